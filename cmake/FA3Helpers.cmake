@@ -1,0 +1,43 @@
+# Helpers shared by fa3's CMakeLists: one call per dialect, per library.
+
+# fa3_add_dialect(<Dialect> <namespace>): runs tablegen over <Dialect>Ops.td in
+# the current include directory and adds the doc target of the dialect.
+function(fa3_add_dialect dialect dialect_namespace)
+  set(LLVM_TARGET_DEFINITIONS ${dialect}Ops.td)
+  mlir_tablegen(${dialect}Ops.h.inc -gen-op-decls -dialect=${dialect_namespace})
+  mlir_tablegen(${dialect}Ops.cpp.inc -gen-op-defs -dialect=${dialect_namespace})
+  mlir_tablegen(${dialect}Types.h.inc -gen-typedef-decls -typedefs-dialect=${dialect_namespace})
+  mlir_tablegen(${dialect}Types.cpp.inc -gen-typedef-defs -typedefs-dialect=${dialect_namespace})
+  mlir_tablegen(${dialect}Attributes.h.inc -gen-attrdef-decls -attrdefs-dialect=${dialect_namespace})
+  mlir_tablegen(${dialect}Attributes.cpp.inc -gen-attrdef-defs -attrdefs-dialect=${dialect_namespace})
+  mlir_tablegen(${dialect}Dialect.h.inc -gen-dialect-decls -dialect=${dialect_namespace})
+  mlir_tablegen(${dialect}Dialect.cpp.inc -gen-dialect-defs -dialect=${dialect_namespace})
+  set(LLVM_TARGET_DEFINITIONS ${dialect}Enums.td)
+  mlir_tablegen(${dialect}Enums.h.inc -gen-enum-decls)
+  mlir_tablegen(${dialect}Enums.cpp.inc -gen-enum-defs)
+  add_public_tablegen_target(FA3${dialect}IncGen)
+  add_dependencies(mlir-headers FA3${dialect}IncGen)
+  set(LLVM_TARGET_DEFINITIONS ${dialect}Ops.td)
+  add_mlir_doc(${dialect}Ops ${dialect}Dialect Dialects/ -gen-dialect-doc -dialect=${dialect_namespace})
+endfunction()
+
+# fa3_add_passes(<Prefix>): tablegen of Passes.td in the current directory.
+function(fa3_add_passes prefix)
+  set(LLVM_TARGET_DEFINITIONS Passes.td)
+  mlir_tablegen(Passes.h.inc -gen-pass-decls -name=${prefix})
+  add_public_tablegen_target(FA3${prefix}PassIncGen)
+  add_dependencies(mlir-headers FA3${prefix}PassIncGen)
+  add_mlir_doc(Passes ${prefix}Passes Passes/ -gen-pass-doc)
+endfunction()
+
+# fa3_add_library(<name> sources... [DEPENDS ...] [MLIR upstream...] [FA3 own...]):
+# upstream libraries go through mlir_target_link_libraries, so that the shared
+# libMLIR is used when there is one.
+function(fa3_add_library name)
+  cmake_parse_arguments(ARG "" "" "DEPENDS;MLIR;FA3" ${ARGN})
+  add_mlir_library(${name} ${ARG_UNPARSED_ARGUMENTS}
+    DEPENDS ${ARG_DEPENDS} mlir-headers)
+  mlir_target_link_libraries(${name} PUBLIC ${ARG_MLIR})
+  target_link_libraries(${name} PUBLIC ${ARG_FA3})
+  set_property(GLOBAL APPEND PROPERTY FA3_ALL_LIBS ${name})
+endfunction()

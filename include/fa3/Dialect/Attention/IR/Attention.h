@@ -1,0 +1,37 @@
+//===- Attention.h - the attention dialect ----------------------*- C++ -*-===//
+//
+// What is computed; see AttentionBase.td.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA3_DIALECT_ATTENTION_IR_ATTENTION_H
+#define FA3_DIALECT_ATTENTION_IR_ATTENTION_H
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+namespace fa3::attention {
+
+/// What a modification may use: indices of batch, head, query and key, and the
+/// auxiliary operands of the operation.
+struct ModContext {
+  mlir::Value batch, head, query, key;
+  mlir::ValueRange aux;
+};
+
+} // namespace fa3::attention
+
+#include "fa3/Dialect/Attention/IR/AttentionAttrInterfaces.h.inc"
+#include "fa3/Dialect/Attention/IR/AttentionDialect.h.inc"
+#include "fa3/Dialect/Attention/IR/AttentionEnums.h.inc"
+#define GET_ATTRDEF_CLASSES
+#include "fa3/Dialect/Attention/IR/AttentionAttributes.h.inc"
+#define GET_OP_CLASSES
+#include "fa3/Dialect/Attention/IR/AttentionOps.h.inc"
+
+#endif // FA3_DIALECT_ATTENTION_IR_ATTENTION_H

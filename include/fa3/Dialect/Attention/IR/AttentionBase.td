@@ -1,0 +1,20 @@
+//===- AttentionBase.td - the attention dialect ------------*- tablegen -*-===//
+
+#ifndef FA3_ATTENTION_BASE
+#define FA3_ATTENTION_BASE
+
+include "mlir/IR/OpBase.td"
+
+def Attention_Dialect : Dialect {
+  let name = "attention";
+  let cppNamespace = "::fa3::attention";
+  let summary = "what is computed: attention on tensors";
+  let description = [{
+    Scaled dot-product attention as one operation on tensors, with two regions
+    of scalar code: `score` edits a score, `keep` says whether a key is visible
+    to a query. The dialect says what is computed and nothing about how.
+  }];
+  let useDefaultAttributePrinterParser = 1;
+}
+
+#endif // FA3_ATTENTION_BASE

@@ -1,0 +1,108 @@
+//===- AttentionOps.td - operations of attention -----------*- tablegen -*-===//
+
+#ifndef FA3_ATTENTION_OPS
+#define FA3_ATTENTION_OPS
+
+include "mlir/Interfaces/SideEffectInterfaces.td"
+include "mlir/IR/BuiltinAttributes.td"
+include "fa3/Dialect/Attention/IR/AttentionAttrs.td"
+
+class Attention_Op<string mnemonic, list<Trait> traits = []>
+    : Op<Attention_Dialect, mnemonic, traits>;
+
+def Attention_ForwardOp : Attention_Op<"forward", [
+    AttrSizedOperandSegments, RecursiveMemoryEffects, SingleBlock]> {
+  let summary = "scaled dot-product attention";
+  let description = [{
+    For every batch b, query head h and query i, over the keys j of head h div
+    (heads / key heads):
+    ```
+    s[j] = score(scale * sum_c q[i, c] * k[j, c], b, h, i, j)   if keep(b, h, i, j), else -inf
+    o[i, c] = sum_j softmax(s)[j] * v[j, c]
+    lse[i] = ln sum_j exp(s[j])
+    ```
+    A query with no visible key gives o = 0 and lse = -inf. Sums are in fp32.
+
+    `layout` says in which order q, k, v and o hold their dimensions: `bhsd`
+    (batch, head, sequence, element) or `bshd`; lse is always (batch, head,
+    query). All dimensions but the head dims may be dynamic; strides are a
+    matter of the caller's memory, with the last dimension contiguous. Without
+    `scale` it is 1/sqrt(d).
+
+    `score` takes (f32 score, index b, h, i, j) and yields f32; `keep` takes
+    (index b, h, i, j) and yields i1. They may use scalars of the surrounding
+    code, `attention.length`, and elements of the `aux` operands through
+    `tensor.extract`. `mods` are one-line forms that `attention-expand-mods`
+    turns into these regions: scores are edited by the mods in order, then by
+    `score`; a key must be kept by all mods and by `keep`.
+
+    Example:
+    ```mlir
+    %o, %lse = attention.forward %q, %k, %v mods [#attention.causal]
+      : (tensor<2x32x?x128xbf16>, tensor<2x8x?x128xbf16>, tensor<2x8x?x128xbf16>)
+      -> (tensor<2x32x?x128xbf16>, tensor<2x32x?xf32>)
+    ```
+
+    C1. q, k, v and o have rank 4, lse rank 3.
+    C2. q, k, v and o have one element type, f16 or bf16; lse has f32.
+    C3. the head dims (last dimensions) are static multiples of 8 up to 256; q
+        and k agree, v and o agree.
+    C4. batch extents agree.
+    C5. k and v agree in heads and in keys; q, o and lse in heads and queries.
+    C6. the key heads divide the query heads.
+    C7. score has arguments (f32, index, index, index, index) and yields f32.
+    C8. keep has arguments (index, index, index, index) and yields i1.
+    C9. the regions hold only pure elementwise scalar operations, constants,
+        `attention.length` and `tensor.extract` of auxiliary operands.
+    C10. the regions capture only scalars and auxiliary operands.
+    C11. mods are modifications of this dialect, each fit for its operands.
+    C12. a constant scale is positive and finite.
+  }];
+  let arguments = (ins AnyRankedTensor:$q, AnyRankedTensor:$k, AnyRankedTensor:$v,
+                       Variadic<AnyRankedTensor>:$aux, Optional<F32>:$scale,
+                       DefaultValuedAttr<Attention_Layout, "::fa3::attention::Layout::bhsd">:$layout,
+                       OptionalAttr<ArrayAttr>:$mods);
+  let results = (outs AnyRankedTensor:$o, Optional<AnyRankedTensor>:$lse);
+  let regions = (region MaxSizedRegion<1>:$scoreRegion, MaxSizedRegion<1>:$keepRegion);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+  let hasRegionVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Positions of the dimensions in q, k, v and o.
+    int64_t getHeadAxis() { return getLayout() == Layout::bhsd ? 1 : 2; }
+    int64_t getSequenceAxis() { return getLayout() == Layout::bhsd ? 2 : 1; }
+    int64_t getHeadDim() {
+      return ::llvm::cast<::mlir::RankedTensorType>(getQ().getType()).getDimSize(3);
+    }
+    int64_t getValueHeadDim() {
+      return ::llvm::cast<::mlir::RankedTensorType>(getV().getType()).getDimSize(3);
+    }
+    ::mlir::Type getElementType() {
+      return ::llvm::cast<::mlir::RankedTensorType>(getQ().getType()).getElementType();
+    }
+  }];
+}
+
+def Attention_LengthOp : Attention_Op<"length", [Pure]> {
+  let summary = "number of queries or keys of the sequence at hand";
+  let description = [{
+    For use in the regions of `attention.forward`.
+
+    Example: `%sk = attention.length key`
+
+    C1. lies in a region of `attention.forward`.
+  }];
+  let arguments = (ins Attention_Sequence:$sequence);
+  let results = (outs Index:$result);
+  let assemblyFormat = "$sequence attr-dict";
+  let hasVerifier = 1;
+}
+
+def Attention_YieldOp : Attention_Op<"yield", [
+    Pure, Terminator, ParentOneOf<["ForwardOp"]>]> {
+  let summary = "result of a score or keep region";
+  let arguments = (ins AnyType:$value);
+  let assemblyFormat = "$value attr-dict `:` type($value)";
+}
+
+#endif // FA3_ATTENTION_OPS

@@ -1,0 +1,190 @@
+//===- FlowOps.td - operations of the flow dialect ---------*- tablegen -*-===//
+
+#ifndef FA3_FLOW_OPS
+#define FA3_FLOW_OPS
+
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+include "mlir/IR/RegionKindInterface.td"
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/IR/BuiltinAttributes.td"
+include "fa3/Dialect/Flow/IR/FlowTypes.td"
+
+/// State of rings: makes acquire, publish and release ordered effects.
+def Flow_State : Resource<"::fa3::flow::StateResource">;
+
+class Flow_Op<string mnemonic, list<Trait> traits = []>
+    : Op<Flow_Dialect, mnemonic, traits>;
+
+def Flow_RingOp : Flow_Op<"ring", [
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let summary = "creates a ring";
+  let description = [{
+    Allocates the entries of a ring. A ring outside `flow.specialize` joins the
+    groups that have cursors on it. A ring created inside a group is private to
+    each replica of the group.
+
+    Example:
+    ```mlir
+    %k = flow.ring : !flow.ring<2, [tensor<80x128xf16>]>
+    ```
+  }];
+  let results = (outs Flow_RingType:$ring);
+  let assemblyFormat = "attr-dict `:` type($ring)";
+}
+
+def Flow_CursorOp : Flow_Op<"cursor", [
+    InferTypeOpAdaptor,
+    MemoryEffects<[MemRead<Flow_State>, MemWrite<Flow_State>]>]> {
+  let summary = "the first position of a group in a ring";
+  let description = [{
+    One cursor per group and side (and part, for writers). A second cursor of
+    the same group on the same side would fork the position.
+
+    Example:
+    ```mlir
+    %c = flow.cursor read %k : !flow.ring<2, [tensor<80x128xf16>]>
+    ```
+
+    C1. part is less than the ring's parts, and 0 on the read side.
+  }];
+  let arguments = (ins Flow_Side:$side, Flow_RingType:$ring,
+                       DefaultValuedAttr<I64Attr, "0">:$part);
+  let results = (outs Flow_CursorType:$cursor);
+  let assemblyFormat = "$side $ring (`part` $part^)? attr-dict `:` type($ring)";
+  let hasVerifier = 1;
+  let builders = [OpBuilder<(ins "::mlir::Value":$ring, "::fa3::flow::Side":$side)>];
+}
+
+def Flow_AcquireOp : Flow_Op<"acquire", [
+    InferTypeOpAdaptor,
+    MemoryEffects<[MemRead<Flow_State>, MemWrite<Flow_State>]>]> {
+  let summary = "waits for the entry at a cursor";
+  let description = [{
+    Read side: blocks until every part of the entry is published. Write side:
+    blocks until every reader has released what the entry held `depth` entries
+    ago. Gives the slot and the next position.
+
+    Example:
+    ```mlir
+    %slot, %next = flow.acquire %k[%c] : !flow.ring<2, [tensor<80x128xf16>]>, !flow.cursor<read>
+    ```
+
+    C1. the cursor stems from a `flow.cursor` of the same ring (checked where it
+        can be followed through structured control flow).
+  }];
+  let arguments = (ins Flow_RingType:$ring, Flow_CursorType:$cursor);
+  let results = (outs Flow_SlotType:$slot, Flow_CursorType:$next);
+  let assemblyFormat = "$ring `[` $cursor `]` attr-dict `:` type($ring) `,` type($cursor)";
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    ::fa3::flow::Side getSide() { return getCursor().getType().getSide(); }
+  }];
+}
+
+def Flow_PublishOp : Flow_Op<"publish", [
+    MemoryEffects<[MemRead<Flow_State>, MemWrite<Flow_State>]>]> {
+  let summary = "hands a filled entry to the readers";
+  let description = [{
+    The entry becomes readable when everything that was issued into it before
+    this point has landed; the writer does not wait for that.
+
+    Example: `flow.publish %slot : !flow.slot<write, [tensor<80x128xf16>]>`
+
+    C1. the slot is a write slot.
+  }];
+  let arguments = (ins Flow_SlotType:$slot);
+  let assemblyFormat = "$slot attr-dict `:` type($slot)";
+  let hasVerifier = 1;
+}
+
+def Flow_ReleaseOp : Flow_Op<"release", [
+    MemoryEffects<[MemRead<Flow_State>, MemWrite<Flow_State>]>]> {
+  let summary = "hands a read entry back to the writer";
+  let description = [{
+    Waits for the completion tokens, then gives the entry back. The tokens are
+    those of every asynchronous operation that viewed the slot; asynchronous
+    products retire in order, so the token of the last one suffices for all.
+
+    Example: `flow.release %slot after %done : !flow.slot<read, [tensor<80x128xf16>]>`
+
+    C1. the slot is a read slot.
+    C2. every asynchronous operation that borrowed the slot through a view is
+        covered by a token in `after` (checked within the block of the acquire).
+  }];
+  let arguments = (ins Flow_SlotType:$slot, Variadic<Flow_DoneType>:$after);
+  let assemblyFormat = "$slot (`after` $after^)? attr-dict `:` type($slot)";
+  let hasVerifier = 1;
+}
+
+def Flow_ReadyOp : Flow_Op<"ready", [Pure]> {
+  let summary = "a token of something already complete";
+  let description = [{ The start value of loop-carried tokens. }];
+  let results = (outs Flow_DoneType:$done);
+  let assemblyFormat = "attr-dict";
+}
+
+def Flow_SpecializeOp : Flow_Op<"specialize", [
+    NoRegionArguments, NoTerminator, SingleBlock, RecursiveMemoryEffects]> {
+  let summary = "groups of warps that run side by side";
+  let description = [{
+    The groups run concurrently; the operation ends when all have ended. Values
+    of the surrounding code may be captured if they are scalars, memory or
+    rings; tile values and linear values may not, they would be silent reads
+    across groups.
+
+    Example:
+    ```mlir
+    flow.specialize {
+      flow.group @load warps 1 { ... }
+      flow.group @math warps 4 replicas 2 (%g) { ... }
+    }
+    ```
+
+    C1. holds only `flow.group` operations, at least one, with distinct names.
+    C2. a captured value is neither a tensor nor of a linear type.
+  }];
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$body attr-dict";
+  let hasVerifier = 1;
+  let hasRegionVerifier = 1;
+}
+
+def Flow_GroupOp : Flow_Op<"group", [
+    HasParent<"SpecializeOp">, SingleBlockImplicitTerminator<"EndOp">,
+    RecursiveMemoryEffects]> {
+  let summary = "code of one group of warps, in one or more replicas";
+  let description = [{
+    `replicas` copies of the region run, each on `warps` warps of its own; the
+    block argument is the number of the copy. `at` is the first warp of copy 0;
+    a packing pass sets it, the copies follow each other.
+
+    C1. warps is 1, 2 or a multiple of 4 (a warp group).
+    C2. replicas is at least 1.
+    C3. the body has one argument of type index.
+    C4. linear values are consumed once on every path (cursors at most once),
+        no loop body captures one, and `arith.select` does not choose between
+        them.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$warps,
+                       DefaultValuedAttr<I64Attr, "1">:$replicas,
+                       OptionalAttr<I64Attr>:$first_warp);
+  let regions = (region SizedRegion<1>:$body);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+  let hasRegionVerifier = 1;
+  let skipDefaultBuilders = 1;
+  let builders = [OpBuilder<(ins "::llvm::StringRef":$name, "int64_t":$warps,
+                                 "int64_t":$replicas)>];
+  let extraClassDeclaration = [{
+    ::mlir::Value getReplica() { return getBody().getArgument(0); }
+    ::mlir::Block *getBodyBlock() { return &getBody().front(); }
+  }];
+}
+
+def Flow_EndOp : Flow_Op<"end", [Terminator, HasParent<"GroupOp">, Pure]> {
+  let summary = "end of a group";
+  let assemblyFormat = "attr-dict";
+}
+
+#endif // FA3_FLOW_OPS

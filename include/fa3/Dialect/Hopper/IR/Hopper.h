@@ -1,0 +1,43 @@
+//===- Hopper.h - the hopper dialect ----------------------------*- C++ -*-===//
+//
+// Instructions of sm_90a; see HopperBase.td.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA3_DIALECT_HOPPER_IR_HOPPER_H
+#define FA3_DIALECT_HOPPER_IR_HOPPER_H
+
+#include "fa3/Dialect/Flow/IR/Flow.h"
+#include "fa3/Layout/LinearLayout.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+
+namespace fa3 {
+llvm::hash_code hash_value(const LinearLayout &layout);
+} // namespace fa3
+
+namespace fa3::hopper {
+
+/// Limits of an sm_90 streaming multiprocessor (CUDA C Programming Guide,
+/// "Compute Capabilities").
+constexpr int64_t kMaxSharedMemoryBytes = 232448;
+constexpr int64_t kRegistersPerMultiprocessor = 65536;
+constexpr int64_t kMaxThreadsPerBlock = 1024;
+constexpr int64_t kMaxRegistersPerThread = 255;
+
+struct MachineResource
+    : public mlir::SideEffects::Resource::Base<MachineResource> {
+  llvm::StringRef getName() final { return "HopperMachine"; }
+};
+
+} // namespace fa3::hopper
+
+#include "fa3/Dialect/Hopper/IR/HopperDialect.h.inc"
+#include "fa3/Dialect/Hopper/IR/HopperEnums.h.inc"
+#define GET_ATTRDEF_CLASSES
+#include "fa3/Dialect/Hopper/IR/HopperAttributes.h.inc"
+#define GET_TYPEDEF_CLASSES
+#include "fa3/Dialect/Hopper/IR/HopperTypes.h.inc"
+#define GET_OP_CLASSES
+#include "fa3/Dialect/Hopper/IR/HopperOps.h.inc"
+
+#endif // FA3_DIALECT_HOPPER_IR_HOPPER_H

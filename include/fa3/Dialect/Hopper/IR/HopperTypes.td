@@ -1,0 +1,106 @@
+//===- HopperTypes.td - types and attributes of hopper -----*- tablegen -*-===//
+
+#ifndef FA3_HOPPER_TYPES
+#define FA3_HOPPER_TYPES
+
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/EnumAttr.td"
+include "fa3/Dialect/Flow/IR/FlowInterfaces.td"
+include "fa3/Dialect/Hopper/IR/HopperBase.td"
+include "fa3/Dialect/Hopper/IR/HopperEnums.td"
+
+
+class Hopper_Type<string name, string mnem, list<Trait> traits = []>
+    : TypeDef<Hopper_Dialect, name, traits> {
+  let mnemonic = mnem;
+}
+
+def Hopper_BarrierType : Hopper_Type<"Barrier", "barrier"> {
+  let summary = "array of mbarriers in shared memory";
+  let description = [{
+    `count` mbarriers of 8 bytes; a phase completes after `arrivals` arrivals
+    and all expected transaction bytes. `!hopper.barrier<2, 3>`.
+  }];
+  let parameters = (ins "int64_t":$count, "int64_t":$arrivals);
+  let assemblyFormat = "`<` $count `,` $arrivals `>`";
+  let genVerifyDecl = 1;
+}
+
+def Hopper_BufferType : Hopper_Type<"Buffer", "buffer"> {
+  let summary = "slots for tiles in shared memory";
+  let description = [{
+    `slots` tiles; each is stored as blocks of `swizzle` bytes of columns, a
+    block holding all rows, with the 16-byte chunks of TMA's swizzle mode. The
+    tile's columns fill whole blocks. `!hopper.buffer<2, tensor<80x128xf16>, 128>`.
+  }];
+  let parameters = (ins "int64_t":$slots, "::mlir::RankedTensorType":$tile,
+                        "int64_t":$swizzle);
+  let assemblyFormat = "`<` $slots `,` $tile `,` $swizzle `>`";
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    int64_t getRows() const { return getTile().getDimSize(0); }
+    int64_t getColumns() const { return getTile().getDimSize(1); }
+    int64_t getElementBytes() const {
+      return getTile().getElementTypeBitWidth() / 8;
+    }
+    /// Columns of one block, and its bytes.
+    int64_t getBlockColumns() const { return getSwizzle() / getElementBytes(); }
+    int64_t getBlockBytes() const { return getRows() * getSwizzle(); }
+    int64_t getSlotBytes() const {
+      return getRows() * getColumns() * getElementBytes();
+    }
+    /// Byte offset of 16-byte chunk (row, column) within a slot, swizzled.
+    int64_t getByteOffset(int64_t row, int64_t column) const;
+  }];
+}
+
+def Hopper_TensorMapType : Hopper_Type<"TensorMap", "tensormap"> {
+  let summary = "TMA descriptor of a global array";
+  let description = [{
+    `box` is the extent of one copy per dimension, outermost first.
+    `!hopper.tensormap<[1, 1, 80, 64], f16, 128>`.
+  }];
+  let parameters = (ins ArrayRefParameter<"int64_t">:$box,
+                        "::mlir::Type":$elementType, "int64_t":$swizzle);
+  let assemblyFormat = "`<` `[` $box `]` `,` $elementType `,` $swizzle `>`";
+  let genVerifyDecl = 1;
+}
+
+def Hopper_DescType : Hopper_Type<"Desc", "desc"> {
+  let summary = "wgmma matrix descriptor of a window of a buffer slot";
+  let description = [{
+    Start address plus the strides that follow from the rows of the slot, the
+    swizzle and the contiguous dimension. `!hopper.desc<80, f16, 128, k>`.
+  }];
+  let parameters = (ins "int64_t":$rows, "::mlir::Type":$elementType,
+                        "int64_t":$swizzle, "::fa3::hopper::Major":$major);
+  let assemblyFormat = "`<` $rows `,` $elementType `,` $swizzle `,` $major `>`";
+}
+
+def Hopper_InflightType : Hopper_Type<"Inflight", "inflight",
+    [DeclareTypeInterfaceMethods<Flow_LinearTypeInterface>]> {
+  let summary = "fragment that a wgmma is still writing";
+  let parameters = (ins "::mlir::VectorType":$fragment);
+  let builders = [TypeBuilderWithInferredContext<(ins "::mlir::VectorType":$fragment), [{
+    return $_get(fragment.getContext(), fragment);
+  }]>];
+  let assemblyFormat = "`<` $fragment `>`";
+}
+
+def Hopper_GroupType : Hopper_Type<"Group", "group"> {
+  let summary = "a committed group of wgmma operations";
+}
+
+def Hopper_FragmentAttr : AttrDef<Hopper_Dialect, "Fragment"> {
+  let mnemonic = "fragment";
+  let summary = "which elements of a tile a thread of a warp group holds";
+  let description = [{
+    Normal form of a register layout (see fa3/Layout/LinearLayout.h): for every
+    bit of register, lane and warp number the offset that it adds, then odd
+    repeats of registers as [dimension, stride, count].
+  }];
+  let parameters = (ins "::fa3::LinearLayout":$layout);
+  let hasCustomAssemblyFormat = 1;
+}
+
+#endif // FA3_HOPPER_TYPES

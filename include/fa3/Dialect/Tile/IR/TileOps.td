@@ -1,0 +1,460 @@
+//===- TileOps.td - operations of the tile dialect ---------*- tablegen -*-===//
+
+#ifndef FA3_TILE_OPS
+#define FA3_TILE_OPS
+
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+include "mlir/Interfaces/ControlFlowInterfaces.td"
+include "mlir/IR/RegionKindInterface.td"
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/IR/BuiltinAttributes.td"
+include "fa3/Dialect/Flow/IR/FlowTypes.td"
+include "fa3/Dialect/Tile/IR/TileTypes.td"
+
+/// A tile: a statically shaped tensor of rank 1 or 2 without smem encoding.
+def Tile_Tile : Type<CPred<"::fa3::tile::isTile($_self)">,
+    "tile (statically shaped tensor of rank 1 or 2)", "::mlir::RankedTensorType">;
+def Tile_TileOrView : AnyTypeOf<[Tile_Tile, Tile_ViewType]>;
+def Tile_TileOrPending : AnyTypeOf<[Tile_Tile, Tile_PendingType]>;
+
+/// The tensor core queue: asynchronous products are issued in program order.
+def Tile_TensorCore : Resource<"::fa3::tile::TensorCoreResource">;
+/// Memory of slots, reached through views.
+def Tile_SlotMemory : Resource<"::fa3::tile::SlotMemoryResource">;
+
+class Tile_Op<string mnemonic, list<Trait> traits = []>
+    : Op<Tile_Dialect, mnemonic, traits>;
+
+//===----------------------------------------------------------------------===//
+// Launch and grid
+//===----------------------------------------------------------------------===//
+
+def Tile_LaunchOp : Tile_Op<"launch", [
+    AttrSizedOperandSegments, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "runs a kernel over its grid";
+  let description = [{
+    Host side of the launch contract. The operands are the kernel's arguments;
+    `blocks` is the number of CTAs once `tile-map-grid` has decided it. `cost`
+    gives floating-point operations and the least bytes of global memory moved,
+    for reports.
+
+    Example:
+    ```mlir
+    tile.launch @fwd_kernels::@fwd args(%q, %o : memref<?x64xf16>, memref<?x64xf16>)
+    ```
+
+    C1. the symbol names a `gpu.func` kernel.
+    C2. operands and kernel arguments agree in number and type.
+    C3. `cost` has both values or none.
+  }];
+  let arguments = (ins SymbolRefAttr:$kernel, Optional<Index>:$blocks,
+                       Variadic<AnyType>:$kernelArgs, Variadic<Index>:$cost);
+  let assemblyFormat = [{
+    $kernel (`blocks` $blocks^)? `args` `(` ($kernelArgs^ `:` type($kernelArgs))? `)`
+    (`cost` `(` $cost^ `)`)? attr-dict
+  }];
+  let hasVerifier = 1;
+}
+
+def Tile_GridOp : Tile_Op<"grid", [
+    SingleBlockImplicitTerminator<"YieldOp">, RecursiveMemoryEffects]> {
+  let summary = "independent tiles of work of a kernel";
+  let description = [{
+    Root of a sequential kernel: the body runs once for every point of the box
+    of the upper bounds, in no particular order, each on one CTA. The first
+    index is the one that may run fastest.
+
+    Example:
+    ```mlir
+    tile.grid (%m, %h) in (%tiles, %heads) { ... }
+    ```
+
+    C1. the body has one index argument per bound, at least one.
+  }];
+  let arguments = (ins Variadic<Index>:$upperBounds);
+  let regions = (region SizedRegion<1>:$body);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+  let skipDefaultBuilders = 1;
+  let builders = [OpBuilder<(ins "::mlir::ValueRange":$upperBounds)>];
+}
+
+def Tile_YieldOp : Tile_Op<"yield", [Terminator, Pure, ReturnLike]> {
+  let summary = "end of a tile region";
+  let arguments = (ins Variadic<AnyType>:$values);
+  let builders = [OpBuilder<(ins), [{ build($_builder, $_state, ::mlir::ValueRange()); }]>];
+  let assemblyFormat = "attr-dict ($values^ `:` type($values))?";
+}
+
+//===----------------------------------------------------------------------===//
+// Global memory
+//===----------------------------------------------------------------------===//
+
+def Tile_LoadOp : Tile_Op<"load", [
+    MemoryEffects<[]>, AlwaysSpeculatable]> {
+  let summary = "reads a tile of a global array";
+  let description = [{
+    The tile covers the last dimensions of the memref, starting at the given
+    indices; leading dimensions are selected. Elements outside the array read
+    as zero. The array must not be written by the launch that loads it, so the
+    operation has no effects and may be moved freely.
+
+    Example:
+    ```mlir
+    %k = tile.load %K[%b, %h, %j, %c0] : memref<?x?x?x128xf16, strided<[?, ?, ?, 1]>> -> tensor<80x128xf16>
+    ```
+
+    C1. one index per dimension of the memref.
+    C2. the rank of the tile is at most that of the memref.
+    C3. element types agree.
+  }];
+  let arguments = (ins AnyMemRef:$source, Variadic<Index>:$indices);
+  let results = (outs Tile_Tile:$result);
+  let assemblyFormat = "$source `[` $indices `]` attr-dict `:` type($source) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Tile_ScalarLoadOp : Tile_Op<"scalar_load", [Pure,
+    TypesMatchWith<"result type is the element type", "source", "result",
+                   "::llvm::cast<::mlir::MemRefType>($_self).getElementType()">]> {
+  let summary = "reads one element of a global array that the launch never writes";
+  let description = [{
+    Pure by that contract, so every group of warps may repeat it; control flow
+    that depends on it stays the same in all groups.
+
+    C1. one index per dimension of the memref.
+  }];
+  let arguments = (ins AnyMemRef:$source, Variadic<Index>:$indices);
+  let results = (outs AnyType:$result);
+  let assemblyFormat = "$source `[` $indices `]` attr-dict `:` type($source)";
+  let hasVerifier = 1;
+}
+
+def Tile_StoreOp : Tile_Op<"store", [MemoryEffects<[MemWrite]>]> {
+  let summary = "writes a tile into a global array";
+  let description = [{
+    As `tile.load`; elements outside the array are not written.
+
+    C1. one index per dimension of the memref.
+    C2. the rank of the tile is at most that of the memref.
+    C3. element types agree.
+  }];
+  let arguments = (ins Tile_Tile:$value, AnyMemRef:$target, Variadic<Index>:$indices);
+  let assemblyFormat = "$value `,` $target `[` $indices `]` attr-dict `:` type($value) `,` type($target)";
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Values
+//===----------------------------------------------------------------------===//
+
+def Tile_DotOp : Tile_Op<"dot", [Pure,
+    AllTypesMatch<["acc", "result"]>]> {
+  let summary = "matrix product added to an accumulator";
+  let description = [{
+    result = lhs x rhs + acc, summed in the element type of the accumulator.
+    `lhs` and `rhs` say in which order the operands hold their dimensions. An
+    operand in shared memory is given as a view.
+
+    Example:
+    ```mlir
+    %s = tile.dot %q, %k, %zero lhs mk rhs nk : tensor<64x128xf16>, tensor<80x128xf16> -> tensor<64x80xf32>
+    ```
+
+    C1. all three have rank 2.
+    C2. lhs and rhs agree in K.
+    C3. acc has the rows of lhs and the columns of rhs.
+    C4. lhs and rhs have the same element type.
+  }];
+  let arguments = (ins Tile_TileOrView:$lhs, Tile_TileOrView:$rhs, Tile_Tile:$acc,
+                       Tile_LhsOrder:$lhsOrder, Tile_RhsOrder:$rhsOrder);
+  let results = (outs Tile_Tile:$result);
+  let assemblyFormat = [{
+    $lhs `,` $rhs `,` $acc `lhs` $lhsOrder `rhs` $rhsOrder attr-dict
+    `:` type($lhs) `,` type($rhs) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def Tile_ReduceOp : Tile_Op<"reduce", [Pure]> {
+  let summary = "combines the elements of a tile along a dimension";
+  let description = [{
+    `add` sums, `max` is the IEEE-754-2008 maxNum (a NaN loses). With `init` the
+    result starts from it. With `modulo` k the dimension shrinks to k instead of
+    vanishing: element j is combined into j mod k, so that the partial results
+    stay where the elements are.
+
+    Example:
+    ```mlir
+    %m = tile.reduce max %s init %m0 dim 1 : tensor<64x80xf32> -> tensor<64xf32>
+    %l = tile.reduce add %p dim 1 modulo 8 : tensor<64x80xf32> -> tensor<64x8xf32>
+    ```
+
+    C1. dim is less than the rank of the operand.
+    C2. the result has the operand's shape without dim; with `modulo`, with dim
+        replaced by it, and `modulo` divides the extent.
+    C3. init has the type of the result.
+    C4. the element type is a float and stays.
+  }];
+  let arguments = (ins Tile_ReduceKind:$kind, Tile_Tile:$source,
+                       Optional<Tile_Tile>:$init, I64Attr:$dim,
+                       OptionalAttr<I64Attr>:$modulo);
+  let results = (outs Tile_Tile:$result);
+  let assemblyFormat = [{
+    $kind $source (`init` $init^)? `dim` $dim (`modulo` $modulo^)? attr-dict
+    `:` type($source) (`,` type($init)^)? `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def Tile_BroadcastOp : Tile_Op<"broadcast", [Pure]> {
+  let summary = "repeats a tile of rank 1 along a new dimension";
+  let description = [{
+    Example: `%b = tile.broadcast %m dim 1 : tensor<64xf32> -> tensor<64x80xf32>`
+    repeats along the columns.
+
+    C1. the operand has rank 1 and the result rank 2.
+    C2. the result without dimension dim has the operand's shape.
+    C3. element types agree.
+  }];
+  let arguments = (ins Tile_Tile:$source, I64Attr:$dim);
+  let results = (outs Tile_Tile:$result);
+  let assemblyFormat = "$source `dim` $dim attr-dict `:` type($source) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Tile_CoordOp : Tile_Op<"coord", [Pure]> {
+  let summary = "coordinates of the elements of a tile";
+  let description = [{
+    Element x of the result is `offset` plus the coordinate of x along `dim`.
+    Masks and score code are written with it, so that they follow every change
+    of layout or split by construction.
+
+    Example: `%j = tile.coord dim 1 offset %j0 : tensor<64x80xindex>`
+
+    C1. dim is less than the rank of the result.
+    C2. the element type is index.
+  }];
+  let arguments = (ins I64Attr:$dim, Index:$offset);
+  let results = (outs Tile_Tile:$result);
+  let assemblyFormat = "`dim` $dim `offset` $offset attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+
+def Tile_WhereOp : Tile_Op<"where", [
+    AllTypesMatch<["otherwise", "result"]>, SingleBlock, RecursivelySpeculatable, RecursiveMemoryEffects]> {
+  let summary = "elements from a region where a condition holds, else as given";
+  let description = [{
+    result = cond ? region : otherwise, element by element; the condition is
+    broadcast along the dimensions it lacks at the end. A lowering may skip the
+    region at any granularity at which the condition is uniformly false.
+
+    Example:
+    ```mlir
+    %o1 = tile.where %grow else %o : tensor<64xi1>, tensor<64x128xf32> {
+      %x = arith.mulf %o, %c : tensor<64x128xf32>
+      tile.yield %x : tensor<64x128xf32>
+    }
+    ```
+
+    C1. the shape of the condition is a prefix of the shape of the result.
+    C2. the region yields one value of the result's type.
+    C3. the region holds elementwise operations, broadcasts and constants only.
+  }];
+  let arguments = (ins Tile_Tile:$condition, Tile_Tile:$otherwise);
+  let results = (outs Tile_Tile:$result);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    $condition `else` $otherwise attr-dict `:` type($condition) `,` type($result) $body
+  }];
+  let extraClassDeclaration = [{
+    YieldOp getYield();
+  }];
+  let hasVerifier = 1;
+  let hasRegionVerifier = 1;
+}
+
+def Tile_AnyPossibleOp : Tile_Op<"any_possible", [Pure]> {
+  let summary = "whether some element of a mask may be true";
+  let description = [{
+    A guard around work that is the identity when no element holds: true if any
+    element is true; may be true although none is. An analysis may therefore
+    resolve it to true at any time, and to false only where it has a proof.
+
+    Example: `%live = tile.any_possible %keep : tensor<192x80xi1>`
+
+    C1. the operand's element type is i1.
+  }];
+  let arguments = (ins Tile_Tile:$mask);
+  let results = (outs I1:$result);
+  let assemblyFormat = "$mask attr-dict `:` type($mask)";
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Memory of slots
+//===----------------------------------------------------------------------===//
+
+def Tile_ViewOp : Tile_Op<"view", [Pure, Flow_BorrowsLinear]> {
+  let summary = "borrows a window of a held slot";
+  let description = [{
+    The window of the `field`-th tensor of the entry that starts at the offsets.
+    The slot must outlive every use of the view.
+
+    Example:
+    ```mlir
+    %v = tile.view %slot[%r, %c0] : !flow.slot<read, [tensor<192x128xf16>]> -> !tile.view<tensor<64x128xf16>>
+    ```
+
+    C1. field names a tensor of the payload.
+    C2. one offset per dimension; the window is no larger than the tensor.
+    C3. element types and encodings agree.
+    C4. the view is not used after the slot's publish or release in its block.
+  }];
+  let arguments = (ins Flow_SlotType:$slot, Variadic<Index>:$offsets,
+                       DefaultValuedAttr<I64Attr, "0">:$field);
+  let results = (outs Tile_ViewType:$view);
+  let assemblyFormat = [{
+    $slot `[` $offsets `]` (`field` $field^)? attr-dict `:` type($slot) `->` type($view)
+  }];
+  let hasVerifier = 1;
+}
+
+def Tile_ReadOp : Tile_Op<"read", [
+    MemoryEffects<[MemRead<Tile_SlotMemory>]>,
+    DeclareOpInterfaceMethods<Flow_AccessOpInterface>]> {
+  let summary = "copies a view into a tile value";
+  let arguments = (ins Tile_ViewType:$view);
+  let description = [{
+    C1. shape and element type of view and result agree.
+  }];
+  let results = (outs Tile_Tile:$result);
+  let assemblyFormat = "$view attr-dict `:` type($view) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Tile_WriteOp : Tile_Op<"write", [
+    MemoryEffects<[MemWrite<Tile_SlotMemory>]>,
+    DeclareOpInterfaceMethods<Flow_AccessOpInterface>]> {
+  let summary = "copies a tile value into a view";
+  let description = [{
+    C1. shape and element type of value and view agree.
+  }];
+  let arguments = (ins Tile_Tile:$value, Tile_ViewType:$view);
+  let assemblyFormat = "$value `,` $view attr-dict `:` type($value) `,` type($view)";
+  let hasVerifier = 1;
+}
+
+def Tile_LoadAsyncOp : Tile_Op<"load.async", [
+    MemoryEffects<[MemRead, MemWrite<Tile_SlotMemory>]>,
+    DeclareOpInterfaceMethods<Flow_AccessOpInterface>]> {
+  let summary = "starts copying a tile of a global array into a view";
+  let description = [{
+    As `tile.load` into shared memory; the bytes have landed when a reader's
+    acquire of the published slot returns.
+
+    C1. one index per dimension of the memref.
+    C2. the rank of the tile is at most that of the memref.
+    C3. element types agree.
+    C4. the view is of a write slot (checked where it can be followed).
+  }];
+  let arguments = (ins AnyMemRef:$source, Variadic<Index>:$indices, Tile_ViewType:$view);
+  let assemblyFormat = "$source `[` $indices `]` `,` $view attr-dict `:` type($source) `,` type($view)";
+  let hasVerifier = 1;
+}
+
+def Tile_StoreAsyncOp : Tile_Op<"store.async", [
+    MemoryEffects<[MemWrite, MemRead<Tile_SlotMemory>]>,
+    DeclareOpInterfaceMethods<Flow_AccessOpInterface, ["getDoneToken"]>]> {
+  let summary = "starts copying a view into a global array";
+  let description = [{
+    As `tile.store`. `done` holds when the view has been read. With `add` the
+    elements are added to the array's.
+
+    C1. one index per dimension of the memref.
+    C2. the rank of the tile is at most that of the memref.
+    C3. element types agree.
+  }];
+  let arguments = (ins Tile_ViewType:$view, AnyMemRef:$target, Variadic<Index>:$indices,
+                       UnitAttr:$add);
+  let results = (outs Flow_DoneType:$done);
+  let assemblyFormat = [{
+    $view `,` $target `[` $indices `]` (`add` $add^)? attr-dict `:` type($view) `,` type($target)
+  }];
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Asynchronous products
+//===----------------------------------------------------------------------===//
+
+def Tile_DotAsyncOp : Tile_Op<"dot.async", [
+    MemoryEffects<[MemWrite<Tile_TensorCore>, MemRead<Tile_SlotMemory>]>,
+    DeclareOpInterfaceMethods<Flow_AccessOpInterface, ["getDoneToken"]>]> {
+  let summary = "issues a matrix product";
+  let description = [{
+    As `tile.dot`, but the result is pending and `done` tells when the operands
+    have been read. Products retire in the order of issue. The accumulator may
+    itself be pending: the products chain on the tensor core.
+
+    lhs may be a tile (registers) or a view (shared memory); rhs is a view.
+
+    Example:
+    ```mlir
+    %s, %d = tile.dot.async %q, %k, %zero lhs mk rhs nk
+      : !tile.view<tensor<64x128xf16>>, !tile.view<tensor<80x128xf16>>, tensor<64x80xf32> -> !tile.pending<tensor<64x80xf32>>
+    ```
+
+    C1. all three have rank 2.
+    C2. lhs and rhs agree in K.
+    C3. acc has the rows of lhs and the columns of rhs.
+    C4. lhs and rhs have the same element type.
+    C5. the result is pending of the accumulator's tile.
+  }];
+  let arguments = (ins Tile_TileOrView:$lhs, Tile_ViewType:$rhs, Tile_TileOrPending:$acc,
+                       Tile_LhsOrder:$lhsOrder, Tile_RhsOrder:$rhsOrder);
+  let results = (outs Tile_PendingType:$result, Flow_DoneType:$done);
+  let assemblyFormat = [{
+    $lhs `,` $rhs `,` $acc `lhs` $lhsOrder `rhs` $rhsOrder attr-dict
+    `:` type($lhs) `,` type($rhs) `,` type($acc) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def Tile_PendOp : Tile_Op<"pend", [
+    MemoryEffects<[MemWrite<Tile_TensorCore>]>]> {
+  let summary = "a complete tile as the start of a chain of products";
+  let description = [{
+    Example: `%p = tile.pend %zero : !tile.pending<tensor<64x256xf32>>`
+
+    C1. the result is pending of the operand's tile.
+  }];
+  let arguments = (ins Tile_Tile:$value);
+  let results = (outs Tile_PendingType:$result);
+  let assemblyFormat = "$value attr-dict `:` type($value) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Tile_AwaitOp : Tile_Op<"await", [
+    InferTypeOpAdaptor,
+    MemoryEffects<[MemWrite<Tile_TensorCore>]>]> {
+  let summary = "waits for a pending product";
+  let description = [{
+    Gives the tile. A kept value is passed through unchanged: its result is the
+    same value, usable only after the wait. It keeps work that would overwrite
+    registers in flight behind the wait.
+
+    Example:
+    ```mlir
+    %o, %x1 = tile.await %O keep %x : tensor<64x80xf32> : !tile.pending<tensor<64x128xf32>>
+    ```
+  }];
+  let arguments = (ins Tile_PendingType:$pending, Variadic<Tile_Tile>:$keep);
+  let results = (outs Tile_Tile:$result, Variadic<Tile_Tile>:$kept);
+  let assemblyFormat = [{
+    $pending (`keep` $keep^ `:` type($keep))? attr-dict `:` type($pending)
+  }];
+}
+
+#endif // FA3_TILE_OPS

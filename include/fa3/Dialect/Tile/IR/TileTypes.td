@@ -1,0 +1,115 @@
+//===- TileTypes.td - types and attributes of tile ---------*- tablegen -*-===//
+
+#ifndef FA3_TILE_TYPES
+#define FA3_TILE_TYPES
+
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/EnumAttr.td"
+include "mlir/IR/TensorEncoding.td"
+include "fa3/Dialect/Flow/IR/FlowInterfaces.td"
+include "fa3/Dialect/Tile/IR/TileBase.td"
+include "fa3/Dialect/Tile/IR/TileEnums.td"
+include "fa3/Dialect/Tile/IR/TileInterfaces.td"
+
+//===----------------------------------------------------------------------===//
+// Enums
+//===----------------------------------------------------------------------===//
+
+
+//===----------------------------------------------------------------------===//
+// Types
+//===----------------------------------------------------------------------===//
+
+class Tile_Type<string name, string mnem, list<Trait> traits = []>
+    : TypeDef<Tile_Dialect, name, traits> {
+  let mnemonic = mnem;
+}
+
+def Tile_ViewType : Tile_Type<"View", "view"> {
+  let summary = "a window into a slot of a ring: memory, not a value";
+  let description = [{
+    Borrowed from a slot by `tile.view`; valid until the slot is published or
+    released. Example: `!tile.view<tensor<64x128xf16>>`.
+  }];
+  let parameters = (ins "::mlir::RankedTensorType":$tile);
+  let builders = [TypeBuilderWithInferredContext<(ins "::mlir::RankedTensorType":$tile), [{
+    return $_get(tile.getContext(), tile);
+  }]>];
+  let assemblyFormat = "`<` $tile `>`";
+}
+
+def Tile_PendingType : Tile_Type<"Pending", "pending",
+    [DeclareTypeInterfaceMethods<Flow_LinearTypeInterface>]> {
+  let summary = "a tile whose product is still in flight";
+  let description = [{
+    Linear: either awaited once, or passed on once as the accumulator of a
+    further product. Nothing else can read it, so registers in flight cannot be
+    touched. Example: `!tile.pending<tensor<64x80xf32>>`.
+  }];
+  let parameters = (ins "::mlir::RankedTensorType":$tile);
+  let builders = [TypeBuilderWithInferredContext<(ins "::mlir::RankedTensorType":$tile), [{
+    return $_get(tile.getContext(), tile);
+  }]>];
+  let assemblyFormat = "`<` $tile `>`";
+}
+
+//===----------------------------------------------------------------------===//
+// Attributes
+//===----------------------------------------------------------------------===//
+
+class Tile_Attr<string name, string mnem, list<Trait> traits = []>
+    : AttrDef<Tile_Dialect, name, traits> {
+  let mnemonic = mnem;
+}
+
+def Tile_AccAttr : Tile_Attr<"Acc", "acc", [
+    DeclareAttrInterfaceMethods<VerifiableTensorEncoding>,
+    DeclareAttrInterfaceMethods<Tile_LayoutAttrInterface>]> {
+  let summary = "layout of the accumulator of wgmma m64nN";
+  let description = [{
+    Rows are a power-of-two multiple of 64, columns a multiple of 8. For 16-bit
+    elements it is also the layout of the A operand of the next product.
+    Example: `tensor<64x80xf32, #tile.acc>`.
+  }];
+}
+
+def Tile_SliceAttr : Tile_Attr<"Slice", "slice", [
+    DeclareAttrInterfaceMethods<VerifiableTensorEncoding>,
+    DeclareAttrInterfaceMethods<Tile_LayoutAttrInterface>]> {
+  let summary = "layout of what is left of a tile without one dimension";
+  let description = [{
+    The statistics of rows are `#tile.slice<1, #tile.acc>`, those of columns
+    `#tile.slice<0, #tile.acc>`.
+  }];
+  let parameters = (ins "int64_t":$dim, "::mlir::Attribute":$parent);
+  let assemblyFormat = "`<` $dim `,` $parent `>`";
+}
+
+def Tile_SmemAttr : Tile_Attr<"Smem", "smem", [
+    DeclareAttrInterfaceMethods<VerifiableTensorEncoding>,
+    DeclareAttrInterfaceMethods<Flow_StorageAttrInterface>]> {
+  let summary = "layout of a tile in shared memory";
+  let description = [{
+    Blocks of `swizzle` bytes of columns; a block holds all rows, one after
+    another, its 16-byte chunks permuted as TMA's swizzle mode of that width
+    does. Columns beyond the tile's pad the last block and are zero. `swizzle`
+    is 32, 64 or 128. Example: `tensor<80x128xf16, #tile.smem<128>>`.
+  }];
+  let parameters = (ins "int64_t":$swizzle);
+  let assemblyFormat = "`<` $swizzle `>`";
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// Columns of one block.
+    int64_t getBlockColumns(::mlir::Type elementType) const;
+    /// Columns after padding to whole blocks.
+    int64_t getPaddedColumns(int64_t columns, ::mlir::Type elementType) const;
+  }];
+}
+
+def Tile_SlottingAttr : Tile_Attr<"Slotting", "slotting"> {
+  let summary = "stage and position of an operation in a software pipeline";
+  let parameters = (ins "int64_t":$stage, "int64_t":$order);
+  let assemblyFormat = "`<` `stage` `=` $stage `,` `order` `=` $order `>`";
+}
+
+#endif // FA3_TILE_TYPES

@@ -1,0 +1,13 @@
+//===- InitAllPasses.h - registers fa3's passes and pipelines ---*- C++ -*-===//
+
+#ifndef FA3_INITALLPASSES_H
+#define FA3_INITALLPASSES_H
+
+namespace fa3 {
+
+/// Registers fa3's passes and named pipelines with the global pass registry.
+void registerAllPasses();
+
+} // namespace fa3
+
+#endif // FA3_INITALLPASSES_H

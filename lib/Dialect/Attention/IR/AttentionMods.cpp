@@ -1,0 +1,167 @@
+//===- AttentionMods.cpp - code of the one-line modifications -------------===//
+//
+// Each modification emits the scalar code that a user would write by hand.
+//
+//===----------------------------------------------------------------------===//
+
+#include "fa3/Dialect/Attention/IR/Attention.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+using namespace fa3::attention;
+
+//===----------------------------------------------------------------------===//
+// Verification
+//===----------------------------------------------------------------------===//
+
+LogicalResult WindowAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                 std::optional<int64_t> left,
+                                 std::optional<int64_t> right) {
+  for (auto [name, extent] : {std::pair("left", left), {"right", right}})
+    if (extent && *extent < 0)
+      return emitError() << "#attention.window expects " << name
+                         << " of at least 0, got " << *extent;
+  return success();
+}
+
+LogicalResult PrefixAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                 int64_t length) {
+  if (length < 0)
+    return emitError()
+           << "#attention.prefix expects a length of at least 0, got "
+           << length;
+  return success();
+}
+
+LogicalResult SoftcapAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                  FloatAttr cap) {
+  if (!cap.getValue().isFiniteNonZero() || cap.getValue().isNegative())
+    return emitError() << "#attention.softcap expects a positive cap, got "
+                       << cap.getValueAsDouble();
+  return success();
+}
+
+/// The auxiliary operand `number`, or an error if there is none of this rank.
+static FailureOr<RankedTensorType> getAuxType(Operation *op, StringRef mod,
+                                              int64_t number, int64_t rank) {
+  auto forward = cast<ForwardOp>(op);
+  if (number < 0 || number >= static_cast<int64_t>(forward.getAux().size()))
+    return forward.emitOpError(mod) << " reads auxiliary operand " << number
+                                    << " of " << forward.getAux().size();
+  auto type = cast<RankedTensorType>(forward.getAux()[number].getType());
+  if (type.getRank() != rank || !isa<FloatType>(type.getElementType()))
+    return forward.emitOpError(mod)
+           << " expects auxiliary operand " << number
+           << " to be a float tensor of rank " << rank << ", got " << type;
+  return type;
+}
+
+LogicalResult AlibiAttr::verifyMod(Operation *op) const {
+  FailureOr<RankedTensorType> type =
+      getAuxType(op, "#attention.alibi", getAux(), 1);
+  if (failed(type))
+    return failure();
+  if (!type->getElementType().isF32())
+    return op->emitOpError("#attention.alibi expects slopes of f32, got ")
+           << type->getElementType();
+  return success();
+}
+
+LogicalResult BiasAttr::verifyMod(Operation *op) const {
+  return getAuxType(op, "#attention.bias", getAux(), 4);
+}
+
+//===----------------------------------------------------------------------===//
+// Code
+//===----------------------------------------------------------------------===//
+
+/// The key position that is aligned with the query: i + (sk - sq).
+static Value alignedQuery(ImplicitLocOpBuilder &b, const ModContext &context) {
+  Value keys = LengthOp::create(b, b.getIndexType(), Sequence::key);
+  Value queries = LengthOp::create(b, b.getIndexType(), Sequence::query);
+  Value offset = arith::SubIOp::create(b, keys, queries);
+  return arith::AddIOp::create(b, context.query, offset);
+}
+
+static Value notAfter(ImplicitLocOpBuilder &b, Value lhs, Value rhs) {
+  return arith::CmpIOp::create(b, arith::CmpIPredicate::sle, lhs, rhs);
+}
+
+static Value indexConstant(ImplicitLocOpBuilder &b, int64_t value) {
+  return arith::ConstantIndexOp::create(b, value);
+}
+
+Value CausalAttr::buildKeep(ImplicitLocOpBuilder &b,
+                            const ModContext &context) const {
+  return notAfter(b, context.key, alignedQuery(b, context));
+}
+
+Value WindowAttr::buildKeep(ImplicitLocOpBuilder &b,
+                            const ModContext &context) const {
+  Value center = alignedQuery(b, context);
+  Value keep;
+  if (getRight())
+    keep = notAfter(
+        b, context.key,
+        arith::AddIOp::create(b, center, indexConstant(b, *getRight())));
+  if (getLeft()) {
+    Value first =
+        arith::SubIOp::create(b, center, indexConstant(b, *getLeft()));
+    Value inside = notAfter(b, first, context.key);
+    keep = keep ? arith::AndIOp::create(b, keep, inside).getResult() : inside;
+  }
+  return keep;
+}
+
+Value PrefixAttr::buildKeep(ImplicitLocOpBuilder &b,
+                            const ModContext &context) const {
+  Value inPrefix = arith::CmpIOp::create(
+      b, arith::CmpIPredicate::slt, context.key, indexConstant(b, getLength()));
+  Value causal = notAfter(b, context.key, alignedQuery(b, context));
+  return arith::OrIOp::create(b, inPrefix, causal);
+}
+
+Value SoftcapAttr::buildScore(ImplicitLocOpBuilder &b, const ModContext &,
+                              Value score) const {
+  double cap = getCap().getValueAsDouble();
+  auto constant = [&](double value) -> Value {
+    return arith::ConstantOp::create(
+        b, b.getF32FloatAttr(static_cast<float>(value)));
+  };
+  Value ratio = arith::MulFOp::create(b, score, constant(1.0 / cap));
+  return arith::MulFOp::create(b, math::TanhOp::create(b, ratio),
+                               constant(cap));
+}
+
+Value AlibiAttr::buildScore(ImplicitLocOpBuilder &b, const ModContext &context,
+                            Value score) const {
+  Value slope = tensor::ExtractOp::create(b, context.aux[getAux()],
+                                          ValueRange{context.head});
+  Value distance =
+      arith::SubIOp::create(b, context.key, alignedQuery(b, context));
+  Value asInt = arith::IndexCastOp::create(b, b.getI32Type(), distance);
+  Value asFloat = arith::SIToFPOp::create(b, b.getF32Type(), asInt);
+  Value penalty =
+      arith::MulFOp::create(b, slope, math::AbsFOp::create(b, asFloat));
+  return arith::SubFOp::create(b, score, penalty);
+}
+
+Value BiasAttr::buildScore(ImplicitLocOpBuilder &b, const ModContext &context,
+                           Value score) const {
+  Value bias = context.aux[getAux()];
+  auto type = cast<RankedTensorType>(bias.getType());
+  SmallVector<Value> indices = {context.batch, context.head, context.query,
+                                context.key};
+  for (auto [dim, index] : llvm::enumerate(indices))
+    if (type.getDimSize(dim) == 1)
+      index = indexConstant(b, 0);
+  Value element = tensor::ExtractOp::create(b, bias, indices);
+  unsigned width = type.getElementTypeBitWidth();
+  if (width < 32)
+    element = arith::ExtFOp::create(b, b.getF32Type(), element);
+  else if (width > 32)
+    element = arith::TruncFOp::create(b, b.getF32Type(), element);
+  return arith::AddFOp::create(b, score, element);
+}

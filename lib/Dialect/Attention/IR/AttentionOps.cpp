@@ -1,0 +1,299 @@
+//===- AttentionOps.cpp - operations of attention -------------------------===//
+
+#include "fa3/Dialect/Attention/IR/Attention.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace fa3::attention;
+
+#define GET_OP_CLASSES
+#include "fa3/Dialect/Attention/IR/AttentionOps.cpp.inc"
+
+//===----------------------------------------------------------------------===//
+// Syntax
+//===----------------------------------------------------------------------===//
+
+static void printRegion(OpAsmPrinter &printer, StringRef keyword,
+                        Region &region) {
+  if (region.empty())
+    return;
+  printer.printNewline();
+  printer << "  " << keyword << " (";
+  printer.printOperands(region.getArguments());
+  printer << ") ";
+  printer.printRegion(region, /*printEntryBlockArgs=*/false);
+}
+
+void ForwardOp::print(OpAsmPrinter &printer) {
+  printer << ' ' << getQ() << ", " << getK() << ", " << getV();
+  if (!getAux().empty())
+    printer << " aux(" << getAux() << " : " << getAux().getTypes() << ")";
+  if (getScale())
+    printer << " scale " << getScale();
+  if (getLayout() != Layout::bhsd)
+    printer << " layout " << stringifyLayout(getLayout());
+  if (getMods())
+    printer << " mods " << getModsAttr();
+  printer.printOptionalAttrDict((*this)->getAttrs(),
+                                {getLayoutAttrName(), getModsAttrName(),
+                                 getOperandSegmentSizesAttrName()});
+  printer << " : (" << getQ().getType() << ", " << getK().getType() << ", "
+          << getV().getType() << ") -> ";
+  if (getLse())
+    printer << "(" << getO().getType() << ", " << getLse().getType() << ")";
+  else
+    printer << getO().getType();
+  printRegion(printer, "score", getScoreRegion());
+  printRegion(printer, "keep", getKeepRegion());
+}
+
+/// Parses `(%a, %b, ..) { .. }`; the types are the first `types.size()` given.
+static ParseResult parseRegion(OpAsmParser &parser, Region &region,
+                               ArrayRef<Type> types, StringRef keyword) {
+  SmallVector<OpAsmParser::Argument> arguments;
+  SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseArgumentList(arguments, OpAsmParser::Delimiter::Paren))
+    return failure();
+  if (arguments.size() != types.size())
+    return parser.emitError(loc)
+           << "expects " << types.size() << " arguments in '" << keyword
+           << "', got " << arguments.size();
+  for (auto [argument, type] : llvm::zip(arguments, types))
+    argument.type = type;
+  return parser.parseRegion(region, arguments);
+}
+
+ParseResult ForwardOp::parse(OpAsmParser &parser, OperationState &result) {
+  Builder &builder = parser.getBuilder();
+  OpAsmParser::UnresolvedOperand q, k, v, scale;
+  SmallVector<OpAsmParser::UnresolvedOperand> aux;
+  SmallVector<Type> auxTypes;
+  bool hasScale = false;
+  if (parser.parseOperand(q) || parser.parseComma() || parser.parseOperand(k) ||
+      parser.parseComma() || parser.parseOperand(v))
+    return failure();
+  SMLoc auxLoc = parser.getCurrentLocation();
+  if (succeeded(parser.parseOptionalKeyword("aux")) &&
+      (parser.parseLParen() || parser.parseOperandList(aux) ||
+       parser.parseColonTypeList(auxTypes) || parser.parseRParen()))
+    return failure();
+  if (succeeded(parser.parseOptionalKeyword("scale"))) {
+    hasScale = true;
+    if (parser.parseOperand(scale))
+      return failure();
+  }
+  if (succeeded(parser.parseOptionalKeyword("layout"))) {
+    SMLoc loc = parser.getCurrentLocation();
+    StringRef keyword;
+    if (parser.parseKeyword(&keyword))
+      return failure();
+    std::optional<Layout> layout = symbolizeLayout(keyword);
+    if (!layout)
+      return parser.emitError(loc)
+             << "expects layout 'bhsd' or 'bshd', got '" << keyword << "'";
+    result.addAttribute(getLayoutAttrName(result.name),
+                        LayoutAttr::get(parser.getContext(), *layout));
+  }
+  ArrayAttr mods;
+  if (succeeded(parser.parseOptionalKeyword("mods")) &&
+      parser.parseAttribute(mods, getModsAttrName(result.name),
+                            result.attributes))
+    return failure();
+  FunctionType type;
+  SMLoc typeLoc;
+  if (parser.parseOptionalAttrDict(result.attributes) || parser.parseColon() ||
+      parser.getCurrentLocation(&typeLoc) || parser.parseType(type))
+    return failure();
+  if (type.getNumInputs() != 3 || type.getNumResults() < 1 ||
+      type.getNumResults() > 2)
+    return parser.emitError(typeLoc)
+           << "expects 3 operand types and 1 or 2 result types, got "
+           << type.getNumInputs() << " and " << type.getNumResults();
+  if (parser.resolveOperands({q, k, v}, type.getInputs(), typeLoc,
+                             result.operands) ||
+      parser.resolveOperands(aux, auxTypes, auxLoc, result.operands) ||
+      (hasScale &&
+       parser.resolveOperand(scale, builder.getF32Type(), result.operands)))
+    return failure();
+  result.addTypes(type.getResults());
+  result.addAttribute(
+      getOperandSegmentSizesAttrName(result.name),
+      builder.getDenseI32ArrayAttr(
+          {1, 1, 1, static_cast<int32_t>(aux.size()), hasScale ? 1 : 0}));
+  Region *score = result.addRegion(), *keep = result.addRegion();
+  Type f32 = builder.getF32Type(), index = builder.getIndexType();
+  if (succeeded(parser.parseOptionalKeyword("score")) &&
+      parseRegion(parser, *score, {f32, index, index, index, index}, "score"))
+    return failure();
+  if (succeeded(parser.parseOptionalKeyword("keep")) &&
+      parseRegion(parser, *keep, {index, index, index, index}, "keep"))
+    return failure();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Verification
+//===----------------------------------------------------------------------===//
+
+static bool agree(int64_t a, int64_t b) {
+  return ShapedType::isDynamic(a) || ShapedType::isDynamic(b) || a == b;
+}
+
+LogicalResult ForwardOp::verify() {
+  auto type = [](Value value) {
+    return cast<RankedTensorType>(value.getType());
+  };
+  RankedTensorType q = type(getQ()), k = type(getK()), v = type(getV()),
+                   o = type(getO());
+  const std::pair<StringRef, RankedTensorType> tensors[] = {
+      {"q", q}, {"k", k}, {"v", v}, {"o", o}};
+
+  for (auto [name, tensor] : tensors)
+    if (tensor.getRank() != 4)
+      return emitOpError("expects ")
+             << name << " of rank 4, got " << tensor.getRank();
+  if (getLse() && type(getLse()).getRank() != 3)
+    return emitOpError("expects lse of rank 3, got ")
+           << type(getLse()).getRank();
+
+  if (!q.getElementType().isF16() && !q.getElementType().isBF16())
+    return emitOpError("expects elements of f16 or bf16, got ")
+           << q.getElementType();
+  for (auto [name, tensor] : tensors)
+    if (tensor.getElementType() != q.getElementType())
+      return emitOpError("expects ")
+             << name << " to have the element type of q (" << q.getElementType()
+             << "), got " << tensor.getElementType();
+  if (getLse() && !type(getLse()).getElementType().isF32())
+    return emitOpError("expects lse of f32, got ")
+           << type(getLse()).getElementType();
+
+  for (auto [name, tensor] : {tensors[0], tensors[2]}) {
+    int64_t dim = tensor.getDimSize(3);
+    if (ShapedType::isDynamic(dim))
+      return emitOpError("expects a static head dim, that of ")
+             << name << " is dynamic";
+    if (dim < 8 || dim % 8 || dim > 256)
+      return emitOpError("expects a head dim that is a multiple of 8 up to "
+                         "256, that of ")
+             << name << " is " << dim;
+  }
+  for (auto [first, second] :
+       {std::pair(tensors[0], tensors[1]), {tensors[2], tensors[3]}})
+    if (first.second.getDimSize(3) != second.second.getDimSize(3))
+      return emitOpError("expects ")
+             << first.first << " and " << second.first
+             << " to agree in head dim, got " << first.second.getDimSize(3)
+             << " and " << second.second.getDimSize(3);
+
+  for (auto [name, tensor] : tensors)
+    if (!agree(q.getDimSize(0), tensor.getDimSize(0)))
+      return emitOpError("expects ")
+             << name << " to have the batch extent of q (" << q.getDimSize(0)
+             << "), got " << tensor.getDimSize(0);
+
+  int64_t head = getHeadAxis(), sequence = getSequenceAxis();
+  for (auto [what, axis] : {std::pair("heads", head), {"length", sequence}}) {
+    if (!agree(k.getDimSize(axis), v.getDimSize(axis)))
+      return emitOpError("expects k and v to agree in ")
+             << what << ", got " << k.getDimSize(axis) << " and "
+             << v.getDimSize(axis);
+    if (!agree(q.getDimSize(axis), o.getDimSize(axis)))
+      return emitOpError("expects q and o to agree in ")
+             << what << ", got " << q.getDimSize(axis) << " and "
+             << o.getDimSize(axis);
+  }
+  if (getLse()) {
+    RankedTensorType lse = type(getLse());
+    int64_t expected[] = {q.getDimSize(0), q.getDimSize(head),
+                          q.getDimSize(sequence)};
+    for (auto [dim, extent] : llvm::enumerate(expected))
+      if (!agree(lse.getDimSize(dim), extent))
+        return emitOpError("expects extent ")
+               << extent << " in dimension " << dim << " of lse, got "
+               << lse.getDimSize(dim);
+  }
+  int64_t heads = q.getDimSize(head), keyHeads = k.getDimSize(head);
+  if (!ShapedType::isDynamic(heads) && !ShapedType::isDynamic(keyHeads) &&
+      (keyHeads == 0 || heads % keyHeads))
+    return emitOpError("expects the key heads (")
+           << keyHeads << ") to divide the query heads (" << heads << ")";
+
+  if (getScale()) {
+    FloatAttr scale;
+    if (matchPattern(getScale(), m_Constant(&scale)) &&
+        (!scale.getValue().isFiniteNonZero() || scale.getValue().isNegative()))
+      return emitOpError("expects a positive, finite scale, got ")
+             << scale.getValueAsDouble();
+  }
+  if (ArrayAttr mods = getModsAttr())
+    for (Attribute attribute : mods) {
+      auto mod = dyn_cast<ModAttrInterface>(attribute);
+      if (!mod)
+        return emitOpError("expects mods of the attention dialect, got ")
+               << attribute;
+      if (failed(mod.verifyMod(*this)))
+        return failure();
+    }
+  return success();
+}
+
+/// C7 to C10 for one region.
+static LogicalResult verifyScalarRegion(ForwardOp op, Region &region,
+                                        StringRef name,
+                                        ArrayRef<Type> arguments, Type result) {
+  if (region.empty())
+    return success();
+  Block &block = region.front();
+  if (block.getArgumentTypes() != TypeRange(arguments))
+    return op.emitOpError("expects '")
+           << name << "' to take (" << arguments << "), got ("
+           << block.getArgumentTypes() << ")";
+  auto yield = dyn_cast<YieldOp>(block.getTerminator());
+  if (!yield || yield.getValue().getType() != result)
+    return op.emitOpError("expects '") << name << "' to yield " << result;
+
+  for (Operation &inner : block.without_terminator()) {
+    if (auto extract = dyn_cast<tensor::ExtractOp>(inner)) {
+      if (!llvm::is_contained(op.getAux(), extract.getTensor()))
+        return inner.emitOpError("in '")
+               << name << "' reads a tensor that is not an auxiliary operand";
+    } else if (!isa<LengthOp>(inner) &&
+               !inner.hasTrait<OpTrait::ConstantLike>() &&
+               !(isPure(&inner) &&
+                 OpTrait::hasElementwiseMappableTraits(&inner))) {
+      return inner.emitOpError("is not allowed in '")
+             << name << "', which holds pure elementwise scalar operations";
+    }
+    for (Type type : inner.getResultTypes())
+      if (!type.isIntOrIndexOrFloat())
+        return inner.emitOpError("is not allowed in '")
+               << name << "': its result type " << type << " is no scalar";
+    for (Value operand : inner.getOperands())
+      if (!region.isAncestor(operand.getParentRegion()) &&
+          !operand.getType().isIntOrIndexOrFloat() &&
+          !llvm::is_contained(op.getAux(), operand))
+        return inner.emitOpError("in '")
+               << name << "' captures a value of type " << operand.getType()
+               << "; only scalars and auxiliary operands may be captured";
+  }
+  return success();
+}
+
+LogicalResult ForwardOp::verifyRegions() {
+  Builder builder(getContext());
+  Type f32 = builder.getF32Type(), index = builder.getIndexType();
+  if (failed(verifyScalarRegion(*this, getScoreRegion(), "score",
+                                {f32, index, index, index, index}, f32)))
+    return failure();
+  return verifyScalarRegion(*this, getKeepRegion(), "keep",
+                            {index, index, index, index}, builder.getI1Type());
+}
+
+LogicalResult LengthOp::verify() {
+  if (!(*this)->getParentOfType<ForwardOp>())
+    return emitOpError("expects to lie in a region of 'attention.forward'");
+  return success();
+}

@@ -1,0 +1,109 @@
+//===- FlowDialect.cpp - dialect and types of flow ------------------------===//
+
+#include "fa3/Dialect/Flow/IR/Flow.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "mlir/Interfaces/FoldInterfaces.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace fa3::flow;
+
+#include "fa3/Dialect/Flow/IR/FlowAttrInterfaces.cpp.inc"
+#include "fa3/Dialect/Flow/IR/FlowDialect.cpp.inc"
+#include "fa3/Dialect/Flow/IR/FlowEnums.cpp.inc"
+#include "fa3/Dialect/Flow/IR/FlowOpInterfaces.cpp.inc"
+#include "fa3/Dialect/Flow/IR/FlowTypeInterfaces.cpp.inc"
+#define GET_ATTRDEF_CLASSES
+#include "fa3/Dialect/Flow/IR/FlowAttributes.cpp.inc"
+#define GET_TYPEDEF_CLASSES
+#include "fa3/Dialect/Flow/IR/FlowTypes.cpp.inc"
+
+namespace {
+/// Keeps constants inside the group that uses them: a tile constant hoisted in
+/// front of `flow.specialize` would be a captured tile.
+struct FlowFoldInterface : DialectFoldInterface {
+  using DialectFoldInterface::DialectFoldInterface;
+  bool shouldMaterializeInto(Region *region) const final {
+    return isa<GroupOp>(region->getParentOp());
+  }
+};
+} // namespace
+
+void FlowDialect::initialize() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "fa3/Dialect/Flow/IR/FlowAttributes.cpp.inc"
+      >();
+  addTypes<
+#define GET_TYPEDEF_LIST
+#include "fa3/Dialect/Flow/IR/FlowTypes.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "fa3/Dialect/Flow/IR/FlowOps.cpp.inc"
+      >();
+  addInterfaces<FlowFoldInterface>();
+}
+
+//===----------------------------------------------------------------------===//
+// Types
+//===----------------------------------------------------------------------===//
+
+int64_t fa3::flow::getPayloadBytes(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (!tensor)
+    return 0;
+  if (auto storage =
+          dyn_cast_or_null<StorageAttrInterface>(tensor.getEncoding()))
+    return storage.getStorageBytes(tensor.getShape(), tensor.getElementType());
+  return tensor.getNumElements() *
+         llvm::divideCeil(tensor.getElementTypeBitWidth(), 8);
+}
+
+LogicalResult RingType::verify(function_ref<InFlightDiagnostic()> emitError,
+                               int64_t depth, ArrayRef<Type> payload,
+                               int64_t parts, int64_t initial, Scope scope) {
+  if (depth < 1)
+    return emitError() << "expects a depth of at least 1, got " << depth;
+  if (payload.empty())
+    return emitError() << "expects a payload";
+  for (Type type : payload) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    bool fits = tensor ? tensor.hasStaticShape() &&
+                             tensor.getElementType().isIntOrFloat()
+                       : isa<IntegerType, IndexType, TokenType>(type);
+    if (!fits)
+      return emitError() << "expects payload types that are statically shaped "
+                            "tensors, integers, index or !flow.token, got "
+                         << type;
+  }
+  if (parts < 1)
+    return emitError() << "expects at least 1 part, got " << parts;
+  if (initial < 0 || initial > depth)
+    return emitError() << "expects initial entries (" << initial
+                       << ") between 0 and the depth (" << depth << ")";
+  if (scope != Scope::cta)
+    return emitError() << "scope 'cluster' is not supported";
+  return success();
+}
+
+int64_t RingType::getEntryBytes() const {
+  int64_t bytes = 0;
+  for (Type type : getPayload())
+    bytes += getPayloadBytes(type);
+  return bytes;
+}
+
+RingType RingType::withDepth(int64_t depth) const {
+  return get(getContext(), depth, getPayload(), getParts(), getInitial(),
+             getScope());
+}
+
+RingType RingType::withPayload(ArrayRef<Type> payload) const {
+  return get(getContext(), getDepth(), payload, getParts(), getInitial(),
+             getScope());
+}
+
+bool CursorType::mayDrop() const { return true; }
+bool SlotType::mayDrop() const { return false; }

@@ -1,0 +1,352 @@
+//===- HopperOps.cpp - operations of hopper -------------------------------===//
+
+#include "fa3/Dialect/Hopper/IR/Hopper.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/OpImplementation.h"
+
+using namespace mlir;
+using namespace fa3;
+using namespace fa3::hopper;
+
+#define GET_OP_CLASSES
+#include "fa3/Dialect/Hopper/IR/HopperOps.cpp.inc"
+
+//===----------------------------------------------------------------------===//
+// Host
+//===----------------------------------------------------------------------===//
+
+LogicalResult LaunchOp::verify() {
+  int64_t threads = getThreads(), smem = getSmem();
+  if (threads <= 0 || threads % 32 || threads > kMaxThreadsPerBlock)
+    return emitOpError("expects threads that are a multiple of 32 up to ")
+           << kMaxThreadsPerBlock << ", got " << threads;
+  if (smem < 0 || smem > kMaxSharedMemoryBytes)
+    return emitOpError("expects at most ")
+           << kMaxSharedMemoryBytes << " bytes of shared memory, got " << smem;
+  if (!getCost().empty() && getCost().size() != 2)
+    return emitOpError("expects 'cost' to have 2 values (operations, bytes), "
+                       "got ")
+           << getCost().size();
+  return success();
+}
+
+LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  Operation *kernel = symbols.lookupNearestSymbolFrom(*this, getKernelAttr());
+  if (auto function = dyn_cast_or_null<gpu::GPUFuncOp>(kernel)) {
+    if (llvm::equal(function.getArgumentTypes(), getKernelArgs().getTypes()))
+      return success();
+    InFlightDiagnostic diagnostic =
+        emitOpError("expects operands of the kernel's argument types");
+    diagnostic.attachNote(kernel->getLoc())
+        << "the kernel takes " << function.getFunctionType();
+    return diagnostic;
+  }
+  if (auto function = dyn_cast_or_null<LLVM::LLVMFuncOp>(kernel)) {
+    if (function.getNumArguments() != getKernelArgs().size())
+      return emitOpError("expects ")
+             << function.getNumArguments() << " operands, got "
+             << getKernelArgs().size();
+    return success();
+  }
+  return emitOpError("expects ") << getKernelAttr() << " to name a kernel";
+}
+
+LogicalResult EncodeOp::verify() {
+  auto memref = cast<MemRefType>(getSource().getType());
+  TensorMapType map = getResult().getType();
+  if (static_cast<int64_t>(map.getBox().size()) != memref.getRank())
+    return emitOpError("expects a box of the memref's rank (")
+           << memref.getRank() << "), got " << map.getBox().size();
+  if (map.getElementType() != memref.getElementType())
+    return emitOpError("expects the element type of the memref (")
+           << memref.getElementType() << "), got " << map.getElementType();
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  if (failed(memref.getStridesAndOffset(strides, offset)) ||
+      strides.back() != 1)
+    return emitOpError("expects a memref with innermost stride 1, got ")
+           << memref;
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Shared memory and barriers
+//===----------------------------------------------------------------------===//
+
+template <typename Effects>
+static void addAllocEffect(OpResult result, Effects &effects) {
+  effects.emplace_back(MemoryEffects::Allocate::get(), result,
+                       SideEffects::DefaultResource::get());
+}
+
+void AllocOp::getEffects(
+    SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>
+        &effects) {
+  addAllocEffect(llvm::cast<OpResult>(getBuffer()), effects);
+}
+
+void BarrierAllocOp::getEffects(
+    SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>
+        &effects) {
+  addAllocEffect(llvm::cast<OpResult>(getBarrier()), effects);
+}
+
+/// Offsets in dynamic shared memory are aligned and inside it.
+static LogicalResult verifyOffset(Operation *op, std::optional<int64_t> offset,
+                                  int64_t bytes, int64_t alignment) {
+  if (!offset)
+    return success();
+  if (*offset < 0 || *offset % alignment)
+    return op->emitOpError("expects an offset that is a multiple of ")
+           << alignment << ", got " << *offset;
+  if (*offset + bytes > kMaxSharedMemoryBytes)
+    return op->emitOpError("ends at byte ")
+           << *offset + bytes << " of shared memory, the limit is "
+           << kMaxSharedMemoryBytes;
+  return success();
+}
+
+LogicalResult AllocOp::verify() {
+  BufferType type = getBuffer().getType();
+  return verifyOffset(*this, getOffset(), type.getSlots() * type.getSlotBytes(),
+                      1024);
+}
+
+LogicalResult BarrierAllocOp::verify() {
+  return verifyOffset(*this, getOffset(), getBarrier().getType().getCount() * 8,
+                      8);
+}
+
+LogicalResult NamedBarrierSyncOp::verify() {
+  int64_t threads = getThreads();
+  if (threads <= 0 || threads % 32)
+    return emitOpError("expects threads that are a positive multiple of 32, "
+                       "got ")
+           << threads;
+  return success();
+}
+
+LogicalResult SetMaxRegistersOp::verify() {
+  int64_t registers = getRegisters();
+  if (registers < 24 || registers > 256 || registers % 8)
+    return emitOpError("expects a multiple of 8 between 24 and 256, got ")
+           << registers;
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// TMA
+//===----------------------------------------------------------------------===//
+
+template <typename TmaOp>
+static LogicalResult verifyTma(TmaOp op) {
+  TensorMapType map = op.getMap().getType();
+  BufferType buffer = op.getBuffer().getType();
+  if (op.getCoordinates().size() != map.getBox().size())
+    return op.emitOpError("expects one coordinate per dimension of the box (")
+           << map.getBox().size() << "), got " << op.getCoordinates().size();
+  if (map.getElementType() != buffer.getTile().getElementType() ||
+      map.getSwizzle() != buffer.getSwizzle() ||
+      map.getBox().back() != buffer.getBlockColumns())
+    return op.emitOpError("expects a box one block wide (")
+           << buffer.getBlockColumns() << " columns of "
+           << buffer.getTile().getElementType() << ", swizzle "
+           << buffer.getSwizzle() << "), got " << map;
+  return success();
+}
+
+LogicalResult TmaLoadOp::verify() { return verifyTma(*this); }
+LogicalResult TmaStoreOp::verify() { return verifyTma(*this); }
+
+//===----------------------------------------------------------------------===//
+// wgmma
+//===----------------------------------------------------------------------===//
+
+LogicalResult DescOp::verify() {
+  BufferType buffer = getBuffer().getType();
+  DescType desc = getDesc().getType();
+  if (desc.getRows() != buffer.getRows() ||
+      desc.getElementType() != buffer.getTile().getElementType() ||
+      desc.getSwizzle() != buffer.getSwizzle())
+    return emitOpError("expects a descriptor of ")
+           << buffer.getRows() << " rows of "
+           << buffer.getTile().getElementType() << ", swizzle "
+           << buffer.getSwizzle() << ", got " << desc;
+  return success();
+}
+
+LogicalResult WgmmaFenceOp::inferReturnTypes(MLIRContext *,
+                                             std::optional<Location>,
+                                             Adaptor adaptor,
+                                             SmallVectorImpl<Type> &types) {
+  llvm::append_range(types, TypeRange(adaptor.getValues()));
+  return success();
+}
+
+LogicalResult WgmmaOp::verify() {
+  int64_t m = getM(), n = getN(), k = getK();
+  Type element = getRhs().getType().getElementType();
+  int64_t kStep = 256 / element.getIntOrFloatBitWidth();
+  if (m <= 0 || m % 64 || n <= 0 || n % 8 || n > 256 || k <= 0 || k % kStep)
+    return emitOpError("expects m a multiple of 64, n a multiple of 8 up to "
+                       "256 and k a multiple of ")
+           << kStep << ", got " << m << ", " << n << " and " << k;
+  auto expected = VectorType::get(m * n / 128, Float32Type::get(getContext()));
+  if (getResult().getType().getFragment() != expected)
+    return emitOpError("expects a result of ")
+           << expected << ", got " << getResult().getType();
+  if (getAcc()) {
+    Type acc = getAcc().getType();
+    if (auto inflight = dyn_cast<InflightType>(acc))
+      acc = inflight.getFragment();
+    if (acc != expected)
+      return emitOpError("expects an accumulator of ")
+             << expected << ", got " << acc;
+  }
+  if (auto desc = dyn_cast<DescType>(getLhs().getType())) {
+    if (desc.getElementType() != element)
+      return emitOpError("expects lhs and rhs of one element type, got ")
+             << desc.getElementType() << " and " << element;
+    return success();
+  }
+  auto fragment = cast<VectorType>(getLhs().getType());
+  if (fragment != VectorType::get(m * k / 128, element) ||
+      element.getIntOrFloatBitWidth() != 16)
+    return emitOpError("expects a fragment lhs of ")
+           << m * k / 128 << " 16-bit elements of the type of rhs, got "
+           << fragment;
+  return success();
+}
+
+LogicalResult InflightReadyOp::verify() {
+  if (getResult().getType().getFragment() != getValue().getType())
+    return emitOpError("expects a result in flight of ")
+           << getValue().getType() << ", got " << getResult().getType();
+  return success();
+}
+
+LogicalResult WgmmaWaitOp::inferReturnTypes(MLIRContext *,
+                                            std::optional<Location>,
+                                            Adaptor adaptor,
+                                            SmallVectorImpl<Type> &types) {
+  for (Value inflight : adaptor.getInflight())
+    types.push_back(cast<InflightType>(inflight.getType()).getFragment());
+  llvm::append_range(types, TypeRange(adaptor.getKeep()));
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Fragments
+//===----------------------------------------------------------------------===//
+
+static LogicalResult verifyRegisters(Operation *op, StringRef what, Type type,
+                                     int64_t registers) {
+  auto vector = cast<VectorType>(type);
+  if (vector.getRank() != 1 || vector.getNumElements() != registers)
+    return op->emitOpError("expects ")
+           << what << " of " << registers << " elements, got " << vector;
+  return success();
+}
+
+static LogicalResult verifyDim(Operation *op, int64_t dim,
+                               const LinearLayout &layout) {
+  if (dim < 0 || dim >= layout.getRank())
+    return op->emitOpError("expects dim (")
+           << dim << ") less than the rank of the fragment's tile ("
+           << layout.getRank() << ")";
+  return success();
+}
+
+LogicalResult CoordOp::verify() {
+  const LinearLayout &layout = getFragment().getLayout();
+  if (failed(verifyDim(*this, getDim(), layout)))
+    return failure();
+  if (!cast<VectorType>(getResult().getType()).getElementType().isInteger(32))
+    return emitOpError("expects a result of i32, got ")
+           << getResult().getType();
+  return verifyRegisters(*this, "a result", getResult().getType(),
+                         layout.getNumRegisters());
+}
+
+LogicalResult FragmentReduceOp::verify() {
+  const LinearLayout &layout = getFragment().getLayout();
+  if (failed(verifyDim(*this, getDim(), layout)) ||
+      failed(verifyRegisters(*this, "an operand", getSource().getType(),
+                             layout.getNumRegisters())))
+    return failure();
+  if (!getModulo())
+    return verifyRegisters(*this, "a result", getResult().getType(),
+                           layout.slice(getDim()).getNumRegisters());
+  return success();
+}
+
+LogicalResult LaneReduceOp::verify() {
+  for (int64_t bit : getLaneBits())
+    if (bit < 0 || bit > 4)
+      return emitOpError("expects lane bits between 0 and 4, got ") << bit;
+  return success();
+}
+
+LogicalResult VoteAnyOp::verify() {
+  if (!cast<VectorType>(getSource().getType()).getElementType().isInteger(1))
+    return emitOpError("expects a vector of i1, got ") << getSource().getType();
+  return success();
+}
+
+LogicalResult WarpIfOp::verifyRegions() {
+  auto yield = dyn_cast<YieldOp>(getBody().front().getTerminator());
+  if (!yield || yield.getValue().getType() != getResult().getType())
+    return emitOpError("expects the region to yield one value of type ")
+           << getResult().getType();
+  for (Operation &op : getBody().front().without_terminator())
+    if (!isMemoryEffectFree(&op))
+      return op.emitOpError("is not allowed in 'hopper.warp_if', which holds "
+                            "per-thread arithmetic only");
+  return success();
+}
+
+/// C1 and C2 of accesses to global memory.
+template <typename AccessOp>
+static LogicalResult verifyAccess(AccessOp op, Type value) {
+  const LinearLayout &layout = op.getFragment().getLayout();
+  if (op.getStrides().size() != op.getIndices().size())
+    return op.emitOpError("expects as many strides as indices (")
+           << op.getIndices().size() << "), got " << op.getStrides().size();
+  if (op.getBounds().size() != layout.getRank() ||
+      op.getIndices().size() < layout.getRank())
+    return op.emitOpError("expects one bound per dimension of the tile (")
+           << layout.getRank() << ") and at least as many indices, got "
+           << op.getBounds().size() << " and " << op.getIndices().size();
+  return verifyRegisters(op, "a value", value, layout.getNumRegisters());
+}
+
+LogicalResult FragmentLoadOp::verify() {
+  return verifyAccess(*this, getResult().getType());
+}
+LogicalResult FragmentStoreOp::verify() {
+  return verifyAccess(*this, getValue().getType());
+}
+LogicalResult ScalarLoadOp::verify() {
+  if (getStrides().size() != getIndices().size())
+    return emitOpError("expects as many strides as indices (")
+           << getIndices().size() << "), got " << getStrides().size();
+  return success();
+}
+
+template <typename SmemOp>
+static LogicalResult verifySmem(SmemOp op, Type value) {
+  Type element = op.getBuffer().getType().getTile().getElementType();
+  if (cast<VectorType>(value).getElementType() != element)
+    return op.emitOpError("expects elements of the buffer's type (")
+           << element << "), got " << value;
+  return verifyRegisters(op, "a value", value,
+                         op.getFragment().getLayout().getNumRegisters());
+}
+
+LogicalResult SmemStoreOp::verify() {
+  return verifySmem(*this, getValue().getType());
+}
+LogicalResult SmemLoadOp::verify() {
+  return verifySmem(*this, getResult().getType());
+}

@@ -1,0 +1,35 @@
+//===- InitAll.cpp - registers dialects, passes and pipelines -------------===//
+
+#include "fa3/Dialect/Attention/IR/Attention.h"
+#include "fa3/Dialect/Flow/IR/Flow.h"
+#include "fa3/Dialect/Hopper/IR/Hopper.h"
+#include "fa3/Dialect/Tile/IR/Tile.h"
+#include "fa3/InitAllDialects.h"
+#include "fa3/InitAllPasses.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/UB/IR/UBOps.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+void fa3::registerAllDialects(mlir::DialectRegistry &registry) {
+  registry.insert<attention::AttentionDialect, flow::FlowDialect,
+                  tile::TileDialect, hopper::HopperDialect>();
+  registry.insert<mlir::affine::AffineDialect, mlir::arith::ArithDialect,
+                  mlir::cf::ControlFlowDialect, mlir::func::FuncDialect,
+                  mlir::gpu::GPUDialect, mlir::LLVM::LLVMDialect,
+                  mlir::math::MathDialect, mlir::memref::MemRefDialect,
+                  mlir::NVVM::NVVMDialect, mlir::scf::SCFDialect,
+                  mlir::tensor::TensorDialect, mlir::ub::UBDialect,
+                  mlir::vector::VectorDialect>();
+}
+
+void fa3::registerAllPasses() {}

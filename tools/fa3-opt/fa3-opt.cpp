@@ -1,0 +1,16 @@
+//===- fa3-opt.cpp - runs passes on a module ------------------------------===//
+
+#include "fa3/InitAllDialects.h"
+#include "fa3/InitAllPasses.h"
+#include "mlir/IR/DialectRegistry.h"
+#include "mlir/Tools/mlir-opt/MlirOptMain.h"
+#include "mlir/Transforms/Passes.h"
+
+int main(int argc, char **argv) {
+  mlir::DialectRegistry registry;
+  fa3::registerAllDialects(registry);
+  mlir::registerTransformsPasses();
+  fa3::registerAllPasses();
+  return mlir::asMainReturnCode(
+      mlir::MlirOptMain(argc, argv, "fa3 optimizer driver\n", registry));
+}
