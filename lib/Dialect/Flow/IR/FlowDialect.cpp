@@ -14,8 +14,6 @@ using namespace fa3::flow;
 #include "fa3/Dialect/Flow/IR/FlowEnums.cpp.inc"
 #include "fa3/Dialect/Flow/IR/FlowOpInterfaces.cpp.inc"
 #include "fa3/Dialect/Flow/IR/FlowTypeInterfaces.cpp.inc"
-#define GET_ATTRDEF_CLASSES
-#include "fa3/Dialect/Flow/IR/FlowAttributes.cpp.inc"
 #define GET_TYPEDEF_CLASSES
 #include "fa3/Dialect/Flow/IR/FlowTypes.cpp.inc"
 
@@ -31,10 +29,6 @@ struct FlowFoldInterface : DialectFoldInterface {
 } // namespace
 
 void FlowDialect::initialize() {
-  addAttributes<
-#define GET_ATTRDEF_LIST
-#include "fa3/Dialect/Flow/IR/FlowAttributes.cpp.inc"
-      >();
   addTypes<
 #define GET_TYPEDEF_LIST
 #include "fa3/Dialect/Flow/IR/FlowTypes.cpp.inc"

@@ -27,7 +27,6 @@ def Flow_Dialect : Dialect {
     is asked of the type or its encoding.
   }];
   let useDefaultTypePrinterParser = 1;
-  let useDefaultAttributePrinterParser = 1;
 }
 
 #endif // FA3_FLOW_BASE
