@@ -50,6 +50,12 @@ def Hopper_LaunchOp : Hopper_Op<"launch", [
   let hasVerifier = 1;
 }
 
+def Hopper_SmCountOp : Hopper_Op<"sm_count", [Pure]> {
+  let summary = "number of streaming multiprocessors of the device";
+  let results = (outs Index:$result);
+  let assemblyFormat = "attr-dict";
+}
+
 def Hopper_EncodeOp : Hopper_Op<"tensormap.encode", [Pure]> {
   let summary = "TMA descriptor of a memref";
   let description = [{

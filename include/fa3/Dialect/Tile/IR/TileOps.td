@@ -57,6 +57,13 @@ def Tile_LaunchOp : Tile_Op<"launch", [
   let hasVerifier = 1;
 }
 
+def Tile_ProcessorsOp : Tile_Op<"processors", [Pure]> {
+  let summary = "number of processors that run CTAs side by side";
+  let description = [{ For host functions: the size of a persistent grid. }];
+  let results = (outs Index:$result);
+  let assemblyFormat = "attr-dict";
+}
+
 def Tile_GridOp : Tile_Op<"grid", [
     SingleBlockImplicitTerminator<"YieldOp">, RecursiveMemoryEffects]> {
   let summary = "independent tiles of work of a kernel";

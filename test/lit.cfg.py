@@ -1,0 +1,37 @@
+# Configuration of the regression tests; run by `ninja check-fa3`.
+import os
+import shutil
+
+import lit.formats
+from lit.llvm import llvm_config
+
+config.name = "fa3"
+config.test_format = lit.formats.ShTest(execute_external=False)
+config.suffixes = [".mlir", ".test"]
+config.excludes = ["Inputs", "CMakeLists.txt", "lit.cfg.py"]
+config.test_source_root = os.path.dirname(__file__)
+config.test_exec_root = os.path.join(config.fa3_obj_root, "test")
+
+llvm_config.with_environment("PATH", config.llvm_tools_dir, append_path=True)
+llvm_config.with_environment("PATH", config.fa3_tools_dir, append_path=True)
+llvm_config.use_default_substitutions()
+
+tools = ["fa3-opt", "fa3-translate", "fa3-run", "mlir-opt", "split-file"]
+llvm_config.add_tool_substitutions(
+    [tool for tool in tools if llvm_config.use_llvm_tool(tool, required=False)],
+    [config.fa3_tools_dir, config.llvm_tools_dir],
+)
+config.substitutions.append(("%fa3_libs", config.fa3_lib_dir))
+config.substitutions.append(("%fa3_src", config.fa3_src_root))
+
+# Tests of PTX that need the assembler, and tests that need a Hopper GPU.
+ptxas = shutil.which("ptxas") or shutil.which(
+    "ptxas", path="/usr/local/cuda/bin"
+)
+if ptxas:
+    config.available_features.add("ptxas")
+    config.substitutions.append(("%ptxas", ptxas))
+if os.path.exists("/dev/nvidia0"):
+    config.available_features.add("gpu")
+if not config.fa3_static:
+    config.available_features.add("plugins")
