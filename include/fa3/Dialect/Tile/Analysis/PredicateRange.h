@@ -1,0 +1,78 @@
+//===- PredicateRange.h - where a mask is all false or true -----*- C++ -*-===//
+//
+// For a mask tile that depends on a loop's induction variable t: the range of t
+// in which some element may hold, and one in which all elements hold.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA3_DIALECT_TILE_ANALYSIS_PREDICATERANGE_H
+#define FA3_DIALECT_TILE_ANALYSIS_PREDICATERANGE_H
+
+#include "fa3/Dialect/Tile/Analysis/AffineForm.h"
+#include <memory>
+
+namespace fa3::tile {
+
+/// A bound of a range of t: minus or plus infinity, a quotient of an affine
+/// form by a positive constant, or the minimum or maximum of bounds. Immutable.
+class Bound {
+public:
+  static Bound negativeInfinity();
+  static Bound positiveInfinity();
+  /// ceil(form / divisor), or floor(form / divisor) + 1.
+  static Bound ceilDiv(AffineForm form, int64_t divisor);
+  static Bound floorDivPlusOne(AffineForm form, int64_t divisor);
+  static Bound min(Bound a, Bound b);
+  static Bound max(Bound a, Bound b);
+
+  bool isNegativeInfinity() const { return kind == Kind::NegativeInfinity; }
+  bool isPositiveInfinity() const { return kind == Kind::PositiveInfinity; }
+
+  /// Emits the bound clamped to [least, greatest].
+  mlir::Value materialize(mlir::OpBuilder &builder, mlir::Location loc,
+                          mlir::Value least, mlir::Value greatest) const;
+
+  /// Whether bound <= value, or bound >= value, holds for certain.
+  bool provesAtMost(const AffineForm &value) const;
+  bool provesAtLeast(const AffineForm &value) const;
+
+private:
+  enum class Kind { NegativeInfinity, PositiveInfinity, Ceil, Floor, Min, Max };
+  explicit Bound(Kind kind) : kind(kind) {}
+  mlir::Value emit(mlir::OpBuilder &builder, mlir::Location loc,
+                   mlir::Value least, mlir::Value greatest) const;
+
+  Kind kind;
+  AffineForm form;
+  int64_t divisor = 1;
+  std::shared_ptr<const Bound> lhs, rhs;
+};
+
+/// t with lower <= t < upper.
+struct Interval {
+  Bound lower, upper;
+  static Interval all();
+  static Interval none();
+  bool isAll() const {
+    return lower.isNegativeInfinity() && upper.isPositiveInfinity();
+  }
+  bool isNone() const {
+    return lower.isPositiveInfinity() || upper.isNegativeInfinity();
+  }
+};
+
+/// What is known about a mask: outside `possible` no element holds, inside
+/// `always` all elements do.
+struct PredicateRange {
+  Interval possible, always;
+};
+
+/// Classifies `mask` over the values of `iv`, by the corners of the box that
+/// the coordinates span: an affine inequality holds for all elements exactly if
+/// it does at its worst corner. And, or, not, select and constants combine;
+/// everything else counts as unknown (possible everywhere, certain nowhere).
+PredicateRange classifyPredicate(mlir::Value mask, mlir::Value iv);
+
+} // namespace fa3::tile
+
+#endif // FA3_DIALECT_TILE_ANALYSIS_PREDICATERANGE_H

@@ -1,0 +1,312 @@
+//===- AffineForm.cpp - index values as affine forms ----------------------===//
+
+#include "fa3/Dialect/Tile/Analysis/AffineForm.h"
+#include "fa3/Dialect/Tile/IR/Tile.h"
+#include "mlir/Analysis/Presburger/IntegerRelation.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace fa3;
+using namespace fa3::tile;
+
+//===----------------------------------------------------------------------===//
+// Arithmetic of forms
+//===----------------------------------------------------------------------===//
+
+void AffineForm::add(Value atom, int64_t coefficient) {
+  for (auto *it = terms.begin(); it != terms.end(); ++it) {
+    if (it->first != atom)
+      continue;
+    it->second += coefficient;
+    if (it->second == 0)
+      terms.erase(it);
+    return;
+  }
+  if (coefficient != 0)
+    terms.emplace_back(atom, coefficient);
+}
+
+AffineForm &AffineForm::operator+=(const AffineForm &other) {
+  constant += other.constant;
+  for (auto [atom, coefficient] : other.terms)
+    add(atom, coefficient);
+  return *this;
+}
+
+AffineForm AffineForm::operator+(const AffineForm &other) const {
+  AffineForm sum = *this;
+  sum += other;
+  return sum;
+}
+
+AffineForm AffineForm::operator*(int64_t factor) const {
+  AffineForm product(constant * factor);
+  for (auto [atom, coefficient] : terms)
+    product.add(atom, coefficient * factor);
+  return product;
+}
+
+AffineForm AffineForm::operator-(const AffineForm &other) const {
+  return *this + other * -1;
+}
+
+int64_t AffineForm::getCoefficient(Value atom) const {
+  for (auto [value, coefficient] : terms)
+    if (value == atom)
+      return coefficient;
+  return 0;
+}
+
+AffineForm AffineForm::without(Value atom) const {
+  AffineForm rest = *this;
+  rest.add(atom, -getCoefficient(atom));
+  return rest;
+}
+
+AffineForm TileForm::getLeast() const {
+  AffineForm least = base;
+  for (Coordinate coordinate : coordinates)
+    if (coordinate.coefficient < 0)
+      least.constant += coordinate.coefficient * (coordinate.extent - 1);
+  return least;
+}
+
+AffineForm TileForm::getGreatest() const {
+  AffineForm greatest = base;
+  for (Coordinate coordinate : coordinates)
+    if (coordinate.coefficient > 0)
+      greatest.constant += coordinate.coefficient * (coordinate.extent - 1);
+  return greatest;
+}
+
+//===----------------------------------------------------------------------===//
+// Reading the IR
+//===----------------------------------------------------------------------===//
+
+AffineForm fa3::tile::getAffineForm(Value value) {
+  AffineForm form;
+  APInt constant;
+  if (matchPattern(value, m_ConstantInt(&constant))) {
+    form.constant = constant.getSExtValue();
+    return form;
+  }
+  if (Operation *op = value.getDefiningOp()) {
+    if (auto add = dyn_cast<arith::AddIOp>(op))
+      return getAffineForm(add.getLhs()) + getAffineForm(add.getRhs());
+    if (auto sub = dyn_cast<arith::SubIOp>(op))
+      return getAffineForm(sub.getLhs()) - getAffineForm(sub.getRhs());
+    if (auto mul = dyn_cast<arith::MulIOp>(op)) {
+      AffineForm lhs = getAffineForm(mul.getLhs());
+      AffineForm rhs = getAffineForm(mul.getRhs());
+      if (rhs.isConstant())
+        return lhs * rhs.constant;
+      if (lhs.isConstant())
+        return rhs * lhs.constant;
+    }
+  }
+  form.add(value, 1);
+  return form;
+}
+
+static TileForm combine(const TileForm &lhs, const TileForm &rhs,
+                        int64_t factor) {
+  TileForm result = lhs;
+  result.base += rhs.base * factor;
+  for (TileForm::Coordinate coordinate : rhs.coordinates)
+    result.coordinates.push_back(
+        {coordinate.coefficient * factor, coordinate.extent});
+  return result;
+}
+
+std::optional<TileForm> fa3::tile::getTileForm(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (!op)
+    return std::nullopt;
+  TileForm form;
+  DenseIntElementsAttr constant;
+  if (matchPattern(value, m_Constant(&constant))) {
+    if (!constant.isSplat())
+      return std::nullopt;
+    form.base.constant = constant.getSplatValue<APInt>().getSExtValue();
+    return form;
+  }
+  if (auto splat = dyn_cast<tensor::SplatOp>(op)) {
+    form.base = getAffineForm(splat.getInput());
+    return form;
+  }
+  if (auto coord = dyn_cast<CoordOp>(op)) {
+    form.base = getAffineForm(coord.getOffset());
+    form.coordinates.push_back(
+        {1, coord.getResult().getType().getDimSize(coord.getDim())});
+    return form;
+  }
+  if (auto broadcast = dyn_cast<BroadcastOp>(op))
+    return getTileForm(broadcast.getSource());
+  if (!isa<arith::AddIOp, arith::SubIOp, arith::MulIOp>(op))
+    return std::nullopt;
+
+  std::optional<TileForm> lhs = getTileForm(op->getOperand(0));
+  std::optional<TileForm> rhs = getTileForm(op->getOperand(1));
+  if (!lhs || !rhs)
+    return std::nullopt;
+  if (isa<arith::AddIOp>(op))
+    return combine(*lhs, *rhs, 1);
+  if (isa<arith::SubIOp>(op))
+    return combine(*lhs, *rhs, -1);
+  if (!rhs->coordinates.empty() || !rhs->base.isConstant())
+    std::swap(lhs, rhs);
+  if (!rhs->coordinates.empty() || !rhs->base.isConstant())
+    return std::nullopt;
+  return combine(TileForm(), *lhs, rhs->base.constant);
+}
+
+Value fa3::tile::materialize(OpBuilder &builder, Location loc,
+                             const AffineForm &form) {
+  Value sum;
+  for (auto [atom, coefficient] : form.terms) {
+    Value term = atom;
+    bool subtract = sum && coefficient == -1;
+    if (coefficient != 1 && !subtract)
+      term = arith::MulIOp::create(
+          builder, loc, atom,
+          arith::ConstantIndexOp::create(builder, loc, coefficient));
+    if (!sum)
+      sum = term;
+    else if (subtract)
+      sum = arith::SubIOp::create(builder, loc, sum, term);
+    else
+      sum = arith::AddIOp::create(builder, loc, sum, term);
+  }
+  if (sum && form.constant == 0)
+    return sum;
+  Value constant = arith::ConstantIndexOp::create(builder, loc, form.constant);
+  return sum ? arith::AddIOp::create(builder, loc, sum, constant).getResult()
+             : constant;
+}
+
+//===----------------------------------------------------------------------===//
+// Proofs
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Collects what is known about atoms as integer constraints and asks
+/// Presburger whether the contrary of a claim has a solution.
+class Prover {
+public:
+  explicit Prover(const AffineForm &claim) {
+    for (auto [atom, coefficient] : claim.terms)
+      define(atom, /*depth=*/0);
+    // The claim fails where -claim - 1 >= 0.
+    require(claim * -1 + AffineForm(-1));
+  }
+
+  bool isContradictory() {
+    presburger::IntegerRelation relation(
+        presburger::PresburgerSpace::getSetSpace(columns.size()));
+    for (const AffineForm &form : facts) {
+      SmallVector<int64_t> row(columns.size() + 1, 0);
+      for (auto [atom, coefficient] : form.terms)
+        row[columns.find(atom)->second] = coefficient;
+      row.back() = form.constant;
+      relation.addInequality(row);
+    }
+    return relation.isIntegerEmpty();
+  }
+
+private:
+  /// Bounds the effort: definitions of definitions are rarely needed.
+  static constexpr int kMaxDepth = 8;
+
+  void require(const AffineForm &form) {
+    for (auto [atom, coefficient] : form.terms)
+      columns.insert({atom, columns.size()});
+    facts.push_back(form);
+  }
+
+  AffineForm atom(Value value) {
+    AffineForm form;
+    form.add(value, 1);
+    return form;
+  }
+
+  AffineForm read(Value value, int depth) {
+    AffineForm form = getAffineForm(value);
+    for (auto [inner, coefficient] : form.terms)
+      define(inner, depth + 1);
+    return form;
+  }
+
+  /// Adds what the defining operation of `value` says about it.
+  void define(Value value, int depth) {
+    if (depth > kMaxDepth || !columns.insert({value, columns.size()}).second)
+      return;
+    if (auto argument = dyn_cast<BlockArgument>(value)) {
+      Operation *parent = argument.getOwner()->getParentOp();
+      if (auto loop = dyn_cast<scf::ForOp>(parent)) {
+        if (argument != loop.getInductionVar())
+          return;
+        require(atom(value) - read(loop.getLowerBound(), depth));
+        require(read(loop.getUpperBound(), depth) - atom(value) +
+                AffineForm(-1));
+      } else if (auto grid = dyn_cast<GridOp>(parent)) {
+        Value bound = grid.getUpperBounds()[argument.getArgNumber()];
+        require(atom(value));
+        require(read(bound, depth) - atom(value) + AffineForm(-1));
+      } else if (auto group = dyn_cast<flow::GroupOp>(parent)) {
+        require(atom(value));
+        require(AffineForm(group.getReplicas() - 1) - atom(value));
+      }
+      return;
+    }
+    Operation *op = value.getDefiningOp();
+    llvm::TypeSwitch<Operation *>(op)
+        .Case<memref::DimOp, gpu::BlockIdOp, gpu::GridDimOp, ProcessorsOp>(
+            [&](auto) { require(atom(value)); })
+        .Case<arith::CeilDivSIOp>(
+            [&](auto div) { defineQuotient(div, depth, /*ceil=*/true); })
+        .Case<arith::FloorDivSIOp>(
+            [&](auto div) { defineQuotient(div, depth, /*ceil=*/false); })
+        .Case<arith::MaxSIOp>([&](auto max) {
+          require(atom(value) - read(max.getLhs(), depth));
+          require(atom(value) - read(max.getRhs(), depth));
+        })
+        .Case<arith::MinSIOp>([&](auto min) {
+          require(read(min.getLhs(), depth) - atom(value));
+          require(read(min.getRhs(), depth) - atom(value));
+        });
+  }
+
+  template <typename DivOp>
+  void defineQuotient(DivOp div, int depth, bool ceil) {
+    AffineForm divisor = getAffineForm(div.getRhs());
+    if (!divisor.isConstant() || divisor.constant <= 0)
+      return;
+    int64_t d = divisor.constant;
+    AffineForm q = atom(div.getResult()) * d;
+    AffineForm numerator = read(div.getLhs(), depth);
+    if (ceil) { // n <= d * q <= n + d - 1
+      require(q - numerator);
+      require(numerator + AffineForm(d - 1) - q);
+    } else { // n - d + 1 <= d * q <= n
+      require(numerator - q);
+      require(q - numerator + AffineForm(d - 1));
+    }
+  }
+
+  llvm::SmallMapVector<Value, unsigned, 8> columns;
+  SmallVector<AffineForm> facts;
+};
+} // namespace
+
+bool fa3::tile::provesNonNegative(const AffineForm &form) {
+  if (form.isConstant())
+    return form.constant >= 0;
+  return Prover(form).isContradictory();
+}

@@ -1,0 +1,290 @@
+//===- PredicateRange.cpp - where a mask is all false or true -------------===//
+
+#include "fa3/Dialect/Tile/Analysis/PredicateRange.h"
+#include "fa3/Dialect/Tile/IR/Tile.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace fa3::tile;
+
+//===----------------------------------------------------------------------===//
+// Bound
+//===----------------------------------------------------------------------===//
+
+Bound Bound::negativeInfinity() { return Bound(Kind::NegativeInfinity); }
+Bound Bound::positiveInfinity() { return Bound(Kind::PositiveInfinity); }
+
+Bound Bound::ceilDiv(AffineForm form, int64_t divisor) {
+  Bound bound(Kind::Ceil);
+  bound.form = std::move(form);
+  bound.divisor = divisor;
+  return bound;
+}
+
+Bound Bound::floorDivPlusOne(AffineForm form, int64_t divisor) {
+  Bound bound(Kind::Floor);
+  bound.form = std::move(form);
+  bound.divisor = divisor;
+  return bound;
+}
+
+Bound Bound::min(Bound a, Bound b) {
+  if (a.isNegativeInfinity() || b.isPositiveInfinity())
+    return a;
+  if (b.isNegativeInfinity() || a.isPositiveInfinity())
+    return b;
+  Bound bound(Kind::Min);
+  bound.lhs = std::make_shared<Bound>(std::move(a));
+  bound.rhs = std::make_shared<Bound>(std::move(b));
+  return bound;
+}
+
+Bound Bound::max(Bound a, Bound b) {
+  if (a.isPositiveInfinity() || b.isNegativeInfinity())
+    return a;
+  if (b.isPositiveInfinity() || a.isNegativeInfinity())
+    return b;
+  Bound bound(Kind::Max);
+  bound.lhs = std::make_shared<Bound>(std::move(a));
+  bound.rhs = std::make_shared<Bound>(std::move(b));
+  return bound;
+}
+
+Value Bound::emit(OpBuilder &builder, Location loc, Value least,
+                  Value greatest) const {
+  auto quotient = [&](auto create) -> Value {
+    Value numerator = tile::materialize(builder, loc, form);
+    if (divisor == 1)
+      return numerator;
+    Value d = arith::ConstantIndexOp::create(builder, loc, divisor);
+    return create(numerator, d);
+  };
+  switch (kind) {
+  case Kind::NegativeInfinity:
+    return least;
+  case Kind::PositiveInfinity:
+    return greatest;
+  case Kind::Ceil:
+    return quotient([&](Value n, Value d) -> Value {
+      return arith::CeilDivSIOp::create(builder, loc, n, d);
+    });
+  case Kind::Floor: {
+    Value floor = quotient([&](Value n, Value d) -> Value {
+      return arith::FloorDivSIOp::create(builder, loc, n, d);
+    });
+    Value one = arith::ConstantIndexOp::create(builder, loc, 1);
+    return arith::AddIOp::create(builder, loc, floor, one);
+  }
+  case Kind::Min:
+    return arith::MinSIOp::create(builder, loc,
+                                  lhs->emit(builder, loc, least, greatest),
+                                  rhs->emit(builder, loc, least, greatest));
+  case Kind::Max:
+    return arith::MaxSIOp::create(builder, loc,
+                                  lhs->emit(builder, loc, least, greatest),
+                                  rhs->emit(builder, loc, least, greatest));
+  }
+  return {};
+}
+
+Value Bound::materialize(OpBuilder &builder, Location loc, Value least,
+                         Value greatest) const {
+  Value value = emit(builder, loc, least, greatest);
+  if (value != least)
+    value = arith::MaxSIOp::create(builder, loc, value, least);
+  if (value != greatest)
+    value = arith::MinSIOp::create(builder, loc, value, greatest);
+  return value;
+}
+
+bool Bound::provesAtMost(const AffineForm &value) const {
+  switch (kind) {
+  case Kind::NegativeInfinity:
+    return true;
+  case Kind::PositiveInfinity:
+    return false;
+  case Kind::Ceil: // ceil(f / d) <= v  iff  f <= d * v
+    return provesNonNegative(value * divisor - form);
+  case Kind::Floor: // floor(f / d) + 1 <= v  iff  f < d * v
+    return provesNonNegative(value * divisor - form + AffineForm(-1));
+  case Kind::Min:
+    return lhs->provesAtMost(value) || rhs->provesAtMost(value);
+  case Kind::Max:
+    return lhs->provesAtMost(value) && rhs->provesAtMost(value);
+  }
+  return false;
+}
+
+bool Bound::provesAtLeast(const AffineForm &value) const {
+  switch (kind) {
+  case Kind::NegativeInfinity:
+    return false;
+  case Kind::PositiveInfinity:
+    return true;
+  case Kind::Ceil: // ceil(f / d) >= v  iff  f > d * (v - 1)
+    return provesNonNegative(form - value * divisor + AffineForm(divisor - 1));
+  case Kind::Floor: // floor(f / d) + 1 >= v  iff  f >= d * (v - 1)
+    return provesNonNegative(form - value * divisor + AffineForm(divisor));
+  case Kind::Min:
+    return lhs->provesAtLeast(value) && rhs->provesAtLeast(value);
+  case Kind::Max:
+    return lhs->provesAtLeast(value) || rhs->provesAtLeast(value);
+  }
+  return false;
+}
+
+Interval Interval::all() {
+  return {Bound::negativeInfinity(), Bound::positiveInfinity()};
+}
+Interval Interval::none() {
+  return {Bound::positiveInfinity(), Bound::negativeInfinity()};
+}
+
+//===----------------------------------------------------------------------===//
+// Classification
+//===----------------------------------------------------------------------===//
+
+/// The t for which form >= 0; `unknown` if t does not occur in it.
+static Interval solve(const AffineForm &form, Value iv,
+                      const Interval &unknown) {
+  if (form.isConstant())
+    return form.constant >= 0 ? Interval::all() : Interval::none();
+  int64_t slope = form.getCoefficient(iv);
+  AffineForm rest = form.without(iv);
+  if (slope > 0) // t >= -rest / slope
+    return {Bound::ceilDiv(rest * -1, slope), Bound::positiveInfinity()};
+  if (slope < 0) // t <= rest / -slope
+    return {Bound::negativeInfinity(), Bound::floorDivPlusOne(rest, -slope)};
+  if (provesNonNegative(form))
+    return Interval::all();
+  if (provesNonNegative(form * -1 + AffineForm(-1)))
+    return Interval::none();
+  return unknown;
+}
+
+static PredicateRange unknownRange() {
+  return {Interval::all(), Interval::none()};
+}
+
+/// form >= 0 over a tile.
+static PredicateRange classifyAtom(const TileForm &form, Value iv) {
+  return {solve(form.getGreatest(), iv, Interval::all()),
+          solve(form.getLeast(), iv, Interval::none())};
+}
+
+static Interval intersect(const Interval &a, const Interval &b) {
+  return {Bound::max(a.lower, b.lower), Bound::min(a.upper, b.upper)};
+}
+
+static Interval hull(const Interval &a, const Interval &b) {
+  if (a.isNone())
+    return b;
+  if (b.isNone())
+    return a;
+  return {Bound::min(a.lower, b.lower), Bound::max(a.upper, b.upper)};
+}
+
+/// A range inside the union: the union itself where both are unbounded on the
+/// same side, otherwise the first that is not empty.
+static Interval innerUnion(const Interval &a, const Interval &b) {
+  bool sameSide =
+      (a.lower.isNegativeInfinity() && b.lower.isNegativeInfinity()) ||
+      (a.upper.isPositiveInfinity() && b.upper.isPositiveInfinity());
+  if (a.isNone() || b.isNone() || sameSide)
+    return hull(a, b);
+  return b.isAll() ? b : a;
+}
+
+static PredicateRange conjunction(const PredicateRange &a,
+                                  const PredicateRange &b) {
+  return {intersect(a.possible, b.possible), intersect(a.always, b.always)};
+}
+
+static PredicateRange disjunction(const PredicateRange &a,
+                                  const PredicateRange &b) {
+  return {hull(a.possible, b.possible), innerUnion(a.always, b.always)};
+}
+
+static PredicateRange classifyCompare(arith::CmpIOp compare, Value iv,
+                                      bool negated) {
+  std::optional<TileForm> lhs = getTileForm(compare.getLhs());
+  std::optional<TileForm> rhs = getTileForm(compare.getRhs());
+  if (!lhs || !rhs)
+    return unknownRange();
+  // greater - lesser - margin >= 0.
+  auto atLeast = [&](const TileForm &greater, const TileForm &lesser,
+                     int64_t margin) {
+    TileForm difference = greater;
+    difference.base += lesser.base * -1;
+    difference.base.constant -= margin;
+    for (TileForm::Coordinate c : lesser.coordinates)
+      difference.coordinates.push_back({-c.coefficient, c.extent});
+    return classifyAtom(difference, iv);
+  };
+  arith::CmpIPredicate predicate = compare.getPredicate();
+  if (negated)
+    predicate = arith::invertPredicate(predicate);
+  switch (predicate) {
+  case arith::CmpIPredicate::slt:
+    return atLeast(*rhs, *lhs, 1);
+  case arith::CmpIPredicate::sle:
+    return atLeast(*rhs, *lhs, 0);
+  case arith::CmpIPredicate::sgt:
+    return atLeast(*lhs, *rhs, 1);
+  case arith::CmpIPredicate::sge:
+    return atLeast(*lhs, *rhs, 0);
+  case arith::CmpIPredicate::eq:
+    return conjunction(atLeast(*lhs, *rhs, 0), atLeast(*rhs, *lhs, 0));
+  case arith::CmpIPredicate::ne:
+    return disjunction(atLeast(*lhs, *rhs, 1), atLeast(*rhs, *lhs, 1));
+  default: // unsigned: index values may be negative
+    return unknownRange();
+  }
+}
+
+static PredicateRange classify(Value mask, Value iv, bool negated) {
+  Operation *op = mask.getDefiningOp();
+  if (!op)
+    return unknownRange();
+  DenseIntElementsAttr constant;
+  if (matchPattern(mask, m_Constant(&constant)) && constant.isSplat()) {
+    bool holds = constant.getSplatValue<bool>() != negated;
+    return holds ? PredicateRange{Interval::all(), Interval::all()}
+                 : PredicateRange{Interval::none(), Interval::none()};
+  }
+  if (auto compare = dyn_cast<arith::CmpIOp>(op))
+    return classifyCompare(compare, iv, negated);
+  if (auto broadcast = dyn_cast<BroadcastOp>(op))
+    return classify(broadcast.getSource(), iv, negated);
+  if (isa<arith::AndIOp, arith::OrIOp>(op)) {
+    PredicateRange lhs = classify(op->getOperand(0), iv, negated);
+    PredicateRange rhs = classify(op->getOperand(1), iv, negated);
+    return isa<arith::AndIOp>(op) != negated ? conjunction(lhs, rhs)
+                                             : disjunction(lhs, rhs);
+  }
+  if (auto exclusive = dyn_cast<arith::XOrIOp>(op)) {
+    for (auto [value, other] :
+         {std::pair(exclusive.getLhs(), exclusive.getRhs()),
+          std::pair(exclusive.getRhs(), exclusive.getLhs())})
+      if (matchPattern(other, m_Constant(&constant)) && constant.isSplat())
+        return classify(value, iv, negated != constant.getSplatValue<bool>());
+    return unknownRange();
+  }
+  if (auto select = dyn_cast<arith::SelectOp>(op)) {
+    if (!isa<RankedTensorType>(select.getCondition().getType()))
+      return unknownRange();
+    Value condition = select.getCondition();
+    return disjunction(
+        conjunction(classify(condition, iv, false),
+                    classify(select.getTrueValue(), iv, negated)),
+        conjunction(classify(condition, iv, true),
+                    classify(select.getFalseValue(), iv, negated)));
+  }
+  return unknownRange();
+}
+
+PredicateRange fa3::tile::classifyPredicate(Value mask, Value iv) {
+  return classify(mask, iv, /*negated=*/false);
+}
