@@ -4,6 +4,7 @@
 #include "fa3/Dialect/Flow/IR/Flow.h"
 #include "fa3/Dialect/Hopper/IR/Hopper.h"
 #include "fa3/Dialect/Tile/IR/Tile.h"
+#include "fa3/Dialect/Tile/Transforms/Passes.h"
 #include "fa3/InitAllDialects.h"
 #include "fa3/InitAllPasses.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -32,4 +33,4 @@ void fa3::registerAllDialects(mlir::DialectRegistry &registry) {
                   mlir::vector::VectorDialect>();
 }
 
-void fa3::registerAllPasses() {}
+void fa3::registerAllPasses() { tile::registerTilePasses(); }

@@ -136,6 +136,12 @@ SmemAttr::verifyEncoding(ArrayRef<int64_t> shape, Type elementType,
   return success();
 }
 
+SmemAttr fa3::tile::getDefaultStorage(RankedTensorType type) {
+  int64_t bytes = type.getShape().back() * type.getElementTypeBitWidth() / 8;
+  int64_t swizzle = bytes > 64 ? 128 : bytes > 32 ? 64 : 32;
+  return SmemAttr::get(type.getContext(), swizzle);
+}
+
 std::optional<LinearLayout> fa3::tile::getLinearLayout(RankedTensorType type) {
   auto layout = dyn_cast_or_null<LayoutAttrInterface>(type.getEncoding());
   if (!layout)

@@ -56,6 +56,10 @@ DotShape getDotShape(mlir::RankedTensorType lhs, mlir::RankedTensorType rhs,
 /// The register layout of a tile type; empty without a layout encoding.
 std::optional<LinearLayout> getLinearLayout(mlir::RankedTensorType type);
 
+/// How a tensor that a ring carries is laid out in shared memory: the widest
+/// swizzle that its columns fill.
+SmemAttr getDefaultStorage(mlir::RankedTensorType type);
+
 /// Whether `op` works on each element by itself: arith and math on tiles,
 /// splats and constants.
 bool isElementwise(mlir::Operation *op);

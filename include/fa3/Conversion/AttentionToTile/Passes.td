@@ -1,0 +1,56 @@
+//===- Passes.td - attention-to-tile -----------------------*- tablegen -*-===//
+
+#ifndef FA3_CONVERSION_ATTENTIONTOTILE_PASSES
+#define FA3_CONVERSION_ATTENTIONTOTILE_PASSES
+
+include "mlir/Pass/PassBase.td"
+
+def AttentionToTile : Pass<"attention-to-tile", "::mlir::ModuleOp"> {
+  let summary = "functions with attention -> host functions and tiled kernels";
+  let description = [{
+    Input: functions on tensors whose `attention.forward` have no `mods` left,
+    take function arguments and give function results.
+
+    Output: for each function a host function on memrefs (results become trailing
+    arguments) that states the launch contract, and a `gpu.module` with one
+    kernel per attention: a `tile.grid` over (query blocks, heads, batch), a loop
+    over key blocks from the last to the first, and in it one step of online
+    softmax (FlashAttention-2, arXiv 2307.08691, section 3.1), guarded by
+    `tile.any_possible` of the keep region. Score and keep regions become
+    elementwise code on tiles, each value at the lowest rank that it needs.
+
+    `rescale=lazy` moves the reference maximum of a row, and rescales its
+    accumulator, only when the maximum has grown by more than
+    2^`rescale-threshold`: weights are then at most 2^threshold, the result is
+    the same up to rounding.
+
+    Without `block-m` and `block-n` the tile follows from the head dims: the
+    widest key block for which the estimated registers of a consumer and the
+    shared memory suffice.
+
+    Fails on operands that are not function arguments, on results that are not
+    returned, and on auxiliary operands read at indices that are neither uniform
+    nor (query, key) in the last dimensions.
+  }];
+  let dependentDialects = [
+    "::fa3::tile::TileDialect", "::mlir::arith::ArithDialect",
+    "::mlir::cf::ControlFlowDialect", "::mlir::gpu::GPUDialect",
+    "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect",
+    "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"
+  ];
+  let options = [
+    Option<"blockM", "block-m", "int64_t", "0",
+           "query rows per CTA, a multiple of 64 (0: choose)">,
+    Option<"blockN", "block-n", "int64_t", "0",
+           "keys per step, a multiple of 16 up to 256 (0: choose)">,
+    Option<"rescale", "rescale", "std::string", "\"lazy\"",
+           "when the accumulator is rescaled: lazy or eager">,
+    Option<"rescaleThreshold", "rescale-threshold", "double", "8.0",
+           "log2 of the growth of a row maximum that lazy rescaling tolerates">
+  ];
+  let statistics = [
+    Statistic<"kernels", "kernels", "attention operations turned into kernels">
+  ];
+}
+
+#endif // FA3_CONVERSION_ATTENTIONTOTILE_PASSES

@@ -1,0 +1,16 @@
+//===- Passes.h - passes on the tile dialect --------------------*- C++ -*-===//
+
+#ifndef FA3_DIALECT_TILE_TRANSFORMS_PASSES_H
+#define FA3_DIALECT_TILE_TRANSFORMS_PASSES_H
+
+#include "mlir/Pass/Pass.h"
+
+namespace fa3::tile {
+
+#define GEN_PASS_DECL
+#define GEN_PASS_REGISTRATION
+#include "fa3/Dialect/Tile/Transforms/Passes.h.inc"
+
+} // namespace fa3::tile
+
+#endif // FA3_DIALECT_TILE_TRANSFORMS_PASSES_H

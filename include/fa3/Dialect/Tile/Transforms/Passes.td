@@ -1,0 +1,213 @@
+//===- Passes.td - passes on the tile dialect --------------*- tablegen -*-===//
+
+#ifndef FA3_TILE_PASSES
+#define FA3_TILE_PASSES
+
+include "mlir/Pass/PassBase.td"
+
+// All passes work on the kernels (gpu.func) inside the operation that they run
+// on; those with a module as anchor change host functions too.
+
+def ShrinkBounds : Pass<"tile-shrink-bounds"> {
+  let summary = "loops guarded by a predicate -> loops over its possible range";
+  let description = [{
+    Input: sequential tile kernels. Where the body of an `scf.for` of step 1 does
+    nothing unless `tile.any_possible` of a mask holds, and the mask is false for
+    all elements on an end of the range, that end is cut off. The range comes
+    from the corners of the box of coordinates (see PredicateRange.h), so it is
+    found for any affine mask: causal, windows, prefixes, padding, and their
+    conjunctions and disjunctions. The guard stays: true for the tile of a CTA
+    does not mean true for the rows of one warp group.
+
+    Before and after, for `j0 + c <= i0 + r` with 128 rows and 64 columns:
+    ```mlir
+    scf.for %t = %c0 to %n step %c1 { scf.if %live { ... } }
+    scf.for %t = %c0 to min(%n, (%i0 + 127) floordiv 64 + 1) step %c1 { scf.if %live { ... } }
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+  let statistics = [Statistic<"shrunk", "loops-shrunk", "loops whose bounds changed">];
+}
+
+def MapGrid : Pass<"tile-map-grid", "::mlir::ModuleOp"> {
+  let summary = "tile.grid -> block indices and the number of blocks at the launch";
+  let description = [{
+    Input: kernels with a `tile.grid` whose bounds are computed from kernel
+    arguments. Output: the body, preceded by the decoding of a linear tile
+    number; `tile.launch` gets its `blocks`.
+
+    `mode=cta`: one CTA per tile. `mode=static`: one CTA per processor, each in a
+    loop over every n-th tile. `order=rows`: the first grid index runs fastest.
+    `order=longest-first`: the first grid index runs slowest and backwards, the
+    others run fastest, so that with work growing in the first index (causal
+    masks) the longest tiles start first. `order=auto` takes the latter where
+    the bound of a loop grows with the first grid index.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect",
+                           "::mlir::scf::SCFDialect", "::mlir::memref::MemRefDialect"];
+  let options = [
+    Option<"mode", "mode", "std::string", "\"cta\"", "cta or static">,
+    Option<"order", "order", "std::string", "\"auto\"",
+           "auto, rows or longest-first">
+  ];
+}
+
+def AssignRoles : Pass<"tile-assign-roles"> {
+  let summary = "tile operations -> with the role that performs them";
+  let description = [{
+    Input: kernels without `tile.grid`. Loads whose tile only feeds products, and
+    which a bulk copy can perform, get the role "load"; all other operations with
+    effects "math". The attribute is advisory: without it everything is "math".
+  }];
+  let statistics = [Statistic<"loads", "loads", "loads given to the load role">];
+}
+
+def InsertRings : Pass<"tile-insert-rings"> {
+  let summary = "tiles that cross roles -> rings";
+  let description = [{
+    Input: sequential kernels with roles. For every load of the load role: a ring
+    of depth 1, an acquire, asynchronous load and publish in place of the load,
+    and an acquire, view and release around its uses. Cursors are threaded
+    through the loops and branches around them. The result is still one stream
+    of instructions, and legal: each entry is written before it is read.
+  }];
+  let dependentDialects = ["::fa3::flow::FlowDialect"];
+  let statistics = [Statistic<"rings", "rings", "rings created">];
+}
+
+def Specialize : Pass<"tile-specialize"> {
+  let summary = "one stream of operations with roles -> groups of warps";
+  let description = [{
+    Input: kernels with rings. Output: `flow.specialize` with one `flow.group` per
+    role, each holding the slice of the program that its operations need; scalars
+    are repeated. The math group gets replicas, one per 64 rows of its products
+    unless `replicas` says otherwise: the rows of every tile that depends on the
+    rows of a product are divided among them.
+
+    Fails if a tile would have to be divided along two dimensions, or along one
+    that a product or reduction sums over.
+  }];
+  let dependentDialects = ["::fa3::flow::FlowDialect", "::mlir::arith::ArithDialect"];
+  let options = [
+    Option<"replicas", "replicas", "int64_t", "0",
+           "replicas of the math group (0: one per 64 rows)">
+  ];
+}
+
+def ResolveGuards : Pass<"tile-resolve-guards"> {
+  let summary = "guards on predicates -> loops without guards";
+  let description = [{
+    Input: specialised kernels. A loop with a guard `tile.any_possible` is split:
+    ends of the range where the mask is false for all elements of the replica
+    become loops that only keep the rings moving, the rest runs unguarded (a
+    guard may always be taken as true).
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+  let statistics = [
+    Statistic<"resolved", "guards-resolved", "guards removed">,
+    Statistic<"dead", "dead-ranges", "loops split off in which the guard is false">
+  ];
+}
+
+def MakeAsync : Pass<"tile-make-async"> {
+  let summary = "products and stores -> asynchronous products and stores";
+  let description = [{
+    Input: specialised kernels. `tile.dot` becomes `tile.dot.async` with a
+    `tile.await` before the first use of the result; a chain of products through
+    a loop-carried accumulator stays pending throughout. Releases of slots that
+    a product reads name its completion token. A left operand that is a tile
+    value stays in registers.
+
+    `store=staged` sends stores of tiles of rank 2 through a private ring and an
+    asynchronous store; `direct` leaves them to the threads that hold the values;
+    `auto` stages while `smem-budget` allows for two entries of every ring.
+  }];
+  let dependentDialects = ["::fa3::flow::FlowDialect", "::mlir::arith::ArithDialect"];
+  let options = [
+    Option<"store", "store", "std::string", "\"auto\"", "auto, staged or direct">,
+    Option<"smemBudget", "smem-budget", "int64_t", "231424",
+           "bytes of shared memory for rings">
+  ];
+  let statistics = [
+    Statistic<"products", "products", "products made asynchronous">,
+    Statistic<"stores", "stores", "stores staged">
+  ];
+}
+
+def Schedule : Pass<"tile-schedule"> {
+  let summary = "loops with asynchronous products -> with stages and positions";
+  let description = [{
+    Input: groups with asynchronous products. For every innermost loop with a
+    product: a stage for each operation (products that consume what another
+    product of the iteration yields come one stage later, if `stages` allows) and
+    a position in the pipelined body (issue what is ready, then compute, wait
+    last). The answer is verified against the dependences, then written as
+    `tile.slotting`. Loops of other groups that feed the same rings follow the
+    stages of their readers.
+  }];
+  let options = [
+    Option<"stages", "stages", "int64_t", "2", "greatest number of stages">
+  ];
+}
+
+def Pipeline : Pass<"tile-pipeline"> {
+  let summary = "scheduled loops -> software-pipelined loops";
+  let description = [{
+    Input: loops with `tile.slotting` on every operation. Expands with upstream's
+    scf pipeliner into prologue, steady loop and epilogue, under a test that
+    there are enough iterations. Sets the depth of each ring to the most entries
+    a reader holds at once. Values converted into registers that a product in
+    flight still reads are kept behind its `tile.await`.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+  let statistics = [Statistic<"pipelined", "loops-pipelined", "loops pipelined">];
+}
+
+def SizeRings : Pass<"tile-size-rings"> {
+  let summary = "rings -> rings as deep as shared memory allows";
+  let description = [{
+    Grows the rings between groups that are used in loops, evenly, to at most
+    `max-depth` entries while all rings together fit `smem-budget`. Fails if they
+    do not fit at the depth they have.
+  }];
+  let options = [
+    Option<"smemBudget", "smem-budget", "int64_t", "231424",
+           "bytes of shared memory for rings">,
+    Option<"maxDepth", "max-depth", "int64_t", "2", "greatest depth of a ring">
+  ];
+}
+
+def SplitByPredicate : Pass<"tile-split-by-predicate"> {
+  let summary = "loops with selects on a mask -> loops with and without";
+  let description = [{
+    Splits the range of a loop where the mask of a select is true for all
+    elements; there the select gives way to its true operand and the mask is not
+    computed. Everything the loop carries flows through the pieces. Pieces that
+    are proved empty are not made.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+  let statistics = [Statistic<"splitLoops", "loops-split", "loops split">];
+}
+
+def AssignLayouts : Pass<"tile-assign-layouts"> {
+  let summary = "tiles -> tiles with register layouts";
+  let description = [{
+    Results of products and tiles stored get the accumulator layout, reductions
+    and broadcasts relate it to slices; everything else follows through
+    elementwise operations and control flow. For 16-bit elements the
+    accumulator layout is the layout of the next product's left operand, so no
+    conversion is needed. A tile that would need two layouts is an error.
+  }];
+}
+
+def RealizeSmem : Pass<"tile-realize-smem"> {
+  let summary = "rings of tiles -> rings of tiles laid out in shared memory";
+  let description = [{
+    Gives the tensors that rings carry an encoding `#tile.smem`: the widest
+    swizzle (128, 64 or 32 bytes) whose blocks the tile fills, padding the last
+    block. Fails where an access cannot use it: a bulk copy from an array
+    whose last dimension is not contiguous.
+  }];
+}
+
+#endif // FA3_TILE_PASSES

@@ -1,0 +1,127 @@
+//===- ScalarRegion.cpp - scalar code becomes code on tiles ---------------===//
+
+#include "ScalarRegion.h"
+#include "fa3/Dialect/Attention/IR/Attention.h"
+#include "fa3/Dialect/Tile/Analysis/AffineForm.h"
+#include "fa3/Dialect/Tile/IR/Tile.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace fa3;
+
+RankedTensorType ScalarRegionExpander::getType(unsigned varies,
+                                               Type element) const {
+  switch (varies) {
+  case Rows:
+    return RankedTensorType::get({rows}, element);
+  case Columns:
+    return RankedTensorType::get({columns}, element);
+  default:
+    return RankedTensorType::get({rows, columns}, element);
+  }
+}
+
+Value ScalarRegionExpander::lift(Location loc, Entry entry, unsigned varies) {
+  varies |= entry.varies;
+  if (varies == entry.varies)
+    return entry.value;
+  if (entry.varies == Uniform) {
+    RankedTensorType type = getType(varies, entry.value.getType());
+    Attribute constant;
+    if (matchPattern(entry.value, m_Constant(&constant)))
+      return arith::ConstantOp::create(builder, loc,
+                                       DenseElementsAttr::get(type, constant));
+    return tensor::SplatOp::create(builder, loc, entry.value, type);
+  }
+  Type element = cast<RankedTensorType>(entry.value.getType()).getElementType();
+  int64_t newDim = entry.varies == Rows ? 1 : 0;
+  return tile::BroadcastOp::create(builder, loc, getType(Both, element),
+                                   entry.value, newDim);
+}
+
+LogicalResult ScalarRegionExpander::expandExtract(Operation *op) {
+  auto extract = cast<tensor::ExtractOp>(op);
+  Location loc = op->getLoc();
+  Value memref = aux.lookup(extract.getTensor());
+  Type element = extract.getType();
+
+  // Uniform indices select; the others must be the query or the key itself
+  // (plus something uniform) and stand last, the query before the key.
+  SmallVector<Value> indices;
+  unsigned varies = Uniform;
+  for (Value index : extract.getIndices()) {
+    Entry entry = entries.lookup(index);
+    if (entry.varies == Uniform) {
+      if (varies != Uniform)
+        return extract.emitOpError("reads an auxiliary operand at a uniform "
+                                   "index after one that varies; put the "
+                                   "dimensions of query and key last");
+      indices.push_back(entry.value);
+      continue;
+    }
+    std::optional<tile::TileForm> form = tile::getTileForm(entry.value);
+    if (entry.varies == Both || !form || form->coordinates.size() != 1 ||
+        form->coordinates.front().coefficient != 1)
+      return extract.emitOpError("reads an auxiliary operand at an index that "
+                                 "is neither uniform nor the query or key plus "
+                                 "something uniform");
+    if (varies >= entry.varies)
+      return extract.emitOpError("reads an auxiliary operand with the key "
+                                 "before the query; transpose it");
+    varies |= entry.varies;
+    indices.push_back(tile::materialize(builder, loc, form->base));
+  }
+  Value result;
+  if (varies == Uniform)
+    result = tile::ScalarLoadOp::create(builder, loc, element, memref, indices);
+  else
+    result = tile::LoadOp::create(builder, loc, getType(varies, element),
+                                  memref, indices);
+  bind(extract.getResult(), {result, varies});
+  return success();
+}
+
+LogicalResult ScalarRegionExpander::expandOp(Operation *op) {
+  if (auto length = dyn_cast<attention::LengthOp>(op)) {
+    bool query = length.getSequence() == attention::Sequence::query;
+    bind(length.getResult(), {query ? queryLength : keyLength, Uniform});
+    return success();
+  }
+  if (isa<tensor::ExtractOp>(op))
+    return expandExtract(op);
+
+  unsigned varies = Uniform;
+  SmallVector<Entry> operands;
+  for (Value operand : op->getOperands()) {
+    auto it = entries.find(operand);
+    // Captured scalars that nobody bound are visible as they are.
+    operands.push_back(it == entries.end() ? Entry{operand, Uniform}
+                                           : it->second);
+    varies |= operands.back().varies;
+  }
+  OperationState state(op->getLoc(), op->getName());
+  state.addAttributes(op->getAttrs());
+  for (Entry operand : operands)
+    state.addOperands(varies == Uniform ? operand.value
+                                        : lift(op->getLoc(), operand, varies));
+  for (Type type : op->getResultTypes())
+    state.addTypes(varies == Uniform ? type : getType(varies, type));
+  Operation *expanded = builder.create(state);
+  for (auto [from, to] : llvm::zip(op->getResults(), expanded->getResults()))
+    bind(from, {to, varies});
+  return success();
+}
+
+FailureOr<ScalarRegionExpander::Entry>
+ScalarRegionExpander::expand(Region &region) {
+  Block &block = region.front();
+  for (Operation &op : block.without_terminator())
+    if (failed(expandOp(&op)))
+      return failure();
+  Value yielded = cast<attention::YieldOp>(block.getTerminator()).getValue();
+  auto it = entries.find(yielded);
+  return it == entries.end() ? Entry{yielded, Uniform} : it->second;
+}

@@ -1,0 +1,60 @@
+//===- ScalarRegion.h - scalar code becomes code on tiles -------*- C++ -*-===//
+
+#ifndef FA3_LIB_CONVERSION_ATTENTIONTOTILE_SCALARREGION_H
+#define FA3_LIB_CONVERSION_ATTENTIONTOTILE_SCALARREGION_H
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/IRMapping.h"
+
+namespace fa3 {
+
+/// Expands a score or keep region for one block of scores. Every value is kept
+/// at the lowest rank that it needs: a scalar if it is the same for the whole
+/// block, a tile of rank 1 if it varies with the query or the key only, a tile
+/// of rank 2 otherwise.
+class ScalarRegionExpander {
+public:
+  /// What a value of the region varies with.
+  enum Varies : unsigned { Uniform = 0, Rows = 1, Columns = 2, Both = 3 };
+  struct Entry {
+    mlir::Value value;
+    unsigned varies = Uniform;
+  };
+
+  ScalarRegionExpander(mlir::OpBuilder &builder, int64_t rows, int64_t columns)
+      : builder(builder), rows(rows), columns(columns) {}
+
+  /// Binds a value of the region (argument, capture).
+  void bind(mlir::Value value, Entry entry) { entries[value] = entry; }
+  /// Binds an auxiliary operand to the memref that holds it.
+  void bindAux(mlir::Value tensor, mlir::Value memref) {
+    aux.map(tensor, memref);
+  }
+  /// Lengths that `attention.length` stands for.
+  void bindLengths(mlir::Value queries, mlir::Value keys) {
+    queryLength = queries;
+    keyLength = keys;
+  }
+
+  /// Expands the region and gives the entry of the yielded value.
+  mlir::FailureOr<Entry> expand(mlir::Region &region);
+
+  /// The value of an entry as a tile that varies with at least `varies`.
+  mlir::Value lift(mlir::Location loc, Entry entry, unsigned varies);
+
+  mlir::RankedTensorType getType(unsigned varies, mlir::Type element) const;
+
+private:
+  mlir::LogicalResult expandOp(mlir::Operation *op);
+  mlir::LogicalResult expandExtract(mlir::Operation *op);
+
+  mlir::OpBuilder &builder;
+  int64_t rows, columns;
+  llvm::DenseMap<mlir::Value, Entry> entries;
+  mlir::IRMapping aux;
+  mlir::Value queryLength, keyLength;
+};
+
+} // namespace fa3
+
+#endif // FA3_LIB_CONVERSION_ATTENTIONTOTILE_SCALARREGION_H

@@ -1,0 +1,44 @@
+//===- TileChoice.cpp - block sizes from head dims ------------------------===//
+
+#include "TileChoice.h"
+#include "llvm/Support/MathExtras.h"
+#include <algorithm>
+
+using namespace fa3;
+
+namespace {
+/// Registers besides tiles: row statistics, addresses, loop control.
+constexpr int64_t kOtherRegisters = 25;
+/// Registers per thread that a tile may fill, leaving ptxas some room.
+constexpr int64_t kThreeGroupRegisters = 152, kTwoGroupRegisters = 232;
+/// Wider key blocks bring nothing once the products dominate, and spill first.
+constexpr int64_t kWidestBlockN = 112, kWidestBlockNTwoGroups = 128;
+/// Below this a third warp group does not pay for the narrower block.
+constexpr int64_t kNarrowestBlockN = 64;
+/// Shared memory for tiles; the rest of 227 KiB is for barriers and alignment.
+constexpr int64_t kTileBytes = 230400;
+} // namespace
+
+/// Columns a head dim takes in shared memory: whole blocks of 128 bytes.
+static int64_t paddedDim(int64_t dim) {
+  return llvm::alignTo(dim, dim > 32 ? 64 : dim > 16 ? 32 : 16);
+}
+
+/// Widest blockN, a multiple of 16, within registers and shared memory.
+static int64_t widestBlockN(int64_t d, int64_t dv, int64_t blockM,
+                            int64_t registers, int64_t widest) {
+  int64_t byRegisters = (registers - kOtherRegisters - dv / 2) * 4 / 3;
+  // Two stages of K and V beside Q.
+  int64_t bytes = kTileBytes - blockM * paddedDim(d) * 2;
+  int64_t byMemory = bytes / (2 * 2 * (paddedDim(d) + paddedDim(dv)));
+  return std::min({byRegisters, byMemory, widest}) / 16 * 16;
+}
+
+TileChoice fa3::chooseTile(int64_t d, int64_t dv) {
+  int64_t three = widestBlockN(d, dv, 192, kThreeGroupRegisters, kWidestBlockN);
+  if (three >= kNarrowestBlockN)
+    return {192, three};
+  int64_t two =
+      widestBlockN(d, dv, 128, kTwoGroupRegisters, kWidestBlockNTwoGroups);
+  return {128, std::max<int64_t>(two, 16)};
+}

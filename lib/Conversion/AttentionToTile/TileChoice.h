@@ -1,0 +1,22 @@
+//===- TileChoice.h - block sizes from head dims ----------------*- C++ -*-===//
+
+#ifndef FA3_LIB_CONVERSION_ATTENTIONTOTILE_TILECHOICE_H
+#define FA3_LIB_CONVERSION_ATTENTIONTOTILE_TILECHOICE_H
+
+#include <cstdint>
+
+namespace fa3 {
+
+struct TileChoice {
+  int64_t blockM, blockN;
+};
+
+/// Block sizes for head dims d and dv of 16-bit elements. Each warp group owns
+/// 64 rows. Registers per thread: dv/2 for the output, blockN/2 for the scores,
+/// blockN/4 for the converted weights, and a rest for statistics and addresses.
+/// Three consumer warp groups have 160 registers a thread, two have 240.
+TileChoice chooseTile(int64_t d, int64_t dv);
+
+} // namespace fa3
+
+#endif // FA3_LIB_CONVERSION_ATTENTIONTOTILE_TILECHOICE_H

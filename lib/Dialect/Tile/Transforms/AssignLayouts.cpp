@@ -1,0 +1,241 @@
+//===- AssignLayouts.cpp - tile-assign-layouts ----------------------------===//
+//
+// Layouts spread from anchors (products, stores) through every operation that
+// relates the layouts of its tiles, both ways, until nothing changes.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Utils.h"
+#include "fa3/Dialect/Tile/Transforms/Passes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+namespace fa3::tile {
+#define GEN_PASS_DEF_ASSIGNLAYOUTS
+#include "fa3/Dialect/Tile/Transforms/Passes.h.inc"
+} // namespace fa3::tile
+
+using namespace mlir;
+using namespace fa3;
+using namespace fa3::tile;
+
+namespace {
+class LayoutSolver {
+public:
+  explicit LayoutSolver(gpu::GPUFuncOp kernel)
+      : kernel(kernel), acc(AccAttr::get(kernel.getContext())) {}
+
+  LogicalResult run();
+
+private:
+  void want(Value value, Attribute layout) {
+    if (!isa<ViewType>(value.getType()) && getTileType(value.getType()))
+      worklist.push_back({value, layout});
+  }
+  LogicalResult propagate();
+  void visit(Operation *op, Value value, Attribute layout);
+  void seedRest();
+  LogicalResult rewrite(Value value, Attribute layout);
+  Attribute slice(int64_t dim, Attribute parent) {
+    return SliceAttr::get(kernel.getContext(), dim, parent);
+  }
+  /// The layout of the tile that `layout` is the slice of along `dim`.
+  static Attribute getParent(Attribute layout, int64_t dim) {
+    auto sliced = dyn_cast<SliceAttr>(layout);
+    return sliced && sliced.getDim() == dim ? sliced.getParent() : Attribute();
+  }
+
+  gpu::GPUFuncOp kernel;
+  Attribute acc;
+  SmallVector<std::pair<Value, Attribute>> worklist;
+  llvm::MapVector<Value, Attribute> layouts;
+};
+} // namespace
+
+void LayoutSolver::visit(Operation *op, Value value, Attribute layout) {
+  auto wantAll = [&](ValueRange values) {
+    for (Value other : values)
+      want(other, layout);
+  };
+  if (isElementwise(op)) {
+    wantAll(op->getOperands());
+    wantAll(op->getResults());
+    return;
+  }
+  llvm::TypeSwitch<Operation *>(op)
+      .Case<DotOp, DotAsyncOp>([&](auto dot) {
+        want(dot.getAcc(), acc);
+        want(dot.getResult(), acc);
+        want(dot.getLhs(), acc);
+      })
+      .Case<PendOp>([&](PendOp pend) {
+        want(pend.getValue(), layout);
+        want(pend.getResult(), layout);
+      })
+      .Case<AwaitOp>([&](AwaitOp await) {
+        if (value == await.getPending() || value == await.getResult()) {
+          want(await.getPending(), layout);
+          want(await.getResult(), layout);
+        }
+        for (auto [from, to] : llvm::zip(await.getKeep(), await.getKept()))
+          if (value == from || value == to) {
+            want(from, layout);
+            want(to, layout);
+          }
+      })
+      .Case<ReduceOp>([&](ReduceOp reduce) {
+        int64_t dim = reduce.getDim();
+        if (reduce.getModulo()) {
+          want(reduce.getSource(), layout);
+          want(reduce.getResult(), layout);
+        } else if (value == reduce.getSource()) {
+          want(reduce.getResult(), slice(dim, layout));
+        } else if (Attribute parent = getParent(layout, dim)) {
+          want(reduce.getSource(), parent);
+          want(reduce.getResult(), layout);
+        }
+        if (reduce.getInit() && value != reduce.getSource()) {
+          want(reduce.getInit(), layout);
+          want(reduce.getResult(), layout);
+        }
+      })
+      .Case<BroadcastOp>([&](BroadcastOp broadcast) {
+        int64_t dim = broadcast.getDim();
+        if (value == broadcast.getResult())
+          want(broadcast.getSource(), slice(dim, layout));
+        else if (Attribute parent = getParent(layout, dim))
+          want(broadcast.getResult(), parent);
+      })
+      .Case<WhereOp>([&](WhereOp where) {
+        Value condition = where.getCondition();
+        bool sliced = where.getCondition().getType().getRank() <
+                      where.getResult().getType().getRank();
+        if (value == condition) {
+          Attribute parent = sliced ? getParent(layout, 1) : layout;
+          if (parent)
+            want(where.getResult(), parent);
+          return;
+        }
+        want(where.getOtherwise(), layout);
+        want(where.getResult(), layout);
+        want(where.getYield().getOperand(0), layout);
+        want(condition, sliced ? slice(1, layout) : layout);
+      })
+      .Case<YieldOp>([&](YieldOp yield) {
+        want(yield->getParentOp()->getResult(0), layout);
+      })
+      .Case<scf::ForOp>([&](scf::ForOp loop) {
+        for (unsigned i = 0; i < loop.getNumResults(); ++i)
+          if (loop.getResult(i) == value || loop.getInitArgs()[i] == value ||
+              loop.getRegionIterArg(i) == value) {
+            want(loop.getResult(i), layout);
+            want(loop.getInitArgs()[i], layout);
+            want(loop.getRegionIterArg(i), layout);
+            want(loop.getBody()->getTerminator()->getOperand(i), layout);
+          }
+      })
+      .Case<scf::IfOp>([&](scf::IfOp branch) {
+        for (unsigned i = 0; i < branch.getNumResults(); ++i)
+          if (branch.getResult(i) == value) {
+            want(branch.thenYield().getOperand(i), layout);
+            want(branch.elseYield().getOperand(i), layout);
+          }
+      })
+      .Case<scf::YieldOp>([&](scf::YieldOp yield) {
+        for (auto [i, operand] : llvm::enumerate(yield.getOperands()))
+          if (operand == value) {
+            want(yield->getParentOp()->getResult(i), layout);
+            if (auto loop = dyn_cast<scf::ForOp>(yield->getParentOp()))
+              want(loop.getRegionIterArg(i), layout);
+          }
+      });
+}
+
+LogicalResult LayoutSolver::propagate() {
+  while (!worklist.empty()) {
+    auto [value, layout] = worklist.pop_back_val();
+    auto [it, inserted] = layouts.insert({value, layout});
+    if (!inserted) {
+      if (it->second == layout)
+        continue;
+      return emitError(value.getLoc())
+             << "tile of type " << value.getType()
+             << " would need two layouts, " << it->second << " and " << layout;
+    }
+    if (Operation *op = value.getDefiningOp())
+      visit(op, value, layout);
+    else
+      visit(value.getParentBlock()->getParentOp(), value, layout);
+    for (Operation *user : value.getUsers())
+      visit(user, value, layout);
+  }
+  return success();
+}
+
+/// Tiles that nothing related to a product: rank 2 like an accumulator, rank 1
+/// like the statistics of its rows.
+void LayoutSolver::seedRest() {
+  kernel.walk([&](Operation *op) {
+    for (Value result : op->getResults()) {
+      RankedTensorType type = getTileType(result.getType());
+      if (!worklist.empty() || !type || isa<ViewType>(result.getType()) ||
+          layouts.contains(result))
+        continue;
+      want(result, type.getRank() == 2 ? acc : slice(1, acc));
+    }
+  });
+}
+
+LogicalResult LayoutSolver::rewrite(Value value, Attribute layout) {
+  RankedTensorType type = getTileType(value.getType());
+  auto emit = [&]() { return emitError(value.getLoc()); };
+  RankedTensorType laidOut = RankedTensorType::getChecked(
+      emit, type.getShape(), type.getElementType(), layout);
+  if (!laidOut)
+    return failure();
+  if (auto constant = value.getDefiningOp<arith::ConstantOp>()) {
+    auto elements = dyn_cast<DenseElementsAttr>(constant.getValue());
+    if (!elements || !elements.isSplat())
+      return constant.emitOpError("has no layout: it is no splat");
+    constant.setValueAttr(elements.resizeSplat(laidOut));
+  }
+  value.setType(withTileType(value.getType(), laidOut));
+  return success();
+}
+
+LogicalResult LayoutSolver::run() {
+  kernel.walk([&](Operation *op) {
+    if (isa<DotOp, DotAsyncOp>(op))
+      want(op->getResult(0), acc);
+    else if (auto store = dyn_cast<StoreOp>(op))
+      store.getValue().getType().getRank() == 2 ? want(store.getValue(), acc)
+                                                : void();
+    else if (auto write = dyn_cast<WriteOp>(op))
+      want(write.getValue(), acc);
+    else if (auto read = dyn_cast<ReadOp>(op))
+      want(read.getResult(), acc);
+  });
+  do {
+    if (failed(propagate()))
+      return failure();
+    seedRest();
+  } while (!worklist.empty());
+  for (auto [value, layout] : layouts)
+    if (failed(rewrite(value, layout)))
+      return failure();
+  return success();
+}
+
+namespace {
+struct AssignLayouts : fa3::tile::impl::AssignLayoutsBase<AssignLayouts> {
+  using AssignLayoutsBase::AssignLayoutsBase;
+  void runOnOperation() override {
+    if (failed(forEachKernel(getOperation(), [](gpu::GPUFuncOp kernel) {
+          return LayoutSolver(kernel).run();
+        })))
+      signalPassFailure();
+  }
+};
+} // namespace

@@ -1,0 +1,55 @@
+//===- AssignRoles.cpp - tile-assign-roles --------------------------------===//
+
+#include "Utils.h"
+#include "fa3/Dialect/Tile/Transforms/Passes.h"
+#include "mlir/IR/Builders.h"
+
+namespace fa3::tile {
+#define GEN_PASS_DEF_ASSIGNROLES
+#include "fa3/Dialect/Tile/Transforms/Passes.h.inc"
+} // namespace fa3::tile
+
+using namespace mlir;
+using namespace fa3::tile;
+
+/// A bulk copy (TMA) takes tiles of rank 2 from arrays of rank up to 5 whose
+/// last dimension is contiguous.
+static bool isBulkCopy(LoadOp load) {
+  auto memref = cast<MemRefType>(load.getSource().getType());
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  return load.getResult().getType().getRank() == 2 && memref.getRank() <= 5 &&
+         succeeded(memref.getStridesAndOffset(strides, offset)) &&
+         strides.back() == 1;
+}
+
+/// Whether the tile is only an operand of products: then it is read from shared
+/// memory by the tensor core and never held in registers.
+static bool feedsProductsOnly(LoadOp load) {
+  return !load.getResult().use_empty() &&
+         llvm::all_of(load.getResult().getUses(), [](OpOperand &use) {
+           return isa<DotOp>(use.getOwner()) && use.getOperandNumber() < 2;
+         });
+}
+
+namespace {
+struct AssignRoles : fa3::tile::impl::AssignRolesBase<AssignRoles> {
+  using AssignRolesBase::AssignRolesBase;
+  void runOnOperation() override {
+    StringAttr load = StringAttr::get(&getContext(), "load");
+    StringAttr math = StringAttr::get(&getContext(), "math");
+    (void)forEachKernel(getOperation(), [&](gpu::GPUFuncOp kernel) {
+      kernel.walk([&](Operation *op) {
+        if (auto read = dyn_cast<LoadOp>(op)) {
+          bool isLoad = isBulkCopy(read) && feedsProductsOnly(read);
+          loads += isLoad;
+          op->setAttr(TileDialect::kRoleAttrName, isLoad ? load : math);
+        } else if (isa<StoreOp>(op)) {
+          op->setAttr(TileDialect::kRoleAttrName, math);
+        }
+      });
+      return success();
+    });
+  }
+};
+} // namespace

@@ -1,0 +1,246 @@
+//===- MakeAsync.cpp - tile-make-async ------------------------------------===//
+
+#include "Utils.h"
+#include "fa3/Dialect/Tile/Transforms/Passes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+namespace fa3::tile {
+#define GEN_PASS_DEF_MAKEASYNC
+#include "fa3/Dialect/Tile/Transforms/Passes.h.inc"
+} // namespace fa3::tile
+
+using namespace mlir;
+using namespace fa3;
+using namespace fa3::tile;
+
+//===----------------------------------------------------------------------===//
+// Products
+//===----------------------------------------------------------------------===//
+
+/// The position of a loop-carried value that exists only to accumulate this
+/// product from iteration to iteration.
+static std::optional<unsigned> matchAccumulator(DotOp dot) {
+  auto argument = dyn_cast<BlockArgument>(dot.getAcc());
+  if (!argument || argument.getOwner() != dot->getBlock() ||
+      !argument.hasOneUse() || !dot.getResult().hasOneUse())
+    return std::nullopt;
+  auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
+  if (!loop || argument.getArgNumber() == 0)
+    return std::nullopt;
+  unsigned index = argument.getArgNumber() - 1;
+  OpOperand &use = *dot.getResult().getUses().begin();
+  if (use.getOwner() != loop.getBody()->getTerminator() ||
+      use.getOperandNumber() != index)
+    return std::nullopt;
+  return index;
+}
+
+/// Makes the value that a loop carries at `index` a pending one.
+static void makeCarriedPending(scf::ForOp loop, unsigned index) {
+  ImplicitLocOpBuilder b(loop.getLoc(), loop);
+  Value init = loop.getInitArgs()[index];
+  auto type = PendingType::get(cast<RankedTensorType>(init.getType()));
+  loop.getInitArgsMutable()[index].assign(PendOp::create(b, type, init));
+  loop.getRegionIterArg(index).setType(type);
+  OpResult result = loop->getResult(index);
+  result.setType(type);
+  b.setInsertionPointAfter(loop);
+  auto awaited = AwaitOp::create(b, result, ValueRange());
+  result.replaceAllUsesExcept(awaited.getResult(), awaited);
+}
+
+/// Carries a token out of loops and branches until `target`.
+static Value carryTokenOut(Value token, Block *target) {
+  while (token.getParentBlock() != target) {
+    Operation *parent = token.getParentBlock()->getParentOp();
+    ImplicitLocOpBuilder b(parent->getLoc(), parent);
+    SmallVector<Value> start = {flow::ReadyOp::create(b)};
+    if (auto loop = dyn_cast<scf::ForOp>(parent)) {
+      loop = appendIterArgs(loop, start);
+      Operation *yield = loop.getBody()->getTerminator();
+      yield->setOperand(yield->getNumOperands() - 1, token);
+      token = loop.getResults().back();
+    } else {
+      auto branch = appendResults(cast<scf::IfOp>(parent), start);
+      Operation *yield = token.getParentBlock()->getTerminator();
+      yield->setOperand(yield->getNumOperands() - 1, token);
+      token = branch.getResults().back();
+    }
+  }
+  return token;
+}
+
+/// Lets the release of the slot behind a view wait for the token.
+static LogicalResult coverView(Value view, Value token) {
+  auto viewOp = view.getDefiningOp<ViewOp>();
+  if (!viewOp)
+    return emitError(view.getLoc()) << "expects a product to read a view that "
+                                       "'tile.view' makes in its group";
+  for (Operation *user : viewOp.getSlot().getUsers()) {
+    auto release = dyn_cast<flow::ReleaseOp>(user);
+    if (!release)
+      continue;
+    Value visible = carryTokenOut(token, release->getBlock());
+    release.getAfterMutable().append(visible);
+    return success();
+  }
+  return viewOp.emitOpError("is read by a product, but its slot is released "
+                            "where the product's completion cannot be carried");
+}
+
+static LogicalResult makeProductAsync(DotOp dot) {
+  if (!isa<ViewType>(dot.getRhs().getType()))
+    return dot.emitOpError("expects the right operand of a product in shared "
+                           "memory (a view); load it by the load role");
+  std::optional<unsigned> accumulator = matchAccumulator(dot);
+  if (accumulator)
+    makeCarriedPending(cast<scf::ForOp>(dot->getParentOp()), *accumulator);
+  ImplicitLocOpBuilder b(dot.getLoc(), dot);
+  auto pending = PendingType::get(dot.getResult().getType());
+  auto async = DotAsyncOp::create(
+      b, pending, flow::DoneType::get(b.getContext()), dot.getLhs(),
+      dot.getRhs(), dot.getAcc(), dot.getLhsOrder(), dot.getRhsOrder());
+  if (accumulator) {
+    // The use is the loop's yield; the types on both sides are pending.
+    Operation *yield = dot->getBlock()->getTerminator();
+    yield->setOperand(*accumulator, async.getResult());
+  } else {
+    Operation *firstUse = dot->getBlock()->getTerminator();
+    for (Operation *user : dot.getResult().getUsers()) {
+      Operation *use = dot->getBlock()->findAncestorOpInBlock(*user);
+      if (use->isBeforeInBlock(firstUse))
+        firstUse = use;
+    }
+    b.setInsertionPoint(firstUse);
+    auto awaited = AwaitOp::create(b, async.getResult(), ValueRange());
+    dot.getResult().replaceAllUsesWith(awaited.getResult());
+  }
+  dot.erase();
+  for (Value view : async.getReadViews())
+    if (failed(coverView(view, async.getDone())))
+      return failure();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Stores
+//===----------------------------------------------------------------------===//
+
+/// Sends a store through a ring that is private to the replica.
+static LogicalResult stageStore(StoreOp store) {
+  auto group = store->getParentOfType<flow::GroupOp>();
+  RankedTensorType type = store.getValue().getType();
+  ImplicitLocOpBuilder b(store.getLoc(), store);
+  b.setInsertionPointToStart(group.getBodyBlock());
+  Value ring =
+      flow::RingOp::create(b, flow::RingType::get(b.getContext(), 1, {type}, 1,
+                                                  0, flow::Scope::cta));
+  SmallVector<Value> cursors = {
+      flow::CursorOp::create(b, flow::Side::write, ring),
+      flow::CursorOp::create(b, flow::Side::read, ring)};
+  if (failed(threadTo(store, cursors)))
+    return failure();
+
+  b.setInsertionPoint(store);
+  SmallVector<Value> zeros(type.getRank(),
+                           arith::ConstantIndexOp::create(b, 0));
+  auto window = [&](Value slot) -> Value {
+    return ViewOp::create(b, ViewType::get(type), slot, zeros);
+  };
+  auto filled = flow::AcquireOp::create(b, ring, cursors[0]);
+  WriteOp::create(b, store.getValue(), window(filled.getSlot()));
+  flow::PublishOp::create(b, filled.getSlot());
+  auto held = flow::AcquireOp::create(b, ring, cursors[1]);
+  auto copy = StoreAsyncOp::create(b, flow::DoneType::get(b.getContext()),
+                                   window(held.getSlot()), store.getTarget(),
+                                   store.getIndices(), /*add=*/false);
+  flow::ReleaseOp::create(b, held.getSlot(), ValueRange{copy.getDone()});
+  threadFrom(store, {filled.getNext(), held.getNext()});
+  store.erase();
+  return success();
+}
+
+/// A bulk store takes tiles of rank 2 into arrays of rank up to 5 whose last
+/// dimension is contiguous.
+static bool canStage(StoreOp store) {
+  auto memref = cast<MemRefType>(store.getTarget().getType());
+  RankedTensorType type = store.getValue().getType();
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  return store->getParentOfType<flow::GroupOp>() && type.getRank() == 2 &&
+         memref.getRank() <= 5 &&
+         succeeded(memref.getStridesAndOffset(strides, offset)) &&
+         strides.back() == 1 && type.getDimSize(0) % 8 == 0 &&
+         type.getElementTypeBitWidth() == 16;
+}
+
+static int64_t storageBytes(RankedTensorType type) {
+  return getDefaultStorage(type).getStorageBytes(type.getShape(),
+                                                 type.getElementType());
+}
+
+/// Bytes of all rings with two entries each.
+static int64_t bytesOfRings(gpu::GPUFuncOp kernel) {
+  int64_t bytes = 0;
+  kernel.walk([&](flow::RingOp ring) {
+    for (Type type : ring.getRing().getType().getPayload())
+      if (auto tensor = dyn_cast<RankedTensorType>(type))
+        bytes += storageBytes(tensor) * (ring->getUsers().empty() ? 0
+                                         : isUsedInLoop(ring)     ? 2
+                                                                  : 1);
+  });
+  return bytes;
+}
+
+namespace {
+struct MakeAsync : fa3::tile::impl::MakeAsyncBase<MakeAsync> {
+  using MakeAsyncBase::MakeAsyncBase;
+
+  void runOnOperation() override {
+    if (store != "auto" && store != "staged" && store != "direct") {
+      getOperation()->emitError("tile-make-async: expects store 'auto', "
+                                "'staged' or 'direct', got '")
+          << store << "'";
+      return signalPassFailure();
+    }
+    if (failed(forEachKernel(getOperation(), [&](gpu::GPUFuncOp kernel) {
+          return transform(kernel);
+        })))
+      signalPassFailure();
+  }
+
+  LogicalResult transform(gpu::GPUFuncOp kernel) {
+    SmallVector<DotOp> dots;
+    SmallVector<StoreOp> candidates;
+    kernel.walk([&](Operation *op) {
+      if (auto dot = dyn_cast<DotOp>(op);
+          dot && dot->getParentOfType<flow::GroupOp>())
+        dots.push_back(dot);
+      if (auto candidate = dyn_cast<StoreOp>(op);
+          candidate && canStage(candidate))
+        candidates.push_back(candidate);
+    });
+    for (DotOp dot : dots)
+      if (failed(makeProductAsync(dot)))
+        return failure();
+    products += dots.size();
+    if (store == "direct")
+      return success();
+
+    int64_t bytes = bytesOfRings(kernel);
+    for (StoreOp candidate : candidates) {
+      int64_t replicas =
+          candidate->getParentOfType<flow::GroupOp>().getReplicas();
+      int64_t staging = storageBytes(candidate.getValue().getType()) * replicas;
+      if (store == "auto" && bytes + staging > smemBudget)
+        continue;
+      bytes += staging;
+      if (failed(stageStore(candidate)))
+        return failure();
+      ++stores;
+    }
+    return success();
+  }
+};
+} // namespace

@@ -1,0 +1,227 @@
+//===- Pipeline.cpp - tile-pipeline ---------------------------------------===//
+//
+// Expands scheduled loops with upstream's scf pipeliner. Bounds are run-time
+// values, so the expansion is made for loops with enough iterations and stands
+// beside the loop as it was, under a test.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Utils.h"
+#include "fa3/Dialect/Tile/Transforms/Passes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/Transforms/Transforms.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+namespace fa3::tile {
+#define GEN_PASS_DEF_PIPELINE
+#include "fa3/Dialect/Tile/Transforms/Passes.h.inc"
+} // namespace fa3::tile
+
+using namespace mlir;
+using namespace fa3;
+using namespace fa3::tile;
+
+static SlottingAttr getSlotting(Operation *op) {
+  return op->getAttrOfType<SlottingAttr>(TileDialect::kSlottingAttrName);
+}
+
+static bool isScheduled(scf::ForOp loop) {
+  return !loop.getBody()->without_terminator().empty() &&
+         llvm::all_of(loop.getBody()->without_terminator(), [](Operation &op) {
+           return static_cast<bool>(getSlotting(&op));
+         });
+}
+
+static int64_t getLastStage(scf::ForOp loop) {
+  int64_t last = 0;
+  for (Operation &op : loop.getBody()->without_terminator())
+    last = std::max(last, getSlotting(&op).getStage());
+  return last;
+}
+
+/// Deepens rings to the entries that the scheduled loop holds at once: one per
+/// stage from acquire to release, and one more if the next is acquired first.
+static void deepenRings(scf::ForOp loop) {
+  for (auto acquire : loop.getBody()->getOps<flow::AcquireOp>()) {
+    for (Operation *user : acquire.getSlot().getUsers()) {
+      if (!isa<flow::ReleaseOp, flow::PublishOp>(user) || !getSlotting(user))
+        continue;
+      SlottingAttr from = getSlotting(acquire), to = getSlotting(user);
+      int64_t held = to.getStage() - from.getStage() +
+                     (from.getOrder() < to.getOrder() ? 1 : 0);
+      flow::RingType type = acquire.getRing().getType();
+      if (held > type.getDepth())
+        acquire.getRing().setType(type.withDepth(held));
+    }
+  }
+}
+
+/// Moves the operations of a loop into the order of their positions; for loops
+/// of one stage this is all there is to do.
+static void reorder(scf::ForOp loop) {
+  SmallVector<Operation *> ops;
+  for (Operation &op : loop.getBody()->without_terminator())
+    ops.push_back(&op);
+  llvm::sort(ops, [](Operation *a, Operation *b) {
+    return getSlotting(a).getOrder() < getSlotting(b).getOrder();
+  });
+  for (Operation *op : ops)
+    op->moveBefore(loop.getBody()->getTerminator());
+}
+
+static void dropSchedule(Operation *root) {
+  root->walk(
+      [](Operation *op) { op->removeAttr(TileDialect::kSlottingAttrName); });
+}
+
+/// Calls the expander on `loop`, which runs for at least as many iterations as
+/// there are stages before the last.
+static FailureOr<scf::ForOp> expand(scf::ForOp loop) {
+  llvm::SetVector<Value> predicates;
+  scf::PipeliningOption options;
+  options.supportDynamicLoops = true;
+  options.peelEpilogue = true;
+  options.getScheduleFn =
+      [](scf::ForOp forOp,
+         std::vector<std::pair<Operation *, unsigned>> &schedule) {
+        for (Operation &op : forOp.getBody()->without_terminator())
+          schedule.push_back({&op, getSlotting(&op).getStage()});
+        llvm::sort(schedule, [](const auto &a, const auto &b) {
+          return getSlotting(a.first).getOrder() <
+                 getSlotting(b.first).getOrder();
+        });
+      };
+  // The test around the expansion makes every predicate true.
+  options.predicateFn = [&](RewriterBase &, Operation *op, Value predicate) {
+    predicates.insert(predicate);
+    return op;
+  };
+  IRRewriter rewriter(loop.getContext());
+  rewriter.setInsertionPoint(loop);
+  FailureOr<scf::ForOp> expanded =
+      scf::pipelineForLoop(rewriter, loop, options);
+  if (failed(expanded))
+    return failure();
+  for (Value predicate : predicates) {
+    SmallVector<Operation *> users(predicate.getUsers());
+    for (Operation *user : users)
+      if (auto select = dyn_cast<arith::SelectOp>(user);
+          select && select.getCondition() == predicate)
+        rewriter.replaceOp(select, select.getTrueValue());
+  }
+  return expanded;
+}
+
+/// Keeps the conversion of a product's next left operand behind the await of
+/// the product: until then the tensor core reads the registers it writes.
+static void keepBehindAwaits(scf::ForOp loop) {
+  for (auto dot :
+       llvm::make_early_inc_range(loop.getBody()->getOps<DotAsyncOp>())) {
+    auto operand = dyn_cast<BlockArgument>(dot.getLhs());
+    if (!operand || operand.getOwner() != loop.getBody() ||
+        !isa<RankedTensorType>(operand.getType()))
+      continue;
+    Operation *next = loop.getBody()
+                          ->getTerminator()
+                          ->getOperand(operand.getArgNumber() - 1)
+                          .getDefiningOp();
+    AwaitOp await;
+    for (Operation *user : dot.getResult().getUsers())
+      if (auto candidate = dyn_cast<AwaitOp>(user))
+        await = candidate;
+    if (!next || !await || next->getBlock() != loop.getBody() ||
+        await->getBlock() != loop.getBody() || !await->isBeforeInBlock(next))
+      continue;
+    SmallVector<Value> kept(await.getKeep());
+    SmallVector<OpOperand *> uses;
+    for (OpOperand &use : next->getOpOperands()) {
+      Operation *def = use.get().getDefiningOp();
+      if (isTile(use.get().getType()) && def &&
+          def->getBlock() == loop.getBody() && def->isBeforeInBlock(await)) {
+        kept.push_back(use.get());
+        uses.push_back(&use);
+      }
+    }
+    if (uses.empty())
+      continue;
+    ImplicitLocOpBuilder b(await.getLoc(), await);
+    auto keeping = AwaitOp::create(b, await.getPending(), kept);
+    for (auto [from, to] : llvm::zip(await.getResults(), keeping.getResults()))
+      from.replaceAllUsesWith(to);
+    for (auto [use, value] :
+         llvm::zip(uses, keeping.getKept().take_back(uses.size())))
+      use->set(value);
+    await.erase();
+  }
+}
+
+static LogicalResult pipeline(scf::ForOp loop) {
+  deepenRings(loop);
+  int64_t lastStage = getLastStage(loop);
+  if (lastStage == 0) {
+    reorder(loop);
+    dropSchedule(loop);
+    return success();
+  }
+  // if lower + (lastStage - 1) * step < upper: expanded, else: as it was.
+  ImplicitLocOpBuilder b(loop.getLoc(), loop);
+  Value least = loop.getLowerBound();
+  if (lastStage > 1) {
+    Value skipped = arith::MulIOp::create(
+        b, loop.getStep(), arith::ConstantIndexOp::create(b, lastStage - 1));
+    least = arith::AddIOp::create(b, least, skipped);
+  }
+  Value enough = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, least,
+                                       loop.getUpperBound());
+  auto version = scf::IfOp::create(b, loop.getResultTypes(), enough,
+                                   /*addThenBlock=*/true,
+                                   /*addElseBlock=*/true);
+  b.setInsertionPointToEnd(version.thenBlock());
+  auto steady = cast<scf::ForOp>(b.clone(*loop));
+  if (loop.getNumResults())
+    scf::YieldOp::create(b, steady.getResults());
+  b.setInsertionPointToEnd(version.elseBlock());
+  // With two stages the other arm has no iterations at all.
+  SmallVector<Value> otherwise(loop.getInitArgs());
+  if (lastStage > 1) {
+    auto few = cast<scf::ForOp>(b.clone(*loop));
+    reorder(few);
+    dropSchedule(few);
+    otherwise.assign(few.getResults().begin(), few.getResults().end());
+  }
+  if (loop.getNumResults())
+    scf::YieldOp::create(b, otherwise);
+  if (loop.getNumResults() == 0)
+    for (Block *arm : {version.thenBlock(), version.elseBlock()})
+      if (arm->empty() || !arm->back().hasTrait<OpTrait::IsTerminator>()) {
+        b.setInsertionPointToEnd(arm);
+        scf::YieldOp::create(b);
+      }
+  loop.replaceAllUsesWith(version.getResults());
+  Location loc = loop.getLoc();
+  loop.erase();
+  FailureOr<scf::ForOp> expanded = expand(steady);
+  if (failed(expanded))
+    return emitError(loc) << "the pipeline expander refused the schedule of "
+                             "this loop";
+  keepBehindAwaits(*expanded);
+  dropSchedule(version);
+  return success();
+}
+
+namespace {
+struct Pipeline : fa3::tile::impl::PipelineBase<Pipeline> {
+  using PipelineBase::PipelineBase;
+  void runOnOperation() override {
+    SmallVector<scf::ForOp> loops;
+    getOperation()->walk([&](scf::ForOp loop) {
+      if (isScheduled(loop))
+        loops.push_back(loop);
+    });
+    for (scf::ForOp loop : loops)
+      if (failed(::pipeline(loop)))
+        return signalPassFailure();
+    pipelined += loops.size();
+  }
+};
+} // namespace

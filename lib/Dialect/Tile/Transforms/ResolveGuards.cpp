@@ -1,0 +1,81 @@
+//===- ResolveGuards.cpp - tile-resolve-guards ----------------------------===//
+
+#include "Utils.h"
+#include "fa3/Dialect/Tile/Analysis/PredicateRange.h"
+#include "fa3/Dialect/Tile/Transforms/Passes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+namespace fa3::tile {
+#define GEN_PASS_DEF_RESOLVEGUARDS
+#include "fa3/Dialect/Tile/Transforms/Passes.h.inc"
+} // namespace fa3::tile
+
+using namespace mlir;
+using namespace fa3;
+using namespace fa3::tile;
+
+/// Replaces the guard of a loop's body by one of its arms.
+static void takeArm(scf::ForOp loop, bool live) {
+  scf::IfOp guard = matchGuardedBody(loop)->guard;
+  Block *arm = live ? guard.thenBlock() : guard.elseBlock();
+  Operation *yield = arm->getTerminator();
+  guard->getBlock()->getOperations().splice(guard->getIterator(),
+                                            arm->getOperations(), arm->begin(),
+                                            yield->getIterator());
+  guard.replaceAllUsesWith(SmallVector<Value>(yield->getOperands()));
+  guard.erase();
+}
+
+/// Gives the number of dead ranges split off.
+static unsigned resolve(scf::ForOp loop) {
+  Interval possible =
+      classifyPredicate(matchGuardedBody(loop)->condition.getMask(),
+                        loop.getInductionVar())
+          .possible;
+  Location loc = loop.getLoc();
+  OpBuilder builder(loop);
+  Value lower = loop.getLowerBound(), upper = loop.getUpperBound();
+  Value begin = lower, end = upper;
+  if (!possible.lower.provesAtMost(getAffineForm(lower)))
+    begin = possible.lower.materialize(builder, loc, lower, upper);
+  if (!possible.upper.provesAtLeast(getAffineForm(upper)))
+    end = possible.upper.materialize(builder, loc, begin, upper);
+
+  unsigned dead = 0;
+  if (end != upper) {
+    builder.setInsertionPointAfter(loop);
+    scf::ForOp after = cloneLoop(builder, loop, end, upper, loop.getInitArgs());
+    loop.replaceAllUsesWith(after.getResults());
+    after.getInitArgsMutable().assign(loop.getResults());
+    takeArm(after, /*live=*/false);
+    ++dead;
+  }
+  if (begin != lower) {
+    builder.setInsertionPoint(loop);
+    scf::ForOp before =
+        cloneLoop(builder, loop, lower, begin, loop.getInitArgs());
+    loop.getInitArgsMutable().assign(before.getResults());
+    takeArm(before, /*live=*/false);
+    ++dead;
+  }
+  loop.getLowerBoundMutable().assign(begin);
+  loop.getUpperBoundMutable().assign(end);
+  takeArm(loop, /*live=*/true);
+  return dead;
+}
+
+namespace {
+struct ResolveGuards : fa3::tile::impl::ResolveGuardsBase<ResolveGuards> {
+  using ResolveGuardsBase::ResolveGuardsBase;
+  void runOnOperation() override {
+    SmallVector<scf::ForOp> loops;
+    getOperation()->walk([&](scf::ForOp loop) {
+      if (loop->getParentOfType<flow::GroupOp>() && matchGuardedBody(loop))
+        loops.push_back(loop);
+    });
+    for (scf::ForOp loop : loops)
+      dead += resolve(loop);
+    resolved += loops.size();
+  }
+};
+} // namespace

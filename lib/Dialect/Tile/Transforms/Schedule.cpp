@@ -1,0 +1,274 @@
+//===- Schedule.cpp - tile-schedule ---------------------------------------===//
+
+#include "Utils.h"
+#include "fa3/Dialect/Tile/Transforms/Passes.h"
+#include "fa3/Scheduling/PipelineProblem.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace fa3::tile {
+#define GEN_PASS_DEF_SCHEDULE
+#include "fa3/Dialect/Tile/Transforms/Passes.h.inc"
+} // namespace fa3::tile
+
+using namespace mlir;
+using namespace fa3;
+using namespace fa3::tile;
+using Kind = PipelineProblem::Kind;
+
+namespace {
+/// The problem of one loop, and the operations behind its numbers.
+class LoopProblem {
+public:
+  explicit LoopProblem(scf::ForOp loop) : loop(loop) {}
+
+  /// Fills the instance. Fails with an error on what cannot be scheduled.
+  LogicalResult build();
+  PipelineProblem &get() { return problem; }
+  Operation *getOperation(unsigned i) const { return operations[i]; }
+  void annotate();
+
+private:
+  static Kind classify(Operation *op);
+  LogicalResult addDataDependences(Operation *op);
+  void addSlotDependences(ViewOp view);
+  void addReleaseDependences(flow::ReleaseOp release);
+  void addRegisterHazard(DotAsyncOp dot);
+  void depend(Operation *from, Operation *to, unsigned distance);
+
+  scf::ForOp loop;
+  PipelineProblem problem;
+  SmallVector<Operation *> operations;
+  llvm::DenseMap<Operation *, unsigned> numbers;
+};
+} // namespace
+
+/// The await of a product in the product's block, if there is one.
+static Operation *findAwait(DotAsyncOp dot) {
+  for (Operation *user : dot.getResult().getUsers())
+    if (isa<AwaitOp>(user) && user->getBlock() == dot->getBlock())
+      return user;
+  return nullptr;
+}
+
+Kind LoopProblem::classify(Operation *op) {
+  if (isa<DotAsyncOp, LoadAsyncOp>(op))
+    return Kind::Issue;
+  if (isa<AwaitOp>(op))
+    return Kind::Wait;
+  if (auto release = dyn_cast<flow::ReleaseOp>(op))
+    for (Value token : release.getAfter())
+      if (auto dot = token.getDefiningOp<DotAsyncOp>();
+          dot && dot->getBlock() == op->getBlock() && !findAwait(dot))
+        return Kind::DeferredWait;
+  return Kind::Compute;
+}
+
+void LoopProblem::depend(Operation *from, Operation *to, unsigned distance) {
+  auto source = numbers.find(from), target = numbers.find(to);
+  if (source != numbers.end() && target != numbers.end() && from != to)
+    problem.addDependence(source->second, target->second, distance);
+}
+
+/// Follows the operands of an operation and of everything inside it.
+LogicalResult LoopProblem::addDataDependences(Operation *op) {
+  WalkResult result = op->walk([&](Operation *inner) {
+    for (Value operand : inner->getOperands()) {
+      if (Operation *def = operand.getDefiningOp()) {
+        depend(def, op, 0);
+        continue;
+      }
+      auto argument = cast<BlockArgument>(operand);
+      if (argument.getOwner() != loop.getBody() ||
+          argument == loop.getInductionVar())
+        continue;
+      Value yielded = loop.getBody()->getTerminator()->getOperand(
+          argument.getArgNumber() - 1);
+      if (Operation *def = yielded.getDefiningOp())
+        depend(def, op, 1);
+      else if (yielded.getParentBlock() == loop.getBody() &&
+               yielded != argument) {
+        loop.emitOpError("carries a value over more than one iteration, which "
+                         "cannot be pipelined");
+        return WalkResult::interrupt();
+      }
+    }
+    return WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}
+
+/// The memory of a slot is used before the slot is given away.
+void LoopProblem::addSlotDependences(ViewOp view) {
+  for (Operation *end : view.getSlot().getUsers()) {
+    if (!isa<flow::PublishOp, flow::ReleaseOp>(end))
+      continue;
+    for (Operation *user : view.getView().getUsers())
+      depend(loop.getBody()->findAncestorOpInBlock(*user), end, 0);
+  }
+}
+
+/// A release behind the await of its product waits for nothing further.
+void LoopProblem::addReleaseDependences(flow::ReleaseOp release) {
+  for (Value token : release.getAfter())
+    if (auto dot = token.getDefiningOp<DotAsyncOp>())
+      if (Operation *await = findAwait(dot))
+        depend(await, release, 0);
+}
+
+/// A left operand in registers is read until the product is awaited: the next
+/// iteration's may not be made before that.
+void LoopProblem::addRegisterHazard(DotAsyncOp dot) {
+  Operation *await = findAwait(dot);
+  if (await && isa<RankedTensorType>(dot.getLhs().getType()) &&
+      dot.getLhs().getDefiningOp())
+    depend(await, dot.getLhs().getDefiningOp(), 1);
+}
+
+LogicalResult LoopProblem::build() {
+  for (Operation &op : loop.getBody()->without_terminator()) {
+    std::string name = op.getName().getStringRef().str();
+    numbers[&op] = problem.addOperation(name, classify(&op));
+    operations.push_back(&op);
+  }
+  Operation *lastEffect = nullptr;
+  for (Operation *op : operations) {
+    if (failed(addDataDependences(op)))
+      return failure();
+    if (auto view = dyn_cast<ViewOp>(op))
+      addSlotDependences(view);
+    else if (auto release = dyn_cast<flow::ReleaseOp>(op))
+      addReleaseDependences(release);
+    else if (auto dot = dyn_cast<DotAsyncOp>(op))
+      addRegisterHazard(dot);
+    // Effects that nothing above orders keep the order of the program.
+    if (isa<flow::AcquireOp, flow::PublishOp, flow::ReleaseOp, DotAsyncOp,
+            LoadAsyncOp, AwaitOp>(op) ||
+        isMemoryEffectFree(op))
+      continue;
+    if (lastEffect)
+      depend(lastEffect, op, 0);
+    lastEffect = op;
+  }
+  return success();
+}
+
+void LoopProblem::annotate() {
+  for (auto [i, op] : llvm::enumerate(problem.getOperations()))
+    operations[i]->setAttr(
+        TileDialect::kSlottingAttrName,
+        SlottingAttr::get(loop.getContext(), *op.stage, *op.position));
+}
+
+//===----------------------------------------------------------------------===//
+// Pass
+//===----------------------------------------------------------------------===//
+
+static bool isInnermostWith(scf::ForOp loop,
+                            llvm::function_ref<bool(Operation *)> predicate) {
+  bool found = false, inner = false;
+  loop.getBody()->walk([&](Operation *op) {
+    found |= predicate(op);
+    inner |= isa<LoopLikeOpInterface>(op);
+  });
+  return found && !inner;
+}
+
+/// Loops that only fill rings run in the stages of their readers.
+static LogicalResult
+scheduleFillLoop(scf::ForOp loop,
+                 const llvm::MapVector<Value, int64_t> &stageOfRing) {
+  LoopProblem instance(loop);
+  if (failed(instance.build()))
+    return failure();
+  PipelineProblem &problem = instance.get();
+  unsigned count = problem.getOperations().size();
+  SmallVector<int64_t> stage(count, -1);
+  int64_t least = std::numeric_limits<int64_t>::max(), greatest = 0;
+  for (unsigned i = 0; i < count; ++i)
+    if (auto acquire = dyn_cast<flow::AcquireOp>(instance.getOperation(i))) {
+      auto it = stageOfRing.find(acquire.getRing());
+      stage[i] = it == stageOfRing.end() ? 0 : it->second;
+      least = std::min(least, stage[i]);
+      greatest = std::max(greatest, stage[i]);
+    }
+  if (least >= greatest)
+    return success();
+  // Stages spread from acquires to what uses the slot; what feeds several
+  // stages happens in the first of them.
+  for (unsigned i = 0; i < count; ++i)
+    for (const auto &dep : problem.getDependences())
+      if (dep.distance == 0 && dep.to == i)
+        stage[i] = std::max(stage[i], stage[dep.from]);
+  for (unsigned i = count; i-- > 0;) {
+    if (stage[i] >= 0)
+      continue;
+    int64_t needed = greatest;
+    for (const auto &dep : problem.getDependences())
+      if (dep.distance == 0 && dep.from == i)
+        needed = std::min(needed, stage[dep.to]);
+    stage[i] = needed;
+  }
+  // Earlier stages (later iterations) first, as their readers ask for them.
+  int64_t position = 0;
+  for (int64_t s = 0; s <= greatest; ++s)
+    for (unsigned i = 0; i < count; ++i)
+      if (stage[i] == s) {
+        problem.setStage(i, s);
+        problem.setPosition(i, position++);
+      }
+  if (std::optional<std::string> error = problem.verify())
+    return loop.emitOpError("has no schedule that follows the readers of its "
+                            "rings: ")
+           << *error;
+  instance.annotate();
+  return success();
+}
+
+namespace {
+struct Schedule : fa3::tile::impl::ScheduleBase<Schedule> {
+  using ScheduleBase::ScheduleBase;
+
+  void runOnOperation() override {
+    if (stages < 1) {
+      getOperation()->emitError("tile-schedule: expects at least 1 stage, got ")
+          << stages;
+      return signalPassFailure();
+    }
+    if (failed(forEachKernel(getOperation(), [&](gpu::GPUFuncOp kernel) {
+          return schedule(kernel);
+        })))
+      signalPassFailure();
+  }
+
+  LogicalResult schedule(gpu::GPUFuncOp kernel) {
+    SmallVector<scf::ForOp> products, fills;
+    kernel.walk([&](scf::ForOp loop) {
+      if (isInnermostWith(loop, llvm::IsaPred<DotAsyncOp>))
+        products.push_back(loop);
+      else if (isInnermostWith(loop, llvm::IsaPred<LoadAsyncOp>))
+        fills.push_back(loop);
+    });
+    llvm::MapVector<Value, int64_t> stageOfRing;
+    for (scf::ForOp loop : products) {
+      LoopProblem instance(loop);
+      if (failed(instance.build()))
+        return failure();
+      if (std::optional<std::string> error =
+              scheduleByList(instance.get(), stages))
+        return loop.emitOpError("cannot be scheduled: ") << *error;
+      instance.annotate();
+      for (auto [i, op] : llvm::enumerate(instance.get().getOperations()))
+        if (auto acquire =
+                dyn_cast<flow::AcquireOp>(instance.getOperation(i))) {
+          int64_t &stage = stageOfRing[acquire.getRing()];
+          stage = std::max(stage, *op.stage);
+        }
+    }
+    for (scf::ForOp loop : fills)
+      if (failed(scheduleFillLoop(loop, stageOfRing)))
+        return failure();
+    return success();
+  }
+};
+} // namespace

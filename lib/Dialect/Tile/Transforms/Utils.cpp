@@ -1,0 +1,169 @@
+//===- Utils.cpp - shared by the passes on tile ---------------------------===//
+
+#include "Utils.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace fa3;
+using namespace fa3::tile;
+
+LogicalResult fa3::tile::forEachKernel(
+    Operation *root, function_ref<LogicalResult(gpu::GPUFuncOp)> transform) {
+  WalkResult result = root->walk([&](gpu::GPUFuncOp function) {
+    if (!function.isKernel())
+      return WalkResult::advance();
+    return succeeded(transform(function)) ? WalkResult::advance()
+                                          : WalkResult::interrupt();
+  });
+  return failure(result.wasInterrupted());
+}
+
+bool fa3::tile::isOne(Value value) { return matchPattern(value, m_One()); }
+
+std::optional<GuardedBody> fa3::tile::matchGuardedBody(scf::ForOp loop) {
+  if (!isOne(loop.getStep()))
+    return std::nullopt;
+  scf::IfOp guard;
+  for (scf::IfOp candidate : loop.getBody()->getOps<scf::IfOp>())
+    if (candidate.getCondition().getDefiningOp<AnyPossibleOp>()) {
+      if (guard)
+        return std::nullopt;
+      guard = candidate;
+    }
+  if (!guard || !guard.elseBlock())
+    return std::nullopt;
+  auto condition = guard.getCondition().getDefiningOp<AnyPossibleOp>();
+  if (condition->getBlock() != loop.getBody())
+    return std::nullopt;
+
+  // Without the guard the iteration must change nothing but cursors.
+  Operation *yield = loop.getBody()->getTerminator();
+  for (auto [argument, yielded] :
+       llvm::zip(loop.getRegionIterArgs(), yield->getOperands())) {
+    if (yielded == argument || isa<flow::CursorType>(yielded.getType()))
+      continue;
+    auto result = dyn_cast<OpResult>(yielded);
+    if (!result || result.getOwner() != guard ||
+        guard.elseYield().getOperand(result.getResultNumber()) != argument)
+      return std::nullopt;
+  }
+  for (Operation &op : loop.getBody()->without_terminator())
+    if (&op != guard && !isMemoryEffectFree(&op) &&
+        !isa<flow::AcquireOp, flow::PublishOp, flow::ReleaseOp, LoadAsyncOp>(
+            op))
+      return std::nullopt;
+  return GuardedBody{guard, condition};
+}
+
+scf::ForOp fa3::tile::cloneLoop(OpBuilder &builder, scf::ForOp loop,
+                                Value lower, Value upper, ValueRange inits) {
+  IRMapping mapping;
+  auto copy = cast<scf::ForOp>(builder.clone(*loop, mapping));
+  copy.getLowerBoundMutable().assign(lower);
+  copy.getUpperBoundMutable().assign(upper);
+  copy.getInitArgsMutable().assign(inits);
+  return copy;
+}
+
+scf::ForOp fa3::tile::appendIterArgs(scf::ForOp loop, ValueRange inits) {
+  OpBuilder builder(loop);
+  SmallVector<Value> allInits(loop.getInitArgs());
+  llvm::append_range(allInits, inits);
+  auto wider =
+      scf::ForOp::create(builder, loop.getLoc(), loop.getLowerBound(),
+                         loop.getUpperBound(), loop.getStep(), allInits);
+  wider->setDiscardableAttrs(loop->getDiscardableAttrDictionary());
+  // Without carried values the new loop already has an empty yield.
+  if (!wider.getBody()->empty())
+    wider.getBody()->back().erase();
+  unsigned kept = loop.getBody()->getNumArguments();
+  wider.getBody()->getOperations().splice(wider.getBody()->end(),
+                                          loop.getBody()->getOperations());
+  for (unsigned i = 0; i < kept; ++i)
+    loop.getBody()->getArgument(i).replaceAllUsesWith(
+        wider.getBody()->getArgument(i));
+  Operation *yield = wider.getBody()->getTerminator();
+  SmallVector<Value> yields(yield->getOperands());
+  llvm::append_range(yields, wider.getRegionIterArgs().take_back(inits.size()));
+  yield->setOperands(yields);
+  for (auto [from, to] : llvm::zip(loop.getResults(), wider.getResults()))
+    from.replaceAllUsesWith(to);
+  loop.erase();
+  return wider;
+}
+
+/// Where the values that are threaded through control flow start.
+static bool isThreadingRoot(Operation *op) {
+  return isa<gpu::GPUFuncOp, flow::GroupOp>(op);
+}
+
+scf::IfOp fa3::tile::appendResults(scf::IfOp branch, ValueRange values) {
+  OpBuilder builder(branch);
+  SmallVector<Type> types(branch.getResultTypes());
+  llvm::append_range(types, values.getTypes());
+  auto wider =
+      scf::IfOp::create(builder, branch.getLoc(), types, branch.getCondition(),
+                        /*addThenBlock=*/true, /*addElseBlock=*/true);
+  auto moveArm = [&](Block *from, Block *to) {
+    if (from) {
+      to->getOperations().splice(to->end(), from->getOperations());
+    } else {
+      builder.setInsertionPointToEnd(to);
+      scf::YieldOp::create(builder, branch.getLoc());
+    }
+    Operation *yield = to->getTerminator();
+    SmallVector<Value> yields(yield->getOperands());
+    llvm::append_range(yields, values);
+    yield->setOperands(yields);
+  };
+  moveArm(branch.thenBlock(), wider.thenBlock());
+  moveArm(branch.elseBlock(), wider.elseBlock());
+  for (auto [from, to] : llvm::zip(branch.getResults(), wider.getResults()))
+    from.replaceAllUsesWith(to);
+  branch.erase();
+  return wider;
+}
+
+bool fa3::tile::isUsedInLoop(flow::RingOp ring) {
+  return llvm::any_of(ring->getUsers(), [&](Operation *user) {
+    if (!isa<flow::AcquireOp>(user))
+      return false;
+    auto loop = user->getParentOfType<LoopLikeOpInterface>();
+    return loop && !loop->isAncestor(ring);
+  });
+}
+
+LogicalResult fa3::tile::threadTo(Operation *site,
+                                  SmallVectorImpl<Value> &values) {
+  SmallVector<Operation *> around;
+  for (Operation *op = site->getParentOp(); !isThreadingRoot(op);
+       op = op->getParentOp())
+    around.push_back(op);
+  for (Operation *op : llvm::reverse(around)) {
+    if (auto loop = dyn_cast<scf::ForOp>(op)) {
+      loop = appendIterArgs(loop, values);
+      llvm::copy(loop.getRegionIterArgs().take_back(values.size()),
+                 values.begin());
+    } else if (auto branch = dyn_cast<scf::IfOp>(op)) {
+      // The arms see the values from outside.
+      appendResults(branch, values);
+    } else {
+      return site->emitOpError("lies inside '")
+             << op->getName() << "', through which rings cannot be threaded";
+    }
+  }
+  return success();
+}
+
+void fa3::tile::threadFrom(Operation *site, SmallVector<Value> next) {
+  for (Block *block = site->getBlock(); !isThreadingRoot(block->getParentOp());
+       block = block->getParentOp()->getBlock()) {
+    Operation *yield = block->getTerminator();
+    unsigned first = yield->getNumOperands() - next.size();
+    for (auto [i, value] : llvm::enumerate(next))
+      yield->setOperand(first + i, value);
+    llvm::copy(block->getParentOp()->getResults().take_back(next.size()),
+               next.begin());
+  }
+}

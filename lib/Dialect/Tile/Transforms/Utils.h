@@ -1,0 +1,59 @@
+//===- Utils.h - shared by the passes on tile -------------------*- C++ -*-===//
+
+#ifndef FA3_LIB_DIALECT_TILE_TRANSFORMS_UTILS_H
+#define FA3_LIB_DIALECT_TILE_TRANSFORMS_UTILS_H
+
+#include "fa3/Dialect/Tile/IR/Tile.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+namespace fa3::tile {
+
+/// Runs `transform` on every kernel inside `root`.
+llvm::LogicalResult forEachKernel(
+    mlir::Operation *root,
+    llvm::function_ref<llvm::LogicalResult(mlir::gpu::GPUFuncOp)> transform);
+
+/// A loop body that does nothing unless a guard holds: the `scf.if` on
+/// `tile.any_possible` whose results the loop carries, with the carried values
+/// themselves as the alternative.
+struct GuardedBody {
+  mlir::scf::IfOp guard;
+  AnyPossibleOp condition;
+};
+
+/// The guard of a loop of step 1 if its body is of that form; operations with
+/// effects other than those on rings must be inside the guard.
+std::optional<GuardedBody> matchGuardedBody(mlir::scf::ForOp loop);
+
+/// `loop` again, right before it, over [lower, upper) and with these start
+/// values; the body is a copy.
+mlir::scf::ForOp cloneLoop(mlir::OpBuilder &builder, mlir::scf::ForOp loop,
+                           mlir::Value lower, mlir::Value upper,
+                           mlir::ValueRange inits);
+
+/// `loop` with further carried values, which it yields unchanged until somebody
+/// changes the terminator. Replaces the loop.
+mlir::scf::ForOp appendIterArgs(mlir::scf::ForOp loop, mlir::ValueRange inits);
+
+/// `branch` with further results: `values` from both arms. Replaces the branch.
+mlir::scf::IfOp appendResults(mlir::scf::IfOp branch, mlir::ValueRange values);
+
+/// Whether entries of the ring are acquired in a loop.
+bool isUsedInLoop(flow::RingOp ring);
+
+/// Carries `values`, defined at the top of the kernel or group, through the
+/// loops and branches around `site`: replaces them by their values there.
+llvm::LogicalResult threadTo(mlir::Operation *site,
+                             llvm::SmallVectorImpl<mlir::Value> &values);
+
+/// Lets the control flow around `site`, which `threadTo` prepared, carry `next`
+/// on instead of the values it came with.
+void threadFrom(mlir::Operation *site, llvm::SmallVector<mlir::Value> next);
+
+/// Whether `value` is the constant 1.
+bool isOne(mlir::Value value);
+
+} // namespace fa3::tile
+
+#endif // FA3_LIB_DIALECT_TILE_TRANSFORMS_UTILS_H
