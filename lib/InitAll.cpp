@@ -1,6 +1,8 @@
 //===- InitAll.cpp - registers dialects, passes and pipelines -------------===//
 
+#include "fa3/Conversion/AttentionToTile/AttentionToTile.h"
 #include "fa3/Dialect/Attention/IR/Attention.h"
+#include "fa3/Dialect/Attention/Transforms/Passes.h"
 #include "fa3/Dialect/Flow/IR/Flow.h"
 #include "fa3/Dialect/Hopper/IR/Hopper.h"
 #include "fa3/Dialect/Tile/IR/Tile.h"
@@ -33,4 +35,8 @@ void fa3::registerAllDialects(mlir::DialectRegistry &registry) {
                   mlir::vector::VectorDialect>();
 }
 
-void fa3::registerAllPasses() { tile::registerTilePasses(); }
+void fa3::registerAllPasses() {
+  attention::registerAttentionPasses();
+  registerAttentionToTilePasses();
+  tile::registerTilePasses();
+}

@@ -100,6 +100,8 @@ Value CausalAttr::buildKeep(ImplicitLocOpBuilder &b,
 
 Value WindowAttr::buildKeep(ImplicitLocOpBuilder &b,
                             const ModContext &context) const {
+  if (!getLeft() && !getRight())
+    return {};
   Value center = alignedQuery(b, context);
   Value keep;
   if (getRight())
@@ -131,8 +133,8 @@ Value SoftcapAttr::buildScore(ImplicitLocOpBuilder &b, const ModContext &,
         b, b.getF32FloatAttr(static_cast<float>(value)));
   };
   Value ratio = arith::MulFOp::create(b, score, constant(1.0 / cap));
-  return arith::MulFOp::create(b, math::TanhOp::create(b, ratio),
-                               constant(cap));
+  Value tanh = math::TanhOp::create(b, ratio);
+  return arith::MulFOp::create(b, tanh, constant(cap));
 }
 
 Value AlibiAttr::buildScore(ImplicitLocOpBuilder &b, const ModContext &context,

@@ -1,6 +1,7 @@
 //===- AttentionOps.cpp - operations of attention -------------------------===//
 
 #include "fa3/Dialect/Attention/IR/Attention.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Matchers.h"
@@ -296,4 +297,89 @@ LogicalResult LengthOp::verify() {
   if (!(*this)->getParentOfType<ForwardOp>())
     return emitOpError("expects to lie in a region of 'attention.forward'");
   return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Construction
+//===----------------------------------------------------------------------===//
+
+void ForwardOp::build(OpBuilder &builder, OperationState &state, Value q,
+                      Value k, Value v, ArrayRef<Attribute> mods,
+                      ValueRange aux, Value scale, Layout layout,
+                      bool withLse) {
+  auto query = cast<RankedTensorType>(q.getType());
+  auto value = cast<RankedTensorType>(v.getType());
+  SmallVector<int64_t> shape(query.getShape());
+  shape.back() = value.getShape().back();
+  Type o = RankedTensorType::get(shape, query.getElementType()), lse;
+  if (withLse) {
+    shape.pop_back();
+    if (layout == Layout::bshd && shape.size() == 3)
+      std::swap(shape[1], shape[2]);
+    lse = RankedTensorType::get(shape, builder.getF32Type());
+  }
+  build(builder, state, o, lse, q, k, v, aux, scale,
+        LayoutAttr::get(builder.getContext(), layout),
+        mods.empty() ? ArrayAttr() : builder.getArrayAttr(mods));
+}
+
+/// Gives `region` its block if it has none. `first` are the types in front of
+/// the indices of batch, head, query and key.
+static Block &getOrCreateBlock(ForwardOp op, Region &region, TypeRange first) {
+  if (!region.empty())
+    return region.front();
+  Block &block = region.emplaceBlock();
+  for (Type type : first)
+    block.addArgument(type, op.getLoc());
+  for (unsigned i = 0; i < 4; ++i)
+    block.addArgument(IndexType::get(op.getContext()), op.getLoc());
+  return block;
+}
+
+static ModContext getContextOf(ForwardOp op, Block &block) {
+  auto index = block.getArguments().take_back(4);
+  return {index[0], index[1], index[2], index[3], op.getAux()};
+}
+
+void ForwardOp::prependScore(ScoreBuilder build) {
+  Type f32 = Float32Type::get(getContext());
+  Region &region = getScoreRegion();
+  bool isNew = region.empty();
+  Block &block = getOrCreateBlock(*this, region, f32);
+  auto b = ImplicitLocOpBuilder::atBlockBegin(getLoc(), &block);
+  Value score = block.getArgument(0);
+  // The user's code works on the edited score; found before `build` adds uses.
+  SmallVector<OpOperand *> uses;
+  for (OpOperand &use : score.getUses())
+    uses.push_back(&use);
+  Value edited = build(b, getContextOf(*this, block), score);
+  for (OpOperand *use : uses)
+    use->set(edited);
+  if (!isNew)
+    return;
+  if (edited == score)
+    region.front().erase();
+  else
+    YieldOp::create(b, edited);
+}
+
+void ForwardOp::prependKeep(KeepBuilder build) {
+  Region &region = getKeepRegion();
+  bool isNew = region.empty();
+  Block &block = getOrCreateBlock(*this, region, {});
+  auto b = ImplicitLocOpBuilder::atBlockBegin(getLoc(), &block);
+  Value keep = build(b, getContextOf(*this, block));
+  if (isNew) {
+    if (keep)
+      YieldOp::create(b, keep);
+    else
+      region.front().erase();
+    return;
+  }
+  if (!keep)
+    return;
+  auto yield = cast<YieldOp>(block.getTerminator());
+  b.setInsertionPoint(yield);
+  yield.getValueMutable().assign(
+      arith::AndIOp::create(b, keep, yield.getValue()));
 }

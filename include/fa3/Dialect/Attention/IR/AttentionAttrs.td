@@ -48,6 +48,9 @@ def Attention_SoftcapAttr : Attention_Mod<"Softcap", "softcap", ["buildScore"]> 
   let summary = "score = cap * tanh(score / cap)";
   let description = [{ `#attention.softcap<50.0>`. }];
   let parameters = (ins "::mlir::FloatAttr":$cap);
+  let builders = [AttrBuilder<(ins "double":$cap), [{
+    return $_get($_ctxt, ::mlir::FloatAttr::get(::mlir::Float64Type::get($_ctxt), cap));
+  }]>];
   let assemblyFormat = "`<` $cap `>`";
   let genVerifyDecl = 1;
 }

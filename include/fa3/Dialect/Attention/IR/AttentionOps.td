@@ -67,7 +67,30 @@ def Attention_ForwardOp : Attention_Op<"forward", [
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
   let hasRegionVerifier = 1;
+  let builders = [
+    // Types of the results follow from the operands; mods are the one-liners.
+    OpBuilder<(ins "::mlir::Value":$q, "::mlir::Value":$k, "::mlir::Value":$v,
+                   CArg<"::llvm::ArrayRef<::mlir::Attribute>", "{}">:$mods,
+                   CArg<"::mlir::ValueRange", "{}">:$aux,
+                   CArg<"::mlir::Value", "{}">:$scale,
+                   CArg<"::fa3::attention::Layout",
+                        "::fa3::attention::Layout::bhsd">:$layout,
+                   CArg<"bool", "true">:$withLse)>
+  ];
   let extraClassDeclaration = [{
+    /// Emits an edited score, or a condition of visibility.
+    using ScoreBuilder = ::llvm::function_ref<::mlir::Value(
+        ::mlir::ImplicitLocOpBuilder &, const ModContext &, ::mlir::Value)>;
+    using KeepBuilder = ::llvm::function_ref<::mlir::Value(
+        ::mlir::ImplicitLocOpBuilder &, const ModContext &)>;
+
+    /// Puts code in front of what `score` does, which becomes an edit of its
+    /// result. Nothing changes when `build` gives the score back.
+    void prependScore(ScoreBuilder build);
+    /// Puts a further condition in front of `keep`; both must hold. Nothing
+    /// changes when `build` gives null.
+    void prependKeep(KeepBuilder build);
+
     /// Positions of the dimensions in q, k, v and o.
     int64_t getHeadAxis() { return getLayout() == Layout::bhsd ? 1 : 2; }
     int64_t getSequenceAxis() { return getLayout() == Layout::bhsd ? 2 : 1; }

@@ -9,6 +9,7 @@
 
 #include "fa3/Dialect/Flow/IR/Flow.h"
 #include "fa3/Layout/LinearLayout.h"
+#include "fa3/Support/ContractNames.h"
 #include "mlir/IR/TensorEncoding.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
 

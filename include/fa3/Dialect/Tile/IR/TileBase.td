@@ -35,9 +35,9 @@ def Tile_Dialect : Dialect {
     /// Set by tile-schedule, consumed by tile-pipeline.
     static constexpr ::llvm::StringLiteral kSlottingAttrName = "tile.slotting";
     /// Name of a function argument or result in the launch contract.
-    static constexpr ::llvm::StringLiteral kNameAttrName = "tile.name";
+    static constexpr ::llvm::StringLiteral kNameAttrName = ::fa3::kArgumentNameAttr;
     /// Names of the dimensions of a memref argument in the launch contract.
-    static constexpr ::llvm::StringLiteral kDimsAttrName = "tile.dims";
+    static constexpr ::llvm::StringLiteral kDimsAttrName = ::fa3::kArgumentDimsAttr;
   }];
 }
 

@@ -1,0 +1,34 @@
+//===- Passes.h - passes on the attention dialect ---------------*- C++ -*-===//
+//
+// See Passes.td for what each pass takes and gives.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA3_DIALECT_ATTENTION_TRANSFORMS_PASSES_H
+#define FA3_DIALECT_ATTENTION_TRANSFORMS_PASSES_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/Pass.h"
+
+namespace fa3::attention {
+
+class ForwardOp;
+
+/// How a reference implementation computes.
+enum class Precision {
+  f64, ///< as exactly as is affordable
+  low, ///< intermediate tensors rounded to the element type
+};
+
+/// Turns the mods of `op` into code of its regions.
+void expandMods(ForwardOp op);
+
+#define GEN_PASS_DECL
+#include "fa3/Dialect/Attention/Transforms/Passes.h.inc"
+
+#define GEN_PASS_REGISTRATION
+#include "fa3/Dialect/Attention/Transforms/Passes.h.inc"
+
+} // namespace fa3::attention
+
+#endif // FA3_DIALECT_ATTENTION_TRANSFORMS_PASSES_H

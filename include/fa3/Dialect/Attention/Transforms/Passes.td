@@ -1,0 +1,84 @@
+//===- Passes.td - passes on the attention dialect ---------*- tablegen -*-===//
+
+#ifndef FA3_ATTENTION_PASSES
+#define FA3_ATTENTION_PASSES
+
+include "mlir/Pass/PassBase.td"
+
+def ExpandMods : Pass<"attention-expand-mods"> {
+  let summary = "mods of attention.forward -> code in its score and keep regions";
+  let description = [{
+    Asks every attribute of `mods` for its code (ModAttrInterface) and removes
+    the attribute. Scores are edited by the mods in order, then by the `score`
+    region; a key is visible if all mods and the `keep` region keep it. The
+    result is what a user would write by hand; nothing after this pass knows the
+    names of modifications.
+
+    ```mlir
+    %o = attention.forward %q, %k, %v mods [#attention.causal] : ...
+    // becomes
+    %o = attention.forward %q, %k, %v : ...
+      keep (%b, %h, %i, %j) {
+        %sk = attention.length key
+        %sq = attention.length query
+        %offset = arith.subi %sk, %sq : index
+        %last = arith.addi %i, %offset : index
+        %keep = arith.cmpi sle, %j, %last : index
+        attention.yield %keep : i1
+      }
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::math::MathDialect",
+                           "::mlir::tensor::TensorDialect"];
+  let statistics = [
+    Statistic<"numMods", "mods-expanded", "modifications turned into code">];
+}
+
+def ToReference : Pass<"attention-to-reference", "::mlir::ModuleOp"> {
+  let summary = "functions with attention.forward on tensors -> host functions that compute it by definition";
+  let description = [{
+    Input: functions of one block on tensors with one `attention.forward`, whose
+    mods are expanded, whose tensor operands are arguments of the function and
+    whose results it returns. Other functions stay. Output: functions on strided
+    memrefs (see fa3/Dialect/Attention/Utils/HostFunction.h) that hold the
+    launch contract's checks as `cf.assert` and plain `scf.for` loops: a row of
+    scores, its softmax, the weighted sum of values. No tiles, no online
+    softmax. Fails with a diagnostic on functions of any other form.
+
+    With `precision=f64` everything is computed in f64, except that the `score`
+    region takes and yields f32; outputs are rounded once through f32. With
+    `precision=low` it is computed as a framework without fused attention would
+    in the element type: scaled keys, scores, edited scores and softmax are each
+    rounded to it, sums are in f32. The distance between the two measures what
+    rounding to the element type costs, and bounds the error allowed to a fused
+    kernel.
+
+    `wide-output` stores o as f32, for comparisons finer than the element type.
+
+    With `slices` the function takes two further index arguments, `first` and
+    `last`, computes only these of the batch * heads attention heads (number
+    batch * heads + head) and returns how many there are, so that a driver can
+    share the work among threads. All checks are made even if the range is
+    empty.
+  }];
+  let options = [
+    Option<"precision", "precision", "::fa3::attention::Precision",
+           "::fa3::attention::Precision::f64", "precision of the computation",
+           [{::llvm::cl::values(
+               clEnumValN(::fa3::attention::Precision::f64, "f64",
+                          "all in f64"),
+               clEnumValN(::fa3::attention::Precision::low, "low",
+                          "intermediate tensors in the element type"))}]>,
+    Option<"wideOutput", "wide-output", "bool", "false",
+           "store o as f32 instead of the element type">,
+    Option<"slices", "slices", "bool", "false",
+           "compute a range of heads given by two further arguments">];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::cf::ControlFlowDialect",
+                           "::mlir::math::MathDialect",
+                           "::mlir::memref::MemRefDialect",
+                           "::mlir::scf::SCFDialect"];
+}
+
+#endif // FA3_ATTENTION_PASSES

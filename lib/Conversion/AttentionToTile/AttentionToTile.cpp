@@ -1,0 +1,197 @@
+//===- AttentionToTile.cpp - attention-to-tile ----------------------------===//
+
+#include "fa3/Conversion/AttentionToTile/AttentionToTile.h"
+#include "Kernel.h"
+#include "fa3/Dialect/Attention/Utils/HostFunction.h"
+#include "fa3/Dialect/Tile/IR/Tile.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Transforms/RegionUtils.h"
+
+namespace fa3 {
+#define GEN_PASS_DEF_ATTENTIONTOTILE
+#include "fa3/Conversion/AttentionToTile/Passes.h.inc"
+} // namespace fa3
+
+using namespace mlir;
+using namespace fa3;
+using attention::ForwardOp;
+using attention::HostFunction;
+
+namespace {
+/// What a launch passes to a kernel: host values, in the order of the kernel's
+/// arguments. Constants are not passed but repeated in the kernel.
+class KernelArguments {
+public:
+  void add(Value hostValue) {
+    if (hostValue && !isConstant(hostValue) &&
+        !llvm::is_contained(values, hostValue))
+      values.push_back(hostValue);
+  }
+  ArrayRef<Value> get() const { return values; }
+  SmallVector<Type> getTypes() const {
+    SmallVector<Type> types;
+    for (Value value : values)
+      types.push_back(value.getType());
+    return types;
+  }
+  /// The value inside the kernel that a host value becomes.
+  Value lookup(OpBuilder &builder, gpu::GPUFuncOp kernel, Value hostValue) {
+    if (!hostValue)
+      return {};
+    if (isConstant(hostValue))
+      return builder.clone(*hostValue.getDefiningOp())->getResult(0);
+    return kernel.getArgument(llvm::find(values, hostValue) - values.begin());
+  }
+
+private:
+  static bool isConstant(Value value) {
+    return matchPattern(value, m_Constant());
+  }
+  SmallVector<Value> values;
+};
+
+struct AttentionToTile : fa3::impl::AttentionToTileBase<AttentionToTile> {
+  using AttentionToTileBase::AttentionToTileBase;
+  void runOnOperation() override;
+
+private:
+  LogicalResult verifyOptions();
+  LogicalResult convert(func::FuncOp function);
+  void buildLaunch(HostFunction &host, gpu::GPUModuleOp module,
+                   gpu::GPUFuncOp kernel, const KernelArguments &arguments);
+};
+} // namespace
+
+LogicalResult AttentionToTile::verifyOptions() {
+  auto error = [&]() {
+    return getOperation().emitError("attention-to-tile: ");
+  };
+  if (blockM < 0 || blockM % 64)
+    return error() << "expects block-m to be a multiple of 64, got " << blockM;
+  if (blockN < 0 || blockN % 16 || blockN > 256)
+    return error() << "expects block-n to be a multiple of 16 up to 256, got "
+                   << blockN;
+  if (rescale != "lazy" && rescale != "eager")
+    return error() << "expects rescale 'lazy' or 'eager', got '" << rescale
+                   << "'";
+  // 2^threshold must fit the type of the weights; 2^15 is f16's last power.
+  if (!(rescaleThreshold >= 0 && rescaleThreshold <= 14))
+    return error() << "expects rescale-threshold between 0 and 14, got "
+                   << rescaleThreshold;
+  return success();
+}
+
+void AttentionToTile::runOnOperation() {
+  if (failed(verifyOptions()))
+    return signalPassFailure();
+  SmallVector<func::FuncOp> functions;
+  for (func::FuncOp function : getOperation().getOps<func::FuncOp>())
+    if (attention::findForward(function))
+      functions.push_back(function);
+  for (func::FuncOp function : functions)
+    if (failed(convert(function)))
+      return signalPassFailure();
+}
+
+/// Launch with the cost of the dense problem; masks are not counted.
+void AttentionToTile::buildLaunch(HostFunction &host, gpu::GPUModuleOp module,
+                                  gpu::GPUFuncOp kernel,
+                                  const KernelArguments &arguments) {
+  OpBuilder builder = host.getBuilder();
+  ImplicitLocOpBuilder b(host.forward.getLoc(), builder);
+  auto mul = [&](Value x, Value y) -> Value {
+    return arith::MulIOp::create(b, x, y);
+  };
+  auto scaled = [&](Value x, int64_t factor) {
+    return mul(x, arith::ConstantIndexOp::create(b, factor));
+  };
+  int64_t d = host.forward.getHeadDim(), dv = host.forward.getValueHeadDim();
+  int64_t bytes = host.forward.getElementType().getIntOrFloatBitWidth() / 8;
+  Value rows = mul(mul(host.batch, host.heads), host.queries);
+  Value flops = scaled(mul(rows, host.keys), 2 * (d + dv));
+  Value keyRows = mul(mul(host.batch, host.keyHeads), host.keys);
+  Value moved = arith::AddIOp::create(
+      b, scaled(rows, bytes * (d + dv) + (host.lse ? 4 : 0)),
+      scaled(keyRows, bytes * (d + dv)));
+  auto symbol = SymbolRefAttr::get(
+      module.getNameAttr(), {FlatSymbolRefAttr::get(kernel.getNameAttr())});
+  tile::LaunchOp::create(b, symbol, /*blocks=*/Value(), arguments.get(),
+                         ValueRange{flops, moved});
+}
+
+LogicalResult AttentionToTile::convert(func::FuncOp function) {
+  FailureOr<HostFunction> host = attention::createHostFunction(function);
+  if (failed(host))
+    return failure();
+  ForwardOp forward = host->forward;
+  Location loc = forward.getLoc();
+
+  // Scalars that the regions capture, with the host values they stand for.
+  llvm::SetVector<Value> captured;
+  getUsedValuesDefinedAbove(forward->getRegions(), captured);
+  KernelArguments arguments;
+  for (Value value : {host->q, host->k, host->v})
+    arguments.add(value);
+  for (Value value : host->aux)
+    arguments.add(value);
+  for (Value value : {host->o, host->lse, host->scale})
+    arguments.add(value);
+  SmallVector<std::pair<Value, Value>> captures;
+  for (Value value : captured)
+    if (value.getType().isIntOrIndexOrFloat()) {
+      captures.push_back({value, host->values.lookup(value)});
+      arguments.add(captures.back().second);
+    }
+
+  OpBuilder builder(host->function);
+  builder.setInsertionPointAfter(host->function);
+  auto module = gpu::GPUModuleOp::create(
+      builder, loc, (function.getName() + "_kernels").str());
+  builder.setInsertionPointToStart(module.getBody());
+  auto kernel = gpu::GPUFuncOp::create(
+      builder, loc, function.getName(),
+      builder.getFunctionType(arguments.getTypes(), {}));
+  kernel->setAttr(gpu::GPUDialect::getKernelFuncAttrName(),
+                  builder.getUnitAttr());
+  builder.setInsertionPointToEnd(&kernel.getBody().front());
+  auto inKernel = [&](Value value) {
+    return arguments.lookup(builder, kernel, value);
+  };
+  KernelOperands operands;
+  operands.q = inKernel(host->q);
+  operands.k = inKernel(host->k);
+  operands.v = inKernel(host->v);
+  operands.o = inKernel(host->o);
+  operands.lse = inKernel(host->lse);
+  operands.scale = inKernel(host->scale);
+  for (Value value : host->aux)
+    operands.aux.push_back(inKernel(value));
+  for (auto [value, hostValue] : captures)
+    operands.captures.map(value, inKernel(hostValue));
+  TileChoice tile =
+      chooseTile(forward.getHeadDim(), forward.getValueHeadDim());
+  if (blockM)
+    tile.blockM = blockM;
+  if (blockN)
+    tile.blockN = blockN;
+  RescalePolicy policy{rescale == "lazy", rescaleThreshold};
+  auto end = gpu::ReturnOp::create(builder, loc);
+  builder.setInsertionPoint(end);
+  if (failed(buildKernelBody(builder, forward, operands, tile, policy))) {
+    module.erase();
+    host->function.erase();
+    return failure();
+  }
+  buildLaunch(*host, module, kernel, arguments);
+  function.erase();
+  ++kernels;
+  return success();
+}

@@ -1,0 +1,52 @@
+//===- ExpandMods.cpp - modifications become code -------------------------===//
+//
+// attention-expand-mods: the one-line forms of attention.forward turn into the
+// code that a user would write in its score and keep regions.
+//
+//===----------------------------------------------------------------------===//
+
+#include "fa3/Dialect/Attention/IR/Attention.h"
+#include "fa3/Dialect/Attention/Transforms/Passes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+namespace fa3::attention {
+#define GEN_PASS_DEF_EXPANDMODS
+#include "fa3/Dialect/Attention/Transforms/Passes.h.inc"
+} // namespace fa3::attention
+
+using namespace mlir;
+using namespace fa3::attention;
+
+void fa3::attention::expandMods(ForwardOp op) {
+  ArrayAttr mods = op.getModsAttr();
+  if (!mods)
+    return;
+  op.removeModsAttr();
+  op.prependScore(
+      [&](ImplicitLocOpBuilder &b, const ModContext &context, Value score) {
+        for (auto mod : mods.getAsRange<ModAttrInterface>())
+          score = mod.buildScore(b, context, score);
+        return score;
+      });
+  op.prependKeep([&](ImplicitLocOpBuilder &b, const ModContext &context) {
+    Value keep;
+    for (auto mod : mods.getAsRange<ModAttrInterface>())
+      if (Value other = mod.buildKeep(b, context))
+        keep = keep ? arith::AndIOp::create(b, keep, other).getResult() : other;
+    return keep;
+  });
+}
+
+namespace {
+struct ExpandMods : fa3::attention::impl::ExpandModsBase<ExpandMods> {
+  void runOnOperation() override {
+    getOperation()->walk([&](ForwardOp op) {
+      if (ArrayAttr mods = op.getModsAttr())
+        numMods += mods.size();
+      expandMods(op);
+    });
+  }
+};
+} // namespace

@@ -1,0 +1,348 @@
+//===- ToReference.cpp - attention by definition on the CPU ---------------===//
+//
+// attention-to-reference: what attention.forward means, as loops over memrefs.
+// Kept as close to the formula as possible; nothing here is for speed.
+//
+//===----------------------------------------------------------------------===//
+
+#include "fa3/Dialect/Attention/Transforms/Passes.h"
+#include "fa3/Dialect/Attention/Utils/HostFunction.h"
+#include "fa3/Support/ContractNames.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+namespace fa3::attention {
+#define GEN_PASS_DEF_TOREFERENCE
+#include "fa3/Dialect/Attention/Transforms/Passes.h.inc"
+} // namespace fa3::attention
+
+using namespace mlir;
+using namespace fa3;
+using namespace fa3::attention;
+
+namespace {
+/// Emits the loops of one host function.
+class ReferenceBuilder {
+public:
+  ReferenceBuilder(HostFunction &host, Precision precision);
+
+  /// All heads of all batches.
+  void buildAll();
+  /// The heads numbered `first` to `last`; gives the number of all.
+  Value buildSlice(Value first, Value last);
+
+private:
+  using Body = function_ref<void(Value)>;
+  using CarryingBody = function_ref<Value(Value, Value)>;
+
+  void loop(Value begin, Value end, Body body);
+  /// A loop that carries one value, and its final value.
+  Value loop(Value end, Value init, CarryingBody body);
+
+  Value number(double value);
+  /// An element of q, k or v, or an f32, in the type of the computation.
+  Value widen(Value value);
+  /// To the element type and back where the precision asks for it.
+  Value round(Value value);
+  void storeRounded(Value value, Value memref, ValueRange indices);
+
+  void buildScratch();
+  void freeScratch();
+  void buildHead(Value b, Value h);
+  void buildRow(Value b, Value h, Value keyHead, Value i);
+  void buildOutput(Value b, Value h, Value keyHead, Value i, Value max);
+  Value buildScore(Value b, Value h, Value keyHead, Value i, Value j);
+  Value buildDot(Value b, Value h, Value keyHead, Value i, Value j);
+  /// Copies the code of a region to the insertion point.
+  Value inlineRegion(Region &region, ValueRange arguments);
+
+  HostFunction &host;
+  ImplicitLocOpBuilder b;
+  bool isLow;
+  Type compute, element;
+  Value zero, one, headDim, valueHeadDim, group, scale;
+  Value row; ///< scores of one query, then their weights
+  Value sum; ///< weighted sum of values of one query
+};
+} // namespace
+
+ReferenceBuilder::ReferenceBuilder(HostFunction &host, Precision precision)
+    : host(host), b(host.forward.getLoc(), host.getBuilder()),
+      isLow(precision == Precision::low),
+      element(host.forward.getElementType()) {
+  compute = isLow ? b.getF32Type() : b.getF64Type();
+  auto index = [&](int64_t value) {
+    return arith::ConstantIndexOp::create(b, value);
+  };
+  zero = index(0);
+  one = index(1);
+  headDim = index(host.forward.getHeadDim());
+  valueHeadDim = index(host.forward.getValueHeadDim());
+  group = arith::DivUIOp::create(b, host.heads, host.keyHeads);
+  scale = widen(host.scale);
+}
+
+//===----------------------------------------------------------------------===//
+// Pieces
+//===----------------------------------------------------------------------===//
+
+void ReferenceBuilder::loop(Value begin, Value end, Body body) {
+  auto loop = scf::ForOp::create(b, begin, end, one);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  body(loop.getInductionVar());
+}
+
+Value ReferenceBuilder::loop(Value end, Value init, CarryingBody body) {
+  auto loop = scf::ForOp::create(b, zero, end, one, init);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  Value next = body(loop.getInductionVar(), loop.getRegionIterArg(0));
+  scf::YieldOp::create(b, next);
+  return loop.getResult(0);
+}
+
+Value ReferenceBuilder::number(double value) {
+  return arith::ConstantOp::create(b, b.getFloatAttr(compute, value));
+}
+
+Value ReferenceBuilder::widen(Value value) {
+  for (Type type : {Type(b.getF32Type()), compute})
+    if (value.getType().getIntOrFloatBitWidth() < type.getIntOrFloatBitWidth())
+      value = arith::ExtFOp::create(b, type, value);
+  return value;
+}
+
+Value ReferenceBuilder::round(Value value) {
+  if (!isLow)
+    return value;
+  return widen(arith::TruncFOp::create(b, element, value));
+}
+
+void ReferenceBuilder::storeRounded(Value value, Value memref,
+                                    ValueRange indices) {
+  // Through f32, the type of sums in every implementation.
+  for (Type type : {Type(b.getF32Type()),
+                    cast<MemRefType>(memref.getType()).getElementType()})
+    if (type.getIntOrFloatBitWidth() < value.getType().getIntOrFloatBitWidth())
+      value = arith::TruncFOp::create(b, type, value);
+  memref::StoreOp::create(b, value, memref, indices);
+}
+
+Value ReferenceBuilder::inlineRegion(Region &region, ValueRange arguments) {
+  Block &block = region.front();
+  IRMapping mapping(host.values);
+  mapping.map(block.getArguments(), arguments);
+  for (auto [aux, memref] : llvm::zip(host.forward.getAux(), host.aux))
+    mapping.map(aux, memref);
+  for (Operation &op : block.without_terminator()) {
+    if (auto length = dyn_cast<LengthOp>(op)) {
+      bool isKey = length.getSequence() == Sequence::key;
+      mapping.map(length.getResult(), isKey ? host.keys : host.queries);
+    } else if (auto extract = dyn_cast<tensor::ExtractOp>(op)) {
+      SmallVector<Value> indices;
+      for (Value index : extract.getIndices())
+        indices.push_back(mapping.lookup(index));
+      mapping.map(extract.getResult(),
+                  memref::LoadOp::create(b, extract.getLoc(),
+                                         mapping.lookup(extract.getTensor()),
+                                         indices));
+    } else {
+      b.clone(op, mapping);
+    }
+  }
+  return mapping.lookup(cast<YieldOp>(block.getTerminator()).getValue());
+}
+
+//===----------------------------------------------------------------------===//
+// Attention
+//===----------------------------------------------------------------------===//
+
+Value ReferenceBuilder::buildDot(Value batch, Value h, Value keyHead, Value i,
+                                 Value j) {
+  // The order of a sum of products is free; the loop may be vectorised.
+  auto anyOrder = arith::FastMathFlagsAttr::get(
+      b.getContext(),
+      arith::FastMathFlags::reassoc | arith::FastMathFlags::contract);
+  Value dot = loop(headDim, number(0), [&](Value c, Value partial) -> Value {
+    Value x =
+        widen(memref::LoadOp::create(b, host.q, ValueRange{batch, h, i, c}));
+    Value y = widen(
+        memref::LoadOp::create(b, host.k, ValueRange{batch, keyHead, j, c}));
+    if (isLow)
+      y = round(arith::MulFOp::create(b, y, scale));
+    Value product = arith::MulFOp::create(b, x, y, anyOrder);
+    return arith::AddFOp::create(b, partial, product, anyOrder);
+  });
+  return isLow ? round(dot) : arith::MulFOp::create(b, dot, scale).getResult();
+}
+
+Value ReferenceBuilder::buildScore(Value batch, Value h, Value keyHead, Value i,
+                                   Value j) {
+  auto edited = [&]() -> Value {
+    Value score = buildDot(batch, h, keyHead, i, j);
+    Region &region = host.forward.getScoreRegion();
+    if (region.empty())
+      return score;
+    if (!isLow)
+      score = arith::TruncFOp::create(b, b.getF32Type(), score);
+    return round(widen(inlineRegion(region, {score, batch, h, i, j})));
+  };
+  Region &keepRegion = host.forward.getKeepRegion();
+  if (keepRegion.empty())
+    return edited();
+  Value keep = inlineRegion(keepRegion, {batch, h, i, j});
+  auto branch = scf::IfOp::create(b, compute, keep, /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  Value score = edited();
+  scf::YieldOp::create(b, score);
+  b.setInsertionPointToStart(branch.elseBlock());
+  Value masked = number(-std::numeric_limits<double>::infinity());
+  scf::YieldOp::create(b, masked);
+  return branch.getResult(0);
+}
+
+void ReferenceBuilder::buildOutput(Value batch, Value h, Value keyHead, Value i,
+                                   Value max) {
+  Value total = loop(host.keys, number(0), [&](Value j, Value partial) {
+    Value score = memref::LoadOp::create(b, row, j);
+    Value shifted = arith::SubFOp::create(b, score, max);
+    Value weight = math::ExpOp::create(b, shifted);
+    memref::StoreOp::create(b, weight, row, j);
+    return arith::AddFOp::create(b, partial, weight).getResult();
+  });
+  loop(zero, valueHeadDim,
+       [&](Value c) { memref::StoreOp::create(b, number(0), sum, c); });
+  loop(zero, host.keys, [&](Value j) {
+    Value weight = memref::LoadOp::create(b, row, j);
+    weight = round(arith::DivFOp::create(b, weight, total));
+    loop(zero, valueHeadDim, [&](Value c) {
+      Value x = widen(
+          memref::LoadOp::create(b, host.v, ValueRange{batch, keyHead, j, c}));
+      Value product = arith::MulFOp::create(b, weight, x);
+      Value partial = memref::LoadOp::create(b, sum, c);
+      Value next = arith::AddFOp::create(b, partial, product);
+      memref::StoreOp::create(b, next, sum, c);
+    });
+  });
+  loop(zero, valueHeadDim, [&](Value c) {
+    Value x = memref::LoadOp::create(b, sum, c);
+    storeRounded(x, host.o, {batch, h, i, c});
+  });
+  if (host.lse) {
+    Value log = math::LogOp::create(b, total);
+    storeRounded(arith::AddFOp::create(b, max, log), host.lse, {batch, h, i});
+  }
+}
+
+void ReferenceBuilder::buildRow(Value batch, Value h, Value keyHead, Value i) {
+  Value lowest = number(-std::numeric_limits<double>::infinity());
+  Value max = loop(host.keys, lowest, [&](Value j, Value max) {
+    Value score = buildScore(batch, h, keyHead, i, j);
+    memref::StoreOp::create(b, score, row, j);
+    return arith::MaximumFOp::create(b, max, score).getResult();
+  });
+  // Without a visible key the softmax is 0 / 0; it is defined to be 0.
+  Value none = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, max, lowest);
+  auto branch = scf::IfOp::create(b, TypeRange(), none,
+                                  /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  loop(zero, valueHeadDim,
+       [&](Value c) { storeRounded(number(0), host.o, {batch, h, i, c}); });
+  if (host.lse)
+    storeRounded(lowest, host.lse, {batch, h, i});
+  b.setInsertionPointToStart(branch.elseBlock());
+  buildOutput(batch, h, keyHead, i, max);
+}
+
+void ReferenceBuilder::buildHead(Value batch, Value h) {
+  Value keyHead = arith::DivUIOp::create(b, h, group);
+  loop(zero, host.queries, [&](Value i) { buildRow(batch, h, keyHead, i); });
+}
+
+void ReferenceBuilder::buildScratch() {
+  auto rowType = MemRefType::get({ShapedType::kDynamic}, compute);
+  row = memref::AllocOp::create(b, rowType, host.keys);
+  auto sumType = MemRefType::get({host.forward.getValueHeadDim()}, compute);
+  sum = memref::AllocOp::create(b, sumType);
+}
+
+void ReferenceBuilder::freeScratch() {
+  memref::DeallocOp::create(b, row);
+  memref::DeallocOp::create(b, sum);
+}
+
+void ReferenceBuilder::buildAll() {
+  buildScratch();
+  loop(zero, host.batch, [&](Value batch) {
+    loop(zero, host.heads, [&](Value h) { buildHead(batch, h); });
+  });
+  freeScratch();
+}
+
+Value ReferenceBuilder::buildSlice(Value first, Value last) {
+  buildScratch();
+  loop(first, last, [&](Value n) {
+    Value batch = arith::DivUIOp::create(b, n, host.heads);
+    Value h = arith::RemUIOp::create(b, n, host.heads);
+    buildHead(batch, h);
+  });
+  freeScratch();
+  return arith::MulIOp::create(b, host.batch, host.heads);
+}
+
+//===----------------------------------------------------------------------===//
+// Pass
+//===----------------------------------------------------------------------===//
+
+/// Adds the arguments `first` and `last` and the result of a sliced function.
+static void buildSliced(HostFunction &host, Precision precision) {
+  func::FuncOp function = host.function;
+  Builder builder(function.getContext());
+  auto addArgument = [&](StringRef name) {
+    unsigned number = function.getNumArguments();
+    auto attributes = builder.getDictionaryAttr(
+        builder.getNamedAttr(kArgumentNameAttr, builder.getStringAttr(name)));
+    (void)function.insertArgument(number, builder.getIndexType(), attributes,
+                                  function.getLoc());
+    return function.getArgument(number);
+  };
+  Value first = addArgument("first"), last = addArgument("last");
+  Value count = ReferenceBuilder(host, precision).buildSlice(first, last);
+  (void)function.insertResult(0, builder.getIndexType(), {});
+  Operation *ret = function.getBody().front().getTerminator();
+  ret->insertOperands(0, count);
+}
+
+namespace {
+struct ToReference : fa3::attention::impl::ToReferenceBase<ToReference> {
+  using ToReferenceBase::ToReferenceBase;
+
+  void runOnOperation() override {
+    SmallVector<func::FuncOp> functions;
+    getOperation()->walk([&](func::FuncOp function) {
+      if (findForward(function))
+        functions.push_back(function);
+    });
+    HostFunctionOptions options;
+    if (wideOutput)
+      options.outputType = Float32Type::get(&getContext());
+    for (func::FuncOp function : functions) {
+      FailureOr<HostFunction> host = createHostFunction(function, options);
+      if (failed(host))
+        return signalPassFailure();
+      if (slices)
+        buildSliced(*host, precision);
+      else
+        ReferenceBuilder(*host, precision).buildAll();
+      function.erase();
+    }
+  }
+};
+} // namespace

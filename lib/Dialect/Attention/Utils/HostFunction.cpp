@@ -1,0 +1,565 @@
+//===- HostFunction.cpp - from tensors to the launch contract -------------===//
+//
+// See HostFunction.h. The form of the function is checked before anything is
+// built, so that a failure leaves the IR as it was.
+//
+//===----------------------------------------------------------------------===//
+
+#include "fa3/Dialect/Attention/Utils/HostFunction.h"
+#include "fa3/Support/ContractNames.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/IR/Matchers.h"
+#include "llvm/ADT/StringMap.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace fa3;
+using namespace fa3::attention;
+
+OpBuilder HostFunction::getBuilder() {
+  return OpBuilder(function.getBody().front().getTerminator());
+}
+
+ForwardOp fa3::attention::findForward(func::FuncOp function) {
+  ForwardOp forward;
+  function.walk([&](ForwardOp op) {
+    forward = op;
+    return WalkResult::interrupt();
+  });
+  return forward;
+}
+
+//===----------------------------------------------------------------------===//
+// Form of the function
+//===----------------------------------------------------------------------===//
+
+static bool isScalar(Type type) { return type.isIntOrIndexOrFloat(); }
+
+/// Whether a host function keeps `op`: it computes scalars from scalars.
+static bool isKept(Operation &op) {
+  if (isa<tensor::DimOp, cf::AssertOp>(op))
+    return true;
+  return isPure(&op) && op.getNumRegions() == 0 &&
+         llvm::all_of(op.getOperandTypes(), isScalar) &&
+         llvm::all_of(op.getResultTypes(), isScalar);
+}
+
+static LogicalResult verifyOperands(ForwardOp forward) {
+  auto check = [&](StringRef name, Value value) -> LogicalResult {
+    if (isa<BlockArgument>(value))
+      return success();
+    InFlightDiagnostic diagnostic = forward.emitError("expects ")
+                                    << name
+                                    << " to be an argument of the function";
+    diagnostic.attachNote(value.getLoc()) << "it is computed here";
+    return diagnostic;
+  };
+  for (auto [name, value] : {std::pair("q", Value(forward.getQ())),
+                             {"k", Value(forward.getK())},
+                             {"v", Value(forward.getV())}})
+    if (failed(check(name, value)))
+      return failure();
+  for (auto [number, value] : llvm::enumerate(forward.getAux()))
+    if (failed(check(("auxiliary operand " + Twine(number)).str(), value)))
+      return failure();
+  return success();
+}
+
+/// Constant indices into auxiliary operands are checked from above on the host.
+static LogicalResult verifyReads(ForwardOp forward) {
+  WalkResult result = forward->walk([](tensor::ExtractOp extract) {
+    for (Value index : extract.getIndices()) {
+      std::optional<int64_t> literal = getConstantIntValue(index);
+      if (literal && *literal < 0) {
+        extract.emitError("expects indices of at least 0, got ") << *literal;
+        return WalkResult::interrupt();
+      }
+    }
+    return WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}
+
+static LogicalResult verifyReturn(func::ReturnOp ret, ForwardOp forward) {
+  for (auto [number, value] : llvm::enumerate(ret.getOperands())) {
+    if (value.getDefiningOp() != forward)
+      return ret.emitError("expects result ")
+             << number << " to be a result of 'attention.forward'";
+    if (llvm::is_contained(ret.getOperands().take_front(number), value))
+      return ret.emitError("returns a result of 'attention.forward' twice");
+  }
+  if (!llvm::is_contained(ret.getOperands(), forward.getO()))
+    return ret.emitError("expects o of 'attention.forward' to be returned");
+  return success();
+}
+
+static LogicalResult verifyForm(func::FuncOp function, ForwardOp forward) {
+  if (!llvm::hasSingleElement(function.getBody()))
+    return function.emitError("expects straight-line code around "
+                              "'attention.forward', got several blocks");
+  if (forward->getParentOp() != function)
+    return forward.emitError("expects to lie directly in a function");
+  if (forward.getMods())
+    return forward.emitError(
+        "expects mods to be expanded, run attention-expand-mods first");
+  Operation *scope = function->getParentOp();
+  if (scope && !SymbolTable::symbolKnownUseEmpty(function, scope))
+    return function.emitError(
+        "expects a function that nothing else refers to: its type changes");
+
+  for (auto [number, type] : llvm::enumerate(function.getArgumentTypes())) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    if (tensor ? !MemRefType::isValidElementType(tensor.getElementType()) ||
+                     tensor.getEncoding()
+               : !isScalar(type))
+      return function.emitError("expects argument ")
+             << number << " to be a ranked tensor or a scalar, got " << type;
+  }
+  if (failed(verifyOperands(forward)))
+    return failure();
+  for (Operation &op : function.getBody().front().without_terminator()) {
+    if (&op == forward || isKept(op))
+      continue;
+    if (isa<ForwardOp>(op))
+      return op.emitError("is a second 'attention.forward' in its function, "
+                          "which may have one");
+    return op.emitError("is not supported in a function with "
+                        "'attention.forward': expects pure operations on "
+                        "scalars beside it");
+  }
+  auto ret =
+      dyn_cast<func::ReturnOp>(function.getBody().front().getTerminator());
+  if (!ret)
+    return function.emitError("expects to end in 'func.return'");
+  if (failed(verifyReads(forward)) || failed(verifyReturn(ret, forward)))
+    return failure();
+  for (auto dim : function.getBody().getOps<tensor::DimOp>())
+    if (dim.getSource().getDefiningOp() &&
+        !llvm::is_contained(ret.getOperands(), dim.getSource()))
+      return dim.emitError("asks for an extent of a result that is not "
+                           "returned");
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Names
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// What one argument of the host function is.
+struct Argument {
+  Type type;
+  Location loc;
+  DictionaryAttr attributes;
+  StringRef role;                ///< default name; empty if it has none
+  SmallVector<std::string> dims; ///< default names of dimensions
+};
+
+/// Which extent bounds an index of the regions.
+enum class Extent { Batch, Heads, Queries, Keys };
+} // namespace
+
+/// The extent that bounds `index` if it is an argument of a region of
+/// attention.forward.
+static std::optional<Extent> getExtent(Value index) {
+  auto argument = dyn_cast<BlockArgument>(index);
+  if (!argument || !isa<ForwardOp>(argument.getOwner()->getParentOp()))
+    return std::nullopt;
+  int number = argument.getArgNumber();
+  if (argument.getOwner()->getNumArguments() == 5)
+    --number; // the score
+  return static_cast<Extent>(number);
+}
+
+static StringRef getDimName(Extent extent) {
+  static constexpr StringRef names[] = {"b", "h", "sq", "sk"};
+  return names[static_cast<unsigned>(extent)];
+}
+
+/// Calls `visit` on every tensor.extract in the regions that reads auxiliary
+/// operand `number`.
+static void forEachRead(ForwardOp forward, unsigned number,
+                        function_ref<void(tensor::ExtractOp)> visit) {
+  forward->walk([&](tensor::ExtractOp extract) {
+    if (extract.getTensor() == forward.getAux()[number])
+      visit(extract);
+  });
+}
+
+static void nameTensors(ForwardOp forward, MutableArrayRef<Argument> arguments,
+                        SmallVectorImpl<std::string> &storage) {
+  auto name = [&](Value value, StringRef role, ArrayRef<StringRef> dims) {
+    Argument &argument = arguments[cast<BlockArgument>(value).getArgNumber()];
+    if (!argument.role.empty())
+      return; // one argument in two roles keeps the name of the first
+    argument.role = role;
+    for (StringRef dim : dims)
+      argument.dims.push_back(dim.str());
+    if (!dims.empty() && forward.getLayout() == Layout::bshd)
+      std::swap(argument.dims[1], argument.dims[2]);
+  };
+  name(forward.getQ(), "q", {"b", "h", "sq", "d"});
+  name(forward.getK(), "k", {"b", "hk", "sk", "d"});
+  name(forward.getV(), "v", {"b", "hk", "sk", "dv"});
+  storage.reserve(forward.getAux().size());
+  for (auto [number, value] : llvm::enumerate(forward.getAux())) {
+    storage.push_back(("aux" + Twine(number)).str());
+    name(value, storage.back(), {});
+    Argument &argument = arguments[cast<BlockArgument>(value).getArgNumber()];
+    if (argument.role != storage.back())
+      continue;
+    argument.dims.resize(cast<RankedTensorType>(value.getType()).getRank());
+    for (auto [dim, text] : llvm::enumerate(argument.dims))
+      text = ("n" + Twine(dim)).str();
+    forEachRead(forward, number, [&](tensor::ExtractOp extract) {
+      for (auto [dim, index] : llvm::enumerate(extract.getIndices()))
+        if (std::optional<Extent> extent = getExtent(index))
+          argument.dims[dim] = getDimName(*extent).str();
+    });
+  }
+  if (auto scale = dyn_cast_or_null<BlockArgument>(forward.getScale()))
+    if (arguments[scale.getArgNumber()].role.empty())
+      arguments[scale.getArgNumber()].role = "scale";
+}
+
+/// Adds `tile.name` and `tile.dims` where the function does not have them.
+static DictionaryAttr nameArgument(const Argument &argument, unsigned number) {
+  MLIRContext *context = argument.type.getContext();
+  NamedAttrList attributes(argument.attributes);
+  auto string = [&](const Twine &text) {
+    return StringAttr::get(context, text);
+  };
+  if (!attributes.get(kArgumentNameAttr))
+    attributes.set(kArgumentNameAttr, argument.role.empty()
+                                          ? string("arg" + Twine(number))
+                                          : string(argument.role));
+  if (isa<MemRefType>(argument.type) && !argument.dims.empty() &&
+      !attributes.get(kArgumentDimsAttr)) {
+    SmallVector<Attribute> dims;
+    for (const std::string &dim : argument.dims)
+      dims.push_back(string(dim));
+    attributes.set(kArgumentDimsAttr, ArrayAttr::get(context, dims));
+  }
+  return attributes.getDictionary(context);
+}
+
+static LogicalResult verifyNames(func::FuncOp function,
+                                 ArrayRef<DictionaryAttr> attributes) {
+  llvm::StringMap<unsigned> taken;
+  for (auto [number, dictionary] : llvm::enumerate(attributes)) {
+    auto name = dyn_cast<StringAttr>(dictionary.get(kArgumentNameAttr));
+    if (!name)
+      return function.emitError("expects '")
+             << kArgumentNameAttr << "' of argument " << number
+             << " to be a string, got " << dictionary.get(kArgumentNameAttr);
+    auto [entry, isNew] = taken.try_emplace(name.getValue(), number);
+    if (!isNew)
+      return function.emitError("expects distinct names of arguments, ")
+             << entry->second << " and " << number << " are both named "
+             << name;
+  }
+  return success();
+}
+
+/// The memref a tensor is passed as: any strides, the last dimension
+/// contiguous.
+static MemRefType getStridedType(RankedTensorType tensor, Type elementType) {
+  SmallVector<int64_t> strides(tensor.getRank(), ShapedType::kDynamic);
+  if (strides.empty())
+    return MemRefType::get({}, elementType);
+  strides.back() = 1;
+  return MemRefType::get(
+      tensor.getShape(), elementType,
+      StridedLayoutAttr::get(tensor.getContext(), /*offset=*/0, strides));
+}
+
+/// The arguments of the host function: those of `function`, then o and lse in
+/// the order in which they are returned.
+static SmallVector<Argument>
+collectArguments(func::FuncOp function, ForwardOp forward, Type outputType) {
+  SmallVector<Argument> arguments;
+  auto typeOf = [](Type type, Type elementType) -> Type {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    return tensor
+               ? getStridedType(tensor, elementType ? elementType
+                                                    : tensor.getElementType())
+               : type;
+  };
+  for (BlockArgument argument : function.getArguments())
+    arguments.push_back({typeOf(argument.getType(), {}),
+                         argument.getLoc(),
+                         function.getArgAttrDict(argument.getArgNumber()),
+                         "",
+                         {}});
+  auto ret = cast<func::ReturnOp>(function.getBody().front().getTerminator());
+  for (auto [number, value] : llvm::enumerate(ret.getOperands())) {
+    bool isLse = value == forward.getLse();
+    SmallVector<std::string> dims = {"b", "h", "sq"};
+    if (!isLse) {
+      dims.push_back("dv");
+      if (forward.getLayout() == Layout::bshd)
+        std::swap(dims[1], dims[2]);
+    }
+    arguments.push_back({typeOf(value.getType(), isLse ? Type() : outputType),
+                         value.getLoc(), function.getResultAttrDict(number),
+                         isLse ? "lse" : "o", dims});
+  }
+  return arguments;
+}
+
+//===----------------------------------------------------------------------===//
+// Code of the host function
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Emits the body of a host function.
+class HostBuilder {
+public:
+  HostBuilder(HostFunction &host, func::FuncOp source)
+      : host(host), source(source),
+        b(ImplicitLocOpBuilder::atBlockBegin(
+            host.forward.getLoc(), &host.function.getBody().front())) {}
+
+  void build();
+
+private:
+  Value constant(int64_t value);
+  /// Extent `axis` of memref `argument`.
+  Value dim(Value argument, int64_t axis);
+  void require(Value condition, const Twine &message);
+  void requireEqual(Value lhs, Value rhs, const Twine &message);
+  void requireShapes();
+  void requireReads(unsigned number);
+  void cloneScalars();
+  Value view(Value argument);
+
+  HostFunction &host;
+  func::FuncOp source;
+  ImplicitLocOpBuilder b;
+  Value q, k, v, o, lse; ///< arguments, in the order of their memory
+  llvm::SmallDenseMap<int64_t, Value> constants;
+  llvm::SmallDenseMap<std::pair<Value, int64_t>, Value> dims;
+};
+} // namespace
+
+Value HostBuilder::constant(int64_t value) {
+  Value &cached = constants[value];
+  if (!cached)
+    cached = arith::ConstantIndexOp::create(b, value);
+  return cached;
+}
+
+Value HostBuilder::dim(Value argument, int64_t axis) {
+  Value &cached = dims[{argument, axis}];
+  if (cached)
+    return cached;
+  auto type = cast<MemRefType>(argument.getType());
+  Value value = type.isDynamicDim(axis)
+                    ? memref::DimOp::create(b, argument, constant(axis))
+                    : constant(type.getDimSize(axis));
+  return cached = value;
+}
+
+void HostBuilder::require(Value condition, const Twine &message) {
+  cf::AssertOp::create(b, condition, b.getStringAttr(message));
+}
+
+void HostBuilder::requireEqual(Value lhs, Value rhs, const Twine &message) {
+  // Static extents were compared by the verifier of attention.forward.
+  if (lhs == rhs || (getConstantIntValue(lhs) && getConstantIntValue(rhs)))
+    return;
+  require(arith::CmpIOp::create(b, arith::CmpIPredicate::eq, lhs, rhs),
+          message);
+}
+
+void HostBuilder::requireShapes() {
+  int64_t head = host.forward.getHeadAxis();
+  int64_t sequence = host.forward.getSequenceAxis();
+  host.batch = dim(q, 0);
+  host.heads = dim(q, head);
+  host.keyHeads = dim(k, head);
+  host.queries = dim(q, sequence);
+  host.keys = dim(k, sequence);
+
+  requireEqual(host.batch, dim(k, 0), "q and k differ in batch");
+  requireEqual(host.batch, dim(v, 0), "q and v differ in batch");
+  requireEqual(host.keyHeads, dim(v, head), "k and v differ in heads");
+  requireEqual(host.keys, dim(v, sequence), "k and v differ in length");
+  requireEqual(host.batch, dim(o, 0), "q and o differ in batch");
+  requireEqual(host.heads, dim(o, head), "q and o differ in heads");
+  requireEqual(host.queries, dim(o, sequence), "q and o differ in length");
+  if (lse) {
+    requireEqual(host.batch, dim(lse, 0), "q and lse differ in batch");
+    requireEqual(host.heads, dim(lse, 1), "q and lse differ in heads");
+    requireEqual(host.queries, dim(lse, 2), "q and lse differ in length");
+  }
+
+  std::optional<int64_t> keyHeads = getConstantIntValue(host.keyHeads);
+  if (!keyHeads)
+    require(arith::CmpIOp::create(b, arith::CmpIPredicate::sge, host.keyHeads,
+                                  constant(1)),
+            "k has no heads");
+  if (keyHeads != 1 && !(keyHeads && getConstantIntValue(host.heads))) {
+    Value rest = arith::RemSIOp::create(b, host.heads, host.keyHeads);
+    require(
+        arith::CmpIOp::create(b, arith::CmpIPredicate::eq, rest, constant(0)),
+        "the heads of q are not a multiple of the heads of k");
+  }
+}
+
+void HostBuilder::requireReads(unsigned number) {
+  Value argument = host.aux[number];
+  auto type = cast<MemRefType>(argument.getType());
+  unsigned position = cast<BlockArgument>(argument).getArgNumber();
+  StringRef name =
+      host.function.getArgAttrOfType<StringAttr>(position, kArgumentNameAttr)
+          .getValue();
+  llvm::SmallDenseSet<std::pair<int64_t, int64_t>> done;
+
+  forEachRead(host.forward, number, [&](tensor::ExtractOp extract) {
+    for (auto [axis, index] : llvm::enumerate(extract.getIndices())) {
+      Value needed;
+      StringRef what;
+      if (std::optional<int64_t> literal = getConstantIntValue(index)) {
+        if (!type.isDynamicDim(axis) && *literal < type.getDimSize(axis))
+          continue;
+        if (!done.insert({axis, *literal}).second)
+          continue;
+        needed = constant(*literal + 1);
+        what = "elements read";
+      } else if (std::optional<Extent> extent = getExtent(index)) {
+        static constexpr StringRef names[] = {"batches", "heads of q",
+                                              "queries", "keys"};
+        Value extents[] = {host.batch, host.heads, host.queries, host.keys};
+        unsigned which = static_cast<unsigned>(*extent);
+        if (!done.insert({axis, -1 - static_cast<int64_t>(which)}).second)
+          continue;
+        needed = extents[which];
+        what = names[which];
+        std::optional<int64_t> count = getConstantIntValue(needed);
+        if (count && !type.isDynamicDim(axis) &&
+            *count <= type.getDimSize(axis))
+          continue;
+      } else {
+        continue; // computed: what it may be is the matter of who wrote it
+      }
+      require(arith::CmpIOp::create(b, arith::CmpIPredicate::sge,
+                                    dim(argument, axis), needed),
+              name + " has fewer entries in dimension " + Twine(axis) +
+                  " than there are " + what);
+    }
+  });
+}
+
+void HostBuilder::cloneScalars() {
+  for (Operation &op : source.getBody().front().without_terminator())
+    if (!isa<ForwardOp>(op)) {
+      if (auto extent = dyn_cast<tensor::DimOp>(op)) {
+        Value memref = host.values.lookup(extent.getSource());
+        Value axis = host.values.lookup(extent.getIndex());
+        host.values.map(
+            extent.getResult(),
+            memref::DimOp::create(b, extent.getLoc(), memref, axis));
+      } else {
+        b.clone(op, host.values);
+      }
+    }
+}
+
+Value HostBuilder::view(Value argument) {
+  if (host.forward.getLayout() == Layout::bhsd)
+    return argument;
+  AffineMap map = AffineMap::getPermutationMap(ArrayRef<int64_t>{0, 2, 1, 3},
+                                               b.getContext());
+  return memref::TransposeOp::create(b, argument, AffineMapAttr::get(map));
+}
+
+void HostBuilder::build() {
+  ForwardOp forward = host.forward;
+  auto lookup = [&](Value value) { return host.values.lookup(value); };
+  q = lookup(forward.getQ());
+  k = lookup(forward.getK());
+  v = lookup(forward.getV());
+  o = lookup(forward.getO());
+  lse = host.values.lookupOrNull(forward.getLse());
+  for (Value value : forward.getAux())
+    host.aux.push_back(lookup(value));
+
+  requireShapes();
+  for (unsigned i = 0, e = host.aux.size(); i < e; ++i)
+    requireReads(i);
+  cloneScalars();
+
+  if (forward.getScale()) {
+    host.scale = lookup(forward.getScale());
+    if (!matchPattern(host.scale, m_Constant())) {
+      Value zero = arith::ConstantOp::create(b, b.getF32FloatAttr(0));
+      require(
+          arith::CmpFOp::create(b, arith::CmpFPredicate::OGT, host.scale, zero),
+          "scale is not positive");
+    }
+  } else {
+    double scale = 1 / std::sqrt(static_cast<double>(forward.getHeadDim()));
+    host.scale = arith::ConstantOp::create(
+        b, b.getF32FloatAttr(static_cast<float>(scale)));
+  }
+
+  host.q = view(q);
+  host.k = view(k);
+  host.v = view(v);
+  host.o = view(o);
+  host.lse = lse;
+  func::ReturnOp::create(b);
+}
+
+//===----------------------------------------------------------------------===//
+// Entry
+//===----------------------------------------------------------------------===//
+
+FailureOr<HostFunction>
+fa3::attention::createHostFunction(func::FuncOp function,
+                                   const HostFunctionOptions &options) {
+  HostFunction host;
+  host.forward = findForward(function);
+  if (!host.forward)
+    return function.emitError("expects to hold an 'attention.forward'");
+  if (failed(verifyForm(function, host.forward)))
+    return failure();
+
+  SmallVector<Argument> arguments =
+      collectArguments(function, host.forward, options.outputType);
+  SmallVector<std::string> storage;
+  nameTensors(host.forward, arguments, storage);
+  SmallVector<Type> types;
+  SmallVector<Location> locs;
+  SmallVector<DictionaryAttr> attributes;
+  for (auto [number, argument] : llvm::enumerate(arguments)) {
+    types.push_back(argument.type);
+    locs.push_back(argument.loc);
+    attributes.push_back(nameArgument(argument, number));
+  }
+  if (failed(verifyNames(function, attributes)))
+    return failure();
+
+  OpBuilder builder(function);
+  host.function = func::FuncOp::create(
+      builder, function.getLoc(), function.getName(),
+      builder.getFunctionType(types, {}), function.getSymVisibilityAttr(),
+      /*arg_attrs=*/nullptr, /*res_attrs=*/nullptr);
+  host.function->setDiscardableAttrs(function->getDiscardableAttrDictionary());
+  host.function.setAllArgAttrs(attributes);
+  Block *block = builder.createBlock(&host.function.getBody(), {}, types, locs);
+
+  unsigned number = 0;
+  for (BlockArgument argument : function.getArguments())
+    host.values.map(argument, block->getArgument(number++));
+  auto ret = cast<func::ReturnOp>(function.getBody().front().getTerminator());
+  for (Value value : ret.getOperands())
+    host.values.map(value, block->getArgument(number++));
+  HostBuilder(host, function).build();
+  return host;
+}
