@@ -1,6 +1,7 @@
 //===- InitAll.cpp - registers dialects, passes and pipelines -------------===//
 
 #include "fa3/Conversion/AttentionToTile/AttentionToTile.h"
+#include "fa3/Conversion/TileToHopper/TileToHopper.h"
 #include "fa3/Dialect/Attention/IR/Attention.h"
 #include "fa3/Dialect/Attention/Transforms/Passes.h"
 #include "fa3/Dialect/Flow/IR/Flow.h"
@@ -38,5 +39,6 @@ void fa3::registerAllDialects(mlir::DialectRegistry &registry) {
 void fa3::registerAllPasses() {
   attention::registerAttentionPasses();
   registerAttentionToTilePasses();
+  registerTileToHopperPasses();
   tile::registerTilePasses();
 }

@@ -120,7 +120,7 @@ std::tuple<int, int64_t, unsigned> ListScheduler::rank(unsigned op) const {
     return {2, issuePosition[op], op};
   if (enabling[op] || kind(op) == Kind::Issue)
     return {0, stage[op], op};
-  return {1, 0, op};
+  return {1, kind(op) == Kind::Free ? 0 : 1, op};
 }
 
 std::optional<std::string> ListScheduler::assignPositions() {

@@ -78,7 +78,7 @@ std::optional<std::string> PipelineProblem::verify() const {
 
 void PipelineProblem::print(llvm::raw_ostream &os) const {
   static constexpr llvm::StringLiteral kinds[] = {"compute", "issue", "wait",
-                                                  "deferred-wait"};
+                                                  "deferred-wait", "free"};
   for (auto [i, op] : llvm::enumerate(operations)) {
     os << i << ": " << kinds[static_cast<unsigned>(op.kind)] << ' ' << op.name;
     if (op.stage && op.position)

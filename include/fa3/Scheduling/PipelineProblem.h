@@ -30,6 +30,7 @@ public:
     Issue,        ///< starts asynchronous work
     Wait,         ///< waits for asynchronous work
     DeferredWait, ///< waits, and nothing in its iteration needs it to
+    Free,         ///< gives up what others wait for: the sooner the better
   };
   struct Operation {
     std::string name;

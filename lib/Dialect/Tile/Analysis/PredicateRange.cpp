@@ -89,9 +89,25 @@ Value Bound::emit(OpBuilder &builder, Location loc, Value least,
   return {};
 }
 
+/// The bound without parts of minima and maxima that do not matter once the
+/// result is clamped to [least, greatest].
+Bound Bound::simplify(const AffineForm &least,
+                      const AffineForm &greatest) const {
+  if (kind != Kind::Min && kind != Kind::Max) {
+    if (provesAtMost(least))
+      return negativeInfinity();
+    if (provesAtLeast(greatest))
+      return positiveInfinity();
+    return *this;
+  }
+  Bound a = lhs->simplify(least, greatest), b = rhs->simplify(least, greatest);
+  return kind == Kind::Min ? min(a, b) : max(a, b);
+}
+
 Value Bound::materialize(OpBuilder &builder, Location loc, Value least,
                          Value greatest) const {
-  Value value = emit(builder, loc, least, greatest);
+  Bound simple = simplify(getAffineForm(least), getAffineForm(greatest));
+  Value value = simple.emit(builder, loc, least, greatest);
   if (value != least)
     value = arith::MaxSIOp::create(builder, loc, value, least);
   if (value != greatest)

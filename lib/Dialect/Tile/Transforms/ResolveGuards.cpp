@@ -26,6 +26,24 @@ static void takeArm(scf::ForOp loop, bool live) {
   guard.erase();
 }
 
+/// In a loop that only keeps the rings moving, gives each slot back right after
+/// it was acquired: holding one while waiting for another could block the
+/// writer of both.
+static void releaseAtOnce(scf::ForOp loop) {
+  for (auto release :
+       llvm::make_early_inc_range(loop.getBody()->getOps<flow::ReleaseOp>())) {
+    auto acquire = release.getSlot().getDefiningOp<flow::AcquireOp>();
+    if (!acquire || acquire->getBlock() != loop.getBody())
+      continue;
+    for (Operation *user :
+         llvm::make_early_inc_range(release.getSlot().getUsers()))
+      if (isa<ViewOp>(user) && user->use_empty())
+        user->erase();
+    if (release.getSlot().hasOneUse())
+      release->moveAfter(acquire);
+  }
+}
+
 /// Gives the number of dead ranges split off.
 static unsigned resolve(scf::ForOp loop) {
   Interval possible =
@@ -48,6 +66,7 @@ static unsigned resolve(scf::ForOp loop) {
     loop.replaceAllUsesWith(after.getResults());
     after.getInitArgsMutable().assign(loop.getResults());
     takeArm(after, /*live=*/false);
+    releaseAtOnce(after);
     ++dead;
   }
   if (begin != lower) {
@@ -56,6 +75,7 @@ static unsigned resolve(scf::ForOp loop) {
         cloneLoop(builder, loop, lower, begin, loop.getInitArgs());
     loop.getInitArgsMutable().assign(before.getResults());
     takeArm(before, /*live=*/false);
+    releaseAtOnce(before);
     ++dead;
   }
   loop.getLowerBoundMutable().assign(begin);

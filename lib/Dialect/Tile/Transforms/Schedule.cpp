@@ -56,11 +56,13 @@ Kind LoopProblem::classify(Operation *op) {
     return Kind::Issue;
   if (isa<AwaitOp>(op))
     return Kind::Wait;
-  if (auto release = dyn_cast<flow::ReleaseOp>(op))
+  if (auto release = dyn_cast<flow::ReleaseOp>(op)) {
     for (Value token : release.getAfter())
       if (auto dot = token.getDefiningOp<DotAsyncOp>();
           dot && dot->getBlock() == op->getBlock() && !findAwait(dot))
         return Kind::DeferredWait;
+    return Kind::Free;
+  }
   return Kind::Compute;
 }
 

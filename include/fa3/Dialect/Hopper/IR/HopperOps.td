@@ -261,7 +261,7 @@ def Hopper_WgmmaFenceOp : Hopper_OrderedOp<"wgmma.fence", [InferTypeOpAdaptor]> 
   }];
   let arguments = (ins Variadic<Hopper_AnyVector>:$values);
   let results = (outs Variadic<Hopper_AnyVector>:$results);
-  let assemblyFormat = "($values^ `:` type($values))? attr-dict";
+  let assemblyFormat = "(`(` $values^ `:` type($values) `)`)? attr-dict";
 }
 
 def Hopper_WgmmaOp : Hopper_OrderedOp<"wgmma.mma"> {

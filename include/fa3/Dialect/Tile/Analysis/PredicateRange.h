@@ -39,6 +39,7 @@ public:
 private:
   enum class Kind { NegativeInfinity, PositiveInfinity, Ceil, Floor, Min, Max };
   explicit Bound(Kind kind) : kind(kind) {}
+  Bound simplify(const AffineForm &least, const AffineForm &greatest) const;
   mlir::Value emit(mlir::OpBuilder &builder, mlir::Location loc,
                    mlir::Value least, mlir::Value greatest) const;
 

@@ -1,0 +1,62 @@
+//===- KernelArguments.h - what a kernel takes on the machine ---*- C++ -*-===//
+//
+// Arguments of the lowered kernel, created where they are first used, and the
+// host values that a launch computes for them.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA3_LIB_CONVERSION_TILETOHOPPER_KERNELARGUMENTS_H
+#define FA3_LIB_CONVERSION_TILETOHOPPER_KERNELARGUMENTS_H
+
+#include "fa3/Dialect/Hopper/IR/Hopper.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+namespace fa3 {
+
+class KernelArguments {
+public:
+  KernelArguments(mlir::gpu::GPUFuncOp source, mlir::gpu::GPUFuncOp target)
+      : source(source), target(target) {}
+
+  // Values in the lowered kernel for an argument of the source kernel. Static
+  // extents and strides are constants at the builder's position.
+  mlir::Value getTensorMap(mlir::Value memref, hopper::TensorMapType type);
+  mlir::Value getPointer(mlir::Value memref);
+  mlir::Value getExtent(mlir::OpBuilder &b, mlir::Value memref, int64_t dim);
+  mlir::Value getStride(mlir::OpBuilder &b, mlir::Value memref, int64_t dim);
+  mlir::Value getScalar(mlir::Value argument);
+
+  /// Whether `value` is an argument of the source kernel.
+  bool isArgument(mlir::Value value) const;
+
+  /// Gives the target kernel the type that its arguments amount to.
+  void finish();
+
+  /// The operands of a launch with the given source arguments.
+  llvm::SmallVector<mlir::Value>
+  computeOnHost(mlir::ImplicitLocOpBuilder &b,
+                mlir::ValueRange sourceArguments) const;
+
+private:
+  enum class Kind { TensorMap, Pointer, Extent, Stride, Scalar };
+  struct Argument {
+    Kind kind;
+    unsigned source; ///< number of the source kernel's argument
+    int64_t dim;
+    mlir::Type type;
+    bool operator==(const Argument &o) const {
+      return kind == o.kind && source == o.source && dim == o.dim &&
+             type == o.type;
+    }
+  };
+  mlir::Value get(Argument argument);
+  unsigned number(mlir::Value argument) const;
+
+  mlir::gpu::GPUFuncOp source, target;
+  llvm::SmallVector<Argument> arguments;
+};
+
+} // namespace fa3
+
+#endif // FA3_LIB_CONVERSION_TILETOHOPPER_KERNELARGUMENTS_H

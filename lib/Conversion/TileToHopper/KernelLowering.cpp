@@ -1,0 +1,317 @@
+//===- KernelLowering.cpp - control flow and scalars ----------------------===//
+
+#include "KernelLowering.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace fa3;
+
+KernelLowering::KernelLowering(gpu::GPUFuncOp source, gpu::GPUFuncOp target)
+    : source(source), target(target), b(source.getLoc(), source.getContext()),
+      arguments(source, target) {}
+
+const KernelLowering::Values &KernelLowering::getAll(Value value) {
+  Values &lowered = values[value];
+  // Scalar arguments come into use with their first user.
+  if (lowered.empty() && arguments.isArgument(value) &&
+      value.getType().isIntOrIndexOrFloat())
+    lowered.push_back(arguments.getScalar(value));
+  return lowered;
+}
+
+KernelLowering::Values KernelLowering::get(ValueRange range) {
+  Values all;
+  for (Value value : range)
+    llvm::append_range(all, getAll(value));
+  return all;
+}
+
+Value KernelLowering::i32(int64_t value) {
+  return arith::ConstantOp::create(b, b.getI32IntegerAttr(value));
+}
+
+Value KernelLowering::asI32(Value index) {
+  return arith::IndexCastOp::create(b, b.getI32Type(), index);
+}
+
+LogicalResult KernelLowering::convertType(Location loc, Type type,
+                                          SmallVectorImpl<Type> &types) {
+  if (type.isIndex()) {
+    types.push_back(b.getI32Type());
+    return success();
+  }
+  if (type.isIntOrFloat()) {
+    types.push_back(type);
+    return success();
+  }
+  if (isa<flow::CursorType>(type)) { // slot number and parity
+    types.append(2, b.getI32Type());
+    return success();
+  }
+  if (isa<flow::SlotType>(type)) { // slot number
+    types.push_back(b.getI32Type());
+    return success();
+  }
+  if (isa<flow::DoneType>(type)) {
+    types.push_back(hopper::GroupType::get(b.getContext()));
+    return success();
+  }
+  RankedTensorType tile = tile::getTileType(type);
+  std::optional<LinearLayout> layout =
+      tile ? tile::getLinearLayout(tile) : std::nullopt;
+  if (!layout)
+    return emitError(loc) << "type " << type
+                          << " has no lowering to hopper: expects scalars, "
+                             "flow types and tiles with a register layout";
+  Type element = tile.getElementType();
+  if (element.isIndex())
+    element = b.getI32Type();
+  auto vector = VectorType::get(layout->getNumRegisters(), element);
+  if (isa<tile::PendingType>(type)) { // fragment in flight and its group
+    types.push_back(hopper::InflightType::get(vector));
+    types.push_back(hopper::GroupType::get(b.getContext()));
+    return success();
+  }
+  types.push_back(vector);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Control flow
+//===----------------------------------------------------------------------===//
+
+LogicalResult KernelLowering::run() {
+  b.setInsertionPointToStart(&target.getBody().front());
+  if (failed(lowerBlock(source.getBody().front())))
+    return failure();
+  gpu::ReturnOp::create(b);
+  arguments.finish();
+  return success();
+}
+
+LogicalResult KernelLowering::lowerBlock(Block &block) {
+  for (Operation &op : block.without_terminator()) {
+    b.setLoc(op.getLoc());
+    if (failed(lowerOp(&op)))
+      return failure();
+  }
+  return success();
+}
+
+LogicalResult KernelLowering::lowerFor(scf::ForOp loop) {
+  SmallVector<Type> types;
+  SmallVector<unsigned> counts;
+  for (Value result : loop.getResults()) {
+    unsigned before = types.size();
+    if (failed(convertType(loop.getLoc(), result.getType(), types)))
+      return failure();
+    counts.push_back(types.size() - before);
+  }
+  auto lowered = scf::ForOp::create(
+      b, get(loop.getLowerBound()), get(loop.getUpperBound()),
+      get(loop.getStep()), get(loop.getInitArgs()));
+  set(loop.getInductionVar(), lowered.getInductionVar());
+  unsigned position = 0;
+  for (auto [i, count] : llvm::enumerate(counts)) {
+    set(loop.getRegionIterArg(i),
+        lowered.getRegionIterArgs().slice(position, count));
+    set(loop.getResult(i), lowered.getResults().slice(position, count));
+    continueSlot(loop.getInitArgs()[i], loop.getRegionIterArg(i));
+    continueSlot(loop.getInitArgs()[i], loop.getResult(i));
+    position += count;
+  }
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(lowered.getBody());
+  if (failed(lowerBlock(*loop.getBody())))
+    return failure();
+  if (loop.getNumResults())
+    scf::YieldOp::create(b,
+                         get(loop.getBody()->getTerminator()->getOperands()));
+  return success();
+}
+
+LogicalResult KernelLowering::lowerIf(scf::IfOp branch) {
+  SmallVector<Type> types;
+  SmallVector<unsigned> counts;
+  for (Value result : branch.getResults()) {
+    unsigned before = types.size();
+    if (failed(convertType(branch.getLoc(), result.getType(), types)))
+      return failure();
+    counts.push_back(types.size() - before);
+  }
+  auto lowered = scf::IfOp::create(b, types, get(branch.getCondition()),
+                                   /*addThenBlock=*/true,
+                                   /*addElseBlock=*/branch.elseBlock());
+  unsigned position = 0;
+  for (auto [i, count] : llvm::enumerate(counts)) {
+    set(branch.getResult(i), lowered.getResults().slice(position, count));
+    position += count;
+  }
+  auto lowerArm = [&](Block *from, Block *to) -> LogicalResult {
+    if (!from)
+      return success();
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToEnd(to);
+    if (failed(lowerBlock(*from)))
+      return failure();
+    b.setLoc(branch.getLoc());
+    scf::YieldOp::create(b, get(from->getTerminator()->getOperands()));
+    for (unsigned i = 0; i < branch.getNumResults(); ++i)
+      continueSlot(from->getTerminator()->getOperand(i), branch.getResult(i));
+    return success();
+  };
+  if (failed(lowerArm(branch.thenBlock(), lowered.thenBlock())))
+    return failure();
+  return lowerArm(branch.elseBlock(), lowered.elseBlock());
+}
+
+LogicalResult KernelLowering::lowerSpecialize(flow::SpecializeOp op) {
+  // Barriers are ready for use when every thread has passed here.
+  SmallVector<Value> barriers;
+  for (hopper::BarrierAllocOp barrier :
+       target.getBody().front().getOps<hopper::BarrierAllocOp>())
+    barriers.push_back(barrier.getBarrier());
+  if (!barriers.empty()) {
+    hopper::BarrierInitOp::create(b, barriers);
+    gpu::BarrierOp::create(b);
+  }
+  auto lowered = flow::SpecializeOp::create(b);
+  OpBuilder::InsertionGuard guard(b);
+  b.createBlock(&lowered.getBody());
+  for (auto group : op.getBody().getOps<flow::GroupOp>())
+    if (failed(lowerGroup(group)))
+      return failure();
+  return success();
+}
+
+LogicalResult KernelLowering::lowerGroup(flow::GroupOp group) {
+  b.setLoc(group.getLoc());
+  auto lowered = flow::GroupOp::create(b, group.getSymName(), group.getWarps(),
+                                       group.getReplicas());
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(lowered.getBodyBlock());
+  set(group.getReplica(), asI32(lowered.getReplica()));
+  privateRings = 0;
+  if (failed(lowerBlock(*group.getBodyBlock())))
+    return failure();
+  if (privateRings) {
+    // Stores still read shared memory, which ends with the CTA.
+    b.setLoc(group.getLoc());
+    hopper::TmaWaitReadOp::create(b, 0);
+    nextNamedBarrier += group.getReplicas();
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Operations
+//===----------------------------------------------------------------------===//
+
+LogicalResult KernelLowering::lowerConstant(Operation *op) {
+  auto constant = cast<arith::ConstantOp>(op);
+  auto value = cast<TypedAttr>(constant.getValue());
+  SmallVector<Type> types;
+  if (failed(convertType(op->getLoc(), value.getType(), types)))
+    return failure();
+  if (auto elements = dyn_cast<DenseElementsAttr>(value)) {
+    if (!elements.isSplat())
+      return op->emitOpError("has no lowering to hopper: it is no splat");
+    auto type = cast<VectorType>(types.front());
+    if (elements.getElementType().isIndex())
+      value = DenseElementsAttr::get(type,
+                                     elements.getSplatValue<APInt>().trunc(32));
+    else
+      value = DenseElementsAttr::get(type, elements.getSplatValue<Attribute>());
+  } else if (value.getType().isIndex()) {
+    value = b.getI32IntegerAttr(cast<IntegerAttr>(value).getInt());
+  }
+  set(constant.getResult(), arith::ConstantOp::create(b, value).getResult());
+  return success();
+}
+
+/// Scalar operations and elementwise operations on tiles: the same operation on
+/// the types that its operands became.
+LogicalResult KernelLowering::lowerGeneric(Operation *op) {
+  if (op->getNumRegions() || !isMemoryEffectFree(op) ||
+      !(OpTrait::hasElementwiseMappableTraits(op) || isa<tensor::SplatOp>(op)))
+    return op->emitOpError("has no lowering to hopper");
+  SmallVector<Type> types;
+  for (Type type : op->getResultTypes())
+    if (failed(convertType(op->getLoc(), type, types)))
+      return failure();
+  Values operands = get(op->getOperands());
+  if (isa<tensor::SplatOp>(op)) {
+    set(op->getResult(0),
+        vector::BroadcastOp::create(b, types.front(), operands.front())
+            .getResult());
+    return success();
+  }
+  // Index values are 32-bit integers here, so some casts vanish.
+  if (isa<arith::IndexCastOp, arith::IndexCastUIOp>(op)) {
+    unsigned from =
+        getElementTypeOrSelf(operands.front()).getIntOrFloatBitWidth();
+    unsigned to = getElementTypeOrSelf(types.front()).getIntOrFloatBitWidth();
+    Value value = operands.front();
+    if (to < from)
+      value = arith::TruncIOp::create(b, types.front(), value);
+    else if (to > from && isa<arith::IndexCastOp>(op))
+      value = arith::ExtSIOp::create(b, types.front(), value);
+    else if (to > from)
+      value = arith::ExtUIOp::create(b, types.front(), value);
+    set(op->getResult(0), value);
+    return success();
+  }
+  OperationState state(op->getLoc(), op->getName(), operands, types,
+                       op->getAttrs());
+  set(op->getResult(0), b.create(state)->getResult(0));
+  return success();
+}
+
+LogicalResult KernelLowering::lowerOp(Operation *op) {
+  return llvm::TypeSwitch<Operation *, LogicalResult>(op)
+      .Case<scf::ForOp>([&](auto loop) { return lowerFor(loop); })
+      .Case<scf::IfOp>([&](auto branch) { return lowerIf(branch); })
+      .Case<flow::SpecializeOp>([&](auto op) { return lowerSpecialize(op); })
+      .Case<flow::RingOp>([&](auto op) { return lowerRing(op); })
+      .Case<flow::CursorOp>([&](auto op) { return lowerCursor(op); })
+      .Case<flow::AcquireOp>([&](auto op) { return lowerAcquire(op); })
+      .Case<flow::PublishOp>([&](auto op) { return lowerPublish(op); })
+      .Case<flow::ReleaseOp>([&](auto op) { return lowerRelease(op); })
+      .Case<flow::ReadyOp>([&](auto op) {
+        set(op.getDone(), hopper::GroupReadyOp::create(b).getGroup());
+        return success();
+      })
+      .Case<tile::ViewOp>([&](auto op) { return lowerView(op); })
+      .Case<tile::LoadAsyncOp>([&](auto op) { return lowerLoadAsync(op); })
+      .Case<tile::StoreAsyncOp>([&](auto op) { return lowerStoreAsync(op); })
+      .Case<tile::WriteOp>([&](auto op) { return lowerWrite(op); })
+      .Case<tile::ReadOp>([&](auto op) { return lowerRead(op); })
+      .Case<tile::DotAsyncOp>([&](auto op) { return lowerDot(op); })
+      .Case<tile::PendOp>([&](auto op) { return lowerPend(op); })
+      .Case<tile::AwaitOp>([&](auto op) { return lowerAwait(op); })
+      .Case<tile::ReduceOp>([&](auto op) { return lowerReduce(op); })
+      .Case<tile::BroadcastOp>([&](auto op) { return lowerBroadcast(op); })
+      .Case<tile::CoordOp>([&](auto op) { return lowerCoord(op); })
+      .Case<tile::WhereOp>([&](auto op) { return lowerWhere(op); })
+      .Case<tile::LoadOp>([&](auto op) { return lowerLoad(op); })
+      .Case<tile::StoreOp>([&](auto op) { return lowerStore(op); })
+      .Case<tile::ScalarLoadOp>([&](auto op) { return lowerScalarLoad(op); })
+      .Case<arith::ConstantOp>([&](auto op) { return lowerConstant(op); })
+      .Case<gpu::BlockIdOp, gpu::GridDimOp>([&](auto op) {
+        set(op.getResult(), asI32(b.clone(*op.getOperation())->getResult(0)));
+        return success();
+      })
+      .Case<memref::DimOp>([&](memref::DimOp op) -> LogicalResult {
+        std::optional<int64_t> dim = op.getConstantIndex();
+        if (!dim || !arguments.isArgument(op.getSource()))
+          return op.emitOpError("has no lowering to hopper: expects a constant "
+                                "dimension of a kernel argument");
+        set(op.getResult(), arguments.getExtent(b, op.getSource(), *dim));
+        return success();
+      })
+      .Default([&](Operation *op) { return lowerGeneric(op); });
+}

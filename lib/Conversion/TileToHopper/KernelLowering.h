@@ -1,0 +1,120 @@
+//===- KernelLowering.h - one kernel from tile to hopper --------*- C++ -*-===//
+//
+// The new kernel is built operation by operation beside the old one. A value of
+// the old kernel stands for zero or more values of the new one; what rings,
+// slots and views stand for is kept beside them.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA3_LIB_CONVERSION_TILETOHOPPER_KERNELLOWERING_H
+#define FA3_LIB_CONVERSION_TILETOHOPPER_KERNELLOWERING_H
+
+#include "KernelArguments.h"
+#include "fa3/Dialect/Hopper/IR/Hopper.h"
+#include "fa3/Dialect/Tile/IR/Tile.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+namespace fa3 {
+
+class KernelLowering {
+public:
+  /// Lowers `source` into `target`, whose body is an empty block.
+  KernelLowering(mlir::gpu::GPUFuncOp source, mlir::gpu::GPUFuncOp target);
+
+  mlir::LogicalResult run();
+  const KernelArguments &getArguments() const { return arguments; }
+
+private:
+  using Values = llvm::SmallVector<mlir::Value, 2>;
+
+  /// What a ring became.
+  struct Ring {
+    mlir::Value buffer;
+    mlir::Value full, empty; ///< null for a private ring
+    hopper::BufferType type;
+    mlir::Value namedBarrier; ///< private rings: id of the replica's barrier
+    bool isPrivate() const { return !full; }
+  };
+  /// A window of a ring's slot.
+  struct View {
+    const Ring *ring;
+    mlir::Value index, row, column;
+    mlir::RankedTensorType tile;
+  };
+
+  // Control flow and scalars: KernelLowering.cpp.
+  mlir::LogicalResult lowerBlock(mlir::Block &block);
+  mlir::LogicalResult lowerOp(mlir::Operation *op);
+  mlir::LogicalResult lowerFor(mlir::scf::ForOp loop);
+  mlir::LogicalResult lowerIf(mlir::scf::IfOp branch);
+  mlir::LogicalResult lowerSpecialize(flow::SpecializeOp op);
+  mlir::LogicalResult lowerGroup(flow::GroupOp group);
+  mlir::LogicalResult lowerGeneric(mlir::Operation *op);
+  mlir::LogicalResult lowerConstant(mlir::Operation *op);
+
+  // Rings and what goes through them: RingLowering.cpp.
+  mlir::LogicalResult lowerRing(flow::RingOp op);
+  mlir::LogicalResult lowerCursor(flow::CursorOp op);
+  mlir::LogicalResult lowerAcquire(flow::AcquireOp op);
+  mlir::LogicalResult lowerPublish(flow::PublishOp op);
+  mlir::LogicalResult lowerRelease(flow::ReleaseOp op);
+  mlir::LogicalResult lowerView(tile::ViewOp op);
+  mlir::LogicalResult lowerLoadAsync(tile::LoadAsyncOp op);
+  mlir::LogicalResult lowerStoreAsync(tile::StoreAsyncOp op);
+  mlir::LogicalResult lowerWrite(tile::WriteOp op);
+  mlir::LogicalResult lowerRead(tile::ReadOp op);
+  mlir::LogicalResult
+  forEachBox(mlir::Operation *op, const View &view, mlir::Value memref,
+             mlir::ValueRange indices,
+             llvm::function_ref<void(mlir::Value map, mlir::ValueRange at,
+                                     mlir::Value column)>
+                 emit);
+  /// Carries what is known of a slot to the value that continues it.
+  void continueSlot(mlir::Value from, mlir::Value to);
+
+  // Tile values: TileLowering.cpp.
+  mlir::LogicalResult lowerDot(tile::DotAsyncOp op);
+  mlir::LogicalResult lowerPend(tile::PendOp op);
+  mlir::LogicalResult lowerAwait(tile::AwaitOp op);
+  mlir::LogicalResult lowerReduce(tile::ReduceOp op);
+  mlir::LogicalResult lowerBroadcast(tile::BroadcastOp op);
+  mlir::LogicalResult lowerCoord(tile::CoordOp op);
+  mlir::LogicalResult lowerWhere(tile::WhereOp op);
+  mlir::LogicalResult lowerLoad(tile::LoadOp op);
+  mlir::LogicalResult lowerStore(tile::StoreOp op);
+  mlir::LogicalResult lowerScalarLoad(tile::ScalarLoadOp op);
+  mlir::FailureOr<LinearLayout> getLayout(mlir::Operation *op, mlir::Type type);
+  hopper::FragmentAttr fragment(const LinearLayout &layout);
+  mlir::Value shuffleLike(mlir::Value source, const LinearLayout &from,
+                          const LinearLayout &to, int64_t dim);
+
+  /// The types that a value of `type` becomes; fails on types without lowering.
+  mlir::LogicalResult convertType(mlir::Location loc, mlir::Type type,
+                                  llvm::SmallVectorImpl<mlir::Type> &types);
+  const Values &getAll(mlir::Value value);
+  mlir::Value get(mlir::Value value) { return getAll(value).front(); }
+  Values get(mlir::ValueRange range);
+  void set(mlir::Value value, mlir::ValueRange lowered) {
+    values[value] = Values(lowered.begin(), lowered.end());
+  }
+  mlir::Value i32(int64_t value);
+  mlir::Value asI32(mlir::Value index);
+
+  mlir::gpu::GPUFuncOp source, target;
+  mlir::ImplicitLocOpBuilder b;
+  KernelArguments arguments;
+  llvm::DenseMap<mlir::Value, Values> values;
+  llvm::DenseMap<mlir::Value, std::unique_ptr<Ring>> rings;
+  llvm::DenseMap<mlir::Value, const Ring *> slotRing;
+  llvm::DenseMap<mlir::Value, View> views;
+  /// Private rings of the group being lowered.
+  unsigned privateRings = 0;
+  /// Named barriers given to groups so far; 0 is the CTA's.
+  int64_t nextNamedBarrier = 1;
+};
+
+} // namespace fa3
+
+#endif // FA3_LIB_CONVERSION_TILETOHOPPER_KERNELLOWERING_H

@@ -1,0 +1,254 @@
+//===- RingLowering.cpp - rings become buffers and mbarriers --------------===//
+//
+// Protocol of a ring between groups (PTX ISA, "mbarrier"): the writer waits for
+// the *empty* barrier of a slot with the inverse of the reader's parity, so its
+// first lap never blocks; it arrives on *full* once, expecting the bytes of its
+// copies; each reading replica waits for *full* and arrives on *empty* when the
+// products that read the slot have retired.
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelLowering.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+using namespace fa3;
+
+/// Replicas of the groups that read a ring.
+static int64_t countReaders(flow::RingOp ring) {
+  int64_t readers = 0;
+  for (Operation *user : ring->getUsers())
+    if (auto cursor = dyn_cast<flow::CursorOp>(user);
+        cursor && cursor.getSide() == flow::Side::read)
+      readers += cursor->getParentOfType<flow::GroupOp>().getReplicas();
+  return readers;
+}
+
+/// Accesses through views of slots that `side` of the ring holds.
+static SmallVector<Operation *> getAccesses(flow::RingOp ring,
+                                            flow::Side side) {
+  SmallVector<Operation *> accesses;
+  ring->getParentOp()->walk([&](tile::ViewOp view) {
+    auto acquire = view.getSlot().getDefiningOp<flow::AcquireOp>();
+    if (acquire && acquire.getRing() == ring.getRing() &&
+        acquire.getSide() == side)
+      llvm::append_range(accesses, view->getUsers());
+  });
+  return accesses;
+}
+
+LogicalResult KernelLowering::lowerRing(flow::RingOp op) {
+  flow::RingType type = op.getRing().getType();
+  auto tensor = dyn_cast<RankedTensorType>(type.getPayload().front());
+  auto storage =
+      tensor ? dyn_cast_or_null<tile::SmemAttr>(tensor.getEncoding()) : nullptr;
+  if (type.getPayload().size() != 1 || !storage || type.getParts() != 1 ||
+      type.getInitial() != 0)
+    return op.emitOpError("has no lowering to hopper: expects a ring of one "
+                          "tensor with an #tile.smem encoding, one part and no "
+                          "initial entries, got ")
+           << type;
+  SmallVector<int64_t> shape = {
+      tensor.getDimSize(0),
+      storage.getPaddedColumns(tensor.getDimSize(1), tensor.getElementType())};
+  auto ring = std::make_unique<Ring>();
+  ring->type = hopper::BufferType::get(
+      b.getContext(), type.getDepth(),
+      RankedTensorType::get(shape, tensor.getElementType()),
+      storage.getSwizzle());
+  ring->buffer = hopper::AllocOp::create(b, ring->type, IntegerAttr());
+  bool filledByCopies = llvm::all_of(getAccesses(op, flow::Side::write),
+                                     llvm::IsaPred<tile::LoadAsyncOp>);
+  if (op->getParentOfType<flow::GroupOp>()) {
+    if (filledByCopies)
+      return op.emitOpError("has no lowering to hopper: a ring inside a group "
+                            "is expected to be filled by 'tile.write'");
+    // One barrier id per replica serves all rings of the group: they are used
+    // by the same threads, one after another.
+    ++privateRings;
+    auto group = op->getParentOfType<flow::GroupOp>();
+    ring->namedBarrier = arith::AddIOp::create(b, get(group.getReplica()),
+                                               i32(nextNamedBarrier));
+  } else {
+    if (!filledByCopies)
+      return op.emitOpError("has no lowering to hopper: a ring between groups "
+                            "is expected to be filled by 'tile.load.async'");
+    int64_t readers = countReaders(op);
+    if (readers == 0)
+      return op.emitOpError("has no reader");
+    auto barrier = [&](int64_t arrivals) -> Value {
+      return hopper::BarrierAllocOp::create(
+          b,
+          hopper::BarrierType::get(b.getContext(), type.getDepth(), arrivals),
+          IntegerAttr());
+    };
+    ring->full = barrier(1);
+    ring->empty = barrier(readers);
+  }
+  rings[op.getRing()] = std::move(ring);
+  return success();
+}
+
+LogicalResult KernelLowering::lowerCursor(flow::CursorOp op) {
+  set(op.getCursor(), {i32(0), i32(op.getSide() == flow::Side::write ? 1 : 0)});
+  return success();
+}
+
+void KernelLowering::continueSlot(Value from, Value to) {
+  if (auto it = slotRing.find(from); it != slotRing.end())
+    slotRing[to] = it->second;
+}
+
+LogicalResult KernelLowering::lowerAcquire(flow::AcquireOp op) {
+  const Ring &ring = *rings[op.getRing()];
+  Value index = values[op.getCursor()][0], parity = values[op.getCursor()][1];
+  bool writes = op.getSide() == flow::Side::write;
+  int64_t depth = ring.type.getSlots();
+  if (ring.isPrivate()) {
+    if (writes) {
+      // The store that read this slot `depth` entries ago has left it.
+      hopper::TmaWaitReadOp::create(b, depth - 1);
+      hopper::NamedBarrierSyncOp::create(b, ring.namedBarrier, 128);
+    }
+  } else {
+    hopper::BarrierWaitOp::create(b, writes ? ring.empty : ring.full, index,
+                                  parity);
+    if (writes)
+      hopper::BarrierExpectTxOp::create(b, ring.full, index,
+                                        ring.type.getSlotBytes());
+  }
+  set(op.getSlot(), index);
+  slotRing[op.getSlot()] = &ring;
+
+  // Next slot; the parity changes when the slot number wraps around.
+  Value next = index, nextParity;
+  if (depth == 1) {
+    nextParity = arith::XOrIOp::create(b, parity, i32(1));
+  } else if (depth == 2) {
+    next = arith::XOrIOp::create(b, index, i32(1));
+    nextParity = arith::XOrIOp::create(b, parity, index);
+  } else {
+    Value successor = arith::AddIOp::create(b, index, i32(1));
+    Value wraps = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, successor,
+                                        i32(depth));
+    next = arith::SelectOp::create(b, wraps, i32(0), successor);
+    nextParity = arith::XOrIOp::create(
+        b, parity, arith::ExtUIOp::create(b, b.getI32Type(), wraps));
+  }
+  set(op.getNext(), {next, nextParity});
+  return success();
+}
+
+LogicalResult KernelLowering::lowerPublish(flow::PublishOp op) {
+  // Between groups the arrival that expected the bytes was the publication.
+  const Ring &ring = *slotRing[op.getSlot()];
+  if (ring.isPrivate())
+    hopper::NamedBarrierSyncOp::create(b, ring.namedBarrier, 128);
+  return success();
+}
+
+LogicalResult KernelLowering::lowerRelease(flow::ReleaseOp op) {
+  const Ring &ring = *slotRing[op.getSlot()];
+  Values groups = get(op.getAfter());
+  if (!groups.empty())
+    hopper::WgmmaWaitOp::create(b, groups, ValueRange(), ValueRange(),
+                                IntegerAttr());
+  if (!ring.isPrivate())
+    hopper::BarrierArriveOp::create(b, ring.empty, get(op.getSlot()));
+  return success();
+}
+
+LogicalResult KernelLowering::lowerView(tile::ViewOp op) {
+  views[op.getView()] = {slotRing[op.getSlot()], get(op.getSlot()),
+                         get(op.getOffsets()[0]), get(op.getOffsets()[1]),
+                         op.getView().getType().getTile()};
+  return success();
+}
+
+/// One copy per block of columns.
+LogicalResult
+KernelLowering::forEachBox(Operation *op, const View &view, Value memref,
+                           ValueRange indices,
+                           function_ref<void(Value, ValueRange, Value)> emit) {
+  if (!arguments.isArgument(memref))
+    return op->emitOpError("has no lowering to hopper: expects an array that "
+                           "is a kernel argument");
+  hopper::BufferType buffer = view.ring->type;
+  int64_t rows = view.tile.getDimSize(0), width = buffer.getBlockColumns();
+  constexpr int64_t kMaxBox = 256;
+  if (rows > kMaxBox)
+    return op->emitOpError("copies ")
+           << rows << " rows at once, the limit of a bulk copy is " << kMaxBox;
+  SmallVector<int64_t> box(indices.size(), 1);
+  box[box.size() - 2] = rows;
+  box.back() = width;
+  Value map = arguments.getTensorMap(
+      memref, hopper::TensorMapType::get(b.getContext(), box,
+                                         view.tile.getElementType(),
+                                         buffer.getSwizzle()));
+  Values at = get(indices);
+  Value firstColumn = at.back();
+  for (int64_t column = 0; column < view.tile.getDimSize(1); column += width) {
+    Value offset = i32(column);
+    Value inBuffer = view.column;
+    if (column) {
+      at.back() = arith::AddIOp::create(b, firstColumn, offset);
+      inBuffer = arith::AddIOp::create(b, view.column, offset);
+    }
+    emit(map, at, inBuffer);
+  }
+  return success();
+}
+
+LogicalResult KernelLowering::lowerLoadAsync(tile::LoadAsyncOp op) {
+  const View &view = views[op.getView()];
+  return forEachBox(op, view, op.getSource(), op.getIndices(),
+                    [&](Value map, ValueRange at, Value column) {
+                      hopper::TmaLoadOp::create(b, map, at, view.ring->buffer,
+                                                view.index, view.row, column,
+                                                view.ring->full, view.index);
+                    });
+}
+
+LogicalResult KernelLowering::lowerStoreAsync(tile::StoreAsyncOp op) {
+  if (op.getAdd())
+    return op.emitOpError("with 'add' has no lowering to hopper");
+  const View &view = views[op.getView()];
+  if (failed(forEachBox(op, view, op.getTarget(), op.getIndices(),
+                        [&](Value map, ValueRange at, Value column) {
+                          hopper::TmaStoreOp::create(b, view.ring->buffer,
+                                                     view.index, view.row,
+                                                     column, map, at);
+                        })))
+    return failure();
+  hopper::TmaCommitOp::create(b);
+  // Whoever fills the slot next waits for the bulk group.
+  set(op.getDone(), hopper::GroupReadyOp::create(b).getGroup());
+  return success();
+}
+
+LogicalResult KernelLowering::lowerWrite(tile::WriteOp op) {
+  const View &view = views[op.getView()];
+  FailureOr<LinearLayout> layout = getLayout(op, op.getValue().getType());
+  if (failed(layout))
+    return failure();
+  hopper::SmemStoreOp::create(b, get(op.getValue()), view.ring->buffer,
+                              view.index, view.row, view.column,
+                              fragment(*layout));
+  return success();
+}
+
+LogicalResult KernelLowering::lowerRead(tile::ReadOp op) {
+  const View &view = views[op.getView()];
+  FailureOr<LinearLayout> layout = getLayout(op, op.getResult().getType());
+  if (failed(layout))
+    return failure();
+  SmallVector<Type> types;
+  if (failed(convertType(op.getLoc(), op.getResult().getType(), types)))
+    return failure();
+  set(op.getResult(), hopper::SmemLoadOp::create(
+                          b, types.front(), view.ring->buffer, view.index,
+                          view.row, view.column, fragment(*layout))
+                          .getResult());
+  return success();
+}

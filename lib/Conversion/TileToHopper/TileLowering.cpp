@@ -1,0 +1,304 @@
+//===- TileLowering.cpp - tile values become fragments --------------------===//
+
+#include "KernelLowering.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Matchers.h"
+#include <map>
+
+using namespace mlir;
+using namespace fa3;
+
+FailureOr<LinearLayout> KernelLowering::getLayout(Operation *op, Type type) {
+  std::optional<LinearLayout> layout =
+      tile::getLinearLayout(tile::getTileType(type));
+  if (layout)
+    return *layout;
+  return op->emitOpError("has no lowering to hopper: ")
+         << type << " has no register layout";
+}
+
+hopper::FragmentAttr KernelLowering::fragment(const LinearLayout &layout) {
+  return hopper::FragmentAttr::get(b.getContext(), layout);
+}
+
+//===----------------------------------------------------------------------===//
+// Products
+//===----------------------------------------------------------------------===//
+
+static bool isZero(Value value) {
+  return matchPattern(value, m_AnyZeroFloat());
+}
+
+LogicalResult KernelLowering::lowerDot(tile::DotAsyncOp op) {
+  RankedTensorType lhsTile = tile::getTileType(op.getLhs().getType());
+  RankedTensorType rhsTile = op.getRhs().getType().getTile();
+  tile::DotShape shape =
+      tile::getDotShape(lhsTile, rhsTile, op.getLhsOrder(), op.getRhsOrder());
+  int64_t kStep = 256 / rhsTile.getElementTypeBitWidth();
+  bool kIsContiguous = op.getRhsOrder() == tile::RhsOrder::nk;
+  // Columns that pad K in shared memory are zero on both sides.
+  int64_t k = llvm::alignTo(shape.k, kStep);
+  bool padded = k != shape.k;
+  bool lhsInRegisters = isa<RankedTensorType>(op.getLhs().getType());
+  if (shape.m % 64 || shape.n % 8 || shape.n > 256 ||
+      (padded && (!kIsContiguous || lhsInRegisters ||
+                  op.getLhsOrder() != tile::LhsOrder::mk)))
+    return op.emitOpError("has no wgmma: expects m a multiple of 64, n a "
+                          "multiple of 8 up to 256, and k a multiple of ")
+           << kStep << " unless it runs along the columns of both operands, "
+           << "got " << shape.m << ", " << shape.n << " and " << shape.k;
+
+  auto descriptor = [&](Value operand, bool kMajor) -> Value {
+    const View &view = views[operand];
+    auto major = kMajor ? hopper::Major::k : hopper::Major::mn;
+    auto type = hopper::DescType::get(b.getContext(), view.ring->type.getRows(),
+                                      view.tile.getElementType(),
+                                      view.ring->type.getSwizzle(), major);
+    return hopper::DescOp::create(b, type, view.ring->buffer, view.index,
+                                  view.row, view.column);
+  };
+  Value rhs = descriptor(op.getRhs(), kIsContiguous);
+  Value lhs =
+      lhsInRegisters
+          ? get(op.getLhs())
+          : descriptor(op.getLhs(), op.getLhsOrder() == tile::LhsOrder::mk);
+  if (lhsInRegisters) {
+    // The operand's layout must be what the instruction reads.
+    std::optional<LinearLayout> expected = LinearLayout::operandA(
+        shape.m, shape.k, lhsTile.getElementTypeBitWidth());
+    FailureOr<LinearLayout> layout = getLayout(op, lhsTile);
+    if (failed(layout))
+      return failure();
+    if (op.getLhsOrder() != tile::LhsOrder::mk || !expected ||
+        *expected != *layout)
+      return op.emitOpError("has no wgmma: the layout of lhs in registers is "
+                            "not that of the A operand, and no conversion "
+                            "exists");
+  }
+
+  // A zero start needs no registers: the first step ignores them.
+  Value acc = op.getAcc();
+  if (auto pend = acc.getDefiningOp<tile::PendOp>();
+      pend && isZero(pend.getValue()))
+    acc = pend.getValue();
+  Value start = isZero(acc) ? Value() : values[acc].front();
+  SmallVector<Value> registers;
+  if (lhsInRegisters)
+    registers.push_back(lhs);
+  if (start && isa<VectorType>(start.getType()))
+    registers.push_back(start);
+  auto fence = hopper::WgmmaFenceOp::create(b, registers);
+  unsigned next = 0;
+  if (lhsInRegisters)
+    lhs = fence.getResults()[next++];
+  if (start && isa<VectorType>(start.getType()))
+    start = fence.getResults()[next++];
+
+  SmallVector<Type> types;
+  if (failed(convertType(op.getLoc(), op.getResult().getType(), types)))
+    return failure();
+  Value result = hopper::WgmmaOp::create(b, types.front(), lhs, rhs, start,
+                                         shape.m, shape.n, k);
+  Value group = hopper::WgmmaCommitOp::create(b).getGroup();
+  set(op.getResult(), {result, group});
+  set(op.getDone(), group);
+  return success();
+}
+
+LogicalResult KernelLowering::lowerPend(tile::PendOp op) {
+  SmallVector<Type> types;
+  if (failed(convertType(op.getLoc(), op.getResult().getType(), types)))
+    return failure();
+  set(op.getResult(),
+      {hopper::InflightReadyOp::create(b, types.front(), get(op.getValue())),
+       hopper::GroupReadyOp::create(b)});
+  return success();
+}
+
+LogicalResult KernelLowering::lowerAwait(tile::AwaitOp op) {
+  const Values &pending = values[op.getPending()];
+  auto wait = hopper::WgmmaWaitOp::create(b, ValueRange{pending[1]},
+                                          ValueRange{pending[0]},
+                                          get(op.getKeep()), IntegerAttr());
+  set(op.getResult(), wait.getResults().front());
+  for (auto [from, to] :
+       llvm::zip(op.getKept(), wait.getResults().drop_front()))
+    set(from, to);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Reductions, broadcasts, coordinates
+//===----------------------------------------------------------------------===//
+
+/// Registers of `source` rearranged so that register r of `to` holds what its
+/// element, without dimension `dim`, has in `from`.
+Value KernelLowering::shuffleLike(Value source, const LinearLayout &from,
+                                  const LinearLayout &to, int64_t dim) {
+  std::map<int64_t, int64_t> registerOf;
+  for (int64_t r = 0; r < from.getNumRegisters(); ++r)
+    registerOf[from.getRegisterOffset(r).front()] = r;
+  SmallVector<int64_t> mask;
+  for (int64_t r = 0; r < to.getNumRegisters(); ++r)
+    mask.push_back(registerOf.at(to.getRegisterOffset(r)[1 - dim]));
+  return vector::ShuffleOp::create(b, source, source, mask);
+}
+
+LogicalResult KernelLowering::lowerBroadcast(tile::BroadcastOp op) {
+  FailureOr<LinearLayout> from = getLayout(op, op.getSource().getType());
+  FailureOr<LinearLayout> to = getLayout(op, op.getResult().getType());
+  if (failed(from) || failed(to))
+    return failure();
+  if (to->slice(op.getDim()) != *from)
+    return op.emitOpError("has no lowering to hopper: the layout of the "
+                          "operand is not a slice of the result's");
+  set(op.getResult(),
+      shuffleLike(get(op.getSource()), *from, *to, op.getDim()));
+  return success();
+}
+
+LogicalResult KernelLowering::lowerReduce(tile::ReduceOp op) {
+  FailureOr<LinearLayout> layout = getLayout(op, op.getSource().getType());
+  FailureOr<LinearLayout> target = getLayout(op, op.getResult().getType());
+  if (failed(layout) || failed(target))
+    return failure();
+  int64_t dim = op.getDim();
+  if (layout->crossesWarpsAlong(dim))
+    return op.emitOpError("has no lowering to hopper: the dimension is spread "
+                          "over warps");
+  SmallVector<Type> types;
+  if (failed(convertType(op.getLoc(), op.getResult().getType(), types)))
+    return failure();
+  auto kind = op.getKind() == tile::ReduceKind::add ? hopper::Combine::add
+                                                    : hopper::Combine::max;
+  Value result = hopper::FragmentReduceOp::create(
+      b, types.front(), kind, get(op.getSource()), dim,
+      op.getModuloAttr() ? op.getModuloAttr() : IntegerAttr(),
+      fragment(*layout));
+  if (!op.getModulo()) {
+    SmallVector<int64_t> bits;
+    for (unsigned bit : layout->getLaneBitsAlong(dim))
+      bits.push_back(bit);
+    result =
+        hopper::LaneReduceOp::create(b, result.getType(), kind, result, bits);
+  }
+  if (op.getInit()) {
+    Value init = get(op.getInit());
+    result = kind == hopper::Combine::add
+                 ? arith::AddFOp::create(b, result, init).getResult()
+                 : arith::MaxNumFOp::create(b, result, init).getResult();
+  }
+  set(op.getResult(), result);
+  return success();
+}
+
+LogicalResult KernelLowering::lowerCoord(tile::CoordOp op) {
+  FailureOr<LinearLayout> layout = getLayout(op, op.getResult().getType());
+  SmallVector<Type> types;
+  if (failed(layout) ||
+      failed(convertType(op.getLoc(), op.getResult().getType(), types)))
+    return failure();
+  set(op.getResult(),
+      hopper::CoordOp::create(b, types.front(), op.getDim(),
+                              get(op.getOffset()), fragment(*layout))
+          .getResult());
+  return success();
+}
+
+LogicalResult KernelLowering::lowerWhere(tile::WhereOp op) {
+  Value condition = get(op.getCondition());
+  Value otherwise = get(op.getOtherwise());
+  Value any = hopper::VoteAnyOp::create(b, b.getI1Type(), condition);
+  auto branch =
+      hopper::WarpIfOp::create(b, otherwise.getType(), any, otherwise);
+  OpBuilder::InsertionGuard guard(b);
+  b.createBlock(&branch.getBody());
+  if (failed(lowerBlock(op.getBody().front())))
+    return failure();
+  b.setLoc(op.getLoc());
+  Value inside = get(op.getYield().getOperand(0));
+  FailureOr<LinearLayout> from = getLayout(op, op.getCondition().getType());
+  FailureOr<LinearLayout> to = getLayout(op, op.getResult().getType());
+  if (failed(from) || failed(to))
+    return failure();
+  if (from->getRank() < to->getRank())
+    condition = shuffleLike(condition, *from, *to, 1);
+  inside = arith::SelectOp::create(b, condition, inside, otherwise);
+  hopper::YieldOp::create(b, inside);
+  set(op.getResult(), branch.getResult());
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Global memory
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Operands of an access to a global array by its elements.
+struct GlobalAccess {
+  Value pointer;
+  SmallVector<Value> strides, bounds;
+};
+} // namespace
+
+static FailureOr<GlobalAccess> getAccess(OpBuilder &b,
+                                         KernelArguments &arguments,
+                                         Operation *op, Value memref,
+                                         int64_t rank) {
+  if (!arguments.isArgument(memref))
+    return op->emitOpError("has no lowering to hopper: expects an array that "
+                           "is a kernel argument");
+  int64_t dims = cast<MemRefType>(memref.getType()).getRank();
+  GlobalAccess access;
+  access.pointer = arguments.getPointer(memref);
+  for (int64_t dim = 0; dim < dims; ++dim)
+    access.strides.push_back(arguments.getStride(b, memref, dim));
+  for (int64_t dim = dims - rank; dim < dims; ++dim)
+    access.bounds.push_back(arguments.getExtent(b, memref, dim));
+  return access;
+}
+
+LogicalResult KernelLowering::lowerLoad(tile::LoadOp op) {
+  FailureOr<LinearLayout> layout = getLayout(op, op.getResult().getType());
+  SmallVector<Type> types;
+  if (failed(layout) ||
+      failed(convertType(op.getLoc(), op.getResult().getType(), types)))
+    return failure();
+  FailureOr<GlobalAccess> access =
+      getAccess(b, arguments, op, op.getSource(), layout->getRank());
+  if (failed(access))
+    return failure();
+  set(op.getResult(),
+      hopper::FragmentLoadOp::create(b, types.front(), access->pointer,
+                                     get(op.getIndices()), access->strides,
+                                     access->bounds, fragment(*layout))
+          .getResult());
+  return success();
+}
+
+LogicalResult KernelLowering::lowerStore(tile::StoreOp op) {
+  FailureOr<LinearLayout> layout = getLayout(op, op.getValue().getType());
+  if (failed(layout))
+    return failure();
+  FailureOr<GlobalAccess> access =
+      getAccess(b, arguments, op, op.getTarget(), layout->getRank());
+  if (failed(access))
+    return failure();
+  hopper::FragmentStoreOp::create(b, get(op.getValue()), access->pointer,
+                                  get(op.getIndices()), access->strides,
+                                  access->bounds, fragment(*layout));
+  return success();
+}
+
+LogicalResult KernelLowering::lowerScalarLoad(tile::ScalarLoadOp op) {
+  FailureOr<GlobalAccess> access =
+      getAccess(b, arguments, op, op.getSource(), 0);
+  if (failed(access))
+    return failure();
+  set(op.getResult(),
+      hopper::ScalarLoadOp::create(b, op.getResult().getType(), access->pointer,
+                                   get(op.getIndices()), access->strides)
+          .getResult());
+  return success();
+}

@@ -1,0 +1,94 @@
+//===- TileToHopper.cpp - tile-to-hopper ----------------------------------===//
+
+#include "fa3/Conversion/TileToHopper/TileToHopper.h"
+#include "KernelLowering.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+namespace fa3 {
+#define GEN_PASS_DEF_TILETOHOPPER
+#include "fa3/Conversion/TileToHopper/Passes.h.inc"
+} // namespace fa3
+
+using namespace mlir;
+using namespace fa3;
+
+/// Threads of a kernel without groups: one warp group.
+static constexpr int64_t kDefaultThreads = 128;
+
+namespace {
+struct TileToHopper : fa3::impl::TileToHopperBase<TileToHopper> {
+  using TileToHopperBase::TileToHopperBase;
+  void runOnOperation() override;
+
+private:
+  LogicalResult convert(gpu::GPUFuncOp kernel,
+                        ArrayRef<tile::LaunchOp> launches);
+};
+} // namespace
+
+/// The launch with the operands that the lowered kernel takes.
+static LogicalResult convertLaunch(tile::LaunchOp launch,
+                                   const KernelArguments &arguments) {
+  if (!launch.getBlocks())
+    return launch.emitOpError("expects 'blocks'; run tile-map-grid first");
+  ImplicitLocOpBuilder b(launch.getLoc(), launch);
+  SmallVector<Value> operands =
+      arguments.computeOnHost(b, launch.getKernelArgs());
+  hopper::LaunchOp::create(b, launch.getKernelAttr(), launch.getBlocks(),
+                           b.getI64IntegerAttr(kDefaultThreads),
+                           b.getI64IntegerAttr(0), operands, launch.getCost());
+  launch.erase();
+  return success();
+}
+
+LogicalResult TileToHopper::convert(gpu::GPUFuncOp kernel,
+                                    ArrayRef<tile::LaunchOp> launches) {
+  OpBuilder builder(kernel);
+  auto lowered =
+      gpu::GPUFuncOp::create(builder, kernel.getLoc(), kernel.getName(),
+                             builder.getFunctionType({}, {}));
+  lowered->setAttr(gpu::GPUDialect::getKernelFuncAttrName(),
+                   builder.getUnitAttr());
+  KernelLowering lowering(kernel, lowered);
+  if (failed(lowering.run())) {
+    lowered.erase();
+    return failure();
+  }
+  kernel.erase();
+  for (tile::LaunchOp launch : launches)
+    if (failed(convertLaunch(launch, lowering.getArguments())))
+      return failure();
+  return success();
+}
+
+void TileToHopper::runOnOperation() {
+  SmallVector<tile::LaunchOp> launches;
+  SmallVector<gpu::GPUFuncOp> kernels;
+  getOperation().walk([&](Operation *op) {
+    if (auto launch = dyn_cast<tile::LaunchOp>(op))
+      launches.push_back(launch);
+    if (auto kernel = dyn_cast<gpu::GPUFuncOp>(op); kernel && kernel.isKernel())
+      kernels.push_back(kernel);
+  });
+  // Number of processors: the same notion, named by the machine.
+  getOperation().walk([&](tile::ProcessorsOp op) {
+    OpBuilder builder(op);
+    op.replaceAllUsesWith(
+        hopper::SmCountOp::create(builder, op.getLoc()).getResult());
+    op.erase();
+  });
+  for (gpu::GPUFuncOp kernel : kernels) {
+    // Launches of this kernel move behind the others.
+    auto *own = std::stable_partition(
+        launches.begin(), launches.end(), [&](tile::LaunchOp launch) {
+          return SymbolTable::lookupNearestSymbolFrom(
+                     launch, launch.getKernelAttr()) != kernel;
+        });
+    SmallVector<tile::LaunchOp> ofKernel(own, launches.end());
+    launches.erase(own, launches.end());
+    if (failed(convert(kernel, ofKernel)))
+      return signalPassFailure();
+  }
+}
