@@ -129,7 +129,8 @@ TensorMapType::verify(function_ref<InFlightDiagnostic()> emitError,
   return success();
 }
 
-bool InflightType::mayDrop() const { return false; }
+// The start of a chain that is complete from the beginning may go unused.
+bool InflightType::mayDrop() const { return true; }
 
 //===----------------------------------------------------------------------===//
 // Fragment

@@ -163,6 +163,19 @@ def Pipeline : Pass<"tile-pipeline"> {
   let statistics = [Statistic<"pipelined", "loops-pipelined", "loops pipelined">];
 }
 
+def CheckRegisters : Pass<"tile-check-registers"> {
+  let summary = "fails where a group needs more registers than it can have";
+  let description = [{
+    Estimates the registers per thread of each group (see RegisterEstimate.h)
+    before layouts are chosen, so that a tile that cannot fit is refused here
+    and not by spills or serialized products in the assembler. Changes nothing.
+  }];
+  let options = [
+    Option<"registers", "registers", "int64_t", "0",
+           "limit per thread (0: what the register file allows)">
+  ];
+}
+
 def SizeRings : Pass<"tile-size-rings"> {
   let summary = "rings -> rings as deep as shared memory allows";
   let description = [{

@@ -1,0 +1,25 @@
+//===- RegisterEstimate.h - registers a group needs -------------*- C++ -*-===//
+
+#ifndef FA3_DIALECT_TILE_ANALYSIS_REGISTERESTIMATE_H
+#define FA3_DIALECT_TILE_ANALYSIS_REGISTERESTIMATE_H
+
+#include "fa3/Dialect/Flow/IR/Flow.h"
+
+namespace fa3::tile {
+
+/// An estimate of the 32-bit registers per thread that a group needs, before
+/// layouts are known: the largest sum, over all operations, of the tiles that
+/// live past it, and a fixed rest for addresses and control. Tiles are spread
+/// evenly over the threads of the group; the statistics of rows are held by
+/// four lanes each, those of columns by eight; masks and coordinates are
+/// recomputed where they are used. `where` is set to the operation at which the
+/// largest sum occurs.
+int64_t estimateRegisters(flow::GroupOp group, mlir::Operation *&where);
+
+/// Registers per thread that a group may have: what is left of the register
+/// file when warp groups of other roles keep their least, at most 240.
+int64_t getRegisterLimit(flow::GroupOp group);
+
+} // namespace fa3::tile
+
+#endif // FA3_DIALECT_TILE_ANALYSIS_REGISTERESTIMATE_H

@@ -1,0 +1,120 @@
+//===- RegisterEstimate.cpp - registers a group needs ---------------------===//
+
+#include "fa3/Dialect/Tile/Analysis/RegisterEstimate.h"
+#include "fa3/Dialect/Tile/IR/Tile.h"
+#include "mlir/Analysis/Liveness.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+using namespace fa3;
+using namespace fa3::tile;
+
+namespace {
+/// Addresses, barrier state, loop control.
+constexpr int64_t kOtherRegisters = 25;
+constexpr int64_t kThreadsPerWarp = 32;
+/// Lanes that share a row, and lanes that share a column, of an accumulator.
+constexpr int64_t kLanesPerRow = 4, kLanesPerColumn = 8;
+/// Registers of an SM, and what ptxas lets a thread of a warp group that does
+/// no arithmetic have at least.
+constexpr int64_t kRegisterFile = 65536, kLeastRegisters = 24;
+constexpr int64_t kMostRegisters = 240;
+} // namespace
+
+/// Registers per thread of a value of the group; 0 for what is rematerialised.
+static int64_t getRegisters(Value value, int64_t threads) {
+  if (isa<ViewType>(value.getType()))
+    return 0;
+  RankedTensorType tile = getTileType(value.getType());
+  if (!tile || tile.getElementType().isIndex() ||
+      tile.getElementType().isInteger(1))
+    return 0;
+  Operation *op = value.getDefiningOp();
+  if (op && isa<arith::ConstantOp, tensor::SplatOp, BroadcastOp, CoordOp>(op))
+    return 0;
+  int64_t bits = tile.getElementTypeBitWidth();
+  int64_t perThread;
+  if (tile.getRank() == 2) {
+    perThread = llvm::divideCeil(tile.getNumElements() * bits, 32 * threads);
+  } else {
+    // Rows are spread over the warps, columns repeated in each.
+    int64_t warps = threads / kThreadsPerWarp;
+    int64_t asRows = tile.getDimSize(0) * kLanesPerRow / (warps * kThreadsPerWarp);
+    int64_t asColumns = tile.getDimSize(0) * kLanesPerColumn / kThreadsPerWarp;
+    bool alongRows = true;
+    for (Operation *user : value.getUsers())
+      if (auto broadcast = dyn_cast<BroadcastOp>(user))
+        alongRows = broadcast.getDim() == 1;
+    perThread = std::max<int64_t>(alongRows ? asRows : asColumns, 1);
+  }
+  return perThread;
+}
+
+/// Visits a block whose surroundings keep `outside` alive.
+static int64_t visitBlock(Block &block, const Liveness &liveness,
+                          const llvm::DenseSet<Value> &outside,
+                          int64_t threads, Operation *&where) {
+  int64_t most = 0;
+  for (Operation &op : block) {
+    llvm::DenseSet<Value> live = outside;
+    for (Value value : liveness.getLiveness(&block)->currentlyLiveValues(&op)) {
+      // Values that end here make room for the results.
+      bool endsHere = liveness.getLiveness(&block)->getEndOperation(
+                          value, &op) == &op &&
+                      value.getDefiningOp() != &op;
+      if (!endsHere)
+        live.insert(value);
+    }
+    int64_t sum = 0;
+    for (Value value : live)
+      sum += getRegisters(value, threads);
+    if (sum > most) {
+      most = sum;
+      where = &op;
+    }
+    for (Region &region : op.getRegions())
+      for (Block &inner : region) {
+        // Inside, what lives past the operation stays, its results aside.
+        llvm::DenseSet<Value> past = live;
+        for (Value result : op.getResults())
+          past.erase(result);
+        Operation *innerWhere = nullptr;
+        int64_t innerMost =
+            visitBlock(inner, liveness, past, threads, innerWhere);
+        if (innerMost > most) {
+          most = innerMost;
+          where = innerWhere;
+        }
+      }
+  }
+  return most;
+}
+
+int64_t fa3::tile::estimateRegisters(flow::GroupOp group, Operation *&where) {
+  Liveness liveness(group);
+  where = group;
+  return kOtherRegisters + visitBlock(*group.getBodyBlock(), liveness, {},
+                                      group.getWarps() * kThreadsPerWarp,
+                                      where);
+}
+
+int64_t fa3::tile::getRegisterLimit(flow::GroupOp group) {
+  // Warp groups of four warps; small groups share one.
+  int64_t own = group.getReplicas() * llvm::divideCeil(group.getWarps(), 4);
+  int64_t others = 0;
+  bool small = false;
+  for (auto other : group->getBlock()->getOps<flow::GroupOp>()) {
+    if (other == group)
+      continue;
+    if (other.getWarps() < 4)
+      small = true;
+    else
+      others += other.getReplicas() * (other.getWarps() / 4);
+  }
+  others += small;
+  int64_t threads = (own + others) * 4 * kThreadsPerWarp;
+  int64_t atEntry = kRegisterFile / threads / 8 * 8;
+  int64_t pool = atEntry * (own + others) - kLeastRegisters * others;
+  return std::min(pool / own / 8 * 8, kMostRegisters);
+}
