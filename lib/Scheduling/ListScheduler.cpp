@@ -2,6 +2,7 @@
 
 #include "fa3/Scheduling/PipelineProblem.h"
 #include "llvm/ADT/STLExtras.h"
+#include <algorithm>
 #include <limits>
 
 using namespace fa3;
@@ -25,6 +26,7 @@ private:
   void sortTopologically();
   void assignStages();
   std::optional<std::string> assignPositions();
+  void sinkToUse(llvm::SmallVectorImpl<unsigned> &order);
   void classify();
   /// Order of preference among ready operations: less is earlier.
   std::tuple<int, int64_t, unsigned> rank(unsigned op) const;
@@ -38,6 +40,7 @@ private:
   llvm::SmallVector<std::pair<unsigned, unsigned>> sameStep;
   /// Leads to an issue, and no wait leads to it.
   llvm::SmallVector<bool> enabling;
+  llvm::SmallVector<bool> afterWait;
   llvm::SmallVector<int64_t> issuePosition;
 };
 } // namespace
@@ -96,7 +99,8 @@ void ListScheduler::assignStages() {
 }
 
 void ListScheduler::classify() {
-  llvm::SmallVector<bool> afterWait(count, false), leadsToIssue(count, false);
+  llvm::SmallVector<bool> leadsToIssue(count, false);
+  afterWait.assign(count, false);
   // Reachability within a step; the graph is small, iterate to a fixpoint.
   for (bool changed = true; changed;) {
     changed = false;
@@ -123,17 +127,36 @@ std::tuple<int, int64_t, unsigned> ListScheduler::rank(unsigned op) const {
   return {1, kind(op) == Kind::Free ? 0 : 1, op};
 }
 
+/// Work that waits for nothing and issues nothing moves to its first use: done
+/// early, its results would only occupy registers.
+void ListScheduler::sinkToUse(llvm::SmallVectorImpl<unsigned> &order) {
+  for (unsigned i = order.size(); i-- > 0;) {
+    unsigned op = order[i];
+    if (kind(op) != Kind::Compute || enabling[op] || afterWait[op])
+      continue;
+    unsigned first = order.size();
+    for (auto [from, to] : sameStep)
+      if (from == op)
+        first =
+            std::min<unsigned>(first, llvm::find(order, to) - order.begin());
+    if (first == order.size())
+      continue;
+    std::rotate(order.begin() + i, order.begin() + i + 1,
+                order.begin() + first);
+  }
+}
+
 std::optional<std::string> ListScheduler::assignPositions() {
   for (const auto &dep : problem.getDependences())
     if (stage[dep.from] == stage[dep.to] + int64_t(dep.distance))
       sameStep.push_back({dep.from, dep.to});
   classify();
-  llvm::SmallVector<unsigned> missing(count, 0);
+  llvm::SmallVector<unsigned> missing(count, 0), order;
   for (auto [from, to] : sameStep)
     ++missing[to];
   issuePosition.assign(count, 0);
   llvm::SmallVector<bool> done(count, false);
-  for (unsigned position = 0; position < count; ++position) {
+  while (order.size() < count) {
     std::optional<unsigned> best;
     for (unsigned op = 0; op < count; ++op)
       if (!done[op] && missing[op] == 0 && (!best || rank(op) < rank(*best)))
@@ -143,13 +166,17 @@ std::optional<std::string> ListScheduler::assignPositions() {
              " stages the operations of one step depend on each other in a "
              "circle";
     done[*best] = true;
-    problem.setStage(*best, stage[*best]);
-    problem.setPosition(*best, position);
     for (auto [from, to] : sameStep)
       if (from == *best) {
         --missing[to];
-        issuePosition[to] = std::max<int64_t>(issuePosition[to], position);
+        issuePosition[to] = std::max<int64_t>(issuePosition[to], order.size());
       }
+    order.push_back(*best);
+  }
+  sinkToUse(order);
+  for (auto [position, op] : llvm::enumerate(order)) {
+    problem.setStage(op, stage[op]);
+    problem.setPosition(op, position);
   }
   return problem.verify();
 }

@@ -2,6 +2,7 @@
 
 #include "fa3/Conversion/AttentionToTile/AttentionToTile.h"
 #include "Kernel.h"
+#include "ScalarRegion.h"
 #include "fa3/Dialect/Attention/Utils/HostFunction.h"
 #include "fa3/Dialect/Tile/IR/Tile.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -156,9 +157,9 @@ LogicalResult AttentionToTile::convert(func::FuncOp function) {
   auto module = gpu::GPUModuleOp::create(
       builder, loc, (function.getName() + "_kernels").str());
   builder.setInsertionPointToStart(module.getBody());
-  auto kernel = gpu::GPUFuncOp::create(
-      builder, loc, function.getName(),
-      builder.getFunctionType(arguments.getTypes(), {}));
+  auto kernel =
+      gpu::GPUFuncOp::create(builder, loc, function.getName(),
+                             builder.getFunctionType(arguments.getTypes(), {}));
   kernel->setAttr(gpu::GPUDialect::getKernelFuncAttrName(),
                   builder.getUnitAttr());
   builder.setInsertionPointToEnd(&kernel.getBody().front());
@@ -176,8 +177,10 @@ LogicalResult AttentionToTile::convert(func::FuncOp function) {
     operands.aux.push_back(inKernel(value));
   for (auto [value, hostValue] : captures)
     operands.captures.map(value, inKernel(hostValue));
+  int64_t loadedTiles = countLoadedTiles(forward.getScoreRegion()) +
+                        countLoadedTiles(forward.getKeepRegion());
   TileChoice tile =
-      chooseTile(forward.getHeadDim(), forward.getValueHeadDim());
+      chooseTile(forward.getHeadDim(), forward.getValueHeadDim(), loadedTiles);
   if (blockM)
     tile.blockM = blockM;
   if (blockN)

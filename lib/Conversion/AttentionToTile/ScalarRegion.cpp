@@ -125,3 +125,23 @@ ScalarRegionExpander::expand(Region &region) {
   auto it = entries.find(yielded);
   return it == entries.end() ? Entry{yielded, Uniform} : it->second;
 }
+
+int64_t fa3::countLoadedTiles(Region &region) {
+  if (region.empty())
+    return 0;
+  using Expander = ScalarRegionExpander;
+  llvm::DenseMap<Value, unsigned> varies;
+  unsigned last = region.getNumArguments() - 1;
+  varies[region.getArgument(last - 1)] = Expander::Rows;
+  varies[region.getArgument(last)] = Expander::Columns;
+  int64_t loaded = 0;
+  for (Operation &op : region.front()) {
+    unsigned all = Expander::Uniform;
+    for (Value operand : op.getOperands())
+      all |= varies.lookup(operand);
+    for (Value result : op.getResults())
+      varies[result] = all;
+    loaded += isa<tensor::ExtractOp>(op) && all == Expander::Both;
+  }
+  return loaded;
+}

@@ -55,6 +55,11 @@ private:
   mlir::Value queryLength, keyLength;
 };
 
+/// How many elements of auxiliary operands a region reads for every (query,
+/// key) pair: each becomes a loaded tile of rank 2. The last two arguments of
+/// the region are query and key.
+int64_t countLoadedTiles(mlir::Region &region);
+
 } // namespace fa3
 
 #endif // FA3_LIB_CONVERSION_ATTENTIONTOTILE_SCALARREGION_H

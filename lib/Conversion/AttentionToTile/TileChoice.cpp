@@ -25,20 +25,22 @@ static int64_t paddedDim(int64_t dim) {
 }
 
 /// Widest blockN, a multiple of 16, within registers and shared memory.
-static int64_t widestBlockN(int64_t d, int64_t dv, int64_t blockM,
-                            int64_t registers, int64_t widest) {
-  int64_t byRegisters = (registers - kOtherRegisters - dv / 2) * 4 / 3;
+static int64_t widestBlockN(int64_t d, int64_t dv, int64_t loadedTiles,
+                            int64_t blockM, int64_t registers, int64_t widest) {
+  int64_t byRegisters =
+      (registers - kOtherRegisters - dv / 2) * 4 / (3 + 2 * loadedTiles);
   // Two stages of K and V beside Q.
   int64_t bytes = kTileBytes - blockM * paddedDim(d) * 2;
   int64_t byMemory = bytes / (2 * 2 * (paddedDim(d) + paddedDim(dv)));
   return std::min({byRegisters, byMemory, widest}) / 16 * 16;
 }
 
-TileChoice fa3::chooseTile(int64_t d, int64_t dv) {
-  int64_t three = widestBlockN(d, dv, 192, kThreeGroupRegisters, kWidestBlockN);
+TileChoice fa3::chooseTile(int64_t d, int64_t dv, int64_t loadedTiles) {
+  int64_t three = widestBlockN(d, dv, loadedTiles, 192, kThreeGroupRegisters,
+                               kWidestBlockN);
   if (three >= kNarrowestBlockN)
     return {192, three};
-  int64_t two =
-      widestBlockN(d, dv, 128, kTwoGroupRegisters, kWidestBlockNTwoGroups);
+  int64_t two = widestBlockN(d, dv, loadedTiles, 128, kTwoGroupRegisters,
+                             kWidestBlockNTwoGroups);
   return {128, std::max<int64_t>(two, 16)};
 }

@@ -13,9 +13,10 @@ struct TileChoice {
 
 /// Block sizes for head dims d and dv of 16-bit elements. Each warp group owns
 /// 64 rows. Registers per thread: dv/2 for the output, blockN/2 for the scores,
-/// blockN/4 for the converted weights, and a rest for statistics and addresses.
-/// Three consumer warp groups have 160 registers a thread, two have 240.
-TileChoice chooseTile(int64_t d, int64_t dv);
+/// blockN/4 for the converted weights, blockN/2 for each tile that score code
+/// loads, and a rest for statistics and addresses. Three consumer warp groups
+/// have 160 registers a thread, two have 240.
+TileChoice chooseTile(int64_t d, int64_t dv, int64_t loadedTiles);
 
 } // namespace fa3
 

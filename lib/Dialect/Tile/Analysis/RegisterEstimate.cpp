@@ -22,6 +22,18 @@ constexpr int64_t kRegisterFile = 65536, kLeastRegisters = 24;
 constexpr int64_t kMostRegisters = 240;
 } // namespace
 
+/// Whether a tile is computed element by element from scalars, coordinates and
+/// statistics: each element then exists only next to its use.
+static bool isRematerialized(Operation *op) {
+  if (isa<arith::ConstantOp, tensor::SplatOp, BroadcastOp, CoordOp>(op))
+    return true;
+  return isElementwise(op) && llvm::all_of(op->getOperands(), [](Value value) {
+           Operation *def = value.getDefiningOp();
+           return !getTileType(value.getType()) ||
+                  (def && isRematerialized(def));
+         });
+}
+
 /// Registers per thread of a value of the group; 0 for what is rematerialised.
 static int64_t getRegisters(Value value, int64_t threads) {
   if (isa<ViewType>(value.getType()))
@@ -31,7 +43,7 @@ static int64_t getRegisters(Value value, int64_t threads) {
       tile.getElementType().isInteger(1))
     return 0;
   Operation *op = value.getDefiningOp();
-  if (op && isa<arith::ConstantOp, tensor::SplatOp, BroadcastOp, CoordOp>(op))
+  if (op && isRematerialized(op))
     return 0;
   int64_t bits = tile.getElementTypeBitWidth();
   int64_t perThread;
@@ -40,7 +52,8 @@ static int64_t getRegisters(Value value, int64_t threads) {
   } else {
     // Rows are spread over the warps, columns repeated in each.
     int64_t warps = threads / kThreadsPerWarp;
-    int64_t asRows = tile.getDimSize(0) * kLanesPerRow / (warps * kThreadsPerWarp);
+    int64_t asRows =
+        tile.getDimSize(0) * kLanesPerRow / (warps * kThreadsPerWarp);
     int64_t asColumns = tile.getDimSize(0) * kLanesPerColumn / kThreadsPerWarp;
     bool alongRows = true;
     for (Operation *user : value.getUsers())
@@ -53,16 +66,16 @@ static int64_t getRegisters(Value value, int64_t threads) {
 
 /// Visits a block whose surroundings keep `outside` alive.
 static int64_t visitBlock(Block &block, const Liveness &liveness,
-                          const llvm::DenseSet<Value> &outside,
-                          int64_t threads, Operation *&where) {
+                          const llvm::DenseSet<Value> &outside, int64_t threads,
+                          Operation *&where) {
   int64_t most = 0;
   for (Operation &op : block) {
     llvm::DenseSet<Value> live = outside;
     for (Value value : liveness.getLiveness(&block)->currentlyLiveValues(&op)) {
       // Values that end here make room for the results.
-      bool endsHere = liveness.getLiveness(&block)->getEndOperation(
-                          value, &op) == &op &&
-                      value.getDefiningOp() != &op;
+      bool endsHere =
+          liveness.getLiveness(&block)->getEndOperation(value, &op) == &op &&
+          value.getDefiningOp() != &op;
       if (!endsHere)
         live.insert(value);
     }
