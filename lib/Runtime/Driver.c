@@ -90,6 +90,7 @@ static int is_sticky(fa3_cu_result result) {
   case 717: /* INVALID_ADDRESS_SPACE */
   case 718: /* INVALID_PC */
   case 719: /* LAUNCH_FAILED */
+  case 721: /* TENSOR_MEMORY_LEAK */
     return 1;
   default:
     return 0;
