@@ -18,11 +18,16 @@ typedef struct fa3_scope {
 
 typedef struct fa3_op {
   uint8_t code;
-  uint8_t dim;       /* of a shape or stride */
-  uint16_t param;    /* of a shape, stride or scalar */
-  int32_t target;    /* of a jump */
-  int64_t immediate; /* of a constant */
+  uint8_t dim;    /* of a shape or stride; the comparison of reals */
+  uint16_t param; /* of a shape, stride or scalar; left one of reals */
+  int32_t target; /* of a jump; right parameter of reals */
+  union {
+    int64_t integer; /* of a constant */
+    double real;     /* compared with where a parameter is FA3_NO_PARAM */
+  } immediate;
 } fa3_op;
+
+enum { FA3_NO_PARAM = 0xFFFF };
 
 typedef struct fa3_formula {
   const char *field; /* where the manifest has it, for messages */

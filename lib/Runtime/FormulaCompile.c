@@ -1,7 +1,8 @@
 /*===- FormulaCompile.c - formulas to stack code --------------------------===*
  *
  * Recursive descent. From weak to strong: `||`, `&&`, one comparison, `+ -`,
- * `* / %`, unary `-`. Comparisons do not chain.
+ * `* / %`, unary `-`. Comparisons do not chain. An f32 scalar has no
+ * arithmetic: it may be compared with another one or with a decimal number.
  *
  *===----------------------------------------------------------------------===*/
 
@@ -56,7 +57,7 @@ static int emit(compiler *c, fa3_op op) {
 }
 
 static int emit_code(compiler *c, enum fa3_op_code code) {
-  fa3_op op = {(uint8_t)code, 0, 0, 0, 0};
+  fa3_op op = {(uint8_t)code, 0, 0, 0, {0}};
   return emit(c, op);
 }
 
@@ -148,7 +149,10 @@ static int parse_tensor_property(compiler *c, size_t param) {
   if (index >= c->scope->params[param].rank)
     return fail(c, "index beyond the rank of the tensor");
   fa3_op op = {(uint8_t)(is_shape ? FA3_OP_SHAPE : FA3_OP_STRIDE),
-               (uint8_t)index, (uint16_t)param, 0, 0};
+               (uint8_t)index,
+               (uint16_t)param,
+               0,
+               {0}};
   return expect(c, "]", "expected ']'") && emit(c, op);
 }
 
@@ -179,11 +183,12 @@ static int parse_name(compiler *c, size_t length) {
     if (!is_word(name, length, param->name))
       continue;
     if (param->kind == FA3_SCALAR && !fa3_type_is_integer(param->type))
-      return fail(c, "a scalar that is no integer");
+      return fail(c, "an f32 scalar, which may only be compared with a decimal "
+                     "number or another f32 scalar,");
     c->at += length;
     if (param->kind == FA3_TENSOR)
       return parse_tensor_property(c, i);
-    fa3_op op = {FA3_OP_SCALAR, 0, (uint16_t)i, 0, 0};
+    fa3_op op = {FA3_OP_SCALAR, 0, (uint16_t)i, 0, {0}};
     return emit(c, op);
   }
   return fail(c, "no argument of this name");
@@ -196,8 +201,8 @@ static int parse_operand(compiler *c) {
     return parse_expression(c) && expect(c, ")", "expected ')'");
   }
   if (is_digit(*c->at)) {
-    fa3_op op = {FA3_OP_CONSTANT, 0, 0, 0, 0};
-    return parse_integer(c, &op.immediate) && emit(c, op);
+    fa3_op op = {FA3_OP_CONSTANT, 0, 0, 0, {0}};
+    return parse_integer(c, &op.immediate.integer) && emit(c, op);
   }
   size_t length = identifier(c);
   if (length)
@@ -256,7 +261,68 @@ static enum fa3_op_code take_comparison(compiler *c) {
                          : FA3_OP_CONSTANT;
 }
 
+/* Takes an f32 scalar, or a decimal number with *param FA3_NO_PARAM. Numbers
+ * are those that one division of exact values yields, which rounds correctly.
+ */
+static int take_real(compiler *c, uint32_t *param, double *number) {
+  size_t length = identifier(c);
+  for (size_t i = 0; length && i < c->scope->num_params; ++i)
+    if (is_word(c->at, length, c->scope->params[i].name) &&
+        c->scope->params[i].kind == FA3_SCALAR &&
+        c->scope->params[i].type == FA3_F32) {
+      *param = (uint32_t)i;
+      c->at += length;
+      return 1;
+    }
+  int negative = take(c, "-");
+  skip_space(c);
+  const int64_t exact = INT64_C(1) << 53;
+  int64_t digits = 0;
+  double scale = 1; /* powers of ten are exact up to 10^22 */
+  int count = 0, fraction = 0;
+  for (; is_digit(*c->at) || (*c->at == '.' && count && !fraction); ++c->at) {
+    if (*c->at == '.') {
+      fraction = 1;
+      continue;
+    }
+    digits = digits * 10 + (*c->at - '0');
+    if (fraction)
+      scale *= 10;
+    if (digits > exact || ++count > 22)
+      return 0;
+  }
+  *param = FA3_NO_PARAM;
+  *number = (negative ? -1 : 1) * ((double)digits / scale);
+  return count > 0;
+}
+
+/* A comparison with an f32 scalar: 1 if there is one, 0 if there is something
+ * else, whose start is then again next, and -1 after an error. */
+static int parse_real_comparison(compiler *c) {
+  const char *start = c->at;
+  uint32_t left, right;
+  double number = 0;
+  enum fa3_op_code code = FA3_OP_CONSTANT;
+  if (take_real(c, &left, &number) &&
+      (code = take_comparison(c)) != FA3_OP_CONSTANT &&
+      take_real(c, &right, &number) &&
+      (left != FA3_NO_PARAM || right != FA3_NO_PARAM)) {
+    fa3_op op = {FA3_OP_COMPARE_REAL,
+                 (uint8_t)code,
+                 (uint16_t)left,
+                 (int32_t)right,
+                 {0}};
+    op.immediate.real = number;
+    return emit(c, op) ? 1 : -1;
+  }
+  c->at = start;
+  return 0;
+}
+
 static int parse_comparison(compiler *c) {
+  int real = parse_real_comparison(c);
+  if (real)
+    return real > 0;
   if (!parse_sum(c))
     return 0;
   enum fa3_op_code code = take_comparison(c);

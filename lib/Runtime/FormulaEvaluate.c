@@ -11,6 +11,32 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+/* The value that a kernel gets of an f32 scalar, or the number. */
+static double real_operand(const fa3_op *op, uint32_t param,
+                           const fa3_arg *args) {
+  return param == FA3_NO_PARAM ? op->immediate.real
+                               : (double)(float)args[param].value.real;
+}
+
+static int compare_real(const fa3_op *op, const fa3_arg *args) {
+  double a = real_operand(op, op->param, args);
+  double b = real_operand(op, (uint32_t)op->target, args);
+  switch (op->dim) {
+  case FA3_OP_EQ:
+    return a == b;
+  case FA3_OP_NE:
+    return a != b;
+  case FA3_OP_LT:
+    return a < b;
+  case FA3_OP_LE:
+    return a <= b;
+  case FA3_OP_GT:
+    return a > b;
+  default:
+    return a >= b;
+  }
+}
+
 static int64_t read(const fa3_op *op, const fa3_arg *args, int64_t device_sms) {
   switch (op->code) {
   case FA3_OP_SHAPE:
@@ -19,10 +45,12 @@ static int64_t read(const fa3_op *op, const fa3_arg *args, int64_t device_sms) {
     return args[op->param].stride[op->dim];
   case FA3_OP_SCALAR:
     return args[op->param].value.integer;
+  case FA3_OP_COMPARE_REAL:
+    return compare_real(op, args);
   case FA3_OP_SMS:
     return device_sms;
   default:
-    return op->immediate;
+    return op->immediate.integer;
   }
 }
 
@@ -141,37 +169,54 @@ int fa3_formula_plain_shape(const fa3_formula *formula, size_t param) {
              : -1;
 }
 
+/* Writes one thing that an operation reads; as snprintf. */
+static int describe(const fa3_op *op, const fa3_scope *scope,
+                    const fa3_arg *args, int64_t device_sms, char *buffer,
+                    size_t size) {
+  int64_t value = read(op, args, device_sms);
+  const char *name =
+      op->param < scope->num_params ? scope->params[op->param].name : "";
+  switch (op->code) {
+  case FA3_OP_SMS:
+    return snprintf(buffer, size, "device.sms = %" PRId64, value);
+  case FA3_OP_SCALAR:
+    return snprintf(buffer, size, "%s = %" PRId64, name, value);
+  case FA3_OP_COMPARE_REAL:
+    if (op->param != FA3_NO_PARAM && op->target != FA3_NO_PARAM)
+      return snprintf(
+          buffer, size, "%s = %g, %s = %g", name, args[op->param].value.real,
+          scope->params[op->target].name, args[op->target].value.real);
+    if (op->param == FA3_NO_PARAM)
+      return snprintf(buffer, size, "%s = %g", scope->params[op->target].name,
+                      args[op->target].value.real);
+    return snprintf(buffer, size, "%s = %g", name, args[op->param].value.real);
+  default:
+    return snprintf(buffer, size, "%s.%s[%d] = %" PRId64, name,
+                    op->code == FA3_OP_SHAPE ? "shape" : "stride", op->dim,
+                    value);
+  }
+}
+
 void fa3_formula_describe(const fa3_formula *formula, const fa3_scope *scope,
                           const fa3_arg *args, int64_t device_sms, char *buffer,
                           size_t size) {
   buffer[0] = '\0';
   for (size_t i = 0, used = 0; i < formula->num_ops; ++i) {
     const fa3_op *op = &formula->ops[i];
-    int seen = op->code == FA3_OP_CONSTANT || op->code > FA3_OP_SMS;
-    for (size_t j = 0; j < i && !seen; ++j)
-      seen = formula->ops[j].code == op->code &&
+    int skip = op->code == FA3_OP_CONSTANT || op->code > FA3_OP_SMS;
+    for (size_t j = 0; j < i && !skip; ++j)
+      skip = formula->ops[j].code == op->code &&
              formula->ops[j].param == op->param &&
              formula->ops[j].dim == op->dim;
-    if (seen)
+    if (skip)
       continue;
-    const char *separator = used ? ", " : "";
-    int64_t value = read(op, args, device_sms);
-    int written;
-    if (op->code == FA3_OP_SMS)
-      written = snprintf(buffer + used, size - used, "%sdevice.sms = %" PRId64,
-                         separator, value);
-    else if (op->code == FA3_OP_SCALAR)
-      written = snprintf(buffer + used, size - used, "%s%s = %" PRId64,
-                         separator, scope->params[op->param].name, value);
-    else
-      written = snprintf(buffer + used, size - used, "%s%s.%s[%d] = %" PRId64,
-                         separator, scope->params[op->param].name,
-                         op->code == FA3_OP_SHAPE ? "shape" : "stride", op->dim,
-                         value);
-    if (written < 0 || (size_t)written >= size - used) {
-      buffer[used] = '\0'; /* whole items only */
+    char item[128];
+    int length = describe(op, scope, args, device_sms, item, sizeof(item));
+    /* Whole items only. */
+    if (length < 0 || (size_t)length >= sizeof(item) ||
+        (size_t)length + 3 > size - used)
       return;
-    }
-    used += (size_t)written;
+    used += (size_t)snprintf(buffer + used, size - used, "%s%s",
+                             used ? ", " : "", item);
   }
 }

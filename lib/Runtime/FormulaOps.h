@@ -13,6 +13,7 @@ enum fa3_op_code {
   FA3_OP_SHAPE,
   FA3_OP_STRIDE,
   FA3_OP_SCALAR,
+  FA3_OP_COMPARE_REAL, /* 0 or 1; see fa3_op */
   FA3_OP_SMS,
   /* Replace one value. */
   FA3_OP_NEGATE,

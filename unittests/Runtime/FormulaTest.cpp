@@ -3,6 +3,8 @@
 #include "TestSupport.h"
 #include "gtest/gtest.h"
 
+#include <cmath>
+
 using namespace fa3test;
 
 namespace {
@@ -91,6 +93,37 @@ TEST(FormulaTest, Comparisons) {
   EXPECT_EQ(value("0 || 0"), 0);
 }
 
+TEST(FormulaTest, ComparisonsOfReals) {
+  // The scale is 0.125.
+  EXPECT_EQ(value("scale > 0"), 1);
+  EXPECT_EQ(value("0.0 < scale"), 1);
+  EXPECT_EQ(value("scale <= 0.125 && scale >= 0.125"), 1);
+  EXPECT_EQ(value("scale < 0.125"), 0);
+  EXPECT_EQ(value("scale != -0.125"), 1);
+  EXPECT_EQ(value("scale == scale"), 1);
+  EXPECT_EQ(value("(scale > 2) + 5"), 5);
+  EXPECT_EQ(value("window > 0 && scale < 9007199254740992"), 1);
+  for (const char *formula :
+       {"scale", "scale + 1", "scale * 2 > 0", "scale > window", "-scale < 0",
+        "scale > 0.5.5", "scale > .5", "scale > 1.5 + 1", "scale > 1e3",
+        "1.5 < 2", "scale > 9007199254740993", "scale > 0 > 0", "min(scale, 1)",
+        "scale > 0.12345678901234567890123"})
+    compileError(formula);
+}
+
+TEST(FormulaTest, RealsAreWhatTheKernelGets) {
+  Program program;
+  ASSERT_EQ(program.parse(withFlops("scale > 0")), FA3_OK);
+  std::vector<fa3_arg> args = arguments();
+  int64_t result = 7;
+  args[Scale].value.real = 1e-60; // 0 in f32
+  ASSERT_EQ(program.flops(args, result), FA3_OK);
+  EXPECT_EQ(result, 0);
+  args[Scale].value.real = std::nan("");
+  ASSERT_EQ(program.flops(args, result), FA3_OK);
+  EXPECT_EQ(result, 0);
+}
+
 TEST(FormulaTest, LogicStopsAtTheFirstDecision) {
   EXPECT_EQ(value("0 && 1 / 0"), 0);
   EXPECT_EQ(value("1 || 1 / 0"), 1);
@@ -122,7 +155,8 @@ TEST(FormulaTest, CompileErrors) {
                                    "this name at column 5 of '2 * x'");
   EXPECT_NE(compileError("q.shape[4]").find("beyond the rank"),
             std::string::npos);
-  EXPECT_NE(compileError("scale").find("no integer"), std::string::npos);
+  EXPECT_NE(compileError("scale").find("may only be compared"),
+            std::string::npos);
   EXPECT_NE(compileError("1 < 2 < 3").find("do not chain"), std::string::npos);
   EXPECT_NE(compileError("9223372036854775808").find("beyond 64 bits"),
             std::string::npos);

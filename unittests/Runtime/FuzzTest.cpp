@@ -128,13 +128,11 @@ TEST(FuzzTest, MutatedTokens) {
 
 TEST(FuzzTest, MutatedFormulas) {
   const char *const tokens[] = {
-      "1",         "0",       "-",    "+",
-      "*",         "/",       "%",    "(",
-      ")",         "<",       "==",   "&&",
-      "||",        "min(",    "max(", "ceildiv(",
-      ",",         "q",       ".",    "[0]",
-      ".shape",    ".stride", "k",    "window",
-      "scale",     "!=",      ">=",   "9223372036854775807",
+      "1",         "0",      "-",      "+",        "*",  "/",
+      "%",         "(",      ")",      "<",        "==", "&&",
+      "||",        "min(",   "max(",   "ceildiv(", ",",  "q",
+      ".",         "[0]",    ".shape", ".stride",  "k",  "window",
+      "scale",     "scale<", "0.5",    "!=",       ">=", "9223372036854775807",
       "device.sms"};
   const std::vector<fa3_arg> args = arguments();
   std::mt19937 random(3);

@@ -188,6 +188,20 @@ TEST_F(ValidateTest, RequirementsPrintWhatTheyRead) {
       << other.message();
 }
 
+TEST_F(ValidateTest, RequirementsOnReals) {
+  Program other;
+  ASSERT_EQ(other.parse(replaced(manifest(), "window >= 0 && window <= 1000",
+                                 "scale > 0 && 1.5 > scale")),
+            FA3_OK);
+  EXPECT_EQ(other.validate(arguments()), FA3_OK) << other.message();
+  std::vector<fa3_arg> args = arguments();
+  args[Scale].value.real = -0.5;
+  EXPECT_EQ(other.validate(args), FA3_ERROR_REQUIREMENT);
+  EXPECT_NE(other.message().find("(scale = -0.5, scale = -0.5)"),
+            std::string::npos)
+      << other.message();
+}
+
 TEST_F(ValidateTest, Grid) {
   std::vector<fa3_arg> args = arguments();
   int64_t blocks = 0;
