@@ -1,0 +1,128 @@
+/*===- Program.h - a loaded manifest -------------------------------*- C -*-===*
+ *
+ * Private: the form in which a manifest is kept. Everything lives in the arena
+ * of the program and is constant once fa3_program_load returns.
+ *
+ *===----------------------------------------------------------------------===*/
+
+#ifndef FA3_LIB_RUNTIME_PROGRAM_H
+#define FA3_LIB_RUNTIME_PROGRAM_H
+
+#include "Driver.h"
+#include "Formula.h"
+
+enum {
+  FA3_MAX_PARAMS = 128, /* arguments of the function */
+  FA3_MAX_LAUNCHES = 64,
+  FA3_MAX_KERNEL_ARGS = 128, /* arguments of a kernel */
+  FA3_MAX_TENSOR_MAPS = 24,  /* among them */
+  FA3_MAX_MAP_RANK = 5
+};
+
+typedef struct fa3_dim {
+  int64_t extent;   /* -1 when named */
+  const char *name; /* null for a static extent */
+  /* The first dimension of this name, whose extent this one must have. */
+  size_t same_param;
+  int same_dim;
+} fa3_dim;
+
+typedef struct fa3_param {
+  const char *name;
+  fa3_kind kind;
+  fa3_type type;
+  fa3_access access;
+  int rank;
+  fa3_dim dims[FA3_MAX_RANK];
+  /* No formula reads the innermost stride, so that kernels take it to be 1. */
+  int unit_inner_stride;
+  int is_map_source;
+} fa3_param;
+
+typedef struct fa3_requirement {
+  fa3_formula that;
+  const char *message;
+} fa3_requirement;
+
+typedef enum fa3_kernel_arg_kind {
+  FA3_KERNEL_TENSOR_MAP,
+  FA3_KERNEL_POINTER,
+  FA3_KERNEL_I32,
+  FA3_KERNEL_I64,
+  FA3_KERNEL_F32
+} fa3_kernel_arg_kind;
+
+typedef struct fa3_kernel_arg {
+  fa3_kernel_arg_kind kind;
+  const char *field; /* "launches[0].args[1]" */
+  size_t source;     /* parameter of a map, a pointer or an f32 */
+  fa3_formula value; /* i32, i64 */
+  /* Tensor maps, innermost dimension first. */
+  fa3_type type;
+  int swizzle, rank;
+  uint32_t box[FA3_MAX_MAP_RANK];
+  fa3_formula dims[FA3_MAX_MAP_RANK];
+  fa3_formula strides[FA3_MAX_MAP_RANK - 1];
+  int inner_dim; /* dimension of the source that is innermost in the map */
+} fa3_kernel_arg;
+
+typedef struct fa3_kernel_launch {
+  const char *kernel;
+  fa3_formula grid;
+  uint32_t block, cluster, smem;
+  const fa3_kernel_arg *args;
+  size_t num_args;
+  fa3_cu_function function;
+} fa3_kernel_launch;
+
+struct fa3_program {
+  fa3_arena arena;
+  const char *function, *chip, *producer;
+  uint64_t ptx_hash;
+  fa3_scope scope;
+  const fa3_requirement *requirements;
+  size_t num_requirements;
+  fa3_kernel_launch *launches;
+  size_t num_launches;
+  fa3_formula costs[2]; /* indexed by fa3_quantity */
+
+  int64_t device_sms;
+  /* Null for a program without code. */
+  const fa3_driver *driver;
+  fa3_cu_context context;
+  fa3_cu_module module;
+  int device;
+  int retained; /* holds the primary context of `device` */
+  /* A few bytes of zeros that stand for an empty tensor in a tensor map. */
+  fa3_device_address empty;
+};
+
+/* Fills the program from a manifest. */
+fa3_code fa3_manifest_read(const char *text, size_t size, fa3_program *program,
+                           fa3_status *status);
+
+/* What a call needs besides the code, resolved for one tensor map. */
+typedef struct fa3_map_geometry {
+  int is_empty; /* then nothing below is set */
+  uint64_t dims[FA3_MAX_MAP_RANK];
+  uint64_t strides[FA3_MAX_MAP_RANK - 1];
+} fa3_map_geometry;
+
+/* Number, kinds, types and ranks of arguments, and extents and strides in
+ * themselves: what evaluation of formulas rests on. */
+fa3_code fa3_check_signature(const fa3_program *program, const fa3_arg *args,
+                             size_t num_args, fa3_status *status);
+/* All else that does not depend on a launch. */
+fa3_code fa3_check_values(const fa3_program *program, const fa3_arg *args,
+                          fa3_status *status);
+fa3_code fa3_resolve_grid(const fa3_program *program,
+                          const fa3_kernel_launch *launch, const fa3_arg *args,
+                          uint32_t *blocks, fa3_status *status);
+fa3_code fa3_resolve_map(const fa3_program *program, const fa3_kernel_arg *arg,
+                         const fa3_arg *args, fa3_map_geometry *geometry,
+                         fa3_status *status);
+fa3_code fa3_resolve_integer(const fa3_program *program,
+                             const fa3_kernel_arg *arg, const fa3_arg *args,
+                             int64_t *value, fa3_status *status);
+
+#endif /* FA3_LIB_RUNTIME_PROGRAM_H */

@@ -1,0 +1,545 @@
+//===- LaunchTest.cpp - loading and launching through a fake driver -------===//
+
+#include "FakeCuda.h"
+#include "TestSupport.h"
+#include "gtest/gtest.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <dlfcn.h>
+#include <thread>
+
+using namespace fa3test;
+
+namespace {
+
+/// The control functions of the fake driver, which the runtime opens by its
+/// path.
+struct Fake {
+  Fake() {
+    setenv("FA3_LIBCUDA", FA3_FAKE_CUDA, 1);
+    library = dlopen(FA3_FAKE_CUDA, RTLD_NOW | RTLD_LOCAL);
+  }
+  template <typename T>
+  void find(T &function, const char *name) {
+    function = reinterpret_cast<T>(dlsym(library, name));
+    ASSERT_NE(function, nullptr) << name;
+  }
+  void *library;
+};
+
+class LaunchTest : public ::testing::Test {
+protected:
+  void SetUp() override {
+    static Fake fake;
+    ASSERT_NE(fake.library, nullptr) << dlerror();
+#define FIND(name) fake.find(name, #name)
+    FIND(fakeCudaReset);
+    FIND(fakeCudaFail);
+    FIND(fakeCudaPoison);
+    FIND(fakeCudaSetDevice);
+    FIND(fakeCudaCalls);
+    FIND(fakeCudaNumTensorMaps);
+    FIND(fakeCudaNumLaunches);
+    FIND(fakeCudaTensorMap);
+    FIND(fakeCudaLaunch);
+    FIND(fakeCudaLiveModules);
+    FIND(fakeCudaLiveAllocations);
+    FIND(fakeCudaRetainedContexts);
+    FIND(fakeCudaDiscard);
+    FIND(fakeCudaSetCurrent);
+    FIND(fakeCudaCurrent);
+#undef FIND
+    fakeCudaReset();
+    fakeCudaSetCurrent(0);
+  }
+
+  void TearDown() override {
+    fakeCudaPoison(0);
+    EXPECT_EQ(program.reset(), FA3_OK) << program.message();
+    EXPECT_EQ(fakeCudaLiveModules(), 0);
+    EXPECT_EQ(fakeCudaLiveAllocations(), 0);
+    EXPECT_EQ(fakeCudaRetainedContexts(), 0);
+    EXPECT_EQ(fakeCudaCurrent(), 0);
+  }
+
+  void load(const std::string &text = manifest()) {
+    ASSERT_EQ(program.load(text, ptx()), FA3_OK) << program.message();
+  }
+
+  decltype(&::fakeCudaReset) fakeCudaReset;
+  decltype(&::fakeCudaFail) fakeCudaFail;
+  decltype(&::fakeCudaPoison) fakeCudaPoison;
+  decltype(&::fakeCudaSetDevice) fakeCudaSetDevice;
+  decltype(&::fakeCudaCalls) fakeCudaCalls;
+  decltype(&::fakeCudaNumTensorMaps) fakeCudaNumTensorMaps;
+  decltype(&::fakeCudaNumLaunches) fakeCudaNumLaunches;
+  decltype(&::fakeCudaTensorMap) fakeCudaTensorMap;
+  decltype(&::fakeCudaLaunch) fakeCudaLaunch;
+  decltype(&::fakeCudaLiveModules) fakeCudaLiveModules;
+  decltype(&::fakeCudaLiveAllocations) fakeCudaLiveAllocations;
+  decltype(&::fakeCudaRetainedContexts) fakeCudaRetainedContexts;
+  decltype(&::fakeCudaDiscard) fakeCudaDiscard;
+  decltype(&::fakeCudaSetCurrent) fakeCudaSetCurrent;
+  decltype(&::fakeCudaCurrent) fakeCudaCurrent;
+  Program program;
+};
+
+//===----------------------------------------------------------------------===//
+// Loading
+//===----------------------------------------------------------------------===//
+
+TEST_F(LaunchTest, LoadsIntoThePrimaryContext) {
+  load();
+  EXPECT_EQ(fakeCudaLiveModules(), 1);
+  EXPECT_EQ(fakeCudaRetainedContexts(), 1);
+  EXPECT_EQ(fakeCudaCurrent(), 0); // the thread is as before
+  EXPECT_EQ(fakeCudaCalls("cuFuncSetAttribute"), 1);
+  EXPECT_EQ(fakeCudaCalls("cuFuncLoad"), 1);
+}
+
+TEST_F(LaunchTest, LoadsIntoTheCurrentContext) {
+  fakeCudaSetCurrent(2);
+  load();
+  EXPECT_EQ(fakeCudaRetainedContexts(), 0);
+  EXPECT_EQ(fakeCudaCurrent(), 2);
+  EXPECT_EQ(program.launch(arguments()), FA3_OK) << program.message();
+  EXPECT_EQ(fakeCudaLaunch(0)->context, 2u);
+  fakeCudaSetCurrent(0);
+}
+
+TEST_F(LaunchTest, SmallSharedMemoryNeedsNoAttribute) {
+  load(replaced(manifest(), "\"smem\": 181248", "\"smem\": 49152"));
+  EXPECT_EQ(fakeCudaCalls("cuFuncSetAttribute"), 0);
+  EXPECT_EQ(program.launch(arguments()), FA3_OK) << program.message();
+  EXPECT_EQ(fakeCudaLaunch(0)->smem, 49152u);
+}
+
+TEST_F(LaunchTest, RefusesOtherPtx) {
+  EXPECT_EQ(program.load(manifest(), ptx() + " "), FA3_ERROR_MISMATCH);
+  EXPECT_EQ(fakeCudaCalls("cuModuleLoadDataEx"), 0);
+}
+
+TEST_F(LaunchTest, ReportsTheLogOfTheCompiler) {
+  std::string broken = ptx() + "// broken\n";
+  EXPECT_EQ(program.load(withHashOf(broken), broken), FA3_ERROR_IMAGE);
+  EXPECT_EQ(program.status.code, FA3_ERROR_IMAGE);
+  EXPECT_EQ(program.status.driver_code, 218);
+  EXPECT_NE(program.message().find("ptx input, line 7; error"),
+            std::string::npos);
+  EXPECT_NE(program.message().find("CUDA_ERROR_INVALID_PTX (218)"),
+            std::string::npos);
+}
+
+TEST_F(LaunchTest, RefusesAMissingKernel) {
+  EXPECT_EQ(program.load(replaced(manifest(), "\"kernel\": \"fwd\"",
+                                  "\"kernel\": \"bwd\""),
+                         ptx()),
+            FA3_ERROR_MISMATCH);
+  EXPECT_EQ(program.message(),
+            "the code has no kernel 'bwd', which the manifest launches");
+}
+
+TEST_F(LaunchTest, RefusesOtherParameters) {
+  EXPECT_EQ(program.load(replaced(manifest(), "{\"kind\": \"i64\", \"value\"",
+                                  "{\"kind\": \"i32\", \"value\""),
+                         ptx()),
+            FA3_ERROR_MISMATCH);
+  EXPECT_EQ(program.message(), "kernel 'fwd': parameter 6 has 8 bytes, "
+                               "launches[0].args[6] has 4");
+  const std::string last =
+      ",\n      {\"kind\": \"i32\", \"value\": \"window - 1\"}";
+  EXPECT_EQ(program.load(replaced(manifest(), last, ""), ptx()),
+            FA3_ERROR_MISMATCH);
+  EXPECT_EQ(program.message(),
+            "kernel 'fwd' has more than the 8 parameters of the manifest");
+  EXPECT_EQ(program.load(replaced(manifest(), last, last + last), ptx()),
+            FA3_ERROR_MISMATCH);
+  EXPECT_EQ(program.message(),
+            "kernel 'fwd' has 9 parameters, the manifest 10");
+}
+
+TEST_F(LaunchTest, RefusesOtherDevices) {
+  fakeCudaSetDevice(8, 0, 108, 166912);
+  EXPECT_EQ(program.load(manifest(), ptx()), FA3_ERROR_DEVICE);
+  EXPECT_EQ(program.message(), "code for 'sm_90a' does not run on device 0 of "
+                               "compute capability 8.0");
+  fakeCudaSetDevice(10, 0, 148, 232448);
+  EXPECT_EQ(program.load(manifest(), ptx()), FA3_ERROR_DEVICE);
+  // Portable PTX runs on later devices.
+  std::string portable = replaced(manifest(), "sm_90a", "sm_90");
+  EXPECT_EQ(program.load(portable, ptx()), FA3_OK) << program.message();
+  fakeCudaSetDevice(9, 0, 132, 101376);
+  EXPECT_EQ(program.load(manifest(), ptx()), FA3_ERROR_DEVICE);
+  EXPECT_EQ(program.message(), "kernel 'fwd' needs 181248 bytes of shared "
+                               "memory, the device has 101376");
+}
+
+/// A complete ELF file without sections, which the fake driver knows to hold
+/// PTX after its header.
+std::string cubin(const std::string &code) {
+  std::string image(64, '\0');
+  image.replace(0, 6,
+                "\x7f"
+                "ELF\x02\x01");
+  image[40] = 64; // section table
+  image[58] = 64; // size of an entry
+  return image + code;
+}
+
+TEST_F(LaunchTest, LoadsCubins) {
+  ASSERT_EQ(program.load(manifest(), cubin(ptx()) + '\0', FA3_IMAGE_CUBIN),
+            FA3_OK)
+      << program.message();
+  EXPECT_EQ(program.launch(arguments()), FA3_OK) << program.message();
+}
+
+TEST_F(LaunchTest, RefusesIncompleteCubins) {
+  std::string image = cubin(ptx());
+  for (size_t size : {size_t(0), size_t(5), size_t(63)})
+    EXPECT_EQ(program.load(manifest(), image.substr(0, size), FA3_IMAGE_CUBIN),
+              FA3_ERROR_IMAGE);
+  EXPECT_EQ(program.load(manifest(), ptx(), FA3_IMAGE_CUBIN), FA3_ERROR_IMAGE);
+  std::string table = image;
+  table[60] = 100; // sections beyond the end
+  EXPECT_EQ(program.load(manifest(), table, FA3_IMAGE_CUBIN), FA3_ERROR_IMAGE);
+  std::string section = cubin(std::string(64, '\0'));
+  section[60] = 1;
+  section[64 + 4] = 1;     // a section with contents
+  section[64 + 33] = 0x10; // of 4096 bytes
+  EXPECT_EQ(program.load(manifest(), section, FA3_IMAGE_CUBIN),
+            FA3_ERROR_IMAGE);
+  EXPECT_EQ(fakeCudaCalls("cuModuleLoadDataEx"), 0);
+  EXPECT_EQ(program.load(manifest(), ptx(), fa3_image_kind(5)),
+            FA3_ERROR_ARGUMENT);
+}
+
+TEST_F(LaunchTest, EveryFailureOfLoadingIsAnErrorAndFreesAll) {
+  const char *const symbols[] = {
+      "cuCtxGetCurrent",     "cuDeviceGet",         "cuDevicePrimaryCtxRetain",
+      "cuCtxPushCurrent_v2", "cuCtxGetDevice",      "cuDeviceGetAttribute",
+      "cuModuleLoadDataEx",  "cuModuleGetFunction", "cuFuncLoad",
+      "cuFuncSetAttribute",  "cuMemAlloc_v2",       "cuMemsetD8_v2",
+      "cuStreamSynchronize"};
+  for (const char *symbol : symbols) {
+    fakeCudaReset();
+    fakeCudaFail(symbol, 1, 999);
+    EXPECT_NE(program.load(manifest(), ptx()), FA3_OK) << symbol;
+    EXPECT_EQ(program.status.driver_code, 999) << symbol;
+    EXPECT_NE(program.message().find("(999)"), std::string::npos) << symbol;
+    EXPECT_EQ(program.get(), nullptr);
+    EXPECT_EQ(fakeCudaLiveModules(), 0) << symbol;
+    EXPECT_EQ(fakeCudaLiveAllocations(), 0) << symbol;
+    EXPECT_EQ(fakeCudaRetainedContexts(), 0) << symbol;
+    EXPECT_EQ(fakeCudaCurrent(), 0) << symbol;
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Launching
+//===----------------------------------------------------------------------===//
+
+TEST_F(LaunchTest, PassesGridAndArguments) {
+  load();
+  int stream;
+  ASSERT_EQ(program.launch(arguments(), &stream), FA3_OK) << program.message();
+  ASSERT_EQ(fakeCudaNumLaunches(), 1u);
+  const FakeLaunch &launch = *fakeCudaLaunch(0);
+  EXPECT_STREQ(launch.kernel, "fwd");
+  EXPECT_EQ(launch.grid[0], 12u); // ceildiv(300, 192) * 3 * 2
+  EXPECT_EQ(launch.grid[1], 1u);
+  EXPECT_EQ(launch.grid[2], 1u);
+  EXPECT_EQ(launch.block[0], 512u);
+  EXPECT_EQ(launch.block[1], 1u);
+  EXPECT_EQ(launch.smem, 181248u);
+  EXPECT_EQ(launch.maxSmem, 181248u);
+  EXPECT_EQ(launch.cluster, 0u);
+  EXPECT_EQ(launch.stream, reinterpret_cast<uint64_t>(&stream));
+  EXPECT_EQ(launch.context, 1u);
+  ASSERT_EQ(launch.numParams, 9u);
+  for (uint64_t i = 0; i < 4; ++i)
+    EXPECT_EQ(launch.params[i], i); // the tensor maps in order
+  EXPECT_EQ(launch.params[4], 0x50000000u);
+  EXPECT_EQ(launch.params[5], 300u);
+  EXPECT_EQ(launch.params[6], 300u);
+  float scale;
+  std::memcpy(&scale, &launch.params[7], sizeof(scale));
+  EXPECT_EQ(scale, 0.125f);
+  EXPECT_EQ(launch.params[8], 7u);
+  EXPECT_EQ(fakeCudaCurrent(), 0);
+}
+
+TEST_F(LaunchTest, EncodesTensorMaps) {
+  load();
+  std::vector<fa3_arg> args = arguments();
+  // Queries with the heads inside: (b, s, h, d) seen as (b, h, s, d).
+  args[Q].stride[0] = 300 * 3 * 128;
+  args[Q].stride[1] = 128;
+  args[Q].stride[2] = 3 * 128;
+  ASSERT_EQ(program.launch(args), FA3_OK) << program.message();
+  ASSERT_EQ(fakeCudaNumTensorMaps(), 4u);
+  const FakeTensorMap &q = *fakeCudaTensorMap(0);
+  EXPECT_EQ(q.type, 9); // BFLOAT16
+  EXPECT_EQ(q.rank, 4u);
+  EXPECT_EQ(q.address, 0x10000000u);
+  const uint64_t dims[] = {128, 300, 3, 2};
+  const uint64_t strides[] = {3 * 128 * 2, 128 * 2, 300 * 3 * 128 * 2};
+  const uint32_t box[] = {64, 192, 1, 1};
+  for (int i = 0; i < 4; ++i) {
+    EXPECT_EQ(q.dims[i], dims[i]);
+    EXPECT_EQ(q.box[i], box[i]);
+    EXPECT_EQ(q.elementStrides[i], 1u);
+  }
+  for (int i = 0; i < 3; ++i)
+    EXPECT_EQ(q.strides[i], strides[i]);
+  EXPECT_EQ(q.interleave, 0);
+  EXPECT_EQ(q.swizzle, 3);
+  EXPECT_EQ(q.l2Promotion, 3);
+  EXPECT_EQ(q.fill, 0);
+  EXPECT_EQ(fakeCudaTensorMap(1)->dims[1], 170u);
+  EXPECT_EQ(fakeCudaTensorMap(1)->address, 0x20000000u);
+  EXPECT_EQ(fakeCudaTensorMap(3)->box[1], 64u);
+}
+
+TEST_F(LaunchTest, TensorMapTypesAndSwizzles) {
+  struct Case {
+    const char *name;
+    int size, code, swizzle, swizzleCode, box;
+  };
+  const Case cases[] = {
+      {"f16", 2, 6, 64, 2, 32},       {"f32", 4, 7, 32, 1, 8},
+      {"f8E4M3FN", 1, 0, 128, 3, 64}, {"f8E5M2", 1, 0, 0, 0, 64},
+      {"i8", 1, 0, 0, 0, 64},         {"i32", 4, 3, 0, 0, 64}};
+  for (const Case &c : cases) {
+    std::string text = manifest();
+    text = replaced(text, "\"type\": \"bf16\"",
+                    std::string("\"type\": \"") + c.name + "\"");
+    text = replaced(text,
+                    "\"source\": \"q\", \"type\": \"bf16\", \"swizzle\": 128",
+                    std::string("\"source\": \"q\", \"type\": \"") + c.name +
+                        "\", \"swizzle\": " + std::to_string(c.swizzle));
+    text = replaced(text, "\"box\": [64, 192",
+                    "\"box\": [" + std::to_string(c.box) + ", 192");
+    fakeCudaReset();
+    load(text);
+    std::vector<fa3_arg> args = arguments();
+    ASSERT_TRUE(fa3_type_from_name(c.name, &args[Q].type));
+    ASSERT_EQ(program.launch(args), FA3_OK) << program.message();
+    EXPECT_EQ(fakeCudaTensorMap(0)->type, c.code) << c.name;
+    EXPECT_EQ(fakeCudaTensorMap(0)->swizzle, c.swizzleCode) << c.name;
+  }
+}
+
+TEST_F(LaunchTest, StridesOfExtentOneAreReplaced) {
+  load();
+  std::vector<fa3_arg> args = arguments(Shape{1, 1, 300, 1});
+  for (int i : {Q, K, V, O})
+    args[i].stride[0] = args[i].stride[1] = 7;
+  for (int i : {K, V})
+    args[i].stride[2] = 3;
+  ASSERT_EQ(program.launch(args), FA3_OK) << program.message();
+  EXPECT_EQ(fakeCudaTensorMap(0)->strides[0], 256u);
+  EXPECT_EQ(fakeCudaTensorMap(0)->strides[1], 256u);
+  EXPECT_EQ(fakeCudaTensorMap(1)->strides[0], 256u);
+}
+
+TEST_F(LaunchTest, EmptyTensorsGetAMapOfOneZero) {
+  load();
+  std::vector<fa3_arg> args = arguments(Shape{2, 3, 300, 0});
+  args[K].value.data = args[V].value.data = nullptr;
+  ASSERT_EQ(program.launch(args), FA3_OK) << program.message();
+  ASSERT_EQ(fakeCudaNumLaunches(), 1u); // the kernel still writes its results
+  ASSERT_EQ(fakeCudaNumTensorMaps(), 4u);
+  const FakeTensorMap &k = *fakeCudaTensorMap(1);
+  ASSERT_NE(k.address, 0u);
+  for (int i = 0; i < 4; ++i)
+    EXPECT_EQ(k.dims[i], 1u);
+  for (int i = 0; i < 256; ++i)
+    EXPECT_EQ(reinterpret_cast<const char *>(k.address)[i], 0);
+  EXPECT_EQ(k.box[1], 80u);
+  EXPECT_EQ(fakeCudaTensorMap(0)->dims[1], 300u);
+}
+
+TEST_F(LaunchTest, NoBlocksIsNoLaunch) {
+  load();
+  EXPECT_EQ(program.launch(arguments(Shape{2, 3, 0, 170})), FA3_OK)
+      << program.message();
+  EXPECT_EQ(program.launch(arguments(Shape{0, 3, 300, 170})), FA3_OK);
+  EXPECT_EQ(fakeCudaNumLaunches(), 0u);
+  EXPECT_EQ(fakeCudaNumTensorMaps(), 0u);
+}
+
+TEST_F(LaunchTest, Clusters) {
+  load(replaced(manifest(), "\"cluster\": 1", "\"cluster\": 2"));
+  ASSERT_EQ(program.launch(arguments()), FA3_OK) << program.message();
+  EXPECT_EQ(fakeCudaCalls("cuLaunchKernelEx"), 1);
+  EXPECT_EQ(fakeCudaCalls("cuLaunchKernel"), 0);
+  EXPECT_EQ(fakeCudaLaunch(0)->cluster, 2u);
+  EXPECT_EQ(fakeCudaLaunch(0)->grid[0], 12u);
+  EXPECT_EQ(fakeCudaLaunch(0)->smem, 181248u);
+  EXPECT_EQ(fakeCudaLaunch(0)->params[8], 7u);
+}
+
+TEST_F(LaunchTest, LaunchesRunInOrder) {
+  std::string code =
+      ptx() + ".visible .entry post(.param .u32 post_param_0) { ret; }\n";
+  std::string text = replaced(
+      withHashOf(code), "]} ],\n  \"workspaces\"",
+      "]}, {\"kernel\": \"post\", \"grid\": \"device.sms\", \"block\": 32, "
+      "\"smem\": 0, \"args\": [{\"kind\": \"i32\", \"value\": \"k.shape[2]\"}]"
+      "} ],\n  \"workspaces\"");
+  fakeCudaSetDevice(9, 0, 78, 232448);
+  ASSERT_EQ(program.load(text, code), FA3_OK) << program.message();
+  ASSERT_EQ(program.launch(arguments()), FA3_OK) << program.message();
+  ASSERT_EQ(fakeCudaNumLaunches(), 2u);
+  EXPECT_STREQ(fakeCudaLaunch(0)->kernel, "fwd");
+  EXPECT_STREQ(fakeCudaLaunch(1)->kernel, "post");
+  EXPECT_EQ(fakeCudaLaunch(1)->grid[0], 78u);
+  EXPECT_EQ(fakeCudaLaunch(1)->params[0], 170u);
+  // An error in the arguments of the second launch prevents the first.
+  std::string bad =
+      replaced(text, "\"k.shape[2]\"}", "\"k.stride[0] * 65536\"}");
+  ASSERT_EQ(program.load(bad, code), FA3_OK) << program.message();
+  EXPECT_EQ(program.launch(arguments()), FA3_ERROR_ARGUMENT);
+  EXPECT_EQ(fakeCudaNumLaunches(), 2u);
+}
+
+TEST_F(LaunchTest, ErrorsOfArgumentsReachNoDriver) {
+  load();
+  int before = fakeCudaCalls("cuCtxGetCurrent");
+  std::vector<fa3_arg> args = arguments();
+  args[Q].value.data = nullptr;
+  EXPECT_EQ(program.launch(args), FA3_ERROR_ARGUMENT);
+  EXPECT_EQ(fakeCudaCalls("cuCtxGetCurrent"), before);
+  EXPECT_EQ(fakeCudaNumTensorMaps(), 0u);
+}
+
+TEST_F(LaunchTest, RefusesAnotherContext) {
+  load();
+  fakeCudaSetCurrent(2);
+  EXPECT_EQ(program.launch(arguments()), FA3_ERROR_CONTEXT);
+  EXPECT_EQ(fakeCudaCurrent(), 2);
+  EXPECT_EQ(fakeCudaNumLaunches(), 0u);
+  fakeCudaSetCurrent(0);
+}
+
+TEST_F(LaunchTest, FailuresOfLaunchingAreErrors) {
+  load();
+  for (const char *symbol : {"cuCtxGetCurrent", "cuCtxPushCurrent_v2",
+                             "cuTensorMapEncodeTiled", "cuLaunchKernel"}) {
+    fakeCudaFail(symbol, 1, 1);
+    EXPECT_EQ(program.launch(arguments()), FA3_ERROR_DRIVER) << symbol;
+    EXPECT_EQ(program.status.driver_code, 1) << symbol;
+    EXPECT_EQ(fakeCudaCurrent(), 0) << symbol;
+    EXPECT_EQ(program.launch(arguments()), FA3_OK) << program.message();
+  }
+  fakeCudaFail("cuTensorMapEncodeTiled", 3, 1);
+  EXPECT_EQ(program.launch(arguments()), FA3_ERROR_DRIVER);
+  EXPECT_EQ(program.message(), "encoding the tensor map of argument 'v': "
+                               "CUDA_ERROR_INVALID_VALUE (1): no description");
+}
+
+TEST_F(LaunchTest, AKernelThatTrapsIsReported) {
+  load();
+  ASSERT_EQ(program.launch(arguments()), FA3_OK);
+  fakeCudaPoison(719);
+  EXPECT_EQ(program.launch(arguments()), FA3_ERROR_KERNEL);
+  EXPECT_EQ(program.status.driver_code, 719);
+  EXPECT_NE(
+      program.message().find("CUDA_ERROR_LAUNCH_FAILED (719): "
+                             "unspecified launch failure; a kernel failed"),
+      std::string::npos)
+      << program.message();
+  EXPECT_EQ(fa3_device_synchronize(&program.status), FA3_ERROR_KERNEL);
+  // Destroying frees the host side and reports.
+  EXPECT_EQ(program.reset(), FA3_ERROR_KERNEL);
+  // What the driver refused to free goes with the context.
+  fakeCudaPoison(0);
+  fakeCudaDiscard();
+}
+
+TEST_F(LaunchTest, ThreadsLaunchOneProgram) {
+  load();
+  constexpr int numThreads = 4, rounds = 200;
+  int failures[numThreads] = {};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < numThreads; ++t)
+    threads.emplace_back([&, t] {
+      std::vector<fa3_arg> args = arguments(Shape{1, 1, 192 * (t + 1), 64});
+      fa3_status status;
+      for (int i = 0; i < rounds; ++i)
+        failures[t] += fa3_launch(program.get(), args.data(), args.size(),
+                                  nullptr, &status) != FA3_OK;
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  int perGrid[numThreads + 1] = {};
+  ASSERT_EQ(fakeCudaNumLaunches(), size_t(numThreads * rounds));
+  for (size_t i = 0; i < fakeCudaNumLaunches(); ++i) {
+    const FakeLaunch &launch = *fakeCudaLaunch(i);
+    ASSERT_LE(launch.grid[0], uint32_t(numThreads));
+    ++perGrid[launch.grid[0]];
+    // The arguments of one call stay together.
+    EXPECT_EQ(launch.params[5], 192 * launch.grid[0]);
+    EXPECT_EQ(fakeCudaTensorMap(launch.params[0])->dims[1],
+              192 * launch.grid[0]);
+  }
+  for (int t = 0; t < numThreads; ++t) {
+    EXPECT_EQ(failures[t], 0);
+    EXPECT_EQ(perGrid[t + 1], rounds);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Device helpers
+//===----------------------------------------------------------------------===//
+
+TEST_F(LaunchTest, DeviceHelpers) {
+  fa3_status status;
+  int32_t count = 0;
+  ASSERT_EQ(fa3_device_count(&count, &status), FA3_OK);
+  EXPECT_EQ(count, 2);
+  fa3_device_info info;
+  ASSERT_EQ(fa3_device_query(1, &info, &status), FA3_OK);
+  EXPECT_STREQ(info.name, "fake device 1");
+  EXPECT_EQ(info.sms, 132);
+  EXPECT_EQ(info.compute_major, 9);
+  EXPECT_EQ(info.max_smem, 232448);
+  EXPECT_EQ(info.driver_version, 13000);
+  EXPECT_EQ(fa3_device_query(2, &info, &status), FA3_ERROR_DRIVER);
+  fa3_device_address address = 0;
+  EXPECT_EQ(fa3_device_alloc(64, &address, &status), FA3_ERROR_DRIVER);
+  ASSERT_EQ(fa3_device_initialise(1, &status), FA3_OK);
+  EXPECT_EQ(fakeCudaCurrent(), 2);
+  ASSERT_EQ(fa3_device_alloc(64, &address, &status), FA3_OK);
+  EXPECT_EQ(fa3_device_fill(address, 7, 64, &status), FA3_OK);
+  EXPECT_EQ(fa3_device_upload(address, "abc", 3, &status), FA3_OK);
+  char back[5] = {};
+  EXPECT_EQ(fa3_device_download(back, address, 4, &status), FA3_OK);
+  EXPECT_STREQ(back, "abc\7");
+  EXPECT_EQ(fa3_device_free(address, &status), FA3_OK);
+  EXPECT_EQ(fa3_device_free(address, &status), FA3_ERROR_DRIVER);
+
+  void *stream = nullptr, *start = nullptr, *end = nullptr;
+  EXPECT_EQ(fa3_device_stream_create(&stream, &status), FA3_OK);
+  EXPECT_EQ(fa3_device_event_create(&start, &status), FA3_OK);
+  EXPECT_EQ(fa3_device_event_create(&end, &status), FA3_OK);
+  EXPECT_EQ(fa3_device_event_record(start, stream, &status), FA3_OK);
+  EXPECT_EQ(fa3_device_event_record(end, stream, &status), FA3_OK);
+  EXPECT_EQ(fa3_device_event_synchronize(end, &status), FA3_OK);
+  float milliseconds = 0;
+  EXPECT_EQ(fa3_device_event_elapsed(start, end, &milliseconds, &status),
+            FA3_OK);
+  EXPECT_EQ(milliseconds, 1.5f);
+  EXPECT_EQ(fa3_device_stream_synchronize(stream, &status), FA3_OK);
+  EXPECT_EQ(fa3_device_event_destroy(start, &status), FA3_OK);
+  EXPECT_EQ(fa3_device_event_destroy(end, &status), FA3_OK);
+  EXPECT_EQ(fa3_device_stream_destroy(stream, &status), FA3_OK);
+  EXPECT_EQ(fa3_device_synchronize(&status), FA3_OK);
+  EXPECT_EQ(fa3_device_release(1, &status), FA3_OK);
+  fakeCudaSetCurrent(0);
+  EXPECT_EQ(fa3_device_alloc(64, nullptr, &status), FA3_ERROR_ARGUMENT);
+  EXPECT_EQ(fa3_device_count(nullptr, nullptr), FA3_ERROR_ARGUMENT);
+}
+
+} // namespace

@@ -1,0 +1,255 @@
+"""The Python binding of the runtime, through the fake driver; needs no GPU and
+no torch. FA3_RUNTIME_LIBRARY and FA3_LIBCUDA name the two shared libraries."""
+
+import ctypes
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "python"))
+import fa3_runtime  # noqa: E402
+
+PTX = """.version 9.0
+.target sm_90a
+.visible .entry scale(
+  .param .align 64 .b8 scale_param_0[128],
+  .param .u64 scale_param_1,
+  .param .f32 scale_param_2,
+  .param .u32 scale_param_3
+) { ret; }
+"""
+
+
+def manifest(**changes):
+    document = {
+        "schema": 1,
+        "producer": "test",
+        "function": "scale",
+        "chip": "sm_90a",
+        "ptx_isa": "9.0",
+        "args": [
+            {"name": "x", "kind": "tensor", "type": "f16",
+             "dims": ["n", 64], "access": "read"},
+            {"name": "y", "kind": "tensor", "type": "f16",
+             "dims": ["n", 64], "access": "write"},
+            {"name": "factor", "kind": "scalar", "type": "f32"},
+            {"name": "first", "kind": "scalar", "type": "i32"},
+        ],
+        "requires": [{"that": "first < x.shape[0]", "message": "first too large"}],
+        "launches": [
+            {"kernel": "scale", "grid": "ceildiv(x.shape[0], 8)", "block": 128,
+             "smem": 1024,
+             "args": [
+                 {"kind": "tensormap", "source": "x", "type": "f16",
+                  "swizzle": 128, "box": [64, 8],
+                  "dims": ["x.shape[1]", "x.shape[0]"],
+                  "strides": ["2 * x.stride[0]"]},
+                 {"kind": "pointer", "source": "y"},
+                 {"kind": "f32", "value": "factor"},
+                 {"kind": "i32", "value": "first"},
+             ]},
+        ],
+        "workspaces": [],
+        "flops": "64 * x.shape[0]",
+        "bytes": "256 * x.shape[0]",
+        "ptx_hash": f"{fa3_runtime.hash(PTX.encode()):x}",
+    }  # fmt: skip
+    document.update(changes)
+    return json.dumps(document)
+
+
+class FakeLaunch(ctypes.Structure):
+    _fields_ = [
+        ("kernel", ctypes.c_char * 64),
+        ("grid", ctypes.c_uint32 * 3),
+        ("block", ctypes.c_uint32 * 3),
+        ("smem", ctypes.c_uint32),
+        ("max_smem", ctypes.c_uint32),
+        ("cluster", ctypes.c_uint32),
+        ("num_params", ctypes.c_uint32),
+        ("stream", ctypes.c_uint64),
+        ("context", ctypes.c_uint64),
+        ("params", ctypes.c_uint64 * 64),
+    ]
+
+
+class FakeTensor:
+    """What the binding uses of a torch tensor."""
+
+    def __init__(self, address, dtype, shape, stride, is_cuda=True):
+        self._address, self.dtype = address, "torch." + dtype
+        self.shape, self._stride, self.is_cuda = shape, stride, is_cuda
+
+    def data_ptr(self):
+        return self._address
+
+    def stride(self):
+        return self._stride
+
+
+class RuntimeTest(unittest.TestCase):
+    def setUp(self):
+        self.fake = ctypes.CDLL(os.environ["FA3_LIBCUDA"])
+        self.fake.fakeCudaLaunch.restype = ctypes.POINTER(FakeLaunch)
+        self.fake.fakeCudaLaunch.argtypes = [ctypes.c_size_t]
+        self.fake.fakeCudaNumLaunches.restype = ctypes.c_size_t
+        self.fake.fakeCudaReset()
+
+    def error(self, code, function, *args, **named):
+        with self.assertRaises(fa3_runtime.Error) as caught:
+            function(*args, **named)
+        self.assertEqual(caught.exception.code, code)
+        return str(caught.exception)
+
+    def test_describes(self):
+        program = fa3_runtime.Program(manifest())
+        self.assertEqual(program.function, "scale")
+        self.assertEqual(program.chip, "sm_90a")
+        self.assertEqual(
+            program.args[0],
+            fa3_runtime.Argument("x", "tensor", "f16", "read", ("n", 64)),
+        )
+        self.assertEqual(program.args[3].kind, "scalar")
+        self.assertEqual(
+            program.launches, [fa3_runtime.Launch("scale", 128, 1, 1024, 4)]
+        )
+        program.check_ptx(PTX)
+        self.error("mismatch", program.check_ptx, PTX + " ")
+
+    def test_launches_torch_tensors(self):
+        program = fa3_runtime.Program(manifest(), PTX)
+        x = FakeTensor(0x1000, "float16", (20, 64), (128, 1))
+        y = FakeTensor(0x2000, "float16", (20, 64), (64, 1))
+        program(x, y, 0.5, first=3, stream=77)
+        self.assertEqual(self.fake.fakeCudaNumLaunches(), 1)
+        launch = self.fake.fakeCudaLaunch(0).contents
+        self.assertEqual(launch.kernel, b"scale")
+        self.assertEqual(list(launch.grid), [3, 1, 1])
+        self.assertEqual(list(launch.block), [128, 1, 1])
+        self.assertEqual(launch.stream, 77)
+        self.assertEqual(launch.params[1], 0x2000)
+        self.assertEqual(launch.params[2], 0x3F000000)
+        self.assertEqual(launch.params[3], 3)
+
+    def test_launches_arrays_again_and_again(self):
+        with fa3_runtime.Program(manifest(), PTX) as program:
+            x = fa3_runtime.Array(0x1000, "f16", (16, 64))
+            run = program.bind(x, x, 1, 0)
+            for _ in range(3):
+                run()
+        self.assertEqual(self.fake.fakeCudaNumLaunches(), 3)
+        self.assertEqual(self.fake.fakeCudaLaunch(2).contents.stream, 0)
+        self.assertRaises(ValueError, program, x, x, 1, 0)
+
+    def test_checks(self):
+        program = fa3_runtime.Program(manifest(), device_sms=132)
+        x = fa3_runtime.Array(0x1000, "f16", (16, 64))
+        program.validate(x, x, 1.0, 0)
+        self.assertEqual(program.flops(x, x, 1.0, 0), 1024)
+        self.assertEqual(program.bytes(x=x, y=x, factor=1.0, first=0), 4096)
+        self.assertEqual(program.grid(x, x, 1.0, 0), 2)
+        message = self.error("requirement", program.validate, x, x, 1.0, 16)
+        self.assertIn("first too large", message)
+        wrong = fa3_runtime.Array(0x1000, "bf16", (16, 64))
+        message = self.error("argument", program.validate, wrong, x, 1.0, 0)
+        self.assertEqual(message, "argument 'x': element type bf16, expected f16")
+        self.error("argument", program, x, x, 1.0, 0)  # no code
+        self.error("argument", program.validate, 1.0, x, 1.0, 0)
+        self.error("argument", program.validate, x, x, 1.0, 2**40)
+
+    def test_refuses_python_values(self):
+        program = fa3_runtime.Program(manifest())
+        x = fa3_runtime.Array(0x1000, "f16", (16, 64))
+        for args, named in (
+            ((x, x, 1.0), {}),
+            ((x, x, 1.0, 0, 0), {}),
+            ((x, x, 1.0, 0), {"first": 0}),
+            ((x, x, 1.0, 0), {"last": 0}),
+            ((x, x, 1.0, 0.5), {}),
+            ((x, x, "1", 0), {}),
+            ((x, None, 1.0, 0), {}),
+            ((FakeTensor(1, "float16", (1, 64), (64, 1), False), x, 1.0, 0), {}),
+            ((FakeTensor(1, "complex64", (1, 64), (64, 1)), x, 1.0, 0), {}),
+        ):
+            self.assertRaises(TypeError, program.validate, *args, **named)
+        self.assertRaises(OverflowError, program.validate, x, x, 1.0, 2**63)
+
+    def test_errors_of_loading(self):
+        self.error("manifest", fa3_runtime.Program, "{")
+        self.error("mismatch", fa3_runtime.Program, manifest(), PTX + " ")
+        self.error("image", fa3_runtime.Program, manifest(), b"x", cubin=True)
+
+    def test_files(self):
+        with tempfile.TemporaryDirectory() as folder:
+            stem = pathlib.Path(folder) / "a.b"
+            pathlib.Path(f"{stem}.json").write_text(manifest())
+            pathlib.Path(f"{stem}.ptx").write_text(PTX)
+            for path in (stem, f"{stem}.json", f"{stem}.ptx"):
+                self.assertEqual(fa3_runtime.Program.load(path).function, "scale")
+
+    def test_a_failed_kernel(self):
+        program = fa3_runtime.Program(manifest(), PTX)
+        x = fa3_runtime.Array(0x1000, "f16", (16, 64))
+        self.fake.fakeCudaPoison(719)
+        try:
+            message = self.error("kernel", program, x, x, 1.0, 0)
+        finally:
+            self.fake.fakeCudaPoison(0)
+        self.assertIn("719", message)
+
+    def test_device_helpers(self):
+        self.assertEqual(fa3_runtime.device_count(), 2)
+        info = fa3_runtime.device_info(0)
+        self.assertEqual(info.sms, 132)
+        self.assertEqual(info.compute_capability, (9, 0))
+        fa3_runtime.device_initialise(0)
+        buffer = fa3_runtime.Buffer(b"abcd")
+        self.assertEqual(buffer.download(), b"abcd")
+        buffer.fill(1)
+        self.assertEqual(buffer.download(), b"\1\1\1\1")
+        self.assertRaises(ValueError, buffer.upload, b"abcde")
+        self.assertEqual(buffer.array("i8", (4,)).address, buffer.address)
+        buffer.free()
+        self.assertEqual(fa3_runtime.Buffer(0).download(), b"")
+        start, end = fa3_runtime.Event(), fa3_runtime.Event()
+        start.record()
+        end.record()
+        end.synchronize()
+        self.assertEqual(start.elapsed_ms(end), 1.5)
+        start.destroy()
+        end.destroy()
+        fa3_runtime.device_synchronize()
+        fa3_runtime.device_release(0)
+        self.fake.fakeCudaSetCurrent(0)
+
+    def test_without_driver(self):
+        script = (
+            "import fa3_runtime\n"
+            "try:\n"
+            "  fa3_runtime.device_count()\n"
+            "except fa3_runtime.Error as error:\n"
+            "  print(error.code, error)\n"
+        )
+        for path, expected in (
+            ("/nonexistent/libcuda.so", "no_driver cannot open the CUDA driver"),
+            (os.environ["FA3_RUNTIME_LIBRARY"], "no_driver the CUDA driver"),
+        ):
+            environment = dict(os.environ, FA3_LIBCUDA=path)
+            environment["PYTHONPATH"] = str(ROOT / "python")
+            result = subprocess.run(
+                [sys.executable, "-c", script],
+                env=environment,
+                capture_output=True,
+                text=True,
+                check=True,
+            )
+            self.assertTrue(result.stdout.startswith(expected), result.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()
