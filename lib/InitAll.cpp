@@ -10,6 +10,7 @@
 #include "fa3/Dialect/Tile/Transforms/Passes.h"
 #include "fa3/InitAllDialects.h"
 #include "fa3/InitAllPasses.h"
+#include "fa3/Pipelines/Pipelines.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
@@ -41,4 +42,5 @@ void fa3::registerAllPasses() {
   registerAttentionToTilePasses();
   registerTileToHopperPasses();
   tile::registerTilePasses();
+  registerPipelines();
 }

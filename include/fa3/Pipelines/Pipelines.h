@@ -1,0 +1,74 @@
+//===- Pipelines.h - named compositions of passes ---------------*- C++ -*-===//
+//
+// Each pipeline is a list of passes and nothing else.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA3_PIPELINES_PIPELINES_H
+#define FA3_PIPELINES_PIPELINES_H
+
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassOptions.h"
+
+namespace fa3 {
+
+/// Options of the whole pipeline. A value of 0 lets the pass choose.
+struct PipelineOptions : public mlir::PassPipelineOptions<PipelineOptions> {
+  Option<int64_t> blockM{*this, "block-m",
+                         llvm::cl::desc("query rows per CTA (0: choose)"),
+                         llvm::cl::init(0)};
+  Option<int64_t> blockN{*this, "block-n",
+                         llvm::cl::desc("keys per step (0: choose)"),
+                         llvm::cl::init(0)};
+  Option<std::string> rescale{
+      *this, "rescale",
+      llvm::cl::desc("when the accumulator is rescaled: lazy or eager"),
+      llvm::cl::init("lazy")};
+  Option<double> rescaleThreshold{
+      *this, "rescale-threshold",
+      llvm::cl::desc("log2 of the growth that lazy rescaling tolerates"),
+      llvm::cl::init(8.0)};
+  Option<std::string> mode{
+      *this, "mode",
+      llvm::cl::desc("cta: one CTA per tile, static: one per processor"),
+      llvm::cl::init("cta")};
+  Option<std::string> order{
+      *this, "order",
+      llvm::cl::desc("order of tiles: auto, rows or longest-first"),
+      llvm::cl::init("auto")};
+  Option<int64_t> replicas{
+      *this, "replicas",
+      llvm::cl::desc("replicas of the math group (0: one per 64 rows)"),
+      llvm::cl::init(0)};
+  Option<std::string> store{*this, "store",
+                            llvm::cl::desc("auto, staged or direct"),
+                            llvm::cl::init("auto")};
+  Option<int64_t> stages{*this, "stages",
+                         llvm::cl::desc("greatest number of pipeline stages"),
+                         llvm::cl::init(2)};
+  Option<int64_t> maxDepth{*this, "max-depth",
+                           llvm::cl::desc("greatest depth of a ring"),
+                           llvm::cl::init(2)};
+  Option<int64_t> smemBudget{*this, "smem-budget",
+                             llvm::cl::desc("bytes of shared memory for rings"),
+                             llvm::cl::init(231424)};
+};
+
+/// attention on tensors -> sequential tile kernels.
+void buildTilePipeline(mlir::OpPassManager &pm, const PipelineOptions &options);
+/// sequential -> specialised, asynchronous groups.
+void buildSpecializePipeline(mlir::OpPassManager &pm,
+                             const PipelineOptions &options);
+/// asynchronous -> software-pipelined.
+void buildPipelinePipeline(mlir::OpPassManager &pm,
+                           const PipelineOptions &options);
+/// pipelined -> laid out.
+void buildLayoutPipeline(mlir::OpPassManager &pm,
+                         const PipelineOptions &options);
+
+/// Registers the pipelines by name.
+void registerPipelines();
+
+} // namespace fa3
+
+#endif // FA3_PIPELINES_PIPELINES_H

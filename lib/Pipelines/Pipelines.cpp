@@ -1,0 +1,86 @@
+//===- Pipelines.cpp - named compositions of passes -----------------------===//
+
+#include "fa3/Pipelines/Pipelines.h"
+#include "fa3/Conversion/AttentionToTile/AttentionToTile.h"
+#include "fa3/Conversion/TileToHopper/TileToHopper.h"
+#include "fa3/Dialect/Attention/Transforms/Passes.h"
+#include "fa3/Dialect/Tile/Transforms/Passes.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+using namespace fa3;
+
+static void addCleanup(OpPassManager &pm) {
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+}
+
+void fa3::buildTilePipeline(OpPassManager &pm, const PipelineOptions &options) {
+  pm.addPass(attention::createExpandMods());
+  AttentionToTileOptions toTile;
+  toTile.blockM = options.blockM;
+  toTile.blockN = options.blockN;
+  toTile.rescale = options.rescale;
+  toTile.rescaleThreshold = options.rescaleThreshold;
+  pm.addPass(createAttentionToTile(toTile));
+  addCleanup(pm);
+  pm.addPass(tile::createShrinkBounds());
+  tile::MapGridOptions grid;
+  grid.mode = options.mode;
+  grid.order = options.order;
+  pm.addPass(tile::createMapGrid(grid));
+}
+
+void fa3::buildSpecializePipeline(OpPassManager &pm,
+                                  const PipelineOptions &options) {
+  pm.addPass(tile::createAssignRoles());
+  pm.addPass(tile::createInsertRings());
+  addCleanup(pm);
+  tile::SpecializeOptions specialize;
+  specialize.replicas = options.replicas;
+  pm.addPass(tile::createSpecialize(specialize));
+  pm.addPass(tile::createResolveGuards());
+  addCleanup(pm);
+  tile::MakeAsyncOptions async;
+  async.store = options.store;
+  async.smemBudget = options.smemBudget;
+  pm.addPass(tile::createMakeAsync(async));
+  pm.addPass(createCanonicalizerPass());
+}
+
+void fa3::buildPipelinePipeline(OpPassManager &pm,
+                                const PipelineOptions &options) {
+  tile::ScheduleOptions schedule;
+  schedule.stages = options.stages;
+  pm.addPass(tile::createSchedule(schedule));
+  pm.addPass(tile::createPipeline());
+  addCleanup(pm);
+  pm.addPass(tile::createCheckRegisters());
+  tile::SizeRingsOptions rings;
+  rings.smemBudget = options.smemBudget;
+  rings.maxDepth = options.maxDepth;
+  pm.addPass(tile::createSizeRings(rings));
+  pm.addPass(tile::createSplitByPredicate());
+  addCleanup(pm);
+}
+
+void fa3::buildLayoutPipeline(OpPassManager &pm, const PipelineOptions &) {
+  pm.addPass(tile::createAssignLayouts());
+  pm.addPass(tile::createRealizeSmem());
+}
+
+void fa3::registerPipelines() {
+  PassPipelineRegistration<PipelineOptions>(
+      "fa3-tile", "attention on tensors -> sequential tile kernels",
+      buildTilePipeline);
+  PassPipelineRegistration<PipelineOptions>(
+      "fa3-specialize", "sequential tile kernels -> groups joined by rings",
+      buildSpecializePipeline);
+  PassPipelineRegistration<PipelineOptions>(
+      "fa3-pipeline", "asynchronous groups -> software-pipelined groups",
+      buildPipelinePipeline);
+  PassPipelineRegistration<PipelineOptions>(
+      "fa3-layout", "pipelined groups -> tiles and rings with layouts",
+      buildLayoutPipeline);
+}
