@@ -1,0 +1,73 @@
+//===- Interpreter.h - runs a module on the CPU -----------------*- C++ -*-===//
+//
+// Executes a host function and the kernels it launches, at any stage below the
+// attention dialect. It is the meaning of the tile, flow and hopper dialects
+// that passes are tested against: what those dialects leave open (who runs
+// next, when an asynchronous operation completes) is chosen by options, and
+// what they forbid is an error.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA3_INTERP_INTERPRETER_H
+#define FA3_INTERP_INTERPRETER_H
+
+#include "fa3/Interp/Array.h"
+#include "mlir/Support/LLVM.h"
+#include <variant>
+
+namespace mlir {
+class FunctionOpInterface;
+} // namespace mlir
+
+namespace fa3::interp {
+
+/// When an asynchronous operation completes, within what is legal.
+enum class Completion {
+  Eager,  ///< as soon as it is issued
+  Latest, ///< when nothing can go on without it
+  Random, ///< by a random choice at every synchronisation
+};
+
+/// What `tile.any_possible` answers where it may answer either way.
+enum class Guards {
+  Exact,  ///< true only if an element is true
+  Random, ///< true at random otherwise
+  Taken,  ///< always true
+};
+
+struct Options {
+  /// Result of tile.processors and hopper.sm_count.
+  int64_t processors = 3;
+  Completion completion = Completion::Latest;
+  Guards guards = Guards::Exact;
+  /// Picks the next group at random instead of in turn.
+  std::optional<uint64_t> scheduleSeed;
+  /// Seed of the random choices of completion and guards.
+  uint64_t choiceSeed = 0;
+  /// Whether missing proxy and wgmma fences are errors. They are inserted late,
+  /// so modules of earlier stages run without.
+  bool requireFences = false;
+};
+
+/// An argument of a host function: an array, an integer or a float.
+using Argument = std::variant<Array, int64_t, double>;
+
+/// Runs `function` on `arguments`, which fit its type. Arrays are changed in
+/// place. Failures are reported as diagnostics.
+mlir::LogicalResult interpret(mlir::FunctionOpInterface function,
+                              mlir::ArrayRef<Argument> arguments,
+                              const Options &options);
+
+/// What a function does with the memory behind an argument.
+struct Access {
+  bool read = false, written = false;
+};
+
+/// Access of a host function to each of its arguments, kernels and callees
+/// included. Memory that is used in a way that cannot be followed counts as
+/// read and written.
+mlir::SmallVector<Access> getArgumentAccess(mlir::FunctionOpInterface function);
+
+} // namespace fa3::interp
+
+#endif // FA3_INTERP_INTERPRETER_H

@@ -1,0 +1,29 @@
+//===- Fragment.h - which elements threads hold -----------------*- C++ -*-===//
+
+#ifndef FA3_LIB_INTERP_FRAGMENT_H
+#define FA3_LIB_INTERP_FRAGMENT_H
+
+#include "fa3/Layout/LinearLayout.h"
+
+namespace fa3::interp {
+
+/// Coordinates of the elements of a fragment in the order of a buffer:
+/// register-major, all threads of a register together.
+struct FragmentTable {
+  FragmentTable() = default;
+  explicit FragmentTable(const LinearLayout &layout);
+
+  int64_t rank = 0, registers = 0, threads = 0;
+  llvm::SmallVector<int32_t, 0> coordinates;
+  /// The first of the threads that hold the same elements as a thread.
+  llvm::SmallVector<int32_t, 0> owner;
+
+  int64_t size() const { return registers * threads; }
+  int32_t at(int64_t element, int64_t dim) const {
+    return coordinates[element * rank + dim];
+  }
+};
+
+} // namespace fa3::interp
+
+#endif // FA3_LIB_INTERP_FRAGMENT_H

@@ -1,0 +1,381 @@
+//===- Tile.cpp - values of the tile dialect ------------------------------===//
+
+#include "Elementwise.h"
+#include "Engine.h"
+#include "Gemm.h"
+#include "TileAccess.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace fa3;
+using namespace fa3::interp;
+
+//===----------------------------------------------------------------------===//
+// Tiles of arrays
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// The part of a tile that lies inside an array.
+struct Clip {
+  int64_t rowBegin = 0, rowEnd = 0, columnBegin = 0, columnEnd = 0;
+  /// Address of element (0, 0) of the tile, perhaps outside; and strides.
+  int64_t origin = 0, rowStride = 0, columnStride = 0;
+  bool isEmpty() const {
+    return rowBegin >= rowEnd || columnBegin >= columnEnd;
+  }
+};
+} // namespace
+
+static Clip clip(const Array &array, ArrayRef<int64_t> indices,
+                 TileShape shape) {
+  Clip result;
+  int64_t bytes = getByteWidth(array.getFormat());
+  size_t leading = indices.size() - shape.rank;
+  int64_t origin = array.getOffset();
+  for (size_t i = 0; i < indices.size(); ++i)
+    origin += indices[i] * array.getStrides()[i];
+  for (size_t i = 0; i < leading; ++i)
+    if (indices[i] < 0 || indices[i] >= array.getShape()[i])
+      return result;
+  auto limit = [&](size_t dim, int64_t extent, int64_t &begin, int64_t &end) {
+    begin = std::max<int64_t>(0, -indices[dim]);
+    end = std::min(extent, array.getShape()[dim] - indices[dim]);
+  };
+  size_t last = indices.size() - 1;
+  limit(last, shape.columns, result.columnBegin, result.columnEnd);
+  result.rowEnd = 1;
+  if (shape.rank == 2) {
+    limit(last - 1, shape.rows, result.rowBegin, result.rowEnd);
+    result.rowStride = array.getStrides()[last - 1] * bytes;
+  }
+  result.origin = origin * bytes;
+  result.columnStride = array.getStrides()[last] * bytes;
+  return result;
+}
+
+void fa3::interp::loadTile(const Array &array, ArrayRef<int64_t> indices,
+                           TileShape shape, void *lanes) {
+  Format format = array.getFormat();
+  int64_t laneBytes = getLaneBytes(getLane(format));
+  Clip part = clip(array, indices, shape);
+  uint8_t *out = static_cast<uint8_t *>(lanes);
+  if (part.isEmpty() || part.rowEnd - part.rowBegin < shape.rows ||
+      part.columnEnd - part.columnBegin < shape.columns)
+    std::memset(out, 0, shape.size() * laneBytes);
+  if (part.isEmpty())
+    return;
+  for (int64_t row = part.rowBegin; row < part.rowEnd; ++row)
+    decode(format,
+           array.getBase() + part.origin + row * part.rowStride +
+               part.columnBegin * part.columnStride,
+           part.columnStride, part.columnEnd - part.columnBegin,
+           out + (row * shape.columns + part.columnBegin) * laneBytes);
+}
+
+void fa3::interp::storeTile(const Array &array, ArrayRef<int64_t> indices,
+                            TileShape shape, const void *lanes, bool add) {
+  Format format = array.getFormat();
+  int64_t laneBytes = getLaneBytes(getLane(format));
+  Clip part = clip(array, indices, shape);
+  if (part.isEmpty())
+    return;
+  const uint8_t *in = static_cast<const uint8_t *>(lanes);
+  int64_t count = part.columnEnd - part.columnBegin;
+  for (int64_t row = part.rowBegin; row < part.rowEnd; ++row) {
+    uint8_t *target = array.getBase() + part.origin + row * part.rowStride +
+                      part.columnBegin * part.columnStride;
+    const uint8_t *source =
+        in + (row * shape.columns + part.columnBegin) * laneBytes;
+    if (!add) {
+      encode(format, source, count, part.columnStride, target);
+      continue;
+    }
+    dispatchLane(getLane(format), [&](auto zero) {
+      using T = decltype(zero);
+      for (int64_t i = 0; i < count; ++i) {
+        uint8_t *element = target + i * part.columnStride;
+        T value, increment;
+        decode(format, element, 0, 1, &value);
+        std::memcpy(&increment, source + i * laneBytes, sizeof(T));
+        value = finish(format, T(value + increment));
+        encode(format, &value, 1, 0, element);
+      }
+    });
+  }
+}
+
+void fa3::interp::multiply(const DotExtra &dot, Format format, const float *lhs,
+                           const float *rhs, Buffer &acc, Buffer &out) {
+  auto [m, n, k] = dot.shape;
+  SmallVector<float, 0> left, right;
+  if (dot.transposeLhs) {
+    left.resize(m * k);
+    transpose(k, m, lhs, left.data());
+    lhs = left.data();
+  }
+  if (dot.transposeRhs) {
+    right.resize(k * n);
+    transpose(n, k, rhs, right.data());
+    rhs = right.data();
+  }
+  std::memcpy(out.data<uint8_t>(), acc.data<uint8_t>(),
+              m * n * getLaneBytes(acc.getLane()));
+  if (format == Format::F32)
+    return gemm(m, n, k, lhs, rhs, out.data<float>());
+  if (format == Format::F64) {
+    SmallVector<double, 0> a(lhs, lhs + m * k), b(rhs, rhs + k * n);
+    return gemm(m, n, k, a.data(), b.data(), out.data<double>());
+  }
+  // Narrow accumulators round after every step.
+  float *sums = out.data<float>();
+  for (int64_t i = 0; i < m; ++i)
+    for (int64_t step = 0; step < k; ++step)
+      for (int64_t j = 0; j < n; ++j)
+        sums[i * n + j] = finish(
+            format, sums[i * n + j] + lhs[i * k + step] * rhs[step * n + j]);
+}
+
+namespace {
+
+struct TileExtra : Extra {
+  TileShape shape;
+};
+
+template <typename OpType>
+LogicalResult decodeAccess(Decoder &d, OpType op, RankedTensorType type,
+                           Handler handler) {
+  FailureOr<Format> format = d.getFormat(op, type);
+  if (failed(format))
+    return failure();
+  auto *extra = d.makeExtra<TileExtra>();
+  extra->shape = getTileShape(type);
+  d.emit(op, handler, extra).format = *format;
+  return success();
+}
+
+LogicalResult runLoad(Context &c, const Instr &in) {
+  TileShape shape = in.get<TileExtra>().shape;
+  Buffer &out = c.makeBuffer(in.out[0], getLane(in.format), shape.size());
+  loadTile(c.array(in.in[0]), c.integers(in.in.drop_front()), shape,
+           out.data<uint8_t>());
+  return success();
+}
+
+LogicalResult runStore(Context &c, const Instr &in) {
+  storeTile(c.array(in.in[1]), c.integers(in.in.drop_front(2)),
+            in.get<TileExtra>().shape, c.buffer(in.in[0]).data<uint8_t>());
+  return success();
+}
+
+LogicalResult runScalarLoad(Context &c, const Instr &in) {
+  const Array &array = c.array(in.in[0]);
+  SmallVector<int64_t> indices = c.integers(in.in.drop_front());
+  for (auto [i, index] : llvm::enumerate(indices))
+    if (index < 0 || index >= array.getShape()[i])
+      return c.error(in) << "'tile.scalar_load' accesses index " << index
+                         << " of dimension " << i << ", which has "
+                         << array.getShape()[i];
+  loadCell(array.getFormat(), array.at(indices), c.cells[in.out[0]]);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// reduce, broadcast, coord
+//===----------------------------------------------------------------------===//
+
+struct ReduceExtra : Extra {
+  bool isMax = false, hasInit = false;
+  /// The operand is [outer][extent][inner]; the result has `kept` instead of
+  /// `extent`.
+  int64_t outer = 1, extent = 1, inner = 1, kept = 1;
+};
+
+template <typename T>
+void reduce(const ReduceExtra &r, Format format, const T *from, T *to) {
+  for (int64_t i = 0; i < r.outer; ++i)
+    for (int64_t step = 0; step < r.extent; ++step) {
+      const T *row = from + (i * r.extent + step) * r.inner;
+      T *sum = to + (i * r.kept + step % r.kept) * r.inner;
+      bool first = step < r.kept && !r.hasInit;
+      for (int64_t j = 0; j < r.inner; ++j) {
+        if (first)
+          sum[j] = row[j];
+        else if (r.isMax)
+          sum[j] = std::isnan(row[j]) || sum[j] >= row[j] ? sum[j] : row[j];
+        else
+          sum[j] = finish(format, T(sum[j] + row[j]));
+      }
+    }
+}
+
+LogicalResult runReduce(Context &c, const Instr &in) {
+  const auto &extra = in.get<ReduceExtra>();
+  Buffer &source = c.buffer(in.in[0]);
+  Buffer &out = c.makeBuffer(in.out[0], source.getLane(),
+                             extra.outer * extra.kept * extra.inner);
+  dispatchLane(source.getLane(), [&](auto zero) {
+    using T = decltype(zero);
+    if constexpr (std::is_floating_point_v<T>) {
+      if (extra.hasInit)
+        std::copy_n(c.buffer(in.in[1]).data<T>(), out.size(), out.data<T>());
+      reduce<T>(extra, in.format, source.data<T>(), out.data<T>());
+    }
+  });
+  return success();
+}
+
+LogicalResult decodeReduce(Decoder &d, tile::ReduceOp op) {
+  RankedTensorType type = op.getSource().getType();
+  FailureOr<Format> format = d.getFormat(op, type);
+  if (failed(format))
+    return failure();
+  auto *extra = d.makeExtra<ReduceExtra>();
+  extra->isMax = op.getKind() == tile::ReduceKind::max;
+  extra->hasInit = static_cast<bool>(op.getInit());
+  int64_t dim = op.getDim();
+  for (int64_t i = 0; i < type.getRank(); ++i)
+    (i < dim    ? extra->outer
+     : i == dim ? extra->extent
+                : extra->inner) *= type.getDimSize(i);
+  extra->kept = op.getModulo().value_or(1);
+  d.emit(op, runReduce, extra).format = *format;
+  return success();
+}
+
+struct BroadcastExtra : Extra {
+  int64_t dim = 0, rows = 0, columns = 0;
+};
+
+LogicalResult runBroadcast(Context &c, const Instr &in) {
+  const auto &extra = in.get<BroadcastExtra>();
+  Buffer &source = c.buffer(in.in[0]);
+  Buffer &out =
+      c.makeBuffer(in.out[0], source.getLane(), extra.rows * extra.columns);
+  dispatchLane(source.getLane(), [&](auto zero) {
+    using T = decltype(zero);
+    const T *from = source.data<T>();
+    T *to = out.data<T>();
+    for (int64_t row = 0; row < extra.rows; ++row, to += extra.columns) {
+      if (extra.dim == 0)
+        std::copy_n(from, extra.columns, to);
+      else
+        std::fill_n(to, extra.columns, from[row]);
+    }
+  });
+  return success();
+}
+
+LogicalResult decodeBroadcast(Decoder &d, tile::BroadcastOp op) {
+  if (failed(d.getFormat(op, op.getResult().getType())))
+    return failure();
+  auto *extra = d.makeExtra<BroadcastExtra>();
+  extra->dim = op.getDim();
+  extra->rows = op.getResult().getType().getDimSize(0);
+  extra->columns = op.getResult().getType().getDimSize(1);
+  d.emit(op, runBroadcast, extra);
+  return success();
+}
+
+struct CoordExtra : Extra {
+  TileShape shape;
+  bool alongRows = false;
+};
+
+LogicalResult runCoord(Context &c, const Instr &in) {
+  const auto &extra = in.get<CoordExtra>();
+  Buffer &out = c.makeBuffer(in.out[0], Lane::I64, extra.shape.size());
+  int64_t offset = c.integer(in.in[0]), *to = out.data<int64_t>();
+  for (int64_t row = 0; row < extra.shape.rows; ++row)
+    for (int64_t column = 0; column < extra.shape.columns; ++column)
+      *to++ = offset + (extra.alongRows ? row : column);
+  return success();
+}
+
+LogicalResult decodeCoord(Decoder &d, tile::CoordOp op) {
+  auto *extra = d.makeExtra<CoordExtra>();
+  extra->shape = getTileShape(op.getResult().getType());
+  extra->alongRows = extra->shape.rank == 2 && op.getDim() == 0;
+  d.emit(op, runCoord, extra);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// where, any_possible
+//===----------------------------------------------------------------------===//
+
+bool anyTrue(Buffer &mask) {
+  const uint8_t *values = mask.data<uint8_t>();
+  return std::any_of(values, values + mask.size(),
+                     [](uint8_t v) { return v != 0; });
+}
+
+LogicalResult runAnyPossible(Context &c, const Instr &in) {
+  bool any = anyTrue(c.buffer(in.in[0]));
+  switch (c.engine.getOptions().guards) {
+  case Guards::Exact:
+    break;
+  case Guards::Random:
+    any |= c.engine.flip();
+    break;
+  case Guards::Taken:
+    any = true;
+    break;
+  }
+  c.cells[in.out[0]].i = any;
+  return success();
+}
+
+struct WhereExtra : Extra {
+  Code body;
+  CellId yielded = 0;
+};
+
+LogicalResult runWhere(Context &c, const Instr &in) {
+  const auto &extra = in.get<WhereExtra>();
+  Buffer &condition = c.buffer(in.in[0]);
+  if (!anyTrue(condition)) {
+    c.cells[in.out[0]] = c.cells[in.in[1]];
+    return success();
+  }
+  if (failed(runCode(c, extra.body)))
+    return failure();
+  Buffer &taken = c.buffer(extra.yielded), &otherwise = c.buffer(in.in[1]);
+  Buffer &out = c.makeBuffer(in.out[0], taken.getLane(), taken.size());
+  // One condition for `repeat` consecutive elements.
+  int64_t repeat = taken.size() / condition.size();
+  dispatchLane(taken.getLane(), [&](auto zero) {
+    using T = decltype(zero);
+    for (int64_t i = 0; i < condition.size(); ++i)
+      std::copy_n((condition.data<uint8_t>()[i] ? taken : otherwise)
+                          .template data<T>() +
+                      i * repeat,
+                  repeat, out.data<T>() + i * repeat);
+  });
+  return success();
+}
+
+LogicalResult decodeWhere(Decoder &d, tile::WhereOp op) {
+  auto *extra = d.makeExtra<WhereExtra>();
+  if (failed(d.decodeRegion(op.getBody(), extra->body)))
+    return failure();
+  extra->yielded = extra->body.yields.front();
+  d.emit(op, runWhere, extra);
+  return success();
+}
+
+} // namespace
+
+void fa3::interp::populateTile(Registry &r) {
+  r.add<tile::LoadOp>([](Decoder &d, tile::LoadOp op) {
+    return decodeAccess(d, op, op.getResult().getType(), runLoad);
+  });
+  r.add<tile::StoreOp>([](Decoder &d, tile::StoreOp op) {
+    return decodeAccess(d, op, op.getValue().getType(), runStore);
+  });
+  r.addPlain<tile::ScalarLoadOp>(runScalarLoad);
+  r.add<tile::ReduceOp>(decodeReduce);
+  r.add<tile::BroadcastOp>(decodeBroadcast);
+  r.add<tile::CoordOp>(decodeCoord);
+  r.add<tile::WhereOp>(decodeWhere);
+  r.addPlain<tile::AnyPossibleOp>(runAnyPossible);
+}

@@ -1,0 +1,11 @@
+//===- fa3-run.cpp - runs a host function and its kernels -----------------===//
+
+#include "fa3/InitAllDialects.h"
+#include "fa3/Run/RunMain.h"
+#include "mlir/IR/DialectRegistry.h"
+
+int main(int argc, char **argv) {
+  mlir::DialectRegistry registry;
+  fa3::registerAllDialects(registry);
+  return fa3::run::runMain(argc, argv, registry);
+}
