@@ -6,6 +6,7 @@
 #include "fa3/Dialect/Attention/Transforms/Passes.h"
 #include "fa3/Dialect/Flow/IR/Flow.h"
 #include "fa3/Dialect/Hopper/IR/Hopper.h"
+#include "fa3/Dialect/Hopper/Transforms/Passes.h"
 #include "fa3/Dialect/Tile/IR/Tile.h"
 #include "fa3/Dialect/Tile/Transforms/Passes.h"
 #include "fa3/InitAllDialects.h"
@@ -43,4 +44,5 @@ void fa3::registerAllPasses() {
   registerTileToHopperPasses();
   tile::registerTilePasses();
   registerPipelines();
+  hopper::registerHopperPasses();
 }
