@@ -1,6 +1,7 @@
 //===- InitAll.cpp - registers dialects, passes and pipelines -------------===//
 
 #include "fa3/Conversion/AttentionToTile/AttentionToTile.h"
+#include "fa3/Conversion/HopperToNVVM/HopperToNVVM.h"
 #include "fa3/Conversion/TileToHopper/TileToHopper.h"
 #include "fa3/Dialect/Attention/IR/Attention.h"
 #include "fa3/Dialect/Attention/Transforms/Passes.h"
@@ -45,4 +46,6 @@ void fa3::registerAllPasses() {
   tile::registerTilePasses();
   registerPipelines();
   hopper::registerHopperPasses();
+  registerHopperToNVVMPasses();
+  registerHopperToLLVMPipeline();
 }
