@@ -1,11 +1,13 @@
 //===- InitAll.cpp - registers dialects, passes and pipelines -------------===//
 
 #include "fa3/Conversion/AttentionToTile/AttentionToTile.h"
+#include "fa3/Conversion/HopperToNVVM/HopperToNVVM.h"
 #include "fa3/Conversion/TileToHopper/TileToHopper.h"
 #include "fa3/Dialect/Attention/IR/Attention.h"
 #include "fa3/Dialect/Attention/Transforms/Passes.h"
 #include "fa3/Dialect/Flow/IR/Flow.h"
 #include "fa3/Dialect/Hopper/IR/Hopper.h"
+#include "fa3/Dialect/Hopper/Transforms/Passes.h"
 #include "fa3/Dialect/Tile/IR/Tile.h"
 #include "fa3/Dialect/Tile/Transforms/Passes.h"
 #include "fa3/InitAllDialects.h"
@@ -43,4 +45,7 @@ void fa3::registerAllPasses() {
   registerTileToHopperPasses();
   tile::registerTilePasses();
   registerPipelines();
+  hopper::registerHopperPasses();
+  registerHopperToNVVMPasses();
+  registerHopperToLLVMPipeline();
 }

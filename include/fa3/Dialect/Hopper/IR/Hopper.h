@@ -10,6 +10,7 @@
 #include "fa3/Dialect/Flow/IR/Flow.h"
 #include "fa3/Layout/LinearLayout.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "llvm/Support/MathExtras.h"
 
 namespace fa3 {
 llvm::hash_code hash_value(const LinearLayout &layout);

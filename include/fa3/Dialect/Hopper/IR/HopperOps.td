@@ -87,12 +87,21 @@ def Hopper_AllocOp : Hopper_Op<"smem.alloc", [
   let summary = "reserves a buffer in dynamic shared memory";
   let description = [{
     `offset` is set by hopper-allocate-smem: bytes from the start of dynamic
-    shared memory, a multiple of 1024.
+    shared memory, a multiple of 1024. In a replicated group it is that of
+    replica 0, each further replica is `getReplicaBytes()` further on.
   }];
   let arguments = (ins OptionalAttr<I64Attr>:$offset);
   let results = (outs Hopper_BufferType:$buffer);
   let assemblyFormat = "(`offset` $offset^)? attr-dict `:` type($buffer)";
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    static constexpr int64_t kAlignment = 1024;
+    /// Bytes that one replica's slots take, rounded up to the alignment.
+    int64_t getReplicaBytes() {
+      ::fa3::hopper::BufferType type = getBuffer().getType();
+      return ::llvm::alignTo(type.getSlots() * type.getSlotBytes(), kAlignment);
+    }
+  }];
 }
 
 def Hopper_BarrierAllocOp : Hopper_Op<"barrier.alloc", [
@@ -100,12 +109,19 @@ def Hopper_BarrierAllocOp : Hopper_Op<"barrier.alloc", [
   let summary = "reserves mbarriers in dynamic shared memory";
   let description = [{
     `offset` is set by hopper-allocate-smem: bytes from the start of dynamic
-    shared memory, a multiple of 8.
+    shared memory, a multiple of 8. In a replicated group it is that of replica
+    0, each further replica is `getReplicaBytes()` further on.
   }];
   let arguments = (ins OptionalAttr<I64Attr>:$offset);
   let results = (outs Hopper_BarrierType:$barrier);
   let assemblyFormat = "(`offset` $offset^)? attr-dict `:` type($barrier)";
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    static constexpr int64_t kAlignment = 8;
+    int64_t getReplicaBytes() {
+      return getBarrier().getType().getCount() * kAlignment;
+    }
+  }];
 }
 
 def Hopper_BarrierInitOp : Hopper_OrderedOp<"barrier.init"> {

@@ -1,0 +1,46 @@
+//===- HopperToNVVM.h - from hopper to the llvm dialect ---------*- C++ -*-===//
+
+#ifndef FA3_CONVERSION_HOPPERTONVVM_HOPPERTONVVM_H
+#define FA3_CONVERSION_HOPPERTONVVM_HOPPERTONVVM_H
+
+#include "mlir/Pass/Pass.h"
+#include "mlir/Pass/PassOptions.h"
+
+namespace mlir {
+class OpPassManager;
+} // namespace mlir
+
+namespace fa3 {
+
+#define GEN_PASS_DECL
+#include "fa3/Conversion/HopperToNVVM/Passes.h.inc"
+
+#define GEN_PASS_REGISTRATION
+#include "fa3/Conversion/HopperToNVVM/Passes.h.inc"
+
+/// Name of the attribute of kernel arguments that says what the kernel does to
+/// the memory behind them.
+constexpr llvm::StringLiteral kAccessAttrName = "hopper.access";
+
+struct HopperToLLVMOptions : mlir::PassPipelineOptions<HopperToLLVMOptions> {
+  Option<std::string> barrierWait{*this, "barrier-wait",
+                                  llvm::cl::desc("see convert-hopper-to-nvvm"),
+                                  llvm::cl::init("asm")};
+  Option<std::string> wgmmaAsm{*this, "wgmma-asm",
+                               llvm::cl::desc("see convert-hopper-to-nvvm"),
+                               llvm::cl::init("instruction")};
+  Option<int64_t> reductionChains{*this, "reduction-chains",
+                                  llvm::cl::desc("see convert-hopper-to-nvvm"),
+                                  llvm::cl::init(2)};
+};
+
+/// convert-hopper-to-nvvm and the upstream conversions that leave only llvm and
+/// nvvm operations in the gpu modules of a module. Registered as the pipeline
+/// `fa3-hopper-to-llvm`.
+void buildHopperToLLVMPipeline(mlir::OpPassManager &manager,
+                               const HopperToLLVMOptions &options);
+void registerHopperToLLVMPipeline();
+
+} // namespace fa3
+
+#endif // FA3_CONVERSION_HOPPERTONVVM_HOPPERTONVVM_H

@@ -1,0 +1,23 @@
+//===- Passes.h - passes on the hopper dialect ------------------*- C++ -*-===//
+//
+// From instructions whose order is right to instructions that are complete:
+// waits, fences, places of groups, registers, shared memory.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA3_DIALECT_HOPPER_TRANSFORMS_PASSES_H
+#define FA3_DIALECT_HOPPER_TRANSFORMS_PASSES_H
+
+#include "mlir/Pass/Pass.h"
+
+namespace fa3::hopper {
+
+#define GEN_PASS_DECL
+#include "fa3/Dialect/Hopper/Transforms/Passes.h.inc"
+
+#define GEN_PASS_REGISTRATION
+#include "fa3/Dialect/Hopper/Transforms/Passes.h.inc"
+
+} // namespace fa3::hopper
+
+#endif // FA3_DIALECT_HOPPER_TRANSFORMS_PASSES_H

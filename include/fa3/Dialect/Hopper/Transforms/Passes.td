@@ -1,0 +1,152 @@
+//===- Passes.td - passes on the hopper dialect ------------*- tablegen -*-===//
+
+#ifndef FA3_HOPPER_PASSES
+#define FA3_HOPPER_PASSES
+
+include "mlir/Pass/PassBase.td"
+
+def InsertWaits : Pass<"hopper-insert-waits", "::mlir::gpu::GPUFuncOp"> {
+  let summary = "waits on groups of products -> counts of groups left in flight";
+  let description = [{
+    Sets `pending` of every `hopper.wgmma.wait`: how many younger groups may
+    still be in flight when the groups it names have retired.
+
+    The *age* of a group is the least number of `hopper.wgmma.commit` executed
+    after its own on any path; a wait on several groups takes the least age.
+    Ages flow through `scf.for`, `scf.if`, `scf.while` and `arith.select`; those
+    of loop-carried groups are a fixpoint. A group that every path has already
+    waited for has retired: a wait on retired groups only gets -1, no
+    instruction.
+
+    Input: waits with or without `pending` (it is derived anew). Output: every
+    wait has `pending`. Fails if a fragment given to a wait may still be in
+    flight after it, that is, its products are not committed or their group is
+    younger than all groups the wait names.
+
+    Example:
+    ```mlir
+    %g0 = hopper.wgmma.commit
+    %g1 = hopper.wgmma.commit
+    hopper.wgmma.wait %g0              // pending 1
+    hopper.wgmma.wait %g1              // pending 0
+    hopper.wgmma.wait %g0              // pending -1
+    ```
+  }];
+  let statistics = [
+    Statistic<"numWaits", "num-waits", "waits that need an instruction">,
+    Statistic<"numRetired", "num-retired", "waits on groups that have retired">,
+  ];
+}
+
+def InsertFences : Pass<"hopper-insert-fences", "::mlir::gpu::GPUFuncOp"> {
+  let summary = "accesses of shared memory -> with fences between the proxies";
+  let description = [{
+    Inserts `hopper.fence.proxy_async` between accesses of a buffer by threads
+    (`smem.store`, `smem.load`) and accesses of the same buffer by the async
+    proxy (`tma.load`, `tma.store`, `wgmma.mma` through a descriptor) that
+    follow: after a store if anything async reads or overwrites the buffer,
+    after a load if TMA refills it. The fence stands before the first operation
+    that can let another thread go on (a barrier, an arrival) or, without one,
+    before the async access itself; one fence serves all buffers touched so far.
+
+    Input: any kernel. Output: the same with fences; running it again changes
+    nothing. Fails if a buffer operand is not the result of a
+    `hopper.smem.alloc`.
+
+    Example:
+    ```mlir
+    hopper.smem.store %x to %b[%i, %r, %c] of #f : vector<32xf16>, !hopper.buffer<1, tensor<64x64xf16>, 128>
+    hopper.fence.proxy_async           // inserted
+    hopper.named_barrier.sync %id threads 128
+    hopper.tma.store %b[%i, %r, %c] to %map[%j, %k] : ...
+    ```
+  }];
+  let statistics = [
+    Statistic<"numFences", "num-fences", "fences inserted">,
+  ];
+}
+
+def PackWarpgroups : Pass<"hopper-pack-warpgroups", "::mlir::ModuleOp"> {
+  let summary = "groups of warps -> groups at their place in the block";
+  let description = [{
+    Decides which warps run which `flow.group`. Groups of 1 or 2 warps share warp
+    groups, from warp 0 on, groups of 2 first so that none straddles two warp
+    groups; warps left over in the last of them stay idle, because
+    `setmaxnreg` and the register pool work on whole warp groups. The others
+    follow in their order, each at a multiple of 4 warps.
+
+    Input: kernels with at most one `flow.specialize`. Output: `at` of every
+    group, `known_block_size` of the kernel, `threads` of its launches. A kernel
+    without groups keeps the threads of its launches. Fails above 1024 threads,
+    and if launches of a kernel without groups disagree.
+
+    Example:
+    ```mlir
+    flow.group @load warps 1 (%g) {}                   // at 0, warps 1 to 3 idle
+    flow.group @math warps 4 replicas 3 (%g) {}        // at 4; 512 threads
+    ```
+  }];
+  let statistics = [
+    Statistic<"numIdle", "num-idle-warps", "warps without work">,
+  ];
+}
+
+def AssignRegisters : Pass<"hopper-assign-registers", "::mlir::gpu::GPUFuncOp"> {
+  let summary = "groups at their place -> with registers moved to those who compute";
+  let description = [{
+    A block starts with floor8(65536 / threads) registers per thread. Warp
+    groups whose groups hold no fragments (loaders) give theirs up, the others
+    share what is left: the largest multiple of 8, up to 240, that fits.
+    Inserts `hopper.setmaxnreg` at the start of every group that changes.
+
+    Input: groups with `at`, a kernel with `known_block_size` (see
+    hopper-pack-warpgroups). Output: groups of one warp group agree in their
+    `setmaxnreg`. A kernel of one warp group is left alone. Fails if the
+    registers asked for exceed the pool.
+
+    Example: 512 threads, one warp group of loaders and three that compute.
+    ```mlir
+    flow.group @load warps 1 at 0 (%g) { hopper.setmaxnreg decrease 32 ... }
+    flow.group @math warps 4 replicas 3 at 4 (%g) { hopper.setmaxnreg increase 160 ... }
+    ```
+  }];
+  let options = [
+    Option<"producerRegisters", "producer-registers", "int64_t", "0",
+           "registers per thread of warp groups without fragments (0: 56, 24 or "
+           "32 beside 1, 2 or 3 that compute, 24 beside more)">,
+    Option<"consumerRegisters", "consumer-registers", "int64_t", "0",
+           "registers per thread of the other warp groups (0: the most that fits)">,
+  ];
+  let statistics = [
+    Statistic<"registers", "consumer-registers", "registers per computing thread">,
+  ];
+  let dependentDialects = ["::fa3::hopper::HopperDialect"];
+}
+
+def AllocateSmem : Pass<"hopper-allocate-smem", "::mlir::ModuleOp"> {
+  let summary = "buffers and barriers -> with offsets in dynamic shared memory";
+  let description = [{
+    Gives every `hopper.smem.alloc` (multiples of 1024 bytes) and
+    `hopper.barrier.alloc` (multiples of 8) of a kernel an `offset`, and the
+    total to the launches of the kernel. No two overlap: buffers live from the
+    start of the kernel to its end, because groups run side by side.
+
+    An allocation in a replicated group is private to each replica: room for all
+    of them is reserved and `offset` is that of replica 0. The allocation stays
+    in its group; its lowering adds replica * `getReplicaBytes()`, so slot
+    numbers of accesses are the same in every replica.
+
+    Fails if the total exceeds 232448 bytes, listing what takes how much.
+
+    Example:
+    ```mlir
+    %k = hopper.smem.alloc offset 0 : !hopper.buffer<2, tensor<80x128xf16>, 128>
+    %f = hopper.barrier.alloc offset 40960 : !hopper.barrier<2, 1>
+    ```
+  }];
+  let statistics = [
+    Statistic<"bytes", "bytes", "bytes of shared memory">,
+  ];
+}
+
+#endif // FA3_HOPPER_PASSES

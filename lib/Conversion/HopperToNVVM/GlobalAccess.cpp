@@ -1,0 +1,381 @@
+//===- GlobalAccess.cpp - fragments and scalars of global memory ----------===//
+
+#include "InlineAsm.h"
+#include "Patterns.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "llvm/ADT/MapVector.h"
+#include <map>
+#include <numeric>
+
+using namespace mlir;
+using namespace fa3;
+using namespace fa3::hopper;
+
+/// Alignment of a pointer in bytes, as far as the kernel's arguments state it.
+static int64_t getAlignment(Value pointer) {
+  auto argument = dyn_cast<BlockArgument>(pointer);
+  auto function =
+      argument
+          ? dyn_cast<FunctionOpInterface>(argument.getOwner()->getParentOp())
+          : FunctionOpInterface();
+  if (!function)
+    return 1;
+  auto alignment = function.getArgAttrOfType<IntegerAttr>(
+      argument.getArgNumber(), LLVM::LLVMDialect::getAlignAttrName());
+  return alignment ? alignment.getInt() : 1;
+}
+
+/// An unsigned integer type of the given size.
+static Type getIntegerType(OpBuilder &builder, int64_t bytes) {
+  return builder.getIntegerType(bytes * 8);
+}
+
+namespace {
+/// Addresses and predicates of the elements a thread holds of a tile.
+class TileAccess {
+public:
+  TileAccess(OpBuilder &builder, Location loc, Value pointer, Type element)
+      : builder(builder), loc(loc), ints(builder, loc), pointer(pointer),
+        bytes(element.getIntOrFloatBitWidth() / 8) {
+    base =
+        LLVM::PtrToIntOp::create(builder, loc, builder.getI64Type(), pointer);
+  }
+
+  /// Adds one index that is not of the tile.
+  void addIndex(Value index, Value stride) {
+    base = add(base, getBytes(index, stride));
+  }
+  /// Adds a dimension of the tile; `start` is the coordinate of register 0.
+  void addDimension(Value start, Value stride, Value bound) {
+    Value limit =
+        builder.createOrFold<arith::MaxSIOp>(loc, bound, ints.constant(0));
+    dims.push_back({start, stride, limit, getDivisor(bound), {}, {}});
+  }
+
+  /// Address (i64) of the element at the given offsets from register 0, without
+  /// the bytes in `immediate`.
+  Value getAddress(ArrayRef<int64_t> offsets, int64_t &immediate);
+  /// Whether the element is within bounds, and `owner` if given.
+  Value getPredicate(ArrayRef<int64_t> offsets, Value owner);
+  /// Whether elements (2i, 2i + 1) along the last dimension may be accessed
+  /// together: adjacent, aligned, and in or out of bounds as a pair.
+  /// `indexDivisor` divides the first coordinate, `strideDivisor` the strides
+  /// of all other dimensions.
+  bool canPair(int64_t indexDivisor, int64_t strideDivisor) const {
+    const Dimension &dim = dims.back();
+    return bytes <= 4 && getConstant(dim.stride) == 1 &&
+           getAlignment(pointer) % (2 * bytes) == 0 && indexDivisor % 2 == 0 &&
+           strideDivisor % 2 == 0 && dim.boundDivisor % 2 == 0;
+  }
+
+  int64_t getElementBytes() const { return bytes; }
+
+private:
+  struct Dimension {
+    Value start, stride, limit;
+    int64_t boundDivisor;
+    llvm::MapVector<int64_t, Value> terms, inBounds;
+  };
+
+  Value add(Value a, Value b) {
+    return builder.createOrFold<arith::AddIOp>(loc, a, b);
+  }
+  /// index (i32) * stride (i64) in bytes.
+  Value getBytes(Value index, Value stride) {
+    Value wide =
+        builder.createOrFold<arith::ExtSIOp>(loc, builder.getI64Type(), index);
+    Value size = arith::ConstantOp::create(builder, loc,
+                                           builder.getI64IntegerAttr(bytes));
+    Value scaled = builder.createOrFold<arith::MulIOp>(loc, stride, size);
+    return builder.createOrFold<arith::MulIOp>(loc, wide, scaled);
+  }
+
+  OpBuilder &builder;
+  Location loc;
+  IntegerBuilder ints;
+  Value pointer, base;
+  int64_t bytes;
+  SmallVector<Dimension, 2> dims;
+  std::map<SmallVector<int64_t, 2>, Value> addresses, predicates;
+};
+} // namespace
+
+Value TileAccess::getAddress(ArrayRef<int64_t> offsets, int64_t &immediate) {
+  // Offsets along dimensions of constant stride need no arithmetic, as far as
+  // they fit PTX's 32-bit immediates.
+  immediate = 0;
+  SmallVector<int64_t, 2> key(offsets);
+  for (auto [dim, offset] : llvm::zip(dims, key)) {
+    std::optional<int64_t> stride = getConstant(dim.stride);
+    if (stride && llvm::isInt<30>(*stride) &&
+        llvm::isInt<31>(immediate + offset * *stride * bytes)) {
+      immediate += offset * *stride * bytes;
+      offset = 0;
+    }
+  }
+  Value &address = addresses[key];
+  if (address)
+    return address;
+  Value sum = base;
+  for (auto [dim, offset] : llvm::zip(dims, key)) {
+    Value &term = dim.terms[offset];
+    if (!term)
+      term = getBytes(ints.add(dim.start, offset), dim.stride);
+    sum = add(sum, term);
+  }
+  return address = sum;
+}
+
+Value TileAccess::getPredicate(ArrayRef<int64_t> offsets, Value owner) {
+  Value &predicate = predicates[SmallVector<int64_t, 2>(offsets)];
+  if (predicate)
+    return predicate;
+  Value all = owner;
+  for (auto [dim, offset] : llvm::zip(dims, offsets)) {
+    Value &inBounds = dim.inBounds[offset];
+    // One unsigned comparison: what is below 0 is beyond every bound.
+    if (!inBounds)
+      inBounds = builder.createOrFold<arith::CmpIOp>(
+          loc, arith::CmpIPredicate::ult, ints.add(dim.start, offset),
+          dim.limit);
+    all = all ? builder.createOrFold<arith::AndIOp>(loc, all, inBounds)
+              : inBounds;
+  }
+  return predicate = all;
+}
+
+namespace {
+/// Registers of one access: one element or two adjacent ones.
+struct Access {
+  int64_t first, count;
+};
+} // namespace
+
+/// Greatest number that divides the offsets of all threads along `dim`.
+static int64_t getThreadDivisor(const LinearLayout &layout, unsigned dim) {
+  int64_t divisor = 0;
+  for (auto bases : {layout.getLaneBases(), layout.getWarpBases()})
+    for (const LinearLayout::Basis &basis : bases)
+      divisor = std::gcd(divisor, basis[dim]);
+  return divisor;
+}
+
+/// Sets up the access of a fragment and says which registers go together.
+template <typename AccessOp, typename Adaptor>
+static SmallVector<Access>
+prepareAccess(TileAccess &access, AccessOp op, Adaptor adaptor,
+              const KernelInfo &info, IntegerBuilder &ints) {
+  const LinearLayout &layout = op.getFragment().getLayout();
+  unsigned rank = layout.getRank();
+  ValueRange indices = adaptor.getIndices(), strides = adaptor.getStrides();
+  size_t outer = indices.size() - rank;
+  int64_t strideDivisor = 0;
+  for (Value stride : strides.drop_back())
+    strideDivisor = std::gcd(strideDivisor, getDivisor(stride));
+  for (size_t i = 0; i < outer; ++i)
+    access.addIndex(indices[i], strides[i]);
+  for (unsigned dim = 0; dim < rank; ++dim) {
+    Value start = ints.add(indices[outer + dim],
+                           info.getThreadOffset(op, op.getFragment(), dim));
+    access.addDimension(start, strides[outer + dim], adaptor.getBounds()[dim]);
+  }
+
+  // Register bit 0 is the one that pairs.
+  LinearLayout::Basis next(rank, 0);
+  next.back() = 1;
+  int64_t indexDivisor =
+      std::gcd(getDivisor(indices.back()), getThreadDivisor(layout, rank - 1));
+  bool pairs = !layout.getRegisterBases().empty() &&
+               layout.getRegisterBases().front() == next &&
+               access.canPair(indexDivisor, strideDivisor);
+  // The other registers move by even offsets too.
+  for (int64_t r = 0; pairs && r < layout.getNumRegisters(); r += 2)
+    pairs = layout.getRegisterOffset(r).back() % 2 == 0;
+  SmallVector<Access> result;
+  int64_t count = pairs ? 2 : 1;
+  for (int64_t r = 0; r < layout.getNumRegisters(); r += count)
+    result.push_back({r, count});
+  return result;
+}
+
+/// Register type and PTX suffix of an access of `bytes` bytes.
+static std::pair<Type, std::string> getAccessType(OpBuilder &builder,
+                                                  int64_t bytes) {
+  // There are no 8-bit registers.
+  return {getIntegerType(builder, std::max<int64_t>(bytes, 2)),
+          "b" + std::to_string(bytes * 8)};
+}
+
+static bool isSupportedElement(Type type) {
+  if (!type.isIntOrFloat())
+    return false;
+  unsigned bits = type.getIntOrFloatBitWidth();
+  return bits == 8 || bits == 16 || bits == 32 || bits == 64;
+}
+
+namespace {
+struct FragmentLoadPattern : KernelPattern<FragmentLoadOp> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult
+  matchAndRewrite(FragmentLoadOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    auto type = cast<VectorType>(op.getResult().getType());
+    Type element = type.getElementType();
+    if (!isSupportedElement(element))
+      return op.emitOpError("expects elements of 8 to 64 bits, got ")
+             << element;
+    const LinearLayout &layout = op.getFragment().getLayout();
+    IntegerBuilder ints(rewriter, loc);
+    TileAccess access(rewriter, loc, adaptor.getPointer(), element);
+    SmallVector<Value> elements;
+    for (auto [first, count] : prepareAccess(access, op, adaptor, info, ints)) {
+      LinearLayout::Basis offset = layout.getRegisterOffset(first);
+      int64_t immediate;
+      Value address = access.getAddress(offset, immediate);
+      Value predicate = access.getPredicate(offset, Value());
+      int64_t bytes = access.getElementBytes() * count;
+      auto [type, suffix] = getAccessType(rewriter, bytes);
+      InlineAsm statement(rewriter, loc);
+      statement.addOutput(type, /*early=*/true);
+      statement.addInput(address);
+      statement.addInput(predicate);
+      std::string move = "mov.b" + std::to_string(type.getIntOrFloatBitWidth());
+      Value loaded = statement
+                         .emit(move + " $0, 0;\n@$2 ld.global." + suffix +
+                               " $0, [$1+" + Twine(immediate) + "];")
+                         .front();
+      append(elements, rewriter, loc, loaded, element, count);
+    }
+    rewriter.replaceOpWithNewOp<vector::FromElementsOp>(op, type, elements);
+    return success();
+  }
+
+  /// Splits a loaded register into its elements.
+  static void append(SmallVectorImpl<Value> &elements, OpBuilder &builder,
+                     Location loc, Value loaded, Type element, int64_t count) {
+    int64_t bits = element.getIntOrFloatBitWidth();
+    Type type = builder.getIntegerType(bits);
+    for (int64_t i = 0; i < count; ++i) {
+      Value part = loaded;
+      if (i != 0) {
+        Value shift = arith::ConstantOp::create(
+            builder, loc, builder.getIntegerAttr(loaded.getType(), i * bits));
+        part = arith::ShRUIOp::create(builder, loc, part, shift);
+      }
+      if (part.getType() != type)
+        part = arith::TruncIOp::create(builder, loc, type, part);
+      if (type != element)
+        part = arith::BitcastOp::create(builder, loc, element, part);
+      elements.push_back(part);
+    }
+  }
+};
+
+struct FragmentStorePattern : KernelPattern<FragmentStoreOp> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult
+  matchAndRewrite(FragmentStoreOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    Type element = cast<VectorType>(op.getValue().getType()).getElementType();
+    if (!isSupportedElement(element))
+      return op.emitOpError("expects elements of 8 to 64 bits, got ")
+             << element;
+    const LinearLayout &layout = op.getFragment().getLayout();
+    IntegerBuilder ints(rewriter, loc);
+    TileAccess access(rewriter, loc, adaptor.getPointer(), element);
+    ValueRange elements =
+        vector::ToElementsOp::create(rewriter, loc, adaptor.getValue())
+            .getElements();
+    Value owner = info.getOwner(op, op.getFragment());
+    for (auto [first, count] : prepareAccess(access, op, adaptor, info, ints)) {
+      LinearLayout::Basis offset = layout.getRegisterOffset(first);
+      int64_t immediate;
+      Value address = access.getAddress(offset, immediate);
+      Value predicate = access.getPredicate(offset, owner);
+      int64_t bytes = access.getElementBytes() * count;
+      auto [type, suffix] = getAccessType(rewriter, bytes);
+      Value stored = join(rewriter, loc, elements.slice(first, count), type);
+      emitPredicatedAsm(rewriter, loc, predicate,
+                        "st.global." + suffix + " [$0+" + Twine(immediate) +
+                            "], $1;",
+                        {address, stored});
+    }
+    rewriter.eraseOp(op);
+    return success();
+  }
+
+  /// One register of the given type with the elements, the first one lowest.
+  static Value join(OpBuilder &builder, Location loc, ValueRange elements,
+                    Type type) {
+    Type element = elements.front().getType();
+    int64_t bits = element.getIntOrFloatBitWidth();
+    Value result;
+    for (auto [i, value] : llvm::enumerate(elements)) {
+      Value part = value;
+      if (!element.isInteger(bits))
+        part = arith::BitcastOp::create(builder, loc,
+                                        builder.getIntegerType(bits), part);
+      if (part.getType() != type)
+        part = arith::ExtUIOp::create(builder, loc, type, part);
+      if (i != 0) {
+        Value shift = arith::ConstantOp::create(
+            builder, loc, builder.getIntegerAttr(type, i * bits));
+        part = arith::ShLIOp::create(builder, loc, part, shift);
+        part = arith::OrIOp::create(builder, loc, result, part);
+      }
+      result = part;
+    }
+    return result;
+  }
+};
+
+struct ScalarLoadPattern : KernelPattern<ScalarLoadOp> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult
+  matchAndRewrite(ScalarLoadOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    Type element = op.getResult().getType();
+    if (!isSupportedElement(element))
+      return op.emitOpError("expects an element of 8 to 64 bits, got ")
+             << element;
+    Value offset;
+    for (auto [index, stride] :
+         llvm::zip(adaptor.getIndices(), adaptor.getStrides())) {
+      Value wide =
+          arith::ExtSIOp::create(rewriter, loc, rewriter.getI64Type(), index);
+      Value term = rewriter.createOrFold<arith::MulIOp>(loc, wide, stride);
+      offset =
+          offset ? arith::AddIOp::create(rewriter, loc, offset, term) : term;
+    }
+    Value pointer = adaptor.getPointer();
+    int64_t bytes = element.getIntOrFloatBitWidth() / 8;
+    Type integer = getIntegerType(rewriter, bytes);
+    if (offset)
+      pointer = LLVM::GEPOp::create(rewriter, loc, pointer.getType(), integer,
+                                    pointer, ArrayRef<LLVM::GEPArg>{offset});
+    // The array is read-only during the launch: ld.global.nc.
+    Value loaded = LLVM::LoadOp::create(
+        rewriter, loc, integer, pointer, /*alignment=*/bytes,
+        /*isVolatile=*/false, /*isNonTemporal=*/false, /*isInvariant=*/true);
+    if (integer != element)
+      loaded = arith::BitcastOp::create(rewriter, loc, element, loaded);
+    rewriter.replaceOp(op, loaded);
+    return success();
+  }
+};
+} // namespace
+
+void fa3::populateGlobalAccessPatterns(RewritePatternSet &patterns,
+                                       const TypeConverter &converter,
+                                       const KernelInfo &info) {
+  patterns.add<FragmentLoadPattern, FragmentStorePattern, ScalarLoadPattern>(
+      converter, patterns.getContext(), info);
+}

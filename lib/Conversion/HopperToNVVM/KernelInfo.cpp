@@ -1,0 +1,320 @@
+//===- KernelInfo.cpp - threads of a kernel during its lowering -----------===//
+
+#include "KernelInfo.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/IR/Matchers.h"
+#include <numeric>
+
+using namespace mlir;
+using namespace fa3;
+using namespace fa3::hopper;
+
+//===----------------------------------------------------------------------===//
+// IntegerBuilder
+//===----------------------------------------------------------------------===//
+
+std::optional<int64_t> fa3::getConstant(Value value) {
+  APInt constant;
+  if (matchPattern(value, m_ConstantInt(&constant)))
+    return constant.getSExtValue();
+  return std::nullopt;
+}
+
+static int64_t getDivisor(Value value, unsigned depth) {
+  constexpr int64_t kMost = int64_t(1) << 16;
+  constexpr unsigned kMaxDepth = 8;
+  if (std::optional<int64_t> constant = getConstant(value))
+    return std::gcd(*constant, kMost);
+  Operation *op = value.getDefiningOp();
+  if (!op || depth > kMaxDepth)
+    return 1;
+  auto of = [&](unsigned i) {
+    return getDivisor(op->getOperand(i), depth + 1);
+  };
+  if (isa<arith::AddIOp, arith::SubIOp>(op))
+    return std::gcd(of(0), of(1));
+  if (isa<arith::MulIOp>(op))
+    return std::gcd(of(0) * of(1), kMost);
+  if (isa<arith::IndexCastOp, arith::ExtSIOp, arith::ExtUIOp, arith::TruncIOp>(
+          op))
+    return of(0);
+  return 1;
+}
+
+int64_t fa3::getDivisor(Value value) { return ::getDivisor(value, 0); }
+
+Value IntegerBuilder::constant(int64_t value) {
+  return arith::ConstantOp::create(builder, loc,
+                                   builder.getI32IntegerAttr(value));
+}
+Value IntegerBuilder::add(Value a, Value b) {
+  return builder.createOrFold<arith::AddIOp>(loc, a, b);
+}
+Value IntegerBuilder::mul(Value a, int64_t b) {
+  return builder.createOrFold<arith::MulIOp>(loc, a, constant(b));
+}
+Value IntegerBuilder::div(Value a, int64_t b) {
+  return builder.createOrFold<arith::DivUIOp>(loc, a, constant(b));
+}
+Value IntegerBuilder::rem(Value a, int64_t b) {
+  return builder.createOrFold<arith::RemUIOp>(loc, a, constant(b));
+}
+Value IntegerBuilder::bitAnd(Value a, int64_t b) {
+  return builder.createOrFold<arith::AndIOp>(loc, a, constant(b));
+}
+Value IntegerBuilder::bitXor(Value a, Value b) {
+  return builder.createOrFold<arith::XOrIOp>(loc, a, b);
+}
+Value IntegerBuilder::shiftRight(Value a, int64_t b) {
+  return builder.createOrFold<arith::ShRUIOp>(loc, a, constant(b));
+}
+Value IntegerBuilder::isEqual(Value a, int64_t b) {
+  return builder.createOrFold<arith::CmpIOp>(loc, arith::CmpIPredicate::eq, a,
+                                             constant(b));
+}
+
+//===----------------------------------------------------------------------===//
+// Groups
+//===----------------------------------------------------------------------===//
+
+/// Whether one thread can do all that the group does: waiting on mbarriers,
+/// leader's instructions, scalars and control flow.
+static bool canRunInOneThread(flow::GroupOp group) {
+  WalkResult result = group.walk([](Operation *op) {
+    bool isCollective =
+        isa<WgmmaOp, WgmmaFenceOp, WgmmaCommitOp, WgmmaWaitOp,
+            NamedBarrierSyncOp, VoteAnyOp, LaneReduceOp, SetMaxRegistersOp,
+            gpu::BarrierOp, gpu::ThreadIdOp, gpu::LaneIdOp>(op);
+    auto isFragment = [](Type type) {
+      return isa<VectorType, InflightType>(type);
+    };
+    return isCollective || llvm::any_of(op->getResultTypes(), isFragment) ||
+                   llvm::any_of(op->getOperandTypes(), isFragment)
+               ? WalkResult::interrupt()
+               : WalkResult::advance();
+  });
+  return !result.wasInterrupted();
+}
+
+LogicalResult KernelInfo::prepareRegisters(flow::GroupOp group) {
+  GroupInfo &info = groups[group];
+  // Idle warps of the warp group take part, so the first one, which opens the
+  // group, moves to the branch of the warp group (see lowerSpecialize).
+  for (Operation &op : *group.getBodyBlock()) {
+    if (auto registers = dyn_cast<SetMaxRegistersOp>(op)) {
+      info.registers = registers.getRegisters();
+      info.increasesRegisters = registers.getIncrease();
+      registers.erase();
+      break;
+    }
+    if (!isMemoryEffectFree(&op))
+      break;
+  }
+  WalkResult result = group.walk([&](SetMaxRegistersOp op) {
+    if (group.getWarps() % 4 == 0)
+      return WalkResult::advance();
+    op.emitOpError("expects to open its group, which shares a warp group");
+    return WalkResult::interrupt();
+  });
+  return failure(result.wasInterrupted());
+}
+
+void KernelInfo::prepareGroup(OpBuilder &builder, flow::GroupOp group) {
+  Location loc = group.getLoc();
+  builder.setInsertionPointToStart(group.getBodyBlock());
+  IntegerBuilder ints(builder, loc);
+  int64_t first = *group.getFirstWarp(), warps = group.getWarps();
+  GroupInfo &info = groups[group];
+  info.lane = block.lane;
+  info.warp = ints.rem(ints.add(block.warp, -first), warps);
+  info.thread = ints.rem(ints.add(block.thread, -first * 32), warps * 32);
+  info.leader = ints.isEqual(info.thread, 0);
+  info.replica = group.getReplica();
+  info.singleThreaded = canRunInOneThread(group);
+}
+
+LogicalResult KernelInfo::prepare(gpu::GPUFuncOp function, StringRef smem) {
+  std::optional<ArrayRef<int32_t>> size = function.getKnownBlockSize();
+  if (!size || size->size() != 3 || (*size)[1] != 1 || (*size)[2] != 1)
+    return function.emitOpError("expects a one-dimensional 'known_block_size' "
+                                "(see hopper-pack-warpgroups)");
+  numWarps = llvm::divideCeil((*size)[0], 32);
+  if (!function.getBody().hasOneBlock())
+    return function.emitOpError("expects structured control flow, got ")
+           << function.getBody().getBlocks().size() << " blocks";
+
+  Location loc = function.getLoc();
+  auto builder = OpBuilder::atBlockBegin(&function.getBody().front());
+  IntegerBuilder ints(builder, loc);
+  Type i32 = builder.getI32Type();
+  block.thread = NVVM::ThreadIdXOp::create(builder, loc, i32);
+  block.lane = ints.bitAnd(block.thread, 31);
+  // From lane 0, so that ptxas sees that branches on it do not diverge.
+  block.warp = NVVM::ShflOp::create(
+      builder, loc, i32, ints.constant(-1), ints.shiftRight(block.thread, 5),
+      ints.constant(0), ints.constant(31), NVVM::ShflKind::idx, UnitAttr());
+  block.leader = ints.isEqual(block.thread, 0);
+  auto pointer = LLVM::LLVMPointerType::get(builder.getContext(), 3);
+  Value start = LLVM::AddressOfOp::create(builder, loc, pointer, smem);
+  sharedMemory = LLVM::PtrToIntOp::create(builder, loc, i32, start);
+
+  SmallVector<flow::GroupOp> order;
+  function.walk([&](flow::GroupOp group) { order.push_back(group); });
+  for (flow::GroupOp group : order) {
+    if (!group.getFirstWarp())
+      return group.emitOpError("expects a place (see hopper-pack-warpgroups)");
+    int64_t end =
+        *group.getFirstWarp() + group.getWarps() * group.getReplicas();
+    if (end > numWarps)
+      return group.emitOpError("ends at warp ")
+             << end << ", the block has " << numWarps;
+    if (failed(prepareRegisters(group)))
+      return failure();
+    prepareGroup(builder, group);
+  }
+  prepareDescriptors(function);
+  return prepareFragments(function);
+}
+
+const GroupInfo &KernelInfo::getOf(Operation *op) const {
+  auto group = op->getParentOfType<flow::GroupOp>();
+  return group ? get(group) : block;
+}
+
+//===----------------------------------------------------------------------===//
+// Fragments
+//===----------------------------------------------------------------------===//
+
+/// Sum of the offsets along `dim` that the set bits of `index` add. Runs of
+/// bits whose offsets double are taken together.
+static Value sumBits(IntegerBuilder &ints, Value index,
+                     ArrayRef<LinearLayout::Basis> bases, unsigned dim) {
+  Value sum = ints.constant(0);
+  for (size_t bit = 0; bit < bases.size();) {
+    int64_t offset = bases[bit][dim];
+    size_t end = bit + 1;
+    while (end < bases.size() && offset != 0 &&
+           bases[end][dim] == offset << (end - bit))
+      ++end;
+    if (offset != 0) {
+      int64_t mask = (int64_t(1) << (end - bit)) - 1;
+      Value part = ints.bitAnd(ints.shiftRight(index, bit), mask);
+      sum = ints.add(ints.mul(part, offset), sum);
+    }
+    bit = end;
+  }
+  return sum;
+}
+
+/// Bits of an index over which the elements are replicated.
+static int64_t getReplicatedBits(ArrayRef<LinearLayout::Basis> bases) {
+  int64_t mask = 0;
+  for (auto [bit, basis] : llvm::enumerate(bases))
+    if (llvm::all_of(basis, [](int64_t v) { return v == 0; }))
+      mask |= int64_t(1) << bit;
+  return mask;
+}
+
+LogicalResult KernelInfo::prepareFragments(gpu::GPUFuncOp function) {
+  WalkResult result = function.walk([&](Operation *op) {
+    auto fragment = op->getAttrOfType<FragmentAttr>("fragment");
+    if (!fragment)
+      return WalkResult::advance();
+    const LinearLayout &layout = fragment.getLayout();
+    auto group = op->getParentOfType<flow::GroupOp>();
+    int64_t warps = group ? group.getWarps() : numWarps;
+    if (layout.getNumWarps() != warps) {
+      op->emitOpError("expects a fragment over the ")
+          << warps << " warps that run it, got one over "
+          << layout.getNumWarps();
+      return WalkResult::interrupt();
+    }
+    auto [it, isNew] = fragments.try_emplace({group, fragment});
+    if (!isNew)
+      return WalkResult::advance();
+    const GroupInfo &info = getOf(op);
+    OpBuilder builder(op->getContext());
+    builder.setInsertionPointAfterValue(info.leader);
+    IntegerBuilder ints(builder, op->getLoc());
+    for (unsigned dim = 0; dim < layout.getRank(); ++dim)
+      it->second.offsets.push_back(
+          ints.add(sumBits(ints, info.lane, layout.getLaneBases(), dim),
+                   sumBits(ints, info.warp, layout.getWarpBases(), dim)));
+    for (auto [index, bases] : {std::pair(info.lane, layout.getLaneBases()),
+                                std::pair(info.warp, layout.getWarpBases())}) {
+      int64_t mask = getReplicatedBits(bases);
+      if (mask == 0)
+        continue;
+      Value isOwner = ints.isEqual(ints.bitAnd(index, mask), 0);
+      it->second.owner = it->second.owner
+                             ? arith::AndIOp::create(builder, op->getLoc(),
+                                                     it->second.owner, isOwner)
+                             : isOwner;
+    }
+    return WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}
+
+Value KernelInfo::getThreadOffset(Operation *op, FragmentAttr fragment,
+                                  unsigned dim) const {
+  auto group = op->getParentOfType<flow::GroupOp>();
+  return fragments.find({group, fragment})->second.offsets[dim];
+}
+
+Value KernelInfo::getOwner(Operation *op, FragmentAttr fragment) const {
+  auto group = op->getParentOfType<flow::GroupOp>();
+  return fragments.find({group, fragment})->second.owner;
+}
+
+//===----------------------------------------------------------------------===//
+// Descriptors
+//===----------------------------------------------------------------------===//
+
+/// Matrix descriptor (PTX ISA, "Matrix-descriptor Format"): bits 0-13 start
+/// address, 16-29 leading and 32-45 stride byte offset, all in units of 16
+/// bytes, 62-63 swizzle mode.
+uint64_t fa3::getDescriptorTemplate(DescType type) {
+  uint64_t swizzle = type.getSwizzle();
+  uint64_t mode = swizzle == 128 ? 1 : swizzle == 64 ? 2 : 3;
+  // Eight rows further on, under either major.
+  uint64_t stride = 8 * swizzle;
+  // One block of columns further on. Where K is contiguous a step along it
+  // stays within a block and the field is not read.
+  uint64_t leading =
+      type.getMajor() == Major::mn ? type.getRows() * swizzle : 16;
+  return mode << 62 | (stride >> 4) << 32 | (leading >> 4) << 16;
+}
+
+void KernelInfo::prepareDescriptors(gpu::GPUFuncOp function) {
+  llvm::DenseMap<std::pair<Operation *, Type>, Value> bases;
+  function.walk([&](DescOp op) {
+    auto alloc = op.getBuffer().getDefiningOp<AllocOp>();
+    if (!alloc)
+      return;
+    Value &base = bases[{alloc, op.getDesc().getType()}];
+    if (!base) {
+      OpBuilder builder(op.getContext());
+      builder.setInsertionPointAfter(alloc);
+      Location loc = op.getLoc();
+      // The conversion of the allocation makes the cast vanish.
+      Value address = UnrealizedConversionCastOp::create(
+                          builder, loc, builder.getI32Type(), alloc.getBuffer())
+                          .getResult(0);
+      Value field = IntegerBuilder(builder, loc).shiftRight(address, 4);
+      Value wide =
+          arith::ExtUIOp::create(builder, loc, builder.getI64Type(), field);
+      Value bits = arith::ConstantOp::create(
+          builder, loc,
+          builder.getI64IntegerAttr(
+              getDescriptorTemplate(op.getDesc().getType())));
+      base = arith::OrIOp::create(builder, loc, wide, bits);
+    }
+    descriptors[op] = base;
+  });
+}
+
+Value KernelInfo::getDescriptorBase(DescOp op) const {
+  return descriptors.lookup(op);
+}

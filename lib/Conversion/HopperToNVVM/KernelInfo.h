@@ -1,0 +1,133 @@
+//===- KernelInfo.h - threads of a kernel during its lowering ---*- C++ -*-===//
+//
+// What the patterns need to know about the place of an operation: thread
+// numbers within its group, who leads, where fragments start. The values are
+// computed once at the start of the group, before the conversion.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA3_LIB_CONVERSION_HOPPERTONVVM_KERNELINFO_H
+#define FA3_LIB_CONVERSION_HOPPERTONVVM_KERNELINFO_H
+
+#include "fa3/Dialect/Hopper/IR/Hopper.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/IR/Builders.h"
+
+namespace fa3 {
+
+enum class BarrierWaitForm { Asm, Intrinsic };
+enum class WgmmaAsmForm { Instruction, Chain };
+
+struct LoweringOptions {
+  BarrierWaitForm barrierWait = BarrierWaitForm::Asm;
+  WgmmaAsmForm wgmmaAsm = WgmmaAsmForm::Instruction;
+  int64_t reductionChains = 2;
+};
+
+/// The threads that run a group's body, or the whole block outside of groups.
+/// Numbers are i32 and count within the replica.
+struct GroupInfo {
+  mlir::Value thread, lane, warp;
+  /// Number of the replica (index); null outside of groups.
+  mlir::Value replica;
+  /// Whether this thread is the leader (i1).
+  mlir::Value leader;
+  /// The body is run by the leaders only.
+  bool singleThreaded = false;
+  /// Registers per thread asked for at the start of the group.
+  std::optional<int64_t> registers;
+  bool increasesRegisters = false;
+
+  /// Predicate of the leader's instructions, null where only it runs.
+  mlir::Value getPredicate() const {
+    return singleThreaded ? mlir::Value() : leader;
+  }
+};
+
+class KernelInfo {
+public:
+  explicit KernelInfo(const LoweringOptions &options) : options(options) {}
+
+  /// Computes the values of all groups of the kernel; `smem` is the symbol of
+  /// dynamic shared memory.
+  mlir::LogicalResult prepare(mlir::gpu::GPUFuncOp function,
+                              mlir::StringRef smem);
+
+  const LoweringOptions &getOptions() const { return options; }
+  const GroupInfo &get(flow::GroupOp group) const {
+    return groups.find(group)->second;
+  }
+  const GroupInfo &getOf(mlir::Operation *op) const;
+
+  /// Start of dynamic shared memory (i32) and number of the warp in the block,
+  /// which ptxas knows to be the same in all lanes.
+  mlir::Value getSharedMemory() const { return sharedMemory; }
+  mlir::Value getBlockWarp() const { return block.warp; }
+  int64_t getNumWarps() const { return numWarps; }
+
+  /// Coordinate along `dim` of a thread's first register.
+  mlir::Value getThreadOffset(mlir::Operation *op,
+                              hopper::FragmentAttr fragment,
+                              unsigned dim) const;
+  /// Whether this thread holds its elements on behalf of all that have the same
+  /// ones; null if nothing is replicated.
+  mlir::Value getOwner(mlir::Operation *op,
+                       hopper::FragmentAttr fragment) const;
+  /// Descriptor of the first slot of the op's buffer, null if not hoisted.
+  mlir::Value getDescriptorBase(hopper::DescOp op) const;
+
+private:
+  struct FragmentInfo {
+    llvm::SmallVector<mlir::Value, 2> offsets;
+    mlir::Value owner;
+  };
+
+  void prepareGroup(mlir::OpBuilder &builder, flow::GroupOp group);
+  mlir::LogicalResult prepareRegisters(flow::GroupOp group);
+  mlir::LogicalResult prepareFragments(mlir::gpu::GPUFuncOp function);
+  void prepareDescriptors(mlir::gpu::GPUFuncOp function);
+
+  LoweringOptions options;
+  GroupInfo block;
+  mlir::Value sharedMemory;
+  int64_t numWarps = 0;
+  llvm::DenseMap<mlir::Operation *, GroupInfo> groups;
+  llvm::DenseMap<std::pair<mlir::Operation *, mlir::Attribute>, FragmentInfo>
+      fragments;
+  llvm::DenseMap<mlir::Operation *, mlir::Value> descriptors;
+};
+
+/// Constant high half and strides of a descriptor: all but the address.
+uint64_t getDescriptorTemplate(hopper::DescType type);
+
+/// Arithmetic on i32 that folds constants as it goes.
+class IntegerBuilder {
+public:
+  IntegerBuilder(mlir::OpBuilder &builder, mlir::Location loc)
+      : builder(builder), loc(loc) {}
+  mlir::Value constant(int64_t value);
+  mlir::Value add(mlir::Value a, mlir::Value b);
+  mlir::Value add(mlir::Value a, int64_t b) { return add(a, constant(b)); }
+  mlir::Value mul(mlir::Value a, int64_t b);
+  mlir::Value div(mlir::Value a, int64_t b);
+  mlir::Value rem(mlir::Value a, int64_t b);
+  mlir::Value bitAnd(mlir::Value a, int64_t b);
+  mlir::Value bitXor(mlir::Value a, mlir::Value b);
+  /// a >> b (unsigned), a << b.
+  mlir::Value shiftRight(mlir::Value a, int64_t b);
+  mlir::Value isEqual(mlir::Value a, int64_t b);
+
+private:
+  mlir::OpBuilder &builder;
+  mlir::Location loc;
+};
+
+/// The constant behind an integer value, if it is one.
+std::optional<int64_t> getConstant(mlir::Value value);
+/// A number (up to 2^16) that divides an integer value whatever it is computed
+/// from.
+int64_t getDivisor(mlir::Value value);
+
+} // namespace fa3
+
+#endif // FA3_LIB_CONVERSION_HOPPERTONVVM_KERNELINFO_H

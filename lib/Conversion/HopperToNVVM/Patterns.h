@@ -1,0 +1,71 @@
+//===- Patterns.h - pattern sets of the conversion --------------*- C++ -*-===//
+
+#ifndef FA3_LIB_CONVERSION_HOPPERTONVVM_PATTERNS_H
+#define FA3_LIB_CONVERSION_HOPPERTONVVM_PATTERNS_H
+
+#include "KernelInfo.h"
+#include "mlir/Transforms/DialectConversion.h"
+
+namespace fa3 {
+
+/// A pattern that knows the kernel it works in.
+template <typename SourceOp>
+class KernelPattern : public mlir::OpConversionPattern<SourceOp> {
+public:
+  KernelPattern(const mlir::TypeConverter &converter,
+                mlir::MLIRContext *context, const KernelInfo &info)
+      : mlir::OpConversionPattern<SourceOp>(converter, context), info(info) {}
+
+protected:
+  using OpAdaptor = typename mlir::OpConversionPattern<SourceOp>::OpAdaptor;
+  using OneToNOpAdaptor =
+      typename mlir::OpConversionPattern<SourceOp>::OneToNOpAdaptor;
+  const KernelInfo &info;
+};
+
+void populateBarrierPatterns(mlir::RewritePatternSet &patterns,
+                             const mlir::TypeConverter &converter,
+                             const KernelInfo &info);
+void populateTmaPatterns(mlir::RewritePatternSet &patterns,
+                         const mlir::TypeConverter &converter,
+                         const KernelInfo &info);
+void populateWgmmaPatterns(mlir::RewritePatternSet &patterns,
+                           const mlir::TypeConverter &converter,
+                           const KernelInfo &info);
+void populateFragmentPatterns(mlir::RewritePatternSet &patterns,
+                              const mlir::TypeConverter &converter,
+                              const KernelInfo &info);
+void populateGlobalAccessPatterns(mlir::RewritePatternSet &patterns,
+                                  const mlir::TypeConverter &converter,
+                                  const KernelInfo &info);
+void populateSharedAccessPatterns(mlir::RewritePatternSet &patterns,
+                                  const mlir::TypeConverter &converter,
+                                  const KernelInfo &info);
+/// Elementwise operations of arith and math that have an instruction of their
+/// own; makes them illegal in `target`.
+void populateElementwisePatterns(mlir::RewritePatternSet &patterns,
+                                 mlir::ConversionTarget &target);
+/// Functions, special registers, structured control flow.
+void populateControlPatterns(mlir::RewritePatternSet &patterns,
+                             const mlir::TypeConverter &converter,
+                             mlir::ConversionTarget &target,
+                             const KernelInfo &info);
+
+/// Replaces the groups of a kernel, whose bodies are converted, by branches.
+mlir::LogicalResult lowerSpecialize(mlir::RewriterBase &rewriter,
+                                    flow::SpecializeOp specialize,
+                                    const KernelInfo &info);
+
+/// Turns comparisons of coordinates into comparisons of one value per row with
+/// immediates.
+void simplifyComparisons(mlir::RewriterBase &rewriter, mlir::Operation *root);
+
+/// Bytes from the start of the buffer to 16-byte chunk (row, column) of slot
+/// `index`, without swizzle; an i32 for each.
+mlir::Value getSlotOffset(IntegerBuilder &ints, hopper::BufferType buffer,
+                          mlir::Value index, mlir::Value row,
+                          mlir::Value column);
+
+} // namespace fa3
+
+#endif // FA3_LIB_CONVERSION_HOPPERTONVVM_PATTERNS_H

@@ -1,0 +1,126 @@
+//===- Tma.cpp - bulk copies of tensor boxes ------------------------------===//
+
+#include "InlineAsm.h"
+#include "Patterns.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+using namespace fa3;
+using namespace fa3::hopper;
+
+Value fa3::getSlotOffset(IntegerBuilder &ints, BufferType buffer, Value index,
+                         Value row, Value column) {
+  int64_t blockColumns = buffer.getBlockColumns();
+  Value offset = ints.mul(index, buffer.getSlotBytes());
+  offset = ints.add(offset, ints.mul(row, buffer.getSwizzle()));
+  Value block = ints.div(column, blockColumns);
+  offset = ints.add(offset, ints.mul(block, buffer.getBlockBytes()));
+  Value inBlock = ints.rem(column, blockColumns);
+  return ints.add(offset, ints.mul(inBlock, buffer.getElementBytes()));
+}
+
+/// "[$map, {$c0, $c1}]" with the innermost coordinate first, as PTX wants it.
+/// Appends the operands.
+static std::string addMapOperand(SmallVectorImpl<Value> &operands, Value map,
+                                 ValueRange coordinates) {
+  std::string text = "[$" + std::to_string(operands.size()) + ", {";
+  operands.push_back(map);
+  llvm::ListSeparator separator;
+  for (Value coordinate : llvm::reverse(coordinates)) {
+    text += separator;
+    text += "$" + std::to_string(operands.size());
+    operands.push_back(coordinate);
+  }
+  return text + "}]";
+}
+
+namespace {
+struct TmaLoadPattern : KernelPattern<TmaLoadOp> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult
+  matchAndRewrite(TmaLoadOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    IntegerBuilder ints(rewriter, loc);
+    Value target = ints.add(adaptor.getBuffer(),
+                            getSlotOffset(ints, op.getBuffer().getType(),
+                                          adaptor.getIndex(), adaptor.getRow(),
+                                          adaptor.getColumn()));
+    Value barrier =
+        ints.add(adaptor.getBarrier(), ints.mul(adaptor.getBarrierIndex(),
+                                                BarrierAllocOp::kAlignment));
+    SmallVector<Value> operands = {target, barrier};
+    std::string source =
+        addMapOperand(operands, adaptor.getMap(), adaptor.getCoordinates());
+    emitPredicatedAsm(rewriter, loc, info.getOf(op).getPredicate(),
+                      "cp.async.bulk.tensor." +
+                          Twine(op.getCoordinates().size()) +
+                          "d.shared::cluster.global.mbarrier::complete_tx::"
+                          "bytes [$0], " +
+                          source + ", [$1];",
+                      operands);
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+struct TmaStorePattern : KernelPattern<TmaStoreOp> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult
+  matchAndRewrite(TmaStoreOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    IntegerBuilder ints(rewriter, loc);
+    Value source = ints.add(adaptor.getBuffer(),
+                            getSlotOffset(ints, op.getBuffer().getType(),
+                                          adaptor.getIndex(), adaptor.getRow(),
+                                          adaptor.getColumn()));
+    SmallVector<Value> operands = {source};
+    std::string target =
+        addMapOperand(operands, adaptor.getMap(), adaptor.getCoordinates());
+    emitPredicatedAsm(
+        rewriter, loc, info.getOf(op).getPredicate(),
+        "cp.async.bulk.tensor." + Twine(op.getCoordinates().size()) +
+            "d.global.shared::cta.bulk_group " + target + ", [$0];",
+        operands);
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+struct TmaCommitPattern : KernelPattern<TmaCommitOp> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult
+  matchAndRewrite(TmaCommitOp op, OpAdaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    emitPredicatedAsm(rewriter, op.getLoc(), info.getOf(op).getPredicate(),
+                      "cp.async.bulk.commit_group;", {});
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+struct TmaWaitReadPattern : KernelPattern<TmaWaitReadOp> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult
+  matchAndRewrite(TmaWaitReadOp op, OpAdaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    emitPredicatedAsm(
+        rewriter, op.getLoc(), info.getOf(op).getPredicate(),
+        "cp.async.bulk.wait_group.read " + Twine(op.getPending()) + ";", {});
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+} // namespace
+
+void fa3::populateTmaPatterns(RewritePatternSet &patterns,
+                              const TypeConverter &converter,
+                              const KernelInfo &info) {
+  patterns.add<TmaLoadPattern, TmaStorePattern, TmaCommitPattern,
+               TmaWaitReadPattern>(converter, patterns.getContext(), info);
+}

@@ -1,0 +1,451 @@
+//===- Wgmma.cpp - products on the tensor cores ---------------------------===//
+
+#include "InlineAsm.h"
+#include "Patterns.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace fa3;
+using namespace fa3::hopper;
+
+/// Bytes of K that one wgmma takes.
+constexpr int64_t kStepBytes = 32;
+constexpr int64_t kBlockRows = 64;
+
+//===----------------------------------------------------------------------===//
+// Descriptors
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct DescPattern : KernelPattern<DescOp> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult
+  matchAndRewrite(DescOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    BufferType buffer = op.getBuffer().getType();
+    int64_t blockColumns = buffer.getBlockColumns();
+    // The swizzle pattern repeats every 8 rows, and steps within a product are
+    // counted from the start of a block.
+    std::optional<int64_t> row = getConstant(adaptor.getRow());
+    if (row && *row % 8)
+      return op.emitOpError("expects a row that is a multiple of 8, got ")
+             << *row;
+    std::optional<int64_t> column = getConstant(adaptor.getColumn());
+    if (column && *column % blockColumns)
+      return op.emitOpError("expects a column at the start of a block of ")
+             << blockColumns << ", got " << *column;
+
+    Location loc = op.getLoc();
+    Value base = info.getDescriptorBase(op);
+    if (!base)
+      return op.emitOpError("expects a buffer that is the result of a "
+                            "'hopper.smem.alloc'");
+    IntegerBuilder ints(rewriter, loc);
+    // Where the window starts changes less often than the slot.
+    Value window =
+        ints.add(ints.mul(adaptor.getRow(), buffer.getSwizzle() >> 4),
+                 ints.mul(ints.div(adaptor.getColumn(), blockColumns),
+                          buffer.getBlockBytes() >> 4));
+    Value slot = ints.mul(adaptor.getIndex(), buffer.getSlotBytes() >> 4);
+    rewriter.replaceOp(
+        op, advance(rewriter, loc, advance(rewriter, loc, base, window), slot));
+    return success();
+  }
+
+  static Value advance(OpBuilder &builder, Location loc, Value desc,
+                       Value delta) {
+    if (getConstant(delta) == 0)
+      return desc;
+    Value wide =
+        arith::ExtUIOp::create(builder, loc, builder.getI64Type(), delta);
+    return arith::AddIOp::create(builder, loc, desc, wide);
+  }
+};
+} // namespace
+
+/// Distance (in units of 16 bytes, as descriptors count) of 32-byte step `step`
+/// along K, from the start of the window.
+static int64_t getStepOffset(DescType type, int64_t step) {
+  int64_t swizzle = type.getSwizzle(), bytes;
+  if (type.getMajor() == Major::k) {
+    int64_t perBlock = swizzle / kStepBytes;
+    bytes = step / perBlock * type.getRows() * swizzle +
+            step % perBlock * kStepBytes;
+  } else {
+    int64_t rows =
+        kStepBytes * 8 / type.getElementType().getIntOrFloatBitWidth();
+    bytes = step * rows * swizzle;
+  }
+  return bytes >> 4;
+}
+
+/// Distance of the `block`-th 64 rows of the left operand.
+static int64_t getRowBlockOffset(DescType type, int64_t block) {
+  int64_t swizzle = type.getSwizzle();
+  int64_t rows = block * kBlockRows;
+  if (type.getMajor() == Major::k)
+    return rows * swizzle >> 4;
+  int64_t blockColumns =
+      swizzle * 8 / type.getElementType().getIntOrFloatBitWidth();
+  return rows / blockColumns * type.getRows() * swizzle >> 4;
+}
+
+//===----------------------------------------------------------------------===//
+// Products
+//===----------------------------------------------------------------------===//
+
+/// Name of an element type in wgmma mnemonics, empty if there is none.
+static StringRef getElementName(Type type) {
+  if (type.isF16())
+    return "f16";
+  if (type.isBF16())
+    return "bf16";
+  if (isa<Float8E4M3FNType>(type))
+    return "e4m3";
+  if (isa<Float8E5M2Type>(type))
+    return "e5m2";
+  return {};
+}
+
+/// For every register of a fragment of m x `columns`: where it is in the list
+/// of 64-row fragments, one after the other, each in wgmma's order.
+static SmallVector<int64_t> getRowBlockOrder(const LinearLayout &layout) {
+  int64_t registers = layout.getNumRegisters();
+  int64_t perBlock = registers / (layout.getShape()[0] / kBlockRows);
+  SmallVector<int64_t> order(registers);
+  for (int64_t r = 0; r < registers; ++r) {
+    LinearLayout::Basis offset = layout.getRegisterOffset(r);
+    order[r] = offset[0] / kBlockRows * perBlock + offset[1] / 8 * 4 +
+               offset[0] % kBlockRows / 8 * 2 + offset[1] % 8;
+  }
+  return order;
+}
+
+/// Reorders the elements of a fragment: element i goes to order[i], or, for the
+/// inverse, comes from there.
+static Value permute(OpBuilder &builder, Location loc, Value fragment,
+                     ArrayRef<int64_t> order, bool inverse) {
+  SmallVector<int64_t> mask(order);
+  if (!inverse)
+    for (auto [i, target] : llvm::enumerate(order))
+      mask[target] = i;
+  if (llvm::equal(mask, llvm::seq<int64_t>(0, mask.size())))
+    return fragment;
+  return vector::ShuffleOp::create(builder, loc, fragment, fragment, mask);
+}
+
+namespace {
+/// The instructions of 64 rows of a product.
+class ProductEmitter {
+public:
+  ProductEmitter(OpBuilder &builder, Location loc, WgmmaOp op)
+      : builder(builder), loc(loc), op(op) {}
+
+  /// One statement for steps [first, last). Gives the new accumulator; an empty
+  /// one stands for zero.
+  SmallVector<Value> emit(ValueRange acc, Value lhsDesc,
+                          ValueRange lhsRegisters, Value rhsDesc,
+                          int64_t rowOffset, int64_t first, int64_t last);
+
+private:
+  std::string getText(int64_t step, bool accumulate, const std::string &lhs,
+                      const std::string &rhs);
+
+  OpBuilder &builder;
+  Location loc;
+  WgmmaOp op;
+};
+} // namespace
+
+std::string ProductEmitter::getText(int64_t step, bool accumulate,
+                                    const std::string &lhs,
+                                    const std::string &rhs) {
+  Type element = op.getRhs().getType().getElementType();
+  bool is16Bit = element.getIntOrFloatBitWidth() == 16;
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << "setp.ne.b32 p, " << (accumulate ? 1 : 0) << ", 0;\n"
+     << "wgmma.mma_async.sync.aligned.m64n" << op.getN() << "k"
+     << (is16Bit ? 16 : 32) << ".f32." << getElementName(element) << '.'
+     << getElementName(element) << " {";
+  llvm::interleaveComma(llvm::seq<int64_t>(0, op.getN() / 2), os,
+                        [&](int64_t i) { os << '$' << i; });
+  os << "}, " << lhs << ", " << rhs << ", p, 1, 1";
+  // Only 16-bit operands may be transposed, and one in registers never is.
+  if (is16Bit) {
+    if (auto desc = dyn_cast<DescType>(op.getLhs().getType()))
+      os << ", " << (desc.getMajor() == Major::mn ? 1 : 0);
+    os << ", " << (op.getRhs().getType().getMajor() == Major::mn ? 1 : 0);
+  }
+  os << ";\n";
+  return text;
+}
+
+SmallVector<Value> ProductEmitter::emit(ValueRange acc, Value lhsDesc,
+                                        ValueRange lhsRegisters, Value rhsDesc,
+                                        int64_t rowOffset, int64_t first,
+                                        int64_t last) {
+  InlineAsm statement(builder, loc);
+  int64_t registers = op.getN() / 2;
+  for (int64_t i = 0; i < registers; ++i)
+    statement.addOutput(builder.getF32Type(), /*early=*/acc.empty());
+  for (auto [i, value] : llvm::enumerate(acc))
+    statement.addTied(value, i);
+
+  // A statement of one step gets its own descriptors, so that the sums are
+  // shared and hoisted; a chain computes them from the first.
+  bool isChain = last - first > 1;
+  std::string prologue = "{\n.reg .pred p;\n", text;
+  auto getDesc = [&](Value base, int64_t offset) {
+    if (offset == 0)
+      return base;
+    Value delta = arith::ConstantOp::create(builder, loc,
+                                            builder.getI64IntegerAttr(offset));
+    return Value(arith::AddIOp::create(builder, loc, base, delta));
+  };
+  auto addDesc = [&](Value base, int64_t offset) {
+    return "$" + std::to_string(statement.addInput(getDesc(base, offset)));
+  };
+  auto lhsType = dyn_cast<DescType>(op.getLhs().getType());
+  DescType rhsType = op.getRhs().getType();
+  std::string lhsName, rhsName;
+  int64_t lhsStart = 0;
+  if (lhsType) {
+    lhsStart = rowOffset + getStepOffset(lhsType, first);
+    lhsName = addDesc(lhsDesc, lhsStart);
+  }
+  int64_t rhsStart = getStepOffset(rhsType, first);
+  rhsName = addDesc(rhsDesc, rhsStart);
+  if (isChain)
+    prologue += ".reg .b64 a, b;\n";
+
+  for (int64_t step = first; step < last; ++step) {
+    std::string lhs = lhsName, rhs = rhsName;
+    if (lhsType && step != first) {
+      int64_t offset = rowOffset + getStepOffset(lhsType, step) - lhsStart;
+      text += "add.s64 a, " + lhsName + ", " + std::to_string(offset) + ";\n";
+      lhs = "a";
+    }
+    if (!lhsType) {
+      lhs = "{";
+      llvm::ListSeparator separator;
+      for (Value value : lhsRegisters.slice(step * 4, 4))
+        lhs += StringRef(separator).str() + "$" +
+               std::to_string(statement.addInput(value));
+      lhs += "}";
+    }
+    if (step != first) {
+      int64_t offset = getStepOffset(rhsType, step) - rhsStart;
+      text += "add.s64 b, " + rhsName + ", " + std::to_string(offset) + ";\n";
+      rhs = "b";
+    }
+    text +=
+        getText(step, /*accumulate=*/!acc.empty() || step != first, lhs, rhs);
+  }
+  return statement.emit(prologue + text + "}");
+}
+
+namespace {
+struct WgmmaPattern : KernelPattern<WgmmaOp> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult
+  matchAndRewrite(WgmmaOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    int64_t m = op.getM(), n = op.getN(), k = op.getK();
+    DescType rhsType = op.getRhs().getType();
+    auto lhsType = dyn_cast<DescType>(op.getLhs().getType());
+    Type element = rhsType.getElementType();
+    if (getElementName(element).empty())
+      return op.emitOpError("has no instruction for elements of ") << element;
+    int64_t elementBytes = element.getIntOrFloatBitWidth() / 8;
+    if (elementBytes != 2 && (rhsType.getMajor() == Major::mn ||
+                              (lhsType && lhsType.getMajor() == Major::mn)))
+      return op.emitOpError("expects 8-bit operands whose K is contiguous");
+    std::optional<LinearLayout> accLayout = LinearLayout::accumulator(m, n);
+    if (!accLayout)
+      return op.emitOpError("expects m to be a power of two times 64, got ")
+             << m;
+
+    SmallVector<int64_t> order = getRowBlockOrder(*accLayout);
+    SmallVector<Value> acc, lhsRegisters;
+    if (adaptor.getAcc())
+      acc = unpackRegisters(
+          rewriter, loc,
+          permute(rewriter, loc, adaptor.getAcc(), order, /*inverse=*/false));
+    if (!lhsType) {
+      std::optional<LinearLayout> layout = LinearLayout::operandA(m, k, 16);
+      lhsRegisters = unpackRegisters(rewriter, loc,
+                                     permute(rewriter, loc, adaptor.getLhs(),
+                                             getRowBlockOrder(*layout),
+                                             /*inverse=*/false));
+    }
+
+    ProductEmitter emitter(rewriter, loc, op);
+    int64_t steps = k * elementBytes / kStepBytes, blocks = m / kBlockRows;
+    int64_t perStatement =
+        info.getOptions().wgmmaAsm == WgmmaAsmForm::Chain ? steps : 1;
+    SmallVector<Value> results;
+    for (int64_t block = 0; block < blocks; ++block) {
+      auto part = [&](ArrayRef<Value> all) {
+        int64_t count = all.size() / blocks;
+        return SmallVector<Value>(all.slice(block * count, count));
+      };
+      SmallVector<Value> blockAcc = part(acc), blockLhs = part(lhsRegisters);
+      int64_t rowOffset = lhsType ? getRowBlockOffset(lhsType, block) : 0;
+      for (int64_t step = 0; step < steps; step += perStatement)
+        blockAcc =
+            emitter.emit(blockAcc, adaptor.getLhs(), blockLhs, adaptor.getRhs(),
+                         rowOffset, step, step + perStatement);
+      llvm::append_range(results, blockAcc);
+    }
+    Value result = packRegisters(rewriter, loc, results,
+                                 op.getResult().getType().getFragment());
+    rewriter.replaceOp(op,
+                       permute(rewriter, loc, result, order, /*inverse=*/true));
+    return success();
+  }
+};
+
+//===----------------------------------------------------------------------===//
+// Fences, groups and waits
+//===----------------------------------------------------------------------===//
+
+/// A statement that the fragments pass through: in LLVM's eyes it rewrites
+/// them, so no arithmetic on them moves across it.
+static FailureOr<SmallVector<Value>> emitTied(OpBuilder &builder, Operation *op,
+                                              StringRef text,
+                                              ArrayRef<Value> fragments) {
+  Location loc = op->getLoc();
+  SmallVector<Value> registers;
+  SmallVector<size_t> counts;
+  for (Value fragment : fragments) {
+    if (!isPackable(cast<VectorType>(fragment.getType())))
+      return op->emitOpError("cannot hold a value of type ")
+             << fragment.getType() << " in registers of 32 or 64 bits";
+    SmallVector<Value> part = unpackRegisters(builder, loc, fragment);
+    counts.push_back(part.size());
+    llvm::append_range(registers, part);
+  }
+  InlineAsm statement(builder, loc);
+  for (Value value : registers)
+    statement.addOutput(value.getType());
+  for (auto [i, value] : llvm::enumerate(registers))
+    statement.addTied(value, i);
+  SmallVector<Value> outputs = statement.emit(text);
+  SmallVector<Value> results;
+  size_t next = 0;
+  for (auto [fragment, count] : llvm::zip(fragments, counts)) {
+    results.push_back(packRegisters(builder, loc,
+                                    ArrayRef(outputs).slice(next, count),
+                                    cast<VectorType>(fragment.getType())));
+    next += count;
+  }
+  return results;
+}
+
+struct WgmmaFencePattern : KernelPattern<WgmmaFenceOp> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult
+  matchAndRewrite(WgmmaFenceOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    FailureOr<SmallVector<Value>> results =
+        emitTied(rewriter, op, "wgmma.fence.sync.aligned;",
+                 llvm::to_vector(adaptor.getValues()));
+    if (failed(results))
+      return failure();
+    rewriter.replaceOp(op, *results);
+    return success();
+  }
+};
+
+/// Groups exist in program order only: their values vanish.
+struct WgmmaCommitPattern : KernelPattern<WgmmaCommitOp> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult
+  matchAndRewrite(WgmmaCommitOp op, OpAdaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    emitPredicatedAsm(rewriter, op.getLoc(), Value(),
+                      "wgmma.commit_group.sync.aligned;", {});
+    rewriter.replaceOpWithMultiple(op, {ValueRange()});
+    return success();
+  }
+};
+
+struct GroupReadyPattern : KernelPattern<GroupReadyOp> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult
+  matchAndRewrite(GroupReadyOp op, OpAdaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    rewriter.replaceOpWithMultiple(op, {ValueRange()});
+    return success();
+  }
+};
+
+struct SelectPattern : KernelPattern<arith::SelectOp> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult
+  matchAndRewrite(arith::SelectOp op, OneToNOpAdaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    if (!isa<GroupType>(op.getType()))
+      return rewriter.notifyMatchFailure(op, "not of groups");
+    rewriter.replaceOpWithMultiple(op, {ValueRange()});
+    return success();
+  }
+};
+
+struct InflightReadyPattern : KernelPattern<InflightReadyOp> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult
+  matchAndRewrite(InflightReadyOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    rewriter.replaceOp(op, adaptor.getValue());
+    return success();
+  }
+};
+
+struct WgmmaWaitPattern : KernelPattern<WgmmaWaitOp> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult
+  matchAndRewrite(WgmmaWaitOp op, OneToNOpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    if (!op.getPending())
+      return op.emitOpError("expects 'pending' (see hopper-insert-waits)");
+    int64_t pending = static_cast<int64_t>(*op.getPending());
+    SmallVector<Value> fragments;
+    for (ValueRange range : adaptor.getInflight())
+      llvm::append_range(fragments, range);
+    for (ValueRange range : adaptor.getKeep())
+      llvm::append_range(fragments, range);
+    if (pending < 0) {
+      rewriter.replaceOp(op, fragments);
+      return success();
+    }
+    std::string text =
+        "wgmma.wait_group.sync.aligned " + std::to_string(pending) + ";";
+    FailureOr<SmallVector<Value>> results =
+        emitTied(rewriter, op, text, fragments);
+    if (failed(results))
+      return failure();
+    rewriter.replaceOp(op, *results);
+    return success();
+  }
+};
+} // namespace
+
+void fa3::populateWgmmaPatterns(RewritePatternSet &patterns,
+                                const TypeConverter &converter,
+                                const KernelInfo &info) {
+  patterns.add<DescPattern, WgmmaPattern, WgmmaFencePattern, WgmmaCommitPattern,
+               GroupReadyPattern, SelectPattern, InflightReadyPattern,
+               WgmmaWaitPattern>(converter, patterns.getContext(), info);
+}

@@ -1,0 +1,155 @@
+//===- AssignRegisters.cpp - registers of every warp group ----------------===//
+
+#include "fa3/Dialect/Hopper/IR/Hopper.h"
+#include "fa3/Dialect/Hopper/Transforms/Passes.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/IR/Builders.h"
+
+namespace fa3::hopper {
+#define GEN_PASS_DEF_ASSIGNREGISTERS
+#include "fa3/Dialect/Hopper/Transforms/Passes.h.inc"
+} // namespace fa3::hopper
+
+using namespace mlir;
+using namespace fa3;
+using namespace fa3::hopper;
+
+constexpr int64_t kWarpsPerWarpgroup = 4;
+constexpr int64_t kMostConsumerRegisters = 240;
+
+/// Whether the group computes on fragments.
+static bool holdsFragments(flow::GroupOp group) {
+  WalkResult result = group.walk([](Operation *op) {
+    auto isFragment = [](Type type) {
+      return isa<VectorType, InflightType>(type);
+    };
+    return llvm::any_of(op->getResultTypes(), isFragment) ||
+                   llvm::any_of(op->getOperandTypes(), isFragment)
+               ? WalkResult::interrupt()
+               : WalkResult::advance();
+  });
+  return result.wasInterrupted();
+}
+
+/// Registers of a loader that leave the most to those who compute: what it
+/// needs, plus what division by their number would lose.
+static int64_t getDefaultProducerRegisters(int64_t consumers) {
+  switch (consumers) {
+  case 1:
+    return 56;
+  case 3:
+    return 32;
+  default:
+    return 24;
+  }
+}
+
+namespace {
+struct AssignRegisters : hopper::impl::AssignRegistersBase<AssignRegisters> {
+  using AssignRegistersBase::AssignRegistersBase;
+
+  void runOnOperation() override {
+    auto specialized = getOperation().getOps<flow::SpecializeOp>();
+    for (flow::SpecializeOp specialize : specialized)
+      if (failed(assign(specialize)))
+        return signalPassFailure();
+  }
+
+  LogicalResult assign(flow::SpecializeOp specialize) {
+    std::optional<ArrayRef<int32_t>> size = getOperation().getKnownBlockSize();
+    if (!size)
+      return getOperation().emitOpError(
+          "expects 'known_block_size' (see hopper-pack-warpgroups)");
+    int64_t threads = 1;
+    for (int32_t extent : *size)
+      threads *= extent;
+    int64_t warpgroups = llvm::divideCeil(threads, kWarpsPerWarpgroup * 32);
+    if (warpgroups == 1)
+      return success();
+
+    // A warp group computes if one of its groups does.
+    SmallVector<bool> computes(warpgroups, false);
+    SmallVector<flow::GroupOp> groups(specialize.getOps<flow::GroupOp>());
+    auto forEachWarpgroup = [&](flow::GroupOp group, auto callback) {
+      int64_t first = *group.getFirstWarp();
+      int64_t last = first + group.getWarps() * group.getReplicas() - 1;
+      for (int64_t i = first / kWarpsPerWarpgroup;
+           i <= last / kWarpsPerWarpgroup; ++i)
+        callback(i);
+    };
+    for (flow::GroupOp group : groups) {
+      if (!group.getFirstWarp())
+        return group.emitOpError(
+            "expects a place (see hopper-pack-warpgroups)");
+      int64_t end =
+          *group.getFirstWarp() + group.getWarps() * group.getReplicas();
+      if (end > warpgroups * kWarpsPerWarpgroup)
+        return group.emitOpError("ends at warp ")
+               << end << ", the block has " << warpgroups * kWarpsPerWarpgroup;
+    }
+    // A group has one register count for all its replicas, and so have the
+    // groups that share one of its warp groups.
+    bool changed = true;
+    while (changed) {
+      changed = false;
+      for (flow::GroupOp group : groups) {
+        bool computing = holdsFragments(group);
+        forEachWarpgroup(group, [&](int64_t i) { computing |= computes[i]; });
+        forEachWarpgroup(group, [&](int64_t i) {
+          changed |= computing && !computes[i];
+          computes[i] = computes[i] || computing;
+        });
+      }
+    }
+    int64_t consumers = llvm::count(computes, true);
+    int64_t producers = warpgroups - consumers;
+    if (consumers == 0 || producers == 0)
+      return success();
+
+    // Registers per thread, summed over warp groups.
+    int64_t entry = llvm::alignDown(kRegistersPerMultiprocessor /
+                                        (warpgroups * kWarpsPerWarpgroup * 32),
+                                    8);
+    int64_t pool = entry * warpgroups;
+    int64_t producer = producerRegisters != 0
+                           ? producerRegisters
+                           : getDefaultProducerRegisters(consumers);
+    int64_t consumer = consumerRegisters;
+    if (consumer == 0)
+      consumer = std::min<int64_t>(
+          llvm::alignDown(
+              std::max<int64_t>((pool - producer * producers) / consumers, 0),
+              8),
+          kMostConsumerRegisters);
+    int64_t wanted = producer * producers + consumer * consumers;
+    if (wanted > pool)
+      return specialize.emitOpError("needs ")
+             << wanted * kWarpsPerWarpgroup * 32 << " registers (" << producers
+             << " warp groups with " << producer << " per thread, " << consumers
+             << " with " << consumer << "), the block has "
+             << pool * kWarpsPerWarpgroup * 32;
+    for (int64_t count : {producer, consumer})
+      if (count < 24 || count > 256 || count % 8)
+        return specialize.emitOpError(
+                   "expects registers per thread that are a multiple of 8 "
+                   "between 24 and 256, got ")
+               << count;
+
+    for (flow::GroupOp group : groups) {
+      bool computing = false;
+      forEachWarpgroup(group, [&](int64_t i) { computing |= computes[i]; });
+      int64_t count = computing ? consumer : producer;
+      for (auto old : llvm::make_early_inc_range(
+               group.getBodyBlock()->getOps<SetMaxRegistersOp>()))
+        old.erase();
+      if (count == entry)
+        continue;
+      auto builder = OpBuilder::atBlockBegin(group.getBodyBlock());
+      SetMaxRegistersOp::create(builder, group.getLoc(), count,
+                                /*increase=*/count > entry);
+    }
+    registers += consumer;
+    return success();
+  }
+};
+} // namespace

@@ -1,0 +1,92 @@
+//===- PackWarpgroups.cpp - which warps run which group -------------------===//
+
+#include "fa3/Dialect/Hopper/IR/Hopper.h"
+#include "fa3/Dialect/Hopper/Transforms/Passes.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/IR/Builders.h"
+
+namespace fa3::hopper {
+#define GEN_PASS_DEF_PACKWARPGROUPS
+#include "fa3/Dialect/Hopper/Transforms/Passes.h.inc"
+} // namespace fa3::hopper
+
+using namespace mlir;
+using namespace fa3;
+using namespace fa3::hopper;
+
+/// Places the groups and returns the number of warps of the block.
+static int64_t placeGroups(flow::SpecializeOp specialize, int64_t &idle) {
+  int64_t next = 0;
+  auto place = [&](flow::GroupOp group) {
+    group.setFirstWarp(next);
+    next += group.getWarps() * group.getReplicas();
+  };
+  for (int64_t warps : {2, 1})
+    for (auto group : specialize.getOps<flow::GroupOp>())
+      if (static_cast<int64_t>(group.getWarps()) == warps)
+        place(group);
+  int64_t small = next;
+  next = llvm::alignTo(next, 4);
+  idle = next - small;
+  for (auto group : specialize.getOps<flow::GroupOp>())
+    if (group.getWarps() % 4 == 0)
+      place(group);
+  return next;
+}
+
+namespace {
+struct PackWarpgroups : hopper::impl::PackWarpgroupsBase<PackWarpgroups> {
+  void runOnOperation() override {
+    llvm::DenseMap<Operation *, SmallVector<LaunchOp>> launches;
+    SymbolTableCollection symbols;
+    getOperation().walk([&](LaunchOp launch) {
+      Operation *kernel =
+          symbols.lookupNearestSymbolFrom(launch, launch.getKernelAttr());
+      launches[kernel].push_back(launch);
+    });
+    WalkResult result = getOperation().walk([&](gpu::GPUFuncOp function) {
+      return WalkResult(pack(function, launches[function]));
+    });
+    if (result.wasInterrupted())
+      signalPassFailure();
+  }
+
+  LogicalResult pack(gpu::GPUFuncOp function,
+                     MutableArrayRef<LaunchOp> launches) {
+    if (!function.isKernel())
+      return success();
+    SmallVector<flow::SpecializeOp> specialized;
+    function.walk([&](flow::SpecializeOp op) { specialized.push_back(op); });
+    if (specialized.size() > 1)
+      return specialized[1].emitOpError(
+          "expects to be the only 'flow.specialize' of its kernel");
+
+    int64_t threads = 0;
+    if (!specialized.empty()) {
+      int64_t idle;
+      threads = placeGroups(specialized.front(), idle) * 32;
+      numIdle += idle;
+    } else {
+      for (LaunchOp launch : launches) {
+        if (launch.getThreads() != launches.front().getThreads())
+          return launch.emitOpError("expects the threads of the other launches "
+                                    "of its kernel (")
+                 << launches.front().getThreads() << "), got "
+                 << launch.getThreads();
+        threads = launch.getThreads();
+      }
+      if (threads == 0)
+        return success();
+    }
+    if (threads > kMaxThreadsPerBlock)
+      return specialized.front().emitOpError("needs ")
+             << threads << " threads, the limit of a block is "
+             << kMaxThreadsPerBlock;
+    function.setKnownBlockSizeAttr(DenseI32ArrayAttr::get(
+        function.getContext(), {static_cast<int32_t>(threads), 1, 1}));
+    for (LaunchOp launch : launches)
+      launch.setThreads(threads);
+    return success();
+  }
+};
+} // namespace
