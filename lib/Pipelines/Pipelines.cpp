@@ -2,9 +2,12 @@
 
 #include "fa3/Pipelines/Pipelines.h"
 #include "fa3/Conversion/AttentionToTile/AttentionToTile.h"
+#include "fa3/Conversion/HopperToNVVM/HopperToNVVM.h"
 #include "fa3/Conversion/TileToHopper/TileToHopper.h"
 #include "fa3/Dialect/Attention/Transforms/Passes.h"
+#include "fa3/Dialect/Hopper/Transforms/Passes.h"
 #include "fa3/Dialect/Tile/Transforms/Passes.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
 
@@ -70,6 +73,31 @@ void fa3::buildLayoutPipeline(OpPassManager &pm, const PipelineOptions &) {
   pm.addPass(tile::createRealizeSmem());
 }
 
+void fa3::buildPTXPipeline(OpPassManager &pm, const PipelineOptions &options) {
+  pm.addPass(createTileToHopper());
+  addCleanup(pm);
+  pm.addPass(hopper::createPackWarpgroups());
+  OpPassManager &kernels =
+      pm.nest<gpu::GPUModuleOp>().nest<gpu::GPUFuncOp>();
+  kernels.addPass(hopper::createInsertWaits());
+  kernels.addPass(hopper::createInsertFences());
+  kernels.addPass(hopper::createAssignRegisters());
+  pm.addPass(hopper::createAllocateSmem());
+  HopperToLLVMOptions toLLVM;
+  toLLVM.barrierWait = options.barrierWait;
+  toLLVM.wgmmaAsm = options.wgmmaAsm;
+  buildHopperToLLVMPipeline(pm, toLLVM);
+}
+
+void fa3::buildLowerToNVVMPipeline(OpPassManager &pm,
+                                   const PipelineOptions &options) {
+  buildTilePipeline(pm, options);
+  buildSpecializePipeline(pm, options);
+  buildPipelinePipeline(pm, options);
+  buildLayoutPipeline(pm, options);
+  buildPTXPipeline(pm, options);
+}
+
 void fa3::registerPipelines() {
   PassPipelineRegistration<PipelineOptions>(
       "fa3-tile", "attention on tensors -> sequential tile kernels",
@@ -83,4 +111,11 @@ void fa3::registerPipelines() {
   PassPipelineRegistration<PipelineOptions>(
       "fa3-layout", "pipelined groups -> tiles and rings with layouts",
       buildLayoutPipeline);
+  PassPipelineRegistration<PipelineOptions>(
+      "fa3-ptx", "laid-out groups -> llvm and nvvm operations",
+      buildPTXPipeline);
+  PassPipelineRegistration<PipelineOptions>(
+      "fa3-lower-to-nvvm-pipeline",
+      "attention on tensors, or tile kernels -> llvm and nvvm operations",
+      buildLowerToNVVMPipeline);
 }

@@ -52,6 +52,14 @@ struct PipelineOptions : public mlir::PassPipelineOptions<PipelineOptions> {
   Option<int64_t> smemBudget{*this, "smem-budget",
                              llvm::cl::desc("bytes of shared memory for rings"),
                              llvm::cl::init(231424)};
+  Option<std::string> barrierWait{
+      *this, "barrier-wait",
+      llvm::cl::desc("wait for mbarriers in one asm loop or by intrinsic"),
+      llvm::cl::init("asm")};
+  Option<std::string> wgmmaAsm{
+      *this, "wgmma-asm",
+      llvm::cl::desc("one asm per instruction or per chain of products"),
+      llvm::cl::init("instruction")};
 };
 
 /// attention on tensors -> sequential tile kernels.
@@ -65,6 +73,13 @@ void buildPipelinePipeline(mlir::OpPassManager &pm,
 /// pipelined -> laid out.
 void buildLayoutPipeline(mlir::OpPassManager &pm,
                          const PipelineOptions &options);
+
+/// laid out -> llvm and nvvm operations.
+void buildPTXPipeline(mlir::OpPassManager &pm, const PipelineOptions &options);
+/// The whole way: attention on tensors, or tile kernels, -> llvm and nvvm
+/// operations and the launch contract.
+void buildLowerToNVVMPipeline(mlir::OpPassManager &pm,
+                              const PipelineOptions &options);
 
 /// Registers the pipelines by name.
 void registerPipelines();
