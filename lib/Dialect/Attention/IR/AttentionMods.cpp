@@ -8,6 +8,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace fa3::attention;
@@ -37,40 +38,79 @@ LogicalResult PrefixAttr::verify(function_ref<InFlightDiagnostic()> emitError,
 
 LogicalResult SoftcapAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                   FloatAttr cap) {
-  if (!cap.getValue().isFiniteNonZero() || cap.getValue().isNegative())
-    return emitError() << "#attention.softcap expects a positive cap, got "
-                       << cap.getValueAsDouble();
+  // The code holds the cap and its inverse as f32.
+  float value = static_cast<float>(cap.getValueAsDouble());
+  if (!(value > 0) || !std::isnormal(value) || !std::isnormal(1 / value))
+    return emitError() << "#attention.softcap expects a positive cap in the "
+                          "range of f32, got "
+                       << cap;
   return success();
 }
 
 /// The auxiliary operand `number`, or an error if there is none of this rank.
-static FailureOr<RankedTensorType> getAuxType(Operation *op, StringRef mod,
+static FailureOr<RankedTensorType> getAuxType(ForwardOp forward, StringRef mod,
                                               int64_t number, int64_t rank) {
-  auto forward = cast<ForwardOp>(op);
   if (number < 0 || number >= static_cast<int64_t>(forward.getAux().size()))
     return forward.emitOpError(mod) << " reads auxiliary operand " << number
                                     << " of " << forward.getAux().size();
   auto type = cast<RankedTensorType>(forward.getAux()[number].getType());
-  if (type.getRank() != rank || !isa<FloatType>(type.getElementType()))
-    return forward.emitOpError(mod)
-           << " expects auxiliary operand " << number
-           << " to be a float tensor of rank " << rank << ", got " << type;
+  if (type.getRank() != rank)
+    return forward.emitOpError(mod) << " expects auxiliary operand " << number
+                                    << " of rank " << rank << ", got " << type;
   return type;
 }
 
+/// An extent of an auxiliary operand against what indexes it.
+static LogicalResult verifyExtent(ForwardOp forward, StringRef mod,
+                                  RankedTensorType type, int64_t dim,
+                                  StringRef what, int64_t expected) {
+  int64_t extent = type.getDimSize(dim);
+  if (ShapedType::isDynamic(extent) || ShapedType::isDynamic(expected) ||
+      extent == expected)
+    return success();
+  return forward.emitOpError(mod)
+         << " expects as many entries in dimension " << dim << " as " << what
+         << " (" << expected << "), got " << type;
+}
+
 LogicalResult AlibiAttr::verifyMod(Operation *op) const {
-  FailureOr<RankedTensorType> type =
-      getAuxType(op, "#attention.alibi", getAux(), 1);
+  constexpr StringLiteral mod = "#attention.alibi";
+  auto forward = cast<ForwardOp>(op);
+  FailureOr<RankedTensorType> type = getAuxType(forward, mod, getAux(), 1);
   if (failed(type))
     return failure();
   if (!type->getElementType().isF32())
-    return op->emitOpError("#attention.alibi expects slopes of f32, got ")
-           << type->getElementType();
-  return success();
+    return op->emitOpError(mod)
+           << " expects slopes of f32, got " << type->getElementType();
+  auto q = cast<RankedTensorType>(forward.getQ().getType());
+  return verifyExtent(forward, mod, *type, 0, "query heads",
+                      q.getDimSize(forward.getHeadAxis()));
 }
 
 LogicalResult BiasAttr::verifyMod(Operation *op) const {
-  return getAuxType(op, "#attention.bias", getAux(), 4);
+  constexpr StringLiteral mod = "#attention.bias";
+  auto forward = cast<ForwardOp>(op);
+  FailureOr<RankedTensorType> type = getAuxType(forward, mod, getAux(), 4);
+  if (failed(type))
+    return failure();
+  Type element = type->getElementType();
+  if (!element.isF16() && !element.isBF16() && !element.isF32())
+    return op->emitOpError(mod)
+           << " expects elements of f16, bf16 or f32, got " << element;
+  auto q = cast<RankedTensorType>(forward.getQ().getType());
+  auto k = cast<RankedTensorType>(forward.getK().getType());
+  const std::pair<StringRef, int64_t> expected[] = {
+      {"batches", q.getDimSize(0)},
+      {"query heads", q.getDimSize(forward.getHeadAxis())},
+      {"queries", q.getDimSize(forward.getSequenceAxis())},
+      {"keys", k.getDimSize(forward.getSequenceAxis())}};
+  for (auto [dim, entry] : llvm::enumerate(expected)) {
+    auto [what, extent] = entry;
+    if (type->getDimSize(dim) != 1 &&
+        failed(verifyExtent(forward, mod, *type, dim, what, extent)))
+      return failure();
+  }
+  return success();
 }
 
 //===----------------------------------------------------------------------===//
@@ -160,10 +200,7 @@ Value BiasAttr::buildScore(ImplicitLocOpBuilder &b, const ModContext &context,
     if (type.getDimSize(dim) == 1)
       index = indexConstant(b, 0);
   Value element = tensor::ExtractOp::create(b, bias, indices);
-  unsigned width = type.getElementTypeBitWidth();
-  if (width < 32)
+  if (!type.getElementType().isF32())
     element = arith::ExtFOp::create(b, b.getF32Type(), element);
-  else if (width > 32)
-    element = arith::TruncFOp::create(b, b.getF32Type(), element);
   return arith::AddFOp::create(b, score, element);
 }

@@ -268,10 +268,6 @@ static LogicalResult verifyScalarRegion(ForwardOp op, Region &region,
       return inner.emitOpError("is not allowed in '")
              << name << "', which holds pure elementwise scalar operations";
     }
-    for (Type type : inner.getResultTypes())
-      if (!type.isIntOrIndexOrFloat())
-        return inner.emitOpError("is not allowed in '")
-               << name << "': its result type " << type << " is no scalar";
     for (Value operand : inner.getOperands())
       if (!region.isAncestor(operand.getParentRegion()) &&
           !operand.getType().isIntOrIndexOrFloat() &&
@@ -279,6 +275,10 @@ static LogicalResult verifyScalarRegion(ForwardOp op, Region &region,
         return inner.emitOpError("in '")
                << name << "' captures a value of type " << operand.getType()
                << "; only scalars and auxiliary operands may be captured";
+    for (Type type : inner.getResultTypes())
+      if (!type.isIntOrIndexOrFloat())
+        return inner.emitOpError("is not allowed in '")
+               << name << "': its result type " << type << " is no scalar";
   }
   return success();
 }

@@ -9,6 +9,54 @@
 using namespace mlir;
 using namespace fa3::flow;
 
+//===----------------------------------------------------------------------===//
+// Syntax
+//===----------------------------------------------------------------------===//
+
+/// `, parts = 2, initial = 1, scope = cta`, each where it is not the default.
+static ParseResult parseRingOptions(AsmParser &parser, int64_t &parts,
+                                    int64_t &initial, Scope &scope) {
+  parts = 1;
+  initial = 0;
+  scope = Scope::cta;
+  llvm::SmallDenseSet<StringRef> seen;
+  while (succeeded(parser.parseOptionalComma())) {
+    SMLoc loc = parser.getCurrentLocation();
+    StringRef name, value;
+    if (parser.parseKeyword(&name) || parser.parseEqual())
+      return failure();
+    if (!seen.insert(name).second)
+      return parser.emitError(loc) << "'" << name << "' is given twice";
+    if (name == "parts" || name == "initial") {
+      if (parser.parseInteger(name == "parts" ? parts : initial))
+        return failure();
+    } else if (name == "scope") {
+      SMLoc valueLoc = parser.getCurrentLocation();
+      if (parser.parseKeyword(&value))
+        return failure();
+      std::optional<Scope> symbol = symbolizeScope(value);
+      if (!symbol)
+        return parser.emitError(valueLoc)
+               << "expects scope 'cta' or 'cluster', got '" << value << "'";
+      scope = *symbol;
+    } else {
+      return parser.emitError(loc)
+             << "expects 'parts', 'initial' or 'scope', got '" << name << "'";
+    }
+  }
+  return success();
+}
+
+static void printRingOptions(AsmPrinter &printer, int64_t parts,
+                             int64_t initial, Scope scope) {
+  if (parts != 1)
+    printer << ", parts = " << parts;
+  if (initial != 0)
+    printer << ", initial = " << initial;
+  if (scope != Scope::cta)
+    printer << ", scope = " << stringifyScope(scope);
+}
+
 #include "fa3/Dialect/Flow/IR/FlowAttrInterfaces.cpp.inc"
 #include "fa3/Dialect/Flow/IR/FlowDialect.cpp.inc"
 #include "fa3/Dialect/Flow/IR/FlowEnums.cpp.inc"
@@ -55,31 +103,46 @@ int64_t fa3::flow::getPayloadBytes(Type type) {
          llvm::divideCeil(tensor.getElementTypeBitWidth(), 8);
 }
 
-LogicalResult RingType::verify(function_ref<InFlightDiagnostic()> emitError,
-                               int64_t depth, ArrayRef<Type> payload,
-                               int64_t parts, int64_t initial, Scope scope) {
-  if (depth < 1)
-    return emitError() << "expects a depth of at least 1, got " << depth;
+/// What an entry of a ring may hold.
+static LogicalResult verifyPayload(function_ref<InFlightDiagnostic()> emitError,
+                                   StringRef name, ArrayRef<Type> payload) {
   if (payload.empty())
-    return emitError() << "expects a payload";
+    return emitError() << name << " expects a payload";
   for (Type type : payload) {
     auto tensor = dyn_cast<RankedTensorType>(type);
     bool fits = tensor ? tensor.hasStaticShape() &&
                              tensor.getElementType().isIntOrFloat()
                        : isa<IntegerType, IndexType, TokenType>(type);
     if (!fits)
-      return emitError() << "expects payload types that are statically shaped "
+      return emitError() << name
+                         << " expects payload types that are statically shaped "
                             "tensors, integers, index or !flow.token, got "
                          << type;
   }
+  return success();
+}
+
+LogicalResult RingType::verify(function_ref<InFlightDiagnostic()> emitError,
+                               int64_t depth, ArrayRef<Type> payload,
+                               int64_t parts, int64_t initial, Scope scope) {
+  if (depth < 1)
+    return emitError() << "!flow.ring expects a depth of at least 1, got "
+                       << depth;
+  if (failed(verifyPayload(emitError, "!flow.ring", payload)))
+    return failure();
   if (parts < 1)
-    return emitError() << "expects at least 1 part, got " << parts;
+    return emitError() << "!flow.ring expects at least 1 part, got " << parts;
   if (initial < 0 || initial > depth)
-    return emitError() << "expects initial entries (" << initial
+    return emitError() << "!flow.ring expects initial entries (" << initial
                        << ") between 0 and the depth (" << depth << ")";
   if (scope != Scope::cta)
-    return emitError() << "scope 'cluster' is not supported";
+    return emitError() << "!flow.ring of scope 'cluster' is not supported";
   return success();
+}
+
+LogicalResult SlotType::verify(function_ref<InFlightDiagnostic()> emitError,
+                               Side, ArrayRef<Type> payload) {
+  return verifyPayload(emitError, "!flow.slot", payload);
 }
 
 int64_t RingType::getEntryBytes() const {

@@ -64,42 +64,60 @@ LogicalResult AcquireOp::inferReturnTypes(MLIRContext *context,
   return success();
 }
 
+/// The value that `argument` of a loop starts from; null if it is none, or if
+/// the loop is not well formed (its own verifier runs after this one).
+static Value getLoopInit(BlockArgument argument) {
+  unsigned number = argument.getArgNumber();
+  Operation *parent = argument.getOwner()->getParentOp();
+  OperandRange values(nullptr, 0);
+  if (auto loop = dyn_cast_or_null<scf::ForOp>(parent)) {
+    if (number == 0)
+      return {};
+    --number;
+    values = loop.getInitArgs();
+  } else if (auto loop = dyn_cast_or_null<scf::WhileOp>(parent)) {
+    if (argument.getOwner()->getParent() == &loop.getBefore()) {
+      values = loop.getInits();
+    } else {
+      auto condition = dyn_cast<scf::ConditionOp>(loop.getBeforeBody()->back());
+      if (!condition)
+        return {};
+      values = condition.getArgs();
+    }
+  }
+  return number < values.size() ? values[number] : Value();
+}
+
+/// The value that an operation's result continues; null if it is none.
+static Value getContinued(OpResult result) {
+  unsigned number = result.getResultNumber();
+  Operation *op = result.getOwner();
+  if (auto acquire = dyn_cast<AcquireOp>(op))
+    return acquire.getCursor();
+  OperandRange values(nullptr, 0);
+  if (auto loop = dyn_cast<scf::ForOp>(op)) {
+    values = loop.getInitArgs();
+  } else if (auto loop = dyn_cast<scf::WhileOp>(op)) {
+    if (auto condition =
+            dyn_cast<scf::ConditionOp>(loop.getBeforeBody()->back()))
+      values = condition.getArgs();
+  } else if (auto branch = dyn_cast<scf::IfOp>(op)) {
+    if (auto yield = dyn_cast<scf::YieldOp>(branch.thenBlock()->back()))
+      values = yield.getOperands();
+  }
+  return number < values.size() ? values[number] : Value();
+}
+
 CursorOp fa3::flow::findCursorOrigin(Value cursor) {
-  // Followed through acquires and the structured control flow that fa3 emits;
-  // bounded by the nesting depth because each step leaves an op or a region.
+  // Every step leaves an operation or a region, or goes round a loop once.
   llvm::SmallPtrSet<Value, 8> seen;
   while (cursor && seen.insert(cursor).second) {
-    if (auto argument = dyn_cast<BlockArgument>(cursor)) {
-      Operation *parent = argument.getOwner()->getParentOp();
-      if (auto loop = dyn_cast<scf::ForOp>(parent)) {
-        if (argument.getArgNumber() == 0)
-          return {};
-        cursor = loop.getInitArgs()[argument.getArgNumber() - 1];
-        continue;
-      }
-      if (auto loop = dyn_cast<scf::WhileOp>(parent)) {
-        cursor = argument.getOwner()->getParent() == &loop.getBefore()
-                     ? loop.getInits()[argument.getArgNumber()]
-                     : loop.getConditionOp().getArgs()[argument.getArgNumber()];
-        continue;
-      }
-      return {};
-    }
-    auto result = cast<OpResult>(cursor);
-    Operation *op = result.getOwner();
-    if (auto origin = dyn_cast<CursorOp>(op))
+    if (auto origin = cursor.getDefiningOp<CursorOp>())
       return origin;
-    if (auto acquire = dyn_cast<AcquireOp>(op)) {
-      cursor = acquire.getCursor();
-    } else if (auto loop = dyn_cast<scf::ForOp>(op)) {
-      cursor = loop.getInitArgs()[result.getResultNumber()];
-    } else if (auto loop = dyn_cast<scf::WhileOp>(op)) {
-      cursor = loop.getConditionOp().getArgs()[result.getResultNumber()];
-    } else if (auto branch = dyn_cast<scf::IfOp>(op)) {
-      cursor = branch.thenYield().getOperand(result.getResultNumber());
-    } else {
-      return {};
-    }
+    if (auto argument = dyn_cast<BlockArgument>(cursor))
+      cursor = getLoopInit(argument);
+    else
+      cursor = getContinued(cast<OpResult>(cursor));
   }
   return {};
 }
@@ -275,14 +293,41 @@ LogicalResult GroupOp::verify() {
   int64_t warps = getWarps();
   if (warps < 1 || (warps != 1 && warps != 2 && warps % 4))
     return emitOpError("expects 1, 2 or a multiple of 4 warps, got ") << warps;
-  if (static_cast<int64_t>(getReplicas()) < 1)
-    return emitOpError("expects at least 1 replica, got ") << getReplicas();
+  int64_t replicas = getReplicas();
+  if (replicas < 1)
+    return emitOpError("expects at least 1 replica, got ") << replicas;
+  if (std::optional<int64_t> first = getFirstWarp())
+    if (*first < 0 || (warps % 4 == 0 && *first % 4))
+      return emitOpError("expects a first warp of at least 0 that is a "
+                         "multiple of 4 for warp groups, got ")
+             << *first;
   return success();
+}
+
+/// C2 of flow.cursor: a second cursor would fork the position in a ring.
+static LogicalResult verifyCursors(GroupOp group) {
+  llvm::SmallDenseMap<std::tuple<Value, unsigned, int64_t>, CursorOp> cursors;
+  WalkResult result = group.walk([&](CursorOp cursor) {
+    auto key = std::make_tuple(Value(cursor.getRing()),
+                               static_cast<unsigned>(cursor.getSide()),
+                               static_cast<int64_t>(cursor.getPart()));
+    auto [entry, isNew] = cursors.try_emplace(key, cursor);
+    if (isNew)
+      return WalkResult::advance();
+    InFlightDiagnostic diagnostic =
+        cursor.emitOpError("is the second cursor of its group on this side of "
+                           "the ring");
+    diagnostic.attachNote(entry->second.getLoc()) << "the first is here";
+    return WalkResult::interrupt();
+  });
+  return failure(result.wasInterrupted());
 }
 
 LogicalResult GroupOp::verifyRegions() {
   Block &body = getBody().front();
   if (body.getNumArguments() != 1 || !body.getArgument(0).getType().isIndex())
     return emitOpError("expects one body argument of type index");
+  if (failed(verifyCursors(*this)))
+    return failure();
   return verifyLinearity(getBody());
 }

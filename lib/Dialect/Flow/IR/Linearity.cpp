@@ -9,6 +9,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace fa3::flow;
@@ -76,12 +77,15 @@ static FailureOr<Consumption> countInOp(Value value, Operation *op) {
 }
 
 static FailureOr<Consumption> countInBlock(Value value, Block *block) {
+  llvm::SmallSetVector<Operation *, 4> users;
+  for (Operation *user : value.getUsers())
+    if (Operation *op = block->findAncestorOpInBlock(*user))
+      users.insert(op);
+  SmallVector<Operation *> inOrder = users.takeVector();
+  llvm::sort(inOrder,
+             [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
   Consumption total;
-  llvm::SmallPtrSet<Operation *, 4> visited;
-  for (Operation *user : value.getUsers()) {
-    Operation *op = block->findAncestorOpInBlock(*user);
-    if (!op || !visited.insert(op).second)
-      continue;
+  for (Operation *op : inOrder) {
     FailureOr<Consumption> inner = countInOp(value, op);
     if (failed(inner))
       return failure();

@@ -73,11 +73,20 @@ LogicalResult BarrierType::verify(function_ref<InFlightDiagnostic()> emitError,
   if (count < 1 || arrivals < 1)
     return emitError() << "!hopper.barrier expects a count (" << count
                        << ") and arrivals (" << arrivals << ") of at least 1";
+  if (arrivals > kMaxBarrierCount)
+    return emitError() << "!hopper.barrier expects at most " << kMaxBarrierCount
+                       << " arrivals, got " << arrivals;
   return success();
 }
 
 static bool isSwizzle(int64_t bytes) {
   return bytes == 32 || bytes == 64 || bytes == 128;
+}
+
+/// Whether shared memory can hold elements of `type`: whole bytes.
+static bool isElement(Type type) {
+  return type.isIntOrFloat() &&
+         llvm::is_contained({8u, 16u, 32u}, type.getIntOrFloatBitWidth());
 }
 
 LogicalResult BufferType::verify(function_ref<InFlightDiagnostic()> emitError,
@@ -91,11 +100,12 @@ LogicalResult BufferType::verify(function_ref<InFlightDiagnostic()> emitError,
            << "!hopper.buffer expects a swizzle of 32, 64 or 128 bytes, got "
            << swizzle;
   if (tile.getRank() != 2 || !tile.hasStaticShape() ||
-      !tile.getElementType().isIntOrFloat() || tile.getDimSize(0) % 8 ||
+      !isElement(tile.getElementType()) || tile.getNumElements() == 0 ||
+      tile.getDimSize(0) % 8 ||
       tile.getDimSize(1) * tile.getElementTypeBitWidth() / 8 % swizzle)
-    return emitError() << "!hopper.buffer expects a tile of rank 2 with rows "
-                          "that are a multiple of 8 and columns that fill "
-                          "whole blocks of "
+    return emitError() << "!hopper.buffer expects a tile of rank 2 with "
+                          "elements of 8, 16 or 32 bits, rows that are a "
+                          "multiple of 8 and columns that fill whole blocks of "
                        << swizzle << " bytes, got " << tile;
   return success();
 }
@@ -121,11 +131,38 @@ TensorMapType::verify(function_ref<InFlightDiagnostic()> emitError,
       return emitError()
              << "!hopper.tensormap expects box extents between 1 and 256, got "
              << extent;
-  if (!elementType.isIntOrFloat() || !isSwizzle(swizzle) ||
-      box.back() * elementType.getIntOrFloatBitWidth() / 8 > swizzle)
-    return emitError() << "!hopper.tensormap expects a box of at most "
-                       << swizzle << " bytes in the last dimension, got "
-                       << box.back() << " of " << elementType;
+  if (!isSwizzle(swizzle))
+    return emitError()
+           << "!hopper.tensormap expects a swizzle of 32, 64 or 128 "
+              "bytes, got "
+           << swizzle;
+  if (!isElement(elementType))
+    return emitError() << "!hopper.tensormap expects elements of 8, 16 or 32 "
+                          "bits, got "
+                       << elementType;
+  int64_t bytes = box.back() * elementType.getIntOrFloatBitWidth() / 8;
+  if (bytes % 16 || bytes > swizzle)
+    return emitError() << "!hopper.tensormap expects a last dimension of a "
+                          "multiple of 16 bytes up to "
+                       << swizzle << ", got " << bytes;
+  return success();
+}
+
+LogicalResult DescType::verify(function_ref<InFlightDiagnostic()> emitError,
+                               int64_t rows, Type elementType, int64_t swizzle,
+                               Major) {
+  if (rows < 8 || rows % 8)
+    return emitError() << "!hopper.desc expects rows that are a positive "
+                          "multiple of 8, got "
+                       << rows;
+  if (!isSwizzle(swizzle))
+    return emitError()
+           << "!hopper.desc expects a swizzle of 32, 64 or 128 bytes, got "
+           << swizzle;
+  if (!isElement(elementType))
+    return emitError()
+           << "!hopper.desc expects elements of 8, 16 or 32 bits, got "
+           << elementType;
   return success();
 }
 
@@ -160,9 +197,65 @@ void FragmentAttr::print(AsmPrinter &printer) const {
   printer << '>';
 }
 
+using Basis = LinearLayout::Basis;
+
+/// C1 to C3 of what was parsed. `emitError` starts a message.
+static LogicalResult
+verifyFragment(function_ref<InFlightDiagnostic()> emitError,
+               ArrayRef<int64_t> shape, ArrayRef<Basis> reg,
+               ArrayRef<Basis> lane, ArrayRef<Basis> warp,
+               ArrayRef<Basis> repeats) {
+  constexpr int64_t kMaxExtent = 1 << 16, kMaxRegisters = 1024;
+  int64_t rank = shape.size();
+  if (rank < 1 || rank > 2)
+    return emitError() << "a shape of rank 1 or 2, got rank " << rank;
+  for (int64_t extent : shape)
+    if (extent < 1 || extent > kMaxExtent)
+      return emitError() << "extents between 1 and " << kMaxExtent << ", got "
+                         << extent;
+  for (ArrayRef<Basis> bases : {reg, lane, warp})
+    for (const Basis &basis : bases)
+      if (static_cast<int64_t>(basis.size()) != rank)
+        return emitError() << "bases of rank " << rank << ", got "
+                           << basis.size();
+  if (lane.size() != 5)
+    return emitError() << "5 lane bits, got " << lane.size();
+  if (warp.size() > 3)
+    return emitError() << "at most 3 warp bits, got " << warp.size();
+  for (const Basis &repeat : repeats)
+    if (repeat.size() != 3 || repeat[0] < 0 || repeat[0] >= rank ||
+        repeat[2] < 3 || repeat[2] % 2 == 0)
+      return emitError()
+             << "repeats of the form [dimension, stride, odd count]";
+  int64_t registers = reg.size() > 10 ? kMaxRegisters + 1 : 1 << reg.size();
+  for (const Basis &repeat : repeats)
+    if (registers <= kMaxRegisters)
+      registers *= std::min(repeat[2], kMaxRegisters + 1);
+  if (registers > kMaxRegisters)
+    return emitError() << "at most " << kMaxRegisters << " registers";
+
+  // The largest coordinates that bits and repeats reach together.
+  SmallVector<int64_t, 2> last(rank, 0);
+  auto reach = [&](int64_t dim, int64_t stride, int64_t count) {
+    if (stride < 0 || stride > kMaxExtent)
+      return false;
+    last[dim] += stride * (count - 1);
+    return last[dim] < shape[dim];
+  };
+  bool fits = true;
+  for (ArrayRef<Basis> bases : {reg, lane, warp})
+    for (const Basis &basis : bases)
+      for (auto [dim, stride] : llvm::enumerate(basis))
+        fits = fits && reach(dim, stride, 2);
+  for (const Basis &repeat : repeats)
+    fits = fits && reach(repeat[0], repeat[1], repeat[2]);
+  if (!fits)
+    return emitError() << "elements inside the shape [" << shape << "]";
+  return success();
+}
+
 Attribute FragmentAttr::parse(AsmParser &parser, Type) {
   SMLoc loc = parser.getCurrentLocation();
-  using Basis = LinearLayout::Basis;
   auto parseBasis = [&](Basis &basis) {
     return parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&]() {
       return parser.parseInteger(basis.emplace_back());
@@ -183,29 +276,15 @@ Attribute FragmentAttr::parse(AsmParser &parser, Type) {
       failed(parseList("warp", warp)) || failed(parseList("repeat", repeats)) ||
       parser.parseGreater())
     return {};
+  auto emitError = [&]() {
+    return parser.emitError(loc, "#hopper.fragment expects ");
+  };
+  if (failed(verifyFragment(emitError, shape, reg, lane, warp, repeats)))
+    return {};
   SmallVector<LinearLayout::Repeat> repeatList;
-  for (const Basis &repeat : repeats) {
-    if (repeat.size() != 3 || repeat[0] < 0 ||
-        repeat[0] >= static_cast<int64_t>(shape.size()) || repeat[2] < 2) {
-      parser.emitError(loc, "#hopper.fragment expects repeats of the form "
-                            "[dimension, stride, count]");
-      return {};
-    }
+  for (const Basis &repeat : repeats)
     repeatList.push_back(
         {static_cast<unsigned>(repeat[0]), repeat[1], repeat[2]});
-  }
-  for (const auto *bases : {&reg, &lane, &warp})
-    for (const Basis &basis : *bases)
-      if (basis.size() != shape.size()) {
-        parser.emitError(loc, "#hopper.fragment expects bases of rank ")
-            << shape.size() << ", got " << basis.size();
-        return {};
-      }
-  if (lane.size() != 5 || warp.size() > 5) {
-    parser.emitError(loc, "#hopper.fragment expects 5 lane bits, got ")
-        << lane.size();
-    return {};
-  }
   return FragmentAttr::get(parser.getContext(),
                            LinearLayout(shape, reg, lane, warp, repeatList));
 }

@@ -33,7 +33,8 @@ LogicalResult LaunchOp::verify() {
 
 LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbols) {
   Operation *kernel = symbols.lookupNearestSymbolFrom(*this, getKernelAttr());
-  if (auto function = dyn_cast_or_null<gpu::GPUFuncOp>(kernel)) {
+  auto function = dyn_cast_or_null<gpu::GPUFuncOp>(kernel);
+  if (function && function.isKernel()) {
     if (llvm::equal(function.getArgumentTypes(), getKernelArgs().getTypes()))
       return success();
     InFlightDiagnostic diagnostic =
@@ -100,10 +101,10 @@ static LogicalResult verifyOffset(Operation *op, std::optional<int64_t> offset,
   if (*offset < 0 || *offset % alignment)
     return op->emitOpError("expects an offset that is a multiple of ")
            << alignment << ", got " << *offset;
-  if (*offset + bytes > kMaxSharedMemoryBytes)
-    return op->emitOpError("ends at byte ")
-           << *offset + bytes << " of shared memory, the limit is "
-           << kMaxSharedMemoryBytes;
+  if (*offset > kMaxSharedMemoryBytes - bytes)
+    return op->emitOpError("expects ")
+           << bytes << " bytes at offset " << *offset << " to end within the "
+           << kMaxSharedMemoryBytes << " bytes of shared memory";
   return success();
 }
 
@@ -118,12 +119,20 @@ LogicalResult BarrierAllocOp::verify() {
                       8);
 }
 
+LogicalResult BarrierExpectTxOp::verify() {
+  int64_t bytes = getBytes();
+  if (bytes < 1 || bytes > kMaxBarrierCount)
+    return emitOpError("expects between 1 and ")
+           << kMaxBarrierCount << " bytes, got " << bytes;
+  return success();
+}
+
 LogicalResult NamedBarrierSyncOp::verify() {
   int64_t threads = getThreads();
-  if (threads <= 0 || threads % 32)
-    return emitOpError("expects threads that are a positive multiple of 32, "
-                       "got ")
-           << threads;
+  if (threads <= 0 || threads % 32 || threads > kMaxThreadsPerBlock)
+    return emitOpError("expects threads that are a positive multiple of 32 up "
+                       "to ")
+           << kMaxThreadsPerBlock << ", got " << threads;
   return success();
 }
 
@@ -159,6 +168,13 @@ static LogicalResult verifyTma(TmaOp op) {
 LogicalResult TmaLoadOp::verify() { return verifyTma(*this); }
 LogicalResult TmaStoreOp::verify() { return verifyTma(*this); }
 
+LogicalResult TmaWaitReadOp::verify() {
+  int64_t pending = getPending();
+  if (pending < 0)
+    return emitOpError("expects at least 0 pending groups, got ") << pending;
+  return success();
+}
+
 //===----------------------------------------------------------------------===//
 // wgmma
 //===----------------------------------------------------------------------===//
@@ -188,10 +204,11 @@ LogicalResult WgmmaOp::verify() {
   int64_t m = getM(), n = getN(), k = getK();
   Type element = getRhs().getType().getElementType();
   int64_t kStep = 256 / element.getIntOrFloatBitWidth();
-  if (m <= 0 || m % 64 || n <= 0 || n % 8 || n > 256 || k <= 0 || k % kStep)
-    return emitOpError("expects m a multiple of 64, n a multiple of 8 up to "
-                       "256 and k a multiple of ")
-           << kStep << ", got " << m << ", " << n << " and " << k;
+  if (m <= 0 || m % 64 || m > 256 || n <= 0 || n % 8 || n > 256 || k <= 0 ||
+      k % kStep || k > 1024)
+    return emitOpError("expects m a multiple of 64 up to 256, n a multiple of "
+                       "8 up to 256 and k a multiple of ")
+           << kStep << " up to 1024, got " << m << ", " << n << " and " << k;
   auto expected = VectorType::get(m * n / 128, Float32Type::get(getContext()));
   if (getResult().getType().getFragment() != expected)
     return emitOpError("expects a result of ")
@@ -227,12 +244,25 @@ LogicalResult InflightReadyOp::verify() {
 }
 
 LogicalResult WgmmaWaitOp::inferReturnTypes(MLIRContext *,
-                                            std::optional<Location>,
+                                            std::optional<Location> loc,
                                             Adaptor adaptor,
                                             SmallVectorImpl<Type> &types) {
-  for (Value inflight : adaptor.getInflight())
-    types.push_back(cast<InflightType>(inflight.getType()).getFragment());
+  for (Value inflight : adaptor.getInflight()) {
+    auto type = dyn_cast<InflightType>(inflight.getType());
+    if (!type)
+      return emitOptionalError(loc, "expects fragments in flight, got ",
+                               inflight.getType());
+    types.push_back(type.getFragment());
+  }
   llvm::append_range(types, TypeRange(adaptor.getKeep()));
+  return success();
+}
+
+LogicalResult WgmmaWaitOp::verify() {
+  if (std::optional<int64_t> pending = getPending())
+    if (*pending < -1)
+      return emitOpError("expects at least -1 pending groups, got ")
+             << *pending;
   return success();
 }
 
@@ -269,16 +299,40 @@ LogicalResult CoordOp::verify() {
                          layout.getNumRegisters());
 }
 
+/// Registers that stay apart when coordinates along `dim` are taken modulo
+/// `modulo`.
+static int64_t countModulo(const LinearLayout &layout, int64_t dim,
+                           int64_t modulo) {
+  llvm::DenseSet<std::pair<int64_t, int64_t>> kept;
+  for (int64_t r = 0, e = layout.getNumRegisters(); r < e; ++r) {
+    LinearLayout::Basis offset = layout.getRegisterOffset(r);
+    offset[dim] %= modulo;
+    kept.insert({offset[0], offset.size() > 1 ? offset[1] : 0});
+  }
+  return kept.size();
+}
+
 LogicalResult FragmentReduceOp::verify() {
   const LinearLayout &layout = getFragment().getLayout();
-  if (failed(verifyDim(*this, getDim(), layout)) ||
+  int64_t dim = getDim();
+  if (failed(verifyDim(*this, dim, layout)) ||
       failed(verifyRegisters(*this, "an operand", getSource().getType(),
                              layout.getNumRegisters())))
     return failure();
-  if (!getModulo())
-    return verifyRegisters(*this, "a result", getResult().getType(),
-                           layout.slice(getDim()).getNumRegisters());
-  return success();
+  Type operand = cast<VectorType>(getSource().getType()).getElementType();
+  Type result = cast<VectorType>(getResult().getType()).getElementType();
+  if (operand != result)
+    return emitOpError("expects operand and result of one element type, got ")
+           << operand << " and " << result;
+  int64_t registers = layout.slice(dim).getNumRegisters();
+  if (std::optional<int64_t> modulo = getModulo()) {
+    int64_t extent = layout.getShape()[dim];
+    if (*modulo < 1 || extent % *modulo)
+      return emitOpError("expects modulo (")
+             << *modulo << ") to divide the extent (" << extent << ")";
+    registers = countModulo(layout, dim, *modulo);
+  }
+  return verifyRegisters(*this, "a result", getResult().getType(), registers);
 }
 
 LogicalResult LaneReduceOp::verify() {

@@ -4,6 +4,7 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/IR/OpImplementation.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -56,9 +57,48 @@ LogicalResult TileDialect::verifyOperationAttribute(Operation *op,
   return success();
 }
 
+LogicalResult TileDialect::verifyRegionArgAttribute(Operation *op, unsigned,
+                                                    unsigned number,
+                                                    NamedAttribute attribute) {
+  StringRef name = attribute.getName();
+  Attribute value = attribute.getValue();
+  if (name == kNameAttrName && !isa<StringAttr>(value))
+    return op->emitOpError("expects '")
+           << name << "' to be a string, got " << value;
+  if (name != kDimsAttrName)
+    return success();
+  auto dims = dyn_cast<ArrayAttr>(value);
+  if (!dims || !llvm::all_of(dims, llvm::IsaPred<StringAttr>))
+    return op->emitOpError("expects '")
+           << name << "' to be an array of strings, got " << value;
+  auto function = dyn_cast<FunctionOpInterface>(op);
+  if (!function || number >= function.getNumArguments())
+    return success();
+  auto shaped = dyn_cast<ShapedType>(function.getArgumentTypes()[number]);
+  if (!shaped || !shaped.hasRank() ||
+      shaped.getRank() != static_cast<int64_t>(dims.size()))
+    return op->emitOpError("expects as many '")
+           << name << "' as argument " << number << " has dimensions, got "
+           << dims.size() << " for " << function.getArgumentTypes()[number];
+  return success();
+}
+
 //===----------------------------------------------------------------------===//
 // Layout encodings
 //===----------------------------------------------------------------------===//
+
+/// A shape for a message.
+static std::string toText(ArrayRef<int64_t> shape) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  llvm::interleaveComma(shape, os, [&](int64_t extent) {
+    if (ShapedType::isDynamic(extent))
+      os << '?';
+    else
+      os << extent;
+  });
+  return text;
+}
 
 std::optional<LinearLayout> AccAttr::toLinear(ArrayRef<int64_t> shape,
                                               unsigned) const {
@@ -75,13 +115,23 @@ AccAttr::verifyEncoding(ArrayRef<int64_t> shape, Type elementType,
   return emitError() << "#tile.acc expects rows that are a power-of-two "
                         "multiple of 64 and columns that are a multiple of 8, "
                         "got ["
-                     << shape << "]";
+                     << toText(shape) << "]";
+}
+
+LogicalResult SliceAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                int64_t dim, Attribute parent) {
+  if (dim != 0 && dim != 1)
+    return emitError() << "#tile.slice expects dim 0 or 1, got " << dim;
+  if (!isa<LayoutAttrInterface>(parent))
+    return emitError() << "#tile.slice expects the layout of a tile, got "
+                       << parent;
+  return success();
 }
 
 std::optional<LinearLayout> SliceAttr::toLinear(ArrayRef<int64_t> shape,
                                                 unsigned bits) const {
-  auto parent = dyn_cast<LayoutAttrInterface>(getParent());
-  if (!parent || shape.size() != 1 || getDim() < 0 || getDim() > 1)
+  auto parent = cast<LayoutAttrInterface>(getParent());
+  if (shape.size() != 1)
     return std::nullopt;
   // The extent along the dropped dimension does not matter; take the least.
   SmallVector<int64_t> full = getDim() == 1
@@ -99,8 +149,8 @@ SliceAttr::verifyEncoding(ArrayRef<int64_t> shape, Type elementType,
   if (toLinear(shape, 32))
     return success();
   return emitError() << "#tile.slice<" << getDim() << ", " << getParent()
-                     << "> does not exist for a tile of shape [" << shape
-                     << "]";
+                     << "> does not exist for a tile of shape ["
+                     << toText(shape) << "]";
 }
 
 LogicalResult SmemAttr::verify(function_ref<InFlightDiagnostic()> emitError,
@@ -129,10 +179,15 @@ int64_t SmemAttr::getStorageBytes(ArrayRef<int64_t> shape,
 LogicalResult
 SmemAttr::verifyEncoding(ArrayRef<int64_t> shape, Type elementType,
                          function_ref<InFlightDiagnostic()> emitError) const {
-  if (shape.size() != 2 || shape[0] % 8)
+  if (shape.size() != 2 || shape[0] % 8 || shape[0] <= 0 || shape[1] <= 0)
     return emitError() << "#tile.smem expects a tile of rank 2 whose rows are "
                           "a multiple of 8, got ["
-                       << shape << "]";
+                       << toText(shape) << "]";
+  if (!elementType.isIntOrFloat() ||
+      !llvm::is_contained({8u, 16u, 32u}, elementType.getIntOrFloatBitWidth()))
+    return emitError() << "#tile.smem expects elements of 8, 16 or 32 bits, "
+                          "got "
+                       << elementType;
   return success();
 }
 
@@ -155,12 +210,34 @@ std::optional<LinearLayout> fa3::tile::getLinearLayout(RankedTensorType type) {
 // Types
 //===----------------------------------------------------------------------===//
 
-bool PendingType::mayDrop() const { return false; }
+/// The shapes and elements of tiles, wherever they live.
+static bool hasTileShape(RankedTensorType tensor) {
+  return tensor.hasStaticShape() && tensor.getRank() >= 1 &&
+         tensor.getRank() <= 2 && tensor.getElementType().isIntOrIndexOrFloat();
+}
 
 bool fa3::tile::isTile(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
-  return tensor && tensor.hasStaticShape() && tensor.getRank() >= 1 &&
-         tensor.getRank() <= 2 && tensor.getElementType().isIntOrIndexOrFloat();
+  return tensor && hasTileShape(tensor) &&
+         !isa_and_nonnull<flow::StorageAttrInterface>(tensor.getEncoding());
+}
+
+LogicalResult ViewType::verify(function_ref<InFlightDiagnostic()> emitError,
+                               RankedTensorType tile) {
+  if (!hasTileShape(tile))
+    return emitError() << "!tile.view expects a statically shaped tensor of "
+                          "rank 1 or 2, got "
+                       << tile;
+  return success();
+}
+
+bool PendingType::mayDrop() const { return false; }
+
+LogicalResult PendingType::verify(function_ref<InFlightDiagnostic()> emitError,
+                                  RankedTensorType tile) {
+  if (!isTile(tile))
+    return emitError() << "!tile.pending expects a tile, got " << tile;
+  return success();
 }
 
 RankedTensorType fa3::tile::getTileType(Type type) {

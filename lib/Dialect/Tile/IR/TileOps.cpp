@@ -101,6 +101,13 @@ LogicalResult GridOp::verify() {
   return success();
 }
 
+LogicalResult GridOp::verifyRegions() {
+  auto yield = dyn_cast<YieldOp>(getBody().front().getTerminator());
+  if (!yield || yield.getNumOperands())
+    return emitOpError("expects the body to end in a 'tile.yield' of nothing");
+  return success();
+}
+
 //===----------------------------------------------------------------------===//
 // load, store and their asynchronous forms
 //===----------------------------------------------------------------------===//
@@ -326,9 +333,6 @@ LogicalResult WhereOp::verify() {
            << condition.getShape()
            << "] to be a prefix of the shape of the result ["
            << result.getShape() << "]";
-  if (getOtherwise().getType() != result)
-    return emitOpError("expects 'else' of the result's type, got ")
-           << getOtherwise().getType();
   return success();
 }
 
@@ -366,10 +370,12 @@ LogicalResult ViewOp::verify() {
            << field << ") to name a tensor of the payload";
   auto entry = cast<RankedTensorType>(slot.getPayload()[field]);
   RankedTensorType window = getView().getType().getTile();
-  if (static_cast<int64_t>(getOffsets().size()) != entry.getRank() ||
-      window.getRank() != entry.getRank())
+  if (static_cast<int64_t>(getOffsets().size()) != entry.getRank())
     return emitOpError("expects one offset per dimension of the entry (")
            << entry.getRank() << "), got " << getOffsets().size();
+  if (window.getRank() != entry.getRank())
+    return emitOpError("expects a window of the rank of the entry (")
+           << entry.getRank() << "), got " << window.getRank();
   for (auto [inner, outer] : llvm::zip(window.getShape(), entry.getShape()))
     if (inner > outer)
       return emitOpError("expects a window no larger than the entry [")

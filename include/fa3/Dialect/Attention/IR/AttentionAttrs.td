@@ -29,6 +29,8 @@ def Attention_WindowAttr : Attention_Mod<"Window", "window", ["buildKeep"]> {
   let description = [{
     Both ends belong to the window; a missing end is unbounded.
     `#attention.window<left = 1024, right = 0>`, `#attention.window<left = 128>`.
+
+    C1. left and right are at least 0.
   }];
   let parameters = (ins OptionalParameter<"std::optional<int64_t>">:$left,
                         OptionalParameter<"std::optional<int64_t>">:$right);
@@ -38,7 +40,11 @@ def Attention_WindowAttr : Attention_Mod<"Window", "window", ["buildKeep"]> {
 
 def Attention_PrefixAttr : Attention_Mod<"Prefix", "prefix", ["buildKeep"]> {
   let summary = "prefix LM: the first `length` keys are visible to all, the others causally";
-  let description = [{ `#attention.prefix<128>`. }];
+  let description = [{
+    `#attention.prefix<128>`.
+
+    C1. length is at least 0.
+  }];
   let parameters = (ins "int64_t":$length);
   let assemblyFormat = "`<` $length `>`";
   let genVerifyDecl = 1;
@@ -46,7 +52,11 @@ def Attention_PrefixAttr : Attention_Mod<"Prefix", "prefix", ["buildKeep"]> {
 
 def Attention_SoftcapAttr : Attention_Mod<"Softcap", "softcap", ["buildScore"]> {
   let summary = "score = cap * tanh(score / cap)";
-  let description = [{ `#attention.softcap<50.0>`. }];
+  let description = [{
+    `#attention.softcap<50.0>`.
+
+    C1. the cap is positive; it and its inverse are normal numbers of f32.
+  }];
   let parameters = (ins "::mlir::FloatAttr":$cap);
   let builders = [AttrBuilder<(ins "double":$cap), [{
     return $_get($_ctxt, ::mlir::FloatAttr::get(::mlir::Float64Type::get($_ctxt), cap));
@@ -61,6 +71,9 @@ def Attention_AlibiAttr : Attention_Mod<"Alibi", "alibi", ["verifyMod", "buildSc
     `aux` is the number of the auxiliary operand that holds one f32 slope per
     query head (Press et al., "Train Short, Test Long", arXiv 2108.12409).
     `#attention.alibi<aux = 0>`.
+
+    C1. aux is the number of an auxiliary operand of rank 1 and elements f32.
+    C2. it has as many entries as there are query heads, where both are static.
   }];
   let parameters = (ins "int64_t":$aux);
   let assemblyFormat = "`<` struct(params) `>`";
@@ -69,9 +82,14 @@ def Attention_AlibiAttr : Attention_Mod<"Alibi", "alibi", ["verifyMod", "buildSc
 def Attention_BiasAttr : Attention_Mod<"Bias", "bias", ["verifyMod", "buildScore"]> {
   let summary = "score + bias[b, h, i, j]";
   let description = [{
-    `aux` is the number of the auxiliary operand, a float tensor of rank 4. A
-    dimension of static extent 1 is broadcast; a dynamic one may be broadcast by
-    a stride of 0. `#attention.bias<aux = 0>`.
+    `aux` is the number of the auxiliary operand. A dimension of static extent 1
+    is broadcast; a dynamic one, but the last, may be broadcast by a stride of
+    0. `#attention.bias<aux = 0>`.
+
+    C1. aux is the number of an auxiliary operand of rank 4 and elements f16,
+        bf16 or f32.
+    C2. its extents are those of batch, query heads, queries and keys or 1,
+        where they are static.
   }];
   let parameters = (ins "int64_t":$aux);
   let assemblyFormat = "`<` struct(params) `>`";

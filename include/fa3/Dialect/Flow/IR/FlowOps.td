@@ -38,8 +38,7 @@ def Flow_CursorOp : Flow_Op<"cursor", [
     MemoryEffects<[MemRead<Flow_State>, MemWrite<Flow_State>]>]> {
   let summary = "the first position of a group in a ring";
   let description = [{
-    One cursor per group and side (and part, for writers). A second cursor of
-    the same group on the same side would fork the position.
+    The position is threaded from here through the group's control flow.
 
     Example:
     ```mlir
@@ -47,6 +46,8 @@ def Flow_CursorOp : Flow_Op<"cursor", [
     ```
 
     C1. part is less than the ring's parts, and 0 on the read side.
+    C2. it is the only one of its group on this side (and part, for writers) of
+        the ring: a second would fork the position.
   }];
   let arguments = (ins Flow_Side:$side, Flow_RingType:$ring,
                        DefaultValuedAttr<I64Attr, "0">:$part);
@@ -165,6 +166,7 @@ def Flow_GroupOp : Flow_Op<"group", [
     C4. linear values are consumed once on every path (cursors at most once),
         no loop body captures one, and `arith.select` does not choose between
         them.
+    C5. the first warp is at least 0 and, for warp groups, a multiple of 4.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$warps,
                        DefaultValuedAttr<I64Attr, "1">:$replicas,

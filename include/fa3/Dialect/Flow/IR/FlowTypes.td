@@ -23,7 +23,8 @@ def Flow_RingType : Flow_Type<"Ring", "ring"> {
     an entry once all parts are published, a writer reuses it once every reader
     has released it. `initial` entries are readable from the start.
 
-    Example: `!flow.ring<2, [tensor<80x128xf16>]>`.
+    Examples: `!flow.ring<2, [tensor<80x128xf16>]>`,
+    `!flow.ring<1, [tensor<64x64xf16>], parts = 2, initial = 1>`.
 
     C1. depth is at least 1.
     C2. the payload is not empty; its types are statically shaped tensors,
@@ -38,8 +39,7 @@ def Flow_RingType : Flow_Type<"Ring", "ring"> {
                         DefaultValuedParameter<"int64_t", "0">:$initial,
                         DefaultValuedParameter<"::fa3::flow::Scope", "::fa3::flow::Scope::cta">:$scope);
   let assemblyFormat = [{
-    `<` $depth `,` `[` $payload `]` (`,` `parts` `=` $parts^)?
-    (`,` `initial` `=` $initial^)? (`,` `scope` `=` $scope^)? `>`
+    `<` $depth `,` `[` $payload `]` `` custom<RingOptions>($parts, $initial, $scope) `` `>`
   }];
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
@@ -68,10 +68,13 @@ def Flow_SlotType : Flow_Type<"Slot", "slot",
   let description = [{
     Linear: a write slot is published and a read slot released exactly once on
     every path. Example: `!flow.slot<read, [tensor<80x128xf16>]>`.
+
+    C1. the payload is that of a ring (C2 there).
   }];
   let parameters = (ins "::fa3::flow::Side":$side,
                         ArrayRefParameter<"::mlir::Type">:$payload);
   let assemblyFormat = "`<` $side `,` `[` $payload `]` `>`";
+  let genVerifyDecl = 1;
 }
 
 def Flow_DoneType : Flow_Type<"Done", "done"> {

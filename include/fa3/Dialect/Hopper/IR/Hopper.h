@@ -24,6 +24,8 @@ constexpr int64_t kMaxSharedMemoryBytes = 232448;
 constexpr int64_t kRegistersPerMultiprocessor = 65536;
 constexpr int64_t kMaxThreadsPerBlock = 1024;
 constexpr int64_t kMaxRegistersPerThread = 255;
+/// Largest count of arrivals and of bytes of an mbarrier (PTX ISA, "mbarrier").
+constexpr int64_t kMaxBarrierCount = (1 << 20) - 1;
 
 struct MachineResource
     : public mlir::SideEffects::Resource::Base<MachineResource> {

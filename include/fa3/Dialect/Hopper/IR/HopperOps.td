@@ -35,7 +35,8 @@ def Hopper_LaunchOp : Hopper_Op<"launch", [
     shared memory. `cost` gives floating-point operations and the least bytes of
     global memory moved.
 
-    C1. the symbol names a kernel: a `gpu.func`, or an `llvm.func` after lowering.
+    C1. the symbol names a kernel: a `gpu.func kernel`, or an `llvm.func` after
+        lowering.
     C2. operands and kernel arguments agree in number and, before lowering, type.
     C3. threads is a multiple of 32 up to 1024, smem at most 232448.
     C4. `cost` has both values or none.
@@ -154,14 +155,18 @@ def Hopper_BarrierArriveOp : Hopper_OrderedOp<"barrier.arrive"> {
 
 def Hopper_BarrierExpectTxOp : Hopper_OrderedOp<"barrier.expect_tx"> {
   let summary = "the leader arrives once and expects bytes (mbarrier.arrive.expect_tx)";
+  let description = [{
+    C1. bytes is between 1 and 2^20 - 1.
+  }];
   let arguments = (ins Hopper_BarrierType:$barrier, I32:$index, I64Attr:$bytes);
   let assemblyFormat = "$barrier `[` $index `]` `,` $bytes attr-dict `:` type($barrier)";
+  let hasVerifier = 1;
 }
 
 def Hopper_NamedBarrierSyncOp : Hopper_OrderedOp<"named_barrier.sync"> {
   let summary = "synchronises `threads` threads at a named barrier (bar.sync)";
   let description = [{
-    C1. threads is a positive multiple of 32.
+    C1. threads is a positive multiple of 32 up to 1024.
   }];
   let arguments = (ins I32:$id, I64Attr:$threads);
   let assemblyFormat = "$id `threads` $threads attr-dict";
@@ -243,9 +248,14 @@ def Hopper_TmaCommitOp : Hopper_OrderedOp<"tma.commit"> {
 
 def Hopper_TmaWaitReadOp : Hopper_OrderedOp<"tma.wait_read"> {
   let summary = "the leader waits until all but `pending` groups of stores have read their source";
-  let description = [{ cp.async.bulk.wait_group.read. }];
+  let description = [{
+    cp.async.bulk.wait_group.read.
+
+    C1. pending is at least 0.
+  }];
   let arguments = (ins I64Attr:$pending);
   let assemblyFormat = "`pending` $pending attr-dict";
+  let hasVerifier = 1;
 }
 
 //===----------------------------------------------------------------------===//
@@ -293,8 +303,8 @@ def Hopper_WgmmaOp : Hopper_OrderedOp<"wgmma.mma"> {
       : !hopper.desc<192, f16, 128, k>, !hopper.desc<80, f16, 128, k> -> !hopper.inflight<vector<40xf32>>
     ```
 
-    C1. m is a multiple of 64, n a multiple of 8 up to 256, k a multiple of 32
-        bytes of elements.
+    C1. m is a multiple of 64 up to 256, n a multiple of 8 up to 256, k a
+        multiple of 32 bytes of elements up to 1024.
     C2. the result has m * n / 128 elements of f32; the accumulator likewise.
     C3. lhs and rhs have one element type; a fragment lhs has m * k / 128
         elements and is for 16-bit elements.
@@ -348,6 +358,8 @@ def Hopper_WgmmaWaitOp : Hopper_OrderedOp<"wgmma.wait", [
     ```mlir
     %s = hopper.wgmma.wait %g inflight(%S : !hopper.inflight<vector<40xf32>>) pending 1
     ```
+
+    C1. pending is at least -1.
   }];
   let arguments = (ins Variadic<Hopper_GroupType>:$groups,
                        Variadic<Hopper_InflightType>:$inflight,
@@ -358,6 +370,7 @@ def Hopper_WgmmaWaitOp : Hopper_OrderedOp<"wgmma.wait", [
     ($groups^)? (`inflight` `(` $inflight^ `:` type($inflight) `)`)?
     (`keep` `(` $keep^ `:` type($keep) `)`)? (`pending` $pending^)? attr-dict
   }];
+  let hasVerifier = 1;
 }
 
 //===----------------------------------------------------------------------===//
@@ -387,7 +400,8 @@ def Hopper_FragmentReduceOp : Hopper_Op<"fragment.reduce", [Pure]> {
 
     C1. dim is less than the rank of the fragment's tile.
     C2. operand and result have the registers of the fragment and of its
-        reduced tile.
+        reduced tile, and one element type.
+    C3. modulo divides the extent of the tile along dim.
   }];
   let arguments = (ins Hopper_Combine:$kind, Hopper_AnyVector:$source, I64Attr:$dim,
                        OptionalAttr<I64Attr>:$modulo, Hopper_FragmentAttr:$fragment);
@@ -429,14 +443,15 @@ def Hopper_VoteAnyOp : Hopper_Op<"vote.any"> {
 }
 
 def Hopper_WarpIfOp : Hopper_Op<"warp_if", [
-    SingleBlock, RecursiveMemoryEffects, AllTypesMatch<["otherwise", "result"]>]> {
+    NoRegionArguments, SingleBlock, RecursiveMemoryEffects,
+    AllTypesMatch<["otherwise", "result"]>]> {
   let summary = "a branch that each warp takes or not";
   let description = [{
     The region may hold per-thread arithmetic only: nothing that waits for, or
     is performed together with, other warps.
 
     C1. the region yields one value of the result's type.
-    C2. the region holds no operation of hopper or flow that has effects.
+    C2. the region holds no operation that has effects.
   }];
   let arguments = (ins I1:$condition, AnyType:$otherwise);
   let results = (outs AnyType:$result);

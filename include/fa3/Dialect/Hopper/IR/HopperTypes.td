@@ -20,6 +20,8 @@ def Hopper_BarrierType : Hopper_Type<"Barrier", "barrier"> {
   let description = [{
     `count` mbarriers of 8 bytes; a phase completes after `arrivals` arrivals
     and all expected transaction bytes. `!hopper.barrier<2, 3>`.
+
+    C1. count and arrivals are at least 1, arrivals at most 2^20 - 1.
   }];
   let parameters = (ins "int64_t":$count, "int64_t":$arrivals);
   let assemblyFormat = "`<` $count `,` $arrivals `>`";
@@ -32,6 +34,11 @@ def Hopper_BufferType : Hopper_Type<"Buffer", "buffer"> {
     `slots` tiles; each is stored as blocks of `swizzle` bytes of columns, a
     block holding all rows, with the 16-byte chunks of TMA's swizzle mode. The
     tile's columns fill whole blocks. `!hopper.buffer<2, tensor<80x128xf16>, 128>`.
+
+    C1. slots is at least 1.
+    C2. swizzle is 32, 64 or 128.
+    C3. the tile has rank 2, rows a positive multiple of 8, elements of 8, 16 or
+        32 bits, and columns that fill one or more blocks.
   }];
   let parameters = (ins "int64_t":$slots, "::mlir::RankedTensorType":$tile,
                         "int64_t":$swizzle);
@@ -59,6 +66,11 @@ def Hopper_TensorMapType : Hopper_Type<"TensorMap", "tensormap"> {
   let description = [{
     `box` is the extent of one copy per dimension, outermost first.
     `!hopper.tensormap<[1, 1, 80, 64], f16, 128>`.
+
+    C1. the box has 1 to 5 dimensions of 1 to 256 elements.
+    C2. swizzle is 32, 64 or 128.
+    C3. elements have 8, 16 or 32 bits; the last extent is a multiple of 16
+        bytes up to the swizzle.
   }];
   let parameters = (ins ArrayRefParameter<"int64_t">:$box,
                         "::mlir::Type":$elementType, "int64_t":$swizzle);
@@ -71,10 +83,14 @@ def Hopper_DescType : Hopper_Type<"Desc", "desc"> {
   let description = [{
     Start address plus the strides that follow from the rows of the slot, the
     swizzle and the contiguous dimension. `!hopper.desc<80, f16, 128, k>`.
+
+    C1. rows is a positive multiple of 8.
+    C2. swizzle is 32, 64 or 128; elements have 8, 16 or 32 bits.
   }];
   let parameters = (ins "int64_t":$rows, "::mlir::Type":$elementType,
                         "int64_t":$swizzle, "::fa3::hopper::Major":$major);
   let assemblyFormat = "`<` $rows `,` $elementType `,` $swizzle `,` $major `>`";
+  let genVerifyDecl = 1;
 }
 
 def Hopper_InflightType : Hopper_Type<"Inflight", "inflight",
@@ -98,6 +114,10 @@ def Hopper_FragmentAttr : AttrDef<Hopper_Dialect, "Fragment"> {
     Normal form of a register layout (see fa3/Layout/LinearLayout.h): for every
     bit of register, lane and warp number the offset that it adds, then odd
     repeats of registers as [dimension, stride, count].
+
+    C1. the shape has 1 or 2 positive extents; bases and repeats fit its rank.
+    C2. a warp has 5 lane bits; there are at most 3 warp bits and 1024 registers.
+    C3. repeats have odd counts of at least 3; no element lies outside the shape.
   }];
   let parameters = (ins "::fa3::LinearLayout":$layout);
   let hasCustomAssemblyFormat = 1;

@@ -27,6 +27,7 @@ def Tile_Dialect : Dialect {
   let useDefaultTypePrinterParser = 1;
   let useDefaultAttributePrinterParser = 1;
   let hasOperationAttrVerify = 1;
+  let hasRegionArgAttrVerify = 1;
   let extraClassDeclaration = [{
     /// Role of an operation, advisory: "load" or "math". Set by
     /// tile-assign-roles, consumed by tile-specialize.

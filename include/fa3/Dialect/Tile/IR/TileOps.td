@@ -78,16 +78,19 @@ def Tile_GridOp : Tile_Op<"grid", [
     ```
 
     C1. the body has one index argument per bound, at least one.
+    C2. the body yields nothing.
   }];
   let arguments = (ins Variadic<Index>:$upperBounds);
   let regions = (region SizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
+  let hasRegionVerifier = 1;
   let skipDefaultBuilders = 1;
   let builders = [OpBuilder<(ins "::mlir::ValueRange":$upperBounds)>];
 }
 
-def Tile_YieldOp : Tile_Op<"yield", [Terminator, Pure, ReturnLike]> {
+def Tile_YieldOp : Tile_Op<"yield", [
+    Terminator, Pure, ReturnLike, ParentOneOf<["GridOp", "WhereOp"]>]> {
   let summary = "end of a tile region";
   let arguments = (ins Variadic<AnyType>:$values);
   let builders = [OpBuilder<(ins), [{ build($_builder, $_state, ::mlir::ValueRange()); }]>];
@@ -194,7 +197,7 @@ def Tile_ReduceOp : Tile_Op<"reduce", [Pure]> {
 
     Example:
     ```mlir
-    %m = tile.reduce max %s init %m0 dim 1 : tensor<64x80xf32> -> tensor<64xf32>
+    %m = tile.reduce max %s init %m0 dim 1 : tensor<64x80xf32>, tensor<64xf32> -> tensor<64xf32>
     %l = tile.reduce add %p dim 1 modulo 8 : tensor<64x80xf32> -> tensor<64x8xf32>
     ```
 
@@ -250,7 +253,8 @@ def Tile_CoordOp : Tile_Op<"coord", [Pure]> {
 }
 
 def Tile_WhereOp : Tile_Op<"where", [
-    AllTypesMatch<["otherwise", "result"]>, SingleBlock, RecursivelySpeculatable, RecursiveMemoryEffects]> {
+    AllTypesMatch<["otherwise", "result"]>, NoRegionArguments, SingleBlock,
+    RecursivelySpeculatable, RecursiveMemoryEffects]> {
   let summary = "elements from a region where a condition holds, else as given";
   let description = [{
     result = cond ? region : otherwise, element by element; the condition is
@@ -265,7 +269,8 @@ def Tile_WhereOp : Tile_Op<"where", [
     }
     ```
 
-    C1. the shape of the condition is a prefix of the shape of the result.
+    C1. the condition has elements of i1 and a shape that is a prefix of the
+        shape of the result.
     C2. the region yields one value of the result's type.
     C3. the region holds elementwise operations, broadcasts and constants only.
   }];
@@ -315,7 +320,8 @@ def Tile_ViewOp : Tile_Op<"view", [Pure, Flow_BorrowsLinear]> {
     ```
 
     C1. field names a tensor of the payload.
-    C2. one offset per dimension; the window is no larger than the tensor.
+    C2. one offset per dimension; the window has as many dimensions and is no
+        larger than the tensor.
     C3. element types and encodings agree.
     C4. the view is not used after the slot's publish or release in its block.
   }];
@@ -433,7 +439,10 @@ def Tile_PendOp : Tile_Op<"pend", [
     MemoryEffects<[MemWrite<Tile_TensorCore>]>]> {
   let summary = "a complete tile as the start of a chain of products";
   let description = [{
-    Example: `%p = tile.pend %zero : !tile.pending<tensor<64x256xf32>>`
+    Example:
+    ```mlir
+    %p = tile.pend %zero : tensor<64x128xf32> -> !tile.pending<tensor<64x128xf32>>
+    ```
 
     C1. the result is pending of the operand's tile.
   }];

@@ -30,12 +30,15 @@ def Tile_ViewType : Tile_Type<"View", "view"> {
   let description = [{
     Borrowed from a slot by `tile.view`; valid until the slot is published or
     released. Example: `!tile.view<tensor<64x128xf16>>`.
+
+    C1. the tensor has the shape and elements of a tile.
   }];
   let parameters = (ins "::mlir::RankedTensorType":$tile);
   let builders = [TypeBuilderWithInferredContext<(ins "::mlir::RankedTensorType":$tile), [{
     return $_get(tile.getContext(), tile);
   }]>];
   let assemblyFormat = "`<` $tile `>`";
+  let genVerifyDecl = 1;
 }
 
 def Tile_PendingType : Tile_Type<"Pending", "pending",
@@ -45,12 +48,15 @@ def Tile_PendingType : Tile_Type<"Pending", "pending",
     Linear: either awaited once, or passed on once as the accumulator of a
     further product. Nothing else can read it, so registers in flight cannot be
     touched. Example: `!tile.pending<tensor<64x80xf32>>`.
+
+    C1. the tensor is a tile.
   }];
   let parameters = (ins "::mlir::RankedTensorType":$tile);
   let builders = [TypeBuilderWithInferredContext<(ins "::mlir::RankedTensorType":$tile), [{
     return $_get(tile.getContext(), tile);
   }]>];
   let assemblyFormat = "`<` $tile `>`";
+  let genVerifyDecl = 1;
 }
 
 //===----------------------------------------------------------------------===//
@@ -67,9 +73,10 @@ def Tile_AccAttr : Tile_Attr<"Acc", "acc", [
     DeclareAttrInterfaceMethods<Tile_LayoutAttrInterface>]> {
   let summary = "layout of the accumulator of wgmma m64nN";
   let description = [{
-    Rows are a power-of-two multiple of 64, columns a multiple of 8. For 16-bit
-    elements it is also the layout of the A operand of the next product.
-    Example: `tensor<64x80xf32, #tile.acc>`.
+    For 16-bit elements it is also the layout of the A operand of the next
+    product. Example: `tensor<64x80xf32, #tile.acc>`.
+
+    C1. rows are a power-of-two multiple of 64, columns a multiple of 8.
   }];
 }
 
@@ -80,9 +87,13 @@ def Tile_SliceAttr : Tile_Attr<"Slice", "slice", [
   let description = [{
     The statistics of rows are `#tile.slice<1, #tile.acc>`, those of columns
     `#tile.slice<0, #tile.acc>`.
+
+    C1. dim is 0 or 1, the parent is a register layout.
+    C2. the tile has rank 1 and the extent of some tile of the parent's layout.
   }];
   let parameters = (ins "int64_t":$dim, "::mlir::Attribute":$parent);
   let assemblyFormat = "`<` $dim `,` $parent `>`";
+  let genVerifyDecl = 1;
 }
 
 def Tile_SmemAttr : Tile_Attr<"Smem", "smem", [
@@ -92,8 +103,12 @@ def Tile_SmemAttr : Tile_Attr<"Smem", "smem", [
   let description = [{
     Blocks of `swizzle` bytes of columns; a block holds all rows, one after
     another, its 16-byte chunks permuted as TMA's swizzle mode of that width
-    does. Columns beyond the tile's pad the last block and are zero. `swizzle`
-    is 32, 64 or 128. Example: `tensor<80x128xf16, #tile.smem<128>>`.
+    does. Columns beyond the tile's pad the last block and are zero. Example:
+    `tensor<80x128xf16, #tile.smem<128>>`.
+
+    C1. swizzle is 32, 64 or 128.
+    C2. the tile has rank 2, rows a multiple of 8 and elements of 8, 16 or 32
+        bits.
   }];
   let parameters = (ins "int64_t":$swizzle);
   let assemblyFormat = "`<` $swizzle `>`";

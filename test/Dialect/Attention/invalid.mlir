@@ -1,0 +1,685 @@
+// RUN: fa3-opt %s -split-input-file -verify-diagnostics
+
+// Syntax.
+
+!t = tensor<1x2x?x64xf16>
+func.func @layout(%q: !t) {
+  // expected-error @+1 {{expects layout 'bhsd' or 'bshd', got 'sbhd'}}
+  %o = attention.forward %q, %q, %q layout sbhd : (!t, !t, !t) -> !t
+  return
+}
+
+// -----
+
+!t = tensor<1x2x?x64xf16>
+func.func @types(%q: !t) {
+  // expected-error @+1 {{expects 3 operand types and 1 or 2 result types, got 2 and 1}}
+  %o = attention.forward %q, %q, %q : (!t, !t) -> !t
+  return
+}
+
+// -----
+
+!t = tensor<1x2x?x64xf16>
+func.func @results(%q: !t) {
+  // expected-error @+1 {{expects 3 operand types and 1 or 2 result types, got 3 and 0}}
+  attention.forward %q, %q, %q : (!t, !t, !t) -> ()
+  return
+}
+
+// -----
+
+!t = tensor<1x2x?x64xf16>
+func.func @aux(%q: !t, %a: tensor<?xf32>) {
+  // expected-error @+1 {{number of operands and types do not match: got 2 operands and 1 types}}
+  %o = attention.forward %q, %q, %q aux(%a, %a : tensor<?xf32>) : (!t, !t, !t) -> !t
+  return
+}
+
+// -----
+
+!t = tensor<1x2x?x64xf16>
+func.func @score_arguments(%q: !t) {
+  %o = attention.forward %q, %q, %q : (!t, !t, !t) -> !t
+    // expected-error @+1 {{expects 5 arguments in 'score', got 4}}
+    score (%s, %b, %h, %i) {
+      attention.yield %s : f32
+    }
+  return
+}
+
+// -----
+
+!t = tensor<1x2x?x64xf16>
+func.func @keep_arguments(%q: !t) {
+  %o = attention.forward %q, %q, %q : (!t, !t, !t) -> !t
+    // expected-error @+1 {{expects 4 arguments in 'keep', got 1}}
+    keep (%i) {
+    }
+  return
+}
+
+// -----
+
+!t = tensor<1x2x?x64xf16>
+func.func @mods_syntax(%q: !t) {
+  // expected-error @+1 {{invalid kind of attribute specified}}
+  %o = attention.forward %q, %q, %q mods #attention.causal : (!t, !t, !t) -> !t
+  return
+}
+
+// -----
+
+func.func @sequence() {
+  // expected-error @+1 {{expected string or keyword containing one of the following enum values for attribute 'sequence' [query, key]}}
+  %0 = attention.length value
+  return
+}
+
+// -----
+
+// Types of the operands.
+
+func.func @unranked(%q: tensor<*xf16>, %t: tensor<1x2x?x64xf16>) {
+  // expected-error @+1 {{operand #0 must be ranked tensor of any type values, but got 'tensor<*xf16>'}}
+  %o = attention.forward %q, %t, %t : (tensor<*xf16>, tensor<1x2x?x64xf16>, tensor<1x2x?x64xf16>) -> tensor<1x2x?x64xf16>
+  return
+}
+
+// -----
+
+// C1
+!t = tensor<1x2x?x64xf16>
+func.func @rank(%q: !t, %k: tensor<2x?x64xf16>) {
+  // expected-error @+1 {{expects k of rank 4, got 3}}
+  %o = attention.forward %q, %k, %q : (!t, tensor<2x?x64xf16>, !t) -> !t
+  return
+}
+
+// -----
+
+// C1
+!t = tensor<1x2x?x64xf16>
+func.func @rank_o(%q: !t) {
+  // expected-error @+1 {{expects o of rank 4, got 1}}
+  %o = attention.forward %q, %q, %q : (!t, !t, !t) -> tensor<8xf16>
+  return
+}
+
+// -----
+
+// C1
+!t = tensor<1x2x?x64xf16>
+func.func @rank_lse(%q: !t) {
+  // expected-error @+1 {{expects lse of rank 3, got 4}}
+  %o:2 = attention.forward %q, %q, %q : (!t, !t, !t) -> (!t, tensor<1x2x?x1xf32>)
+  return
+}
+
+// -----
+
+// C2
+!t = tensor<1x2x?x64xf32>
+func.func @element(%q: !t) {
+  // expected-error @+1 {{expects elements of f16 or bf16, got 'f32'}}
+  %o = attention.forward %q, %q, %q : (!t, !t, !t) -> !t
+  return
+}
+
+// -----
+
+// C2
+!t = tensor<1x2x?x64xf16>
+!u = tensor<1x2x?x64xbf16>
+func.func @mixed(%q: !t, %v: !u) {
+  // expected-error @+1 {{expects v to have the element type of q ('f16'), got 'bf16'}}
+  %o = attention.forward %q, %q, %v : (!t, !t, !u) -> !t
+  return
+}
+
+// -----
+
+// C2
+!t = tensor<1x2x?x64xf16>
+func.func @lse_element(%q: !t) {
+  // expected-error @+1 {{expects lse of f32, got 'f16'}}
+  %o:2 = attention.forward %q, %q, %q : (!t, !t, !t) -> (!t, tensor<1x2x?xf16>)
+  return
+}
+
+// -----
+
+// C3
+!t = tensor<1x2x?x?xf16>
+func.func @dynamic_head_dim(%q: !t) {
+  // expected-error @+1 {{expects a static head dim, that of q is dynamic}}
+  %o = attention.forward %q, %q, %q : (!t, !t, !t) -> !t
+  return
+}
+
+// -----
+
+// C3
+!t = tensor<1x2x?x60xf16>
+func.func @head_dim(%q: !t) {
+  // expected-error @+1 {{expects a head dim that is a multiple of 8 up to 256, that of q is 60}}
+  %o = attention.forward %q, %q, %q : (!t, !t, !t) -> !t
+  return
+}
+
+// -----
+
+// C3
+!t = tensor<1x2x?x64xf16>
+!u = tensor<1x2x?x264xf16>
+func.func @value_head_dim(%q: !t, %v: !u) {
+  // expected-error @+1 {{expects a head dim that is a multiple of 8 up to 256, that of v is 264}}
+  %o = attention.forward %q, %q, %v : (!t, !t, !u) -> !u
+  return
+}
+
+// -----
+
+// C3
+!t = tensor<1x2x?x0xf16>
+func.func @no_head_dim(%q: !t) {
+  // expected-error @+1 {{expects a head dim that is a multiple of 8 up to 256, that of q is 0}}
+  %o = attention.forward %q, %q, %q : (!t, !t, !t) -> !t
+  return
+}
+
+// -----
+
+// C3
+!t = tensor<1x2x?x64xf16>
+!u = tensor<1x2x?x32xf16>
+func.func @q_k(%q: !t, %k: !u) {
+  // expected-error @+1 {{expects q and k to agree in head dim, got 64 and 32}}
+  %o = attention.forward %q, %k, %q : (!t, !u, !t) -> !t
+  return
+}
+
+// -----
+
+// C3
+!t = tensor<1x2x?x64xf16>
+!u = tensor<1x2x?x32xf16>
+func.func @v_o(%q: !t, %v: !u) {
+  // expected-error @+1 {{expects v and o to agree in head dim, got 32 and 64}}
+  %o = attention.forward %q, %q, %v : (!t, !t, !u) -> !t
+  return
+}
+
+// -----
+
+// C4
+!t = tensor<1x2x?x64xf16>
+!u = tensor<3x2x?x64xf16>
+func.func @batch(%q: !t, %k: !u) {
+  // expected-error @+1 {{expects k to have the batch extent of q (1), got 3}}
+  %o = attention.forward %q, %k, %q : (!t, !u, !t) -> !t
+  return
+}
+
+// -----
+
+// C5
+!t = tensor<1x4x?x64xf16>
+!u = tensor<1x2x?x64xf16>
+!w = tensor<1x1x?x64xf16>
+func.func @key_heads(%q: !t, %k: !u, %v: !w) {
+  // expected-error @+1 {{expects k and v to agree in heads, got 2 and 1}}
+  %o = attention.forward %q, %k, %v : (!t, !u, !w) -> !t
+  return
+}
+
+// -----
+
+// C5: in bshd the second dimension is the length.
+!t = tensor<1x4x2x64xf16>
+!u = tensor<1x2x2x64xf16>
+!w = tensor<1x1x2x64xf16>
+func.func @keys(%q: !t, %k: !u, %v: !w) {
+  // expected-error @+1 {{expects k and v to agree in length, got 2 and 1}}
+  %o = attention.forward %q, %k, %v layout bshd : (!t, !u, !w) -> !t
+  return
+}
+
+// -----
+
+// C5
+!t = tensor<1x2x8x64xf16>
+!u = tensor<1x4x8x64xf16>
+func.func @heads(%q: !t) {
+  // expected-error @+1 {{expects q and o to agree in heads, got 2 and 4}}
+  %o = attention.forward %q, %q, %q : (!t, !t, !t) -> !u
+  return
+}
+
+// -----
+
+// C5
+!t = tensor<1x2x8x64xf16>
+!u = tensor<1x2x9x64xf16>
+func.func @queries(%q: !t) {
+  // expected-error @+1 {{expects q and o to agree in length, got 8 and 9}}
+  %o = attention.forward %q, %q, %q : (!t, !t, !t) -> !u
+  return
+}
+
+// -----
+
+// C5: lse is (batch, head, query) in every layout.
+!t = tensor<1x2x8x64xf16>
+func.func @lse(%q: !t) {
+  // expected-error @+1 {{expects extent 8 in dimension 1 of lse, got 2}}
+  %o:2 = attention.forward %q, %q, %q layout bshd : (!t, !t, !t) -> (!t, tensor<1x2x8xf32>)
+  return
+}
+
+// -----
+
+// C6
+!t = tensor<1x4x?x64xf16>
+!u = tensor<1x3x?x64xf16>
+func.func @groups(%q: !t, %k: !u) {
+  // expected-error @+1 {{expects the key heads (3) to divide the query heads (4)}}
+  %o = attention.forward %q, %k, %k : (!t, !u, !u) -> !t
+  return
+}
+
+// -----
+
+// C6
+!t = tensor<1x4x?x64xf16>
+!u = tensor<1x0x?x64xf16>
+func.func @no_groups(%q: !t, %k: !u) {
+  // expected-error @+1 {{expects the key heads (0) to divide the query heads (4)}}
+  %o = attention.forward %q, %k, %k : (!t, !u, !u) -> !t
+  return
+}
+
+// -----
+
+// C7
+!t = tensor<1x2x?x64xf16>
+func.func @score_types(%q: !t) {
+  // expected-error @+1 {{expects 'score' to take ('f32', 'index', 'index', 'index', 'index'), got ('f16', 'index')}}
+  %o = "attention.forward"(%q, %q, %q) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>}> ({
+  ^bb0(%s: f16, %b: index):
+    "attention.yield"(%s) : (f16) -> ()
+  }, {
+  }) : (!t, !t, !t) -> !t
+  return
+}
+
+// -----
+
+// C7
+!t = tensor<1x2x?x64xf16>
+func.func @score_yield(%q: !t) {
+  // expected-error @+1 {{expects 'score' to yield 'f32'}}
+  %o = attention.forward %q, %q, %q : (!t, !t, !t) -> !t
+    score (%s, %b, %h, %i, %j) {
+      attention.yield %i : index
+    }
+  return
+}
+
+// -----
+
+// C7
+!t = tensor<1x2x?x64xf16>
+func.func @score_terminator(%q: !t) {
+  // expected-error @+1 {{expects 'score' to yield 'f32'}}
+  %o = attention.forward %q, %q, %q : (!t, !t, !t) -> !t
+    score (%s, %b, %h, %i, %j) {
+      llvm.unreachable
+    }
+  return
+}
+
+// -----
+
+!t = tensor<1x2x?x64xf16>
+func.func @score_blocks(%q: !t) {
+  // expected-error @+1 {{expects region #0 to have 0 or 1 blocks}}
+  %o = attention.forward %q, %q, %q : (!t, !t, !t) -> !t
+    score (%s, %b, %h, %i, %j) {
+      cf.br ^next
+    ^next:
+      attention.yield %s : f32
+    }
+  return
+}
+
+// -----
+
+!t = tensor<1x2x?x64xf16>
+func.func @empty(%q: !t) {
+  // expected-error @+1 {{expects a non-empty block}}
+  %o = attention.forward %q, %q, %q : (!t, !t, !t) -> !t
+    score (%s, %b, %h, %i, %j) {
+    }
+  return
+}
+
+// -----
+
+// C8
+!t = tensor<1x2x?x64xf16>
+func.func @keep_types(%q: !t) {
+  // expected-error @+1 {{expects 'keep' to take ('index', 'index', 'index', 'index'), got ('i1')}}
+  %o = "attention.forward"(%q, %q, %q) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>}> ({
+  }, {
+  ^bb0(%s: i1):
+    "attention.yield"(%s) : (i1) -> ()
+  }) : (!t, !t, !t) -> !t
+  return
+}
+
+// -----
+
+// C8
+!t = tensor<1x2x?x64xf16>
+func.func @keep_yield(%q: !t) {
+  // expected-error @+1 {{expects 'keep' to yield 'i1'}}
+  %o = attention.forward %q, %q, %q : (!t, !t, !t) -> !t
+    keep (%b, %h, %i, %j) {
+      attention.yield %i : index
+    }
+  return
+}
+
+// -----
+
+// C9
+!t = tensor<1x2x?x64xf16>
+func.func @effects(%q: !t, %m: memref<f32>) {
+  %o = attention.forward %q, %q, %q : (!t, !t, !t) -> !t
+    score (%s, %b, %h, %i, %j) {
+      // expected-error @+1 {{'memref.load' op is not allowed in 'score', which holds pure elementwise scalar operations}}
+      %x = memref.load %m[] : memref<f32>
+      attention.yield %x : f32
+    }
+  return
+}
+
+// -----
+
+// C9
+!t = tensor<1x2x?x64xf16>
+func.func @nested(%q: !t, %c: i1) {
+  %o = attention.forward %q, %q, %q : (!t, !t, !t) -> !t
+    score (%s, %b, %h, %i, %j) {
+      // expected-error @+1 {{'scf.if' op is not allowed in 'score', which holds pure elementwise scalar operations}}
+      %x = scf.if %c -> f32 {
+        scf.yield %s : f32
+      } else {
+        scf.yield %s : f32
+      }
+      attention.yield %x : f32
+    }
+  return
+}
+
+// -----
+
+// C9
+!t = tensor<1x2x?x64xf16>
+func.func @tensor_result(%q: !t) {
+  %o = attention.forward %q, %q, %q : (!t, !t, !t) -> !t
+    keep (%b, %h, %i, %j) {
+      // expected-error @+1 {{'arith.constant' op is not allowed in 'keep': its result type 'tensor<4xf32>' is no scalar}}
+      %x = arith.constant dense<1.0> : tensor<4xf32>
+      %t = arith.constant true
+      attention.yield %t : i1
+    }
+  return
+}
+
+// -----
+
+// C9
+!t = tensor<1x2x?x64xf16>
+func.func @other_tensor(%q: !t, %x: tensor<?xf32>) {
+  %o = attention.forward %q, %q, %q : (!t, !t, !t) -> !t
+    score (%s, %b, %h, %i, %j) {
+      // expected-error @+1 {{'tensor.extract' op in 'score' reads a tensor that is not an auxiliary operand}}
+      %e = tensor.extract %x[%h] : tensor<?xf32>
+      attention.yield %e : f32
+    }
+  return
+}
+
+// -----
+
+// C10
+!t = tensor<1x2x?x64xf16>
+func.func @capture(%q: !t, %x: vector<4xf32>) {
+  %o = attention.forward %q, %q, %q : (!t, !t, !t) -> !t
+    keep (%b, %h, %i, %j) {
+      // expected-error @+1 {{'arith.addf' op in 'keep' captures a value of type 'vector<4xf32>'; only scalars and auxiliary operands may be captured}}
+      %e = arith.addf %x, %x : vector<4xf32>
+      %t = arith.constant true
+      attention.yield %t : i1
+    }
+  return
+}
+
+// -----
+
+// C11
+!t = tensor<1x2x?x64xf16>
+func.func @mods(%q: !t) {
+  // expected-error @+1 {{expects mods of the attention dialect, got "causal"}}
+  %o = attention.forward %q, %q, %q mods ["causal"] : (!t, !t, !t) -> !t
+  return
+}
+
+// -----
+
+// C11, alibi C1
+!t = tensor<1x2x?x64xf16>
+func.func @no_aux(%q: !t) {
+  // expected-error @+1 {{#attention.alibi reads auxiliary operand 0 of 0}}
+  %o = attention.forward %q, %q, %q mods [#attention.alibi<aux = 0>] : (!t, !t, !t) -> !t
+  return
+}
+
+// -----
+
+// C11, bias C1
+!t = tensor<1x2x?x64xf16>
+func.func @negative_aux(%q: !t, %a: tensor<?xf32>) {
+  // expected-error @+1 {{#attention.bias reads auxiliary operand -1 of 1}}
+  %o = attention.forward %q, %q, %q aux(%a : tensor<?xf32>) mods [#attention.bias<aux = -1>] : (!t, !t, !t) -> !t
+  return
+}
+
+// -----
+
+// alibi C1
+!t = tensor<1x2x?x64xf16>
+func.func @alibi_rank(%q: !t, %a: tensor<2x1xf32>) {
+  // expected-error @+1 {{#attention.alibi expects auxiliary operand 0 of rank 1, got 'tensor<2x1xf32>'}}
+  %o = attention.forward %q, %q, %q aux(%a : tensor<2x1xf32>) mods [#attention.alibi<aux = 0>] : (!t, !t, !t) -> !t
+  return
+}
+
+// -----
+
+// alibi C1
+!t = tensor<1x2x?x64xf16>
+func.func @alibi_element(%q: !t, %a: tensor<?xf16>) {
+  // expected-error @+1 {{#attention.alibi expects slopes of f32, got 'f16'}}
+  %o = attention.forward %q, %q, %q aux(%a : tensor<?xf16>) mods [#attention.alibi<aux = 0>] : (!t, !t, !t) -> !t
+  return
+}
+
+// -----
+
+// alibi C2
+!t = tensor<1x2x?x64xf16>
+func.func @alibi_extent(%q: !t, %a: tensor<3xf32>) {
+  // expected-error @+1 {{#attention.alibi expects as many entries in dimension 0 as query heads (2), got 'tensor<3xf32>'}}
+  %o = attention.forward %q, %q, %q aux(%a : tensor<3xf32>) mods [#attention.alibi<aux = 0>] : (!t, !t, !t) -> !t
+  return
+}
+
+// -----
+
+// bias C1
+!t = tensor<1x2x?x64xf16>
+func.func @bias_rank(%q: !t, %a: tensor<?x?xf16>) {
+  // expected-error @+1 {{#attention.bias expects auxiliary operand 0 of rank 4, got 'tensor<?x?xf16>'}}
+  %o = attention.forward %q, %q, %q aux(%a : tensor<?x?xf16>) mods [#attention.bias<aux = 0>] : (!t, !t, !t) -> !t
+  return
+}
+
+// -----
+
+// bias C1
+!t = tensor<1x2x?x64xf16>
+func.func @bias_element(%q: !t, %a: tensor<?x?x?x?xi8>) {
+  // expected-error @+1 {{#attention.bias expects elements of f16, bf16 or f32, got 'i8'}}
+  %o = attention.forward %q, %q, %q aux(%a : tensor<?x?x?x?xi8>) mods [#attention.bias<aux = 0>] : (!t, !t, !t) -> !t
+  return
+}
+
+// -----
+
+// bias C2
+!t = tensor<1x9x2x64xf16>
+func.func @bias_extent(%q: !t, %a: tensor<1x1x9x2xf16>) {
+  // expected-error @+1 {{#attention.bias expects as many entries in dimension 3 as keys (9), got 'tensor<1x1x9x2xf16>'}}
+  %o = attention.forward %q, %q, %q aux(%a : tensor<1x1x9x2xf16>) layout bshd mods [#attention.bias<aux = 0>] : (!t, !t, !t) -> !t
+  return
+}
+
+// -----
+
+// C12
+!t = tensor<1x2x?x64xf16>
+func.func @scale(%q: !t) {
+  %s = arith.constant -1.0 : f32
+  // expected-error @+1 {{expects a positive, finite scale, got -1.000000e+00}}
+  %o = attention.forward %q, %q, %q scale %s : (!t, !t, !t) -> !t
+  return
+}
+
+// -----
+
+// C12
+!t = tensor<1x2x?x64xf16>
+func.func @infinite_scale(%q: !t) {
+  %s = arith.constant 0x7F800000 : f32
+  // expected-error @+1 {{expects a positive, finite scale, got}}
+  %o = attention.forward %q, %q, %q scale %s : (!t, !t, !t) -> !t
+  return
+}
+
+// -----
+
+!t = tensor<1x2x?x64xf16>
+func.func @scale_type(%q: !t, %s: f64) { // expected-note {{prior use here}}
+  // expected-error @+1 {{use of value '%s' expects different type than prior uses: 'f32' vs 'f64'}}
+  %o = attention.forward %q, %q, %q scale %s : (!t, !t, !t) -> !t
+  return
+}
+
+// -----
+
+// attention.length C1
+func.func @length() {
+  // expected-error @+1 {{expects to lie in a region of 'attention.forward'}}
+  %0 = attention.length key
+  return
+}
+
+// -----
+
+func.func @yield(%x: f32) {
+  // expected-error @+1 {{'attention.yield' op expects parent op 'attention.forward'}}
+  attention.yield %x : f32
+}
+
+// -----
+
+// Attributes.
+
+// expected-error @+1 {{#attention.window expects left of at least 0, got -1}}
+func.func private @left() attributes {a = #attention.window<left = -1>}
+
+// -----
+
+// expected-error @+1 {{#attention.window expects right of at least 0, got -7}}
+func.func private @right() attributes {a = #attention.window<left = 1, right = -7>}
+
+// -----
+
+// expected-error @+1 {{expected '<'}}
+func.func private @window() attributes {a = #attention.window}
+
+// -----
+
+// expected-error @+1 {{duplicate or unknown struct parameter name: center}}
+func.func private @window_key() attributes {a = #attention.window<center = 1>}
+
+// -----
+
+// expected-error @+1 {{expected '>'}}
+func.func private @window_value() attributes {a = #attention.window<left = "x">}
+
+// -----
+
+// expected-error @+1 {{#attention.prefix expects a length of at least 0, got -3}}
+func.func private @prefix() attributes {a = #attention.prefix<-3>}
+
+// -----
+
+// expected-error @+2 {{expected integer value}}
+// expected-error @+1 {{failed to parse Attention_PrefixAttr parameter 'length'}}
+func.func private @prefix_value() attributes {a = #attention.prefix<>}
+
+// -----
+
+// expected-error @+1 {{#attention.softcap expects a positive cap in the range of f32, got 0.000000e+00}}
+func.func private @softcap() attributes {a = #attention.softcap<0.0>}
+
+// -----
+
+// expected-error @+1 {{#attention.softcap expects a positive cap in the range of f32, got -2.000000e+00}}
+func.func private @softcap_negative() attributes {a = #attention.softcap<-2.0>}
+
+// -----
+
+// expected-error @+1 {{#attention.softcap expects a positive cap in the range of f32, got 9.9999999999999994E+38 : f64}}
+func.func private @softcap_large() attributes {a = #attention.softcap<1.0e39>}
+
+// -----
+
+// expected-error @+1 {{#attention.softcap expects a positive cap in the range of f32, got 9.9999999999999992E-40 : f64}}
+func.func private @softcap_small() attributes {a = #attention.softcap<1.0e-39>}
+
+// -----
+
+// expected-error @+2 {{invalid kind of attribute specified}}
+// expected-error @+1 {{failed to parse Attention_SoftcapAttr parameter 'cap'}}
+func.func private @softcap_int() attributes {a = #attention.softcap<50>}
+
+// -----
+
+// expected-error @+2 {{expected valid keyword}}
+// expected-error @+1 {{expected a parameter name in struct}}
+func.func private @alibi() attributes {a = #attention.alibi<>}
+
+// -----
+
+// expected-error @+1 {{expected '>'}}
+func.func private @bias() attributes {a = #attention.bias<aux = 0, aux = 1>}
+
+// -----
+
+// expected-error @+1 {{unknown attribute `sliding` in dialect `attention`}}
+func.func private @unknown() attributes {a = #attention.sliding}

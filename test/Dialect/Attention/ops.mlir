@@ -1,0 +1,94 @@
+// RUN: fa3-opt %s | fa3-opt | FileCheck %s
+// RUN: fa3-opt %s -mlir-print-op-generic | fa3-opt | FileCheck %s
+
+// Every form of every operation survives printing and parsing.
+
+!q = tensor<2x32x?x128xbf16>
+!k = tensor<2x8x?x128xbf16>
+
+// The example of the operation's description.
+// CHECK-LABEL: func.func @example(
+// CHECK: %{{.*}}, %{{.*}} = attention.forward %{{.*}}, %{{.*}}, %{{.*}} mods [#attention.causal] :
+// CHECK-SAME: (tensor<2x32x?x128xbf16>, tensor<2x8x?x128xbf16>, tensor<2x8x?x128xbf16>) -> (tensor<2x32x?x128xbf16>, tensor<2x32x?xf32>)
+// CHECK-NOT: score
+// CHECK-NOT: keep
+func.func @example(%q: !q, %k: !k, %v: !k) -> (!q, tensor<2x32x?xf32>) {
+  %o, %lse = attention.forward %q, %k, %v mods [#attention.causal]
+    : (tensor<2x32x?x128xbf16>, tensor<2x8x?x128xbf16>, tensor<2x8x?x128xbf16>)
+    -> (tensor<2x32x?x128xbf16>, tensor<2x32x?xf32>)
+  return %o, %lse : !q, tensor<2x32x?xf32>
+}
+
+// CHECK-LABEL: func.func @least(
+// CHECK: attention.forward %{{.*}}, %{{.*}}, %{{.*}} : (tensor<1x1x1x8xf16>, tensor<1x1x1x8xf16>, tensor<1x1x1x256xf16>) -> tensor<1x1x1x256xf16>
+func.func @least(%q: tensor<1x1x1x8xf16>, %v: tensor<1x1x1x256xf16>) -> tensor<1x1x1x256xf16> {
+  %o = attention.forward %q, %q, %v : (tensor<1x1x1x8xf16>, tensor<1x1x1x8xf16>, tensor<1x1x1x256xf16>) -> tensor<1x1x1x256xf16>
+  return %o : tensor<1x1x1x256xf16>
+}
+
+// All clauses in their order; bhsd is the default and not printed.
+// CHECK-LABEL: func.func @clauses(
+// CHECK-SAME: %[[Q:.*]]: tensor<?x?x?x64xf16>, %[[A:.*]]: tensor<?xf32>, %[[B:.*]]: tensor<1x?x1x?xbf16>, %[[S:.*]]: f32
+// CHECK: attention.forward %[[Q]], %[[Q]], %[[Q]] aux(%[[A]], %[[B]] : tensor<?xf32>, tensor<1x?x1x?xbf16>) scale %[[S]] layout bshd
+// CHECK-SAME: mods [#attention.causal, #attention.window<left = 1024, right = 0>, #attention.window<left = 128>, #attention.window<right = 2>, #attention.window<>,
+// CHECK-SAME: #attention.prefix<128>, #attention.softcap<5.000000e+01 : f64>, #attention.softcap<3.000000e+00 : f32>, #attention.alibi<aux = 0>, #attention.bias<aux = 1>]
+// CHECK-SAME: {note = "any"} :
+// CHECK-NEXT: attention.forward %[[Q]], %[[Q]], %[[Q]] :
+func.func @clauses(%q: tensor<?x?x?x64xf16>, %a: tensor<?xf32>, %b: tensor<1x?x1x?xbf16>, %s: f32) {
+  %0:2 = attention.forward %q, %q, %q aux(%a, %b : tensor<?xf32>, tensor<1x?x1x?xbf16>) scale %s layout bshd
+    mods [#attention.causal, #attention.window<left = 1024, right = 0>, #attention.window<left = 128>,
+          #attention.window<right = 2>, #attention.window<>, #attention.prefix<128>, #attention.softcap<50.0>,
+          #attention.softcap<3.0 : f32>, #attention.alibi<aux = 0>, #attention.bias<aux = 1>]
+    {note = "any"}
+    : (tensor<?x?x?x64xf16>, tensor<?x?x?x64xf16>, tensor<?x?x?x64xf16>) -> (tensor<?x?x?x64xf16>, tensor<?x?x?xf32>)
+  %1 = attention.forward %q, %q, %q layout bhsd
+    : (tensor<?x?x?x64xf16>, tensor<?x?x?x64xf16>, tensor<?x?x?x64xf16>) -> tensor<?x?x?x64xf16>
+  return
+}
+
+// CHECK-LABEL: func.func @regions(
+// CHECK: attention.forward
+// CHECK-NEXT: score (%[[S:.*]], %{{.*}}, %[[H:.*]], %[[I:.*]], %[[J:.*]]) {
+// CHECK-NEXT: %[[E:.*]] = tensor.extract %{{.*}}[%[[H]]]
+// CHECK-NEXT: %[[R:.*]] = arith.addf %[[S]], %[[E]]
+// CHECK-NEXT: attention.yield %[[R]] : f32
+// CHECK-NEXT: }
+// CHECK-NEXT: keep (%{{.*}}, %{{.*}}, %[[I:.*]], %[[J:.*]]) {
+// CHECK-NEXT: %[[SK:.*]] = attention.length key
+// CHECK-NEXT: %[[SQ:.*]] = attention.length query
+// CHECK: attention.yield %{{.*}} : i1
+// CHECK-NEXT: }
+// CHECK: attention.forward
+// CHECK-NEXT: keep (
+// CHECK: attention.forward
+// CHECK-NEXT: score (
+func.func @regions(%q: tensor<?x?x?x64xf16>, %a: tensor<?xf32>, %x: index) {
+  %0 = attention.forward %q, %q, %q aux(%a : tensor<?xf32>)
+    : (tensor<?x?x?x64xf16>, tensor<?x?x?x64xf16>, tensor<?x?x?x64xf16>) -> tensor<?x?x?x64xf16>
+    score (%s, %b, %h, %i, %j) {
+      %e = tensor.extract %a[%h] : tensor<?xf32>
+      %r = arith.addf %s, %e : f32
+      attention.yield %r : f32
+    }
+    keep (%b, %h, %i, %j) {
+      %sk = attention.length key
+      %sq = attention.length query
+      %offset = arith.subi %sk, %sq : index
+      %last = arith.addi %i, %offset : index
+      %keep = arith.cmpi sle, %j, %last : index
+      attention.yield %keep : i1
+    }
+  // A captured scalar.
+  %1 = attention.forward %q, %q, %q
+    : (tensor<?x?x?x64xf16>, tensor<?x?x?x64xf16>, tensor<?x?x?x64xf16>) -> tensor<?x?x?x64xf16>
+    keep (%b, %h, %i, %j) {
+      %keep = arith.cmpi sle, %j, %x : index
+      attention.yield %keep : i1
+    }
+  %2 = attention.forward %q, %q, %q
+    : (tensor<?x?x?x64xf16>, tensor<?x?x?x64xf16>, tensor<?x?x?x64xf16>) -> tensor<?x?x?x64xf16>
+    score (%s, %b, %h, %i, %j) {
+      attention.yield %s : f32
+    }
+  return
+}

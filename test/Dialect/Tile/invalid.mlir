@@ -1,0 +1,969 @@
+// RUN: fa3-opt %s -split-input-file -verify-diagnostics
+
+// Types and attributes.
+
+// view C1
+// expected-error @+1 {{!tile.view expects a statically shaped tensor of rank 1 or 2, got 'tensor<?x8xf32>'}}
+func.func private @view(!tile.view<tensor<?x8xf32>>)
+
+// -----
+
+// view C1
+// expected-error @+1 {{!tile.view expects a statically shaped tensor of rank 1 or 2, got 'tensor<2x2x2xf32>'}}
+func.func private @view_rank(!tile.view<tensor<2x2x2xf32>>)
+
+// -----
+
+// expected-error @+2 {{invalid kind of type specified: expected builtin.tensor, but found 'tensor<*xf32>'}}
+// expected-error @+1 {{failed to parse Tile_ViewType parameter 'tile'}}
+func.func private @unranked(!tile.view<tensor<*xf32>>)
+
+// -----
+
+// pending C1
+// expected-error @+1 {{!tile.pending expects a tile, got 'tensor<8x64xf16, #tile.smem<128>>'}}
+func.func private @pending(!tile.pending<tensor<8x64xf16, #tile.smem<128>>>)
+
+// -----
+
+// pending C1
+// expected-error @+1 {{!tile.pending expects a tile, got 'tensor<f32>'}}
+func.func private @pending_rank(!tile.pending<tensor<f32>>)
+
+// -----
+
+// acc C1
+// expected-error @+1 {{#tile.acc expects rows that are a power-of-two multiple of 64 and columns that are a multiple of 8, got [192, 80]}}
+func.func private @acc(tensor<192x80xf32, #tile.acc>)
+
+// -----
+
+// acc C1
+// expected-error @+1 {{got [64, 12]}}
+func.func private @acc_columns(tensor<64x12xf32, #tile.acc>)
+
+// -----
+
+// acc C1
+// expected-error @+1 {{got [64, ?]}}
+func.func private @acc_dynamic(tensor<64x?xf32, #tile.acc>)
+
+// -----
+
+// acc C1
+// expected-error @+1 {{got [64]}}
+func.func private @acc_rank(tensor<64xf32, #tile.acc>)
+
+// -----
+
+// slice C1
+// expected-error @+1 {{#tile.slice expects dim 0 or 1, got 2}}
+func.func private @slice_dim(tensor<64xf32, #tile.slice<2, #tile.acc>>)
+
+// -----
+
+// slice C1
+// expected-error @+1 {{#tile.slice expects the layout of a tile, got #tile.smem<128>}}
+func.func private @slice_parent(tensor<64xf32, #tile.slice<1, #tile.smem<128>>>)
+
+// -----
+
+// slice C2
+// expected-error @+1 {{#tile.slice<1, #tile.acc> does not exist for a tile of shape [80]}}
+func.func private @slice_rows(tensor<80xf32, #tile.slice<1, #tile.acc>>)
+
+// -----
+
+// slice C2
+// expected-error @+1 {{#tile.slice<0, #tile.acc> does not exist for a tile of shape [64, 8]}}
+func.func private @slice_rank(tensor<64x8xf32, #tile.slice<0, #tile.acc>>)
+
+// -----
+
+// slice C2: a slice of a slice has no dimension left.
+// expected-error @+1 {{does not exist for a tile of shape [64]}}
+func.func private @slice_slice(tensor<64xf32, #tile.slice<0, #tile.slice<1, #tile.acc>>>)
+
+// -----
+
+// expected-error @+2 {{expected attribute value}}
+// expected-error @+1 {{failed to parse Tile_SliceAttr parameter 'parent'}}
+func.func private @slice_syntax(tensor<64xf32, #tile.slice<0, >>)
+
+// -----
+
+// smem C1
+// expected-error @+1 {{#tile.smem expects a swizzle of 32, 64 or 128 bytes, got 16}}
+func.func private @swizzle(tensor<8x64xf16, #tile.smem<16>>)
+
+// -----
+
+// smem C2
+// expected-error @+1 {{#tile.smem expects a tile of rank 2 whose rows are a multiple of 8, got [12, 64]}}
+func.func private @smem_rows(tensor<12x64xf16, #tile.smem<128>>)
+
+// -----
+
+// smem C2
+// expected-error @+1 {{#tile.smem expects a tile of rank 2 whose rows are a multiple of 8, got [?, 64]}}
+func.func private @smem_dynamic(tensor<?x64xf16, #tile.smem<128>>)
+
+// -----
+
+// smem C2
+// expected-error @+1 {{#tile.smem expects a tile of rank 2 whose rows are a multiple of 8, got [64]}}
+func.func private @smem_rank(tensor<64xf16, #tile.smem<128>>)
+
+// -----
+
+// smem C2
+// expected-error @+1 {{#tile.smem expects elements of 8, 16 or 32 bits, got 'i1'}}
+func.func private @smem_element(tensor<8x64xi1, #tile.smem<128>>)
+
+// -----
+
+// expected-error @+2 {{expected integer value}}
+// expected-error @+1 {{failed to parse Tile_SmemAttr parameter 'swizzle'}}
+func.func private @smem_syntax(tensor<8x64xf16, #tile.smem<all>>)
+
+// -----
+
+// expected-error @+1 {{unknown attribute `warp` in dialect `tile`}}
+func.func private @unknown() attributes {a = #tile.warp}
+
+// -----
+
+// expected-error @+1 {{unknown  type `future` in dialect `tile`}}
+func.func private @unknown_type(!tile.future<i32>)
+
+// -----
+
+// expected-error @+1 {{expected 'order'}}
+func.func private @slotting_syntax() attributes {a = #tile.slotting<stage = 0, 1>}
+
+// -----
+
+// expected-error @+1 {{expects 'tile.role' to be "load" or "math", got "store"}}
+func.func private @role() attributes {tile.role = "store"}
+
+// -----
+
+// expected-error @+1 {{expects 'tile.slotting' to be #tile.slotting with a stage of at least 0, got #tile.slotting<stage = -1, order = 3>}}
+func.func private @slotting() attributes {tile.slotting = #tile.slotting<stage = -1, order = 3>}
+
+// -----
+
+// expected-error @+1 {{expects 'tile.slotting' to be #tile.slotting with a stage of at least 0, got 1 : i64}}
+func.func private @slotting_kind() attributes {tile.slotting = 1}
+
+// -----
+
+// expected-error @+1 {{expects 'tile.name' to be a string, got 1 : i64}}
+func.func private @name(i32 {tile.name = 1})
+
+// -----
+
+// expected-error @+1 {{expects 'tile.dims' to be an array of strings, got [1]}}
+func.func private @dims(memref<?xf32> {tile.dims = [1]})
+
+// -----
+
+// expected-error @+1 {{expects as many 'tile.dims' as argument 1 has dimensions, got 2 for 'memref<?xf32>'}}
+func.func private @dims_rank(i32, memref<?xf32> {tile.dims = ["a", "b"]})
+
+// -----
+
+// tile.launch
+
+// C1
+func.func @no_kernel() {
+  // expected-error @+1 {{expects @kernels::@fwd to name a gpu.func kernel}}
+  tile.launch @kernels::@fwd args()
+  return
+}
+
+// -----
+
+// C1
+gpu.module @kernels {
+  gpu.func @fwd() {
+    gpu.return
+  }
+}
+func.func @not_a_kernel() {
+  // expected-error @+1 {{expects @kernels::@fwd to name a gpu.func kernel}}
+  tile.launch @kernels::@fwd args()
+  return
+}
+
+// -----
+
+// C2
+gpu.module @kernels {
+  // expected-note @+1 {{the kernel takes '(i32, f32) -> ()'}}
+  gpu.func @fwd(%x: i32, %y: f32) kernel {
+    gpu.return
+  }
+}
+func.func @arguments(%x: i32) {
+  // expected-error @+1 {{expects operands of the kernel's argument types}}
+  tile.launch @kernels::@fwd args(%x, %x : i32, i32)
+  return
+}
+
+// -----
+
+// C3
+gpu.module @kernels {
+  gpu.func @fwd() kernel {
+    gpu.return
+  }
+}
+func.func @cost(%n: index) {
+  // expected-error @+1 {{expects 'cost' to have 2 values (operations, bytes), got 1}}
+  tile.launch @kernels::@fwd args() cost(%n)
+  return
+}
+
+// -----
+
+// tile.grid
+
+// C1
+func.func @bounds(%n: index) {
+  // expected-error @+1 {{expects one index argument per upper bound (1), got 2}}
+  tile.grid (%a, %b) in (%n) {
+  }
+  return
+}
+
+// -----
+
+// C1
+func.func @no_bounds() {
+  // expected-error @+1 {{expects one index argument per upper bound (0), got 0}}
+  tile.grid () in () {
+  }
+  return
+}
+
+// -----
+
+// C1
+func.func @argument_type(%n: index) {
+  // expected-error @+1 {{expects one index argument per upper bound (1), got 1}}
+  "tile.grid"(%n) ({
+  ^bb0(%a: i32):
+    tile.yield
+  }) : (index) -> ()
+  return
+}
+
+// -----
+
+// C2
+func.func @grid_yield(%n: index) {
+  // expected-error @+1 {{expects the body to end in a 'tile.yield' of nothing}}
+  tile.grid (%a) in (%n) {
+    tile.yield %a : index
+  }
+  return
+}
+
+// -----
+
+func.func @grid_syntax(%n: index) {
+  // expected-error @+1 {{expected 'in'}}
+  tile.grid (%a) to (%n) {
+  }
+  return
+}
+
+// -----
+
+func.func @yield() {
+  // expected-error @+1 {{'tile.yield' op expects parent op to be one of 'tile.grid, tile.where'}}
+  tile.yield
+}
+
+// -----
+
+// tile.load, tile.store, tile.scalar_load and the asynchronous forms
+
+// load C1
+func.func @load_indices(%m: memref<8x8xf16>, %i: index) {
+  // expected-error @+1 {{'tile.load' op expects one index per dimension of the memref (2), got 1}}
+  %0 = tile.load %m[%i] : memref<8x8xf16> -> tensor<8xf16>
+  return
+}
+
+// -----
+
+// load C2
+func.func @load_rank(%m: memref<8xf16>, %i: index) {
+  // expected-error @+1 {{'tile.load' op expects the rank of the tile (2) to be at most that of the memref (1)}}
+  %0 = tile.load %m[%i] : memref<8xf16> -> tensor<8x8xf16>
+  return
+}
+
+// -----
+
+// load C3
+func.func @load_element(%m: memref<8xf16>, %i: index) {
+  // expected-error @+1 {{'tile.load' op expects the element type of the tile ('f32') to be that of the memref ('f16')}}
+  %0 = tile.load %m[%i] : memref<8xf16> -> tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @load_tile(%m: memref<8x8xf16>, %i: index) {
+  // expected-error @+1 {{result #0 must be tile (statically shaped tensor of rank 1 or 2), but got 'tensor<?xf16>'}}
+  %0 = tile.load %m[%i, %i] : memref<8x8xf16> -> tensor<?xf16>
+  return
+}
+
+// -----
+
+// A tile in shared memory is no value.
+func.func @load_smem(%m: memref<8x64xf16>, %i: index) {
+  // expected-error @+1 {{result #0 must be tile (statically shaped tensor of rank 1 or 2), but got 'tensor<8x64xf16, #tile.smem<128>>'}}
+  %0 = tile.load %m[%i, %i] : memref<8x64xf16> -> tensor<8x64xf16, #tile.smem<128>>
+  return
+}
+
+// -----
+
+func.func @load_source(%m: memref<*xf16>, %i: index) {
+  // expected-error @+1 {{invalid kind of type specified: expected builtin.memref, but found 'memref<*xf16>'}}
+  %0 = tile.load %m[%i] : memref<*xf16> -> tensor<8xf16>
+  return
+}
+
+// -----
+
+// scalar_load C1
+func.func @scalar_indices(%m: memref<8x8xf16>, %i: index) {
+  // expected-error @+1 {{'tile.scalar_load' op expects one index per dimension of the memref (2), got 3}}
+  %0 = tile.scalar_load %m[%i, %i, %i] : memref<8x8xf16>
+  return
+}
+
+// -----
+
+func.func @scalar_type(%m: memref<8xf16>, %i: index) {
+  // expected-error @+1 {{'tile.scalar_load' op failed to verify that result type is the element type}}
+  %0 = "tile.scalar_load"(%m, %i) : (memref<8xf16>, index) -> f32
+  return
+}
+
+// -----
+
+// store C1
+func.func @store_indices(%x: tensor<8xf16>, %m: memref<8x8xf16>, %i: index) {
+  // expected-error @+1 {{'tile.store' op expects one index per dimension of the memref (2), got 1}}
+  tile.store %x, %m[%i] : tensor<8xf16>, memref<8x8xf16>
+  return
+}
+
+// -----
+
+// store C2
+func.func @store_rank(%x: tensor<8x8xf16>, %m: memref<8xf16>, %i: index) {
+  // expected-error @+1 {{'tile.store' op expects the rank of the tile (2) to be at most that of the memref (1)}}
+  tile.store %x, %m[%i] : tensor<8x8xf16>, memref<8xf16>
+  return
+}
+
+// -----
+
+// store C3
+func.func @store_element(%x: tensor<8xf16>, %m: memref<8xbf16>, %i: index) {
+  // expected-error @+1 {{'tile.store' op expects the element type of the tile ('f16') to be that of the memref ('bf16')}}
+  tile.store %x, %m[%i] : tensor<8xf16>, memref<8xbf16>
+  return
+}
+
+// -----
+
+// load.async C1
+func.func @load_async_indices(%m: memref<8x8xf16>, %i: index, %v: !tile.view<tensor<8x8xf16>>) {
+  // expected-error @+1 {{'tile.load.async' op expects one index per dimension of the memref (2), got 1}}
+  tile.load.async %m[%i], %v : memref<8x8xf16>, !tile.view<tensor<8x8xf16>>
+  return
+}
+
+// -----
+
+// load.async C2
+func.func @load_async_rank(%m: memref<8xf16>, %i: index, %v: !tile.view<tensor<8x8xf16>>) {
+  // expected-error @+1 {{'tile.load.async' op expects the rank of the tile (2) to be at most that of the memref (1)}}
+  tile.load.async %m[%i], %v : memref<8xf16>, !tile.view<tensor<8x8xf16>>
+  return
+}
+
+// -----
+
+// load.async C3
+func.func @load_async_element(%m: memref<8x8xf16>, %i: index, %v: !tile.view<tensor<8x8xbf16>>) {
+  // expected-error @+1 {{'tile.load.async' op expects the element type of the tile ('bf16') to be that of the memref ('f16')}}
+  tile.load.async %m[%i, %i], %v : memref<8x8xf16>, !tile.view<tensor<8x8xbf16>>
+  return
+}
+
+// -----
+
+// load.async C4
+func.func @load_async_side(%m: memref<8x8xf16>, %i: index, %s: !flow.slot<read, [tensor<8x8xf16>]>) {
+  %v = tile.view %s[%i, %i] : !flow.slot<read, [tensor<8x8xf16>]> -> !tile.view<tensor<8x8xf16>>
+  // expected-error @+1 {{expects a view of a write slot, got one of '!flow.slot<read, [tensor<8x8xf16>]>'}}
+  tile.load.async %m[%i, %i], %v : memref<8x8xf16>, !tile.view<tensor<8x8xf16>>
+  return
+}
+
+// -----
+
+// store.async C1
+func.func @store_async_indices(%m: memref<8x8xf16>, %i: index, %v: !tile.view<tensor<8x8xf16>>) {
+  // expected-error @+1 {{'tile.store.async' op expects one index per dimension of the memref (2), got 0}}
+  %d = tile.store.async %v, %m[] : !tile.view<tensor<8x8xf16>>, memref<8x8xf16>
+  return
+}
+
+// -----
+
+// store.async C2
+func.func @store_async_rank(%m: memref<8xf16>, %i: index, %v: !tile.view<tensor<8x8xf16>>) {
+  // expected-error @+1 {{'tile.store.async' op expects the rank of the tile (2) to be at most that of the memref (1)}}
+  %d = tile.store.async %v, %m[%i] : !tile.view<tensor<8x8xf16>>, memref<8xf16>
+  return
+}
+
+// -----
+
+// store.async C3
+func.func @store_async_element(%m: memref<8x8xf32>, %i: index, %v: !tile.view<tensor<8x8xf16>>) {
+  // expected-error @+1 {{'tile.store.async' op expects the element type of the tile ('f16') to be that of the memref ('f32')}}
+  %d = tile.store.async %v, %m[%i, %i] : !tile.view<tensor<8x8xf16>>, memref<8x8xf32>
+  return
+}
+
+// -----
+
+// tile.dot
+
+// C1
+func.func @dot_rank(%a: tensor<64xf16>, %b: tensor<8x64xf16>, %c: tensor<64x8xf32>) {
+  // expected-error @+1 {{expects lhs of rank 2, got 1}}
+  %0 = tile.dot %a, %b, %c lhs mk rhs nk : tensor<64xf16>, tensor<8x64xf16> -> tensor<64x8xf32>
+  return
+}
+
+// -----
+
+// C1
+func.func @dot_acc_rank(%a: tensor<64x64xf16>, %b: tensor<8x64xf16>, %c: tensor<64xf32>) {
+  // expected-error @+1 {{expects acc of rank 2, got 1}}
+  %0 = tile.dot %a, %b, %c lhs mk rhs nk : tensor<64x64xf16>, tensor<8x64xf16> -> tensor<64xf32>
+  return
+}
+
+// -----
+
+// C2: the orders decide which dimension is K.
+func.func @dot_k(%a: tensor<64x16xf16>, %b: tensor<8x16xf16>, %c: tensor<64x8xf32>) {
+  %0 = tile.dot %a, %b, %c lhs mk rhs nk : tensor<64x16xf16>, tensor<8x16xf16> -> tensor<64x8xf32>
+  // expected-error @+1 {{expects K of lhs (16) to equal K of rhs (8)}}
+  %1 = tile.dot %a, %b, %c lhs mk rhs kn : tensor<64x16xf16>, tensor<8x16xf16> -> tensor<64x8xf32>
+  return
+}
+
+// -----
+
+// C2
+func.func @dot_km(%a: tensor<64x16xf16>, %b: tensor<8x16xf16>, %c: tensor<64x8xf32>) {
+  // expected-error @+1 {{expects K of lhs (64) to equal K of rhs (16)}}
+  %1 = tile.dot %a, %b, %c lhs km rhs nk : tensor<64x16xf16>, tensor<8x16xf16> -> tensor<64x8xf32>
+  return
+}
+
+// -----
+
+// C3
+func.func @dot_acc(%a: tensor<64x16xf16>, %b: tensor<8x16xf16>, %c: tensor<64x16xf32>) {
+  // expected-error @+1 {{expects an accumulator of 64x8, got 64x16}}
+  %0 = tile.dot %a, %b, %c lhs mk rhs nk : tensor<64x16xf16>, tensor<8x16xf16> -> tensor<64x16xf32>
+  return
+}
+
+// -----
+
+// C4
+func.func @dot_element(%a: tensor<64x16xf16>, %b: tensor<8x16xbf16>, %c: tensor<64x8xf32>) {
+  // expected-error @+1 {{expects lhs and rhs of one element type, got 'f16' and 'bf16'}}
+  %0 = tile.dot %a, %b, %c lhs mk rhs nk : tensor<64x16xf16>, tensor<8x16xbf16> -> tensor<64x8xf32>
+  return
+}
+
+// -----
+
+func.func @dot_result(%a: tensor<64x16xf16>, %b: tensor<8x16xf16>, %c: tensor<64x8xf32>) {
+  // expected-error @+1 {{failed to verify that all of {acc, result} have same type}}
+  %0 = "tile.dot"(%a, %b, %c) <{lhsOrder = 0 : i32, rhsOrder = 1 : i32}> : (tensor<64x16xf16>, tensor<8x16xf16>, tensor<64x8xf32>) -> tensor<64x8xf16>
+  return
+}
+
+// -----
+
+func.func @dot_order(%a: tensor<64x16xf16>, %c: tensor<64x64xf32>) {
+  // expected-error @+1 {{expected string or keyword containing one of the following enum values for attribute 'lhsOrder' [mk, km]}}
+  %0 = tile.dot %a, %a, %c lhs nk rhs nk : tensor<64x16xf16>, tensor<64x16xf16> -> tensor<64x64xf32>
+  return
+}
+
+// -----
+
+// tile.dot.async
+
+// C1
+func.func @dot_async_rank(%a: tensor<64x16xf16>, %b: !tile.view<tensor<16xf16>>, %c: tensor<64x8xf32>) {
+  // expected-error @+1 {{'tile.dot.async' op expects rhs of rank 2, got 1}}
+  %0, %d = tile.dot.async %a, %b, %c lhs mk rhs nk : tensor<64x16xf16>, !tile.view<tensor<16xf16>>, tensor<64x8xf32> -> !tile.pending<tensor<64x8xf32>>
+  return
+}
+
+// -----
+
+// C2
+func.func @dot_async_k(%a: tensor<64x16xf16>, %b: !tile.view<tensor<8x32xf16>>, %c: tensor<64x8xf32>) {
+  // expected-error @+1 {{'tile.dot.async' op expects K of lhs (16) to equal K of rhs (32)}}
+  %0, %d = tile.dot.async %a, %b, %c lhs mk rhs nk : tensor<64x16xf16>, !tile.view<tensor<8x32xf16>>, tensor<64x8xf32> -> !tile.pending<tensor<64x8xf32>>
+  return
+}
+
+// -----
+
+// C3
+func.func @dot_async_acc(%a: tensor<64x16xf16>, %b: !tile.view<tensor<8x16xf16>>, %c: !tile.pending<tensor<32x8xf32>>) {
+  // expected-error @+1 {{'tile.dot.async' op expects an accumulator of 64x8, got 32x8}}
+  %0, %d = tile.dot.async %a, %b, %c lhs mk rhs nk : tensor<64x16xf16>, !tile.view<tensor<8x16xf16>>, !tile.pending<tensor<32x8xf32>> -> !tile.pending<tensor<32x8xf32>>
+  return
+}
+
+// -----
+
+// C4
+func.func @dot_async_element(%a: tensor<64x16xbf16>, %b: !tile.view<tensor<8x16xf16>>, %c: tensor<64x8xf32>) {
+  // expected-error @+1 {{'tile.dot.async' op expects lhs and rhs of one element type, got 'bf16' and 'f16'}}
+  %0, %d = tile.dot.async %a, %b, %c lhs mk rhs nk : tensor<64x16xbf16>, !tile.view<tensor<8x16xf16>>, tensor<64x8xf32> -> !tile.pending<tensor<64x8xf32>>
+  return
+}
+
+// -----
+
+// C5
+func.func @dot_async_result(%a: tensor<64x16xf16>, %b: !tile.view<tensor<8x16xf16>>, %c: tensor<64x8xf32>) {
+  // expected-error @+1 {{expects a pending result of the accumulator's tile, got '!tile.pending<tensor<64x8xf16>>'}}
+  %0, %d = tile.dot.async %a, %b, %c lhs mk rhs nk : tensor<64x16xf16>, !tile.view<tensor<8x16xf16>>, tensor<64x8xf32> -> !tile.pending<tensor<64x8xf16>>
+  return
+}
+
+// -----
+
+func.func @dot_async_rhs(%a: tensor<64x16xf16>, %b: tensor<8x16xf16>, %c: tensor<64x8xf32>) {
+  // expected-error @+1 {{expected '<'}}
+  %0, %d = tile.dot.async %a, %b, %c lhs mk rhs nk : tensor<64x16xf16>, tensor<8x16xf16>, tensor<64x8xf32> -> !tile.pending<tensor<64x8xf32>>
+  return
+}
+
+// -----
+
+// tile.pend C1
+func.func @pend(%x: tensor<64x8xf32>) {
+  // expected-error @+1 {{expects a pending result of the operand's tile, got '!tile.pending<tensor<64x16xf32>>'}}
+  %0 = tile.pend %x : tensor<64x8xf32> -> !tile.pending<tensor<64x16xf32>>
+  return
+}
+
+// -----
+
+// tile.await
+
+func.func @await(%x: !tile.pending<tensor<64x8xf32>>) {
+  // expected-error @+2 {{inferred type(s) 'tensor<64x8xf32>' are incompatible with return type(s) of operation 'tensor<64x8xf16>'}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %0 = "tile.await"(%x) : (!tile.pending<tensor<64x8xf32>>) -> tensor<64x8xf16>
+  return
+}
+
+// -----
+
+func.func @await_tile(%x: tensor<64x8xf32>) {
+  // expected-error @+1 {{expected '<'}}
+  %0 = tile.await %x : tensor<64x8xf32>
+  return
+}
+
+// -----
+
+// A pending product is linear.
+func.func @await_twice(%m: memref<64x8xf32>) {
+  flow.specialize {
+    flow.group @math warps 4 (%g) {
+      %z = arith.constant dense<0.0> : tensor<64x8xf32>
+      // expected-error @+1 {{linear value of type '!tile.pending<tensor<64x8xf32>>' is consumed more than once}}
+      %p = tile.pend %z : tensor<64x8xf32> -> !tile.pending<tensor<64x8xf32>>
+      %a = tile.await %p : !tile.pending<tensor<64x8xf32>>
+      // expected-note @+1 {{also consumed here}}
+      %b = tile.await %p : !tile.pending<tensor<64x8xf32>>
+    }
+  }
+  return
+}
+
+// -----
+
+// tile.reduce
+
+// C1
+func.func @reduce_dim(%x: tensor<64x8xf32>) {
+  // expected-error @+1 {{expects dim (2) less than the rank of the operand (2)}}
+  %0 = tile.reduce add %x dim 2 : tensor<64x8xf32> -> tensor<64xf32>
+  return
+}
+
+// -----
+
+// C1
+func.func @reduce_negative(%x: tensor<64x8xf32>) {
+  // expected-error @+1 {{expects dim (-1) less than the rank of the operand (2)}}
+  %0 = tile.reduce add %x dim -1 : tensor<64x8xf32> -> tensor<64xf32>
+  return
+}
+
+// -----
+
+// C2
+func.func @reduce_shape(%x: tensor<64x8xf32>) {
+  // expected-error @+1 {{expects a result of shape [64], got [8]}}
+  %0 = tile.reduce add %x dim 1 : tensor<64x8xf32> -> tensor<8xf32>
+  return
+}
+
+// -----
+
+// C2
+func.func @reduce_modulo(%x: tensor<64x8xf32>) {
+  // expected-error @+1 {{expects modulo (3) to divide the extent (8)}}
+  %0 = tile.reduce add %x dim 1 modulo 3 : tensor<64x8xf32> -> tensor<64x3xf32>
+  return
+}
+
+// -----
+
+// C2
+func.func @reduce_modulo_shape(%x: tensor<64x8xf32>) {
+  // expected-error @+1 {{expects a result of shape [64, 4], got [64]}}
+  %0 = tile.reduce add %x dim 1 modulo 4 : tensor<64x8xf32> -> tensor<64xf32>
+  return
+}
+
+// -----
+
+// C3
+func.func @reduce_init(%x: tensor<64x8xf32>, %y: tensor<8xf32>) {
+  // expected-error @+1 {{expects init of the result's type, got 'tensor<8xf32>'}}
+  %0 = tile.reduce max %x init %y dim 1 : tensor<64x8xf32>, tensor<8xf32> -> tensor<64xf32>
+  return
+}
+
+// -----
+
+// C4
+func.func @reduce_integer(%x: tensor<64x8xi32>) {
+  // expected-error @+1 {{expects operand and result of one float element type, got 'i32' and 'i32'}}
+  %0 = tile.reduce add %x dim 1 : tensor<64x8xi32> -> tensor<64xi32>
+  return
+}
+
+// -----
+
+// C4
+func.func @reduce_element(%x: tensor<64x8xf16>) {
+  // expected-error @+1 {{expects operand and result of one float element type, got 'f16' and 'f32'}}
+  %0 = tile.reduce add %x dim 1 : tensor<64x8xf16> -> tensor<64xf32>
+  return
+}
+
+// -----
+
+func.func @reduce_kind(%x: tensor<64x8xf32>) {
+  // expected-error @+1 {{expected string or keyword containing one of the following enum values for attribute 'kind' [add, max]}}
+  %0 = tile.reduce min %x dim 1 : tensor<64x8xf32> -> tensor<64xf32>
+  return
+}
+
+// -----
+
+// tile.broadcast
+
+// C1
+func.func @broadcast_rank(%x: tensor<64x8xf32>) {
+  // expected-error @+1 {{expects an operand of rank 1 and a result of rank 2, got 2 and 2}}
+  %0 = tile.broadcast %x dim 1 : tensor<64x8xf32> -> tensor<64x8xf32>
+  return
+}
+
+// -----
+
+// C2
+func.func @broadcast_shape(%x: tensor<64xf32>) {
+  // expected-error @+1 {{expects the result without dimension 0 to have extent 64, got [64, 8]}}
+  %0 = tile.broadcast %x dim 0 : tensor<64xf32> -> tensor<64x8xf32>
+  return
+}
+
+// -----
+
+// C2
+func.func @broadcast_dim(%x: tensor<64xf32>) {
+  // expected-error @+1 {{expects the result without dimension 2 to have extent 64, got [64, 8]}}
+  %0 = tile.broadcast %x dim 2 : tensor<64xf32> -> tensor<64x8xf32>
+  return
+}
+
+// -----
+
+// C3
+func.func @broadcast_element(%x: tensor<64xf32>) {
+  // expected-error @+1 {{expects operand and result of one element type, got 'f32' and 'f16'}}
+  %0 = tile.broadcast %x dim 1 : tensor<64xf32> -> tensor<64x8xf16>
+  return
+}
+
+// -----
+
+// tile.coord
+
+// C1
+func.func @coord_dim(%i: index) {
+  // expected-error @+1 {{expects dim (1) less than the rank of the result (1)}}
+  %0 = tile.coord dim 1 offset %i : tensor<8xindex>
+  return
+}
+
+// -----
+
+// C2
+func.func @coord_element(%i: index) {
+  // expected-error @+1 {{expects elements of type index, got 'i32'}}
+  %0 = tile.coord dim 0 offset %i : tensor<8xi32>
+  return
+}
+
+// -----
+
+// tile.where
+
+// C1
+func.func @where_condition(%c: tensor<64xi8>, %x: tensor<64xf32>) {
+  // expected-error @+1 {{expects a condition of i1, got 'i8'}}
+  %0 = tile.where %c else %x : tensor<64xi8>, tensor<64xf32> {
+    tile.yield %x : tensor<64xf32>
+  }
+  return
+}
+
+// -----
+
+// C1
+func.func @where_prefix(%c: tensor<8xi1>, %x: tensor<64x8xf32>) {
+  // expected-error @+1 {{expects the shape of the condition [8] to be a prefix of the shape of the result [64, 8]}}
+  %0 = tile.where %c else %x : tensor<8xi1>, tensor<64x8xf32> {
+    tile.yield %x : tensor<64x8xf32>
+  }
+  return
+}
+
+// -----
+
+// C2
+func.func @where_yield(%c: tensor<64xi1>, %x: tensor<64xf32>, %y: tensor<64xf16>) {
+  // expected-error @+1 {{expects the region to yield one value of type 'tensor<64xf32>'}}
+  %0 = tile.where %c else %x : tensor<64xi1>, tensor<64xf32> {
+    tile.yield %y : tensor<64xf16>
+  }
+  return
+}
+
+// -----
+
+// C2
+func.func @where_yields(%c: tensor<64xi1>, %x: tensor<64xf32>) {
+  // expected-error @+1 {{expects the region to yield one value of type 'tensor<64xf32>'}}
+  %0 = tile.where %c else %x : tensor<64xi1>, tensor<64xf32> {
+    tile.yield %x, %x : tensor<64xf32>, tensor<64xf32>
+  }
+  return
+}
+
+// -----
+
+// C3
+func.func @where_body(%c: tensor<64xi1>, %x: tensor<64x8xf32>) {
+  %0 = tile.where %c else %x : tensor<64xi1>, tensor<64x8xf32> {
+    // expected-error @+1 {{is not allowed in 'tile.where', which holds elementwise operations only}}
+    %r = tile.reduce add %x dim 1 : tensor<64x8xf32> -> tensor<64xf32>
+    %y = tile.broadcast %r dim 1 : tensor<64xf32> -> tensor<64x8xf32>
+    tile.yield %y : tensor<64x8xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @where_else(%c: tensor<64xi1>, %x: tensor<64xf16>) {
+  // expected-error @+1 {{failed to verify that all of {otherwise, result} have same type}}
+  %0 = "tile.where"(%c, %x) ({
+    tile.yield %x : tensor<64xf16>
+  }) : (tensor<64xi1>, tensor<64xf16>) -> tensor<64xf32>
+  return
+}
+
+// -----
+
+func.func @where_arguments(%c: tensor<64xi1>, %x: tensor<64xf16>) {
+  // expected-error @+1 {{region should have no arguments}}
+  %0 = "tile.where"(%c, %x) ({
+  ^bb0(%y: tensor<64xf16>):
+    tile.yield %y : tensor<64xf16>
+  }) : (tensor<64xi1>, tensor<64xf16>) -> tensor<64xf16>
+  return
+}
+
+// -----
+
+// tile.any_possible C1
+func.func @any_possible(%m: tensor<64xi8>) {
+  // expected-error @+1 {{expects a mask of i1, got 'i8'}}
+  %0 = tile.any_possible %m : tensor<64xi8>
+  return
+}
+
+// -----
+
+// tile.view
+
+// C1
+func.func @view_field(%s: !flow.slot<read, [tensor<8x8xf16>]>, %i: index) {
+  // expected-error @+1 {{expects field (1) to name a tensor of the payload}}
+  %v = tile.view %s[%i, %i] field 1 : !flow.slot<read, [tensor<8x8xf16>]> -> !tile.view<tensor<8x8xf16>>
+  return
+}
+
+// -----
+
+// C1
+func.func @view_negative(%s: !flow.slot<read, [tensor<8x8xf16>]>, %i: index) {
+  // expected-error @+1 {{expects field (-1) to name a tensor of the payload}}
+  %v = tile.view %s[%i, %i] field -1 : !flow.slot<read, [tensor<8x8xf16>]> -> !tile.view<tensor<8x8xf16>>
+  return
+}
+
+// -----
+
+// C1
+func.func @view_scalar(%s: !flow.slot<read, [i32]>, %i: index) {
+  // expected-error @+1 {{expects field (0) to name a tensor of the payload}}
+  %v = tile.view %s[%i, %i] : !flow.slot<read, [i32]> -> !tile.view<tensor<8x8xf16>>
+  return
+}
+
+// -----
+
+// C2
+func.func @view_offsets(%s: !flow.slot<read, [tensor<8x8xf16>]>, %i: index) {
+  // expected-error @+1 {{expects one offset per dimension of the entry (2), got 1}}
+  %v = tile.view %s[%i] : !flow.slot<read, [tensor<8x8xf16>]> -> !tile.view<tensor<8x8xf16>>
+  return
+}
+
+// -----
+
+// C2
+func.func @view_rank(%s: !flow.slot<read, [tensor<8x8xf16>]>, %i: index) {
+  // expected-error @+1 {{expects a window of the rank of the entry (2), got 1}}
+  %v = tile.view %s[%i, %i] : !flow.slot<read, [tensor<8x8xf16>]> -> !tile.view<tensor<8xf16>>
+  return
+}
+
+// -----
+
+// C2
+func.func @view_window(%s: !flow.slot<read, [tensor<8x8xf16>]>, %i: index) {
+  // expected-error @+1 {{expects a window no larger than the entry [8, 8], got [8, 16]}}
+  %v = tile.view %s[%i, %i] : !flow.slot<read, [tensor<8x8xf16>]> -> !tile.view<tensor<8x16xf16>>
+  return
+}
+
+// -----
+
+// C3
+func.func @view_element(%s: !flow.slot<read, [tensor<8x8xf16>]>, %i: index) {
+  // expected-error @+1 {{expects element type and encoding of the entry, got 'tensor<8x8xf32>' in 'tensor<8x8xf16>'}}
+  %v = tile.view %s[%i, %i] : !flow.slot<read, [tensor<8x8xf16>]> -> !tile.view<tensor<8x8xf32>>
+  return
+}
+
+// -----
+
+// C3
+func.func @view_encoding(%s: !flow.slot<read, [tensor<8x64xf16, #tile.smem<128>>]>, %i: index) {
+  // expected-error @+1 {{expects element type and encoding of the entry, got 'tensor<8x64xf16>' in 'tensor<8x64xf16, #tile.smem<128>>'}}
+  %v = tile.view %s[%i, %i] : !flow.slot<read, [tensor<8x64xf16, #tile.smem<128>>]> -> !tile.view<tensor<8x64xf16>>
+  return
+}
+
+// -----
+
+// C4
+func.func @view_after_release(%s: !flow.slot<read, [tensor<8x8xf16>]>, %i: index) {
+  %v = tile.view %s[%i, %i] : !flow.slot<read, [tensor<8x8xf16>]> -> !tile.view<tensor<8x8xf16>>
+  // expected-note @+1 {{the slot ends here}}
+  flow.release %s : !flow.slot<read, [tensor<8x8xf16>]>
+  // expected-error @+1 {{uses a view of a slot that is no longer held}}
+  %x = tile.read %v : !tile.view<tensor<8x8xf16>> -> tensor<8x8xf16>
+  return
+}
+
+// -----
+
+// C4: also from inside a branch.
+func.func @view_after_publish(%s: !flow.slot<write, [tensor<8x8xf16>]>, %x: tensor<8x8xf16>, %i: index, %c: i1) {
+  %v = tile.view %s[%i, %i] : !flow.slot<write, [tensor<8x8xf16>]> -> !tile.view<tensor<8x8xf16>>
+  // expected-note @+1 {{the slot ends here}}
+  flow.publish %s : !flow.slot<write, [tensor<8x8xf16>]>
+  scf.if %c {
+    // expected-error @+1 {{uses a view of a slot that is no longer held}}
+    tile.write %x, %v : tensor<8x8xf16>, !tile.view<tensor<8x8xf16>>
+  }
+  return
+}
+
+// -----
+
+// tile.read C1
+func.func @read(%v: !tile.view<tensor<8x8xf16>>) {
+  // expected-error @+1 {{expects view and value of one shape and element type, got 'tensor<8x8xf16>' and 'tensor<8x8xf32>'}}
+  %x = tile.read %v : !tile.view<tensor<8x8xf16>> -> tensor<8x8xf32>
+  return
+}
+
+// -----
+
+// tile.write C1
+func.func @write(%v: !tile.view<tensor<8x8xf16>>, %x: tensor<8xf16>) {
+  // expected-error @+1 {{expects view and value of one shape and element type, got 'tensor<8x8xf16>' and 'tensor<8xf16>'}}
+  tile.write %x, %v : tensor<8xf16>, !tile.view<tensor<8x8xf16>>
+  return
+}

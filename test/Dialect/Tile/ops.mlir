@@ -1,0 +1,152 @@
+// RUN: fa3-opt %s | fa3-opt | FileCheck %s
+// RUN: fa3-opt %s -mlir-print-op-generic | fa3-opt | FileCheck %s
+
+// Every form of every operation, type and attribute survives printing and
+// parsing. The examples of the descriptions are among them.
+
+// CHECK: func.func private @types(
+// CHECK-SAME: !tile.view<tensor<64x128xf16>>
+// CHECK-SAME: !tile.view<tensor<8x64xf16, #tile.smem<128>>>
+// CHECK-SAME: !tile.view<tensor<64xindex>>
+// CHECK-SAME: !tile.pending<tensor<64x80xf32>>
+// CHECK-SAME: !tile.pending<tensor<64x80xf32, #tile.acc>>
+// CHECK-SAME: tensor<64x80xf32, #tile.acc>
+// CHECK-SAME: tensor<64xf32, #tile.slice<1, #tile.acc>>
+// CHECK-SAME: tensor<80xf32, #tile.slice<0, #tile.acc>>
+// CHECK-SAME: tensor<80x128xf16, #tile.smem<128>>
+// CHECK-SAME: tensor<16x24xi8, #tile.smem<32>>
+func.func private @types(
+  !tile.view<tensor<64x128xf16>>, !tile.view<tensor<8x64xf16, #tile.smem<128>>>, !tile.view<tensor<64xindex>>,
+  !tile.pending<tensor<64x80xf32>>, !tile.pending<tensor<64x80xf32, #tile.acc>>,
+  tensor<64x80xf32, #tile.acc>, tensor<64xf32, #tile.slice<1, #tile.acc>>, tensor<80xf32, #tile.slice<0, #tile.acc>>,
+  tensor<80x128xf16, #tile.smem<128>>, tensor<16x24xi8, #tile.smem<32>>)
+
+// Advisory attributes, and the names of the launch contract.
+// CHECK: func.func @attributes(%{{.*}}: memref<?x8xf16> {tile.dims = ["rows", "d"], tile.name = "x"})
+// CHECK: arith.constant {tile.role = "load"}
+// CHECK: arith.constant {tile.role = "math", tile.slotting = #tile.slotting<stage = 1, order = -2>}
+func.func @attributes(%x: memref<?x8xf16> {tile.name = "x", tile.dims = ["rows", "d"]}) {
+  %0 = arith.constant {tile.role = "load"} 1 : i32
+  %1 = arith.constant {tile.role = "math", tile.slotting = #tile.slotting<stage = 1, order = -2>} 2 : i32
+  return
+}
+
+// CHECK-LABEL: gpu.module @kernels
+gpu.module @kernels {
+  // CHECK: gpu.func @fwd(%[[Q:.*]]: memref<?x64xf16>, %[[N:.*]]: index) kernel
+  gpu.func @fwd(%q: memref<?x64xf16>, %n: index) kernel {
+    // CHECK: tile.grid (%{{.*}}, %[[H:.*]]) in (%[[N]], %[[N]]) {
+    // CHECK-NOT: tile.yield
+    // CHECK: }
+    tile.grid (%m, %h) in (%n, %n) {
+      %x = arith.addi %m, %h : index
+    }
+    // CHECK: tile.grid (%{{.*}}) in (%[[N]]) {
+    // CHECK: } {note = "any"}
+    tile.grid (%m) in (%n) {
+      tile.yield
+    } {note = "any"}
+    gpu.return
+  }
+  // CHECK: gpu.func @none() kernel
+  gpu.func @none() kernel {
+    gpu.return
+  }
+}
+
+// CHECK-LABEL: func.func @launch(
+// CHECK-SAME: %[[Q:.*]]: memref<?x64xf16>, %[[N:.*]]: index
+// CHECK: tile.launch @kernels::@fwd args(%[[Q]], %[[N]] : memref<?x64xf16>, index)
+// CHECK: tile.launch @kernels::@fwd blocks %[[N]] args(%[[Q]], %[[N]] : memref<?x64xf16>, index) cost(%[[N]], %[[N]]) {note = "any"}
+// CHECK: tile.launch @kernels::@none args()
+// CHECK: tile.processors
+func.func @launch(%q: memref<?x64xf16>, %n: index) {
+  tile.launch @kernels::@fwd args(%q, %n : memref<?x64xf16>, index)
+  tile.launch @kernels::@fwd blocks %n args(%q, %n : memref<?x64xf16>, index) cost(%n, %n) {note = "any"}
+  tile.launch @kernels::@none args()
+  %p = tile.processors
+  return
+}
+
+// CHECK-LABEL: func.func @memory(
+// CHECK-SAME: %[[K:.*]]: memref<?x?x?x128xf16, strided<[?, ?, ?, 1]>>, %[[T:.*]]: memref<?xi32>, %[[I:.*]]: index
+func.func @memory(%K: memref<?x?x?x128xf16, strided<[?, ?, ?, 1]>>, %table: memref<?xi32>, %i: index) {
+  // CHECK: %[[X:.*]] = tile.load %[[K]][%[[I]], %[[I]], %[[I]], %[[I]]] : memref<?x?x?x128xf16, strided<[?, ?, ?, 1]>> -> tensor<80x128xf16>
+  %k = tile.load %K[%i, %i, %i, %i] : memref<?x?x?x128xf16, strided<[?, ?, ?, 1]>> -> tensor<80x128xf16>
+  // CHECK: tile.load %[[K]][{{.*}}] : memref<?x?x?x128xf16, strided<[?, ?, ?, 1]>> -> tensor<128xf16>
+  %row = tile.load %K[%i, %i, %i, %i] : memref<?x?x?x128xf16, strided<[?, ?, ?, 1]>> -> tensor<128xf16>
+  // CHECK: tile.scalar_load %[[T]][%[[I]]] : memref<?xi32>
+  %s = tile.scalar_load %table[%i] : memref<?xi32>
+  // CHECK: tile.store %[[X]], %[[K]][%[[I]], %[[I]], %[[I]], %[[I]]] : tensor<80x128xf16>, memref<?x?x?x128xf16, strided<[?, ?, ?, 1]>>
+  tile.store %k, %K[%i, %i, %i, %i] : tensor<80x128xf16>, memref<?x?x?x128xf16, strided<[?, ?, ?, 1]>>
+  return
+}
+
+// CHECK-LABEL: func.func @values(
+func.func @values(%q: tensor<64x128xf16>, %k: tensor<80x128xf16>, %qt: tensor<128x64xf16>, %kt: tensor<128x80xf16>,
+                  %zero: tensor<64x80xf32>, %m0: tensor<64xf32>, %j0: index, %grow: tensor<64xi1>, %o: tensor<64x128xf32>, %x: tensor<64xf32>) {
+  // CHECK: %[[S:.*]] = tile.dot %{{.*}}, %{{.*}}, %{{.*}} lhs mk rhs nk : tensor<64x128xf16>, tensor<80x128xf16> -> tensor<64x80xf32>
+  %s = tile.dot %q, %k, %zero lhs mk rhs nk : tensor<64x128xf16>, tensor<80x128xf16> -> tensor<64x80xf32>
+  // CHECK: tile.dot %{{.*}}, %{{.*}}, %{{.*}} lhs km rhs kn : tensor<128x64xf16>, tensor<128x80xf16> -> tensor<64x80xf32>
+  %s1 = tile.dot %qt, %kt, %s lhs km rhs kn : tensor<128x64xf16>, tensor<128x80xf16> -> tensor<64x80xf32>
+  // CHECK: tile.reduce max %[[S]] init %{{.*}} dim 1 : tensor<64x80xf32>, tensor<64xf32> -> tensor<64xf32>
+  %m = tile.reduce max %s init %m0 dim 1 : tensor<64x80xf32>, tensor<64xf32> -> tensor<64xf32>
+  // CHECK: tile.reduce add %[[S]] dim 1 modulo 8 : tensor<64x80xf32> -> tensor<64x8xf32>
+  %l = tile.reduce add %s dim 1 modulo 8 : tensor<64x80xf32> -> tensor<64x8xf32>
+  // CHECK: tile.reduce add %[[S]] dim 0 : tensor<64x80xf32> -> tensor<80xf32>
+  %c = tile.reduce add %s dim 0 : tensor<64x80xf32> -> tensor<80xf32>
+  // CHECK: tile.broadcast %{{.*}} dim 1 : tensor<64xf32> -> tensor<64x80xf32>
+  %b = tile.broadcast %m dim 1 : tensor<64xf32> -> tensor<64x80xf32>
+  // CHECK: tile.broadcast %{{.*}} dim 0 : tensor<80xf32> -> tensor<64x80xf32>
+  %b0 = tile.broadcast %c dim 0 : tensor<80xf32> -> tensor<64x80xf32>
+  // CHECK: tile.coord dim 1 offset %{{.*}} : tensor<64x80xindex>
+  %j = tile.coord dim 1 offset %j0 : tensor<64x80xindex>
+  // CHECK: tile.where %{{.*}} else %[[O:.*]] : tensor<64xi1>, tensor<64x128xf32> {
+  // CHECK-NEXT: %[[B:.*]] = tile.broadcast
+  // CHECK-NEXT: %[[Y:.*]] = arith.mulf %[[O]], %[[B]]
+  // CHECK-NEXT: tile.yield %[[Y]] : tensor<64x128xf32>
+  // CHECK-NEXT: }
+  %o1 = tile.where %grow else %o : tensor<64xi1>, tensor<64x128xf32> {
+    %c1 = tile.broadcast %x dim 1 : tensor<64xf32> -> tensor<64x128xf32>
+    %y = arith.mulf %o, %c1 : tensor<64x128xf32>
+    tile.yield %y : tensor<64x128xf32>
+  }
+  %jmax = arith.constant dense<3> : tensor<64x80xindex>
+  %keep = arith.cmpi sle, %j, %jmax : tensor<64x80xindex>
+  // CHECK: tile.any_possible %{{.*}} : tensor<64x80xi1>
+  %live = tile.any_possible %keep : tensor<64x80xi1>
+  return
+}
+
+// CHECK-LABEL: func.func @slots(
+func.func @slots(%slot: !flow.slot<read, [tensor<192x128xf16>]>, %write: !flow.slot<write, [i32, tensor<80x128xf16>]>,
+                 %K: memref<?x128xf16>, %i: index, %zero: tensor<64x80xf32>, %p: tensor<64x80xf16>, %vs: !tile.view<tensor<80x128xf16>>) {
+  // CHECK: %[[V:.*]] = tile.view %{{.*}}[%{{.*}}, %{{.*}}] : <read, [tensor<192x128xf16>]> -> <tensor<64x128xf16>>
+  %v = tile.view %slot[%i, %i] : !flow.slot<read, [tensor<192x128xf16>]> -> !tile.view<tensor<64x128xf16>>
+  // CHECK: %[[W:.*]] = tile.view %{{.*}}[%{{.*}}, %{{.*}}] field 1 : <write, [i32, tensor<80x128xf16>]> -> <tensor<80x128xf16>>
+  %w = tile.view %write[%i, %i] field 1 : !flow.slot<write, [i32, tensor<80x128xf16>]> -> !tile.view<tensor<80x128xf16>>
+  // CHECK: %[[X:.*]] = tile.read %[[V]] : <tensor<64x128xf16>> -> tensor<64x128xf16>
+  %x = tile.read %v : !tile.view<tensor<64x128xf16>> -> tensor<64x128xf16>
+  // CHECK: tile.write %[[X]], %[[V]] : tensor<64x128xf16>, <tensor<64x128xf16>>
+  tile.write %x, %v : tensor<64x128xf16>, !tile.view<tensor<64x128xf16>>
+  // CHECK: tile.load.async %{{.*}}[%{{.*}}, %{{.*}}], %[[W]] : memref<?x128xf16>, <tensor<80x128xf16>>
+  tile.load.async %K[%i, %i], %w : memref<?x128xf16>, !tile.view<tensor<80x128xf16>>
+  // CHECK: %{{.*}} = tile.store.async %[[V]], %{{.*}}[%{{.*}}, %{{.*}}] : <tensor<64x128xf16>>, memref<?x128xf16>
+  %d0 = tile.store.async %v, %K[%i, %i] : !tile.view<tensor<64x128xf16>>, memref<?x128xf16>
+  // CHECK: tile.store.async %[[V]], %{{.*}}[%{{.*}}, %{{.*}}] add : <tensor<64x128xf16>>, memref<?x128xf16>
+  %d1 = tile.store.async %v, %K[%i, %i] add : !tile.view<tensor<64x128xf16>>, memref<?x128xf16>
+  // CHECK: %[[S:.*]], %{{.*}} = tile.dot.async %[[V]], %[[W]], %{{.*}} lhs mk rhs nk : !tile.view<tensor<64x128xf16>>, <tensor<80x128xf16>>, tensor<64x80xf32> -> <tensor<64x80xf32>>
+  %s, %d2 = tile.dot.async %v, %w, %zero lhs mk rhs nk
+    : !tile.view<tensor<64x128xf16>>, !tile.view<tensor<80x128xf16>>, tensor<64x80xf32> -> !tile.pending<tensor<64x80xf32>>
+  // CHECK: %[[Z:.*]] = tile.pend %{{.*}} : tensor<64x128xf32> -> <tensor<64x128xf32>>
+  %z = arith.constant dense<0.0> : tensor<64x128xf32>
+  %pend = tile.pend %z : tensor<64x128xf32> -> !tile.pending<tensor<64x128xf32>>
+  // CHECK: %[[O:.*]], %{{.*}} = tile.dot.async %{{.*}}, %{{.*}}, %[[Z]] lhs mk rhs kn : tensor<64x80xf16>, <tensor<80x128xf16>>, !tile.pending<tensor<64x128xf32>> -> <tensor<64x128xf32>>
+  %o, %d3 = tile.dot.async %p, %vs, %pend lhs mk rhs kn
+    : tensor<64x80xf16>, !tile.view<tensor<80x128xf16>>, !tile.pending<tensor<64x128xf32>> -> !tile.pending<tensor<64x128xf32>>
+  // CHECK: %[[R:.*]] = tile.await %[[S]] : <tensor<64x80xf32>>
+  %rs = tile.await %s : !tile.pending<tensor<64x80xf32>>
+  // CHECK: %{{.*}}, %{{.*}}:2 = tile.await %[[O]] keep %[[R]], %{{.*}} : tensor<64x80xf32>, tensor<64x80xf16> : <tensor<64x128xf32>>
+  %ro, %kept:2 = tile.await %o keep %rs, %p : tensor<64x80xf32>, tensor<64x80xf16> : !tile.pending<tensor<64x128xf32>>
+  return
+}
