@@ -32,6 +32,12 @@ struct NarrowFn {
   static float apply(double a) { return narrowToOdd(a); }
 };
 
+/// An integer for a format narrower than f32, exact in f64 as far as such a
+/// format can tell.
+struct NarrowIntegerFn {
+  static float apply(int64_t a) { return narrowToOdd(static_cast<double>(a)); }
+};
+
 /// Out-of-range floats give the nearest integer, as cvt does; a NaN gives 0.
 struct ToIntegerFn {
   template <typename A>
@@ -47,9 +53,13 @@ struct ToIntegerFn {
   }
 };
 
+template <typename R>
 struct UnsignedToFloatFn {
-  static double apply(int64_t a) {
-    return static_cast<double>(static_cast<uint64_t>(a));
+  static R apply(int64_t a) { return static_cast<R>(static_cast<uint64_t>(a)); }
+};
+struct UnsignedToNarrowFn {
+  static float apply(int64_t a) {
+    return narrowToOdd(static_cast<double>(static_cast<uint64_t>(a)));
   }
 };
 
@@ -154,14 +164,18 @@ LogicalResult decodeCast(Decoder &d, Operation *op, Cast cast) {
     else
       handlers = toLane == Lane::F64
                      ? Unary<CastFn<double>, double, int64_t>::handlers
-                     : Unary<CastFn<float>, float, int64_t>::handlers;
+                 : *to == Format::F32
+                     ? Unary<CastFn<float>, float, int64_t>::handlers
+                     : Unary<NarrowIntegerFn, float, int64_t>::handlers;
     break;
   case Cast::UnsignedToFloat: {
     CellId extended =
         emitZeroExtend(d, op, source, *from, d.newCell(), Format::I64);
     handlers = toLane == Lane::F64
-                   ? Unary<UnsignedToFloatFn, double, int64_t>::handlers
-                   : Unary<UnsignedToFloatFn, float, int64_t>::handlers;
+                   ? Unary<UnsignedToFloatFn<double>, double, int64_t>::handlers
+               : *to == Format::F32
+                   ? Unary<UnsignedToFloatFn<float>, float, int64_t>::handlers
+                   : Unary<UnsignedToNarrowFn, float, int64_t>::handlers;
     d.emit(op, d.isBuffered(source) ? handlers.lanes : handlers.scalar,
            {extended}, {d.cell(result)})
         .format = *to;

@@ -99,6 +99,14 @@ LogicalResult Decoder::decodeRegion(Region &region, Code &code,
   return result;
 }
 
+/// Whether an operation has a meaning in kernels only.
+static bool isDeviceOp(Operation *op) {
+  if (isa_and_nonnull<hopper::HopperDialect>(op->getDialect()))
+    return !isa<hopper::LaunchOp, hopper::SmCountOp, hopper::EncodeOp,
+                hopper::AddressOp>(op);
+  return isa_and_nonnull<flow::FlowDialect, gpu::GPUDialect>(op->getDialect());
+}
+
 LogicalResult Decoder::decodeOp(Operation *op) {
   const Registry::Entry *entry = registry.lookup(op);
   if (!entry) {
@@ -111,6 +119,9 @@ LogicalResult Decoder::decodeOp(Operation *op) {
     return op->emitError("'")
            << op->getName() << "' is not known to the interpreter";
   }
+  if (!isa<gpu::GPUFuncOp>(function->op) && isDeviceOp(op))
+    return op->emitError("'")
+           << op->getName() << "' can be run only in a kernel";
   if (!entry->varying)
     for (Value operand : op->getOperands())
       if (isVarying(operand))

@@ -67,6 +67,9 @@ LogicalResult runLaunch(Context &c, const Instr &in) {
     if (blocks < 0)
       return c.error(in) << "launches " << blocks << " blocks";
   }
+  if (kernel->body.arguments.size() != arguments.size())
+    return c.error(in) << "launches a kernel with memory attributions, which "
+                          "the interpreter does not know";
   Cta cta(c.engine.getOptions().scheduleSeed);
   cta.kernel = launch.kernel;
   cta.blocks = blocks;
@@ -83,6 +86,10 @@ LogicalResult runLaunch(Context &c, const Instr &in) {
 
 template <typename OpType>
 FailureOr<LaunchExtra *> makeLaunch(Decoder &d, OpType op) {
+  if (op->template getParentOfType<gpu::GPUFuncOp>()) {
+    op.emitError("'") << op->getName() << "' cannot be run in a kernel";
+    return failure();
+  }
   auto *extra = d.makeExtra<LaunchExtra>();
   extra->kernel = SymbolTable::lookupNearestSymbolFrom(op, op.getKernelAttr());
   if (!isa_and_nonnull<gpu::GPUFuncOp>(extra->kernel)) {
@@ -186,9 +193,7 @@ LogicalResult runFixed(Context &c, const Instr &in) {
 /// Grids and blocks have one dimension.
 template <typename OpType>
 void addIndex(Registry &registry, Handler inX, Handler otherwise) {
-  registry.add<OpType>([=](Decoder &d, OpType op) -> LogicalResult {
-    if (!op->template getParentOfType<gpu::GPUFuncOp>())
-      return op->emitError("'") << op->getName() << "' outside a kernel";
+  registry.add<OpType>([=](Decoder &d, OpType op) {
     d.emit(op, op.getDimension() == gpu::Dimension::x ? inX : otherwise);
     return success();
   });

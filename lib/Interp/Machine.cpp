@@ -50,6 +50,15 @@ static int64_t bytesOf(Operation *alloc) {
          8;
 }
 
+/// Bytes of the copies of all replicas of the group around an allocation.
+static int64_t totalBytesOf(Operation *alloc) {
+  auto group = alloc->getParentOfType<flow::GroupOp>();
+  int64_t alignment = isa<hopper::AllocOp>(alloc) ? 1024 : 8;
+  int64_t copies = group ? group.getReplicas() : 1;
+  return (copies - 1) * llvm::alignTo(bytesOf(alloc), alignment) +
+         bytesOf(alloc);
+}
+
 static std::optional<int64_t> offsetOf(Operation *alloc) {
   if (auto buffer = dyn_cast<hopper::AllocOp>(alloc))
     return buffer.getOffset();
@@ -64,7 +73,7 @@ LogicalResult Machine::layOut(Operation *kernel) {
     std::optional<int64_t> offset = offsetOf(op);
     if (!offset)
       return WalkResult::advance();
-    ByteRange range{*offset, *offset + bytesOf(op)};
+    ByteRange range{*offset, *offset + totalBytesOf(op)};
     if (range.end > declared) {
       op->emitError("ends at byte ")
           << range.end << " of shared memory, the launch reserves " << declared;
@@ -85,21 +94,16 @@ LogicalResult Machine::layOut(Operation *kernel) {
   return failure(result.wasInterrupted());
 }
 
-std::optional<int64_t> Machine::getAddress(const Context &c, Operation *alloc,
-                                           int64_t bytes, int64_t alignment,
-                                           std::optional<int64_t> offset) {
-  // Inside a group every copy has its own memory.
-  bool inGroup = alloc->getParentOfType<flow::GroupOp>();
-  int64_t replica = inGroup ? c.group->replica : -1;
+int64_t Machine::getAddress(const Context &c, Operation *alloc, int64_t bytes,
+                            int64_t alignment, std::optional<int64_t> offset) {
+  // Inside a group every copy has its own memory, one after another.
+  bool inGroup = alloc->getParentOfType<flow::GroupOp>() != nullptr;
+  int64_t replica = inGroup ? c.group->replica : 0;
   auto [it, isNew] = addresses.try_emplace({alloc, replica}, 0);
   if (!isNew)
     return it->second;
-  if (offset && replica > 0) {
-    c.error(alloc) << "has one offset for all copies of the group";
-    return std::nullopt;
-  }
   if (offset) {
-    it->second = *offset;
+    it->second = *offset + replica * llvm::alignTo(bytes, alignment);
   } else {
     it->second = llvm::alignTo(memory.size(), alignment);
     memory.resize(it->second + bytes);

@@ -120,11 +120,9 @@ public:
 
   /// Reserves the allocations of a kernel that have an offset.
   mlir::LogicalResult layOut(mlir::Operation *kernel);
-  /// The address of an allocation for the executing group; empty after a
-  /// diagnostic.
-  std::optional<int64_t> getAddress(const Context &c, mlir::Operation *alloc,
-                                    int64_t bytes, int64_t alignment,
-                                    std::optional<int64_t> offset);
+  /// The address of an allocation for the executing group.
+  int64_t getAddress(const Context &c, mlir::Operation *alloc, int64_t bytes,
+                     int64_t alignment, std::optional<int64_t> offset);
 
   SharedMemory &getMemory() { return memory; }
 

@@ -2,6 +2,7 @@
 
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "Elementwise.h"
+#include "llvm/ADT/bit.h"
 #include <cmath>
 
 using namespace mlir;
@@ -51,8 +52,7 @@ struct CopySignFn {
 template <typename T>
 using CopySign = Binary<CopySignFn<T>, T, T>;
 
-/// Fused for f32 and f64. The sum of narrower formats is exact in f64, so only
-/// the rounding to the format remains.
+/// Fused, for f32 and f64.
 template <typename T>
 struct FmaFn {
   static T apply(T a, T b, T c) { return std::fma(a, b, c); }
@@ -60,9 +60,22 @@ struct FmaFn {
 template <typename T>
 using Fma = Ternary<FmaFn<T>, T, T>;
 
+/// Fused, for narrower formats: the product is exact in f64. The sum is rounded
+/// to odd there, so that rounding it to the format gives what one rounding
+/// would.
 struct NarrowFmaFn {
   static float apply(float a, float b, float c) {
-    return narrowToOdd(static_cast<double>(a) * b + c);
+    double product = static_cast<double>(a) * b, addend = c;
+    double sum = product + addend;
+    // The part of the exact sum that is lost (Knuth's two-sum).
+    double other = sum - product;
+    double lost = (product - (sum - other)) + (addend - other);
+    if (lost != 0 && std::isfinite(lost)) {
+      if ((lost < 0) != (sum < 0))
+        sum = std::nextafter(sum, 0.0);
+      sum = llvm::bit_cast<double>(llvm::bit_cast<uint64_t>(sum) | 1);
+    }
+    return narrowToOdd(sum);
   }
 };
 

@@ -36,7 +36,7 @@ public:
   void start(std::string newName, std::function<LogicalResult()> newBody) {
     name = std::move(newName);
     body = std::move(newBody);
-    done = false;
+    done = started = false;
     waiting = nullptr;
     result = success();
     getcontext(&context);
@@ -51,7 +51,10 @@ public:
   }
 
   /// Runs until the coroutine suspends or ends.
-  void resume() { swapcontext(&caller, &context); }
+  void resume() {
+    started = true;
+    swapcontext(&caller, &context);
+  }
   /// Returns to whoever resumed the coroutine.
   void suspend() { swapcontext(&context, &caller); }
 
@@ -59,7 +62,7 @@ public:
 
   std::string name;
   std::function<LogicalResult()> body;
-  bool done = true;
+  bool done = true, started = false;
   LogicalResult result = success();
   /// Lives on the coroutine's own stack while it is suspended.
   const Wait *waiting = nullptr;
@@ -162,11 +165,16 @@ LogicalResult Scheduler::run(llvm::function_ref<void()> step) {
 void Scheduler::abandon() {
   // Let every coroutine unwind, so that what it holds is released.
   abandoned = true;
-  for (size_t i = 0; i < coroutines.size(); ++i)
-    while (!coroutines[i]->done) {
-      running = coroutines[i].get();
+  for (auto &coroutine : coroutines) {
+    if (!coroutine->started) {
+      coroutine->body = nullptr;
+      coroutine->done = true;
+    }
+    while (!coroutine->done) {
+      running = coroutine.get();
       running->resume();
     }
+  }
   running = nullptr;
 }
 

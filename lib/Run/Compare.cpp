@@ -106,6 +106,8 @@ void fa3::run::printElements(llvm::raw_ostream &os, llvm::StringRef name,
     }
     if (isFloat(format) && Array::isPoison(format, element))
       os << " not-written";
+    else if (!isFloat(format))
+      os << llvm::format(" %.0f", loadAsDouble(format, element));
     else
       os << llvm::format(" %.6g", loadAsDouble(format, element));
   });

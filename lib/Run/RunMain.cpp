@@ -275,6 +275,7 @@ LogicalResult runAll(const CommandLine &line, DialectRegistry &registry) {
     return failure();
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
   llvm::SourceMgr sources;
+  context.printOpOnDiagnostic(false);
   SourceMgrDiagnosticHandler diagnostics(sources, &context);
   FailureOr<Program> program = load(line.file, line.function, context);
   if (failed(program))
