@@ -69,7 +69,10 @@ def ConvertKernelToLLVM : Pass<"convert-kernel-to-llvm", "::mlir::gpu::GPUModule
 
     Example: `%r = arith.addi %a, %b : index` becomes `llvm.add %a, %b : i32`.
   }];
-  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
+    "::mlir::vector::VectorDialect",
+  ];
 }
 
 #endif // FA3_HOPPERTONVVM_PASSES
