@@ -35,7 +35,7 @@ static StringRef getAccess(Value argument) {
       reads = writes = true;
     }
   }
-  return reads && writes ? "read_write" : writes ? "write" : "read";
+  return reads && writes ? "readwrite" : writes ? "write" : "read";
 }
 
 namespace {

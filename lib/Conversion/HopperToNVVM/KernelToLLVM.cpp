@@ -11,7 +11,10 @@
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Dialect/Vector/Transforms/VectorRewritePatterns.h"
 #include "mlir/Transforms/DialectConversion.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 namespace fa3 {
 #define GEN_PASS_DEF_CONVERTKERNELTOLLVM
@@ -40,6 +43,10 @@ struct ConvertKernelToLLVM
     LLVMConversionTarget target(*context);
     target.addLegalDialect<NVVM::NVVMDialect>();
     target.addLegalOp<gpu::GPUModuleOp>();
+    RewritePatternSet slices(context);
+    vector::populateVectorInsertExtractStridedSliceTransforms(slices);
+    if (failed(applyPatternsGreedily(getOperation(), std::move(slices))))
+      return signalPassFailure();
     FrozenRewritePatternSet frozen(std::move(patterns));
     for (Operation &op : *getOperation().getBody())
       if (failed(applyFullConversion(&op, target, frozen)))

@@ -20,7 +20,7 @@ def ConvertHopperToNVVM : Pass<"convert-hopper-to-nvvm", "::mlir::gpu::GPUModule
 
     Kernel arguments: a tensor map is passed by value as 128 bytes in parameter
     space, an address is a pointer to global memory. Each gets an attribute
-    `hopper.access` (`read`, `write` or `read_write`): what the kernel does
+    `hopper.access` (`read`, `write` or `readwrite`): what the kernel does
     through it.
 
     Groups become branches on the warp number. A group that holds neither
@@ -69,7 +69,10 @@ def ConvertKernelToLLVM : Pass<"convert-kernel-to-llvm", "::mlir::gpu::GPUModule
 
     Example: `%r = arith.addi %a, %b : index` becomes `llvm.add %a, %b : i32`.
   }];
-  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
+    "::mlir::vector::VectorDialect",
+  ];
 }
 
 #endif // FA3_HOPPERTONVVM_PASSES

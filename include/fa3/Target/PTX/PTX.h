@@ -1,0 +1,53 @@
+//===- PTX.h - kernels as LLVM IR and PTX -----------------------*- C++ -*-===//
+
+#ifndef FA3_TARGET_PTX_PTX_H
+#define FA3_TARGET_PTX_PTX_H
+
+#include "mlir/Support/LLVM.h"
+#include <memory>
+#include <string>
+
+namespace llvm {
+class LLVMContext;
+class Module;
+} // namespace llvm
+
+namespace mlir {
+class DialectRegistry;
+namespace gpu {
+class GPUModuleOp;
+} // namespace gpu
+} // namespace mlir
+
+namespace fa3 {
+
+struct PTXOptions {
+  std::string chip = "sm_90a";
+  /// PTX ISA version times ten, 80 to 90.
+  unsigned ptxVersion = 90;
+  /// Passes on LLVM IR: none, small, O1, O3, or a pipeline as opt takes it.
+  /// Small is sroa, early-cse, instcombine and simplifycfg: more (loop
+  /// rotation, induction variables) has made good kernels slower.
+  std::string passes = "small";
+  /// Locations as `.loc` directives, which change no code. Messages of ptxas
+  /// can then be traced to operations.
+  bool locations = false;
+};
+
+/// Registers what `translateToLLVMIR` needs, before a context is made.
+void registerPTXTranslation(mlir::DialectRegistry &registry);
+
+/// LLVM IR of a module at the end of the pipeline, after the passes. Reports
+/// the first operation that is neither of llvm nor of nvvm.
+mlir::FailureOr<std::unique_ptr<llvm::Module>>
+translateToLLVMIR(mlir::gpu::GPUModuleOp module, llvm::LLVMContext &context,
+                  const PTXOptions &options);
+
+/// PTX of a module that translateToLLVMIR made.
+mlir::FailureOr<std::string> emitPTX(mlir::gpu::GPUModuleOp module,
+                                     llvm::Module &llvmModule,
+                                     const PTXOptions &options);
+
+} // namespace fa3
+
+#endif // FA3_TARGET_PTX_PTX_H

@@ -1,0 +1,68 @@
+//===- Formula.h - index arithmetic as text ---------------------*- C++ -*-===//
+
+#ifndef FA3_LIB_TARGET_MANIFEST_FORMULA_H
+#define FA3_LIB_TARGET_MANIFEST_FORMULA_H
+
+#include "mlir/IR/Value.h"
+#include "mlir/Support/LLVM.h"
+#include "llvm/ADT/DenseMap.h"
+#include <string>
+
+namespace fa3 {
+
+/// A view of an argument: dimension i is dimension `permutation[i]` of it.
+struct View {
+  mlir::BlockArgument source;
+  llvm::SmallVector<unsigned> permutation;
+};
+
+/// Prints values of a host function as formulas of the manifest. Failures are
+/// reported at the operation that has no formula.
+class FormulaPrinter {
+public:
+  void setName(mlir::BlockArgument argument, std::string name) {
+    names[argument] = std::move(name);
+  }
+  const std::string &getName(mlir::BlockArgument argument) const {
+    return names.find(argument)->second;
+  }
+
+  mlir::FailureOr<std::string> print(mlir::Value value);
+  /// Follows views (casts, transpositions) to the argument behind them.
+  mlir::FailureOr<View> getView(mlir::Value memref);
+  std::string getExtent(const View &view, unsigned dim) const;
+  std::string getStride(const View &view, unsigned dim) const;
+
+private:
+  /// How tightly the outermost operator of a formula binds.
+  enum Precedence { Or, And, Comparison, Sum, Product, Primary };
+  struct Text {
+    std::string text;
+    Precedence precedence;
+  };
+
+  mlir::FailureOr<Text> get(mlir::Value value);
+  mlir::FailureOr<Text> getOp(mlir::Operation *op, mlir::OpResult result);
+  mlir::FailureOr<Text> getMetadata(mlir::OpResult result);
+  mlir::FailureOr<Text> getSelect(mlir::Operation *op);
+  mlir::FailureOr<Text> getComparison(mlir::Operation *op,
+                                      llvm::StringRef symbol, bool isUnsigned);
+  mlir::FailureOr<Text> getFloatComparison(mlir::Operation *op,
+                                           llvm::StringRef symbol);
+  mlir::FailureOr<Text> getBinary(mlir::Operation *op, llvm::StringRef symbol,
+                                  Precedence precedence);
+  mlir::FailureOr<Text> getCall(mlir::Operation *op, llvm::StringRef name);
+  mlir::FailureOr<std::string> getFloatOperand(mlir::Value value);
+  /// Fails unless both operands are known not to be negative.
+  mlir::LogicalResult requireNonNegative(mlir::Operation *op);
+  bool isNonNegative(mlir::Value value, unsigned depth = 0) const;
+
+  static std::string parenthesize(const Text &text, Precedence least);
+
+  llvm::DenseMap<mlir::Value, std::string> names;
+  llvm::DenseMap<mlir::Value, Text> known;
+};
+
+} // namespace fa3
+
+#endif // FA3_LIB_TARGET_MANIFEST_FORMULA_H

@@ -1,0 +1,230 @@
+//===- TranslateToPTX.cpp - kernels as LLVM IR and PTX --------------------===//
+
+#include "fa3/Target/PTX/PTX.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/LLVMIR/Transforms/Passes.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/IR/DiagnosticInfo.h"
+#include "llvm/IR/DiagnosticPrinter.h"
+#include "llvm/IR/Instructions.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/Module.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Target/TargetMachine.h"
+
+using namespace mlir;
+using namespace fa3;
+
+void fa3::registerPTXTranslation(DialectRegistry &registry) {
+  registerBuiltinDialectTranslation(registry);
+  registerLLVMDialectTranslation(registry);
+  registerNVVMDialectTranslation(registry);
+}
+
+/// The module's functions and globals in a builtin module of their own, without
+/// attributes that LLVM does not know.
+static OwningOpRef<ModuleOp> extractKernels(gpu::GPUModuleOp module) {
+  OwningOpRef<ModuleOp> copy(ModuleOp::create(module.getLoc()));
+  OpBuilder builder = OpBuilder::atBlockEnd(copy->getBody());
+  for (Operation &op : *module.getBody())
+    builder.clone(op);
+  for (auto function : copy->getOps<LLVM::LLVMFuncOp>())
+    for (unsigned i = 0; i < function.getNumArguments(); ++i)
+      for (NamedAttribute attribute :
+           llvm::to_vector(FunctionOpInterface(function).getArgAttrs(i))) {
+        StringRef dialect = attribute.getName().strref().split('.').first;
+        if (dialect != "llvm" && dialect != "nvvm")
+          function.removeArgAttr(i, attribute.getName());
+      }
+  return copy;
+}
+
+static LogicalResult verifyLowered(gpu::GPUModuleOp module) {
+  WalkResult result = module.walk([&](Operation *op) {
+    if (op == module.getOperation() ||
+        isa_and_nonnull<LLVM::LLVMDialect, NVVM::NVVMDialect>(op->getDialect()))
+      return WalkResult::advance();
+    op->emitOpError("is not an operation of llvm or nvvm; PTX is written of "
+                    "modules after fa3-hopper-to-llvm");
+    return WalkResult::interrupt();
+  });
+  return failure(result.wasInterrupted());
+}
+
+static std::unique_ptr<llvm::TargetMachine>
+createTargetMachine(gpu::GPUModuleOp module, const PTXOptions &options) {
+  static const bool isInitialized = [] {
+    LLVMInitializeNVPTXTargetInfo();
+    LLVMInitializeNVPTXTarget();
+    LLVMInitializeNVPTXTargetMC();
+    LLVMInitializeNVPTXAsmPrinter();
+    return true;
+  }();
+  (void)isInitialized;
+  if (options.ptxVersion < 80 || options.ptxVersion > 90) {
+    module.emitError() << "expects a PTX version between 80 and 90, got "
+                       << options.ptxVersion;
+    return nullptr;
+  }
+  llvm::Triple triple("nvptx64-nvidia-cuda");
+  std::string error;
+  const llvm::Target *target =
+      llvm::TargetRegistry::lookupTarget(triple, error);
+  if (!target) {
+    module.emitError() << "has no code generator: " << error;
+    return nullptr;
+  }
+  std::string features = "+ptx" + std::to_string(options.ptxVersion);
+  std::unique_ptr<llvm::TargetMachine> machine(target->createTargetMachine(
+      triple, options.chip, features, llvm::TargetOptions(), std::nullopt,
+      std::nullopt, llvm::CodeGenOptLevel::Aggressive));
+  if (!machine)
+    module.emitError() << "has no code generator for " << options.chip;
+  return machine;
+}
+
+/// Statements on warps and warp groups must not become dependent on more
+/// conditions than they are, so no pass may duplicate or sink them.
+static void markConvergent(llvm::Module &module) {
+  for (llvm::Function &function : module)
+    for (llvm::BasicBlock &block : function)
+      for (llvm::Instruction &instruction : block)
+        if (auto *call = dyn_cast<llvm::CallInst>(&instruction))
+          if (call->isInlineAsm())
+            call->setConvergent();
+}
+
+static std::string getPipeline(StringRef passes) {
+  if (passes == "none")
+    return "";
+  if (passes == "small")
+    // Verification of the fixpoint is for tests of instcombine: it aborts.
+    return "function(sroa,early-cse,instcombine<no-verify-fixpoint>,"
+           "simplifycfg)";
+  if (passes == "O1" || passes == "O3")
+    return ("default<" + passes + ">").str();
+  return passes.str();
+}
+
+static LogicalResult runPasses(gpu::GPUModuleOp module,
+                               llvm::Module &llvmModule,
+                               llvm::TargetMachine &machine,
+                               const PTXOptions &options) {
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager sccs;
+  llvm::ModuleAnalysisManager modules;
+  llvm::PassBuilder builder(&machine);
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(sccs);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, sccs, modules);
+  llvm::ModulePassManager passes;
+  std::string pipeline = getPipeline(options.passes);
+  if (pipeline.empty())
+    return success();
+  if (llvm::Error error = builder.parsePassPipeline(passes, pipeline))
+    return module.emitError() << "expects passes none, small, O1, O3 or a "
+                                 "pipeline of LLVM passes: "
+                              << llvm::toString(std::move(error));
+  passes.run(llvmModule, modules);
+  return success();
+}
+
+namespace {
+/// Turns messages of LLVM into diagnostics while it lives.
+class DiagnosticsToMLIR : public llvm::DiagnosticHandler {
+public:
+  DiagnosticsToMLIR(Operation *op, bool &failed) : op(op), failed(failed) {}
+  bool handleDiagnostics(const llvm::DiagnosticInfo &info) override {
+    if (info.getSeverity() != llvm::DS_Error &&
+        info.getSeverity() != llvm::DS_Warning)
+      return true;
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    llvm::DiagnosticPrinterRawOStream printer(os);
+    info.print(printer);
+    if (info.getSeverity() == llvm::DS_Error) {
+      failed = true;
+      op->emitError() << "code generation: " << text;
+    } else {
+      op->emitWarning() << "code generation: " << text;
+    }
+    return true;
+  }
+
+private:
+  Operation *op;
+  bool &failed;
+};
+} // namespace
+
+FailureOr<std::unique_ptr<llvm::Module>>
+fa3::translateToLLVMIR(gpu::GPUModuleOp module, llvm::LLVMContext &context,
+                       const PTXOptions &options) {
+  if (failed(verifyLowered(module)))
+    return failure();
+  std::unique_ptr<llvm::TargetMachine> machine =
+      createTargetMachine(module, options);
+  if (!machine)
+    return failure();
+  OwningOpRef<ModuleOp> kernels = extractKernels(module);
+  if (options.locations) {
+    PassManager manager(module.getContext());
+    LLVM::DIScopeForLLVMFuncOpPassOptions scopes;
+    // Any other kind makes ptxas compile for debugging.
+    scopes.emissionKind = LLVM::DIEmissionKind::DebugDirectivesOnly;
+    manager.addPass(LLVM::createDIScopeForLLVMFuncOpPass(scopes));
+    if (failed(manager.run(*kernels)))
+      return failure();
+  }
+  std::unique_ptr<llvm::Module> result =
+      translateModuleToLLVMIR(*kernels, context, module.getName());
+  if (!result)
+    return failure();
+  result->setTargetTriple(machine->getTargetTriple());
+  result->setDataLayout(machine->createDataLayout());
+  markConvergent(*result);
+  if (failed(runPasses(module, *result, *machine, options)))
+    return failure();
+  return result;
+}
+
+FailureOr<std::string> fa3::emitPTX(gpu::GPUModuleOp module,
+                                    llvm::Module &llvmModule,
+                                    const PTXOptions &options) {
+  std::unique_ptr<llvm::TargetMachine> machine =
+      createTargetMachine(module, options);
+  if (!machine)
+    return failure();
+  llvm::LLVMContext &context = llvmModule.getContext();
+  bool hasErrors = false;
+  std::unique_ptr<llvm::DiagnosticHandler> previous =
+      context.getDiagnosticHandler();
+  context.setDiagnosticHandler(
+      std::make_unique<DiagnosticsToMLIR>(module, hasErrors));
+
+  SmallString<0> ptx;
+  llvm::raw_svector_ostream os(ptx);
+  llvm::legacy::PassManager passes;
+  bool isUnsupported = machine->addPassesToEmitFile(
+      passes, os, nullptr, llvm::CodeGenFileType::AssemblyFile);
+  if (!isUnsupported)
+    passes.run(llvmModule);
+  context.setDiagnosticHandler(std::move(previous));
+  if (isUnsupported)
+    return module.emitError() << options.chip << " has no assembly";
+  if (hasErrors)
+    return failure();
+  return ptx.str().str();
+}
