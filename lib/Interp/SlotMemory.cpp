@@ -11,6 +11,9 @@ using namespace fa3::interp;
 // Windows
 //===----------------------------------------------------------------------===//
 
+/// From here on `filledBy` numbers readers that have written in place.
+static constexpr uint8_t kInPlace = 128;
+
 static Field &getField(const ViewObject &view) {
   return view.slot->ring->getPlace(view.slot->position).fields[view.field];
 }
@@ -38,6 +41,12 @@ LogicalResult fa3::interp::readWindow(const Context &c, Operation *op,
                                 (static_cast<const uint8_t *>(empty) - filled)
                          << ") of entry " << view.slot->position
                          << ", which was never filled";
+    for (int64_t i = 0; i < view.shape.columns; ++i)
+      if (filled[i] >= kInPlace && filled[i] != kInPlace + view.slot->reader)
+        return c.error(op) << "'" << op->getName() << "' reads element ("
+                           << view.row + row << ", " << view.column + i
+                           << ") of entry " << view.slot->position
+                           << ", which another replica has overwritten";
     std::memcpy(to + row * view.shape.columns * laneBytes,
                 field.data->data<uint8_t>() + first * laneBytes,
                 view.shape.columns * laneBytes);
@@ -49,20 +58,28 @@ LogicalResult fa3::interp::writeWindow(const Context &c, Operation *op,
                                        const ViewObject &view,
                                        const void *lanes) {
   const SlotObject &slot = *view.slot;
-  if (slot.side != flow::Side::write)
-    return c.error(op) << "'" << op->getName()
-                       << "' writes to a slot that is held for reading";
+  // What a reader has done with it may overwrite; `filledBy` then names it, so
+  // that another reader's access is found.
+  bool inPlace = slot.side == flow::Side::read;
+  if (inPlace)
+    for (const Ref<AsyncOp> &access : slot.accesses)
+      if (!access->retired)
+        return c.error(op) << "'" << op->getName() << "' overwrites entry "
+                           << slot.position << ", which '"
+                           << access->op->getName()
+                           << "' in flight may still read";
+  uint8_t owner = inPlace ? kInPlace + slot.reader : slot.part + 1;
   Field &field = getField(view);
   int64_t laneBytes = getLaneBytes(field.data->getLane());
   const uint8_t *from = static_cast<const uint8_t *>(lanes);
   for (int64_t row = 0; row < view.shape.rows; ++row) {
     int64_t first = (view.row + row) * field.shape.columns + view.column;
     for (int64_t i = first; i < first + view.shape.columns; ++i) {
-      if (field.filledBy[i] && field.filledBy[i] != slot.part + 1)
+      if (!inPlace && field.filledBy[i] && field.filledBy[i] != owner)
         return c.error(op) << "'" << op->getName() << "' of part " << slot.part
                            << " writes what part " << field.filledBy[i] - 1
                            << " has written";
-      field.filledBy[i] = slot.part + 1;
+      field.filledBy[i] = owner;
     }
     std::memcpy(field.data->data<uint8_t>() + first * laneBytes,
                 from + row * view.shape.columns * laneBytes,

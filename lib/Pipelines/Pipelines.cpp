@@ -32,6 +32,7 @@ void fa3::buildTilePipeline(OpPassManager &pm, const PipelineOptions &options) {
   tile::MapGridOptions grid;
   grid.mode = options.mode;
   grid.order = options.order;
+  grid.l2Bytes = options.l2Bytes;
   pm.addPass(tile::createMapGrid(grid));
 }
 
@@ -58,6 +59,7 @@ void fa3::buildPipelinePipeline(OpPassManager &pm,
   schedule.stages = options.stages;
   pm.addPass(tile::createSchedule(schedule));
   pm.addPass(tile::createPipeline());
+  pm.addPass(tile::createReleaseEarly());
   addCleanup(pm);
   pm.addPass(tile::createCheckRegisters());
   tile::SizeRingsOptions rings;

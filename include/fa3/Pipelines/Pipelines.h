@@ -36,12 +36,17 @@ struct PipelineOptions : public mlir::PassPipelineOptions<PipelineOptions> {
       *this, "order",
       llvm::cl::desc("order of tiles: auto, rows or longest-first"),
       llvm::cl::init("auto")};
+  Option<int64_t> l2Bytes{
+      *this, "l2-bytes",
+      llvm::cl::desc("bytes of L2 cache for what tiles of a section share "
+                     "(0: no sections)"),
+      llvm::cl::init(32 << 20)};
   Option<int64_t> replicas{
       *this, "replicas",
       llvm::cl::desc("replicas of the math group (0: one per 64 rows)"),
       llvm::cl::init(0)};
   Option<std::string> store{*this, "store",
-                            llvm::cl::desc("auto, staged or direct"),
+                            llvm::cl::desc("auto, staged, in-place or direct"),
                             llvm::cl::init("auto")};
   Option<int64_t> stages{*this, "stages",
                          llvm::cl::desc("greatest number of pipeline stages"),

@@ -195,10 +195,10 @@ LogicalResult KernelLowering::lowerGroup(flow::GroupOp group) {
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(lowered.getBodyBlock());
   set(group.getReplica(), asI32(lowered.getReplica()));
-  privateRings = 0;
+  usesNamedBarrier = false;
   if (failed(lowerBlock(*group.getBodyBlock())))
     return failure();
-  if (privateRings) {
+  if (usesNamedBarrier) {
     // Stores still read shared memory, which ends with the CTA.
     b.setLoc(group.getLoc());
     hopper::TmaWaitReadOp::create(b, 0);

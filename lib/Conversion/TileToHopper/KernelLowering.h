@@ -35,6 +35,7 @@ private:
     mlir::Value full, empty; ///< null for a private ring
     hopper::BufferType type;
     mlir::Value namedBarrier; ///< private rings: id of the replica's barrier
+    bool hasStores = false;   ///< slots held for reading are stored from
     bool isPrivate() const { return !full; }
   };
   /// A window of a ring's slot.
@@ -56,6 +57,9 @@ private:
 
   // Rings and what goes through them: RingLowering.cpp.
   mlir::LogicalResult lowerRing(flow::RingOp op);
+  mlir::Value getNamedBarrier(flow::GroupOp group);
+  /// Lets the threads of a replica wait for each other.
+  void syncReplica(mlir::Operation *op);
   mlir::LogicalResult lowerCursor(flow::CursorOp op);
   mlir::LogicalResult lowerAcquire(flow::AcquireOp op);
   mlir::LogicalResult lowerPublish(flow::PublishOp op);
@@ -109,8 +113,8 @@ private:
   llvm::DenseMap<mlir::Value, std::unique_ptr<Ring>> rings;
   llvm::DenseMap<mlir::Value, const Ring *> slotRing;
   llvm::DenseMap<mlir::Value, View> views;
-  /// Private rings of the group being lowered.
-  unsigned privateRings = 0;
+  /// Whether the group being lowered synchronises its replicas' threads.
+  bool usesNamedBarrier = false;
   /// Named barriers given to groups so far; 0 is the CTA's.
   int64_t nextNamedBarrier = 1;
 };

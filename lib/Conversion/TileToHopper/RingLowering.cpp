@@ -37,6 +37,19 @@ static SmallVector<Operation *> getAccesses(flow::RingOp ring,
   return accesses;
 }
 
+/// One barrier id per replica serves all rings and stores of the group: they
+/// are used by the same threads, one after another.
+Value KernelLowering::getNamedBarrier(flow::GroupOp group) {
+  usesNamedBarrier = true;
+  return arith::AddIOp::create(b, get(group.getReplica()),
+                               i32(nextNamedBarrier));
+}
+
+void KernelLowering::syncReplica(Operation *op) {
+  auto group = op->getParentOfType<flow::GroupOp>();
+  hopper::NamedBarrierSyncOp::create(b, getNamedBarrier(group), 128);
+}
+
 LogicalResult KernelLowering::lowerRing(flow::RingOp op) {
   flow::RingType type = op.getRing().getType();
   auto tensor = dyn_cast<RankedTensorType>(type.getPayload().front());
@@ -63,12 +76,7 @@ LogicalResult KernelLowering::lowerRing(flow::RingOp op) {
     if (filledByCopies)
       return op.emitOpError("has no lowering to hopper: a ring inside a group "
                             "is expected to be filled by 'tile.write'");
-    // One barrier id per replica serves all rings of the group: they are used
-    // by the same threads, one after another.
-    ++privateRings;
-    auto group = op->getParentOfType<flow::GroupOp>();
-    ring->namedBarrier = arith::AddIOp::create(b, get(group.getReplica()),
-                                               i32(nextNamedBarrier));
+    ring->namedBarrier = getNamedBarrier(op->getParentOfType<flow::GroupOp>());
   } else {
     if (!filledByCopies)
       return op.emitOpError("has no lowering to hopper: a ring between groups "
@@ -84,6 +92,8 @@ LogicalResult KernelLowering::lowerRing(flow::RingOp op) {
     };
     ring->full = barrier(1);
     ring->empty = barrier(readers);
+    ring->hasStores = llvm::any_of(getAccesses(op, flow::Side::read),
+                                   llvm::IsaPred<tile::StoreAsyncOp>);
   }
   rings[op.getRing()] = std::move(ring);
   return success();
@@ -153,6 +163,9 @@ LogicalResult KernelLowering::lowerRelease(flow::ReleaseOp op) {
   if (!groups.empty())
     hopper::WgmmaWaitOp::create(b, groups, ValueRange(), ValueRange(),
                                 IntegerAttr());
+  // Copies out of the slot have read it; the thread that issued them arrives.
+  if (ring.hasStores)
+    hopper::TmaWaitReadOp::create(b, 0);
   if (!ring.isPrivate())
     hopper::BarrierArriveOp::create(b, ring.empty, get(op.getSlot()));
   return success();
@@ -214,6 +227,9 @@ LogicalResult KernelLowering::lowerStoreAsync(tile::StoreAsyncOp op) {
   if (op.getAdd())
     return op.emitOpError("with 'add' has no lowering to hopper");
   const View &view = views[op.getView()];
+  // All threads of the replica have written.
+  if (!view.ring->isPrivate())
+    syncReplica(op);
   if (failed(forEachBox(op, view, op.getTarget(), op.getIndices(),
                         [&](Value map, ValueRange at, Value column) {
                           hopper::TmaStoreOp::create(b, view.ring->buffer,
@@ -232,6 +248,10 @@ LogicalResult KernelLowering::lowerWrite(tile::WriteOp op) {
   FailureOr<LinearLayout> layout = getLayout(op, op.getValue().getType());
   if (failed(layout))
     return failure();
+  // A slot held for reading is written in place; all warps of the replica must
+  // have done with their products first.
+  if (!view.ring->isPrivate())
+    syncReplica(op);
   hopper::SmemStoreOp::create(b, get(op.getValue()), view.ring->buffer,
                               view.index, view.row, view.column,
                               fragment(*layout));

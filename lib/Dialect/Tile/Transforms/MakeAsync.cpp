@@ -1,6 +1,7 @@
 //===- MakeAsync.cpp - tile-make-async ------------------------------------===//
 
 #include "Utils.h"
+#include "fa3/Dialect/Tile/Analysis/AffineForm.h"
 #include "fa3/Dialect/Tile/Transforms/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
@@ -161,6 +162,66 @@ static LogicalResult stageStore(StoreOp store) {
   return success();
 }
 
+/// Whether no other replica or group reads the window of this view: its rows
+/// start at the replica's number times their count.
+static bool isOwnWindow(ViewOp view, flow::GroupOp group) {
+  auto acquire = view.getSlot().getDefiningOp<flow::AcquireOp>();
+  if (!acquire || acquire.getSide() != flow::Side::read)
+    return false;
+  for (Operation *user : acquire.getRing().getUsers())
+    if (auto cursor = dyn_cast<flow::CursorOp>(user);
+        cursor && cursor.getSide() == flow::Side::read &&
+        cursor->getParentOfType<flow::GroupOp>() != group)
+      return false;
+  if (group.getReplicas() == 1)
+    return true;
+  AffineForm row = getAffineForm(view.getOffsets().front());
+  AffineForm own;
+  own.add(group.getReplica(), view.getView().getType().getTile().getDimSize(0));
+  row += own * -1;
+  return row.isConstant() && row.constant == 0;
+}
+
+/// A view, in the block of the store, of a slot that is released in this block
+/// before the store, where the stored tile can be put.
+static ViewOp findReusableView(StoreOp store) {
+  auto group = store->getParentOfType<flow::GroupOp>();
+  RankedTensorType type = store.getValue().getType();
+  for (auto view : store->getBlock()->getOps<ViewOp>()) {
+    RankedTensorType tile = view.getView().getType().getTile();
+    if (!view->isBeforeInBlock(store) || tile.getRank() != 2 ||
+        tile.getElementType() != type.getElementType() ||
+        tile.getDimSize(0) != type.getDimSize(0) ||
+        tile.getDimSize(1) < type.getDimSize(1) || !isOwnWindow(view, group))
+      continue;
+    for (Operation *user : view.getSlot().getUsers())
+      if (isa<flow::ReleaseOp>(user) && user->getBlock() == store->getBlock())
+        return view;
+  }
+  return {};
+}
+
+/// Stores through a window of a slot that the replica has done with.
+static void storeInPlace(StoreOp store, ViewOp view) {
+  ImplicitLocOpBuilder b(store.getLoc(), store);
+  Value window = view.getView();
+  auto type = ViewType::get(store.getValue().getType());
+  if (window.getType() != type)
+    window = ViewOp::create(b, type, view.getSlot(), view.getOffsets());
+  WriteOp::create(b, store.getValue(), window);
+  auto copy =
+      StoreAsyncOp::create(b, flow::DoneType::get(b.getContext()), window,
+                           store.getTarget(), store.getIndices(),
+                           /*add=*/false);
+  for (Operation *user : view.getSlot().getUsers())
+    if (auto release = dyn_cast<flow::ReleaseOp>(user)) {
+      if (release->isBeforeInBlock(copy))
+        release->moveAfter(copy);
+      release.getAfterMutable().append(copy.getDone());
+    }
+  store.erase();
+}
+
 /// A bulk store takes tiles of rank 2 into arrays of rank up to 5 whose last
 /// dimension is contiguous.
 static bool canStage(StoreOp store) {
@@ -198,9 +259,9 @@ struct MakeAsync : fa3::tile::impl::MakeAsyncBase<MakeAsync> {
   using MakeAsyncBase::MakeAsyncBase;
 
   void runOnOperation() override {
-    if (store != "auto" && store != "staged" && store != "direct") {
+    if (!llvm::is_contained({"auto", "staged", "in-place", "direct"}, store)) {
       getOperation()->emitError("tile-make-async: expects store 'auto', "
-                                "'staged' or 'direct', got '")
+                                "'staged', 'in-place' or 'direct', got '")
           << store << "'";
       return signalPassFailure();
     }
@@ -233,8 +294,19 @@ struct MakeAsync : fa3::tile::impl::MakeAsyncBase<MakeAsync> {
       int64_t replicas =
           candidate->getParentOfType<flow::GroupOp>().getReplicas();
       int64_t staging = storageBytes(candidate.getValue().getType()) * replicas;
-      if (store == "auto" && bytes + staging > smemBudget)
+      bool fits = bytes + staging <= smemBudget;
+      if (store == "in-place" || (store == "auto" && !fits)) {
+        if (ViewOp view = findReusableView(candidate)) {
+          storeInPlace(candidate, view);
+          ++stores;
+        } else if (store == "in-place") {
+          return candidate.emitOpError("cannot be done in place: no slot that "
+                                       "its group alone reads has a window for "
+                                       "a tile of type ")
+                 << candidate.getValue().getType();
+        }
         continue;
+      }
       bytes += staging;
       if (failed(stageStore(candidate)))
         return failure();

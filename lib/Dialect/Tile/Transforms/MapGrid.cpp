@@ -1,6 +1,7 @@
 //===- MapGrid.cpp - tile-map-grid ----------------------------------------===//
 
 #include "Utils.h"
+#include "fa3/Dialect/Tile/Analysis/AffineForm.h"
 #include "fa3/Dialect/Tile/Transforms/Passes.h"
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -84,6 +85,69 @@ static bool workDependsOnFirstIndex(GridOp grid) {
   return result.wasInterrupted();
 }
 
+/// Arrays that loops in the grid load from and that all tiles which differ only
+/// in the first grid index share.
+static llvm::SetVector<Value> getSharedArrays(GridOp grid) {
+  llvm::SetVector<Value> arrays;
+  Value first = grid.getBody().getArgument(0);
+  grid.walk([&](LoadOp load) {
+    auto loop = load->getParentOfType<scf::ForOp>();
+    bool shared = llvm::all_of(load.getIndices(), [&](Value index) {
+      return getAffineForm(index).getCoefficient(first) == 0;
+    });
+    if (loop && grid->isProperAncestor(loop) && shared)
+      arrays.insert(load.getSource());
+  });
+  return arrays;
+}
+
+/// How many consecutive outer indices (all but the first of the grid) share
+/// the L2 cache with what their tiles load, at least one:
+/// l2 * outer / (bytes of the arrays), on the host.
+static Value computeSection(ImplicitLocOpBuilder &b, ValueRange arrays,
+                            Value outer, int64_t l2Bytes) {
+  Value one = arith::ConstantIndexOp::create(b, 1);
+  Value bytes = one;
+  for (Value array : arrays) {
+    auto type = cast<MemRefType>(array.getType());
+    Value size = arith::ConstantIndexOp::create(
+        b, llvm::divideCeil(type.getElementTypeBitWidth(), 8));
+    for (int64_t dim = 0; dim < type.getRank(); ++dim)
+      size =
+          arith::MulIOp::create(b, size, memref::DimOp::create(b, array, dim));
+    bytes = arith::AddIOp::create(b, bytes, size);
+  }
+  Value budget = arith::MulIOp::create(
+      b, outer, arith::ConstantIndexOp::create(b, l2Bytes));
+  Value section = arith::DivUIOp::create(b, budget, bytes);
+  section = arith::MinUIOp::create(b, section, outer);
+  return arith::MaxUIOp::create(b, section, one);
+}
+
+/// Position in the grid of tile number `id` if the outer indices are cut into
+/// sections: the first index runs backwards over all of a section before the
+/// next section starts.
+static SmallVector<Value> decodeSections(ImplicitLocOpBuilder &b, Value id,
+                                         ValueRange bounds, Value section) {
+  Value outer = product(b, bounds.drop_front());
+  Value tilesOfSection = arith::MulIOp::create(b, bounds[0], section);
+  Value number = arith::DivUIOp::create(b, id, tilesOfSection);
+  Value within = arith::RemUIOp::create(b, id, tilesOfSection);
+  Value first = arith::MulIOp::create(b, number, section);
+  Value rest = arith::SubIOp::create(b, outer, first);
+  Value size = arith::MinUIOp::create(b, section, rest);
+  Value row = arith::DivUIOp::create(b, within, size);
+  Value position =
+      arith::AddIOp::create(b, first, arith::RemUIOp::create(b, within, size));
+  SmallVector<unsigned> fastestFirst;
+  for (unsigned i = 0; i + 1 < bounds.size(); ++i)
+    fastestFirst.push_back(i);
+  SmallVector<Value> indices = {row};
+  llvm::append_range(indices,
+                     decode(b, position, bounds.drop_front(), fastestFirst));
+  return indices;
+}
+
 namespace {
 struct MapGrid : fa3::tile::impl::MapGridBase<MapGrid> {
   using MapGridBase::MapGridBase;
@@ -123,8 +187,11 @@ LogicalResult MapGrid::map(gpu::GPUFuncOp kernel, ArrayRef<LaunchOp> launches) {
   bool persistent = mode == "static";
   bool longestFirst = order == "longest-first" ||
                       (order == "auto" && workDependsOnFirstIndex(grid));
+  llvm::SetVector<Value> shared = getSharedArrays(grid);
+  bool hasSections = longestFirst && l2Bytes > 0 && !shared.empty() &&
+                     grid.getUpperBounds().size() > 1;
 
-  // Host: the number of blocks.
+  // Host: the number of blocks and what else depends on extents only.
   for (LaunchOp launch : launches) {
     if (SymbolTable::lookupNearestSymbolFrom(launch, launch.getKernelAttr()) !=
         kernel)
@@ -139,6 +206,19 @@ LogicalResult MapGrid::map(gpu::GPUFuncOp kernel, ArrayRef<LaunchOp> launches) {
         return failure();
       bounds.push_back(*onHost);
     }
+    if (hasSections) {
+      SmallVector<Value> arrays;
+      for (Value array : shared) {
+        FailureOr<Value> onHost =
+            computeOnHost(b, array, kernel, launch, mapping);
+        if (failed(onHost))
+          return failure();
+        arrays.push_back(*onHost);
+      }
+      Value outer = product(b, ArrayRef(bounds).drop_front());
+      launch.getKernelArgsMutable().append(
+          computeSection(b, arrays, outer, l2Bytes));
+    }
     Value blocks = product(b, bounds);
     if (persistent)
       blocks = arith::MinUIOp::create(b, blocks, ProcessorsOp::create(b));
@@ -147,6 +227,14 @@ LogicalResult MapGrid::map(gpu::GPUFuncOp kernel, ArrayRef<LaunchOp> launches) {
 
   // Kernel: tile numbers.
   ImplicitLocOpBuilder b(grid.getLoc(), grid);
+  Value section;
+  if (hasSections) {
+    unsigned position = kernel.getNumArguments();
+    if (failed(kernel.insertArgument(position, b.getIndexType(),
+                                     DictionaryAttr(), kernel.getLoc())))
+      return failure();
+    section = kernel.getArgument(position);
+  }
   Value id = gpu::BlockIdOp::create(b, gpu::Dimension::x);
   if (persistent) {
     Value tiles = product(b, grid.getUpperBounds());
@@ -162,7 +250,8 @@ LogicalResult MapGrid::map(gpu::GPUFuncOp kernel, ArrayRef<LaunchOp> launches) {
     std::rotate(fastestFirst.begin(), fastestFirst.begin() + 1,
                 fastestFirst.end());
   SmallVector<Value> indices =
-      decode(b, id, grid.getUpperBounds(), fastestFirst);
+      hasSections ? decodeSections(b, id, grid.getUpperBounds(), section)
+                  : decode(b, id, grid.getUpperBounds(), fastestFirst);
   if (longestFirst) {
     Value one = arith::ConstantIndexOp::create(b, 1);
     Value last = arith::SubIOp::create(b, grid.getUpperBounds()[0], one);

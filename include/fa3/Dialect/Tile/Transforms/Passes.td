@@ -42,13 +42,21 @@ def MapGrid : Pass<"tile-map-grid", "::mlir::ModuleOp"> {
     others run fastest, so that with work growing in the first index (causal
     masks) the longest tiles start first. `order=auto` takes the latter where
     the bound of a loop grows with the first grid index.
+
+    Tiles that differ in the first index alone read the same parts of the arrays
+    that their loops load from. With longest-first order they are far apart, so
+    the other indices are cut into sections whose parts fit `l2-bytes`: one
+    section is done for all first indices, then the next. The size of a section
+    is computed at the launch and becomes a kernel argument.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect",
                            "::mlir::scf::SCFDialect", "::mlir::memref::MemRefDialect"];
   let options = [
     Option<"mode", "mode", "std::string", "\"cta\"", "cta or static">,
     Option<"order", "order", "std::string", "\"auto\"",
-           "auto, rows or longest-first">
+           "auto, rows or longest-first">,
+    Option<"l2Bytes", "l2-bytes", "int64_t", "33554432",
+           "bytes of L2 cache that a section may fill (0: no sections)">
   ];
 }
 
@@ -120,11 +128,14 @@ def MakeAsync : Pass<"tile-make-async"> {
 
     `store=staged` sends stores of tiles of rank 2 through a private ring and an
     asynchronous store; `direct` leaves them to the threads that hold the values;
-    `auto` stages while `smem-budget` allows for two entries of every ring.
+    `in-place` writes them over the window of a slot that only this replica reads
+    and has read to the end, and releases the slot when the copy out of it is
+    done. `auto` stages while `smem-budget` allows for two entries of every ring,
+    else stores in place where there is such a slot, else directly.
   }];
   let dependentDialects = ["::fa3::flow::FlowDialect", "::mlir::arith::ArithDialect"];
   let options = [
-    Option<"store", "store", "std::string", "\"auto\"", "auto, staged or direct">,
+    Option<"store", "store", "std::string", "\"auto\"", "auto, staged, in-place or direct">,
     Option<"smemBudget", "smem-budget", "int64_t", "231424",
            "bytes of shared memory for rings">
   ];
@@ -161,6 +172,18 @@ def Pipeline : Pass<"tile-pipeline"> {
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
   let statistics = [Statistic<"pipelined", "loops-pipelined", "loops pipelined">];
+}
+
+def ReleaseEarly : Pass<"tile-release-early"> {
+  let summary = "releases of slots -> as early as their last use allows";
+  let description = [{
+    Moves every `flow.release` up to behind the last operation that uses the slot
+    or gives a token it waits for; where that is a branch, into both of its arms.
+    After pipelining, a slot that lives through a loop (Q) is thus free while the
+    group still works on the end of its tile, and the next tile's copy into it
+    is under way earlier.
+  }];
+  let statistics = [Statistic<"hoisted", "releases-hoisted", "releases moved">];
 }
 
 def CheckRegisters : Pass<"tile-check-registers"> {
