@@ -20,8 +20,9 @@ gpu.module @m {
     // CHECK: %[[LAST:.*]] = arith.addi %[[I0]], %[[C63]]
     // CHECK: %[[BLOCK:.*]] = arith.floordivsi %[[LAST]], %{{.*}}
     // CHECK: %[[PAST:.*]] = arith.addi %[[BLOCK]], %{{.*}}
-    // CHECK: %[[ATMOST:.*]] = arith.minsi %{{.*}}, %{{.*}}
-    // CHECK: scf.for %{{.*}} = %[[C0]] to %{{.*}} step
+    // CHECK: %[[ATLEAST:.*]] = arith.maxsi %[[PAST]], %[[C0]]
+    // CHECK: %[[END:.*]] = arith.minsi %[[ATLEAST]], %[[N]]
+    // CHECK: scf.for %{{.*}} = %[[C0]] to %[[END]] step
     // CHECK: %[[LIVE:.*]] = tile.any_possible
     // CHECK: scf.if %[[LIVE]]
     %r = scf.for %t = %c0 to %n step %c1 iter_args(%s = %zero) -> f32 {
@@ -49,10 +50,13 @@ gpu.module @m {
     %c32 = arith.constant 32 : index
     %zero = arith.constant 0.0 : f32
     %left = arith.constant dense<40> : !s
-    // CHECK: %[[FROM:.*]] = arith.{{min|max}}si
-    // CHECK: %[[TO:.*]] = arith.{{min|max}}si
-    // CHECK-NOT: scf.for %{{.*}} = %c0
-    // CHECK: scf.for
+    // CHECK: %[[SEEN:.*]] = arith.ceildivsi
+    // CHECK: arith.maxsi %[[SEEN]]
+    // CHECK: %[[FROM:.*]] = arith.minsi
+    // CHECK: arith.floordivsi
+    // CHECK: arith.maxsi
+    // CHECK: %[[TO:.*]] = arith.minsi
+    // CHECK: scf.for %{{.*}} = %[[FROM]] to %[[TO]] step
     %i = tile.coord dim 0 offset %i0 : !s
     %r = scf.for %t = %c0 to %n step %c1 iter_args(%s = %zero) -> f32 {
       %j0 = arith.muli %t, %c32 : index
@@ -76,6 +80,10 @@ gpu.module @m {
 
   // The mask is false everywhere: nothing is left of the range.
   // CHECK-LABEL: @never
+  // CHECK-SAME: %[[N:[a-z0-9]+]]: index
+  // CHECK: %[[FROM:.*]] = arith.minsi %{{.*}}, %[[N]]
+  // CHECK: %[[TO:.*]] = arith.minsi %c0{{.*}}, %[[N]]
+  // CHECK: scf.for %{{.*}} = %[[FROM]] to %[[TO]] step
   gpu.func @never(%n: index, %out: memref<?xf32>) kernel {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
@@ -104,7 +112,11 @@ gpu.module @m {
     %zero = arith.constant 0.0 : f32
     %i = tile.coord dim 0 offset %i0 : !s
     %prefix = tensor.splat %p : !s
-    // CHECK: arith.maxsi
+    // CHECK: arith.floordivsi
+    // CHECK: %[[A:.*]] = arith.addi
+    // CHECK: arith.floordivsi
+    // CHECK: %[[B:.*]] = arith.addi
+    // CHECK: arith.maxsi %[[B]], %[[A]]
     // CHECK: scf.for
     %r = scf.for %t = %c0 to %n step %c1 iter_args(%s = %zero) -> f32 {
       %j0 = arith.muli %t, %c32 : index
