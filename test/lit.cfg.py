@@ -1,6 +1,7 @@
 # Configuration of the regression tests; run by `ninja check-fa3`.
 import os
 import shutil
+import sys
 
 import lit.formats
 from lit.llvm import llvm_config
@@ -23,6 +24,22 @@ llvm_config.add_tool_substitutions(
 )
 config.substitutions.append(("%fa3_libs", config.fa3_lib_dir))
 config.substitutions.append(("%fa3_src", config.fa3_src_root))
+
+# Values before and after a pass, on programs beside the script.
+inputs = os.path.join(config.test_source_root, "Inputs")
+stages = f"{sys.executable} {inputs}/stages.py"
+config.substitutions += [
+    ("%stages-window", f"{stages} {inputs}/window.mlir "
+     "--options 'block-m=128 block-n=64' --atol 4e-3 "
+     "--dims b=1,h=2,hk=1,sq=150,sk=333 --dims b=2,h=1,hk=1,sq=129,sk=65"),
+    ("%stages-gemm", f"{stages} {config.fa3_src_root}/examples/gemm.mlir "
+     f"--reference {inputs}/gemm-reference.mlir --run=--distribution=uniform "
+     "--dims m=150,n=304,k=200 --dims m=1,n=8,k=8"),
+    ("%stages-chain", f"{stages} {config.fa3_src_root}/examples/chain.mlir "
+     f"--reference {inputs}/chain-reference.mlir --atol 0.5 "
+     "--run=--distribution=uniform --dims m=150,n=300 --dims m=64,n=1"),
+    ("%stages", stages),
+]
 
 # Tests of PTX that need the assembler, and tests that need a Hopper GPU.
 ptxas = shutil.which("ptxas") or shutil.which(

@@ -76,17 +76,18 @@ LogicalResult AttentionToTile::verifyOptions() {
     return getOperation().emitError("attention-to-tile: ");
   };
   if (blockM < 0 || blockM % 64)
-    return error() << "expects block-m to be a multiple of 64, got " << blockM;
+    return error() << "expects block-m to be a multiple of 64, got "
+                   << blockM.getValue();
   if (blockN < 0 || blockN % 16 || blockN > 256)
     return error() << "expects block-n to be a multiple of 16 up to 256, got "
-                   << blockN;
+                   << blockN.getValue();
   if (rescale != "lazy" && rescale != "eager")
     return error() << "expects rescale 'lazy' or 'eager', got '" << rescale
                    << "'";
   // 2^threshold must fit the type of the weights; 2^15 is f16's last power.
   if (!(rescaleThreshold >= 0 && rescaleThreshold <= 14))
     return error() << "expects rescale-threshold between 0 and 14, got "
-                   << rescaleThreshold;
+                   << rescaleThreshold.getValue();
   return success();
 }
 

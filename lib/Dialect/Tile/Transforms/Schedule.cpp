@@ -234,7 +234,7 @@ struct Schedule : fa3::tile::impl::ScheduleBase<Schedule> {
   void runOnOperation() override {
     if (stages < 1) {
       getOperation()->emitError("tile-schedule: expects at least 1 stage, got ")
-          << stages;
+          << stages.getValue();
       return signalPassFailure();
     }
     if (failed(forEachKernel(getOperation(), [&](gpu::GPUFuncOp kernel) {

@@ -285,7 +285,7 @@ struct Specialize : fa3::tile::impl::SpecializeBase<Specialize> {
     if (replicas < 0) {
       getOperation()->emitError("tile-specialize: expects replicas of at least "
                                 "0, got ")
-          << replicas;
+          << replicas.getValue();
       return signalPassFailure();
     }
     if (failed(forEachKernel(getOperation(), [&](gpu::GPUFuncOp kernel) {

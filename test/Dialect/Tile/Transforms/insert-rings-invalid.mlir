@@ -1,0 +1,36 @@
+// RUN: fa3-opt %s -tile-insert-rings -split-input-file -verify-diagnostics
+
+!a = memref<?x?xf16, strided<[?, 1]>>
+gpu.module @m {
+  gpu.func @while(%a: !a, %y: tensor<64x32xf16>, %go: i1, %c: memref<?x?xf32>) kernel {
+    %c0 = arith.constant 0 : index
+    %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+    scf.while : () -> () {
+      scf.condition(%go)
+    } do {
+      // expected-error @below {{lies inside 'scf.while', through which rings cannot be threaded}}
+      %x = tile.load %a[%c0, %c0] {tile.role = "load"} : !a -> tensor<64x32xf16>
+      %r = tile.dot %x, %y, %zero lhs mk rhs nk : tensor<64x32xf16>, tensor<64x32xf16> -> tensor<64x64xf32>
+      tile.store %r, %c[%c0, %c0] : tensor<64x64xf32>, memref<?x?xf32>
+      scf.yield
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+!a = memref<?x?xf16, strided<[?, 1]>>
+gpu.module @m {
+  gpu.func @grid(%a: !a, %y: tensor<64x32xf16>, %n: index, %c: memref<?x?xf32>) kernel {
+    %c0 = arith.constant 0 : index
+    %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+    tile.grid (%i) in (%n) {
+      // expected-error @below {{lies inside 'tile.grid', through which rings cannot be threaded}}
+      %x = tile.load %a[%i, %c0] {tile.role = "load"} : !a -> tensor<64x32xf16>
+      %r = tile.dot %x, %y, %zero lhs mk rhs nk : tensor<64x32xf16>, tensor<64x32xf16> -> tensor<64x64xf32>
+      tile.store %r, %c[%c0, %c0] : tensor<64x64xf32>, memref<?x?xf32>
+    }
+    gpu.return
+  }
+}

@@ -1,0 +1,89 @@
+// RUN: fa3-opt %s -tile-insert-rings | FileCheck %s
+// RUN: %stages-chain --pass tile-insert-rings
+// RUN: %stages-window --pass tile-insert-rings
+
+!a = memref<?x?xf16, strided<[?, 1]>>
+gpu.module @m {
+  // One stream: the entry is filled, then held until after its last use.
+  // CHECK-LABEL: gpu.func @straight
+  // CHECK: %[[RING:.*]] = flow.ring : <1, [tensor<64x32xf16>]>
+  // CHECK: %[[W:.*]] = flow.cursor write %[[RING]] {tile.role = "load"}
+  // CHECK: %[[R:.*]] = flow.cursor read %[[RING]] {tile.role = "math"}
+  // CHECK: %[[SLOT:.*]], %{{.*}} = flow.acquire %[[RING]][%[[W]]] {tile.role = "load"}
+  // CHECK: %[[TO:.*]] = tile.view %[[SLOT]]
+  // CHECK: tile.load.async %arg0[%{{.*}}], %[[TO]] {tile.role = "load"}
+  // CHECK: flow.publish %[[SLOT]] {tile.role = "load"}
+  // CHECK: %[[HELD:.*]], %{{.*}} = flow.acquire %[[RING]][%[[R]]] {tile.role = "math"}
+  // CHECK: %[[FROM:.*]] = tile.view %[[HELD]]
+  // CHECK: tile.dot %[[FROM]]
+  // CHECK: tile.dot %[[FROM]]
+  // CHECK-NEXT: flow.release %[[HELD]] {tile.role = "math"}
+  gpu.func @straight(%a: !a, %y: tensor<64x32xf16>, %c: memref<?x?xf32>) kernel {
+    %c0 = arith.constant 0 : index
+    %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+    %x = tile.load %a[%c0, %c0] {tile.role = "load"} : !a -> tensor<64x32xf16>
+    %r = tile.dot %x, %y, %zero lhs mk rhs nk : tensor<64x32xf16>, tensor<64x32xf16> -> tensor<64x64xf32>
+    %r2 = tile.dot %x, %y, %r lhs mk rhs nk : tensor<64x32xf16>, tensor<64x32xf16> -> tensor<64x64xf32>
+    tile.store %r2, %c[%c0, %c0] : tensor<64x64xf32>, memref<?x?xf32>
+    gpu.return
+  }
+
+  // Cursors go through a branch in a loop; without the load they stay.
+  // CHECK-LABEL: gpu.func @nested
+  // CHECK: scf.for {{.*}} iter_args(%{{.*}} = %{{.*}}, %[[W:.*]] = %{{.*}}, %[[R:.*]] = %{{.*}}) -> (tensor<64x64xf32>, !flow.cursor<write>, !flow.cursor<read>) {
+  // CHECK: %[[IF:.*]]:3 = scf.if
+  // CHECK: %{{.*}}, %[[W1:.*]] = flow.acquire %{{.*}}[%[[W]]]
+  // CHECK: %{{.*}}, %[[R1:.*]] = flow.acquire %{{.*}}[%[[R]]]
+  // CHECK: scf.yield %{{.*}}, %[[W1]], %[[R1]]
+  // CHECK: } else {
+  // CHECK: scf.yield %{{.*}}, %[[W]], %[[R]]
+  // CHECK: scf.yield %[[IF]]#0, %[[IF]]#1, %[[IF]]#2
+  gpu.func @nested(%a: !a, %y: tensor<64x32xf16>, %n: index, %live: i1, %c: memref<?x?xf32>) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+    %sum = scf.for %t = %c0 to %n step %c1 iter_args(%acc = %zero) -> tensor<64x64xf32> {
+      %next = scf.if %live -> tensor<64x64xf32> {
+        %x = tile.load %a[%t, %c0] {tile.role = "load"} : !a -> tensor<64x32xf16>
+        %r = tile.dot %x, %y, %acc lhs mk rhs nk : tensor<64x32xf16>, tensor<64x32xf16> -> tensor<64x64xf32>
+        scf.yield %r : tensor<64x64xf32>
+      } else {
+        scf.yield %acc : tensor<64x64xf32>
+      }
+      scf.yield %next : tensor<64x64xf32>
+    }
+    tile.store %sum, %c[%c0, %c0] : tensor<64x64xf32>, memref<?x?xf32>
+    gpu.return
+  }
+
+  // Loaded in front of a loop and used in it: held until the loop has ended.
+  // CHECK-LABEL: gpu.func @used_in_loop
+  // CHECK: %[[HELD:.*]], %{{.*}} = flow.acquire {{.*}} {tile.role = "math"}
+  // CHECK: scf.for
+  // CHECK-NOT: flow.release
+  // CHECK: }
+  // CHECK-NEXT: flow.release %[[HELD]]
+  gpu.func @used_in_loop(%a: !a, %y: tensor<64x32xf16>, %n: index, %c: memref<?x?xf32>) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+    %x = tile.load %a[%c0, %c0] {tile.role = "load"} : !a -> tensor<64x32xf16>
+    %sum = scf.for %t = %c0 to %n step %c1 iter_args(%acc = %zero) -> tensor<64x64xf32> {
+      %r = tile.dot %x, %y, %acc lhs mk rhs nk : tensor<64x32xf16>, tensor<64x32xf16> -> tensor<64x64xf32>
+      scf.yield %r : tensor<64x64xf32>
+    }
+    tile.store %sum, %c[%c0, %c0] : tensor<64x64xf32>, memref<?x?xf32>
+    gpu.return
+  }
+
+  // What the math role loads needs no ring.
+  // CHECK-LABEL: gpu.func @math
+  // CHECK-NOT: flow.ring
+  // CHECK: tile.load
+  gpu.func @math(%a: memref<?x?xf32>, %c: memref<?x?xf32>) kernel {
+    %c0 = arith.constant 0 : index
+    %x = tile.load %a[%c0, %c0] {tile.role = "math"} : memref<?x?xf32> -> tensor<64x64xf32>
+    tile.store %x, %c[%c0, %c0] : tensor<64x64xf32>, memref<?x?xf32>
+    gpu.return
+  }
+}

@@ -1,0 +1,47 @@
+// RUN: fa3-opt %s -tile-make-async -split-input-file -verify-diagnostics
+// RUN: not fa3-opt %S/make-async.mlir -tile-make-async=store=never -o %t.none 2>&1 | FileCheck %s --check-prefix=STORE
+// RUN: not ls %t.none
+
+// STORE: make-async.mlir:{{.*}} error: tile-make-async: expects store {{.*}}, got 'never'
+
+gpu.module @m {
+  gpu.func @registers(%q: memref<?x?xf16>, %o: memref<?x?xf32>) kernel {
+    flow.specialize {
+      flow.group @math warps 4 (%g) {
+        %c0 = arith.constant 0 : index
+        %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+        %x = tile.load %q[%c0, %c0] : memref<?x?xf16> -> tensor<64x32xf16>
+        // expected-error @below {{expects the right operand of a product in shared memory (a view); load it by the load role}}
+        %d = tile.dot %x, %x, %zero lhs mk rhs nk : tensor<64x32xf16>, tensor<64x32xf16> -> tensor<64x64xf32>
+        tile.store %d, %o[%c0, %c0] : tensor<64x64xf32>, memref<?x?xf32>
+      }
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// A ring filled in the group by hand: its writer's slot is no reader's.
+!A = tensor<64x32xf16>
+gpu.module @m {
+  gpu.func @published(%q: memref<?x?xf16>, %o: memref<?x?xf32>) kernel {
+    flow.specialize {
+      flow.group @math warps 4 (%g) {
+        %r = flow.ring : !flow.ring<1, [!A]>
+        %c0 = arith.constant 0 : index
+        %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+        %x = tile.load %q[%c0, %c0] : memref<?x?xf16> -> !A
+        %w = flow.cursor write %r : !flow.ring<1, [!A]>
+        %s, %next = flow.acquire %r[%w] : !flow.ring<1, [!A]>, !flow.cursor<write>
+        // expected-error @below {{is read by a product, but its slot is released where the product's completion cannot be carried}}
+        %v = tile.view %s[%c0, %c0] : !flow.slot<write, [!A]> -> !tile.view<!A>
+        tile.write %x, %v : !A, !tile.view<!A>
+        %d = tile.dot %x, %v, %zero lhs mk rhs nk : !A, !tile.view<!A> -> tensor<64x64xf32>
+        flow.publish %s : !flow.slot<write, [!A]>
+        tile.store %d, %o[%c0, %c0] : tensor<64x64xf32>, memref<?x?xf32>
+      }
+    }
+    gpu.return
+  }
+}

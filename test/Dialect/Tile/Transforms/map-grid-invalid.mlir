@@ -1,0 +1,35 @@
+// RUN: fa3-opt %s -tile-map-grid -split-input-file -verify-diagnostics
+// RUN: not fa3-opt %s -tile-map-grid=mode=cluster -o %t.none 2>&1 | FileCheck %s --check-prefix=MODE
+// RUN: not fa3-opt %s -tile-map-grid=order=columns -o %t.none 2>&1 | FileCheck %s --check-prefix=ORDER
+// RUN: not ls %t.none
+
+// MODE: {{.*}}.mlir{{.*}}: error: tile-map-grid: expects mode 'cta' or 'static', got 'cluster'
+// ORDER: {{.*}}.mlir{{.*}}: error: tile-map-grid: expects order {{.*}}, got 'columns'
+
+func.func @host(%n: memref<1xindex>) {
+  tile.launch @m::@loaded args(%n : memref<1xindex>)
+  return
+}
+gpu.module @m {
+  gpu.func @loaded(%n: memref<1xindex>) kernel {
+    %c0 = arith.constant 0 : index
+    // expected-error @below {{is part of a grid bound, which must be index arithmetic on kernel arguments}}
+    %k = memref.load %n[%c0] : memref<1xindex>
+    tile.grid (%i) in (%k) {
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m2 {
+  // expected-error @below {{expects one 'tile.grid' in a kernel}}
+  gpu.func @two(%n: index) kernel {
+    tile.grid (%i) in (%n) {
+    }
+    tile.grid (%i) in (%n) {
+    }
+    gpu.return
+  }
+}

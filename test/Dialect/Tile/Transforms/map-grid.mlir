@@ -1,0 +1,116 @@
+// RUN: fa3-opt %s -tile-map-grid=order=rows | FileCheck %s --check-prefixes=CHECK,ROWS
+// RUN: fa3-opt %s -tile-map-grid=order=longest-first | FileCheck %s --check-prefixes=CHECK,LONG
+// RUN: fa3-opt %s -tile-map-grid=order=auto | FileCheck %s --check-prefix=AUTO
+// RUN: fa3-opt %s '-tile-map-grid=mode=static order=rows' | FileCheck %s --check-prefix=STATIC
+// RUN: %stages-window --pass tile-map-grid
+// RUN: %stages-gemm --pass tile-map-grid
+// RUN: %stages-window --pass tile-map-grid --options 'mode=static block-m=64 block-n=32'
+
+// The number of blocks is computed in front of the launch, from its operands.
+// CHECK-LABEL: func.func @host
+// CHECK-SAME: %[[A:.*]]: memref<?x64xf16>, %[[H:.*]]: index
+// CHECK: %[[M:.*]] = memref.dim %[[A]]
+// CHECK: %[[TILES:.*]] = arith.ceildivsi %[[M]]
+// CHECK: %[[BLOCKS:.*]] = arith.muli %[[TILES]], %[[H]]
+// CHECK: tile.launch @kernels::@rows blocks %[[BLOCKS]] args(%[[A]], %[[H]] :
+
+// STATIC-LABEL: func.func @host
+// STATIC: %[[TILES:.*]] = arith.muli
+// STATIC: %[[ALL:.*]] = tile.processors
+// STATIC: %[[BLOCKS:.*]] = arith.minui %[[TILES]], %[[ALL]]
+// STATIC: tile.launch @kernels::@rows blocks %[[BLOCKS]]
+func.func @host(%a: memref<?x64xf16>, %h: index) {
+  tile.launch @kernels::@rows args(%a, %h : memref<?x64xf16>, index)
+  return
+}
+
+// Each launch of a kernel gets its own count.
+// CHECK-LABEL: func.func @twice
+// CHECK: tile.launch @kernels::@rows blocks
+// CHECK: tile.launch @kernels::@rows blocks
+func.func @twice(%a: memref<?x64xf16>, %h: index) {
+  tile.launch @kernels::@rows args(%a, %h : memref<?x64xf16>, index)
+  tile.launch @kernels::@rows args(%a, %h : memref<?x64xf16>, index)
+  return
+}
+
+gpu.module @kernels {
+  // ROWS-LABEL: gpu.func @rows
+  // ROWS-NOT: tile.grid
+  // ROWS: %[[TILES:.*]] = arith.ceildivsi
+  // ROWS: %[[ID:.*]] = gpu.block_id x
+  // ROWS: %[[I:.*]] = arith.remui %[[ID]], %[[TILES]]
+  // ROWS: %[[H:.*]] = arith.divui %[[ID]], %[[TILES]]
+  // ROWS: memref.store %{{.*}}, %{{.*}}[%[[I]], %[[H]]]
+
+  // LONG-LABEL: gpu.func @rows
+  // LONG-SAME: %[[HEADS:[a-z0-9]+]]: index
+  // LONG: %[[TILES:.*]] = arith.ceildivsi
+  // LONG: %[[ID:.*]] = gpu.block_id x
+  // LONG: %[[H:.*]] = arith.remui %[[ID]], %[[HEADS]]
+  // LONG: %[[SLOW:.*]] = arith.divui %[[ID]], %[[HEADS]]
+  // LONG: %[[LAST:.*]] = arith.subi %[[TILES]]
+  // LONG: %[[I:.*]] = arith.subi %[[LAST]], %[[SLOW]]
+  // LONG: memref.store %{{.*}}, %{{.*}}[%[[I]], %[[H]]]
+
+  // STATIC-LABEL: gpu.func @rows
+  // STATIC: %[[FIRST:.*]] = gpu.block_id x
+  // STATIC: %[[COUNT:.*]] = arith.muli
+  // STATIC: %[[STEP:.*]] = gpu.grid_dim x
+  // STATIC: scf.for %[[ID:.*]] = %[[FIRST]] to %[[COUNT]] step %[[STEP]] {
+  // STATIC: arith.remui %[[ID]]
+  // STATIC: memref.store
+  // STATIC: }
+  gpu.func @rows(%a: memref<?x64xf16>, %h: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c16 = arith.constant 16 : index
+    %zero = arith.constant 0.0 : f16
+    %m = memref.dim %a, %c0 : memref<?x64xf16>
+    %tiles = arith.ceildivsi %m, %c16 : index
+    tile.grid (%i, %j) in (%tiles, %h) {
+      memref.store %zero, %a[%i, %j] : memref<?x64xf16>
+    }
+    gpu.return
+  }
+
+  // Work that grows with the first index starts with the longest tiles.
+  // AUTO-LABEL: gpu.func @growing
+  // AUTO: %[[ID:.*]] = gpu.block_id x
+  // AUTO: arith.remui %[[ID]], %arg1
+  // AUTO: %[[LAST:.*]] = arith.subi %arg0
+  // AUTO: arith.subi %[[LAST]]
+  gpu.func @growing(%m: index, %h: index, %out: memref<?xf32>) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %zero = arith.constant 0.0 : f32
+    tile.grid (%i, %j) in (%m, %h) {
+      %end = arith.addi %i, %c1 : index
+      scf.for %t = %c0 to %end step %c1 {
+        memref.store %zero, %out[%t] : memref<?xf32>
+      }
+    }
+    gpu.return
+  }
+
+  // Equal work runs in the order of rows; one index needs no decoding.
+  // AUTO-LABEL: gpu.func @equal
+  // AUTO-NOT: arith.subi
+  // AUTO: gpu.return
+  gpu.func @equal(%m: index, %n: index, %out: memref<?xf32>) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %zero = arith.constant 0.0 : f32
+    tile.grid (%i) in (%m) {
+      scf.for %t = %c0 to %n step %c1 {
+        memref.store %zero, %out[%i] : memref<?xf32>
+      }
+    }
+    gpu.return
+  }
+
+  // ROWS-LABEL: gpu.func @no_grid
+  // ROWS-NEXT: gpu.return
+  gpu.func @no_grid() kernel {
+    gpu.return
+  }
+}

@@ -1,0 +1,145 @@
+// RUN: fa3-opt %s -tile-resolve-guards | FileCheck %s
+// RUN: %stages-window --pass tile-resolve-guards
+// RUN: %stages-window --pass tile-resolve-guards --run=--completion=random --run=--schedule-seed=5
+
+!K = tensor<32x16xf16>
+!s = tensor<64x32xindex>
+!p = tensor<64x32xi1>
+gpu.module @m {
+  // The replicas' rows differ: those at the end of the range see nothing. There
+  // the entry is given back right after it was acquired, so that the writer of
+  // two rings is not blocked by a reader of one.
+  // CHECK-LABEL: gpu.func @diagonal
+  // CHECK: %[[R:.*]] = flow.ring
+  // CHECK: %[[R2:.*]] = flow.ring
+  // CHECK: %[[END:.*]] = arith.minsi %{{.*}}, %arg0
+  // CHECK: %[[LIVE:.*]]:3 = scf.for %{{.*}} = %c0{{.*}} to %[[END]] step
+  // CHECK: tile.dot
+  // CHECK-NOT: scf.if
+  // CHECK: scf.for %{{.*}} = %[[END]] to %arg0 step %{{.*}} iter_args(%{{.*}} = %[[LIVE]]#0, %{{.*}} = %[[LIVE]]#1, %{{.*}} = %[[LIVE]]#2)
+  // CHECK: %[[S:.*]], %{{.*}} = flow.acquire %[[R]]
+  // CHECK-NEXT: flow.release %[[S]]
+  // CHECK: %[[S2:.*]], %{{.*}} = flow.acquire %[[R2]]
+  // CHECK-NEXT: flow.release %[[S2]]
+  // CHECK-NOT: tile.dot
+  // CHECK: tile.store
+  gpu.func @diagonal(%n: index, %i0: index, %q: memref<?x?xf16>, %k: memref<?x?xf16>, %c: memref<?x?xf32>) kernel {
+    %r = flow.ring : !flow.ring<1, [!K]>
+    %r2 = flow.ring : !flow.ring<1, [!K]>
+    flow.specialize {
+      flow.group @load warps 1 (%g) {
+        %c0 = arith.constant 0 : index
+        %c1 = arith.constant 1 : index
+        %w = flow.cursor write %r : !flow.ring<1, [!K]>
+        %w2 = flow.cursor write %r2 : !flow.ring<1, [!K]>
+        scf.for %t = %c0 to %n step %c1 iter_args(%cw = %w, %cw2 = %w2) -> (!flow.cursor<write>, !flow.cursor<write>) {
+          %s, %nw = flow.acquire %r[%cw] : !flow.ring<1, [!K]>, !flow.cursor<write>
+          %v = tile.view %s[%c0, %c0] : !flow.slot<write, [!K]> -> !tile.view<!K>
+          tile.load.async %k[%t, %c0], %v : memref<?x?xf16>, !tile.view<!K>
+          flow.publish %s : !flow.slot<write, [!K]>
+          %s2, %nw2 = flow.acquire %r2[%cw2] : !flow.ring<1, [!K]>, !flow.cursor<write>
+          %v2 = tile.view %s2[%c0, %c0] : !flow.slot<write, [!K]> -> !tile.view<!K>
+          tile.load.async %k[%t, %c0], %v2 : memref<?x?xf16>, !tile.view<!K>
+          flow.publish %s2 : !flow.slot<write, [!K]>
+          scf.yield %nw, %nw2 : !flow.cursor<write>, !flow.cursor<write>
+        }
+      }
+      flow.group @math warps 4 replicas 2 (%g) {
+        %c0 = arith.constant 0 : index
+        %c1 = arith.constant 1 : index
+        %c32 = arith.constant 32 : index
+        %c64 = arith.constant 64 : index
+        %zero = arith.constant dense<0.0> : tensor<64x32xf32>
+        %row = arith.muli %g, %c64 : index
+        %i1 = arith.addi %i0, %row : index
+        %i = tile.coord dim 0 offset %i1 : !s
+        %x = tile.load %q[%i1, %c0] : memref<?x?xf16> -> tensor<64x16xf16>
+        %q0 = flow.cursor read %r : !flow.ring<1, [!K]>
+        %q2 = flow.cursor read %r2 : !flow.ring<1, [!K]>
+        %o:3 = scf.for %t = %c0 to %n step %c1 iter_args(%acc = %zero, %cq = %q0, %cq2 = %q2) -> (tensor<64x32xf32>, !flow.cursor<read>, !flow.cursor<read>) {
+          %j0 = arith.muli %t, %c32 : index
+          %j = tile.coord dim 1 offset %j0 : !s
+          %keep = arith.cmpi sle, %j, %i : !s
+          %live = tile.any_possible %keep : !p
+          %h, %nq = flow.acquire %r[%cq] : !flow.ring<1, [!K]>, !flow.cursor<read>
+          %y = tile.view %h[%c0, %c0] : !flow.slot<read, [!K]> -> !tile.view<!K>
+          %h2, %nq2 = flow.acquire %r2[%cq2] : !flow.ring<1, [!K]>, !flow.cursor<read>
+          %y2 = tile.view %h2[%c0, %c0] : !flow.slot<read, [!K]> -> !tile.view<!K>
+          %next = scf.if %live -> tensor<64x32xf32> {
+            %d = tile.dot %x, %y, %acc lhs mk rhs nk : tensor<64x16xf16>, !tile.view<!K> -> tensor<64x32xf32>
+            %d2 = tile.dot %x, %y2, %d lhs mk rhs nk : tensor<64x16xf16>, !tile.view<!K> -> tensor<64x32xf32>
+            scf.yield %d2 : tensor<64x32xf32>
+          } else {
+            scf.yield %acc : tensor<64x32xf32>
+          }
+          flow.release %h : !flow.slot<read, [!K]>
+          flow.release %h2 : !flow.slot<read, [!K]>
+          scf.yield %next, %nq, %nq2 : tensor<64x32xf32>, !flow.cursor<read>, !flow.cursor<read>
+        }
+        tile.store %o#0, %c[%i1, %c0] : tensor<64x32xf32>, memref<?x?xf32>
+      }
+    }
+    gpu.return
+  }
+
+  // A mask that the analysis cannot read, and one that every step may meet: the
+  // guard is taken as true.
+  // CHECK-LABEL: gpu.func @unknown
+  // CHECK: scf.for %{{.*}} = %c0{{.*}} to %arg0 step
+  // CHECK-NOT: scf.if
+  // CHECK: arith.addf
+  // CHECK-NOT: scf.for
+  // CHECK: memref.store
+  gpu.func @unknown(%n: index, %mask: memref<?x?xi1>, %c: memref<?xf32>) kernel {
+    flow.specialize {
+      flow.group @math warps 4 (%g) {
+        %c0 = arith.constant 0 : index
+        %c1 = arith.constant 1 : index
+        %zero = arith.constant 0.0 : f32
+        %o = scf.for %t = %c0 to %n step %c1 iter_args(%s = %zero) -> f32 {
+          %keep = tile.load %mask[%c0, %t] : memref<?x?xi1> -> !p
+          %live = tile.any_possible %keep : !p
+          %next = scf.if %live -> f32 {
+            %x = arith.addf %s, %s : f32
+            scf.yield %x : f32
+          } else {
+            scf.yield %s : f32
+          }
+          scf.yield %next : f32
+        }
+        memref.store %o, %c[%c0] : memref<?xf32>
+      }
+    }
+    gpu.return
+  }
+
+  // Without the guard the iteration would do something: no guard in the sense
+  // of this pass, nothing changes.
+  // CHECK-LABEL: gpu.func @no_identity
+  // CHECK: tile.any_possible
+  // CHECK: scf.if
+  gpu.func @no_identity(%n: index, %i0: index, %c: memref<?xf32>) kernel {
+    flow.specialize {
+      flow.group @math warps 4 (%g) {
+        %c0 = arith.constant 0 : index
+        %c1 = arith.constant 1 : index
+        %zero = arith.constant 0.0 : f32
+        %i = tile.coord dim 0 offset %i0 : !s
+        %o = scf.for %t = %c0 to %n step %c1 iter_args(%s = %zero) -> f32 {
+          %j = tile.coord dim 1 offset %t : !s
+          %keep = arith.cmpi sle, %j, %i : !s
+          %live = tile.any_possible %keep : !p
+          %next = scf.if %live -> f32 {
+            %x = arith.addf %s, %s : f32
+            scf.yield %x : f32
+          } else {
+            scf.yield %zero : f32
+          }
+          scf.yield %next : f32
+        }
+        memref.store %o, %c[%c0] : memref<?xf32>
+      }
+    }
+    gpu.return
+  }
+}

@@ -1,0 +1,225 @@
+// RUN: fa3-opt %s -tile-shrink-bounds | FileCheck %s
+// RUN: %stages-window --pass tile-shrink-bounds
+
+!s = tensor<64x32xindex>
+!p = tensor<64x32xi1>
+gpu.module @m {
+  // Columns up to the row plus an offset: the end of the range is cut off where
+  // even the last row sees nothing. The guard stays.
+  // CHECK-LABEL: @below_diagonal
+  // CHECK-SAME: %[[N:[a-z0-9]+]]: index, %[[I0:[a-z0-9]+]]: index
+  gpu.func @below_diagonal(%n: index, %i0: index, %out: memref<?xf32>) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c32 = arith.constant 32 : index
+    %zero = arith.constant 0.0 : f32
+    %one = arith.constant 1.0 : f32
+    %i = tile.coord dim 0 offset %i0 : !s
+    // CHECK: %[[C0:.*]] = arith.constant 0 : index
+    // CHECK: %[[C63:.*]] = arith.constant 63 : index
+    // CHECK: %[[LAST:.*]] = arith.addi %[[I0]], %[[C63]]
+    // CHECK: %[[BLOCK:.*]] = arith.floordivsi %[[LAST]], %{{.*}}
+    // CHECK: %[[PAST:.*]] = arith.addi %[[BLOCK]], %{{.*}}
+    // CHECK: %[[ATLEAST:.*]] = arith.maxsi %[[PAST]], %[[C0]]
+    // CHECK: %[[END:.*]] = arith.minsi %[[ATLEAST]], %[[N]]
+    // CHECK: scf.for %{{.*}} = %[[C0]] to %[[END]] step
+    // CHECK: %[[LIVE:.*]] = tile.any_possible
+    // CHECK: scf.if %[[LIVE]]
+    %r = scf.for %t = %c0 to %n step %c1 iter_args(%s = %zero) -> f32 {
+      %j0 = arith.muli %t, %c32 : index
+      %j = tile.coord dim 1 offset %j0 : !s
+      %keep = arith.cmpi sle, %j, %i : !s
+      %live = tile.any_possible %keep : !p
+      %next = scf.if %live -> f32 {
+        %x = arith.addf %s, %one : f32
+        scf.yield %x : f32
+      } else {
+        scf.yield %s : f32
+      }
+      scf.yield %next : f32
+    }
+    memref.store %r, %out[%c0] : memref<?xf32>
+    gpu.return
+  }
+
+  // Both ends at once, and through a conjunction.
+  // CHECK-LABEL: @window
+  gpu.func @window(%n: index, %i0: index, %out: memref<?xf32>) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c32 = arith.constant 32 : index
+    %zero = arith.constant 0.0 : f32
+    %left = arith.constant dense<40> : !s
+    // CHECK: %[[SEEN:.*]] = arith.ceildivsi
+    // CHECK: arith.maxsi %[[SEEN]]
+    // CHECK: %[[FROM:.*]] = arith.minsi
+    // CHECK: arith.floordivsi
+    // CHECK: arith.maxsi
+    // CHECK: %[[TO:.*]] = arith.minsi
+    // CHECK: scf.for %{{.*}} = %[[FROM]] to %[[TO]] step
+    %i = tile.coord dim 0 offset %i0 : !s
+    %r = scf.for %t = %c0 to %n step %c1 iter_args(%s = %zero) -> f32 {
+      %j0 = arith.muli %t, %c32 : index
+      %j = tile.coord dim 1 offset %j0 : !s
+      %far = arith.addi %j, %left : !s
+      %above = arith.cmpi sge, %far, %i : !s
+      %below = arith.cmpi sle, %j, %i : !s
+      %keep = arith.andi %above, %below : !p
+      %live = tile.any_possible %keep : !p
+      %next = scf.if %live -> f32 {
+        %x = arith.addf %s, %s : f32
+        scf.yield %x : f32
+      } else {
+        scf.yield %s : f32
+      }
+      scf.yield %next : f32
+    }
+    memref.store %r, %out[%c0] : memref<?xf32>
+    gpu.return
+  }
+
+  // The mask is false everywhere: nothing is left of the range.
+  // CHECK-LABEL: @never
+  // CHECK-SAME: %[[N:[a-z0-9]+]]: index
+  // CHECK: %[[FROM:.*]] = arith.minsi %{{.*}}, %[[N]]
+  // CHECK: %[[TO:.*]] = arith.minsi %c0{{.*}}, %[[N]]
+  // CHECK: scf.for %{{.*}} = %[[FROM]] to %[[TO]] step
+  gpu.func @never(%n: index, %out: memref<?xf32>) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %zero = arith.constant 0.0 : f32
+    %false = arith.constant dense<false> : !p
+    %r = scf.for %t = %c0 to %n step %c1 iter_args(%s = %zero) -> f32 {
+      %live = tile.any_possible %false : !p
+      %next = scf.if %live -> f32 {
+        %x = arith.addf %s, %s : f32
+        scf.yield %x : f32
+      } else {
+        scf.yield %s : f32
+      }
+      scf.yield %next : f32
+    }
+    memref.store %r, %out[%c0] : memref<?xf32>
+    gpu.return
+  }
+
+  // Possible up to the given bound or farther in a disjunction: the greater.
+  // CHECK-LABEL: @either
+  gpu.func @either(%n: index, %i0: index, %p: index, %out: memref<?xf32>) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c32 = arith.constant 32 : index
+    %zero = arith.constant 0.0 : f32
+    %i = tile.coord dim 0 offset %i0 : !s
+    %prefix = tensor.splat %p : !s
+    // CHECK: arith.floordivsi
+    // CHECK: %[[A:.*]] = arith.addi
+    // CHECK: arith.floordivsi
+    // CHECK: %[[B:.*]] = arith.addi
+    // CHECK: arith.maxsi %[[B]], %[[A]]
+    // CHECK: scf.for
+    %r = scf.for %t = %c0 to %n step %c1 iter_args(%s = %zero) -> f32 {
+      %j0 = arith.muli %t, %c32 : index
+      %j = tile.coord dim 1 offset %j0 : !s
+      %a = arith.cmpi sle, %j, %i : !s
+      %b = arith.cmpi slt, %j, %prefix : !s
+      %keep = arith.ori %a, %b : !p
+      %live = tile.any_possible %keep : !p
+      %next = scf.if %live -> f32 {
+        %x = arith.addf %s, %s : f32
+        scf.yield %x : f32
+      } else {
+        scf.yield %s : f32
+      }
+      scf.yield %next : f32
+    }
+    memref.store %r, %out[%c0] : memref<?xf32>
+    gpu.return
+  }
+
+  // Padding says nothing new where the loop ends with the data, and a loop
+  // whose iterations do something without the guard keeps its range.
+  // CHECK-LABEL: @keeps
+  // CHECK-SAME: %[[N:[a-z0-9]+]]: index
+  gpu.func @keeps(%n: index, %i0: index, %out: memref<?xf32>) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c32 = arith.constant 32 : index
+    %zero = arith.constant 0.0 : f32
+    %i = tile.coord dim 0 offset %i0 : !s
+    %steps = arith.ceildivsi %n, %c32 : index
+    %end = tensor.splat %n : !s
+    // CHECK: %[[STEPS:.*]] = arith.ceildivsi
+    // CHECK: scf.for %{{.*}} = %c0{{.*}} to %[[STEPS]] step
+    %r = scf.for %t = %c0 to %steps step %c1 iter_args(%s = %zero) -> f32 {
+      %j0 = arith.muli %t, %c32 : index
+      %j = tile.coord dim 1 offset %j0 : !s
+      %keep = arith.cmpi slt, %j, %end : !s
+      %live = tile.any_possible %keep : !p
+      %next = scf.if %live -> f32 {
+        %x = arith.addf %s, %s : f32
+        scf.yield %x : f32
+      } else {
+        scf.yield %s : f32
+      }
+      scf.yield %next : f32
+    }
+    memref.store %r, %out[%c0] : memref<?xf32>
+    // CHECK: scf.for %{{.*}} = %c0{{.*}} to %[[N]] step
+    %r2 = scf.for %t = %c0 to %n step %c1 iter_args(%s = %zero) -> f32 {
+      %j0 = arith.muli %t, %c32 : index
+      %j = tile.coord dim 1 offset %j0 : !s
+      %keep = arith.cmpi sle, %j, %i : !s
+      %live = tile.any_possible %keep : !p
+      %next = scf.if %live -> f32 {
+        %x = arith.addf %s, %s : f32
+        scf.yield %x : f32
+      } else {
+        scf.yield %zero : f32
+      }
+      scf.yield %next : f32
+    }
+    memref.store %r2, %out[%c1] : memref<?xf32>
+    // CHECK: scf.for %{{.*}} = %c0{{.*}} to %[[N]] step
+    scf.for %t = %c0 to %n step %c1 {
+      memref.store %zero, %out[%t] : memref<?xf32>
+      %j = tile.coord dim 1 offset %t : !s
+      %keep = arith.cmpi sle, %j, %i : !s
+      %live = tile.any_possible %keep : !p
+      scf.if %live {
+        memref.store %r, %out[%t] : memref<?xf32>
+      }
+    }
+    gpu.return
+  }
+
+  // No attention: rows of a triangular matrix product.
+  // CHECK-LABEL: @triangular_gemm
+  gpu.func @triangular_gemm(%a: memref<?x?xf16>, %i0: index, %n: index, %c: memref<?x?xf16>) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c32 = arith.constant 32 : index
+    %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+    %i = tile.coord dim 0 offset %i0 : !s
+    // CHECK: arith.floordivsi
+    // CHECK: scf.for
+    %r = scf.for %t = %c0 to %n step %c1 iter_args(%sum = %zero) -> tensor<64x64xf32> {
+      %j0 = arith.muli %t, %c32 : index
+      %j = tile.coord dim 1 offset %j0 : !s
+      %keep = arith.cmpi sle, %j, %i : !s
+      %live = tile.any_possible %keep : !p
+      %next = scf.if %live -> tensor<64x64xf32> {
+        %x = tile.load %a[%i0, %j0] : memref<?x?xf16> -> tensor<64x32xf16>
+        %y = tile.load %a[%c0, %j0] : memref<?x?xf16> -> tensor<64x32xf16>
+        %d = tile.dot %x, %y, %sum lhs mk rhs nk : tensor<64x32xf16>, tensor<64x32xf16> -> tensor<64x64xf32>
+        scf.yield %d : tensor<64x64xf32>
+      } else {
+        scf.yield %sum : tensor<64x64xf32>
+      }
+      scf.yield %next : tensor<64x64xf32>
+    }
+    %out = arith.truncf %r : tensor<64x64xf32> to tensor<64x64xf16>
+    tile.store %out, %c[%i0, %c0] : tensor<64x64xf16>, memref<?x?xf16>
+    gpu.return
+  }
+}

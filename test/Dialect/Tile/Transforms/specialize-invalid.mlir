@@ -1,0 +1,150 @@
+// RUN: fa3-opt %s -tile-specialize -split-input-file -verify-diagnostics
+// RUN: not fa3-opt %S/specialize.mlir -tile-specialize=replicas=-1 2>&1 | FileCheck %s --check-prefix=COUNT
+// RUN: not fa3-opt %S/specialize.mlir -tile-specialize=replicas=3 2>&1 | FileCheck %s --check-prefix=THREE
+
+// COUNT: error: tile-specialize: expects replicas of at least 0, got -1
+// THREE: specialize.mlir:{{[0-9]+}}:{{[0-9]+}}: error: expects the replicas of the group (3) to divide the rows of a tile (128)
+
+gpu.module @m {
+  // expected-error @below {{expects a kernel without 'tile.grid' and 'flow.specialize'}}
+  gpu.func @grid(%n: index) kernel {
+    tile.grid (%i) in (%n) {
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  // expected-error @below {{expects a kernel without 'tile.grid' and 'flow.specialize'}}
+  gpu.func @again() kernel {
+    flow.specialize {
+      flow.group @math warps 4 (%g) {
+      }
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  gpu.func @odd_rows(%a: memref<?x?xf16>, %c: memref<?x?xf32>) kernel {
+    %c0 = arith.constant 0 : index
+    %zero = arith.constant dense<0.0> : tensor<96x64xf32>
+    %x = tile.load %a[%c0, %c0] : memref<?x?xf16> -> tensor<96x16xf16>
+    %y = tile.load %a[%c0, %c0] : memref<?x?xf16> -> tensor<64x16xf16>
+    // expected-error @below {{expects rows that are a multiple of 64, got 96}}
+    %s = tile.dot %x, %y, %zero lhs mk rhs nk : tensor<96x16xf16>, tensor<64x16xf16> -> tensor<96x64xf32>
+    tile.store %s, %c[%c0, %c0] : tensor<96x64xf32>, memref<?x?xf32>
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  gpu.func @different_rows(%a: memref<?x?xf16>, %c: memref<?x?xf32>) kernel {
+    %c0 = arith.constant 0 : index
+    %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+    %zero2 = arith.constant dense<0.0> : tensor<128x64xf32>
+    %x = tile.load %a[%c0, %c0] : memref<?x?xf16> -> tensor<64x16xf16>
+    %y = tile.load %a[%c0, %c0] : memref<?x?xf16> -> tensor<128x16xf16>
+    %s = tile.dot %x, %x, %zero lhs mk rhs nk : tensor<64x16xf16>, tensor<64x16xf16> -> tensor<64x64xf32>
+    // expected-error @below {{expects all products of a kernel to have the same number of rows, got 64 and 128}}
+    %r = tile.dot %y, %x, %zero2 lhs mk rhs nk : tensor<128x16xf16>, tensor<64x16xf16> -> tensor<128x64xf32>
+    tile.store %s, %c[%c0, %c0] : tensor<64x64xf32>, memref<?x?xf32>
+    tile.store %r, %c[%c0, %c0] : tensor<128x64xf32>, memref<?x?xf32>
+    gpu.return
+  }
+}
+
+// -----
+
+// The result of one product is the right operand of the next: the replicas
+// would have to exchange rows.
+gpu.module @m {
+  gpu.func @right_operand(%a: memref<?x?xf16>, %c: memref<?x?xf32>) kernel {
+    %c0 = arith.constant 0 : index
+    %zero = arith.constant dense<0.0> : tensor<128x128xf32>
+    %x = tile.load %a[%c0, %c0] : memref<?x?xf16> -> tensor<128x16xf16>
+    %z = tile.load %a[%c0, %c0] : memref<?x?xf16> -> tensor<128x128xf16>
+    %s = tile.dot %x, %x, %zero lhs mk rhs nk : tensor<128x16xf16>, tensor<128x16xf16> -> tensor<128x128xf32>
+    %p = arith.truncf %s : tensor<128x128xf32> to tensor<128x128xf16>
+    // expected-error @below {{would be divided along a dimension other than the rows of its result}}
+    %r = tile.dot %z, %p, %zero lhs mk rhs nk : tensor<128x128xf16>, tensor<128x128xf16> -> tensor<128x128xf32>
+    tile.store %r, %c[%c0, %c0] : tensor<128x128xf32>, memref<?x?xf32>
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  gpu.func @column_sum(%a: memref<?x?xf16>, %c: memref<?xf32>) kernel {
+    %c0 = arith.constant 0 : index
+    %zero = arith.constant dense<0.0> : tensor<128x64xf32>
+    %x = tile.load %a[%c0, %c0] : memref<?x?xf16> -> tensor<128x16xf16>
+    %y = tile.load %a[%c0, %c0] : memref<?x?xf16> -> tensor<64x16xf16>
+    %s = tile.dot %x, %y, %zero lhs mk rhs nk : tensor<128x16xf16>, tensor<64x16xf16> -> tensor<128x64xf32>
+    // expected-error @below {{sums over the dimension that is divided among replicas}}
+    %sum = tile.reduce add %s dim 0 : tensor<128x64xf32> -> tensor<64xf32>
+    tile.store %sum, %c[%c0] : tensor<64xf32>, memref<?xf32>
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  gpu.func @no_splat(%a: memref<?x?xf16>, %c: memref<?x?xf16>) kernel {
+    %c0 = arith.constant 0 : index
+    %zero = arith.constant dense<0.0> : tensor<128x64xf32>
+    %x = tile.load %a[%c0, %c0] : memref<?x?xf16> -> tensor<128x16xf16>
+    %y = tile.load %a[%c0, %c0] : memref<?x?xf16> -> tensor<64x16xf16>
+    %s = tile.dot %x, %y, %zero lhs mk rhs nk : tensor<128x16xf16>, tensor<64x16xf16> -> tensor<128x64xf32>
+    %m = tile.reduce max %s dim 1 : tensor<128x64xf32> -> tensor<128xf32>
+    // expected-error @below {{cannot be divided among replicas: it is no splat}}
+    %some = arith.constant dense<"0xAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"> : tensor<128xi1>
+    %w = arith.select %some, %m, %m : tensor<128xi1>, tensor<128xf32>
+    %wide = tile.broadcast %w dim 1 : tensor<128xf32> -> tensor<128x64xf32>
+    %o = arith.truncf %wide : tensor<128x64xf32> to tensor<128x64xf16>
+    tile.store %o, %c[%c0, %c0] : tensor<128x64xf16>, memref<?x?xf16>
+    gpu.return
+  }
+}
+
+// -----
+
+// A tile and its transpose, by way of a row statistic broadcast to columns.
+gpu.module @m {
+  gpu.func @two_ways(%a: memref<?x?xf16>, %c: memref<?x?xf32>) kernel {
+    %c0 = arith.constant 0 : index
+    %zero = arith.constant dense<0.0> : tensor<128x128xf32>
+    %x = tile.load %a[%c0, %c0] : memref<?x?xf16> -> tensor<128x16xf16>
+    // expected-error @below {{tile would be divided among replicas along dimensions 0 and 1}}
+    %s = tile.dot %x, %x, %zero lhs mk rhs nk : tensor<128x16xf16>, tensor<128x16xf16> -> tensor<128x128xf32>
+    %m = tile.reduce max %s dim 1 : tensor<128x128xf32> -> tensor<128xf32>
+    %columns = tile.broadcast %m dim 0 : tensor<128xf32> -> tensor<128x128xf32>
+    %d = arith.subf %s, %columns : tensor<128x128xf32>
+    tile.store %d, %c[%c0, %c0] : tensor<128x128xf32>, memref<?x?xf32>
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  gpu.func @unknown(%a: memref<?x?xf16>, %c: memref<?x?xf32>) kernel {
+    %c0 = arith.constant 0 : index
+    %zero = arith.constant dense<0.0> : tensor<128x64xf32>
+    %x = tile.load %a[%c0, %c0] : memref<?x?xf16> -> tensor<128x16xf16>
+    %y = tile.load %a[%c0, %c0] : memref<?x?xf16> -> tensor<64x16xf16>
+    %s = tile.dot %x, %y, %zero lhs mk rhs nk : tensor<128x16xf16>, tensor<64x16xf16> -> tensor<128x64xf32>
+    // expected-error @below {{cannot be divided among the replicas of a group}}
+    %e = tensor.extract %s[%c0, %c0] : tensor<128x64xf32>
+    memref.store %e, %c[%c0, %c0] : memref<?x?xf32>
+    gpu.return
+  }
+}

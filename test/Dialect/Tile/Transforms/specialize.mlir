@@ -1,0 +1,124 @@
+// RUN: fa3-opt %s -tile-specialize | FileCheck %s
+// RUN: fa3-opt %s -tile-specialize=replicas=4 | FileCheck %s --check-prefix=FOUR
+// RUN: %stages-window --pass tile-specialize
+// RUN: %stages-chain --pass tile-specialize
+
+!a = memref<?x?xf16, strided<[?, 1]>>
+!A = tensor<128x32xf16>
+!B = tensor<64x32xf16>
+gpu.module @m {
+  // The loads and what their addresses need go to one group, the rest to a
+  // group with one replica per 64 rows; operations of both are in both.
+  // CHECK-LABEL: gpu.func @gemm
+  // CHECK: %[[RA:.*]] = flow.ring : <1, [tensor<128x32xf16>]>
+  // CHECK: %[[RB:.*]] = flow.ring : <1, [tensor<64x32xf16>]>
+  // CHECK: flow.specialize {
+  // CHECK: flow.group @load warps 1 (%{{.*}}) {
+  // CHECK-NOT: flow.cursor read
+  // CHECK: scf.for %{{.*}} iter_args(%{{.*}}, %{{.*}}) -> (!flow.cursor<write>, !flow.cursor<write>) {
+  // CHECK: tile.load.async %arg0
+  // CHECK: tile.load.async %arg1
+  // CHECK-NOT: tile.dot
+  // CHECK: flow.group @math warps 4 replicas 2 (%[[G:.*]]) {
+  // CHECK-NOT: flow.cursor write
+  // CHECK: scf.for {{.*}} -> (tensor<64x64xf32>, !flow.cursor<read>, !flow.cursor<read>)
+  // CHECK-NOT: tile.load.async
+  // CHECK: %[[C64:.*]] = arith.constant 64 : index
+  // CHECK: %[[ROW:.*]] = arith.muli %[[G]], %[[C64]]
+  // CHECK: %[[FIRST:.*]] = arith.addi %{{.*}}, %[[ROW]]
+  // CHECK: %[[X:.*]] = tile.view %{{.*}}[%[[FIRST]], %{{.*}}] : <read, [tensor<128x32xf16>]> -> <tensor<64x32xf16>>
+  // CHECK: %[[Y:.*]] = tile.view {{.*}} -> <tensor<64x32xf16>>
+  // CHECK: tile.dot %[[X]], %[[Y]]
+  // CHECK: tile.store %{{.*}} : tensor<64x64xf16>
+  // CHECK-NOT: tile.role
+
+  // FOUR-LABEL: gpu.func @gemm
+  // FOUR: flow.group @math warps 4 replicas 4
+  // FOUR: tile.view {{.*}} -> <tensor<32x32xf16>>
+  gpu.func @gemm(%a: !a, %b: !a, %c: !a, %n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c32 = arith.constant 32 : index
+    %zero = arith.constant dense<0.0> : tensor<128x64xf32>
+    %ra = flow.ring : !flow.ring<1, [!A]>
+    %rb = flow.ring : !flow.ring<1, [!B]>
+    %wa = flow.cursor write %ra {tile.role = "load"} : !flow.ring<1, [!A]>
+    %wb = flow.cursor write %rb {tile.role = "load"} : !flow.ring<1, [!B]>
+    %qa = flow.cursor read %ra {tile.role = "math"} : !flow.ring<1, [!A]>
+    %qb = flow.cursor read %rb {tile.role = "math"} : !flow.ring<1, [!B]>
+    %r:5 = scf.for %t = %c0 to %n step %c1 iter_args(%acc = %zero, %cwa = %wa, %cwb = %wb, %cqa = %qa, %cqb = %qb)
+        -> (tensor<128x64xf32>, !flow.cursor<write>, !flow.cursor<write>, !flow.cursor<read>, !flow.cursor<read>) {
+      %k = arith.muli %t, %c32 : index
+      %sa, %nwa = flow.acquire %ra[%cwa] {tile.role = "load"} : !flow.ring<1, [!A]>, !flow.cursor<write>
+      %va = tile.view %sa[%c0, %c0] {tile.role = "load"} : !flow.slot<write, [!A]> -> !tile.view<!A>
+      tile.load.async %a[%c0, %k], %va {tile.role = "load"} : !a, !tile.view<!A>
+      flow.publish %sa {tile.role = "load"} : !flow.slot<write, [!A]>
+      %sb, %nwb = flow.acquire %rb[%cwb] {tile.role = "load"} : !flow.ring<1, [!B]>, !flow.cursor<write>
+      %vb = tile.view %sb[%c0, %c0] {tile.role = "load"} : !flow.slot<write, [!B]> -> !tile.view<!B>
+      tile.load.async %b[%c0, %k], %vb {tile.role = "load"} : !a, !tile.view<!B>
+      flow.publish %sb {tile.role = "load"} : !flow.slot<write, [!B]>
+      %ha, %nqa = flow.acquire %ra[%cqa] {tile.role = "math"} : !flow.ring<1, [!A]>, !flow.cursor<read>
+      %x = tile.view %ha[%c0, %c0] {tile.role = "math"} : !flow.slot<read, [!A]> -> !tile.view<!A>
+      %hb, %nqb = flow.acquire %rb[%cqb] {tile.role = "math"} : !flow.ring<1, [!B]>, !flow.cursor<read>
+      %y = tile.view %hb[%c0, %c0] {tile.role = "math"} : !flow.slot<read, [!B]> -> !tile.view<!B>
+      %s = tile.dot %x, %y, %acc lhs mk rhs nk : !tile.view<!A>, !tile.view<!B> -> tensor<128x64xf32>
+      flow.release %hb {tile.role = "math"} : !flow.slot<read, [!B]>
+      flow.release %ha {tile.role = "math"} : !flow.slot<read, [!A]>
+      scf.yield %s, %nwa, %nwb, %nqa, %nqb : tensor<128x64xf32>, !flow.cursor<write>, !flow.cursor<write>, !flow.cursor<read>, !flow.cursor<read>
+    }
+    %out = arith.truncf %r#0 : tensor<128x64xf32> to tensor<128x64xf16>
+    tile.store %out, %c[%c0, %c0] : tensor<128x64xf16>, !a
+    gpu.return
+  }
+
+  // Rows are divided through a chain: statistics of rows and masks on rows are
+  // divided, statistics of columns are not.
+  // CHECK-LABEL: gpu.func @rows
+  // CHECK: flow.group @math warps 4 replicas 2 (%[[G:.*]]) {
+  // CHECK: %[[I0:.*]] = arith.addi %arg1, %{{.*}}
+  // CHECK: tile.coord dim 0 offset %[[I0]] : tensor<64x32xindex>
+  // CHECK: tile.coord dim 1 offset %{{.*}} : tensor<64x32xindex>
+  // CHECK: arith.select {{.*}} : tensor<64x32xi1>, tensor<64x32xf32>
+  // CHECK: tile.reduce {{.*}} : tensor<64x32xf32> -> tensor<64xf32>
+  // CHECK: tile.broadcast {{.*}} dim 1 : tensor<64xf32> -> tensor<64x32xf32>
+  // CHECK: tile.broadcast {{.*}} dim 0 : tensor<32xf32> -> tensor<64x32xf32>
+  // CHECK: tile.store {{.*}} : tensor<64x32xf32>
+  // CHECK: tile.store {{.*}} : tensor<64xf32>
+  gpu.func @rows(%p: memref<?x?xf16>, %i0: index, %bias: memref<?xf32>, %c: memref<?x?xf32>, %l: memref<?xf32>) kernel {
+    %c0 = arith.constant 0 : index
+    %zero = arith.constant dense<0.0> : tensor<128x32xf32>
+    %none = arith.constant dense<-1.0> : tensor<128x32xf32>
+    %x = tile.load %p[%c0, %c0] : memref<?x?xf16> -> tensor<128x16xf16>
+    %y = tile.load %p[%c0, %c0] : memref<?x?xf16> -> tensor<32x16xf16>
+    %s = tile.dot %x, %y, %zero lhs mk rhs nk : tensor<128x16xf16>, tensor<32x16xf16> -> tensor<128x32xf32>
+    %i = tile.coord dim 0 offset %i0 : tensor<128x32xindex>
+    %j = tile.coord dim 1 offset %c0 : tensor<128x32xindex>
+    %keep = arith.cmpi sle, %j, %i : tensor<128x32xindex>
+    %masked = arith.select %keep, %s, %none : tensor<128x32xi1>, tensor<128x32xf32>
+    %m = tile.reduce max %masked dim 1 : tensor<128x32xf32> -> tensor<128xf32>
+    %wide = tile.broadcast %m dim 1 : tensor<128xf32> -> tensor<128x32xf32>
+    %d = arith.subf %masked, %wide : tensor<128x32xf32>
+    %b = tile.load %bias[%c0] : memref<?xf32> -> tensor<32xf32>
+    %columns = tile.broadcast %b dim 0 : tensor<32xf32> -> tensor<128x32xf32>
+    %sum = arith.addf %d, %columns : tensor<128x32xf32>
+    tile.store %sum, %c[%i0, %c0] : tensor<128x32xf32>, memref<?x?xf32>
+    tile.store %m, %l[%i0] : tensor<128xf32>, memref<?xf32>
+    gpu.return
+  }
+
+  // 64 rows need no division, and without a load role there is one group.
+  // CHECK-LABEL: gpu.func @one_replica
+  // CHECK: flow.specialize {
+  // CHECK-NEXT: flow.group @math warps 4 (%{{.*}}) {
+  // CHECK-NOT: flow.group
+  // CHECK: tile.dot {{.*}} -> tensor<64x64xf32>
+  gpu.func @one_replica(%p: memref<?x?xf16>, %c: memref<?x?xf32>) kernel {
+    %c0 = arith.constant 0 : index
+    %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+    %x = tile.load %p[%c0, %c0] : memref<?x?xf16> -> tensor<64x16xf16>
+    %y = tile.load %p[%c0, %c0] : memref<?x?xf16> -> tensor<64x16xf16>
+    %s = tile.dot %x, %y, %zero lhs mk rhs nk : tensor<64x16xf16>, tensor<64x16xf16> -> tensor<64x64xf32>
+    tile.store %s, %c[%c0, %c0] : tensor<64x64xf32>, memref<?x?xf32>
+    gpu.return
+  }
+}

@@ -1,0 +1,130 @@
+#!/usr/bin/env python3
+"""Compiles attention for every configuration of a matrix, with ptxas strict.
+
+A configuration fails if the pipeline or ptxas reports an error: no spill, no
+local memory, no serialised product is tolerated. One line per failure; the
+exit code is 1 if there is any.
+"""
+import argparse
+import concurrent.futures
+import itertools
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+
+DIMS = [32, 40, 64, 72, 80, 96, 112, 128, 136, 160, 192, 256, (192, 128)]
+TYPES = ["f16", "bf16"]
+MASKS = ["full", "causal"]
+MOD_DIMS = [64, 128, 256]
+MODS = {
+    "full": "",
+    "causal": "#attention.causal",
+    "window": "#attention.window<left = 1024, right = 0>",
+    "both-sides": "#attention.window<left = 256, right = 256>",
+    "prefix": "#attention.prefix<128>",
+    "softcap": "#attention.softcap<50.0>",
+    "causal-softcap": "#attention.softcap<50.0>, #attention.causal",
+    "alibi": "#attention.alibi<aux = 0>",
+    "causal-alibi": "#attention.alibi<aux = 0>, #attention.causal",
+    "bias": "#attention.bias<aux = 0>",
+    "causal-bias": "#attention.bias<aux = 0>, #attention.causal",
+}
+
+
+def module(dim, mask, element, layout="bhsd"):
+    """The text of one function with one attention.forward."""
+    d, dv = dim if isinstance(dim, tuple) else (dim, dim)
+    qk = f"tensor<?x?x?x{d}x{element}>"
+    v = f"tensor<?x?x?x{dv}x{element}>"
+    mods = f" mods [{MODS[mask]}]" if MODS[mask] else ""
+    aux_type = ""
+    if "alibi" in mask:
+        aux_type = "tensor<?xf32>"
+    elif "bias" in mask:
+        aux_type = f"tensor<?x?x?x?x{element}>"
+    aux_arg = f", %aux: {aux_type} {{tile.name = \"aux\"}}" if aux_type else ""
+    aux = f" aux(%aux : {aux_type})" if aux_type else ""
+    return f"""func.func @kernel(
+    %q: {qk} {{tile.name = "q"}}, %k: {qk} {{tile.name = "k"}},
+    %v: {v} {{tile.name = "v"}}{aux_arg})
+    -> ({v} {{tile.name = "o"}}, tensor<?x?x?xf32> {{tile.name = "lse"}}) {{
+  %o, %lse = attention.forward %q, %k, %v{aux} layout {layout}{mods}
+    : ({qk}, {qk}, {v})
+    -> ({v}, tensor<?x?x?xf32>)
+  return %o, %lse : {v}, tensor<?x?x?xf32>
+}}
+"""
+
+
+def configurations():
+    seen = set()
+    for key in itertools.chain(
+        itertools.product(DIMS, MASKS, TYPES),
+        itertools.product(MOD_DIMS, MODS, TYPES),
+    ):
+        if key not in seen:
+            seen.add(key)
+            yield key
+
+
+def name_of(dim, mask, element):
+    d = f"{dim[0]}-{dim[1]}" if isinstance(dim, tuple) else str(dim)
+    return f"d{d}-{mask}-{element}"
+
+
+def compile_one(translate, folder, key, options, timeout):
+    """(name, passed, seconds, registers, first message)"""
+    name = name_of(*key)
+    source = os.path.join(folder, name + ".mlir")
+    with open(source, "w") as file:
+        file.write(module(*key))
+    start = time.time()
+    pipeline = "builtin.module(fa3-lower-to-nvvm-pipeline{%s})" % options
+    try:
+        run = subprocess.run(
+            [translate, source, f"--pass-pipeline={pipeline}",
+             "--mlir-to-cubin", "--ptxas-strict", "--ptxas-usage",
+             "-o", os.path.join(folder, name + ".cubin")],
+            capture_output=True, text=True, timeout=timeout)
+        code, text = run.returncode, run.stderr
+    except subprocess.TimeoutExpired:
+        code, text = 124, f"error: no answer in {timeout} s"
+    used = re.search(r"uses (\d+) registers", text)
+    errors = re.findall(r"error: .*", text) or text.strip().splitlines()[-1:]
+    return (name, code == 0, time.time() - start,
+            used.group(1) if used else "-",
+            "" if code == 0 else f"exit {code}: " + " | ".join(errors[:2]))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--translate", default="fa3-translate")
+    parser.add_argument("--filter", default="", help="regular expression")
+    parser.add_argument("--options", default="", help="of the pipeline")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--timeout", type=int, default=120)
+    parser.add_argument("-v", "--verbose", action="store_true")
+    args = parser.parse_args()
+    keys = [key for key in configurations()
+            if re.search(args.filter, name_of(*key))]
+    if not keys:
+        sys.exit(f"no configuration matches '{args.filter}'")
+    failed = 0
+    with tempfile.TemporaryDirectory() as folder, \
+            concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
+        for name, passed, seconds, registers, message in pool.map(
+                lambda key: compile_one(args.translate, folder, key,
+                                        args.options, args.timeout), keys):
+            failed += not passed
+            if not passed or args.verbose:
+                print(f"{'pass' if passed else 'FAIL'} {name} {seconds:.1f} s "
+                      f"registers {registers} {message}".rstrip(), flush=True)
+    print(f"{len(keys) - failed} passed, {failed} failed")
+    return failed != 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
