@@ -12,6 +12,7 @@
 #include "llvm/Target/TargetMachine.h"
 #include <atomic>
 #include <cmath>
+#include <random>
 
 using namespace mlir;
 using namespace fa3;
@@ -197,7 +198,21 @@ int64_t Reference::call(ArrayRef<ReferenceArgument> arguments, int64_t first,
   return status;
 }
 
-LogicalResult Reference::run(ArrayRef<ReferenceArgument> arguments) {
+/// Numbers below `count`, as a sample asks for.
+static SmallVector<int64_t> pickSlices(int64_t count,
+                                       const ReferenceSample &sample) {
+  SmallVector<int64_t> slices = llvm::to_vector(llvm::seq<int64_t>(0, count));
+  if (sample.heads <= 0 || sample.heads >= count)
+    return slices;
+  std::mt19937_64 engine(sample.seed);
+  for (int64_t i = 0; i < sample.heads; ++i)
+    std::swap(slices[i], slices[i + engine() % (count - i)]);
+  slices.truncate(sample.heads);
+  return slices;
+}
+
+LogicalResult Reference::run(ArrayRef<ReferenceArgument> arguments,
+                             const ReferenceSample &sample) {
   if (failed(verify(arguments)))
     return failure();
   // An empty range makes all checks and tells how many slices there are.
@@ -207,12 +222,13 @@ LogicalResult Reference::run(ArrayRef<ReferenceArgument> arguments) {
                           << demands[-1 - count];
   if (!isSliced)
     return success();
-  std::atomic<int64_t> next = 0;
+  SmallVector<int64_t> slices = pickSlices(count, sample);
+  std::atomic<size_t> next = 0;
   llvm::DefaultThreadPool pool(llvm::hardware_concurrency());
   for (unsigned i = 0, e = pool.getMaxConcurrency(); i < e; ++i)
     pool.async([&] {
-      for (int64_t slice; (slice = next++) < count;)
-        call(arguments, slice, slice + 1);
+      for (size_t n; (n = next++) < slices.size();)
+        call(arguments, slices[n], slices[n] + 1);
     });
   pool.wait();
   return success();

@@ -119,8 +119,8 @@ public:
   ProblemBuilder(FunctionOpInterface function, const ProblemOptions &options)
       : function(function), options(options) {}
 
-  LogicalResult build(SmallVectorImpl<ProblemArgument> &arguments) {
-    SmallVector<interp::Access> accesses = interp::getArgumentAccess(function);
+  LogicalResult build(ArrayRef<interp::Access> accesses,
+                      SmallVectorImpl<ProblemArgument> &arguments) {
     for (unsigned i = 0; i < function.getNumArguments(); ++i) {
       ProblemArgument &argument = arguments.emplace_back();
       argument.type = function.getArgument(i).getType();
@@ -308,9 +308,14 @@ private:
 } // namespace
 
 FailureOr<Problem> Problem::create(FunctionOpInterface function,
-                                   const ProblemOptions &options) {
+                                   const ProblemOptions &options,
+                                   ArrayRef<interp::Access> accesses) {
   Problem problem;
-  if (failed(ProblemBuilder(function, options).build(problem.arguments)))
+  SmallVector<interp::Access> own;
+  if (accesses.empty())
+    accesses = own = interp::getArgumentAccess(function);
+  if (failed(
+          ProblemBuilder(function, options).build(accesses, problem.arguments)))
     return failure();
   return problem;
 }

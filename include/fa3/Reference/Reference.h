@@ -46,6 +46,13 @@ struct ReferenceOptions {
   bool wideOutput = false;
 };
 
+/// Which heads a reference computes: `heads` of them over all batches, picked
+/// by `seed`; 0: all. Outputs of the others stay as they are.
+struct ReferenceSample {
+  int64_t heads = 0;
+  uint64_t seed = 0;
+};
+
 /// A compiled reference. Diagnostics are emitted at the function's location.
 class Reference {
 public:
@@ -63,7 +70,8 @@ public:
   /// Fails with an error if they do not have the types that the function takes
   /// or the shapes that it demands. Heads are computed side by side on all
   /// processors.
-  llvm::LogicalResult run(llvm::ArrayRef<ReferenceArgument> arguments);
+  llvm::LogicalResult run(llvm::ArrayRef<ReferenceArgument> arguments,
+                          const ReferenceSample &sample = {});
 
 private:
   Reference(mlir::Location loc);

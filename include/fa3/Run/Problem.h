@@ -56,9 +56,11 @@ class Problem {
 public:
   /// Names the arguments of a function, decides their shapes and fills them.
   /// Inputs depend on seed and name only. What is written and not read is
-  /// poisoned. Reports errors at the function.
-  static mlir::FailureOr<Problem> create(mlir::FunctionOpInterface function,
-                                         const ProblemOptions &options);
+  /// poisoned. Reports errors at the function. `accesses` is given for a
+  /// function whose body does not tell.
+  static mlir::FailureOr<Problem>
+  create(mlir::FunctionOpInterface function, const ProblemOptions &options,
+         llvm::ArrayRef<interp::Access> accesses = {});
 
   /// The same problem for a function of another module of the same context,
   /// with arguments of the same names and of types that fit: equal inputs,

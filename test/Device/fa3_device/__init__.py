@@ -1,0 +1,1 @@
+"""Tests and measurements of fa3 kernels on a Hopper GPU; see README.md."""

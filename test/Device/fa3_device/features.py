@@ -1,0 +1,126 @@
+"""Feature sets: what a kernel is compiled for, and its module."""
+
+import dataclasses
+import itertools
+
+# The lead type in the name of a feature set, and torch's name for it.
+TYPES = {"f16": "float16", "bf16": "bfloat16"}
+HEAD_DIMS = [(d, d) for d in (32, 64, 72, 80, 96, 112, 128, 192, 256)]
+HEAD_DIMS.append((192, 128))
+LAYOUTS = ("bhsd", "bshd")
+
+
+@dataclasses.dataclass(frozen=True)
+class Mask:
+    """Which keys are visible and how scores are edited. The fields are those of
+    the one-line forms of the attention dialect; the oracle reads them too."""
+
+    causal: bool = False
+    window: tuple | None = None  # (left, right), None: unbounded
+    prefix: int | None = None
+    softcap: float | None = None
+    alibi: bool = False
+    bias: bool = False
+
+    def mods(self):
+        """The list of the operation, and the names of auxiliary operands."""
+        mods, aux = [], []
+        if self.softcap is not None:
+            mods.append(f"softcap<{self.softcap}>")
+        if self.causal:
+            mods.append("causal")
+        if self.window is not None:
+            ends = [
+                f"{name} = {end}"
+                for name, end in zip(("left", "right"), self.window)
+                if end is not None
+            ]
+            mods.append(f"window<{', '.join(ends)}>")
+        if self.prefix is not None:
+            mods.append(f"prefix<{self.prefix}>")
+        for name in ("alibi", "bias"):
+            if getattr(self, name):
+                mods.append(f"{name}<aux = {len(aux)}>")
+                aux.append(name)
+        return [f"#attention.{mod}" for mod in mods], aux
+
+
+MASKS = {
+    "full": Mask(),
+    "causal": Mask(causal=True),
+    "window": Mask(window=(96, 40)),
+    "prefix": Mask(prefix=100),
+    "causal-softcap": Mask(causal=True, softcap=10.0),
+    "alibi": Mask(alibi=True),
+    "bias": Mask(bias=True),
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Feature:
+    """One kernel. Everything but types, head dims and mask is a run-time
+    value."""
+
+    type: str
+    d: int
+    dv: int
+    mask: str
+    layout: str = "bhsd"
+    scale: bool = False  # as an argument
+
+    @property
+    def name(self):
+        dims = str(self.d) if self.d == self.dv else f"{self.d}x{self.dv}"
+        return f"{self.type}-d{dims}-{self.mask}-{self.layout}"
+
+    def module(self):
+        """Text of the module; arguments are q, k, v, then those of `aux`, then
+        scale if it is one, then o and lse."""
+        mods, aux = MASKS[self.mask].mods()
+        key = f"tensor<?x?x?x{self.d}x{self.type}>"
+        value = f"tensor<?x?x?x{self.dv}x{self.type}>"
+        rows = "tensor<?x?x?xf32>"
+        aux_types = {"alibi": "tensor<?xf32>", "bias": f"tensor<?x?x?x?x{self.type}>"}
+        arguments = {"q": key, "k": key, "v": value}
+        arguments.update({name: aux_types[name] for name in aux})
+        if self.scale:
+            arguments["scale"] = "f32"
+        parameters = ", ".join(
+            f'%{name}: {type} {{tile.name = "{name}"}}'
+            for name, type in arguments.items()
+        )
+        clauses = ""
+        if aux:
+            names = ", ".join(f"%{name}" for name in aux)
+            types = ", ".join(aux_types[name] for name in aux)
+            clauses += f" aux({names} : {types})"
+        if self.scale:
+            clauses += " scale %scale"
+        if self.layout != "bhsd":
+            clauses += f" layout {self.layout}"
+        if mods:
+            clauses += f" mods [{', '.join(mods)}]"
+        return (
+            f"func.func @attention({parameters})\n"
+            f'    -> ({value} {{tile.name = "o"}}, {rows} {{tile.name = "lse"}}) {{\n'
+            f"  %o, %lse = attention.forward %q, %k, %v{clauses}\n"
+            f"    : ({key}, {key}, {value}) -> ({value}, {rows})\n"
+            f"  return %o, %lse : {value}, {rows}\n"
+            "}\n"
+        )
+
+
+def all_features(types, dims, masks, layouts):
+    """The product of the lists. With one layout, `None`, the layouts alternate
+    so that each occurs with every type, head dim and mask."""
+    features = []
+    for t, d, m in itertools.product(
+        range(len(types)), range(len(dims)), range(len(masks))
+    ):
+        alternating = LAYOUTS[(t + d + m) % len(LAYOUTS)]
+        for layout in layouts or [alternating]:
+            # Half of the kernels take their scale as an argument.
+            features.append(
+                Feature(types[t], *dims[d], masks[m], layout, (d + m) % 2 == 1)
+            )
+    return features

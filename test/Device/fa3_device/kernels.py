@@ -1,0 +1,134 @@
+"""Kernels in a worker: loading, arguments, launches."""
+
+import torch
+
+from . import features, memory, oracle
+
+
+def setup():
+    """Before the first job of a worker."""
+    if not torch.cuda.is_available():
+        raise RuntimeError("torch sees no CUDA device")
+    torch.backends.cuda.matmul.allow_tf32 = False
+    torch.backends.cuda.matmul.allow_fp16_reduced_precision_reduction = False
+    torch.backends.cuda.matmul.allow_bf16_reduced_precision_reduction = False
+    torch.zeros(1, device="cuda")
+
+
+def load(stem):
+    """The program of a build, in torch's context."""
+    import fa3_runtime
+
+    return fa3_runtime.Program.load(stem)
+
+
+def launch(program, arguments):
+    """Runs a program to its end. The message if the runtime refuses the
+    arguments; raises if the context is lost."""
+    import fa3_runtime
+
+    try:
+        program(**arguments)
+    except fa3_runtime.Error as error:
+        if error.code in ("argument", "requirement"):
+            return f"refused: {error}"
+        raise
+    torch.cuda.synchronize()
+    return None
+
+
+def torch_type(feature):
+    return getattr(torch, features.TYPES[feature.type])
+
+
+def _random(shape, distribution, generator, device):
+    x = torch.randn(shape, generator=generator, device=device)
+    if distribution == "outlier":
+        rare = torch.rand(shape, generator=generator, device=device) < 0.001
+        x += 10 * rare * torch.randn(shape, generator=generator, device=device)
+    return x
+
+
+class Problem:
+    """Inputs and outputs of one case, guarded, with the oracle's view."""
+
+    def __init__(self, feature, case, seed, device="cuda"):
+        self.feature, self.mask = feature, features.MASKS[feature.mask]
+        dtype = torch_type(feature)
+        generator = torch.Generator(device=device).manual_seed(seed)
+
+        def guarded(heads, rows, last, dtype=dtype, memory_order=case.memory):
+            shape = (case.batch, heads, rows) + ((last,) if last else ())
+            return memory.Guarded(shape, dtype, memory_order, device)
+
+        def filled(tensor, rising=False):
+            values = _random(
+                tensor.tensor.shape, case.distribution, generator, device
+            )
+            if rising and case.distribution == "falling":
+                # Kernels walk from the last key to the first: the largest score
+                # of a row grows again and again.
+                rows = values.shape[2]
+                ramp = torch.linspace(3, 0.1, rows, device=device)
+                values *= ramp[:, None]
+            return tensor.fill(values)
+
+        q = filled(guarded(case.heads, case.queries, feature.d))
+        k = filled(guarded(case.key_heads, case.keys, feature.d), rising=True)
+        v = filled(guarded(case.key_heads, case.keys, feature.dv))
+        self.inputs = {"q": q, "k": k, "v": v}
+        self.slopes = self.bias = None
+        if self.mask.alibi:
+            steps = torch.arange(1, case.heads + 1, device=device)
+            self.slopes = torch.exp2(-8.0 * steps / case.heads)
+        if self.mask.bias:
+            self.bias = self._bias(case, dtype, filled, device)
+        self.scale = feature.d**-0.5
+        if feature.scale:
+            self.scale *= 0.875
+        self.o = guarded(case.heads, case.queries, feature.dv)
+        self.lse = guarded(case.heads, case.queries, 0, torch.float32)
+
+    def _bias(self, case, dtype, filled, device):
+        # Half of the biases, and all large ones, serve every batch.
+        large = case.heads * case.queries * case.keys >= 1 << 22
+        shared = large or case.memory in ("bhsd", "sbhd")
+        rows = "padded" if case.memory == "padded" else "bhsd"
+        shape = (1 if shared else case.batch, case.heads, case.queries, case.keys)
+        self.inputs["bias"] = filled(memory.Guarded(shape, dtype, rows, device))
+        bias = self.inputs["bias"].tensor
+        return bias.expand(case.batch, *shape[1:])
+
+    def arguments(self):
+        """What the program takes, by name."""
+
+        def arranged(guarded):
+            x = guarded.tensor
+            return x if self.feature.layout == "bhsd" else x.transpose(1, 2)
+
+        arguments = {name: arranged(self.inputs[name]) for name in "qkv"}
+        arguments["o"], arguments["lse"] = arranged(self.o), self.lse.tensor
+        if self.slopes is not None:
+            arguments["alibi"] = self.slopes
+        if self.bias is not None:
+            arguments["bias"] = self.bias
+        if self.feature.scale:
+            arguments["scale"] = self.scale
+        return arguments
+
+    def oracle(self):
+        """o, lse and o in low precision."""
+        q, k, v = (self.inputs[name].tensor for name in "qkv")
+        return oracle.attention(
+            self.mask,
+            oracle.Inputs(q, k, v, self.scale, self.slopes, self.bias),
+        )
+
+    def poison(self):
+        self.o.poison()
+        self.lse.poison()
+
+    def intact(self):
+        """Names of tensors whose surroundings were written."""
+        everything = {**self.inputs, "o": self.o, "lse": self.lse}
+        return [name for name, x in everything.items() if not x.is_intact()]

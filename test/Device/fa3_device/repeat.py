@@ -1,0 +1,57 @@
+"""Repeated runs of one case are bitwise equal."""
+
+import torch
+
+from . import build, cases, features, kernels, matrix, workers
+
+
+def _body(job):
+    feature, stem, case, count = job
+    program = kernels.load(stem)
+    problem = kernels.Problem(feature, case, seed=1)
+    problem.poison()
+    program(**problem.arguments())
+    torch.cuda.synchronize()
+    complaints, _ = matrix.compare(problem)
+    run = program.bind(**problem.arguments())
+    first = problem.o.bits(), problem.lse.bits()
+    differing = torch.zeros((), dtype=torch.int64, device="cuda")
+    for number in range(count - 1):
+        problem.poison()
+        run()
+        same = torch.ones((), dtype=torch.bool, device="cuda")
+        for bits, guarded in zip(first, (problem.o, problem.lse)):
+            same &= (bits == guarded.bits()).all()
+        differing += ~same
+        if number % 50 == 49:
+            torch.cuda.synchronize()
+            yield number + 2, None
+    yield count, (int(differing), complaints)
+
+
+def run(arguments):
+    case = cases.Case(2, 16, 4, 1023, 1024, "bshd", "normal")
+    feature = features.Feature(arguments.type, arguments.d, arguments.d, "causal")
+    compiler = build.Compiler(arguments)
+    done = compiler.submit(feature.name, feature.module()).result()
+    compiler.shutdown()
+    if done.error:
+        print(f"FAIL {feature.name}: not compiled: {done.error}")
+        return 1
+    job = feature, done.stem, case, arguments.count
+    try:
+        for _, message in workers.run_one(
+            _body, kernels.setup, job, arguments.timeout
+        ):
+            result = message
+    except RuntimeError as error:
+        print(f"FAIL {feature.name} {case.name}: {error}")
+        return 1
+    differing, complaints = result
+    for complaint in complaints:
+        print(f"FAIL {feature.name} {case.name}: {complaint}")
+    print(
+        f"{feature.name} {case.name}: {arguments.count} runs, "
+        f"{differing} differ from the first"
+    )
+    return 1 if differing or complaints else 0

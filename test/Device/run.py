@@ -1,0 +1,129 @@
+#!/usr/bin/env python3
+"""Tests and measurements of fa3 kernels on a Hopper GPU. See README.md."""
+
+import argparse
+import os
+import pathlib
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+for folder in (HERE, HERE.parents[1] / "python"):
+    if str(folder) not in sys.path:
+        sys.path.insert(0, str(folder))
+
+
+def _words(text):
+    return text.split(",")
+
+
+def _numbers(text):
+    return [int(word) for word in text.split(",")]
+
+
+def _common(parser):
+    group = parser.add_argument_group("tools and files")
+    group.add_argument("--tools", help="folder of fa3-translate")
+    group.add_argument("--ptxas", help="assembler (default: PATH, then CUDA's folder)")
+    group.add_argument(
+        "--jit", action="store_true", help="let the driver compile the PTX"
+    )
+    group.add_argument("--out", default="device-test", help="folder for all files")
+    group.add_argument(
+        "--jobs", type=int, default=os.cpu_count(), help="compilations at a time"
+    )
+    group.add_argument(
+        "--pipeline-options", default="", help='such as "block-m=128 mode=static"'
+    )
+    group.add_argument(
+        "--translate-option", action="append", help="passed on to fa3-translate"
+    )
+    group.add_argument("--compile-timeout", type=float, default=120, metavar="S")
+    group.add_argument(
+        "--timeout", type=float, default=20, metavar="S",
+        help="silence after which a process is killed",
+    )  # fmt: skip
+
+
+def _timed(parser, iterations):
+    parser.add_argument("--modes", type=_words, default=["single"])
+    parser.add_argument("--iterations", type=int, default=iterations)
+
+
+def _matrix(commands):
+    parser = commands.add_parser("matrix", help="feature sets on shapes")
+    parser.add_argument("--types", type=_words)
+    parser.add_argument("--dims", type=_words, help="such as 64,192x128")
+    parser.add_argument("--masks", type=_words)
+    parser.add_argument(
+        "--layouts", default="both", help="both, alternate, bhsd or bshd"
+    )
+    parser.add_argument("--filter", help="part of a feature set's name")
+    parser.add_argument("--shapes", type=_words, help="such as 113x203,1x147")
+    parser.add_argument("--no-empty", action="store_true", help="no empty shapes")
+    parser.add_argument("--groups", type=_words, help="of g1,g4,g5,g8,mqa")
+    parser.add_argument("--batches", type=_numbers)
+    parser.add_argument("--full", action="store_true", help="the whole product")
+    parser.add_argument("--workers", type=int, default=8, help="processes on the GPU")
+    parser.add_argument("--retries", type=int, default=1, help="after a lost process")
+    parser.add_argument("--budget", type=float, default=0, metavar="S",
+                        help="time after which the rest fails")  # fmt: skip
+    parser.add_argument("--max-print", type=int, default=60, help="failures printed")
+    _common(parser)
+
+
+def _parser():
+    parser = argparse.ArgumentParser(description=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True)
+    _matrix(commands)
+    repeat = commands.add_parser("repeat", help="repeated runs are bitwise equal")
+    repeat.add_argument("--count", type=int, default=1000)
+    repeat.add_argument("--type", default="f16")
+    repeat.add_argument("--d", type=int, default=128)
+    _common(repeat)
+    gemm = commands.add_parser("gemm", help="examples/gemm.mlir beside cuBLAS")
+    gemm.add_argument("--size", type=int, default=8192)
+    _timed(gemm, 11)
+    _common(gemm)
+    first = commands.add_parser(
+        "first-numbers", help="attention beside cuDNN, FA2 and given kernels"
+    )
+    first.add_argument("--types", type=_words, default=["f16"])
+    first.add_argument("--d", type=_numbers, default=[64, 128, 256])
+    first.add_argument("--masks", type=_words, default=["full", "causal"])
+    first.add_argument("--lengths", type=_numbers, default=[2048, 4096, 8192, 16384])
+    first.add_argument("--peer", help="Python file with class Reference, see peers.py")
+    first.add_argument("--peer-kernels", type=_words, help="names, default: all")
+    first.add_argument("--variant", action="append", metavar="OPTIONS",
+                       help="pipeline options of a further kernel")  # fmt: skip
+    first.add_argument("--tolerance", type=float, default=2e-2,
+                       help="relative difference from cuDNN")  # fmt: skip
+    _timed(first, 11)
+    _common(first)
+    return parser
+
+
+def main():
+    arguments = _parser().parse_args()
+    sys.stdout.reconfigure(line_buffering=True)
+    if arguments.tools:
+        # The runtime lies beside the tools unless it is named.
+        library = pathlib.Path(arguments.tools).resolve().parent / "lib"
+        library /= "libfa3_runtime.so"
+        if library.exists():
+            os.environ.setdefault("FA3_RUNTIME_LIBRARY", str(library))
+    pathlib.Path(arguments.out).mkdir(parents=True, exist_ok=True)
+    arguments.out = str(pathlib.Path(arguments.out).resolve())
+    # Torch is imported only for what runs.
+    if arguments.command == "matrix":
+        from fa3_device import matrix as command
+    elif arguments.command == "repeat":
+        from fa3_device import repeat as command
+    elif arguments.command == "gemm":
+        from fa3_device import gemm as command
+    else:
+        from fa3_device import numbers as command
+    return command.run(arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
