@@ -48,5 +48,4 @@ endforeach()
 set_target_properties(LLVMSupport PROPERTIES INTERFACE_LINK_LIBRARIES
   "rt;dl;m;${FA3_LIBZ};${FA3_LIBZSTD};LLVMDemangle")
 
-add_compile_options(-ffunction-sections -fdata-sections)
 add_link_options(-static-libstdc++ -static-libgcc -Wl,--gc-sections -s)
