@@ -32,12 +32,15 @@ endfunction()
 
 # fa3_add_library(<name> sources... [DEPENDS ...] [MLIR upstream...] [FA3 own...]):
 # upstream libraries go through mlir_target_link_libraries, so that the shared
-# libMLIR is used when there is one.
+# libMLIR is used when there is one. cmake/FA3Install.cmake installs what is listed
+# in FA3_ALL_LIBS.
 function(fa3_add_library name)
   cmake_parse_arguments(ARG "" "" "DEPENDS;MLIR;FA3" ${ARGN})
-  add_mlir_library(${name} ${ARG_UNPARSED_ARGUMENTS}
+  add_mlir_library(${name} ${ARG_UNPARSED_ARGUMENTS} DISABLE_INSTALL
     DEPENDS ${ARG_DEPENDS} mlir-headers)
   mlir_target_link_libraries(${name} PUBLIC ${ARG_MLIR})
   target_link_libraries(${name} PUBLIC ${ARG_FA3})
+  target_include_directories(${name} INTERFACE
+    $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
   set_property(GLOBAL APPEND PROPERTY FA3_ALL_LIBS ${name})
 endfunction()

@@ -17,7 +17,14 @@ llvm_config.with_environment("PATH", config.llvm_tools_dir, append_path=True)
 llvm_config.with_environment("PATH", config.fa3_tools_dir, append_path=True)
 llvm_config.use_default_substitutions()
 
-tools = ["fa3-opt", "fa3-translate", "fa3-run", "mlir-opt", "split-file"]
+tools = [
+    "fa3-opt",
+    "fa3-translate",
+    "fa3-run",
+    "fa3-lsp-server",
+    "mlir-opt",
+    "split-file",
+]
 llvm_config.add_tool_substitutions(
     [tool for tool in tools if llvm_config.use_llvm_tool(tool, required=False)],
     [config.fa3_tools_dir, config.llvm_tools_dir],

@@ -2,11 +2,13 @@
 
 #include "fa3/InitAllDialects.h"
 #include "fa3/InitAllPasses.h"
+#include "fa3/Support/Tool.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "mlir/Transforms/Passes.h"
 
 int main(int argc, char **argv) {
+  fa3::initTool();
   mlir::DialectRegistry registry;
   fa3::registerAllDialects(registry);
   mlir::registerTransformsPasses();

@@ -2,9 +2,11 @@
 
 #include "fa3/InitAllDialects.h"
 #include "fa3/Run/RunMain.h"
+#include "fa3/Support/Tool.h"
 #include "mlir/IR/DialectRegistry.h"
 
 int main(int argc, char **argv) {
+  fa3::initTool();
   mlir::DialectRegistry registry;
   fa3::registerAllDialects(registry);
   return fa3::run::runMain(argc, argv, registry);

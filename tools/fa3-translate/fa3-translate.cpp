@@ -1,5 +1,9 @@
 //===- fa3-translate.cpp - MLIR to PTX and manifest -----------------------===//
 
+#include "fa3/Support/Tool.h"
 #include "fa3/Translate/TranslateMain.h"
 
-int main(int argc, char **argv) { return fa3::translateMain(argc, argv); }
+int main(int argc, char **argv) {
+  fa3::initTool();
+  return fa3::translateMain(argc, argv);
+}

@@ -1,0 +1,39 @@
+# What `cmake --install` puts beside the tools: the runtime always; headers (also
+# the generated ones), libraries and the package that find_package(FA3) reads if
+# they fit the shared libMLIR of the machine.
+
+include(CMakePackageConfigHelpers)
+
+set(fa3_package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/fa3")
+get_property(fa3_libraries GLOBAL PROPERTY FA3_ALL_LIBS)
+
+install(DIRECTORY include/fa3/Runtime
+  DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/fa3")
+install(FILES python/fa3_runtime.py DESTINATION "${CMAKE_INSTALL_DATADIR}/fa3")
+if(FA3_STATIC)
+  install(TARGETS fa3_runtime DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+  return()
+endif()
+
+foreach(library FA3Runtime fa3_runtime)
+  target_include_directories(${library} INTERFACE
+    $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+endforeach()
+install(TARGETS ${fa3_libraries} FA3Runtime fa3_runtime FA3-C
+  EXPORT FA3Targets
+  DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+install(TARGETS FA3Plugin DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+install(DIRECTORY include/ "${CMAKE_CURRENT_BINARY_DIR}/include/"
+  DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
+  FILES_MATCHING PATTERN "*.h" PATTERN "*.td" PATTERN "*.inc"
+  PATTERN "CMakeFiles" EXCLUDE)
+install(EXPORT FA3Targets DESTINATION "${fa3_package_dir}")
+
+configure_package_config_file(cmake/FA3Config.cmake.in FA3Config.cmake
+  INSTALL_DESTINATION "${fa3_package_dir}"
+  PATH_VARS CMAKE_INSTALL_INCLUDEDIR)
+write_basic_package_version_file(FA3ConfigVersion.cmake
+  COMPATIBILITY SameMinorVersion)
+install(FILES "${CMAKE_CURRENT_BINARY_DIR}/FA3Config.cmake"
+  "${CMAKE_CURRENT_BINARY_DIR}/FA3ConfigVersion.cmake"
+  DESTINATION "${fa3_package_dir}")

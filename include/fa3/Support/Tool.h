@@ -1,0 +1,15 @@
+//===- Tool.h - what the command lines of the tools share -------*- C++ -*-===//
+
+#ifndef FA3_SUPPORT_TOOL_H
+#define FA3_SUPPORT_TOOL_H
+
+namespace fa3 {
+
+/// Called first in main: `--help` lists only the options that are registered
+/// after it (LLVM's own are still accepted, and listed by `--help-hidden`), and
+/// `--version` tells the version of fa3 beside that of LLVM.
+void initTool();
+
+} // namespace fa3
+
+#endif // FA3_SUPPORT_TOOL_H

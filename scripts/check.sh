@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# Builds everything with warnings as errors and runs every test that needs no
+# GPU. Stops at the first step that fails, with its exit code. Each step's
+# runner reports for itself: lit its counts, every GoogleTest binary and ctest
+# their last lines.
+#
+# FA3_BUILD, FA3_BUILD_STATIC: build trees (build, build-static); FA3_JOBS:
+# compilations at a time (all processors).
+set -euo pipefail
+. "$(dirname "$0")/common.sh"
+cd "$fa3_root"
+
+scripts/setup.sh check
+
+step "format"
+git ls-files -z '*.c' '*.cpp' '*.h' ':!test/**/Inputs/*' |
+  xargs -0 clang-format-22 --dry-run -Werror
+echo "clang-format: no difference"
+
+step "build"
+fa3_configure "$fa3_build" -DFA3_WERROR=ON
+fa3_make "$fa3_build" all | tail -n 3
+
+step "docs"
+fa3_make "$fa3_build" mlir-doc | tail -n 1
+python3 docs/check_docs.py --build "$fa3_build"
+
+step "lit"
+fa3_make "$fa3_build" check-fa3
+
+step "unit tests"
+GTEST_BRIEF=1 ctest --test-dir "$fa3_build" --verbose --no-tests=error
+
+step "package"
+FA3_BUILD_STATIC=$fa3_build_static scripts/package.sh --test
+
+step "all of it passed"

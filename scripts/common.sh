@@ -1,0 +1,36 @@
+# Sourced by the scripts: where things are, how to configure and build.
+
+fa3_root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+fa3_build=${FA3_BUILD:-$fa3_root/build}
+fa3_build_static=${FA3_BUILD_STATIC:-$fa3_root/build-static}
+fa3_jobs=${FA3_JOBS:-$(nproc)}
+
+# Both build trees compile the same files; with paths relative to the checkout
+# ccache answers the second one.
+export CCACHE_BASEDIR=${CCACHE_BASEDIR:-$fa3_root} CCACHE_NOHASHDIR=1
+
+# fa3_configure <build tree> <option>...: silent unless it fails.
+fa3_configure() {
+  local tree=$1 launcher=()
+  shift
+  if command -v ccache >/dev/null; then
+    launcher=(-DCMAKE_C_COMPILER_LAUNCHER=ccache
+              -DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
+  fi
+  mkdir -p "$tree"
+  cmake -G Ninja -S "$fa3_root" -B "$tree" "${launcher[@]}" "$@" \
+    >"$tree/configure.log" 2>&1 || {
+    cat "$tree/configure.log" >&2
+    return 1
+  }
+}
+
+# fa3_make <build tree> <target>...
+fa3_make() {
+  local tree=$1
+  shift
+  ninja -C "$tree" -j "$fa3_jobs" "$@"
+}
+
+# step <words>...: a heading in the log.
+step() { printf '\n=== %s\n' "$*"; }

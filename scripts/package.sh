@@ -1,0 +1,89 @@
+#!/usr/bin/env bash
+# Makes dist/fa3-<version>-linux-x86_64.tar.xz: the tools without LLVM beside
+# them, the runtime, examples and device tests, for a machine with a GPU and
+# nothing else. It needs glibc 2.36 or newer; Python 3 for the device tests.
+#
+#   scripts/package.sh [--test]
+#
+# --test unpacks the archive elsewhere and runs what is in it, with an empty
+# environment.
+set -euo pipefail
+. "$(dirname "$0")/common.sh"
+cd "$fa3_root"
+
+check_archive=false
+case ${1-} in
+  "") ;;
+  --test) check_archive=true ;;
+  *)
+    echo "package.sh: expects --test or nothing, got '$1'" >&2
+    exit 2
+    ;;
+esac
+
+scripts/setup.sh package
+version=$(sed -n 's/^project(fa3 VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
+name=fa3-$version-linux-x86_64
+tools=(fa3-opt fa3-translate fa3-run)
+
+fa3_configure "$fa3_build_static" -DFA3_STATIC=ON -DFA3_INCLUDE_TESTS=OFF \
+  -DFA3_WERROR=ON
+fa3_make "$fa3_build_static" "${tools[@]}" fa3_runtime | tail -n 1
+
+stage=$fa3_build_static/package/$name
+rm -rf "$stage"
+mkdir -p "$stage"/{bin,lib,include/fa3,test,scripts,docs} dist
+for tool in "${tools[@]}"; do
+  cp "$fa3_build_static/bin/$tool" "$stage/bin/"
+done
+cp "$fa3_build_static/lib/libfa3_runtime.so" "$stage/lib/"
+strip "$stage/lib/libfa3_runtime.so"
+cp -r include/fa3/Runtime "$stage/include/fa3/"
+cp -r python examples LICENSE "$stage/"
+cp docs/Runtime.md "$stage/docs/"
+cp scripts/demo.sh scripts/common.sh "$stage/scripts/"
+[ ! -d test/Device ] || cp -r test/Device "$stage/test/"
+find "$stage" -name __pycache__ -prune -exec rm -rf {} +
+cat >"$stage/README.md" <<TEXT
+fa3 $version for Linux on x86-64, glibc 2.36 or newer. Nothing to install.
+
+    scripts/demo.sh            # examples/causal_gqa.mlir to PTX, checked, run
+    bin/fa3-opt --help         # passes and pipelines
+    bin/fa3-translate --help   # MLIR to PTX and manifest
+    bin/fa3-run --help         # runs it, on the GPU or in the interpreter
+
+lib/libfa3_runtime.so with include/fa3/Runtime/fa3_runtime.h and
+python/fa3_runtime.py launch what fa3-translate wrote: docs/Runtime.md.
+TEXT
+archive=dist/$name.tar.xz
+tar --sort=name --owner=0 --group=0 --numeric-owner \
+  --mtime="@$(git log -1 --format=%ct 2>/dev/null || date +%s)" \
+  -C "$fa3_build_static/package" -c "$name" | xz -T0 -6 >"$archive"
+echo "package.sh: $archive, $(stat -c %s "$archive") bytes"
+$check_archive || exit 0
+
+# The archive alone: no LLVM in the environment, no checkout around it.
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+tar -C "$scratch" -xf "$archive"
+cd "$scratch/$name"
+clean=(env -i PATH=/usr/bin:/bin HOME="$scratch")
+for tool in "${tools[@]}"; do
+  needed=$(objdump -p "bin/$tool" | awk '$1 == "NEEDED" { print $2 }')
+  for library in $needed; do
+    case $library in
+      libc.so.6 | libm.so.6 | libdl.so.2 | libpthread.so.0 | librt.so.1 | \
+        ld-linux-x86-64.so.2) ;;
+      *)
+        echo "package.sh: $tool needs $library" >&2
+        exit 1
+        ;;
+    esac
+  done
+  "${clean[@]}" "bin/$tool" --version
+done
+"${clean[@]}" PYTHONPATH=python python3 -c \
+  'import fa3_runtime; print("fa3_runtime", fa3_runtime.__file__)' |
+  sed "s,$scratch/,,"
+"${clean[@]}" bash scripts/demo.sh
+echo "package.sh: the archive works by itself"
