@@ -79,8 +79,7 @@ void fa3::buildPTXPipeline(OpPassManager &pm, const PipelineOptions &options) {
   pm.addPass(createTileToHopper());
   addCleanup(pm);
   pm.addPass(hopper::createPackWarpgroups());
-  OpPassManager &kernels =
-      pm.nest<gpu::GPUModuleOp>().nest<gpu::GPUFuncOp>();
+  OpPassManager &kernels = pm.nest<gpu::GPUModuleOp>().nest<gpu::GPUFuncOp>();
   kernels.addPass(hopper::createInsertWaits());
   kernels.addPass(hopper::createInsertFences());
   kernels.addPass(hopper::createAssignRegisters());

@@ -1,7 +1,9 @@
 //===- Fail.cpp - errors without a place in a module ----------------------===//
 
 #include "Fail.h"
+#include "llvm/ADT/Twine.h"
 #include "llvm/Support/WithColor.h"
+#include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
 using namespace fa3;

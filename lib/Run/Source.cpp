@@ -26,7 +26,9 @@ LogicalResult Source::loadModule(StringRef path, const CommandLine &line,
   // Passes that were asked for belong to what is interpreted; on a device they
   // replace the whole pipeline, and the problem is that of the module itself.
   bool isInterpreted = line.cpu || line.executor == ExecutorKind::Interpreter;
-  std::string passes = isInterpreted ? line.passPipeline : std::string();
+  std::string passes;
+  if (isInterpreted)
+    passes = line.passPipeline;
   if (passes.empty() && attention)
     passes = "builtin.module(fa3-tile)";
   ModuleOp runnable = *module;

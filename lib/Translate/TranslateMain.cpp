@@ -66,7 +66,7 @@ struct Options {
   cl::opt<std::string> passes{
       "opt",
       cl::desc("Passes on LLVM IR: none, small, O1, O3 or a pipeline of LLVM"),
-      cl::init("small"), cl::cat(category)};
+      cl::init("none"), cl::cat(category)};
   cl::opt<bool> locations{
       "locations",
       cl::desc("Locations in the PTX, so that messages of ptxas name the "

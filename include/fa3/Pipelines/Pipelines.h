@@ -30,8 +30,8 @@ struct PipelineOptions : public mlir::PassPipelineOptions<PipelineOptions> {
       llvm::cl::init(8.0)};
   Option<std::string> mode{
       *this, "mode",
-      llvm::cl::desc("cta: one CTA per tile, static: one per processor"),
-      llvm::cl::init("cta")};
+      llvm::cl::desc("cta: one CTA per tile, static: one per processor, auto"),
+      llvm::cl::init("auto")};
   Option<std::string> order{
       *this, "order",
       llvm::cl::desc("order of tiles: auto, rows or longest-first"),

@@ -26,9 +26,11 @@ struct PTXOptions {
   /// PTX ISA version times ten, 80 to 90.
   unsigned ptxVersion = 90;
   /// Passes on LLVM IR: none, small, O1, O3, or a pipeline as opt takes it.
-  /// Small is sroa, early-cse, instcombine and simplifycfg: more (loop
-  /// rotation, induction variables) has made good kernels slower.
-  std::string passes = "small";
+  /// Small is sroa, early-cse, instcombine and simplifycfg. What the MLIR
+  /// passes leave is final: of the others, none makes a kernel faster and
+  /// several change the assembler's schedule for the worse
+  /// (docs/Performance.md).
+  std::string passes = "none";
   /// Locations as `.loc` directives, which change no code. Messages of ptxas
   /// can then be traced to operations.
   bool locations = false;

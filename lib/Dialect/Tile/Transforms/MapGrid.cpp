@@ -85,6 +85,17 @@ static bool workDependsOnFirstIndex(GridOp grid) {
   return result.wasInterrupted();
 }
 
+/// Whether accumulators take no more than half of the registers that a thread
+/// of a consumer can have (240), with 64 rows on 128 threads: a loop over tiles
+/// keeps its own state in the rest.
+static bool leavesRegisters(GridOp grid) {
+  int64_t registers = 0;
+  grid.walk([&](DotOp dot) {
+    registers += dot.getResult().getType().getDimSize(1) * 64 / 128;
+  });
+  return registers <= 128;
+}
+
 /// Arrays that loops in the grid load from and that all tiles which differ only
 /// in the first grid index share.
 static llvm::SetVector<Value> getSharedArrays(GridOp grid) {
@@ -101,13 +112,13 @@ static llvm::SetVector<Value> getSharedArrays(GridOp grid) {
   return arrays;
 }
 
-/// How many consecutive outer indices (all but the first of the grid) share
-/// the L2 cache with what their tiles load, at least one:
-/// l2 * outer / (bytes of the arrays), on the host.
-static Value computeSection(ImplicitLocOpBuilder &b, ValueRange arrays,
-                            Value outer, int64_t l2Bytes) {
+/// Into how many sections of about the same size the outer indices (all but the
+/// first of the grid) are cut, so that what the tiles of a section load fits
+/// the L2 cache: at most one index per section. On the host.
+static Value computeSections(ImplicitLocOpBuilder &b, ValueRange arrays,
+                             Value outer, int64_t l2Bytes) {
   Value one = arith::ConstantIndexOp::create(b, 1);
-  Value bytes = one;
+  Value bytes;
   for (Value array : arrays) {
     auto type = cast<MemRefType>(array.getType());
     Value size = arith::ConstantIndexOp::create(
@@ -115,27 +126,42 @@ static Value computeSection(ImplicitLocOpBuilder &b, ValueRange arrays,
     for (int64_t dim = 0; dim < type.getRank(); ++dim)
       size =
           arith::MulIOp::create(b, size, memref::DimOp::create(b, array, dim));
-    bytes = arith::AddIOp::create(b, bytes, size);
+    bytes = bytes ? arith::AddIOp::create(b, bytes, size).getResult() : size;
   }
-  Value budget = arith::MulIOp::create(
-      b, outer, arith::ConstantIndexOp::create(b, l2Bytes));
-  Value section = arith::DivUIOp::create(b, budget, bytes);
-  section = arith::MinUIOp::create(b, section, outer);
-  return arith::MaxUIOp::create(b, section, one);
+  Value sections = arith::CeilDivUIOp::create(
+      b, bytes, arith::ConstantIndexOp::create(b, l2Bytes));
+  sections = arith::MinUIOp::create(b, sections, outer);
+  sections = arith::MaxUIOp::create(b, sections, one);
+  // The kernel multiplies it by outer indices, in 32 bits.
+  Value some = arith::MaxUIOp::create(b, outer, one);
+  Value limit = arith::DivUIOp::create(
+      b, arith::ConstantIndexOp::create(b, std::numeric_limits<int32_t>::max()),
+      some);
+  return arith::MinUIOp::create(b, sections, limit);
 }
 
 /// Position in the grid of tile number `id` if the outer indices are cut into
-/// sections: the first index runs backwards over all of a section before the
-/// next section starts.
+/// sections: the first index runs slowest within a section. Section i has the
+/// outer indices from floor(i * outer / sections).
 static SmallVector<Value> decodeSections(ImplicitLocOpBuilder &b, Value id,
-                                         ValueRange bounds, Value section) {
+                                         ValueRange bounds, Value sections) {
+  Value one = arith::ConstantIndexOp::create(b, 1);
   Value outer = product(b, bounds.drop_front());
-  Value tilesOfSection = arith::MulIOp::create(b, bounds[0], section);
-  Value number = arith::DivUIOp::create(b, id, tilesOfSection);
-  Value within = arith::RemUIOp::create(b, id, tilesOfSection);
-  Value first = arith::MulIOp::create(b, number, section);
-  Value rest = arith::SubIOp::create(b, outer, first);
-  Value size = arith::MinUIOp::create(b, section, rest);
+  // ((id / rows + 1) * sections - 1) / outer inverts the formula above.
+  Value number = arith::DivUIOp::create(b, id, bounds[0]);
+  number = arith::AddIOp::create(b, number, one);
+  number = arith::MulIOp::create(b, number, sections);
+  number = arith::SubIOp::create(b, number, one);
+  number = arith::DivUIOp::create(b, number, outer);
+  auto start = [&](Value section) -> Value {
+    return arith::DivUIOp::create(b, arith::MulIOp::create(b, section, outer),
+                                  sections);
+  };
+  Value first = start(number);
+  Value size = arith::SubIOp::create(
+      b, start(arith::AddIOp::create(b, number, one)), first);
+  Value within =
+      arith::SubIOp::create(b, id, arith::MulIOp::create(b, first, bounds[0]));
   Value row = arith::DivUIOp::create(b, within, size);
   Value position =
       arith::AddIOp::create(b, first, arith::RemUIOp::create(b, within, size));
@@ -153,9 +179,9 @@ struct MapGrid : fa3::tile::impl::MapGridBase<MapGrid> {
   using MapGridBase::MapGridBase;
 
   void runOnOperation() override {
-    if (mode != "cta" && mode != "static") {
-      getOperation().emitError("tile-map-grid: expects mode 'cta' or 'static', "
-                               "got '")
+    if (mode != "auto" && mode != "cta" && mode != "static") {
+      getOperation().emitError("tile-map-grid: expects mode 'auto', 'cta' or "
+                               "'static', got '")
           << mode << "'";
       return signalPassFailure();
     }
@@ -184,9 +210,10 @@ LogicalResult MapGrid::map(gpu::GPUFuncOp kernel, ArrayRef<LaunchOp> launches) {
   GridOp grid = *grids.begin();
   if (!llvm::hasSingleElement(grids))
     return kernel.emitOpError("expects one 'tile.grid' in a kernel");
-  bool persistent = mode == "static";
-  bool longestFirst = order == "longest-first" ||
-                      (order == "auto" && workDependsOnFirstIndex(grid));
+  bool uniform = !workDependsOnFirstIndex(grid);
+  bool persistent =
+      mode == "static" || (mode == "auto" && uniform && leavesRegisters(grid));
+  bool longestFirst = order == "longest-first" || (order == "auto" && !uniform);
   llvm::SetVector<Value> shared = getSharedArrays(grid);
   bool hasSections = longestFirst && l2Bytes > 0 && !shared.empty() &&
                      grid.getUpperBounds().size() > 1;
@@ -217,7 +244,7 @@ LogicalResult MapGrid::map(gpu::GPUFuncOp kernel, ArrayRef<LaunchOp> launches) {
       }
       Value outer = product(b, ArrayRef(bounds).drop_front());
       launch.getKernelArgsMutable().append(
-          computeSection(b, arrays, outer, l2Bytes));
+          computeSections(b, arrays, outer, l2Bytes));
     }
     Value blocks = product(b, bounds);
     if (persistent)
@@ -227,13 +254,13 @@ LogicalResult MapGrid::map(gpu::GPUFuncOp kernel, ArrayRef<LaunchOp> launches) {
 
   // Kernel: tile numbers.
   ImplicitLocOpBuilder b(grid.getLoc(), grid);
-  Value section;
+  Value sections;
   if (hasSections) {
     unsigned position = kernel.getNumArguments();
     if (failed(kernel.insertArgument(position, b.getIndexType(),
                                      DictionaryAttr(), kernel.getLoc())))
       return failure();
-    section = kernel.getArgument(position);
+    sections = kernel.getArgument(position);
   }
   Value id = gpu::BlockIdOp::create(b, gpu::Dimension::x);
   if (persistent) {
@@ -250,7 +277,7 @@ LogicalResult MapGrid::map(gpu::GPUFuncOp kernel, ArrayRef<LaunchOp> launches) {
     std::rotate(fastestFirst.begin(), fastestFirst.begin() + 1,
                 fastestFirst.end());
   SmallVector<Value> indices =
-      hasSections ? decodeSections(b, id, grid.getUpperBounds(), section)
+      hasSections ? decodeSections(b, id, grid.getUpperBounds(), sections)
                   : decode(b, id, grid.getUpperBounds(), fastestFirst);
   if (longestFirst) {
     Value one = arith::ConstantIndexOp::create(b, 1);

@@ -25,8 +25,13 @@ static Operation *findLastNeed(flow::ReleaseOp release) {
       last = op;
   };
   consider(release.getSlot().getDefiningOp());
-  for (Value token : release.getAfter())
+  // A release before the await of its product would wait for the product.
+  for (Value token : release.getAfter()) {
     consider(token.getDefiningOp());
+    if (auto dot = token.getDefiningOp<DotAsyncOp>())
+      for (Operation *user : dot.getResult().getUsers())
+        consider(user);
+  }
   for (Operation *user : release.getSlot().getUsers()) {
     consider(user);
     if (auto view = dyn_cast<ViewOp>(user))

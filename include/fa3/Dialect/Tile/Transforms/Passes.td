@@ -37,7 +37,11 @@ def MapGrid : Pass<"tile-map-grid", "::mlir::ModuleOp"> {
     number; `tile.launch` gets its `blocks`.
 
     `mode=cta`: one CTA per tile. `mode=static`: one CTA per processor, each in a
-    loop over every n-th tile. `order=rows`: the first grid index runs fastest.
+    loop over every n-th tile. `mode=auto`: static if all tiles have the same
+    work and the accumulators take at most 128 registers per thread, else one CTA
+    per tile, which the hardware gives to whichever processor is free.
+
+    `order=rows`: the first grid index runs fastest.
     `order=longest-first`: the first grid index runs slowest and backwards, the
     others run fastest, so that with work growing in the first index (causal
     masks) the longest tiles start first. `order=auto` takes the latter where
@@ -46,13 +50,13 @@ def MapGrid : Pass<"tile-map-grid", "::mlir::ModuleOp"> {
     Tiles that differ in the first index alone read the same parts of the arrays
     that their loops load from. With longest-first order they are far apart, so
     the other indices are cut into sections whose parts fit `l2-bytes`: one
-    section is done for all first indices, then the next. The size of a section
+    section is done for all first indices, then the next. The number of sections
     is computed at the launch and becomes a kernel argument.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect",
                            "::mlir::scf::SCFDialect", "::mlir::memref::MemRefDialect"];
   let options = [
-    Option<"mode", "mode", "std::string", "\"cta\"", "cta or static">,
+    Option<"mode", "mode", "std::string", "\"auto\"", "auto, cta or static">,
     Option<"order", "order", "std::string", "\"auto\"",
            "auto, rows or longest-first">,
     Option<"l2Bytes", "l2-bytes", "int64_t", "33554432",
