@@ -73,8 +73,10 @@ gpu.module @m {
   // CHECK: scf.if %{{.*}} -> (tensor<64x16xf32, #tile.acc>)
   // CHECK: tile.where %{{.*}} else %{{.*}} : tensor<64xi1, #tile.slice<1, #tile.acc>>, tensor<64x16xf32, #tile.acc>
   // CHECK: tile.await %{{.*}} keep %{{.*}} : tensor<64x8xf32, #tile.acc> : <tensor<64x16xf32, #tile.acc>>
-  gpu.func @control(%k: !tile.view<tensor<16x16xf16>>, %a: tensor<64x16xf16>, %go: i1, %kept: tensor<64x8xf32>, %o: memref<?x?xf32>) kernel {
+  gpu.func @control(%k: !tile.view<tensor<16x16xf16>>, %p: memref<?x?xf16>, %go: i1, %o: memref<?x?xf32>) kernel {
     %c0 = arith.constant 0 : index
+    %a = tile.load %p[%c0, %c0] : memref<?x?xf16> -> tensor<64x16xf16>
+    %kept = tile.load %o[%c0, %c0] : memref<?x?xf32> -> tensor<64x8xf32>
     %one = arith.constant dense<1.0> : tensor<64x16xf32>
     %zero = arith.constant dense<0.0> : tensor<64xf32>
     %x = scf.if %go -> tensor<64x16xf32> {

@@ -96,13 +96,13 @@ gpu.module @m {
     gpu.return
   }
 
-  // Nothing is certain of the first mask (equality holds for no whole tile),
-  // nor of one that is loaded, nor of a loop whose step is not 1.
+  // Nothing is certain of a mask that is loaded, of one that compares with an
+  // element that the iteration loads, nor of a loop whose step is not 1.
   // CHECK-LABEL: gpu.func @never
   // CHECK-COUNT-3: scf.for
   // CHECK-NOT: scf.for
   // CHECK: gpu.return
-  gpu.func @never(%n: index, %i0: index, %p: memref<?x?xf32>, %m: memref<?x?xi1>) kernel {
+  gpu.func @never(%n: index, %i0: index, %p: memref<?x?xf32>, %m: memref<?x?xi1>, %l: memref<?xindex>) kernel {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %c32 = arith.constant 32 : index
@@ -110,8 +110,10 @@ gpu.module @m {
     %i = tile.coord dim 0 offset %i0 : !s
     %x = tile.load %p[%c0, %c0] : memref<?x?xf32> -> !x
     scf.for %t = %c0 to %n step %c1 {
+      %last = tile.scalar_load %l[%t] : memref<?xindex>
+      %end = tensor.splat %last : !s
       %j = tile.coord dim 1 offset %t : !s
-      %keep = arith.cmpi eq, %j, %i : !s
+      %keep = arith.cmpi sle, %j, %end : !s
       %masked = arith.select %keep, %x, %zero : !p, !x
       tile.store %masked, %p[%c0, %t] : !x, memref<?x?xf32>
     }
