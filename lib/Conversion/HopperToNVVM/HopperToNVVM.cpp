@@ -85,7 +85,7 @@ struct ConvertHopperToNVVM
     if (reductionChains < 1)
       return getOperation().emitError()
              << "option reduction-chains expects at least 1, got "
-             << reductionChains;
+             << reductionChains.getValue();
     options.reductionChains = reductionChains;
     return options;
   }

@@ -5,6 +5,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Matchers.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -214,6 +215,13 @@ LogicalResult KernelLowering::lowerGroup(flow::GroupOp group) {
 LogicalResult KernelLowering::lowerConstant(Operation *op) {
   auto constant = cast<arith::ConstantOp>(op);
   auto value = cast<TypedAttr>(constant.getValue());
+  APInt index;
+  if (getElementTypeOrSelf(value.getType()).isIndex() &&
+      (matchPattern(constant.getResult(), m_ConstantInt(&index)) &&
+       !index.isSignedIntN(32)))
+    return op->emitOpError("has no lowering to hopper: expects an index of 32 "
+                           "bits, got ")
+           << index.getSExtValue();
   SmallVector<Type> types;
   if (failed(convertType(op->getLoc(), value.getType(), types)))
     return failure();

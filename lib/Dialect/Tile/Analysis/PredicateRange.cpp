@@ -162,17 +162,27 @@ Interval Interval::none() {
 // Classification
 //===----------------------------------------------------------------------===//
 
-/// The t for which form >= 0; `unknown` if t does not occur in it.
+/// Whether all atoms have one value in all iterations of the loop of `iv`.
+static bool isInvariant(const AffineForm &form, Value iv) {
+  Region *body = iv.getParentRegion();
+  return llvm::none_of(form.terms, [&](const auto &term) {
+    return body->isAncestor(term.first.getParentRegion());
+  });
+}
+
+/// The t for which form >= 0; `unknown` if no bound of t can be read from it.
 static Interval solve(const AffineForm &form, Value iv,
                       const Interval &unknown) {
   if (form.isConstant())
     return form.constant >= 0 ? Interval::all() : Interval::none();
   int64_t slope = form.getCoefficient(iv);
   AffineForm rest = form.without(iv);
-  if (slope > 0) // t >= -rest / slope
-    return {Bound::ceilDiv(rest * -1, slope), Bound::positiveInfinity()};
-  if (slope < 0) // t <= rest / -slope
+  if (slope != 0 && isInvariant(rest, iv)) {
+    if (slope > 0) // t >= -rest / slope
+      return {Bound::ceilDiv(rest * -1, slope), Bound::positiveInfinity()};
+    // t <= rest / -slope
     return {Bound::negativeInfinity(), Bound::floorDivPlusOne(rest, -slope)};
+  }
   if (provesNonNegative(form))
     return Interval::all();
   if (provesNonNegative(form * -1 + AffineForm(-1)))

@@ -193,6 +193,59 @@ gpu.module @m {
     gpu.return
   }
 
+  // The end is an element of an array that does not depend on the iteration:
+  // it is loaded in front of the loop. One that does gives no bound.
+  // CHECK-LABEL: gpu.func @length
+  // CHECK: %[[L:.*]] = tile.scalar_load
+  // CHECK: %[[N:.*]] = arith.index_cast %[[L]]
+  // CHECK: %[[LAST:.*]] = arith.addi %[[N]], %c-1
+  // CHECK: arith.floordivsi %[[LAST]]
+  // CHECK: arith.maxsi
+  // CHECK: %[[END:.*]] = arith.minsi
+  // CHECK: scf.for %{{.*}} = %c0{{.*}} to %[[END]] step
+  // CHECK: scf.for %{{.*}} = %c0{{.*}} to %arg0 step
+  gpu.func @length(%n: index, %b: index, %lengths: memref<?xi32>, %out: memref<?xf32>) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c32 = arith.constant 32 : index
+    %zero = arith.constant 0.0 : f32
+    %r = scf.for %t = %c0 to %n step %c1 iter_args(%s = %zero) -> f32 {
+      %j0 = arith.muli %t, %c32 : index
+      %j = tile.coord dim 1 offset %j0 : !s
+      %l = tile.scalar_load %lengths[%b] : memref<?xi32>
+      %m = arith.index_cast %l : i32 to index
+      %end = tensor.splat %m : !s
+      %keep = arith.cmpi slt, %j, %end : !s
+      %live = tile.any_possible %keep : !p
+      %next = scf.if %live -> f32 {
+        %x = arith.addf %s, %s : f32
+        scf.yield %x : f32
+      } else {
+        scf.yield %s : f32
+      }
+      scf.yield %next : f32
+    }
+    memref.store %r, %out[%c0] : memref<?xf32>
+    %r2 = scf.for %t = %c0 to %n step %c1 iter_args(%s = %zero) -> f32 {
+      %j0 = arith.muli %t, %c32 : index
+      %j = tile.coord dim 1 offset %j0 : !s
+      %l = tile.scalar_load %lengths[%t] : memref<?xi32>
+      %m = arith.index_cast %l : i32 to index
+      %end = tensor.splat %m : !s
+      %keep = arith.cmpi slt, %j, %end : !s
+      %live = tile.any_possible %keep : !p
+      %next = scf.if %live -> f32 {
+        %x = arith.addf %s, %s : f32
+        scf.yield %x : f32
+      } else {
+        scf.yield %s : f32
+      }
+      scf.yield %next : f32
+    }
+    memref.store %r2, %out[%c1] : memref<?xf32>
+    gpu.return
+  }
+
   // No attention: rows of a triangular matrix product.
   // CHECK-LABEL: @triangular_gemm
   gpu.func @triangular_gemm(%a: memref<?x?xf16>, %i0: index, %n: index, %c: memref<?x?xf16>) kernel {

@@ -210,6 +210,7 @@ def SizeRings : Pass<"tile-size-rings"> {
     `max-depth` entries while all rings together fit `smem-budget`. Fails if they
     do not fit at the depth they have.
   }];
+  let dependentDialects = ["::fa3::tile::TileDialect"];
   let options = [
     Option<"smemBudget", "smem-budget", "int64_t", "231424",
            "bytes of shared memory for rings">,
@@ -238,6 +239,7 @@ def AssignLayouts : Pass<"tile-assign-layouts"> {
     accumulator layout is the layout of the next product's left operand, so no
     conversion is needed. A tile that would need two layouts is an error.
   }];
+  let dependentDialects = ["::fa3::tile::TileDialect"];
 }
 
 def RealizeSmem : Pass<"tile-realize-smem"> {
@@ -248,6 +250,7 @@ def RealizeSmem : Pass<"tile-realize-smem"> {
     block. Fails where an access cannot use it: a bulk copy from an array
     whose last dimension is not contiguous.
   }];
+  let dependentDialects = ["::fa3::tile::TileDialect"];
 }
 
 #endif // FA3_TILE_PASSES

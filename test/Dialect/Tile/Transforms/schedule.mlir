@@ -1,0 +1,141 @@
+// RUN: fa3-opt %s -tile-schedule | FileCheck %s
+// RUN: fa3-opt %s -tile-schedule=stages=1 | FileCheck %s --check-prefix=ONE
+// RUN: %stages-chain --pass tile-schedule
+
+!K = tensor<32x16xf16>
+!V = tensor<32x64xf16>
+gpu.module @m {
+  // A chain of two products. The second consumes what the first of the same
+  // iteration gave, so it comes one stage later: in a step, the first product
+  // of iteration t + 1 and the second of iteration t are issued, then the
+  // first is awaited and converted; the slot of the second is released last.
+  // CHECK-LABEL: gpu.func @chain
+  // The loads follow their readers: K a stage before V.
+  // CHECK: flow.group @load
+  // CHECK: flow.acquire %[[RK:.*]][{{.*}}stage = 0, order = 0
+  // CHECK: tile.load.async %arg0{{.*}}stage = 0
+  // CHECK: flow.publish {{.*}}stage = 0
+  // CHECK: flow.acquire %[[RV:.*]][{{.*}}stage = 1
+  // CHECK: tile.load.async %arg1{{.*}}stage = 1
+  // CHECK: flow.publish {{.*}}stage = 1
+  // CHECK: flow.group @math
+  // CHECK: flow.acquire %[[RK]]{{.*}}<stage = 0, order = 0>
+  // CHECK: tile.view {{.*}}<stage = 0, order = 1>
+  // CHECK: flow.acquire %[[RV]]{{.*}}<stage = 1, order = 3>
+  // CHECK: tile.view {{.*}}<stage = 1, order = 4>
+  // CHECK: tile.dot.async {{.*}}<stage = 0, order = 2>
+  // CHECK: tile.await {{.*}}<stage = 0, order = 6>
+  // CHECK: flow.release {{.*}}<stage = 0, order = 7>
+  // CHECK: arith.truncf {{.*}}<stage = 0, order = 8>
+  // CHECK: tile.dot.async {{.*}}<stage = 1, order = 5>
+  // CHECK: flow.release {{.*}}<stage = 1, order = 9>
+
+  // With one stage the order of the program is the only one possible.
+  // ONE-LABEL: gpu.func @chain
+  // ONE-NOT: stage = 1
+  // ONE: tile.dot.async {{.*}}<stage = 0, order = [[FIRST:[0-9]+]]>
+  // ONE: tile.dot.async {{.*}}<stage = 0
+  // ONE-LABEL: gpu.func @gemm
+  gpu.func @chain(%k: memref<?x?xf16>, %v: memref<?x?xf16>, %o: memref<?x?xf32>, %n: index) kernel {
+    %rk = flow.ring : !flow.ring<1, [!K]>
+    %rv = flow.ring : !flow.ring<1, [!V]>
+    flow.specialize {
+      flow.group @load warps 1 (%g) {
+        %c0 = arith.constant 0 : index
+        %c1 = arith.constant 1 : index
+        %wk = flow.cursor write %rk : !flow.ring<1, [!K]>
+        %wv = flow.cursor write %rv : !flow.ring<1, [!V]>
+        scf.for %t = %c0 to %n step %c1 iter_args(%ck = %wk, %cv = %wv) -> (!flow.cursor<write>, !flow.cursor<write>) {
+          %s, %nk = flow.acquire %rk[%ck] : !flow.ring<1, [!K]>, !flow.cursor<write>
+          %x = tile.view %s[%c0, %c0] : !flow.slot<write, [!K]> -> !tile.view<!K>
+          tile.load.async %k[%t, %c0], %x : memref<?x?xf16>, !tile.view<!K>
+          flow.publish %s : !flow.slot<write, [!K]>
+          %s2, %nv = flow.acquire %rv[%cv] : !flow.ring<1, [!V]>, !flow.cursor<write>
+          %y = tile.view %s2[%c0, %c0] : !flow.slot<write, [!V]> -> !tile.view<!V>
+          tile.load.async %v[%t, %c0], %y : memref<?x?xf16>, !tile.view<!V>
+          flow.publish %s2 : !flow.slot<write, [!V]>
+          scf.yield %nk, %nv : !flow.cursor<write>, !flow.cursor<write>
+        }
+      }
+      flow.group @math warps 4 (%g) {
+        %c0 = arith.constant 0 : index
+        %c1 = arith.constant 1 : index
+        %zero = arith.constant dense<0.0> : tensor<64x32xf32>
+        %none = arith.constant dense<0.0> : tensor<64x64xf32>
+        %q = tile.load %k[%c0, %c0] : memref<?x?xf16> -> tensor<64x16xf16>
+        %init = tile.pend %none : tensor<64x64xf32> -> !tile.pending<tensor<64x64xf32>>
+        %ik = flow.cursor read %rk : !flow.ring<1, [!K]>
+        %iv = flow.cursor read %rv : !flow.ring<1, [!V]>
+        %r:3 = scf.for %t = %c0 to %n step %c1 iter_args(%acc = %init, %ck = %ik, %cv = %iv)
+            -> (!tile.pending<tensor<64x64xf32>>, !flow.cursor<read>, !flow.cursor<read>) {
+          %s, %nk = flow.acquire %rk[%ck] : !flow.ring<1, [!K]>, !flow.cursor<read>
+          %x = tile.view %s[%c0, %c0] : !flow.slot<read, [!K]> -> !tile.view<!K>
+          %s2, %nv = flow.acquire %rv[%cv] : !flow.ring<1, [!V]>, !flow.cursor<read>
+          %y = tile.view %s2[%c0, %c0] : !flow.slot<read, [!V]> -> !tile.view<!V>
+          %d, %done = tile.dot.async %q, %x, %zero lhs mk rhs nk : tensor<64x16xf16>, !tile.view<!K>, tensor<64x32xf32> -> !tile.pending<tensor<64x32xf32>>
+          %e = tile.await %d : !tile.pending<tensor<64x32xf32>>
+          flow.release %s after %done : !flow.slot<read, [!K]>
+          %p = arith.truncf %e : tensor<64x32xf32> to tensor<64x32xf16>
+          %f, %done2 = tile.dot.async %p, %y, %acc lhs mk rhs kn : tensor<64x32xf16>, !tile.view<!V>, !tile.pending<tensor<64x64xf32>> -> !tile.pending<tensor<64x64xf32>>
+          flow.release %s2 after %done2 : !flow.slot<read, [!V]>
+          scf.yield %f, %nk, %nv : !tile.pending<tensor<64x64xf32>>, !flow.cursor<read>, !flow.cursor<read>
+        }
+        %out = tile.await %r#0 : !tile.pending<tensor<64x64xf32>>
+        tile.store %out, %o[%c0, %c0] : tensor<64x64xf32>, memref<?x?xf32>
+      }
+    }
+    gpu.return
+  }
+
+  // One product: the slot it reads is released a stage later, when the next
+  // product has been issued, so that the tensor core never runs dry.
+  // CHECK-LABEL: gpu.func @gemm
+  // CHECK: flow.acquire {{.*}}<stage = 0, order = 0>
+  // CHECK: tile.view {{.*}}<stage = 0, order = 1>
+  // CHECK: tile.dot.async {{.*}}<stage = 0, order = 2>
+  // CHECK: flow.release {{.*}}<stage = 1, order = 3>
+  gpu.func @gemm(%a: memref<?x?xf16>, %o: memref<?x?xf32>, %n: index) kernel {
+    %rk = flow.ring : !flow.ring<1, [!K]>
+    flow.specialize {
+      flow.group @math warps 4 (%g) {
+        %c0 = arith.constant 0 : index
+        %c1 = arith.constant 1 : index
+        %none = arith.constant dense<0.0> : tensor<64x32xf32>
+        %q = tile.load %a[%c0, %c0] : memref<?x?xf16> -> tensor<64x16xf16>
+        %init = tile.pend %none : tensor<64x32xf32> -> !tile.pending<tensor<64x32xf32>>
+        %ik = flow.cursor read %rk : !flow.ring<1, [!K]>
+        %r:2 = scf.for %t = %c0 to %n step %c1 iter_args(%acc = %init, %ck = %ik)
+            -> (!tile.pending<tensor<64x32xf32>>, !flow.cursor<read>) {
+          %s, %nk = flow.acquire %rk[%ck] : !flow.ring<1, [!K]>, !flow.cursor<read>
+          %x = tile.view %s[%c0, %c0] : !flow.slot<read, [!K]> -> !tile.view<!K>
+          %d, %done = tile.dot.async %q, %x, %acc lhs mk rhs nk : tensor<64x16xf16>, !tile.view<!K>, !tile.pending<tensor<64x32xf32>> -> !tile.pending<tensor<64x32xf32>>
+          flow.release %s after %done : !flow.slot<read, [!K]>
+          scf.yield %d, %nk : !tile.pending<tensor<64x32xf32>>, !flow.cursor<read>
+        }
+        %out = tile.await %r#0 : !tile.pending<tensor<64x32xf32>>
+        tile.store %out, %o[%c0, %c0] : tensor<64x32xf32>, memref<?x?xf32>
+      }
+    }
+    gpu.return
+  }
+
+  // Loops without a product or a load keep their form, and so does an outer one.
+  // CHECK-LABEL: gpu.func @others
+  // CHECK-NOT: tile.slotting
+  // CHECK: gpu.return
+  gpu.func @others(%o: memref<?xf32>, %n: index) kernel {
+    flow.specialize {
+      flow.group @math warps 4 (%g) {
+        %c0 = arith.constant 0 : index
+        %c1 = arith.constant 1 : index
+        %zero = arith.constant 0.0 : f32
+        scf.for %t = %c0 to %n step %c1 {
+          scf.for %u = %c0 to %n step %c1 {
+            memref.store %zero, %o[%u] : memref<?xf32>
+          }
+        }
+      }
+    }
+    gpu.return
+  }
+}

@@ -1,0 +1,19 @@
+// RUN: fa3-opt %s -tile-size-rings=smem-budget=20000 -split-input-file -verify-diagnostics
+
+// Rows that do not fill a block of the swizzle are padded: 32 x 72 takes 8192
+// bytes. Staging counts once per replica.
+!A = tensor<32x72xf16>
+gpu.module @m {
+  // expected-error @below {{needs 24576 bytes of shared memory for its rings, the limit is 20000}}
+  gpu.func @padded(%n: index) kernel {
+    // expected-note @below {{8192 bytes for '!flow.ring<1, [tensor<32x72xf16>]>'}}
+    %r = flow.ring : !flow.ring<1, [!A]>
+    flow.specialize {
+      flow.group @math warps 4 replicas 2 (%g) {
+        // expected-note @below {{16384 bytes for '!flow.ring<1, [tensor<32x72xf16>]>'}}
+        %own = flow.ring : !flow.ring<1, [!A]>
+      }
+    }
+    gpu.return
+  }
+}
