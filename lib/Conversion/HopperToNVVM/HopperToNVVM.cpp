@@ -69,8 +69,8 @@ struct ConvertHopperToNVVM
       if (value == first || value == second)
         return value == second;
       return getOperation().emitError()
-             << "option " << option << " expects " << first << " or " << second
-             << ", got " << value;
+             << "convert-hopper-to-nvvm: expects " << option << " '" << first
+             << "' or '" << second << "', got '" << value << "'";
     };
     FailureOr<bool> intrinsic =
         choose("barrier-wait", barrierWait, "asm", "intrinsic");
@@ -84,8 +84,9 @@ struct ConvertHopperToNVVM
       options.wgmmaAsm = WgmmaAsmForm::Chain;
     if (reductionChains < 1)
       return getOperation().emitError()
-             << "option reduction-chains expects at least 1, got "
-             << reductionChains;
+             << "convert-hopper-to-nvvm: expects reduction-chains of at least "
+                "1, got "
+             << reductionChains.getValue();
     options.reductionChains = reductionChains;
     return options;
   }

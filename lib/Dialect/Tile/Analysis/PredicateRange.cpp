@@ -162,13 +162,24 @@ Interval Interval::none() {
 // Classification
 //===----------------------------------------------------------------------===//
 
-/// The t for which form >= 0; `unknown` if t does not occur in it.
+/// Whether a bound can be computed from the form before the loop of `iv`.
+static bool isDefinedBeforeLoop(const AffineForm &form, Value iv) {
+  Region *body = iv.getParentRegion();
+  return llvm::none_of(form.terms, [&](auto term) {
+    return body->isAncestor(term.first.getParentRegion());
+  });
+}
+
+/// The t for which form >= 0; `unknown` if t does not occur in it, or other
+/// values of the loop do.
 static Interval solve(const AffineForm &form, Value iv,
                       const Interval &unknown) {
   if (form.isConstant())
     return form.constant >= 0 ? Interval::all() : Interval::none();
   int64_t slope = form.getCoefficient(iv);
   AffineForm rest = form.without(iv);
+  if (!isDefinedBeforeLoop(rest, iv))
+    slope = 0;
   if (slope > 0) // t >= -rest / slope
     return {Bound::ceilDiv(rest * -1, slope), Bound::positiveInfinity()};
   if (slope < 0) // t <= rest / -slope
@@ -260,10 +271,14 @@ static PredicateRange classifyCompare(arith::CmpIOp compare, Value iv,
   }
 }
 
-static PredicateRange classify(Value mask, Value iv, bool negated) {
+/// `budget` bounds the operations visited, and with them the size of bounds: a
+/// tree of conditions can be exponentially larger than what it consists of.
+static PredicateRange classify(Value mask, Value iv, bool negated,
+                               unsigned &budget) {
   Operation *op = mask.getDefiningOp();
-  if (!op)
+  if (!op || budget == 0)
     return unknownRange();
+  --budget;
   DenseIntElementsAttr constant;
   if (matchPattern(mask, m_Constant(&constant)) && constant.isSplat()) {
     bool holds = constant.getSplatValue<bool>() != negated;
@@ -273,10 +288,10 @@ static PredicateRange classify(Value mask, Value iv, bool negated) {
   if (auto compare = dyn_cast<arith::CmpIOp>(op))
     return classifyCompare(compare, iv, negated);
   if (auto broadcast = dyn_cast<BroadcastOp>(op))
-    return classify(broadcast.getSource(), iv, negated);
+    return classify(broadcast.getSource(), iv, negated, budget);
   if (isa<arith::AndIOp, arith::OrIOp>(op)) {
-    PredicateRange lhs = classify(op->getOperand(0), iv, negated);
-    PredicateRange rhs = classify(op->getOperand(1), iv, negated);
+    PredicateRange lhs = classify(op->getOperand(0), iv, negated, budget);
+    PredicateRange rhs = classify(op->getOperand(1), iv, negated, budget);
     return isa<arith::AndIOp>(op) != negated ? conjunction(lhs, rhs)
                                              : disjunction(lhs, rhs);
   }
@@ -285,7 +300,8 @@ static PredicateRange classify(Value mask, Value iv, bool negated) {
          {std::pair(exclusive.getLhs(), exclusive.getRhs()),
           std::pair(exclusive.getRhs(), exclusive.getLhs())})
       if (matchPattern(other, m_Constant(&constant)) && constant.isSplat())
-        return classify(value, iv, negated != constant.getSplatValue<bool>());
+        return classify(value, iv, negated != constant.getSplatValue<bool>(),
+                        budget);
     return unknownRange();
   }
   if (auto select = dyn_cast<arith::SelectOp>(op)) {
@@ -293,14 +309,16 @@ static PredicateRange classify(Value mask, Value iv, bool negated) {
       return unknownRange();
     Value condition = select.getCondition();
     return disjunction(
-        conjunction(classify(condition, iv, false),
-                    classify(select.getTrueValue(), iv, negated)),
-        conjunction(classify(condition, iv, true),
-                    classify(select.getFalseValue(), iv, negated)));
+        conjunction(classify(condition, iv, false, budget),
+                    classify(select.getTrueValue(), iv, negated, budget)),
+        conjunction(classify(condition, iv, true, budget),
+                    classify(select.getFalseValue(), iv, negated, budget)));
   }
   return unknownRange();
 }
 
 PredicateRange fa3::tile::classifyPredicate(Value mask, Value iv) {
-  return classify(mask, iv, /*negated=*/false);
+  constexpr unsigned kMostConditions = 64;
+  unsigned budget = kMostConditions;
+  return classify(mask, iv, /*negated=*/false, budget);
 }

@@ -19,6 +19,7 @@ static bool shrink(scf::ForOp loop) {
   std::optional<GuardedBody> guarded = matchGuardedBody(loop);
   if (!guarded)
     return false;
+  hoistScalars(loop);
   Interval possible =
       classifyPredicate(guarded->condition.getMask(), loop.getInductionVar())
           .possible;
