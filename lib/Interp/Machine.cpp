@@ -261,22 +261,28 @@ LogicalResult Machine::copyOut(const BoxCopy &store) {
   hopper::TensorMapType type = store.map->type;
   int64_t width = type.getSwizzle();
   int64_t bytes = getByteWidth(store.map->array.getFormat());
-  if (failed(checkRead(contextOf(store.group), store.op, store.range,
-                       /*async=*/true)))
-    return failure();
+  // What lies outside the array is clipped: those bytes may hold anything.
+  LogicalResult result = success();
   SmallVector<uint8_t, 128> line(width);
-  forEachRow(
-      store, [&](int64_t row, uint8_t *target, int64_t before, int64_t inside) {
-        if (!inside)
-          return;
-        for (int64_t chunk = 0; chunk < width; chunk += 16)
-          std::memcpy(line.data() + chunk,
-                      memory.at(SharedMemory::swizzle(
-                          store.range.begin + row * width + chunk, width)),
-                      16);
-        std::memcpy(target, line.data() + before * bytes, inside * bytes);
-      });
-  return success();
+  forEachRow(store, [&](int64_t row, uint8_t *target, int64_t before,
+                        int64_t inside) {
+    int64_t first = before * bytes, last = (before + inside) * bytes;
+    for (int64_t chunk = first / 16 * 16; inside && chunk < last; chunk += 16) {
+      int64_t address =
+          SharedMemory::swizzle(store.range.begin + row * width + chunk, width);
+      if (succeeded(result))
+        result = checkRead(contextOf(store.group), store.op,
+                           {address + std::max<int64_t>(first - chunk, 0),
+                            address + std::min<int64_t>(last - chunk, 16)},
+                           /*async=*/true);
+      if (failed(result))
+        return;
+      std::memcpy(line.data() + chunk, memory.at(address), 16);
+    }
+    if (inside)
+      std::memcpy(target, line.data() + first, inside * bytes);
+  });
+  return result;
 }
 
 //===----------------------------------------------------------------------===//

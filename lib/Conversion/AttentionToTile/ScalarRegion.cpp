@@ -68,7 +68,11 @@ LogicalResult ScalarRegionExpander::expandExtract(Operation *op) {
       return extract.emitOpError("reads an auxiliary operand at an index that "
                                  "is neither uniform nor the query or key plus "
                                  "something uniform");
-    if (varies >= entry.varies)
+    if (varies & entry.varies)
+      return extract.emitOpError("reads an auxiliary operand at two indices "
+                                 "that vary with the ")
+             << (entry.varies == Rows ? "query" : "key");
+    if (varies > entry.varies)
       return extract.emitOpError("reads an auxiliary operand with the key "
                                  "before the query; transpose it");
     varies |= entry.varies;

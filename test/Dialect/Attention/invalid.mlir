@@ -608,12 +608,12 @@ func.func @yield(%x: f32) {
 
 // Attributes.
 
-// expected-error @+1 {{#attention.window expects left of at least 0, got -1}}
+// expected-error @+1 {{#attention.window expects left between 0 and 1073741824, got -1; without it that end is unbounded}}
 func.func private @left() attributes {a = #attention.window<left = -1>}
 
 // -----
 
-// expected-error @+1 {{#attention.window expects right of at least 0, got -7}}
+// expected-error @+1 {{#attention.window expects right between 0 and 1073741824, got -7}}
 func.func private @right() attributes {a = #attention.window<left = 1, right = -7>}
 
 // -----
@@ -633,7 +633,7 @@ func.func private @window_value() attributes {a = #attention.window<left = "x">}
 
 // -----
 
-// expected-error @+1 {{#attention.prefix expects a length of at least 0, got -3}}
+// expected-error @+1 {{#attention.prefix expects a length between 0 and 1073741824, got -3}}
 func.func private @prefix() attributes {a = #attention.prefix<-3>}
 
 // -----

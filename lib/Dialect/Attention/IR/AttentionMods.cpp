@@ -17,22 +17,26 @@ using namespace fa3::attention;
 // Verification
 //===----------------------------------------------------------------------===//
 
+/// Greatest extent that code adds to coordinates, whose sum has 32 bits in a
+/// kernel.
+static constexpr int64_t kMostKeys = int64_t(1) << 30;
+
 LogicalResult WindowAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                  std::optional<int64_t> left,
                                  std::optional<int64_t> right) {
   for (auto [name, extent] : {std::pair("left", left), {"right", right}})
-    if (extent && *extent < 0)
+    if (extent && (*extent < 0 || *extent > kMostKeys))
       return emitError() << "#attention.window expects " << name
-                         << " of at least 0, got " << *extent;
+                         << " between 0 and " << kMostKeys << ", got "
+                         << *extent << "; without it that end is unbounded";
   return success();
 }
 
 LogicalResult PrefixAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                  int64_t length) {
-  if (length < 0)
-    return emitError()
-           << "#attention.prefix expects a length of at least 0, got "
-           << length;
+  if (length < 0 || length > kMostKeys)
+    return emitError() << "#attention.prefix expects a length between 0 and "
+                       << kMostKeys << ", got " << length;
   return success();
 }
 

@@ -9,6 +9,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -90,70 +91,109 @@ AffineForm TileForm::getGreatest() const {
 // Reading the IR
 //===----------------------------------------------------------------------===//
 
-AffineForm fa3::tile::getAffineForm(Value value) {
-  AffineForm form;
-  APInt constant;
-  if (matchPattern(value, m_ConstantInt(&constant))) {
-    form.constant = constant.getSExtValue();
-    return form;
-  }
-  if (Operation *op = value.getDefiningOp()) {
-    if (auto add = dyn_cast<arith::AddIOp>(op))
-      return getAffineForm(add.getLhs()) + getAffineForm(add.getRhs());
-    if (auto sub = dyn_cast<arith::SubIOp>(op))
-      return getAffineForm(sub.getLhs()) - getAffineForm(sub.getRhs());
-    if (auto mul = dyn_cast<arith::MulIOp>(op)) {
-      AffineForm lhs = getAffineForm(mul.getLhs());
-      AffineForm rhs = getAffineForm(mul.getRhs());
-      if (rhs.isConstant())
-        return lhs * rhs.constant;
-      if (lhs.isConstant())
-        return rhs * lhs.constant;
-    }
-  }
-  form.add(value, 1);
-  return form;
+/// Greatest magnitude of constants and coefficients: products of two of them
+/// and sums of many stay within 64 bits. Index values have 32 bits in the end.
+static constexpr int64_t kLargest = int64_t(1) << 30;
+/// Operations that are read for one form. A tree of additions can be
+/// exponentially larger than the operations that it consists of.
+static constexpr unsigned kMostOperations = 256;
+
+static bool isSmall(int64_t value) {
+  return -kLargest <= value && value <= kLargest;
 }
 
-static TileForm combine(const TileForm &lhs, const TileForm &rhs,
-                        int64_t factor) {
+static bool isSmall(const AffineForm &form) {
+  return isSmall(form.constant) && llvm::all_of(form.terms, [](auto term) {
+           return isSmall(term.second);
+         });
+}
+
+static std::optional<int64_t> getSmall(const APInt &constant) {
+  std::optional<int64_t> value = constant.trySExtValue();
+  return value && isSmall(*value) ? value : std::nullopt;
+}
+
+static AffineForm readForm(Value value, unsigned &budget) {
+  AffineForm atom;
+  atom.add(value, 1);
+  APInt constant;
+  if (matchPattern(value, m_ConstantInt(&constant))) {
+    std::optional<int64_t> small = getSmall(constant);
+    return small ? AffineForm(*small) : atom;
+  }
+  Operation *op = value.getDefiningOp();
+  if (!isa_and_present<arith::AddIOp, arith::SubIOp, arith::MulIOp>(op) ||
+      budget == 0)
+    return atom;
+  --budget;
+  AffineForm lhs = readForm(op->getOperand(0), budget);
+  AffineForm rhs = readForm(op->getOperand(1), budget);
+  AffineForm form = atom;
+  if (isa<arith::AddIOp>(op))
+    form = lhs + rhs;
+  else if (isa<arith::SubIOp>(op))
+    form = lhs - rhs;
+  else if (rhs.isConstant())
+    form = lhs * rhs.constant;
+  else if (lhs.isConstant())
+    form = rhs * lhs.constant;
+  return isSmall(form) ? form : atom;
+}
+
+AffineForm fa3::tile::getAffineForm(Value value) {
+  unsigned budget = kMostOperations;
+  return readForm(value, budget);
+}
+
+static std::optional<TileForm> combine(const TileForm &lhs, const TileForm &rhs,
+                                       int64_t factor) {
   TileForm result = lhs;
   result.base += rhs.base * factor;
   for (TileForm::Coordinate coordinate : rhs.coordinates)
     result.coordinates.push_back(
         {coordinate.coefficient * factor, coordinate.extent});
+  if (!isSmall(result.base) ||
+      !llvm::all_of(result.coordinates, [](TileForm::Coordinate coordinate) {
+        return isSmall(coordinate.coefficient);
+      }))
+    return std::nullopt;
   return result;
 }
 
-std::optional<TileForm> fa3::tile::getTileForm(Value value) {
+static std::optional<TileForm> readTileForm(Value value, unsigned &budget) {
   Operation *op = value.getDefiningOp();
-  if (!op)
+  // Other integers wrap around, which forms do not know.
+  if (!op || !getElementTypeOrSelf(value.getType()).isIndex() || budget == 0)
     return std::nullopt;
+  --budget;
   TileForm form;
   DenseIntElementsAttr constant;
   if (matchPattern(value, m_Constant(&constant))) {
     if (!constant.isSplat())
       return std::nullopt;
-    form.base.constant = constant.getSplatValue<APInt>().getSExtValue();
+    std::optional<int64_t> small = getSmall(constant.getSplatValue<APInt>());
+    if (!small)
+      return std::nullopt;
+    form.base.constant = *small;
     return form;
   }
   if (auto splat = dyn_cast<tensor::SplatOp>(op)) {
-    form.base = getAffineForm(splat.getInput());
+    form.base = readForm(splat.getInput(), budget);
     return form;
   }
   if (auto coord = dyn_cast<CoordOp>(op)) {
-    form.base = getAffineForm(coord.getOffset());
+    form.base = readForm(coord.getOffset(), budget);
     form.coordinates.push_back(
         {1, coord.getResult().getType().getDimSize(coord.getDim())});
     return form;
   }
   if (auto broadcast = dyn_cast<BroadcastOp>(op))
-    return getTileForm(broadcast.getSource());
+    return readTileForm(broadcast.getSource(), budget);
   if (!isa<arith::AddIOp, arith::SubIOp, arith::MulIOp>(op))
     return std::nullopt;
 
-  std::optional<TileForm> lhs = getTileForm(op->getOperand(0));
-  std::optional<TileForm> rhs = getTileForm(op->getOperand(1));
+  std::optional<TileForm> lhs = readTileForm(op->getOperand(0), budget);
+  std::optional<TileForm> rhs = readTileForm(op->getOperand(1), budget);
   if (!lhs || !rhs)
     return std::nullopt;
   if (isa<arith::AddIOp>(op))
@@ -165,6 +205,11 @@ std::optional<TileForm> fa3::tile::getTileForm(Value value) {
   if (!rhs->coordinates.empty() || !rhs->base.isConstant())
     return std::nullopt;
   return combine(TileForm(), *lhs, rhs->base.constant);
+}
+
+std::optional<TileForm> fa3::tile::getTileForm(Value value) {
+  unsigned budget = kMostOperations;
+  return readTileForm(value, budget);
 }
 
 Value fa3::tile::materialize(OpBuilder &builder, Location loc,

@@ -22,20 +22,40 @@ constexpr int64_t kRegisterFile = 65536, kLeastRegisters = 24;
 constexpr int64_t kMostRegisters = 240;
 } // namespace
 
+namespace {
+/// The registers that the values of one group take.
+class ValueRegisters {
+public:
+  explicit ValueRegisters(int64_t threads) : threads(threads) {}
+  /// Registers per thread of a value; 0 for what is rematerialised.
+  int64_t get(Value value);
+
+private:
+  bool isRematerialized(Operation *op);
+
+  int64_t threads;
+  llvm::DenseMap<Operation *, bool> rematerialized;
+};
+} // namespace
+
 /// Whether a tile is computed element by element from scalars, coordinates and
 /// statistics: each element then exists only next to its use.
-static bool isRematerialized(Operation *op) {
+bool ValueRegisters::isRematerialized(Operation *op) {
   if (isa<arith::ConstantOp, tensor::SplatOp, BroadcastOp, CoordOp>(op))
     return true;
-  return isElementwise(op) && llvm::all_of(op->getOperands(), [](Value value) {
-           Operation *def = value.getDefiningOp();
-           return !getTileType(value.getType()) ||
-                  (def && isRematerialized(def));
-         });
+  if (!isElementwise(op))
+    return false;
+  if (auto it = rematerialized.find(op); it != rematerialized.end())
+    return it->second;
+  bool result = llvm::all_of(op->getOperands(), [&](Value value) {
+    Operation *def = value.getDefiningOp();
+    return !getTileType(value.getType()) || (def && isRematerialized(def));
+  });
+  rematerialized[op] = result;
+  return result;
 }
 
-/// Registers per thread of a value of the group; 0 for what is rematerialised.
-static int64_t getRegisters(Value value, int64_t threads) {
+int64_t ValueRegisters::get(Value value) {
   if (isa<ViewType>(value.getType()))
     return 0;
   RankedTensorType tile = getTileType(value.getType());
@@ -66,8 +86,8 @@ static int64_t getRegisters(Value value, int64_t threads) {
 
 /// Visits a block whose surroundings keep `outside` alive.
 static int64_t visitBlock(Block &block, const Liveness &liveness,
-                          const llvm::DenseSet<Value> &outside, int64_t threads,
-                          Operation *&where) {
+                          const llvm::DenseSet<Value> &outside,
+                          ValueRegisters &registers, Operation *&where) {
   int64_t most = 0;
   for (Operation &op : block) {
     llvm::DenseSet<Value> live = outside;
@@ -81,7 +101,7 @@ static int64_t visitBlock(Block &block, const Liveness &liveness,
     }
     int64_t sum = 0;
     for (Value value : live)
-      sum += getRegisters(value, threads);
+      sum += registers.get(value);
     if (sum > most) {
       most = sum;
       where = &op;
@@ -94,7 +114,7 @@ static int64_t visitBlock(Block &block, const Liveness &liveness,
           past.erase(result);
         Operation *innerWhere = nullptr;
         int64_t innerMost =
-            visitBlock(inner, liveness, past, threads, innerWhere);
+            visitBlock(inner, liveness, past, registers, innerWhere);
         if (innerMost > most) {
           most = innerMost;
           where = innerWhere;
@@ -106,10 +126,10 @@ static int64_t visitBlock(Block &block, const Liveness &liveness,
 
 int64_t fa3::tile::estimateRegisters(flow::GroupOp group, Operation *&where) {
   Liveness liveness(group);
+  ValueRegisters registers(group.getWarps() * kThreadsPerWarp);
   where = group;
-  return kOtherRegisters + visitBlock(*group.getBodyBlock(), liveness, {},
-                                      group.getWarps() * kThreadsPerWarp,
-                                      where);
+  return kOtherRegisters +
+         visitBlock(*group.getBodyBlock(), liveness, {}, registers, where);
 }
 
 int64_t fa3::tile::getRegisterLimit(flow::GroupOp group) {

@@ -46,6 +46,7 @@ static void releaseAtOnce(scf::ForOp loop) {
 
 /// Gives the number of dead ranges split off.
 static unsigned resolve(scf::ForOp loop) {
+  hoistScalars(loop);
   Interval possible =
       classifyPredicate(matchGuardedBody(loop)->condition.getMask(),
                         loop.getInductionVar())

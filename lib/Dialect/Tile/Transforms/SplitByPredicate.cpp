@@ -61,6 +61,8 @@ static bool split(scf::ForOp loop) {
   for (arith::SelectOp select : loop.getBody()->getOps<arith::SelectOp>())
     if (isa<RankedTensorType>(select.getCondition().getType()))
       selectsOf[select.getCondition()].push_back(select);
+  if (!selectsOf.empty())
+    hoistScalars(loop);
   AffineForm lower = getAffineForm(loop.getLowerBound());
   AffineForm upper = getAffineForm(loop.getUpperBound());
   for (auto &[mask, selects] : selectsOf) {

@@ -3,6 +3,7 @@
 #include "Utils.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/Transforms/LoopInvariantCodeMotionUtils.h"
 
 using namespace mlir;
 using namespace fa3;
@@ -13,6 +14,12 @@ LogicalResult fa3::tile::forEachKernel(
   WalkResult result = root->walk([&](gpu::GPUFuncOp function) {
     if (!function.isKernel())
       return WalkResult::advance();
+    if (!function.getBody().hasOneBlock()) {
+      function.emitOpError("expects a kernel of one block (control flow in "
+                           "scf operations), got ")
+          << function.getBody().getBlocks().size();
+      return WalkResult::interrupt();
+    }
     return succeeded(transform(function)) ? WalkResult::advance()
                                           : WalkResult::interrupt();
   });
@@ -54,6 +61,20 @@ std::optional<GuardedBody> fa3::tile::matchGuardedBody(scf::ForOp loop) {
             op))
       return std::nullopt;
   return GuardedBody{guard, condition};
+}
+
+void fa3::tile::hoistScalars(scf::ForOp loop) {
+  moveLoopInvariantCode(
+      {&loop.getRegion()},
+      [&](Value value, Region *) { return loop.isDefinedOutsideOfLoop(value); },
+      [](Operation *op, Region *) {
+        return op->getNumRegions() == 0 && isPure(op) &&
+               !isa<AnyPossibleOp>(op) &&
+               llvm::all_of(op->getResultTypes(), [](Type type) {
+                 return type.isIntOrIndexOrFloat();
+               });
+      },
+      [&](Operation *op, Region *) { op->moveBefore(loop); });
 }
 
 scf::ForOp fa3::tile::cloneLoop(OpBuilder &builder, scf::ForOp loop,

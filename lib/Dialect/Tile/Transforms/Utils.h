@@ -26,6 +26,10 @@ struct GuardedBody {
 /// effects other than those on rings must be inside the guard.
 std::optional<GuardedBody> matchGuardedBody(mlir::scf::ForOp loop);
 
+/// Moves scalars that do not change in the loop in front of it, so that bounds
+/// can be computed from them. Tiles stay: they would occupy registers.
+void hoistScalars(mlir::scf::ForOp loop);
+
 /// `loop` again, right before it, over [lower, upper) and with these start
 /// values; the body is a copy.
 mlir::scf::ForOp cloneLoop(mlir::OpBuilder &builder, mlir::scf::ForOp loop,

@@ -30,7 +30,7 @@ def Attention_WindowAttr : Attention_Mod<"Window", "window", ["buildKeep"]> {
     Both ends belong to the window; a missing end is unbounded.
     `#attention.window<left = 1024, right = 0>`, `#attention.window<left = 128>`.
 
-    C1. left and right are at least 0.
+    C1. left and right are between 0 and 2^30.
   }];
   let parameters = (ins OptionalParameter<"std::optional<int64_t>">:$left,
                         OptionalParameter<"std::optional<int64_t>">:$right);
@@ -43,7 +43,7 @@ def Attention_PrefixAttr : Attention_Mod<"Prefix", "prefix", ["buildKeep"]> {
   let description = [{
     `#attention.prefix<128>`.
 
-    C1. length is at least 0.
+    C1. length is between 0 and 2^30.
   }];
   let parameters = (ins "int64_t":$length);
   let assemblyFormat = "`<` $length `>`";
