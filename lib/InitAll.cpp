@@ -6,6 +6,7 @@
 #include "fa3/Dialect/Attention/IR/Attention.h"
 #include "fa3/Dialect/Attention/Transforms/Passes.h"
 #include "fa3/Dialect/Flow/IR/Flow.h"
+#include "fa3/Dialect/Flow/Transforms/Passes.h"
 #include "fa3/Dialect/Hopper/IR/Hopper.h"
 #include "fa3/Dialect/Hopper/Transforms/Passes.h"
 #include "fa3/Dialect/Tile/IR/Tile.h"
@@ -43,6 +44,7 @@ void fa3::registerAllPasses() {
   attention::registerAttentionPasses();
   registerAttentionToTilePasses();
   registerTileToHopperPasses();
+  flow::registerFlowPasses();
   tile::registerTilePasses();
   registerPipelines();
   hopper::registerHopperPasses();

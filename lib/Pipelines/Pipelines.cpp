@@ -5,6 +5,7 @@
 #include "fa3/Conversion/HopperToNVVM/HopperToNVVM.h"
 #include "fa3/Conversion/TileToHopper/TileToHopper.h"
 #include "fa3/Dialect/Attention/Transforms/Passes.h"
+#include "fa3/Dialect/Flow/Transforms/Passes.h"
 #include "fa3/Dialect/Hopper/Transforms/Passes.h"
 #include "fa3/Dialect/Tile/Transforms/Passes.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -70,9 +71,13 @@ void fa3::buildPipelinePipeline(OpPassManager &pm,
   addCleanup(pm);
 }
 
-void fa3::buildLayoutPipeline(OpPassManager &pm, const PipelineOptions &) {
+void fa3::buildLayoutPipeline(OpPassManager &pm,
+                              const PipelineOptions &options) {
   pm.addPass(tile::createAssignLayouts());
   pm.addPass(tile::createRealizeSmem());
+  // The last stage with rings.
+  if (options.check)
+    pm.nest<gpu::GPUModuleOp>().addPass(flow::createCheck());
 }
 
 void fa3::buildPTXPipeline(OpPassManager &pm, const PipelineOptions &options) {
@@ -84,6 +89,8 @@ void fa3::buildPTXPipeline(OpPassManager &pm, const PipelineOptions &options) {
   kernels.addPass(hopper::createInsertFences());
   kernels.addPass(hopper::createAssignRegisters());
   pm.addPass(hopper::createAllocateSmem());
+  if (options.check)
+    pm.addPass(hopper::createCheckProtocol());
   HopperToLLVMOptions toLLVM;
   toLLVM.barrierWait = options.barrierWait;
   toLLVM.wgmmaAsm = options.wgmmaAsm;

@@ -57,6 +57,10 @@ struct PipelineOptions : public mlir::PassPipelineOptions<PipelineOptions> {
   Option<int64_t> smemBudget{*this, "smem-budget",
                              llvm::cl::desc("bytes of shared memory for rings"),
                              llvm::cl::init(231424)};
+  Option<bool> check{*this, "check",
+                     llvm::cl::desc("prove that groups neither deadlock nor "
+                                    "race (flow-check, hopper-check-protocol)"),
+                     llvm::cl::init(true)};
   Option<std::string> barrierWait{
       *this, "barrier-wait",
       llvm::cl::desc("wait for mbarriers in one asm loop or by intrinsic"),

@@ -149,4 +149,46 @@ def AllocateSmem : Pass<"hopper-allocate-smem", "::mlir::ModuleOp"> {
   ];
 }
 
+def CheckProtocol : Pass<"hopper-check-protocol", "::mlir::ModuleOp"> {
+  let summary = "complete kernels -> the same, proven free of deadlocks and races";
+  let description = [{
+    Proves of every kernel with groups, for all trip counts:
+
+    1. *Barriers*: mbarriers are initialised before the groups; their arrivals
+       are those of the parties; no phase is waited for with the wrong parity,
+       completed twice before a waiter has seen it, or collects two arrivals of
+       one party; named barriers have an id of their own and the threads that
+       use them.
+    2. *Bytes*: copies bring the bytes that their phase expects.
+    3. *Progress*: no relative state of the groups has all of them waiting.
+    4. *Order*: conflicting accesses to shared memory are ordered by arrivals,
+       waits, named barriers and waits for products or stores, with a proxy
+       fence where threads are followed by the async proxy; buffers that share
+       bytes included. Nothing is in flight when a group ends.
+    5. *Registers*: products are fenced; no operation uses or overwrites the
+       registers of a product in flight; every wait covers the groups and
+       fragments it names; the registers of all warp groups fit the block.
+
+    Input: kernels with waits, fences, registers and, if they are to be checked,
+    offsets of shared memory. Output: unchanged. Fails with an error at the
+    operation and notes that say what is not ordered, who waits for what since
+    where, and how many iterations each group has begun. docs/Protocol.md says
+    what the proof rests on.
+
+    Example of an error:
+    ```
+    error: 'hopper.tma.load' op writes to slot 0 of a buffer that @math replica 0 may still read
+    note: nothing orders this access before it
+    ```
+  }];
+  let options = [
+    Option<"happensBefore", "happens-before", "std::string", "",
+           "file for a drawing (SVG) of what orders one iteration of the longest "
+           "loop with products of the first kernel">,
+  ];
+  let statistics = [
+    Statistic<"numStates", "num-states", "relative states explored">,
+  ];
+}
+
 #endif // FA3_HOPPER_PASSES

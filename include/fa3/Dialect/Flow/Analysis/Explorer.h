@@ -1,0 +1,159 @@
+//===- Explorer.h - all relative states of a few groups ---------*- C++ -*-===//
+//
+// Runs groups side by side with their data erased and every choice of control
+// taken both ways, until no new state appears. A state says where the groups
+// are relative to each other, not how often they have been there, so the
+// closure stands for all trip counts. Choices that contradict the balance of
+// the groups (proven before) are dropped: each object has a tape on which the
+// first group to get there writes "an entry" or "an iteration ends", and the
+// others have to agree. See docs/Protocol.md, "Closure".
+//
+// What instructions do is up to a Machine.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA3_DIALECT_FLOW_ANALYSIS_EXPLORER_H
+#define FA3_DIALECT_FLOW_ANALYSIS_EXPLORER_H
+
+#include "fa3/Dialect/Flow/Analysis/Program.h"
+#include <deque>
+#include <functional>
+#include <memory>
+#include <unordered_set>
+
+namespace fa3::flow {
+
+/// A register without a value, or with one that is not known.
+constexpr int64_t kUnknown = std::numeric_limits<int64_t>::min();
+
+/// One replica of a group.
+struct Process {
+  const Program *program;
+  mutable GroupOp group; ///< operations have no const methods
+  unsigned replica;
+  unsigned pc = 0;
+  unsigned epoch = 0;    ///< iterations of nests so far
+  bool announced = false; ///< the event at `pc` is on the tape
+  std::vector<int64_t> registers;
+  std::vector<unsigned> positions; ///< on the tape of every object
+  unsigned choices = 0;            ///< position on the tape of its group
+  /// Times that the choice at an instruction went on; for messages only.
+  std::vector<unsigned> taken;
+
+  const Instruction &getInstruction() const {
+    return program->getInstructions()[pc];
+  }
+  bool hasEnded() const {
+    return getInstruction().kind == Instruction::Kind::End;
+  }
+};
+
+struct MachineState {
+  virtual ~MachineState() = default;
+  virtual std::unique_ptr<MachineState> clone() const = 0;
+};
+
+struct JointState {
+  /// Agreed events of an object from number `base` on.
+  struct Tape {
+    unsigned base = 0;
+    std::deque<int> items;
+  };
+  std::vector<Process> processes;
+  std::vector<Tape> tapes;
+  /// Choices that the replicas of a group make alike, by group.
+  std::vector<Tape> choices;
+  std::unique_ptr<MachineState> machine;
+
+  JointState clone() const;
+};
+
+class Machine {
+public:
+  enum class Step { Done, Blocked, Failed };
+  virtual ~Machine() = default;
+
+  virtual std::unique_ptr<MachineState> start() = 0;
+  /// Executes the instruction at which process `p` stands; emits an error if
+  /// it fails.
+  virtual Step execute(JointState &state, unsigned p, mlir::Operation *op) = 0;
+  /// The value of what has no register.
+  virtual int64_t evaluate(const JointState &state, unsigned p,
+                           mlir::Value value) = 0;
+  /// Checks what process `p` leaves behind.
+  virtual mlir::LogicalResult end(JointState &state, unsigned p) = 0;
+  /// Appends what tells states apart: registers and the machine's own state,
+  /// relative to each other.
+  virtual void serialize(const JointState &state,
+                         std::vector<int64_t> &key) const = 0;
+  /// Says in a note what process `p` waits for.
+  virtual void explain(const JointState &state, unsigned p,
+                       mlir::InFlightDiagnostic &diagnostic) = 0;
+};
+
+class Explorer {
+public:
+  /// `channelOf` names the channel of an event, as for the skeleton.
+  Explorer(const ControlSkeleton &skeleton, Machine &machine,
+           ControlSkeleton::Classify channelOf)
+      : skeleton(skeleton), machine(machine), channelOf(channelOf) {}
+
+  void addProcess(GroupOp group, unsigned replica, const Program &program);
+
+  /// Explores to closure. Fails with a located error on the first state in
+  /// which all processes wait for each other or an instruction fails.
+  mlir::LogicalResult run();
+
+  /// Follows ways through the groups on which no loop runs more than
+  /// `mostIterations` times, shortest first, until `found` accepts the end of
+  /// one. For examples: proves nothing.
+  mlir::LogicalResult
+  search(unsigned mostIterations,
+         std::function<bool(const JointState &)> found);
+
+  unsigned getNumStates() const { return visited.size(); }
+  /// The value of `value` in process `p`.
+  static int64_t get(const JointState &state, unsigned p, mlir::Value value,
+                     Machine &machine);
+  static void set(JointState &state, unsigned p, mlir::Value value,
+                  int64_t number);
+  /// How far process `p` has come, as notes.
+  static void explainPath(const JointState &state, unsigned p,
+                          mlir::InFlightDiagnostic &diagnostic);
+  static std::string getName(const Process &process);
+
+private:
+  enum class Outcome { Moved, Stuck, Choice, Dropped, Failed };
+  static constexpr unsigned kMostStates = 200000;
+
+  Outcome runProcess(JointState &state, unsigned p);
+  mlir::LogicalResult runState(JointState state);
+  bool agree(JointState &state, unsigned p, unsigned object, int item);
+  mlir::LogicalResult reportDeadlock(const JointState &state);
+  std::string getKey(const JointState &state, unsigned p) const;
+
+  const ControlSkeleton &skeleton;
+  Machine &machine;
+  ControlSkeleton::Classify channelOf;
+  /// The choice that other replicas have made already, if any.
+  std::optional<bool> getMadeChoice(const JointState &state, unsigned p) const;
+  void noteChoice(JointState &state, unsigned p, bool goesOn);
+  /// Lets the process at a choice take it.
+  void take(JointState &state, unsigned p, bool goesOn);
+
+  JointState initial;
+  unsigned iterationLimit = 0; ///< of a search, 0 in exploration
+  std::function<bool(const JointState &)> accept;
+  bool accepted = false;
+  /// Per process and object: the channel whose events are on the tape.
+  std::vector<std::vector<std::optional<unsigned>>> counted;
+  /// Per process the number of its group, and per group its processes.
+  std::vector<unsigned> groupOf;
+  std::vector<llvm::SmallVector<unsigned>> members;
+  std::deque<JointState> pending;
+  std::unordered_set<std::string> visited;
+};
+
+} // namespace fa3::flow
+
+#endif // FA3_DIALECT_FLOW_ANALYSIS_EXPLORER_H

@@ -1,0 +1,337 @@
+//===- Explorer.cpp - all relative states of a few groups -----------------===//
+
+#include "fa3/Dialect/Flow/Analysis/Explorer.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace fa3::flow;
+
+using Kind = Instruction::Kind;
+
+/// Items of tapes; the end of an iteration of nest n is kIteration + n.
+enum TapeItem : int { kEntry = 0, kEnd = 1, kIteration = 2 };
+
+JointState JointState::clone() const {
+  JointState copy;
+  copy.processes = processes;
+  copy.tapes = tapes;
+  copy.choices = choices;
+  copy.machine = machine->clone();
+  return copy;
+}
+
+std::string Explorer::getName(const Process &process) {
+  std::string name = "@" + process.group.getSymName().str();
+  if (process.group.getReplicas() > 1)
+    name += " replica " + std::to_string(process.replica);
+  return name;
+}
+
+int64_t Explorer::get(const JointState &state, unsigned p, Value value,
+                      Machine &machine) {
+  const Process &process = state.processes[p];
+  if (auto number = process.program->getRegister(value))
+    return process.registers[*number];
+  return machine.evaluate(state, p, value);
+}
+
+void Explorer::set(JointState &state, unsigned p, Value value, int64_t number) {
+  Process &process = state.processes[p];
+  if (auto target = process.program->getRegister(value))
+    process.registers[*target] = number;
+}
+
+void Explorer::addProcess(GroupOp group, unsigned replica,
+                          const Program &program) {
+  Process process{&program, group, replica};
+  process.registers.assign(program.getNumRegisters(), kUnknown);
+  process.positions.assign(skeleton.getNumObjects(), 0);
+  process.taken.assign(program.getInstructions().size(), 0);
+  initial.processes.push_back(std::move(process));
+
+  unsigned p = initial.processes.size() - 1;
+  if (p > 0 && initial.processes[p - 1].group == group) {
+    groupOf.push_back(groupOf.back());
+  } else {
+    groupOf.push_back(members.size());
+    members.emplace_back();
+  }
+  members.back().push_back(p);
+
+  auto &channels = counted.emplace_back(skeleton.getNumObjects());
+  for (const GroupControl &control : skeleton.getGroups())
+    if (control.group == group)
+      for (unsigned channel : control.channels.set_bits()) {
+        auto &entry = channels[skeleton.getChannels()[channel].object];
+        if (!entry)
+          entry = channel;
+      }
+}
+
+bool Explorer::agree(JointState &state, unsigned p, unsigned object, int item) {
+  JointState::Tape &tape = state.tapes[object];
+  unsigned &position = state.processes[p].positions[object];
+  unsigned offset = position - tape.base;
+  if (offset == tape.items.size())
+    tape.items.push_back(item);
+  else if (tape.items[offset] != item)
+    return false;
+  ++position;
+  unsigned least = position;
+  for (auto [i, process] : llvm::enumerate(state.processes))
+    if (counted[i][object])
+      least = std::min(least, process.positions[object]);
+  for (; tape.base < least; ++tape.base)
+    tape.items.pop_front();
+  return true;
+}
+
+std::optional<bool> Explorer::getMadeChoice(const JointState &state,
+                                            unsigned p) const {
+  const JointState::Tape &tape = state.choices[groupOf[p]];
+  unsigned offset = state.processes[p].choices - tape.base;
+  if (!skeleton.isUniform(state.processes[p].getInstruction().op) ||
+      offset == tape.items.size())
+    return std::nullopt;
+  return tape.items[offset] != 0;
+}
+
+void Explorer::noteChoice(JointState &state, unsigned p, bool goesOn) {
+  const auto &replicas = members[groupOf[p]];
+  if (replicas.size() < 2 ||
+      !skeleton.isUniform(state.processes[p].getInstruction().op))
+    return;
+  JointState::Tape &tape = state.choices[groupOf[p]];
+  unsigned &position = state.processes[p].choices;
+  if (position - tape.base == tape.items.size())
+    tape.items.push_back(goesOn);
+  ++position;
+  unsigned least = position;
+  for (unsigned other : replicas)
+    least = std::min(least, state.processes[other].choices);
+  for (; tape.base < least; ++tape.base)
+    tape.items.pop_front();
+}
+
+void Explorer::take(JointState &state, unsigned p, bool goesOn) {
+  noteChoice(state, p, goesOn);
+  Process &process = state.processes[p];
+  if (goesOn) {
+    ++process.taken[process.pc];
+    ++process.pc;
+  } else {
+    process.pc = process.getInstruction().target;
+  }
+}
+
+Explorer::Outcome Explorer::runProcess(JointState &state, unsigned p) {
+  bool moved = false;
+  while (true) {
+    Process &process = state.processes[p];
+    const Instruction &instruction = process.getInstruction();
+    switch (instruction.kind) {
+    case Kind::Execute: {
+      if (!process.announced)
+        if (std::optional<unsigned> channel = channelOf(instruction.op)) {
+          unsigned object = skeleton.getChannels()[*channel].object;
+          process.announced = true;
+          if (counted[p][object] == channel && !agree(state, p, object, kEntry))
+            return Outcome::Dropped;
+        }
+      switch (machine.execute(state, p, instruction.op)) {
+      case Machine::Step::Done:
+        process.announced = false;
+        ++process.pc;
+        break;
+      case Machine::Step::Blocked:
+        return moved ? Outcome::Moved : Outcome::Stuck;
+      case Machine::Step::Failed:
+        return Outcome::Failed;
+      }
+      break;
+    }
+    case Kind::Choose:
+      if (std::optional<bool> made = getMadeChoice(state, p)) {
+        take(state, p, *made);
+        break;
+      }
+      return Outcome::Choice;
+    case Kind::Jump:
+      process.pc = instruction.target;
+      break;
+    case Kind::Assign: {
+      SmallVector<int64_t> values;
+      for (auto [target, value] : instruction.moves)
+        values.push_back(get(state, p, value, machine));
+      for (auto [move, value] : llvm::zip(instruction.moves, values))
+        process.registers[move.first] = value;
+      ++process.pc;
+      break;
+    }
+    case Kind::Clear:
+      for (unsigned target : instruction.cleared)
+        process.registers[target] = kUnknown;
+      ++process.pc;
+      break;
+    case Kind::Mark:
+      for (unsigned object :
+           skeleton.getNestObjects(instruction.nest).set_bits())
+        if (counted[p][object] &&
+            !agree(state, p, object, kIteration + instruction.nest))
+          return Outcome::Dropped;
+      ++process.epoch;
+      ++process.pc;
+      // The processes that are behind go first, so that the distance between
+      // them stays bounded.
+      return Outcome::Moved;
+    case Kind::End:
+      if (process.announced)
+        return moved ? Outcome::Moved : Outcome::Stuck;
+      process.announced = true;
+      for (unsigned object = 0; object < state.tapes.size(); ++object)
+        if (counted[p][object] && !agree(state, p, object, kEnd))
+          return Outcome::Dropped;
+      if (failed(machine.end(state, p)))
+        return Outcome::Failed;
+      return Outcome::Moved;
+    }
+    moved = true;
+  }
+}
+
+std::string Explorer::getKey(const JointState &state, unsigned p) const {
+  std::vector<int64_t> key = {p};
+  unsigned leastEpoch = ~0u;
+  for (const Process &process : state.processes)
+    leastEpoch = std::min(leastEpoch, process.epoch);
+  for (const Process &process : state.processes) {
+    key.push_back(process.pc);
+    key.push_back(process.announced);
+    key.push_back(process.epoch - leastEpoch);
+    for (auto [object, position] : llvm::enumerate(process.positions))
+      key.push_back(position - state.tapes[object].base);
+  }
+  for (auto [group, tape] : llvm::enumerate(state.choices)) {
+    for (unsigned member : members[group])
+      key.push_back(state.processes[member].choices - tape.base);
+    key.push_back(tape.items.size());
+    key.insert(key.end(), tape.items.begin(), tape.items.end());
+  }
+  for (const JointState::Tape &tape : state.tapes) {
+    key.push_back(tape.items.size());
+    key.insert(key.end(), tape.items.begin(), tape.items.end());
+  }
+  machine.serialize(state, key);
+  return std::string(reinterpret_cast<const char *>(key.data()),
+                     key.size() * sizeof(int64_t));
+}
+
+LogicalResult Explorer::runState(JointState state) {
+  SmallVector<unsigned> order;
+  for (unsigned p = 0; p < state.processes.size(); ++p)
+    order.push_back(p);
+  while (true) {
+    llvm::stable_sort(order, [&](unsigned a, unsigned b) {
+      return state.processes[a].epoch < state.processes[b].epoch;
+    });
+    bool moved = false;
+    for (unsigned p : order) {
+      Outcome outcome = runProcess(state, p);
+      if (outcome == Outcome::Stuck)
+        continue;
+      if (outcome == Outcome::Failed)
+        return failure();
+      if (outcome == Outcome::Dropped)
+        return success();
+      if (outcome == Outcome::Choice && iterationLimit) {
+        const Process &process = state.processes[p];
+        if (process.taken[process.pc] < iterationLimit) {
+          JointState other = state.clone();
+          take(other, p, /*goesOn=*/true);
+          pending.push_back(std::move(other));
+        }
+        take(state, p, /*goesOn=*/false);
+      } else if (outcome == Outcome::Choice) {
+        if (!visited.insert(getKey(state, p)).second)
+          return success();
+        if (visited.size() > kMostStates)
+          return state.processes[p].group.emitOpError("has more than ")
+                 << kMostStates
+                 << " states relative to the other groups; its liveness is "
+                    "not proven";
+        // What goes on is tried later: errors are found on short ways first.
+        JointState other = state.clone();
+        take(other, p, /*goesOn=*/true);
+        pending.push_back(std::move(other));
+        take(state, p, /*goesOn=*/false);
+      }
+      moved = true;
+      break;
+    }
+    if (moved)
+      continue;
+    for (const Process &process : state.processes)
+      if (!process.hasEnded())
+        return reportDeadlock(state);
+    accepted = accept && accept(state);
+    return success();
+  }
+}
+
+LogicalResult Explorer::run() {
+  initial.tapes.resize(skeleton.getNumObjects());
+  initial.choices.resize(members.size());
+  initial.machine = machine.start();
+  pending.push_back(std::move(initial));
+  while (!pending.empty() && !accepted) {
+    if (iterationLimit && pending.size() > kMostStates)
+      return failure();
+    JointState state = std::move(pending.front());
+    pending.pop_front();
+    if (failed(runState(std::move(state))))
+      return failure();
+  }
+  return success();
+}
+
+LogicalResult
+Explorer::search(unsigned mostIterations,
+                 std::function<bool(const JointState &)> found) {
+  iterationLimit = mostIterations;
+  accept = std::move(found);
+  LogicalResult result = run();
+  return success(succeeded(result) && accepted);
+}
+
+void Explorer::explainPath(const JointState &state, unsigned p,
+                           InFlightDiagnostic &diagnostic) {
+  const Process &process = state.processes[p];
+  for (auto [instruction, taken] :
+       llvm::zip(process.program->getInstructions(), process.taken)) {
+    if (instruction.kind != Kind::Choose || taken == 0)
+      continue;
+    if (isa<scf::ForOp>(instruction.op))
+      diagnostic.attachNote(instruction.op->getLoc())
+          << getName(process) << " has begun " << taken << " iteration"
+          << (taken == 1 ? "" : "s") << " of this loop";
+  }
+}
+
+LogicalResult Explorer::reportDeadlock(const JointState &state) {
+  const Process *first = nullptr;
+  for (const Process &process : state.processes)
+    if (!process.hasEnded() && !first)
+      first = &process;
+  InFlightDiagnostic diagnostic =
+      first->getInstruction().op->emitOpError("waits forever: ")
+      << "no group can go on";
+  for (unsigned p = 0; p < state.processes.size(); ++p) {
+    if (state.processes[p].hasEnded())
+      diagnostic.attachNote(state.processes[p].group.getLoc())
+          << getName(state.processes[p]) << " has ended";
+    else
+      machine.explain(state, p, diagnostic);
+    explainPath(state, p, diagnostic);
+  }
+  return failure();
+}

@@ -1,0 +1,171 @@
+//===- ProtocolMachine.h - barriers, TMA and wgmma without data -*- C++ -*-===//
+//
+// The abstract machine that hopper-check-protocol explores. It executes
+// operations in one order, and checks in every step that any other order which
+// the hardware may take would have led to the same: see docs/Protocol.md.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA3_LIB_DIALECT_HOPPER_ANALYSIS_PROTOCOLMACHINE_H
+#define FA3_LIB_DIALECT_HOPPER_ANALYSIS_PROTOCOLMACHINE_H
+
+#include "Knowledge.h"
+#include "ProtocolModel.h"
+#include "ProtocolTrace.h"
+
+namespace fa3::hopper {
+
+class ProtocolMachine : public flow::Machine {
+public:
+  explicit ProtocolMachine(const ProtocolModel &model) : model(model) {}
+
+  /// Which operations and values of the kernel matter.
+  void prepare();
+  bool isInstruction(mlir::Operation *op) const;
+  bool isTracked(mlir::Value value) const;
+  /// Keeps what was executed, and what it waited for.
+  void enableTraces() { traces = true; }
+  static const ProtocolTrace &getTrace(const flow::JointState &state);
+  /// Announces process `p`, the next one.
+  mlir::LogicalResult addProcess(flow::GroupOp group, unsigned replica);
+
+  std::unique_ptr<flow::MachineState> start() override;
+  Step execute(flow::JointState &state, unsigned p,
+               mlir::Operation *op) override;
+  int64_t evaluate(const flow::JointState &state, unsigned p,
+                   mlir::Value value) override;
+  mlir::LogicalResult end(flow::JointState &state, unsigned p) override;
+  void serialize(const flow::JointState &state,
+                 std::vector<int64_t> &key) const override;
+  void explain(const flow::JointState &state, unsigned p,
+               mlir::InFlightDiagnostic &diagnostic) override;
+
+private:
+  /// A mbarrier or a named barrier.
+  struct Element {
+    int64_t arrivals = 0;
+    int64_t bytes = 0;   ///< expected and not yet copied
+    unsigned parity = 0; ///< completed phases modulo 2
+    unsigned phases = 0; ///< completed phases, at most 2
+    uint64_t waiting = 0, released = 0; ///< processes at a named barrier
+  };
+  /// The next phase a process waits for: not decided before its first wait,
+  /// the last completed one, or the open one.
+  enum Next : int8_t { kUndecided, kLast, kOpen };
+  struct ProcessInfo {
+    mutable flow::GroupOp group;
+    unsigned replica;
+    bool isOneWarp;
+  };
+  struct ProcessState {
+    /// Products: number of the open group, and of the last that has retired.
+    int64_t openMatrix = 1, retiredMatrix = 0;
+    int64_t openCopy = 1, retiredCopy = 0;
+    bool fenced = false;
+    bool hasProducts = false, hasCopies = false; ///< in the open group
+  };
+  struct State;
+
+  // ProtocolMachine.cpp: knowledge and barriers.
+  Step perform(flow::JointState &state, unsigned p, mlir::Operation *op);
+  Step wait(flow::JointState &state, unsigned p, BarrierWaitOp op);
+  Step arrive(flow::JointState &state, unsigned p, mlir::Operation *op,
+              BarrierAllocOp barrier, mlir::Value index, int64_t bytes);
+  Step meet(flow::JointState &state, unsigned p, mlir::Operation *op,
+            const NamedBarrierUse &use);
+  std::optional<unsigned> getElement(flow::JointState &state, unsigned p,
+                                     mlir::Operation *op,
+                                     BarrierAllocOp barrier, mlir::Value index);
+  mlir::LogicalResult checkPhaseKnown(flow::JointState &state, unsigned p,
+                                      mlir::Operation *op, unsigned element,
+                                      unsigned member);
+  mlir::LogicalResult completeIfDone(flow::JointState &state, unsigned p,
+                                     mlir::Operation *op, unsigned element);
+  void fenceProxies(State &state, unsigned p);
+
+  // ProtocolAccess.cpp: shared memory, copies and products.
+  Step load(flow::JointState &state, unsigned p, TmaLoadOp op);
+  Step store(flow::JointState &state, unsigned p, TmaStoreOp op);
+  Step waitForCopies(State &state, unsigned p, int64_t pending);
+  Step touch(flow::JointState &state, unsigned p, mlir::Operation *op);
+  Step multiply(flow::JointState &state, unsigned p, WgmmaOp op);
+  Step commit(flow::JointState &state, unsigned p, WgmmaCommitOp op);
+  Step waitForProducts(flow::JointState &state, unsigned p, WgmmaWaitOp op);
+  std::optional<SmemRegion> getRegion(flow::JointState &state, unsigned p,
+                                      mlir::Operation *op, AllocOp buffer,
+                                      mlir::Value slot, mlir::Value row,
+                                      mlir::Value column, int64_t rows,
+                                      int64_t columns);
+  /// Checks that all conflicting accesses are in the past of `member`.
+  mlir::LogicalResult checkOrdered(flow::JointState &state, unsigned p,
+                                   mlir::Operation *op, FactKind kind,
+                                   const SmemRegion &region, unsigned member);
+  bool overlap(const SmemRegion &a, const SmemRegion &b) const;
+  mlir::LogicalResult checkRegisters(flow::JointState &state, unsigned p,
+                                     mlir::Operation *op);
+
+  Fact &getFact(State &state, FactKind kind, unsigned p, unsigned element,
+                const SmemRegion &region = {});
+  static State &get(flow::JointState &state);
+  int64_t read(const flow::JointState &state, unsigned p, mlir::Value value);
+
+  unsigned all(unsigned p) const { return 2 * p; }
+  unsigned leader(unsigned p) const { return 2 * p + 1; }
+  unsigned open(unsigned element) const {
+    return 2 * (processes.size() + element);
+  }
+  unsigned completed(unsigned element) const { return open(element) + 1; }
+  unsigned getNumElements() const {
+    return model.numMbarriers + model.namedBarriers.size();
+  }
+  const BarrierArray &getArray(unsigned element) const;
+  std::string describe(unsigned element) const;
+  /// Arrivals that complete a phase, of the processes that are explored.
+  int64_t getRequired(unsigned element) const;
+  bool arrives(unsigned p, unsigned element) const;
+  bool waits(unsigned p, unsigned element) const;
+
+  const ProtocolModel &model;
+  bool traces = false;
+  std::vector<ProcessInfo> processes;
+  /// Shared memory: one entry for every allocation and process that has it.
+  struct BufferInfo {
+    mutable AllocOp op;
+    int64_t begin, end; ///< -1 if no offset is set
+  };
+  std::vector<BufferInfo> buffers;
+  std::map<std::pair<mlir::Operation *, unsigned>, unsigned> bufferOf;
+  bool buffersOverlap = false;
+  llvm::DenseSet<mlir::Value> tracked;
+  /// Registers that products read: fragments and what fences made of them.
+  llvm::DenseMap<mlir::Value, unsigned> fragmentOf;
+  unsigned numFragments = 0;
+};
+
+struct ProtocolMachine::State : flow::MachineState {
+  std::vector<Element> elements;
+  std::vector<ProcessState> processes;
+  /// By element and process.
+  std::vector<Next> next;
+  /// By process and fragment: the last product that reads it, and where.
+  std::vector<std::pair<int64_t, mlir::Operation *>> fragments;
+  std::vector<Fact> facts; ///< sorted by key
+  std::optional<ProtocolTrace> trace;
+
+  std::unique_ptr<flow::MachineState> clone() const override {
+    return std::make_unique<State>(*this);
+  }
+};
+
+inline ProtocolMachine::State &ProtocolMachine::get(flow::JointState &state) {
+  return static_cast<State &>(*state.machine);
+}
+
+inline const ProtocolTrace &
+ProtocolMachine::getTrace(const flow::JointState &state) {
+  return *static_cast<const State &>(*state.machine).trace;
+}
+
+} // namespace fa3::hopper
+
+#endif // FA3_LIB_DIALECT_HOPPER_ANALYSIS_PROTOCOLMACHINE_H

@@ -1,0 +1,502 @@
+//===- ProtocolModel.cpp - barriers and memory of a kernel ----------------===//
+
+#include "ProtocolModel.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Matchers.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace fa3;
+using namespace fa3::hopper;
+
+constexpr int64_t kWarpSize = 32;
+/// Barrier 0 is that of gpu.barrier (PTX ISA, "bar": 16 barriers per CTA).
+constexpr int64_t kNamedBarriers = 16;
+
+//===----------------------------------------------------------------------===//
+// Scalars
+//===----------------------------------------------------------------------===//
+
+static int64_t compare(arith::CmpIPredicate predicate, int64_t a, int64_t b) {
+  using Predicate = arith::CmpIPredicate;
+  uint64_t ua = a, ub = b;
+  switch (predicate) {
+  case Predicate::eq:
+    return a == b;
+  case Predicate::ne:
+    return a != b;
+  case Predicate::slt:
+    return a < b;
+  case Predicate::sle:
+    return a <= b;
+  case Predicate::sgt:
+    return a > b;
+  case Predicate::sge:
+    return a >= b;
+  case Predicate::ult:
+    return ua < ub;
+  case Predicate::ule:
+    return ua <= ub;
+  case Predicate::ugt:
+    return ua > ub;
+  case Predicate::uge:
+    return ua >= ub;
+  }
+  return flow::kUnknown;
+}
+
+int64_t fa3::hopper::evaluateScalar(Value value,
+                                    llvm::function_ref<int64_t(Value)> leaf) {
+  APInt constant;
+  if (matchPattern(value, m_ConstantInt(&constant))) {
+    if (constant.getBitWidth() == 1)
+      return constant.getZExtValue();
+    return constant.getSignificantBits() <= 62 ? constant.getSExtValue()
+                                               : flow::kUnknown;
+  }
+  Operation *op = value.getDefiningOp();
+  if (!op || op->getNumRegions())
+    return leaf(value);
+  SmallVector<int64_t, 3> in;
+  auto evaluate = [&](Value operand) { return evaluateScalar(operand, leaf); };
+  if (auto select = dyn_cast<arith::SelectOp>(op)) {
+    int64_t condition = evaluate(select.getCondition());
+    if (condition == flow::kUnknown)
+      return flow::kUnknown;
+    return evaluate(condition ? select.getTrueValue() : select.getFalseValue());
+  }
+  if (!isa<arith::AddIOp, arith::SubIOp, arith::MulIOp, arith::XOrIOp,
+           arith::AndIOp, arith::OrIOp, arith::RemUIOp, arith::RemSIOp,
+           arith::DivUIOp, arith::DivSIOp, arith::MinSIOp, arith::MaxSIOp,
+           arith::CmpIOp, arith::ExtUIOp, arith::ExtSIOp, arith::TruncIOp,
+           arith::IndexCastOp, arith::IndexCastUIOp, arith::ShRUIOp,
+           arith::ShLIOp>(op))
+    return leaf(value);
+  for (Value operand : op->getOperands()) {
+    in.push_back(evaluate(operand));
+    if (in.back() == flow::kUnknown)
+      return flow::kUnknown;
+  }
+  bool divides = in.size() == 2 && in[1] > 0 && in[0] >= 0;
+  bool shifts = in.size() == 2 && in[1] >= 0 && in[1] < 32 && in[0] >= 0;
+  return llvm::TypeSwitch<Operation *, int64_t>(op)
+      .Case<arith::AddIOp>([&](auto) { return in[0] + in[1]; })
+      .Case<arith::SubIOp>([&](auto) { return in[0] - in[1]; })
+      .Case<arith::MulIOp>([&](auto) { return in[0] * in[1]; })
+      .Case<arith::XOrIOp>([&](auto) { return in[0] ^ in[1]; })
+      .Case<arith::AndIOp>([&](auto) { return in[0] & in[1]; })
+      .Case<arith::OrIOp>([&](auto) { return in[0] | in[1]; })
+      .Case<arith::RemUIOp, arith::RemSIOp>([&](auto) {
+        return divides ? in[0] % in[1] : flow::kUnknown;
+      })
+      .Case<arith::DivUIOp, arith::DivSIOp>([&](auto) {
+        return divides ? in[0] / in[1] : flow::kUnknown;
+      })
+      .Case<arith::ShRUIOp>([&](auto) {
+        return shifts ? in[0] >> in[1] : flow::kUnknown;
+      })
+      .Case<arith::ShLIOp>([&](auto) {
+        return shifts ? in[0] << in[1] : flow::kUnknown;
+      })
+      .Case<arith::MinSIOp>([&](auto) { return std::min(in[0], in[1]); })
+      .Case<arith::MaxSIOp>([&](auto) { return std::max(in[0], in[1]); })
+      .Case<arith::CmpIOp>([&](arith::CmpIOp cmp) {
+        return compare(cmp.getPredicate(), in[0], in[1]);
+      })
+      .Case<arith::ExtUIOp>([&](auto) { return in[0]; })
+      // A true i1 counts as 1 here; as a signed number it is -1.
+      .Case<arith::ExtSIOp>([&](arith::ExtSIOp op) {
+        return op.getIn().getType().isInteger(1) ? -in[0] : in[0];
+      })
+      .Case<arith::TruncIOp>([&](arith::TruncIOp op) {
+        return op.getType().isInteger(1) ? in[0] & 1 : in[0];
+      })
+      .Default([&](Operation *) { return in[0]; });
+}
+
+std::optional<NamedBarrierUse> fa3::hopper::getNamedBarrierUse(Operation *op) {
+  if (auto sync = dyn_cast<NamedBarrierSyncOp>(op))
+    return NamedBarrierUse{sync.getId(),
+                           static_cast<int64_t>(sync.getThreads()), true};
+  if (op->getName().getStringRef() != "hopper.named_barrier.arrive" ||
+      op->getNumOperands() == 0)
+    return std::nullopt;
+  auto threads = op->getAttrOfType<IntegerAttr>("threads");
+  if (!threads)
+    return std::nullopt;
+  return NamedBarrierUse{op->getOperand(0), threads.getInt(), false};
+}
+
+//===----------------------------------------------------------------------===//
+// Barriers
+//===----------------------------------------------------------------------===//
+
+static Value getMbarrier(Operation *op, bool &arrives) {
+  arrives = true;
+  if (auto arrive = dyn_cast<BarrierArriveOp>(op))
+    return arrive.getBarrier();
+  if (auto expect = dyn_cast<BarrierExpectTxOp>(op))
+    return expect.getBarrier();
+  arrives = false;
+  if (auto wait = dyn_cast<BarrierWaitOp>(op))
+    return wait.getBarrier();
+  return {};
+}
+
+std::optional<unsigned> ProtocolModel::getChannel(Operation *op) const {
+  bool arrives;
+  Value barrier = getMbarrier(op, arrives);
+  if (!barrier)
+    return std::nullopt;
+  auto it = barrierOf.find(barrier);
+  if (it == barrierOf.end())
+    return std::nullopt;
+  return 2 * it->second + (arrives ? 0 : 1);
+}
+
+LogicalResult ProtocolModel::readBarriers() {
+  WalkResult result = function.walk([&](Operation *op) {
+    for (Value operand : op->getOperands()) {
+      if (isa<BarrierType>(operand.getType()) &&
+          !operand.getDefiningOp<BarrierAllocOp>()) {
+        op->emitOpError("expects mbarriers that are the result of a "
+                        "'hopper.barrier.alloc'");
+        return WalkResult::interrupt();
+      }
+      if (isa<BufferType>(operand.getType()) &&
+          !operand.getDefiningOp<AllocOp>()) {
+        op->emitOpError("expects a buffer that is the result of a "
+                        "'hopper.smem.alloc'");
+        return WalkResult::interrupt();
+      }
+    }
+    if (isa<gpu::BarrierOp>(op) && op->getParentOfType<flow::GroupOp>()) {
+      op->emitOpError("inside a group waits for all threads of the block, "
+                      "which other groups do not send");
+      return WalkResult::interrupt();
+    }
+    if (auto alloc = dyn_cast<BarrierAllocOp>(op)) {
+      if (alloc->getParentOfType<flow::GroupOp>()) {
+        alloc.emitOpError("inside a group is not initialised by anyone");
+        return WalkResult::interrupt();
+      }
+      barrierOf[alloc.getBarrier()] = barriers.size();
+      barriers.push_back({alloc, numMbarriers, {}, {}});
+      numMbarriers += alloc.getBarrier().getType().getCount();
+      channels.push_back({static_cast<unsigned>(objects.size()), "arrives"});
+      channels.push_back({static_cast<unsigned>(objects.size()), "waits"});
+      objects.push_back(alloc.getLoc());
+    }
+    return WalkResult::advance();
+  });
+  if (result.wasInterrupted())
+    return failure();
+  for (auto group : specialize.getBody().getOps<flow::GroupOp>())
+    group.walk([&](Operation *op) {
+      bool arrives;
+      if (Value barrier = getMbarrier(op, arrives)) {
+        BarrierArray &array = barriers[barrierOf[barrier]];
+        auto &groups = arrives ? array.arriving : array.waiting;
+        if (!llvm::is_contained(groups, group))
+          groups.push_back(group);
+        joinsReplicas |= group.getReplicas() > 1 &&
+                         llvm::is_contained(array.arriving, group) &&
+                         llvm::is_contained(array.waiting, group);
+      }
+    });
+  return success();
+}
+
+LogicalResult ProtocolModel::checkInitialisation() {
+  llvm::DenseSet<Value> open, ready;
+  Operation *init = nullptr;
+  for (Operation &op : *specialize->getBlock()) {
+    if (&op == specialize)
+      break;
+    if (auto initOp = dyn_cast<BarrierInitOp>(op)) {
+      for (Value barrier : initOp.getBarriers())
+        if (!open.insert(barrier).second || ready.contains(barrier))
+          return initOp.emitOpError("initialises an mbarrier again");
+      init = initOp;
+    } else if (isa<gpu::BarrierOp>(op)) {
+      ready.insert(open.begin(), open.end());
+      open.clear();
+    }
+  }
+  if (!open.empty()) {
+    InFlightDiagnostic diagnostic =
+        init->emitOpError("expects a 'gpu.barrier' before 'flow.specialize': "
+                          "other threads may use the mbarriers first");
+    diagnostic.attachNote(specialize.getLoc()) << "the groups start here";
+    return failure();
+  }
+  for (const BarrierArray &array : barriers)
+    if ((!array.arriving.empty() || !array.waiting.empty()) &&
+        !ready.contains(array.op.getBarrier()))
+      return array.op.emitOpError(
+          "is used by groups, but not initialised before 'flow.specialize'");
+  return success();
+}
+
+LogicalResult ProtocolModel::checkArrivals() {
+  for (const BarrierArray &array : barriers) {
+    if (array.arriving.empty() && array.waiting.empty())
+      continue;
+    int64_t parties = 0;
+    for (flow::GroupOp group : array.arriving)
+      parties += group.getReplicas();
+    int64_t arrivals = array.op.getBarrier().getType().getArrivals();
+    if (arrivals == parties)
+      continue;
+    InFlightDiagnostic diagnostic =
+        array.op.emitOpError("completes a phase after ")
+        << arrivals << " arrivals, but " << parties
+        << (parties == 1 ? " party arrives" : " parties arrive");
+    for (flow::GroupOp group : array.arriving)
+      diagnostic.attachNote(group.getLoc())
+          << "@" << group.getSymName() << ", " << group.getReplicas()
+          << (group.getReplicas() == 1 ? " replica, arrives"
+                                       : " replicas, arrive");
+    return failure();
+  }
+  return success();
+}
+
+LogicalResult ProtocolModel::readNamedBarriers() {
+  struct Use {
+    Operation *op;
+    flow::GroupOp group;
+    int64_t replica;
+  };
+  std::map<int64_t, SmallVector<Use>> uses;
+  for (auto group : specialize.getBody().getOps<flow::GroupOp>()) {
+    WalkResult result = group.walk([&](Operation *op) {
+      std::optional<NamedBarrierUse> use = getNamedBarrierUse(op);
+      if (!use)
+        return WalkResult::advance();
+      int64_t replicas = group.getReplicas();
+      for (int64_t replica = 0; replica < replicas; ++replica) {
+        int64_t id = evaluateScalar(use->id, [&](Value leaf) {
+          return leaf == group.getReplica() ? replica : flow::kUnknown;
+        });
+        if (id == flow::kUnknown) {
+          op->emitOpError("expects an id computed from constants and the "
+                          "replica");
+          return WalkResult::interrupt();
+        }
+        if (id < 1 || id >= kNamedBarriers) {
+          op->emitOpError("has id ")
+              << id << " in replica " << replica << ", expected 1 to "
+              << kNamedBarriers - 1 << " (0 is the barrier of the block)";
+          return WalkResult::interrupt();
+        }
+        uses[id].push_back({op, group, replica});
+      }
+      return WalkResult::advance();
+    });
+    if (result.wasInterrupted())
+      return failure();
+  }
+  for (auto &[id, ofId] : uses) {
+    int64_t threads = getNamedBarrierUse(ofId.front().op)->threads;
+    std::set<std::pair<Operation *, int64_t>> parties;
+    int64_t present = 0;
+    for (Use &use : ofId) {
+      if (int64_t other = getNamedBarrierUse(use.op)->threads;
+          other != threads) {
+        InFlightDiagnostic diagnostic =
+            use.op->emitOpError("expects ")
+            << other << " threads at named barrier " << id;
+        diagnostic.attachNote(ofId.front().op->getLoc())
+            << "others expect " << threads;
+        return failure();
+      }
+      if (parties.insert({use.group, use.replica}).second)
+        present += use.group.getWarps() * kWarpSize;
+    }
+    if (present != threads) {
+      InFlightDiagnostic diagnostic =
+          ofId.front().op->emitOpError("expects ")
+          << threads << " threads at named barrier " << id << ", "
+          << present << " use it";
+      for (auto &[group, replica] : parties)
+        diagnostic.attachNote(group->getLoc())
+            << "@" << cast<flow::GroupOp>(group).getSymName() << " replica "
+            << replica << " uses it";
+      return failure();
+    }
+    joinsReplicas |= parties.size() > 1;
+    namedBarriers[id] = threads;
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Registers and memory
+//===----------------------------------------------------------------------===//
+
+/// Fragments that products read come out of a fence.
+LogicalResult ProtocolModel::checkFragments() {
+  WalkResult result = specialize.walk([&](WgmmaOp mma) {
+    for (Value operand : {mma.getLhs(), mma.getAcc()})
+      if (operand && isa<VectorType>(operand.getType()) &&
+          !operand.getDefiningOp<WgmmaFenceOp>()) {
+        InFlightDiagnostic diagnostic = mma.emitOpError(
+            "reads registers that have not passed a 'hopper.wgmma.fence'");
+        if (Operation *producer = operand.getDefiningOp())
+          diagnostic.attachNote(producer->getLoc()) << "they stem from here";
+        return WalkResult::interrupt();
+      }
+    return WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}
+
+LogicalResult ProtocolModel::checkRegisters() {
+  constexpr int64_t kWarps = 4;
+  std::optional<ArrayRef<int32_t>> size = function.getKnownBlockSize();
+  SmallVector<std::pair<flow::GroupOp, SetMaxRegistersOp>> set;
+  for (auto group : specialize.getBody().getOps<flow::GroupOp>())
+    for (auto op : group.getBodyBlock()->getOps<SetMaxRegistersOp>())
+      set.push_back({group, op});
+  int64_t threads = size ? 1 : 0;
+  if (size)
+    for (int32_t extent : *size)
+      threads *= extent;
+  for (auto group : specialize.getBody().getOps<flow::GroupOp>())
+    if (group.getFirstWarp() && threads &&
+        (*group.getFirstWarp() + int64_t(group.getWarps()) *
+                                     int64_t(group.getReplicas())) *
+                kWarpSize >
+            threads)
+      return group.emitOpError("ends beyond the ")
+             << threads << " threads of the block";
+  if (set.empty())
+    return success();
+  if (!threads)
+    return function.emitOpError("changes registers of groups, but has no "
+                                "'known_block_size'");
+
+  int64_t warpgroups = llvm::divideCeil(threads, kWarps * kWarpSize);
+  int64_t entry =
+      llvm::alignDown(kRegistersPerMultiprocessor /
+                          (warpgroups * kWarps * kWarpSize),
+                      8);
+  std::vector<SetMaxRegistersOp> ofWarpgroup(warpgroups);
+  for (auto [group, op] : set) {
+    if (!group.getFirstWarp())
+      return group.emitOpError("changes its registers, but has no place (see "
+                               "hopper-pack-warpgroups)");
+    int64_t count = op.getRegisters();
+    if (op.getIncrease() ? count < entry : count > entry)
+      return op.emitOpError(op.getIncrease() ? "increases" : "decreases")
+             << " registers to " << count << ", but a block of " << threads
+             << " threads starts with " << entry;
+    int64_t first = *group.getFirstWarp();
+    int64_t last =
+        first + int64_t(group.getWarps()) * int64_t(group.getReplicas()) - 1;
+    for (int64_t i = first / kWarps; i <= last / kWarps; ++i) {
+      SetMaxRegistersOp &other = ofWarpgroup[i];
+      if (other && other.getRegisters() != op.getRegisters()) {
+        InFlightDiagnostic diagnostic =
+            op.emitOpError("asks for ")
+            << count << " registers in warp group " << i;
+        diagnostic.attachNote(other.getLoc())
+            << "another group of it asks for " << other.getRegisters();
+        return failure();
+      }
+      other = op;
+    }
+  }
+  int64_t total = 0;
+  for (SetMaxRegistersOp op : ofWarpgroup)
+    total += (op ? int64_t(op.getRegisters()) : entry) * kWarps * kWarpSize;
+  int64_t pool = entry * warpgroups * kWarps * kWarpSize;
+  if (total <= pool)
+    return success();
+  InFlightDiagnostic diagnostic = specialize.emitOpError("needs ")
+                                  << total << " registers, the block has "
+                                  << pool;
+  for (auto [i, op] : llvm::enumerate(ofWarpgroup))
+    if (op)
+      diagnostic.attachNote(op.getLoc())
+          << "warp group " << i << " asks for " << op.getRegisters()
+          << " per thread";
+  return failure();
+}
+
+LogicalResult ProtocolModel::checkSharedMemory() {
+  struct Range {
+    Operation *op;
+    int64_t begin, end;
+    bool isBarrier;
+  };
+  SmallVector<Range> ranges;
+  function.walk([&](Operation *op) {
+    auto group = op->getParentOfType<flow::GroupOp>();
+    int64_t replicas = group ? int64_t(group.getReplicas()) : 1;
+    auto add = [&](auto alloc, bool isBarrier) {
+      if (std::optional<int64_t> offset = alloc.getOffset())
+        ranges.push_back({op, *offset,
+                          *offset + alloc.getReplicaBytes() * replicas,
+                          isBarrier});
+    };
+    if (auto alloc = dyn_cast<AllocOp>(op))
+      add(alloc, false);
+    else if (auto alloc = dyn_cast<BarrierAllocOp>(op))
+      add(alloc, true);
+  });
+  int64_t end = 0;
+  llvm::stable_sort(ranges, [](const Range &a, const Range &b) {
+    return a.begin < b.begin;
+  });
+  for (auto [i, range] : llvm::enumerate(ranges)) {
+    end = std::max(end, range.end);
+    for (const Range &other : ArrayRef(ranges).drop_front(i + 1)) {
+      if (other.begin >= range.end)
+        break;
+      // Buffers may share memory if their accesses are ordered.
+      joinsReplicas = true;
+      if (!range.isBarrier && !other.isBarrier)
+        continue;
+      InFlightDiagnostic diagnostic =
+          (range.isBarrier ? range : other).op->emitOpError("overlaps bytes ")
+          << other.begin << " to " << std::min(range.end, other.end)
+          << " of shared memory that are in use";
+      diagnostic.attachNote((range.isBarrier ? other : range).op->getLoc())
+          << "by this allocation";
+      return failure();
+    }
+  }
+  if (end > kMaxSharedMemoryBytes)
+    return function.emitOpError("needs ")
+           << end << " bytes of shared memory, the limit is "
+           << kMaxSharedMemoryBytes;
+
+  // Replicas that write to a buffer they share may meet each other there.
+  specialize.walk([&](Operation *op) {
+    Value buffer;
+    if (auto store = dyn_cast<SmemStoreOp>(op))
+      buffer = store.getBuffer();
+    else if (auto load = dyn_cast<TmaLoadOp>(op))
+      buffer = load.getBuffer();
+    auto group = op->getParentOfType<flow::GroupOp>();
+    if (buffer && group.getReplicas() > 1 &&
+        !buffer.getDefiningOp()->getParentOfType<flow::GroupOp>())
+      joinsReplicas = true;
+  });
+  return success();
+}
+
+FailureOr<ProtocolModel> ProtocolModel::build(gpu::GPUFuncOp function,
+                                              flow::SpecializeOp specialize) {
+  ProtocolModel model;
+  model.function = function;
+  model.specialize = specialize;
+  if (failed(model.readBarriers()) || failed(model.checkInitialisation()) ||
+      failed(model.checkArrivals()) || failed(model.readNamedBarriers()) ||
+      failed(model.checkFragments()) || failed(model.checkRegisters()) ||
+      failed(model.checkSharedMemory()))
+    return failure();
+  return model;
+}
