@@ -123,7 +123,7 @@ std::string Drawing::getLabel(const ProtocolTrace::Event &event) const {
     return "copy to " + names.getBuffer(load.getBuffer()) + "[" +
            std::to_string(event.number) + "]";
   if (auto mma = dyn_cast<WgmmaOp>(op)) {
-    std::string label = formatv("wgmma {0}x{1}x{2}", mma.getM(), mma.getN(),
+    std::string label = llvm::formatv("wgmma {0}x{1}x{2}", mma.getM(), mma.getN(),
                                 mma.getK());
     for (Value operand : {mma.getLhs(), Value(mma.getRhs())}) {
       auto desc = operand.getDefiningOp<DescOp>();
@@ -132,7 +132,7 @@ std::string Drawing::getLabel(const ProtocolTrace::Event &event) const {
     return label;
   }
   if (auto wait = dyn_cast<WgmmaWaitOp>(op))
-    return formatv("wait for products, {0} may stay", *wait.getPending());
+    return llvm::formatv("wait for products, {0} may stay", *wait.getPending());
   return op->getName().stripDialect().str();
 }
 
@@ -187,10 +187,7 @@ void Drawing::arrange() {
     const ProtocolTrace::Event &event = trace.events[i];
     std::string label = getLabel(event);
     unsigned lane = getLane(event);
-    // Waits that need no instruction, and boxes of one copy.
-    if (auto wait = dyn_cast<WgmmaWaitOp>(event.op))
-      if (*wait.getPending() < 0)
-        continue;
+    // Boxes of one copy.
     auto previous = lastOfProcess.find(event.process);
     if (lane != event.process && previous != lastOfProcess.end() &&
         boxes[previous->second].lane == lane &&
@@ -256,7 +253,7 @@ void Drawing::print(raw_ostream &out) const {
   auto x = [&](unsigned lane) { return 10 + int(lane) * kLane; };
   auto y = [&](int row) { return kTop + row * kRow; };
 
-  out << formatv("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" "
+  out << llvm::formatv("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" "
                  "height=\"{1}\" viewBox=\"0 0 {0} {1}\" "
                  "font-family=\"sans-serif\" font-size=\"12\">\n",
                  width, height);
@@ -266,12 +263,12 @@ void Drawing::print(raw_ostream &out) const {
   for (auto [kind, color] :
        {std::pair("program", "#999"), std::pair("barrier", "#0a6e31"),
         std::pair("copy", "#1559b3"), std::pair("product", "#b3380f")})
-    out << formatv("<marker id=\"{0}\" viewBox=\"0 0 8 8\" refX=\"8\" "
+    out << llvm::formatv("<marker id=\"{0}\" viewBox=\"0 0 8 8\" refX=\"8\" "
                    "refY=\"4\" markerWidth=\"7\" markerHeight=\"7\" "
                    "orient=\"auto\"><path d=\"M0 0L8 4L0 8z\" "
                    "style=\"fill:{1};stroke:none\"/></marker>",
                    kind, color);
-  out << formatv("</defs>\n<rect width=\"{0}\" height=\"{1}\" "
+  out << llvm::formatv("</defs>\n<rect width=\"{0}\" height=\"{1}\" "
                  "fill=\"#fff\"/>\n",
                  width, height);
   for (unsigned lane = 0; lane < numLanes; ++lane) {
@@ -280,9 +277,9 @@ void Drawing::print(raw_ostream &out) const {
             ? flow::Explorer::getName(state.processes[lane])
             : (lane == state.processes.size() ? "copies (TMA)"
                                               : "tensor core");
-    out << formatv("<text x=\"{0}\" y=\"30\" font-weight=\"bold\">{1}</text>\n",
+    out << llvm::formatv("<text x=\"{0}\" y=\"30\" font-weight=\"bold\">{1}</text>\n",
                    x(lane), escape(name));
-    out << formatv("<path d=\"M{0} 42V{1}\" style=\"stroke:#eee\"/>\n",
+    out << llvm::formatv("<path d=\"M{0} 42V{1}\" style=\"stroke:#eee\"/>\n",
                    x(lane) + kBox / 2, kTop + rows * kRow);
   }
   for (const Edge &edge : edges) {
@@ -296,11 +293,11 @@ void Drawing::print(raw_ostream &out) const {
       y1 -= kHeight / 2;
       y2 += kHeight / 2;
       int middle = (x1 + x2) / 2;
-      out << formatv("<path class=\"{0}\" marker-end=\"url(#{0})\" "
+      out << llvm::formatv("<path class=\"{0}\" marker-end=\"url(#{0})\" "
                      "d=\"M{1} {2}C{3} {2} {3} {4} {5} {4}\"/>\n",
                      edge.kind, x1, y1, middle, y2, x2);
     } else {
-      out << formatv("<path class=\"{0}\" marker-end=\"url(#{0})\" "
+      out << llvm::formatv("<path class=\"{0}\" marker-end=\"url(#{0})\" "
                      "d=\"M{1} {2}L{3} {4}\"/>\n",
                      edge.kind, x1, y1, x2, y2);
     }
@@ -308,22 +305,22 @@ void Drawing::print(raw_ostream &out) const {
   for (const Box &box : boxes) {
     std::string label = box.label;
     if (box.count > 1)
-      label += formatv(", {0} boxes", box.count);
-    out << formatv("<rect x=\"{0}\" y=\"{1}\" width=\"{2}\" height=\"{3}\" "
+      label += llvm::formatv(", {0} boxes", box.count);
+    out << llvm::formatv("<rect x=\"{0}\" y=\"{1}\" width=\"{2}\" height=\"{3}\" "
                    "rx=\"4\" fill=\"{4}\" stroke=\"#555\"/>\n",
                    x(box.lane), y(box.row), kBox, kHeight,
                    box.inIteration ? "#fdf3d0" : "#f4f4f4");
-    out << formatv("<text x=\"{0}\" y=\"{1}\" text-anchor=\"middle\">{2}"
+    out << llvm::formatv("<text x=\"{0}\" y=\"{1}\" text-anchor=\"middle\">{2}"
                    "</text>\n",
                    x(box.lane) + kBox / 2, y(box.row) + 17, escape(label));
   }
   int line = kTop + rows * kRow + 24;
-  out << formatv("<text x=\"10\" y=\"{0}\">yellow: the iteration; arrows: "
+  out << llvm::formatv("<text x=\"10\" y=\"{0}\">yellow: the iteration; arrows: "
                  "grey program order, green mbarrier, blue bytes landed, red "
                  "products retired</text>\n",
                  line);
   for (const std::string &entry : legend)
-    out << formatv("<text x=\"10\" y=\"{0}\">{1}</text>\n", line += 18,
+    out << llvm::formatv("<text x=\"10\" y=\"{0}\">{1}</text>\n", line += 18,
                    escape(entry));
   out << "</svg>\n";
 }

@@ -365,9 +365,9 @@ LogicalResult ProtocolModel::checkRegisters() {
       threads *= extent;
   for (auto group : specialize.getBody().getOps<flow::GroupOp>())
     if (group.getFirstWarp() && threads &&
-        (*group.getFirstWarp() + int64_t(group.getWarps()) *
-                                     int64_t(group.getReplicas())) *
-                kWarpSize >
+        (int64_t(*group.getFirstWarp()) +
+         int64_t(group.getWarps()) * int64_t(group.getReplicas())) *
+                int64_t(kWarpSize) >
             threads)
       return group.emitOpError("ends beyond the ")
              << threads << " threads of the block";

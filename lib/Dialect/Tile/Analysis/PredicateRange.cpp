@@ -165,7 +165,7 @@ Interval Interval::none() {
 /// Whether all atoms have one value in all iterations of the loop of `iv`.
 static bool isInvariant(const AffineForm &form, Value iv) {
   Region *body = iv.getParentRegion();
-  return llvm::none_of(form.terms, [&](const auto &term) {
+  return llvm::none_of(form.terms, [&](auto term) {
     return body->isAncestor(term.first.getParentRegion());
   });
 }

@@ -4,8 +4,6 @@
 #include "fa3/Dialect/Tile/Analysis/PredicateRange.h"
 #include "fa3/Dialect/Tile/Transforms/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Interfaces/SideEffectInterfaces.h"
-#include "mlir/Transforms/LoopInvariantCodeMotionUtils.h"
 
 namespace fa3::tile {
 #define GEN_PASS_DEF_SHRINKBOUNDS
@@ -14,22 +12,6 @@ namespace fa3::tile {
 
 using namespace mlir;
 using namespace fa3::tile;
-
-/// Moves scalars that are the same in all iterations in front of the loop: a
-/// bound can only be computed from what is known there.
-static void hoistScalars(scf::ForOp loop) {
-  moveLoopInvariantCode(
-      {&loop.getRegion()},
-      [&](Value value, Region *) {
-        return loop.isDefinedOutsideOfLoop(value);
-      },
-      [](Operation *op, Region *) {
-        return isMemoryEffectFree(op) && isSpeculatable(op) &&
-               op->getNumRegions() == 0 &&
-               llvm::none_of(op->getResultTypes(), llvm::IsaPred<ShapedType>);
-      },
-      [&](Operation *op, Region *) { loop.moveOutOfLoop(op); });
-}
 
 /// Cuts off the ends of the range where the guard is false. Returns whether
 /// there were any.
