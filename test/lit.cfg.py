@@ -31,6 +31,11 @@ llvm_config.add_tool_substitutions(
 )
 config.substitutions.append(("%fa3_libs", config.fa3_lib_dir))
 config.substitutions.append(("%fa3_src", config.fa3_src_root))
+# A driver that executes nothing, for tests of what surrounds a launch.
+fake_cuda = os.path.join(config.fa3_obj_root, "unittests", "libfa3_fake_cuda.so")
+config.substitutions.append(("%fake_cuda", fake_cuda))
+if os.path.exists(fake_cuda):
+    config.available_features.add("fake-cuda")
 
 # Values before and after a pass, on programs beside the script.
 inputs = os.path.join(config.test_source_root, "Inputs")

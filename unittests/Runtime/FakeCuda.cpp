@@ -56,6 +56,7 @@ struct State {
   int major = 9, minor = 0, sms = 132, maxSmem = 232448;
   std::deque<FakeTensorMap> maps;
   std::deque<FakeLaunch> launches;
+  int (*kernel)(const FakeLaunch *) = nullptr;
   std::set<Module *> modules;
   std::set<void *> allocations;
   int retained[numDevices] = {0, 0};
@@ -152,7 +153,7 @@ int recordLaunch(Function *function, const uint32_t *grid,
     std::memcpy(&launch.params[i], params[i],
                 std::min<size_t>(function->paramSizes[i], 8));
   state().launches.push_back(launch);
-  return Success;
+  return state().kernel ? state().kernel(&launch) : Success;
 }
 
 } // namespace
@@ -168,7 +169,12 @@ void fakeCudaReset() {
   state().maps.clear();
   state().launches.clear();
   state().poison = 0;
+  state().kernel = nullptr;
   fakeCudaSetDevice(9, 0, 132, 232448);
+}
+
+void fakeCudaSetKernel(int (*kernel)(const FakeLaunch *launch)) {
+  state().kernel = kernel;
 }
 
 void fakeCudaFail(const char *symbol, int nth, int code) {

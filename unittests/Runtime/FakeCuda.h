@@ -47,6 +47,9 @@ void fakeCudaReset();
 void fakeCudaFail(const char *symbol, int nth, int code);
 /// Every later call returns `code`, as after a kernel that trapped; 0 ends it.
 void fakeCudaPoison(int code);
+/// Called for every launch after it is recorded, as if it were the kernel; its
+/// result is that of the launch. Null: nothing happens.
+void fakeCudaSetKernel(int (*kernel)(const FakeLaunch *launch));
 /// Attributes of all devices.
 void fakeCudaSetDevice(int major, int minor, int sms, int maxSmem);
 /// How often `symbol` was called since the reset.
