@@ -15,15 +15,11 @@ static StringRef getName(TimingMode mode) {
   return mode == TimingMode::Single ? "single" : "burst";
 }
 
-void Report::setExecutor(StringRef name, StringRef where) {
+void Report::setExecutor(StringRef name, StringRef where, bool isExpected) {
   executor = name.str();
   device = where.str();
-  if (isJson)
-    return;
-  llvm::outs() << "executor: " << executor;
-  if (!device.empty())
-    llvm::outs() << " (" << device << ')';
-  llvm::outs() << '\n';
+  if (!isJson && !isExpected)
+    llvm::outs() << "executor: " << executor << " (" << device << ")\n";
 }
 
 static void printCheck(llvm::raw_ostream &os, const CheckResult &check) {
@@ -100,8 +96,7 @@ void Report::finish(StringRef file, bool isPassed) const {
   json.object([&] {
     json.attribute("file", file);
     json.attribute("executor", executor);
-    if (!device.empty())
-      json.attribute("device", device);
+    json.attribute("device", device);
     json.attributeArray("checks", [&] {
       for (const CheckResult &check : checks)
         json.object([&] {

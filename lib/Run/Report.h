@@ -14,7 +14,9 @@ class Report {
 public:
   Report(bool isJson) : isJson(isJson) {}
 
-  void setExecutor(llvm::StringRef name, llvm::StringRef device = {});
+  /// Who asked for an executor (`isExpected`) is not told in words.
+  void setExecutor(llvm::StringRef name, llvm::StringRef device,
+                   bool isExpected);
   /// Fails if a result is wrong.
   mlir::LogicalResult addChecks(llvm::ArrayRef<CheckResult> results);
   /// Fails if a run differs.

@@ -75,7 +75,8 @@ LogicalResult Session::chooseExecutor() {
     device = Device::open(line.device, reason);
     if (device) {
       executor = ExecutorKind::Device;
-      report.setExecutor("device", device->getInfo().name);
+      report.setExecutor("device", device->getInfo().name,
+                         /*isExpected=*/false);
       return success();
     }
     if (executor == ExecutorKind::Device)
@@ -93,11 +94,9 @@ LogicalResult Session::chooseExecutor() {
   if (executor == ExecutorKind::Reference && !source->isAttention())
     return fail("--executor=reference runs attention on tensors, the module "
                 "has none");
-  // Who asked for the interpreter knows where the numbers come from.
-  if (executor == ExecutorKind::Reference)
-    report.setExecutor("reference", "CPU");
-  else if (options.executor != ExecutorKind::Interpreter)
-    report.setExecutor("interpreter", "CPU");
+  bool isReference = executor == ExecutorKind::Reference;
+  report.setExecutor(isReference ? "reference" : "interpreter", "CPU",
+                     executor == options.executor);
   return success();
 }
 
