@@ -1,0 +1,82 @@
+// RUN: fa3-opt %s -attention-to-tile -split-input-file -verify-diagnostics
+// RUN: not fa3-opt %S/attention-to-tile.mlir -attention-to-tile=block-m=100 -o %t.none 2>&1 | FileCheck %s --check-prefix=M
+// RUN: not fa3-opt %S/attention-to-tile.mlir -attention-to-tile=block-m=-64 -o %t.none 2>&1 | FileCheck %s --check-prefix=NEGATIVE
+// RUN: not fa3-opt %S/attention-to-tile.mlir -attention-to-tile=block-n=24 -o %t.none 2>&1 | FileCheck %s --check-prefix=N
+// RUN: not fa3-opt %S/attention-to-tile.mlir -attention-to-tile=block-n=272 -o %t.none 2>&1 | FileCheck %s --check-prefix=WIDE
+// RUN: not fa3-opt %S/attention-to-tile.mlir -attention-to-tile=rescale=never -o %t.none 2>&1 | FileCheck %s --check-prefix=RESCALE
+// RUN: not fa3-opt %S/attention-to-tile.mlir -attention-to-tile=rescale-threshold=15 -o %t.none 2>&1 | FileCheck %s --check-prefix=THRESHOLD
+// RUN: not fa3-opt %S/attention-to-tile.mlir -attention-to-tile=block-k=64 -o %t.none 2>&1 | FileCheck %s --check-prefix=UNKNOWN
+// RUN: not ls %t.none
+
+// M: attention-to-tile.mlir:{{.*}} error: attention-to-tile: expects block-m to be a multiple of 64, got 100
+// NEGATIVE: error: attention-to-tile: expects block-m to be a multiple of 64, got -64
+// N: error: attention-to-tile: expects block-n to be a multiple of 16 up to 256, got 24
+// WIDE: error: attention-to-tile: expects block-n to be a multiple of 16 up to 256, got 272
+// RESCALE: error: attention-to-tile: expects rescale 'lazy' or 'eager', got 'never'
+// THRESHOLD: error: attention-to-tile: expects rescale-threshold between 0 and 14, got 1.5{{0*}}e+01
+// UNKNOWN: no such option block-k
+
+!q = tensor<1x1x?x64xf16>
+func.func @mods(%q: !q, %k: !q, %v: !q) -> !q {
+  // expected-error @below {{expects mods to be expanded, run attention-expand-mods first}}
+  %o = attention.forward %q, %k, %v mods [#attention.causal] : (!q, !q, !q) -> !q
+  return %o : !q
+}
+
+// -----
+
+!q = tensor<1x1x?x64xf16>
+func.func @key_first(%q: !q, %k: !q, %v: !q, %bias: tensor<?x?xf32>) -> !q {
+  %o = attention.forward %q, %k, %v aux(%bias : tensor<?x?xf32>) : (!q, !q, !q) -> !q
+    score (%s, %b, %h, %i, %j) {
+      // expected-error @below {{reads an auxiliary operand with the key before the query; transpose it}}
+      %x = tensor.extract %bias[%j, %i] : tensor<?x?xf32>
+      %y = arith.addf %s, %x : f32
+      attention.yield %y : f32
+    }
+  return %o : !q
+}
+
+// -----
+
+!q = tensor<1x1x?x64xf16>
+func.func @uniform_last(%q: !q, %k: !q, %v: !q, %bias: tensor<?x?xf32>) -> !q {
+  %o = attention.forward %q, %k, %v aux(%bias : tensor<?x?xf32>) : (!q, !q, !q) -> !q
+    score (%s, %b, %h, %i, %j) {
+      // expected-error @below {{reads an auxiliary operand at a uniform index after one that varies; put the dimensions of query and key last}}
+      %x = tensor.extract %bias[%j, %h] : tensor<?x?xf32>
+      %y = arith.addf %s, %x : f32
+      attention.yield %y : f32
+    }
+  return %o : !q
+}
+
+// -----
+
+!q = tensor<1x1x?x64xf16>
+func.func @relative(%q: !q, %k: !q, %v: !q, %bias: tensor<?xf32>) -> !q {
+  %o = attention.forward %q, %k, %v aux(%bias : tensor<?xf32>) : (!q, !q, !q) -> !q
+    score (%s, %b, %h, %i, %j) {
+      %d = arith.subi %j, %i : index
+      // expected-error @below {{reads an auxiliary operand at an index that is neither uniform nor the query or key plus something uniform}}
+      %x = tensor.extract %bias[%d] : tensor<?xf32>
+      %y = arith.addf %s, %x : f32
+      attention.yield %y : f32
+    }
+  return %o : !q
+}
+
+// -----
+
+!q = tensor<1x1x?x64xf16>
+func.func @strided(%q: !q, %k: !q, %v: !q, %bias: tensor<?xf32>) -> !q {
+  %o = attention.forward %q, %k, %v aux(%bias : tensor<?xf32>) : (!q, !q, !q) -> !q
+    score (%s, %b, %h, %i, %j) {
+      %d = arith.addi %j, %j : index
+      // expected-error @below {{reads an auxiliary operand at an index that is neither uniform nor the query or key plus something uniform}}
+      %x = tensor.extract %bias[%d] : tensor<?xf32>
+      %y = arith.addf %s, %x : f32
+      attention.yield %y : f32
+    }
+  return %o : !q
+}

@@ -1,0 +1,255 @@
+// RUN: fa3-opt %s -tile-to-hopper -split-input-file -verify-diagnostics
+
+func.func @host(%n: index) {
+  // expected-error @below {{expects 'blocks'; run tile-map-grid first}}
+  tile.launch @m::@k args(%n : index)
+  return
+}
+gpu.module @m {
+  gpu.func @k(%n: index) kernel {
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  gpu.func @no_layout(%p: memref<?x?xf32>) kernel {
+    flow.specialize {
+      flow.group @math warps 4 (%g) {
+        %c0 = arith.constant 0 : index
+        // expected-error @below {{tensor<64x32xf32>}}
+        %x = tile.load %p[%c0, %c0] : memref<?x?xf32> -> tensor<64x32xf32>
+        tile.store %x, %p[%c0, %c0] : tensor<64x32xf32>, memref<?x?xf32>
+      }
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  gpu.func @wide_index(%p: memref<?xi32>) kernel {
+    flow.specialize {
+      flow.group @math warps 4 (%g) {
+        %c0 = arith.constant 0 : index
+        // expected-error @below {{expects an index of 32 bits, got 4294967296}}
+        %far = arith.constant 4294967296 : index
+        %x = tile.scalar_load %p[%far] : memref<?xi32>
+      }
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  gpu.func @wide_tile() kernel {
+    flow.specialize {
+      flow.group @math warps 4 (%g) {
+        // expected-error @below {{expects an index of 32 bits, got -2147483649}}
+        %far = arith.constant dense<-2147483649> : tensor<64x32xindex, #tile.acc>
+      }
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  gpu.func @no_storage() kernel {
+    // expected-error @below {{has no lowering to hopper: expects a ring of one tensor with an #tile.smem encoding, one part and no initial entries}}
+    %r = flow.ring : !flow.ring<1, [tensor<64x64xf16>]>
+    gpu.return
+  }
+}
+
+// -----
+
+!A = tensor<64x64xf16, #tile.smem<128>>
+gpu.module @m {
+  gpu.func @no_reader(%a: memref<?x?xf16, strided<[?, 1]>>) kernel {
+    // expected-error @below {{has no reader}}
+    %r = flow.ring : !flow.ring<1, [!A]>
+    flow.specialize {
+      flow.group @load warps 1 (%g) {
+        %w = flow.cursor write %r : !flow.ring<1, [!A]>
+      }
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+!A = tensor<64x64xf16, #tile.smem<128>>
+gpu.module @m {
+  gpu.func @private_copies(%a: memref<?x?xf16, strided<[?, 1]>>) kernel {
+    flow.specialize {
+      flow.group @math warps 4 (%g) {
+        // expected-error @below {{a ring inside a group is expected to be filled by 'tile.write'}}
+        %r = flow.ring : !flow.ring<1, [!A]>
+        %c0 = arith.constant 0 : index
+        %w = flow.cursor write %r : !flow.ring<1, [!A]>
+        %s, %next = flow.acquire %r[%w] : !flow.ring<1, [!A]>, !flow.cursor<write>
+        %v = tile.view %s[%c0, %c0] : !flow.slot<write, [!A]> -> !tile.view<!A>
+        tile.load.async %a[%c0, %c0], %v : memref<?x?xf16, strided<[?, 1]>>, !tile.view<!A>
+        flow.publish %s : !flow.slot<write, [!A]>
+      }
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+!A = tensor<64x64xf16, #tile.smem<128>>
+gpu.module @m {
+  gpu.func @shared_writes() kernel {
+    // expected-error @below {{a ring between groups is expected to be filled by 'tile.load.async'}}
+    %r = flow.ring : !flow.ring<1, [!A]>
+    flow.specialize {
+      flow.group @math warps 4 (%g) {
+        %c0 = arith.constant 0 : index
+        %x = arith.constant dense<1.0> : tensor<64x64xf16, #tile.acc>
+        %w = flow.cursor write %r : !flow.ring<1, [!A]>
+        %s, %next = flow.acquire %r[%w] : !flow.ring<1, [!A]>, !flow.cursor<write>
+        %v = tile.view %s[%c0, %c0] : !flow.slot<write, [!A]> -> !tile.view<!A>
+        tile.write %x, %v : tensor<64x64xf16, #tile.acc>, !tile.view<!A>
+        flow.publish %s : !flow.slot<write, [!A]>
+      }
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+!A = tensor<264x64xf16, #tile.smem<128>>
+!a = memref<?x?xf16, strided<[?, 1]>>
+gpu.module @m {
+  gpu.func @tall(%a: !a) kernel {
+    %r = flow.ring : !flow.ring<1, [!A]>
+    flow.specialize {
+      flow.group @load warps 1 (%g) {
+        %c0 = arith.constant 0 : index
+        %w = flow.cursor write %r : !flow.ring<1, [!A]>
+        %s, %next = flow.acquire %r[%w] : !flow.ring<1, [!A]>, !flow.cursor<write>
+        %v = tile.view %s[%c0, %c0] : !flow.slot<write, [!A]> -> !tile.view<!A>
+        // expected-error @below {{copies 264 rows at once, the limit of a bulk copy is 256}}
+        tile.load.async %a[%c0, %c0], %v : !a, !tile.view<!A>
+        flow.publish %s : !flow.slot<write, [!A]>
+      }
+      flow.group @math warps 4 (%g) {
+        %q = flow.cursor read %r : !flow.ring<1, [!A]>
+      }
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// 72 values of K in registers: the instruction takes 16 at a time.
+!V = tensor<72x64xf16, #tile.smem<128>>
+!a = memref<?x?xf16, strided<[?, 1]>>
+gpu.module @m {
+  gpu.func @odd_k(%a: !a, %c: memref<?x?xf32>) kernel {
+    %r = flow.ring : !flow.ring<1, [!V]>
+    flow.specialize {
+      flow.group @load warps 1 (%g) {
+        %c0 = arith.constant 0 : index
+        %w = flow.cursor write %r : !flow.ring<1, [!V]>
+        %s, %next = flow.acquire %r[%w] : !flow.ring<1, [!V]>, !flow.cursor<write>
+        %v = tile.view %s[%c0, %c0] : !flow.slot<write, [!V]> -> !tile.view<!V>
+        tile.load.async %a[%c0, %c0], %v : !a, !tile.view<!V>
+        flow.publish %s : !flow.slot<write, [!V]>
+      }
+      flow.group @math warps 4 (%g) {
+        %c0 = arith.constant 0 : index
+        %zero = arith.constant dense<0.0> : tensor<64x64xf32, #tile.acc>
+        %p = arith.constant dense<1.0> : tensor<64x72xf16, #tile.acc>
+        %q = flow.cursor read %r : !flow.ring<1, [!V]>
+        %s, %next = flow.acquire %r[%q] : !flow.ring<1, [!V]>, !flow.cursor<read>
+        %y = tile.view %s[%c0, %c0] : !flow.slot<read, [!V]> -> !tile.view<!V>
+        // expected-error @below {{has no wgmma: expects m a multiple of 64, n a multiple of 8 up to 256, and k a multiple of 16 unless it runs along the columns of both operands, got 64, 64 and 72}}
+        %d, %done = tile.dot.async %p, %y, %zero lhs mk rhs kn : tensor<64x72xf16, #tile.acc>, !tile.view<!V>, tensor<64x64xf32, #tile.acc> -> !tile.pending<tensor<64x64xf32, #tile.acc>>
+        %e = tile.await %d : !tile.pending<tensor<64x64xf32, #tile.acc>>
+        flow.release %s after %done : !flow.slot<read, [!V]>
+        tile.store %e, %c[%c0, %c0] : tensor<64x64xf32, #tile.acc>, memref<?x?xf32>
+      }
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// A column sum needs what other warps hold.
+gpu.module @m {
+  gpu.func @columns(%p: memref<?x?xf32>, %l: memref<?xf32>) kernel {
+    flow.specialize {
+      flow.group @math warps 4 (%g) {
+        %c0 = arith.constant 0 : index
+        %x = tile.load %p[%c0, %c0] : memref<?x?xf32> -> tensor<64x32xf32, #tile.acc>
+        // expected-error @below {{has no lowering to hopper: the dimension is spread over warps}}
+        %m = tile.reduce max %x dim 0 : tensor<64x32xf32, #tile.acc> -> tensor<32xf32, #tile.slice<0, #tile.acc>>
+        tile.store %m, %l[%c0] : tensor<32xf32, #tile.slice<0, #tile.acc>>, memref<?xf32>
+      }
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  gpu.func @view(%p: memref<?x?xf32>, %n: index) kernel {
+    flow.specialize {
+      flow.group @math warps 4 (%g) {
+        %c0 = arith.constant 0 : index
+        // expected-error @below {{has no lowering to hopper}}
+        %t = memref.transpose %p (i, j) -> (j, i) : memref<?x?xf32> to memref<?x?xf32, strided<[1, ?]>>
+        %x = tile.load %t[%c0, %c0] : memref<?x?xf32, strided<[1, ?]>> -> tensor<64x32xf32, #tile.acc>
+        tile.store %x, %p[%c0, %c0] : tensor<64x32xf32, #tile.acc>, memref<?x?xf32>
+      }
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  gpu.func @dynamic_dim(%p: memref<?x?xf32>, %n: index, %o: memref<?xi32>) kernel {
+    // expected-error @below {{has no lowering to hopper: expects a constant dimension of a kernel argument}}
+    %d = memref.dim %p, %n : memref<?x?xf32>
+    flow.specialize {
+      flow.group @math warps 4 (%g) {
+        %x = tile.scalar_load %o[%d] : memref<?xi32>
+      }
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  gpu.func @while(%go: i1) kernel {
+    flow.specialize {
+      flow.group @math warps 4 (%g) {
+        // expected-error @below {{'scf.while' op has no lowering to hopper}}
+        scf.while : () -> () {
+          scf.condition(%go)
+        } do {
+          scf.yield
+        }
+      }
+    }
+    gpu.return
+  }
+}

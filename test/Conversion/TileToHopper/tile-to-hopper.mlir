@@ -1,0 +1,229 @@
+// RUN: fa3-opt %s -tile-to-hopper -split-input-file | FileCheck %s
+// RUN: %stages-window --pass tile-to-hopper --run=--completion=random --run=--schedule-seed=3
+// RUN: %stages-chain --pass tile-to-hopper
+// RUN: %stages-gemm --pass tile-to-hopper
+// RUN: %stages-gemm --pass tile-to-hopper --options 'max-depth=3 store=direct mode=static'
+
+!A = tensor<64x64xf16, #tile.smem<128>>
+!a = memref<?x?xf16, strided<[?, 1]>>
+
+// The launch gets what the kernel takes: maps, addresses, extents, strides.
+// CHECK-LABEL: func.func @host(
+// CHECK-SAME: %[[A:[a-z0-9]+]]: memref<?x?xf16, strided<[?, 1]>>, %[[C:[a-z0-9]+]]: memref<?x?xf32>, %[[N:[a-z0-9]+]]: index)
+// CHECK: %[[MAP:.*]] = hopper.tensormap.encode %[[A]] : {{.*}} -> <[64, 64], f16, 128>
+// CHECK: hopper.address %[[C]]
+// CHECK: hopper.launch @m::@ring blocks %[[N]] threads {{[0-9]+}} smem 0 args({{.*}}%[[MAP]]{{.*}} cost(%[[N]], %[[N]])
+func.func @host(%a: !a, %c: memref<?x?xf32>, %n: index) {
+  tile.launch @m::@ring blocks %n args(%a, %c, %n : !a, memref<?x?xf32>, index) cost(%n, %n)
+  return
+}
+
+gpu.module @m {
+  // A ring: a buffer and two barriers. The writer waits for the empty slot with
+  // the inverse parity and announces the bytes; the readers, two replicas, wait
+  // for the full slot and arrive when the product has retired. Slot and parity
+  // of a ring of two change by exclusive or.
+  // CHECK-LABEL: gpu.func @ring(
+  // CHECK-SAME: !hopper.tensormap<[64, 64], f16, 128>
+  // CHECK: %[[BUF:.*]] = hopper.smem.alloc : <2, tensor<64x64xf16>, 128>
+  // CHECK: %[[FULL:.*]] = hopper.barrier.alloc : <2, 1>
+  // CHECK: %[[EMPTY:.*]] = hopper.barrier.alloc : <2, 2>
+  // CHECK: hopper.barrier.init %[[FULL]], %[[EMPTY]]
+  // CHECK-NEXT: gpu.barrier
+  // CHECK: flow.group @load
+  // CHECK: scf.for {{.*}} iter_args(%[[I:.*]] = %c0_i32{{[_0-9]*}}, %[[P:.*]] = %c1_i32{{[_0-9]*}}) -> (i32, i32) : i32
+  // CHECK: hopper.barrier.wait %[[EMPTY]][%[[I]]] parity %[[P]]
+  // CHECK: hopper.barrier.expect_tx %[[FULL]][%[[I]]], 8192
+  // CHECK: %[[NI:.*]] = arith.xori %[[I]], %{{.*}}
+  // CHECK: %[[NP:.*]] = arith.xori %[[P]], %[[I]]
+  // CHECK: hopper.tma.load %{{.*}} to %[[BUF]][%[[I]], {{.*}}] signal %[[FULL]][%[[I]]]
+  // CHECK: scf.yield %[[NI]], %[[NP]]
+  // CHECK: flow.group @math warps 4 replicas 2
+  // CHECK: hopper.inflight.ready
+  // CHECK: hopper.group.ready
+  // CHECK: scf.for {{.*}} iter_args(%[[ACC:[a-z0-9]+]] = {{.*}}) -> (!hopper.inflight<vector<32xf32>>, !hopper.group, i32, i32)
+  // CHECK: hopper.barrier.wait %[[FULL]][%[[J:.*]]] parity
+  // CHECK: %[[D:.*]] = hopper.desc %[[BUF]][%[[J]],
+  // CHECK: hopper.wgmma.fence
+  // CHECK: %[[R:.*]] = hopper.wgmma.mma {{.*}} acc %[[ACC]] : {{.*}} m 64 n 64 k 64
+  // CHECK: %[[G:.*]] = hopper.wgmma.commit
+  // CHECK: hopper.wgmma.wait %[[G]]
+  // CHECK-NEXT: hopper.barrier.arrive %[[EMPTY]][%[[J]]]
+  // CHECK: scf.yield %[[R]], %[[G]]
+  // CHECK: hopper.wgmma.wait %{{.*}} inflight(%{{.*}}
+  // CHECK: hopper.fragment.store
+  gpu.func @ring(%a: !a, %c: memref<?x?xf32>, %n: index) kernel {
+    %r = flow.ring : !flow.ring<2, [!A]>
+    flow.specialize {
+      flow.group @load warps 1 (%g) {
+        %c0 = arith.constant 0 : index
+        %c1 = arith.constant 1 : index
+        %w = flow.cursor write %r : !flow.ring<2, [!A]>
+        scf.for %t = %c0 to %n step %c1 iter_args(%cw = %w) -> (!flow.cursor<write>) {
+          %s, %next = flow.acquire %r[%cw] : !flow.ring<2, [!A]>, !flow.cursor<write>
+          %v = tile.view %s[%c0, %c0] : !flow.slot<write, [!A]> -> !tile.view<!A>
+          tile.load.async %a[%t, %c0], %v : !a, !tile.view<!A>
+          flow.publish %s : !flow.slot<write, [!A]>
+          scf.yield %next : !flow.cursor<write>
+        }
+      }
+      flow.group @math warps 4 replicas 2 (%g) {
+        %c0 = arith.constant 0 : index
+        %c1 = arith.constant 1 : index
+        %zero = arith.constant dense<0.0> : tensor<64x64xf32, #tile.acc>
+        %init = tile.pend %zero : tensor<64x64xf32, #tile.acc> -> !tile.pending<tensor<64x64xf32, #tile.acc>>
+        %q = flow.cursor read %r : !flow.ring<2, [!A]>
+        %o:2 = scf.for %t = %c0 to %n step %c1 iter_args(%acc = %init, %cq = %q) -> (!tile.pending<tensor<64x64xf32, #tile.acc>>, !flow.cursor<read>) {
+          %s, %next = flow.acquire %r[%cq] : !flow.ring<2, [!A]>, !flow.cursor<read>
+          %x = tile.view %s[%c0, %c0] : !flow.slot<read, [!A]> -> !tile.view<!A>
+          %d, %done = tile.dot.async %x, %x, %acc lhs mk rhs nk : !tile.view<!A>, !tile.view<!A>, !tile.pending<tensor<64x64xf32, #tile.acc>> -> !tile.pending<tensor<64x64xf32, #tile.acc>>
+          flow.release %s after %done : !flow.slot<read, [!A]>
+          scf.yield %d, %next : !tile.pending<tensor<64x64xf32, #tile.acc>>, !flow.cursor<read>
+        }
+        %e = tile.await %o#0 : !tile.pending<tensor<64x64xf32, #tile.acc>>
+        tile.store %e, %c[%c0, %c0] : tensor<64x64xf32, #tile.acc>, memref<?x?xf32>
+      }
+    }
+    gpu.return
+  }
+
+  // Depth 1 flips the parity each time; depth 3 counts and wraps around.
+  // CHECK-LABEL: gpu.func @depths(
+  // CHECK: hopper.barrier.expect_tx {{.*}}, 8192 : <1, 1>
+  // CHECK-NEXT: %{{.*}} = arith.constant 1 : i32
+  // CHECK-NEXT: arith.xori
+  // CHECK: hopper.barrier.expect_tx {{.*}}, 8192 : <3, 1>
+  // CHECK: %[[S:.*]] = arith.addi
+  // CHECK: %[[WRAPS:.*]] = arith.cmpi eq, %[[S]]
+  // CHECK: arith.select %[[WRAPS]]
+  // CHECK: %[[FLIP:.*]] = arith.extui %[[WRAPS]]
+  // CHECK: arith.xori %{{.*}}, %[[FLIP]]
+  gpu.func @depths(%a: !a) kernel {
+    %r = flow.ring : !flow.ring<1, [!A]>
+    %r3 = flow.ring : !flow.ring<3, [!A]>
+    flow.specialize {
+      flow.group @load warps 1 (%g) {
+        %c0 = arith.constant 0 : index
+        %w = flow.cursor write %r : !flow.ring<1, [!A]>
+        %s, %next = flow.acquire %r[%w] : !flow.ring<1, [!A]>, !flow.cursor<write>
+        %v = tile.view %s[%c0, %c0] : !flow.slot<write, [!A]> -> !tile.view<!A>
+        tile.load.async %a[%c0, %c0], %v : !a, !tile.view<!A>
+        flow.publish %s : !flow.slot<write, [!A]>
+        %w3 = flow.cursor write %r3 : !flow.ring<3, [!A]>
+        %s3, %next3 = flow.acquire %r3[%w3] : !flow.ring<3, [!A]>, !flow.cursor<write>
+        %v3 = tile.view %s3[%c0, %c0] : !flow.slot<write, [!A]> -> !tile.view<!A>
+        tile.load.async %a[%c0, %c0], %v3 : !a, !tile.view<!A>
+        flow.publish %s3 : !flow.slot<write, [!A]>
+      }
+      flow.group @math warps 4 (%g) {
+        %q = flow.cursor read %r : !flow.ring<1, [!A]>
+        %q3 = flow.cursor read %r3 : !flow.ring<3, [!A]>
+      }
+    }
+    gpu.return
+  }
+
+  // A ring of the replica's own: named barriers, one number per replica, and
+  // the wait for the store that last read the slot.
+  // CHECK-LABEL: gpu.func @staging(
+  // CHECK-NOT: hopper.barrier.alloc
+  // CHECK: flow.group @math warps 4 replicas 2 (%[[G:.*]])
+  // CHECK: %[[GI:.*]] = arith.index_cast %[[G]]
+  // CHECK: hopper.smem.alloc : <1, tensor<64x64xf16>, 128>
+  // CHECK: %[[ID:.*]] = arith.addi %[[GI]]
+  // CHECK: hopper.tma.wait_read pending 0
+  // CHECK-NEXT: hopper.named_barrier.sync %[[ID]] threads 128
+  // CHECK: hopper.smem.store
+  // CHECK: hopper.named_barrier.sync %[[ID]] threads 128
+  // CHECK: hopper.tma.store
+  // CHECK-NEXT: hopper.tma.commit
+  // CHECK: hopper.tma.wait_read pending 0
+  gpu.func @staging(%a: !a) kernel {
+    flow.specialize {
+      flow.group @math warps 4 replicas 2 (%g) {
+        %c0 = arith.constant 0 : index
+        %x = arith.constant dense<1.0> : tensor<64x64xf16, #tile.acc>
+        %r = flow.ring : !flow.ring<1, [!A]>
+        %w = flow.cursor write %r : !flow.ring<1, [!A]>
+        %q = flow.cursor read %r : !flow.ring<1, [!A]>
+        %s, %next = flow.acquire %r[%w] : !flow.ring<1, [!A]>, !flow.cursor<write>
+        %v = tile.view %s[%c0, %c0] : !flow.slot<write, [!A]> -> !tile.view<!A>
+        tile.write %x, %v : tensor<64x64xf16, #tile.acc>, !tile.view<!A>
+        flow.publish %s : !flow.slot<write, [!A]>
+        %h, %after = flow.acquire %r[%q] : !flow.ring<1, [!A]>, !flow.cursor<read>
+        %u = tile.view %h[%c0, %c0] : !flow.slot<read, [!A]> -> !tile.view<!A>
+        %d = tile.store.async %u, %a[%c0, %c0] : !tile.view<!A>, !a
+        flow.release %h after %d : !flow.slot<read, [!A]>
+      }
+    }
+    gpu.return
+  }
+
+  // Tiles are the registers of one thread: 64 x 32 are 16 registers of each of
+  // 128 threads, a statistic of rows two. Indices have 32 bits.
+  // CHECK-LABEL: gpu.func @elementwise(
+  // CHECK: %[[X:.*]] = hopper.fragment.load {{.*}} vector<16xf32>
+  // CHECK: arith.cmpi sle, {{.*}} : vector<16xi32>
+  // CHECK: arith.select {{.*}} : vector<16xi1>, vector<16xf32>
+  // CHECK: hopper.fragment.reduce max {{.*}} : vector<16xf32> -> vector<2xf32>
+  // CHECK: hopper.lane.reduce max {{.*}} over [0, 1] : vector<2xf32>
+  // CHECK: vector.shuffle {{.*}} : vector<2xf32>, vector<2xf32>
+  // CHECK: arith.truncf {{.*}} : vector<16xf32> to vector<16xf16>
+  gpu.func @elementwise(%p: memref<?x?xf32>, %o: memref<?x?xf16>, %i0: index) kernel {
+    flow.specialize {
+      flow.group @math warps 4 (%g) {
+        %c0 = arith.constant 0 : index
+        %x = tile.load %p[%i0, %c0] : memref<?x?xf32> -> tensor<64x32xf32, #tile.acc>
+        %zero = arith.constant dense<0.0> : tensor<64x32xf32, #tile.acc>
+        %i = tile.coord dim 0 offset %i0 : tensor<64x32xindex, #tile.acc>
+        %j = tile.coord dim 1 offset %c0 : tensor<64x32xindex, #tile.acc>
+        %keep = arith.cmpi sle, %j, %i : tensor<64x32xindex, #tile.acc>
+        %y = arith.select %keep, %x, %zero : tensor<64x32xi1, #tile.acc>, tensor<64x32xf32, #tile.acc>
+        %m = tile.reduce max %y dim 1 : tensor<64x32xf32, #tile.acc> -> tensor<64xf32, #tile.slice<1, #tile.acc>>
+        %w = tile.broadcast %m dim 1 : tensor<64xf32, #tile.slice<1, #tile.acc>> -> tensor<64x32xf32, #tile.acc>
+        %h = arith.truncf %w : tensor<64x32xf32, #tile.acc> to tensor<64x32xf16, #tile.acc>
+        tile.store %h, %o[%i0, %c0] : tensor<64x32xf16, #tile.acc>, memref<?x?xf16>
+      }
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// Padding: 72 columns of 16 bits are two blocks of 128 bytes. The product runs
+// over 80, what is beyond 72 is zero on both sides.
+!P = tensor<64x72xf16, #tile.smem<128>>
+!a = memref<?x72xf16, strided<[?, 1]>>
+gpu.module @m {
+  // CHECK-LABEL: gpu.func @padded(
+  // CHECK: hopper.smem.alloc : <1, tensor<64x128xf16>, 128>
+  // CHECK: hopper.barrier.expect_tx {{.*}}, 16384
+  // CHECK-COUNT-2: hopper.tma.load
+  // CHECK: hopper.wgmma.mma {{.*}} m 64 n 64 k 80
+  gpu.func @padded(%a: !a, %c: memref<?x?xf32>) kernel {
+    %r = flow.ring : !flow.ring<1, [!P]>
+    flow.specialize {
+      flow.group @load warps 1 (%g) {
+        %c0 = arith.constant 0 : index
+        %w = flow.cursor write %r : !flow.ring<1, [!P]>
+        %s, %next = flow.acquire %r[%w] : !flow.ring<1, [!P]>, !flow.cursor<write>
+        %v = tile.view %s[%c0, %c0] : !flow.slot<write, [!P]> -> !tile.view<!P>
+        tile.load.async %a[%c0, %c0], %v : !a, !tile.view<!P>
+        flow.publish %s : !flow.slot<write, [!P]>
+      }
+      flow.group @math warps 4 (%g) {
+        %c0 = arith.constant 0 : index
+        %zero = arith.constant dense<0.0> : tensor<64x64xf32, #tile.acc>
+        %q = flow.cursor read %r : !flow.ring<1, [!P]>
+        %s, %next = flow.acquire %r[%q] : !flow.ring<1, [!P]>, !flow.cursor<read>
+        %x = tile.view %s[%c0, %c0] : !flow.slot<read, [!P]> -> !tile.view<!P>
+        %d, %done = tile.dot.async %x, %x, %zero lhs mk rhs nk : !tile.view<!P>, !tile.view<!P>, tensor<64x64xf32, #tile.acc> -> !tile.pending<tensor<64x64xf32, #tile.acc>>
+        %e = tile.await %d : !tile.pending<tensor<64x64xf32, #tile.acc>>
+        flow.release %s after %done : !flow.slot<read, [!P]>
+        tile.store %e, %c[%c0, %c0] : tensor<64x64xf32, #tile.acc>, memref<?x?xf32>
+      }
+    }
+    gpu.return
+  }
+}
