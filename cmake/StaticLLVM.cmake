@@ -18,7 +18,7 @@ llvm_map_components_to_libnames(fa3_llvm_archives
   AggressiveInstCombine Analysis BitReader BitWriter CodeGen Core Coroutines
   ExecutionEngine FrontendOpenMP IPO IRReader InstCombine JITLink Linker MC
   MCJIT NVPTXCodeGen NVPTXDesc NVPTXInfo OrcJIT OrcShared OrcTargetProcess
-  Passes Remarks Support Target TargetParser TransformUtils native)
+  Passes PerfJITEvents Remarks Support Target TargetParser TransformUtils native)
 
 get_property(fa3_mlir_archives GLOBAL PROPERTY MLIR_ALL_LIBS)
 foreach(archive IN LISTS fa3_mlir_archives)

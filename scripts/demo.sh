@@ -2,26 +2,23 @@
 # From attention to a Hopper kernel, one stage after the other: the example
 # layer goes through the pipelines to PTX and manifest, is checked on the CPU at
 # a small shape, and runs on the GPU if there is one. Builds the tools first
-# where needed; in an unpacked package it uses those of the package.
-#
-#   scripts/demo.sh [examples/<name>.mlir]
-#
-# What is written lies in build/demo, or $FA3_DEMO.
+# where needed; in an unpacked package it uses those of the package. What is
+# written lies in build/demo, in a package in demo.
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
-example=$(realpath "${1:-$fa3_root/examples/causal_gqa.mlir}")
-name=$(basename "$example" .mlir)
+name=causal_gqa
+example=$fa3_root/examples/$name.mlir
 
 if [ -x "$fa3_root/bin/fa3-opt" ]; then
   bin=$fa3_root/bin
-  out=${FA3_DEMO:-$fa3_root/demo}
+  out=$fa3_root/demo
 else
   step "build"
   "$fa3_root/scripts/setup.sh"
   fa3_configure "$fa3_build"
   fa3_make "$fa3_build" fa3-opt fa3-translate fa3-run | tail -n 1
   bin=$fa3_build/bin
-  out=${FA3_DEMO:-$fa3_build/demo}
+  out=$fa3_build/demo
 fi
 mkdir -p "$out"
 cd "$out"
@@ -74,3 +71,11 @@ step "checked on the CPU against the definition, at a small shape"
   -o reference.mlir
 "$bin/fa3-run" --cpu 4-layout.mlir --against reference.mlir \
   --dims b=1,sq=70,sk=90 --atol 2e-2 --rtol 2e-2
+
+step "on the GPU"
+if [ -e /dev/nvidia0 ]; then
+  "$bin/fa3-run" "$example" --dims b=1,sq=4096,sk=4096 --check-heads 2 \
+    --time single
+else
+  echo "this machine has none"
+fi
