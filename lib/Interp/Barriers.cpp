@@ -162,6 +162,15 @@ LogicalResult syncThreads(Context &c, const Instr &in, Machine &machine,
     return c.error(in) << "'" << in.op->getName() << "' at barrier " << id
                        << " for " << threads
                        << " threads, others wait there for " << barrier.threads;
+  // A barrier counts warps, whoever they belong to: with more threads than it
+  // waits for, it may open between warps of one group.
+  if (c.group->op && barrier.groups.insert(c.group).second)
+    barrier.members += c.group->threads;
+  if (barrier.members > threads)
+    return c.error(in) << "'" << in.op->getName() << "' at barrier " << id
+                       << " for " << threads << " threads, " << barrier.members
+                       << " threads of " << barrier.groups.size()
+                       << " groups use it";
   barrier.arrived += c.group->threads;
   if (barrier.arrived > threads)
     return c.error(in) << "'" << in.op->getName() << "' at barrier " << id

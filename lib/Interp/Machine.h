@@ -167,6 +167,9 @@ public:
 
   struct NamedBarrier {
     int64_t threads = 0, arrived = 0, generation = 0;
+    /// Groups that meet here, and their threads.
+    llvm::SmallPtrSet<const Group *, 2> groups;
+    int64_t members = 0;
   };
   NamedBarrier named[16];
 

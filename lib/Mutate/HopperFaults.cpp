@@ -1,5 +1,6 @@
 //===- HopperFaults.cpp - faults in barriers, waits, fences, memory -------===//
 
+#include "fa3/Dialect/Flow/IR/Flow.h"
 #include "fa3/Dialect/Hopper/IR/Hopper.h"
 #include "fa3/Mutate/Mutate.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -130,8 +131,6 @@ Operation *findEarlier(BarrierArriveOp op) {
       return passesUse ? before : nullptr;
     if (isa<BarrierWaitOp>(before) && passesUse)
       return before;
-    if (auto wait = dyn_cast<WgmmaWaitOp>(before))
-      passesUse |= wait.getPending().value_or(0) >= 0;
     passesUse |= before->getNumRegions() > 0 || isa<WgmmaOp>(before);
   }
   return nullptr;
@@ -177,7 +176,10 @@ void collectDropProductFence(ModuleOp module, Places &places) {
   forEach<WgmmaFenceOp>(module, places, forward);
 }
 
-bool waits(WgmmaWaitOp op) { return op.getPending().value_or(0) >= 0; }
+/// -1 says that no instruction is needed.
+bool waits(WgmmaWaitOp op) {
+  return static_cast<int64_t>(op.getPending().value_or(0)) >= 0;
+}
 
 void collectDropProductWait(ModuleOp module, Places &places) {
   forEachMatch<WgmmaWaitOp>(module, places, waits,
@@ -199,11 +201,16 @@ void collectThreadBarrierCount(ModuleOp module, Places &places) {
   });
 }
 void collectThreadBarrierId(ModuleOp module, Places &places) {
-  forEach<NamedBarrierSyncOp>(module, places, [](Operation *op) {
-    auto sync = cast<NamedBarrierSyncOp>(op);
-    OpBuilder builder(op);
-    sync.getIdMutable().assign(constant(builder, op, 1));
-  });
+  forEachMatch<NamedBarrierSyncOp>(
+      module, places,
+      [](NamedBarrierSyncOp op) {
+        auto group = op->getParentOfType<flow::GroupOp>();
+        return group && group.getReplicas() > 1;
+      },
+      [](NamedBarrierSyncOp op) {
+        OpBuilder builder(op);
+        op.getIdMutable().assign(constant(builder, op, 1));
+      });
 }
 
 void collectDropStoreWait(ModuleOp module, Places &places) {

@@ -1,7 +1,7 @@
 //===- MutateMain.cpp - the tool fa3-mutate -------------------------------===//
 //
 // The sample is a JSON file: a list of cases, each with the file of a kernel
-// (relative to the list), options of the pipeline, and a problem.
+// (relative to the list), options of the pipeline, and problems to run.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,17 +30,20 @@ namespace fa3::mutate {
 static bool fromJSON(const llvm::json::Value &value, Case &result,
                      llvm::json::Path path) {
   llvm::json::ObjectMapper map(value, path);
-  std::map<std::string, int64_t> dims;
+  std::vector<std::map<std::string, int64_t>> problems;
   std::map<std::string, double> scalars;
   if (!map || !map.map("name", result.name) || !map.map("file", result.file) ||
-      !map.map("pipeline", result.pipeline) || !map.map("dims", dims) ||
+      !map.map("pipeline", result.pipeline) || !map.map("problems", problems) ||
       !map.mapOptional("scalars", scalars) ||
       !map.mapOptional("processors", result.processors))
     return false;
-  for (auto &[name, extent] : dims)
-    result.problem.dims[name] = extent;
-  for (auto &[name, number] : scalars)
-    result.problem.scalars[name] = number;
+  for (const std::map<std::string, int64_t> &dims : problems) {
+    run::ProblemOptions &problem = result.problems.emplace_back();
+    for (auto &[name, extent] : dims)
+      problem.dims[name] = extent;
+    for (auto &[name, number] : scalars)
+      problem.scalars[name] = number;
+  }
   return true;
 }
 } // namespace fa3::mutate

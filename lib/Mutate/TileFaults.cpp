@@ -98,9 +98,12 @@ void collectSkipEntry(ModuleOp module, Places &places) {
 
 /// The position stays where it was: the next acquire takes the entry again.
 void collectStuckCursor(ModuleOp module, Places &places) {
-  forEach<flow::AcquireOp>(module, places, [](flow::AcquireOp op) {
-    op.getNext().replaceAllUsesWith(op.getCursor());
-  });
+  forEachMatch<flow::AcquireOp>(
+      module, places,
+      [](flow::AcquireOp op) { return !op.getNext().use_empty(); },
+      [](flow::AcquireOp op) {
+        op.getNext().replaceAllUsesWith(op.getCursor());
+      });
 }
 
 void collectDropLoad(ModuleOp module, Places &places) {

@@ -2,6 +2,8 @@
 
 #include "Trial.h"
 #include "fa3/Run/Compare.h"
+#include "mlir/Dialect/UB/IR/UBOps.h"
+#include "mlir/IR/Builders.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -39,21 +41,25 @@ Trial::create(MLIRContext &context, const Case &testCase, int64_t numStates) {
   FunctionOpInterface function = findHostFunction(*trial->hopper, "");
   if (!function)
     return failure();
-  FailureOr<Problem> inputs = Problem::create(function, testCase.problem);
-  if (failed(inputs))
-    return failure();
-  trial->inputs = std::move(*inputs);
-
+  for (const ProblemOptions &options : testCase.problems) {
+    FailureOr<run::Problem> inputs = run::Problem::create(function, options);
+    if (failed(inputs))
+      return failure();
+    trial->problems.push_back({std::move(*inputs), {}, {}});
+  }
   for (bool isHopper : {false, true}) {
     ModuleOp module = isHopper ? *trial->hopper : *trial->tile;
     function = findHostFunction(module, "");
-    FailureOr<Problem> answer = trial->inputs->cloneFor(function);
     interp::Options options;
     options.processors = testCase.processors;
-    if (failed(answer) ||
-        failed(interp::interpret(function, answer->getValues(), options)))
-      return failure();
-    (isHopper ? trial->hopperAnswer : trial->tileAnswer) = std::move(*answer);
+    for (Problem &problem : trial->problems) {
+      FailureOr<run::Problem> answer = problem.inputs.cloneFor(function);
+      if (failed(answer) ||
+          failed(interp::interpret(function, answer->getValues(), options)))
+        return failure();
+      (isHopper ? problem.hopperAnswer : problem.tileAnswer) =
+          std::move(*answer);
+    }
     Outcome outcome = trial->judge(module, isHopper);
     if (outcome != Outcome::Harmless)
       return module.emitError("is not accepted without a fault"), failure();
@@ -97,7 +103,7 @@ static LogicalResult check(ModuleOp module, bool isHopper) {
   return manager.run(module);
 }
 
-static bool isSame(const Problem &mine, const Problem &theirs) {
+static bool isSame(const run::Problem &mine, const run::Problem &theirs) {
   for (auto [a, b] :
        llvm::zip_equal(mine.getArguments(), theirs.getArguments()))
     if (b.getArray() && b.access.written &&
@@ -109,12 +115,19 @@ static bool isSame(const Problem &mine, const Problem &theirs) {
 Outcome Trial::judge(ModuleOp module, bool isHopper) const {
   if (failed(check(module, isHopper)))
     return Outcome::Checker;
-  return judgeRuns(module, isHopper);
+  for (const Problem &problem : problems) {
+    Outcome outcome = judgeRuns(module, isHopper, problem);
+    if (outcome != Outcome::Harmless)
+      return outcome;
+  }
+  return Outcome::Harmless;
 }
 
-Outcome Trial::judgeRuns(ModuleOp module, bool isHopper) const {
+Outcome Trial::judgeRuns(ModuleOp module, bool isHopper,
+                         const Problem &problem) const {
   FunctionOpInterface function = findHostFunction(module, "");
-  const Problem &expected = isHopper ? *hopperAnswer : *tileAnswer;
+  const run::Problem &expected =
+      isHopper ? *problem.hopperAnswer : *problem.tileAnswer;
   constexpr unsigned kRandomRuns = 2;
   for (unsigned run = 0; run < kRandomRuns + 2; ++run) {
     interp::ExplorationSummary summary;
@@ -130,7 +143,7 @@ Outcome Trial::judgeRuns(ModuleOp module, bool isHopper) const {
       options.completion = interp::Completion::Random;
       options.scheduleSeed = options.choiceSeed = run;
     }
-    FailureOr<Problem> answer = inputs->cloneFor(function);
+    FailureOr<run::Problem> answer = problem.inputs.cloneFor(function);
     if (failed(answer))
       return Outcome::Verifier;
     if (failed(interp::interpret(function, answer->getValues(), options)))
@@ -141,6 +154,15 @@ Outcome Trial::judgeRuns(ModuleOp module, bool isHopper) const {
       return Outcome::Missed;
   }
   return Outcome::Harmless;
+}
+
+static OwningOpRef<ModuleOp> makeFaulty(ModuleOp module, const FaultKind &kind,
+                                        int64_t index) {
+  OwningOpRef<ModuleOp> copy = module.clone();
+  Places places;
+  kind.collect(*copy, places);
+  places[index].apply();
+  return copy;
 }
 
 namespace {
@@ -160,13 +182,25 @@ private:
 };
 } // namespace
 
-static OwningOpRef<ModuleOp> makeFaulty(ModuleOp module, const FaultKind &kind,
-                                        int64_t index) {
-  OwningOpRef<ModuleOp> copy = module.clone();
+bool Trial::isReached(bool isHopper, const FaultKind &kind,
+                      int64_t index) const {
+  OwningOpRef<ModuleOp> copy = (isHopper ? *hopper : *tile).clone();
   Places places;
   kind.collect(*copy, places);
-  places[index].apply();
-  return copy;
+  // The interpreter refuses to execute poison.
+  OpBuilder builder(places[index].op);
+  ub::PoisonOp::create(builder, places[index].op->getLoc(),
+                       builder.getI32Type());
+  FunctionOpInterface function = findHostFunction(*copy, "");
+  interp::Options options;
+  options.processors = testCase.processors;
+  std::string unused;
+  Quiet quiet(copy.get().getContext(), unused);
+  return llvm::any_of(problems, [&](const Problem &problem) {
+    FailureOr<run::Problem> answer = problem.inputs.cloneFor(function);
+    return failed(answer) ||
+           failed(interp::interpret(function, answer->getValues(), options));
+  });
 }
 
 Outcome Trial::tryHopperFault(const FaultKind &kind, int64_t index,
@@ -175,7 +209,10 @@ Outcome Trial::tryHopperFault(const FaultKind &kind, int64_t index,
   OwningOpRef<ModuleOp> faulty = makeFaulty(*hopper, kind, index);
   if (failed(verify(*faulty)))
     return Outcome::Verifier;
-  return judge(*faulty, /*isHopper=*/true);
+  Outcome outcome = judge(*faulty, /*isHopper=*/true);
+  return outcome == Outcome::Harmless && !isReached(true, kind, index)
+             ? Outcome::Missed
+             : outcome;
 }
 
 Outcome Trial::tryTileFault(const FaultKind &kind, int64_t index,
@@ -190,5 +227,8 @@ Outcome Trial::tryTileFault(const FaultKind &kind, int64_t index,
   // Schedules are explored where barriers are explicit.
   if (failed(lower(*faulty)))
     return Outcome::Checker;
-  return judge(*faulty, /*isHopper=*/true);
+  outcome = judge(*faulty, /*isHopper=*/true);
+  return outcome == Outcome::Harmless && !isReached(false, kind, index)
+             ? Outcome::Missed
+             : outcome;
 }

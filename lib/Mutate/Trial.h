@@ -10,10 +10,11 @@
 
 namespace fa3::mutate {
 
-/// A kernel of the sample, with a small problem.
+/// A kernel of the sample, with small problems. Only together they reach all of
+/// its code.
 struct Case {
   std::string name, file, pipeline;
-  run::ProblemOptions problem;
+  std::vector<run::ProblemOptions> problems;
   int64_t processors = 3;
 };
 
@@ -25,7 +26,8 @@ enum class Outcome {
   Answer,   ///< another answer
   Explored, ///< an error in some schedule that was not run
   Harmless, ///< the same answer in every schedule
-  Missed,   ///< nothing found, and not every schedule was seen
+  Missed,   ///< nothing found, and not every schedule was seen or no problem
+            ///< reaches the place
 };
 constexpr unsigned kNumOutcomes = 7;
 
@@ -51,16 +53,24 @@ private:
       : testCase(testCase), numStates(numStates) {}
 
   mlir::LogicalResult lower(mlir::ModuleOp module) const;
+  /// Whether some problem executes the place of a fault.
+  bool isReached(bool isHopper, const FaultKind &kind, int64_t index) const;
   /// Outcomes from Checker on. Without exploration, the last is Harmless.
   Outcome judge(mlir::ModuleOp module, bool isHopper) const;
-  Outcome judgeRuns(mlir::ModuleOp module, bool isHopper) const;
+  struct Problem;
+  Outcome judgeRuns(mlir::ModuleOp module, bool isHopper,
+                    const Problem &problem) const;
 
   const Case &testCase;
   int64_t numStates;
   PipelineOptions pipeline;
   mlir::OwningOpRef<mlir::ModuleOp> tile, hopper;
   /// Inputs, and the answers of the two stages.
-  std::optional<run::Problem> inputs, tileAnswer, hopperAnswer;
+  struct Problem {
+    run::Problem inputs;
+    std::optional<run::Problem> tileAnswer, hopperAnswer;
+  };
+  std::vector<Problem> problems;
 };
 
 } // namespace fa3::mutate

@@ -197,7 +197,8 @@ private:
   std::optional<Problem> previous;
   std::vector<Row> rows;
   Clock::time_point begin;
-  bool broken = false, hasFences = false;
+  std::optional<OperationFingerPrint> fingerPrint;
+  bool broken = false, hasFences = false, ranWithFences = false;
   unsigned numChecked = 0;
 };
 
@@ -241,6 +242,13 @@ void Checker::check(Row &row, bool onModule) {
     row.verdict = "not run";
     return;
   }
+  OperationFingerPrint state(module);
+  if (previous && fingerPrint == state && needsFences == ranWithFences) {
+    row.verdict = "same code";
+    return;
+  }
+  fingerPrint = state;
+  ranWithFences = needsFences;
   broken = true;
   FunctionOpInterface function = findHostFunction(module, problem.function);
   if (!function)
