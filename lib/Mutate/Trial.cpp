@@ -1,7 +1,10 @@
 //===- Trial.cpp - what happens to a faulty kernel ------------------------===//
 
 #include "Trial.h"
+#include "fa3/Dialect/Flow/Transforms/Passes.h"
+#include "fa3/Dialect/Hopper/Transforms/Passes.h"
 #include "fa3/Run/Compare.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Diagnostics.h"
@@ -9,7 +12,6 @@
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
-#include "mlir/Pass/PassRegistry.h"
 
 using namespace mlir;
 using namespace fa3;
@@ -90,16 +92,12 @@ int64_t Trial::countHopperPlaces(const FaultKind &kind) const {
 // Judgement
 //===----------------------------------------------------------------------===//
 
-/// Runs the static checkers that exist.
 static LogicalResult check(ModuleOp module, bool isHopper) {
-  const PassInfo *pass =
-      PassInfo::lookup(isHopper ? "hopper-check-protocol" : "flow-check");
-  if (!pass)
-    return success();
   PassManager manager(module.getContext());
-  auto ignore = [](const Twine &) { return failure(); };
-  if (failed(pass->addToPipeline(manager, "", ignore)))
-    return module.emitError("cannot run the checker");
+  if (isHopper)
+    manager.addPass(hopper::createCheckProtocol());
+  else
+    manager.nest<gpu::GPUModuleOp>().addPass(flow::createCheck());
   return manager.run(module);
 }
 
