@@ -20,6 +20,7 @@ llvm_config.use_default_substitutions()
 tools = [
     "fa3-opt",
     "fa3-translate",
+    "fa3-mutate",
     "fa3-run",
     "fa3-lsp-server",
     "mlir-opt",

@@ -48,8 +48,13 @@ LogicalResult runInit(Context &c, const Instr &in) {
   auto op = cast<hopper::BarrierInitOp>(in.op);
   for (auto [id, value] : llvm::zip_equal(in.in, op.getBarriers())) {
     auto type = cast<hopper::BarrierType>(value.getType());
-    for (int64_t i = 0; i < type.getCount(); ++i)
+    for (int64_t i = 0; i < type.getCount(); ++i) {
       machine->initBarrier(c.integer(id) + 8 * i, type.getArrivals());
+      if (Event *event = record(c, Event::Init, in.op)) {
+        event->barrier = c.integer(id) + 8 * i;
+        event->amount = type.getArrivals();
+      }
+    }
   }
   machine->initVisible = false;
   return success();
@@ -66,6 +71,14 @@ BarrierState *findBarrier(Context &c, const Instr &in, Machine *machine,
                        address);
 }
 
+void recordBarrier(const Context &c, const Instr &in, Event::Kind kind,
+                   int64_t barrier, int64_t amount) {
+  if (Event *event = record(c, kind, in.op)) {
+    event->barrier = barrier;
+    event->amount = amount;
+  }
+}
+
 LogicalResult runWait(Context &c, const Instr &in) {
   Machine *machine = getMachine(c, in.op);
   int64_t address;
@@ -78,6 +91,7 @@ LogicalResult runWait(Context &c, const Instr &in) {
     return c.error(in) << "'hopper.barrier.wait' expects a parity of 0 or 1, "
                           "got "
                        << parity;
+  recordBarrier(c, in, Event::Wait, address, parity);
   auto ready = [&] {
     return machine->isBroken() || state->barrier.hasCompleted(parity);
   };
@@ -110,7 +124,10 @@ LogicalResult runArrive(Context &c, const Instr &in) {
   int64_t address;
   BarrierState *state = findBarrier<hopper::BarrierArriveOp>(
       c, in, getMachine(c, in.op), address);
-  return state ? arrive(c, in, state->barrier) : failure();
+  if (!state)
+    return failure();
+  recordBarrier(c, in, Event::Arrive, address, 1);
+  return arrive(c, in, state->barrier);
 }
 
 LogicalResult runExpectTx(Context &c, const Instr &in) {
@@ -124,6 +141,7 @@ LogicalResult runExpectTx(Context &c, const Instr &in) {
     return c.error(in) << "'hopper.barrier.expect_tx' of " << bytes
                        << " bytes, a phase counts at most "
                        << Mbarrier::kMaxBytes;
+  recordBarrier(c, in, Event::Expect, address, bytes);
   return arrive(c, in, state->barrier);
 }
 
@@ -144,11 +162,25 @@ LogicalResult syncThreads(Context &c, const Instr &in, Machine &machine,
     return c.error(in) << "'" << in.op->getName() << "' at barrier " << id
                        << " for " << threads
                        << " threads, others wait there for " << barrier.threads;
+  // A barrier counts warps, whoever they belong to: with more threads than it
+  // waits for, it may open between warps of one group.
+  if (c.group->op && barrier.groups.insert(c.group).second)
+    barrier.members += c.group->threads;
+  if (barrier.members > threads)
+    return c.error(in) << "'" << in.op->getName() << "' at barrier " << id
+                       << " for " << threads << " threads, " << barrier.members
+                       << " threads of " << barrier.groups.size()
+                       << " groups use it";
   barrier.arrived += c.group->threads;
   if (barrier.arrived > threads)
     return c.error(in) << "'" << in.op->getName() << "' at barrier " << id
                        << " for " << threads << " threads by "
                        << barrier.arrived;
+  if (Event *event = record(c, Event::Sync, in.op)) {
+    event->barrier = id;
+    event->amount = threads;
+    event->threads = c.group->threads;
+  }
   int64_t generation = barrier.generation;
   if (barrier.arrived == threads) {
     barrier.arrived = 0;
@@ -160,7 +192,10 @@ LogicalResult syncThreads(Context &c, const Instr &in, Machine &machine,
            std::to_string(barrier.arrived) + " of " + std::to_string(threads) +
            " threads have arrived";
   };
-  return c.cta->scheduler.wait({in.op, ready, nullptr, describe});
+  if (failed(c.cta->scheduler.wait({in.op, ready, nullptr, describe})))
+    return failure();
+  getWarpGroup(c).meet();
+  return success();
 }
 
 LogicalResult runNamedBarrier(Context &c, const Instr &in) {
@@ -229,6 +264,8 @@ LogicalResult runSetRegisters(Context &c, const Instr &in) {
                          << " the registers from " << current << " to "
                          << wanted;
     int64_t more = (wanted - current) * 128;
+    if (Event *event = record(c, Event::Registers, in.op))
+      event->amount = more;
     auto ready = [&] { return more <= file.free; };
     auto describe = [&] {
       return "for " + std::to_string(more) + " registers, " +

@@ -72,7 +72,7 @@ LogicalResult decodeYielding(Decoder &d, Region &region, Code &code,
   OperandRange values = terminator->getOperands().take_back(targets.size());
   for (auto [i, value, target] : llvm::enumerate(values, targets)) {
     if (d.isBuffered(target) && !d.isBuffered(value)) {
-      d.appendTo(code, [&] {
+      d.appendTo(code, [&, value = value, target = target] {
         yields.push_back(d.asBuffer(terminator, value, d.getCount(target)));
       });
       continue;

@@ -51,6 +51,35 @@ Engine::getFunction(Operation *op, const CodeOptions &codeOptions) {
   return function.get();
 }
 
+LogicalResult Engine::exploreBlock(const Cta &cta) {
+  ExplorationSummary unused;
+  ExplorationSummary &summary = options.summary ? *options.summary : unused;
+  ++summary.blocks;
+  if (!explored.insert(cta.protocol->getHash() >> 1).second)
+    return success();
+  Exploration result = explore(*cta.protocol, options.exploreStates);
+  ++summary.protocols;
+  summary.states += result.states;
+  summary.mostStates = std::max(summary.mostStates, result.states);
+  summary.mostEvents = std::max(summary.mostEvents, result.events);
+  if (result.error.empty()) {
+    summary.incomplete += !result.complete;
+    return success();
+  }
+  summary.failed = true;
+  Operation *op = result.op ? result.op : cta.kernel;
+  InFlightDiagnostic diagnostic = op->emitError("in some order of events, ");
+  if (result.op)
+    diagnostic << "'" << op->getName() << "' ";
+  diagnostic << result.error;
+  for (const Exploration::Place &place : result.places)
+    diagnostic.attachNote(place.op->getLoc())
+        << place.agent << (place.blocked ? " waits here" : " is here");
+  diagnostic.attachNote(cta.kernel->getLoc())
+      << "in block " << cta.block << " of the kernel";
+  return diagnostic;
+}
+
 LogicalResult Engine::call(const Context *caller, const Function &function,
                            ArrayRef<Cell> arguments,
                            SmallVectorImpl<Cell> &results) {

@@ -12,6 +12,7 @@
 #include "Decoder.h"
 #include "Scheduler.h"
 #include "fa3/Interp/Interpreter.h"
+#include "fa3/Interp/Protocol.h"
 #include <random>
 
 namespace fa3::interp {
@@ -27,6 +28,8 @@ struct Group {
   mlir::Operation *op = nullptr;
   int64_t replica = 0;
   int64_t threads = 0;
+  /// Its number in the protocol of the block.
+  unsigned agent = 0;
   /// First warp of this copy, where packing has decided it.
   std::optional<int64_t> firstWarp;
   /// What it has in flight: products of the tile dialect, products and stores
@@ -48,6 +51,8 @@ struct Cta {
   std::vector<std::unique_ptr<Group>> groups;
   /// Rings of the flow.specialize being run.
   llvm::SmallVector<Ref<Object>> rings;
+  /// What is recorded for the exploration of schedules; null if nothing is.
+  std::unique_ptr<Protocol> protocol;
 };
 
 class Engine {
@@ -68,10 +73,15 @@ public:
   bool flip() { return random() & 1; }
   uint64_t choose(uint64_t count) { return random() % count; }
 
+  /// Goes through all schedules of the block that has just run.
+  mlir::LogicalResult exploreBlock(const Cta &cta);
+
 private:
   Options options;
   Registry registry;
   std::mt19937_64 random;
+  /// Protocols that were explored.
+  llvm::DenseSet<uint64_t> explored;
   llvm::DenseMap<std::pair<mlir::Operation *, int64_t>,
                  std::unique_ptr<Function>>
       functions;

@@ -280,6 +280,7 @@ LogicalResult checkBalance(Context &c) {
 LogicalResult runSpecialize(Context &c, const Instr &in) {
   const auto &extra = in.get<SpecializeExtra>();
   auto remaining = std::make_shared<int64_t>(0);
+  Protocol *protocol = c.cta->protocol.get();
   for (const SpecializeExtra::Member &member : extra.members) {
     for (int64_t replica = 0; replica < member.replicas; ++replica) {
       auto owned = std::make_unique<Group>();
@@ -293,6 +294,10 @@ LogicalResult runSpecialize(Context &c, const Instr &in) {
       group->name = "@" + member.name;
       if (member.replicas > 1)
         group->name += " replica " + std::to_string(replica);
+      if (protocol) {
+        group->agent = protocol->agents.size();
+        protocol->agents.push_back({group->name, {}});
+      }
       // Captured values are copied; what the group computes is its own.
       auto cells = std::make_shared<std::vector<Cell>>(
           c.cells, c.cells + extra.function->numCells);
@@ -308,6 +313,10 @@ LogicalResult runSpecialize(Context &c, const Instr &in) {
       });
     }
   }
+  // The groups run only when the body waits.
+  for (Event::Kind kind : {Event::Fork, Event::Join})
+    if (Event *event = record(c, kind, in.op))
+      event->amount = protocol->agents.size();
   if (failed(c.cta->scheduler.wait(
           {in.op, [&] { return *remaining == 0; }, nullptr, nullptr})))
     return failure();

@@ -408,6 +408,16 @@ LogicalResult forEachAddress(Context &c, const Instr &in,
   return success();
 }
 
+/// Where the rows of the tile are; exact up to columns of a block beside it.
+/// `in` are the buffer, the slot, and the first row and column.
+SmallVector<ByteRange> getRows(const Context &c, const FragmentExtra &extra,
+                               ArrayRef<CellId> in) {
+  int64_t slot =
+      c.integer(in[0]) + c.integer(in[1]) * extra.buffer.getSlotBytes();
+  return getWindowRanges(extra.buffer, slot, c.integer(in[2]), extra.shape.rows,
+                         c.integer(in[3]), extra.shape.columns);
+}
+
 LogicalResult runSmemStore(Context &c, const Instr &in) {
   Machine *machine = getMachine(c, in.op);
   if (!machine)
@@ -418,12 +428,7 @@ LogicalResult runSmemStore(Context &c, const Instr &in) {
   int64_t laneBytes = getLaneBytes(value.getLane());
   SharedMemory &memory = machine->getMemory();
   WarpGroup &warpGroup = getWarpGroup(c);
-  // Where the rows of the tile are; exact up to columns of a block beside it.
-  SmallVector<ByteRange> rows = getWindowRanges(
-      extra.buffer,
-      c.integer(in.in[1]) + c.integer(in.in[2]) * extra.buffer.getSlotBytes(),
-      c.integer(in.in[3]), extra.shape.rows, c.integer(in.in[4]),
-      extra.shape.columns);
+  SmallVector<ByteRange> rows = getRows(c, extra, in.in.drop_front());
   bool isFree = llvm::all_of(
       rows, [&](ByteRange range) { return machine->isFree(range); });
   auto write = [&](int64_t i, int64_t address) -> LogicalResult {
@@ -438,6 +443,9 @@ LogicalResult runSmemStore(Context &c, const Instr &in) {
   if (failed(forEachAddress(c, in, extra, in.in.drop_front(), write)))
     return failure();
   warpGroup.unfenced.append(rows);
+  warpGroup.unsynced.append(rows);
+  if (Event *event = record(c, Event::Write, in.op))
+    event->ranges.assign(rows.begin(), rows.end());
   return success();
 }
 
@@ -449,6 +457,12 @@ LogicalResult runSmemLoad(Context &c, const Instr &in) {
   Lane lane = getLane(in.format);
   int64_t bytes = getByteWidth(in.format), laneBytes = getLaneBytes(lane);
   Buffer &out = c.makeBuffer(in.out[0], lane, extra.table.size());
+  SmallVector<ByteRange> rows = getRows(c, extra, in.in);
+  for (const ByteRange &range : rows)
+    if (failed(machine->checkStart(c, in.op, range)))
+      return failure();
+  if (Event *event = record(c, Event::Read, in.op))
+    event->ranges.assign(rows.begin(), rows.end());
   return forEachAddress(
       c, in, extra, in.in, [&](int64_t i, int64_t address) -> LogicalResult {
         if (failed(machine->checkRead(c, in.op, {address, address + bytes},

@@ -34,6 +34,10 @@ LogicalResult runBlock(Context &host, Cta &cta, const Function &kernel,
     cta.machine = std::make_shared<Machine>(host.engine, cta, launch.smem);
     if (failed(cta.machine->layOut(launch.kernel)))
       return failure();
+    if (host.engine.getOptions().exploreStates) {
+      cta.protocol = std::make_unique<Protocol>();
+      cta.protocol->agents.push_back({body.name, {}});
+    }
   }
   cta.scheduler.spawn(body.name, [&]() -> LogicalResult {
     if (failed(runCode(context, kernel.body)))
@@ -47,7 +51,9 @@ LogicalResult runBlock(Context &host, Cta &cta, const Function &kernel,
           cta.machine->completeRandom();
       })))
     return failure();
-  return cta.machine ? cta.machine->finish(context) : success();
+  if (cta.machine && failed(cta.machine->finish(context)))
+    return failure();
+  return cta.protocol ? host.engine.exploreBlock(cta) : success();
 }
 
 LogicalResult runLaunch(Context &c, const Instr &in) {

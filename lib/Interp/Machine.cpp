@@ -20,6 +20,27 @@ WarpGroup &fa3::interp::getWarpGroup(const Context &c) {
   return *c.group->warpGroup;
 }
 
+Fate fa3::interp::chooseFate(const Context &c) {
+  switch (c.engine.getOptions().completion) {
+  case Completion::Eager:
+    return Fate::Earliest;
+  case Completion::Latest:
+    return Fate::Latest;
+  case Completion::Random:
+    break;
+  }
+  // Mistakes show at the extremes, so these are as likely as all between.
+  return static_cast<Fate>(c.engine.choose(3));
+}
+
+Event *fa3::interp::record(const Context &c, Event::Kind kind, Operation *op) {
+  if (!c.cta->protocol)
+    return nullptr;
+  std::vector<Event> &events = c.cta->protocol->agents[c.group->agent].events;
+  events.push_back({kind, op});
+  return &events.back();
+}
+
 SmallVector<ByteRange> fa3::interp::getWindowRanges(hopper::BufferType buffer,
                                                     int64_t slot, int64_t row,
                                                     int64_t rows,
@@ -134,8 +155,13 @@ std::optional<Machine::Conflict> Machine::findConflict(ByteRange range) const {
       for (const Reader &reader : *readers)
         for (const ByteRange &read : reader.ranges)
           if (range.overlaps(read))
-            return Conflict{"which an operation in flight may still read",
-                            reader.op};
+            return Conflict{
+                reader.batch <= group->warpGroup->stores.leaderRetired &&
+                        readers == &group->warpGroup->stores.readers
+                    ? "which was read by an operation that only "
+                      "the leader has waited for"
+                    : "which an operation in flight may still read",
+                reader.op};
   }
   return std::nullopt;
 }
@@ -180,6 +206,27 @@ LogicalResult Machine::checkRead(const Context &c, Operation *op,
       break;
     }
   }
+  return success();
+}
+
+LogicalResult Machine::checkStart(const Context &c, Operation *op,
+                                  ByteRange range) {
+  if (range.begin < 0 || range.end > memory.size())
+    return c.error(op) << "reads bytes " << range.begin << " to " << range.end
+                       << " of shared memory, which has " << memory.size();
+  if (memory.contains(range, SharedMemory::Landing))
+    return c.error(op) << "'" << op->getName() << "' may read bytes "
+                       << range.begin << " to " << range.end
+                       << " of shared memory while a TMA load writes there";
+  if (c.group->warpGroup)
+    for (const ByteRange &written : c.group->warpGroup->unsynced)
+      if (range.overlaps(written))
+        return c.error(op)
+               << "'" << op->getName() << "' reads bytes "
+               << std::max(range.begin, written.begin) << " to "
+               << std::min(range.end, written.end)
+               << " of shared memory, which threads of the group have written "
+                  "without meeting at a barrier since";
   return success();
 }
 
@@ -329,21 +376,29 @@ void Machine::completeRandom() {
     return;
   // One candidate per load, and per queue of each group.
   uint64_t place = engine.choose(loads.size() + 2 * cta.groups.size() + 1);
-  if (place < loads.size())
-    return completeLoad(place);
+  if (place < loads.size()) {
+    if (!loads[place].late)
+      completeLoad(place);
+    return;
+  }
   place -= loads.size();
   if (place / 2 >= cta.groups.size() || !cta.groups[place / 2]->warpGroup)
     return;
-  if (place % 2)
-    executeProduct(*cta.groups[place / 2]->warpGroup);
-  else
-    executeStore(*cta.groups[place / 2]->warpGroup);
+  WarpGroup &group = *cta.groups[place / 2]->warpGroup;
+  auto isLate = [](auto &waiting) {
+    return !waiting.empty() && waiting.front().late;
+  };
+  if (place % 2 && !isLate(group.products.waiting))
+    executeProduct(group);
+  else if (place % 2 == 0 && !isLate(group.stores.waiting))
+    executeStore(group);
 }
 
 LogicalResult Machine::finishGroup(const Context &c) {
   if (!c.group->warpGroup)
     return success();
   WarpGroup &group = *c.group->warpGroup;
+  group.stores.retire(group.stores.leaderRetired);
   for (const std::deque<Reader> *readers :
        {&group.products.readers, &group.stores.readers})
     if (!readers->empty())

@@ -51,6 +51,7 @@ struct Product {
   Ref<DescObject> lhsDesc, rhsDesc;
   Ref<Buffer> lhsFragment, accFragment;
   Ref<InflightObject> accInflight, result;
+  bool late = false; ///< executed only when nothing can go on without it
 };
 
 /// An issued TMA copy of one box.
@@ -62,6 +63,7 @@ struct BoxCopy {
   llvm::SmallVector<int64_t> coordinates;
   ByteRange range = {0, 0}; ///< in shared memory
   int64_t barrier = 0;      ///< address, of a load
+  bool late = false; ///< completes only when nothing can go on without it
 };
 
 /// Shared memory that an operation reads until the program has waited for it.
@@ -78,6 +80,9 @@ struct InOrderQueue {
   int64_t next = 1;
   /// Batches the program has waited for.
   int64_t retired = 0;
+  /// Those that only the leader has waited for: other threads know of it after
+  /// the next barrier.
+  int64_t leaderRetired = 0;
   /// Issued and not executed; the latter is a matter of the completion policy.
   std::deque<T> waiting;
   std::deque<Reader> readers;
@@ -99,8 +104,16 @@ public:
   InOrderQueue<BoxCopy> stores;
   /// Shared memory that was written by threads since the last proxy fence.
   llvm::SmallVector<ByteRange> unfenced;
+  /// Shared memory that was written by threads since they last met.
+  llvm::SmallVector<ByteRange> unsynced;
   /// Whether wgmma.fence was executed in the open batch.
   bool fenced = false;
+
+  /// All threads of the group have met.
+  void meet() {
+    unsynced.clear();
+    stores.retire(stores.leaderRetired);
+  }
 };
 
 /// An mbarrier and what its diagnostics need.
@@ -112,6 +125,10 @@ struct BarrierState {
   mlir::Operation *lastLoad = nullptr;
   int64_t lastPhase = 0;
 };
+
+/// When an operation that is issued now completes.
+enum class Fate { Earliest, Between, Latest };
+Fate chooseFate(const Context &c);
 
 class Machine {
 public:
@@ -131,6 +148,10 @@ public:
   mlir::LogicalResult checkWrite(const Context &c, mlir::Operation *op,
                                  ByteRange range);
   bool isFree(ByteRange range) const { return !findConflict(range); }
+  /// Checks that an asynchronous operation that reads a range may start now;
+  /// generic reads by other threads than the writing ones likewise.
+  mlir::LogicalResult checkStart(const Context &c, mlir::Operation *op,
+                                 ByteRange range);
   /// Checks that a range may be read; `async` by the asynchronous proxy.
   mlir::LogicalResult checkRead(const Context &c, mlir::Operation *op,
                                 ByteRange range, bool async);
@@ -146,6 +167,9 @@ public:
 
   struct NamedBarrier {
     int64_t threads = 0, arrived = 0, generation = 0;
+    /// Groups that meet here, and their threads.
+    llvm::SmallPtrSet<const Group *, 2> groups;
+    int64_t members = 0;
   };
   NamedBarrier named[16];
 
@@ -208,6 +232,10 @@ Machine *getMachine(const Context &c, mlir::Operation *op);
 BarrierState *lookUpBarrier(const Context &c, mlir::Operation *op,
                             hopper::BarrierType type, Machine &machine,
                             int64_t base, int64_t index, int64_t &address);
+
+/// Appends an event to the protocol of the executing group. Null if nothing is
+/// recorded.
+Event *record(const Context &c, Event::Kind kind, mlir::Operation *op);
 
 /// What the executing group has in flight.
 WarpGroup &getWarpGroup(const Context &c);

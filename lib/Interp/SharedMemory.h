@@ -8,18 +8,9 @@
 #ifndef FA3_LIB_INTERP_SHAREDMEMORY_H
 #define FA3_LIB_INTERP_SHAREDMEMORY_H
 
-#include "llvm/ADT/SmallVector.h"
-#include <cstdint>
+#include "fa3/Interp/Protocol.h"
 
 namespace fa3::interp {
-
-/// Bytes [begin, end) of shared memory.
-struct ByteRange {
-  int64_t begin, end;
-  bool overlaps(const ByteRange &o) const {
-    return begin < o.end && o.begin < end;
-  }
-};
 
 class SharedMemory {
 public:

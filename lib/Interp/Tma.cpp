@@ -98,8 +98,14 @@ LogicalResult runLoad(Context &c, const Instr &in) {
   state->lastLoad = in.op;
   state->lastPhase = state->barrier.getPhase();
   machine->getMemory().mark(load.range, SharedMemory::Landing);
+  if (Event *event = record(c, Event::Load, in.op)) {
+    event->barrier = load.barrier;
+    event->ranges.push_back(load.range);
+  }
+  Fate fate = chooseFate(c);
+  load.late = fate == Fate::Latest;
   machine->loads.push_back(std::move(load));
-  if (c.engine.getOptions().completion == Completion::Eager)
+  if (fate == Fate::Earliest)
     machine->completeLoad(machine->loads.size() - 1);
   return failure(machine->isBroken());
 }
@@ -114,11 +120,21 @@ LogicalResult runStore(Context &c, const Instr &in) {
   if (failed(placeBox(c, in, op.getBuffer().getType(), in.in[0],
                       in.in.slice(1, 3), in.in[4], in.in.drop_front(5), store)))
     return failure();
+  if (failed(machine->checkStart(c, in.op, store.range)))
+    return failure();
   store.batch = warpGroup.stores.next;
+  if (Event *event = record(c, Event::AsyncRead, in.op)) {
+    event->amount = store.batch;
+    event->queue = 1;
+    event->ranges.push_back(store.range);
+  }
+  Fate fate = chooseFate(c);
+  store.late = fate == Fate::Latest;
   warpGroup.stores.readers.push_back({in.op, store.batch, {store.range}});
   warpGroup.stores.waiting.push_back(std::move(store));
-  if (c.engine.getOptions().completion == Completion::Eager)
-    machine->executeStore(warpGroup);
+  if (fate == Fate::Earliest)
+    while (machine->executeStore(warpGroup))
+      ;
   return failure(machine->isBroken());
 }
 
@@ -143,7 +159,11 @@ LogicalResult runWaitRead(Context &c, const Instr &in) {
   if (failed(c.cta->scheduler.wait({in.op, ready, help, describe})) ||
       machine->isBroken())
     return failure();
-  queue.retire(waited);
+  queue.leaderRetired = std::max(queue.leaderRetired, waited);
+  if (Event *event = record(c, Event::Retire, in.op)) {
+    event->amount = waited;
+    event->queue = 1;
+  }
   return success();
 }
 

@@ -206,11 +206,22 @@ LogicalResult runMma(Context &c, const Instr &in) {
   }
   product.result = new InflightObject();
   product.result->batch = queue.next;
+  for (const ByteRange &range : reader.ranges)
+    if (failed(machine->checkStart(c, in.op, range)))
+      return failure();
+  if (Event *event = record(c, Event::AsyncRead, in.op)) {
+    event->amount = queue.next;
+    event->ranges.assign(reader.ranges.begin(), reader.ranges.end());
+  }
+  Fate fate = chooseFate(c);
+  product.late = fate == Fate::Latest;
   c.set(in.out[0], product.result);
   queue.waiting.push_back(product);
   queue.readers.push_back(reader);
-  if (c.engine.getOptions().completion == Completion::Eager)
-    machine->executeProduct(warpGroup);
+  // Products retire in order, so an early one completes those before it.
+  if (fate == Fate::Earliest)
+    while (machine->executeProduct(warpGroup))
+      ;
   return failure(machine->isBroken());
 }
 
@@ -300,6 +311,8 @@ LogicalResult runWait(Context &c, const Instr &in) {
       machine->isBroken())
     return failure();
   queue.retire(waited);
+  if (Event *event = record(c, Event::Retire, in.op))
+    event->amount = waited;
   if (needed > queue.retired)
     return c.error(in) << "'hopper.wgmma.wait' with 'pending' "
                        << *op.getPending()

@@ -80,7 +80,8 @@ void fa3::buildLayoutPipeline(OpPassManager &pm,
     pm.nest<gpu::GPUModuleOp>().addPass(flow::createCheck());
 }
 
-void fa3::buildPTXPipeline(OpPassManager &pm, const PipelineOptions &options) {
+void fa3::buildHopperPipeline(OpPassManager &pm,
+                              const PipelineOptions &options) {
   pm.addPass(createTileToHopper());
   addCleanup(pm);
   pm.addPass(hopper::createPackWarpgroups());
@@ -91,6 +92,10 @@ void fa3::buildPTXPipeline(OpPassManager &pm, const PipelineOptions &options) {
   pm.addPass(hopper::createAllocateSmem());
   if (options.check)
     pm.addPass(hopper::createCheckProtocol());
+}
+
+void fa3::buildPTXPipeline(OpPassManager &pm, const PipelineOptions &options) {
+  buildHopperPipeline(pm, options);
   HopperToLLVMOptions toLLVM;
   toLLVM.barrierWait = options.barrierWait;
   toLLVM.wgmmaAsm = options.wgmmaAsm;
@@ -119,6 +124,9 @@ void fa3::registerPipelines() {
   PassPipelineRegistration<PipelineOptions>(
       "fa3-layout", "pipelined groups -> tiles and rings with layouts",
       buildLayoutPipeline);
+  PassPipelineRegistration<PipelineOptions>(
+      "fa3-hopper", "laid-out groups -> hopper kernels, ready to be launched",
+      buildHopperPipeline);
   PassPipelineRegistration<PipelineOptions>(
       "fa3-ptx", "laid-out groups -> llvm and nvvm operations",
       buildPTXPipeline);

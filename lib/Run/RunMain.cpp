@@ -1,6 +1,7 @@
 //===- RunMain.cpp - the tool fa3-run -------------------------------------===//
 
 #include "fa3/Run/RunMain.h"
+#include "CheckEachPass.h"
 #include "CommandLine.h"
 #include "Fail.h"
 #include "Report.h"
@@ -25,8 +26,9 @@ namespace {
 /// One run of the tool.
 class Session {
 public:
-  Session(const CommandLine &line, MLIRContext &context)
-      : line(line), context(context), report(line.json) {}
+  Session(const CommandLine &line, const CheckOptions &checks,
+          MLIRContext &context)
+      : line(line), checks(checks), context(context), report(line.json) {}
 
   LogicalResult run() {
     LogicalResult result = runAll();
@@ -46,6 +48,7 @@ private:
   LogicalResult measureDevice();
 
   const CommandLine &line;
+  const CheckOptions &checks;
   MLIRContext &context;
   Report report;
   ParsedOptions options;
@@ -120,8 +123,15 @@ LogicalResult Session::runOnCpu() {
   if (executor == ExecutorKind::Reference)
     return runAttention(source->getModule(), source->getFunction().getName(),
                         *problem);
-  return interp::interpret(source->getFunction(), problem->getValues(),
-                           options.interpreter);
+  FunctionOpInterface function = source->getFunction();
+  FailureOr<Problem> inputs = problem->cloneFor(function);
+  if (failed(inputs) || failed(interp::interpret(function, problem->getValues(),
+                                                 options.interpreter)))
+    return failure();
+  if (!checks.explore)
+    return success();
+  return exploreSchedules(function, *inputs, *problem, options.interpreter,
+                          checks.explore, checks.verbose);
 }
 
 //===----------------------------------------------------------------------===//
@@ -250,17 +260,40 @@ LogicalResult Session::runAll() {
   return success(succeeded(measureDevice()) && succeeded(checked));
 }
 
+/// Lowers a module that may hold attention, and runs it after every pass.
+static LogicalResult runEachPass(const CommandLine &line,
+                                 const CheckOptions &checks,
+                                 MLIRContext &context) {
+  FailureOr<ParsedOptions> options = parseOptions(line);
+  if (failed(options))
+    return failure();
+  auto module = parseSourceFile<ModuleOp>(line.file, ParserConfig(&context));
+  PipelineOptions pipeline;
+  std::string text = checks.eachPass + " " + line.pipelineOptions;
+  if (!module ||
+      failed(pipeline.parseFromString(StringRef(text).trim(), llvm::errs())))
+    return failure();
+  CheckedProblem problem{
+      line.function, options->problem, options->interpreter, {}};
+  if (line.atol.getNumOccurrences() || line.rtol.getNumOccurrences())
+    problem.tolerance = {line.atol, line.rtol};
+  return checkEachPass(*module, pipeline, problem, checks.verbose);
+}
+
 int fa3::run::runMain(int argc, char **argv, DialectRegistry &registry) {
   llvm::InitLLVM init(argc, argv);
   registerTransformsPasses();
   registerAllPasses();
   registerPassManagerCLOptions();
   CommandLine line;
+  CheckOptions checks;
   cl::ParseCommandLineOptions(argc, argv, "fa3 runner\n");
   registerPTXTranslation(registry);
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
   llvm::SourceMgr sources;
   context.printOpOnDiagnostic(false);
   SourceMgrDiagnosticHandler diagnostics(sources, &context);
-  return failed(Session(line, context).run());
+  if (checks.eachPass.getNumOccurrences())
+    return failed(runEachPass(line, checks, context));
+  return failed(Session(line, checks, context).run());
 }

@@ -2,6 +2,7 @@
 
 #include "fa3/InitAllDialects.h"
 #include "fa3/InitAllPasses.h"
+#include "fa3/Mutate/Mutate.h"
 #include "fa3/Support/Tool.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
@@ -13,6 +14,7 @@ int main(int argc, char **argv) {
   fa3::registerAllDialects(registry);
   mlir::registerTransformsPasses();
   fa3::registerAllPasses();
+  fa3::mutate::registerMutationPasses();
   return mlir::asMainReturnCode(
       mlir::MlirOptMain(argc, argv, "fa3 optimizer driver\n", registry));
 }

@@ -35,6 +35,16 @@ enum class Guards {
   Taken,  ///< always true
 };
 
+/// What was explored in a run, over all blocks. Blocks with equal protocols are
+/// explored once.
+struct ExplorationSummary {
+  int64_t blocks = 0, protocols = 0, states = 0, mostStates = 0, mostEvents = 0;
+  /// Protocols with more states than allowed.
+  int64_t incomplete = 0;
+  /// Whether a bad schedule was found.
+  bool failed = false;
+};
+
 struct Options {
   /// Result of tile.processors and hopper.sm_count.
   int64_t processors = 3;
@@ -47,6 +57,11 @@ struct Options {
   /// Whether missing proxy and wgmma fences are errors. They are inserted late,
   /// so modules of earlier stages run without.
   bool requireFences = false;
+  /// Beside running, goes through all schedules of every block of hopper
+  /// kernels, up to so many states per protocol (see Protocol.h). 0: does not.
+  int64_t exploreStates = 0;
+  /// Where to report what was explored, if not null.
+  ExplorationSummary *summary = nullptr;
 };
 
 /// An argument of a host function: an array, an integer or a float.

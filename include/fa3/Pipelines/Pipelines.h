@@ -83,6 +83,9 @@ void buildPipelinePipeline(mlir::OpPassManager &pm,
 void buildLayoutPipeline(mlir::OpPassManager &pm,
                          const PipelineOptions &options);
 
+/// laid out -> hopper kernels with waits, fences, registers and offsets.
+void buildHopperPipeline(mlir::OpPassManager &pm,
+                         const PipelineOptions &options);
 /// laid out -> llvm and nvvm operations.
 void buildPTXPipeline(mlir::OpPassManager &pm, const PipelineOptions &options);
 /// The whole way: attention on tensors, or tile kernels, -> llvm and nvvm

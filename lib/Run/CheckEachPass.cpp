@@ -1,0 +1,352 @@
+//===- CheckEachPass.cpp - the answer of a module after every pass --------===//
+
+#include "CheckEachPass.h"
+#include "Fail.h"
+#include "fa3/Dialect/Attention/IR/Attention.h"
+#include "fa3/Dialect/Attention/Transforms/Passes.h"
+#include "fa3/Dialect/Hopper/IR/Hopper.h"
+#include "fa3/Dialect/Tile/IR/Tile.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mlir/Pass/PassInstrumentation.h"
+#include "mlir/Pass/PassManager.h"
+#include "llvm/Support/Format.h"
+#include <chrono>
+
+using namespace mlir;
+using namespace fa3;
+using namespace fa3::run;
+
+//===----------------------------------------------------------------------===//
+// Answers
+//===----------------------------------------------------------------------===//
+
+/// Half a unit in the last place of 1.
+static double getRounding(interp::Format format) {
+  switch (format) {
+  case interp::Format::F16:
+    return 0x1p-11;
+  case interp::Format::BF16:
+    return 0x1p-8;
+  case interp::Format::F8E4M3FN:
+    return 0x1p-4;
+  case interp::Format::F8E5M2:
+    return 0x1p-3;
+  default:
+    return 0x1p-24;
+  }
+}
+
+Tolerance fa3::run::getRoundingTolerance(const interp::Array &array,
+                                         const Problem &problem) {
+  // f32 results come from f32 sums of exact products. Others also carry the
+  // rounding of weights to the element type of the operands.
+  if (array.getFormat() == interp::Format::F32)
+    return {1e-4, 1e-4};
+  double rounding = getRounding(array.getFormat());
+  for (const ProblemArgument &argument : problem.getArguments())
+    if (argument.getArray() && argument.access.read)
+      rounding =
+          std::max(rounding, getRounding(argument.getArray()->getFormat()));
+  return {4 * rounding, 4 * rounding};
+}
+
+static void describe(raw_ostream &os, const Comparison &c, StringRef name) {
+  os << "'" << name << "' differs in " << c.mismatches << " of " << c.elements
+     << " elements, first at [";
+  llvm::interleaveComma(c.index, os);
+  os << "]: ";
+  c.isWritten ? os << llvm::format("%.9g", c.value) : os << "not written";
+  os << " against ";
+  c.isReferenceWritten ? os << llvm::format("%.9g", c.reference)
+                       : os << "not written";
+}
+
+/// Describes the first written array that differs; empty if none does. Without
+/// a tolerance, bits are compared.
+static std::string findDifference(const Problem &mine, const Problem &theirs,
+                                  bool exact,
+                                  std::optional<Tolerance> tolerance,
+                                  double *distance = nullptr) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  for (const ProblemArgument &other : theirs.getArguments()) {
+    if (!other.getArray() || !other.access.written)
+      continue;
+    const auto *own =
+        llvm::find_if(mine.getArguments(), [&](const ProblemArgument &a) {
+          return a.name == other.name;
+        });
+    Tolerance allowed;
+    if (!exact)
+      allowed = tolerance ? *tolerance
+                          : getRoundingTolerance(*other.getArray(), theirs);
+    Comparison c = compare(*own->getArray(), *other.getArray(), allowed);
+    if (distance)
+      *distance = std::max(*distance, c.maxAbsolute);
+    if (c.mismatches) {
+      describe(os, c, other.name);
+      return text;
+    }
+  }
+  return text;
+}
+
+//===----------------------------------------------------------------------===//
+// Schedules
+//===----------------------------------------------------------------------===//
+
+LogicalResult fa3::run::exploreSchedules(FunctionOpInterface function,
+                                         const Problem &inputs,
+                                         const Problem &answer,
+                                         interp::Options execution,
+                                         int64_t numStates, bool verbose) {
+  constexpr unsigned kRandomRuns = 4;
+  interp::ExplorationSummary summary;
+  for (unsigned run = 0; run < kRandomRuns + 2; ++run) {
+    interp::Options options = execution;
+    std::string name;
+    if (run == 0) {
+      options.completion = interp::Completion::Eager;
+      options.exploreStates = numStates;
+      options.summary = &summary;
+      name = "earliest completion";
+    } else if (run == 1) {
+      options.completion = interp::Completion::Latest;
+      name = "latest completion";
+    } else {
+      options.completion = interp::Completion::Random;
+      options.scheduleSeed = options.choiceSeed = execution.choiceSeed + run;
+      name = "seed " + std::to_string(*options.scheduleSeed);
+    }
+    FailureOr<Problem> problem = inputs.cloneFor(function);
+    if (failed(problem) ||
+        failed(interp::interpret(function, problem->getValues(), options)))
+      return fail("does not run with " + name);
+    std::string difference = findDifference(*problem, answer, true, {});
+    if (!difference.empty())
+      return fail("the answer depends on the schedule, with " + name + " " +
+                  difference);
+  }
+  if (verbose)
+    llvm::outs() << "explored " << summary.blocks << " blocks, "
+                 << summary.protocols << " different, " << summary.states
+                 << " states, at most " << summary.mostStates << " of "
+                 << summary.mostEvents << " events"
+                 << (summary.incomplete ? ", not all\n" : "\n");
+  if (summary.incomplete)
+    return fail(Twine(summary.incomplete) + " of " + Twine(summary.protocols) +
+                " blocks have more than " + Twine(numStates) + " states");
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Passes
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// How a pass may change the answer.
+enum class Effect { Exact, Rounds };
+
+/// Interprets the module after every pass.
+class Checker final : public PassInstrumentation {
+public:
+  Checker(const CheckedProblem &problem, ModuleOp module, Problem inputs,
+          Problem reference)
+      : problem(problem), module(module), inputs(std::move(inputs)),
+        reference(std::move(reference)) {}
+
+  void runBeforePass(Pass *, Operation *) override { begin = Clock::now(); }
+  void runAfterPass(Pass *pass, Operation *op) override {
+    // The passes that run nested ones have no argument.
+    if (pass->getArgument().empty() || broken)
+      return;
+    Row row{pass->getArgument().str(), since(begin)};
+    begin = Clock::now();
+    check(row, isa<ModuleOp>(op));
+    row.runTime = since(begin);
+    rows.push_back(std::move(row));
+  }
+
+  bool isBroken() const { return broken; }
+  unsigned getNumChecked() const { return numChecked; }
+  void printTable(raw_ostream &os) const;
+
+private:
+  using Clock = std::chrono::steady_clock;
+  static double since(Clock::time_point begin) {
+    return std::chrono::duration<double, std::milli>(Clock::now() - begin)
+        .count();
+  }
+  struct Row {
+    std::string pass;
+    double passTime = 0, runTime = 0;
+    std::string verdict;
+    double distance = 0;
+  };
+
+  bool canRun();
+  void check(Row &row, bool onModule);
+
+  const CheckedProblem &problem;
+  ModuleOp module;
+  Problem inputs, reference;
+  std::optional<Problem> previous;
+  std::vector<Row> rows;
+  Clock::time_point begin;
+  std::optional<OperationFingerPrint> fingerPrint;
+  bool broken = false, hasFences = false, ranWithFences = false;
+  unsigned numChecked = 0;
+};
+
+} // namespace
+
+/// Whether every launch names a kernel that the interpreter knows. Sets of
+/// passes start above that and end below it.
+bool Checker::canRun() {
+  bool launches = false;
+  WalkResult result = module.walk([&](Operation *op) {
+    if (op->getName().getDialectNamespace() == "attention")
+      return WalkResult::interrupt();
+    SymbolRefAttr kernel;
+    if (auto launch = dyn_cast<tile::LaunchOp>(op))
+      kernel = launch.getKernelAttr();
+    else if (auto launch = dyn_cast<hopper::LaunchOp>(op))
+      kernel = launch.getKernelAttr();
+    else
+      return WalkResult::advance();
+    launches = true;
+    auto function =
+        SymbolTable::lookupNearestSymbolFrom<gpu::GPUFuncOp>(op, kernel);
+    if (!function)
+      return WalkResult::interrupt();
+    return function.walk([](Operation *inner) {
+      StringRef dialect = inner->getName().getDialectNamespace();
+      return WalkResult(success(dialect != "llvm" && dialect != "nvvm"));
+    });
+  });
+  return launches && !result.wasInterrupted();
+}
+
+void Checker::check(Row &row, bool onModule) {
+  Effect effect = !previous || row.pass == "tile-to-hopper" ? Effect::Rounds
+                                                            : Effect::Exact;
+  // Nested passes reach the kernels one after another, so that all have their
+  // fences when the next pass on the module has run.
+  bool needsFences = hasFences && onModule;
+  hasFences |= row.pass == "hopper-insert-fences";
+  if (!canRun()) {
+    row.verdict = "not run";
+    return;
+  }
+  OperationFingerPrint state(module);
+  if (previous && fingerPrint == state && needsFences == ranWithFences) {
+    row.verdict = "same code";
+    return;
+  }
+  fingerPrint = state;
+  ranWithFences = needsFences;
+  broken = true;
+  FunctionOpInterface function = findHostFunction(module, problem.function);
+  if (!function)
+    return;
+  FailureOr<Problem> answer = inputs.cloneFor(function);
+  interp::Options execution = problem.execution;
+  execution.requireFences |= needsFences;
+  row.verdict = "does not run";
+  if (failed(answer) ||
+      failed(interp::interpret(function, answer->getValues(), execution))) {
+    (void)fail("the module does not run after " + row.pass);
+    return;
+  }
+  std::string fromReference = findDifference(*answer, reference, false,
+                                             problem.tolerance, &row.distance);
+  std::string fromPrevious =
+      previous ? findDifference(*answer, *previous, effect == Effect::Exact,
+                                problem.tolerance)
+               : "";
+  if (!fromPrevious.empty() || !fromReference.empty()) {
+    bool isReference = fromPrevious.empty();
+    row.verdict = "DIFFERS";
+    (void)fail(row.pass + " changed the answer: " +
+               (isReference ? fromReference : fromPrevious) +
+               (isReference ? " of the reference" : " before it"));
+    return;
+  }
+  row.verdict = effect == Effect::Exact ? "same" : "rounds";
+  previous = std::move(*answer);
+  broken = false;
+  ++numChecked;
+}
+
+void Checker::printTable(raw_ostream &os) const {
+  os << "pass                          pass ms   run ms  answer   "
+        "from reference\n";
+  for (const Row &row : rows) {
+    os << llvm::left_justify(row.pass, 28)
+       << llvm::format(" %8.2f %8.1f  ", row.passTime, row.runTime)
+       << llvm::left_justify(row.verdict, 9);
+    if (row.distance)
+      os << llvm::format("%.3g", row.distance);
+    os << '\n';
+  }
+}
+
+/// The problem for `module`, and the answer by definition: of attention in f64,
+/// of kernels as they are.
+static LogicalResult makeReference(ModuleOp module,
+                                   const CheckedProblem &checked,
+                                   std::optional<Problem> &inputs,
+                                   std::optional<Problem> &reference) {
+  OwningOpRef<ModuleOp> copy = module.clone();
+  WalkResult attention =
+      copy->walk([](attention::ForwardOp) { return WalkResult::interrupt(); });
+  if (attention.wasInterrupted()) {
+    PassManager manager(module.getContext());
+    manager.addPass(attention::createExpandMods());
+    manager.addPass(attention::createToReference());
+    if (failed(manager.run(*copy)))
+      return failure();
+  }
+  FunctionOpInterface function = findHostFunction(*copy, checked.function);
+  if (!function)
+    return failure();
+  FailureOr<Problem> problem = Problem::create(function, checked.options);
+  if (failed(problem))
+    return failure();
+  FailureOr<Problem> answer = problem->cloneFor(function);
+  if (failed(answer) || failed(interp::interpret(function, answer->getValues(),
+                                                 checked.execution)))
+    return failure();
+  inputs = std::move(*problem);
+  reference = std::move(*answer);
+  return success();
+}
+
+LogicalResult fa3::run::checkEachPass(ModuleOp module,
+                                      const PipelineOptions &pipeline,
+                                      const CheckedProblem &problem,
+                                      bool verbose) {
+  std::optional<Problem> inputs, reference;
+  if (failed(makeReference(module, problem, inputs, reference)))
+    return failure();
+  PassManager manager(module.getContext());
+  buildLowerToNVVMPipeline(manager, pipeline);
+  auto owned = std::make_unique<Checker>(problem, module, std::move(*inputs),
+                                         std::move(*reference));
+  Checker &checker = *owned;
+  manager.addInstrumentation(std::move(owned));
+  LogicalResult result = manager.run(module);
+  if (verbose)
+    checker.printTable(llvm::outs());
+  if (checker.isBroken())
+    return failure();
+  if (failed(result))
+    return fail("the pipeline fails");
+  llvm::outs() << "same answer after " << checker.getNumChecked()
+               << " passes\n";
+  return success();
+}

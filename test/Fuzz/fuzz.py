@@ -1,0 +1,289 @@
+#!/usr/bin/env python3
+"""Compiles random attention problems and checks the answer after every pass.
+
+Problem number N depends on --seed and N only. A failure is simplified feature
+by feature while it stays, and written to --save with its command line.
+"""
+import argparse
+import concurrent.futures
+import os
+import random
+import re
+import subprocess
+import sys
+import tempfile
+import time
+
+# Limits of the device or of the compiler that a pass may state. Anything else
+# that stops the pipeline is a failure.
+LIMITS = [
+    r"registers",
+    r"shared memory",
+    r"has no wgmma",
+    r"the limit of a bulk copy",
+    r"multiples? of",
+    r"expects '?(block-m|block-n|replicas)",
+    r"has no lowering to hopper",
+    r"would need two layouts",
+]
+
+
+def choose(rng):
+    """A problem as a dictionary of features, all of which can be simplified."""
+    p = {
+        "type": rng.choice(["f16", "bf16"]),
+        "d": rng.choice([16, 32, 64, 64, 96, 128, 192, 256]),
+        "dv": None,
+        "b": rng.choice([1, 1, 2]),
+        "hk": rng.choice([1, 1, 2]),
+        "groups": rng.choice([1, 1, 2, 3]),
+        "sq": rng.choice([0, 1, 17, 63, 64, 65, 100, 128, 200, 257]),
+        "sk": rng.choice([0, 1, 15, 64, 79, 80, 81, 128, 170, 300]),
+        "layout": rng.choice(["bhsd", "bhsd", "bshd"]),
+        "orders": {},
+        "mods": rng.choice(["", "", "", "#attention.causal", "window", "softcap"]),
+        "keep": None,
+        "score": None,
+        "scale": rng.choice([None, None, 0.3]),
+        "lse": rng.random() < 0.7,
+        "options": {},
+        "run": {},
+    }
+    if rng.random() < 0.2:
+        p["dv"] = rng.choice([32, 64, 128])
+    for name in "qkv":
+        if rng.random() < 0.25:
+            p["orders"][name] = rng.choice(["0,2,1,3", "1,0,2,3", "2,1,0,3"])
+    if p["mods"] == "window":
+        p["mods"] = "#attention.window<left = %d, right = %d>" % (
+            rng.choice([0, 5, 64, 100]), rng.choice([0, 3, 40]))
+    if p["mods"] == "softcap":
+        p["mods"] = "#attention.softcap<%.1f>" % rng.choice([5, 30, 50])
+    if rng.random() < 0.5:
+        p["keep"] = [predicate(rng) for _ in range(rng.choice([1, 1, 2, 3]))]
+    if rng.random() < 0.4:
+        p["score"] = [rng.choice(["scale", "distance", "tanh", "position", "heads"])
+                      for _ in range(rng.choice([1, 2]))]
+    for name, values in {
+            "block-m": [64, 128, 192], "block-n": [16, 48, 64, 80, 112, 128],
+            "stages": [1, 2], "max-depth": [1, 2, 3],
+            "mode": ["cta", "static"], "rescale": ["lazy", "eager"],
+            "store": ["staged", "direct"],
+            "order": ["rows", "longest-first"]}.items():
+        if rng.random() < 0.45:
+            p["options"][name] = rng.choice(values)
+    if rng.random() < 0.6:
+        p["run"] = {"completion": rng.choice(["eager", "random"]),
+                    "schedule-seed": rng.randrange(1000)}
+    if rng.random() < 0.3:
+        p["run"]["guards"] = rng.choice(["random", "taken"])
+    if rng.random() < 0.3:
+        p["run"]["processors"] = rng.choice([1, 2, 5])
+    if rng.random() < 0.2:
+        p["run"]["distribution"] = rng.choice(["uniform", "outlier"])
+    return p
+
+
+def predicate(rng):
+    """ci * i + cj * j + cb * b + ch * h + c0 compared with 0."""
+    return {
+        "ci": rng.choice([-2, -1, 0, 1, 1, 2]), "cj": rng.choice([-2, -1, -1, 1, 2, 3]),
+        "cb": rng.choice([0, 0, 7]), "ch": rng.choice([0, 0, -5]),
+        "c0": rng.randrange(-120, 121), "than": rng.choice(["sge", "slt", "ne"]),
+        "join": rng.choice(["andi", "ori"]),
+    }
+
+
+def build(p):
+    """The text of a module."""
+    lines = []
+    counter = [0]
+
+    def emit(text):
+        counter[0] += 1
+        name = "%%x%d" % counter[0]
+        lines.append("      %s = %s" % (name, text))
+        return name
+
+    t, d = p["type"], p["d"]
+    dv = p["dv"] or d
+    shape = lambda last: "?x" * 3 + "%dx%s" % (last, t)
+    qt, vt = "tensor<%s>" % shape(d), "tensor<%s>" % shape(dv)
+    lt = "tensor<?x?x?xf32>"
+    extra = ', %%scale: f32 {tile.name = "scale"}' % () if p["scale"] else ""
+    results = ['%s {tile.name = "o"}' % vt]
+    types = [vt]
+    if p["lse"]:
+        results.append('%s {tile.name = "lse"}' % lt)
+        types.append(lt)
+    names = ", ".join(["%o", "%lse"][:len(types)])
+    head = ('func.func @f(%%q: %s {tile.name = "q"}, %%k: %s {tile.name = "k"}, '
+            '%%v: %s {tile.name = "v"}%s)\n    -> (%s) {\n' %
+            (qt, qt, vt, extra, ", ".join(results)))
+    forward = "  %s = attention.forward %%q, %%k, %%v" % names
+    if p["scale"]:
+        forward += " scale %scale"
+    if p["layout"] != "bhsd":
+        forward += " layout " + p["layout"]
+    if p["mods"]:
+        forward += " mods [%s]" % p["mods"]
+    forward += "\n    : (%s, %s, %s) -> %s\n" % (
+        qt, qt, vt, types[0] if len(types) == 1 else "(%s)" % ", ".join(types))
+    if p["score"]:
+        value = "%s"
+        for what in p["score"]:
+            if what == "scale":
+                c = emit("arith.constant 1.25 : f32")
+                value = emit("arith.mulf %s, %s : f32" % (value, c))
+            elif what == "tanh":
+                c = emit("arith.constant 0.5 : f32")
+                x = emit("arith.mulf %s, %s : f32" % (value, c))
+                value = emit("math.tanh %s : f32" % x)
+            elif what == "heads":
+                x = emit("arith.index_cast %h : index to i32")
+                f = emit("arith.sitofp %s : i32 to f32" % x)
+                value = emit("arith.addf %s, %s : f32" % (value, f))
+            else:
+                x = "%j"
+                if what == "distance":
+                    x = emit("arith.subi %j, %i : index")
+                x = emit("arith.index_cast %s : index to i32" % x)
+                f = emit("arith.sitofp %s : i32 to f32" % x)
+                f = emit("math.absf %s : f32" % f)
+                c = emit("arith.constant -0.01 : f32")
+                f = emit("arith.mulf %s, %s : f32" % (f, c))
+                value = emit("arith.addf %s, %s : f32" % (value, f))
+        forward += "    score (%%s, %%b, %%h, %%i, %%j) {\n%s\n      attention.yield %s : f32\n    }\n" % (
+            "\n".join(lines), value)
+        lines.clear()
+    if p["keep"]:
+        result = None
+        zero = emit("arith.constant 0 : index")
+        for q in p["keep"]:
+            total = emit("arith.constant %d : index" % q["c0"])
+            for name, c in (("%i", q["ci"]), ("%j", q["cj"]), ("%b", q["cb"]), ("%h", q["ch"])):
+                if c:
+                    factor = emit("arith.constant %d : index" % c)
+                    term = emit("arith.muli %s, %s : index" % (name, factor))
+                    total = emit("arith.addi %s, %s : index" % (total, term))
+            keep = emit("arith.cmpi %s, %s, %s : index" % (q["than"], total, zero))
+            result = emit("arith.%s %s, %s : i1" % (q["join"], result, keep)) if result else keep
+        forward += "    keep (%%b, %%h, %%i, %%j) {\n%s\n      attention.yield %s : i1\n    }\n" % (
+            "\n".join(lines), result)
+    return head + forward + "  return %s : %s\n}\n" % (names, ", ".join(types))
+
+
+def command(p, tool, path):
+    """The command line that checks a problem."""
+    dims = {"b": p["b"], "h": p["hk"] * p["groups"], "hk": p["hk"], "sq": p["sq"], "sk": p["sk"]}
+    options = " ".join("%s=%s" % item for item in p["options"].items())
+    result = [tool, "--cpu", "--check-each-pass=" + options, path, "--dims",
+              ",".join("%s=%d" % item for item in dims.items())]
+    if p["scale"]:
+        result += ["--scalar", "scale=%g" % p["scale"]]
+    result += ["--order=%s=%s" % item for item in p["orders"].items()]
+    result += ["--%s=%s" % item for item in p["run"].items()]
+    return result
+
+
+def attempt(p, tool, timeout):
+    """'ok', 'limit' or 'failed', and the output."""
+    with tempfile.NamedTemporaryFile("w", suffix=".mlir", delete=False) as file:
+        file.write(build(p))
+    try:
+        done = subprocess.run(command(p, tool, file.name), capture_output=True,
+                              text=True, timeout=timeout)
+    except subprocess.TimeoutExpired:
+        return "failed", "takes longer than %d s" % timeout
+    finally:
+        os.unlink(file.name)
+    if done.returncode == 0:
+        return "ok", done.stdout
+    # A limit is an error of a pass, not of the interpreter or the comparison.
+    stopped = "the pipeline fails" in done.stderr and done.returncode == 1
+    if stopped and any(re.search(limit, done.stderr) for limit in LIMITS):
+        return "limit", done.stderr
+    return "failed", done.stderr
+
+
+def kind(output):
+    """What makes two failures the same: the first error without numbers."""
+    match = re.search(r"error: (.*)", output)
+    return re.sub(r"[-+]?[0-9][0-9.e+-]*", "N", match.group(1) if match else output[:80])
+
+
+def simplify(p, output, tool, timeout):
+    """Drops features while the failure stays the same."""
+    wanted = kind(output)
+    simple = {"type": "f16", "dv": None, "b": 1, "hk": 1, "groups": 1, "layout": "bhsd",
+              "orders": {}, "mods": "", "keep": None, "score": None, "scale": None,
+              "lse": False, "run": {}, "d": 64, "sq": 64, "sk": 64, "options": {}}
+    candidates = [(name, value) for name, value in simple.items()]
+    candidates += [("options", {k: v for k, v in p["options"].items() if k != name})
+                   for name in p["options"]]
+    for name, value in candidates:
+        if p[name] == value:
+            continue
+        if name == "options" and value:
+            value = {k: v for k, v in value.items() if k in p["options"]}
+        trial = dict(p, **{name: value})
+        status, text = attempt(trial, tool, timeout)
+        if status == "failed" and kind(text) == wanted:
+            p, output = trial, text
+    return p, output
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--tool", default="fa3-run")
+    parser.add_argument("--count", type=int, default=200)
+    parser.add_argument("--first", type=int, default=0, help="number of the first problem")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--timeout", type=int, default=120, help="seconds per problem")
+    parser.add_argument("--seconds", type=float, help="start no problem after this time")
+    parser.add_argument("--save", help="folder for failures")
+    parser.add_argument("--print", type=int, metavar="N", help="print problem N and its command")
+    args = parser.parse_args()
+    problem = lambda n: choose(random.Random("%d/%d" % (args.seed, n)))
+    if args.print is not None:
+        print(build(problem(args.print)))
+        print("// " + " ".join(command(problem(args.print), args.tool, "FILE")))
+        return 0
+    begin = time.time()
+    counts, limits, failures = {"ok": 0, "limit": 0, "failed": 0}, {}, 0
+
+    def one(n):
+        if args.seconds and time.time() - begin > args.seconds:
+            return n, None, ""
+        return (n,) + attempt(problem(n), args.tool, args.timeout)
+
+    with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
+        for n, status, output in pool.map(one, range(args.first, args.first + args.count)):
+            if status is None:
+                continue
+            counts[status] += 1
+            if status == "limit":
+                limits[kind(output)] = limits.get(kind(output), 0) + 1
+            if status != "failed":
+                continue
+            p, output = simplify(problem(n), output, args.tool, args.timeout)
+            print("problem %d fails: %s" % (n, kind(output)), flush=True)
+            text = "%s// %s\n%s" % (build(p), " ".join(command(p, args.tool, "FILE")),
+                                    re.sub("^", "// ", output, flags=re.M))
+            if args.save:
+                os.makedirs(args.save, exist_ok=True)
+                with open(os.path.join(args.save, "fuzz-%d-%d.mlir" % (args.seed, n)), "w") as file:
+                    file.write(text)
+            else:
+                print(text)
+    for text, count in sorted(limits.items(), key=lambda item: -item[1]):
+        print("%5d  %s" % (count, text))
+    print("fuzzed: tried %d, same answer %d, limits %d, failed %d, %.0f s" % (
+        sum(counts.values()), counts["ok"], counts["limit"], counts["failed"],
+        time.time() - begin))
+    return 1 if counts["failed"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,15 @@
+//===- fa3-mutate.cpp - makes faults in kernels and looks for them --------===//
+
+#include "fa3/InitAllDialects.h"
+#include "fa3/InitAllPasses.h"
+#include "fa3/Mutate/MutateMain.h"
+#include "fa3/Support/Tool.h"
+#include "mlir/IR/DialectRegistry.h"
+
+int main(int argc, char **argv) {
+  fa3::initTool();
+  mlir::DialectRegistry registry;
+  fa3::registerAllDialects(registry);
+  fa3::registerAllPasses();
+  return fa3::mutate::mutateMain(argc, argv, registry);
+}
