@@ -248,7 +248,7 @@ void collectOverlap(ModuleOp module, Places &places) {
   });
   for (AllocOp op : buffers)
     for (AllocOp other : buffers)
-      if (getEnd(other) == *op.getOffset()) {
+      if (getEnd(other) == static_cast<int64_t>(*op.getOffset())) {
         int64_t begin = *other.getOffset();
         int64_t half = begin + (getEnd(other) - begin) / 2048 * 1024;
         places.push_back({op, [op, begin]() mutable { op.setOffset(begin); }});

@@ -53,7 +53,7 @@ struct PipelineOptions : public mlir::PassPipelineOptions<PipelineOptions> {
                          llvm::cl::init(2)};
   Option<int64_t> maxDepth{*this, "max-depth",
                            llvm::cl::desc("greatest depth of a ring"),
-                           llvm::cl::init(2)};
+                           llvm::cl::init(4)};
   Option<int64_t> smemBudget{*this, "smem-budget",
                              llvm::cl::desc("bytes of shared memory for rings"),
                              llvm::cl::init(231424)};

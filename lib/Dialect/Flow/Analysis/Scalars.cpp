@@ -219,7 +219,8 @@ std::optional<LinearForm> ScalarAnalysis::compute(Value value, Value &culprit) {
   }
 
   Operation *op = value.getDefiningOp();
-  if (op->getNumRegions() || !isPure(op) ||
+  // A quotient is a function of its operands, if not one to compute early.
+  if (op->getNumRegions() || !isMemoryEffectFree(op) ||
       !(value.getType().isIntOrIndexOrFloat()))
     return std::nullopt;
   SmallVector<LinearForm, 2> operands;

@@ -1,6 +1,6 @@
-// RUN: fa3-opt %s -tile-map-grid=order=rows | FileCheck %s --check-prefixes=CHECK,ROWS
-// RUN: fa3-opt %s -tile-map-grid=order=longest-first | FileCheck %s --check-prefixes=CHECK,LONG
-// RUN: fa3-opt %s -tile-map-grid=order=auto | FileCheck %s --check-prefix=AUTO
+// RUN: fa3-opt %s "-tile-map-grid=mode=cta order=rows" | FileCheck %s --check-prefixes=CHECK,ROWS
+// RUN: fa3-opt %s "-tile-map-grid=mode=cta order=longest-first" | FileCheck %s --check-prefixes=CHECK,LONG
+// RUN: fa3-opt %s "-tile-map-grid=mode=cta order=auto" | FileCheck %s --check-prefix=AUTO
 // RUN: fa3-opt %s '-tile-map-grid=mode=static order=rows' | FileCheck %s --check-prefix=STATIC
 // RUN: %stages-window --pass tile-map-grid
 // RUN: %stages-gemm --pass tile-map-grid

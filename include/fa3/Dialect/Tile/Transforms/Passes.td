@@ -214,7 +214,7 @@ def SizeRings : Pass<"tile-size-rings"> {
   let options = [
     Option<"smemBudget", "smem-budget", "int64_t", "231424",
            "bytes of shared memory for rings">,
-    Option<"maxDepth", "max-depth", "int64_t", "2", "greatest depth of a ring">
+    Option<"maxDepth", "max-depth", "int64_t", "4", "greatest depth of a ring">
   ];
 }
 
