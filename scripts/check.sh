@@ -13,8 +13,14 @@ cd "$fa3_root"
 scripts/setup.sh check
 
 step "format"
-git ls-files -z '*.c' '*.cpp' '*.h' ':!test/**/Inputs/*' |
-  xargs -0 clang-format-22 --dry-run -Werror
+unformatted=()
+while IFS= read -r -d '' file; do
+  clang-format-22 "$file" | cmp -s - "$file" || unformatted+=("$file")
+done < <(git ls-files -z '*.c' '*.cpp' '*.h')
+if [ ${#unformatted[@]} -gt 0 ]; then
+  printf '%s: clang-format-22 would change it\n' "${unformatted[@]}" >&2
+  exit 1
+fi
 echo "clang-format: no difference"
 
 step "build"
