@@ -25,10 +25,10 @@ echo "clang-format: no difference"
 
 step "build"
 fa3_configure "$fa3_build" -DFA3_WERROR=ON
-fa3_make "$fa3_build" all | tail -n 3
+fa3_make "$fa3_build" all
 
 step "docs"
-fa3_make "$fa3_build" mlir-doc | tail -n 1
+fa3_make "$fa3_build" mlir-doc
 python3 docs/check_docs.py --build "$fa3_build"
 
 step "lit"
