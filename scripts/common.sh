@@ -25,11 +25,11 @@ fa3_configure() {
   }
 }
 
-# fa3_make <build tree> <target>...
+# fa3_make <build tree> <target>...: shows what commands say, not that they run.
 fa3_make() {
   local tree=$1
   shift
-  ninja -C "$tree" -j "$fa3_jobs" "$@"
+  ninja -C "$tree" -j "$fa3_jobs" --quiet "$@"
 }
 
 # step <words>...: a heading in the log.

@@ -16,7 +16,7 @@ else
   step "build"
   "$fa3_root/scripts/setup.sh"
   fa3_configure "$fa3_build"
-  fa3_make "$fa3_build" fa3-opt fa3-translate fa3-run | tail -n 1
+  fa3_make "$fa3_build" fa3-opt fa3-translate fa3-run
   bin=$fa3_build/bin
   out=$fa3_build/demo
 fi

@@ -28,7 +28,7 @@ tools=(fa3-opt fa3-translate fa3-run)
 
 fa3_configure "$fa3_build_static" -DFA3_STATIC=ON -DFA3_INCLUDE_TESTS=OFF \
   -DFA3_WERROR=ON
-fa3_make "$fa3_build_static" "${tools[@]}" fa3_runtime | tail -n 1
+fa3_make "$fa3_build_static" "${tools[@]}" fa3_runtime
 
 stage=$fa3_build_static/package/$name
 rm -rf "$stage"
