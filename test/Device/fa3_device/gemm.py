@@ -1,4 +1,8 @@
-"""The matrix product of examples/gemm.mlir: right, and its share of cuBLAS."""
+"""Kernels without attention: the matrix product of examples/gemm.mlir, right and
+its share of cuBLAS, and a chain of two products.
+"""
+
+import pathlib
 
 import torch
 
@@ -6,33 +10,34 @@ from . import build, kernels, memory, timing, workers
 
 # (m, n, k): small and uneven ones, which the tiles do not divide.
 SHAPES = [(1, 1, 8), (127, 255, 72), (1000, 520, 328), (384, 1024, 4096)]
+# (m, n) of a chain.
+CHAINS = [(1, 1), (127, 65), (500, 333), (2048, 1024)]
 
 
-def _matrices(m, n, k, generator):
-    def matrix(rows, columns):
-        # As one batch and head, so that memory around it is watched.
-        guarded = memory.Guarded((1, 1, rows, columns), torch.float16, "padded")
-        values = torch.randn(1, 1, rows, columns, generator=generator, device="cuda")
-        return guarded.fill(values)
+def _matrix(rows, columns, generator=None):
+    """Elements as those of one batch and head, so that what is around them is
+    watched; poison without a generator."""
+    guarded = memory.Guarded((1, 1, rows, columns), torch.float16, "padded")
+    if generator is None:
+        return guarded
+    values = torch.randn(1, 1, rows, columns, generator=generator, device="cuda")
+    return guarded.fill(values)
 
-    return matrix(m, k), matrix(n, k), matrix(m, n)
+
+def _flat(guarded):
+    return guarded.tensor[0, 0]
 
 
-def _check(program, m, n, k, generator):
-    """Complaints about one product."""
-    a, b, c = _matrices(m, n, k, generator)
-    c.poison()
-    flat = [x.tensor[0, 0] for x in (a, b, c)]
-    refusal = kernels.launch(program, dict(zip("abc", flat)))
+def _check(program, matrices, out, exact, low):
+    """Complaints about one launch. Allowed is twice the error of the library's
+    products, and an ulp of the largest element."""
+    arguments = {name: _flat(x) for name, x in matrices.items()}
+    refusal = kernels.launch(program, arguments)
     if refusal:
         return [refusal]
-    x, y, out = flat
-    exact = x.double() @ y.double().T
-    low = (x @ y.T).double()
-    # Twice the error of the library's product, and an ulp of the largest.
-    bound = 2 * float((low - exact).abs().max())
+    bound = 2 * float((low.double() - exact).abs().max())
     bound += float(exact.abs().max()) * 2**-10
-    error = (out.double() - exact).abs()
+    error = (arguments[out].double() - exact).abs()
     wrong = ~(error <= bound)
     complaints = []
     if wrong.any():
@@ -41,16 +46,36 @@ def _check(program, m, n, k, generator):
             f"max error {float(error.max()):.3g}, bound {bound:.3g}, wrong "
             f"{int(wrong.sum())} of {wrong.numel()}, first at {index}"
         )
-    names = [name for name, g in zip("abc", (a, b, c)) if not g.is_intact()]
+    names = [name for name, x in matrices.items() if not x.is_intact()]
     return complaints + [f"{name}: written around it" for name in names]
 
 
+def _check_gemm(program, m, n, k, generator):
+    a, b = _matrix(m, k, generator), _matrix(n, k, generator)
+    matrices = {"a": a, "b": b, "c": _matrix(m, n)}
+    x, y = _flat(a), _flat(b)
+    return _check(program, matrices, "c", x.double() @ y.double().T, x @ y.T)
+
+
+def _check_chain(program, m, n, generator):
+    a, b = _matrix(m, 64, generator), _matrix(n, 64, generator)
+    matrices = {"a": a, "b": b, "c": _matrix(n, 128, generator)}
+    matrices["d"] = _matrix(m, 128)
+    x, y, z = (_flat(matrices[name]) for name in "abc")
+    # The product in between is rounded in any case.
+    exact = (x.double() @ y.double().T).half().double() @ z.double()
+    return _check(program, matrices, "d", exact, (x @ y.T) @ z)
+
+
 def _body(job):
-    stem, size, modes, iterations = job
-    program = kernels.load(stem)
+    stems, size, modes, iterations = job
     generator = torch.Generator(device="cuda").manual_seed(3)
+    chain = kernels.load(stems["chain"])
+    for shape in CHAINS:
+        yield "check", "chain", shape, _check_chain(chain, *shape, generator)
+    program = kernels.load(stems["gemm"])
     for shape in SHAPES + [(2048, 2048, 2048)]:
-        yield "check", shape, _check(program, *shape, generator)
+        yield "check", "gemm", shape, _check_gemm(program, *shape, generator)
     a, b = (
         torch.randn(size, size, generator=generator, device="cuda").half()
         for _ in range(2)
@@ -61,7 +86,7 @@ def _body(job):
     error = float((c.float() - want.float()).abs().max())
     limit = float(want.float().abs().max()) * 2**-9
     failures = [] if error <= limit else [f"error {error:.3g}, bound {limit:.3g}"]
-    yield "check", (size, size, size), failures
+    yield "check", "gemm", (size, size, size), failures
     ours = program.bind(a=a, b=b, c=c)
     flops = 2 * size**3
     for mode in modes:
@@ -71,26 +96,45 @@ def _body(job):
         yield "time", mode, mine, theirs, flops
 
 
-def run(arguments):
-    module = (build.ROOT / "examples" / "gemm.mlir").read_text()
+def _compile(arguments):
+    """Stems by name, or None after an error."""
+    sources = {
+        "gemm": build.ROOT / "examples" / "gemm.mlir",
+        "chain": pathlib.Path(__file__).parents[1] / "Inputs" / "chain.mlir",
+    }
     compiler = build.Compiler(arguments)
-    done = compiler.submit("gemm", module).result()
+    # A variant of the options is for the large product alone.
+    futures = {
+        name: compiler.submit(name, path.read_text(), None if name == "gemm" else "")
+        for name, path in sources.items()
+    }
+    builds = [future.result() for future in futures.values()]
     compiler.shutdown()
-    if done.error:
-        print(f"FAIL gemm: not compiled: {done.error}")
+    for done in builds:
+        if done.error:
+            print(f"FAIL {done.name}: not compiled: {done.error}")
+        else:
+            print(f"{done.name}: compiled in {done.seconds:.2f} s, {done.usage}")
+    if any(done.error for done in builds):
+        return None
+    return {done.name: done.stem for done in builds}
+
+
+def run(arguments):
+    stems = _compile(arguments)
+    if stems is None:
         return 1
-    print(f"gemm: compiled in {done.seconds:.2f} s {done.usage}")
     failed = 0
-    job = done.stem, arguments.size, arguments.modes, arguments.iterations
+    job = stems, arguments.size, arguments.modes, arguments.iterations
     try:
         for kind, *message in workers.run_one(
             _body, kernels.setup, job, arguments.timeout
         ):
             if kind == "check":
-                shape, complaints = message
+                name, shape, complaints = message
                 failed += bool(complaints)
                 text = "; ".join(complaints) or "right"
-                print(f"gemm {'x'.join(map(str, shape))}: {text}", flush=True)
+                print(f"{name} {'x'.join(map(str, shape))}: {text}", flush=True)
                 continue
             mode, mine, theirs, flops = message
             print(
