@@ -1,0 +1,43 @@
+// RUN: fa3-opt %s '-tile-map-grid=order=longest-first mode=cta' | FileCheck %s
+// RUN: fa3-opt %s '-tile-map-grid=order=longest-first mode=cta l2-bytes=0' | FileCheck %s --check-prefix=NONE
+// RUN: fa3-opt %s '-tile-map-grid=order=rows mode=cta' | FileCheck %s --check-prefix=NONE
+// RUN: %stages-window --pass tile-map-grid --options 'order=longest-first l2-bytes=4096'
+// RUN: %stages-window --pass tile-map-grid --options 'order=longest-first l2-bytes=4096 mode=static'
+
+// What all rows of a head load decides how many heads share the cache; what a
+// tile loads for itself (%q) does not count.
+// CHECK-LABEL: func.func @host
+// CHECK-SAME: %[[Q:.*]]: memref<?x64xf16>, %[[K:.*]]: memref<?x?x64xf16>
+// CHECK: memref.dim %[[K]]
+// CHECK: %[[SECTIONS:.*]] = arith.ceildivui %{{.*}}, %c33554432
+// CHECK: tile.launch @kernels::@rows blocks %{{.*}} args(%[[Q]], %[[K]], %{{.*}}, %{{.*}} : {{.*}}, index, index)
+// NONE-LABEL: func.func @host
+// NONE-NOT: arith.ceildivui
+// NONE: args(%{{[^,]*}}, %{{[^,]*}}, %{{[^,]*}} :
+func.func @host(%q: memref<?x64xf16>, %k: memref<?x?x64xf16>, %h: index) {
+  tile.launch @kernels::@rows args(%q, %k, %h : memref<?x64xf16>, memref<?x?x64xf16>, index)
+  return
+}
+gpu.module @kernels {
+  // CHECK-LABEL: gpu.func @rows
+  // CHECK-SAME: %[[HEADS:[a-z0-9]+]]: index, %[[S:[a-z0-9]+]]: index
+  // CHECK: %[[ID:.*]] = gpu.block_id x
+  // CHECK: arith.divui %[[ID]]
+  // CHECK: arith.muli %{{.*}}, %[[S]]
+  gpu.func @rows(%q: memref<?x64xf16>, %k: memref<?x?x64xf16>, %h: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c64 = arith.constant 64 : index
+    %m = memref.dim %q, %c0 : memref<?x64xf16>
+    %n = memref.dim %k, %c1 : memref<?x?x64xf16>
+    %tiles = arith.ceildivsi %m, %c64 : index
+    tile.grid (%i, %j) in (%tiles, %h) {
+      %row = arith.muli %i, %c64 : index
+      scf.for %t = %c0 to %n step %c64 {
+        %x = tile.load %q[%row, %c0] : memref<?x64xf16> -> tensor<64x64xf16>
+        %y = tile.load %k[%j, %t, %c0] : memref<?x?x64xf16> -> tensor<64x64xf16>
+      }
+    }
+    gpu.return
+  }
+}

@@ -1,0 +1,77 @@
+// RUN: fa3-opt %s -split-input-file -tile-make-async=store=in-place -verify-diagnostics | FileCheck %s
+// RUN: fa3-opt %s -split-input-file '-tile-make-async=smem-budget=20000' | FileCheck %s --check-prefix=AUTO
+// RUN: %stages-window --pass tile-make-async --options 'store=in-place'
+// RUN: %stages-window --pass tile-size-rings --options 'mode=static store=in-place' --run=--completion=random --run=--schedule-seed=1
+// RUN: %stages-window --pass hopper-allocate-smem --options 'mode=static store=in-place' --run=--require-fences
+
+// Over the rows that this replica has read: the slot is given back when the
+// copy has read them.
+!Q = tensor<128x64xf16>
+!W = tensor<64x64xf16>
+!o = memref<?x?xf16, strided<[?, 1]>>
+gpu.module @m {
+  // CHECK-LABEL: gpu.func @own_rows
+  // CHECK: %[[S:.*]], %{{.*}} = flow.acquire
+  // CHECK: %[[V:.*]] = tile.view %[[S]]
+  // CHECK: %{{.*}}, %[[DOT:.*]] = tile.dot.async %[[V]]
+  // CHECK: tile.write %{{.*}}, %[[V]]
+  // CHECK: %[[COPY:.*]] = tile.store.async %[[V]], %arg0
+  // CHECK: flow.release %[[S]] after %[[DOT]], %[[COPY]]
+  // AUTO-LABEL: gpu.func @own_rows
+  // AUTO-NOT: tile.store %
+  // AUTO: tile.store.async
+  gpu.func @own_rows(%o: !o) kernel {
+    %r = flow.ring : !flow.ring<1, [!Q]>
+    %k = flow.ring : !flow.ring<1, [!W]>
+    flow.specialize {
+      flow.group @math warps 4 replicas 2 (%g) {
+        %c0 = arith.constant 0 : index
+        %c64 = arith.constant 64 : index
+        %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+        %q = flow.cursor read %r : !flow.ring<1, [!Q]>
+        %p = flow.cursor read %k : !flow.ring<1, [!W]>
+        %s, %next = flow.acquire %r[%q] : !flow.ring<1, [!Q]>, !flow.cursor<read>
+        %t, %after = flow.acquire %k[%p] : !flow.ring<1, [!W]>, !flow.cursor<read>
+        %row = arith.muli %g, %c64 : index
+        %v = tile.view %s[%row, %c0] : !flow.slot<read, [!Q]> -> !tile.view<!W>
+        %w = tile.view %t[%c0, %c0] : !flow.slot<read, [!W]> -> !tile.view<!W>
+        %d = tile.dot %v, %w, %zero lhs mk rhs nk : !tile.view<!W>, !tile.view<!W> -> tensor<64x64xf32>
+        flow.release %s : !flow.slot<read, [!Q]>
+        flow.release %t : !flow.slot<read, [!W]>
+        %h = arith.truncf %d : tensor<64x64xf32> to !W
+        tile.store %h, %o[%row, %c0] : !W, !o
+      }
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// Both replicas read all rows: there is nothing to write over.
+!W = tensor<64x64xf16>
+!o = memref<?x?xf16, strided<[?, 1]>>
+gpu.module @m {
+  // AUTO-LABEL: gpu.func @shared
+  // AUTO: tile.store %
+  gpu.func @shared(%o: !o) kernel {
+    %k = flow.ring : !flow.ring<1, [!W]>
+    flow.specialize {
+      flow.group @math warps 4 replicas 2 (%g) {
+        %c0 = arith.constant 0 : index
+        %c64 = arith.constant 64 : index
+        %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+        %p = flow.cursor read %k : !flow.ring<1, [!W]>
+        %t, %after = flow.acquire %k[%p] : !flow.ring<1, [!W]>, !flow.cursor<read>
+        %row = arith.muli %g, %c64 : index
+        %w = tile.view %t[%c0, %c0] : !flow.slot<read, [!W]> -> !tile.view<!W>
+        %d = tile.dot %w, %w, %zero lhs mk rhs nk : !tile.view<!W>, !tile.view<!W> -> tensor<64x64xf32>
+        flow.release %t : !flow.slot<read, [!W]>
+        %h = arith.truncf %d : tensor<64x64xf32> to !W
+        // expected-error @below {{cannot be done in place: no slot that its group alone reads has a window for a tile of type 'tensor<64x64xf16>'}}
+        tile.store %h, %o[%row, %c0] : !W, !o
+      }
+    }
+    gpu.return
+  }
+}
