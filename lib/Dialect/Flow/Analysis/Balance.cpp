@@ -16,7 +16,7 @@ using namespace mlir;
 using namespace fa3::flow;
 
 namespace {
-using Kind = ControlNode::Kind;
+using NodeKind = ControlNode::Kind;
 
 /// Two ends of an object that must have as many events.
 struct Comparison {
@@ -106,11 +106,11 @@ private:
 bool BalanceProof::isMatch(const ControlNode &nodeA, const ControlNode &nodeB) {
   if (nodeA.op == nodeB.op)
     return true;
-  if (nodeA.kind != nodeB.kind || nodeA.kind == Kind::Event)
+  if (nodeA.kind != nodeB.kind || nodeA.kind == NodeKind::Event)
     return false;
   ScalarAnalysis &scalars = skeleton.scalars;
   Value culprit;
-  if (nodeA.kind == Kind::Loop) {
+  if (nodeA.kind == NodeKind::Loop) {
     auto loopA = cast<scf::ForOp>(nodeA.op), loopB = cast<scf::ForOp>(nodeB.op);
     for (auto [boundA, boundB] :
          {std::pair<Value, Value>{loopA.getLowerBound(), loopB.getLowerBound()},
@@ -143,17 +143,17 @@ LogicalResult BalanceProof::failToMatch(const ControlNode &node,
   InFlightDiagnostic diagnostic =
       node.op->emitOpError("has no counterpart in group '")
       << other.group.getSymName() << "'; a "
-      << (node.kind == Kind::Loop ? "loop" : "branch")
+      << (node.kind == NodeKind::Loop ? "loop" : "branch")
       << " that encloses both control and accesses that join groups needs one "
          "of the same "
-      << (node.kind == Kind::Loop ? "bounds" : "condition");
+      << (node.kind == NodeKind::Loop ? "bounds" : "condition");
   diagnostic.attachNote(other.group.getLoc()) << "the other group is here";
   return failure();
 }
 
 LogicalResult BalanceProof::compareNest(const ControlNode &nodeA,
                                         const ControlNode &nodeB) {
-  if (nodeA.kind == Kind::Loop) {
+  if (nodeA.kind == NodeKind::Loop) {
     skeleton.joinNests(nodeA, nodeB);
     for (const Comparison &comparison : comparisons)
       if (nodeA.channels.test(comparison.channelA) ||
@@ -275,13 +275,13 @@ bool BalanceProof::count(const Work *work) {
   ScalarAnalysis &scalars = skeleton.scalars;
   Value culprit;
   switch (node.kind) {
-  case Kind::Event: {
+  case NodeKind::Event: {
     add(node, isB, 1);
     bool holds = count(work->next);
     add(node, isB, -1);
     return holds;
   }
-  case Kind::Loop: {
+  case NodeKind::Loop: {
     auto loop = cast<scf::ForOp>(node.op);
     LinearForm extent = *scalars.getForm(loop.getUpperBound(), culprit) -
                         *scalars.getForm(loop.getLowerBound(), culprit);
@@ -298,7 +298,7 @@ bool BalanceProof::count(const Work *work) {
       return holds;
     });
   }
-  case Kind::Branch: {
+  case NodeKind::Branch: {
     auto branch = cast<scf::IfOp>(node.op);
     LinearCondition condition =
         *scalars.getCondition(branch.getCondition(), culprit);

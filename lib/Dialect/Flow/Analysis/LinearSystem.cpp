@@ -8,7 +8,7 @@
 using namespace mlir;
 using namespace fa3::flow;
 
-using Kind = ScalarAnalysis::Variable::Kind;
+using VariableKind = ScalarAnalysis::Variable::Kind;
 
 /// Cases that one refutation may distinguish.
 static constexpr unsigned kMostCases = 64;
@@ -38,14 +38,14 @@ bool LinearSystem::isEmpty(const Choices &choices, bool withQuotients,
       add(self - LinearForm(*variable.least));
     if (variable.greatest)
       add(LinearForm(*variable.greatest) - self);
-    if (variable.kind == Kind::Floor && withQuotients) {
+    if (variable.kind == VariableKind::Floor && withQuotients) {
       LinearForm rest = variable.operands[0] - self * variable.divisor;
       add(rest);
       add(LinearForm(variable.divisor - 1) - rest);
     }
-    if (variable.kind != Kind::Min && variable.kind != Kind::Max)
+    if (variable.kind != VariableKind::Min && variable.kind != VariableKind::Max)
       continue;
-    int64_t sign = variable.kind == Kind::Min ? 1 : -1;
+    int64_t sign = variable.kind == VariableKind::Min ? 1 : -1;
     for (const LinearForm &operand : variable.operands)
       add((operand - self) * sign);
     auto choice = choices.find(number);

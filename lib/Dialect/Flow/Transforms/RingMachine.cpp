@@ -393,9 +393,19 @@ void RingMachine::serialize(const JointState &state,
     key.resize(first + process.registers.size());
     for (auto [value, number] : process.program->getRegisters()) {
       int64_t content = process.registers[number];
-      if (content != kUnknown && isa<CursorType, SlotType>(value.getType()))
-        content -= base[ends[content / kNumbers].ring];
-      else if (content != kUnknown)
+      bool isCursor = isa<CursorType>(value.getType());
+      if (content != kUnknown && (isCursor || isa<SlotType>(value.getType()))) {
+        // Cursors and slots that were used up stay in registers, but nothing
+        // uses them again.
+        const State::End &end = machine.ends[content / kNumbers];
+        int64_t entry = content % kNumbers;
+        bool isLive = isCursor ? entry == end.acquired
+                               : llvm::any_of(end.held, [&](const Entry &held) {
+                                   return held.number == entry;
+                                 });
+        content = isLive ? content - base[ends[content / kNumbers].ring]
+                         : kUnknown;
+      } else if (content != kUnknown)
         content = getRank(p, content) * kNumQueues + content % kNumQueues;
       key[first + number] = content;
     }

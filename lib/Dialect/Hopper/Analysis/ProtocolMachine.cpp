@@ -334,8 +334,10 @@ ProtocolMachine::wait(JointState &joint, unsigned p, BarrierWaitOp op) {
   fact.own = true;
   fact.matrixGroup = Fact::kNever;
   fact.op = op;
-  if (processes[p].isOneWarp)
+  if (processes[p].isOneWarp) {
+    fact.inform(all(p), true);
     fact.inform(leader(p), true);
+  }
   return Step::Done;
 }
 

@@ -94,9 +94,11 @@ public:
 class Explorer {
 public:
   /// `channelOf` names the channel of an event, as for the skeleton.
+  using ChannelOf = std::function<std::optional<unsigned>(mlir::Operation *)>;
   Explorer(const ControlSkeleton &skeleton, Machine &machine,
-           ControlSkeleton::Classify channelOf)
-      : skeleton(skeleton), machine(machine), channelOf(channelOf) {}
+           ChannelOf channelOf)
+      : skeleton(skeleton), machine(machine), channelOf(std::move(channelOf)) {
+  }
 
   void addProcess(GroupOp group, unsigned replica, const Program &program);
 
@@ -134,7 +136,7 @@ private:
 
   const ControlSkeleton &skeleton;
   Machine &machine;
-  ControlSkeleton::Classify channelOf;
+  ChannelOf channelOf;
   /// The choice that other replicas have made already, if any.
   std::optional<bool> getMadeChoice(const JointState &state, unsigned p) const;
   void noteChoice(JointState &state, unsigned p, bool goesOn);
