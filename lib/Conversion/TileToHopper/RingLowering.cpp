@@ -10,6 +10,7 @@
 
 #include "KernelLowering.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace fa3;
@@ -157,6 +158,32 @@ LogicalResult KernelLowering::lowerPublish(flow::PublishOp op) {
   return success();
 }
 
+/// Whether a token is that of a product or a store whatever way control takes:
+/// all warps of the replica have come that far when it is complete.
+static bool joinsWarps(Value token, llvm::SmallPtrSetImpl<Value> &seen) {
+  if (!seen.insert(token).second)
+    return true;
+  auto joins = [&](Value other) { return joinsWarps(other, seen); };
+  if (auto argument = dyn_cast<BlockArgument>(token)) {
+    auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
+    if (!loop)
+      return false;
+    return joins(loop.getTiedLoopInit(argument)->get()) &&
+           joins(loop.getTiedLoopYieldedValue(argument)->get());
+  }
+  unsigned number = cast<OpResult>(token).getResultNumber();
+  return llvm::TypeSwitch<Operation *, bool>(token.getDefiningOp())
+      .Case<tile::DotAsyncOp, tile::StoreAsyncOp>([](auto) { return true; })
+      .Case([&](scf::ForOp loop) {
+        return joins(loop.getRegionIterArg(number));
+      })
+      .Case([&](scf::IfOp branch) {
+        return joins(branch.thenYield().getOperand(number)) &&
+               joins(branch.elseYield().getOperand(number));
+      })
+      .Default([](Operation *) { return false; });
+}
+
 LogicalResult KernelLowering::lowerRelease(flow::ReleaseOp op) {
   const Ring &ring = *slotRing[op.getSlot()];
   Values groups = get(op.getAfter());
@@ -166,8 +193,17 @@ LogicalResult KernelLowering::lowerRelease(flow::ReleaseOp op) {
   // Copies out of the slot have read it; the thread that issued them arrives.
   if (ring.hasStores)
     hopper::TmaWaitReadOp::create(b, 0);
-  if (!ring.isPrivate())
-    hopper::BarrierArriveOp::create(b, ring.empty, get(op.getSlot()));
+  if (ring.isPrivate())
+    return success();
+  // The leader arrives for all warps of its replica. One that has not seen yet
+  // that the slot was filled would sleep through the phase, for ever.
+  bool joined = llvm::any_of(op.getAfter(), [](Value token) {
+    llvm::SmallPtrSet<Value, 4> seen;
+    return joinsWarps(token, seen);
+  });
+  if (!joined && op->getParentOfType<flow::GroupOp>().getWarps() > 1)
+    syncReplica(op);
+  hopper::BarrierArriveOp::create(b, ring.empty, get(op.getSlot()));
   return success();
 }
 

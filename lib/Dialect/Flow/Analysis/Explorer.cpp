@@ -204,12 +204,13 @@ std::string Explorer::getKey(const JointState &state, unsigned p) const {
   unsigned leastEpoch = ~0u;
   for (const Process &process : state.processes)
     leastEpoch = std::min(leastEpoch, process.epoch);
-  for (const Process &process : state.processes) {
+  for (auto [i, process] : llvm::enumerate(state.processes)) {
     key.push_back(process.pc);
     key.push_back(process.announced);
     key.push_back(process.epoch - leastEpoch);
     for (auto [object, position] : llvm::enumerate(process.positions))
-      key.push_back(position - state.tapes[object].base);
+      if (counted[i][object])
+        key.push_back(position - state.tapes[object].base);
   }
   for (auto [group, tape] : llvm::enumerate(state.choices)) {
     for (unsigned member : members[group])
@@ -254,15 +255,11 @@ LogicalResult Explorer::runState(JointState state) {
       } else if (outcome == Outcome::Choice) {
         if (!visited.insert(getKey(state, p)).second)
           return success();
-        // Not a fault of the program: what was tried is live.
-        if (visited.size() > kMostStates) {
-          state.processes[p].group.emitWarning("has more than ")
-              << kMostStates
-              << " states relative to the other groups; its liveness is not "
-                 "proven";
-          pending.clear();
-          return success();
-        }
+        if (visited.size() > kMostStates)
+          return state.processes[p].group.emitOpError("has more than ")
+                 << kMostStates
+                 << " states relative to the other groups, so that its "
+                    "liveness is not proven (pipelines have 'check=false')";
         // What goes on is tried later: errors are found on short ways first.
         JointState other = state.clone();
         take(other, p, /*goesOn=*/true);

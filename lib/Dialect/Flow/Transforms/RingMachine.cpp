@@ -237,7 +237,7 @@ Machine::Step RingMachine::access(JointState &state, unsigned p,
   unsigned queue = completion == Completion::BulkGroup ? kBulk : kMatrix;
   int64_t serial = inFlight ? ++process.serial : 0;
 
-  auto visit = [&](Value view, bool writes) -> LogicalResult {
+  auto visit = [&](Value view) -> LogicalResult {
     Value slot = getBorrowedSlot(view);
     if (!slot)
       return op->emitOpError("accesses a view whose slot cannot be followed");
@@ -253,8 +253,6 @@ Machine::Step RingMachine::access(JointState &state, unsigned p,
     };
     if (!end)
       return fail("accesses an entry that the group does not hold");
-    if (writes && !ends[*end].writes())
-      return fail("writes to an entry that the group holds to read");
     for (Entry &entry : machine.ends[*end].held)
       if (entry.number == value % kNumbers) {
         if (inFlight) {
@@ -266,10 +264,10 @@ Machine::Step RingMachine::access(JointState &state, unsigned p,
     return fail("accesses an entry that was handed over");
   };
   for (Value view : op.getReadViews())
-    if (failed(visit(view, /*writes=*/false)))
+    if (failed(visit(view)))
       return Step::Failed;
   for (Value view : op.getWrittenViews())
-    if (failed(visit(view, /*writes=*/true)))
+    if (failed(visit(view)))
       return Step::Failed;
   for (Value result : op->getResults())
     if (isRingValue(result.getType()))

@@ -126,7 +126,7 @@ public:
 
 private:
   enum class Outcome { Moved, Stuck, Choice, Dropped, Failed };
-  static constexpr unsigned kMostStates = 20000;
+  static constexpr unsigned kMostStates = 200000;
 
   Outcome runProcess(JointState &state, unsigned p);
   mlir::LogicalResult runState(JointState state);
