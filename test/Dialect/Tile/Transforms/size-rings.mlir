@@ -1,5 +1,5 @@
 // RUN: fa3-opt %s -tile-size-rings=max-depth=4 | FileCheck %s --check-prefix=FOUR
-// RUN: fa3-opt %s -tile-size-rings | FileCheck %s --check-prefix=TWO
+// RUN: fa3-opt %s -tile-size-rings=max-depth=2 | FileCheck %s --check-prefix=TWO
 // RUN: fa3-opt %s '-tile-size-rings=max-depth=4 smem-budget=49152' | FileCheck %s --check-prefix=THREE
 // RUN: %stages-gemm --pass tile-size-rings --options max-depth=4
 // RUN: %stages-window --pass tile-size-rings --options 'max-depth=3 block-m=128 block-n=32'

@@ -1,0 +1,259 @@
+//===- PredicateRangeTest.cpp - ranges of masks against enumeration -------===//
+//
+// Random masks over a small tile, evaluated element by element for every step
+// of a loop: outside the possible range nothing may hold, inside the certain
+// one everything must.
+//
+//===----------------------------------------------------------------------===//
+
+#include "AnalysisTest.h"
+
+using namespace mlir;
+using namespace fa3::tile;
+using fa3::test::Environment;
+using fa3::test::evaluate;
+
+namespace {
+constexpr int64_t kRows = 3, kColumns = 4, kSteps = 12;
+
+/// A mask as IR, and as a function of (row, column, step, p, q).
+struct Mask {
+  Value value;
+  std::function<bool(int64_t, int64_t, int64_t, int64_t, int64_t)> holds;
+};
+
+struct PredicateRangeTest : fa3::test::AnalysisTest {
+  /// A loop over [0, kSteps); code goes into its body.
+  void enterLoop() {
+    reset();
+    least = constant(0);
+    greatest = constant(kSteps);
+    loop = scf::ForOp::create(*b, least, greatest, constant(1));
+    b->setInsertionPointToStart(loop.getBody());
+  }
+
+  int64_t below(int64_t n) { return int64_t(random() % n); }
+
+  /// a * row + b * column + c * step + d * p + e * q + f, by index arithmetic
+  /// before or after the tile is made. Rows and columns once each.
+  Mask compare(arith::CmpIPredicate predicate, ArrayRef<int64_t> k);
+  Mask randomCompare();
+  Mask randomMask(int depth);
+
+  struct Range {
+    int64_t lower, upper;
+    bool contains(int64_t t) const { return lower <= t && t < upper; }
+  };
+  Range read(const Interval &interval, const Environment &environment) {
+    OpBuilder::InsertionGuard guard(*b);
+    b->setInsertionPoint(loop);
+    return {evaluate(interval.lower.materialize(*b, b->getLoc(), least,
+                                                greatest),
+                     environment),
+            evaluate(interval.upper.materialize(*b, b->getLoc(), least,
+                                                greatest),
+                     environment)};
+  }
+
+  /// Checks the claims about a mask, for all steps and some p and q. With
+  /// `exact`, the ranges must be the smallest and the greatest.
+  void check(const Mask &mask, bool exact);
+
+  std::mt19937 random{11};
+  scf::ForOp loop;
+  Value least, greatest;
+};
+} // namespace
+
+Mask PredicateRangeTest::compare(arith::CmpIPredicate predicate,
+                                 ArrayRef<int64_t> k) {
+  auto type = RankedTensorType::get({kRows, kColumns}, b->getIndexType());
+  SmallVector<int64_t> c(k);
+  Value step = loop.getInductionVar();
+  Value scalar = constant(c[5]);
+  for (auto [coefficient, value] :
+       {std::pair(c[2], step), std::pair(c[3], argument(0)),
+        std::pair(c[4], argument(1))})
+    scalar = make<arith::AddIOp>(
+        scalar, make<arith::MulIOp>(value, constant(coefficient)));
+  auto splat = [&](int64_t value) -> Value {
+    return arith::ConstantOp::create(
+        *b, DenseElementsAttr::get(type, b->getIndexAttr(value).getValue()));
+  };
+  Value row = CoordOp::create(*b, type, 0, constant(0));
+  Value column = CoordOp::create(*b, type, 1, scalar);
+  // The scalar part is the offset of the columns, whose factor is 1 or -1.
+  Value lhs = make<arith::MulIOp>(row, splat(c[0]));
+  Value rhs = make<arith::MulIOp>(column, splat(c[1]));
+  Value mask = arith::CmpIOp::create(*b, predicate, lhs, rhs);
+  return {mask, [=](int64_t i, int64_t j, int64_t t, int64_t p, int64_t q) {
+            int64_t x = c[0] * i;
+            int64_t y = c[1] * (j + c[2] * t + c[3] * p + c[4] * q + c[5]);
+            switch (predicate) {
+            case arith::CmpIPredicate::slt:
+              return x < y;
+            case arith::CmpIPredicate::sle:
+              return x <= y;
+            case arith::CmpIPredicate::sgt:
+              return x > y;
+            case arith::CmpIPredicate::sge:
+              return x >= y;
+            case arith::CmpIPredicate::eq:
+              return x == y;
+            default:
+              return x != y;
+            }
+          }};
+}
+
+Mask PredicateRangeTest::randomCompare() {
+  constexpr arith::CmpIPredicate predicates[] = {
+      arith::CmpIPredicate::slt, arith::CmpIPredicate::sle,
+      arith::CmpIPredicate::sgt, arith::CmpIPredicate::sge,
+      arith::CmpIPredicate::eq,  arith::CmpIPredicate::ne};
+  return compare(predicates[below(6)],
+                 {below(4) - 1, below(5) - 2, below(7) - 3, below(3) - 1,
+                  below(3) - 1, below(11) - 5});
+}
+
+Mask PredicateRangeTest::randomMask(int depth) {
+  auto type = RankedTensorType::get({kRows, kColumns}, b->getI1Type());
+  if (depth == 0)
+    return randomCompare();
+  Mask x = randomMask(depth - 1), y = randomMask(depth - 1);
+  auto f = x.holds, g = y.holds;
+  switch (below(5)) {
+  case 0:
+    return {make<arith::AndIOp>(x.value, y.value),
+            [=](auto... at) { return f(at...) && g(at...); }};
+  case 1:
+    return {make<arith::OrIOp>(x.value, y.value),
+            [=](auto... at) { return f(at...) || g(at...); }};
+  case 2: {
+    Value all = arith::ConstantOp::create(*b, DenseElementsAttr::get(type, true));
+    return {make<arith::XOrIOp>(all, x.value),
+            [=](auto... at) { return !f(at...); }};
+  }
+  case 3: {
+    Mask z = randomMask(depth - 1);
+    auto h = z.holds;
+    Value chosen =
+        arith::SelectOp::create(*b, x.value, y.value, z.value).getResult();
+    return {chosen,
+            [=](auto... at) { return f(at...) ? g(at...) : h(at...); }};
+  }
+  default:
+    return x;
+  }
+}
+
+void PredicateRangeTest::check(const Mask &mask, bool exact) {
+  PredicateRange range =
+      classifyPredicate(mask.value, loop.getInductionVar());
+  for (int64_t p : {-7, 0, 3, 19})
+    for (int64_t q : {-2, 5}) {
+      Environment environment = {{argument(0), p}, {argument(1), q}};
+      Range possible = read(range.possible, environment);
+      Range always = read(range.always, environment);
+      for (int64_t t = 0; t < kSteps; ++t) {
+        bool any = false, all = true;
+        for (int64_t i = 0; i < kRows; ++i)
+          for (int64_t j = 0; j < kColumns; ++j) {
+            bool holds = mask.holds(i, j, t, p, q);
+            any |= holds;
+            all &= holds;
+          }
+        ASSERT_TRUE(!any || possible.contains(t))
+            << "possible at " << t << " for " << p << ", " << q;
+        ASSERT_TRUE(all || !always.contains(t))
+            << "not certain at " << t << " for " << p << ", " << q;
+        if (exact) {
+          ASSERT_EQ(any, possible.contains(t)) << t << ", " << p << ", " << q;
+          ASSERT_EQ(all, always.contains(t)) << t << ", " << p << ", " << q;
+        }
+      }
+    }
+}
+
+TEST_F(PredicateRangeTest, InequalitiesAreExact) {
+  constexpr arith::CmpIPredicate predicates[] = {
+      arith::CmpIPredicate::slt, arith::CmpIPredicate::sle,
+      arith::CmpIPredicate::sgt, arith::CmpIPredicate::sge};
+  for (int round = 0; round < 150; ++round) {
+    enterLoop();
+    // The step occurs: otherwise the answer is the same for all of them.
+    int64_t slope = below(2) ? 1 + below(3) : -1 - below(3);
+    Mask mask = compare(predicates[below(4)],
+                        {below(4) - 1, below(2) ? 1 : -1, slope, below(3) - 1,
+                         below(3) - 1, below(11) - 5});
+    check(mask, /*exact=*/true);
+    if (HasFatalFailure())
+      FAIL() << "round " << round;
+  }
+}
+
+TEST_F(PredicateRangeTest, RandomMasks) {
+  for (int round = 0; round < 400; ++round) {
+    enterLoop();
+    Mask mask = randomMask(below(4));
+    check(mask, /*exact=*/false);
+    if (HasFatalFailure())
+      FAIL() << "round " << round;
+  }
+}
+
+TEST_F(PredicateRangeTest, Constants) {
+  enterLoop();
+  auto type = RankedTensorType::get({kRows, kColumns}, b->getI1Type());
+  for (bool holds : {false, true}) {
+    Value mask =
+        arith::ConstantOp::create(*b, DenseElementsAttr::get(type, holds));
+    PredicateRange range = classifyPredicate(mask, loop.getInductionVar());
+    EXPECT_EQ(range.possible.isAll(), holds);
+    EXPECT_EQ(range.possible.isNone(), !holds);
+    EXPECT_EQ(range.always.isAll(), holds);
+    EXPECT_EQ(range.always.isNone(), !holds);
+  }
+}
+
+TEST_F(PredicateRangeTest, UnknownMasks) {
+  enterLoop();
+  // Unsigned comparisons, and bounds that the iteration computes.
+  auto type = RankedTensorType::get({kRows, kColumns}, b->getIndexType());
+  Value step = loop.getInductionVar();
+  Value row = CoordOp::create(*b, type, 0, step);
+  Value square = make<arith::MulIOp>(step, step);
+  Value column = CoordOp::create(*b, type, 1, square);
+  for (auto predicate : {arith::CmpIPredicate::ult, arith::CmpIPredicate::sle}) {
+    Value mask = arith::CmpIOp::create(*b, predicate, row, column);
+    PredicateRange range = classifyPredicate(mask, step);
+    EXPECT_TRUE(range.possible.isAll());
+    EXPECT_TRUE(range.always.isNone());
+  }
+}
+
+TEST_F(PredicateRangeTest, BoundsFoldInfinities) {
+  Bound low = Bound::negativeInfinity(), high = Bound::positiveInfinity();
+  Bound five = Bound::ceilDiv(AffineForm(5), 1);
+  EXPECT_TRUE(Bound::min(low, five).isNegativeInfinity());
+  EXPECT_TRUE(Bound::max(five, high).isPositiveInfinity());
+  EXPECT_TRUE(Bound::min(high, low).isNegativeInfinity());
+  EXPECT_TRUE(Bound::max(high, low).isPositiveInfinity());
+  EXPECT_TRUE(Bound::min(five, high).provesAtMost(AffineForm(5)));
+  EXPECT_TRUE(Bound::max(low, five).provesAtLeast(AffineForm(5)));
+}
+
+TEST_F(PredicateRangeTest, BoundsProveQuotients) {
+  for (int64_t n = -9; n < 10; ++n)
+    for (int64_t d = 1; d < 5; ++d)
+      for (int64_t v = -12; v < 12; ++v) {
+        int64_t up = llvm::divideCeilSigned(n, d);
+        int64_t past = llvm::divideFloorSigned(n, d) + 1;
+        Bound ceil = Bound::ceilDiv(AffineForm(n), d);
+        Bound floor = Bound::floorDivPlusOne(AffineForm(n), d);
+        EXPECT_EQ(ceil.provesAtMost(AffineForm(v)), up <= v);
+        EXPECT_EQ(ceil.provesAtLeast(AffineForm(v)), up >= v);
+        EXPECT_EQ(floor.provesAtMost(AffineForm(v)), past <= v);
+        EXPECT_EQ(floor.provesAtLeast(AffineForm(v)), past >= v);
+      }
+}
