@@ -12,10 +12,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+typedef struct {
+  char *text;
+  int calls;
+} Text;
+
+/* What was diagnosed so far. */
+static Text message;
+
 #define EXPECT(condition)                                                      \
   do {                                                                         \
     if (!(condition)) {                                                        \
       fprintf(stderr, "%s:%d: expected %s\n", __FILE__, __LINE__, #condition); \
+      fprintf(stderr, "%s\n", message.text ? message.text : "");               \
       exit(1);                                                                 \
     }                                                                          \
   } while (0)
@@ -32,11 +41,6 @@ static const char good[] =
 
 /* Not lowered, so without kernels. */
 static const char bad[] = "func.func @nothing() { return }\n";
-
-typedef struct {
-  char *text;
-  int calls;
-} Text;
 
 /* Appends to a text. */
 static void keep(MlirStringRef string, void *data) {
@@ -67,7 +71,7 @@ int main(void) {
   fa3RegisterAllPasses();
   MlirContext context =
       mlirContextCreateWithRegistry(registry, /*threadingEnabled=*/false);
-  Text message = {NULL, 0}, ptx = {NULL, 0}, manifest = {NULL, 0};
+  Text ptx = {NULL, 0}, manifest = {NULL, 0};
   mlirContextAttachDiagnosticHandler(context, note, &message, NULL);
 
   MlirModule module = parse(context, good);
