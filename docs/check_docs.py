@@ -6,7 +6,7 @@ comment holds words as in a shell:
 
   file=NAME     the block is an input; it is written to NAME in the directory
                 in which the commands of the document run
-  run=COMMAND   the block is what COMMAND prints, `sh -e` with the tools first
+  run=COMMAND   the block is what COMMAND prints, in bash, with the tools first
                 in PATH; further words say which part of it
   console       the block holds lines `$ COMMAND`, each followed by its output
   fails         the commands must fail; standard error is shown too
@@ -163,7 +163,7 @@ class Blocks:
 
     def run(self, command, fails):
         result = subprocess.run(
-            ["sh", "-ec", command],
+            ["bash", "-eo", "pipefail", "-c", command],
             cwd=self.folder,
             env=self.environment,
             stdin=subprocess.DEVNULL,
@@ -311,7 +311,7 @@ class Names:
             return self.known_file(path, code)
         if re.match(r"(attention|flow|tile|hopper)\.[a-z_.]+$", code):
             return code in self.text
-        if re.match(r"(attention|tile|hopper)-[a-z0-9-]+$", code):
+        if re.match(r"(attention|flow|tile|hopper)-[a-z0-9-]+$", code):
             return f'"{code}"' in self.text
         return True
 

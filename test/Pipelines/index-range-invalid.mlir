@@ -3,8 +3,8 @@
 func.func @f(%q: tensor<?x2x?x64xf16>, %k: tensor<?x2x?x64xf16>, %v: tensor<?x2x?x64xf16>) -> tensor<?x2x?x64xf16> {
   %o = attention.forward %q, %k, %v : (tensor<?x2x?x64xf16>, tensor<?x2x?x64xf16>, tensor<?x2x?x64xf16>) -> tensor<?x2x?x64xf16>
     keep (%b, %h, %i, %j) {
-      // expected-error @+1 {{'arith.constant' op has no lowering to hopper: expects an index of 32 bits, got 4294967296}}
       %far = arith.constant 4294967296 : index
+      // expected-error @+1 {{'arith.constant' op has no lowering to hopper: expects an index of 32 bits, got 4294967296}}
       %last = arith.addi %i, %far : index
       %keep = arith.cmpi sle, %j, %last : index
       attention.yield %keep : i1

@@ -218,10 +218,16 @@ LogicalResult KernelLowering::lowerConstant(Operation *op) {
   APInt index;
   if (getElementTypeOrSelf(value.getType()).isIndex() &&
       (matchPattern(constant.getResult(), m_ConstantInt(&index)) &&
-       !index.isSignedIntN(32)))
-    return op->emitOpError("has no lowering to hopper: expects an index of 32 "
-                           "bits, got ")
-           << index.getSExtValue();
+       !index.isSignedIntN(32))) {
+    // Folding forgets where a constant comes from.
+    Location loc = op->getLoc();
+    for (Operation *user : op->getUsers())
+      if (isa<UnknownLoc>(loc))
+        loc = user->getLoc();
+    return emitError(loc) << "'arith.constant' op has no lowering to hopper: "
+                             "expects an index of 32 bits, got "
+                          << index.getSExtValue();
+  }
   SmallVector<Type> types;
   if (failed(convertType(op->getLoc(), value.getType(), types)))
     return failure();

@@ -28,9 +28,29 @@ def AttentionToTile : Pass<"attention-to-tile", "::mlir::ModuleOp"> {
     widest key block for which the estimated registers of a consumer and the
     shared memory suffice.
 
+    The running maximum starts from the finite value -2^100, so a score below
+    that counts as masked. Index arithmetic of the regions has 32 bits in the
+    kernel; a constant that does not fit is refused by `tile-to-hopper`, a sum
+    that does not fit wraps around.
+
     Fails on operands that are not function arguments, on results that are not
     returned, and on auxiliary operands read at indices that are neither uniform
     nor (query, key) in the last dimensions.
+
+    Example, without masks, types and the end of the softmax:
+    ```mlir
+    tile.grid (%m, %h, %b) in (%tiles, %heads, %batch) {
+      %q = tile.load %Q[%b, %h, %i0, %c0]
+      %r:3 = scf.for %t = %c0 to %blocks step %c1 iter_args(%acc = %zero, %m = %lowest, %l = %none) {
+        %k = tile.load %K[...]   %v = tile.load %V[...]
+        %s = tile.dot %q, %k, %zero lhs mk rhs nk
+        %n = tile.reduce max %s init %m dim 1
+        ... %p = exp2(%s * c - %n * c)   %l1 = %l * a + sum of %p   %acc1 = %acc * a ...
+        %o = tile.dot %p, %v, %acc1 lhs mk rhs kn
+        scf.yield %o, %n, %l1
+      }
+    }
+    ```
   }];
   let dependentDialects = [
     "::fa3::tile::TileDialect", "::mlir::arith::ArithDialect",

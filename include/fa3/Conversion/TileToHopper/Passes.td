@@ -20,6 +20,17 @@ def TileToHopper : Pass<"tile-to-hopper", "::mlir::ModuleOp"> {
     of the replica. Kernel arguments become tensor maps, addresses, extents and
     strides, as used; `hopper.launch` computes them from the memrefs.
 
+    Example, a writer:
+    ```mlir
+    %slot, %next = flow.acquire %ring[%c]   %w = tile.view %slot[%c0, %c0]
+    tile.load.async %K[%b, %h, %j, %c0], %w
+    flow.publish %slot
+    // becomes, for entries of 80x64 f16
+    hopper.barrier.wait %empty[%i] parity %p : !hopper.barrier<2, 3>
+    hopper.barrier.expect_tx %full[%i], 10240 : !hopper.barrier<2, 1>
+    hopper.tma.load %map[%b, %h, %j, %c0] to %buffer[%i, %c0, %c0] signal %full[%i] : ...
+    ```
+
     Fails on what a Hopper SM has no instruction for: products whose extents
     wgmma does not take, rings that are not filled by bulk copies, tiles that
     cross warps in a reduction.

@@ -21,7 +21,9 @@ def Attention_ForwardOp : Attention_Op<"forward", [
     o[i, c] = sum_j softmax(s)[j] * v[j, c]
     lse[i] = ln sum_j exp(s[j])
     ```
-    A query with no visible key gives o = 0 and lse = -inf. Sums are in fp32.
+    A query with no visible key gives o = 0 and lse = -inf, also where there are
+    no keys at all. Sums are in fp32. With unequal lengths the mods align the
+    sequences at their ends: query i stands at key i + (keys - queries).
 
     `layout` says in which order q, k, v and o hold their dimensions: `bhsd`
     (batch, head, sequence, element) or `bshd`; lse is always (batch, head,

@@ -14,6 +14,7 @@ def ExpandMods : Pass<"attention-expand-mods"> {
     result is what a user would write by hand; nothing after this pass knows the
     names of modifications.
 
+    Example:
     ```mlir
     %o = attention.forward %q, %k, %v mods [#attention.causal] : ...
     // becomes

@@ -120,7 +120,7 @@ def Flow_ReleaseOp : Flow_Op<"release", [
 
 def Flow_ReadyOp : Flow_Op<"ready", [Pure]> {
   let summary = "a token of something already complete";
-  let description = [{ The start value of loop-carried tokens. }];
+  let description = [{ The start value of tokens that a loop carries. }];
   let results = (outs Flow_DoneType:$done);
   let assemblyFormat = "attr-dict";
 }

@@ -53,6 +53,7 @@ def Hopper_LaunchOp : Hopper_Op<"launch", [
 
 def Hopper_SmCountOp : Hopper_Op<"sm_count", [Pure]> {
   let summary = "number of streaming multiprocessors of the device";
+  let description = [{ `device.sms` of the manifest. }];
   let results = (outs Index:$result);
   let assemblyFormat = "attr-dict";
 }
@@ -74,6 +75,9 @@ def Hopper_EncodeOp : Hopper_Op<"tensormap.encode", [Pure]> {
 
 def Hopper_AddressOp : Hopper_Op<"address", [Pure]> {
   let summary = "global address of the first element of a memref";
+  let description = [{
+    A `pointer` argument of the manifest. Strides and extents travel as scalars.
+  }];
   let arguments = (ins AnyMemRef:$source);
   let results = (outs Hopper_Pointer:$result);
   let assemblyFormat = "$source attr-dict `:` type($source)";
@@ -149,6 +153,12 @@ def Hopper_BarrierWaitOp : Hopper_OrderedOp<"barrier.wait"> {
 
 def Hopper_BarrierArriveOp : Hopper_OrderedOp<"barrier.arrive"> {
   let summary = "the leader arrives once (mbarrier.arrive)";
+  let description = [{
+    For the whole group: what the group has done before must be complete. A wait
+    for products is; reads by threads need a barrier of the group first.
+
+    Example: `hopper.barrier.arrive %empty[%i] : !hopper.barrier<2, 3>`
+  }];
   let arguments = (ins Hopper_BarrierType:$barrier, I32:$index);
   let assemblyFormat = "$barrier `[` $index `]` attr-dict `:` type($barrier)";
 }
@@ -156,6 +166,11 @@ def Hopper_BarrierArriveOp : Hopper_OrderedOp<"barrier.arrive"> {
 def Hopper_BarrierExpectTxOp : Hopper_OrderedOp<"barrier.expect_tx"> {
   let summary = "the leader arrives once and expects bytes (mbarrier.arrive.expect_tx)";
   let description = [{
+    The phase completes when all arrivals are made and these bytes have been
+    written by `hopper.tma.load`.
+
+    Example: `hopper.barrier.expect_tx %full[%i], 16384 : !hopper.barrier<2, 1>`
+
     C1. bytes is between 1 and 2^20 - 1.
   }];
   let arguments = (ins Hopper_BarrierType:$barrier, I32:$index, I64Attr:$bytes);
@@ -166,6 +181,10 @@ def Hopper_BarrierExpectTxOp : Hopper_OrderedOp<"barrier.expect_tx"> {
 def Hopper_NamedBarrierSyncOp : Hopper_OrderedOp<"named_barrier.sync"> {
   let summary = "synchronises `threads` threads at a named barrier (bar.sync)";
   let description = [{
+    `id` is between 0 and 15; 0 is the barrier of the whole CTA.
+
+    Example: `hopper.named_barrier.sync %id threads 128`
+
     C1. threads is a positive multiple of 32 up to 1024.
   }];
   let arguments = (ins I32:$id, I64Attr:$threads);
@@ -175,14 +194,21 @@ def Hopper_NamedBarrierSyncOp : Hopper_OrderedOp<"named_barrier.sync"> {
 
 def Hopper_FenceProxyAsyncOp : Hopper_OrderedOp<"fence.proxy_async"> {
   let summary = "orders generic accesses to shared memory before async ones";
-  let description = [{ fence.proxy.async.shared::cta, by every thread. }];
+  let description = [{
+    fence.proxy.async.shared::cta, by every thread. Between writes by threads and
+    a read by TMA or wgmma, and between reads by threads and a write by TMA, in
+    front of the barrier that lets the other side go on.
+  }];
   let assemblyFormat = "attr-dict";
 }
 
 def Hopper_SetMaxRegistersOp : Hopper_OrderedOp<"setmaxnreg"> {
   let summary = "changes the registers per thread of a warp group";
   let description = [{
-    setmaxnreg.dec or .inc, by all warps of the warp group.
+    setmaxnreg.dec or .inc, by all warps of the warp group. An increase blocks
+    until other warp groups have given up as many.
+
+    Example: `hopper.setmaxnreg increase 160`
 
     C1. registers is a multiple of 8 between 24 and 256.
   }];
@@ -243,6 +269,9 @@ def Hopper_TmaStoreOp : Hopper_OrderedOp<"tma.store"> {
 
 def Hopper_TmaCommitOp : Hopper_OrderedOp<"tma.commit"> {
   let summary = "the leader closes a group of stores (cp.async.bulk.commit_group)";
+  let description = [{
+    The group holds the `hopper.tma.store` since the last one.
+  }];
   let assemblyFormat = "attr-dict";
 }
 
@@ -323,12 +352,17 @@ def Hopper_WgmmaOp : Hopper_OrderedOp<"wgmma.mma"> {
 
 def Hopper_WgmmaCommitOp : Hopper_OrderedOp<"wgmma.commit"> {
   let summary = "closes a group of products (wgmma.commit_group)";
+  let description = [{
+    The group holds the `hopper.wgmma.mma` since the last one. Groups retire in
+    the order in which they were closed.
+  }];
   let results = (outs Hopper_GroupType:$group);
   let assemblyFormat = "attr-dict";
 }
 
 def Hopper_GroupReadyOp : Hopper_Op<"group.ready", [Pure]> {
   let summary = "a group that is complete from the start";
+  let description = [{ The start value of groups that a loop carries. }];
   let results = (outs Hopper_GroupType:$group);
   let assemblyFormat = "attr-dict";
 }
@@ -336,6 +370,8 @@ def Hopper_GroupReadyOp : Hopper_Op<"group.ready", [Pure]> {
 def Hopper_InflightReadyOp : Hopper_Op<"inflight.ready"> {
   let summary = "a complete fragment as the start of a chain of products";
   let description = [{
+    For accumulators that a loop carries in flight.
+
     C1. the result is in flight of the operand's type.
   }];
   let arguments = (ins Hopper_AnyVector:$value);

@@ -96,6 +96,10 @@ def Hopper_DescType : Hopper_Type<"Desc", "desc"> {
 def Hopper_InflightType : Hopper_Type<"Inflight", "inflight",
     [DeclareTypeInterfaceMethods<Flow_LinearTypeInterface>]> {
   let summary = "fragment that a wgmma is still writing";
+  let description = [{
+    Linear: `hopper.wgmma.wait` turns it into a value, or a further product
+    accumulates into it. `!hopper.inflight<vector<40xf32>>`.
+  }];
   let parameters = (ins "::mlir::VectorType":$fragment);
   let builders = [TypeBuilderWithInferredContext<(ins "::mlir::VectorType":$fragment), [{
     return $_get(fragment.getContext(), fragment);
@@ -105,6 +109,7 @@ def Hopper_InflightType : Hopper_Type<"Inflight", "inflight",
 
 def Hopper_GroupType : Hopper_Type<"Group", "group"> {
   let summary = "a committed group of wgmma operations";
+  let description = [{ Copyable; what waits may name. }];
 }
 
 def Hopper_FragmentAttr : AttrDef<Hopper_Dialect, "Fragment"> {

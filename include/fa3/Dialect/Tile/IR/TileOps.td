@@ -131,7 +131,10 @@ def Tile_ScalarLoadOp : Tile_Op<"scalar_load", [Pure,
   let summary = "reads one element of a global array that the launch never writes";
   let description = [{
     Pure by that contract, so every group of warps may repeat it; control flow
-    that depends on it stays the same in all groups.
+    that depends on it stays the same in all groups. The element must lie inside
+    the array.
+
+    Example: `%n = tile.scalar_load %lengths[%b] : memref<?xi32>`
 
     C1. one index per dimension of the memref.
   }];
@@ -145,6 +148,8 @@ def Tile_StoreOp : Tile_Op<"store", [MemoryEffects<[MemWrite]>]> {
   let summary = "writes a tile into a global array";
   let description = [{
     As `tile.load`; elements outside the array are not written.
+
+    Example: `tile.store %o, %O[%b, %h, %i, %c0] : tensor<64x128xf16>, memref<?x?x?x128xf16>`
 
     C1. one index per dimension of the memref.
     C2. the rank of the tile is at most that of the memref.
@@ -340,6 +345,11 @@ def Tile_ReadOp : Tile_Op<"read", [
   let summary = "copies a view into a tile value";
   let arguments = (ins Tile_ViewType:$view);
   let description = [{
+    The only way in which memory of a slot becomes a value. The copy is complete
+    when the operation returns.
+
+    Example: `%x = tile.read %v : !tile.view<tensor<64x64xf16>> -> tensor<64x64xf16>`
+
     C1. shape and element type of view and result agree.
   }];
   let results = (outs Tile_Tile:$result);
@@ -352,6 +362,10 @@ def Tile_WriteOp : Tile_Op<"write", [
     DeclareOpInterfaceMethods<Flow_AccessOpInterface>]> {
   let summary = "copies a tile value into a view";
   let description = [{
+    Readers see it once the slot is published.
+
+    Example: `tile.write %x, %w : tensor<64x64xf16>, !tile.view<tensor<64x64xf16>>`
+
     C1. shape and element type of value and view agree.
   }];
   let arguments = (ins Tile_Tile:$value, Tile_ViewType:$view);
@@ -366,6 +380,8 @@ def Tile_LoadAsyncOp : Tile_Op<"load.async", [
   let description = [{
     As `tile.load` into shared memory; the bytes have landed when a reader's
     acquire of the published slot returns.
+
+    Example: `tile.load.async %K[%j, %c0], %w : memref<?x64xf16>, !tile.view<tensor<80x64xf16>>`
 
     C1. one index per dimension of the memref.
     C2. the rank of the tile is at most that of the memref.
@@ -382,8 +398,11 @@ def Tile_StoreAsyncOp : Tile_Op<"store.async", [
     DeclareOpInterfaceMethods<Flow_AccessOpInterface, ["getDoneToken"]>]> {
   let summary = "starts copying a view into a global array";
   let description = [{
-    As `tile.store`. `done` holds when the view has been read. With `add` the
-    elements are added to the array's.
+    As `tile.store`. `done` holds when the view has been read; the array holds
+    the elements when the launch has ended. With `add` the elements are added to
+    the array's.
+
+    Example: `%d = tile.store.async %r, %O[%i, %c0] : !tile.view<tensor<64x64xf16>>, memref<?x64xf16>`
 
     C1. one index per dimension of the memref.
     C2. the rank of the tile is at most that of the memref.
@@ -439,6 +458,9 @@ def Tile_PendOp : Tile_Op<"pend", [
     MemoryEffects<[MemWrite<Tile_TensorCore>]>]> {
   let summary = "a complete tile as the start of a chain of products";
   let description = [{
+    For accumulators that a loop carries in flight: nothing waits between the
+    products of the chain.
+
     Example:
     ```mlir
     %p = tile.pend %zero : tensor<64x128xf32> -> !tile.pending<tensor<64x128xf32>>

@@ -123,6 +123,11 @@ def Tile_SmemAttr : Tile_Attr<"Smem", "smem", [
 
 def Tile_SlottingAttr : Tile_Attr<"Slotting", "slotting"> {
   let summary = "stage and position of an operation in a software pipeline";
+  let description = [{
+    In step t the pipelined loop performs the operations of stage s for
+    iteration t - s, in the order of their positions (see
+    fa3/Scheduling/PipelineProblem.h). `#tile.slotting<stage = 1, order = 4>`.
+  }];
   let parameters = (ins "int64_t":$stage, "int64_t":$order);
   let assemblyFormat = "`<` `stage` `=` $stage `,` `order` `=` $order `>`";
 }

@@ -52,6 +52,22 @@ def MapGrid : Pass<"tile-map-grid", "::mlir::ModuleOp"> {
     the other indices are cut into sections whose parts fit `l2-bytes`: one
     section is done for all first indices, then the next. The number of sections
     is computed at the launch and becomes a kernel argument.
+
+    Fails on a grid bound that is no index arithmetic on kernel arguments, and on
+    a second grid.
+
+    Example, `mode=cta order=rows`:
+    ```mlir
+    tile.grid (%m, %h) in (%tiles, %heads) { ... }
+    // becomes
+    %id = gpu.block_id x
+    %m = arith.remui %id, %tiles : index
+    %h = arith.divui %id, %tiles : index
+    ...
+    // and in front of the launch, from the extents of its operands
+    %blocks = arith.muli %tiles, %heads : index
+    tile.launch @kernels::@k blocks %blocks args(...)
+    ```
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect",
                            "::mlir::scf::SCFDialect", "::mlir::memref::MemRefDialect"];
@@ -70,6 +86,15 @@ def AssignRoles : Pass<"tile-assign-roles"> {
     Input: kernels without `tile.grid`. Loads whose tile only feeds products, and
     which a bulk copy can perform, get the role "load"; all other operations with
     effects "math". The attribute is advisory: without it everything is "math".
+
+    A bulk copy can perform a load of a tile of rank 2 from an array of rank up to
+    5 whose last dimension is contiguous.
+
+    Example:
+    ```mlir
+    %k = tile.load %K[...] {tile.role = "load"} : ...       // operand of a product
+    %b = tile.load %bias[...] {tile.role = "math"} : ...    // added to scores
+    ```
   }];
   let statistics = [Statistic<"loads", "loads", "loads given to the load role">];
 }
@@ -82,6 +107,26 @@ def InsertRings : Pass<"tile-insert-rings"> {
     and an acquire, view and release around its uses. Cursors are threaded
     through the loops and branches around them. The result is still one stream
     of instructions, and legal: each entry is written before it is read.
+
+    Fails where a load lies in control flow other than `scf.for` and `scf.if`,
+    because a position cannot be carried through it.
+
+    Example:
+    ```mlir
+    scf.for ... {
+      %k = tile.load %K[%j, %c0] {tile.role = "load"} : ...
+      %s = tile.dot %q, %k, %zero lhs mk rhs nk : ...
+    }
+    // becomes
+    scf.for ... iter_args(%cw = %write, %cr = %read) {
+      %sw, %nw = flow.acquire %ring[%cw]   %w = tile.view %sw[%c0, %c0]
+      tile.load.async %K[%j, %c0], %w      flow.publish %sw
+      %sr, %nr = flow.acquire %ring[%cr]   %k = tile.view %sr[%c0, %c0]
+      %s = tile.dot %q, %k, %zero lhs mk rhs nk : ...
+      flow.release %sr
+      scf.yield %nw, %nr
+    }
+    ```
   }];
   let dependentDialects = ["::fa3::flow::FlowDialect"];
   let statistics = [Statistic<"rings", "rings", "rings created">];
@@ -98,6 +143,18 @@ def Specialize : Pass<"tile-specialize"> {
 
     Fails if a tile would have to be divided along two dimensions, or along one
     that a product or reduction sums over.
+
+    Example, 128 rows:
+    ```mlir
+    flow.specialize {
+      flow.group @load warps 1 (%g) { ... acquire, load.async, publish ... }
+      flow.group @math warps 4 replicas 2 (%g) {
+        %row = arith.muli %g, %c64 : index
+        %q = tile.view %slot[%row, %c0] : ... -> !tile.view<tensor<64x64xf16>>
+        ...
+      }
+    }
+    ```
   }];
   let dependentDialects = ["::fa3::flow::FlowDialect", "::mlir::arith::ArithDialect"];
   let options = [
@@ -113,6 +170,14 @@ def ResolveGuards : Pass<"tile-resolve-guards"> {
     ends of the range where the mask is false for all elements of the replica
     become loops that only keep the rings moving, the rest runs unguarded (a
     guard may always be taken as true).
+
+    Example:
+    ```mlir
+    scf.for %t = %lo to %hi { acquire K; scf.if %live { step }; release K }
+    // becomes
+    scf.for %t = %lo to %first { acquire K; release K }
+    scf.for %t = %first to %hi { acquire K; step; release K }
+    ```
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect"];
   let statistics = [
@@ -159,6 +224,16 @@ def Schedule : Pass<"tile-schedule"> {
     last). The answer is verified against the dependences, then written as
     `tile.slotting`. Loops of other groups that feed the same rings follow the
     stages of their readers.
+
+    With two stages this is the overlap of softmax and products within a warp
+    group of FlashAttention-3 (arXiv 2407.08608, section 3.2). Fails on a loop
+    that carries a value over more than one iteration.
+
+    Example:
+    ```mlir
+    %S, %d = tile.dot.async %q, %k, %zero ... {tile.slotting = #tile.slotting<stage = 0, order = 2>}
+    %O, %e = tile.dot.async %p, %v, %acc ...  {tile.slotting = #tile.slotting<stage = 1, order = 5>}
+    ```
   }];
   let options = [
     Option<"stages", "stages", "int64_t", "2", "greatest number of stages">
@@ -173,6 +248,15 @@ def Pipeline : Pass<"tile-pipeline"> {
     there are enough iterations. Sets the depth of each ring to the most entries
     a reader holds at once. Values converted into registers that a product in
     flight still reads are kept behind its `tile.await`.
+
+    Example: two stages, S(t) before O(t).
+    ```mlir
+    scf.if %some {                       // at least one iteration
+      S(0)
+      scf.for %t = %lo to %last { S(t + 1); O(t) }
+      O(last)
+    } else { the start values }
+    ```
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
   let statistics = [Statistic<"pipelined", "loops-pipelined", "loops pipelined">];
@@ -196,6 +280,10 @@ def CheckRegisters : Pass<"tile-check-registers"> {
     Estimates the registers per thread of each group (see RegisterEstimate.h)
     before layouts are chosen, so that a tile that cannot fit is refused here
     and not by spills or serialized products in the assembler. Changes nothing.
+
+    Three consumers of 128 threads beside a producer may have 160 registers per
+    thread, two 240. A thread holds rows * columns / 128 registers of a tile of
+    f32, half of that for 16 bits.
   }];
   let options = [
     Option<"registers", "registers", "int64_t", "0",
@@ -208,7 +296,10 @@ def SizeRings : Pass<"tile-size-rings"> {
   let description = [{
     Grows the rings between groups that are used in loops, evenly, to at most
     `max-depth` entries while all rings together fit `smem-budget`. Fails if they
-    do not fit at the depth they have.
+    do not fit at the depth they have, with the bytes of each.
+
+    Example: `!flow.ring<1, [tensor<80x128xf16>]>` becomes
+    `!flow.ring<2, [tensor<80x128xf16>]>`, 40960 bytes.
   }];
   let dependentDialects = ["::fa3::tile::TileDialect"];
   let options = [
@@ -225,6 +316,14 @@ def SplitByPredicate : Pass<"tile-split-by-predicate"> {
     elements; there the select gives way to its true operand and the mask is not
     computed. Everything the loop carries flows through the pieces. Pieces that
     are proved empty are not made.
+
+    Example:
+    ```mlir
+    scf.for %t = %lo to %hi iter_args(...) { %s = arith.select %keep, %x, %inf ... }
+    // becomes
+    %a = scf.for %t = %lo to %all iter_args(...) { %s = arith.select %keep, %x, %inf ... }
+    %b = scf.for %t = %all to %hi iter_args(%a) { ... uses %x ... }
+    ```
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect"];
   let statistics = [Statistic<"splitLoops", "loops-split", "loops split">];
@@ -238,6 +337,11 @@ def AssignLayouts : Pass<"tile-assign-layouts"> {
     elementwise operations and control flow. For 16-bit elements the
     accumulator layout is the layout of the next product's left operand, so no
     conversion is needed. A tile that would need two layouts is an error.
+
+    Example:
+    ```mlir
+    %m = tile.reduce max %s dim 1 : tensor<64x80xf32, #tile.acc> -> tensor<64xf32, #tile.slice<1, #tile.acc>>
+    ```
   }];
   let dependentDialects = ["::fa3::tile::TileDialect"];
 }
@@ -248,7 +352,12 @@ def RealizeSmem : Pass<"tile-realize-smem"> {
     Gives the tensors that rings carry an encoding `#tile.smem`: the widest
     swizzle (128, 64 or 32 bytes) whose blocks the tile fills, padding the last
     block. Fails where an access cannot use it: a bulk copy from an array
-    whose last dimension is not contiguous.
+    whose last dimension is not contiguous, a tile of rank 1, rows that are no
+    multiple of 8.
+
+    Example: `!flow.ring<2, [tensor<80x72xf16>]>` becomes
+    `!flow.ring<2, [tensor<80x72xf16, #tile.smem<128>>]>`: two blocks of 64
+    columns, of which the second holds 8 and padding.
   }];
   let dependentDialects = ["::fa3::tile::TileDialect"];
 }
