@@ -2,6 +2,7 @@
 
 #include "KernelArguments.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 using namespace mlir;
@@ -60,6 +61,34 @@ Value KernelArguments::getScalar(Value argument) {
   return get({Kind::Scalar, number(argument), 0, type});
 }
 
+void KernelArguments::markStored(Value memref) {
+  stored.insert(number(memref));
+}
+
+/// A bulk store writes whole units of 16 bytes: rows that end within one would
+/// be written beyond their end.
+void KernelArguments::demandWholeUnits(ImplicitLocOpBuilder &b,
+                                       ValueRange sourceArguments) const {
+  constexpr int64_t kUnitBytes = 16;
+  for (unsigned argument : stored) {
+    Value memref = sourceArguments[argument];
+    auto type = cast<MemRefType>(memref.getType());
+    int64_t last = type.getRank() - 1;
+    int64_t unit = kUnitBytes * 8 / type.getElementTypeBitWidth();
+    if (!type.isDynamicDim(last) && type.getDimSize(last) % unit == 0)
+      continue;
+    Value extent = memref::DimOp::create(b, memref, last);
+    Value rest = arith::RemUIOp::create(
+        b, extent, arith::ConstantIndexOp::create(b, unit));
+    Value fits = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, rest,
+                                       arith::ConstantIndexOp::create(b, 0));
+    cf::AssertOp::create(b, fits,
+                         "the last extent of an array that is stored in bulk "
+                         "has to be a multiple of " +
+                             std::to_string(unit) + " elements");
+  }
+}
+
 void KernelArguments::finish() {
   SmallVector<Type> types;
   for (const Argument &argument : arguments)
@@ -71,6 +100,7 @@ void KernelArguments::finish() {
 SmallVector<Value>
 KernelArguments::computeOnHost(ImplicitLocOpBuilder &b,
                                ValueRange sourceArguments) const {
+  demandWholeUnits(b, sourceArguments);
   SmallVector<Value> operands;
   for (const Argument &argument : arguments) {
     Value value = sourceArguments[argument.source];

@@ -11,6 +11,7 @@
 #include "fa3/Dialect/Hopper/IR/Hopper.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "llvm/ADT/SetVector.h"
 
 namespace fa3 {
 
@@ -29,6 +30,9 @@ public:
 
   /// Whether `value` is an argument of the source kernel.
   bool isArgument(mlir::Value value) const;
+
+  /// Records that an array is the target of bulk stores.
+  void markStored(mlir::Value memref);
 
   /// Gives the target kernel the type that its arguments amount to.
   void finish();
@@ -51,10 +55,13 @@ private:
     }
   };
   mlir::Value get(Argument argument);
+  void demandWholeUnits(mlir::ImplicitLocOpBuilder &b,
+                        mlir::ValueRange sourceArguments) const;
   unsigned number(mlir::Value argument) const;
 
   mlir::gpu::GPUFuncOp source, target;
   llvm::SmallVector<Argument> arguments;
+  llvm::SetVector<unsigned> stored;
 };
 
 } // namespace fa3

@@ -37,7 +37,8 @@ def TileToHopper : Pass<"tile-to-hopper", "::mlir::ModuleOp"> {
   }];
   let dependentDialects = [
     "::fa3::hopper::HopperDialect", "::mlir::arith::ArithDialect",
-    "::mlir::gpu::GPUDialect", "::mlir::memref::MemRefDialect",
+    "::mlir::cf::ControlFlowDialect", "::mlir::gpu::GPUDialect",
+    "::mlir::memref::MemRefDialect",
     "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"
   ];
 }

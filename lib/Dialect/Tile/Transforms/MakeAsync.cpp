@@ -223,7 +223,7 @@ static void storeInPlace(StoreOp store, ViewOp view) {
 }
 
 /// A bulk store takes tiles of rank 2 into arrays of rank up to 5 whose last
-/// dimension is contiguous.
+/// dimension is contiguous, and writes whole units of 16 bytes.
 static bool canStage(StoreOp store) {
   auto memref = cast<MemRefType>(store.getTarget().getType());
   RankedTensorType type = store.getValue().getType();
@@ -232,8 +232,10 @@ static bool canStage(StoreOp store) {
   return store->getParentOfType<flow::GroupOp>() && type.getRank() == 2 &&
          memref.getRank() <= 5 &&
          succeeded(memref.getStridesAndOffset(strides, offset)) &&
-         strides.back() == 1 && type.getDimSize(0) % 8 == 0 &&
-         type.getElementTypeBitWidth() == 16;
+         strides.back() == 1 &&
+         (memref.isDynamicDim(memref.getRank() - 1) ||
+          memref.getShape().back() % 8 == 0) &&
+         type.getDimSize(0) % 8 == 0 && type.getElementTypeBitWidth() == 16;
 }
 
 static int64_t storageBytes(RankedTensorType type) {
