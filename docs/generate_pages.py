@@ -21,6 +21,7 @@ INTERFACES = {
 PASS_FILES = [
     ("On the attention dialect", "Dialect/Attention/Transforms"),
     ("From attention to tile", "Conversion/AttentionToTile"),
+    ("On the flow dialect", "Dialect/Flow/Transforms"),
     ("On the tile dialect", "Dialect/Tile/Transforms"),
     ("From tile to hopper", "Conversion/TileToHopper"),
     ("On the hopper dialect", "Dialect/Hopper/Transforms"),

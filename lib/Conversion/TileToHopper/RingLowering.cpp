@@ -174,9 +174,8 @@ static bool joinsWarps(Value token, llvm::SmallPtrSetImpl<Value> &seen) {
   unsigned number = cast<OpResult>(token).getResultNumber();
   return llvm::TypeSwitch<Operation *, bool>(token.getDefiningOp())
       .Case<tile::DotAsyncOp, tile::StoreAsyncOp>([](auto) { return true; })
-      .Case([&](scf::ForOp loop) {
-        return joins(loop.getRegionIterArg(number));
-      })
+      .Case(
+          [&](scf::ForOp loop) { return joins(loop.getRegionIterArg(number)); })
       .Case([&](scf::IfOp branch) {
         return joins(branch.thenYield().getOperand(number)) &&
                joins(branch.elseYield().getOperand(number));
