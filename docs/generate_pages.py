@@ -22,6 +22,7 @@ INTERFACES = {
 PASS_FILES = [
     ("On the attention dialect", "Dialect/Attention/Transforms"),
     ("From attention to tile", "Conversion/AttentionToTile"),
+    ("On the flow dialect", "Dialect/Flow/Transforms"),
     ("On the tile dialect", "Dialect/Tile/Transforms"),
     ("On the flow dialect", "Dialect/Flow/Transforms"),
     ("From tile to hopper", "Conversion/TileToHopper"),

@@ -116,8 +116,8 @@ bool BalanceProof::isMatch(const ControlNode &nodeA, const ControlNode &nodeB) {
          {std::pair<Value, Value>{loopA.getLowerBound(), loopB.getLowerBound()},
           {loopA.getUpperBound(), loopB.getUpperBound()},
           {loopA.getStep(), loopB.getStep()}}) {
-      LinearForm difference = *scalars.getForm(boundA, culprit) -
-                              *scalars.getForm(boundB, culprit);
+      LinearForm difference =
+          *scalars.getForm(boundA, culprit) - *scalars.getForm(boundB, culprit);
       for (int64_t sign : {1, -1}) {
         if (difference == LinearForm())
           continue;
@@ -247,7 +247,8 @@ bool BalanceProof::checkDifferences() {
       bool refuted = system.isRefuted();
       system.pop();
       if (!refuted) {
-        unbalanced = Unbalanced{static_cast<unsigned>(i), difference, decisions};
+        unbalanced =
+            Unbalanced{static_cast<unsigned>(i), difference, decisions};
         return false;
       }
     }
@@ -311,9 +312,8 @@ bool BalanceProof::count(const Work *work) {
         return assume(holds ? form : form * -1 - LinearForm(1), branch, taken,
                       rest);
       if (holds)
-        return assume(form, branch, taken, [&] {
-          return assume(form * -1, branch, taken, rest);
-        });
+        return assume(form, branch, taken,
+                      [&] { return assume(form * -1, branch, taken, rest); });
       return assume(form - LinearForm(1), branch, taken, rest) &&
              assume(form * -1 - LinearForm(1), branch, taken, rest);
     };
@@ -345,8 +345,8 @@ LogicalResult BalanceProof::report(const Unbalanced &unbalanced) {
     return "'" + group.group.getSymName().str() + "' " +
            skeleton.channels[channel].what;
   };
-  InFlightDiagnostic diagnostic =
-      emitError(skeleton.objects[comparison.object]) << "is not balanced: ";
+  InFlightDiagnostic diagnostic = emitError(skeleton.objects[comparison.object])
+                                  << "is not balanced: ";
   const LinearForm &difference = unbalanced.difference;
   if (difference.isConstant()) {
     bool aMore = difference.constant > 0;
@@ -399,11 +399,11 @@ LogicalResult ControlSkeleton::checkBalance() {
       }
       ++others[object];
       pairs[{first[object]->group, &group}].push_back(
-            {object, first[object]->channel, channel});
+          {object, first[object]->channel, channel});
     }
   for (auto &[pair, comparisons] : pairs)
-    if (failed(BalanceProof(*this, *pair.first, *pair.second, comparisons)
-                   .run()))
+    if (failed(
+            BalanceProof(*this, *pair.first, *pair.second, comparisons).run()))
       return failure();
 
   std::map<std::pair<unsigned, unsigned>, unsigned> inNest;

@@ -52,7 +52,7 @@ static Operation *findEvent(Operation *op, ControlSkeleton::Classify classify) {
 LogicalResult ControlSkeleton::buildBlock(Block &block, Classify classify,
                                           std::vector<ControlNode> &nodes) {
   for (Operation &op : block) {
-    ControlNode node{ControlNode::Kind::Event, &op, 0, {}, {}, false,
+    ControlNode node{ControlNode::Kind::Event,        &op, 0, {}, {}, false,
                      llvm::BitVector(channels.size())};
     if (std::optional<unsigned> channel = classify(&op)) {
       node.channel = *channel;

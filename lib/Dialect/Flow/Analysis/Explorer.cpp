@@ -295,9 +295,8 @@ LogicalResult Explorer::run() {
   return success();
 }
 
-LogicalResult
-Explorer::search(unsigned mostIterations,
-                 std::function<bool(const JointState &)> found) {
+LogicalResult Explorer::search(unsigned mostIterations,
+                               std::function<bool(const JointState &)> found) {
   iterationLimit = mostIterations;
   accept = std::move(found);
   LogicalResult result = run();

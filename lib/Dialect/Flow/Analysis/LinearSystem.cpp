@@ -43,7 +43,8 @@ bool LinearSystem::isEmpty(const Choices &choices, bool withQuotients,
       add(rest);
       add(LinearForm(variable.divisor - 1) - rest);
     }
-    if (variable.kind != VariableKind::Min && variable.kind != VariableKind::Max)
+    if (variable.kind != VariableKind::Min &&
+        variable.kind != VariableKind::Max)
       continue;
     int64_t sign = variable.kind == VariableKind::Min ? 1 : -1;
     for (const LinearForm &operand : variable.operands)

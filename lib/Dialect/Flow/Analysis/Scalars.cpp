@@ -23,8 +23,7 @@ LinearForm LinearForm::operator+(const LinearForm &other) const {
   LinearForm sum(constant + other.constant);
   auto a = terms.begin(), b = other.terms.begin();
   while (a != terms.end() || b != other.terms.end()) {
-    if (b == other.terms.end() ||
-        (a != terms.end() && a->first < b->first)) {
+    if (b == other.terms.end() || (a != terms.end() && a->first < b->first)) {
       sum.terms.push_back(*a++);
     } else if (a == terms.end() || b->first < a->first) {
       sum.terms.push_back(*b++);
@@ -65,7 +64,15 @@ static void append(std::vector<int64_t> &key, const LinearForm &form) {
 
 namespace {
 /// First element of a key: what kind of expression it names.
-enum KeyKind : int64_t { kLeaf, kOperation, kMin, kMax, kFloor, kReplica, kTrips };
+enum KeyKind : int64_t {
+  kLeaf,
+  kOperation,
+  kMin,
+  kMax,
+  kFloor,
+  kReplica,
+  kTrips
+};
 } // namespace
 
 static int64_t asInteger(const void *pointer) {
@@ -155,8 +162,7 @@ LinearForm ScalarAnalysis::getTripCount(const LinearForm &extent,
 LinearForm ScalarAnalysis::getInduction(Value induction) {
   auto it = inductions.find(induction);
   if (it == inductions.end())
-    it = inductions
-             .insert({induction, LinearForm::variable(addVariable({}))})
+    it = inductions.insert({induction, LinearForm::variable(addVariable({}))})
              .first;
   return it->second;
 }

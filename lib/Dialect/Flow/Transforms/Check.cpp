@@ -125,9 +125,8 @@ static int64_t getExploredReplicas(GroupOp group, int64_t numGroups) {
 namespace {
 struct Check : fa3::flow::impl::CheckBase<Check> {
   void runOnOperation() override {
-    WalkResult result = getOperation().walk([&](SpecializeOp specialize) {
-      return WalkResult(check(specialize));
-    });
+    WalkResult result = getOperation().walk(
+        [&](SpecializeOp specialize) { return WalkResult(check(specialize)); });
     if (result.wasInterrupted())
       signalPassFailure();
   }

@@ -104,7 +104,8 @@ std::unique_ptr<MachineState> RingMachine::start() {
   for (auto [i, end] : llvm::enumerate(ends)) {
     numProcesses = std::max(numProcesses, end.process + 1);
     if (end.writes())
-      state->ends[i].acquired = rings[end.ring].op.getRing().getType().getInitial();
+      state->ends[i].acquired =
+          rings[end.ring].op.getRing().getType().getInitial();
   }
   state->processes.resize(numProcesses);
   return state;
@@ -137,9 +138,8 @@ std::optional<unsigned> RingMachine::findBlocker(const State &state,
     if (ends[other].writes() == writes)
       continue;
     const State::End &there = state.ends[other];
-    bool holds = llvm::any_of(there.held, [&](const Entry &entry) {
-      return entry.number == number;
-    });
+    bool holds = llvm::any_of(
+        there.held, [&](const Entry &entry) { return entry.number == number; });
     if (number >= there.acquired || holds)
       return other;
   }
@@ -371,9 +371,9 @@ void RingMachine::serialize(const JointState &state,
     live[p].erase(llvm::unique(live[p]), live[p].end());
   }
   auto getRank = [&](unsigned p, int64_t token) -> int64_t {
-    return isLive(p, token) ? llvm::lower_bound(live[p], token) -
-                                  live[p].begin() + 1
-                            : 0;
+    return isLive(p, token)
+               ? llvm::lower_bound(live[p], token) - live[p].begin() + 1
+               : 0;
   };
 
   for (auto [i, end] : llvm::enumerate(ends)) {
@@ -382,7 +382,8 @@ void RingMachine::serialize(const JointState &state,
     for (const Entry &entry : machine.ends[i].held) {
       key.push_back(entry.number - base[end.ring]);
       for (unsigned queue = 0; queue < kNumQueues; ++queue)
-        key.push_back(getRank(end.process, makeToken(entry.last[queue], queue)));
+        key.push_back(
+            getRank(end.process, makeToken(entry.last[queue], queue)));
     }
   }
   for (unsigned p = 0; p < state.processes.size(); ++p) {
@@ -401,8 +402,8 @@ void RingMachine::serialize(const JointState &state,
                                : llvm::any_of(end.held, [&](const Entry &held) {
                                    return held.number == entry;
                                  });
-        content = isLive ? content - base[ends[content / kNumbers].ring]
-                         : kUnknown;
+        content =
+            isLive ? content - base[ends[content / kNumbers].ring] : kUnknown;
       } else if (content != kUnknown)
         content = getRank(p, content) * kNumQueues + content % kNumQueues;
       key[first + number] = content;
@@ -427,7 +428,8 @@ void RingMachine::explain(const JointState &state, unsigned p,
   std::optional<unsigned> blocker = findBlocker(machine, *end, number);
   if (!blocker)
     return;
-  std::string other = Explorer::getName(state.processes[ends[*blocker].process]);
+  std::string other =
+      Explorer::getName(state.processes[ends[*blocker].process]);
   bool writes = ends[*end].writes();
   if (writes)
     number -= rings[ends[*end].ring].op.getRing().getType().getDepth();
@@ -443,5 +445,6 @@ void RingMachine::explain(const JointState &state, unsigned p,
     }
   diagnostic.attachNote(ends[*blocker].cursor.getLoc())
       << other << " has acquired " << machine.ends[*blocker].acquired
-      << " entries through this cursor";
+      << (machine.ends[*blocker].acquired == 1 ? " entry" : " entries")
+      << " through this cursor";
 }

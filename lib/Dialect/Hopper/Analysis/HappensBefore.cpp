@@ -35,8 +35,7 @@ public:
   explicit Names(flow::SpecializeOp specialize) {
     specialize.walk([&](TmaLoadOp load) {
       if (!buffers.contains(load.getBuffer()))
-        buffers[load.getBuffer()] =
-            std::string(1, 'A' + buffers.size() % 26);
+        buffers[load.getBuffer()] = std::string(1, 'A' + buffers.size() % 26);
       full[load.getBarrier()] = buffers[load.getBuffer()];
     });
     // A writer waits for the empty barrier just before it announces bytes.
@@ -123,8 +122,8 @@ std::string Drawing::getLabel(const ProtocolTrace::Event &event) const {
     return "copy to " + names.getBuffer(load.getBuffer()) + "[" +
            std::to_string(event.number) + "]";
   if (auto mma = dyn_cast<WgmmaOp>(op)) {
-    std::string label = llvm::formatv("wgmma {0}x{1}x{2}", mma.getM(), mma.getN(),
-                                mma.getK());
+    std::string label =
+        llvm::formatv("wgmma {0}x{1}x{2}", mma.getM(), mma.getN(), mma.getK());
     for (Value operand : {mma.getLhs(), Value(mma.getRhs())}) {
       auto desc = operand.getDefiningOp<DescOp>();
       label += desc ? " " + names.getBuffer(desc.getBuffer()) : " registers";
@@ -149,8 +148,7 @@ void Drawing::select(unsigned p, unsigned choice, unsigned iteration) {
   auto isShownEvent = [&](unsigned i) { return isShown(trace.events[i].op); };
   for (auto [i, event] : llvm::enumerate(trace.events)) {
     // The loop has begun this iteration, and this event is inside it.
-    Operation *loop =
-        state.processes[p].program->getInstructions()[choice].op;
+    Operation *loop = state.processes[p].program->getInstructions()[choice].op;
     if (event.process == p && event.taken[choice] == iteration &&
         loop->isProperAncestor(event.op) && isShownEvent(i))
       inIteration.insert(i);
@@ -253,10 +251,11 @@ void Drawing::print(raw_ostream &out) const {
   auto x = [&](unsigned lane) { return 10 + int(lane) * kLane; };
   auto y = [&](int row) { return kTop + row * kRow; };
 
-  out << llvm::formatv("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" "
-                 "height=\"{1}\" viewBox=\"0 0 {0} {1}\" "
-                 "font-family=\"sans-serif\" font-size=\"12\">\n",
-                 width, height);
+  out << llvm::formatv(
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" "
+      "height=\"{1}\" viewBox=\"0 0 {0} {1}\" "
+      "font-family=\"sans-serif\" font-size=\"12\">\n",
+      width, height);
   out << "<style>.program{stroke:#999}.barrier{stroke:#0a6e31}"
          ".copy{stroke:#1559b3}.product{stroke:#b3380f}"
          "path{fill:none;stroke-width:1.4}</style>\n<defs>";
@@ -264,23 +263,23 @@ void Drawing::print(raw_ostream &out) const {
        {std::pair("program", "#999"), std::pair("barrier", "#0a6e31"),
         std::pair("copy", "#1559b3"), std::pair("product", "#b3380f")})
     out << llvm::formatv("<marker id=\"{0}\" viewBox=\"0 0 8 8\" refX=\"8\" "
-                   "refY=\"4\" markerWidth=\"7\" markerHeight=\"7\" "
-                   "orient=\"auto\"><path d=\"M0 0L8 4L0 8z\" "
-                   "style=\"fill:{1};stroke:none\"/></marker>",
-                   kind, color);
+                         "refY=\"4\" markerWidth=\"7\" markerHeight=\"7\" "
+                         "orient=\"auto\"><path d=\"M0 0L8 4L0 8z\" "
+                         "style=\"fill:{1};stroke:none\"/></marker>",
+                         kind, color);
   out << llvm::formatv("</defs>\n<rect width=\"{0}\" height=\"{1}\" "
-                 "fill=\"#fff\"/>\n",
-                 width, height);
+                       "fill=\"#fff\"/>\n",
+                       width, height);
   for (unsigned lane = 0; lane < numLanes; ++lane) {
     std::string name =
         lane < state.processes.size()
             ? flow::Explorer::getName(state.processes[lane])
-            : (lane == state.processes.size() ? "copies (TMA)"
-                                              : "tensor core");
-    out << llvm::formatv("<text x=\"{0}\" y=\"30\" font-weight=\"bold\">{1}</text>\n",
-                   x(lane), escape(name));
+            : (lane == state.processes.size() ? "copies (TMA)" : "tensor core");
+    out << llvm::formatv(
+        "<text x=\"{0}\" y=\"30\" font-weight=\"bold\">{1}</text>\n", x(lane),
+        escape(name));
     out << llvm::formatv("<path d=\"M{0} 42V{1}\" style=\"stroke:#eee\"/>\n",
-                   x(lane) + kBox / 2, kTop + rows * kRow);
+                         x(lane) + kBox / 2, kTop + rows * kRow);
   }
   for (const Edge &edge : edges) {
     const Box &from = boxes[edge.from], &to = boxes[edge.to];
@@ -294,34 +293,37 @@ void Drawing::print(raw_ostream &out) const {
       y2 += kHeight / 2;
       int middle = (x1 + x2) / 2;
       out << llvm::formatv("<path class=\"{0}\" marker-end=\"url(#{0})\" "
-                     "d=\"M{1} {2}C{3} {2} {3} {4} {5} {4}\"/>\n",
-                     edge.kind, x1, y1, middle, y2, x2);
+                           "d=\"M{1} {2}C{3} {2} {3} {4} {5} {4}\"/>\n",
+                           edge.kind, x1, y1, middle, y2, x2);
     } else {
       out << llvm::formatv("<path class=\"{0}\" marker-end=\"url(#{0})\" "
-                     "d=\"M{1} {2}L{3} {4}\"/>\n",
-                     edge.kind, x1, y1, x2, y2);
+                           "d=\"M{1} {2}L{3} {4}\"/>\n",
+                           edge.kind, x1, y1, x2, y2);
     }
   }
   for (const Box &box : boxes) {
     std::string label = box.label;
     if (box.count > 1)
       label += llvm::formatv(", {0} boxes", box.count);
-    out << llvm::formatv("<rect x=\"{0}\" y=\"{1}\" width=\"{2}\" height=\"{3}\" "
-                   "rx=\"4\" fill=\"{4}\" stroke=\"#555\"/>\n",
-                   x(box.lane), y(box.row), kBox, kHeight,
-                   box.inIteration ? "#fdf3d0" : "#f4f4f4");
+    out << llvm::formatv(
+        "<rect x=\"{0}\" y=\"{1}\" width=\"{2}\" height=\"{3}\" "
+        "rx=\"4\" fill=\"{4}\" stroke=\"#555\"/>\n",
+        x(box.lane), y(box.row), kBox, kHeight,
+        box.inIteration ? "#fdf3d0" : "#f4f4f4");
     out << llvm::formatv("<text x=\"{0}\" y=\"{1}\" text-anchor=\"middle\">{2}"
-                   "</text>\n",
-                   x(box.lane) + kBox / 2, y(box.row) + 17, escape(label));
+                         "</text>\n",
+                         x(box.lane) + kBox / 2, y(box.row) + 17,
+                         escape(label));
   }
   int line = kTop + rows * kRow + 24;
-  out << llvm::formatv("<text x=\"10\" y=\"{0}\">yellow: the iteration; arrows: "
-                 "grey program order, green mbarrier, blue bytes landed, red "
-                 "products retired</text>\n",
-                 line);
+  out << llvm::formatv(
+      "<text x=\"10\" y=\"{0}\">yellow: the iteration; arrows: "
+      "grey program order, green mbarrier, blue bytes landed, red "
+      "products retired</text>\n",
+      line);
   for (const std::string &entry : legend)
     out << llvm::formatv("<text x=\"10\" y=\"{0}\">{1}</text>\n", line += 18,
-                   escape(entry));
+                         escape(entry));
   out << "</svg>\n";
 }
 

@@ -16,9 +16,9 @@ struct Session {
       : model(std::move(model)), machine(this->model),
         skeleton(this->model.specialize, this->model.channels,
                  this->model.objects),
-        explorer(skeleton, machine, [this](Operation *op) {
-          return this->model.getChannel(op);
-        }) {}
+        explorer(skeleton, machine,
+                 [this](Operation *op) { return this->model.getChannel(op); }) {
+  }
 
   LogicalResult prepare();
 
@@ -128,8 +128,9 @@ LogicalResult fa3::hopper::drawHappensBefore(gpu::GPUFuncOp function,
       bool isInnermost = llvm::none_of(body, [](const auto &inner) {
         return inner.kind == flow::Instruction::Kind::Choose;
       });
-      bool multiplies = llvm::any_of(
-          body, [](const auto &inner) { return isa_and_nonnull<WgmmaOp>(inner.op); });
+      bool multiplies = llvm::any_of(body, [](const auto &inner) {
+        return isa_and_nonnull<WgmmaOp>(inner.op);
+      });
       // Of equal loops the last: it is the one without masks.
       if (isInnermost && multiplies && body.size() >= longest) {
         longest = body.size();
@@ -140,8 +141,9 @@ LogicalResult fa3::hopper::drawHappensBefore(gpu::GPUFuncOp function,
   }
   if (!program)
     return function.emitOpError("has no loop of products to draw");
+  // Loops of other groups may run once more: for what others do before a loop.
   LogicalResult found = session.explorer.search(
-      kIterations, [&](const flow::JointState &state) {
+      kIterations + 1, [&](const flow::JointState &state) {
         for (auto [p, process] : llvm::enumerate(state.processes))
           if (process.program == program &&
               process.taken[choice] == kIterations) {

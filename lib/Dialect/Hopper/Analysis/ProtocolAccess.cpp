@@ -99,11 +99,9 @@ LogicalResult ProtocolMachine::checkOrdered(JointState &joint, unsigned p,
     InFlightDiagnostic diagnostic = op->emitOpError(getVerb(kind))
                                     << " slot " << region.slot
                                     << " of a buffer that ";
-    std::string other =
-        Explorer::getName(joint.processes[fact.key.process]);
+    std::string other = Explorer::getName(joint.processes[fact.key.process]);
     if (fact.known.test(member))
-      diagnostic << other
-                 << (isWrite(fact.key.kind) ? " wrote" : " read")
+      diagnostic << other << (isWrite(fact.key.kind) ? " wrote" : " read")
                  << " as threads do, without 'hopper.fence.proxy_async' on "
                     "the way";
     else
@@ -133,11 +131,10 @@ ProtocolMachine::touch(JointState &joint, unsigned p, Operation *op) {
     return dim < shape.size() ? shape[dim] : 1;
   };
   auto visit = [&](auto access) {
-    region = getRegion(joint, p, op,
-                       access.getBuffer().template getDefiningOp<AllocOp>(),
-                       access.getIndex(), access.getRow(), access.getColumn(),
-                       getExtent(access.getFragment(), 0),
-                       getExtent(access.getFragment(), 1));
+    region = getRegion(
+        joint, p, op, access.getBuffer().template getDefiningOp<AllocOp>(),
+        access.getIndex(), access.getRow(), access.getColumn(),
+        getExtent(access.getFragment(), 0), getExtent(access.getFragment(), 1));
   };
   if (auto store = dyn_cast<SmemStoreOp>(op)) {
     kind = FactKind::GenericWrite;
@@ -164,8 +161,8 @@ ProtocolMachine::touch(JointState &joint, unsigned p, Operation *op) {
 // Copies
 //===----------------------------------------------------------------------===//
 
-ProtocolMachine::Machine::Step
-ProtocolMachine::load(JointState &joint, unsigned p, TmaLoadOp op) {
+ProtocolMachine::Machine::Step ProtocolMachine::load(JointState &joint,
+                                                     unsigned p, TmaLoadOp op) {
   State &state = get(joint);
   ArrayRef<int64_t> box = op.getMap().getType().getBox();
   int64_t columns = box.back();
@@ -173,9 +170,9 @@ ProtocolMachine::load(JointState &joint, unsigned p, TmaLoadOp op) {
   int64_t bytes = op.getBuffer().getType().getElementBytes();
   for (int64_t extent : box)
     bytes *= extent;
-  std::optional<SmemRegion> region = getRegion(
-      joint, p, op, op.getBuffer().getDefiningOp<AllocOp>(), op.getIndex(),
-      op.getRow(), op.getColumn(), rows, columns);
+  std::optional<SmemRegion> region =
+      getRegion(joint, p, op, op.getBuffer().getDefiningOp<AllocOp>(),
+                op.getIndex(), op.getRow(), op.getColumn(), rows, columns);
   std::optional<unsigned> element =
       getElement(joint, p, op, op.getBarrier().getDefiningOp<BarrierAllocOp>(),
                  op.getBarrierIndex());
@@ -203,10 +200,10 @@ ProtocolMachine::Machine::Step
 ProtocolMachine::store(JointState &joint, unsigned p, TmaStoreOp op) {
   State &state = get(joint);
   ArrayRef<int64_t> box = op.getMap().getType().getBox();
-  std::optional<SmemRegion> region = getRegion(
-      joint, p, op, op.getBuffer().getDefiningOp<AllocOp>(), op.getIndex(),
-      op.getRow(), op.getColumn(), box.size() > 1 ? box[box.size() - 2] : 1,
-      box.back());
+  std::optional<SmemRegion> region =
+      getRegion(joint, p, op, op.getBuffer().getDefiningOp<AllocOp>(),
+                op.getIndex(), op.getRow(), op.getColumn(),
+                box.size() > 1 ? box[box.size() - 2] : 1, box.back());
   if (!region || failed(checkOrdered(joint, p, op, FactKind::CopyRead, *region,
                                      leader(p))))
     return Step::Failed;
@@ -287,7 +284,8 @@ ProtocolMachine::multiply(JointState &joint, unsigned p, WgmmaOp op) {
   }
   int64_t m = op.getM(), n = op.getN(), k = op.getK();
   for (auto [operand, extent, isLhs] :
-       {std::tuple(op.getLhs(), m, true), std::tuple(Value(op.getRhs()), n, false)}) {
+       {std::tuple(op.getLhs(), m, true),
+        std::tuple(Value(op.getRhs()), n, false)}) {
     auto type = dyn_cast<DescType>(operand.getType());
     if (!type) {
       auto it = fragmentOf.find(operand);
@@ -304,10 +302,10 @@ ProtocolMachine::multiply(JointState &joint, unsigned p, WgmmaOp op) {
     }
     // Contiguous along k: k runs along the columns, else along the rows.
     bool alongColumns = type.getMajor() == Major::k;
-    std::optional<SmemRegion> region = getRegion(
-        joint, p, op, desc.getBuffer().getDefiningOp<AllocOp>(),
-        desc.getIndex(), desc.getRow(), desc.getColumn(),
-        alongColumns ? extent : k, alongColumns ? k : extent);
+    std::optional<SmemRegion> region =
+        getRegion(joint, p, op, desc.getBuffer().getDefiningOp<AllocOp>(),
+                  desc.getIndex(), desc.getRow(), desc.getColumn(),
+                  alongColumns ? extent : k, alongColumns ? k : extent);
     if (!region || failed(checkOrdered(joint, p, op, FactKind::MatrixRead,
                                        *region, all(p))))
       return Step::Failed;

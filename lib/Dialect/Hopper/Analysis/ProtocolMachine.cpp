@@ -66,8 +66,7 @@ void ProtocolMachine::prepare() {
       llvm::append_range(work, sources);
     };
     if (auto argument = dyn_cast<BlockArgument>(value)) {
-      auto loop =
-          dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
+      auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
       if (!loop || argument == loop.getInductionVar())
         continue;
       unsigned i = argument.getArgNumber() - 1;
@@ -95,8 +94,7 @@ void ProtocolMachine::prepare() {
         ++numFragments;
       unsigned fragment = entry->second;
       while (auto fence = operand.getDefiningOp<WgmmaFenceOp>()) {
-        operand =
-            fence.getValues()[cast<OpResult>(operand).getResultNumber()];
+        operand = fence.getValues()[cast<OpResult>(operand).getResultNumber()];
         // Constants are made anew wherever they are used.
         if (operand.getDefiningOp<arith::ConstantOp>())
           break;
@@ -128,9 +126,8 @@ bool ProtocolMachine::isInstruction(Operation *op) const {
     return true;
   auto loop = isa<scf::YieldOp>(op) ? dyn_cast<scf::ForOp>(op->getParentOp())
                                     : scf::ForOp();
-  return loop && llvm::any_of(loop.getRegionIterArgs(), [&](Value v) {
-           return fragmentOf.contains(v);
-         });
+  return loop && llvm::any_of(loop.getRegionIterArgs(),
+                              [&](Value v) { return fragmentOf.contains(v); });
 }
 
 LogicalResult ProtocolMachine::addProcess(flow::GroupOp group,
@@ -143,8 +140,8 @@ LogicalResult ProtocolMachine::addProcess(flow::GroupOp group,
       return;
     BufferInfo info{alloc, -1, -1};
     if (std::optional<int64_t> offset = alloc.getOffset()) {
-      info.begin = *offset + (owner == ~0u ? 0 : replica) *
-                                 alloc.getReplicaBytes();
+      info.begin =
+          *offset + (owner == ~0u ? 0 : replica) * alloc.getReplicaBytes();
       info.end = info.begin + alloc.getReplicaBytes();
     }
     buffersOverlap |=
@@ -228,8 +225,7 @@ std::string ProtocolMachine::describe(unsigned element) const {
     std::advance(it, element - model.numMbarriers);
     return "named barrier " + std::to_string(it->first);
   }
-  return "mbarrier " +
-         std::to_string(element - getArray(element).firstElement);
+  return "mbarrier " + std::to_string(element - getArray(element).firstElement);
 }
 
 bool ProtocolMachine::arrives(unsigned p, unsigned element) const {
@@ -255,9 +251,10 @@ int64_t ProtocolMachine::getRequired(unsigned element) const {
 // Barriers
 //===----------------------------------------------------------------------===//
 
-std::optional<unsigned>
-ProtocolMachine::getElement(JointState &state, unsigned p, Operation *op,
-                            BarrierAllocOp barrier, Value index) {
+std::optional<unsigned> ProtocolMachine::getElement(JointState &state,
+                                                    unsigned p, Operation *op,
+                                                    BarrierAllocOp barrier,
+                                                    Value index) {
   const BarrierArray &array =
       model.barriers[model.barrierOf.lookup(barrier.getBarrier())];
   int64_t i = read(state, p, index);
@@ -371,10 +368,10 @@ LogicalResult ProtocolMachine::completeIfDone(JointState &joint, unsigned p,
   if (barrier.arrivals < required)
     return success();
   if (barrier.bytes < 0) {
-    InFlightDiagnostic diagnostic =
-        op->emitOpError("copies ")
-        << -barrier.bytes << " bytes more than " << describe(element)
-        << " expects in this phase";
+    InFlightDiagnostic diagnostic = op->emitOpError("copies ")
+                                    << -barrier.bytes << " bytes more than "
+                                    << describe(element)
+                                    << " expects in this phase";
     diagnostic.attachNote(getArray(element).op.getLoc())
         << "the mbarrier is one of these";
     Explorer::explainPath(joint, p, diagnostic);
@@ -436,8 +433,7 @@ ProtocolMachine::arrive(JointState &joint, unsigned p, Operation *op,
                         BarrierAllocOp alloc, Value index, int64_t bytes) {
   State &state = get(joint);
   std::optional<unsigned> element = getElement(joint, p, op, alloc, index);
-  if (!element ||
-      failed(checkPhaseKnown(joint, p, op, *element, leader(p))))
+  if (!element || failed(checkPhaseKnown(joint, p, op, *element, leader(p))))
     return Step::Failed;
   if (state.trace) {
     state.trace->open[*element].push_back(state.trace->events.size());
@@ -465,8 +461,8 @@ ProtocolMachine::meet(JointState &joint, unsigned p, Operation *op,
     op->emitOpError("uses a named barrier whose number cannot be followed");
     return Step::Failed;
   }
-  unsigned element = model.numMbarriers +
-                     std::distance(model.namedBarriers.begin(), it);
+  unsigned element =
+      model.numMbarriers + std::distance(model.namedBarriers.begin(), it);
   Element &barrier = state.elements[element];
   uint64_t self = uint64_t(1) << p;
   auto leave = [&](unsigned q) {
@@ -642,10 +638,10 @@ void ProtocolMachine::serialize(const JointState &joint,
   }
   for (const Fact &fact : state.facts) {
     const SmemRegion &region = fact.key.region;
-    for (int32_t number : {static_cast<int32_t>(fact.key.kind),
-                           fact.key.process, fact.key.element, region.buffer,
-                           region.slot, region.row, region.rowEnd,
-                           region.column, region.columnEnd})
+    for (int32_t number :
+         {static_cast<int32_t>(fact.key.kind), fact.key.process,
+          fact.key.element, region.buffer, region.slot, region.row,
+          region.rowEnd, region.column, region.columnEnd})
       key.push_back(number);
     size_t words = llvm::divideCeil(open(getNumElements()), 64);
     for (const Members *members : {&fact.known, &fact.fenced})
@@ -657,7 +653,8 @@ void ProtocolMachine::serialize(const JointState &joint,
     key.push_back(fact.own | fact.ownFenced << 1);
     key.push_back(
         getAge(process.openMatrix, process.retiredMatrix, fact.matrixGroup));
-    key.push_back(getAge(process.openCopy, process.retiredCopy, fact.copyGroup));
+    key.push_back(
+        getAge(process.openCopy, process.retiredCopy, fact.copyGroup));
   }
 }
 

@@ -44,9 +44,9 @@ private:
   /// A mbarrier or a named barrier.
   struct Element {
     int64_t arrivals = 0;
-    int64_t bytes = 0;   ///< expected and not yet copied
-    unsigned parity = 0; ///< completed phases modulo 2
-    unsigned phases = 0; ///< completed phases, at most 2
+    int64_t bytes = 0;                  ///< expected and not yet copied
+    unsigned parity = 0;                ///< completed phases modulo 2
+    unsigned phases = 0;                ///< completed phases, at most 2
     uint64_t waiting = 0, released = 0; ///< processes at a named barrier
   };
   /// The next phase a process waits for: not decided before its first wait,

@@ -86,18 +86,14 @@ int64_t fa3::hopper::evaluateScalar(Value value,
       .Case<arith::XOrIOp>([&](auto) { return in[0] ^ in[1]; })
       .Case<arith::AndIOp>([&](auto) { return in[0] & in[1]; })
       .Case<arith::OrIOp>([&](auto) { return in[0] | in[1]; })
-      .Case<arith::RemUIOp, arith::RemSIOp>([&](auto) {
-        return divides ? in[0] % in[1] : flow::kUnknown;
-      })
-      .Case<arith::DivUIOp, arith::DivSIOp>([&](auto) {
-        return divides ? in[0] / in[1] : flow::kUnknown;
-      })
-      .Case<arith::ShRUIOp>([&](auto) {
-        return shifts ? in[0] >> in[1] : flow::kUnknown;
-      })
-      .Case<arith::ShLIOp>([&](auto) {
-        return shifts ? in[0] << in[1] : flow::kUnknown;
-      })
+      .Case<arith::RemUIOp, arith::RemSIOp>(
+          [&](auto) { return divides ? in[0] % in[1] : flow::kUnknown; })
+      .Case<arith::DivUIOp, arith::DivSIOp>(
+          [&](auto) { return divides ? in[0] / in[1] : flow::kUnknown; })
+      .Case<arith::ShRUIOp>(
+          [&](auto) { return shifts ? in[0] >> in[1] : flow::kUnknown; })
+      .Case<arith::ShLIOp>(
+          [&](auto) { return shifts ? in[0] << in[1] : flow::kUnknown; })
       .Case<arith::MinSIOp>([&](auto) { return std::min(in[0], in[1]); })
       .Case<arith::MaxSIOp>([&](auto) { return std::max(in[0], in[1]); })
       .Case<arith::CmpIOp>([&](arith::CmpIOp cmp) {
@@ -304,9 +300,9 @@ LogicalResult ProtocolModel::readNamedBarriers() {
     for (Use &use : ofId) {
       if (int64_t other = getNamedBarrierUse(use.op)->threads;
           other != threads) {
-        InFlightDiagnostic diagnostic =
-            use.op->emitOpError("expects ")
-            << other << " threads at named barrier " << id;
+        InFlightDiagnostic diagnostic = use.op->emitOpError("expects ")
+                                        << other << " threads at named barrier "
+                                        << id;
         diagnostic.attachNote(ofId.front().op->getLoc())
             << "others expect " << threads;
         return failure();
@@ -315,10 +311,9 @@ LogicalResult ProtocolModel::readNamedBarriers() {
         present += use.group.getWarps() * kWarpSize;
     }
     if (present != threads) {
-      InFlightDiagnostic diagnostic =
-          ofId.front().op->emitOpError("expects ")
-          << threads << " threads at named barrier " << id << ", "
-          << present << " use it";
+      InFlightDiagnostic diagnostic = ofId.front().op->emitOpError("expects ")
+                                      << threads << " threads at named barrier "
+                                      << id << ", " << present << " use it";
       for (auto &[group, replica] : parties)
         diagnostic.attachNote(group->getLoc())
             << "@" << cast<flow::GroupOp>(group).getSymName() << " replica "
@@ -378,10 +373,8 @@ LogicalResult ProtocolModel::checkRegisters() {
                                 "'known_block_size'");
 
   int64_t warpgroups = llvm::divideCeil(threads, kWarps * kWarpSize);
-  int64_t entry =
-      llvm::alignDown(kRegistersPerMultiprocessor /
-                          (warpgroups * kWarps * kWarpSize),
-                      8);
+  int64_t entry = llvm::alignDown(
+      kRegistersPerMultiprocessor / (warpgroups * kWarps * kWarpSize), 8);
   std::vector<SetMaxRegistersOp> ofWarpgroup(warpgroups);
   for (auto [group, op] : set) {
     if (!group.getFirstWarp())
@@ -398,9 +391,9 @@ LogicalResult ProtocolModel::checkRegisters() {
     for (int64_t i = first / kWarps; i <= last / kWarps; ++i) {
       SetMaxRegistersOp &other = ofWarpgroup[i];
       if (other && other.getRegisters() != op.getRegisters()) {
-        InFlightDiagnostic diagnostic =
-            op.emitOpError("asks for ")
-            << count << " registers in warp group " << i;
+        InFlightDiagnostic diagnostic = op.emitOpError("asks for ")
+                                        << count << " registers in warp group "
+                                        << i;
         diagnostic.attachNote(other.getLoc())
             << "another group of it asks for " << other.getRegisters();
         return failure();
@@ -419,9 +412,8 @@ LogicalResult ProtocolModel::checkRegisters() {
                                   << pool;
   for (auto [i, op] : llvm::enumerate(ofWarpgroup))
     if (op)
-      diagnostic.attachNote(op.getLoc())
-          << "warp group " << i << " asks for " << op.getRegisters()
-          << " per thread";
+      diagnostic.attachNote(op.getLoc()) << "warp group " << i << " asks for "
+                                         << op.getRegisters() << " per thread";
   return failure();
 }
 
@@ -447,9 +439,8 @@ LogicalResult ProtocolModel::checkSharedMemory() {
       add(alloc, true);
   });
   int64_t end = 0;
-  llvm::stable_sort(ranges, [](const Range &a, const Range &b) {
-    return a.begin < b.begin;
-  });
+  llvm::stable_sort(
+      ranges, [](const Range &a, const Range &b) { return a.begin < b.begin; });
   for (auto [i, range] : llvm::enumerate(ranges)) {
     end = std::max(end, range.end);
     for (const Range &other : ArrayRef(ranges).drop_front(i + 1)) {

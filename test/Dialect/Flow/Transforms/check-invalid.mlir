@@ -301,6 +301,7 @@ gpu.module @kernels {
       flow.group @load warps 1 (%g) {
         %c0 = arith.constant 0 : index
         %c1 = arith.constant 1 : index
+        // expected-note @below {{@load has acquired 1 entry through this cursor}}
         %c = flow.cursor write %r : !ring
         // expected-note @below {{@load has begun 2 iterations of this loop}}
         %end = scf.for %i = %c0 to %n step %c1 iter_args(%w = %c) -> (!flow.cursor<write>) {
@@ -444,9 +445,9 @@ gpu.module @kernels {
         %v = tile.view %s[%c0, %c0] : !slot -> !tile.view<tensor<64x64xf16>>
         %any = arith.cmpi sgt, %n, %c0 : index
         scf.if %any {
-          // expected-note @below {{an entry of the ring was handed over here}}
           flow.release %s : !slot
         } else {
+          // expected-note @below {{an entry of the ring was handed over here}}
           flow.release %s : !slot
         }
         // expected-error @below {{'tile.read' op accesses an entry that was handed over}}

@@ -43,7 +43,8 @@ struct GroupControl {
 
 class ControlSkeleton {
 public:
-  using Classify = llvm::function_ref<std::optional<unsigned>(mlir::Operation *)>;
+  using Classify =
+      llvm::function_ref<std::optional<unsigned>(mlir::Operation *)>;
 
   ControlSkeleton(SpecializeOp specialize, std::vector<Channel> channels,
                   std::vector<mlir::Location> objects)

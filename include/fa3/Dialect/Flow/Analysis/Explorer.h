@@ -32,7 +32,7 @@ struct Process {
   mutable GroupOp group; ///< operations have no const methods
   unsigned replica;
   unsigned pc = 0;
-  unsigned epoch = 0;    ///< iterations of nests so far
+  unsigned epoch = 0;     ///< iterations of nests so far
   bool announced = false; ///< the event at `pc` is on the tape
   std::vector<int64_t> registers;
   std::vector<unsigned> positions; ///< on the tape of every object
@@ -97,8 +97,7 @@ public:
   using ChannelOf = std::function<std::optional<unsigned>(mlir::Operation *)>;
   Explorer(const ControlSkeleton &skeleton, Machine &machine,
            ChannelOf channelOf)
-      : skeleton(skeleton), machine(machine), channelOf(std::move(channelOf)) {
-  }
+      : skeleton(skeleton), machine(machine), channelOf(std::move(channelOf)) {}
 
   void addProcess(GroupOp group, unsigned replica, const Program &program);
 
@@ -109,9 +108,8 @@ public:
   /// Follows ways through the groups on which no loop runs more than
   /// `mostIterations` times, shortest first, until `found` accepts the end of
   /// one. For examples: proves nothing.
-  mlir::LogicalResult
-  search(unsigned mostIterations,
-         std::function<bool(const JointState &)> found);
+  mlir::LogicalResult search(unsigned mostIterations,
+                             std::function<bool(const JointState &)> found);
 
   unsigned getNumStates() const { return visited.size(); }
   /// The value of `value` in process `p`.
