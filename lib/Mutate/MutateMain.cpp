@@ -59,6 +59,8 @@ struct CommandLine {
       cl::init(1000000)};
   cl::opt<std::string> only{"case", cl::desc("The only case to try")};
   cl::opt<std::string> kind{"kind", cl::desc("The only kind of fault to try")};
+  cl::opt<bool> checkers{"checkers", cl::desc("Ask the static checkers"),
+                         cl::init(true)};
   cl::opt<bool> list{"list", cl::desc("Prints a line per fault")};
 };
 
@@ -68,6 +70,7 @@ using Counts = std::array<int64_t, kNumOutcomes>;
 struct Results {
   std::mutex mutex;
   llvm::MapVector<StringRef, Counts> byKind;
+  int64_t falseAlarms = 0;
   bool failed = false;
 };
 
@@ -111,12 +114,18 @@ void work(const CommandLine &line, ArrayRef<Case> cases, unsigned worker,
   for (const Case &testCase : cases) {
     if (!line.only.empty() && testCase.name != line.only)
       continue;
-    auto trial = Trial::create(context, testCase, line.states);
+    auto trial = Trial::create(context, testCase, line.states, line.checkers);
     if (failed(trial)) {
       std::lock_guard<std::mutex> lock(results.mutex);
       (void)fail("the case '" + testCase.name + "' fails without a fault");
       results.failed = true;
       continue;
+    }
+    if (worker == 0) {
+      std::lock_guard<std::mutex> lock(results.mutex);
+      results.falseAlarms += (*trial)->getFalseAlarms().size();
+      for (const std::string &alarm : (*trial)->getFalseAlarms())
+        (void)fail("false alarm in the case '" + testCase.name + "': " + alarm);
     }
     for (bool isHopper : {false, true})
       for (const FaultKind &kind :
@@ -181,9 +190,10 @@ bool print(const Results &results) {
   int64_t tried = printRow("all", sums);
   int64_t harmless = sums[static_cast<unsigned>(Outcome::Harmless)];
   int64_t missed = sums[static_cast<unsigned>(Outcome::Missed)];
+  os << "false alarms: " << results.falseAlarms << '\n';
   os << "mutants: tried " << tried << ", caught " << tried - harmless - missed
      << ", harmless " << harmless << ", missed " << missed << '\n';
-  return missed == 0;
+  return missed == 0 && results.falseAlarms == 0;
 }
 
 } // namespace

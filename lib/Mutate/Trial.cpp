@@ -18,18 +18,49 @@ using namespace fa3;
 using namespace fa3::mutate;
 using namespace fa3::run;
 
+namespace {
+/// Keeps the first error instead of printing it.
+class Quiet {
+public:
+  Quiet(MLIRContext *context, std::string &message)
+      : handler(context, [&](Diagnostic &diagnostic) {
+          if (message.empty() &&
+              diagnostic.getSeverity() == DiagnosticSeverity::Error)
+            message = diagnostic.str();
+          return success();
+        }) {}
+
+private:
+  ScopedDiagnosticHandler handler;
+};
+} // namespace
+
+/// Asks the static checker of a stage.
+static LogicalResult check(ModuleOp module, bool isHopper) {
+  PassManager manager(module.getContext());
+  if (isHopper)
+    manager.addPass(hopper::createCheckProtocol());
+  else
+    manager.nest<gpu::GPUModuleOp>().addPass(flow::createCheck());
+  return manager.run(module);
+}
+
 //===----------------------------------------------------------------------===//
 // Stages
 //===----------------------------------------------------------------------===//
 
-FailureOr<std::unique_ptr<Trial>>
-Trial::create(MLIRContext &context, const Case &testCase, int64_t numStates) {
+FailureOr<std::unique_ptr<Trial>> Trial::create(MLIRContext &context,
+                                                const Case &testCase,
+                                                int64_t numStates,
+                                                bool useCheckers) {
   std::unique_ptr<Trial> trial(new Trial(testCase, numStates));
   trial->tile =
       parseSourceFile<ModuleOp>(testCase.file, ParserConfig(&context));
   if (!trial->tile ||
       failed(trial->pipeline.parseFromString(testCase.pipeline, llvm::errs())))
     return failure();
+  // The checkers are asked one by one, with and without fault.
+  trial->pipeline.check = false;
   PassManager toTile(&context);
   buildTilePipeline(toTile, trial->pipeline);
   buildSpecializePipeline(toTile, trial->pipeline);
@@ -51,6 +82,15 @@ Trial::create(MLIRContext &context, const Case &testCase, int64_t numStates) {
   }
   for (bool isHopper : {false, true}) {
     ModuleOp module = isHopper ? *trial->hopper : *trial->tile;
+    std::string alarm;
+    bool &checks = isHopper ? trial->checksHopper : trial->checksTile;
+    checks = useCheckers;
+    if (useCheckers) {
+      Quiet quiet(&context, alarm);
+      checks = succeeded(check(module, isHopper));
+      if (!checks)
+        trial->falseAlarms.push_back(std::move(alarm));
+    }
     function = findHostFunction(module, "");
     interp::Options options;
     options.processors = testCase.processors;
@@ -92,15 +132,6 @@ int64_t Trial::countHopperPlaces(const FaultKind &kind) const {
 // Judgement
 //===----------------------------------------------------------------------===//
 
-static LogicalResult check(ModuleOp module, bool isHopper) {
-  PassManager manager(module.getContext());
-  if (isHopper)
-    manager.addPass(hopper::createCheckProtocol());
-  else
-    manager.nest<gpu::GPUModuleOp>().addPass(flow::createCheck());
-  return manager.run(module);
-}
-
 static bool isSame(const run::Problem &mine, const run::Problem &theirs) {
   for (auto [a, b] :
        llvm::zip_equal(mine.getArguments(), theirs.getArguments()))
@@ -111,7 +142,7 @@ static bool isSame(const run::Problem &mine, const run::Problem &theirs) {
 }
 
 Outcome Trial::judge(ModuleOp module, bool isHopper) const {
-  if (failed(check(module, isHopper)))
+  if ((isHopper ? checksHopper : checksTile) && failed(check(module, isHopper)))
     return Outcome::Checker;
   for (const Problem &problem : problems) {
     Outcome outcome = judgeRuns(module, isHopper, problem);
@@ -162,23 +193,6 @@ static OwningOpRef<ModuleOp> makeFaulty(ModuleOp module, const FaultKind &kind,
   places[index].apply();
   return copy;
 }
-
-namespace {
-/// Keeps the first error instead of printing it.
-class Quiet {
-public:
-  Quiet(MLIRContext *context, std::string &message)
-      : handler(context, [&](Diagnostic &diagnostic) {
-          if (message.empty() &&
-              diagnostic.getSeverity() == DiagnosticSeverity::Error)
-            message = diagnostic.str();
-          return success();
-        }) {}
-
-private:
-  ScopedDiagnosticHandler handler;
-};
-} // namespace
 
 bool Trial::isReached(bool isHopper, const FaultKind &kind,
                       int64_t index) const {

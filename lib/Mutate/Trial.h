@@ -37,7 +37,12 @@ public:
   /// Reads and lowers the kernel. Fails after a diagnostic if the kernel
   /// without fault is not accepted everywhere.
   static mlir::FailureOr<std::unique_ptr<Trial>>
-  create(mlir::MLIRContext &context, const Case &testCase, int64_t numStates);
+  create(mlir::MLIRContext &context, const Case &testCase, int64_t numStates,
+         bool useCheckers);
+
+  /// What the static checkers say against the kernel without fault. A checker
+  /// that does is not asked about faults.
+  llvm::ArrayRef<std::string> getFalseAlarms() const { return falseAlarms; }
 
   int64_t countTilePlaces(const FaultKind &kind) const;
   int64_t countHopperPlaces(const FaultKind &kind) const;
@@ -64,6 +69,8 @@ private:
   const Case &testCase;
   int64_t numStates;
   PipelineOptions pipeline;
+  std::vector<std::string> falseAlarms;
+  bool checksTile = true, checksHopper = true;
   mlir::OwningOpRef<mlir::ModuleOp> tile, hopper;
   /// Inputs, and the answers of the two stages.
   struct Problem {

@@ -173,10 +173,13 @@ def build(p):
     return head + forward + "  return %s : %s\n}\n" % (names, ", ".join(types))
 
 
+EXTRA = []
+
+
 def command(p, tool, path):
     """The command line that checks a problem."""
     dims = {"b": p["b"], "h": p["hk"] * p["groups"], "hk": p["hk"], "sq": p["sq"], "sk": p["sk"]}
-    options = " ".join("%s=%s" % item for item in p["options"].items())
+    options = " ".join(["%s=%s" % item for item in p["options"].items()] + EXTRA)
     result = [tool, "--cpu", "--check-each-pass=" + options, path, "--dims",
               ",".join("%s=%d" % item for item in dims.items())]
     if p["scale"]:
@@ -244,7 +247,9 @@ def main():
     parser.add_argument("--seconds", type=float, help="start no problem after this time")
     parser.add_argument("--save", help="folder for failures")
     parser.add_argument("--print", type=int, metavar="N", help="print problem N and its command")
+    parser.add_argument("--options", default="", help="more options of the pipeline")
     args = parser.parse_args()
+    EXTRA.extend(args.options.split())
     problem = lambda n: choose(random.Random("%d/%d" % (args.seed, n)))
     if args.print is not None:
         print(build(problem(args.print)))
