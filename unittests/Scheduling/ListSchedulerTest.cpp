@@ -104,8 +104,8 @@ TEST(ListScheduler, FewerStagesWhereMoreComeTooLate) {
   // A chain of three products, whose last the next iteration's first needs: in
   // three stages that would be given two steps late.
   std::string text = "issue a\n wait ofA\n issue b\n wait ofB\n"
-                         "issue c\n wait ofC\n a -> ofA\n ofA -> b\n"
-                         "b -> ofB\n ofB -> c\n c -> ofC\n";
+                     "issue c\n wait ofC\n a -> ofA\n ofA -> b\n"
+                     "b -> ofB\n ofB -> c\n c -> ofC\n";
   EXPECT_EQ(schedule(text, 3).stage("c"), 2);
   EXPECT_EQ(schedule(text + "ofC -> a distance 1", 3).stage("c"), 1);
 }

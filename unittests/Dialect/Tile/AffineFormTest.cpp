@@ -81,8 +81,8 @@ TEST_F(AffineFormTest, TilesOfCoordinates) {
   Value j = CoordOp::create(*b, type, 1, argument(1));
   Value p = tensor::SplatOp::create(*b, argument(2), type);
   // 2 * i - j + p
-  Value value = make<arith::AddIOp>(
-      make<arith::SubIOp>(make<arith::AddIOp>(i, i), j), p);
+  Value value =
+      make<arith::AddIOp>(make<arith::SubIOp>(make<arith::AddIOp>(i, i), j), p);
   std::optional<TileForm> form = getTileForm(value);
   ASSERT_TRUE(form);
   EXPECT_EQ(form->base.getCoefficient(argument(0)), 2);
@@ -109,7 +109,8 @@ TEST_F(AffineFormProofs, Quotients) {
   Value n = dim(0), d = constant(80);
   Value up = make<arith::CeilDivSIOp>(n, d);
   Value down = make<arith::FloorDivSIOp>(n, d);
-  Value covered = make<arith::MulIOp>(up, d), full = make<arith::MulIOp>(down, d);
+  Value covered = make<arith::MulIOp>(up, d),
+        full = make<arith::MulIOp>(down, d);
   EXPECT_TRUE(proves(covered, n));
   EXPECT_TRUE(proves(n, full));
   EXPECT_TRUE(proves(make<arith::AddIOp>(n, constant(79)), covered));
@@ -157,8 +158,7 @@ TEST_F(AffineFormProofs, NothingFalse) {
       Value rhs = values[below(values.size())];
       switch (below(5)) {
       case 0:
-        values.push_back(
-            make<arith::CeilDivSIOp>(lhs, constant(1 + below(5))));
+        values.push_back(make<arith::CeilDivSIOp>(lhs, constant(1 + below(5))));
         break;
       case 1:
         values.push_back(
@@ -184,8 +184,7 @@ TEST_F(AffineFormProofs, NothingFalse) {
     for (int64_t m = 0; m < 8; ++m)
       for (int64_t n = 0; n < 8; ++n)
         for (int64_t p = -8; p < 8; ++p) {
-          Environment environment = {
-              {rows, m}, {columns, n}, {argument(0), p}};
+          Environment environment = {{rows, m}, {columns, n}, {argument(0), p}};
           ASSERT_GE(evaluate(claim, environment), 0)
               << "round " << round << " with " << m << ", " << n << ", " << p;
         }

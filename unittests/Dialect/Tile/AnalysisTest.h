@@ -79,9 +79,9 @@ protected:
     mlir::Location loc = builder.getUnknownLoc();
     module = mlir::ModuleOp::create(loc);
     mlir::Type index = builder.getIndexType();
-    auto array = mlir::MemRefType::get({mlir::ShapedType::kDynamic,
-                                        mlir::ShapedType::kDynamic},
-                                       builder.getF16Type());
+    auto array = mlir::MemRefType::get(
+        {mlir::ShapedType::kDynamic, mlir::ShapedType::kDynamic},
+        builder.getF16Type());
     builder.setInsertionPointToStart(module->getBody());
     function = mlir::func::FuncOp::create(
         builder, loc, "f",

@@ -47,12 +47,11 @@ struct PredicateRangeTest : fa3::test::AnalysisTest {
   Range read(const Interval &interval, const Environment &environment) {
     OpBuilder::InsertionGuard guard(*b);
     b->setInsertionPoint(loop);
-    return {evaluate(interval.lower.materialize(*b, b->getLoc(), least,
-                                                greatest),
-                     environment),
-            evaluate(interval.upper.materialize(*b, b->getLoc(), least,
-                                                greatest),
-                     environment)};
+    return {
+        evaluate(interval.lower.materialize(*b, b->getLoc(), least, greatest),
+                 environment),
+        evaluate(interval.upper.materialize(*b, b->getLoc(), least, greatest),
+                 environment)};
   }
 
   /// Checks the claims about a mask, for all steps and some p and q. With
@@ -130,7 +129,8 @@ Mask PredicateRangeTest::randomMask(int depth) {
     return {make<arith::OrIOp>(x.value, y.value),
             [=](auto... at) { return f(at...) || g(at...); }};
   case 2: {
-    Value all = arith::ConstantOp::create(*b, DenseElementsAttr::get(type, true));
+    Value all =
+        arith::ConstantOp::create(*b, DenseElementsAttr::get(type, true));
     return {make<arith::XOrIOp>(all, x.value),
             [=](auto... at) { return !f(at...); }};
   }
@@ -139,8 +139,7 @@ Mask PredicateRangeTest::randomMask(int depth) {
     auto h = z.holds;
     Value chosen =
         arith::SelectOp::create(*b, x.value, y.value, z.value).getResult();
-    return {chosen,
-            [=](auto... at) { return f(at...) ? g(at...) : h(at...); }};
+    return {chosen, [=](auto... at) { return f(at...) ? g(at...) : h(at...); }};
   }
   default:
     return x;
@@ -148,8 +147,7 @@ Mask PredicateRangeTest::randomMask(int depth) {
 }
 
 void PredicateRangeTest::check(const Mask &mask, bool exact) {
-  PredicateRange range =
-      classifyPredicate(mask.value, loop.getInductionVar());
+  PredicateRange range = classifyPredicate(mask.value, loop.getInductionVar());
   for (int64_t p : {-7, 0, 3, 19})
     for (int64_t q : {-2, 5}) {
       Environment environment = {{argument(0), p}, {argument(1), q}};
@@ -224,7 +222,8 @@ TEST_F(PredicateRangeTest, UnknownMasks) {
   Value row = CoordOp::create(*b, type, 0, step);
   Value square = make<arith::MulIOp>(step, step);
   Value column = CoordOp::create(*b, type, 1, square);
-  for (auto predicate : {arith::CmpIPredicate::ult, arith::CmpIPredicate::sle}) {
+  for (auto predicate :
+       {arith::CmpIPredicate::ult, arith::CmpIPredicate::sle}) {
     Value mask = arith::CmpIOp::create(*b, predicate, row, column);
     PredicateRange range = classifyPredicate(mask, step);
     EXPECT_TRUE(range.possible.isAll());

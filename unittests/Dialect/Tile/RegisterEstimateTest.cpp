@@ -69,8 +69,7 @@ struct RegisterEstimateTest : testing::Test {
 } // namespace
 
 #define LOAD(name)                                                             \
-  "%" name                                                                     \
-  " = tile.load %p[%c0, %c0] : memref<?x?xf32> -> tensor<64x64xf32> "
+  "%" name " = tile.load %p[%c0, %c0] : memref<?x?xf32> -> tensor<64x64xf32> "
 #define STORE(name)                                                            \
   "tile.store %" name ", %p[%c0, %c0] : tensor<64x64xf32>, memref<?x?xf32> "
 
@@ -96,13 +95,13 @@ TEST_F(RegisterEstimateTest, HalfTheBitsAreHalfTheRegisters) {
 }
 
 TEST_F(RegisterEstimateTest, MasksAndConstantsAreFree) {
-  EXPECT_EQ(estimate("%i = tile.coord dim 0 offset %n : tensor<64x64xindex> "
-                     "%j = tile.coord dim 1 offset %c0 : tensor<64x64xindex> "
-                     "%m = arith.cmpi sle, %j, %i : tensor<64x64xindex> " LOAD(
-                         "x") "%y = arith.select %m, %x, %z : "
-                              "tensor<64x64xi1>, tensor<64x64xf32> " STORE(
-                                  "y")),
-            kOther + 32);
+  EXPECT_EQ(
+      estimate("%i = tile.coord dim 0 offset %n : tensor<64x64xindex> "
+               "%j = tile.coord dim 1 offset %c0 : tensor<64x64xindex> "
+               "%m = arith.cmpi sle, %j, %i : tensor<64x64xindex> " LOAD(
+                   "x") "%y = arith.select %m, %x, %z : "
+                        "tensor<64x64xi1>, tensor<64x64xf32> " STORE("y")),
+      kOther + 32);
 }
 
 TEST_F(RegisterEstimateTest, StatisticsOfRowsAreSharedByFourLanes) {
