@@ -43,7 +43,8 @@ public:
         break;
       if (index < 0 || index >= static_cast<int64_t>(places.size())) {
         module.emitError("has ") << places.size() << " places for '" << kind
-                                 << "', index is " << index;
+                                 << "', index is "
+                                 << static_cast<int64_t>(index);
         return this->signalPassFailure();
       }
       return places[index].apply();

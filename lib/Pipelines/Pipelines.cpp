@@ -63,6 +63,9 @@ void fa3::buildPipelinePipeline(OpPassManager &pm,
   pm.addPass(tile::createReleaseEarly());
   addCleanup(pm);
   pm.addPass(tile::createCheckRegisters());
+  // A deeper ring only lets its writer go on earlier: what is live now stays so.
+  if (options.check)
+    pm.nest<gpu::GPUModuleOp>().addPass(flow::createCheck());
   tile::SizeRingsOptions rings;
   rings.smemBudget = options.smemBudget;
   rings.maxDepth = options.maxDepth;
@@ -75,9 +78,6 @@ void fa3::buildLayoutPipeline(OpPassManager &pm,
                               const PipelineOptions &options) {
   pm.addPass(tile::createAssignLayouts());
   pm.addPass(tile::createRealizeSmem());
-  // The last stage with rings.
-  if (options.check)
-    pm.nest<gpu::GPUModuleOp>().addPass(flow::createCheck());
 }
 
 void fa3::buildHopperPipeline(OpPassManager &pm,

@@ -22,7 +22,7 @@
 // LANES: error: 'hopper.fragment.store' of an element on which threads 0 and 2 differ
 // RUN: sed 's/hopper.barrier.wait %%full\[%%z\] parity %%z : !full//' %s > %t.landing.mlir
 // RUN: not fa3-run --cpu %t.landing.mlir --dims m=150 2>&1 | FileCheck %s --check-prefix=LANDING
-// LANDING: error: reads byte 0 of shared memory, which a TMA load in flight is still writing
+// LANDING: error: 'hopper.smem.load' may read bytes 0 to 8192 of shared memory while a TMA load writes there
 // RUN: sed 's/hopper.smem.store .*//' %s > %t.empty.mlir
 // RUN: not fa3-run --cpu %t.empty.mlir --dims m=150 2>&1 | FileCheck %s --check-prefix=EMPTY
 // EMPTY: error: reads byte 16384 of shared memory, which was never written

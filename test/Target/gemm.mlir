@@ -1,3 +1,8 @@
+// RUN: fa3-opt %s -fa3-hopper-to-llvm -o %t.mlir
+// RUN: fa3-translate --mlir-to-ptx %t.mlir -o - --no-manifest | FileCheck %s
+// CHECK: .visible .entry gemm
+// CHECK: wgmma.mma_async
+
 // A product C = A * B^T of f16 matrices by one persistent-free CTA per 128 x 256
 // tile: a loader, two replicas of 64 rows each, a ring of four K blocks.
 

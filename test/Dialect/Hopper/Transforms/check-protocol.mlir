@@ -11,7 +11,7 @@
 // SVG-DAG: >wait full A[0]</text>
 // SVG-DAG: >arrive empty A[{{[01]}}]</text>
 // SVG-DAG: >wgmma 64x64x64 registers A</text>
-// SVG: >A: !hopper.buffer<2, tensor<64x64xf16>, 128></text>
+// SVG: >A: !hopper.buffer&lt;2, tensor&lt;64x64xf16&gt;, 128&gt;</text>
 // SVG: </svg>
 
 // A persistent kernel: tiles in an outer loop, a ring of two slots, one product
