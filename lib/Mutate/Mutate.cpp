@@ -42,9 +42,9 @@ public:
       if (kind.empty())
         break;
       if (index < 0 || index >= static_cast<int64_t>(places.size())) {
-        module.emitError("has ") << places.size() << " places for '" << kind
-                                 << "', index is "
-                                 << static_cast<int64_t>(index);
+        module.emitError("has ")
+            << places.size() << " places for '" << kind << "', index is "
+            << static_cast<int64_t>(index);
         return this->signalPassFailure();
       }
       return places[index].apply();

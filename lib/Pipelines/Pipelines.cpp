@@ -63,7 +63,8 @@ void fa3::buildPipelinePipeline(OpPassManager &pm,
   pm.addPass(tile::createReleaseEarly());
   addCleanup(pm);
   pm.addPass(tile::createCheckRegisters());
-  // A deeper ring only lets its writer go on earlier: what is live now stays so.
+  // A deeper ring only lets its writer go on earlier: what is live now stays
+  // so.
   if (options.check)
     pm.nest<gpu::GPUModuleOp>().addPass(flow::createCheck());
   tile::SizeRingsOptions rings;

@@ -225,7 +225,7 @@ func.func @f() {
   return
 }
 
-// FORK: error: creates a second read cursor of the ring, @read has one
+// FORK: error: 'flow.cursor' op is the second cursor of its group on this side of the ring
 //--- fork.mlir
 !ring = !flow.ring<1, [tensor<64x16xf16>]>
 gpu.module @m {
