@@ -20,6 +20,7 @@ foreach(library FA3Runtime fa3_runtime)
     $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 endforeach()
 install(TARGETS ${fa3_libraries} FA3Runtime fa3_runtime FA3-C
+  FA3-MLIR-C
   EXPORT FA3Targets
   DESTINATION "${CMAKE_INSTALL_LIBDIR}")
 install(TARGETS FA3Plugin DESTINATION "${CMAKE_INSTALL_LIBDIR}")

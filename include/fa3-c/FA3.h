@@ -3,7 +3,8 @@
 |* fa3 for programs that use MLIR through mlir-c. Modules, pass managers and  *|
 |* pipelines by name ("builtin.module(fa3-lower-to-nvvm-pipeline)") are those *|
 |* of mlir-c; this adds what it lacks: registration, and translation of a     *|
-|* lowered module to PTX and manifest. libFA3-C.so holds both interfaces.     *|
+|* lowered module to PTX and manifest. Link libFA3-C.so; it brings            *|
+|* libFA3-MLIR-C.so, the C interface of MLIR.                                 *|
 |*                                                                            *|
 \*===----------------------------------------------------------------------===*/
 
