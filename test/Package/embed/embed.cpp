@@ -24,5 +24,6 @@ int main(int argc, char **argv) {
   if (failed(passes.run(*module)))
     return 1;
   module->print(llvm::outs());
+  llvm::outs() << '\n';
   return 0;
 }
