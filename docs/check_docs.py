@@ -6,6 +6,7 @@ comment holds words as in a shell:
 
   file=NAME     the block is an input; it is written to NAME in the directory
                 in which the commands of the document run
+  include=PATH  the block is that file of the repository
   run=COMMAND   the block is what COMMAND prints, in bash, with the tools first
                 in PATH; further words say which part of it
   console       the block holds lines `$ COMMAND`, each followed by its output
@@ -53,6 +54,9 @@ CODE = re.compile(r"`([^`\n]+)`")
 SOURCE_NAME = re.compile(
     r"^[\w.*/-]+\.(cpp|h|td|py|sh|mlir|md|cmake|test|txt|in)$"
 )
+
+
+KEYS = "file include run console fails at until show to lines hide short".split()
 
 
 class Problem(Exception):
@@ -153,6 +157,7 @@ class Blocks:
     """Runs the blocks of one document."""
 
     def __init__(self, source, tools):
+        self.source = source
         self.folder = Path(tempfile.mkdtemp(prefix="fa3-docs-"))
         (self.folder / "examples").symlink_to(source / "examples")
         self.environment = dict(os.environ)
@@ -184,16 +189,19 @@ class Blocks:
         if "file" in keys:
             (self.folder / keys["file"]).write_text(text)
             return text
+        if "include" in keys:
+            return select((self.source / keys["include"]).read_text(), words)
         fails = "fails" in keys
         if "run" in keys:
             return select(self.run(keys["run"], fails), words)
         if "console" not in keys:
-            raise Problem("expects file, run or console")
+            raise Problem("expects file, include, run or console")
         result = ""
         for line in text.splitlines():
             if line.startswith("$ "):
                 output = self.run(line[2:], fails)
-                result += line + "\n" + (select(output, words) if output else "")
+                result += line + "\n"
+                result += select(output, words) if output else ""
         return result
 
 
@@ -201,9 +209,7 @@ def parse_words(text):
     words = []
     for word in shlex.split(text):
         key, _, value = word.partition("=")
-        if key not in (
-            "file run console fails at until show to lines hide short".split()
-        ):
+        if key not in KEYS:
             raise Problem(f"unknown word '{word}'")
         words.append((key, value))
     return words
@@ -374,7 +380,7 @@ def main():
     build = Path(arguments.build).resolve()
     tools = build / "bin"
     if not (tools / "fa3-opt").exists():
-        sys.exit(f"check_docs: no fa3-opt in {tools}; build it, or give --build")
+        sys.exit(f"check_docs: no fa3-opt in {tools} (see --build)")
 
     problems = []
     check_pages(source, tools, arguments, problems.append)

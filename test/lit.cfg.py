@@ -61,6 +61,10 @@ ptxas = shutil.which("ptxas") or shutil.which(
 if ptxas:
     config.available_features.add("ptxas")
     config.substitutions.append(("%ptxas", ptxas))
+cc = shutil.which("cc") or shutil.which("gcc")
+if cc:
+    config.available_features.add("cc")
+    config.substitutions.append(("%cc", cc))
 if os.path.exists("/dev/nvidia0"):
     config.available_features.add("gpu")
 if not config.fa3_static:

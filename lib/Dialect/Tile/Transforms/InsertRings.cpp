@@ -46,6 +46,14 @@ private:
 
 LogicalResult RingInserter::insert(LoadOp load) {
   RankedTensorType type = load.getResult().getType();
+  for (OpOperand &use : load.getResult().getUses())
+    if (!isa<DotOp>(use.getOwner()) || use.getOperandNumber() > 1) {
+      InFlightDiagnostic diagnostic = load.emitOpError(
+          "has the load role, which loads left and right operands of products "
+          "only");
+      diagnostic.attachNote(use.getOwner()->getLoc()) << "it is used here";
+      return diagnostic;
+    }
   auto ringType = flow::RingType::get(kernel.getContext(), 1, {type}, 1, 0,
                                       flow::Scope::cta);
   b.setLoc(load.getLoc());

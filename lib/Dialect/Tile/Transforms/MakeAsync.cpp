@@ -51,6 +51,15 @@ static void makeCarriedPending(scf::ForOp loop, unsigned index) {
   result.replaceAllUsesExcept(awaited.getResult(), awaited);
 }
 
+/// Whether only loops and branches lie around a token up to `target`.
+static bool canCarryTokenOut(Value token, Block *target) {
+  for (Block *block = token.getParentBlock(); block != target;
+       block = block->getParentOp()->getBlock())
+    if (!isa<scf::ForOp, scf::IfOp>(block->getParentOp()))
+      return false;
+  return true;
+}
+
 /// Carries a token out of loops and branches until `target`.
 static Value carryTokenOut(Value token, Block *target) {
   while (token.getParentBlock() != target) {
@@ -80,7 +89,7 @@ static LogicalResult coverView(Value view, Value token) {
                                        "'tile.view' makes in its group";
   for (Operation *user : viewOp.getSlot().getUsers()) {
     auto release = dyn_cast<flow::ReleaseOp>(user);
-    if (!release)
+    if (!release || !canCarryTokenOut(token, release->getBlock()))
       continue;
     Value visible = carryTokenOut(token, release->getBlock());
     release.getAfterMutable().append(visible);

@@ -45,3 +45,31 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+// Both slots are handed back, but one in a branch that the product is not in.
+!A = tensor<64x32xf16>
+gpu.module @m {
+  gpu.func @branch(%o: memref<?x?xf32>, %go: i1) kernel {
+    %k = flow.ring : !flow.ring<1, [!A]>
+    flow.specialize {
+      flow.group @math warps 4 (%g) {
+        %c0 = arith.constant 0 : index
+        %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+        %c = flow.cursor read %k : !flow.ring<1, [!A]>
+        %s, %n = flow.acquire %k[%c] : !flow.ring<1, [!A]>, !flow.cursor<read>
+        // expected-error @below {{is read by a product, but its slot is released where the product's completion cannot be carried}}
+        %v = tile.view %s[%c0, %c0] : !flow.slot<read, [!A]> -> !tile.view<!A>
+        %d = tile.dot %v, %v, %zero lhs mk rhs nk : !tile.view<!A>, !tile.view<!A> -> tensor<64x64xf32>
+        scf.if %go {
+          flow.release %s : !flow.slot<read, [!A]>
+        } else {
+          flow.release %s : !flow.slot<read, [!A]>
+        }
+        tile.store %d, %o[%c0, %c0] : tensor<64x64xf32>, memref<?x?xf32>
+      }
+    }
+    gpu.return
+  }
+}

@@ -86,6 +86,9 @@ def Attention_BiasAttr : Attention_Mod<"Bias", "bias", ["verifyMod", "buildScore
     is broadcast; a dynamic one, but the last, may be broadcast by a stride of
     0. `#attention.bias<aux = 0>`.
 
+    `attention-to-tile` reads the last dimensions as a tile and refuses a bias per
+    query: a last extent of 1 beside queries that are not.
+
     C1. aux is the number of an auxiliary operand of rank 4 and elements f16,
         bf16 or f32.
     C2. its extents are those of batch, query heads, queries and keys or 1,
