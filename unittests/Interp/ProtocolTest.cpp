@@ -107,6 +107,29 @@ TEST(Protocol, OneArrivalForTwoReaders) {
   EXPECT_NE(explore(protocol, 100000).error, "");
 }
 
+/// The leader of a group of four warps runs ahead of the others: they wait by
+/// parity for a phase that two laps later looks like the one to come.
+TEST(Protocol, WarpsLagBehindTheirLeader) {
+  auto make = [](bool meets) {
+    Protocol protocol = makeRing(3, 1);
+    std::vector<Event> &reader = protocol.agents[2].events;
+    reader.clear();
+    Event sync = on(Event::Sync, 1, 128);
+    sync.threads = 128;
+    for (int64_t i = 0; i < 3; ++i) {
+      reader.push_back(on(Event::Wait, kFull, i & 1));
+      reader.back().threads = 128;
+      if (meets)
+        reader.push_back(sync);
+      reader.push_back(on(Event::Arrive, kEmpty, 1));
+    }
+    return protocol;
+  };
+  EXPECT_NE(explore(make(false), 1000).error.find("all warps"),
+            std::string::npos);
+  EXPECT_EQ(explore(make(true), 1000).error, "");
+}
+
 TEST(Protocol, FewerBytesThanCopied) {
   Protocol protocol = makeRing(1, 1);
   protocol.agents[1].events[1].amount = 8;
