@@ -76,6 +76,7 @@ void recordBarrier(const Context &c, const Instr &in, Event::Kind kind,
   if (Event *event = record(c, kind, in.op)) {
     event->barrier = barrier;
     event->amount = amount;
+    event->threads = c.group->threads;
   }
 }
 

@@ -48,7 +48,8 @@ struct Step {
   const Event *event;
   unsigned barrier = 0;
   llvm::SmallVector<CellRange, 2> cells;
-  /// Of an asynchronous read: the event of its agent that has waited for it.
+  /// Of an asynchronous read: the event of its agent that has waited for it. Of
+  /// a wait: the one after which all warps of the group have passed it.
   unsigned retired = 0;
   /// Identity of what a write leaves behind; not 0.
   uint32_t version = 0;
@@ -96,6 +97,9 @@ private:
   bool execute(State &s, unsigned agent, const Step &step);
   bool land(State &s, unsigned place);
 
+  static unsigned findJoin(llvm::ArrayRef<Step> list, unsigned wait);
+  bool advance(State &s, const Step &step, bool legal, const char *message,
+               int64_t phase);
   bool read(State &s, const Step &step);
   bool checkWrite(const State &s, const Step &step);
   bool sync(State &s, unsigned agent, const Step &step);
@@ -156,7 +160,9 @@ void Explorer::prepare() {
       ++result.events;
     }
     for (auto it = list.begin(); it != list.end(); ++it)
-      if (it->event->kind == Event::AsyncRead)
+      if (it->event->kind == Event::Wait)
+        it->retired = findJoin(list, it - list.begin());
+      else if (it->event->kind == Event::AsyncRead)
         it->retired =
             std::find_if(it, list.end(),
                          [&](const Step &s) {
@@ -172,6 +178,27 @@ void Explorer::prepare() {
     if (step.event->kind == Event::Fork)
       for (; first < steps.size() && first < step.event->amount; ++first)
         forkOf[first] = i;
+}
+
+/// The warps of a group pass a wait one by one. They are known to have passed
+/// it after a barrier of the group, or after waiting for a product that was
+/// issued since: all warps take part in it. A single warp moves in step.
+unsigned Explorer::findJoin(llvm::ArrayRef<Step> list, unsigned wait) {
+  if (list[wait].event->threads <= 32)
+    return wait;
+  int64_t batch = -1;
+  for (unsigned i = wait + 1; i < list.size(); ++i) {
+    const Event &event = *list[i].event;
+    if (event.kind == Event::Sync)
+      return i;
+    if (event.queue != 0)
+      continue;
+    if (event.kind == Event::AsyncRead && batch < 0)
+      batch = event.amount;
+    if (event.kind == Event::Retire && batch >= 0 && event.amount >= batch)
+      return i;
+  }
+  return list.size();
 }
 
 void Explorer::number(Step &step) {
@@ -282,10 +309,11 @@ bool Explorer::execute(State &s, unsigned agent, const Step &step) {
     if (!s.barriers[step.barrier].expect(event.amount))
       return fail(s, "expects more bytes than an mbarrier counts", event.op);
     [[fallthrough]];
-  case Event::Arrive:
-    if (!s.barriers[step.barrier].arrive())
-      return fail(s, "is one arrival too many", event.op);
-    return true;
+  case Event::Arrive: {
+    int64_t phase = s.barriers[step.barrier].getPhase();
+    return advance(s, step, s.barriers[step.barrier].arrive(),
+                   "is one arrival too many", phase);
+  }
   case Event::Load: {
     if (!checkWrite(s, step))
       return false;
@@ -317,6 +345,27 @@ bool Explorer::execute(State &s, unsigned agent, const Step &step) {
   case Event::Join:
     return true;
   }
+  return true;
+}
+
+/// After an arrival or a copy: if that has completed a phase, all warps have to
+/// have seen the phase before, which they wait for by parity.
+bool Explorer::advance(State &s, const Step &step, bool legal,
+                       const char *message, int64_t phase) {
+  if (!legal)
+    return fail(s, message, step.event->op);
+  if (s.barriers[step.barrier].getPhase() == phase)
+    return true;
+  for (auto [agent, list] : llvm::enumerate(steps))
+    for (unsigned i = 0, end = s.positions[agent]; i < end; ++i)
+      if (list[i].event->kind == Event::Wait && list[i].retired >= end &&
+          list[i].barrier == step.barrier)
+        return fail(s,
+                    "may complete another phase of an mbarrier before all "
+                    "warps of " +
+                        protocol.agents[agent].name +
+                        " have passed their wait for the one before",
+                    step.event->op);
   return true;
 }
 
@@ -384,10 +433,9 @@ bool Explorer::land(State &s, unsigned place) {
   for (auto [begin, end] : step.cells)
     for (unsigned cell = begin; cell < end; ++cell)
       s.cells[cell] = 2 * step.version;
-  if (!s.barriers[step.barrier].complete(step.bytes))
-    return fail(s, "copies bytes that its mbarrier does not expect",
-                step.event->op);
-  return true;
+  int64_t phase = s.barriers[step.barrier].getPhase();
+  return advance(s, step, s.barriers[step.barrier].complete(step.bytes),
+                 "copies bytes that its mbarrier does not expect", phase);
 }
 
 //===----------------------------------------------------------------------===//

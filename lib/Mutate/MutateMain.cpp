@@ -59,8 +59,9 @@ struct CommandLine {
       cl::init(1000000)};
   cl::opt<std::string> only{"case", cl::desc("The only case to try")};
   cl::opt<std::string> kind{"kind", cl::desc("The only kind of fault to try")};
-  cl::opt<bool> checkers{"checkers", cl::desc("Ask the static checkers"),
-                         cl::init(true)};
+  cl::opt<bool> checkers{
+      "checkers",
+      cl::desc("Ask the static checkers, too; a false alarm is an error")};
   cl::opt<bool> list{"list", cl::desc("Prints a line per fault")};
 };
 

@@ -8,6 +8,7 @@
 // RUN: not fa3-run --cpu %t/unfilled.mlir 2>&1 | FileCheck %s --check-prefix=UNFILLED
 // RUN: not fa3-run --cpu %t/window.mlir 2>&1 | FileCheck %s --check-prefix=WINDOW
 // RUN: not fa3-run --cpu %t/held.mlir 2>&1 | FileCheck %s --check-prefix=HELD
+// RUN: not fa3-run --cpu %t/inplace.mlir 2>&1 | FileCheck %s --check-prefix=INPLACE
 // RUN: not fa3-run --cpu %t/leftover.mlir 2>&1 | FileCheck %s --check-prefix=LEFTOVER
 // RUN: not fa3-run --cpu %t/fork.mlir 2>&1 | FileCheck %s --check-prefix=FORK
 // RUN: not fa3-run --cpu %t/parts.mlir 2>&1 | FileCheck %s --check-prefix=PARTS
@@ -187,6 +188,41 @@ gpu.module @m {
           flow.release %s : !flow.slot<read, [tensor<64x16xf16>]>
         }
         %x = tile.read %v : !tile.view<tensor<64x16xf16>> -> tensor<64x16xf16>
+      }
+    }
+    gpu.return
+  }
+}
+func.func @f() {
+  tile.launch @m::@k args()
+  return
+}
+
+// INPLACE: error: 'tile.read' reads element (0, 0) of entry 0, which another replica has overwritten
+// INPLACE: note: while running block 0 of the kernel, @read replica 1
+//--- inplace.mlir
+!ring = !flow.ring<1, [tensor<64x16xf16>]>
+gpu.module @m {
+  gpu.func @k() kernel {
+    %ring = flow.ring : !ring
+    flow.specialize {
+      flow.group @write warps 1 (%g) {
+        %c0 = arith.constant 0 : index
+        %x = arith.constant dense<1.0> : tensor<64x16xf16>
+        %c = flow.cursor write %ring : !ring
+        %s, %n = flow.acquire %ring[%c] : !ring, !flow.cursor<write>
+        %v = tile.view %s[%c0, %c0] : !flow.slot<write, [tensor<64x16xf16>]> -> !tile.view<tensor<64x16xf16>>
+        tile.write %x, %v : tensor<64x16xf16>, !tile.view<tensor<64x16xf16>>
+        flow.publish %s : !flow.slot<write, [tensor<64x16xf16>]>
+      }
+      flow.group @read warps 4 replicas 2 (%g) {
+        %c0 = arith.constant 0 : index
+        %c = flow.cursor read %ring : !ring
+        %s, %n = flow.acquire %ring[%c] : !ring, !flow.cursor<read>
+        %v = tile.view %s[%c0, %c0] : !flow.slot<read, [tensor<64x16xf16>]> -> !tile.view<tensor<64x16xf16>>
+        %x = tile.read %v : !tile.view<tensor<64x16xf16>> -> tensor<64x16xf16>
+        tile.write %x, %v : tensor<64x16xf16>, !tile.view<tensor<64x16xf16>>
+        flow.release %s : !flow.slot<read, [tensor<64x16xf16>]>
       }
     }
     gpu.return
