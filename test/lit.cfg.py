@@ -52,6 +52,7 @@ config.substitutions += [
      f"--reference {inputs}/chain-reference.mlir --atol 0.5 "
      "--run=--distribution=uniform --dims m=150,n=300 --dims m=64,n=1"),
     ("%stages", stages),
+    ("%python", sys.executable),
 ]
 
 # Tests of PTX that need the assembler, and tests that need a Hopper GPU.

@@ -1,4 +1,5 @@
 // RUN: fa3-opt %s --hopper-allocate-smem --split-input-file --verify-diagnostics | FileCheck %s
+// RUN: %stages-window --pass hopper-allocate-smem --run=--completion=random --run=--schedule-seed=2
 
 // CHECK: hopper.launch @m::@k {{.*}} smem 86056
 func.func @host(%n: index) {

@@ -2,6 +2,7 @@
 // RUN: fa3-opt %t/default.mlir --pass-pipeline='builtin.module(gpu.module(gpu.func(hopper-assign-registers)))' --split-input-file --verify-diagnostics | FileCheck %t/default.mlir
 // RUN: fa3-opt %t/forced.mlir --pass-pipeline='builtin.module(gpu.module(gpu.func(hopper-assign-registers{producer-registers=40})))' | FileCheck %t/forced.mlir
 // RUN: fa3-opt %t/over.mlir --pass-pipeline='builtin.module(gpu.module(gpu.func(hopper-assign-registers{consumer-registers=168})))' --verify-diagnostics
+// RUN: %stages-gemm --pass hopper-assign-registers --run=--completion=random --run=--schedule-seed=2
 
 //--- default.mlir
 gpu.module @m {

@@ -1,5 +1,6 @@
 // RUN: fa3-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(hopper-insert-fences)))' --split-input-file --verify-diagnostics | FileCheck %s
 // RUN: fa3-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(hopper-insert-fences,hopper-insert-fences)))' --split-input-file --verify-diagnostics | FileCheck %s
+// RUN: %stages-window --pass hopper-insert-fences --run=--completion=random --run=--schedule-seed=2 --after=--require-fences
 
 #acc = #hopper.fragment<[64, 64], reg = [[0, 1], [8, 0], [0, 8], [0, 16], [0, 32]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [[16, 0], [32, 0]], repeat = []>
 !buf = !hopper.buffer<1, tensor<64x64xf16>, 128>

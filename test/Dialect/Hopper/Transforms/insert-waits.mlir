@@ -1,4 +1,5 @@
 // RUN: fa3-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(hopper-insert-waits)))' --split-input-file --verify-diagnostics | FileCheck %s
+// RUN: %stages-window --pass hopper-insert-waits --run=--completion=random --run=--schedule-seed=2
 
 !desc = !hopper.desc<64, f16, 128, k>
 !frag = !hopper.inflight<vector<32xf32>>

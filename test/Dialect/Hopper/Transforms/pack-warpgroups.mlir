@@ -1,4 +1,5 @@
 // RUN: fa3-opt %s --hopper-pack-warpgroups --split-input-file --verify-diagnostics | FileCheck %s
+// RUN: %stages-chain --pass hopper-pack-warpgroups --run=--completion=random --run=--schedule-seed=2
 
 // CHECK: hopper.launch @m::@k blocks %{{.*}} threads 512 smem 0
 func.func @host(%n: index) {
