@@ -24,7 +24,6 @@ PASS_FILES = [
     ("From attention to tile", "Conversion/AttentionToTile"),
     ("On the flow dialect", "Dialect/Flow/Transforms"),
     ("On the tile dialect", "Dialect/Tile/Transforms"),
-    ("On the flow dialect", "Dialect/Flow/Transforms"),
     ("From tile to hopper", "Conversion/TileToHopper"),
     ("On the hopper dialect", "Dialect/Hopper/Transforms"),
     ("From hopper to nvvm and llvm", "Conversion/HopperToNVVM"),

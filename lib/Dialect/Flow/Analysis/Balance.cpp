@@ -78,6 +78,8 @@ private:
 
   /// Counts the rest of the work in every case; false once `unbalanced` is set.
   bool count(const Work *work);
+  bool countIterations(const ControlNode &loop, bool isB,
+                       const LinearForm &trips, const Work *next);
   bool countNodes(const Nodes &nodes, bool isB, const Work *next);
   /// Counts the rest in the case that form >= 0.
   bool assume(LinearForm form, Operation *op, bool taken,
@@ -266,6 +268,16 @@ bool BalanceProof::countNodes(const Nodes &nodes, bool isB, const Work *next) {
   return count(next);
 }
 
+bool BalanceProof::countIterations(const ControlNode &loop, bool isB,
+                                   const LinearForm &trips, const Work *next) {
+  for (const ControlNode &event : loop.body)
+    add(event, isB, trips);
+  bool holds = count(next);
+  for (const ControlNode &event : loop.body)
+    add(event, isB, trips * -1);
+  return holds;
+}
+
 bool BalanceProof::count(const Work *work) {
   if (!work)
     return checkDifferences();
@@ -287,16 +299,21 @@ bool BalanceProof::count(const Work *work) {
     LinearForm extent = *scalars.getForm(loop.getUpperBound(), culprit) -
                         *scalars.getForm(loop.getLowerBound(), culprit);
     LinearForm step = *scalars.getForm(loop.getStep(), culprit);
+    // A loop whose bounds are in order needs no distinction of cases.
+    if (step == LinearForm(1)) {
+      system.push(extent * -1 - LinearForm(1));
+      bool inOrder = system.isRefuted(/*thorough=*/false);
+      system.pop();
+      if (inOrder)
+        return assume(extent, loop, true, [&] {
+          return countIterations(node, isB, extent, work->next);
+        });
+    }
     if (!assume(extent * -1, loop, false, [&] { return count(work->next); }))
       return false;
     return assume(extent - LinearForm(1), loop, true, [&] {
-      LinearForm trips = scalars.getTripCount(extent, step);
-      for (const ControlNode &event : node.body)
-        add(event, isB, trips);
-      bool holds = count(work->next);
-      for (const ControlNode &event : node.body)
-        add(event, isB, trips * -1);
-      return holds;
+      return countIterations(node, isB, scalars.getTripCount(extent, step),
+                             work->next);
     });
   }
   case NodeKind::Branch: {
@@ -368,7 +385,7 @@ LogicalResult BalanceProof::report(const Unbalanced &unbalanced) {
     bool isLoop = isa<scf::ForOp>(decision.op);
     diagnostic.attachNote(decision.op->getLoc())
         << (isLoop ? "when this loop " : "when this condition ")
-        << (isLoop ? (decision.taken ? "runs at least once" : "does not run")
+        << (isLoop ? (decision.taken ? "runs" : "does not run")
                    : (decision.taken ? "holds" : "does not hold"));
   }
   return failure();

@@ -102,8 +102,10 @@ bool LinearSystem::refute(Choices &choices, bool withQuotients,
   return true;
 }
 
-bool LinearSystem::isRefuted() {
+bool LinearSystem::isRefuted(bool thorough) {
   for (bool withQuotients : {false, true}) {
+    if (withQuotients && !thorough)
+      break;
     Choices choices;
     unsigned budget = kMostCases;
     if (refute(choices, withQuotients, budget))

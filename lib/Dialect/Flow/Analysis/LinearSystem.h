@@ -24,8 +24,8 @@ public:
   /// if no contradiction was found.
   bool isContradictory() const;
   /// The same with cases for every minimum and maximum. Quotients are variables
-  /// at first and what they are if that does not suffice.
-  bool isRefuted();
+  /// at first and, if `thorough`, what they are if that does not suffice.
+  bool isRefuted(bool thorough = true);
 
 private:
   using Choices = llvm::SmallDenseMap<unsigned, unsigned>;

@@ -417,6 +417,89 @@ LogicalResult ProtocolModel::checkRegisters() {
   return failure();
 }
 
+namespace {
+/// A window of a slot, whichever slot it is.
+struct Window {
+  Value buffer;
+  bool writes;
+  int64_t row, rowEnd, column, columnEnd;
+};
+} // namespace
+
+/// Windows of shared memory that an operation accesses.
+static SmallVector<Window> getWindows(Operation *op,
+                                      llvm::function_ref<int64_t(Value)> get) {
+  SmallVector<Window> windows;
+  auto add = [&](bool writes, TypedValue<BufferType> buffer, Value row,
+                 Value column, int64_t rows, int64_t columns) {
+    Window window{buffer, writes, get(row), 0, get(column), 0};
+    bool known = window.row != flow::kUnknown;
+    window.rowEnd = known ? window.row + rows : buffer.getType().getRows();
+    window.row = known ? window.row : 0;
+    known = window.column != flow::kUnknown;
+    window.columnEnd =
+        known ? window.column + columns : buffer.getType().getColumns();
+    window.column = known ? window.column : 0;
+    windows.push_back(window);
+  };
+  auto addFragment = [&](auto access, bool writes) {
+    ArrayRef<int64_t> shape = access.getFragment().getLayout().getShape();
+    add(writes, access.getBuffer(), access.getRow(), access.getColumn(),
+        shape[0], shape.size() > 1 ? shape[1] : 1);
+  };
+  auto addBox = [&](auto copy, bool writes) {
+    ArrayRef<int64_t> box = copy.getMap().getType().getBox();
+    add(writes, copy.getBuffer(), copy.getRow(), copy.getColumn(),
+        box.size() > 1 ? box[box.size() - 2] : 1, box.back());
+  };
+  auto addOperand = [&](Value operand, int64_t extent, int64_t k) {
+    auto desc = operand.getDefiningOp<DescOp>();
+    if (!desc)
+      return;
+    bool alongColumns = desc.getDesc().getType().getMajor() == Major::k;
+    add(false, desc.getBuffer(), desc.getRow(), desc.getColumn(),
+        alongColumns ? extent : k, alongColumns ? k : extent);
+  };
+  llvm::TypeSwitch<Operation *>(op)
+      .Case([&](SmemStoreOp store) { addFragment(store, true); })
+      .Case([&](SmemLoadOp load) { addFragment(load, false); })
+      .Case([&](TmaLoadOp load) { addBox(load, true); })
+      .Case([&](TmaStoreOp store) { addBox(store, false); })
+      .Case([&](WgmmaOp mma) {
+        addOperand(mma.getLhs(), mma.getM(), mma.getK());
+        addOperand(mma.getRhs(), mma.getN(), mma.getK());
+      });
+  return windows;
+}
+
+/// Whether two replicas of a group may access the same part of a buffer that
+/// they share, one of them to write it.
+static bool meetsInMemory(flow::GroupOp group) {
+  std::vector<std::vector<Window>> ofReplica(group.getReplicas());
+  for (size_t replica = 0; replica < ofReplica.size(); ++replica) {
+    auto get = [&](Value value) {
+      return evaluateScalar(value, [&](Value leaf) {
+        return leaf == group.getReplica() ? static_cast<int64_t>(replica)
+                                          : flow::kUnknown;
+      });
+    };
+    group.walk([&](Operation *op) {
+      for (const Window &window : getWindows(op, get))
+        if (!group->isAncestor(window.buffer.getDefiningOp()))
+          ofReplica[replica].push_back(window);
+    });
+  }
+  for (size_t i = 0; i < ofReplica.size(); ++i)
+    for (size_t j = i + 1; j < ofReplica.size(); ++j)
+      for (const Window &a : ofReplica[i])
+        for (const Window &b : ofReplica[j])
+          if (a.buffer == b.buffer && (a.writes || b.writes) &&
+              a.row < b.rowEnd && b.row < a.rowEnd && a.column < b.columnEnd &&
+              b.column < a.columnEnd)
+            return true;
+  return false;
+}
+
 LogicalResult ProtocolModel::checkSharedMemory() {
   struct Range {
     Operation *op;
@@ -464,18 +547,8 @@ LogicalResult ProtocolModel::checkSharedMemory() {
            << end << " bytes of shared memory, the limit is "
            << kMaxSharedMemoryBytes;
 
-  // Replicas that write to a buffer they share may meet each other there.
-  specialize.walk([&](Operation *op) {
-    Value buffer;
-    if (auto store = dyn_cast<SmemStoreOp>(op))
-      buffer = store.getBuffer();
-    else if (auto load = dyn_cast<TmaLoadOp>(op))
-      buffer = load.getBuffer();
-    auto group = op->getParentOfType<flow::GroupOp>();
-    if (buffer && group.getReplicas() > 1 &&
-        !buffer.getDefiningOp()->getParentOfType<flow::GroupOp>())
-      joinsReplicas = true;
-  });
+  for (auto group : specialize.getBody().getOps<flow::GroupOp>())
+    joinsReplicas |= meetsInMemory(group);
   return success();
 }
 

@@ -171,7 +171,7 @@ gpu.module @kernels {
         %c80 = arith.constant 80 : index
         %blocks = arith.ceildivsi %n, %c80 : index
         %c = flow.cursor write %r : !ring
-        // expected-note @below {{when this loop runs at least once}}
+        // expected-note @below {{when this loop runs}}
         %end = scf.for %i = %c0 to %blocks step %c1 iter_args(%w = %c) -> (!flow.cursor<write>) {
           %s, %w1 = flow.acquire %r[%w] : !ring, !flow.cursor<write>
           flow.publish %s : !flow.slot<write, [tensor<64x64xf16>]>
