@@ -36,7 +36,7 @@ gpu.module @kernels {
     %c64 = arith.constant 64 : i32
     %c128 = arith.constant 128 : i32
     flow.specialize {
-      flow.group @load warps 4 at 0 (%g) {
+      flow.group @load warps 1 at 0 (%g) {
         hopper.setmaxnreg decrease 24
         %end:2 = scf.for %t = %first to %tiles step %step iter_args(%slot0 = %z, %par0 = %one) -> (i32, i32) : i32 {
           %i = arith.divui %t, %tn : i32
