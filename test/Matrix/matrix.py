@@ -18,7 +18,7 @@ import time
 DIMS = [32, 40, 64, 72, 80, 96, 112, 128, 136, 160, 192, 256, (192, 128)]
 TYPES = ["f16", "bf16"]
 MASKS = ["full", "causal"]
-MOD_DIMS = [64, 128, 256]
+MOD_DIMS = DIMS
 MODS = {
     "full": "",
     "causal": "#attention.causal",

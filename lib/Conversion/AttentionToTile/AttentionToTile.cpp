@@ -178,10 +178,11 @@ LogicalResult AttentionToTile::convert(func::FuncOp function) {
     operands.aux.push_back(inKernel(value));
   for (auto [value, hostValue] : captures)
     operands.captures.map(value, inKernel(hostValue));
-  int64_t loadedTiles = countLoadedTiles(forward.getScoreRegion()) +
-                        countLoadedTiles(forward.getKeepRegion());
+  RegionDemand demand;
+  addRegionDemand(forward.getScoreRegion(), demand);
+  addRegionDemand(forward.getKeepRegion(), demand);
   TileChoice tile =
-      chooseTile(forward.getHeadDim(), forward.getValueHeadDim(), loadedTiles);
+      chooseTile(forward.getHeadDim(), forward.getValueHeadDim(), demand);
   if (blockM)
     tile.blockM = blockM;
   if (blockN)

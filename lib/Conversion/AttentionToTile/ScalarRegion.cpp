@@ -130,22 +130,24 @@ ScalarRegionExpander::expand(Region &region) {
   return it == entries.end() ? Entry{yielded, Uniform} : it->second;
 }
 
-int64_t fa3::countLoadedTiles(Region &region) {
+void fa3::addRegionDemand(Region &region, RegionDemand &demand) {
   if (region.empty())
-    return 0;
+    return;
   using Expander = ScalarRegionExpander;
   llvm::DenseMap<Value, unsigned> varies;
   unsigned last = region.getNumArguments() - 1;
   varies[region.getArgument(last - 1)] = Expander::Rows;
   varies[region.getArgument(last)] = Expander::Columns;
-  int64_t loaded = 0;
   for (Operation &op : region.front()) {
     unsigned all = Expander::Uniform;
     for (Value operand : op.getOperands())
       all |= varies.lookup(operand);
     for (Value result : op.getResults())
       varies[result] = all;
-    loaded += isa<tensor::ExtractOp>(op) && all == Expander::Both;
+    demand.loadedTiles += isa<tensor::ExtractOp>(op) && all == Expander::Both;
+    if (!(all & Expander::Columns))
+      continue;
+    demand.keyUses += isa<arith::CmpIOp>(op);
+    demand.keyUses += isa<arith::SIToFPOp, arith::UIToFPOp>(op) ? 2 : 0;
   }
-  return loaded;
 }

@@ -55,10 +55,19 @@ private:
   mlir::Value queryLength, keyLength;
 };
 
-/// How many elements of auxiliary operands a region reads for every (query,
-/// key) pair: each becomes a loaded tile of rank 2. The last two arguments of
-/// the region are query and key.
-int64_t countLoadedTiles(mlir::Region &region);
+/// What score and keep regions ask of registers.
+struct RegionDemand {
+  /// Elements of auxiliary operands that are read for every (query, key) pair:
+  /// each becomes a loaded tile of rank 2.
+  int64_t loadedTiles = 0;
+  /// Uses of the key index beside the scores: 1 for a comparison, 2 for a
+  /// conversion to a number, which stays alive with the scores.
+  int64_t keyUses = 0;
+};
+
+/// Adds what a region asks for. The last two of its arguments are query and
+/// key.
+void addRegionDemand(mlir::Region &region, RegionDemand &demand);
 
 } // namespace fa3
 

@@ -11,6 +11,14 @@ namespace {
 constexpr int64_t kOtherRegisters = 25;
 /// Registers per thread that a tile may fill, leaving ptxas some room.
 constexpr int64_t kThreeGroupRegisters = 152, kTwoGroupRegisters = 232;
+/// Of these, addresses of a tile that score code loads.
+constexpr int64_t kAddressRegisters = 8;
+/// Head dims of more columns than this, d and dv together, are wide.
+constexpr int64_t kWideColumns = 256;
+/// Uses of the key index that cost a step of a wide tile.
+constexpr int64_t kManyKeyUses = 2;
+/// Steps of blockN: the depth of a product whose operand it is.
+constexpr int64_t kStep = 16;
 /// Wider key blocks bring nothing once the products dominate, and spill first.
 constexpr int64_t kWidestBlockN = 112, kWidestBlockNTwoGroups = 128;
 /// Below this a third warp group does not pay for the narrower block.
@@ -25,22 +33,25 @@ static int64_t paddedDim(int64_t dim) {
 }
 
 /// Widest blockN, a multiple of 16, within registers and shared memory.
-static int64_t widestBlockN(int64_t d, int64_t dv, int64_t loadedTiles,
+static int64_t widestBlockN(int64_t d, int64_t dv, const RegionDemand &demand,
                             int64_t blockM, int64_t registers, int64_t widest) {
+  int64_t others = kOtherRegisters + demand.loadedTiles * kAddressRegisters;
   int64_t byRegisters =
-      (registers - kOtherRegisters - dv / 2) * 4 / (3 + 2 * loadedTiles);
+      (registers - others - dv / 2) * 4 / (3 + 2 * demand.loadedTiles);
   // Two stages of K and V beside Q.
   int64_t bytes = kTileBytes - blockM * paddedDim(d) * 2;
   int64_t byMemory = bytes / (2 * 2 * (paddedDim(d) + paddedDim(dv)));
-  return std::min({byRegisters, byMemory, widest}) / 16 * 16;
+  int64_t columns = std::min({byRegisters, byMemory, widest}) / kStep * kStep;
+  bool isRisky = d + dv > kWideColumns && demand.keyUses >= kManyKeyUses;
+  return isRisky ? columns - kStep : columns;
 }
 
-TileChoice fa3::chooseTile(int64_t d, int64_t dv, int64_t loadedTiles) {
-  int64_t three = widestBlockN(d, dv, loadedTiles, 192, kThreeGroupRegisters,
-                               kWidestBlockN);
+TileChoice fa3::chooseTile(int64_t d, int64_t dv, const RegionDemand &demand) {
+  int64_t three =
+      widestBlockN(d, dv, demand, 192, kThreeGroupRegisters, kWidestBlockN);
   if (three >= kNarrowestBlockN)
     return {192, three};
-  int64_t two = widestBlockN(d, dv, loadedTiles, 128, kTwoGroupRegisters,
+  int64_t two = widestBlockN(d, dv, demand, 128, kTwoGroupRegisters,
                              kWidestBlockNTwoGroups);
-  return {128, std::max<int64_t>(two, 16)};
+  return {128, std::max<int64_t>(two, kStep)};
 }

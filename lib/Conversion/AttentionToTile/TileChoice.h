@@ -3,7 +3,7 @@
 #ifndef FA3_LIB_CONVERSION_ATTENTIONTOTILE_TILECHOICE_H
 #define FA3_LIB_CONVERSION_ATTENTIONTOTILE_TILECHOICE_H
 
-#include <cstdint>
+#include "ScalarRegion.h"
 
 namespace fa3 {
 
@@ -15,8 +15,10 @@ struct TileChoice {
 /// 64 rows. Registers per thread: dv/2 for the output, blockN/2 for the scores,
 /// blockN/4 for the converted weights, blockN/2 for each tile that score code
 /// loads, and a rest for statistics and addresses. Three consumer warp groups
-/// have 160 registers a thread, two have 240.
-TileChoice chooseTile(int64_t d, int64_t dv, int64_t loadedTiles);
+/// have 160 registers a thread, two have 240. Where head dims are wide and
+/// regions use the key index a lot, blockN is one step narrower: values that
+/// the estimate does not see would spill.
+TileChoice chooseTile(int64_t d, int64_t dv, const RegionDemand &demand);
 
 } // namespace fa3
 

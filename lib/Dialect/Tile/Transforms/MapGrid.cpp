@@ -174,6 +174,61 @@ static SmallVector<Value> decodeSections(ImplicitLocOpBuilder &b, Value id,
   return indices;
 }
 
+/// Position in the grid of the `id`-th tile of a persistent launch, if a long
+/// and a short tile of the same outer index make a pair: a block's first and
+/// second, third and fourth, ... tiles are pairs, so that all blocks have about
+/// the same work, and blocks side by side work on neighbouring outer indices.
+static SmallVector<Value> decodePairs(ImplicitLocOpBuilder &b, Value id,
+                                      ValueRange bounds, Value tiles,
+                                      Value blocks) {
+  auto constant = [&](int64_t value) -> Value {
+    return arith::ConstantIndexOp::create(b, value);
+  };
+  Value one = constant(1), two = constant(2), rows = bounds[0];
+  // Two rounds of the launch have a pair for each block; the last two may have
+  // fewer.
+  Value lap = arith::MulIOp::create(b, blocks, two);
+  Value number = arith::DivUIOp::create(b, id, lap);
+  Value start = arith::MulIOp::create(b, number, lap);
+  Value within = arith::SubIOp::create(b, id, start);
+  Value size =
+      arith::MinUIOp::create(b, lap, arith::SubIOp::create(b, tiles, start));
+  Value pairs =
+      arith::DivUIOp::create(b, arith::AddIOp::create(b, size, one), two);
+  Value second =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::uge, within, pairs);
+  Value pair = arith::SelectOp::create(
+      b, second, arith::SubIOp::create(b, within, pairs), within);
+  Value position =
+      arith::AddIOp::create(b, start, arith::MulIOp::create(b, pair, two));
+  position = arith::AddIOp::create(
+      b, position, arith::SelectOp::create(b, second, one, constant(0)));
+  Value outer = arith::DivUIOp::create(b, position, rows);
+  Value turn = arith::RemUIOp::create(b, position, rows);
+  // An odd number of rows leaves the middle one: every other outer index runs
+  // backwards, so that it meets the middle one of its neighbour.
+  Value last = arith::SubIOp::create(b, rows, one);
+  Value odd =
+      arith::AndIOp::create(b, arith::AndIOp::create(b, rows, outer), one);
+  Value backwards =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::ne, odd, constant(0));
+  turn = arith::SelectOp::create(b, backwards,
+                                 arith::SubIOp::create(b, last, turn), turn);
+  Value half = arith::DivUIOp::create(b, turn, two);
+  Value isShort =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::ne,
+                            arith::RemUIOp::create(b, turn, two), constant(0));
+  Value row = arith::SelectOp::create(b, isShort, half,
+                                      arith::SubIOp::create(b, last, half));
+  SmallVector<unsigned> fastestFirst;
+  for (unsigned i = 0; i + 1 < bounds.size(); ++i)
+    fastestFirst.push_back(i);
+  SmallVector<Value> indices = {row};
+  llvm::append_range(indices,
+                     decode(b, outer, bounds.drop_front(), fastestFirst));
+  return indices;
+}
+
 namespace {
 struct MapGrid : fa3::tile::impl::MapGridBase<MapGrid> {
   using MapGridBase::MapGridBase;
@@ -185,9 +240,10 @@ struct MapGrid : fa3::tile::impl::MapGridBase<MapGrid> {
           << mode << "'";
       return signalPassFailure();
     }
-    if (order != "auto" && order != "rows" && order != "longest-first") {
-      getOperation().emitError("tile-map-grid: expects order 'auto', 'rows' or "
-                               "'longest-first', got '")
+    if (order != "auto" && order != "rows" && order != "longest-first" &&
+        order != "pairs") {
+      getOperation().emitError("tile-map-grid: expects order 'auto', 'rows', "
+                               "'longest-first' or 'pairs', got '")
           << order << "'";
       return signalPassFailure();
     }
@@ -213,6 +269,8 @@ LogicalResult MapGrid::map(gpu::GPUFuncOp kernel, ArrayRef<LaunchOp> launches) {
   bool uniform = !workDependsOnFirstIndex(grid);
   bool persistent =
       mode == "static" || (mode == "auto" && uniform && leavesRegisters(grid));
+  bool hasPairs =
+      order == "pairs" && persistent && grid.getUpperBounds().size() > 1;
   bool longestFirst = order == "longest-first" || (order == "auto" && !uniform);
   llvm::SetVector<Value> shared = getSharedArrays(grid);
   bool hasSections = longestFirst && l2Bytes > 0 && !shared.empty() &&
@@ -263,9 +321,10 @@ LogicalResult MapGrid::map(gpu::GPUFuncOp kernel, ArrayRef<LaunchOp> launches) {
     sections = kernel.getArgument(position);
   }
   Value id = gpu::BlockIdOp::create(b, gpu::Dimension::x);
+  Value tiles, step;
   if (persistent) {
-    Value tiles = product(b, grid.getUpperBounds());
-    Value step = gpu::GridDimOp::create(b, gpu::Dimension::x);
+    tiles = product(b, grid.getUpperBounds());
+    step = gpu::GridDimOp::create(b, gpu::Dimension::x);
     auto loop = scf::ForOp::create(b, id, tiles, step);
     id = loop.getInductionVar();
     b.setInsertionPointToStart(loop.getBody());
@@ -277,8 +336,9 @@ LogicalResult MapGrid::map(gpu::GPUFuncOp kernel, ArrayRef<LaunchOp> launches) {
     std::rotate(fastestFirst.begin(), fastestFirst.begin() + 1,
                 fastestFirst.end());
   SmallVector<Value> indices =
-      hasSections ? decodeSections(b, id, grid.getUpperBounds(), sections)
-                  : decode(b, id, grid.getUpperBounds(), fastestFirst);
+      hasPairs      ? decodePairs(b, id, grid.getUpperBounds(), tiles, step)
+      : hasSections ? decodeSections(b, id, grid.getUpperBounds(), sections)
+                    : decode(b, id, grid.getUpperBounds(), fastestFirst);
   if (longestFirst) {
     Value one = arith::ConstantIndexOp::create(b, 1);
     Value last = arith::SubIOp::create(b, grid.getUpperBounds()[0], one);
