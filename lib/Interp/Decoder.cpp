@@ -103,7 +103,7 @@ LogicalResult Decoder::decodeRegion(Region &region, Code &code,
 static bool isDeviceOp(Operation *op) {
   if (isa_and_nonnull<hopper::HopperDialect>(op->getDialect()))
     return !isa<hopper::LaunchOp, hopper::SmCountOp, hopper::EncodeOp,
-                hopper::AddressOp>(op);
+                hopper::AddressOp, hopper::CounterOp>(op);
   return isa_and_nonnull<flow::FlowDialect, gpu::GPUDialect>(op->getDialect());
 }
 

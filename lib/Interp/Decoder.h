@@ -161,6 +161,7 @@ void populateControl(Registry &registry);
 void populateMemRef(Registry &registry);
 void populateTensorAndVector(Registry &registry);
 void populateLaunch(Registry &registry);
+void populateShare(Registry &registry);
 void populateTile(Registry &registry);
 void populateFlow(Registry &registry);
 void populateSlotMemory(Registry &registry);

@@ -30,6 +30,7 @@ Engine::Engine(const Options &options)
   populateMemRef(registry);
   populateTensorAndVector(registry);
   populateLaunch(registry);
+  populateShare(registry);
   populateTile(registry);
   populateFlow(registry);
   populateSlotMemory(registry);

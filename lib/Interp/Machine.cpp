@@ -67,6 +67,8 @@ static int64_t bytesOf(Operation *alloc) {
     hopper::BufferType type = buffer.getBuffer().getType();
     return type.getSlots() * type.getSlotBytes();
   }
+  if (auto mailbox = dyn_cast<hopper::MailboxAllocOp>(alloc))
+    return mailbox.getReplicaBytes();
   return cast<hopper::BarrierAllocOp>(alloc).getBarrier().getType().getCount() *
          8;
 }
@@ -83,13 +85,16 @@ static int64_t totalBytesOf(Operation *alloc) {
 static std::optional<int64_t> offsetOf(Operation *alloc) {
   if (auto buffer = dyn_cast<hopper::AllocOp>(alloc))
     return buffer.getOffset();
+  if (auto mailbox = dyn_cast<hopper::MailboxAllocOp>(alloc))
+    return mailbox.getOffset();
   return cast<hopper::BarrierAllocOp>(alloc).getOffset();
 }
 
 LogicalResult Machine::layOut(Operation *kernel) {
   SmallVector<std::pair<ByteRange, Operation *>> placed;
   WalkResult result = kernel->walk([&](Operation *op) {
-    if (!isa<hopper::AllocOp, hopper::BarrierAllocOp>(op))
+    if (!isa<hopper::AllocOp, hopper::BarrierAllocOp, hopper::MailboxAllocOp>(
+            op))
       return WalkResult::advance();
     std::optional<int64_t> offset = offsetOf(op);
     if (!offset)

@@ -116,6 +116,7 @@ typedef struct fa3_cu_launch_config {
   X(stream_create, "cuStreamCreate", (void **stream, unsigned flags))          \
   X(stream_destroy, "cuStreamDestroy_v2", (void *stream))                      \
   X(stream_synchronize, "cuStreamSynchronize", (void *stream))                 \
+  X(stream_is_capturing, "cuStreamIsCapturing", (void *stream, int *state))    \
   X(event_create, "cuEventCreate", (void **event, unsigned flags))             \
   X(event_destroy, "cuEventDestroy_v2", (void *event))                         \
   X(event_record, "cuEventRecord", (void *event, void *stream))                \

@@ -1,7 +1,8 @@
 /*===- Launch.c - validation, evaluation and launch -----------------------===*
  *
- * The state of a call lives on the stack: the program is only read, nothing is
- * allocated, and threads share nothing.
+ * The state of a call lives on the stack. The program is only read, but for the
+ * numbers of counters, which are atomic; nothing is allocated, and threads
+ * share nothing else.
  *
  *===----------------------------------------------------------------------===*/
 
@@ -140,10 +141,39 @@ static fa3_code encode_map(const fa3_program *program,
   return fa3_driver_fail(program->driver, result, what, status);
 }
 
+/* A counter for one launch. Kernels give theirs back as they found it, so that
+ * counters go round; a launch in a graph may run again at any time and keeps
+ * its own. */
+static fa3_code borrow_counter(const fa3_program *program, void *stream,
+                               void **address, fa3_status *status) {
+  fa3_counters *counters = program->counters;
+  int is_capturing = 0;
+  fa3_cu_result result =
+      program->driver->stream_is_capturing(stream, &is_capturing);
+  if (result != FA3_CU_SUCCESS)
+    return fa3_driver_fail(program->driver, result,
+                           "asking whether a stream is being captured", status);
+  unsigned number;
+  if (is_capturing) {
+    number = atomic_fetch_add(&counters->next_captured, 1);
+    if (number >= FA3_NUM_CAPTURED_COUNTERS) {
+      atomic_store(&counters->next_captured, FA3_NUM_CAPTURED_COUNTERS);
+      return fa3_fail(status, FA3_ERROR_ARGUMENT,
+                      "program '%s' can be captured in graphs %d times",
+                      program->function, FA3_NUM_CAPTURED_COUNTERS);
+    }
+    number += FA3_NUM_COUNTERS;
+  } else {
+    number = atomic_fetch_add(&counters->next, 1) % FA3_NUM_COUNTERS;
+  }
+  *address = (void *)(uintptr_t)(counters->memory + 4 * (uint64_t)number);
+  return FA3_OK;
+}
+
 static fa3_code fill_params(const fa3_program *program,
                             const fa3_kernel_launch *launch,
-                            const fa3_arg *args, kernel_state *state,
-                            fa3_status *status) {
+                            const fa3_arg *args, void *stream,
+                            kernel_state *state, fa3_status *status) {
   size_t maps = 0;
   for (size_t i = 0; i < launch->num_args; ++i) {
     const fa3_kernel_arg *arg = &launch->args[i];
@@ -157,6 +187,9 @@ static fa3_code fill_params(const fa3_program *program,
       break;
     case FA3_KERNEL_POINTER:
       state->values[i].pointer = args[arg->source].value.data;
+      break;
+    case FA3_KERNEL_COUNTER:
+      code = borrow_counter(program, stream, &state->values[i].pointer, status);
       break;
     case FA3_KERNEL_F32:
       state->values[i].f32 = (float)args[arg->source].value.real;
@@ -184,7 +217,7 @@ static fa3_code launch_one(const fa3_program *program,
   if (code != FA3_OK || blocks == 0)
     return code;
   kernel_state state;
-  code = fill_params(program, launch, args, &state, status);
+  code = fill_params(program, launch, args, stream, &state, status);
   if (code != FA3_OK)
     return code;
   fa3_cu_result result;

@@ -141,6 +141,7 @@ static int read_kernel_arg(fa3_reader *r, const fa3_json *object,
                                          "strides", "value",  NULL};
   static const char *const pointer_keys[] = {"kind", "source", NULL};
   static const char *const value_keys[] = {"kind", "value", NULL};
+  static const char *const counter_keys[] = {"kind", NULL};
   arg->field = where;
   const char *field;
   if (!fa3_read_object(r, object, where, all_keys))
@@ -157,10 +158,15 @@ static int read_kernel_arg(fa3_reader *r, const fa3_json *object,
     return fa3_read_object(r, object, where, pointer_keys) &&
            read_tensor_source(r, object, where, arg);
   }
+  if (!strcmp(kind, "counter")) {
+    arg->kind = FA3_KERNEL_COUNTER;
+    return fa3_read_object(r, object, where, counter_keys);
+  }
   int is_f32 = !strcmp(kind, "f32");
   if (!is_f32 && strcmp(kind, "i32") != 0 && strcmp(kind, "i64") != 0)
     return fa3_wrong(r, field,
-                     "expected 'tensormap', 'pointer', 'i32', 'i64' or 'f32'");
+                     "expected 'tensormap', 'pointer', 'counter', 'i32', "
+                     "'i64' or 'f32'");
   if (!fa3_read_object(r, object, where, value_keys))
     return 0;
   if (is_f32) {

@@ -226,8 +226,10 @@ static fa3_code load_module(fa3_program *program, const void *image,
 
 static size_t kernel_arg_size(fa3_kernel_arg_kind kind) {
   return kind == FA3_KERNEL_TENSOR_MAP ? TENSOR_MAP_SIZE
-         : kind == FA3_KERNEL_POINTER || kind == FA3_KERNEL_I64 ? 8
-                                                                : 4;
+         : kind == FA3_KERNEL_POINTER || kind == FA3_KERNEL_COUNTER ||
+                 kind == FA3_KERNEL_I64
+             ? 8
+             : 4;
 }
 
 /* The parameters of the kernel have the number and sizes that the manifest
@@ -307,6 +309,30 @@ static fa3_code allocate_empty(fa3_program *program, fa3_status *status) {
   return FA3_OK;
 }
 
+static fa3_code allocate_counters(fa3_program *program, fa3_status *status) {
+  const fa3_driver *driver = program->driver;
+  int has_counter = 0;
+  for (size_t i = 0; i < program->num_launches; ++i)
+    for (size_t j = 0; j < program->launches[i].num_args; ++j)
+      has_counter |= program->launches[i].args[j].kind == FA3_KERNEL_COUNTER;
+  if (!has_counter)
+    return FA3_OK;
+  fa3_counters *counters = fa3_arena_alloc(&program->arena, sizeof(*counters));
+  if (!counters)
+    return fa3_fail(status, FA3_ERROR_MEMORY, "out of memory");
+  program->counters = counters;
+  const size_t size = (FA3_NUM_COUNTERS + FA3_NUM_CAPTURED_COUNTERS) * 4;
+  fa3_cu_result result = driver->memory_alloc(&counters->memory, size);
+  if (result == FA3_CU_SUCCESS)
+    result = driver->memory_fill(counters->memory, 0, size);
+  if (result == FA3_CU_SUCCESS)
+    result = driver->stream_synchronize(NULL);
+  return result == FA3_CU_SUCCESS
+             ? FA3_OK
+             : fa3_driver_fail(driver, result, "allocating memory for counters",
+                               status);
+}
+
 /*===----------------------------------------------------------------------===*
  * Load and destroy
  *===----------------------------------------------------------------------===*/
@@ -348,6 +374,8 @@ static fa3_code load_image(fa3_program *program, const void *image,
     code = prepare_kernel(program, &program->launches[i], status);
   if (code == FA3_OK)
     code = allocate_empty(program, status);
+  if (code == FA3_OK)
+    code = allocate_counters(program, status);
   fa3_context_leave(program->driver, pushed);
   return code;
 }
@@ -419,6 +447,10 @@ fa3_code fa3_program_destroy(fa3_program *program, fa3_status *status) {
     if (result == FA3_CU_SUCCESS) {
       if (program->empty)
         result = driver->memory_free(program->empty);
+      if (program->counters && program->counters->memory) {
+        fa3_cu_result freed = driver->memory_free(program->counters->memory);
+        result = result == FA3_CU_SUCCESS ? freed : result;
+      }
       fa3_cu_result unload =
           program->module ? driver->module_unload(program->module) : 0;
       result = result == FA3_CU_SUCCESS ? unload : result;

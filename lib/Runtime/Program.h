@@ -11,7 +11,13 @@
 #include "Driver.h"
 #include "Formula.h"
 
+#include <stdatomic.h>
+
 enum {
+  /* Counters for launches in turn, and for launches in captured graphs, which
+   * keep theirs for ever. */
+  FA3_NUM_COUNTERS = 1 << 16,
+  FA3_NUM_CAPTURED_COUNTERS = 1 << 14,
   FA3_MAX_PARAMS = 128, /* arguments of the function */
   FA3_MAX_LAUNCHES = 64,
   FA3_MAX_KERNEL_ARGS = 128, /* arguments of a kernel */
@@ -47,6 +53,7 @@ typedef struct fa3_requirement {
 typedef enum fa3_kernel_arg_kind {
   FA3_KERNEL_TENSOR_MAP,
   FA3_KERNEL_POINTER,
+  FA3_KERNEL_COUNTER,
   FA3_KERNEL_I32,
   FA3_KERNEL_I64,
   FA3_KERNEL_F32
@@ -75,6 +82,12 @@ typedef struct fa3_kernel_launch {
   fa3_cu_function function;
 } fa3_kernel_launch;
 
+/* Integers that kernels start from 0 and leave at 0. A launch borrows one. */
+typedef struct fa3_counters {
+  fa3_device_address memory;
+  atomic_uint next, next_captured;
+} fa3_counters;
+
 struct fa3_program {
   fa3_arena arena;
   const char *function, *chip, *producer;
@@ -93,6 +106,8 @@ struct fa3_program {
   fa3_cu_module module;
   int device;
   int retained; /* holds the primary context of `device` */
+  /* Null if no kernel takes one. */
+  fa3_counters *counters;
   /* A few bytes of zeros that stand for an empty tensor in a tensor map. */
   fa3_device_address empty;
 };

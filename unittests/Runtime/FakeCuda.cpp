@@ -57,6 +57,7 @@ struct State {
   std::deque<FakeTensorMap> maps;
   std::deque<FakeLaunch> launches;
   int (*kernel)(const FakeLaunch *) = nullptr;
+  void *capturedStream = nullptr;
   std::set<Module *> modules;
   std::set<void *> allocations;
   int retained[numDevices] = {0, 0};
@@ -549,6 +550,12 @@ int cuStreamDestroy_v2(void *stream) {
 
 int cuStreamSynchronize(void *) {
   FAKE_ENTER_WITH_CONTEXT("cuStreamSynchronize");
+  return Success;
+}
+
+int cuStreamIsCapturing(void *stream, int *capturing) {
+  FAKE_ENTER_WITH_CONTEXT("cuStreamIsCapturing");
+  *capturing = stream && stream == state().capturedStream;
   return Success;
 }
 

@@ -30,11 +30,13 @@ struct PipelineOptions : public mlir::PassPipelineOptions<PipelineOptions> {
       llvm::cl::init(8.0)};
   Option<std::string> mode{
       *this, "mode",
-      llvm::cl::desc("cta: one CTA per tile, static: one per processor, auto"),
+      llvm::cl::desc(
+          "cta: one CTA per tile; one per processor: static, dynamic; "
+          "auto"),
       llvm::cl::init("auto")};
   Option<std::string> order{
       *this, "order",
-      llvm::cl::desc("order of tiles: auto, rows or longest-first"),
+      llvm::cl::desc("order of tiles: auto, rows, longest-first or pairs"),
       llvm::cl::init("auto")};
   Option<int64_t> l2Bytes{
       *this, "l2-bytes",

@@ -200,7 +200,8 @@ void fa3::populateBarrierPatterns(RewritePatternSet &patterns,
                                   const TypeConverter &converter,
                                   const KernelInfo &info) {
   patterns.add<AllocPattern<AllocOp>, AllocPattern<BarrierAllocOp>,
-               BarrierInitPattern, BarrierWaitPattern, BarrierArrivePattern,
-               BarrierExpectTxPattern, NamedBarrierSyncPattern, FencePattern,
-               SetMaxRegistersPattern>(converter, patterns.getContext(), info);
+               AllocPattern<MailboxAllocOp>, BarrierInitPattern,
+               BarrierWaitPattern, BarrierArrivePattern, BarrierExpectTxPattern,
+               NamedBarrierSyncPattern, FencePattern, SetMaxRegistersPattern>(
+      converter, patterns.getContext(), info);
 }

@@ -38,6 +38,9 @@ struct HopperTypeConverter : TypeConverter {
     addConversion([](BarrierType type) {
       return IntegerType::get(type.getContext(), 32);
     });
+    addConversion([](MailboxType type) {
+      return IntegerType::get(type.getContext(), 32);
+    });
     addConversion([](BufferType type) {
       return IntegerType::get(type.getContext(), 32);
     });
@@ -126,7 +129,7 @@ struct ConvertHopperToNVVM
                                 "kernels are not supported");
     StringAttr name = kernel.getNameAttr();
     KernelInfo info(options);
-    if (failed(info.prepare(kernel, smem)))
+    if (failed(lowerShares(kernel)) || failed(info.prepare(kernel, smem)))
       return failure();
 
     MLIRContext *context = &getContext();
@@ -141,6 +144,7 @@ struct ConvertHopperToNVVM
     target.addIllegalDialect<gpu::GPUDialect, HopperDialect>();
     target.addDynamicallyLegalOp<arith::SelectOp>(
         [](arith::SelectOp op) { return !isa<GroupType>(op.getType()); });
+    populateSharePatterns(patterns, converter, info);
     populateBarrierPatterns(patterns, converter, info);
     populateTmaPatterns(patterns, converter, info);
     populateWgmmaPatterns(patterns, converter, info);

@@ -23,6 +23,11 @@ protected:
   const KernelInfo &info;
 };
 
+/// Turns loops over the tiles of a CTA into loops that test the tile.
+mlir::LogicalResult lowerShares(mlir::gpu::GPUFuncOp kernel);
+void populateSharePatterns(mlir::RewritePatternSet &patterns,
+                           const mlir::TypeConverter &converter,
+                           const KernelInfo &info);
 void populateBarrierPatterns(mlir::RewritePatternSet &patterns,
                              const mlir::TypeConverter &converter,
                              const KernelInfo &info);

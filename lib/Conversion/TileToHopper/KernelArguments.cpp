@@ -61,6 +61,11 @@ Value KernelArguments::getScalar(Value argument) {
   return get({Kind::Scalar, number(argument), 0, type});
 }
 
+Value KernelArguments::getCounter() {
+  Type type = LLVM::LLVMPointerType::get(target.getContext(), 1);
+  return get({Kind::Counter, 0, 0, type});
+}
+
 void KernelArguments::markStored(Value memref) {
   stored.insert(number(memref));
 }
@@ -103,7 +108,9 @@ KernelArguments::computeOnHost(ImplicitLocOpBuilder &b,
   demandWholeUnits(b, sourceArguments);
   SmallVector<Value> operands;
   for (const Argument &argument : arguments) {
-    Value value = sourceArguments[argument.source];
+    Value value;
+    if (argument.kind != Kind::Counter)
+      value = sourceArguments[argument.source];
     switch (argument.kind) {
     case Kind::TensorMap:
       value = hopper::EncodeOp::create(b, argument.type, value);
@@ -121,6 +128,9 @@ KernelArguments::computeOnHost(ImplicitLocOpBuilder &b,
                                          metadata.getStrides()[argument.dim]);
       break;
     }
+    case Kind::Counter:
+      value = hopper::CounterOp::create(b, argument.type);
+      break;
     case Kind::Scalar:
       if (value.getType().isIndex())
         value = arith::IndexCastOp::create(b, argument.type, value);

@@ -27,6 +27,8 @@ public:
   mlir::Value getExtent(mlir::OpBuilder &b, mlir::Value memref, int64_t dim);
   mlir::Value getStride(mlir::OpBuilder &b, mlir::Value memref, int64_t dim);
   mlir::Value getScalar(mlir::Value argument);
+  /// A counter for tiles that CTAs share out.
+  mlir::Value getCounter();
 
   /// Whether `value` is an argument of the source kernel.
   bool isArgument(mlir::Value value) const;
@@ -43,10 +45,10 @@ public:
                 mlir::ValueRange sourceArguments) const;
 
 private:
-  enum class Kind { TensorMap, Pointer, Extent, Stride, Scalar };
+  enum class Kind { TensorMap, Pointer, Extent, Stride, Scalar, Counter };
   struct Argument {
     Kind kind;
-    unsigned source; ///< number of the source kernel's argument
+    unsigned source; ///< number of the source kernel's argument, if any
     int64_t dim;
     mlir::Type type;
     bool operator==(const Argument &o) const {

@@ -104,6 +104,20 @@ LogicalResult KernelLowering::lowerBlock(Block &block) {
 }
 
 LogicalResult KernelLowering::lowerFor(scf::ForOp loop) {
+  if (auto share = loop.getUpperBound().getDefiningOp<tile::ShareOp>())
+    return lowerShare(loop, share);
+  Value bounds[] = {get(loop.getLowerBound()), get(loop.getUpperBound()),
+                    get(loop.getStep())};
+  return lowerLoop(
+      loop, bounds, ValueRange(), [](ValueRange) {},
+      [](ValueRange) { return Values(); });
+}
+
+LogicalResult
+KernelLowering::lowerLoop(scf::ForOp loop, ValueRange bounds,
+                          ValueRange leading,
+                          function_ref<void(ValueRange)> start,
+                          function_ref<Values(ValueRange)> finish) {
   SmallVector<Type> types;
   SmallVector<unsigned> counts;
   for (Value result : loop.getResults()) {
@@ -112,11 +126,11 @@ LogicalResult KernelLowering::lowerFor(scf::ForOp loop) {
       return failure();
     counts.push_back(types.size() - before);
   }
-  auto lowered = scf::ForOp::create(
-      b, get(loop.getLowerBound()), get(loop.getUpperBound()),
-      get(loop.getStep()), get(loop.getInitArgs()));
+  Values inits(leading.begin(), leading.end());
+  llvm::append_range(inits, get(loop.getInitArgs()));
+  auto lowered = scf::ForOp::create(b, bounds[0], bounds[1], bounds[2], inits);
   set(loop.getInductionVar(), lowered.getInductionVar());
-  unsigned position = 0;
+  unsigned position = leading.size();
   for (auto [i, count] : llvm::enumerate(counts)) {
     set(loop.getRegionIterArg(i),
         lowered.getRegionIterArgs().slice(position, count));
@@ -127,11 +141,16 @@ LogicalResult KernelLowering::lowerFor(scf::ForOp loop) {
   }
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(lowered.getBody());
+  ValueRange carried = lowered.getRegionIterArgs().take_front(leading.size());
+  start(carried);
   if (failed(lowerBlock(*loop.getBody())))
     return failure();
-  if (loop.getNumResults())
-    scf::YieldOp::create(b,
-                         get(loop.getBody()->getTerminator()->getOperands()));
+  b.setLoc(loop.getLoc());
+  Values yields = finish(carried);
+  llvm::append_range(yields,
+                     get(loop.getBody()->getTerminator()->getOperands()));
+  if (!yields.empty())
+    scf::YieldOp::create(b, yields);
   return success();
 }
 
@@ -171,6 +190,8 @@ LogicalResult KernelLowering::lowerIf(scf::IfOp branch) {
 }
 
 LogicalResult KernelLowering::lowerSpecialize(flow::SpecializeOp op) {
+  if (failed(prepareShares(op)))
+    return failure();
   // Barriers are ready for use when every thread has passed here.
   SmallVector<Value> barriers;
   for (hopper::BarrierAllocOp barrier :
@@ -313,6 +334,12 @@ LogicalResult KernelLowering::lowerOp(Operation *op) {
       .Case<tile::WhereOp>([&](auto op) { return lowerWhere(op); })
       .Case<tile::LoadOp>([&](auto op) { return lowerLoad(op); })
       .Case<tile::StoreOp>([&](auto op) { return lowerStore(op); })
+      .Case<tile::ShareOp>([&](auto op) {
+        set(op.getResult(),
+            hopper::ShareOp::create(b, get(op.getTiles())).getResult());
+        return success();
+      })
+      .Case<tile::ClaimOp>([&](auto op) { return lowerClaim(op); })
       .Case<tile::ScalarLoadOp>([&](auto op) { return lowerScalarLoad(op); })
       .Case<arith::ConstantOp>([&](auto op) { return lowerConstant(op); })
       .Case<gpu::BlockIdOp, gpu::GridDimOp>([&](auto op) {

@@ -49,11 +49,23 @@ private:
   mlir::LogicalResult lowerBlock(mlir::Block &block);
   mlir::LogicalResult lowerOp(mlir::Operation *op);
   mlir::LogicalResult lowerFor(mlir::scf::ForOp loop);
+  /// Lowers a loop whose carried values follow `leading` in the lowered loop;
+  /// `finish` ends the body and gives what to yield for them.
+  mlir::LogicalResult
+  lowerLoop(mlir::scf::ForOp loop, mlir::ValueRange bounds,
+            mlir::ValueRange leading,
+            llvm::function_ref<void(mlir::ValueRange)> start,
+            llvm::function_ref<Values(mlir::ValueRange)> finish);
   mlir::LogicalResult lowerIf(mlir::scf::IfOp branch);
   mlir::LogicalResult lowerSpecialize(flow::SpecializeOp op);
   mlir::LogicalResult lowerGroup(flow::GroupOp group);
   mlir::LogicalResult lowerGeneric(mlir::Operation *op);
   mlir::LogicalResult lowerConstant(mlir::Operation *op);
+
+  // Tiles that CTAs share out: ShareLowering.cpp.
+  mlir::LogicalResult prepareShares(flow::SpecializeOp op);
+  mlir::LogicalResult lowerShare(mlir::scf::ForOp loop, tile::ShareOp share);
+  mlir::LogicalResult lowerClaim(tile::ClaimOp op);
 
   // Rings and what goes through them: RingLowering.cpp.
   mlir::LogicalResult lowerRing(flow::RingOp op);
@@ -113,6 +125,14 @@ private:
   llvm::DenseMap<mlir::Value, std::unique_ptr<Ring>> rings;
   llvm::DenseMap<mlir::Value, const Ring *> slotRing;
   llvm::DenseMap<mlir::Value, View> views;
+  /// The group that claims tiles, and how it tells the others.
+  struct Mailbox {
+    flow::GroupOp claimer;
+    mlir::Value slots, full, empty; ///< null if there are no others
+  };
+  Mailbox mailbox;
+  /// The tile of this iteration, by induction variable.
+  llvm::DenseMap<mlir::Value, mlir::Value> claimed;
   /// Whether the group being lowered synchronises its replicas' threads.
   bool usesNamedBarrier = false;
   /// Named barriers given to groups so far; 0 is the CTA's.

@@ -245,6 +245,8 @@ FailureOr<llvm::json::Object> ManifestWriter::getKernelArgument(LaunchOp op,
     return llvm::json::Object{{"kind", "pointer"},
                               {"source", formulas.getName(view->source)}};
   }
+  if (value.getDefiningOp<CounterOp>())
+    return llvm::json::Object{{"kind", "counter"}};
   Type type = value.getType();
   if (type.isF32()) {
     auto argument = dyn_cast<BlockArgument>(value);

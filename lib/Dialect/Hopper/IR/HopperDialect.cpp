@@ -89,6 +89,14 @@ static bool isElement(Type type) {
          llvm::is_contained({8u, 16u, 32u}, type.getIntOrFloatBitWidth());
 }
 
+LogicalResult MailboxType::verify(function_ref<InFlightDiagnostic()> emitError,
+                                  int64_t slots) {
+  if (slots < 1)
+    return emitError() << "!hopper.mailbox expects at least 1 slot, got "
+                       << slots;
+  return success();
+}
+
 LogicalResult BufferType::verify(function_ref<InFlightDiagnostic()> emitError,
                                  int64_t slots, RankedTensorType tile,
                                  int64_t swizzle) {

@@ -93,6 +93,12 @@ void BarrierAllocOp::getEffects(
   addAllocEffect(llvm::cast<OpResult>(getBarrier()), effects);
 }
 
+void MailboxAllocOp::getEffects(
+    SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>
+        &effects) {
+  addAllocEffect(llvm::cast<OpResult>(getMailbox()), effects);
+}
+
 /// Offsets in dynamic shared memory are aligned and inside it.
 static LogicalResult verifyOffset(Operation *op, std::optional<int64_t> offset,
                                   int64_t bytes, int64_t alignment) {
@@ -117,6 +123,20 @@ LogicalResult AllocOp::verify() {
 LogicalResult BarrierAllocOp::verify() {
   return verifyOffset(*this, getOffset(), getBarrier().getType().getCount() * 8,
                       8);
+}
+
+LogicalResult MailboxAllocOp::verify() {
+  return verifyOffset(*this, getOffset(),
+                      getMailbox().getType().getSlots() * kSlotBytes,
+                      kAlignment);
+}
+
+LogicalResult ClaimOp::verify() {
+  auto group = (*this)->getParentOfType<flow::GroupOp>();
+  if (group && (group.getWarps() != 1 || group.getReplicas() != 1))
+    return emitOpError("expects a group of one warp and one replica, got ")
+           << group.getWarps() << " and " << group.getReplicas();
+  return success();
 }
 
 LogicalResult BarrierExpectTxOp::verify() {

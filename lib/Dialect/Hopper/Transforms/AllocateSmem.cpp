@@ -53,6 +53,7 @@ struct AllocateSmem : hopper::impl::AllocateSmemBase<AllocateSmem> {
     // Buffers first: their alignment is the larger one.
     function.walk([&](AllocOp op) { reserve(op); });
     function.walk([&](BarrierAllocOp op) { reserve(op); });
+    function.walk([&](MailboxAllocOp op) { reserve(op); });
 
     if (end > kMaxSharedMemoryBytes) {
       InFlightDiagnostic diagnostic =
@@ -70,8 +71,10 @@ struct AllocateSmem : hopper::impl::AllocateSmemBase<AllocateSmem> {
     for (auto [op, offset] : offsets) {
       if (auto alloc = dyn_cast<AllocOp>(op))
         alloc.setOffset(offset);
+      else if (auto barriers = dyn_cast<BarrierAllocOp>(op))
+        barriers.setOffset(offset);
       else
-        cast<BarrierAllocOp>(op).setOffset(offset);
+        cast<MailboxAllocOp>(op).setOffset(offset);
     }
     bytes += end;
     return end;

@@ -312,8 +312,8 @@ private:
     }
     Operation *op = value.getDefiningOp();
     llvm::TypeSwitch<Operation *>(op)
-        .Case<memref::DimOp, gpu::BlockIdOp, gpu::GridDimOp, ProcessorsOp>(
-            [&](auto) { require(atom(value)); })
+        .Case<memref::DimOp, gpu::BlockIdOp, gpu::GridDimOp, ProcessorsOp,
+              ShareOp, ClaimOp>([&](auto) { require(atom(value)); })
         .Case<arith::CeilDivSIOp>(
             [&](auto div) { defineQuotient(div, depth, /*ceil=*/true); })
         .Case<arith::FloorDivSIOp>(

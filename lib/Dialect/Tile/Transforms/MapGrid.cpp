@@ -234,9 +234,10 @@ struct MapGrid : fa3::tile::impl::MapGridBase<MapGrid> {
   using MapGridBase::MapGridBase;
 
   void runOnOperation() override {
-    if (mode != "auto" && mode != "cta" && mode != "static") {
-      getOperation().emitError("tile-map-grid: expects mode 'auto', 'cta' or "
-                               "'static', got '")
+    if (mode != "auto" && mode != "cta" && mode != "static" &&
+        mode != "dynamic") {
+      getOperation().emitError("tile-map-grid: expects mode 'auto', 'cta', "
+                               "'static' or 'dynamic', got '")
           << mode << "'";
       return signalPassFailure();
     }
@@ -267,10 +268,11 @@ LogicalResult MapGrid::map(gpu::GPUFuncOp kernel, ArrayRef<LaunchOp> launches) {
   if (!llvm::hasSingleElement(grids))
     return kernel.emitOpError("expects one 'tile.grid' in a kernel");
   bool uniform = !workDependsOnFirstIndex(grid);
-  bool persistent =
-      mode == "static" || (mode == "auto" && uniform && leavesRegisters(grid));
-  bool hasPairs =
-      order == "pairs" && persistent && grid.getUpperBounds().size() > 1;
+  bool isDynamic = mode == "dynamic";
+  bool persistent = isDynamic || mode == "static" ||
+                    (mode == "auto" && uniform && leavesRegisters(grid));
+  bool hasPairs = order == "pairs" && persistent && !isDynamic &&
+                  grid.getUpperBounds().size() > 1;
   bool longestFirst = order == "longest-first" || (order == "auto" && !uniform);
   llvm::SetVector<Value> shared = getSharedArrays(grid);
   bool hasSections = longestFirst && l2Bytes > 0 && !shared.empty() &&
@@ -325,9 +327,17 @@ LogicalResult MapGrid::map(gpu::GPUFuncOp kernel, ArrayRef<LaunchOp> launches) {
   if (persistent) {
     tiles = product(b, grid.getUpperBounds());
     step = gpu::GridDimOp::create(b, gpu::Dimension::x);
-    auto loop = scf::ForOp::create(b, id, tiles, step);
+    Value lower = id, upper = tiles, by = step;
+    if (isDynamic) {
+      lower = arith::ConstantIndexOp::create(b, 0);
+      upper = ShareOp::create(b, tiles);
+      by = arith::ConstantIndexOp::create(b, 1);
+    }
+    auto loop = scf::ForOp::create(b, lower, upper, by);
     id = loop.getInductionVar();
     b.setInsertionPointToStart(loop.getBody());
+    if (isDynamic)
+      id = ClaimOp::create(b, id, tiles);
   }
   SmallVector<unsigned> fastestFirst;
   for (unsigned i = 0; i < grid.getUpperBounds().size(); ++i)

@@ -61,6 +61,18 @@ def Hopper_BufferType : Hopper_Type<"Buffer", "buffer"> {
   }];
 }
 
+def Hopper_MailboxType : Hopper_Type<"Mailbox", "mailbox"> {
+  let summary = "slots for one i32 each in shared memory";
+  let description = [{
+    `!hopper.mailbox<2>`.
+
+    C1. slots is at least 1.
+  }];
+  let parameters = (ins "int64_t":$slots);
+  let assemblyFormat = "`<` $slots `>`";
+  let genVerifyDecl = 1;
+}
+
 def Hopper_TensorMapType : Hopper_Type<"TensorMap", "tensormap"> {
   let summary = "TMA descriptor of a global array";
   let description = [{

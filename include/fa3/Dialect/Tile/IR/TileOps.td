@@ -64,6 +64,33 @@ def Tile_ProcessorsOp : Tile_Op<"processors", [Pure]> {
   let assemblyFormat = "attr-dict";
 }
 
+def Tile_ShareOp : Tile_Op<"share", [Pure]> {
+  let summary = "how many of the launch's tiles this CTA performs";
+  let description = [{
+    CTAs share out the tiles 0, 1, ... `tiles` - 1 as they get ready
+    (`tile.claim`). The outcome is not known before the launch, but a function
+    of the CTA while it runs: all its warps agree. It is the upper bound of a
+    loop, whose lowering claims tile after tile until there is none.
+
+    Example: `%n = tile.share %tiles`
+  }];
+  let arguments = (ins Index:$tiles);
+  let results = (outs Index:$result);
+  let assemblyFormat = "$tiles attr-dict";
+}
+
+def Tile_ClaimOp : Tile_Op<"claim", [Pure]> {
+  let summary = "the tile that this CTA performs as its i-th";
+  let description = [{
+    Every tile is claimed once by one CTA. `number` is less than the CTA's share.
+
+    Example: `%t = tile.claim %i of %tiles`
+  }];
+  let arguments = (ins Index:$number, Index:$tiles);
+  let results = (outs Index:$result);
+  let assemblyFormat = "$number `of` $tiles attr-dict";
+}
+
 def Tile_GridOp : Tile_Op<"grid", [
     SingleBlockImplicitTerminator<"YieldOp">, RecursiveMemoryEffects]> {
   let summary = "independent tiles of work of a kernel";

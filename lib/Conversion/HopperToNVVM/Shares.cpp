@@ -1,0 +1,135 @@
+//===- Shares.cpp - tiles that CTAs share out -----------------------------===//
+
+#include "InlineAsm.h"
+#include "Patterns.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace fa3;
+using namespace fa3::hopper;
+
+/// A loop up to a share ends when there is no tile left.
+static LogicalResult lowerShare(scf::ForOp loop, ShareOp share) {
+  if (!loop.getInductionVar().use_empty())
+    return loop.emitOpError("expects a loop over the tiles of a CTA not to use "
+                            "their number");
+  if (loop.getNumResults() == 0 || !loop.getResult(0).getType().isInteger(32))
+    return loop.emitOpError("expects a loop over the tiles of a CTA to carry "
+                            "the tile (i32) as its first value");
+  OpBuilder builder(loop);
+  Location loc = loop.getLoc();
+  auto before = [&](OpBuilder &b, Location, ValueRange carried) {
+    Value isTile = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult,
+                                         carried[0], share.getTiles());
+    scf::ConditionOp::create(b, loc, isTile, carried);
+  };
+  auto lowered = scf::WhileOp::create(builder, loc, loop.getResultTypes(),
+                                      loop.getInitArgs(), before,
+                                      [](OpBuilder &, Location, ValueRange) {});
+  Block *body = lowered.getAfterBody();
+  body->getOperations().splice(body->end(), loop.getBody()->getOperations());
+  for (auto [from, to] :
+       llvm::zip(loop.getRegionIterArgs(), body->getArguments()))
+    from.replaceAllUsesWith(to);
+  loop.replaceAllUsesWith(lowered);
+  loop.erase();
+  return success();
+}
+
+LogicalResult fa3::lowerShares(gpu::GPUFuncOp kernel) {
+  SmallVector<std::pair<scf::ForOp, ShareOp>> loops;
+  SmallVector<ShareOp> shares;
+  kernel.walk([&](Operation *op) {
+    if (auto loop = dyn_cast<scf::ForOp>(op)) {
+      if (auto share = loop.getUpperBound().getDefiningOp<ShareOp>())
+        loops.push_back({loop, share});
+    } else if (auto share = dyn_cast<ShareOp>(op)) {
+      shares.push_back(share);
+    }
+  });
+  for (auto [loop, share] : loops)
+    if (failed(lowerShare(loop, share)))
+      return failure();
+  for (ShareOp share : shares) {
+    if (!share->use_empty())
+      return share.emitOpError("expects to be the upper bound of loops only");
+    share.erase();
+  }
+  return success();
+}
+
+namespace {
+struct ClaimPattern : KernelPattern<ClaimOp> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult
+  matchAndRewrite(ClaimOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    if (!info.getOf(op).singleThreaded)
+      return op.emitOpError("expects a group whose code only its leader runs");
+    Location loc = op.getLoc();
+    Type i32 = rewriter.getI32Type();
+    InlineAsm add(rewriter, loc);
+    add.addOutput(i32);
+    add.addInput(adaptor.getCounter());
+    Value old = add.emit("atom.relaxed.gpu.global.add.u32 $0, [$1], 1;")[0];
+    // The last claim of the launch: nobody else looks at the counter any more.
+    Value one =
+        arith::ConstantOp::create(rewriter, loc, rewriter.getI32IntegerAttr(1));
+    Value last = arith::SubIOp::create(rewriter, loc, adaptor.getTiles(), one);
+    Value isLast = arith::CmpIOp::create(rewriter, loc,
+                                         arith::CmpIPredicate::eq, old, last);
+    emitPredicatedAsm(rewriter, loc, isLast,
+                      "st.relaxed.gpu.global.u32 [$0], 0;",
+                      adaptor.getCounter());
+    Value blocks = NVVM::GridDimXOp::create(rewriter, loc, i32);
+    rewriter.replaceOpWithNewOp<arith::AddIOp>(op, old, blocks);
+    return success();
+  }
+};
+
+Value getSlotAddress(OpBuilder &builder, Location loc, Value mailbox,
+                     Value index) {
+  IntegerBuilder ints(builder, loc);
+  return ints.add(mailbox, ints.mul(index, MailboxAllocOp::kSlotBytes));
+}
+
+struct PostPattern : KernelPattern<MailboxPostOp> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult
+  matchAndRewrite(MailboxPostOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    Value address = getSlotAddress(rewriter, op.getLoc(), adaptor.getMailbox(),
+                                   adaptor.getIndex());
+    emitPredicatedAsm(rewriter, op.getLoc(), info.getOf(op).getPredicate(),
+                      "st.shared.u32 [$0], $1;", {address, adaptor.getValue()});
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+struct ReadPattern : KernelPattern<MailboxReadOp> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult
+  matchAndRewrite(MailboxReadOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    InlineAsm load(rewriter, op.getLoc());
+    load.addOutput(rewriter.getI32Type());
+    load.addInput(getSlotAddress(rewriter, op.getLoc(), adaptor.getMailbox(),
+                                 adaptor.getIndex()));
+    rewriter.replaceOp(op, load.emit("ld.shared.u32 $0, [$1];"));
+    return success();
+  }
+};
+} // namespace
+
+void fa3::populateSharePatterns(RewritePatternSet &patterns,
+                                const TypeConverter &converter,
+                                const KernelInfo &info) {
+  patterns.add<ClaimPattern, PostPattern, ReadPattern>(
+      converter, patterns.getContext(), info);
+}

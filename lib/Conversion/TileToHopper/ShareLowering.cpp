@@ -1,0 +1,122 @@
+//===- ShareLowering.cpp - tiles that CTAs share out ----------------------===//
+//
+// One warp claims the next tile from a counter in global memory and posts it in
+// shared memory for the other groups: a ring of two numbers, with an mbarrier
+// that tells readers that a slot is full and one that tells the claimer that
+// all of them have read it. All groups get the same tiles in the same order.
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelLowering.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+
+using namespace mlir;
+using namespace fa3;
+
+static constexpr int64_t kSlots = 2;
+
+static bool sharesTiles(flow::GroupOp group) {
+  WalkResult result = group.walk([](scf::ForOp loop) {
+    return loop.getUpperBound().getDefiningOp<tile::ShareOp>()
+               ? WalkResult::interrupt()
+               : WalkResult::advance();
+  });
+  return result.wasInterrupted();
+}
+
+LogicalResult KernelLowering::prepareShares(flow::SpecializeOp op) {
+  SmallVector<flow::GroupOp> groups;
+  for (auto group : op.getBody().getOps<flow::GroupOp>())
+    if (sharesTiles(group))
+      groups.push_back(group);
+  if (groups.empty())
+    return success();
+  if (mailbox.claimer)
+    return op.emitOpError("has no lowering to hopper: a kernel shares out "
+                          "tiles once");
+  auto *claimer = llvm::find_if(groups, [](flow::GroupOp group) {
+    return group.getWarps() == 1 && group.getReplicas() == 1;
+  });
+  if (claimer == groups.end())
+    return groups.front().emitOpError("has no lowering to hopper: expects a "
+                                      "group of one warp and one replica that "
+                                      "claims tiles for all");
+  mailbox.claimer = *claimer;
+  int64_t readers = 0;
+  for (flow::GroupOp group : groups)
+    if (group != *claimer)
+      readers += group.getReplicas();
+  if (readers == 0)
+    return success();
+  auto barrier = [&](int64_t arrivals) -> Value {
+    return hopper::BarrierAllocOp::create(
+        b, hopper::BarrierType::get(b.getContext(), kSlots, arrivals),
+        IntegerAttr());
+  };
+  mailbox.full = barrier(1);
+  mailbox.empty = barrier(readers);
+  mailbox.slots = hopper::MailboxAllocOp::create(
+      b, hopper::MailboxType::get(b.getContext(), kSlots), IntegerAttr());
+  return success();
+}
+
+LogicalResult KernelLowering::lowerShare(scf::ForOp loop, tile::ShareOp share) {
+  auto group = loop->getParentOfType<flow::GroupOp>();
+  if (!group || loop->getParentOp() != group)
+    return loop.emitOpError(
+        "has no lowering to hopper: a loop over the tiles "
+        "of a CTA is expected to be outermost in its group");
+  if (!isConstantIntValue(loop.getLowerBound(), 0) ||
+      !isConstantIntValue(loop.getStep(), 1))
+    return loop.emitOpError("has no lowering to hopper: a loop over the tiles "
+                            "of a CTA is expected to start at 0, with step 1");
+  for (Operation *user : loop.getInductionVar().getUsers())
+    if (auto claim = dyn_cast<tile::ClaimOp>(user);
+        !claim || claim.getNumber() != loop.getInductionVar())
+      return user->emitOpError(
+          "has no lowering to hopper: the number of a tile "
+          "within its CTA is used by 'tile.claim' only");
+
+  bool isClaimer = group == mailbox.claimer;
+  Value tiles = get(share.getTiles());
+  Value bounds[] = {i32(0), get(share.getResult()), i32(1)};
+  Value first = asI32(gpu::BlockIdOp::create(b, gpu::Dimension::x));
+  Value inits[] = {first, i32(0), i32(isClaimer ? 1 : 0)};
+  auto start = [&](ValueRange carried) {
+    claimed[loop.getInductionVar()] = carried[0];
+  };
+  auto finish = [&](ValueRange carried) -> Values {
+    Value tile = carried[0], slot = carried[1], parity = carried[2];
+    Value next;
+    if (isClaimer) {
+      next = hopper::ClaimOp::create(b, arguments.getCounter(), tile, tiles);
+      if (mailbox.slots) {
+        hopper::BarrierWaitOp::create(b, mailbox.empty, slot, parity);
+        hopper::MailboxPostOp::create(b, next, mailbox.slots, slot);
+        hopper::BarrierArriveOp::create(b, mailbox.full, slot);
+      }
+    } else {
+      hopper::BarrierWaitOp::create(b, mailbox.full, slot, parity);
+      next = hopper::MailboxReadOp::create(b, mailbox.slots, slot);
+      // The leader arrives for all threads of its replica.
+      if (group.getWarps() > 1)
+        syncReplica(loop);
+      hopper::BarrierArriveOp::create(b, mailbox.empty, slot);
+    }
+    Value nextSlot = arith::XOrIOp::create(b, slot, i32(1));
+    Value nextParity = arith::XOrIOp::create(b, parity, slot);
+    return {next, nextSlot, nextParity};
+  };
+  return lowerLoop(loop, bounds, inits, start, finish);
+}
+
+LogicalResult KernelLowering::lowerClaim(tile::ClaimOp op) {
+  auto it = claimed.find(op.getNumber());
+  if (it == claimed.end())
+    return op.emitOpError("has no lowering to hopper: expects the number of a "
+                          "loop up to 'tile.share'");
+  set(op.getResult(), it->second);
+  return success();
+}
