@@ -93,6 +93,7 @@ void fa3::buildHopperPipeline(OpPassManager &pm,
   pm.addPass(hopper::createAllocateSmem());
   if (options.check)
     pm.addPass(hopper::createCheckProtocol());
+  pm.addPass(hopper::createHoistReciprocals());
 }
 
 void fa3::buildPTXPipeline(OpPassManager &pm, const PipelineOptions &options) {

@@ -181,8 +181,12 @@ LogicalResult AttentionToTile::convert(func::FuncOp function) {
   RegionDemand demand;
   addRegionDemand(forward.getScoreRegion(), demand);
   addRegionDemand(forward.getKeepRegion(), demand);
-  TileChoice tile =
-      chooseTile(forward.getHeadDim(), forward.getValueHeadDim(), demand);
+  std::optional<int64_t> queries;
+  int64_t axis = forward.getSequenceAxis();
+  if (!forward.getQ().getType().isDynamicDim(axis))
+    queries = forward.getQ().getType().getDimSize(axis);
+  TileChoice tile = chooseTile(forward.getHeadDim(), forward.getValueHeadDim(),
+                               demand, queries);
   if (blockM)
     tile.blockM = blockM;
   if (blockN)

@@ -10,7 +10,8 @@ namespace {
 /// Registers besides tiles: row statistics, addresses, loop control.
 constexpr int64_t kOtherRegisters = 25;
 /// Registers per thread that a tile may fill, leaving ptxas some room.
-constexpr int64_t kThreeGroupRegisters = 152, kTwoGroupRegisters = 232;
+constexpr int64_t kFourGroupRegisters = 108, kThreeGroupRegisters = 152,
+                  kTwoGroupRegisters = 232;
 /// Of these, addresses of a tile that score code loads.
 constexpr int64_t kAddressRegisters = 8;
 /// Head dims of more columns than this, d and dv together, are wide.
@@ -21,7 +22,7 @@ constexpr int64_t kManyKeyUses = 2;
 constexpr int64_t kStep = 16;
 /// Wider key blocks bring nothing once the products dominate, and spill first.
 constexpr int64_t kWidestBlockN = 112, kWidestBlockNTwoGroups = 128;
-/// Below this a third warp group does not pay for the narrower block.
+/// Below this a further warp group does not pay for the narrower block.
 constexpr int64_t kNarrowestBlockN = 64;
 /// Shared memory for tiles; the rest of 227 KiB is for barriers and alignment.
 constexpr int64_t kTileBytes = 230400;
@@ -46,12 +47,27 @@ static int64_t widestBlockN(int64_t d, int64_t dv, const RegionDemand &demand,
   return isRisky ? columns - kStep : columns;
 }
 
-TileChoice fa3::chooseTile(int64_t d, int64_t dv, const RegionDemand &demand) {
+/// Time for `queries` rows in tiles of `blockM`, relative to rows of the larger
+/// tile; a row of the smaller one costs more because fewer warp groups hide the
+/// softmax of each other.
+static double estimateTime(int64_t queries, int64_t blockM, double perRow) {
+  return llvm::alignTo(queries, blockM) * perRow;
+}
+
+TileChoice fa3::chooseTile(int64_t d, int64_t dv, const RegionDemand &demand,
+                           std::optional<int64_t> queries) {
+  constexpr double kRowOfTwoGroups = 1.05;
+  int64_t four =
+      widestBlockN(d, dv, demand, 256, kFourGroupRegisters, kWidestBlockN);
+  if (four >= kNarrowestBlockN)
+    return {256, four};
   int64_t three =
       widestBlockN(d, dv, demand, 192, kThreeGroupRegisters, kWidestBlockN);
-  if (three >= kNarrowestBlockN)
-    return {192, three};
   int64_t two = widestBlockN(d, dv, demand, 128, kTwoGroupRegisters,
                              kWidestBlockNTwoGroups);
+  bool isShort = queries && estimateTime(*queries, 128, kRowOfTwoGroups) <
+                                estimateTime(*queries, 192, 1);
+  if (three >= kNarrowestBlockN && !isShort)
+    return {192, three};
   return {128, std::max<int64_t>(two, kStep)};
 }

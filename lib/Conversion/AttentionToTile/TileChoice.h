@@ -4,6 +4,7 @@
 #define FA3_LIB_CONVERSION_ATTENTIONTOTILE_TILECHOICE_H
 
 #include "ScalarRegion.h"
+#include <optional>
 
 namespace fa3 {
 
@@ -14,11 +15,15 @@ struct TileChoice {
 /// Block sizes for head dims d and dv of 16-bit elements. Each warp group owns
 /// 64 rows. Registers per thread: dv/2 for the output, blockN/2 for the scores,
 /// blockN/4 for the converted weights, blockN/2 for each tile that score code
-/// loads, and a rest for statistics and addresses. Three consumer warp groups
-/// have 160 registers a thread, two have 240. Where head dims are wide and
-/// regions use the key index a lot, blockN is one step narrower: values that
-/// the estimate does not see would spill.
-TileChoice chooseTile(int64_t d, int64_t dv, const RegionDemand &demand);
+/// loads, and a rest for statistics and addresses. Four consumer warp
+/// groups have 112 registers a thread, three 160, two 240. Where head dims are
+/// wide and regions use the key index a lot, blockN is one step narrower:
+/// values that the estimate does not see would spill.
+///
+/// Without `queries`, a number of query rows known at compile time, the tile is
+/// the best one for long sequences; short ones may fill smaller tiles better.
+TileChoice chooseTile(int64_t d, int64_t dv, const RegionDemand &demand,
+                      std::optional<int64_t> queries);
 
 } // namespace fa3
 

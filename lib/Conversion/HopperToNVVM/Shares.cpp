@@ -111,6 +111,16 @@ struct PostPattern : KernelPattern<MailboxPostOp> {
   }
 };
 
+/// A value that is the same in all lanes, in a form that tells ptxas so: what
+/// depends on it can stay in uniform registers, and so can all of a loop that it
+/// ends.
+Value getUniform(OpBuilder &builder, Location loc, Value value) {
+  IntegerBuilder ints(builder, loc);
+  return NVVM::ShflOp::create(builder, loc, value.getType(), ints.constant(-1),
+                              value, ints.constant(0), ints.constant(31),
+                              NVVM::ShflKind::idx, UnitAttr());
+}
+
 struct ReadPattern : KernelPattern<MailboxReadOp> {
   using KernelPattern::KernelPattern;
 
@@ -121,7 +131,8 @@ struct ReadPattern : KernelPattern<MailboxReadOp> {
     load.addOutput(rewriter.getI32Type());
     load.addInput(getSlotAddress(rewriter, op.getLoc(), adaptor.getMailbox(),
                                  adaptor.getIndex()));
-    rewriter.replaceOp(op, load.emit("ld.shared.u32 $0, [$1];"));
+    Value loaded = load.emit("ld.shared.u32 $0, [$1];")[0];
+    rewriter.replaceOp(op, getUniform(rewriter, op.getLoc(), loaded));
     return success();
   }
 };

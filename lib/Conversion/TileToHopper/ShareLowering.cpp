@@ -15,6 +15,7 @@
 using namespace mlir;
 using namespace fa3;
 
+/// A power of two.
 static constexpr int64_t kSlots = 2;
 
 static bool sharesTiles(flow::GroupOp group) {
@@ -83,14 +84,20 @@ LogicalResult KernelLowering::lowerShare(scf::ForOp loop, tile::ShareOp share) {
   Value tiles = get(share.getTiles());
   Value bounds[] = {i32(0), get(share.getResult()), i32(1)};
   Value first = asI32(gpu::BlockIdOp::create(b, gpu::Dimension::x));
-  Value inits[] = {first, i32(0), i32(isClaimer ? 1 : 0)};
+  // The tile, and the number of the exchange modulo two laps of the slots.
+  Value inits[] = {first, i32(0)};
   auto start = [&](ValueRange carried) {
     claimed[loop.getInductionVar()] = carried[0];
   };
   auto finish = [&](ValueRange carried) -> Values {
-    Value tile = carried[0], slot = carried[1], parity = carried[2];
+    Value tile = carried[0], exchange = carried[1];
+    Value slot = arith::AndIOp::create(b, exchange, i32(kSlots - 1));
+    Value parity =
+        arith::ShRUIOp::create(b, exchange, i32(llvm::Log2_64(kSlots)));
     Value next;
     if (isClaimer) {
+      // Its first lap waits for nobody.
+      parity = arith::XOrIOp::create(b, parity, i32(1));
       next = hopper::ClaimOp::create(b, arguments.getCounter(), tile, tiles);
       if (mailbox.slots) {
         hopper::BarrierWaitOp::create(b, mailbox.empty, slot, parity);
@@ -105,9 +112,9 @@ LogicalResult KernelLowering::lowerShare(scf::ForOp loop, tile::ShareOp share) {
         syncReplica(loop);
       hopper::BarrierArriveOp::create(b, mailbox.empty, slot);
     }
-    Value nextSlot = arith::XOrIOp::create(b, slot, i32(1));
-    Value nextParity = arith::XOrIOp::create(b, parity, slot);
-    return {next, nextSlot, nextParity};
+    Value nextExchange = arith::AddIOp::create(b, exchange, i32(1));
+    nextExchange = arith::AndIOp::create(b, nextExchange, i32(2 * kSlots - 1));
+    return {next, nextExchange};
   };
   return lowerLoop(loop, bounds, inits, start, finish);
 }

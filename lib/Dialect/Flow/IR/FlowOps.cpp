@@ -151,7 +151,9 @@ LogicalResult ReleaseOp::verify() {
   llvm::SmallPtrSet<Operation *, 4> covered;
   bool followsOut = false;
   for (Value token : getAfter()) {
-    if (Operation *producer = token.getDefiningOp())
+    // What loops and branches give is not followed into them.
+    Operation *producer = token.getDefiningOp();
+    if (producer && producer->getNumRegions() == 0)
       covered.insert(producer);
     else
       followsOut = true;

@@ -259,7 +259,7 @@ static int64_t bytesOfRings(gpu::GPUFuncOp kernel) {
     for (Type type : ring.getRing().getType().getPayload())
       if (auto tensor = dyn_cast<RankedTensorType>(type))
         bytes += storageBytes(tensor) * (ring->getUsers().empty() ? 0
-                                         : isUsedInLoop(ring)     ? 2
+                                         : getLoopDepth(ring)     ? 2
                                                                   : 1);
   });
   return bytes;

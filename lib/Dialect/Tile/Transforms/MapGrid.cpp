@@ -96,6 +96,18 @@ static bool leavesRegisters(GridOp grid) {
   return registers <= 128;
 }
 
+/// Whether loops are known to be so long that what a loop over tiles hides,
+/// starts and ends of tiles, is below one percent.
+static bool hasLongLoops(GridOp grid) {
+  constexpr int64_t kLong = 64;
+  WalkResult result = grid.walk([&](scf::ForOp loop) {
+    std::optional<llvm::APInt> count = loop.getStaticTripCount();
+    return count && count->uge(kLong) ? WalkResult::interrupt()
+                                      : WalkResult::advance();
+  });
+  return result.wasInterrupted();
+}
+
 /// Arrays that loops in the grid load from and that all tiles which differ only
 /// in the first grid index share.
 static llvm::SetVector<Value> getSharedArrays(GridOp grid) {
@@ -162,9 +174,17 @@ static SmallVector<Value> decodeSections(ImplicitLocOpBuilder &b, Value id,
       b, start(arith::AddIOp::create(b, number, one)), first);
   Value within =
       arith::SubIOp::create(b, id, arith::MulIOp::create(b, first, bounds[0]));
-  Value row = arith::DivUIOp::create(b, within, size);
-  Value position =
-      arith::AddIOp::create(b, first, arith::RemUIOp::create(b, within, size));
+  // Sizes differ by at most one. The host knows both, so that it can prepare
+  // the divisions.
+  Value least = arith::DivUIOp::create(b, outer, sections);
+  Value isLeast =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::eq, size, least);
+  Value row = arith::SelectOp::create(
+      b, isLeast, arith::DivUIOp::create(b, within, least),
+      arith::DivUIOp::create(b, within, arith::AddIOp::create(b, least, one)));
+  Value position = arith::AddIOp::create(
+      b, first,
+      arith::SubIOp::create(b, within, arith::MulIOp::create(b, row, size)));
   SmallVector<unsigned> fastestFirst;
   for (unsigned i = 0; i + 1 < bounds.size(); ++i)
     fastestFirst.push_back(i);
@@ -268,9 +288,10 @@ LogicalResult MapGrid::map(gpu::GPUFuncOp kernel, ArrayRef<LaunchOp> launches) {
   if (!llvm::hasSingleElement(grids))
     return kernel.emitOpError("expects one 'tile.grid' in a kernel");
   bool uniform = !workDependsOnFirstIndex(grid);
-  bool isDynamic = mode == "dynamic";
+  bool isDynamic = mode == "dynamic" ||
+                   (mode == "auto" && !uniform && leavesRegisters(grid));
   bool persistent = isDynamic || mode == "static" ||
-                    (mode == "auto" && uniform && leavesRegisters(grid));
+                    (mode == "auto" && uniform && !hasLongLoops(grid));
   bool hasPairs = order == "pairs" && persistent && !isDynamic &&
                   grid.getUpperBounds().size() > 1;
   bool longestFirst = order == "longest-first" || (order == "auto" && !uniform);

@@ -2,6 +2,7 @@
 
 #include "Utils.h"
 #include "fa3/Dialect/Tile/Transforms/Passes.h"
+#include <map>
 
 namespace fa3::tile {
 #define GEN_PASS_DEF_SIZERINGS
@@ -33,11 +34,14 @@ static int64_t totalBytes(ArrayRef<flow::RingOp> rings) {
 
 static LogicalResult sizeRings(gpu::GPUFuncOp kernel, int64_t budget,
                                int64_t maxDepth) {
-  SmallVector<flow::RingOp> rings, growing;
+  SmallVector<flow::RingOp> rings;
+  // Rings that may grow by the number of loops around their use.
+  std::map<unsigned, SmallVector<flow::RingOp>, std::greater<>> growing;
   kernel.walk([&](flow::RingOp ring) {
     rings.push_back(ring);
-    if (!ring->getParentOfType<flow::GroupOp>() && isUsedInLoop(ring))
-      growing.push_back(ring);
+    unsigned loops = getLoopDepth(ring);
+    if (!ring->getParentOfType<flow::GroupOp>() && loops)
+      growing[loops].push_back(ring);
   });
   if (totalBytes(rings) > budget) {
     InFlightDiagnostic diagnostic =
@@ -50,22 +54,22 @@ static LogicalResult sizeRings(gpu::GPUFuncOp kernel, int64_t budget,
           << " bytes for " << ring.getRing().getType();
     return diagnostic;
   }
-  // One more entry for all, as long as that fits: rings of one loop run in
-  // step, a deeper one alone would only wait for the others.
-  while (!growing.empty()) {
-    int64_t step = 0;
-    bool atLimit = false;
-    for (flow::RingOp ring : growing) {
-      step += entryBytes(ring);
-      atLimit |= ring.getRing().getType().getDepth() >= maxDepth;
+  // One more entry for all of a loop nest, as long as that fits: rings of one
+  // loop run in step, a deeper one alone would only wait for the others.
+  // Entries of inner loops are needed more often and come first.
+  for (int64_t depth = 2; depth <= maxDepth; ++depth)
+    for (auto &[loops, inStep] : growing) {
+      int64_t step = 0;
+      bool isReady = true;
+      for (flow::RingOp ring : inStep) {
+        step += entryBytes(ring);
+        isReady &= ring.getRing().getType().getDepth() == depth - 1;
+      }
+      if (!isReady || totalBytes(rings) + step > budget)
+        continue;
+      for (flow::RingOp ring : inStep)
+        ring.getRing().setType(ring.getRing().getType().withDepth(depth));
     }
-    if (atLimit || totalBytes(rings) + step > budget)
-      break;
-    for (flow::RingOp ring : growing) {
-      flow::RingType type = ring.getRing().getType();
-      ring.getRing().setType(type.withDepth(type.getDepth() + 1));
-    }
-  }
   return success();
 }
 

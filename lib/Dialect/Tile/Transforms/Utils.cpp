@@ -146,13 +146,19 @@ scf::IfOp fa3::tile::appendResults(scf::IfOp branch, ValueRange values) {
   return wider;
 }
 
-bool fa3::tile::isUsedInLoop(flow::RingOp ring) {
-  return llvm::any_of(ring->getUsers(), [&](Operation *user) {
+unsigned fa3::tile::getLoopDepth(flow::RingOp ring) {
+  unsigned depth = 0;
+  for (Operation *user : ring->getUsers()) {
     if (!isa<flow::AcquireOp>(user))
-      return false;
-    auto loop = user->getParentOfType<LoopLikeOpInterface>();
-    return loop && !loop->isAncestor(ring);
-  });
+      continue;
+    unsigned loops = 0;
+    for (auto loop = user->getParentOfType<LoopLikeOpInterface>();
+         loop && !loop->isAncestor(ring);
+         loop = loop->getParentOfType<LoopLikeOpInterface>())
+      ++loops;
+    depth = std::max(depth, loops);
+  }
+  return depth;
 }
 
 LogicalResult fa3::tile::threadTo(Operation *site,

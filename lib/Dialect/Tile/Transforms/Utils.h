@@ -43,8 +43,8 @@ mlir::scf::ForOp appendIterArgs(mlir::scf::ForOp loop, mlir::ValueRange inits);
 /// `branch` with further results: `values` from both arms. Replaces the branch.
 mlir::scf::IfOp appendResults(mlir::scf::IfOp branch, mlir::ValueRange values);
 
-/// Whether entries of the ring are acquired in a loop.
-bool isUsedInLoop(flow::RingOp ring);
+/// How many loops are around the innermost acquire of an entry of the ring.
+unsigned getLoopDepth(flow::RingOp ring);
 
 /// Carries `values`, defined at the top of the kernel or group, through the
 /// loops and branches around `site`: replaces them by their values there.

@@ -149,6 +149,30 @@ def AllocateSmem : Pass<"hopper-allocate-smem", "::mlir::ModuleOp"> {
   ];
 }
 
+def HoistReciprocals : Pass<"hopper-hoist-reciprocals", "::mlir::ModuleOp"> {
+  let summary = "divisions by what the host knows -> multiplications";
+  let description = [{
+    Unsigned 32-bit divisions and remainders in kernels by integer arithmetic on
+    kernel arguments become multiplications by ceil(2^62 / divisor), a new
+    argument that every launch computes. A division by a variable takes some 100
+    cycles, and decoding the number of a tile takes several in a row.
+
+    Numbers that are divided are taken to be less than 2^31, as extents and
+    numbers of tiles are by the launch contract.
+
+    Example:
+    ```mlir
+    %q = arith.divui %n, %rows : i32
+    // becomes, with %m = ceil(2^62 / %rows) from the host
+    %q = (%n * %m) >> 62
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+  let statistics = [
+    Statistic<"replaced", "divisions-replaced", "divisions replaced">,
+  ];
+}
+
 def CheckProtocol : Pass<"hopper-check-protocol", "::mlir::ModuleOp"> {
   let summary = "complete kernels -> the same, proven free of deadlocks and races";
   let description = [{

@@ -294,9 +294,10 @@ def CheckRegisters : Pass<"tile-check-registers"> {
 def SizeRings : Pass<"tile-size-rings"> {
   let summary = "rings -> rings as deep as shared memory allows";
   let description = [{
-    Grows the rings between groups that are used in loops, evenly, to at most
-    `max-depth` entries while all rings together fit `smem-budget`. Fails if they
-    do not fit at the depth they have, with the bytes of each.
+    Grows the rings between groups that are used in loops to at most `max-depth`
+    entries while all rings together fit `smem-budget`: those of inner loops
+    first, those of one depth of nesting evenly. Fails if they do not fit at the
+    depth they have, with the bytes of each.
 
     Example: `!flow.ring<1, [tensor<80x128xf16>]>` becomes
     `!flow.ring<2, [tensor<80x128xf16>]>`, 40960 bytes.
