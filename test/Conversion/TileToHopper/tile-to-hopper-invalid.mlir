@@ -253,3 +253,35 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+!A = tensor<64x64xf16, #tile.smem<128>>
+!a = memref<?x?xf16, strided<[?, 1]>>
+gpu.module @m {
+  gpu.func @named_barriers(%a: !a) kernel {
+    %r = flow.ring : !flow.ring<1, [!A]>
+    flow.specialize {
+      flow.group @load warps 1 (%g) {
+        %c0 = arith.constant 0 : index
+        %w = flow.cursor write %r : !flow.ring<1, [!A]>
+        %s, %next = flow.acquire %r[%w] : !flow.ring<1, [!A]>, !flow.cursor<write>
+        %v = tile.view %s[%c0, %c0] : !flow.slot<write, [!A]> -> !tile.view<!A>
+        tile.load.async %a[%c0, %c0], %v : !a, !tile.view<!A>
+        flow.publish %s : !flow.slot<write, [!A]>
+      }
+      flow.group @most warps 2 replicas 15 (%g) {
+        %q = flow.cursor read %r : !flow.ring<1, [!A]>
+        %s, %next = flow.acquire %r[%q] : !flow.ring<1, [!A]>, !flow.cursor<read>
+        flow.release %s : !flow.slot<read, [!A]>
+      }
+      // expected-error @below {{has no lowering to hopper: the replicas of the kernel's groups need 16 named barriers, a block has 15 beside its own}}
+      flow.group @more warps 2 (%g) {
+        %q = flow.cursor read %r : !flow.ring<1, [!A]>
+        %s, %next = flow.acquire %r[%q] : !flow.ring<1, [!A]>, !flow.cursor<read>
+        flow.release %s : !flow.slot<read, [!A]>
+      }
+    }
+    gpu.return
+  }
+}
