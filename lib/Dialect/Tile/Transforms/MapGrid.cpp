@@ -248,6 +248,12 @@ struct MapGrid : fa3::tile::impl::MapGridBase<MapGrid> {
           << order << "'";
       return signalPassFailure();
     }
+    if (l2Bytes < 0) {
+      getOperation().emitError("tile-map-grid: expects l2-bytes of at least 0, "
+                               "got ")
+          << l2Bytes.getValue();
+      return signalPassFailure();
+    }
     SmallVector<LaunchOp> launches;
     getOperation().walk([&](LaunchOp launch) { launches.push_back(launch); });
     if (failed(forEachKernel(getOperation(), [&](gpu::GPUFuncOp kernel) {

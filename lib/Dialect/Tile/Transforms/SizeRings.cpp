@@ -73,6 +73,16 @@ namespace {
 struct SizeRings : fa3::tile::impl::SizeRingsBase<SizeRings> {
   using SizeRingsBase::SizeRingsBase;
   void runOnOperation() override {
+    auto expectAtLeast = [&](StringRef name, int64_t least, int64_t value) {
+      if (value >= least)
+        return success();
+      return LogicalResult(
+          getOperation()->emitError("tile-size-rings: expects ")
+          << name << " of at least " << least << ", got " << value);
+    };
+    if (failed(expectAtLeast("max-depth", 1, maxDepth)) ||
+        failed(expectAtLeast("smem-budget", 0, smemBudget)))
+      return signalPassFailure();
     if (failed(forEachKernel(getOperation(), [&](gpu::GPUFuncOp kernel) {
           return sizeRings(kernel, smemBudget, maxDepth);
         })))

@@ -1,8 +1,10 @@
 // RUN: fa3-opt %s -tile-make-async -split-input-file -verify-diagnostics
 // RUN: not fa3-opt %S/make-async.mlir -tile-make-async=store=never -o %t.none 2>&1 | FileCheck %s --check-prefix=STORE
+// RUN: not fa3-opt %S/make-async.mlir -tile-make-async=smem-budget=-1 -o %t.none 2>&1 | FileCheck %s --check-prefix=BUDGET
 // RUN: not ls %t.none
 
 // STORE: make-async.mlir:{{.*}} error: tile-make-async: expects store {{.*}}, got 'never'
+// BUDGET: make-async.mlir:{{.*}} error: tile-make-async: expects smem-budget of at least 0, got -1
 
 gpu.module @m {
   gpu.func @registers(%q: memref<?x?xf16>, %o: memref<?x?xf32>) kernel {
