@@ -18,7 +18,7 @@ gpu.module @m {
     flow.specialize {
       flow.group @math warps 4 (%g) {
         %c0 = arith.constant 0 : index
-        // expected-error @below {{tensor<64x32xf32>}}
+        // expected-error @below {{has no lowering to hopper: 'tensor<64x32xf32>' has no register layout}}
         %x = tile.load %p[%c0, %c0] : memref<?x?xf32> -> tensor<64x32xf32>
         tile.store %x, %p[%c0, %c0] : tensor<64x32xf32>, memref<?x?xf32>
       }
@@ -280,6 +280,88 @@ gpu.module @m {
         %q = flow.cursor read %r : !flow.ring<1, [!A]>
         %s, %next = flow.acquire %r[%q] : !flow.ring<1, [!A]>, !flow.cursor<read>
         flow.release %s : !flow.slot<read, [!A]>
+      }
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  gpu.func @no_splat(%l: memref<?xf32>) kernel {
+    flow.specialize {
+      flow.group @math warps 4 (%g) {
+        %c0 = arith.constant 0 : index
+        %x = tile.load %l[%c0] : memref<?xf32> -> tensor<64xf32, #tile.slice<1, #tile.acc>>
+        // expected-error @below {{has no lowering to hopper: it is no splat}}
+        %some = arith.constant dense<"0xAAAAAAAAAAAAAAAA"> : tensor<64xi1, #tile.slice<1, #tile.acc>>
+        %y = arith.select %some, %x, %x : tensor<64xi1, #tile.slice<1, #tile.acc>>, tensor<64xf32, #tile.slice<1, #tile.acc>>
+        tile.store %y, %l[%c0] : tensor<64xf32, #tile.slice<1, #tile.acc>>, memref<?xf32>
+      }
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+!A = tensor<64x64xf16, #tile.smem<128>>
+!a = memref<?x?xf16, strided<[?, 1]>>
+gpu.module @m {
+  gpu.func @sum(%a: !a) kernel {
+    flow.specialize {
+      flow.group @math warps 4 (%g) {
+        %c0 = arith.constant 0 : index
+        %x = arith.constant dense<1.0> : tensor<64x64xf16, #tile.acc>
+        %r = flow.ring : !flow.ring<1, [!A]>
+        %w = flow.cursor write %r : !flow.ring<1, [!A]>
+        %q = flow.cursor read %r : !flow.ring<1, [!A]>
+        %s, %next = flow.acquire %r[%w] : !flow.ring<1, [!A]>, !flow.cursor<write>
+        %v = tile.view %s[%c0, %c0] : !flow.slot<write, [!A]> -> !tile.view<!A>
+        tile.write %x, %v : tensor<64x64xf16, #tile.acc>, !tile.view<!A>
+        flow.publish %s : !flow.slot<write, [!A]>
+        %h, %after = flow.acquire %r[%q] : !flow.ring<1, [!A]>, !flow.cursor<read>
+        %u = tile.view %h[%c0, %c0] : !flow.slot<read, [!A]> -> !tile.view<!A>
+        // expected-error @below {{with 'add' has no lowering to hopper}}
+        %d = tile.store.async %u, %a[%c0, %c0] add : !tile.view<!A>, !a
+        flow.release %h after %d : !flow.slot<read, [!A]>
+      }
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// Rows and columns of a left operand in registers change places: other threads
+// would hold them.
+!A = tensor<64x64xf16, #tile.smem<128>>
+!a = memref<?x?xf16, strided<[?, 1]>>
+gpu.module @m {
+  gpu.func @order(%a: !a, %c: memref<?x?xf32>) kernel {
+    %r = flow.ring : !flow.ring<1, [!A]>
+    flow.specialize {
+      flow.group @load warps 1 (%g) {
+        %c0 = arith.constant 0 : index
+        %w = flow.cursor write %r : !flow.ring<1, [!A]>
+        %s, %next = flow.acquire %r[%w] : !flow.ring<1, [!A]>, !flow.cursor<write>
+        %v = tile.view %s[%c0, %c0] : !flow.slot<write, [!A]> -> !tile.view<!A>
+        tile.load.async %a[%c0, %c0], %v : !a, !tile.view<!A>
+        flow.publish %s : !flow.slot<write, [!A]>
+      }
+      flow.group @math warps 4 (%g) {
+        %c0 = arith.constant 0 : index
+        %zero = arith.constant dense<0.0> : tensor<64x64xf32, #tile.acc>
+        %p = arith.constant dense<1.0> : tensor<64x64xf16, #tile.acc>
+        %q = flow.cursor read %r : !flow.ring<1, [!A]>
+        %s, %next = flow.acquire %r[%q] : !flow.ring<1, [!A]>, !flow.cursor<read>
+        %y = tile.view %s[%c0, %c0] : !flow.slot<read, [!A]> -> !tile.view<!A>
+        // expected-error @below {{has no wgmma: the layout of lhs in registers is not that of the A operand, and no conversion exists}}
+        %d, %done = tile.dot.async %p, %y, %zero lhs km rhs nk : tensor<64x64xf16, #tile.acc>, !tile.view<!A>, tensor<64x64xf32, #tile.acc> -> !tile.pending<tensor<64x64xf32, #tile.acc>>
+        %e = tile.await %d : !tile.pending<tensor<64x64xf32, #tile.acc>>
+        flow.release %s after %done : !flow.slot<read, [!A]>
+        tile.store %e, %c[%c0, %c0] : tensor<64x64xf32, #tile.acc>, memref<?x?xf32>
       }
     }
     gpu.return

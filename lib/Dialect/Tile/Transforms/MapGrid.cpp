@@ -26,8 +26,8 @@ static FailureOr<Value> computeOnHost(OpBuilder &builder, Value value,
   if (Value known = mapping.lookupOrNull(value))
     return known;
   if (auto argument = dyn_cast<BlockArgument>(value)) {
-    if (argument.getOwner() != &kernel.getBody().front())
-      return kernel.emitOpError("has a grid bound that depends on a loop");
+    assert(argument.getOwner() == &kernel.getBody().front() &&
+           "the grid lies in no loop");
     Value operand = launch.getKernelArgs()[argument.getArgNumber()];
     mapping.map(value, operand);
     return operand;
