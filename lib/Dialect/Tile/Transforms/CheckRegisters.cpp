@@ -41,6 +41,7 @@ struct CheckRegisters : fa3::tile::impl::CheckRegistersBase<CheckRegisters> {
     result = getOperation()->walk([&](flow::GroupOp group) {
       Operation *where = nullptr;
       int64_t needed = estimateRegisters(group, where);
+      mostRegisters.updateMax(needed);
       int64_t limit = registers ? registers : getRegisterLimit(group);
       if (needed <= limit)
         return WalkResult::advance();

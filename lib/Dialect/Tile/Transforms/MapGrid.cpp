@@ -330,6 +330,7 @@ LogicalResult MapGrid::map(gpu::GPUFuncOp kernel, ArrayRef<LaunchOp> launches) {
   }
   Value id = gpu::BlockIdOp::create(b, gpu::Dimension::x);
   Value tiles, step;
+  numPersistent += persistent;
   if (persistent) {
     tiles = product(b, grid.getUpperBounds());
     step = gpu::GridDimOp::create(b, gpu::Dimension::x);

@@ -84,7 +84,12 @@ struct SizeRings : fa3::tile::impl::SizeRingsBase<SizeRings> {
         failed(expectAtLeast("smem-budget", 0, smemBudget)))
       return signalPassFailure();
     if (failed(forEachKernel(getOperation(), [&](gpu::GPUFuncOp kernel) {
-          return sizeRings(kernel, smemBudget, maxDepth);
+          if (failed(sizeRings(kernel, smemBudget, maxDepth)))
+            return failure();
+          SmallVector<flow::RingOp> rings;
+          kernel.walk([&](flow::RingOp ring) { rings.push_back(ring); });
+          mostBytes.updateMax(totalBytes(rings));
+          return success();
         })))
       signalPassFailure();
   }

@@ -305,7 +305,13 @@ struct Specialize : fa3::tile::impl::SpecializeBase<Specialize> {
       return signalPassFailure();
     }
     if (failed(forEachKernel(getOperation(), [&](gpu::GPUFuncOp kernel) {
-          return specialize(kernel, replicas);
+          if (failed(specialize(kernel, replicas)))
+            return failure();
+          kernel.walk([&](flow::GroupOp group) {
+            ++numGroups;
+            mostReplicas.updateMax(group.getReplicas());
+          });
+          return success();
         })))
       signalPassFailure();
   }
