@@ -337,3 +337,55 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+gpu.module @m {
+  gpu.func @share_number(%n: i32) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+    %c0 = arith.constant 0 : i32
+    %c1 = arith.constant 1 : i32
+    %share = hopper.share %n
+    // expected-error @below {{expects a loop over the tiles of a CTA not to use their number}}
+    %r = scf.for %i = %c0 to %share step %c1 iter_args(%t = %c0) -> i32 : i32 {
+      scf.yield %i : i32
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  gpu.func @share_tile(%n: i32) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+    %c0 = arith.constant 0 : i32
+    %c1 = arith.constant 1 : i32
+    %share = hopper.share %n
+    // expected-error @below {{expects a loop over the tiles of a CTA to carry the tile (i32) as its first value}}
+    scf.for %i = %c0 to %share step %c1 : i32 {
+      hopper.tma.commit
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  gpu.func @share_use(%n: i32) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+    // expected-error @below {{expects to be the upper bound of loops only}}
+    %share = hopper.share %n
+    %more = arith.addi %share, %n : i32
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  gpu.func @claim(%counter: !llvm.ptr<1>, %n: i32) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    // expected-error @below {{expects a group whose code only its leader runs}}
+    // expected-error @below {{failed to legalize operation 'hopper.claim'}}
+    %next = hopper.claim %counter after %n of %n
+    gpu.return
+  }
+}

@@ -367,3 +367,125 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+// Tiles that CTAs share out: one loop to each group, over all of them.
+gpu.module @m {
+  gpu.func @claimer(%n: index) kernel {
+    flow.specialize {
+      // expected-error @below {{has no lowering to hopper: expects a group of one warp and one replica that claims tiles for all}}
+      flow.group @math warps 4 (%g) {
+        %c0 = arith.constant 0 : index
+        %c1 = arith.constant 1 : index
+        %share = tile.share %n
+        scf.for %i = %c0 to %share step %c1 {
+          %t = tile.claim %i of %n
+        }
+      }
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  gpu.func @twice(%n: index) kernel {
+    flow.specialize {
+      flow.group @load warps 1 (%g) {
+        %c0 = arith.constant 0 : index
+        %c1 = arith.constant 1 : index
+        %share = tile.share %n
+        scf.for %i = %c0 to %share step %c1 {
+          %t = tile.claim %i of %n
+        }
+      }
+    }
+    // expected-error @below {{has no lowering to hopper: a kernel shares out tiles once}}
+    flow.specialize {
+      flow.group @load warps 1 (%g) {
+        %c0 = arith.constant 0 : index
+        %c1 = arith.constant 1 : index
+        %share = tile.share %n
+        scf.for %i = %c0 to %share step %c1 {
+          %t = tile.claim %i of %n
+        }
+      }
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  gpu.func @inner(%n: index) kernel {
+    flow.specialize {
+      flow.group @load warps 1 (%g) {
+        %c0 = arith.constant 0 : index
+        %c1 = arith.constant 1 : index
+        %share = tile.share %n
+        scf.for %j = %c0 to %n step %c1 {
+          // expected-error @below {{has no lowering to hopper: a loop over the tiles of a CTA is expected to be outermost in its group}}
+          scf.for %i = %c0 to %share step %c1 {
+            %t = tile.claim %i of %n
+          }
+        }
+      }
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  gpu.func @start(%n: index) kernel {
+    flow.specialize {
+      flow.group @load warps 1 (%g) {
+        %c1 = arith.constant 1 : index
+        %share = tile.share %n
+        // expected-error @below {{has no lowering to hopper: a loop over the tiles of a CTA is expected to start at 0, with step 1}}
+        scf.for %i = %c1 to %share step %c1 {
+          %t = tile.claim %i of %n
+        }
+      }
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  gpu.func @number(%n: index) kernel {
+    flow.specialize {
+      flow.group @load warps 1 (%g) {
+        %c0 = arith.constant 0 : index
+        %c1 = arith.constant 1 : index
+        %share = tile.share %n
+        scf.for %i = %c0 to %share step %c1 {
+          %t = tile.claim %i of %n
+          // expected-error @below {{has no lowering to hopper: the number of a tile within its CTA is used by 'tile.claim' only}}
+          %twice = arith.addi %i, %i : index
+        }
+      }
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  gpu.func @elsewhere(%n: index) kernel {
+    flow.specialize {
+      flow.group @load warps 1 (%g) {
+        // expected-error @below {{has no lowering to hopper: expects the number of a loop up to 'tile.share'}}
+        %t = tile.claim %n of %n
+      }
+    }
+    gpu.return
+  }
+}
