@@ -113,6 +113,8 @@ LogicalResult runWait(Context &c, const Instr &in) {
 }
 
 LogicalResult arrive(Context &c, const Instr &in, Mbarrier &barrier) {
+  auto &stores = getWarpGroup(c).stores;
+  stores.leaderReleased = stores.leaderRetired;
   if (!barrier.arrive())
     return c.error(in) << "'" << in.op->getName()
                        << "' is one arrival too many: phase "

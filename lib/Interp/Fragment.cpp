@@ -430,10 +430,11 @@ LogicalResult runSmemStore(Context &c, const Instr &in) {
   WarpGroup &warpGroup = getWarpGroup(c);
   SmallVector<ByteRange> rows = getRows(c, extra, in.in.drop_front());
   bool isFree = llvm::all_of(
-      rows, [&](ByteRange range) { return machine->isFree(range); });
+      rows, [&](ByteRange range) { return machine->isFree(c, range); });
   auto write = [&](int64_t i, int64_t address) -> LogicalResult {
     ByteRange range{address, address + bytes};
-    if (!isFree && failed(machine->checkWrite(c, in.op, range)))
+    if (!isFree && failed(machine->checkWrite(c, in.op, range,
+                                              /*byLeader=*/false)))
       return failure();
     encode(in.format, value.data<uint8_t>() + i * laneBytes, 1, 0,
            memory.at(address));

@@ -143,7 +143,8 @@ int64_t Machine::getAddress(const Context &c, Operation *alloc, int64_t bytes,
 // Checks of accesses
 //===----------------------------------------------------------------------===//
 
-std::optional<Machine::Conflict> Machine::findConflict(ByteRange range) const {
+std::optional<Machine::Conflict>
+Machine::findConflict(const Context &c, ByteRange range, bool byLeader) const {
   if (range.begin < 0 || range.end > memory.size())
     return Conflict{"which has " + std::to_string(memory.size()), nullptr};
   for (const ByteRange &barrier : barrierRanges)
@@ -154,26 +155,36 @@ std::optional<Machine::Conflict> Machine::findConflict(ByteRange range) const {
   for (auto &group : cta.groups) {
     if (!group->warpGroup)
       continue;
-    for (const std::deque<Reader> *readers :
-         {&group->warpGroup->products.readers,
-          &group->warpGroup->stores.readers})
-      for (const Reader &reader : *readers)
-        for (const ByteRange &read : reader.ranges)
-          if (range.overlaps(read))
-            return Conflict{
-                reader.batch <= group->warpGroup->stores.leaderRetired &&
-                        readers == &group->warpGroup->stores.readers
-                    ? "which was read by an operation that only "
-                      "the leader has waited for"
-                    : "which an operation in flight may still read",
-                reader.op};
+    auto overlaps = [&](const Reader &reader) {
+      return llvm::any_of(reader.ranges, [&](const ByteRange &read) {
+        return range.overlaps(read);
+      });
+    };
+    for (const Reader &reader : group->warpGroup->products.readers)
+      if (overlaps(reader))
+        return Conflict{"which an operation in flight may still read",
+                        reader.op};
+    // Stores are waited for by the leader. It knows, and so do other groups
+    // once it has arrived where they waited; the other threads of its group do
+    // after a barrier.
+    const InOrderQueue<BoxCopy> &stores = group->warpGroup->stores;
+    int64_t known = group.get() != c.group ? stores.leaderReleased
+                    : byLeader             ? stores.leaderRetired
+                                           : stores.retired;
+    for (const Reader &reader : stores.readers)
+      if (reader.batch > known && overlaps(reader))
+        return Conflict{reader.batch <= stores.leaderRetired
+                            ? "which was read by an operation that only the "
+                              "leader has waited for"
+                            : "which an operation in flight may still read",
+                        reader.op};
   }
   return std::nullopt;
 }
 
 LogicalResult Machine::checkWrite(const Context &c, Operation *op,
-                                  ByteRange range) {
-  std::optional<Conflict> conflict = findConflict(range);
+                                  ByteRange range, bool byLeader) {
+  std::optional<Conflict> conflict = findConflict(c, range, byLeader);
   if (!conflict)
     return success();
   InFlightDiagnostic diagnostic = c.error(op)

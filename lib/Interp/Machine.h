@@ -83,6 +83,9 @@ struct InOrderQueue {
   /// Those that only the leader has waited for: other threads know of it after
   /// the next barrier.
   int64_t leaderRetired = 0;
+  /// Those that the leader had waited for when it last arrived at an mbarrier:
+  /// other groups know of it when they have waited there.
+  int64_t leaderReleased = 0;
   /// Issued and not executed; the latter is a matter of the completion policy.
   std::deque<T> waiting;
   std::deque<Reader> readers;
@@ -144,10 +147,12 @@ public:
   SharedMemory &getMemory() { return memory; }
 
   /// Checks that a range may be written now: nothing in flight accesses it and
-  /// it holds no barrier.
+  /// it holds no barrier. `byLeader`: the leader alone writes.
   mlir::LogicalResult checkWrite(const Context &c, mlir::Operation *op,
-                                 ByteRange range);
-  bool isFree(ByteRange range) const { return !findConflict(range); }
+                                 ByteRange range, bool byLeader);
+  bool isFree(const Context &c, ByteRange range) const {
+    return !findConflict(c, range, /*byLeader=*/false);
+  }
   /// Checks that an asynchronous operation that reads a range may start now;
   /// generic reads by other threads than the writing ones likewise.
   mlir::LogicalResult checkStart(const Context &c, mlir::Operation *op,
@@ -206,7 +211,8 @@ private:
     std::string what;
     mlir::Operation *op;
   };
-  std::optional<Conflict> findConflict(ByteRange range) const;
+  std::optional<Conflict> findConflict(const Context &c, ByteRange range,
+                                       bool byLeader) const;
 
   Context contextOf(Group *group) {
     return Context{engine, nullptr, &cta, group};

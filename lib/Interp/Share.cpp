@@ -77,7 +77,8 @@ LogicalResult runPost(Context &c, const Instr &in) {
   auto op = cast<hopper::MailboxPostOp>(in.op);
   FailureOr<ByteRange> slot = getSlot(c, in, op.getMailbox().getType(),
                                       in.in[1], in.in[2], Event::Write);
-  if (failed(slot) || failed(machine->checkWrite(c, in.op, *slot)))
+  if (failed(slot) ||
+      failed(machine->checkWrite(c, in.op, *slot, /*byLeader=*/true)))
     return failure();
   auto value = static_cast<int32_t>(c.integer(in.in[0]));
   std::memcpy(machine->getMemory().at(slot->begin), &value, sizeof(value));

@@ -93,7 +93,8 @@ LogicalResult runLoad(Context &c, const Instr &in) {
   BarrierState *state =
       lookUpBarrier(c, in.op, op.getBarrier().getType(), *machine,
                     c.integer(ids[4]), c.integer(ids[5]), load.barrier);
-  if (!state || failed(machine->checkWrite(c, in.op, load.range)))
+  if (!state || failed(machine->checkWrite(c, in.op, load.range,
+                                           /*byLeader=*/true)))
     return failure();
   state->lastLoad = in.op;
   state->lastPhase = state->barrier.getPhase();

@@ -219,6 +219,11 @@ static LogicalResult parseExecutor(const CommandLine &line,
   if (line.checkHeads < 0)
     return fail("--check-heads expects at least 0, got " +
                 Twine(line.checkHeads));
+  for (auto [name, value] : {std::pair("atol", double(line.atol)),
+                             std::pair("rtol", double(line.rtol))})
+    if (!(value >= 0))
+      return fail("--" + Twine(name) + " expects at least 0, got " +
+                  Twine(value));
   bool isCpu =
       kind == ExecutorKind::Interpreter || kind == ExecutorKind::Reference;
   if (isCpu && (line.repeat > 1 || !line.time.empty()))

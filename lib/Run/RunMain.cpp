@@ -291,7 +291,6 @@ int fa3::run::runMain(int argc, char **argv, DialectRegistry &registry) {
   registerPTXTranslation(registry);
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
   llvm::SourceMgr sources;
-  context.printOpOnDiagnostic(false);
   SourceMgrDiagnosticHandler diagnostics(sources, &context);
   if (checks.eachPass.getNumOccurrences())
     return failed(runEachPass(line, checks, context));

@@ -26,6 +26,12 @@
 // RUN: sed 's/hopper.smem.store .*//' %s > %t.empty.mlir
 // RUN: not fa3-run --cpu %t.empty.mlir --dims m=150 2>&1 | FileCheck %s --check-prefix=EMPTY
 // EMPTY: error: reads byte 16384 of shared memory, which was never written
+// Only the leader has waited for the stores; the others know after a barrier.
+// RUN: sed '/^ /s/hopper.tma.wait_read pending 0/hopper.tma.wait_read pending 0\nhopper.smem.store %%o16 to %%so[%%z, %%z, %%z] of #f : vector<32xf16>, !out/' %s > %t.again.mlir
+// RUN: not fa3-run --cpu %t.again.mlir --dims m=150 2>&1 | FileCheck %s --check-prefix=AGAIN
+// AGAIN: error: 'hopper.smem.store' writes bytes {{.*}} of shared memory, which was read by an operation that only the leader has waited for
+// RUN: sed 's/^hopper.smem.store/hopper.named_barrier.sync %%id threads 128\nhopper.smem.store/' %t.again.mlir > %t.met.mlir
+// RUN: fa3-run --cpu %t.met.mlir --dims m=150
 
 #f = #hopper.fragment<[64, 64], reg = [[0, 1], [8, 0], [0, 8], [0, 16], [0, 32]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [[16, 0], [32, 0]], repeat = []>
 #r = #hopper.fragment<[64], reg = [[8]], lane = [[0], [0], [1], [2], [4]], warp = [[16], [32]], repeat = []>

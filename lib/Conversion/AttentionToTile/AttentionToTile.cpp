@@ -1,6 +1,7 @@
 //===- AttentionToTile.cpp - attention-to-tile ----------------------------===//
 
 #include "fa3/Conversion/AttentionToTile/AttentionToTile.h"
+#include "Cost.h"
 #include "Kernel.h"
 #include "ScalarRegion.h"
 #include "fa3/Dialect/Attention/Utils/HostFunction.h"
@@ -103,30 +104,16 @@ void AttentionToTile::runOnOperation() {
       return signalPassFailure();
 }
 
-/// Launch with the cost of the dense problem; masks are not counted.
 void AttentionToTile::buildLaunch(HostFunction &host, gpu::GPUModuleOp module,
                                   gpu::GPUFuncOp kernel,
                                   const KernelArguments &arguments) {
   OpBuilder builder = host.getBuilder();
   ImplicitLocOpBuilder b(host.forward.getLoc(), builder);
-  auto mul = [&](Value x, Value y) -> Value {
-    return arith::MulIOp::create(b, x, y);
-  };
-  auto scaled = [&](Value x, int64_t factor) {
-    return mul(x, arith::ConstantIndexOp::create(b, factor));
-  };
-  int64_t d = host.forward.getHeadDim(), dv = host.forward.getValueHeadDim();
-  int64_t bytes = host.forward.getElementType().getIntOrFloatBitWidth() / 8;
-  Value rows = mul(mul(host.batch, host.heads), host.queries);
-  Value flops = scaled(mul(rows, host.keys), 2 * (d + dv));
-  Value keyRows = mul(mul(host.batch, host.keyHeads), host.keys);
-  Value moved = arith::AddIOp::create(
-      b, scaled(rows, bytes * (d + dv) + (host.lse ? 4 : 0)),
-      scaled(keyRows, bytes * (d + dv)));
+  Value flops = buildFlops(b, host), bytes = buildBytes(b, host);
   auto symbol = SymbolRefAttr::get(
       module.getNameAttr(), {FlatSymbolRefAttr::get(kernel.getNameAttr())});
   tile::LaunchOp::create(b, symbol, /*blocks=*/Value(), arguments.get(),
-                         ValueRange{flops, moved});
+                         ValueRange{flops, bytes});
 }
 
 LogicalResult AttentionToTile::convert(func::FuncOp function) {

@@ -46,8 +46,6 @@ struct FunctionPattern : KernelPattern<gpu::GPUFuncOp> {
   matchAndRewrite(gpu::GPUFuncOp op, OpAdaptor,
                   ConversionPatternRewriter &rewriter) const override {
     MLIRContext *context = op.getContext();
-    if (op.getNumResults() != 0)
-      return op.emitOpError("expects a kernel without results");
     TypeConverter::SignatureConversion signature(op.getNumArguments());
     SmallVector<DictionaryAttr> argumentAttributes;
     for (auto [i, argument] : llvm::enumerate(op.getArguments())) {

@@ -167,6 +167,7 @@ struct ConvertHopperToNVVM
     function.walk([&](UnrealizedConversionCastOp op) { casts.push_back(op); });
     reconcileUnrealizedCasts(casts);
     simplifyComparisons(rewriter, function);
+    ++numKernels;
     (void)runRegionDCE(rewriter, function->getRegions());
     return success();
   }

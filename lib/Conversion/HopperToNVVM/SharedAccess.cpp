@@ -213,21 +213,6 @@ static SmallVector<Value> getRunAddresses(OpBuilder &builder, AccessOp op,
   return addresses;
 }
 
-/// What a fragment's access of shared memory looks like.
-template <typename AccessOp>
-static LogicalResult verifyAccess(AccessOp op) {
-  const LinearLayout &layout = op.getFragment().getLayout();
-  Type element = op.getBuffer().getType().getTile().getElementType();
-  unsigned bits = element.getIntOrFloatBitWidth();
-  if (bits != 8 && bits != 16 && bits != 32)
-    return op.emitOpError("expects elements of 8, 16 or 32 bits, got ")
-           << element;
-  if (layout.getRank() != 1 && layout.getRank() != 2)
-    return op.emitOpError("expects a fragment of rank 1 or 2, got rank ")
-           << layout.getRank();
-  return success();
-}
-
 /// Groups of matrices if stmatrix or ldmatrix do for the access.
 template <typename AccessOp, typename Adaptor>
 static SmallVector<MatrixGroup> getMatrixAccess(AccessOp op, Adaptor adaptor,
@@ -281,8 +266,6 @@ struct SmemStorePattern : KernelPattern<SmemStoreOp> {
   LogicalResult
   matchAndRewrite(SmemStoreOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
-    if (failed(verifyAccess(op)))
-      return failure();
     int64_t column = 0;
     SmallVector<MatrixGroup> groups = getMatrixAccess(op, adaptor, column);
     if (!groups.empty())
@@ -353,8 +336,6 @@ struct SmemLoadPattern : KernelPattern<SmemLoadOp> {
   LogicalResult
   matchAndRewrite(SmemLoadOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
-    if (failed(verifyAccess(op)))
-      return failure();
     int64_t column = 0;
     SmallVector<MatrixGroup> groups = getMatrixAccess(op, adaptor, column);
     rewriter.replaceOp(op, groups.empty() ? loadRuns(op, adaptor, rewriter)

@@ -35,7 +35,9 @@ private:
     mlir::Value full, empty; ///< null for a private ring
     hopper::BufferType type;
     mlir::Value namedBarrier; ///< private rings: id of the replica's barrier
+    int64_t threads = 0;      ///< private rings: those of the replica
     bool hasStores = false;   ///< slots held for reading are stored from
+    bool hasReads = false;    ///< threads read elements of slots
     bool isPrivate() const { return !full; }
   };
   /// A window of a ring's slot.

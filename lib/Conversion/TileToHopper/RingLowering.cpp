@@ -38,6 +38,11 @@ static SmallVector<Operation *> getAccesses(flow::RingOp ring,
   return accesses;
 }
 
+static int64_t countThreads(flow::GroupOp group) {
+  constexpr int64_t kThreadsPerWarp = 32;
+  return group.getWarps() * kThreadsPerWarp;
+}
+
 /// One barrier id per replica serves all rings and stores of the group: they
 /// are used by the same threads, one after another.
 Value KernelLowering::getNamedBarrier(flow::GroupOp group) {
@@ -48,7 +53,8 @@ Value KernelLowering::getNamedBarrier(flow::GroupOp group) {
 
 void KernelLowering::syncReplica(Operation *op) {
   auto group = op->getParentOfType<flow::GroupOp>();
-  hopper::NamedBarrierSyncOp::create(b, getNamedBarrier(group), 128);
+  hopper::NamedBarrierSyncOp::create(b, getNamedBarrier(group),
+                                     countThreads(group));
 }
 
 LogicalResult KernelLowering::lowerRing(flow::RingOp op) {
@@ -77,7 +83,9 @@ LogicalResult KernelLowering::lowerRing(flow::RingOp op) {
     if (filledByCopies)
       return op.emitOpError("has no lowering to hopper: a ring inside a group "
                             "is expected to be filled by 'tile.write'");
-    ring->namedBarrier = getNamedBarrier(op->getParentOfType<flow::GroupOp>());
+    auto group = op->getParentOfType<flow::GroupOp>();
+    ring->namedBarrier = getNamedBarrier(group);
+    ring->threads = countThreads(group);
   } else {
     if (!filledByCopies)
       return op.emitOpError("has no lowering to hopper: a ring between groups "
@@ -93,8 +101,9 @@ LogicalResult KernelLowering::lowerRing(flow::RingOp op) {
     };
     ring->full = barrier(1);
     ring->empty = barrier(readers);
-    ring->hasStores = llvm::any_of(getAccesses(op, flow::Side::read),
-                                   llvm::IsaPred<tile::StoreAsyncOp>);
+    SmallVector<Operation *> accesses = getAccesses(op, flow::Side::read);
+    ring->hasStores = llvm::any_of(accesses, llvm::IsaPred<tile::StoreAsyncOp>);
+    ring->hasReads = llvm::any_of(accesses, llvm::IsaPred<tile::ReadOp>);
   }
   rings[op.getRing()] = std::move(ring);
   return success();
@@ -119,7 +128,7 @@ LogicalResult KernelLowering::lowerAcquire(flow::AcquireOp op) {
     if (writes) {
       // The store that read this slot `depth` entries ago has left it.
       hopper::TmaWaitReadOp::create(b, depth - 1);
-      hopper::NamedBarrierSyncOp::create(b, ring.namedBarrier, 128);
+      hopper::NamedBarrierSyncOp::create(b, ring.namedBarrier, ring.threads);
     }
   } else {
     hopper::BarrierWaitOp::create(b, writes ? ring.empty : ring.full, index,
@@ -154,7 +163,7 @@ LogicalResult KernelLowering::lowerPublish(flow::PublishOp op) {
   // Between groups the arrival that expected the bytes was the publication.
   const Ring &ring = *slotRing[op.getSlot()];
   if (ring.isPrivate())
-    hopper::NamedBarrierSyncOp::create(b, ring.namedBarrier, 128);
+    hopper::NamedBarrierSyncOp::create(b, ring.namedBarrier, ring.threads);
   return success();
 }
 
@@ -195,12 +204,14 @@ LogicalResult KernelLowering::lowerRelease(flow::ReleaseOp op) {
   if (ring.isPrivate())
     return success();
   // The leader arrives for all warps of its replica. One that has not seen yet
-  // that the slot was filled would sleep through the phase, for ever.
+  // that the slot was filled would sleep through the phase, for ever; and one
+  // that copies elements into registers may not have done so yet.
   bool joined = llvm::any_of(op.getAfter(), [](Value token) {
     llvm::SmallPtrSet<Value, 4> seen;
     return joinsWarps(token, seen);
   });
-  if (!joined && op->getParentOfType<flow::GroupOp>().getWarps() > 1)
+  bool hasWarps = op->getParentOfType<flow::GroupOp>().getWarps() > 1;
+  if (ring.hasReads || (!joined && hasWarps))
     syncReplica(op);
   hopper::BarrierArriveOp::create(b, ring.empty, get(op.getSlot()));
   return success();

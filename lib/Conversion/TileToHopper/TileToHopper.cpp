@@ -58,6 +58,9 @@ LogicalResult TileToHopper::convert(gpu::GPUFuncOp kernel,
     return failure();
   }
   kernel.erase();
+  lowered.walk([&](hopper::BarrierAllocOp barriers) {
+    numBarriers += barriers.getBarrier().getType().getCount();
+  });
   for (tile::LaunchOp launch : launches)
     if (failed(convertLaunch(launch, lowering.getArguments())))
       return failure();

@@ -190,9 +190,8 @@ FailureOr<FormulaPrinter::Text> FormulaPrinter::getMetadata(OpResult result) {
     return Text{"0", Primary};
   if (number >= 2 && number < 2 + rank)
     return Text{getExtent(*view, number - 2), Primary};
-  if (number >= 2 + rank)
-    return Text{getStride(*view, number - 2 - rank), Primary};
-  return op.emitOpError("has no formula: result 0 is a memref");
+  assert(number >= 2 + rank && "the base is no integer");
+  return Text{getStride(*view, number - 2 - rank), Primary};
 }
 
 static StringRef getSymbol(arith::CmpIPredicate predicate, bool &isUnsigned) {
@@ -256,10 +255,8 @@ FailureOr<FormulaPrinter::Text> FormulaPrinter::get(Value value) {
                                                   : constant.getSExtValue();
     text = Text{std::to_string(number), number < 0 ? Sum : Primary};
   } else if (auto argument = dyn_cast<BlockArgument>(value)) {
-    if (!argument.getType().isIntOrIndex())
-      return argument.getOwner()->getParentOp()->emitOpError("argument ")
-             << argument.getArgNumber() << " of type " << argument.getType()
-             << " has no place in a formula";
+    assert(argument.getType().isIntOrIndex() &&
+           "operands of index arithmetic are integers");
     text = Text{getName(argument), Primary};
   } else {
     text = getOp(value.getDefiningOp(), cast<OpResult>(value));

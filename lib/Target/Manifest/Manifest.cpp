@@ -101,6 +101,10 @@ LogicalResult ManifestWriter::addTensor(Argument &result,
       continue;
     }
     auto name = dims ? dyn_cast<StringAttr>(dims[i]) : StringAttr();
+    if (name && !isIdentifier(name.getValue()))
+      return function.emitOpError("argument ")
+             << number << " expects identifiers in '" << kArgumentDimsAttr
+             << "', got '" << name.getValue() << "'";
     result.dims.push_back(name ? name.str()
                                : result.name + "_d" + std::to_string(i));
   }

@@ -16,6 +16,7 @@
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
+#include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/TargetSelect.h"
@@ -81,6 +82,14 @@ createTargetMachine(gpu::GPUModuleOp module, const PTXOptions &options) {
       llvm::TargetRegistry::lookupTarget(triple, error);
   if (!target) {
     module.emitError() << "has no code generator: " << error;
+    return nullptr;
+  }
+  // Of another name the code generator only warns.
+  std::unique_ptr<llvm::MCSubtargetInfo> chips(
+      target->createMCSubtargetInfo(triple, "", ""));
+  if (!chips->isCPUStringValid(options.chip)) {
+    module.emitError() << "expects a chip that LLVM knows, got '"
+                       << options.chip << "'";
     return nullptr;
   }
   std::string features = "+ptx" + std::to_string(options.ptxVersion);

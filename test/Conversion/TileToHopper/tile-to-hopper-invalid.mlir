@@ -18,7 +18,7 @@ gpu.module @m {
     flow.specialize {
       flow.group @math warps 4 (%g) {
         %c0 = arith.constant 0 : index
-        // expected-error @below {{tensor<64x32xf32>}}
+        // expected-error @below {{has no lowering to hopper: 'tensor<64x32xf32>' has no register layout}}
         %x = tile.load %p[%c0, %c0] : memref<?x?xf32> -> tensor<64x32xf32>
         tile.store %x, %p[%c0, %c0] : tensor<64x32xf32>, memref<?x?xf32>
       }
@@ -248,6 +248,242 @@ gpu.module @m {
         } do {
           scf.yield
         }
+      }
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+!A = tensor<64x64xf16, #tile.smem<128>>
+!a = memref<?x?xf16, strided<[?, 1]>>
+gpu.module @m {
+  gpu.func @named_barriers(%a: !a) kernel {
+    %r = flow.ring : !flow.ring<1, [!A]>
+    flow.specialize {
+      flow.group @load warps 1 (%g) {
+        %c0 = arith.constant 0 : index
+        %w = flow.cursor write %r : !flow.ring<1, [!A]>
+        %s, %next = flow.acquire %r[%w] : !flow.ring<1, [!A]>, !flow.cursor<write>
+        %v = tile.view %s[%c0, %c0] : !flow.slot<write, [!A]> -> !tile.view<!A>
+        tile.load.async %a[%c0, %c0], %v : !a, !tile.view<!A>
+        flow.publish %s : !flow.slot<write, [!A]>
+      }
+      flow.group @most warps 2 replicas 15 (%g) {
+        %q = flow.cursor read %r : !flow.ring<1, [!A]>
+        %s, %next = flow.acquire %r[%q] : !flow.ring<1, [!A]>, !flow.cursor<read>
+        flow.release %s : !flow.slot<read, [!A]>
+      }
+      // expected-error @below {{has no lowering to hopper: the replicas of the kernel's groups need 16 named barriers, a block has 15 beside its own}}
+      flow.group @more warps 2 (%g) {
+        %q = flow.cursor read %r : !flow.ring<1, [!A]>
+        %s, %next = flow.acquire %r[%q] : !flow.ring<1, [!A]>, !flow.cursor<read>
+        flow.release %s : !flow.slot<read, [!A]>
+      }
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  gpu.func @no_splat(%l: memref<?xf32>) kernel {
+    flow.specialize {
+      flow.group @math warps 4 (%g) {
+        %c0 = arith.constant 0 : index
+        %x = tile.load %l[%c0] : memref<?xf32> -> tensor<64xf32, #tile.slice<1, #tile.acc>>
+        // expected-error @below {{has no lowering to hopper: it is no splat}}
+        %some = arith.constant dense<"0xAAAAAAAAAAAAAAAA"> : tensor<64xi1, #tile.slice<1, #tile.acc>>
+        %y = arith.select %some, %x, %x : tensor<64xi1, #tile.slice<1, #tile.acc>>, tensor<64xf32, #tile.slice<1, #tile.acc>>
+        tile.store %y, %l[%c0] : tensor<64xf32, #tile.slice<1, #tile.acc>>, memref<?xf32>
+      }
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+!A = tensor<64x64xf16, #tile.smem<128>>
+!a = memref<?x?xf16, strided<[?, 1]>>
+gpu.module @m {
+  gpu.func @sum(%a: !a) kernel {
+    flow.specialize {
+      flow.group @math warps 4 (%g) {
+        %c0 = arith.constant 0 : index
+        %x = arith.constant dense<1.0> : tensor<64x64xf16, #tile.acc>
+        %r = flow.ring : !flow.ring<1, [!A]>
+        %w = flow.cursor write %r : !flow.ring<1, [!A]>
+        %q = flow.cursor read %r : !flow.ring<1, [!A]>
+        %s, %next = flow.acquire %r[%w] : !flow.ring<1, [!A]>, !flow.cursor<write>
+        %v = tile.view %s[%c0, %c0] : !flow.slot<write, [!A]> -> !tile.view<!A>
+        tile.write %x, %v : tensor<64x64xf16, #tile.acc>, !tile.view<!A>
+        flow.publish %s : !flow.slot<write, [!A]>
+        %h, %after = flow.acquire %r[%q] : !flow.ring<1, [!A]>, !flow.cursor<read>
+        %u = tile.view %h[%c0, %c0] : !flow.slot<read, [!A]> -> !tile.view<!A>
+        // expected-error @below {{with 'add' has no lowering to hopper}}
+        %d = tile.store.async %u, %a[%c0, %c0] add : !tile.view<!A>, !a
+        flow.release %h after %d : !flow.slot<read, [!A]>
+      }
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// Rows and columns of a left operand in registers change places: other threads
+// would hold them.
+!A = tensor<64x64xf16, #tile.smem<128>>
+!a = memref<?x?xf16, strided<[?, 1]>>
+gpu.module @m {
+  gpu.func @order(%a: !a, %c: memref<?x?xf32>) kernel {
+    %r = flow.ring : !flow.ring<1, [!A]>
+    flow.specialize {
+      flow.group @load warps 1 (%g) {
+        %c0 = arith.constant 0 : index
+        %w = flow.cursor write %r : !flow.ring<1, [!A]>
+        %s, %next = flow.acquire %r[%w] : !flow.ring<1, [!A]>, !flow.cursor<write>
+        %v = tile.view %s[%c0, %c0] : !flow.slot<write, [!A]> -> !tile.view<!A>
+        tile.load.async %a[%c0, %c0], %v : !a, !tile.view<!A>
+        flow.publish %s : !flow.slot<write, [!A]>
+      }
+      flow.group @math warps 4 (%g) {
+        %c0 = arith.constant 0 : index
+        %zero = arith.constant dense<0.0> : tensor<64x64xf32, #tile.acc>
+        %p = arith.constant dense<1.0> : tensor<64x64xf16, #tile.acc>
+        %q = flow.cursor read %r : !flow.ring<1, [!A]>
+        %s, %next = flow.acquire %r[%q] : !flow.ring<1, [!A]>, !flow.cursor<read>
+        %y = tile.view %s[%c0, %c0] : !flow.slot<read, [!A]> -> !tile.view<!A>
+        // expected-error @below {{has no wgmma: the layout of lhs in registers is not that of the A operand, and no conversion exists}}
+        %d, %done = tile.dot.async %p, %y, %zero lhs km rhs nk : tensor<64x64xf16, #tile.acc>, !tile.view<!A>, tensor<64x64xf32, #tile.acc> -> !tile.pending<tensor<64x64xf32, #tile.acc>>
+        %e = tile.await %d : !tile.pending<tensor<64x64xf32, #tile.acc>>
+        flow.release %s after %done : !flow.slot<read, [!A]>
+        tile.store %e, %c[%c0, %c0] : tensor<64x64xf32, #tile.acc>, memref<?x?xf32>
+      }
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// Tiles that CTAs share out: one loop to each group, over all of them.
+gpu.module @m {
+  gpu.func @claimer(%n: index) kernel {
+    flow.specialize {
+      // expected-error @below {{has no lowering to hopper: expects a group of one warp and one replica that claims tiles for all}}
+      flow.group @math warps 4 (%g) {
+        %c0 = arith.constant 0 : index
+        %c1 = arith.constant 1 : index
+        %share = tile.share %n
+        scf.for %i = %c0 to %share step %c1 {
+          %t = tile.claim %i of %n
+        }
+      }
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  gpu.func @twice(%n: index) kernel {
+    flow.specialize {
+      flow.group @load warps 1 (%g) {
+        %c0 = arith.constant 0 : index
+        %c1 = arith.constant 1 : index
+        %share = tile.share %n
+        scf.for %i = %c0 to %share step %c1 {
+          %t = tile.claim %i of %n
+        }
+      }
+    }
+    // expected-error @below {{has no lowering to hopper: a kernel shares out tiles once}}
+    flow.specialize {
+      flow.group @load warps 1 (%g) {
+        %c0 = arith.constant 0 : index
+        %c1 = arith.constant 1 : index
+        %share = tile.share %n
+        scf.for %i = %c0 to %share step %c1 {
+          %t = tile.claim %i of %n
+        }
+      }
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  gpu.func @inner(%n: index) kernel {
+    flow.specialize {
+      flow.group @load warps 1 (%g) {
+        %c0 = arith.constant 0 : index
+        %c1 = arith.constant 1 : index
+        %share = tile.share %n
+        scf.for %j = %c0 to %n step %c1 {
+          // expected-error @below {{has no lowering to hopper: a loop over the tiles of a CTA is expected to be outermost in its group}}
+          scf.for %i = %c0 to %share step %c1 {
+            %t = tile.claim %i of %n
+          }
+        }
+      }
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  gpu.func @start(%n: index) kernel {
+    flow.specialize {
+      flow.group @load warps 1 (%g) {
+        %c1 = arith.constant 1 : index
+        %share = tile.share %n
+        // expected-error @below {{has no lowering to hopper: a loop over the tiles of a CTA is expected to start at 0, with step 1}}
+        scf.for %i = %c1 to %share step %c1 {
+          %t = tile.claim %i of %n
+        }
+      }
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  gpu.func @number(%n: index) kernel {
+    flow.specialize {
+      flow.group @load warps 1 (%g) {
+        %c0 = arith.constant 0 : index
+        %c1 = arith.constant 1 : index
+        %share = tile.share %n
+        scf.for %i = %c0 to %share step %c1 {
+          %t = tile.claim %i of %n
+          // expected-error @below {{has no lowering to hopper: the number of a tile within its CTA is used by 'tile.claim' only}}
+          %twice = arith.addi %i, %i : index
+        }
+      }
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  gpu.func @elsewhere(%n: index) kernel {
+    flow.specialize {
+      flow.group @load warps 1 (%g) {
+        // expected-error @below {{has no lowering to hopper: expects the number of a loop up to 'tile.share'}}
+        %t = tile.claim %n of %n
       }
     }
     gpu.return

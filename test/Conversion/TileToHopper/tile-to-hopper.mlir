@@ -124,6 +124,74 @@ gpu.module @m {
     gpu.return
   }
 
+  // Threads copy elements of a slot into registers: all have done so before the
+  // leader hands the slot back, product or not.
+  // CHECK-LABEL: gpu.func @reads(
+  // CHECK: flow.group @math
+  // CHECK: hopper.smem.load
+  // CHECK: hopper.wgmma.wait
+  // CHECK: hopper.named_barrier.sync %{{.*}} threads 128
+  // CHECK-NEXT: hopper.barrier.arrive
+  // CHECK: hopper.fragment.store
+  gpu.func @reads(%a: !a, %c: memref<?x?xf32>, %o: memref<?x?xf16>) kernel {
+    %r = flow.ring : !flow.ring<1, [!A]>
+    flow.specialize {
+      flow.group @load warps 1 (%g) {
+        %c0 = arith.constant 0 : index
+        %w = flow.cursor write %r : !flow.ring<1, [!A]>
+        %s, %next = flow.acquire %r[%w] : !flow.ring<1, [!A]>, !flow.cursor<write>
+        %v = tile.view %s[%c0, %c0] : !flow.slot<write, [!A]> -> !tile.view<!A>
+        tile.load.async %a[%c0, %c0], %v : !a, !tile.view<!A>
+        flow.publish %s : !flow.slot<write, [!A]>
+      }
+      flow.group @math warps 4 (%g) {
+        %c0 = arith.constant 0 : index
+        %zero = arith.constant dense<0.0> : tensor<64x64xf32, #tile.acc>
+        %q = flow.cursor read %r : !flow.ring<1, [!A]>
+        %s, %next = flow.acquire %r[%q] : !flow.ring<1, [!A]>, !flow.cursor<read>
+        %x = tile.view %s[%c0, %c0] : !flow.slot<read, [!A]> -> !tile.view<!A>
+        %d, %done = tile.dot.async %x, %x, %zero lhs mk rhs nk : !tile.view<!A>, !tile.view<!A>, tensor<64x64xf32, #tile.acc> -> !tile.pending<tensor<64x64xf32, #tile.acc>>
+        %e = tile.read %x : !tile.view<!A> -> tensor<64x64xf16, #tile.acc>
+        flow.release %s after %done : !flow.slot<read, [!A]>
+        %f = tile.await %d : !tile.pending<tensor<64x64xf32, #tile.acc>>
+        tile.store %e, %o[%c0, %c0] : tensor<64x64xf16, #tile.acc>, memref<?x?xf16>
+        tile.store %f, %c[%c0, %c0] : tensor<64x64xf32, #tile.acc>, memref<?x?xf32>
+      }
+    }
+    gpu.return
+  }
+
+  // The barrier is for the threads that the replica has.
+  // CHECK-LABEL: gpu.func @pairs(
+  // CHECK: hopper.named_barrier.sync %{{.*}} threads 64
+  // CHECK-NEXT: hopper.barrier.arrive
+  // CHECK: hopper.named_barrier.sync %{{.*}} threads 256
+  // CHECK-NEXT: hopper.barrier.arrive
+  gpu.func @pairs(%a: !a) kernel {
+    %r = flow.ring : !flow.ring<1, [!A]>
+    flow.specialize {
+      flow.group @load warps 1 (%g) {
+        %c0 = arith.constant 0 : index
+        %w = flow.cursor write %r : !flow.ring<1, [!A]>
+        %s, %next = flow.acquire %r[%w] : !flow.ring<1, [!A]>, !flow.cursor<write>
+        %v = tile.view %s[%c0, %c0] : !flow.slot<write, [!A]> -> !tile.view<!A>
+        tile.load.async %a[%c0, %c0], %v : !a, !tile.view<!A>
+        flow.publish %s : !flow.slot<write, [!A]>
+      }
+      flow.group @two warps 2 (%g) {
+        %q = flow.cursor read %r : !flow.ring<1, [!A]>
+        %s, %next = flow.acquire %r[%q] : !flow.ring<1, [!A]>, !flow.cursor<read>
+        flow.release %s : !flow.slot<read, [!A]>
+      }
+      flow.group @eight warps 8 (%g) {
+        %q = flow.cursor read %r : !flow.ring<1, [!A]>
+        %s, %next = flow.acquire %r[%q] : !flow.ring<1, [!A]>, !flow.cursor<read>
+        flow.release %s : !flow.slot<read, [!A]>
+      }
+    }
+    gpu.return
+  }
+
   // A ring of the replica's own: named barriers, one number per replica, and
   // the wait for the store that last read the slot.
   // CHECK-LABEL: gpu.func @staging(

@@ -563,7 +563,29 @@ func.func @bias_extent(%q: !t, %a: tensor<1x1x9x2xf16>) {
 !t = tensor<1x2x?x64xf16>
 func.func @scale(%q: !t) {
   %s = arith.constant -1.0 : f32
-  // expected-error @+1 {{expects a positive, finite scale, got -1.000000e+00}}
+  // expected-error @+1 {{expects a positive scale of at most 2^27, got -1.000000e+00}}
+  %o = attention.forward %q, %q, %q scale %s : (!t, !t, !t) -> !t
+  return
+}
+
+// -----
+
+// C12
+!t = tensor<1x2x?x64xf16>
+func.func @zero_scale(%q: !t) {
+  %s = arith.constant 0.0 : f32
+  // expected-error @+1 {{expects a positive scale of at most 2^27, got 0.000000e+00}}
+  %o = attention.forward %q, %q, %q scale %s : (!t, !t, !t) -> !t
+  return
+}
+
+// -----
+
+// C12
+!t = tensor<1x2x?x64xf16>
+func.func @large_scale(%q: !t) {
+  %s = arith.constant 134217744.0 : f32
+  // expected-error @+1 {{expects a positive scale of at most 2^27, got 1.342177e+08}}
   %o = attention.forward %q, %q, %q scale %s : (!t, !t, !t) -> !t
   return
 }
@@ -574,7 +596,7 @@ func.func @scale(%q: !t) {
 !t = tensor<1x2x?x64xf16>
 func.func @infinite_scale(%q: !t) {
   %s = arith.constant 0x7F800000 : f32
-  // expected-error @+1 {{expects a positive, finite scale, got}}
+  // expected-error @+1 {{expects a positive scale of at most 2^27, got}}
   %o = attention.forward %q, %q, %q scale %s : (!t, !t, !t) -> !t
   return
 }

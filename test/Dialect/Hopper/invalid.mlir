@@ -942,3 +942,42 @@ func.func @smem_load(%b: !hopper.buffer<1, tensor<64x64xf16>, 128>, %i: i32) {
   %0 = hopper.smem.load %b[%i, %i, %i] of #acc : !hopper.buffer<1, tensor<64x64xf16>, 128> -> vector<8xf16>
   return
 }
+
+// -----
+
+// mailbox C1
+// expected-error @+1 {{!hopper.mailbox expects at least 1 slot, got 0}}
+func.func @no_slots(%box: !hopper.mailbox<0>) {
+  return
+}
+
+// -----
+
+// mailbox.alloc C1
+func.func @mailbox_alignment() {
+  // expected-error @+1 {{expects an offset that is a multiple of 8, got 4}}
+  %0 = hopper.mailbox.alloc offset 4 : !hopper.mailbox<2>
+  return
+}
+
+// -----
+
+// mailbox.alloc C1
+func.func @mailbox_end() {
+  // expected-error @+1 {{expects 12 bytes at offset 232440 to end within the 232448 bytes of shared memory}}
+  %0 = hopper.mailbox.alloc offset 232440 : !hopper.mailbox<3>
+  return
+}
+
+// -----
+
+// claim C1
+func.func @claim(%counter: !llvm.ptr<1>, %n: i32) {
+  flow.specialize {
+    flow.group @load warps 2 replicas 3 (%g) {
+      // expected-error @+1 {{expects a group of one warp and one replica, got 2 and 3}}
+      %next = hopper.claim %counter after %n of %n
+    }
+  }
+  return
+}

@@ -159,3 +159,21 @@ func.func @fragments(%j0: i32, %s: vector<40xf32>, %c: vector<40xi1>, %p: !llvm.
   %x = hopper.smem.load %buf[%j0, %j0, %j0] of #acc : !hopper.buffer<1, tensor<64x96xf32>, 128> -> vector<40xf32>
   return
 }
+
+// Tiles that CTAs share out.
+// CHECK-LABEL: func.func @shares
+func.func @shares(%n: i32) {
+  // CHECK: %[[COUNTER:.*]] = hopper.counter
+  %counter = hopper.counter
+  // CHECK: hopper.share %{{.*}}
+  %share = hopper.share %n
+  // CHECK: %[[BOX:.*]] = hopper.mailbox.alloc offset 8 : <2>
+  %box = hopper.mailbox.alloc offset 8 : !hopper.mailbox<2>
+  // CHECK: %[[NEXT:.*]] = hopper.claim %[[COUNTER]] after %{{.*}} of %{{.*}}
+  %next = hopper.claim %counter after %n of %n
+  // CHECK: hopper.mailbox.post %[[NEXT]], %[[BOX]][%{{.*}}] : <2>
+  hopper.mailbox.post %next, %box[%n] : !hopper.mailbox<2>
+  // CHECK: hopper.mailbox.read %[[BOX]][%{{.*}}] : <2>
+  %read = hopper.mailbox.read %box[%n] : !hopper.mailbox<2>
+  return
+}

@@ -150,3 +150,13 @@ func.func @slots(%slot: !flow.slot<read, [tensor<192x128xf16>]>, %write: !flow.s
   %ro, %kept:2 = tile.await %o keep %rs, %p : tensor<64x80xf32>, tensor<64x80xf16> : !tile.pending<tensor<64x128xf32>>
   return
 }
+
+// CHECK-LABEL: func.func @shares(
+// CHECK-SAME: %[[I:.*]]: index, %[[N:.*]]: index
+// CHECK: tile.share %[[N]]
+// CHECK: tile.claim %[[I]] of %[[N]]
+func.func @shares(%i: index, %n: index) {
+  %s = tile.share %n
+  %t = tile.claim %i of %n
+  return
+}

@@ -28,6 +28,12 @@ def AttentionToTile : Pass<"attention-to-tile", "::mlir::ModuleOp"> {
     widest key block for which the estimated registers of a consumer and the
     shared memory suffice.
 
+    The launch's `cost` counts 2 (d + dv) operations for every visible pair of
+    query and key. Masks that are bands, j <= i + e and j >= i + e with e affine
+    in the lengths, and their conjunctions, count by area: half of a square for
+    a causal mask, as published numbers do. Whatever else a keep region asks for
+    counts as if it held, so a prefix or a mask that is loaded counts in full.
+
     The running maximum starts from the finite value -2^100, so a score below
     that counts as masked. Index arithmetic of the regions has 32 bits in the
     kernel; a constant that does not fit is refused by `tile-to-hopper`, a sum

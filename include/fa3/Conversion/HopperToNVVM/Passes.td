@@ -56,6 +56,9 @@ def ConvertHopperToNVVM : Pass<"convert-hopper-to-nvvm", "::mlir::gpu::GPUModule
     "::mlir::NVVM::NVVMDialect", "::mlir::scf::SCFDialect",
     "::mlir::vector::VectorDialect",
   ];
+  let statistics = [
+    Statistic<"numKernels", "kernels", "kernels converted">
+  ];
 }
 
 def ConvertKernelToLLVM : Pass<"convert-kernel-to-llvm", "::mlir::gpu::GPUModuleOp"> {

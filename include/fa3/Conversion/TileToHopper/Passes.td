@@ -41,6 +41,9 @@ def TileToHopper : Pass<"tile-to-hopper", "::mlir::ModuleOp"> {
     "::mlir::memref::MemRefDialect",
     "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"
   ];
+  let statistics = [
+    Statistic<"numBarriers", "mbarriers", "mbarriers made">
+  ];
 }
 
 #endif // FA3_CONVERSION_TILETOHOPPER_PASSES

@@ -225,8 +225,9 @@ LogicalResult ForwardOp::verify() {
   if (getScale()) {
     FloatAttr scale;
     if (matchPattern(getScale(), m_Constant(&scale)) &&
-        (!scale.getValue().isFiniteNonZero() || scale.getValue().isNegative()))
-      return emitOpError("expects a positive, finite scale, got ")
+        !(scale.getValueAsDouble() > 0 &&
+          scale.getValueAsDouble() <= kGreatestScale))
+      return emitOpError("expects a positive scale of at most 2^27, got ")
              << scale.getValueAsDouble();
   }
   if (ArrayAttr mods = getModsAttr())

@@ -501,6 +501,11 @@ void HostBuilder::build() {
       require(
           arith::CmpFOp::create(b, arith::CmpFPredicate::OGT, host.scale, zero),
           "scale is not positive");
+      Value most =
+          arith::ConstantOp::create(b, b.getF32FloatAttr(kGreatestScale));
+      require(
+          arith::CmpFOp::create(b, arith::CmpFPredicate::OLE, host.scale, most),
+          "scale exceeds 2^27");
     }
   } else {
     double scale = 1 / std::sqrt(static_cast<double>(forward.getHeadDim()));

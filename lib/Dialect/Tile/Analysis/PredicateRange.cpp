@@ -151,6 +151,34 @@ bool Bound::provesAtLeast(const AffineForm &value) const {
   return false;
 }
 
+bool Bound::provesAtLeast(const Bound &other) const {
+  unsigned budget = 256;
+  return compare(other, budget);
+}
+
+bool Bound::compare(const Bound &other, unsigned &budget) const {
+  if (budget == 0)
+    return false;
+  --budget;
+  // First what has to hold for both parts, then what may for one.
+  if (other.kind == Kind::Max)
+    return compare(*other.lhs, budget) && compare(*other.rhs, budget);
+  if (kind == Kind::Min)
+    return lhs->compare(other, budget) && rhs->compare(other, budget);
+  if (other.kind == Kind::Min)
+    return compare(*other.lhs, budget) || compare(*other.rhs, budget);
+  if (kind == Kind::Max)
+    return lhs->compare(other, budget) || rhs->compare(other, budget);
+  if (isPositiveInfinity() || other.isNegativeInfinity())
+    return true;
+  if (isNegativeInfinity() || other.isPositiveInfinity() ||
+      divisor != other.divisor)
+    return false;
+  // ceil(f / d) >= floor(g / d) + 1 if f > g; else f >= g suffices.
+  bool isStrict = kind == Kind::Ceil && other.kind == Kind::Floor;
+  return provesNonNegative(form - other.form + AffineForm(isStrict ? -1 : 0));
+}
+
 Interval Interval::all() {
   return {Bound::negativeInfinity(), Bound::positiveInfinity()};
 }

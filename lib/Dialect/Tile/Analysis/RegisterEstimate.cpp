@@ -132,6 +132,15 @@ int64_t fa3::tile::estimateRegisters(flow::GroupOp group, Operation *&where) {
          visitBlock(*group.getBodyBlock(), liveness, {}, registers, where);
 }
 
+int64_t fa3::tile::countThreads(flow::SpecializeOp op) {
+  // Groups of less than a warp group share warp groups.
+  int64_t small = 0, whole = 0;
+  for (auto group : op.getOps<flow::GroupOp>())
+    (group.getWarps() < 4 ? small : whole) +=
+        group.getWarps() * group.getReplicas();
+  return (whole + llvm::alignTo(small, 4)) * kThreadsPerWarp;
+}
+
 int64_t fa3::tile::getRegisterLimit(flow::GroupOp group) {
   // Warp groups of four warps; small groups share one.
   int64_t own = group.getReplicas() * llvm::divideCeil(group.getWarps(), 4);

@@ -28,6 +28,7 @@ public:
       : kernel(kernel), acc(AccAttr::get(kernel.getContext())) {}
 
   LogicalResult run();
+  int64_t countTiles() const { return layouts.size(); }
 
 private:
   void want(Value value, Attribute layout) {
@@ -232,8 +233,12 @@ namespace {
 struct AssignLayouts : fa3::tile::impl::AssignLayoutsBase<AssignLayouts> {
   using AssignLayoutsBase::AssignLayoutsBase;
   void runOnOperation() override {
-    if (failed(forEachKernel(getOperation(), [](gpu::GPUFuncOp kernel) {
-          return LayoutSolver(kernel).run();
+    if (failed(forEachKernel(getOperation(), [&](gpu::GPUFuncOp kernel) {
+          LayoutSolver solver(kernel);
+          if (failed(solver.run()))
+            return failure();
+          numTiles += solver.countTiles();
+          return success();
         })))
       signalPassFailure();
   }

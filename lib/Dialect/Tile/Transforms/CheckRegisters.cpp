@@ -13,13 +13,35 @@ using namespace mlir;
 using namespace fa3;
 using namespace fa3::tile;
 
+/// Threads of a block (CUDA C Programming Guide, "Compute Capabilities").
+static constexpr int64_t kMaxThreads = 1024;
+
 namespace {
 struct CheckRegisters : fa3::tile::impl::CheckRegistersBase<CheckRegisters> {
   using CheckRegistersBase::CheckRegistersBase;
   void runOnOperation() override {
-    WalkResult result = getOperation()->walk([&](flow::GroupOp group) {
+    if (registers < 0) {
+      getOperation()->emitError("tile-check-registers: expects registers of at "
+                                "least 0, got ")
+          << registers.getValue();
+      return signalPassFailure();
+    }
+    // A block that cannot start has no use for advice on its registers.
+    WalkResult result = getOperation()->walk([&](flow::SpecializeOp op) {
+      int64_t threads = countThreads(op);
+      if (threads <= kMaxThreads)
+        return WalkResult::advance();
+      op.emitOpError("needs ") << threads << " threads, the limit of a block "
+                               << "is " << kMaxThreads
+                               << "; choose a smaller tile or fewer replicas";
+      return WalkResult::interrupt();
+    });
+    if (result.wasInterrupted())
+      return signalPassFailure();
+    result = getOperation()->walk([&](flow::GroupOp group) {
       Operation *where = nullptr;
       int64_t needed = estimateRegisters(group, where);
+      mostRegisters.updateMax(needed);
       int64_t limit = registers ? registers : getRegisterLimit(group);
       if (needed <= limit)
         return WalkResult::advance();

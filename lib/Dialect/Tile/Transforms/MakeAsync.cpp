@@ -82,11 +82,7 @@ static Value carryTokenOut(Value token, Block *target) {
 }
 
 /// Lets the release of the slot behind a view wait for the token.
-static LogicalResult coverView(Value view, Value token) {
-  auto viewOp = view.getDefiningOp<ViewOp>();
-  if (!viewOp)
-    return emitError(view.getLoc()) << "expects a product to read a view that "
-                                       "'tile.view' makes in its group";
+static LogicalResult coverSlot(ViewOp viewOp, Value token) {
   for (Operation *user : viewOp.getSlot().getUsers()) {
     auto release = dyn_cast<flow::ReleaseOp>(user);
     if (!release || !canCarryTokenOut(token, release->getBlock()))
@@ -97,6 +93,23 @@ static LogicalResult coverView(Value view, Value token) {
   }
   return viewOp.emitOpError("is read by a product, but its slot is released "
                             "where the product's completion cannot be carried");
+}
+
+/// Lets the releases of the slots behind the views of a product wait for its
+/// token. Both operands may be windows of one slot.
+static LogicalResult coverViews(DotAsyncOp product) {
+  Value token = product.getDone();
+  llvm::SmallPtrSet<Value, 2> covered;
+  for (Value view : product.getReadViews()) {
+    auto viewOp = view.getDefiningOp<ViewOp>();
+    if (!viewOp)
+      return product.emitOpError("expects a view that 'tile.view' makes in its "
+                                 "group");
+    if (covered.insert(viewOp.getSlot()).second &&
+        failed(coverSlot(viewOp, token)))
+      return failure();
+  }
+  return success();
 }
 
 static LogicalResult makeProductAsync(DotOp dot) {
@@ -127,10 +140,7 @@ static LogicalResult makeProductAsync(DotOp dot) {
     dot.getResult().replaceAllUsesWith(awaited.getResult());
   }
   dot.erase();
-  for (Value view : async.getReadViews())
-    if (failed(coverView(view, async.getDone())))
-      return failure();
-  return success();
+  return coverViews(async);
 }
 
 //===----------------------------------------------------------------------===//
@@ -274,6 +284,12 @@ struct MakeAsync : fa3::tile::impl::MakeAsyncBase<MakeAsync> {
       getOperation()->emitError("tile-make-async: expects store 'auto', "
                                 "'staged', 'in-place' or 'direct', got '")
           << store << "'";
+      return signalPassFailure();
+    }
+    if (smemBudget < 0) {
+      getOperation()->emitError("tile-make-async: expects smem-budget of at "
+                                "least 0, got ")
+          << smemBudget.getValue();
       return signalPassFailure();
     }
     if (failed(forEachKernel(getOperation(), [&](gpu::GPUFuncOp kernel) {

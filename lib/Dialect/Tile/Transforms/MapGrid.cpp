@@ -26,8 +26,8 @@ static FailureOr<Value> computeOnHost(OpBuilder &builder, Value value,
   if (Value known = mapping.lookupOrNull(value))
     return known;
   if (auto argument = dyn_cast<BlockArgument>(value)) {
-    if (argument.getOwner() != &kernel.getBody().front())
-      return kernel.emitOpError("has a grid bound that depends on a loop");
+    assert(argument.getOwner() == &kernel.getBody().front() &&
+           "the grid lies in no loop");
     Value operand = launch.getKernelArgs()[argument.getArgNumber()];
     mapping.map(value, operand);
     return operand;
@@ -268,6 +268,12 @@ struct MapGrid : fa3::tile::impl::MapGridBase<MapGrid> {
           << order << "'";
       return signalPassFailure();
     }
+    if (l2Bytes < 0) {
+      getOperation().emitError("tile-map-grid: expects l2-bytes of at least 0, "
+                               "got ")
+          << l2Bytes.getValue();
+      return signalPassFailure();
+    }
     SmallVector<LaunchOp> launches;
     getOperation().walk([&](LaunchOp launch) { launches.push_back(launch); });
     if (failed(forEachKernel(getOperation(), [&](gpu::GPUFuncOp kernel) {
@@ -345,6 +351,7 @@ LogicalResult MapGrid::map(gpu::GPUFuncOp kernel, ArrayRef<LaunchOp> launches) {
   }
   Value id = gpu::BlockIdOp::create(b, gpu::Dimension::x);
   Value tiles, step;
+  numPersistent += persistent;
   if (persistent) {
     tiles = product(b, grid.getUpperBounds());
     step = gpu::GridDimOp::create(b, gpu::Dimension::x);

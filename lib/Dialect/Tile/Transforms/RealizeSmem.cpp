@@ -96,7 +96,12 @@ namespace {
 struct RealizeSmem : fa3::tile::impl::RealizeSmemBase<RealizeSmem> {
   using RealizeSmemBase::RealizeSmemBase;
   void runOnOperation() override {
-    if (failed(forEachKernel(getOperation(), realize)))
+    if (failed(forEachKernel(getOperation(), [&](gpu::GPUFuncOp kernel) {
+          if (failed(realize(kernel)))
+            return failure();
+          kernel.walk([&](flow::RingOp) { ++numRings; });
+          return success();
+        })))
       signalPassFailure();
   }
 };

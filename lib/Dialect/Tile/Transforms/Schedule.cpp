@@ -260,6 +260,7 @@ struct Schedule : fa3::tile::impl::ScheduleBase<Schedule> {
               scheduleByList(instance.get(), stages))
         return loop.emitOpError("cannot be scheduled: ") << *error;
       instance.annotate();
+      ++numScheduled;
       for (auto [i, op] : llvm::enumerate(instance.get().getOperations()))
         if (auto acquire =
                 dyn_cast<flow::AcquireOp>(instance.getOperation(i))) {

@@ -77,8 +77,23 @@ namespace {
 struct SizeRings : fa3::tile::impl::SizeRingsBase<SizeRings> {
   using SizeRingsBase::SizeRingsBase;
   void runOnOperation() override {
+    auto expectAtLeast = [&](StringRef name, int64_t least, int64_t value) {
+      if (value >= least)
+        return success();
+      return LogicalResult(
+          getOperation()->emitError("tile-size-rings: expects ")
+          << name << " of at least " << least << ", got " << value);
+    };
+    if (failed(expectAtLeast("max-depth", 1, maxDepth)) ||
+        failed(expectAtLeast("smem-budget", 0, smemBudget)))
+      return signalPassFailure();
     if (failed(forEachKernel(getOperation(), [&](gpu::GPUFuncOp kernel) {
-          return sizeRings(kernel, smemBudget, maxDepth);
+          if (failed(sizeRings(kernel, smemBudget, maxDepth)))
+            return failure();
+          SmallVector<flow::RingOp> rings;
+          kernel.walk([&](flow::RingOp ring) { rings.push_back(ring); });
+          mostBytes.updateMax(totalBytes(rings));
+          return success();
         })))
       signalPassFailure();
   }

@@ -238,12 +238,28 @@ static FailureOr<int64_t> countReplicas(gpu::GPUFuncOp kernel) {
   return first ? rows / kRowsPerReplica : 1;
 }
 
+/// A slice takes loops and branches apart; other control flow would be repeated
+/// in every group, with the effects of all roles.
+static LogicalResult verifyControlFlow(gpu::GPUFuncOp kernel) {
+  WalkResult result = kernel.walk([&](Operation *op) {
+    if (op == kernel || op->getNumRegions() == 0 ||
+        isa<scf::ForOp, scf::IfOp, WhereOp>(op) || isMemoryEffectFree(op))
+      return WalkResult::advance();
+    op->emitOpError("cannot be divided among groups: expects operations with "
+                    "effects in 'scf.for' and 'scf.if' only");
+    return WalkResult::interrupt();
+  });
+  return failure(result.wasInterrupted());
+}
+
 static LogicalResult specialize(gpu::GPUFuncOp kernel, int64_t replicas) {
   Block &entry = kernel.getBody().front();
   if (!entry.getOps<flow::SpecializeOp>().empty() ||
       !entry.getOps<GridOp>().empty())
     return kernel.emitOpError("expects a kernel without 'tile.grid' and "
                               "'flow.specialize'");
+  if (failed(verifyControlFlow(kernel)))
+    return failure();
   if (replicas == 0) {
     FailureOr<int64_t> counted = countReplicas(kernel);
     if (failed(counted))
@@ -289,7 +305,13 @@ struct Specialize : fa3::tile::impl::SpecializeBase<Specialize> {
       return signalPassFailure();
     }
     if (failed(forEachKernel(getOperation(), [&](gpu::GPUFuncOp kernel) {
-          return specialize(kernel, replicas);
+          if (failed(specialize(kernel, replicas)))
+            return failure();
+          kernel.walk([&](flow::GroupOp group) {
+            ++numGroups;
+            mostReplicas.updateMax(group.getReplicas());
+          });
+          return success();
         })))
       signalPassFailure();
   }

@@ -67,7 +67,7 @@ static bool split(scf::ForOp loop) {
   AffineForm upper = getAffineForm(loop.getUpperBound());
   for (auto &[mask, selects] : selectsOf) {
     Interval always = classifyPredicate(mask, loop.getInductionVar()).always;
-    if (always.isNone() || always.lower.provesAtLeast(upper) ||
+    if (always.provesEmpty() || always.lower.provesAtLeast(upper) ||
         always.upper.provesAtMost(lower))
       continue;
     bool fromStart = always.lower.provesAtMost(lower);

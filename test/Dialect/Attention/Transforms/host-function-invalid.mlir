@@ -169,3 +169,12 @@ func.func @names(%a: !t, %b: !t {tile.name = "q"}) -> !t {
   %o = attention.forward %a, %b, %b : (!t, !t, !t) -> !t
   return %o : !t
 }
+
+// -----
+
+!t = tensor<1x2x?x64xf16>
+// expected-error @+1 {{expects to end in 'func.return'}}
+func.func @unreachable(%q: !t) -> !t {
+  %o = attention.forward %q, %q, %q : (!t, !t, !t) -> !t
+  llvm.unreachable
+}

@@ -1,9 +1,11 @@
 // RUN: fa3-opt %s -tile-check-registers -split-input-file -verify-diagnostics
 // RUN: not fa3-opt %S/check-registers.mlir -tile-check-registers=registers=152 -o %t.none 2>&1 | FileCheck %s --check-prefix=GIVEN
 // RUN: fa3-opt %S/check-registers.mlir -tile-check-registers=registers=153
+// RUN: not fa3-opt %S/check-registers.mlir -tile-check-registers=registers=-8 -o %t.none 2>&1 | FileCheck %s --check-prefix=NEGATIVE
 // RUN: not ls %t.none
 
 // GIVEN: check-registers.mlir:{{[0-9]+}}:{{[0-9]+}}: error: 'flow.group' op needs about 153 registers per thread, the limit is 152; choose a smaller tile or more replicas
+// NEGATIVE: check-registers.mlir:{{.*}} error: tile-check-registers: expects registers of at least 0, got -8
 
 // Two tiles of 64 x 256 live at once: 2 * 128 registers and the rest.
 gpu.module @m {
@@ -35,6 +37,28 @@ gpu.module @m {
       flow.group @math warps 4 replicas 3 (%g) {
         %c0 = arith.constant 0 : index
         // expected-note @below {{most tiles live here}}
+        %x = tile.load %p[%c0, %c0] : memref<?x?xf32> -> tensor<64x320xf32>
+        tile.store %x, %p[%c0, %c0] : tensor<64x320xf32>, memref<?x?xf32>
+      }
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// 8 warp groups of replicas and one that the small groups share: no block of
+// that many threads starts, whatever they need.
+gpu.module @m {
+  gpu.func @crowd(%p: memref<?x?xf32>) kernel {
+    // expected-error @below {{needs 1152 threads, the limit of a block is 1024; choose a smaller tile or fewer replicas}}
+    flow.specialize {
+      flow.group @load warps 1 (%g) {
+      }
+      flow.group @side warps 2 (%g) {
+      }
+      flow.group @math warps 4 replicas 8 (%g) {
+        %c0 = arith.constant 0 : index
         %x = tile.load %p[%c0, %c0] : memref<?x?xf32> -> tensor<64x320xf32>
         tile.store %x, %p[%c0, %c0] : tensor<64x320xf32>, memref<?x?xf32>
       }

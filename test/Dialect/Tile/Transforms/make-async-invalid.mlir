@@ -1,8 +1,10 @@
 // RUN: fa3-opt %s -tile-make-async -split-input-file -verify-diagnostics
 // RUN: not fa3-opt %S/make-async.mlir -tile-make-async=store=never -o %t.none 2>&1 | FileCheck %s --check-prefix=STORE
+// RUN: not fa3-opt %S/make-async.mlir -tile-make-async=smem-budget=-1 -o %t.none 2>&1 | FileCheck %s --check-prefix=BUDGET
 // RUN: not ls %t.none
 
 // STORE: make-async.mlir:{{.*}} error: tile-make-async: expects store {{.*}}, got 'never'
+// BUDGET: make-async.mlir:{{.*}} error: tile-make-async: expects smem-budget of at least 0, got -1
 
 gpu.module @m {
   gpu.func @registers(%q: memref<?x?xf16>, %o: memref<?x?xf32>) kernel {
@@ -67,6 +69,38 @@ gpu.module @m {
         } else {
           flow.release %s : !flow.slot<read, [!A]>
         }
+        tile.store %d, %o[%c0, %c0] : tensor<64x64xf32>, memref<?x?xf32>
+      }
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// Which slot to hand back after the product is decided at run time.
+!A = tensor<64x32xf16>
+gpu.module @m {
+  gpu.func @either(%o: memref<?x?xf32>, %go: i1) kernel {
+    %k = flow.ring : !flow.ring<2, [!A]>
+    flow.specialize {
+      flow.group @math warps 4 (%g) {
+        %c0 = arith.constant 0 : index
+        %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+        %c = flow.cursor read %k : !flow.ring<2, [!A]>
+        %s, %n = flow.acquire %k[%c] : !flow.ring<2, [!A]>, !flow.cursor<read>
+        %t, %m = flow.acquire %k[%n] : !flow.ring<2, [!A]>, !flow.cursor<read>
+        %v = tile.view %s[%c0, %c0] : !flow.slot<read, [!A]> -> !tile.view<!A>
+        %w = tile.view %t[%c0, %c0] : !flow.slot<read, [!A]> -> !tile.view<!A>
+        %x = scf.if %go -> !tile.view<!A> {
+          scf.yield %v : !tile.view<!A>
+        } else {
+          scf.yield %w : !tile.view<!A>
+        }
+        // expected-error @below {{expects a view that 'tile.view' makes in its group}}
+        %d = tile.dot %x, %v, %zero lhs mk rhs nk : !tile.view<!A>, !tile.view<!A> -> tensor<64x64xf32>
+        flow.release %s : !flow.slot<read, [!A]>
+        flow.release %t : !flow.slot<read, [!A]>
         tile.store %d, %o[%c0, %c0] : tensor<64x64xf32>, memref<?x?xf32>
       }
     }

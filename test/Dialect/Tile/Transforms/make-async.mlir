@@ -21,7 +21,7 @@ gpu.module @m {
   // CHECK: %[[S:.*]], %{{.*}} = flow.acquire
   // CHECK: %[[R:.*]], %[[DONE:.*]] = tile.dot.async %{{.*}}, %{{.*}}, %[[ACC]]
   // CHECK-NOT: tile.await
-  // CHECK: flow.release %[[S]] after %[[DONE]]
+  // CHECK: flow.release %[[S]] after %[[DONE]] :
   // CHECK: scf.yield %[[R]]
   // CHECK: }
   // CHECK: tile.await

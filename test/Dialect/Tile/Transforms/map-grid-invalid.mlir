@@ -1,10 +1,12 @@
 // RUN: fa3-opt %s -tile-map-grid -split-input-file -verify-diagnostics
 // RUN: not fa3-opt %s -tile-map-grid=mode=cluster -o %t.none 2>&1 | FileCheck %s --check-prefix=MODE
 // RUN: not fa3-opt %s -tile-map-grid=order=columns -o %t.none 2>&1 | FileCheck %s --check-prefix=ORDER
+// RUN: not fa3-opt %s -tile-map-grid=l2-bytes=-1 -o %t.none 2>&1 | FileCheck %s --check-prefix=CACHE
 // RUN: not ls %t.none
 
 // MODE: {{.*}}.mlir{{.*}}: error: tile-map-grid: expects mode {{.*}}, got 'cluster'
 // ORDER: {{.*}}.mlir{{.*}}: error: tile-map-grid: expects order {{.*}}, got 'columns'
+// CACHE: {{.*}}.mlir{{.*}}: error: tile-map-grid: expects l2-bytes of at least 0, got -1
 
 func.func @host(%n: memref<1xindex>) {
   tile.launch @m::@loaded args(%n : memref<1xindex>)

@@ -2,6 +2,7 @@
 // RUN: fa3-opt %s "-tile-map-grid=mode=cta order=longest-first" | FileCheck %s --check-prefixes=CHECK,LONG
 // RUN: fa3-opt %s "-tile-map-grid=mode=cta order=auto" | FileCheck %s --check-prefix=AUTO
 // RUN: fa3-opt %s '-tile-map-grid=mode=static order=rows' | FileCheck %s --check-prefix=STATIC
+// RUN: fa3-opt %s '-tile-map-grid=mode=dynamic order=rows' | FileCheck %s --check-prefix=DYNAMIC
 // RUN: %stages-window --pass tile-map-grid
 // RUN: %stages-gemm --pass tile-map-grid
 // RUN: %stages-window --pass tile-map-grid --options 'mode=static block-m=64 block-n=32'
@@ -52,6 +53,15 @@ gpu.module @kernels {
   // LONG: %[[LAST:.*]] = arith.subi %[[TILES]]
   // LONG: %[[I:.*]] = arith.subi %[[LAST]], %[[SLOW]]
   // LONG: memref.store %{{.*}}, %{{.*}}[%[[I]], %[[H]]]
+
+  // Which tiles a CTA gets is found out while it runs.
+  // DYNAMIC-LABEL: gpu.func @rows
+  // DYNAMIC: %[[COUNT:.*]] = arith.muli
+  // DYNAMIC: %[[SHARE:.*]] = tile.share %[[COUNT]]
+  // DYNAMIC: scf.for %[[NUMBER:.*]] = %c0{{.*}} to %[[SHARE]] step %c1
+  // DYNAMIC: %[[ID:.*]] = tile.claim %[[NUMBER]] of %[[COUNT]]
+  // DYNAMIC: arith.remui %[[ID]]
+  // DYNAMIC: arith.divui %[[ID]]
 
   // STATIC-LABEL: gpu.func @rows
   // STATIC: %[[FIRST:.*]] = gpu.block_id x

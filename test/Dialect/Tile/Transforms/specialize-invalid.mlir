@@ -148,3 +148,32 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+// Control flow that a slice cannot take apart: a copy in every group would
+// store twice. Without effects it is repeated like any computation.
+gpu.module @m {
+  gpu.func @while(%c: memref<?xindex>, %n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %log = scf.while (%i = %n) : (index) -> index {
+      %go = arith.cmpi ugt, %i, %c1 : index
+      scf.condition(%go) %i : index
+    } do {
+    ^bb0(%i: index):
+      %half = arith.shrui %i, %c1 : index
+      scf.yield %half : index
+    }
+    // expected-error @below {{cannot be divided among groups: expects operations with effects in 'scf.for' and 'scf.if' only}}
+    scf.while (%i = %log) : (index) -> () {
+      %go = arith.cmpi ult, %i, %n : index
+      scf.condition(%go)
+    } do {
+      memref.store %n, %c[%c0] : memref<?xindex>
+      %next = arith.addi %log, %c1 : index
+      scf.yield %next : index
+    }
+    gpu.return
+  }
+}

@@ -96,6 +96,59 @@ gpu.module @m {
     gpu.return
   }
 
+  // A window that is narrower than a tile holds for all elements nowhere: 64
+  // rows and 32 columns need 95 keys.
+  // CHECK-LABEL: gpu.func @narrow
+  // CHECK: scf.for
+  // CHECK: arith.select
+  // CHECK-NOT: scf.for
+  // CHECK-LABEL: gpu.func @just
+  // CHECK-COUNT-3: scf.for
+  gpu.func @narrow(%n: index, %i0: index, %p: memref<?x?xf32>) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c32 = arith.constant 32 : index
+    %zero = arith.constant dense<0.0> : !x
+    %left = arith.constant dense<93> : !s
+    %i = tile.coord dim 0 offset %i0 : !s
+    %r = scf.for %t = %c0 to %n step %c1 iter_args(%sum = %zero) -> !x {
+      %j0 = arith.muli %t, %c32 : index
+      %x = tile.load %p[%c0, %j0] : memref<?x?xf32> -> !x
+      %j = tile.coord dim 1 offset %j0 : !s
+      %below = arith.cmpi sle, %j, %i : !s
+      %far = arith.addi %j, %left : !s
+      %near = arith.cmpi sge, %far, %i : !s
+      %keep = arith.andi %below, %near : !p
+      %masked = arith.select %keep, %x, %zero : !p, !x
+      %next = arith.addf %sum, %masked : !x
+      scf.yield %next : !x
+    }
+    tile.store %r, %p[%c0, %c0] : !x, memref<?x?xf32>
+    gpu.return
+  }
+  gpu.func @just(%n: index, %i0: index, %p: memref<?x?xf32>) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c32 = arith.constant 32 : index
+    %zero = arith.constant dense<0.0> : !x
+    %left = arith.constant dense<94> : !s
+    %i = tile.coord dim 0 offset %i0 : !s
+    %r = scf.for %t = %c0 to %n step %c1 iter_args(%sum = %zero) -> !x {
+      %j0 = arith.muli %t, %c32 : index
+      %x = tile.load %p[%c0, %j0] : memref<?x?xf32> -> !x
+      %j = tile.coord dim 1 offset %j0 : !s
+      %below = arith.cmpi sle, %j, %i : !s
+      %far = arith.addi %j, %left : !s
+      %near = arith.cmpi sge, %far, %i : !s
+      %keep = arith.andi %below, %near : !p
+      %masked = arith.select %keep, %x, %zero : !p, !x
+      %next = arith.addf %sum, %masked : !x
+      scf.yield %next : !x
+    }
+    tile.store %r, %p[%c0, %c0] : !x, memref<?x?xf32>
+    gpu.return
+  }
+
   // Nothing is certain of a mask that is loaded, of one that compares with an
   // element that the iteration loads, nor of a loop whose step is not 1.
   // CHECK-LABEL: gpu.func @never

@@ -24,6 +24,10 @@ struct ModContext {
   mlir::ValueRange aux;
 };
 
+/// Scores are finite down to -2^100, the start of their maximum; this factor
+/// and log2(e) keep them so.
+constexpr double kGreatestScale = 0x1p27;
+
 } // namespace fa3::attention
 
 #include "fa3/Dialect/Attention/IR/AttentionAttrInterfaces.h.inc"

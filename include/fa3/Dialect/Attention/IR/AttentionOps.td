@@ -58,7 +58,8 @@ def Attention_ForwardOp : Attention_Op<"forward", [
         `attention.length` and `tensor.extract` of auxiliary operands.
     C10. the regions capture only scalars and auxiliary operands.
     C11. mods are modifications of this dialect, each fit for its operands.
-    C12. a constant scale is positive and finite.
+    C12. a constant scale is positive and at most 2^27, so that it times the
+        lowest score that counts as visible (-2^100) is finite.
   }];
   let arguments = (ins AnyRankedTensor:$q, AnyRankedTensor:$k, AnyRankedTensor:$v,
                        Variadic<AnyRankedTensor>:$aux, Optional<F32>:$scale,

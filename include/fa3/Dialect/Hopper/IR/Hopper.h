@@ -24,6 +24,8 @@ constexpr int64_t kMaxSharedMemoryBytes = 232448;
 constexpr int64_t kRegistersPerMultiprocessor = 65536;
 constexpr int64_t kMaxThreadsPerBlock = 1024;
 constexpr int64_t kMaxRegistersPerThread = 255;
+/// Barriers of threads (PTX ISA, "bar"); number 0 is that of the whole block.
+constexpr int64_t kNamedBarriers = 16;
 /// Largest count of arrivals and of bytes of an mbarrier (PTX ISA, "mbarrier").
 constexpr int64_t kMaxBarrierCount = (1 << 20) - 1;
 

@@ -35,10 +35,13 @@ public:
   /// Whether bound <= value, or bound >= value, holds for certain.
   bool provesAtMost(const AffineForm &value) const;
   bool provesAtLeast(const AffineForm &value) const;
+  /// Whether bound >= other holds for certain.
+  bool provesAtLeast(const Bound &other) const;
 
 private:
   enum class Kind { NegativeInfinity, PositiveInfinity, Ceil, Floor, Min, Max };
   explicit Bound(Kind kind) : kind(kind) {}
+  bool compare(const Bound &other, unsigned &budget) const;
   Bound simplify(const AffineForm &least, const AffineForm &greatest) const;
   mlir::Value emit(mlir::OpBuilder &builder, mlir::Location loc,
                    mlir::Value least, mlir::Value greatest) const;
@@ -60,6 +63,8 @@ struct Interval {
   bool isNone() const {
     return lower.isPositiveInfinity() || upper.isNegativeInfinity();
   }
+  /// Whether no t lies in it for certain.
+  bool provesEmpty() const { return isNone() || lower.provesAtLeast(upper); }
 };
 
 /// What is known about a mask: outside `possible` no element holds, inside

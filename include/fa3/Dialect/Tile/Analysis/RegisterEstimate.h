@@ -20,6 +20,9 @@ int64_t estimateRegisters(flow::GroupOp group, mlir::Operation *&where);
 /// file when warp groups of other roles keep their least, at most 240.
 int64_t getRegisterLimit(flow::GroupOp group);
 
+/// Threads of a block that runs these groups.
+int64_t countThreads(flow::SpecializeOp op);
+
 } // namespace fa3::tile
 
 #endif // FA3_DIALECT_TILE_ANALYSIS_REGISTERESTIMATE_H

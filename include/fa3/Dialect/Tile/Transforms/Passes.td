@@ -78,6 +78,9 @@ def MapGrid : Pass<"tile-map-grid", "::mlir::ModuleOp"> {
     Option<"l2Bytes", "l2-bytes", "int64_t", "33554432",
            "bytes of L2 cache that a section may fill (0: no sections)">
   ];
+  let statistics = [
+    Statistic<"numPersistent", "persistent-kernels", "kernels with a loop over tiles">
+  ];
 }
 
 def AssignRoles : Pass<"tile-assign-roles"> {
@@ -161,6 +164,10 @@ def Specialize : Pass<"tile-specialize"> {
     Option<"replicas", "replicas", "int64_t", "0",
            "replicas of the math group (0: one per 64 rows)">
   ];
+  let statistics = [
+    Statistic<"numGroups", "groups", "groups made">,
+    Statistic<"mostReplicas", "replicas", "most replicas of a group">
+  ];
 }
 
 def ResolveGuards : Pass<"tile-resolve-guards"> {
@@ -238,6 +245,9 @@ def Schedule : Pass<"tile-schedule"> {
   let options = [
     Option<"stages", "stages", "int64_t", "2", "greatest number of stages">
   ];
+  let statistics = [
+    Statistic<"numScheduled", "loops-scheduled", "loops given stages">
+  ];
 }
 
 def Pipeline : Pass<"tile-pipeline"> {
@@ -289,6 +299,9 @@ def CheckRegisters : Pass<"tile-check-registers"> {
     Option<"registers", "registers", "int64_t", "0",
            "limit per thread (0: what the register file allows)">
   ];
+  let statistics = [
+    Statistic<"mostRegisters", "registers", "most registers per thread of a group">
+  ];
 }
 
 def SizeRings : Pass<"tile-size-rings"> {
@@ -307,6 +320,9 @@ def SizeRings : Pass<"tile-size-rings"> {
     Option<"smemBudget", "smem-budget", "int64_t", "231424",
            "bytes of shared memory for rings">,
     Option<"maxDepth", "max-depth", "int64_t", "4", "greatest depth of a ring">
+  ];
+  let statistics = [
+    Statistic<"mostBytes", "bytes", "most bytes of the rings of a kernel">
   ];
 }
 
@@ -345,6 +361,9 @@ def AssignLayouts : Pass<"tile-assign-layouts"> {
     ```
   }];
   let dependentDialects = ["::fa3::tile::TileDialect"];
+  let statistics = [
+    Statistic<"numTiles", "tiles", "tiles given a layout">
+  ];
 }
 
 def RealizeSmem : Pass<"tile-realize-smem"> {
@@ -361,6 +380,9 @@ def RealizeSmem : Pass<"tile-realize-smem"> {
     columns, of which the second holds 8 and padding.
   }];
   let dependentDialects = ["::fa3::tile::TileDialect"];
+  let statistics = [
+    Statistic<"numRings", "rings", "rings given a layout">
+  ];
 }
 
 #endif // FA3_TILE_PASSES
