@@ -2,6 +2,7 @@
 
 #include "CommandLine.h"
 #include "Fail.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 using namespace fa3;
@@ -223,7 +224,7 @@ static LogicalResult parseExecutor(const CommandLine &line,
                              std::pair("rtol", double(line.rtol))})
     if (!(value >= 0))
       return fail("--" + Twine(name) + " expects at least 0, got " +
-                  Twine(value));
+                  llvm::formatv("{0}", value).str());
   bool isCpu =
       kind == ExecutorKind::Interpreter || kind == ExecutorKind::Reference;
   if (isCpu && (line.repeat > 1 || !line.time.empty()))

@@ -3,16 +3,16 @@
 
 // RUN: fa3-opt %s -fa3-lower-to-nvvm-pipeline | fa3-translate --mlir-to-ptx -o %t.ptx
 // RUN: FileCheck %s --check-prefix=SHORT --input-file=%t.json
-// SHORT: "grid": "min(device.sms, 3)"
+// SHORT: "grid": "min(device.sms, 4)"
 // RUN: fa3-run --cpu --check-each-pass %s | FileCheck %s
 // CHECK: same answer after
 
-func.func @short(%q: tensor<1x1x384x128xf16> {tile.name = "q"},
+func.func @short(%q: tensor<1x1x512x128xf16> {tile.name = "q"},
                  %k: tensor<1x1x300x128xf16> {tile.name = "k"},
                  %v: tensor<1x1x300x128xf16> {tile.name = "v"})
-    -> (tensor<1x1x384x128xf16> {tile.name = "o"}) {
+    -> (tensor<1x1x512x128xf16> {tile.name = "o"}) {
   %o = attention.forward %q, %k, %v
-    : (tensor<1x1x384x128xf16>, tensor<1x1x300x128xf16>,
-       tensor<1x1x300x128xf16>) -> tensor<1x1x384x128xf16>
-  return %o : tensor<1x1x384x128xf16>
+    : (tensor<1x1x512x128xf16>, tensor<1x1x300x128xf16>,
+       tensor<1x1x300x128xf16>) -> tensor<1x1x512x128xf16>
+  return %o : tensor<1x1x512x128xf16>
 }

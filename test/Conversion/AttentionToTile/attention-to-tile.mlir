@@ -27,11 +27,11 @@
 // CHECK-LABEL: gpu.func @full(
 // CHECK-SAME: %[[Q:[a-z0-9]+]]: {{[^%]*}} %[[K:[a-z0-9]+]]: {{[^%]*}} %[[V:[a-z0-9]+]]: {{[^%]*}} %[[O:[a-z0-9]+]]: {{[^%]*}} %[[L:[a-z0-9]+]]:
 // CHECK: tile.grid (%[[M:.*]], %[[H:.*]], %[[B:.*]]) in
-// CHECK: %[[I0:.*]] = arith.muli %[[M]], %c192
+// CHECK: %[[I0:.*]] = arith.muli %[[M]], %c256
 // Two query heads share a key head.
 // CHECK: %[[HK:.*]] = arith.divui %[[H]], %c2
 // CHECK: tile.load %[[Q]][%[[B]], %[[H]], %[[I0]], %c0]
-// CHECK: scf.for %[[T:.*]] = %c0{{.*}} iter_args({{.*}}) -> (tensor<192x32xf32>, tensor<192xf32>, tensor<192x8xf32>)
+// CHECK: scf.for %[[T:.*]] = %c0{{.*}} iter_args({{.*}}) -> (tensor<256x32xf32>, tensor<256xf32>, tensor<256x8xf32>)
 // From the last block of keys to the first.
 // CHECK: %[[LAST:.*]] = arith.subi %{{.*}}, %c1
 // CHECK: %[[BLOCK:.*]] = arith.subi %[[LAST]], %[[T]]
@@ -45,7 +45,7 @@
 // CHECK: %[[S:.*]] = tile.dot {{.*}} lhs mk rhs nk
 // CHECK: arith.select %{{.*}}, %[[S]]
 // CHECK: tile.reduce max
-// CHECK: %[[GROWN:.*]] = arith.cmpf ogt, {{.*}} : tensor<192xf32>
+// CHECK: %[[GROWN:.*]] = arith.cmpf ogt, {{.*}} : tensor<256xf32>
 // CHECK: tile.reduce add {{.*}} modulo 8
 // CHECK: %[[ACC:.*]] = tile.where %[[GROWN]] else
 // CHECK: tile.dot %{{.*}}, %{{.*}}, %[[ACC]] lhs mk rhs kn

@@ -19,7 +19,10 @@ found = set()
 for number, line in enumerate(lines):
     branch = re.search(r"\bbra(?:\.uni)?\s+(\$?[\w$]+);", line)
     start = labels.get(branch.group(1)) if branch else None
-    if start is None or start >= number or start in found:
+    if start is None or start >= number:
+        continue
+    # Not a loop around one of them.
+    if any(start <= inner < number for inner in found):
         continue
     body = lines[start:number]
     if not any("ex2" in text for text in body):
