@@ -3,6 +3,7 @@
 #include "fa3/Dialect/Hopper/IR/Hopper.h"
 #include "fa3/Dialect/Hopper/Transforms/Passes.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Builders.h"
 
 namespace fa3::hopper {
@@ -31,13 +32,25 @@ static bool holdsFragments(flow::GroupOp group) {
   return result.wasInterrupted();
 }
 
+/// Whether a loop of the group holds another one: the state of both is live.
+static bool hasNestedLoops(flow::GroupOp group) {
+  WalkResult result = group.walk([](scf::ForOp loop) {
+    return loop->getParentOfType<scf::ForOp>() ? WalkResult::interrupt()
+                                               : WalkResult::advance();
+  });
+  return result.wasInterrupted();
+}
+
 /// Registers of a loader that leave the most to those who compute: what it
 /// needs, plus what division by their number would lose.
-static int64_t getDefaultProducerRegisters(int64_t consumers) {
+static int64_t getDefaultProducerRegisters(int64_t consumers, bool isNested) {
   switch (consumers) {
   case 1:
     return 56;
+  case 2:
+    return isNested ? 40 : 24;
   case 3:
+  case 4:
     return 32;
   default:
     return 24;
@@ -106,6 +119,9 @@ struct AssignRegisters : hopper::impl::AssignRegistersBase<AssignRegisters> {
     if (consumers == 0 || producers == 0)
       return success();
 
+    auto loadsInNest = [](flow::GroupOp group) {
+      return !holdsFragments(group) && hasNestedLoops(group);
+    };
     // Registers per thread, summed over warp groups.
     int64_t entry = llvm::alignDown(kRegistersPerMultiprocessor /
                                         (warpgroups * kWarpsPerWarpgroup * 32),
@@ -113,7 +129,8 @@ struct AssignRegisters : hopper::impl::AssignRegistersBase<AssignRegisters> {
     int64_t pool = entry * warpgroups;
     int64_t producer = producerRegisters != 0
                            ? producerRegisters
-                           : getDefaultProducerRegisters(consumers);
+                           : getDefaultProducerRegisters(
+                                 consumers, llvm::any_of(groups, loadsInNest));
     int64_t consumer = consumerRegisters;
     if (consumer == 0)
       consumer = std::min<int64_t>(

@@ -5,6 +5,7 @@
 #include "fa3/Dialect/Tile/Transforms/Passes.h"
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
@@ -85,15 +86,43 @@ static bool workDependsOnFirstIndex(GridOp grid) {
   return result.wasInterrupted();
 }
 
-/// Whether accumulators take no more than half of the registers that a thread
-/// of a consumer can have (240), with 64 rows on 128 threads: a loop over tiles
-/// keeps its own state in the rest.
+/// Registers that a tile of 64 rows takes on each of 128 threads.
+static int64_t countRegisters(RankedTensorType type) {
+  return type.getDimSize(1) * type.getElementTypeBitWidth() / 64;
+}
+
+/// Whether consumers have registers left for the state of a loop over tiles.
+/// Counted are results of products, operands that are computed, and allowances
+/// for descriptors of long products and for code beside that of a plain
+/// softmax. Tiles that threads load for other ends keep their addresses alive
+/// as well.
 static bool leavesRegisters(GridOp grid) {
-  int64_t registers = 0;
-  grid.walk([&](DotOp dot) {
-    registers += dot.getResult().getType().getDimSize(1) * 64 / 128;
+  constexpr int64_t kScalars = 25, kLoopOverTiles = 8, kOtherCode = 8;
+  constexpr int64_t kShortProduct = 128, kColumnsPerDescriptor = 8;
+  int64_t registers = kScalars + kLoopOverTiles, groups = 1;
+  bool hasOtherCode = false, loadsByThreads = false;
+  grid.walk([&](Operation *op) {
+    if (auto dot = dyn_cast<DotOp>(op)) {
+      groups = std::max<int64_t>(groups, dot.getType().getDimSize(0) / 64);
+      registers += countRegisters(dot.getType());
+      auto lhs = cast<RankedTensorType>(dot.getLhs().getType());
+      if (!dot.getLhs().getDefiningOp<LoadOp>())
+        registers += countRegisters(lhs);
+      else
+        registers += std::max<int64_t>(0, lhs.getDimSize(1) - kShortProduct) /
+                     kColumnsPerDescriptor;
+    } else if (auto load = dyn_cast<LoadOp>(op)) {
+      loadsByThreads |= load.getType().getRank() == 2 &&
+                        !llvm::any_of(load->getUsers(), llvm::IsaPred<DotOp>);
+    } else if (isa<math::TanhOp, math::ExpOp, arith::SIToFPOp, arith::UIToFPOp>(
+                   op)) {
+      hasOtherCode |= isa<RankedTensorType>(op->getResult(0).getType());
+    }
   });
-  return registers <= 128;
+  if (hasOtherCode)
+    registers += kOtherCode;
+  int64_t limit = groups >= 4 ? 116 : groups == 3 ? 164 : 216;
+  return !loadsByThreads && registers <= limit;
 }
 
 /// Whether loops are known to be so long that what a loop over tiles hides,
@@ -297,7 +326,8 @@ LogicalResult MapGrid::map(gpu::GPUFuncOp kernel, ArrayRef<LaunchOp> launches) {
   bool isDynamic = mode == "dynamic" ||
                    (mode == "auto" && !uniform && leavesRegisters(grid));
   bool persistent = isDynamic || mode == "static" ||
-                    (mode == "auto" && uniform && !hasLongLoops(grid));
+                    (mode == "auto" && uniform && leavesRegisters(grid) &&
+                     !hasLongLoops(grid));
   bool hasPairs = order == "pairs" && persistent && !isDynamic &&
                   grid.getUpperBounds().size() > 1;
   bool longestFirst = order == "longest-first" || (order == "auto" && !uniform);
