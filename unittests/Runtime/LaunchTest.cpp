@@ -360,6 +360,38 @@ TEST_F(LaunchTest, EmptyTensorsGetAMapOfOneZero) {
   EXPECT_EQ(fakeCudaTensorMap(0)->dims[1], 300u);
 }
 
+/// A kernel gives its counter back as it found it: launches go round through
+/// zeroed numbers of memory that the program owns.
+TEST_F(LaunchTest, CountersAreZeroAndGoRound) {
+  std::string text =
+      replaced(manifest(), R"({"kind": "pointer", "source": "lse"})",
+               R"({"kind": "counter"})");
+  load(text);
+  EXPECT_EQ(fakeCudaCalls("cuMemAlloc_v2"), 2); // padding of tensors, counters
+  for (int i = 0; i < 3; ++i)
+    ASSERT_EQ(program.launch(arguments()), FA3_OK) << program.message();
+  ASSERT_EQ(fakeCudaNumLaunches(), 3u);
+  uint64_t first = fakeCudaLaunch(0)->params[4];
+  ASSERT_NE(first, 0u);
+  for (uint64_t i = 0; i < 3; ++i) {
+    uint64_t address = fakeCudaLaunch(i)->params[4];
+    EXPECT_EQ(address, first + 4 * i);
+    EXPECT_EQ(*reinterpret_cast<const uint32_t *>(address), 0u);
+  }
+}
+
+TEST_F(LaunchTest, CountersAreFreedWhereLoadingFails) {
+  std::string text =
+      replaced(manifest(), R"({"kind": "pointer", "source": "lse"})",
+               R"({"kind": "counter"})");
+  fakeCudaFail("cuMemAlloc_v2", 2, 2);
+  EXPECT_NE(program.load(text, ptx()), FA3_OK);
+  EXPECT_NE(program.message().find("allocating memory for counters"),
+            std::string::npos)
+      << program.message();
+  EXPECT_EQ(fakeCudaLiveAllocations(), 0);
+}
+
 TEST_F(LaunchTest, NoBlocksIsNoLaunch) {
   load();
   EXPECT_EQ(program.launch(arguments(Shape{2, 3, 0, 170})), FA3_OK)

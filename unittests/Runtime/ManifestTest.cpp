@@ -138,7 +138,7 @@ TEST(ManifestTest, ErrorsOfLaunches) {
             "address");
   EXPECT_EQ(error("\"kind\": \"i64\"", "\"kind\": \"i16\""),
             "manifest field 'launches[0].args[6].kind': expected 'tensormap', "
-            "'pointer', 'i32', 'i64' or 'f32'");
+            "'pointer', 'counter', 'i32', 'i64' or 'f32'");
   EXPECT_EQ(error("\"value\": \"scale\"", "\"value\": \"window\""),
             "manifest field 'launches[0].args[7].value': not a scalar of type "
             "f32");
