@@ -37,15 +37,18 @@ def MapGrid : Pass<"tile-map-grid", "::mlir::ModuleOp"> {
     number; `tile.launch` gets its `blocks`.
 
     `mode=cta`: one CTA per tile. `mode=static`: one CTA per processor, each in a
-    loop over every n-th tile. `mode=auto`: static if all tiles have the same
-    work and the accumulators take at most 128 registers per thread, else one CTA
-    per tile, which the hardware gives to whichever processor is free.
+    loop over every n-th tile. `mode=dynamic`: one CTA per processor, each in a
+    loop over tiles that it claims when it is ready for them (`tile.share`).
+    `mode=auto`: a loop over tiles if registers are left for its state; dynamic
+    if the work differs between tiles, static if not, unless loops are known to
+    be so long that starting a CTA per tile costs nothing.
 
     `order=rows`: the first grid index runs fastest.
     `order=longest-first`: the first grid index runs slowest and backwards, the
     others run fastest, so that with work growing in the first index (causal
     masks) the longest tiles start first. `order=auto` takes the latter where
-    the bound of a loop grows with the first grid index.
+    the bound of a loop grows with the first grid index. `order=pairs`, for
+    static grids: a CTA's tiles are pairs of a long and a short one.
 
     Tiles that differ in the first index alone read the same parts of the arrays
     that their loops load from. With longest-first order they are far apart, so
@@ -72,9 +75,9 @@ def MapGrid : Pass<"tile-map-grid", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect",
                            "::mlir::scf::SCFDialect", "::mlir::memref::MemRefDialect"];
   let options = [
-    Option<"mode", "mode", "std::string", "\"auto\"", "auto, cta or static">,
+    Option<"mode", "mode", "std::string", "\"auto\"", "auto, cta, static or dynamic">,
     Option<"order", "order", "std::string", "\"auto\"",
-           "auto, rows or longest-first">,
+           "auto, rows, longest-first or pairs">,
     Option<"l2Bytes", "l2-bytes", "int64_t", "33554432",
            "bytes of L2 cache that a section may fill (0: no sections)">
   ];
