@@ -274,6 +274,10 @@ FailureOr<KernelBuilder::State> KernelBuilder::buildStep(Value query, Value key,
       b, state.sums.getType(), tile::ReduceKind::add, weights,
       mul(state.sums, alongColumns(factor, kPartialSums)), 1,
       b.getI64IntegerAttr(kPartialSums));
+  // Before the branch around the rescaling, so that conversions can fill the
+  // gaps between exponentials.
+  Value converted = arith::TruncFOp::create(
+      b, tensor({rows, columns}, op.getElementType()), weights);
 
   int64_t width = op.getValueHeadDim();
   Value acc;
@@ -287,8 +291,6 @@ FailureOr<KernelBuilder::State> KernelBuilder::buildStep(Value query, Value key,
   } else {
     acc = mul(state.acc, alongColumns(factor, width));
   }
-  Value converted = arith::TruncFOp::create(
-      b, tensor({rows, columns}, op.getElementType()), weights);
   acc = tile::DotOp::create(b, acc.getType(), converted, value, acc,
                             tile::LhsOrder::mk, tile::RhsOrder::kn);
   return State{acc, maximum, sums};
