@@ -2,7 +2,6 @@
 """Tests and measurements of fa3 kernels on a Hopper GPU. See README.md."""
 
 import argparse
-import os
 import pathlib
 import sys
 
@@ -11,6 +10,8 @@ for folder in (HERE, HERE.parents[1] / "python"):
     if str(folder) not in sys.path:
         sys.path.insert(0, str(folder))
 
+from fa3_device import arguments  # noqa: E402 (found by the lines above)
+
 
 def _words(text):
     return text.split(",")
@@ -18,30 +19,6 @@ def _words(text):
 
 def _numbers(text):
     return [int(word) for word in text.split(",")]
-
-
-def _common(parser):
-    group = parser.add_argument_group("tools and files")
-    group.add_argument("--tools", help="folder of fa3-translate")
-    group.add_argument("--ptxas", help="assembler (default: PATH, then CUDA's folder)")
-    group.add_argument(
-        "--jit", action="store_true", help="let the driver compile the PTX"
-    )
-    group.add_argument("--out", default="device-test", help="folder for all files")
-    group.add_argument(
-        "--jobs", type=int, default=os.cpu_count(), help="compilations at a time"
-    )
-    group.add_argument(
-        "--pipeline-options", default="", help='such as "block-m=128 mode=static"'
-    )
-    group.add_argument(
-        "--translate-option", action="append", help="passed on to fa3-translate"
-    )
-    group.add_argument("--compile-timeout", type=float, default=120, metavar="S")
-    group.add_argument(
-        "--timeout", type=float, default=20, metavar="S",
-        help="silence after which a process is killed",
-    )  # fmt: skip
 
 
 def _timed(parser, iterations):
@@ -68,7 +45,7 @@ def _matrix(commands):
     parser.add_argument("--budget", type=float, default=0, metavar="S",
                         help="time after which the rest fails")  # fmt: skip
     parser.add_argument("--max-print", type=int, default=60, help="failures printed")
-    _common(parser)
+    arguments.add_tools(parser)
 
 
 def _parser():
@@ -79,11 +56,11 @@ def _parser():
     repeat.add_argument("--count", type=int, default=1000)
     repeat.add_argument("--type", default="f16")
     repeat.add_argument("--d", type=int, default=128)
-    _common(repeat)
+    arguments.add_tools(repeat)
     gemm = commands.add_parser("gemm", help="examples/gemm.mlir beside cuBLAS")
     gemm.add_argument("--size", type=int, default=8192)
     _timed(gemm, 11)
-    _common(gemm)
+    arguments.add_tools(gemm)
     first = commands.add_parser(
         "first-numbers", help="attention beside cuDNN, FA2 and given kernels"
     )
@@ -98,31 +75,24 @@ def _parser():
     first.add_argument("--tolerance", type=float, default=2e-2,
                        help="relative difference from cuDNN")  # fmt: skip
     _timed(first, 11)
-    _common(first)
+    arguments.add_tools(first)
     return parser
 
 
 def main():
-    arguments = _parser().parse_args()
+    given = _parser().parse_args()
     sys.stdout.reconfigure(line_buffering=True)
-    if arguments.tools:
-        # The runtime lies beside the tools unless it is named.
-        library = pathlib.Path(arguments.tools).resolve().parent / "lib"
-        library /= "libfa3_runtime.so"
-        if library.exists():
-            os.environ.setdefault("FA3_RUNTIME_LIBRARY", str(library))
-    pathlib.Path(arguments.out).mkdir(parents=True, exist_ok=True)
-    arguments.out = str(pathlib.Path(arguments.out).resolve())
+    arguments.prepare(given)
     # Torch is imported only for what runs.
-    if arguments.command == "matrix":
+    if given.command == "matrix":
         from fa3_device import matrix as command
-    elif arguments.command == "repeat":
+    elif given.command == "repeat":
         from fa3_device import repeat as command
-    elif arguments.command == "gemm":
+    elif given.command == "gemm":
         from fa3_device import gemm as command
     else:
         from fa3_device import numbers as command
-    return command.run(arguments)
+    return command.run(given)
 
 
 if __name__ == "__main__":

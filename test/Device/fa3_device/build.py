@@ -1,5 +1,7 @@
 """Compilation of modules by fa3-translate, several at a time."""
 
+from __future__ import annotations
+
 import concurrent.futures
 import dataclasses
 import os

@@ -1,5 +1,7 @@
 """Feature sets: what a kernel is compiled for, and its module."""
 
+from __future__ import annotations
+
 import dataclasses
 import itertools
 
@@ -74,40 +76,53 @@ class Feature:
         return f"{self.type}-d{dims}-{self.mask}-{self.layout}"
 
     def module(self):
-        """Text of the module; arguments are q, k, v, then those of `aux`, then
-        scale if it is one, then o and lse."""
-        mods, aux = MASKS[self.mask].mods()
-        key = f"tensor<?x?x?x{self.d}x{self.type}>"
-        value = f"tensor<?x?x?x{self.dv}x{self.type}>"
-        rows = "tensor<?x?x?xf32>"
-        aux_types = {"alibi": "tensor<?xf32>", "bias": f"tensor<?x?x?x?x{self.type}>"}
-        arguments = {"q": key, "k": key, "v": value}
-        arguments.update({name: aux_types[name] for name in aux})
-        if self.scale:
-            arguments["scale"] = "f32"
-        parameters = ", ".join(
-            f'%{name}: {type} {{tile.name = "{name}"}}'
-            for name, type in arguments.items()
-        )
-        clauses = ""
-        if aux:
-            names = ", ".join(f"%{name}" for name in aux)
-            types = ", ".join(aux_types[name] for name in aux)
-            clauses += f" aux({names} : {types})"
-        if self.scale:
-            clauses += " scale %scale"
-        if self.layout != "bhsd":
-            clauses += f" layout {self.layout}"
-        if mods:
-            clauses += f" mods [{', '.join(mods)}]"
-        return (
-            f"func.func @attention({parameters})\n"
-            f'    -> ({value} {{tile.name = "o"}}, {rows} {{tile.name = "lse"}}) {{\n'
-            f"  %o, %lse = attention.forward %q, %k, %v{clauses}\n"
-            f"    : ({key}, {key}, {value}) -> ({value}, {rows})\n"
-            f"  return %o, %lse : {value}, {rows}\n"
-            "}\n"
-        )
+        """Text of the module, see module_text."""
+        mask = MASKS[self.mask]
+        return module_text(mask, dynamic_types(self), self.layout, self.scale)
+
+
+def dynamic_types(feature):
+    """Tensor types with nothing known but types and head dims."""
+    key = f"tensor<?x?x?x{feature.d}x{feature.type}>"
+    value = f"tensor<?x?x?x{feature.dv}x{feature.type}>"
+    return {
+        "q": key, "k": key, "v": value, "o": value, "lse": "tensor<?x?x?xf32>",
+        "alibi": "tensor<?xf32>", "bias": f"tensor<?x?x?x?x{feature.type}>",
+    }  # fmt: skip
+
+
+def module_text(mask, types, layout="bhsd", scale=False):
+    """A module with one attention; `types` has those of q, k, v, o, lse and of
+    what the mask reads. Arguments are q, k, v, then those of `aux`, then scale
+    if it is one, then o and lse."""
+    mods, aux = mask.mods()
+    arguments = {name: types[name] for name in ["q", "k", "v", *aux]}
+    if scale:
+        arguments["scale"] = "f32"
+    parameters = ", ".join(
+        f'%{name}: {type} {{tile.name = "{name}"}}'
+        for name, type in arguments.items()
+    )
+    clauses = ""
+    if aux:
+        names = ", ".join(f"%{name}" for name in aux)
+        aux_types = ", ".join(types[name] for name in aux)
+        clauses += f" aux({names} : {aux_types})"
+    if scale:
+        clauses += " scale %scale"
+    if layout != "bhsd":
+        clauses += f" layout {layout}"
+    if mods:
+        clauses += f" mods [{', '.join(mods)}]"
+    q, k, v, o, lse = (types[name] for name in ("q", "k", "v", "o", "lse"))
+    return (
+        f"func.func @attention({parameters})\n"
+        f'    -> ({o} {{tile.name = "o"}}, {lse} {{tile.name = "lse"}}) {{\n'
+        f"  %o, %lse = attention.forward %q, %k, %v{clauses}\n"
+        f"    : ({q}, {k}, {v}) -> ({o}, {lse})\n"
+        f"  return %o, %lse : {o}, {lse}\n"
+        "}\n"
+    )
 
 
 def all_features(types, dims, masks, layouts):

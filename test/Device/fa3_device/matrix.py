@@ -8,9 +8,7 @@ import zlib
 
 import torch
 
-from . import build, cases, features, kernels, oracle, workers
-
-LSE_TOLERANCE = 1e-3
+from . import build, cases, comparison, features, kernels, workers
 
 
 @dataclasses.dataclass
@@ -21,46 +19,12 @@ class _Job:
     attempt: int = 0
 
 
-def _where(wrong):
-    """Number, place and share of wrong elements."""
-    index = torch.nonzero(wrong)[0].tolist()
-    return f"{int(wrong.sum())} of {wrong.numel()}, first at {index}"
-
-
 def compare(problem):
     """Errors of what a kernel wrote: a list of complaints, and numbers."""
-    o, lse = problem.o.tensor.float(), problem.lse.tensor
-    reference, reference_lse, low = problem.oracle()
     factor = 3 if problem.mask.softcap is not None else 2
-    bound = oracle.error_bound(reference, low, problem.o.tensor.dtype, factor)
-    complaints = []
-    numbers = {"error": 0.0, "bound": bound, "lse": 0.0}
-    if not o.numel():
-        return complaints, numbers
-    difference = (o - reference).abs()
-    # NaN, the poison, compares as wrong.
-    wrong = ~(difference <= bound)
-    numbers["error"] = float(difference.max())
-    if wrong.any():
-        at = tuple(torch.nonzero(wrong)[0].tolist())
-        complaints.append(
-            f"o: max error {numbers['error']:.3g}, bound {bound:.3g}, wrong "
-            f"{_where(wrong)}: {float(o[at]):.5g} for {float(reference[at]):.5g}"
-        )
-    dead = reference_lse == -torch.inf
-    difference = (lse - reference_lse).abs().masked_fill(dead & (lse == -torch.inf), 0)
-    wrong = ~(difference <= LSE_TOLERANCE)
-    numbers["lse"] = float(difference.max())
-    if wrong.any():
-        at = tuple(torch.nonzero(wrong)[0].tolist())
-        complaints.append(
-            f"lse: max error {numbers['lse']:.3g}, wrong {_where(wrong)}: "
-            f"{float(lse[at]):.7g} for {float(reference_lse[at]):.7g}"
-        )
-    # Rows that see nothing are exactly zero.
-    if (o.masked_fill(~dead[..., None], 0) != 0).any():
-        complaints.append("o: not zero where no key is visible")
-    return complaints, numbers
+    return comparison.compare(
+        problem.o.tensor, problem.lse.tensor, problem.oracle(), factor
+    )
 
 
 def body(job):

@@ -3,6 +3,8 @@
 Tensors are (batch, head, sequence, element), statistics (batch, head, query).
 """
 
+from __future__ import annotations
+
 import dataclasses
 
 import torch

@@ -14,13 +14,15 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 
 
 def sdpa(backend, q, k, v, causal):
-    """A call of torch's attention on (batch, sequence, head, element)."""
+    """A call of torch's attention on (batch, sequence, head, element); several
+    query heads may share a key head."""
+    grouped = q.shape[2] != k.shape[2]
     q, k, v = (x.transpose(1, 2) for x in (q, k, v))
 
     def call():
         with sdpa_kernel(backend), torch.no_grad():
             return torch.nn.functional.scaled_dot_product_attention(
-                q, k, v, is_causal=causal
+                q, k, v, is_causal=causal, enable_gqa=grouped
             ).transpose(1, 2)
 
     return call

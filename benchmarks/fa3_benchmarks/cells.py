@@ -1,0 +1,120 @@
+"""Cells: problems that are measured, with their modules."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from fa3_device import features
+from fa3_device.features import Mask
+
+
+@dataclasses.dataclass(frozen=True)
+class Cell:
+    """One problem: queries and keys of the same length."""
+
+    type: str
+    d: int
+    dv: int
+    mask_name: str
+    mask: Mask
+    length: int
+    batch: int
+    heads: int
+    key_heads: int
+
+    @property
+    def dims(self) -> str:
+        return f"d{self.d}" if self.d == self.dv else f"d{self.d}x{self.dv}"
+
+    @property
+    def family(self) -> str:
+        """Head dims and mask: what shares a process and a table."""
+        return f"{self.dims} {self.mask_name}"
+
+    @property
+    def name(self) -> str:
+        heads = f"h{self.heads}"
+        if self.key_heads != self.heads:
+            heads += f"x{self.key_heads}"
+        return (
+            f"{self.type}-{self.dims}-{self.mask_name}-"
+            f"b{self.batch}-{heads}-s{self.length}"
+        )
+
+    @property
+    def is_plain(self) -> bool:
+        """Full or causal: what every peer computes."""
+        return self.mask in (Mask(), Mask(causal=True))
+
+    @property
+    def flops(self) -> int:
+        """Operations of both products; a causal mask counts half of the
+        scores, a window those that it shows."""
+        per_score = 2 * (self.d + self.dv)
+        scores = self.length * self.length
+        if self.mask.window:
+            scores = visible_scores(self.mask, self.length)
+        elif self.mask.causal:
+            scores //= 2
+        return self.batch * self.heads * scores * per_score
+
+    def module(self, dynamic: bool = False) -> str:
+        """The text that fa3-translate compiles, in bhsd order. Choices of tiles
+        and grids follow static extents; with `dynamic` only types and head dims
+        are known."""
+        if dynamic:
+            feature = features.Feature(self.type, self.d, self.dv, "full")
+            types = features.dynamic_types(feature)
+        else:
+            types = self._static_types()
+        return features.module_text(self.mask, types)
+
+    def _static_types(self) -> dict[str, str]:
+        b, h, hk, s = self.batch, self.heads, self.key_heads, self.length
+
+        def tensor(*extents, type=self.type):
+            return f"tensor<{'x'.join(map(str, extents))}x{type}>"
+
+        return {
+            "q": tensor(b, h, s, self.d),
+            "k": tensor(b, hk, s, self.d),
+            "v": tensor(b, hk, s, self.dv),
+            "o": tensor(b, h, s, self.dv),
+            "lse": tensor(b, h, s, type="f32"),
+            "alibi": tensor(h, type="f32"),
+            "bias": tensor(b, h, s, s),
+        }
+
+
+def visible_range(mask: Mask, length: int, row: int) -> tuple[int, int]:
+    """First key that a row sees and the end of its keys; masks without holes."""
+    first, end = 0, length
+    left, right = mask.window or (None, None)
+    if left is not None:
+        first = max(row - left, 0)
+    if right is not None:
+        end = min(row + right + 1, length)
+    if mask.causal:
+        end = min(end, row + 1)
+    return first, end
+
+
+def visible_scores(mask: Mask, length: int) -> int:
+    total = 0
+    for row in range(length):
+        first, end = visible_range(mask, length, row)
+        total += end - first
+    return total
+
+
+def touched_scores(mask: Mask, length: int, block_m: int, block_n: int) -> int:
+    """Scores in the tiles that one head computes: what is visible, rounded out
+    to whole tiles of block_m rows and block_n keys."""
+    total = 0
+    for top in range(0, length, block_m):
+        bottom = min(top + block_m, length) - 1
+        first, _ = visible_range(mask, length, top)
+        _, end = visible_range(mask, length, bottom)
+        tiles = -(-end // block_n) - first // block_n
+        total += tiles * block_m * block_n
+    return total

@@ -1,0 +1,188 @@
+"""Presets: lists of cells with the kernels and modes to measure them by."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from typing import Callable
+
+from fa3_device.features import Mask
+
+from .cells import Cell
+
+LENGTHS = (512, 1024, 2048, 4096, 8192, 16384)
+# Work of a cell: batch * length, and heads * head dim.
+TOKENS, HIDDEN = 16384, 2048
+PLAIN = {"full": Mask(), "causal": Mask(causal=True)}
+ALL_PEERS = ("cudnn", "fa2", "reference", "flex", "triton", "mosaic")
+
+
+@dataclasses.dataclass
+class Preset:
+    """`variants` are fa3's kernels: names and pipeline options. Ratios in
+    tables are to the kernel `base`."""
+
+    name: str
+    cells: list[Cell]
+    peers: tuple[str, ...] = ALL_PEERS
+    modes: tuple[str, ...] = ("single",)
+    variants: dict[str, str] = dataclasses.field(
+        default_factory=lambda: {"fa3": ""}
+    )
+    base: str = "cudnn"
+    # Peers that compile or tune for each shape run at these lengths only.
+    slow_lengths: tuple[int, ...] = (4096, 16384)
+
+
+def cell(type, d, mask_name, length, *, dv=None, mask=None, batch=None,
+         heads=None, key_heads=None) -> Cell:  # fmt: skip
+    """A cell of the usual amount of work where nothing else is said."""
+    heads = heads or max(HIDDEN // d, 1)
+    return Cell(
+        type=type,
+        d=d,
+        dv=dv or d,
+        mask_name=mask_name,
+        mask=PLAIN[mask_name] if mask is None else mask,
+        length=length,
+        batch=batch or max(TOKENS // length, 1),
+        heads=heads,
+        key_heads=key_heads or heads,
+    )
+
+
+def _grid(types, dims, masks, lengths) -> list[Cell]:
+    product = itertools.product(types, dims, masks, lengths)
+    return [cell(*problem) for problem in product]
+
+
+def _table() -> Preset:
+    cells = _grid(["f16"], [64, 128, 256], PLAIN, LENGTHS)
+    return Preset("table", cells, modes=("single", "burst"))
+
+
+def _bf16() -> Preset:
+    cells = _grid(["f16", "bf16"], [64, 128, 256], PLAIN, LENGTHS)
+    return Preset("bf16", cells, peers=("cudnn",))
+
+
+def _gqa() -> Preset:
+    problem = cell(
+        "bf16", 128, "causal", 8192, batch=4, heads=32, key_heads=8
+    )
+    return Preset(
+        "gqa", [problem], modes=("single", "burst"), slow_lengths=(8192,)
+    )
+
+
+WINDOW = 1024
+# Each window and the mask whose kernel it is compared with.
+WINDOWS = {
+    "causal-window": (Mask(causal=True, window=(WINDOW, None)), "causal"),
+    "window": (Mask(window=(WINDOW, WINDOW)), "full"),
+}
+
+
+def _window() -> Preset:
+    cells = _grid(["f16"], [128], PLAIN, [16384])
+    for name, (mask, _) in WINDOWS.items():
+        cells.append(cell("f16", 128, name, 16384, mask=mask))
+    return Preset("window", cells, peers=("cudnn", "flex"))
+
+
+MODS = {
+    "causal": Mask(causal=True),
+    "causal-softcap": Mask(causal=True, softcap=30.0),
+    "causal-alibi": Mask(causal=True, alibi=True),
+    "causal-bias": Mask(causal=True, bias=True),
+}
+
+
+def _mods() -> Preset:
+    cells = [cell("f16", 128, name, 8192, mask=m) for name, m in MODS.items()]
+    return Preset(
+        "mods", cells, peers=("cudnn", "flex"), slow_lengths=(8192,)
+    )
+
+
+# Head dims and the next larger power of two.
+HEAD_DIMS = {
+    (72, 72): 128, (80, 80): 128, (96, 96): 128, (112, 112): 128,
+    (192, 192): 256, (192, 128): 256,
+}  # fmt: skip
+
+
+def _head_dims() -> Preset:
+    dims = [*HEAD_DIMS, *((d, d) for d in sorted(set(HEAD_DIMS.values())))]
+    cells = [
+        cell("f16", d, mask, 8192, dv=dv, heads=16)
+        for d, dv in dims
+        for mask in PLAIN
+    ]
+    return Preset("head-dims", cells, peers=("cudnn", "fa2"))
+
+
+ABLATION = (
+    "stages=1", "stages=3", "rescale=eager",
+    "mode=cta", "mode=static", "mode=dynamic",
+    "order=rows", "order=longest-first", "order=pairs", "l2-bytes=0",
+    "store=staged", "store=in-place", "store=direct",
+    "max-depth=2", "wgmma-asm=chain",
+    "block-m=128", "block-m=192", "block-n=64", "block-n=80",
+    "block-n=96", "block-n=128", "block-m=128 block-n=128",
+    "block-m=192 block-n=128",
+)  # fmt: skip
+
+
+def _ablation() -> Preset:
+    cells = _grid(["f16"], [64, 256], PLAIN, [8192])
+    cells += _grid(["f16"], [128], PLAIN, [1024, 8192])
+    variants = {"fa3": "", **{options: options for options in ABLATION}}
+    return Preset(
+        "ablation", cells, peers=("cudnn",), variants=variants, base="fa3"
+    )
+
+
+def _sustained() -> Preset:
+    cells = _grid(["f16"], [64, 128, 256], PLAIN, [16384])
+    return Preset(
+        "sustained",
+        cells,
+        peers=("cudnn", "fa2", "reference"),
+        modes=("sustained",),
+    )
+
+
+PRESETS: dict[str, Callable[[], Preset]] = {
+    "table": _table,
+    "bf16": _bf16,
+    "gqa": _gqa,
+    "window": _window,
+    "mods": _mods,
+    "head-dims": _head_dims,
+    "ablation": _ablation,
+    "sustained": _sustained,
+}
+
+
+def narrow(preset: Preset, given) -> Preset:
+    """Applies the filters of the command line."""
+    cells = [
+        c
+        for c in preset.cells
+        if (not given.types or c.type in given.types)
+        and (not given.dims or c.dims[1:] in given.dims)
+        and (not given.masks or c.mask_name in given.masks)
+        and (not given.lengths or c.length in given.lengths)
+    ]
+    variants = dict(preset.variants)
+    for options in given.variant or []:
+        variants[options] = options
+    changes = {"cells": cells, "variants": variants}
+    if given.peers is not None:
+        changes["peers"] = tuple(given.peers)
+    if given.modes:
+        changes["modes"] = tuple(given.modes)
+    if given.slow_lengths:
+        changes["slow_lengths"] = tuple(given.slow_lengths)
+    return dataclasses.replace(preset, **changes)

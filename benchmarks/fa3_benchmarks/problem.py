@@ -1,0 +1,118 @@
+"""Tensors of a cell on the device, and what they must give."""
+
+from __future__ import annotations
+
+import torch
+
+from fa3_device import comparison, features, memory, oracle
+
+# Relative difference from the oracle that a peer may have.
+PEER_TOLERANCE = 2e-2
+
+
+class Problem:
+    """Inputs and outputs lie as (batch, sequence, head, element) in larger
+    buffers full of NaN. Tensors here are views (batch, head, sequence,
+    element)."""
+
+    def __init__(self, cell, device="cuda"):
+        self.cell = cell
+        self.dtype = getattr(torch, features.TYPES[cell.type])
+        generator = torch.Generator(device=device).manual_seed(cell.length)
+
+        def guarded(heads, last, dtype=self.dtype):
+            shape = (cell.batch, heads, cell.length) + ((last,) if last else ())
+            return memory.Guarded(shape, dtype, "bshd", device)
+
+        def random(tensor):
+            shape = tensor.tensor.shape
+            return tensor.fill(
+                torch.randn(shape, generator=generator, device=device)
+            )
+
+        self._inputs = {
+            "q": random(guarded(cell.heads, cell.d)),
+            "k": random(guarded(cell.key_heads, cell.d)),
+            "v": random(guarded(cell.key_heads, cell.dv)),
+        }
+        self.q, self.k, self.v = (self._inputs[n].tensor for n in "qkv")
+        self.scale = cell.d**-0.5
+        self.slopes = self.bias = None
+        if cell.mask.alibi:
+            steps = torch.arange(1, cell.heads + 1, device=device)
+            self.slopes = torch.exp2(-8.0 * steps / cell.heads)
+        if cell.mask.bias:
+            # One bias serves every batch.
+            shape = (1, cell.heads, cell.length, cell.length)
+            bias = random(memory.Guarded(shape, self.dtype, "bhsd", device))
+            self._inputs["bias"] = bias
+            self.bias = bias.tensor.expand(cell.batch, *shape[1:])
+        self.o = guarded(cell.heads, cell.dv)
+        self.lse = guarded(cell.heads, 0, torch.float32)
+        self._truth = None
+
+    def arguments(self) -> dict:
+        """What fa3's program takes, by name."""
+        arguments = {"q": self.q, "k": self.k, "v": self.v}
+        if self.slopes is not None:
+            arguments["alibi"] = self.slopes
+        if self.bias is not None:
+            arguments["bias"] = self.bias
+        arguments["o"], arguments["lse"] = self.o.tensor, self.lse.tensor
+        return arguments
+
+    def poison(self) -> None:
+        self.o.poison()
+        self.lse.poison()
+
+    def _parts(self) -> list:
+        """Slices of batch and key heads that are compared: the first head of
+        the first batch and the last head of the last one."""
+        last = slice(self.cell.batch - 1, None)
+        last_head = slice(self.cell.key_heads - 1, self.cell.key_heads)
+        return [(slice(0, 1), slice(0, 1)), (last, last_head)]
+
+    def _queries(self, key_heads: slice) -> slice:
+        group = self.cell.heads // self.cell.key_heads
+        return slice(key_heads.start * group, key_heads.stop * group)
+
+    def truth(self) -> list:
+        """What the oracle gives for each part."""
+        if self._truth is None:
+            inputs = oracle.Inputs(
+                self.q, self.k, self.v, self.scale, self.slopes, self.bias
+            )
+            self._truth = [
+                oracle.attention(self.cell.mask, inputs.slice(*part))
+                for part in self._parts()
+            ]
+        return self._truth
+
+    def check_ours(self) -> tuple[list[str], float]:
+        """Complaints about o and lse, and the relative error of o."""
+        factor = 3 if self.cell.mask.softcap is not None else 2
+        complaints = []
+        for (batches, heads), truth in zip(self._parts(), self.truth()):
+            at = batches, self._queries(heads)
+            found, _ = comparison.compare(
+                self.o.tensor[at], self.lse.tensor[at], truth, factor
+            )
+            complaints += found
+        for name, tensor in (("o", self.o), ("lse", self.lse)):
+            if tensor.tensor.isnan().any():
+                complaints.append(f"{name}: NaN or not written")
+            if not tensor.is_intact():
+                complaints.append(f"{name}: written around it")
+        return complaints, self.relative_error(self.o.tensor)
+
+    def relative_error(self, o) -> float:
+        """Of (batch, head, sequence, element), by the norm of the parts; NaN
+        if there is a NaN anywhere."""
+        difference = norm = 0.0
+        for (batches, heads), (want, _, _) in zip(self._parts(), self.truth()):
+            got = o[batches, self._queries(heads)].float()
+            difference += float((got - want).square().sum())
+            norm += float(want.square().sum())
+        if o.isnan().any():
+            return float("nan")
+        return (difference / norm) ** 0.5 if norm else difference
