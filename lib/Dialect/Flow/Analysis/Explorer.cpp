@@ -58,14 +58,17 @@ void Explorer::addProcess(GroupOp group, unsigned replica,
   }
   members.back().push_back(p);
 
+  // Events that the machine leaves out are not on tapes either.
   auto &channels = counted.emplace_back(skeleton.getNumObjects());
-  for (const GroupControl &control : skeleton.getGroups())
-    if (control.group == group)
-      for (unsigned channel : control.channels.set_bits()) {
-        auto &entry = channels[skeleton.getChannels()[channel].object];
-        if (!entry)
-          entry = channel;
-      }
+  for (const Instruction &instruction : program.getInstructions()) {
+    if (instruction.kind != Kind::Execute)
+      continue;
+    std::optional<unsigned> channel = channelOf(instruction.op);
+    if (!channel)
+      continue;
+    auto &entry = channels[skeleton.getChannels()[*channel].object];
+    entry = entry ? std::min(*entry, *channel) : *channel;
+  }
 }
 
 bool Explorer::agree(JointState &state, unsigned p, unsigned object, int item) {
@@ -81,8 +84,9 @@ bool Explorer::agree(JointState &state, unsigned p, unsigned object, int item) {
   for (auto [i, process] : llvm::enumerate(state.processes))
     if (counted[i][object])
       least = std::min(least, process.positions[object]);
-  for (; tape.base < least; ++tape.base)
-    tape.items.pop_front();
+  tape.items.erase(tape.items.begin(),
+                   tape.items.begin() + (least - tape.base));
+  tape.base = least;
   return true;
 }
 
@@ -109,8 +113,9 @@ void Explorer::noteChoice(JointState &state, unsigned p, bool goesOn) {
   unsigned least = position;
   for (unsigned other : replicas)
     least = std::min(least, state.processes[other].choices);
-  for (; tape.base < least; ++tape.base)
-    tape.items.pop_front();
+  tape.items.erase(tape.items.begin(),
+                   tape.items.begin() + (least - tape.base));
+  tape.base = least;
 }
 
 void Explorer::take(JointState &state, unsigned p, bool goesOn) {
@@ -199,8 +204,21 @@ Explorer::Outcome Explorer::runProcess(JointState &state, unsigned p) {
   }
 }
 
+/// Values that are not used again do not tell states apart.
+void Explorer::forgetDead(JointState &state) {
+  for (Process &process : state.processes) {
+    const llvm::BitVector &live = process.program->getLive(process.pc);
+    for (auto [number, content] : llvm::enumerate(process.registers))
+      if (!live.test(number))
+        content = kUnknown;
+  }
+  machine.forget(state);
+}
+
 std::string Explorer::getKey(const JointState &state, unsigned p) const {
-  std::vector<int64_t> key = {p};
+  std::vector<int64_t> key;
+  key.reserve(512);
+  key.push_back(p);
   unsigned leastEpoch = ~0u;
   for (const Process &process : state.processes)
     leastEpoch = std::min(leastEpoch, process.epoch);
@@ -223,8 +241,18 @@ std::string Explorer::getKey(const JointState &state, unsigned p) const {
     key.insert(key.end(), tape.items.begin(), tape.items.end());
   }
   machine.serialize(state, key);
-  return std::string(reinterpret_cast<const char *>(key.data()),
-                     key.size() * sizeof(int64_t));
+  // Most numbers are small: one byte, or a mark and all eight.
+  std::string bytes;
+  bytes.reserve(key.size() * 2);
+  for (int64_t number : key) {
+    if (number >= -100 && number <= 100) {
+      bytes.push_back(static_cast<char>(number));
+      continue;
+    }
+    bytes.push_back(static_cast<char>(std::numeric_limits<int8_t>::min()));
+    bytes.append(reinterpret_cast<const char *>(&number), sizeof(number));
+  }
+  return bytes;
 }
 
 LogicalResult Explorer::runState(JointState state) {
@@ -253,6 +281,7 @@ LogicalResult Explorer::runState(JointState state) {
         }
         take(state, p, /*goesOn=*/false);
       } else if (outcome == Outcome::Choice) {
+        forgetDead(state);
         if (!visited.insert(getKey(state, p)).second)
           return success();
         if (visited.size() > kMostStates)

@@ -57,7 +57,7 @@ struct JointState {
   /// Agreed events of an object from number `base` on.
   struct Tape {
     unsigned base = 0;
-    std::deque<int> items;
+    llvm::SmallVector<int, 4> items;
   };
   std::vector<Process> processes;
   std::vector<Tape> tapes;
@@ -82,6 +82,8 @@ public:
                            mlir::Value value) = 0;
   /// Checks what process `p` leaves behind.
   virtual mlir::LogicalResult end(JointState &state, unsigned p) = 0;
+  /// Drops what nothing depends on any more.
+  virtual void forget(JointState &) {}
   /// Appends what tells states apart: registers and the machine's own state,
   /// relative to each other.
   virtual void serialize(const JointState &state,
@@ -112,6 +114,8 @@ public:
                              std::function<bool(const JointState &)> found);
 
   unsigned getNumStates() const { return visited.size(); }
+  /// Whether there were too many states.
+  bool hasGivenUp() const { return visited.size() > kMostStates; }
   /// The value of `value` in process `p`.
   static int64_t get(const JointState &state, unsigned p, mlir::Value value,
                      Machine &machine);
@@ -124,12 +128,13 @@ public:
 
 private:
   enum class Outcome { Moved, Stuck, Choice, Dropped, Failed };
-  static constexpr unsigned kMostStates = 200000;
+  static constexpr unsigned kMostStates = 50000;
 
   Outcome runProcess(JointState &state, unsigned p);
   mlir::LogicalResult runState(JointState state);
   bool agree(JointState &state, unsigned p, unsigned object, int item);
   mlir::LogicalResult reportDeadlock(const JointState &state);
+  void forgetDead(JointState &state);
   std::string getKey(const JointState &state, unsigned p) const;
 
   const ControlSkeleton &skeleton;
