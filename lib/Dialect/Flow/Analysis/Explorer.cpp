@@ -186,9 +186,7 @@ Explorer::Outcome Explorer::runProcess(JointState &state, unsigned p) {
           return Outcome::Dropped;
       ++process.epoch;
       ++process.pc;
-      // The processes that are behind go first, so that the distance between
-      // them stays bounded.
-      return Outcome::Moved;
+      break;
     case Kind::End:
       if (process.announced)
         return moved ? Outcome::Moved : Outcome::Stuck;
@@ -255,56 +253,85 @@ std::string Explorer::getKey(const JointState &state, unsigned p) const {
   return bytes;
 }
 
-LogicalResult Explorer::runState(JointState state) {
-  SmallVector<unsigned> order;
-  for (unsigned p = 0; p < state.processes.size(); ++p)
-    order.push_back(p);
-  while (true) {
-    llvm::stable_sort(order, [&](unsigned a, unsigned b) {
-      return state.processes[a].epoch < state.processes[b].epoch;
-    });
-    bool moved = false;
-    for (unsigned p : order) {
-      Outcome outcome = runProcess(state, p);
-      if (outcome == Outcome::Stuck)
-        continue;
-      if (outcome == Outcome::Failed)
-        return failure();
-      if (outcome == Outcome::Dropped)
-        return success();
-      if (outcome == Outcome::Choice && iterationLimit) {
-        const Process &process = state.processes[p];
-        if (process.taken[process.pc] < iterationLimit) {
-          JointState other = state.clone();
-          take(other, p, /*goesOn=*/true);
-          pending.push_back(std::move(other));
-        }
-        take(state, p, /*goesOn=*/false);
-      } else if (outcome == Outcome::Choice) {
-        forgetDead(state);
-        if (!visited.insert(getKey(state, p)).second)
-          return success();
-        if (visited.size() > kMostStates)
-          return state.processes[p].group.emitOpError("has more than ")
-                 << kMostStates
-                 << " states relative to the other groups, so that its "
-                    "liveness is not proven (pipelines have 'check=false')";
-        // What goes on is tried later: errors are found on short ways first.
-        JointState other = state.clone();
-        take(other, p, /*goesOn=*/true);
-        pending.push_back(std::move(other));
-        take(state, p, /*goesOn=*/false);
+/// Runs all processes as far as they get without a choice. Choices are taken
+/// where nothing else can happen, so that few states have them.
+Explorer::Outcome Explorer::runAll(JointState &state, unsigned &chooser) {
+  bool moved = true;
+  while (moved) {
+    moved = false;
+    for (unsigned p = 0; p < state.processes.size(); ++p) {
+      unsigned before = state.processes[p].pc;
+      switch (runProcess(state, p)) {
+      case Outcome::Failed:
+        return Outcome::Failed;
+      case Outcome::Dropped:
+        return Outcome::Dropped;
+      case Outcome::Moved:
+        moved = true;
+        break;
+      case Outcome::Choice:
+        moved |= state.processes[p].pc != before;
+        break;
+      case Outcome::Stuck:
+        break;
       }
-      moved = true;
-      break;
     }
-    if (moved)
+  }
+  // Who is behind goes first, so that the distance between processes stays
+  // bounded.
+  bool found = false;
+  for (unsigned p = 0; p < state.processes.size(); ++p) {
+    const Process &process = state.processes[p];
+    if (process.getInstruction().kind != Kind::Choose ||
+        (found && process.epoch >= state.processes[chooser].epoch))
       continue;
-    for (const Process &process : state.processes)
-      if (!process.hasEnded())
-        return reportDeadlock(state);
-    accepted = accept && accept(state);
-    return success();
+    chooser = p;
+    found = true;
+  }
+  return found ? Outcome::Choice : Outcome::Stuck;
+}
+
+LogicalResult Explorer::runState(JointState state) {
+  while (true) {
+    unsigned p = 0;
+    switch (runAll(state, p)) {
+    case Outcome::Failed:
+      return failure();
+    case Outcome::Dropped:
+      return success();
+    case Outcome::Choice:
+      break;
+    default:
+      for (const Process &process : state.processes)
+        if (!process.hasEnded())
+          return reportDeadlock(state);
+      accepted = accept && accept(state);
+      return success();
+    }
+    bool goesOn = true;
+    if (iterationLimit) {
+      const Process &process = state.processes[p];
+      goesOn = process.taken[process.pc] < iterationLimit;
+    } else {
+      forgetDead(state);
+      auto [entry, isNew] = visited.try_emplace(getKey(state, p));
+      if (isNew)
+        entry->second = machine.remember(state);
+      else if (!entry->second || !machine.merge(*entry->second, state))
+        return success();
+      if (++numStates > kMostStates)
+        return state.processes[p].group.emitOpError("has more than ")
+               << kMostStates
+               << " states relative to the other groups, so that its "
+                  "liveness is not proven (pipelines have 'check=false')";
+    }
+    // What goes on is tried later: errors are found on short ways first.
+    if (goesOn) {
+      JointState other = state.clone();
+      take(other, p, /*goesOn=*/true);
+      pending.push_back(std::move(other));
+    }
+    take(state, p, /*goesOn=*/false);
   }
 }
 

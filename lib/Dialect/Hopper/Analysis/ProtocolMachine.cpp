@@ -757,7 +757,17 @@ void ProtocolMachine::serialize(const JointState &joint,
       continue;
     key.push_back(element.arrivals);
     key.push_back(element.bytes);
-    key.push_back(element.parity | element.phases << 1);
+    // How many phases there were matters for first waits only.
+    bool isDecided =
+        i < model.numMbarriers &&
+        llvm::none_of(
+            llvm::seq<unsigned>(0, processes.size()),
+            [&](unsigned q) {
+              return waits(q, i) &&
+                     state.next[i * processes.size() + q] == kUndecided;
+            });
+    key.push_back(element.parity | std::min(element.phases, isDecided ? 1u : 2u)
+                                       << 1);
     key.push_back(element.waiting);
     key.push_back(element.released);
   }
@@ -787,6 +797,9 @@ void ProtocolMachine::serialize(const JointState &joint,
       key[first + number] = content;
     }
   }
+  // Parts merge states that differ in what is known.
+  if (scope.kind == ProtocolScope::Kind::Part)
+    return;
   size_t words = llvm::divideCeil(open(getNumElements()), 64);
   for (const Fact &fact : state.facts) {
     FactKind kind = fact.key.kind;
@@ -818,6 +831,79 @@ void ProtocolMachine::serialize(const JointState &joint,
     key.push_back(
         getAge(process.openCopy, process.retiredCopy, fact.copyGroup));
   }
+}
+
+std::unique_ptr<flow::MachineState>
+ProtocolMachine::remember(const JointState &state) {
+  return scope.kind == ProtocolScope::Kind::Part ? state.machine->clone()
+                                                 : nullptr;
+}
+
+Fact ProtocolMachine::getLesser(const Fact &a, const Fact &b) const {
+  Fact fact = a;
+  fact.known &= b.known;
+  fact.fenced &= b.fenced;
+  fact.own &= b.own;
+  fact.ownFenced &= b.ownFenced;
+  fact.copyGroup = std::max(a.copyGroup, b.copyGroup);
+  // What has retired already needs to wait for the other.
+  unsigned p = fact.key.process;
+  auto hasRetired = [&](const Fact &other) {
+    return other.matrixGroup == Fact::kNever && other.known.test(all(p)) &&
+           other.known.test(leader(p));
+  };
+  if (hasRetired(a) || hasRetired(b))
+    fact.matrixGroup = std::min(a.matrixGroup, b.matrixGroup);
+  else
+    fact.matrixGroup = std::max(a.matrixGroup, b.matrixGroup);
+  return fact;
+}
+
+bool ProtocolMachine::merge(flow::MachineState &remembered, JointState &joint) {
+  auto &old = static_cast<State &>(remembered);
+  State &state = get(joint);
+  bool changed = false;
+  std::vector<Fact> merged;
+  merged.reserve(old.facts.size() + state.facts.size());
+  auto before = old.facts.begin();
+  auto now = state.facts.begin();
+  while (before != old.facts.end() || now != state.facts.end()) {
+    // Numbers of groups go on; their distance to the open one is what counts.
+    Fact shifted;
+    if (before != old.facts.end()) {
+      shifted = *before;
+      if (shifted.key.kind != FactKind::Phase) {
+        const ProcessState &there = old.processes[shifted.key.process];
+        const ProcessState &here = state.processes[shifted.key.process];
+        if (shifted.matrixGroup != Fact::kNever)
+          shifted.matrixGroup += here.openMatrix - there.openMatrix;
+        if (shifted.copyGroup != Fact::kNever)
+          shifted.copyGroup += here.openCopy - there.openCopy;
+      }
+    }
+    // What is settled is not there any more, and what never was is as good.
+    if (now == state.facts.end() ||
+        (before != old.facts.end() && shifted.key < now->key)) {
+      merged.push_back(shifted);
+      ++before;
+      continue;
+    }
+    if (before == old.facts.end() || now->key < shifted.key) {
+      merged.push_back(*now++);
+      changed = true;
+      continue;
+    }
+    Fact lesser = getLesser(shifted, *now);
+    changed |= !(lesser == shifted);
+    merged.push_back(lesser);
+    ++before;
+    ++now;
+  }
+  if (!changed)
+    return false;
+  state.facts = merged;
+  old = state;
+  return true;
 }
 
 bool ProtocolMachine::isSettled(const Fact &fact) const {

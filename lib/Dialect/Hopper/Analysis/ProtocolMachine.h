@@ -48,6 +48,9 @@ public:
   void forget(flow::JointState &state) override;
   void serialize(const flow::JointState &state,
                  std::vector<int64_t> &key) const override;
+  std::unique_ptr<flow::MachineState>
+  remember(const flow::JointState &state) override;
+  bool merge(flow::MachineState &remembered, flow::JointState &state) override;
   void explain(const flow::JointState &state, unsigned p,
                mlir::InFlightDiagnostic &diagnostic) override;
 
@@ -127,6 +130,8 @@ private:
                                      mlir::Operation *op);
 
   void findUsers();
+  /// The fact of which less is known than of either.
+  Fact getLesser(const Fact &a, const Fact &b) const;
   /// Whether whoever may conflict with an event, or acts on its barrier, has it
   /// in their past: then nothing depends on it any more.
   bool isSettled(const Fact &fact) const;
