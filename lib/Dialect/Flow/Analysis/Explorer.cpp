@@ -58,14 +58,17 @@ void Explorer::addProcess(GroupOp group, unsigned replica,
   }
   members.back().push_back(p);
 
+  // Events that the machine leaves out are not on tapes either.
   auto &channels = counted.emplace_back(skeleton.getNumObjects());
-  for (const GroupControl &control : skeleton.getGroups())
-    if (control.group == group)
-      for (unsigned channel : control.channels.set_bits()) {
-        auto &entry = channels[skeleton.getChannels()[channel].object];
-        if (!entry)
-          entry = channel;
-      }
+  for (const Instruction &instruction : program.getInstructions()) {
+    if (instruction.kind != Kind::Execute)
+      continue;
+    std::optional<unsigned> channel = channelOf(instruction.op);
+    if (!channel)
+      continue;
+    auto &entry = channels[skeleton.getChannels()[*channel].object];
+    entry = entry ? std::min(*entry, *channel) : *channel;
+  }
 }
 
 bool Explorer::agree(JointState &state, unsigned p, unsigned object, int item) {
@@ -81,8 +84,9 @@ bool Explorer::agree(JointState &state, unsigned p, unsigned object, int item) {
   for (auto [i, process] : llvm::enumerate(state.processes))
     if (counted[i][object])
       least = std::min(least, process.positions[object]);
-  for (; tape.base < least; ++tape.base)
-    tape.items.pop_front();
+  tape.items.erase(tape.items.begin(),
+                   tape.items.begin() + (least - tape.base));
+  tape.base = least;
   return true;
 }
 
@@ -109,8 +113,9 @@ void Explorer::noteChoice(JointState &state, unsigned p, bool goesOn) {
   unsigned least = position;
   for (unsigned other : replicas)
     least = std::min(least, state.processes[other].choices);
-  for (; tape.base < least; ++tape.base)
-    tape.items.pop_front();
+  tape.items.erase(tape.items.begin(),
+                   tape.items.begin() + (least - tape.base));
+  tape.base = least;
 }
 
 void Explorer::take(JointState &state, unsigned p, bool goesOn) {
@@ -181,9 +186,7 @@ Explorer::Outcome Explorer::runProcess(JointState &state, unsigned p) {
           return Outcome::Dropped;
       ++process.epoch;
       ++process.pc;
-      // The processes that are behind go first, so that the distance between
-      // them stays bounded.
-      return Outcome::Moved;
+      break;
     case Kind::End:
       if (process.announced)
         return moved ? Outcome::Moved : Outcome::Stuck;
@@ -199,8 +202,21 @@ Explorer::Outcome Explorer::runProcess(JointState &state, unsigned p) {
   }
 }
 
+/// Values that are not used again do not tell states apart.
+void Explorer::forgetDead(JointState &state) {
+  for (Process &process : state.processes) {
+    const llvm::BitVector &live = process.program->getLive(process.pc);
+    for (auto [number, content] : llvm::enumerate(process.registers))
+      if (!live.test(number))
+        content = kUnknown;
+  }
+  machine.forget(state);
+}
+
 std::string Explorer::getKey(const JointState &state, unsigned p) const {
-  std::vector<int64_t> key = {p};
+  std::vector<int64_t> key;
+  key.reserve(512);
+  key.push_back(p);
   unsigned leastEpoch = ~0u;
   for (const Process &process : state.processes)
     leastEpoch = std::min(leastEpoch, process.epoch);
@@ -223,59 +239,99 @@ std::string Explorer::getKey(const JointState &state, unsigned p) const {
     key.insert(key.end(), tape.items.begin(), tape.items.end());
   }
   machine.serialize(state, key);
-  return std::string(reinterpret_cast<const char *>(key.data()),
-                     key.size() * sizeof(int64_t));
+  // Most numbers are small: one byte, or a mark and all eight.
+  std::string bytes;
+  bytes.reserve(key.size() * 2);
+  for (int64_t number : key) {
+    if (number >= -100 && number <= 100) {
+      bytes.push_back(static_cast<char>(number));
+      continue;
+    }
+    bytes.push_back(static_cast<char>(std::numeric_limits<int8_t>::min()));
+    bytes.append(reinterpret_cast<const char *>(&number), sizeof(number));
+  }
+  return bytes;
+}
+
+/// Runs all processes as far as they get without a choice. Choices are taken
+/// where nothing else can happen, so that few states have them.
+Explorer::Outcome Explorer::runAll(JointState &state, unsigned &chooser) {
+  bool moved = true;
+  while (moved) {
+    moved = false;
+    for (unsigned p = 0; p < state.processes.size(); ++p) {
+      unsigned before = state.processes[p].pc;
+      switch (runProcess(state, p)) {
+      case Outcome::Failed:
+        return Outcome::Failed;
+      case Outcome::Dropped:
+        return Outcome::Dropped;
+      case Outcome::Moved:
+        moved = true;
+        break;
+      case Outcome::Choice:
+        moved |= state.processes[p].pc != before;
+        break;
+      case Outcome::Stuck:
+        break;
+      }
+    }
+  }
+  // Who is behind goes first, so that the distance between processes stays
+  // bounded.
+  bool found = false;
+  for (unsigned p = 0; p < state.processes.size(); ++p) {
+    const Process &process = state.processes[p];
+    if (process.getInstruction().kind != Kind::Choose ||
+        (found && process.epoch >= state.processes[chooser].epoch))
+      continue;
+    chooser = p;
+    found = true;
+  }
+  return found ? Outcome::Choice : Outcome::Stuck;
 }
 
 LogicalResult Explorer::runState(JointState state) {
-  SmallVector<unsigned> order;
-  for (unsigned p = 0; p < state.processes.size(); ++p)
-    order.push_back(p);
   while (true) {
-    llvm::stable_sort(order, [&](unsigned a, unsigned b) {
-      return state.processes[a].epoch < state.processes[b].epoch;
-    });
-    bool moved = false;
-    for (unsigned p : order) {
-      Outcome outcome = runProcess(state, p);
-      if (outcome == Outcome::Stuck)
-        continue;
-      if (outcome == Outcome::Failed)
-        return failure();
-      if (outcome == Outcome::Dropped)
-        return success();
-      if (outcome == Outcome::Choice && iterationLimit) {
-        const Process &process = state.processes[p];
-        if (process.taken[process.pc] < iterationLimit) {
-          JointState other = state.clone();
-          take(other, p, /*goesOn=*/true);
-          pending.push_back(std::move(other));
-        }
-        take(state, p, /*goesOn=*/false);
-      } else if (outcome == Outcome::Choice) {
-        if (!visited.insert(getKey(state, p)).second)
-          return success();
-        if (visited.size() > kMostStates)
-          return state.processes[p].group.emitOpError("has more than ")
-                 << kMostStates
-                 << " states relative to the other groups, so that its "
-                    "liveness is not proven (pipelines have 'check=false')";
-        // What goes on is tried later: errors are found on short ways first.
-        JointState other = state.clone();
-        take(other, p, /*goesOn=*/true);
-        pending.push_back(std::move(other));
-        take(state, p, /*goesOn=*/false);
-      }
-      moved = true;
+    unsigned p = 0;
+    switch (runAll(state, p)) {
+    case Outcome::Failed:
+      return failure();
+    case Outcome::Dropped:
+      return success();
+    case Outcome::Choice:
       break;
+    default:
+      for (const Process &process : state.processes)
+        if (!process.hasEnded())
+          return reportDeadlock(state);
+      accepted = accept && accept(state);
+      return success();
     }
-    if (moved)
-      continue;
-    for (const Process &process : state.processes)
-      if (!process.hasEnded())
-        return reportDeadlock(state);
-    accepted = accept && accept(state);
-    return success();
+    bool goesOn = true;
+    if (iterationLimit) {
+      const Process &process = state.processes[p];
+      goesOn = process.taken[process.pc] < iterationLimit;
+    } else {
+      forgetDead(state);
+      auto [entry, isNew] = visited.try_emplace(getKey(state, p));
+      if (isNew)
+        entry->second = machine.remember(state);
+      else if (!entry->second || !machine.merge(*entry->second, state))
+        return success();
+      if (++numStates > kMostStates)
+        return state.processes[p].group.emitOpError("has more than ")
+               << kMostStates
+               << " states relative to the other groups, so that its "
+                  "liveness is not proven (pipelines have 'check=false')";
+    }
+    // What goes on is tried later: errors are found on short ways first.
+    if (goesOn) {
+      JointState other = state.clone();
+      take(other, p, /*goesOn=*/true);
+      pending.push_back(std::move(other));
+    }
+    take(state, p, /*goesOn=*/false);
   }
 }
 

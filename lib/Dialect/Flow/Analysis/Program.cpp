@@ -138,6 +138,67 @@ struct Program::Compiler {
   }
 };
 
+/// Registers that `value` is computed from. What comes out of control or of an
+/// instruction and has no register is not known to any machine.
+void Program::addUses(Value value, llvm::BitVector &uses) const {
+  SmallVector<Value> work = {value};
+  llvm::SmallPtrSet<Operation *, 8> seen;
+  while (!work.empty()) {
+    Value next = work.pop_back_val();
+    if (std::optional<unsigned> number = getRegister(next)) {
+      uses.set(*number);
+      continue;
+    }
+    Operation *op = next.getDefiningOp();
+    if (op && op->getNumRegions() == 0 && !executed.contains(op) &&
+        seen.insert(op).second)
+      llvm::append_range(work, op->getOperands());
+  }
+}
+
+void Program::findLive() {
+  llvm::BitVector none(getNumRegisters());
+  live.assign(instructions.size(), none);
+  std::vector<llvm::BitVector> uses(instructions.size(), none);
+  for (const Instruction &instruction : instructions)
+    if (instruction.kind == Instruction::Kind::Execute)
+      executed.insert(instruction.op);
+  for (auto [instruction, use] : llvm::zip(instructions, uses))
+    if (instruction.kind == Instruction::Kind::Execute)
+      instruction.op->walk([&](Operation *inner) {
+        for (Value operand : inner->getOperands())
+          addUses(operand, use);
+      });
+  // Backwards, again for the back edges of loops.
+  bool changed = true;
+  while (changed) {
+    changed = false;
+    for (size_t pc = instructions.size(); pc-- > 0;) {
+      const Instruction &instruction = instructions[pc];
+      llvm::BitVector after = none;
+      if (instruction.kind == Instruction::Kind::Jump)
+        after = live[instruction.target];
+      else if (instruction.kind != Instruction::Kind::End)
+        after = live[pc + 1];
+      if (instruction.kind == Instruction::Kind::Choose)
+        after |= live[instruction.target];
+      llvm::BitVector before = after;
+      for (auto &[target, value] : instruction.moves)
+        before.reset(target);
+      for (auto &[target, value] : instruction.moves)
+        if (after.test(target))
+          addUses(value, before);
+      for (unsigned cleared : instruction.cleared)
+        before.reset(cleared);
+      before |= uses[pc];
+      if (before != live[pc]) {
+        live[pc] = std::move(before);
+        changed = true;
+      }
+    }
+  }
+}
+
 FailureOr<Program> Program::compile(GroupOp group,
                                     const ControlSkeleton &skeleton,
                                     OpPredicate isInstruction,
@@ -147,5 +208,6 @@ FailureOr<Program> Program::compile(GroupOp group,
   if (failed(compiler.compile(*group.getBodyBlock())))
     return failure();
   compiler.emit(Instruction::Kind::End, group);
+  program.findLive();
   return program;
 }

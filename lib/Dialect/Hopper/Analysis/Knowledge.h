@@ -29,6 +29,12 @@ public:
   void set(unsigned i) { words[i / 64] |= uint64_t(1) << (i % 64); }
   void reset(unsigned i) { words[i / 64] &= ~(uint64_t(1) << (i % 64)); }
   void clear() { words = {}; }
+  Members &operator&=(const Members &other) {
+    for (size_t i = 0; i < words.size(); ++i)
+      words[i] &= other.words[i];
+    return *this;
+  }
+  bool operator==(const Members &other) const { return words == other.words; }
   const std::array<uint64_t, kMost / 64> &getWords() const { return words; }
 
 private:
@@ -94,6 +100,11 @@ struct Fact {
   int64_t matrixGroup = kNever, copyGroup = kNever;
   mlir::Operation *op = nullptr;
 
+  bool operator==(const Fact &other) const {
+    return known == other.known && fenced == other.fenced && own == other.own &&
+           ownFenced == other.ownFenced && matrixGroup == other.matrixGroup &&
+           copyGroup == other.copyGroup;
+  }
   void inform(unsigned member, bool isFenced) {
     known.set(member);
     if (isFenced)

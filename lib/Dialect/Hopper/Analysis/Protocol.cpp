@@ -2,7 +2,8 @@
 
 #include "fa3/Dialect/Hopper/Analysis/Protocol.h"
 #include "HappensBefore.h"
-#include "ProtocolMachine.h"
+#include "ProtocolCounts.h"
+#include "llvm/Support/Threading.h"
 
 using namespace mlir;
 using namespace fa3;
@@ -10,55 +11,173 @@ using namespace fa3::hopper;
 
 namespace {
 
-/// A kernel ready to be explored.
+/// Collects what a proof attempt says, so that it can be dropped.
+class HeldDiagnostics {
+public:
+  explicit HeldDiagnostics(MLIRContext *context)
+      : thread(llvm::get_threadid()),
+        handler(context, [this](Diagnostic &diagnostic) {
+          if (llvm::get_threadid() != thread)
+            return failure();
+          held.push_back(std::move(diagnostic));
+          return success();
+        }) {}
+  std::vector<Diagnostic> take() { return std::move(held); }
+
+private:
+  uint64_t thread;
+  std::vector<Diagnostic> held;
+  ScopedDiagnosticHandler handler;
+};
+
+/// A kernel whose groups are balanced.
 struct Session {
   explicit Session(ProtocolModel &&model)
-      : model(std::move(model)), machine(this->model),
+      : model(std::move(model)),
         skeleton(this->model.specialize, this->model.channels,
-                 this->model.objects),
-        explorer(skeleton, machine,
-                 [this](Operation *op) { return this->model.getChannel(op); }) {
+                 this->model.objects) {}
+
+  LogicalResult prepare() {
+    return failure(failed(skeleton.build(
+                       [&](Operation *op) { return model.getChannel(op); })) ||
+                   failed(skeleton.checkBalance()));
+  }
+  /// Replicas that meet only through other groups: one for every group that a
+  /// circle of waits may pass through.
+  int64_t getExploredReplicas(flow::GroupOp group, size_t numGroups) const {
+    int64_t others = std::max<int64_t>(int64_t(numGroups) - 1, 1);
+    int64_t replicas = group.getReplicas();
+    return model.joinsReplicas ? replicas : std::min(replicas, others);
   }
 
-  LogicalResult prepare();
+  LogicalResult explorePart(const ProtocolScope &scope);
+  LogicalResult exploreRegisters(const flow::GroupControl &control);
+  LogicalResult exploreWaits();
+  /// Everything, part by part; fails without that being an error.
+  LogicalResult proveByParts();
 
   ProtocolModel model;
-  ProtocolMachine machine;
   flow::ControlSkeleton skeleton;
+  ArrayLags lags;
+  int64_t numStates = 0;
+};
+
+/// One exploration of some groups.
+struct Exploration {
+  Exploration(const Session &session, ProtocolScope scope)
+      : session(session), machine(session.model, scope),
+        explorer(session.skeleton, machine,
+                 [this, scope](Operation *op) -> std::optional<unsigned> {
+                   auto channel = this->session.model.getChannel(op);
+                   bool isIn =
+                       channel && (scope.kind == ProtocolScope::Kind::All ||
+                                   (scope.kind == ProtocolScope::Kind::Part &&
+                                    scope.arrays.test(*channel / 2)));
+                   return isIn ? channel : std::nullopt;
+                 }) {
+    machine.prepare();
+  }
+
+  /// Adds the replicas of `groups` that have to be looked at; groups that do
+  /// nothing in this scope are left out.
+  LogicalResult addGroups(ArrayRef<flow::GroupControl> groups, bool isAlone);
+
+  const Session &session;
+  ProtocolMachine machine;
   std::vector<flow::Program> programs;
   flow::Explorer explorer;
 };
 
 } // namespace
 
-LogicalResult Session::prepare() {
-  if (failed(skeleton.build(
-          [&](Operation *op) { return model.getChannel(op); })) ||
-      failed(skeleton.checkBalance()))
-    return failure();
-  machine.prepare();
-  int64_t others = skeleton.getGroups().size() - 1;
-  programs.reserve(skeleton.getGroups().size());
-  for (const flow::GroupControl &control : skeleton.getGroups()) {
+LogicalResult Exploration::addGroups(ArrayRef<flow::GroupControl> groups,
+                                     bool isAlone) {
+  SmallVector<flow::GroupOp> present;
+  programs.reserve(groups.size());
+  for (const flow::GroupControl &control : groups) {
     FailureOr<flow::Program> program = flow::Program::compile(
-        control.group, skeleton,
+        control.group, session.skeleton,
         [&](Operation *op) { return machine.isInstruction(op); },
         [&](Value value) { return machine.isTracked(value); });
     if (failed(program))
       return failure();
+    if (llvm::none_of(program->getInstructions(), [](const auto &instruction) {
+          return instruction.kind == flow::Instruction::Kind::Execute;
+        }))
+      continue;
+    present.push_back(control.group);
     programs.push_back(std::move(*program));
-    // Replicas that meet only through other groups: one for every group that a
-    // circle of waits may pass through.
-    int64_t replicas = control.group.getReplicas();
-    if (!model.joinsReplicas)
-      replicas = std::min(replicas, std::max<int64_t>(others, 1));
+  }
+  for (auto [group, program] : llvm::zip(present, programs)) {
+    int64_t replicas =
+        isAlone ? 1 : session.getExploredReplicas(group, present.size());
     for (int64_t replica = 0; replica < replicas; ++replica) {
-      explorer.addProcess(control.group, replica, programs.back());
-      if (failed(machine.addProcess(control.group, replica)))
+      explorer.addProcess(group, replica, program);
+      if (failed(machine.addProcess(group, replica)))
         return failure();
     }
   }
   return success();
+}
+
+LogicalResult Session::explorePart(const ProtocolScope &scope) {
+  Exploration part(*this, scope);
+  if (failed(part.addGroups(skeleton.getGroups(), /*isAlone=*/false)))
+    return failure();
+  LogicalResult result = part.explorer.run();
+  numStates += part.explorer.getNumStates();
+  for (const auto &entry : part.machine.getLags())
+    lags.insert(entry);
+  return result;
+}
+
+LogicalResult Session::exploreRegisters(const flow::GroupControl &control) {
+  ProtocolScope scope;
+  scope.kind = ProtocolScope::Kind::Registers;
+  Exploration registers(*this, scope);
+  if (failed(registers.addGroups(control, /*isAlone=*/true)))
+    return failure();
+  LogicalResult result = registers.explorer.run();
+  numStates += registers.explorer.getNumStates();
+  return result;
+}
+
+LogicalResult Session::exploreWaits() {
+  ProtocolCounts counts(model, lags);
+  flow::Explorer explorer(
+      skeleton, counts, [this](Operation *op) { return model.getChannel(op); });
+  ArrayRef<flow::GroupControl> groups = skeleton.getGroups();
+  std::vector<flow::Program> programs;
+  programs.reserve(groups.size());
+  for (const flow::GroupControl &control : groups) {
+    FailureOr<flow::Program> program = flow::Program::compile(
+        control.group, skeleton, ProtocolCounts::isInstruction,
+        [](Value) { return false; });
+    if (failed(program))
+      return failure();
+    programs.push_back(std::move(*program));
+    int64_t replicas = getExploredReplicas(control.group, groups.size());
+    for (int64_t replica = 0; replica < replicas; ++replica) {
+      explorer.addProcess(control.group, replica, programs.back());
+      counts.addProcess(control.group);
+    }
+  }
+  LogicalResult result = explorer.run();
+  numStates += explorer.getNumStates();
+  return result;
+}
+
+LogicalResult Session::proveByParts() {
+  // Waits at a named barrier that several processes meet at are not counted.
+  if (model.hasMeetings)
+    return failure();
+  for (const flow::GroupControl &control : skeleton.getGroups())
+    if (failed(exploreRegisters(control)))
+      return failure();
+  for (const ProtocolScope &scope : partition(model))
+    if (failed(explorePart(scope)))
+      return failure();
+  return exploreWaits();
 }
 
 /// The groups of a kernel; null if there are none.
@@ -92,8 +211,32 @@ LogicalResult fa3::hopper::checkProtocol(gpu::GPUFuncOp function,
   Session session(std::move(*model));
   if (failed(session.prepare()))
     return failure();
-  LogicalResult result = session.explorer.run();
-  numStates += session.explorer.getNumStates();
+  MLIRContext *context = function.getContext();
+  std::vector<Diagnostic> ofParts;
+  {
+    HeldDiagnostics held(context);
+    LogicalResult result = session.proveByParts();
+    numStates += session.numStates;
+    if (succeeded(result))
+      return success();
+    ofParts = held.take();
+  }
+  // Parts know less than the whole, which decides unless it is too large.
+  std::vector<Diagnostic> ofWhole;
+  LogicalResult result = success();
+  {
+    HeldDiagnostics held(context);
+    Exploration whole(session, ProtocolScope());
+    result = whole.addGroups(session.skeleton.getGroups(), /*isAlone=*/false);
+    if (succeeded(result))
+      result = whole.explorer.run();
+    numStates += whole.explorer.getNumStates();
+    ofWhole = held.take();
+    if (whole.explorer.hasGivenUp() && !ofParts.empty())
+      ofWhole = std::move(ofParts);
+  }
+  for (Diagnostic &diagnostic : ofWhole)
+    context->getDiagEngine().emit(std::move(diagnostic));
   return result;
 }
 
@@ -108,8 +251,11 @@ LogicalResult fa3::hopper::drawHappensBefore(gpu::GPUFuncOp function,
   if (failed(model))
     return failure();
   Session session(std::move(*model));
-  session.machine.enableTraces();
   if (failed(session.prepare()))
+    return failure();
+  Exploration whole(session, ProtocolScope());
+  whole.machine.enableTraces();
+  if (failed(whole.addGroups(session.skeleton.getGroups(), /*isAlone=*/false)))
     return failure();
 
   // The longest loop with products, three iterations of it: the second is
@@ -118,7 +264,7 @@ LogicalResult fa3::hopper::drawHappensBefore(gpu::GPUFuncOp function,
   unsigned choice = 0;
   const flow::Program *program = nullptr;
   unsigned longest = 0;
-  for (const flow::Program &candidate : session.programs) {
+  for (const flow::Program &candidate : whole.programs) {
     auto instructions = candidate.getInstructions();
     for (auto [i, instruction] : llvm::enumerate(instructions)) {
       if (instruction.kind != flow::Instruction::Kind::Choose ||
@@ -142,7 +288,7 @@ LogicalResult fa3::hopper::drawHappensBefore(gpu::GPUFuncOp function,
   if (!program)
     return function.emitOpError("has no loop of products to draw");
   // Loops of other groups may run once more: for what others do before a loop.
-  LogicalResult found = session.explorer.search(
+  LogicalResult found = whole.explorer.search(
       kIterations + 1, [&](const flow::JointState &state) {
         for (auto [p, process] : llvm::enumerate(state.processes))
           if (process.program == program &&

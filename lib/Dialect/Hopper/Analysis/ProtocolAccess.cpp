@@ -161,15 +161,20 @@ ProtocolMachine::touch(JointState &joint, unsigned p, Operation *op) {
 // Copies
 //===----------------------------------------------------------------------===//
 
+int64_t fa3::hopper::getCopiedBytes(TmaLoadOp load) {
+  int64_t bytes = load.getBuffer().getType().getElementBytes();
+  for (int64_t extent : load.getMap().getType().getBox())
+    bytes *= extent;
+  return bytes;
+}
+
 ProtocolMachine::Machine::Step ProtocolMachine::load(JointState &joint,
                                                      unsigned p, TmaLoadOp op) {
   State &state = get(joint);
   ArrayRef<int64_t> box = op.getMap().getType().getBox();
   int64_t columns = box.back();
   int64_t rows = box.size() > 1 ? box[box.size() - 2] : 1;
-  int64_t bytes = op.getBuffer().getType().getElementBytes();
-  for (int64_t extent : box)
-    bytes *= extent;
+  int64_t bytes = getCopiedBytes(op);
   std::optional<SmemRegion> region =
       getRegion(joint, p, op, op.getBuffer().getDefiningOp<AllocOp>(),
                 op.getIndex(), op.getRow(), op.getColumn(), rows, columns);
@@ -181,6 +186,22 @@ ProtocolMachine::Machine::Step ProtocolMachine::load(JointState &joint,
                           leader(p))) ||
       failed(checkPhaseKnown(joint, p, op, *element, leader(p))))
     return Step::Failed;
+  if (scope.kind == ProtocolScope::Kind::Part) {
+    // Copies belong to the phase that the process arrived at last.
+    Turn &turn = getTurn(state, p, *element);
+    const BarrierArray &array = getArray(*element);
+    if ((*element - array.firstElement + 1) % array.getCount() !=
+            turn.arrivals ||
+        turn.bytes < bytes) {
+      InFlightDiagnostic diagnostic =
+          op.emitOpError("copies ")
+          << bytes << " bytes, but " << turn.bytes << " of "
+          << describe(*element) << " are expected where the group arrived last";
+      Explorer::explainPath(joint, p, diagnostic);
+      return Step::Failed;
+    }
+    turn.bytes -= bytes;
+  }
   Fact &fact = getFact(state, FactKind::CopyWrite, p, 0, *region);
   fact.known.clear();
   fact.fenced.clear();
@@ -300,6 +321,8 @@ ProtocolMachine::multiply(JointState &joint, unsigned p, WgmmaOp op) {
                      "'hopper.desc'");
       return Step::Failed;
     }
+    if (!scope.hasBuffer(desc.getBuffer()))
+      continue;
     // Contiguous along k: k runs along the columns, else along the rows.
     bool alongColumns = type.getMajor() == Major::k;
     std::optional<SmemRegion> region =
@@ -387,6 +410,8 @@ ProtocolMachine::waitForProducts(JointState &joint, unsigned p,
     Explorer::explainPath(joint, p, diagnostic);
     return failure();
   };
+  if (!scope.hasRegisters())
+    return Step::Done;
   for (Value group : op.getGroups())
     if (failed(check(group, "a group")))
       return Step::Failed;

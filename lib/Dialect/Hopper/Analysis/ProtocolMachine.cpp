@@ -42,11 +42,17 @@ static SmallVector<Value> getDecidingOperands(Operation *op) {
 }
 
 void ProtocolMachine::prepare() {
+  for (auto [i, array] : llvm::enumerate(model.barriers))
+    arrayOf.append(array.getCount(), i);
   // Backwards from what decides, through arithmetic and control.
   SmallVector<Value> work;
   flow::SpecializeOp specialize = model.specialize;
   specialize.walk([&](Operation *op) {
-    llvm::append_range(work, getDecidingOperands(op));
+    auto desc = dyn_cast<DescOp>(op);
+    if (desc ? scope.hasBuffer(desc.getBuffer()) : isInstruction(op))
+      llvm::append_range(work, getDecidingOperands(op));
+    if (!scope.hasRegisters())
+      return;
     for (Value result : op->getResults())
       if (isa<InflightType, GroupType>(result.getType()))
         tracked.insert(result);
@@ -84,6 +90,8 @@ void ProtocolMachine::prepare() {
       llvm::append_range(work, op->getOperands());
   }
 
+  if (!scope.hasRegisters())
+    return;
   // A fence gives registers back, so its results are the registers it took.
   specialize.walk([&](WgmmaOp mma) {
     for (Value operand : {mma.getLhs(), mma.getAcc()}) {
@@ -109,12 +117,30 @@ bool ProtocolMachine::isTracked(Value value) const {
 }
 
 bool ProtocolMachine::isInstruction(Operation *op) const {
-  if (isa<BarrierWaitOp, BarrierArriveOp, BarrierExpectTxOp, TmaLoadOp,
-          TmaStoreOp, TmaCommitOp, TmaWaitReadOp, FenceProxyAsyncOp,
-          WgmmaFenceOp, WgmmaOp, WgmmaCommitOp, WgmmaWaitOp, SmemStoreOp,
-          SmemLoadOp, GroupReadyOp, InflightReadyOp>(op) ||
-      getNamedBarrierUse(op))
-    return true;
+  bool isPart = scope.kind == ProtocolScope::Kind::Part;
+  bool hasMemory = scope.kind != ProtocolScope::Kind::Registers;
+  if (auto wait = dyn_cast<BarrierWaitOp>(op))
+    return scope.hasArray(model, wait.getBarrier());
+  if (auto arrive = dyn_cast<BarrierArriveOp>(op))
+    return scope.hasArray(model, arrive.getBarrier());
+  if (auto expect = dyn_cast<BarrierExpectTxOp>(op))
+    return scope.hasArray(model, expect.getBarrier());
+  if (auto load = dyn_cast<TmaLoadOp>(op))
+    return scope.hasArray(model, load.getBarrier());
+  if (auto store = dyn_cast<TmaStoreOp>(op))
+    return scope.hasBuffer(store.getBuffer());
+  if (auto store = dyn_cast<SmemStoreOp>(op))
+    return scope.hasBuffer(store.getBuffer());
+  if (auto load = dyn_cast<SmemLoadOp>(op))
+    return scope.hasBuffer(load.getBuffer());
+  if (isa<TmaCommitOp, TmaWaitReadOp>(op))
+    return isPart ? scope.hasCopies : hasMemory;
+  if (isa<FenceProxyAsyncOp>(op) || getNamedBarrierUse(op))
+    return hasMemory;
+  if (isa<WgmmaFenceOp, WgmmaOp, WgmmaCommitOp, WgmmaWaitOp>(op))
+    return !isPart || scope.hasProducts;
+  if (isa<GroupReadyOp, InflightReadyOp>(op))
+    return scope.hasRegisters();
   if (op->getNumRegions())
     return false;
   // Uses of registers that a product may be reading. Yielding a value into a
@@ -169,7 +195,48 @@ LogicalResult ProtocolMachine::addProcess(flow::GroupOp group,
 // State
 //===----------------------------------------------------------------------===//
 
+/// Who accesses which buffer, and how.
+void ProtocolMachine::findUsers() {
+  usersOf.assign(buffers.size(), {});
+  for (unsigned p = 0; p < processes.size(); ++p) {
+    uint64_t self = uint64_t(1) << p;
+    processes[p].group.walk([&](Operation *op) {
+      auto add = [&](Value buffer, bool writes, bool isAsync) {
+        auto it = bufferOf.find({buffer.getDefiningOp(), ~0u});
+        if (it == bufferOf.end())
+          it = bufferOf.find({buffer.getDefiningOp(), p});
+        if (it == bufferOf.end())
+          return;
+        Users &users = usersOf[it->second];
+        users.all |= self;
+        users.writers |= writes ? self : 0;
+        users.async |= isAsync ? self : 0;
+      };
+      if (auto load = dyn_cast<TmaLoadOp>(op))
+        add(load.getBuffer(), /*writes=*/true, /*isAsync=*/true);
+      else if (auto store = dyn_cast<TmaStoreOp>(op))
+        add(store.getBuffer(), /*writes=*/false, /*isAsync=*/true);
+      else if (auto desc = dyn_cast<DescOp>(op))
+        add(desc.getBuffer(), /*writes=*/false, /*isAsync=*/true);
+      else if (auto store = dyn_cast<SmemStoreOp>(op))
+        add(store.getBuffer(), /*writes=*/true, /*isAsync=*/false);
+      else if (auto load = dyn_cast<SmemLoadOp>(op))
+        add(load.getBuffer(), /*writes=*/false, /*isAsync=*/false);
+    });
+  }
+  if (!buffersOverlap)
+    return;
+  Users everybody;
+  for (const Users &users : usersOf) {
+    everybody.all |= users.all;
+    everybody.writers |= users.writers;
+    everybody.async |= users.async;
+  }
+  usersOf.assign(buffers.size(), everybody);
+}
+
 std::unique_ptr<flow::MachineState> ProtocolMachine::start() {
+  findUsers();
   auto state = std::make_unique<State>();
   if (traces)
     state->trace = ProtocolTrace();
@@ -177,6 +244,8 @@ std::unique_ptr<flow::MachineState> ProtocolMachine::start() {
   state->processes.resize(processes.size());
   state->next.assign(getNumElements() * processes.size(), kUndecided);
   state->fragments.assign(processes.size() * numFragments, {0, nullptr});
+  if (scope.kind == ProtocolScope::Kind::Part)
+    state->turns.resize(model.barriers.size() * processes.size());
   return state;
 }
 
@@ -213,10 +282,19 @@ Fact &ProtocolMachine::getFact(State &state, FactKind kind, unsigned p,
 }
 
 const BarrierArray &ProtocolMachine::getArray(unsigned element) const {
-  for (const BarrierArray &array : model.barriers)
-    if (element < array.firstElement + array.getCount())
-      return array;
-  return model.barriers.back();
+  return model.barriers[arrayOf[element]];
+}
+
+bool ProtocolMachine::isInScope(unsigned element) const {
+  return scope.kind == ProtocolScope::Kind::All ||
+         element >= model.numMbarriers ||
+         (scope.kind == ProtocolScope::Kind::Part &&
+          scope.arrays.test(arrayOf[element]));
+}
+
+ProtocolMachine::Turn &ProtocolMachine::getTurn(State &state, unsigned p,
+                                                unsigned element) {
+  return state.turns[arrayOf[element] * processes.size() + p];
 }
 
 std::string ProtocolMachine::describe(unsigned element) const {
@@ -312,9 +390,15 @@ ProtocolMachine::wait(JointState &joint, unsigned p, BarrierWaitOp op) {
                   describe(*element) + ", but the next phase it has to wait " +
                   "for has parity " + Twine(expected));
   }
+  if (next == kUndecided &&
+      failed(takeLag(joint, p, op, *element,
+                     parity ? getArray(*element).getCount() : 0)))
+    return Step::Failed;
   if (wanted == kOpen)
     return Step::Blocked;
   next = kOpen;
+  if (failed(takeTurn(joint, p, op, *element, /*arrives=*/false, 0)))
+    return Step::Failed;
   if (state.trace) {
     state.trace->sources = state.trace->completed[*element];
     state.trace->number = *element - getArray(*element).firstElement;
@@ -336,6 +420,49 @@ ProtocolMachine::wait(JointState &joint, unsigned p, BarrierWaitOp op) {
     fact.inform(leader(p), true);
   }
   return Step::Done;
+}
+
+LogicalResult ProtocolMachine::takeTurn(JointState &joint, unsigned p,
+                                        Operation *op, unsigned element,
+                                        bool arrives, int64_t bytes) {
+  if (scope.kind != ProtocolScope::Kind::Part)
+    return success();
+  Turn &turn = getTurn(get(joint), p, element);
+  const BarrierArray &array = getArray(element);
+  unsigned &next = arrives ? turn.arrivals : turn.waits;
+  auto fail = [&](const Twine &what) -> LogicalResult {
+    InFlightDiagnostic diagnostic = op->emitOpError(what);
+    Explorer::explainPath(joint, p, diagnostic);
+    return failure();
+  };
+  if (element - array.firstElement != next)
+    return fail("uses " + describe(element) + " when mbarrier " + Twine(next) +
+                " is next, so that the ring cannot be looked at by itself");
+  if (arrives && turn.bytes != 0)
+    return fail("opens the next phase of " + describe(element) + " with " +
+                Twine(turn.bytes) +
+                " bytes of the one before still to be copied");
+  next = (next + 1) % array.getCount();
+  if (arrives)
+    turn.bytes = bytes;
+  return success();
+}
+
+LogicalResult ProtocolMachine::takeLag(JointState &joint, unsigned p,
+                                       BarrierWaitOp op, unsigned element,
+                                       int64_t lag) {
+  if (scope.kind != ProtocolScope::Kind::Part)
+    return success();
+  auto [entry, isNew] = lags.try_emplace(
+      {arrayOf[element], processes[p].group.getOperation()}, lag);
+  if (isNew || entry->second == lag)
+    return success();
+  InFlightDiagnostic diagnostic =
+      op.emitOpError("waits for ")
+      << describe(element)
+      << " for the first time with another parity than for others of its array";
+  Explorer::explainPath(joint, p, diagnostic);
+  return failure();
 }
 
 LogicalResult ProtocolMachine::checkPhaseKnown(JointState &joint, unsigned p,
@@ -433,7 +560,8 @@ ProtocolMachine::arrive(JointState &joint, unsigned p, Operation *op,
                         BarrierAllocOp alloc, Value index, int64_t bytes) {
   State &state = get(joint);
   std::optional<unsigned> element = getElement(joint, p, op, alloc, index);
-  if (!element || failed(checkPhaseKnown(joint, p, op, *element, leader(p))))
+  if (!element || failed(checkPhaseKnown(joint, p, op, *element, leader(p))) ||
+      failed(takeTurn(joint, p, op, *element, /*arrives=*/true, bytes)))
     return Step::Failed;
   if (state.trace) {
     state.trace->open[*element].push_back(state.trace->events.size());
@@ -598,21 +726,54 @@ LogicalResult ProtocolMachine::end(JointState &joint, unsigned p) {
   if (process.hasCopies || process.openCopy - 1 > process.retiredCopy)
     return fail("ends while stores may still read shared memory",
                 FactKind::CopyRead);
+  if (scope.kind == ProtocolScope::Kind::Part)
+    for (unsigned array : scope.arrays.set_bits())
+      if (int64_t bytes =
+              getTurn(state, p, model.barriers[array].firstElement).bytes)
+        return fail("ends before it has copied " + std::to_string(bytes) +
+                        " bytes that an mbarrier expects",
+                    FactKind::CopyWrite);
   return success();
+}
+
+void ProtocolMachine::forget(JointState &joint) {
+  llvm::erase_if(get(joint).facts, [&](const Fact &fact) {
+    return isAccess(fact.key.kind) && isSettled(fact);
+  });
 }
 
 void ProtocolMachine::serialize(const JointState &joint,
                                 std::vector<int64_t> &key) const {
   const auto &state = static_cast<const State &>(*joint.machine);
-  for (const Element &element : state.elements) {
+  for (auto [i, turn] : llvm::enumerate(state.turns)) {
+    if (!scope.arrays.test(i / processes.size()))
+      continue;
+    key.push_back(turn.waits);
+    key.push_back(turn.arrivals);
+    key.push_back(turn.bytes);
+  }
+  for (auto [i, element] : llvm::enumerate(state.elements)) {
+    if (!isInScope(i))
+      continue;
     key.push_back(element.arrivals);
     key.push_back(element.bytes);
-    key.push_back(element.parity | element.phases << 1);
+    // How many phases there were matters for first waits only.
+    bool isDecided =
+        i < model.numMbarriers &&
+        llvm::none_of(
+            llvm::seq<unsigned>(0, processes.size()),
+            [&](unsigned q) {
+              return waits(q, i) &&
+                     state.next[i * processes.size() + q] == kUndecided;
+            });
+    key.push_back(element.parity | std::min(element.phases, isDecided ? 1u : 2u)
+                                       << 1);
     key.push_back(element.waiting);
     key.push_back(element.released);
   }
-  for (Next next : state.next)
-    key.push_back(next);
+  for (auto [i, next] : llvm::enumerate(state.next))
+    if (isInScope(i / processes.size()))
+      key.push_back(next);
   // Groups of products and copies count by their distance to the open one.
   auto getAge = [](int64_t open, int64_t retired, int64_t group) -> int64_t {
     return group == Fact::kNever ? -2 : group <= retired ? -1 : open - group;
@@ -636,26 +797,130 @@ void ProtocolMachine::serialize(const JointState &joint,
       key[first + number] = content;
     }
   }
+  // Parts merge states that differ in what is known.
+  if (scope.kind == ProtocolScope::Kind::Part)
+    return;
+  size_t words = llvm::divideCeil(open(getNumElements()), 64);
   for (const Fact &fact : state.facts) {
+    FactKind kind = fact.key.kind;
+    bool settled = isSettled(fact);
+    if (settled && kind != FactKind::Wait)
+      continue;
     const SmemRegion &region = fact.key.region;
     for (int32_t number :
-         {static_cast<int32_t>(fact.key.kind), fact.key.process,
-          fact.key.element, region.buffer, region.slot, region.row,
-          region.rowEnd, region.column, region.columnEnd})
+         {static_cast<int32_t>(kind), fact.key.process, fact.key.element,
+          region.buffer, region.slot, region.row, region.rowEnd, region.column,
+          region.columnEnd})
       key.push_back(number);
-    size_t words = llvm::divideCeil(open(getNumElements()), 64);
-    for (const Members *members : {&fact.known, &fact.fenced})
-      for (uint64_t word : ArrayRef(members->getWords()).take_front(words))
-        key.push_back(word);
-    bool ofProcess = fact.key.kind != FactKind::Phase;
+    // That every process knows of a wait is not enough: the next phase has to.
+    if (settled) {
+      key.push_back(-1);
+      key.push_back(fact.known.test(open(fact.key.element)));
+      continue;
+    }
+    for (size_t i = 0; i < words; ++i) {
+      key.push_back(fact.known.getWords()[i]);
+      if (isGeneric(kind))
+        key.push_back(fact.fenced.getWords()[i]);
+    }
     const ProcessState &process =
-        state.processes[ofProcess ? fact.key.process : 0];
+        state.processes[kind == FactKind::Phase ? 0 : fact.key.process];
     key.push_back(fact.own | fact.ownFenced << 1);
     key.push_back(
         getAge(process.openMatrix, process.retiredMatrix, fact.matrixGroup));
     key.push_back(
         getAge(process.openCopy, process.retiredCopy, fact.copyGroup));
   }
+}
+
+std::unique_ptr<flow::MachineState>
+ProtocolMachine::remember(const JointState &state) {
+  return scope.kind == ProtocolScope::Kind::Part ? state.machine->clone()
+                                                 : nullptr;
+}
+
+Fact ProtocolMachine::getLesser(const Fact &a, const Fact &b) const {
+  Fact fact = a;
+  fact.known &= b.known;
+  fact.fenced &= b.fenced;
+  fact.own &= b.own;
+  fact.ownFenced &= b.ownFenced;
+  fact.copyGroup = std::max(a.copyGroup, b.copyGroup);
+  // What has retired already needs to wait for the other.
+  unsigned p = fact.key.process;
+  auto hasRetired = [&](const Fact &other) {
+    return other.matrixGroup == Fact::kNever && other.known.test(all(p)) &&
+           other.known.test(leader(p));
+  };
+  if (hasRetired(a) || hasRetired(b))
+    fact.matrixGroup = std::min(a.matrixGroup, b.matrixGroup);
+  else
+    fact.matrixGroup = std::max(a.matrixGroup, b.matrixGroup);
+  return fact;
+}
+
+bool ProtocolMachine::merge(flow::MachineState &remembered, JointState &joint) {
+  auto &old = static_cast<State &>(remembered);
+  State &state = get(joint);
+  bool changed = false;
+  std::vector<Fact> merged;
+  merged.reserve(old.facts.size() + state.facts.size());
+  auto before = old.facts.begin();
+  auto now = state.facts.begin();
+  while (before != old.facts.end() || now != state.facts.end()) {
+    // Numbers of groups go on; their distance to the open one is what counts.
+    Fact shifted;
+    if (before != old.facts.end()) {
+      shifted = *before;
+      if (shifted.key.kind != FactKind::Phase) {
+        const ProcessState &there = old.processes[shifted.key.process];
+        const ProcessState &here = state.processes[shifted.key.process];
+        if (shifted.matrixGroup != Fact::kNever)
+          shifted.matrixGroup += here.openMatrix - there.openMatrix;
+        if (shifted.copyGroup != Fact::kNever)
+          shifted.copyGroup += here.openCopy - there.openCopy;
+      }
+    }
+    // What is settled is not there any more, and what never was is as good.
+    if (now == state.facts.end() ||
+        (before != old.facts.end() && shifted.key < now->key)) {
+      merged.push_back(shifted);
+      ++before;
+      continue;
+    }
+    if (before == old.facts.end() || now->key < shifted.key) {
+      merged.push_back(*now++);
+      changed = true;
+      continue;
+    }
+    Fact lesser = getLesser(shifted, *now);
+    changed |= !(lesser == shifted);
+    merged.push_back(lesser);
+    ++before;
+    ++now;
+  }
+  if (!changed)
+    return false;
+  state.facts = merged;
+  old = state;
+  return true;
+}
+
+bool ProtocolMachine::isSettled(const Fact &fact) const {
+  FactKind kind = fact.key.kind;
+  for (unsigned q = 0; q < processes.size(); ++q) {
+    bool isConcerned = true, isAsync = false;
+    if (isAccess(kind)) {
+      const Users &users = usersOf[fact.key.region.buffer];
+      isConcerned = (isWrite(kind) ? users.all : users.writers) >> q & 1;
+      isAsync = isGeneric(kind) && (users.async >> q & 1);
+    }
+    for (unsigned member : {all(q), leader(q)})
+      if (isConcerned &&
+          (!fact.known.test(member) || (isAsync && !fact.fenced.test(member))))
+        return false;
+  }
+  return true;
 }
 
 void ProtocolMachine::explain(const JointState &joint, unsigned p,

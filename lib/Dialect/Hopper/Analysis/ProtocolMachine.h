@@ -11,13 +11,21 @@
 
 #include "Knowledge.h"
 #include "ProtocolModel.h"
+#include "ProtocolScope.h"
 #include "ProtocolTrace.h"
 
 namespace fa3::hopper {
 
+/// How many waits of a group for an array are for phases before the first.
+using ArrayLags =
+    llvm::DenseMap<std::pair<unsigned, mlir::Operation *>, int64_t>;
+
+int64_t getCopiedBytes(TmaLoadOp load);
+
 class ProtocolMachine : public flow::Machine {
 public:
-  explicit ProtocolMachine(const ProtocolModel &model) : model(model) {}
+  ProtocolMachine(const ProtocolModel &model, ProtocolScope scope)
+      : model(model), scope(std::move(scope)) {}
 
   /// Which operations and values of the kernel matter.
   void prepare();
@@ -26,6 +34,8 @@ public:
   /// Keeps what was executed, and what it waited for.
   void enableTraces() { traces = true; }
   static const ProtocolTrace &getTrace(const flow::JointState &state);
+  /// Of the arrays of the part, once it is explored.
+  const ArrayLags &getLags() const { return lags; }
   /// Announces process `p`, the next one.
   mlir::LogicalResult addProcess(flow::GroupOp group, unsigned replica);
 
@@ -35,8 +45,12 @@ public:
   int64_t evaluate(const flow::JointState &state, unsigned p,
                    mlir::Value value) override;
   mlir::LogicalResult end(flow::JointState &state, unsigned p) override;
+  void forget(flow::JointState &state) override;
   void serialize(const flow::JointState &state,
                  std::vector<int64_t> &key) const override;
+  std::unique_ptr<flow::MachineState>
+  remember(const flow::JointState &state) override;
+  bool merge(flow::MachineState &remembered, flow::JointState &state) override;
   void explain(const flow::JointState &state, unsigned p,
                mlir::InFlightDiagnostic &diagnostic) override;
 
@@ -64,6 +78,11 @@ private:
     bool fenced = false;
     bool hasProducts = false, hasCopies = false; ///< in the open group
   };
+  /// Where a process is in an array that it uses slot by slot.
+  struct Turn {
+    unsigned waits = 0, arrivals = 0; ///< the slots that are next
+    int64_t bytes = 0;                ///< of its last arrival, not yet copied
+  };
   struct State;
 
   // ProtocolMachine.cpp: knowledge and barriers.
@@ -82,6 +101,12 @@ private:
   mlir::LogicalResult completeIfDone(flow::JointState &state, unsigned p,
                                      mlir::Operation *op, unsigned element);
   void fenceProxies(State &state, unsigned p);
+  /// Parts: arrays are used slot by slot, copies follow their arrival.
+  mlir::LogicalResult takeTurn(flow::JointState &state, unsigned p,
+                               mlir::Operation *op, unsigned element,
+                               bool arrives, int64_t bytes);
+  mlir::LogicalResult takeLag(flow::JointState &state, unsigned p,
+                              BarrierWaitOp op, unsigned element, int64_t lag);
 
   // ProtocolAccess.cpp: shared memory, copies and products.
   Step load(flow::JointState &state, unsigned p, TmaLoadOp op);
@@ -104,6 +129,12 @@ private:
   mlir::LogicalResult checkRegisters(flow::JointState &state, unsigned p,
                                      mlir::Operation *op);
 
+  void findUsers();
+  /// The fact of which less is known than of either.
+  Fact getLesser(const Fact &a, const Fact &b) const;
+  /// Whether whoever may conflict with an event, or acts on its barrier, has it
+  /// in their past: then nothing depends on it any more.
+  bool isSettled(const Fact &fact) const;
   Fact &getFact(State &state, FactKind kind, unsigned p, unsigned element,
                 const SmemRegion &region = {});
   static State &get(flow::JointState &state);
@@ -125,7 +156,14 @@ private:
   bool arrives(unsigned p, unsigned element) const;
   bool waits(unsigned p, unsigned element) const;
 
+  /// Whether the exploration looks at a barrier.
+  bool isInScope(unsigned element) const;
+  Turn &getTurn(State &state, unsigned p, unsigned element);
+
   const ProtocolModel &model;
+  ProtocolScope scope;
+  ArrayLags lags;
+  llvm::SmallVector<unsigned> arrayOf; ///< number of the array of an mbarrier
   bool traces = false;
   std::vector<ProcessInfo> processes;
   /// Shared memory: one entry for every allocation and process that has it.
@@ -136,6 +174,11 @@ private:
   std::vector<BufferInfo> buffers;
   std::map<std::pair<mlir::Operation *, unsigned>, unsigned> bufferOf;
   bool buffersOverlap = false;
+  /// Processes that access a buffer or what overlaps it, as sets.
+  struct Users {
+    uint64_t all = 0, writers = 0, async = 0;
+  };
+  std::vector<Users> usersOf;
   llvm::DenseSet<mlir::Value> tracked;
   /// Registers that products read: fragments and what fences made of them.
   llvm::DenseMap<mlir::Value, unsigned> fragmentOf;
@@ -150,6 +193,7 @@ struct ProtocolMachine::State : flow::MachineState {
   /// By process and fragment: the last product that reads it, and where.
   std::vector<std::pair<int64_t, mlir::Operation *>> fragments;
   std::vector<Fact> facts; ///< sorted by key
+  std::vector<Turn> turns; ///< of a part, by array and process
   std::optional<ProtocolTrace> trace;
 
   std::unique_ptr<flow::MachineState> clone() const override {

@@ -2,6 +2,7 @@
 
 #include "ProtocolModel.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -150,6 +151,41 @@ std::optional<unsigned> ProtocolModel::getChannel(Operation *op) const {
   return 2 * it->second + (arrives ? 0 : 1);
 }
 
+/// Whether `leaf` takes part in computing one of `values`, through loops and
+/// branches.
+static bool dependsOn(ValueRange values, Value leaf) {
+  SmallVector<Value> work(values);
+  llvm::DenseSet<Value> seen;
+  while (!work.empty()) {
+    Value value = work.pop_back_val();
+    if (value == leaf)
+      return true;
+    if (!seen.insert(value).second || !value.getType().isIntOrIndex())
+      continue;
+    if (auto argument = dyn_cast<BlockArgument>(value)) {
+      auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
+      if (loop && argument != loop.getInductionVar()) {
+        unsigned i = argument.getArgNumber() - 1;
+        llvm::append_values(work, loop.getInitArgs()[i],
+                            loop.getYieldedValues()[i]);
+      }
+      continue;
+    }
+    Operation *op = value.getDefiningOp();
+    if (auto branch = dyn_cast<scf::IfOp>(op)) {
+      unsigned i = cast<OpResult>(value).getResultNumber();
+      llvm::append_values(work, branch.thenYield().getOperand(i),
+                          branch.elseYield().getOperand(i));
+    } else if (auto loop = dyn_cast<scf::ForOp>(op)) {
+      work.push_back(
+          loop.getRegionIterArg(cast<OpResult>(value).getResultNumber()));
+    } else {
+      llvm::append_range(work, op->getOperands());
+    }
+  }
+  return false;
+}
+
 LogicalResult ProtocolModel::readBarriers() {
   WalkResult result = function.walk([&](Operation *op) {
     for (Value operand : op->getOperands()) {
@@ -196,8 +232,9 @@ LogicalResult ProtocolModel::readBarriers() {
         if (!llvm::is_contained(groups, group))
           groups.push_back(group);
         joinsReplicas |= group.getReplicas() > 1 &&
-                         llvm::is_contained(array.arriving, group) &&
-                         llvm::is_contained(array.waiting, group);
+                         ((llvm::is_contained(array.arriving, group) &&
+                           llvm::is_contained(array.waiting, group)) ||
+                          dependsOn(op->getOperands(), group.getReplica()));
       }
     });
   return success();
@@ -320,7 +357,7 @@ LogicalResult ProtocolModel::readNamedBarriers() {
             << replica << " uses it";
       return failure();
     }
-    joinsReplicas |= parties.size() > 1;
+    hasMeetings |= parties.size() > 1;
     namedBarriers[id] = threads;
   }
   return success();
@@ -549,6 +586,7 @@ LogicalResult ProtocolModel::checkSharedMemory() {
 
   for (auto group : specialize.getBody().getOps<flow::GroupOp>())
     joinsReplicas |= meetsInMemory(group);
+  joinsReplicas |= hasMeetings;
   return success();
 }
 

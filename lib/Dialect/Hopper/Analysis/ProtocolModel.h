@@ -50,6 +50,8 @@ public:
   unsigned numMbarriers = 0;
   /// Named barriers: id, threads; elements follow those of mbarriers.
   std::map<int64_t, int64_t> namedBarriers;
+  /// A named barrier that several groups or replicas meet at.
+  bool hasMeetings = false;
   /// A named barrier or a shared buffer joins replicas of one group, so all of
   /// them have to be looked at.
   bool joinsReplicas = false;

@@ -19,7 +19,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
-#include <unordered_set>
+#include <unordered_map>
 
 namespace fa3::flow {
 
@@ -57,7 +57,7 @@ struct JointState {
   /// Agreed events of an object from number `base` on.
   struct Tape {
     unsigned base = 0;
-    std::deque<int> items;
+    llvm::SmallVector<int, 4> items;
   };
   std::vector<Process> processes;
   std::vector<Tape> tapes;
@@ -82,10 +82,20 @@ public:
                            mlir::Value value) = 0;
   /// Checks what process `p` leaves behind.
   virtual mlir::LogicalResult end(JointState &state, unsigned p) = 0;
+  /// Drops what nothing depends on any more.
+  virtual void forget(JointState &) {}
   /// Appends what tells states apart: registers and the machine's own state,
   /// relative to each other.
   virtual void serialize(const JointState &state,
                          std::vector<int64_t> &key) const = 0;
+  /// For machines that merge states: a copy of what 'serialize' leaves out.
+  virtual std::unique_ptr<MachineState> remember(const JointState &) {
+    return nullptr;
+  }
+  /// Merges `state` and what was remembered of a state with the same key, into
+  /// both, to one that allows whatever either allows. False if what was
+  /// remembered does so already.
+  virtual bool merge(MachineState &, JointState &) { return false; }
   /// Says in a note what process `p` waits for.
   virtual void explain(const JointState &state, unsigned p,
                        mlir::InFlightDiagnostic &diagnostic) = 0;
@@ -111,7 +121,10 @@ public:
   mlir::LogicalResult search(unsigned mostIterations,
                              std::function<bool(const JointState &)> found);
 
-  unsigned getNumStates() const { return visited.size(); }
+  /// States at which a choice was taken; merged states count again.
+  unsigned getNumStates() const { return numStates; }
+  /// Whether there were too many states.
+  bool hasGivenUp() const { return numStates > kMostStates; }
   /// The value of `value` in process `p`.
   static int64_t get(const JointState &state, unsigned p, mlir::Value value,
                      Machine &machine);
@@ -124,12 +137,14 @@ public:
 
 private:
   enum class Outcome { Moved, Stuck, Choice, Dropped, Failed };
-  static constexpr unsigned kMostStates = 200000;
+  static constexpr unsigned kMostStates = 50000;
 
   Outcome runProcess(JointState &state, unsigned p);
+  Outcome runAll(JointState &state, unsigned &chooser);
   mlir::LogicalResult runState(JointState state);
   bool agree(JointState &state, unsigned p, unsigned object, int item);
   mlir::LogicalResult reportDeadlock(const JointState &state);
+  void forgetDead(JointState &state);
   std::string getKey(const JointState &state, unsigned p) const;
 
   const ControlSkeleton &skeleton;
@@ -151,7 +166,8 @@ private:
   std::vector<unsigned> groupOf;
   std::vector<llvm::SmallVector<unsigned>> members;
   std::deque<JointState> pending;
-  std::unordered_set<std::string> visited;
+  std::unordered_map<std::string, std::unique_ptr<MachineState>> visited;
+  unsigned numStates = 0;
 };
 
 } // namespace fa3::flow

@@ -48,6 +48,8 @@ public:
   const llvm::DenseMap<mlir::Value, unsigned> &getRegisters() const {
     return registers;
   }
+  /// Registers whose values are used from instruction `pc` on.
+  const llvm::BitVector &getLive(unsigned pc) const { return live[pc]; }
   unsigned getNumRegisters() const { return registers.size(); }
   std::optional<unsigned> getRegister(mlir::Value value) const {
     auto it = registers.find(value);
@@ -56,7 +58,12 @@ public:
 
 private:
   struct Compiler;
+  void findLive();
+  void addUses(mlir::Value value, llvm::BitVector &uses) const;
+
   std::vector<Instruction> instructions;
+  std::vector<llvm::BitVector> live;
+  llvm::DenseSet<mlir::Operation *> executed;
   llvm::DenseMap<mlir::Value, unsigned> registers;
 };
 

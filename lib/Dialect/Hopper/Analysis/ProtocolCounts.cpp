@@ -1,0 +1,97 @@
+//===- ProtocolCounts.cpp - barriers as counters --------------------------===//
+
+#include "ProtocolCounts.h"
+
+using namespace mlir;
+using namespace fa3;
+using namespace fa3::hopper;
+
+struct ProtocolCounts::State : flow::MachineState {
+  struct Count {
+    int64_t waits = 0, arrivals = 0;
+    int64_t bytes = 0; ///< of the last arrival, not yet copied
+  };
+  std::vector<Count> counts; ///< by array and process
+
+  std::unique_ptr<flow::MachineState> clone() const override {
+    return std::make_unique<State>(*this);
+  }
+};
+
+bool ProtocolCounts::isInstruction(Operation *op) {
+  return isa<BarrierWaitOp, BarrierArriveOp, BarrierExpectTxOp, TmaLoadOp>(op);
+}
+
+std::unique_ptr<flow::MachineState> ProtocolCounts::start() {
+  auto state = std::make_unique<State>();
+  state->counts.resize(model.barriers.size() * processes.size());
+  return state;
+}
+
+flow::Machine::Step ProtocolCounts::execute(flow::JointState &joint, unsigned p,
+                                            Operation *op) {
+  auto &state = static_cast<State &>(*joint.machine);
+  auto getCount = [&](Value barrier) -> State::Count & {
+    return state.counts[get(model.barrierOf.lookup(barrier), p)];
+  };
+  if (auto arrive = dyn_cast<BarrierArriveOp>(op)) {
+    ++getCount(arrive.getBarrier()).arrivals;
+    return Step::Done;
+  }
+  if (auto expect = dyn_cast<BarrierExpectTxOp>(op)) {
+    State::Count &count = getCount(expect.getBarrier());
+    ++count.arrivals;
+    count.bytes = expect.getBytes();
+    return Step::Done;
+  }
+  if (auto load = dyn_cast<TmaLoadOp>(op)) {
+    getCount(load.getBarrier()).bytes -= getCopiedBytes(load);
+    return Step::Done;
+  }
+  auto wait = cast<BarrierWaitOp>(op);
+  unsigned array = model.barrierOf.lookup(wait.getBarrier());
+  State::Count &count = state.counts[get(array, p)];
+  // The first waits of who finds empty slots are for nothing.
+  int64_t phase = count.waits - lags.lookup({array, processes[p]});
+  for (unsigned q = 0; q < processes.size(); ++q) {
+    if (!arrives(array, q))
+      continue;
+    const State::Count &there = state.counts[get(array, q)];
+    if (there.arrivals - (there.bytes != 0) <= phase)
+      return Step::Blocked;
+  }
+  ++count.waits;
+  return Step::Done;
+}
+
+void ProtocolCounts::serialize(const flow::JointState &joint,
+                               std::vector<int64_t> &key) const {
+  const auto &state = static_cast<const State &>(*joint.machine);
+  for (unsigned array = 0; array < model.barriers.size(); ++array) {
+    int64_t least = std::numeric_limits<int64_t>::max();
+    for (unsigned p = 0; p < processes.size(); ++p) {
+      const State::Count &count = state.counts[get(array, p)];
+      if (arrives(array, p))
+        least = std::min(least, count.arrivals);
+      if (waits(array, p))
+        least = std::min(least, count.waits);
+    }
+    for (unsigned p = 0; p < processes.size(); ++p) {
+      const State::Count &count = state.counts[get(array, p)];
+      if (waits(array, p))
+        key.push_back(count.waits - least);
+      if (arrives(array, p)) {
+        key.push_back(count.arrivals - least);
+        key.push_back(count.bytes);
+      }
+    }
+  }
+}
+
+void ProtocolCounts::explain(const flow::JointState &joint, unsigned p,
+                             InFlightDiagnostic &diagnostic) {
+  Operation *op = joint.processes[p].getInstruction().op;
+  diagnostic.attachNote(op->getLoc())
+      << flow::Explorer::getName(joint.processes[p])
+      << " waits here for a phase that does not complete";
+}

@@ -1,0 +1,59 @@
+//===- ProtocolCounts.h - barriers as counters ------------------*- C++ -*-===//
+//
+// The abstract machine that shows that groups do not wait for each other: every
+// array of mbarriers is used slot by slot in turn, so that what matters of it
+// is how often each process has waited and arrived. That this is so is shown
+// for every part before. See docs/Protocol.md, "Parts".
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA3_LIB_DIALECT_HOPPER_ANALYSIS_PROTOCOLCOUNTS_H
+#define FA3_LIB_DIALECT_HOPPER_ANALYSIS_PROTOCOLCOUNTS_H
+
+#include "ProtocolMachine.h"
+
+namespace fa3::hopper {
+
+class ProtocolCounts : public flow::Machine {
+public:
+  ProtocolCounts(const ProtocolModel &model, const ArrayLags &lags)
+      : model(model), lags(lags) {}
+
+  static bool isInstruction(mlir::Operation *op);
+  /// Announces process `p`, the next one.
+  void addProcess(flow::GroupOp group) { processes.push_back(group); }
+
+  std::unique_ptr<flow::MachineState> start() override;
+  Step execute(flow::JointState &state, unsigned p,
+               mlir::Operation *op) override;
+  int64_t evaluate(const flow::JointState &, unsigned, mlir::Value) override {
+    return flow::kUnknown;
+  }
+  mlir::LogicalResult end(flow::JointState &, unsigned) override {
+    return mlir::success();
+  }
+  void serialize(const flow::JointState &state,
+                 std::vector<int64_t> &key) const override;
+  void explain(const flow::JointState &state, unsigned p,
+               mlir::InFlightDiagnostic &diagnostic) override;
+
+private:
+  struct State;
+  unsigned get(unsigned array, unsigned p) const {
+    return array * processes.size() + p;
+  }
+  bool arrives(unsigned array, unsigned p) const {
+    return llvm::is_contained(model.barriers[array].arriving, processes[p]);
+  }
+  bool waits(unsigned array, unsigned p) const {
+    return llvm::is_contained(model.barriers[array].waiting, processes[p]);
+  }
+
+  const ProtocolModel &model;
+  const ArrayLags &lags;
+  mutable std::vector<flow::GroupOp> processes;
+};
+
+} // namespace fa3::hopper
+
+#endif // FA3_LIB_DIALECT_HOPPER_ANALYSIS_PROTOCOLCOUNTS_H
