@@ -32,7 +32,8 @@ typedef struct {
   MlirStringRef chip;
   /** PTX ISA version times ten; default 90. */
   unsigned ptxVersion;
-  /** Passes on LLVM IR: none, small (default), O1, O3 or a pipeline. */
+  /** Passes on LLVM IR: none, rows (default), small, O1, O3 or a
+   *  pipeline of LLVM. */
   MlirStringRef passes;
   /** The host function, if there are several. */
   MlirStringRef function;

@@ -65,8 +65,9 @@ struct Options {
                                cl::init(90), cl::cat(category)};
   cl::opt<std::string> passes{
       "opt",
-      cl::desc("Passes on LLVM IR: none, small, O1, O3 or a pipeline of LLVM"),
-      cl::init("none"), cl::cat(category)};
+      cl::desc("Passes on LLVM IR: none, rows, small, O1, O3 or a pipeline of "
+               "LLVM"),
+      cl::init("rows"), cl::cat(category)};
   cl::opt<bool> locations{
       "locations",
       cl::desc("Locations in the PTX, so that messages of ptxas name the "

@@ -1,5 +1,6 @@
 //===- TranslateToPTX.cpp - kernels as LLVM IR and PTX --------------------===//
 
+#include "OrderRows.h"
 #include "fa3/Target/PTX/PTX.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -115,6 +116,8 @@ static void markConvergent(llvm::Module &module) {
 static std::string getPipeline(StringRef passes) {
   if (passes == "none")
     return "";
+  if (passes == "rows")
+    return "function(scalarizer,fa3-order-rows)";
   if (passes == "small")
     // Verification of the fixpoint is for tests of instcombine: it aborts.
     return "function(sroa,early-cse,instcombine<no-verify-fixpoint>,"
@@ -133,6 +136,14 @@ static LogicalResult runPasses(gpu::GPUModuleOp module,
   llvm::CGSCCAnalysisManager sccs;
   llvm::ModuleAnalysisManager modules;
   llvm::PassBuilder builder(&machine);
+  builder.registerPipelineParsingCallback(
+      [](StringRef name, llvm::FunctionPassManager &manager,
+         ArrayRef<llvm::PassBuilder::PipelineElement>) {
+        if (name != "fa3-order-rows")
+          return false;
+        manager.addPass(OrderRowsPass());
+        return true;
+      });
   builder.registerModuleAnalyses(modules);
   builder.registerCGSCCAnalyses(sccs);
   builder.registerFunctionAnalyses(functions);
@@ -143,9 +154,10 @@ static LogicalResult runPasses(gpu::GPUModuleOp module,
   if (pipeline.empty())
     return success();
   if (llvm::Error error = builder.parsePassPipeline(passes, pipeline))
-    return module.emitError() << "expects passes none, small, O1, O3 or a "
-                                 "pipeline of LLVM passes: "
-                              << llvm::toString(std::move(error));
+    return module.emitError()
+           << "expects passes none, rows, small, O1, O3 or a "
+              "pipeline of LLVM passes: "
+           << llvm::toString(std::move(error));
   passes.run(llvmModule, modules);
   return success();
 }

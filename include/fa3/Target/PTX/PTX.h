@@ -25,12 +25,14 @@ struct PTXOptions {
   std::string chip = "sm_90a";
   /// PTX ISA version times ten, 80 to 90.
   unsigned ptxVersion = 90;
-  /// Passes on LLVM IR: none, small, O1, O3, or a pipeline as opt takes it.
+  /// Passes on LLVM IR: none, rows, small, O1, O3, or a pipeline as opt takes
+  /// it. `rows` lets the rows of a fragment follow each other (scalarizer and
+  /// fa3-order-rows).
   /// Small is sroa, early-cse, instcombine and simplifycfg. What the MLIR
   /// passes leave is final: of the others, none makes a kernel faster and
   /// several change the assembler's schedule for the worse
   /// (docs/Performance.md).
-  std::string passes = "none";
+  std::string passes = "rows";
   /// Locations as `.loc` directives, which change no code. Messages of ptxas
   /// can then be traced to operations.
   bool locations = false;
