@@ -2,6 +2,7 @@
 // one of them raises an alarm.
 // RUN: fa3-opt %s -fa3-tile -fa3-specialize -fa3-pipeline -fa3-layout -fa3-hopper -o /dev/null
 // RUN: fa3-opt %s -fa3-tile='mode=static' -fa3-specialize='mode=static' -fa3-pipeline='mode=static' -fa3-layout='mode=static' -fa3-hopper='mode=static' -o /dev/null
+// RUN: fa3-opt %s -fa3-tile='mode=cta' -fa3-specialize='mode=cta' -fa3-pipeline='mode=cta' -fa3-layout='mode=cta' -fa3-hopper='mode=cta' -o /dev/null
 // RUN: fa3-opt %s -fa3-tile='stages=1' -fa3-specialize='stages=1' -fa3-pipeline='stages=1' -fa3-layout='stages=1' -fa3-hopper='stages=1' -o /dev/null
 // RUN: fa3-opt %s -fa3-tile='mode=static rescale=eager store=staged stages=1 max-depth=1' -fa3-specialize='mode=static rescale=eager store=staged stages=1 max-depth=1' -fa3-pipeline='mode=static rescale=eager store=staged stages=1 max-depth=1' -fa3-layout='mode=static rescale=eager store=staged stages=1 max-depth=1' -fa3-hopper='mode=static rescale=eager store=staged stages=1 max-depth=1' -o /dev/null
 // RUN: fa3-opt %s -fa3-tile='mode=static block-m=128 block-n=64 replicas=2 max-depth=3' -fa3-specialize='mode=static block-m=128 block-n=64 replicas=2 max-depth=3' -fa3-pipeline='mode=static block-m=128 block-n=64 replicas=2 max-depth=3' -fa3-layout='mode=static block-m=128 block-n=64 replicas=2 max-depth=3' -fa3-hopper='mode=static block-m=128 block-n=64 replicas=2 max-depth=3' -o /dev/null

@@ -62,7 +62,7 @@ struct PipelineOptions : public mlir::PassPipelineOptions<PipelineOptions> {
   Option<bool> check{*this, "check",
                      llvm::cl::desc("prove that groups neither deadlock nor "
                                     "race (flow-check, hopper-check-protocol)"),
-                     llvm::cl::init(false)};
+                     llvm::cl::init(true)};
   Option<std::string> barrierWait{
       *this, "barrier-wait",
       llvm::cl::desc("wait for mbarriers in one asm loop or by intrinsic"),

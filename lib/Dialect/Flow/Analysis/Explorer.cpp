@@ -9,7 +9,13 @@ using namespace fa3::flow;
 using Kind = Instruction::Kind;
 
 /// Items of tapes; the end of an iteration of nest n is kIteration + n.
-enum TapeItem : int { kEntry = 0, kEnd = 1, kIteration = 2 };
+enum TapeItem : int {
+  kNoItem = -2,
+  kAnyItem = -1,
+  kEntry = 0,
+  kEnd = 1,
+  kIteration = 2
+};
 
 JointState JointState::clone() const {
   JointState copy;
@@ -46,6 +52,7 @@ void Explorer::addProcess(GroupOp group, unsigned replica,
   Process process{&program, group, replica};
   process.registers.assign(program.getNumRegisters(), kUnknown);
   process.positions.assign(skeleton.getNumObjects(), 0);
+  process.announced.resize(skeleton.getNumObjects());
   process.taken.assign(program.getInstructions().size(), 0);
   initial.processes.push_back(std::move(process));
 
@@ -69,6 +76,69 @@ void Explorer::addProcess(GroupOp group, unsigned replica,
     auto &entry = channels[skeleton.getChannels()[*channel].object];
     entry = entry ? std::min(*entry, *channel) : *channel;
   }
+  findNextItems(p, program);
+}
+
+void Explorer::findNextItems(unsigned p, const Program &program) {
+  unsigned numObjects = skeleton.getNumObjects();
+  ArrayRef<Instruction> instructions = program.getInstructions();
+  auto &items = nextItems.emplace_back(
+      instructions.size(), SmallVector<int>(numObjects, int(kNoItem)));
+  bool changed = true;
+  while (changed) {
+    changed = false;
+    for (size_t pc = instructions.size(); pc-- > 0;) {
+      const Instruction &instruction = instructions[pc];
+      SmallVector<int> next(numObjects, int(kNoItem));
+      auto join = [&](const SmallVector<int> &other) {
+        for (auto [item, otherItem] : llvm::zip(next, other))
+          if (item == kNoItem)
+            item = otherItem;
+          else if (otherItem != kNoItem && otherItem != item)
+            item = kAnyItem;
+      };
+      if (instruction.kind == Kind::Jump)
+        join(items[instruction.target]);
+      else if (instruction.kind != Kind::End)
+        join(items[pc + 1]);
+      if (instruction.kind == Kind::Choose)
+        join(items[instruction.target]);
+      if (instruction.kind == Kind::Execute) {
+        if (std::optional<unsigned> channel = channelOf(instruction.op)) {
+          unsigned object = skeleton.getChannels()[*channel].object;
+          if (counted[p][object] == channel)
+            next[object] = kEntry;
+        }
+      } else if (instruction.kind == Kind::Mark) {
+        for (unsigned object :
+             skeleton.getNestObjects(instruction.nest).set_bits())
+          next[object] = kIteration + instruction.nest;
+      } else if (instruction.kind == Kind::End) {
+        next.assign(numObjects, int(kEnd));
+      }
+      if (next != items[pc]) {
+        items[pc] = std::move(next);
+        changed = true;
+      }
+    }
+  }
+}
+
+bool Explorer::announce(JointState &state, unsigned p, unsigned object,
+                        int item) {
+  llvm::SmallBitVector &announced = state.processes[p].announced;
+  if (announced.test(object))
+    return true;
+  announced.set(object);
+  return agree(state, p, object, item);
+}
+
+bool Explorer::announceCertain(JointState &state, unsigned p) {
+  const SmallVector<int> &items = nextItems[p][state.processes[p].pc];
+  for (auto [object, item] : llvm::enumerate(items))
+    if (counted[p][object] && item >= 0 && !announce(state, p, object, item))
+      return false;
+  return true;
 }
 
 bool Explorer::agree(JointState &state, unsigned p, unsigned object, int item) {
@@ -136,19 +206,22 @@ Explorer::Outcome Explorer::runProcess(JointState &state, unsigned p) {
     const Instruction &instruction = process.getInstruction();
     switch (instruction.kind) {
     case Kind::Execute: {
-      if (!process.announced)
-        if (std::optional<unsigned> channel = channelOf(instruction.op)) {
-          unsigned object = skeleton.getChannels()[*channel].object;
-          process.announced = true;
-          if (counted[p][object] == channel && !agree(state, p, object, kEntry))
-            return Outcome::Dropped;
-        }
+      std::optional<unsigned> object;
+      if (std::optional<unsigned> channel = channelOf(instruction.op))
+        if (unsigned number = skeleton.getChannels()[*channel].object;
+            counted[p][number] == channel)
+          object = number;
+      if (object && !announce(state, p, *object, kEntry))
+        return Outcome::Dropped;
       switch (machine.execute(state, p, instruction.op)) {
       case Machine::Step::Done:
-        process.announced = false;
+        if (object)
+          process.announced.reset(*object);
         ++process.pc;
         break;
       case Machine::Step::Blocked:
+        if (!announceCertain(state, p))
+          return Outcome::Dropped;
         return moved ? Outcome::Moved : Outcome::Stuck;
       case Machine::Step::Failed:
         return Outcome::Failed;
@@ -160,7 +233,7 @@ Explorer::Outcome Explorer::runProcess(JointState &state, unsigned p) {
         take(state, p, *made);
         break;
       }
-      return Outcome::Choice;
+      return announceCertain(state, p) ? Outcome::Choice : Outcome::Dropped;
     case Kind::Jump:
       process.pc = instruction.target;
       break;
@@ -180,20 +253,22 @@ Explorer::Outcome Explorer::runProcess(JointState &state, unsigned p) {
       break;
     case Kind::Mark:
       for (unsigned object :
-           skeleton.getNestObjects(instruction.nest).set_bits())
-        if (counted[p][object] &&
-            !agree(state, p, object, kIteration + instruction.nest))
+           skeleton.getNestObjects(instruction.nest).set_bits()) {
+        if (!counted[p][object])
+          continue;
+        if (!announce(state, p, object, kIteration + instruction.nest))
           return Outcome::Dropped;
+        process.announced.reset(object);
+      }
       ++process.epoch;
       ++process.pc;
       break;
     case Kind::End:
-      if (process.announced)
+      if (process.ended)
         return moved ? Outcome::Moved : Outcome::Stuck;
-      process.announced = true;
-      for (unsigned object = 0; object < state.tapes.size(); ++object)
-        if (counted[p][object] && !agree(state, p, object, kEnd))
-          return Outcome::Dropped;
+      process.ended = true;
+      if (!announceCertain(state, p))
+        return Outcome::Dropped;
       if (failed(machine.end(state, p)))
         return Outcome::Failed;
       return Outcome::Moved;
@@ -222,11 +297,13 @@ std::string Explorer::getKey(const JointState &state, unsigned p) const {
     leastEpoch = std::min(leastEpoch, process.epoch);
   for (auto [i, process] : llvm::enumerate(state.processes)) {
     key.push_back(process.pc);
-    key.push_back(process.announced);
+    key.push_back(process.ended);
     key.push_back(process.epoch - leastEpoch);
     for (auto [object, position] : llvm::enumerate(process.positions))
-      if (counted[i][object])
+      if (counted[i][object]) {
         key.push_back(position - state.tapes[object].base);
+        key.push_back(process.announced.test(object));
+      }
   }
   for (auto [group, tape] : llvm::enumerate(state.choices)) {
     for (unsigned member : members[group])

@@ -71,6 +71,7 @@ enum KeyKind : int64_t {
   kMax,
   kFloor,
   kReplica,
+  kCarried,
   kTrips
 };
 } // namespace
@@ -221,7 +222,16 @@ std::optional<LinearForm> ScalarAnalysis::compute(Value value, Value &culprit) {
     auto loop = dyn_cast<mlir::scf::ForOp>(parent);
     if (loop && argument == loop.getInductionVar())
       return getInduction(argument);
-    return std::nullopt;
+    if (!loop || !agreed.contains(value))
+      return std::nullopt;
+    std::optional<LinearForm> first =
+        getForm(loop.getTiedLoopInit(argument)->get(), culprit);
+    if (!first)
+      return std::nullopt;
+    Key key = {kCarried};
+    append(key, *first);
+    append(key, getInduction(loop.getInductionVar()));
+    return getNamed(std::move(key), {});
   }
 
   Operation *op = value.getDefiningOp();

@@ -35,7 +35,10 @@ struct Session {
   explicit Session(ProtocolModel &&model)
       : model(std::move(model)),
         skeleton(this->model.specialize, this->model.channels,
-                 this->model.objects) {}
+                 this->model.objects) {
+    for (Value tile : this->model.agreedTiles)
+      skeleton.agree(tile);
+  }
 
   LogicalResult prepare() {
     return failure(failed(skeleton.build(

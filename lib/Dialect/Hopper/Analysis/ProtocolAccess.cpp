@@ -48,6 +48,30 @@ ProtocolMachine::getRegion(JointState &state, unsigned p, Operation *op,
   return region;
 }
 
+std::optional<SmemRegion>
+ProtocolMachine::getMailSlot(JointState &state, unsigned p, Operation *op,
+                             Value mailbox, Value slot) {
+  auto alloc = mailbox.getDefiningOp<MailboxAllocOp>();
+  int64_t number = read(state, p, slot);
+  if (!alloc || number == kUnknown) {
+    op->emitOpError("accesses a slot whose number is not computed from "
+                    "constants, the replica and loop-carried positions");
+    return std::nullopt;
+  }
+  if (int64_t slots = alloc.getMailbox().getType().getSlots();
+      number < 0 || number >= slots) {
+    InFlightDiagnostic diagnostic = op->emitOpError("accesses slot ")
+                                    << number << " of " << slots;
+    Explorer::explainPath(state, p, diagnostic);
+    return std::nullopt;
+  }
+  SmemRegion region;
+  region.buffer = bufferOf.at({alloc, ~0u});
+  region.slot = number;
+  region.rowEnd = region.columnEnd = 1;
+  return region;
+}
+
 bool ProtocolMachine::overlap(const SmemRegion &a, const SmemRegion &b) const {
   if (a.buffer == b.buffer)
     return a.slot == b.slot && a.row < b.rowEnd && b.row < a.rowEnd &&
@@ -56,9 +80,8 @@ bool ProtocolMachine::overlap(const SmemRegion &a, const SmemRegion &b) const {
     return false;
   auto getBytes = [&](const SmemRegion &region) {
     const BufferInfo &info = buffers[region.buffer];
-    int64_t bytes = info.op.getBuffer().getType().getSlotBytes();
-    int64_t begin = info.begin + region.slot * bytes;
-    return std::pair(begin, begin + bytes);
+    int64_t begin = info.begin + region.slot * info.slotBytes;
+    return std::pair(begin, begin + info.slotBytes);
   };
   if (buffers[a.buffer].begin < 0 || buffers[b.buffer].begin < 0)
     return false;
@@ -109,7 +132,7 @@ LogicalResult ProtocolMachine::checkOrdered(JointState &joint, unsigned p,
                  << (isWrite(fact.key.kind) ? "write to" : "read");
     diagnostic.attachNote(fact.op->getLoc())
         << "nothing orders this access before it";
-    diagnostic.attachNote(buffers[region.buffer].op.getLoc())
+    diagnostic.attachNote(buffers[region.buffer].op->getLoc())
         << "the buffer is reserved here";
     for (unsigned q : {p, static_cast<unsigned>(fact.key.process)}) {
       Explorer::explainPath(joint, q, diagnostic);
@@ -139,6 +162,11 @@ ProtocolMachine::touch(JointState &joint, unsigned p, Operation *op) {
   if (auto store = dyn_cast<SmemStoreOp>(op)) {
     kind = FactKind::GenericWrite;
     visit(store);
+  } else if (auto post = dyn_cast<MailboxPostOp>(op)) {
+    kind = FactKind::GenericWrite;
+    region = getMailSlot(joint, p, op, post.getMailbox(), post.getIndex());
+  } else if (auto read = dyn_cast<MailboxReadOp>(op)) {
+    region = getMailSlot(joint, p, op, read.getMailbox(), read.getIndex());
   } else {
     visit(cast<SmemLoadOp>(op));
   }

@@ -36,6 +36,10 @@ static SmallVector<Value> getDecidingOperands(Operation *op) {
     add(store.getIndex(), store.getRow(), store.getColumn());
   else if (auto load = dyn_cast<SmemLoadOp>(op))
     add(load.getIndex(), load.getRow(), load.getColumn());
+  else if (auto post = dyn_cast<MailboxPostOp>(op))
+    add(post.getIndex());
+  else if (auto read = dyn_cast<MailboxReadOp>(op))
+    add(read.getIndex());
   else if (auto use = getNamedBarrierUse(op))
     add(use->id);
   return values;
@@ -133,6 +137,10 @@ bool ProtocolMachine::isInstruction(Operation *op) const {
     return scope.hasBuffer(store.getBuffer());
   if (auto load = dyn_cast<SmemLoadOp>(op))
     return scope.hasBuffer(load.getBuffer());
+  if (auto post = dyn_cast<MailboxPostOp>(op))
+    return scope.hasBuffer(post.getMailbox());
+  if (auto read = dyn_cast<MailboxReadOp>(op))
+    return scope.hasBuffer(read.getMailbox());
   if (isa<TmaCommitOp, TmaWaitReadOp>(op))
     return isPart ? scope.hasCopies : hasMemory;
   if (isa<FenceProxyAsyncOp>(op) || getNamedBarrierUse(op))
@@ -161,10 +169,10 @@ LogicalResult ProtocolMachine::addProcess(flow::GroupOp group,
   unsigned p = processes.size();
   processes.push_back({group, replica, group.getWarps() == 1});
   // The kernel's buffers are shared, those of groups belong to the replica.
-  auto add = [&](AllocOp alloc, unsigned owner) {
+  auto add = [&](auto alloc, int64_t slotBytes, unsigned owner) {
     if (!bufferOf.try_emplace({alloc, owner}, buffers.size()).second)
       return;
-    BufferInfo info{alloc, -1, -1};
+    BufferInfo info{alloc, slotBytes, -1, -1};
     if (std::optional<int64_t> offset = alloc.getOffset()) {
       info.begin =
           *offset + (owner == ~0u ? 0 : replica) * alloc.getReplicaBytes();
@@ -179,10 +187,14 @@ LogicalResult ProtocolMachine::addProcess(flow::GroupOp group,
   gpu::GPUFuncOp function = model.function;
   function.walk([&](AllocOp alloc) {
     auto owner = alloc->getParentOfType<flow::GroupOp>();
+    int64_t slotBytes = alloc.getBuffer().getType().getSlotBytes();
     if (!owner)
-      add(alloc, ~0u);
+      add(alloc, slotBytes, ~0u);
     else if (owner == group)
-      add(alloc, p);
+      add(alloc, slotBytes, p);
+  });
+  function.walk([&](MailboxAllocOp alloc) {
+    add(alloc, MailboxAllocOp::kSlotBytes, ~0u);
   });
   if (2 * (processes.size() + getNumElements()) > Members::kMost)
     return function.emitOpError("has too many barriers to check: ")
@@ -222,6 +234,10 @@ void ProtocolMachine::findUsers() {
         add(store.getBuffer(), /*writes=*/true, /*isAsync=*/false);
       else if (auto load = dyn_cast<SmemLoadOp>(op))
         add(load.getBuffer(), /*writes=*/false, /*isAsync=*/false);
+      else if (auto post = dyn_cast<MailboxPostOp>(op))
+        add(post.getMailbox(), /*writes=*/true, /*isAsync=*/false);
+      else if (auto read = dyn_cast<MailboxReadOp>(op))
+        add(read.getMailbox(), /*writes=*/false, /*isAsync=*/false);
     });
   }
   if (!buffersOverlap)
@@ -695,7 +711,7 @@ ProtocolMachine::perform(JointState &joint, unsigned p, Operation *op) {
     return commit(joint, p, commitOp);
   if (auto waitOp = dyn_cast<WgmmaWaitOp>(op))
     return waitForProducts(joint, p, waitOp);
-  if (isa<SmemStoreOp, SmemLoadOp>(op))
+  if (isa<SmemStoreOp, SmemLoadOp, MailboxPostOp, MailboxReadOp>(op))
     return touch(joint, p, op);
   if (isa<GroupReadyOp, InflightReadyOp>(op))
     Explorer::set(joint, p, op->getResult(0), 0);

@@ -125,6 +125,9 @@ private:
   mlir::LogicalResult checkOrdered(flow::JointState &state, unsigned p,
                                    mlir::Operation *op, FactKind kind,
                                    const SmemRegion &region, unsigned member);
+  std::optional<SmemRegion> getMailSlot(flow::JointState &state, unsigned p,
+                                        mlir::Operation *op,
+                                        mlir::Value mailbox, mlir::Value slot);
   bool overlap(const SmemRegion &a, const SmemRegion &b) const;
   mlir::LogicalResult checkRegisters(flow::JointState &state, unsigned p,
                                      mlir::Operation *op);
@@ -168,7 +171,8 @@ private:
   std::vector<ProcessInfo> processes;
   /// Shared memory: one entry for every allocation and process that has it.
   struct BufferInfo {
-    mutable AllocOp op;
+    mutable mlir::Operation *op;
+    int64_t slotBytes;
     int64_t begin, end; ///< -1 if no offset is set
   };
   std::vector<BufferInfo> buffers;

@@ -557,6 +557,8 @@ LogicalResult ProtocolModel::checkSharedMemory() {
       add(alloc, false);
     else if (auto alloc = dyn_cast<BarrierAllocOp>(op))
       add(alloc, true);
+    else if (auto alloc = dyn_cast<MailboxAllocOp>(op))
+      add(alloc, true);
   });
   int64_t end = 0;
   llvm::stable_sort(
@@ -600,5 +602,6 @@ FailureOr<ProtocolModel> ProtocolModel::build(gpu::GPUFuncOp function,
       failed(model.checkFragments()) || failed(model.checkRegisters()) ||
       failed(model.checkSharedMemory()))
     return failure();
+  model.readShares();
   return model;
 }

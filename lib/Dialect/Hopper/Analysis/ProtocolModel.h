@@ -56,6 +56,9 @@ public:
   /// them have to be looked at.
   bool joinsReplicas = false;
 
+  /// The tile in loops over the tiles of a CTA, if all groups perform the same.
+  llvm::SmallVector<mlir::Value> agreedTiles;
+
   /// Channels of the skeleton: arrivals and waits of every array.
   std::vector<flow::Channel> channels;
   std::vector<mlir::Location> objects;
@@ -69,6 +72,7 @@ private:
   mlir::LogicalResult checkFragments();
   mlir::LogicalResult checkRegisters();
   mlir::LogicalResult checkSharedMemory();
+  void readShares();
 };
 
 } // namespace fa3::hopper

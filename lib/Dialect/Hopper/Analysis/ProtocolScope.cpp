@@ -21,6 +21,10 @@ public:
       numberOf[alloc] = numberOf.size();
       buffers.push_back(alloc);
     });
+    function.walk([&](MailboxAllocOp alloc) {
+      numberOf[alloc] = numberOf.size();
+      mailboxes.push_back(alloc);
+    });
     classes.grow(numberOf.size());
   }
 
@@ -37,6 +41,7 @@ private:
   const ProtocolModel &model;
   llvm::MapVector<Operation *, unsigned> numberOf;
   SmallVector<AllocOp> buffers;
+  SmallVector<MailboxAllocOp> mailboxes; ///< overlap nothing
   llvm::IntEqClasses classes;
 };
 
@@ -77,6 +82,10 @@ static SmallVector<SlotUse, 2> getSlotUses(Operation *op) {
     return {{store.getBuffer(), store.getIndex()}};
   if (auto load = dyn_cast<SmemLoadOp>(op))
     return {{load.getBuffer(), load.getIndex()}};
+  if (auto post = dyn_cast<MailboxPostOp>(op))
+    return {{post.getMailbox(), post.getIndex()}};
+  if (auto read = dyn_cast<MailboxReadOp>(op))
+    return {{read.getMailbox(), read.getIndex()}};
   return {};
 }
 
@@ -87,7 +96,7 @@ void Partition::joinGroup(flow::GroupOp group) {
   llvm::DenseMap<Value, unsigned> firstOf;
   std::optional<unsigned> lastWait;
   group.walk([&](Operation *op) {
-    bool writes = isa<TmaLoadOp, SmemStoreOp>(op);
+    bool writes = isa<TmaLoadOp, SmemStoreOp, MailboxPostOp>(op);
     for (auto [object, slot] : getSlotUses(op)) {
       unsigned number = get(object);
       bool isConstant = matchPattern(slot, m_Constant());
@@ -115,6 +124,8 @@ std::vector<ProtocolScope> Partition::getScopes() {
     scopes[classes[numberOf.lookup(array.op)]].arrays.set(i);
   for (AllocOp buffer : buffers)
     scopes[classes[get(buffer.getBuffer())]].buffers.insert(buffer);
+  for (MailboxAllocOp mailbox : mailboxes)
+    scopes[classes[get(mailbox.getMailbox())]].buffers.insert(mailbox);
   gpu::GPUFuncOp function = model.function;
   function.walk([&](Operation *op) {
     if (auto desc = dyn_cast<DescOp>(op))

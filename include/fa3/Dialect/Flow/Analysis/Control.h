@@ -51,6 +51,10 @@ public:
       : specialize(specialize), scalars(specialize),
         channels(std::move(channels)), objects(std::move(objects)) {}
 
+  /// Takes a value that a loop carries as the same in all groups, given the
+  /// same first value and iteration.
+  void agree(mlir::Value carried) { scalars.agree(carried); }
+
   /// Reads the groups. Fails on control that is not structured, and where a
   /// bound or condition around an event is not a pure function of what all
   /// groups share.

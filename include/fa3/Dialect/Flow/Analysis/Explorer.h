@@ -16,6 +16,7 @@
 #define FA3_DIALECT_FLOW_ANALYSIS_EXPLORER_H
 
 #include "fa3/Dialect/Flow/Analysis/Program.h"
+#include "llvm/ADT/SmallBitVector.h"
 #include <deque>
 #include <functional>
 #include <memory>
@@ -32,8 +33,10 @@ struct Process {
   mutable GroupOp group; ///< operations have no const methods
   unsigned replica;
   unsigned pc = 0;
-  unsigned epoch = 0;     ///< iterations of nests so far
-  bool announced = false; ///< the event at `pc` is on the tape
+  unsigned epoch = 0; ///< iterations of nests so far
+  bool ended = false;
+  /// By object: its next item is on the tape already.
+  llvm::SmallBitVector announced;
   std::vector<int64_t> registers;
   std::vector<unsigned> positions; ///< on the tape of every object
   unsigned choices = 0;            ///< position on the tape of its group
@@ -143,6 +146,11 @@ private:
   Outcome runAll(JointState &state, unsigned &chooser);
   mlir::LogicalResult runState(JointState state);
   bool agree(JointState &state, unsigned p, unsigned object, int item);
+  /// Writes the next item of a tape, unless the process has done so.
+  bool announce(JointState &state, unsigned p, unsigned object, int item);
+  /// Writes all that comes next in any case.
+  bool announceCertain(JointState &state, unsigned p);
+  void findNextItems(unsigned p, const Program &program);
   mlir::LogicalResult reportDeadlock(const JointState &state);
   void forgetDead(JointState &state);
   std::string getKey(const JointState &state, unsigned p) const;
@@ -162,6 +170,9 @@ private:
   bool accepted = false;
   /// Per process and object: the channel whose events are on the tape.
   std::vector<std::vector<std::optional<unsigned>>> counted;
+  /// Per process, instruction and object: the item that comes next on the tape,
+  /// if it is the same on all ways from there.
+  std::vector<std::vector<llvm::SmallVector<int>>> nextItems;
   /// Per process the number of its group, and per group its processes.
   std::vector<unsigned> groupOf;
   std::vector<llvm::SmallVector<unsigned>> members;

@@ -65,6 +65,10 @@ public:
   /// Iterations of a loop over `extent` > 0 values, `step` apart.
   LinearForm getTripCount(const LinearForm &extent, const LinearForm &step);
 
+  /// Names a loop-carried value by its first value and the iteration: groups
+  /// exchange it so that it is the same for all.
+  void agree(mlir::Value carried) { agreed.insert(carried); }
+
   /// Gives the induction variables of loops that run in step one name.
   void unify(mlir::Value induction, mlir::Value other);
 
@@ -93,6 +97,7 @@ private:
   llvm::DenseMap<mlir::Value, std::optional<LinearForm>> forms;
   llvm::DenseMap<mlir::Value, mlir::Value> culprits;
   llvm::DenseMap<mlir::Value, LinearForm> inductions;
+  llvm::DenseSet<mlir::Value> agreed;
 };
 
 } // namespace fa3::flow
