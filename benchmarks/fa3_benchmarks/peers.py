@@ -136,7 +136,7 @@ def _triton_module(path):
 
 def _triton(problem, options) -> Candidate:
     if not options.triton_kernel:
-        raise Unavailable("not installed (--triton-kernel 06-fused-attention.py)")
+        raise Unavailable("not installed (no --triton-kernel)")
     _only_plain(problem)
     cell = problem.cell
     if cell.heads != cell.key_heads or cell.d != cell.dv:
