@@ -87,7 +87,7 @@ class Cell:
 
 
 def visible_range(mask: Mask, length: int, row: int) -> tuple[int, int]:
-    """First key that a row sees and the end of its keys; masks without holes."""
+    """First key that a row sees and the end of its keys."""
     first, end = 0, length
     left, right = mask.window or (None, None)
     if left is not None:
