@@ -16,7 +16,8 @@ for folder in (HERE, ROOT / "test" / "Device", ROOT / "python"):
     if str(folder) not in sys.path:
         sys.path.insert(0, str(folder))
 
-from fa3_benchmarks import plots, presets, report, rows  # noqa: E402
+from fa3_benchmarks import compile_times, plots  # noqa: E402
+from fa3_benchmarks import presets, report, rows  # noqa: E402
 from fa3_benchmarks.session import Session  # noqa: E402
 from fa3_device import arguments  # noqa: E402
 
@@ -39,6 +40,10 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--compile-only", action="store_true", help="needs no GPU and no torch"
     )
+    parser.add_argument(
+        "--compile-times", action="store_true",
+        help="time of the compiler and ptxas for the cells, one at a time",
+    )  # fmt: skip
     parser.add_argument(
         "--from-csv", metavar="FILE", help="report of an earlier run"
     )
@@ -64,7 +69,9 @@ def _parser() -> argparse.ArgumentParser:
     others.add_argument(
         "--peer-kernels", type=_words, help="its names, default: all that fit"
     )
-    others.add_argument("--triton-kernel", help="tutorial 06-fused-attention.py")
+    others.add_argument(
+        "--triton-kernel", help="tutorial 06-fused-attention.py"
+    )
     others.add_argument(
         "--slow-lengths", type=_numbers,
         help="at which kernels run that compile for each shape",
@@ -74,7 +81,7 @@ def _parser() -> argparse.ArgumentParser:
     timing.add_argument(
         "--seconds", type=float, default=2.0, help="of sustained mode"
     )
-    arguments.add_tools(parser, out="benchmark", timeout=60)
+    arguments.add_tools(parser, out="benchmark-results", timeout=60)
     return parser
 
 
@@ -89,6 +96,9 @@ def _presets(given) -> list[presets.Preset]:
         unknown = set(preset.peers) - set(presets.ALL_PEERS)
         if unknown:
             raise SystemExit(f"error: no peer '{sorted(unknown)[0]}'")
+        unknown = set(preset.modes) - {"single", "burst", "sustained"}
+        if unknown:
+            raise SystemExit(f"error: no mode '{sorted(unknown)[0]}'")
         chosen.append(preset)
     return chosen
 
@@ -174,6 +184,8 @@ def main() -> int:
                 print(preset.name, cell.name, f"{cell.flops / 1e12:.3f} TFLOP")
         return 0
     arguments.prepare(given)
+    if given.compile_times:
+        return compile_times.run(chosen, given)
     if given.compile_only:
         session = Session(given)
         for preset in chosen:

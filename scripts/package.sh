@@ -39,7 +39,7 @@ done
 cp "$fa3_build_static/lib/libfa3_runtime.so" "$stage/lib/"
 strip "$stage/lib/libfa3_runtime.so"
 cp -r include/fa3/Runtime "$stage/include/fa3/"
-cp -r python examples LICENSE "$stage/"
+cp -r python examples benchmarks LICENSE "$stage/"
 cp docs/Runtime.md "$stage/docs/"
 cp scripts/demo.sh scripts/common.sh "$stage/scripts/"
 [ ! -d test/Device ] || cp -r test/Device "$stage/test/"

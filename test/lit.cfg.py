@@ -32,6 +32,7 @@ llvm_config.add_tool_substitutions(
 )
 config.substitutions.append(("%fa3_libs", config.fa3_lib_dir))
 config.substitutions.append(("%fa3_src", config.fa3_src_root))
+config.substitutions.append(("%fa3_tools", config.fa3_tools_dir))
 # A driver that executes nothing, for tests of what surrounds a launch.
 fake_cuda = os.path.join(config.fa3_obj_root, "unittests", "libfa3_fake_cuda.so")
 config.substitutions.append(("%fake_cuda", fake_cuda))

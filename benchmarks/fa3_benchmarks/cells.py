@@ -87,7 +87,7 @@ class Cell:
 
 
 def visible_range(mask: Mask, length: int, row: int) -> tuple[int, int]:
-    """First key that a row sees and the end of its keys; masks without holes."""
+    """First key that a row sees and the end of its keys."""
     first, end = 0, length
     left, right = mask.window or (None, None)
     if left is not None:
@@ -107,7 +107,9 @@ def visible_scores(mask: Mask, length: int) -> int:
     return total
 
 
-def touched_scores(mask: Mask, length: int, block_m: int, block_n: int) -> int:
+def touched_scores(
+    mask: Mask, length: int, block_m: int, block_n: int
+) -> int:
     """Scores in the tiles that one head computes: what is visible, rounded out
     to whole tiles of block_m rows and block_n keys."""
     total = 0

@@ -43,8 +43,7 @@ class Job:
 
 
 def setup():
-    # Processes of the pool may have no children, and JAX shares the device.
-    os.environ["TORCHINDUCTOR_COMPILE_THREADS"] = "1"
+    # JAX shares the device.
     os.environ["XLA_PYTHON_CLIENT_PREALLOCATE"] = "false"
     kernels.setup()
 

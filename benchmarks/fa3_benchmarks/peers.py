@@ -91,9 +91,12 @@ def _score_mod(problem):
 
 def _flex(problem, _options) -> Candidate:
     try:
+        from torch._inductor import config
         from torch.nn.attention import flex_attention as flex
     except ImportError as error:
         raise Unavailable(f"not in this torch: {error}") from None
+    # Processes of a pool may have no children.
+    config.compile_threads = 1
     torch._dynamo.config.recompile_limit = 64
     length = problem.cell.length
     mask_mod = _mask_mod(problem.cell.mask)
@@ -136,7 +139,7 @@ def _triton_module(path):
 
 def _triton(problem, options) -> Candidate:
     if not options.triton_kernel:
-        raise Unavailable("not installed (--triton-kernel 06-fused-attention.py)")
+        raise Unavailable("not installed (no --triton-kernel)")
     _only_plain(problem)
     cell = problem.cell
     if cell.heads != cell.key_heads or cell.d != cell.dv:

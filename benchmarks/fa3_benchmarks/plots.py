@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pathlib
 
+from .minima import OURS
 from .rows import Row
 
 _HEIGHT, _WIDTH = 3.2, 5.2  # inches of one picture
+_MOST_COLORS = 10
 
 
 def _unique(items) -> list:
@@ -27,46 +29,79 @@ def _bars(axes, rows: list[Row], columns: str) -> None:
             width,
             label=kernel,
         )
-    axes.set_xticks(range(len(names)), [str(n) for n in names], fontsize=7)
+    texts = [str(name).replace(" ", "\n") for name in names]
+    axes.set_xticks(range(len(names)), texts, fontsize=7)
     axes.grid(axis="y", linewidth=0.4)
     axes.set_axisbelow(True)
 
 
-def _picture(pyplot, rows: list[Row], path: pathlib.Path) -> None:
-    families = _unique(r.family for r in rows)
-    by_length = len({r.length for r in rows}) > 1
-    pictures = families if by_length else ["all"]
-    across = min(len(pictures), 2)
-    down = -(-len(pictures) // across)
-    if not by_length:
-        width = max(_WIDTH * 1.6, 1.3 * len(families))
-    else:
-        width = _WIDTH * across
+def _list(axes, rows: list[Row]) -> None:
+    """A bar for each kernel of one problem, named at its side."""
+    rows = rows[::-1]
+    colors = ["C1" if r.kernel == OURS else "C0" for r in rows]
+    axes.barh(range(len(rows)), [r.tflops for r in rows], color=colors)
+    axes.set_yticks(range(len(rows)), [r.kernel for r in rows], fontsize=6)
+    axes.set_xlabel("TFLOP/s", fontsize=7)
+    axes.grid(axis="x", linewidth=0.4)
+    axes.set_axisbelow(True)
+
+
+def _figure(pyplot, count: int, width: float, height: float):
+    """A figure and as many places in it, at most two in a row."""
+    across = min(count, 2)
+    down = -(-count // across)
     figure, grid = pyplot.subplots(
-        down, across, squeeze=False, figsize=(width, _HEIGHT * down + 0.6)
-    )
-    for number, axes in enumerate(grid.flat):
-        if number >= len(pictures):
-            axes.axis("off")
-            continue
-        if by_length:
-            mine = [r for r in rows if r.family == pictures[number]]
-            axes.set_title(pictures[number], fontsize=9)
-            _bars(axes, mine, "length")
-        else:
-            _bars(axes, rows, "family")
-        axes.set_ylabel("TFLOP/s", fontsize=8)
+        down, across, squeeze=False,
+        figsize=(width * across, height * down + 0.6),
+    )  # fmt: skip
+    for axes in grid.flat[count:]:
+        axes.axis("off")
+    return figure, list(grid.flat[:count])
+
+
+def _lists(pyplot, rows: list[Row]):
+    """A picture for each problem."""
+    problems = _unique(r.problem for r in rows)
+    height = 0.14 * len({r.kernel for r in rows}) + 0.9
+    figure, places = _figure(pyplot, len(problems), _WIDTH, height)
+    for problem, axes in zip(problems, places):
+        mine = [r for r in rows if r.problem == problem]
+        axes.set_title(f"{mine[0].family} {mine[0].length}", fontsize=9)
+        _list(axes, mine)
+    figure.tight_layout(rect=(0, 0, 1, 0.98))
+    return figure
+
+
+def _groups(pyplot, rows: list[Row]):
+    """A picture for each family with several lengths, or one for all."""
+    families = _unique(r.family for r in rows)
+    if len({r.length for r in rows}) > 1:
+        figure, places = _figure(pyplot, len(families), _WIDTH, _HEIGHT)
+        for family, axes in zip(families, places):
+            axes.set_title(family, fontsize=9)
+            _bars(axes, [r for r in rows if r.family == family], "length")
+    else:
+        width = max(_WIDTH * 1.6, 0.8 * len(families))
+        figure, places = _figure(pyplot, 1, width, _HEIGHT)
+        _bars(places[0], rows, "family")
     handles = {}
-    for axes in grid.flat:
+    for axes in places:
+        axes.set_ylabel("TFLOP/s", fontsize=8)
         for handle, label in zip(*axes.get_legend_handles_labels()):
             handles.setdefault(label, handle)
     figure.legend(
         handles.values(), handles.keys(), loc="lower center",
-        ncols=min(len(handles), 6), fontsize=7,
+        ncols=len(handles), fontsize=7,
     )  # fmt: skip
+    figure.tight_layout(rect=(0, 0.04, 1, 0.98))
+    return figure
+
+
+def _picture(pyplot, rows: list[Row], path: pathlib.Path) -> None:
+    many = len({r.kernel for r in rows}) > _MOST_COLORS
+    figure = (_lists if many else _groups)(pyplot, rows)
     first = rows[0]
     figure.suptitle(f"{first.preset}, {first.dtype}, {first.mode}", fontsize=10)
-    figure.tight_layout(rect=(0, 0.04 + 0.03 * (len(handles) > 6), 1, 1))
     figure.savefig(path, dpi=130)
     pyplot.close(figure)
 

@@ -52,9 +52,8 @@ def table(rows: list[Row], columns: str, base: str, title: str) -> str:
                 else "-"
             )
         lines.append(line)
-    unit = f"TFLOP/s, ratio to {base}"
-    corner = "kernel"
-    return f"{title} ({unit})\n" + _grid(corner, list(map(str, names)), lines)
+    head = f"{title} (TFLOP/s, ratio to {base})"
+    return f"{head}\n{_grid('kernel', list(map(str, names)), lines)}"
 
 
 def tables(rows: list[Row], base: str) -> Iterable[str]:
@@ -89,7 +88,7 @@ def summary(rows: list[Row], base: str) -> str:
             f"{minima.MINIMA['mode']}: {held} of {len(measured)} hold, "
             f"{len(found) - len(measured)} not measured"
         )
-        parts.append("\n".join([head, *(f"  {v}" for v in found)]))
+        parts.append("\n".join([head, *(f"  {v}" for v in measured)]))
     return "\n\n".join(parts)
 
 

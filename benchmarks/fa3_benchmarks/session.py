@@ -48,8 +48,8 @@ class Session:
         self.failures.append(text)
 
     def compile(self, preset: Preset) -> dict[str, dict[str, Kernel]]:
-        """Kernels by the names of cell and variant. What no variant of the
-        preset but a plain one is expected to compile to is a failure."""
+        """Kernels by the names of cell and variant. It is a failure if the
+        plain variant of a cell does not compile."""
         compiler = build.Compiler(self.given)
         start = time.monotonic()
         futures: dict = {}
@@ -128,12 +128,12 @@ class _Family:
 
         from . import measure
 
-        job = self._job()
+        job, timeout = self._job(), self._session.given.timeout
         while True:
             current: Optional[tuple] = None
             try:
                 for message in workers.run_one(
-                    measure.body, measure.setup, job, self._session.given.timeout
+                    measure.body, measure.setup, job, timeout
                 ):
                     kind, cell, kernel = message[:3]
                     if kind == "begin":
@@ -147,14 +147,21 @@ class _Family:
                 if current is None or not current[1]:
                     self._session.fail(f"{family}: {error}")
                     return
-                self._session.fail(f"{current[0]} {current[1]}: {error}")
+                self._complain(*current, str(error))
                 job.dropped.add(current[1])
+
+    def _complain(self, cell: str, kernel: str, text: str) -> None:
+        """Only kernels of fa3 make a session fail."""
+        if kernel in self._preset.variants:
+            self._session.fail(f"{cell} {kernel}: {text}")
+        else:
+            print(f"{cell} {kernel}: not measured: {text}")
 
     def _take(self, message) -> None:
         kind, cell_name, kernel, *rest = message
         cell = self._cells[cell_name]
         if kind == "wrong":
-            self._session.fail(f"{cell_name} {kernel}: {rest[0]}")
+            self._complain(cell_name, kernel, rest[0])
         elif kind == "none":
             # The same reason at every length is told once.
             if (kernel, rest[0]) not in self._told:

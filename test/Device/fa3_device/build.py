@@ -99,6 +99,8 @@ class Compiler:
             build.usage = _usage(done.stderr)
         except subprocess.TimeoutExpired:
             build.error = f"not compiled in {self.timeout} s"
+        except OSError as error:
+            build.error = str(error)
         build.seconds = time.monotonic() - start
         return build
 

@@ -1,0 +1,230 @@
+"""Unit tests of benchmarks/; the first argument is the source folder."""
+
+import math
+import pathlib
+import subprocess
+import sys
+import tempfile
+import types
+import unittest
+
+ROOT = pathlib.Path(sys.argv.pop(1)) if len(sys.argv) > 1 else pathlib.Path()
+for folder in ("benchmarks", "test/Device"):
+    sys.path.insert(0, str(ROOT / folder))
+
+from fa3_benchmarks import cells, minima, presets, report, rows  # noqa: E402
+from fa3_device.features import Mask  # noqa: E402
+
+
+def time(ms):
+    return types.SimpleNamespace(
+        ms=ms, low=ms, high=ms, mhz=1980.0, tflops=lambda f: f / ms / 1e9
+    )
+
+
+def measured(preset, cell, kernel, ms, **more):
+    return rows.row(preset, cell, "single", kernel, time(ms), **more)
+
+
+class Cells(unittest.TestCase):
+    def test_table_is_complete(self):
+        found = presets.PRESETS["table"]().cells
+        self.assertEqual(len(found), 3 * 2 * 6)
+        self.assertEqual(len({c.name for c in found}), len(found))
+        for c in found:
+            self.assertEqual(c.batch * c.length, 16384)
+            self.assertEqual(c.heads * c.d, 2048)
+
+    def test_names_are_unique_in_every_preset(self):
+        for name, preset in presets.PRESETS.items():
+            found = [c.name for c in preset().cells]
+            self.assertEqual(len(set(found)), len(found), name)
+
+    def test_flops(self):
+        full = presets.cell("f16", 128, "full", 4096)
+        self.assertEqual(full.flops, 4 * 4 * 16 * 4096 * 4096 * 128)
+        causal = presets.cell("f16", 128, "causal", 4096)
+        self.assertEqual(2 * causal.flops, full.flops)
+        uneven = presets.cell("f16", 192, "full", 4096, dv=128, heads=16)
+        self.assertEqual(uneven.flops, 2 * 4 * 16 * 4096 * 4096 * 320)
+
+    def test_visible_scores_by_definition(self):
+        length = 37
+        for mask in (
+            Mask(),
+            Mask(causal=True),
+            Mask(window=(5, 3)),
+            Mask(window=(None, 3)),
+            Mask(causal=True, window=(6, None)),
+            Mask(causal=True, window=(6, 4)),
+        ):
+            left, right = mask.window or (None, None)
+            count = sum(
+                (not mask.causal or j <= i)
+                and (left is None or j >= i - left)
+                and (right is None or j <= i + right)
+                for i in range(length)
+                for j in range(length)
+            )
+            self.assertEqual(cells.visible_scores(mask, length), count)
+            # Tiles of one score are the scores.
+            touched = cells.touched_scores(mask, length, 1, 1)
+            self.assertEqual(touched, count)
+
+    def test_touched_tiles(self):
+        causal = Mask(causal=True)
+        # Of 4 x 4 tiles, 10 lie on or below the diagonal.
+        self.assertEqual(cells.touched_scores(causal, 256, 64, 64), 10 * 4096)
+        # 2 tiles of 128 rows: 2 and 4 of 64 keys.
+        self.assertEqual(cells.touched_scores(causal, 256, 128, 64), 6 * 8192)
+        window = Mask(causal=True, window=(64, None))
+        self.assertEqual(cells.touched_scores(window, 256, 64, 64), 7 * 4096)
+
+    def test_static_and_dynamic_modules(self):
+        cell = presets.cell("bf16", 64, "causal", 8192, batch=2, key_heads=8)
+        static, dynamic = cell.module(), cell.module(dynamic=True)
+        self.assertIn("%q: tensor<2x32x8192x64xbf16>", static)
+        self.assertIn("%k: tensor<2x8x8192x64xbf16>", static)
+        self.assertIn("tensor<2x32x8192xf32>", static)
+        self.assertIn("%q: tensor<?x?x?x64xbf16>", dynamic)
+        for text in (static, dynamic):
+            self.assertIn("mods [#attention.causal]", text)
+
+    def test_narrow(self):
+        given = types.SimpleNamespace(
+            types=None, dims=["192x128"], masks=["causal"], lengths=None,
+            variant=["mode=cta"], peers=[], modes=["burst"],
+            slow_lengths=None,
+        )  # fmt: skip
+        preset = presets.narrow(presets.PRESETS["head-dims"](), given)
+        self.assertEqual(
+            [c.name for c in preset.cells],
+            ["f16-d192x128-causal-b2-h16-s8192"],
+        )
+        self.assertEqual(preset.variants, {"fa3": "", "mode=cta": "mode=cta"})
+        self.assertEqual((preset.peers, preset.modes), ((), ("burst",)))
+
+
+class Rows(unittest.TestCase):
+    def setUp(self):
+        cell = presets.cell("f16", 128, "full", 4096)
+        longer = presets.cell("f16", 128, "full", 8192)
+        self.rows = [
+            measured("table", cell, "cudnn", 1.0, error=2e-4),
+            measured("table", cell, "fa3", 0.8, block_m=192, block_n=80),
+            measured("table", longer, "fa3", 2.0),
+        ]
+        rows.add_ratios(self.rows)
+
+    def test_ratio_is_of_throughputs_of_one_problem(self):
+        found = [r.of_cudnn for r in self.rows]
+        self.assertAlmostEqual(found[0], 1.0)
+        self.assertAlmostEqual(found[1], 1.25)
+        self.assertEqual(found[2], 0.0)
+
+    def test_file_round_trip(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "rows.csv"
+            rows.write(path, self.rows)
+            again = rows.read(path)
+            done = subprocess.run(
+                [sys.executable, str(ROOT / "benchmarks" / "attention.py"),
+                 "--from-csv", str(path)], capture_output=True, text=True,
+            )  # fmt: skip
+        self.assertEqual([r.problem for r in again],
+                         [r.problem for r in self.rows])  # fmt: skip
+        self.assertEqual((again[1].block_m, again[1].block_n), (192, 80))
+        self.assertAlmostEqual(again[1].of_cudnn, 1.25, places=3)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("holds: d128 full 4096 over cuDNN 1.250 >= 1.07",
+                      done.stdout)  # fmt: skip
+
+    def test_table(self):
+        text = report.table(self.rows, "length", "cudnn", "title")
+        lines = [line.split() for line in text.splitlines()]
+        self.assertEqual(lines[1], ["kernel", "4096", "8192"])
+        self.assertEqual(lines[2][0::2], ["cudnn", "1.00"])
+        self.assertEqual(lines[2][3], "-")
+        self.assertEqual(lines[3][:1] + lines[3][2:3], ["fa3", "1.25"])
+        self.assertEqual(len({len(x) for x in text.splitlines()[1:]}), 1)
+
+
+class Minima(unittest.TestCase):
+    def by_name(self, preset, measurements):
+        return {v.what: v for v in minima.verdicts(preset, measurements)}
+
+    def test_table_has_a_minimum_for_each_cell(self):
+        found = minima.verdicts("table", [])
+        named = {v.what for v in found}
+        for c in presets.PRESETS["table"]().cells:
+            self.assertIn(f"{c.family} {c.length} over cuDNN", named)
+        self.assertTrue(all(v.holds is None for v in found))
+
+    def test_table_and_aims(self):
+        measurements = []
+        for length, ms in ((8192, 0.8), (16384, 0.95)):
+            cell = presets.cell("f16", 128, "causal", length)
+            for kernel, t in (("cudnn", 1.0), ("fa3", ms), ("cO80w_si", 0.9)):
+                measurements.append(measured("table", cell, kernel, t))
+        found = self.by_name("table", measurements)
+        self.assertTrue(found["d128 causal 8192 over cuDNN"].holds)
+        self.assertFalse(found["d128 causal 16384 over cuDNN"].holds)
+        self.assertTrue(found["d128 causal 8192 over cO80w_si"].holds)
+        self.assertFalse(found["d128 causal 16384 over cO80w_si"].holds)
+        self.assertAlmostEqual(found["share of cells at the aim"].value, 0.5)
+
+    def test_other_modes_do_not_count(self):
+        cell = presets.cell("f16", 128, "causal", 8192)
+        some = [measured("table", cell, k, 1.0) for k in ("fa3", "cudnn")]
+        for r in some:
+            r.mode = "burst"
+        found = self.by_name("table", some)
+        self.assertIsNone(found["d128 causal 8192 over cuDNN"].holds)
+
+    def test_bf16(self):
+        some = [
+            measured("bf16", presets.cell(t, 64, "full", 512), "fa3", ms)
+            for t, ms in (("f16", 1.0), ("bf16", 1.03))
+        ]
+        found = self.by_name("bf16", some)["d64 full 512 bf16 over f16"]
+        self.assertAlmostEqual(found.value, 1 / 1.03)
+        self.assertFalse(found.holds)
+
+    def test_window(self):
+        cells_of = {c.mask_name: c for c in presets.PRESETS["window"]().cells}
+        causal, window = cells_of["causal"], cells_of["causal-window"]
+        tile = {"block_m": 192, "block_n": 80}
+        share = cells.touched_scores(window.mask, 16384, 192, 80)
+        share /= cells.touched_scores(causal.mask, 16384, 192, 80)
+        self.assertTrue(0.12 < share < 0.16)
+        for factor, holds in ((1.1, True), (1.2, False)):
+            some = [
+                measured("window", causal, "fa3", 3.0, **tile),
+                measured("window", window, "fa3", 3.0 * share * factor, **tile),
+            ]
+            name = "causal-window time over share of tiles"
+            found = self.by_name("window", some)[name]
+            self.assertAlmostEqual(found.value, factor)
+            self.assertEqual(found.holds, holds)
+
+    def test_mods_and_head_dims(self):
+        mods = {c.mask_name: c for c in presets.PRESETS["mods"]().cells}
+        some = [measured("mods", c, "fa3", 1.07) for c in mods.values()]
+        some[0].ms = 1.0
+        found = self.by_name("mods", some)
+        self.assertTrue(found["causal-softcap time over causal"].holds)
+        self.assertFalse(found["causal-alibi time over causal"].holds)
+        dims = presets.PRESETS["head-dims"]().cells
+        some = [measured("head-dims", c, "fa3", 1e-12 * c.flops) for c in dims]
+        found = minima.verdicts("head-dims", some)
+        self.assertEqual(len(found), 12)
+        self.assertTrue(all(math.isclose(v.value, 1.0) for v in found))
+
+    def test_presets_without_minima_say_so(self):
+        cell = presets.cell("f16", 128, "full", 16384)
+        text = report.summary([measured("sustained", cell, "fa3", 1)], "cudnn")
+        self.assertIn("minima of sustained: none known", text)
+
+
+if __name__ == "__main__":
+    unittest.main()
