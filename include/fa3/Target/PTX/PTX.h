@@ -26,12 +26,10 @@ struct PTXOptions {
   /// PTX ISA version times ten, 80 to 90.
   unsigned ptxVersion = 90;
   /// Passes on LLVM IR: none, rows, small, O1, O3, or a pipeline as opt takes
-  /// it. `rows` lets the rows of a fragment follow each other (scalarizer and
-  /// fa3-order-rows).
-  /// Small is sroa, early-cse, instcombine and simplifycfg. What the MLIR
-  /// passes leave is final: of the others, none makes a kernel faster and
-  /// several change the assembler's schedule for the worse
-  /// (docs/Performance.md).
+  /// it. Rows lets the rows of a fragment follow each other (scalarizer and
+  /// fa3-order-rows), small is sroa, early-cse, instcombine and simplifycfg.
+  /// What the MLIR passes leave is final otherwise: O1 and O3 make no kernel
+  /// faster and several slower (docs/Performance.md).
   std::string passes = "rows";
   /// Locations as `.loc` directives, which change no code. Messages of ptxas
   /// can then be traced to operations.
