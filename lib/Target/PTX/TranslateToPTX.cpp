@@ -117,7 +117,7 @@ static std::string getPipeline(StringRef passes) {
   if (passes == "none")
     return "";
   if (passes == "rows")
-    return "function(scalarizer,fa3-order-rows)";
+    return "function(fa3-order-rows)";
   if (passes == "small")
     // Verification of the fixpoint is for tests of instcombine: it aborts.
     return "function(sroa,early-cse,instcombine<no-verify-fixpoint>,"
