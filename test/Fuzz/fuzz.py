@@ -67,7 +67,7 @@ def choose(rng):
     for name, values in {
             "block-m": [64, 128, 192], "block-n": [16, 48, 64, 80, 112, 128],
             "stages": [1, 2], "max-depth": [1, 2, 3],
-            "mode": ["cta", "static"], "rescale": ["lazy", "eager"],
+            "mode": ["cta", "static", "dynamic"], "rescale": ["lazy", "eager"],
             "store": ["staged", "direct"],
             "order": ["rows", "longest-first"]}.items():
         if rng.random() < 0.45:
@@ -238,7 +238,7 @@ def simplify(p, output, tool, timeout):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--tool", default="fa3-run")
+    parser.add_argument("--tool", "--tools", default="fa3-run")
     parser.add_argument("--count", type=int, default=200)
     parser.add_argument("--first", type=int, default=0, help="number of the first problem")
     parser.add_argument("--seed", type=int, default=0)

@@ -13,8 +13,12 @@
 // CHECK: note: issued here, and not waited for
 // CHECK-NEXT: %p = hopper.wgmma.mma
 
+// RUN: not fa3-opt %s -hopper-check-protocol -o /dev/null 2>&1 | FileCheck %s --check-prefix=STATIC
+// STATIC: error: 'hopper.tma.load' op writes to slot 0 of a buffer that @math may still read
+
 // With the wait before the arrival all is well.
 // RUN: sed 's|// wait:||' %s > %t.waits.mlir
+// RUN: fa3-opt %t.waits.mlir -hopper-check-protocol -o /dev/null
 // RUN: fa3-run --cpu %t.waits.mlir --dims m=64,n=64,k=256 --explore 100000
 
 #acc = #hopper.fragment<[64, 64], reg = [[0, 1], [8, 0], [0, 8], [0, 16], [0, 32]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [[16, 0], [32, 0]], repeat = []>

@@ -17,8 +17,13 @@
 // RUN: not fa3-run --cpu %s --dims rows=256,columns=192 --processors 1 --completion random --schedule-seed 1
 // RUN: not fa3-run --cpu %s --dims rows=256,columns=128 --processors 1 --completion eager
 
+// Found for all sizes without running.
+// RUN: not fa3-opt %s -hopper-check-protocol -o /dev/null 2>&1 | FileCheck %s --check-prefix=STATIC
+// STATIC: error: 'hopper.barrier.wait' op waits for parity
+
 // With slot and parity carried all is well.
 // RUN: sed 's/%%slot = %%z, %%par = %%one/%%slot = %%slot0, %%par = %%par0/; s/%%slot = %%z, %%par = %%z/%%slot = %%slot0, %%par = %%par0/' %s > %t.carried.mlir
+// RUN: fa3-opt %t.carried.mlir -hopper-check-protocol -o /dev/null
 // RUN: fa3-run --cpu %t.carried.mlir --dims rows=256,columns=192 --processors 1 --explore 100000
 // RUN: fa3-run --cpu %t.carried.mlir --dims rows=256,columns=128 --processors 1 --explore 100000
 
@@ -64,6 +69,7 @@ gpu.module @kernels {
             %j = arith.muli %l, %c64 : i32
             hopper.barrier.wait %full[%slot] parity %par : !bar
             %v = hopper.smem.load %buffer[%slot, %z, %z] of #tile : !buffer -> vector<32xf16>
+            hopper.fence.proxy_async
             hopper.named_barrier.sync %one threads 128
             hopper.barrier.arrive %empty[%slot] : !bar
             %s = arith.constant 1 : i64

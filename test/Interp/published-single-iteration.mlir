@@ -8,6 +8,10 @@
 // CHECK: error: deadlock: the only group left waits forever
 // CHECK: note: @copy waits here: for phase 0 of mbarrier 1 at byte 16392, 1 arrivals and 0 bytes are missing
 
+// Found for all sizes without running.
+// RUN: not fa3-opt %s -hopper-check-protocol -o /dev/null 2>&1 | FileCheck %s --check-prefix=STATIC
+// STATIC: error: is not balanced: 'copy' waits 2 times more than 'load' arrives
+
 #tile = #hopper.fragment<[64, 64], reg = [[0, 1], [8, 0], [0, 8], [0, 16], [0, 32]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [[16, 0], [32, 0]], repeat = []>
 !map = !hopper.tensormap<[64, 64], f16, 128>
 !buffer = !hopper.buffer<2, tensor<64x64xf16>, 128>
