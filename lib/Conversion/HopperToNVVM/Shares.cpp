@@ -112,8 +112,8 @@ struct PostPattern : KernelPattern<MailboxPostOp> {
 };
 
 /// A value that is the same in all lanes, in a form that tells ptxas so: what
-/// depends on it can stay in uniform registers, and so can all of a loop that it
-/// ends.
+/// depends on it can stay in uniform registers, and so can all of a loop that
+/// it ends.
 Value getUniform(OpBuilder &builder, Location loc, Value value) {
   IntegerBuilder ints(builder, loc);
   return NVVM::ShflOp::create(builder, loc, value.getType(), ints.constant(-1),
