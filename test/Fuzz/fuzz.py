@@ -25,6 +25,7 @@ LIMITS = [
     r"expects '?(block-m|block-n|replicas)",
     r"has no lowering to hopper",
     r"would need two layouts",
+    r"would be divided among replicas along dimensions",
 ]
 
 

@@ -386,16 +386,21 @@ LogicalResult Explorer::runState(JointState state) {
       return success();
     }
     bool goesOn = true;
+    const Visited *origin = nullptr;
     if (iterationLimit) {
       const Process &process = state.processes[p];
       goesOn = process.taken[process.pc] < iterationLimit;
     } else {
       forgetDead(state);
       auto [entry, isNew] = visited.try_emplace(getKey(state, p));
+      Visited &before = entry->second;
       if (isNew)
-        entry->second = machine.remember(state);
-      else if (!entry->second || !machine.merge(*entry->second, state))
+        before.remembered = machine.remember(state);
+      else if (!before.remembered || !machine.merge(*before.remembered, state))
         return success();
+      else
+        ++before.merges;
+      origin = &before;
       if (++numStates > kMostStates)
         return state.processes[p].group.emitOpError("has more than ")
                << kMostStates
@@ -406,7 +411,8 @@ LogicalResult Explorer::runState(JointState state) {
     if (goesOn) {
       JointState other = state.clone();
       take(other, p, /*goesOn=*/true);
-      pending.push_back(std::move(other));
+      pending.push_back(
+          {std::move(other), origin, origin ? origin->merges : 0});
     }
     take(state, p, /*goesOn=*/false);
   }
@@ -416,13 +422,15 @@ LogicalResult Explorer::run() {
   initial.tapes.resize(skeleton.getNumObjects());
   initial.choices.resize(members.size());
   initial.machine = machine.start();
-  pending.push_back(std::move(initial));
+  pending.push_back({std::move(initial)});
   while (!pending.empty() && !accepted) {
     if (iterationLimit && pending.size() > kMostStates)
       return failure();
-    JointState state = std::move(pending.front());
+    Pending next = std::move(pending.front());
     pending.pop_front();
-    if (failed(runState(std::move(state))))
+    if (next.origin && next.origin->merges != next.merges)
+      continue;
+    if (failed(runState(std::move(next.state))))
       return failure();
   }
   return success();

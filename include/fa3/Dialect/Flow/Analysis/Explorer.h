@@ -176,8 +176,19 @@ private:
   /// Per process the number of its group, and per group its processes.
   std::vector<unsigned> groupOf;
   std::vector<llvm::SmallVector<unsigned>> members;
-  std::deque<JointState> pending;
-  std::unordered_map<std::string, std::unique_ptr<MachineState>> visited;
+  struct Visited {
+    std::unique_ptr<MachineState> remembered;
+    unsigned merges = 0;
+  };
+  /// A state to go on from, and where it comes from: it is out of date when
+  /// more has been merged into that.
+  struct Pending {
+    JointState state;
+    const Visited *origin = nullptr;
+    unsigned merges = 0;
+  };
+  std::deque<Pending> pending;
+  std::unordered_map<std::string, Visited> visited;
   unsigned numStates = 0;
 };
 
