@@ -24,8 +24,6 @@ LIMITS = [
     r"multiples? of",
     r"expects '?(block-m|block-n|replicas)",
     r"has no lowering to hopper",
-    r"would need two layouts",
-    r"would be divided among replicas along dimensions",
 ]
 
 

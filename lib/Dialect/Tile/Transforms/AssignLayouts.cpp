@@ -234,6 +234,7 @@ struct AssignLayouts : fa3::tile::impl::AssignLayoutsBase<AssignLayouts> {
   using AssignLayoutsBase::AssignLayoutsBase;
   void runOnOperation() override {
     if (failed(forEachKernel(getOperation(), [&](gpu::GPUFuncOp kernel) {
+          separateSplats(kernel);
           LayoutSolver solver(kernel);
           if (failed(solver.run()))
             return failure();

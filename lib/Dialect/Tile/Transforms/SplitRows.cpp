@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "SplitRows.h"
+#include "Utils.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -255,5 +256,6 @@ LogicalResult RowSplitter::run() {
 }
 
 LogicalResult fa3::tile::splitRows(flow::GroupOp group) {
+  separateSplats(group);
   return RowSplitter(group).run();
 }

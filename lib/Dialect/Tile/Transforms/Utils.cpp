@@ -1,6 +1,8 @@
 //===- Utils.cpp - shared by the passes on tile ---------------------------===//
 
 #include "Utils.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Transforms/LoopInvariantCodeMotionUtils.h"
@@ -144,6 +146,20 @@ scf::IfOp fa3::tile::appendResults(scf::IfOp branch, ValueRange values) {
     from.replaceAllUsesWith(to);
   branch.erase();
   return wider;
+}
+
+void fa3::tile::separateSplats(Operation *root) {
+  SmallVector<Operation *> splats;
+  root->walk([&](Operation *op) {
+    if (isa<arith::ConstantOp, tensor::SplatOp>(op) &&
+        isa<RankedTensorType>(op->getResult(0).getType()))
+      splats.push_back(op);
+  });
+  for (Operation *op : splats) {
+    OpBuilder builder(op);
+    while (!op->use_empty() && !op->hasOneUse())
+      op->getUses().begin()->set(builder.clone(*op)->getResult(0));
+  }
 }
 
 unsigned fa3::tile::getLoopDepth(flow::RingOp ring) {

@@ -43,6 +43,10 @@ mlir::scf::ForOp appendIterArgs(mlir::scf::ForOp loop, mlir::ValueRange inits);
 /// `branch` with further results: `values` from both arms. Replaces the branch.
 mlir::scf::IfOp appendResults(mlir::scf::IfOp branch, mlir::ValueRange values);
 
+/// Gives every use of a tile that repeats one scalar its own copy: rows and
+/// columns of the same number may share it, and go different ways.
+void separateSplats(mlir::Operation *root);
+
 /// How many loops are around the innermost acquire of an entry of the ring.
 unsigned getLoopDepth(flow::RingOp ring);
 
