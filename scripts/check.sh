@@ -40,6 +40,12 @@ fa3_make "$fa3_build" check-fa3
 step "unit tests"
 GTEST_BRIEF=1 ctest --test-dir "$fa3_build" --verbose --no-tests=error
 
+step "faults"
+fa3_make "$fa3_build" check-fa3-mutations
+
+step "random problems"
+fa3_make "$fa3_build" check-fa3-fuzz
+
 if [ "${1:-}" = --package ]; then
   step "package"
   FA3_BUILD_STATIC=$fa3_build_static scripts/package.sh --test
