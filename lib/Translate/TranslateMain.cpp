@@ -120,6 +120,15 @@ private:
 };
 } // namespace
 
+/// Whether a path is written in place: standard output, and what is no file,
+/// such as a pipe or /dev/null, which a new file would replace.
+static bool isStream(StringRef path) {
+  llvm::sys::fs::file_status status;
+  return path == "-" ||
+         (!llvm::sys::fs::status(path, status) &&
+          status.type() != llvm::sys::fs::file_type::regular_file);
+}
+
 /// Writes all files, or none.
 static LogicalResult
 writeFiles(ArrayRef<std::pair<std::string, std::string>> files) {
@@ -132,7 +141,7 @@ writeFiles(ArrayRef<std::pair<std::string, std::string>> files) {
     return failure();
   };
   for (const auto &[path, content] : files) {
-    if (path == "-")
+    if (isStream(path))
       continue;
     llvm::Expected<PendingFile> file = PendingFile::create(path, content);
     if (!file)
@@ -145,9 +154,15 @@ writeFiles(ArrayRef<std::pair<std::string, std::string>> files) {
     if (llvm::Error error = file.keep())
       return fail("the output", std::move(error));
   }
-  for (const auto &[path, content] : files)
-    if (path == "-")
-      llvm::outs() << content;
+  for (const auto &[path, content] : files) {
+    if (!isStream(path))
+      continue;
+    std::error_code error;
+    llvm::raw_fd_ostream os(path, error);
+    if (error)
+      return fail(path, llvm::errorCodeToError(error));
+    os << content;
+  }
   return success();
 }
 

@@ -9,11 +9,8 @@
 // RUN: fa3-opt %fa3_src/examples/gemm.mlir -fa3-lower-to-nvvm-pipeline=mode=static -o /dev/null
 // RUN: fa3-opt %fa3_src/examples/chain.mlir -fa3-lower-to-nvvm-pipeline=mode=static -o /dev/null
 // RUN: fa3-opt %fa3_src/examples/alibi_bias.mlir -fa3-lower-to-nvvm-pipeline=mode=static -o /dev/null
-// RUN: fa3-opt %fa3_src/examples/alibi_bias.mlir -fa3-lower-to-nvvm-pipeline=mode=cta -o /dev/null
-// RUN: fa3-opt %fa3_src/examples/softcap_window.mlir -fa3-lower-to-nvvm-pipeline=mode=static -o /dev/null
 // RUN: fa3-opt %fa3_src/examples/softcap_window.mlir -fa3-lower-to-nvvm-pipeline=mode=cta -o /dev/null
 // RUN: fa3-opt %fa3_src/examples/prefix_lm.mlir -fa3-lower-to-nvvm-pipeline=mode=static -o /dev/null
-// RUN: fa3-opt %fa3_src/examples/prefix_lm.mlir -fa3-lower-to-nvvm-pipeline=mode=cta -o /dev/null
 // RUN: fa3-opt %fa3_src/examples/causal_gqa.mlir -fa3-lower-to-nvvm-pipeline=mode=static -o /dev/null
 // RUN: fa3-opt %fa3_src/examples/causal_gqa.mlir -fa3-lower-to-nvvm-pipeline=mode=cta -o /dev/null
 

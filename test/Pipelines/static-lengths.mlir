@@ -8,11 +8,11 @@
 // CHECK: same answer after
 
 func.func @short(%q: tensor<1x1x512x128xf16> {tile.name = "q"},
-                 %k: tensor<1x1x300x128xf16> {tile.name = "k"},
-                 %v: tensor<1x1x300x128xf16> {tile.name = "v"})
+                 %k: tensor<1x1x150x128xf16> {tile.name = "k"},
+                 %v: tensor<1x1x150x128xf16> {tile.name = "v"})
     -> (tensor<1x1x512x128xf16> {tile.name = "o"}) {
   %o = attention.forward %q, %k, %v
-    : (tensor<1x1x512x128xf16>, tensor<1x1x300x128xf16>,
-       tensor<1x1x300x128xf16>) -> tensor<1x1x512x128xf16>
+    : (tensor<1x1x512x128xf16>, tensor<1x1x150x128xf16>,
+       tensor<1x1x150x128xf16>) -> tensor<1x1x512x128xf16>
   return %o : tensor<1x1x512x128xf16>
 }
