@@ -162,6 +162,12 @@ writeFiles(ArrayRef<std::pair<std::string, std::string>> files) {
     if (error)
       return fail(path, llvm::errorCodeToError(error));
     os << content;
+    os.flush();
+    if (os.has_error()) {
+      error = os.error();
+      os.clear_error();
+      return fail(path, llvm::errorCodeToError(error));
+    }
   }
   return success();
 }

@@ -3,7 +3,6 @@
 #include "OrderRows.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/Sequence.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
@@ -27,9 +26,6 @@ static bool isMovable(const Instruction &instruction) {
                                     !instruction.mayHaveSideEffects());
 }
 
-/// Registers that an order may cost.
-static constexpr unsigned kMostAdded = 4;
-
 namespace {
 /// Instructions between two that have to stay.
 class Segment {
@@ -44,11 +40,6 @@ public:
 
 private:
   void emit(unsigned number);
-  bool isInside(Value *value) const {
-    auto *instruction = dyn_cast<Instruction>(value);
-    return instruction && numbers.contains(instruction);
-  }
-  unsigned getPressure(ArrayRef<unsigned> order) const;
   bool isOutput(Instruction *instruction) const {
     return instruction->use_empty() ||
            any_of(instruction->users(), [&](User *user) {
@@ -75,42 +66,6 @@ void Segment::emit(unsigned number) {
   order.push_back(number);
 }
 
-/// Most values that are alive at once: results, and what is not used after the
-/// segment. Predicates do not count.
-unsigned Segment::getPressure(ArrayRef<unsigned> order) const {
-  DenseMap<Value *, unsigned> usesLeft;
-  unsigned alive = 0;
-  auto isCounted = [](Value *value) {
-    return isa<Instruction>(value) && !value->getType()->isIntegerTy(1) &&
-           !value->getType()->isVoidTy();
-  };
-  for (Instruction *instruction : instructions)
-    for (Value *operand : instruction->operands()) {
-      if (!isCounted(operand))
-        continue;
-      auto [it, isNew] = usesLeft.try_emplace(operand, 0);
-      ++it->second;
-      alive += isNew && !isInside(operand);
-    }
-  // What others use stays alive.
-  for (auto &[value, uses] : usesLeft)
-    if (any_of(value->users(), [&](User *user) { return !isInside(user); }))
-      uses = std::numeric_limits<unsigned>::max();
-  unsigned most = alive;
-  for (unsigned number : order) {
-    Instruction *instruction = instructions[number];
-    for (Value *operand : instruction->operands())
-      if (auto it = usesLeft.find(operand);
-          it != usesLeft.end() &&
-          it->second != std::numeric_limits<unsigned>::max() &&
-          --it->second == 0)
-        --alive;
-    alive += isCounted(instruction);
-    most = std::max(most, alive);
-  }
-  return most;
-}
-
 void Segment::reorder() {
   unsigned count = instructions.size();
   // The last exchange that leads to an instruction tells its row.
@@ -133,13 +88,6 @@ void Segment::reorder() {
   for (unsigned output : outputs)
     emit(output);
   if (is_sorted(order))
-    return;
-  // Values that rows share, such as columns as numbers, would wait for the
-  // last.
-  auto numbersAsTheyAre = seq(count);
-  SmallVector<unsigned> asItIs(numbersAsTheyAre.begin(),
-                               numbersAsTheyAre.end());
-  if (getPressure(order) > getPressure(asItIs) + kMostAdded)
     return;
   Instruction *end = instructions.back()->getNextNode();
   for (unsigned number : order)

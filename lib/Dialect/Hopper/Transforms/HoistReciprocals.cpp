@@ -55,11 +55,17 @@ private:
 };
 } // namespace
 
+/// Arithmetic that the host can do at any launch, also where the kernel would
+/// not come to the division. Unsigned divisions take part in a form that
+/// divides by 1 at least (see computeOnHost).
 static bool isHostArithmetic(Operation *op) {
-  return isa<arith::ConstantOp, arith::AddIOp, arith::SubIOp, arith::MulIOp,
-             arith::DivSIOp, arith::DivUIOp, arith::CeilDivSIOp,
-             arith::CeilDivUIOp, arith::FloorDivSIOp, arith::MinSIOp,
-             arith::MaxSIOp, arith::IndexCastOp, arith::ExtSIOp,
+  if (isa<arith::CeilDivSIOp, arith::FloorDivSIOp>(op)) {
+    APInt divisor;
+    return matchPattern(op->getOperand(1), m_ConstantInt(&divisor)) &&
+           divisor.isStrictlyPositive();
+  }
+  return isa<arith::AddIOp, arith::SubIOp, arith::MulIOp, arith::DivUIOp,
+             arith::MinSIOp, arith::MaxSIOp, arith::IndexCastOp, arith::ExtSIOp,
              arith::TruncIOp>(op);
 }
 
@@ -98,6 +104,16 @@ Value Hoister::computeOnHost(OpBuilder &builder, Value value, LaunchOp launch,
     return launch.getKernelArgs()[argument.getArgNumber()];
   for (Value operand : value.getDefiningOp()->getOperands())
     mapping.map(operand, computeOnHost(builder, operand, launch, mapping));
+  if (auto quotient = value.getDefiningOp<arith::DivUIOp>()) {
+    // Both are numbers below 2^31, so the sign of the operation is no matter.
+    Location loc = launch.getLoc();
+    Value one = arith::ConstantOp::create(
+        builder, loc, builder.getIntegerAttr(value.getType(), 1));
+    Value divisor = arith::MaxSIOp::create(
+        builder, loc, mapping.lookup(quotient.getRhs()), one);
+    return arith::FloorDivSIOp::create(
+        builder, loc, mapping.lookup(quotient.getLhs()), divisor);
+  }
   return builder.clone(*value.getDefiningOp(), mapping)->getResult(0);
 }
 

@@ -105,7 +105,9 @@ static bool leavesRegisters(GridOp grid) {
     if (auto dot = dyn_cast<DotOp>(op)) {
       groups = std::max<int64_t>(groups, dot.getType().getDimSize(0) / 64);
       registers += countRegisters(dot.getType());
-      auto lhs = cast<RankedTensorType>(dot.getLhs().getType());
+      auto lhs = dyn_cast<RankedTensorType>(dot.getLhs().getType());
+      if (!lhs)
+        return; // a view
       if (!dot.getLhs().getDefiningOp<LoadOp>())
         registers += countRegisters(lhs);
       else
@@ -121,12 +123,13 @@ static bool leavesRegisters(GridOp grid) {
   });
   if (hasOtherCode)
     registers += kOtherCode;
+  // By consumer warp groups; where ptxas began to spill in test/Matrix.
   int64_t limit = groups >= 4 ? 116 : groups == 3 ? 164 : 216;
   return !loadsByThreads && registers <= limit;
 }
 
-/// Whether loops are known to be so long that what a loop over tiles hides,
-/// starts and ends of tiles, is below one percent.
+/// Whether loops are known to be so long that starts and ends of tiles, which a
+/// loop over tiles hides, hardly count.
 static bool hasLongLoops(GridOp grid) {
   constexpr int64_t kLong = 64;
   WalkResult result = grid.walk([&](scf::ForOp loop) {
@@ -181,6 +184,17 @@ static Value computeSections(ImplicitLocOpBuilder &b, ValueRange arrays,
   return arith::MinUIOp::create(b, sections, limit);
 }
 
+/// A position in the grid: the first index, and the others from their number.
+static SmallVector<Value> joinIndices(ImplicitLocOpBuilder &b, Value row,
+                                      Value outer, ValueRange bounds) {
+  SmallVector<unsigned> fastestFirst(
+      llvm::to_vector(llvm::seq<unsigned>(0, bounds.size() - 1)));
+  SmallVector<Value> indices = {row};
+  llvm::append_range(indices,
+                     decode(b, outer, bounds.drop_front(), fastestFirst));
+  return indices;
+}
+
 /// Position in the grid of tile number `id` if the outer indices are cut into
 /// sections: the first index runs slowest within a section. Section i has the
 /// outer indices from floor(i * outer / sections).
@@ -214,13 +228,7 @@ static SmallVector<Value> decodeSections(ImplicitLocOpBuilder &b, Value id,
   Value position = arith::AddIOp::create(
       b, first,
       arith::SubIOp::create(b, within, arith::MulIOp::create(b, row, size)));
-  SmallVector<unsigned> fastestFirst;
-  for (unsigned i = 0; i + 1 < bounds.size(); ++i)
-    fastestFirst.push_back(i);
-  SmallVector<Value> indices = {row};
-  llvm::append_range(indices,
-                     decode(b, position, bounds.drop_front(), fastestFirst));
-  return indices;
+  return joinIndices(b, row, position, bounds);
 }
 
 /// Position in the grid of the `id`-th tile of a persistent launch, if a long
@@ -269,13 +277,7 @@ static SmallVector<Value> decodePairs(ImplicitLocOpBuilder &b, Value id,
                             arith::RemUIOp::create(b, turn, two), constant(0));
   Value row = arith::SelectOp::create(b, isShort, half,
                                       arith::SubIOp::create(b, last, half));
-  SmallVector<unsigned> fastestFirst;
-  for (unsigned i = 0; i + 1 < bounds.size(); ++i)
-    fastestFirst.push_back(i);
-  SmallVector<Value> indices = {row};
-  llvm::append_range(indices,
-                     decode(b, outer, bounds.drop_front(), fastestFirst));
-  return indices;
+  return joinIndices(b, row, outer, bounds);
 }
 
 namespace {
@@ -323,13 +325,17 @@ LogicalResult MapGrid::map(gpu::GPUFuncOp kernel, ArrayRef<LaunchOp> launches) {
   if (!llvm::hasSingleElement(grids))
     return kernel.emitOpError("expects one 'tile.grid' in a kernel");
   bool uniform = !workDependsOnFirstIndex(grid);
-  bool isDynamic = mode == "dynamic" ||
-                   (mode == "auto" && !uniform && leavesRegisters(grid));
-  bool persistent = isDynamic || mode == "static" ||
-                    (mode == "auto" && uniform && leavesRegisters(grid) &&
-                     !hasLongLoops(grid));
-  bool hasPairs = order == "pairs" && persistent && !isDynamic &&
-                  grid.getUpperBounds().size() > 1;
+  bool fits = mode == "auto" && leavesRegisters(grid);
+  bool isDynamic = mode == "dynamic" || (fits && !uniform);
+  bool isStatic = mode == "static" || (fits && uniform && !hasLongLoops(grid));
+  bool persistent = isDynamic || isStatic;
+  bool hasPairs = order == "pairs";
+  if (hasPairs && (!isStatic || grid.getUpperBounds().size() < 2))
+    return grid.emitOpError("order 'pairs' expects a static grid of two or "
+                            "more dimensions, got ")
+           << (isDynamic  ? "a dynamic one"
+               : isStatic ? "one of one dimension"
+                          : "one CTA per tile");
   bool longestFirst = order == "longest-first" || (order == "auto" && !uniform);
   llvm::SetVector<Value> shared = getSharedArrays(grid);
   bool hasSections = longestFirst && l2Bytes > 0 && !shared.empty() &&

@@ -2,11 +2,15 @@
 // RUN: not fa3-opt %s -tile-map-grid=mode=cluster -o %t.none 2>&1 | FileCheck %s --check-prefix=MODE
 // RUN: not fa3-opt %s -tile-map-grid=order=columns -o %t.none 2>&1 | FileCheck %s --check-prefix=ORDER
 // RUN: not fa3-opt %s -tile-map-grid=l2-bytes=-1 -o %t.none 2>&1 | FileCheck %s --check-prefix=CACHE
+// RUN: not fa3-opt %s -split-input-file -tile-map-grid="order=pairs mode=dynamic" -o %t.none 2>&1 | FileCheck %s --check-prefix=PAIRS
+// RUN: not fa3-opt %s -split-input-file -tile-map-grid="order=pairs mode=static" -o %t.none 2>&1 | FileCheck %s --check-prefix=LINE
 // RUN: not ls %t.none
 
 // MODE: {{.*}}.mlir{{.*}}: error: tile-map-grid: expects mode {{.*}}, got 'cluster'
 // ORDER: {{.*}}.mlir{{.*}}: error: tile-map-grid: expects order {{.*}}, got 'columns'
 // CACHE: {{.*}}.mlir{{.*}}: error: tile-map-grid: expects l2-bytes of at least 0, got -1
+// PAIRS: error: 'tile.grid' op order 'pairs' expects a static grid of two or more dimensions, got a dynamic one
+// LINE: error: 'tile.grid' op order 'pairs' expects a static grid of two or more dimensions, got one of one dimension
 
 func.func @host(%n: memref<1xindex>) {
   tile.launch @m::@loaded args(%n : memref<1xindex>)
@@ -30,6 +34,16 @@ gpu.module @m2 {
   gpu.func @two(%n: index) kernel {
     tile.grid (%i) in (%n) {
     }
+    tile.grid (%i) in (%n) {
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m3 {
+  gpu.func @line(%n: index) kernel {
     tile.grid (%i) in (%n) {
     }
     gpu.return

@@ -155,8 +155,9 @@ def HoistReciprocals : Pass<"hopper-hoist-reciprocals", "::mlir::ModuleOp"> {
   let description = [{
     Unsigned 32-bit divisions and remainders in kernels by integer arithmetic on
     kernel arguments become multiplications by ceil(2^62 / divisor), a new
-    argument that every launch computes. A division by a variable takes some 100
-    cycles, and decoding the number of a tile takes several in a row.
+    argument that every launch computes. A division by a variable is a sequence of
+    dependent instructions, and decoding the number of a tile takes several in a
+    row. Divisors may be quotients of arguments; the host divides by 1 at least.
 
     Numbers that are divided are taken to be less than 2^31, as extents and
     numbers of tiles are by the launch contract.

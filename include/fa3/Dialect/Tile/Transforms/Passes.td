@@ -48,7 +48,8 @@ def MapGrid : Pass<"tile-map-grid", "::mlir::ModuleOp"> {
     others run fastest, so that with work growing in the first index (causal
     masks) the longest tiles start first. `order=auto` takes the latter where
     the bound of a loop grows with the first grid index. `order=pairs`, for
-    static grids: a CTA's tiles are pairs of a long and a short one.
+    static grids: a CTA's tiles are pairs of a long and a short one (an error for
+    others).
 
     Tiles that differ in the first index alone read the same parts of the arrays
     that their loops load from. With longest-first order they are far apart, so
