@@ -242,7 +242,12 @@ bool BalanceProof::assume(LinearForm form, Operation *op, bool taken,
 
 bool BalanceProof::checkDifferences() {
   for (auto [i, difference] : llvm::enumerate(differences)) {
-    if (difference == LinearForm())
+    // Both ends of a ring, and rings of one loop, differ by the same.
+    auto isSame = [&, d = difference](const LinearForm &other) {
+      return other == d || other == d * -1;
+    };
+    if (difference == LinearForm() ||
+        llvm::any_of(ArrayRef(differences).take_front(i), isSame))
       continue;
     for (int64_t sign : {1, -1}) {
       system.push(difference * sign - LinearForm(1));

@@ -286,11 +286,12 @@ void Explorer::forgetDead(JointState &state) {
         content = kUnknown;
   }
   machine.forget(state);
+  machine.normalize(state);
 }
 
 std::string Explorer::getKey(const JointState &state, unsigned p) const {
   std::vector<int64_t> key;
-  key.reserve(512);
+  key.reserve(1024);
   key.push_back(p);
   unsigned leastEpoch = ~0u;
   for (const Process &process : state.processes)
@@ -368,6 +369,26 @@ Explorer::Outcome Explorer::runAll(JointState &state, unsigned &chooser) {
   return found ? Outcome::Choice : Outcome::Stuck;
 }
 
+/// Takes a state that stands at a choice of process `p`, unless one that allows
+/// as much has been taken already.
+void Explorer::visit(JointState state, unsigned p) {
+  forgetDead(state);
+  auto [entry, isNew] = visited.try_emplace(getKey(state, p));
+  Visited &known = entry->second;
+  if (isNew)
+    known.remembered = machine.remember(state);
+  else if (!known.remembered || !machine.merge(*known.remembered, state))
+    return;
+  // What is still waiting to be looked at takes in what comes later.
+  if (known.pending) {
+    known.pending->state = std::move(state);
+    return;
+  }
+  pending.push_back({std::move(state), p, &known});
+  known.pending = &pending.back();
+}
+
+/// Runs `state` up to its next choice.
 LogicalResult Explorer::runState(JointState state) {
   while (true) {
     unsigned p = 0;
@@ -385,52 +406,48 @@ LogicalResult Explorer::runState(JointState state) {
       accepted = accept && accept(state);
       return success();
     }
-    bool goesOn = true;
-    const Visited *origin = nullptr;
-    if (iterationLimit) {
-      const Process &process = state.processes[p];
-      goesOn = process.taken[process.pc] < iterationLimit;
-    } else {
-      forgetDead(state);
-      auto [entry, isNew] = visited.try_emplace(getKey(state, p));
-      Visited &before = entry->second;
-      if (isNew)
-        before.remembered = machine.remember(state);
-      else if (!before.remembered || !machine.merge(*before.remembered, state))
-        return success();
-      else
-        ++before.merges;
-      origin = &before;
-      if (++numStates > kMostStates)
-        return state.processes[p].group.emitOpError("has more than ")
-               << kMostStates
-               << " states relative to the other groups, so that its "
-                  "liveness is not proven (pipelines have 'check=false')";
+    if (!iterationLimit) {
+      visit(std::move(state), p);
+      return success();
     }
-    // What goes on is tried later: errors are found on short ways first.
-    if (goesOn) {
-      JointState other = state.clone();
-      take(other, p, /*goesOn=*/true);
-      pending.push_back(
-          {std::move(other), origin, origin ? origin->merges : 0});
-    }
+    // What goes on is tried later: short ways come first.
+    const Process &process = state.processes[p];
+    if (process.taken[process.pc] < iterationLimit)
+      pending.push_back({state.clone(), p});
     take(state, p, /*goesOn=*/false);
   }
+}
+
+LogicalResult Explorer::runPending(Pending next) {
+  if (next.origin) {
+    next.origin->pending = nullptr;
+    if (++numStates > kMostStates)
+      return next.state.processes[next.chooser].group.emitOpError(
+                 "has more than ")
+             << kMostStates
+             << " states relative to the other groups, so that its "
+                "liveness is not proven (pipelines have 'check=false')";
+    JointState other = next.state.clone();
+    take(other, next.chooser, /*goesOn=*/false);
+    if (failed(runState(std::move(other))))
+      return failure();
+  }
+  take(next.state, next.chooser, /*goesOn=*/true);
+  return runState(std::move(next.state));
 }
 
 LogicalResult Explorer::run() {
   initial.tapes.resize(skeleton.getNumObjects());
   initial.choices.resize(members.size());
   initial.machine = machine.start();
-  pending.push_back({std::move(initial)});
+  if (failed(runState(std::move(initial))))
+    return failure();
   while (!pending.empty() && !accepted) {
     if (iterationLimit && pending.size() > kMostStates)
       return failure();
     Pending next = std::move(pending.front());
     pending.pop_front();
-    if (next.origin && next.origin->merges != next.merges)
-      continue;
-    if (failed(runState(std::move(next.state))))
+    if (failed(runPending(std::move(next))))
       return failure();
   }
   return success();

@@ -127,6 +127,7 @@ LogicalResult Session::explorePart(const ProtocolScope &scope) {
   Exploration part(*this, scope);
   if (failed(part.addGroups(skeleton.getGroups(), /*isAlone=*/false)))
     return failure();
+  part.machine.findRotations(part.programs);
   LogicalResult result = part.explorer.run();
   numStates += part.explorer.getNumStates();
   for (const auto &entry : part.machine.getLags())

@@ -22,8 +22,10 @@ std::unique_ptr<flow::MachineState> ProtocolMachine::start() {
   state->processes.resize(processes.size());
   state->next.assign(getNumElements() * processes.size(), kUndecided);
   state->fragments.assign(processes.size() * numFragments, {0, nullptr});
-  if (scope.kind == ProtocolScope::Kind::Part)
+  if (scope.kind == ProtocolScope::Kind::Part) {
     state->turns.resize(model.barriers.size() * processes.size());
+    beginInPhases(*state);
+  }
   return state;
 }
 

@@ -11,6 +11,7 @@
 
 #include "Knowledge.h"
 #include "ProtocolModel.h"
+#include "ProtocolRotation.h"
 #include "ProtocolScope.h"
 #include "ProtocolTrace.h"
 
@@ -39,6 +40,10 @@ public:
   /// Announces process `p`, the next one.
   mlir::LogicalResult addProcess(flow::GroupOp group, unsigned replica);
 
+  /// Lets slots of the rings of a part stand for each other where the programs
+  /// of the processes do not tell them apart. Behind the last process.
+  void findRotations(llvm::ArrayRef<flow::Program> programs);
+
   std::unique_ptr<flow::MachineState> start() override;
   Step execute(flow::JointState &state, unsigned p,
                mlir::Operation *op) override;
@@ -46,6 +51,7 @@ public:
                    mlir::Value value) override;
   mlir::LogicalResult end(flow::JointState &state, unsigned p) override;
   void forget(flow::JointState &state) override;
+  void normalize(flow::JointState &state) override;
   void serialize(const flow::JointState &state,
                  std::vector<int64_t> &key) const override;
   std::unique_ptr<flow::MachineState>
@@ -133,6 +139,11 @@ private:
                                      mlir::Operation *op);
 
   void findUsers();
+  /// Parts: what happened before a kernel starts is the phase before the
+  /// first, which everybody knows of.
+  void beginInPhases(State &state);
+  std::optional<Next> getFirstPhase(unsigned p, unsigned array) const;
+  void rotate(State &state, int64_t slots) const;
   /// The fact of which less is known than of either.
   Fact getLesser(const Fact &a, const Fact &b) const;
   /// Whether whoever may conflict with an event, or acts on its barrier, has it
@@ -166,13 +177,16 @@ private:
   const ProtocolModel &model;
   ProtocolScope scope;
   ArrayLags lags;
+  /// Parts: by program.
+  std::map<const flow::Program *, ProtocolRotation> rotations;
+  int64_t rotatedDepth = 0; ///< of the rings, 0 if slots are not alike
   llvm::SmallVector<unsigned> arrayOf; ///< number of the array of an mbarrier
   bool traces = false;
   std::vector<ProcessInfo> processes;
   /// Shared memory: one entry for every allocation and process that has it.
   struct BufferInfo {
     mutable mlir::Operation *op;
-    int64_t slotBytes;
+    int64_t slots, slotBytes;
     int64_t begin, end; ///< -1 if no offset is set
   };
   std::vector<BufferInfo> buffers;

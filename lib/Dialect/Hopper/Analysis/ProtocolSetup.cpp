@@ -162,10 +162,10 @@ LogicalResult ProtocolMachine::addProcess(flow::GroupOp group,
   unsigned p = processes.size();
   processes.push_back({group, replica, group.getWarps() == 1});
   // The kernel's buffers are shared, those of groups belong to the replica.
-  auto add = [&](auto alloc, int64_t slotBytes, unsigned owner) {
+  auto add = [&](auto alloc, int64_t slots, int64_t slotBytes, unsigned owner) {
     if (!bufferOf.try_emplace({alloc, owner}, buffers.size()).second)
       return;
-    BufferInfo info{alloc, slotBytes, -1, -1};
+    BufferInfo info{alloc, slots, slotBytes, -1, -1};
     if (std::optional<int64_t> offset = alloc.getOffset()) {
       info.begin =
           *offset + (owner == ~0u ? 0 : replica) * alloc.getReplicaBytes();
@@ -180,14 +180,15 @@ LogicalResult ProtocolMachine::addProcess(flow::GroupOp group,
   gpu::GPUFuncOp function = model.function;
   function.walk([&](AllocOp alloc) {
     auto owner = alloc->getParentOfType<flow::GroupOp>();
-    int64_t slotBytes = alloc.getBuffer().getType().getSlotBytes();
+    BufferType type = alloc.getBuffer().getType();
     if (!owner)
-      add(alloc, slotBytes, ~0u);
+      add(alloc, type.getSlots(), type.getSlotBytes(), ~0u);
     else if (owner == group)
-      add(alloc, slotBytes, p);
+      add(alloc, type.getSlots(), type.getSlotBytes(), p);
   });
   function.walk([&](MailboxAllocOp alloc) {
-    add(alloc, MailboxAllocOp::kSlotBytes, ~0u);
+    add(alloc, alloc.getMailbox().getType().getSlots(),
+        MailboxAllocOp::kSlotBytes, ~0u);
   });
   if (2 * (processes.size() + getNumElements()) > Members::kMost)
     return function.emitOpError("has too many barriers to check: ")

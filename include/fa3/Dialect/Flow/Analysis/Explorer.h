@@ -87,6 +87,9 @@ public:
   virtual mlir::LogicalResult end(JointState &state, unsigned p) = 0;
   /// Drops what nothing depends on any more.
   virtual void forget(JointState &) {}
+  /// Replaces a state by one that stands for all that differ from it by a
+  /// symmetry of the machine.
+  virtual void normalize(JointState &) {}
   /// Appends what tells states apart: registers and the machine's own state,
   /// relative to each other.
   virtual void serialize(const JointState &state,
@@ -124,7 +127,7 @@ public:
   mlir::LogicalResult search(unsigned mostIterations,
                              std::function<bool(const JointState &)> found);
 
-  /// States at which a choice was taken; merged states count again.
+  /// States at which a choice was taken; what has been merged counts again.
   unsigned getNumStates() const { return numStates; }
   /// Whether there were too many states.
   bool hasGivenUp() const { return numStates > kMostStates; }
@@ -145,6 +148,7 @@ private:
   Outcome runProcess(JointState &state, unsigned p);
   Outcome runAll(JointState &state, unsigned &chooser);
   mlir::LogicalResult runState(JointState state);
+  void visit(JointState state, unsigned p);
   bool agree(JointState &state, unsigned p, unsigned object, int item);
   /// Writes the next item of a tape, unless the process has done so.
   bool announce(JointState &state, unsigned p, unsigned object, int item);
@@ -176,17 +180,18 @@ private:
   /// Per process the number of its group, and per group its processes.
   std::vector<unsigned> groupOf;
   std::vector<llvm::SmallVector<unsigned>> members;
+  struct Pending;
   struct Visited {
     std::unique_ptr<MachineState> remembered;
-    unsigned merges = 0;
+    Pending *pending = nullptr; ///< if it is still to be gone on from
   };
-  /// A state to go on from, and where it comes from: it is out of date when
-  /// more has been merged into that.
+  /// A state to go on from.
   struct Pending {
     JointState state;
-    const Visited *origin = nullptr;
-    unsigned merges = 0;
+    unsigned chooser = 0;      ///< the process that takes a choice
+    Visited *origin = nullptr; ///< not in a search
   };
+  mlir::LogicalResult runPending(Pending next);
   std::deque<Pending> pending;
   std::unordered_map<std::string, Visited> visited;
   unsigned numStates = 0;

@@ -51,6 +51,8 @@ public:
   /// Registers whose values are used from instruction `pc` on.
   const llvm::BitVector &getLive(unsigned pc) const { return live[pc]; }
   unsigned getNumRegisters() const { return registers.size(); }
+  /// Adds the registers that `value` is computed from to `uses`.
+  void addUses(mlir::Value value, llvm::BitVector &uses) const;
   std::optional<unsigned> getRegister(mlir::Value value) const {
     auto it = registers.find(value);
     return it == registers.end() ? std::nullopt : std::optional(it->second);
@@ -59,7 +61,6 @@ public:
 private:
   struct Compiler;
   void findLive();
-  void addUses(mlir::Value value, llvm::BitVector &uses) const;
 
   std::vector<Instruction> instructions;
   std::vector<llvm::BitVector> live;
