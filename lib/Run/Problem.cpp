@@ -8,6 +8,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/StringSet.h"
+#include "llvm/Support/MathExtras.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/xxhash.h"
 #include <cmath>
@@ -16,6 +17,9 @@
 using namespace mlir;
 using namespace fa3;
 using namespace fa3::run;
+
+/// Of one argument: more than that is a mistake in a size.
+constexpr int64_t kMostBytes = int64_t(1) << 34;
 
 FunctionOpInterface fa3::run::findHostFunction(ModuleOp module,
                                                StringRef name) {
@@ -204,6 +208,11 @@ private:
       permutation = order->second;
     if (failed(checkOrder(type, name, permutation)))
       return failure();
+    int64_t bytes = interp::getByteWidth(*format);
+    for (int64_t extent : shape)
+      if (llvm::MulOverflow(bytes, extent, bytes) || bytes > kMostBytes)
+        return function->emitError("has an argument '")
+               << name << "' of more than " << kMostBytes << " bytes";
     interp::Array array = interp::Array::allocate(*format, shape, permutation);
     if (failed(checkFits(function, name, type, array)))
       return failure();

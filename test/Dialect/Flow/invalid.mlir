@@ -710,3 +710,20 @@ func.func @warps_text() {
   }
   return
 }
+
+// -----
+
+// A value inside of what uses it.
+gpu.module @kernels {
+  gpu.func @inside(%a: i32) kernel {
+    flow.specialize {
+      flow.group @g warps 4 (%r) {
+        // expected-error @+1 {{operand is unlinked}}
+        scf.if %x {
+          %x = arith.cmpi sgt, %a, %a : i32
+        }
+      }
+    }
+    gpu.return
+  }
+}

@@ -270,7 +270,9 @@ static LogicalResult verifyScalarRegion(ForwardOp op, Region &region,
              << name << "', which holds pure elementwise scalar operations";
     }
     for (Value operand : inner.getOperands())
-      if (!region.isAncestor(operand.getParentRegion()) &&
+      // What is used before its definition may be nowhere yet.
+      if (operand.getParentRegion() &&
+          !region.isAncestor(operand.getParentRegion()) &&
           !operand.getType().isIntOrIndexOrFloat() &&
           !llvm::is_contained(op.getAux(), operand))
         return inner.emitOpError("in '")

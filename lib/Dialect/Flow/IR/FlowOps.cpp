@@ -211,7 +211,9 @@ LogicalResult SpecializeOp::verifyRegions() {
   // C2: captures.
   WalkResult result = getBody().walk([&](Operation *op) {
     for (Value operand : op->getOperands()) {
-      if (getBody().isAncestor(operand.getParentRegion()))
+      // What is used before its definition may be nowhere yet.
+      Region *region = operand.getParentRegion();
+      if (!region || getBody().isAncestor(region))
         continue;
       if (isa<TensorType>(operand.getType()) ||
           isa<LinearTypeInterface>(operand.getType())) {
