@@ -46,6 +46,9 @@ fa3_make "$fa3_build" check-fa3-mutations
 step "random problems"
 fa3_make "$fa3_build" check-fa3-fuzz
 
+step "malformed input"
+fa3_make "$fa3_build" check-fa3-malformed
+
 if [ "${1:-}" = --package ]; then
   step "package"
   FA3_BUILD_STATIC=$fa3_build_static scripts/package.sh --test
