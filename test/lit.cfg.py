@@ -21,6 +21,7 @@ tools = [
     "fa3-opt",
     "fa3-translate",
     "fa3-mutate",
+    "fa3-reduce",
     "fa3-run",
     "fa3-lsp-server",
     "mlir-opt",

@@ -2,13 +2,15 @@
 """Compiles random attention problems and checks the answer after every pass.
 
 Problem number N depends on --seed and N only. A failure is simplified feature
-by feature while it stays, and written to --save with its command line.
+by feature while it stays, and written to --save as a test for lit. fa3-reduce
+makes the module of such a test smaller still.
 """
 import argparse
 import concurrent.futures
 import os
 import random
 import re
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -235,6 +237,13 @@ def simplify(p, output, tool, timeout):
     return p, output
 
 
+def lit_test(p, output):
+    """A test that fails as the problem does."""
+    said = re.sub("^", "// ", output.strip(), flags=re.M)
+    return "// RUN: %s\n%s\n\n%s" % (
+        shlex.join(command(p, "fa3-run", "%s")), said, build(p))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tool", "--tools", default="fa3-run")
@@ -273,8 +282,7 @@ def main():
                 continue
             p, output = simplify(problem(n), output, args.tool, args.timeout)
             print("problem %d fails: %s" % (n, kind(output)), flush=True)
-            text = "%s// %s\n%s" % (build(p), " ".join(command(p, args.tool, "FILE")),
-                                    re.sub("^", "// ", output, flags=re.M))
+            text = lit_test(p, output)
             if args.save:
                 os.makedirs(args.save, exist_ok=True)
                 with open(os.path.join(args.save, "fuzz-%d-%d.mlir" % (args.seed, n)), "w") as file:
