@@ -39,7 +39,8 @@ private:
               memref::LoadOp, hopper::TmaLoadOp, hopper::FragmentLoadOp,
               hopper::ScalarLoadOp>([&](auto) { result.read = true; })
         .Case<tile::StoreOp, memref::StoreOp, hopper::TmaStoreOp,
-              hopper::FragmentStoreOp>([&](auto) { result.written = true; })
+              hopper::FragmentStoreOp, hopper::RecordOp>(
+            [&](auto) { result.written = true; })
         .Case([&](tile::StoreAsyncOp store) {
           result.written = true;
           result.read |= store.getAdd();

@@ -1,7 +1,9 @@
 //===- Barriers.cpp - shared memory, barriers, registers of hopper --------===//
 
+#include "Clock.h"
 #include "Elementwise.h"
 #include "Machine.h"
+#include "fa3/Scheduling/DeviceModel.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 
 using namespace mlir;
@@ -109,10 +111,15 @@ LogicalResult runWait(Context &c, const Instr &in) {
       machine->isBroken())
     return failure();
   state->observed = std::max(state->observed, state->barrier.getPhase());
+  if (Clock *clock = c.cta->clock.get())
+    return clock->resumeAt(c, state->completedAt[parity] +
+                                  device::kBarrierLatency);
   return success();
 }
 
-LogicalResult arrive(Context &c, const Instr &in, Mbarrier &barrier) {
+LogicalResult arrive(Context &c, const Instr &in, BarrierState &state) {
+  Mbarrier &barrier = state.barrier;
+  int64_t phase = barrier.getPhase();
   auto &stores = getWarpGroup(c).stores;
   stores.leaderReleased = stores.leaderRetired;
   if (!barrier.arrive())
@@ -120,6 +127,8 @@ LogicalResult arrive(Context &c, const Instr &in, Mbarrier &barrier) {
                        << "' is one arrival too many: phase "
                        << barrier.getPhase() << " waits for "
                        << barrier.getPendingBytes() << " bytes only";
+  if (Clock *clock = c.cta->clock.get())
+    state.noteTime(clock->settle(*c.group), phase);
   return c.cta->scheduler.pause(in.op);
 }
 
@@ -130,7 +139,7 @@ LogicalResult runArrive(Context &c, const Instr &in) {
   if (!state)
     return failure();
   recordBarrier(c, in, Event::Arrive, address, 1);
-  return arrive(c, in, state->barrier);
+  return arrive(c, in, *state);
 }
 
 LogicalResult runExpectTx(Context &c, const Instr &in) {
@@ -145,7 +154,7 @@ LogicalResult runExpectTx(Context &c, const Instr &in) {
                        << " bytes, a phase counts at most "
                        << Mbarrier::kMaxBytes;
   recordBarrier(c, in, Event::Expect, address, bytes);
-  return arrive(c, in, state->barrier);
+  return arrive(c, in, *state);
 }
 
 //===----------------------------------------------------------------------===//
@@ -185,9 +194,13 @@ LogicalResult syncThreads(Context &c, const Instr &in, Machine &machine,
     event->threads = c.group->threads;
   }
   int64_t generation = barrier.generation;
+  Clock *clock = c.cta->clock.get();
+  if (clock)
+    barrier.latest = std::max(barrier.latest, clock->settle(*c.group));
   if (barrier.arrived == threads) {
     barrier.arrived = 0;
     ++barrier.generation;
+    barrier.openedAt = std::exchange(barrier.latest, 0);
   }
   auto ready = [&] { return barrier.generation != generation; };
   auto describe = [&] {
@@ -198,7 +211,8 @@ LogicalResult syncThreads(Context &c, const Instr &in, Machine &machine,
   if (failed(c.cta->scheduler.wait({in.op, ready, nullptr, describe})))
     return failure();
   getWarpGroup(c).meet();
-  return success();
+  return clock ? clock->resumeAt(c, barrier.openedAt + device::kBarrierLatency)
+               : success();
 }
 
 LogicalResult runNamedBarrier(Context &c, const Instr &in) {

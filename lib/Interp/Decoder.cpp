@@ -1,6 +1,7 @@
 //===- Decoder.cpp - from IR to instructions ------------------------------===//
 
 #include "Decoder.h"
+#include "Clock.h"
 #include "Context.h"
 #include "Elementwise.h"
 #include "fa3/Dialect/Hopper/IR/Hopper.h"
@@ -129,7 +130,10 @@ LogicalResult Decoder::decodeOp(Operation *op) {
                << op->getName()
                << "' needs operands that are the same in all threads, operand "
                << operand << " is not";
-  return entry->decode(*this, op);
+  LogicalResult result = entry->decode(*this, op);
+  if (succeeded(result) && options.timed)
+    emitUse(*this, op);
+  return result;
 }
 
 //===----------------------------------------------------------------------===//

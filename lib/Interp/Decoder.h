@@ -58,6 +58,8 @@ struct CodeOptions {
   int64_t threads = 1;
   /// Bits of `index`: 32 in kernels of the hopper stage.
   Format indexFormat = Format::I64;
+  /// Whether operations take time.
+  bool timed = false;
 };
 
 class Decoder {
@@ -167,6 +169,7 @@ void populateFlow(Registry &registry);
 void populateSlotMemory(Registry &registry);
 void populateTileAsync(Registry &registry);
 void populateHopperBarriers(Registry &registry);
+void populateHopperRecords(Registry &registry);
 void populateHopperTma(Registry &registry);
 void populateHopperWgmma(Registry &registry);
 void populateHopperFragments(Registry &registry);

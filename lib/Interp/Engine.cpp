@@ -36,6 +36,7 @@ Engine::Engine(const Options &options)
   populateSlotMemory(registry);
   populateTileAsync(registry);
   populateHopperBarriers(registry);
+  populateHopperRecords(registry);
   populateHopperTma(registry);
   populateHopperWgmma(registry);
   populateHopperFragments(registry);

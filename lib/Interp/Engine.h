@@ -17,6 +17,7 @@
 
 namespace fa3::interp {
 
+class Clock;
 class Machine;
 class DotQueue;
 class WarpGroup;
@@ -36,17 +37,22 @@ struct Group {
   /// of the hopper dialect. Null as long as there was nothing.
   std::shared_ptr<DotQueue> dots;
   std::shared_ptr<WarpGroup> warpGroup;
+  /// Of a timed run, in cycles: when it began what it computes, and when the
+  /// last unit it uses is done.
+  int64_t now = 0, busyUntil = 0;
 };
 
 /// A thread block.
 struct Cta {
-  explicit Cta(std::optional<uint64_t> seed) : scheduler(seed) {}
+  Cta(std::optional<uint64_t> seed, bool timed) : scheduler(seed, timed) {}
 
   Scheduler scheduler;
   mlir::Operation *kernel = nullptr;
   int64_t block = 0, blocks = 1, threads = 1;
   /// Shared memory and barriers; null before the hopper stage.
   std::shared_ptr<Machine> machine;
+  /// Null unless the run is timed.
+  std::shared_ptr<Clock> clock;
   /// All groups of the block, those that have ended included.
   std::vector<std::unique_ptr<Group>> groups;
   /// Rings of the flow.specialize being run.

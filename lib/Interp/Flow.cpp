@@ -289,6 +289,7 @@ LogicalResult runSpecialize(Context &c, const Instr &in) {
       group->op = member.op;
       group->replica = replica;
       group->threads = member.warps * 32;
+      group->now = c.group->now;
       if (member.firstWarp)
         group->firstWarp = *member.firstWarp + replica * member.warps;
       group->name = "@" + member.name;

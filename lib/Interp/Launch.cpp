@@ -1,5 +1,6 @@
 //===- Launch.cpp - kernels over their grid -------------------------------===//
 
+#include "Clock.h"
 #include "Elementwise.h"
 #include "Engine.h"
 #include "Machine.h"
@@ -30,11 +31,19 @@ LogicalResult runBlock(Context &host, Cta &cta, const Function &kernel,
   body.firstWarp = 0;
   Context context{host.engine, cells.data(), &cta, &body};
   cta.machine.reset();
+  cta.clock.reset();
   if (launch.onMachine) {
     cta.machine = std::make_shared<Machine>(host.engine, cta, launch.smem);
     if (failed(cta.machine->layOut(launch.kernel)))
       return failure();
-    if (host.engine.getOptions().exploreStates) {
+    const Options &options = host.engine.getOptions();
+    if (options.timed) {
+      BlockTimeline *timeline = nullptr;
+      if (options.timelines)
+        timeline = &options.timelines->emplace_back();
+      cta.clock = std::make_shared<Clock>(timeline);
+    }
+    if (options.exploreStates) {
       cta.protocol = std::make_unique<Protocol>();
       cta.protocol->agents.push_back({body.name, {}});
     }
@@ -60,8 +69,11 @@ LogicalResult runLaunch(Context &c, const Instr &in) {
   const auto &launch = in.get<LaunchExtra>();
   CodeOptions codeOptions;
   codeOptions.threads = launch.threads;
-  if (launch.onMachine)
+  const Options &options = c.engine.getOptions();
+  if (launch.onMachine) {
     codeOptions.indexFormat = Format::I32;
+    codeOptions.timed = options.timed;
+  }
   const Function *kernel = c.engine.getFunction(launch.kernel, codeOptions);
   if (!kernel)
     return failure();
@@ -76,12 +88,15 @@ LogicalResult runLaunch(Context &c, const Instr &in) {
   if (kernel->body.arguments.size() != arguments.size())
     return c.error(in) << "launches a kernel with memory attributions, which "
                           "the interpreter does not know";
-  Cta cta(c.engine.getOptions().scheduleSeed);
+  Cta cta(options.scheduleSeed, options.timed);
   cta.kernel = launch.kernel;
   cta.blocks = blocks;
   cta.threads = launch.threads;
   std::vector<Cell> cells(kernel->numCells);
-  for (cta.block = 0; cta.block < blocks; ++cta.block) {
+  int64_t last = blocks;
+  if (options.timed && options.timedBlocks)
+    last = std::min(last, options.timedBlocks);
+  for (cta.block = 0; cta.block < last; ++cta.block) {
     for (auto [to, from] : llvm::zip(kernel->body.arguments, arguments))
       cells[to] = c.cells[from];
     if (failed(runBlock(c, cta, *kernel, launch, cells)))

@@ -311,12 +311,14 @@ LogicalResult Machine::copyIn(const BoxCopy &load) {
   BarrierState *state = getBarrier(c, load.op, load.barrier);
   if (!state)
     return failure();
+  int64_t phase = state->barrier.getPhase();
   if (!state->barrier.complete(load.range.end - load.range.begin))
     return c.error(load.op)
            << "copies " << load.range.end - load.range.begin
            << " bytes, which its mbarrier does not expect ("
            << state->barrier.getPendingBytes() << " bytes and "
            << state->barrier.getPendingArrivals() << " arrivals are pending)";
+  state->noteTime(load.doneAt, phase);
   return success();
 }
 

@@ -63,7 +63,8 @@ struct BoxCopy {
   llvm::SmallVector<int64_t> coordinates;
   ByteRange range = {0, 0}; ///< in shared memory
   int64_t barrier = 0;      ///< address, of a load
-  bool late = false; ///< completes only when nothing can go on without it
+  bool late = false;  ///< completes only when nothing can go on without it
+  int64_t doneAt = 0; ///< of a timed run
 };
 
 /// Shared memory that an operation reads until the program has waited for it.
@@ -111,6 +112,10 @@ public:
   llvm::SmallVector<ByteRange> unsynced;
   /// Whether wgmma.fence was executed in the open batch.
   bool fenced = false;
+  /// Of a timed run: when the last product of each batch, and all stores, are
+  /// done.
+  llvm::DenseMap<int64_t, int64_t> productsDoneAt;
+  int64_t storesDoneAt = 0;
 
   /// All threads of the group have met.
   void meet() {
@@ -127,6 +132,18 @@ struct BarrierState {
   /// The last load that signals it, and the phase that counts its bytes.
   mlir::Operation *lastLoad = nullptr;
   int64_t lastPhase = 0;
+  /// Of a timed run: the latest arrival in the current phase, and when the last
+  /// phase of each parity completed.
+  int64_t latest = 0, completedAt[2] = {0, 0};
+
+  /// Notes the time of an arrival, or of bytes, made in `phase`.
+  void noteTime(int64_t time, int64_t phase) {
+    latest = std::max(latest, time);
+    if (barrier.getPhase() == phase)
+      return;
+    completedAt[phase & 1] = latest;
+    latest = 0;
+  }
 };
 
 /// When an operation that is issued now completes.
@@ -175,6 +192,8 @@ public:
     /// Groups that meet here, and their threads.
     llvm::SmallPtrSet<const Group *, 2> groups;
     int64_t members = 0;
+    /// Of a timed run: the latest arrival, and when it last opened.
+    int64_t latest = 0, openedAt = 0;
   };
   NamedBarrier named[16];
 

@@ -38,6 +38,7 @@ public:
     body = std::move(newBody);
     done = started = false;
     waiting = nullptr;
+    time = 0;
     result = success();
     getcontext(&context);
     context.uc_stack.ss_sp = usable;
@@ -64,6 +65,8 @@ public:
   std::function<LogicalResult()> body;
   bool done = true, started = false;
   LogicalResult result = success();
+  /// How far it is, if that decides who runs.
+  int64_t time = 0;
   /// Lives on the coroutine's own stack while it is suspended.
   const Wait *waiting = nullptr;
 
@@ -84,7 +87,7 @@ private:
 
 } // namespace fa3::interp
 
-Scheduler::Scheduler(std::optional<uint64_t> seed) {
+Scheduler::Scheduler(std::optional<uint64_t> seed, bool timed) : timed(timed) {
   if (seed)
     random.emplace(*seed);
 }
@@ -103,7 +106,17 @@ void Scheduler::spawn(std::string name, std::function<LogicalResult()> body) {
   coroutines.push_back(std::move(coroutine));
 }
 
+Coroutine *Scheduler::pickEarliest() {
+  Coroutine *earliest = nullptr;
+  for (auto &coroutine : coroutines)
+    if (coroutine->canGoOn() && (!earliest || coroutine->time < earliest->time))
+      earliest = coroutine.get();
+  return earliest;
+}
+
 Coroutine *Scheduler::pick() {
+  if (timed)
+    return pickEarliest();
   SmallVector<size_t> able;
   size_t count = coroutines.size();
   for (size_t i = 0; i < count; ++i) {
@@ -212,6 +225,16 @@ LogicalResult Scheduler::pause(Operation *op) {
   if (!random || coroutines.size() <= 1 || (*random)() % 2)
     return success();
   Coroutine *self = running;
+  self->suspend();
+  running = self;
+  return failure(abandoned);
+}
+
+LogicalResult Scheduler::yieldUntil(int64_t time) {
+  if (abandoned)
+    return failure();
+  Coroutine *self = running;
+  self->time = time;
   self->suspend();
   running = self;
   return failure(abandoned);

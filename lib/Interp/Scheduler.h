@@ -35,7 +35,8 @@ class Scheduler {
 public:
   /// Without a seed coroutines take turns; with one the next is picked at
   /// random, and they are interrupted at random where they synchronise.
-  explicit Scheduler(std::optional<uint64_t> seed);
+  /// A timed one picks the coroutine that is least far in time.
+  explicit Scheduler(std::optional<uint64_t> seed, bool timed = false);
   ~Scheduler();
 
   void spawn(std::string name, std::function<mlir::LogicalResult()> body);
@@ -48,10 +49,13 @@ public:
   mlir::LogicalResult wait(const Wait &wait);
   /// A point at which others may run, if the order is random.
   mlir::LogicalResult pause(mlir::Operation *op);
+  /// Timed: lets those run first that are not as far as `time`.
+  mlir::LogicalResult yieldUntil(int64_t time);
 
 private:
   friend class Coroutine;
   Coroutine *pick();
+  Coroutine *pickEarliest();
   void reportDeadlock();
   void abandon();
 
@@ -60,7 +64,7 @@ private:
   std::vector<std::unique_ptr<Coroutine>> idle;
   Coroutine *running = nullptr;
   size_t turn = 0;
-  bool abandoned = false;
+  bool timed = false, abandoned = false;
 };
 
 } // namespace fa3::interp

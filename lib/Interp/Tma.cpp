@@ -1,5 +1,6 @@
 //===- Tma.cpp - tensor maps and bulk copies of hopper --------------------===//
 
+#include "Clock.h"
 #include "Elementwise.h"
 #include "Machine.h"
 
@@ -103,6 +104,9 @@ LogicalResult runLoad(Context &c, const Instr &in) {
     event->barrier = load.barrier;
     event->ranges.push_back(load.range);
   }
+  if (Clock *clock = c.cta->clock.get())
+    load.doneAt =
+        clock->issueCopy(*c.group, load.range.end - load.range.begin, in.op);
   Fate fate = chooseFate(c);
   load.late = fate == Fate::Latest;
   machine->loads.push_back(std::move(load));
@@ -129,6 +133,9 @@ LogicalResult runStore(Context &c, const Instr &in) {
     event->queue = 1;
     event->ranges.push_back(store.range);
   }
+  if (Clock *clock = c.cta->clock.get())
+    warpGroup.storesDoneAt =
+        clock->issueCopy(*c.group, store.range.end - store.range.begin, in.op);
   Fate fate = chooseFate(c);
   store.late = fate == Fate::Latest;
   warpGroup.stores.readers.push_back({in.op, store.batch, {store.range}});
@@ -165,6 +172,8 @@ LogicalResult runWaitRead(Context &c, const Instr &in) {
     event->amount = waited;
     event->queue = 1;
   }
+  if (Clock *clock = c.cta->clock.get())
+    return clock->resumeAt(c, pending ? 0 : warpGroup.storesDoneAt);
   return success();
 }
 

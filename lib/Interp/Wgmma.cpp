@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Clock.h"
 #include "Elementwise.h"
 #include "Fragment.h"
 #include "Gemm.h"
@@ -213,6 +214,11 @@ LogicalResult runMma(Context &c, const Instr &in) {
     event->amount = queue.next;
     event->ranges.assign(reader.ranges.begin(), reader.ranges.end());
   }
+  if (Clock *clock = c.cta->clock.get()) {
+    warpGroup.productsDoneAt[queue.next] = clock->issueProduct(*c.group, op);
+    if (failed(clock->resumeAt(c, 0)))
+      return failure();
+  }
   Fate fate = chooseFate(c);
   product.late = fate == Fate::Latest;
   c.set(in.out[0], product.result);
@@ -327,6 +333,8 @@ LogicalResult runWait(Context &c, const Instr &in) {
   for (auto [to, from] :
        llvm::zip_equal(out, in.in.drop_front(groups + inflight)))
     c.cells[to] = c.cells[from];
+  if (Clock *clock = c.cta->clock.get())
+    return clock->resumeAt(c, warpGroup.productsDoneAt.lookup(waited));
   return success();
 }
 

@@ -94,6 +94,11 @@ void fa3::buildHopperPipeline(OpPassManager &pm,
   if (options.check)
     pm.addPass(hopper::createCheckProtocol());
   pm.addPass(hopper::createHoistReciprocals());
+  if (options.record) {
+    hopper::InsertRecordsOptions records;
+    records.ctas = options.record;
+    pm.addPass(hopper::createInsertRecords(records));
+  }
 }
 
 void fa3::buildPTXPipeline(OpPassManager &pm, const PipelineOptions &options) {

@@ -6,6 +6,7 @@
 #include "Fail.h"
 #include "Report.h"
 #include "Source.h"
+#include "TraceKernel.h"
 #include "fa3/InitAllPasses.h"
 #include "fa3/Run/Npy.h"
 #include "fa3/Target/PTX/PTX.h"
@@ -287,6 +288,7 @@ int fa3::run::runMain(int argc, char **argv, DialectRegistry &registry) {
   registerPassManagerCLOptions();
   CommandLine line;
   CheckOptions checks;
+  TraceOptions trace;
   cl::ParseCommandLineOptions(argc, argv, "fa3 runner\n");
   registerPTXTranslation(registry);
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
@@ -294,5 +296,7 @@ int fa3::run::runMain(int argc, char **argv, DialectRegistry &registry) {
   SourceMgrDiagnosticHandler diagnostics(sources, &context);
   if (checks.eachPass.getNumOccurrences())
     return failed(runEachPass(line, checks, context));
+  if (trace.isAsked())
+    return failed(traceKernel(line, trace, context));
   return failed(Session(line, checks, context).run());
 }

@@ -13,7 +13,10 @@
 
 #include "fa3/Interp/Array.h"
 #include "mlir/Support/LLVM.h"
+#include <optional>
+#include <string>
 #include <variant>
+#include <vector>
 
 namespace mlir {
 class FunctionOpInterface;
@@ -45,6 +48,16 @@ struct ExplorationSummary {
   bool failed = false;
 };
 
+/// What the units of a multiprocessor do for one block, in cycles from the
+/// block's start.
+struct BlockTimeline {
+  struct Use {
+    std::string unit, name;
+    int64_t begin, end;
+  };
+  std::vector<Use> uses;
+};
+
 struct Options {
   /// Result of tile.processors and hopper.sm_count.
   int64_t processors = 3;
@@ -60,6 +73,14 @@ struct Options {
   /// Beside running, goes through all schedules of every block of hopper
   /// kernels, up to so many states per protocol (see Protocol.h). 0: does not.
   int64_t exploreStates = 0;
+  /// Whether hopper kernels tell the time: by the units that their operations
+  /// occupy (fa3/Dialect/Hopper/Analysis/Resources.h). Completion is eager and
+  /// the schedule follows the times.
+  bool timed = false;
+  /// A timed run runs at most so many blocks of a launch; 0: all.
+  int64_t timedBlocks = 0;
+  /// Where a timed run puts what units do, by block, if not null.
+  std::vector<BlockTimeline> *timelines = nullptr;
   /// Where to report what was explored, if not null.
   ExplorationSummary *summary = nullptr;
 };

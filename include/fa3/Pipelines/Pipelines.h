@@ -63,6 +63,10 @@ struct PipelineOptions : public mlir::PassPipelineOptions<PipelineOptions> {
                      llvm::cl::desc("prove that groups neither deadlock nor "
                                     "race (flow-check, hopper-check-protocol)"),
                      llvm::cl::init(true)};
+  Option<int64_t> record{
+      *this, "record",
+      llvm::cl::desc("CTAs whose events are recorded (0: none)"),
+      llvm::cl::init(0)};
   Option<std::string> barrierWait{
       *this, "barrier-wait",
       llvm::cl::desc("wait for mbarriers in one asm loop or by intrinsic"),

@@ -25,7 +25,7 @@ static StringRef getAccess(Value argument) {
   for (Operation *user : argument.getUsers()) {
     if (isa<TmaLoadOp, FragmentLoadOp, ScalarLoadOp, LLVM::LoadOp>(user)) {
       reads = true;
-    } else if (isa<TmaStoreOp>(user)) {
+    } else if (isa<TmaStoreOp, RecordOp>(user)) {
       writes = true;
     } else if (auto store = dyn_cast<FragmentStoreOp>(user)) {
       writes = true;

@@ -146,6 +146,7 @@ struct ConvertHopperToNVVM
         [](arith::SelectOp op) { return !isa<GroupType>(op.getType()); });
     populateSharePatterns(patterns, converter, info);
     populateBarrierPatterns(patterns, converter, info);
+    populateRecordPatterns(patterns, converter, info);
     populateTmaPatterns(patterns, converter, info);
     populateWgmmaPatterns(patterns, converter, info);
     populateFragmentPatterns(patterns, converter, info);

@@ -31,6 +31,9 @@ void populateSharePatterns(mlir::RewritePatternSet &patterns,
 void populateBarrierPatterns(mlir::RewritePatternSet &patterns,
                              const mlir::TypeConverter &converter,
                              const KernelInfo &info);
+void populateRecordPatterns(mlir::RewritePatternSet &patterns,
+                            const mlir::TypeConverter &converter,
+                            const KernelInfo &info);
 void populateTmaPatterns(mlir::RewritePatternSet &patterns,
                          const mlir::TypeConverter &converter,
                          const KernelInfo &info);

@@ -3,6 +3,7 @@
 #include "fa3/Target/Manifest/Manifest.h"
 #include "Formula.h"
 #include "fa3/Dialect/Hopper/IR/Hopper.h"
+#include "fa3/Dialect/Hopper/IR/Records.h"
 #include "fa3/Support/ContractNames.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -387,6 +388,10 @@ void ManifestWriter::print(llvm::raw_ostream &os, StringRef ptx) {
       }
     });
     json.attribute("workspaces", llvm::json::Array());
+    // For tools; launchers ignore it.
+    if (std::optional<llvm::json::Object> records = describeRecords(function))
+      json.attribute("info",
+                     llvm::json::Object{{"records", std::move(*records)}});
     if (!flops.empty()) {
       json.attribute("flops", flops);
       json.attribute("bytes", bytes);

@@ -981,3 +981,21 @@ func.func @claim(%counter: !llvm.ptr<1>, %n: i32) {
   }
   return
 }
+
+// -----
+
+// record C1
+func.func @record_event(%p: i32, %buffer: !llvm.ptr<1>) {
+  // expected-error @+1 {{expects an event between 0 and 65535, got 65536}}
+  %next = hopper.record 65536 at %p in %buffer capacity 1024
+  return
+}
+
+// -----
+
+// record C2
+func.func @record_capacity(%p: i32, %buffer: !llvm.ptr<1>) {
+  // expected-error @+1 {{expects a capacity that is a power of two between 2 and 16777216, got 1000}}
+  %next = hopper.record 0 at %p in %buffer capacity 1000
+  return
+}

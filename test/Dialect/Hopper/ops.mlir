@@ -177,3 +177,13 @@ func.func @shares(%n: i32) {
   %read = hopper.mailbox.read %box[%n] : !hopper.mailbox<2>
   return
 }
+
+// Times of events.
+// CHECK-LABEL: func.func @records
+func.func @records(%p: i32, %buffer: !llvm.ptr<1>) {
+  // CHECK: %[[NEXT:.*]] = hopper.record 3 at %{{.*}} in %{{.*}} capacity 1024
+  %next = hopper.record 3 at %p in %buffer capacity 1024
+  // CHECK: hopper.record 65535 at %[[NEXT]] in %{{.*}} capacity 2
+  %last = hopper.record 65535 at %next in %buffer capacity 2
+  return
+}

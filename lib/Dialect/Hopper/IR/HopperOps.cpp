@@ -131,6 +131,18 @@ LogicalResult MailboxAllocOp::verify() {
                       kAlignment);
 }
 
+LogicalResult RecordOp::verify() {
+  int64_t event = getEvent(), capacity = getCapacity();
+  if (event < 0 || event > kMaxEvent)
+    return emitOpError("expects an event between 0 and ")
+           << kMaxEvent << ", got " << event;
+  if (capacity < 2 || capacity > kMaxCapacity || !llvm::isPowerOf2_64(capacity))
+    return emitOpError("expects a capacity that is a power of two between 2 "
+                       "and ")
+           << kMaxCapacity << ", got " << capacity;
+  return success();
+}
+
 LogicalResult ClaimOp::verify() {
   auto group = (*this)->getParentOfType<flow::GroupOp>();
   if (group && (group.getWarps() != 1 || group.getReplicas() != 1))

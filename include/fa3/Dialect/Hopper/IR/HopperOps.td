@@ -682,4 +682,6 @@ def Hopper_SmemLoadOp : Hopper_OrderedOp<"smem.load"> {
   let hasVerifier = 1;
 }
 
+include "fa3/Dialect/Hopper/IR/HopperRecordOps.td"
+
 #endif // FA3_HOPPER_OPS

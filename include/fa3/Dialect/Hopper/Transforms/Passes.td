@@ -175,6 +175,40 @@ def HoistReciprocals : Pass<"hopper-hoist-reciprocals", "::mlir::ModuleOp"> {
   ];
 }
 
+def InsertRecords : Pass<"hopper-insert-records", "::mlir::ModuleOp"> {
+  let summary = "complete kernels -> the same, writing down when things happen";
+  let description = [{
+    Inserts `hopper.record` at the borders of stages of every group: its begin
+    and end, waits for mbarriers, arrivals, copies, issue of products and waits
+    for them, barriers of threads, stores. The records of the first `ctas` CTAs
+    go to an array that becomes the last argument of the host function, of
+    `ctas` x groups x `capacity` i64; its attribute `hopper.records` says what
+    each event means. Entries that were not written keep what the host put there.
+
+    Input: kernels at the end of `fa3-hopper`, each launched once by a host
+    function that nobody calls. Output: the same with records; a kernel without
+    groups is left alone, with a remark. Fails on `scf.while`.
+
+    Example:
+    ```mlir
+    hopper.barrier.wait %full[%i] parity %p : !hopper.barrier<2, 1>
+    // becomes
+    %1 = hopper.record 4 at %0 in %records capacity 1024
+    hopper.barrier.wait %full[%i] parity %p : !hopper.barrier<2, 1>
+    %2 = hopper.record 5 at %1 in %records capacity 1024
+    ```
+  }];
+  let options = [
+    Option<"ctas", "ctas", "int64_t", "1", "CTAs whose events are recorded">,
+    Option<"capacity", "capacity", "int64_t", "4096",
+           "events per group and CTA, a power of two; later ones are dropped">,
+  ];
+  let statistics = [
+    Statistic<"numRecords", "num-records", "records inserted">,
+  ];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+}
+
 def CheckProtocol : Pass<"hopper-check-protocol", "::mlir::ModuleOp"> {
   let summary = "complete kernels -> the same, proven free of deadlocks and races";
   let description = [{

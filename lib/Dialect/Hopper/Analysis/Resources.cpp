@@ -1,0 +1,133 @@
+//===- Resources.cpp - units that operations occupy -----------------------===//
+
+#include "fa3/Dialect/Hopper/Analysis/Resources.h"
+#include "fa3/Scheduling/DeviceModel.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace fa3;
+using namespace fa3::hopper;
+namespace device = fa3::device;
+
+StringRef fa3::hopper::getName(Unit unit) {
+  static constexpr llvm::StringLiteral names[kNumUnits] = {
+      "issue", "fma", "alu", "sfu", "shared memory", "tensor core", "TMA"};
+  return names[static_cast<unsigned>(unit)];
+}
+
+/// Registers per thread that an operation computes; 0 for scalars.
+static int64_t countRegisters(Type type) {
+  auto vector = dyn_cast<VectorType>(type);
+  return vector ? vector.getNumElements() : 0;
+}
+
+static ResourceUse makeUse(Unit unit, int64_t instructions,
+                           int64_t cyclesPerInstruction) {
+  ResourceUse use;
+  use.issue = instructions;
+  use.unit = unit;
+  use.cycles = instructions * cyclesPerInstruction;
+  return use;
+}
+
+/// Elementwise operations by the unit that executes them.
+static ResourceUse getElementwiseUse(Operation *op, int64_t registers) {
+  if (isa<arith::ConstantOp>(op))
+    return {};
+  if (isa<arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::NegFOp,
+          math::FmaOp>(op))
+    return makeUse(Unit::Fma, registers, device::kFmaCycles);
+  // Narrow results leave two at a time.
+  if (isa<arith::TruncFOp, arith::ExtFOp>(op))
+    return makeUse(Unit::Alu, llvm::divideCeil(registers, 2),
+                   device::kConvertCycles);
+  if (isa<math::Exp2Op, math::ExpOp, math::Log2Op, math::LogOp, math::TanhOp,
+          math::RsqrtOp, math::SqrtOp, math::SinOp, math::CosOp, arith::DivFOp>(
+          op))
+    return makeUse(Unit::Sfu, registers, device::kSfuCycles);
+  return makeUse(Unit::Alu, registers, device::kAluCycles);
+}
+
+/// Accesses of shared memory by all threads of the group.
+static ResourceUse getSharedUse(Operation *op, VectorType type) {
+  auto group = op->getParentOfType<flow::GroupOp>();
+  int64_t threads = group ? int64_t(group.getWarps()) * 32 : 32;
+  int64_t bytes =
+      type.getNumElements() * type.getElementTypeBitWidth() / 8 * threads;
+  ResourceUse use;
+  use.issue = llvm::divideCeil(bytes, threads * 16);
+  use.unit = Unit::Shared;
+  use.cycles = llvm::divideCeil(bytes, device::kSharedBytes);
+  use.latency = device::kShuffleLatency;
+  use.isAwaited = true;
+  return use;
+}
+
+static ResourceUse getHopperUse(Operation *op) {
+  ResourceUse use;
+  if (auto reduce = dyn_cast<FragmentReduceOp>(op)) {
+    int64_t steps = countRegisters(reduce.getSource().getType()) -
+                    countRegisters(reduce.getResult().getType());
+    bool isSum = reduce.getKind() == Combine::add;
+    return makeUse(isSum ? Unit::Fma : Unit::Alu, steps,
+                   isSum ? device::kFmaCycles : device::kAluCycles);
+  }
+  if (auto reduce = dyn_cast<LaneReduceOp>(op)) {
+    int64_t bits = reduce.getLaneBits().size();
+    use = makeUse(Unit::Shared,
+                  bits * countRegisters(reduce.getResult().getType()),
+                  device::kShuffleCycles);
+    use.latency = bits * device::kShuffleLatency;
+    use.isAwaited = true;
+    return use;
+  }
+  if (auto store = dyn_cast<SmemStoreOp>(op))
+    return getSharedUse(op, cast<VectorType>(store.getValue().getType()));
+  if (auto load = dyn_cast<SmemLoadOp>(op))
+    return getSharedUse(op, cast<VectorType>(load.getResult().getType()));
+  if (auto load = dyn_cast<FragmentLoadOp>(op)) {
+    use.issue = countRegisters(load.getResult().getType());
+    use.latency = device::kGlobalLatency;
+    use.isAwaited = true;
+  } else if (auto store = dyn_cast<FragmentStoreOp>(op)) {
+    use.issue = countRegisters(store.getValue().getType());
+  } else if (isa<ClaimOp, ScalarLoadOp>(op)) {
+    use.latency = device::kGlobalLatency;
+    use.isAwaited = true;
+  } else if (isa<VoteAnyOp, MailboxReadOp>(op)) {
+    use.latency = device::kShuffleLatency;
+    use.isAwaited = true;
+  }
+  return use;
+}
+
+ResourceUse fa3::hopper::getResourceUse(Operation *op) {
+  if (isa_and_nonnull<HopperDialect>(op->getDialect()))
+    return getHopperUse(op);
+  if (!isa_and_nonnull<arith::ArithDialect, math::MathDialect>(
+          op->getDialect()) ||
+      op->getNumResults() != 1)
+    return {};
+  int64_t registers = countRegisters(op->getResult(0).getType());
+  return registers ? getElementwiseUse(op, registers) : ResourceUse();
+}
+
+int64_t fa3::hopper::getTensorCycles(WgmmaOp product) {
+  int64_t bits =
+      product.getRhs().getType().getElementType().getIntOrFloatBitWidth();
+  int64_t macs = int64_t(product.getM()) * product.getN() * product.getK();
+  return llvm::divideCeil(macs * bits, device::kTensorMacs16 * 16);
+}
+
+int64_t fa3::hopper::getNumInstructions(WgmmaOp product) {
+  int64_t bits =
+      product.getRhs().getType().getElementType().getIntOrFloatBitWidth();
+  return int64_t(product.getM()) / 64 *
+         llvm::divideCeil(int64_t(product.getK()) * bits, 32 * 8);
+}
+
+int64_t fa3::hopper::getCopyCycles(int64_t bytes) {
+  return llvm::divideCeil(bytes, device::kCopyBytes);
+}
