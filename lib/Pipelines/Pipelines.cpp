@@ -8,6 +8,7 @@
 #include "fa3/Dialect/Flow/Transforms/Passes.h"
 #include "fa3/Dialect/Hopper/Transforms/Passes.h"
 #include "fa3/Dialect/Tile/Transforms/Passes.h"
+#include "fa3/Pipelines/Tuning.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
@@ -106,11 +107,16 @@ void fa3::buildPTXPipeline(OpPassManager &pm, const PipelineOptions &options) {
   HopperToLLVMOptions toLLVM;
   toLLVM.barrierWait = options.barrierWait;
   toLLVM.wgmmaAsm = options.wgmmaAsm;
+  toLLVM.llvmPasses = options.llvmPasses;
   buildHopperToLLVMPipeline(pm, toLLVM);
 }
 
 void fa3::buildLowerToNVVMPipeline(OpPassManager &pm,
                                    const PipelineOptions &options) {
+  if (isTuned(options)) {
+    pm.addPass(createLowerTuned(options));
+    return;
+  }
   buildTilePipeline(pm, options);
   buildSpecializePipeline(pm, options);
   buildPipelinePipeline(pm, options);

@@ -8,7 +8,7 @@
 #include "TraceKernel.h"
 #include "Fail.h"
 #include "fa3/Dialect/Hopper/IR/Records.h"
-#include "fa3/Pipelines/Pipelines.h"
+#include "fa3/Pipelines/Tuning.h"
 #include "fa3/Run/DeviceExecutor.h"
 #include "fa3/Trace/Trace.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -82,6 +82,8 @@ LogicalResult Tracer::lower() {
   PipelineOptions pipeline;
   if (failed(pipeline.parseFromString(StringRef(getPipelineOptions()).trim(),
                                       llvm::errs())))
+    return failure();
+  if (failed(applyTuning(*kernels, pipeline)))
     return failure();
   PassManager manager(&context);
   buildTilePipeline(manager, pipeline);

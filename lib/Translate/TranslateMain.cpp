@@ -66,8 +66,8 @@ struct Options {
   cl::opt<std::string> passes{
       "opt",
       cl::desc("Passes on LLVM IR: none, rows, small, O1, O3 or a pipeline of "
-               "LLVM"),
-      cl::init("rows"), cl::cat(category)};
+               "LLVM (default: option llvm-passes of the pipeline, or rows)"),
+      cl::cat(category)};
   cl::opt<bool> locations{
       "locations",
       cl::desc("Locations in the PTX, so that messages of ptxas name the "

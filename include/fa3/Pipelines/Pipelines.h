@@ -75,6 +75,17 @@ struct PipelineOptions : public mlir::PassPipelineOptions<PipelineOptions> {
       *this, "wgmma-asm",
       llvm::cl::desc("one asm per instruction or per chain of products"),
       llvm::cl::init("instruction")};
+  Option<std::string> llvmPasses{
+      *this, "llvm-passes",
+      llvm::cl::desc("passes on LLVM IR, as --opt of fa3-translate takes them "
+                     "and unless that is given (empty: its default)"),
+      llvm::cl::init("")};
+  Option<std::string> tuningTable{
+      *this, "tuning-table",
+      llvm::cl::desc("table of measured options that are set unless given "
+                     "(empty: the shipped one; none); of the whole pipeline "
+                     "only"),
+      llvm::cl::init("")};
 };
 
 /// attention on tensors -> sequential tile kernels.

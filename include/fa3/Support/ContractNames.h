@@ -17,6 +17,10 @@ inline constexpr llvm::StringLiteral kArgumentNameAttr = "tile.name";
 /// Names of the dimensions of a memref argument, an array of strings.
 inline constexpr llvm::StringLiteral kArgumentDimsAttr = "tile.dims";
 
+/// On a module of kernels, a string: the passes on LLVM IR that a translation
+/// runs if it is not told others. Changes time only.
+inline constexpr llvm::StringLiteral kLLVMPassesAttr = "hopper.llvm_passes";
+
 } // namespace fa3
 
 #endif // FA3_SUPPORT_CONTRACTNAMES_H

@@ -47,6 +47,14 @@ static int64_t widestBlockN(int64_t d, int64_t dv, const RegionDemand &demand,
   return isRisky ? columns - kStep : columns;
 }
 
+int64_t fa3::getWidestBlockN(int64_t d, int64_t dv, const RegionDemand &demand,
+                             int64_t blockM) {
+  int64_t registers = blockM > 192   ? kFourGroupRegisters
+                      : blockM > 128 ? kThreeGroupRegisters
+                                     : kTwoGroupRegisters;
+  return widestBlockN(d, dv, demand, blockM, registers, /*widest=*/256);
+}
+
 /// Time for `queries` rows in tiles of `blockM`, relative to rows of the larger
 /// tile; a row of the smaller one costs more because fewer warp groups hide the
 /// softmax of each other.

@@ -12,6 +12,10 @@ struct TileChoice {
   int64_t blockM, blockN;
 };
 
+/// Most keys in a block beside blockM rows, by registers and shared memory.
+int64_t getWidestBlockN(int64_t d, int64_t dv, const RegionDemand &demand,
+                        int64_t blockM);
+
 /// Block sizes for head dims d and dv of 16-bit elements. Each warp group owns
 /// 64 rows. Registers per thread: dv/2 for the output, blockN/2 for the scores,
 /// blockN/4 for the converted weights, blockN/2 for each tile that score code

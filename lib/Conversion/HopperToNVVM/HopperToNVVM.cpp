@@ -2,6 +2,7 @@
 
 #include "fa3/Conversion/HopperToNVVM/HopperToNVVM.h"
 #include "Patterns.h"
+#include "fa3/Support/ContractNames.h"
 #include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
 #include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -101,6 +102,9 @@ struct ConvertHopperToNVVM
         getOperation().getOps<gpu::GPUFuncOp>());
     if (kernels.empty())
       return;
+    if (!llvmPasses.empty())
+      getOperation()->setAttr(kLLVMPassesAttr,
+                              StringAttr::get(&getContext(), llvmPasses));
     LLVM::GlobalOp smem = createSharedMemory();
     for (gpu::GPUFuncOp kernel : kernels)
       if (failed(convert(kernel, smem.getSymName(), *options)))
@@ -182,6 +186,7 @@ void fa3::buildHopperToLLVMPipeline(OpPassManager &manager,
   convert.barrierWait = options.barrierWait;
   convert.wgmmaAsm = options.wgmmaAsm;
   convert.reductionChains = options.reductionChains;
+  convert.llvmPasses = options.llvmPasses;
   nested.addPass(createConvertHopperToNVVM(convert));
   nested.addPass(createCanonicalizerPass());
   nested.addPass(createCSEPass());

@@ -1,6 +1,7 @@
 //===- TranslateToPTX.cpp - kernels as LLVM IR and PTX --------------------===//
 
 #include "OrderRows.h"
+#include "fa3/Support/ContractNames.h"
 #include "fa3/Target/PTX/PTX.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -150,7 +151,12 @@ static LogicalResult runPasses(gpu::GPUModuleOp module,
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, sccs, modules);
   llvm::ModulePassManager passes;
-  std::string pipeline = getPipeline(options.passes);
+  std::string chosen = options.passes;
+  if (chosen.empty()) {
+    auto wish = module->getAttrOfType<StringAttr>(kLLVMPassesAttr);
+    chosen = wish && !wish.empty() ? wish.str() : "rows";
+  }
+  std::string pipeline = getPipeline(chosen);
   if (pipeline.empty())
     return success();
   if (llvm::Error error = builder.parsePassPipeline(passes, pipeline))

@@ -32,6 +32,9 @@ struct HopperToLLVMOptions : mlir::PassPipelineOptions<HopperToLLVMOptions> {
   Option<int64_t> reductionChains{*this, "reduction-chains",
                                   llvm::cl::desc("see convert-hopper-to-nvvm"),
                                   llvm::cl::init(2)};
+  Option<std::string> llvmPasses{*this, "llvm-passes",
+                                 llvm::cl::desc("see convert-hopper-to-nvvm"),
+                                 llvm::cl::init("")};
 };
 
 /// convert-hopper-to-nvvm and the upstream conversions that leave only llvm and

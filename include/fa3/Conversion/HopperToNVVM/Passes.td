@@ -50,6 +50,9 @@ def ConvertHopperToNVVM : Pass<"convert-hopper-to-nvvm", "::mlir::gpu::GPUModule
            "product (chain)">,
     Option<"reductionChains", "reduction-chains", "int64_t", "2",
            "partial results of a reduction within one thread">,
+    Option<"llvmPasses", "llvm-passes", "std::string", "",
+           "attribute `hopper.llvm_passes` of the module: the passes on LLVM IR "
+           "that a translation runs unless it is told others; none if empty">,
   ];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",

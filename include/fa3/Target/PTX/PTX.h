@@ -26,11 +26,12 @@ struct PTXOptions {
   /// PTX ISA version times ten, 80 to 90.
   unsigned ptxVersion = 90;
   /// Passes on LLVM IR: none, rows, small, O1, O3, or a pipeline as opt takes
-  /// it. Rows lets the rows of a fragment follow each other (fa3-order-rows),
-  /// small is sroa, early-cse, instcombine and simplifycfg. What the MLIR
-  /// passes leave is final otherwise: O1 and O3 make no kernel faster and
-  /// several slower (docs/Performance.md).
-  std::string passes = "rows";
+  /// it; empty: what the module says (`hopper.llvm_passes`), or rows. Rows lets
+  /// the rows of a fragment follow each other (fa3-order-rows), small is sroa,
+  /// early-cse, instcombine and simplifycfg. What the MLIR passes leave is
+  /// final otherwise: O1 and O3 make no kernel faster and several slower
+  /// (docs/Performance.md).
+  std::string passes;
   /// Locations as `.loc` directives, which change no code. Messages of ptxas
   /// can then be traced to operations.
   bool locations = false;

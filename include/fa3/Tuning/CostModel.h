@@ -1,0 +1,94 @@
+//===- CostModel.h - cycles of an attention kernel --------------*- C++ -*-===//
+//
+// Which kernels of 16-bit forward attention can be compiled, and how long they
+// take: what tiles are chosen by without a measurement, and what fa3-tune
+// measures first. All times are cycles of the multiprocessor's clock. Figures
+// of the hardware are those of fa3/Scheduling/DeviceModel.h; docs/Tuning.md
+// gives the formulas and how far they are from measurements.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA3_TUNING_COSTMODEL_H
+#define FA3_TUNING_COSTMODEL_H
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace fa3::tuning {
+
+enum class Mask { Full, Causal, Window };
+llvm::StringRef getName(Mask mask);
+std::optional<Mask> parseMask(llvm::StringRef name);
+
+/// Sizes that decide the time of a forward.
+struct Problem {
+  int64_t d = 128, dv = 128;
+  Mask mask = Mask::Full;
+  int64_t queries = 4096, keys = 4096;
+  /// Heads of all batches.
+  int64_t heads = 16;
+  /// Keys that a row sees, with Mask::Window.
+  int64_t window = 1024;
+  /// Multiprocessors of the device.
+  int64_t processors = 132;
+};
+
+/// A point of the search: values of options of the pipeline. 0 and empty texts
+/// leave an option to the passes.
+struct Point {
+  int64_t blockM = 0, blockN = 0;
+  std::string rescale, mode, order, llvmPasses;
+  int64_t stages = 0, maxDepth = 0;
+
+  /// As options of fa3-lower-to-nvvm-pipeline.
+  std::string getOptions() const;
+};
+
+/// The tile that the pipeline takes without options.
+Point getDefaultTile(const Problem &problem);
+
+/// Why a point cannot be compiled without spilling, or does not fit shared
+/// memory; nothing if it can.
+std::optional<std::string> getObstacle(const Problem &problem,
+                                       const Point &point);
+
+/// A prediction and where it comes from. A *step* is one block of keys for all
+/// rows of a tile.
+struct Prediction {
+  /// Cycles of a step that the tensor core, the exponentials and the issue
+  /// slots need, and what warp groups wait for each other.
+  double tensor = 0, exponentials = 0, issue = 0, exposed = 0;
+  double step = 0;
+  /// Cycles of a tile beside its steps: first loads, last stores.
+  double start = 0;
+  int64_t tiles = 0, steps = 0; ///< of the whole launch
+  /// Of the multiprocessor that is done last.
+  double cycles = 0;
+  /// Share of its time that the tensor core works on visible scores.
+  double efficiency = 0;
+};
+Prediction predict(const Problem &problem, const Point &point);
+
+/// A point with its prediction.
+struct Candidate {
+  Point point;
+  Prediction prediction;
+};
+
+/// All points that can be compiled: every tile with the passes' choice of the
+/// rest. Best first.
+std::vector<Candidate> rankTiles(const Problem &problem);
+
+/// Points to measure, at most `count`: the default, tiles predicted within
+/// `slack` of the best, and variations of the other options on the best of
+/// them.
+std::vector<Candidate> getPointsToMeasure(const Problem &problem, size_t count,
+                                          double slack = 1.25);
+
+} // namespace fa3::tuning
+
+#endif // FA3_TUNING_COSTMODEL_H

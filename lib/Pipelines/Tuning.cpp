@@ -1,0 +1,168 @@
+//===- Tuning.cpp - options of the pipeline from a table ------------------===//
+
+#include "fa3/Pipelines/Tuning.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/Pass/Pass.h"
+#include "mlir/Pass/PassManager.h"
+#include "llvm/Support/MemoryBuffer.h"
+
+using namespace mlir;
+using namespace fa3;
+using tuning::Table;
+
+/// Calls `function` with the name of every option that changes only the time
+/// that a kernel takes, and the option.
+template <typename Options, typename Function>
+static void forEachTunable(Options &options, Function &&function) {
+  function("block-m", options.blockM);
+  function("block-n", options.blockN);
+  function("rescale", options.rescale);
+  function("mode", options.mode);
+  function("order", options.order);
+  function("l2-bytes", options.l2Bytes);
+  function("store", options.store);
+  function("stages", options.stages);
+  function("max-depth", options.maxDepth);
+  function("barrier-wait", options.barrierWait);
+  function("wgmma-asm", options.wgmmaAsm);
+  function("llvm-passes", options.llvmPasses);
+}
+
+/// Whether an option that is a word takes this one; passes ask again.
+static bool takesWord(StringRef name, StringRef value) {
+  struct Choice {
+    StringRef name;
+    SmallVector<StringRef, 4> words;
+  };
+  static const Choice choices[] = {
+      {"rescale", {"lazy", "eager"}},
+      {"mode", {"auto", "cta", "static", "dynamic"}},
+      {"order", {"auto", "rows", "longest-first", "pairs"}},
+      {"store", {"auto", "staged", "in-place", "direct"}},
+      {"barrier-wait", {"asm", "intrinsic"}},
+      {"wgmma-asm", {"instruction", "chain"}},
+  };
+  for (const Choice &choice : choices)
+    if (choice.name == name)
+      return llvm::is_contained(choice.words, value);
+  return true;
+}
+
+std::optional<std::string> fa3::validateTunedOptions(llvm::StringRef options) {
+  PipelineOptions scratch;
+  SmallVector<StringRef> words;
+  options.split(words, ' ', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
+  for (StringRef word : words) {
+    auto [name, value] = word.split('=');
+    bool isKnown = false;
+    forEachTunable(scratch, [&, name = name](StringRef known, const auto &) {
+      isKnown |= name == known;
+    });
+    if (!isKnown)
+      return ("'" + name + "' is no option that a table may set").str();
+    if (value.empty())
+      return ("'" + name + "' has no value").str();
+    if (!takesWord(name, value) ||
+        failed(scratch.parseFromString(word, llvm::errs())))
+      return ("'" + name + "' does not take '" + value + "'").str();
+  }
+  return std::nullopt;
+}
+
+FailureOr<Table> fa3::readTuningTable(MLIRContext *context, StringRef name) {
+  if (name == "none")
+    return Table();
+  if (name.empty())
+    return Table::parse(context, "shipped table", tuning::getShippedTable(),
+                        validateTunedOptions);
+  auto buffer = llvm::MemoryBuffer::getFile(name);
+  if (!buffer)
+    return emitError(UnknownLoc::get(context))
+           << "cannot read the tuning table " << name << ": "
+           << buffer.getError().message();
+  return Table::parse(context, name, (*buffer)->getBuffer(),
+                      validateTunedOptions);
+}
+
+LogicalResult fa3::applyTuning(ModuleOp module, PipelineOptions &options) {
+  FailureOr<Table> table =
+      readTuningTable(module.getContext(), options.tuningTable);
+  if (failed(table))
+    return failure();
+  std::optional<tuning::ProblemClass> problem = tuning::classify(module);
+  const tuning::Entry *entry = problem ? table->lookup(*problem) : nullptr;
+  if (!entry)
+    return success();
+  // What a user gives counts more.
+  std::string text;
+  SmallVector<StringRef> words;
+  StringRef(entry->options).split(words, ' ', -1, /*KeepEmpty=*/false);
+  for (StringRef word : words) {
+    bool isGiven = false;
+    forEachTunable(options, [&](StringRef name, const auto &option) {
+      isGiven |= name == word.split('=').first && option.hasValue();
+    });
+    if (!isGiven)
+      text += (text.empty() ? "" : " ") + word.str();
+  }
+  return options.parseFromString(text, llvm::errs());
+}
+
+bool fa3::isTuned(const PipelineOptions &options) {
+  if (options.tuningTable == "none")
+    return false;
+  // An empty list needs no look at the module.
+  return !options.tuningTable.empty() ||
+         tuning::getShippedTable().contains("\"options\"");
+}
+
+namespace {
+class LowerTuned : public PassWrapper<LowerTuned, OperationPass<ModuleOp>> {
+public:
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(LowerTuned)
+
+  explicit LowerTuned(const PipelineOptions &given)
+      : options(std::make_shared<PipelineOptions>()) {
+    options->copyOptionValuesFrom(given);
+  }
+  LowerTuned(const LowerTuned &other)
+      : PassWrapper(other), options(other.options) {}
+
+  StringRef getArgument() const override { return "fa3-lower-tuned"; }
+  StringRef getDescription() const override {
+    return "fa3-lower-to-nvvm-pipeline with the options of a tuning table";
+  }
+
+  void getDependentDialects(DialectRegistry &registry) const override {
+    OpPassManager passes(ModuleOp::getOperationName());
+    build(passes, *options);
+    passes.getDependentDialects(registry);
+  }
+
+  void runOnOperation() override {
+    PipelineOptions tuned;
+    tuned.copyOptionValuesFrom(*options);
+    if (failed(applyTuning(getOperation(), tuned)))
+      return signalPassFailure();
+    OpPassManager passes(ModuleOp::getOperationName());
+    build(passes, tuned);
+    if (failed(runPipeline(passes, getOperation())))
+      signalPassFailure();
+  }
+
+private:
+  static void build(OpPassManager &passes, const PipelineOptions &from) {
+    PipelineOptions plain;
+    plain.copyOptionValuesFrom(from);
+    plain.tuningTable = "none";
+    buildLowerToNVVMPipeline(passes, plain);
+  }
+
+  std::shared_ptr<PipelineOptions> options;
+};
+} // namespace
+
+std::unique_ptr<Pass> fa3::createLowerTuned(const PipelineOptions &options) {
+  return std::make_unique<LowerTuned>(options);
+}
