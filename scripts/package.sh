@@ -24,7 +24,7 @@ esac
 scripts/setup.sh package
 version=$(sed -n 's/^project(fa3 VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
 name=fa3-$version-linux-x86_64
-tools=(fa3-opt fa3-translate fa3-run)
+tools=(fa3-opt fa3-translate fa3-run fa3-tune)
 
 fa3_configure "$fa3_build_static" -DFA3_STATIC=ON -DFA3_INCLUDE_TESTS=OFF \
   -DFA3_WERROR=ON
@@ -51,6 +51,7 @@ fa3 $version for Linux on x86-64, glibc 2.36 or newer. Nothing to install.
     bin/fa3-opt --help         # passes and pipelines
     bin/fa3-translate --help   # MLIR to PTX and manifest
     bin/fa3-run --help         # runs it, on the GPU or in the interpreter
+    bin/fa3-tune --help        # options by cost model and measurement
 
 lib/libfa3_runtime.so with include/fa3/Runtime/fa3_runtime.h and
 python/fa3_runtime.py launch what fa3-translate wrote: docs/Runtime.md.

@@ -23,6 +23,7 @@ tools = [
     "fa3-mutate",
     "fa3-reduce",
     "fa3-run",
+    "fa3-tune",
     "fa3-lsp-server",
     "mlir-opt",
     "split-file",

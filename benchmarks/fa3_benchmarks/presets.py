@@ -19,8 +19,9 @@ ALL_PEERS = ("cudnn", "fa2", "reference", "flex", "triton", "mosaic")
 
 @dataclasses.dataclass
 class Preset:
-    """`variants` are fa3's kernels: names and pipeline options. Ratios in
-    tables are to the kernel `base`."""
+    """`variants` are fa3's kernels: names and pipeline options; `by_cell` has
+    those of cells with variants of their own. Ratios in tables are to the kernel
+    `base`."""
 
     name: str
     cells: list[Cell]
@@ -32,6 +33,12 @@ class Preset:
     base: str = "cudnn"
     # Peers that compile or tune for each shape run at these lengths only.
     slow_lengths: tuple[int, ...] = (4096, 16384)
+    by_cell: dict[str, dict[str, str]] = dataclasses.field(
+        default_factory=dict
+    )
+
+    def variants_of(self, cell: Cell) -> dict[str, str]:
+        return self.by_cell.get(cell.name, self.variants)
 
 
 def cell(type, d, mask_name, length, *, dv=None, mask=None, batch=None,

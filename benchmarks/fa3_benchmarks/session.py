@@ -33,7 +33,9 @@ class Session:
         self.failures: list[str] = []
 
     def run(self, preset: Preset) -> None:
-        kernels = self.compile(preset)
+        self.measure(preset, self.compile(preset))
+
+    def measure(self, preset: Preset, kernels: dict) -> None:
         start = time.monotonic()
         families: dict = {}
         for cell in preset.cells:
@@ -56,7 +58,7 @@ class Session:
         wanted = []
         for cell in preset.cells:
             module = cell.module(self.given.dynamic)
-            for variant, more in preset.variants.items():
+            for variant, more in preset.variants_of(cell).items():
                 options = f"{self.given.pipeline_options} {more}".strip()
                 key = module, options
                 if key not in futures:
@@ -69,7 +71,7 @@ class Session:
             if done.error:
                 text = f"{cell.name} {variant}: not compiled: {done.error}"
                 # Options of an alternative may not fit every head dim.
-                if preset.variants[variant]:
+                if preset.variants_of(cell)[variant]:
                     print(text)
                 else:
                     self.fail(text)
@@ -152,7 +154,7 @@ class _Family:
 
     def _complain(self, cell: str, kernel: str, text: str) -> None:
         """Only kernels of fa3 make a session fail."""
-        if kernel in self._preset.variants:
+        if kernel in self._preset.variants_of(self._cells[cell]):
             self._session.fail(f"{cell} {kernel}: {text}")
         else:
             print(f"{cell} {kernel}: not measured: {text}")

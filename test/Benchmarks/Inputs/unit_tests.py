@@ -12,7 +12,8 @@ ROOT = pathlib.Path(sys.argv.pop(1)) if len(sys.argv) > 1 else pathlib.Path()
 for folder in ("benchmarks", "test/Device"):
     sys.path.insert(0, str(ROOT / folder))
 
-from fa3_benchmarks import cells, minima, presets, report, rows  # noqa: E402
+from fa3_benchmarks import cells, minima, presets, report  # noqa: E402
+from fa3_benchmarks import rows, tables  # noqa: E402
 from fa3_device.features import Mask  # noqa: E402
 
 
@@ -224,6 +225,51 @@ class Minima(unittest.TestCase):
         cell = presets.cell("f16", 128, "full", 16384)
         text = report.summary([measured("sustained", cell, "fa3", 1)], "cudnn")
         self.assertIn("minima of sustained: none known", text)
+
+
+class Tables(unittest.TestCase):
+    """Tuning tables from measured rows."""
+
+    def rows(self):
+        found = []
+        for length, speeds in ((1024, (2.0, 1.0, 1.9)), (4096, (1.0, 1.2))):
+            cell = presets.cell("f16", 128, "full", length)
+            names = ("fa3", "block-n=64", "rescale=eager")
+            for name, ms in zip(names, speeds):
+                found.append(measured("tune", cell, name, ms))
+        return found
+
+    def test_the_fastest_point_is_chosen_if_it_gains(self):
+        short, long = tables.choose(self.rows(), 1.01)
+        self.assertEqual(short["options"], "block-n=64")
+        self.assertAlmostEqual(short["tflops"] / short["default"], 2, 2)
+        self.assertEqual((long["length"], long["options"]), (4096, ""))
+
+    def test_points_of_unknown_lengths_serve_all_of_them(self):
+        (entry,) = tables.choose(self.rows(), 1.01, dynamic=True)
+        # 2 * 1 against 1 * 1.2: rescale=eager was not measured everywhere.
+        self.assertEqual((entry["length"], entry["options"]), (0, "block-n=64"))
+        (entry,) = tables.choose(self.rows(), 1.5, dynamic=True)
+        self.assertEqual(entry["options"], "")
+
+    def test_report_counts_what_the_cost_model_misses(self):
+        entries = tables.choose(self.rows(), 1.01)
+        text = tables.report(self.rows(), entries)
+        self.assertIn("d 128 full 1024: block-n=64: ", text)
+        self.assertIn("within 5 % of the best point: 1 of 2", text)
+
+    def test_tables_are_written_and_merged(self):
+        entries = tables.choose(self.rows(), 1.01)
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "t.json"
+            tables.write(path, entries, "here")
+            self.assertEqual(tables.read(path), entries)
+            tables.write(path, [], "here")
+            self.assertEqual(tables.read(path), [])
+        other = dict(entries[0], options="stages=1")
+        self.assertEqual(tables.merge([other], entries), entries)
+        other["d"] = 64
+        self.assertEqual(tables.merge([other], entries), [other, *entries])
 
 
 if __name__ == "__main__":
