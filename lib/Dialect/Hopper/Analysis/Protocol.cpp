@@ -123,9 +123,30 @@ LogicalResult Exploration::addGroups(ArrayRef<flow::GroupControl> groups,
   return success();
 }
 
+/// Whether a group does something to the barriers or the memory of a part.
+/// What others do there is erased: products, fences and named barriers of a
+/// group tell nobody else anything.
+static bool takesPart(flow::GroupOp group, const ProtocolScope &scope,
+                      const ProtocolModel &model) {
+  WalkResult result = group.walk([&](Operation *op) {
+    for (Value operand : op->getOperands()) {
+      Type type = operand.getType();
+      if ((isa<BarrierType>(type) && scope.hasArray(model, operand)) ||
+          (isa<BufferType, MailboxType>(type) && scope.hasBuffer(operand)))
+        return WalkResult::interrupt();
+    }
+    return WalkResult::advance();
+  });
+  return result.wasInterrupted();
+}
+
 LogicalResult Session::explorePart(const ProtocolScope &scope) {
   Exploration part(*this, scope);
-  if (failed(part.addGroups(skeleton.getGroups(), /*isAlone=*/false)))
+  SmallVector<flow::GroupControl> groups;
+  for (const flow::GroupControl &control : skeleton.getGroups())
+    if (takesPart(control.group, scope, model))
+      groups.push_back(control);
+  if (failed(part.addGroups(groups, /*isAlone=*/false)))
     return failure();
   part.machine.findRotations(part.programs);
   LogicalResult result = part.explorer.run();
