@@ -288,10 +288,11 @@ LogicalResult runSetRegisters(Context &c, const Instr &in) {
       return "for " + std::to_string(more) + " registers, " +
              std::to_string(file.free) + " are free";
     };
+    // Groups that share the warp group find it done, whoever comes first.
+    file.ofGroup[warpGroup] = wanted;
     if (failed(c.cta->scheduler.wait({in.op, ready, nullptr, describe})))
       return failure();
     file.free -= more;
-    file.ofGroup[warpGroup] = wanted;
   }
   return success();
 }
