@@ -10,12 +10,21 @@ using namespace mlir;
 using namespace fa3;
 using namespace fa3::hopper;
 
+/// Whether a value is the tile after the current one: as claimed, as another
+/// group tells, or the greater of that and the current one.
+static bool isNextTile(Value value) {
+  if (auto greater = value.getDefiningOp<arith::MaxUIOp>())
+    return isNextTile(greater.getLhs()) || isNextTile(greater.getRhs());
+  return isa_and_nonnull<ClaimOp, MailboxReadOp>(value.getDefiningOp());
+}
+
 /// A loop up to a share ends when there is no tile left.
 static LogicalResult lowerShare(scf::ForOp loop, ShareOp share) {
   if (!loop.getInductionVar().use_empty())
     return loop.emitOpError("expects a loop over the tiles of a CTA not to use "
                             "their number");
-  if (loop.getNumResults() == 0 || !loop.getResult(0).getType().isInteger(32))
+  if (loop.getNumResults() == 0 || !loop.getResult(0).getType().isInteger(32) ||
+      !isNextTile(loop.getBody()->getTerminator()->getOperand(0)))
     return loop.emitOpError("expects a loop over the tiles of a CTA to carry "
                             "the tile (i32) as its first value");
   OpBuilder builder(loop);

@@ -63,6 +63,13 @@ LogicalResult KernelLowering::prepareShares(flow::SpecializeOp op) {
   return success();
 }
 
+/// Whether the body of a loop over tiles depends on the tile.
+static bool usesTile(scf::ForOp loop) {
+  return llvm::any_of(loop.getInductionVar().getUsers(), [](Operation *user) {
+    return isa<tile::ClaimOp>(user) && !user->use_empty();
+  });
+}
+
 LogicalResult KernelLowering::lowerShare(scf::ForOp loop, tile::ShareOp share) {
   auto group = loop->getParentOfType<flow::GroupOp>();
   if (!group || loop->getParentOp() != group)
@@ -107,6 +114,10 @@ LogicalResult KernelLowering::lowerShare(scf::ForOp loop, tile::ShareOp share) {
     } else {
       hopper::BarrierWaitOp::create(b, mailbox.full, slot, parity);
       next = hopper::MailboxReadOp::create(b, mailbox.slots, slot);
+      // A group that does not care which tile it is still ends by its number:
+      // a carried value that nothing but the next one needs would vanish.
+      if (!usesTile(loop))
+        next = arith::MaxUIOp::create(b, next, tile);
       // The leader arrives for all threads of its replica.
       if (group.getWarps() > 1)
         syncReplica(loop);
