@@ -300,6 +300,63 @@ LogicalResult decodeCoord(Decoder &d, tile::CoordOp op) {
 }
 
 //===----------------------------------------------------------------------===//
+// relabel, transpose
+//===----------------------------------------------------------------------===//
+
+/// A permutation: element i of the result is element from[i] of the operand.
+struct PermuteExtra : Extra {
+  SmallVector<int32_t, 0> from;
+};
+
+LogicalResult runPermute(Context &c, const Instr &in) {
+  const auto &extra = in.get<PermuteExtra>();
+  Buffer &source = c.buffer(in.in[0]);
+  Buffer &out = c.makeBuffer(in.out[0], source.getLane(), extra.from.size());
+  dispatchLane(source.getLane(), [&](auto zero) {
+    using T = decltype(zero);
+    for (auto [i, from] : llvm::enumerate(extra.from))
+      out.data<T>()[i] = source.data<T>()[from];
+  });
+  return success();
+}
+
+LogicalResult decodeRelabel(Decoder &d, tile::RelabelOp op) {
+  RankedTensorType type = op.getResult().getType();
+  if (failed(d.getFormat(op, type)))
+    return failure();
+  auto *extra = d.makeExtra<PermuteExtra>();
+  TileShape shape = getTileShape(type);
+  bool alongRows = shape.rank == 2 && op.getDim() == 0;
+  extra->from.resize(shape.size());
+  auto rename = [&](int64_t old) {
+    int64_t high = old >> op.getBits().size() << op.getBits().size();
+    for (auto [i, bit] : llvm::enumerate(op.getBits()))
+      high |= ((old >> bit) & 1) << i;
+    return high;
+  };
+  for (int64_t row = 0; row < shape.rows; ++row)
+    for (int64_t column = 0; column < shape.columns; ++column)
+      extra->from[(alongRows ? rename(row) : row) * shape.columns +
+                  (alongRows ? column : rename(column))] =
+          row * shape.columns + column;
+  d.emit(op, runPermute, extra);
+  return success();
+}
+
+LogicalResult decodeTranspose(Decoder &d, tile::TransposeOp op) {
+  RankedTensorType type = op.getResult().getType();
+  if (failed(d.getFormat(op, type)))
+    return failure();
+  auto *extra = d.makeExtra<PermuteExtra>();
+  TileShape shape = getTileShape(type);
+  for (int64_t row = 0; row < shape.rows; ++row)
+    for (int64_t column = 0; column < shape.columns; ++column)
+      extra->from.push_back(column * shape.rows + row);
+  d.emit(op, runPermute, extra);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
 // where, any_possible
 //===----------------------------------------------------------------------===//
 
@@ -376,6 +433,8 @@ void fa3::interp::populateTile(Registry &r) {
   r.add<tile::ReduceOp>(decodeReduce);
   r.add<tile::BroadcastOp>(decodeBroadcast);
   r.add<tile::CoordOp>(decodeCoord);
+  r.add<tile::RelabelOp>(decodeRelabel);
+  r.add<tile::TransposeOp>(decodeTranspose);
   r.add<tile::WhereOp>(decodeWhere);
   r.addPlain<tile::AnyPossibleOp>(runAnyPossible);
 }

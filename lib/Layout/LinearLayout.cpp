@@ -3,6 +3,7 @@
 #include "fa3/Layout/LinearLayout.h"
 #include "llvm/Support/MathExtras.h"
 #include "llvm/Support/raw_ostream.h"
+#include <map>
 
 using namespace fa3;
 using llvm::ArrayRef;
@@ -61,6 +62,68 @@ LinearLayout::operandA(int64_t rows, int64_t columns, unsigned bits) {
   appendExtent(1, 32, columns / 32, reg, repeats);
   appendExtent(0, 64, rows / 64, reg, repeats);
   return LinearLayout({rows, columns}, reg, lane, warp, repeats);
+}
+
+std::optional<LinearLayout> LinearLayout::transposing(int64_t rows,
+                                                      int64_t columns) {
+  if (rows <= 0 || rows % 32 || columns <= 0 || columns % 16)
+    return std::nullopt;
+  SmallVector<Basis> reg = {{0, 1}, {1, 0}, {8, 0}};
+  SmallVector<Basis> lane = {{2, 0}, {4, 0}, {0, 2}, {0, 4}, {0, 8}};
+  SmallVector<Basis> warp = {{16, 0}};
+  SmallVector<Repeat> repeats;
+  appendExtent(1, 16, columns / 16, reg, repeats);
+  appendExtent(0, 32, rows / 32, reg, repeats);
+  return LinearLayout({rows, columns}, reg, lane, warp, repeats);
+}
+
+std::optional<LinearLayout>
+LinearLayout::relabeled(unsigned dim, ArrayRef<int64_t> bits) const {
+  int64_t period = int64_t(1) << bits.size();
+  LinearLayout result = *this;
+  auto relabel = [&](int64_t &coordinate) {
+    int64_t renamed = coordinate / period * period;
+    for (auto [i, bit] : llvm::enumerate(bits))
+      renamed += ((coordinate >> bit) & 1) << i;
+    coordinate = renamed;
+  };
+  for (auto *bases : {&result.reg, &result.lane, &result.warp})
+    for (Basis &basis : *bases)
+      relabel(basis[dim]);
+  for (const Repeat &repeat : repeats)
+    if (repeat.dim == dim && repeat.stride % period)
+      return std::nullopt;
+  return result;
+}
+
+LinearLayout LinearLayout::transposed() const {
+  assert(getRank() == 2 && "only matrices can be transposed");
+  LinearLayout result = *this;
+  std::swap(result.shape[0], result.shape[1]);
+  for (auto *bases : {&result.reg, &result.lane, &result.warp})
+    for (Basis &basis : *bases)
+      std::swap(basis[0], basis[1]);
+  for (Repeat &repeat : result.repeats)
+    repeat.dim = 1 - repeat.dim;
+  return result;
+}
+
+std::optional<SmallVector<int64_t>>
+LinearLayout::getRegistersIn(const LinearLayout &from) const {
+  if (shape != from.shape || lane != from.lane || warp != from.warp ||
+      getNumRegisters() != from.getNumRegisters())
+    return std::nullopt;
+  std::map<Basis, int64_t> registerOf;
+  for (int64_t r = 0; r < from.getNumRegisters(); ++r)
+    registerOf[from.getRegisterOffset(r)] = r;
+  SmallVector<int64_t> registers;
+  for (int64_t r = 0; r < getNumRegisters(); ++r) {
+    auto it = registerOf.find(getRegisterOffset(r));
+    if (it == registerOf.end())
+      return std::nullopt;
+    registers.push_back(it->second);
+  }
+  return registers;
 }
 
 LinearLayout LinearLayout::slice(unsigned dim) const {

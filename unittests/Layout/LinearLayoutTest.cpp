@@ -85,3 +85,58 @@ TEST(LinearLayout, ReductionAlongColumnsExchangesTwoLaneBits) {
   EXPECT_FALSE(layout->crossesWarpsAlong(1));
   EXPECT_TRUE(layout->crossesWarpsAlong(0));
 }
+
+/// Four neighbouring columns a lane, 8 rows apart, then 16 columns further, as
+/// the PTX ISA lists them for the A fragment of wgmma.m64nNk32.
+TEST(LinearLayout, EightBitOperandIsThePtxFragment) {
+  auto layout = LinearLayout::operandA(64, 96, 8);
+  ASSERT_TRUE(layout);
+  for (unsigned warp = 0; warp < 4; ++warp)
+    for (unsigned lane = 0; lane < 32; ++lane)
+      for (int64_t reg = 0; reg < 48; ++reg) {
+        int64_t word = reg / 4, byte = reg % 4;
+        LinearLayout::Basis expected = {16 * warp + lane / 4 + 8 * (word % 2),
+                                        32 * (word / 4) + 16 * (word / 2 % 2) +
+                                            4 * (lane % 4) + byte};
+        EXPECT_EQ(at(*layout, warp, lane, reg), expected);
+      }
+}
+
+TEST(LinearLayout, RelabelledAccumulatorIsTheEightBitOperand) {
+  for (int64_t columns : {32, 96, 128}) {
+    auto acc =
+        LinearLayout::accumulator(64, columns)->relabeled(1, {0, 3, 1, 2});
+    ASSERT_TRUE(acc);
+    auto registers =
+        LinearLayout::operandA(64, columns, 8)->getRegistersIn(*acc);
+    ASSERT_TRUE(registers);
+    // Pairs of registers stay together, so that one conversion makes both.
+    for (size_t i = 0; i < registers->size(); i += 2)
+      EXPECT_EQ((*registers)[i] + 1, (*registers)[i + 1]);
+    // Without it elements would change lanes.
+    EXPECT_FALSE(LinearLayout::operandA(64, columns, 8)
+                     ->getRegistersIn(*LinearLayout::accumulator(64, columns)));
+  }
+}
+
+TEST(LinearLayout, RelabellingNeedsWholePeriods) {
+  // 3 x 8 columns: the repeat starts inside a period of 16.
+  EXPECT_FALSE(LinearLayout::accumulator(64, 24)->relabeled(1, {0, 3, 1, 2}));
+  EXPECT_TRUE(LinearLayout::accumulator(64, 24)->relabeled(1, {1, 0}));
+}
+
+TEST(LinearLayout, TransposingGivesWordsOfNeighbouringColumns) {
+  auto layout = LinearLayout::transposing(32, 64);
+  ASSERT_TRUE(layout);
+  EXPECT_FALSE(LinearLayout::transposing(16, 64));
+  EXPECT_FALSE(LinearLayout::transposing(32, 24));
+  LinearLayout columns = layout->transposed();
+  EXPECT_EQ(columns.getShape()[0], 64);
+  auto keys = columns.relabeled(1, {0, 3, 1, 2});
+  ASSERT_TRUE(keys);
+  // A lane holds keys 4 q .. 4 q + 3 of its rows.
+  for (unsigned lane = 0; lane < 4; ++lane)
+    EXPECT_EQ(keys->getThreadOffset(lane, 0)[1], 4 * lane);
+  llvm::SmallVector<LinearLayout::Basis> first = {{1, 0}, {0, 1}, {0, 2}};
+  EXPECT_EQ(keys->getRegisterBases().take_front(3), llvm::ArrayRef(first));
+}

@@ -54,6 +54,27 @@ public:
   static std::optional<LinearLayout> operandA(int64_t rows, int64_t columns,
                                               unsigned bits);
 
+  /// The layout in which a warp group of two warps brings 8-bit elements from
+  /// rows to columns: `ldmatrix.trans` gives it, and after `transposed` and
+  /// with the rows relabelled by [0, 3, 1, 2] `stmatrix` takes it. rows must be
+  /// a multiple of 32, columns one of 16.
+  static std::optional<LinearLayout> transposing(int64_t rows, int64_t columns);
+
+  /// The layout after renaming coordinates along `dim`: bit i of the new one is
+  /// bit bits[i] of the old one, higher bits stay. Each register keeps its
+  /// element. Empty if a repeat has a stride that is no multiple of 2^bits.
+  std::optional<LinearLayout> relabeled(unsigned dim,
+                                        llvm::ArrayRef<int64_t> bits) const;
+  /// The layout of the transposed tile; rank 2. Each register keeps its
+  /// element.
+  LinearLayout transposed() const;
+
+  /// For every register of this layout the register of `from` that holds the
+  /// same element in the same thread; empty if some thread would need an
+  /// element of another one.
+  std::optional<llvm::SmallVector<int64_t>>
+  getRegistersIn(const LinearLayout &from) const;
+
   /// What is left of this layout after dropping dimension `dim`: registers that
   /// differ only along `dim` become one, lanes that do become replicas.
   LinearLayout slice(unsigned dim) const;

@@ -143,7 +143,7 @@ func.func private @slotting_syntax() attributes {a = #tile.slotting<stage = 0, 1
 
 // -----
 
-// expected-error @+1 {{expects 'tile.role' to be "load" or "math", got "store"}}
+// expected-error @+1 {{expects 'tile.role' to be "load", "convert" or "math", got "store"}}
 func.func private @role() attributes {tile.role = "store"}
 
 // -----
@@ -967,3 +967,108 @@ func.func @write(%v: !tile.view<tensor<8x8xf16>>, %x: tensor<8xf16>) {
   tile.write %x, %v : tensor<8xf16>, !tile.view<tensor<8x8xf16>>
   return
 }
+
+// -----
+
+// tile.relabel C1
+func.func @relabel_dim(%x: tensor<64x32xf32>) {
+  // expected-error @+1 {{expects dim (2) less than the rank of the operand (2)}}
+  %r = tile.relabel %x dim 2 bits [1, 0] : tensor<64x32xf32> -> tensor<64x32xf32>
+  return
+}
+
+// -----
+
+// tile.relabel C2
+func.func @relabel_bits(%x: tensor<64x32xf32>) {
+  // expected-error @+1 {{expects bits to be a permutation of 0 to 2, got [0, 2, 2]}}
+  %r = tile.relabel %x dim 1 bits [0, 2, 2] : tensor<64x32xf32> -> tensor<64x32xf32>
+  return
+}
+
+// -----
+
+// tile.relabel C3
+func.func @relabel_extent(%x: tensor<64x24xf32>) {
+  // expected-error @+1 {{expects an extent that is a multiple of 2^4, got 24}}
+  %r = tile.relabel %x dim 1 bits [0, 3, 1, 2] : tensor<64x24xf32> -> tensor<64x24xf32>
+  return
+}
+
+// -----
+
+// tile.relabel C4
+func.func @relabel_type(%x: tensor<64x32xf32>) {
+  // expected-error @+1 {{expects operand and result of one shape and element type, got 'tensor<64x32xf32>' and 'tensor<64x32xf16>'}}
+  %r = tile.relabel %x dim 1 bits [1, 0] : tensor<64x32xf32> -> tensor<64x32xf16>
+  return
+}
+
+// -----
+
+// tile.transpose C1
+func.func @transpose_shape(%x: tensor<64x32xf32>) {
+  // expected-error @+1 {{expects an operand of rank 2 and a result of its transposed shape and its element type, got 'tensor<64x32xf32>' and 'tensor<64x32xf32>'}}
+  %r = tile.transpose %x : tensor<64x32xf32> -> tensor<64x32xf32>
+  return
+}
+
+// -----
+
+// #tile.operand_a C1
+// expected-error @+1 {{#tile.operand_a expects 8 or 16 bits, got 32}}
+func.func @operand_bits(%x: tensor<64x32xf32, #tile.operand_a<32>>)
+
+// -----
+
+// #tile.operand_a C2
+// expected-error @+1 {{#tile.operand_a<8> expects rows that are a power-of-two multiple of 64 and columns that are a multiple of 32, got [64, 48]}}
+func.func @operand_columns(%x: tensor<64x48xf8E4M3FN, #tile.operand_a<8>>)
+
+// -----
+
+// #tile.transposing C1
+// expected-error @+1 {{#tile.transposing expects elements of 8 bits, rows that are a multiple of 32 and columns that are a multiple of 16, got [16, 64] of 'f8E4M3FN'}}
+func.func @transposing_rows(%x: tensor<16x64xf8E4M3FN, #tile.transposing>)
+
+// -----
+
+// #tile.transposing C1
+// expected-error @+1 {{#tile.transposing expects elements of 8 bits, rows that are a multiple of 32 and columns that are a multiple of 16, got [32, 64] of 'f16'}}
+func.func @transposing_type(%x: tensor<32x64xf16, #tile.transposing>)
+
+// -----
+
+// #tile.relabeled C1
+// expected-error @+1 {{#tile.relabeled expects dim 0 or 1, got 2}}
+func.func @relabeled_dim(%x: tensor<64x32xf32, #tile.relabeled<2, [1, 0], #tile.acc>>)
+
+// -----
+
+// #tile.relabeled C1
+// expected-error @+1 {{#tile.relabeled expects the layout of a tile, got #tile.smem<128>}}
+func.func @relabeled_parent(%x: tensor<64x32xf32, #tile.relabeled<1, [1, 0], #tile.smem<128>>>)
+
+// -----
+
+// #tile.relabeled C2
+// expected-error @+1 {{#tile.relabeled expects a permutation of bits, got [1, 1]}}
+func.func @relabeled_bits(%x: tensor<64x32xf32, #tile.relabeled<1, [1, 1], #tile.acc>>)
+
+// -----
+
+// #tile.relabeled C3
+// expected-error @+1 {{does not exist for a tile of shape [64, 24]}}
+func.func @relabeled_shape(%x: tensor<64x24xf32, #tile.relabeled<1, [0, 3, 1, 2], #tile.acc>>)
+
+// -----
+
+// #tile.transposed C1
+// expected-error @+1 {{#tile.transposed expects the layout of a tile, got #tile.smem<128>}}
+func.func @transposed_parent(%x: tensor<64x32xf32, #tile.transposed<#tile.smem<128>>>)
+
+// -----
+
+// #tile.transposed C1
+// expected-error @+1 {{#tile.transposed<#tile.acc> does not exist for a tile of shape [64, 24]}}
+func.func @transposed_shape(%x: tensor<64x24xf32, #tile.transposed<#tile.acc>>)

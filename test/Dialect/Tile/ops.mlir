@@ -160,3 +160,23 @@ func.func @shares(%i: index, %n: index) {
   %t = tile.claim %i of %n
   return
 }
+
+// CHECK-LABEL: func.func @renamed(
+func.func @renamed(%x: tensor<32x16xf8E4M3FN>) {
+  // CHECK: %[[R:.*]] = tile.relabel %{{.*}} dim 0 bits [0, 3, 1, 2] : tensor<32x16xf8E4M3FN> -> tensor<32x16xf8E4M3FN>
+  %r = tile.relabel %x dim 0 bits [0, 3, 1, 2] : tensor<32x16xf8E4M3FN> -> tensor<32x16xf8E4M3FN>
+  // CHECK: tile.transpose %[[R]] : tensor<32x16xf8E4M3FN> -> tensor<16x32xf8E4M3FN>
+  %t = tile.transpose %r : tensor<32x16xf8E4M3FN> -> tensor<16x32xf8E4M3FN>
+  return
+}
+
+// CHECK-LABEL: func.func @layouts(
+// CHECK-SAME: tensor<64x32xf8E4M3FN, #tile.operand_a<8>>
+// CHECK-SAME: tensor<64x32xf32, #tile.operand_a<8>>
+// CHECK-SAME: tensor<32x16xf8E5M2, #tile.transposing>
+// CHECK-SAME: tensor<16x32xf8E5M2, #tile.transposed<#tile.relabeled<0, [0, 3, 1, 2], #tile.transposing>>>
+func.func @layouts(%a: tensor<64x32xf8E4M3FN, #tile.operand_a<8>>, %b: tensor<64x32xf32, #tile.operand_a<8>>,
+                   %c: tensor<32x16xf8E5M2, #tile.transposing>,
+                   %d: tensor<16x32xf8E5M2, #tile.transposed<#tile.relabeled<0, [0, 3, 1, 2], #tile.transposing>>>) {
+  return
+}

@@ -39,9 +39,9 @@ LogicalResult TileDialect::verifyOperationAttribute(Operation *op,
   StringRef name = attribute.getName();
   if (name == kRoleAttrName) {
     auto role = dyn_cast<StringAttr>(attribute.getValue());
-    if (!role || (role != "load" && role != "math"))
+    if (!role || (role != "load" && role != "convert" && role != "math"))
       return op->emitOpError("expects '")
-             << name << "' to be \"load\" or \"math\", got "
+             << name << "' to be \"load\", \"convert\" or \"math\", got "
              << attribute.getValue();
     return success();
   }
@@ -153,6 +153,124 @@ SliceAttr::verifyEncoding(ArrayRef<int64_t> shape, Type elementType,
                      << toText(shape) << "]";
 }
 
+LogicalResult OperandAAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                   int64_t bits) {
+  if (bits != 8 && bits != 16)
+    return emitError() << "#tile.operand_a expects 8 or 16 bits, got " << bits;
+  return success();
+}
+
+std::optional<LinearLayout> OperandAAttr::toLinear(ArrayRef<int64_t> shape,
+                                                   unsigned) const {
+  if (shape.size() != 2)
+    return std::nullopt;
+  return LinearLayout::operandA(shape[0], shape[1], getBits());
+}
+
+LogicalResult OperandAAttr::verifyEncoding(
+    ArrayRef<int64_t> shape, Type elementType,
+    function_ref<InFlightDiagnostic()> emitError) const {
+  if (toLinear(shape, getBits()))
+    return success();
+  return emitError() << "#tile.operand_a<" << getBits()
+                     << "> expects rows that are a power-of-two multiple of 64 "
+                        "and columns that are a multiple of "
+                     << 256 / getBits() << ", got [" << toText(shape) << "]";
+}
+
+std::optional<LinearLayout> TransposingAttr::toLinear(ArrayRef<int64_t> shape,
+                                                      unsigned bits) const {
+  if (shape.size() != 2 || bits != 8)
+    return std::nullopt;
+  return LinearLayout::transposing(shape[0], shape[1]);
+}
+
+LogicalResult TransposingAttr::verifyEncoding(
+    ArrayRef<int64_t> shape, Type elementType,
+    function_ref<InFlightDiagnostic()> emitError) const {
+  if (elementType.isIntOrFloat() &&
+      toLinear(shape, elementType.getIntOrFloatBitWidth()))
+    return success();
+  return emitError() << "#tile.transposing expects elements of 8 bits, rows "
+                        "that are a multiple of 32 and columns that are a "
+                        "multiple of 16, got ["
+                     << toText(shape) << "] of " << elementType;
+}
+
+/// Whether `bits` holds every number from 0 to its size - 1.
+static bool isPermutation(ArrayRef<int64_t> bits) {
+  SmallVector<int64_t> sorted(bits);
+  llvm::sort(sorted);
+  return llvm::equal(sorted, llvm::seq<int64_t>(0, bits.size()));
+}
+
+LogicalResult
+RelabeledAttr::verify(function_ref<InFlightDiagnostic()> emitError, int64_t dim,
+                      ArrayRef<int64_t> bits, Attribute parent) {
+  if (dim != 0 && dim != 1)
+    return emitError() << "#tile.relabeled expects dim 0 or 1, got " << dim;
+  if (!isPermutation(bits))
+    return emitError() << "#tile.relabeled expects a permutation of bits, got ["
+                       << bits << "]";
+  if (!isa<LayoutAttrInterface>(parent))
+    return emitError() << "#tile.relabeled expects the layout of a tile, got "
+                       << parent;
+  return success();
+}
+
+std::optional<LinearLayout> RelabeledAttr::toLinear(ArrayRef<int64_t> shape,
+                                                    unsigned bits) const {
+  std::optional<LinearLayout> linear =
+      cast<LayoutAttrInterface>(getParent()).toLinear(shape, bits);
+  if (!linear || getDim() >= static_cast<int64_t>(shape.size()) ||
+      shape[getDim()] % (int64_t(1) << getBits().size()))
+    return std::nullopt;
+  return linear->relabeled(getDim(), getBits());
+}
+
+LogicalResult RelabeledAttr::verifyEncoding(
+    ArrayRef<int64_t> shape, Type elementType,
+    function_ref<InFlightDiagnostic()> emitError) const {
+  unsigned bits =
+      elementType.isIndex() ? 32 : elementType.getIntOrFloatBitWidth();
+  if (toLinear(shape, bits))
+    return success();
+  return emitError() << *this << " does not exist for a tile of shape ["
+                     << toText(shape) << "]";
+}
+
+LogicalResult
+TransposedAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                       Attribute parent) {
+  if (!isa<LayoutAttrInterface>(parent))
+    return emitError() << "#tile.transposed expects the layout of a tile, got "
+                       << parent;
+  return success();
+}
+
+std::optional<LinearLayout> TransposedAttr::toLinear(ArrayRef<int64_t> shape,
+                                                     unsigned bits) const {
+  if (shape.size() != 2)
+    return std::nullopt;
+  std::optional<LinearLayout> linear =
+      cast<LayoutAttrInterface>(getParent())
+          .toLinear({shape[1], shape[0]}, bits);
+  if (!linear)
+    return std::nullopt;
+  return linear->transposed();
+}
+
+LogicalResult TransposedAttr::verifyEncoding(
+    ArrayRef<int64_t> shape, Type elementType,
+    function_ref<InFlightDiagnostic()> emitError) const {
+  unsigned bits =
+      elementType.isIndex() ? 32 : elementType.getIntOrFloatBitWidth();
+  if (toLinear(shape, bits))
+    return success();
+  return emitError() << *this << " does not exist for a tile of shape ["
+                     << toText(shape) << "]";
+}
+
 LogicalResult SmemAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                int64_t swizzle) {
   if (swizzle != 32 && swizzle != 64 && swizzle != 128)
@@ -194,6 +312,10 @@ SmemAttr::verifyEncoding(ArrayRef<int64_t> shape, Type elementType,
 SmemAttr fa3::tile::getDefaultStorage(RankedTensorType type) {
   int64_t bytes = type.getShape().back() * type.getElementTypeBitWidth() / 8;
   int64_t swizzle = bytes > 64 ? 128 : bytes > 32 ? 64 : 32;
+  // Tiles of 8-bit elements have few columns: padding would cost a good part.
+  if (type.getElementTypeBitWidth() == 8)
+    while (swizzle > 32 && bytes % swizzle)
+      swizzle /= 2;
   return SmemAttr::get(type.getContext(), swizzle);
 }
 

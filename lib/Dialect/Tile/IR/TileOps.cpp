@@ -317,6 +317,45 @@ LogicalResult CoordOp::verify() {
   return success();
 }
 
+LogicalResult RelabelOp::verify() {
+  RankedTensorType source = getSource().getType();
+  RankedTensorType result = getResult().getType();
+  int64_t dim = getDim();
+  if (dim < 0 || dim >= source.getRank())
+    return emitOpError("expects dim (")
+           << dim << ") less than the rank of the operand (" << source.getRank()
+           << ")";
+  SmallVector<int64_t> sorted(getBits());
+  llvm::sort(sorted);
+  if (!llvm::equal(sorted, llvm::seq<int64_t>(0, sorted.size())))
+    return emitOpError("expects bits to be a permutation of 0 to ")
+           << static_cast<int64_t>(sorted.size()) - 1 << ", got [" << getBits()
+           << "]";
+  if (sorted.size() > 30 ||
+      source.getDimSize(dim) % (int64_t(1) << sorted.size()))
+    return emitOpError("expects an extent that is a multiple of 2^")
+           << sorted.size() << ", got " << source.getDimSize(dim);
+  if (source.getShape() != result.getShape() ||
+      source.getElementType() != result.getElementType())
+    return emitOpError("expects operand and result of one shape and element "
+                       "type, got ")
+           << source << " and " << result;
+  return success();
+}
+
+LogicalResult TransposeOp::verify() {
+  RankedTensorType source = getSource().getType();
+  RankedTensorType result = getResult().getType();
+  if (source.getRank() != 2 || result.getRank() != 2 ||
+      source.getDimSize(0) != result.getDimSize(1) ||
+      source.getDimSize(1) != result.getDimSize(0) ||
+      source.getElementType() != result.getElementType())
+    return emitOpError("expects an operand of rank 2 and a result of its "
+                       "transposed shape and its element type, got ")
+           << source << " and " << result;
+  return success();
+}
+
 YieldOp WhereOp::getYield() {
   return cast<YieldOp>(getBody().front().getTerminator());
 }

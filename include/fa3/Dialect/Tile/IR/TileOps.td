@@ -336,6 +336,43 @@ def Tile_AnyPossibleOp : Tile_Op<"any_possible", [Pure]> {
   let hasVerifier = 1;
 }
 
+def Tile_RelabelOp : Tile_Op<"relabel", [Pure]> {
+  let summary = "permutes a tile along a dimension by the bits of the coordinate";
+  let description = [{
+    The element at coordinate x goes to coordinate y, where bit i of y is bit
+    bits[i] of x and higher bits agree. A sum over the dimension does not see
+    it, so both operands of a product may be relabelled along K alike. With
+    layouts it only renames registers.
+
+    Example: `%p1 = tile.relabel %p dim 1 bits [0, 3, 1, 2] : tensor<64x96xf8E4M3FN> -> tensor<64x96xf8E4M3FN>`
+
+    C1. dim is less than the rank of the operand.
+    C2. bits is a permutation of 0 to its size - 1.
+    C3. 2 to the number of bits divides the extent along dim.
+    C4. operand and result agree in shape and element type.
+  }];
+  let arguments = (ins Tile_Tile:$source, I64Attr:$dim, DenseI64ArrayAttr:$bits);
+  let results = (outs Tile_Tile:$result);
+  let assemblyFormat = [{
+    $source `dim` $dim `bits` $bits attr-dict `:` type($source) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def Tile_TransposeOp : Tile_Op<"transpose", [Pure]> {
+  let summary = "exchanges rows and columns";
+  let description = [{
+    Example: `%t = tile.transpose %v : tensor<96x128xf8E4M3FN> -> tensor<128x96xf8E4M3FN>`
+
+    C1. the operand has rank 2, the result its shape transposed and its element
+        type.
+  }];
+  let arguments = (ins Tile_Tile:$source);
+  let results = (outs Tile_Tile:$result);
+  let assemblyFormat = "$source attr-dict `:` type($source) `->` type($result)";
+  let hasVerifier = 1;
+}
+
 //===----------------------------------------------------------------------===//
 // Memory of slots
 //===----------------------------------------------------------------------===//

@@ -96,6 +96,68 @@ def Tile_SliceAttr : Tile_Attr<"Slice", "slice", [
   let genVerifyDecl = 1;
 }
 
+def Tile_OperandAAttr : Tile_Attr<"OperandA", "operand_a", [
+    DeclareAttrInterfaceMethods<VerifiableTensorEncoding>,
+    DeclareAttrInterfaceMethods<Tile_LayoutAttrInterface>]> {
+  let summary = "layout of the left operand of wgmma in registers";
+  let description = [{
+    For elements of `bits` bits when the product reads them; they may be wider
+    before. With 16 bits it is `#tile.acc`. Example:
+    `tensor<64x96xf8E4M3FN, #tile.operand_a<8>>`.
+
+    C1. bits is 8 or 16.
+    C2. rows are a power-of-two multiple of 64, columns a multiple of 32 with 8
+        bits, of 16 with 16.
+  }];
+  let parameters = (ins "int64_t":$bits);
+  let assemblyFormat = "`<` $bits `>`";
+  let genVerifyDecl = 1;
+}
+
+def Tile_TransposingAttr : Tile_Attr<"Transposing", "transposing", [
+    DeclareAttrInterfaceMethods<VerifiableTensorEncoding>,
+    DeclareAttrInterfaceMethods<Tile_LayoutAttrInterface>]> {
+  let summary = "layout of a tile on its way from rows to columns";
+  let description = [{
+    Two warps read 8-bit elements by `ldmatrix.trans` in it; transposed, and
+    with the former rows relabelled, `stmatrix` writes them. Example:
+    `tensor<32x64xf8E4M3FN, #tile.transposing>`.
+
+    C1. elements have 8 bits, rows are a multiple of 32, columns one of 16.
+  }];
+}
+
+def Tile_RelabeledAttr : Tile_Attr<"Relabeled", "relabeled", [
+    DeclareAttrInterfaceMethods<VerifiableTensorEncoding>,
+    DeclareAttrInterfaceMethods<Tile_LayoutAttrInterface>]> {
+  let summary = "layout of a tile after tile.relabel of one of layout parent";
+  let description = [{
+    Every register keeps its element. `#tile.relabeled<1, [0, 3, 1, 2], #tile.acc>`.
+
+    C1. dim is 0 or 1, the parent is a register layout.
+    C2. bits is a permutation of 0 to its size - 1.
+    C3. the parent's layout exists for the tile and can be relabelled.
+  }];
+  let parameters = (ins "int64_t":$dim, ArrayRefParameter<"int64_t">:$bits,
+                        "::mlir::Attribute":$parent);
+  let assemblyFormat = "`<` $dim `,` `[` $bits `]` `,` $parent `>`";
+  let genVerifyDecl = 1;
+}
+
+def Tile_TransposedAttr : Tile_Attr<"Transposed", "transposed", [
+    DeclareAttrInterfaceMethods<VerifiableTensorEncoding>,
+    DeclareAttrInterfaceMethods<Tile_LayoutAttrInterface>]> {
+  let summary = "layout of a tile after tile.transpose of one of layout parent";
+  let description = [{
+    Every register keeps its element. `#tile.transposed<#tile.transposing>`.
+
+    C1. the parent is a register layout that exists for the transposed tile.
+  }];
+  let parameters = (ins "::mlir::Attribute":$parent);
+  let assemblyFormat = "`<` $parent `>`";
+  let genVerifyDecl = 1;
+}
+
 def Tile_SmemAttr : Tile_Attr<"Smem", "smem", [
     DeclareAttrInterfaceMethods<VerifiableTensorEncoding>,
     DeclareAttrInterfaceMethods<Flow_StorageAttrInterface>]> {
