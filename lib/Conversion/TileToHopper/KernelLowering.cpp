@@ -335,6 +335,8 @@ LogicalResult KernelLowering::lowerOp(Operation *op) {
       .Case<tile::AwaitOp>([&](auto op) { return lowerAwait(op); })
       .Case<tile::ReduceOp>([&](auto op) { return lowerReduce(op); })
       .Case<tile::BroadcastOp>([&](auto op) { return lowerBroadcast(op); })
+      .Case<tile::RelabelOp>([&](auto op) { return lowerRelabel(op); })
+      .Case<tile::TransposeOp>([&](auto op) { return lowerTranspose(op); })
       .Case<tile::CoordOp>([&](auto op) { return lowerCoord(op); })
       .Case<tile::WhereOp>([&](auto op) { return lowerWhere(op); })
       .Case<tile::LoadOp>([&](auto op) { return lowerLoad(op); })

@@ -38,6 +38,7 @@ private:
     int64_t threads = 0;      ///< private rings: those of the replica
     bool hasStores = false;   ///< slots held for reading are stored from
     bool hasReads = false;    ///< threads read elements of slots
+    bool hasWrites = false;   ///< threads of the writing group fill slots
     bool isPrivate() const { return !full; }
   };
   /// A window of a ring's slot.
@@ -98,6 +99,12 @@ private:
   mlir::LogicalResult lowerAwait(tile::AwaitOp op);
   mlir::LogicalResult lowerReduce(tile::ReduceOp op);
   mlir::LogicalResult lowerBroadcast(tile::BroadcastOp op);
+  /// A relabelled or transposed tile: the elements of `renamed`, which is the
+  /// layout of the operand after that.
+  mlir::LogicalResult lowerRenamed(mlir::Operation *op,
+                                   std::optional<LinearLayout> renamed);
+  mlir::LogicalResult lowerRelabel(tile::RelabelOp op);
+  mlir::LogicalResult lowerTranspose(tile::TransposeOp op);
   mlir::LogicalResult lowerCoord(tile::CoordOp op);
   mlir::LogicalResult lowerWhere(tile::WhereOp op);
   mlir::LogicalResult lowerLoad(tile::LoadOp op);

@@ -3,8 +3,9 @@
 // Protocol of a ring between groups (PTX ISA, "mbarrier"): the writer waits for
 // the *empty* barrier of a slot with the inverse of the reader's parity, so its
 // first lap never blocks; it arrives on *full* once, expecting the bytes of its
-// copies; each reading replica waits for *full* and arrives on *empty* when the
-// products that read the slot have retired.
+// copies, or when its threads have written the slot; each reading replica waits
+// for *full* and arrives on *empty* when the products that read the slot have
+// retired.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,14 +16,14 @@
 using namespace mlir;
 using namespace fa3;
 
-/// Replicas of the groups that read a ring.
-static int64_t countReaders(flow::RingOp ring) {
-  int64_t readers = 0;
+/// Replicas of the groups on one side of a ring.
+static int64_t countReplicas(flow::RingOp ring, flow::Side side) {
+  int64_t replicas = 0;
   for (Operation *user : ring->getUsers())
     if (auto cursor = dyn_cast<flow::CursorOp>(user);
-        cursor && cursor.getSide() == flow::Side::read)
-      readers += cursor->getParentOfType<flow::GroupOp>().getReplicas();
-  return readers;
+        cursor && cursor.getSide() == side)
+      replicas += cursor->getParentOfType<flow::GroupOp>().getReplicas();
+  return replicas;
 }
 
 /// Accesses through views of slots that `side` of the ring holds.
@@ -77,8 +78,10 @@ LogicalResult KernelLowering::lowerRing(flow::RingOp op) {
       RankedTensorType::get(shape, tensor.getElementType()),
       storage.getSwizzle());
   ring->buffer = hopper::AllocOp::create(b, ring->type, IntegerAttr());
-  bool filledByCopies = llvm::all_of(getAccesses(op, flow::Side::write),
-                                     llvm::IsaPred<tile::LoadAsyncOp>);
+  SmallVector<Operation *> fills = getAccesses(op, flow::Side::write);
+  bool filledByCopies = llvm::all_of(fills, llvm::IsaPred<tile::LoadAsyncOp>);
+  ring->hasWrites =
+      !filledByCopies && llvm::all_of(fills, llvm::IsaPred<tile::WriteOp>);
   if (op->getParentOfType<flow::GroupOp>()) {
     if (filledByCopies)
       return op.emitOpError("has no lowering to hopper: a ring inside a group "
@@ -87,10 +90,11 @@ LogicalResult KernelLowering::lowerRing(flow::RingOp op) {
     ring->namedBarrier = getNamedBarrier(group);
     ring->threads = countThreads(group);
   } else {
-    if (!filledByCopies)
+    if (!filledByCopies && !ring->hasWrites)
       return op.emitOpError("has no lowering to hopper: a ring between groups "
-                            "is expected to be filled by 'tile.load.async'");
-    int64_t readers = countReaders(op);
+                            "is expected to be filled by 'tile.load.async', or "
+                            "by 'tile.write'");
+    int64_t readers = countReplicas(op, flow::Side::read);
     if (readers == 0)
       return op.emitOpError("has no reader");
     auto barrier = [&](int64_t arrivals) -> Value {
@@ -99,7 +103,8 @@ LogicalResult KernelLowering::lowerRing(flow::RingOp op) {
           hopper::BarrierType::get(b.getContext(), type.getDepth(), arrivals),
           IntegerAttr());
     };
-    ring->full = barrier(1);
+    ring->full =
+        barrier(ring->hasWrites ? countReplicas(op, flow::Side::write) : 1);
     ring->empty = barrier(readers);
     SmallVector<Operation *> accesses = getAccesses(op, flow::Side::read);
     ring->hasStores = llvm::any_of(accesses, llvm::IsaPred<tile::StoreAsyncOp>);
@@ -133,7 +138,7 @@ LogicalResult KernelLowering::lowerAcquire(flow::AcquireOp op) {
   } else {
     hopper::BarrierWaitOp::create(b, writes ? ring.empty : ring.full, index,
                                   parity);
-    if (writes)
+    if (writes && !ring.hasWrites)
       hopper::BarrierExpectTxOp::create(b, ring.full, index,
                                         ring.type.getSlotBytes());
   }
@@ -160,10 +165,15 @@ LogicalResult KernelLowering::lowerAcquire(flow::AcquireOp op) {
 }
 
 LogicalResult KernelLowering::lowerPublish(flow::PublishOp op) {
-  // Between groups the arrival that expected the bytes was the publication.
   const Ring &ring = *slotRing[op.getSlot()];
-  if (ring.isPrivate())
+  if (ring.isPrivate()) {
     hopper::NamedBarrierSyncOp::create(b, ring.namedBarrier, ring.threads);
+  } else if (ring.hasWrites) {
+    // The leader arrives for all threads of its replica.
+    syncReplica(op);
+    hopper::BarrierArriveOp::create(b, ring.full, get(op.getSlot()));
+  }
+  // Otherwise the arrival that expected the bytes was the publication.
   return success();
 }
 
@@ -297,7 +307,7 @@ LogicalResult KernelLowering::lowerWrite(tile::WriteOp op) {
     return failure();
   // A slot held for reading is written in place; all warps of the replica must
   // have done with their products first.
-  if (!view.ring->isPrivate())
+  if (!view.ring->isPrivate() && !view.ring->hasWrites)
     syncReplica(op);
   hopper::SmemStoreOp::create(b, get(op.getValue()), view.ring->buffer,
                               view.index, view.row, view.column,

@@ -193,6 +193,40 @@ LogicalResult KernelLowering::lowerReduce(tile::ReduceOp op) {
   return success();
 }
 
+LogicalResult
+KernelLowering::lowerRenamed(Operation *op,
+                             std::optional<LinearLayout> renamed) {
+  Value result = op->getResult(0);
+  FailureOr<LinearLayout> to = getLayout(op, result.getType());
+  if (failed(to))
+    return failure();
+  std::optional<SmallVector<int64_t>> registers;
+  if (renamed)
+    registers = to->getRegistersIn(*renamed);
+  if (!registers)
+    return op->emitOpError("has no lowering to hopper: elements would have to "
+                           "go to other threads");
+  Value source = get(op->getOperand(0));
+  if (!llvm::equal(*registers, llvm::seq<int64_t>(0, registers->size())))
+    source = vector::ShuffleOp::create(b, source, source, *registers);
+  set(result, source);
+  return success();
+}
+
+LogicalResult KernelLowering::lowerRelabel(tile::RelabelOp op) {
+  FailureOr<LinearLayout> from = getLayout(op, op.getSource().getType());
+  if (failed(from))
+    return failure();
+  return lowerRenamed(op, from->relabeled(op.getDim(), op.getBits()));
+}
+
+LogicalResult KernelLowering::lowerTranspose(tile::TransposeOp op) {
+  FailureOr<LinearLayout> from = getLayout(op, op.getSource().getType());
+  if (failed(from))
+    return failure();
+  return lowerRenamed(op, from->transposed());
+}
+
 LogicalResult KernelLowering::lowerCoord(tile::CoordOp op) {
   FailureOr<LinearLayout> layout = getLayout(op, op.getResult().getType());
   SmallVector<Type> types;

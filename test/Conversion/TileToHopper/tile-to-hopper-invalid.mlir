@@ -108,8 +108,8 @@ gpu.module @m {
 
 !A = tensor<64x64xf16, #tile.smem<128>>
 gpu.module @m {
-  gpu.func @shared_writes() kernel {
-    // expected-error @below {{a ring between groups is expected to be filled by 'tile.load.async'}}
+  gpu.func @mixed_fills(%a: memref<?x?xf16, strided<[?, 1]>>) kernel {
+    // expected-error @below {{a ring between groups is expected to be filled by 'tile.load.async', or by 'tile.write'}}
     %r = flow.ring : !flow.ring<1, [!A]>
     flow.specialize {
       flow.group @math warps 4 (%g) {
@@ -118,6 +118,7 @@ gpu.module @m {
         %w = flow.cursor write %r : !flow.ring<1, [!A]>
         %s, %next = flow.acquire %r[%w] : !flow.ring<1, [!A]>, !flow.cursor<write>
         %v = tile.view %s[%c0, %c0] : !flow.slot<write, [!A]> -> !tile.view<!A>
+        tile.load.async %a[%c0, %c0], %v : memref<?x?xf16, strided<[?, 1]>>, !tile.view<!A>
         tile.write %x, %v : tensor<64x64xf16, #tile.acc>, !tile.view<!A>
         flow.publish %s : !flow.slot<write, [!A]>
       }

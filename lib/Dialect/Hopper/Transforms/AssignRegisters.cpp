@@ -18,7 +18,7 @@ using namespace fa3::hopper;
 constexpr int64_t kWarpsPerWarpgroup = 4;
 constexpr int64_t kMostConsumerRegisters = 240;
 
-/// Whether the group computes on fragments.
+/// Whether the group works on fragments.
 static bool holdsFragments(flow::GroupOp group) {
   WalkResult result = group.walk([](Operation *op) {
     auto isFragment = [](Type type) {
@@ -32,6 +32,12 @@ static bool holdsFragments(flow::GroupOp group) {
   return result.wasInterrupted();
 }
 
+/// Whether the group computes: one of less than a warp group that works on
+/// fragments converts a few elements at a time on their way.
+static bool isConsumer(flow::GroupOp group) {
+  return group.getWarps() >= kWarpsPerWarpgroup && holdsFragments(group);
+}
+
 /// Whether a loop of the group holds another one: the state of both is live.
 static bool hasNestedLoops(flow::GroupOp group) {
   WalkResult result = group.walk([](scf::ForOp loop) {
@@ -43,7 +49,12 @@ static bool hasNestedLoops(flow::GroupOp group) {
 
 /// Registers of a loader that leave the most to those who compute: what it
 /// needs, plus what division by their number would lose.
-static int64_t getDefaultProducerRegisters(int64_t consumers, bool isNested) {
+static int64_t getDefaultProducerRegisters(int64_t consumers, bool isNested,
+                                           bool converts) {
+  // Words that are converted, and their addresses.
+  constexpr int64_t kConverting = 56;
+  if (converts)
+    return kConverting;
   switch (consumers) {
   case 1:
     return 56;
@@ -106,7 +117,7 @@ struct AssignRegisters : hopper::impl::AssignRegistersBase<AssignRegisters> {
     while (changed) {
       changed = false;
       for (flow::GroupOp group : groups) {
-        bool computing = holdsFragments(group);
+        bool computing = isConsumer(group);
         forEachWarpgroup(group, [&](int64_t i) { computing |= computes[i]; });
         forEachWarpgroup(group, [&](int64_t i) {
           changed |= computing && !computes[i];
@@ -120,7 +131,10 @@ struct AssignRegisters : hopper::impl::AssignRegistersBase<AssignRegisters> {
       return success();
 
     auto loadsInNest = [](flow::GroupOp group) {
-      return !holdsFragments(group) && hasNestedLoops(group);
+      return !isConsumer(group) && hasNestedLoops(group);
+    };
+    auto converts = [](flow::GroupOp group) {
+      return !isConsumer(group) && holdsFragments(group);
     };
     // Registers per thread, summed over warp groups.
     int64_t entry = llvm::alignDown(kRegistersPerMultiprocessor /
@@ -130,7 +144,8 @@ struct AssignRegisters : hopper::impl::AssignRegistersBase<AssignRegisters> {
     int64_t producer = producerRegisters != 0
                            ? producerRegisters
                            : getDefaultProducerRegisters(
-                                 consumers, llvm::any_of(groups, loadsInNest));
+                                 consumers, llvm::any_of(groups, loadsInNest),
+                                 llvm::any_of(groups, converts));
     int64_t consumer = consumerRegisters;
     if (consumer == 0)
       consumer = std::min<int64_t>(

@@ -39,6 +39,16 @@ private:
   void visit(Operation *op, Value value, Attribute layout);
   void seedRest();
   LogicalResult rewrite(Value value, Attribute layout);
+  /// The layout in which a product takes its left operand from registers.
+  Attribute getOperandLayout(Value operand) {
+    unsigned bits = getTileType(operand.getType()).getElementTypeBitWidth();
+    return bits == 8 ? Attribute(OperandAAttr::get(kernel.getContext(), bits))
+                     : acc;
+  }
+  void seed(Operation *op);
+  /// Layouts of relabelled and transposed tiles that nobody asked for another
+  /// layout: every register keeps its element.
+  void seedRenamed();
   Attribute slice(int64_t dim, Attribute parent) {
     return SliceAttr::get(kernel.getContext(), dim, parent);
   }
@@ -69,7 +79,7 @@ void LayoutSolver::visit(Operation *op, Value value, Attribute layout) {
       .Case<DotOp, DotAsyncOp>([&](auto dot) {
         want(dot.getAcc(), acc);
         want(dot.getResult(), acc);
-        want(dot.getLhs(), acc);
+        want(dot.getLhs(), getOperandLayout(dot.getLhs()));
       })
       .Case<PendOp>([&](PendOp pend) {
         want(pend.getValue(), layout);
@@ -189,6 +199,23 @@ void LayoutSolver::seedRest() {
   });
 }
 
+void LayoutSolver::seedRenamed() {
+  MLIRContext *context = kernel.getContext();
+  kernel.walk([&](Operation *op) {
+    if (!isa<RelabelOp, TransposeOp>(op) || layouts.contains(op->getResult(0)))
+      return;
+    auto it = layouts.find(op->getOperand(0));
+    if (it == layouts.end())
+      return;
+    if (auto relabel = dyn_cast<RelabelOp>(op))
+      want(relabel.getResult(),
+           RelabeledAttr::get(context, relabel.getDim(), relabel.getBits(),
+                              it->second));
+    else
+      want(op->getResult(0), TransposedAttr::get(context, it->second));
+  });
+}
+
 LogicalResult LayoutSolver::rewrite(Value value, Attribute layout) {
   RankedTensorType type = getTileType(value.getType());
   auto emit = [&]() { return emitError(value.getLoc()); };
@@ -206,22 +233,44 @@ LogicalResult LayoutSolver::rewrite(Value value, Attribute layout) {
   return success();
 }
 
-LogicalResult LayoutSolver::run() {
-  kernel.walk([&](Operation *op) {
-    if (isa<DotOp, DotAsyncOp>(op))
-      want(op->getResult(0), acc);
-    else if (auto store = dyn_cast<StoreOp>(op))
-      store.getValue().getType().getRank() == 2 ? want(store.getValue(), acc)
-                                                : void();
-    else if (auto write = dyn_cast<WriteOp>(op))
-      want(write.getValue(), acc);
-    else if (auto read = dyn_cast<ReadOp>(op))
-      want(read.getResult(), acc);
+/// Whether a tile is transposed on its way.
+static bool isTransposedLater(Value tile) {
+  return llvm::any_of(tile.getUsers(), [](Operation *user) {
+    return isa<TransposeOp>(user) ||
+           (isa<RelabelOp>(user) && isTransposedLater(user->getResult(0)));
   });
+}
+
+void LayoutSolver::seed(Operation *op) {
+  llvm::TypeSwitch<Operation *>(op)
+      .Case<DotOp, DotAsyncOp>([&](auto dot) { want(dot->getResult(0), acc); })
+      .Case<StoreOp>([&](StoreOp store) {
+        if (store.getValue().getType().getRank() == 2)
+          want(store.getValue(), acc);
+      })
+      .Case<WriteOp>([&](WriteOp write) {
+        if (!isa_and_nonnull<RelabelOp, TransposeOp>(
+                write.getValue().getDefiningOp()))
+          want(write.getValue(), acc);
+      })
+      .Case<ReadOp>([&](ReadOp read) {
+        bool isTransposed =
+            isTransposedLater(read.getResult()) &&
+            read.getResult().getType().getElementTypeBitWidth() == 8;
+        want(read.getResult(),
+             isTransposed ? Attribute(TransposingAttr::get(kernel.getContext()))
+                          : acc);
+      });
+}
+
+LogicalResult LayoutSolver::run() {
+  kernel.walk([&](Operation *op) { seed(op); });
   do {
     if (failed(propagate()))
       return failure();
-    seedRest();
+    seedRenamed();
+    if (worklist.empty())
+      seedRest();
   } while (!worklist.empty());
   for (auto [value, layout] : layouts)
     if (failed(rewrite(value, layout)))

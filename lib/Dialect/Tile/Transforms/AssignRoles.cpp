@@ -24,12 +24,17 @@ static bool isBulkCopy(LoadOp load) {
 }
 
 /// Whether the tile is only an operand of products: then it is read from shared
-/// memory by the tensor core and never held in registers.
-static bool feedsProductsOnly(LoadOp load) {
-  return !load.getResult().use_empty() &&
-         llvm::all_of(load.getResult().getUses(), [](OpOperand &use) {
-           return isa<DotOp>(use.getOwner()) && use.getOperandNumber() < 2;
-         });
+/// memory by the tensor core and never held in registers by those who compute.
+/// Changes of its layout on the way are collected.
+static bool feedsProductsOnly(Value tile,
+                              SmallVectorImpl<Operation *> &conversions) {
+  return !tile.use_empty() && llvm::all_of(tile.getUses(), [&](OpOperand &use) {
+    Operation *user = use.getOwner();
+    if (!isa<RelabelOp, TransposeOp>(user))
+      return isa<DotOp>(user) && use.getOperandNumber() < 2;
+    conversions.push_back(user);
+    return feedsProductsOnly(user->getResult(0), conversions);
+  });
 }
 
 namespace {
@@ -37,11 +42,17 @@ struct AssignRoles : fa3::tile::impl::AssignRolesBase<AssignRoles> {
   using AssignRolesBase::AssignRolesBase;
   void runOnOperation() override {
     StringAttr load = StringAttr::get(&getContext(), "load");
+    StringAttr convert = StringAttr::get(&getContext(), "convert");
     StringAttr math = StringAttr::get(&getContext(), "math");
     (void)forEachKernel(getOperation(), [&](gpu::GPUFuncOp kernel) {
       kernel.walk([&](Operation *op) {
         if (auto read = dyn_cast<LoadOp>(op)) {
-          bool isLoad = isBulkCopy(read) && feedsProductsOnly(read);
+          SmallVector<Operation *> conversions;
+          bool isLoad = isBulkCopy(read) &&
+                        feedsProductsOnly(read.getResult(), conversions);
+          if (isLoad)
+            for (Operation *conversion : conversions)
+              conversion->setAttr(TileDialect::kRoleAttrName, convert);
           loads += isLoad;
           op->setAttr(TileDialect::kRoleAttrName, isLoad ? load : math);
         } else if (isa<StoreOp>(op)) {

@@ -32,6 +32,20 @@ static int64_t totalBytes(ArrayRef<flow::RingOp> rings) {
   return bytes;
 }
 
+/// Whether products read entries of the ring.
+static bool feedsProducts(flow::RingOp ring) {
+  for (Operation *user : ring->getUsers()) {
+    auto acquire = dyn_cast<flow::AcquireOp>(user);
+    if (!acquire || acquire.getSide() != flow::Side::read)
+      continue;
+    for (Operation *holder : acquire.getSlot().getUsers())
+      if (isa<ViewOp>(holder) &&
+          llvm::any_of(holder->getUsers(), llvm::IsaPred<DotAsyncOp>))
+        return true;
+  }
+  return false;
+}
+
 static LogicalResult sizeRings(gpu::GPUFuncOp kernel, int64_t budget,
                                int64_t maxDepth) {
   SmallVector<flow::RingOp> rings;
@@ -57,18 +71,28 @@ static LogicalResult sizeRings(gpu::GPUFuncOp kernel, int64_t budget,
   // One more entry for all of a loop nest, as long as that fits: rings of one
   // loop run in step, a deeper one alone would only wait for the others.
   // Entries of inner loops are needed more often and come first.
+  auto grow = [&](ArrayRef<flow::RingOp> inStep, int64_t depth) {
+    int64_t step = 0;
+    for (flow::RingOp ring : inStep) {
+      step += entryBytes(ring);
+      if (ring.getRing().getType().getDepth() != depth - 1)
+        return false;
+    }
+    if (totalBytes(rings) + step > budget)
+      return false;
+    for (flow::RingOp ring : inStep)
+      ring.getRing().setType(ring.getRing().getType().withDepth(depth));
+    return true;
+  };
   for (int64_t depth = 2; depth <= maxDepth; ++depth)
     for (auto &[loops, inStep] : growing) {
-      int64_t step = 0;
-      bool isReady = true;
-      for (flow::RingOp ring : inStep) {
-        step += entryBytes(ring);
-        isReady &= ring.getRing().getType().getDepth() == depth - 1;
-      }
-      if (!isReady || totalBytes(rings) + step > budget)
+      if (grow(inStep, depth))
         continue;
-      for (flow::RingOp ring : inStep)
-        ring.getRing().setType(ring.getRing().getType().withDepth(depth));
+      // What only passes through on its way to products can do with less.
+      SmallVector<flow::RingOp> ofProducts =
+          llvm::filter_to_vector(inStep, feedsProducts);
+      if (ofProducts.size() < inStep.size())
+        grow(ofProducts, depth);
     }
   return success();
 }

@@ -24,6 +24,9 @@ using namespace fa3::tile;
 /// Rows of a product that one warp group computes with one wgmma.
 static constexpr int64_t kRowsPerReplica = 64;
 
+/// Warps of the convert group: as many as share a warp group with the loader.
+static constexpr int64_t kConvertWarps = 2;
+
 static StringRef getRole(Operation *op) {
   auto role = op->getAttrOfType<StringAttr>(TileDialect::kRoleAttrName);
   return role ? role.getValue() : "math";
@@ -266,7 +269,8 @@ static LogicalResult specialize(gpu::GPUFuncOp kernel, int64_t replicas) {
       return failure();
     replicas = *counted;
   }
-  RoleSlice load(kernel, "load"), math(kernel, "math");
+  RoleSlice load(kernel, "load"), convert(kernel, "convert"),
+      math(kernel, "math");
   OpBuilder builder(entry.getTerminator());
   auto specialized = flow::SpecializeOp::create(builder, kernel.getLoc());
   builder.createBlock(&specialized.getBody());
@@ -284,6 +288,8 @@ static LogicalResult specialize(gpu::GPUFuncOp kernel, int64_t replicas) {
   };
   if (!load.isEmpty())
     addGroup(load, "load", 1, 1);
+  if (!convert.isEmpty())
+    addGroup(convert, "convert", kConvertWarps, 1);
   flow::GroupOp mathGroup = addGroup(math, "math", 4, replicas);
   SmallVector<Operation *> original;
   for (Operation &op : entry.without_terminator())

@@ -92,6 +92,20 @@ LogicalResult RowSplitter::visit(Operation *op, Value value, int64_t dim) {
           divide(reduce.getInit(), resultDim);
         return success();
       })
+      .Case<RelabelOp>([&](RelabelOp relabel) -> LogicalResult {
+        if (dim == static_cast<int64_t>(relabel.getDim()))
+          return relabel.emitOpError("permutes the dimension that is divided "
+                                     "among replicas");
+        divide(relabel.getSource(), dim);
+        divide(relabel.getResult(), dim);
+        return success();
+      })
+      .Case<TransposeOp>([&](TransposeOp transpose) {
+        bool isSource = value == transpose.getSource();
+        divide(transpose.getSource(), isSource ? dim : 1 - dim);
+        divide(transpose.getResult(), isSource ? 1 - dim : dim);
+        return success();
+      })
       .Case<BroadcastOp>([&](BroadcastOp broadcast) {
         int64_t kept = 1 - broadcast.getDim();
         if (value == broadcast.getSource() || dim == kept) {

@@ -70,21 +70,24 @@ gpu.module @m {
     gpu.return
   }
 
-  // A small group that computes shares its warp group's registers.
+  // A small group that works on fragments converts them on their way: it is no
+  // consumer, and those who do not compute get the registers that it needs.
   // CHECK-LABEL: @shared
   gpu.func @shared(%x: vector<4xf32>) kernel attributes {known_block_size = array<i32: 384, 1, 1>} {
     flow.specialize {
       // CHECK: @load
-      // CHECK-NEXT: setmaxnreg increase 240
+      // CHECK-NEXT: setmaxnreg decrease 56
       flow.group @load warps 1 at 0 (%g) {}
       // CHECK: @transpose
-      // CHECK-NEXT: setmaxnreg increase 240
+      // CHECK-NEXT: setmaxnreg decrease 56
       flow.group @transpose warps 2 at 2 (%g) {
         %y = arith.addf %x, %x : vector<4xf32>
       }
       // CHECK: @copy
-      // CHECK-NEXT: setmaxnreg decrease 24
+      // CHECK-NEXT: setmaxnreg decrease 56
       flow.group @copy warps 4 replicas 1 at 4 (%g) {}
+      // CHECK: @math
+      // CHECK-NEXT: setmaxnreg increase 240
       flow.group @math warps 4 at 8 (%g) {
         %y = arith.addf %x, %x : vector<4xf32>
       }

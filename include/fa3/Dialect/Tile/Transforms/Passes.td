@@ -87,12 +87,63 @@ def MapGrid : Pass<"tile-map-grid", "::mlir::ModuleOp"> {
   ];
 }
 
+def RelabelContractions : Pass<"tile-relabel-contractions"> {
+  let summary = "products of computed tiles -> sums in an order that needs no shuffles";
+  let description = [{
+    Input: sequential kernels. The left operand of a product that is computed
+    from the result of another one is in registers, in the layout of an
+    accumulator. Where the tensor core wants its left operand in another layout,
+    the order in which the product sums is changed: both operands are relabelled
+    along K by the permutation of coordinate bits under which the first layout
+    becomes the second without an element leaving its thread. It is computed
+    from the two layouts: the identity for 16-bit elements, [0, 3, 1, 2] for 8
+    bits (FlashAttention-3, arXiv 2407.08608, section 3.3).
+
+    Fails where no such permutation exists.
+
+    Example, 8-bit elements:
+    ```mlir
+    %o = tile.dot %p, %v, %acc lhs mk rhs kn : ...
+    // becomes
+    %p1 = tile.relabel %p dim 1 bits [0, 3, 1, 2] : ...
+    %v1 = tile.relabel %v dim 0 bits [0, 3, 1, 2] : ...
+    %o = tile.dot %p1, %v1, %acc lhs mk rhs kn : ...
+    ```
+    The left one is relabelled in front of its conversion to the narrow type.
+  }];
+  let statistics = [
+    Statistic<"relabeled", "relabeled", "products whose order of summation changed">
+  ];
+}
+
+def TransposeOperands : Pass<"tile-transpose-operands"> {
+  let summary = "operands that wgmma cannot read -> transposed operands";
+  let description = [{
+    Input: sequential kernels. Tensor cores read 16-bit operands in shared memory
+    along rows or columns, 8-bit ones along K only. An 8-bit operand whose K runs
+    along its columns' neighbours is transposed first.
+
+    Example:
+    ```mlir
+    %o = tile.dot %p, %v, %acc lhs mk rhs kn : tensor<64x96xf8E4M3FN>, tensor<96x128xf8E4M3FN> -> ...
+    // becomes
+    %t = tile.transpose %v : tensor<96x128xf8E4M3FN> -> tensor<128x96xf8E4M3FN>
+    %o = tile.dot %p, %t, %acc lhs mk rhs nk : ...
+    ```
+  }];
+  let statistics = [
+    Statistic<"transposed", "transposed", "operands transposed">
+  ];
+}
+
 def AssignRoles : Pass<"tile-assign-roles"> {
   let summary = "tile operations -> with the role that performs them";
   let description = [{
     Input: kernels without `tile.grid`. Loads whose tile only feeds products, and
     which a bulk copy can perform, get the role "load"; all other operations with
     effects "math". The attribute is advisory: without it everything is "math".
+    `tile.relabel` and `tile.transpose` on the way from such a load to its
+    products get the role "convert".
 
     A bulk copy can perform a load of a tile of rank 2 from an array of rank up to
     5 whose last dimension is contiguous.
@@ -111,7 +162,9 @@ def InsertRings : Pass<"tile-insert-rings"> {
   let description = [{
     Input: sequential kernels with roles. For every load of the load role: a ring
     of depth 1, an acquire, asynchronous load and publish in place of the load,
-    and an acquire, view and release around its uses. Cursors are threaded
+    and an acquire, view and release around its uses. A tile that is converted on
+    the way goes through two rings; between them the convert role copies it
+    window by window through registers. Cursors are threaded
     through the loops and branches around them. The result is still one stream
     of instructions, and legal: each entry is written before it is read.
 
