@@ -243,9 +243,11 @@ LogicalResult decodeMma(Decoder &d, hopper::WgmmaOp op) {
   extra->format = *format;
   std::optional<LinearLayout> acc =
       LinearLayout::accumulator(extra->m, extra->n);
+  unsigned bits =
+      op.getRhs().getType().getElementType().getIntOrFloatBitWidth();
   std::optional<LinearLayout> lhs =
       isa<VectorType>(op.getLhs().getType())
-          ? LinearLayout::operandA(extra->m, extra->k, 16)
+          ? LinearLayout::operandA(extra->m, extra->k, bits)
           : acc;
   if (!acc || !lhs)
     return op.emitError("'hopper.wgmma.mma' of m ")

@@ -132,6 +132,7 @@ struct ConvertHopperToNVVM
       return kernel.emitOpError("expects a kernel, functions called from "
                                 "kernels are not supported");
     StringAttr name = kernel.getNameAttr();
+    packCarriedFragments(kernel);
     KernelInfo info(options);
     if (failed(lowerShares(kernel)) || failed(info.prepare(kernel, smem)))
       return failure();

@@ -23,6 +23,8 @@ protected:
   const KernelInfo &info;
 };
 
+/// Makes loops and branches carry 8-bit fragments as 32-bit words.
+void packCarriedFragments(mlir::gpu::GPUFuncOp kernel);
 /// Turns loops over the tiles of a CTA into loops that test the tile.
 mlir::LogicalResult lowerShares(mlir::gpu::GPUFuncOp kernel);
 void populateSharePatterns(mlir::RewritePatternSet &patterns,

@@ -1,12 +1,15 @@
 //===- SharedAccess.cpp - fragments in shared memory ----------------------===//
 //
 // Fragments of 16-bit elements in the accumulator's layout go by matrices of
-// 8 x 8 (stmatrix, ldmatrix), others by the widest run of adjacent registers.
+// 8 x 8 (stmatrix, ldmatrix), those of 8-bit elements that fit by matrices of 8
+// rows of 16 bytes, others by the widest run of adjacent registers.
 //
 //===----------------------------------------------------------------------===//
 
+#include "ByteMatrices.h"
 #include "InlineAsm.h"
 #include "Patterns.h"
+#include "SlotAddress.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include <numeric>
@@ -16,49 +19,6 @@ using namespace fa3;
 using namespace fa3::hopper;
 
 namespace {
-/// Swizzled addresses within one slot of a buffer. A row starts at a multiple
-/// of the swizzle width and only the 16-byte chunks within a row of a block are
-/// permuted, so an address is (start of the row) + (chunk ^ bits of the row).
-class SlotAddress {
-public:
-  SlotAddress(OpBuilder &builder, Location loc, BufferType type, Value buffer,
-              Value index)
-      : ints(builder, loc), type(type) {
-    base = ints.add(buffer, ints.mul(index, type.getSlotBytes()));
-  }
-
-  /// Start of a row in the first block.
-  Value getRow(Value row) {
-    return ints.add(base, ints.mul(row, type.getSwizzle()));
-  }
-  /// What the chunks of a row are XORed with, as a byte offset.
-  Value getMask(Value row) {
-    // Address bits 7 and up, which the row decides.
-    Value bits = ints.shiftRight(ints.mul(row, type.getSwizzle()), 7);
-    return ints.mul(ints.bitAnd(bits, type.getSwizzle() / 16 - 1), 16);
-  }
-  /// Byte offset of the block of a column, and of the column within it.
-  int64_t getBlock(int64_t column) const {
-    return column / type.getBlockColumns() * type.getBlockBytes();
-  }
-  int64_t getInBlock(int64_t column) const {
-    return column % type.getBlockColumns() * type.getElementBytes();
-  }
-  Value getBlock(Value column) {
-    return ints.mul(ints.div(column, type.getBlockColumns()),
-                    type.getBlockBytes());
-  }
-  Value getInBlock(Value column) {
-    return ints.mul(ints.rem(column, type.getBlockColumns()),
-                    type.getElementBytes());
-  }
-
-private:
-  IntegerBuilder ints;
-  BufferType type;
-  Value base;
-};
-
 /// Pairs of registers, each an 8 x 8 matrix over the warp's lanes, that one
 /// stmatrix or ldmatrix moves: matrix i is at (row + 8 * (i & 1),
 /// column + 8 * (i >> 1)).
@@ -232,6 +192,18 @@ static SmallVector<MatrixGroup> getMatrixAccess(AccessOp op, Adaptor adaptor,
   return getMatrixGroups(layout);
 }
 
+/// Address of every instruction: each lane gives that of one row of a matrix.
+template <typename AccessOp, typename Adaptor>
+static SmallVector<Value>
+getAddresses(OpBuilder &builder, Location loc, const KernelInfo &info,
+             const ByteMatrices &plan, AccessOp op, Adaptor adaptor) {
+  SlotAddress slot(builder, loc, op.getBuffer().getType(), adaptor.getBuffer(),
+                   adaptor.getIndex());
+  const GroupInfo &group = info.getOf(op);
+  return plan.getAddresses(builder, loc, slot, group.lane, group.warp,
+                           adaptor.getRow(), adaptor.getColumn());
+}
+
 /// Text of a list of operands, in braces if there are several.
 static std::string getList(int64_t first, int64_t count) {
   std::string text = count == 1 ? "" : "{";
@@ -268,7 +240,10 @@ struct SmemStorePattern : KernelPattern<SmemStoreOp> {
                   ConversionPatternRewriter &rewriter) const override {
     int64_t column = 0;
     SmallVector<MatrixGroup> groups = getMatrixAccess(op, adaptor, column);
-    if (!groups.empty())
+    if (auto plan =
+            planByteMatrices(op, /*transposed=*/false, adaptor.getColumn()))
+      storeByteMatrices(op, adaptor, rewriter, *plan);
+    else if (!groups.empty())
       storeMatrices(op, adaptor, rewriter, groups, column);
     else
       storeRuns(op, adaptor, rewriter);
@@ -292,6 +267,24 @@ struct SmemStorePattern : KernelPattern<SmemStoreOp> {
                         "stmatrix.sync.aligned.m8n8.x" + Twine(count) +
                             ".shared.b16 [$0+" + Twine(address.second) + "], " +
                             getList(1, count) + ";",
+                        operands);
+    }
+  }
+
+  void storeByteMatrices(SmemStoreOp op, OpAdaptor adaptor, OpBuilder &builder,
+                         const ByteMatrices &plan) const {
+    Location loc = op.getLoc();
+    Value elements = vector::ShuffleOp::create(builder, loc, adaptor.getValue(),
+                                               adaptor.getValue(), plan.order);
+    SmallVector<Value> words = unpackRegisters(builder, loc, elements);
+    int64_t count = plan.getPerInstruction();
+    for (auto [i, address] :
+         llvm::enumerate(getAddresses(builder, loc, info, plan, op, adaptor))) {
+      SmallVector<Value> operands = {address};
+      llvm::append_range(operands, ArrayRef(words).slice(i * count, count));
+      emitPredicatedAsm(builder, loc, Value(),
+                        "stmatrix.sync.aligned.m8n8.x" + Twine(count) +
+                            ".shared.b16 [$0], " + getList(1, count) + ";",
                         operands);
     }
   }
@@ -338,10 +331,39 @@ struct SmemLoadPattern : KernelPattern<SmemLoadOp> {
                   ConversionPatternRewriter &rewriter) const override {
     int64_t column = 0;
     SmallVector<MatrixGroup> groups = getMatrixAccess(op, adaptor, column);
-    rewriter.replaceOp(op, groups.empty() ? loadRuns(op, adaptor, rewriter)
-                                          : loadMatrices(op, adaptor, rewriter,
-                                                         groups, column));
+    Value loaded;
+    if (auto plan =
+            planByteMatrices(op, /*transposed=*/true, adaptor.getColumn()))
+      loaded = loadByteMatrices(op, adaptor, rewriter, *plan);
+    else if (!groups.empty())
+      loaded = loadMatrices(op, adaptor, rewriter, groups, column);
+    else
+      loaded = loadRuns(op, adaptor, rewriter);
+    rewriter.replaceOp(op, loaded);
     return success();
+  }
+
+  Value loadByteMatrices(SmemLoadOp op, OpAdaptor adaptor, OpBuilder &builder,
+                         const ByteMatrices &plan) const {
+    Location loc = op.getLoc();
+    auto type = cast<VectorType>(op.getResult().getType());
+    int64_t count = plan.getPerInstruction();
+    SmallVector<Value> words;
+    for (Value address : getAddresses(builder, loc, info, plan, op, adaptor)) {
+      InlineAsm statement(builder, loc);
+      for (int64_t i = 0; i < count; ++i)
+        statement.addOutput(builder.getI32Type(), /*early=*/true);
+      unsigned input = statement.addInput(address);
+      llvm::append_range(
+          words, statement.emit("ldmatrix.sync.aligned.m8n8.x" + Twine(count) +
+                                ".trans.shared.b16 " + getList(0, count) +
+                                ", [$" + Twine(input) + "];"));
+    }
+    Value elements = packRegisters(builder, loc, words, type);
+    SmallVector<int64_t> mask(plan.order.size());
+    for (auto [i, reg] : llvm::enumerate(plan.order))
+      mask[reg] = i;
+    return vector::ShuffleOp::create(builder, loc, elements, elements, mask);
   }
 
   Value loadMatrices(SmemLoadOp op, OpAdaptor adaptor, OpBuilder &builder,

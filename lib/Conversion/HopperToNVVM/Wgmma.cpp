@@ -110,15 +110,19 @@ static StringRef getElementName(Type type) {
 }
 
 /// For every register of a fragment of m x `columns`: where it is in the list
-/// of 64-row fragments, one after the other, each in wgmma's order.
-static SmallVector<int64_t> getRowBlockOrder(const LinearLayout &layout) {
+/// of 64-row fragments, one after the other, each in wgmma's order: runs of
+/// `run` columns, in two rows, then the next columns.
+static SmallVector<int64_t> getRowBlockOrder(const LinearLayout &layout,
+                                             int64_t run = 2) {
   int64_t registers = layout.getNumRegisters();
   int64_t perBlock = registers / (layout.getShape()[0] / kBlockRows);
+  // Four lanes share a row.
+  int64_t step = run * 4;
   SmallVector<int64_t> order(registers);
   for (int64_t r = 0; r < registers; ++r) {
     LinearLayout::Basis offset = layout.getRegisterOffset(r);
-    order[r] = offset[0] / kBlockRows * perBlock + offset[1] / 8 * 4 +
-               offset[0] % kBlockRows / 8 * 2 + offset[1] % 8;
+    order[r] = offset[0] / kBlockRows * perBlock + offset[1] / step * run * 2 +
+               offset[0] % kBlockRows / 8 * run + offset[1] % step;
   }
   return order;
 }
@@ -277,11 +281,13 @@ struct WgmmaPattern : KernelPattern<WgmmaOp> {
           rewriter, loc,
           permute(rewriter, loc, adaptor.getAcc(), order, /*inverse=*/false));
     if (!lhsType) {
-      std::optional<LinearLayout> layout = LinearLayout::operandA(m, k, 16);
-      lhsRegisters = unpackRegisters(rewriter, loc,
-                                     permute(rewriter, loc, adaptor.getLhs(),
-                                             getRowBlockOrder(*layout),
-                                             /*inverse=*/false));
+      std::optional<LinearLayout> layout =
+          LinearLayout::operandA(m, k, elementBytes * 8);
+      // A register of 32 bits holds neighbouring columns.
+      SmallVector<int64_t> order = getRowBlockOrder(*layout, 4 / elementBytes);
+      lhsRegisters = unpackRegisters(
+          rewriter, loc,
+          permute(rewriter, loc, adaptor.getLhs(), order, /*inverse=*/false));
     }
 
     ProductEmitter emitter(rewriter, loc, op);

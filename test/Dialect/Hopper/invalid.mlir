@@ -624,7 +624,7 @@ func.func @mma_mixed(%a: !hopper.desc<64, bf16, 128, k>, %d: !hopper.desc<64, f1
 
 // C3
 func.func @mma_fragment(%a: vector<4xf16>, %d: !hopper.desc<64, f16, 128, k>) {
-  // expected-error @+1 {{expects a fragment lhs of 8 16-bit elements of the type of rhs, got 'vector<4xf16>'}}
+  // expected-error @+1 {{expects a fragment lhs of 8 elements of the type of rhs of 8 or 16 bits, got 'vector<4xf16>'}}
   %0 = hopper.wgmma.mma %a, %d m 64 n 8 k 16 : vector<4xf16>, !hopper.desc<64, f16, 128, k> -> !hopper.inflight<vector<4xf32>>
   return
 }
@@ -632,9 +632,9 @@ func.func @mma_fragment(%a: vector<4xf16>, %d: !hopper.desc<64, f16, 128, k>) {
 // -----
 
 // C3
-func.func @mma_fragment_bits(%a: vector<16xf8E4M3FN>, %d: !hopper.desc<64, f8E4M3FN, 128, k>) {
-  // expected-error @+1 {{expects a fragment lhs of 16 16-bit elements of the type of rhs, got 'vector<16xf8E4M3FN>'}}
-  %0 = hopper.wgmma.mma %a, %d m 64 n 8 k 32 : vector<16xf8E4M3FN>, !hopper.desc<64, f8E4M3FN, 128, k> -> !hopper.inflight<vector<4xf32>>
+func.func @mma_fragment_bits(%a: vector<4xf32>, %d: !hopper.desc<64, f32, 128, k>) {
+  // expected-error @+1 {{expects a fragment lhs of 4 elements of the type of rhs of 8 or 16 bits, got 'vector<4xf32>'}}
+  %0 = hopper.wgmma.mma %a, %d m 64 n 8 k 8 : vector<4xf32>, !hopper.desc<64, f32, 128, k> -> !hopper.inflight<vector<4xf32>>
   return
 }
 

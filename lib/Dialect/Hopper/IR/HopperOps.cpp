@@ -261,10 +261,10 @@ LogicalResult WgmmaOp::verify() {
   }
   auto fragment = cast<VectorType>(getLhs().getType());
   if (fragment != VectorType::get(m * k / 128, element) ||
-      element.getIntOrFloatBitWidth() != 16)
+      element.getIntOrFloatBitWidth() > 16)
     return emitOpError("expects a fragment lhs of ")
-           << m * k / 128 << " 16-bit elements of the type of rhs, got "
-           << fragment;
+           << m * k / 128
+           << " elements of the type of rhs of 8 or 16 bits, got " << fragment;
   return success();
 }
 

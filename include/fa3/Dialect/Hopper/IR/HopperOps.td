@@ -426,7 +426,7 @@ def Hopper_WgmmaOp : Hopper_OrderedOp<"wgmma.mma"> {
         multiple of 32 bytes of elements up to 1024.
     C2. the result has m * n / 128 elements of f32; the accumulator likewise.
     C3. lhs and rhs have one element type; a fragment lhs has m * k / 128
-        elements and is for 16-bit elements.
+        elements of 8 or 16 bits.
   }];
   let arguments = (ins AnyTypeOf<[Hopper_DescType, Hopper_AnyVector]>:$lhs,
                        Hopper_DescType:$rhs,

@@ -1,0 +1,107 @@
+//===- ByteMatrices.cpp - 8-bit fragments by ldmatrix, stmatrix -----------===//
+
+#include "ByteMatrices.h"
+#include <map>
+
+using namespace mlir;
+using namespace fa3;
+using Basis = ByteMatrices::Basis;
+
+static Basis operator+(const Basis &a, const Basis &b) {
+  return {a[0] + b[0], a[1] + b[1]};
+}
+
+/// All sums of a subset of `bases`, by the bits of their number.
+static SmallVector<Basis> getSums(ArrayRef<Basis> bases) {
+  SmallVector<Basis> sums = {Basis{0, 0}};
+  for (const Basis &basis : bases)
+    for (size_t i = 0, count = sums.size(); i < count; ++i)
+      sums.push_back(sums[i] + basis);
+  return sums;
+}
+
+/// Whether lanes hold their words as matrices do; collects the rows.
+static bool matchLanes(ArrayRef<Basis> lanes, bool transposed,
+                       SmallVectorImpl<Basis> &rows) {
+  if (transposed) {
+    static const Basis expected[] = {{2, 0}, {4, 0}, {0, 2}, {0, 4}, {0, 8}};
+    rows.assign({{1, 0}, {2, 0}, {4, 0}});
+    return lanes == ArrayRef(expected);
+  }
+  if (lanes.size() != 5 || lanes[0] != Basis{0, 4} || lanes[1] != Basis{0, 8})
+    return false;
+  rows.assign(lanes.begin() + 2, lanes.end());
+  return llvm::all_of(rows, [](const Basis &row) { return row[1] == 0; });
+}
+
+std::optional<ByteMatrices> fa3::planByteMatrices(const LinearLayout &layout,
+                                                  bool transposed,
+                                                  Value column) {
+  constexpr int64_t kColumns = 16;
+  constexpr unsigned kMostSteps = 2;
+  ByteMatrices plan;
+  if (layout.getRank() != 2 || getDivisor(column) % kColumns ||
+      !matchLanes(layout.getLaneBases(), transposed, plan.rows))
+    return std::nullopt;
+  const Basis word[] = {{0, 1}, transposed ? Basis{1, 0} : Basis{0, 2}};
+  SmallVector<Basis> others;
+  for (const Basis &basis : layout.getRegisterBases())
+    if (!llvm::is_contained(word, basis))
+      others.push_back(basis);
+  if (others.size() + 2 != layout.getRegisterBases().size())
+    return std::nullopt;
+  plan.warps.assign(layout.getWarpBases().begin(), layout.getWarpBases().end());
+  for (const SmallVector<Basis> &bases : {others, plan.warps})
+    for (const Basis &basis : bases)
+      if (basis[1] % kColumns)
+        return std::nullopt;
+
+  for (const Basis &basis : ArrayRef(others).take_front(kMostSteps))
+    plan.steps.push_back(basis);
+  plan.instructions = getSums(ArrayRef(others).drop_front(plan.steps.size()));
+  for (const LinearLayout::Repeat &repeat : layout.getRepeats()) {
+    if (repeat.dim == 1 && repeat.stride % kColumns)
+      return std::nullopt;
+    size_t count = plan.instructions.size();
+    for (int64_t i = 1; i < repeat.count; ++i)
+      for (size_t j = 0; j < count; ++j) {
+        Basis offset = plan.instructions[j];
+        offset[repeat.dim] += i * repeat.stride;
+        plan.instructions.push_back(offset);
+      }
+  }
+  std::map<Basis, int64_t> registerOf;
+  for (int64_t r = 0; r < layout.getNumRegisters(); ++r)
+    registerOf[layout.getRegisterOffset(r)] = r;
+  for (const Basis &instruction : plan.instructions)
+    for (const Basis &matrix : getSums(plan.steps))
+      for (const Basis &element : getSums(word))
+        plan.order.push_back(registerOf.at(instruction + matrix + element));
+  return plan;
+}
+
+SmallVector<Value> ByteMatrices::getAddresses(OpBuilder &builder, Location loc,
+                                              SlotAddress &slot, Value lane,
+                                              Value warp, Value row,
+                                              Value column) const {
+  IntegerBuilder ints(builder, loc);
+  auto addBits = [&](Value number, ArrayRef<Basis> bases) {
+    for (auto [bit, basis] : llvm::enumerate(bases)) {
+      Value isSet = ints.bitAnd(ints.shiftRight(number, bit), 1);
+      row = ints.add(row, ints.mul(isSet, basis[0]));
+      column = ints.add(column, ints.mul(isSet, basis[1]));
+    }
+  };
+  addBits(warp, warps);
+  addBits(lane, rows);
+  addBits(ints.shiftRight(lane, 3), steps);
+  SmallVector<Value> addresses;
+  for (const Basis &offset : instructions) {
+    Value atRow = ints.add(row, offset[0]);
+    Value atColumn = ints.add(column, offset[1]);
+    Value chunk = ints.bitXor(slot.getInBlock(atColumn), slot.getMask(atRow));
+    addresses.push_back(
+        ints.add(ints.add(slot.getRow(atRow), chunk), slot.getBlock(atColumn)));
+  }
+  return addresses;
+}
