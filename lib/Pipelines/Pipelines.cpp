@@ -40,6 +40,8 @@ void fa3::buildTilePipeline(OpPassManager &pm, const PipelineOptions &options) {
 
 void fa3::buildSpecializePipeline(OpPassManager &pm,
                                   const PipelineOptions &options) {
+  pm.addPass(tile::createRelabelContractions());
+  pm.addPass(tile::createTransposeOperands());
   pm.addPass(tile::createAssignRoles());
   pm.addPass(tile::createInsertRings());
   addCleanup(pm);

@@ -199,7 +199,8 @@ fa3::run::checkAttention(ModuleOp module, StringRef function,
       failed(runReference(module, function, lowOptions, low, sample)))
     return failure();
   ArrayRef<ProblemArgument> mine = problem.getArguments();
-  auto type = cast<FloatType>(results->forward.getElementType());
+  auto type = cast<FloatType>(
+      cast<ShapedType>(results->forward.getO().getType()).getElementType());
   SmallVector<CheckResult> checks;
   unsigned o = results->o;
   checks.push_back(checkOutput(mine[o], *exact[o].getArray(),

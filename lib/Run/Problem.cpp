@@ -57,12 +57,26 @@ FunctionOpInterface fa3::run::findHostFunction(ModuleOp module,
   return {};
 }
 
+/// The engine for an array. Formulas on top of it are our own: its sequence is
+/// standardised, those of the library's distributions are not.
+static std::mt19937_64 makeEngine(uint64_t seed, StringRef name) {
+  return std::mt19937_64(llvm::xxh3_64bits(name) ^
+                         (seed * 0x9e3779b97f4a7c15u));
+}
+
+/// Scales are positive: evenly spread around 1.
+static void fillScales(const interp::Array &array, uint64_t seed,
+                       StringRef name) {
+  std::mt19937_64 engine = makeEngine(seed, name);
+  array.forEach([&](ArrayRef<int64_t>, uint8_t *element) {
+    interp::storeAsDouble(array.getFormat(), 0.5 + (engine() >> 11) * 0x1p-53,
+                          element);
+  });
+}
+
 void fa3::run::fillRandom(const interp::Array &array, Distribution distribution,
                           uint64_t seed, StringRef name) {
-  // Own formulas on top of the engine: its sequence is standardised, those of
-  // the library's distributions are not.
-  std::mt19937_64 engine(llvm::xxh3_64bits(name) ^
-                         (seed * 0x9e3779b97f4a7c15u));
+  std::mt19937_64 engine = makeEngine(seed, name);
   auto uniform = [&] { return (engine() >> 11) * 0x1p-53; };
   auto normal = [&] {
     double radius = std::sqrt(-2 * std::log(1 - uniform()));
@@ -256,7 +270,10 @@ private:
     if (!interp::isFloat(array.getFormat()) && access.read)
       return function->emitError("reads integers from '")
              << name << "', give them with --input or --fill";
-    fillRandom(array, options.distribution, options.seed, name);
+    if (name.ends_with("_scale"))
+      fillScales(array, options.seed, name);
+    else
+      fillRandom(array, options.distribution, options.seed, name);
     return success();
   }
 

@@ -26,8 +26,9 @@ struct PipelineOptions : public mlir::PassPipelineOptions<PipelineOptions> {
       llvm::cl::init("lazy")};
   Option<double> rescaleThreshold{
       *this, "rescale-threshold",
-      llvm::cl::desc("log2 of the growth that lazy rescaling tolerates"),
-      llvm::cl::init(8.0)};
+      llvm::cl::desc("log2 of the growth that lazy rescaling tolerates (-1: 8, "
+                     "with 8-bit operands 4)"),
+      llvm::cl::init(-1.0)};
   Option<std::string> mode{
       *this, "mode",
       llvm::cl::desc(

@@ -16,6 +16,7 @@
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Transforms/RegionUtils.h"
+#include <numeric>
 
 namespace fa3 {
 #define GEN_PASS_DEF_ATTENTIONTOTILE
@@ -86,8 +87,9 @@ LogicalResult AttentionToTile::verifyOptions() {
     return error() << "expects rescale 'lazy' or 'eager', got '" << rescale
                    << "'";
   // 2^threshold must fit the type of the weights; 2^15 is f16's last power.
-  if (!(rescaleThreshold >= 0 && rescaleThreshold <= 14))
-    return error() << "expects rescale-threshold between 0 and 14, got "
+  if (rescaleThreshold != -1 &&
+      !(rescaleThreshold >= 0 && rescaleThreshold <= 14))
+    return error() << "expects rescale-threshold between 0 and 14, or -1, got "
                    << rescaleThreshold.getValue();
   return success();
 }
@@ -133,6 +135,8 @@ LogicalResult AttentionToTile::convert(func::FuncOp function) {
     arguments.add(value);
   for (Value value : {host->o, host->lse, host->scale})
     arguments.add(value);
+  for (Value value : host->scales)
+    arguments.add(value);
   SmallVector<std::pair<Value, Value>> captures;
   for (Value value : captured)
     if (value.getType().isIntOrIndexOrFloat()) {
@@ -163,6 +167,8 @@ LogicalResult AttentionToTile::convert(func::FuncOp function) {
   operands.scale = inKernel(host->scale);
   for (Value value : host->aux)
     operands.aux.push_back(inKernel(value));
+  for (Value value : host->scales)
+    operands.scales.push_back(inKernel(value));
   for (auto [value, hostValue] : captures)
     operands.captures.map(value, inKernel(hostValue));
   RegionDemand demand;
@@ -172,16 +178,38 @@ LogicalResult AttentionToTile::convert(func::FuncOp function) {
   int64_t axis = forward.getSequenceAxis();
   if (!forward.getQ().getType().isDynamicDim(axis))
     queries = forward.getQ().getType().getDimSize(axis);
-  TileChoice tile = chooseTile(forward.getHeadDim(), forward.getValueHeadDim(),
-                               demand, queries);
+  bool isFloat8 = forward.hasScales();
+  TileChoice tile =
+      isFloat8
+          ? chooseFloat8Tile(
+                forward.getHeadDim(), forward.getValueHeadDim(), demand,
+                {forward.getScaleRows(0),
+                 std::gcd(forward.getScaleRows(1), forward.getScaleRows(2))})
+          : chooseTile(forward.getHeadDim(), forward.getValueHeadDim(), demand,
+                       queries);
   if (blockM)
     tile.blockM = blockM;
   if (blockN)
     tile.blockN = blockN;
+  constexpr double kThreshold = 8, kThresholdFloat8 = 4;
   RescalePolicy policy{rescale == "lazy", rescaleThreshold};
+  if (rescaleThreshold == -1)
+    policy.threshold = isFloat8 ? kThresholdFloat8 : kThreshold;
+  LogicalResult fits = success();
+  double largest = getLargestWeight(forward.getElementType());
+  if (isFloat8 && policy.threshold > largest)
+    fits = forward.emitOpError("has weights of ")
+           << forward.getElementType()
+           << ": expects a rescale-threshold of at most " << largest << ", got "
+           << policy.threshold;
+  if (isFloat8 && tile.blockN % 32)
+    fits = forward.emitOpError("has 8-bit operands: expects block-n to be a "
+                               "multiple of 32, got ")
+           << tile.blockN;
   auto end = gpu::ReturnOp::create(builder, loc);
   builder.setInsertionPoint(end);
-  if (failed(buildKernelBody(builder, forward, operands, tile, policy))) {
+  if (failed(fits) ||
+      failed(buildKernelBody(builder, forward, operands, tile, policy))) {
     module.erase();
     host->function.erase();
     return failure();

@@ -157,8 +157,11 @@ Value fa3::buildFlops(ImplicitLocOpBuilder &b, HostFunction &host) {
 }
 
 Value fa3::buildBytes(ImplicitLocOpBuilder &b, HostFunction &host) {
-  int64_t dims = host.forward.getHeadDim() + host.forward.getValueHeadDim();
-  int64_t bytes = host.forward.getElementType().getIntOrFloatBitWidth() / 8;
+  auto getBytes = [](Value array) -> int64_t {
+    return cast<MemRefType>(array.getType()).getElementTypeBitWidth() / 8;
+  };
+  int64_t bytes = getBytes(host.q), d = host.forward.getHeadDim(),
+          dv = host.forward.getValueHeadDim();
   auto rows = [&](Value heads, Value length) -> Value {
     return arith::MulIOp::create(b, arith::MulIOp::create(b, host.batch, heads),
                                  length);
@@ -166,6 +169,6 @@ Value fa3::buildBytes(ImplicitLocOpBuilder &b, HostFunction &host) {
   return arith::AddIOp::create(
       b,
       scale(b, rows(host.heads, host.queries),
-            bytes * dims + (host.lse ? 4 : 0)),
-      scale(b, rows(host.keyHeads, host.keys), bytes * dims));
+            bytes * d + getBytes(host.o) * dv + (host.lse ? 4 : 0)),
+      scale(b, rows(host.keyHeads, host.keys), bytes * (d + dv)));
 }

@@ -26,6 +26,14 @@ using namespace fa3;
 
 using Expander = ScalarRegionExpander;
 
+static bool isFloat8(Type type) {
+  return isa<Float8E4M3FNType, Float8E5M2Type>(type);
+}
+
+double fa3::getLargestWeight(Type element) {
+  return isa<Float8E4M3FNType>(element) ? 8 : 15;
+}
+
 namespace {
 /// Start value of the running maximum: -2^100. Times log2(e) and any sensible
 /// scale it stays finite in f32.
@@ -40,7 +48,11 @@ public:
                 const KernelOperands &operands, TileChoice tile,
                 RescalePolicy rescale)
       : b(op.getLoc(), builder), op(op), operands(operands), rows(tile.blockM),
-        columns(tile.blockN), rescale(rescale) {}
+        columns(tile.blockN), rescale(rescale) {
+    if (isFloat8(op.getElementType()))
+      weightExponent = getLargestWeight(op.getElementType()) -
+                       (rescale.lazy ? rescale.threshold : 0);
+  }
 
   LogicalResult build();
 
@@ -51,10 +63,17 @@ private:
     SmallVector<Value> list() const { return {acc, maximum, sums}; }
   };
 
+  /// A scale of operand 0 (q), 1 (k) or 2 (v) for the rows of a tile: one f32,
+  /// or a tile of rank 1 where every row has its own.
+  FailureOr<Value> loadScale(unsigned operand, Value firstRow, int64_t rows);
+  /// Whether tiles of keys differ in a scale.
+  bool hasTileScales() {
+    return op.hasScales() && (op.getScaleRows(1) > 1 || op.getScaleRows(2) > 1);
+  }
   FailureOr<State> buildLoop(Value query, Value firstRow);
   FailureOr<State> buildStep(Value query, Value key, Value value,
-                             Expander::Entry keep, Expander &expander,
-                             State state);
+                             Value firstKey, Expander::Entry keep,
+                             Expander &expander, State state);
   void buildEpilogue(State state, Value firstRow);
   void bindIndices(Expander &expander, Region &region, unsigned first,
                    Expander::Entry row, Expander::Entry column);
@@ -83,6 +102,24 @@ private:
   Value scalarTile(Value scalar, RankedTensorType type) {
     return tensor::SplatOp::create(b, scalar, type);
   }
+  /// A factor of rows, one f32 or one for each, as a tile of rows.
+  Value asRows(Value factor) {
+    return isa<RankedTensorType>(factor.getType())
+               ? factor
+               : scalarTile(factor, rowType());
+  }
+  /// The same as a tile of scores.
+  Value asScores(Value factor) {
+    if (isa<RankedTensorType>(factor.getType()))
+      return alongColumns(factor, columns);
+    return scalarTile(factor, tensor({rows, columns}, b.getF32Type()));
+  }
+  /// The product of two factors of rows.
+  Value mulFactors(Value x, Value y) {
+    bool isScalar = !isa<RankedTensorType>(x.getType()) &&
+                    !isa<RankedTensorType>(y.getType());
+    return isScalar ? mul(x, y) : mul(asRows(x), asRows(y));
+  }
   arith::FastMathFlagsAttr contract() {
     return arith::FastMathFlagsAttr::get(b.getContext(),
                                          arith::FastMathFlags::contract);
@@ -107,10 +144,52 @@ private:
   RescalePolicy rescale;
 
   Value batch, head, keyHead, queryLength, keyLength;
-  /// Multiplies differences of raw scores inside exp2.
+  /// Multiplies scores inside exp2: one f32, or one for each row. Running
+  /// maxima are in units of raw scores, or in those of exponents where tiles of
+  /// keys differ in a scale.
   Value exponentScale;
+  /// Multiplies raw scores in front of score code.
+  Value scoreScale;
+  /// Multiplies the output in the end; null for 1.
+  Value outputScale;
+  /// log2 of the factor of all weights.
+  double weightExponent = 0;
 };
 } // namespace
+
+FailureOr<Value> KernelBuilder::loadScale(unsigned operand, Value firstRow,
+                                          int64_t rows) {
+  static constexpr StringRef names[] = {"q", "k", "v"};
+  int64_t perScale = op.getScaleRows(operand);
+  if (perScale > 1 && perScale % rows)
+    return op.emitOpError("has a scale for every ")
+           << perScale << " rows of " << names[operand]
+           << ", expects a multiple of the tile's " << rows;
+  if (perScale == 1 && operand == 2)
+    return op.emitOpError("has a scale for every token of v, expects one for "
+                          "heads or for blocks of keys");
+  Value scales = operands.scales[operand];
+  // Scales that several share: b * extent div batch, and so for heads.
+  auto share = [&](Value number, unsigned dim, Value count) -> Value {
+    auto type = cast<MemRefType>(scales.getType());
+    if (type.getDimSize(dim) == 1)
+      return index(0);
+    Value extent = memref::DimOp::create(b, scales, dim);
+    return arith::DivUIOp::create(b, arith::MulIOp::create(b, number, extent),
+                                  count);
+  };
+  Value at[] = {share(batch, 0, memref::DimOp::create(b, operands.q, 0)),
+                share(head, 1, memref::DimOp::create(b, operands.q, 1)),
+                index(0)};
+  if (perScale == 1) {
+    at[2] = firstRow;
+    return Value(
+        tile::LoadOp::create(b, tensor({rows}, b.getF32Type()), scales, at));
+  }
+  if (perScale > 1)
+    at[2] = arith::DivUIOp::create(b, firstRow, index(perScale));
+  return Value(tile::ScalarLoadOp::create(b, b.getF32Type(), scales, at));
+}
 
 LogicalResult KernelBuilder::build() {
   auto dim = [&](Value memref, int64_t i) -> Value {
@@ -121,8 +200,9 @@ LogicalResult KernelBuilder::build() {
   Value heads = dim(operands.q, 1);
   Value group = arith::DivUIOp::create(b, heads, dim(operands.k, 1));
   Value log2e = f32(llvm::numbers::log2e);
-  exponentScale =
-      op.getScoreRegion().empty() ? mul(operands.scale, log2e) : log2e;
+  bool hasScoreCode = !op.getScoreRegion().empty();
+  exponentScale = hasScoreCode ? log2e : mul(operands.scale, log2e);
+  scoreScale = operands.scale;
 
   Value rowBlocks = arith::CeilDivSIOp::create(b, queryLength, index(rows));
   auto grid =
@@ -137,6 +217,24 @@ LogicalResult KernelBuilder::build() {
   Value query = tile::LoadOp::create(
       b, tensor({rows, op.getHeadDim()}, op.getElementType()), operands.q,
       ValueRange{batch, head, firstRow, index(0)});
+  if (op.hasScales()) {
+    FailureOr<Value> ofQuery = loadScale(0, firstRow, rows);
+    if (failed(ofQuery))
+      return failure();
+    Value &factor = hasScoreCode ? scoreScale : exponentScale;
+    factor = mulFactors(factor, *ofQuery);
+    for (unsigned operand : {1, 2}) {
+      if (op.getScaleRows(operand) != 0)
+        continue;
+      FailureOr<Value> scale = loadScale(operand, index(0), columns);
+      if (failed(scale))
+        return failure();
+      if (operand == 1)
+        factor = mulFactors(factor, *scale);
+      else
+        outputScale = *scale;
+    }
+  }
   FailureOr<State> state = buildLoop(query, firstRow);
   if (failed(state))
     return failure();
@@ -218,7 +316,8 @@ FailureOr<KernelBuilder::State> KernelBuilder::buildLoop(Value query,
   scf::YieldOp::create(b, guardOp.getResults());
 
   b.setInsertionPointToStart(guardOp.thenBlock());
-  FailureOr<State> next = buildStep(query, key, value, keep, expander, state);
+  FailureOr<State> next =
+      buildStep(query, key, value, firstKey, keep, expander, state);
   if (failed(next))
     return failure();
   scf::YieldOp::create(b, next->list());
@@ -227,17 +326,37 @@ FailureOr<KernelBuilder::State> KernelBuilder::buildLoop(Value query,
   return State{loop.getResult(0), loop.getResult(1), loop.getResult(2)};
 }
 
-FailureOr<KernelBuilder::State> KernelBuilder::buildStep(Value query, Value key,
-                                                         Value value,
-                                                         Expander::Entry keep,
-                                                         Expander &expander,
-                                                         State state) {
+FailureOr<KernelBuilder::State>
+KernelBuilder::buildStep(Value query, Value key, Value value, Value firstKey,
+                         Expander::Entry keep, Expander &expander,
+                         State state) {
   RankedTensorType scoreType = tensor({rows, columns}, b.getF32Type());
   Value scores =
       tile::DotOp::create(b, scoreType, query, key, splat(scoreType, 0.0),
                           tile::LhsOrder::mk, tile::RhsOrder::nk);
-  if (!op.getScoreRegion().empty()) {
-    Value scaled = mul(scores, scalarTile(operands.scale, scoreType));
+  bool hasScoreCode = !op.getScoreRegion().empty();
+  // Scales of this tile: of its keys, and the base-2 logarithm of its values'.
+  Value exponentFactor = exponentScale, scoreFactor = scoreScale, valueScale,
+        valueExponent;
+  if (op.hasScales() && op.getScaleRows(1) != 0) {
+    FailureOr<Value> scale = loadScale(1, firstKey, columns);
+    if (failed(scale))
+      return failure();
+    Value &factor = hasScoreCode ? scoreFactor : exponentFactor;
+    if (op.getScaleRows(1) == 1)
+      scores = mul(scores, tile::BroadcastOp::create(b, scoreType, *scale, 0));
+    else
+      factor = mulFactors(factor, *scale);
+  }
+  if (op.hasScales() && op.getScaleRows(2) != 0) {
+    FailureOr<Value> scale = loadScale(2, firstKey, columns);
+    if (failed(scale))
+      return failure();
+    valueScale = *scale;
+    valueExponent = math::Log2Op::create(b, valueScale, approximate());
+  }
+  if (hasScoreCode) {
+    Value scaled = mul(scores, asScores(scoreFactor));
     expander.bind(op.getScoreRegion().getArgument(0), {scaled, Expander::Both});
     FailureOr<Expander::Entry> edited = expander.expand(op.getScoreRegion());
     if (failed(edited))
@@ -249,31 +368,69 @@ FailureOr<KernelBuilder::State> KernelBuilder::buildStep(Value query, Value key,
       splat(scoreType, -std::numeric_limits<double>::infinity()));
 
   // New reference maximum and the factor from the old one to it.
-  Value scaleRow = scalarTile(exponentScale, rowType());
+  auto inExponents = [&](Value raw) {
+    Value factor = asRows(exponentFactor);
+    if (!valueExponent)
+      return mul(raw, factor);
+    return Value(math::FmaOp::create(b, raw, factor,
+                                     scalarTile(valueExponent, rowType())));
+  };
+  // Exponents need no factor; differences of raw scores do.
+  bool tileScales = hasTileScales();
+  auto scaleGrowth = [&](Value difference) {
+    return tileScales ? difference : mul(difference, asRows(exponentFactor));
+  };
+  auto reduceMaximum = [&](Value init) -> Value {
+    return tile::ReduceOp::create(b, rowType(), tile::ReduceKind::max, scores,
+                                  init, 1, IntegerAttr());
+  };
   Value maximum, grown;
-  if (rescale.lazy) {
-    Value blockMaximum = tile::ReduceOp::create(
-        b, rowType(), tile::ReduceKind::max, scores, Value(), 1, IntegerAttr());
-    Value growth = mul(sub(blockMaximum, state.maximum), scaleRow);
-    grown = arith::CmpFOp::create(b, arith::CmpFPredicate::OGT, growth,
-                                  splat(rowType(), rescale.threshold));
-    maximum = arith::SelectOp::create(b, grown, blockMaximum, state.maximum);
+  if (rescale.lazy || tileScales) {
+    Value blockMaximum = reduceMaximum(Value());
+    if (tileScales)
+      blockMaximum = inExponents(blockMaximum);
+    if (rescale.lazy) {
+      grown =
+          arith::CmpFOp::create(b, arith::CmpFPredicate::OGT,
+                                scaleGrowth(sub(blockMaximum, state.maximum)),
+                                splat(rowType(), rescale.threshold));
+      maximum = arith::SelectOp::create(b, grown, blockMaximum, state.maximum);
+    } else {
+      maximum = arith::MaxNumFOp::create(b, blockMaximum, state.maximum);
+    }
   } else {
-    maximum = tile::ReduceOp::create(b, rowType(), tile::ReduceKind::max,
-                                     scores, state.maximum, 1, IntegerAttr());
+    maximum = reduceMaximum(state.maximum);
   }
-  Value factor = exp2(mul(sub(state.maximum, maximum), scaleRow));
+  Value factor = exp2(scaleGrowth(sub(state.maximum, maximum)));
 
-  // Weights exp2(scale * score - scale * maximum).
-  Value shift = arith::NegFOp::create(b, mul(maximum, scaleRow));
-  Value exponents =
-      math::FmaOp::create(b, scores, scalarTile(exponentScale, scoreType),
-                          alongColumns(shift, columns));
+  // Weights exp2(scale * score - scale * maximum), times their own factor.
+  Value shift = arith::NegFOp::create(
+      b, tileScales ? maximum : mul(maximum, asRows(exponentFactor)));
+  if (valueExponent)
+    shift = arith::AddFOp::create(
+        b, shift, scalarTile(valueExponent, rowType()), contract());
+  if (weightExponent != 0)
+    shift = arith::AddFOp::create(b, shift, splat(rowType(), weightExponent),
+                                  contract());
+  Value exponents = math::FmaOp::create(b, scores, asScores(exponentFactor),
+                                        alongColumns(shift, columns));
   Value weights = exp2(exponents);
-  Value sums = tile::ReduceOp::create(
-      b, state.sums.getType(), tile::ReduceKind::add, weights,
-      mul(state.sums, alongColumns(factor, kPartialSums)), 1,
-      b.getI64IntegerAttr(kPartialSums));
+  Value oldSums = mul(state.sums, alongColumns(factor, kPartialSums));
+  auto reduceSums = [&](Value init) -> Value {
+    return tile::ReduceOp::create(b, state.sums.getType(),
+                                  tile::ReduceKind::add, weights, init, 1,
+                                  b.getI64IntegerAttr(kPartialSums));
+  };
+  Value sums;
+  if (valueScale) {
+    // The weights hold the scale of the values, the sum must not.
+    auto type = cast<RankedTensorType>(state.sums.getType());
+    Value inverse = arith::DivFOp::create(b, f32(1), valueScale);
+    sums = math::FmaOp::create(b, reduceSums(Value()),
+                               scalarTile(inverse, type), oldSums);
+  } else {
+    sums = reduceSums(oldSums);
+  }
   // Before the branch around the rescaling, so that conversions can fill the
   // gaps between exponentials.
   Value converted = arith::TruncFOp::create(
@@ -303,18 +460,26 @@ void KernelBuilder::buildEpilogue(State state, Value firstRow) {
   Value empty = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, sum, zero);
   Value inverse = arith::DivFOp::create(b, splat(rowType(), 1.0), sum);
   inverse = arith::SelectOp::create(b, empty, zero, inverse);
+  if (outputScale)
+    inverse = mul(inverse, asRows(outputScale));
   int64_t width = op.getValueHeadDim();
-  Value out =
-      arith::TruncFOp::create(b, tensor({rows, width}, op.getElementType()),
-                              mul(state.acc, alongColumns(inverse, width)));
+  Value out = mul(state.acc, alongColumns(inverse, width));
+  Type element = cast<MemRefType>(operands.o.getType()).getElementType();
+  if (!element.isF32())
+    out = arith::TruncFOp::create(b, tensor({rows, width}, element), out);
   tile::StoreOp::create(b, out, operands.o,
                         ValueRange{batch, head, firstRow, index(0)});
   if (!operands.lse)
     return;
   // Natural log of the sum of exponentials: (scale * m + log2 sum) * ln 2.
   Value log2 = math::Log2Op::create(b, sum, approximate());
-  Value exponent = math::FmaOp::create(
-      b, state.maximum, scalarTile(exponentScale, rowType()), log2);
+  if (weightExponent != 0)
+    log2 = sub(log2, splat(rowType(), weightExponent));
+  Value exponent =
+      hasTileScales()
+          ? arith::AddFOp::create(b, state.maximum, log2, contract())
+                .getResult()
+          : math::FmaOp::create(b, state.maximum, asRows(exponentScale), log2);
   Value lse = mul(exponent, splat(rowType(), llvm::numbers::ln2));
   lse = arith::SelectOp::create(
       b, empty, splat(rowType(), -std::numeric_limits<double>::infinity()),

@@ -79,3 +79,32 @@ TileChoice fa3::chooseTile(int64_t d, int64_t dv, const RegionDemand &demand,
     return {192, three};
   return {128, std::max<int64_t>(two, kStep)};
 }
+
+TileChoice fa3::chooseFloat8Tile(int64_t d, int64_t dv,
+                                 const RegionDemand &demand,
+                                 ScaleBlocks blocks) {
+  constexpr int64_t kFloat8Step = 32, kWidest = 128, kNarrowest = 96;
+  // The convert role takes registers from those who compute.
+  constexpr int64_t kThreeGroups = 152, kTwoGroups = 216;
+  auto getWidest = [&](int64_t blockM, int64_t registers) {
+    int64_t others = kOtherRegisters + demand.loadedTiles * kAddressRegisters;
+    // Scores blockN / 2, weights blockN / 8, loaded tiles blockN / 2 each, a
+    // scale for every key blockN / 4 and what reading them needs.
+    int64_t eighths = 5 + 4 * demand.loadedTiles + (blocks.keys == 1 ? 3 : 0);
+    int64_t byRegisters = (registers - others - dv / 2) * 8 / eighths;
+    // Two stages of K, V and V transposed beside Q and O.
+    int64_t bytes = kTileBytes - blockM * (paddedDim(d) + 2 * paddedDim(dv));
+    int64_t byMemory = bytes / (2 * (paddedDim(d) + 2 * paddedDim(dv)));
+    int64_t columns = std::min({byRegisters, byMemory, kWidest});
+    if (blocks.keys > 1)
+      while (columns > kFloat8Step &&
+             blocks.keys % (columns / kFloat8Step * kFloat8Step))
+        columns -= kFloat8Step;
+    return std::max(columns / kFloat8Step * kFloat8Step, kFloat8Step);
+  };
+  TileChoice three{192, getWidest(192, kThreeGroups)};
+  bool fitsScales = blocks.queries <= 1 || blocks.queries % 192 == 0;
+  if (three.blockN >= kNarrowest && fitsScales)
+    return three;
+  return {128, getWidest(128, kTwoGroups)};
+}

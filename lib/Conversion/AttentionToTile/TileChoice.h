@@ -29,6 +29,18 @@ int64_t getWidestBlockN(int64_t d, int64_t dv, const RegionDemand &demand,
 TileChoice chooseTile(int64_t d, int64_t dv, const RegionDemand &demand,
                       std::optional<int64_t> queries);
 
+/// Rows of q, and keys, that share a scale; 0 for all.
+struct ScaleBlocks {
+  int64_t queries, keys;
+};
+
+/// The same for 8-bit operands, whose weights take blockN/8 registers. blockN
+/// is a multiple of 32, the depth of a product; values go through shared memory
+/// twice, as they are loaded and transposed. Blocks of scales are multiples of
+/// the tile where that is possible.
+TileChoice chooseFloat8Tile(int64_t d, int64_t dv, const RegionDemand &demand,
+                            ScaleBlocks blocks);
+
 } // namespace fa3
 
 #endif // FA3_LIB_CONVERSION_ATTENTIONTOTILE_TILECHOICE_H

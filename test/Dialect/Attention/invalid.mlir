@@ -121,7 +121,7 @@ func.func @rank_lse(%q: !t) {
 // C2
 !t = tensor<1x2x?x64xf32>
 func.func @element(%q: !t) {
-  // expected-error @+1 {{expects elements of f16 or bf16, got 'f32'}}
+  // expected-error @+1 {{expects elements of f16, bf16, f8E4M3FN or f8E5M2, got 'f32'}}
   %o = attention.forward %q, %q, %q : (!t, !t, !t) -> !t
   return
 }
@@ -305,7 +305,7 @@ func.func @no_groups(%q: !t, %k: !u) {
 !t = tensor<1x2x?x64xf16>
 func.func @score_types(%q: !t) {
   // expected-error @+1 {{expects 'score' to take ('f32', 'index', 'index', 'index', 'index'), got ('f16', 'index')}}
-  %o = "attention.forward"(%q, %q, %q) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>}> ({
+  %o = "attention.forward"(%q, %q, %q) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>}> ({
   ^bb0(%s: f16, %b: index):
     "attention.yield"(%s) : (f16) -> ()
   }, {
@@ -370,7 +370,7 @@ func.func @empty(%q: !t) {
 !t = tensor<1x2x?x64xf16>
 func.func @keep_types(%q: !t) {
   // expected-error @+1 {{expects 'keep' to take ('index', 'index', 'index', 'index'), got ('i1')}}
-  %o = "attention.forward"(%q, %q, %q) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>}> ({
+  %o = "attention.forward"(%q, %q, %q) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>}> ({
   }, {
   ^bb0(%s: i1):
     "attention.yield"(%s) : (i1) -> ()
@@ -705,3 +705,93 @@ func.func private @bias() attributes {a = #attention.bias<aux = 0, aux = 1>}
 
 // expected-error @+1 {{unknown attribute `sliding` in dialect `attention`}}
 func.func private @unknown() attributes {a = #attention.sliding}
+
+// -----
+
+// C2: the type of o with 8-bit operands.
+func.func @float8_output(%x: tensor<1x1x8x16xf8E4M3FN>, %s: tensor<1x1x1xf32>) {
+  // expected-error @+1 {{expects o of f16, bf16 or f32, got 'f8E4M3FN'}}
+  %o = attention.forward %x, %x, %x scales(%s, %s, %s : tensor<1x1x1xf32>, tensor<1x1x1xf32>, tensor<1x1x1xf32>)
+    : (tensor<1x1x8x16xf8E4M3FN>, tensor<1x1x8x16xf8E4M3FN>, tensor<1x1x8x16xf8E4M3FN>) -> tensor<1x1x8x16xf8E4M3FN>
+  return
+}
+
+// -----
+
+// C2: mixed 8-bit formats.
+func.func @float8_mixed(%x: tensor<1x1x8x16xf8E4M3FN>, %y: tensor<1x1x8x16xf8E5M2>, %s: tensor<1x1x1xf32>) {
+  // expected-error @+1 {{expects v to have the element type of q ('f8E4M3FN'), got 'f8E5M2'}}
+  %o = attention.forward %x, %x, %y scales(%s, %s, %s : tensor<1x1x1xf32>, tensor<1x1x1xf32>, tensor<1x1x1xf32>)
+    : (tensor<1x1x8x16xf8E4M3FN>, tensor<1x1x8x16xf8E4M3FN>, tensor<1x1x8x16xf8E5M2>) -> tensor<1x1x8x16xf16>
+  return
+}
+
+// -----
+
+// C3: head dims of 8-bit operands.
+func.func @float8_dim(%x: tensor<1x1x8x24xf8E4M3FN>, %s: tensor<1x1x1xf32>) {
+  // expected-error @+1 {{expects a head dim that is a multiple of 16 up to 256, that of q is 24}}
+  %o = attention.forward %x, %x, %x scales(%s, %s, %s : tensor<1x1x1xf32>, tensor<1x1x1xf32>, tensor<1x1x1xf32>)
+    : (tensor<1x1x8x24xf8E4M3FN>, tensor<1x1x8x24xf8E4M3FN>, tensor<1x1x8x24xf8E4M3FN>) -> tensor<1x1x8x24xf16>
+  return
+}
+
+// -----
+
+// C13: missing scales.
+func.func @scales_missing(%x: tensor<1x1x8x16xf8E5M2>) {
+  // expected-error @+1 {{expects scales of q, k and v with 8-bit operands, got 0}}
+  %o = attention.forward %x, %x, %x
+    : (tensor<1x1x8x16xf8E5M2>, tensor<1x1x8x16xf8E5M2>, tensor<1x1x8x16xf8E5M2>) -> tensor<1x1x8x16xf16>
+  return
+}
+
+// -----
+
+// C13: scales of 16-bit operands.
+func.func @scales_many(%x: tensor<1x1x8x16xf16>, %s: tensor<1x1x1xf32>) {
+  // expected-error @+1 {{expects scales with 8-bit operands only, got 3}}
+  %o = attention.forward %x, %x, %x scales(%s, %s, %s : tensor<1x1x1xf32>, tensor<1x1x1xf32>, tensor<1x1x1xf32>)
+    : (tensor<1x1x8x16xf16>, tensor<1x1x8x16xf16>, tensor<1x1x8x16xf16>) -> tensor<1x1x8x16xf16>
+  return
+}
+
+// -----
+
+// C13: type of scales.
+func.func @scales_type(%x: tensor<1x1x8x16xf8E4M3FN>, %s: tensor<1x1xf32>) {
+  // expected-error @+1 {{expects scales of rank 3 and f32, got 'tensor<1x1xf32>'}}
+  %o = attention.forward %x, %x, %x scales(%s, %s, %s : tensor<1x1xf32>, tensor<1x1xf32>, tensor<1x1xf32>)
+    : (tensor<1x1x8x16xf8E4M3FN>, tensor<1x1x8x16xf8E4M3FN>, tensor<1x1x8x16xf8E4M3FN>) -> tensor<1x1x8x16xf16>
+  return
+}
+
+// -----
+
+// C13: one scale for the sequence.
+func.func @scales_extent(%x: tensor<1x1x8x16xf8E4M3FN>, %s: tensor<1x1x2xf32>) {
+  // expected-error @+1 {{expects a last extent of 1 of a scale for all rows, got 'tensor<1x1x2xf32>'}}
+  %o = attention.forward %x, %x, %x scales(%s, %s, %s : tensor<1x1x2xf32>, tensor<1x1x2xf32>, tensor<1x1x2xf32>)
+    : (tensor<1x1x8x16xf8E4M3FN>, tensor<1x1x8x16xf8E4M3FN>, tensor<1x1x8x16xf8E4M3FN>) -> tensor<1x1x8x16xf16>
+  return
+}
+
+// -----
+
+// C14
+func.func @scale_rows(%x: tensor<1x1x8x16xf8E4M3FN>, %s: tensor<1x1x1xf32>) {
+  // expected-error @+1 {{expects three 'rows', got 2}}
+  %o = attention.forward %x, %x, %x scales(%s, %s, %s : tensor<1x1x1xf32>, tensor<1x1x1xf32>, tensor<1x1x1xf32>) rows [0, 0]
+    : (tensor<1x1x8x16xf8E4M3FN>, tensor<1x1x8x16xf8E4M3FN>, tensor<1x1x8x16xf8E4M3FN>) -> tensor<1x1x8x16xf16>
+  return
+}
+
+// -----
+
+// C14
+func.func @scale_rows_negative(%x: tensor<1x1x8x16xf8E4M3FN>, %s: tensor<1x1x1xf32>) {
+  // expected-error @+1 {{expects 'rows' of at least 0, got -1}}
+  %o = attention.forward %x, %x, %x scales(%s, %s, %s : tensor<1x1x1xf32>, tensor<1x1x1xf32>, tensor<1x1x1xf32>) rows [0, -1, 0]
+    : (tensor<1x1x8x16xf8E4M3FN>, tensor<1x1x8x16xf8E4M3FN>, tensor<1x1x8x16xf8E4M3FN>) -> tensor<1x1x8x16xf16>
+  return
+}

@@ -92,3 +92,15 @@ func.func @regions(%q: tensor<?x?x?x64xf16>, %a: tensor<?xf32>, %x: index) {
     }
   return
 }
+
+// 8-bit operands with scales: for heads, for blocks of 128 rows.
+// CHECK-LABEL: func.func @float8(
+func.func @float8(%q: tensor<2x8x?x64xf8E4M3FN>, %k: tensor<2x2x?x64xf8E4M3FN>, %s: tensor<2x2x1xf32>, %b: tensor<2x8x?xf32>) {
+  // CHECK: attention.forward %{{.*}}, %{{.*}}, %{{.*}} scales(%[[S:.*]], %[[S]], %[[S]] : tensor<2x2x1xf32>, tensor<2x2x1xf32>, tensor<2x2x1xf32>) mods [#attention.causal]
+  %o = attention.forward %q, %k, %k scales(%s, %s, %s : tensor<2x2x1xf32>, tensor<2x2x1xf32>, tensor<2x2x1xf32>) mods [#attention.causal]
+    : (tensor<2x8x?x64xf8E4M3FN>, tensor<2x2x?x64xf8E4M3FN>, tensor<2x2x?x64xf8E4M3FN>) -> tensor<2x8x?x64xbf16>
+  // CHECK: scales(%{{.*}}, %[[S]], %[[S]] : tensor<2x8x?xf32>, tensor<2x2x1xf32>, tensor<2x2x1xf32>) rows [128, 0, 0]
+  %p = attention.forward %q, %k, %k scales(%b, %s, %s : tensor<2x8x?xf32>, tensor<2x2x1xf32>, tensor<2x2x1xf32>) rows [128, 0, 0]
+    : (tensor<2x8x?x64xf8E4M3FN>, tensor<2x2x?x64xf8E4M3FN>, tensor<2x2x?x64xf8E4M3FN>) -> tensor<2x8x?x64xf32>
+  return
+}

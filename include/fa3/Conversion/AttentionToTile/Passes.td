@@ -24,6 +24,15 @@ def AttentionToTile : Pass<"attention-to-tile", "::mlir::ModuleOp"> {
     2^`rescale-threshold`: weights are then at most 2^threshold, the result is
     the same up to rounding.
 
+    With 8-bit operands weights are multiplied by a power of two that makes the
+    largest 2^8 (f8E4M3FN, whose numbers end at 448) or 2^15 (f8E5M2, 57344):
+    2^(8 - threshold) times weights of at most 2^threshold. The factor cancels
+    between accumulator and row sum. Scales of q and k go into the factor of the
+    exponents, per row, per tile or, for tokens of k, into the scores; those of
+    v for whole heads into the last normalisation, those of blocks of keys into
+    the exponents, which bounds the weights whatever the scales. Blocks of more
+    than one row must be multiples of the tile.
+
     Without `block-m` and `block-n` the tile follows from the head dims: the
     widest key block for which the estimated registers of a consumer and the
     shared memory suffice.
@@ -71,8 +80,9 @@ def AttentionToTile : Pass<"attention-to-tile", "::mlir::ModuleOp"> {
            "keys per step, a multiple of 16 up to 256 (0: choose)">,
     Option<"rescale", "rescale", "std::string", "\"lazy\"",
            "when the accumulator is rescaled: lazy or eager">,
-    Option<"rescaleThreshold", "rescale-threshold", "double", "8.0",
-           "log2 of the growth of a row maximum that lazy rescaling tolerates">
+    Option<"rescaleThreshold", "rescale-threshold", "double", "-1.0",
+           "log2 of the growth of a row maximum that lazy rescaling tolerates "
+           "(-1: 8, with 8-bit operands 4)">
   ];
   let statistics = [
     Statistic<"kernels", "kernels", "attention operations turned into kernels">

@@ -33,12 +33,19 @@ void ForwardOp::print(OpAsmPrinter &printer) {
     printer << " aux(" << getAux() << " : " << getAux().getTypes() << ")";
   if (getScale())
     printer << " scale " << getScale();
+  if (hasScales()) {
+    printer << " scales(" << getScales() << " : " << getScales().getTypes()
+            << ")";
+    if (getRows())
+      printer << " rows [" << *getRows() << "]";
+  }
   if (getLayout() != Layout::bhsd)
     printer << " layout " << stringifyLayout(getLayout());
   if (getMods())
     printer << " mods " << getModsAttr();
   printer.printOptionalAttrDict((*this)->getAttrs(),
                                 {getLayoutAttrName(), getModsAttrName(),
+                                 getRowsAttrName(),
                                  getOperandSegmentSizesAttrName()});
   printer << " : (" << getQ().getType() << ", " << getK().getType() << ", "
           << getV().getType() << ") -> ";
@@ -69,8 +76,8 @@ static ParseResult parseRegion(OpAsmParser &parser, Region &region,
 ParseResult ForwardOp::parse(OpAsmParser &parser, OperationState &result) {
   Builder &builder = parser.getBuilder();
   OpAsmParser::UnresolvedOperand q, k, v, scale;
-  SmallVector<OpAsmParser::UnresolvedOperand> aux;
-  SmallVector<Type> auxTypes;
+  SmallVector<OpAsmParser::UnresolvedOperand> aux, scales;
+  SmallVector<Type> auxTypes, scaleTypes;
   bool hasScale = false;
   if (parser.parseOperand(q) || parser.parseComma() || parser.parseOperand(k) ||
       parser.parseComma() || parser.parseOperand(v))
@@ -84,6 +91,21 @@ ParseResult ForwardOp::parse(OpAsmParser &parser, OperationState &result) {
     hasScale = true;
     if (parser.parseOperand(scale))
       return failure();
+  }
+  SMLoc scalesLoc = parser.getCurrentLocation();
+  if (succeeded(parser.parseOptionalKeyword("scales"))) {
+    if (parser.parseLParen() || parser.parseOperandList(scales) ||
+        parser.parseColonTypeList(scaleTypes) || parser.parseRParen())
+      return failure();
+    SmallVector<int64_t> rows;
+    if (succeeded(parser.parseOptionalKeyword("rows"))) {
+      if (parser.parseCommaSeparatedList(OpAsmParser::Delimiter::Square, [&]() {
+            return parser.parseInteger(rows.emplace_back());
+          }))
+        return failure();
+      result.addAttribute(getRowsAttrName(result.name),
+                          builder.getDenseI64ArrayAttr(rows));
+    }
   }
   if (succeeded(parser.parseOptionalKeyword("layout"))) {
     SMLoc loc = parser.getCurrentLocation();
@@ -116,13 +138,15 @@ ParseResult ForwardOp::parse(OpAsmParser &parser, OperationState &result) {
                              result.operands) ||
       parser.resolveOperands(aux, auxTypes, auxLoc, result.operands) ||
       (hasScale &&
-       parser.resolveOperand(scale, builder.getF32Type(), result.operands)))
+       parser.resolveOperand(scale, builder.getF32Type(), result.operands)) ||
+      parser.resolveOperands(scales, scaleTypes, scalesLoc, result.operands))
     return failure();
   result.addTypes(type.getResults());
   result.addAttribute(
       getOperandSegmentSizesAttrName(result.name),
-      builder.getDenseI32ArrayAttr(
-          {1, 1, 1, static_cast<int32_t>(aux.size()), hasScale ? 1 : 0}));
+      builder.getDenseI32ArrayAttr({1, 1, 1, static_cast<int32_t>(aux.size()),
+                                    hasScale ? 1 : 0,
+                                    static_cast<int32_t>(scales.size())}));
   Region *score = result.addRegion(), *keep = result.addRegion();
   Type f32 = builder.getF32Type(), index = builder.getIndexType();
   if (succeeded(parser.parseOptionalKeyword("score")) &&
@@ -142,6 +166,31 @@ static bool agree(int64_t a, int64_t b) {
   return ShapedType::isDynamic(a) || ShapedType::isDynamic(b) || a == b;
 }
 
+/// C13 and C14.
+static LogicalResult verifyScales(ForwardOp op, bool isFloat8) {
+  OperandRange scales = op.getScales();
+  if (scales.size() != (isFloat8 ? 3 : 0))
+    return op.emitOpError("expects ")
+           << (isFloat8 ? "scales of q, k and v with 8-bit operands"
+                        : "scales with 8-bit operands only")
+           << ", got " << scales.size();
+  if (op.getRows() && op.getRows()->size() != 3)
+    return op.emitOpError("expects three 'rows', got ") << op.getRows()->size();
+  for (auto [i, value] : llvm::enumerate(scales)) {
+    auto type = cast<RankedTensorType>(value.getType());
+    int64_t rows = op.getScaleRows(i);
+    if (type.getRank() != 3 || !type.getElementType().isF32())
+      return op.emitOpError("expects scales of rank 3 and f32, got ") << type;
+    if (rows < 0)
+      return op.emitOpError("expects 'rows' of at least 0, got ") << rows;
+    if (rows == 0 && type.getDimSize(2) != 1)
+      return op.emitOpError("expects a last extent of 1 of a scale for all "
+                            "rows, got ")
+             << type;
+  }
+  return success();
+}
+
 LogicalResult ForwardOp::verify() {
   auto type = [](Value value) {
     return cast<RankedTensorType>(value.getType());
@@ -159,11 +208,17 @@ LogicalResult ForwardOp::verify() {
     return emitOpError("expects lse of rank 3, got ")
            << type(getLse()).getRank();
 
-  if (!q.getElementType().isF16() && !q.getElementType().isBF16())
-    return emitOpError("expects elements of f16 or bf16, got ")
-           << q.getElementType();
-  for (auto [name, tensor] : tensors)
-    if (tensor.getElementType() != q.getElementType())
+  Type element = q.getElementType();
+  bool isFloat8 = isa<Float8E4M3FNType, Float8E5M2Type>(element);
+  if (!element.isF16() && !element.isBF16() && !isFloat8)
+    return emitOpError(
+               "expects elements of f16, bf16, f8E4M3FN or f8E5M2, got ")
+           << element;
+  Type output = o.getElementType();
+  if (isFloat8 && !output.isF16() && !output.isBF16() && !output.isF32())
+    return emitOpError("expects o of f16, bf16 or f32, got ") << output;
+  for (auto [name, tensor] : ArrayRef(tensors).drop_back(isFloat8))
+    if (tensor.getElementType() != element)
       return emitOpError("expects ")
              << name << " to have the element type of q (" << q.getElementType()
              << "), got " << tensor.getElementType();
@@ -171,15 +226,18 @@ LogicalResult ForwardOp::verify() {
     return emitOpError("expects lse of f32, got ")
            << type(getLse()).getElementType();
 
+  if (failed(verifyScales(*this, isFloat8)))
+    return failure();
+
+  int64_t step = isFloat8 ? 16 : 8;
   for (auto [name, tensor] : {tensors[0], tensors[2]}) {
     int64_t dim = tensor.getDimSize(3);
     if (ShapedType::isDynamic(dim))
       return emitOpError("expects a static head dim, that of ")
              << name << " is dynamic";
-    if (dim < 8 || dim % 8 || dim > 256)
-      return emitOpError("expects a head dim that is a multiple of 8 up to "
-                         "256, that of ")
-             << name << " is " << dim;
+    if (dim < step || dim % step || dim > 256)
+      return emitOpError("expects a head dim that is a multiple of ")
+             << step << " up to 256, that of " << name << " is " << dim;
   }
   for (auto [first, second] :
        {std::pair(tensors[0], tensors[1]), {tensors[2], tensors[3]}})
@@ -322,6 +380,7 @@ void ForwardOp::build(OpBuilder &builder, OperationState &state, Value q,
     lse = RankedTensorType::get(shape, builder.getF32Type());
   }
   build(builder, state, o, lse, q, k, v, aux, scale,
+        /*scales=*/ValueRange(), DenseI64ArrayAttr(),
         LayoutAttr::get(builder.getContext(), layout),
         mods.empty() ? ArrayAttr() : builder.getArrayAttr(mods));
 }

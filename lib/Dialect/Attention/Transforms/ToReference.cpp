@@ -14,6 +14,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include <cmath>
 
 namespace fa3::attention {
 #define GEN_PASS_DEF_TOREFERENCE
@@ -46,8 +47,25 @@ private:
   Value number(double value);
   /// An element of q, k or v, or an f32, in the type of the computation.
   Value widen(Value value);
-  /// To the element type and back where the precision asks for it.
+  /// An 8-bit float as f32.
+  Value decodeFloat8(Value value);
+  /// The nearest number that an 8-bit format has, of an f32 below its largest.
+  Value roundToFloat8(Value value);
+  /// To the element type and back where the precision asks for it; to bf16
+  /// where that has 8 bits.
   Value round(Value value);
+  /// The same for weights, which are operands of a product.
+  Value roundWeight(Value value);
+  /// `value` times the scale of a row of q (0), k (1) or v (2).
+  Value applyScale(Value value, unsigned operand, Value batch, Value head,
+                   Value row);
+  Value loadScale(unsigned operand, Value batch, Value head, Value row);
+  Value integer(int64_t value) {
+    return arith::ConstantOp::create(b, b.getI32IntegerAttr(value));
+  }
+  Value f32(double value) {
+    return arith::ConstantOp::create(b, b.getF32FloatAttr(value));
+  }
   void storeRounded(Value value, Value memref, ValueRange indices);
 
   void buildScratch();
@@ -110,7 +128,103 @@ Value ReferenceBuilder::number(double value) {
   return arith::ConstantOp::create(b, b.getFloatAttr(compute, value));
 }
 
+/// Bits of an 8-bit format, and the bias of its exponent.
+namespace {
+struct Float8Format {
+  explicit Float8Format(Type type)
+      : mantissa(isa<Float8E4M3FNType>(type) ? 3 : 2),
+        bias(isa<Float8E4M3FNType>(type) ? 7 : 15) {}
+  int mantissa, bias;
+};
+} // namespace
+
+Value ReferenceBuilder::decodeFloat8(Value value) {
+  Float8Format format(value.getType());
+  bool isE4M3 = isa<Float8E4M3FNType>(value.getType());
+  Value bits = arith::ExtUIOp::create(
+      b, b.getI32Type(), arith::BitcastOp::create(b, b.getI8Type(), value));
+  Value magnitude = arith::AndIOp::create(b, bits, integer(0x7f));
+  // As the lowest bits of an f32's exponent and mantissa, subnormals included,
+  // the number is off by a power of two.
+  Value scaled = arith::BitcastOp::create(
+      b, b.getF32Type(),
+      arith::ShLIOp::create(b, magnitude, integer(23 - format.mantissa)));
+  Value number =
+      arith::MulFOp::create(b, scaled, f32(std::ldexp(1.0, 127 - format.bias)));
+  // Codes from here on are infinite or no numbers.
+  auto isSpecial = [&](arith::CmpIPredicate predicate, int64_t code) -> Value {
+    return arith::CmpIOp::create(b, predicate, magnitude, integer(code));
+  };
+  using Predicate = arith::CmpIPredicate;
+  if (!isE4M3)
+    number = arith::SelectOp::create(
+        b, isSpecial(Predicate::eq, 0x7c),
+        f32(std::numeric_limits<double>::infinity()), number);
+  number = arith::SelectOp::create(
+      b, isSpecial(Predicate::sgt, isE4M3 ? 0x7e : 0x7c),
+      f32(std::numeric_limits<double>::quiet_NaN()), number);
+  Value isNegative = arith::CmpIOp::create(
+      b, Predicate::ne, arith::AndIOp::create(b, bits, integer(0x80)),
+      integer(0));
+  return arith::SelectOp::create(b, isNegative,
+                                 arith::NegFOp::create(b, number), number);
+}
+
+Value ReferenceBuilder::roundToFloat8(Value value) {
+  Float8Format format(element);
+  // Subnormals are multiples of the least one.
+  double least = std::ldexp(1.0, 1 - format.bias - format.mantissa);
+  Value subnormal = arith::MulFOp::create(
+      b,
+      math::RoundEvenOp::create(
+          b, arith::MulFOp::create(b, value, f32(1 / least))),
+      f32(least));
+  // Others lose the low bits of an f32, ties to even.
+  int64_t dropped = 23 - format.mantissa;
+  Value bits = arith::BitcastOp::create(b, b.getI32Type(), value);
+  Value odd = arith::AndIOp::create(
+      b, arith::ShRUIOp::create(b, bits, integer(dropped)), integer(1));
+  Value half = integer((int64_t(1) << (dropped - 1)) - 1);
+  Value rounded =
+      arith::AddIOp::create(b, bits, arith::AddIOp::create(b, half, odd));
+  rounded =
+      arith::AndIOp::create(b, rounded, integer(-(int64_t(1) << dropped)));
+  Value normal = arith::BitcastOp::create(b, b.getF32Type(), rounded);
+  Value isSmall = arith::CmpFOp::create(b, arith::CmpFPredicate::OLT,
+                                        math::AbsFOp::create(b, value),
+                                        f32(std::ldexp(1.0, 1 - format.bias)));
+  return arith::SelectOp::create(b, isSmall, subnormal, normal);
+}
+
+Value ReferenceBuilder::loadScale(unsigned operand, Value batch, Value head,
+                                  Value row) {
+  Value scales = host.scales[operand];
+  auto share = [&](Value number, int64_t axis, Value count) -> Value {
+    Value extent = memref::DimOp::create(b, scales, axis);
+    return arith::DivUIOp::create(b, arith::MulIOp::create(b, number, extent),
+                                  count);
+  };
+  int64_t rows = host.forward.getScaleRows(operand);
+  Value block = zero;
+  if (rows)
+    block =
+        arith::DivUIOp::create(b, row, arith::ConstantIndexOp::create(b, rows));
+  return widen(
+      memref::LoadOp::create(b, scales,
+                             ValueRange{share(batch, 0, host.batch),
+                                        share(head, 1, host.heads), block}));
+}
+
+Value ReferenceBuilder::applyScale(Value value, unsigned operand, Value batch,
+                                   Value head, Value row) {
+  if (!host.forward.hasScales())
+    return value;
+  return arith::MulFOp::create(b, value, loadScale(operand, batch, head, row));
+}
+
 Value ReferenceBuilder::widen(Value value) {
+  if (value.getType().getIntOrFloatBitWidth() == 8)
+    value = decodeFloat8(value);
   for (Type type : {Type(b.getF32Type()), compute})
     if (value.getType().getIntOrFloatBitWidth() < type.getIntOrFloatBitWidth())
       value = arith::ExtFOp::create(b, type, value);
@@ -120,7 +234,14 @@ Value ReferenceBuilder::widen(Value value) {
 Value ReferenceBuilder::round(Value value) {
   if (!isLow)
     return value;
-  return widen(arith::TruncFOp::create(b, element, value));
+  Type type = host.forward.hasScales() ? Type(b.getBF16Type()) : element;
+  return widen(arith::TruncFOp::create(b, type, value));
+}
+
+Value ReferenceBuilder::roundWeight(Value value) {
+  if (!isLow || !host.forward.hasScales())
+    return round(value);
+  return roundToFloat8(value);
 }
 
 void ReferenceBuilder::storeRounded(Value value, Value memref,
@@ -178,7 +299,12 @@ Value ReferenceBuilder::buildDot(Value batch, Value h, Value keyHead, Value i,
     Value product = arith::MulFOp::create(b, x, y, anyOrder);
     return arith::AddFOp::create(b, partial, product, anyOrder);
   });
-  return isLow ? round(dot) : arith::MulFOp::create(b, dot, scale).getResult();
+  if (isLow)
+    dot = round(dot);
+  else
+    dot = arith::MulFOp::create(b, dot, scale);
+  dot = applyScale(dot, 0, batch, h, i);
+  return applyScale(dot, 1, batch, h, j);
 }
 
 Value ReferenceBuilder::buildScore(Value batch, Value h, Value keyHead, Value i,
@@ -220,7 +346,8 @@ void ReferenceBuilder::buildOutput(Value batch, Value h, Value keyHead, Value i,
        [&](Value c) { memref::StoreOp::create(b, number(0), sum, c); });
   loop(zero, host.keys, [&](Value j) {
     Value weight = memref::LoadOp::create(b, row, j);
-    weight = round(arith::DivFOp::create(b, weight, total));
+    weight = roundWeight(arith::DivFOp::create(b, weight, total));
+    weight = applyScale(weight, 2, batch, h, j);
     loop(zero, valueHeadDim, [&](Value c) {
       Value x = widen(
           memref::LoadOp::create(b, host.v, ValueRange{batch, keyHead, j, c}));

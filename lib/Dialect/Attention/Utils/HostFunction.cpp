@@ -37,6 +37,9 @@ ForwardOp fa3::attention::findForward(func::FuncOp function) {
 // Form of the function
 //===----------------------------------------------------------------------===//
 
+/// Names of the arguments with scales, by operand.
+static constexpr StringRef kScaleNames[] = {"q_scale", "k_scale", "v_scale"};
+
 static bool isScalar(Type type) { return type.isIntOrIndexOrFloat(); }
 
 /// Whether a host function keeps `op`: it computes scalars from scalars.
@@ -62,6 +65,9 @@ static LogicalResult verifyOperands(ForwardOp forward) {
                              {"k", Value(forward.getK())},
                              {"v", Value(forward.getV())}})
     if (failed(check(name, value)))
+      return failure();
+  for (Value value : forward.getScales())
+    if (failed(check("scales", value)))
       return failure();
   for (auto [number, value] : llvm::enumerate(forward.getAux()))
     if (failed(check(("auxiliary operand " + Twine(number)).str(), value)))
@@ -221,6 +227,8 @@ static void nameTensors(ForwardOp forward, MutableArrayRef<Argument> arguments,
           argument.dims[dim] = getDimName(*extent).str();
     });
   }
+  for (auto [value, role] : llvm::zip(forward.getScales(), kScaleNames))
+    name(value, role, {});
   if (auto scale = dyn_cast_or_null<BlockArgument>(forward.getScale()))
     if (arguments[scale.getArgNumber()].role.empty())
       arguments[scale.getArgNumber()].role = "scale";
@@ -334,6 +342,7 @@ private:
   void requireEqual(Value lhs, Value rhs, const Twine &message);
   void requireShapes();
   void requireReads(unsigned number);
+  void requireScales(unsigned operand);
   void cloneScalars();
   Value view(Value argument);
 
@@ -455,6 +464,42 @@ void HostBuilder::requireReads(unsigned number) {
   });
 }
 
+/// Extents of scales: those of batch and heads share evenly, and there is a
+/// scale for every block of rows.
+void HostBuilder::requireScales(unsigned operand) {
+  Value scales = host.scales[operand];
+  auto requireShare = [&](int64_t axis, Value count, StringRef what) {
+    Value extent = dim(scales, axis);
+    if (getConstantIntValue(extent) == 1 || extent == count)
+      return;
+    // An extent of 0 is as wrong as one that does not divide.
+    Value atLeastOne = arith::MaxSIOp::create(b, extent, constant(1));
+    Value rest = arith::RemSIOp::create(b, count, atLeastOne);
+    Value isShare =
+        arith::CmpIOp::create(b, arith::CmpIPredicate::eq, rest, constant(0));
+    Value isSome = arith::CmpIOp::create(b, arith::CmpIPredicate::sge, extent,
+                                         constant(1));
+    require(arith::AndIOp::create(b, isShare, isSome),
+            kScaleNames[operand] + " has a number of " + what +
+                " that does not divide that of q");
+  };
+  requireShare(0, host.batch, "batches");
+  requireShare(1, host.heads, "heads");
+  int64_t rows = host.forward.getScaleRows(operand);
+  if (rows == 0) {
+    requireEqual(dim(scales, 2), constant(1),
+                 kScaleNames[operand] +
+                     " has more than one scale for a sequence");
+    return;
+  }
+  Value length = operand == 0 ? host.queries : host.keys;
+  Value blocks = arith::CeilDivSIOp::create(b, length, constant(rows));
+  require(arith::CmpIOp::create(b, arith::CmpIPredicate::sge, dim(scales, 2),
+                                blocks),
+          kScaleNames[operand] + " has fewer scales than there are blocks of " +
+              Twine(rows) + " rows");
+}
+
 void HostBuilder::cloneScalars() {
   for (Operation &op : source.getBody().front().without_terminator())
     if (!isa<ForwardOp>(op)) {
@@ -488,8 +533,12 @@ void HostBuilder::build() {
   lse = host.values.lookupOrNull(forward.getLse());
   for (Value value : forward.getAux())
     host.aux.push_back(lookup(value));
+  for (Value value : forward.getScales())
+    host.scales.push_back(lookup(value));
 
   requireShapes();
+  for (unsigned i = 0, e = host.scales.size(); i < e; ++i)
+    requireScales(i);
   for (unsigned i = 0, e = host.aux.size(); i < e; ++i)
     requireReads(i);
   cloneScalars();

@@ -38,6 +38,14 @@ def Attention_ForwardOp : Attention_Op<"forward", [
     turns into these regions: scores are edited by the mods in order, then by
     `score`; a key must be kept by all mods and by `keep`.
 
+    8-bit operands are numbers in units of their `scales`, f32 tensors of rank 3:
+    q[i, c] stands for q[i, c] * qs[b', h', i div rows[0]], k and v likewise. An
+    extent of a scale that is less than that of the batch or of the heads of q is
+    shared evenly: b' = b * extent div batch, h' = h * extent div heads, so 1
+    serves all, and the number of key heads serves each group. `rows` 0, the
+    default, is one scale for the whole sequence (flash-attention's descale), 1
+    one for every token, others one for every block of rows.
+
     Example:
     ```mlir
     %o, %lse = attention.forward %q, %k, %v mods [#attention.causal]
@@ -46,9 +54,10 @@ def Attention_ForwardOp : Attention_Op<"forward", [
     ```
 
     C1. q, k, v and o have rank 4, lse rank 3.
-    C2. q, k, v and o have one element type, f16 or bf16; lse has f32.
-    C3. the head dims (last dimensions) are static multiples of 8 up to 256; q
-        and k agree, v and o agree.
+    C2. q, k and v have one element type: f16, bf16, f8E4M3FN or f8E5M2. o has
+        the same, or f16, bf16 or f32 with 8-bit operands; lse has f32.
+    C3. the head dims (last dimensions) are static multiples of 8 up to 256, of
+        16 with 8-bit operands; q and k agree, v and o agree.
     C4. batch extents agree.
     C5. k and v agree in heads and in keys; q, o and lse in heads and queries.
     C6. the key heads divide the query heads.
@@ -60,9 +69,14 @@ def Attention_ForwardOp : Attention_Op<"forward", [
     C11. mods are modifications of this dialect, each fit for its operands.
     C12. a constant scale is positive and at most 2^27, so that it times the
         lowest score that counts as visible (-2^100) is finite.
+    C13. 8-bit operands have scales for q, k and v, others none; scales are of
+        rank 3 and f32, the last extent 1 for `rows` 0.
+    C14. `rows` are three numbers of at least 0.
   }];
   let arguments = (ins AnyRankedTensor:$q, AnyRankedTensor:$k, AnyRankedTensor:$v,
                        Variadic<AnyRankedTensor>:$aux, Optional<F32>:$scale,
+                       Variadic<AnyRankedTensor>:$scales,
+                       OptionalAttr<DenseI64ArrayAttr>:$rows,
                        DefaultValuedAttr<Attention_Layout, "::fa3::attention::Layout::bhsd">:$layout,
                        OptionalAttr<ArrayAttr>:$mods);
   let results = (outs AnyRankedTensor:$o, Optional<AnyRankedTensor>:$lse);
@@ -103,6 +117,11 @@ def Attention_ForwardOp : Attention_Op<"forward", [
     int64_t getValueHeadDim() {
       return ::llvm::cast<::mlir::RankedTensorType>(getV().getType()).getDimSize(3);
     }
+    /// Rows that share a scale, 0 for all, of q (0), k (1) or v (2).
+    int64_t getScaleRows(unsigned operand) {
+      return getRows() ? (*getRows())[operand] : 0;
+    }
+    bool hasScales() { return !getScales().empty(); }
     ::mlir::Type getElementType() {
       return ::llvm::cast<::mlir::RankedTensorType>(getQ().getType()).getElementType();
     }

@@ -32,6 +32,8 @@ struct HostFunction {
   mlir::Value q, k, v, o, lse;
   /// Arguments of the auxiliary operands, in their own order of dimensions.
   llvm::SmallVector<mlir::Value> aux;
+  /// Arguments of the scales of q, k and v; none with 16-bit operands.
+  llvm::SmallVector<mlir::Value> scales;
   /// f32 factor of the scores.
   mlir::Value scale;
   /// Extents, of type index.
@@ -54,7 +56,8 @@ ForwardOp findForward(mlir::func::FuncOp function);
 ///
 /// Every tensor argument becomes a memref with dynamic strides, the last being
 /// 1; o and lse become trailing arguments. Arguments are named by the attribute
-/// `tile.name` ("q", "k", "v", "aux0", .., "scale", "o", "lse", "arg3" unless
+/// `tile.name` ("q", "k", "v", "aux0", .., "scale", "q_scale", "k_scale",
+/// "v_scale", "o", "lse", "arg3" unless
 /// the argument or result has a name already) and dimensions by `tile.dims`.
 /// Checks that need the actual shapes are `cf.assert` operations: extents that
 /// must agree, key heads that divide the heads, auxiliary operands that are

@@ -1,0 +1,58 @@
+// 8-bit operands through the whole pipeline: relabelled weights, values that
+// pass through registers on their way to K-major order, scales of every kind.
+// Values are compared with the definition in f64 after every pass.
+
+// RUN: fa3-opt %s -fa3-tile -fa3-specialize | FileCheck %s
+// RUN: fa3-run --cpu --check-each-pass %s --function=tensor_scales --dims b=1,h=2,hk=1,sq=70,sk=131 | FileCheck %s --check-prefix=SAME
+// RUN: fa3-run --cpu --check-each-pass %s --function=head_scales --dims b=2,sq=100,sk=150,q_scale.0=2,k_scale.0=1,v_scale.0=2 | FileCheck %s --check-prefix=SAME
+// RUN: fa3-run --cpu --check-each-pass="stages=1 rescale=eager" %s --function=block_scales --dims b=1,sq=256,sk=300,q_scale.2=2,k_scale.2=3,v_scale.2=3 | FileCheck %s --check-prefix=SAME
+// RUN: fa3-run --cpu --check-each-pass %s --function=token_scales --dims b=1,sq=65,sk=96,q_scale.2=65,k_scale.2=96 | FileCheck %s --check-prefix=SAME
+// RUN: fa3-run --cpu --check-each-pass="mode=dynamic" %s --processors=2 --function=tensor_scales --dims b=2,h=2,hk=2,sq=250,sk=64 | FileCheck %s --check-prefix=SAME
+
+// SAME: same answer after {{[0-9]+}} passes
+
+// CHECK-LABEL: gpu.func @tensor_scales
+// CHECK: flow.group @load warps 1
+// CHECK: flow.group @convert warps 2
+// CHECK: %[[READ:.*]] = tile.read {{.*}} : <tensor<32x64xf8E4M3FN>>
+// CHECK: %[[RELABELED:.*]] = tile.relabel %[[READ]] dim 0 bits [0, 3, 1, 2]
+// CHECK: %[[T:.*]] = tile.transpose %[[RELABELED]]
+// CHECK: tile.write %[[T]]
+// CHECK: flow.group @math warps 4 replicas 3
+// CHECK: tile.relabel {{.*}} dim 1 bits [0, 3, 1, 2] : tensor<64x128xf32>
+// CHECK-NEXT: arith.truncf {{.*}} : tensor<64x128xf32> to tensor<64x128xf8E4M3FN>
+func.func @tensor_scales(%q: tensor<?x?x?x64xf8E4M3FN>, %k: tensor<?x?x?x64xf8E4M3FN>, %v: tensor<?x?x?x64xf8E4M3FN>,
+                         %qs: tensor<1x1x1xf32>, %ks: tensor<1x1x1xf32>, %vs: tensor<1x1x1xf32>)
+    -> (tensor<?x?x?x64xf16>, tensor<?x?x?xf32>) {
+  %o, %lse = attention.forward %q, %k, %v scales(%qs, %ks, %vs : tensor<1x1x1xf32>, tensor<1x1x1xf32>, tensor<1x1x1xf32>)
+    : (tensor<?x?x?x64xf8E4M3FN>, tensor<?x?x?x64xf8E4M3FN>, tensor<?x?x?x64xf8E4M3FN>) -> (tensor<?x?x?x64xf16>, tensor<?x?x?xf32>)
+  return %o, %lse : tensor<?x?x?x64xf16>, tensor<?x?x?xf32>
+}
+
+// flash-attention's descale: per batch and key head; unequal head dims, a mask
+// and score code.
+func.func @head_scales(%q: tensor<?x4x?x96xf8E5M2>, %k: tensor<?x2x?x96xf8E5M2>, %v: tensor<?x2x?x32xf8E5M2>,
+                       %qs: tensor<?x2x1xf32>, %ks: tensor<?x2x1xf32>, %vs: tensor<?x2x1xf32>) -> tensor<?x4x?x32xf32> {
+  %o = attention.forward %q, %k, %v scales(%qs, %ks, %vs : tensor<?x2x1xf32>, tensor<?x2x1xf32>, tensor<?x2x1xf32>)
+    mods [#attention.causal, #attention.softcap<30.0>]
+    : (tensor<?x4x?x96xf8E5M2>, tensor<?x2x?x96xf8E5M2>, tensor<?x2x?x32xf8E5M2>) -> tensor<?x4x?x32xf32>
+  return %o : tensor<?x4x?x32xf32>
+}
+
+// FlashAttention-3's block quantization (arXiv 2407.08608, section 3.3).
+func.func @block_scales(%q: tensor<?x1x?x64xf8E4M3FN>, %k: tensor<?x1x?x64xf8E4M3FN>, %v: tensor<?x1x?x64xf8E4M3FN>,
+                        %qs: tensor<1x1x?xf32>, %ks: tensor<1x1x?xf32>, %vs: tensor<1x1x?xf32>)
+    -> (tensor<?x1x?x64xbf16>, tensor<?x1x?xf32>) {
+  %o, %lse = attention.forward %q, %k, %v scales(%qs, %ks, %vs : tensor<1x1x?xf32>, tensor<1x1x?xf32>, tensor<1x1x?xf32>)
+    rows [128, 128, 128] mods [#attention.causal]
+    : (tensor<?x1x?x64xf8E4M3FN>, tensor<?x1x?x64xf8E4M3FN>, tensor<?x1x?x64xf8E4M3FN>) -> (tensor<?x1x?x64xbf16>, tensor<?x1x?xf32>)
+  return %o, %lse : tensor<?x1x?x64xbf16>, tensor<?x1x?xf32>
+}
+
+func.func @token_scales(%q: tensor<?x1x?x64xf8E4M3FN>, %k: tensor<?x1x?x64xf8E4M3FN>, %v: tensor<?x1x?x64xf8E4M3FN>,
+                        %qs: tensor<1x1x?xf32>, %ks: tensor<1x1x?xf32>, %vs: tensor<1x1x1xf32>)
+    -> (tensor<?x1x?x64xf16>, tensor<?x1x?xf32>) {
+  %o, %lse = attention.forward %q, %k, %v scales(%qs, %ks, %vs : tensor<1x1x?xf32>, tensor<1x1x?xf32>, tensor<1x1x1xf32>) rows [1, 1, 0]
+    : (tensor<?x1x?x64xf8E4M3FN>, tensor<?x1x?x64xf8E4M3FN>, tensor<?x1x?x64xf8E4M3FN>) -> (tensor<?x1x?x64xf16>, tensor<?x1x?xf32>)
+  return %o, %lse : tensor<?x1x?x64xf16>, tensor<?x1x?xf32>
+}
