@@ -7,9 +7,15 @@ import itertools
 
 # The lead type in the name of a feature set, and torch's name for it.
 TYPES = {"f16": "float16", "bf16": "bfloat16"}
+FLOAT8 = {"f8E4M3FN": "float8_e4m3fn", "f8E5M2": "float8_e5m2"}
 HEAD_DIMS = [(d, d) for d in (32, 64, 72, 80, 96, 112, 128, 192, 256)]
 HEAD_DIMS.append((192, 128))
 LAYOUTS = ("bhsd", "bshd")
+# What shares a scale, with the rows of q, k and v that do (0: all).
+SCALINGS = {
+    "tensor": (0, 0, 0), "head": (0, 0, 0), "block": (128, 128, 128),
+    "token": (1, 1, 0),
+}  # fmt: skip
 
 
 @dataclasses.dataclass(frozen=True)
@@ -70,35 +76,49 @@ class Feature:
     layout: str = "bhsd"
     scale: bool = False  # as an argument
 
+    scaling: str | None = None  # of SCALINGS, with 8-bit operands
+
     @property
     def name(self):
         dims = str(self.d) if self.d == self.dv else f"{self.d}x{self.dv}"
-        return f"{self.type}-d{dims}-{self.mask}-{self.layout}"
+        scaling = f"-{self.scaling}" if self.scaling else ""
+        return f"{self.type}-d{dims}-{self.mask}-{self.layout}{scaling}"
 
     def module(self):
         """Text of the module, see module_text."""
         mask = MASKS[self.mask]
-        return module_text(mask, dynamic_types(self), self.layout, self.scale)
+        rows = SCALINGS[self.scaling] if self.scaling else None
+        return module_text(mask, dynamic_types(self), self.layout, self.scale, rows)
 
 
 def dynamic_types(feature):
     """Tensor types with nothing known but types and head dims."""
     key = f"tensor<?x?x?x{feature.d}x{feature.type}>"
     value = f"tensor<?x?x?x{feature.dv}x{feature.type}>"
-    return {
-        "q": key, "k": key, "v": value, "o": value, "lse": "tensor<?x?x?xf32>",
-        "alibi": "tensor<?xf32>", "bias": f"tensor<?x?x?x?x{feature.type}>",
+    wide = "f16" if feature.scaling else feature.type
+    types = {
+        "q": key, "k": key, "v": value,
+        "o": f"tensor<?x?x?x{feature.dv}x{wide}>", "lse": "tensor<?x?x?xf32>",
+        "alibi": "tensor<?xf32>", "bias": f"tensor<?x?x?x?x{wide}>",
     }  # fmt: skip
+    if feature.scaling:
+        extents = "1x1" if feature.scaling == "tensor" else "?x?"
+        for name, rows in zip("qkv", SCALINGS[feature.scaling]):
+            last = "?" if rows else "1"
+            types[f"{name}_scale"] = f"tensor<{extents}x{last}xf32>"
+    return types
 
 
-def module_text(mask, types, layout="bhsd", scale=False):
+def module_text(mask, types, layout="bhsd", scale=False, rows=None):
     """A module with one attention; `types` has those of q, k, v, o, lse and of
     what the mask reads. Arguments are q, k, v, then those of `aux`, then scale
-    if it is one, then o and lse."""
+    if it is one, then scales of the operands with `rows`, then o and lse."""
     mods, aux = mask.mods()
     arguments = {name: types[name] for name in ["q", "k", "v", *aux]}
     if scale:
         arguments["scale"] = "f32"
+    scales = [f"{name}_scale" for name in "qkv"] if rows else []
+    arguments.update((name, types[name]) for name in scales)
     parameters = ", ".join(
         f'%{name}: {type} {{tile.name = "{name}"}}'
         for name, type in arguments.items()
@@ -110,6 +130,10 @@ def module_text(mask, types, layout="bhsd", scale=False):
         clauses += f" aux({names} : {aux_types})"
     if scale:
         clauses += " scale %scale"
+    if scales:
+        names = ", ".join(f"%{name}" for name in scales)
+        scale_types = ", ".join(types[name] for name in scales)
+        clauses += f" scales({names} : {scale_types}) rows {list(rows)}"
     if layout != "bhsd":
         clauses += f" layout {layout}"
     if mods:
@@ -132,10 +156,16 @@ def all_features(types, dims, masks, layouts):
     for t, d, m in itertools.product(
         range(len(types)), range(len(dims)), range(len(masks))
     ):
+        scaling = None
+        if types[t] in FLOAT8:
+            if any(dim % 16 for dim in dims[d]):
+                continue  # refused
+            scaling = list(SCALINGS)[(t + d + 2 * m) % len(SCALINGS)]
         alternating = LAYOUTS[(t + d + m) % len(LAYOUTS)]
         for layout in layouts or [alternating]:
             # Half of the kernels take their scale as an argument.
+            scale = (d + m) % 2 == 1
             features.append(
-                Feature(types[t], *dims[d], masks[m], layout, (d + m) % 2 == 1)
+                Feature(types[t], *dims[d], masks[m], layout, scale, scaling)
             )
     return features

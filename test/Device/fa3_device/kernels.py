@@ -38,7 +38,7 @@ def launch(program, arguments):
 
 
 def torch_type(feature):
-    return getattr(torch, features.TYPES[feature.type])
+    return getattr(torch, {**features.TYPES, **features.FLOAT8}[feature.type])
 
 
 def _random(shape, distribution, generator, device):
@@ -82,11 +82,17 @@ class Problem:
             steps = torch.arange(1, case.heads + 1, device=device)
             self.slopes = torch.exp2(-8.0 * steps / case.heads)
         if self.mask.bias:
-            self.bias = self._bias(case, dtype, filled, device)
+            biases = torch.float16 if feature.scaling else dtype
+            self.bias = self._bias(case, biases, filled, device)
         self.scale = feature.d**-0.5
         if feature.scale:
             self.scale *= 0.875
-        self.o = guarded(case.heads, case.queries, feature.dv)
+        # 8-bit operands give 16-bit results.
+        wide = torch.float16 if feature.scaling else dtype
+        self.scales = {}
+        if feature.scaling:
+            self._make_scales(feature, case, generator, device)
+        self.o = guarded(case.heads, case.queries, feature.dv, wide)
         self.lse = guarded(case.heads, case.queries, 0, torch.float32)
 
     def _bias(self, case, dtype, filled, device):
@@ -98,6 +104,33 @@ class Problem:
         self.inputs["bias"] = filled(memory.Guarded(shape, dtype, rows, device))
         bias = self.inputs["bias"].tensor
         return bias.expand(case.batch, *shape[1:])
+
+    def _make_scales(self, feature, case, generator, device):
+        """Scales around 1; those of heads are of key heads."""
+        lengths = case.queries, case.keys, case.keys
+        heads = case.heads, case.key_heads, case.key_heads
+        rows = features.SCALINGS[feature.scaling]
+        for name, length, own, shared in zip("qkv", lengths, heads, rows):
+            shape = (1, 1, 1)
+            if feature.scaling == "head":
+                shape = (case.batch, case.key_heads, 1)
+            elif feature.scaling != "tensor":
+                blocks = -(-length // shared) if shared else 1
+                shape = (case.batch, own, blocks)
+            self.scales[f"{name}_scale"] = 0.5 + torch.rand(
+                shape, generator=generator, device=device
+            )
+
+    def _dequantized(self, name):
+        """What an 8-bit operand stands for, in f32."""
+        x = self.inputs[name].tensor.float()
+        scale = self.scales[f"{name}_scale"]
+        rows = features.SCALINGS[self.feature.scaling]["qkv".index(name)]
+        if rows:
+            scale = scale.repeat_interleave(rows, 2)[:, :, : x.shape[2]]
+        if scale.shape[1] not in (1, x.shape[1]):
+            scale = scale.repeat_interleave(x.shape[1] // scale.shape[1], 1)
+        return x * scale[..., None]
 
     def arguments(self):
         """What the program takes, by name."""
@@ -114,15 +147,23 @@ class Problem:
             arguments["bias"] = self.bias
         if self.feature.scale:
             arguments["scale"] = self.scale
+        arguments.update(self.scales)
         return arguments
 
     def oracle(self):
         """o, lse and o in low precision."""
-        q, k, v = (self.inputs[name].tensor for name in "qkv")
-        return oracle.attention(
-            self.mask,
-            oracle.Inputs(q, k, v, self.scale, self.slopes, self.bias),
+        weights = None
+        if self.scales:
+            q, k, v = map(self._dequantized, "qkv")
+            weights = torch_type(self.feature)
+        else:
+            q, k, v = (self.inputs[name].tensor for name in "qkv")
+        inputs = oracle.Inputs(
+            q, k, v, self.scale, self.slopes, self.bias, weights
         )
+        truth = oracle.attention(self.mask, inputs)
+        self.slack = inputs.slack_o, inputs.slack_lse
+        return truth
 
     def poison(self):
         self.o.poison()

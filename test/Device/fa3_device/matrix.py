@@ -22,8 +22,9 @@ class _Job:
 def compare(problem):
     """Errors of what a kernel wrote: a list of complaints, and numbers."""
     factor = 3 if problem.mask.softcap is not None else 2
+    truth = problem.oracle()
     return comparison.compare(
-        problem.o.tensor, problem.lse.tensor, problem.oracle(), factor
+        problem.o.tensor, problem.lse.tensor, truth, factor, problem.slack
     )
 
 

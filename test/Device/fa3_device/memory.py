@@ -8,9 +8,10 @@ is seen, and so is what it does not write inside.
 import torch
 
 _GUARD = 4096  # elements on either side, a multiple of every alignment
-_PATTERNS = {2: (torch.int16, 0x7FFF), 4: (torch.int32, 0x7FFFFFFF)}
+_PATTERNS = {1: (torch.uint8, 0x7F), 2: (torch.int16, 0x7FFF), 4: (torch.int32, 0x7FFFFFFF)}
 
-# Order of the dimensions in memory, outermost first; elements between rows.
+# Order of the dimensions in memory, outermost first; elements between rows,
+# of which bulk copies want multiples of 16 bytes.
 _ORDERS = {
     "bhsd": ((0, 1, 2), 0),
     "bshd": ((0, 2, 1), 0),
@@ -29,7 +30,7 @@ class Guarded:
         running = 1
         if len(shape) == 4:
             strides[3] = 1
-            running = shape[3] + padding
+            running = shape[3] + (padding if dtype.itemsize > 1 else 2 * padding)
         else:  # rows of statistics are contiguous, whatever holds the elements
             order = (0, 1, 2)
         for dim in reversed(order):

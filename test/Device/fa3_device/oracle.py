@@ -22,6 +22,14 @@ class Inputs:
     scale: float
     slopes: torch.Tensor | None = None  # f32, one per query head
     bias: torch.Tensor | None = None  # (batch, head, query, key)
+    # Type of the weights in low precision if the operands have 8 bits; they are
+    # given as f32 then.
+    weights: torch.dtype | None = None
+    # What 8-bit operands may add to the errors of o and lse: weights rounded by
+    # half a unit; scores summed with 13 bits of mantissa, cut off at every step
+    # (Hopper's 8-bit products; measured: up to 2^-11 of the sum of magnitudes).
+    slack_o: float = 0.0
+    slack_lse: float = 0.0
 
     def slice(self, batches, key_heads):
         group = self.q.shape[1] // self.k.shape[1]
@@ -33,6 +41,7 @@ class Inputs:
             self.scale,
             None if self.slopes is None else self.slopes[heads],
             None if self.bias is None else self.bias[batches, heads],
+            self.weights,
         )
 
 
@@ -100,10 +109,27 @@ def _exact(mask, x, dtype):
 
 
 def _low(mask, x):
-    """What unfused attention in the type of the inputs gives."""
-    s = _scores(mask, x, x.q.dtype)
-    p = s.softmax(-1)
-    return _outputs(p.nan_to_num_(0), x, x.q.dtype).float()
+    """What unfused attention in the type of the inputs gives, of 8 bits in bf16
+    with weights of that type."""
+    dtype = torch.bfloat16 if x.weights else x.q.dtype
+    s = _scores(mask, x, dtype)
+    p = s.softmax(-1).nan_to_num_(0)
+    if x.weights:
+        p = p.to(x.weights).to(dtype)
+    return _outputs(p, x, dtype).float()
+
+
+def _widen_slack(mask, x, part):
+    """Takes what a part of the heads may add to the errors."""
+    unit = torch.finfo(x.weights).eps / 2
+    group = part.q.shape[1] // part.k.shape[1]
+    values = dataclasses.replace(part, v=part.v.abs())
+    weighted, _ = _exact(mask, values, torch.float32)
+    x.slack_o = max(x.slack_o, unit * float(weighted.max()))
+    queries = part.q.norm(dim=-1).amax(-1)
+    keys = part.k.norm(dim=-1).amax(-1).repeat_interleave(group, 1)
+    reach = float((queries * keys).max()) * x.scale
+    x.slack_lse = max(x.slack_lse, 2.0**-11 * reach)
 
 
 def attention(mask, x):
@@ -131,6 +157,8 @@ def attention(mask, x):
             part = x.slice(batches, some)
             at = batches, slice(some.start * group, some.stop * group)
             o[at], lse[at] = _exact(mask, part, dtype)
+            if x.weights:
+                _widen_slack(mask, x, part)
             low[at] = _low(mask, part)
     return o, lse, low
 

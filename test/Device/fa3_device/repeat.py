@@ -31,7 +31,10 @@ def _body(job):
 
 def run(arguments):
     case = cases.Case(2, 16, 4, 1023, 1024, "bshd", "normal")
-    feature = features.Feature(arguments.type, arguments.d, arguments.d, "causal")
+    scaling = "head" if arguments.type in features.FLOAT8 else None
+    feature = features.Feature(
+        arguments.type, arguments.d, arguments.d, "causal", scaling=scaling
+    )
     compiler = build.Compiler(arguments)
     done = compiler.submit(feature.name, feature.module()).result()
     compiler.shutdown()
