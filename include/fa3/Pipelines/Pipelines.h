@@ -1,6 +1,7 @@
 //===- Pipelines.h - named compositions of passes ---------------*- C++ -*-===//
 //
-// Each pipeline is a list of passes and nothing else.
+// Each pipeline is a list of passes and nothing else. The whole one, if there
+// is a tuning table, is a pass that runs that list with the options it finds.
 //
 //===----------------------------------------------------------------------===//
 
