@@ -1,6 +1,6 @@
 // A kernel written in the hopper dialect, from the passes on that dialect to
 // code: the interpreter accepts it, and so does ptxas.
-// DEFINE: %{lower} = hopper-pack-warpgroups,gpu.module(gpu.func(hopper-insert-waits,hopper-insert-fences,hopper-assign-registers)),hopper-allocate-smem
+// DEFINE: %{lower} = hopper-pack-warpgroups,gpu.module(gpu.func(hopper-insert-waits,hopper-insert-fences,hopper-assign-registers)),hopper-allocate-smem,hopper-check-protocol
 // RUN: fa3-opt %s '-pass-pipeline=builtin.module(%{lower})' -o %t.hopper.mlir
 // RUN: fa3-run --cpu %t.hopper.mlir --dims m=150,n=304,k=328 --require-fences --distribution=uniform --against %S/../Inputs/gemm-reference.mlir --rtol 1e-3 --atol 1e-3
 // RUN: fa3-run --cpu %t.hopper.mlir --dims m=1,n=8,k=8 --require-fences --completion=random --distribution=uniform --against %S/../Inputs/gemm-reference.mlir --rtol 1e-3 --atol 1e-3
@@ -8,6 +8,15 @@
 // RUN: FileCheck %s < %t.ptx
 // RUN: FileCheck %s --check-prefix=JSON < %t.json
 // RUN: %if ptxas %{ fa3-translate %s '--pass-pipeline=builtin.module(%{lower},fa3-hopper-to-llvm)' --mlir-to-ptx --ptxas-strict --no-manifest -o %t.ptx %}
+
+// The slot of the iteration before is handed back, but not in the first one: in
+// any words, and not in others.
+// RUN: sed 's/cmpi ne, %%t, %%c0/cmpi slt, %%c0, %%t/' %s | fa3-opt '-pass-pipeline=builtin.module(%{lower})' -o /dev/null
+// RUN: sed 's/cmpi ne, %%t, %%c0/cmpi eq, %%c0, %%t/' %s | not fa3-opt '-pass-pipeline=builtin.module(%{lower})' -o /dev/null 2>&1 | FileCheck %s --check-prefix=BALANCE
+// RUN: sed 's/cmpi ne, %%t, %%c0/cmpi sge, %%t, %%c0/' %s | not fa3-opt '-pass-pipeline=builtin.module(%{lower})' -o /dev/null 2>&1 | FileCheck %s --check-prefix=BALANCE
+// RUN: sed 's/%%old = %%none, %%oldslot = %%i3/%%old = %%none, %%oldslot = %%i0/; s/%%group, %%slot : /%%group, %%slot1 : /' %s | not fa3-opt '-pass-pipeline=builtin.module(%{lower})' -o /dev/null 2>&1 | FileCheck %s --check-prefix=SLOT
+// BALANCE: error: is not balanced: 'load' waits
+// SLOT: error: 'hopper.barrier.wait' op waits forever: no group can go on
 
 // CHECK-LABEL: .visible .entry gemm(
 // CHECK: .maxntid 384, 1, 1

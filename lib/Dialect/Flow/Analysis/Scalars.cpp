@@ -196,6 +196,18 @@ std::optional<LinearForm> ScalarAnalysis::getForm(Value value, Value &culprit) {
   return it->second;
 }
 
+/// Whether `value` is an unsigned quotient by a constant greater than 1: as a
+/// signed number, it is not negative.
+static bool isUnsignedQuotient(Value value) {
+  while (auto cast = value.getDefiningOp<arith::IndexCastOp>())
+    value = cast.getIn();
+  Operation *op = value.getDefiningOp();
+  APInt divisor;
+  return isa_and_nonnull<arith::DivUIOp, arith::CeilDivUIOp>(op) &&
+         matchPattern(op->getOperand(1), m_ConstantInt(&divisor)) &&
+         divisor.ugt(1);
+}
+
 std::optional<LinearForm> ScalarAnalysis::compute(Value value, Value &culprit) {
   culprit = value;
   APInt constant;
@@ -207,8 +219,12 @@ std::optional<LinearForm> ScalarAnalysis::compute(Value value, Value &culprit) {
                : std::nullopt;
   }
   // Captured values are one SSA value for all groups.
-  if (!specialize.getBody().isAncestor(value.getParentRegion()))
-    return getNamed({kLeaf, asInteger(value.getAsOpaquePointer())}, {});
+  if (!specialize.getBody().isAncestor(value.getParentRegion())) {
+    Variable variable;
+    if (isUnsignedQuotient(value))
+      variable.least = 0;
+    return getNamed({kLeaf, asInteger(value.getAsOpaquePointer())}, variable);
+  }
 
   if (auto argument = dyn_cast<BlockArgument>(value)) {
     Operation *parent = argument.getOwner()->getParentOp();

@@ -2,6 +2,7 @@
 
 #include "fa3/Dialect/Hopper/Analysis/Protocol.h"
 #include "HappensBefore.h"
+#include "PeelFirst.h"
 #include "ProtocolCounts.h"
 #include "llvm/Support/Threading.h"
 
@@ -225,6 +226,9 @@ static FailureOr<flow::SpecializeOp> findGroups(gpu::GPUFuncOp function) {
 
 LogicalResult fa3::hopper::checkProtocol(gpu::GPUFuncOp function,
                                          int64_t &numStates) {
+  OwningOpRef<gpu::GPUFuncOp> peeled = peelFirstIterations(function);
+  if (peeled)
+    function = *peeled;
   FailureOr<flow::SpecializeOp> specialize = findGroups(function);
   if (failed(specialize))
     return failure();
