@@ -9,6 +9,14 @@
 // RUN: fa3-run --cpu --check-each-pass %s --function=token_scales --dims b=1,sq=65,sk=96,q_scale.2=65,k_scale.2=96 | FileCheck %s --check-prefix=SAME
 // RUN: fa3-run --cpu --check-each-pass="mode=dynamic" %s --processors=2 --function=tensor_scales --dims b=2,h=2,hk=2,sq=250,sk=64 | FileCheck %s --check-prefix=SAME
 
+// The convert group does not care which tile it has, and ends all the same.
+// RUN: fa3-opt %s -fa3-tile="mode=dynamic" -fa3-specialize -fa3-pipeline -fa3-layout -tile-to-hopper -canonicalize | FileCheck %s --check-prefix=SHARE
+// SHARE: flow.group @convert
+// SHARE: scf.for {{.*}} iter_args(%[[TILE:[a-z0-9]+]] =
+// SHARE: %[[NEXT:.*]] = hopper.mailbox.read
+// SHARE: %[[LATER:.*]] = arith.maxui %[[NEXT]], %[[TILE]] : i32
+// SHARE: scf.yield %[[LATER]]
+
 // SAME: same answer after {{[0-9]+}} passes
 
 // CHECK-LABEL: gpu.func @tensor_scales
