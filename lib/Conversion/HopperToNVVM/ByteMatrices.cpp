@@ -44,12 +44,14 @@ std::optional<ByteMatrices> fa3::planByteMatrices(const LinearLayout &layout,
       !matchLanes(layout.getLaneBases(), transposed, plan.rows))
     return std::nullopt;
   const Basis word[] = {{0, 1}, transposed ? Basis{1, 0} : Basis{0, 2}};
-  SmallVector<Basis> others;
-  for (const Basis &basis : layout.getRegisterBases())
-    if (!llvm::is_contained(word, basis))
-      others.push_back(basis);
-  if (others.size() + 2 != layout.getRegisterBases().size())
-    return std::nullopt;
+  ArrayRef<Basis> registers = layout.getRegisterBases();
+  for (const Basis &basis : word)
+    if (llvm::count(registers, basis) != 1)
+      return std::nullopt;
+  SmallVector<Basis> others =
+      llvm::filter_to_vector(registers, [&](const Basis &basis) {
+        return !llvm::is_contained(word, basis);
+      });
   plan.warps.assign(layout.getWarpBases().begin(), layout.getWarpBases().end());
   for (const SmallVector<Basis> &bases : {others, plan.warps})
     for (const Basis &basis : bases)

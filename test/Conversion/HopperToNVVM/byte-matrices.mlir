@@ -6,6 +6,7 @@
 #columns = #hopper.fragment<[64, 32], reg = [[1, 0], [0, 1], [0, 2], [16, 0], [32, 0]], lane = [[0, 4], [0, 8], [2, 0], [4, 0], [8, 0]], warp = [[0, 16]], repeat = []>
 #odd = #hopper.fragment<[64, 32], reg = [[1, 0], [0, 1], [0, 2], [16, 0], [32, 0]], lane = [[0, 8], [0, 4], [2, 0], [4, 0], [8, 0]], warp = [[0, 16]], repeat = []>
 #operand = #hopper.fragment<[64, 32], reg = [[0, 1], [0, 2], [8, 0], [0, 16]], lane = [[0, 4], [0, 8], [1, 0], [2, 0], [4, 0]], warp = [[16, 0], [32, 0]], repeat = []>
+#twice = #hopper.fragment<[64, 32], reg = [[0, 1], [0, 1], [1, 0], [16, 0], [32, 0]], lane = [[0, 4], [0, 8], [2, 0], [4, 0], [8, 0]], warp = [[0, 16]], repeat = []>
 
 gpu.module @m {
   // CHECK-LABEL: llvm.func @transpose
@@ -23,6 +24,22 @@ gpu.module @m {
         %x = hopper.smem.load %a[%c0, %c0, %c0] of #rows : !hopper.buffer<1, tensor<32x64xf8E4M3FN>, 64> -> vector<32xf8E4M3FN>
         hopper.smem.store %x to %b[%c0, %c0, %c0] of #columns : vector<32xf8E4M3FN>, !hopper.buffer<1, tensor<64x32xf8E4M3FN>, 32>
         hopper.smem.store %x to %b[%c0, %c0, %c0] of #odd : vector<32xf8E4M3FN>, !hopper.buffer<1, tensor<64x32xf8E4M3FN>, 32>
+      }
+    }
+    gpu.return
+  }
+
+  // A bit that is there twice, and one that is missing: no matrices.
+  // CHECK-LABEL: llvm.func @twice
+  // CHECK-NOT: stmatrix
+  // CHECK: st.shared.b8
+  gpu.func @twice() kernel attributes {known_block_size = array<i32: 64, 1, 1>} {
+    %c0 = arith.constant 0 : i32
+    %b = hopper.smem.alloc offset 2048 : !hopper.buffer<1, tensor<64x32xf8E4M3FN>, 32>
+    flow.specialize {
+      flow.group @convert warps 2 at 0 (%g) {
+        %x = hopper.smem.load %b[%c0, %c0, %c0] of #twice : !hopper.buffer<1, tensor<64x32xf8E4M3FN>, 32> -> vector<32xf8E4M3FN>
+        hopper.smem.store %x to %b[%c0, %c0, %c0] of #twice : vector<32xf8E4M3FN>, !hopper.buffer<1, tensor<64x32xf8E4M3FN>, 32>
       }
     }
     gpu.return

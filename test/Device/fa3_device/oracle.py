@@ -27,7 +27,7 @@ class Inputs:
     weights: torch.dtype | None = None
     # What 8-bit operands may add to the errors of o and lse: weights rounded by
     # half a unit; scores summed with 13 bits of mantissa, cut off at every step
-    # (Hopper's 8-bit products; measured: up to 2^-10.9 of |q| |k|).
+    # (Hopper's 8-bit products; 2^-11 of |q| |k| was not enough).
     slack_o: float = 0.0
     slack_lse: float = 0.0
 

@@ -1072,3 +1072,15 @@ func.func @transposed_parent(%x: tensor<64x32xf32, #tile.transposed<#tile.smem<1
 // #tile.transposed C1
 // expected-error @+1 {{#tile.transposed<#tile.acc> does not exist for a tile of shape [64, 24]}}
 func.func @transposed_shape(%x: tensor<64x24xf32, #tile.transposed<#tile.acc>>)
+
+// -----
+
+// #tile.relabeled C2: more bits than a coordinate has.
+// expected-error @+1 {{#tile.relabeled expects a permutation of bits}}
+func.func @relabeled_many(%x: tensor<64x32xf32, #tile.relabeled<1, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43, 44, 45, 46, 47, 48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 58, 59, 60, 61, 62, 63, 64, 65, 66, 67, 68, 69], #tile.acc>>)
+
+// -----
+
+// #tile.relabeled C3: elements without a width.
+// expected-error @+1 {{does not exist for a tile of shape [64, 24]}}
+func.func @relabeled_element(%x: tensor<64x24xcomplex<f32>, #tile.relabeled<1, [0, 3, 1, 2], #tile.acc>>)

@@ -1,6 +1,7 @@
 //===- TileDialect.cpp - dialect, types and attributes of tile ------------===//
 
 #include "fa3/Dialect/Tile/IR/Tile.h"
+#include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/IR/OpImplementation.h"
@@ -197,11 +198,20 @@ LogicalResult TransposingAttr::verifyEncoding(
                      << toText(shape) << "] of " << elementType;
 }
 
-/// Whether `bits` holds every number from 0 to its size - 1.
-static bool isPermutation(ArrayRef<int64_t> bits) {
-  SmallVector<int64_t> sorted(bits);
-  llvm::sort(sorted);
-  return llvm::equal(sorted, llvm::seq<int64_t>(0, bits.size()));
+/// Bits of a coordinate that can be permuted.
+static constexpr size_t kMostBits = 30;
+
+/// Whether a layout made from another one exists for a tile.
+static LogicalResult
+verifyExists(LayoutAttrInterface layout, ArrayRef<int64_t> shape,
+             Type elementType, function_ref<InFlightDiagnostic()> emitError) {
+  // Only integers and floats have a width that a layout depends on.
+  unsigned bits =
+      elementType.isIntOrFloat() ? elementType.getIntOrFloatBitWidth() : 32;
+  if (layout.toLinear(shape, bits))
+    return success();
+  return emitError() << layout << " does not exist for a tile of shape ["
+                     << toText(shape) << "]";
 }
 
 LogicalResult
@@ -209,7 +219,7 @@ RelabeledAttr::verify(function_ref<InFlightDiagnostic()> emitError, int64_t dim,
                       ArrayRef<int64_t> bits, Attribute parent) {
   if (dim != 0 && dim != 1)
     return emitError() << "#tile.relabeled expects dim 0 or 1, got " << dim;
-  if (!isPermutation(bits))
+  if (bits.size() > kMostBits || !isPermutationVector(bits))
     return emitError() << "#tile.relabeled expects a permutation of bits, got ["
                        << bits << "]";
   if (!isa<LayoutAttrInterface>(parent))
@@ -231,12 +241,7 @@ std::optional<LinearLayout> RelabeledAttr::toLinear(ArrayRef<int64_t> shape,
 LogicalResult RelabeledAttr::verifyEncoding(
     ArrayRef<int64_t> shape, Type elementType,
     function_ref<InFlightDiagnostic()> emitError) const {
-  unsigned bits =
-      elementType.isIndex() ? 32 : elementType.getIntOrFloatBitWidth();
-  if (toLinear(shape, bits))
-    return success();
-  return emitError() << *this << " does not exist for a tile of shape ["
-                     << toText(shape) << "]";
+  return verifyExists(*this, shape, elementType, emitError);
 }
 
 LogicalResult
@@ -263,12 +268,7 @@ std::optional<LinearLayout> TransposedAttr::toLinear(ArrayRef<int64_t> shape,
 LogicalResult TransposedAttr::verifyEncoding(
     ArrayRef<int64_t> shape, Type elementType,
     function_ref<InFlightDiagnostic()> emitError) const {
-  unsigned bits =
-      elementType.isIndex() ? 32 : elementType.getIntOrFloatBitWidth();
-  if (toLinear(shape, bits))
-    return success();
-  return emitError() << *this << " does not exist for a tile of shape ["
-                     << toText(shape) << "]";
+  return verifyExists(*this, shape, elementType, emitError);
 }
 
 LogicalResult SmemAttr::verify(function_ref<InFlightDiagnostic()> emitError,

@@ -4,6 +4,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/OpImplementation.h"
 
@@ -325,16 +326,13 @@ LogicalResult RelabelOp::verify() {
     return emitOpError("expects dim (")
            << dim << ") less than the rank of the operand (" << source.getRank()
            << ")";
-  SmallVector<int64_t> sorted(getBits());
-  llvm::sort(sorted);
-  if (!llvm::equal(sorted, llvm::seq<int64_t>(0, sorted.size())))
+  ArrayRef<int64_t> bits = getBits();
+  if (!isPermutationVector(bits))
     return emitOpError("expects bits to be a permutation of 0 to ")
-           << static_cast<int64_t>(sorted.size()) - 1 << ", got [" << getBits()
-           << "]";
-  if (sorted.size() > 30 ||
-      source.getDimSize(dim) % (int64_t(1) << sorted.size()))
+           << static_cast<int64_t>(bits.size()) - 1 << ", got [" << bits << "]";
+  if (bits.size() > 30 || source.getDimSize(dim) % (int64_t(1) << bits.size()))
     return emitOpError("expects an extent that is a multiple of 2^")
-           << sorted.size() << ", got " << source.getDimSize(dim);
+           << bits.size() << ", got " << source.getDimSize(dim);
   if (source.getShape() != result.getShape() ||
       source.getElementType() != result.getElementType())
     return emitOpError("expects operand and result of one shape and element "

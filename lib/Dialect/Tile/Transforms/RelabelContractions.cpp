@@ -2,6 +2,7 @@
 
 #include "Utils.h"
 #include "fa3/Dialect/Tile/Transforms/Passes.h"
+#include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -59,9 +60,7 @@ findRelabeling(const LinearLayout &from, const LinearLayout &to, unsigned dim) {
   while (!bitOf.empty() &&
          bitOf.back() == static_cast<int64_t>(bitOf.size()) - 1)
     bitOf.pop_back();
-  SmallVector<int64_t> sorted(bitOf);
-  llvm::sort(sorted);
-  if (!llvm::equal(sorted, llvm::seq<int64_t>(0, sorted.size())))
+  if (!isPermutationVector(bitOf))
     return std::nullopt;
   std::optional<LinearLayout> relabeled = from.relabeled(dim, bitOf);
   if (!relabeled || !to.getRegistersIn(*relabeled))
