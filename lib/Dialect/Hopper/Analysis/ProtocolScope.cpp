@@ -91,10 +91,10 @@ static SmallVector<SlotUse, 2> getSlotUses(Operation *op) {
 
 /// What uses one position of a ring belongs together. Positions of rings with
 /// one slot are constants and tell nothing: there, what is written belongs to
-/// the wait before.
+/// the wait before, and an arrival to what threads have written before it.
 void Partition::joinGroup(flow::GroupOp group) {
   llvm::DenseMap<Value, unsigned> firstOf;
-  std::optional<unsigned> lastWait;
+  std::optional<unsigned> lastWait, lastStored;
   group.walk([&](Operation *op) {
     bool writes = isa<TmaLoadOp, SmemStoreOp, MailboxPostOp>(op);
     for (auto [object, slot] : getSlotUses(op)) {
@@ -104,6 +104,11 @@ void Partition::joinGroup(flow::GroupOp group) {
         join(firstOf.try_emplace(slot, number).first->second, number);
       else if (writes && lastWait && !group->isAncestor(object.getDefiningOp()))
         join(*lastWait, number);
+      else if (isa<BarrierArriveOp>(op) && lastStored)
+        join(*lastStored, number);
+      if (isConstant && isa<SmemStoreOp>(op) &&
+          !group->isAncestor(object.getDefiningOp()))
+        lastStored = number;
     }
     if (auto load = dyn_cast<TmaLoadOp>(op))
       join(get(load.getBuffer()), get(load.getBarrier()));
