@@ -7,6 +7,9 @@
 // A ring of one slot that threads write: its positions are constants.
 // RUN: fa3-opt %s --pass-pipeline='builtin.module(fa3-lower-to-nvvm-pipeline{mode=dynamic max-depth=1})' -o /dev/null
 
+// Replicas are in different loops, one of them in a loop that all make alike.
+// RUN: fa3-opt %s --pass-pipeline='builtin.module(fa3-lower-to-nvvm-pipeline{stages=2 max-depth=3})' -o /dev/null
+
 !operand = tensor<?x?x?x64xf8E4M3FN>
 !result = tensor<?x?x?x64xbf16>
 !scale = tensor<?x?x1xf32>
@@ -36,6 +39,18 @@ func.func @nothing_on_either_side(%q: !operand, %k: !operand, %v: !operand, %qs:
       %sum = arith.addi %more, %shift : index
       %c0 = arith.constant 0 : index
       %keep = arith.cmpi slt, %sum, %c0 : index
+      attention.yield %keep : i1
+    }
+  return %o : !result
+}
+
+func.func @few_keys_and_no_diagonal(%q: !operand, %k: !operand, %v: !operand, %qs: !scale, %ks: !scale, %vs: !scale) -> !result {
+  %o = attention.forward %q, %k, %v scales(%qs, %ks, %vs : !scale, !scale, !scale) : (!operand, !operand, !operand) -> !result
+    keep (%b, %h, %i, %j) {
+      %c86 = arith.constant 86 : index
+      %isLate = arith.cmpi sge, %j, %c86 : index
+      %isOff = arith.cmpi ne, %i, %j : index
+      %keep = arith.andi %isLate, %isOff : i1
       attention.yield %keep : i1
     }
   return %o : !result
