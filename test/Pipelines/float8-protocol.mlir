@@ -8,7 +8,7 @@
 // RUN: fa3-opt %s --pass-pipeline='builtin.module(fa3-lower-to-nvvm-pipeline{mode=dynamic max-depth=1})' -o /dev/null
 
 // Replicas are in different loops, one of them in a loop that all make alike.
-// RUN: fa3-opt %s --pass-pipeline='builtin.module(fa3-lower-to-nvvm-pipeline{stages=2 max-depth=3})' -o /dev/null
+// RUN: fa3-opt %s --pass-pipeline='builtin.module(fa3-lower-to-nvvm-pipeline{block-m=128 block-n=64 stages=2 max-depth=3})' -o /dev/null
 
 !operand = tensor<?x?x?x64xf8E4M3FN>
 !result = tensor<?x?x?x64xbf16>
