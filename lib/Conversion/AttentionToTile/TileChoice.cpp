@@ -12,8 +12,9 @@ constexpr int64_t kOtherRegisters = 25;
 /// Registers per thread that a tile may fill, leaving ptxas some room.
 constexpr int64_t kFourGroupRegisters = 108, kThreeGroupRegisters = 152,
                   kTwoGroupRegisters = 232;
-/// Of these, addresses of a tile that score code loads.
-constexpr int64_t kAddressRegisters = 8;
+/// Of these, addresses of a tile that score code loads, and of one that it reads
+/// from shared memory a few registers at a time.
+constexpr int64_t kAddressRegisters = 8, kReadRegisters = 2;
 /// Head dims of more columns than this, d and dv together, are wide.
 constexpr int64_t kWideColumns = 256;
 /// Uses of the key index that cost a step of a wide tile.
@@ -36,12 +37,14 @@ static int64_t paddedDim(int64_t dim) {
 /// Widest blockN, a multiple of 16, within registers and shared memory.
 static int64_t widestBlockN(int64_t d, int64_t dv, const RegionDemand &demand,
                             int64_t blockM, int64_t registers, int64_t widest) {
-  int64_t others = kOtherRegisters + demand.loadedTiles * kAddressRegisters;
+  int64_t others = kOtherRegisters + demand.loadedTiles * kAddressRegisters +
+                   demand.bulkTiles * kReadRegisters;
   int64_t byRegisters =
       (registers - others - dv / 2) * 4 / (3 + 2 * demand.loadedTiles);
-  // Two stages of K and V beside Q.
+  // Two stages of K and V beside Q and one of what score code reads.
   int64_t bytes = kTileBytes - blockM * paddedDim(d) * 2;
-  int64_t byMemory = bytes / (2 * 2 * (paddedDim(d) + paddedDim(dv)));
+  int64_t byMemory = bytes / (2 * 2 * (paddedDim(d) + paddedDim(dv)) +
+                              blockM * demand.bulkBytes);
   int64_t columns = std::min({byRegisters, byMemory, widest}) / kStep * kStep;
   bool isRisky = d + dv > kWideColumns && demand.keyUses >= kManyKeyUses;
   return isRisky ? columns - kStep : columns;
@@ -87,14 +90,16 @@ TileChoice fa3::chooseFloat8Tile(int64_t d, int64_t dv,
   // The convert role takes registers from those who compute.
   constexpr int64_t kThreeGroups = 152, kTwoGroups = 216;
   auto getWidest = [&](int64_t blockM, int64_t registers) {
-    int64_t others = kOtherRegisters + demand.loadedTiles * kAddressRegisters;
+    int64_t others = kOtherRegisters + demand.loadedTiles * kAddressRegisters +
+                     demand.bulkTiles * kReadRegisters;
     // Scores blockN / 2, weights blockN / 8, loaded tiles blockN / 2 each, a
     // scale for every key blockN / 4 and what reading them needs.
     int64_t eighths = 5 + 4 * demand.loadedTiles + (blocks.keys == 1 ? 3 : 0);
     int64_t byRegisters = (registers - others - dv / 2) * 8 / eighths;
     // Two stages of K, V and V transposed beside Q and O.
     int64_t bytes = kTileBytes - blockM * (paddedDim(d) + 2 * paddedDim(dv));
-    int64_t byMemory = bytes / (2 * (paddedDim(d) + 2 * paddedDim(dv)));
+    int64_t byMemory = bytes / (2 * (paddedDim(d) + 2 * paddedDim(dv)) +
+                                blockM * demand.bulkBytes);
     int64_t columns = std::min({byRegisters, byMemory, kWidest});
     if (blocks.keys > 1)
       while (columns > kFloat8Step &&

@@ -2,6 +2,7 @@
 
 #include "Utils.h"
 #include "fa3/Dialect/Tile/Analysis/AffineForm.h"
+#include "fa3/Dialect/Tile/Analysis/ElementLoads.h"
 #include "fa3/Dialect/Tile/Transforms/Passes.h"
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -96,7 +97,7 @@ static int64_t countRegisters(RankedTensorType type) {
 /// for descriptors of long products and for code beside that of a plain
 /// softmax. Tiles that threads load for other ends keep their addresses alive
 /// as well.
-static bool leavesRegisters(GridOp grid) {
+static bool leavesRegisters(GridOp grid, LoadPolicy loads) {
   constexpr int64_t kScalars = 25, kLoopOverTiles = 8, kOtherCode = 8;
   constexpr int64_t kShortProduct = 128, kColumnsPerDescriptor = 8;
   int64_t registers = kScalars + kLoopOverTiles, groups = 1;
@@ -114,8 +115,10 @@ static bool leavesRegisters(GridOp grid) {
         registers += std::max<int64_t>(0, lhs.getDimSize(1) - kShortProduct) /
                      kColumnsPerDescriptor;
     } else if (auto load = dyn_cast<LoadOp>(op)) {
-      loadsByThreads |= load.getType().getRank() == 2 &&
-                        !llvm::any_of(load->getUsers(), llvm::IsaPred<DotOp>);
+      bool isOperand = llvm::any_of(load->getUsers(), llvm::IsaPred<DotOp>);
+      bool inBulk = isBulkElementLoad(load, loads);
+      hasOtherCode |= inBulk;
+      loadsByThreads |= load.getType().getRank() == 2 && !isOperand && !inBulk;
     } else if (isa<math::TanhOp, math::ExpOp, arith::SIToFPOp, arith::UIToFPOp>(
                    op)) {
       hasOtherCode |= isa<RankedTensorType>(op->getResult(0).getType());
@@ -305,6 +308,12 @@ struct MapGrid : fa3::tile::impl::MapGridBase<MapGrid> {
           << l2Bytes.getValue();
       return signalPassFailure();
     }
+    if (FailureOr<LoadPolicy> policy =
+            parseLoadPolicy(getOperation(), "tile-map-grid", loads);
+        succeeded(policy))
+      loadPolicy = *policy;
+    else
+      return signalPassFailure();
     SmallVector<LaunchOp> launches;
     getOperation().walk([&](LaunchOp launch) { launches.push_back(launch); });
     if (failed(forEachKernel(getOperation(), [&](gpu::GPUFuncOp kernel) {
@@ -314,6 +323,8 @@ struct MapGrid : fa3::tile::impl::MapGridBase<MapGrid> {
   }
 
   LogicalResult map(gpu::GPUFuncOp kernel, ArrayRef<LaunchOp> launches);
+
+  LoadPolicy loadPolicy = LoadPolicy::Auto;
 };
 } // namespace
 
@@ -325,7 +336,7 @@ LogicalResult MapGrid::map(gpu::GPUFuncOp kernel, ArrayRef<LaunchOp> launches) {
   if (!llvm::hasSingleElement(grids))
     return kernel.emitOpError("expects one 'tile.grid' in a kernel");
   bool uniform = !workDependsOnFirstIndex(grid);
-  bool fits = mode == "auto" && leavesRegisters(grid);
+  bool fits = mode == "auto" && leavesRegisters(grid, loadPolicy);
   bool isDynamic = mode == "dynamic" || (fits && !uniform);
   bool isStatic = mode == "static" || (fits && uniform && !hasLongLoops(grid));
   bool persistent = isDynamic || isStatic;
