@@ -13,11 +13,12 @@ constexpr int64_t kOtherRegisters = 25;
 constexpr int64_t kFourGroupRegisters = 108, kThreeGroupRegisters = 152,
                   kTwoGroupRegisters = 232;
 /// Of these, addresses of a tile that score code loads, and of one that it reads
-/// from shared memory a few registers at a time.
+/// from shared memory.
 constexpr int64_t kAddressRegisters = 8, kReadRegisters = 2;
 /// Head dims of more columns than this, d and dv together, are wide.
 constexpr int64_t kWideColumns = 256;
-/// Uses of the key index that cost a step of a wide tile.
+/// Uses of the key index that cost a step of a wide tile, as does a tile that
+/// score code reads beside three or more warp groups.
 constexpr int64_t kManyKeyUses = 2;
 /// Steps of blockN: the depth of a product whose operand it is.
 constexpr int64_t kStep = 16;
@@ -39,14 +40,18 @@ static int64_t widestBlockN(int64_t d, int64_t dv, const RegionDemand &demand,
                             int64_t blockM, int64_t registers, int64_t widest) {
   int64_t others = kOtherRegisters + demand.loadedTiles * kAddressRegisters +
                    demand.bulkTiles * kReadRegisters;
-  int64_t byRegisters =
-      (registers - others - dv / 2) * 4 / (3 + 2 * demand.loadedTiles);
+  // Scores blockN / 2, weights blockN / 4, loaded tiles blockN / 2 each; of what
+  // is read from shared memory a part is in registers at a time, blockN / 8.
+  int64_t eighths = 6 + 4 * demand.loadedTiles + demand.bulkTiles;
+  int64_t byRegisters = (registers - others - dv / 2) * 8 / eighths;
   // Two stages of K and V beside Q and one of what score code reads.
   int64_t bytes = kTileBytes - blockM * paddedDim(d) * 2;
   int64_t byMemory = bytes / (2 * 2 * (paddedDim(d) + paddedDim(dv)) +
                               blockM * demand.bulkBytes);
   int64_t columns = std::min({byRegisters, byMemory, widest}) / kStep * kStep;
-  bool isRisky = d + dv > kWideColumns && demand.keyUses >= kManyKeyUses;
+  bool isTight = blockM > 128 && demand.bulkTiles > 0;
+  bool isRisky = d + dv > kWideColumns &&
+                 (demand.keyUses >= kManyKeyUses || isTight);
   return isRisky ? columns - kStep : columns;
 }
 
@@ -92,9 +97,11 @@ TileChoice fa3::chooseFloat8Tile(int64_t d, int64_t dv,
   auto getWidest = [&](int64_t blockM, int64_t registers) {
     int64_t others = kOtherRegisters + demand.loadedTiles * kAddressRegisters +
                      demand.bulkTiles * kReadRegisters;
-    // Scores blockN / 2, weights blockN / 8, loaded tiles blockN / 2 each, a
-    // scale for every key blockN / 4 and what reading them needs.
-    int64_t eighths = 5 + 4 * demand.loadedTiles + (blocks.keys == 1 ? 3 : 0);
+    // Scores blockN / 2, weights blockN / 8, loaded tiles blockN / 2 each, tiles
+    // in shared memory blockN / 8, a scale for every key blockN / 4 and what
+    // reading them needs.
+    int64_t eighths = 5 + 4 * demand.loadedTiles + demand.bulkTiles +
+                      (blocks.keys == 1 ? 3 : 0);
     int64_t byRegisters = (registers - others - dv / 2) * 8 / eighths;
     // Two stages of K, V and V transposed beside Q and O.
     int64_t bytes = kTileBytes - blockM * (paddedDim(d) + 2 * paddedDim(dv));

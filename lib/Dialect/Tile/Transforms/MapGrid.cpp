@@ -10,6 +10,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/IR/SymbolTable.h"
 
 namespace fa3::tile {
@@ -92,16 +93,28 @@ static int64_t countRegisters(RankedTensorType type) {
   return type.getDimSize(1) * type.getElementTypeBitWidth() / 64;
 }
 
+namespace {
+/// Registers that code beside that of a plain softmax takes, with extents that
+/// are known and with others, which are kept as well. By what ptxas began to
+/// spill in test/Matrix.
+struct Allowance {
+  int64_t known, unknown;
+  int64_t get(bool isKnown) const { return isKnown ? known : unknown; }
+};
+/// Functions, coordinates as numbers, tiles that are read.
+constexpr Allowance kFunctions = {4, 4}, kNumbers = {4, 8}, kReads = {8, 20};
+} // namespace
+
 /// Whether consumers have registers left for the state of a loop over tiles.
 /// Counted are results of products, operands that are computed, and allowances
-/// for descriptors of long products and for code beside that of a plain
-/// softmax. Tiles that threads load for other ends keep their addresses alive
-/// as well.
+/// for descriptors of long products and for other code. Tiles that threads load
+/// for other ends keep their addresses alive as well.
 static bool leavesRegisters(GridOp grid, LoadPolicy loads) {
-  constexpr int64_t kScalars = 25, kLoopOverTiles = 8, kOtherCode = 8;
+  constexpr int64_t kScalars = 25, kLoopOverTiles = 8;
   constexpr int64_t kShortProduct = 128, kColumnsPerDescriptor = 8;
   int64_t registers = kScalars + kLoopOverTiles, groups = 1;
-  bool hasOtherCode = false, loadsByThreads = false;
+  bool hasFunctions = false, hasNumbers = false, loadsByThreads = false;
+  bool isKnown = matchPattern(grid.getUpperBounds().front(), m_Constant());
   grid.walk([&](Operation *op) {
     if (auto dot = dyn_cast<DotOp>(op)) {
       groups = std::max<int64_t>(groups, dot.getType().getDimSize(0) / 64);
@@ -117,15 +130,15 @@ static bool leavesRegisters(GridOp grid, LoadPolicy loads) {
     } else if (auto load = dyn_cast<LoadOp>(op)) {
       bool isOperand = llvm::any_of(load->getUsers(), llvm::IsaPred<DotOp>);
       bool inBulk = isBulkElementLoad(load, loads);
-      hasOtherCode |= inBulk;
+      registers += inBulk ? kReads.get(isKnown) : 0;
       loadsByThreads |= load.getType().getRank() == 2 && !isOperand && !inBulk;
-    } else if (isa<math::TanhOp, math::ExpOp, arith::SIToFPOp, arith::UIToFPOp>(
-                   op)) {
-      hasOtherCode |= isa<RankedTensorType>(op->getResult(0).getType());
+    } else if (isElementwise(op)) {
+      hasFunctions |= isa<math::TanhOp, math::ExpOp>(op);
+      hasNumbers |= isa<arith::SIToFPOp, arith::UIToFPOp>(op);
     }
   });
-  if (hasOtherCode)
-    registers += kOtherCode;
+  registers += hasFunctions ? kFunctions.get(isKnown) : 0;
+  registers += hasNumbers ? kNumbers.get(isKnown) : 0;
   // By consumer warp groups; where ptxas began to spill in test/Matrix.
   int64_t limit = groups >= 4 ? 116 : groups == 3 ? 164 : 216;
   return !loadsByThreads && registers <= limit;

@@ -100,13 +100,34 @@ LogicalResult LoopProblem::addDataDependences(Operation *op) {
   return failure(result.wasInterrupted());
 }
 
-/// The memory of a slot is used before the slot is given away.
+/// Where a tile that was read meets another: what converts it alone on the way
+/// is done with the use.
+static Operation *findMeeting(ReadOp read) {
+  Operation *op = read;
+  while (op->hasOneUse()) {
+    Operation *user = *op->getUsers().begin();
+    if (!isElementwise(user) || user->getBlock() != read->getBlock())
+      break;
+    op = user;
+    if (op->getNumOperands() > 1)
+      break;
+  }
+  return op;
+}
+
+/// The memory of a slot is used before the slot is given away. Tiles for element
+/// code are used as they are read, a few registers at a time: the slot is kept
+/// until then, or the read would come as early as the slot can be released.
 void LoopProblem::addSlotDependences(ViewOp view) {
   for (Operation *end : view.getSlot().getUsers()) {
     if (!isa<flow::PublishOp, flow::ReleaseOp>(end))
       continue;
-    for (Operation *user : view.getView().getUsers())
+    for (Operation *user : view.getView().getUsers()) {
+      auto read = dyn_cast<ReadOp>(user);
       depend(loop.getBody()->findAncestorOpInBlock(*user), end, 0);
+      if (read && read->getBlock() == loop.getBody())
+        depend(findMeeting(read), end, 0);
+    }
   }
 }
 
