@@ -34,9 +34,10 @@ double fa3::getLargestWeight(Type element) {
   return isa<Float8E4M3FNType>(element) ? 8 : 15;
 }
 
-/// What a score region yields, as a value times a positive constant if the flags
-/// of the product allow it to be computed elsewhere. The constant is moderate:
-/// -2^100, the start of the running maximum, stays far below any score.
+/// What a score region yields, as a value times a positive constant if the
+/// flags of the product allow it to be computed elsewhere. The constant is
+/// moderate: -2^100, the start of the running maximum, stays far below any
+/// score.
 static std::pair<Value, double> getYieldedFactor(Region &region) {
   constexpr double kLeast = 0x1p-20, kMost = 0x1p20;
   Value yielded =
@@ -228,7 +229,8 @@ LogicalResult KernelBuilder::build() {
   Value heads = dim(operands.q, 1);
   Value group = arith::DivUIOp::create(b, heads, dim(operands.k, 1));
   bool hasScoreCode = !op.getScoreRegion().empty();
-  double factor = hasScoreCode ? getYieldedFactor(op.getScoreRegion()).second : 1;
+  double factor =
+      hasScoreCode ? getYieldedFactor(op.getScoreRegion()).second : 1;
   Value log2e = f32(llvm::numbers::log2e * factor);
   exponentScale = hasScoreCode ? log2e : mul(operands.scale, log2e);
   scoreScale = operands.scale;
@@ -385,8 +387,8 @@ KernelBuilder::buildStep(Value query, Value key, Value value, Value firstKey,
     valueExponent = math::Log2Op::create(b, valueScale, approximate());
   }
   if (hasScoreCode) {
-    Value scaled = arith::MulFOp::create(b, scores, asScores(scoreFactor),
-                                         reassociate());
+    Value scaled =
+        arith::MulFOp::create(b, scores, asScores(scoreFactor), reassociate());
     expander.bind(op.getScoreRegion().getArgument(0), {scaled, Expander::Both});
     if (failed(expander.expand(op.getScoreRegion())))
       return failure();

@@ -12,8 +12,8 @@ constexpr int64_t kOtherRegisters = 25;
 /// Registers per thread that a tile may fill, leaving ptxas some room.
 constexpr int64_t kFourGroupRegisters = 108, kThreeGroupRegisters = 152,
                   kTwoGroupRegisters = 232;
-/// Of these, addresses of a tile that score code loads, and of one that it reads
-/// from shared memory.
+/// Of these, addresses of a tile that score code loads, and of one that it
+/// reads from shared memory.
 constexpr int64_t kAddressRegisters = 8, kReadRegisters = 2;
 /// Head dims of more columns than this, d and dv together, are wide.
 constexpr int64_t kWideColumns = 256;
@@ -40,8 +40,9 @@ static int64_t widestBlockN(int64_t d, int64_t dv, const RegionDemand &demand,
                             int64_t blockM, int64_t registers, int64_t widest) {
   int64_t others = kOtherRegisters + demand.loadedTiles * kAddressRegisters +
                    demand.bulkTiles * kReadRegisters;
-  // Scores blockN / 2, weights blockN / 4, loaded tiles blockN / 2 each; of what
-  // is read from shared memory a part is in registers at a time, blockN / 8.
+  // Scores blockN / 2, weights blockN / 4, loaded tiles blockN / 2 each; of
+  // what is read from shared memory a part is in registers at a time, blockN
+  // / 8.
   int64_t eighths = 6 + 4 * demand.loadedTiles + demand.bulkTiles;
   int64_t byRegisters = (registers - others - dv / 2) * 8 / eighths;
   // Two stages of K and V beside Q and one of what score code reads.
@@ -50,8 +51,8 @@ static int64_t widestBlockN(int64_t d, int64_t dv, const RegionDemand &demand,
                               blockM * demand.bulkBytes);
   int64_t columns = std::min({byRegisters, byMemory, widest}) / kStep * kStep;
   bool isTight = blockM > 128 && demand.bulkTiles > 0;
-  bool isRisky = d + dv > kWideColumns &&
-                 (demand.keyUses >= kManyKeyUses || isTight);
+  bool isRisky =
+      d + dv > kWideColumns && (demand.keyUses >= kManyKeyUses || isTight);
   return isRisky ? columns - kStep : columns;
 }
 
@@ -97,9 +98,9 @@ TileChoice fa3::chooseFloat8Tile(int64_t d, int64_t dv,
   auto getWidest = [&](int64_t blockM, int64_t registers) {
     int64_t others = kOtherRegisters + demand.loadedTiles * kAddressRegisters +
                      demand.bulkTiles * kReadRegisters;
-    // Scores blockN / 2, weights blockN / 8, loaded tiles blockN / 2 each, tiles
-    // in shared memory blockN / 8, a scale for every key blockN / 4 and what
-    // reading them needs.
+    // Scores blockN / 2, weights blockN / 8, loaded tiles blockN / 2 each,
+    // tiles in shared memory blockN / 8, a scale for every key blockN / 4 and
+    // what reading them needs.
     int64_t eighths = 5 + 4 * demand.loadedTiles + demand.bulkTiles +
                       (blocks.keys == 1 ? 3 : 0);
     int64_t byRegisters = (registers - others - dv / 2) * 8 / eighths;

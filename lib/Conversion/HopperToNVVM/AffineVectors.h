@@ -66,8 +66,7 @@ public:
 
 private:
   Affine opaque(mlir::Value value) {
-    return {narrow.toI32(value),
-            llvm::SmallVector<int64_t>(getSize(value), 0)};
+    return {narrow.toI32(value), llvm::SmallVector<int64_t>(getSize(value), 0)};
   }
   Affine combine(mlir::Value lhs, mlir::Value rhs, int64_t sign,
                  unsigned depth);

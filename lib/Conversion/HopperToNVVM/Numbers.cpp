@@ -11,9 +11,7 @@
 #include "Patterns.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Matchers.h"
-#include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
 using namespace fa3;
@@ -33,7 +31,9 @@ static std::optional<int64_t> getGreatest(Value value, unsigned depth = 0) {
     return std::nullopt;
   if (isa<NVVM::ThreadIdXOp>(op))
     return kMostThreads - 1;
-  auto get = [&](unsigned i) { return getGreatest(op->getOperand(i), depth + 1); };
+  auto get = [&](unsigned i) {
+    return getGreatest(op->getOperand(i), depth + 1);
+  };
   if (isa<arith::AndIOp>(op)) {
     std::optional<int64_t> lhs = get(0), rhs = get(1);
     return lhs && rhs ? std::min(*lhs, *rhs) : lhs ? lhs : rhs;
@@ -127,9 +127,9 @@ std::optional<Number> NumberSplitter::splitNumber(arith::SIToFPOp op) {
   }
   Type f32 = builder.getF32Type();
   Value base =
-      scalar ? arith::SIToFPOp::create(builder, loc, f32, scalar).getResult()
-             : arith::ConstantOp::create(builder, loc,
-                                         builder.getF32FloatAttr(0));
+      scalar
+          ? arith::SIToFPOp::create(builder, loc, f32, scalar).getResult()
+          : arith::ConstantOp::create(builder, loc, builder.getF32FloatAttr(0));
   number.base = narrow.splat(base, number.constants.size());
   return number;
 }
@@ -231,7 +231,7 @@ Value NumberSplitter::emit(const Number &number, VectorType type) {
       builder, loc, DenseElementsAttr::get(type, ArrayRef(values)));
   if (!number.factor)
     return arith::AddFOp::create(builder, loc, number.base, constants);
-  return math::FmaOp::create(builder, loc, constants, number.factor,
+  return LLVM::FMAOp::create(builder, loc, constants, number.factor,
                              number.base);
 }
 

@@ -97,7 +97,7 @@ void Segment::reorder() {
 /// Whether vectors of coordinates, more than one per row, become numbers. As
 /// scalars, LLVM derives each of them from the one before and keeps all alive.
 static bool convertsCoordinates(Function &function) {
-  constexpr unsigned kMostRows = 4;
+  constexpr unsigned kMostRows = 2;
   return any_of(instructions(function), [](Instruction &instruction) {
     auto *type = dyn_cast<FixedVectorType>(instruction.getType());
     return isa<SIToFPInst, UIToFPInst>(instruction) && type &&

@@ -11,9 +11,8 @@ using namespace fa3::tile;
 /// Rows of a bulk copy start at multiples of as many bytes.
 static constexpr int64_t kUnitBits = 16 * 8;
 
-FailureOr<LoadPolicy> fa3::tile::parseLoadPolicy(Operation *root,
-                                                 StringRef pass,
-                                                 StringRef name) {
+FailureOr<LoadPolicy>
+fa3::tile::parseLoadPolicy(Operation *root, StringRef pass, StringRef name) {
   auto policy = llvm::StringSwitch<std::optional<LoadPolicy>>(name)
                     .Case("auto", LoadPolicy::Auto)
                     .Case("bulk", LoadPolicy::Bulk)
@@ -29,8 +28,7 @@ bool fa3::tile::allowsBulk(ShapedType array, LoadPolicy policy) {
   if (policy != LoadPolicy::Auto)
     return policy == LoadPolicy::Bulk;
   return array.getRank() > 0 && !array.isDynamicDim(array.getRank() - 1) &&
-         array.getShape().back() * array.getElementTypeBitWidth() %
-                 kUnitBits ==
+         array.getShape().back() * array.getElementTypeBitWidth() % kUnitBits ==
              0;
 }
 

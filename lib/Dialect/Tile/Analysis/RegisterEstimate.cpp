@@ -39,8 +39,8 @@ private:
 } // namespace
 
 /// Whether a tile is computed element by element from scalars, coordinates,
-/// statistics and what is read from shared memory for element code: each element
-/// then exists only next to its use.
+/// statistics and what is read from shared memory for element code: each
+/// element then exists only next to its use.
 bool ValueRegisters::isRematerialized(Operation *op) {
   if (isa<arith::ConstantOp, tensor::SplatOp, BroadcastOp, CoordOp>(op))
     return true;

@@ -81,8 +81,8 @@ struct AssignRoles : fa3::tile::impl::AssignRolesBase<AssignRoles> {
     kernel.walk([&](Operation *op) {
       if (auto read = dyn_cast<LoadOp>(op)) {
         SmallVector<Operation *> conversions;
-        bool isLoad =
-            isBulkCopy(read) && feedsProductsOnly(read.getResult(), conversions);
+        bool isLoad = isBulkCopy(read) &&
+                      feedsProductsOnly(read.getResult(), conversions);
         if (isLoad)
           for (Operation *conversion : conversions)
             conversion->setAttr(TileDialect::kRoleAttrName, convert);

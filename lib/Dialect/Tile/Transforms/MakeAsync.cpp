@@ -262,7 +262,7 @@ static bool canStage(StoreOp store) {
 static int64_t bytesOfRings(gpu::GPUFuncOp kernel) {
   int64_t bytes = 0;
   kernel.walk([&](flow::RingOp ring) {
-    int64_t entries = ring->getUsers().empty()                       ? 0
+    int64_t entries = ring->getUsers().empty()                        ? 0
                       : getLoopDepth(ring) && !feedsElementCode(ring) ? 2
                                                                       : 1;
     for (Type type : ring.getRing().getType().getPayload())
@@ -317,7 +317,8 @@ struct MakeAsync : fa3::tile::impl::MakeAsyncBase<MakeAsync> {
     for (StoreOp candidate : candidates) {
       int64_t replicas =
           candidate->getParentOfType<flow::GroupOp>().getReplicas();
-      int64_t staging = getStorageBytes(candidate.getValue().getType()) * replicas;
+      int64_t staging =
+          getStorageBytes(candidate.getValue().getType()) * replicas;
       bool fits = bytes + staging <= smemBudget;
       if (store == "in-place" || (store == "auto" && !fits)) {
         if (ViewOp view = findReusableView(candidate)) {

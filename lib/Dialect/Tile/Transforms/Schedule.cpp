@@ -115,9 +115,10 @@ static Operation *findMeeting(ReadOp read) {
   return op;
 }
 
-/// The memory of a slot is used before the slot is given away. Tiles for element
-/// code are used as they are read, a few registers at a time: the slot is kept
-/// until then, or the read would come as early as the slot can be released.
+/// The memory of a slot is used before the slot is given away. Tiles for
+/// element code are used as they are read, a few registers at a time: the slot
+/// is kept until then, or the read would come as early as the slot can be
+/// released.
 void LoopProblem::addSlotDependences(ViewOp view) {
   for (Operation *end : view.getSlot().getUsers()) {
     if (!isa<flow::PublishOp, flow::ReleaseOp>(end))

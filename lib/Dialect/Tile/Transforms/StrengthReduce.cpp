@@ -112,8 +112,7 @@ static std::optional<Plane> readPlane(Value value, unsigned depth = 0) {
 
 /// Whether all elements of a plane that is constant are at least 0.
 static bool isNonNegative(const Plane &plane) {
-  return plane.rows == 0 && plane.columns == 0 &&
-         provesNonNegative(plane.base);
+  return plane.rows == 0 && plane.columns == 0 && provesNonNegative(plane.base);
 }
 
 /// Whether elements where `mask` holds have plane >= 0.
@@ -154,17 +153,19 @@ static bool implies(Value mask, const Plane &plane) {
 /// takes it only where plane >= 0.
 static bool isUsedWhere(Value value, const Plane &plane, unsigned depth = 0) {
   constexpr unsigned kMostDepth = 16;
-  return depth < kMostDepth && llvm::all_of(value.getUses(), [&](OpOperand
-                                                                     &use) {
-           Operation *user = use.getOwner();
-           auto select = dyn_cast<arith::SelectOp>(user);
-           if (select && use.getOperandNumber() == 1 &&
-               isa<RankedTensorType>(select.getCondition().getType()) &&
-               implies(select.getCondition(), plane))
-             return true;
-           return isElementwise(user) &&
-                  isUsedWhere(user->getResult(0), plane, depth + 1);
-         });
+  return depth < kMostDepth &&
+         llvm::all_of(
+             value.getUses(),
+             [&](OpOperand &use) {
+               Operation *user = use.getOwner();
+               auto select = dyn_cast<arith::SelectOp>(user);
+               if (select && use.getOperandNumber() == 1 &&
+                   isa<RankedTensorType>(select.getCondition().getType()) &&
+                   implies(select.getCondition(), plane))
+                 return true;
+               return isElementwise(user) &&
+                      isUsedWhere(user->getResult(0), plane, depth + 1);
+             });
 }
 
 /// |x| -> x or -x.
@@ -303,9 +304,8 @@ static bool isRepeated(Value tile) {
 static bool joinFactors(arith::MulFOp outer) {
   if (!isa<RankedTensorType>(outer.getType()) || !mayReassociate(outer))
     return false;
-  for (auto [product, factor] :
-       {std::pair(outer.getLhs(), outer.getRhs()),
-        std::pair(outer.getRhs(), outer.getLhs())}) {
+  for (auto [product, factor] : {std::pair(outer.getLhs(), outer.getRhs()),
+                                 std::pair(outer.getRhs(), outer.getLhs())}) {
     auto inner = product.getDefiningOp<arith::MulFOp>();
     // An inner product that others use would still be computed.
     if (!inner || !inner->hasOneUse() || !mayReassociate(inner) ||
