@@ -102,7 +102,7 @@ struct Allowance {
   int64_t get(bool isKnown) const { return isKnown ? known : unknown; }
 };
 /// Functions, coordinates as numbers, tiles that are read.
-constexpr Allowance kFunctions = {3, 3}, kNumbers = {3, 8}, kReads = {8, 20};
+constexpr Allowance kFunctions = {3, 3}, kNumbers = {3, 8}, kReads = {20, 28};
 } // namespace
 
 /// Whether consumers have registers left for the state of a loop over tiles.
