@@ -29,6 +29,7 @@ void fa3::buildTilePipeline(OpPassManager &pm, const PipelineOptions &options) {
   toTile.rescale = options.rescale;
   toTile.rescaleThreshold = options.rescaleThreshold;
   toTile.loads = options.loads;
+  toTile.twoLevel = options.twoLevel;
   pm.addPass(createAttentionToTile(toTile));
   addCleanup(pm);
   pm.addPass(tile::createStrengthReduce());

@@ -35,6 +35,10 @@ struct PipelineOptions : public mlir::PassPipelineOptions<PipelineOptions> {
       llvm::cl::desc("who loads tiles for score code: bulk copies, threads, or "
                      "auto: bulk where static extents allow it"),
       llvm::cl::init("auto")};
+  Option<bool> twoLevel{
+      *this, "two-level-accumulation",
+      llvm::cl::desc("add the product of every step to the output in fp32"),
+      llvm::cl::init(false)};
   Option<std::string> mode{
       *this, "mode",
       llvm::cl::desc(

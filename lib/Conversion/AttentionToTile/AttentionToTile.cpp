@@ -190,7 +190,8 @@ LogicalResult AttentionToTile::convert(func::FuncOp function) {
           ? chooseFloat8Tile(
                 forward.getHeadDim(), forward.getValueHeadDim(), demand,
                 {forward.getScaleRows(0),
-                 std::gcd(forward.getScaleRows(1), forward.getScaleRows(2))})
+                 std::gcd(forward.getScaleRows(1), forward.getScaleRows(2))},
+                twoLevel)
           : chooseTile(forward.getHeadDim(), forward.getValueHeadDim(), demand,
                        queries);
   if (blockM)
@@ -198,7 +199,7 @@ LogicalResult AttentionToTile::convert(func::FuncOp function) {
   if (blockN)
     tile.blockN = blockN;
   constexpr double kThreshold = 8, kThresholdFloat8 = 4;
-  RescalePolicy policy{rescale == "lazy", rescaleThreshold};
+  AccumulationPolicy policy{rescale == "lazy", rescaleThreshold, twoLevel};
   if (rescaleThreshold == -1)
     policy.threshold = isFloat8 ? kThresholdFloat8 : kThreshold;
   LogicalResult fits = success();

@@ -33,15 +33,23 @@ def AttentionToTile : Pass<"attention-to-tile", "::mlir::ModuleOp"> {
     the exponents, which bounds the weights whatever the scales. Blocks of more
     than one row must be multiples of the tile.
 
+    `two-level-accumulation` starts the product of every step from zero and adds
+    it to the output in fp32, one fused multiply-add an element, which also
+    rescales. Products of 8-bit operands keep about 14 bits of their accumulator
+    (FlashAttention-3, arXiv 2407.08608, leaves it at that), so over many steps
+    they lose what one adds to the sum of all before; sums of 16-bit operands
+    are of fp32 quality already. It costs dv / 2 registers per thread.
+
     Without `block-m` and `block-n` the tile follows from the head dims: the
     widest key block for which the estimated registers of a consumer and the
     shared memory suffice. Elements of auxiliary operands that vary with query and
     key count as shared memory if they will come in bulk, as registers if threads
     load them (`loads`).
 
-    A positive constant that multiplies the yielded score with the flag `reassoc`
-    goes into the factor of the exponents instead, as the scale of a kernel
-    without score code does: a maximum commutes with it.
+    A constant between 2^-20 and 2^20 that multiplies the yielded score with the
+    flag `reassoc` goes into the factor of the exponents instead, as the scale of
+    a kernel without score code does: a maximum commutes with it. What is said of
+    scores below is then said of scores divided by it.
 
     The launch's `cost` counts 2 (d + dv) operations for every visible pair of
     query and key. Masks that are bands, j <= i + e and j >= i + e with e affine
@@ -90,7 +98,9 @@ def AttentionToTile : Pass<"attention-to-tile", "::mlir::ModuleOp"> {
            "log2 of the growth of a row maximum that lazy rescaling tolerates "
            "(-1: 8, with 8-bit operands 4)">,
     Option<"loads", "loads", "std::string", "\"auto\"",
-           "as tile-assign-roles will take it: auto, bulk or threads">
+           "as tile-assign-roles will take it: auto, bulk or threads">,
+    Option<"twoLevel", "two-level-accumulation", "bool", "false",
+           "add the product of every step to the output in fp32">
   ];
   let statistics = [
     Statistic<"kernels", "kernels", "attention operations turned into kernels">
