@@ -68,6 +68,7 @@ struct AttentionToTile : fa3::impl::AttentionToTileBase<AttentionToTile> {
 private:
   LogicalResult verifyOptions();
   LogicalResult convert(func::FuncOp function);
+  tile::LoadPolicy loadPolicy = tile::LoadPolicy::Auto;
   void buildLaunch(HostFunction &host, gpu::GPUModuleOp module,
                    gpu::GPUFuncOp kernel, const KernelArguments &arguments);
 };
@@ -91,6 +92,11 @@ LogicalResult AttentionToTile::verifyOptions() {
       !(rescaleThreshold >= 0 && rescaleThreshold <= 14))
     return error() << "expects rescale-threshold between 0 and 14, or -1, got "
                    << rescaleThreshold.getValue();
+  FailureOr<tile::LoadPolicy> policy =
+      tile::parseLoadPolicy(getOperation(), "attention-to-tile", loads);
+  if (failed(policy))
+    return failure();
+  loadPolicy = *policy;
   return success();
 }
 
@@ -172,8 +178,8 @@ LogicalResult AttentionToTile::convert(func::FuncOp function) {
   for (auto [value, hostValue] : captures)
     operands.captures.map(value, inKernel(hostValue));
   RegionDemand demand;
-  addRegionDemand(forward.getScoreRegion(), demand);
-  addRegionDemand(forward.getKeepRegion(), demand);
+  for (Region *region : {&forward.getScoreRegion(), &forward.getKeepRegion()})
+    addRegionDemand(*region, loadPolicy, demand);
   std::optional<int64_t> queries;
   int64_t axis = forward.getSequenceAxis();
   if (!forward.getQ().getType().isDynamicDim(axis))
