@@ -149,13 +149,27 @@ scf::IfOp fa3::tile::appendResults(scf::IfOp branch, ValueRange values) {
 }
 
 void fa3::tile::separateSplats(Operation *root) {
-  SmallVector<Operation *> splats;
+  llvm::SetVector<Operation *> found;
   root->walk([&](Operation *op) {
-    if (isa<arith::ConstantOp, tensor::SplatOp>(op) &&
-        isa<RankedTensorType>(op->getResult(0).getType()))
-      splats.push_back(op);
+    if (op->getNumResults() != 1)
+      return;
+    auto type = dyn_cast<RankedTensorType>(op->getResult(0).getType());
+    if (!type)
+      return;
+    auto isFound = [&](Value operand) {
+      return !isa<RankedTensorType>(operand.getType()) ||
+             found.contains(operand.getDefiningOp());
+    };
+    bool isSplat = isa<arith::ConstantOp, tensor::SplatOp>(op);
+    bool isLine =
+        type.getRank() == 1 &&
+        (isa<CoordOp>(op) ||
+         (isElementwise(op) && llvm::all_of(op->getOperands(), isFound)));
+    if (isSplat || isLine)
+      found.insert(op);
   });
-  for (Operation *op : splats) {
+  // Users first: each of them then has operands of its own.
+  for (Operation *op : llvm::reverse(found)) {
     OpBuilder builder(op);
     while (!op->use_empty() && !op->hasOneUse())
       op->getUses().begin()->set(builder.clone(*op)->getResult(0));
