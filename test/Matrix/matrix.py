@@ -17,6 +17,8 @@ import time
 
 DIMS = [32, 40, 64, 72, 80, 96, 112, 128, 136, 160, 192, 256, (192, 128)]
 TYPES = ["f16", "bf16"]
+FLOAT8_DIMS = [32, 64, 96, 128, 192, 256, (192, 128)]
+FLOAT8_TYPES = ["f8E4M3FN", "f8E5M2"]
 MASKS = ["full", "causal"]
 MOD_DIMS = DIMS
 MODS = {
@@ -44,17 +46,25 @@ def module(dim, mask, element, layout="bhsd"):
     if "alibi" in mask:
         aux_type = "tensor<?xf32>"
     elif "bias" in mask:
-        aux_type = f"tensor<?x?x?x?x{element}>"
+        aux_type = f"tensor<?x?x?x?x{'f16' if element in FLOAT8_TYPES else element}>"
     aux_arg = f", %aux: {aux_type} {{tile.name = \"aux\"}}" if aux_type else ""
     aux = f" aux(%aux : {aux_type})" if aux_type else ""
+    o, scales, scale_args = v, "", ""
+    if element in FLOAT8_TYPES:
+        o = v.replace(element, "f16")
+        names = [name + "_scale" for name in "qkv"]
+        scale_args = "".join(f', %{name}: tensor<1x1x1xf32> {{tile.name = "{name}"}}'
+                             for name in names)
+        scales = (f" scales({', '.join('%' + name for name in names)} : "
+                  f"{', '.join(['tensor<1x1x1xf32>'] * 3)})")
     return f"""func.func @kernel(
     %q: {qk} {{tile.name = "q"}}, %k: {qk} {{tile.name = "k"}},
-    %v: {v} {{tile.name = "v"}}{aux_arg})
-    -> ({v} {{tile.name = "o"}}, tensor<?x?x?xf32> {{tile.name = "lse"}}) {{
-  %o, %lse = attention.forward %q, %k, %v{aux} layout {layout}{mods}
+    %v: {v} {{tile.name = "v"}}{aux_arg}{scale_args})
+    -> ({o} {{tile.name = "o"}}, tensor<?x?x?xf32> {{tile.name = "lse"}}) {{
+  %o, %lse = attention.forward %q, %k, %v{aux}{scales} layout {layout}{mods}
     : ({qk}, {qk}, {v})
-    -> ({v}, tensor<?x?x?xf32>)
-  return %o, %lse : {v}, tensor<?x?x?xf32>
+    -> ({o}, tensor<?x?x?xf32>)
+  return %o, %lse : {o}, tensor<?x?x?xf32>
 }}
 """
 
@@ -64,6 +74,7 @@ def configurations():
     for key in itertools.chain(
         itertools.product(DIMS, MASKS, TYPES),
         itertools.product(MOD_DIMS, MODS, TYPES),
+        itertools.product(FLOAT8_DIMS, MODS, FLOAT8_TYPES),
     ):
         if key not in seen:
             seen.add(key)
