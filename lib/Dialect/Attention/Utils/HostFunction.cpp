@@ -33,6 +33,14 @@ ForwardOp fa3::attention::findForward(func::FuncOp function) {
   return forward;
 }
 
+bool fa3::attention::hasAttention(func::FuncOp function) {
+  return function
+      .walk([](Operation *op) {
+        return WalkResult(failure(isa<ForwardOp, QuantizeOp>(op)));
+      })
+      .wasInterrupted();
+}
+
 //===----------------------------------------------------------------------===//
 // Form of the function
 //===----------------------------------------------------------------------===//
@@ -53,7 +61,7 @@ static bool isKept(Operation &op) {
 
 static LogicalResult verifyOperands(ForwardOp forward) {
   auto check = [&](StringRef name, Value value) -> LogicalResult {
-    if (isa<BlockArgument>(value))
+    if (isa<BlockArgument>(value) || value.getDefiningOp<QuantizeOp>())
       return success();
     InFlightDiagnostic diagnostic = forward.emitError("expects ")
                                     << name
@@ -92,13 +100,16 @@ static LogicalResult verifyReads(ForwardOp forward) {
 
 static LogicalResult verifyReturn(func::ReturnOp ret, ForwardOp forward) {
   for (auto [number, value] : llvm::enumerate(ret.getOperands())) {
-    if (value.getDefiningOp() != forward)
+    Operation *source = value.getDefiningOp();
+    if (!source || (source != forward && !isa<QuantizeOp>(source)))
       return ret.emitError("expects result ")
-             << number << " to be a result of 'attention.forward'";
+             << number << " to be a result of '"
+             << (forward ? "attention.forward" : "attention.quantize") << "'";
     if (llvm::is_contained(ret.getOperands().take_front(number), value))
-      return ret.emitError("returns a result of 'attention.forward' twice");
+      return ret.emitError("returns a result of '")
+             << source->getName() << "' twice";
   }
-  if (!llvm::is_contained(ret.getOperands(), forward.getO()))
+  if (forward && !llvm::is_contained(ret.getOperands(), forward.getO()))
     return ret.emitError("expects o of 'attention.forward' to be returned");
   return success();
 }
@@ -107,9 +118,9 @@ static LogicalResult verifyForm(func::FuncOp function, ForwardOp forward) {
   if (!llvm::hasSingleElement(function.getBody()))
     return function.emitError("expects straight-line code around "
                               "'attention.forward', got several blocks");
-  if (forward->getParentOp() != function)
+  if (forward && forward->getParentOp() != function)
     return forward.emitError("expects to lie directly in a function");
-  if (forward.getMods())
+  if (forward && forward.getMods())
     return forward.emitError(
         "expects mods to be expanded, run attention-expand-mods first");
   Operation *scope = function->getParentOp();
@@ -125,10 +136,11 @@ static LogicalResult verifyForm(func::FuncOp function, ForwardOp forward) {
       return function.emitError("expects argument ")
              << number << " to be a ranked tensor or a scalar, got " << type;
   }
-  if (failed(verifyOperands(forward)))
+  if ((forward && failed(verifyOperands(forward))) ||
+      failed(verifyQuantizations(function, forward)))
     return failure();
   for (Operation &op : function.getBody().front().without_terminator()) {
-    if (&op == forward || isKept(op))
+    if (&op == forward || isKept(op) || isa<QuantizeOp>(op))
       continue;
     if (isa<ForwardOp>(op))
       return op.emitError("is a second 'attention.forward' in its function, "
@@ -141,10 +153,12 @@ static LogicalResult verifyForm(func::FuncOp function, ForwardOp forward) {
       dyn_cast<func::ReturnOp>(function.getBody().front().getTerminator());
   if (!ret)
     return function.emitError("expects to end in 'func.return'");
-  if (failed(verifyReads(forward)) || failed(verifyReturn(ret, forward)))
+  if ((forward && failed(verifyReads(forward))) ||
+      failed(verifyReturn(ret, forward)))
     return failure();
   for (auto dim : function.getBody().getOps<tensor::DimOp>())
     if (dim.getSource().getDefiningOp() &&
+        !dim.getSource().getDefiningOp<QuantizeOp>() &&
         !llvm::is_contained(ret.getOperands(), dim.getSource()))
       return dim.emitError("asks for an extent of a result that is not "
                            "returned");
@@ -161,7 +175,7 @@ struct Argument {
   Type type;
   Location loc;
   DictionaryAttr attributes;
-  StringRef role;                ///< default name; empty if it has none
+  std::string role;              ///< default name; empty if it has none
   SmallVector<std::string> dims; ///< default names of dimensions
 };
 
@@ -196,13 +210,18 @@ static void forEachRead(ForwardOp forward, unsigned number,
   });
 }
 
-static void nameTensors(ForwardOp forward, MutableArrayRef<Argument> arguments,
-                        SmallVectorImpl<std::string> &storage) {
+static void nameTensors(ForwardOp forward,
+                        MutableArrayRef<Argument> arguments) {
   auto name = [&](Value value, StringRef role, ArrayRef<StringRef> dims) {
+    if (auto quantize = value.getDefiningOp<QuantizeOp>()) {
+      if (value != quantize.getValues())
+        return;
+      value = quantize.getSource();
+    }
     Argument &argument = arguments[cast<BlockArgument>(value).getArgNumber()];
     if (!argument.role.empty())
       return; // one argument in two roles keeps the name of the first
-    argument.role = role;
+    argument.role = role.str();
     for (StringRef dim : dims)
       argument.dims.push_back(dim.str());
     if (!dims.empty() && forward.getLayout() == Layout::bshd)
@@ -211,12 +230,11 @@ static void nameTensors(ForwardOp forward, MutableArrayRef<Argument> arguments,
   name(forward.getQ(), "q", {"b", "h", "sq", "d"});
   name(forward.getK(), "k", {"b", "hk", "sk", "d"});
   name(forward.getV(), "v", {"b", "hk", "sk", "dv"});
-  storage.reserve(forward.getAux().size());
   for (auto [number, value] : llvm::enumerate(forward.getAux())) {
-    storage.push_back(("aux" + Twine(number)).str());
-    name(value, storage.back(), {});
+    std::string role = ("aux" + Twine(number)).str();
+    name(value, role, {});
     Argument &argument = arguments[cast<BlockArgument>(value).getArgNumber()];
-    if (argument.role != storage.back())
+    if (argument.role != role)
       continue;
     argument.dims.resize(cast<RankedTensorType>(value.getType()).getRank());
     for (auto [dim, text] : llvm::enumerate(argument.dims))
@@ -232,6 +250,48 @@ static void nameTensors(ForwardOp forward, MutableArrayRef<Argument> arguments,
   if (auto scale = dyn_cast_or_null<BlockArgument>(forward.getScale()))
     if (arguments[scale.getArgNumber()].role.empty())
       arguments[scale.getArgNumber()].role = "scale";
+}
+
+/// Gives matrices and sources that attention does not take their names, and
+/// every quantisation one for what it computes.
+static llvm::SmallDenseMap<Operation *, std::string>
+nameQuantized(func::FuncOp function, ForwardOp forward,
+              MutableArrayRef<Argument> arguments) {
+  llvm::SmallDenseMap<Operation *, std::string> names;
+  auto ops = llvm::to_vector(function.getBody().getOps<QuantizeOp>());
+  for (auto [number, op] : llvm::enumerate(ops)) {
+    unsigned source = cast<BlockArgument>(op.getSource()).getArgNumber();
+    Argument &argument = arguments[source];
+    if (op.getRotation()) {
+      unsigned rotation = cast<BlockArgument>(op.getRotation()).getArgNumber();
+      arguments[rotation].role = "rotation";
+      arguments[rotation].dims = {"d", "d"};
+    }
+    if (argument.role.empty()) {
+      argument.role = ops.size() == 1 ? "x" : ("x" + Twine(number)).str();
+      argument.dims = {"b", "h", "s", "d"};
+      if (op.getLayout() == Layout::bshd)
+        std::swap(argument.dims[1], argument.dims[2]);
+    }
+    StringRef name = getQuantizedOperand(op, forward);
+    auto given =
+        function.getArgAttrOfType<StringAttr>(source, kArgumentNameAttr);
+    if (name.empty())
+      name = given ? given.getValue() : argument.role;
+    names[op] = name.str();
+    // Results that are returned follow the arguments.
+    auto ret = function.getBody().front().getTerminator();
+    for (auto [position, value] : llvm::enumerate(ret->getOperands())) {
+      if (value.getDefiningOp() != op)
+        continue;
+      bool isScale = value == op.getScales();
+      Argument &result = arguments[function.getNumArguments() + position];
+      result.role = (name + (isScale ? "_scale" : "8")).str();
+      if (!isScale)
+        result.dims = argument.dims;
+    }
+  }
+  return names;
 }
 
 /// Adds `tile.name` and `tile.dims` where the function does not have them.
@@ -285,7 +345,7 @@ static MemRefType getStridedType(RankedTensorType tensor, Type elementType) {
       StridedLayoutAttr::get(tensor.getContext(), /*offset=*/0, strides));
 }
 
-/// The arguments of the host function: those of `function`, then o and lse in
+/// The arguments of the host function: those of `function`, then its results in
 /// the order in which they are returned.
 static SmallVector<Argument>
 collectArguments(func::FuncOp function, ForwardOp forward, Type outputType) {
@@ -305,6 +365,14 @@ collectArguments(func::FuncOp function, ForwardOp forward, Type outputType) {
                          {}});
   auto ret = cast<func::ReturnOp>(function.getBody().front().getTerminator());
   for (auto [number, value] : llvm::enumerate(ret.getOperands())) {
+    if (value.getDefiningOp<QuantizeOp>()) {
+      arguments.push_back({typeOf(value.getType(), {}),
+                           value.getLoc(),
+                           function.getResultAttrDict(number),
+                           "",
+                           {}});
+      continue;
+    }
     bool isLse = value == forward.getLse();
     SmallVector<std::string> dims = {"b", "h", "sq"};
     if (!isLse) {
@@ -330,7 +398,8 @@ public:
   HostBuilder(HostFunction &host, func::FuncOp source)
       : host(host), source(source),
         b(ImplicitLocOpBuilder::atBlockBegin(
-            host.forward.getLoc(), &host.function.getBody().front())) {}
+            host.forward ? host.forward.getLoc() : source.getLoc(),
+            &host.function.getBody().front())) {}
 
   void build();
 
@@ -344,7 +413,9 @@ private:
   void requireReads(unsigned number);
   void requireScales(unsigned operand);
   void cloneScalars();
-  Value view(Value argument);
+  void buildForward();
+  void buildQuantization(HostQuantization &quantization);
+  Value view(Value argument, Layout layout);
 
   HostFunction &host;
   func::FuncOp source;
@@ -502,7 +573,7 @@ void HostBuilder::requireScales(unsigned operand) {
 
 void HostBuilder::cloneScalars() {
   for (Operation &op : source.getBody().front().without_terminator())
-    if (!isa<ForwardOp>(op)) {
+    if (!isa<ForwardOp, QuantizeOp>(op)) {
       if (auto extent = dyn_cast<tensor::DimOp>(op)) {
         Value memref = host.values.lookup(extent.getSource());
         Value axis = host.values.lookup(extent.getIndex());
@@ -515,8 +586,57 @@ void HostBuilder::cloneScalars() {
     }
 }
 
-Value HostBuilder::view(Value argument) {
-  if (host.forward.getLayout() == Layout::bhsd)
+/// Memory for what is not returned; checks of the shapes of what is.
+void HostBuilder::buildQuantization(HostQuantization &quantization) {
+  QuantizeOp op = quantization.op;
+  Value source = host.values.lookup(op.getSource());
+  SmallVector<Value, 4> extents;
+  for (int64_t axis = 0; axis < 4; ++axis)
+    extents.push_back(dim(source, axis));
+  quantization.batch = extents[0];
+  quantization.heads = extents[op.getHeadAxis()];
+  quantization.rows = extents[op.getSequenceAxis()];
+  Value blocks = constant(1);
+  if (op.getRows())
+    blocks = arith::CeilDivSIOp::create(b, quantization.rows,
+                                        constant(op.getRows()));
+  SmallVector<Value, 3> scaleExtents = {quantization.batch, quantization.heads,
+                                        blocks};
+  auto scaleType = cast<RankedTensorType>(op.getScales().getType());
+  for (auto [axis, extent] : llvm::enumerate(scaleExtents))
+    if (!scaleType.isDynamicDim(axis))
+      extent = constant(scaleType.getDimSize(axis));
+
+  auto provide = [&](Value result, ValueRange wanted, StringRef suffix) {
+    auto type = cast<RankedTensorType>(result.getType());
+    if (Value argument = host.values.lookupOrNull(result)) {
+      for (auto [axis, extent] : llvm::enumerate(wanted))
+        if (type.isDynamicDim(axis))
+          requireEqual(dim(argument, axis), extent,
+                       quantization.name + suffix +
+                           " has another extent in dimension " + Twine(axis) +
+                           " than " + quantization.name + " asks for");
+      return argument;
+    }
+    Value memory =
+        allocateWorkspace(b, type, wanted, quantization.name + suffix);
+    memory = memref::CastOp::create(
+        b, getStridedType(type, type.getElementType()), memory);
+    for (auto [axis, extent] : llvm::enumerate(wanted))
+      dims[{memory, axis}] = extent;
+    host.values.map(result, memory);
+    return memory;
+  };
+  quantization.source = view(source, op.getLayout());
+  quantization.values =
+      view(provide(op.getValues(), extents, "8"), op.getLayout());
+  quantization.scales = provide(op.getScales(), scaleExtents, "_scale");
+  if (op.getRotation())
+    quantization.rotation = host.values.lookup(op.getRotation());
+}
+
+Value HostBuilder::view(Value argument, Layout layout) {
+  if (layout == Layout::bhsd)
     return argument;
   AffineMap map = AffineMap::getPermutationMap(ArrayRef<int64_t>{0, 2, 1, 3},
                                                b.getContext());
@@ -524,6 +644,16 @@ Value HostBuilder::view(Value argument) {
 }
 
 void HostBuilder::build() {
+  for (HostQuantization &quantization : host.quantizations)
+    buildQuantization(quantization);
+  if (host.forward)
+    buildForward();
+  else
+    cloneScalars();
+  func::ReturnOp::create(b);
+}
+
+void HostBuilder::buildForward() {
   ForwardOp forward = host.forward;
   auto lookup = [&](Value value) { return host.values.lookup(value); };
   q = lookup(forward.getQ());
@@ -562,12 +692,11 @@ void HostBuilder::build() {
         b, b.getF32FloatAttr(static_cast<float>(scale)));
   }
 
-  host.q = view(q);
-  host.k = view(k);
-  host.v = view(v);
-  host.o = view(o);
+  host.q = view(q, forward.getLayout());
+  host.k = view(k, forward.getLayout());
+  host.v = view(v, forward.getLayout());
+  host.o = view(o, forward.getLayout());
   host.lse = lse;
-  func::ReturnOp::create(b);
 }
 
 //===----------------------------------------------------------------------===//
@@ -579,15 +708,16 @@ fa3::attention::createHostFunction(func::FuncOp function,
                                    const HostFunctionOptions &options) {
   HostFunction host;
   host.forward = findForward(function);
-  if (!host.forward)
+  if (!hasAttention(function))
     return function.emitError("expects to hold an 'attention.forward'");
   if (failed(verifyForm(function, host.forward)))
     return failure();
 
   SmallVector<Argument> arguments =
       collectArguments(function, host.forward, options.outputType);
-  SmallVector<std::string> storage;
-  nameTensors(host.forward, arguments, storage);
+  if (host.forward)
+    nameTensors(host.forward, arguments);
+  auto quantizedNames = nameQuantized(function, host.forward, arguments);
   SmallVector<Type> types;
   SmallVector<Location> locs;
   SmallVector<DictionaryAttr> attributes;
@@ -614,6 +744,11 @@ fa3::attention::createHostFunction(func::FuncOp function,
   auto ret = cast<func::ReturnOp>(function.getBody().front().getTerminator());
   for (Value value : ret.getOperands())
     host.values.map(value, block->getArgument(number++));
+  for (auto op : function.getBody().getOps<QuantizeOp>()) {
+    HostQuantization &quantization = host.quantizations.emplace_back();
+    quantization.op = op;
+    quantization.name = quantizedNames.lookup(op);
+  }
   HostBuilder(host, function).build();
   return host;
 }

@@ -28,6 +28,12 @@ struct ModContext {
 /// and log2(e) keep them so.
 constexpr double kGreatestScale = 0x1p27;
 
+/// The least scale that attention.quantize gives.
+constexpr double kLeastQuantizedScale = 0x1p-64;
+
+/// The largest number of an 8-bit format.
+double getLargestNumber(mlir::FloatType format);
+
 } // namespace fa3::attention
 
 #include "fa3/Dialect/Attention/IR/AttentionAttrInterfaces.h.inc"
