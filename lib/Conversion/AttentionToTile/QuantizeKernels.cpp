@@ -44,8 +44,9 @@ public:
         b(op.getLoc(), op.getContext()), perScale(op.getRows()),
         headDim(op.getHeadDim()) {
     auto scales = cast<MemRefType>(operands.scales.getType());
-    isOfBatch = scales.getDimSize(0) != 1;
-    isOfHead = scales.getDimSize(1) != 1;
+    auto source = cast<MemRefType>(operands.source.getType());
+    isOfBatch = scales.getDimSize(0) != 1 || source.getDimSize(0) == 1;
+    isOfHead = scales.getDimSize(1) != 1 || source.getDimSize(1) == 1;
     bool isWide =
         operands.rotation && (perScale <= 1 || perScale % kRotatedRows == 0);
     rows = isWide ? kRotatedRows : kRows;
@@ -67,6 +68,7 @@ private:
   /// A loop that carries one tile.
   Value loop(Value end, Value init, function_ref<Value(Value, Value)> body);
 
+  void buildRotation();
   void buildTokens();
   void buildMaxima(Value partials);
   void buildBlockScales(Value partials);
@@ -214,6 +216,51 @@ Value QuantizeKernels::makeScales(Value largest) {
 //===----------------------------------------------------------------------===//
 // Kernels
 //===----------------------------------------------------------------------===//
+
+/// The matrix from its signs.
+void QuantizeKernels::buildRotation() {
+  constexpr int64_t kColumns = 16; // divides every head dim
+  launch(
+      "rotation", {operands.signs, operands.rotation},
+      [&](ValueRange arguments) {
+        Value signs = arguments[0], matrix = arguments[1];
+        grid({blocksOf(index(headDim), kRows), index(headDim / kColumns)},
+             [&](ValueRange position) {
+               Value row = mul(position[0], index(kRows));
+               Value column = mul(position[1], index(kColumns));
+               auto shape = [&](Type element) {
+                 return RankedTensorType::get({kRows, kColumns}, element);
+               };
+               Type given = cast<MemRefType>(signs.getType()).getElementType();
+               auto rowType = RankedTensorType::get({kRows}, given);
+               Value ofRows =
+                   tile::LoadOp::create(b, rowType, signs, ValueRange{row});
+               if (given.getIntOrFloatBitWidth() < 32)
+                 ofRows = arith::ExtFOp::create(b, tile({kRows}), ofRows);
+               Value isNegative = arith::CmpFOp::create(
+                   b, arith::CmpFPredicate::OLT,
+                   tile::BroadcastOp::create(b, shape(b.getF32Type()), ofRows,
+                                             1),
+                   splat(shape(b.getF32Type()), 0));
+               auto coordinate = [&](int64_t dim, Value offset) {
+                 return tile::CoordOp::create(b, shape(b.getIndexType()), dim,
+                                              offset);
+               };
+               Value sign = arith::XOrIOp::create(
+                   b, isNegative,
+                   attention::buildHadamardSign(b, headDim, coordinate(0, row),
+                                                coordinate(1, column)));
+               Value numbers = arith::SelectOp::create(
+                   b, sign, splat(shape(b.getF32Type()), -1),
+                   splat(shape(b.getF32Type()), 1));
+               Type element =
+                   cast<MemRefType>(matrix.getType()).getElementType();
+               tile::StoreOp::create(
+                   b, arith::TruncFOp::create(b, shape(element), numbers),
+                   matrix, ValueRange{row, column});
+             });
+      });
+}
 
 /// Every row has a scale: one kernel.
 void QuantizeKernels::buildTokens() {
@@ -404,6 +451,8 @@ LogicalResult QuantizeKernels::verify() {
 FailureOr<int64_t> QuantizeKernels::build() {
   if (failed(verify()))
     return failure();
+  if (operands.signs)
+    buildRotation();
   if (perScale == 1) {
     buildTokens();
     return count;

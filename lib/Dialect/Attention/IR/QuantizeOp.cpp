@@ -9,6 +9,16 @@ double fa3::attention::getLargestNumber(FloatType format) {
   return APFloat::getLargest(format.getFloatSemantics()).convertToDouble();
 }
 
+std::optional<HadamardFactors>
+fa3::attention::getHadamardFactors(int64_t order) {
+  for (int64_t prime : {0, 11, 19}) {
+    int64_t paley = prime + 1;
+    if (order > 0 && order % paley == 0 && llvm::isPowerOf2_64(order / paley))
+      return HadamardFactors{prime, order / paley};
+  }
+  return std::nullopt;
+}
+
 static bool agree(int64_t a, int64_t b) {
   return ShapedType::isDynamic(a) || ShapedType::isDynamic(b) || a == b;
 }
@@ -66,6 +76,19 @@ LogicalResult QuantizeOp::verify() {
   if (!getRotation())
     return success();
   auto rotation = cast<RankedTensorType>(getRotation().getType());
+  if (rotation.getRank() == 1) {
+    if (rotation.getDimSize(0) != d ||
+        !isa<FloatType>(rotation.getElementType()) ||
+        element.getIntOrFloatBitWidth() != 16)
+      return emitOpError("expects ")
+             << d << " signs that are floats, and a source of f16 or bf16, got "
+             << rotation << " for a source of " << element;
+    if (!getHadamardFactors(d))
+      return emitOpError("expects a head dim of 1, 12 or 20 times a power of "
+                         "two for a Hadamard matrix, got ")
+             << d;
+    return success();
+  }
   if (rotation.getShape() != ArrayRef<int64_t>{d, d} ||
       rotation.getElementType() != element ||
       element.getIntOrFloatBitWidth() != 16)

@@ -95,10 +95,16 @@ LogicalResult Quantize::verify(ForwardOp forward) {
       return forward.emitOpError("cannot be quantised: 8-bit products take "
                                  "head dims that are multiples of 16, that of ")
              << name << " is " << dim;
+  int64_t d = forward.getHeadDim();
+  if (hadamard && !getHadamardFactors(d))
+    return forward.emitOpError("cannot be rotated: expects a head dim of 1, 12 "
+                               "or 20 times a power of two for a Hadamard "
+                               "matrix, got ")
+           << d;
   return success();
 }
 
-/// The matrix as a further argument of the function.
+/// The signs as a further argument of the function.
 FailureOr<Value> Quantize::addRotation(func::FuncOp function,
                                        ArrayRef<ForwardOp> forwards) {
   ForwardOp first = forwards.front();
@@ -121,11 +127,11 @@ FailureOr<Value> Quantize::addRotation(func::FuncOp function,
                               "to: its type changes");
   Builder builder(&getContext());
   int64_t d = first.getHeadDim();
-  auto matrix = RankedTensorType::get({d, d}, first.getElementType());
-  auto name = builder.getDictionaryAttr(builder.getNamedAttr(
-      kArgumentNameAttr, builder.getStringAttr("rotation")));
+  auto signs = RankedTensorType::get({d}, first.getElementType());
+  auto name = builder.getDictionaryAttr(
+      builder.getNamedAttr(kArgumentNameAttr, builder.getStringAttr("signs")));
   unsigned number = function.getNumArguments();
-  if (failed(function.insertArgument(number, matrix, name, first.getLoc())))
+  if (failed(function.insertArgument(number, signs, name, first.getLoc())))
     return failure();
   return Value(function.getArgument(number));
 }

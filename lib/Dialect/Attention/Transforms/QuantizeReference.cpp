@@ -103,6 +103,8 @@ private:
     b.setInsertionPointToStart(loop.getBody());
     body(loop.getInductionVar());
   }
+  /// The matrix from its signs.
+  void buildRotation();
   /// All elements of the source, by (batch, head, row, element).
   void loopOverElements(function_ref<void(ArrayRef<Value>)> body);
   void loopOverScales(function_ref<void(ArrayRef<Value>)> body);
@@ -176,7 +178,28 @@ SmallVector<Value> QuantizeBuilder::getScale(ArrayRef<Value> at) {
   return {own(0), own(1), block};
 }
 
+void QuantizeBuilder::buildRotation() {
+  Type element = cast<MemRefType>(host.rotation.getType()).getElementType();
+  loop(headDim, [&](Value e) {
+    Value given = memref::LoadOp::create(b, host.signs, e);
+    Value none =
+        arith::ConstantOp::create(b, b.getFloatAttr(given.getType(), 0));
+    Value isNegative =
+        arith::CmpFOp::create(b, arith::CmpFPredicate::OLT, given, none);
+    loop(headDim, [&](Value c) {
+      Value sign = arith::XOrIOp::create(
+          b, isNegative, buildHadamardSign(b, op.getHeadDim(), e, c));
+      Value number = arith::SelectOp::create(
+          b, sign, arith::ConstantOp::create(b, b.getFloatAttr(element, -1)),
+          arith::ConstantOp::create(b, b.getFloatAttr(element, 1)));
+      memref::StoreOp::create(b, number, host.rotation, ValueRange{e, c});
+    });
+  });
+}
+
 void QuantizeBuilder::build() {
+  if (host.signs)
+    buildRotation();
   loopOverScales([&](ArrayRef<Value> at) {
     memref::StoreOp::create(b, f32(b, 0), host.scales, at);
   });

@@ -264,8 +264,10 @@ nameQuantized(func::FuncOp function, ForwardOp forward,
     Argument &argument = arguments[source];
     if (op.getRotation()) {
       unsigned rotation = cast<BlockArgument>(op.getRotation()).getArgNumber();
-      arguments[rotation].role = "rotation";
-      arguments[rotation].dims = {"d", "d"};
+      bool isMatrix =
+          cast<RankedTensorType>(op.getRotation().getType()).getRank() == 2;
+      arguments[rotation].role = isMatrix ? "rotation" : "signs";
+      arguments[rotation].dims.assign(isMatrix ? 2 : 1, "d");
     }
     if (argument.role.empty()) {
       argument.role = ops.size() == 1 ? "x" : ("x" + Twine(number)).str();
@@ -415,6 +417,7 @@ private:
   void cloneScalars();
   void buildForward();
   void buildQuantization(HostQuantization &quantization);
+  void buildRotation(HostQuantization &quantization);
   Value view(Value argument, Layout layout);
 
   HostFunction &host;
@@ -423,6 +426,8 @@ private:
   Value q, k, v, o, lse; ///< arguments, in the order of their memory
   llvm::SmallDenseMap<int64_t, Value> constants;
   llvm::SmallDenseMap<std::pair<Value, int64_t>, Value> dims;
+  /// Matrices by signs and type.
+  llvm::SmallDenseMap<std::pair<Value, Type>, Value> matrices;
 };
 } // namespace
 
@@ -632,7 +637,27 @@ void HostBuilder::buildQuantization(HostQuantization &quantization) {
       view(provide(op.getValues(), extents, "8"), op.getLayout());
   quantization.scales = provide(op.getScales(), scaleExtents, "_scale");
   if (op.getRotation())
-    quantization.rotation = host.values.lookup(op.getRotation());
+    buildRotation(quantization);
+}
+
+/// The matrix that is given, or memory for it, shared by all that have the same
+/// signs.
+void HostBuilder::buildRotation(HostQuantization &quantization) {
+  QuantizeOp op = quantization.op;
+  Value given = host.values.lookup(op.getRotation());
+  quantization.rotation = given;
+  if (cast<MemRefType>(given.getType()).getRank() == 2)
+    return;
+  int64_t d = op.getHeadDim();
+  auto type = RankedTensorType::get(
+      {d, d},
+      cast<RankedTensorType>(op.getSource().getType()).getElementType());
+  Value &matrix = matrices[{given, type}];
+  if (!matrix) {
+    matrix = allocateWorkspace(b, type, {constant(d), constant(d)}, "rotation");
+    quantization.signs = given;
+  }
+  quantization.rotation = matrix;
 }
 
 Value HostBuilder::view(Value argument, Layout layout) {

@@ -152,13 +152,17 @@ def Attention_QuantizeOp : Attention_Op<"quantize", [Pure]> {
     x'[i, c] = (sum_e x[i, e] * matrix[e, c]) / sqrt(d)
     ```
     A Hadamard matrix with random signs of its rows spreads outliers over the
-    head dim. It is sqrt(d) times an orthogonal matrix, so that scores do not
-    change if q and k are rotated alike. Its elements are 1 and -1: products are
-    exact, sums are in f32.
+    head dim (FlashAttention-3, arXiv 2407.08608, section 3.3). It is sqrt(d)
+    times an orthogonal matrix, so that scores do not change if q and k are
+    rotated alike. Its elements are 1 and -1: products are exact, sums are in
+    f32. Given d numbers, the matrix is the Hadamard matrix of order d, row e
+    negated where number e is negative: the Kronecker product of the Paley
+    matrix of order 1, 12 or 20 and the Sylvester matrix of a power of two. A
+    d x d tensor is the matrix itself.
 
     Example:
     ```mlir
-    %q8, %qs = attention.quantize %q rotate %r : tensor<64x64xf16> rows 128
+    %q8, %qs = attention.quantize %q rotate %signs : tensor<64xf16> rows 128
       : tensor<2x8x?x64xf16> -> tensor<2x8x?x64xf8E4M3FN>, tensor<2x8x?xf32>
     ```
 
@@ -169,7 +173,8 @@ def Attention_QuantizeOp : Attention_Op<"quantize", [Pure]> {
     C3. the scales have rank 3 and are f32; the first two extents are 1 or those
         of batch and heads, the last is the number of blocks: 1 for `rows` 0.
     C4. `rows` is at least 0.
-    C5. the matrix is d x d in the element type of the source, f16 or bf16.
+    C5. `rotate` takes d floats, where d is 1, 12 or 20 times a power of two, or
+        d x d in the element type of the source; that is f16 or bf16.
   }];
   let arguments = (ins AnyRankedTensor:$source, Optional<AnyRankedTensor>:$rotation,
                        DefaultValuedAttr<I64Attr, "0">:$rows,

@@ -49,14 +49,15 @@ def Quantize : Pass<"attention-quantize", "::mlir::ModuleOp"> {
     place to apply a scale. One operand in two roles, k that is also v, is
     quantised for each.
 
-    `hadamard` rotates q and k by a matrix, a further argument of the function
-    with the name `rotation`: sqrt(d) times an orthogonal matrix, a Hadamard
-    matrix with random signs of its rows (fa3_runtime.hadamard makes one). It
-    spreads outliers and leaves the scores as they are, up to rounding.
+    `hadamard` rotates q and k by a Hadamard matrix. It spreads outliers and
+    leaves the scores as they are, up to rounding. The signs of its rows are a
+    further argument of the function, d numbers with the name `signs`, of which
+    only the sign counts: random ones, fixed or not.
 
     Fails on head dims that 8-bit products do not have (multiples of 16) and,
-    with `hadamard`, on operands that do not lie directly in a function, whose
-    attention operations differ in head dim or element type, or that something
+    with `hadamard`, on head dims other than 1, 12 or 20 times a power of two,
+    on attention that does not lie directly in a function, on several in one
+    that differ in head dim or element type, and on functions that something
     refers to.
 
     Example, `scales=block hadamard`:
@@ -64,9 +65,9 @@ def Quantize : Pass<"attention-quantize", "::mlir::ModuleOp"> {
     func.func @fwd(%q: tensor<2x8x?x64xf16>, ..) {
       %o = attention.forward %q, %k, %v : ..
     // becomes
-    func.func @fwd(%q: tensor<2x8x?x64xf16>, .., %r: tensor<64x64xf16> {tile.name = "rotation"}) {
-      %q8, %qs = attention.quantize %q rotate %r : tensor<64x64xf16> rows 128 : ..
-      %k8, %ks = attention.quantize %k rotate %r : tensor<64x64xf16> rows 128 : ..
+    func.func @fwd(%q: tensor<2x8x?x64xf16>, .., %r: tensor<64xf16> {tile.name = "signs"}) {
+      %q8, %qs = attention.quantize %q rotate %r : tensor<64xf16> rows 128 : ..
+      %k8, %ks = attention.quantize %k rotate %r : tensor<64xf16> rows 128 : ..
       %v8, %vs = attention.quantize %v rows 128 : ..
       %o = attention.forward %q8, %k8, %v8 scales(%qs, %ks, %vs : ..) rows [128, 128, 128] : ..
     ```
@@ -80,7 +81,7 @@ def Quantize : Pass<"attention-quantize", "::mlir::ModuleOp"> {
                "rows of q, k and v that share a scale, one number for all or "
                "three (default 128)">,
     Option<"hadamard", "hadamard", "bool", "false",
-           "rotate q and k by a matrix that is a further argument">
+           "rotate q and k by a Hadamard matrix; its signs are a further argument">
   ];
   let statistics = [
     Statistic<"numQuantized", "quantized", "attention operations rewritten"> ];

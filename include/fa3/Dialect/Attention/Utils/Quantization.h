@@ -22,6 +22,8 @@ struct HostQuantization {
   mlir::Value source, values;
   /// (batch, head, block), and d x d or null.
   mlir::Value scales, rotation;
+  /// The signs that the matrix is made of, if this is the first that takes it.
+  mlir::Value signs;
   /// Extents of the source.
   mlir::Value batch, heads, rows;
 };
@@ -35,6 +37,11 @@ llvm::StringRef getQuantizedOperand(QuantizeOp op, ForwardOp forward);
 /// result returned or used by it.
 mlir::LogicalResult verifyQuantizations(mlir::func::FuncOp function,
                                         ForwardOp forward);
+
+/// Whether an element of the Hadamard matrix of an order is -1. `row` and
+/// `column` are indices or tiles of them.
+mlir::Value buildHadamardSign(mlir::ImplicitLocOpBuilder &b, int64_t order,
+                              mlir::Value row, mlir::Value column);
 
 /// Memory for a tensor with the given extents, for the duration of a call.
 mlir::Value allocateWorkspace(mlir::ImplicitLocOpBuilder &b,
