@@ -323,7 +323,7 @@ def _allocate(size, values, stream):
     """Memory for a workspace, of the framework that the arguments come from."""
     tensor = _torch_tensor(values)
     if tensor is None:
-        return Buffer(size)
+        return _OwnBuffer(size)
     torch = sys.modules["torch"]
     memory = torch.empty(size, dtype=torch.uint8, device=tensor.device)
     # Once freed, torch may give it to others on its current stream.
@@ -402,8 +402,8 @@ class Program:
 
         `workspace` is memory for a program that needs some (workspace_size): a
         torch tensor, a Buffer, or (address, bytes). Without it, it comes from
-        torch if there is a torch tensor, else from a Buffer; both are the
-        caller's stream's to use until the function is dropped."""
+        torch if there is a torch tensor, else from a Buffer, and is held until
+        the function is dropped."""
         values = self._order(args, named)
         array = self._to_args(values)
         if stream is None:
@@ -604,6 +604,15 @@ class Buffer:
         address, self.address = self.address, 0
         if address:
             _library().device_free(address)
+
+
+class _OwnBuffer(Buffer):
+    """Memory that nobody but the binding knows."""
+
+    def __del__(self):
+        # At the end the driver may be gone.
+        with contextlib.suppress(Exception):
+            self.free()
 
 
 class Event:
