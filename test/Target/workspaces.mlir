@@ -27,7 +27,7 @@
 // CHECK-NEXT: "1",
 // CHECK-NEXT: "x.shape[1]",
 // CHECK-NEXT: "1",
-// CHECK-NEXT: "64 * ceildiv(x.shape[2], 1024) * x.shape[0]"
+// CHECK-NEXT: "ceildiv(x.shape[2], 1024) * 64 * x.shape[0]"
 // CHECK-NEXT: ]
 // CHECK-NEXT: }
 // CHECK-NEXT: ],

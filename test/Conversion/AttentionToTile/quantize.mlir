@@ -60,9 +60,9 @@ func.func @forward(%q: tensor<?x?x?x64xf16>, %k: tensor<?x?x?x64xf16>, %v: tenso
 // CHECK-SAME: memref<?x?x4x256xf8E5M2, strided<[?, ?, ?, 1]>> {tile.dims = ["b", "s", "h", "d"], tile.name = "x8"}
 // CHECK-SAME: memref<?x4x?xf32, strided<[?, ?, 1]>> {tile.name = "x_scale"}
 // CHECK-NOT: memref.alloc
+// CHECK: %[[X:.*]] = memref.transpose
 // CHECK: cf.assert %{{.*}}, "x8 has another extent in dimension 0 than x asks for"
 // CHECK: cf.assert %{{.*}}, "x_scale has another extent in dimension 2 than x asks for"
-// CHECK: %[[X:.*]] = memref.transpose
 // CHECK: tile.launch @tokens_kernels::@tokens_x_quantize args(%[[X]],
 // CHECK-NOT: tile.launch
 // CHECK: gpu.func @tokens_x_quantize(

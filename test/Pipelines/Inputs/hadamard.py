@@ -34,7 +34,7 @@ def rotate(run, prefix, d, executor, signs):
     subprocess.run(
         [run, module, f"--executor={executor}", f"--dims=s={d},x_scale.2={d}",
          f"--input=x={x}", f"--input=signs={s}", f"--output=x8={y}"],
-        check=True, stderr=subprocess.DEVNULL,
+        check=True, capture_output=True,
     )  # fmt: skip
     with open(y, "rb") as file:
         numbers = struct.unpack(f"<{d * d}f", file.read()[-4 * d * d :])

@@ -1,9 +1,9 @@
 // RUN: fa3-opt %s -attention-quantize="hadamard" -split-input-file -verify-diagnostics
-// RUN: not fa3-opt %s -attention-quantize="format=f8E3M4" 2>&1 | FileCheck %s --check-prefix=FORMAT
-// RUN: not fa3-opt %s -attention-quantize="scales=row" 2>&1 | FileCheck %s --check-prefix=SCALES
-// RUN: not fa3-opt %s -attention-quantize="scales=block block-rows=1,2" 2>&1 | FileCheck %s --check-prefix=COUNT
-// RUN: not fa3-opt %s -attention-quantize="scales=block block-rows=0" 2>&1 | FileCheck %s --check-prefix=ROWS
-// RUN: not fa3-opt %s -attention-quantize="block-rows=64" 2>&1 | FileCheck %s --check-prefix=BLOCK
+// RUN: not fa3-opt %S/quantize.mlir -attention-quantize="format=f8E3M4" 2>&1 | FileCheck %s --check-prefix=FORMAT
+// RUN: not fa3-opt %S/quantize.mlir -attention-quantize="scales=row" 2>&1 | FileCheck %s --check-prefix=SCALES
+// RUN: not fa3-opt %S/quantize.mlir -attention-quantize="scales=block block-rows=1,2" 2>&1 | FileCheck %s --check-prefix=COUNT
+// RUN: not fa3-opt %S/quantize.mlir -attention-quantize="scales=block block-rows=0" 2>&1 | FileCheck %s --check-prefix=ROWS
+// RUN: not fa3-opt %S/quantize.mlir -attention-quantize="block-rows=64" 2>&1 | FileCheck %s --check-prefix=BLOCK
 
 // FORMAT: attention-quantize: expects format 'f8E4M3FN' or 'f8E5M2', got 'f8E3M4'
 // SCALES: attention-quantize: expects scales 'tensor', 'head', 'block' or 'token', got 'row'
