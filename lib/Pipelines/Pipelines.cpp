@@ -28,6 +28,7 @@ void fa3::buildTilePipeline(OpPassManager &pm, const PipelineOptions &options) {
   toTile.blockN = options.blockN;
   toTile.rescale = options.rescale;
   toTile.rescaleThreshold = options.rescaleThreshold;
+  toTile.twoLevel = options.twoLevel;
   pm.addPass(createAttentionToTile(toTile));
   addCleanup(pm);
   pm.addPass(tile::createShrinkBounds());

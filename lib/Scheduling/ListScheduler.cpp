@@ -85,9 +85,10 @@ void ListScheduler::assignStages() {
     waited[op] = waited[op] || waits;
     anyWait[op] = anyWait[op] || waits;
   }
-  // What no wait leads to happens when it is first needed.
+  // What no wait leads to happens when it is first needed, and so does what
+  // would be carried between stages in many copies.
   for (unsigned op : llvm::reverse(topological)) {
-    if (anyWait[op] || kind(op) == Kind::Issue)
+    if (kind(op) != Kind::Spread && (anyWait[op] || kind(op) == Kind::Issue))
       continue;
     int64_t needed = std::numeric_limits<int64_t>::max();
     for (const auto &dep : problem.getDependences())
@@ -132,7 +133,8 @@ std::tuple<int, int64_t, unsigned> ListScheduler::rank(unsigned op) const {
 void ListScheduler::sinkToUse(llvm::SmallVectorImpl<unsigned> &order) {
   for (unsigned i = order.size(); i-- > 0;) {
     unsigned op = order[i];
-    if (kind(op) != Kind::Compute || enabling[op] || afterWait[op])
+    bool computes = kind(op) == Kind::Compute || kind(op) == Kind::Spread;
+    if (!computes || enabling[op] || afterWait[op])
       continue;
     unsigned first = order.size();
     for (auto [from, to] : sameStep)

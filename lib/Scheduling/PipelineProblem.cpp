@@ -77,8 +77,8 @@ std::optional<std::string> PipelineProblem::verify() const {
 }
 
 void PipelineProblem::print(llvm::raw_ostream &os) const {
-  static constexpr llvm::StringLiteral kinds[] = {"compute", "issue", "wait",
-                                                  "deferred-wait", "free"};
+  static constexpr llvm::StringLiteral kinds[] = {
+      "compute", "issue", "wait", "deferred-wait", "free", "spread"};
   for (auto [i, op] : llvm::enumerate(operations)) {
     os << i << ": " << kinds[static_cast<unsigned>(op.kind)] << ' ' << op.name;
     if (op.stage && op.position)

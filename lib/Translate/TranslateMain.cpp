@@ -13,6 +13,7 @@
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Support/FileUtilities.h"
+#include "mlir/Support/Timing.h"
 #include "mlir/Transforms/Passes.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/CommandLine.h"
@@ -201,13 +202,15 @@ static void reportUsage(gpu::GPUModuleOp kernels, const PtxasReport &report) {
   }
 }
 
-static LogicalResult translate(ModuleOp module, const Options &options) {
+static LogicalResult translate(ModuleOp module, const Options &options,
+                               TimingScope &timing) {
   FailureOr<gpu::GPUModuleOp> kernels = findKernels(module);
   if (failed(kernels))
     return failure();
   PTXOptions ptxOptions = {options.chip, options.ptxVersion, options.passes,
                            options.locations};
   llvm::LLVMContext context;
+  TimingScope step = timing.nest("LLVM IR");
   FailureOr<std::unique_ptr<llvm::Module>> ir =
       translateToLLVMIR(*kernels, context, ptxOptions);
   if (failed(ir))
@@ -218,17 +221,21 @@ static LogicalResult translate(ModuleOp module, const Options &options) {
     return writeFiles({{options.output, text}});
   }
 
+  step = timing.nest("PTX");
   FailureOr<std::string> ptx = emitPTX(*kernels, **ir, ptxOptions);
   if (failed(ptx))
     return failure();
+  step.stop();
   SmallVector<std::pair<std::string, std::string>> files = {
       {options.output, *ptx}};
   if (options.kind == Output::Cubin || options.assemble || options.strict ||
       options.usage || !options.ptxas.empty()) {
+    step = timing.nest("ptxas");
     FailureOr<PtxasReport> report =
         runPtxas(*kernels, *ptx, {options.ptxas, options.chip, options.strict});
     if (failed(report))
       return failure();
+    step.stop();
     if (options.usage)
       reportUsage(*kernels, *report);
     if (options.kind == Output::Cubin)
@@ -253,6 +260,7 @@ int fa3::translateMain(int argc, char **argv) {
   registerMLIRContextCLOptions();
   registerAsmPrinterCLOptions();
   registerPassManagerCLOptions();
+  registerDefaultTimingManagerCLOptions();
   cl::ParseCommandLineOptions(argc, argv, "fa3: MLIR to PTX and manifest\n");
   if (options.kind == Output::None) {
     llvm::errs() << "fa3-translate: expects --mlir-to-ptx, --mlir-to-llvmir or "
@@ -260,6 +268,9 @@ int fa3::translateMain(int argc, char **argv) {
     return 1;
   }
 
+  DefaultTimingManager manager;
+  applyDefaultTimingManagerCLOptions(manager);
+  TimingScope timing = manager.getRootScope();
   DialectRegistry registry;
   registerAllDialects(registry);
   registerPTXTranslation(registry);
@@ -273,19 +284,22 @@ int fa3::translateMain(int argc, char **argv) {
   auto sources = std::make_shared<llvm::SourceMgr>();
   sources->AddNewSourceBuffer(std::move(file), SMLoc());
   SourceMgrDiagnosticHandler handler(*sources, &context);
+  TimingScope step = timing.nest("parser");
   OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(sources, &context);
   if (!module)
     return 1;
+  step.stop();
   if (!options.pipeline.empty()) {
     FailureOr<OpPassManager> passes = parsePassPipeline(options.pipeline);
     if (failed(passes))
       return 1;
-    PassManager manager(&context);
-    if (failed(applyPassManagerCLOptions(manager)))
+    PassManager passManager(&context);
+    if (failed(applyPassManagerCLOptions(passManager)))
       return 1;
-    static_cast<OpPassManager &>(manager) = std::move(*passes);
-    if (failed(manager.run(*module)))
+    static_cast<OpPassManager &>(passManager) = std::move(*passes);
+    passManager.enableTiming(timing);
+    if (failed(passManager.run(*module)))
       return 1;
   }
-  return failed(translate(*module, options));
+  return failed(translate(*module, options, timing));
 }

@@ -33,6 +33,7 @@ def choose(rng):
     """A problem as a dictionary of features, all of which can be simplified."""
     p = {
         "type": rng.choice(["f16", "bf16"]),
+        "float8": None,
         "d": rng.choice([16, 32, 64, 64, 96, 128, 192, 256]),
         "dv": None,
         "b": rng.choice([1, 1, 2]),
@@ -82,7 +83,24 @@ def choose(rng):
         p["run"]["processors"] = rng.choice([1, 2, 5])
     if rng.random() < 0.2:
         p["run"]["distribution"] = rng.choice(["uniform", "outlier"])
+    if rng.random() < 0.25:
+        p["float8"] = float8(rng, p)
     return p
+
+
+def float8(rng, p):
+    """8-bit operands: format, output, and kind of scale of q, k and v."""
+    p["type"] = rng.choice(["f8E4M3FN", "f8E4M3FN", "f8E5M2"])
+    if rng.random() < 0.2:
+        p["options"]["rescale-threshold"] = rng.choice([0, 2, 4])
+    if "block-n" in p["options"]:
+        p["options"]["block-n"] = rng.choice([32, 64, 96, 128])
+    return {
+        "out": rng.choice(["f16", "bf16", "f32"]),
+        "shared": [rng.choice(["", "b", "h", "bh"]) for _ in "qkv"],
+        "rows": [rng.choice([0, 0, 1, 64, 128]), rng.choice([0, 0, 1, 64, 128]),
+                 rng.choice([0, 0, 64, 128])],
+    }
 
 
 def predicate(rng):
@@ -93,6 +111,20 @@ def predicate(rng):
         "c0": rng.randrange(-120, 121), "than": rng.choice(["sge", "slt", "ne"]),
         "join": rng.choice(["andi", "ori"]),
     }
+
+
+def scales(p):
+    """Names and extents of the scales of 8-bit operands."""
+    if not p["float8"]:
+        return []
+    result = []
+    for name, shared, rows, length, heads in zip(
+            "qkv", p["float8"]["shared"], p["float8"]["rows"], [p["sq"], p["sk"], p["sk"]],
+            [p["hk"] * p["groups"], p["hk"], p["hk"]]):
+        result.append((name + "_scale", [
+            1 if "b" in shared else p["b"], 1 if "h" in shared else heads,
+            -(-length // rows) if rows else 1]))
+    return result
 
 
 def build(p):
@@ -108,12 +140,17 @@ def build(p):
 
     t, d = p["type"], p["d"]
     dv = p["dv"] or d
-    shape = lambda last: "?x" * 3 + "%dx%s" % (last, t)
+    shape = lambda last, t=t: "?x" * 3 + "%dx%s" % (last, t)
     qt, vt = "tensor<%s>" % shape(d), "tensor<%s>" % shape(dv)
+    ot = "tensor<%s>" % shape(dv, p["float8"]["out"]) if p["float8"] else vt
     lt = "tensor<?x?x?xf32>"
     extra = ', %%scale: f32 {tile.name = "scale"}' % () if p["scale"] else ""
-    results = ['%s {tile.name = "o"}' % vt]
-    types = [vt]
+    scale_types = ["tensor<?x?x%sxf32>" % ("?" if rows else "1")
+                   for rows in (p["float8"]["rows"] if p["float8"] else [])]
+    for (name, _), scale_type in zip(scales(p), scale_types):
+        extra += ', %%%s: %s {tile.name = "%s"}' % (name, scale_type, name)
+    results = ['%s {tile.name = "o"}' % ot]
+    types = [ot]
     if p["lse"]:
         results.append('%s {tile.name = "lse"}' % lt)
         types.append(lt)
@@ -124,6 +161,9 @@ def build(p):
     forward = "  %s = attention.forward %%q, %%k, %%v" % names
     if p["scale"]:
         forward += " scale %scale"
+    if p["float8"]:
+        forward += " scales(%%q_scale, %%k_scale, %%v_scale : %s) rows %s" % (
+            ", ".join(scale_types), p["float8"]["rows"])
     if p["layout"] != "bhsd":
         forward += " layout " + p["layout"]
     if p["mods"]:
@@ -180,6 +220,8 @@ EXTRA = []
 def command(p, tool, path):
     """The command line that checks a problem."""
     dims = {"b": p["b"], "h": p["hk"] * p["groups"], "hk": p["hk"], "sq": p["sq"], "sk": p["sk"]}
+    for name, extents in scales(p):
+        dims.update(("%s.%d" % (name, axis), extent) for axis, extent in enumerate(extents))
     options = " ".join(["%s=%s" % item for item in p["options"].items()] + EXTRA)
     result = [tool, "--cpu", "--check-each-pass=" + options, path, "--dims",
               ",".join("%s=%d" % item for item in dims.items())]
@@ -231,6 +273,8 @@ def simplify(p, output, tool, timeout):
         if name == "options" and value:
             value = {k: v for k, v in value.items() if k in p["options"]}
         trial = dict(p, **{name: value})
+        if name == "type":
+            trial["float8"] = None
         status, text = attempt(trial, tool, timeout)
         if status == "failed" and kind(text) == wanted:
             p, output = trial, text

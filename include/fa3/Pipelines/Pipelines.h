@@ -30,6 +30,10 @@ struct PipelineOptions : public mlir::PassPipelineOptions<PipelineOptions> {
       llvm::cl::desc("log2 of the growth that lazy rescaling tolerates (-1: 8, "
                      "with 8-bit operands 4)"),
       llvm::cl::init(-1.0)};
+  Option<bool> twoLevel{
+      *this, "two-level-accumulation",
+      llvm::cl::desc("add the product of every step to the output in fp32"),
+      llvm::cl::init(false)};
   Option<std::string> mode{
       *this, "mode",
       llvm::cl::desc(

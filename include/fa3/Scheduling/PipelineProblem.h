@@ -31,6 +31,7 @@ public:
     Wait,         ///< waits for asynchronous work
     DeferredWait, ///< waits, and nothing in its iteration needs it to
     Free,         ///< gives up what others wait for: the sooner the better
+    Spread,       ///< makes much of little: belongs to the stage of its use
   };
   struct Operation {
     std::string name;

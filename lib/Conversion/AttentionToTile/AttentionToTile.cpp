@@ -216,7 +216,8 @@ LogicalResult AttentionToTile::buildForward(HostFunction &host,
           ? chooseFloat8Tile(
                 forward.getHeadDim(), forward.getValueHeadDim(), demand,
                 {forward.getScaleRows(0),
-                 std::gcd(forward.getScaleRows(1), forward.getScaleRows(2))})
+                 std::gcd(forward.getScaleRows(1), forward.getScaleRows(2))},
+                twoLevel)
           : chooseTile(forward.getHeadDim(), forward.getValueHeadDim(), demand,
                        queries);
   if (blockM)
@@ -224,7 +225,7 @@ LogicalResult AttentionToTile::buildForward(HostFunction &host,
   if (blockN)
     tile.blockN = blockN;
   constexpr double kThreshold = 8, kThresholdFloat8 = 4;
-  RescalePolicy policy{rescale == "lazy", rescaleThreshold};
+  AccumulationPolicy policy{rescale == "lazy", rescaleThreshold, twoLevel};
   if (rescaleThreshold == -1)
     policy.threshold = isFloat8 ? kThresholdFloat8 : kThreshold;
   LogicalResult fits = success();

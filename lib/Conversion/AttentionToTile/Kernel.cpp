@@ -46,12 +46,12 @@ class KernelBuilder {
 public:
   KernelBuilder(OpBuilder &builder, attention::ForwardOp op,
                 const KernelOperands &operands, TileChoice tile,
-                RescalePolicy rescale)
+                AccumulationPolicy policy)
       : b(op.getLoc(), builder), op(op), operands(operands), rows(tile.blockM),
-        columns(tile.blockN), rescale(rescale) {
+        columns(tile.blockN), policy(policy) {
     if (isFloat8(op.getElementType()))
       weightExponent = getLargestWeight(op.getElementType()) -
-                       (rescale.lazy ? rescale.threshold : 0);
+                       (policy.lazy ? policy.threshold : 0);
   }
 
   LogicalResult build();
@@ -141,7 +141,7 @@ private:
   attention::ForwardOp op;
   const KernelOperands &operands;
   int64_t rows, columns;
-  RescalePolicy rescale;
+  AccumulationPolicy policy;
 
   Value batch, head, keyHead, queryLength, keyLength;
   /// Multiplies scores inside exp2: one f32, or one for each row. Running
@@ -385,15 +385,15 @@ KernelBuilder::buildStep(Value query, Value key, Value value, Value firstKey,
                                   init, 1, IntegerAttr());
   };
   Value maximum, grown;
-  if (rescale.lazy || tileScales) {
+  if (policy.lazy || tileScales) {
     Value blockMaximum = reduceMaximum(Value());
     if (tileScales)
       blockMaximum = inExponents(blockMaximum);
-    if (rescale.lazy) {
+    if (policy.lazy) {
       grown =
           arith::CmpFOp::create(b, arith::CmpFPredicate::OGT,
                                 scaleGrowth(sub(blockMaximum, state.maximum)),
-                                splat(rowType(), rescale.threshold));
+                                splat(rowType(), policy.threshold));
       maximum = arith::SelectOp::create(b, grown, blockMaximum, state.maximum);
     } else {
       maximum = arith::MaxNumFOp::create(b, blockMaximum, state.maximum);
@@ -437,20 +437,29 @@ KernelBuilder::buildStep(Value query, Value key, Value value, Value firstKey,
       b, tensor({rows, columns}, op.getElementType()), weights);
 
   int64_t width = op.getValueHeadDim();
+  Value rowFactors = alongColumns(factor, width);
+  auto multiply = [&](Value init) -> Value {
+    return tile::DotOp::create(b, state.acc.getType(), converted, value, init,
+                               tile::LhsOrder::mk, tile::RhsOrder::kn);
+  };
+  if (policy.twoLevel) {
+    // The factor costs nothing beside the sum, so it is not made conditional.
+    Value product = multiply(splat(state.acc.getType(), 0.0));
+    Value acc = math::FmaOp::create(b, state.acc, rowFactors, product);
+    return State{acc, maximum, sums};
+  }
   Value acc;
-  if (rescale.lazy) {
+  if (policy.lazy) {
     auto where =
         tile::WhereOp::create(b, state.acc.getType(), grown, state.acc);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(&where.getBody().emplaceBlock());
-    tile::YieldOp::create(b, mul(state.acc, alongColumns(factor, width)));
+    tile::YieldOp::create(b, mul(state.acc, rowFactors));
     acc = where.getResult();
   } else {
-    acc = mul(state.acc, alongColumns(factor, width));
+    acc = mul(state.acc, rowFactors);
   }
-  acc = tile::DotOp::create(b, acc.getType(), converted, value, acc,
-                            tile::LhsOrder::mk, tile::RhsOrder::kn);
-  return State{acc, maximum, sums};
+  return State{multiply(acc), maximum, sums};
 }
 
 void KernelBuilder::buildEpilogue(State state, Value firstRow) {
@@ -490,7 +499,7 @@ void KernelBuilder::buildEpilogue(State state, Value firstRow) {
 
 LogicalResult fa3::buildKernelBody(OpBuilder &builder, attention::ForwardOp op,
                                    const KernelOperands &operands,
-                                   TileChoice tile, RescalePolicy rescale) {
+                                   TileChoice tile, AccumulationPolicy policy) {
   OpBuilder::InsertionGuard guard(builder);
-  return KernelBuilder(builder, op, operands, tile, rescale).build();
+  return KernelBuilder(builder, op, operands, tile, policy).build();
 }

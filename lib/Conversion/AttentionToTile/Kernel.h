@@ -10,11 +10,15 @@
 
 namespace fa3 {
 
-/// When the accumulator is rescaled.
-struct RescalePolicy {
+/// How weighted values are summed.
+struct AccumulationPolicy {
+  /// The accumulator is rescaled only where a row maximum has grown much.
   bool lazy;
   /// log2 of the tolerated growth of a row maximum, lazy only.
   double threshold;
+  /// The product of every step starts from zero and is added in fp32, instead
+  /// of being accumulated inside the product.
+  bool twoLevel;
 };
 
 /// log2 of the largest weight that fits an element type with a factor below 2
@@ -37,7 +41,7 @@ struct KernelOperands {
 mlir::LogicalResult buildKernelBody(mlir::OpBuilder &builder,
                                     attention::ForwardOp op,
                                     const KernelOperands &operands,
-                                    TileChoice tile, RescalePolicy rescale);
+                                    TileChoice tile, AccumulationPolicy policy);
 
 } // namespace fa3
 

@@ -81,8 +81,8 @@ TileChoice fa3::chooseTile(int64_t d, int64_t dv, const RegionDemand &demand,
 }
 
 TileChoice fa3::chooseFloat8Tile(int64_t d, int64_t dv,
-                                 const RegionDemand &demand,
-                                 ScaleBlocks blocks) {
+                                 const RegionDemand &demand, ScaleBlocks blocks,
+                                 bool twoLevel) {
   constexpr int64_t kFloat8Step = 32, kWidest = 128, kNarrowest = 96;
   // The convert role takes registers from those who compute.
   constexpr int64_t kThreeGroups = 152, kTwoGroups = 216;
@@ -91,7 +91,8 @@ TileChoice fa3::chooseFloat8Tile(int64_t d, int64_t dv,
     // Scores blockN / 2, weights blockN / 8, loaded tiles blockN / 2 each, a
     // scale for every key blockN / 4 and what reading them needs.
     int64_t eighths = 5 + 4 * demand.loadedTiles + (blocks.keys == 1 ? 3 : 0);
-    int64_t byRegisters = (registers - others - dv / 2) * 8 / eighths;
+    int64_t outputs = (twoLevel ? 2 : 1) * dv / 2;
+    int64_t byRegisters = (registers - others - outputs) * 8 / eighths;
     // Two stages of K, V and V transposed beside Q and O.
     int64_t bytes = kTileBytes - blockM * (paddedDim(d) + 2 * paddedDim(dv));
     int64_t byMemory = bytes / (2 * (paddedDim(d) + 2 * paddedDim(dv)));

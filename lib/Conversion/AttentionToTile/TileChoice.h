@@ -37,9 +37,10 @@ struct ScaleBlocks {
 /// The same for 8-bit operands, whose weights take blockN/8 registers. blockN
 /// is a multiple of 32, the depth of a product; values go through shared memory
 /// twice, as they are loaded and transposed. Blocks of scales are multiples of
-/// the tile where that is possible.
+/// the tile where that is possible. `twoLevel` takes dv/2 registers more for
+/// the product of a step.
 TileChoice chooseFloat8Tile(int64_t d, int64_t dv, const RegionDemand &demand,
-                            ScaleBlocks blocks);
+                            ScaleBlocks blocks, bool twoLevel);
 
 } // namespace fa3
 

@@ -42,6 +42,13 @@ def AttentionToTile : Pass<"attention-to-tile", "::mlir::ModuleOp"> {
     64. What lies between kernels is memory that the host function allocates
     (`memref.alloc`), a workspace of the manifest.
 
+    `two-level-accumulation` starts the product of every step from zero and adds
+    it to the output in fp32, one fused multiply-add an element, which also
+    rescales. Products of 8-bit operands keep about 14 bits of their accumulator
+    (FlashAttention-3, arXiv 2407.08608, leaves it at that), so over many steps
+    they lose what one adds to the sum of all before; sums of 16-bit operands
+    are of fp32 quality already. It costs dv / 2 registers per thread.
+
     Without `block-m` and `block-n` the tile follows from the head dims: the
     widest key block for which the estimated registers of a consumer and the
     shared memory suffice.
@@ -91,7 +98,9 @@ def AttentionToTile : Pass<"attention-to-tile", "::mlir::ModuleOp"> {
            "when the accumulator is rescaled: lazy or eager">,
     Option<"rescaleThreshold", "rescale-threshold", "double", "-1.0",
            "log2 of the growth of a row maximum that lazy rescaling tolerates "
-           "(-1: 8, with 8-bit operands 4)">
+           "(-1: 8, with 8-bit operands 4)">,
+    Option<"twoLevel", "two-level-accumulation", "bool", "false",
+           "add the product of every step to the output in fp32">
   ];
   let statistics = [
     Statistic<"kernels", "kernels", "attention operations turned into kernels">,

@@ -164,7 +164,8 @@ std::optional<bool> Explorer::getMadeChoice(const JointState &state,
                                             unsigned p) const {
   const JointState::Tape &tape = state.choices[groupOf[p]];
   unsigned offset = state.processes[p].choices - tape.base;
-  if (!skeleton.isUniform(state.processes[p].getInstruction().op) ||
+  if (tape.isLost ||
+      !skeleton.isUniform(state.processes[p].getInstruction().op) ||
       offset == tape.items.size())
     return std::nullopt;
   return tape.items[offset] != 0;
@@ -176,9 +177,20 @@ void Explorer::noteChoice(JointState &state, unsigned p, bool goesOn) {
       !skeleton.isUniform(state.processes[p].getInstruction().op))
     return;
   JointState::Tape &tape = state.choices[groupOf[p]];
+  if (tape.isLost)
+    return;
   unsigned &position = state.processes[p].choices;
-  if (position - tape.base == tape.items.size())
+  if (position - tape.base == tape.items.size()) {
+    if (tape.items.size() == kMostChoices) {
+      // Less is known from here on, which allows more.
+      tape = JointState::Tape();
+      tape.isLost = true;
+      for (unsigned replica : replicas)
+        state.processes[replica].choices = 0;
+      return;
+    }
     tape.items.push_back(goesOn);
+  }
   ++position;
   unsigned least = position;
   for (unsigned other : replicas)
@@ -309,6 +321,7 @@ std::string Explorer::getKey(const JointState &state, unsigned p) const {
   for (auto [group, tape] : llvm::enumerate(state.choices)) {
     for (unsigned member : members[group])
       key.push_back(state.processes[member].choices - tape.base);
+    key.push_back(tape.isLost);
     key.push_back(tape.items.size());
     key.insert(key.end(), tape.items.begin(), tape.items.end());
   }

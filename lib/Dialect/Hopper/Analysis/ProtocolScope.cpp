@@ -91,10 +91,11 @@ static SmallVector<SlotUse, 2> getSlotUses(Operation *op) {
 
 /// What uses one position of a ring belongs together. Positions of rings with
 /// one slot are constants and tell nothing: there, what is written belongs to
-/// the wait before.
+/// the wait before, and what threads write to the arrival after the last of it.
 void Partition::joinGroup(flow::GroupOp group) {
   llvm::DenseMap<Value, unsigned> firstOf;
   std::optional<unsigned> lastWait;
+  llvm::MapVector<unsigned, std::optional<unsigned>> arrivalAfter;
   group.walk([&](Operation *op) {
     bool writes = isa<TmaLoadOp, SmemStoreOp, MailboxPostOp>(op);
     for (auto [object, slot] : getSlotUses(op)) {
@@ -104,6 +105,13 @@ void Partition::joinGroup(flow::GroupOp group) {
         join(firstOf.try_emplace(slot, number).first->second, number);
       else if (writes && lastWait && !group->isAncestor(object.getDefiningOp()))
         join(*lastWait, number);
+      if (!isConstant || group->isAncestor(object.getDefiningOp()))
+        continue;
+      if (isa<SmemStoreOp>(op))
+        arrivalAfter[number].reset();
+      else if (isa<BarrierArriveOp>(op))
+        for (auto &[buffer, arrival] : arrivalAfter)
+          arrival = arrival.value_or(number);
     }
     if (auto load = dyn_cast<TmaLoadOp>(op))
       join(get(load.getBuffer()), get(load.getBarrier()));
@@ -111,6 +119,9 @@ void Partition::joinGroup(flow::GroupOp group) {
       if (matchPattern(wait.getIndex(), m_Constant()))
         lastWait = get(wait.getBarrier());
   });
+  for (auto [buffer, arrival] : arrivalAfter)
+    if (arrival)
+      join(*arrival, buffer);
 }
 
 std::vector<ProtocolScope> Partition::getScopes() {

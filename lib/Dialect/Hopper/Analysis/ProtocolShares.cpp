@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ProtocolModel.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
@@ -37,8 +38,13 @@ static std::optional<TileLoop> matchLoop(scf::ForOp loop) {
     return claim.getTile() == loop.getRegionIterArg(0) ? std::optional(result)
                                                        : std::nullopt;
   }
+  // The greater of the next number and this one: numbers rise.
+  if (auto max = dyn_cast<arith::MaxUIOp>(yielded))
+    if (max.getRhs() == loop.getRegionIterArg(0) &&
+        max.getLhs().getDefiningOp())
+      yielded = max.getLhs().getDefiningOp();
   auto read = dyn_cast<MailboxReadOp>(yielded);
-  if (!read)
+  if (!read || read->getBlock() != loop.getBody())
     return std::nullopt;
   for (Operation *op = read; op && !result.waited; op = op->getPrevNode())
     result.waited = dyn_cast<BarrierWaitOp>(op);

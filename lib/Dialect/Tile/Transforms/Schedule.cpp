@@ -4,6 +4,7 @@
 #include "fa3/Dialect/Tile/Transforms/Passes.h"
 #include "fa3/Scheduling/PipelineProblem.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "llvm/ADT/MapVector.h"
 
 namespace fa3::tile {
@@ -63,6 +64,8 @@ Kind LoopProblem::classify(Operation *op) {
         return Kind::DeferredWait;
     return Kind::Free;
   }
+  if (isa<BroadcastOp, tensor::SplatOp>(op))
+    return Kind::Spread;
   return Kind::Compute;
 }
 

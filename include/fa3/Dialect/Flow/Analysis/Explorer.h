@@ -61,6 +61,8 @@ struct JointState {
   struct Tape {
     unsigned base = 0;
     llvm::SmallVector<int, 4> items;
+    /// Choices only: one replica was too far ahead, so nothing is known.
+    bool isLost = false;
   };
   std::vector<Process> processes;
   std::vector<Tape> tapes;
@@ -144,6 +146,10 @@ public:
 private:
   enum class Outcome { Moved, Stuck, Choice, Dropped, Failed };
   static constexpr unsigned kMostStates = 50000;
+  /// Choices that one replica may be ahead of another. Rings bound how far a
+  /// replica is ahead in entries, but not in choices: what one does in a loop
+  /// that all make alike, another may still do in a loop before it.
+  static constexpr unsigned kMostChoices = 16;
 
   Outcome runProcess(JointState &state, unsigned p);
   Outcome runAll(JointState &state, unsigned &chooser);
