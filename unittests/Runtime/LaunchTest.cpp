@@ -436,18 +436,6 @@ TEST_F(LaunchTest, LaunchesRunInOrder) {
   EXPECT_EQ(fakeCudaNumLaunches(), 2u);
 }
 
-/// The manifest with two workspaces, the second of which the kernel takes in
-/// place of lse: 100 bytes and 4 for every query.
-std::string withWorkspaces() {
-  std::string text = replaced(
-      manifest(), "\"workspaces\": []",
-      "\"workspaces\": [{\"name\": \"a\", \"type\": \"i8\", \"shape\": "
-      "[\"100\"]}, {\"name\": \"w\", \"type\": \"f32\", \"shape\": "
-      "[\"q.shape[1]\", \"q.shape[2]\"]}]");
-  text = replaced(text, "\"source\": \"lse\"", "\"source\": \"w\"");
-  return replaced(text, "lse.stride[1]", "w.stride[0] + w.shape[0]");
-}
-
 TEST_F(LaunchTest, LendsWorkspaces) {
   load(withWorkspaces());
   std::vector<fa3_arg> args = arguments();

@@ -85,3 +85,18 @@ func.func @tensor(%x: tensor<?x?x?x64xf32>) -> (tensor<?x?x?x64xf8E4M3FN>, tenso
   %y, %s = attention.quantize %x : tensor<?x?x?x64xf32> -> tensor<?x?x?x64xf8E4M3FN>, tensor<1x1x1xf32>
   return %y, %s : tensor<?x?x?x64xf8E4M3FN>, tensor<1x1x1xf32>
 }
+
+// One source in two formats: names differ.
+// CHECK-LABEL: func.func @twice(
+// CHECK-SAME: tile.name = "x0"}
+// CHECK-SAME: tile.name = "x08"}
+// CHECK-SAME: tile.name = "x0_scale"}
+// CHECK-SAME: tile.name = "x0_18"}
+// CHECK-SAME: tile.name = "x0_1_scale"}
+// CHECK: tile.launch @twice_kernels::@twice_x0_quantize
+// CHECK: tile.launch @twice_kernels::@twice_x0_1_quantize
+func.func @twice(%x: tensor<2x2x?x64xf16>) -> (tensor<2x2x?x64xf8E4M3FN>, tensor<2x2x?xf32>, tensor<2x2x?x64xf8E5M2>, tensor<2x2x?xf32>) {
+  %y, %s = attention.quantize %x rows 1 : tensor<2x2x?x64xf16> -> tensor<2x2x?x64xf8E4M3FN>, tensor<2x2x?xf32>
+  %z, %t = attention.quantize %x rows 1 : tensor<2x2x?x64xf16> -> tensor<2x2x?x64xf8E5M2>, tensor<2x2x?xf32>
+  return %y, %s, %z, %t : tensor<2x2x?x64xf8E4M3FN>, tensor<2x2x?xf32>, tensor<2x2x?x64xf8E5M2>, tensor<2x2x?xf32>
+}

@@ -5,6 +5,7 @@
 #include "fa3/Support/ContractNames.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 using namespace fa3;
@@ -81,6 +82,7 @@ llvm::SmallDenseMap<Operation *, std::string>
 fa3::attention::nameQuantized(func::FuncOp function, ForwardOp forward,
                               MutableArrayRef<HostArgument> arguments) {
   llvm::SmallDenseMap<Operation *, std::string> names;
+  llvm::StringSet<> taken;
   auto ops = llvm::to_vector(function.getBody().getOps<QuantizeOp>());
   for (auto [number, op] : llvm::enumerate(ops)) {
     unsigned source = cast<BlockArgument>(op.getSource()).getArgNumber();
@@ -98,12 +100,15 @@ fa3::attention::nameQuantized(func::FuncOp function, ForwardOp forward,
       if (op.getLayout() == Layout::bshd)
         std::swap(argument.dims[1], argument.dims[2]);
     }
-    StringRef name = getQuantizedOperand(op, forward);
+    std::string name = getQuantizedOperand(op, forward).str();
     auto given =
         function.getArgAttrOfType<StringAttr>(source, kArgumentNameAttr);
     if (name.empty())
-      name = given ? given.getValue() : argument.role;
-    names[op] = name.str();
+      name = given ? given.str() : argument.role;
+    // A source may be quantised in several ways.
+    while (!taken.insert(name).second)
+      name += "_" + std::to_string(number);
+    names[op] = name;
     // Results that are returned follow the arguments.
     auto ret = function.getBody().front().getTerminator();
     for (auto [position, value] : llvm::enumerate(ret->getOperands())) {
@@ -111,7 +116,7 @@ fa3::attention::nameQuantized(func::FuncOp function, ForwardOp forward,
         continue;
       bool isScale = value == op.getScales();
       HostArgument &result = arguments[function.getNumArguments() + position];
-      result.role = (name + (isScale ? "_scale" : "8")).str();
+      result.role = name + (isScale ? "_scale" : "8");
       if (!isScale)
         result.dims = argument.dims;
     }

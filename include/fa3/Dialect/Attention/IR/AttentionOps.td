@@ -140,7 +140,8 @@ def Attention_QuantizeOp : Attention_Op<"quantize", [Pure]> {
     values = round(x * (1 / scale))
     ```
     in f32; a kernel's last reciprocal may be one unit in the last place off. A
-    NaN has no part in the maximum and stays a NaN.
+    NaN has no part in the maximum and stays a NaN; an infinity makes its scale
+    infinite, and zeros of the others.
 
     `rows` and the extents of the scales say who shares one, as in
     `attention.forward`: 0, the default, a whole sequence, 1 nobody, others a
