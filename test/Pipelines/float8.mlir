@@ -9,6 +9,10 @@
 // RUN: fa3-run --cpu --check-each-pass %s --function=token_scales --dims b=1,sq=65,sk=96,q_scale.2=65,k_scale.2=96 | FileCheck %s --check-prefix=SAME
 // RUN: fa3-run --cpu --check-each-pass="mode=dynamic" %s --processors=2 --function=tensor_scales --dims b=2,h=2,hk=2,sq=250,sk=64 | FileCheck %s --check-prefix=SAME
 
+// The product of every step is added in fp32.
+// RUN: fa3-run --cpu --check-each-pass=two-level-accumulation=true %s --function=tensor_scales --dims b=1,h=2,hk=1,sq=70,sk=531 | FileCheck %s --check-prefix=SAME
+// RUN: fa3-run --cpu --check-each-pass="two-level-accumulation=true rescale=eager" %s --function=head_scales --dims b=2,sq=100,sk=350,q_scale.0=2,k_scale.0=1,v_scale.0=2 | FileCheck %s --check-prefix=SAME
+
 // The convert group does not care which tile it has, and ends all the same.
 // RUN: fa3-opt %s -fa3-tile="mode=dynamic" -fa3-specialize -fa3-pipeline -fa3-layout -tile-to-hopper -canonicalize | FileCheck %s --check-prefix=SHARE
 // SHARE: flow.group @convert

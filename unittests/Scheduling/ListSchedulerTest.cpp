@@ -100,6 +100,25 @@ TEST(ListScheduler, WorkThatWaitsForNothingSinksToItsUse) {
   EXPECT_EQ(p.position("mask") + 1, p.position("use"));
 }
 
+TEST(ListScheduler, SpreadsAreOfTheStageOfTheirUse) {
+  // What is spread comes from behind a wait of the first stage, like `other`;
+  // only the small value is carried to the second.
+  std::string text(kChain);
+  ProblemText p = schedule(text + "compute small\n await -> small\n"
+                                  "spread wide\n small -> wide\n"
+                                  "wait awaitSecond\n second -> awaitSecond\n"
+                                  "compute use\n wide -> use\n"
+                                  "awaitSecond -> use\n"
+                                  "compute other\n await -> other\n"
+                                  "other -> use\n",
+                           2);
+  EXPECT_EQ(p.stage("small"), 0);
+  EXPECT_EQ(p.stage("other"), 0);
+  EXPECT_EQ(p.stage("wide"), 1);
+  EXPECT_EQ(p.stage("use"), 1);
+  EXPECT_LT(p.position("awaitSecond"), p.position("wide"));
+}
+
 TEST(ListScheduler, FewerStagesWhereMoreComeTooLate) {
   // A chain of three products, whose last the next iteration's first needs: in
   // three stages that would be given two steps late.

@@ -60,6 +60,7 @@ private:
                     .Case("wait", Kind::Wait)
                     .Case("deferred-wait", Kind::DeferredWait)
                     .Case("free", Kind::Free)
+                    .Case("spread", Kind::Spread)
                     .Default(std::nullopt);
     ASSERT_TRUE(kind && words.size() > 1) << words[0].str();
     unsigned op = problem.addOperation(words[1].str(), *kind);

@@ -437,7 +437,7 @@ KernelBuilder::buildStep(Value query, Value key, Value value, Value firstKey,
       b, tensor({rows, columns}, op.getElementType()), weights);
 
   int64_t width = op.getValueHeadDim();
-  Value rowFactors = alongColumns(factor, width);
+  auto factors = [&] { return alongColumns(factor, width); };
   auto multiply = [&](Value init) -> Value {
     return tile::DotOp::create(b, state.acc.getType(), converted, value, init,
                                tile::LhsOrder::mk, tile::RhsOrder::kn);
@@ -445,7 +445,7 @@ KernelBuilder::buildStep(Value query, Value key, Value value, Value firstKey,
   if (policy.twoLevel) {
     // The factor costs nothing beside the sum, so it is not made conditional.
     Value product = multiply(splat(state.acc.getType(), 0.0));
-    Value acc = math::FmaOp::create(b, state.acc, rowFactors, product);
+    Value acc = math::FmaOp::create(b, state.acc, factors(), product);
     return State{acc, maximum, sums};
   }
   Value acc;
@@ -454,10 +454,10 @@ KernelBuilder::buildStep(Value query, Value key, Value value, Value firstKey,
         tile::WhereOp::create(b, state.acc.getType(), grown, state.acc);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(&where.getBody().emplaceBlock());
-    tile::YieldOp::create(b, mul(state.acc, rowFactors));
+    tile::YieldOp::create(b, mul(state.acc, factors()));
     acc = where.getResult();
   } else {
-    acc = mul(state.acc, rowFactors);
+    acc = mul(state.acc, factors());
   }
   return State{multiply(acc), maximum, sums};
 }

@@ -1,0 +1,201 @@
+#!/usr/bin/env python3
+"""Errors of attention with 8-bit operands on a GPU.
+
+`accuracy`: root mean square error against fp64 of the unrounded inputs, by
+granularity of scales, Hadamard matrix and accumulation, and what each kernel
+takes. `length`: relative error against fp64 of the rounded inputs by number of
+keys, where one key matters and where all are alike. Inputs are quantised by
+torch. Writes CSV, and a plot of `length` if there is matplotlib.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import pathlib
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent
+for folder in (HERE, ROOT / "test" / "Device", ROOT / "python"):
+    if str(folder) not in sys.path:
+        sys.path.insert(0, str(folder))
+
+from fa3_device import arguments, build  # noqa: E402
+
+def _compile(given, modules: dict) -> dict:
+    """Programs by name, from (text, options)."""
+    import fa3_runtime
+
+    compiler = build.Compiler(given)
+    futures = {
+        name: compiler.submit(name.replace(" ", "-"), text, options)
+        for name, (text, options) in modules.items()
+    }
+    programs = {}
+    for name, future in futures.items():
+        built = future.result()
+        if built.error:
+            raise SystemExit(f"error: {name}: {built.error}")
+        programs[name] = fa3_runtime.Program.load(built.stem)
+    return programs
+
+
+def _run(program, inputs, out):
+    """The output, and a call that can be timed."""
+    import torch
+
+    values = [x.values for x in inputs] + [x.scales for x in inputs]
+    lse = torch.empty(out.shape[:3], device="cuda")
+    call = program.bind(*values, out.fill_(float("nan")), lse)
+    call()
+    torch.cuda.synchronize()
+    return out, call
+
+
+def accuracy(given) -> list[dict]:
+    import torch
+    from fa3_benchmarks import float8
+    from fa3_device import timing
+
+    heads, d = 16, 128
+    modules = {
+        f"{granularity} {levels}": (
+            float8.module(d, rows),
+            float8.TWO_LEVEL if levels == "two" else "",
+        )
+        for granularity, rows in float8.GRANULARITIES.items()
+        for levels in ("one", "two")
+    }
+    programs = _compile(given, modules)
+    rows = []
+    for length in given.lengths or (2048, 8192):
+        generator = torch.Generator("cuda").manual_seed(given.seed)
+        q, k, v = (
+            float8.outliers((1, heads, length, d), generator) for _ in "qkv"
+        )
+        want = float8.attention(q, k, v)
+        matrix = float8.rotation(d, generator)
+        for granularity, shared in float8.GRANULARITIES.items():
+            for rotated in (False, True):
+                inputs = [
+                    float8.quantize(x, r, whole=granularity == "tensor")
+                    for x, r in zip(
+                        (q @ matrix, k @ matrix, v) if rotated else (q, k, v),
+                        shared,
+                    )
+                ]
+                own = float8.attention(*(x.exact() for x in inputs))
+                out = torch.empty(1, heads, length, d, device="cuda")
+                for levels in ("one", "two"):
+                    got, call = _run(
+                        programs[f"{granularity} {levels}"], inputs, out
+                    )
+                    time = timing.single(call, iterations=7)
+                    rows.append({
+                        "length": length, "scales": granularity,
+                        "hadamard": int(rotated), "levels": levels,
+                        "error": float8.rms(got - want),
+                        "of inputs": float8.rms(own - want),
+                        "of arithmetic": float8.rms(got - own),
+                        "tflops": time.tflops(4 * heads * length**2 * d),
+                    })  # fmt: skip
+                    _print(rows[-1])
+    return rows
+
+
+def length(given) -> list[dict]:
+    import torch
+    from fa3_benchmarks import float8
+
+    queries, d = 256, 128
+    text = float8.module(d, (0, 0, 0))
+    programs = _compile(
+        given, {"one": (text, ""), "two": (text, float8.TWO_LEVEL)}
+    )
+    rows = []
+    for keys in given.lengths or [1 << n for n in range(9, 18)]:
+        generator = torch.Generator("cuda").manual_seed(given.seed)
+        plain = [
+            torch.randn(1, 1, n, d, generator=generator, device="cuda").double()
+            for n in (queries, keys, keys)
+        ]
+        for kind, inputs in (
+            ("needle", float8.needle(queries, keys, d, generator)),
+            ("plain", plain),
+        ):
+            inputs = [float8.quantize(x, 0) for x in inputs]
+            want = float8.attention(*(x.exact() for x in inputs))
+            row = {"keys": keys, "inputs": kind}
+            for levels, program in programs.items():
+                out = torch.empty(1, 1, queries, d, device="cuda")
+                got, _ = _run(program, inputs, out)
+                row[levels] = float8.rms(got - want) / float8.rms(want)
+            rows.append(row)
+            _print(row)
+    return rows
+
+
+def _print(row: dict) -> None:
+    print("  ".join(
+        f"{name} {value:.3e}" if isinstance(value, float) and value < 1
+        else f"{name} {value:.0f}" if isinstance(value, float)
+        else f"{name} {value}" for name, value in row.items()
+    ), flush=True)  # fmt: skip
+
+
+def _plot(rows: list[dict], path: pathlib.Path) -> None:
+    try:
+        import matplotlib
+    except ImportError:
+        print("no plot: there is no matplotlib")
+        return
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(figsize=(6, 4))
+    for kind in ("needle", "plain"):
+        part = [row for row in rows if row["inputs"] == kind]
+        for levels in ("one", "two"):
+            axes.loglog(
+                [row["keys"] for row in part], [row[levels] for row in part],
+                marker="o", markersize=3, label=f"{kind}, {levels} level",
+            )  # fmt: skip
+    axes.set_xlabel("keys")
+    axes.set_ylabel("relative error (RMS)")
+    axes.grid(linewidth=0.4)
+    axes.legend()
+    figure.savefig(path, dpi=150, bbox_inches="tight")
+    print(f"written to {path}")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("what", choices=("accuracy", "length"))
+    parser.add_argument("--lengths", type=lambda s: [int(x) for x in s.split(",")])
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--from-csv", metavar="FILE", help="plot again; no GPU")
+    arguments.add_tools(parser, out="benchmark-results")
+    given = parser.parse_args()
+    arguments.prepare(given)
+    path = pathlib.Path(given.out) / f"float8-{given.what}.csv"
+    if given.from_csv:
+        with open(given.from_csv, newline="") as file:
+            rows = [
+                {k: v if k == "inputs" else float(v) for k, v in row.items()}
+                for row in csv.DictReader(file)
+            ]
+    else:
+        rows = {"accuracy": accuracy, "length": length}[given.what](given)
+        with open(path, "w", newline="") as file:
+            writer = csv.DictWriter(file, rows[0])
+            writer.writeheader()
+            writer.writerows(rows)
+        print(f"written to {path}")
+    if given.what == "length":
+        _plot(rows, path.with_suffix(".png"))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

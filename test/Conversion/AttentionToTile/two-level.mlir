@@ -1,0 +1,33 @@
+// The output is the sum of products that start from zero each; the factor of the
+// growth of the row maxima is part of the sum, so nothing is conditional.
+// RUN: fa3-opt %s -attention-to-tile=two-level-accumulation=true | FileCheck %s
+// RUN: fa3-opt %s -attention-to-tile="two-level-accumulation=true rescale=eager" | FileCheck %s
+
+// In the pipelined loop the factor crosses the stages as a row, not as a tile.
+// RUN: fa3-opt %s -fa3-tile=two-level-accumulation=true -fa3-specialize -fa3-pipeline | FileCheck %s --check-prefix=PIPELINED
+
+// What that needs in registers is too much for wide heads.
+// RUN: sed 's/x128xf/x256xf/g' %s | not fa3-opt -fa3-tile=two-level-accumulation=true -fa3-specialize -fa3-pipeline -o /dev/null 2>&1 | FileCheck %s --check-prefix=WIDE
+// WIDE: error: 'flow.group' op needs about {{[0-9]+}} registers per thread, the limit is 240
+
+!operand = tensor<?x?x?x128xf8E4M3FN>
+!result = tensor<?x?x?x128xf16>
+!scale = tensor<1x1x1xf32>
+
+// CHECK-LABEL: gpu.func @forward
+// CHECK: scf.for {{.*}} iter_args(%[[ACC:[a-z0-9]+]] =
+// CHECK-NOT: tile.where
+// CHECK: %[[ZERO:.*]] = arith.constant dense<0.000000e+00> : tensor<128x128xf32>
+// CHECK: %[[PRODUCT:.*]] = tile.dot {{.*}}, %[[ZERO]] lhs mk rhs kn
+// CHECK: %[[FACTOR:.*]] = tile.broadcast {{.*}} dim 1 : tensor<128xf32> -> tensor<128x128xf32>
+// CHECK: math.fma %[[ACC]], %[[FACTOR]], %[[PRODUCT]]
+
+// PIPELINED-LABEL: flow.group @math
+// PIPELINED: scf.for {{.*}} -> (tensor<64x128xf32>, tensor<64xf32>, tensor<64x8xf32>, !flow.cursor<read>, !flow.cursor<read>, !flow.done, tensor<64x96xf8E4M3FN>, tensor<64xf32>)
+// PIPELINED: %[[SUM:.*]], %{{.*}} = tile.await {{.*}} keep
+// PIPELINED: %[[ROWS:.*]] = tile.broadcast
+// PIPELINED: math.fma %{{.*}}, %[[ROWS]], %[[SUM]]
+func.func @forward(%q: !operand, %k: !operand, %v: !operand, %qs: !scale, %ks: !scale, %vs: !scale) -> !result {
+  %o = attention.forward %q, %k, %v scales(%qs, %ks, %vs : !scale, !scale, !scale) : (!operand, !operand, !operand) -> !result
+  return %o : !result
+}
