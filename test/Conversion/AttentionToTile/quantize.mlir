@@ -100,3 +100,17 @@ func.func @twice(%x: tensor<2x2x?x64xf16>) -> (tensor<2x2x?x64xf8E4M3FN>, tensor
   %z, %t = attention.quantize %x rows 1 : tensor<2x2x?x64xf16> -> tensor<2x2x?x64xf8E5M2>, tensor<2x2x?xf32>
   return %y, %s, %z, %t : tensor<2x2x?x64xf8E4M3FN>, tensor<2x2x?xf32>, tensor<2x2x?x64xf8E5M2>, tensor<2x2x?xf32>
 }
+
+// Extents of scales that are fixed bind those of the source, unless all share.
+// CHECK-LABEL: func.func @fixed(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: memref<?x?x?x64xf16,
+// CHECK: %[[HEADS:.*]] = memref.dim %[[X]], %c1
+// CHECK: %[[FITS:.*]] = arith.cmpi eq, %[[HEADS]], %c4
+// CHECK-NEXT: cf.assert %[[FITS]], "x has another extent than its scales, 4 in dimension 1"
+// CHECK: cf.assert %{{.*}}, "x has another extent than its scales, 2 in dimension 2"
+// CHECK-NOT: another extent than its scales
+// CHECK: return
+func.func @fixed(%x: tensor<?x?x?x64xf16>) -> (tensor<?x?x?x64xf8E4M3FN>, tensor<1x4x2xf32>) {
+  %y, %s = attention.quantize %x rows 64 : tensor<?x?x?x64xf16> -> tensor<?x?x?x64xf8E4M3FN>, tensor<1x4x2xf32>
+  return %y, %s : tensor<?x?x?x64xf8E4M3FN>, tensor<1x4x2xf32>
+}

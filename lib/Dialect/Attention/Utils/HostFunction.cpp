@@ -261,9 +261,18 @@ void HostBuilder::buildQuantization(HostQuantization &quantization) {
   SmallVector<Value, 3> scaleExtents = {quantization.batch, quantization.heads,
                                         blocks};
   auto scaleType = cast<RankedTensorType>(op.getScales().getType());
-  for (auto [axis, extent] : llvm::enumerate(scaleExtents))
-    if (!scaleType.isDynamicDim(axis))
-      extent = constant(scaleType.getDimSize(axis));
+  for (auto [axis, extent] : llvm::enumerate(scaleExtents)) {
+    if (scaleType.isDynamicDim(axis))
+      continue;
+    Value own = extent;
+    extent = constant(scaleType.getDimSize(axis));
+    bool isShared = axis < 2 && scaleType.getDimSize(axis) == 1;
+    if (!isShared)
+      requireEqual(own, extent,
+                   quantization.name + " has another extent than its scales, " +
+                       Twine(scaleType.getDimSize(axis)) + " in dimension " +
+                       Twine(axis));
+  }
 
   auto provide = [&](Value result, ValueRange wanted, StringRef suffix) {
     auto type = cast<RankedTensorType>(result.getType());
