@@ -1,6 +1,7 @@
 // Linear biases (ALiBi) and an additive bias, written by hand: the score region
 // reads one slope per head and an element of the bias, which all batches share.
-// A scalar argument scales the bias.
+// A scalar argument scales the bias. The flags allow other orders of rounding, so
+// that the arithmetic joins that of the kernel around it.
 
 func.func @alibi_bias(
     %q: tensor<?x?x?x64xf16> {tile.name = "q"},
@@ -27,12 +28,12 @@ func.func @alibi_bias(
       %float = arith.sitofp %int : i32 to f32
       %far = math.absf %float : f32
       %slope = tensor.extract %slopes[%h] : tensor<?xf32>
-      %penalty = arith.mulf %slope, %far : f32
-      %s1 = arith.subf %s, %penalty : f32
+      %penalty = arith.mulf %slope, %far fastmath<reassoc, contract> : f32
+      %s1 = arith.subf %s, %penalty fastmath<reassoc, contract> : f32
       %e = tensor.extract %bias[%c0, %h, %i, %j] : tensor<1x?x?x?xf16>
       %wide = arith.extf %e : f16 to f32
-      %scaled = arith.mulf %wide, %strength : f32
-      %s2 = arith.addf %s1, %scaled : f32
+      %scaled = arith.mulf %wide, %strength fastmath<reassoc, contract> : f32
+      %s2 = arith.addf %s1, %scaled fastmath<reassoc, contract> : f32
       attention.yield %s2 : f32
     }
   return %o, %lse : tensor<?x?x?x64xf16>, tensor<?x?x?xf32>

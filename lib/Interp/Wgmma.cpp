@@ -10,6 +10,7 @@
 #include "Fragment.h"
 #include "Gemm.h"
 #include "Machine.h"
+#include "ShortSums.h"
 
 using namespace mlir;
 using namespace fa3;
@@ -97,7 +98,10 @@ LogicalResult fa3::interp::computeProduct(Machine &machine, const Context &c,
   if (acc)
     for (auto [i, position] : llvm::enumerate(extra.accPositions))
       sums[position] = acc->data<float>()[i];
-  gemm(m, n, k, lhs.data(), rhs.data(), sums.data());
+  if (getByteWidth(extra.format) == 1)
+    addShortSums(m, n, k, lhs.data(), rhs.data(), sums.data());
+  else
+    gemm(m, n, k, lhs.data(), rhs.data(), sums.data());
   Ref<Buffer> result(new Buffer(Lane::F32, m * n));
   for (auto [i, position] : llvm::enumerate(extra.accPositions))
     result->data<float>()[i] = sums[position];

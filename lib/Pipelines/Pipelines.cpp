@@ -28,14 +28,18 @@ void fa3::buildTilePipeline(OpPassManager &pm, const PipelineOptions &options) {
   toTile.blockN = options.blockN;
   toTile.rescale = options.rescale;
   toTile.rescaleThreshold = options.rescaleThreshold;
+  toTile.loads = options.loads;
   toTile.twoLevel = options.twoLevel;
   pm.addPass(createAttentionToTile(toTile));
   addCleanup(pm);
+  pm.addPass(tile::createStrengthReduce());
+  pm.addPass(createCanonicalizerPass());
   pm.addPass(tile::createShrinkBounds());
   tile::MapGridOptions grid;
   grid.mode = options.mode;
   grid.order = options.order;
   grid.l2Bytes = options.l2Bytes;
+  grid.loads = options.loads;
   pm.addPass(tile::createMapGrid(grid));
 }
 
@@ -43,7 +47,9 @@ void fa3::buildSpecializePipeline(OpPassManager &pm,
                                   const PipelineOptions &options) {
   pm.addPass(tile::createRelabelContractions());
   pm.addPass(tile::createTransposeOperands());
-  pm.addPass(tile::createAssignRoles());
+  tile::AssignRolesOptions roles;
+  roles.loads = options.loads;
+  pm.addPass(tile::createAssignRoles(roles));
   pm.addPass(tile::createInsertRings());
   addCleanup(pm);
   tile::SpecializeOptions specialize;

@@ -30,6 +30,11 @@ struct PipelineOptions : public mlir::PassPipelineOptions<PipelineOptions> {
       llvm::cl::desc("log2 of the growth that lazy rescaling tolerates (-1: 8, "
                      "with 8-bit operands 4)"),
       llvm::cl::init(-1.0)};
+  Option<std::string> loads{
+      *this, "loads",
+      llvm::cl::desc("who loads tiles for score code: bulk copies, threads, or "
+                     "auto: bulk where static extents allow it"),
+      llvm::cl::init("auto")};
   Option<bool> twoLevel{
       *this, "two-level-accumulation",
       llvm::cl::desc("add the product of every step to the output in fp32"),

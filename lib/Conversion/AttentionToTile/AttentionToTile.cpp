@@ -71,6 +71,7 @@ private:
   LogicalResult convert(func::FuncOp function);
   LogicalResult buildQuantizations(HostFunction &host, gpu::GPUModuleOp module);
   LogicalResult buildForward(HostFunction &host, gpu::GPUModuleOp module);
+  tile::LoadPolicy loadPolicy = tile::LoadPolicy::Auto;
   void buildLaunch(HostFunction &host, gpu::GPUModuleOp module,
                    gpu::GPUFuncOp kernel, const KernelArguments &arguments);
 };
@@ -94,6 +95,11 @@ LogicalResult AttentionToTile::verifyOptions() {
       !(rescaleThreshold >= 0 && rescaleThreshold <= 14))
     return error() << "expects rescale-threshold between 0 and 14, or -1, got "
                    << rescaleThreshold.getValue();
+  FailureOr<tile::LoadPolicy> policy =
+      tile::parseLoadPolicy(getOperation(), "attention-to-tile", loads);
+  if (failed(policy))
+    return failure();
+  loadPolicy = *policy;
   return success();
 }
 
@@ -204,8 +210,8 @@ LogicalResult AttentionToTile::buildForward(HostFunction &host,
   for (auto [value, hostValue] : captures)
     operands.captures.map(value, inKernel(hostValue));
   RegionDemand demand;
-  addRegionDemand(forward.getScoreRegion(), demand);
-  addRegionDemand(forward.getKeepRegion(), demand);
+  for (Region *region : {&forward.getScoreRegion(), &forward.getKeepRegion()})
+    addRegionDemand(*region, loadPolicy, demand);
   std::optional<int64_t> queries;
   int64_t axis = forward.getSequenceAxis();
   if (!forward.getQ().getType().isDynamicDim(axis))

@@ -34,6 +34,29 @@ double fa3::getLargestWeight(Type element) {
   return isa<Float8E4M3FNType>(element) ? 8 : 15;
 }
 
+/// What a score region yields, as a value times a positive constant if the
+/// flags of the product allow it to be computed elsewhere. The constant is
+/// moderate: -2^100, the start of the running maximum, stays far below any
+/// score.
+static std::pair<Value, double> getYieldedFactor(Region &region) {
+  constexpr double kLeast = 0x1p-20, kMost = 0x1p20;
+  Value yielded =
+      cast<attention::YieldOp>(region.front().getTerminator()).getValue();
+  auto product = yielded.getDefiningOp<arith::MulFOp>();
+  if (!product || product->getBlock() != &region.front() ||
+      !bitEnumContainsAll(product.getFastmath(), arith::FastMathFlags::reassoc))
+    return {yielded, 1};
+  for (auto [value, factor] : {std::pair(product.getLhs(), product.getRhs()),
+                               std::pair(product.getRhs(), product.getLhs())}) {
+    FloatAttr constant;
+    if (matchPattern(factor, m_Constant(&constant)) &&
+        constant.getValueAsDouble() >= kLeast &&
+        constant.getValueAsDouble() <= kMost)
+      return {value, constant.getValueAsDouble()};
+  }
+  return {yielded, 1};
+}
+
 namespace {
 /// Start value of the running maximum: -2^100. Times log2(e) and any sensible
 /// scale it stays finite in f32.
@@ -124,6 +147,12 @@ private:
     return arith::FastMathFlagsAttr::get(b.getContext(),
                                          arith::FastMathFlags::contract);
   }
+  /// Of the products that score code may join its own factors to.
+  arith::FastMathFlagsAttr reassociate() {
+    return arith::FastMathFlagsAttr::get(b.getContext(),
+                                         arith::FastMathFlags::contract |
+                                             arith::FastMathFlags::reassoc);
+  }
   arith::FastMathFlagsAttr approximate() {
     return arith::FastMathFlagsAttr::get(b.getContext(),
                                          arith::FastMathFlags::afn |
@@ -199,8 +228,10 @@ LogicalResult KernelBuilder::build() {
   keyLength = dim(operands.k, 2);
   Value heads = dim(operands.q, 1);
   Value group = arith::DivUIOp::create(b, heads, dim(operands.k, 1));
-  Value log2e = f32(llvm::numbers::log2e);
   bool hasScoreCode = !op.getScoreRegion().empty();
+  double factor =
+      hasScoreCode ? getYieldedFactor(op.getScoreRegion()).second : 1;
+  Value log2e = f32(llvm::numbers::log2e * factor);
   exponentScale = hasScoreCode ? log2e : mul(operands.scale, log2e);
   scoreScale = operands.scale;
 
@@ -356,12 +387,13 @@ KernelBuilder::buildStep(Value query, Value key, Value value, Value firstKey,
     valueExponent = math::Log2Op::create(b, valueScale, approximate());
   }
   if (hasScoreCode) {
-    Value scaled = mul(scores, asScores(scoreFactor));
+    Value scaled =
+        arith::MulFOp::create(b, scores, asScores(scoreFactor), reassociate());
     expander.bind(op.getScoreRegion().getArgument(0), {scaled, Expander::Both});
-    FailureOr<Expander::Entry> edited = expander.expand(op.getScoreRegion());
-    if (failed(edited))
+    if (failed(expander.expand(op.getScoreRegion())))
       return failure();
-    scores = expander.lift(b.getLoc(), *edited, Expander::Both);
+    Value edited = getYieldedFactor(op.getScoreRegion()).first;
+    scores = expander.lift(b.getLoc(), expander.get(edited), Expander::Both);
   }
   scores = arith::SelectOp::create(
       b, keep.value, scores,

@@ -100,10 +100,8 @@ LogicalResult ScalarRegionExpander::expandOp(Operation *op) {
   unsigned varies = Uniform;
   SmallVector<Entry> operands;
   for (Value operand : op->getOperands()) {
-    auto it = entries.find(operand);
     // Captured scalars that nobody bound are visible as they are.
-    operands.push_back(it == entries.end() ? Entry{operand, Uniform}
-                                           : it->second);
+    operands.push_back(get(operand));
     varies |= operands.back().varies;
   }
   OperationState state(op->getLoc(), op->getName());
@@ -125,12 +123,11 @@ ScalarRegionExpander::expand(Region &region) {
   for (Operation &op : block.without_terminator())
     if (failed(expandOp(&op)))
       return failure();
-  Value yielded = cast<attention::YieldOp>(block.getTerminator()).getValue();
-  auto it = entries.find(yielded);
-  return it == entries.end() ? Entry{yielded, Uniform} : it->second;
+  return get(cast<attention::YieldOp>(block.getTerminator()).getValue());
 }
 
-void fa3::addRegionDemand(Region &region, RegionDemand &demand) {
+void fa3::addRegionDemand(Region &region, tile::LoadPolicy loads,
+                          RegionDemand &demand) {
   if (region.empty())
     return;
   using Expander = ScalarRegionExpander;
@@ -144,7 +141,15 @@ void fa3::addRegionDemand(Region &region, RegionDemand &demand) {
       all |= varies.lookup(operand);
     for (Value result : op.getResults())
       varies[result] = all;
-    demand.loadedTiles += isa<tensor::ExtractOp>(op) && all == Expander::Both;
+    if (auto extract = dyn_cast<tensor::ExtractOp>(op);
+        extract && all == Expander::Both) {
+      auto array = cast<RankedTensorType>(extract.getTensor().getType());
+      unsigned bits = array.getElementTypeBitWidth();
+      bool inBulk = (bits == 16 || bits == 32) && array.getRank() <= 5 &&
+                    tile::allowsBulk(array, loads);
+      ++(inBulk ? demand.bulkTiles : demand.loadedTiles);
+      demand.bulkBytes += inBulk ? bits / 8 : 0;
+    }
     if (!(all & Expander::Columns))
       continue;
     demand.keyUses += isa<arith::CmpIOp>(op);

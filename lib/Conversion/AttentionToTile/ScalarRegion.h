@@ -3,6 +3,7 @@
 #ifndef FA3_LIB_CONVERSION_ATTENTIONTOTILE_SCALARREGION_H
 #define FA3_LIB_CONVERSION_ATTENTIONTOTILE_SCALARREGION_H
 
+#include "fa3/Dialect/Tile/Analysis/ElementLoads.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
 
@@ -38,6 +39,11 @@ public:
 
   /// Expands the region and gives the entry of the yielded value.
   mlir::FailureOr<Entry> expand(mlir::Region &region);
+  /// The entry of a value of an expanded region, or of a capture.
+  Entry get(mlir::Value value) const {
+    auto it = entries.find(value);
+    return it == entries.end() ? Entry{value, Uniform} : it->second;
+  }
 
   /// The value of an entry as a tile that varies with at least `varies`.
   mlir::Value lift(mlir::Location loc, Entry entry, unsigned varies);
@@ -58,8 +64,10 @@ private:
 /// What score and keep regions ask of registers.
 struct RegionDemand {
   /// Elements of auxiliary operands that are read for every (query, key) pair:
-  /// each becomes a loaded tile of rank 2.
+  /// each becomes a tile of rank 2 that threads load,
   int64_t loadedTiles = 0;
+  /// or one that is copied in bulk: how many, and bytes of an element of each.
+  int64_t bulkTiles = 0, bulkBytes = 0;
   /// Uses of the key index beside the scores: 1 for a comparison, 2 for a
   /// conversion to a number, which stays alive with the scores.
   int64_t keyUses = 0;
@@ -67,7 +75,8 @@ struct RegionDemand {
 
 /// Adds what a region asks for. The last two of its arguments are query and
 /// key.
-void addRegionDemand(mlir::Region &region, RegionDemand &demand);
+void addRegionDemand(mlir::Region &region, tile::LoadPolicy loads,
+                     RegionDemand &demand);
 
 } // namespace fa3
 

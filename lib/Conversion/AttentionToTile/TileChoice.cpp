@@ -12,11 +12,13 @@ constexpr int64_t kOtherRegisters = 25;
 /// Registers per thread that a tile may fill, leaving ptxas some room.
 constexpr int64_t kFourGroupRegisters = 108, kThreeGroupRegisters = 152,
                   kTwoGroupRegisters = 232;
-/// Of these, addresses of a tile that score code loads.
-constexpr int64_t kAddressRegisters = 8;
+/// Of these, addresses of a tile that score code loads, and of one that it
+/// reads from shared memory.
+constexpr int64_t kAddressRegisters = 8, kReadRegisters = 2;
 /// Head dims of more columns than this, d and dv together, are wide.
 constexpr int64_t kWideColumns = 256;
-/// Uses of the key index that cost a step of a wide tile.
+/// Uses of the key index that cost a step of a wide tile, as does a tile that
+/// score code reads beside three or more warp groups.
 constexpr int64_t kManyKeyUses = 2;
 /// Steps of blockN: the depth of a product whose operand it is.
 constexpr int64_t kStep = 16;
@@ -36,14 +38,21 @@ static int64_t paddedDim(int64_t dim) {
 /// Widest blockN, a multiple of 16, within registers and shared memory.
 static int64_t widestBlockN(int64_t d, int64_t dv, const RegionDemand &demand,
                             int64_t blockM, int64_t registers, int64_t widest) {
-  int64_t others = kOtherRegisters + demand.loadedTiles * kAddressRegisters;
-  int64_t byRegisters =
-      (registers - others - dv / 2) * 4 / (3 + 2 * demand.loadedTiles);
-  // Two stages of K and V beside Q.
+  int64_t others = kOtherRegisters + demand.loadedTiles * kAddressRegisters +
+                   demand.bulkTiles * kReadRegisters;
+  // Scores blockN / 2, weights blockN / 4, loaded tiles blockN / 2 each; of
+  // what is read from shared memory a part is in registers at a time, blockN
+  // / 8.
+  int64_t eighths = 6 + 4 * demand.loadedTiles + demand.bulkTiles;
+  int64_t byRegisters = (registers - others - dv / 2) * 8 / eighths;
+  // Two stages of K and V beside Q and one of what score code reads.
   int64_t bytes = kTileBytes - blockM * paddedDim(d) * 2;
-  int64_t byMemory = bytes / (2 * 2 * (paddedDim(d) + paddedDim(dv)));
+  int64_t byMemory = bytes / (2 * 2 * (paddedDim(d) + paddedDim(dv)) +
+                              blockM * demand.bulkBytes);
   int64_t columns = std::min({byRegisters, byMemory, widest}) / kStep * kStep;
-  bool isRisky = d + dv > kWideColumns && demand.keyUses >= kManyKeyUses;
+  bool isTight = blockM > 128 && demand.bulkTiles > 0;
+  bool isRisky =
+      d + dv > kWideColumns && (demand.keyUses >= kManyKeyUses || isTight);
   return isRisky ? columns - kStep : columns;
 }
 
@@ -87,15 +96,19 @@ TileChoice fa3::chooseFloat8Tile(int64_t d, int64_t dv,
   // The convert role takes registers from those who compute.
   constexpr int64_t kThreeGroups = 152, kTwoGroups = 216;
   auto getWidest = [&](int64_t blockM, int64_t registers) {
-    int64_t others = kOtherRegisters + demand.loadedTiles * kAddressRegisters;
-    // Scores blockN / 2, weights blockN / 8, loaded tiles blockN / 2 each, a
-    // scale for every key blockN / 4 and what reading them needs.
-    int64_t eighths = 5 + 4 * demand.loadedTiles + (blocks.keys == 1 ? 3 : 0);
+    int64_t others = kOtherRegisters + demand.loadedTiles * kAddressRegisters +
+                     demand.bulkTiles * kReadRegisters;
+    // Scores blockN / 2, weights blockN / 8, loaded tiles blockN / 2 each,
+    // tiles in shared memory blockN / 8, a scale for every key blockN / 4 and
+    // what reading them needs.
+    int64_t eighths = 5 + 4 * demand.loadedTiles + demand.bulkTiles +
+                      (blocks.keys == 1 ? 3 : 0);
     int64_t outputs = (twoLevel ? 2 : 1) * dv / 2;
     int64_t byRegisters = (registers - others - outputs) * 8 / eighths;
     // Two stages of K, V and V transposed beside Q and O.
     int64_t bytes = kTileBytes - blockM * (paddedDim(d) + 2 * paddedDim(dv));
-    int64_t byMemory = bytes / (2 * (paddedDim(d) + 2 * paddedDim(dv)));
+    int64_t byMemory = bytes / (2 * (paddedDim(d) + 2 * paddedDim(dv)) +
+                                blockM * demand.bulkBytes);
     int64_t columns = std::min({byRegisters, byMemory, kWidest});
     if (blocks.keys > 1)
       while (columns > kFloat8Step &&

@@ -173,6 +173,7 @@ struct ConvertHopperToNVVM
     function.walk([&](UnrealizedConversionCastOp op) { casts.push_back(op); });
     reconcileUnrealizedCasts(casts);
     simplifyComparisons(rewriter, function);
+    simplifyNumbers(rewriter, function);
     ++numKernels;
     (void)runRegionDCE(rewriter, function->getRegions());
     return success();

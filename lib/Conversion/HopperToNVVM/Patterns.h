@@ -70,6 +70,10 @@ mlir::LogicalResult lowerSpecialize(mlir::RewriterBase &rewriter,
 /// immediates.
 void simplifyComparisons(mlir::RewriterBase &rewriter, mlir::Operation *root);
 
+/// Turns sums and multiples of numbers of coordinates, as far as flags allow,
+/// into one value per row and immediates.
+void simplifyNumbers(mlir::RewriterBase &rewriter, mlir::Operation *root);
+
 /// Bytes from the start of the buffer to 16-byte chunk (row, column) of slot
 /// `index`, without swizzle; an i32 for each.
 mlir::Value getSlotOffset(IntegerBuilder &ints, hopper::BufferType buffer,

@@ -94,12 +94,14 @@ void Segment::reorder() {
     instructions[number]->moveBefore(end->getIterator());
 }
 
-/// Whether vectors of coordinates become numbers. As scalars, LLVM derives each
-/// of them from the one before and keeps all alive.
+/// Whether vectors of coordinates, more than one per row, become numbers. As
+/// scalars, LLVM derives each of them from the one before and keeps all alive.
 static bool convertsCoordinates(Function &function) {
+  constexpr unsigned kMostRows = 2;
   return any_of(instructions(function), [](Instruction &instruction) {
-    return isa<SIToFPInst, UIToFPInst>(instruction) &&
-           instruction.getType()->isVectorTy();
+    auto *type = dyn_cast<FixedVectorType>(instruction.getType());
+    return isa<SIToFPInst, UIToFPInst>(instruction) && type &&
+           type->getNumElements() > kMostRows;
   });
 }
 

@@ -6,6 +6,7 @@
 // RUN: not fa3-opt %S/attention-to-tile.mlir -attention-to-tile=rescale=never -o %t.none 2>&1 | FileCheck %s --check-prefix=RESCALE
 // RUN: not fa3-opt %S/attention-to-tile.mlir -attention-to-tile=rescale-threshold=15 -o %t.none 2>&1 | FileCheck %s --check-prefix=THRESHOLD
 // RUN: not fa3-opt %S/attention-to-tile.mlir -attention-to-tile=block-k=64 -o %t.none 2>&1 | FileCheck %s --check-prefix=UNKNOWN
+// RUN: not fa3-opt %S/attention-to-tile.mlir -attention-to-tile=loads=all -o %t.none 2>&1 | FileCheck %s --check-prefix=LOADS
 // RUN: not ls %t.none
 
 // M: attention-to-tile.mlir:{{.*}} error: attention-to-tile: expects block-m to be a multiple of 64, got 100
@@ -14,6 +15,7 @@
 // WIDE: error: attention-to-tile: expects block-n to be a multiple of 16 up to 256, got 272
 // RESCALE: error: attention-to-tile: expects rescale 'lazy' or 'eager', got 'never'
 // THRESHOLD: error: attention-to-tile: expects rescale-threshold between 0 and 14, or -1, got 1.5{{0*}}e+01
+// LOADS: error: attention-to-tile: expects loads 'auto', 'bulk' or 'threads', got 'all'
 // UNKNOWN: no such option block-k
 
 !q = tensor<1x1x?x64xf16>

@@ -108,6 +108,54 @@ func.func @bshd(%q: tensor<1x?x4x64xbf16>, %k: tensor<1x?x4x64xbf16>, %v: tensor
   return %o : tensor<1x?x4x64xbf16>
 }
 
+// A positive factor of the yielded score goes into that of the exponents, 3 *
+// log2(e), if its flags allow it.
+// CHECK-LABEL: gpu.func @factor(
+// CHECK: arith.constant dense<4.32808495> : tensor<256xf32>
+// CHECK: tile.dot
+// CHECK: %[[S:.*]] = arith.mulf {{.*}} fastmath<reassoc,contract>
+// CHECK-NEXT: %[[T:.*]] = math.tanh %[[S]]
+// CHECK-NEXT: arith.select %{{.*}}, %[[T]]
+func.func @factor(%q: !q, %k: !k, %v: !v) -> !o {
+  %o = attention.forward %q, %k, %v : (!q, !k, !v) -> !o
+    score (%s, %b, %h, %i, %j) {
+      %three = arith.constant 3.0 : f32
+      %t = math.tanh %s : f32
+      %0 = arith.mulf %t, %three fastmath<reassoc> : f32
+      attention.yield %0 : f32
+    }
+  return %o : !o
+}
+
+// Without the flag, or with a factor that is not positive, it stays.
+// CHECK-LABEL: gpu.func @no_factor(
+// CHECK-NOT: dense<4.32808495>
+// CHECK: math.tanh
+// CHECK-NEXT: arith.mulf
+// CHECK-LABEL: gpu.func @negative(
+// CHECK: math.tanh
+// CHECK-NEXT: arith.mulf
+func.func @no_factor(%q: !q, %k: !k, %v: !v) -> !o {
+  %o = attention.forward %q, %k, %v : (!q, !k, !v) -> !o
+    score (%s, %b, %h, %i, %j) {
+      %three = arith.constant 3.0 : f32
+      %t = math.tanh %s : f32
+      %0 = arith.mulf %t, %three : f32
+      attention.yield %0 : f32
+    }
+  return %o : !o
+}
+func.func @negative(%q: !q, %k: !k, %v: !v) -> !o {
+  %o = attention.forward %q, %k, %v : (!q, !k, !v) -> !o
+    score (%s, %b, %h, %i, %j) {
+      %three = arith.constant -3.0 : f32
+      %t = math.tanh %s : f32
+      %0 = arith.mulf %t, %three fastmath<reassoc> : f32
+      attention.yield %0 : f32
+    }
+  return %o : !o
+}
+
 // Functions without attention are not touched.
 // CHECK-LABEL: func.func @other(
 // CHECK-NEXT: return %arg0 : tensor<4xf32>

@@ -51,7 +51,14 @@ def AttentionToTile : Pass<"attention-to-tile", "::mlir::ModuleOp"> {
 
     Without `block-m` and `block-n` the tile follows from the head dims: the
     widest key block for which the estimated registers of a consumer and the
-    shared memory suffice.
+    shared memory suffice. Elements of auxiliary operands that vary with query and
+    key count as shared memory if they will come in bulk, as registers if threads
+    load them (`loads`).
+
+    A constant between 2^-20 and 2^20 that multiplies the yielded score with the
+    flag `reassoc` goes into the factor of the exponents instead, as the scale of
+    a kernel without score code does: a maximum commutes with it. What is said of
+    scores below is then said of scores divided by it.
 
     The launch's `cost` counts 2 (d + dv) operations for every visible pair of
     query and key. Masks that are bands, j <= i + e and j >= i + e with e affine
@@ -99,6 +106,8 @@ def AttentionToTile : Pass<"attention-to-tile", "::mlir::ModuleOp"> {
     Option<"rescaleThreshold", "rescale-threshold", "double", "-1.0",
            "log2 of the growth of a row maximum that lazy rescaling tolerates "
            "(-1: 8, with 8-bit operands 4)">,
+    Option<"loads", "loads", "std::string", "\"auto\"",
+           "as tile-assign-roles will take it: auto, bulk or threads">,
     Option<"twoLevel", "two-level-accumulation", "bool", "false",
            "add the product of every step to the output in fp32">
   ];

@@ -129,6 +129,14 @@ static Value alignedQuery(ImplicitLocOpBuilder &b, const ModContext &context) {
   return arith::AddIOp::create(b, context.query, offset);
 }
 
+/// Rounding in another order is as good: factors and terms of the code may join
+/// those of the kernel around it.
+static arith::FastMathFlagsAttr flexible(ImplicitLocOpBuilder &b) {
+  return arith::FastMathFlagsAttr::get(b.getContext(),
+                                       arith::FastMathFlags::contract |
+                                           arith::FastMathFlags::reassoc);
+}
+
 static Value notAfter(ImplicitLocOpBuilder &b, Value lhs, Value rhs) {
   return arith::CmpIOp::create(b, arith::CmpIPredicate::sle, lhs, rhs);
 }
@@ -176,9 +184,10 @@ Value SoftcapAttr::buildScore(ImplicitLocOpBuilder &b, const ModContext &,
     return arith::ConstantOp::create(
         b, b.getF32FloatAttr(static_cast<float>(value)));
   };
-  Value ratio = arith::MulFOp::create(b, score, constant(1.0 / cap));
+  Value ratio =
+      arith::MulFOp::create(b, score, constant(1.0 / cap), flexible(b));
   Value tanh = math::TanhOp::create(b, ratio);
-  return arith::MulFOp::create(b, tanh, constant(cap));
+  return arith::MulFOp::create(b, tanh, constant(cap), flexible(b));
 }
 
 Value AlibiAttr::buildScore(ImplicitLocOpBuilder &b, const ModContext &context,
@@ -189,9 +198,9 @@ Value AlibiAttr::buildScore(ImplicitLocOpBuilder &b, const ModContext &context,
       arith::SubIOp::create(b, context.key, alignedQuery(b, context));
   Value asInt = arith::IndexCastOp::create(b, b.getI32Type(), distance);
   Value asFloat = arith::SIToFPOp::create(b, b.getF32Type(), asInt);
-  Value penalty =
-      arith::MulFOp::create(b, slope, math::AbsFOp::create(b, asFloat));
-  return arith::SubFOp::create(b, score, penalty);
+  Value penalty = arith::MulFOp::create(
+      b, slope, math::AbsFOp::create(b, asFloat), flexible(b));
+  return arith::SubFOp::create(b, score, penalty, flexible(b));
 }
 
 Value BiasAttr::buildScore(ImplicitLocOpBuilder &b, const ModContext &context,
@@ -206,5 +215,5 @@ Value BiasAttr::buildScore(ImplicitLocOpBuilder &b, const ModContext &context,
   Value element = tensor::ExtractOp::create(b, bias, indices);
   if (!type.getElementType().isF32())
     element = arith::ExtFOp::create(b, b.getF32Type(), element);
-  return arith::AddFOp::create(b, score, element);
+  return arith::AddFOp::create(b, score, element, flexible(b));
 }

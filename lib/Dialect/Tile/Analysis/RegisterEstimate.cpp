@@ -38,11 +38,14 @@ private:
 };
 } // namespace
 
-/// Whether a tile is computed element by element from scalars, coordinates and
-/// statistics: each element then exists only next to its use.
+/// Whether a tile is computed element by element from scalars, coordinates,
+/// statistics and what is read from shared memory for element code: each
+/// element then exists only next to its use.
 bool ValueRegisters::isRematerialized(Operation *op) {
   if (isa<arith::ConstantOp, tensor::SplatOp, BroadcastOp, CoordOp>(op))
     return true;
+  if (isa<ReadOp>(op))
+    return llvm::all_of(op->getUsers(), isElementwise);
   if (!isElementwise(op))
     return false;
   if (auto it = rematerialized.find(op); it != rematerialized.end())

@@ -57,6 +57,7 @@ private:
   }
   LogicalResult copyConverted(ArrayRef<Operation *> conversions, Value source,
                               Value target);
+  void readFrom(Value view, OpOperand &use);
 
   gpu::GPUFuncOp kernel;
   ImplicitLocOpBuilder b;
@@ -115,21 +116,43 @@ LogicalResult RingInserter::copyConverted(ArrayRef<Operation *> conversions,
   return success();
 }
 
+/// Reads a tile for one use, right in front of it.
+void RingInserter::readFrom(Value view, OpOperand &use) {
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPoint(use.getOwner());
+  use.set(
+      with(mathRole, ReadOp::create(b, use.get().getType(), view)).getResult());
+}
+
 LogicalResult RingInserter::insert(LoadOp load) {
   RankedTensorType type = load.getResult().getType();
   SmallVector<Operation *> conversions = getConversions(load);
   Value operand = conversions.empty() ? Value(load.getResult())
                                       : conversions.back()->getResult(0);
-  for (OpOperand &use : operand.getUses())
-    if (!isa<DotOp>(use.getOwner()) || use.getOperandNumber() > 1) {
-      InFlightDiagnostic diagnostic = load.emitOpError(
-          "has the load role, which loads left and right operands of products "
-          "only");
-      diagnostic.attachNote(use.getOwner()->getLoc()) << "it is used here";
-      return diagnostic;
-    }
-  auto operandType = cast<RankedTensorType>(operand.getType());
+  bool forProducts = true, forElements = conversions.empty();
+  Operation *other = nullptr;
+  for (OpOperand &use : operand.getUses()) {
+    Operation *user = use.getOwner();
+    bool isOperand = isa<DotOp>(user) && use.getOperandNumber() < 2;
+    forProducts &= isOperand;
+    forElements &= isElementwise(user);
+    if (!isOperand && (!isElementwise(user) || !other))
+      other = user;
+  }
+  if (!forProducts && !forElements) {
+    InFlightDiagnostic diagnostic = load.emitOpError(
+        "has the load role, which loads left and right operands of products, "
+        "or tiles for element code, only");
+    diagnostic.attachNote(other->getLoc()) << "it is used here";
+    return diagnostic;
+  }
+  // Element code knows no padding: rows are as wide as they are.
+  if (!forProducts)
+    type = RankedTensorType::get(type.getShape(), type.getElementType(),
+                                 getUnpaddedStorage(type));
   bool isConverted = !conversions.empty();
+  auto operandType =
+      isConverted ? cast<RankedTensorType>(operand.getType()) : type;
   b.setLoc(load.getLoc());
   b.setInsertionPointToStart(&kernel.getBody().front());
   Value loaded = makeRing(type);
@@ -170,7 +193,11 @@ LogicalResult RingInserter::insert(LoadOp load) {
     if (lastUse->isBeforeInBlock(use))
       lastUse = use;
   }
-  operand.replaceAllUsesWith(source);
+  if (forProducts)
+    operand.replaceAllUsesWith(source);
+  else
+    for (OpOperand &use : llvm::make_early_inc_range(operand.getUses()))
+      readFrom(source, use);
   b.setInsertionPointAfter(lastUse);
   with(mathRole, flow::ReleaseOp::create(b, held.getSlot(), ValueRange()));
 

@@ -257,20 +257,17 @@ static bool canStage(StoreOp store) {
          type.getDimSize(0) % 8 == 0 && type.getElementTypeBitWidth() == 16;
 }
 
-static int64_t storageBytes(RankedTensorType type) {
-  return getDefaultStorage(type).getStorageBytes(type.getShape(),
-                                                 type.getElementType());
-}
-
-/// Bytes of all rings with two entries each.
+/// Bytes of all rings with as many entries as are good to have: two of what a
+/// loop uses, of tiles for element code one, which is free again early.
 static int64_t bytesOfRings(gpu::GPUFuncOp kernel) {
   int64_t bytes = 0;
   kernel.walk([&](flow::RingOp ring) {
+    int64_t entries = ring->getUsers().empty()                        ? 0
+                      : getLoopDepth(ring) && !feedsElementCode(ring) ? 2
+                                                                      : 1;
     for (Type type : ring.getRing().getType().getPayload())
       if (auto tensor = dyn_cast<RankedTensorType>(type))
-        bytes += storageBytes(tensor) * (ring->getUsers().empty() ? 0
-                                         : getLoopDepth(ring)     ? 2
-                                                                  : 1);
+        bytes += getStorageBytes(tensor) * entries;
   });
   return bytes;
 }
@@ -320,7 +317,8 @@ struct MakeAsync : fa3::tile::impl::MakeAsyncBase<MakeAsync> {
     for (StoreOp candidate : candidates) {
       int64_t replicas =
           candidate->getParentOfType<flow::GroupOp>().getReplicas();
-      int64_t staging = storageBytes(candidate.getValue().getType()) * replicas;
+      int64_t staging =
+          getStorageBytes(candidate.getValue().getType()) * replicas;
       bool fits = bytes + staging <= smemBudget;
       if (store == "in-place" || (store == "auto" && !fits)) {
         if (ViewOp view = findReusableView(candidate)) {

@@ -2,6 +2,7 @@
 
 #include "Utils.h"
 #include "fa3/Dialect/Tile/Analysis/AffineForm.h"
+#include "fa3/Dialect/Tile/Analysis/ElementLoads.h"
 #include "fa3/Dialect/Tile/Transforms/Passes.h"
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -9,6 +10,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/IR/SymbolTable.h"
 
 namespace fa3::tile {
@@ -91,16 +93,28 @@ static int64_t countRegisters(RankedTensorType type) {
   return type.getDimSize(1) * type.getElementTypeBitWidth() / 64;
 }
 
+namespace {
+/// Registers that code beside that of a plain softmax takes, with extents that
+/// are known and with others, which are kept as well. By what ptxas began to
+/// spill in test/Matrix.
+struct Allowance {
+  int64_t known, unknown;
+  int64_t get(bool isKnown) const { return isKnown ? known : unknown; }
+};
+/// Functions, coordinates as numbers, tiles that are read.
+constexpr Allowance kFunctions = {3, 3}, kNumbers = {3, 8}, kReads = {20, 28};
+} // namespace
+
 /// Whether consumers have registers left for the state of a loop over tiles.
 /// Counted are results of products, operands that are computed, and allowances
-/// for descriptors of long products and for code beside that of a plain
-/// softmax. Tiles that threads load for other ends keep their addresses alive
-/// as well.
-static bool leavesRegisters(GridOp grid) {
-  constexpr int64_t kScalars = 25, kLoopOverTiles = 8, kOtherCode = 8;
+/// for descriptors of long products and for other code. Tiles that threads load
+/// for other ends keep their addresses alive as well.
+static bool leavesRegisters(GridOp grid, LoadPolicy loads) {
+  constexpr int64_t kScalars = 25, kLoopOverTiles = 8;
   constexpr int64_t kShortProduct = 128, kColumnsPerDescriptor = 8;
   int64_t registers = kScalars + kLoopOverTiles, groups = 1;
-  bool hasOtherCode = false, loadsByThreads = false;
+  bool hasFunctions = false, hasNumbers = false, loadsByThreads = false;
+  bool isKnown = matchPattern(grid.getUpperBounds().front(), m_Constant());
   grid.walk([&](Operation *op) {
     if (auto dot = dyn_cast<DotOp>(op)) {
       groups = std::max<int64_t>(groups, dot.getType().getDimSize(0) / 64);
@@ -114,15 +128,17 @@ static bool leavesRegisters(GridOp grid) {
         registers += std::max<int64_t>(0, lhs.getDimSize(1) - kShortProduct) /
                      kColumnsPerDescriptor;
     } else if (auto load = dyn_cast<LoadOp>(op)) {
-      loadsByThreads |= load.getType().getRank() == 2 &&
-                        !llvm::any_of(load->getUsers(), llvm::IsaPred<DotOp>);
-    } else if (isa<math::TanhOp, math::ExpOp, arith::SIToFPOp, arith::UIToFPOp>(
-                   op)) {
-      hasOtherCode |= isa<RankedTensorType>(op->getResult(0).getType());
+      bool isOperand = llvm::any_of(load->getUsers(), llvm::IsaPred<DotOp>);
+      bool inBulk = isBulkElementLoad(load, loads);
+      registers += inBulk ? kReads.get(isKnown) : 0;
+      loadsByThreads |= load.getType().getRank() == 2 && !isOperand && !inBulk;
+    } else if (isElementwise(op)) {
+      hasFunctions |= isa<math::TanhOp, math::ExpOp>(op);
+      hasNumbers |= isa<arith::SIToFPOp, arith::UIToFPOp>(op);
     }
   });
-  if (hasOtherCode)
-    registers += kOtherCode;
+  registers += hasFunctions ? kFunctions.get(isKnown) : 0;
+  registers += hasNumbers ? kNumbers.get(isKnown) : 0;
   // By consumer warp groups; where ptxas began to spill in test/Matrix.
   int64_t limit = groups >= 4 ? 116 : groups == 3 ? 164 : 216;
   return !loadsByThreads && registers <= limit;
@@ -305,6 +321,12 @@ struct MapGrid : fa3::tile::impl::MapGridBase<MapGrid> {
           << l2Bytes.getValue();
       return signalPassFailure();
     }
+    if (FailureOr<LoadPolicy> policy =
+            parseLoadPolicy(getOperation(), "tile-map-grid", loads);
+        succeeded(policy))
+      loadPolicy = *policy;
+    else
+      return signalPassFailure();
     SmallVector<LaunchOp> launches;
     getOperation().walk([&](LaunchOp launch) { launches.push_back(launch); });
     if (failed(forEachKernel(getOperation(), [&](gpu::GPUFuncOp kernel) {
@@ -314,6 +336,8 @@ struct MapGrid : fa3::tile::impl::MapGridBase<MapGrid> {
   }
 
   LogicalResult map(gpu::GPUFuncOp kernel, ArrayRef<LaunchOp> launches);
+
+  LoadPolicy loadPolicy = LoadPolicy::Auto;
 };
 } // namespace
 
@@ -325,7 +349,7 @@ LogicalResult MapGrid::map(gpu::GPUFuncOp kernel, ArrayRef<LaunchOp> launches) {
   if (!llvm::hasSingleElement(grids))
     return kernel.emitOpError("expects one 'tile.grid' in a kernel");
   bool uniform = !workDependsOnFirstIndex(grid);
-  bool fits = mode == "auto" && leavesRegisters(grid);
+  bool fits = mode == "auto" && leavesRegisters(grid, loadPolicy);
   bool isDynamic = mode == "dynamic" || (fits && !uniform);
   bool isStatic = mode == "static" || (fits && uniform && !hasLongLoops(grid));
   bool persistent = isDynamic || isStatic;

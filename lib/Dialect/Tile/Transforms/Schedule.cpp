@@ -103,13 +103,35 @@ LogicalResult LoopProblem::addDataDependences(Operation *op) {
   return failure(result.wasInterrupted());
 }
 
-/// The memory of a slot is used before the slot is given away.
+/// Where a tile that was read meets another: what converts it alone on the way
+/// is done with the use.
+static Operation *findMeeting(ReadOp read) {
+  Operation *op = read;
+  while (op->hasOneUse()) {
+    Operation *user = *op->getUsers().begin();
+    if (!isElementwise(user) || user->getBlock() != read->getBlock())
+      break;
+    op = user;
+    if (op->getNumOperands() > 1)
+      break;
+  }
+  return op;
+}
+
+/// The memory of a slot is used before the slot is given away. Tiles for
+/// element code are used as they are read, a few registers at a time: the slot
+/// is kept until then, or the read would come as early as the slot can be
+/// released.
 void LoopProblem::addSlotDependences(ViewOp view) {
   for (Operation *end : view.getSlot().getUsers()) {
     if (!isa<flow::PublishOp, flow::ReleaseOp>(end))
       continue;
-    for (Operation *user : view.getView().getUsers())
+    for (Operation *user : view.getView().getUsers()) {
+      auto read = dyn_cast<ReadOp>(user);
       depend(loop.getBody()->findAncestorOpInBlock(*user), end, 0);
+      if (read && read->getBlock() == loop.getBody())
+        depend(findMeeting(read), end, 0);
+    }
   }
 }
 
@@ -179,49 +201,67 @@ static bool isInnermostWith(scf::ForOp loop,
   return found && !inner;
 }
 
+namespace {
+/// When a reader asks for entries of a ring: the stage, and the position within
+/// the step.
+struct Demand {
+  int64_t stage = 0, position = 0;
+};
+} // namespace
+
 /// Loops that only fill rings run in the stages of their readers.
 static LogicalResult
 scheduleFillLoop(scf::ForOp loop,
-                 const llvm::MapVector<Value, int64_t> &stageOfRing) {
+                 const llvm::MapVector<Value, Demand> &demands) {
   LoopProblem instance(loop);
   if (failed(instance.build()))
     return failure();
   PipelineProblem &problem = instance.get();
   unsigned count = problem.getOperations().size();
-  SmallVector<int64_t> stage(count, -1);
+  SmallVector<int64_t> stage(count, -1), asked(count, -1);
   int64_t least = std::numeric_limits<int64_t>::max(), greatest = 0;
   for (unsigned i = 0; i < count; ++i)
     if (auto acquire = dyn_cast<flow::AcquireOp>(instance.getOperation(i))) {
-      auto it = stageOfRing.find(acquire.getRing());
-      stage[i] = it == stageOfRing.end() ? 0 : it->second;
+      auto it = demands.find(acquire.getRing());
+      if (it == demands.end()) {
+        stage[i] = 0;
+      } else {
+        stage[i] = it->second.stage;
+        asked[i] = it->second.position;
+      }
       least = std::min(least, stage[i]);
       greatest = std::max(greatest, stage[i]);
     }
   if (least >= greatest)
     return success();
-  // Stages spread from acquires to what uses the slot; what feeds several
-  // stages happens in the first of them.
-  for (unsigned i = 0; i < count; ++i)
-    for (const auto &dep : problem.getDependences())
-      if (dep.distance == 0 && dep.to == i)
-        stage[i] = std::max(stage[i], stage[dep.from]);
-  for (unsigned i = count; i-- > 0;) {
-    if (stage[i] >= 0)
-      continue;
-    int64_t needed = greatest;
-    for (const auto &dep : problem.getDependences())
-      if (dep.distance == 0 && dep.from == i)
-        needed = std::min(needed, stage[dep.to]);
-    stage[i] = needed;
-  }
-  // Earlier stages (later iterations) first, as their readers ask for them.
-  int64_t position = 0;
-  for (int64_t s = 0; s <= greatest; ++s)
+  // Stages and demands spread from acquires to what uses the slot; what feeds
+  // several happens in the first of them.
+  auto spread = [&](SmallVectorImpl<int64_t> &value, int64_t otherwise) {
     for (unsigned i = 0; i < count; ++i)
-      if (stage[i] == s) {
-        problem.setStage(i, s);
-        problem.setPosition(i, position++);
-      }
+      for (const auto &dep : problem.getDependences())
+        if (dep.distance == 0 && dep.to == i)
+          value[i] = std::max(value[i], value[dep.from]);
+    for (unsigned i = count; i-- > 0;) {
+      if (value[i] >= 0)
+        continue;
+      int64_t needed = otherwise;
+      for (const auto &dep : problem.getDependences())
+        if (dep.distance == 0 && dep.from == i)
+          needed = std::min(needed, value[dep.to]);
+      value[i] = needed;
+    }
+  };
+  spread(stage, greatest);
+  spread(asked, *llvm::max_element(asked));
+  // In the order in which readers ask.
+  SmallVector<unsigned> order(llvm::to_vector(llvm::seq<unsigned>(0, count)));
+  llvm::stable_sort(order, [&](unsigned a, unsigned b) {
+    return std::pair(asked[a], stage[a]) < std::pair(asked[b], stage[b]);
+  });
+  for (auto [position, i] : llvm::enumerate(order)) {
+    problem.setStage(i, stage[i]);
+    problem.setPosition(i, position);
+  }
   if (std::optional<std::string> error = problem.verify())
     return loop.emitOpError("has no schedule that follows the readers of its "
                             "rings: ")
@@ -254,7 +294,7 @@ struct Schedule : fa3::tile::impl::ScheduleBase<Schedule> {
       else if (isInnermostWith(loop, llvm::IsaPred<LoadAsyncOp>))
         fills.push_back(loop);
     });
-    llvm::MapVector<Value, int64_t> stageOfRing;
+    llvm::MapVector<Value, Demand> demands;
     for (scf::ForOp loop : products) {
       LoopProblem instance(loop);
       if (failed(instance.build()))
@@ -267,12 +307,13 @@ struct Schedule : fa3::tile::impl::ScheduleBase<Schedule> {
       for (auto [i, op] : llvm::enumerate(instance.get().getOperations()))
         if (auto acquire =
                 dyn_cast<flow::AcquireOp>(instance.getOperation(i))) {
-          int64_t &stage = stageOfRing[acquire.getRing()];
-          stage = std::max(stage, *op.stage);
+          Demand &demand = demands[acquire.getRing()];
+          demand.stage = std::max(demand.stage, *op.stage);
+          demand.position = std::max(demand.position, *op.position);
         }
     }
     for (scf::ForOp loop : fills)
-      if (failed(scheduleFillLoop(loop, stageOfRing)))
+      if (failed(scheduleFillLoop(loop, demands)))
         return failure();
     return success();
   }

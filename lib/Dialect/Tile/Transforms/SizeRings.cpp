@@ -18,8 +18,7 @@ static int64_t entryBytes(flow::RingOp ring) {
   int64_t bytes = 0;
   for (Type type : ring.getRing().getType().getPayload())
     if (auto tensor = dyn_cast<RankedTensorType>(type))
-      bytes += getDefaultStorage(tensor).getStorageBytes(
-          tensor.getShape(), tensor.getElementType());
+      bytes += getStorageBytes(tensor);
   if (auto group = ring->getParentOfType<flow::GroupOp>())
     bytes *= group.getReplicas();
   return bytes;

@@ -114,6 +114,11 @@ LogicalResult RowSplitter::visit(Operation *op, Value value, int64_t dim) {
         }
         return success();
       })
+      .Case<ReadOp>([&](ReadOp read) {
+        divide(read.getView(), dim);
+        divide(read.getResult(), dim);
+        return success();
+      })
       .Case<WhereOp>([&](WhereOp where) {
         divide(where.getOtherwise(), dim);
         divide(where.getResult(), dim);

@@ -162,6 +162,19 @@ void fa3::tile::separateSplats(Operation *root) {
   }
 }
 
+SmemAttr fa3::tile::getStorage(RankedTensorType type) {
+  auto storage = dyn_cast_or_null<SmemAttr>(type.getEncoding());
+  return storage ? storage : getDefaultStorage(type);
+}
+
+SmemAttr fa3::tile::getUnpaddedStorage(RankedTensorType type) {
+  int64_t bits = type.getShape().back() * type.getElementTypeBitWidth();
+  for (int64_t swizzle : {128, 64, 32})
+    if (bits % (swizzle * 8) == 0)
+      return SmemAttr::get(type.getContext(), swizzle);
+  return getDefaultStorage(type);
+}
+
 unsigned fa3::tile::getLoopDepth(flow::RingOp ring) {
   unsigned depth = 0;
   for (Operation *user : ring->getUsers()) {
@@ -175,6 +188,26 @@ unsigned fa3::tile::getLoopDepth(flow::RingOp ring) {
     depth = std::max(depth, loops);
   }
   return depth;
+}
+
+bool fa3::tile::feedsElementCode(flow::RingOp ring) {
+  bool hasReads = false;
+  for (Operation *user : ring->getUsers()) {
+    auto acquire = dyn_cast<flow::AcquireOp>(user);
+    if (!acquire || acquire.getSide() != flow::Side::read)
+      continue;
+    for (Operation *holder : acquire.getSlot().getUsers()) {
+      if (!isa<ViewOp>(holder))
+        continue;
+      for (Operation *access : holder->getUsers()) {
+        if (!isa<ReadOp>(access) ||
+            !llvm::all_of(access->getUsers(), isElementwise))
+          return false;
+        hasReads = true;
+      }
+    }
+  }
+  return hasReads;
 }
 
 LogicalResult fa3::tile::threadTo(Operation *site,

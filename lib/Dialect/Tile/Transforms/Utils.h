@@ -47,8 +47,22 @@ mlir::scf::IfOp appendResults(mlir::scf::IfOp branch, mlir::ValueRange values);
 /// columns of the same number may share it, and go different ways.
 void separateSplats(mlir::Operation *root);
 
+/// The layout that a tile has, or will have by default, in shared memory.
+SmemAttr getStorage(mlir::RankedTensorType type);
+inline int64_t getStorageBytes(mlir::RankedTensorType type) {
+  return getStorage(type).getStorageBytes(type.getShape(),
+                                          type.getElementType());
+}
+
+/// The layout with the widest swizzle that needs no padding, or the default
+/// where each does.
+SmemAttr getUnpaddedStorage(mlir::RankedTensorType type);
+
 /// How many loops are around the innermost acquire of an entry of the ring.
 unsigned getLoopDepth(flow::RingOp ring);
+
+/// Whether all that is read from entries of the ring goes to element code.
+bool feedsElementCode(flow::RingOp ring);
 
 /// Carries `values`, defined at the top of the kernel or group, through the
 /// loops and branches around `site`: replaces them by their values there.

@@ -130,10 +130,10 @@ func.func @softcap(%q: tensor<1x2x?x64xf16>, %k: tensor<1x2x?x64xf16>) -> tensor
     : (tensor<1x2x?x64xf16>, tensor<1x2x?x64xf16>, tensor<1x2x?x64xf16>) -> tensor<1x2x?x64xf16>
     score (%s, %b, %h, %i, %j) {
       %inverse = arith.constant 0.03125 : f32
-      %ratio = arith.mulf %s, %inverse : f32
+      %ratio = arith.mulf %s, %inverse fastmath<reassoc,contract> : f32
       %tanh = math.tanh %ratio : f32
       %cap = arith.constant 32.0 : f32
-      %capped = arith.mulf %tanh, %cap : f32
+      %capped = arith.mulf %tanh, %cap fastmath<reassoc,contract> : f32
       attention.yield %capped : f32
     }
   return %o : tensor<1x2x?x64xf16>
@@ -151,8 +151,8 @@ func.func @alibi(%q: tensor<1x2x?x64xf16>, %k: tensor<1x2x?x64xf16>, %slopes: te
       %int = arith.index_cast %distance : index to i32
       %float = arith.sitofp %int : i32 to f32
       %far = math.absf %float : f32
-      %penalty = arith.mulf %slope, %far : f32
-      %score = arith.subf %s, %penalty : f32
+      %penalty = arith.mulf %slope, %far fastmath<reassoc,contract> : f32
+      %score = arith.subf %s, %penalty fastmath<reassoc,contract> : f32
       attention.yield %score : f32
     }
   return %o : tensor<1x2x?x64xf16>
@@ -165,7 +165,7 @@ func.func @bias(%q: tensor<1x2x?x64xf16>, %k: tensor<1x2x?x64xf16>, %slopes: ten
       %i0 = arith.constant 0 : index
       %element = tensor.extract %bias[%b0, %h, %i0, %j] : tensor<1x2x1x?xbf16>
       %wide = arith.extf %element : bf16 to f32
-      %score = arith.addf %s, %wide : f32
+      %score = arith.addf %s, %wide fastmath<reassoc,contract> : f32
       attention.yield %score : f32
     }
   return %o : tensor<1x2x?x64xf16>
@@ -175,10 +175,10 @@ func.func @all(%q: tensor<1x2x?x64xf16>, %k: tensor<1x2x?x64xf16>, %slopes: tens
     : (tensor<1x2x?x64xf16>, tensor<1x2x?x64xf16>, tensor<1x2x?x64xf16>) -> tensor<1x2x?x64xf16>
     score (%s, %b, %h, %i, %j) {
       %inverse = arith.constant 0.03125 : f32
-      %ratio = arith.mulf %s, %inverse : f32
+      %ratio = arith.mulf %s, %inverse fastmath<reassoc,contract> : f32
       %tanh = math.tanh %ratio : f32
       %cap = arith.constant 32.0 : f32
-      %capped = arith.mulf %tanh, %cap : f32
+      %capped = arith.mulf %tanh, %cap fastmath<reassoc,contract> : f32
       %slope = tensor.extract %slopes[%h] : tensor<2xf32>
       %sk = attention.length key
       %sq = attention.length query
@@ -188,8 +188,8 @@ func.func @all(%q: tensor<1x2x?x64xf16>, %k: tensor<1x2x?x64xf16>, %slopes: tens
       %int = arith.index_cast %distance : index to i32
       %float = arith.sitofp %int : i32 to f32
       %far = math.absf %float : f32
-      %penalty = arith.mulf %slope, %far : f32
-      %biased = arith.subf %capped, %penalty : f32
+      %penalty = arith.mulf %slope, %far fastmath<reassoc,contract> : f32
+      %biased = arith.subf %capped, %penalty fastmath<reassoc,contract> : f32
       %two = arith.addf %biased, %biased : f32
       attention.yield %two : f32
     }

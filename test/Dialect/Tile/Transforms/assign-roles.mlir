@@ -1,5 +1,11 @@
 // RUN: fa3-opt %s -tile-assign-roles | FileCheck %s
+// RUN: fa3-opt %s -tile-assign-roles=loads=bulk | FileCheck %s --check-prefix=BULK
+// RUN: fa3-opt %s -tile-assign-roles=loads=threads | FileCheck %s --check-prefix=THREADS
+// RUN: not fa3-opt %s -tile-assign-roles=loads=all -o %t.none 2>&1 | FileCheck %s --check-prefix=NAME
+// RUN: not ls %t.none
 // RUN: %stages-chain --pass tile-assign-roles
+
+// NAME: error: tile-assign-roles: expects loads 'auto', 'bulk' or 'threads', got 'all'
 
 // CHECK-LABEL: gpu.func @gemm
 // CHECK: tile.load %arg0{{.*}} {tile.role = "load"}
@@ -67,6 +73,70 @@ gpu.module @m {
     %c0 = arith.constant 0 : index
     %x = tile.load %a[%c0, %c0] : !a -> tensor<64x64xf16>
     tile.store %x, %c[%c0, %c0] : tensor<64x64xf16>, !a
+    gpu.return
+  }
+
+  // Tiles for element code of a loop: in bulk where rows are known to be whole
+  // units of 16 bytes, or wherever that is asked for. The load leaves its guard.
+  // CHECK-LABEL: gpu.func @elements
+  // CHECK: %[[LIVE:.*]] = tile.any_possible
+  // CHECK: %[[J:.*]] = arith.muli
+  // CHECK: tile.load %arg1[%{{.*}}, %[[J]]] {tile.role = "load"}
+  // CHECK: scf.if %[[LIVE]]
+  // CHECK: tile.load %arg2{{.*}} {tile.role = "math"}
+  // BULK-LABEL: gpu.func @elements
+  // BULK: tile.load %arg1{{.*}} {tile.role = "load"}
+  // BULK: tile.load %arg2{{.*}} {tile.role = "load"}
+  // BULK: scf.if
+  // THREADS-LABEL: gpu.func @elements
+  // THREADS: scf.if
+  // THREADS: tile.load %arg1{{.*}} {tile.role = "math"}
+  // THREADS: tile.load %arg2{{.*}} {tile.role = "math"}
+  gpu.func @elements(%n: index, %even: memref<?x800xf16, strided<[?, 1]>>,
+                     %odd: memref<?x77xf16, strided<[?, 1]>>, %c: memref<?x?xf16>) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c32 = arith.constant 32 : index
+    %zero = arith.constant dense<0.0> : tensor<64x32xf16>
+    %keys = tensor.splat %n : tensor<64x32xindex>
+    %sum = scf.for %t = %c0 to %n step %c1 iter_args(%acc = %zero) -> tensor<64x32xf16> {
+      %column = tile.coord dim 1 offset %t : tensor<64x32xindex>
+      %keep = arith.cmpi slt, %column, %keys : tensor<64x32xindex>
+      %live = tile.any_possible %keep : tensor<64x32xi1>
+      %next = scf.if %live -> tensor<64x32xf16> {
+        %j = arith.muli %t, %c32 : index
+        %x = tile.load %even[%c0, %j] : memref<?x800xf16, strided<[?, 1]>> -> tensor<64x32xf16>
+        %y = tile.load %odd[%c0, %j] : memref<?x77xf16, strided<[?, 1]>> -> tensor<64x32xf16>
+        %xy = arith.addf %x, %y : tensor<64x32xf16>
+        %r = arith.addf %acc, %xy : tensor<64x32xf16>
+        scf.yield %r : tensor<64x32xf16>
+      } else {
+        scf.yield %acc : tensor<64x32xf16>
+      }
+      scf.yield %next : tensor<64x32xf16>
+    }
+    tile.store %sum, %c[%c0, %c0] : tensor<64x32xf16>, memref<?x?xf16>
+    gpu.return
+  }
+
+  // Not in a loop, or not for element code only: by threads whatever is asked
+  // for.
+  // BULK-LABEL: gpu.func @threads
+  // BULK-NOT: tile.role = "load"
+  // BULK: gpu.return
+  gpu.func @threads(%a: memref<?x800xf32, strided<[?, 1]>>, %n: index, %c: memref<?xf32>) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %zero = arith.constant dense<0.0> : tensor<64xf32>
+    %once = tile.load %a[%c0, %c0] : memref<?x800xf32, strided<[?, 1]>> -> tensor<64x32xf32>
+    %twice = arith.addf %once, %once : tensor<64x32xf32>
+    %first = tile.reduce add %twice dim 1 : tensor<64x32xf32> -> tensor<64xf32>
+    %sum = scf.for %t = %c0 to %n step %c1 iter_args(%acc = %first) -> tensor<64xf32> {
+      %x = tile.load %a[%c0, %t] : memref<?x800xf32, strided<[?, 1]>> -> tensor<64x32xf32>
+      %r = tile.reduce add %x init %acc dim 1 : tensor<64x32xf32>, tensor<64xf32> -> tensor<64xf32>
+      scf.yield %r : tensor<64xf32>
+    }
+    tile.store %sum, %c[%c0] : tensor<64xf32>, memref<?xf32>
     gpu.return
   }
 }

@@ -35,6 +35,33 @@ gpu.module @m {
     gpu.return
   }
 
+  // So do tiles that element code reads, a few registers at a time.
+  // CHECK-LABEL: gpu.func @read
+  gpu.func @read(%p: memref<?x?xf32>) kernel {
+    %ring = flow.ring : !flow.ring<1, [tensor<64x256xf16>]>
+    flow.specialize {
+      flow.group @load warps 1 (%g) {
+        %c0 = arith.constant 0 : index
+        %w = flow.cursor write %ring : !flow.ring<1, [tensor<64x256xf16>]>
+        %s, %n = flow.acquire %ring[%w] : !flow.ring<1, [tensor<64x256xf16>]>, !flow.cursor<write>
+        flow.publish %s : !flow.slot<write, [tensor<64x256xf16>]>
+      }
+      flow.group @math warps 4 (%g) {
+        %c0 = arith.constant 0 : index
+        %x = tile.load %p[%c0, %c0] : memref<?x?xf32> -> tensor<64x256xf32>
+        %r = flow.cursor read %ring : !flow.ring<1, [tensor<64x256xf16>]>
+        %s, %n = flow.acquire %ring[%r] : !flow.ring<1, [tensor<64x256xf16>]>, !flow.cursor<read>
+        %v = tile.view %s[%c0, %c0] : !flow.slot<read, [tensor<64x256xf16>]> -> !tile.view<tensor<64x256xf16>>
+        %b = tile.read %v : !tile.view<tensor<64x256xf16>> -> tensor<64x256xf16>
+        %wide = arith.extf %b : tensor<64x256xf16> to tensor<64x256xf32>
+        %y = arith.addf %x, %wide : tensor<64x256xf32>
+        flow.release %s : !flow.slot<read, [tensor<64x256xf16>]>
+        tile.store %y, %p[%c0, %c0] : tensor<64x256xf32>, memref<?x?xf32>
+      }
+    }
+    gpu.return
+  }
+
   // CHECK-LABEL: gpu.func @no_group
   gpu.func @no_group(%p: memref<?x?xf32>) kernel {
     %c0 = arith.constant 0 : index

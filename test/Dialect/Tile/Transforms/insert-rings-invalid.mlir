@@ -41,7 +41,7 @@ gpu.module @m {
 gpu.module @m {
   gpu.func @role(%a: !a, %c: !a) kernel {
     %c0 = arith.constant 0 : index
-    // expected-error @below {{has the load role, which loads left and right operands of products only}}
+    // expected-error @below {{has the load role, which loads left and right operands of products, or tiles for element code, only}}
     %x = tile.load %a[%c0, %c0] {tile.role = "load"} : !a -> tensor<64x32xf16>
     // expected-note @below {{it is used here}}
     tile.store %x, %c[%c0, %c0] : tensor<64x32xf16>, !a

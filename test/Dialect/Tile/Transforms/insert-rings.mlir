@@ -86,4 +86,37 @@ gpu.module @m {
     tile.store %x, %c[%c0, %c0] : tensor<64x64xf32>, memref<?x?xf32>
     gpu.return
   }
+
+  // Element code reads right in front of its use, from an entry without padding
+  // (80 columns of 2 bytes are five blocks of 32), which is held until then.
+  // CHECK-LABEL: gpu.func @elements
+  // CHECK: flow.ring : <1, [tensor<64x80xf16, #tile.smem<32>>]>
+  // CHECK: scf.for
+  // CHECK: flow.publish
+  // CHECK: %[[HELD:.*]], %{{.*}} = flow.acquire {{.*}} {tile.role = "math"}
+  // CHECK: %[[VIEW:.*]] = tile.view %[[HELD]]
+  // CHECK: scf.if
+  // CHECK: arith.addf
+  // CHECK-NEXT: %[[X:.*]] = tile.read %[[VIEW]] {tile.role = "math"}
+  // CHECK-NEXT: arith.mulf %{{.*}}, %[[X]]
+  // CHECK: scf.yield
+  // CHECK: flow.release %[[HELD]]
+  gpu.func @elements(%a: !a, %live: i1, %n: index, %c: memref<?x?xf16>) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %zero = arith.constant dense<0.0> : tensor<64x80xf16>
+    %sum = scf.for %t = %c0 to %n step %c1 iter_args(%acc = %zero) -> tensor<64x80xf16> {
+      %x = tile.load %a[%c0, %t] {tile.role = "load"} : !a -> tensor<64x80xf16>
+      %next = scf.if %live -> tensor<64x80xf16> {
+        %two = arith.addf %acc, %acc : tensor<64x80xf16>
+        %r = arith.mulf %two, %x : tensor<64x80xf16>
+        scf.yield %r : tensor<64x80xf16>
+      } else {
+        scf.yield %acc : tensor<64x80xf16>
+      }
+      scf.yield %next : tensor<64x80xf16>
+    }
+    tile.store %sum, %c[%c0, %c0] : tensor<64x80xf16>, memref<?x?xf16>
+    gpu.return
+  }
 }

@@ -4,6 +4,7 @@
 
 !K = tensor<32x16xf16>
 !V = tensor<32x64xf16>
+!B = tensor<64x32xf16>
 gpu.module @m {
   // A chain of two products. The second consumes what the first of the same
   // iteration gave, so it comes one stage later: in a step, the first product
@@ -114,6 +115,84 @@ gpu.module @m {
         }
         %out = tile.await %r#0 : !tile.pending<tensor<64x32xf32>>
         tile.store %out, %o[%c0, %c0] : tensor<64x32xf32>, memref<?x?xf32>
+      }
+    }
+    gpu.return
+  }
+
+  // A tile for element code is read when what it is added to is there, and its
+  // slot released then. Copies come in the order in which readers ask: the
+  // second product's operand, a stage later, before that tile.
+  // CHECK-LABEL: gpu.func @elements
+  // CHECK: flow.group @load
+  // CHECK: tile.load.async %arg0{{.*}}<stage = 0, order = 2>
+  // CHECK: tile.load.async %arg1{{.*}}<stage = 1, order = 6>
+  // CHECK: tile.load.async %arg2{{.*}}<stage = 0, order = 10>
+  // CHECK: flow.group @math
+  // CHECK: tile.await {{.*}}<stage = 0, order = [[#AWAIT:]]>
+  // CHECK: tile.read {{.*}}<stage = 0, order = [[#AWAIT+4]]>
+  // CHECK: arith.extf {{.*}}<stage = 0, order = [[#AWAIT+5]]>
+  // CHECK: arith.addf {{.*}}<stage = 0, order = [[#AWAIT+6]]>
+  // CHECK: flow.release {{.*}}<stage = 0, order = [[#AWAIT+7]]>
+  gpu.func @elements(%k: memref<?x?xf16>, %v: memref<?x?xf16>, %b: memref<?x?xf16>, %o: memref<?x?xf32>, %n: index) kernel {
+    %rk = flow.ring : !flow.ring<1, [!K]>
+    %rv = flow.ring : !flow.ring<1, [!V]>
+    %rb = flow.ring : !flow.ring<1, [!B]>
+    flow.specialize {
+      flow.group @load warps 1 (%g) {
+        %c0 = arith.constant 0 : index
+        %c1 = arith.constant 1 : index
+        %wk = flow.cursor write %rk : !flow.ring<1, [!K]>
+        %wv = flow.cursor write %rv : !flow.ring<1, [!V]>
+        %wb = flow.cursor write %rb : !flow.ring<1, [!B]>
+        scf.for %t = %c0 to %n step %c1 iter_args(%ck = %wk, %cv = %wv, %cb = %wb) -> (!flow.cursor<write>, !flow.cursor<write>, !flow.cursor<write>) {
+          %s, %nk = flow.acquire %rk[%ck] : !flow.ring<1, [!K]>, !flow.cursor<write>
+          %x = tile.view %s[%c0, %c0] : !flow.slot<write, [!K]> -> !tile.view<!K>
+          tile.load.async %k[%t, %c0], %x : memref<?x?xf16>, !tile.view<!K>
+          flow.publish %s : !flow.slot<write, [!K]>
+          %s2, %nv = flow.acquire %rv[%cv] : !flow.ring<1, [!V]>, !flow.cursor<write>
+          %y = tile.view %s2[%c0, %c0] : !flow.slot<write, [!V]> -> !tile.view<!V>
+          tile.load.async %v[%t, %c0], %y : memref<?x?xf16>, !tile.view<!V>
+          flow.publish %s2 : !flow.slot<write, [!V]>
+          %s3, %nb = flow.acquire %rb[%cb] : !flow.ring<1, [!B]>, !flow.cursor<write>
+          %z = tile.view %s3[%c0, %c0] : !flow.slot<write, [!B]> -> !tile.view<!B>
+          tile.load.async %b[%t, %c0], %z : memref<?x?xf16>, !tile.view<!B>
+          flow.publish %s3 : !flow.slot<write, [!B]>
+          scf.yield %nk, %nv, %nb : !flow.cursor<write>, !flow.cursor<write>, !flow.cursor<write>
+        }
+      }
+      flow.group @math warps 4 (%g) {
+        %c0 = arith.constant 0 : index
+        %c1 = arith.constant 1 : index
+        %zero = arith.constant dense<0.0> : tensor<64x32xf32>
+        %none = arith.constant dense<0.0> : tensor<64x64xf32>
+        %q = tile.load %k[%c0, %c0] : memref<?x?xf16> -> tensor<64x16xf16>
+        %init = tile.pend %none : tensor<64x64xf32> -> !tile.pending<tensor<64x64xf32>>
+        %ik = flow.cursor read %rk : !flow.ring<1, [!K]>
+        %iv = flow.cursor read %rv : !flow.ring<1, [!V]>
+        %ib = flow.cursor read %rb : !flow.ring<1, [!B]>
+        %r:4 = scf.for %t = %c0 to %n step %c1 iter_args(%acc = %init, %ck = %ik, %cv = %iv, %cb = %ib)
+            -> (!tile.pending<tensor<64x64xf32>>, !flow.cursor<read>, !flow.cursor<read>, !flow.cursor<read>) {
+          %s, %nk = flow.acquire %rk[%ck] : !flow.ring<1, [!K]>, !flow.cursor<read>
+          %x = tile.view %s[%c0, %c0] : !flow.slot<read, [!K]> -> !tile.view<!K>
+          %s2, %nv = flow.acquire %rv[%cv] : !flow.ring<1, [!V]>, !flow.cursor<read>
+          %y = tile.view %s2[%c0, %c0] : !flow.slot<read, [!V]> -> !tile.view<!V>
+          %d, %done = tile.dot.async %q, %x, %zero lhs mk rhs nk : tensor<64x16xf16>, !tile.view<!K>, tensor<64x32xf32> -> !tile.pending<tensor<64x32xf32>>
+          %e = tile.await %d : !tile.pending<tensor<64x32xf32>>
+          flow.release %s after %done : !flow.slot<read, [!K]>
+          %s3, %nb = flow.acquire %rb[%cb] : !flow.ring<1, [!B]>, !flow.cursor<read>
+          %z = tile.view %s3[%c0, %c0] : !flow.slot<read, [!B]> -> !tile.view<!B>
+          %bias = tile.read %z : !tile.view<!B> -> tensor<64x32xf16>
+          %wide = arith.extf %bias : tensor<64x32xf16> to tensor<64x32xf32>
+          %sum = arith.addf %e, %wide : tensor<64x32xf32>
+          flow.release %s3 : !flow.slot<read, [!B]>
+          %p = arith.truncf %sum : tensor<64x32xf32> to tensor<64x32xf16>
+          %f, %done2 = tile.dot.async %p, %y, %acc lhs mk rhs kn : tensor<64x32xf16>, !tile.view<!V>, !tile.pending<tensor<64x64xf32>> -> !tile.pending<tensor<64x64xf32>>
+          flow.release %s2 after %done2 : !flow.slot<read, [!V]>
+          scf.yield %f, %nk, %nv, %nb : !tile.pending<tensor<64x64xf32>>, !flow.cursor<read>, !flow.cursor<read>, !flow.cursor<read>
+        }
+        %out = tile.await %r#0 : !tile.pending<tensor<64x64xf32>>
+        tile.store %out, %o[%c0, %c0] : tensor<64x64xf32>, memref<?x?xf32>
       }
     }
     gpu.return

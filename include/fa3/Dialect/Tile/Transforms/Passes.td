@@ -29,6 +29,48 @@ def ShrinkBounds : Pass<"tile-shrink-bounds"> {
   let statistics = [Statistic<"shrunk", "loops-shrunk", "loops whose bounds changed">];
 }
 
+def StrengthReduce : Pass<"tile-strength-reduce"> {
+  let summary = "element code on coordinates and constant factors -> less of it";
+  let description = [{
+    Three rewrites of element code, each exact or allowed by the flags of the
+    operations that are rewritten.
+
+    *Coordinates as numbers.* The conversion of an index tile of rank 2 to f32,
+    affine in row and column, becomes the sum of a converted tile of rows and of
+    the converted column number within the tile:
+    `sitofp(j0 + j - i) = sitofp(j0 - i) + sitofp(j)`. In registers that is one
+    conversion per row and one addition of an immediate per element, where it was
+    one addition and one conversion per element, at a quarter of the rate. The sum
+    is exact if all numbers are below 2^24, which is proved from static extents and
+    bounds of loops; otherwise the pass does it only where every use, through
+    signs and absolute values, is a float operation with the flag `reassoc`.
+
+    *Signs.* |x| becomes x or -x where the sign of the number x, affine in row and
+    column, follows from a mask: every use of |x| ends in an `arith.select` whose
+    condition implies the sign. With causal masks |j - i| is i - j.
+
+    *Factors.* (x * a) * b with a and b the same for the whole tile becomes
+    x * (a * b) if both multiplications have the flag `reassoc`.
+
+    Example, under `%keep` = `j <= i`:
+    ```mlir
+    %d = arith.sitofp %jmi : tensor<64x32xi32> to tensor<64x32xf32>
+    %far = math.absf %d : tensor<64x32xf32>
+    %s1 = arith.select %keep, (%s - %far * %slope), %low
+    // becomes
+    %d = arith.addf %rows, %columns : tensor<64x32xf32>   // broadcast from rank 1
+    %far = arith.negf %d : tensor<64x32xf32>
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::tensor::TensorDialect"];
+  let statistics = [
+    Statistic<"numNumbers", "numbers", "conversions of coordinates divided">,
+    Statistic<"numSigns", "signs", "absolute values whose sign is known">,
+    Statistic<"numFactors", "factors", "multiplications joined">
+  ];
+}
+
 def MapGrid : Pass<"tile-map-grid", "::mlir::ModuleOp"> {
   let summary = "tile.grid -> block indices and the number of blocks at the launch";
   let description = [{
@@ -80,7 +122,9 @@ def MapGrid : Pass<"tile-map-grid", "::mlir::ModuleOp"> {
     Option<"order", "order", "std::string", "\"auto\"",
            "auto, rows, longest-first or pairs">,
     Option<"l2Bytes", "l2-bytes", "int64_t", "33554432",
-           "bytes of L2 cache that a section may fill (0: no sections)">
+           "bytes of L2 cache that a section may fill (0: no sections)">,
+    Option<"loads", "loads", "std::string", "\"auto\"",
+           "as tile-assign-roles will take it: auto, bulk or threads">
   ];
   let statistics = [
     Statistic<"numPersistent", "persistent-kernels", "kernels with a loop over tiles">
@@ -139,22 +183,44 @@ def TransposeOperands : Pass<"tile-transpose-operands"> {
 def AssignRoles : Pass<"tile-assign-roles"> {
   let summary = "tile operations -> with the role that performs them";
   let description = [{
-    Input: kernels without `tile.grid`. Loads whose tile only feeds products, and
-    which a bulk copy can perform, get the role "load"; all other operations with
+    Input: kernels without `tile.grid`. Loads that a bulk copy can perform get the
+    role "load" if their tile only feeds products, or if `loads` allows it and only
+    element code of a loop uses it; all other operations with
     effects "math". The attribute is advisory: without it everything is "math".
     `tile.relabel` and `tile.transpose` on the way from such a load to its
     products get the role "convert".
 
     A bulk copy can perform a load of a tile of rank 2 from an array of rank up to
-    5 whose last dimension is contiguous.
+    5 whose last dimension is contiguous. Rows of the array have to start at
+    multiples of 16 bytes, which the launch checks. For operands of products that
+    is a condition of the kernel; tiles for element code can be read by threads
+    instead, whatever the strides:
+
+    | `loads` | tiles for element code in loops come |
+    |---|---|
+    | `auto` | in bulk if the last extent of the array is known and fills whole units of 16 bytes, by threads if not |
+    | `bulk` | in bulk; arrays with other rows are refused at the launch |
+    | `threads` | by threads, element by element |
+
+    A load under a guard (`tile.any_possible`) moves in front of it when it gets
+    the role "load": rings run in step whether a replica has work or not.
 
     Example:
     ```mlir
     %k = tile.load %K[...] {tile.role = "load"} : ...       // operand of a product
-    %b = tile.load %bias[...] {tile.role = "math"} : ...    // added to scores
+    %b = tile.load %bias[...] {tile.role = "load"} : ...    // added to scores
+    %m = tile.load %odd[...] {tile.role = "math"} : ...     // rows of 77 elements
     ```
   }];
-  let statistics = [Statistic<"loads", "loads", "loads given to the load role">];
+  let options = [
+    Option<"loads", "loads", "std::string", "\"auto\"",
+           "who loads tiles for element code: auto, bulk or threads">
+  ];
+  let statistics = [
+    Statistic<"numLoads", "loads", "loads given to the load role">,
+    Statistic<"numElementLoads", "element-loads",
+              "of these, loads of tiles for element code">
+  ];
 }
 
 def InsertRings : Pass<"tile-insert-rings"> {
@@ -162,8 +228,9 @@ def InsertRings : Pass<"tile-insert-rings"> {
   let description = [{
     Input: sequential kernels with roles. For every load of the load role: a ring
     of depth 1, an acquire, asynchronous load and publish in place of the load,
-    and an acquire, view and release around its uses. A tile that is converted on
-    the way goes through two rings; between them the convert role copies it
+    and an acquire, view and release around its uses. Element code gets a
+    `tile.read` right before each use, so that few registers hold what was read. A
+    tile that is converted on the way goes through two rings; between them the convert role copies it
     window by window through registers. Cursors are threaded
     through the loops and branches around them. The result is still one stream
     of instructions, and legal: each entry is written before it is read.

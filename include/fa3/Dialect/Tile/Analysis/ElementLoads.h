@@ -1,0 +1,45 @@
+//===- ElementLoads.h - who loads tiles for element code --------*- C++ -*-===//
+//
+// Tiles that element code uses in a loop can come through shared memory, by
+// bulk copies, or be read by the threads that use them. Analysis only.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA3_DIALECT_TILE_ANALYSIS_ELEMENTLOADS_H
+#define FA3_DIALECT_TILE_ANALYSIS_ELEMENTLOADS_H
+
+#include "fa3/Dialect/Tile/IR/Tile.h"
+#include <optional>
+
+namespace fa3::tile {
+
+/// Bulk: always by bulk copies. Auto: where static extents say that rows fill
+/// whole units of a bulk copy.
+enum class LoadPolicy { Auto, Bulk, Threads };
+
+/// The policy of this name, or an error of the pass at `root`.
+llvm::FailureOr<LoadPolicy> parseLoadPolicy(mlir::Operation *root,
+                                            llvm::StringRef pass,
+                                            llvm::StringRef name);
+
+/// Whether the policy has tiles of this array, a tensor or memref, copied in
+/// bulk as far as its last extent goes.
+bool allowsBulk(mlir::ShapedType array, LoadPolicy policy);
+
+/// A bulk copy (TMA) takes tiles of rank 2 from arrays of rank up to 5 whose
+/// last dimension is contiguous.
+bool isBulkCopy(LoadOp load);
+
+/// Whether the tile is loaded in a loop and used by element code only.
+bool isElementLoad(LoadOp load);
+
+/// Whether the load is one for element code that comes in bulk.
+inline bool isBulkElementLoad(LoadOp load, LoadPolicy policy) {
+  return isBulkCopy(load) && isElementLoad(load) &&
+         allowsBulk(mlir::cast<mlir::ShapedType>(load.getSource().getType()),
+                    policy);
+}
+
+} // namespace fa3::tile
+
+#endif // FA3_DIALECT_TILE_ANALYSIS_ELEMENTLOADS_H

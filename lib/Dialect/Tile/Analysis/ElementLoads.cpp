@@ -1,0 +1,50 @@
+//===- ElementLoads.cpp - who loads tiles for element code ----------------===//
+
+#include "fa3/Dialect/Tile/Analysis/ElementLoads.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/ADT/StringSwitch.h"
+
+using namespace mlir;
+using namespace fa3;
+using namespace fa3::tile;
+
+/// Rows of a bulk copy start at multiples of as many bytes.
+static constexpr int64_t kUnitBits = 16 * 8;
+
+FailureOr<LoadPolicy>
+fa3::tile::parseLoadPolicy(Operation *root, StringRef pass, StringRef name) {
+  auto policy = llvm::StringSwitch<std::optional<LoadPolicy>>(name)
+                    .Case("auto", LoadPolicy::Auto)
+                    .Case("bulk", LoadPolicy::Bulk)
+                    .Case("threads", LoadPolicy::Threads)
+                    .Default(std::nullopt);
+  if (policy)
+    return *policy;
+  return root->emitError(pass)
+         << ": expects loads 'auto', 'bulk' or 'threads', got '" << name << "'";
+}
+
+bool fa3::tile::allowsBulk(ShapedType array, LoadPolicy policy) {
+  if (policy != LoadPolicy::Auto)
+    return policy == LoadPolicy::Bulk;
+  return array.getRank() > 0 && !array.isDynamicDim(array.getRank() - 1) &&
+         array.getShape().back() * array.getElementTypeBitWidth() % kUnitBits ==
+             0;
+}
+
+bool fa3::tile::isBulkCopy(LoadOp load) {
+  auto memref = cast<MemRefType>(load.getSource().getType());
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  return load.getResult().getType().getRank() == 2 && memref.getRank() <= 5 &&
+         succeeded(memref.getStridesAndOffset(strides, offset)) &&
+         strides.back() == 1;
+}
+
+bool fa3::tile::isElementLoad(LoadOp load) {
+  unsigned bits = load.getResult().getType().getElementTypeBitWidth();
+  return !load->use_empty() && load->getParentOfType<scf::ForOp>() &&
+         (bits == 16 || bits == 32) &&
+         llvm::all_of(load->getUsers(),
+                      [](Operation *user) { return isElementwise(user); });
+}
