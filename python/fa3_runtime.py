@@ -151,7 +151,8 @@ def _signatures():
         "program_arg_info": (p, size, p),
         "program_launch_info": (p, size, p),
         "validate": args,
-        "launch": args + (p,),
+        "launch_with_workspace": args + (p, ctypes.c_int64, p),
+        "workspace_size": args + (p,),
         "evaluate": (p, ctypes.c_int, ctypes.POINTER(_Arg), size, p),
         "evaluate_grid": (p, size, ctypes.POINTER(_Arg), size, p),
         "device_count": (p,),
@@ -301,13 +302,46 @@ def _checked_integer(name, value):
     return value
 
 
-def _current_stream(values):
-    """Torch's current stream if there is a torch tensor, else the default."""
+def _torch_tensor(values):
+    """The first torch tensor among the arguments, or None."""
     torch = sys.modules.get("torch")
     for value in values:
         if torch is not None and isinstance(value, torch.Tensor):
-            return torch.cuda.current_stream(value.device).cuda_stream
-    return 0
+            return value
+    return None
+
+
+def _current_stream(values):
+    """Torch's current stream if there is a torch tensor, else the default."""
+    tensor = _torch_tensor(values)
+    if tensor is None:
+        return 0
+    return sys.modules["torch"].cuda.current_stream(tensor.device).cuda_stream
+
+
+def _allocate(size, values, stream):
+    """Memory for a workspace, of the framework that the arguments come from."""
+    tensor = _torch_tensor(values)
+    if tensor is None:
+        return _OwnBuffer(size)
+    torch = sys.modules["torch"]
+    memory = torch.empty(size, dtype=torch.uint8, device=tensor.device)
+    # Once freed, torch may give it to others on its current stream.
+    if stream != _current_stream(values):
+        memory.record_stream(torch.cuda.ExternalStream(stream, tensor.device))
+    return memory
+
+
+def _get_memory(workspace):
+    """Address and size of a workspace."""
+    if workspace is None:
+        return None, 0
+    if hasattr(workspace, "data_ptr"):
+        return workspace.data_ptr(), workspace.numel() * workspace.element_size()
+    if isinstance(workspace, Buffer):
+        return workspace.address, workspace.size
+    address, size = workspace
+    return address, size
 
 
 class Program:
@@ -352,23 +386,43 @@ class Program:
                 code = pathlib.Path(f"{stem}.ptx")
         return cls(manifest, code.read_bytes(), cubin=code.suffix == ".cubin")
 
-    def __call__(self, *args, stream=None, **named):
+    def __call__(self, *args, stream=None, workspace=None, **named):
         """Launches on `stream` (an address), by default the current stream of
-        torch for torch tensors and the default stream otherwise."""
-        self.bind(*args, stream=stream, **named)()
+        torch for torch tensors and the default stream otherwise. A workspace
+        that is not given comes from torch, whose memory is ordered by streams;
+        without torch a program that needs one has to be given it, or bound."""
+        if workspace is None and _torch_tensor(self._order(args, dict(named))) is None:
+            size = self.workspace_size(*args, **named)
+            if size:
+                raise TypeError(f"'{self.function}' needs a workspace of {size} bytes")
+        self.bind(*args, stream=stream, workspace=workspace, **named)()
 
-    def bind(self, *args, stream=None, **named):
-        """A function that launches with these arguments; holds on to them."""
+    def bind(self, *args, stream=None, workspace=None, **named):
+        """A function that launches with these arguments; holds on to them.
+
+        `workspace` is memory for a program that needs some (workspace_size): a
+        torch tensor, a Buffer, or (address, bytes). Without it, it comes from
+        torch if there is a torch tensor, else from a Buffer, and is held until
+        the function is dropped."""
         values = self._order(args, named)
         array = self._to_args(values)
         if stream is None:
             stream = _current_stream(values)
-        launch, handle = self._library.launch, self._open()
+        launch, handle = self._library.launch_with_workspace, self._open()
+        size = self._workspace_size(array)
+        if workspace is None and size:
+            workspace = _allocate(size, values, stream)
+        address, size = _get_memory(workspace)
 
-        def run(_keep=(self, values)):
-            launch(handle, array, len(values), stream)
+        def run(_keep=(self, values, workspace)):
+            launch(handle, array, len(values), address, size, stream)
 
         return run
+
+    def workspace_size(self, *args, **named):
+        """Bytes of device memory that the kernels of a call use among
+        themselves."""
+        return self._workspace_size(self._to_args(self._order(args, named)))
 
     def validate(self, *args, **named):
         """All checks of a launch; raises Error."""
@@ -460,6 +514,13 @@ class Program:
             _to_arg(info, value, arg)
         return array
 
+    def _workspace_size(self, array):
+        result = ctypes.c_int64()
+        self._library.workspace_size(
+            self._open(), array, len(array), ctypes.byref(result)
+        )
+        return result.value
+
     def _evaluate(self, function, what, args, named):
         values = self._order(args, named)
         result = ctypes.c_int64()
@@ -543,6 +604,15 @@ class Buffer:
         address, self.address = self.address, 0
         if address:
             _library().device_free(address)
+
+
+class _OwnBuffer(Buffer):
+    """Memory that nobody but the binding knows."""
+
+    def __del__(self):
+        # At the end the driver may be gone.
+        with contextlib.suppress(Exception):
+            self.free()
 
 
 class Event:

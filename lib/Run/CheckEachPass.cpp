@@ -39,8 +39,10 @@ static double getRounding(interp::Format format) {
   }
 }
 
-Tolerance fa3::run::getRoundingTolerance(const interp::Array &array,
-                                         const Problem &problem) {
+Tolerance
+fa3::run::getRoundingTolerance(const interp::Array &array,
+                               const Problem &problem,
+                               std::optional<interp::Format> quantized) {
   // Statistics of rows are f32 sums of exact products. Other results also carry
   // the rounding of weights to the element type of the operands.
   constexpr size_t kRankOfOutput = 4;
@@ -48,6 +50,8 @@ Tolerance fa3::run::getRoundingTolerance(const interp::Array &array,
       array.getShape().size() < kRankOfOutput)
     return {1e-4, 1e-4};
   double rounding = getRounding(array.getFormat());
+  if (quantized)
+    rounding = std::max(rounding, getRounding(*quantized));
   for (const ProblemArgument &argument : problem.getArguments())
     if (argument.getArray() && argument.access.read)
       rounding =
@@ -68,10 +72,11 @@ static void describe(raw_ostream &os, const Comparison &c, StringRef name) {
 
 /// Describes the first written array that differs; empty if none does. Without
 /// a tolerance, bits are compared.
-static std::string findDifference(const Problem &mine, const Problem &theirs,
-                                  bool exact,
-                                  std::optional<Tolerance> tolerance,
-                                  double *distance = nullptr) {
+static std::string
+findDifference(const Problem &mine, const Problem &theirs, bool exact,
+               std::optional<Tolerance> tolerance,
+               std::optional<interp::Format> quantized = std::nullopt,
+               double *distance = nullptr) {
   std::string text;
   llvm::raw_string_ostream os(text);
   for (const ProblemArgument &other : theirs.getArguments()) {
@@ -84,7 +89,8 @@ static std::string findDifference(const Problem &mine, const Problem &theirs,
     Tolerance allowed;
     if (!exact)
       allowed = tolerance ? *tolerance
-                          : getRoundingTolerance(*other.getArray(), theirs);
+                          : getRoundingTolerance(*other.getArray(), theirs,
+                                                 quantized);
     Comparison c = compare(*own->getArray(), *other.getArray(), allowed);
     if (distance)
       *distance = std::max(*distance, c.maxAbsolute);
@@ -159,7 +165,11 @@ public:
   Checker(const CheckedProblem &problem, ModuleOp module, Problem inputs,
           Problem reference)
       : problem(problem), module(module), inputs(std::move(inputs)),
-        reference(std::move(reference)) {}
+        reference(std::move(reference)) {
+    module.walk([&](attention::QuantizeOp op) {
+      quantized = interp::getFormat(op.getFormat());
+    });
+  }
 
   void runBeforePass(Pass *, Operation *) override { begin = Clock::now(); }
   void runAfterPass(Pass *pass, Operation *op) override {
@@ -200,6 +210,7 @@ private:
   std::vector<Row> rows;
   Clock::time_point begin;
   std::optional<OperationFingerPrint> fingerPrint;
+  std::optional<interp::Format> quantized;
   bool broken = false, hasFences = false, ranWithFences = false;
   unsigned numChecked = 0;
 };
@@ -267,11 +278,11 @@ void Checker::check(Row &row, bool onModule) {
     (void)fail("the module does not run after " + row.pass);
     return;
   }
-  std::string fromReference = findDifference(*answer, reference, false,
-                                             problem.tolerance, &row.distance);
+  std::string fromReference = findDifference(
+      *answer, reference, false, problem.tolerance, quantized, &row.distance);
   std::string fromPrevious =
       previous ? findDifference(*answer, *previous, effect == Effect::Exact,
-                                problem.tolerance)
+                                problem.tolerance, quantized)
                : "";
   if (!fromPrevious.empty() || !fromReference.empty()) {
     bool isReference = fromPrevious.empty();
@@ -307,8 +318,10 @@ static LogicalResult makeReference(ModuleOp module,
                                    std::optional<Problem> &inputs,
                                    std::optional<Problem> &reference) {
   OwningOpRef<ModuleOp> copy = module.clone();
-  WalkResult attention =
-      copy->walk([](attention::ForwardOp) { return WalkResult::interrupt(); });
+  WalkResult attention = copy->walk([](Operation *op) {
+    return WalkResult(
+        failure(isa<attention::ForwardOp, attention::QuantizeOp>(op)));
+  });
   if (attention.wasInterrupted()) {
     PassManager manager(module.getContext());
     manager.addPass(attention::createExpandMods());

@@ -61,9 +61,11 @@ mlir::LogicalResult checkEachPass(mlir::ModuleOp module,
                                   const CheckedProblem &problem, bool verbose);
 
 /// Difference that rounding explains between an array and its reference, both
-/// computed from numbers of the given formats of order 1.
+/// computed from numbers of the given formats of order 1. `quantized` is the
+/// format that operands are rounded to on the way, if they are.
 Tolerance getRoundingTolerance(const interp::Array &array,
-                               const Problem &problem);
+                               const Problem &problem,
+                               std::optional<interp::Format> quantized);
 
 } // namespace fa3::run
 

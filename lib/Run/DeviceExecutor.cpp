@@ -168,20 +168,34 @@ LogicalResult DeviceExecutor::bind() {
                 array->getOffset() * interp::getByteWidth(array->getFormat());
     arguments.push_back(makeArgument(*argument, info.type, address));
   }
-  return check(
-      fa3_validate(program, arguments.data(), arguments.size(), &status),
-      status);
+  if (failed(check(
+          fa3_validate(program, arguments.data(), arguments.size(), &status),
+          status)) ||
+      failed(
+          check(fa3_workspace_size(program, arguments.data(), arguments.size(),
+                                   &workspaceSize, &status),
+                status)))
+    return failure();
+  return workspaceSize ? workspace.allocate(workspaceSize) : success();
 }
 
 LogicalResult DeviceExecutor::launch() {
   fa3_status status;
-  return check(fa3_launch(program, arguments.data(), arguments.size(),
-                          /*stream=*/nullptr, &status),
+  void *memory = nullptr;
+  if (workspaceSize)
+    memory = reinterpret_cast<void *>(
+        static_cast<uintptr_t>(workspace.getAddress()));
+  return check(fa3_launch_with_workspace(
+                   program, arguments.data(), arguments.size(), memory,
+                   workspaceSize, /*stream=*/nullptr, &status),
                status);
 }
 
-/// Outputs become poison; what is read and written gets its first contents.
+/// Outputs and workspace become poison; what is read and written gets its first
+/// contents.
 LogicalResult DeviceExecutor::prepareRun() {
+  if (workspaceSize && failed(workspace.poison()))
+    return failure();
   for (auto [argument, buffer] :
        llvm::zip_equal(problem.getArguments(), buffers)) {
     const interp::Array *array = argument.getArray();
@@ -199,6 +213,13 @@ LogicalResult DeviceExecutor::run() {
   if (failed(prepareRun()) || failed(launch()) ||
       failed(check(fa3_device_synchronize(&status), status)))
     return failure();
+  if (workspaceSize) {
+    FailureOr<bool> intact = workspace.areGuardsIntact();
+    if (failed(intact))
+      return failure();
+    if (!*intact)
+      return fail("memory beside the workspace was written");
+  }
   for (auto [argument, buffer] :
        llvm::zip_equal(problem.getArguments(), buffers)) {
     interp::Array *array = argument.getArray();

@@ -13,7 +13,10 @@ using namespace fa3::run;
 
 static bool hasAttention(ModuleOp module) {
   return module
-      .walk([](attention::ForwardOp) { return WalkResult::interrupt(); })
+      .walk([](Operation *op) {
+        return WalkResult(
+            failure(isa<attention::ForwardOp, attention::QuantizeOp>(op)));
+      })
       .wasInterrupted();
 }
 

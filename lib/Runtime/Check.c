@@ -46,9 +46,9 @@ static fa3_code check_scalar(const fa3_param *param, const fa3_arg *arg,
 
 fa3_code fa3_check_signature(const fa3_program *program, const fa3_arg *args,
                              size_t num_args, fa3_status *status) {
-  if (num_args != program->scope.num_params)
+  if (num_args != program->num_args)
     return fa3_fail(status, FA3_ERROR_ARGUMENT, "%zu arguments, '%s' takes %zu",
-                    num_args, program->function, program->scope.num_params);
+                    num_args, program->function, program->num_args);
   if (num_args && !args)
     return fa3_fail(status, FA3_ERROR_ARGUMENT, "null array of arguments");
   for (size_t i = 0; i < num_args; ++i) {
@@ -196,7 +196,7 @@ static fa3_code check_requirements(const fa3_program *program,
 fa3_code fa3_check_values(const fa3_program *program, const fa3_arg *args,
                           fa3_status *status) {
   const fa3_scope *scope = &program->scope;
-  for (size_t i = 0; i < scope->num_params; ++i) {
+  for (size_t i = 0; i < program->num_args; ++i) {
     const fa3_param *param = &scope->params[i];
     if (param->kind != FA3_TENSOR)
       continue;

@@ -8,6 +8,7 @@
 
 #include "Program.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -56,8 +57,14 @@ fa3_code fa3_validate(const fa3_program *program, const fa3_arg *args,
   fa3_code code = fa3_check_signature(program, args, num_args, status);
   if (code == FA3_OK)
     code = fa3_check_values(program, args, status);
+  fa3_arg storage[FA3_MAX_PARAMS];
+  const fa3_arg *all = args;
+  int64_t size;
+  if (code == FA3_OK)
+    code =
+        fa3_bind_workspaces(program, args, NULL, storage, &all, &size, status);
   for (size_t i = 0; i < program->num_launches && code == FA3_OK; ++i)
-    code = check_launch(program, &program->launches[i], args, status);
+    code = check_launch(program, &program->launches[i], all, status);
   return code == FA3_OK ? fa3_succeed(status) : code;
 }
 
@@ -90,14 +97,36 @@ fa3_code fa3_evaluate_grid(const fa3_program *program, size_t launch,
     return fa3_fail(status, FA3_ERROR_ARGUMENT,
                     "no launch of this number or no place for its grid");
   uint32_t value;
+  fa3_arg storage[FA3_MAX_PARAMS];
+  const fa3_arg *all;
+  int64_t size;
   fa3_code code = fa3_check_signature(program, args, num_args, status);
   if (code == FA3_OK)
-    code = fa3_resolve_grid(program, &program->launches[launch], args, &value,
+    code =
+        fa3_bind_workspaces(program, args, NULL, storage, &all, &size, status);
+  if (code == FA3_OK)
+    code = fa3_resolve_grid(program, &program->launches[launch], all, &value,
                             status);
   if (code != FA3_OK)
     return code;
   *blocks = value;
   return fa3_succeed(status);
+}
+
+fa3_code fa3_workspace_size(const fa3_program *program, const fa3_arg *args,
+                            size_t num_args, int64_t *size,
+                            fa3_status *status) {
+  if (!program)
+    return null_program(status);
+  if (!size)
+    return fa3_fail(status, FA3_ERROR_ARGUMENT, "no place for the size");
+  fa3_arg storage[FA3_MAX_PARAMS];
+  const fa3_arg *all;
+  fa3_code code = fa3_check_signature(program, args, num_args, status);
+  if (code == FA3_OK)
+    code =
+        fa3_bind_workspaces(program, args, NULL, storage, &all, size, status);
+  return code == FA3_OK ? fa3_succeed(status) : code;
 }
 
 /*===----------------------------------------------------------------------===*
@@ -244,20 +273,51 @@ static fa3_code launch_one(const fa3_program *program,
   return fa3_driver_fail(program->driver, result, what, status);
 }
 
-fa3_code fa3_launch(const fa3_program *program, const fa3_arg *args,
-                    size_t num_args, void *stream, fa3_status *status) {
-  fa3_code code = fa3_validate(program, args, num_args, status);
-  if (code != FA3_OK)
-    return code;
-  if (!program->driver)
-    return fa3_fail(status, FA3_ERROR_ARGUMENT,
-                    "program '%s' was loaded without code", program->function);
+static fa3_code launch_all(const fa3_program *program, const fa3_arg *args,
+                           void *stream, fa3_status *status) {
   int pushed;
-  code = fa3_context_enter(program->driver, program->context, &pushed, status);
+  fa3_code code =
+      fa3_context_enter(program->driver, program->context, &pushed, status);
   if (code != FA3_OK)
     return code;
   for (size_t i = 0; i < program->num_launches && code == FA3_OK; ++i)
     code = launch_one(program, &program->launches[i], args, stream, status);
   fa3_context_leave(program->driver, pushed);
   return code;
+}
+
+fa3_code fa3_launch_with_workspace(const fa3_program *program,
+                                   const fa3_arg *args, size_t num_args,
+                                   void *workspace, int64_t workspace_size,
+                                   void *stream, fa3_status *status) {
+  fa3_code code = fa3_validate(program, args, num_args, status);
+  if (code != FA3_OK)
+    return code;
+  if (!program->driver)
+    return fa3_fail(status, FA3_ERROR_ARGUMENT,
+                    "program '%s' was loaded without code", program->function);
+  fa3_arg storage[FA3_MAX_PARAMS];
+  const fa3_arg *all;
+  int64_t size;
+  code = fa3_bind_workspaces(program, args, workspace, storage, &all, &size,
+                             status);
+  if (code != FA3_OK)
+    return code;
+  if (size && (!workspace || workspace_size < size))
+    return fa3_fail(status, FA3_ERROR_ARGUMENT,
+                    "'%s' needs %" PRId64 " bytes of workspace, got %" PRId64
+                    " (fa3_launch_with_workspace)",
+                    program->function, size, workspace ? workspace_size : 0);
+  if (size && (uintptr_t)workspace % FA3_WORKSPACE_ALIGNMENT)
+    return fa3_fail(status, FA3_ERROR_ARGUMENT,
+                    "address 0x%" PRIxPTR
+                    " of the workspace is not a multiple of %d",
+                    (uintptr_t)workspace, FA3_WORKSPACE_ALIGNMENT);
+  return launch_all(program, all, stream, status);
+}
+
+fa3_code fa3_launch(const fa3_program *program, const fa3_arg *args,
+                    size_t num_args, void *stream, fa3_status *status) {
+  return fa3_launch_with_workspace(program, args, num_args, NULL, 0, stream,
+                                   status);
 }

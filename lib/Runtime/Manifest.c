@@ -176,8 +176,8 @@ static int is_identifier(const char *s) {
   return s[0] != '\0';
 }
 
-static int check_name(fa3_reader *r, const char *name, const char *field,
-                      const fa3_param *params, size_t count) {
+int fa3_check_name(fa3_reader *r, const char *name, const char *field,
+                   const fa3_param *params, size_t count) {
   static const char *const reserved[] = {"device", "min", "max", "ceildiv"};
   if (!is_identifier(name))
     return fa3_wrong(r, field, "not an identifier");
@@ -278,7 +278,7 @@ static int read_param(fa3_reader *r, const fa3_json *object, const char *where,
                        param->kind == FA3_TENSOR ? tensor_keys : scalar_keys))
     return 0;
   param->name = fa3_read_string(r, object, where, "name", &field);
-  if (!param->name || !check_name(r, param->name, field, params, index) ||
+  if (!param->name || !fa3_check_name(r, param->name, field, params, index) ||
       !fa3_read_type(r, object, where, &param->type))
     return 0;
   if (param->kind == FA3_TENSOR)
@@ -297,7 +297,11 @@ static int read_params(fa3_reader *r, const fa3_json *top) {
       fa3_read_array(r, top, "", "args", FA3_MAX_PARAMS, &field);
   if (!args)
     return 0;
-  r->params = fa3_reader_array(r, args->count, sizeof(*r->params));
+  /* Workspaces follow. */
+  const fa3_json *workspaces = fa3_json_member(top, "workspaces");
+  size_t more =
+      workspaces && workspaces->type == FA3_JSON_ARRAY ? workspaces->count : 0;
+  r->params = fa3_reader_array(r, args->count + more, sizeof(*r->params));
   if (!r->params)
     return 0;
   r->program->scope.params = r->params;
@@ -308,6 +312,7 @@ static int read_params(fa3_reader *r, const fa3_json *top) {
       return 0;
     r->program->scope.num_params = index + 1;
   }
+  r->program->num_args = args->count;
   return 1;
 }
 
@@ -397,16 +402,10 @@ static int read_top(fa3_reader *r, const fa3_json *top) {
       program->function ? fa3_read_string(r, top, "", "chip", &field) : NULL;
   if (!program->chip || !fa3_read_string(r, top, "", "ptx_isa", &field) ||
       !read_params(r, top) || !read_requirements(r, top) ||
-      !fa3_read_launches(r, top))
+      !read_cost(r, top, "flops", &program->costs[FA3_FLOPS]) ||
+      !read_cost(r, top, "bytes", &program->costs[FA3_BYTES]))
     return 0;
-  const fa3_json *workspaces =
-      fa3_read_array(r, top, "", "workspaces", SIZE_MAX, &field);
-  if (!workspaces)
-    return 0;
-  if (workspaces->count)
-    return fa3_wrong(r, field, "this runtime has no workspaces");
-  return read_cost(r, top, "flops", &program->costs[FA3_FLOPS]) &&
-         read_cost(r, top, "bytes", &program->costs[FA3_BYTES]) &&
+  return fa3_read_workspaces(r, top) && fa3_read_launches(r, top) &&
          read_hash(r, top);
 }
 

@@ -52,6 +52,13 @@ int fa3_compile(fa3_reader *r, const fa3_json *value, const char *field,
 /* Zeroed memory of the program. */
 void *fa3_reader_array(fa3_reader *r, size_t count, size_t size);
 
+/* Whether a name is one that formulas can use and none of the first `count`
+ * parameters has. */
+int fa3_check_name(fa3_reader *r, const char *name, const char *field,
+                   const fa3_param *params, size_t count);
+
+/* Member `workspaces`. */
+int fa3_read_workspaces(fa3_reader *r, const fa3_json *top);
 /* Member `launches`. */
 int fa3_read_launches(fa3_reader *r, const fa3_json *top);
 

@@ -72,12 +72,12 @@ const char *fa3_program_producer(const fa3_program *program) {
 }
 
 size_t fa3_program_num_args(const fa3_program *program) {
-  return program ? program->scope.num_params : 0;
+  return program ? program->num_args : 0;
 }
 
 fa3_code fa3_program_arg_info(const fa3_program *program, size_t index,
                               fa3_arg_info *info, fa3_status *status) {
-  if (!program || !info || index >= program->scope.num_params)
+  if (!program || !info || index >= program->num_args)
     return fa3_fail(status, FA3_ERROR_ARGUMENT, "no argument of this number");
   const fa3_param *param = &program->scope.params[index];
   memset(info, 0, sizeof(*info));

@@ -18,7 +18,7 @@ enum {
    * keep theirs for ever. */
   FA3_NUM_COUNTERS = 1 << 16,
   FA3_NUM_CAPTURED_COUNTERS = 1 << 14,
-  FA3_MAX_PARAMS = 128, /* arguments of the function */
+  FA3_MAX_PARAMS = 128, /* arguments of the function, and workspaces */
   FA3_MAX_LAUNCHES = 64,
   FA3_MAX_KERNEL_ARGS = 128, /* arguments of a kernel */
   FA3_MAX_TENSOR_MAPS = 24,  /* among them */
@@ -44,6 +44,11 @@ typedef struct fa3_param {
   int unit_inner_stride;
   int is_map_source;
 } fa3_param;
+
+/* Memory that a call lends: shape by the arguments. */
+typedef struct fa3_workspace {
+  fa3_formula shape[FA3_MAX_RANK];
+} fa3_workspace;
 
 typedef struct fa3_requirement {
   fa3_formula that;
@@ -92,7 +97,11 @@ struct fa3_program {
   fa3_arena arena;
   const char *function, *chip, *producer;
   uint64_t ptx_hash;
+  /* The arguments, then the workspaces. Formulas of launches may name all,
+   * others the arguments. */
   fa3_scope scope;
+  size_t num_args, num_workspaces;
+  const fa3_workspace *workspaces;
   const fa3_requirement *requirements;
   size_t num_requirements;
   fa3_kernel_launch *launches;
@@ -122,6 +131,14 @@ typedef struct fa3_map_geometry {
   uint64_t dims[FA3_MAX_MAP_RANK];
   uint64_t strides[FA3_MAX_MAP_RANK - 1];
 } fa3_map_geometry;
+
+/* Gives the arguments followed by the workspaces, which lie in `memory` one
+ * after the other; null to know the size only. `storage` has room for
+ * FA3_MAX_PARAMS. The arguments fit their signature. */
+fa3_code fa3_bind_workspaces(const fa3_program *program, const fa3_arg *args,
+                             void *memory, fa3_arg *storage,
+                             const fa3_arg **all, int64_t *size,
+                             fa3_status *status);
 
 /* Number, kinds, types and ranks of arguments, and extents and strides in
  * themselves: what evaluation of formulas rests on. */

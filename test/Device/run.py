@@ -57,6 +57,13 @@ def _parser():
     repeat.add_argument("--type", default="f16")
     repeat.add_argument("--d", type=int, default=128)
     arguments.add_tools(repeat)
+    quantize = commands.add_parser(
+        "quantize", help="quantising kernels, and attention that quantises"
+    )
+    quantize.add_argument("--d", type=int, default=128)
+    quantize.add_argument("--lengths", type=_numbers, default=[1024, 8192])
+    _timed(quantize, 11)
+    arguments.add_tools(quantize)
     gemm = commands.add_parser("gemm", help="examples/gemm.mlir beside cuBLAS")
     gemm.add_argument("--size", type=int, default=8192)
     _timed(gemm, 11)
@@ -88,6 +95,8 @@ def main():
         from fa3_device import matrix as command
     elif given.command == "repeat":
         from fa3_device import repeat as command
+    elif given.command == "quantize":
+        from fa3_device import quantize as command
     elif given.command == "gemm":
         from fa3_device import gemm as command
     else:

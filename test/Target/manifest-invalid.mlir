@@ -173,3 +173,24 @@ func.func @shift(%n: index, %m: index) {
   hopper.launch @m::@none blocks %b threads 32 smem 0 args()
   return
 }
+// -----
+func.func @workspace_type(%n: index) {
+  // expected-error @below {{has elements of type 'i4', which a manifest does not know}}
+  %w = memref.alloc(%n) : memref<?xi4>
+  hopper.launch @m::@none blocks %n threads 32 smem 0 args()
+  return
+}
+// -----
+func.func @workspace_name(%n: index) {
+  // expected-error @below {{expects an identifier as the name of a workspace, got 'a b'}}
+  %w = memref.alloc(%n) {tile.name = "a b"} : memref<?xf32>
+  hopper.launch @m::@none blocks %n threads 32 smem 0 args()
+  return
+}
+// -----
+func.func @workspace_layout(%n: index) {
+  // expected-error @below {{has no place in a manifest: workspaces are contiguous}}
+  %w = memref.alloc(%n) : memref<?x8xf32, strided<[16, 1]>>
+  hopper.launch @m::@none blocks %n threads 32 smem 0 args()
+  return
+}

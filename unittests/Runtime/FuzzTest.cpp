@@ -38,12 +38,13 @@ bool exercise(const std::string &text, const std::vector<fa3_arg> &args) {
   fa3_evaluate(program, FA3_FLOPS, args.data(), args.size(), &value, &status);
   fa3_evaluate(program, FA3_BYTES, args.data(), args.size(), &value, &status);
   fa3_evaluate_grid(program, 0, args.data(), args.size(), &value, &status);
+  fa3_workspace_size(program, args.data(), args.size(), &value, &status);
   EXPECT_EQ(fa3_program_destroy(program, &status), FA3_OK);
   return true;
 }
 
 TEST(FuzzTest, TruncatedManifests) {
-  const std::string text = manifest();
+  const std::string text = withWorkspaces();
   const std::vector<fa3_arg> args = arguments();
   for (size_t size = 0; size < text.size(); ++size)
     ASSERT_FALSE(exercise(text.substr(0, size), args)) << size;
@@ -51,7 +52,7 @@ TEST(FuzzTest, TruncatedManifests) {
 }
 
 TEST(FuzzTest, MutatedBytes) {
-  const std::string text = manifest();
+  const std::string text = withWorkspaces();
   const std::vector<fa3_arg> args = arguments();
   std::mt19937 random(1);
   int accepted = 0;

@@ -436,6 +436,72 @@ TEST_F(LaunchTest, LaunchesRunInOrder) {
   EXPECT_EQ(fakeCudaNumLaunches(), 2u);
 }
 
+TEST_F(LaunchTest, LendsWorkspaces) {
+  load(withWorkspaces());
+  std::vector<fa3_arg> args = arguments();
+  int64_t size = 0;
+  ASSERT_EQ(fa3_workspace_size(program.get(), args.data(), args.size(), &size,
+                               &program.status),
+            FA3_OK);
+  // Each starts at a multiple of 256.
+  EXPECT_EQ(size, 256 + (3 * 300 * 4 + 255) / 256 * 256);
+  EXPECT_EQ(fa3_program_num_args(program.get()), args.size());
+  EXPECT_EQ(program.validate(args), FA3_OK) << program.message();
+
+  auto launch = [&](uintptr_t memory, int64_t bytes) {
+    return fa3_launch_with_workspace(program.get(), args.data(), args.size(),
+                                     reinterpret_cast<void *>(memory), bytes,
+                                     nullptr, &program.status);
+  };
+  ASSERT_EQ(launch(0x90000000, size), FA3_OK) << program.message();
+  ASSERT_EQ(fakeCudaNumLaunches(), 1u);
+  EXPECT_EQ(fakeCudaLaunch(0)->params[4], 0x90000100u);
+  EXPECT_EQ(fakeCudaLaunch(0)->params[6], 303u);
+
+  EXPECT_EQ(launch(0x90000000, size - 1), FA3_ERROR_ARGUMENT);
+  EXPECT_EQ(program.message(),
+            "'attention' needs 4096 bytes of workspace, got 4095 "
+            "(fa3_launch_with_workspace)");
+  EXPECT_EQ(launch(0x90000010, size), FA3_ERROR_ARGUMENT);
+  EXPECT_EQ(program.message(), "address 0x90000010 of the workspace is not a "
+                               "multiple of 256");
+  EXPECT_EQ(program.launch(args), FA3_ERROR_ARGUMENT);
+  EXPECT_EQ(program.message(), "'attention' needs 4096 bytes of workspace, got "
+                               "0 (fa3_launch_with_workspace)");
+  EXPECT_EQ(fakeCudaNumLaunches(), 1u);
+}
+
+TEST_F(LaunchTest, RefusesShapesOfWorkspaces) {
+  std::vector<fa3_arg> args = arguments();
+  int64_t size;
+  auto message = [&](const std::string &extent) {
+    load(replaced(withWorkspaces(), "\"100\"", "\"" + extent + "\""));
+    EXPECT_EQ(fa3_workspace_size(program.get(), args.data(), args.size(), &size,
+                                 &program.status),
+              FA3_ERROR_ARGUMENT);
+    std::string text = program.message();
+    EXPECT_EQ(program.reset(), FA3_OK);
+    return text;
+  };
+  EXPECT_EQ(message("q.shape[2] - 301"),
+            "workspace 'a': extent -1 of dimension 0 is negative");
+  EXPECT_EQ(message("9223372036854775807"),
+            "workspaces of 'attention': more than 2^63 bytes");
+}
+
+TEST_F(LaunchTest, NeedsNoWorkspaceForOthers) {
+  load();
+  std::vector<fa3_arg> args = arguments();
+  int64_t size = 1;
+  ASSERT_EQ(fa3_workspace_size(program.get(), args.data(), args.size(), &size,
+                               &program.status),
+            FA3_OK);
+  EXPECT_EQ(size, 0);
+  EXPECT_EQ(fa3_launch_with_workspace(program.get(), args.data(), args.size(),
+                                      nullptr, 0, nullptr, &program.status),
+            FA3_OK);
+}
+
 TEST_F(LaunchTest, ErrorsOfArgumentsReachNoDriver) {
   load();
   int before = fakeCudaCalls("cuCtxGetCurrent");

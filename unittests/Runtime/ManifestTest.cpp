@@ -77,8 +77,6 @@ TEST(ManifestTest, ErrorsNameTheField) {
             "manifest field 'chip': expected a string, found an integer");
   EXPECT_EQ(error("\"function\"", "\"funktion\""),
             "manifest field 'funktion': not a member of schema 1");
-  EXPECT_EQ(error("\"workspaces\": []", "\"workspaces\": [{}]"),
-            "manifest field 'workspaces': this runtime has no workspaces");
   EXPECT_EQ(error("\"name\": \"k\"", "\"name\": \"q\""),
             "manifest field 'args[1].name': name used by an earlier argument");
   EXPECT_EQ(error("\"name\": \"k\"", "\"name\": \"min\""),
@@ -100,6 +98,29 @@ TEST(ManifestTest, ErrorsNameTheField) {
   EXPECT_EQ(error("\"access\": \"read\"", "\"access\": \"peek\""),
             "manifest field 'args[0].access': expected 'read', 'write' or "
             "'readwrite'");
+}
+
+TEST(ManifestTest, ErrorsOfWorkspaces) {
+  auto workspaces = [](const std::string &list) {
+    return error("\"workspaces\": []", "\"workspaces\": [" + list + "]");
+  };
+  EXPECT_EQ(workspaces("{}"), "manifest field 'workspaces[0].name': missing");
+  EXPECT_EQ(workspaces("{\"name\": \"q\", \"type\": \"f32\", \"shape\": []}"),
+            "manifest field 'workspaces[0].name': name used by an earlier "
+            "argument");
+  EXPECT_EQ(workspaces("{\"name\": \"w\", \"type\": \"f\", \"shape\": []}"),
+            "manifest field 'workspaces[0].type': not an element type");
+  EXPECT_EQ(workspaces("{\"name\": \"w\", \"type\": \"f32\", \"size\": 1}"),
+            "manifest field 'workspaces[0].size': not a member of schema 1");
+  EXPECT_EQ(
+      workspaces("{\"name\": \"w\", \"type\": \"f32\", \"shape\": [4]}"),
+      "manifest field 'workspaces[0].shape[0]': expected a formula, found an "
+      "integer");
+  // Shapes see the arguments, not one another.
+  EXPECT_NE(workspaces("{\"name\": \"w\", \"type\": \"f32\", \"shape\": "
+                       "[\"w.shape[0]\"]}")
+                .find("workspaces[0].shape[0]"),
+            std::string::npos);
 }
 
 TEST(ManifestTest, ErrorsOfScalarsAndRequirements) {

@@ -97,6 +97,16 @@ std::string withHashOf(const std::string &text) {
                   hex(fa3_hash(text.data(), text.size())));
 }
 
+std::string withWorkspaces() {
+  std::string text = replaced(
+      manifest(), "\"workspaces\": []",
+      "\"workspaces\": [{\"name\": \"a\", \"type\": \"i8\", \"shape\": "
+      "[\"100\"]}, {\"name\": \"w\", \"type\": \"f32\", \"shape\": "
+      "[\"q.shape[1]\", \"q.shape[2]\"]}]");
+  text = replaced(text, "\"source\": \"lse\"", "\"source\": \"w\"");
+  return replaced(text, "lse.stride[1]", "w.stride[0] + w.shape[0]");
+}
+
 std::vector<fa3_arg> arguments(const Shape &s) {
   auto tensor = [](fa3_type type, uintptr_t address,
                    std::vector<int64_t> shape) {

@@ -27,6 +27,10 @@ std::string withFlops(const std::string &formula);
 /// manifest() with the hash of another PTX.
 std::string withHashOf(const std::string &text);
 
+/// manifest() with two workspaces, the second of which the kernel takes in
+/// place of lse: 100 bytes, and 4 for every query and head.
+std::string withWorkspaces();
+
 struct Shape {
   int64_t batch = 2, heads = 3, queries = 300, keys = 170;
 };

@@ -3,6 +3,7 @@ no torch. FA3_RUNTIME_LIBRARY and FA3_LIBCUDA name the two shared libraries."""
 
 import ctypes
 import json
+import math
 import os
 import pathlib
 import subprocess
@@ -91,6 +92,12 @@ class FakeTensor:
     def stride(self):
         return self._stride
 
+    def numel(self):
+        return math.prod(self.shape)
+
+    def element_size(self):
+        return {"uint8": 1, "float16": 2}[self.dtype.rpartition(".")[2]]
+
 
 class RuntimeTest(unittest.TestCase):
     def setUp(self):
@@ -145,6 +152,33 @@ class RuntimeTest(unittest.TestCase):
         self.assertEqual(self.fake.fakeCudaNumLaunches(), 3)
         self.assertEqual(self.fake.fakeCudaLaunch(2).contents.stream, 0)
         self.assertRaises(ValueError, program, x, x, 1, 0)
+
+    def test_lends_workspaces(self):
+        document = json.loads(manifest())
+        document["workspaces"] = [
+            {"name": "w", "type": "f16", "shape": ["x.shape[0]", "64"]}
+        ]
+        document["launches"][0]["args"][1]["source"] = "w"
+        program = fa3_runtime.Program(json.dumps(document), PTX)
+        x = fa3_runtime.Array(0x1000, "f16", (16, 64))
+        self.assertEqual(program.workspace_size(x, x, 1.0, 0), 2048)
+        fa3_runtime.device_initialise(0)
+        buffer = fa3_runtime.Buffer(2048)
+        memory = FakeTensor(0x3000, "uint8", (4096,), (1,))
+        for workspace, address in (
+            (buffer, buffer.address), (memory, 0x3000), ((0x5000, 2048), 0x5000),
+        ):  # fmt: skip
+            self.fake.fakeCudaReset()
+            program(x, x, 1.0, 0, workspace=workspace)
+            launch = self.fake.fakeCudaLaunch(0).contents
+            self.assertEqual(launch.params[1], address)
+        self.assertRaises(TypeError, program, x, x, 1.0, 0)
+        self.error("argument", program, x, x, 1.0, 0, workspace=(0x5000, 2047))
+        run = program.bind(x, x, 1.0, 0)  # memory of its own
+        run()
+        buffer.free()
+        fa3_runtime.device_release(0)
+        self.fake.fakeCudaSetCurrent(0)
 
     def test_checks(self):
         program = fa3_runtime.Program(manifest(), device_sms=132)

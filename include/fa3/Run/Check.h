@@ -25,7 +25,8 @@ struct CheckResult {
 /// in f64: o within the bound of getErrorBound, lse within 1e-3, both exactly
 /// where no key is visible. `function` is a function on tensors of `module`,
 /// `problem` one of its host function. With a sample only its heads are looked
-/// at.
+/// at. Of a function that only quantises, scales are compared up to rounding
+/// and 8-bit numbers up to one step of their format.
 mlir::FailureOr<llvm::SmallVector<CheckResult>>
 checkAttention(mlir::ModuleOp module, llvm::StringRef function,
                const Problem &problem, const ReferenceSample &sample);

@@ -86,6 +86,8 @@ private:
   /// One per argument of the problem, and those of the manifest in its order.
   std::vector<DeviceBuffer> buffers;
   std::vector<fa3_arg> arguments;
+  DeviceBuffer workspace;
+  int64_t workspaceSize = 0;
 };
 
 } // namespace fa3::run

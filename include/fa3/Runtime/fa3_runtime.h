@@ -35,6 +35,8 @@ extern "C" {
 #define FA3_RUNTIME_ABI 1
 #define FA3_MAX_RANK 8
 #define FA3_MESSAGE_SIZE 1024
+/* Of the address of a workspace. */
+#define FA3_WORKSPACE_ALIGNMENT 256
 
 FA3_API int fa3_runtime_abi(void);
 
@@ -197,9 +199,25 @@ FA3_API fa3_code fa3_validate(const fa3_program *program, const fa3_arg *args,
 /* Launches all kernels of the program in order on `stream` (a CUstream; null is
  * the default stream). Nothing is launched unless all arguments pass all
  * checks. Returns as soon as the work is queued. A launch of 0 blocks does
- * nothing. */
+ * nothing. A program that needs a workspace is refused. */
 FA3_API fa3_code fa3_launch(const fa3_program *program, const fa3_arg *args,
                             size_t num_args, void *stream, fa3_status *status);
+
+/* The bytes of device memory that the kernels of a call use among themselves; 0
+ * for most programs. Only kinds, types and ranks of the arguments are checked:
+ * addresses may be null. */
+FA3_API fa3_code fa3_workspace_size(const fa3_program *program,
+                                    const fa3_arg *args, size_t num_args,
+                                    int64_t *size, fa3_status *status);
+
+/* As fa3_launch, with memory of at least that size, which must live until the
+ * kernels have run and which no other launch may use at the same time. Its
+ * contents do not matter before nor after. */
+FA3_API fa3_code fa3_launch_with_workspace(const fa3_program *program,
+                                           const fa3_arg *args, size_t num_args,
+                                           void *workspace,
+                                           int64_t workspace_size, void *stream,
+                                           fa3_status *status);
 
 typedef enum fa3_quantity {
   FA3_FLOPS = 0, /* floating-point operations of a call */

@@ -3,6 +3,7 @@
 #include "fa3/Conversion/AttentionToTile/AttentionToTile.h"
 #include "Cost.h"
 #include "Kernel.h"
+#include "QuantizeKernels.h"
 #include "ScalarRegion.h"
 #include "fa3/Dialect/Attention/Utils/HostFunction.h"
 #include "fa3/Dialect/Tile/IR/Tile.h"
@@ -68,6 +69,8 @@ struct AttentionToTile : fa3::impl::AttentionToTileBase<AttentionToTile> {
 private:
   LogicalResult verifyOptions();
   LogicalResult convert(func::FuncOp function);
+  LogicalResult buildQuantizations(HostFunction &host, gpu::GPUModuleOp module);
+  LogicalResult buildForward(HostFunction &host, gpu::GPUModuleOp module);
   tile::LoadPolicy loadPolicy = tile::LoadPolicy::Auto;
   void buildLaunch(HostFunction &host, gpu::GPUModuleOp module,
                    gpu::GPUFuncOp kernel, const KernelArguments &arguments);
@@ -105,7 +108,7 @@ void AttentionToTile::runOnOperation() {
     return signalPassFailure();
   SmallVector<func::FuncOp> functions;
   for (func::FuncOp function : getOperation().getOps<func::FuncOp>())
-    if (attention::findForward(function))
+    if (attention::hasAttention(function))
       functions.push_back(function);
   for (func::FuncOp function : functions)
     if (failed(convert(function)))
@@ -124,39 +127,68 @@ void AttentionToTile::buildLaunch(HostFunction &host, gpu::GPUModuleOp module,
                          ValueRange{flops, bytes});
 }
 
+/// Kernels of the operands that the attention takes in 8 bits.
+LogicalResult AttentionToTile::buildQuantizations(HostFunction &host,
+                                                  gpu::GPUModuleOp module) {
+  for (attention::HostQuantization &quantization : host.quantizations) {
+    OpBuilder builder = host.getBuilder();
+    ImplicitLocOpBuilder b(quantization.op.getLoc(), builder);
+    FailureOr<int64_t> count =
+        buildQuantizeKernels(b, quantization, module, host.function.getName());
+    if (failed(count))
+      return failure();
+    quantizeKernels += *count;
+  }
+  return success();
+}
+
 LogicalResult AttentionToTile::convert(func::FuncOp function) {
   FailureOr<HostFunction> host = attention::createHostFunction(function);
   if (failed(host))
     return failure();
-  ForwardOp forward = host->forward;
+  OpBuilder builder(host->function);
+  builder.setInsertionPointAfter(host->function);
+  Location loc = host->forward ? host->forward.getLoc() : function.getLoc();
+  auto module = gpu::GPUModuleOp::create(
+      builder, loc, (function.getName() + "_kernels").str());
+  if (failed(buildQuantizations(*host, module)) ||
+      (host->forward && failed(buildForward(*host, module)))) {
+    module.erase();
+    host->function.erase();
+    return failure();
+  }
+  function.erase();
+  return success();
+}
+
+LogicalResult AttentionToTile::buildForward(HostFunction &host,
+                                            gpu::GPUModuleOp module) {
+  ForwardOp forward = host.forward;
   Location loc = forward.getLoc();
 
   // Scalars that the regions capture, with the host values they stand for.
   llvm::SetVector<Value> captured;
   getUsedValuesDefinedAbove(forward->getRegions(), captured);
   KernelArguments arguments;
-  for (Value value : {host->q, host->k, host->v})
+  for (Value value : {host.q, host.k, host.v})
     arguments.add(value);
-  for (Value value : host->aux)
+  for (Value value : host.aux)
     arguments.add(value);
-  for (Value value : {host->o, host->lse, host->scale})
+  for (Value value : {host.o, host.lse, host.scale})
     arguments.add(value);
-  for (Value value : host->scales)
+  for (Value value : host.scales)
     arguments.add(value);
   SmallVector<std::pair<Value, Value>> captures;
   for (Value value : captured)
     if (value.getType().isIntOrIndexOrFloat()) {
-      captures.push_back({value, host->values.lookup(value)});
+      captures.push_back({value, host.values.lookup(value)});
       arguments.add(captures.back().second);
     }
 
-  OpBuilder builder(host->function);
-  builder.setInsertionPointAfter(host->function);
-  auto module = gpu::GPUModuleOp::create(
-      builder, loc, (function.getName() + "_kernels").str());
-  builder.setInsertionPointToStart(module.getBody());
+  OpBuilder builder(module.getContext());
+  builder.setInsertionPointToEnd(module.getBody());
   auto kernel =
-      gpu::GPUFuncOp::create(builder, loc, function.getName(),
+      gpu::GPUFuncOp::create(builder, loc, host.function.getName(),
                              builder.getFunctionType(arguments.getTypes(), {}));
   kernel->setAttr(gpu::GPUDialect::getKernelFuncAttrName(),
                   builder.getUnitAttr());
@@ -165,15 +197,15 @@ LogicalResult AttentionToTile::convert(func::FuncOp function) {
     return arguments.lookup(builder, kernel, value);
   };
   KernelOperands operands;
-  operands.q = inKernel(host->q);
-  operands.k = inKernel(host->k);
-  operands.v = inKernel(host->v);
-  operands.o = inKernel(host->o);
-  operands.lse = inKernel(host->lse);
-  operands.scale = inKernel(host->scale);
-  for (Value value : host->aux)
+  operands.q = inKernel(host.q);
+  operands.k = inKernel(host.k);
+  operands.v = inKernel(host.v);
+  operands.o = inKernel(host.o);
+  operands.lse = inKernel(host.lse);
+  operands.scale = inKernel(host.scale);
+  for (Value value : host.aux)
     operands.aux.push_back(inKernel(value));
-  for (Value value : host->scales)
+  for (Value value : host.scales)
     operands.scales.push_back(inKernel(value));
   for (auto [value, hostValue] : captures)
     operands.captures.map(value, inKernel(hostValue));
@@ -216,13 +248,9 @@ LogicalResult AttentionToTile::convert(func::FuncOp function) {
   auto end = gpu::ReturnOp::create(builder, loc);
   builder.setInsertionPoint(end);
   if (failed(fits) ||
-      failed(buildKernelBody(builder, forward, operands, tile, policy))) {
-    module.erase();
-    host->function.erase();
+      failed(buildKernelBody(builder, forward, operands, tile, policy)))
     return failure();
-  }
-  buildLaunch(*host, module, kernel, arguments);
-  function.erase();
+  buildLaunch(host, module, kernel, arguments);
   ++kernels;
   return success();
 }

@@ -312,6 +312,10 @@ LogicalResult KernelLowering::lowerGeneric(Operation *op) {
 }
 
 LogicalResult KernelLowering::lowerOp(Operation *op) {
+  for (Value operand : op->getOperands())
+    if (isa<tile::ViewType>(operand.getType()) && !views.contains(operand))
+      return op->emitOpError("has no lowering to hopper: expects views that "
+                             "are results of 'tile.view'");
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case<scf::ForOp>([&](auto loop) { return lowerFor(loop); })
       .Case<scf::IfOp>([&](auto branch) { return lowerIf(branch); })

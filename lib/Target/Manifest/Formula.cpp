@@ -26,8 +26,8 @@ FailureOr<std::string> FormulaPrinter::print(Value value) {
 //===----------------------------------------------------------------------===//
 
 FailureOr<View> FormulaPrinter::getView(Value memref) {
-  if (auto argument = dyn_cast<BlockArgument>(memref)) {
-    View view = {argument, {}};
+  if (isa<BlockArgument>(memref) || names.contains(memref)) {
+    View view = {memref, {}};
     for (unsigned i = 0; i < cast<MemRefType>(memref.getType()).getRank(); ++i)
       view.permutation.push_back(i);
     return view;

@@ -10,9 +10,10 @@
 
 namespace fa3 {
 
-/// A view of an argument: dimension i is dimension `permutation[i]` of it.
+/// A view of an argument or a workspace: dimension i is dimension
+/// `permutation[i]` of it.
 struct View {
-  mlir::BlockArgument source;
+  mlir::Value source;
   llvm::SmallVector<unsigned> permutation;
 };
 
@@ -20,15 +21,16 @@ struct View {
 /// reported at the operation that has no formula.
 class FormulaPrinter {
 public:
-  void setName(mlir::BlockArgument argument, std::string name) {
-    names[argument] = std::move(name);
+  /// Names an argument or a workspace (memref.alloc).
+  void setName(mlir::Value value, std::string name) {
+    names[value] = std::move(name);
   }
-  const std::string &getName(mlir::BlockArgument argument) const {
-    return names.find(argument)->second;
+  const std::string &getName(mlir::Value value) const {
+    return names.find(value)->second;
   }
 
   mlir::FailureOr<std::string> print(mlir::Value value);
-  /// Follows views (casts, transpositions) to the argument behind them.
+  /// Follows views (casts, transpositions) to the memory behind them.
   mlir::FailureOr<View> getView(mlir::Value memref);
   std::string getExtent(const View &view, unsigned dim) const;
   std::string getStride(const View &view, unsigned dim) const;

@@ -8,8 +8,10 @@
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/xxhash.h"
@@ -46,9 +48,10 @@ private:
   LogicalResult addOperations();
   LogicalResult addAssert(cf::AssertOp op);
   LogicalResult addLaunch(LaunchOp op);
+  LogicalResult addWorkspace(memref::AllocOp op);
   FailureOr<llvm::json::Object> getKernelArgument(LaunchOp op, unsigned i);
   FailureOr<llvm::json::Object> getTensorMap(EncodeOp op);
-  LogicalResult addAccess(LaunchOp op, unsigned i, BlockArgument source);
+  LogicalResult addAccess(LaunchOp op, unsigned i, Value source);
   LogicalResult addCost(LaunchOp op);
   void print(llvm::raw_ostream &os, StringRef ptx);
 
@@ -56,7 +59,8 @@ private:
   const ManifestOptions &options;
   FormulaPrinter formulas;
   SmallVector<Argument> arguments;
-  llvm::json::Array requirements, launches;
+  llvm::json::Array requirements, launches, workspaces;
+  llvm::StringSet<> workspaceNames;
   std::string flops, bytes;
 };
 } // namespace
@@ -69,6 +73,14 @@ static std::string getTypeName(Type type) {
   std::string name;
   llvm::raw_string_ostream(name) << type;
   return name;
+}
+
+/// Whether arrays of a manifest may have these elements.
+static bool isKnownType(Type type) {
+  static constexpr StringRef known[] = {"f16",      "bf16",   "f32", "f64",
+                                        "f8E4M3FN", "f8E5M2", "i1",  "i8",
+                                        "i16",      "i32",    "i64"};
+  return llvm::is_contained(known, getTypeName(type));
 }
 
 static bool isIdentifier(StringRef name) {
@@ -86,8 +98,7 @@ LogicalResult ManifestWriter::addTensor(Argument &result,
   auto type = cast<MemRefType>(argument.getType());
   unsigned number = argument.getArgNumber();
   result.type = getTypeName(type.getElementType());
-  if (!isOneOf(result.type, {"f16", "bf16", "f32", "f64", "f8E4M3FN", "f8E5M2",
-                             "i1", "i8", "i16", "i32", "i64"}))
+  if (!isKnownType(type.getElementType()))
     return function.emitOpError("argument ")
            << number << " has elements of type " << type.getElementType()
            << ", which a manifest does not know";
@@ -188,9 +199,57 @@ LogicalResult ManifestWriter::addAssert(cf::AssertOp op) {
   return success();
 }
 
+/// Memory that lives as long as the call: contiguous, of a shape by the
+/// arguments.
+LogicalResult ManifestWriter::addWorkspace(memref::AllocOp op) {
+  MemRefType type = op.getType();
+  auto given = op->getAttrOfType<StringAttr>(kArgumentNameAttr);
+  std::string name = given ? given.str() : "workspace";
+  auto isTaken = [&](StringRef name) {
+    return workspaceNames.contains(name) ||
+           llvm::any_of(arguments, [&](const Argument &argument) {
+             return argument.name == name;
+           });
+  };
+  std::string unique = name;
+  for (unsigned i = 1; isTaken(unique); ++i)
+    unique = name + "_" + std::to_string(i);
+  if (!isIdentifier(unique))
+    return op.emitOpError("expects an identifier as the name of a workspace, "
+                          "got '")
+           << unique << "'";
+  if (!type.getLayout().isIdentity())
+    return op.emitOpError("has no place in a manifest: workspaces are "
+                          "contiguous, got ")
+           << type;
+  if (!isKnownType(type.getElementType()))
+    return op.emitOpError("has elements of type ")
+           << type.getElementType() << ", which a manifest does not know";
+  llvm::json::Array shape;
+  unsigned dynamic = 0;
+  for (int64_t extent : type.getShape()) {
+    if (!ShapedType::isDynamic(extent)) {
+      shape.push_back(std::to_string(extent));
+      continue;
+    }
+    FailureOr<std::string> formula =
+        formulas.print(op.getDynamicSizes()[dynamic++]);
+    if (failed(formula))
+      return failure();
+    shape.push_back(*formula);
+  }
+  // From here on formulas may read its shape; none before could.
+  formulas.setName(op.getMemref(), unique);
+  workspaceNames.insert(unique);
+  workspaces.push_back(
+      llvm::json::Object{{"name", unique},
+                         {"type", getTypeName(type.getElementType())},
+                         {"shape", std::move(shape)}});
+  return success();
+}
+
 /// Notes what the kernel does to the argument behind its operand.
-LogicalResult ManifestWriter::addAccess(LaunchOp op, unsigned i,
-                                        BlockArgument source) {
+LogicalResult ManifestWriter::addAccess(LaunchOp op, unsigned i, Value source) {
   SymbolTableCollection symbols;
   auto kernel = dyn_cast_or_null<LLVM::LLVMFuncOp>(
       symbols.lookupNearestSymbolFrom(op, op.getKernelAttr()));
@@ -200,7 +259,10 @@ LogicalResult ManifestWriter::addAccess(LaunchOp op, unsigned i,
     return op.emitOpError("expects argument ")
            << i << " of its kernel to have '" << kAccessAttrName
            << "' (see convert-hopper-to-nvvm)";
-  Argument &argument = arguments[source.getArgNumber()];
+  auto memory = dyn_cast<BlockArgument>(source);
+  if (!memory)
+    return success(); // a workspace
+  Argument &argument = arguments[memory.getArgNumber()];
   argument.isRead |= access.getValue() != "write";
   argument.isWritten |= access.getValue() != "read";
   return success();
@@ -319,6 +381,9 @@ LogicalResult ManifestWriter::addOperations() {
     } else if (auto launch = dyn_cast<LaunchOp>(op)) {
       if (failed(addLaunch(launch)))
         return failure();
+    } else if (auto alloc = dyn_cast<memref::AllocOp>(op)) {
+      if (failed(addWorkspace(alloc)))
+        return failure();
     } else if (auto end = dyn_cast<func::ReturnOp>(op)) {
       if (end.getNumOperands() != 0)
         return end.emitOpError("expects a host function without results");
@@ -387,7 +452,10 @@ void ManifestWriter::print(llvm::raw_ostream &os, StringRef ptx) {
         });
       }
     });
-    json.attribute("workspaces", llvm::json::Array());
+    json.attributeArray("workspaces", [&] {
+      for (llvm::json::Value &value : workspaces)
+        printObject(json, *value.getAsObject(), {"name", "type", "shape"});
+    });
     // For tools; launchers ignore it.
     if (std::optional<llvm::json::Object> records = describeRecords(function))
       json.attribute("info",

@@ -82,3 +82,23 @@ func.func @strided(%q: !q, %k: !q, %v: !q, %bias: tensor<?xf32>) -> !q {
     }
   return %o : !q
 }
+
+// -----
+
+!q = tensor<1x1x?x64xf16>
+!f = tensor<1x1x?x64xf8E4M3FN>
+func.func @quantize_rows(%q: !q) -> (!f, tensor<1x1x?xf32>) {
+  // expected-error @below {{has a scale for every 96 rows: expects 0 (all), 1 or a multiple of the tile's 64}}
+  %y, %s = attention.quantize %q rows 96 : !q -> !f, tensor<1x1x?xf32>
+  return %y, %s : !f, tensor<1x1x?xf32>
+}
+
+// -----
+
+!q = tensor<?x4x?x64xf16>
+!f = tensor<?x4x?x64xf8E4M3FN>
+func.func @quantize_tokens(%q: !q) -> (!f, tensor<?x1x?xf32>) {
+  // expected-error @below {{has a scale for every row that batches or heads share: expects scales of their own}}
+  %y, %s = attention.quantize %q rows 1 : !q -> !f, tensor<?x1x?xf32>
+  return %y, %s : !f, tensor<?x1x?xf32>
+}

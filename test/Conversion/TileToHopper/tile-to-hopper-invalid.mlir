@@ -490,3 +490,18 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+gpu.module @m {
+  gpu.func @argument(%k: !tile.view<tensor<64x16xf16>>, %o: memref<?x?xf16>) kernel {
+    %c0 = arith.constant 0 : index
+    flow.specialize {
+      flow.group @math warps 4 (%g) {
+        // expected-error @below {{has no lowering to hopper: expects views that are results of 'tile.view'}}
+        %x = tile.read %k : !tile.view<tensor<64x16xf16>> -> tensor<64x16xf16, #tile.acc>
+      }
+    }
+    gpu.return
+  }
+}

@@ -61,21 +61,22 @@ class Compiler:
         self.count = 0
         self._pool = concurrent.futures.ThreadPoolExecutor(arguments.jobs)
 
-    def submit(self, name, module, options=None):
-        """Compiles the text of a module; a future of a Build."""
+    def submit(self, name, module, options=None, passes=""):
+        """Compiles the text of a module, after `passes`; a future of a Build."""
         self.count += 1
-        return self._pool.submit(self._compile, name, module, options)
+        return self._pool.submit(self._compile, name, module, options, passes)
 
     def shutdown(self):
         self._pool.shutdown(cancel_futures=True)
 
-    def _compile(self, name, module, options):
+    def _compile(self, name, module, options, passes):
         source = self.folder / f"{name}.mlir"
         source.write_text(module)
         build = Build(name, str(self.folder / name))
         options = self.options if options is None else options
         pipeline = PIPELINE + (f"{{{options}}}" if options else "")
         command = [self.translate, str(source)]
+        pipeline = ",".join(filter(None, [passes, pipeline]))
         command.append(f"--pass-pipeline=builtin.module({pipeline})")
         # A file of an earlier run must not stand in for one that failed.
         for extension in (".ptx", ".cubin", ".json"):

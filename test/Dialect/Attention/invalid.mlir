@@ -795,3 +795,129 @@ func.func @scale_rows_negative(%x: tensor<1x1x8x16xf8E4M3FN>, %s: tensor<1x1x1xf
     : (tensor<1x1x8x16xf8E4M3FN>, tensor<1x1x8x16xf8E4M3FN>, tensor<1x1x8x16xf8E4M3FN>) -> tensor<1x1x8x16xf16>
   return
 }
+
+// -----
+
+// attention.quantize C1: rank.
+func.func @quantize(%x: tensor<4x100x64xf16>) {
+  // expected-error @+1 {{expects a source of rank 4, got 3}}
+  %a:2 = attention.quantize %x : tensor<4x100x64xf16> -> tensor<4x100x64xf8E4M3FN>, tensor<1x1x1xf32>
+  return
+}
+
+// -----
+
+// attention.quantize C1: element type.
+func.func @quantize(%x: tensor<2x4x100x64xf64>) {
+  // expected-error @+1 {{expects a source of f16, bf16 or f32, got 'f64'}}
+  %a:2 = attention.quantize %x : tensor<2x4x100x64xf64> -> tensor<2x4x100x64xf8E4M3FN>, tensor<1x1x1xf32>
+  return
+}
+
+// -----
+
+// attention.quantize C1: head dim.
+func.func @quantize(%x: tensor<2x4x100x40xf16>) {
+  // expected-error @+1 {{expects a static head dim that is a multiple of 16 up to 256, got 'tensor<2x4x100x40xf16>'}}
+  %a:2 = attention.quantize %x : tensor<2x4x100x40xf16> -> tensor<2x4x100x40xf8E4M3FN>, tensor<1x1x1xf32>
+  return
+}
+
+// -----
+
+// attention.quantize C2: element type.
+func.func @quantize(%x: tensor<2x4x100x64xf16>) {
+  // expected-error @+1 {{expects values of f8E4M3FN or f8E5M2, got 'f8E4M3FNUZ'}}
+  %a:2 = attention.quantize %x : tensor<2x4x100x64xf16> -> tensor<2x4x100x64xf8E4M3FNUZ>, tensor<1x1x1xf32>
+  return
+}
+
+// -----
+
+// attention.quantize C2: shape.
+func.func @quantize(%x: tensor<2x4x100x64xf16>) {
+  // expected-error @+1 {{expects values of the shape of the source, 'tensor<2x4x100x64xf16>', got 'tensor<2x4x?x64xf8E4M3FN>'}}
+  %a:2 = attention.quantize %x : tensor<2x4x100x64xf16> -> tensor<2x4x?x64xf8E4M3FN>, tensor<1x1x1xf32>
+  return
+}
+
+// -----
+
+// attention.quantize C3: type of the scales.
+func.func @quantize(%x: tensor<2x4x100x64xf16>) {
+  // expected-error @+1 {{expects scales of rank 3 and f32, got 'tensor<1x1x1xf16>'}}
+  %a:2 = attention.quantize %x : tensor<2x4x100x64xf16> -> tensor<2x4x100x64xf8E4M3FN>, tensor<1x1x1xf16>
+  return
+}
+
+// -----
+
+// attention.quantize C3: batch.
+func.func @quantize(%x: tensor<2x4x100x64xf16>) {
+  // expected-error @+1 {{expects extent 0 of the scales to be 1 or that of the batch (2), got 3}}
+  %a:2 = attention.quantize %x : tensor<2x4x100x64xf16> -> tensor<2x4x100x64xf8E4M3FN>, tensor<3x4x1xf32>
+  return
+}
+
+// -----
+
+// attention.quantize C3: heads, in another layout.
+func.func @quantize(%x: tensor<2x4x100x64xf16>) {
+  // expected-error @+1 {{expects extent 1 of the scales to be 1 or that of the heads (100), got 4}}
+  %a:2 = attention.quantize %x layout bshd : tensor<2x4x100x64xf16> -> tensor<2x4x100x64xf8E4M3FN>, tensor<2x4x1xf32>
+  return
+}
+
+// -----
+
+// attention.quantize C3: one scale for the sequence.
+func.func @quantize(%x: tensor<2x4x100x64xf16>) {
+  // expected-error @+1 {{expects a last extent of the scales of 1 with 'rows' 0, got 'tensor<2x4x2xf32>'}}
+  %a:2 = attention.quantize %x : tensor<2x4x100x64xf16> -> tensor<2x4x100x64xf8E4M3FN>, tensor<2x4x2xf32>
+  return
+}
+
+// -----
+
+// attention.quantize C3: blocks.
+func.func @quantize(%x: tensor<2x4x100x64xf16>) {
+  // expected-error @+1 {{expects a last extent of the scales of 2 with 'rows' 64, got 'tensor<2x4x1xf32>'}}
+  %a:2 = attention.quantize %x rows 64 : tensor<2x4x100x64xf16> -> tensor<2x4x100x64xf8E4M3FN>, tensor<2x4x1xf32>
+  return
+}
+
+// -----
+
+// attention.quantize C4.
+func.func @quantize(%x: tensor<2x4x100x64xf16>) {
+  // expected-error @+1 {{expects 'rows' of at least 0, got -1}}
+  %a:2 = attention.quantize %x rows -1 : tensor<2x4x100x64xf16> -> tensor<2x4x100x64xf8E4M3FN>, tensor<2x4x1xf32>
+  return
+}
+
+// -----
+
+// attention.quantize C5: matrix.
+func.func @quantize(%x: tensor<2x4x100x64xf16>, %r: tensor<64x64xbf16>) {
+  // expected-error @+1 {{expects a matrix of 64x64 elements of the source's type, f16 or bf16, got 'tensor<64x64xbf16>' for a source of 'f16'}}
+  %a:2 = attention.quantize %x rotate %r : tensor<64x64xbf16> : tensor<2x4x100x64xf16> -> tensor<2x4x100x64xf8E4M3FN>, tensor<2x4x1xf32>
+  return
+}
+
+// -----
+
+// attention.quantize C5: signs.
+func.func @quantize(%x: tensor<2x4x100x64xf16>, %r: tensor<32xf16>) {
+  // expected-error @+1 {{expects 64 signs that are floats, and a source of f16 or bf16, got 'tensor<32xf16>' for a source of 'f16'}}
+  %a:2 = attention.quantize %x rotate %r : tensor<32xf16> : tensor<2x4x100x64xf16> -> tensor<2x4x100x64xf8E4M3FN>, tensor<2x4x1xf32>
+  return
+}
+
+// -----
+
+// attention.quantize C5: order of the matrix.
+func.func @quantize(%x: tensor<1x1x8x112xf16>, %r: tensor<112xf16>) {
+  // expected-error @+1 {{expects a head dim of 1, 12 or 20 times a power of two for a Hadamard matrix, got 112}}
+  %a:2 = attention.quantize %x rotate %r : tensor<112xf16> : tensor<1x1x8x112xf16> -> tensor<1x1x8x112xf8E4M3FN>, tensor<1x1x1xf32>
+  return
+}

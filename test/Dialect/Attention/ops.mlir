@@ -104,3 +104,18 @@ func.func @float8(%q: tensor<2x8x?x64xf8E4M3FN>, %k: tensor<2x2x?x64xf8E4M3FN>, 
     : (tensor<2x8x?x64xf8E4M3FN>, tensor<2x2x?x64xf8E4M3FN>, tensor<2x2x?x64xf8E4M3FN>) -> tensor<2x8x?x64xf32>
   return
 }
+
+// Scales for heads, for a tensor with rotation by signs, for blocks with a
+// given matrix.
+// CHECK-LABEL: func.func @quantize(
+func.func @quantize(%x: tensor<2x8x?x96xf16>, %f: tensor<?x?x?x16xf32>, %s: tensor<96xf32>, %m: tensor<96x96xf16>) {
+  // CHECK: attention.quantize %{{.*}} : tensor<2x8x?x96xf16> -> tensor<2x8x?x96xf8E4M3FN>, tensor<2x8x1xf32>
+  %a:2 = attention.quantize %x rows 0 layout bhsd : tensor<2x8x?x96xf16> -> tensor<2x8x?x96xf8E4M3FN>, tensor<2x8x1xf32>
+  // CHECK: attention.quantize %{{.*}} rotate %{{.*}} : tensor<96xf32> layout bshd :
+  %b:2 = attention.quantize %x rotate %s : tensor<96xf32> layout bshd : tensor<2x8x?x96xf16> -> tensor<2x8x?x96xf8E5M2>, tensor<1x1x1xf32>
+  // CHECK: attention.quantize %{{.*}} rotate %{{.*}} : tensor<96x96xf16> rows 128 :
+  %c:2 = attention.quantize %x rotate %m : tensor<96x96xf16> rows 128 : tensor<2x8x?x96xf16> -> tensor<2x8x?x96xf8E4M3FN>, tensor<2x1x?xf32>
+  // CHECK: attention.quantize %{{.*}} rows 1 : tensor<?x?x?x16xf32>
+  %d:2 = attention.quantize %f rows 1 : tensor<?x?x?x16xf32> -> tensor<?x?x?x16xf8E4M3FN>, tensor<?x?x?xf32>
+  return
+}

@@ -9,7 +9,8 @@ def AttentionToTile : Pass<"attention-to-tile", "::mlir::ModuleOp"> {
   let summary = "functions with attention -> host functions and tiled kernels";
   let description = [{
     Input: functions on tensors whose `attention.forward` have no `mods` left,
-    take function arguments and give function results.
+    take function arguments, or results of `attention.quantize` of arguments,
+    and give function results; or `attention.quantize` alone.
 
     Output: for each function a host function on memrefs (results become trailing
     arguments) that states the launch contract, and a `gpu.module` with one
@@ -32,6 +33,14 @@ def AttentionToTile : Pass<"attention-to-tile", "::mlir::ModuleOp"> {
     v for whole heads into the last normalisation, those of blocks of keys into
     the exponents, which bounds the weights whatever the scales. Blocks of more
     than one row must be multiples of the tile.
+
+    `attention.quantize` becomes kernels in front of the attention's: one that
+    reads every row once if each has its own scale; three otherwise: `_maxima`
+    leaves a partial maximum for every row of a tile, `_scales` combines those
+    that share a scale, `_quantize` divides. A rotation is a product on the
+    tensor cores inside the first and the last. Blocks of rows are multiples of
+    64. What lies between kernels is memory that the host function allocates
+    (`memref.alloc`), a workspace of the manifest.
 
     `two-level-accumulation` starts the product of every step from zero and adds
     it to the output in fp32, one fused multiply-add an element, which also
@@ -103,7 +112,9 @@ def AttentionToTile : Pass<"attention-to-tile", "::mlir::ModuleOp"> {
            "add the product of every step to the output in fp32">
   ];
   let statistics = [
-    Statistic<"kernels", "kernels", "attention operations turned into kernels">
+    Statistic<"kernels", "kernels", "attention operations turned into kernels">,
+    Statistic<"quantizeKernels", "quantize-kernels",
+              "kernels of attention.quantize">
   ];
 }
 

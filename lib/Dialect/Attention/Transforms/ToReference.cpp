@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "QuantizeReference.h"
 #include "fa3/Dialect/Attention/Transforms/Passes.h"
 #include "fa3/Dialect/Attention/Utils/HostFunction.h"
 #include "fa3/Support/ContractNames.h"
@@ -49,8 +50,6 @@ private:
   Value widen(Value value);
   /// An 8-bit float as f32.
   Value decodeFloat8(Value value);
-  /// The nearest number that an 8-bit format has, of an f32 below its largest.
-  Value roundToFloat8(Value value);
   /// To the element type and back where the precision asks for it; to bf16
   /// where that has 8 bits.
   Value round(Value value);
@@ -128,16 +127,6 @@ Value ReferenceBuilder::number(double value) {
   return arith::ConstantOp::create(b, b.getFloatAttr(compute, value));
 }
 
-/// Bits of an 8-bit format, and the bias of its exponent.
-namespace {
-struct Float8Format {
-  explicit Float8Format(Type type)
-      : mantissa(isa<Float8E4M3FNType>(type) ? 3 : 2),
-        bias(isa<Float8E4M3FNType>(type) ? 7 : 15) {}
-  int mantissa, bias;
-};
-} // namespace
-
 Value ReferenceBuilder::decodeFloat8(Value value) {
   Float8Format format(value.getType());
   bool isE4M3 = isa<Float8E4M3FNType>(value.getType());
@@ -168,32 +157,6 @@ Value ReferenceBuilder::decodeFloat8(Value value) {
       integer(0));
   return arith::SelectOp::create(b, isNegative,
                                  arith::NegFOp::create(b, number), number);
-}
-
-Value ReferenceBuilder::roundToFloat8(Value value) {
-  Float8Format format(element);
-  // Subnormals are multiples of the least one.
-  double least = std::ldexp(1.0, 1 - format.bias - format.mantissa);
-  Value subnormal = arith::MulFOp::create(
-      b,
-      math::RoundEvenOp::create(
-          b, arith::MulFOp::create(b, value, f32(1 / least))),
-      f32(least));
-  // Others lose the low bits of an f32, ties to even.
-  int64_t dropped = 23 - format.mantissa;
-  Value bits = arith::BitcastOp::create(b, b.getI32Type(), value);
-  Value odd = arith::AndIOp::create(
-      b, arith::ShRUIOp::create(b, bits, integer(dropped)), integer(1));
-  Value half = integer((int64_t(1) << (dropped - 1)) - 1);
-  Value rounded =
-      arith::AddIOp::create(b, bits, arith::AddIOp::create(b, half, odd));
-  rounded =
-      arith::AndIOp::create(b, rounded, integer(-(int64_t(1) << dropped)));
-  Value normal = arith::BitcastOp::create(b, b.getF32Type(), rounded);
-  Value isSmall = arith::CmpFOp::create(b, arith::CmpFPredicate::OLT,
-                                        math::AbsFOp::create(b, value),
-                                        f32(std::ldexp(1.0, 1 - format.bias)));
-  return arith::SelectOp::create(b, isSmall, subnormal, normal);
 }
 
 Value ReferenceBuilder::loadScale(unsigned operand, Value batch, Value head,
@@ -241,7 +204,7 @@ Value ReferenceBuilder::round(Value value) {
 Value ReferenceBuilder::roundWeight(Value value) {
   if (!isLow || !host.forward.hasScales())
     return round(value);
-  return roundToFloat8(value);
+  return roundToFloat8(b, value, element);
 }
 
 void ReferenceBuilder::storeRounded(Value value, Value memref,
@@ -428,6 +391,23 @@ Value ReferenceBuilder::buildSlice(Value first, Value last) {
 // Pass
 //===----------------------------------------------------------------------===//
 
+/// Emits the quantisations of a function.
+static void buildQuantizations(HostFunction &host) {
+  for (HostQuantization &quantization : host.quantizations) {
+    OpBuilder builder = host.getBuilder();
+    ImplicitLocOpBuilder b(quantization.op.getLoc(), builder);
+    buildQuantizeReference(b, quantization);
+  }
+}
+
+/// Frees what the host function allocates for the duration of a call.
+static void freeWorkspaces(HostFunction &host,
+                           ArrayRef<memref::AllocOp> workspaces) {
+  OpBuilder builder = host.getBuilder();
+  for (memref::AllocOp workspace : workspaces)
+    memref::DeallocOp::create(builder, workspace.getLoc(), workspace);
+}
+
 /// Adds the arguments `first` and `last` and the result of a sliced function.
 static void buildSliced(HostFunction &host, Precision precision) {
   func::FuncOp function = host.function;
@@ -454,7 +434,7 @@ struct ToReference : fa3::attention::impl::ToReferenceBase<ToReference> {
   void runOnOperation() override {
     SmallVector<func::FuncOp> functions;
     getOperation()->walk([&](func::FuncOp function) {
-      if (findForward(function))
+      if (hasAttention(function))
         functions.push_back(function);
     });
     HostFunctionOptions options;
@@ -464,10 +444,14 @@ struct ToReference : fa3::attention::impl::ToReferenceBase<ToReference> {
       FailureOr<HostFunction> host = createHostFunction(function, options);
       if (failed(host))
         return signalPassFailure();
-      if (slices)
+      auto workspaces =
+          llvm::to_vector(host->function.getBody().getOps<memref::AllocOp>());
+      buildQuantizations(*host);
+      if (host->forward && slices)
         buildSliced(*host, precision);
-      else
+      else if (host->forward)
         ReferenceBuilder(*host, precision).buildAll();
+      freeWorkspaces(*host, workspaces);
       function.erase();
     }
   }

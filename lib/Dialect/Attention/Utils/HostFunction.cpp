@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "fa3/Dialect/Attention/Utils/HostFunction.h"
+#include "HostArguments.h"
+#include "HostForm.h"
 #include "fa3/Support/ContractNames.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
@@ -13,7 +15,6 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/Matchers.h"
-#include "llvm/ADT/StringMap.h"
 #include <cmath>
 
 using namespace mlir;
@@ -33,290 +34,12 @@ ForwardOp fa3::attention::findForward(func::FuncOp function) {
   return forward;
 }
 
-//===----------------------------------------------------------------------===//
-// Form of the function
-//===----------------------------------------------------------------------===//
-
-/// Names of the arguments with scales, by operand.
-static constexpr StringRef kScaleNames[] = {"q_scale", "k_scale", "v_scale"};
-
-static bool isScalar(Type type) { return type.isIntOrIndexOrFloat(); }
-
-/// Whether a host function keeps `op`: it computes scalars from scalars.
-static bool isKept(Operation &op) {
-  if (isa<tensor::DimOp, cf::AssertOp>(op))
-    return true;
-  return isPure(&op) && op.getNumRegions() == 0 &&
-         llvm::all_of(op.getOperandTypes(), isScalar) &&
-         llvm::all_of(op.getResultTypes(), isScalar);
-}
-
-static LogicalResult verifyOperands(ForwardOp forward) {
-  auto check = [&](StringRef name, Value value) -> LogicalResult {
-    if (isa<BlockArgument>(value))
-      return success();
-    InFlightDiagnostic diagnostic = forward.emitError("expects ")
-                                    << name
-                                    << " to be an argument of the function";
-    diagnostic.attachNote(value.getLoc()) << "it is computed here";
-    return diagnostic;
-  };
-  for (auto [name, value] : {std::pair("q", Value(forward.getQ())),
-                             {"k", Value(forward.getK())},
-                             {"v", Value(forward.getV())}})
-    if (failed(check(name, value)))
-      return failure();
-  for (Value value : forward.getScales())
-    if (failed(check("scales", value)))
-      return failure();
-  for (auto [number, value] : llvm::enumerate(forward.getAux()))
-    if (failed(check(("auxiliary operand " + Twine(number)).str(), value)))
-      return failure();
-  return success();
-}
-
-/// Constant indices into auxiliary operands are checked from above on the host.
-static LogicalResult verifyReads(ForwardOp forward) {
-  WalkResult result = forward->walk([](tensor::ExtractOp extract) {
-    for (Value index : extract.getIndices()) {
-      std::optional<int64_t> literal = getConstantIntValue(index);
-      if (literal && *literal < 0) {
-        extract.emitError("expects indices of at least 0, got ") << *literal;
-        return WalkResult::interrupt();
-      }
-    }
-    return WalkResult::advance();
-  });
-  return failure(result.wasInterrupted());
-}
-
-static LogicalResult verifyReturn(func::ReturnOp ret, ForwardOp forward) {
-  for (auto [number, value] : llvm::enumerate(ret.getOperands())) {
-    if (value.getDefiningOp() != forward)
-      return ret.emitError("expects result ")
-             << number << " to be a result of 'attention.forward'";
-    if (llvm::is_contained(ret.getOperands().take_front(number), value))
-      return ret.emitError("returns a result of 'attention.forward' twice");
-  }
-  if (!llvm::is_contained(ret.getOperands(), forward.getO()))
-    return ret.emitError("expects o of 'attention.forward' to be returned");
-  return success();
-}
-
-static LogicalResult verifyForm(func::FuncOp function, ForwardOp forward) {
-  if (!llvm::hasSingleElement(function.getBody()))
-    return function.emitError("expects straight-line code around "
-                              "'attention.forward', got several blocks");
-  if (forward->getParentOp() != function)
-    return forward.emitError("expects to lie directly in a function");
-  if (forward.getMods())
-    return forward.emitError(
-        "expects mods to be expanded, run attention-expand-mods first");
-  Operation *scope = function->getParentOp();
-  if (scope && !SymbolTable::symbolKnownUseEmpty(function, scope))
-    return function.emitError(
-        "expects a function that nothing else refers to: its type changes");
-
-  for (auto [number, type] : llvm::enumerate(function.getArgumentTypes())) {
-    auto tensor = dyn_cast<RankedTensorType>(type);
-    if (tensor ? !MemRefType::isValidElementType(tensor.getElementType()) ||
-                     tensor.getEncoding()
-               : !isScalar(type))
-      return function.emitError("expects argument ")
-             << number << " to be a ranked tensor or a scalar, got " << type;
-  }
-  if (failed(verifyOperands(forward)))
-    return failure();
-  for (Operation &op : function.getBody().front().without_terminator()) {
-    if (&op == forward || isKept(op))
-      continue;
-    if (isa<ForwardOp>(op))
-      return op.emitError("is a second 'attention.forward' in its function, "
-                          "which may have one");
-    return op.emitError("is not supported in a function with "
-                        "'attention.forward': expects pure operations on "
-                        "scalars beside it");
-  }
-  auto ret =
-      dyn_cast<func::ReturnOp>(function.getBody().front().getTerminator());
-  if (!ret)
-    return function.emitError("expects to end in 'func.return'");
-  if (failed(verifyReads(forward)) || failed(verifyReturn(ret, forward)))
-    return failure();
-  for (auto dim : function.getBody().getOps<tensor::DimOp>())
-    if (dim.getSource().getDefiningOp() &&
-        !llvm::is_contained(ret.getOperands(), dim.getSource()))
-      return dim.emitError("asks for an extent of a result that is not "
-                           "returned");
-  return success();
-}
-
-//===----------------------------------------------------------------------===//
-// Names
-//===----------------------------------------------------------------------===//
-
-namespace {
-/// What one argument of the host function is.
-struct Argument {
-  Type type;
-  Location loc;
-  DictionaryAttr attributes;
-  StringRef role;                ///< default name; empty if it has none
-  SmallVector<std::string> dims; ///< default names of dimensions
-};
-
-/// Which extent bounds an index of the regions.
-enum class Extent { Batch, Heads, Queries, Keys };
-} // namespace
-
-/// The extent that bounds `index` if it is an argument of a region of
-/// attention.forward.
-static std::optional<Extent> getExtent(Value index) {
-  auto argument = dyn_cast<BlockArgument>(index);
-  if (!argument || !isa<ForwardOp>(argument.getOwner()->getParentOp()))
-    return std::nullopt;
-  int number = argument.getArgNumber();
-  if (argument.getOwner()->getNumArguments() == 5)
-    --number; // the score
-  return static_cast<Extent>(number);
-}
-
-static StringRef getDimName(Extent extent) {
-  static constexpr StringRef names[] = {"b", "h", "sq", "sk"};
-  return names[static_cast<unsigned>(extent)];
-}
-
-/// Calls `visit` on every tensor.extract in the regions that reads auxiliary
-/// operand `number`.
-static void forEachRead(ForwardOp forward, unsigned number,
-                        function_ref<void(tensor::ExtractOp)> visit) {
-  forward->walk([&](tensor::ExtractOp extract) {
-    if (extract.getTensor() == forward.getAux()[number])
-      visit(extract);
-  });
-}
-
-static void nameTensors(ForwardOp forward, MutableArrayRef<Argument> arguments,
-                        SmallVectorImpl<std::string> &storage) {
-  auto name = [&](Value value, StringRef role, ArrayRef<StringRef> dims) {
-    Argument &argument = arguments[cast<BlockArgument>(value).getArgNumber()];
-    if (!argument.role.empty())
-      return; // one argument in two roles keeps the name of the first
-    argument.role = role;
-    for (StringRef dim : dims)
-      argument.dims.push_back(dim.str());
-    if (!dims.empty() && forward.getLayout() == Layout::bshd)
-      std::swap(argument.dims[1], argument.dims[2]);
-  };
-  name(forward.getQ(), "q", {"b", "h", "sq", "d"});
-  name(forward.getK(), "k", {"b", "hk", "sk", "d"});
-  name(forward.getV(), "v", {"b", "hk", "sk", "dv"});
-  storage.reserve(forward.getAux().size());
-  for (auto [number, value] : llvm::enumerate(forward.getAux())) {
-    storage.push_back(("aux" + Twine(number)).str());
-    name(value, storage.back(), {});
-    Argument &argument = arguments[cast<BlockArgument>(value).getArgNumber()];
-    if (argument.role != storage.back())
-      continue;
-    argument.dims.resize(cast<RankedTensorType>(value.getType()).getRank());
-    for (auto [dim, text] : llvm::enumerate(argument.dims))
-      text = ("n" + Twine(dim)).str();
-    forEachRead(forward, number, [&](tensor::ExtractOp extract) {
-      for (auto [dim, index] : llvm::enumerate(extract.getIndices()))
-        if (std::optional<Extent> extent = getExtent(index))
-          argument.dims[dim] = getDimName(*extent).str();
-    });
-  }
-  for (auto [value, role] : llvm::zip(forward.getScales(), kScaleNames))
-    name(value, role, {});
-  if (auto scale = dyn_cast_or_null<BlockArgument>(forward.getScale()))
-    if (arguments[scale.getArgNumber()].role.empty())
-      arguments[scale.getArgNumber()].role = "scale";
-}
-
-/// Adds `tile.name` and `tile.dims` where the function does not have them.
-static DictionaryAttr nameArgument(const Argument &argument, unsigned number) {
-  MLIRContext *context = argument.type.getContext();
-  NamedAttrList attributes(argument.attributes);
-  auto string = [&](const Twine &text) {
-    return StringAttr::get(context, text);
-  };
-  if (!attributes.get(kArgumentNameAttr))
-    attributes.set(kArgumentNameAttr, argument.role.empty()
-                                          ? string("arg" + Twine(number))
-                                          : string(argument.role));
-  if (isa<MemRefType>(argument.type) && !argument.dims.empty() &&
-      !attributes.get(kArgumentDimsAttr)) {
-    SmallVector<Attribute> dims;
-    for (const std::string &dim : argument.dims)
-      dims.push_back(string(dim));
-    attributes.set(kArgumentDimsAttr, ArrayAttr::get(context, dims));
-  }
-  return attributes.getDictionary(context);
-}
-
-static LogicalResult verifyNames(func::FuncOp function,
-                                 ArrayRef<DictionaryAttr> attributes) {
-  llvm::StringMap<unsigned> taken;
-  for (auto [number, dictionary] : llvm::enumerate(attributes)) {
-    auto name = dyn_cast<StringAttr>(dictionary.get(kArgumentNameAttr));
-    if (!name)
-      return function.emitError("expects '")
-             << kArgumentNameAttr << "' of argument " << number
-             << " to be a string, got " << dictionary.get(kArgumentNameAttr);
-    auto [entry, isNew] = taken.try_emplace(name.getValue(), number);
-    if (!isNew)
-      return function.emitError("expects distinct names of arguments, ")
-             << entry->second << " and " << number << " are both named "
-             << name;
-  }
-  return success();
-}
-
-/// The memref a tensor is passed as: any strides, the last dimension
-/// contiguous.
-static MemRefType getStridedType(RankedTensorType tensor, Type elementType) {
-  SmallVector<int64_t> strides(tensor.getRank(), ShapedType::kDynamic);
-  if (strides.empty())
-    return MemRefType::get({}, elementType);
-  strides.back() = 1;
-  return MemRefType::get(
-      tensor.getShape(), elementType,
-      StridedLayoutAttr::get(tensor.getContext(), /*offset=*/0, strides));
-}
-
-/// The arguments of the host function: those of `function`, then o and lse in
-/// the order in which they are returned.
-static SmallVector<Argument>
-collectArguments(func::FuncOp function, ForwardOp forward, Type outputType) {
-  SmallVector<Argument> arguments;
-  auto typeOf = [](Type type, Type elementType) -> Type {
-    auto tensor = dyn_cast<RankedTensorType>(type);
-    return tensor
-               ? getStridedType(tensor, elementType ? elementType
-                                                    : tensor.getElementType())
-               : type;
-  };
-  for (BlockArgument argument : function.getArguments())
-    arguments.push_back({typeOf(argument.getType(), {}),
-                         argument.getLoc(),
-                         function.getArgAttrDict(argument.getArgNumber()),
-                         "",
-                         {}});
-  auto ret = cast<func::ReturnOp>(function.getBody().front().getTerminator());
-  for (auto [number, value] : llvm::enumerate(ret.getOperands())) {
-    bool isLse = value == forward.getLse();
-    SmallVector<std::string> dims = {"b", "h", "sq"};
-    if (!isLse) {
-      dims.push_back("dv");
-      if (forward.getLayout() == Layout::bshd)
-        std::swap(dims[1], dims[2]);
-    }
-    arguments.push_back({typeOf(value.getType(), isLse ? Type() : outputType),
-                         value.getLoc(), function.getResultAttrDict(number),
-                         isLse ? "lse" : "o", dims});
-  }
-  return arguments;
+bool fa3::attention::hasAttention(func::FuncOp function) {
+  return function
+      .walk([](Operation *op) {
+        return WalkResult(failure(isa<ForwardOp, QuantizeOp>(op)));
+      })
+      .wasInterrupted();
 }
 
 //===----------------------------------------------------------------------===//
@@ -330,7 +53,8 @@ public:
   HostBuilder(HostFunction &host, func::FuncOp source)
       : host(host), source(source),
         b(ImplicitLocOpBuilder::atBlockBegin(
-            host.forward.getLoc(), &host.function.getBody().front())) {}
+            host.forward ? host.forward.getLoc() : source.getLoc(),
+            &host.function.getBody().front())) {}
 
   void build();
 
@@ -344,7 +68,10 @@ private:
   void requireReads(unsigned number);
   void requireScales(unsigned operand);
   void cloneScalars();
-  Value view(Value argument);
+  void buildForward();
+  void buildQuantization(HostQuantization &quantization);
+  void buildRotation(HostQuantization &quantization);
+  Value view(Value argument, Layout layout);
 
   HostFunction &host;
   func::FuncOp source;
@@ -352,6 +79,8 @@ private:
   Value q, k, v, o, lse; ///< arguments, in the order of their memory
   llvm::SmallDenseMap<int64_t, Value> constants;
   llvm::SmallDenseMap<std::pair<Value, int64_t>, Value> dims;
+  /// Matrices by signs and type.
+  llvm::SmallDenseMap<std::pair<Value, Type>, Value> matrices;
 };
 } // namespace
 
@@ -502,7 +231,7 @@ void HostBuilder::requireScales(unsigned operand) {
 
 void HostBuilder::cloneScalars() {
   for (Operation &op : source.getBody().front().without_terminator())
-    if (!isa<ForwardOp>(op)) {
+    if (!isa<ForwardOp, QuantizeOp>(op)) {
       if (auto extent = dyn_cast<tensor::DimOp>(op)) {
         Value memref = host.values.lookup(extent.getSource());
         Value axis = host.values.lookup(extent.getIndex());
@@ -515,8 +244,86 @@ void HostBuilder::cloneScalars() {
     }
 }
 
-Value HostBuilder::view(Value argument) {
-  if (host.forward.getLayout() == Layout::bhsd)
+/// Memory for what is not returned; checks of the shapes of what is.
+void HostBuilder::buildQuantization(HostQuantization &quantization) {
+  QuantizeOp op = quantization.op;
+  Value source = host.values.lookup(op.getSource());
+  SmallVector<Value, 4> extents;
+  for (int64_t axis = 0; axis < 4; ++axis)
+    extents.push_back(dim(source, axis));
+  quantization.batch = extents[0];
+  quantization.heads = extents[op.getHeadAxis()];
+  quantization.rows = extents[op.getSequenceAxis()];
+  Value blocks = constant(1);
+  if (op.getRows())
+    blocks = arith::CeilDivSIOp::create(b, quantization.rows,
+                                        constant(op.getRows()));
+  SmallVector<Value, 3> scaleExtents = {quantization.batch, quantization.heads,
+                                        blocks};
+  auto scaleType = cast<RankedTensorType>(op.getScales().getType());
+  for (auto [axis, extent] : llvm::enumerate(scaleExtents)) {
+    if (scaleType.isDynamicDim(axis))
+      continue;
+    Value own = extent;
+    extent = constant(scaleType.getDimSize(axis));
+    bool isShared = axis < 2 && scaleType.getDimSize(axis) == 1;
+    if (!isShared)
+      requireEqual(own, extent,
+                   quantization.name + " has another extent than its scales, " +
+                       Twine(scaleType.getDimSize(axis)) + " in dimension " +
+                       Twine(axis));
+  }
+
+  auto provide = [&](Value result, ValueRange wanted, StringRef suffix) {
+    auto type = cast<RankedTensorType>(result.getType());
+    if (Value argument = host.values.lookupOrNull(result)) {
+      for (auto [axis, extent] : llvm::enumerate(wanted))
+        if (type.isDynamicDim(axis))
+          requireEqual(dim(argument, axis), extent,
+                       quantization.name + suffix +
+                           " has another extent in dimension " + Twine(axis) +
+                           " than " + quantization.name + " asks for");
+      return argument;
+    }
+    Value memory =
+        allocateWorkspace(b, type, wanted, quantization.name + suffix);
+    memory = memref::CastOp::create(
+        b, getStridedType(type, type.getElementType()), memory);
+    for (auto [axis, extent] : llvm::enumerate(wanted))
+      dims[{memory, axis}] = extent;
+    host.values.map(result, memory);
+    return memory;
+  };
+  quantization.source = view(source, op.getLayout());
+  quantization.values =
+      view(provide(op.getValues(), extents, "8"), op.getLayout());
+  quantization.scales = provide(op.getScales(), scaleExtents, "_scale");
+  if (op.getRotation())
+    buildRotation(quantization);
+}
+
+/// The matrix that is given, or memory for it, shared by all that have the same
+/// signs.
+void HostBuilder::buildRotation(HostQuantization &quantization) {
+  QuantizeOp op = quantization.op;
+  Value given = host.values.lookup(op.getRotation());
+  quantization.rotation = given;
+  if (cast<MemRefType>(given.getType()).getRank() == 2)
+    return;
+  int64_t d = op.getHeadDim();
+  auto type = RankedTensorType::get(
+      {d, d},
+      cast<RankedTensorType>(op.getSource().getType()).getElementType());
+  Value &matrix = matrices[{given, type}];
+  if (!matrix) {
+    matrix = allocateWorkspace(b, type, {constant(d), constant(d)}, "rotation");
+    quantization.signs = given;
+  }
+  quantization.rotation = matrix;
+}
+
+Value HostBuilder::view(Value argument, Layout layout) {
+  if (layout == Layout::bhsd)
     return argument;
   AffineMap map = AffineMap::getPermutationMap(ArrayRef<int64_t>{0, 2, 1, 3},
                                                b.getContext());
@@ -524,6 +331,16 @@ Value HostBuilder::view(Value argument) {
 }
 
 void HostBuilder::build() {
+  for (HostQuantization &quantization : host.quantizations)
+    buildQuantization(quantization);
+  if (host.forward)
+    buildForward();
+  else
+    cloneScalars();
+  func::ReturnOp::create(b);
+}
+
+void HostBuilder::buildForward() {
   ForwardOp forward = host.forward;
   auto lookup = [&](Value value) { return host.values.lookup(value); };
   q = lookup(forward.getQ());
@@ -562,12 +379,11 @@ void HostBuilder::build() {
         b, b.getF32FloatAttr(static_cast<float>(scale)));
   }
 
-  host.q = view(q);
-  host.k = view(k);
-  host.v = view(v);
-  host.o = view(o);
+  host.q = view(q, forward.getLayout());
+  host.k = view(k, forward.getLayout());
+  host.v = view(v, forward.getLayout());
+  host.o = view(o, forward.getLayout());
   host.lse = lse;
-  func::ReturnOp::create(b);
 }
 
 //===----------------------------------------------------------------------===//
@@ -579,15 +395,16 @@ fa3::attention::createHostFunction(func::FuncOp function,
                                    const HostFunctionOptions &options) {
   HostFunction host;
   host.forward = findForward(function);
-  if (!host.forward)
+  if (!hasAttention(function))
     return function.emitError("expects to hold an 'attention.forward'");
   if (failed(verifyForm(function, host.forward)))
     return failure();
 
-  SmallVector<Argument> arguments =
+  SmallVector<HostArgument> arguments =
       collectArguments(function, host.forward, options.outputType);
-  SmallVector<std::string> storage;
-  nameTensors(host.forward, arguments, storage);
+  if (host.forward)
+    nameTensors(host.forward, arguments);
+  auto quantizedNames = nameQuantized(function, host.forward, arguments);
   SmallVector<Type> types;
   SmallVector<Location> locs;
   SmallVector<DictionaryAttr> attributes;
@@ -614,6 +431,11 @@ fa3::attention::createHostFunction(func::FuncOp function,
   auto ret = cast<func::ReturnOp>(function.getBody().front().getTerminator());
   for (Value value : ret.getOperands())
     host.values.map(value, block->getArgument(number++));
+  for (auto op : function.getBody().getOps<QuantizeOp>()) {
+    HostQuantization &quantization = host.quantizations.emplace_back();
+    quantization.op = op;
+    quantization.name = quantizedNames.lookup(op);
+  }
   HostBuilder(host, function).build();
   return host;
 }

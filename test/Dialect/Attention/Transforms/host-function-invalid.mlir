@@ -178,3 +178,64 @@ func.func @unreachable(%q: !t) -> !t {
   %o = attention.forward %q, %q, %q : (!t, !t, !t) -> !t
   llvm.unreachable
 }
+
+// -----
+
+// Operands of attention.quantize are arguments.
+!t = tensor<1x2x?x64xf16>
+!f = tensor<1x2x?x64xf8E4M3FN>
+!s = tensor<1x2x1xf32>
+func.func @quantize_computed(%q: !t) -> (!f, !s) {
+  // expected-note @+1 {{it is computed here}}
+  %x = arith.negf %q : !t
+  // expected-error @+1 {{expects the source to be an argument of the function}}
+  %y, %s = attention.quantize %x : !t -> !f, !s
+  return %y, %s : !f, !s
+}
+
+// -----
+
+!t = tensor<1x2x?x64xf16>
+!f = tensor<1x2x?x64xf8E4M3FN>
+!s = tensor<1x2x1xf32>
+func.func @quantize_unused(%q: !t) -> !f {
+  // expected-error @+1 {{expects its scales to be used by 'attention.forward' or returned}}
+  %y, %s = attention.quantize %q : !t -> !f, !s
+  return %y : !f
+}
+
+// -----
+
+!t = tensor<1x2x?x64xf16>
+!f = tensor<1x2x?x64xf8E4M3FN>
+!s = tensor<1x2x1xf32>
+func.func @quantize_used(%q: !t) -> (!f, !s) {
+  // expected-error @+1 {{expects its scales to be used by 'attention.forward' or returned}}
+  %y, %s = attention.quantize %q : !t -> !f, !s
+  // expected-note @+1 {{they are used here}}
+  %n = arith.negf %s : !s
+  return %y, %s : !f, !s
+}
+
+// -----
+
+!t = tensor<1x2x2x64xf16>
+!f = tensor<1x2x2x64xf8E4M3FN>
+!s = tensor<1x2x1xf32>
+func.func @quantize_layout(%q: !t) -> !t {
+  // expected-error @+1 {{expects the layout of the attention that takes its values, 'bhsd', got 'bshd'}}
+  %y, %s = attention.quantize %q layout bshd : !t -> !f, !s
+  %o = attention.forward %y, %y, %y scales(%s, %s, %s : !s, !s, !s) : (!f, !f, !f) -> !t
+  return %o : !t
+}
+
+// -----
+
+!t = tensor<1x2x?x64xf16>
+!f = tensor<1x2x?x64xf8E4M3FN>
+!s = tensor<1x2x1xf32>
+func.func @quantize_argument_returned(%q: !t) -> (!t, !f, !s) {
+  %y, %s = attention.quantize %q : !t -> !f, !s
+  // expected-error @+1 {{expects result 0 to be a result of 'attention.quantize'}}
+  return %q, %y, %s : !t, !f, !s
+}

@@ -28,6 +28,19 @@ struct ModContext {
 /// and log2(e) keep them so.
 constexpr double kGreatestScale = 0x1p27;
 
+/// The least scale that attention.quantize gives.
+constexpr double kLeastQuantizedScale = 0x1p-64;
+
+/// The Hadamard matrix of an order: the Kronecker product of the Paley matrix
+/// of order `prime` + 1 (1 if that is 0) and the Sylvester matrix of `power`.
+struct HadamardFactors {
+  int64_t prime, power;
+};
+std::optional<HadamardFactors> getHadamardFactors(int64_t order);
+
+/// The largest number of an 8-bit format.
+double getLargestNumber(mlir::FloatType format);
+
 } // namespace fa3::attention
 
 #include "fa3/Dialect/Attention/IR/AttentionAttrInterfaces.h.inc"

@@ -128,6 +128,79 @@ def Attention_ForwardOp : Attention_Op<"forward", [
   }];
 }
 
+def Attention_QuantizeOp : Attention_Op<"quantize", [Pure]> {
+  let summary = "8-bit numbers and the scales in whose units they are";
+  let description = [{
+    Every element x becomes the 8-bit number nearest to x / scale, ties to even,
+    where scale is the largest |x| of those that share it, divided by the
+    largest number of the format: 448 for f8E4M3FN, 57344 for f8E5M2. No scale
+    is below 2^-64, so that zeros have one too:
+    ```
+    scale = max(2^-64, max |x| * (1 / largest))
+    values = round(x * (1 / scale))
+    ```
+    in f32; a kernel's last reciprocal may be one unit in the last place off. A
+    NaN has no part in the maximum and stays a NaN; an infinity makes its scale
+    infinite, and zeros of the others.
+
+    `rows` and the extents of the scales say who shares one, as in
+    `attention.forward`: 0, the default, a whole sequence, 1 nobody, others a
+    block of that many rows; and an extent of 1 all batches or all heads. Scales
+    have the order (batch, head, block), the source that of `layout`.
+
+    With `rotate` a row of x is first multiplied by a d x d matrix:
+    ```
+    x'[i, c] = (sum_e x[i, e] * matrix[e, c]) / sqrt(d)
+    ```
+    A Hadamard matrix with random signs of its rows spreads outliers over the
+    head dim (FlashAttention-3, arXiv 2407.08608, section 3.3). It is sqrt(d)
+    times an orthogonal matrix, so that scores do not change if q and k are
+    rotated alike. Its elements are 1 and -1: products are exact, sums are in
+    f32. Given d numbers, the matrix is the Hadamard matrix of order d, row e
+    negated where number e is negative: the Kronecker product of the Paley
+    matrix of order 1, 12 or 20 and the Sylvester matrix of a power of two. A
+    d x d tensor is the matrix itself.
+
+    Example:
+    ```mlir
+    %q8, %qs = attention.quantize %q rotate %signs : tensor<64xf16> rows 128
+      : tensor<2x8x?x64xf16> -> tensor<2x8x?x64xf8E4M3FN>, tensor<2x8x?xf32>
+    ```
+
+    C1. the source has rank 4 and elements of f16, bf16 or f32; its last extent
+        is a static multiple of 16 up to 256.
+    C2. the values have the shape of the source and elements of f8E4M3FN or
+        f8E5M2.
+    C3. the scales have rank 3 and are f32; the first two extents are 1 or those
+        of batch and heads, the last is the number of blocks: 1 for `rows` 0.
+    C4. `rows` is at least 0.
+    C5. `rotate` takes d floats, where d is 1, 12 or 20 times a power of two, or
+        d x d in the element type of the source; that is f16 or bf16.
+  }];
+  let arguments = (ins AnyRankedTensor:$source, Optional<AnyRankedTensor>:$rotation,
+                       DefaultValuedAttr<I64Attr, "0">:$rows,
+                       DefaultValuedAttr<Attention_Layout, "::fa3::attention::Layout::bhsd">:$layout);
+  let results = (outs AnyRankedTensor:$values, AnyRankedTensor:$scales);
+  let assemblyFormat = [{
+    $source (`rotate` $rotation^ `:` type($rotation))? (`rows` $rows^)? (`layout` $layout^)?
+    attr-dict `:` type($source) `->` type($values) `,` type($scales)
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Positions of the dimensions in the source.
+    int64_t getHeadAxis() { return getLayout() == Layout::bhsd ? 1 : 2; }
+    int64_t getSequenceAxis() { return getLayout() == Layout::bhsd ? 2 : 1; }
+    int64_t getHeadDim() {
+      return ::llvm::cast<::mlir::RankedTensorType>(getSource().getType()).getDimSize(3);
+    }
+    /// The 8-bit format.
+    ::mlir::FloatType getFormat() {
+      return ::llvm::cast<::mlir::FloatType>(
+          ::llvm::cast<::mlir::RankedTensorType>(getValues().getType()).getElementType());
+    }
+  }];
+}
+
 def Attention_LengthOp : Attention_Op<"length", [Pure]> {
   let summary = "number of queries or keys of the sequence at hand";
   let description = [{

@@ -36,12 +36,64 @@ def ExpandMods : Pass<"attention-expand-mods"> {
     Statistic<"numMods", "mods-expanded", "modifications turned into code">];
 }
 
+def Quantize : Pass<"attention-quantize", "::mlir::ModuleOp"> {
+  let summary = "16-bit attention -> attention.quantize of its operands and 8-bit attention";
+  let description = [{
+    Every `attention.forward` on f16 or bf16 gets its q, k and v through
+    `attention.quantize` and their scales; o keeps its type, softmax and sums
+    are in f32 as before. Operations on 8-bit operands stay as they are.
+
+    `scales` says who shares a scale: `tensor` all of an operand, `head` a head
+    of a batch, `block` blocks of rows (`block-rows`: of q, k and v), `token`
+    every row of q and k, and the heads of v, for whose rows the hardware has no
+    place to apply a scale. One operand in two roles, k that is also v, is
+    quantised for each.
+
+    `hadamard` rotates q and k by a Hadamard matrix. It spreads outliers and
+    leaves the scores as they are, up to rounding. The signs of its rows are a
+    further argument of the function, d numbers with the name `signs`, of which
+    only the sign counts: random ones, fixed or not.
+
+    Fails on head dims that 8-bit products do not have (multiples of 16) and,
+    with `hadamard`, on head dims other than 1, 12 or 20 times a power of two,
+    on attention that does not lie directly in a function, on several in one
+    that differ in head dim or element type, and on functions that something
+    refers to.
+
+    Example, `scales=block hadamard`:
+    ```mlir
+    func.func @fwd(%q: tensor<2x8x?x64xf16>, ..) {
+      %o = attention.forward %q, %k, %v : ..
+    // becomes
+    func.func @fwd(%q: tensor<2x8x?x64xf16>, .., %r: tensor<64xf16> {tile.name = "signs"}) {
+      %q8, %qs = attention.quantize %q rotate %r : tensor<64xf16> rows 128 : ..
+      %k8, %ks = attention.quantize %k rotate %r : tensor<64xf16> rows 128 : ..
+      %v8, %vs = attention.quantize %v rows 128 : ..
+      %o = attention.forward %q8, %k8, %v8 scales(%qs, %ks, %vs : ..) rows [128, 128, 128] : ..
+    ```
+  }];
+  let options = [
+    Option<"format", "format", "std::string", "\"f8E4M3FN\"",
+           "element type of the operands: f8E4M3FN or f8E5M2">,
+    Option<"scales", "scales", "std::string", "\"head\"",
+           "who shares a scale: tensor, head, block or token">,
+    ListOption<"blockRows", "block-rows", "int64_t",
+               "rows of q, k and v that share a scale, one number for all or "
+               "three (default 128)">,
+    Option<"hadamard", "hadamard", "bool", "false",
+           "rotate q and k by a Hadamard matrix; its signs are a further argument">
+  ];
+  let statistics = [
+    Statistic<"numQuantized", "quantized", "attention operations rewritten"> ];
+}
+
 def ToReference : Pass<"attention-to-reference", "::mlir::ModuleOp"> {
   let summary = "functions with attention.forward on tensors -> host functions that compute it by definition";
   let description = [{
     Input: functions of one block on tensors with one `attention.forward`, whose
-    mods are expanded, whose tensor operands are arguments of the function and
-    whose results it returns. Other functions stay. Output: functions on strided
+    mods are expanded, whose tensor operands are arguments of the function, or
+    results of `attention.quantize` of arguments, and whose results it returns;
+    or with `attention.quantize` alone. Other functions stay. Output: functions on strided
     memrefs (see fa3/Dialect/Attention/Utils/HostFunction.h) that hold the
     launch contract's checks as `cf.assert` and plain `scf.for` loops: a row of
     scores, its softmax, the weighted sum of values. No tiles, no online

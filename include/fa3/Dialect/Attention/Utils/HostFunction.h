@@ -8,7 +8,7 @@
 #ifndef FA3_DIALECT_ATTENTION_UTILS_HOSTFUNCTION_H
 #define FA3_DIALECT_ATTENTION_UTILS_HOSTFUNCTION_H
 
-#include "fa3/Dialect/Attention/IR/Attention.h"
+#include "fa3/Dialect/Attention/Utils/Quantization.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
 
@@ -24,8 +24,11 @@ struct HostFunction {
   /// The new function: straight-line code that ends in an empty return. Code
   /// that computes or launches goes in front of that return.
   mlir::func::FuncOp function;
-  /// The operation it stands for, still in the function on tensors.
+  /// The operation it stands for, still in the function on tensors; null if
+  /// the function only quantises. Then all of it is null but quantizations.
   ForwardOp forward;
+  /// The quantisations that come before it, in order.
+  llvm::SmallVector<HostQuantization, 0> quantizations;
 
   /// Arguments seen as (batch, head, sequence, element); lse as (batch, head,
   /// query), null if the function does not return it.
@@ -47,9 +50,11 @@ struct HostFunction {
   mlir::OpBuilder getBuilder();
 };
 
-/// The attention.forward that `function` consists of. Null if there is none:
-/// such a function is none of ours.
+/// The attention.forward that `function` consists of. Null if there is none.
 ForwardOp findForward(mlir::func::FuncOp function);
+
+/// Whether `function` holds operations of attention, or is none of ours.
+bool hasAttention(mlir::func::FuncOp function);
 
 /// Builds the host function of `function`, in front of it and with its name;
 /// the caller erases one of the two.
@@ -57,17 +62,19 @@ ForwardOp findForward(mlir::func::FuncOp function);
 /// Every tensor argument becomes a memref with dynamic strides, the last being
 /// 1; o and lse become trailing arguments. Arguments are named by the attribute
 /// `tile.name` ("q", "k", "v", "aux0", .., "scale", "q_scale", "k_scale",
-/// "v_scale", "o", "lse", "arg3" unless
-/// the argument or result has a name already) and dimensions by `tile.dims`.
-/// Checks that need the actual shapes are `cf.assert` operations: extents that
-/// must agree, key heads that divide the heads, auxiliary operands that are
-/// large enough for the elements read, a positive scale. Scalar operations of
-/// the function are kept.
+/// "v_scale", "o", "lse", "rotation", "x8", "x_scale", "arg3" unless the
+/// argument or result has a name already) and dimensions by `tile.dims`. Checks
+/// that need the actual shapes are `cf.assert` operations: extents that must
+/// agree, key heads that divide the heads, auxiliary operands that are large
+/// enough for the elements read, a positive scale. Scalar operations of the
+/// function are kept. Results of attention.quantize that are not returned
+/// become memory that the function allocates (memref.alloc).
 ///
 /// Fails with an error at the operation in question, and without a change to
 /// the IR, if the function is not of that form: one block with one
-/// attention.forward without mods, whose tensors are arguments and whose
-/// results are returned, and otherwise pure operations on scalars.
+/// attention.forward without mods, whose tensors are arguments or come from
+/// attention.quantize of arguments and whose results are returned, or
+/// attention.quantize alone, and otherwise pure operations on scalars.
 llvm::FailureOr<HostFunction>
 createHostFunction(mlir::func::FuncOp function,
                    const HostFunctionOptions &options = {});

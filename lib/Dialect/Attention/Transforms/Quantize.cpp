@@ -1,0 +1,198 @@
+//===- Quantize.cpp - attention-quantize ----------------------------------===//
+//
+// 16-bit attention becomes attention on 8-bit numbers with scales. Types and
+// operands change, nothing of what is computed from the scores.
+//
+//===----------------------------------------------------------------------===//
+
+#include "fa3/Dialect/Attention/IR/Attention.h"
+#include "fa3/Dialect/Attention/Transforms/Passes.h"
+#include "fa3/Support/ContractNames.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/SymbolTable.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace fa3::attention {
+#define GEN_PASS_DEF_QUANTIZE
+#include "fa3/Dialect/Attention/Transforms/Passes.h.inc"
+} // namespace fa3::attention
+
+using namespace mlir;
+using namespace fa3;
+using namespace fa3::attention;
+
+namespace {
+/// Who shares a scale of one operand.
+struct Sharing {
+  int64_t rows;
+  bool isOfTensor;
+};
+
+struct Quantize : fa3::attention::impl::QuantizeBase<Quantize> {
+  using QuantizeBase::QuantizeBase;
+  void runOnOperation() override;
+
+private:
+  LogicalResult readOptions();
+  LogicalResult verify(ForwardOp forward);
+  FailureOr<Value> addRotation(func::FuncOp function,
+                               ArrayRef<ForwardOp> forwards);
+  QuantizeOp quantizeOperand(OpBuilder &builder, ForwardOp forward,
+                             unsigned operand, Value rotation);
+  void quantize(ForwardOp forward, Value rotation);
+
+  FloatType type;
+  Sharing sharing[3];
+};
+} // namespace
+
+LogicalResult Quantize::readOptions() {
+  auto error = [&]() {
+    return getOperation().emitError("attention-quantize: ");
+  };
+  if (format == "f8E4M3FN")
+    type = Float8E4M3FNType::get(&getContext());
+  else if (format == "f8E5M2")
+    type = Float8E5M2Type::get(&getContext());
+  else
+    return error() << "expects format 'f8E4M3FN' or 'f8E5M2', got '" << format
+                   << "'";
+  constexpr int64_t kDefaultRows = 128;
+  SmallVector<int64_t> rows(blockRows.begin(), blockRows.end());
+  if (rows.size() > 1 && rows.size() != 3)
+    return error() << "expects block-rows to be one or three numbers, got "
+                   << rows.size();
+  for (int64_t count : rows)
+    if (count < 1)
+      return error() << "expects block-rows of at least 1, got " << count;
+  if (!rows.empty() && scales != "block")
+    return error() << "expects block-rows with scales=block only, got scales="
+                   << scales;
+  if (rows.size() <= 1)
+    rows.assign(3, rows.empty() ? kDefaultRows : rows.front());
+  for (unsigned operand = 0; operand < 3; ++operand) {
+    bool isValue = operand == 2;
+    if (scales == "tensor")
+      sharing[operand] = {0, true};
+    else if (scales == "head")
+      sharing[operand] = {0, false};
+    else if (scales == "block")
+      sharing[operand] = {rows[operand], false};
+    else if (scales == "token")
+      sharing[operand] = {isValue ? 0 : 1, false};
+    else
+      return error() << "expects scales 'tensor', 'head', 'block' or 'token', "
+                        "got '"
+                     << scales << "'";
+  }
+  return success();
+}
+
+LogicalResult Quantize::verify(ForwardOp forward) {
+  for (auto [name, dim] :
+       {std::pair("q", forward.getHeadDim()), {"v", forward.getValueHeadDim()}})
+    if (dim % 16)
+      return forward.emitOpError("cannot be quantised: 8-bit products take "
+                                 "head dims that are multiples of 16, that of ")
+             << name << " is " << dim;
+  int64_t d = forward.getHeadDim();
+  if (hadamard && !getHadamardFactors(d))
+    return forward.emitOpError("cannot be rotated: expects a head dim of 1, 12 "
+                               "or 20 times a power of two for a Hadamard "
+                               "matrix, got ")
+           << d;
+  return success();
+}
+
+/// The signs as a further argument of the function.
+FailureOr<Value> Quantize::addRotation(func::FuncOp function,
+                                       ArrayRef<ForwardOp> forwards) {
+  ForwardOp first = forwards.front();
+  for (ForwardOp forward : forwards) {
+    if (forward->getParentOp() != function)
+      return forward.emitOpError("cannot be rotated: expects to lie directly "
+                                 "in a function");
+    if (forward.getHeadDim() == first.getHeadDim() &&
+        forward.getElementType() == first.getElementType())
+      continue;
+    InFlightDiagnostic diagnostic =
+        forward.emitOpError("cannot be rotated: expects the head dim and "
+                            "element type of the other in its function");
+    diagnostic.attachNote(first.getLoc()) << "it is here";
+    return diagnostic;
+  }
+  Operation *scope = function->getParentOp();
+  if (scope && !SymbolTable::symbolKnownUseEmpty(function, scope))
+    return function.emitError("expects a function that nothing else refers "
+                              "to: its type changes");
+  Builder builder(&getContext());
+  int64_t d = first.getHeadDim();
+  auto signs = RankedTensorType::get({d}, first.getElementType());
+  auto name = builder.getDictionaryAttr(
+      builder.getNamedAttr(kArgumentNameAttr, builder.getStringAttr("signs")));
+  unsigned number = function.getNumArguments();
+  if (failed(function.insertArgument(number, signs, name, first.getLoc())))
+    return failure();
+  return Value(function.getArgument(number));
+}
+
+QuantizeOp Quantize::quantizeOperand(OpBuilder &builder, ForwardOp forward,
+                                     unsigned operand, Value rotation) {
+  Value source = forward->getOperand(operand);
+  auto tensor = cast<RankedTensorType>(source.getType());
+  auto [rows, isOfTensor] = sharing[operand];
+  int64_t length = tensor.getDimSize(forward.getSequenceAxis());
+  int64_t blocks = rows == 0 ? 1
+                   : ShapedType::isDynamic(length)
+                       ? ShapedType::kDynamic
+                       : llvm::divideCeil(length, rows);
+  int64_t extents[] = {
+      isOfTensor ? 1 : tensor.getDimSize(0),
+      isOfTensor ? 1 : tensor.getDimSize(forward.getHeadAxis()), blocks};
+  return QuantizeOp::create(
+      builder, forward.getLoc(), RankedTensorType::get(tensor.getShape(), type),
+      RankedTensorType::get(extents, builder.getF32Type()), source, rotation,
+      static_cast<uint64_t>(rows), forward.getLayout());
+}
+
+void Quantize::quantize(ForwardOp forward, Value rotation) {
+  OpBuilder builder(forward);
+  SmallVector<Value> scaleOperands;
+  SmallVector<int64_t> rows;
+  for (unsigned operand = 0; operand < 3; ++operand) {
+    QuantizeOp op = quantizeOperand(builder, forward, operand,
+                                    operand == 2 ? Value() : rotation);
+    scaleOperands.push_back(op.getScales());
+    rows.push_back(sharing[operand].rows);
+    forward->setOperand(operand, op.getValues());
+  }
+  forward.getScalesMutable().assign(scaleOperands);
+  if (llvm::any_of(rows, [](int64_t count) { return count != 0; }))
+    forward.setRows(rows);
+  ++numQuantized;
+}
+
+void Quantize::runOnOperation() {
+  if (failed(readOptions()))
+    return signalPassFailure();
+  llvm::MapVector<func::FuncOp, SmallVector<ForwardOp>> functions;
+  WalkResult result = getOperation()->walk([&](ForwardOp forward) {
+    if (forward.hasScales())
+      return WalkResult::advance();
+    functions[forward->getParentOfType<func::FuncOp>()].push_back(forward);
+    return WalkResult(verify(forward));
+  });
+  if (result.wasInterrupted())
+    return signalPassFailure();
+  for (auto &[function, forwards] : functions) {
+    Value rotation;
+    if (hadamard) {
+      FailureOr<Value> added = addRotation(function, forwards);
+      if (failed(added))
+        return signalPassFailure();
+      rotation = *added;
+    }
+    for (ForwardOp forward : forwards)
+      quantize(forward, rotation);
+  }
+}

@@ -1,0 +1,232 @@
+//===- QuantizeReference.cpp - quantisation by definition -----------------===//
+//
+// attention.quantize as plain loops: scales become maxima, then what is divided
+// by them. As kernels do, all in f32.
+//
+//===----------------------------------------------------------------------===//
+
+#include "QuantizeReference.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace fa3::attention;
+
+static Value integer(ImplicitLocOpBuilder &b, int64_t value) {
+  return arith::ConstantOp::create(b, b.getI32IntegerAttr(value));
+}
+static Value f32(ImplicitLocOpBuilder &b, double value) {
+  return arith::ConstantOp::create(b, b.getF32FloatAttr(value));
+}
+
+//===----------------------------------------------------------------------===//
+// 8-bit formats
+//===----------------------------------------------------------------------===//
+
+Value fa3::attention::roundToFloat8(ImplicitLocOpBuilder &b, Value value,
+                                    Type type) {
+  Float8Format format(type);
+  // Subnormals are multiples of the least one.
+  double least = std::ldexp(1.0, 1 - format.bias - format.mantissa);
+  Value subnormal = arith::MulFOp::create(
+      b,
+      math::RoundEvenOp::create(
+          b, arith::MulFOp::create(b, value, f32(b, 1 / least))),
+      f32(b, least));
+  // Others lose the low bits of an f32, ties to even.
+  int64_t dropped = 23 - format.mantissa;
+  Value bits = arith::BitcastOp::create(b, b.getI32Type(), value);
+  Value odd = arith::AndIOp::create(
+      b, arith::ShRUIOp::create(b, bits, integer(b, dropped)), integer(b, 1));
+  Value half = integer(b, (int64_t(1) << (dropped - 1)) - 1);
+  Value rounded =
+      arith::AddIOp::create(b, bits, arith::AddIOp::create(b, half, odd));
+  rounded =
+      arith::AndIOp::create(b, rounded, integer(b, -(int64_t(1) << dropped)));
+  Value normal = arith::BitcastOp::create(b, b.getF32Type(), rounded);
+  Value isSmall = arith::CmpFOp::create(
+      b, arith::CmpFPredicate::OLT, math::AbsFOp::create(b, value),
+      f32(b, std::ldexp(1.0, 1 - format.bias)));
+  return arith::SelectOp::create(b, isSmall, subnormal, normal);
+}
+
+/// The number of `format` nearest to an f32: beyond the largest that one, of a
+/// NaN the code 0x7f.
+static Value encodeFloat8(ImplicitLocOpBuilder &b, Value value,
+                          FloatType type) {
+  Float8Format format(type);
+  Value isNaN =
+      arith::CmpFOp::create(b, arith::CmpFPredicate::UNO, value, value);
+  Value magnitude = arith::MinimumFOp::create(b, math::AbsFOp::create(b, value),
+                                              f32(b, getLargestNumber(type)));
+  magnitude = arith::SelectOp::create(b, isNaN, f32(b, 0), magnitude);
+  magnitude = roundToFloat8(b, magnitude, type);
+  // With the exponent of the format in the place of an f32's, subnormals
+  // included, the number is off by a power of two.
+  Value scaled = arith::MulFOp::create(
+      b, magnitude, f32(b, std::ldexp(1.0, format.bias - 127)));
+  Value code = arith::ShRUIOp::create(
+      b, arith::BitcastOp::create(b, b.getI32Type(), scaled),
+      integer(b, 23 - format.mantissa));
+  Value bits = arith::BitcastOp::create(b, b.getI32Type(), value);
+  Value sign = arith::AndIOp::create(
+      b, arith::ShRUIOp::create(b, bits, integer(b, 24)), integer(b, 0x80));
+  code = arith::SelectOp::create(b, isNaN, integer(b, 0x7f),
+                                 arith::OrIOp::create(b, code, sign));
+  return arith::BitcastOp::create(
+      b, type, arith::TruncIOp::create(b, b.getI8Type(), code));
+}
+
+//===----------------------------------------------------------------------===//
+// Loops
+//===----------------------------------------------------------------------===//
+
+namespace {
+class QuantizeBuilder {
+public:
+  QuantizeBuilder(ImplicitLocOpBuilder &b, const HostQuantization &host)
+      : b(b), host(host), op(host.op), zero(index(0)), one(index(1)),
+        headDim(index(op.getHeadDim())) {}
+
+  void build();
+
+private:
+  Value index(int64_t value) {
+    return arith::ConstantIndexOp::create(b, value);
+  }
+  void loop(Value end, function_ref<void(Value)> body) {
+    auto loop = scf::ForOp::create(b, zero, end, one);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    body(loop.getInductionVar());
+  }
+  /// The matrix from its signs.
+  void buildRotation();
+  /// All elements of the source, by (batch, head, row, element).
+  void loopOverElements(function_ref<void(ArrayRef<Value>)> body);
+  void loopOverScales(function_ref<void(ArrayRef<Value>)> body);
+  Value load(Value memref, ValueRange at);
+  /// An element of the source, rotated, as f32.
+  Value loadElement(ArrayRef<Value> at);
+  /// Where the scale of an element is.
+  SmallVector<Value> getScale(ArrayRef<Value> at);
+
+  ImplicitLocOpBuilder &b;
+  const HostQuantization &host;
+  QuantizeOp op;
+  Value zero, one, headDim;
+};
+} // namespace
+
+void QuantizeBuilder::loopOverElements(
+    function_ref<void(ArrayRef<Value>)> body) {
+  loop(host.batch, [&](Value n) {
+    loop(host.heads, [&](Value h) {
+      loop(host.rows, [&](Value i) {
+        loop(headDim, [&](Value c) { body({n, h, i, c}); });
+      });
+    });
+  });
+}
+
+void QuantizeBuilder::loopOverScales(function_ref<void(ArrayRef<Value>)> body) {
+  auto extent = [&](int64_t dim) -> Value {
+    return memref::DimOp::create(b, host.scales, dim);
+  };
+  loop(extent(0), [&](Value n) {
+    loop(extent(1),
+         [&](Value h) { loop(extent(2), [&](Value i) { body({n, h, i}); }); });
+  });
+}
+
+Value QuantizeBuilder::load(Value memref, ValueRange at) {
+  Value value = memref::LoadOp::create(b, memref, at);
+  if (value.getType().isF32())
+    return value;
+  return arith::ExtFOp::create(b, b.getF32Type(), value);
+}
+
+Value QuantizeBuilder::loadElement(ArrayRef<Value> at) {
+  if (!host.rotation)
+    return load(host.source, at);
+  auto loop = scf::ForOp::create(b, zero, headDim, one, f32(b, 0));
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    Value e = loop.getInductionVar();
+    Value x = load(host.source, {at[0], at[1], at[2], e});
+    Value product =
+        arith::MulFOp::create(b, x, load(host.rotation, {e, at[3]}));
+    Value sum = arith::AddFOp::create(b, loop.getRegionIterArg(0), product);
+    scf::YieldOp::create(b, sum);
+  }
+  double factor = 1 / std::sqrt(static_cast<double>(op.getHeadDim()));
+  return arith::MulFOp::create(b, loop.getResult(0), f32(b, factor));
+}
+
+SmallVector<Value> QuantizeBuilder::getScale(ArrayRef<Value> at) {
+  auto type = cast<MemRefType>(host.scales.getType());
+  auto own = [&](unsigned dim) {
+    return type.getDimSize(dim) == 1 ? zero : at[dim];
+  };
+  Value block = zero;
+  if (op.getRows())
+    block = arith::DivUIOp::create(b, at[2], index(op.getRows()));
+  return {own(0), own(1), block};
+}
+
+void QuantizeBuilder::buildRotation() {
+  Type element = cast<MemRefType>(host.rotation.getType()).getElementType();
+  loop(headDim, [&](Value e) {
+    Value given = memref::LoadOp::create(b, host.signs, e);
+    Value none =
+        arith::ConstantOp::create(b, b.getFloatAttr(given.getType(), 0));
+    Value isNegative =
+        arith::CmpFOp::create(b, arith::CmpFPredicate::OLT, given, none);
+    loop(headDim, [&](Value c) {
+      Value sign = arith::XOrIOp::create(
+          b, isNegative, buildHadamardSign(b, op.getHeadDim(), e, c));
+      Value number = arith::SelectOp::create(
+          b, sign, arith::ConstantOp::create(b, b.getFloatAttr(element, -1)),
+          arith::ConstantOp::create(b, b.getFloatAttr(element, 1)));
+      memref::StoreOp::create(b, number, host.rotation, ValueRange{e, c});
+    });
+  });
+}
+
+void QuantizeBuilder::build() {
+  if (host.signs)
+    buildRotation();
+  loopOverScales([&](ArrayRef<Value> at) {
+    memref::StoreOp::create(b, f32(b, 0), host.scales, at);
+  });
+  loopOverElements([&](ArrayRef<Value> at) {
+    SmallVector<Value> place = getScale(at);
+    Value magnitude = math::AbsFOp::create(b, loadElement(at));
+    Value largest = memref::LoadOp::create(b, host.scales, place);
+    memref::StoreOp::create(b, arith::MaxNumFOp::create(b, magnitude, largest),
+                            host.scales, place);
+  });
+  loopOverScales([&](ArrayRef<Value> at) {
+    Value largest = memref::LoadOp::create(b, host.scales, at);
+    Value scale = arith::MulFOp::create(
+        b, largest, f32(b, 1 / getLargestNumber(op.getFormat())));
+    scale = arith::MaxNumFOp::create(b, scale, f32(b, kLeastQuantizedScale));
+    memref::StoreOp::create(b, scale, host.scales, at);
+  });
+  loopOverElements([&](ArrayRef<Value> at) {
+    Value scale = memref::LoadOp::create(b, host.scales, getScale(at));
+    Value inverse = arith::DivFOp::create(b, f32(b, 1), scale);
+    Value scaled = arith::MulFOp::create(b, loadElement(at), inverse);
+    memref::StoreOp::create(b, encodeFloat8(b, scaled, op.getFormat()),
+                            host.values, at);
+  });
+}
+
+void fa3::attention::buildQuantizeReference(
+    ImplicitLocOpBuilder &b, const HostQuantization &quantization) {
+  QuantizeBuilder(b, quantization).build();
+}

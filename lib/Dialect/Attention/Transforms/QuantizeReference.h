@@ -1,0 +1,29 @@
+//===- QuantizeReference.h - quantisation by definition ---------*- C++ -*-===//
+
+#ifndef FA3_LIB_DIALECT_ATTENTION_TRANSFORMS_QUANTIZEREFERENCE_H
+#define FA3_LIB_DIALECT_ATTENTION_TRANSFORMS_QUANTIZEREFERENCE_H
+
+#include "fa3/Dialect/Attention/Utils/Quantization.h"
+
+namespace fa3::attention {
+
+/// Bits of the mantissa of an 8-bit format, and the bias of its exponent.
+struct Float8Format {
+  explicit Float8Format(mlir::Type type)
+      : mantissa(mlir::isa<mlir::Float8E4M3FNType>(type) ? 3 : 2),
+        bias(mlir::isa<mlir::Float8E4M3FNType>(type) ? 7 : 15) {}
+  int mantissa, bias;
+};
+
+/// The nearest number that `format` has, ties to even, of an f32 below its
+/// largest.
+mlir::Value roundToFloat8(mlir::ImplicitLocOpBuilder &b, mlir::Value value,
+                          mlir::Type format);
+
+/// Emits what attention.quantize means as loops over memrefs.
+void buildQuantizeReference(mlir::ImplicitLocOpBuilder &b,
+                            const HostQuantization &quantization);
+
+} // namespace fa3::attention
+
+#endif // FA3_LIB_DIALECT_ATTENTION_TRANSFORMS_QUANTIZEREFERENCE_H
