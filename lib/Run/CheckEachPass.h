@@ -24,6 +24,12 @@ struct CheckOptions {
           "and the module after each pass; fails at the first that "
           "changes the answer"),
       llvm::cl::value_desc("pipeline options")};
+  llvm::cl::opt<std::string> errorBudget{
+      "error-budget", llvm::cl::ValueOptional,
+      llvm::cl::desc("Runs attention by definition and its kernels on the CPU "
+                     "and prints how much the rounding of inputs, weights and "
+                     "sums adds to the error"),
+      llvm::cl::value_desc("pipeline options")};
   llvm::cl::opt<bool> verbose{
       "v", llvm::cl::desc("Prints a table of the passes and their times")};
   llvm::cl::opt<int64_t> explore{

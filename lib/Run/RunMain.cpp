@@ -3,6 +3,7 @@
 #include "fa3/Run/RunMain.h"
 #include "CheckEachPass.h"
 #include "CommandLine.h"
+#include "ErrorBudget.h"
 #include "Fail.h"
 #include "Report.h"
 #include "Source.h"
@@ -261,16 +262,19 @@ LogicalResult Session::runAll() {
   return success(succeeded(measureDevice()) && succeeded(checked));
 }
 
-/// Lowers a module that may hold attention, and runs it after every pass.
-static LogicalResult runEachPass(const CommandLine &line,
-                                 const CheckOptions &checks,
-                                 MLIRContext &context) {
+/// Lowers a module that may hold attention: runs it after every pass, or shows
+/// what each kind of rounding adds to its error.
+static LogicalResult runStages(const CommandLine &line,
+                               const CheckOptions &checks,
+                               MLIRContext &context) {
   FailureOr<ParsedOptions> options = parseOptions(line);
   if (failed(options))
     return failure();
   auto module = parseSourceFile<ModuleOp>(line.file, ParserConfig(&context));
   PipelineOptions pipeline;
-  std::string text = checks.eachPass + " " + line.pipelineOptions;
+  bool showsErrors = checks.errorBudget.getNumOccurrences();
+  std::string text = (showsErrors ? checks.errorBudget : checks.eachPass) +
+                     " " + line.pipelineOptions;
   if (!module ||
       failed(pipeline.parseFromString(StringRef(text).trim(), llvm::errs())))
     return failure();
@@ -278,6 +282,8 @@ static LogicalResult runEachPass(const CommandLine &line,
       line.function, options->problem, options->interpreter, {}};
   if (line.atol.getNumOccurrences() || line.rtol.getNumOccurrences())
     problem.tolerance = {line.atol, line.rtol};
+  if (showsErrors)
+    return printErrorBudget(*module, pipeline, problem);
   return checkEachPass(*module, pipeline, problem, checks.verbose);
 }
 
@@ -294,8 +300,9 @@ int fa3::run::runMain(int argc, char **argv, DialectRegistry &registry) {
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
   llvm::SourceMgr sources;
   SourceMgrDiagnosticHandler diagnostics(sources, &context);
-  if (checks.eachPass.getNumOccurrences())
-    return failed(runEachPass(line, checks, context));
+  if (checks.eachPass.getNumOccurrences() ||
+      checks.errorBudget.getNumOccurrences())
+    return failed(runStages(line, checks, context));
   if (trace.isAsked())
     return failed(traceKernel(line, trace, context));
   return failed(Session(line, checks, context).run());
