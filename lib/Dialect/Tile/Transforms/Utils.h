@@ -43,9 +43,9 @@ mlir::scf::ForOp appendIterArgs(mlir::scf::ForOp loop, mlir::ValueRange inits);
 /// `branch` with further results: `values` from both arms. Replaces the branch.
 mlir::scf::IfOp appendResults(mlir::scf::IfOp branch, mlir::ValueRange values);
 
-/// Gives every use of a tile that repeats one scalar, and of a line that follows
-/// from coordinates and such tiles alone, its own copy: rows and columns of the
-/// same number may share it, and go different ways.
+/// Gives every use of a tile that repeats one scalar, and of a line that
+/// follows from coordinates and such tiles alone, its own copy: rows and
+/// columns of the same number may share it, and go different ways.
 void separateSplats(mlir::Operation *root);
 
 /// The layout that a tile has, or will have by default, in shared memory.
