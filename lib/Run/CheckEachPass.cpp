@@ -43,19 +43,23 @@ Tolerance
 fa3::run::getRoundingTolerance(const interp::Array &array,
                                const Problem &problem,
                                std::optional<interp::Format> quantized) {
-  // Statistics of rows are f32 sums of exact products. Other results also carry
-  // the rounding of weights to the element type of the operands.
-  constexpr size_t kRankOfOutput = 4;
-  if (array.getFormat() == interp::Format::F32 &&
-      array.getShape().size() < kRankOfOutput)
-    return {1e-4, 1e-4};
   double rounding = getRounding(array.getFormat());
+  bool isFloat8 = quantized.has_value();
   if (quantized)
     rounding = std::max(rounding, getRounding(*quantized));
   for (const ProblemArgument &argument : problem.getArguments())
-    if (argument.getArray() && argument.access.read)
-      rounding =
-          std::max(rounding, getRounding(argument.getArray()->getFormat()));
+    if (argument.getArray() && argument.access.read) {
+      interp::Format format = argument.getArray()->getFormat();
+      rounding = std::max(rounding, getRounding(format));
+      isFloat8 |= interp::isFloat(format) && interp::getByteWidth(format) == 1;
+    }
+  // Statistics of rows are f32 sums of exact products, which have 14 bits with
+  // 8-bit operands. Other results also carry the rounding of weights to the
+  // element type of the operands.
+  constexpr size_t kRankOfOutput = 4;
+  if (array.getFormat() == interp::Format::F32 &&
+      array.getShape().size() < kRankOfOutput)
+    return isFloat8 ? Tolerance{1e-3, 0x1p-11} : Tolerance{1e-4, 1e-4};
   return {4 * rounding, 4 * rounding};
 }
 
