@@ -35,7 +35,8 @@ static bool fromJSON(const llvm::json::Value &value, Case &result,
   if (!map || !map.map("name", result.name) || !map.map("file", result.file) ||
       !map.map("pipeline", result.pipeline) || !map.map("problems", problems) ||
       !map.mapOptional("scalars", scalars) ||
-      !map.mapOptional("processors", result.processors))
+      !map.mapOptional("processors", result.processors) ||
+      !map.mapOptional("specialized", result.isSpecialized))
     return false;
   for (const std::map<std::string, int64_t> &dims : problems) {
     run::ProblemOptions &problem = result.problems.emplace_back();

@@ -106,6 +106,48 @@ void collectStuckCursor(ModuleOp module, Places &places) {
       });
 }
 
+flow::RingType withInitial(flow::RingType type, int64_t initial) {
+  return flow::RingType::get(type.getContext(), type.getDepth(),
+                             type.getPayload(), type.getParts(), initial,
+                             type.getScope());
+}
+
+/// Nobody has the first turn.
+void collectDropTurn(ModuleOp module, Places &places) {
+  forEachMatch<flow::RingOp>(
+      module, places,
+      [](flow::RingOp op) { return op.getRing().getType().getInitial() > 0; },
+      [](flow::RingOp op) {
+        op.getRing().setType(withInitial(op.getRing().getType(), 0));
+      });
+}
+
+/// A turn is passed on before it is taken.
+void collectSwapTurns(ModuleOp module, Places &places) {
+  auto findPass = [](flow::AcquireOp take) -> flow::AcquireOp {
+    auto isToken = [](flow::AcquireOp op) {
+      return llvm::all_of(op.getRing().getType().getPayload(),
+                          llvm::IsaPred<flow::TokenType>);
+    };
+    if (take.getSide() == flow::Side::read && isToken(take))
+      for (auto op : take->getBlock()->getOps<flow::AcquireOp>())
+        if (op.getSide() == flow::Side::write && isToken(op) &&
+            take->isBeforeInBlock(op))
+          return op;
+    return {};
+  };
+  forEachMatch<flow::AcquireOp>(
+      module, places, findPass, [findPass](flow::AcquireOp take) {
+        flow::AcquireOp pass = findPass(take);
+        Operation *publish = nullptr;
+        for (Operation *user : pass.getSlot().getUsers())
+          publish = user;
+        pass->moveBefore(take);
+        if (publish)
+          publish->moveBefore(take);
+      });
+}
+
 void collectDropLoad(ModuleOp module, Places &places) {
   forEach<tile::LoadAsyncOp>(module, places,
                              [](tile::LoadAsyncOp op) { op.erase(); });
@@ -133,6 +175,9 @@ ArrayRef<FaultKind> mutate::getTileFaults() {
       {"skip-entry", "a group passes over an entry", collectSkipEntry},
       {"stuck-cursor", "a group does not move on to the next entry",
        collectStuckCursor},
+      {"drop-turn", "nobody has the first turn", collectDropTurn},
+      {"swap-turns", "a turn is passed on before it is taken",
+       collectSwapTurns},
       {"drop-load", "a copy is missing", collectDropLoad},
   };
   return kinds;

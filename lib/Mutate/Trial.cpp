@@ -62,9 +62,11 @@ FailureOr<std::unique_ptr<Trial>> Trial::create(MLIRContext &context,
   // The checkers are asked one by one, with and without fault.
   trial->pipeline.check = false;
   PassManager toTile(&context);
-  buildTilePipeline(toTile, trial->pipeline);
-  buildSpecializePipeline(toTile, trial->pipeline);
-  buildPipelinePipeline(toTile, trial->pipeline);
+  if (!testCase.isSpecialized) {
+    buildTilePipeline(toTile, trial->pipeline);
+    buildSpecializePipeline(toTile, trial->pipeline);
+    buildPipelinePipeline(toTile, trial->pipeline);
+  }
   buildLayoutPipeline(toTile, trial->pipeline);
   if (failed(toTile.run(*trial->tile)))
     return failure();

@@ -16,6 +16,8 @@ struct Case {
   std::string name, file, pipeline;
   std::vector<run::ProblemOptions> problems;
   int64_t processors = 3;
+  /// The file has groups already: only what comes after pipelining is run.
+  bool isSpecialized = false;
 };
 
 /// How a fault ends, in the order in which it is looked for.

@@ -31,9 +31,11 @@ private:
 
   /// What a ring became.
   struct Ring {
-    mlir::Value buffer;
+    mlir::Value buffer;      ///< null for a ring of tokens
     mlir::Value full, empty; ///< null for a private ring
     hopper::BufferType type;
+    int64_t depth = 0;
+    bool startsFull = false;  ///< all entries can be read from the start
     mlir::Value namedBarrier; ///< private rings: id of the replica's barrier
     int64_t threads = 0;      ///< private rings: those of the replica
     bool hasStores = false;   ///< slots held for reading are stored from
@@ -72,6 +74,8 @@ private:
 
   // Rings and what goes through them: RingLowering.cpp.
   mlir::LogicalResult lowerRing(flow::RingOp op);
+  mlir::LogicalResult lowerTokenRing(flow::RingOp op);
+  mlir::LogicalResult allocateBarriers(flow::RingOp op, Ring &ring);
   mlir::Value getNamedBarrier(flow::GroupOp group);
   /// Lets the threads of a replica wait for each other.
   void syncReplica(mlir::Operation *op);

@@ -58,8 +58,48 @@ void KernelLowering::syncReplica(Operation *op) {
                                      countThreads(group));
 }
 
+/// The mbarriers of a ring between groups.
+LogicalResult KernelLowering::allocateBarriers(flow::RingOp op, Ring &ring) {
+  int64_t readers = countReplicas(op, flow::Side::read);
+  if (readers == 0)
+    return op.emitOpError("has no reader");
+  auto barrier = [&](int64_t arrivals) -> Value {
+    return hopper::BarrierAllocOp::create(
+        b, hopper::BarrierType::get(b.getContext(), ring.depth, arrivals),
+        IntegerAttr());
+  };
+  ring.full =
+      barrier(ring.hasWrites ? countReplicas(op, flow::Side::write) : 1);
+  ring.empty = barrier(readers);
+  return success();
+}
+
+/// Turns: mbarriers only. Entries that can be read from the start are a first
+/// lap in which the reader never blocks instead of the writer.
+LogicalResult KernelLowering::lowerTokenRing(flow::RingOp op) {
+  flow::RingType type = op.getRing().getType();
+  int64_t initial = type.getInitial();
+  if (type.getParts() != 1 || op->getParentOfType<flow::GroupOp>() ||
+      (initial != 0 && initial != type.getDepth()))
+    return op.emitOpError("has no lowering to hopper: expects a ring of tokens "
+                          "between groups, with one part and all or none of "
+                          "its entries initial, got ")
+           << type;
+  auto ring = std::make_unique<Ring>();
+  ring->depth = type.getDepth();
+  ring->startsFull = initial != 0;
+  ring->hasWrites = true;
+  if (failed(allocateBarriers(op, *ring)))
+    return failure();
+  rings[op.getRing()] = std::move(ring);
+  return success();
+}
+
 LogicalResult KernelLowering::lowerRing(flow::RingOp op) {
   flow::RingType type = op.getRing().getType();
+  if (llvm::all_equal(type.getPayload()) &&
+      isa<flow::TokenType>(type.getPayload().front()))
+    return lowerTokenRing(op);
   auto tensor = dyn_cast<RankedTensorType>(type.getPayload().front());
   auto storage =
       tensor ? dyn_cast_or_null<tile::SmemAttr>(tensor.getEncoding()) : nullptr;
@@ -77,6 +117,7 @@ LogicalResult KernelLowering::lowerRing(flow::RingOp op) {
       b.getContext(), type.getDepth(),
       RankedTensorType::get(shape, tensor.getElementType()),
       storage.getSwizzle());
+  ring->depth = type.getDepth();
   ring->buffer = hopper::AllocOp::create(b, ring->type, IntegerAttr());
   SmallVector<Operation *> fills = getAccesses(op, flow::Side::write);
   bool filledByCopies = llvm::all_of(fills, llvm::IsaPred<tile::LoadAsyncOp>);
@@ -94,18 +135,8 @@ LogicalResult KernelLowering::lowerRing(flow::RingOp op) {
       return op.emitOpError("has no lowering to hopper: a ring between groups "
                             "is expected to be filled by 'tile.load.async', or "
                             "by 'tile.write'");
-    int64_t readers = countReplicas(op, flow::Side::read);
-    if (readers == 0)
-      return op.emitOpError("has no reader");
-    auto barrier = [&](int64_t arrivals) -> Value {
-      return hopper::BarrierAllocOp::create(
-          b,
-          hopper::BarrierType::get(b.getContext(), type.getDepth(), arrivals),
-          IntegerAttr());
-    };
-    ring->full =
-        barrier(ring->hasWrites ? countReplicas(op, flow::Side::write) : 1);
-    ring->empty = barrier(readers);
+    if (failed(allocateBarriers(op, *ring)))
+      return failure();
     SmallVector<Operation *> accesses = getAccesses(op, flow::Side::read);
     ring->hasStores = llvm::any_of(accesses, llvm::IsaPred<tile::StoreAsyncOp>);
     ring->hasReads = llvm::any_of(accesses, llvm::IsaPred<tile::ReadOp>);
@@ -115,7 +146,10 @@ LogicalResult KernelLowering::lowerRing(flow::RingOp op) {
 }
 
 LogicalResult KernelLowering::lowerCursor(flow::CursorOp op) {
-  set(op.getCursor(), {i32(0), i32(op.getSide() == flow::Side::write ? 1 : 0)});
+  // The parity of the phase before the first passes at once.
+  bool writes = op.getSide() == flow::Side::write;
+  set(op.getCursor(),
+      {i32(0), i32(writes != rings[op.getRing()]->startsFull ? 1 : 0)});
   return success();
 }
 
@@ -128,7 +162,7 @@ LogicalResult KernelLowering::lowerAcquire(flow::AcquireOp op) {
   const Ring &ring = *rings[op.getRing()];
   Value index = values[op.getCursor()][0], parity = values[op.getCursor()][1];
   bool writes = op.getSide() == flow::Side::write;
-  int64_t depth = ring.type.getSlots();
+  int64_t depth = ring.depth;
   if (ring.isPrivate()) {
     if (writes) {
       // The store that read this slot `depth` entries ago has left it.

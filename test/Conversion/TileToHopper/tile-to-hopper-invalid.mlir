@@ -505,3 +505,13 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+gpu.module @m {
+  gpu.func @half_of_the_turns() kernel {
+    // expected-error @below {{has no lowering to hopper: expects a ring of tokens between groups, with one part and all or none of its entries initial, got '!flow.ring<2, [!flow.token], initial = 1>'}}
+    %r = flow.ring : !flow.ring<2, [!flow.token], initial = 1>
+    gpu.return
+  }
+}

@@ -17,7 +17,9 @@ def TileToHopper : Pass<"tile-to-hopper", "::mlir::ModuleOp"> {
     bytes of the copies, and *empty*, completed by one arrival per replica that
     reads; a cursor becomes a slot number and a parity. A ring inside a group
     stages stores: its writers and the bulk store are ordered by a named barrier
-    of the replica. Kernel arguments become tensor maps, addresses, extents and
+    of the replica. A ring of tokens (turns) becomes mbarriers alone; if all of
+    its entries are initial, the reader is the one whose first lap never blocks.
+    Kernel arguments become tensor maps, addresses, extents and
     strides, as used; `hopper.launch` computes them from the memrefs.
 
     Example, a writer:
