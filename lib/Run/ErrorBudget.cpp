@@ -124,13 +124,13 @@ static double getRms(const interp::Array &array, const interp::Array *other) {
   double sum = 0, count = 0;
   array.forEach([&](ArrayRef<int64_t> index, uint8_t *element) {
     double value = interp::loadAsDouble(array.getFormat(), element);
-    if (other)
-      value -= interp::loadAsDouble(other->getFormat(), other->at(index));
-    // Queries without visible keys have -inf in both.
-    if (value == value) {
-      sum += value * value;
-      ++count;
-    }
+    double reference =
+        other ? interp::loadAsDouble(other->getFormat(), other->at(index)) : 0;
+    // Queries without visible keys have -inf, which are no numbers to compare.
+    if (std::isinf(value) && (!other || value == reference))
+      return;
+    sum += (value - reference) * (value - reference);
+    ++count;
   });
   return count ? std::sqrt(sum / count) : 0;
 }

@@ -273,6 +273,8 @@ static LogicalResult runStages(const CommandLine &line,
   auto module = parseSourceFile<ModuleOp>(line.file, ParserConfig(&context));
   PipelineOptions pipeline;
   bool showsErrors = checks.errorBudget.getNumOccurrences();
+  if (showsErrors && checks.eachPass.getNumOccurrences())
+    return fail("--check-each-pass and --error-budget exclude each other");
   std::string text = (showsErrors ? checks.errorBudget : checks.eachPass) +
                      " " + line.pipelineOptions;
   if (!module ||
