@@ -211,7 +211,6 @@ LogicalResult runVote(Context &c, const Instr &in) {
 
 struct WarpIfExtra : Extra {
   Code body;
-  CellId yielded = 0;
   int64_t threads = 1;
 };
 
@@ -220,36 +219,46 @@ LogicalResult runWarpIf(Context &c, const Instr &in) {
   const uint8_t *taken = c.buffer(in.in[0]).data<uint8_t>();
   if (std::all_of(taken, taken + extra.threads,
                   [](uint8_t v) { return v == 0; })) {
-    c.cells[in.out[0]] = c.cells[in.in[1]];
+    for (size_t i = 0; i < in.out.size(); ++i)
+      c.cells[in.out[i]] = c.cells[in.in[i + 1]];
     return success();
   }
   // Per-thread arithmetic has no effects: warps that do not take the branch
-  // compute it and drop the result.
+  // compute it and drop the results.
   if (failed(runCode(c, extra.body)))
     return failure();
-  Buffer &yielded = c.buffer(extra.yielded), &otherwise = c.buffer(in.in[1]);
-  Buffer &out = c.makeBuffer(in.out[0], yielded.getLane(), yielded.size());
-  dispatchLane(yielded.getLane(), [&](auto zero) {
-    using T = decltype(zero);
-    for (int64_t i = 0; i < yielded.size(); ++i)
-      out.data<T>()[i] =
-          (taken[i % extra.threads] ? yielded : otherwise).data<T>()[i];
-  });
+  for (size_t number = 0; number < in.out.size(); ++number) {
+    Buffer &yielded = c.buffer(extra.body.yields[number]);
+    Buffer &otherwise = c.buffer(in.in[number + 1]);
+    Buffer &out =
+        c.makeBuffer(in.out[number], yielded.getLane(), yielded.size());
+    dispatchLane(yielded.getLane(), [&](auto zero) {
+      using T = decltype(zero);
+      for (int64_t i = 0; i < yielded.size(); ++i)
+        out.data<T>()[i] =
+            (taken[i % extra.threads] ? yielded : otherwise).data<T>()[i];
+    });
+  }
   return success();
 }
 
 LogicalResult decodeWarpIf(Decoder &d, hopper::WarpIfOp op) {
-  if (!isa<VectorType>(op.getResult().getType()))
-    return op.emitError("'hopper.warp_if' of ")
-           << op.getResult().getType() << " is not known to the interpreter";
+  for (Type type : op.getResultTypes())
+    if (!isa<VectorType>(type))
+      return op.emitError("'hopper.warp_if' of ")
+             << type << " is not known to the interpreter";
   auto *extra = d.makeExtra<WarpIfExtra>();
   extra->threads = d.getThreads();
   CellId condition = d.asBuffer(op, op.getCondition(), d.getThreads());
   if (failed(d.decodeRegion(op.getBody(), extra->body)))
     return failure();
-  extra->yielded = extra->body.yields.front();
-  d.emit(op, runWarpIf, {condition, d.cell(op.getOtherwise())},
-         {d.cell(op.getResult())}, extra);
+  SmallVector<CellId> in{condition}, out;
+  for (auto [otherwise, result] :
+       llvm::zip(op.getOtherwise(), op.getResults())) {
+    in.push_back(d.cell(otherwise));
+    out.push_back(d.cell(result));
+  }
+  d.emit(op, runWarpIf, in, out, extra);
   return success();
 }
 

@@ -384,30 +384,33 @@ LogicalResult runAnyPossible(Context &c, const Instr &in) {
 
 struct WhereExtra : Extra {
   Code body;
-  CellId yielded = 0;
 };
 
 LogicalResult runWhere(Context &c, const Instr &in) {
   const auto &extra = in.get<WhereExtra>();
   Buffer &condition = c.buffer(in.in[0]);
   if (!anyTrue(condition)) {
-    c.cells[in.out[0]] = c.cells[in.in[1]];
+    for (size_t i = 0; i < in.out.size(); ++i)
+      c.cells[in.out[i]] = c.cells[in.in[i + 1]];
     return success();
   }
   if (failed(runCode(c, extra.body)))
     return failure();
-  Buffer &taken = c.buffer(extra.yielded), &otherwise = c.buffer(in.in[1]);
-  Buffer &out = c.makeBuffer(in.out[0], taken.getLane(), taken.size());
-  // One condition for `repeat` consecutive elements.
-  int64_t repeat = taken.size() / condition.size();
-  dispatchLane(taken.getLane(), [&](auto zero) {
-    using T = decltype(zero);
-    for (int64_t i = 0; i < condition.size(); ++i)
-      std::copy_n((condition.data<uint8_t>()[i] ? taken : otherwise)
-                          .template data<T>() +
-                      i * repeat,
-                  repeat, out.data<T>() + i * repeat);
-  });
+  for (size_t number = 0; number < in.out.size(); ++number) {
+    Buffer &taken = c.buffer(extra.body.yields[number]);
+    Buffer &otherwise = c.buffer(in.in[number + 1]);
+    Buffer &out = c.makeBuffer(in.out[number], taken.getLane(), taken.size());
+    // One condition for `repeat` consecutive elements.
+    int64_t repeat = taken.size() / condition.size();
+    dispatchLane(taken.getLane(), [&](auto zero) {
+      using T = decltype(zero);
+      for (int64_t i = 0; i < condition.size(); ++i)
+        std::copy_n((condition.data<uint8_t>()[i] ? taken : otherwise)
+                            .template data<T>() +
+                        i * repeat,
+                    repeat, out.data<T>() + i * repeat);
+    });
+  }
   return success();
 }
 
@@ -415,7 +418,6 @@ LogicalResult decodeWhere(Decoder &d, tile::WhereOp op) {
   auto *extra = d.makeExtra<WhereExtra>();
   if (failed(d.decodeRegion(op.getBody(), extra->body)))
     return failure();
-  extra->yielded = extra->body.yields.front();
   d.emit(op, runWhere, extra);
   return success();
 }

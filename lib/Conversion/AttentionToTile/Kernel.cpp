@@ -487,7 +487,7 @@ KernelBuilder::buildStep(Value query, Value key, Value value, Value firstKey,
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(&where.getBody().emplaceBlock());
     tile::YieldOp::create(b, mul(state.acc, factors()));
-    acc = where.getResult();
+    acc = where.getResult(0);
   } else {
     acc = mul(state.acc, factors());
   }

@@ -190,16 +190,16 @@ struct WarpIfPattern : KernelPattern<WarpIfOp> {
                   ConversionPatternRewriter &rewriter) const override {
     Location loc = op.getLoc();
     auto branch =
-        scf::IfOp::create(rewriter, loc, op.getResult().getType(),
+        scf::IfOp::create(rewriter, loc, op.getResultTypes(),
                           adaptor.getCondition(), /*withElseRegion=*/true);
     Block *then = branch.thenBlock();
     if (!then->empty())
       rewriter.eraseOp(then->getTerminator());
     auto yield = cast<YieldOp>(op.getBody().front().getTerminator());
-    Value result = yield.getValue();
+    SmallVector<Value> results(yield.getValues());
     rewriter.mergeBlocks(&op.getBody().front(), then);
     rewriter.setInsertionPoint(yield);
-    rewriter.replaceOpWithNewOp<scf::YieldOp>(yield, result);
+    rewriter.replaceOpWithNewOp<scf::YieldOp>(yield, results);
     rewriter.setInsertionPointToEnd(branch.elseBlock());
     scf::YieldOp::create(rewriter, loc, adaptor.getOtherwise());
     rewriter.replaceOp(op, branch.getResults());

@@ -242,25 +242,33 @@ LogicalResult KernelLowering::lowerCoord(tile::CoordOp op) {
 
 LogicalResult KernelLowering::lowerWhere(tile::WhereOp op) {
   Value condition = get(op.getCondition());
-  Value otherwise = get(op.getOtherwise());
+  SmallVector<Value> otherwise = llvm::map_to_vector(
+      op.getOtherwise(), [&](Value value) { return get(value); });
   Value any = hopper::VoteAnyOp::create(b, b.getI1Type(), condition);
-  auto branch =
-      hopper::WarpIfOp::create(b, otherwise.getType(), any, otherwise);
+  auto branch = hopper::WarpIfOp::create(b, TypeRange(ValueRange(otherwise)),
+                                         any, otherwise);
   OpBuilder::InsertionGuard guard(b);
   b.createBlock(&branch.getBody());
   if (failed(lowerBlock(op.getBody().front())))
     return failure();
   b.setLoc(op.getLoc());
-  Value inside = get(op.getYield().getOperand(0));
   FailureOr<LinearLayout> from = getLayout(op, op.getCondition().getType());
-  FailureOr<LinearLayout> to = getLayout(op, op.getResult().getType());
-  if (failed(from) || failed(to))
+  if (failed(from))
     return failure();
-  if (from->getRank() < to->getRank())
-    condition = shuffleLike(condition, *from, *to, 1);
-  inside = arith::SelectOp::create(b, condition, inside, otherwise);
-  hopper::YieldOp::create(b, inside);
-  set(op.getResult(), branch.getResult());
+  SmallVector<Value> merged;
+  for (auto [i, result] : llvm::enumerate(op.getResults())) {
+    FailureOr<LinearLayout> to =
+        getLayout(op, cast<RankedTensorType>(result.getType()));
+    if (failed(to))
+      return failure();
+    Value chosen = from->getRank() < to->getRank()
+                       ? shuffleLike(condition, *from, *to, 1)
+                       : condition;
+    merged.push_back(arith::SelectOp::create(
+        b, chosen, get(op.getYield().getOperand(i)), otherwise[i]));
+    set(result, branch.getResult(i));
+  }
+  hopper::YieldOp::create(b, merged);
   return success();
 }
 

@@ -787,7 +787,7 @@ func.func @vote(%x: vector<2xi8>) {
 
 // warp_if C1
 func.func @warp_if_yield(%c: i1, %x: f32, %y: f16) {
-  // expected-error @+1 {{expects the region to yield one value of type 'f32'}}
+  // expected-error @+1 {{expects the region to yield values of the types of the results ('f32')}}
   %0 = hopper.warp_if %c else %x : f32 {
     hopper.yield %y : f16
   }

@@ -789,7 +789,7 @@ func.func @where_prefix(%c: tensor<8xi1>, %x: tensor<64x8xf32>) {
 
 // C2
 func.func @where_yield(%c: tensor<64xi1>, %x: tensor<64xf32>, %y: tensor<64xf16>) {
-  // expected-error @+1 {{expects the region to yield one value of type 'tensor<64xf32>'}}
+  // expected-error @+1 {{expects the region to yield values of the types of the results ('tensor<64xf32>')}}
   %0 = tile.where %c else %x : tensor<64xi1>, tensor<64xf32> {
     tile.yield %y : tensor<64xf16>
   }
@@ -800,9 +800,20 @@ func.func @where_yield(%c: tensor<64xi1>, %x: tensor<64xf32>, %y: tensor<64xf16>
 
 // C2
 func.func @where_yields(%c: tensor<64xi1>, %x: tensor<64xf32>) {
-  // expected-error @+1 {{expects the region to yield one value of type 'tensor<64xf32>'}}
+  // expected-error @+1 {{expects the region to yield values of the types of the results ('tensor<64xf32>')}}
   %0 = tile.where %c else %x : tensor<64xi1>, tensor<64xf32> {
     tile.yield %x, %x : tensor<64xf32>, tensor<64xf32>
+  }
+  return
+}
+
+// -----
+
+// C1 holds for every result.
+func.func @where_second(%c: tensor<64xi1>, %x: tensor<64x8xf32>, %y: tensor<8xf32>) {
+  // expected-error @+1 {{expects the shape of the condition [64] to be a prefix of the shape of the result [8]}}
+  %0:2 = tile.where %c else %x, %y : tensor<64xi1>, tensor<64x8xf32>, tensor<8xf32> {
+    tile.yield %x, %y : tensor<64x8xf32>, tensor<8xf32>
   }
   return
 }
@@ -823,7 +834,7 @@ func.func @where_body(%c: tensor<64xi1>, %x: tensor<64x8xf32>) {
 // -----
 
 func.func @where_else(%c: tensor<64xi1>, %x: tensor<64xf16>) {
-  // expected-error @+1 {{failed to verify that all of {otherwise, result} have same type}}
+  // expected-error @+1 {{failed to verify that results have the types of what they are otherwise}}
   %0 = "tile.where"(%c, %x) ({
     tile.yield %x : tensor<64xf16>
   }) : (tensor<64xi1>, tensor<64xf16>) -> tensor<64xf32>

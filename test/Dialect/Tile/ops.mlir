@@ -111,6 +111,11 @@ func.func @values(%q: tensor<64x128xf16>, %k: tensor<80x128xf16>, %qt: tensor<12
     %y = arith.mulf %o, %c1 : tensor<64x128xf32>
     tile.yield %y : tensor<64x128xf32>
   }
+  // CHECK: %{{.*}}:2 = tile.where %{{.*}} else %{{.*}}, %{{.*}} : tensor<64xi1>, tensor<64x128xf32>, tensor<64xf32> {
+  %o2:2 = tile.where %grow else %o, %x : tensor<64xi1>, tensor<64x128xf32>, tensor<64xf32> {
+    %z = arith.negf %x : tensor<64xf32>
+    tile.yield %o1, %z : tensor<64x128xf32>, tensor<64xf32>
+  }
   %jmax = arith.constant dense<3> : tensor<64x80xindex>
   %keep = arith.cmpi sle, %j, %jmax : tensor<64x80xindex>
   // CHECK: tile.any_possible %{{.*}} : tensor<64x80xi1>

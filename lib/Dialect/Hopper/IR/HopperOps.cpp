@@ -382,9 +382,10 @@ LogicalResult VoteAnyOp::verify() {
 
 LogicalResult WarpIfOp::verifyRegions() {
   auto yield = dyn_cast<YieldOp>(getBody().front().getTerminator());
-  if (!yield || yield.getValue().getType() != getResult().getType())
-    return emitOpError("expects the region to yield one value of type ")
-           << getResult().getType();
+  if (!yield || yield.getOperandTypes() != getResultTypes())
+    return emitOpError("expects the region to yield values of the types of the "
+                       "results (")
+           << getResultTypes() << ")";
   for (Operation &op : getBody().front().without_terminator())
     if (!isMemoryEffectFree(&op))
       return op.emitOpError("is not allowed in 'hopper.warp_if', which holds "

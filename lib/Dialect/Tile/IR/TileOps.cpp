@@ -360,25 +360,28 @@ YieldOp WhereOp::getYield() {
 
 LogicalResult WhereOp::verify() {
   RankedTensorType condition = getCondition().getType();
-  RankedTensorType result = getResult().getType();
   if (!condition.getElementType().isInteger(1))
     return emitOpError("expects a condition of i1, got ")
            << condition.getElementType();
-  if (condition.getRank() > result.getRank() ||
-      condition.getShape() != result.getShape().take_front(condition.getRank()))
-    return emitOpError("expects the shape of the condition [")
-           << condition.getShape()
-           << "] to be a prefix of the shape of the result ["
-           << result.getShape() << "]";
+  for (Type type : getResultTypes()) {
+    auto result = cast<RankedTensorType>(type);
+    if (condition.getRank() > result.getRank() ||
+        condition.getShape() !=
+            result.getShape().take_front(condition.getRank()))
+      return emitOpError("expects the shape of the condition [")
+             << condition.getShape()
+             << "] to be a prefix of the shape of the result ["
+             << result.getShape() << "]";
+  }
   return success();
 }
 
 LogicalResult WhereOp::verifyRegions() {
   auto yield = dyn_cast<YieldOp>(getBody().front().getTerminator());
-  if (!yield || yield.getNumOperands() != 1 ||
-      yield.getOperand(0).getType() != getResult().getType())
-    return emitOpError("expects the region to yield one value of type ")
-           << getResult().getType();
+  if (!yield || yield.getOperandTypes() != getResultTypes())
+    return emitOpError("expects the region to yield values of the types of the "
+                       "results (")
+           << getResultTypes() << ")";
   for (Operation &op : getBody().front().without_terminator())
     if (!isElementwise(&op) && !isa<BroadcastOp>(op) &&
         !op.hasTrait<OpTrait::ConstantLike>())

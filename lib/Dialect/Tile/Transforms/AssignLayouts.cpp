@@ -121,21 +121,26 @@ void LayoutSolver::visit(Operation *op, Value value, Attribute layout) {
       })
       .Case<WhereOp>([&](WhereOp where) {
         Value condition = where.getCondition();
-        bool sliced = where.getCondition().getType().getRank() <
-                      where.getResult().getType().getRank();
-        if (value == condition) {
-          Attribute parent = sliced ? getParent(layout, 1) : layout;
-          if (parent)
-            want(where.getResult(), parent);
-          return;
+        for (unsigned i = 0; i < where.getNumResults(); ++i) {
+          Value result = where.getResult(i),
+                otherwise = where.getOtherwise()[i];
+          bool sliced = where.getCondition().getType().getRank() <
+                        cast<RankedTensorType>(result.getType()).getRank();
+          if (value == condition) {
+            if (Attribute parent = sliced ? getParent(layout, 1) : layout)
+              want(result, parent);
+          } else if (value == result || value == otherwise) {
+            want(otherwise, layout);
+            want(result, layout);
+            want(where.getYield().getOperand(i), layout);
+            want(condition, sliced ? slice(1, layout) : layout);
+          }
         }
-        want(where.getOtherwise(), layout);
-        want(where.getResult(), layout);
-        want(where.getYield().getOperand(0), layout);
-        want(condition, sliced ? slice(1, layout) : layout);
       })
       .Case<YieldOp>([&](YieldOp yield) {
-        want(yield->getParentOp()->getResult(0), layout);
+        for (unsigned i = 0; i < yield.getNumOperands(); ++i)
+          if (yield.getOperand(i) == value)
+            want(yield->getParentOp()->getResult(i), layout);
       })
       .Case<scf::ForOp>([&](scf::ForOp loop) {
         for (unsigned i = 0; i < loop.getNumResults(); ++i)

@@ -120,15 +120,24 @@ LogicalResult RowSplitter::visit(Operation *op, Value value, int64_t dim) {
         return success();
       })
       .Case<WhereOp>([&](WhereOp where) {
-        divide(where.getOtherwise(), dim);
-        divide(where.getResult(), dim);
-        divide(where.getYield().getOperand(0), dim);
-        if (dim < where.getCondition().getType().getRank())
+        // All results hang on the condition if it has the dimension.
+        bool sharesDim = dim < where.getCondition().getType().getRank();
+        for (unsigned i = 0; i < where.getNumResults(); ++i) {
+          if (!sharesDim && where.getResult(i) != value &&
+              where.getOtherwise()[i] != value)
+            continue;
+          divide(where.getOtherwise()[i], dim);
+          divide(where.getResult(i), dim);
+          divide(where.getYield().getOperand(i), dim);
+        }
+        if (sharesDim)
           divide(where.getCondition(), dim);
         return success();
       })
       .Case<YieldOp>([&](YieldOp yield) {
-        divide(yield->getParentOp()->getResult(0), dim);
+        for (unsigned i = 0; i < yield.getNumOperands(); ++i)
+          if (yield.getOperand(i) == value)
+            divide(yield->getParentOp()->getResult(i), dim);
         return success();
       })
       .Case<scf::ForOp>([&](scf::ForOp loop) {

@@ -71,7 +71,7 @@ gpu.module @m {
   // Both arms of a branch, a guarded value, and what an await keeps.
   // CHECK-LABEL: gpu.func @control
   // CHECK: scf.if %{{.*}} -> (tensor<64x16xf32, #tile.acc>)
-  // CHECK: tile.where %{{.*}} else %{{.*}} : tensor<64xi1, #tile.slice<1, #tile.acc>>, tensor<64x16xf32, #tile.acc>
+  // CHECK: tile.where %{{.*}} else %{{.*}}, %{{.*}} : tensor<64xi1, #tile.slice<1, #tile.acc>>, tensor<64x16xf32, #tile.acc>, tensor<64xf32, #tile.slice<1, #tile.acc>>
   // CHECK: tile.await %{{.*}} keep %{{.*}} : tensor<64x8xf32, #tile.acc> : <tensor<64x16xf32, #tile.acc>>
   gpu.func @control(%k: !tile.view<tensor<16x16xf16>>, %p: memref<?x?xf16>, %go: i1, %o: memref<?x?xf32>) kernel {
     %c0 = arith.constant 0 : index
@@ -87,14 +87,15 @@ gpu.module @m {
     }
     %m = tile.reduce max %x dim 1 : tensor<64x16xf32> -> tensor<64xf32>
     %large = arith.cmpf ogt, %m, %zero : tensor<64xf32>
-    %w = tile.where %large else %x : tensor<64xi1>, tensor<64x16xf32> {
+    %w, %s = tile.where %large else %x, %m : tensor<64xi1>, tensor<64x16xf32>, tensor<64xf32> {
       %twice = arith.addf %x, %x : tensor<64x16xf32>
-      tile.yield %twice : tensor<64x16xf32>
+      tile.yield %twice, %zero : tensor<64x16xf32>, tensor<64xf32>
     }
     %d, %done = tile.dot.async %a, %k, %w lhs mk rhs nk : tensor<64x16xf16>, !tile.view<tensor<16x16xf16>>, tensor<64x16xf32> -> !tile.pending<tensor<64x16xf32>>
     %e, %f = tile.await %d keep %kept : tensor<64x8xf32> : !tile.pending<tensor<64x16xf32>>
     tile.store %e, %o[%c0, %c0] : tensor<64x16xf32>, memref<?x?xf32>
     tile.store %f, %o[%c0, %c0] : tensor<64x8xf32>, memref<?x?xf32>
+    tile.store %s, %o[%c0, %c0] : tensor<64xf32>, memref<?x?xf32>
     gpu.return
   }
 }

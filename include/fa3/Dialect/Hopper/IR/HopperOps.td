@@ -570,26 +570,27 @@ def Hopper_VoteAnyOp : Hopper_Op<"vote.any"> {
 
 def Hopper_WarpIfOp : Hopper_Op<"warp_if", [
     NoRegionArguments, SingleBlock, RecursiveMemoryEffects,
-    AllTypesMatch<["otherwise", "result"]>]> {
+    RangedTypesMatchWith<"results have the types of what they are otherwise",
+                         "results", "otherwise", "$_self">]> {
   let summary = "a branch that each warp takes or not";
   let description = [{
     The region may hold per-thread arithmetic only: nothing that waits for, or
     is performed together with, other warps.
 
-    C1. the region yields one value of the result's type.
+    C1. the region yields a value for each result, of its type.
     C2. the region holds no operation that has effects.
   }];
-  let arguments = (ins I1:$condition, AnyType:$otherwise);
-  let results = (outs AnyType:$result);
+  let arguments = (ins I1:$condition, Variadic<AnyType>:$otherwise);
+  let results = (outs Variadic<AnyType>:$results);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "$condition `else` $otherwise attr-dict `:` type($result) $body";
+  let assemblyFormat = "$condition `else` $otherwise attr-dict `:` type($results) $body";
   let hasRegionVerifier = 1;
 }
 
 def Hopper_YieldOp : Hopper_Op<"yield", [Terminator, Pure, HasParent<"WarpIfOp">]> {
-  let summary = "result of a warp's branch";
-  let arguments = (ins AnyType:$value);
-  let assemblyFormat = "$value attr-dict `:` type($value)";
+  let summary = "results of a warp's branch";
+  let arguments = (ins Variadic<AnyType>:$values);
+  let assemblyFormat = "$values attr-dict `:` type($values)";
 }
 
 def Hopper_FragmentLoadOp : Hopper_Op<"fragment.load", [AttrSizedOperandSegments]> {

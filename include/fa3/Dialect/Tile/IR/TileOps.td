@@ -285,13 +285,16 @@ def Tile_CoordOp : Tile_Op<"coord", [Pure]> {
 }
 
 def Tile_WhereOp : Tile_Op<"where", [
-    AllTypesMatch<["otherwise", "result"]>, NoRegionArguments, SingleBlock,
-    RecursivelySpeculatable, RecursiveMemoryEffects]> {
+    RangedTypesMatchWith<"results have the types of what they are otherwise",
+                         "results", "otherwise", "$_self">,
+    NoRegionArguments, SingleBlock, RecursivelySpeculatable,
+    RecursiveMemoryEffects]> {
   let summary = "elements from a region where a condition holds, else as given";
   let description = [{
     result = cond ? region : otherwise, element by element; the condition is
     broadcast along the dimensions it lacks at the end. A lowering may skip the
-    region at any granularity at which the condition is uniformly false.
+    region at any granularity at which the condition is uniformly false. Several
+    tiles of different shapes may depend on one condition.
 
     Example:
     ```mlir
@@ -302,15 +305,15 @@ def Tile_WhereOp : Tile_Op<"where", [
     ```
 
     C1. the condition has elements of i1 and a shape that is a prefix of the
-        shape of the result.
-    C2. the region yields one value of the result's type.
+        shape of every result.
+    C2. the region yields a value for each result, of its type.
     C3. the region holds elementwise operations, broadcasts and constants only.
   }];
-  let arguments = (ins Tile_Tile:$condition, Tile_Tile:$otherwise);
-  let results = (outs Tile_Tile:$result);
+  let arguments = (ins Tile_Tile:$condition, Variadic<Tile_Tile>:$otherwise);
+  let results = (outs Variadic<Tile_Tile>:$results);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
-    $condition `else` $otherwise attr-dict `:` type($condition) `,` type($result) $body
+    $condition `else` $otherwise attr-dict `:` type($condition) `,` type($results) $body
   }];
   let extraClassDeclaration = [{
     YieldOp getYield();
