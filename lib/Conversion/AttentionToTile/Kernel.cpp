@@ -58,8 +58,8 @@ static std::pair<Value, double> getYieldedFactor(Region &region) {
 }
 
 namespace {
-/// Start value of the running maximum: -2^100. Times log2(e) and any sensible
-/// scale it stays finite in f32.
+/// Start value of the running maximum, finite so that differences are numbers:
+/// less than any exponent of sensible scores.
 constexpr double kLowestMaximum = -0x1p100;
 /// Partial sums per row; 8 columns apart is 2 registers a thread apart in the
 /// accumulator of wgmma, so they are summed without lane exchanges.
@@ -80,7 +80,8 @@ public:
   LogicalResult build();
 
 private:
-  /// Carried from key block to key block: output, row maximum, row sums.
+  /// Carried from key block to key block: output, row maximum in units of
+  /// exponents, row sums.
   struct State {
     Value acc, maximum, sums;
     SmallVector<Value> list() const { return {acc, maximum, sums}; }
@@ -89,14 +90,12 @@ private:
   /// A scale of operand 0 (q), 1 (k) or 2 (v) for the rows of a tile: one f32,
   /// or a tile of rank 1 where every row has its own.
   FailureOr<Value> loadScale(unsigned operand, Value firstRow, int64_t rows);
-  /// Whether tiles of keys differ in a scale.
-  bool hasTileScales() {
-    return op.hasScales() && (op.getScaleRows(1) > 1 || op.getScaleRows(2) > 1);
-  }
   FailureOr<State> buildLoop(Value query, Value firstRow);
   FailureOr<State> buildStep(Value query, Value key, Value value,
                              Value firstKey, Expander::Entry keep,
                              Expander &expander, State state);
+  State accumulate(State state, Value maximum, Value grown, Value weights,
+                   Value values, Value sums, Value valueScale);
   void buildEpilogue(State state, Value firstRow);
   void bindIndices(Expander &expander, Region &region, unsigned first,
                    Expander::Entry row, Expander::Entry column);
@@ -173,9 +172,7 @@ private:
   AccumulationPolicy policy;
 
   Value batch, head, keyHead, queryLength, keyLength;
-  /// Multiplies scores inside exp2: one f32, or one for each row. Running
-  /// maxima are in units of raw scores, or in those of exponents where tiles of
-  /// keys differ in a scale.
+  /// Multiplies scores inside exp2: one f32, or one for each row.
   Value exponentScale;
   /// Multiplies raw scores in front of score code.
   Value scoreScale;
@@ -399,45 +396,26 @@ KernelBuilder::buildStep(Value query, Value key, Value value, Value firstKey,
       b, keep.value, scores,
       splat(scoreType, -std::numeric_limits<double>::infinity()));
 
-  // New reference maximum and the factor from the old one to it.
-  auto inExponents = [&](Value raw) {
-    Value factor = asRows(exponentFactor);
-    if (!valueExponent)
-      return mul(raw, factor);
-    return Value(math::FmaOp::create(b, raw, factor,
-                                     scalarTile(valueExponent, rowType())));
-  };
-  // Exponents need no factor; differences of raw scores do.
-  bool tileScales = hasTileScales();
-  auto scaleGrowth = [&](Value difference) {
-    return tileScales ? difference : mul(difference, asRows(exponentFactor));
-  };
-  auto reduceMaximum = [&](Value init) -> Value {
-    return tile::ReduceOp::create(b, rowType(), tile::ReduceKind::max, scores,
-                                  init, 1, IntegerAttr());
-  };
+  // New reference maximum.
+  Value blockMaximum = tile::ReduceOp::create(
+      b, rowType(), tile::ReduceKind::max, scores, Value(), 1, IntegerAttr());
+  if (valueExponent)
+    blockMaximum = math::FmaOp::create(b, blockMaximum, asRows(exponentFactor),
+                                       scalarTile(valueExponent, rowType()));
+  else
+    blockMaximum = mul(blockMaximum, asRows(exponentFactor));
   Value maximum, grown;
-  if (policy.lazy || tileScales) {
-    Value blockMaximum = reduceMaximum(Value());
-    if (tileScales)
-      blockMaximum = inExponents(blockMaximum);
-    if (policy.lazy) {
-      grown =
-          arith::CmpFOp::create(b, arith::CmpFPredicate::OGT,
-                                scaleGrowth(sub(blockMaximum, state.maximum)),
-                                splat(rowType(), policy.threshold));
-      maximum = arith::SelectOp::create(b, grown, blockMaximum, state.maximum);
-    } else {
-      maximum = arith::MaxNumFOp::create(b, blockMaximum, state.maximum);
-    }
+  if (policy.lazy) {
+    grown = arith::CmpFOp::create(b, arith::CmpFPredicate::OGT,
+                                  sub(blockMaximum, state.maximum),
+                                  splat(rowType(), policy.threshold));
+    maximum = arith::SelectOp::create(b, grown, blockMaximum, state.maximum);
   } else {
-    maximum = reduceMaximum(state.maximum);
+    maximum = arith::MaxNumFOp::create(b, blockMaximum, state.maximum);
   }
-  Value factor = exp2(scaleGrowth(sub(state.maximum, maximum)));
 
-  // Weights exp2(scale * score - scale * maximum), times their own factor.
-  Value shift = arith::NegFOp::create(
-      b, tileScales ? maximum : mul(maximum, asRows(exponentFactor)));
+  // Weights exp2(scale * score - maximum), times their own factor.
+  Value shift = arith::NegFOp::create(b, maximum);
   if (valueExponent)
     shift = arith::AddFOp::create(
         b, shift, scalarTile(valueExponent, rowType()), contract());
@@ -447,51 +425,63 @@ KernelBuilder::buildStep(Value query, Value key, Value value, Value firstKey,
   Value exponents = math::FmaOp::create(b, scores, asScores(exponentFactor),
                                         alongColumns(shift, columns));
   Value weights = exp2(exponents);
-  Value oldSums = mul(state.sums, alongColumns(factor, kPartialSums));
-  auto reduceSums = [&](Value init) -> Value {
-    return tile::ReduceOp::create(b, state.sums.getType(),
-                                  tile::ReduceKind::add, weights, init, 1,
-                                  b.getI64IntegerAttr(kPartialSums));
-  };
-  Value sums;
-  if (valueScale) {
-    // The weights hold the scale of the values, the sum must not.
-    auto type = cast<RankedTensorType>(state.sums.getType());
-    Value inverse = arith::DivFOp::create(b, f32(1), valueScale);
-    sums = math::FmaOp::create(b, reduceSums(Value()),
-                               scalarTile(inverse, type), oldSums);
-  } else {
-    sums = reduceSums(oldSums);
-  }
+  Value sums = tile::ReduceOp::create(b, state.sums.getType(),
+                                      tile::ReduceKind::add, weights, Value(),
+                                      1, b.getI64IntegerAttr(kPartialSums));
   // Before the branch around the rescaling, so that conversions can fill the
   // gaps between exponentials.
   Value converted = arith::TruncFOp::create(
       b, tensor({rows, columns}, op.getElementType()), weights);
 
-  int64_t width = op.getValueHeadDim();
-  auto factors = [&] { return alongColumns(factor, width); };
+  return accumulate(state, maximum, grown, converted, value, sums, valueScale);
+}
+
+/// Adds the product of a step's weights and values, and the weights' sums, to
+/// what is carried, which is first referred to the new maximum.
+KernelBuilder::State KernelBuilder::accumulate(State state, Value maximum,
+                                               Value grown, Value weights,
+                                               Value values, Value sums,
+                                               Value valueScale) {
+  auto sumsType = cast<RankedTensorType>(state.sums.getType());
+  if (valueScale) {
+    // The weights hold the scale of the values, the sums must not.
+    Value inverse = arith::DivFOp::create(b, f32(1), valueScale);
+    sums = mul(sums, scalarTile(inverse, sumsType));
+  }
   auto multiply = [&](Value init) -> Value {
-    return tile::DotOp::create(b, state.acc.getType(), converted, value, init,
+    return tile::DotOp::create(b, state.acc.getType(), weights, values, init,
                                tile::LhsOrder::mk, tile::RhsOrder::kn);
   };
+  auto factorFor = [&](Value tile) {
+    Value factor = exp2(sub(state.maximum, maximum));
+    return alongColumns(factor,
+                        cast<RankedTensorType>(tile.getType()).getDimSize(1));
+  };
+  // Beside a sum the factor costs nothing, so it is not made conditional.
+  auto addScaled = [&](Value tile, Value other) -> Value {
+    return math::FmaOp::create(b, tile, factorFor(tile), other);
+  };
   if (policy.twoLevel) {
-    // The factor costs nothing beside the sum, so it is not made conditional.
     Value product = multiply(splat(state.acc.getType(), 0.0));
-    Value acc = math::FmaOp::create(b, state.acc, factors(), product);
-    return State{acc, maximum, sums};
+    return State{addScaled(state.acc, product), maximum,
+                 addScaled(state.sums, sums)};
   }
-  Value acc;
-  if (policy.lazy) {
-    auto where =
-        tile::WhereOp::create(b, state.acc.getType(), grown, state.acc);
+  if (!policy.lazy)
+    return State{multiply(mul(state.acc, factorFor(state.acc))), maximum,
+                 addScaled(state.sums, sums)};
+  Value old[] = {state.acc, state.sums};
+  auto where = tile::WhereOp::create(b, TypeRange(ValueRange(old)), grown, old);
+  {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(&where.getBody().emplaceBlock());
-    tile::YieldOp::create(b, mul(state.acc, factors()));
-    acc = where.getResult(0);
-  } else {
-    acc = mul(state.acc, factors());
+    SmallVector<Value> rescaled;
+    for (Value tile : old)
+      rescaled.push_back(mul(tile, factorFor(tile)));
+    tile::YieldOp::create(b, rescaled);
   }
-  return State{multiply(acc), maximum, sums};
+  Value newSums =
+      arith::AddFOp::create(b, where.getResult(1), sums, contract());
+  return State{multiply(where.getResult(0)), maximum, newSums};
 }
 
 void KernelBuilder::buildEpilogue(State state, Value firstRow) {
@@ -512,15 +502,11 @@ void KernelBuilder::buildEpilogue(State state, Value firstRow) {
                         ValueRange{batch, head, firstRow, index(0)});
   if (!operands.lse)
     return;
-  // Natural log of the sum of exponentials: (scale * m + log2 sum) * ln 2.
+  // Natural log of the sum of exponentials: (m + log2 sum) * ln 2.
   Value log2 = math::Log2Op::create(b, sum, approximate());
   if (weightExponent != 0)
     log2 = sub(log2, splat(rowType(), weightExponent));
-  Value exponent =
-      hasTileScales()
-          ? arith::AddFOp::create(b, state.maximum, log2, contract())
-                .getResult()
-          : math::FmaOp::create(b, state.maximum, asRows(exponentScale), log2);
+  Value exponent = arith::AddFOp::create(b, state.maximum, log2, contract());
   Value lse = mul(exponent, splat(rowType(), llvm::numbers::ln2));
   lse = arith::SelectOp::create(
       b, empty, splat(rowType(), -std::numeric_limits<double>::infinity()),

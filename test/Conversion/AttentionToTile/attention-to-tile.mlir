@@ -46,9 +46,12 @@
 // CHECK: arith.select %{{.*}}, %[[S]]
 // CHECK: tile.reduce max
 // CHECK: %[[GROWN:.*]] = arith.cmpf ogt, {{.*}} : tensor<256xf32>
-// CHECK: tile.reduce add {{.*}} modulo 8
-// CHECK: %[[ACC:.*]] = tile.where %[[GROWN]] else
-// CHECK: tile.dot %{{.*}}, %{{.*}}, %[[ACC]] lhs mk rhs kn
+// CHECK: %[[SUMS:.*]] = tile.reduce add {{.*}} modulo 8
+// Output and sums are rescaled in one branch, which has the factor to itself.
+// CHECK: %[[OLD:.*]]:2 = tile.where %[[GROWN]] else {{.*}} : tensor<256xi1>, tensor<256x32xf32>, tensor<256x8xf32>
+// CHECK: math.exp2 {{.*}} : tensor<256xf32>
+// CHECK: arith.addf %[[OLD]]#1, %[[SUMS]]
+// CHECK: tile.dot %{{.*}}, %{{.*}}, %[[OLD]]#0 lhs mk rhs kn
 // CHECK: } else {
 // CHECK-NEXT: scf.yield
 // CHECK: tile.store %{{.*}}, %[[O]][%[[B]], %[[H]], %[[I0]], %c0]
@@ -57,9 +60,10 @@
 // EAGER-LABEL: gpu.func @full
 // EAGER: tile.load {{.*}} -> tensor<128x64xf16>
 // EAGER: tile.load {{.*}} -> tensor<32x64xf16>
-// EAGER: tile.reduce max {{.*}} init
+// EAGER: tile.reduce max
+// EAGER: arith.maxnumf
 // EAGER-NOT: tile.where
-// EAGER: arith.subf
+// EAGER: math.fma
 // EAGER-NOT: tile.where
 // EAGER: tile.store
 
