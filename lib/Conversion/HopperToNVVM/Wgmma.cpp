@@ -251,6 +251,25 @@ SmallVector<Value> ProductEmitter::emit(ValueRange acc, Value lhsDesc,
   return statement.emit(prologue + text + "}");
 }
 
+/// Descriptors that do not change in a loop are hoisted out of it, 64 bits for
+/// every step of the product. More than these do not fit the 63 uniform
+/// registers beside others: ptxas then moves them to vector registers and back.
+static constexpr int64_t kMostHoisted = 8;
+
+/// The descriptor as something that changes with another: its sums with
+/// constants are then formed where they are used, in one instruction each.
+static Value pinToProduct(OpBuilder &builder, Location loc, Value desc,
+                          Value other) {
+  // Bit 61 of a descriptor is 0 (PTX ISA, "Matrix-descriptor Format").
+  auto constant = [&](int64_t value) -> Value {
+    return arith::ConstantOp::create(builder, loc,
+                                     builder.getI64IntegerAttr(value));
+  };
+  Value high = arith::ShLIOp::create(builder, loc, other, constant(2));
+  Value zero = arith::ShRUIOp::create(builder, loc, high, constant(63));
+  return arith::AddIOp::create(builder, loc, desc, zero);
+}
+
 namespace {
 struct WgmmaPattern : KernelPattern<WgmmaOp> {
   using KernelPattern::KernelPattern;
@@ -292,6 +311,9 @@ struct WgmmaPattern : KernelPattern<WgmmaOp> {
 
     ProductEmitter emitter(rewriter, loc, op);
     int64_t steps = k * elementBytes / kStepBytes, blocks = m / kBlockRows;
+    Value lhs = adaptor.getLhs();
+    if (lhsType && steps * blocks > kMostHoisted)
+      lhs = pinToProduct(rewriter, loc, lhs, adaptor.getRhs());
     int64_t perStatement =
         info.getOptions().wgmmaAsm == WgmmaAsmForm::Chain ? steps : 1;
     SmallVector<Value> results;
@@ -303,9 +325,8 @@ struct WgmmaPattern : KernelPattern<WgmmaOp> {
       SmallVector<Value> blockAcc = part(acc), blockLhs = part(lhsRegisters);
       int64_t rowOffset = lhsType ? getRowBlockOffset(lhsType, block) : 0;
       for (int64_t step = 0; step < steps; step += perStatement)
-        blockAcc =
-            emitter.emit(blockAcc, adaptor.getLhs(), blockLhs, adaptor.getRhs(),
-                         rowOffset, step, step + perStatement);
+        blockAcc = emitter.emit(blockAcc, lhs, blockLhs, adaptor.getRhs(),
+                                rowOffset, step, step + perStatement);
       llvm::append_range(results, blockAcc);
     }
     Value result = packRegisters(rewriter, loc, results,
