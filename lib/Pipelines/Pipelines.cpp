@@ -104,6 +104,13 @@ void fa3::buildHopperPipeline(OpPassManager &pm,
   if (options.check)
     pm.addPass(hopper::createCheckProtocol());
   pm.addPass(hopper::createHoistReciprocals());
+  if (options.exponentialShare > 0) {
+    hopper::ShareExponentialsOptions exponentials;
+    exponentials.share = options.exponentialShare;
+    exponentials.degree = options.exponentialDegree;
+    pm.nest<gpu::GPUModuleOp>().addNestedPass<gpu::GPUFuncOp>(
+        hopper::createShareExponentials(exponentials));
+  }
   if (options.record) {
     hopper::InsertRecordsOptions records;
     records.ctas = options.record;

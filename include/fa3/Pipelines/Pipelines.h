@@ -74,6 +74,14 @@ struct PipelineOptions : public mlir::PassPipelineOptions<PipelineOptions> {
                      llvm::cl::desc("prove that groups neither deadlock nor "
                                     "race (flow-check, hopper-check-protocol)"),
                      llvm::cl::init(true)};
+  Option<double> exponentialShare{
+      *this, "exponential-share",
+      llvm::cl::desc("share of the exponentials that are polynomials, 0 to "
+                     "0.75"),
+      llvm::cl::init(0.0)};
+  Option<int64_t> exponentialDegree{
+      *this, "exponential-degree",
+      llvm::cl::desc("degree of these polynomials, 3 to 5"), llvm::cl::init(3)};
   Option<int64_t> record{
       *this, "record",
       llvm::cl::desc("CTAs whose events are recorded (0: none)"),
