@@ -68,6 +68,7 @@ void fa3::buildPipelinePipeline(OpPassManager &pm,
                                 const PipelineOptions &options) {
   tile::ScheduleOptions schedule;
   schedule.stages = options.stages;
+  schedule.solver = options.solver;
   pm.addPass(tile::createSchedule(schedule));
   pm.addPass(tile::createPipeline());
   pm.addPass(tile::createReleaseEarly());

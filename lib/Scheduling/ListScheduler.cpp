@@ -1,6 +1,6 @@
 //===- ListScheduler.cpp - greedy software pipelining ---------------------===//
 
-#include "fa3/Scheduling/PipelineProblem.h"
+#include "fa3/Scheduling/Solvers.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
 #include <limits>

@@ -12,7 +12,7 @@
 #ifndef FA3_UNITTESTS_SCHEDULING_PROBLEMTEXT_H
 #define FA3_UNITTESTS_SCHEDULING_PROBLEMTEXT_H
 
-#include "fa3/Scheduling/PipelineProblem.h"
+#include "fa3/Scheduling/Solvers.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "gtest/gtest.h"

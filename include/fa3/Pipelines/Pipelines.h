@@ -64,6 +64,10 @@ struct PipelineOptions : public mlir::PassPipelineOptions<PipelineOptions> {
   Option<int64_t> stages{*this, "stages",
                          llvm::cl::desc("greatest number of pipeline stages"),
                          llvm::cl::init(2)};
+  Option<std::string> solver{
+      *this, "solver",
+      llvm::cl::desc("what finds stages and positions: list, modulo"),
+      llvm::cl::init("list")};
   Option<int64_t> maxDepth{*this, "max-depth",
                            llvm::cl::desc("greatest depth of a ring"),
                            llvm::cl::init(4)};

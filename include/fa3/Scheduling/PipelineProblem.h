@@ -1,7 +1,8 @@
 //===- PipelineProblem.h - software pipelining as a problem -----*- C++ -*-===//
 //
-// One loop body to be pipelined: operations, dependences, and an answer (stage
-// and position of each operation). Plain data, no IR; solvers are functions.
+// One loop body to be pipelined: operations, dependences, units, and an answer
+// (stage and position of each operation, and times if a solver deals in them).
+// Plain data, no IR; solvers are functions (Solvers.h).
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,10 +34,20 @@ public:
     Free,         ///< gives up what others wait for: the sooner the better
     Spread,       ///< makes much of little: belongs to the stage of its use
   };
+  static constexpr unsigned kNumKinds = 6;
+  /// A unit that is occupied from the start of an operation on.
+  struct Use {
+    unsigned unit;
+    int64_t cycles;
+  };
   struct Operation {
     std::string name;
     Kind kind;
-    std::optional<int64_t> stage, position;
+    llvm::SmallVector<Use, 2> uses;
+    /// Cycles from the start until what depends on it may start.
+    int64_t latency = 0;
+    /// The answer. `start` is in cycles of the first iteration.
+    std::optional<int64_t> stage, position, start;
   };
   /// `to` of iteration i + distance must come after `from` of iteration i.
   struct Dependence {
@@ -45,37 +56,50 @@ public:
 
   unsigned addOperation(std::string name, Kind kind);
   void addDependence(unsigned from, unsigned to, unsigned distance);
+  /// Units do one thing at a time.
+  unsigned addUnit(std::string name);
+  void addUse(unsigned op, unsigned unit, int64_t cycles);
+  void setLatency(unsigned op, int64_t cycles) {
+    operations[op].latency = cycles;
+  }
 
   llvm::ArrayRef<Operation> getOperations() const { return operations; }
   llvm::ArrayRef<Dependence> getDependences() const { return dependences; }
+  llvm::ArrayRef<std::string> getUnits() const { return units; }
   void setStage(unsigned op, int64_t stage) { operations[op].stage = stage; }
   void setPosition(unsigned op, int64_t position) {
     operations[op].position = position;
   }
+  void setStart(unsigned op, int64_t start) { operations[op].start = start; }
+  /// Cycles between the starts of two iterations; none if the answer has no
+  /// times.
+  std::optional<int64_t> getInterval() const { return interval; }
+  void setInterval(int64_t cycles) { interval = cycles; }
 
   /// What is wrong with the instance: a dependence between operations that do
   /// not exist, a distance above 1 (the expander carries values over one
-  /// iteration only), a cycle within one iteration.
+  /// iteration only), a cycle within one iteration, a unit that does not exist,
+  /// a negative time.
   std::optional<std::string> check() const;
   /// What is wrong with the answer: an operation without stage or position, two
-  /// at one position, a dependence that is not respected.
+  /// at one position, a dependence that is not respected; with an interval,
+  /// also a start that is too early, stages and positions that are not those of
+  /// the starts, and a unit that two operations occupy at once.
   std::optional<std::string> verify() const;
 
-  /// One line per operation and dependence.
+  /// One line per unit, operation and dependence, and one for the interval.
   void print(llvm::raw_ostream &os) const;
 
 private:
+  std::optional<std::string> verifyTimes() const;
+
   llvm::SmallVector<Operation> operations;
   llvm::SmallVector<Dependence> dependences;
+  llvm::SmallVector<std::string> units;
+  std::optional<int64_t> interval;
 };
 
-/// Greedy answer with at most `maxStages` stages. An operation that issues work
-/// on what this iteration waited for goes to a later stage, so that the wait of
-/// the next iteration overlaps with it. Within a step: first issue what is
-/// ready, then compute, then wait, oldest first. Gives what stands in the way
-/// if there is no answer even with one stage.
-std::optional<std::string> scheduleByList(PipelineProblem &problem,
-                                          int64_t maxStages);
+llvm::StringRef getName(PipelineProblem::Kind kind);
 
 } // namespace fa3
 

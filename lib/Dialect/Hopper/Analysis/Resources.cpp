@@ -2,6 +2,7 @@
 
 #include "fa3/Dialect/Hopper/Analysis/Resources.h"
 #include "fa3/Scheduling/DeviceModel.h"
+#include "fa3/Scheduling/ElementCosts.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/Support/MathExtras.h"
@@ -34,20 +35,14 @@ static ResourceUse makeUse(Unit unit, int64_t instructions,
 
 /// Elementwise operations by the unit that executes them.
 static ResourceUse getElementwiseUse(Operation *op, int64_t registers) {
-  if (isa<arith::ConstantOp>(op))
-    return {};
-  if (isa<arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::NegFOp,
-          math::FmaOp>(op))
-    return makeUse(Unit::Fma, registers, device::kFmaCycles);
-  // Narrow results leave two at a time.
-  if (isa<arith::TruncFOp, arith::ExtFOp>(op))
-    return makeUse(Unit::Alu, llvm::divideCeil(registers, 2),
-                   device::kConvertCycles);
-  if (isa<math::Exp2Op, math::ExpOp, math::Log2Op, math::LogOp, math::TanhOp,
-          math::RsqrtOp, math::SqrtOp, math::SinOp, math::CosOp, arith::DivFOp>(
-          op))
-    return makeUse(Unit::Sfu, registers, device::kSfuCycles);
-  return makeUse(Unit::Alu, registers, device::kAluCycles);
+  ElementCost cost = getElementCost(op, registers);
+  ResourceUse use;
+  use.issue = cost.instructions;
+  use.unit = cost.unit == ElementCost::Unit::Fma   ? Unit::Fma
+             : cost.unit == ElementCost::Unit::Alu ? Unit::Alu
+                                                   : Unit::Sfu;
+  use.cycles = cost.cycles;
+  return use;
 }
 
 /// Accesses of shared memory by all threads of the group.

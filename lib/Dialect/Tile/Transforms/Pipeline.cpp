@@ -56,14 +56,17 @@ static void deepenRings(scf::ForOp loop) {
   }
 }
 
-/// Moves the operations of a loop into the order of their positions; for loops
-/// of one stage this is all there is to do.
+/// Moves the operations of a loop into the order of their stages, and within a
+/// stage of their positions: one iteration after the other. For loops of one
+/// stage this is all there is to do.
 static void reorder(scf::ForOp loop) {
   SmallVector<Operation *> ops;
   for (Operation &op : loop.getBody()->without_terminator())
     ops.push_back(&op);
   llvm::sort(ops, [](Operation *a, Operation *b) {
-    return getSlotting(a).getOrder() < getSlotting(b).getOrder();
+    SlottingAttr first = getSlotting(a), second = getSlotting(b);
+    return std::pair(first.getStage(), first.getOrder()) <
+           std::pair(second.getStage(), second.getOrder());
   });
   for (Operation *op : ops)
     op->moveBefore(loop.getBody()->getTerminator());

@@ -1,8 +1,9 @@
 //===- Schedule.cpp - tile-schedule ---------------------------------------===//
 
 #include "Utils.h"
+#include "fa3/Dialect/Tile/Analysis/Resources.h"
 #include "fa3/Dialect/Tile/Transforms/Passes.h"
-#include "fa3/Scheduling/PipelineProblem.h"
+#include "fa3/Scheduling/Solvers.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "llvm/ADT/MapVector.h"
@@ -35,6 +36,7 @@ private:
   void addSlotDependences(ViewOp view);
   void addReleaseDependences(flow::ReleaseOp release);
   void addRegisterHazard(DotAsyncOp dot);
+  void addTimes();
   void depend(Operation *from, Operation *to, unsigned distance);
 
   scf::ForOp loop;
@@ -152,6 +154,25 @@ void LoopProblem::addRegisterHazard(DotAsyncOp dot) {
     depend(await, dot.getLhs().getDefiningOp(), 1);
 }
 
+/// Units and latencies of one replica that has the multiprocessor for itself:
+/// others, at other phases of the same schedule, fill what is left.
+void LoopProblem::addTimes() {
+  constexpr int64_t kThreadsPerWarp = 32, kWarps = 4;
+  auto group = loop->getParentOfType<flow::GroupOp>();
+  int64_t warps = group ? group.getWarps() : kWarps;
+  // The stream is that of the replica's own instructions, which start in order.
+  unsigned stream = problem.addUnit("stream"),
+           tensor = problem.addUnit("tensor");
+  for (auto [i, op] : llvm::enumerate(operations)) {
+    ResourceUse use = getResourceUse(op, warps * kThreadsPerWarp);
+    if (int64_t cycles = std::max(use.issue, use.special))
+      problem.addUse(i, stream, cycles);
+    if (use.tensor)
+      problem.addUse(i, tensor, use.tensor);
+    problem.setLatency(i, use.latency);
+  }
+}
+
 LogicalResult LoopProblem::build() {
   for (Operation &op : loop.getBody()->without_terminator()) {
     std::string name = op.getName().getStringRef().str();
@@ -177,6 +198,7 @@ LogicalResult LoopProblem::build() {
       depend(lastEffect, op, 0);
     lastEffect = op;
   }
+  addTimes();
   return success();
 }
 
@@ -280,6 +302,13 @@ struct Schedule : fa3::tile::impl::ScheduleBase<Schedule> {
           << stages.getValue();
       return signalPassFailure();
     }
+    solve = getPipelineSolver(solver);
+    if (!solve) {
+      getOperation()->emitError("tile-schedule: expects 'list' or 'modulo' as "
+                                "solver, got '")
+          << solver.getValue() << "'";
+      return signalPassFailure();
+    }
     if (failed(forEachKernel(getOperation(), [&](gpu::GPUFuncOp kernel) {
           return schedule(kernel);
         })))
@@ -299,9 +328,12 @@ struct Schedule : fa3::tile::impl::ScheduleBase<Schedule> {
       LoopProblem instance(loop);
       if (failed(instance.build()))
         return failure();
-      if (std::optional<std::string> error =
-              scheduleByList(instance.get(), stages))
+      if (std::optional<std::string> error = solve(instance.get(), stages))
         return loop.emitOpError("cannot be scheduled: ") << *error;
+      if (print) {
+        llvm::outs() << "// " << kernel.getName() << '\n';
+        instance.get().print(llvm::outs());
+      }
       instance.annotate();
       ++numScheduled;
       for (auto [i, op] : llvm::enumerate(instance.get().getOperations()))
@@ -317,5 +349,7 @@ struct Schedule : fa3::tile::impl::ScheduleBase<Schedule> {
         return failure();
     return success();
   }
+
+  PipelineSolver solve = nullptr;
 };
 } // namespace

@@ -348,17 +348,24 @@ def MakeAsync : Pass<"tile-make-async"> {
 def Schedule : Pass<"tile-schedule"> {
   let summary = "loops with asynchronous products -> with stages and positions";
   let description = [{
-    Input: groups with asynchronous products. For every innermost loop with a
-    product: a stage for each operation (products that consume what another
-    product of the iteration yields come one stage later, if `stages` allows) and
-    a position in the pipelined body (issue what is ready, then compute, wait
-    last). The answer is verified against the dependences, then written as
-    `tile.slotting`. Loops of other groups that feed the same rings follow the
-    stages of their readers.
+    Input: groups with asynchronous products. Every innermost loop with a product
+    becomes a problem (fa3/Scheduling/PipelineProblem.h): dependences with their
+    distances in iterations, and for each operation its latency and the units it
+    occupies, of one replica that has the multiprocessor for itself. A solver
+    gives each operation a stage and a position in the pipelined body; the answer
+    is verified, then written as `tile.slotting`. Loops of other groups that feed
+    the same rings follow the stages of their readers.
+
+    `list` goes by kinds of operations: products that consume what another
+    product of the iteration yields come one stage later, if `stages` allows, and
+    a step issues what is ready, then computes, then waits. `modulo` looks for
+    the least interval between two iterations by times. `print` writes problems
+    with their answers as text, which `fa3-schedule` reads.
 
     With two stages this is the overlap of softmax and products within a warp
-    group of FlashAttention-3 (arXiv 2407.08608, section 3.2). Fails on a loop
-    that carries a value over more than one iteration.
+    group of FlashAttention-3 (arXiv 2407.08608, section 3.2), with three and
+    `modulo` that of its appendix. Fails on a loop that carries a value over more
+    than one iteration.
 
     Example:
     ```mlir
@@ -367,7 +374,11 @@ def Schedule : Pass<"tile-schedule"> {
     ```
   }];
   let options = [
-    Option<"stages", "stages", "int64_t", "2", "greatest number of stages">
+    Option<"stages", "stages", "int64_t", "2", "greatest number of stages">,
+    Option<"solver", "solver", "std::string", "\"list\"",
+           "list: greedy, without times; modulo: by times of units">,
+    Option<"print", "print", "bool", "false",
+           "print instances and answers as text to standard output">,
   ];
   let statistics = [
     Statistic<"numScheduled", "loops-scheduled", "loops given stages">

@@ -1,0 +1,144 @@
+//===- ProblemText.cpp - pipeline problems as text ------------------------===//
+
+#include "fa3/Scheduling/ProblemText.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace fa3;
+using Kind = PipelineProblem::Kind;
+
+namespace {
+class Reader {
+public:
+  llvm::Expected<PipelineProblem> read(llvm::StringRef text);
+
+private:
+  /// What is wrong with a line.
+  std::optional<std::string> readLine();
+  std::optional<std::string> readOperation();
+  std::optional<std::string> readField(unsigned op, llvm::StringRef field);
+  std::optional<std::string> readDependence();
+
+  llvm::StringRef take() {
+    return next < words.size() ? words[next++] : llvm::StringRef();
+  }
+  std::optional<int64_t> takeNumber() {
+    int64_t value;
+    if (take().getAsInteger(10, value))
+      return std::nullopt;
+    return value;
+  }
+
+  PipelineProblem problem;
+  llvm::SmallVector<llvm::StringRef> words;
+  size_t next = 0;
+};
+} // namespace
+
+static std::string quote(llvm::StringRef word) {
+  return "'" + word.str() + "'";
+}
+
+std::optional<std::string> Reader::readField(unsigned op,
+                                             llvm::StringRef field) {
+  unsigned unit = 0;
+  if (field == "uses") {
+    llvm::StringRef name = take();
+    unit = llvm::find(problem.getUnits(), name) - problem.getUnits().begin();
+    if (unit == problem.getUnits().size())
+      return "expected a unit, got " + quote(name);
+  } else if (!llvm::is_contained({"latency", "start", "stage", "position"},
+                                 field)) {
+    return "unexpected " + quote(field);
+  }
+  std::optional<int64_t> value = takeNumber();
+  if (!value || *value < 0)
+    return "expected a number of at least 0 after " + quote(field);
+  if (field == "uses")
+    problem.addUse(op, unit, *value);
+  else if (field == "latency")
+    problem.setLatency(op, *value);
+  else if (field == "start")
+    problem.setStart(op, *value);
+  else if (field == "stage")
+    problem.setStage(op, *value);
+  else
+    problem.setPosition(op, *value);
+  return std::nullopt;
+}
+
+std::optional<std::string> Reader::readOperation() {
+  unsigned number;
+  size_t count = problem.getOperations().size();
+  if (take().drop_back().getAsInteger(10, number) || number != count)
+    return "expected operation " + std::to_string(count);
+  llvm::StringRef kindName = take(), name = take();
+  for (unsigned i = 0; i < PipelineProblem::kNumKinds; ++i) {
+    if (getName(static_cast<Kind>(i)) != kindName)
+      continue;
+    if (name.empty())
+      return "expected the name of an operation";
+    unsigned op = problem.addOperation(name.str(), static_cast<Kind>(i));
+    while (next < words.size())
+      if (std::optional<std::string> error = readField(op, take()))
+        return error;
+    return std::nullopt;
+  }
+  return "unknown kind " + quote(kindName);
+}
+
+std::optional<std::string> Reader::readDependence() {
+  std::optional<int64_t> from = takeNumber();
+  take();
+  std::optional<int64_t> to = takeNumber();
+  if (take() != "distance")
+    return std::string("expected 'distance'");
+  std::optional<int64_t> distance = takeNumber();
+  if (!from || !to || !distance || *from < 0 || *to < 0 || *distance < 0)
+    return std::string("expected 'FROM -> TO distance NUMBER'");
+  problem.addDependence(*from, *to, *distance);
+  return std::nullopt;
+}
+
+std::optional<std::string> Reader::readLine() {
+  next = 0;
+  if (words.front().ends_with(":"))
+    return readOperation();
+  if (words.size() > 1 && words[1] == "->")
+    return readDependence();
+  llvm::StringRef what = take();
+  if (what == "unit" && words.size() == 2) {
+    problem.addUnit(take().str());
+    return std::nullopt;
+  }
+  if (what != "interval")
+    return "unexpected " + quote(what);
+  std::optional<int64_t> cycles = takeNumber();
+  if (!cycles || *cycles < 1)
+    return std::string("expected an interval of at least 1 cycle");
+  problem.setInterval(*cycles);
+  return std::nullopt;
+}
+
+llvm::Expected<PipelineProblem> Reader::read(llvm::StringRef text) {
+  llvm::SmallVector<llvm::StringRef> lines;
+  text.split(lines, '\n');
+  for (auto [number, line] : llvm::enumerate(lines)) {
+    words.clear();
+    llvm::SplitString(line.split("//").first, words);
+    if (words.empty())
+      continue;
+    std::optional<std::string> error = readLine();
+    if (!error && next < words.size())
+      error = "unexpected " + quote(words[next]);
+    if (error)
+      return llvm::createStringError("line " + std::to_string(number + 1) +
+                                     ": " + *error);
+  }
+  return std::move(problem);
+}
+
+llvm::Expected<PipelineProblem>
+fa3::parsePipelineProblem(llvm::StringRef text) {
+  return Reader().read(text);
+}
