@@ -64,6 +64,10 @@ struct PipelineOptions : public mlir::PassPipelineOptions<PipelineOptions> {
   Option<int64_t> stages{*this, "stages",
                          llvm::cl::desc("greatest number of pipeline stages"),
                          llvm::cl::init(2)};
+  Option<std::string> turns{
+      *this, "turns",
+      llvm::cl::desc("whether replicas issue products in turns: auto, on, off"),
+      llvm::cl::init("auto")};
   Option<int64_t> maxDepth{*this, "max-depth",
                            llvm::cl::desc("greatest depth of a ring"),
                            llvm::cl::init(4)};
