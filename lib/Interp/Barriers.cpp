@@ -162,7 +162,7 @@ LogicalResult runExpectTx(Context &c, const Instr &in) {
 //===----------------------------------------------------------------------===//
 
 LogicalResult syncThreads(Context &c, const Instr &in, Machine &machine,
-                          int64_t id, int64_t threads) {
+                          int64_t id, int64_t threads, bool waits = true) {
   if (id < 0 || id > 15)
     return c.error(in) << "'" << in.op->getName()
                        << "' expects a barrier number between 0 and 15, got "
@@ -183,12 +183,17 @@ LogicalResult syncThreads(Context &c, const Instr &in, Machine &machine,
                        << " for " << threads << " threads, " << barrier.members
                        << " threads of " << barrier.groups.size()
                        << " groups use it";
+  if (barrier.arrived == 0)
+    barrier.present.clear();
+  if (c.group->op && !barrier.present.insert(c.group).second)
+    return c.error(in) << "'" << in.op->getName() << "' at barrier " << id
+                       << " a second time, before it has opened";
   barrier.arrived += c.group->threads;
   if (barrier.arrived > threads)
     return c.error(in) << "'" << in.op->getName() << "' at barrier " << id
                        << " for " << threads << " threads by "
                        << barrier.arrived;
-  if (Event *event = record(c, Event::Sync, in.op)) {
+  if (Event *event = record(c, waits ? Event::Sync : Event::Reach, in.op)) {
     event->barrier = id;
     event->amount = threads;
     event->threads = c.group->threads;
@@ -202,6 +207,8 @@ LogicalResult syncThreads(Context &c, const Instr &in, Machine &machine,
     ++barrier.generation;
     barrier.openedAt = std::exchange(barrier.latest, 0);
   }
+  if (!waits)
+    return c.cta->scheduler.pause(in.op);
   auto ready = [&] { return barrier.generation != generation; };
   auto describe = [&] {
     return "at barrier " + std::to_string(id) + ", where " +
@@ -221,6 +228,15 @@ LogicalResult runNamedBarrier(Context &c, const Instr &in) {
     return failure();
   return syncThreads(c, in, *machine, c.integer(in.in[0]),
                      cast<hopper::NamedBarrierSyncOp>(in.op).getThreads());
+}
+
+LogicalResult runNamedArrive(Context &c, const Instr &in) {
+  Machine *machine = getMachine(c, in.op);
+  if (!machine)
+    return failure();
+  return syncThreads(c, in, *machine, c.integer(in.in[0]),
+                     cast<hopper::NamedBarrierArriveOp>(in.op).getThreads(),
+                     /*waits=*/false);
 }
 
 LogicalResult runGpuBarrier(Context &c, const Instr &in) {
@@ -320,6 +336,7 @@ void fa3::interp::populateHopperBarriers(Registry &r) {
   r.addPlain<hopper::BarrierArriveOp>(runArrive);
   r.addPlain<hopper::BarrierExpectTxOp>(runExpectTx);
   r.addPlain<hopper::NamedBarrierSyncOp>(runNamedBarrier);
+  r.addPlain<hopper::NamedBarrierArriveOp>(runNamedArrive);
   r.addPlain<gpu::BarrierOp>(runGpuBarrier);
   r.addPlain<hopper::FenceProxyAsyncOp>(runFenceProxy);
   r.addPlain<hopper::SetMaxRegistersOp>(runSetRegisters);

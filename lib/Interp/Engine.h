@@ -57,6 +57,7 @@ struct Cta {
   std::vector<std::unique_ptr<Group>> groups;
   /// Rings of the flow.specialize being run.
   llvm::SmallVector<Ref<Object>> rings;
+  llvm::SmallVector<Ref<Object>> orders;
   /// What is recorded for the exploration of schedules; null if nothing is.
   std::unique_ptr<Protocol> protocol;
 };

@@ -243,6 +243,60 @@ LogicalResult runReady(Context &c, const Instr &in) {
 }
 
 //===----------------------------------------------------------------------===//
+// Turns
+//===----------------------------------------------------------------------===//
+
+struct OrderExtra : Extra {
+  int64_t replicas = 0;
+};
+
+LogicalResult runOrder(Context &c, const Instr &in) {
+  Ref<OrderObject> order(new OrderObject());
+  order->op = in.op;
+  order->passed.assign(in.get<OrderExtra>().replicas, 0);
+  order->taken = order->passed;
+  if (c.cta)
+    c.cta->orders.push_back(order);
+  c.set(in.out[0], order);
+  return success();
+}
+
+LogicalResult decodeOrder(Decoder &d, flow::OrderOp op) {
+  auto *extra = d.makeExtra<OrderExtra>();
+  for (Operation *user : op.getOrder().getUsers())
+    if (auto group = user->getParentOfType<flow::GroupOp>())
+      extra->replicas = group.getReplicas();
+  d.emit(op, runOrder, extra);
+  return success();
+}
+
+LogicalResult runTake(Context &c, const Instr &in) {
+  Ref<OrderObject> order(&c.object<OrderObject>(in.in[0]));
+  int64_t replica = c.group->replica, replicas = order->passed.size();
+  int64_t before = (replica + replicas - 1) % replicas;
+  int64_t turn = order->taken[replica];
+  // Replica 0 begins.
+  auto ready = [&] {
+    return order->passed[before] + (replica == 0 ? 1 : 0) > turn;
+  };
+  auto describe = [&] {
+    return "for turn " + std::to_string(turn) + ", replica " +
+           std::to_string(before) + " has passed " +
+           std::to_string(order->passed[before]);
+  };
+  if (failed(c.cta->scheduler.wait({in.op, ready, nullptr, describe})))
+    return failure();
+  ++order->taken[replica];
+  c.set(in.out[0], order);
+  return success();
+}
+
+LogicalResult runPass(Context &c, const Instr &in) {
+  ++c.object<OrderObject>(in.in[0]).passed[c.group->replica];
+  return c.cta->scheduler.pause(in.op);
+}
+
+//===----------------------------------------------------------------------===//
 // Groups
 //===----------------------------------------------------------------------===//
 
@@ -274,6 +328,15 @@ LogicalResult checkBalance(Context &c) {
              << " published entries that are not released when the groups end";
   }
   c.cta->rings.clear();
+  for (const Ref<Object> &object : c.cta->orders) {
+    const auto &order = static_cast<const OrderObject &>(*object);
+    for (int64_t taken : order.taken)
+      if (taken != order.taken.front())
+        return c.error(order.op)
+               << "gave one replica " << order.taken.front()
+               << " turns and another " << taken << " when the groups end";
+  }
+  c.cta->orders.clear();
   return success();
 }
 
@@ -355,5 +418,8 @@ void fa3::interp::populateFlow(Registry &r) {
   r.addPlain<flow::PublishOp>(runPublish);
   r.addPlain<flow::ReleaseOp>(runRelease);
   r.addPlain<flow::ReadyOp>(runReady);
+  r.add<flow::OrderOp>(decodeOrder);
+  r.addPlain<flow::TakeOp>(runTake);
+  r.addPlain<flow::PassOp>(runPass);
   r.add<flow::SpecializeOp>(decodeSpecialize);
 }

@@ -192,6 +192,8 @@ public:
     /// Groups that meet here, and their threads.
     llvm::SmallPtrSet<const Group *, 2> groups;
     int64_t members = 0;
+    /// Groups that have arrived since it last opened.
+    llvm::SmallPtrSet<const Group *, 2> present;
     /// Of a timed run: the latest arrival, and when it last opened.
     int64_t latest = 0, openedAt = 0;
   };

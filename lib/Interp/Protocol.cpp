@@ -132,7 +132,7 @@ void Explorer::prepare() {
     for (const Event &event : agent.events) {
       for (const ByteRange &range : event.ranges)
         bounds.insert(bounds.end(), {range.begin, range.end});
-      if (event.kind == Event::Sync)
+      if (event.kind == Event::Sync || event.kind == Event::Reach)
         numNamed = std::max<unsigned>(numNamed, event.barrier + 1);
       else if (event.kind <= Event::Load)
         barrierNumber.try_emplace(event.barrier, barrierNumber.size());
@@ -202,7 +202,7 @@ unsigned Explorer::findJoin(llvm::ArrayRef<Step> list, unsigned wait) {
 }
 
 void Explorer::number(Step &step) {
-  if (step.event->kind == Event::Sync)
+  if (step.event->kind == Event::Sync || step.event->kind == Event::Reach)
     step.barrier = step.event->barrier;
   else if (step.event->kind <= Event::Load)
     step.barrier = barrierNumber.lookup(step.event->barrier);
@@ -284,6 +284,7 @@ bool Explorer::takeTurn(State &s, unsigned agent) {
     const Step &step = list[position];
     Event::Kind kind = step.event->kind;
     bool arrives = kind == Event::Arrive || kind == Event::Expect ||
+                   kind == Event::Reach ||
                    (kind == Event::Registers && step.event->amount <= 0);
     if (!first && blocks(kind, step.event->amount))
       break;
@@ -335,6 +336,7 @@ bool Explorer::execute(State &s, unsigned agent, const Step &step) {
                 2 * step.version);
     return true;
   case Event::Sync:
+  case Event::Reach:
     return sync(s, agent, step);
   case Event::Registers:
     s.freeRegisters -= event.amount;
@@ -418,7 +420,8 @@ bool Explorer::sync(State &s, unsigned agent, const Step &step) {
   if (barrier.threads != event.amount || barrier.arrived > barrier.threads)
     return fail(s, "meets others at a barrier for another number of threads",
                 event.op);
-  s.syncing[agent] = barrier.generation + 1;
+  if (event.kind == Event::Sync)
+    s.syncing[agent] = barrier.generation + 1;
   if (barrier.arrived == barrier.threads) {
     barrier.arrived = 0;
     ++barrier.generation;

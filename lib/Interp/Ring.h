@@ -79,6 +79,14 @@ public:
   void clear(Place &place);
 };
 
+/// Turns of the replicas of a group.
+class OrderObject final : public Object {
+public:
+  mlir::Operation *op = nullptr;
+  /// By replica.
+  llvm::SmallVector<int64_t> taken, passed;
+};
+
 class CursorObject final : public Object {
 public:
   Ref<RingObject> ring;

@@ -195,10 +195,43 @@ void collectDropThreadBarrier(ModuleOp module, Places &places) {
   forEach<NamedBarrierSyncOp, gpu::BarrierOp>(module, places, erase);
 }
 void collectThreadBarrierCount(ModuleOp module, Places &places) {
-  forEach<NamedBarrierSyncOp>(module, places, [](Operation *op) {
-    auto sync = cast<NamedBarrierSyncOp>(op);
-    sync.setThreads(sync.getThreads() + 128);
-  });
+  auto add = [](auto op) { op.setThreads(op.getThreads() + 128); };
+  forEach<NamedBarrierSyncOp, NamedBarrierArriveOp>(
+      module, places, [add](Operation *op) {
+        llvm::TypeSwitch<Operation *>(op)
+            .Case<NamedBarrierSyncOp, NamedBarrierArriveOp>(add);
+      });
+}
+
+void collectDropPass(ModuleOp module, Places &places) {
+  forEach<NamedBarrierArriveOp>(module, places, erase);
+}
+void collectDuplicatePass(ModuleOp module, Places &places) {
+  forEach<NamedBarrierArriveOp>(module, places, duplicate);
+}
+/// A turn is passed to whoever has it.
+void collectSwapTurns(ModuleOp module, Places &places) {
+  auto findTake = [](NamedBarrierArriveOp op) -> NamedBarrierSyncOp {
+    for (Operation *before = op->getPrevNode(); before;
+         before = before->getPrevNode())
+      if (auto sync = dyn_cast<NamedBarrierSyncOp>(before);
+          sync && sync.getThreads() == op.getThreads())
+        return sync;
+    return {};
+  };
+  forEachMatch<NamedBarrierArriveOp>(
+      module, places, findTake, [findTake](NamedBarrierArriveOp op) {
+        op.getIdMutable().assign(findTake(op).getId());
+      });
+}
+/// A turn is passed before it is taken.
+void collectEarlyPass(ModuleOp module, Places &places) {
+  forEachMatch<NamedBarrierArriveOp>(
+      module, places,
+      [](NamedBarrierArriveOp op) {
+        return isa_and_nonnull<NamedBarrierSyncOp>(op->getPrevNode());
+      },
+      [](NamedBarrierArriveOp op) { op->moveBefore(op->getPrevNode()); });
 }
 void collectThreadBarrierId(ModuleOp module, Places &places) {
   forEachMatch<NamedBarrierSyncOp>(
@@ -341,6 +374,12 @@ ArrayRef<FaultKind> mutate::getHopperFaults() {
        collectThreadBarrierCount},
       {"thread-barrier-id", "all copies of a group use one barrier of threads",
        collectThreadBarrierId},
+      {"drop-pass", "a replica does not pass its turn", collectDropPass},
+      {"duplicate-pass", "a replica passes its turn twice",
+       collectDuplicatePass},
+      {"swap-turns", "a replica passes its turn to itself", collectSwapTurns},
+      {"early-pass", "a replica passes its turn before it takes it",
+       collectEarlyPass},
       {"drop-store-wait", "a wait for stores is missing", collectDropStoreWait},
       {"weaken-store-wait", "one group of stores more may stay in flight",
        collectWeakenStoreWait},

@@ -112,14 +112,42 @@ flow::RingType withInitial(flow::RingType type, int64_t initial) {
                              type.getScope());
 }
 
-/// Nobody has the first turn.
+/// Nobody has the first turn, or replicas do not take one.
 void collectDropTurn(ModuleOp module, Places &places) {
+  forEach<flow::TakeOp>(module, places, [](flow::TakeOp op) {
+    for (Operation *pass :
+         llvm::make_early_inc_range(op.getTurn().getUsers()))
+      pass->erase();
+    op.erase();
+  });
   forEachMatch<flow::RingOp>(
       module, places,
       [](flow::RingOp op) { return op.getRing().getType().getInitial() > 0; },
       [](flow::RingOp op) {
         op.getRing().setType(withInitial(op.getRing().getType(), 0));
       });
+}
+
+/// Replicas take one turn more.
+void collectExtraTurn(ModuleOp module, Places &places) {
+  forEach<flow::TakeOp>(module, places, [](flow::TakeOp op) {
+    OpBuilder builder(op);
+    auto extra = cast<flow::TakeOp>(builder.clone(*op));
+    flow::PassOp::create(builder, op.getLoc(), extra.getTurn());
+  });
+}
+
+/// The last entry that is acquired before a turn is taken is acquired in it.
+flow::AcquireOp findAcquireBefore(flow::TakeOp take) {
+  for (Operation *op = take->getPrevNode(); op; op = op->getPrevNode())
+    if (auto acquire = dyn_cast<flow::AcquireOp>(op))
+      return acquire;
+  return {};
+}
+void collectEarlyTurn(ModuleOp module, Places &places) {
+  forEachMatch<flow::TakeOp>(
+      module, places, findAcquireBefore,
+      [](flow::TakeOp op) { op->moveBefore(findAcquireBefore(op)); });
 }
 
 /// A turn is passed on before it is taken.
@@ -175,7 +203,11 @@ ArrayRef<FaultKind> mutate::getTileFaults() {
       {"skip-entry", "a group passes over an entry", collectSkipEntry},
       {"stuck-cursor", "a group does not move on to the next entry",
        collectStuckCursor},
-      {"drop-turn", "nobody has the first turn", collectDropTurn},
+      {"drop-turn", "nobody has the first turn, or one is not taken",
+       collectDropTurn},
+      {"extra-turn", "replicas take a turn twice", collectExtraTurn},
+      {"early-turn", "a turn is taken before an entry is there",
+       collectEarlyTurn},
       {"swap-turns", "a turn is passed on before it is taken",
        collectSwapTurns},
       {"drop-load", "a copy is missing", collectDropLoad},

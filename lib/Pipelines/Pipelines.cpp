@@ -73,6 +73,9 @@ void fa3::buildPipelinePipeline(OpPassManager &pm,
   pm.addPass(tile::createPipeline());
   pm.addPass(tile::createReleaseEarly());
   addCleanup(pm);
+  tile::InsertTurnsOptions turns;
+  turns.turns = options.turns;
+  pm.addPass(tile::createInsertTurns(turns));
   pm.addPass(tile::createCheckRegisters());
   // A deeper ring only lets its writer go on earlier: what is live now stays
   // so.

@@ -23,6 +23,7 @@ static void forEachTunable(Options &options, Function &&function) {
   function("l2-bytes", options.l2Bytes);
   function("store", options.store);
   function("stages", options.stages);
+  function("turns", options.turns);
   function("max-depth", options.maxDepth);
   function("barrier-wait", options.barrierWait);
   function("wgmma-asm", options.wgmmaAsm);
@@ -40,6 +41,7 @@ static bool takesWord(StringRef name, StringRef value) {
       {"mode", {"auto", "cta", "static", "dynamic"}},
       {"order", {"auto", "rows", "longest-first", "pairs"}},
       {"store", {"auto", "staged", "in-place", "direct"}},
+      {"turns", {"auto", "on", "off"}},
       {"barrier-wait", {"asm", "intrinsic"}},
       {"wgmma-asm", {"instruction", "chain"}},
   };

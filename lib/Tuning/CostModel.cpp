@@ -63,6 +63,7 @@ std::string Point::getOptions() const {
   addNumber("max-depth", maxDepth);
   add("mode", mode);
   add("order", order);
+  add("turns", turns);
   add("llvm-passes", llvmPasses);
   return text;
 }
@@ -262,6 +263,7 @@ std::vector<Candidate> fa3::tuning::getPointsToMeasure(const Problem &problem,
     vary([](Point &p) { p.mode = "dynamic"; });
   }
   vary([](Point &p) { p.stages = 1; });
+  vary([](Point &p) { p.turns = "on"; });
   vary([](Point &p) { p.maxDepth = 2; });
   vary([](Point &p) { p.maxDepth = 3; });
   vary([](Point &p) { p.stages = 3; });

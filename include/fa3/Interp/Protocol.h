@@ -41,6 +41,7 @@ struct Event {
     Read,      ///< threads read `ranges`
     Write,     ///< threads write `ranges`
     Sync,      ///< arrives with `threads` at a barrier for `amount`, and waits
+    Reach,     ///< arrives with `threads` at such a barrier, and goes on
     Registers, ///< takes `amount` registers, or gives them back if negative
     Fork,      ///< the agents up to number `amount` start
     Join,      ///< blocks until the agents up to number `amount` have ended

@@ -68,6 +68,10 @@ struct PipelineOptions : public mlir::PassPipelineOptions<PipelineOptions> {
       *this, "solver",
       llvm::cl::desc("what finds stages and positions: list, modulo"),
       llvm::cl::init("list")};
+  Option<std::string> turns{
+      *this, "turns",
+      llvm::cl::desc("whether replicas issue products in turns: auto, on, off"),
+      llvm::cl::init("auto")};
   Option<int64_t> maxDepth{*this, "max-depth",
                            llvm::cl::desc("greatest depth of a ring"),
                            llvm::cl::init(4)};

@@ -168,6 +168,20 @@ struct NamedBarrierSyncPattern : KernelPattern<NamedBarrierSyncOp> {
   }
 };
 
+struct NamedBarrierArrivePattern : KernelPattern<NamedBarrierArriveOp> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult
+  matchAndRewrite(NamedBarrierArriveOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    emitPredicatedAsm(rewriter, op.getLoc(), Value(),
+                      "bar.arrive $0, " + Twine(op.getThreads()) + ";",
+                      adaptor.getId());
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
 struct FencePattern : KernelPattern<FenceProxyAsyncOp> {
   using KernelPattern::KernelPattern;
 
@@ -202,6 +216,6 @@ void fa3::populateBarrierPatterns(RewritePatternSet &patterns,
   patterns.add<AllocPattern<AllocOp>, AllocPattern<BarrierAllocOp>,
                AllocPattern<MailboxAllocOp>, BarrierInitPattern,
                BarrierWaitPattern, BarrierArrivePattern, BarrierExpectTxPattern,
-               NamedBarrierSyncPattern, FencePattern, SetMaxRegistersPattern>(
-      converter, patterns.getContext(), info);
+               NamedBarrierSyncPattern, NamedBarrierArrivePattern, FencePattern,
+               SetMaxRegistersPattern>(converter, patterns.getContext(), info);
 }

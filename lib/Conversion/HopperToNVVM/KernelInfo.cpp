@@ -84,7 +84,7 @@ static bool canRunInOneThread(flow::GroupOp group) {
   WalkResult result = group.walk([](Operation *op) {
     bool isCollective =
         isa<WgmmaOp, WgmmaFenceOp, WgmmaCommitOp, WgmmaWaitOp,
-            NamedBarrierSyncOp, VoteAnyOp, LaneReduceOp, SetMaxRegistersOp,
+            NamedBarrierSyncOp, NamedBarrierArriveOp, VoteAnyOp, LaneReduceOp, SetMaxRegistersOp,
             gpu::BarrierOp, gpu::ThreadIdOp, gpu::LaneIdOp>(op);
     auto isFragment = [](Type type) {
       return isa<VectorType, InflightType>(type);

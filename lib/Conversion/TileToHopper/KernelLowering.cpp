@@ -218,6 +218,7 @@ LogicalResult KernelLowering::lowerGroup(flow::GroupOp group) {
   b.setInsertionPointToStart(lowered.getBodyBlock());
   set(group.getReplica(), asI32(lowered.getReplica()));
   usesNamedBarrier = false;
+  beginTurns(group);
   if (failed(lowerBlock(*group.getBodyBlock())))
     return failure();
   if (usesNamedBarrier) {
@@ -325,6 +326,9 @@ LogicalResult KernelLowering::lowerOp(Operation *op) {
       .Case<flow::AcquireOp>([&](auto op) { return lowerAcquire(op); })
       .Case<flow::PublishOp>([&](auto op) { return lowerPublish(op); })
       .Case<flow::ReleaseOp>([&](auto op) { return lowerRelease(op); })
+      .Case<flow::OrderOp>([&](auto op) { return lowerOrder(op); })
+      .Case<flow::TakeOp>([&](auto op) { return lowerTake(op); })
+      .Case<flow::PassOp>([&](auto op) { return lowerPass(op); })
       .Case<flow::ReadyOp>([&](auto op) {
         set(op.getDone(), hopper::GroupReadyOp::create(b).getGroup());
         return success();

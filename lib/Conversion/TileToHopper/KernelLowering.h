@@ -15,6 +15,7 @@
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "llvm/ADT/MapVector.h"
 
 namespace fa3 {
 
@@ -42,6 +43,12 @@ private:
     bool hasReads = false;    ///< threads read elements of slots
     bool hasWrites = false;   ///< threads of the writing group fill slots
     bool isPrivate() const { return !full; }
+  };
+  /// Turns of the replicas of a group: named barriers from `firstBarrier` on.
+  struct Order {
+    mutable flow::GroupOp group; ///< operations have no const methods
+    int64_t firstBarrier;
+    mlir::Value own, next; ///< ids, in the group
   };
   /// A window of a ring's slot.
   struct View {
@@ -79,6 +86,11 @@ private:
   mlir::Value getNamedBarrier(flow::GroupOp group);
   /// Lets the threads of a replica wait for each other.
   void syncReplica(mlir::Operation *op);
+  mlir::LogicalResult lowerOrder(flow::OrderOp op);
+  /// Ids of named barriers at the start of a group, and the first turn.
+  void beginTurns(flow::GroupOp group);
+  mlir::LogicalResult lowerTake(flow::TakeOp op);
+  mlir::LogicalResult lowerPass(flow::PassOp op);
   mlir::LogicalResult lowerCursor(flow::CursorOp op);
   mlir::LogicalResult lowerAcquire(flow::AcquireOp op);
   mlir::LogicalResult lowerPublish(flow::PublishOp op);
@@ -136,6 +148,7 @@ private:
   KernelArguments arguments;
   llvm::DenseMap<mlir::Value, Values> values;
   llvm::DenseMap<mlir::Value, std::unique_ptr<Ring>> rings;
+  llvm::MapVector<mlir::Value, Order> orders;
   llvm::DenseMap<mlir::Value, const Ring *> slotRing;
   llvm::DenseMap<mlir::Value, View> views;
   /// The group that claims tiles, and how it tells the others.

@@ -153,6 +153,61 @@ LogicalResult KernelLowering::lowerCursor(flow::CursorOp op) {
   return success();
 }
 
+/// One named barrier per replica. The replica waits there, the one before
+/// arrives; nobody arrives a second time before it has opened, because its own
+/// turn comes after that of who waits there.
+LogicalResult KernelLowering::lowerOrder(flow::OrderOp op) {
+  flow::GroupOp group;
+  for (Operation *user : op.getOrder().getUsers())
+    group = user->getParentOfType<flow::GroupOp>();
+  if (!group)
+    return success();
+  orders[op.getOrder()] = {group, nextNamedBarrier, Value(), Value()};
+  nextNamedBarrier += group.getReplicas();
+  if (nextNamedBarrier > hopper::kNamedBarriers)
+    return op.emitOpError("has no lowering to hopper: with the turns of ")
+           << group.getReplicas() << " replicas the kernel needs "
+           << nextNamedBarrier - 1 << " named barriers, a block has "
+           << hopper::kNamedBarriers - 1 << " beside its own";
+  return success();
+}
+
+void KernelLowering::beginTurns(flow::GroupOp group) {
+  for (auto &[value, order] : orders) {
+    if (order.group != group)
+      continue;
+    b.setLoc(value.getLoc());
+    int64_t replicas = group.getReplicas();
+    Value replica = get(group.getReplica());
+    Value first = i32(order.firstBarrier);
+    order.own = arith::AddIOp::create(b, replica, first);
+    Value isLast = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, replica,
+                                         i32(replicas - 1));
+    Value next = arith::AddIOp::create(b, order.own, i32(1));
+    order.next = arith::SelectOp::create(b, isLast, first, next);
+    // The first turn of replica 0 is passed to it like all others.
+    auto branch = scf::IfOp::create(b, isLast, /*withElseRegion=*/false);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(branch.thenBlock());
+    hopper::NamedBarrierArriveOp::create(b, first, 2 * countThreads(group));
+  }
+}
+
+LogicalResult KernelLowering::lowerTake(flow::TakeOp op) {
+  const Order &order = orders.find(op.getOrder())->second;
+  hopper::NamedBarrierSyncOp::create(b, order.own,
+                                     2 * countThreads(order.group));
+  return success();
+}
+
+LogicalResult KernelLowering::lowerPass(flow::PassOp op) {
+  auto take = op.getTurn().getDefiningOp<flow::TakeOp>();
+  const Order &order = orders.find(take.getOrder())->second;
+  hopper::NamedBarrierArriveOp::create(b, order.next,
+                                       2 * countThreads(order.group));
+  return success();
+}
+
 void KernelLowering::continueSlot(Value from, Value to) {
   if (auto it = slotRing.find(from); it != slotRing.end())
     slotRing[to] = it->second;

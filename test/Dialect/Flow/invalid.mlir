@@ -727,3 +727,114 @@ gpu.module @kernels {
     gpu.return
   }
 }
+
+// -----
+
+// order C1
+func.func @two_groups() {
+  // expected-error @+1 {{expects one group to take its turns, got 'a' and 'b'}}
+  %order = flow.order
+  flow.specialize {
+    flow.group @a warps 4 replicas 2 (%g) {
+      %turn = flow.take %order
+      flow.pass %turn
+    }
+    flow.group @b warps 4 replicas 2 (%g) {
+      // expected-note @+1 {{the second takes a turn here}}
+      %turn = flow.take %order
+      flow.pass %turn
+    }
+  }
+  return
+}
+
+// -----
+
+// take C1
+func.func @alone() {
+  %order = flow.order
+  flow.specialize {
+    flow.group @a warps 4 (%g) {
+      // expected-error @+1 {{expects a group of at least 2 replicas, got 1}}
+      %turn = flow.take %order
+      flow.pass %turn
+    }
+  }
+  return
+}
+
+// -----
+
+// take C1
+func.func @no_group() {
+  %order = flow.order
+  // expected-error @+1 {{expects to be in a group}}
+  %turn = flow.take %order
+  flow.pass %turn
+  return
+}
+
+// -----
+
+// take C2
+func.func @private() {
+  flow.specialize {
+    flow.group @a warps 4 replicas 2 (%g) {
+      %order = flow.order
+      // expected-error @+1 {{expects an order that is created outside its group, which all replicas share}}
+      %turn = flow.take %order
+      flow.pass %turn
+    }
+  }
+  return
+}
+
+// -----
+
+// pass C1
+func.func @elsewhere(%c: i1) {
+  %order = flow.order
+  flow.specialize {
+    flow.group @a warps 4 replicas 2 (%g) {
+      // expected-note @+1 {{it is taken here}}
+      %turn = flow.take %order
+      scf.if %c {
+        // expected-error @+1 {{expects a turn that is taken in the same block}}
+        flow.pass %turn
+      } else {
+        flow.pass %turn
+      }
+    }
+  }
+  return
+}
+
+// -----
+
+// A turn is linear.
+func.func @kept() {
+  %order = flow.order
+  flow.specialize {
+    flow.group @a warps 4 replicas 2 (%g) {
+      // expected-error @+1 {{linear value of type '!flow.turn' is not consumed on every path}}
+      %turn = flow.take %order
+    }
+  }
+  return
+}
+
+// -----
+
+func.func @twice() {
+  %order = flow.order
+  flow.specialize {
+    flow.group @a warps 4 replicas 2 (%g) {
+      // expected-error @+1 {{linear value of type '!flow.turn' is consumed more than once}}
+      %turn = flow.take %order
+      flow.pass %turn
+      // expected-note @+1 {{also consumed here}}
+      flow.pass %turn
+    }
+  }
+  return
+}

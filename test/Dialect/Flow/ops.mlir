@@ -14,6 +14,8 @@
 // CHECK-SAME: !flow.slot<write, [tensor<8xf32>, !flow.token]>
 // CHECK-SAME: !flow.done
 // CHECK-SAME: !flow.token
+// CHECK-SAME: !flow.order
+// CHECK-SAME: !flow.turn
 func.func private @types(
   !flow.ring<2, [tensor<80x128xf16>]>,
   !flow.ring<3, [tensor<64x64xbf16>, tensor<64xf32>, i32, index, !flow.token], parts = 2, initial = 1>,
@@ -21,7 +23,22 @@ func.func private @types(
   !flow.ring<1, [tensor<8x64xf16, #tile.smem<128>>], parts = 1>,
   !flow.cursor<read>, !flow.cursor<write>,
   !flow.slot<read, [tensor<80x128xf16>]>, !flow.slot<write, [tensor<8xf32>, !flow.token]>,
-  !flow.done, !flow.token)
+  !flow.done, !flow.token, !flow.order, !flow.turn)
+
+// CHECK-LABEL: func.func @turns(
+// CHECK: %[[O:.*]] = flow.order
+// CHECK: %[[T:.*]] = flow.take %[[O]]
+// CHECK: flow.pass %[[T]]
+func.func @turns() {
+  %order = flow.order
+  flow.specialize {
+    flow.group @math warps 4 replicas 2 (%g) {
+      %turn = flow.take %order
+      flow.pass %turn
+    }
+  }
+  return
+}
 
 !kt = tensor<80x128xf16>
 

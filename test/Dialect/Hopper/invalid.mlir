@@ -449,6 +449,15 @@ func.func @many_bytes(%b: !hopper.barrier<1, 1>, %i: i32) {
 
 // -----
 
+// named_barrier.arrive C1
+func.func @arrive_threads(%i: i32) {
+  // expected-error @+1 {{expects threads that are a positive multiple of 32 up to 1024, got 100}}
+  hopper.named_barrier.arrive %i threads 100
+  return
+}
+
+// -----
+
 // named_barrier.sync C1
 func.func @sync(%i: i32) {
   // expected-error @+1 {{expects threads that are a positive multiple of 32 up to 1024, got 0}}

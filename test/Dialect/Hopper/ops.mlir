@@ -66,6 +66,8 @@ func.func @barriers(%i: i32, %p: i32) {
   hopper.barrier.expect_tx %full[%i], 20480 : !hopper.barrier<2, 1>
   // CHECK: hopper.named_barrier.sync %{{.*}} threads 128
   hopper.named_barrier.sync %i threads 128
+  // CHECK: hopper.named_barrier.arrive %{{.*}} threads 256
+  hopper.named_barrier.arrive %i threads 256
   // CHECK: hopper.fence.proxy_async
   hopper.fence.proxy_async
   // CHECK: hopper.setmaxnreg increase 240

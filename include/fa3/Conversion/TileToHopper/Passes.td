@@ -19,6 +19,8 @@ def TileToHopper : Pass<"tile-to-hopper", "::mlir::ModuleOp"> {
     stages stores: its writers and the bulk store are ordered by a named barrier
     of the replica. A ring of tokens (turns) becomes mbarriers alone; if all of
     its entries are initial, the reader is the one whose first lap never blocks.
+    Turns of replicas become named barriers, one per replica: taking a turn waits
+    there, passing it arrives at that of the next replica.
     Kernel arguments become tensor maps, addresses, extents and
     strides, as used; `hopper.launch` computes them from the memrefs.
 

@@ -11,6 +11,9 @@
 #include "LinearSystem.h"
 #include "fa3/Dialect/Flow/Analysis/Control.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/ADT/SmallBitVector.h"
+#include "llvm/Support/Threading.h"
+#include <algorithm>
 
 using namespace mlir;
 using namespace fa3::flow;
@@ -400,6 +403,80 @@ LogicalResult BalanceProof::report(const Unbalanced &unbalanced) {
 // Groups
 //===----------------------------------------------------------------------===//
 
+/// The outermost control around an event of `channel` that is not the same in
+/// all replicas; null if there is none.
+static Operation *findDivergent(const ControlSkeleton &skeleton,
+                                ArrayRef<ControlNode> nodes, unsigned channel) {
+  for (const ControlNode &node : nodes) {
+    if (node.kind == NodeKind::Event || !node.channels.test(channel))
+      continue;
+    if (!skeleton.isUniform(node.op))
+      return node.op;
+    for (const std::vector<ControlNode> *inner : {&node.body, &node.otherwise})
+      if (Operation *op = findDivergent(skeleton, *inner, channel))
+        return op;
+  }
+  return nullptr;
+}
+
+/// The blocks in which events of `channel` are, in order.
+static void collectBlocks(ArrayRef<ControlNode> nodes, unsigned channel,
+                          SmallVectorImpl<Block *> &blocks) {
+  for (const ControlNode &node : nodes) {
+    if (node.kind == NodeKind::Event && node.channel == channel)
+      blocks.push_back(node.op->getBlock());
+    collectBlocks(node.body, channel, blocks);
+    collectBlocks(node.otherwise, channel, blocks);
+  }
+}
+
+/// `others`: channels of the group on objects that other groups are at too.
+/// Those groups know nothing of its replicas, so that each replica has as many
+/// events there.
+LogicalResult ControlSkeleton::checkReplicas(const GroupControl &group,
+                                             unsigned channel,
+                                             ArrayRef<unsigned> others) {
+  unsigned object = channels[channel].object;
+  auto isBalancedWith = [&](unsigned other) {
+    size_t before = compared.size();
+    Comparison comparison = {object, channel, other};
+    uint64_t thread = llvm::get_threadid();
+    ScopedDiagnosticHandler quiet(
+        specialize->getContext(), [thread](Diagnostic &) {
+          return success(llvm::get_threadid() == thread);
+        });
+    if (succeeded(BalanceProof(*this, group, group, comparison).run()))
+      return true;
+    compared.resize(before, {nullptr, 0});
+    return false;
+  };
+  Operation *divergent = findDivergent(*this, group.body, channel);
+  // Compared with itself for the nests that it is in.
+  if (!divergent && isBalancedWith(channel))
+    return success();
+  // First those of which every block has one: they are quick to compare.
+  SmallVector<unsigned> sorted(others);
+  SmallVector<Block *> blocks;
+  collectBlocks(group.body, channel, blocks);
+  std::stable_partition(sorted.begin(), sorted.end(), [&](unsigned other) {
+    SmallVector<Block *> there;
+    collectBlocks(group.body, other, there);
+    return there == blocks;
+  });
+  if (llvm::any_of(sorted, isBalancedWith))
+    return success();
+  InFlightDiagnostic diagnostic =
+      emitError(objects[object])
+      << "is not balanced: replicas of '" << group.group.getSymName() << "' "
+      << "may differ in how often one " << channels[channel].what
+      << ", and it is not as often as any access that joins them to another "
+         "group";
+  if (divergent)
+    diagnostic.attachNote(divergent->getLoc())
+        << "this depends on the replica";
+  return failure();
+}
+
 LogicalResult ControlSkeleton::checkBalance() {
   // The first end of every object is compared with its others; comparisons of
   // the same two groups share the distinction of cases.
@@ -412,14 +489,21 @@ LogicalResult ControlSkeleton::checkBalance() {
   llvm::MapVector<std::pair<const GroupControl *, const GroupControl *>,
                   SmallVector<Comparison>>
       pairs;
+  llvm::SmallBitVector joinsGroups(channels.size());
   for (const GroupControl &group : groups)
     for (unsigned channel : group.channels.set_bits()) {
       unsigned object = channels[channel].object;
+      if (channels[channel].joinsReplicas)
+        continue;
       if (!first[object]) {
         first[object] = End{&group, channel};
         continue;
       }
       ++others[object];
+      if (first[object]->group != &group) {
+        joinsGroups.set(first[object]->channel);
+        joinsGroups.set(channel);
+      }
       pairs[{first[object]->group, &group}].push_back(
           {object, first[object]->channel, channel});
     }
@@ -427,6 +511,18 @@ LogicalResult ControlSkeleton::checkBalance() {
     if (failed(
             BalanceProof(*this, *pair.first, *pair.second, comparisons).run()))
       return failure();
+  for (const GroupControl &group : groups)
+    for (unsigned channel : group.channels.set_bits()) {
+      if (!channels[channel].joinsReplicas)
+        continue;
+      SmallVector<unsigned> shared;
+      for (unsigned other : group.channels.set_bits())
+        if (joinsGroups.test(other))
+          shared.push_back(other);
+      others[channels[channel].object] = 1;
+      if (failed(checkReplicas(group, channel, shared)))
+        return failure();
+    }
 
   std::map<std::pair<unsigned, unsigned>, unsigned> inNest;
   for (auto [loop, object] : compared)

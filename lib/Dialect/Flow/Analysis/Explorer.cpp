@@ -241,6 +241,14 @@ Explorer::Outcome Explorer::runProcess(JointState &state, unsigned p) {
       break;
     }
     case Kind::Choose:
+      if (std::optional<bool> known =
+              machine.decide(state, p, instruction.op)) {
+        if (*known)
+          ++process.pc;
+        else
+          process.pc = instruction.target;
+        break;
+      }
       if (std::optional<bool> made = getMadeChoice(state, p)) {
         take(state, p, *made);
         break;

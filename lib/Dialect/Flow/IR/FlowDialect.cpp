@@ -164,3 +164,4 @@ RingType RingType::withPayload(ArrayRef<Type> payload) const {
 
 bool CursorType::mayDrop() const { return true; }
 bool SlotType::mayDrop() const { return false; }
+bool TurnType::mayDrop() const { return false; }

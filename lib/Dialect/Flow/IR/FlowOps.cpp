@@ -189,6 +189,65 @@ LogicalResult ReleaseOp::verify() {
 }
 
 //===----------------------------------------------------------------------===//
+// order, take, pass
+//===----------------------------------------------------------------------===//
+
+void OrderOp::getEffects(
+    SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>
+        &effects) {
+  effects.emplace_back(MemoryEffects::Allocate::get(),
+                       llvm::cast<OpResult>(getOrder()),
+                       SideEffects::DefaultResource::get());
+}
+
+LogicalResult OrderOp::verify() {
+  // Uses are listed last first.
+  SmallVector<Operation *> takes(getOrder().getUsers());
+  GroupOp first;
+  for (Operation *take : llvm::reverse(takes)) {
+    auto group = take->getParentOfType<GroupOp>();
+    if (!group)
+      continue;
+    if (first && first != group) {
+      InFlightDiagnostic diagnostic =
+          emitOpError("expects one group to take its turns, got '")
+          << first.getSymName() << "' and '" << group.getSymName() << "'";
+      diagnostic.attachNote(take->getLoc()) << "the second takes a turn here";
+      return diagnostic;
+    }
+    first = group;
+  }
+  return success();
+}
+
+OrderOp TakeOp::getOrderOp() { return getOrder().getDefiningOp<OrderOp>(); }
+
+LogicalResult TakeOp::verify() {
+  auto group = (*this)->getParentOfType<GroupOp>();
+  if (!group)
+    return emitOpError("expects to be in a group");
+  int64_t replicas = group.getReplicas();
+  if (replicas < 2)
+    return emitOpError("expects a group of at least 2 replicas, got ")
+           << replicas;
+  if (group.getBody().isAncestor(getOrder().getParentRegion()))
+    return emitOpError("expects an order that is created outside its group, "
+                       "which all replicas share");
+  return success();
+}
+
+LogicalResult PassOp::verify() {
+  auto take = getTurn().getDefiningOp<TakeOp>();
+  if (take && take->getBlock() == (*this)->getBlock())
+    return success();
+  InFlightDiagnostic diagnostic =
+      emitOpError("expects a turn that is taken in the same block");
+  if (take)
+    diagnostic.attachNote(take.getLoc()) << "it is taken here";
+  return diagnostic;
+}
+
+//===----------------------------------------------------------------------===//
 // specialize, group
 //===----------------------------------------------------------------------===//
 

@@ -104,6 +104,19 @@ LogicalResult Rings::collect(SpecializeOp specialize) {
       channels.push_back({object, what});
     }
   }
+  llvm::SmallDenseMap<Operation *, unsigned> channelOfOrder;
+  specialize.walk([&](TakeOp take) {
+    OrderOp order = take.getOrderOp();
+    if (!order)
+      return;
+    auto [entry, isNew] = channelOfOrder.try_emplace(order, channels.size());
+    if (isNew) {
+      channels.push_back({static_cast<unsigned>(objects.size()), "takes turns",
+                          /*joinsReplicas=*/true});
+      objects.push_back(order.getLoc());
+    }
+    channelOf[take] = entry->second;
+  });
   specialize.walk([&](AcquireOp acquire) {
     auto ring = acquire.getRing().getDefiningOp<RingOp>();
     CursorOp cursor = findCursorOrigin(acquire.getCursor());
@@ -114,12 +127,28 @@ LogicalResult Rings::collect(SpecializeOp specialize) {
   return success();
 }
 
-/// Replicas of a group that are explored. Replicas wait for each other only
-/// through other groups, so a circle of waits passes through at most one of
-/// them per other group, and what is left out only waits less.
-static int64_t getExploredReplicas(GroupOp group, int64_t numGroups) {
-  return std::clamp<int64_t>(group.getReplicas(), 1,
-                             std::max<int64_t>(numGroups - 1, 1));
+/// Replicas of each group that are explored. Replicas that take no turns wait
+/// for each other only through other groups, so a circle of waits passes through
+/// at most one of them per replica of another group, and what is left out only
+/// waits less.
+static SmallVector<int64_t>
+countExploredReplicas(ArrayRef<GroupControl> groups) {
+  auto takesTurns = [](GroupOp group) {
+    return group.walk([](TakeOp) { return WalkResult::interrupt(); })
+        .wasInterrupted();
+  };
+  SmallVector<int64_t> replicas;
+  int64_t inTurns = 0;
+  for (const GroupControl &control : groups) {
+    replicas.push_back(control.group.getReplicas());
+    if (takesTurns(control.group))
+      inTurns += replicas.back() - 1;
+  }
+  int64_t others = std::max<int64_t>(int64_t(groups.size()) - 1 + inTurns, 1);
+  for (auto [number, control] : llvm::zip(replicas, groups))
+    if (!takesTurns(control.group))
+      number = std::min(number, others);
+  return replicas;
 }
 
 namespace {
@@ -147,15 +176,15 @@ struct Check : fa3::flow::impl::CheckBase<Check> {
     std::vector<Program> programs;
     programs.reserve(skeleton.getGroups().size());
     unsigned process = 0;
-    for (const GroupControl &control : skeleton.getGroups()) {
+    for (auto [control, replicas] :
+         llvm::zip(skeleton.getGroups(),
+                   countExploredReplicas(skeleton.getGroups()))) {
       FailureOr<Program> program = Program::compile(
           control.group, skeleton, isRingInstruction,
           [](Value value) { return isRingValue(value.getType()); });
       if (failed(program))
         return failure();
       programs.push_back(std::move(*program));
-      int64_t replicas =
-          getExploredReplicas(control.group, skeleton.getGroups().size());
       for (int64_t replica = 0; replica < replicas; ++replica) {
         explorer.addProcess(control.group, replica, programs.back());
         machine.addProcess(control.group, process++);

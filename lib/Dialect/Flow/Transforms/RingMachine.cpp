@@ -19,17 +19,19 @@ static int64_t makeToken(int64_t serial, unsigned queue) {
 }
 
 /// A value that an asynchronous operation will complete: linear, and neither a
-/// cursor nor a slot.
+/// cursor nor a slot nor a turn.
 static bool isPending(Type type) {
-  return isa<LinearTypeInterface>(type) && !isa<CursorType, SlotType>(type);
+  return isa<LinearTypeInterface>(type) &&
+         !isa<CursorType, SlotType, TurnType>(type);
 }
 
 bool fa3::flow::isRingValue(Type type) {
-  return isa<LinearTypeInterface, DoneType>(type);
+  return isa<LinearTypeInterface, DoneType>(type) && !isa<TurnType>(type);
 }
 
 bool fa3::flow::isRingInstruction(Operation *op) {
-  if (isa<CursorOp, AcquireOp, PublishOp, ReleaseOp, ReadyOp>(op) ||
+  if (isa<CursorOp, AcquireOp, PublishOp, ReleaseOp, ReadyOp, TakeOp, PassOp>(
+          op) ||
       isa<AccessOpInterface>(op))
     return true;
   // What waits for, or makes, pending results; control passes them on.
@@ -72,7 +74,12 @@ struct RingMachine::State : MachineState {
     int64_t serial = 0;
     int64_t retired[kNumQueues] = {0, 0};
   };
+  /// Of one replica in one order.
+  struct Turns {
+    int64_t taken = 0, passed = 0;
+  };
   std::vector<End> ends;
+  std::vector<Turns> turns;
   std::vector<Process> processes;
 
   std::unique_ptr<MachineState> clone() const override {
@@ -95,6 +102,12 @@ void RingMachine::addProcess(GroupOp group, unsigned p) {
     ends.push_back({entry->second, p, cursor, cursor.getSide(),
                     static_cast<int64_t>(cursor.getPart())});
   });
+  llvm::SmallPtrSet<Operation *, 2> orders;
+  group.walk([&](TakeOp take) {
+    OrderOp order = take.getOrderOp();
+    if (order && orders.insert(order).second)
+      membersOf[order].push_back({p, numTurns++});
+  });
 }
 
 std::unique_ptr<MachineState> RingMachine::start() {
@@ -107,7 +120,11 @@ std::unique_ptr<MachineState> RingMachine::start() {
       state->ends[i].acquired =
           rings[end.ring].op.getRing().getType().getInitial();
   }
+  for (auto &[order, members] : membersOf)
+    for (const Member &member : members)
+      numProcesses = std::max(numProcesses, member.process + 1);
   state->processes.resize(numProcesses);
+  state->turns.resize(numTurns);
   return state;
 }
 
@@ -181,6 +198,52 @@ Machine::Step RingMachine::acquire(JointState &state, unsigned p,
   Explorer::set(state, p, op.getNext(), cursor + 1);
   return Step::Done;
 }
+
+//===----------------------------------------------------------------------===//
+// Turns
+//===----------------------------------------------------------------------===//
+
+const RingMachine::Member &RingMachine::getMember(OrderOp order, unsigned p,
+                                                  int64_t distance) const {
+  const auto &members = membersOf.find(order)->second;
+  const auto *self = llvm::find_if(
+      members, [&](const Member &member) { return member.process == p; });
+  int64_t number = members.size();
+  return members[(self - members.begin() + distance + number) % number];
+}
+
+bool RingMachine::hasTurn(const State &state, OrderOp order,
+                          unsigned p) const {
+  const Member &self = getMember(order, p, 0);
+  // The first turn of all is passed by nobody.
+  int64_t first = &self == &membersOf.find(order)->second.front() ? 1 : 0;
+  return state.turns[getMember(order, p, -1).turns].passed + first >
+         state.turns[self.turns].taken;
+}
+
+Machine::Step RingMachine::take(JointState &state, unsigned p, TakeOp op) {
+  auto &machine = static_cast<State &>(*state.machine);
+  OrderOp order = op.getOrderOp();
+  if (!order) {
+    op.emitOpError("expects an order that is the result of a 'flow.order'");
+    return Step::Failed;
+  }
+  if (!hasTurn(machine, order, p))
+    return Step::Blocked;
+  ++machine.turns[getMember(order, p, 0).turns].taken;
+  return Step::Done;
+}
+
+Machine::Step RingMachine::pass(JointState &state, unsigned p, PassOp op) {
+  auto &machine = static_cast<State &>(*state.machine);
+  auto take = op.getTurn().getDefiningOp<TakeOp>();
+  ++machine.turns[getMember(take.getOrderOp(), p, 0).turns].passed;
+  return Step::Done;
+}
+
+//===----------------------------------------------------------------------===//
+// Entries
+//===----------------------------------------------------------------------===//
 
 Machine::Step RingMachine::hand(JointState &state, unsigned p, Operation *op,
                                 Value slot, ValueRange after) {
@@ -294,6 +357,10 @@ Machine::Step RingMachine::execute(JointState &state, unsigned p,
     return hand(state, p, op, publish.getSlot(), {});
   if (auto release = dyn_cast<ReleaseOp>(op))
     return hand(state, p, op, release.getSlot(), release.getAfter());
+  if (auto takeOp = dyn_cast<TakeOp>(op))
+    return take(state, p, takeOp);
+  if (auto passOp = dyn_cast<PassOp>(op))
+    return pass(state, p, passOp);
   if (auto accessOp = dyn_cast<AccessOpInterface>(op))
     return access(state, p, accessOp);
   // Something else that uses pending values up has waited for them; what it
@@ -386,6 +453,15 @@ void RingMachine::serialize(const JointState &state,
             getRank(end.process, makeToken(entry.last[queue], queue)));
     }
   }
+  for (const auto &[order, members] : membersOf) {
+    int64_t least = std::numeric_limits<int64_t>::max();
+    for (const Member &member : members)
+      least = std::min(least, machine.turns[member.turns].passed);
+    for (const Member &member : members) {
+      key.push_back(machine.turns[member.turns].taken - least);
+      key.push_back(machine.turns[member.turns].passed - least);
+    }
+  }
   for (unsigned p = 0; p < state.processes.size(); ++p) {
     const Process &process = state.processes[p];
     size_t first = key.size();
@@ -416,6 +492,16 @@ void RingMachine::explain(const JointState &state, unsigned p,
   const auto &machine = static_cast<const State &>(*state.machine);
   Operation *op = state.processes[p].getInstruction().op;
   std::string name = Explorer::getName(state.processes[p]);
+  if (auto take = dyn_cast<TakeOp>(op)) {
+    const Member &before = getMember(take.getOrderOp(), p, -1);
+    const State::Turns &there = machine.turns[before.turns];
+    std::string other = Explorer::getName(state.processes[before.process]);
+    diagnostic.attachNote(op->getLoc())
+        << name << " waits here for its turn, which " << other
+        << (there.taken > there.passed ? " has taken and not passed"
+                                       : " has not taken yet");
+    return;
+  }
   auto acquire = dyn_cast<AcquireOp>(op);
   std::optional<unsigned> end =
       acquire ? getEnd(Explorer::get(state, p, acquire.getCursor(), *this))

@@ -9,6 +9,7 @@
 #define FA3_LIB_DIALECT_FLOW_TRANSFORMS_RINGMACHINE_H
 
 #include "fa3/Dialect/Flow/Analysis/Explorer.h"
+#include "llvm/ADT/MapVector.h"
 
 namespace fa3::flow {
 
@@ -55,6 +56,16 @@ private:
                                       int64_t number) const;
   std::optional<unsigned> getEnd(int64_t value) const;
 
+  /// A replica that takes turns, and its number in the state.
+  struct Member {
+    unsigned process, turns;
+  };
+  /// The process that is `distance` behind `p` in an order.
+  const Member &getMember(OrderOp order, unsigned p, int64_t distance) const;
+  bool hasTurn(const State &state, OrderOp order, unsigned p) const;
+
+  Step take(JointState &state, unsigned p, TakeOp op);
+  Step pass(JointState &state, unsigned p, PassOp op);
   Step acquire(JointState &state, unsigned p, AcquireOp op);
   Step hand(JointState &state, unsigned p, mlir::Operation *op,
             mlir::Value slot, mlir::ValueRange after);
@@ -64,6 +75,9 @@ private:
   std::vector<RingInfo> rings;
   llvm::DenseMap<std::pair<mlir::Operation *, unsigned>, unsigned> ringOf;
   llvm::DenseMap<std::pair<mlir::Operation *, unsigned>, unsigned> endOf;
+  /// Replicas that take turns, in their order.
+  llvm::MapVector<mlir::Operation *, llvm::SmallVector<Member, 4>> membersOf;
+  unsigned numTurns = 0;
 };
 
 } // namespace fa3::flow

@@ -46,16 +46,27 @@ struct Session {
                        [&](Operation *op) { return model.getChannel(op); })) ||
                    failed(skeleton.checkBalance()));
   }
-  /// Replicas that meet only through other groups: one for every group that a
-  /// circle of waits may pass through.
-  int64_t getExploredReplicas(flow::GroupOp group, size_t numGroups) const {
-    int64_t others = std::max<int64_t>(int64_t(numGroups) - 1, 1);
+  /// Replicas that meet only through other groups: one for every process of
+  /// these that a circle of waits may pass through. Where turns are looked at,
+  /// all that take them.
+  int64_t getExploredReplicas(flow::GroupOp group,
+                              ArrayRef<flow::GroupOp> present,
+                              bool hasTurns) const {
     int64_t replicas = group.getReplicas();
-    return model.joinsReplicas ? replicas : std::min(replicas, others);
+    if (model.joinsReplicas || (hasTurns && model.takesTurns(group)))
+      return replicas;
+    int64_t others = 0;
+    for (flow::GroupOp other : present)
+      if (other != group)
+        others += hasTurns && model.takesTurns(other)
+                      ? int64_t(other.getReplicas())
+                      : 1;
+    return std::min(replicas, std::max<int64_t>(others, 1));
   }
 
   LogicalResult explorePart(const ProtocolScope &scope);
   LogicalResult exploreRegisters(const flow::GroupControl &control);
+  LogicalResult exploreTurns();
   LogicalResult exploreWaits();
   /// Everything, part by part; fails without that being an error.
   LogicalResult proveByParts();
@@ -72,13 +83,18 @@ struct Exploration {
       : session(session), machine(session.model, scope),
         explorer(session.skeleton, machine,
                  [this, scope](Operation *op) -> std::optional<unsigned> {
-                   auto channel = this->session.model.getChannel(op);
-                   bool isIn =
-                       channel && (scope.kind == ProtocolScope::Kind::All ||
-                                   (scope.kind == ProtocolScope::Kind::Part &&
-                                    scope.arrays.test(*channel / 2)));
+                   using Kind = ProtocolScope::Kind;
+                   const ProtocolModel &model = this->session.model;
+                   auto channel = model.getChannel(op);
+                   bool isIn = channel &&
+                               (scope.kind == Kind::All ||
+                                (scope.kind == Kind::Turns && model.isTurn(op)) ||
+                                (scope.kind == Kind::Part && !model.isTurn(op) &&
+                                 scope.arrays.test(*channel / 2)));
                    return isIn ? channel : std::nullopt;
-                 }) {
+                 }),
+        hasTurns(scope.kind == ProtocolScope::Kind::All ||
+                 scope.kind == ProtocolScope::Kind::Turns) {
     machine.prepare();
   }
 
@@ -90,6 +106,7 @@ struct Exploration {
   ProtocolMachine machine;
   std::vector<flow::Program> programs;
   flow::Explorer explorer;
+  bool hasTurns;
 };
 
 } // namespace
@@ -114,7 +131,7 @@ LogicalResult Exploration::addGroups(ArrayRef<flow::GroupControl> groups,
   }
   for (auto [group, program] : llvm::zip(present, programs)) {
     int64_t replicas =
-        isAlone ? 1 : session.getExploredReplicas(group, present.size());
+        isAlone ? 1 : session.getExploredReplicas(group, present, hasTurns);
     for (int64_t replica = 0; replica < replicas; ++replica) {
       explorer.addProcess(group, replica, program);
       if (failed(machine.addProcess(group, replica)))
@@ -168,24 +185,42 @@ LogicalResult Session::exploreRegisters(const flow::GroupControl &control) {
   return result;
 }
 
+LogicalResult Session::exploreTurns() {
+  if (model.turnOf.empty())
+    return success();
+  ProtocolScope scope;
+  scope.kind = ProtocolScope::Kind::Turns;
+  Exploration turns(*this, scope);
+  if (failed(turns.addGroups(skeleton.getGroups(), /*isAlone=*/false)))
+    return failure();
+  LogicalResult result = turns.explorer.run();
+  numStates += turns.explorer.getNumStates();
+  return result;
+}
+
 LogicalResult Session::exploreWaits() {
   ProtocolCounts counts(model, lags);
   flow::Explorer explorer(
       skeleton, counts, [this](Operation *op) { return model.getChannel(op); });
   ArrayRef<flow::GroupControl> groups = skeleton.getGroups();
+  SmallVector<flow::GroupOp> present;
+  for (const flow::GroupControl &control : groups)
+    present.push_back(control.group);
   std::vector<flow::Program> programs;
   programs.reserve(groups.size());
   for (const flow::GroupControl &control : groups) {
     FailureOr<flow::Program> program = flow::Program::compile(
-        control.group, skeleton, ProtocolCounts::isInstruction,
+        control.group, skeleton,
+        [&](Operation *op) { return counts.isInstruction(op); },
         [](Value) { return false; });
     if (failed(program))
       return failure();
     programs.push_back(std::move(*program));
-    int64_t replicas = getExploredReplicas(control.group, groups.size());
+    int64_t replicas =
+        getExploredReplicas(control.group, present, /*hasTurns=*/true);
     for (int64_t replica = 0; replica < replicas; ++replica) {
       explorer.addProcess(control.group, replica, programs.back());
-      counts.addProcess(control.group);
+      counts.addProcess(control.group, replica);
     }
   }
   LogicalResult result = explorer.run();
@@ -203,6 +238,8 @@ LogicalResult Session::proveByParts() {
   for (const ProtocolScope &scope : partition(model))
     if (failed(explorePart(scope)))
       return failure();
+  if (failed(exploreTurns()))
+    return failure();
   return exploreWaits();
 }
 

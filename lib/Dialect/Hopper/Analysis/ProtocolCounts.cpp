@@ -12,18 +12,21 @@ struct ProtocolCounts::State : flow::MachineState {
     int64_t bytes = 0; ///< of the last arrival, not yet copied
   };
   std::vector<Count> counts; ///< by array and process
+  std::map<int64_t, Count> turns; ///< by id of the named barrier
 
   std::unique_ptr<flow::MachineState> clone() const override {
     return std::make_unique<State>(*this);
   }
 };
 
-bool ProtocolCounts::isInstruction(Operation *op) {
-  return isa<BarrierWaitOp, BarrierArriveOp, BarrierExpectTxOp, TmaLoadOp>(op);
+bool ProtocolCounts::isInstruction(Operation *op) const {
+  return model.isTurn(op) || isa<BarrierWaitOp, BarrierArriveOp, BarrierExpectTxOp, TmaLoadOp>(op);
 }
 
 std::unique_ptr<flow::MachineState> ProtocolCounts::start() {
   auto state = std::make_unique<State>();
+  for (const auto &[id, threads] : model.namedBarriers)
+    state->turns[id];
   state->counts.resize(model.barriers.size() * processes.size());
   return state;
 }
@@ -31,6 +34,18 @@ std::unique_ptr<flow::MachineState> ProtocolCounts::start() {
 flow::Machine::Step ProtocolCounts::execute(flow::JointState &joint, unsigned p,
                                             Operation *op) {
   auto &state = static_cast<State &>(*joint.machine);
+  // One replica waits and one arrives, turn by turn.
+  if (std::optional<NamedBarrierUse> use = getNamedBarrierUse(op)) {
+    int64_t id = evaluateScalar(use->id, [&](Value leaf) {
+      return leaf == processes[p].group.getReplica() ? processes[p].replica
+                                                     : flow::kUnknown;
+    });
+    State::Count &count = state.turns[id];
+    if (use->waits && count.arrivals <= count.waits)
+      return Step::Blocked;
+    ++(use->waits ? count.waits : count.arrivals);
+    return Step::Done;
+  }
   auto getCount = [&](Value barrier) -> State::Count & {
     return state.counts[get(model.barrierOf.lookup(barrier), p)];
   };
@@ -52,7 +67,7 @@ flow::Machine::Step ProtocolCounts::execute(flow::JointState &joint, unsigned p,
   unsigned array = model.barrierOf.lookup(wait.getBarrier());
   State::Count &count = state.counts[get(array, p)];
   // The first waits of who finds empty slots are for nothing.
-  int64_t phase = count.waits - lags.lookup({array, processes[p]});
+  int64_t phase = count.waits - lags.lookup({array, processes[p].group});
   for (unsigned q = 0; q < processes.size(); ++q) {
     if (!arrives(array, q))
       continue;
@@ -67,6 +82,8 @@ flow::Machine::Step ProtocolCounts::execute(flow::JointState &joint, unsigned p,
 void ProtocolCounts::serialize(const flow::JointState &joint,
                                std::vector<int64_t> &key) const {
   const auto &state = static_cast<const State &>(*joint.machine);
+  for (const auto &[id, count] : state.turns)
+    key.push_back(count.arrivals - count.waits);
   for (unsigned array = 0; array < model.barriers.size(); ++array) {
     int64_t least = std::numeric_limits<int64_t>::max();
     for (unsigned p = 0; p < processes.size(); ++p) {
@@ -86,6 +103,11 @@ void ProtocolCounts::serialize(const flow::JointState &joint,
       }
     }
   }
+}
+
+std::optional<bool> ProtocolCounts::decide(const flow::JointState &, unsigned p,
+                                           Operation *op) {
+  return decideByReplica(op, processes[p].group, processes[p].replica);
 }
 
 void ProtocolCounts::explain(const flow::JointState &joint, unsigned p,

@@ -19,9 +19,11 @@ public:
   ProtocolCounts(const ProtocolModel &model, const ArrayLags &lags)
       : model(model), lags(lags) {}
 
-  static bool isInstruction(mlir::Operation *op);
+  bool isInstruction(mlir::Operation *op) const;
   /// Announces process `p`, the next one.
-  void addProcess(flow::GroupOp group) { processes.push_back(group); }
+  void addProcess(flow::GroupOp group, int64_t replica) {
+    processes.push_back({group, replica});
+  }
 
   std::unique_ptr<flow::MachineState> start() override;
   Step execute(flow::JointState &state, unsigned p,
@@ -29,6 +31,8 @@ public:
   int64_t evaluate(const flow::JointState &, unsigned, mlir::Value) override {
     return flow::kUnknown;
   }
+  std::optional<bool> decide(const flow::JointState &state, unsigned p,
+                             mlir::Operation *op) override;
   mlir::LogicalResult end(flow::JointState &, unsigned) override {
     return mlir::success();
   }
@@ -43,15 +47,19 @@ private:
     return array * processes.size() + p;
   }
   bool arrives(unsigned array, unsigned p) const {
-    return llvm::is_contained(model.barriers[array].arriving, processes[p]);
+    return llvm::is_contained(model.barriers[array].arriving, processes[p].group);
   }
   bool waits(unsigned array, unsigned p) const {
-    return llvm::is_contained(model.barriers[array].waiting, processes[p]);
+    return llvm::is_contained(model.barriers[array].waiting, processes[p].group);
   }
 
   const ProtocolModel &model;
   const ArrayLags &lags;
-  mutable std::vector<flow::GroupOp> processes;
+  struct ProcessInfo {
+    mutable flow::GroupOp group; ///< operations have no const methods
+    int64_t replica;
+  };
+  std::vector<ProcessInfo> processes;
 };
 
 } // namespace fa3::hopper

@@ -490,6 +490,11 @@ ProtocolMachine::execute(JointState &joint, unsigned p, Operation *op) {
   return step;
 }
 
+std::optional<bool> ProtocolMachine::decide(const JointState &, unsigned p,
+                                            Operation *op) {
+  return decideByReplica(op, processes[p].group, processes[p].replica);
+}
+
 LogicalResult ProtocolMachine::end(JointState &joint, unsigned p) {
   State &state = get(joint);
   const ProcessState &process = state.processes[p];

@@ -49,6 +49,8 @@ public:
                mlir::Operation *op) override;
   int64_t evaluate(const flow::JointState &state, unsigned p,
                    mlir::Value value) override;
+  std::optional<bool> decide(const flow::JointState &state, unsigned p,
+                             mlir::Operation *op) override;
   mlir::LogicalResult end(flow::JointState &state, unsigned p) override;
   void forget(flow::JointState &state) override;
   void normalize(flow::JointState &state) override;

@@ -115,13 +115,24 @@ std::optional<NamedBarrierUse> fa3::hopper::getNamedBarrierUse(Operation *op) {
   if (auto sync = dyn_cast<NamedBarrierSyncOp>(op))
     return NamedBarrierUse{sync.getId(),
                            static_cast<int64_t>(sync.getThreads()), true};
-  if (op->getName().getStringRef() != "hopper.named_barrier.arrive" ||
-      op->getNumOperands() == 0)
+  if (auto arrive = dyn_cast<NamedBarrierArriveOp>(op))
+    return NamedBarrierUse{arrive.getId(),
+                           static_cast<int64_t>(arrive.getThreads()), false};
+  return std::nullopt;
+}
+
+std::optional<bool> fa3::hopper::decideByReplica(Operation *op,
+                                                 flow::GroupOp group,
+                                                 int64_t replica) {
+  auto branch = dyn_cast<scf::IfOp>(op);
+  if (!branch)
     return std::nullopt;
-  auto threads = op->getAttrOfType<IntegerAttr>("threads");
-  if (!threads)
+  int64_t condition = evaluateScalar(branch.getCondition(), [&](Value leaf) {
+    return leaf == group.getReplica() ? replica : flow::kUnknown;
+  });
+  if (condition == flow::kUnknown)
     return std::nullopt;
-  return NamedBarrierUse{op->getOperand(0), threads.getInt(), false};
+  return condition != 0;
 }
 
 //===----------------------------------------------------------------------===//
@@ -141,6 +152,9 @@ static Value getMbarrier(Operation *op, bool &arrives) {
 }
 
 std::optional<unsigned> ProtocolModel::getChannel(Operation *op) const {
+  if (auto turn = turnOf.find(op);
+      turn != turnOf.end() && isa<NamedBarrierSyncOp>(op))
+    return 2 * barriers.size() + turn->second;
   bool arrives;
   Value barrier = getMbarrier(op, arrives);
   if (!barrier)
@@ -295,13 +309,66 @@ LogicalResult ProtocolModel::checkArrivals() {
   return success();
 }
 
+/// Whether a replica may get to `op`: no branch that it decides keeps it away.
+static bool mayReach(Operation *op, flow::GroupOp group, int64_t replica) {
+  for (Operation *parent = op->getParentOp(); parent != group;
+       op = parent, parent = parent->getParentOp()) {
+    std::optional<bool> holds = decideByReplica(parent, group, replica);
+    if (holds && *holds != (op->getBlock() ==
+                            cast<scf::IfOp>(parent).thenBlock()))
+      return false;
+  }
+  return true;
+}
+
+/// Whether a named barrier carries turns: one replica of a group waits at it,
+/// another one of the same group arrives.
+static bool carriesTurns(ArrayRef<NamedUse> uses) {
+  std::optional<int64_t> replicas[2];
+  for (const NamedUse &use : uses) {
+    std::optional<int64_t> &replica =
+        replicas[isa<NamedBarrierSyncOp>(use.op) ? 1 : 0];
+    if (use.group != uses.front().group ||
+        (replica && *replica != use.replica))
+      return false;
+    replica = use.replica;
+  }
+  return replicas[0] && replicas[1] && *replicas[0] != *replicas[1];
+}
+
+/// Turns of a group are one object: whoever waits at one of its barriers takes
+/// a turn. `uses` are those of all named barriers, by id.
+void ProtocolModel::readTurns(
+    const std::map<int64_t, SmallVector<NamedUse>> &uses) {
+  llvm::MapVector<Operation *, unsigned> objectOf;
+  for (auto &[id, ofId] : uses) {
+    std::set<std::pair<Operation *, int64_t>> parties;
+    for (const NamedUse &use : ofId)
+      parties.insert({use.group, use.replica});
+    if (parties.size() < 2)
+      continue;
+    if (!carriesTurns(ofId)) {
+      hasMeetings = true;
+      continue;
+    }
+    for (const NamedUse &use : ofId) {
+      auto [entry, isNew] = objectOf.try_emplace(use.group, objectOf.size());
+      turnOf[use.op] = entry->second;
+      if (isNew) {
+        channels.push_back({static_cast<unsigned>(objects.size()),
+                            "takes turns", /*joinsReplicas=*/true});
+        objects.push_back(use.op->getLoc());
+      }
+    }
+  }
+  // What sometimes carries turns and sometimes does not is looked at as a whole.
+  for (auto &[id, ofId] : uses)
+    for (const NamedUse &use : ofId)
+      hasMeetings |= turnOf.contains(use.op) && !carriesTurns(ofId);
+}
+
 LogicalResult ProtocolModel::readNamedBarriers() {
-  struct Use {
-    Operation *op;
-    flow::GroupOp group;
-    int64_t replica;
-  };
-  std::map<int64_t, SmallVector<Use>> uses;
+  std::map<int64_t, SmallVector<NamedUse>> uses;
   for (auto group : specialize.getBody().getOps<flow::GroupOp>()) {
     WalkResult result = group.walk([&](Operation *op) {
       std::optional<NamedBarrierUse> use = getNamedBarrierUse(op);
@@ -309,6 +376,8 @@ LogicalResult ProtocolModel::readNamedBarriers() {
         return WalkResult::advance();
       int64_t replicas = group.getReplicas();
       for (int64_t replica = 0; replica < replicas; ++replica) {
+        if (!mayReach(op, group, replica))
+          continue;
         int64_t id = evaluateScalar(use->id, [&](Value leaf) {
           return leaf == group.getReplica() ? replica : flow::kUnknown;
         });
@@ -334,7 +403,7 @@ LogicalResult ProtocolModel::readNamedBarriers() {
     int64_t threads = getNamedBarrierUse(ofId.front().op)->threads;
     std::set<std::pair<Operation *, int64_t>> parties;
     int64_t present = 0;
-    for (Use &use : ofId) {
+    for (NamedUse &use : ofId) {
       if (int64_t other = getNamedBarrierUse(use.op)->threads;
           other != threads) {
         InFlightDiagnostic diagnostic = use.op->emitOpError("expects ")
@@ -357,9 +426,9 @@ LogicalResult ProtocolModel::readNamedBarriers() {
             << replica << " uses it";
       return failure();
     }
-    hasMeetings |= parties.size() > 1;
     namedBarriers[id] = threads;
   }
+  readTurns(uses);
   return success();
 }
 

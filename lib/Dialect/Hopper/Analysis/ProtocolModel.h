@@ -19,15 +19,25 @@ namespace fa3::hopper {
 int64_t evaluateScalar(mlir::Value value,
                        llvm::function_ref<int64_t(mlir::Value)> leaf);
 
-/// Synchronisation of the threads of several warps by a numbered barrier:
-/// `hopper.named_barrier.sync`, and any operation named like it that only
-/// arrives (`hopper.named_barrier.arrive`).
+/// Whether the condition of a branch holds in a replica, if that alone decides.
+std::optional<bool> decideByReplica(mlir::Operation *op, flow::GroupOp group,
+                                    int64_t replica);
+
+/// Synchronisation of the threads of several warps by a numbered barrier, or an
+/// arrival at one that does not wait.
 struct NamedBarrierUse {
   mlir::Value id;
   int64_t threads;
   bool waits;
 };
 std::optional<NamedBarrierUse> getNamedBarrierUse(mlir::Operation *op);
+
+/// A replica at a named barrier.
+struct NamedUse {
+  mlir::Operation *op;
+  mutable flow::GroupOp group; ///< operations have no const methods
+  int64_t replica;
+};
 
 /// An array of mbarriers.
 struct BarrierArray {
@@ -50,8 +60,19 @@ public:
   unsigned numMbarriers = 0;
   /// Named barriers: id, threads; elements follow those of mbarriers.
   std::map<int64_t, int64_t> namedBarriers;
-  /// A named barrier that several groups or replicas meet at.
+  /// A named barrier that several groups or replicas meet at otherwise than to
+  /// take turns.
   bool hasMeetings = false;
+  /// Waits and arrivals that take and pass turns of replicas, and the number of
+  /// the turns among the channels after those of mbarriers. Erasing them removes
+  /// waits, nothing else.
+  llvm::DenseMap<mlir::Operation *, unsigned> turnOf;
+  bool isTurn(mlir::Operation *op) const { return turnOf.contains(op); }
+  bool takesTurns(flow::GroupOp group) const {
+    return llvm::any_of(turnOf, [&](const auto &entry) {
+      return entry.first->template getParentOfType<flow::GroupOp>() == group;
+    });
+  }
   /// A named barrier or a shared buffer joins replicas of one group, so all of
   /// them have to be looked at.
   bool joinsReplicas = false;
@@ -69,6 +90,8 @@ private:
   mlir::LogicalResult checkInitialisation();
   mlir::LogicalResult checkArrivals();
   mlir::LogicalResult readNamedBarriers();
+  void readTurns(
+      const std::map<int64_t, llvm::SmallVector<NamedUse>> &uses);
   mlir::LogicalResult checkFragments();
   mlir::LogicalResult checkRegisters();
   mlir::LogicalResult checkSharedMemory();

@@ -20,9 +20,10 @@ namespace fa3::hopper {
 /// What an exploration looks at.
 struct ProtocolScope {
   enum class Kind {
-    All,      ///< everything at once
-    Part,     ///< some arrays of mbarriers, and the memory they guard
-    Registers ///< products and the registers they use, of one group
+    All,       ///< everything at once
+    Part,      ///< some arrays of mbarriers, and the memory they guard
+    Registers, ///< products and the registers they use, of one group
+    Turns      ///< named barriers at which replicas take turns
   } kind = Kind::All;
   llvm::BitVector arrays; ///< of a part, by number in the model
   llvm::SmallPtrSet<mlir::Operation *, 4> buffers; ///< of a part
@@ -38,7 +39,9 @@ struct ProtocolScope {
            (kind == Kind::Part && buffers.contains(buffer.getDefiningOp()));
   }
   /// Whether fragments and products are matched with the waits that name them.
-  bool hasRegisters() const { return kind != Kind::Part; }
+  bool hasRegisters() const {
+    return kind == Kind::All || kind == Kind::Registers;
+  }
 };
 
 /// Parts that together hold all arrays and buffers of a kernel; memory that

@@ -115,6 +115,10 @@ bool ProtocolMachine::isTracked(Value value) const {
 
 bool ProtocolMachine::isInstruction(Operation *op) const {
   bool isPart = scope.kind == ProtocolScope::Kind::Part;
+  if (scope.kind == ProtocolScope::Kind::Turns)
+    return model.isTurn(op);
+  if (scope.kind != ProtocolScope::Kind::All && model.isTurn(op))
+    return false;
   bool hasMemory = scope.kind != ProtocolScope::Kind::Registers;
   if (auto wait = dyn_cast<BarrierWaitOp>(op))
     return scope.hasArray(model, wait.getBarrier());

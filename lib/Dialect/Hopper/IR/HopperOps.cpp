@@ -159,13 +159,20 @@ LogicalResult BarrierExpectTxOp::verify() {
   return success();
 }
 
-LogicalResult NamedBarrierSyncOp::verify() {
-  int64_t threads = getThreads();
+static LogicalResult verifyThreads(Operation *op, int64_t threads) {
   if (threads <= 0 || threads % 32 || threads > kMaxThreadsPerBlock)
-    return emitOpError("expects threads that are a positive multiple of 32 up "
-                       "to ")
+    return op->emitOpError("expects threads that are a positive multiple of 32 "
+                           "up to ")
            << kMaxThreadsPerBlock << ", got " << threads;
   return success();
+}
+
+LogicalResult NamedBarrierSyncOp::verify() {
+  return verifyThreads(*this, getThreads());
+}
+
+LogicalResult NamedBarrierArriveOp::verify() {
+  return verifyThreads(*this, getThreads());
 }
 
 LogicalResult SetMaxRegistersOp::verify() {

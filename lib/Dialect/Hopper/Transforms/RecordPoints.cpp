@@ -144,8 +144,14 @@ void RecordTable::addOperation(Operation *op) {
     int64_t pending = wait.getPending().value_or(0);
     if (pending >= 0)
       addSpan(op, op, "await", "products", number("pending", pending));
-  } else if (isa<NamedBarrierSyncOp>(op)) {
-    addSpan(op, op, "sync", "threads");
+  } else if (auto sync = dyn_cast<NamedBarrierSyncOp>(op)) {
+    auto group = op->getParentOfType<flow::GroupOp>();
+    constexpr int64_t kThreadsPerWarp = 32;
+    bool isOwn = group && int64_t(group.getWarps()) * kThreadsPerWarp ==
+                              static_cast<int64_t>(sync.getThreads());
+    addSpan(op, op, "sync", isOwn ? "threads" : "others");
+  } else if (isa<NamedBarrierArriveOp>(op)) {
+    addInstant(op, "arrive", "others");
   } else if (isa<TmaCommitOp>(op)) {
     addInstant(op, "store", "store");
   } else if (auto wait = dyn_cast<TmaWaitReadOp>(op)) {

@@ -20,6 +20,9 @@ namespace fa3::flow {
 struct Channel {
   unsigned object;  ///< channels of one object are compared
   std::string what; ///< of an event, for messages: "acquires to read"
+  /// Replicas of one group wait for each other in these events, so that each
+  /// has as many of them.
+  bool joinsReplicas = false;
 };
 
 /// An event, or control that encloses events.
@@ -86,6 +89,9 @@ private:
   /// `isUniform`: all control around `node` is.
   mlir::LogicalResult checkCongruence(const ControlNode &node, bool isUniform);
   void joinNests(const ControlNode &a, const ControlNode &b);
+  /// Proves that all replicas of a group have as many events on a channel.
+  mlir::LogicalResult checkReplicas(const GroupControl &group, unsigned channel,
+                                    llvm::ArrayRef<unsigned> others);
 
   SpecializeOp specialize;
   ScalarAnalysis scalars;

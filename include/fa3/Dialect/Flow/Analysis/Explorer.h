@@ -85,6 +85,11 @@ public:
   /// The value of what has no register.
   virtual int64_t evaluate(const JointState &state, unsigned p,
                            mlir::Value value) = 0;
+  /// What a condition is in process `p`, if the replica alone decides it.
+  virtual std::optional<bool> decide(const JointState &, unsigned,
+                                     mlir::Operation *) {
+    return std::nullopt;
+  }
   /// Checks what process `p` leaves behind.
   virtual mlir::LogicalResult end(JointState &state, unsigned p) = 0;
   /// Drops what nothing depends on any more.

@@ -125,6 +125,63 @@ def Flow_ReadyOp : Flow_Op<"ready", [Pure]> {
   let assemblyFormat = "attr-dict";
 }
 
+def Flow_OrderOp : Flow_Op<"order", [
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let summary = "creates an order in which replicas take turns";
+  let description = [{
+    Lets the replicas of one group do something one after another, round and
+    round: replica 0 first, then 1, and after the last one 0 again. A ring of
+    tokens orders two groups; its entries look alike to all replicas of a group,
+    which is why these need an order of their own.
+
+    Example: `%order = flow.order`
+
+    C1. all turns of it are taken by one group.
+  }];
+  let results = (outs Flow_OrderType:$order);
+  let assemblyFormat = "attr-dict";
+  let hasVerifier = 1;
+}
+
+def Flow_TakeOp : Flow_Op<"take", [
+    MemoryEffects<[MemRead<Flow_State>, MemWrite<Flow_State>]>]> {
+  let summary = "waits for the turn of this replica";
+  let description = [{
+    Blocks until the replica before has passed as many turns as this one takes,
+    replica 0 one less: every replica has to take as many turns. Whoever waits
+    for something else while it has the turn keeps the others waiting, so what
+    needs an entry of a ring acquires it first.
+
+    Example: `%turn = flow.take %order`
+
+    C1. it is in a group of at least 2 replicas.
+    C2. the order is created outside the group.
+  }];
+  let arguments = (ins Flow_OrderType:$order);
+  let results = (outs Flow_TurnType:$turn);
+  let assemblyFormat = "$order attr-dict";
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The 'flow.order' it takes a turn of; null if that cannot be followed.
+    OrderOp getOrderOp();
+  }];
+}
+
+def Flow_PassOp : Flow_Op<"pass", [
+    MemoryEffects<[MemRead<Flow_State>, MemWrite<Flow_State>]>]> {
+  let summary = "gives the turn to the next replica";
+  let description = [{
+    What was issued before is issued; it need not be complete.
+
+    Example: `flow.pass %turn`
+
+    C1. the turn is the result of a `flow.take` in the same block.
+  }];
+  let arguments = (ins Flow_TurnType:$turn);
+  let assemblyFormat = "$turn attr-dict";
+  let hasVerifier = 1;
+}
+
 def Flow_SpecializeOp : Flow_Op<"specialize", [
     NoRegionArguments, NoTerminator, SingleBlock, RecursiveMemoryEffects]> {
   let summary = "groups of warps that run side by side";

@@ -89,4 +89,20 @@ def Flow_TokenType : Flow_Type<"Token", "token"> {
   let summary = "payload of a ring that carries order and no data";
 }
 
+def Flow_OrderType : Flow_Type<"Order", "order"> {
+  let summary = "the order in which the replicas of a group take turns";
+  let description = [{
+    Replica 0 has the first turn; who passes it gives it to the next replica,
+    the last one to replica 0 again. Example: `!flow.order`.
+  }];
+}
+
+def Flow_TurnType : Flow_Type<"Turn", "turn",
+    [DeclareTypeInterfaceMethods<Flow_LinearTypeInterface>]> {
+  let summary = "a turn that a replica has taken";
+  let description = [{
+    Linear: passed exactly once on every path. Example: `!flow.turn`.
+  }];
+}
+
 #endif // FA3_FLOW_TYPES

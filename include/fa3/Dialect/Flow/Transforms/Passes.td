@@ -25,6 +25,11 @@ def Check : Pass<"flow-check", "::mlir::gpu::GPUModuleOp"> {
        are held, and handed over only when every product that reads them has
        been awaited or is named by `after`, also across loops and branches.
 
+    Replicas that take turns (`flow.order`) meet: all of them are explored, and it
+    is proven that each takes as many turns, because what decides about turns does
+    not depend on the replica, or because a replica takes a turn as often as it
+    acquires an entry of some ring.
+
     Input: any module; kernels without `flow.specialize` pass. Output: unchanged.
     Fails with an error at the access, loop or ring, and notes that say who
     waits for what since where. Declines, as an error, control other than

@@ -282,6 +282,22 @@ def Hopper_NamedBarrierSyncOp : Hopper_OrderedOp<"named_barrier.sync"> {
   let hasVerifier = 1;
 }
 
+def Hopper_NamedBarrierArriveOp : Hopper_OrderedOp<"named_barrier.arrive"> {
+  let summary = "counts the threads of the group at a named barrier (bar.arrive)";
+  let description = [{
+    Like `hopper.named_barrier.sync`, but goes on at once: of the `threads` that
+    open the barrier, those that arrive let others go, those that synchronise
+    wait. Arriving twice before the barrier has opened mixes two openings up.
+
+    Example: `hopper.named_barrier.arrive %id threads 256`
+
+    C1. threads is a positive multiple of 32 up to 1024.
+  }];
+  let arguments = (ins I32:$id, I64Attr:$threads);
+  let assemblyFormat = "$id `threads` $threads attr-dict";
+  let hasVerifier = 1;
+}
+
 def Hopper_FenceProxyAsyncOp : Hopper_OrderedOp<"fence.proxy_async"> {
   let summary = "orders generic accesses to shared memory before async ones";
   let description = [{

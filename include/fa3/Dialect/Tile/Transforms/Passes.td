@@ -419,6 +419,50 @@ def ReleaseEarly : Pass<"tile-release-early"> {
   let statistics = [Statistic<"hoisted", "releases-hoisted", "releases moved">];
 }
 
+def InsertTurns : Pass<"tile-insert-turns"> {
+  let summary = "products of replicas -> issued in turns";
+  let description = [{
+    Input: pipelined groups. The replicas of a group issue the products of a step
+    one after another: the element code of one runs while the tensor core works
+    on the products of the others (FlashAttention-3, arXiv 2407.08608, section
+    3.1, pingpong scheduling).
+
+    A step is an acquire of the ring that the first product of a pipelined loop
+    reads. Every acquire of that ring, in whatever copy of the loop, gets one
+    turn: from the first product of the block behind it to the last one before a
+    product of them is awaited, or right behind the acquire where the block has
+    no product (steps that a replica skips). All replicas acquire an entry of a
+    ring between groups equally often, so they take equally many turns.
+    What the products need is acquired before the turn is taken.
+
+    `turns=auto` orders a group if the tensor core is idle without it: if no
+    product of the loop is in flight while its element code runs (one stage), and
+    the products of all replicas take at least a fourth of the cycles that the
+    element code of one replica takes; figures are those of
+    fa3/Scheduling/DeviceModel.h. Where element code runs under products already,
+    turns gained nothing that could be measured.
+
+    Declines with a remark, if asked for turns: groups of one replica, and loops
+    whose first product reads no entry that is acquired in the loop from another
+    group.
+
+    Example:
+
+    ```mlir
+    %k, %k1 = flow.acquire %kr[%ck]    %v, %v1 = flow.acquire %vr[%cv]
+    %turn = flow.take %order
+    %s, %d = tile.dot.async %q, %kv, %zero lhs mk rhs nk : ...
+    %o, %e = tile.dot.async %p, %vv, %acc lhs mk rhs kn : ...
+    flow.pass %turn
+    ```
+  }];
+  let options = [
+    Option<"turns", "turns", "std::string", "\"auto\"",
+           "order replicas: auto, on or off">
+  ];
+  let statistics = [Statistic<"inserted", "turns", "turns inserted">];
+}
+
 def CheckRegisters : Pass<"tile-check-registers"> {
   let summary = "fails where a group needs more registers than it can have";
   let description = [{
