@@ -468,26 +468,33 @@ static SmallVector<Window> getWindows(Operation *op,
                                       llvm::function_ref<int64_t(Value)> get) {
   SmallVector<Window> windows;
   auto add = [&](bool writes, TypedValue<BufferType> buffer, Value row,
-                 Value column, int64_t rows, int64_t columns) {
+                 Value column, int64_t rows, int64_t columns,
+                 int64_t elementBytes) {
+    // Columns of the access count its own elements.
+    int64_t bytes = buffer.getType().getElementBytes();
     Window window{buffer, writes, get(row), 0, get(column), 0};
     bool known = window.row != flow::kUnknown;
     window.rowEnd = known ? window.row + rows : buffer.getType().getRows();
     window.row = known ? window.row : 0;
     known = window.column != flow::kUnknown;
     window.columnEnd =
-        known ? window.column + columns : buffer.getType().getColumns();
-    window.column = known ? window.column : 0;
+        known
+            ? llvm::divideCeil((window.column + columns) * elementBytes, bytes)
+            : buffer.getType().getColumns();
+    window.column = known ? window.column * elementBytes / bytes : 0;
     windows.push_back(window);
   };
   auto addFragment = [&](auto access, bool writes) {
     ArrayRef<int64_t> shape = access.getFragment().getLayout().getShape();
     add(writes, access.getBuffer(), access.getRow(), access.getColumn(),
-        shape[0], shape.size() > 1 ? shape[1] : 1);
+        shape[0], shape.size() > 1 ? shape[1] : 1,
+        access.getWindowType().getElementBytes());
   };
   auto addBox = [&](auto copy, bool writes) {
-    ArrayRef<int64_t> box = copy.getMap().getType().getBox();
+    TensorMapType map = copy.getMap().getType();
     add(writes, copy.getBuffer(), copy.getRow(), copy.getColumn(),
-        box.size() > 1 ? box[box.size() - 2] : 1, box.back());
+        map.getBoxRows(), map.getBox().back(),
+        copy.getWindowType().getElementBytes());
   };
   auto addOperand = [&](Value operand, int64_t extent, int64_t k) {
     auto desc = operand.getDefiningOp<DescOp>();
@@ -495,7 +502,8 @@ static SmallVector<Window> getWindows(Operation *op,
       return;
     bool alongColumns = desc.getDesc().getType().getMajor() == Major::k;
     add(false, desc.getBuffer(), desc.getRow(), desc.getColumn(),
-        alongColumns ? extent : k, alongColumns ? k : extent);
+        alongColumns ? extent : k, alongColumns ? k : extent,
+        desc.getBuffer().getType().getElementBytes());
   };
   llvm::TypeSwitch<Operation *>(op)
       .Case([&](SmemStoreOp store) { addFragment(store, true); })

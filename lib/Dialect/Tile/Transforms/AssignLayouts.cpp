@@ -9,6 +9,7 @@
 #include "fa3/Dialect/Tile/Transforms/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -134,6 +135,10 @@ void LayoutSolver::visit(Operation *op, Value value, Attribute layout) {
         want(where.getYield().getOperand(0), layout);
         want(condition, sliced ? slice(1, layout) : layout);
       })
+      .Case<tensor::ExtractSliceOp>([&](tensor::ExtractSliceOp slice) {
+        want(slice.getSource(), layout);
+        want(slice.getResult(), layout);
+      })
       .Case<YieldOp>([&](YieldOp yield) {
         want(yield->getParentOp()->getResult(0), layout);
       })
@@ -202,10 +207,18 @@ void LayoutSolver::seedRest() {
 void LayoutSolver::seedRenamed() {
   MLIRContext *context = kernel.getContext();
   kernel.walk([&](Operation *op) {
-    if (!isa<RelabelOp, TransposeOp>(op) || layouts.contains(op->getResult(0)))
+    if (!isa<RelabelOp, TransposeOp>(op))
       return;
     auto it = layouts.find(op->getOperand(0));
-    if (it == layouts.end())
+    auto wanted = layouts.find(op->getResult(0));
+    // Nobody asked for the operand: it is computed where its result is used.
+    if (auto relabel = dyn_cast<RelabelOp>(op);
+        relabel && wanted != layouts.end() && it == layouts.end())
+      want(relabel.getSource(),
+           RelabeledAttr::get(context, relabel.getDim(),
+                              invertPermutationVector(relabel.getBits()),
+                              wanted->second));
+    if (wanted != layouts.end() || it == layouts.end())
       return;
     if (auto relabel = dyn_cast<RelabelOp>(op))
       want(relabel.getResult(),
