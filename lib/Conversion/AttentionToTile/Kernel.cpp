@@ -308,7 +308,14 @@ FailureOr<KernelBuilder::State> KernelBuilder::buildLoop(Value query,
         ValueRange{batch, keyHead, firstKey, index(0)});
   };
   Value key = load(operands.k, op.getHeadDim());
-  Value value = load(operands.v, op.getValueHeadDim());
+  int64_t width = op.getValueHeadDim();
+  Value value =
+      op.getTransposedV()
+          ? tile::LoadOp::create(
+                b, tensor({width, columns}, op.getElementType()), operands.v,
+                ValueRange{batch, keyHead, index(0), firstKey})
+                .getResult()
+          : load(operands.v, width);
 
   // Which keys are visible: those of the sequence, kept by the region.
   Expander expander(b, rows, columns);
@@ -471,8 +478,9 @@ KernelBuilder::buildStep(Value query, Value key, Value value, Value firstKey,
   int64_t width = op.getValueHeadDim();
   auto factors = [&] { return alongColumns(factor, width); };
   auto multiply = [&](Value init) -> Value {
-    return tile::DotOp::create(b, state.acc.getType(), converted, value, init,
-                               tile::LhsOrder::mk, tile::RhsOrder::kn);
+    return tile::DotOp::create(
+        b, state.acc.getType(), converted, value, init, tile::LhsOrder::mk,
+        op.getTransposedV() ? tile::RhsOrder::nk : tile::RhsOrder::kn);
   };
   if (policy.twoLevel) {
     // The factor costs nothing beside the sum, so it is not made conditional.
