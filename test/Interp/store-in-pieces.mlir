@@ -8,7 +8,7 @@
 // RUN: sed 's/hopper.tma.wait_read pending 0//' %t.mlir > %t.early.mlir
 // RUN: not fa3-run --cpu %t.early.mlir --dims b=1,sq=100,sk=64 --completion=latest 2>&1 | FileCheck %s --check-prefix=EARLY
 // EARLY: error: 'hopper.smem.store' writes bytes {{[0-9]+}} to {{[0-9]+}} of shared memory, which an operation in flight may still read
-// RUN: not fa3-opt %t.early.mlir -pass-pipeline='builtin.module(gpu.module(gpu.func(hopper-check-protocol)))' 2>&1 | FileCheck %s --check-prefix=CHECKED
+// RUN: not fa3-opt %t.early.mlir -hopper-check-protocol 2>&1 | FileCheck %s --check-prefix=CHECKED
 // CHECKED: error: 'hopper.smem.store' op writes to slot 0 of a buffer that @math replica {{[01]}} may still read
 
 !q = tensor<?x?x2x64xf8E4M3FN>
