@@ -4,8 +4,9 @@
 `accuracy`: root mean square error against fp64 of the unrounded inputs, by
 granularity of scales, Hadamard matrix and accumulation, and what each kernel
 takes. `length`: relative error against fp64 of the rounded inputs by number of
-keys, where one key matters and where all are alike. Inputs are quantised by
-torch. Writes CSV, and a plot of `length` if there is matplotlib.
+keys, where one key matters and where all are alike. `values`: throughput and
+error with v as (batch, head, key, element) and with v transposed, by head dim,
+mask and length. Inputs are quantised by torch. Writes CSV, and a plot of `length` if there is matplotlib.
 """
 
 from __future__ import annotations
@@ -136,6 +137,61 @@ def length(given) -> list[dict]:
     return rows
 
 
+def values(given) -> list[dict]:
+    import torch
+    from fa3_benchmarks import float8
+    from fa3_device import timing
+
+    hidden, tokens = 2048, 16384
+    kinds = {"natural": False, "transposed": True}
+    cells = [(d, mask) for d in given.dims for mask in ("full", "causal")]
+    programs = _compile(given, {
+        f"{d} {mask} {kind}": (
+            float8.module(
+                d, (0, 0, 0), mask, out="f16", transposed=transposed
+            ),
+            given.pipeline_options,
+        )
+        for d, mask in cells for kind, transposed in kinds.items()
+    })  # fmt: skip
+    rows = []
+    for d, mask in cells:
+        for length in given.lengths or (512, 1024, 2048, 4096, 8192, 16384):
+            generator = torch.Generator("cuda").manual_seed(given.seed)
+            heads, batch = hidden // d, tokens // length
+            inputs = [
+                float8.quantize(
+                    torch.randn(
+                        batch, heads, length, d, generator=generator,
+                        device="cuda",
+                    ), 0,
+                )
+                for _ in "qkv"
+            ]  # fmt: skip
+            flops = 4 * batch * heads * length**2 * d
+            row = {"d": d, "mask": mask, "length": length}
+            results = {}
+            for kind, transposed in kinds.items():
+                q, k, v = inputs
+                if transposed:
+                    v = float8.Quantized(
+                        v.values.transpose(2, 3).contiguous(), v.scales
+                    )
+                out = torch.empty(
+                    batch, heads, length, d, device="cuda", dtype=torch.half
+                )
+                results[kind], call = _run(
+                    programs[f"{d} {mask} {kind}"], (q, k, v), out
+                )
+                time = timing.single(call, iterations=11)
+                row[kind] = time.tflops(flops / (1 if mask == "full" else 2))
+            first, second = (results[kind].float() for kind in kinds)
+            row["difference"] = float8.rms(first - second) / float8.rms(first)
+            rows.append(row)
+            _print(row)
+    return rows
+
+
 def _print(row: dict) -> None:
     print("  ".join(
         f"{name} {value:.3e}" if isinstance(value, float) and value < 1
@@ -171,7 +227,14 @@ def _plot(rows: list[dict], path: pathlib.Path) -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=("accuracy", "length"))
+    parser.add_argument("what", choices=("accuracy", "length", "values"))
+    parser.add_argument(
+        "--dims", type=lambda s: [int(x) for x in s.split(",")],
+        default=[64, 128, 256], help="of values",
+    )  # fmt: skip
+    parser.add_argument(
+        "--pipeline-options", default="", help="of the kernels of values"
+    )
     parser.add_argument("--lengths", type=lambda s: [int(x) for x in s.split(",")])
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--from-csv", metavar="FILE", help="plot again; no GPU")
@@ -186,7 +249,9 @@ def main() -> int:
                 for row in csv.DictReader(file)
             ]
     else:
-        rows = {"accuracy": accuracy, "length": length}[given.what](given)
+        rows = {
+            "accuracy": accuracy, "length": length, "values": values,
+        }[given.what](given)
         with open(path, "w", newline="") as file:
             writer = csv.DictWriter(file, rows[0])
             writer.writeheader()

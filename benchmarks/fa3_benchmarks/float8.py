@@ -20,14 +20,22 @@ GRANULARITIES = {
 TWO_LEVEL = "two-level-accumulation=true"
 
 
-def module(d, rows, mask="full", element="f8E4M3FN", out="f32", layout="bhsd"):
-    """Text of a kernel with run-time extents and a scale for every head."""
+def module(
+    d, rows, mask="full", element="f8E4M3FN", out="f32", layout="bhsd",
+    transposed=False,
+):  # fmt: skip
+    """Text of a kernel with run-time extents and a scale for every head; v may
+    be given as (batch, head, element, key)."""
     operand = f"tensor<?x?x?x{d}x{element}>"
     types = {"q": operand, "k": operand, "v": operand}
+    if transposed:
+        types["v"] = f"tensor<?x?x{d}x?x{element}>"
     types.update(o=f"tensor<?x?x?x{d}x{out}>", lse="tensor<?x?x?xf32>")
     for name, shared in zip("qkv", rows):
         types[f"{name}_scale"] = f"tensor<?x?x{'?' if shared else 1}xf32>"
-    return features.module_text(features.MASKS[mask], types, layout, rows=rows)
+    return features.module_text(
+        features.MASKS[mask], types, layout, rows=rows, transposed=transposed
+    )
 
 
 @dataclasses.dataclass

@@ -31,7 +31,7 @@ private:
     Operation *op = use.getOwner();
     llvm::TypeSwitch<Operation *>(op)
         .Case<memref::TransposeOp, memref::CastOp, memref::SubViewOp,
-              hopper::EncodeOp, hopper::AddressOp>(
+              memref::ExpandShapeOp, hopper::EncodeOp, hopper::AddressOp>(
             [&](auto view) { follow(view->getResult(0)); })
         .Case<memref::DimOp, memref::ExtractStridedMetadataOp,
               memref::DeallocOp>([](auto) {})

@@ -28,6 +28,7 @@ RingObject::RingObject(Operation *op, flow::RingType type,
       field.shape = getTileShape(tensor);
       field.data = new Buffer(getLane(field.format), field.shape.size());
       field.filledBy.resize(field.shape.size());
+      field.filledAs.resize(field.shape.size(), field.format);
     }
     clear(place);
   }
@@ -223,11 +224,21 @@ LogicalResult runPublish(Context &c, const Instr &in) {
   return c.cta->scheduler.pause(in.op);
 }
 
-LogicalResult runRelease(Context &c, const Instr &in) {
-  for (CellId token : in.in.drop_front())
+LogicalResult retireTokens(const Context &c, ArrayRef<CellId> tokens) {
+  for (CellId token : tokens)
     if (Ref<Object> object = c.cells[token].object)
       if (failed(static_cast<AsyncOp &>(*object).retire(c)))
         return failure();
+  return success();
+}
+
+LogicalResult runWait(Context &c, const Instr &in) {
+  return retireTokens(c, in.in);
+}
+
+LogicalResult runRelease(Context &c, const Instr &in) {
+  if (failed(retireTokens(c, in.in.drop_front())))
+    return failure();
   SlotObject &slot = c.object<SlotObject>(in.in[0]);
   if (failed(endSlot(c, in, slot)))
     return failure();
@@ -417,6 +428,7 @@ void fa3::interp::populateFlow(Registry &r) {
   r.addPlain<flow::AcquireOp>(runAcquire);
   r.addPlain<flow::PublishOp>(runPublish);
   r.addPlain<flow::ReleaseOp>(runRelease);
+  r.addPlain<flow::WaitOp>(runWait);
   r.addPlain<flow::ReadyOp>(runReady);
   r.add<flow::OrderOp>(decodeOrder);
   r.addPlain<flow::TakeOp>(runTake);

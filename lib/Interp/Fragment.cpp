@@ -490,7 +490,7 @@ LogicalResult decodeSmem(Decoder &d, OpType op, Handler handler) {
   if (failed(extra))
     return failure();
   ArrayRef<int64_t> shape = op.getFragment().getLayout().getShape();
-  (*extra)->buffer = op.getBuffer().getType();
+  (*extra)->buffer = op.getWindowType();
   (*extra)->shape = {shape.size() == 2 ? shape[0] : 1, shape.back(), 2};
   FailureOr<Format> format =
       d.getFormat(op, (*extra)->buffer.getTile().getElementType());

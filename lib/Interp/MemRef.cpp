@@ -49,6 +49,36 @@ LogicalResult decodeTranspose(Decoder &d, memref::TransposeOp op) {
   return success();
 }
 
+/// Splits dimensions; the extents of all but one part are static or given.
+LogicalResult runExpandShape(Context &c, const Instr &in) {
+  auto op = cast<memref::ExpandShapeOp>(in.op);
+  const Array &array = c.array(in.in[0]);
+  ArrayRef<CellId> dynamic = in.in.drop_front();
+  SmallVector<int64_t> shape, strides;
+  for (int64_t extent : op.getStaticOutputShape()) {
+    if (ShapedType::isDynamic(extent)) {
+      extent = c.integer(dynamic.front());
+      dynamic = dynamic.drop_front();
+    }
+    shape.push_back(extent);
+  }
+  strides.resize(shape.size());
+  for (auto [dim, parts] : llvm::enumerate(op.getReassociationIndices())) {
+    int64_t stride = array.getStrides()[dim], elements = 1;
+    for (int64_t part : llvm::reverse(parts)) {
+      strides[part] = stride * elements;
+      elements *= shape[part];
+    }
+    if (elements != array.getShape()[dim])
+      return c.error(in) << "'memref.expand_shape' of dimension " << dim
+                         << ", which has " << array.getShape()[dim]
+                         << " elements, into parts of " << elements;
+  }
+  c.set(in.out[0],
+        new ArrayObject(array.view(array.getOffset(), shape, strides)));
+  return success();
+}
+
 /// Checks what a cast to a type with more static information promises.
 LogicalResult runCast(Context &c, const Instr &in) {
   const Array &array = c.array(in.in[0]);
@@ -265,6 +295,7 @@ void fa3::interp::storeCell(Format format, const Cell &cell, uint8_t *element) {
 void fa3::interp::populateMemRef(Registry &r) {
   r.addPlain<memref::DimOp>(runDim);
   r.add<memref::TransposeOp>(decodeTranspose);
+  r.addPlain<memref::ExpandShapeOp>(runExpandShape);
   r.addPlain<memref::CastOp>(runCast);
   r.add<memref::SubViewOp>(decodeSubView);
   r.addPlain<memref::ExtractStridedMetadataOp>(runMetadata);

@@ -19,6 +19,9 @@ public:
   unsigned field = 0;
   int64_t row = 0, column = 0;
   TileShape shape;
+  Format format = Format::F32;
+  /// Elements of the entry that one of the window takes.
+  int64_t span = 1;
 };
 
 /// An asynchronous operation of the tile dialect; `!flow.done` refers to it.
@@ -40,12 +43,15 @@ struct PendingLoad {
 };
 
 /// One tensor of an entry. `filledBy` tells, for every element, which part has
-/// written it (counted from 1), 0 if none has.
+/// written it (counted from 1), 0 if none has, and `filledAs` in which format.
+/// An element that is wider than the entry's is kept in the first lane that it
+/// takes.
 struct Field {
   Format format = Format::F32;
   TileShape shape;
   Ref<Buffer> data;
   llvm::SmallVector<uint8_t, 0> filledBy;
+  llvm::SmallVector<Format, 0> filledAs;
 };
 
 /// The place of an entry in memory.

@@ -31,25 +31,30 @@ LogicalResult fa3::interp::readWindow(const Context &c, Operation *op,
   Field &field = getField(view);
   int64_t laneBytes = getLaneBytes(field.data->getLane());
   uint8_t *to = static_cast<uint8_t *>(lanes);
+  int64_t width = view.shape.columns * view.span;
   for (int64_t row = 0; row < view.shape.rows; ++row) {
-    int64_t first = (view.row + row) * field.shape.columns + view.column;
+    int64_t first =
+        (view.row + row) * field.shape.columns + view.column * view.span;
     const uint8_t *filled = field.filledBy.data() + first;
-    if (const void *empty = std::memchr(filled, 0, view.shape.columns))
+    auto fail = [&](int64_t i, StringRef what) -> LogicalResult {
       return c.error(op) << "'" << op->getName() << "' reads element ("
                          << view.row + row << ", "
-                         << view.column +
-                                (static_cast<const uint8_t *>(empty) - filled)
-                         << ") of entry " << view.slot->position
-                         << ", which was never filled";
-    for (int64_t i = 0; i < view.shape.columns; ++i)
+                         << view.column + i / view.span << ") of entry "
+                         << view.slot->position << ", which " << what;
+    };
+    if (const void *empty = std::memchr(filled, 0, width))
+      return fail(static_cast<const uint8_t *>(empty) - filled,
+                  "was never filled");
+    for (int64_t i = 0; i < width; ++i) {
       if (filled[i] >= kInPlace && filled[i] != kInPlace + view.slot->reader)
-        return c.error(op) << "'" << op->getName() << "' reads element ("
-                           << view.row + row << ", " << view.column + i
-                           << ") of entry " << view.slot->position
-                           << ", which another replica has overwritten";
-    std::memcpy(to + row * view.shape.columns * laneBytes,
-                field.data->data<uint8_t>() + first * laneBytes,
-                view.shape.columns * laneBytes);
+        return fail(i, "another replica has overwritten");
+      if (field.filledAs[first + i] != view.format)
+        return fail(i, "holds elements of another type");
+    }
+    const uint8_t *from = field.data->data<uint8_t>() + first * laneBytes;
+    for (int64_t i = 0; i < view.shape.columns; ++i)
+      std::memcpy(to + (row * view.shape.columns + i) * laneBytes,
+                  from + i * view.span * laneBytes, laneBytes);
   }
   return success();
 }
@@ -72,26 +77,47 @@ LogicalResult fa3::interp::writeWindow(const Context &c, Operation *op,
   Field &field = getField(view);
   int64_t laneBytes = getLaneBytes(field.data->getLane());
   const uint8_t *from = static_cast<const uint8_t *>(lanes);
+  int64_t width = view.shape.columns * view.span;
   for (int64_t row = 0; row < view.shape.rows; ++row) {
-    int64_t first = (view.row + row) * field.shape.columns + view.column;
-    for (int64_t i = first; i < first + view.shape.columns; ++i) {
+    int64_t first =
+        (view.row + row) * field.shape.columns + view.column * view.span;
+    for (int64_t i = first; i < first + width; ++i) {
       if (!inPlace && field.filledBy[i] && field.filledBy[i] != owner)
         return c.error(op) << "'" << op->getName() << "' of part " << slot.part
                            << " writes what part " << field.filledBy[i] - 1
                            << " has written";
       field.filledBy[i] = owner;
+      field.filledAs[i] = view.format;
     }
-    std::memcpy(field.data->data<uint8_t>() + first * laneBytes,
-                from + row * view.shape.columns * laneBytes,
-                view.shape.columns * laneBytes);
+    uint8_t *to = field.data->data<uint8_t>() + first * laneBytes;
+    for (int64_t i = 0; i < view.shape.columns; ++i)
+      std::memcpy(to + i * view.span * laneBytes,
+                  from + (row * view.shape.columns + i) * laneBytes, laneBytes);
   }
   return success();
+}
+
+/// Moves the row at coordinate x to y, whose bit i is bit bits[i] of x.
+static void permuteRows(Buffer &dense, TileShape shape,
+                        ArrayRef<int64_t> bits) {
+  int64_t bytes = shape.columns * getLaneBytes(dense.getLane());
+  SmallVector<uint8_t, 0> source(shape.rows * bytes);
+  std::memcpy(source.data(), dense.data<uint8_t>(), source.size());
+  for (int64_t x = 0; x < shape.rows; ++x) {
+    int64_t y = x >> bits.size() << bits.size();
+    for (auto [i, bit] : llvm::enumerate(bits))
+      y |= ((x >> bit) & 1) << i;
+    std::memcpy(dense.data<uint8_t>() + y * bytes, source.data() + x * bytes,
+                bytes);
+  }
 }
 
 LogicalResult fa3::interp::landLoads(const Context &c, Place &place) {
   for (PendingLoad &load : place.pending) {
     Buffer dense(getLane(load.array.getFormat()), load.view->shape.size());
     loadTile(load.array, load.indices, load.view->shape, dense.data<uint8_t>());
+    if (auto rows = cast<tile::LoadAsyncOp>(load.op).getRows())
+      permuteRows(dense, load.view->shape, *rows);
     if (failed(writeWindow(c, load.op, *load.view, dense.data<uint8_t>())))
       return failure();
   }
@@ -107,7 +133,10 @@ namespace {
 
 struct ViewExtra : Extra {
   unsigned field = 0;
-  TileShape shape, entry;
+  TileShape shape;
+  TileShape entry; ///< in elements of the window
+  Format format = Format::F32;
+  int64_t span = 1;
 };
 
 LogicalResult runView(Context &c, const Instr &in) {
@@ -116,6 +145,8 @@ LogicalResult runView(Context &c, const Instr &in) {
   view->slot = &c.object<SlotObject>(in.in[0]);
   view->field = extra.field;
   view->shape = extra.shape;
+  view->format = extra.format;
+  view->span = extra.span;
   if (in.in.size() == 3)
     view->row = c.integer(in.in[1]);
   view->column = c.integer(in.in.back());
@@ -136,9 +167,21 @@ LogicalResult runView(Context &c, const Instr &in) {
 LogicalResult decodeView(Decoder &d, tile::ViewOp op) {
   auto *extra = d.makeExtra<ViewExtra>();
   extra->field = op.getField();
-  extra->shape = getTileShape(op.getView().getType().getTile());
-  extra->entry = getTileShape(cast<RankedTensorType>(
-      op.getSlot().getType().getPayload()[extra->field]));
+  RankedTensorType window = op.getView().getType().getTile();
+  auto entry =
+      cast<RankedTensorType>(op.getSlot().getType().getPayload()[extra->field]);
+  FailureOr<Format> format = d.getFormat(op, window);
+  FailureOr<Format> stored = d.getFormat(op, entry);
+  if (failed(format) || failed(stored))
+    return failure();
+  if (getLane(*format) != getLane(*stored))
+    return op.emitError("'tile.view' of ")
+           << window << " in " << entry << " is not known to the interpreter";
+  extra->format = *format;
+  extra->span = getByteWidth(*format) / getByteWidth(*stored);
+  extra->shape = getTileShape(window);
+  extra->entry = getTileShape(entry);
+  extra->entry.columns /= extra->span;
   d.emit(op, runView, extra);
   return success();
 }

@@ -356,6 +356,27 @@ LogicalResult decodeTranspose(Decoder &d, tile::TransposeOp op) {
   return success();
 }
 
+/// A part of a tile, of tensor.extract_slice.
+LogicalResult decodeSlice(Decoder &d, tensor::ExtractSliceOp op) {
+  RankedTensorType type = op.getType();
+  if (!tile::isTile(type) || type.getRank() != op.getSourceType().getRank() ||
+      !op.getOffsets().empty() || !op.hasUnitStride())
+    return op.emitError("'tensor.extract_slice' of ")
+           << op.getSourceType() << " is not known to the interpreter: expects "
+           << "a tile at a constant place of another";
+  if (failed(d.getFormat(op, type)))
+    return failure();
+  auto *extra = d.makeExtra<PermuteExtra>();
+  TileShape shape = getTileShape(type), from = getTileShape(op.getSourceType());
+  ArrayRef<int64_t> at = op.getStaticOffsets();
+  int64_t first = (shape.rank == 2 ? at.front() * from.columns : 0) + at.back();
+  for (int64_t row = 0; row < shape.rows; ++row)
+    for (int64_t column = 0; column < shape.columns; ++column)
+      extra->from.push_back(first + row * from.columns + column);
+  d.emit(op, runPermute, extra);
+  return success();
+}
+
 //===----------------------------------------------------------------------===//
 // where, any_possible
 //===----------------------------------------------------------------------===//
@@ -437,6 +458,7 @@ void fa3::interp::populateTile(Registry &r) {
   r.add<tile::CoordOp>(decodeCoord);
   r.add<tile::RelabelOp>(decodeRelabel);
   r.add<tile::TransposeOp>(decodeTranspose);
+  r.add<tensor::ExtractSliceOp>(decodeSlice);
   r.add<tile::WhereOp>(decodeWhere);
   r.addPlain<tile::AnyPossibleOp>(runAnyPossible);
 }

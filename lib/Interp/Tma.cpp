@@ -56,9 +56,7 @@ LogicalResult placeBox(Context &c, const Instr &in, hopper::BufferType buffer,
   copy.map = &c.object<TensorMapObject>(map);
   copy.coordinates = c.integers(coordinates);
   int64_t index = c.integer(place[0]), row = c.integer(place[1]);
-  int64_t column = c.integer(place[2]), rows = 1;
-  for (int64_t extent : copy.map->type.getBox().drop_back())
-    rows *= extent;
+  int64_t column = c.integer(place[2]), rows = copy.map->type.getBoxRows();
   if (index < 0 || index >= buffer.getSlots())
     return c.error(in) << "'" << in.op->getName() << "' of slot " << index
                        << " of a buffer of " << buffer.getSlots();
@@ -88,7 +86,7 @@ LogicalResult runLoad(Context &c, const Instr &in) {
   ArrayRef<CellId> coordinates = ids.take_front(rank);
   ids = ids.drop_front(rank);
   BoxCopy load;
-  if (failed(placeBox(c, in, op.getBuffer().getType(), ids[0], ids.slice(1, 3),
+  if (failed(placeBox(c, in, op.getWindowType(), ids[0], ids.slice(1, 3),
                       in.in[0], coordinates, load)))
     return failure();
   BarrierState *state =
@@ -122,8 +120,8 @@ LogicalResult runStore(Context &c, const Instr &in) {
     return failure();
   WarpGroup &warpGroup = getWarpGroup(c);
   BoxCopy store;
-  if (failed(placeBox(c, in, op.getBuffer().getType(), in.in[0],
-                      in.in.slice(1, 3), in.in[4], in.in.drop_front(5), store)))
+  if (failed(placeBox(c, in, op.getWindowType(), in.in[0], in.in.slice(1, 3),
+                      in.in[4], in.in.drop_front(5), store)))
     return failure();
   if (failed(machine->checkStart(c, in.op, store.range)))
     return failure();

@@ -166,11 +166,20 @@ LogicalResult AttentionToTile::buildForward(HostFunction &host,
   ForwardOp forward = host.forward;
   Location loc = forward.getLoc();
 
+  // Kernels take arrays whose last dimension is contiguous.
+  Value values = host.v;
+  if (forward.getTransposedV()) {
+    OpBuilder onHost = host.getBuilder();
+    AffineMap map = AffineMap::getPermutationMap(ArrayRef<int64_t>{0, 1, 3, 2},
+                                                 module.getContext());
+    values = memref::TransposeOp::create(onHost, loc, host.v,
+                                         AffineMapAttr::get(map));
+  }
   // Scalars that the regions capture, with the host values they stand for.
   llvm::SetVector<Value> captured;
   getUsedValuesDefinedAbove(forward->getRegions(), captured);
   KernelArguments arguments;
-  for (Value value : {host.q, host.k, host.v})
+  for (Value value : {host.q, host.k, values})
     arguments.add(value);
   for (Value value : host.aux)
     arguments.add(value);
@@ -199,7 +208,7 @@ LogicalResult AttentionToTile::buildForward(HostFunction &host,
   KernelOperands operands;
   operands.q = inKernel(host.q);
   operands.k = inKernel(host.k);
-  operands.v = inKernel(host.v);
+  operands.v = inKernel(values);
   operands.o = inKernel(host.o);
   operands.lse = inKernel(host.lse);
   operands.scale = inKernel(host.scale);
@@ -223,7 +232,7 @@ LogicalResult AttentionToTile::buildForward(HostFunction &host,
                 forward.getHeadDim(), forward.getValueHeadDim(), demand,
                 {forward.getScaleRows(0),
                  std::gcd(forward.getScaleRows(1), forward.getScaleRows(2))},
-                twoLevel)
+                twoLevel, forward.getTransposedV())
           : chooseTile(forward.getHeadDim(), forward.getValueHeadDim(), demand,
                        queries);
   if (blockM)

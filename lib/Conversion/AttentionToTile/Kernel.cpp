@@ -305,7 +305,14 @@ FailureOr<KernelBuilder::State> KernelBuilder::buildLoop(Value query,
         ValueRange{batch, keyHead, firstKey, index(0)});
   };
   Value key = load(operands.k, op.getHeadDim());
-  Value value = load(operands.v, op.getValueHeadDim());
+  int64_t width = op.getValueHeadDim();
+  Value value =
+      op.getTransposedV()
+          ? tile::LoadOp::create(
+                b, tensor({width, columns}, op.getElementType()), operands.v,
+                ValueRange{batch, keyHead, index(0), firstKey})
+                .getResult()
+          : load(operands.v, width);
 
   // Which keys are visible: those of the sequence, kept by the region.
   Expander expander(b, rows, columns);
@@ -449,8 +456,9 @@ KernelBuilder::State KernelBuilder::accumulate(State state, Value maximum,
     sums = mul(sums, scalarTile(inverse, sumsType));
   }
   auto multiply = [&](Value init) -> Value {
-    return tile::DotOp::create(b, state.acc.getType(), weights, values, init,
-                               tile::LhsOrder::mk, tile::RhsOrder::kn);
+    return tile::DotOp::create(
+        b, state.acc.getType(), weights, values, init, tile::LhsOrder::mk,
+        op.getTransposedV() ? tile::RhsOrder::nk : tile::RhsOrder::kn);
   };
   auto factorFor = [&](Value tile) {
     Value factor = exp2(sub(state.maximum, maximum));

@@ -28,7 +28,9 @@ double getLargestWeight(mlir::Type element);
 /// Values that a kernel takes for one attention: memrefs in (batch, head,
 /// sequence, element) order.
 struct KernelOperands {
-  mlir::Value q, k, v, o, lse; ///< lse is null without that result
+  /// lse is null without that result; a transposed v is (batch, head, element,
+  /// sequence).
+  mlir::Value q, k, v, o, lse;
   llvm::SmallVector<mlir::Value> aux;
   mlir::Value scale; ///< f32
   /// Scales of q, k and v, none with 16-bit operands.

@@ -91,10 +91,9 @@ TileChoice fa3::chooseTile(int64_t d, int64_t dv, const RegionDemand &demand,
 
 TileChoice fa3::chooseFloat8Tile(int64_t d, int64_t dv,
                                  const RegionDemand &demand, ScaleBlocks blocks,
-                                 bool twoLevel) {
+                                 bool twoLevel, bool transposedV) {
   constexpr int64_t kFloat8Step = 32, kWidest = 128, kNarrowest = 96;
-  // The convert role takes registers from those who compute.
-  constexpr int64_t kThreeGroups = 152, kTwoGroups = 216;
+  constexpr int64_t kThreeGroups = 152, kTwoGroups = 234;
   auto getWidest = [&](int64_t blockM, int64_t registers) {
     int64_t others = kOtherRegisters + demand.loadedTiles * kAddressRegisters +
                      demand.bulkTiles * kReadRegisters;
@@ -105,10 +104,11 @@ TileChoice fa3::chooseFloat8Tile(int64_t d, int64_t dv,
                       (blocks.keys == 1 ? 3 : 0);
     int64_t outputs = (twoLevel ? 2 : 1) * dv / 2;
     int64_t byRegisters = (registers - others - outputs) * 8 / eighths;
-    // Two stages of K, V and V transposed beside Q and O.
-    int64_t bytes = kTileBytes - blockM * (paddedDim(d) + 2 * paddedDim(dv));
-    int64_t byMemory = bytes / (2 * (paddedDim(d) + 2 * paddedDim(dv)) +
-                                blockM * demand.bulkBytes);
+    // Two stages of K, V and V transposed beside Q. If there is no room for O,
+    // it goes through the rows of Q.
+    int64_t bytes = kTileBytes - blockM * paddedDim(d);
+    int64_t ofKey = paddedDim(d) + (transposedV ? 1 : 2) * paddedDim(dv);
+    int64_t byMemory = bytes / (2 * ofKey + blockM * demand.bulkBytes);
     int64_t columns = std::min({byRegisters, byMemory, kWidest});
     if (blocks.keys > 1)
       while (columns > kFloat8Step &&
@@ -116,9 +116,12 @@ TileChoice fa3::chooseFloat8Tile(int64_t d, int64_t dv,
         columns -= kFloat8Step;
     return std::max(columns / kFloat8Step * kFloat8Step, kFloat8Step);
   };
+  auto fitsScales = [&](int64_t blockM) {
+    return blocks.queries <= 1 || blocks.queries % blockM == 0;
+  };
   TileChoice three{192, getWidest(192, kThreeGroups)};
-  bool fitsScales = blocks.queries <= 1 || blocks.queries % 192 == 0;
-  if (three.blockN >= kNarrowest && fitsScales)
+  if (three.blockN >= kNarrowest && fitsScales(192))
     return three;
-  return {128, getWidest(128, kTwoGroups)};
+  int64_t blockM = fitsScales(128) || !fitsScales(64) ? 128 : 64;
+  return {blockM, getWidest(blockM, kTwoGroups)};
 }

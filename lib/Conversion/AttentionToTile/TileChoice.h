@@ -36,11 +36,12 @@ struct ScaleBlocks {
 
 /// The same for 8-bit operands, whose weights take blockN/8 registers. blockN
 /// is a multiple of 32, the depth of a product; values go through shared memory
-/// twice, as they are loaded and transposed. Blocks of scales are multiples of
-/// the tile where that is possible. `twoLevel` takes dv/2 registers more for
-/// the product of a step.
+/// twice, as they are loaded and transposed, unless they are given transposed.
+/// Blocks of scales are multiples of the tile where that is possible.
+/// `twoLevel` takes dv/2 registers more for the product of a step.
 TileChoice chooseFloat8Tile(int64_t d, int64_t dv, const RegionDemand &demand,
-                            ScaleBlocks blocks, bool twoLevel);
+                            ScaleBlocks blocks, bool twoLevel,
+                            bool transposedV);
 
 } // namespace fa3
 

@@ -82,28 +82,66 @@ std::optional<ByteMatrices> fa3::planByteMatrices(const LinearLayout &layout,
   return plan;
 }
 
-SmallVector<Value> ByteMatrices::getAddresses(OpBuilder &builder, Location loc,
-                                              SlotAddress &slot, Value lane,
-                                              Value warp, Value row,
-                                              Value column) const {
+/// The bits of a column that the bases set, if each has one of its own.
+static std::optional<int64_t> getColumnBits(ArrayRef<Basis> warps,
+                                            ArrayRef<Basis> steps) {
+  int64_t bits = 0;
+  for (ArrayRef<Basis> bases : {warps, steps})
+    for (const Basis &basis : bases) {
+      if (basis[1] == 0)
+        continue;
+      if (!llvm::isPowerOf2_64(basis[1]) || (bits & basis[1]))
+        return std::nullopt;
+      bits |= basis[1];
+    }
+  return bits;
+}
+
+SmallVector<std::pair<Value, int64_t>>
+ByteMatrices::getAddresses(OpBuilder &builder, Location loc, SlotAddress &slot,
+                           Value lane, Value warp, Value row,
+                           Value column) const {
+  // Rows that differ by this many have the same chunks.
+  constexpr int64_t kPeriod = 8;
   IntegerBuilder ints(builder, loc);
+  Value laneRow = ints.constant(0), laneColumn = laneRow;
   auto addBits = [&](Value number, ArrayRef<Basis> bases) {
     for (auto [bit, basis] : llvm::enumerate(bases)) {
       Value isSet = ints.bitAnd(ints.shiftRight(number, bit), 1);
-      row = ints.add(row, ints.mul(isSet, basis[0]));
-      column = ints.add(column, ints.mul(isSet, basis[1]));
+      laneRow = ints.add(laneRow, ints.mul(isSet, basis[0]));
+      laneColumn = ints.add(laneColumn, ints.mul(isSet, basis[1]));
     }
   };
   addBits(warp, warps);
   addBits(lane, rows);
   addBits(ints.shiftRight(lane, 3), steps);
-  SmallVector<Value> addresses;
+
+  std::optional<int64_t> columnBits = getColumnBits(warps, steps);
+  std::optional<int64_t> firstRow = getConstant(row),
+                         firstColumn = getConstant(column);
+  SmallVector<std::pair<Value, int64_t>> addresses;
   for (const Basis &offset : instructions) {
-    Value atRow = ints.add(row, offset[0]);
-    Value atColumn = ints.add(column, offset[1]);
-    Value chunk = ints.bitXor(slot.getInBlock(atColumn), slot.getMask(atRow));
-    addresses.push_back(
-        ints.add(ints.add(slot.getRow(atRow), chunk), slot.getBlock(atColumn)));
+    int64_t atColumn = firstColumn.value_or(0) + offset[1];
+    bool isRegular = firstRow && firstColumn && columnBits &&
+                     (*firstRow + offset[0]) % kPeriod == 0 &&
+                     *columnBits < slot.getBlockColumns() &&
+                     (atColumn & *columnBits) == 0;
+    if (isRegular) {
+      Value chunk =
+          ints.bitXor(slot.getInBlock(laneColumn), slot.getMask(laneRow));
+      Value address = ints.add(slot.getRow(laneRow), chunk);
+      addresses.push_back(
+          {ints.bitXor(address, ints.constant(slot.getInBlock(atColumn))),
+           slot.getRowOffset(*firstRow + offset[0]) + slot.getBlock(atColumn)});
+      continue;
+    }
+    Value rowHere = ints.add(ints.add(row, laneRow), offset[0]);
+    Value columnHere = ints.add(ints.add(column, laneColumn), offset[1]);
+    Value chunk =
+        ints.bitXor(slot.getInBlock(columnHere), slot.getMask(rowHere));
+    addresses.push_back({ints.add(ints.add(slot.getRow(rowHere), chunk),
+                                  slot.getBlock(columnHere)),
+                         0});
   }
   return addresses;
 }

@@ -33,9 +33,10 @@ struct ByteMatrices {
   /// Matrices that one instruction moves.
   int64_t getPerInstruction() const { return int64_t(1) << steps.size(); }
 
-  /// For every instruction the address that a lane gives: of row lane % 8 of
-  /// matrix lane / 8.
-  llvm::SmallVector<mlir::Value>
+  /// For every instruction the address that a lane gives, of row lane % 8 of
+  /// matrix lane / 8, with an immediate. Windows at constant places differ in
+  /// immediates and in one XOR, so that few registers hold addresses.
+  llvm::SmallVector<std::pair<mlir::Value, int64_t>>
   getAddresses(mlir::OpBuilder &builder, mlir::Location loc, SlotAddress &slot,
                mlir::Value lane, mlir::Value warp, mlir::Value row,
                mlir::Value column) const;
@@ -50,7 +51,7 @@ std::optional<ByteMatrices> planByteMatrices(const LinearLayout &layout,
 template <typename AccessOp>
 std::optional<ByteMatrices> planByteMatrices(AccessOp op, bool transposed,
                                              mlir::Value column) {
-  if (op.getBuffer().getType().getElementBytes() != 1)
+  if (op.getWindowType().getElementBytes() != 1)
     return std::nullopt;
   return planByteMatrices(op.getFragment().getLayout(), transposed, column);
 }

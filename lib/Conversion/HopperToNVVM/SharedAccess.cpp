@@ -84,7 +84,7 @@ getMatrixAddresses(OpBuilder &builder, AccessOp op, Adaptor adaptor,
                    int64_t column) {
   Location loc = op.getLoc();
   IntegerBuilder ints(builder, loc);
-  BufferType type = op.getBuffer().getType();
+  BufferType type = op.getWindowType();
   SlotAddress slot(builder, loc, type, adaptor.getBuffer(), adaptor.getIndex());
   // Lane l gives the address of row l % 8 of matrix l / 8. The warp's rows come
   // from the layout's warp bits alone, so they are taken from lane 0's start.
@@ -151,7 +151,7 @@ static SmallVector<Value> getRunAddresses(OpBuilder &builder, AccessOp op,
   IntegerBuilder ints(builder, loc);
   FragmentAttr fragment = op.getFragment();
   const LinearLayout &layout = fragment.getLayout();
-  SlotAddress slot(builder, loc, op.getBuffer().getType(), adaptor.getBuffer(),
+  SlotAddress slot(builder, loc, op.getWindowType(), adaptor.getBuffer(),
                    adaptor.getIndex());
   // A fragment of rank 1 is one row.
   bool hasRows = layout.getRank() == 2;
@@ -178,7 +178,7 @@ template <typename AccessOp, typename Adaptor>
 static SmallVector<MatrixGroup> getMatrixAccess(AccessOp op, Adaptor adaptor,
                                                 int64_t &column) {
   const LinearLayout &layout = op.getFragment().getLayout();
-  Type element = op.getBuffer().getType().getTile().getElementType();
+  Type element = op.getWindowType().getTile().getElementType();
   std::optional<int64_t> constant = getConstant(adaptor.getColumn());
   // Chunks of a group of four are neighbours only from an even chunk on, and
   // the rows of a matrix a period of the swizzle only from a multiple of 8 on.
@@ -194,10 +194,10 @@ static SmallVector<MatrixGroup> getMatrixAccess(AccessOp op, Adaptor adaptor,
 
 /// Address of every instruction: each lane gives that of one row of a matrix.
 template <typename AccessOp, typename Adaptor>
-static SmallVector<Value>
+static SmallVector<std::pair<Value, int64_t>>
 getAddresses(OpBuilder &builder, Location loc, const KernelInfo &info,
              const ByteMatrices &plan, AccessOp op, Adaptor adaptor) {
-  SlotAddress slot(builder, loc, op.getBuffer().getType(), adaptor.getBuffer(),
+  SlotAddress slot(builder, loc, op.getWindowType(), adaptor.getBuffer(),
                    adaptor.getIndex());
   const GroupInfo &group = info.getOf(op);
   return plan.getAddresses(builder, loc, slot, group.lane, group.warp,
@@ -280,11 +280,12 @@ struct SmemStorePattern : KernelPattern<SmemStoreOp> {
     int64_t count = plan.getPerInstruction();
     for (auto [i, address] :
          llvm::enumerate(getAddresses(builder, loc, info, plan, op, adaptor))) {
-      SmallVector<Value> operands = {address};
+      SmallVector<Value> operands = {address.first};
       llvm::append_range(operands, ArrayRef(words).slice(i * count, count));
       emitPredicatedAsm(builder, loc, Value(),
                         "stmatrix.sync.aligned.m8n8.x" + Twine(count) +
-                            ".shared.b16 [$0], " + getList(1, count) + ";",
+                            ".shared.b16 [$0+" + Twine(address.second) + "], " +
+                            getList(1, count) + ";",
                         operands);
     }
   }
@@ -349,15 +350,17 @@ struct SmemLoadPattern : KernelPattern<SmemLoadOp> {
     auto type = cast<VectorType>(op.getResult().getType());
     int64_t count = plan.getPerInstruction();
     SmallVector<Value> words;
-    for (Value address : getAddresses(builder, loc, info, plan, op, adaptor)) {
+    for (auto [address, offset] :
+         getAddresses(builder, loc, info, plan, op, adaptor)) {
       InlineAsm statement(builder, loc);
       for (int64_t i = 0; i < count; ++i)
         statement.addOutput(builder.getI32Type(), /*early=*/true);
       unsigned input = statement.addInput(address);
       llvm::append_range(
-          words, statement.emit("ldmatrix.sync.aligned.m8n8.x" + Twine(count) +
-                                ".trans.shared.b16 " + getList(0, count) +
-                                ", [$" + Twine(input) + "];"));
+          words,
+          statement.emit("ldmatrix.sync.aligned.m8n8.x" + Twine(count) +
+                         ".trans.shared.b16 " + getList(0, count) + ", [$" +
+                         Twine(input) + "+" + Twine(offset) + "];"));
     }
     Value elements = packRegisters(builder, loc, words, type);
     SmallVector<int64_t> mask(plan.order.size());

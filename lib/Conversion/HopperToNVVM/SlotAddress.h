@@ -22,6 +22,8 @@ public:
   mlir::Value getRow(mlir::Value row) {
     return ints.add(base, ints.mul(row, type.getSwizzle()));
   }
+  int64_t getRowOffset(int64_t row) const { return row * type.getSwizzle(); }
+  int64_t getBlockColumns() const { return type.getBlockColumns(); }
   /// What the chunks of a row are XORed with, as a byte offset.
   mlir::Value getMask(mlir::Value row) {
     // Address bits 7 and up, which the row decides.

@@ -43,10 +43,10 @@ struct TmaLoadPattern : KernelPattern<TmaLoadOp> {
                   ConversionPatternRewriter &rewriter) const override {
     Location loc = op.getLoc();
     IntegerBuilder ints(rewriter, loc);
-    Value target = ints.add(adaptor.getBuffer(),
-                            getSlotOffset(ints, op.getBuffer().getType(),
-                                          adaptor.getIndex(), adaptor.getRow(),
-                                          adaptor.getColumn()));
+    Value target =
+        ints.add(adaptor.getBuffer(),
+                 getSlotOffset(ints, op.getWindowType(), adaptor.getIndex(),
+                               adaptor.getRow(), adaptor.getColumn()));
     Value barrier =
         ints.add(adaptor.getBarrier(), ints.mul(adaptor.getBarrierIndex(),
                                                 BarrierAllocOp::kAlignment));
@@ -73,10 +73,10 @@ struct TmaStorePattern : KernelPattern<TmaStoreOp> {
                   ConversionPatternRewriter &rewriter) const override {
     Location loc = op.getLoc();
     IntegerBuilder ints(rewriter, loc);
-    Value source = ints.add(adaptor.getBuffer(),
-                            getSlotOffset(ints, op.getBuffer().getType(),
-                                          adaptor.getIndex(), adaptor.getRow(),
-                                          adaptor.getColumn()));
+    Value source =
+        ints.add(adaptor.getBuffer(),
+                 getSlotOffset(ints, op.getWindowType(), adaptor.getIndex(),
+                               adaptor.getRow(), adaptor.getColumn()));
     SmallVector<Value> operands = {source};
     std::string target =
         addMapOperand(operands, adaptor.getMap(), adaptor.getCoordinates());

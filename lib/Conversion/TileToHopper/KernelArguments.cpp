@@ -4,6 +4,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 
 using namespace mlir;
 using namespace fa3;
@@ -26,8 +27,10 @@ Value KernelArguments::get(Argument argument) {
   return entry.addArgument(argument.type, target.getLoc());
 }
 
-Value KernelArguments::getTensorMap(Value memref, hopper::TensorMapType type) {
-  return get({Kind::TensorMap, number(memref), 0, type});
+Value KernelArguments::getTensorMap(Value memref, hopper::TensorMapType type,
+                                    ArrayRef<int64_t> split) {
+  return get({Kind::TensorMap, number(memref), 0, type,
+              SmallVector<int64_t, 2>(split)});
 }
 
 Value KernelArguments::getPointer(Value memref) {
@@ -94,6 +97,54 @@ void KernelArguments::demandWholeUnits(ImplicitLocOpBuilder &b,
   }
 }
 
+Value KernelArguments::splitRows(ImplicitLocOpBuilder &b, Value memref,
+                                 ArrayRef<int64_t> split) const {
+  auto type = cast<MemRefType>(memref.getType());
+  int64_t rows = type.getRank() - 2;
+  int64_t block = 1;
+  for (int64_t extent : split)
+    block *= extent;
+  SmallVector<OpFoldResult> extents;
+  SmallVector<ReassociationIndices> parts(type.getRank());
+  SmallVector<int64_t> shape;
+  auto add = [&](int64_t dim, OpFoldResult extent) {
+    parts[dim].push_back(shape.size());
+    shape.push_back(getConstantIntValue(extent).value_or(ShapedType::kDynamic));
+    extents.push_back(extent);
+  };
+  for (int64_t dim = 0; dim < type.getRank(); ++dim) {
+    OpFoldResult extent = b.getIndexAttr(type.getDimSize(dim));
+    if (type.isDynamicDim(dim))
+      extent = memref::DimOp::create(b, memref, dim).getResult();
+    if (dim != rows) {
+      add(dim, extent);
+      continue;
+    }
+    if (type.isDynamicDim(dim)) {
+      Value count = cast<Value>(extent);
+      Value blockRows = arith::ConstantIndexOp::create(b, block);
+      Value fits =
+          arith::CmpIOp::create(b, arith::CmpIPredicate::eq,
+                                arith::RemUIOp::create(b, count, blockRows),
+                                arith::ConstantIndexOp::create(b, 0));
+      cf::AssertOp::create(b, fits,
+                           "the rows of an array that are loaded in another "
+                           "order have to be a multiple of " +
+                               std::to_string(block));
+      extent = arith::DivUIOp::create(b, count, blockRows).getResult();
+    } else {
+      extent = b.getIndexAttr(type.getDimSize(dim) / block);
+    }
+    add(dim, extent);
+    for (int64_t inner : split)
+      add(dim, b.getIndexAttr(inner));
+  }
+  FailureOr<MemRefType> expanded =
+      memref::ExpandShapeOp::computeExpandedType(type, shape, parts);
+  assert(succeeded(expanded) && "arrays have strides");
+  return memref::ExpandShapeOp::create(b, *expanded, memref, parts, extents);
+}
+
 void KernelArguments::finish() {
   SmallVector<Type> types;
   for (const Argument &argument : arguments)
@@ -113,6 +164,8 @@ KernelArguments::computeOnHost(ImplicitLocOpBuilder &b,
       value = sourceArguments[argument.source];
     switch (argument.kind) {
     case Kind::TensorMap:
+      if (!argument.split.empty())
+        value = splitRows(b, value, argument.split);
       value = hopper::EncodeOp::create(b, argument.type, value);
       break;
     case Kind::Pointer:

@@ -22,7 +22,10 @@ public:
 
   // Values in the lowered kernel for an argument of the source kernel. Static
   // extents and strides are constants at the builder's position.
-  mlir::Value getTensorMap(mlir::Value memref, hopper::TensorMapType type);
+  // A tensor map may split the rows of its array: into blocks of as many as
+  // the product of `split`, those into the extents given, outermost first.
+  mlir::Value getTensorMap(mlir::Value memref, hopper::TensorMapType type,
+                           llvm::ArrayRef<int64_t> split = {});
   mlir::Value getPointer(mlir::Value memref);
   mlir::Value getExtent(mlir::OpBuilder &b, mlir::Value memref, int64_t dim);
   mlir::Value getStride(mlir::OpBuilder &b, mlir::Value memref, int64_t dim);
@@ -51,14 +54,18 @@ private:
     unsigned source; ///< number of the source kernel's argument, if any
     int64_t dim;
     mlir::Type type;
+    llvm::SmallVector<int64_t, 2> split = {}; ///< of a tensor map's rows
     bool operator==(const Argument &o) const {
       return kind == o.kind && source == o.source && dim == o.dim &&
-             type == o.type;
+             type == o.type && split == o.split;
     }
   };
   mlir::Value get(Argument argument);
   void demandWholeUnits(mlir::ImplicitLocOpBuilder &b,
                         mlir::ValueRange sourceArguments) const;
+  /// The array with its rows split; they have to be whole blocks.
+  mlir::Value splitRows(mlir::ImplicitLocOpBuilder &b, mlir::Value memref,
+                        llvm::ArrayRef<int64_t> split) const;
   unsigned number(mlir::Value argument) const;
 
   mlir::gpu::GPUFuncOp source, target;

@@ -312,11 +312,31 @@ LogicalResult KernelLowering::lowerGeneric(Operation *op) {
   return success();
 }
 
+/// Windows with other elements than their slot are written and stored from.
+static LogicalResult verifyWindows(Operation *op) {
+  if (isa<tile::WriteOp, tile::StoreAsyncOp>(op))
+    return success();
+  for (Value operand : op->getOperands()) {
+    auto view = operand.getDefiningOp<tile::ViewOp>();
+    if (!view || !isa<tile::ViewType>(operand.getType()))
+      continue;
+    auto entry = cast<RankedTensorType>(
+        view.getSlot().getType().getPayload()[view.getField()]);
+    RankedTensorType window = view.getView().getType().getTile();
+    if (window.getElementType() != entry.getElementType())
+      return op->emitOpError("has no lowering to hopper: accesses elements of ")
+             << window.getElementType() << " in a slot of " << entry;
+  }
+  return success();
+}
+
 LogicalResult KernelLowering::lowerOp(Operation *op) {
   for (Value operand : op->getOperands())
     if (isa<tile::ViewType>(operand.getType()) && !views.contains(operand))
       return op->emitOpError("has no lowering to hopper: expects views that "
                              "are results of 'tile.view'");
+  if (failed(verifyWindows(op)))
+    return failure();
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case<scf::ForOp>([&](auto loop) { return lowerFor(loop); })
       .Case<scf::IfOp>([&](auto branch) { return lowerIf(branch); })
@@ -329,6 +349,7 @@ LogicalResult KernelLowering::lowerOp(Operation *op) {
       .Case<flow::OrderOp>([&](auto op) { return lowerOrder(op); })
       .Case<flow::TakeOp>([&](auto op) { return lowerTake(op); })
       .Case<flow::PassOp>([&](auto op) { return lowerPass(op); })
+      .Case<flow::WaitOp>([&](auto op) { return lowerWait(op); })
       .Case<flow::ReadyOp>([&](auto op) {
         set(op.getDone(), hopper::GroupReadyOp::create(b).getGroup());
         return success();
@@ -345,6 +366,7 @@ LogicalResult KernelLowering::lowerOp(Operation *op) {
       .Case<tile::BroadcastOp>([&](auto op) { return lowerBroadcast(op); })
       .Case<tile::RelabelOp>([&](auto op) { return lowerRelabel(op); })
       .Case<tile::TransposeOp>([&](auto op) { return lowerTranspose(op); })
+      .Case<tensor::ExtractSliceOp>([&](auto op) { return lowerSlice(op); })
       .Case<tile::CoordOp>([&](auto op) { return lowerCoord(op); })
       .Case<tile::WhereOp>([&](auto op) { return lowerWhere(op); })
       .Case<tile::LoadOp>([&](auto op) { return lowerLoad(op); })

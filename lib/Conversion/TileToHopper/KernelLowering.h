@@ -14,6 +14,7 @@
 #include "fa3/Dialect/Tile/IR/Tile.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "llvm/ADT/MapVector.h"
 
@@ -95,8 +96,11 @@ private:
   mlir::LogicalResult lowerAcquire(flow::AcquireOp op);
   mlir::LogicalResult lowerPublish(flow::PublishOp op);
   mlir::LogicalResult lowerRelease(flow::ReleaseOp op);
+  mlir::LogicalResult lowerWait(flow::WaitOp op);
   mlir::LogicalResult lowerView(tile::ViewOp op);
   mlir::LogicalResult lowerLoadAsync(tile::LoadAsyncOp op);
+  /// Copies of a few rows each that bring the rows in another order.
+  mlir::LogicalResult lowerReordered(tile::LoadAsyncOp op);
   mlir::LogicalResult lowerStoreAsync(tile::StoreAsyncOp op);
   mlir::LogicalResult lowerWrite(tile::WriteOp op);
   mlir::LogicalResult lowerRead(tile::ReadOp op);
@@ -121,6 +125,7 @@ private:
                                    std::optional<LinearLayout> renamed);
   mlir::LogicalResult lowerRelabel(tile::RelabelOp op);
   mlir::LogicalResult lowerTranspose(tile::TransposeOp op);
+  mlir::LogicalResult lowerSlice(mlir::tensor::ExtractSliceOp op);
   mlir::LogicalResult lowerCoord(tile::CoordOp op);
   mlir::LogicalResult lowerWhere(tile::WhereOp op);
   mlir::LogicalResult lowerLoad(tile::LoadOp op);

@@ -10,6 +10,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "KernelLowering.h"
+#include "RowOrder.h"
+#include "fa3/Dialect/Tile/Analysis/AffineForm.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -316,6 +318,20 @@ LogicalResult KernelLowering::lowerRelease(flow::ReleaseOp op) {
   return success();
 }
 
+LogicalResult KernelLowering::lowerWait(flow::WaitOp op) {
+  Values groups = get(op.getTokens());
+  if (!groups.empty())
+    hopper::WgmmaWaitOp::create(b, groups, ValueRange(), ValueRange(),
+                                IntegerAttr());
+  // Tokens of copies stand for bulk groups, of which the leader waits for all.
+  bool isOfProduct = llvm::all_of(op.getTokens(), [](Value token) {
+    return token.getDefiningOp<tile::DotAsyncOp>() != nullptr;
+  });
+  if (!isOfProduct)
+    hopper::TmaWaitReadOp::create(b, 0);
+  return success();
+}
+
 LogicalResult KernelLowering::lowerView(tile::ViewOp op) {
   views[op.getView()] = {slotRing[op.getSlot()], get(op.getSlot()),
                          get(op.getOffsets()[0]), get(op.getOffsets()[1]),
@@ -331,7 +347,8 @@ KernelLowering::forEachBox(Operation *op, const View &view, Value memref,
   if (!arguments.isArgument(memref))
     return op->emitOpError("has no lowering to hopper: expects an array that "
                            "is a kernel argument");
-  hopper::BufferType buffer = view.ring->type;
+  hopper::BufferType buffer =
+      view.ring->type.withElementType(view.tile.getElementType());
   int64_t rows = view.tile.getDimSize(0), width = buffer.getBlockColumns();
   constexpr int64_t kMaxBox = 256;
   if (rows > kMaxBox)
@@ -358,7 +375,68 @@ KernelLowering::forEachBox(Operation *op, const View &view, Value memref,
   return success();
 }
 
+/// Whether all values of a form are multiples of a number.
+static bool isMultiple(const tile::AffineForm &form, int64_t divisor) {
+  return form.constant % divisor == 0 &&
+         llvm::all_of(form.terms,
+                      [&](auto term) { return term.second % divisor == 0; });
+}
+
+LogicalResult KernelLowering::lowerReordered(tile::LoadAsyncOp op) {
+  constexpr int64_t kMostDims = 5;
+  const View &view = views[op.getView()];
+  ArrayRef<int64_t> bits = *op.getRows();
+  int64_t rank = op.getIndices().size();
+  auto refuse = [&]() { return op.emitOpError("has no lowering to hopper: "); };
+  if (!arguments.isArgument(op.getSource()))
+    return refuse() << "expects an array that is a kernel argument";
+  int64_t period = int64_t(1) << bits.size();
+  if (!isMultiple(tile::getAffineForm(op.getIndices()[rank - 2]), period))
+    return refuse() << "expects a first row that is a multiple of " << period;
+  std::optional<RowOrder> order =
+      planRowOrder(bits, view.tile.getDimSize(0), kMostDims - (rank - 1));
+  if (!order)
+    return refuse() << "no copies of 8 rows or more bring those of an array of "
+                       "rank "
+                    << rank << " in the order [" << bits << "]";
+
+  hopper::BufferType buffer = view.ring->type;
+  SmallVector<int64_t> box(rank - 2, 1);
+  llvm::append_range(box, order->box);
+  box.push_back(buffer.getBlockColumns());
+  Value map = arguments.getTensorMap(
+      op.getSource(),
+      hopper::TensorMapType::get(
+          b.getContext(), box, view.tile.getElementType(), buffer.getSwizzle()),
+      order->split);
+  Values indices = get(op.getIndices());
+  int64_t blockRows = order->getBlockRows();
+  Value firstBlock = indices[rank - 2];
+  if (blockRows > 1)
+    firstBlock = arith::DivUIOp::create(b, firstBlock, i32(blockRows));
+  auto plus = [&](Value value, int64_t offset) -> Value {
+    return offset ? arith::AddIOp::create(b, value, i32(offset)).getResult()
+                  : value;
+  };
+  for (int64_t column = 0; column < view.tile.getDimSize(1);
+       column += buffer.getBlockColumns())
+    for (auto [number, row] : llvm::enumerate(order->firstRows)) {
+      Values at(indices.begin(), indices.end() - 2);
+      at.push_back(plus(firstBlock, row / blockRows));
+      for (int64_t inner : order->getInner(row))
+        at.push_back(i32(inner));
+      at.push_back(plus(indices.back(), column));
+      hopper::TmaLoadOp::create(b, map, at, view.ring->buffer, view.index,
+                                plus(view.row, number * order->getBoxRows()),
+                                plus(view.column, column), view.ring->full,
+                                view.index);
+    }
+  return success();
+}
+
 LogicalResult KernelLowering::lowerLoadAsync(tile::LoadAsyncOp op) {
+  if (op.getRows())
+    return lowerReordered(op);
   const View &view = views[op.getView()];
   return forEachBox(op, view, op.getSource(), op.getIndices(),
                     [&](Value map, ValueRange at, Value column) {

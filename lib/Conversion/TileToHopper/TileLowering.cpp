@@ -227,6 +227,40 @@ LogicalResult KernelLowering::lowerTranspose(tile::TransposeOp op) {
   return lowerRenamed(op, from->transposed());
 }
 
+/// The registers that hold the part, which every thread has for itself.
+LogicalResult KernelLowering::lowerSlice(tensor::ExtractSliceOp op) {
+  FailureOr<LinearLayout> from = getLayout(op, op.getSource().getType());
+  FailureOr<LinearLayout> to = getLayout(op, op.getResult().getType());
+  if (failed(from) || failed(to))
+    return failure();
+  auto refuse = [&] {
+    return op.emitOpError("has no lowering to hopper: expects a part that "
+                          "every thread holds of its own elements");
+  };
+  if (!op.getOffsets().empty() || !op.hasUnitStride() ||
+      from->getRank() != to->getRank() ||
+      from->getLaneBases() != to->getLaneBases() ||
+      from->getWarpBases() != to->getWarpBases())
+    return refuse();
+  std::map<LinearLayout::Basis, int64_t> registerOf;
+  for (int64_t r = 0; r < from->getNumRegisters(); ++r)
+    registerOf[from->getRegisterOffset(r)] = r;
+  SmallVector<int64_t> mask;
+  for (int64_t r = 0; r < to->getNumRegisters(); ++r) {
+    LinearLayout::Basis offset = to->getRegisterOffset(r);
+    for (auto [extent, start] : llvm::zip(offset, op.getStaticOffsets()))
+      extent += start;
+    auto it = registerOf.find(offset);
+    if (it == registerOf.end())
+      return refuse();
+    mask.push_back(it->second);
+  }
+  Value source = get(op.getSource());
+  set(op.getResult(),
+      vector::ShuffleOp::create(b, source, source, mask).getResult());
+  return success();
+}
+
 LogicalResult KernelLowering::lowerCoord(tile::CoordOp op) {
   FailureOr<LinearLayout> layout = getLayout(op, op.getResult().getType());
   SmallVector<Type> types;

@@ -29,7 +29,7 @@ FailureOr<View> FormulaPrinter::getView(Value memref) {
   if (isa<BlockArgument>(memref) || names.contains(memref)) {
     View view = {memref, {}};
     for (unsigned i = 0; i < cast<MemRefType>(memref.getType()).getRank(); ++i)
-      view.permutation.push_back(i);
+      view.dims.push_back({i});
     return view;
   }
   Operation *op = memref.getDefiningOp();
@@ -39,25 +39,65 @@ FailureOr<View> FormulaPrinter::getView(Value memref) {
       return failure();
     View view = {source->source, {}};
     for (AffineExpr result : transpose.getPermutation().getResults())
-      view.permutation.push_back(
-          source->permutation[cast<AffineDimExpr>(result).getPosition()]);
+      view.dims.push_back(
+          source->dims[cast<AffineDimExpr>(result).getPosition()]);
     return view;
   }
   if (auto cast = dyn_cast<memref::CastOp>(op);
       cast && isa<MemRefType>(cast.getSource().getType()))
     return getView(cast.getSource());
+  if (auto expand = dyn_cast<memref::ExpandShapeOp>(op))
+    return getExpanded(expand);
   return op->emitOpError("is no view that a manifest can describe "
-                         "(memref.transpose, memref.cast)");
+                         "(memref.transpose, memref.cast, memref.expand_shape "
+                         "into parts of which the first alone is dynamic)");
+}
+
+FailureOr<View> FormulaPrinter::getExpanded(memref::ExpandShapeOp op) {
+  FailureOr<View> source = getView(op.getSrc());
+  if (failed(source))
+    return failure();
+  View view = {source->source, {}};
+  ArrayRef<int64_t> shape = op.getStaticOutputShape();
+  for (auto [dim, parts] : llvm::enumerate(op.getReassociationIndices())) {
+    const View::Dim &whole = source->dims[dim];
+    if (parts.size() == 1) {
+      view.dims.push_back(whole);
+      continue;
+    }
+    int64_t step = whole.step;
+    SmallVector<View::Dim> inner;
+    for (int64_t part : llvm::reverse(ArrayRef(parts).drop_front())) {
+      if (ShapedType::isDynamic(shape[part]))
+        return op.emitOpError("is no view that a manifest can describe: "
+                              "expects the first part of a dimension alone to "
+                              "be dynamic");
+      inner.push_back({whole.number, step, shape[part]});
+      step *= shape[part];
+    }
+    View::Dim outer{whole.number, step};
+    if (!ShapedType::isDynamic(shape[parts.front()]))
+      outer.extent = shape[parts.front()];
+    view.dims.push_back(outer);
+    view.dims.append(inner.rbegin(), inner.rend());
+  }
+  return view;
 }
 
 std::string FormulaPrinter::getExtent(const View &view, unsigned dim) const {
-  return getName(view.source) + ".shape[" +
-         std::to_string(view.permutation[dim]) + "]";
+  const View::Dim &taken = view.dims[dim];
+  if (taken.extent)
+    return std::to_string(*taken.extent);
+  std::string extent =
+      getName(view.source) + ".shape[" + std::to_string(taken.number) + "]";
+  return taken.step == 1 ? extent : extent + " / " + std::to_string(taken.step);
 }
 
 std::string FormulaPrinter::getStride(const View &view, unsigned dim) const {
-  return getName(view.source) + ".stride[" +
-         std::to_string(view.permutation[dim]) + "]";
+  const View::Dim &taken = view.dims[dim];
+  std::string stride =
+      getName(view.source) + ".stride[" + std::to_string(taken.number) + "]";
+  return taken.step == 1 ? stride : std::to_string(taken.step) + " * " + stride;
 }
 
 //===----------------------------------------------------------------------===//
@@ -185,13 +225,15 @@ FailureOr<FormulaPrinter::Text> FormulaPrinter::getMetadata(OpResult result) {
   if (failed(view))
     return failure();
   // base, offset, sizes, strides. An address is that of the first element.
-  unsigned number = result.getResultNumber(), rank = view->permutation.size();
+  unsigned number = result.getResultNumber(), rank = view->dims.size();
   if (number == 1)
     return Text{"0", Primary};
   if (number >= 2 && number < 2 + rank)
-    return Text{getExtent(*view, number - 2), Primary};
+    return Text{getExtent(*view, number - 2),
+                view->isWhole(number - 2) ? Primary : Product};
   assert(number >= 2 + rank && "the base is no integer");
-  return Text{getStride(*view, number - 2 - rank), Primary};
+  unsigned dim = number - 2 - rank;
+  return Text{getStride(*view, dim), view->isWhole(dim) ? Primary : Product};
 }
 
 static StringRef getSymbol(arith::CmpIPredicate predicate, bool &isUnsigned) {
@@ -282,7 +324,8 @@ FailureOr<FormulaPrinter::Text> FormulaPrinter::getOp(Operation *op,
         FailureOr<View> view = getView(dim.getSource());
         if (failed(view))
           return failure();
-        return Text{getExtent(*view, *index), Primary};
+        return Text{getExtent(*view, *index),
+                    view->isWhole(*index) ? Primary : Product};
       })
       .Case(
           [&](memref::ExtractStridedMetadataOp) { return getMetadata(result); })

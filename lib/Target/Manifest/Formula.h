@@ -3,6 +3,7 @@
 #ifndef FA3_LIB_TARGET_MANIFEST_FORMULA_H
 #define FA3_LIB_TARGET_MANIFEST_FORMULA_H
 
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/Value.h"
 #include "mlir/Support/LLVM.h"
 #include "llvm/ADT/DenseMap.h"
@@ -10,11 +11,19 @@
 
 namespace fa3 {
 
-/// A view of an argument or a workspace: dimension i is dimension
-/// `permutation[i]` of it.
+/// A view of an argument or a workspace.
 struct View {
+  /// A dimension of it, of which every `step`-th index is taken; the extent is
+  /// the quotient if it is not given.
+  struct Dim {
+    unsigned number;
+    int64_t step = 1;
+    std::optional<int64_t> extent = std::nullopt;
+  };
   mlir::Value source;
-  llvm::SmallVector<unsigned> permutation;
+  llvm::SmallVector<Dim> dims;
+  /// Whether extent and stride of a dimension are those of the source.
+  bool isWhole(unsigned dim) const { return dims[dim].step == 1; }
 };
 
 /// Prints values of a host function as formulas of the manifest. Failures are
@@ -32,6 +41,7 @@ public:
   mlir::FailureOr<std::string> print(mlir::Value value);
   /// Follows views (casts, transpositions) to the memory behind them.
   mlir::FailureOr<View> getView(mlir::Value memref);
+  mlir::FailureOr<View> getExpanded(mlir::memref::ExpandShapeOp op);
   std::string getExtent(const View &view, unsigned dim) const;
   std::string getStride(const View &view, unsigned dim) const;
 

@@ -1,10 +1,10 @@
 // The output is the sum of products that start from zero each; the factor of the
 // growth of the row maxima is part of the sum, so nothing is conditional.
-// RUN: fa3-opt %s -attention-to-tile=two-level-accumulation=true | FileCheck %s
-// RUN: fa3-opt %s -attention-to-tile="two-level-accumulation=true rescale=eager" | FileCheck %s
+// RUN: fa3-opt %s -attention-to-tile="two-level-accumulation=true block-n=96" | FileCheck %s
+// RUN: fa3-opt %s -attention-to-tile="two-level-accumulation=true rescale=eager block-n=96" | FileCheck %s
 
 // In the pipelined loop the factor crosses the stages as a row, not as a tile.
-// RUN: fa3-opt %s -fa3-tile=two-level-accumulation=true -fa3-specialize -fa3-pipeline | FileCheck %s --check-prefix=PIPELINED
+// RUN: fa3-opt %s -fa3-tile="two-level-accumulation=true block-n=96" -fa3-specialize -fa3-pipeline | FileCheck %s --check-prefix=PIPELINED
 
 // What that needs in registers is too much for wide heads.
 // RUN: sed 's/x128xf/x256xf/g' %s | not fa3-opt -fa3-tile=two-level-accumulation=true -fa3-specialize -fa3-pipeline -o /dev/null 2>&1 | FileCheck %s --check-prefix=WIDE

@@ -109,9 +109,11 @@ def dynamic_types(feature):
     return types
 
 
-def module_text(mask, types, layout="bhsd", scale=False, rows=None):
+def module_text(
+    mask, types, layout="bhsd", scale=False, rows=None, transposed=False
+):
     """A module with one attention; `types` has those of q, k, v, o, lse and of
-    what the mask reads. Arguments are q, k, v, then those of `aux`, then scale
+    what the mask reads; v may be given `transposed`. Arguments are q, k, v, then those of `aux`, then scale
     if it is one, then scales of the operands with `rows`, then o and lse."""
     mods, aux = mask.mods()
     arguments = {name: types[name] for name in ["q", "k", "v", *aux]}
@@ -136,6 +138,8 @@ def module_text(mask, types, layout="bhsd", scale=False, rows=None):
         clauses += f" scales({names} : {scale_types}) rows {list(rows)}"
     if layout != "bhsd":
         clauses += f" layout {layout}"
+    if transposed:
+        clauses += " transposed_v"
     if mods:
         clauses += f" mods [{', '.join(mods)}]"
     q, k, v, o, lse = (types[name] for name in ("q", "k", "v", "o", "lse"))

@@ -921,3 +921,23 @@ func.func @quantize(%x: tensor<1x1x8x112xf16>, %r: tensor<112xf16>) {
   %a:2 = attention.quantize %x rotate %r : tensor<112xf16> : tensor<1x1x8x112xf16> -> tensor<1x1x8x112xf8E4M3FN>, tensor<1x1x1xf32>
   return
 }
+
+// -----
+
+// C3, of v transposed
+func.func @transposed_head_dim(%q: tensor<2x8x16x64xf16>, %v: tensor<2x8x64x?xf16>) {
+  // expected-error @+1 {{expects v and o to agree in head dim, got 64 and 32}}
+  %o = attention.forward %q, %q, %v transposed_v
+    : (tensor<2x8x16x64xf16>, tensor<2x8x16x64xf16>, tensor<2x8x64x?xf16>) -> tensor<2x8x16x32xf16>
+  return
+}
+
+// -----
+
+// C5, of v transposed
+func.func @transposed_length(%q: tensor<2x8x16x64xf16>, %v: tensor<2x8x64x24xf16>) {
+  // expected-error @+1 {{expects k and v to agree in length, got 16 and 24}}
+  %o = attention.forward %q, %q, %v transposed_v
+    : (tensor<2x8x16x64xf16>, tensor<2x8x16x64xf16>, tensor<2x8x64x24xf16>) -> tensor<2x8x16x64xf16>
+  return
+}

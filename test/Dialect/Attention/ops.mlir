@@ -105,6 +105,19 @@ func.func @float8(%q: tensor<2x8x?x64xf8E4M3FN>, %k: tensor<2x2x?x64xf8E4M3FN>, 
   return
 }
 
+// v with its keys contiguous, in both layouts.
+// CHECK-LABEL: func.func @transposed_v(
+func.func @transposed_v(%q: tensor<2x8x?x64xf16>, %k: tensor<2x2x?x64xf16>, %v: tensor<2x2x32x?xf16>,
+                        %p: tensor<2x?x8x64xf16>, %l: tensor<2x?x2x64xf16>, %w: tensor<2x32x2x?xf16>) {
+  // CHECK: attention.forward %{{.*}}, %{{.*}}, %{{.*}} transposed_v mods [#attention.causal] : (tensor<2x8x?x64xf16>, tensor<2x2x?x64xf16>, tensor<2x2x32x?xf16>)
+  %o = attention.forward %q, %k, %v transposed_v mods [#attention.causal]
+    : (tensor<2x8x?x64xf16>, tensor<2x2x?x64xf16>, tensor<2x2x32x?xf16>) -> tensor<2x8x?x32xf16>
+  // CHECK: attention.forward %{{.*}} layout bshd transposed_v :
+  %r = attention.forward %p, %l, %w layout bshd transposed_v
+    : (tensor<2x?x8x64xf16>, tensor<2x?x2x64xf16>, tensor<2x32x2x?xf16>) -> tensor<2x?x8x32xf16>
+  return
+}
+
 // Scales for heads, for a tensor with rotation by signs, for blocks with a
 // given matrix.
 // CHECK-LABEL: func.func @quantize(

@@ -130,6 +130,14 @@ func.func @control(%n: index, %c: i1) {
   return
 }
 
+// CHECK-LABEL: func.func @wait(
+// CHECK: flow.wait %{{.*}}
+func.func @wait() {
+  %d = flow.ready
+  flow.wait %d
+  return
+}
+
 // A release covers an older product by the token of a younger one, and tokens
 // that come from elsewhere are taken on trust.
 // CHECK-LABEL: func.func @release(

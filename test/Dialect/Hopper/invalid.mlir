@@ -531,9 +531,9 @@ func.func @store_coordinates(%map: !hopper.tensormap<[8, 64], f16, 128>, %buf: !
 // -----
 
 // tma.store C2
-func.func @store_element(%map: !hopper.tensormap<[8, 64], bf16, 128>, %buf: !hopper.buffer<1, tensor<8x64xf16>, 128>, %i: i32) {
-  // expected-error @+1 {{'hopper.tma.store' op expects a box one block wide (64 columns of 'f16', swizzle 128), got '!hopper.tensormap<[8, 64], bf16, 128>'}}
-  hopper.tma.store %buf[%i, %i, %i] to %map[%i, %i] : !hopper.buffer<1, tensor<8x64xf16>, 128>, !hopper.tensormap<[8, 64], bf16, 128>
+func.func @store_element(%map: !hopper.tensormap<[8, 64], f16, 128>, %buf: !hopper.buffer<1, tensor<8x64xf16>, 64>, %i: i32) {
+  // expected-error @+1 {{'hopper.tma.store' op expects a box one block wide (32 columns of 'f16', swizzle 64), got '!hopper.tensormap<[8, 64], f16, 128>'}}
+  hopper.tma.store %buf[%i, %i, %i] to %map[%i, %i] : !hopper.buffer<1, tensor<8x64xf16>, 64>, !hopper.tensormap<[8, 64], f16, 128>
   return
 }
 
@@ -935,9 +935,20 @@ func.func @scalar_load(%p: !llvm.ptr<1>, %i: i32, %s: i64) {
 #acc = #hopper.fragment<[64, 8], reg = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [[16, 0], [32, 0]], repeat = []>
 
 // smem.store C1
-func.func @smem_store(%x: vector<4xf32>, %b: !hopper.buffer<1, tensor<64x64xf16>, 128>, %i: i32) {
+func.func @smem_store(%x: vector<4xf64>, %b: !hopper.buffer<1, tensor<64x64xf16>, 128>, %i: i32) {
+  // expected-error @+1 {{expects elements of 8, 16 or 32 bits, got 'vector<4xf64>'}}
+  hopper.smem.store %x to %b[%i, %i, %i] of #acc : vector<4xf64>, !hopper.buffer<1, tensor<64x64xf16>, 128>
+  return
+}
+
+// -----
+
+#acc = #hopper.fragment<[64, 8], reg = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [[16, 0], [32, 0]], repeat = []>
+
+// smem.load C1
+func.func @smem_load_elements(%b: !hopper.buffer<1, tensor<64x64xf16>, 128>, %i: i32) {
   // expected-error @+1 {{expects elements of the buffer's type ('f16'), got 'vector<4xf32>'}}
-  hopper.smem.store %x to %b[%i, %i, %i] of #acc : vector<4xf32>, !hopper.buffer<1, tensor<64x64xf16>, 128>
+  %0 = hopper.smem.load %b[%i, %i, %i] of #acc : !hopper.buffer<1, tensor<64x64xf16>, 128> -> vector<4xf32>
   return
 }
 

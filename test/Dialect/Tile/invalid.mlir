@@ -395,6 +395,24 @@ func.func @load_async_indices(%m: memref<8x8xf16>, %i: index, %v: !tile.view<ten
 
 // -----
 
+// load.async C5
+func.func @load_async_order(%m: memref<8x8xf16>, %i: index, %v: !tile.view<tensor<8x8xf16>>) {
+  // expected-error @+1 {{'tile.load.async' op expects a permutation of 0 to its size - 1 for rows, got [0, 2]}}
+  tile.load.async %m[%i, %i], %v rows [0, 2] : memref<8x8xf16>, !tile.view<tensor<8x8xf16>>
+  return
+}
+
+// -----
+
+// load.async C5
+func.func @load_async_rows(%m: memref<8x8xf16>, %i: index, %v: !tile.view<tensor<8x8xf16>>) {
+  // expected-error @+1 {{'tile.load.async' op expects a tile of rank 2 whose rows are a multiple of 16, got 'tensor<8x8xf16>'}}
+  tile.load.async %m[%i, %i], %v rows [0, 3, 1, 2] : memref<8x8xf16>, !tile.view<tensor<8x8xf16>>
+  return
+}
+
+// -----
+
 // load.async C2
 func.func @load_async_rank(%m: memref<8xf16>, %i: index, %v: !tile.view<tensor<8x8xf16>>) {
   // expected-error @+1 {{'tile.load.async' op expects the rank of the tile (2) to be at most that of the memref (1)}}
@@ -919,9 +937,9 @@ func.func @view_window(%s: !flow.slot<read, [tensor<8x8xf16>]>, %i: index) {
 
 // -----
 
-// C3
-func.func @view_element(%s: !flow.slot<read, [tensor<8x8xf16>]>, %i: index) {
-  // expected-error @+1 {{expects element type and encoding of the entry, got 'tensor<8x8xf32>' in 'tensor<8x8xf16>'}}
+// C2, in bytes
+func.func @view_bytes(%s: !flow.slot<read, [tensor<8x8xf16>]>, %i: index) {
+  // expected-error @+1 {{expects a window no larger than the entry [8, 4], got [8, 8]}}
   %v = tile.view %s[%i, %i] : !flow.slot<read, [tensor<8x8xf16>]> -> !tile.view<tensor<8x8xf32>>
   return
 }
@@ -929,8 +947,26 @@ func.func @view_element(%s: !flow.slot<read, [tensor<8x8xf16>]>, %i: index) {
 // -----
 
 // C3
+func.func @view_narrower(%s: !flow.slot<read, [tensor<8x8xf16>]>, %i: index) {
+  // expected-error @+1 {{expects element type and encoding of the entry, or elements of a multiple of its bits in rank 2, got 'tensor<8x8xf8E5M2>' in 'tensor<8x8xf16>'}}
+  %v = tile.view %s[%i, %i] : !flow.slot<read, [tensor<8x8xf16>]> -> !tile.view<tensor<8x8xf8E5M2>>
+  return
+}
+
+// -----
+
+// C3
+func.func @view_line(%s: !flow.slot<read, [tensor<8xf16>]>, %i: index) {
+  // expected-error @+1 {{expects element type and encoding of the entry, or elements of a multiple of its bits in rank 2, got 'tensor<4xf32>' in 'tensor<8xf16>'}}
+  %v = tile.view %s[%i] : !flow.slot<read, [tensor<8xf16>]> -> !tile.view<tensor<4xf32>>
+  return
+}
+
+// -----
+
+// C3
 func.func @view_encoding(%s: !flow.slot<read, [tensor<8x64xf16, #tile.smem<128>>]>, %i: index) {
-  // expected-error @+1 {{expects element type and encoding of the entry, got 'tensor<8x64xf16>' in 'tensor<8x64xf16, #tile.smem<128>>'}}
+  // expected-error @+1 {{expects element type and encoding of the entry, or elements of a multiple of its bits in rank 2, got 'tensor<8x64xf16>' in 'tensor<8x64xf16, #tile.smem<128>>'}}
   %v = tile.view %s[%i, %i] : !flow.slot<read, [tensor<8x64xf16, #tile.smem<128>>]> -> !tile.view<tensor<8x64xf16>>
   return
 }

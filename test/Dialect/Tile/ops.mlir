@@ -136,6 +136,8 @@ func.func @slots(%slot: !flow.slot<read, [tensor<192x128xf16>]>, %write: !flow.s
   tile.write %x, %v : tensor<64x128xf16>, !tile.view<tensor<64x128xf16>>
   // CHECK: tile.load.async %{{.*}}[%{{.*}}, %{{.*}}], %[[W]] : memref<?x128xf16>, <tensor<80x128xf16>>
   tile.load.async %K[%i, %i], %w : memref<?x128xf16>, !tile.view<tensor<80x128xf16>>
+  // CHECK: tile.load.async %{{.*}}[%{{.*}}, %{{.*}}], %[[W]] rows [0, 3, 1, 2] : memref<?x128xf16>, <tensor<80x128xf16>>
+  tile.load.async %K[%i, %i], %w rows [0, 3, 1, 2] : memref<?x128xf16>, !tile.view<tensor<80x128xf16>>
   // CHECK: %{{.*}} = tile.store.async %[[V]], %{{.*}}[%{{.*}}, %{{.*}}] : <tensor<64x128xf16>>, memref<?x128xf16>
   %d0 = tile.store.async %v, %K[%i, %i] : !tile.view<tensor<64x128xf16>>, memref<?x128xf16>
   // CHECK: tile.store.async %[[V]], %{{.*}}[%{{.*}}, %{{.*}}] add : <tensor<64x128xf16>>, memref<?x128xf16>

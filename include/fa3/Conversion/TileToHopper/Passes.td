@@ -24,6 +24,12 @@ def TileToHopper : Pass<"tile-to-hopper", "::mlir::ModuleOp"> {
     Kernel arguments become tensor maps, addresses, extents and
     strides, as used; `hopper.launch` computes them from the memrefs.
 
+    A load that brings rows in another order becomes copies of a few rows each.
+    The tensor map splits the array's rows into dimensions (`memref.expand_shape`
+    on the host, which demands whole blocks of rows) along which a box steps:
+    [0, 2, 3, 1] on an array of rank 4 takes boxes of 4 x 2 rows, 4 apart and
+    adjacent, eight at a time.
+
     Example, a writer:
     ```mlir
     %slot, %next = flow.acquire %ring[%c]   %w = tile.view %slot[%c0, %c0]

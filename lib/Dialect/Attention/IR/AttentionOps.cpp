@@ -41,11 +41,13 @@ void ForwardOp::print(OpAsmPrinter &printer) {
   }
   if (getLayout() != Layout::bhsd)
     printer << " layout " << stringifyLayout(getLayout());
+  if (getTransposedV())
+    printer << " transposed_v";
   if (getMods())
     printer << " mods " << getModsAttr();
   printer.printOptionalAttrDict((*this)->getAttrs(),
                                 {getLayoutAttrName(), getModsAttrName(),
-                                 getRowsAttrName(),
+                                 getRowsAttrName(), getTransposedVAttrName(),
                                  getOperandSegmentSizesAttrName()});
   printer << " : (" << getQ().getType() << ", " << getK().getType() << ", "
           << getV().getType() << ") -> ";
@@ -119,6 +121,9 @@ ParseResult ForwardOp::parse(OpAsmParser &parser, OperationState &result) {
     result.addAttribute(getLayoutAttrName(result.name),
                         LayoutAttr::get(parser.getContext(), *layout));
   }
+  if (succeeded(parser.parseOptionalKeyword("transposed_v")))
+    result.addAttribute(getTransposedVAttrName(result.name),
+                        builder.getUnitAttr());
   ArrayAttr mods;
   if (succeeded(parser.parseOptionalKeyword("mods")) &&
       parser.parseAttribute(mods, getModsAttrName(result.name),
@@ -166,6 +171,15 @@ static bool agree(int64_t a, int64_t b) {
   return ShapedType::isDynamic(a) || ShapedType::isDynamic(b) || a == b;
 }
 
+RankedTensorType ForwardOp::getValueType() {
+  auto type = cast<RankedTensorType>(getV().getType());
+  if (!getTransposedV() || type.getRank() != 4)
+    return type;
+  SmallVector<int64_t> shape(type.getShape());
+  std::swap(shape[getSequenceAxis()], shape[3]);
+  return RankedTensorType::get(shape, type.getElementType());
+}
+
 /// C13 and C14.
 static LogicalResult verifyScales(ForwardOp op, bool isFloat8) {
   OperandRange scales = op.getScales();
@@ -195,7 +209,7 @@ LogicalResult ForwardOp::verify() {
   auto type = [](Value value) {
     return cast<RankedTensorType>(value.getType());
   };
-  RankedTensorType q = type(getQ()), k = type(getK()), v = type(getV()),
+  RankedTensorType q = type(getQ()), k = type(getK()), v = getValueType(),
                    o = type(getO());
   const std::pair<StringRef, RankedTensorType> tensors[] = {
       {"q", q}, {"k", k}, {"v", v}, {"o", o}};
@@ -381,7 +395,7 @@ void ForwardOp::build(OpBuilder &builder, OperationState &state, Value q,
   }
   build(builder, state, o, lse, q, k, v, aux, scale,
         /*scales=*/ValueRange(), DenseI64ArrayAttr(),
-        LayoutAttr::get(builder.getContext(), layout),
+        LayoutAttr::get(builder.getContext(), layout), UnitAttr(),
         mods.empty() ? ArrayAttr() : builder.getArrayAttr(mods));
 }
 

@@ -89,6 +89,9 @@ LogicalResult Quantize::readOptions() {
 }
 
 LogicalResult Quantize::verify(ForwardOp forward) {
+  if (forward.getTransposedV())
+    return forward.emitOpError("cannot be quantised: v is transposed, "
+                               "attention.quantize takes rows of elements");
   for (auto [name, dim] :
        {std::pair("q", forward.getHeadDim()), {"v", forward.getValueHeadDim()}})
     if (dim % 16)

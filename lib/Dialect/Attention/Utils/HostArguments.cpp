@@ -54,7 +54,10 @@ void fa3::attention::nameTensors(ForwardOp forward,
   };
   name(forward.getQ(), "q", {"b", "h", "sq", "d"});
   name(forward.getK(), "k", {"b", "hk", "sk", "d"});
-  name(forward.getV(), "v", {"b", "hk", "sk", "dv"});
+  if (forward.getTransposedV())
+    name(forward.getV(), "v", {"b", "hk", "dv", "sk"});
+  else
+    name(forward.getV(), "v", {"b", "hk", "sk", "dv"});
   for (auto [number, value] : llvm::enumerate(forward.getAux())) {
     std::string role = ("aux" + Twine(number)).str();
     name(value, role, {});

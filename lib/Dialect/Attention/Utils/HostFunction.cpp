@@ -72,6 +72,7 @@ private:
   void buildQuantization(HostQuantization &quantization);
   void buildRotation(HostQuantization &quantization);
   Value view(Value argument, Layout layout);
+  Value viewTransposed(Value argument, Layout layout);
 
   HostFunction &host;
   func::FuncOp source;
@@ -126,7 +127,8 @@ void HostBuilder::requireShapes() {
   requireEqual(host.batch, dim(k, 0), "q and k differ in batch");
   requireEqual(host.batch, dim(v, 0), "q and v differ in batch");
   requireEqual(host.keyHeads, dim(v, head), "k and v differ in heads");
-  requireEqual(host.keys, dim(v, sequence), "k and v differ in length");
+  requireEqual(host.keys, dim(v, host.forward.getTransposedV() ? 3 : sequence),
+               "k and v differ in length");
   requireEqual(host.batch, dim(o, 0), "q and o differ in batch");
   requireEqual(host.heads, dim(o, head), "q and o differ in heads");
   requireEqual(host.queries, dim(o, sequence), "q and o differ in length");
@@ -330,6 +332,15 @@ Value HostBuilder::view(Value argument, Layout layout) {
   return memref::TransposeOp::create(b, argument, AffineMapAttr::get(map));
 }
 
+/// A view of what holds the sequence where others hold the elements.
+Value HostBuilder::viewTransposed(Value argument, Layout layout) {
+  SmallVector<int64_t> order = {0, 1, 3, 2};
+  if (layout == Layout::bshd)
+    order = {0, 2, 3, 1};
+  AffineMap map = AffineMap::getPermutationMap(order, b.getContext());
+  return memref::TransposeOp::create(b, argument, AffineMapAttr::get(map));
+}
+
 void HostBuilder::build() {
   for (HostQuantization &quantization : host.quantizations)
     buildQuantization(quantization);
@@ -381,7 +392,8 @@ void HostBuilder::buildForward() {
 
   host.q = view(q, forward.getLayout());
   host.k = view(k, forward.getLayout());
-  host.v = view(v, forward.getLayout());
+  host.v = forward.getTransposedV() ? viewTransposed(v, forward.getLayout())
+                                    : view(v, forward.getLayout());
   host.o = view(o, forward.getLayout());
   host.lse = lse;
 }

@@ -158,12 +158,19 @@ LogicalResult ReleaseOp::verify() {
     else
       followsOut = true;
   }
+  auto isAwaited = [&](Value done) {
+    return llvm::any_of(done.getUsers(), [&](Operation *user) {
+      return isa<WaitOp>(user) && user->getBlock() == (*this)->getBlock() &&
+             user->isBeforeInBlock(*this);
+    });
+  };
   for (Operation *view : getSlot().getUsers()) {
     for (Value result : view->getResults()) {
       for (Operation *user : result.getUsers()) {
         auto access = dyn_cast<AccessOpInterface>(user);
         Value done = access ? access.getDoneToken() : Value();
-        if (!done || user->getBlock() != (*this)->getBlock() || followsOut)
+        if (!done || isAwaited(done) ||
+            user->getBlock() != (*this)->getBlock() || followsOut)
           continue;
         bool inOrder = access.getCompletion() == Completion::MatrixGroup;
         bool isCovered =

@@ -30,8 +30,8 @@ bool fa3::flow::isRingValue(Type type) {
 }
 
 bool fa3::flow::isRingInstruction(Operation *op) {
-  if (isa<CursorOp, AcquireOp, PublishOp, ReleaseOp, ReadyOp, TakeOp, PassOp>(
-          op) ||
+  if (isa<CursorOp, AcquireOp, PublishOp, ReleaseOp, ReadyOp, WaitOp, TakeOp,
+          PassOp>(op) ||
       isa<AccessOpInterface>(op))
     return true;
   // What waits for, or makes, pending results; control passes them on.
@@ -212,8 +212,7 @@ const RingMachine::Member &RingMachine::getMember(OrderOp order, unsigned p,
   return members[(self - members.begin() + distance + number) % number];
 }
 
-bool RingMachine::hasTurn(const State &state, OrderOp order,
-                          unsigned p) const {
+bool RingMachine::hasTurn(const State &state, OrderOp order, unsigned p) const {
   const Member &self = getMember(order, p, 0);
   // The first turn of all is passed by nobody.
   int64_t first = &self == &membersOf.find(order)->second.front() ? 1 : 0;
@@ -245,6 +244,18 @@ Machine::Step RingMachine::pass(JointState &state, unsigned p, PassOp op) {
 // Entries
 //===----------------------------------------------------------------------===//
 
+/// To wait for a value is to wait for all that is older in its queue.
+void RingMachine::retire(JointState &state, unsigned p, ValueRange values) {
+  auto &machine = static_cast<State &>(*state.machine);
+  for (Value value : values) {
+    int64_t serial = Explorer::get(state, p, value, *this);
+    if (serial == kUnknown)
+      continue;
+    int64_t &retired = machine.processes[p].retired[serial % kNumQueues];
+    retired = std::max(retired, serial / kNumQueues);
+  }
+}
+
 Machine::Step RingMachine::hand(JointState &state, unsigned p, Operation *op,
                                 Value slot, ValueRange after) {
   auto &machine = static_cast<State &>(*state.machine);
@@ -265,14 +276,7 @@ Machine::Step RingMachine::hand(JointState &state, unsigned p, Operation *op,
     Explorer::explainPath(state, p, diagnostic);
     return Step::Failed;
   }
-  // To wait for a token is to wait for all that is older in its queue.
-  for (Value token : after) {
-    int64_t serial = Explorer::get(state, p, token, *this);
-    if (serial == kUnknown)
-      continue;
-    int64_t &retired = process.retired[serial % kNumQueues];
-    retired = std::max(retired, serial / kNumQueues);
-  }
+  retire(state, p, after);
   for (unsigned queue = 0; queue < kNumQueues; ++queue) {
     if (entry->last[queue] <= process.retired[queue])
       continue;
@@ -300,7 +304,7 @@ Machine::Step RingMachine::access(JointState &state, unsigned p,
   unsigned queue = completion == Completion::BulkGroup ? kBulk : kMatrix;
   int64_t serial = inFlight ? ++process.serial : 0;
 
-  auto visit = [&](Value view) -> LogicalResult {
+  auto visit = [&](Value view, bool writes) -> LogicalResult {
     Value slot = getBorrowedSlot(view);
     if (!slot)
       return op->emitOpError("accesses a view whose slot cannot be followed");
@@ -318,6 +322,17 @@ Machine::Step RingMachine::access(JointState &state, unsigned p,
       return fail("accesses an entry that the group does not hold");
     for (Entry &entry : machine.ends[*end].held)
       if (entry.number == value % kNumbers) {
+        for (unsigned other = 0; writes && other < kNumQueues; ++other)
+          if (entry.last[other] > process.retired[other] &&
+              !ends[*end].writes()) {
+            InFlightDiagnostic diagnostic = op->emitOpError(
+                "overwrites an entry that an asynchronous operation may still "
+                "read");
+            diagnostic.attachNote(entry.accesses[other]->getLoc())
+                << "nothing has waited for this access";
+            Explorer::explainPath(state, p, diagnostic);
+            return failure();
+          }
         if (inFlight) {
           entry.last[queue] = serial;
           entry.accesses[queue] = op;
@@ -327,10 +342,10 @@ Machine::Step RingMachine::access(JointState &state, unsigned p,
     return fail("accesses an entry that was handed over");
   };
   for (Value view : op.getReadViews())
-    if (failed(visit(view)))
+    if (failed(visit(view, /*writes=*/false)))
       return Step::Failed;
   for (Value view : op.getWrittenViews())
-    if (failed(visit(view)))
+    if (failed(visit(view, /*writes=*/true)))
       return Step::Failed;
   for (Value result : op->getResults())
     if (isRingValue(result.getType()))
@@ -363,17 +378,15 @@ Machine::Step RingMachine::execute(JointState &state, unsigned p,
     return pass(state, p, passOp);
   if (auto accessOp = dyn_cast<AccessOpInterface>(op))
     return access(state, p, accessOp);
+  if (auto wait = dyn_cast<WaitOp>(op)) {
+    retire(state, p, wait.getTokens());
+    return Step::Done;
+  }
   // Something else that uses pending values up has waited for them; what it
   // makes itself is complete.
-  for (Value operand : op->getOperands()) {
-    if (!isPending(operand.getType()))
-      continue;
-    int64_t serial = Explorer::get(state, p, operand, *this);
-    if (serial == kUnknown)
-      continue;
-    int64_t &retired = machine.processes[p].retired[serial % kNumQueues];
-    retired = std::max(retired, serial / kNumQueues);
-  }
+  for (Value operand : op->getOperands())
+    if (isPending(operand.getType()))
+      retire(state, p, operand);
   for (Value result : op->getResults())
     if (isRingValue(result.getType()))
       Explorer::set(state, p, result, makeToken(0, kMatrix));

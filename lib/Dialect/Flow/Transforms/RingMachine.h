@@ -69,6 +69,7 @@ private:
   Step acquire(JointState &state, unsigned p, AcquireOp op);
   Step hand(JointState &state, unsigned p, mlir::Operation *op,
             mlir::Value slot, mlir::ValueRange after);
+  void retire(JointState &state, unsigned p, mlir::ValueRange values);
   Step access(JointState &state, unsigned p, AccessOpInterface op);
 
   std::vector<End> ends;

@@ -17,8 +17,11 @@ using flow::kUnknown;
 std::optional<SmemRegion>
 ProtocolMachine::getRegion(JointState &state, unsigned p, Operation *op,
                            AllocOp alloc, Value slot, Value row, Value column,
-                           int64_t rows, int64_t columns) {
+                           int64_t rows, int64_t columns, BufferType window) {
+  // Elements of the access may be others than those of the buffer, in which
+  // regions are counted.
   BufferType type = alloc.getBuffer().getType();
+  int64_t wide = window.getElementBytes(), narrow = type.getElementBytes();
   auto it = bufferOf.find({alloc, ~0u});
   if (it == bufferOf.end())
     it = bufferOf.find({alloc, p});
@@ -43,8 +46,10 @@ ProtocolMachine::getRegion(JointState &state, unsigned p, Operation *op,
   region.row = known ? firstRow : 0;
   region.rowEnd = known ? firstRow + rows : type.getRows();
   known = firstColumn != kUnknown;
-  region.column = known ? firstColumn : 0;
-  region.columnEnd = known ? firstColumn + columns : type.getColumns();
+  region.column = known ? firstColumn * wide / narrow : 0;
+  region.columnEnd =
+      known ? llvm::divideCeil((firstColumn + columns) * wide, narrow)
+            : type.getColumns();
   return region;
 }
 
@@ -157,7 +162,8 @@ ProtocolMachine::touch(JointState &joint, unsigned p, Operation *op) {
     region = getRegion(
         joint, p, op, access.getBuffer().template getDefiningOp<AllocOp>(),
         access.getIndex(), access.getRow(), access.getColumn(),
-        getExtent(access.getFragment(), 0), getExtent(access.getFragment(), 1));
+        getExtent(access.getFragment(), 0), getExtent(access.getFragment(), 1),
+        access.getWindowType());
   };
   if (auto store = dyn_cast<SmemStoreOp>(op)) {
     kind = FactKind::GenericWrite;
@@ -199,13 +205,12 @@ int64_t fa3::hopper::getCopiedBytes(TmaLoadOp load) {
 ProtocolMachine::Machine::Step ProtocolMachine::load(JointState &joint,
                                                      unsigned p, TmaLoadOp op) {
   State &state = get(joint);
-  ArrayRef<int64_t> box = op.getMap().getType().getBox();
-  int64_t columns = box.back();
-  int64_t rows = box.size() > 1 ? box[box.size() - 2] : 1;
+  TensorMapType map = op.getMap().getType();
   int64_t bytes = getCopiedBytes(op);
   std::optional<SmemRegion> region =
       getRegion(joint, p, op, op.getBuffer().getDefiningOp<AllocOp>(),
-                op.getIndex(), op.getRow(), op.getColumn(), rows, columns);
+                op.getIndex(), op.getRow(), op.getColumn(), map.getBoxRows(),
+                map.getBox().back(), op.getWindowType());
   std::optional<unsigned> element =
       getElement(joint, p, op, op.getBarrier().getDefiningOp<BarrierAllocOp>(),
                  op.getBarrierIndex());
@@ -248,11 +253,11 @@ ProtocolMachine::Machine::Step ProtocolMachine::load(JointState &joint,
 ProtocolMachine::Machine::Step
 ProtocolMachine::store(JointState &joint, unsigned p, TmaStoreOp op) {
   State &state = get(joint);
-  ArrayRef<int64_t> box = op.getMap().getType().getBox();
+  TensorMapType map = op.getMap().getType();
   std::optional<SmemRegion> region =
       getRegion(joint, p, op, op.getBuffer().getDefiningOp<AllocOp>(),
-                op.getIndex(), op.getRow(), op.getColumn(),
-                box.size() > 1 ? box[box.size() - 2] : 1, box.back());
+                op.getIndex(), op.getRow(), op.getColumn(), map.getBoxRows(),
+                map.getBox().back(), op.getWindowType());
   if (!region || failed(checkOrdered(joint, p, op, FactKind::CopyRead, *region,
                                      leader(p))))
     return Step::Failed;
@@ -356,7 +361,8 @@ ProtocolMachine::multiply(JointState &joint, unsigned p, WgmmaOp op) {
     std::optional<SmemRegion> region =
         getRegion(joint, p, op, desc.getBuffer().getDefiningOp<AllocOp>(),
                   desc.getIndex(), desc.getRow(), desc.getColumn(),
-                  alongColumns ? extent : k, alongColumns ? k : extent);
+                  alongColumns ? extent : k, alongColumns ? k : extent,
+                  desc.getBuffer().getType());
     if (!region || failed(checkOrdered(joint, p, op, FactKind::MatrixRead,
                                        *region, all(p))))
       return Step::Failed;

@@ -128,7 +128,7 @@ private:
                                       mlir::Operation *op, AllocOp buffer,
                                       mlir::Value slot, mlir::Value row,
                                       mlir::Value column, int64_t rows,
-                                      int64_t columns);
+                                      int64_t columns, BufferType window);
   /// Checks that all conflicting accesses are in the past of `member`.
   mlir::LogicalResult checkOrdered(flow::JointState &state, unsigned p,
                                    mlir::Operation *op, FactKind kind,

@@ -314,8 +314,8 @@ static bool mayReach(Operation *op, flow::GroupOp group, int64_t replica) {
   for (Operation *parent = op->getParentOp(); parent != group;
        op = parent, parent = parent->getParentOp()) {
     std::optional<bool> holds = decideByReplica(parent, group, replica);
-    if (holds && *holds != (op->getBlock() ==
-                            cast<scf::IfOp>(parent).thenBlock()))
+    if (holds &&
+        *holds != (op->getBlock() == cast<scf::IfOp>(parent).thenBlock()))
       return false;
   }
   return true;
@@ -328,8 +328,7 @@ static bool carriesTurns(ArrayRef<NamedUse> uses) {
   for (const NamedUse &use : uses) {
     std::optional<int64_t> &replica =
         replicas[isa<NamedBarrierSyncOp>(use.op) ? 1 : 0];
-    if (use.group != uses.front().group ||
-        (replica && *replica != use.replica))
+    if (use.group != uses.front().group || (replica && *replica != use.replica))
       return false;
     replica = use.replica;
   }
@@ -361,7 +360,8 @@ void ProtocolModel::readTurns(
       }
     }
   }
-  // What sometimes carries turns and sometimes does not is looked at as a whole.
+  // What sometimes carries turns and sometimes does not is looked at as a
+  // whole.
   for (auto &[id, ofId] : uses)
     for (const NamedUse &use : ofId)
       hasMeetings |= turnOf.contains(use.op) && !carriesTurns(ofId);
@@ -537,26 +537,33 @@ static SmallVector<Window> getWindows(Operation *op,
                                       llvm::function_ref<int64_t(Value)> get) {
   SmallVector<Window> windows;
   auto add = [&](bool writes, TypedValue<BufferType> buffer, Value row,
-                 Value column, int64_t rows, int64_t columns) {
+                 Value column, int64_t rows, int64_t columns,
+                 int64_t elementBytes) {
+    // Columns of the access count its own elements.
+    int64_t bytes = buffer.getType().getElementBytes();
     Window window{buffer, writes, get(row), 0, get(column), 0};
     bool known = window.row != flow::kUnknown;
     window.rowEnd = known ? window.row + rows : buffer.getType().getRows();
     window.row = known ? window.row : 0;
     known = window.column != flow::kUnknown;
     window.columnEnd =
-        known ? window.column + columns : buffer.getType().getColumns();
-    window.column = known ? window.column : 0;
+        known
+            ? llvm::divideCeil((window.column + columns) * elementBytes, bytes)
+            : buffer.getType().getColumns();
+    window.column = known ? window.column * elementBytes / bytes : 0;
     windows.push_back(window);
   };
   auto addFragment = [&](auto access, bool writes) {
     ArrayRef<int64_t> shape = access.getFragment().getLayout().getShape();
     add(writes, access.getBuffer(), access.getRow(), access.getColumn(),
-        shape[0], shape.size() > 1 ? shape[1] : 1);
+        shape[0], shape.size() > 1 ? shape[1] : 1,
+        access.getWindowType().getElementBytes());
   };
   auto addBox = [&](auto copy, bool writes) {
-    ArrayRef<int64_t> box = copy.getMap().getType().getBox();
+    TensorMapType map = copy.getMap().getType();
     add(writes, copy.getBuffer(), copy.getRow(), copy.getColumn(),
-        box.size() > 1 ? box[box.size() - 2] : 1, box.back());
+        map.getBoxRows(), map.getBox().back(),
+        copy.getWindowType().getElementBytes());
   };
   auto addOperand = [&](Value operand, int64_t extent, int64_t k) {
     auto desc = operand.getDefiningOp<DescOp>();
@@ -564,7 +571,8 @@ static SmallVector<Window> getWindows(Operation *op,
       return;
     bool alongColumns = desc.getDesc().getType().getMajor() == Major::k;
     add(false, desc.getBuffer(), desc.getRow(), desc.getColumn(),
-        alongColumns ? extent : k, alongColumns ? k : extent);
+        alongColumns ? extent : k, alongColumns ? k : extent,
+        desc.getBuffer().getType().getElementBytes());
   };
   llvm::TypeSwitch<Operation *>(op)
       .Case([&](SmemStoreOp store) { addFragment(store, true); })

@@ -118,6 +118,16 @@ LogicalResult BufferType::verify(function_ref<InFlightDiagnostic()> emitError,
   return success();
 }
 
+BufferType BufferType::withElementType(Type element) const {
+  RankedTensorType tile = getTile();
+  int64_t columns = tile.getDimSize(1) * tile.getElementTypeBitWidth() /
+                    element.getIntOrFloatBitWidth();
+  return BufferType::get(
+      getContext(), getSlots(),
+      RankedTensorType::get({tile.getDimSize(0), columns}, element),
+      getSwizzle());
+}
+
 int64_t BufferType::getByteOffset(int64_t row, int64_t column) const {
   int64_t byte = column * getElementBytes();
   int64_t block = byte / getSwizzle(), inBlock = byte % getSwizzle();

@@ -190,7 +190,7 @@ LogicalResult SetMaxRegistersOp::verify() {
 template <typename TmaOp>
 static LogicalResult verifyTma(TmaOp op) {
   TensorMapType map = op.getMap().getType();
-  BufferType buffer = op.getBuffer().getType();
+  BufferType buffer = op.getWindowType();
   if (op.getCoordinates().size() != map.getBox().size())
     return op.emitOpError("expects one coordinate per dimension of the box (")
            << map.getBox().size() << "), got " << op.getCoordinates().size();
@@ -428,19 +428,20 @@ LogicalResult ScalarLoadOp::verify() {
   return success();
 }
 
-template <typename SmemOp>
-static LogicalResult verifySmem(SmemOp op, Type value) {
-  Type element = op.getBuffer().getType().getTile().getElementType();
-  if (cast<VectorType>(value).getElementType() != element)
-    return op.emitOpError("expects elements of the buffer's type (")
-           << element << "), got " << value;
-  return verifyRegisters(op, "a value", value,
-                         op.getFragment().getLayout().getNumRegisters());
-}
-
 LogicalResult SmemStoreOp::verify() {
-  return verifySmem(*this, getValue().getType());
+  Type element = cast<VectorType>(getValue().getType()).getElementType();
+  if (!element.isIntOrFloat() ||
+      !llvm::is_contained({8u, 16u, 32u}, element.getIntOrFloatBitWidth()))
+    return emitOpError("expects elements of 8, 16 or 32 bits, got ")
+           << getValue().getType();
+  return verifyRegisters(*this, "a value", getValue().getType(),
+                         getFragment().getLayout().getNumRegisters());
 }
 LogicalResult SmemLoadOp::verify() {
-  return verifySmem(*this, getResult().getType());
+  Type element = getBuffer().getType().getTile().getElementType();
+  if (cast<VectorType>(getResult().getType()).getElementType() != element)
+    return emitOpError("expects elements of the buffer's type (")
+           << element << "), got " << getResult().getType();
+  return verifyRegisters(*this, "a value", getResult().getType(),
+                         getFragment().getLayout().getNumRegisters());
 }

@@ -51,10 +51,11 @@ static bool hasNestedLoops(flow::GroupOp group) {
 /// needs, plus what division by their number would lose.
 static int64_t getDefaultProducerRegisters(int64_t consumers, bool isNested,
                                            bool converts) {
-  // Words that are converted, and their addresses.
-  constexpr int64_t kConverting = 56;
+  // Words that are converted, and their addresses. Beside two that compute
+  // every register more is one that wide tiles lack.
+  constexpr int64_t kConverting = 56, kConvertingBesideTwo = 24;
   if (converts)
-    return kConverting;
+    return consumers == 2 ? kConvertingBesideTwo : kConverting;
   switch (consumers) {
   case 1:
     return 56;

@@ -312,6 +312,9 @@ static PredicateRange classify(Value mask, Value iv, bool negated) {
     return classifyCompare(compare, iv, negated);
   if (auto broadcast = dyn_cast<BroadcastOp>(op))
     return classify(broadcast.getSource(), iv, negated);
+  // The same elements at other places.
+  if (auto relabel = dyn_cast<RelabelOp>(op))
+    return classify(relabel.getSource(), iv, negated);
   if (isa<arith::AndIOp, arith::OrIOp>(op)) {
     PredicateRange lhs = classify(op->getOperand(0), iv, negated);
     PredicateRange rhs = classify(op->getOperand(1), iv, negated);

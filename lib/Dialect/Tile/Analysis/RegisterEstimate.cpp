@@ -46,7 +46,7 @@ bool ValueRegisters::isRematerialized(Operation *op) {
     return true;
   if (isa<ReadOp>(op))
     return llvm::all_of(op->getUsers(), isElementwise);
-  if (!isElementwise(op))
+  if (!isElementwise(op) && !isa<RelabelOp>(op))
     return false;
   if (auto it = rematerialized.find(op); it != rematerialized.end())
     return it->second;

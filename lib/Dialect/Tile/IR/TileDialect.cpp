@@ -134,11 +134,15 @@ std::optional<LinearLayout> SliceAttr::toLinear(ArrayRef<int64_t> shape,
   auto parent = cast<LayoutAttrInterface>(getParent());
   if (shape.size() != 1)
     return std::nullopt;
-  // The extent along the dropped dimension does not matter; take the least.
-  SmallVector<int64_t> full = getDim() == 1
-                                  ? SmallVector<int64_t>{shape[0], 8}
-                                  : SmallVector<int64_t>{64, shape[0]};
-  std::optional<LinearLayout> linear = parent.toLinear(full, bits);
+  // The extent along the dropped dimension does not matter; take the least
+  // that exists.
+  constexpr int64_t kRows = 64, kMostColumns = 256;
+  std::optional<LinearLayout> linear;
+  if (getDim() == 0)
+    linear = parent.toLinear({kRows, shape[0]}, bits);
+  for (int64_t columns = 8; getDim() == 1 && !linear && columns <= kMostColumns;
+       columns *= 2)
+    linear = parent.toLinear({shape[0], columns}, bits);
   if (!linear)
     return std::nullopt;
   return linear->slice(getDim());

@@ -155,6 +155,17 @@ LogicalResult LoadAsyncOp::verify() {
     if (view.getSlot().getType().getSide() != flow::Side::write)
       return emitOpError("expects a view of a write slot, got one of ")
              << view.getSlot().getType();
+  if (!getRows())
+    return success();
+  RankedTensorType tile = getView().getType().getTile();
+  if (!isPermutationVector(*getRows()))
+    return emitOpError("expects a permutation of 0 to its size - 1 for rows, "
+                       "got [")
+           << *getRows() << "]";
+  if (tile.getRank() != 2 ||
+      tile.getDimSize(0) % (int64_t(1) << getRows()->size()))
+    return emitOpError("expects a tile of rank 2 whose rows are a multiple of ")
+           << (int64_t(1) << getRows()->size()) << ", got " << tile;
   return success();
 }
 
@@ -416,14 +427,23 @@ LogicalResult ViewOp::verify() {
   if (window.getRank() != entry.getRank())
     return emitOpError("expects a window of the rank of the entry (")
            << entry.getRank() << "), got " << window.getRank();
-  for (auto [inner, outer] : llvm::zip(window.getShape(), entry.getShape()))
+  bool isReinterpreted = window.getElementType() != entry.getElementType();
+  if (window.getEncoding() != entry.getEncoding() ||
+      (isReinterpreted &&
+       (window.getRank() != 2 || !entry.getElementType().isIntOrFloat() ||
+        !window.getElementType().isIntOrFloat() ||
+        window.getElementTypeBitWidth() % entry.getElementTypeBitWidth())))
+    return emitOpError("expects element type and encoding of the entry, or "
+                       "elements of a multiple of its bits in rank 2, got ")
+           << window << " in " << entry;
+  SmallVector<int64_t> most(entry.getShape());
+  if (isReinterpreted)
+    most.back() = most.back() * entry.getElementTypeBitWidth() /
+                  window.getElementTypeBitWidth();
+  for (auto [inner, outer] : llvm::zip(window.getShape(), most))
     if (inner > outer)
       return emitOpError("expects a window no larger than the entry [")
-             << entry.getShape() << "], got [" << window.getShape() << "]";
-  if (window.getElementType() != entry.getElementType() ||
-      window.getEncoding() != entry.getEncoding())
-    return emitOpError("expects element type and encoding of the entry, got ")
-           << window << " in " << entry;
+             << most << "], got [" << window.getShape() << "]";
   // C4, within the block.
   for (Operation *user : getSlot().getUsers()) {
     if (!isa<flow::PublishOp, flow::ReleaseOp>(user))

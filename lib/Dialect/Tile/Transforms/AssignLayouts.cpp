@@ -9,6 +9,7 @@
 #include "fa3/Dialect/Tile/Transforms/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -137,6 +138,10 @@ void LayoutSolver::visit(Operation *op, Value value, Attribute layout) {
           }
         }
       })
+      .Case<tensor::ExtractSliceOp>([&](tensor::ExtractSliceOp slice) {
+        want(slice.getSource(), layout);
+        want(slice.getResult(), layout);
+      })
       .Case<YieldOp>([&](YieldOp yield) {
         for (unsigned i = 0; i < yield.getNumOperands(); ++i)
           if (yield.getOperand(i) == value)
@@ -207,10 +212,18 @@ void LayoutSolver::seedRest() {
 void LayoutSolver::seedRenamed() {
   MLIRContext *context = kernel.getContext();
   kernel.walk([&](Operation *op) {
-    if (!isa<RelabelOp, TransposeOp>(op) || layouts.contains(op->getResult(0)))
+    if (!isa<RelabelOp, TransposeOp>(op))
       return;
     auto it = layouts.find(op->getOperand(0));
-    if (it == layouts.end())
+    auto wanted = layouts.find(op->getResult(0));
+    // Nobody asked for the operand: it is computed where its result is used.
+    if (auto relabel = dyn_cast<RelabelOp>(op);
+        relabel && wanted != layouts.end() && it == layouts.end())
+      want(relabel.getSource(),
+           RelabeledAttr::get(context, relabel.getDim(),
+                              invertPermutationVector(relabel.getBits()),
+                              wanted->second));
+    if (wanted != layouts.end() || it == layouts.end())
       return;
     if (auto relabel = dyn_cast<RelabelOp>(op))
       want(relabel.getResult(),

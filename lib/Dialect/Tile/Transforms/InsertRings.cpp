@@ -17,7 +17,7 @@ using namespace fa3::tile;
 
 /// What one copy through the registers of the convert role covers of a tile:
 /// small, because that role has few registers. Layouts want these rows.
-static constexpr int64_t kWindowRows = 32, kWindowColumns = 64;
+static constexpr int64_t kWindowRows = 32, kWindowColumns = 32;
 
 namespace {
 class RingInserter {
@@ -65,7 +65,8 @@ private:
 };
 } // namespace
 
-/// The relabellings and transpositions between a load and its products.
+/// The relabellings and transpositions between a load and its products; none
+/// if element code uses the tile.
 static SmallVector<Operation *> getConversions(LoadOp load) {
   SmallVector<Operation *> conversions;
   Value value = load.getResult();
@@ -74,7 +75,21 @@ static SmallVector<Operation *> getConversions(LoadOp load) {
     conversions.push_back(*value.getUsers().begin());
     value = conversions.back()->getResult(0);
   }
+  if (!llvm::all_of(value.getUsers(), llvm::IsaPred<DotOp>))
+    conversions.clear();
   return conversions;
+}
+
+/// The order in which a bulk copy may bring rows instead of a conversion: that
+/// of a relabelling of rows, if there is nothing else on the way.
+static DenseI64ArrayAttr getRowOrder(ArrayRef<Operation *> conversions) {
+  if (conversions.size() != 1)
+    return {};
+  auto relabel = dyn_cast<RelabelOp>(conversions.front());
+  if (!relabel || relabel.getDim() != 0 ||
+      relabel.getResult().getType().getRank() != 2)
+    return {};
+  return relabel.getBitsAttr();
 }
 
 /// Copies the slot `source` to `target` window by window, each converted as the
@@ -135,8 +150,9 @@ LogicalResult RingInserter::insert(LoadOp load) {
     Operation *user = use.getOwner();
     bool isOperand = isa<DotOp>(user) && use.getOperandNumber() < 2;
     forProducts &= isOperand;
-    forElements &= isElementwise(user);
-    if (!isOperand && (!isElementwise(user) || !other))
+    bool isElement = isElementwise(user) || isa<RelabelOp>(user);
+    forElements &= isElement;
+    if (!isOperand && (!isElement || !other))
       other = user;
   }
   if (!forProducts && !forElements) {
@@ -150,7 +166,8 @@ LogicalResult RingInserter::insert(LoadOp load) {
   if (!forProducts)
     type = RankedTensorType::get(type.getShape(), type.getElementType(),
                                  getUnpaddedStorage(type));
-  bool isConverted = !conversions.empty();
+  DenseI64ArrayAttr rowOrder = getRowOrder(conversions);
+  bool isConverted = !conversions.empty() && !rowOrder;
   auto operandType =
       isConverted ? cast<RankedTensorType>(operand.getType()) : type;
   b.setLoc(load.getLoc());
@@ -168,8 +185,9 @@ LogicalResult RingInserter::insert(LoadOp load) {
 
   b.setInsertionPoint(load);
   auto filled = with(loadRole, flow::AcquireOp::create(b, loaded, cursors[0]));
+  Value target = window(filled.getSlot(), type, loadRole);
   with(loadRole, LoadAsyncOp::create(b, load.getSource(), load.getIndices(),
-                                     window(filled.getSlot(), type, loadRole)));
+                                     target, rowOrder));
   with(loadRole, flow::PublishOp::create(b, filled.getSlot()));
   SmallVector<Value> next = {filled.getNext(), Value()};
 

@@ -4,6 +4,8 @@
 #include "fa3/Dialect/Tile/Analysis/AffineForm.h"
 #include "fa3/Dialect/Tile/Transforms/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 
 namespace fa3::tile {
@@ -201,42 +203,94 @@ static bool isOwnWindow(ViewOp view, flow::GroupOp group) {
   return row.isConstant() && row.constant == 0;
 }
 
+namespace {
+/// A window that a store can go through, `columns` columns at a time.
+struct ReusableView {
+  ViewOp view;
+  int64_t columns;
+};
+} // namespace
+
+/// Columns of the stored tile that fit the rows of a window at once: all of
+/// them, or whole blocks of its storage. 0 if none do.
+static int64_t countColumnsAtOnce(RankedTensorType stored, ViewOp view) {
+  RankedTensorType window = view.getView().getType().getTile();
+  unsigned bits = stored.getElementTypeBitWidth();
+  int64_t columns = stored.getDimSize(1);
+  if (stored.getElementType() == window.getElementType())
+    if (window.getDimSize(1) >= columns)
+      return columns;
+  if (bits % window.getElementTypeBitWidth() ||
+      (bits != window.getElementTypeBitWidth() &&
+       !isConstantIntValue(view.getOffsets().back(), 0)))
+    return 0;
+  auto entry = cast<RankedTensorType>(
+      view.getSlot().getType().getPayload()[view.getField()]);
+  int64_t block = getStorage(entry).getBlockColumns(stored.getElementType());
+  int64_t room = window.getDimSize(1) * window.getElementTypeBitWidth() / bits;
+  int64_t atOnce = std::min(room, columns) / block * block;
+  // A bulk copy takes whole blocks: what is left over must be one, too.
+  return columns % block == 0 ? atOnce : 0;
+}
+
 /// A view, in the block of the store, of a slot that is released in this block
 /// before the store, where the stored tile can be put.
-static ViewOp findReusableView(StoreOp store) {
+static std::optional<ReusableView> findReusableView(StoreOp store) {
   auto group = store->getParentOfType<flow::GroupOp>();
   RankedTensorType type = store.getValue().getType();
   for (auto view : store->getBlock()->getOps<ViewOp>()) {
     RankedTensorType tile = view.getView().getType().getTile();
     if (!view->isBeforeInBlock(store) || tile.getRank() != 2 ||
-        tile.getElementType() != type.getElementType() ||
-        tile.getDimSize(0) != type.getDimSize(0) ||
-        tile.getDimSize(1) < type.getDimSize(1) || !isOwnWindow(view, group))
+        tile.getDimSize(0) != type.getDimSize(0) || !isOwnWindow(view, group))
+      continue;
+    int64_t columns = countColumnsAtOnce(type, view);
+    if (columns == 0)
       continue;
     for (Operation *user : view.getSlot().getUsers())
       if (isa<flow::ReleaseOp>(user) && user->getBlock() == store->getBlock())
-        return view;
+        return ReusableView{view, columns};
   }
-  return {};
+  return std::nullopt;
 }
 
-/// Stores through a window of a slot that the replica has done with.
-static void storeInPlace(StoreOp store, ViewOp view) {
+/// Stores through a window of a slot that the replica has done with, piece by
+/// piece if it is smaller than the tile: the next piece is written when the
+/// copy of the one before has read it.
+static void storeInPlace(StoreOp store, ReusableView reusable) {
   ImplicitLocOpBuilder b(store.getLoc(), store);
-  Value window = view.getView();
-  auto type = ViewType::get(store.getValue().getType());
-  if (window.getType() != type)
-    window = ViewOp::create(b, type, view.getSlot(), view.getOffsets());
-  WriteOp::create(b, store.getValue(), window);
-  auto copy =
-      StoreAsyncOp::create(b, flow::DoneType::get(b.getContext()), window,
-                           store.getTarget(), store.getIndices(),
-                           /*add=*/false);
+  RankedTensorType type = store.getValue().getType();
+  ViewOp view = reusable.view;
+  int64_t rows = type.getDimSize(0), columns = type.getDimSize(1);
+  Value firstColumn = store.getIndices().back(), done;
+  for (int64_t at = 0; at < columns; at += reusable.columns) {
+    int64_t width = std::min(reusable.columns, columns - at);
+    auto pieceType = RankedTensorType::get({rows, width}, type.getElementType(),
+                                           type.getEncoding());
+    Value piece = store.getValue();
+    if (width < columns)
+      piece = tensor::ExtractSliceOp::create(
+          b, pieceType, piece, ValueRange(), ValueRange(), ValueRange(),
+          ArrayRef<int64_t>{0, at}, ArrayRef<int64_t>{rows, width},
+          ArrayRef<int64_t>{1, 1});
+    Value window = view.getView();
+    if (window.getType() != ViewType::get(pieceType))
+      window = ViewOp::create(b, ViewType::get(pieceType), view.getSlot(),
+                              view.getOffsets());
+    if (done)
+      flow::WaitOp::create(b, done);
+    WriteOp::create(b, piece, window);
+    SmallVector<Value> indices(store.getIndices());
+    if (at)
+      indices.back() = arith::AddIOp::create(
+          b, firstColumn, arith::ConstantIndexOp::create(b, at));
+    done = StoreAsyncOp::create(b, flow::DoneType::get(b.getContext()), window,
+                                store.getTarget(), indices, /*add=*/false);
+  }
   for (Operation *user : view.getSlot().getUsers())
     if (auto release = dyn_cast<flow::ReleaseOp>(user)) {
-      if (release->isBeforeInBlock(copy))
-        release->moveAfter(copy);
-      release.getAfterMutable().append(copy.getDone());
+      if (release->isBeforeInBlock(store))
+        release->moveBefore(store);
+      release.getAfterMutable().append(done);
     }
   store.erase();
 }
@@ -321,8 +375,8 @@ struct MakeAsync : fa3::tile::impl::MakeAsyncBase<MakeAsync> {
           getStorageBytes(candidate.getValue().getType()) * replicas;
       bool fits = bytes + staging <= smemBudget;
       if (store == "in-place" || (store == "auto" && !fits)) {
-        if (ViewOp view = findReusableView(candidate)) {
-          storeInPlace(candidate, view);
+        if (std::optional<ReusableView> view = findReusableView(candidate)) {
+          storeInPlace(candidate, *view);
           ++stores;
         } else if (store == "in-place") {
           return candidate.emitOpError("cannot be done in place: no slot that "

@@ -2,8 +2,14 @@
 
 #include "Utils.h"
 #include "fa3/Dialect/Tile/Transforms/Passes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/Support/MathExtras.h"
 
 namespace fa3::tile {
@@ -97,6 +103,186 @@ static void relabelSource(OpOperand &operand, ArrayRef<int64_t> bits,
                                 bits));
 }
 
+//===----------------------------------------------------------------------===//
+// The order of the rows of another operand
+//===----------------------------------------------------------------------===//
+
+/// Whether every element of a row is the same.
+static bool isSameAlongRows(Value value) {
+  if (auto broadcast = value.getDefiningOp<BroadcastOp>())
+    return broadcast.getDim() == 1;
+  DenseElementsAttr constant;
+  return value.getDefiningOp<tensor::SplatOp>() ||
+         (matchPattern(value, m_Constant(&constant)) && constant.isSplat());
+}
+
+/// Whether a tile is only ever summed along its columns in the end, so that
+/// their order does not matter: it passes linear operations on the way.
+static bool isOnlySummed(Value start) {
+  SmallVector<Value> worklist = {start};
+  llvm::DenseSet<Value> seen;
+  while (!worklist.empty()) {
+    Value value = worklist.pop_back_val();
+    if (!seen.insert(value).second)
+      continue;
+    for (OpOperand &use : value.getUses()) {
+      Operation *op = use.getOwner();
+      unsigned number = use.getOperandNumber();
+      if (auto reduce = dyn_cast<ReduceOp>(op)) {
+        if (reduce.getKind() != ReduceKind::add || reduce.getDim() != 1)
+          return false;
+        if (reduce.getModulo() || value == reduce.getInit())
+          worklist.push_back(reduce.getResult());
+        continue;
+      }
+      if (auto yield = dyn_cast<scf::YieldOp>(op)) {
+        Operation *parent = yield->getParentOp();
+        if (!isa<scf::ForOp, scf::IfOp>(parent))
+          return false;
+        worklist.push_back(parent->getResult(number));
+        if (auto loop = dyn_cast<scf::ForOp>(parent))
+          worklist.push_back(loop.getRegionIterArg(number));
+        continue;
+      }
+      if (auto loop = dyn_cast<scf::ForOp>(op)) {
+        worklist.push_back(loop.getTiedLoopResult(&use));
+        worklist.push_back(loop.getTiedLoopRegionIterArg(&use));
+        continue;
+      }
+      bool isLinear = isa<arith::AddFOp>(op) ||
+                      (isa<math::FmaOp>(op) && number == 2) ||
+                      (isa<arith::MulFOp, math::FmaOp>(op) &&
+                       isSameAlongRows(op->getOperand(number == 0 ? 1 : 0)));
+      if (!isLinear)
+        return false;
+      worklist.push_back(op->getResult(0));
+    }
+  }
+  return true;
+}
+
+namespace {
+/// Computes a tile with its columns in another order, by giving that order to
+/// the rows of an operand of the product that it depends on.
+class ColumnReorder {
+public:
+  explicit ColumnReorder(SmallVector<int64_t> bits) : bits(std::move(bits)) {}
+
+  /// Whether that can be done for the operand and all that depends on the
+  /// product.
+  bool prepare(OpOperand &tile);
+  /// Gives the operand the new order, and lets the other users of what was
+  /// reordered use the new values.
+  void build(OpOperand &tile);
+
+private:
+  bool collect(Value value);
+  Value reorder(Value value);
+
+  SmallVector<int64_t> bits;
+  /// Operations that are repeated in the new order, in their own order.
+  llvm::SetVector<Operation *> repeated;
+  llvm::DenseMap<Value, Value> reordered;
+  SmallVector<OpOperand *> reductions;
+};
+} // namespace
+
+bool ColumnReorder::collect(Value value) {
+  RankedTensorType type = getTileType(value.getType());
+  if (!type || isSameAlongRows(value) || !isComputed(value))
+    return true;
+  Operation *op = value.getDefiningOp();
+  if (type.getRank() != 2 || !op)
+    return false;
+  if (repeated.contains(op))
+    return true;
+  if (auto dot = dyn_cast<DotOp>(op)) {
+    auto load = dot.getRhs().getDefiningOp<LoadOp>();
+    if (dot.getRhsOrder() != RhsOrder::nk || !load ||
+        isComputed(dot.getAcc()) || isComputed(dot.getLhs()))
+      return false;
+  } else if (!isElementwise(op) ||
+             !llvm::all_of(op->getOperands(),
+                           [&](Value operand) { return collect(operand); })) {
+    return false;
+  }
+  repeated.insert(op);
+  return true;
+}
+
+bool ColumnReorder::prepare(OpOperand &tile) {
+  if (!collect(tile.get()))
+    return false;
+  for (Operation *op : repeated)
+    for (OpOperand &use : op->getResult(0).getUses()) {
+      Operation *user = use.getOwner();
+      if (repeated.contains(user) || &use == &tile)
+        continue;
+      auto reduce = dyn_cast<ReduceOp>(user);
+      if (!reduce || reduce.getDim() != 1 || use.getOperandNumber() != 0 ||
+          (reduce.getModulo() && !isOnlySummed(reduce.getResult())))
+        return false;
+      reductions.push_back(&use);
+    }
+  return true;
+}
+
+/// A value of the program in the new order.
+Value ColumnReorder::reorder(Value value) {
+  RankedTensorType type = getTileType(value.getType());
+  if (!type || isSameAlongRows(value))
+    return value;
+  Value &result = reordered[value];
+  if (!result) {
+    OpBuilder builder(value.getContext());
+    builder.setInsertionPointAfterValue(value);
+    result = RelabelOp::create(builder, value.getLoc(), type, value, 1, bits);
+  }
+  return result;
+}
+
+void ColumnReorder::build(OpOperand &tile) {
+  for (Operation *op : repeated) {
+    OpBuilder builder(op->getContext());
+    builder.setInsertionPointAfter(op);
+    IRMapping mapping;
+    if (auto dot = dyn_cast<DotOp>(op)) {
+      Value rhs = dot.getRhs();
+      Value rows =
+          RelabelOp::create(builder, op->getLoc(), rhs.getType(), rhs, 0, bits);
+      mapping.map(rhs, rows);
+      mapping.map(dot.getAcc(), reorder(dot.getAcc()));
+    } else {
+      for (Value operand : op->getOperands())
+        mapping.map(operand, reorder(operand));
+    }
+    reordered[op->getResult(0)] = builder.clone(*op, mapping)->getResult(0);
+  }
+  tile.set(reorder(tile.get()));
+  for (OpOperand *operand : reductions)
+    operand->set(reordered.lookup(operand->get()));
+  for (Operation *op : llvm::reverse(repeated))
+    op->erase();
+}
+
+/// Sums over the columns of the right operand, which no copy can permute: the
+/// left operand takes their order if the rows of what it is computed from can.
+static bool reorderSource(DotOp dot, ArrayRef<int64_t> bits) {
+  Value source = dot.getLhs();
+  while (!source.getDefiningOp<RelabelOp>())
+    source = source.getDefiningOp()->getOperand(0);
+  auto relabel = source.getDefiningOp<RelabelOp>();
+  ColumnReorder reorder{invertPermutationVector(bits)};
+  if (!reorder.prepare(relabel.getSourceMutable()))
+    return false;
+  reorder.build(relabel.getSourceMutable());
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Pass
+//===----------------------------------------------------------------------===//
+
 static LogicalResult relabel(DotOp dot, int64_t &count) {
   if (dot.getLhsOrder() != LhsOrder::mk || !isComputed(dot.getLhs()) ||
       !isTile(dot.getLhs().getType()) || !isTile(dot.getRhs().getType()))
@@ -119,10 +305,12 @@ static LogicalResult relabel(DotOp dot, int64_t &count) {
                            "summation brings to the layout of the A operand");
   bool kn = dot.getRhsOrder() == RhsOrder::kn;
   relabelSource(dot.getLhsMutable(), *bits, kColumn);
+  ++count;
+  if (!kn && reorderSource(dot, *bits))
+    return success();
   OpBuilder builder(dot);
   dot.getRhsMutable().assign(RelabelOp::create(
       builder, dot.getLoc(), rhs, dot.getRhs(), kn ? 0 : 1, *bits));
-  ++count;
   return success();
 }
 
@@ -131,10 +319,17 @@ struct RelabelContractions
     : fa3::tile::impl::RelabelContractionsBase<RelabelContractions> {
   void runOnOperation() override {
     int64_t count = 0;
-    WalkResult result = getOperation()->walk(
-        [&](DotOp dot) { return WalkResult(relabel(dot, count)); });
+    SmallVector<DotOp> dots;
+    getOperation()->walk([&](DotOp dot) {
+      if (isComputed(dot.getLhs()))
+        dots.push_back(dot);
+    });
+    LogicalResult result = success();
+    for (DotOp dot : dots)
+      if (succeeded(result))
+        result = relabel(dot, count);
     relabeled += count;
-    if (result.wasInterrupted())
+    if (failed(result))
       signalPassFailure();
   }
 };

@@ -42,6 +42,70 @@ gpu.module @m {
     gpu.return
   }
 
+  // K runs along the columns of the right operand, where no copy permutes it:
+  // the rows of the operand that the left one is computed from go in an order
+  // under which its columns need none. Masks follow; maxima, and partial sums
+  // that are only ever summed, do not depend on the order.
+  // CHECK-LABEL: gpu.func @rows
+  // CHECK: %[[B:.*]] = tile.load %arg1
+  // CHECK: %[[MASK:.*]] = arith.cmpi
+  // CHECK: %[[M:.*]] = tile.relabel %[[MASK]] dim 1 bits [0, 2, 3, 1] : tensor<64x96xi1>
+  // CHECK: %[[K:.*]] = tile.relabel %[[B]] dim 0 bits [0, 2, 3, 1] : tensor<96x32xf8E4M3FN>
+  // CHECK: %[[S:.*]] = tile.dot %arg0, %[[K]]
+  // CHECK: %[[X:.*]] = arith.select %[[M]], %[[S]]
+  // CHECK: tile.reduce max %[[X]] dim 1
+  // CHECK: %[[W:.*]] = arith.subf %[[X]]
+  // CHECK: tile.reduce add %[[W]] dim 1 modulo 8
+  // CHECK: %[[R:.*]] = tile.relabel %[[W]] dim 1 bits [0, 3, 1, 2] : tensor<64x96xf32>
+  // CHECK: %[[P:.*]] = arith.truncf %[[R]]
+  // CHECK: %[[V:.*]] = tile.load %arg2
+  // CHECK: tile.dot %[[P]], %[[V]]
+  gpu.func @rows(%a: tensor<64x32xf8E4M3FN>, %b: memref<?x32xf8E4M3FN>,
+                 %c: memref<16x?xf8E4M3FN>, %out: memref<?x?xf32>, %sums: memref<?xf32>, %n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %zero = arith.constant dense<0.0> : tensor<64x96xf32>
+    %zero2 = arith.constant dense<0.0> : tensor<64x16xf32>
+    %k = tile.load %b[%n, %c0] : memref<?x32xf8E4M3FN> -> tensor<96x32xf8E4M3FN>
+    %j = tile.coord dim 1 offset %n : tensor<64x96xindex>
+    %i = tile.coord dim 0 offset %c0 : tensor<64x96xindex>
+    %mask = arith.cmpi sle, %j, %i : tensor<64x96xindex>
+    %s = tile.dot %a, %k, %zero lhs mk rhs nk : tensor<64x32xf8E4M3FN>, tensor<96x32xf8E4M3FN> -> tensor<64x96xf32>
+    %x = arith.select %mask, %s, %zero : tensor<64x96xi1>, tensor<64x96xf32>
+    %m = tile.reduce max %x dim 1 : tensor<64x96xf32> -> tensor<64xf32>
+    %mb = tile.broadcast %m dim 1 : tensor<64xf32> -> tensor<64x96xf32>
+    %w = arith.subf %x, %mb : tensor<64x96xf32>
+    %part = tile.reduce add %w dim 1 modulo 8 : tensor<64x96xf32> -> tensor<64x8xf32>
+    %sum = tile.reduce add %part dim 1 : tensor<64x8xf32> -> tensor<64xf32>
+    %p = arith.truncf %w : tensor<64x96xf32> to tensor<64x96xf8E4M3FN>
+    %v = tile.load %c[%c0, %n] : memref<16x?xf8E4M3FN> -> tensor<16x96xf8E4M3FN>
+    %o = tile.dot %p, %v, %zero2 lhs mk rhs nk : tensor<64x96xf8E4M3FN>, tensor<16x96xf8E4M3FN> -> tensor<64x16xf32>
+    tile.store %sum, %sums[%c0] : tensor<64xf32>, memref<?xf32>
+    tile.store %o, %out[%c0, %c0] : tensor<64x16xf32>, memref<?x?xf32>
+    gpu.return
+  }
+
+  // The partial sums are stored: their columns keep their order, and so do the
+  // rows of the operand.
+  // CHECK-LABEL: gpu.func @partial_sums
+  // CHECK: %[[B:.*]] = tile.load %arg1
+  // CHECK: tile.dot %arg0, %[[B]]
+  // CHECK: tile.relabel %{{.*}} dim 1 bits [0, 3, 1, 2] : tensor<16x96xf8E4M3FN>
+  gpu.func @partial_sums(%a: tensor<64x32xf8E4M3FN>, %b: memref<?x32xf8E4M3FN>,
+                         %c: memref<16x?xf8E4M3FN>, %out: memref<?x?xf32>, %sums: memref<?x?xf32>) kernel {
+    %c0 = arith.constant 0 : index
+    %zero = arith.constant dense<0.0> : tensor<64x96xf32>
+    %zero2 = arith.constant dense<0.0> : tensor<64x16xf32>
+    %k = tile.load %b[%c0, %c0] : memref<?x32xf8E4M3FN> -> tensor<96x32xf8E4M3FN>
+    %s = tile.dot %a, %k, %zero lhs mk rhs nk : tensor<64x32xf8E4M3FN>, tensor<96x32xf8E4M3FN> -> tensor<64x96xf32>
+    %part = tile.reduce add %s dim 1 modulo 8 : tensor<64x96xf32> -> tensor<64x8xf32>
+    %p = arith.truncf %s : tensor<64x96xf32> to tensor<64x96xf8E4M3FN>
+    %v = tile.load %c[%c0, %c0] : memref<16x?xf8E4M3FN> -> tensor<16x96xf8E4M3FN>
+    %o = tile.dot %p, %v, %zero2 lhs mk rhs nk : tensor<64x96xf8E4M3FN>, tensor<16x96xf8E4M3FN> -> tensor<64x16xf32>
+    tile.store %part, %sums[%c0, %c0] : tensor<64x8xf32>, memref<?x?xf32>
+    tile.store %o, %out[%c0, %c0] : tensor<64x16xf32>, memref<?x?xf32>
+    gpu.return
+  }
+
   // 16 bits: the layouts are the same. A left operand that is loaded goes
   // through shared memory, which has no lanes.
   // CHECK-LABEL: gpu.func @sixteen

@@ -48,6 +48,55 @@ gpu.module @m {
 
 // -----
 
+// The tile has twice the bytes of the window: columns go through it in two
+// pieces, the second when the copy of the first has read it.
+!Q = tensor<128x64xf8E4M3FN>
+!W = tensor<64x64xf8E4M3FN>
+!o = memref<?x?xf16, strided<[?, 1]>>
+gpu.module @m {
+  // CHECK-LABEL: gpu.func @pieces
+  // CHECK: %[[S:.*]], %{{.*}} = flow.acquire
+  // CHECK: %{{.*}}, %[[DOT:.*]] = tile.dot.async
+  // CHECK: %[[P:.*]] = tensor.extract_slice %[[O:.*]][0, 0] [64, 32] [1, 1] : tensor<64x64xf16> to tensor<64x32xf16>
+  // CHECK: %[[V:.*]] = tile.view %[[S]][%[[ROW:.*]], %{{.*}}] : {{.*}} -> <tensor<64x32xf16>>
+  // CHECK: tile.write %[[P]], %[[V]]
+  // CHECK: %[[FIRST:.*]] = tile.store.async %[[V]], %arg0[%[[ROW]], %c0
+  // CHECK: %[[P:.*]] = tensor.extract_slice %[[O]][0, 32] [64, 32]
+  // CHECK: %[[V:.*]] = tile.view %[[S]][%[[ROW]], %{{.*}}] : {{.*}} -> <tensor<64x32xf16>>
+  // CHECK: flow.wait %[[FIRST]]
+  // CHECK: tile.write %[[P]], %[[V]]
+  // CHECK: %[[COPY:.*]] = tile.store.async %[[V]], %arg0
+  // CHECK: flow.release %[[S]] after %[[DOT]], %[[COPY]]
+  // AUTO-LABEL: gpu.func @pieces
+  // AUTO: tensor.extract_slice
+  gpu.func @pieces(%o: !o) kernel {
+    %r = flow.ring : !flow.ring<1, [!Q]>
+    %k = flow.ring : !flow.ring<1, [!W]>
+    flow.specialize {
+      flow.group @math warps 4 replicas 2 (%g) {
+        %c0 = arith.constant 0 : index
+        %c64 = arith.constant 64 : index
+        %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+        %q = flow.cursor read %r : !flow.ring<1, [!Q]>
+        %p = flow.cursor read %k : !flow.ring<1, [!W]>
+        %s, %next = flow.acquire %r[%q] : !flow.ring<1, [!Q]>, !flow.cursor<read>
+        %t, %after = flow.acquire %k[%p] : !flow.ring<1, [!W]>, !flow.cursor<read>
+        %row = arith.muli %g, %c64 : index
+        %v = tile.view %s[%row, %c0] : !flow.slot<read, [!Q]> -> !tile.view<!W>
+        %w = tile.view %t[%c0, %c0] : !flow.slot<read, [!W]> -> !tile.view<!W>
+        %d = tile.dot %v, %w, %zero lhs mk rhs nk : !tile.view<!W>, !tile.view<!W> -> tensor<64x64xf32>
+        flow.release %s : !flow.slot<read, [!Q]>
+        flow.release %t : !flow.slot<read, [!W]>
+        %h = arith.truncf %d : tensor<64x64xf32> to tensor<64x64xf16>
+        tile.store %h, %o[%row, %c0] : tensor<64x64xf16>, !o
+      }
+    }
+    gpu.return
+  }
+}
+
+// -----
+
 // Both replicas read all rows: there is nothing to write over.
 !W = tensor<64x64xf16>
 !o = memref<?x?xf16, strided<[?, 1]>>

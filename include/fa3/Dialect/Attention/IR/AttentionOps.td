@@ -31,6 +31,11 @@ def Attention_ForwardOp : Attention_Op<"forward", [
     matter of the caller's memory, with the last dimension contiguous. Without
     `scale` it is 1/sqrt(d).
 
+    With `transposed_v` the sequence and the element dimension of v change
+    places, so that keys are contiguous: (batch, head, element, sequence) with
+    `bhsd`, (batch, element, head, sequence) with `bshd`. 8-bit products sum over
+    contiguous elements only; a kernel transposes other v on the way.
+
     `score` takes (f32 score, index b, h, i, j) and yields f32; `keep` takes
     (index b, h, i, j) and yields i1. They may use scalars of the surrounding
     code, `attention.length`, and elements of the `aux` operands through
@@ -56,8 +61,8 @@ def Attention_ForwardOp : Attention_Op<"forward", [
     C1. q, k, v and o have rank 4, lse rank 3.
     C2. q, k and v have one element type: f16, bf16, f8E4M3FN or f8E5M2. o has
         the same, or f16, bf16 or f32 with 8-bit operands; lse has f32.
-    C3. the head dims (last dimensions) are static multiples of 8 up to 256, of
-        16 with 8-bit operands; q and k agree, v and o agree.
+    C3. the head dims (element dimensions) are static multiples of 8 up to 256,
+        of 16 with 8-bit operands; q and k agree, v and o agree.
     C4. batch extents agree.
     C5. k and v agree in heads and in keys; q, o and lse in heads and queries.
     C6. the key heads divide the query heads.
@@ -78,6 +83,7 @@ def Attention_ForwardOp : Attention_Op<"forward", [
                        Variadic<AnyRankedTensor>:$scales,
                        OptionalAttr<DenseI64ArrayAttr>:$rows,
                        DefaultValuedAttr<Attention_Layout, "::fa3::attention::Layout::bhsd">:$layout,
+                       UnitAttr:$transposedV,
                        OptionalAttr<ArrayAttr>:$mods);
   let results = (outs AnyRankedTensor:$o, Optional<AnyRankedTensor>:$lse);
   let regions = (region MaxSizedRegion<1>:$scoreRegion, MaxSizedRegion<1>:$keepRegion);
@@ -115,8 +121,10 @@ def Attention_ForwardOp : Attention_Op<"forward", [
       return ::llvm::cast<::mlir::RankedTensorType>(getQ().getType()).getDimSize(3);
     }
     int64_t getValueHeadDim() {
-      return ::llvm::cast<::mlir::RankedTensorType>(getV().getType()).getDimSize(3);
+      return getValueType().getDimSize(3);
     }
+    /// The type of v with its dimensions in the order of `layout`.
+    ::mlir::RankedTensorType getValueType();
     /// Rows that share a scale, 0 for all, of q (0), k (1) or v (2).
     int64_t getScaleRows(unsigned operand) {
       return getRows() ? (*getRows())[operand] : 0;

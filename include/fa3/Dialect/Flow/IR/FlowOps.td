@@ -182,6 +182,19 @@ def Flow_PassOp : Flow_Op<"pass", [
   let hasVerifier = 1;
 }
 
+def Flow_WaitOp : Flow_Op<"wait", [
+    MemoryEffects<[MemRead<Flow_State>, MemWrite<Flow_State>]>]> {
+  let summary = "waits for completion tokens";
+  let description = [{
+    When it returns, the asynchronous operations have read their slots, which
+    the group still holds and may write again.
+
+    Example: `flow.wait %done`
+  }];
+  let arguments = (ins Variadic<Flow_DoneType>:$tokens);
+  let assemblyFormat = "$tokens attr-dict";
+}
+
 def Flow_SpecializeOp : Flow_Op<"specialize", [
     NoRegionArguments, NoTerminator, SingleBlock, RecursiveMemoryEffects]> {
   let summary = "groups of warps that run side by side";

@@ -352,23 +352,33 @@ def Hopper_TmaLoadOp : Hopper_OrderedOp<"tma.load"> {
     `signal` $barrier `[` $barrierIndex `]` attr-dict
     `:` type($map) `,` type($buffer) `,` type($barrier)
   }];
+  let extraClassDeclaration = [{
+    ::fa3::hopper::BufferType getWindowType() { return getBuffer().getType(); }
+  }];
   let hasVerifier = 1;
 }
 
 def Hopper_TmaStoreOp : Hopper_OrderedOp<"tma.store"> {
   let summary = "the leader starts a copy of a box from a buffer slot";
   let description = [{
-    cp.async.bulk.tensor from shared to global memory; clips at the array.
+    cp.async.bulk.tensor from shared to global memory; clips at the array. The
+    column counts elements of the map, also where the buffer has others: rows
+    are then taken as bytes.
 
     C1. one coordinate per dimension of the box.
-    C2. map and buffer agree in element type and swizzle; a box is one block of
-        columns wide.
+    C2. map and buffer agree in swizzle; a box is one block of columns wide.
   }];
   let arguments = (ins Hopper_BufferType:$buffer, I32:$index, I32:$row, I32:$column,
                        Hopper_TensorMapType:$map, Variadic<I32>:$coordinates);
   let assemblyFormat = [{
     $buffer `[` $index `,` $row `,` $column `]` `to` $map `[` $coordinates `]` attr-dict
     `:` type($buffer) `,` type($map)
+  }];
+  let extraClassDeclaration = [{
+    /// The buffer with the elements that the operation reads.
+    ::fa3::hopper::BufferType getWindowType() {
+      return getBuffer().getType().withElementType(getMap().getType().getElementType());
+    }
   }];
   let hasVerifier = 1;
 }
@@ -671,11 +681,21 @@ def Hopper_ScalarLoadOp : Hopper_Op<"scalar_load", [Pure, AttrSizedOperandSegmen
 def Hopper_SmemStoreOp : Hopper_OrderedOp<"smem.store"> {
   let summary = "writes a fragment into a buffer slot (stmatrix or st.shared)";
   let description = [{
-    C1. the value has one element per register of the fragment, of the buffer's
-        element type.
+    The column counts elements of the value, also where the buffer has others:
+    rows are then taken as bytes.
+
+    C1. the value has one element per register of the fragment; elements of 8,
+        16 or 32 bits.
   }];
   let arguments = (ins Hopper_AnyVector:$value, Hopper_BufferType:$buffer, I32:$index,
                        I32:$row, I32:$column, Hopper_FragmentAttr:$fragment);
+  let extraClassDeclaration = [{
+    /// The buffer with the elements that the operation writes.
+    ::fa3::hopper::BufferType getWindowType() {
+      return getBuffer().getType().withElementType(
+          ::mlir::getElementTypeOrSelf(getValue().getType()));
+    }
+  }];
   let assemblyFormat = [{
     $value `to` $buffer `[` $index `,` $row `,` $column `]` `of` $fragment attr-dict
     `:` type($value) `,` type($buffer)
@@ -695,6 +715,9 @@ def Hopper_SmemLoadOp : Hopper_OrderedOp<"smem.load"> {
   let assemblyFormat = [{
     $buffer `[` $index `,` $row `,` $column `]` `of` $fragment attr-dict
     `:` type($buffer) `->` type($result)
+  }];
+  let extraClassDeclaration = [{
+    ::fa3::hopper::BufferType getWindowType() { return getBuffer().getType(); }
   }];
   let hasVerifier = 1;
 }

@@ -56,6 +56,8 @@ def Hopper_BufferType : Hopper_Type<"Buffer", "buffer"> {
     int64_t getSlotBytes() const {
       return getRows() * getColumns() * getElementBytes();
     }
+    /// The same bytes with other elements, blocks as wide in bytes.
+    BufferType withElementType(::mlir::Type element) const;
     /// Byte offset of 16-byte chunk (row, column) within a slot, swizzled.
     int64_t getByteOffset(int64_t row, int64_t column) const;
   }];
@@ -88,6 +90,15 @@ def Hopper_TensorMapType : Hopper_Type<"TensorMap", "tensormap"> {
                         "::mlir::Type":$elementType, "int64_t":$swizzle);
   let assemblyFormat = "`<` `[` $box `]` `,` $elementType `,` $swizzle `>`";
   let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// Rows of a box in shared memory: all dimensions but the last.
+    int64_t getBoxRows() const {
+      int64_t rows = 1;
+      for (int64_t extent : getBox().drop_back())
+        rows *= extent;
+      return rows;
+    }
+  }];
 }
 
 def Hopper_DescType : Hopper_Type<"Desc", "desc"> {

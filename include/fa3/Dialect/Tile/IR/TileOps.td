@@ -391,10 +391,15 @@ def Tile_ViewOp : Tile_Op<"view", [Pure, Flow_BorrowsLinear]> {
     %v = tile.view %slot[%r, %c0] : !flow.slot<read, [tensor<192x128xf16>]> -> !tile.view<tensor<64x128xf16>>
     ```
 
+    A window with wider elements than the tensor takes the bytes of its rows:
+    offsets and columns count elements of the window. What is read has to have
+    been written with the same elements.
+
     C1. field names a tensor of the payload.
     C2. one offset per dimension; the window has as many dimensions and is no
-        larger than the tensor.
-    C3. element types and encodings agree.
+        larger than the tensor, rows of other elements in bytes.
+    C3. encodings agree; elements agree, or the window has rank 2 and elements
+        of a multiple of the tensor's bits.
     C4. the view is not used after the slot's publish or release in its block.
   }];
   let arguments = (ins Flow_SlotType:$slot, Variadic<Index>:$offsets,
@@ -446,7 +451,9 @@ def Tile_LoadAsyncOp : Tile_Op<"load.async", [
   let summary = "starts copying a tile of a global array into a view";
   let description = [{
     As `tile.load` into shared memory; the bytes have landed when a reader's
-    acquire of the published slot returns.
+    acquire of the published slot returns. With `rows` the row at coordinate x
+    of the tile goes to row y of the view, where bit i of y is bit rows[i] of x
+    and higher bits agree, as `tile.relabel` along dimension 0 does.
 
     Example: `tile.load.async %K[%j, %c0], %w : memref<?x64xf16>, !tile.view<tensor<80x64xf16>>`
 
@@ -454,9 +461,19 @@ def Tile_LoadAsyncOp : Tile_Op<"load.async", [
     C2. the rank of the tile is at most that of the memref.
     C3. element types agree.
     C4. the view is of a write slot (checked where it can be followed).
+    C5. `rows` is a permutation of 0 to its size - 1; the tile has rank 2, and 2
+        to the number of bits divides its rows.
   }];
-  let arguments = (ins AnyMemRef:$source, Variadic<Index>:$indices, Tile_ViewType:$view);
-  let assemblyFormat = "$source `[` $indices `]` `,` $view attr-dict `:` type($source) `,` type($view)";
+  let arguments = (ins AnyMemRef:$source, Variadic<Index>:$indices, Tile_ViewType:$view,
+                       OptionalAttr<DenseI64ArrayAttr>:$rows);
+  let assemblyFormat = [{
+    $source `[` $indices `]` `,` $view (`rows` $rows^)? attr-dict
+    `:` type($source) `,` type($view)
+  }];
+  let builders = [OpBuilder<(ins "::mlir::Value":$source, "::mlir::ValueRange":$indices,
+                                 "::mlir::Value":$view), [{
+    build($_builder, $_state, source, indices, view, ::mlir::DenseI64ArrayAttr());
+  }]>];
   let hasVerifier = 1;
 }
 

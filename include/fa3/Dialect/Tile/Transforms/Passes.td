@@ -143,6 +143,14 @@ def RelabelContractions : Pass<"tile-relabel-contractions"> {
     from the two layouts: the identity for 16-bit elements, [0, 3, 1, 2] for 8
     bits (FlashAttention-3, arXiv 2407.08608, section 3.3).
 
+    Where K runs along the columns of the right operand, whose neighbours no
+    copy separates, its order stays. The left operand is then computed in the
+    inverse order from the start: the rows of the loaded operand of the product
+    that it depends on are relabelled, element code on the way is repeated for
+    it, masks and whatever else varies with the column are relabelled. Maxima
+    and sums along the columns do not see it. If something else does, the
+    columns of the right operand are relabelled after all.
+
     Fails where no such permutation exists.
 
     Example, 8-bit elements:
@@ -231,7 +239,8 @@ def InsertRings : Pass<"tile-insert-rings"> {
     and an acquire, view and release around its uses. Element code gets a
     `tile.read` right before each use, so that few registers hold what was read. A
     tile that is converted on the way goes through two rings; between them the convert role copies it
-    window by window through registers. Cursors are threaded
+    window by window through registers, unless its rows alone are relabelled: the
+    copy brings them in that order (`tile.load.async .. rows`). Cursors are threaded
     through the loops and branches around them. The result is still one stream
     of instructions, and legal: each entry is written before it is read.
 
@@ -330,10 +339,13 @@ def MakeAsync : Pass<"tile-make-async"> {
     asynchronous store; `direct` leaves them to the threads that hold the values;
     `in-place` writes them over the window of a slot that only this replica reads
     and has read to the end, and releases the slot when the copy out of it is
-    done. `auto` stages while `smem-budget` allows for two entries of every ring,
+    done. A tile with wider elements than the window, or more columns, goes
+    through its rows piece by piece: whole blocks of columns, each written when
+    the copy of the one before has read it (`flow.wait`). `auto` stages while `smem-budget` allows for two entries of every ring,
     else stores in place where there is such a slot, else directly.
   }];
-  let dependentDialects = ["::fa3::flow::FlowDialect", "::mlir::arith::ArithDialect"];
+  let dependentDialects = ["::fa3::flow::FlowDialect", "::mlir::arith::ArithDialect",
+                           "::mlir::tensor::TensorDialect"];
   let options = [
     Option<"store", "store", "std::string", "\"auto\"", "auto, staged, in-place or direct">,
     Option<"smemBudget", "smem-budget", "int64_t", "231424",
