@@ -149,6 +149,18 @@ static bool isOnlySummed(Value start) {
         worklist.push_back(loop.getTiedLoopRegionIterArg(&use));
         continue;
       }
+      if (auto where = dyn_cast<WhereOp>(op)) {
+        if (number == 0)
+          return false;
+        worklist.push_back(where.getResult(number - 1));
+        continue;
+      }
+      if (auto yield = dyn_cast<YieldOp>(op)) {
+        if (!isa<WhereOp>(yield->getParentOp()))
+          return false;
+        worklist.push_back(yield->getParentOp()->getResult(number));
+        continue;
+      }
       bool isLinear = isa<arith::AddFOp>(op) ||
                       (isa<math::FmaOp>(op) && number == 2) ||
                       (isa<arith::MulFOp, math::FmaOp>(op) &&
