@@ -4,6 +4,7 @@
 #include "Engine.h"
 #include "Gemm.h"
 #include "TileAccess.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include <cmath>
 
 using namespace mlir;

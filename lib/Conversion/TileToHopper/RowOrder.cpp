@@ -7,6 +7,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "RowOrder.h"
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
 using namespace fa3;
