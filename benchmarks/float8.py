@@ -232,9 +232,6 @@ def main() -> int:
         "--dims", type=lambda s: [int(x) for x in s.split(",")],
         default=[64, 128, 256], help="of values",
     )  # fmt: skip
-    parser.add_argument(
-        "--pipeline-options", default="", help="of the kernels of values"
-    )
     parser.add_argument("--lengths", type=lambda s: [int(x) for x in s.split(",")])
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--from-csv", metavar="FILE", help="plot again; no GPU")

@@ -1,7 +1,7 @@
 // 8-bit attention with v given transposed: no role converts, keys of a block
 // come in another order, masks and what varies with the key follow.
 // RUN: fa3-run --check-each-pass %s --function causal --dims b=1,h=2,hk=1,sq=100,sk=208 | FileCheck %s
-// RUN: fa3-run --check-each-pass="mode=static" %s --function blocks --dims b=1,h=2,hk=1,sq=70,sk=272 --processors 2 | FileCheck %s
+// RUN: fa3-run --check-each-pass="mode=static" %s --function blocks --dims b=1,h=2,hk=1,sq=70,sk=272,q_scale.0=1,q_scale.1=2,k_scale.0=1,k_scale.1=1,q_scale.2=70,k_scale.2=272 --processors 2 | FileCheck %s
 // RUN: fa3-run --check-each-pass %s --function half --dims b=1,h=2,hk=1,sq=70,sk=136 | FileCheck %s
 // CHECK: same answer after
 

@@ -71,7 +71,7 @@ struct PipelineOptions : public mlir::PassPipelineOptions<PipelineOptions> {
   Option<std::string> turns{
       *this, "turns",
       llvm::cl::desc("whether replicas issue products in turns: auto, on, off"),
-      llvm::cl::init("auto")};
+      llvm::cl::init("off")};
   Option<int64_t> maxDepth{*this, "max-depth",
                            llvm::cl::desc("greatest depth of a ring"),
                            llvm::cl::init(4)};

@@ -93,7 +93,8 @@ TileChoice fa3::chooseFloat8Tile(int64_t d, int64_t dv,
                                  const RegionDemand &demand, ScaleBlocks blocks,
                                  bool twoLevel, bool transposedV) {
   constexpr int64_t kFloat8Step = 32, kWidest = 128, kNarrowest = 96;
-  constexpr int64_t kThreeGroups = 152, kTwoGroups = 234;
+  // The convert role takes registers from those who compute.
+  constexpr int64_t kThreeGroups = 152, kTwoGroups = 216;
   auto getWidest = [&](int64_t blockM, int64_t registers) {
     int64_t others = kOtherRegisters + demand.loadedTiles * kAddressRegisters +
                      demand.bulkTiles * kReadRegisters;

@@ -51,11 +51,10 @@ static bool hasNestedLoops(flow::GroupOp group) {
 /// needs, plus what division by their number would lose.
 static int64_t getDefaultProducerRegisters(int64_t consumers, bool isNested,
                                            bool converts) {
-  // Words that are converted, and their addresses. Beside two that compute
-  // every register more is one that wide tiles lack.
-  constexpr int64_t kConverting = 56, kConvertingBesideTwo = 24;
+  // Words that are converted, and their addresses.
+  constexpr int64_t kConverting = 56;
   if (converts)
-    return consumers == 2 ? kConvertingBesideTwo : kConverting;
+    return kConverting;
   switch (consumers) {
   case 1:
     return 56;

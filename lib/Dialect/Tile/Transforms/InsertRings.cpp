@@ -17,7 +17,7 @@ using namespace fa3::tile;
 
 /// What one copy through the registers of the convert role covers of a tile:
 /// small, because that role has few registers. Layouts want these rows.
-static constexpr int64_t kWindowRows = 32, kWindowColumns = 32;
+static constexpr int64_t kWindowRows = 32, kWindowColumns = 64;
 
 namespace {
 class RingInserter {

@@ -10,15 +10,15 @@
 // ROLES: %[[B:.*]] = tile.load %arg1{{.*}} {tile.role = "load"}
 // ROLES: tile.transpose %[[B]] {tile.role = "convert"} : tensor<64x128xf8E4M3FN> -> tensor<128x64xf8E4M3FN>
 
-// Windows of 32 rows by 32 columns; the entry is handed on when all are there.
+// Windows of 32 rows by 64 columns; the entry is handed on when all are there.
 // RINGS: %[[L:.*]] = flow.ring : <1, [tensor<64x128xf8E4M3FN>]>
 // RINGS: %[[T:.*]] = flow.ring : <1, [tensor<128x64xf8E4M3FN>]>
 // RINGS: tile.load.async %arg1
 // RINGS: %[[FROM:.*]], %{{.*}} = flow.acquire %[[L]]{{.*}} {tile.role = "convert"}
 // RINGS: %[[TO:.*]], %{{.*}} = flow.acquire %[[T]]{{.*}} {tile.role = "convert"}
 // RINGS: %[[V:.*]] = tile.view %[[FROM]][%c0, %c0] {tile.role = "convert"}
-// RINGS: %[[X:.*]] = tile.read %[[V]] {tile.role = "convert"} : <tensor<32x32xf8E4M3FN>> -> tensor<32x32xf8E4M3FN>
-// RINGS: %[[Y:.*]] = tile.transpose %[[X]] {tile.role = "convert"} : tensor<32x32xf8E4M3FN> -> tensor<32x32xf8E4M3FN>
+// RINGS: %[[X:.*]] = tile.read %[[V]] {tile.role = "convert"} : <tensor<32x64xf8E4M3FN>> -> tensor<32x64xf8E4M3FN>
+// RINGS: %[[Y:.*]] = tile.transpose %[[X]] {tile.role = "convert"} : tensor<32x64xf8E4M3FN> -> tensor<64x32xf8E4M3FN>
 // RINGS: %[[W:.*]] = tile.view %[[TO]][%c0, %c0] {tile.role = "convert"}
 // RINGS: tile.write %[[Y]], %[[W]] {tile.role = "convert"}
 // RINGS: tile.view %[[FROM]][%c0, %c64]
@@ -36,8 +36,8 @@
 // GROUPS-NOT: tile.transpose
 // GROUPS: tile.dot.async
 
-// LAYOUTS: tile.read %{{.*}} : <tensor<32x32xf8E4M3FN>> -> tensor<32x32xf8E4M3FN, #tile.transposing>
-// LAYOUTS: tile.transpose %{{.*}} : tensor<32x32xf8E4M3FN, #tile.transposing> -> tensor<32x32xf8E4M3FN, #tile.transposed<#tile.transposing>>
+// LAYOUTS: tile.read %{{.*}} : <tensor<32x64xf8E4M3FN>> -> tensor<32x64xf8E4M3FN, #tile.transposing>
+// LAYOUTS: tile.transpose %{{.*}} : tensor<32x64xf8E4M3FN, #tile.transposing> -> tensor<64x32xf8E4M3FN, #tile.transposed<#tile.transposing>>
 
 // A and B transposed have two entries of 4 and 8 KiB, B as loaded has one of 8:
 // two of each would be 40 KiB.
