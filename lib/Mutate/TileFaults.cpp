@@ -115,8 +115,7 @@ flow::RingType withInitial(flow::RingType type, int64_t initial) {
 /// Nobody has the first turn, or replicas do not take one.
 void collectDropTurn(ModuleOp module, Places &places) {
   forEach<flow::TakeOp>(module, places, [](flow::TakeOp op) {
-    for (Operation *pass :
-         llvm::make_early_inc_range(op.getTurn().getUsers()))
+    for (Operation *pass : llvm::make_early_inc_range(op.getTurn().getUsers()))
       pass->erase();
     op.erase();
   });

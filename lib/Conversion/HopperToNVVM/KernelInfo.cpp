@@ -84,8 +84,9 @@ static bool canRunInOneThread(flow::GroupOp group) {
   WalkResult result = group.walk([](Operation *op) {
     bool isCollective =
         isa<WgmmaOp, WgmmaFenceOp, WgmmaCommitOp, WgmmaWaitOp,
-            NamedBarrierSyncOp, NamedBarrierArriveOp, VoteAnyOp, LaneReduceOp, SetMaxRegistersOp,
-            gpu::BarrierOp, gpu::ThreadIdOp, gpu::LaneIdOp>(op);
+            NamedBarrierSyncOp, NamedBarrierArriveOp, VoteAnyOp, LaneReduceOp,
+            SetMaxRegistersOp, gpu::BarrierOp, gpu::ThreadIdOp, gpu::LaneIdOp>(
+            op);
     auto isFragment = [](Type type) {
       return isa<VectorType, InflightType>(type);
     };

@@ -472,8 +472,7 @@ LogicalResult ControlSkeleton::checkReplicas(const GroupControl &group,
       << ", and it is not as often as any access that joins them to another "
          "group";
   if (divergent)
-    diagnostic.attachNote(divergent->getLoc())
-        << "this depends on the replica";
+    diagnostic.attachNote(divergent->getLoc()) << "this depends on the replica";
   return failure();
 }
 

@@ -128,9 +128,9 @@ LogicalResult Rings::collect(SpecializeOp specialize) {
 }
 
 /// Replicas of each group that are explored. Replicas that take no turns wait
-/// for each other only through other groups, so a circle of waits passes through
-/// at most one of them per replica of another group, and what is left out only
-/// waits less.
+/// for each other only through other groups, so a circle of waits passes
+/// through at most one of them per replica of another group, and what is left
+/// out only waits less.
 static SmallVector<int64_t>
 countExploredReplicas(ArrayRef<GroupControl> groups) {
   auto takesTurns = [](GroupOp group) {

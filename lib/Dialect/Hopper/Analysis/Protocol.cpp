@@ -86,11 +86,12 @@ struct Exploration {
                    using Kind = ProtocolScope::Kind;
                    const ProtocolModel &model = this->session.model;
                    auto channel = model.getChannel(op);
-                   bool isIn = channel &&
-                               (scope.kind == Kind::All ||
-                                (scope.kind == Kind::Turns && model.isTurn(op)) ||
-                                (scope.kind == Kind::Part && !model.isTurn(op) &&
-                                 scope.arrays.test(*channel / 2)));
+                   bool isIn =
+                       channel &&
+                       (scope.kind == Kind::All ||
+                        (scope.kind == Kind::Turns && model.isTurn(op)) ||
+                        (scope.kind == Kind::Part && !model.isTurn(op) &&
+                         scope.arrays.test(*channel / 2)));
                    return isIn ? channel : std::nullopt;
                  }),
         hasTurns(scope.kind == ProtocolScope::Kind::All ||

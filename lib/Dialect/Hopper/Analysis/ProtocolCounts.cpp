@@ -11,7 +11,7 @@ struct ProtocolCounts::State : flow::MachineState {
     int64_t waits = 0, arrivals = 0;
     int64_t bytes = 0; ///< of the last arrival, not yet copied
   };
-  std::vector<Count> counts; ///< by array and process
+  std::vector<Count> counts;      ///< by array and process
   std::map<int64_t, Count> turns; ///< by id of the named barrier
 
   std::unique_ptr<flow::MachineState> clone() const override {
@@ -20,7 +20,8 @@ struct ProtocolCounts::State : flow::MachineState {
 };
 
 bool ProtocolCounts::isInstruction(Operation *op) const {
-  return model.isTurn(op) || isa<BarrierWaitOp, BarrierArriveOp, BarrierExpectTxOp, TmaLoadOp>(op);
+  return model.isTurn(op) ||
+         isa<BarrierWaitOp, BarrierArriveOp, BarrierExpectTxOp, TmaLoadOp>(op);
 }
 
 std::unique_ptr<flow::MachineState> ProtocolCounts::start() {

@@ -47,10 +47,12 @@ private:
     return array * processes.size() + p;
   }
   bool arrives(unsigned array, unsigned p) const {
-    return llvm::is_contained(model.barriers[array].arriving, processes[p].group);
+    return llvm::is_contained(model.barriers[array].arriving,
+                              processes[p].group);
   }
   bool waits(unsigned array, unsigned p) const {
-    return llvm::is_contained(model.barriers[array].waiting, processes[p].group);
+    return llvm::is_contained(model.barriers[array].waiting,
+                              processes[p].group);
   }
 
   const ProtocolModel &model;

@@ -64,8 +64,8 @@ public:
   /// take turns.
   bool hasMeetings = false;
   /// Waits and arrivals that take and pass turns of replicas, and the number of
-  /// the turns among the channels after those of mbarriers. Erasing them removes
-  /// waits, nothing else.
+  /// the turns among the channels after those of mbarriers. Erasing them
+  /// removes waits, nothing else.
   llvm::DenseMap<mlir::Operation *, unsigned> turnOf;
   bool isTurn(mlir::Operation *op) const { return turnOf.contains(op); }
   bool takesTurns(flow::GroupOp group) const {
@@ -90,8 +90,7 @@ private:
   mlir::LogicalResult checkInitialisation();
   mlir::LogicalResult checkArrivals();
   mlir::LogicalResult readNamedBarriers();
-  void readTurns(
-      const std::map<int64_t, llvm::SmallVector<NamedUse>> &uses);
+  void readTurns(const std::map<int64_t, llvm::SmallVector<NamedUse>> &uses);
   mlir::LogicalResult checkFragments();
   mlir::LogicalResult checkRegisters();
   mlir::LogicalResult checkSharedMemory();

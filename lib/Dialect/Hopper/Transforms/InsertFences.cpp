@@ -76,8 +76,8 @@ bool FenceAnalysis::needsFence(Operation *op, const Buffers &dirty) const {
   if (dirty.empty())
     return false;
   // What lets another thread, or the async proxy on its behalf, go on.
-  if (isa<NamedBarrierSyncOp, NamedBarrierArriveOp, BarrierArriveOp, BarrierExpectTxOp,
-          gpu::BarrierOp>(op))
+  if (isa<NamedBarrierSyncOp, NamedBarrierArriveOp, BarrierArriveOp,
+          BarrierExpectTxOp, gpu::BarrierOp>(op))
     return true;
   if (auto load = dyn_cast<TmaLoadOp>(op))
     return dirty.contains(load.getBuffer());
