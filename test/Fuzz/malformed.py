@@ -4,7 +4,8 @@
 Sources are the lit tests' own modules, what every pass makes of a few kernels,
 and manifests. Damage number N depends on --seed and N only. A tool may accept
 its input or say what is wrong with it; a signal, an assertion, a fatal error
-of LLVM, no message, or no end in --timeout seconds is a failure.
+of LLVM, no message, or no end in --timeout seconds is a failure. Bytecode on
+which upstream's own reader dies (mlir-opt, without fa3) is counted apart.
 """
 import argparse
 import concurrent.futures
@@ -38,6 +39,7 @@ TOKEN = re.compile(
     r'[%@#!^]?[A-Za-z_][\w$.]*|[%@#!^][\w$]+|-?\d+|"[^"\n]*"|->|[^\s\w]')
 MOST_CHARACTERS = 60000
 MEMORY = 4 << 30
+UPSTREAM = "upstream's reader of bytecode dies"
 
 
 def run(command, timeout, **options):
@@ -356,6 +358,14 @@ class Trials:
             command += ["-o", os.devnull]
         return name, command + [path], None, path
 
+    def kills_upstream(self, path):
+        """Whether upstream's reader dies of bytecode, with no code of fa3."""
+        if not self.args.mlir_opt:
+            return False
+        code, text = run([self.args.mlir_opt, "--allow-unregistered-dialect",
+                          "-o", os.devnull, path], self.args.timeout)
+        return code is None or code < 0 or bool(CRASH.search(text))
+
     def attempt(self, number):
         """(number, what is wrong or nothing, command, the damaged file)"""
         name, command, environment, path = self.make(number)
@@ -371,6 +381,8 @@ class Trials:
             problem = f"exit code {code}"
         elif code == 1 and "error" not in text:
             problem = "fails without an error"
+        if problem and path.endswith(".mlirbc") and self.kills_upstream(path):
+            problem = UPSTREAM
         if not problem:
             os.unlink(path)
         return number, problem, code, name, command, path, text
@@ -381,6 +393,8 @@ def main():
     parser.add_argument("--tools", required=True, help="folder of the tools")
     parser.add_argument("--driver", help="library that acts as CUDA driver, "
                         "for manifests")
+    parser.add_argument("--mlir-opt", help="upstream's tool, to tell whose a "
+                        "failure in bytecode is")
     parser.add_argument("--count", type=int, default=400)
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--seed", type=int, default=0)
@@ -389,13 +403,14 @@ def main():
     parser.add_argument("--save", help="folder for what fails")
     args = parser.parse_args()
     begin = time.time()
-    counts = {"accepted": 0, "refused": 0, "failed": 0}
+    counts = {"accepted": 0, "refused": 0, "upstream": 0, "failed": 0}
     with tempfile.TemporaryDirectory() as folder, \
             concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
         trials = Trials(args, folder)
         for number, problem, code, name, command, path, text in pool.map(
                 trials.attempt, range(args.first, args.first + args.count)):
-            verdict = ("failed" if problem else
+            verdict = ("upstream" if problem == UPSTREAM else
+                       "failed" if problem else
                        "accepted" if code == 0 else "refused")
             counts[verdict] += 1
             if not problem:
@@ -409,9 +424,10 @@ def main():
                 os.makedirs(args.save, exist_ok=True)
                 os.replace(path, os.path.join(
                     args.save, os.path.basename(path)))
-    print("damaged: tried %d, refused %d, accepted %d, failed %d, "
-          "seconds %.0f" % (args.count, counts["refused"], counts["accepted"],
-                            counts["failed"], time.time() - begin))
+    print("damaged: tried %d, refused %d, accepted %d, upstream's %d, "
+          "failed %d, seconds %.0f" % (
+              args.count, counts["refused"], counts["accepted"],
+              counts["upstream"], counts["failed"], time.time() - begin))
     return counts["failed"] != 0
 
 
