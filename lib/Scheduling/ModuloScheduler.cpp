@@ -10,6 +10,7 @@
 #include "fa3/Scheduling/Solvers.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 using namespace fa3;
@@ -34,7 +35,6 @@ private:
   bool place(unsigned op);
   std::optional<int64_t> findFree(unsigned op, int64_t from);
   bool conflicts(unsigned a, int64_t aStart, unsigned b, int64_t bStart) const;
-  void evict(unsigned op);
   void moveToUses();
   void writeAnswer();
   /// First time after the predecessors that have been placed.
@@ -140,8 +140,6 @@ std::optional<int64_t> ModuloScheduler::findFree(unsigned op, int64_t from) {
   return std::nullopt;
 }
 
-void ModuloScheduler::evict(unsigned op) { start[op].reset(); }
-
 /// Places an operation and takes away what contradicts. False if it would come
 /// after the last stage.
 bool ModuloScheduler::place(unsigned op) {
@@ -152,16 +150,16 @@ bool ModuloScheduler::place(unsigned op) {
     return false;
   for (unsigned other = 0; other < count; ++other)
     if (other != op && start[other] && conflicts(op, at, other, *start[other]))
-      evict(other);
+      start[other].reset();
   start[op] = lastStart[op] = at;
   for (const auto &dep : problem.getDependences()) {
     int64_t slack = interval * static_cast<int64_t>(dep.distance);
     if (dep.from == op && start[dep.to] &&
         *start[dep.to] + slack < at + get(op).latency && dep.to != op)
-      evict(dep.to);
+      start[dep.to].reset();
     if (dep.to == op && start[dep.from] &&
         at + slack < *start[dep.from] + get(dep.from).latency && dep.from != op)
-      evict(dep.from);
+      start[dep.from].reset();
   }
   return true;
 }
