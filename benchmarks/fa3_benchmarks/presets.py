@@ -130,7 +130,7 @@ def _head_dims() -> Preset:
 
 
 ABLATION = (
-    "stages=1", "stages=3", "turns=off", "turns=on", "stages=1 turns=on",
+    "stages=1", "stages=3", "turns=on", "stages=1 turns=on",
     "rescale=eager",
     "mode=cta", "mode=static", "mode=dynamic",
     "order=rows", "order=longest-first", "order=pairs", "l2-bytes=0",

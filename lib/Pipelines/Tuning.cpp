@@ -41,7 +41,7 @@ static bool takesWord(StringRef name, StringRef value) {
       {"mode", {"auto", "cta", "static", "dynamic"}},
       {"order", {"auto", "rows", "longest-first", "pairs"}},
       {"store", {"auto", "staged", "in-place", "direct"}},
-      {"turns", {"auto", "on", "off"}},
+      {"turns", {"on", "off"}},
       {"barrier-wait", {"asm", "intrinsic"}},
       {"wgmma-asm", {"instruction", "chain"}},
   };

@@ -70,7 +70,7 @@ struct PipelineOptions : public mlir::PassPipelineOptions<PipelineOptions> {
       llvm::cl::init("list")};
   Option<std::string> turns{
       *this, "turns",
-      llvm::cl::desc("whether replicas issue products in turns: auto, on, off"),
+      llvm::cl::desc("whether replicas issue products in turns: on, off"),
       llvm::cl::init("off")};
   Option<int64_t> maxDepth{*this, "max-depth",
                            llvm::cl::desc("greatest depth of a ring"),

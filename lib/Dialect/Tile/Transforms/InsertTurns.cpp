@@ -7,9 +7,6 @@
 
 #include "Utils.h"
 #include "fa3/Dialect/Tile/Transforms/Passes.h"
-#include "fa3/Scheduling/DeviceModel.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/ADT/SetVector.h"
 
 namespace fa3::tile {
@@ -109,62 +106,6 @@ static Turn findTurn(flow::AcquireOp acquire) {
 }
 
 //===----------------------------------------------------------------------===//
-// What pays
-//===----------------------------------------------------------------------===//
-
-/// Cycles that a quarter of the multiprocessor is busy with `op` of one
-/// replica; 0 for what costs nothing or is no element code.
-static int64_t getElementCycles(Operation *op) {
-  constexpr int64_t kThreads = 128;
-  bool isElementwise =
-      OpTrait::hasElementwiseMappableTraits(op) && op->getNumResults() == 1;
-  Value tile = isElementwise ? op->getResult(0) : Value();
-  if (auto reduce = dyn_cast<ReduceOp>(op))
-    tile = reduce.getSource();
-  auto type = tile ? dyn_cast<RankedTensorType>(tile.getType()) : nullptr;
-  if (!type || type.getRank() < 2)
-    return 0;
-  int64_t cycles = device::kFmaCycles;
-  if (isa<math::Exp2Op, math::ExpOp, math::LogOp, math::Log2Op, math::TanhOp,
-          math::RsqrtOp, arith::DivFOp>(op))
-    cycles = device::kSfuCycles;
-  else if (isa<CastOpInterface>(op))
-    cycles = device::kConvertCycles;
-  return type.getNumElements() / kThreads * cycles;
-}
-
-static int64_t getProductCycles(DotAsyncOp dot) {
-  RankedTensorType lhs = getTileType(dot.getLhs().getType());
-  RankedTensorType rhs = getTileType(dot.getRhs().getType());
-  auto shape = getDotShape(lhs, rhs, dot.getLhsOrder(), dot.getRhsOrder());
-  int64_t rate = device::kTensorMacs16 * 16 /
-                 static_cast<int64_t>(rhs.getElementTypeBitWidth());
-  return shape.m * shape.n * shape.k / std::max<int64_t>(rate, 1);
-}
-
-/// Whether the element code of the loop leaves the tensor core idle that other
-/// replicas could use: no product is in flight meanwhile, and the products of
-/// all are a considerable part of it.
-static bool leavesProductsIdle(scf::ForOp loop, int64_t replicas) {
-  constexpr int64_t kPart = 4;
-  llvm::SmallPtrSet<Operation *, 4> inFlight;
-  int64_t products = 0, elements = 0;
-  for (Operation &op : *loop.getBody()) {
-    if (auto dot = dyn_cast<DotAsyncOp>(op)) {
-      products += getProductCycles(dot);
-      inFlight.insert(dot);
-    } else if (auto await = dyn_cast<AwaitOp>(op)) {
-      inFlight.erase(await.getPending().getDefiningOp());
-    } else if (int64_t cycles = getElementCycles(&op)) {
-      if (!inFlight.empty())
-        return false;
-      elements += cycles;
-    }
-  }
-  return elements > 0 && products * replicas * kPart >= elements;
-}
-
-//===----------------------------------------------------------------------===//
 // Pass
 //===----------------------------------------------------------------------===//
 
@@ -173,10 +114,10 @@ struct InsertTurns : fa3::tile::impl::InsertTurnsBase<InsertTurns> {
   using InsertTurnsBase::InsertTurnsBase;
 
   void runOnOperation() override {
-    if (turns != "auto" && turns != "on" && turns != "off") {
+    if (turns != "on" && turns != "off") {
       emitError(getOperation()->getLoc())
-          << "tile-insert-turns expects turns to be auto, on or off, got '"
-          << turns << "'";
+          << "tile-insert-turns expects turns to be on or off, got '" << turns
+          << "'";
       return signalPassFailure();
     }
     if (turns == "off")
@@ -193,26 +134,21 @@ struct InsertTurns : fa3::tile::impl::InsertTurnsBase<InsertTurns> {
 
 void InsertTurns::orderReplicas(flow::GroupOp group) {
   SmallVector<scf::ForOp> loops = findProductLoops(group);
-  bool isAsked = turns == "on";
-  int64_t replicas = group.getReplicas();
   if (loops.empty())
     return;
-  if (replicas < 2) {
-    if (isAsked)
-      group.emitRemark("has one replica, which needs no turns");
+  if (group.getReplicas() < 2) {
+    group.emitRemark("has one replica, which needs no turns");
     return;
   }
   llvm::SmallSetVector<Operation *, 2> rings;
   for (scf::ForOp loop : loops) {
     flow::RingOp ring = findStepRing(loop);
-    if (!ring) {
-      if (isAsked)
-        loop.emitRemark("gets no turns: no product of it reads an entry that "
-                        "the loop acquires from another group, so nothing says "
-                        "that all replicas have as many steps");
-    } else if (isAsked || leavesProductsIdle(loop, replicas)) {
+    if (ring)
       rings.insert(ring);
-    }
+    else
+      loop.emitRemark("gets no turns: no product of it reads an entry that the "
+                      "loop acquires from another group, so nothing says that "
+                      "all replicas have as many steps");
   }
   for (Operation *ring : rings) {
     SmallVector<flow::AcquireOp> steps;

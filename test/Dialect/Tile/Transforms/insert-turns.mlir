@@ -1,12 +1,11 @@
 // RUN: fa3-opt %s -tile-insert-turns=turns=on | FileCheck %s
-// RUN: fa3-opt %s -tile-insert-turns | FileCheck %s --check-prefix=AUTO
 // RUN: fa3-opt %s -tile-insert-turns=turns=off | FileCheck %s --check-prefix=OFF
 // RUN: not fa3-opt %s -tile-insert-turns=turns=maybe 2>&1 | FileCheck %s --check-prefix=WORD
 // RUN: %stages-window --pass tile-insert-turns --options 'block-m=128 block-n=64 turns=on'
 // RUN: %stages-window --pass tile-insert-turns --options 'mode=static block-m=128 block-n=32 turns=on' --run=--completion=random --run=--schedule-seed=3
 // RUN: %stages-chain --pass tile-insert-turns --options 'turns=on'
 
-// WORD: error: tile-insert-turns expects turns to be auto, on or off, got 'maybe'
+// WORD: error: tile-insert-turns expects turns to be on or off, got 'maybe'
 // OFF-NOT: flow.take
 
 !K = tensor<32x16xf16>
@@ -45,8 +44,6 @@ gpu.module @m {
   // CHECK-NEXT: flow.pass %[[STEP]]
   // CHECK-NEXT: tile.await
   // CHECK-NOT: flow.take
-  // AUTO-LABEL: gpu.func @pipelined
-  // AUTO-NOT: flow.take
   gpu.func @pipelined(%n: index, %first: index, %some: i1, %q: !S) kernel {
     %k = flow.ring : !ring
     %v = flow.ring : !ring
@@ -107,8 +104,6 @@ gpu.module @m {
   // CHECK-NEXT: flow.pass
   // CHECK: tile.dot.async
   // CHECK-NOT: flow.pass
-  // AUTO-LABEL: gpu.func @one_stage
-  // AUTO: flow.take
   gpu.func @one_stage(%n: index, %m: memref<?x?xf32>) kernel {
     %k = flow.ring : !ring
     %v = flow.ring : !ring

@@ -447,14 +447,11 @@ def InsertTurns : Pass<"tile-insert-turns"> {
     ring between groups equally often, so they take equally many turns.
     What the products need is acquired before the turn is taken.
 
-    `turns=auto` orders a group if the tensor core is idle without it: if no
-    product of the loop is in flight while its element code runs (one stage), and
-    the products of all replicas take at least a fourth of the cycles that the
-    element code of one replica takes; figures are those of
-    fa3/Scheduling/DeviceModel.h. Where element code runs under products already,
-    turns gained nothing that could be measured.
+    Whether that pays is measured: with three and four replicas, and where
+    element code runs under products already, turns cost up to 6 %
+    (docs/Performance.md), so pipelines ask for none.
 
-    Declines with a remark, if asked for turns: groups of one replica, and loops
+    Declines with a remark: groups of one replica, and loops
     whose first product reads no entry that is acquired in the loop from another
     group.
 
@@ -469,8 +466,8 @@ def InsertTurns : Pass<"tile-insert-turns"> {
     ```
   }];
   let options = [
-    Option<"turns", "turns", "std::string", "\"auto\"",
-           "order replicas: auto, on or off">
+    Option<"turns", "turns", "std::string", "\"on\"",
+           "order replicas: on or off">
   ];
   let statistics = [Statistic<"inserted", "turns", "turns inserted">];
 }
