@@ -375,13 +375,6 @@ KernelLowering::forEachBox(Operation *op, const View &view, Value memref,
   return success();
 }
 
-/// Whether all values of a form are multiples of a number.
-static bool isMultiple(const tile::AffineForm &form, int64_t divisor) {
-  return form.constant % divisor == 0 &&
-         llvm::all_of(form.terms,
-                      [&](auto term) { return term.second % divisor == 0; });
-}
-
 LogicalResult KernelLowering::lowerReordered(tile::LoadAsyncOp op) {
   constexpr int64_t kMostDims = 5;
   const View &view = views[op.getView()];
@@ -391,7 +384,8 @@ LogicalResult KernelLowering::lowerReordered(tile::LoadAsyncOp op) {
   if (!arguments.isArgument(op.getSource()))
     return refuse() << "expects an array that is a kernel argument";
   int64_t period = int64_t(1) << bits.size();
-  if (!isMultiple(tile::getAffineForm(op.getIndices()[rank - 2]), period))
+  if (!tile::provesMultipleOf(tile::getAffineForm(op.getIndices()[rank - 2]),
+                              period))
     return refuse() << "expects a first row that is a multiple of " << period;
   std::optional<RowOrder> order =
       planRowOrder(bits, view.tile.getDimSize(0), kMostDims - (rank - 1));
@@ -399,6 +393,15 @@ LogicalResult KernelLowering::lowerReordered(tile::LoadAsyncOp op) {
     return refuse() << "no copies of 8 rows or more bring those of an array of "
                        "rank "
                     << rank << " in the order [" << bits << "]";
+
+  int64_t blockRows = order->getBlockRows();
+  auto array = cast<MemRefType>(op.getSource().getType());
+  int64_t rows = array.getDimSize(rank - 2);
+  if (!ShapedType::isDynamic(rows) && rows % blockRows)
+    return refuse() << "expects the rows of the array to be a multiple of "
+                    << blockRows << ", got " << rows;
+  if (!array.isStrided())
+    return refuse() << "expects an array with strides, got " << array;
 
   hopper::BufferType buffer = view.ring->type;
   SmallVector<int64_t> box(rank - 2, 1);
@@ -410,7 +413,6 @@ LogicalResult KernelLowering::lowerReordered(tile::LoadAsyncOp op) {
           b.getContext(), box, view.tile.getElementType(), buffer.getSwizzle()),
       order->split);
   Values indices = get(op.getIndices());
-  int64_t blockRows = order->getBlockRows();
   Value firstBlock = indices[rank - 2];
   if (blockRows > 1)
     firstBlock = arith::DivUIOp::create(b, firstBlock, i32(blockRows));

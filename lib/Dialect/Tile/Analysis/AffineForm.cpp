@@ -355,3 +355,32 @@ bool fa3::tile::provesNonNegative(const AffineForm &form) {
     return form.constant >= 0;
   return Prover(form).isContradictory();
 }
+
+//===----------------------------------------------------------------------===//
+// Multiples
+//===----------------------------------------------------------------------===//
+
+static bool isMultipleOf(Value value, int64_t factor) {
+  APInt constant;
+  if (matchPattern(value, m_ConstantInt(&constant)))
+    return constant.getSExtValue() % factor == 0;
+  Operation *op = value.getDefiningOp();
+  if (isa_and_nonnull<arith::AddIOp, arith::SubIOp, arith::MinSIOp,
+                      arith::MaxSIOp>(op))
+    return isMultipleOf(op->getOperand(0), factor) &&
+           isMultipleOf(op->getOperand(1), factor);
+  if (isa_and_nonnull<arith::MulIOp>(op))
+    return isMultipleOf(op->getOperand(0), factor) ||
+           isMultipleOf(op->getOperand(1), factor);
+  if (auto select = dyn_cast_or_null<arith::SelectOp>(op))
+    return isMultipleOf(select.getTrueValue(), factor) &&
+           isMultipleOf(select.getFalseValue(), factor);
+  return false;
+}
+
+bool fa3::tile::provesMultipleOf(const AffineForm &form, int64_t factor) {
+  return form.constant % factor == 0 &&
+         llvm::all_of(form.terms, [&](auto term) {
+           return term.second % factor == 0 || isMultipleOf(term.first, factor);
+         });
+}

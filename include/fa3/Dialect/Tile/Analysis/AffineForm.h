@@ -66,6 +66,10 @@ mlir::Value materialize(mlir::OpBuilder &builder, mlir::Location loc,
 /// minima and maxima, bounds of enclosing loops. False means "no proof".
 bool provesNonNegative(const AffineForm &form);
 
+/// Proves that a form is a multiple of a positive constant, from coefficients
+/// and from sums, products, minima, maxima and choices of multiples.
+bool provesMultipleOf(const AffineForm &form, int64_t factor);
+
 } // namespace fa3::tile
 
 #endif // FA3_DIALECT_TILE_ANALYSIS_AFFINEFORM_H
