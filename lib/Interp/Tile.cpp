@@ -168,6 +168,20 @@ LogicalResult runStore(Context &c, const Instr &in) {
   return success();
 }
 
+/// A store whose last operand ends the rows.
+LogicalResult runStoreBelow(Context &c, const Instr &in) {
+  TileShape shape = in.get<TileExtra>().shape;
+  SmallVector<int64_t> indices = c.integers(in.in.drop_front(2));
+  int64_t end = indices.pop_back_val();
+  int64_t first = indices[indices.size() - shape.rank];
+  int64_t &rows = shape.rank == 1 ? shape.columns : shape.rows;
+  rows = std::clamp<int64_t>(end - first, 0, rows);
+  if (rows > 0)
+    storeTile(c.array(in.in[1]), indices, shape,
+              c.buffer(in.in[0]).data<uint8_t>());
+  return success();
+}
+
 LogicalResult runScalarLoad(Context &c, const Instr &in) {
   const Array &array = c.array(in.in[0]);
   SmallVector<int64_t> indices = c.integers(in.in.drop_front());
@@ -451,7 +465,8 @@ void fa3::interp::populateTile(Registry &r) {
     return decodeAccess(d, op, op.getResult().getType(), runLoad);
   });
   r.add<tile::StoreOp>([](Decoder &d, tile::StoreOp op) {
-    return decodeAccess(d, op, op.getValue().getType(), runStore);
+    return decodeAccess(d, op, op.getValue().getType(),
+                        op.getBelow() ? runStoreBelow : runStore);
   });
   r.addPlain<tile::ScalarLoadOp>(runScalarLoad);
   r.add<tile::ReduceOp>(decodeReduce);

@@ -30,6 +30,11 @@ void fa3::buildTilePipeline(OpPassManager &pm, const PipelineOptions &options) {
   toTile.rescaleThreshold = options.rescaleThreshold;
   toTile.loads = options.loads;
   toTile.twoLevel = options.twoLevel;
+  // Tiles of other heights are made of whole replicas of 64 rows.
+  std::string heights = options.heights;
+  if (options.replicas != 0)
+    heights = "even";
+  toTile.endRows = heights != "even";
   pm.addPass(createAttentionToTile(toTile));
   addCleanup(pm);
   pm.addPass(tile::createStrengthReduce());
@@ -39,6 +44,8 @@ void fa3::buildTilePipeline(OpPassManager &pm, const PipelineOptions &options) {
   grid.mode = options.mode;
   grid.order = options.order;
   grid.l2Bytes = options.l2Bytes;
+  grid.heights = heights;
+  grid.processors = options.processors;
   grid.loads = options.loads;
   pm.addPass(tile::createMapGrid(grid));
 }

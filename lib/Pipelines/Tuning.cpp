@@ -20,6 +20,7 @@ static void forEachTunable(Options &options, Function &&function) {
   function("rescale", options.rescale);
   function("mode", options.mode);
   function("order", options.order);
+  function("heights", options.heights);
   function("l2-bytes", options.l2Bytes);
   function("store", options.store);
   function("stages", options.stages);
@@ -40,6 +41,7 @@ static bool takesWord(StringRef name, StringRef value) {
       {"rescale", {"lazy", "eager"}},
       {"mode", {"auto", "cta", "static", "dynamic"}},
       {"order", {"auto", "rows", "longest-first", "pairs"}},
+      {"heights", {"even", "auto"}},
       {"store", {"auto", "staged", "in-place", "direct"}},
       {"turns", {"on", "off"}},
       {"barrier-wait", {"asm", "intrinsic"}},

@@ -3,13 +3,14 @@
 // RUN: fa3-run --cpu %s --fill x=1 --completion eager --schedule-seed 1 --print out --print sum | FileCheck %s
 
 // The rows of `out`: x^T x + 8 in f16, maxima that a NaN does not win, column
-// numbers masked by where, sums of columns modulo 2. `sum` is added to twice.
+// numbers masked by where, sums of columns modulo 2, stores with an end. `sum` is
+// added to twice.
 // CHECK: out: 5x4xf16
 // CHECK-NEXT: [0]: 16 16 16 16
 // CHECK-NEXT: [1]: 3 1 3 3
 // CHECK-NEXT: [2]: 10 11 -1 -1
-// CHECK-NEXT: [3]: 2 4 2 4
-// CHECK-NEXT: [4]: not-written not-written not-written not-written
+// CHECK-NEXT: [3]: 2 4 2 9
+// CHECK-NEXT: [4]: not-written not-written 16 not-written
 // CHECK: sum: 1x4xf32
 // CHECK-NEXT: [0]: 2 2 2 2
 
@@ -49,6 +50,12 @@ gpu.module @m {
     %two = tile.reduce add %row dim 1 modulo 2 : tensor<1x4xf16> -> tensor<1x2xf16>
     tile.store %two, %out[%c3, %c0] : tensor<1x2xf16>, memref<5x4xf16>
     tile.store %two, %out[%c3, %c2] : tensor<1x2xf16>, memref<5x4xf16>
+    // What is not below an end is dropped: rows of a tile of rank 2, columns of
+    // one of rank 1.
+    %many = arith.constant dense<9.0> : tensor<3x1xf16>
+    tile.store %many, %out[%c3, %c3] below %c4 : tensor<3x1xf16>, memref<5x4xf16>
+    tile.store %many, %out[%c3, %c3] below %c2 : tensor<3x1xf16>, memref<5x4xf16>
+    tile.store %p0, %out[%c4, %c2] below %c3 : tensor<4xf16>, memref<5x4xf16>
     // Columns and rows outside are dropped.
     %out1 = arith.constant 4 : index
     tile.store %row, %out[%out1, %c4] : tensor<1x4xf16>, memref<5x4xf16>

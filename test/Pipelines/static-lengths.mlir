@@ -1,9 +1,10 @@
 // Lengths that are known leave no test of the trip count around pipelined loops.
-// Short ones take the tile that they fill better.
+// Short ones take the tile that they fill better, and halves of it where
+// processors would be idle.
 
 // RUN: fa3-opt %s -fa3-lower-to-nvvm-pipeline | fa3-translate --mlir-to-ptx -o %t.ptx
 // RUN: FileCheck %s --check-prefix=SHORT --input-file=%t.json
-// SHORT: "grid": "min(device.sms, 4)"
+// SHORT: "grid": "min(device.sms, 8)"
 // RUN: fa3-run --cpu --check-each-pass %s | FileCheck %s
 // CHECK: same answer after
 

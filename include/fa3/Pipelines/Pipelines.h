@@ -49,6 +49,15 @@ struct PipelineOptions : public mlir::PassPipelineOptions<PipelineOptions> {
       *this, "order",
       llvm::cl::desc("order of tiles: auto, rows, longest-first or pairs"),
       llvm::cl::init("auto")};
+  Option<std::string> heights{
+      *this, "heights",
+      llvm::cl::desc("whether tiles may have fewer rows than others, for known "
+                     "extents: even, auto"),
+      llvm::cl::init("auto")};
+  Option<int64_t> processors{
+      *this, "processors",
+      llvm::cl::desc("processors of the device, for heights=auto"),
+      llvm::cl::init(132)};
   Option<int64_t> l2Bytes{
       *this, "l2-bytes",
       llvm::cl::desc("bytes of L2 cache for what tiles of a section share "

@@ -240,7 +240,8 @@ LogicalResult AttentionToTile::buildForward(HostFunction &host,
   if (blockN)
     tile.blockN = blockN;
   constexpr double kThreshold = 8, kThresholdFloat8 = 4;
-  AccumulationPolicy policy{rescale == "lazy", rescaleThreshold, twoLevel};
+  AccumulationPolicy policy{rescale == "lazy", rescaleThreshold, twoLevel,
+                            endRows};
   if (rescaleThreshold == -1)
     policy.threshold = isFloat8 ? kThresholdFloat8 : kThreshold;
   LogicalResult fits = success();

@@ -178,6 +178,8 @@ private:
   Value scoreScale;
   /// Multiplies the output in the end; null for 1.
   Value outputScale;
+  /// The first row of the next tile, if rows are to end there.
+  Value endRow;
   /// log2 of the factor of all weights.
   double weightExponent = 0;
 };
@@ -236,8 +238,11 @@ LogicalResult KernelBuilder::build() {
   auto grid =
       tile::GridOp::create(b, ValueRange{rowBlocks, heads, dim(operands.q, 0)});
   b.setInsertionPointToStart(&grid.getBody().front());
-  Value firstRow =
-      arith::MulIOp::create(b, grid.getBody().getArgument(0), index(rows));
+  Value block = grid.getBody().getArgument(0);
+  Value firstRow = arith::MulIOp::create(b, block, index(rows));
+  if (policy.endRows)
+    endRow = arith::MulIOp::create(b, arith::AddIOp::create(b, block, index(1)),
+                                   index(rows));
   head = grid.getBody().getArgument(1);
   batch = grid.getBody().getArgument(2);
   keyHead = arith::DivUIOp::create(b, head, group);
@@ -345,7 +350,18 @@ FailureOr<KernelBuilder::State> KernelBuilder::buildLoop(Value query,
     bindIndices(expander, op.getScoreRegion(), 1, row, column);
 
   keep = {expander.lift(b.getLoc(), keep, Expander::Both), Expander::Both};
-  Value live = tile::AnyPossibleOp::create(b, b.getI1Type(), keep.value);
+  Value needed = keep.value;
+  if (endRow) {
+    // Only where there is work: rows from the end on are stored by nobody.
+    Expander::Entry inside{
+        arith::CmpIOp::create(
+            b, arith::CmpIPredicate::slt, row.value,
+            scalarTile(endRow, tensor({rows}, b.getIndexType()))),
+        Expander::Rows};
+    needed = arith::AndIOp::create(
+        b, needed, expander.lift(b.getLoc(), inside, Expander::Both));
+  }
+  Value live = tile::AnyPossibleOp::create(b, b.getI1Type(), needed);
   auto guardOp = scf::IfOp::create(b, TypeRange(ValueRange(state.list())), live,
                                    /*withElseRegion=*/true);
   scf::YieldOp::create(b, guardOp.getResults());
@@ -507,7 +523,7 @@ void KernelBuilder::buildEpilogue(State state, Value firstRow) {
   if (!element.isF32())
     out = arith::TruncFOp::create(b, tensor({rows, width}, element), out);
   tile::StoreOp::create(b, out, operands.o,
-                        ValueRange{batch, head, firstRow, index(0)});
+                        ValueRange{batch, head, firstRow, index(0)}, endRow);
   if (!operands.lse)
     return;
   // Natural log of the sum of exponentials: (m + log2 sum) * ln 2.
@@ -519,8 +535,8 @@ void KernelBuilder::buildEpilogue(State state, Value firstRow) {
   lse = arith::SelectOp::create(
       b, empty, splat(rowType(), -std::numeric_limits<double>::infinity()),
       lse);
-  tile::StoreOp::create(b, lse, operands.lse,
-                        ValueRange{batch, head, firstRow});
+  tile::StoreOp::create(b, lse, operands.lse, ValueRange{batch, head, firstRow},
+                        endRow);
 }
 
 LogicalResult fa3::buildKernelBody(OpBuilder &builder, attention::ForwardOp op,

@@ -19,6 +19,9 @@ struct AccumulationPolicy {
   /// The product of every step starts from zero and is added in fp32, instead
   /// of being accumulated inside the product.
   bool twoLevel;
+  /// Rows end at the next tile's first: iterations and stores say so, and tiles
+  /// may have different numbers of rows.
+  bool endRows;
 };
 
 /// log2 of the largest weight that fits an element type with a factor below 2

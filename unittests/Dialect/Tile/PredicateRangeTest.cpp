@@ -47,6 +47,9 @@ struct PredicateRangeTest : fa3::test::AnalysisTest {
   Range read(const Interval &interval, const Environment &environment) {
     OpBuilder::InsertionGuard guard(*b);
     b->setInsertionPoint(loop);
+    for (const AffineForm &form : interval.conditions)
+      if (evaluate(materialize(*b, b->getLoc(), form), environment) < 0)
+        return {0, 0};
     return {
         evaluate(interval.lower.materialize(*b, b->getLoc(), least, greatest),
                  environment),
@@ -228,6 +231,39 @@ TEST_F(PredicateRangeTest, UnknownMasks) {
     PredicateRange range = classifyPredicate(mask, step);
     EXPECT_TRUE(range.possible.isAll());
     EXPECT_TRUE(range.always.isNone());
+  }
+}
+
+TEST_F(PredicateRangeTest, InvariantsAreConditions) {
+  // Possible in all steps or in none; the greatest row decides.
+  enterLoop();
+  auto type = RankedTensorType::get({kRows, kColumns}, b->getIndexType());
+  Value row = CoordOp::create(*b, type, 0, argument(0));
+  Value end = CoordOp::create(*b, type, 1, argument(1));
+  Value ended = arith::CmpIOp::create(*b, arith::CmpIPredicate::slt, row, end);
+  Mask first{ended, [](int64_t i, int64_t j, int64_t, int64_t p, int64_t q) {
+               return p + i < q + j;
+             }};
+  PredicateRange range = classifyPredicate(first.value, loop.getInductionVar());
+  EXPECT_EQ(range.possible.conditions.size(), 1u);
+  EXPECT_FALSE(range.possible.isAll());
+  check(first, /*exact=*/false);
+  // Both must hold of a conjunction, neither of a disjunction.
+  for (int round = 0; round < 20; ++round) {
+    enterLoop();
+    row = CoordOp::create(*b, type, 0, argument(0));
+    end = CoordOp::create(*b, type, 1, argument(1));
+    ended = arith::CmpIOp::create(*b, arith::CmpIPredicate::slt, row, end);
+    Mask other = randomCompare();
+    auto f = first.holds, g = other.holds;
+    check({make<arith::AndIOp>(ended, other.value),
+           [=](auto... at) { return f(at...) && g(at...); }},
+          /*exact=*/false);
+    check({make<arith::OrIOp>(ended, other.value),
+           [=](auto... at) { return f(at...) || g(at...); }},
+          /*exact=*/false);
+    if (HasFatalFailure())
+      FAIL() << "round " << round;
   }
 }
 

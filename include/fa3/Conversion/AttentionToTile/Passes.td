@@ -49,6 +49,10 @@ def AttentionToTile : Pass<"attention-to-tile", "::mlir::ModuleOp"> {
     they lose what one adds to the sum of all before; sums of 16-bit operands
     are of fp32 quality already. It costs dv / 2 registers per thread.
 
+    `end-rows` states where the rows of a tile end: in the guard of an iteration,
+    and at the stores. `tile-map-grid` may then cut the rows into tiles of
+    different heights.
+
     Without `block-m` and `block-n` the tile follows from the head dims: the
     widest key block for which the estimated registers of a consumer and the
     shared memory suffice. Elements of auxiliary operands that vary with query and
@@ -109,7 +113,9 @@ def AttentionToTile : Pass<"attention-to-tile", "::mlir::ModuleOp"> {
     Option<"loads", "loads", "std::string", "\"auto\"",
            "as tile-assign-roles will take it: auto, bulk or threads">,
     Option<"twoLevel", "two-level-accumulation", "bool", "false",
-           "add the product of every step to the output in fp32">
+           "add the product of every step to the output in fp32">,
+    Option<"endRows", "end-rows", "bool", "false",
+           "state where the rows of a tile end">
   ];
   let statistics = [
     Statistic<"kernels", "kernels", "attention operations turned into kernels">,

@@ -224,14 +224,22 @@ static PredicateRange unknownRange() {
 
 /// form >= 0 over a tile.
 static PredicateRange classifyAtom(const TileForm &form, Value iv) {
-  return {solve(form.getGreatest(), iv, Interval::all()),
+  AffineForm greatest = form.getGreatest();
+  Interval possible = Interval::all();
+  if (greatest.getCoefficient(iv) == 0 && isInvariant(greatest, iv))
+    possible.conditions.push_back(greatest);
+  return {solve(greatest, iv, possible),
           solve(form.getLeast(), iv, Interval::none())};
 }
 
 static Interval intersect(const Interval &a, const Interval &b) {
-  return {Bound::max(a.lower, b.lower), Bound::min(a.upper, b.upper)};
+  Interval both{Bound::max(a.lower, b.lower), Bound::min(a.upper, b.upper),
+                a.conditions};
+  llvm::append_range(both.conditions, b.conditions);
+  return both;
 }
 
+/// Around the union; what either needs does not bind the other.
 static Interval hull(const Interval &a, const Interval &b) {
   if (a.isNone())
     return b;

@@ -1,5 +1,6 @@
 //===- MapGrid.cpp - tile-map-grid ----------------------------------------===//
 
+#include "RowPartition.h"
 #include "Utils.h"
 #include "fa3/Dialect/Tile/Analysis/AffineForm.h"
 #include "fa3/Dialect/Tile/Analysis/ElementLoads.h"
@@ -247,6 +248,79 @@ static SmallVector<Value> decodeSections(ImplicitLocOpBuilder &b, Value id,
   return joinIndices(b, row, position, bounds);
 }
 
+/// Position in the grid of tile number `id` if all full tiles come before the
+/// shorter ones; among either, the first index runs fastest.
+static SmallVector<Value> decodePartition(ImplicitLocOpBuilder &b, Value id,
+                                          ValueRange bounds, int64_t numFull,
+                                          int64_t numShort) {
+  auto constant = [&](int64_t value) -> Value {
+    return arith::ConstantIndexOp::create(b, value);
+  };
+  auto decodeAmong = [&](Value number, int64_t count) {
+    return std::pair<Value, Value>(
+        arith::RemUIOp::create(b, number, constant(count)),
+        arith::DivUIOp::create(b, number, constant(count)));
+  };
+  if (numFull == 0 || numShort == 0) {
+    auto [row, outer] = decodeAmong(id, numFull + numShort);
+    return joinIndices(b, row, outer, bounds);
+  }
+  Value full = arith::MulIOp::create(b, product(b, bounds.drop_front()),
+                                     constant(numFull));
+  auto [row, outer] = decodeAmong(id, numFull);
+  auto [shortRow, shortOuter] =
+      decodeAmong(arith::SubIOp::create(b, id, full), numShort);
+  shortRow = arith::AddIOp::create(b, shortRow, constant(numFull));
+  Value isFull = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, id, full);
+  return joinIndices(b, arith::SelectOp::create(b, isFull, row, shortRow),
+                     arith::SelectOp::create(b, isFull, outer, shortOuter),
+                     bounds);
+}
+
+/// The number of rows that the stores of a grid's rows have room for, and of
+/// the positions that share them; nothing where they are not known.
+static std::optional<std::pair<int64_t, int64_t>>
+getStaticRows(GridOp grid, const RowBoundaries &boundaries) {
+  int64_t copies = 1;
+  for (Value bound : ValueRange(grid.getUpperBounds()).drop_front()) {
+    APInt constant;
+    if (!matchPattern(bound, m_ConstantInt(&constant)))
+      return std::nullopt;
+    copies *= constant.getSExtValue();
+  }
+  for (arith::MulIOp end : boundaries.ends)
+    for (Operation *user : end->getUsers())
+      if (auto store = dyn_cast<StoreOp>(user)) {
+        auto type = cast<MemRefType>(store.getTarget().getType());
+        int64_t rows = type.getDimSize(type.getRank() -
+                                       store.getValue().getType().getRank());
+        if (ShapedType::isDynamic(rows))
+          return std::nullopt;
+        return std::pair(rows, copies);
+      }
+  return std::nullopt;
+}
+
+/// Cuts the rows of a grid unevenly where that makes the launch end earlier.
+static std::optional<RowPartition> partitionRows(GridOp grid,
+                                                 int64_t processors) {
+  std::optional<RowBoundaries> boundaries = matchRowBoundaries(grid);
+  if (!boundaries)
+    return std::nullopt;
+  auto known = getStaticRows(grid, *boundaries);
+  if (!known)
+    return std::nullopt;
+  std::optional<RowPartition> partition = choosePartition(
+      known->first, boundaries->height, known->second, processors);
+  if (!partition)
+    return std::nullopt;
+  replaceBoundaries(*boundaries, *partition);
+  OpBuilder builder(grid);
+  grid.getUpperBoundsMutable()[0].assign(arith::ConstantIndexOp::create(
+      builder, grid.getLoc(), partition->getNumTiles()));
+  return partition;
+}
+
 /// Position in the grid of the `id`-th tile of a persistent launch, if a long
 /// and a short tile of the same outer index make a pair: a block's first and
 /// second, third and fourth, ... tiles are pairs, so that all blocks have about
@@ -315,6 +389,18 @@ struct MapGrid : fa3::tile::impl::MapGridBase<MapGrid> {
           << order << "'";
       return signalPassFailure();
     }
+    if (heights != "even" && heights != "auto") {
+      getOperation().emitError("tile-map-grid: expects heights 'even' or "
+                               "'auto', got '")
+          << heights << "'";
+      return signalPassFailure();
+    }
+    if (processors < 1) {
+      getOperation().emitError("tile-map-grid: expects processors of at least "
+                               "1, got ")
+          << processors.getValue();
+      return signalPassFailure();
+    }
     if (l2Bytes < 0) {
       getOperation().emitError("tile-map-grid: expects l2-bytes of at least 0, "
                                "got ")
@@ -361,6 +447,10 @@ LogicalResult MapGrid::map(gpu::GPUFuncOp kernel, ArrayRef<LaunchOp> launches) {
                : isStatic ? "one of one dimension"
                           : "one CTA per tile");
   bool longestFirst = order == "longest-first" || (order == "auto" && !uniform);
+  std::optional<RowPartition> partition;
+  if (heights == "auto" && uniform && !longestFirst && !hasPairs)
+    partition = partitionRows(grid, processors);
+  numPartitioned += partition.has_value();
   llvm::SetVector<Value> shared = getSharedArrays(grid);
   bool hasSections = longestFirst && l2Bytes > 0 && !shared.empty() &&
                      grid.getUpperBounds().size() > 1;
@@ -434,7 +524,9 @@ LogicalResult MapGrid::map(gpu::GPUFuncOp kernel, ArrayRef<LaunchOp> launches) {
     std::rotate(fastestFirst.begin(), fastestFirst.begin() + 1,
                 fastestFirst.end());
   SmallVector<Value> indices =
-      hasPairs      ? decodePairs(b, id, grid.getUpperBounds(), tiles, step)
+      partition     ? decodePartition(b, id, grid.getUpperBounds(),
+                                      partition->numFull, partition->numShort)
+      : hasPairs    ? decodePairs(b, id, grid.getUpperBounds(), tiles, step)
       : hasSections ? decodeSections(b, id, grid.getUpperBounds(), sections)
                     : decode(b, id, grid.getUpperBounds(), fastestFirst);
   if (longestFirst) {

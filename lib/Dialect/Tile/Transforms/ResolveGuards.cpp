@@ -4,6 +4,7 @@
 #include "fa3/Dialect/Tile/Analysis/PredicateRange.h"
 #include "fa3/Dialect/Tile/Transforms/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
 
 namespace fa3::tile {
 #define GEN_PASS_DEF_RESOLVEGUARDS
@@ -44,6 +45,30 @@ static void releaseAtOnce(scf::ForOp loop) {
   }
 }
 
+/// Moves the loop into a branch that is taken if all conditions are at least 0;
+/// the other only keeps the rings moving.
+static void branchOn(ArrayRef<AffineForm> conditions, scf::ForOp loop) {
+  ImplicitLocOpBuilder b(loop.getLoc(), loop);
+  Value zero = arith::ConstantIndexOp::create(b, 0), live;
+  for (const AffineForm &form : conditions) {
+    Value holds = arith::CmpIOp::create(b, arith::CmpIPredicate::sge,
+                                        materialize(b, b.getLoc(), form), zero);
+    live = live ? arith::AndIOp::create(b, live, holds).getResult() : holds;
+  }
+  auto branch = scf::IfOp::create(b, loop.getResultTypes(), live,
+                                  /*withElseRegion=*/true);
+  loop.replaceAllUsesWith(branch.getResults());
+  b.setInsertionPointToStart(branch.elseBlock());
+  scf::ForOp dead = cloneLoop(b, loop, loop.getLowerBound(),
+                              loop.getUpperBound(), loop.getInitArgs());
+  takeArm(dead, /*live=*/false);
+  releaseAtOnce(dead);
+  scf::YieldOp::create(b, dead.getResults());
+  b.setInsertionPointToStart(branch.thenBlock());
+  auto yield = scf::YieldOp::create(b, loop.getResults());
+  loop->moveBefore(yield);
+}
+
 /// Gives the number of dead ranges split off.
 static unsigned resolve(scf::ForOp loop) {
   hoistScalars(loop);
@@ -51,6 +76,8 @@ static unsigned resolve(scf::ForOp loop) {
       classifyPredicate(matchGuardedBody(loop)->condition.getMask(),
                         loop.getInductionVar())
           .possible;
+  if (!possible.conditions.empty())
+    branchOn(possible.conditions, loop);
   Location loc = loop.getLoc();
   OpBuilder builder(loop);
   Value lower = loop.getLowerBound(), upper = loop.getUpperBound();
@@ -60,7 +87,7 @@ static unsigned resolve(scf::ForOp loop) {
   if (!possible.upper.provesAtLeast(getAffineForm(upper)))
     end = possible.upper.materialize(builder, loc, begin, upper);
 
-  unsigned dead = 0;
+  unsigned dead = !possible.conditions.empty();
   if (end != upper) {
     builder.setInsertionPointAfter(loop);
     scf::ForOp after = cloneLoop(builder, loop, end, upper, loop.getInitArgs());

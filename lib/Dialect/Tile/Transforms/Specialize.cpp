@@ -8,9 +8,12 @@
 
 #include "SplitRows.h"
 #include "Utils.h"
+#include "fa3/Dialect/Tile/Analysis/AffineForm.h"
 #include "fa3/Dialect/Tile/Transforms/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
 
 namespace fa3::tile {
 #define GEN_PASS_DEF_SPECIALIZE
@@ -20,9 +23,6 @@ namespace fa3::tile {
 using namespace mlir;
 using namespace fa3;
 using namespace fa3::tile;
-
-/// Rows of a product that one warp group computes with one wgmma.
-static constexpr int64_t kRowsPerReplica = 64;
 
 /// Warps of the convert group: as many as share a warp group with the loader.
 static constexpr int64_t kConvertWarps = 2;
@@ -255,6 +255,35 @@ static LogicalResult verifyControlFlow(gpu::GPUFuncOp kernel) {
   return failure(result.wasInterrupted());
 }
 
+//===----------------------------------------------------------------------===//
+// Rows that end before the tile does
+//===----------------------------------------------------------------------===//
+
+/// Replaces the end of a store's rows: a replica has all of its rows below it,
+/// or none, and then it stores outside of the array, which writes nothing.
+static LogicalResult resolveEnd(StoreOp store) {
+  RankedTensorType tile = store.getValue().getType();
+  unsigned dim = store.getIndices().size() - tile.getRank();
+  Value first = store.getIndices()[dim], end = store.getBelow();
+  int64_t rows = tile.getDimSize(0);
+  AffineForm room = getAffineForm(end) - getAffineForm(first);
+  if (provesNonNegative(room - AffineForm(rows))) {
+    store.getBelowMutable().clear();
+    return success();
+  }
+  if (!provesMultipleOf(room, rows))
+    return store.emitOpError("ends the rows where it may divide those of a "
+                             "replica: expects a multiple of ")
+           << rows << " rows from the first to the end";
+  ImplicitLocOpBuilder b(store.getLoc(), store);
+  Value outside = memref::DimOp::create(b, store.getTarget(), dim);
+  Value live = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, first, end);
+  store.getIndicesMutable()[dim].assign(
+      arith::SelectOp::create(b, live, first, outside));
+  store.getBelowMutable().clear();
+  return success();
+}
+
 static LogicalResult specialize(gpu::GPUFuncOp kernel, int64_t replicas) {
   Block &entry = kernel.getBody().front();
   if (!entry.getOps<flow::SpecializeOp>().empty() ||
@@ -297,7 +326,17 @@ static LogicalResult specialize(gpu::GPUFuncOp kernel, int64_t replicas) {
       original.push_back(&op);
   for (Operation *op : llvm::reverse(original))
     op->erase();
-  return replicas == 1 ? success() : splitRows(mathGroup);
+  if (replicas != 1 && failed(splitRows(mathGroup)))
+    return failure();
+  SmallVector<StoreOp> ended;
+  mathGroup.walk([&](StoreOp store) {
+    if (store.getBelow())
+      ended.push_back(store);
+  });
+  for (StoreOp store : ended)
+    if (failed(resolveEnd(store)))
+      return failure();
+  return success();
 }
 
 namespace {

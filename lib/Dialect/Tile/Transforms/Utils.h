@@ -74,6 +74,9 @@ llvm::LogicalResult threadTo(mlir::Operation *site,
 /// on instead of the values it came with.
 void threadFrom(mlir::Operation *site, llvm::SmallVector<mlir::Value> next);
 
+/// Rows of a product that one warp group computes with one wgmma.
+inline constexpr int64_t kRowsPerReplica = 64;
+
 /// Whether `value` is the constant 1.
 bool isOne(mlir::Value value);
 

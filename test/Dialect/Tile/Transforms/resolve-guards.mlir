@@ -82,6 +82,43 @@ gpu.module @m {
     gpu.return
   }
 
+  // The same in all steps: a branch, and the loop in it keeps its range.
+  // CHECK-LABEL: gpu.func @ended
+  // CHECK: %[[DISTANCE:.*]] = arith.addi %{{.*}}, %c-1
+  // CHECK: %[[LIVE:.*]] = arith.cmpi sge, %[[DISTANCE]], %c0
+  // CHECK: scf.if %[[LIVE]] -> (f32) {
+  // CHECK: scf.for %{{.*}} = %c0{{.*}} to %arg0 step
+  // CHECK: arith.addf
+  // CHECK: } else {
+  // CHECK: scf.for %{{.*}} = %c0{{.*}} to %arg0 step
+  // CHECK-NOT: arith.addf
+  // CHECK: memref.store
+  gpu.func @ended(%n: index, %first: index, %end: index, %c: memref<?xf32>) kernel {
+    flow.specialize {
+      flow.group @math warps 4 (%g) {
+        %c0 = arith.constant 0 : index
+        %c1 = arith.constant 1 : index
+        %zero = arith.constant 0.0 : f32
+        %one = arith.constant 1.0 : f32
+        %ends = tensor.splat %end : !s
+        %o = scf.for %t = %c0 to %n step %c1 iter_args(%s = %zero) -> f32 {
+          %i = tile.coord dim 0 offset %first : !s
+          %inside = arith.cmpi slt, %i, %ends : !s
+          %live = tile.any_possible %inside : !p
+          %next = scf.if %live -> f32 {
+            %x = arith.addf %s, %one : f32
+            scf.yield %x : f32
+          } else {
+            scf.yield %s : f32
+          }
+          scf.yield %next : f32
+        }
+        memref.store %o, %c[%c0] : memref<?xf32>
+      }
+    }
+    gpu.return
+  }
+
   // A mask that the analysis cannot read, and one that every step may meet: the
   // guard is taken as true.
   // CHECK-LABEL: gpu.func @unknown

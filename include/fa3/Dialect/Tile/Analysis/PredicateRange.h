@@ -52,13 +52,16 @@ private:
   std::shared_ptr<const Bound> lhs, rhs;
 };
 
-/// t with lower <= t < upper.
+/// t with lower <= t < upper, if all of `conditions`, forms without t, are at
+/// least 0; no t otherwise.
 struct Interval {
   Bound lower, upper;
+  llvm::SmallVector<AffineForm, 1> conditions = {};
   static Interval all();
   static Interval none();
   bool isAll() const {
-    return lower.isNegativeInfinity() && upper.isPositiveInfinity();
+    return lower.isNegativeInfinity() && upper.isPositiveInfinity() &&
+           conditions.empty();
   }
   bool isNone() const {
     return lower.isPositiveInfinity() || upper.isNegativeInfinity();

@@ -171,19 +171,33 @@ def Tile_ScalarLoadOp : Tile_Op<"scalar_load", [Pure,
   let hasVerifier = 1;
 }
 
-def Tile_StoreOp : Tile_Op<"store", [MemoryEffects<[MemWrite]>]> {
+def Tile_StoreOp : Tile_Op<"store", [MemoryEffects<[MemWrite]>,
+    AttrSizedOperandSegments]> {
   let summary = "writes a tile into a global array";
   let description = [{
-    As `tile.load`; elements outside the array are not written.
+    As `tile.load`; elements outside the array are not written. With `below`,
+    neither are those whose index along the tile's first dimension is not below
+    it: the next tile has them.
 
-    Example: `tile.store %o, %O[%b, %h, %i, %c0] : tensor<64x128xf16>, memref<?x?x?x128xf16>`
+    Example:
+    ```mlir
+    tile.store %o, %O[%b, %h, %i, %c0] : tensor<64x128xf16>, memref<?x?x?x128xf16>
+    tile.store %o, %O[%b, %h, %i, %c0] below %end : tensor<64x128xf16>, memref<?x?x?x128xf16>
+    ```
 
     C1. one index per dimension of the memref.
     C2. the rank of the tile is at most that of the memref.
     C3. element types agree.
   }];
-  let arguments = (ins Tile_Tile:$value, AnyMemRef:$target, Variadic<Index>:$indices);
-  let assemblyFormat = "$value `,` $target `[` $indices `]` attr-dict `:` type($value) `,` type($target)";
+  let arguments = (ins Tile_Tile:$value, AnyMemRef:$target, Variadic<Index>:$indices,
+                       Optional<Index>:$below);
+  let assemblyFormat = [{
+    $value `,` $target `[` $indices `]` (`below` $below^)? attr-dict `:` type($value) `,` type($target)
+  }];
+  let builders = [OpBuilder<(ins "::mlir::Value":$value, "::mlir::Value":$target,
+                                 "::mlir::ValueRange":$indices), [{
+    build($_builder, $_state, value, target, indices, /*below=*/::mlir::Value());
+  }]>];
   let hasVerifier = 1;
 }
 

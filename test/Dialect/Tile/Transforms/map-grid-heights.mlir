@@ -1,0 +1,92 @@
+// Rows that are cut into full tiles and shorter ones that come last.
+// RUN: fa3-opt %s "-tile-map-grid=mode=cta heights=auto processors=4" -canonicalize -cse | FileCheck %s
+// RUN: fa3-opt %s "-tile-map-grid=mode=cta heights=even processors=4" -canonicalize -cse | FileCheck %s --check-prefix=EVEN
+// RUN: fa3-opt %s "-tile-map-grid=mode=cta heights=auto processors=21" -canonicalize -cse | FileCheck %s --check-prefix=EVEN
+// RUN: fa3-opt %s "-tile-map-grid=mode=static heights=auto processors=4" | FileCheck %s --check-prefix=STATIC
+// RUN: not fa3-opt %s -tile-map-grid=heights=odd -o %t.none 2>&1 | FileCheck %s --check-prefix=HEIGHTS
+// RUN: not fa3-opt %s -tile-map-grid=processors=0 -o %t.none 2>&1 | FileCheck %s --check-prefix=PROCESSORS
+// HEIGHTS: {{.*}}.mlir{{.*}}: error: tile-map-grid: expects heights 'even' or 'auto', got 'odd'
+// PROCESSORS: {{.*}}.mlir{{.*}}: error: tile-map-grid: expects processors of at least 1, got 0
+
+// 7 tiles of 192 rows for each of 3 heads, on 4 processors: 21 tiles are 6
+// rounds. 4 tiles of 192 and 4 of 128 rows for each head: 12 full ones are 3
+// rounds, 12 shorter ones 3 more of 0.77.
+// CHECK-LABEL: func.func @host
+// CHECK: tile.launch @m::@rows blocks %c24
+// EVEN-LABEL: func.func @host
+// EVEN: tile.launch @m::@rows blocks %c21
+// STATIC-LABEL: func.func @host
+// STATIC: %[[BLOCKS:.*]] = arith.minui
+// STATIC: tile.launch @m::@rows blocks %[[BLOCKS]]
+func.func @host(%o: memref<3x1280x64xf32>) {
+  tile.launch @m::@rows args(%o : memref<3x1280x64xf32>)
+  tile.launch @m::@other args(%o : memref<3x1280x64xf32>)
+  return
+}
+
+gpu.module @m {
+  // CHECK-LABEL: gpu.func @rows
+  // CHECK: %[[ID:.*]] = gpu.block_id x
+  // CHECK-DAG: %[[M0:.*]] = arith.remui %[[ID]], %c4
+  // CHECK-DAG: %[[H0:.*]] = arith.divui %[[ID]], %c4
+  // CHECK-DAG: %[[REST:.*]] = arith.subi %[[ID]], %c12
+  // CHECK-DAG: %[[M1:.*]] = arith.remui %[[REST]], %c4
+  // CHECK-DAG: %[[H1:.*]] = arith.divui %[[REST]], %c4
+  // CHECK-DAG: %[[M1S:.*]] = arith.addi %[[M1]], %c4
+  // CHECK-DAG: %[[FULL:.*]] = arith.cmpi ult, %[[ID]], %c12
+  // CHECK-DAG: %[[M:.*]] = arith.select %[[FULL]], %[[M0]], %[[M1S]]
+  // CHECK-DAG: %[[H:.*]] = arith.select %[[FULL]], %[[H0]], %[[H1]]
+  // The first row: 192 m - 64 max(m - 4, 0); the end is that of m + 1.
+  // CHECK-DAG: %[[EVENLY:.*]] = arith.muli %[[M]], %c192
+  // CHECK-DAG: %[[OVER:.*]] = arith.subi %[[M]], %c4
+  // CHECK-DAG: %[[SHORT:.*]] = arith.maxsi %[[OVER]], %c0
+  // CHECK-DAG: %[[LESS:.*]] = arith.muli %[[SHORT]], %c64
+  // CHECK-DAG: %[[FIRST:.*]] = arith.subi %[[EVENLY]], %[[LESS]]
+  // CHECK: %[[END:.*]] = arith.minsi %{{.*}}, %c1280
+  // CHECK: tile.store %{{.*}}, %arg0[%[[H]], %[[FIRST]], %c0] below %[[END]]
+
+  // EVEN-LABEL: gpu.func @rows
+  // EVEN: %[[FIRST:.*]] = arith.muli %{{.*}}, %c192
+  // EVEN: %[[END:.*]] = arith.muli %{{.*}}, %c192
+  // EVEN: tile.store {{.*}}, %[[FIRST]], %{{.*}}] below %[[END]]
+
+  // STATIC-LABEL: gpu.func @rows
+  // STATIC: scf.for %[[ID:.*]] = %block_id_x to
+  // STATIC: arith.cmpi ult, %[[ID]]
+  gpu.func @rows(%o: memref<3x1280x64xf32>) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c3 = arith.constant 3 : index
+    %c7 = arith.constant 7 : index
+    %c192 = arith.constant 192 : index
+    %x = arith.constant dense<1.0> : tensor<192x64xf32>
+    tile.grid (%m, %h) in (%c7, %c3) {
+      %first = arith.muli %m, %c192 : index
+      %next = arith.addi %m, %c1 : index
+      %end = arith.muli %next, %c192 : index
+      tile.store %x, %o[%h, %first, %c0] below %end : tensor<192x64xf32>, memref<3x1280x64xf32>
+    }
+    gpu.return
+  }
+
+  // The index serves for something else, too.
+  // CHECK-LABEL: gpu.func @other
+  // CHECK: arith.remui %{{.*}}, %c7
+  // CHECK-NOT: arith.select
+  // CHECK: gpu.return
+  gpu.func @other(%o: memref<3x1280x64xf32>) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c3 = arith.constant 3 : index
+    %c7 = arith.constant 7 : index
+    %c192 = arith.constant 192 : index
+    %x = arith.constant dense<1.0> : tensor<192x64xf32>
+    tile.grid (%m, %h) in (%c7, %c3) {
+      %first = arith.muli %m, %c192 : index
+      %next = arith.addi %m, %c1 : index
+      %end = arith.muli %next, %c192 : index
+      tile.store %x, %o[%m, %first, %c0] below %end : tensor<192x64xf32>, memref<3x1280x64xf32>
+    }
+    gpu.return
+  }
+}
