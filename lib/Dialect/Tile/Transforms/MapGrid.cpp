@@ -301,19 +301,24 @@ getStaticRows(GridOp grid, const RowBoundaries &boundaries) {
   return std::nullopt;
 }
 
-/// Cuts the rows of a grid unevenly where that makes the launch end earlier.
-static std::optional<RowPartition> partitionRows(GridOp grid,
-                                                 int64_t processors) {
+/// Cuts the rows of a grid unevenly where that makes the launch end earlier and
+/// `mayShorten`; or else ends the last tile with the last row.
+static std::optional<RowPartition>
+partitionRows(GridOp grid, int64_t processors, bool mayShorten) {
   std::optional<RowBoundaries> boundaries = matchRowBoundaries(grid);
   if (!boundaries)
     return std::nullopt;
   auto known = getStaticRows(grid, *boundaries);
   if (!known)
     return std::nullopt;
-  std::optional<RowPartition> partition = choosePartition(
-      known->first, boundaries->height, known->second, processors);
-  if (!partition)
+  auto [rows, copies] = *known;
+  std::optional<RowPartition> partition;
+  if (mayShorten && !boundaries->hasOtherUses)
+    partition = choosePartition(rows, boundaries->height, copies, processors);
+  if (!partition) {
+    endLastTile(*boundaries, rows);
     return std::nullopt;
+  }
   replaceBoundaries(*boundaries, *partition);
   OpBuilder builder(grid);
   grid.getUpperBoundsMutable()[0].assign(arith::ConstantIndexOp::create(
@@ -448,8 +453,9 @@ LogicalResult MapGrid::map(gpu::GPUFuncOp kernel, ArrayRef<LaunchOp> launches) {
                           : "one CTA per tile");
   bool longestFirst = order == "longest-first" || (order == "auto" && !uniform);
   std::optional<RowPartition> partition;
-  if (heights == "auto" && uniform && !longestFirst && !hasPairs)
-    partition = partitionRows(grid, processors);
+  if (heights == "auto")
+    partition =
+        partitionRows(grid, processors, uniform && !longestFirst && !hasPairs);
   numPartitioned += partition.has_value();
   llvm::SetVector<Value> shared = getSharedArrays(grid);
   bool hasSections = longestFirst && l2Bytes > 0 && !shared.empty() &&

@@ -9,44 +9,41 @@ using namespace mlir;
 using namespace fa3::tile;
 
 std::optional<RowBoundaries> fa3::tile::matchRowBoundaries(GridOp grid) {
-  RowBoundaries result{0, {}, {}};
-  auto collect = [&](Value index, SmallVectorImpl<arith::MulIOp> &products) {
-    return llvm::all_of(index.getUsers(), [&](Operation *user) {
-      auto product = dyn_cast<arith::MulIOp>(user);
-      APInt factor;
-      if (!product || !matchPattern(product.getRhs(), m_ConstantInt(&factor)))
-        return false;
-      int64_t height = factor.getSExtValue();
-      if (result.height != 0 && result.height != height)
-        return false;
-      result.height = height;
-      products.push_back(product);
-      return true;
-    });
+  RowBoundaries result;
+  auto getFactor = [](Operation *op) -> int64_t {
+    APInt factor;
+    bool isProduct = isa<arith::MulIOp>(op) &&
+                     matchPattern(op->getOperand(1), m_ConstantInt(&factor));
+    return isProduct ? factor.getSExtValue() : 0;
   };
+  // The end of a store says which product is one of boundaries.
   Value first = grid.getBody().getArgument(0);
-  SmallVector<Value> nexts;
+  SmallVector<Operation *> nexts;
   for (Operation *user : first.getUsers())
     if (auto next = dyn_cast<arith::AddIOp>(user); next && isOne(next.getRhs()))
       nexts.push_back(next);
-  for (Value next : nexts)
-    if (!collect(next, result.ends))
-      return std::nullopt;
-  for (Operation *user : first.getUsers()) {
-    if (llvm::is_contained(nexts, user->getResult(0)))
-      continue;
-    auto product = dyn_cast<arith::MulIOp>(user);
-    APInt factor;
-    if (!product || !matchPattern(product.getRhs(), m_ConstantInt(&factor)) ||
-        factor.getSExtValue() != result.height)
-      return std::nullopt;
-    result.firsts.push_back(product);
-  }
-  bool endsStores = llvm::any_of(result.ends, [](arith::MulIOp end) {
-    return llvm::any_of(end->getUsers(), llvm::IsaPred<StoreOp>);
-  });
-  if (!endsStores || result.height % kRowsPerReplica)
+  for (Operation *next : nexts)
+    for (Operation *user : next->getUsers())
+      if (llvm::any_of(user->getUsers(), [&](Operation *store) {
+            return isa<StoreOp>(store) &&
+                   cast<StoreOp>(store).getBelow() == user->getResult(0);
+          }))
+        result.height = getFactor(user);
+  if (result.height <= 0 || result.height % kRowsPerReplica)
     return std::nullopt;
+  auto collect = [&](Operation *user,
+                     SmallVectorImpl<arith::MulIOp> &products) {
+    if (getFactor(user) == result.height)
+      products.push_back(cast<arith::MulIOp>(user));
+    else
+      result.hasOtherUses = true;
+  };
+  for (Operation *next : nexts)
+    for (Operation *user : next->getUsers())
+      collect(user, result.ends);
+  for (Operation *user : first.getUsers())
+    if (!llvm::is_contained(nexts, user))
+      collect(user, result.firsts);
   return result;
 }
 
@@ -98,6 +95,19 @@ std::optional<RowPartition> fa3::tile::choosePartition(int64_t rows,
     }
   }
   return result;
+}
+
+void fa3::tile::endLastTile(const RowBoundaries &boundaries, int64_t rows) {
+  int64_t end = llvm::alignTo(rows, kRowsPerReplica);
+  if (end % boundaries.height == 0)
+    return;
+  for (arith::MulIOp product : boundaries.ends) {
+    ImplicitLocOpBuilder b(product.getLoc(), product->getContext());
+    b.setInsertionPointAfter(product);
+    auto row = arith::MinSIOp::create(b, product,
+                                      arith::ConstantIndexOp::create(b, end));
+    product.getResult().replaceAllUsesExcept(row, row);
+  }
 }
 
 void fa3::tile::replaceBoundaries(const RowBoundaries &boundaries,

@@ -14,15 +14,15 @@
 namespace fa3::tile {
 
 /// The first and the end row of a grid's tiles, where its body computes them:
-/// m * height and (m + 1) * height of the first index m, which is used for
-/// nothing else.
+/// m * height and (m + 1) * height of the first index m.
 struct RowBoundaries {
-  int64_t height;
+  int64_t height = 0;
   llvm::SmallVector<mlir::arith::MulIOp> firsts, ends;
+  /// Whether m serves for something else, so that tiles have to be even.
+  bool hasOtherUses = false;
 };
 
-/// The boundaries of a grid in which a store ends at its tile's end of rows;
-/// nothing if the first index has other uses.
+/// The boundaries of a grid in which a store ends at its tile's end of rows.
 std::optional<RowBoundaries> matchRowBoundaries(GridOp grid);
 
 /// `numFull` tiles of `height` rows, then `numShort` of `shortHeight`; the last
@@ -42,6 +42,9 @@ std::optional<RowPartition> choosePartition(int64_t rows, int64_t height,
 /// `full` tiles and then `rest` tiles of `restTime` as they become free.
 double estimateRounds(int64_t full, int64_t rest, double restTime,
                       int64_t processors);
+
+/// Ends the rows of the last of even tiles with the last replica that has any.
+void endLastTile(const RowBoundaries &boundaries, int64_t rows);
 
 /// Replaces the boundaries by those of the partition.
 void replaceBoundaries(const RowBoundaries &boundaries,

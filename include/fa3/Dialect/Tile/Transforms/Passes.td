@@ -99,6 +99,7 @@ def MapGrid : Pass<"tile-map-grid", "::mlir::ModuleOp"> {
     the launch ends first on `processors` processors. 10.4 rounds of full tiles
     take 11; 9 rounds and two of tiles of 2/3 of the rows end earlier. The
     estimate gives a tile of a part of the rows 0.3 + 0.7 * part of the time.
+    Otherwise the last tile ends with the last replica that has rows.
 
     Tiles that differ in the first index alone read the same parts of the arrays
     that their loops load from. With longest-first order they are far apart, so
