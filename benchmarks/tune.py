@@ -3,7 +3,9 @@
 
 Every point is compiled for the extents of its cell, checked against fp32 and
 timed as in attention.py. With --dynamic extents are unknown to the compiler and
-a point serves all lengths of its family. `fa3-tune --measure` starts this.
+a point serves all lengths of its family. The cost model knows 16-bit operands;
+with 8-bit ones only points that are given are measured. `fa3-tune --measure`
+starts this.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ for folder in (HERE, ROOT / "test" / "Device", ROOT / "python"):
 
 from fa3_benchmarks import presets, rows, tables  # noqa: E402
 from fa3_benchmarks.session import Session  # noqa: E402
-from fa3_device import arguments, build  # noqa: E402
+from fa3_device import arguments, build, features  # noqa: E402
 
 # What a measurement itself is made with.
 PLAIN = "tuning-table=none"
@@ -40,7 +42,13 @@ def _numbers(text: str) -> list[int]:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--type", default="f16", choices=("f16", "bf16"))
+    parser.add_argument(
+        "--type", default="f16", choices=("f16", "bf16", "f8E4M3FN", "f8E5M2")
+    )
+    parser.add_argument(
+        "--point", action="append", default=[], metavar="OPTIONS",
+        help="pipeline options of a further point of all cells",
+    )  # fmt: skip
     parser.add_argument("--d", type=_numbers, default=[64, 128, 256])
     parser.add_argument("--masks", type=_words, default=list(presets.PLAIN))
     parser.add_argument(
@@ -79,6 +87,12 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _points(given) -> list[dict]:
+    if given.type in features.FLOAT8:
+        return [
+            {"d": d, "mask": mask, "length": length,
+             "points": [{"options": ""}]}
+            for d in given.d for mask in given.masks for length in given.lengths
+        ]  # fmt: skip
     command = [build.find_tool("fa3-tune", given.tools), "--points"]
     command += [f"--{name}={','.join(map(str, values))}" for name, values in
                 (("d", given.d), ("masks", given.masks),
@@ -108,6 +122,7 @@ def _preset(given) -> presets.Preset:
             given.type, problem["d"], problem["mask"], problem["length"]
         )
         options = [point["options"] for point in problem["points"]]
+        options += given.point
         cells.append(cell)
         by_cell[cell.name] = {"fa3": "", **{o: o for o in options[1:]}}
     return presets.Preset(

@@ -42,6 +42,11 @@ class Cell:
         )
 
     @property
+    def is_float8(self) -> bool:
+        """8-bit operands with one scale each; o has 16 bits."""
+        return self.type in features.FLOAT8
+
+    @property
     def is_plain(self) -> bool:
         """Full or causal: what every peer computes."""
         return self.mask in (Mask(), Mask(causal=True))
@@ -62,12 +67,16 @@ class Cell:
         """The text that fa3-translate compiles, in bhsd order. Choices of tiles
         and grids follow static extents; with `dynamic` only types and head dims
         are known."""
+        scaling = "tensor" if self.is_float8 else None
         if dynamic:
-            feature = features.Feature(self.type, self.d, self.dv, "full")
+            feature = features.Feature(
+                self.type, self.d, self.dv, "full", scaling=scaling
+            )
             types = features.dynamic_types(feature)
         else:
             types = self._static_types()
-        return features.module_text(self.mask, types)
+        rows = features.SCALINGS[scaling] if scaling else None
+        return features.module_text(self.mask, types, rows=rows)
 
     def _static_types(self) -> dict[str, str]:
         b, h, hk, s = self.batch, self.heads, self.key_heads, self.length
@@ -75,14 +84,16 @@ class Cell:
         def tensor(*extents, type=self.type):
             return f"tensor<{'x'.join(map(str, extents))}x{type}>"
 
-        return {
+        wide = "f16" if self.is_float8 else self.type
+        scales = {f"{name}_scale": "tensor<1x1x1xf32>" for name in "qkv"}
+        return scales | {
             "q": tensor(b, h, s, self.d),
             "k": tensor(b, hk, s, self.d),
             "v": tensor(b, hk, s, self.dv),
-            "o": tensor(b, h, s, self.dv),
+            "o": tensor(b, h, s, self.dv, type=wide),
             "lse": tensor(b, h, s, type="f32"),
             "alibi": tensor(h, type="f32"),
-            "bias": tensor(b, h, s, s),
+            "bias": tensor(b, h, s, s, type=wide),
         }
 
 

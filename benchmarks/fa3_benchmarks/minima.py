@@ -119,6 +119,18 @@ def _bf16(rows: _Rows) -> Iterator[Verdict]:
         )
 
 
+def _fp8(rows: _Rows) -> Iterator[Verdict]:
+    limits = MINIMA["fp8"]
+    for family, minima in limits["tflops"].items():
+        for length, limit in zip(limits["lengths"], minima):
+            ours = rows.find(family, length=length)
+            yield Verdict(
+                f"{family} {length} 8-bit TFLOP/s",
+                ours.tflops if ours else None,
+                limit,
+            )
+
+
 def _gqa(rows: _Rows) -> Iterator[Verdict]:
     ours = rows.find("d128 causal")
     cudnn = rows.find("d128 causal", "cudnn")
@@ -189,6 +201,7 @@ def _head_dims(rows: _Rows) -> Iterator[Verdict]:
 _CHECKS: dict[str, Callable[[_Rows], Iterator[Verdict]]] = {
     "table": _table,
     "bf16": _bf16,
+    "fp8": _fp8,
     "gqa": _gqa,
     "window": _window,
     "mods": _mods,

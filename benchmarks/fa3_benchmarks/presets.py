@@ -73,6 +73,11 @@ def _bf16() -> Preset:
     return Preset("bf16", cells, peers=("cudnn",))
 
 
+def _fp8() -> Preset:
+    cells = _grid(["f8E4M3FN"], [64, 128, 256], PLAIN, LENGTHS)
+    return Preset("fp8", cells, peers=(), base="fa3")
+
+
 def _gqa() -> Preset:
     problem = cell(
         "bf16", 128, "causal", 8192, batch=4, heads=32, key_heads=8
@@ -164,6 +169,7 @@ def _sustained() -> Preset:
 PRESETS: dict[str, Callable[[], Preset]] = {
     "table": _table,
     "bf16": _bf16,
+    "fp8": _fp8,
     "gqa": _gqa,
     "window": _window,
     "mods": _mods,

@@ -17,7 +17,9 @@ class Problem:
 
     def __init__(self, cell, device="cuda"):
         self.cell = cell
-        self.dtype = getattr(torch, features.TYPES[cell.type])
+        names = features.FLOAT8 if cell.is_float8 else features.TYPES
+        self.dtype = getattr(torch, names[cell.type])
+        wide = torch.float16 if cell.is_float8 else self.dtype
         generator = torch.Generator(device=device).manual_seed(cell.length)
 
         def guarded(heads, last, dtype=self.dtype):
@@ -37,6 +39,12 @@ class Problem:
         }
         self.q, self.k, self.v = (self._inputs[n].tensor for n in "qkv")
         self.scale = cell.d**-0.5
+        self.scales = {}
+        if cell.is_float8:
+            for name in "qkv":
+                self.scales[f"{name}_scale"] = 0.5 + torch.rand(
+                    (1, 1, 1), generator=generator, device=device
+                )
         self.slopes = self.bias = None
         if cell.mask.alibi:
             steps = torch.arange(1, cell.heads + 1, device=device)
@@ -44,10 +52,10 @@ class Problem:
         if cell.mask.bias:
             # One bias serves every batch.
             shape = (1, cell.heads, cell.length, cell.length)
-            bias = random(memory.Guarded(shape, self.dtype, "bhsd", device))
+            bias = random(memory.Guarded(shape, wide, "bhsd", device))
             self._inputs["bias"] = bias
             self.bias = bias.tensor.expand(cell.batch, *shape[1:])
-        self.o = guarded(cell.heads, cell.dv)
+        self.o = guarded(cell.heads, cell.dv, wide)
         self.lse = guarded(cell.heads, 0, torch.float32)
         self._truth = None
 
@@ -58,6 +66,7 @@ class Problem:
             arguments["alibi"] = self.slopes
         if self.bias is not None:
             arguments["bias"] = self.bias
+        arguments.update(self.scales)
         arguments["o"], arguments["lse"] = self.o.tensor, self.lse.tensor
         return arguments
 
@@ -77,15 +86,25 @@ class Problem:
         return slice(key_heads.start * group, key_heads.stop * group)
 
     def truth(self) -> list:
-        """What the oracle gives for each part."""
+        """What the oracle gives for each part, and what 8-bit operands may add
+        to the errors of o and lse."""
         if self._truth is None:
+            operands = [self.q, self.k, self.v]
+            weights = None
+            if self.scales:
+                weights = self.dtype
+                operands = [
+                    x.float() * scale[..., None]
+                    for x, scale in zip(operands, self.scales.values())
+                ]
             inputs = oracle.Inputs(
-                self.q, self.k, self.v, self.scale, self.slopes, self.bias
+                *operands, self.scale, self.slopes, self.bias, weights
             )
-            self._truth = [
-                oracle.attention(self.cell.mask, inputs.slice(*part))
-                for part in self._parts()
-            ]
+            self._truth = []
+            for part in self._parts():
+                mine = inputs.slice(*part)
+                truth = oracle.attention(self.cell.mask, mine)
+                self._truth.append((truth, (mine.slack_o, mine.slack_lse)))
         return self._truth
 
     def check_ours(self) -> tuple[list[str], float]:
@@ -95,8 +114,9 @@ class Problem:
         for (batches, heads), truth in zip(self._parts(), self.truth()):
             at = batches, self._queries(heads)
             found, _ = comparison.compare(
-                self.o.tensor[at], self.lse.tensor[at], truth, factor
-            )
+                self.o.tensor[at], self.lse.tensor[at], truth[0], factor,
+                slack=truth[1],
+            )  # fmt: skip
             complaints += found
         for name, tensor in (("o", self.o), ("lse", self.lse)):
             if tensor.tensor.isnan().any():
@@ -109,7 +129,8 @@ class Problem:
         """Of (batch, head, sequence, element), by the norm of the parts; NaN
         if there is a NaN anywhere."""
         difference = norm = 0.0
-        for (batches, heads), (want, _, _) in zip(self._parts(), self.truth()):
+        for (batches, heads), truth in zip(self._parts(), self.truth()):
+            want = truth[0][0]
             got = o[batches, self._queries(heads)].float()
             difference += float((got - want).square().sum())
             norm += float(want.square().sum())

@@ -14,13 +14,14 @@ NEAR = 0.95
 
 
 def _classes(rows: Iterable[Row], dynamic: bool) -> dict[tuple, list[Row]]:
-    """Rows by class: (d, dv, mask, length), length 0 if it is not known to the
-    compiler."""
+    """Rows by class: (bits, d, dv, mask, length), length 0 if it is not known to
+    the compiler."""
     found: dict = {}
     for row in rows:
         if row.preset == "tune":
             length = 0 if dynamic else row.length
-            key = row.d, row.dv, row.mask, length
+            bits = 8 if row.dtype.startswith("f8") else 16
+            key = bits, row.d, row.dv, row.mask, length
             found.setdefault(key, []).append(row)
     return found
 
@@ -43,7 +44,7 @@ def choose(rows: Iterable[Row], gain: float, dynamic=False) -> list[dict]:
     """An entry for every class: the fastest point, or no option unless that
     gains over the default."""
     entries = []
-    for (d, dv, mask, length), mine in _classes(rows, dynamic).items():
+    for (bits, d, dv, mask, length), mine in _classes(rows, dynamic).items():
         speeds = _speeds(mine)
         if DEFAULT not in speeds:
             continue
@@ -51,7 +52,7 @@ def choose(rows: Iterable[Row], gain: float, dynamic=False) -> list[dict]:
         if speeds[best] < gain * speeds[DEFAULT]:
             best = DEFAULT
         entries.append({
-            "bits": 16, "d": d, "dv": dv, "mask": mask, "length": length,
+            "bits": bits, "d": d, "dv": dv, "mask": mask, "length": length,
             "options": "" if best == DEFAULT else best,
             "tflops": round(speeds[best], 1),
             "default": round(speeds[DEFAULT], 1),
@@ -62,9 +63,7 @@ def choose(rows: Iterable[Row], gain: float, dynamic=False) -> list[dict]:
 def report(rows: Iterable[Row], entries: list[dict], dynamic=False) -> str:
     """A line per class, and how good choices without a table are."""
     lines, near, total = [], 0, 0
-    by_class = {
-        (e["d"], e["dv"], e["mask"], e["length"]): e for e in entries
-    }
+    by_class = {_key(e): e for e in entries}
     for key, mine in _classes(rows, dynamic).items():
         if key not in by_class:
             continue

@@ -191,6 +191,14 @@ class Minima(unittest.TestCase):
         self.assertAlmostEqual(found.value, 1 / 1.03)
         self.assertFalse(found.holds)
 
+    def test_fp8(self):
+        cell = presets.cell("f8E4M3FN", 128, "full", 4096)
+        for tflops, holds in ((990, True), (970, False)):
+            some = [measured("fp8", cell, "fa3", cell.flops / tflops * 1e-9)]
+            found = self.by_name("fp8", some)["d128 full 4096 8-bit TFLOP/s"]
+            self.assertAlmostEqual(found.value, tflops)
+            self.assertEqual(found.holds, holds)
+
     def test_window(self):
         cells_of = {c.mask_name: c for c in presets.PRESETS["window"]().cells}
         causal, window = cells_of["causal"], cells_of["causal-window"]
@@ -251,6 +259,14 @@ class Tables(unittest.TestCase):
         self.assertEqual((entry["length"], entry["options"]), (0, "block-n=64"))
         (entry,) = tables.choose(self.rows(), 1.5, dynamic=True)
         self.assertEqual(entry["options"], "")
+
+    def test_entries_know_the_width_of_the_elements(self):
+        rows = self.rows()
+        cell = presets.cell("f8E4M3FN", 128, "full", 1024)
+        rows.append(measured("tune", cell, "fa3", 1.0))
+        entries = tables.choose(rows, 1.01)
+        self.assertEqual([e["bits"] for e in entries], [16, 16, 8])
+        self.assertIn("2 of 3", tables.report(rows, entries))
 
     def test_report_counts_what_the_cost_model_misses(self):
         entries = tables.choose(self.rows(), 1.01)
