@@ -2,11 +2,21 @@
 // Short ones take the tile that they fill better, and halves of it where
 // processors would be idle.
 
-// RUN: fa3-opt %s -fa3-lower-to-nvvm-pipeline | fa3-translate --mlir-to-ptx -o %t.ptx
+// RUN: split-file %s %t
+// RUN: fa3-opt %t/short.mlir -fa3-lower-to-nvvm-pipeline | fa3-translate --mlir-to-ptx -o %t.ptx
 // RUN: FileCheck %s --check-prefix=SHORT --input-file=%t.json
 // SHORT: "grid": "min(device.sms, 8)"
-// RUN: fa3-run --cpu --check-each-pass %s | FileCheck %s
+// RUN: fa3-run --cpu --check-each-pass %t/short.mlir | FileCheck %s
 // CHECK: same answer after
+
+// Keys that are one step leave no loop over keys. The guard is true, and a loop
+// over tiles would be pipelined, for which two tiles are too many registers.
+// RUN: fa3-opt %t/step.mlir -fa3-lower-to-nvvm-pipeline -o - | FileCheck %s --check-prefix=STEP
+// STEP: hopper.launch
+// RUN: fa3-run --cpu --check-each-pass %t/step.mlir | FileCheck %s
+// RUN: fa3-run --cpu --check-each-pass='mode=static heights=even block-m=64' %t/step.mlir --processors 2 | FileCheck %s
+
+//--- short.mlir
 
 func.func @short(%q: tensor<1x1x512x128xf16> {tile.name = "q"},
                  %k: tensor<1x1x150x128xf16> {tile.name = "k"},
@@ -16,4 +26,15 @@ func.func @short(%q: tensor<1x1x512x128xf16> {tile.name = "q"},
     : (tensor<1x1x512x128xf16>, tensor<1x1x150x128xf16>,
        tensor<1x1x150x128xf16>) -> tensor<1x1x512x128xf16>
   return %o : tensor<1x1x512x128xf16>
+}
+
+//--- step.mlir
+func.func @step(%q: tensor<1x3x390x128xf16> {tile.name = "q"},
+                %k: tensor<1x3x65x128xf16> {tile.name = "k"},
+                %v: tensor<1x3x65x128xf16> {tile.name = "v"})
+    -> (tensor<1x3x390x128xf16> {tile.name = "o"}) {
+  %o = attention.forward %q, %k, %v
+    : (tensor<1x3x390x128xf16>, tensor<1x3x65x128xf16>,
+       tensor<1x3x65x128xf16>) -> tensor<1x3x390x128xf16>
+  return %o : tensor<1x3x390x128xf16>
 }

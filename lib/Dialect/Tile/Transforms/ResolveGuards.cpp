@@ -124,6 +124,16 @@ struct ResolveGuards : fa3::tile::impl::ResolveGuardsBase<ResolveGuards> {
     for (scf::ForOp loop : loops)
       dead += resolve(loop);
     resolved += loops.size();
+    // Where no loop is left, or the guard is not all that an iteration does.
+    getOperation()->walk([&](AnyPossibleOp guard) {
+      if (!guard->getParentOfType<flow::GroupOp>())
+        return;
+      OpBuilder builder(guard);
+      guard.replaceAllUsesWith(
+          arith::ConstantIntOp::create(builder, guard.getLoc(), 1, 1)
+              .getResult());
+      guard.erase();
+    });
   }
 };
 } // namespace

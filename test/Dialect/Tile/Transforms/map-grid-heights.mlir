@@ -1,7 +1,7 @@
 // Rows that are cut into full tiles and shorter ones that come last.
 // RUN: fa3-opt %s "-tile-map-grid=mode=cta heights=auto processors=4" -canonicalize -cse | FileCheck %s
 // RUN: fa3-opt %s "-tile-map-grid=mode=cta heights=even processors=4" -canonicalize -cse | FileCheck %s --check-prefix=EVEN
-// RUN: fa3-opt %s "-tile-map-grid=mode=cta heights=auto processors=21" -canonicalize -cse | FileCheck %s --check-prefix=EVEN
+// RUN: fa3-opt %s "-tile-map-grid=mode=cta heights=auto processors=21" -canonicalize -cse | FileCheck %s --check-prefix=LAST
 // RUN: fa3-opt %s "-tile-map-grid=mode=static heights=auto processors=4" | FileCheck %s --check-prefix=STATIC
 // RUN: not fa3-opt %s -tile-map-grid=heights=odd -o %t.none 2>&1 | FileCheck %s --check-prefix=HEIGHTS
 // RUN: not fa3-opt %s -tile-map-grid=processors=0 -o %t.none 2>&1 | FileCheck %s --check-prefix=PROCESSORS
@@ -15,6 +15,8 @@
 // CHECK: tile.launch @m::@rows blocks %c24
 // EVEN-LABEL: func.func @host
 // EVEN: tile.launch @m::@rows blocks %c21
+// LAST-LABEL: func.func @host
+// LAST: tile.launch @m::@rows blocks %c21
 // STATIC-LABEL: func.func @host
 // STATIC: %[[BLOCKS:.*]] = arith.minui
 // STATIC: tile.launch @m::@rows blocks %[[BLOCKS]]
@@ -49,6 +51,13 @@ gpu.module @m {
   // EVEN: %[[FIRST:.*]] = arith.muli %{{.*}}, %c192
   // EVEN: %[[END:.*]] = arith.muli %{{.*}}, %c192
   // EVEN: tile.store {{.*}}, %[[FIRST]], %{{.*}}] below %[[END]]
+
+  // One round is enough; only the last tile ends early.
+  // LAST-LABEL: gpu.func @rows
+  // LAST: %[[FIRST:.*]] = arith.muli %{{.*}}, %c192
+  // LAST: %[[END:.*]] = arith.muli %{{.*}}, %c192
+  // LAST: %[[LAST:.*]] = arith.minsi %[[END]], %c1280
+  // LAST: tile.store {{.*}}, %[[FIRST]], %{{.*}}] below %[[LAST]]
 
   // STATIC-LABEL: gpu.func @rows
   // STATIC: scf.for %[[ID:.*]] = %block_id_x to

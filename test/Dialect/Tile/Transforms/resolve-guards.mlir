@@ -150,11 +150,12 @@ gpu.module @m {
     gpu.return
   }
 
-  // Without the guard the iteration would do something: no guard in the sense
-  // of this pass, nothing changes.
+  // Without the guard the iteration would do something: the range stays, and the
+  // guard is taken as true.
   // CHECK-LABEL: gpu.func @no_identity
-  // CHECK: tile.any_possible
-  // CHECK: scf.if
+  // CHECK: scf.for %{{.*}} = %c0{{.*}} to %arg0 step
+  // CHECK-NOT: tile.any_possible
+  // CHECK: scf.if %true
   gpu.func @no_identity(%n: index, %i0: index, %c: memref<?xf32>) kernel {
     flow.specialize {
       flow.group @math warps 4 (%g) {
