@@ -9,23 +9,20 @@
 #include "RowOrder.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/STLExtras.h"
+#include <functional>
+#include <numeric>
 
 using namespace mlir;
 using namespace fa3;
 
-int64_t RowOrder::getBlockRows() const {
-  int64_t rows = 1;
-  for (int64_t extent : split)
-    rows *= extent;
-  return rows;
+static int64_t product(ArrayRef<int64_t> extents) {
+  return std::accumulate(extents.begin(), extents.end(), int64_t(1),
+                         std::multiplies<int64_t>());
 }
 
-int64_t RowOrder::getBoxRows() const {
-  int64_t rows = 1;
-  for (int64_t extent : box)
-    rows *= extent;
-  return rows;
-}
+int64_t RowOrder::getBlockRows() const { return product(split); }
+
+int64_t RowOrder::getBoxRows() const { return product(box); }
 
 SmallVector<int64_t, 2> RowOrder::getInner(int64_t row) const {
   SmallVector<int64_t, 2> coordinates(split.size());

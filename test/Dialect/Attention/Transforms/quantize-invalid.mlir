@@ -65,3 +65,13 @@ func.func @caller(%q: !t) -> !t {
   %o = call @called(%q) : (!t) -> !t
   return %o : !t
 }
+
+// -----
+
+!q = tensor<1x2x?x64xf16>
+!v = tensor<1x2x64x?xf16>
+func.func @transposed(%q: !q, %v: !v) -> !q {
+  // expected-error @+1 {{cannot be quantised: v is transposed, attention.quantize takes rows of elements}}
+  %o = attention.forward %q, %q, %v transposed_v : (!q, !q, !v) -> !q
+  return %o : !q
+}
