@@ -63,10 +63,14 @@ double fa3::tile::estimateRounds(int64_t full, int64_t rest, double restTime,
                count(time - rounds - 1) * more >=
            rest;
   };
-  for (int64_t i = 1;; ++i)
-    for (double time : {rounds + i * restTime, rounds + 1 + (i - 1) * restTime})
-      if (time >= end - restTime && holds(time))
-        return std::max(end, time);
+  // Processors of either kind end after a whole number of such tiles.
+  auto findFirst = [&](double start) {
+    int64_t tiles = 0;
+    while (!holds(start + tiles * restTime))
+      ++tiles;
+    return start + tiles * restTime;
+  };
+  return std::max(end, std::min(findFirst(rounds), findFirst(rounds + 1)));
 }
 
 std::optional<RowPartition> fa3::tile::choosePartition(int64_t rows,
