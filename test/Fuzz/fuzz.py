@@ -25,7 +25,7 @@ LIMITS = [
     r"the limit of a bulk copy",
     r"multiples? of",
     r"expects '?(block-m|block-n|replicas)",
-    r"has no lowering to hopper",
+    r"has no lowering to hopper: ",
 ]
 
 
@@ -48,6 +48,7 @@ def choose(rng):
         "score": None,
         "scale": rng.choice([None, None, 0.3]),
         "lse": rng.random() < 0.7,
+        "static": [],
         "options": {},
         "run": {},
     }
@@ -85,6 +86,12 @@ def choose(rng):
         p["run"]["distribution"] = rng.choice(["uniform", "outlier"])
     if rng.random() < 0.25:
         p["float8"] = float8(rng, p)
+    # Extents that the compiler knows.
+    if rng.random() < 0.4:
+        p["static"] = rng.choice([["sk"], ["sq"], ["sq", "sk"],
+                                  ["b", "h", "hk", "sq", "sk"]])
+        if rng.random() < 0.5:
+            p["options"]["processors"] = rng.choice([1, 2, 3, 7])
     return p
 
 
@@ -111,6 +118,12 @@ def predicate(rng):
         "c0": rng.randrange(-120, 121), "than": rng.choice(["sge", "slt", "ne"]),
         "join": rng.choice(["andi", "ori"]),
     }
+
+
+def extents(p):
+    """Of the dimensions by name."""
+    return {"b": p["b"], "h": p["hk"] * p["groups"], "hk": p["hk"],
+            "sq": p["sq"], "sk": p["sk"]}
 
 
 def scales(p):
@@ -140,10 +153,16 @@ def build(p):
 
     t, d = p["type"], p["d"]
     dv = p["dv"] or d
-    shape = lambda last, t=t: "?x" * 3 + "%dx%s" % (last, t)
-    qt, vt = "tensor<%s>" % shape(d), "tensor<%s>" % shape(dv)
-    ot = "tensor<%s>" % shape(dv, p["float8"]["out"]) if p["float8"] else vt
-    lt = "tensor<?x?x?xf32>"
+    known = {name: str(n) if name in p["static"] else "?"
+             for name, n in extents(p).items()}
+
+    def tensor(heads, rows, last, t=t):
+        names = ["b", heads, rows] if p["layout"] == "bhsd" else ["b", rows, heads]
+        return "tensor<%sx%dx%s>" % ("x".join(known[n] for n in names), last, t)
+
+    qt, kt, vt = tensor("h", "sq", d), tensor("hk", "sk", d), tensor("hk", "sk", dv)
+    ot = tensor("h", "sq", dv, p["float8"]["out"] if p["float8"] else t)
+    lt = "tensor<%sx%sx%sxf32>" % (known["b"], known["h"], known["sq"])
     extra = ', %%scale: f32 {tile.name = "scale"}' % () if p["scale"] else ""
     scale_types = ["tensor<?x?x%sxf32>" % ("?" if rows else "1")
                    for rows in (p["float8"]["rows"] if p["float8"] else [])]
@@ -157,7 +176,7 @@ def build(p):
     names = ", ".join(["%o", "%lse"][:len(types)])
     head = ('func.func @f(%%q: %s {tile.name = "q"}, %%k: %s {tile.name = "k"}, '
             '%%v: %s {tile.name = "v"}%s)\n    -> (%s) {\n' %
-            (qt, qt, vt, extra, ", ".join(results)))
+            (qt, kt, vt, extra, ", ".join(results)))
     forward = "  %s = attention.forward %%q, %%k, %%v" % names
     if p["scale"]:
         forward += " scale %scale"
@@ -169,7 +188,7 @@ def build(p):
     if p["mods"]:
         forward += " mods [%s]" % p["mods"]
     forward += "\n    : (%s, %s, %s) -> %s\n" % (
-        qt, qt, vt, types[0] if len(types) == 1 else "(%s)" % ", ".join(types))
+        qt, kt, vt, types[0] if len(types) == 1 else "(%s)" % ", ".join(types))
     if p["score"]:
         value = "%s"
         for what in p["score"]:
@@ -219,9 +238,9 @@ EXTRA = []
 
 def command(p, tool, path):
     """The command line that checks a problem."""
-    dims = {"b": p["b"], "h": p["hk"] * p["groups"], "hk": p["hk"], "sq": p["sq"], "sk": p["sk"]}
-    for name, extents in scales(p):
-        dims.update(("%s.%d" % (name, axis), extent) for axis, extent in enumerate(extents))
+    dims = extents(p)
+    for name, sizes in scales(p):
+        dims.update(("%s.%d" % (name, axis), size) for axis, size in enumerate(sizes))
     options = " ".join(["%s=%s" % item for item in p["options"].items()] + EXTRA)
     result = [tool, "--cpu", "--check-each-pass=" + options, path, "--dims",
               ",".join("%s=%d" % item for item in dims.items())]
@@ -263,7 +282,7 @@ def simplify(p, output, tool, timeout):
     wanted = kind(output)
     simple = {"type": "f16", "dv": None, "b": 1, "hk": 1, "groups": 1, "layout": "bhsd",
               "orders": {}, "mods": "", "keep": None, "score": None, "scale": None,
-              "lse": False, "run": {}, "d": 64, "sq": 64, "sk": 64, "options": {}}
+              "lse": False, "static": [], "run": {}, "d": 64, "sq": 64, "sk": 64, "options": {}}
     candidates = [(name, value) for name, value in simple.items()]
     candidates += [("options", {k: v for k, v in p["options"].items() if k != name})
                    for name in p["options"]]

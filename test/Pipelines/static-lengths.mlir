@@ -9,12 +9,14 @@
 // RUN: fa3-run --cpu --check-each-pass %t/short.mlir | FileCheck %s
 // CHECK: same answer after
 
-// Keys that are one step leave no loop over keys. The guard is true, and a loop
-// over tiles would be pipelined, for which two tiles are too many registers.
+// Keys that are one step leave no loop over keys. The guard is true, and the loop
+// over tiles is not pipelined: two tiles are too many registers.
 // RUN: fa3-opt %t/step.mlir -fa3-lower-to-nvvm-pipeline -o - | FileCheck %s --check-prefix=STEP
 // STEP: hopper.launch
 // RUN: fa3-run --cpu --check-each-pass %t/step.mlir | FileCheck %s
 // RUN: fa3-run --cpu --check-each-pass='mode=static heights=even block-m=64' %t/step.mlir --processors 2 | FileCheck %s
+// RUN: fa3-run --cpu --check-each-pass='mode=dynamic block-m=128' %t/step.mlir --processors 2 | FileCheck %s
+// RUN: fa3-run --cpu --check-each-pass %t/float8.mlir --dims b=1,h=2,hk=1,sq=140 --processors 1 --function=float8 | FileCheck %s
 
 //--- short.mlir
 
@@ -37,4 +39,18 @@ func.func @step(%q: tensor<1x3x390x128xf16> {tile.name = "q"},
     : (tensor<1x3x390x128xf16>, tensor<1x3x65x128xf16>,
        tensor<1x3x65x128xf16>) -> tensor<1x3x390x128xf16>
   return %o : tensor<1x3x390x128xf16>
+}
+
+//--- float8.mlir
+func.func @float8(%q: tensor<?x?x?x64xf8E4M3FN> {tile.name = "q"},
+                  %k: tensor<?x?x64x64xf8E4M3FN> {tile.name = "k"},
+                  %v: tensor<?x?x64x64xf8E4M3FN> {tile.name = "v"},
+                  %qs: tensor<1x1x1xf32>, %ks: tensor<1x1x1xf32>,
+                  %vs: tensor<1x1x1xf32>)
+    -> (tensor<?x?x?x64xf16> {tile.name = "o"}) {
+  %o = attention.forward %q, %k, %v
+    scales(%qs, %ks, %vs : tensor<1x1x1xf32>, tensor<1x1x1xf32>, tensor<1x1x1xf32>)
+    : (tensor<?x?x?x64xf8E4M3FN>, tensor<?x?x64x64xf8E4M3FN>,
+       tensor<?x?x64x64xf8E4M3FN>) -> tensor<?x?x?x64xf16>
+  return %o : tensor<?x?x?x64xf16>
 }

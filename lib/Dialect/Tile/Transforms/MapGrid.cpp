@@ -109,8 +109,7 @@ constexpr Allowance kFunctions = {3, 3}, kNumbers = {3, 8}, kReads = {20, 28};
 /// Whether consumers have registers left for the state of a loop over tiles.
 /// Counted are results of products, operands that are computed, and allowances
 /// for descriptors of long products and for other code. Tiles that threads load
-/// for other ends keep their addresses alive as well. Products outside of loops
-/// count twice: the loop over tiles will be pipelined.
+/// for other ends keep their addresses alive as well.
 static bool leavesRegisters(GridOp grid, LoadPolicy loads) {
   constexpr int64_t kScalars = 25, kLoopOverTiles = 8;
   constexpr int64_t kShortProduct = 128, kColumnsPerDescriptor = 8;
@@ -120,8 +119,7 @@ static bool leavesRegisters(GridOp grid, LoadPolicy loads) {
   grid.walk([&](Operation *op) {
     if (auto dot = dyn_cast<DotOp>(op)) {
       groups = std::max<int64_t>(groups, dot.getType().getDimSize(0) / 64);
-      int64_t stages = dot->getParentOfType<scf::ForOp>() ? 1 : 2;
-      registers += stages * countRegisters(dot.getType());
+      registers += countRegisters(dot.getType());
       auto lhs = dyn_cast<RankedTensorType>(dot.getLhs().getType());
       if (!lhs)
         return; // a view

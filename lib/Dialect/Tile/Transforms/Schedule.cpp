@@ -292,6 +292,15 @@ scheduleFillLoop(scf::ForOp loop,
   return success();
 }
 
+/// Whether an iteration is a whole tile, from several products to what it
+/// stores: two of them at a time would need the registers of two tiles.
+static bool isOverTiles(scf::ForOp loop) {
+  Block &body = *loop.getBody();
+  bool stores = !body.getOps<StoreOp>().empty() ||
+                !body.getOps<StoreAsyncOp>().empty();
+  return stores && !llvm::hasSingleElement(body.getOps<DotAsyncOp>());
+}
+
 namespace {
 struct Schedule : fa3::tile::impl::ScheduleBase<Schedule> {
   using ScheduleBase::ScheduleBase;
@@ -318,8 +327,10 @@ struct Schedule : fa3::tile::impl::ScheduleBase<Schedule> {
   LogicalResult schedule(gpu::GPUFuncOp kernel) {
     SmallVector<scf::ForOp> products, fills;
     kernel.walk([&](scf::ForOp loop) {
-      if (isInnermostWith(loop, llvm::IsaPred<DotAsyncOp>))
-        products.push_back(loop);
+      if (isInnermostWith(loop, llvm::IsaPred<DotAsyncOp>)) {
+        if (!isOverTiles(loop))
+          products.push_back(loop);
+      }
       else if (isInnermostWith(loop, llvm::IsaPred<LoadAsyncOp>))
         fills.push_back(loop);
     });

@@ -327,7 +327,9 @@ def ResolveGuards : Pass<"tile-resolve-guards"> {
     Input: specialised kernels. A loop with a guard `tile.any_possible` is split:
     ends of the range where the mask is false for all elements of the replica
     become loops that only keep the rings moving, the rest runs unguarded (a
-    guard may always be taken as true).
+    guard may always be taken as true). A part of the mask that is the same in all
+    steps becomes a branch around the loop, whose other arm keeps the rings moving.
+    Guards that are not in such a loop are true.
 
     Example:
     ```mlir
@@ -381,7 +383,9 @@ def Schedule : Pass<"tile-schedule"> {
     Input: groups with asynchronous products. Every innermost loop with a product
     becomes a problem (fa3/Scheduling/PipelineProblem.h): dependences with their
     distances in iterations, and for each operation its latency and the units it
-    occupies, of one replica that has the multiprocessor for itself. A solver
+    occupies, of one replica that has the multiprocessor for itself. Not so a
+    loop whose iterations are whole tiles, from several products to a store: two
+    at a time would need the registers of two tiles. A solver
     gives each operation a stage and a position in the pipelined body; the answer
     is verified, then written as `tile.slotting`. Loops of other groups that feed
     the same rings follow the stages of their readers.
