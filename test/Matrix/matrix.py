@@ -36,35 +36,40 @@ MODS = {
 }
 
 
-def module(dim, mask, element, layout="bhsd"):
-    """The text of one function with one attention.forward."""
+def module(dim, mask, element, layout="bhsd", known=None):
+    """The text of one function with one attention.forward; `known` are batch,
+    heads, queries and keys if the compiler knows them."""
     d, dv = dim if isinstance(dim, tuple) else (dim, dim)
-    qk = f"tensor<?x?x?x{d}x{element}>"
-    v = f"tensor<?x?x?x{dv}x{element}>"
+    b, h, sq, sk = known or "????"
+    q = f"tensor<{b}x{h}x{sq}x{d}x{element}>"
+    k = f"tensor<{b}x{h}x{sk}x{d}x{element}>"
+    v = f"tensor<{b}x{h}x{sk}x{dv}x{element}>"
+    lse = f"tensor<{b}x{h}x{sq}xf32>"
     mods = f" mods [{MODS[mask]}]" if MODS[mask] else ""
     aux_type = ""
     if "alibi" in mask:
-        aux_type = "tensor<?xf32>"
+        aux_type = f"tensor<{h}xf32>"
     elif "bias" in mask:
-        aux_type = f"tensor<?x?x?x?x{'f16' if element in FLOAT8_TYPES else element}>"
+        wide = "f16" if element in FLOAT8_TYPES else element
+        aux_type = f"tensor<{b}x{h}x{sq}x{sk}x{wide}>"
     aux_arg = f", %aux: {aux_type} {{tile.name = \"aux\"}}" if aux_type else ""
     aux = f" aux(%aux : {aux_type})" if aux_type else ""
-    o, scales, scale_args = v, "", ""
+    o, scales, scale_args = f"tensor<{b}x{h}x{sq}x{dv}x{element}>", "", ""
     if element in FLOAT8_TYPES:
-        o = v.replace(element, "f16")
+        o = o.replace(element, "f16")
         names = [name + "_scale" for name in "qkv"]
         scale_args = "".join(f', %{name}: tensor<1x1x1xf32> {{tile.name = "{name}"}}'
                              for name in names)
         scales = (f" scales({', '.join('%' + name for name in names)} : "
                   f"{', '.join(['tensor<1x1x1xf32>'] * 3)})")
     return f"""func.func @kernel(
-    %q: {qk} {{tile.name = "q"}}, %k: {qk} {{tile.name = "k"}},
+    %q: {q} {{tile.name = "q"}}, %k: {k} {{tile.name = "k"}},
     %v: {v} {{tile.name = "v"}}{aux_arg}{scale_args})
-    -> ({o} {{tile.name = "o"}}, tensor<?x?x?xf32> {{tile.name = "lse"}}) {{
+    -> ({o} {{tile.name = "o"}}, {lse} {{tile.name = "lse"}}) {{
   %o, %lse = attention.forward %q, %k, %v{aux}{scales} layout {layout}{mods}
-    : ({qk}, {qk}, {v})
-    -> ({o}, tensor<?x?x?xf32>)
-  return %o, %lse : {o}, tensor<?x?x?xf32>
+    : ({q}, {k}, {v})
+    -> ({o}, {lse})
+  return %o, %lse : {o}, {lse}
 }}
 """
 
@@ -86,12 +91,12 @@ def name_of(dim, mask, element):
     return f"d{d}-{mask}-{element}"
 
 
-def compile_one(translate, folder, key, options, timeout):
+def compile_one(translate, folder, key, options, timeout, known):
     """(name, passed, seconds, registers, first message)"""
     name = name_of(*key)
     source = os.path.join(folder, name + ".mlir")
     with open(source, "w") as file:
-        file.write(module(*key))
+        file.write(module(*key, known=known))
     start = time.time()
     pipeline = "builtin.module(fa3-lower-to-nvvm-pipeline{%s})" % options
     try:
@@ -115,6 +120,9 @@ def main():
     parser.add_argument("--translate", default="fa3-translate")
     parser.add_argument("--filter", default="", help="regular expression")
     parser.add_argument("--options", default="", help="of the pipeline")
+    parser.add_argument(
+        "--known", metavar="B,H,SQ,SK", type=lambda text: text.split(","),
+        help="batch, heads, queries and keys that the compiler knows")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--timeout", type=int, default=120)
     parser.add_argument("-v", "--verbose", action="store_true")
@@ -128,7 +136,8 @@ def main():
             concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
         for name, passed, seconds, registers, message in pool.map(
                 lambda key: compile_one(args.translate, folder, key,
-                                        args.options, args.timeout), keys):
+                                        args.options, args.timeout,
+                                        args.known), keys):
             failed += not passed
             if not passed or args.verbose:
                 print(f"{'pass' if passed else 'FAIL'} {name} {seconds:.1f} s "

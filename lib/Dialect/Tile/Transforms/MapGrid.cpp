@@ -102,15 +102,17 @@ struct Allowance {
   int64_t known, unknown;
   int64_t get(bool isKnown) const { return isKnown ? known : unknown; }
 };
-/// Functions, coordinates as numbers, tiles that are read.
-constexpr Allowance kFunctions = {3, 3}, kNumbers = {3, 8}, kReads = {20, 28};
+/// Functions, coordinates as numbers, tiles that are read, and such tiles where
+/// rows end before the tile does.
+constexpr Allowance kFunctions = {3, 3}, kNumbers = {3, 8}, kReads = {20, 28},
+                    kEndedReads = {36, 36};
 } // namespace
 
 /// Whether consumers have registers left for the state of a loop over tiles.
 /// Counted are results of products, operands that are computed, and allowances
 /// for descriptors of long products and for other code. Tiles that threads load
 /// for other ends keep their addresses alive as well.
-static bool leavesRegisters(GridOp grid, LoadPolicy loads) {
+static bool leavesRegisters(GridOp grid, LoadPolicy loads, bool hasEnds) {
   constexpr int64_t kScalars = 25, kLoopOverTiles = 8;
   constexpr int64_t kShortProduct = 128, kColumnsPerDescriptor = 8;
   int64_t registers = kScalars + kLoopOverTiles, groups = 1;
@@ -131,7 +133,8 @@ static bool leavesRegisters(GridOp grid, LoadPolicy loads) {
     } else if (auto load = dyn_cast<LoadOp>(op)) {
       bool isOperand = llvm::any_of(load->getUsers(), llvm::IsaPred<DotOp>);
       bool inBulk = isBulkElementLoad(load, loads);
-      registers += inBulk ? kReads.get(isKnown) : 0;
+      const Allowance &reads = hasEnds ? kEndedReads : kReads;
+      registers += inBulk ? reads.get(isKnown) : 0;
       loadsByThreads |= load.getType().getRank() == 2 && !isOperand && !inBulk;
     } else if (isElementwise(op)) {
       hasFunctions |= isa<math::TanhOp, math::ExpOp>(op);
@@ -301,29 +304,35 @@ getStaticRows(GridOp grid, const RowBoundaries &boundaries) {
   return std::nullopt;
 }
 
+namespace {
+/// How the rows of a grid were cut: whether tiles end before all of their
+/// replicas have rows, and the partition if it is not even.
+struct CutRows {
+  bool hasEnds = false;
+  std::optional<RowPartition> partition = std::nullopt;
+};
+} // namespace
+
 /// Cuts the rows of a grid unevenly where that makes the launch end earlier and
 /// `mayShorten`; or else ends the last tile with the last row.
-static std::optional<RowPartition>
-partitionRows(GridOp grid, int64_t processors, bool mayShorten) {
+static CutRows cutRows(GridOp grid, int64_t processors, bool mayShorten) {
   std::optional<RowBoundaries> boundaries = matchRowBoundaries(grid);
   if (!boundaries)
-    return std::nullopt;
+    return {};
   auto known = getStaticRows(grid, *boundaries);
   if (!known)
-    return std::nullopt;
+    return {};
   auto [rows, copies] = *known;
   std::optional<RowPartition> partition;
   if (mayShorten && !boundaries->hasOtherUses)
     partition = choosePartition(rows, boundaries->height, copies, processors);
-  if (!partition) {
-    endLastTile(*boundaries, rows);
-    return std::nullopt;
-  }
+  if (!partition)
+    return {endLastTile(*boundaries, rows)};
   replaceBoundaries(*boundaries, *partition);
   OpBuilder builder(grid);
   grid.getUpperBoundsMutable()[0].assign(arith::ConstantIndexOp::create(
       builder, grid.getLoc(), partition->getNumTiles()));
-  return partition;
+  return {true, partition};
 }
 
 /// Position in the grid of the `id`-th tile of a persistent launch, if a long
@@ -440,23 +449,23 @@ LogicalResult MapGrid::map(gpu::GPUFuncOp kernel, ArrayRef<LaunchOp> launches) {
   if (!llvm::hasSingleElement(grids))
     return kernel.emitOpError("expects one 'tile.grid' in a kernel");
   bool uniform = !workDependsOnFirstIndex(grid);
-  bool fits = mode == "auto" && leavesRegisters(grid, loadPolicy);
+  bool hasPairs = order == "pairs";
+  bool longestFirst = order == "longest-first" || (order == "auto" && !uniform);
+  CutRows rows;
+  if (heights == "auto")
+    rows = cutRows(grid, processors, uniform && !longestFirst && !hasPairs);
+  const std::optional<RowPartition> &partition = rows.partition;
+  numPartitioned += partition.has_value();
+  bool fits = mode == "auto" && leavesRegisters(grid, loadPolicy, rows.hasEnds);
   bool isDynamic = mode == "dynamic" || (fits && !uniform);
   bool isStatic = mode == "static" || (fits && uniform && !hasLongLoops(grid));
   bool persistent = isDynamic || isStatic;
-  bool hasPairs = order == "pairs";
   if (hasPairs && (!isStatic || grid.getUpperBounds().size() < 2))
     return grid.emitOpError("order 'pairs' expects a static grid of two or "
                             "more dimensions, got ")
            << (isDynamic  ? "a dynamic one"
                : isStatic ? "one of one dimension"
                           : "one CTA per tile");
-  bool longestFirst = order == "longest-first" || (order == "auto" && !uniform);
-  std::optional<RowPartition> partition;
-  if (heights == "auto")
-    partition =
-        partitionRows(grid, processors, uniform && !longestFirst && !hasPairs);
-  numPartitioned += partition.has_value();
   llvm::SetVector<Value> shared = getSharedArrays(grid);
   bool hasSections = longestFirst && l2Bytes > 0 && !shared.empty() &&
                      grid.getUpperBounds().size() > 1;

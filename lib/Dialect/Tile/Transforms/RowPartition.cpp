@@ -101,10 +101,10 @@ std::optional<RowPartition> fa3::tile::choosePartition(int64_t rows,
   return result;
 }
 
-void fa3::tile::endLastTile(const RowBoundaries &boundaries, int64_t rows) {
+bool fa3::tile::endLastTile(const RowBoundaries &boundaries, int64_t rows) {
   int64_t end = llvm::alignTo(rows, kRowsPerReplica);
   if (end % boundaries.height == 0)
-    return;
+    return false;
   for (arith::MulIOp product : boundaries.ends) {
     ImplicitLocOpBuilder b(product.getLoc(), product->getContext());
     b.setInsertionPointAfter(product);
@@ -112,6 +112,7 @@ void fa3::tile::endLastTile(const RowBoundaries &boundaries, int64_t rows) {
                                       arith::ConstantIndexOp::create(b, end));
     product.getResult().replaceAllUsesExcept(row, row);
   }
+  return true;
 }
 
 void fa3::tile::replaceBoundaries(const RowBoundaries &boundaries,

@@ -44,7 +44,8 @@ double estimateRounds(int64_t full, int64_t rest, double restTime,
                       int64_t processors);
 
 /// Ends the rows of the last of even tiles with the last replica that has any.
-void endLastTile(const RowBoundaries &boundaries, int64_t rows);
+/// Whether some have none.
+bool endLastTile(const RowBoundaries &boundaries, int64_t rows);
 
 /// Replaces the boundaries by those of the partition.
 void replaceBoundaries(const RowBoundaries &boundaries,

@@ -296,8 +296,8 @@ scheduleFillLoop(scf::ForOp loop,
 /// stores: two of them at a time would need the registers of two tiles.
 static bool isOverTiles(scf::ForOp loop) {
   Block &body = *loop.getBody();
-  bool stores = !body.getOps<StoreOp>().empty() ||
-                !body.getOps<StoreAsyncOp>().empty();
+  bool stores =
+      !body.getOps<StoreOp>().empty() || !body.getOps<StoreAsyncOp>().empty();
   return stores && !llvm::hasSingleElement(body.getOps<DotAsyncOp>());
 }
 
@@ -330,8 +330,7 @@ struct Schedule : fa3::tile::impl::ScheduleBase<Schedule> {
       if (isInnermostWith(loop, llvm::IsaPred<DotAsyncOp>)) {
         if (!isOverTiles(loop))
           products.push_back(loop);
-      }
-      else if (isInnermostWith(loop, llvm::IsaPred<LoadAsyncOp>))
+      } else if (isInnermostWith(loop, llvm::IsaPred<LoadAsyncOp>))
         fills.push_back(loop);
     });
     llvm::MapVector<Value, Demand> demands;
