@@ -280,28 +280,27 @@ static SmallVector<Value> decodePartition(ImplicitLocOpBuilder &b, Value id,
                      bounds);
 }
 
-/// The number of rows that the stores of a grid's rows have room for, and of
-/// the positions that share them; nothing where they are not known.
-static std::optional<std::pair<int64_t, int64_t>>
-getStaticRows(GridOp grid, const RowBoundaries &boundaries) {
-  int64_t copies = 1;
+/// The most rows that an array has room for which the grid stores to, and the
+/// number of positions that share them; nothing where they are not known.
+static std::optional<std::pair<int64_t, int64_t>> getStaticRows(GridOp grid) {
+  int64_t rows = 0, copies = 1;
   for (Value bound : ValueRange(grid.getUpperBounds()).drop_front()) {
     APInt constant;
     if (!matchPattern(bound, m_ConstantInt(&constant)))
       return std::nullopt;
     copies *= constant.getSExtValue();
   }
-  for (arith::MulIOp end : boundaries.ends)
-    for (Operation *user : end->getUsers())
-      if (auto store = dyn_cast<StoreOp>(user)) {
-        auto type = cast<MemRefType>(store.getTarget().getType());
-        int64_t rows = type.getDimSize(type.getRank() -
-                                       store.getValue().getType().getRank());
-        if (ShapedType::isDynamic(rows))
-          return std::nullopt;
-        return std::pair(rows, copies);
-      }
-  return std::nullopt;
+  WalkResult known = grid.walk([&](StoreOp store) {
+    auto type = cast<MemRefType>(store.getTarget().getType());
+    int64_t dim = type.getRank() - store.getValue().getType().getRank();
+    if (type.isDynamicDim(dim))
+      return WalkResult::interrupt();
+    rows = std::max(rows, type.getDimSize(dim));
+    return WalkResult::advance();
+  });
+  if (known.wasInterrupted())
+    return std::nullopt;
+  return std::pair(rows, copies);
 }
 
 namespace {
@@ -319,7 +318,7 @@ static CutRows cutRows(GridOp grid, int64_t processors, bool mayShorten) {
   std::optional<RowBoundaries> boundaries = matchRowBoundaries(grid);
   if (!boundaries)
     return {};
-  auto known = getStaticRows(grid, *boundaries);
+  auto known = getStaticRows(grid);
   if (!known)
     return {};
   auto [rows, copies] = *known;

@@ -41,6 +41,15 @@ std::optional<RowBoundaries> fa3::tile::matchRowBoundaries(GridOp grid) {
   for (Operation *next : nexts)
     for (Operation *user : next->getUsers())
       collect(user, result.ends);
+  // A store without an end would write rows of the next tile.
+  WalkResult allEnd = grid.walk([&](StoreOp store) {
+    bool ends = llvm::is_contained(
+        result.ends,
+        store.getBelow() ? store.getBelow().getDefiningOp() : nullptr);
+    return ends ? WalkResult::advance() : WalkResult::interrupt();
+  });
+  if (allEnd.wasInterrupted())
+    return std::nullopt;
   for (Operation *user : first.getUsers())
     if (!llvm::is_contained(nexts, user))
       collect(user, result.firsts);

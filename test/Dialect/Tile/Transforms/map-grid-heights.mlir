@@ -78,10 +78,51 @@ gpu.module @m {
     gpu.return
   }
 
+  // Rows of the longest array; and one store without an end keeps tiles even.
+  // CHECK-LABEL: gpu.func @two
+  // CHECK: arith.minsi %{{.*}}, %c1344
+  // CHECK-LABEL: gpu.func @open
+  // CHECK-NOT: arith.minsi
+  // CHECK: gpu.return
+  gpu.func @two(%o: memref<3x1280x64xf32>, %p: memref<3x1300xf32>) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c3 = arith.constant 3 : index
+    %c7 = arith.constant 7 : index
+    %c192 = arith.constant 192 : index
+    %x = arith.constant dense<1.0> : tensor<192x64xf32>
+    %y = arith.constant dense<1.0> : tensor<192xf32>
+    tile.grid (%m, %h) in (%c7, %c3) {
+      %first = arith.muli %m, %c192 : index
+      %next = arith.addi %m, %c1 : index
+      %end = arith.muli %next, %c192 : index
+      tile.store %x, %o[%h, %first, %c0] below %end : tensor<192x64xf32>, memref<3x1280x64xf32>
+      tile.store %y, %p[%h, %first] below %end : tensor<192xf32>, memref<3x1300xf32>
+    }
+    gpu.return
+  }
+  gpu.func @open(%o: memref<3x1280x64xf32>, %p: memref<3x1300xf32>) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c3 = arith.constant 3 : index
+    %c7 = arith.constant 7 : index
+    %c192 = arith.constant 192 : index
+    %x = arith.constant dense<1.0> : tensor<192x64xf32>
+    %y = arith.constant dense<1.0> : tensor<192xf32>
+    tile.grid (%m, %h) in (%c7, %c3) {
+      %first = arith.muli %m, %c192 : index
+      %next = arith.addi %m, %c1 : index
+      %end = arith.muli %next, %c192 : index
+      tile.store %x, %o[%h, %first, %c0] below %end : tensor<192x64xf32>, memref<3x1280x64xf32>
+      tile.store %y, %p[%h, %first] : tensor<192xf32>, memref<3x1300xf32>
+    }
+    gpu.return
+  }
+
   // The index serves for something else, too.
   // CHECK-LABEL: gpu.func @other
   // CHECK: arith.remui %{{.*}}, %c7
-  // CHECK-NOT: arith.select
+  // CHECK: arith.minsi %{{.*}}, %c1280
   // CHECK: gpu.return
   gpu.func @other(%o: memref<3x1280x64xf32>) kernel {
     %c0 = arith.constant 0 : index

@@ -93,7 +93,7 @@ def MapGrid : Pass<"tile-map-grid", "::mlir::ModuleOp"> {
     static grids: a CTA's tiles are pairs of a long and a short one (an error for
     others).
 
-    `heights=auto`: where all tiles have the same work, extents are known, and
+    `heights=auto`: where all tiles have the same work, extents are known, and all
     stores end at their tile's end of rows (`below`), rows are cut into full tiles
     and shorter ones, of fewer replicas, that come last: as many that by estimate
     the launch ends first on `processors` processors. 10.4 rounds of full tiles
