@@ -72,9 +72,11 @@ double fa3::tile::estimateRounds(int64_t full, int64_t rest, double restTime,
                count(time - rounds - 1) * more >=
            rest;
   };
-  // Processors of either kind end after a whole number of such tiles.
+  // Processors of either kind end after a whole number of such tiles, at least
+  // what all of them would need from the first moment on.
   auto findFirst = [&](double start) {
-    int64_t tiles = 0;
+    double least = rest / processors - (start - rounds) / restTime - 1;
+    int64_t tiles = std::max<int64_t>(0, static_cast<int64_t>(least));
     while (!holds(start + tiles * restTime))
       ++tiles;
     return start + tiles * restTime;

@@ -22,7 +22,8 @@ struct RowBoundaries {
   bool hasOtherUses = false;
 };
 
-/// The boundaries of a grid in which all stores end at their tile's end of rows.
+/// The boundaries of a grid in which all stores end at their tile's end of
+/// rows.
 std::optional<RowBoundaries> matchRowBoundaries(GridOp grid);
 
 /// `numFull` tiles of `height` rows, then `numShort` of `shortHeight`; the last
