@@ -18,6 +18,9 @@
 // RUN: fa3-run --cpu --check-each-pass='mode=dynamic block-m=128' %t/step.mlir --processors 2 | FileCheck %s
 // RUN: fa3-run --cpu --check-each-pass %t/float8.mlir --dims b=1,h=2,hk=1,sq=140 --processors 1 --function=float8 | FileCheck %s
 
+// Nor are there products without keys, or replicas that could lack rows.
+// RUN: fa3-run --cpu --check-each-pass=block-m=128 %t/none.mlir | FileCheck %s
+
 //--- short.mlir
 
 func.func @short(%q: tensor<1x1x512x128xf16> {tile.name = "q"},
@@ -53,4 +56,15 @@ func.func @float8(%q: tensor<?x?x?x64xf8E4M3FN> {tile.name = "q"},
     : (tensor<?x?x?x64xf8E4M3FN>, tensor<?x?x64x64xf8E4M3FN>,
        tensor<?x?x64x64xf8E4M3FN>) -> tensor<?x?x?x64xf16>
   return %o : tensor<?x?x?x64xf16>
+}
+
+//--- none.mlir
+func.func @none(%q: tensor<1x3x100x64xf16> {tile.name = "q"},
+                %k: tensor<1x3x0x64xf16> {tile.name = "k"},
+                %v: tensor<1x3x0x64xf16> {tile.name = "v"})
+    -> (tensor<1x3x100x64xf16> {tile.name = "o"}) {
+  %o = attention.forward %q, %k, %v
+    : (tensor<1x3x100x64xf16>, tensor<1x3x0x64xf16>,
+       tensor<1x3x0x64xf16>) -> tensor<1x3x100x64xf16>
+  return %o : tensor<1x3x100x64xf16>
 }

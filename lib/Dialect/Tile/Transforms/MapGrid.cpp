@@ -316,7 +316,11 @@ struct CutRows {
 /// `mayShorten`; or else ends the last tile with the last row.
 static CutRows cutRows(GridOp grid, int64_t processors, bool mayShorten) {
   std::optional<RowBoundaries> boundaries = matchRowBoundaries(grid);
-  if (!boundaries)
+  // Replicas, of which tiles are to have some, divide the rows of products.
+  bool hasReplicas = grid->getParentOfType<gpu::GPUFuncOp>()
+                         .walk([](DotOp) { return WalkResult::interrupt(); })
+                         .wasInterrupted();
+  if (!boundaries || !hasReplicas)
     return {};
   auto known = getStaticRows(grid);
   if (!known)

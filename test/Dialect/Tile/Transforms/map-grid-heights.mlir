@@ -68,7 +68,10 @@ gpu.module @m {
     %c3 = arith.constant 3 : index
     %c7 = arith.constant 7 : index
     %c192 = arith.constant 192 : index
-    %x = arith.constant dense<1.0> : tensor<192x64xf32>
+    %zero = arith.constant dense<0.0> : tensor<192x64xf32>
+    %lhs = arith.constant dense<1.0> : tensor<192x16xf16>
+    %rhs = arith.constant dense<1.0> : tensor<64x16xf16>
+    %x = tile.dot %lhs, %rhs, %zero lhs mk rhs nk : tensor<192x16xf16>, tensor<64x16xf16> -> tensor<192x64xf32>
     tile.grid (%m, %h) in (%c7, %c3) {
       %first = arith.muli %m, %c192 : index
       %next = arith.addi %m, %c1 : index
@@ -90,7 +93,10 @@ gpu.module @m {
     %c3 = arith.constant 3 : index
     %c7 = arith.constant 7 : index
     %c192 = arith.constant 192 : index
-    %x = arith.constant dense<1.0> : tensor<192x64xf32>
+    %zero = arith.constant dense<0.0> : tensor<192x64xf32>
+    %lhs = arith.constant dense<1.0> : tensor<192x16xf16>
+    %rhs = arith.constant dense<1.0> : tensor<64x16xf16>
+    %x = tile.dot %lhs, %rhs, %zero lhs mk rhs nk : tensor<192x16xf16>, tensor<64x16xf16> -> tensor<192x64xf32>
     %y = arith.constant dense<1.0> : tensor<192xf32>
     tile.grid (%m, %h) in (%c7, %c3) {
       %first = arith.muli %m, %c192 : index
@@ -107,7 +113,10 @@ gpu.module @m {
     %c3 = arith.constant 3 : index
     %c7 = arith.constant 7 : index
     %c192 = arith.constant 192 : index
-    %x = arith.constant dense<1.0> : tensor<192x64xf32>
+    %zero = arith.constant dense<0.0> : tensor<192x64xf32>
+    %lhs = arith.constant dense<1.0> : tensor<192x16xf16>
+    %rhs = arith.constant dense<1.0> : tensor<64x16xf16>
+    %x = tile.dot %lhs, %rhs, %zero lhs mk rhs nk : tensor<192x16xf16>, tensor<64x16xf16> -> tensor<192x64xf32>
     %y = arith.constant dense<1.0> : tensor<192xf32>
     tile.grid (%m, %h) in (%c7, %c3) {
       %first = arith.muli %m, %c192 : index
@@ -130,7 +139,10 @@ gpu.module @m {
     %c3 = arith.constant 3 : index
     %c7 = arith.constant 7 : index
     %c192 = arith.constant 192 : index
-    %x = arith.constant dense<1.0> : tensor<192x64xf32>
+    %zero = arith.constant dense<0.0> : tensor<192x64xf32>
+    %lhs = arith.constant dense<1.0> : tensor<192x16xf16>
+    %rhs = arith.constant dense<1.0> : tensor<64x16xf16>
+    %x = tile.dot %lhs, %rhs, %zero lhs mk rhs nk : tensor<192x16xf16>, tensor<64x16xf16> -> tensor<192x64xf32>
     tile.grid (%m, %h) in (%c7, %c3) {
       %first = arith.muli %m, %c192 : index
       %next = arith.addi %m, %c1 : index
