@@ -280,64 +280,6 @@ static SmallVector<Value> decodePartition(ImplicitLocOpBuilder &b, Value id,
                      bounds);
 }
 
-/// The most rows that an array has room for which the grid stores to, and the
-/// number of positions that share them; nothing where they are not known.
-static std::optional<std::pair<int64_t, int64_t>> getStaticRows(GridOp grid) {
-  int64_t rows = 0, copies = 1;
-  for (Value bound : ValueRange(grid.getUpperBounds()).drop_front()) {
-    APInt constant;
-    if (!matchPattern(bound, m_ConstantInt(&constant)))
-      return std::nullopt;
-    copies *= constant.getSExtValue();
-  }
-  WalkResult known = grid.walk([&](StoreOp store) {
-    auto type = cast<MemRefType>(store.getTarget().getType());
-    int64_t dim = type.getRank() - store.getValue().getType().getRank();
-    if (type.isDynamicDim(dim))
-      return WalkResult::interrupt();
-    rows = std::max(rows, type.getDimSize(dim));
-    return WalkResult::advance();
-  });
-  if (known.wasInterrupted())
-    return std::nullopt;
-  return std::pair(rows, copies);
-}
-
-namespace {
-/// How the rows of a grid were cut: whether tiles end before all of their
-/// replicas have rows, and the partition if it is not even.
-struct CutRows {
-  bool hasEnds = false;
-  std::optional<RowPartition> partition = std::nullopt;
-};
-} // namespace
-
-/// Cuts the rows of a grid unevenly where that makes the launch end earlier and
-/// `mayShorten`; or else ends the last tile with the last row.
-static CutRows cutRows(GridOp grid, int64_t processors, bool mayShorten) {
-  std::optional<RowBoundaries> boundaries = matchRowBoundaries(grid);
-  // Replicas, of which tiles are to have some, divide the rows of products.
-  bool hasReplicas = grid->getParentOfType<gpu::GPUFuncOp>()
-                         .walk([](DotOp) { return WalkResult::interrupt(); })
-                         .wasInterrupted();
-  if (!boundaries || !hasReplicas)
-    return {};
-  auto known = getStaticRows(grid);
-  if (!known)
-    return {};
-  auto [rows, copies] = *known;
-  std::optional<RowPartition> partition;
-  if (mayShorten && !boundaries->hasOtherUses)
-    partition = choosePartition(rows, boundaries->height, copies, processors);
-  if (!partition)
-    return {endLastTile(*boundaries, rows)};
-  replaceBoundaries(*boundaries, *partition);
-  OpBuilder builder(grid);
-  grid.getUpperBoundsMutable()[0].assign(arith::ConstantIndexOp::create(
-      builder, grid.getLoc(), partition->getNumTiles()));
-  return {true, partition};
-}
-
 /// Position in the grid of the `id`-th tile of a persistent launch, if a long
 /// and a short tile of the same outer index make a pair: a block's first and
 /// second, third and fourth, ... tiles are pairs, so that all blocks have about

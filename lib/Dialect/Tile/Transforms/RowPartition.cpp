@@ -2,13 +2,27 @@
 
 #include "RowPartition.h"
 #include "Utils.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace fa3::tile;
 
-std::optional<RowBoundaries> fa3::tile::matchRowBoundaries(GridOp grid) {
+namespace {
+/// The first and the end row of a grid's tiles, where its body computes them:
+/// m * height and (m + 1) * height of the first index m.
+struct RowBoundaries {
+  int64_t height = 0;
+  SmallVector<arith::MulIOp> firsts, ends;
+  /// Whether m serves for something else, so that tiles have to be even.
+  bool hasOtherUses = false;
+};
+} // namespace
+
+/// The boundaries of a grid in which all stores end at their tile's end of
+/// rows.
+static std::optional<RowBoundaries> matchRowBoundaries(GridOp grid) {
   RowBoundaries result;
   auto getFactor = [](Operation *op) -> int64_t {
     APInt factor;
@@ -88,7 +102,8 @@ std::optional<RowPartition> fa3::tile::choosePartition(int64_t rows,
                                                        int64_t height,
                                                        int64_t copies,
                                                        int64_t processors) {
-  // Of a tile's time, what a replica without rows does not save.
+  // Of a tile's time, what a replica without rows does not save. Assumed: at
+  // d 128, 8192, it says that 2.1 % are gained, measured were 2.6 %.
   constexpr double kFixed = 0.3, kGain = 0.015;
   int64_t units = llvm::divideCeil(rows, kRowsPerReplica);
   int64_t replicas = height / kRowsPerReplica;
@@ -105,14 +120,16 @@ std::optional<RowPartition> fa3::tile::choosePartition(int64_t rows,
       if (rounds >= best)
         continue;
       best = rounds;
-      result = RowPartition{height, full, part * kRowsPerReplica, rest,
+      result = RowPartition{full, part * kRowsPerReplica, rest,
                             units * kRowsPerReplica};
     }
   }
   return result;
 }
 
-bool fa3::tile::endLastTile(const RowBoundaries &boundaries, int64_t rows) {
+/// Ends the rows of the last of even tiles with the last replica that has any.
+/// Whether some have none.
+static bool endLastTile(const RowBoundaries &boundaries, int64_t rows) {
   int64_t end = llvm::alignTo(rows, kRowsPerReplica);
   if (end % boundaries.height == 0)
     return false;
@@ -126,22 +143,23 @@ bool fa3::tile::endLastTile(const RowBoundaries &boundaries, int64_t rows) {
   return true;
 }
 
-void fa3::tile::replaceBoundaries(const RowBoundaries &boundaries,
-                                  const RowPartition &partition) {
+/// Replaces the boundaries by those of the partition.
+static void replaceBoundaries(const RowBoundaries &boundaries,
+                              const RowPartition &partition) {
   auto replace = [&](arith::MulIOp product, bool isEnd) {
     ImplicitLocOpBuilder b(product.getLoc(), product);
     auto constant = [&](int64_t value) -> Value {
       return arith::ConstantIndexOp::create(b, value);
     };
     Value number = product.getLhs();
-    Value row = arith::MulIOp::create(b, number, constant(partition.height));
+    Value row = arith::MulIOp::create(b, number, constant(boundaries.height));
     Value others = arith::MaxSIOp::create(
         b, arith::SubIOp::create(b, number, constant(partition.numFull)),
         constant(0));
     row = arith::SubIOp::create(
         b, row,
         arith::MulIOp::create(
-            b, others, constant(partition.height - partition.shortHeight)));
+            b, others, constant(boundaries.height - partition.shortHeight)));
     if (isEnd)
       row = arith::MinSIOp::create(b, row, constant(partition.end));
     product.replaceAllUsesWith(row);
@@ -151,4 +169,51 @@ void fa3::tile::replaceBoundaries(const RowBoundaries &boundaries,
     replace(product, /*isEnd=*/false);
   for (arith::MulIOp product : boundaries.ends)
     replace(product, /*isEnd=*/true);
+}
+
+/// The most rows that an array has room for which the grid stores to, and the
+/// number of positions that share them; nothing where they are not known.
+static std::optional<std::pair<int64_t, int64_t>> getStaticRows(GridOp grid) {
+  int64_t rows = 0, copies = 1;
+  for (Value bound : ValueRange(grid.getUpperBounds()).drop_front()) {
+    APInt constant;
+    if (!matchPattern(bound, m_ConstantInt(&constant)))
+      return std::nullopt;
+    copies *= constant.getSExtValue();
+  }
+  WalkResult known = grid.walk([&](StoreOp store) {
+    auto type = cast<MemRefType>(store.getTarget().getType());
+    int64_t dim = type.getRank() - store.getValue().getType().getRank();
+    if (type.isDynamicDim(dim))
+      return WalkResult::interrupt();
+    rows = std::max(rows, type.getDimSize(dim));
+    return WalkResult::advance();
+  });
+  if (known.wasInterrupted())
+    return std::nullopt;
+  return std::pair(rows, copies);
+}
+
+CutRows fa3::tile::cutRows(GridOp grid, int64_t processors, bool mayShorten) {
+  std::optional<RowBoundaries> boundaries = matchRowBoundaries(grid);
+  // Replicas, of which tiles are to have some, divide the rows of products.
+  bool hasReplicas = grid->getParentOfType<gpu::GPUFuncOp>()
+                         .walk([](DotOp) { return WalkResult::interrupt(); })
+                         .wasInterrupted();
+  if (!boundaries || !hasReplicas)
+    return {};
+  auto known = getStaticRows(grid);
+  if (!known)
+    return {};
+  auto [rows, copies] = *known;
+  std::optional<RowPartition> partition;
+  if (mayShorten && !boundaries->hasOtherUses)
+    partition = choosePartition(rows, boundaries->height, copies, processors);
+  if (!partition)
+    return {endLastTile(*boundaries, rows)};
+  replaceBoundaries(*boundaries, *partition);
+  OpBuilder builder(grid);
+  grid.getUpperBoundsMutable()[0].assign(arith::ConstantIndexOp::create(
+      builder, grid.getLoc(), partition->getNumTiles()));
+  return {true, partition};
 }

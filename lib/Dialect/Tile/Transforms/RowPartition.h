@@ -9,27 +9,13 @@
 #define FA3_LIB_DIALECT_TILE_TRANSFORMS_ROWPARTITION_H
 
 #include "fa3/Dialect/Tile/IR/Tile.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
 
 namespace fa3::tile {
 
-/// The first and the end row of a grid's tiles, where its body computes them:
-/// m * height and (m + 1) * height of the first index m.
-struct RowBoundaries {
-  int64_t height = 0;
-  llvm::SmallVector<mlir::arith::MulIOp> firsts, ends;
-  /// Whether m serves for something else, so that tiles have to be even.
-  bool hasOtherUses = false;
-};
-
-/// The boundaries of a grid in which all stores end at their tile's end of
-/// rows.
-std::optional<RowBoundaries> matchRowBoundaries(GridOp grid);
-
-/// `numFull` tiles of `height` rows, then `numShort` of `shortHeight`; the last
-/// one ends at `end`.
+/// `numFull` tiles of all rows, then `numShort` of `shortHeight`; the last one
+/// ends at `end`.
 struct RowPartition {
-  int64_t height, numFull, shortHeight, numShort, end;
+  int64_t numFull, shortHeight, numShort, end;
   int64_t getNumTiles() const { return numFull + numShort; }
 };
 
@@ -44,13 +30,18 @@ std::optional<RowPartition> choosePartition(int64_t rows, int64_t height,
 double estimateRounds(int64_t full, int64_t rest, double restTime,
                       int64_t processors);
 
-/// Ends the rows of the last of even tiles with the last replica that has any.
-/// Whether some have none.
-bool endLastTile(const RowBoundaries &boundaries, int64_t rows);
+/// How the rows of a grid were cut: whether tiles end before all of their
+/// replicas have rows, and the partition if it is not even.
+struct CutRows {
+  bool hasEnds = false;
+  std::optional<RowPartition> partition = std::nullopt;
+};
 
-/// Replaces the boundaries by those of the partition.
-void replaceBoundaries(const RowBoundaries &boundaries,
-                       const RowPartition &partition);
+/// Cuts the rows of a grid in which all stores end at their tile's end of rows:
+/// unevenly where that makes the launch end earlier and `mayShorten`, or else
+/// ends the last tile with the last row. Does nothing where extents are unknown
+/// or the kernel has no products, whose rows replicas divide.
+CutRows cutRows(GridOp grid, int64_t processors, bool mayShorten);
 
 } // namespace fa3::tile
 
