@@ -33,6 +33,25 @@ LogicalResult runAlloc(Context &c, const Instr &in) {
                   op.getOffset());
 }
 
+LogicalResult runFill(Context &c, const Instr &in) {
+  Machine *machine = getMachine(c, in.op);
+  if (!machine)
+    return failure();
+  auto op = cast<hopper::SmemFillOp>(in.op);
+  hopper::BufferType type = op.getBuffer().getType();
+  int64_t begin = c.integer(in.in[0]);
+  ByteRange range{begin, begin + type.getSlots() * type.getSlotBytes()};
+  if (failed(machine->checkWrite(c, in.op, range, /*byLeader=*/false)))
+    return failure();
+  llvm::APInt bits = cast<FloatAttr>(op.getValue()).getValue().bitcastToAPInt();
+  int64_t width = bits.getBitWidth() / 8;
+  SharedMemory &memory = machine->getMemory();
+  for (int64_t at = range.begin; at < range.end; ++at)
+    *memory.at(at) = bits.extractBitsAsZExtValue(8, (at - begin) % width * 8);
+  memory.mark(range, SharedMemory::Ready);
+  return success();
+}
+
 LogicalResult runBarrierAlloc(Context &c, const Instr &in) {
   auto op = cast<hopper::BarrierAllocOp>(in.op);
   return allocate(c, in, op.getBarrier().getType().getCount() * 8, 8,
@@ -330,6 +349,7 @@ BarrierState *fa3::interp::lookUpBarrier(const Context &c, Operation *op,
 
 void fa3::interp::populateHopperBarriers(Registry &r) {
   r.addPlain<hopper::AllocOp>(runAlloc);
+  r.addPlain<hopper::SmemFillOp>(runFill);
   r.addPlain<hopper::BarrierAllocOp>(runBarrierAlloc);
   r.addPlain<hopper::BarrierInitOp>(runInit);
   r.addPlain<hopper::BarrierWaitOp>(runWait);

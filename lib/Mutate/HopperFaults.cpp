@@ -172,6 +172,9 @@ void collectArrivals(ModuleOp module, Places &places) {
 void collectDropProxyFence(ModuleOp module, Places &places) {
   forEach<FenceProxyAsyncOp>(module, places, erase);
 }
+void collectDropFill(ModuleOp module, Places &places) {
+  forEach<SmemFillOp>(module, places, erase);
+}
 void collectDropProductFence(ModuleOp module, Places &places) {
   forEach<WgmmaFenceOp>(module, places, forward);
 }
@@ -362,6 +365,8 @@ ArrayRef<FaultKind> mutate::getHopperFaults() {
        collectArrivals<-1>},
       {"drop-proxy-fence", "no fence between threads and the async proxy",
        collectDropProxyFence},
+      {"drop-fill", "a constant in shared memory is never written",
+       collectDropFill},
       {"drop-product-fence", "no fence before products",
        collectDropProductFence},
       {"drop-product-wait", "a wait for products is missing",

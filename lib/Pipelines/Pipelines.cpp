@@ -54,6 +54,9 @@ void fa3::buildSpecializePipeline(OpPassManager &pm,
                                   const PipelineOptions &options) {
   pm.addPass(tile::createRelabelContractions());
   pm.addPass(tile::createTransposeOperands());
+  tile::SumByProductsOptions sums;
+  sums.sums = options.sums;
+  pm.addPass(tile::createSumByProducts(sums));
   tile::AssignRolesOptions roles;
   roles.loads = options.loads;
   pm.addPass(tile::createAssignRoles(roles));

@@ -249,10 +249,11 @@ bool Checker::canRun() {
 }
 
 void Checker::check(Row &row, bool onModule) {
-  // Passes that change the order of a sum.
-  bool rounds = llvm::is_contained(
-      {"tile-relabel-contractions", "tile-strength-reduce", "tile-to-hopper"},
-      StringRef(row.pass));
+  // Passes that change the order of a sum, or sum what has been rounded.
+  bool rounds =
+      llvm::is_contained({"tile-relabel-contractions", "tile-strength-reduce",
+                          "tile-sum-by-products", "tile-to-hopper"},
+                         StringRef(row.pass));
   Effect effect = !previous || rounds ? Effect::Rounds : Effect::Exact;
   // Nested passes reach the kernels one after another, so that all have their
   // fences when the next pass on the module has run.

@@ -13,6 +13,13 @@
 // RUN: fa3-run --cpu --check-each-pass=two-level-accumulation=true %s --function=tensor_scales --dims b=1,h=2,hk=1,sq=70,sk=531 | FileCheck %s --check-prefix=SAME
 // RUN: fa3-run --cpu --check-each-pass="two-level-accumulation=true rescale=eager" %s --function=head_scales --dims b=2,sq=100,sk=350,q_scale.0=2,k_scale.0=1,v_scale.0=2 | FileCheck %s --check-prefix=SAME
 
+// Sums of weights by products, where nobody asks for their logarithm: also
+// those of weights that are added up in other ways.
+// RUN: fa3-opt %s -fa3-tile -fa3-specialize | FileCheck %s --check-prefix=SUMS
+// RUN: fa3-run --cpu --check-each-pass %s --function=no_lse --dims b=1,h=2,hk=1,sq=70,sk=331 | FileCheck %s --check-prefix=SAME
+// RUN: fa3-run --cpu --check-each-pass="stages=1 rescale=eager mode=static" %s --processors=2 --function=no_lse --dims b=2,h=1,hk=1,sq=250,sk=131 | FileCheck %s --check-prefix=SAME
+// RUN: fa3-run --cpu --check-each-pass="two-level-accumulation=true" %s --function=no_lse --dims b=1,h=1,hk=1,sq=70,sk=531 | FileCheck %s --check-prefix=SAME
+
 // The convert group does not care which tile it has, and ends all the same.
 // RUN: fa3-opt %s -fa3-tile="mode=dynamic" -fa3-specialize -fa3-pipeline -fa3-layout -tile-to-hopper -canonicalize | FileCheck %s --check-prefix=SHARE
 // SHARE: flow.group @convert
@@ -67,4 +74,14 @@ func.func @token_scales(%q: tensor<?x1x?x64xf8E4M3FN>, %k: tensor<?x1x?x64xf8E4M
   %o, %lse = attention.forward %q, %k, %v scales(%qs, %ks, %vs : tensor<1x1x?xf32>, tensor<1x1x?xf32>, tensor<1x1x1xf32>) rows [1, 1, 0]
     : (tensor<?x1x?x64xf8E4M3FN>, tensor<?x1x?x64xf8E4M3FN>, tensor<?x1x?x64xf8E4M3FN>) -> (tensor<?x1x?x64xf16>, tensor<?x1x?xf32>)
   return %o, %lse : tensor<?x1x?x64xf16>, tensor<?x1x?xf32>
+}
+
+// SUMS-LABEL: gpu.func @no_lse
+// SUMS: %[[P:.*]] = arith.truncf {{.*}} to tensor<64x128xf8E4M3FN>
+// SUMS: tile.dot.async %[[P]], %{{.*}} lhs mk rhs nk : tensor<64x128xf8E4M3FN>, tensor<8x128xf8E4M3FN>, tensor<64x8xf32>
+func.func @no_lse(%q: tensor<?x?x?x64xf8E4M3FN>, %k: tensor<?x?x?x64xf8E4M3FN>, %v: tensor<?x?x?x64xf8E4M3FN>,
+                  %qs: tensor<1x1x1xf32>, %ks: tensor<1x1x1xf32>, %vs: tensor<1x1x1xf32>) -> tensor<?x?x?x64xf16> {
+  %o = attention.forward %q, %k, %v scales(%qs, %ks, %vs : tensor<1x1x1xf32>, tensor<1x1x1xf32>, tensor<1x1x1xf32>) mods [#attention.causal]
+    : (tensor<?x?x?x64xf8E4M3FN>, tensor<?x?x?x64xf8E4M3FN>, tensor<?x?x?x64xf8E4M3FN>) -> tensor<?x?x?x64xf16>
+  return %o : tensor<?x?x?x64xf16>
 }

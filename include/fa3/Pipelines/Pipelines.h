@@ -67,6 +67,11 @@ struct PipelineOptions : public mlir::PassPipelineOptions<PipelineOptions> {
       *this, "replicas",
       llvm::cl::desc("replicas of the math group (0: one per 64 rows)"),
       llvm::cl::init(0)};
+  Option<std::string> sums{
+      *this, "sums",
+      llvm::cl::desc("sums of what a product multiplies: auto, exact or "
+                     "rounded"),
+      llvm::cl::init("auto")};
   Option<std::string> store{*this, "store",
                             llvm::cl::desc("auto, staged, in-place or direct"),
                             llvm::cl::init("auto")};

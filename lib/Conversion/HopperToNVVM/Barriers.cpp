@@ -75,6 +75,45 @@ struct BarrierInitPattern : KernelPattern<BarrierInitOp> {
   }
 };
 
+struct SmemFillPattern : KernelPattern<SmemFillOp> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult
+  matchAndRewrite(SmemFillOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    if (op->getParentOfType<flow::GroupOp>())
+      return op.emitOpError("expects to stand outside of groups, all threads "
+                            "of the block perform it");
+    Location loc = op.getLoc();
+    IntegerBuilder ints(rewriter, loc);
+    BufferType type = op.getBuffer().getType();
+    constexpr int64_t kBytes = 16;
+    int64_t bytes = type.getSlots() * type.getSlotBytes();
+    int64_t stride = info.getNumWarps() * 32 * kBytes;
+    llvm::APInt bits =
+        cast<FloatAttr>(op.getValue()).getValue().bitcastToAPInt();
+    Value word = ints.constant(
+        static_cast<int32_t>(llvm::APInt::getSplat(32, bits).getZExtValue()));
+    Value thread = info.getOf(op).thread;
+    for (int64_t start = 0; start < bytes; start += stride) {
+      Value inside;
+      if (start + stride > bytes)
+        inside = arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::ult,
+                                       thread,
+                                       ints.constant((bytes - start) / kBytes));
+      Value address = ints.add(ints.add(adaptor.getBuffer(), start),
+                               ints.mul(thread, kBytes));
+      emitPredicatedAsm(rewriter, loc, inside,
+                        "st.shared.v4.b32 [$0], {$1, $1, $1, $1};",
+                        {address, word});
+    }
+    emitPredicatedAsm(rewriter, loc, Value(), "fence.proxy.async.shared::cta;",
+                      {});
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
 struct BarrierWaitPattern : KernelPattern<BarrierWaitOp> {
   using KernelPattern::KernelPattern;
 
@@ -214,8 +253,9 @@ void fa3::populateBarrierPatterns(RewritePatternSet &patterns,
                                   const TypeConverter &converter,
                                   const KernelInfo &info) {
   patterns.add<AllocPattern<AllocOp>, AllocPattern<BarrierAllocOp>,
-               AllocPattern<MailboxAllocOp>, BarrierInitPattern,
-               BarrierWaitPattern, BarrierArrivePattern, BarrierExpectTxPattern,
-               NamedBarrierSyncPattern, NamedBarrierArrivePattern, FencePattern,
-               SetMaxRegistersPattern>(converter, patterns.getContext(), info);
+               AllocPattern<MailboxAllocOp>, SmemFillPattern,
+               BarrierInitPattern, BarrierWaitPattern, BarrierArrivePattern,
+               BarrierExpectTxPattern, NamedBarrierSyncPattern,
+               NamedBarrierArrivePattern, FencePattern, SetMaxRegistersPattern>(
+      converter, patterns.getContext(), info);
 }

@@ -190,17 +190,17 @@ LogicalResult KernelLowering::lowerIf(scf::IfOp branch) {
 }
 
 LogicalResult KernelLowering::lowerSpecialize(flow::SpecializeOp op) {
-  if (failed(prepareShares(op)))
+  if (failed(prepareShares(op)) || failed(prepareConstants(op)))
     return failure();
-  // Barriers are ready for use when every thread has passed here.
+  // Barriers and constants are ready for use when every thread has passed here.
   SmallVector<Value> barriers;
   for (hopper::BarrierAllocOp barrier :
        target.getBody().front().getOps<hopper::BarrierAllocOp>())
     barriers.push_back(barrier.getBarrier());
-  if (!barriers.empty()) {
+  if (!barriers.empty())
     hopper::BarrierInitOp::create(b, barriers);
+  if (!barriers.empty() || !constants.empty())
     gpu::BarrierOp::create(b);
-  }
   auto lowered = flow::SpecializeOp::create(b);
   OpBuilder::InsertionGuard guard(b);
   b.createBlock(&lowered.getBody());
@@ -255,6 +255,13 @@ LogicalResult KernelLowering::lowerConstant(Operation *op) {
                              "expects an index of 32 bits, got "
                           << index.getSExtValue();
   }
+  // Right operands of products have their place in shared memory.
+  if (isa<TensorType>(value.getType()) &&
+      llvm::all_of(constant->getUses(), [](OpOperand &use) {
+        return isa<tile::DotAsyncOp>(use.getOwner()) &&
+               use.getOperandNumber() == 1;
+      }))
+    return success();
   SmallVector<Type> types;
   if (failed(convertType(op->getLoc(), value.getType(), types)))
     return failure();

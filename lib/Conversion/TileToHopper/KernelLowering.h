@@ -92,6 +92,8 @@ private:
   void beginTurns(flow::GroupOp group);
   mlir::LogicalResult lowerTake(flow::TakeOp op);
   mlir::LogicalResult lowerPass(flow::PassOp op);
+  /// Buffers for the constant right operands of products.
+  mlir::LogicalResult prepareConstants(flow::SpecializeOp op);
   mlir::LogicalResult lowerCursor(flow::CursorOp op);
   mlir::LogicalResult lowerAcquire(flow::AcquireOp op);
   mlir::LogicalResult lowerPublish(flow::PublishOp op);
@@ -156,6 +158,11 @@ private:
   llvm::MapVector<mlir::Value, Order> orders;
   llvm::DenseMap<mlir::Value, const Ring *> slotRing;
   llvm::DenseMap<mlir::Value, View> views;
+  /// Buffers of constants, by type and value.
+  llvm::DenseMap<mlir::Attribute, std::unique_ptr<Ring>> constants;
+  /// The left operand of the last product, and as its fence gave it: a product
+  /// with the same one takes it from there, not from a copy.
+  mlir::Value lastLhs, fencedLhs;
   /// The group that claims tiles, and how it tells the others.
   struct Mailbox {
     flow::GroupOp claimer;

@@ -147,6 +147,38 @@ LogicalResult KernelLowering::lowerRing(flow::RingOp op) {
   return success();
 }
 
+LogicalResult KernelLowering::prepareConstants(flow::SpecializeOp op) {
+  WalkResult result = op.walk([&](tile::DotAsyncOp dot) {
+    auto type = dyn_cast<RankedTensorType>(dot.getRhs().getType());
+    if (!type)
+      return WalkResult::advance();
+    DenseElementsAttr value;
+    if (!matchPattern(dot.getRhs(), m_Constant(&value)) || !value.isSplat()) {
+      dot.emitOpError("has no wgmma: expects a right operand in shared memory, "
+                      "or a constant of one value");
+      return WalkResult::interrupt();
+    }
+    std::unique_ptr<Ring> &ring = constants[value];
+    if (ring)
+      return WalkResult::advance();
+    tile::SmemAttr storage = tile::getDefaultStorage(type);
+    ring = std::make_unique<Ring>();
+    ring->depth = 1;
+    ring->type = hopper::BufferType::get(
+        b.getContext(), ring->depth,
+        RankedTensorType::get({type.getDimSize(0),
+                               storage.getPaddedColumns(type.getDimSize(1),
+                                                        type.getElementType())},
+                              type.getElementType()),
+        storage.getSwizzle());
+    ring->buffer = hopper::AllocOp::create(b, ring->type, IntegerAttr());
+    hopper::SmemFillOp::create(
+        b, ring->buffer, cast<TypedAttr>(value.getSplatValue<Attribute>()));
+    return WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}
+
 LogicalResult KernelLowering::lowerCursor(flow::CursorOp op) {
   // The parity of the phase before the first passes at once.
   bool writes = op.getSide() == flow::Side::write;

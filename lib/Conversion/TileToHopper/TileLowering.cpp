@@ -32,7 +32,7 @@ static bool isZero(Value value) {
 
 LogicalResult KernelLowering::lowerDot(tile::DotAsyncOp op) {
   RankedTensorType lhsTile = tile::getTileType(op.getLhs().getType());
-  RankedTensorType rhsTile = op.getRhs().getType().getTile();
+  RankedTensorType rhsTile = tile::getTileType(op.getRhs().getType());
   tile::DotShape shape =
       tile::getDotShape(lhsTile, rhsTile, op.getLhsOrder(), op.getRhsOrder());
   int64_t kStep = 256 / rhsTile.getElementTypeBitWidth();
@@ -49,6 +49,15 @@ LogicalResult KernelLowering::lowerDot(tile::DotAsyncOp op) {
            << kStep << " unless it runs along the columns of both operands, "
            << "got " << shape.m << ", " << shape.n << " and " << shape.k;
 
+  DenseElementsAttr constant;
+  if (matchPattern(op.getRhs(), m_Constant(&constant))) {
+    auto it = constants.find(constant);
+    if (it == constants.end())
+      return op.emitOpError("has no wgmma: expects products with constants in "
+                            "groups");
+    views[op.getRhs()] = {it->second.get(), i32(0), i32(0), i32(0), rhsTile};
+  }
+
   auto descriptor = [&](Value operand, bool kMajor) -> Value {
     const View &view = views[operand];
     auto major = kMajor ? hopper::Major::k : hopper::Major::mn;
@@ -59,9 +68,12 @@ LogicalResult KernelLowering::lowerDot(tile::DotAsyncOp op) {
                                   view.row, view.column);
   };
   Value rhs = descriptor(op.getRhs(), kIsContiguous);
+  // Products before this one may still read what they share with it.
+  bool isFenced = lhsInRegisters && op.getLhs() == lastLhs &&
+                  fencedLhs.getParentBlock() == b.getInsertionBlock();
   Value lhs =
       lhsInRegisters
-          ? get(op.getLhs())
+          ? isFenced ? fencedLhs : get(op.getLhs())
           : descriptor(op.getLhs(), op.getLhsOrder() == tile::LhsOrder::mk);
   if (lhsInRegisters) {
     // The operand's layout must be what the instruction reads.
@@ -84,14 +96,17 @@ LogicalResult KernelLowering::lowerDot(tile::DotAsyncOp op) {
     acc = pend.getValue();
   Value start = isZero(acc) ? Value() : values[acc].front();
   SmallVector<Value> registers;
-  if (lhsInRegisters)
+  if (lhsInRegisters && !isFenced)
     registers.push_back(lhs);
   if (start && isa<VectorType>(start.getType()))
     registers.push_back(start);
   auto fence = hopper::WgmmaFenceOp::create(b, registers);
   unsigned next = 0;
-  if (lhsInRegisters)
+  if (lhsInRegisters && !isFenced) {
     lhs = fence.getResults()[next++];
+    lastLhs = op.getLhs();
+    fencedLhs = lhs;
+  }
   if (start && isa<VectorType>(start.getType()))
     start = fence.getResults()[next++];
 

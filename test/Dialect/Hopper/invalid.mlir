@@ -415,6 +415,22 @@ func.func @alloc_end() {
 
 // -----
 
+func.func @fill_type(%b: !hopper.buffer<1, tensor<8x64xf16>, 128>) {
+  // expected-error @+1 {{expects a floating-point value of the buffer's elements, 'f16', got 'f32'}}
+  hopper.smem.fill %b, 1.0 : f32 : !hopper.buffer<1, tensor<8x64xf16>, 128>
+  return
+}
+
+// -----
+
+func.func @fill_integer(%b: !hopper.buffer<1, tensor<8x64xi16>, 128>) {
+  // expected-error @+1 {{expects a floating-point value of the buffer's elements, 'i16', got 'i16'}}
+  hopper.smem.fill %b, 1 : i16 : !hopper.buffer<1, tensor<8x64xi16>, 128>
+  return
+}
+
+// -----
+
 func.func @barrier_alignment() {
   // expected-error @+1 {{expects an offset that is a multiple of 8, got 4}}
   %0 = hopper.barrier.alloc offset 4 : !hopper.barrier<1, 1>

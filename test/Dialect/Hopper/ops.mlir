@@ -56,6 +56,8 @@ func.func @barriers(%i: i32, %p: i32) {
   %buf = hopper.smem.alloc : !hopper.buffer<2, tensor<80x128xf16>, 128>
   // CHECK: hopper.smem.alloc offset 1024 : <2, tensor<80x128xf16>, 128>
   %buf1 = hopper.smem.alloc offset 1024 : !hopper.buffer<2, tensor<80x128xf16>, 128>
+  // CHECK: hopper.smem.fill %{{.*}}, 1.000000e+00 : f16 : <2, tensor<80x128xf16>, 128>
+  hopper.smem.fill %buf1, 1.0 : f16 : !hopper.buffer<2, tensor<80x128xf16>, 128>
   // CHECK: hopper.barrier.init %[[FULL]], %[[EMPTY]] : !hopper.barrier<2, 1>, !hopper.barrier<2, 3>
   hopper.barrier.init %full, %empty : !hopper.barrier<2, 1>, !hopper.barrier<2, 3>
   // CHECK: hopper.barrier.wait %[[FULL]][%{{.*}}] parity %{{.*}} : <2, 1>

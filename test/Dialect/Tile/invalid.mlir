@@ -588,14 +588,6 @@ func.func @dot_async_result(%a: tensor<64x16xf16>, %b: !tile.view<tensor<8x16xf1
 
 // -----
 
-func.func @dot_async_rhs(%a: tensor<64x16xf16>, %b: tensor<8x16xf16>, %c: tensor<64x8xf32>) {
-  // expected-error @+1 {{expected '<'}}
-  %0, %d = tile.dot.async %a, %b, %c lhs mk rhs nk : tensor<64x16xf16>, tensor<8x16xf16>, tensor<64x8xf32> -> !tile.pending<tensor<64x8xf32>>
-  return
-}
-
-// -----
-
 // tile.pend C1
 func.func @pend(%x: tensor<64x8xf32>) {
   // expected-error @+1 {{expects a pending result of the operand's tile, got '!tile.pending<tensor<64x16xf32>>'}}

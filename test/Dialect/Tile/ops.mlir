@@ -142,13 +142,13 @@ func.func @slots(%slot: !flow.slot<read, [tensor<192x128xf16>]>, %write: !flow.s
   %d0 = tile.store.async %v, %K[%i, %i] : !tile.view<tensor<64x128xf16>>, memref<?x128xf16>
   // CHECK: tile.store.async %[[V]], %{{.*}}[%{{.*}}, %{{.*}}] add : <tensor<64x128xf16>>, memref<?x128xf16>
   %d1 = tile.store.async %v, %K[%i, %i] add : !tile.view<tensor<64x128xf16>>, memref<?x128xf16>
-  // CHECK: %[[S:.*]], %{{.*}} = tile.dot.async %[[V]], %[[W]], %{{.*}} lhs mk rhs nk : !tile.view<tensor<64x128xf16>>, <tensor<80x128xf16>>, tensor<64x80xf32> -> <tensor<64x80xf32>>
+  // CHECK: %[[S:.*]], %{{.*}} = tile.dot.async %[[V]], %[[W]], %{{.*}} lhs mk rhs nk : !tile.view<tensor<64x128xf16>>, !tile.view<tensor<80x128xf16>>, tensor<64x80xf32> -> <tensor<64x80xf32>>
   %s, %d2 = tile.dot.async %v, %w, %zero lhs mk rhs nk
     : !tile.view<tensor<64x128xf16>>, !tile.view<tensor<80x128xf16>>, tensor<64x80xf32> -> !tile.pending<tensor<64x80xf32>>
   // CHECK: %[[Z:.*]] = tile.pend %{{.*}} : tensor<64x128xf32> -> <tensor<64x128xf32>>
   %z = arith.constant dense<0.0> : tensor<64x128xf32>
   %pend = tile.pend %z : tensor<64x128xf32> -> !tile.pending<tensor<64x128xf32>>
-  // CHECK: %[[O:.*]], %{{.*}} = tile.dot.async %{{.*}}, %{{.*}}, %[[Z]] lhs mk rhs kn : tensor<64x80xf16>, <tensor<80x128xf16>>, !tile.pending<tensor<64x128xf32>> -> <tensor<64x128xf32>>
+  // CHECK: %[[O:.*]], %{{.*}} = tile.dot.async %{{.*}}, %{{.*}}, %[[Z]] lhs mk rhs kn : tensor<64x80xf16>, !tile.view<tensor<80x128xf16>>, !tile.pending<tensor<64x128xf32>> -> <tensor<64x128xf32>>
   %o, %d3 = tile.dot.async %p, %vs, %pend lhs mk rhs kn
     : tensor<64x80xf16>, !tile.view<tensor<80x128xf16>>, !tile.pending<tensor<64x128xf32>> -> !tile.pending<tensor<64x128xf32>>
   // CHECK: %[[R:.*]] = tile.await %[[S]] : <tensor<64x80xf32>>

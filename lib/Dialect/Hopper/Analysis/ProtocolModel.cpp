@@ -221,6 +221,11 @@ LogicalResult ProtocolModel::readBarriers() {
                       "which other groups do not send");
       return WalkResult::interrupt();
     }
+    if (isa<SmemFillOp>(op) && op->getBlock() != specialize->getBlock()) {
+      op->emitOpError("expects to stand beside 'flow.specialize', all threads "
+                      "of the block perform it");
+      return WalkResult::interrupt();
+    }
     if (auto alloc = dyn_cast<BarrierAllocOp>(op)) {
       if (alloc->getParentOfType<flow::GroupOp>()) {
         alloc.emitOpError("inside a group is not initialised by anyone");
@@ -256,7 +261,7 @@ LogicalResult ProtocolModel::readBarriers() {
 
 LogicalResult ProtocolModel::checkInitialisation() {
   llvm::DenseSet<Value> open, ready;
-  Operation *init = nullptr;
+  Operation *init = nullptr, *fill = nullptr;
   for (Operation &op : *specialize->getBlock()) {
     if (&op == specialize)
       break;
@@ -265,10 +270,20 @@ LogicalResult ProtocolModel::checkInitialisation() {
         if (!open.insert(barrier).second || ready.contains(barrier))
           return initOp.emitOpError("initialises an mbarrier again");
       init = initOp;
+    } else if (isa<SmemFillOp>(op)) {
+      fill = &op;
     } else if (isa<gpu::BarrierOp>(op)) {
       ready.insert(open.begin(), open.end());
       open.clear();
+      fill = nullptr;
     }
+  }
+  if (fill) {
+    InFlightDiagnostic diagnostic =
+        fill->emitOpError("expects a 'gpu.barrier' before 'flow.specialize': "
+                          "others may read the buffer first");
+    diagnostic.attachNote(specialize.getLoc()) << "the groups start here";
+    return failure();
   }
   if (!open.empty()) {
     InFlightDiagnostic diagnostic =
@@ -277,6 +292,24 @@ LogicalResult ProtocolModel::checkInitialisation() {
     diagnostic.attachNote(specialize.getLoc()) << "the groups start here";
     return failure();
   }
+  // What products read was written by someone.
+  llvm::DenseSet<Value> written;
+  function.walk([&](Operation *op) {
+    if (auto load = dyn_cast<TmaLoadOp>(op))
+      written.insert(load.getBuffer());
+    else if (auto store = dyn_cast<SmemStoreOp>(op))
+      written.insert(store.getBuffer());
+    else if (auto fillOp = dyn_cast<SmemFillOp>(op))
+      written.insert(fillOp.getBuffer());
+  });
+  WalkResult reads = function.walk([&](DescOp desc) {
+    if (written.contains(desc.getBuffer()))
+      return WalkResult::advance();
+    desc.emitOpError("describes a buffer that nothing writes");
+    return WalkResult::interrupt();
+  });
+  if (reads.wasInterrupted())
+    return failure();
   for (const BarrierArray &array : barriers)
     if ((!array.arriving.empty() || !array.waiting.empty()) &&
         !ready.contains(array.op.getBarrier()))

@@ -120,6 +120,15 @@ LogicalResult AllocOp::verify() {
                       1024);
 }
 
+LogicalResult SmemFillOp::verify() {
+  Type element = getBuffer().getType().getTile().getElementType();
+  if (!isa<FloatAttr>(getValue()) || getValue().getType() != element)
+    return emitOpError("expects a floating-point value of the buffer's "
+                       "elements, ")
+           << element << ", got " << getValue().getType();
+  return success();
+}
+
 LogicalResult BarrierAllocOp::verify() {
   return verifyOffset(*this, getOffset(), getBarrier().getType().getCount() * 8,
                       8);

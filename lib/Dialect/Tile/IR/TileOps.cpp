@@ -239,7 +239,8 @@ SmallVector<Value> DotAsyncOp::getReadViews() {
   SmallVector<Value> views;
   if (isa<ViewType>(getLhs().getType()))
     views.push_back(getLhs());
-  views.push_back(getRhs());
+  if (isa<ViewType>(getRhs().getType()))
+    views.push_back(getRhs());
   return views;
 }
 SmallVector<Value> DotAsyncOp::getWrittenViews() { return {}; }

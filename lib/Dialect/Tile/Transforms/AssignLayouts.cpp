@@ -195,6 +195,15 @@ LogicalResult LayoutSolver::propagate() {
   return success();
 }
 
+/// Whether a tile is only the right operand of products, which read it from
+/// shared memory.
+static bool isOnlyRightOperand(Value tile) {
+  return !tile.use_empty() && llvm::all_of(tile.getUses(), [](OpOperand &use) {
+    return isa<DotOp, DotAsyncOp>(use.getOwner()) &&
+           use.getOperandNumber() == 1;
+  });
+}
+
 /// Tiles that nothing related to a product: rank 2 like an accumulator, rank 1
 /// like the statistics of its rows.
 void LayoutSolver::seedRest() {
@@ -202,7 +211,7 @@ void LayoutSolver::seedRest() {
     for (Value result : op->getResults()) {
       RankedTensorType type = getTileType(result.getType());
       if (!worklist.empty() || !type || isa<ViewType>(result.getType()) ||
-          layouts.contains(result))
+          layouts.contains(result) || isOnlyRightOperand(result))
         continue;
       want(result, type.getRank() == 2 ? acc : slice(1, acc));
     }

@@ -115,9 +115,10 @@ static LogicalResult coverViews(DotAsyncOp product) {
 }
 
 static LogicalResult makeProductAsync(DotOp dot) {
-  if (!isa<ViewType>(dot.getRhs().getType()))
+  if (!isa<ViewType>(dot.getRhs().getType()) && !getSplat(dot.getRhs()))
     return dot.emitOpError("expects the right operand of a product in shared "
-                           "memory (a view); load it by the load role");
+                           "memory (a view), or one value throughout; load it "
+                           "by the load role");
   std::optional<unsigned> accumulator = matchAccumulator(dot);
   if (accumulator)
     makeCarriedPending(cast<scf::ForOp>(dot->getParentOp()), *accumulator);
@@ -367,7 +368,7 @@ struct MakeAsync : fa3::tile::impl::MakeAsyncBase<MakeAsync> {
     if (store == "direct")
       return success();
 
-    int64_t bytes = bytesOfRings(kernel);
+    int64_t bytes = bytesOfRings(kernel) + getConstantBytes(kernel);
     for (StoreOp candidate : candidates) {
       int64_t replicas =
           candidate->getParentOfType<flow::GroupOp>().getReplicas();

@@ -1,5 +1,6 @@
 //===- RelabelContractions.cpp - tile-relabel-contractions ----------------===//
 
+#include "PartialSums.h"
 #include "Utils.h"
 #include "fa3/Dialect/Tile/Transforms/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -107,72 +108,6 @@ static void relabelSource(OpOperand &operand, ArrayRef<int64_t> bits,
 // The order of the rows of another operand
 //===----------------------------------------------------------------------===//
 
-/// Whether every element of a row is the same.
-static bool isSameAlongRows(Value value) {
-  if (auto broadcast = value.getDefiningOp<BroadcastOp>())
-    return broadcast.getDim() == 1;
-  DenseElementsAttr constant;
-  return value.getDefiningOp<tensor::SplatOp>() ||
-         (matchPattern(value, m_Constant(&constant)) && constant.isSplat());
-}
-
-/// Whether a tile is only ever summed along its columns in the end, so that
-/// their order does not matter: it passes linear operations on the way.
-static bool isOnlySummed(Value start) {
-  SmallVector<Value> worklist = {start};
-  llvm::DenseSet<Value> seen;
-  while (!worklist.empty()) {
-    Value value = worklist.pop_back_val();
-    if (!seen.insert(value).second)
-      continue;
-    for (OpOperand &use : value.getUses()) {
-      Operation *op = use.getOwner();
-      unsigned number = use.getOperandNumber();
-      if (auto reduce = dyn_cast<ReduceOp>(op)) {
-        if (reduce.getKind() != ReduceKind::add || reduce.getDim() != 1)
-          return false;
-        if (reduce.getModulo() || value == reduce.getInit())
-          worklist.push_back(reduce.getResult());
-        continue;
-      }
-      if (auto yield = dyn_cast<scf::YieldOp>(op)) {
-        Operation *parent = yield->getParentOp();
-        if (!isa<scf::ForOp, scf::IfOp>(parent))
-          return false;
-        worklist.push_back(parent->getResult(number));
-        if (auto loop = dyn_cast<scf::ForOp>(parent))
-          worklist.push_back(loop.getRegionIterArg(number));
-        continue;
-      }
-      if (auto loop = dyn_cast<scf::ForOp>(op)) {
-        worklist.push_back(loop.getTiedLoopResult(&use));
-        worklist.push_back(loop.getTiedLoopRegionIterArg(&use));
-        continue;
-      }
-      if (auto where = dyn_cast<WhereOp>(op)) {
-        if (number == 0)
-          return false;
-        worklist.push_back(where.getResult(number - 1));
-        continue;
-      }
-      if (auto yield = dyn_cast<YieldOp>(op)) {
-        if (!isa<WhereOp>(yield->getParentOp()))
-          return false;
-        worklist.push_back(yield->getParentOp()->getResult(number));
-        continue;
-      }
-      bool isLinear = isa<arith::AddFOp>(op) ||
-                      (isa<math::FmaOp>(op) && number == 2) ||
-                      (isa<arith::MulFOp, math::FmaOp>(op) &&
-                       isSameAlongRows(op->getOperand(number == 0 ? 1 : 0)));
-      if (!isLinear)
-        return false;
-      worklist.push_back(op->getResult(0));
-    }
-  }
-  return true;
-}
-
 namespace {
 /// Computes a tile with its columns in another order, by giving that order to
 /// the rows of an operand of the product that it depends on.
@@ -232,7 +167,7 @@ bool ColumnReorder::prepare(OpOperand &tile) {
         continue;
       auto reduce = dyn_cast<ReduceOp>(user);
       if (!reduce || reduce.getDim() != 1 || use.getOperandNumber() != 0 ||
-          (reduce.getModulo() && !isOnlySummed(reduce.getResult())))
+          (reduce.getModulo() && !findTotals(reduce.getResult())))
         return false;
       reductions.push_back(&use);
     }

@@ -45,8 +45,9 @@ static bool feedsProducts(flow::RingOp ring) {
   return false;
 }
 
-static LogicalResult sizeRings(gpu::GPUFuncOp kernel, int64_t budget,
+static LogicalResult sizeRings(gpu::GPUFuncOp kernel, int64_t smemBudget,
                                int64_t maxDepth) {
+  int64_t budget = smemBudget - getConstantBytes(kernel);
   SmallVector<flow::RingOp> rings;
   // Rings that may grow by the number of loops around their use.
   std::map<unsigned, SmallVector<flow::RingOp>, std::greater<>> growing;

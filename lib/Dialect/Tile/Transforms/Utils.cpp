@@ -189,6 +189,27 @@ SmemAttr fa3::tile::getUnpaddedStorage(RankedTensorType type) {
   return getDefaultStorage(type);
 }
 
+DenseElementsAttr fa3::tile::getSplat(Value operand) {
+  DenseElementsAttr constant;
+  if (!matchPattern(operand, m_Constant(&constant)) || !constant.isSplat())
+    return {};
+  return constant;
+}
+
+int64_t fa3::tile::getConstantBytes(gpu::GPUFuncOp kernel) {
+  constexpr int64_t kAlignment = 1024;
+  llvm::SmallPtrSet<Attribute, 2> constants;
+  int64_t bytes = 0;
+  kernel.walk([&](DotAsyncOp dot) {
+    if (DenseElementsAttr constant = getSplat(dot.getRhs());
+        constant && constants.insert(constant).second)
+      bytes += llvm::alignTo(
+          getStorageBytes(cast<RankedTensorType>(constant.getType())),
+          kAlignment);
+  });
+  return bytes;
+}
+
 unsigned fa3::tile::getLoopDepth(flow::RingOp ring) {
   unsigned depth = 0;
   for (Operation *user : ring->getUsers()) {

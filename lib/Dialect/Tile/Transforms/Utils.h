@@ -59,6 +59,12 @@ inline int64_t getStorageBytes(mlir::RankedTensorType type) {
 /// where each does.
 SmemAttr getUnpaddedStorage(mlir::RankedTensorType type);
 
+/// The value of a right operand that is a constant of one value; none else.
+mlir::DenseElementsAttr getSplat(mlir::Value operand);
+
+/// Bytes of shared memory for constant right operands of the kernel's products.
+int64_t getConstantBytes(mlir::gpu::GPUFuncOp kernel);
+
 /// How many loops are around the innermost acquire of an entry of the ring.
 unsigned getLoopDepth(flow::RingOp ring);
 

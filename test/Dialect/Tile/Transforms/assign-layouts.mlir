@@ -12,7 +12,7 @@ gpu.module @m {
   // CHECK: tile.dot.async {{.*}} -> <tensor<64x32xf32, #tile.acc>>
   // CHECK: tile.await {{.*}} : <tensor<64x32xf32, #tile.acc>>
   // CHECK: arith.truncf {{.*}} to tensor<64x32xf16, #tile.acc>
-  // CHECK: tile.dot.async {{.*}} : tensor<64x32xf16, #tile.acc>, <tensor<32x16xf16>>
+  // CHECK: tile.dot.async {{.*}} : tensor<64x32xf16, #tile.acc>, !tile.view<tensor<32x16xf16>>
   // CHECK: tile.store {{.*}} : tensor<64x16xf32, #tile.acc>
   gpu.func @chain(%k: !tile.view<tensor<32x16xf16>>, %x: !tile.view<tensor<64x16xf16>>, %n: index, %o: memref<?x?xf32>) kernel {
     %c0 = arith.constant 0 : index

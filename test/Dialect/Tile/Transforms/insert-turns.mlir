@@ -39,7 +39,7 @@ gpu.module @m {
   // CHECK: flow.acquire %[[V]]
   // CHECK-NEXT: %[[STEP:.*]] = flow.take
   // CHECK-NEXT: tile.dot.async
-  // CHECK-NEXT: tile.view
+  // CHECK-NEXT: = tile.view
   // CHECK-NEXT: tile.dot.async
   // CHECK-NEXT: flow.pass %[[STEP]]
   // CHECK-NEXT: tile.await

@@ -13,7 +13,7 @@ gpu.module @m {
         %c0 = arith.constant 0 : index
         %zero = arith.constant dense<0.0> : tensor<64x64xf32>
         %x = tile.load %q[%c0, %c0] : memref<?x?xf16> -> tensor<64x32xf16>
-        // expected-error @below {{expects the right operand of a product in shared memory (a view); load it by the load role}}
+        // expected-error @below {{expects the right operand of a product in shared memory (a view), or one value throughout; load it by the load role}}
         %d = tile.dot %x, %x, %zero lhs mk rhs nk : tensor<64x32xf16>, tensor<64x32xf16> -> tensor<64x64xf32>
         tile.store %d, %o[%c0, %c0] : tensor<64x64xf32>, memref<?x?xf32>
       }

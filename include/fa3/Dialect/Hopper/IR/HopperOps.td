@@ -199,6 +199,21 @@ def Hopper_AllocOp : Hopper_Op<"smem.alloc", [
   }];
 }
 
+def Hopper_SmemFillOp : Hopper_OrderedOp<"smem.fill"> {
+  let summary = "writes one value to all elements of a buffer";
+  let description = [{
+    By all threads of the CTA, outside of groups. Ends with the fence that makes
+    it visible to the async proxy; a CTA-wide barrier must follow before any use.
+
+    Example: `hopper.smem.fill %ones, 1.000000e+00 : f16 : !hopper.buffer<1, tensor<8x80xf16>, 128>`
+
+    C1. the value is a floating-point number of the type of the elements.
+  }];
+  let arguments = (ins Hopper_BufferType:$buffer, TypedAttrInterface:$value);
+  let assemblyFormat = "$buffer `,` $value attr-dict `:` type($buffer)";
+  let hasVerifier = 1;
+}
+
 def Hopper_BarrierAllocOp : Hopper_Op<"barrier.alloc", [
     DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
   let summary = "reserves mbarriers in dynamic shared memory";

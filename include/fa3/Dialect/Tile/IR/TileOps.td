@@ -528,7 +528,8 @@ def Tile_DotAsyncOp : Tile_Op<"dot.async", [
     have been read. Products retire in the order of issue. The accumulator may
     itself be pending: the products chain on the tensor core.
 
-    lhs may be a tile (registers) or a view (shared memory); rhs is a view.
+    lhs may be a tile (registers) or a view (shared memory). rhs is a view, or a
+    constant of one value, which has a place in shared memory of its own.
 
     Example:
     ```mlir
@@ -542,7 +543,7 @@ def Tile_DotAsyncOp : Tile_Op<"dot.async", [
     C4. lhs and rhs have the same element type.
     C5. the result is pending of the accumulator's tile.
   }];
-  let arguments = (ins Tile_TileOrView:$lhs, Tile_ViewType:$rhs, Tile_TileOrPending:$acc,
+  let arguments = (ins Tile_TileOrView:$lhs, Tile_TileOrView:$rhs, Tile_TileOrPending:$acc,
                        Tile_LhsOrder:$lhsOrder, Tile_RhsOrder:$rhsOrder);
   let results = (outs Tile_PendingType:$result, Flow_DoneType:$done);
   let assemblyFormat = [{

@@ -201,6 +201,49 @@ def TransposeOperands : Pass<"tile-transpose-operands"> {
   ];
 }
 
+def SumByProducts : Pass<"tile-sum-by-products"> {
+  let summary = "sums of what a product multiplies -> products with a constant";
+  let description = [{
+    Input: sequential kernels. Partial sums along the columns of a tile
+    (`tile.reduce add .. modulo 8`) that is also the left operand of a product
+    take an addition per element. The tensor core can add them up, as a product
+    of that operand, which is in registers already, with a constant of 8 columns.
+    Each column gets all of the sum divided by 8, which is exact: the constant is
+    1/8. So all that is done with the partial sums has to be linear, and they
+    have to be summed in the end.
+
+    What is summed is then the operand as the product takes it, converted to its
+    type: sums and product see the same rounding, and a quotient of the two loses
+    nothing. A sum that is told to others, say by its logarithm, is off by at most
+    the type's unit roundoff. Every sum starts from zero: the tensor core keeps
+    about 14 bits of long sums of 8-bit operands.
+
+    | `sums` | |
+    |---|---|
+    | `auto` | by products where that is faster and the sum only divides: 8-bit operands of products with up to 64 columns |
+    | `rounded` | by products wherever that is possible |
+    | `exact` | by additions of what has not been rounded |
+
+    Example:
+    ```mlir
+    %s = tile.reduce add %p dim 1 modulo 8 : tensor<64x96xf32> -> tensor<64x8xf32>
+    %h = arith.truncf %p : tensor<64x96xf32> to tensor<64x96xf8E4M3FN>
+    %o = tile.dot %h, %v, %acc lhs mk rhs nk : ...
+    // becomes
+    %h = arith.truncf %p : tensor<64x96xf32> to tensor<64x96xf8E4M3FN>
+    %c = arith.constant dense<1.250000e-01> : tensor<8x96xf8E4M3FN>
+    %s = tile.dot %h, %c, %zero lhs mk rhs nk : ...
+    ```
+  }];
+  let options = [
+    Option<"sums", "sums", "std::string", "\"auto\"",
+           "what is summed: auto, exact or rounded">
+  ];
+  let statistics = [
+    Statistic<"replaced", "replaced", "sums that became products">
+  ];
+}
+
 def AssignRoles : Pass<"tile-assign-roles"> {
   let summary = "tile operations -> with the role that performs them";
   let description = [{
