@@ -47,6 +47,11 @@ class Cell:
         return self.type in features.FLOAT8
 
     @property
+    def has_lse(self) -> bool:
+        """8-bit operands are for inference, which has no use for it."""
+        return not self.is_float8
+
+    @property
     def is_plain(self) -> bool:
         """Full or causal: what every peer computes."""
         return self.mask in (Mask(), Mask(causal=True))
@@ -70,8 +75,9 @@ class Cell:
         scaling = "tensor" if self.is_float8 else None
         if dynamic:
             feature = features.Feature(
-                self.type, self.d, self.dv, "full", scaling=scaling
-            )
+                self.type, self.d, self.dv, "full", scaling=scaling,
+                lse=self.has_lse,
+            )  # fmt: skip
             types = features.dynamic_types(feature)
         else:
             types = self._static_types()
@@ -86,12 +92,12 @@ class Cell:
 
         wide = "f16" if self.is_float8 else self.type
         scales = {f"{name}_scale": "tensor<1x1x1xf32>" for name in "qkv"}
-        return scales | {
+        lse = {"lse": tensor(b, h, s, type="f32")} if self.has_lse else {}
+        return scales | lse | {
             "q": tensor(b, h, s, self.d),
             "k": tensor(b, hk, s, self.d),
             "v": tensor(b, hk, s, self.dv),
             "o": tensor(b, h, s, self.dv, type=wide),
-            "lse": tensor(b, h, s, type="f32"),
             "alibi": tensor(h, type="f32"),
             "bias": tensor(b, h, s, s, type=wide),
         }

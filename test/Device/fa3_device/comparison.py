@@ -14,7 +14,7 @@ def _where(wrong):
 
 
 def compare(o, lse, truth, factor, slack=(0.0, 0.0)):
-    """Errors of o and lse: a list of complaints, and numbers. `truth` is what
+    """Errors of o and, if it is not None, lse: a list of complaints, and numbers. `truth` is what
     the oracle gives, `factor` that of its error bound, `slack` what 8-bit
     operands may add to the errors of o and lse."""
     reference, reference_lse, low = truth
@@ -37,15 +37,17 @@ def compare(o, lse, truth, factor, slack=(0.0, 0.0)):
             f"{_where(wrong)}: {float(o[at]):.5g} for {float(reference[at]):.5g}"
         )
     dead = reference_lse == -torch.inf
-    difference = (lse - reference_lse).abs().masked_fill(dead & (lse == -torch.inf), 0)
-    wrong = ~(difference <= LSE_TOLERANCE + slack[1])
-    numbers["lse"] = float(difference.max())
-    if wrong.any():
-        at = tuple(torch.nonzero(wrong)[0].tolist())
-        complaints.append(
-            f"lse: max error {numbers['lse']:.3g}, wrong {_where(wrong)}: "
-            f"{float(lse[at]):.7g} for {float(reference_lse[at]):.7g}"
-        )
+    if lse is not None:
+        both_dead = dead & (lse == -torch.inf)
+        difference = (lse - reference_lse).abs().masked_fill(both_dead, 0)
+        wrong = ~(difference <= LSE_TOLERANCE + slack[1])
+        numbers["lse"] = float(difference.max())
+        if wrong.any():
+            at = tuple(torch.nonzero(wrong)[0].tolist())
+            complaints.append(
+                f"lse: max error {numbers['lse']:.3g}, wrong {_where(wrong)}: "
+                f"{float(lse[at]):.7g} for {float(reference_lse[at]):.7g}"
+            )
     # Rows that see nothing are exactly zero.
     if (o.masked_fill(~dead[..., None], 0) != 0).any():
         complaints.append("o: not zero where no key is visible")

@@ -77,12 +77,14 @@ class Feature:
     scale: bool = False  # as an argument
 
     scaling: str | None = None  # of SCALINGS, with 8-bit operands
+    lse: bool = True  # is a result
 
     @property
     def name(self):
         dims = str(self.d) if self.d == self.dv else f"{self.d}x{self.dv}"
         scaling = f"-{self.scaling}" if self.scaling else ""
-        return f"{self.type}-d{dims}-{self.mask}-{self.layout}{scaling}"
+        lse = "" if self.lse else "-o"
+        return f"{self.type}-d{dims}-{self.mask}-{self.layout}{scaling}{lse}"
 
     def module(self):
         """Text of the module, see module_text."""
@@ -98,9 +100,11 @@ def dynamic_types(feature):
     wide = "f16" if feature.scaling else feature.type
     types = {
         "q": key, "k": key, "v": value,
-        "o": f"tensor<?x?x?x{feature.dv}x{wide}>", "lse": "tensor<?x?x?xf32>",
+        "o": f"tensor<?x?x?x{feature.dv}x{wide}>",
         "alibi": "tensor<?xf32>", "bias": f"tensor<?x?x?x?x{wide}>",
     }  # fmt: skip
+    if feature.lse:
+        types["lse"] = "tensor<?x?x?xf32>"
     if feature.scaling:
         extents = "1x1" if feature.scaling == "tensor" else "?x?"
         for name, rows in zip("qkv", SCALINGS[feature.scaling]):
@@ -112,9 +116,10 @@ def dynamic_types(feature):
 def module_text(
     mask, types, layout="bhsd", scale=False, rows=None, transposed=False
 ):
-    """A module with one attention; `types` has those of q, k, v, o, lse and of
-    what the mask reads; v may be given `transposed`. Arguments are q, k, v, then those of `aux`, then scale
-    if it is one, then scales of the operands with `rows`, then o and lse."""
+    """A module with one attention; `types` has those of q, k, v, o, of lse if it
+    is wanted, and of what the mask reads; v may be given `transposed`. Arguments
+    are q, k, v, then those of `aux`, then scale if it is one, then scales of the
+    operands with `rows`, then o and lse."""
     mods, aux = mask.mods()
     arguments = {name: types[name] for name in ["q", "k", "v", *aux]}
     if scale:
@@ -142,13 +147,19 @@ def module_text(
         clauses += " transposed_v"
     if mods:
         clauses += f" mods [{', '.join(mods)}]"
-    q, k, v, o, lse = (types[name] for name in ("q", "k", "v", "o", "lse"))
+    q, k, v = (types[name] for name in "qkv")
+    results = {name: types[name] for name in ("o", "lse") if name in types}
+    named = ", ".join(
+        f'{type} {{tile.name = "{name}"}}' for name, type in results.items()
+    )
+    values = ", ".join(f"%{name}" for name in results)
+    of_types = ", ".join(results.values())
     return (
         f"func.func @attention({parameters})\n"
-        f'    -> ({o} {{tile.name = "o"}}, {lse} {{tile.name = "lse"}}) {{\n'
-        f"  %o, %lse = attention.forward %q, %k, %v{clauses}\n"
-        f"    : ({q}, {k}, {v}) -> ({o}, {lse})\n"
-        f"  return %o, %lse : {o}, {lse}\n"
+        f"    -> ({named}) {{\n"
+        f"  {values} = attention.forward %q, %k, %v{clauses}\n"
+        f"    : ({q}, {k}, {v}) -> ({of_types})\n"
+        f"  return {values} : {of_types}\n"
         "}\n"
     )
 
@@ -167,9 +178,10 @@ def all_features(types, dims, masks, layouts):
             scaling = list(SCALINGS)[(t + d + 2 * m) % len(SCALINGS)]
         alternating = LAYOUTS[(t + d + m) % len(LAYOUTS)]
         for layout in layouts or [alternating]:
-            # Half of the kernels take their scale as an argument.
-            scale = (d + m) % 2 == 1
+            # Half of the kernels take their scale as an argument, a third has
+            # no lse.
+            scale, lse = (d + m) % 2 == 1, (t + 2 * d + m) % 3 != 0
             features.append(
-                Feature(types[t], *dims[d], masks[m], layout, scale, scaling)
+                Feature(types[t], *dims[d], masks[m], layout, scale, scaling, lse)
             )
     return features

@@ -140,7 +140,9 @@ class Problem:
             return x if self.feature.layout == "bhsd" else x.transpose(1, 2)
 
         arguments = {name: arranged(self.inputs[name]) for name in "qkv"}
-        arguments["o"], arguments["lse"] = arranged(self.o), self.lse.tensor
+        arguments["o"] = arranged(self.o)
+        if self.feature.lse:
+            arguments["lse"] = self.lse.tensor
         if self.slopes is not None:
             arguments["alibi"] = self.slopes
         if self.bias is not None:
