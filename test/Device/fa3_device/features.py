@@ -78,25 +78,32 @@ class Feature:
 
     scaling: str | None = None  # of SCALINGS, with 8-bit operands
     lse: bool = True  # is a result
+    transposed: bool = False  # v, with 8-bit operands
 
     @property
     def name(self):
         dims = str(self.d) if self.d == self.dv else f"{self.d}x{self.dv}"
         scaling = f"-{self.scaling}" if self.scaling else ""
         lse = "" if self.lse else "-o"
-        return f"{self.type}-d{dims}-{self.mask}-{self.layout}{scaling}{lse}"
+        v = "-vt" if self.transposed else ""
+        return f"{self.type}-d{dims}-{self.mask}-{self.layout}{scaling}{lse}{v}"
 
     def module(self):
         """Text of the module, see module_text."""
         mask = MASKS[self.mask]
         rows = SCALINGS[self.scaling] if self.scaling else None
-        return module_text(mask, dynamic_types(self), self.layout, self.scale, rows)
+        return module_text(
+            mask, dynamic_types(self), self.layout, self.scale, rows, self.transposed
+        )
 
 
 def dynamic_types(feature):
     """Tensor types with nothing known but types and head dims."""
     key = f"tensor<?x?x?x{feature.d}x{feature.type}>"
     value = f"tensor<?x?x?x{feature.dv}x{feature.type}>"
+    if feature.transposed:
+        extents = f"?x{feature.dv}x?" if feature.layout == "bshd" else f"?x?x{feature.dv}"
+        value = f"tensor<{extents}x?x{feature.type}>"
     wide = "f16" if feature.scaling else feature.type
     types = {
         "q": key, "k": key, "v": value,
@@ -179,9 +186,13 @@ def all_features(types, dims, masks, layouts):
         alternating = LAYOUTS[(t + d + m) % len(LAYOUTS)]
         for layout in layouts or [alternating]:
             # Half of the kernels take their scale as an argument, a third has
-            # no lse.
+            # no lse; a quarter of those with 8 bits takes v transposed.
             scale, lse = (d + m) % 2 == 1, (t + 2 * d + m) % 3 != 0
+            transposed = scaling is not None and (2 * t + d + m) % 4 == 1
             features.append(
-                Feature(types[t], *dims[d], masks[m], layout, scale, scaling, lse)
+                Feature(
+                    types[t], *dims[d], masks[m], layout, scale, scaling, lse,
+                    transposed,
+                )  # fmt: skip
             )
     return features

@@ -75,7 +75,12 @@ class Problem:
 
         q = filled(guarded(case.heads, case.queries, feature.d))
         k = filled(guarded(case.key_heads, case.keys, feature.d), rising=True)
-        v = filled(guarded(case.key_heads, case.keys, feature.dv))
+        if feature.transposed:
+            shape = (case.batch, case.key_heads, feature.dv, case.keys)
+            aligned = 16 // dtype.itemsize  # as bulk copies want rows
+            v = filled(memory.Guarded(shape, dtype, case.memory, device, aligned))
+        else:
+            v = filled(guarded(case.key_heads, case.keys, feature.dv))
         self.inputs = {"q": q, "k": k, "v": v}
         self.slopes = self.bias = None
         if self.mask.alibi:
@@ -121,9 +126,14 @@ class Problem:
                 shape, generator=generator, device=device
             )
 
+    def _operand(self, name):
+        """q, k or v as (batch, head, sequence, element)."""
+        x = self.inputs[name].tensor
+        return x.transpose(2, 3) if name == "v" and self.feature.transposed else x
+
     def _dequantized(self, name):
         """What an 8-bit operand stands for, in f32."""
-        x = self.inputs[name].tensor.float()
+        x = self._operand(name).float()
         scale = self.scales[f"{name}_scale"]
         rows = features.SCALINGS[self.feature.scaling]["qkv".index(name)]
         if rows:
@@ -159,7 +169,7 @@ class Problem:
             q, k, v = map(self._dequantized, "qkv")
             weights = torch_type(self.feature)
         else:
-            q, k, v = (self.inputs[name].tensor for name in "qkv")
+            q, k, v = map(self._operand, "qkv")
         inputs = oracle.Inputs(
             q, k, v, self.scale, self.slopes, self.bias, weights
         )

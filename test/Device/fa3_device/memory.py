@@ -22,15 +22,17 @@ _ORDERS = {
 
 class Guarded:
     """A tensor (batch, head, sequence[, element]) of a given order in memory;
-    `tensor` is the view, with its dimensions in logical order."""
+    `tensor` is the view, with its dimensions in logical order. Rows start at
+    multiples of `alignment` elements."""
 
-    def __init__(self, shape, dtype, memory, device="cuda"):
+    def __init__(self, shape, dtype, memory, device="cuda", alignment=1):
         order, padding = _ORDERS[memory]
         strides = [0] * len(shape)
         running = 1
         if len(shape) == 4:
             strides[3] = 1
             running = shape[3] + (padding if dtype.itemsize > 1 else 2 * padding)
+            running = -(-running // alignment) * alignment
         else:  # rows of statistics are contiguous, whatever holds the elements
             order = (0, 1, 2)
         for dim in reversed(order):
