@@ -81,6 +81,12 @@ class Feature:
     transposed: bool = False  # v, with 8-bit operands
 
     @property
+    def key_multiple(self):
+        """What divides the number of keys: K is loaded in another order if v is
+        transposed, in copies that begin with every row of a group of 4."""
+        return 4 if self.transposed else 1
+
+    @property
     def name(self):
         dims = str(self.d) if self.d == self.dv else f"{self.d}x{self.dv}"
         scaling = f"-{self.scaling}" if self.scaling else ""

@@ -129,7 +129,8 @@ def run(arguments):
     broken = []
     pool.expect(len(chosen))
     for number, feature in enumerate(chosen):
-        planned = plan(number, groups, shapes, batches)
+        taken = [s for s in shapes if s[1] % feature.key_multiple == 0]
+        planned = plan(number, groups, taken, batches)
         future = compiler.submit(feature.name, feature.module())
         future.add_done_callback(
             lambda future, feature=feature, planned=planned: compiled(
