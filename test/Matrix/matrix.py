@@ -36,7 +36,7 @@ MODS = {
 }
 
 
-def module(dim, mask, element, layout="bhsd", known=None):
+def module(dim, mask, element, layout="bhsd", known=None, has_lse=True):
     """The text of one function with one attention.forward; `known` are batch,
     heads, queries and keys if the compiler knows them."""
     d, dv = dim if isinstance(dim, tuple) else (dim, dim)
@@ -44,7 +44,6 @@ def module(dim, mask, element, layout="bhsd", known=None):
     q = f"tensor<{b}x{h}x{sq}x{d}x{element}>"
     k = f"tensor<{b}x{h}x{sk}x{d}x{element}>"
     v = f"tensor<{b}x{h}x{sk}x{dv}x{element}>"
-    lse = f"tensor<{b}x{h}x{sq}xf32>"
     mods = f" mods [{MODS[mask]}]" if MODS[mask] else ""
     aux_type = ""
     if "alibi" in mask:
@@ -62,14 +61,20 @@ def module(dim, mask, element, layout="bhsd", known=None):
                              for name in names)
         scales = (f" scales({', '.join('%' + name for name in names)} : "
                   f"{', '.join(['tensor<1x1x1xf32>'] * 3)})")
+    results = {"o": o} | (
+        {"lse": f"tensor<{b}x{h}x{sq}xf32>"} if has_lse else {})
+    named = ", ".join(f'{type} {{tile.name = "{name}"}}'
+                      for name, type in results.items())
+    values = ", ".join("%" + name for name in results)
+    types = ", ".join(results.values())
     return f"""func.func @kernel(
     %q: {q} {{tile.name = "q"}}, %k: {k} {{tile.name = "k"}},
     %v: {v} {{tile.name = "v"}}{aux_arg}{scale_args})
-    -> ({o} {{tile.name = "o"}}, {lse} {{tile.name = "lse"}}) {{
-  %o, %lse = attention.forward %q, %k, %v{aux}{scales} layout {layout}{mods}
+    -> ({named}) {{
+  {values} = attention.forward %q, %k, %v{aux}{scales} layout {layout}{mods}
     : ({q}, {k}, {v})
-    -> ({o}, {lse})
-  return %o, %lse : {o}, {lse}
+    -> ({types})
+  return {values} : {types}
 }}
 """
 
@@ -91,12 +96,12 @@ def name_of(dim, mask, element):
     return f"d{d}-{mask}-{element}"
 
 
-def compile_one(translate, folder, key, options, timeout, known):
+def compile_one(translate, folder, key, options, timeout, known, has_lse):
     """(name, passed, seconds, registers, first message)"""
     name = name_of(*key)
     source = os.path.join(folder, name + ".mlir")
     with open(source, "w") as file:
-        file.write(module(*key, known=known))
+        file.write(module(*key, known=known, has_lse=has_lse))
     start = time.time()
     pipeline = "builtin.module(fa3-lower-to-nvvm-pipeline{%s})" % options
     try:
@@ -123,6 +128,8 @@ def main():
     parser.add_argument(
         "--known", metavar="B,H,SQ,SK", type=lambda text: text.split(","),
         help="batch, heads, queries and keys that the compiler knows")
+    parser.add_argument("--no-lse", action="store_true",
+                        help="attention without its second result")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--timeout", type=int, default=120)
     parser.add_argument("-v", "--verbose", action="store_true")
@@ -137,7 +144,7 @@ def main():
         for name, passed, seconds, registers, message in pool.map(
                 lambda key: compile_one(args.translate, folder, key,
                                         args.options, args.timeout,
-                                        args.known), keys):
+                                        args.known, not args.no_lse), keys):
             failed += not passed
             if not passed or args.verbose:
                 print(f"{'pass' if passed else 'FAIL'} {name} {seconds:.1f} s "

@@ -3,6 +3,7 @@
 #include "PartialSums.h"
 #include "fa3/Dialect/Tile/Transforms/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/TypeUtilities.h"
 
@@ -54,17 +55,30 @@ static bool onlyDivides(ReduceOp total) {
   });
 }
 
+/// Whether the kernel loads tiles for element code, which take registers.
+static bool readsTiles(gpu::GPUFuncOp kernel) {
+  WalkResult result = kernel.walk([](LoadOp load) {
+    bool isTile = load.getType().getRank() == 2;
+    return isTile && !llvm::all_of(load->getUsers(),
+                                   llvm::IsaPred<DotOp, RelabelOp, TransposeOp>)
+               ? WalkResult::interrupt()
+               : WalkResult::advance();
+  });
+  return result.wasInterrupted();
+}
+
 /// Whether the product gains more than it costs, and nobody sees the rounding.
 /// A step of the tensor core takes twice as many 8-bit elements as 16-bit ones,
 /// for the same few cycles; the sums in flight take registers that wide
-/// accumulators lack.
+/// accumulators and tiles beside them lack.
 static bool isWorthIt(ReduceOp reduce, DotOp product) {
   constexpr int64_t kMostColumns = 64;
   std::optional<SmallVector<ReduceOp>> totals = findTotals(reduce.getResult());
   return getElementTypeOrSelf(product.getLhs().getType())
                  .getIntOrFloatBitWidth() == 8 &&
          product.getAcc().getType().getDimSize(1) <= kMostColumns && totals &&
-         llvm::all_of(*totals, onlyDivides);
+         llvm::all_of(*totals, onlyDivides) &&
+         !readsTiles(reduce->getParentOfType<gpu::GPUFuncOp>());
 }
 
 namespace {

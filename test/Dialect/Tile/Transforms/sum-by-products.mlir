@@ -66,6 +66,29 @@ gpu.module @m {
     gpu.return
   }
 
+  // Beside a tile that element code reads, registers are short.
+  // CHECK-LABEL: gpu.func @crowded
+  // CHECK: tile.reduce add %{{.*}} dim 1 modulo 8
+  // ROUNDED-LABEL: gpu.func @crowded
+  // ROUNDED: tile.dot %{{.*}} : tensor<64x96xf8E4M3FN>, tensor<8x96xf8E4M3FN> -> tensor<64x8xf32>
+  gpu.func @crowded(%s: tensor<64x96xf32>, %v: tensor<64x96xf8E4M3FN>, %bias: memref<?x?xf32>, %out: memref<?x?xf32>) kernel {
+    %c0 = arith.constant 0 : index
+    %one = arith.constant dense<1.0> : tensor<64xf32>
+    %zo = arith.constant dense<0.0> : tensor<64x64xf32>
+    %b = tile.load %bias[%c0, %c0] : memref<?x?xf32> -> tensor<64x96xf32>
+    %t = arith.addf %s, %b : tensor<64x96xf32>
+    %p = math.exp2 %t : tensor<64x96xf32>
+    %part = tile.reduce add %p dim 1 modulo 8 : tensor<64x96xf32> -> tensor<64x8xf32>
+    %h = arith.truncf %p : tensor<64x96xf32> to tensor<64x96xf8E4M3FN>
+    %o = tile.dot %h, %v, %zo lhs mk rhs nk : tensor<64x96xf8E4M3FN>, tensor<64x96xf8E4M3FN> -> tensor<64x64xf32>
+    %total = tile.reduce add %part dim 1 : tensor<64x8xf32> -> tensor<64xf32>
+    %inverse = arith.divf %one, %total : tensor<64xf32>
+    %all = tile.broadcast %inverse dim 1 : tensor<64xf32> -> tensor<64x64xf32>
+    %scaled = arith.mulf %o, %all : tensor<64x64xf32>
+    tile.store %scaled, %out[%c0, %c0] : tensor<64x64xf32>, memref<?x?xf32>
+    gpu.return
+  }
+
   // Whoever takes the logarithm of a sum would see how coarse these are.
   // CHECK-LABEL: gpu.func @told
   // CHECK: tile.reduce add %{{.*}} dim 1 modulo 8

@@ -220,7 +220,7 @@ def SumByProducts : Pass<"tile-sum-by-products"> {
 
     | `sums` | |
     |---|---|
-    | `auto` | by products where that is faster and the sum only divides: 8-bit operands of products with up to 64 columns |
+    | `auto` | by products where that is faster and the sum only divides: 8-bit operands of products with up to 64 columns, no loaded tiles in element code |
     | `rounded` | by products wherever that is possible |
     | `exact` | by additions of what has not been rounded |
 
