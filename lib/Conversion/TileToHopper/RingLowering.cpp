@@ -152,8 +152,8 @@ LogicalResult KernelLowering::prepareConstants(flow::SpecializeOp op) {
     auto type = dyn_cast<RankedTensorType>(dot.getRhs().getType());
     if (!type)
       return WalkResult::advance();
-    DenseElementsAttr value;
-    if (!matchPattern(dot.getRhs(), m_Constant(&value)) || !value.isSplat()) {
+    SplatElementsAttr value;
+    if (!matchPattern(dot.getRhs(), m_Constant(&value))) {
       dot.emitOpError("has no wgmma: expects a right operand in shared memory, "
                       "or a constant of one value");
       return WalkResult::interrupt();

@@ -14,9 +14,9 @@ def _where(wrong):
 
 
 def compare(o, lse, truth, factor, slack=(0.0, 0.0)):
-    """Errors of o and, if it is not None, lse: a list of complaints, and numbers. `truth` is what
-    the oracle gives, `factor` that of its error bound, `slack` what 8-bit
-    operands may add to the errors of o and lse."""
+    """Errors of o and, if it is not None, lse: a list of complaints, and
+    numbers. `truth` is what the oracle gives, `factor` that of its error bound,
+    `slack` what 8-bit operands may add to the errors of o and lse."""
     reference, reference_lse, low = truth
     bound = oracle.error_bound(reference, low, o.dtype, factor)
     bound = max(bound, slack[0] + slack[1] * float(reference.abs().max())

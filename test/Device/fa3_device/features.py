@@ -82,8 +82,8 @@ class Feature:
 
     @property
     def key_multiple(self):
-        """What divides the number of keys: K is loaded in another order if v is
-        transposed, in copies that begin with every row of a group of 4."""
+        """What has to divide the number of keys: with v transposed, rows of K
+        are loaded in another order, which permutes them in groups of 4."""
         return 4 if self.transposed else 1
 
     @property

@@ -221,9 +221,10 @@ LogicalResult ProtocolModel::readBarriers() {
                       "which other groups do not send");
       return WalkResult::interrupt();
     }
-    if (isa<SmemFillOp>(op) && op->getBlock() != specialize->getBlock()) {
-      op->emitOpError("expects to stand beside 'flow.specialize', all threads "
-                      "of the block perform it");
+    if (isa<SmemFillOp>(op) && (op->getBlock() != specialize->getBlock() ||
+                                specialize->isBeforeInBlock(op))) {
+      op->emitOpError("expects to stand in front of 'flow.specialize', all "
+                      "threads of the block perform it");
       return WalkResult::interrupt();
     }
     if (auto alloc = dyn_cast<BarrierAllocOp>(op)) {
@@ -256,65 +257,6 @@ LogicalResult ProtocolModel::readBarriers() {
                           dependsOn(op->getOperands(), group.getReplica()));
       }
     });
-  return success();
-}
-
-LogicalResult ProtocolModel::checkInitialisation() {
-  llvm::DenseSet<Value> open, ready;
-  Operation *init = nullptr, *fill = nullptr;
-  for (Operation &op : *specialize->getBlock()) {
-    if (&op == specialize)
-      break;
-    if (auto initOp = dyn_cast<BarrierInitOp>(op)) {
-      for (Value barrier : initOp.getBarriers())
-        if (!open.insert(barrier).second || ready.contains(barrier))
-          return initOp.emitOpError("initialises an mbarrier again");
-      init = initOp;
-    } else if (isa<SmemFillOp>(op)) {
-      fill = &op;
-    } else if (isa<gpu::BarrierOp>(op)) {
-      ready.insert(open.begin(), open.end());
-      open.clear();
-      fill = nullptr;
-    }
-  }
-  if (fill) {
-    InFlightDiagnostic diagnostic =
-        fill->emitOpError("expects a 'gpu.barrier' before 'flow.specialize': "
-                          "others may read the buffer first");
-    diagnostic.attachNote(specialize.getLoc()) << "the groups start here";
-    return failure();
-  }
-  if (!open.empty()) {
-    InFlightDiagnostic diagnostic =
-        init->emitOpError("expects a 'gpu.barrier' before 'flow.specialize': "
-                          "other threads may use the mbarriers first");
-    diagnostic.attachNote(specialize.getLoc()) << "the groups start here";
-    return failure();
-  }
-  // What products read was written by someone.
-  llvm::DenseSet<Value> written;
-  function.walk([&](Operation *op) {
-    if (auto load = dyn_cast<TmaLoadOp>(op))
-      written.insert(load.getBuffer());
-    else if (auto store = dyn_cast<SmemStoreOp>(op))
-      written.insert(store.getBuffer());
-    else if (auto fillOp = dyn_cast<SmemFillOp>(op))
-      written.insert(fillOp.getBuffer());
-  });
-  WalkResult reads = function.walk([&](DescOp desc) {
-    if (written.contains(desc.getBuffer()))
-      return WalkResult::advance();
-    desc.emitOpError("describes a buffer that nothing writes");
-    return WalkResult::interrupt();
-  });
-  if (reads.wasInterrupted())
-    return failure();
-  for (const BarrierArray &array : barriers)
-    if ((!array.arriving.empty() || !array.waiting.empty()) &&
-        !ready.contains(array.op.getBarrier()))
-      return array.op.emitOpError(
-          "is used by groups, but not initialised before 'flow.specialize'");
   return success();
 }
 
@@ -708,9 +650,9 @@ FailureOr<ProtocolModel> ProtocolModel::build(gpu::GPUFuncOp function,
   model.function = function;
   model.specialize = specialize;
   if (failed(model.readBarriers()) || failed(model.checkInitialisation()) ||
-      failed(model.checkArrivals()) || failed(model.readNamedBarriers()) ||
-      failed(model.checkFragments()) || failed(model.checkRegisters()) ||
-      failed(model.checkSharedMemory()))
+      failed(model.checkContents()) || failed(model.checkArrivals()) ||
+      failed(model.readNamedBarriers()) || failed(model.checkFragments()) ||
+      failed(model.checkRegisters()) || failed(model.checkSharedMemory()))
     return failure();
   model.readShares();
   return model;

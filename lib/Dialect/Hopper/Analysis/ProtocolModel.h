@@ -87,7 +87,10 @@ public:
 
 private:
   mlir::LogicalResult readBarriers();
+  /// Initialised and filled before the groups begin: ProtocolStart.cpp.
   mlir::LogicalResult checkInitialisation();
+  /// What products read was written by someone.
+  mlir::LogicalResult checkContents();
   mlir::LogicalResult checkArrivals();
   mlir::LogicalResult readNamedBarriers();
   void readTurns(const std::map<int64_t, llvm::SmallVector<NamedUse>> &uses);

@@ -7,6 +7,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/IR/Matchers.h"
 
 namespace fa3::tile {
 #define GEN_PASS_DEF_MAKEASYNC
@@ -115,7 +116,9 @@ static LogicalResult coverViews(DotAsyncOp product) {
 }
 
 static LogicalResult makeProductAsync(DotOp dot) {
-  if (!isa<ViewType>(dot.getRhs().getType()) && !getSplat(dot.getRhs()))
+  SplatElementsAttr constant;
+  if (!isa<ViewType>(dot.getRhs().getType()) &&
+      !matchPattern(dot.getRhs(), m_Constant(&constant)))
     return dot.emitOpError("expects the right operand of a product in shared "
                            "memory (a view), or one value throughout; load it "
                            "by the load role");

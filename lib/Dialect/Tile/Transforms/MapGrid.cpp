@@ -143,7 +143,8 @@ static bool leavesRegisters(GridOp grid, LoadPolicy loads, bool hasEnds) {
   });
   registers += hasFunctions ? kFunctions.get(isKnown) : 0;
   registers += hasNumbers ? kNumbers.get(isKnown) : 0;
-  // By consumer warp groups; where ptxas began to spill in test/Matrix.
+  // By consumer warp groups; where ptxas began to spill in test/Matrix, of
+  // which no kernel with two groups spills below this limit.
   int64_t limit = groups >= 4 ? 116 : groups == 3 ? 164 : 264;
   return !loadsByThreads && registers <= limit;
 }

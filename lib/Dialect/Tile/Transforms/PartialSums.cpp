@@ -14,9 +14,9 @@ using namespace fa3::tile;
 bool fa3::tile::isSameAlongRows(Value value) {
   if (auto broadcast = value.getDefiningOp<BroadcastOp>())
     return broadcast.getDim() == 1;
-  DenseElementsAttr constant;
+  SplatElementsAttr constant;
   return value.getDefiningOp<tensor::SplatOp>() ||
-         (matchPattern(value, m_Constant(&constant)) && constant.isSplat());
+         matchPattern(value, m_Constant(&constant));
 }
 
 std::optional<SmallVector<ReduceOp>> fa3::tile::findTotals(Value start) {

@@ -1,9 +1,9 @@
 //===- SumByProducts.cpp - tile-sum-by-products ---------------------------===//
 
 #include "PartialSums.h"
+#include "Utils.h"
 #include "fa3/Dialect/Tile/Transforms/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/TypeUtilities.h"
 
@@ -71,14 +71,12 @@ static bool readsTiles(gpu::GPUFuncOp kernel) {
 /// A step of the tensor core takes twice as many 8-bit elements as 16-bit ones,
 /// for the same few cycles; the sums in flight take registers that wide
 /// accumulators and tiles beside them lack.
-static bool isWorthIt(ReduceOp reduce, DotOp product) {
+static bool isWorthIt(DotOp product, ArrayRef<ReduceOp> totals) {
   constexpr int64_t kMostColumns = 64;
-  std::optional<SmallVector<ReduceOp>> totals = findTotals(reduce.getResult());
-  return getElementTypeOrSelf(product.getLhs().getType())
-                 .getIntOrFloatBitWidth() == 8 &&
-         product.getAcc().getType().getDimSize(1) <= kMostColumns && totals &&
-         llvm::all_of(*totals, onlyDivides) &&
-         !readsTiles(reduce->getParentOfType<gpu::GPUFuncOp>());
+  return getElementTypeOrSelf(product.getLhs()).getIntOrFloatBitWidth() == 8 &&
+         product.getAcc().getType().getDimSize(1) <= kMostColumns &&
+         llvm::all_of(totals, onlyDivides) &&
+         !readsTiles(product->getParentOfType<gpu::GPUFuncOp>());
 }
 
 namespace {
@@ -94,20 +92,25 @@ struct SumByProducts : fa3::tile::impl::SumByProductsBase<SumByProducts> {
     }
     if (sums == "exact")
       return;
-    SmallVector<ReduceOp> candidates;
-    getOperation()->walk([&](ReduceOp reduce) {
-      if (reduce.getKind() == ReduceKind::add && reduce.getDim() == 1 &&
-          reduce.getModulo() == kColumns)
-        candidates.push_back(reduce);
+    (void)forEachKernel(getOperation(), [&](gpu::GPUFuncOp kernel) {
+      SmallVector<ReduceOp> candidates;
+      kernel.walk([&](ReduceOp reduce) {
+        if (reduce.getKind() == ReduceKind::add && reduce.getDim() == 1 &&
+            reduce.getModulo() == kColumns &&
+            reduce.getResult().getType().getElementType().isF32())
+          candidates.push_back(reduce);
+      });
+      for (ReduceOp reduce : candidates)
+        replaced += replace(reduce);
+      return success();
     });
-    for (ReduceOp reduce : candidates)
-      replaced += replace(reduce);
   }
 
   bool replace(ReduceOp reduce) {
     DotOp product = findProduct(reduce);
-    if (!product || !(sums == "rounded" || isWorthIt(reduce, product)) ||
-        !findTotals(reduce.getResult()))
+    std::optional<SmallVector<ReduceOp>> totals =
+        findTotals(reduce.getResult());
+    if (!product || !totals || (sums == "auto" && !isWorthIt(product, *totals)))
       return false;
     Operation *place = product.getLhs().getDefiningOp();
     if (place->getBlock() != reduce->getBlock() ||
@@ -121,10 +124,7 @@ struct SumByProducts : fa3::tile::impl::SumByProductsBase<SumByProducts> {
     ImplicitLocOpBuilder b(reduce.getLoc(), place);
     b.setInsertionPointAfter(place);
     auto constant = [&](RankedTensorType type, double value) -> Value {
-      APFloat number(value);
-      bool losesInfo;
-      number.convert(cast<FloatType>(type.getElementType()).getFloatSemantics(),
-                     APFloat::rmNearestTiesToEven, &losesInfo);
+      Attribute number = b.getFloatAttr(type.getElementType(), value);
       return arith::ConstantOp::create(b, DenseElementsAttr::get(type, number));
     };
     auto lhs = cast<RankedTensorType>(product.getLhs().getType());

@@ -189,20 +189,15 @@ SmemAttr fa3::tile::getUnpaddedStorage(RankedTensorType type) {
   return getDefaultStorage(type);
 }
 
-DenseElementsAttr fa3::tile::getSplat(Value operand) {
-  DenseElementsAttr constant;
-  if (!matchPattern(operand, m_Constant(&constant)) || !constant.isSplat())
-    return {};
-  return constant;
-}
-
 int64_t fa3::tile::getConstantBytes(gpu::GPUFuncOp kernel) {
+  // Of buffers in shared memory.
   constexpr int64_t kAlignment = 1024;
   llvm::SmallPtrSet<Attribute, 2> constants;
   int64_t bytes = 0;
   kernel.walk([&](DotAsyncOp dot) {
-    if (DenseElementsAttr constant = getSplat(dot.getRhs());
-        constant && constants.insert(constant).second)
+    SplatElementsAttr constant;
+    if (matchPattern(dot.getRhs(), m_Constant(&constant)) &&
+        constants.insert(constant).second)
       bytes += llvm::alignTo(
           getStorageBytes(cast<RankedTensorType>(constant.getType())),
           kAlignment);

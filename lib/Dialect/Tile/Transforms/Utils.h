@@ -59,9 +59,6 @@ inline int64_t getStorageBytes(mlir::RankedTensorType type) {
 /// where each does.
 SmemAttr getUnpaddedStorage(mlir::RankedTensorType type);
 
-/// The value of a right operand that is a constant of one value; none else.
-mlir::DenseElementsAttr getSplat(mlir::Value operand);
-
 /// Bytes of shared memory for constant right operands of the kernel's products.
 int64_t getConstantBytes(mlir::gpu::GPUFuncOp kernel);
 

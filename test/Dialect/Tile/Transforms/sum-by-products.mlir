@@ -6,7 +6,31 @@
 // WORD: tile-sum-by-products: expects sums 'auto', 'exact' or 'rounded', got 'never'
 // EXACT-NOT: dense<1.250000e-01>
 
+// Not a kernel, and sums that the tensor core does not have.
+// ROUNDED-LABEL: func.func @host
+// ROUNDED: tile.reduce add %{{.*}} dim 1 modulo 8
+func.func @host(%s: tensor<64x96xf32>, %v: tensor<64x96xf8E4M3FN>, %z: tensor<64x64xf32>) -> (tensor<64xf32>, tensor<64x64xf32>) {
+  %part = tile.reduce add %s dim 1 modulo 8 : tensor<64x96xf32> -> tensor<64x8xf32>
+  %h = arith.truncf %s : tensor<64x96xf32> to tensor<64x96xf8E4M3FN>
+  %o = tile.dot %h, %v, %z lhs mk rhs nk : tensor<64x96xf8E4M3FN>, tensor<64x96xf8E4M3FN> -> tensor<64x64xf32>
+  %total = tile.reduce add %part dim 1 : tensor<64x8xf32> -> tensor<64xf32>
+  return %total, %o : tensor<64xf32>, tensor<64x64xf32>
+}
+
 gpu.module @m {
+  // ROUNDED-LABEL: gpu.func @wide
+  // ROUNDED: tile.reduce add %{{.*}} dim 1 modulo 8 : tensor<64x96xf64>
+  gpu.func @wide(%s: tensor<64x96xf64>, %v: tensor<64x96xf8E4M3FN>, %z: tensor<64x64xf32>, %out: memref<?x?xf32>, %sums: memref<?xf64>) kernel {
+    %c0 = arith.constant 0 : index
+    %part = tile.reduce add %s dim 1 modulo 8 : tensor<64x96xf64> -> tensor<64x8xf64>
+    %h = arith.truncf %s : tensor<64x96xf64> to tensor<64x96xf8E4M3FN>
+    %o = tile.dot %h, %v, %z lhs mk rhs nk : tensor<64x96xf8E4M3FN>, tensor<64x96xf8E4M3FN> -> tensor<64x64xf32>
+    %total = tile.reduce add %part dim 1 : tensor<64x8xf64> -> tensor<64xf64>
+    tile.store %total, %sums[%c0] : tensor<64xf64>, memref<?xf64>
+    tile.store %o, %out[%c0, %c0] : tensor<64x64xf32>, memref<?x?xf32>
+    gpu.return
+  }
+
   // The sum of a loop. It takes the tensor core longer than additions.
   // CHECK-LABEL: gpu.func @loop
   // CHECK-NOT: dense<1.250000e-01>
