@@ -1,6 +1,10 @@
 //===- ByteMatrices.cpp - 8-bit fragments by ldmatrix, stmatrix -----------===//
 
 #include "ByteMatrices.h"
+#include "InlineAsm.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include <map>
 
 using namespace mlir;
@@ -114,7 +118,12 @@ ByteMatrices::getAddresses(OpBuilder &builder, Location loc, SlotAddress &slot,
   };
   addBits(warp, warps);
   addBits(lane, rows);
-  addBits(ints.shiftRight(lane, 3), steps);
+  Value matrix = ints.shiftRight(lane, 3);
+  if (exchange) {
+    Value isOther = ints.bitAnd(ints.shiftRight(lane, exchange->row), 1);
+    matrix = ints.bitXor(matrix, ints.mul(isOther, 1 << exchange->step));
+  }
+  addBits(matrix, steps);
 
   std::optional<int64_t> columnBits = getColumnBits(warps, steps);
   std::optional<int64_t> firstRow = getConstant(row),
@@ -144,4 +153,109 @@ ByteMatrices::getAddresses(OpBuilder &builder, Location loc, SlotAddress &slot,
                          0});
   }
   return addresses;
+}
+
+//===----------------------------------------------------------------------===//
+// Banks
+//===----------------------------------------------------------------------===//
+
+/// How many of a matrix's rows meet in the same banks, at most.
+static int64_t countConflicts(ArrayRef<Basis> rows, int64_t swizzle) {
+  constexpr int64_t kChunk = 16, kLine = 128;
+  int64_t counts[kLine / kChunk] = {};
+  for (const Basis &row : getSums(rows)) {
+    int64_t address = row[0] * swizzle;
+    int64_t chunk = (address / kLine) & (swizzle / kChunk - 1);
+    ++counts[(address / kChunk + chunk) % (kLine / kChunk)];
+  }
+  return *llvm::max_element(counts);
+}
+
+/// The two registers that hold the words of matrices m and m + 2^step of every
+/// instruction, and where their bytes are; empty if they are in others.
+/// What prmt selects for the first is `first`, for the second `second`.
+namespace {
+struct WordPair {
+  int64_t registers[2];
+  uint32_t first, second;
+};
+} // namespace
+
+static std::optional<WordPair> getWordPair(ArrayRef<int64_t> first,
+                                           ArrayRef<int64_t> second) {
+  constexpr int64_t kBytes = 4;
+  WordPair pair = {{first[0] / kBytes, first[0] / kBytes}, 0, 0};
+  auto select = [&](ArrayRef<int64_t> bytes, uint32_t &selector) {
+    for (auto [i, byte] : llvm::enumerate(bytes)) {
+      int64_t at = byte / kBytes;
+      if (at != pair.registers[0] && pair.registers[0] == pair.registers[1])
+        pair.registers[1] = at;
+      if (!llvm::is_contained(pair.registers, at))
+        return false;
+      int64_t isSecond = at != pair.registers[0];
+      selector |= (isSecond * kBytes + byte % kBytes) << (kBytes * i);
+    }
+    return true;
+  };
+  if (!select(first, pair.first) || !select(second, pair.second))
+    return std::nullopt;
+  return pair;
+}
+
+/// The bytes of word `i` of an order.
+static ArrayRef<int64_t> getBytes(ArrayRef<int64_t> order, int64_t i) {
+  constexpr int64_t kBytes = 4;
+  return order.slice(i * kBytes, kBytes);
+}
+
+void ByteMatrices::avoidConflicts(int64_t swizzle) {
+  int64_t least = countConflicts(rows, swizzle);
+  for (unsigned step = 0; step < steps.size(); ++step) {
+    int64_t words = order.size() / 4;
+    bool isInPairs = llvm::all_of(llvm::seq(words), [&](int64_t i) {
+      return (i >> step & 1) ||
+             getWordPair(getBytes(order, i), getBytes(order, i + (1 << step)));
+    });
+    if (!isInPairs || steps[step][1] != 0)
+      continue;
+    for (unsigned row = 0; row < rows.size(); ++row) {
+      SmallVector<Basis, 3> exchanged = rows;
+      exchanged[row] = exchanged[row] + steps[step];
+      int64_t conflicts = countConflicts(exchanged, swizzle);
+      if (conflicts >= least)
+        continue;
+      least = conflicts;
+      exchange = {row, step};
+    }
+  }
+}
+
+SmallVector<Value> ByteMatrices::getWords(OpBuilder &builder, Location loc,
+                                          Value fragment, Value lane) const {
+  if (!exchange)
+    return unpackRegisters(
+        builder, loc,
+        vector::ShuffleOp::create(builder, loc, fragment, fragment, order));
+  // A lane holds row lane / 4 of every matrix.
+  IntegerBuilder ints(builder, loc);
+  Value isOther =
+      ints.isEqual(ints.bitAnd(ints.shiftRight(lane, exchange->row + 2), 1), 1);
+  SmallVector<Value> registers = unpackRegisters(builder, loc, fragment);
+  SmallVector<Value> words(registers.size());
+  auto select = [&](const WordPair &pair, uint32_t selector, uint32_t other) {
+    Value bytes = arith::SelectOp::create(
+        builder, loc, isOther, ints.constant(other), ints.constant(selector));
+    return NVVM::PermuteOp::create(
+        builder, loc, builder.getI32Type(), registers[pair.registers[0]],
+        registers[pair.registers[1]], bytes, NVVM::PermuteMode::DEFAULT);
+  };
+  for (int64_t i = 0, end = words.size(); i < end; ++i) {
+    if (i >> exchange->step & 1)
+      continue;
+    int64_t partner = i + (1 << exchange->step);
+    WordPair pair = *getWordPair(getBytes(order, i), getBytes(order, partner));
+    words[i] = select(pair, pair.first, pair.second);
+    words[partner] = select(pair, pair.second, pair.first);
+  }
+  return words;
 }

@@ -30,6 +30,15 @@ struct ByteMatrices {
   /// Where the part of a warp is: by bit of its number.
   llvm::SmallVector<Basis> warps;
 
+  /// Rows with bit `row` of their number set are those of the matrix that
+  /// differs in bit `step` of its number, and the other way round.
+  struct Exchange {
+    unsigned row, step;
+  };
+  /// Of two matrices in other rows than these, each keeps all of its rows in
+  /// other banks.
+  std::optional<Exchange> exchange;
+
   /// Matrices that one instruction moves.
   int64_t getPerInstruction() const { return int64_t(1) << steps.size(); }
 
@@ -40,6 +49,16 @@ struct ByteMatrices {
   getAddresses(mlir::OpBuilder &builder, mlir::Location loc, SlotAddress &slot,
                mlir::Value lane, mlir::Value warp, mlir::Value row,
                mlir::Value column) const;
+
+  /// The words of a fragment in the order of matrices, for stmatrix.
+  llvm::SmallVector<mlir::Value> getWords(mlir::OpBuilder &builder,
+                                          mlir::Location loc,
+                                          mlir::Value fragment,
+                                          mlir::Value lane) const;
+
+  /// Exchanges rows if a matrix with all rows of its own meets the same banks
+  /// more often in rows of `swizzle` bytes.
+  void avoidConflicts(int64_t swizzle);
 };
 
 /// The matrices of an access to shared memory by this layout, which starts at

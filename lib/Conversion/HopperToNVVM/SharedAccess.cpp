@@ -241,12 +241,14 @@ struct SmemStorePattern : KernelPattern<SmemStoreOp> {
     int64_t column = 0;
     SmallVector<MatrixGroup> groups = getMatrixAccess(op, adaptor, column);
     if (auto plan =
-            planByteMatrices(op, /*transposed=*/false, adaptor.getColumn()))
+            planByteMatrices(op, /*transposed=*/false, adaptor.getColumn())) {
+      plan->avoidConflicts(op.getWindowType().getSwizzle());
       storeByteMatrices(op, adaptor, rewriter, *plan);
-    else if (!groups.empty())
+    } else if (!groups.empty()) {
       storeMatrices(op, adaptor, rewriter, groups, column);
-    else
+    } else {
       storeRuns(op, adaptor, rewriter);
+    }
     rewriter.eraseOp(op);
     return success();
   }
@@ -274,9 +276,8 @@ struct SmemStorePattern : KernelPattern<SmemStoreOp> {
   void storeByteMatrices(SmemStoreOp op, OpAdaptor adaptor, OpBuilder &builder,
                          const ByteMatrices &plan) const {
     Location loc = op.getLoc();
-    Value elements = vector::ShuffleOp::create(builder, loc, adaptor.getValue(),
-                                               adaptor.getValue(), plan.order);
-    SmallVector<Value> words = unpackRegisters(builder, loc, elements);
+    SmallVector<Value> words =
+        plan.getWords(builder, loc, adaptor.getValue(), info.getOf(op).lane);
     int64_t count = plan.getPerInstruction();
     for (auto [i, address] :
          llvm::enumerate(getAddresses(builder, loc, info, plan, op, adaptor))) {

@@ -9,8 +9,17 @@
 #twice = #hopper.fragment<[64, 32], reg = [[0, 1], [0, 1], [1, 0], [16, 0], [32, 0]], lane = [[0, 4], [0, 8], [2, 0], [4, 0], [8, 0]], warp = [[0, 16]], repeat = []>
 
 gpu.module @m {
+  // Rows 0, 2, 4, .. 14 of 32 bytes would meet in half of the banks: the upper
+  // four are those of the matrix beside, whose words lanes from 16 on exchange.
   // CHECK-LABEL: llvm.func @transpose
   // CHECK-COUNT-2: ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16
+  // CHECK: %[[OTHER:.*]] = arith.cmpi eq, %{{.*}}, %{{.*}} : i32
+  // CHECK: %[[EVEN:.*]] = arith.select %[[OTHER]], %c30001{{.*}}, %c25632{{.*}} : i32
+  // CHECK: nvvm.prmt <default> %[[EVEN]], %[[A:.*]], %[[B:.*]] : i32
+  // CHECK: %[[ODD:.*]] = arith.select %[[OTHER]], %c25632{{.*}}, %c30001{{.*}} : i32
+  // CHECK: nvvm.prmt <default> %[[ODD]], %[[A]], %[[B]] : i32
+  // CHECK-COUNT-6: nvvm.prmt
+  // CHECK: arith.xori
   // CHECK-COUNT-2: stmatrix.sync.aligned.m8n8.x4.shared.b16
   // Lanes that hold other columns go element by element.
   // CHECK-NOT: stmatrix
@@ -45,9 +54,13 @@ gpu.module @m {
     gpu.return
   }
 
-  // Fragments of 8-bit elements go from iteration to iteration as words.
+  // Fragments of 8-bit elements go from iteration to iteration as words. Rows
+  // one after the other have banks of their own.
   // CHECK-LABEL: llvm.func @carried
+  // CHECK-NOT: nvvm.prmt
   // CHECK: scf.for {{.*}} iter_args(%{{.*}} = %{{.*}}) -> (vector<4xi32>)
+  // CHECK-NOT: nvvm.prmt
+  // CHECK: stmatrix
   gpu.func @carried(%n: i32) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
     %c0 = arith.constant 0 : i32
     %c1 = arith.constant 1 : i32
