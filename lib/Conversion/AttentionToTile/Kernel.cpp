@@ -146,7 +146,7 @@ private:
     return arith::FastMathFlagsAttr::get(b.getContext(),
                                          arith::FastMathFlags::contract);
   }
-  /// Of the products that score code may join its own factors to.
+  /// Of products that factors and terms of score code may be joined to.
   arith::FastMathFlagsAttr reassociate() {
     return arith::FastMathFlagsAttr::get(b.getContext(),
                                          arith::FastMathFlags::contract |
@@ -445,8 +445,9 @@ KernelBuilder::buildStep(Value query, Value key, Value value, Value firstKey,
   if (weightExponent != 0)
     shift = arith::AddFOp::create(b, shift, splat(rowType(), weightExponent),
                                   contract());
-  Value exponents = math::FmaOp::create(b, scores, asScores(exponentFactor),
-                                        alongColumns(shift, columns));
+  Value exponents =
+      math::FmaOp::create(b, scores, asScores(exponentFactor),
+                          alongColumns(shift, columns), reassociate());
   Value weights = exp2(exponents);
   Value sums = tile::ReduceOp::create(b, state.sums.getType(),
                                       tile::ReduceKind::add, weights, Value(),

@@ -1,5 +1,6 @@
 //===- MapGrid.cpp - tile-map-grid ----------------------------------------===//
 
+#include "RegisterCount.h"
 #include "RowPartition.h"
 #include "Utils.h"
 #include "fa3/Dialect/Tile/Analysis/AffineForm.h"
@@ -7,7 +8,6 @@
 #include "fa3/Dialect/Tile/Transforms/Passes.h"
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
@@ -89,64 +89,16 @@ static bool workDependsOnFirstIndex(GridOp grid) {
   return result.wasInterrupted();
 }
 
-/// Registers that a tile of 64 rows takes on each of 128 threads.
-static int64_t countRegisters(RankedTensorType type) {
-  return type.getDimSize(1) * type.getElementTypeBitWidth() / 64;
-}
-
-namespace {
-/// Registers that code beside that of a plain softmax takes, with extents that
-/// are known and with others, which are kept as well. By what ptxas began to
-/// spill in test/Matrix.
-struct Allowance {
-  int64_t known, unknown;
-  int64_t get(bool isKnown) const { return isKnown ? known : unknown; }
-};
-/// Functions, coordinates as numbers, tiles that are read, and such tiles where
-/// rows end before the tile does.
-constexpr Allowance kFunctions = {3, 3}, kNumbers = {3, 8}, kReads = {20, 28},
-                    kEndedReads = {36, 36};
-} // namespace
-
 /// Whether consumers have registers left for the state of a loop over tiles.
-/// Counted are results of products, operands that are computed, and allowances
-/// for descriptors of long products and for other code. Tiles that threads load
-/// for other ends keep their addresses alive as well.
+/// Tiles that threads load for other ends keep their addresses alive as well.
 static bool leavesRegisters(GridOp grid, LoadPolicy loads, bool hasEnds) {
-  constexpr int64_t kScalars = 25, kLoopOverTiles = 8;
-  constexpr int64_t kShortProduct = 128, kColumnsPerDescriptor = 8;
-  int64_t registers = kScalars + kLoopOverTiles, groups = 1;
-  bool hasFunctions = false, hasNumbers = false, loadsByThreads = false;
+  constexpr int64_t kLoopOverTiles = 8;
   bool isKnown = matchPattern(grid.getUpperBounds().front(), m_Constant());
-  grid.walk([&](Operation *op) {
-    if (auto dot = dyn_cast<DotOp>(op)) {
-      groups = std::max<int64_t>(groups, dot.getType().getDimSize(0) / 64);
-      registers += countRegisters(dot.getType());
-      auto lhs = dyn_cast<RankedTensorType>(dot.getLhs().getType());
-      if (!lhs)
-        return; // a view
-      if (!dot.getLhs().getDefiningOp<LoadOp>())
-        registers += countRegisters(lhs);
-      else
-        registers += std::max<int64_t>(0, lhs.getDimSize(1) - kShortProduct) /
-                     kColumnsPerDescriptor;
-    } else if (auto load = dyn_cast<LoadOp>(op)) {
-      bool isOperand = llvm::any_of(load->getUsers(), llvm::IsaPred<DotOp>);
-      bool inBulk = isBulkElementLoad(load, loads);
-      const Allowance &reads = hasEnds ? kEndedReads : kReads;
-      registers += inBulk ? reads.get(isKnown) : 0;
-      loadsByThreads |= load.getType().getRank() == 2 && !isOperand && !inBulk;
-    } else if (isElementwise(op)) {
-      hasFunctions |= isa<math::TanhOp, math::ExpOp>(op);
-      hasNumbers |= isa<arith::SIToFPOp, arith::UIToFPOp>(op);
-    }
-  });
-  registers += hasFunctions ? kFunctions.get(isKnown) : 0;
-  registers += hasNumbers ? kNumbers.get(isKnown) : 0;
+  RegisterCount count = countRegisters(grid, isKnown, loads, hasEnds);
   // By consumer warp groups; where ptxas began to spill in test/Matrix, of
   // which no kernel with two groups spills below this limit.
-  int64_t limit = groups >= 4 ? 116 : groups == 3 ? 164 : 264;
-  return !loadsByThreads && registers <= limit;
+  int64_t limit = count.groups >= 4 ? 116 : count.groups == 3 ? 164 : 264;
+  return !count.loadsByThreads && count.registers + kLoopOverTiles <= limit;
 }
 
 /// Whether loops are known to be so long that starts and ends of tiles, which a

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "RowTerms.h"
 #include "Utils.h"
 #include "fa3/Dialect/Tile/Analysis/AffineForm.h"
 #include "fa3/Dialect/Tile/Transforms/Passes.h"
@@ -26,12 +27,6 @@ using namespace fa3::tile;
 
 /// Integers of smaller magnitude are exact in f32, and so are their sums.
 static constexpr int64_t kExactIntegers = int64_t(1) << 24;
-
-static bool mayReassociate(Operation *op) {
-  auto flags = dyn_cast<arith::ArithFastMathInterface>(op);
-  return flags && bitEnumContainsAll(flags.getFastMathFlagsAttr().getValue(),
-                                     arith::FastMathFlags::reassoc);
-}
 
 //===----------------------------------------------------------------------===//
 // Planes
@@ -340,6 +335,7 @@ struct StrengthReduce : fa3::tile::impl::StrengthReduceBase<StrengthReduce> {
       numNumbers += forEach<arith::SIToFPOp>(kernel, divideNumber);
       while (unsigned joined = forEach<arith::MulFOp>(kernel, joinFactors))
         numFactors += joined;
+      numRowTerms += takeOutRowTerms(kernel);
       return success();
     });
   }

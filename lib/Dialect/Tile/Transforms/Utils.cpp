@@ -176,6 +176,15 @@ void fa3::tile::separateSplats(Operation *root) {
   }
 }
 
+bool fa3::tile::mayReassociate(Operation *op) {
+  auto hasFlags = dyn_cast<arith::ArithFastMathInterface>(op);
+  // Some operations have them as an optional attribute.
+  arith::FastMathFlagsAttr flags =
+      hasFlags ? hasFlags.getFastMathFlagsAttr() : nullptr;
+  return flags &&
+         bitEnumContainsAll(flags.getValue(), arith::FastMathFlags::reassoc);
+}
+
 SmemAttr fa3::tile::getStorage(RankedTensorType type) {
   auto storage = dyn_cast_or_null<SmemAttr>(type.getEncoding());
   return storage ? storage : getDefaultStorage(type);

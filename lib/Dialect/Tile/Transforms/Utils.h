@@ -48,6 +48,10 @@ mlir::scf::IfOp appendResults(mlir::scf::IfOp branch, mlir::ValueRange values);
 /// columns of the same number may share it, and go different ways.
 void separateSplats(mlir::Operation *root);
 
+/// Whether the flags of an operation on floats allow its operands to be added
+/// or multiplied in another order.
+bool mayReassociate(mlir::Operation *op);
+
 /// The layout that a tile has, or will have by default, in shared memory.
 SmemAttr getStorage(mlir::RankedTensorType type);
 inline int64_t getStorageBytes(mlir::RankedTensorType type) {

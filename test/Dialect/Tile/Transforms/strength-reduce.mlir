@@ -115,4 +115,56 @@ gpu.module @m {
     tile.store %r2, %c[%c0, %c0] : tensor<64x32xf32>, memref<?x?xf32>
     gpu.return
   }
+
+  // A number per row is added to the maximum and to the addend of the product,
+  // not to elements; what is left is a product per column.
+  // CHECK-LABEL: gpu.func @row_term
+  // CHECK-SAME: %[[S:.*]]: tensor<64x32xf32>, %[[KEEP:.*]]: tensor<64x32xi1>, %[[R:.*]]: tensor<64xf32>, %[[C:.*]]: tensor<32xf32>, %[[SLOPE:.*]]: f32, %[[M:.*]]: tensor<64xf32>
+  // CHECK: %[[SLOPES:.*]] = tensor.splat %[[SLOPE]] : tensor<32xf32>
+  // CHECK: %[[LINE:.*]] = arith.mulf %[[C]], %[[SLOPES]] fastmath<reassoc> : tensor<32xf32>
+  // CHECK: %[[COLUMNS:.*]] = tile.broadcast %[[LINE]] dim 0
+  // CHECK: %[[ROWS:.*]] = arith.mulf %[[R]], %{{.*}} fastmath<reassoc> : tensor<64xf32>
+  // CHECK: %[[REST:.*]] = arith.subf %[[S]], %[[COLUMNS]] fastmath<reassoc>
+  // CHECK: %[[LESS:.*]] = arith.negf %[[ROWS]] : tensor<64xf32>
+  // CHECK: %[[MASKED:.*]] = arith.select %[[KEEP]], %[[REST]], %{{.*}}
+  // CHECK-DAG: %[[MAX:.*]] = tile.reduce max %[[MASKED]] dim 1
+  // CHECK-DAG: arith.addf %[[MAX]], %[[LESS]] : tensor<64xf32>
+  // CHECK-DAG: %[[ADDEND:.*]] = math.fma %[[LESS]], %{{.*}}, %[[M]] fastmath<reassoc> : tensor<64xf32>
+  // CHECK-DAG: %[[ADDENDS:.*]] = tile.broadcast %[[ADDEND]] dim 1
+  // CHECK: math.fma %[[MASKED]], %{{.*}}, %[[ADDENDS]] fastmath<reassoc> : tensor<64x32xf32>
+  gpu.func @row_term(%s: tensor<64x32xf32>, %keep: tensor<64x32xi1>, %r: tensor<64xf32>, %c: tensor<32xf32>, %slope: f32, %m: tensor<64xf32>, %maxima: memref<?xf32>, %out: memref<?x?xf32>) kernel {
+    %c0 = arith.constant 0 : index
+    %low = arith.constant dense<0xFF800000> : tensor<64x32xf32>
+    %scale = arith.constant dense<1.5> : tensor<64x32xf32>
+    %slopes = tensor.splat %slope : tensor<64x32xf32>
+    %rows = tile.broadcast %r dim 1 : tensor<64xf32> -> tensor<64x32xf32>
+    %columns = tile.broadcast %c dim 0 : tensor<32xf32> -> tensor<64x32xf32>
+    %shifts = tile.broadcast %m dim 1 : tensor<64xf32> -> tensor<64x32xf32>
+    %far = arith.addf %rows, %columns fastmath<reassoc> : tensor<64x32xf32>
+    %penalty = arith.mulf %far, %slopes fastmath<reassoc> : tensor<64x32xf32>
+    %less = arith.subf %s, %penalty fastmath<reassoc> : tensor<64x32xf32>
+    %masked = arith.select %keep, %less, %low : tensor<64x32xi1>, tensor<64x32xf32>
+    %max = tile.reduce max %masked dim 1 : tensor<64x32xf32> -> tensor<64xf32>
+    %e = math.fma %masked, %scale, %shifts fastmath<reassoc> : tensor<64x32xf32>
+    tile.store %max, %maxima[%c0] : tensor<64xf32>, memref<?xf32>
+    tile.store %e, %out[%c0, %c0] : tensor<64x32xf32>, memref<?x?xf32>
+    gpu.return
+  }
+
+  // One use that needs the sum, or one without the flag: it stays.
+  // CHECK-LABEL: gpu.func @row_term_stays
+  // CHECK-COUNT-2: arith.addf %{{.*}}, %{{.*}} fastmath<reassoc> : tensor<64x32xf32>
+  gpu.func @row_term_stays(%s: tensor<64x32xf32>, %r: tensor<64xf32>, %maxima: memref<?xf32>, %out: memref<?x?xf32>) kernel {
+    %c0 = arith.constant 0 : index
+    %scale = arith.constant dense<1.5> : tensor<64x32xf32>
+    %rows = tile.broadcast %r dim 1 : tensor<64xf32> -> tensor<64x32xf32>
+    %sum = arith.addf %s, %rows fastmath<reassoc> : tensor<64x32xf32>
+    %max = tile.reduce max %sum dim 1 : tensor<64x32xf32> -> tensor<64xf32>
+    tile.store %max, %maxima[%c0] : tensor<64xf32>, memref<?xf32>
+    tile.store %sum, %out[%c0, %c0] : tensor<64x32xf32>, memref<?x?xf32>
+    %other = arith.addf %rows, %s fastmath<reassoc> : tensor<64x32xf32>
+    %e = math.fma %other, %scale, %rows : tensor<64x32xf32>
+    tile.store %e, %out[%c0, %c0] : tensor<64x32xf32>, memref<?x?xf32>
+    gpu.return
+  }
 }

@@ -32,7 +32,7 @@ def ShrinkBounds : Pass<"tile-shrink-bounds"> {
 def StrengthReduce : Pass<"tile-strength-reduce"> {
   let summary = "element code on coordinates and constant factors -> less of it";
   let description = [{
-    Three rewrites of element code, each exact or allowed by the flags of the
+    Four rewrites of element code, each exact or allowed by the flags of the
     operations that are rewritten.
 
     *Coordinates as numbers.* The conversion of an index tile of rank 2 to f32,
@@ -52,6 +52,14 @@ def StrengthReduce : Pass<"tile-strength-reduce"> {
     *Factors.* (x * a) * b with a and b the same for the whole tile becomes
     x * (a * b) if both multiplications have the flag `reassoc`.
 
+    *Terms of rows.* In x + broadcast(r), r a number per row, the sum is moved
+    along its uses, through sums, products with factors of rows and masks by -inf,
+    where each of them has the flag `reassoc` or is exact, and taken out where all
+    of them end in a maximum of the row, max(x) + r, or in a fused product whose
+    addend is a number per row, fma(x, c, broadcast(fma(r, c, s))). The term then
+    costs an operation per row instead of one per element, and what is left of
+    slope * (j - i) is the same for all rows, one product per column.
+
     Example, under `%keep` = `j <= i`:
     ```mlir
     %d = arith.sitofp %jmi : tensor<64x32xi32> to tensor<64x32xf32>
@@ -67,7 +75,8 @@ def StrengthReduce : Pass<"tile-strength-reduce"> {
   let statistics = [
     Statistic<"numNumbers", "numbers", "conversions of coordinates divided">,
     Statistic<"numSigns", "signs", "absolute values whose sign is known">,
-    Statistic<"numFactors", "factors", "multiplications joined">
+    Statistic<"numFactors", "factors", "multiplications joined">,
+    Statistic<"numRowTerms", "row-terms", "terms of rows taken out">
   ];
 }
 

@@ -1,0 +1,31 @@
+//===- RegisterCount.h - what consumers keep in registers -------*- C++ -*-===//
+
+#ifndef FA3_LIB_DIALECT_TILE_TRANSFORMS_REGISTERCOUNT_H
+#define FA3_LIB_DIALECT_TILE_TRANSFORMS_REGISTERCOUNT_H
+
+#include "fa3/Dialect/Tile/Analysis/ElementLoads.h"
+
+namespace fa3::tile {
+
+/// An estimate, before tiles have layouts and groups exist.
+struct RegisterCount {
+  /// Of a thread of a consumer warp group.
+  int64_t registers = 0;
+  /// Consumer warp groups, of 64 rows each.
+  int64_t groups = 1;
+  /// Whether threads load tiles element by element.
+  bool loadsByThreads = false;
+};
+
+/// Counts results of products, operands that are computed, numbers of columns,
+/// and allowances for descriptors of long products and for other code.
+/// `isKnown`: extents are constants. `hasEnds`: rows may end before their tile.
+RegisterCount countRegisters(mlir::Operation *root, bool isKnown,
+                             LoadPolicy loads, bool hasEnds);
+
+/// Of a tile that repeats one number for each column.
+int64_t countColumnRegisters(int64_t columns);
+
+} // namespace fa3::tile
+
+#endif // FA3_LIB_DIALECT_TILE_TRANSFORMS_REGISTERCOUNT_H
