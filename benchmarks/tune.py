@@ -119,8 +119,9 @@ def _preset(given) -> presets.Preset:
             problem["points"] = longest[problem["d"], problem["mask"]]
     for problem in found:
         cell = presets.cell(
-            given.type, problem["d"], problem["mask"], problem["length"]
-        )
+            given.type, problem["d"], problem["mask"], problem["length"],
+            mask=presets.CLASSES[problem["mask"]],
+        )  # fmt: skip
         options = [point["options"] for point in problem["points"]]
         options += given.point
         cells.append(cell)

@@ -93,6 +93,8 @@ WINDOWS = {
     "causal-window": (Mask(causal=True, window=(WINDOW, None)), "causal"),
     "window": (Mask(window=(WINDOW, WINDOW)), "full"),
 }
+# A mask for each class of the tuning table.
+CLASSES = {**PLAIN, "window": WINDOWS["causal-window"][0]}
 
 
 def _window() -> Preset:
