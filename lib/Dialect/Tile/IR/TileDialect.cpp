@@ -317,9 +317,12 @@ SmemAttr fa3::tile::getDefaultStorage(RankedTensorType type) {
   int64_t bytes = type.getShape().back() * type.getElementTypeBitWidth() / 8;
   int64_t swizzle = bytes > 64 ? 128 : bytes > 32 ? 64 : 32;
   // Tiles of 8-bit elements have few columns: padding would cost a good part.
+  // Of others only copies in blocks of 32 bytes cost more.
   if (type.getElementTypeBitWidth() == 8)
     while (swizzle > 32 && bytes % swizzle)
       swizzle /= 2;
+  else if (bytes % swizzle && bytes % 64 == 0)
+    swizzle = 64;
   return SmemAttr::get(type.getContext(), swizzle);
 }
 

@@ -9,8 +9,8 @@
 // CHECK: flow.ring : <2, [tensor<64x128xf16, #tile.smem<128>>]>
 // CHECK: flow.ring : <1, [tensor<32x32xf16, #tile.smem<64>>]>
 // CHECK: flow.ring : <1, [tensor<32x16xf16, #tile.smem<32>>]>
-// CHECK: flow.ring : <1, [tensor<32x96xf16, #tile.smem<[[W96:64|128]]>>]>
-// CHECK: flow.ring : <1, [tensor<32x72xf16, #tile.smem<[[W72:32|64|128]]>>]>
+// CHECK: flow.ring : <1, [tensor<32x96xf16, #tile.smem<64>>]>
+// CHECK: flow.ring : <1, [tensor<32x72xf16, #tile.smem<128>>]>
 // CHECK: flow.cursor write %{{.*}} : <2, [tensor<64x128xf16, #tile.smem<128>>]>
 // CHECK: %[[S:.*]], %{{.*}} = flow.acquire %{{.*}} : <2, [tensor<64x128xf16, #tile.smem<128>>]>, <write>
 // CHECK: tile.view %[[S]]{{.*}} : <write, [tensor<64x128xf16, #tile.smem<128>>]> -> <tensor<64x64xf16, #tile.smem<128>>>
