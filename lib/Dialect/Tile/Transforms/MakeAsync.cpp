@@ -153,15 +153,48 @@ static LogicalResult makeProductAsync(DotOp dot) {
 // Stores
 //===----------------------------------------------------------------------===//
 
-/// Sends a store through a ring that is private to the replica.
-static LogicalResult stageStore(StoreOp store) {
+/// Columns [at, at + width) of a stored tile and where they go.
+struct StorePiece {
+  Value value;
+  SmallVector<Value> indices;
+};
+
+static StorePiece getPiece(ImplicitLocOpBuilder &b, StoreOp store, int64_t at,
+                           int64_t width) {
+  RankedTensorType type = store.getValue().getType();
+  StorePiece piece = {store.getValue(), SmallVector<Value>(store.getIndices())};
+  int64_t rows = type.getDimSize(0);
+  if (width < type.getDimSize(1))
+    piece.value = tensor::ExtractSliceOp::create(
+        b,
+        RankedTensorType::get({rows, width}, type.getElementType(),
+                              type.getEncoding()),
+        piece.value, ValueRange(), ValueRange(), ValueRange(),
+        ArrayRef<int64_t>{0, at}, ArrayRef<int64_t>{rows, width},
+        ArrayRef<int64_t>{1, 1});
+  if (at)
+    piece.indices.back() = arith::AddIOp::create(
+        b, piece.indices.back(), arith::ConstantIndexOp::create(b, at));
+  return piece;
+}
+
+/// Of a ring that takes a tile in pieces: one is written under the copy of the
+/// other.
+static constexpr int64_t kPieceEntries = 2;
+
+/// Sends a store through a ring that is private to the replica, so many columns
+/// an entry.
+static LogicalResult stageStore(StoreOp store, int64_t width) {
   auto group = store->getParentOfType<flow::GroupOp>();
   RankedTensorType type = store.getValue().getType();
+  auto pieceType = RankedTensorType::get(
+      {type.getDimSize(0), width}, type.getElementType(), type.getEncoding());
   ImplicitLocOpBuilder b(store.getLoc(), store);
   b.setInsertionPointToStart(group.getBodyBlock());
-  Value ring =
-      flow::RingOp::create(b, flow::RingType::get(b.getContext(), 1, {type}, 1,
-                                                  0, flow::Scope::cta));
+  int64_t entries = width < type.getDimSize(1) ? kPieceEntries : 1;
+  Value ring = flow::RingOp::create(
+      b, flow::RingType::get(b.getContext(), entries, {pieceType}, 1, 0,
+                             flow::Scope::cta));
   SmallVector<Value> cursors = {
       flow::CursorOp::create(b, flow::Side::write, ring),
       flow::CursorOp::create(b, flow::Side::read, ring)};
@@ -172,17 +205,21 @@ static LogicalResult stageStore(StoreOp store) {
   SmallVector<Value> zeros(type.getRank(),
                            arith::ConstantIndexOp::create(b, 0));
   auto window = [&](Value slot) -> Value {
-    return ViewOp::create(b, ViewType::get(type), slot, zeros);
+    return ViewOp::create(b, ViewType::get(pieceType), slot, zeros);
   };
-  auto filled = flow::AcquireOp::create(b, ring, cursors[0]);
-  WriteOp::create(b, store.getValue(), window(filled.getSlot()));
-  flow::PublishOp::create(b, filled.getSlot());
-  auto held = flow::AcquireOp::create(b, ring, cursors[1]);
-  auto copy = StoreAsyncOp::create(b, flow::DoneType::get(b.getContext()),
-                                   window(held.getSlot()), store.getTarget(),
-                                   store.getIndices(), /*add=*/false);
-  flow::ReleaseOp::create(b, held.getSlot(), ValueRange{copy.getDone()});
-  threadFrom(store, {filled.getNext(), held.getNext()});
+  for (int64_t at = 0; at < type.getDimSize(1); at += width) {
+    StorePiece piece = getPiece(b, store, at, width);
+    auto filled = flow::AcquireOp::create(b, ring, cursors[0]);
+    WriteOp::create(b, piece.value, window(filled.getSlot()));
+    flow::PublishOp::create(b, filled.getSlot());
+    auto held = flow::AcquireOp::create(b, ring, cursors[1]);
+    auto copy = StoreAsyncOp::create(b, flow::DoneType::get(b.getContext()),
+                                     window(held.getSlot()), store.getTarget(),
+                                     piece.indices, /*add=*/false);
+    flow::ReleaseOp::create(b, held.getSlot(), ValueRange{copy.getDone()});
+    cursors = {filled.getNext(), held.getNext()};
+  }
+  threadFrom(store, cursors);
   store.erase();
   return success();
 }
@@ -264,31 +301,22 @@ static void storeInPlace(StoreOp store, ReusableView reusable) {
   ImplicitLocOpBuilder b(store.getLoc(), store);
   RankedTensorType type = store.getValue().getType();
   ViewOp view = reusable.view;
-  int64_t rows = type.getDimSize(0), columns = type.getDimSize(1);
-  Value firstColumn = store.getIndices().back(), done;
+  int64_t columns = type.getDimSize(1);
+  Value done;
   for (int64_t at = 0; at < columns; at += reusable.columns) {
-    int64_t width = std::min(reusable.columns, columns - at);
-    auto pieceType = RankedTensorType::get({rows, width}, type.getElementType(),
-                                           type.getEncoding());
-    Value piece = store.getValue();
-    if (width < columns)
-      piece = tensor::ExtractSliceOp::create(
-          b, pieceType, piece, ValueRange(), ValueRange(), ValueRange(),
-          ArrayRef<int64_t>{0, at}, ArrayRef<int64_t>{rows, width},
-          ArrayRef<int64_t>{1, 1});
+    StorePiece piece =
+        getPiece(b, store, at, std::min(reusable.columns, columns - at));
+    auto pieceType = cast<RankedTensorType>(piece.value.getType());
     Value window = view.getView();
     if (window.getType() != ViewType::get(pieceType))
       window = ViewOp::create(b, ViewType::get(pieceType), view.getSlot(),
                               view.getOffsets());
     if (done)
       flow::WaitOp::create(b, done);
-    WriteOp::create(b, piece, window);
-    SmallVector<Value> indices(store.getIndices());
-    if (at)
-      indices.back() = arith::AddIOp::create(
-          b, firstColumn, arith::ConstantIndexOp::create(b, at));
+    WriteOp::create(b, piece.value, window);
     done = StoreAsyncOp::create(b, flow::DoneType::get(b.getContext()), window,
-                                store.getTarget(), indices, /*add=*/false);
+                                store.getTarget(), piece.indices,
+                                /*add=*/false);
   }
   for (Operation *user : view.getSlot().getUsers())
     if (auto release = dyn_cast<flow::ReleaseOp>(user)) {
@@ -315,14 +343,37 @@ static bool canStage(StoreOp store) {
          type.getDimSize(0) % 8 == 0 && type.getElementTypeBitWidth() == 16;
 }
 
-/// Bytes of all rings with as many entries as are good to have: two of what a
-/// loop uses, of tiles for element code one, which is free again early.
+/// Whether threads write entries of rings that other groups read.
+static bool hasConversions(gpu::GPUFuncOp kernel) {
+  return kernel
+      .walk([](WriteOp write) {
+        auto view = write.getView().getDefiningOp<ViewOp>();
+        auto acquire =
+            view ? view.getSlot().getDefiningOp<flow::AcquireOp>() : nullptr;
+        auto ring =
+            acquire ? acquire.getRing().getDefiningOp<flow::RingOp>() : nullptr;
+        return WalkResult(
+            failure(ring && !ring->getParentOfType<flow::GroupOp>()));
+      })
+      .wasInterrupted();
+}
+
+/// Bytes of all rings with as many entries as are good to have: two of what the
+/// innermost loops use, three of what products read beside conversions, of
+/// tiles for element code one, which is free again early.
 static int64_t bytesOfRings(gpu::GPUFuncOp kernel) {
+  unsigned innermost = 1;
+  kernel.walk([&](flow::RingOp ring) {
+    innermost = std::max(innermost, getLoopDepth(ring));
+  });
+  bool converts = hasConversions(kernel);
   int64_t bytes = 0;
   kernel.walk([&](flow::RingOp ring) {
-    int64_t entries = ring->getUsers().empty()                        ? 0
-                      : getLoopDepth(ring) && !feedsElementCode(ring) ? 2
-                                                                      : 1;
+    int64_t entries = 1;
+    if (ring->getUsers().empty())
+      entries = 0;
+    else if (getLoopDepth(ring) == innermost && !feedsElementCode(ring))
+      entries = converts && feedsProducts(ring) ? 3 : 2;
     for (Type type : ring.getRing().getType().getPayload())
       if (auto tensor = dyn_cast<RankedTensorType>(type))
         bytes += getStorageBytes(tensor) * entries;
@@ -375,8 +426,19 @@ struct MakeAsync : fa3::tile::impl::MakeAsyncBase<MakeAsync> {
     for (StoreOp candidate : candidates) {
       int64_t replicas =
           candidate->getParentOfType<flow::GroupOp>().getReplicas();
-      int64_t staging =
-          getStorageBytes(candidate.getValue().getType()) * replicas;
+      RankedTensorType type = candidate.getValue().getType();
+      int64_t staging = getStorageBytes(type) * replicas;
+      int64_t width = type.getDimSize(1);
+      if (bytes + staging > smemBudget) {
+        // Two blocks of columns, one of which is written under the copy of the
+        // other.
+        constexpr int64_t kEntries = 2;
+        int64_t block = getStorage(type).getBlockColumns(type.getElementType());
+        if (width % block == 0 && width > kEntries * block) {
+          staging = staging / width * block * kEntries;
+          width = block;
+        }
+      }
       bool fits = bytes + staging <= smemBudget;
       if (store == "in-place" || (store == "auto" && !fits)) {
         if (std::optional<ReusableView> view = findReusableView(candidate)) {
@@ -391,7 +453,7 @@ struct MakeAsync : fa3::tile::impl::MakeAsyncBase<MakeAsync> {
         continue;
       }
       bytes += staging;
-      if (failed(stageStore(candidate)))
+      if (failed(stageStore(candidate, width)))
         return failure();
       ++stores;
     }

@@ -31,20 +31,6 @@ static int64_t totalBytes(ArrayRef<flow::RingOp> rings) {
   return bytes;
 }
 
-/// Whether products read entries of the ring.
-static bool feedsProducts(flow::RingOp ring) {
-  for (Operation *user : ring->getUsers()) {
-    auto acquire = dyn_cast<flow::AcquireOp>(user);
-    if (!acquire || acquire.getSide() != flow::Side::read)
-      continue;
-    for (Operation *holder : acquire.getSlot().getUsers())
-      if (isa<ViewOp>(holder) &&
-          llvm::any_of(holder->getUsers(), llvm::IsaPred<DotAsyncOp>))
-        return true;
-  }
-  return false;
-}
-
 static LogicalResult sizeRings(gpu::GPUFuncOp kernel, int64_t smemBudget,
                                int64_t maxDepth) {
   int64_t budget = smemBudget - getConstantBytes(kernel);

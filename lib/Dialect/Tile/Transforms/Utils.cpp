@@ -229,6 +229,19 @@ unsigned fa3::tile::getLoopDepth(flow::RingOp ring) {
   return depth;
 }
 
+bool fa3::tile::feedsProducts(flow::RingOp ring) {
+  for (Operation *user : ring->getUsers()) {
+    auto acquire = dyn_cast<flow::AcquireOp>(user);
+    if (!acquire || acquire.getSide() != flow::Side::read)
+      continue;
+    for (Operation *holder : acquire.getSlot().getUsers())
+      if (isa<ViewOp>(holder) &&
+          llvm::any_of(holder->getUsers(), llvm::IsaPred<DotAsyncOp>))
+        return true;
+  }
+  return false;
+}
+
 bool fa3::tile::feedsElementCode(flow::RingOp ring) {
   bool hasReads = false;
   for (Operation *user : ring->getUsers()) {

@@ -69,6 +69,9 @@ int64_t getConstantBytes(mlir::gpu::GPUFuncOp kernel);
 /// How many loops are around the innermost acquire of an entry of the ring.
 unsigned getLoopDepth(flow::RingOp ring);
 
+/// Whether products read entries of the ring.
+bool feedsProducts(flow::RingOp ring);
+
 /// Whether all that is read from entries of the ring goes to element code.
 bool feedsElementCode(flow::RingOp ring);
 

@@ -408,13 +408,18 @@ def MakeAsync : Pass<"tile-make-async"> {
     value stays in registers.
 
     `store=staged` sends stores of tiles of rank 2 through a private ring and an
-    asynchronous store; `direct` leaves them to the threads that hold the values;
+    asynchronous store: whole, or, where that does not fit `smem-budget`, block of
+    columns by block through a ring of two entries, so that one is written under
+    the copy of the other; `direct` leaves them to the threads that hold the values;
     `in-place` writes them over the window of a slot that only this replica reads
     and has read to the end, and releases the slot when the copy out of it is
     done. A tile with wider elements than the window, or more columns, goes
     through its rows piece by piece: whole blocks of columns, each written when
-    the copy of the one before has read it (`flow.wait`). `auto` stages while `smem-budget` allows for two entries of every ring,
-    else stores in place where there is such a slot, else directly.
+    the copy of the one before has read it (`flow.wait`). `auto` stages while
+    `smem-budget` allows for two entries of every ring of the innermost loops,
+    three of those that products read where threads convert tiles on the way, and
+    one of others; else it stores in place where there is such a slot, else
+    directly.
   }];
   let dependentDialects = ["::fa3::flow::FlowDialect", "::mlir::arith::ArithDialect",
                            "::mlir::tensor::TensorDialect"];
