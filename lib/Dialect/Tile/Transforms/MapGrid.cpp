@@ -101,6 +101,27 @@ static bool leavesRegisters(GridOp grid, LoadPolicy loads, bool hasEnds) {
   return !count.loadsByThreads && count.registers + kLoopOverTiles <= limit;
 }
 
+/// The indices of the grid: the first one, then the others, with those in front
+/// on which the place of a loaded tile does not depend: tiles that share it are
+/// then worked on at the same time.
+static SmallVector<unsigned> orderIndices(GridOp grid) {
+  SmallVector<unsigned> sharing = {0}, others;
+  for (unsigned i = 1; i < grid.getUpperBounds().size(); ++i) {
+    Value index = grid.getBody().getArgument(i);
+    llvm::SetVector<Operation *> slice;
+    getForwardSlice(index, &slice);
+    WalkResult result = grid.walk([&](LoadOp load) {
+      bool depends = llvm::any_of(load.getIndices(), [&](Value position) {
+        return position == index || slice.contains(position.getDefiningOp());
+      });
+      return WalkResult(success(depends || load.getType().getRank() != 2));
+    });
+    (result.wasInterrupted() ? sharing : others).push_back(i);
+  }
+  llvm::append_range(sharing, others);
+  return sharing;
+}
+
 /// Whether loops are known to be so long that starts and ends of tiles, which a
 /// loop over tiles hides, hardly count.
 static bool hasLongLoops(GridOp grid) {
@@ -430,28 +451,31 @@ LogicalResult MapGrid::map(gpu::GPUFuncOp kernel, ArrayRef<LaunchOp> launches) {
     if (isDynamic)
       id = ClaimOp::create(b, id, tiles);
   }
-  SmallVector<unsigned> fastestFirst;
-  for (unsigned i = 0; i < grid.getUpperBounds().size(); ++i)
+  SmallVector<unsigned> places = orderIndices(grid), fastestFirst;
+  SmallVector<Value> bounds;
+  for (auto [i, index] : llvm::enumerate(places)) {
+    bounds.push_back(grid.getUpperBounds()[index]);
     fastestFirst.push_back(i);
+  }
   if (longestFirst)
     std::rotate(fastestFirst.begin(), fastestFirst.begin() + 1,
                 fastestFirst.end());
   SmallVector<Value> indices =
-      partition     ? decodePartition(b, id, grid.getUpperBounds(),
-                                      partition->numFull, partition->numShort)
-      : hasPairs    ? decodePairs(b, id, grid.getUpperBounds(), tiles, step)
-      : hasSections ? decodeSections(b, id, grid.getUpperBounds(), sections)
-                    : decode(b, id, grid.getUpperBounds(), fastestFirst);
+      partition     ? decodePartition(b, id, bounds, partition->numFull,
+                                      partition->numShort)
+      : hasPairs    ? decodePairs(b, id, bounds, tiles, step)
+      : hasSections ? decodeSections(b, id, bounds, sections)
+                    : decode(b, id, bounds, fastestFirst);
   if (longestFirst) {
     Value one = arith::ConstantIndexOp::create(b, 1);
-    Value last = arith::SubIOp::create(b, grid.getUpperBounds()[0], one);
+    Value last = arith::SubIOp::create(b, bounds[0], one);
     indices[0] = arith::SubIOp::create(b, last, indices[0]);
   }
   grid.getBody().front().getTerminator()->erase();
   Block *block = b.getInsertionBlock();
   Block &body = grid.getBody().front();
-  for (auto [argument, value] : llvm::zip(body.getArguments(), indices))
-    argument.replaceAllUsesWith(value);
+  for (auto [index, value] : llvm::zip(places, indices))
+    body.getArgument(index).replaceAllUsesWith(value);
   block->getOperations().splice(b.getInsertionPoint(), body.getOperations());
   grid.erase();
   return success();
