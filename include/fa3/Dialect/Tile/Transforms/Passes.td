@@ -116,6 +116,10 @@ def MapGrid : Pass<"tile-map-grid", "::mlir::ModuleOp"> {
     section is done for all first indices, then the next. The number of sections
     is computed at the launch and becomes a kernel argument.
 
+    Of the other indices those run fastest on which the place of some loaded tile
+    does not depend (the batch, where all batches read the same bias): tiles that
+    share it are then worked on at the same time.
+
     Fails on a grid bound that is no index arithmetic on kernel arguments, and on
     a second grid.
 
