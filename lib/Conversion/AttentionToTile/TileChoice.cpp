@@ -28,6 +28,8 @@ constexpr int64_t kWidestBlockN = 112, kWidestBlockNTwoGroups = 128;
 constexpr int64_t kNarrowestBlockN = 64;
 /// Shared memory for tiles; the rest of 227 KiB is for barriers and alignment.
 constexpr int64_t kTileBytes = 230400;
+/// Columns of the output that are in shared memory at a time: two blocks.
+constexpr int64_t kStagedColumns = 128;
 } // namespace
 
 /// Columns a head dim takes in shared memory: whole blocks of 128 bytes.
@@ -45,8 +47,12 @@ static int64_t widestBlockN(int64_t d, int64_t dv, const RegionDemand &demand,
   // / 8.
   int64_t eighths = 6 + 4 * demand.loadedTiles + demand.bulkTiles;
   int64_t byRegisters = (registers - others - dv / 2) * 8 / eighths;
-  // Two stages of K and V beside Q and one of what score code reads.
-  int64_t bytes = kTileBytes - blockM * paddedDim(d) * 2;
+  // Two stages of K and V beside Q and one of what score code reads. The output
+  // leaves by two blocks of columns: with wider keys it would have to wait for
+  // the rows of Q, and the next Q for it.
+  int64_t bytes =
+      kTileBytes -
+      blockM * (paddedDim(d) + std::min(paddedDim(dv), kStagedColumns)) * 2;
   int64_t byMemory = bytes / (2 * 2 * (paddedDim(d) + paddedDim(dv)) +
                               blockM * demand.bulkBytes);
   int64_t columns = std::min({byRegisters, byMemory, widest}) / kStep * kStep;

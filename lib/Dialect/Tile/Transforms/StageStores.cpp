@@ -219,10 +219,10 @@ static bool hasConversions(gpu::GPUFuncOp kernel) {
       .wasInterrupted();
 }
 
-/// Bytes of all rings with as many entries as are good to have: two of what the
-/// innermost loops use, three of what products read beside conversions, of
-/// tiles for element code one, which is free again early.
-static int64_t bytesOfRings(gpu::GPUFuncOp kernel) {
+/// Bytes of all rings with as many entries as are good to have: two of what
+/// loops use, or the innermost ones only, three of what products read beside
+/// conversions, of tiles for element code one, which is free again early.
+static int64_t bytesOfRings(gpu::GPUFuncOp kernel, bool innermostOnly) {
   unsigned innermost = 1;
   kernel.walk([&](flow::RingOp ring) {
     innermost = std::max(innermost, getLoopDepth(ring));
@@ -230,16 +230,43 @@ static int64_t bytesOfRings(gpu::GPUFuncOp kernel) {
   bool converts = hasConversions(kernel);
   int64_t bytes = 0;
   kernel.walk([&](flow::RingOp ring) {
+    unsigned depth = getLoopDepth(ring);
     int64_t entries = 1;
     if (ring->getUsers().empty())
       entries = 0;
-    else if (getLoopDepth(ring) == innermost && !feedsElementCode(ring))
-      entries = converts && feedsProducts(ring) ? 3 : 2;
+    else if (depth >= (innermostOnly ? innermost : 1) &&
+             !feedsElementCode(ring))
+      entries = converts && depth == innermost && feedsProducts(ring) ? 3 : 2;
     for (Type type : ring.getRing().getType().getPayload())
       if (auto tensor = dyn_cast<RankedTensorType>(type))
         bytes += getStorageBytes(tensor) * entries;
   });
   return bytes;
+}
+
+/// One block of columns, or all of a tile that has no more than a ring for
+/// pieces would hold.
+static int64_t getPieceWidth(RankedTensorType type) {
+  int64_t width = type.getDimSize(1);
+  int64_t block = getStorage(type).getBlockColumns(type.getElementType());
+  return width % block == 0 && width > kPieceEntries * block ? block : width;
+}
+
+/// Of a ring that takes so many columns of a tile at a time.
+static int64_t getStagingBytes(RankedTensorType type, int64_t width) {
+  int64_t bytes = getStorageBytes(type), columns = type.getDimSize(1);
+  return width == columns ? bytes : bytes / columns * width * kPieceEntries;
+}
+
+/// How many columns of a stored tile a ring of its own can take at a time
+/// beside other rings.
+static std::optional<int64_t> chooseWidth(RankedTensorType type,
+                                          int64_t replicas, int64_t others,
+                                          int64_t budget) {
+  for (int64_t width : {type.getDimSize(1), getPieceWidth(type)})
+    if (others + getStagingBytes(type, width) * replicas <= budget)
+      return width;
+  return std::nullopt;
 }
 
 FailureOr<int64_t> fa3::tile::stageStores(gpu::GPUFuncOp kernel,
@@ -250,34 +277,36 @@ FailureOr<int64_t> fa3::tile::stageStores(gpu::GPUFuncOp kernel,
     if (policy != "direct" && canStage(store))
       candidates.push_back(store);
   });
-  int64_t bytes = bytesOfRings(kernel) + getConstantBytes(kernel), count = 0;
+  int64_t others = getConstantBytes(kernel), count = 0;
+  int64_t ofAllLoops = bytesOfRings(kernel, /*innermostOnly=*/false);
+  int64_t ofInnermost = bytesOfRings(kernel, /*innermostOnly=*/true);
   for (StoreOp store : candidates) {
     int64_t replicas = store->getParentOfType<flow::GroupOp>().getReplicas();
     RankedTensorType type = store.getValue().getType();
-    int64_t staging = getStorageBytes(type) * replicas;
-    int64_t width = type.getDimSize(1);
-    if (bytes + staging > smemBudget) {
-      int64_t block = getStorage(type).getBlockColumns(type.getElementType());
-      if (width % block == 0 && width > kPieceEntries * block) {
-        staging = staging / width * block * kPieceEntries;
-        width = block;
-      }
-    }
-    bool fits = bytes + staging <= smemBudget;
-    if (policy == "in-place" || (policy == "auto" && !fits)) {
+    std::optional<int64_t> width =
+        chooseWidth(type, replicas, ofInnermost + others, smemBudget);
+    int64_t whole = getStagingBytes(type, type.getDimSize(1)) * replicas;
+    // Two entries of outer loops' rings are worth more than a ring for stores.
+    bool wantsPlace = ofAllLoops + others <= smemBudget &&
+                      ofAllLoops + others + whole > smemBudget;
+    if (policy == "in-place" || (policy == "auto" && (wantsPlace || !width))) {
       if (std::optional<ReusableView> view = findReusableView(store)) {
         storeInPlace(store, *view);
         ++count;
-      } else if (policy == "in-place") {
+        continue;
+      }
+      if (policy == "in-place")
         return store.emitOpError("cannot be done in place: no slot that its "
                                  "group alone reads has a window for a tile "
                                  "of type ")
                << type;
-      }
-      continue;
+      if (!width)
+        continue;
     }
-    bytes += staging;
-    if (failed(stageStore(store, width)))
+    if (!width)
+      width = getPieceWidth(type);
+    others += getStagingBytes(type, *width) * replicas;
+    if (failed(stageStore(store, *width)))
       return failure();
     ++count;
   }

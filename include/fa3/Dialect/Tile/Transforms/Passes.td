@@ -419,11 +419,12 @@ def MakeAsync : Pass<"tile-make-async"> {
     and has read to the end, and releases the slot when the copy out of it is
     done. A tile with wider elements than the window, or more columns, goes
     through its rows piece by piece: whole blocks of columns, each written when
-    the copy of the one before has read it (`flow.wait`). `auto` stages while
-    `smem-budget` allows for two entries of every ring of the innermost loops,
-    three of those that products read where threads convert tiles on the way, and
-    one of others; else it stores in place where there is such a slot, else
-    directly.
+    the copy of the one before has read it (`flow.wait`). `auto` stages
+    where `smem-budget` leaves room beside two entries of the rings of the innermost
+    loops, three of those that products read where threads convert tiles on the
+    way, and one of others. It stores in place where there is such a slot and no
+    room, or where two entries of the rings of all loops fit without the staging and
+    not with it. Stores that have neither are direct.
   }];
   let dependentDialects = ["::fa3::flow::FlowDialect", "::mlir::arith::ArithDialect",
                            "::mlir::tensor::TensorDialect"];
