@@ -287,7 +287,8 @@ FailureOr<int64_t> fa3::tile::stageStores(gpu::GPUFuncOp kernel,
         chooseWidth(type, replicas, ofInnermost + others, smemBudget);
     int64_t whole = getStagingBytes(type, type.getDimSize(1)) * replicas;
     // Two entries of outer loops' rings are worth more than a ring for stores.
-    bool wantsPlace = ofAllLoops + others <= smemBudget &&
+    bool wantsPlace = ofAllLoops > ofInnermost &&
+                      ofAllLoops + others <= smemBudget &&
                       ofAllLoops + others + whole > smemBudget;
     if (policy == "in-place" || (policy == "auto" && (wantsPlace || !width))) {
       if (std::optional<ReusableView> view = findReusableView(store)) {
