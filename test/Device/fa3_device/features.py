@@ -61,6 +61,7 @@ MASKS = {
     "causal-softcap": Mask(causal=True, softcap=10.0),
     "alibi": Mask(alibi=True),
     "bias": Mask(bias=True),
+    "causal-alibi": Mask(causal=True, alibi=True),
 }
 
 
