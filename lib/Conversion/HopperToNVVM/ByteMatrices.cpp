@@ -171,19 +171,20 @@ static int64_t countConflicts(ArrayRef<Basis> rows, int64_t swizzle) {
   return *llvm::max_element(counts);
 }
 
-/// The two registers that hold the words of matrices m and m + 2^step of every
-/// instruction, and where their bytes are; empty if they are in others.
-/// What prmt selects for the first is `first`, for the second `second`.
+/// Bytes of a word.
+static constexpr int64_t kBytes = 4;
+
 namespace {
+/// Two words whose bytes are in two registers, and what prmt selects for each.
 struct WordPair {
   int64_t registers[2];
   uint32_t first, second;
 };
 } // namespace
 
+/// Nothing if the bytes of the words are in more registers.
 static std::optional<WordPair> getWordPair(ArrayRef<int64_t> first,
                                            ArrayRef<int64_t> second) {
-  constexpr int64_t kBytes = 4;
   WordPair pair = {{first[0] / kBytes, first[0] / kBytes}, 0, 0};
   auto select = [&](ArrayRef<int64_t> bytes, uint32_t &selector) {
     for (auto [i, byte] : llvm::enumerate(bytes)) {
@@ -204,14 +205,13 @@ static std::optional<WordPair> getWordPair(ArrayRef<int64_t> first,
 
 /// The bytes of word `i` of an order.
 static ArrayRef<int64_t> getBytes(ArrayRef<int64_t> order, int64_t i) {
-  constexpr int64_t kBytes = 4;
   return order.slice(i * kBytes, kBytes);
 }
 
 void ByteMatrices::avoidConflicts(int64_t swizzle) {
   int64_t least = countConflicts(rows, swizzle);
   for (unsigned step = 0; step < steps.size(); ++step) {
-    int64_t words = order.size() / 4;
+    int64_t words = order.size() / kBytes;
     bool isInPairs = llvm::all_of(llvm::seq(words), [&](int64_t i) {
       return (i >> step & 1) ||
              getWordPair(getBytes(order, i), getBytes(order, i + (1 << step)));

@@ -1,4 +1,4 @@
-//===- RowTerms.cpp - Terms that a whole row of a tile has ----------------===//
+//===- RowTerms.cpp - terms that a whole row of a tile has ----------------===//
 //
 // In x + broadcast(r) every element of a row adds the same number. It is moved
 // along the uses of the sum, through element code that is linear, until it

@@ -1,8 +1,7 @@
-//===- RowTerms.h - Terms that a whole row of a tile has ----------*- C++
-//-*-===//
+//===- RowTerms.h - terms that a whole row of a tile has --------*- C++ -*-===//
 
-#ifndef FA3_DIALECT_TILE_TRANSFORMS_ROWTERMS_H
-#define FA3_DIALECT_TILE_TRANSFORMS_ROWTERMS_H
+#ifndef FA3_LIB_DIALECT_TILE_TRANSFORMS_ROWTERMS_H
+#define FA3_LIB_DIALECT_TILE_TRANSFORMS_ROWTERMS_H
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 
@@ -15,4 +14,4 @@ unsigned takeOutRowTerms(mlir::gpu::GPUFuncOp kernel);
 
 } // namespace fa3::tile
 
-#endif // FA3_DIALECT_TILE_TRANSFORMS_ROWTERMS_H
+#endif // FA3_LIB_DIALECT_TILE_TRANSFORMS_ROWTERMS_H
