@@ -86,6 +86,9 @@ void fa3::buildPipelinePipeline(OpPassManager &pm,
   tile::InsertTurnsOptions turns;
   turns.turns = options.turns;
   pm.addPass(tile::createInsertTurns(turns));
+  tile::HoldOperandsOptions hold;
+  hold.steps = options.hold;
+  pm.addPass(tile::createHoldOperands(hold));
   pm.addPass(tile::createCheckRegisters());
   // A deeper ring only lets its writer go on earlier: what is live now stays
   // so.

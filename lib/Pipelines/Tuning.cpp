@@ -25,6 +25,7 @@ static void forEachTunable(Options &options, Function &&function) {
   function("store", options.store);
   function("stages", options.stages);
   function("turns", options.turns);
+  function("hold", options.hold);
   function("max-depth", options.maxDepth);
   function("barrier-wait", options.barrierWait);
   function("wgmma-asm", options.wgmmaAsm);

@@ -64,6 +64,7 @@ std::string Point::getOptions() const {
   add("mode", mode);
   add("order", order);
   add("turns", turns);
+  add("hold", hold);
   add("llvm-passes", llvmPasses);
   return text;
 }
@@ -264,6 +265,8 @@ std::vector<Candidate> fa3::tuning::getPointsToMeasure(const Problem &problem,
   }
   vary([](Point &p) { p.stages = 1; });
   vary([](Point &p) { p.turns = "on"; });
+  vary([](Point &p) { p.hold = "1"; });
+  vary([](Point &p) { p.hold = "3"; });
   vary([](Point &p) { p.maxDepth = 2; });
   vary([](Point &p) { p.maxDepth = 3; });
   vary([](Point &p) { p.stages = 3; });

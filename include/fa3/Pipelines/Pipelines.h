@@ -86,6 +86,12 @@ struct PipelineOptions : public mlir::PassPipelineOptions<PipelineOptions> {
       *this, "turns",
       llvm::cl::desc("whether replicas issue products in turns: on, off"),
       llvm::cl::init("off")};
+  Option<std::string> hold{
+      *this, "hold",
+      llvm::cl::desc("32-byte steps of each row of left operands that loops do "
+                     "not change which are held in registers: auto, or a "
+                     "number"),
+      llvm::cl::init("auto")};
   Option<int64_t> maxDepth{*this, "max-depth",
                            llvm::cl::desc("greatest depth of a ring"),
                            llvm::cl::init(4)};

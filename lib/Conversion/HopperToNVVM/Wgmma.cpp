@@ -17,6 +17,13 @@ constexpr int64_t kBlockRows = 64;
 // Descriptors
 //===----------------------------------------------------------------------===//
 
+/// Columns between the start of a block and that of the window. Where the
+/// column is computed it is at the start of a block.
+static int64_t getColumnInBlock(DescOp op) {
+  return getConstant(op.getColumn()).value_or(0) %
+         op.getBuffer().getType().getBlockColumns();
+}
+
 namespace {
 struct DescPattern : KernelPattern<DescOp> {
   using KernelPattern::KernelPattern;
@@ -32,10 +39,13 @@ struct DescPattern : KernelPattern<DescOp> {
     if (row && *row % 8)
       return op.emitOpError("expects a row that is a multiple of 8, got ")
              << *row;
-    std::optional<int64_t> column = getConstant(adaptor.getColumn());
-    if (column && *column % blockColumns)
-      return op.emitOpError("expects a column at the start of a block of ")
-             << blockColumns << ", got " << *column;
+    int64_t inBlock = getColumnInBlock(op) * buffer.getElementBytes();
+    int64_t unit = op.getDesc().getType().getMajor() == Major::k
+                       ? kStepBytes
+                       : buffer.getSwizzle();
+    if (inBlock % unit)
+      return op.emitOpError("expects a column at a multiple of ")
+             << unit << " bytes, got " << inBlock << " bytes into a block";
 
     Location loc = op.getLoc();
     Value base = info.getDescriptorBase(op);
@@ -48,6 +58,7 @@ struct DescPattern : KernelPattern<DescOp> {
         ints.add(ints.mul(adaptor.getRow(), buffer.getSwizzle() >> 4),
                  ints.mul(ints.div(adaptor.getColumn(), blockColumns),
                           buffer.getBlockBytes() >> 4));
+    window = ints.add(window, inBlock >> 4);
     Value slot = ints.mul(adaptor.getIndex(), buffer.getSlotBytes() >> 4);
     rewriter.replaceOp(
         op, advance(rewriter, loc, advance(rewriter, loc, base, window), slot));
@@ -67,12 +78,16 @@ struct DescPattern : KernelPattern<DescOp> {
 
 /// Distance (in units of 16 bytes, as descriptors count) of 32-byte step `step`
 /// along K, from the start of the window.
-static int64_t getStepOffset(DescType type, int64_t step) {
+static int64_t getStepOffset(Value desc, int64_t step) {
+  auto type = cast<DescType>(desc.getType());
   int64_t swizzle = type.getSwizzle(), bytes;
   if (type.getMajor() == Major::k) {
-    int64_t perBlock = swizzle / kStepBytes;
-    bytes = step / perBlock * type.getRows() * swizzle +
-            step % perBlock * kStepBytes;
+    int64_t perBlock = swizzle / kStepBytes, start = 0;
+    if (auto op = desc.getDefiningOp<DescOp>())
+      start = getColumnInBlock(op) *
+              op.getBuffer().getType().getElementBytes() / kStepBytes;
+    bytes = (start + step) / perBlock * type.getRows() * swizzle +
+            ((start + step) % perBlock - start) * kStepBytes;
   } else {
     int64_t rows =
         kStepBytes * 8 / type.getElementType().getIntOrFloatBitWidth();
@@ -213,14 +228,13 @@ SmallVector<Value> ProductEmitter::emit(ValueRange acc, Value lhsDesc,
     return "$" + std::to_string(statement.addInput(getDesc(base, offset)));
   };
   auto lhsType = dyn_cast<DescType>(op.getLhs().getType());
-  DescType rhsType = op.getRhs().getType();
   std::string lhsName, rhsName;
   int64_t lhsStart = 0;
   if (lhsType) {
-    lhsStart = rowOffset + getStepOffset(lhsType, first);
+    lhsStart = rowOffset + getStepOffset(op.getLhs(), first);
     lhsName = addDesc(lhsDesc, lhsStart);
   }
-  int64_t rhsStart = getStepOffset(rhsType, first);
+  int64_t rhsStart = getStepOffset(op.getRhs(), first);
   rhsName = addDesc(rhsDesc, rhsStart);
   if (isChain)
     prologue += ".reg .b64 a, b;\n";
@@ -228,7 +242,7 @@ SmallVector<Value> ProductEmitter::emit(ValueRange acc, Value lhsDesc,
   for (int64_t step = first; step < last; ++step) {
     std::string lhs = lhsName, rhs = rhsName;
     if (lhsType && step != first) {
-      int64_t offset = rowOffset + getStepOffset(lhsType, step) - lhsStart;
+      int64_t offset = rowOffset + getStepOffset(op.getLhs(), step) - lhsStart;
       text += "add.s64 a, " + lhsName + ", " + std::to_string(offset) + ";\n";
       lhs = "a";
     }
@@ -241,7 +255,7 @@ SmallVector<Value> ProductEmitter::emit(ValueRange acc, Value lhsDesc,
       lhs += "}";
     }
     if (step != first) {
-      int64_t offset = getStepOffset(rhsType, step) - rhsStart;
+      int64_t offset = getStepOffset(op.getRhs(), step) - rhsStart;
       text += "add.s64 b, " + rhsName + ", " + std::to_string(offset) + ";\n";
       rhs = "b";
     }

@@ -524,9 +524,12 @@ LogicalResult KernelLowering::lowerRead(tile::ReadOp op) {
   SmallVector<Type> types;
   if (failed(convertType(op.getLoc(), op.getResult().getType(), types)))
     return failure();
-  set(op.getResult(), hopper::SmemLoadOp::create(
-                          b, types.front(), view.ring->buffer, view.index,
-                          view.row, view.column, fragment(*layout))
-                          .getResult());
+  Value value = hopper::SmemLoadOp::create(b, types.front(), view.ring->buffer,
+                                           view.index, view.row, view.column,
+                                           fragment(*layout));
+  // Nobody writes what is read here again: one fence does for all products.
+  if (llvm::any_of(op.getResult().getUsers(), llvm::IsaPred<tile::DotAsyncOp>))
+    value = hopper::WgmmaFenceOp::create(b, value).getResults().front();
+  set(op.getResult(), value);
   return success();
 }

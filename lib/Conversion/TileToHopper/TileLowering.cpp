@@ -69,11 +69,13 @@ LogicalResult KernelLowering::lowerDot(tile::DotAsyncOp op) {
   };
   Value rhs = descriptor(op.getRhs(), kIsContiguous);
   // Products before this one may still read what they share with it.
-  bool isFenced = lhsInRegisters && op.getLhs() == lastLhs &&
-                  fencedLhs.getParentBlock() == b.getInsertionBlock();
+  bool isHeld = op.getLhs().getDefiningOp<tile::ReadOp>() != nullptr;
+  bool isFencedHere = lhsInRegisters && op.getLhs() == lastLhs &&
+                      fencedLhs.getParentBlock() == b.getInsertionBlock();
+  bool isFenced = isHeld || isFencedHere;
   Value lhs =
       lhsInRegisters
-          ? isFenced ? fencedLhs : get(op.getLhs())
+          ? isFencedHere ? fencedLhs : get(op.getLhs())
           : descriptor(op.getLhs(), op.getLhsOrder() == tile::LhsOrder::mk);
   if (lhsInRegisters) {
     // The operand's layout must be what the instruction reads.

@@ -275,11 +275,28 @@ gpu.module @m {
   gpu.func @column() kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
     %a = hopper.smem.alloc offset 0 : !hopper.buffer<1, tensor<64x64xf16>, 128>
     %c0 = arith.constant 0 : i32
-    %c32 = arith.constant 32 : i32
-    // expected-error @below {{expects a column at the start of a block of 64, got 32}}
+    %c8 = arith.constant 8 : i32
+    // expected-error @below {{expects a column at a multiple of 32 bytes, got 16 bytes into a block}}
     // expected-error @below {{failed to legalize operation 'hopper.desc'}}
-    %x = hopper.desc %a[%c0, %c0, %c32] : !hopper.buffer<1, tensor<64x64xf16>, 128> -> !hopper.desc<64, f16, 128, k>
+    %x = hopper.desc %a[%c0, %c0, %c8] : !hopper.buffer<1, tensor<64x64xf16>, 128> -> !hopper.desc<64, f16, 128, k>
     %d = hopper.wgmma.mma %x, %x m 64 n 64 k 64 : !hopper.desc<64, f16, 128, k>, !hopper.desc<64, f16, 128, k> -> !hopper.inflight<vector<32xf32>>
+    gpu.return
+  }
+}
+
+// -----
+
+// -----
+
+gpu.module @m {
+  gpu.func @column_of_rows() kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %a = hopper.smem.alloc offset 0 : !hopper.buffer<1, tensor<64x64xf16>, 128>
+    %c0 = arith.constant 0 : i32
+    %c32 = arith.constant 32 : i32
+    // expected-error @below {{expects a column at a multiple of 128 bytes, got 64 bytes into a block}}
+    // expected-error @below {{failed to legalize operation 'hopper.desc'}}
+    %x = hopper.desc %a[%c0, %c0, %c32] : !hopper.buffer<1, tensor<64x64xf16>, 128> -> !hopper.desc<64, f16, 128, mn>
+    %d = hopper.wgmma.mma %x, %x m 64 n 64 k 64 : !hopper.desc<64, f16, 128, mn>, !hopper.desc<64, f16, 128, mn> -> !hopper.inflight<vector<32xf32>>
     gpu.return
   }
 }

@@ -94,4 +94,40 @@ gpu.module @m {
     }
     gpu.return
   }
+
+  // Columns 48 to 95 begin 32 bytes into the second block of 32 columns, the
+  // next step is the first of the third block: in units of 16 bytes, of which a
+  // block has 128, at 130, 256 and 258.
+  // CHECK-LABEL: llvm.func @in_block(
+  // CHECK: %[[FIRST:.*]] = arith.addi %[[BASE:.*]], %c130_i64
+  // CHECK: setp.ne.b32 p, 0, 0;{{.*}}wgmma.mma_async.sync.aligned.m64n32k16.f32.f16.f16
+  // CHECK-SAME: %[[FIRST]]
+  // CHECK: %[[SECOND:.*]] = arith.addi %[[BASE]], %c256_i64
+  // CHECK: setp.ne.b32 p, 1, 0;{{.*}}wgmma.mma_async
+  // CHECK-SAME: %[[SECOND]]
+  // CHECK: %[[THIRD:.*]] = arith.addi %[[BASE]], %c258_i64
+  // CHECK: setp.ne.b32 p, 1, 0;{{.*}}wgmma.mma_async
+  // CHECK-SAME: %[[THIRD]]
+  // CHECK-NOT: wgmma.mma_async
+  gpu.func @in_block(%out: !llvm.ptr<1>) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %a = hopper.smem.alloc offset 0 : !hopper.buffer<1, tensor<64x48xf16>, 32>
+    %b = hopper.smem.alloc offset 8192 : !hopper.buffer<1, tensor<32x96xf16>, 64>
+    flow.specialize {
+      flow.group @math warps 4 at 0 (%g) {
+        %c0 = arith.constant 0 : i32
+        %c48 = arith.constant 48 : i32
+        %stride = arith.constant 32 : i64
+        %one = arith.constant 1 : i64
+        %rows = arith.constant 64 : i32
+        %x = hopper.desc %a[%c0, %c0, %c0] : !hopper.buffer<1, tensor<64x48xf16>, 32> -> !hopper.desc<64, f16, 32, k>
+        %y = hopper.desc %b[%c0, %c0, %c48] : !hopper.buffer<1, tensor<32x96xf16>, 64> -> !hopper.desc<32, f16, 64, k>
+        hopper.wgmma.fence
+        %d = hopper.wgmma.mma %x, %y m 64 n 32 k 48 : !hopper.desc<64, f16, 32, k>, !hopper.desc<32, f16, 64, k> -> !frag
+        %h = hopper.wgmma.commit
+        %v = hopper.wgmma.wait %h inflight(%d : !frag) pending 0
+        hopper.fragment.store %v, %out[%c0, %c0] strides(%stride, %one) bounds(%rows, %rows) of #part : vector<16xf32>
+      }
+    }
+    gpu.return
+  }
 }

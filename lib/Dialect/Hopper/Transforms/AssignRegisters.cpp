@@ -1,5 +1,6 @@
 //===- AssignRegisters.cpp - registers of every warp group ----------------===//
 
+#include "fa3/Dialect/Flow/Analysis/ProducerRegisters.h"
 #include "fa3/Dialect/Hopper/IR/Hopper.h"
 #include "fa3/Dialect/Hopper/Transforms/Passes.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -36,36 +37,6 @@ static bool holdsFragments(flow::GroupOp group) {
 /// fragments converts a few elements at a time on their way.
 static bool isConsumer(flow::GroupOp group) {
   return group.getWarps() >= kWarpsPerWarpgroup && holdsFragments(group);
-}
-
-/// Whether a loop of the group holds another one: the state of both is live.
-static bool hasNestedLoops(flow::GroupOp group) {
-  WalkResult result = group.walk([](scf::ForOp loop) {
-    return loop->getParentOfType<scf::ForOp>() ? WalkResult::interrupt()
-                                               : WalkResult::advance();
-  });
-  return result.wasInterrupted();
-}
-
-/// Registers of a loader that leave the most to those who compute: what it
-/// needs, plus what division by their number would lose.
-static int64_t getDefaultProducerRegisters(int64_t consumers, bool isNested,
-                                           bool converts) {
-  // Words that are converted, and their addresses.
-  constexpr int64_t kConverting = 56;
-  if (converts)
-    return kConverting;
-  switch (consumers) {
-  case 1:
-    return 56;
-  case 2:
-    return isNested ? 40 : 24;
-  case 3:
-  case 4:
-    return 32;
-  default:
-    return 24;
-  }
 }
 
 namespace {
@@ -131,7 +102,7 @@ struct AssignRegisters : hopper::impl::AssignRegistersBase<AssignRegisters> {
       return success();
 
     auto loadsInNest = [](flow::GroupOp group) {
-      return !isConsumer(group) && hasNestedLoops(group);
+      return !isConsumer(group) && flow::hasNestedLoops(group);
     };
     auto converts = [](flow::GroupOp group) {
       return !isConsumer(group) && holdsFragments(group);
@@ -143,7 +114,7 @@ struct AssignRegisters : hopper::impl::AssignRegistersBase<AssignRegisters> {
     int64_t pool = entry * warpgroups;
     int64_t producer = producerRegisters != 0
                            ? producerRegisters
-                           : getDefaultProducerRegisters(
+                           : flow::getProducerRegisters(
                                  consumers, llvm::any_of(groups, loadsInNest),
                                  llvm::any_of(groups, converts));
     int64_t consumer = consumerRegisters;

@@ -16,9 +16,8 @@ constexpr int64_t kOtherRegisters = 25;
 constexpr int64_t kThreadsPerWarp = 32;
 /// Lanes that share a row, and lanes that share a column, of an accumulator.
 constexpr int64_t kLanesPerRow = 4, kLanesPerColumn = 8;
-/// Registers of an SM, and what ptxas lets a thread of a warp group that does
-/// no arithmetic have at least.
-constexpr int64_t kRegisterFile = 65536, kLeastRegisters = 24;
+/// Registers of an SM.
+constexpr int64_t kRegisterFile = 65536;
 constexpr int64_t kMostRegisters = 240;
 } // namespace
 
@@ -144,10 +143,10 @@ int64_t fa3::tile::countThreads(flow::SpecializeOp op) {
   return (whole + llvm::alignTo(small, 4)) * kThreadsPerWarp;
 }
 
-int64_t fa3::tile::getRegisterLimit(flow::GroupOp group) {
+int64_t fa3::tile::getRegisterLimit(flow::GroupOp group, int64_t others) {
   // Warp groups of four warps; small groups share one.
   int64_t own = group.getReplicas() * llvm::divideCeil(group.getWarps(), 4);
-  int64_t others = 0;
+  int64_t otherGroups = 0;
   bool small = false;
   for (auto other : group->getBlock()->getOps<flow::GroupOp>()) {
     if (other == group)
@@ -155,11 +154,11 @@ int64_t fa3::tile::getRegisterLimit(flow::GroupOp group) {
     if (other.getWarps() < 4)
       small = true;
     else
-      others += other.getReplicas() * (other.getWarps() / 4);
+      otherGroups += other.getReplicas() * (other.getWarps() / 4);
   }
-  others += small;
-  int64_t threads = (own + others) * 4 * kThreadsPerWarp;
+  otherGroups += small;
+  int64_t threads = (own + otherGroups) * 4 * kThreadsPerWarp;
   int64_t atEntry = kRegisterFile / threads / 8 * 8;
-  int64_t pool = atEntry * (own + others) - kLeastRegisters * others;
+  int64_t pool = atEntry * (own + otherGroups) - others * otherGroups;
   return std::min(pool / own / 8 * 8, kMostRegisters);
 }

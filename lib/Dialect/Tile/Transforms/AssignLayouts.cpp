@@ -260,6 +260,14 @@ LogicalResult LayoutSolver::rewrite(Value value, Attribute layout) {
   return success();
 }
 
+/// Whether a tile is the left operand of a product, which says its layout.
+static bool isLeftOperand(Value tile) {
+  return llvm::any_of(tile.getUses(), [](OpOperand &use) {
+    return isa<DotOp, DotAsyncOp>(use.getOwner()) &&
+           use.getOperandNumber() == 0;
+  });
+}
+
 /// Whether a tile is transposed on its way.
 static bool isTransposedLater(Value tile) {
   return llvm::any_of(tile.getUsers(), [](Operation *user) {
@@ -281,6 +289,8 @@ void LayoutSolver::seed(Operation *op) {
           want(write.getValue(), acc);
       })
       .Case<ReadOp>([&](ReadOp read) {
+        if (isLeftOperand(read.getResult()))
+          return;
         bool isTransposed =
             isTransposedLater(read.getResult()) &&
             read.getResult().getType().getElementTypeBitWidth() == 8;

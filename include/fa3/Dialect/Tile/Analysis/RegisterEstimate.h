@@ -16,9 +16,12 @@ namespace fa3::tile {
 /// largest sum occurs.
 int64_t estimateRegisters(flow::GroupOp group, mlir::Operation *&where);
 
+/// What ptxas lets a thread of a warp group have at least.
+constexpr int64_t kLeastRegisters = 24;
+
 /// Registers per thread that a group may have: what is left of the register
-/// file when warp groups of other roles keep their least, at most 240.
-int64_t getRegisterLimit(flow::GroupOp group);
+/// file when warp groups of other roles keep `others`, at most 240.
+int64_t getRegisterLimit(flow::GroupOp group, int64_t others = kLeastRegisters);
 
 /// Threads of a block that runs these groups.
 int64_t countThreads(flow::SpecializeOp op);

@@ -556,6 +556,54 @@ def InsertTurns : Pass<"tile-insert-turns"> {
   let statistics = [Statistic<"inserted", "turns", "turns inserted">];
 }
 
+def HoldOperands : Pass<"tile-hold-operands"> {
+  let summary = "left operands that a loop does not change -> partly registers";
+  let description = [{
+    Input: pipelined groups. A product reads a left operand in shared memory
+    anew every time, which costs as much of shared memory's bandwidth as 64 of
+    its right operand's rows. Of a window that a loop around the product does not
+    change (the queries of a tile), the first columns are read into registers
+    where the window is borrowed, and every product with it becomes a chain of
+    two, whose second half goes on reading shared memory.
+
+    A step is what one instruction takes, 32 bytes of each row: 4 registers per
+    thread of a group of 64 rows. `auto` holds two steps where the estimate
+    of tile-check-registers leaves registers for them, reading both operands
+    takes shared memory most of the time that the product takes (up to 104
+    columns), and the group has no tiles or numbers of columns in its element
+    code, which the estimate does not see; a number holds at most so many steps,
+    whatever is left; 0 none.
+
+    Leaves alone: products whose operands are no windows, or whose left operand
+    has its K along the rows.
+
+    Example: with steps=1,
+
+    ```mlir
+    %q = tile.view %s[%r, %c0] : !flow.slot<read, [tensor<64x96xf16>]> -> !tile.view<tensor<64x96xf16>>
+    scf.for ... {
+      %p, %d = tile.dot.async %q, %k, %zero lhs mk rhs nk : ...
+    ```
+
+    becomes
+
+    ```mlir
+    %q0 = tile.view %s[%r, %c0] : ... -> !tile.view<tensor<64x16xf16>>
+    %h = tile.read %q0 : !tile.view<tensor<64x16xf16>> -> tensor<64x16xf16>
+    %q1 = tile.view %s[%r, %c16] : ... -> !tile.view<tensor<64x80xf16>>
+    scf.for ... {
+      %p0, %d0 = tile.dot.async %h, %k0, %zero lhs mk rhs nk : ...
+      %p, %d = tile.dot.async %q1, %k1, %p0 lhs mk rhs nk : ...
+    ```
+  }];
+  let options = [
+    Option<"steps", "steps", "std::string", "\"auto\"",
+           "32-byte steps of each row that are held: auto, or a number">
+  ];
+  let statistics = [Statistic<"held", "steps", "steps held in registers">];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
 def CheckRegisters : Pass<"tile-check-registers"> {
   let summary = "fails where a group needs more registers than it can have";
   let description = [{

@@ -1,0 +1,127 @@
+// RUN: fa3-opt %s -split-input-file -tile-hold-operands=steps=1 | FileCheck %s
+// RUN: fa3-opt %s -split-input-file -tile-hold-operands=steps=9 | FileCheck %s --check-prefix=ALL
+// RUN: fa3-opt %s -split-input-file -tile-hold-operands | FileCheck %s --check-prefix=AUTO
+// RUN: fa3-opt %s -split-input-file -tile-hold-operands=steps=0 | FileCheck %s --check-prefix=NONE
+// RUN: not fa3-opt %s -split-input-file -tile-hold-operands=steps=some 2>&1 | FileCheck %s --check-prefix=WORD
+// RUN: not fa3-opt %s -split-input-file -tile-hold-operands=steps=-1 2>&1 | FileCheck %s --check-prefix=NEGATIVE
+// RUN: %stages-window --pass tile-hold-operands --options 'block-m=128 block-n=64 hold=1'
+// RUN: %stages-window --pass tile-hold-operands --options 'mode=static block-m=128 block-n=32 hold=4' --run=--completion=random --run=--schedule-seed=3
+// RUN: %stages-chain --pass tile-hold-operands --options 'hold=1'
+
+// WORD: error: tile-hold-operands: expects steps to be 'auto' or a number of at least 0, got 'some'
+// NEGATIVE: error: tile-hold-operands: expects steps to be 'auto' or a number of at least 0, got '-1'
+// NONE-NOT: tile.read
+
+!Q = tensor<128x40xf16>
+!K = tensor<32x40xf16>
+!V = tensor<32x40xf16>
+!S = tensor<64x32xf32>
+!O = tensor<64x40xf32>
+!qr = !flow.ring<1, [!Q]>
+!kr = !flow.ring<2, [!K]>
+!read = !flow.cursor<read>
+gpu.module @m {
+  // The queries do not change in the loop; the keys and the weights do. 40
+  // columns are two steps and a half.
+  // CHECK-LABEL: gpu.func @invariant
+  // CHECK: %[[Q:.*]], %{{.*}} = flow.acquire
+  // CHECK: %[[HEAD:.*]] = tile.view %[[Q]][%[[ROW:.*]], %c0] : {{.*}} -> <tensor<64x16xf16>>
+  // CHECK: %[[HELD:.*]] = tile.read %[[HEAD]] : <tensor<64x16xf16>> -> tensor<64x16xf16>
+  // CHECK: %[[TAIL:.*]] = tile.view %[[Q]][%[[ROW]], %c16{{.*}}] : {{.*}} -> <tensor<64x24xf16>>
+  // CHECK: scf.for
+  // CHECK: %[[K:.*]], %{{.*}} = flow.acquire
+  // CHECK-DAG: %[[K0:.*]] = tile.view %[[K]][%c0, %c0] : {{.*}} -> <tensor<32x16xf16>>
+  // CHECK-DAG: %[[K1:.*]] = tile.view %[[K]][%c0, %c16{{.*}}] : {{.*}} -> <tensor<32x24xf16>>
+  // CHECK: %[[P:.*]], %{{.*}} = tile.dot.async %[[HELD]], %[[K0]], %{{.*}} lhs mk rhs nk : tensor<64x16xf16>
+  // CHECK: %[[S:.*]], %[[DONE:.*]] = tile.dot.async %[[TAIL]], %[[K1]], %[[P]] lhs mk rhs nk : !tile.view<tensor<64x24xf16>>, !tile.view<tensor<32x24xf16>>, !tile.pending<tensor<64x32xf32>>
+  // CHECK: tile.await %[[S]]
+  // CHECK: flow.release %[[K]] after %[[DONE]]
+  // CHECK-NOT: tile.read
+  // ALL-LABEL: gpu.func @invariant
+  // ALL: tile.read %{{.*}} : <tensor<64x32xf16>> -> tensor<64x32xf16>
+  // ALL: tile.dot.async %{{.*}} : tensor<64x32xf16>
+  // ALL: tile.dot.async %{{.*}} : !tile.view<tensor<64x8xf16>>
+  // AUTO-LABEL: gpu.func @invariant
+  // AUTO: tile.read %{{.*}} : <tensor<64x32xf16>> -> tensor<64x32xf16>
+  gpu.func @invariant(%n: index, %w: tensor<64x32xf16>) kernel {
+    %q = flow.ring : !qr
+    %k = flow.ring : !kr
+    flow.specialize {
+      flow.group @math warps 4 replicas 2 (%g) {
+        %c0 = arith.constant 0 : index
+        %c1 = arith.constant 1 : index
+        %c64 = arith.constant 64 : index
+        %zero = arith.constant dense<0.0> : !S
+        %none = arith.constant dense<0.0> : !O
+        %row = arith.muli %g, %c64 : index
+        %qc = flow.cursor read %q : !qr
+        %kc = flow.cursor read %k : !kr
+        %sq, %nq = flow.acquire %q[%qc] : !qr, !read
+        %qv = tile.view %sq[%row, %c0] : !flow.slot<read, [!Q]> -> !tile.view<tensor<64x40xf16>>
+        %end:2 = scf.for %i = %c0 to %n step %c1 iter_args(%c = %kc, %sum = %none) -> (!read, !O) {
+          %sk, %nk = flow.acquire %k[%c] : !kr, !read
+          %kv = tile.view %sk[%c0, %c0] : !flow.slot<read, [!K]> -> !tile.view<!K>
+          %p, %d = tile.dot.async %qv, %kv, %zero lhs mk rhs nk : !tile.view<tensor<64x40xf16>>, !tile.view<!K>, !S -> !tile.pending<!S>
+          %s = tile.await %p : !tile.pending<!S>
+          %x = arith.truncf %s : !S to tensor<64x32xf16>
+          %po, %do = tile.dot.async %x, %kv, %sum lhs mk rhs kn : tensor<64x32xf16>, !tile.view<!V>, !O -> !tile.pending<!O>
+          %o = tile.await %po : !tile.pending<!O>
+          flow.release %sk after %d, %do : !flow.slot<read, [!K]>
+          scf.yield %nk, %o : !read, !O
+        }
+        flow.release %sq : !flow.slot<read, [!Q]>
+      }
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+!Q = tensor<64x64xf8E4M3FN>
+!V = tensor<128x64xf8E4M3FN>
+!O = tensor<64x128xf32>
+!qr = !flow.ring<1, [!Q]>
+!vr = !flow.ring<2, [!V]>
+!read = !flow.cursor<read>
+gpu.module @m {
+  // A step of 8-bit elements is 32 columns. K of the right operand may run
+  // along its rows. 128 columns take the tensor core long enough: auto leaves
+  // the product alone.
+  // CHECK-LABEL: gpu.func @whole
+  // CHECK: tile.read %{{.*}} : <tensor<64x32xf8E4M3FN>> -> tensor<64x32xf8E4M3FN>
+  // CHECK: tile.dot.async
+  // CHECK: tile.dot.async
+  // ALL-LABEL: gpu.func @whole
+  // ALL: tile.read %{{.*}} : <tensor<64x64xf8E4M3FN>> -> tensor<64x64xf8E4M3FN>
+  // ALL: scf.for
+  // ALL: tile.dot.async %{{.*}} lhs mk rhs nk : tensor<64x64xf8E4M3FN>, !tile.view<tensor<128x64xf8E4M3FN>>
+  // ALL-NOT: tile.dot.async
+  // AUTO-LABEL: gpu.func @whole
+  // AUTO-NOT: tile.read
+  gpu.func @whole(%n: index) kernel {
+    %q = flow.ring : !qr
+    %k = flow.ring : !vr
+    flow.specialize {
+      flow.group @math warps 4 (%g) {
+        %c0 = arith.constant 0 : index
+        %c1 = arith.constant 1 : index
+        %zero = arith.constant dense<0.0> : !O
+        %qc = flow.cursor read %q : !qr
+        %kc = flow.cursor read %k : !vr
+        %sq, %nq = flow.acquire %q[%qc] : !qr, !read
+        %qv = tile.view %sq[%c0, %c0] : !flow.slot<read, [!Q]> -> !tile.view<!Q>
+        %end = scf.for %i = %c0 to %n step %c1 iter_args(%c = %kc) -> (!read) {
+          %sk, %nk = flow.acquire %k[%c] : !vr, !read
+          %kv = tile.view %sk[%c0, %c0] : !flow.slot<read, [!V]> -> !tile.view<!V>
+          %p, %d = tile.dot.async %qv, %kv, %zero lhs mk rhs nk : !tile.view<!Q>, !tile.view<!V>, !O -> !tile.pending<!O>
+          %s = tile.await %p : !tile.pending<!O>
+          flow.release %sk after %d : !flow.slot<read, [!V]>
+          scf.yield %nk : !read
+        }
+        flow.release %sq : !flow.slot<read, [!Q]>
+      }
+    }
+    gpu.return
+  }
+}

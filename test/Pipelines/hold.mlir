@@ -1,0 +1,32 @@
+// Kernels that hold queries in registers pass both proofs, and give the answer
+// of those that do not: parts of blocks of shared memory (d 96), a rest that is
+// padded (d 72), all of a row (d 64), 8 bits; one CTA for every tile, and a
+// loop over tiles.
+// RUN: fa3-opt %s -fa3-lower-to-nvvm-pipeline='tuning-table=none hold=2' -o /dev/null
+// RUN: fa3-opt %s -fa3-lower-to-nvvm-pipeline='tuning-table=none hold=8 mode=dynamic turns=on' -o /dev/null
+// RUN: fa3-opt %s -fa3-lower-to-nvvm-pipeline='tuning-table=none hold=3 mode=static rescale=eager max-depth=2 stages=1' -o /dev/null
+// RUN: fa3-opt %fa3_src/examples/chain.mlir -fa3-lower-to-nvvm-pipeline='hold=3' -o /dev/null
+// RUN: fa3-opt %fa3_src/examples/gemm.mlir -fa3-lower-to-nvvm-pipeline='hold=2' -o /dev/null
+// RUN: fa3-opt %fa3_src/examples/fp8_blocks.mlir -fa3-lower-to-nvvm-pipeline='hold=2' -o /dev/null
+
+// RUN: fa3-run --cpu --check-each-pass='hold=3' %s --function=causal --dims b=1,h=2,hk=1,sq=200,sk=300 | FileCheck %s
+// RUN: fa3-run --cpu --check-each-pass='hold=4 mode=dynamic' %s --function=padded --dims b=1,h=2,hk=1,sq=200,sk=130 --processors 1 --schedule-seed 3 | FileCheck %s
+// RUN: fa3-run --cpu --check-each-pass='hold=1 block-n=32' %s --function=padded --dims b=1,h=1,hk=1,sq=70,sk=0 | FileCheck %s
+// RUN: fa3-run --cpu --check-each-pass='hold=4 block-m=192 block-n=32' %s --function=window --dims b=1,h=1,hk=1,sq=210,sk=250 --completion random | FileCheck %s
+// RUN: fa3-run --cpu --check-each-pass='hold=1' %fa3_src/examples/fp8_blocks.mlir --dims b=1,h=1,hk=1,sq=130,sk=200 | FileCheck %s
+// CHECK: same answer after {{[0-9]+}} passes
+
+func.func @causal(%q: tensor<?x?x?x96xf16> {tile.name = "q"}, %k: tensor<?x?x?x96xf16> {tile.name = "k"}, %v: tensor<?x?x?x96xf16> {tile.name = "v"}) -> (tensor<?x?x?x96xf16> {tile.name = "o"}, tensor<?x?x?xf32> {tile.name = "lse"}) {
+  %o, %lse = attention.forward %q, %k, %v mods [#attention.causal] : (tensor<?x?x?x96xf16>, tensor<?x?x?x96xf16>, tensor<?x?x?x96xf16>) -> (tensor<?x?x?x96xf16>, tensor<?x?x?xf32>)
+  return %o, %lse : tensor<?x?x?x96xf16>, tensor<?x?x?xf32>
+}
+
+func.func @padded(%q: tensor<?x?x?x72xf16> {tile.name = "q"}, %k: tensor<?x?x?x72xf16> {tile.name = "k"}, %v: tensor<?x?x?x72xf16> {tile.name = "v"}) -> (tensor<?x?x?x72xf16> {tile.name = "o"}, tensor<?x?x?xf32> {tile.name = "lse"}) {
+  %o, %lse = attention.forward %q, %k, %v : (tensor<?x?x?x72xf16>, tensor<?x?x?x72xf16>, tensor<?x?x?x72xf16>) -> (tensor<?x?x?x72xf16>, tensor<?x?x?xf32>)
+  return %o, %lse : tensor<?x?x?x72xf16>, tensor<?x?x?xf32>
+}
+
+func.func @window(%q: tensor<?x?x?x64xf16> {tile.name = "q"}, %k: tensor<?x?x?x64xf16> {tile.name = "k"}, %v: tensor<?x?x?x64xf16> {tile.name = "v"}) -> (tensor<?x?x?x64xf16> {tile.name = "o"}, tensor<?x?x?xf32> {tile.name = "lse"}) {
+  %o, %lse = attention.forward %q, %k, %v mods [#attention.window<left = 60, right = 10>] : (tensor<?x?x?x64xf16>, tensor<?x?x?x64xf16>, tensor<?x?x?x64xf16>) -> (tensor<?x?x?x64xf16>, tensor<?x?x?xf32>)
+  return %o, %lse : tensor<?x?x?x64xf16>, tensor<?x?x?xf32>
+}
