@@ -108,7 +108,7 @@ LogicalResult ProtocolMachine::checkOrdered(JointState &joint, unsigned p,
         (!isWrite(kind) && !isWrite(fact.key.kind)) ||
         !overlap(fact.key.region, region))
       continue;
-    bool crosses = isGeneric(fact.key.kind) && !isGeneric(kind);
+    bool crosses = needsProxyFence(fact.key.kind) && !isGeneric(kind);
     if (crosses ? fact.fenced.test(member) : fact.known.test(member))
       continue;
     // Each thread touches its own elements again.
@@ -129,9 +129,9 @@ LogicalResult ProtocolMachine::checkOrdered(JointState &joint, unsigned p,
                                     << " of a buffer that ";
     std::string other = Explorer::getName(joint.processes[fact.key.process]);
     if (fact.known.test(member))
-      diagnostic << other << (isWrite(fact.key.kind) ? " wrote" : " read")
-                 << " as threads do, without 'hopper.fence.proxy_async' on "
-                    "the way";
+      diagnostic << other
+                 << " wrote as threads do, without 'hopper.fence.proxy_async' "
+                    "on the way";
     else
       diagnostic << other << " may still "
                  << (isWrite(fact.key.kind) ? "write to" : "read");

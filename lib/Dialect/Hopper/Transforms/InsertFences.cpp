@@ -1,7 +1,7 @@
 //===- InsertFences.cpp - fences between the proxies ----------------------===//
 //
 // Forward dataflow over structured control flow: which buffers has this group
-// touched through the generic proxy, without a fence since, that the async
+// written through the generic proxy, without a fence since, that the async
 // proxy will touch.
 //
 //===----------------------------------------------------------------------===//
@@ -41,7 +41,7 @@ private:
   /// `dirty` as the generic proxy left it.
   bool needsFence(Operation *op, const Buffers &dirty) const;
 
-  Buffers asyncRead, asyncWritten;
+  Buffers touchedAsync;
   llvm::SetVector<Operation *> points;
 };
 } // namespace
@@ -62,11 +62,11 @@ LogicalResult FenceAnalysis::collect(gpu::GPUFuncOp function) {
         return WalkResult::interrupt();
       }
     if (auto load = dyn_cast<TmaLoadOp>(op))
-      asyncWritten.insert(load.getBuffer());
+      touchedAsync.insert(load.getBuffer());
     if (auto store = dyn_cast<TmaStoreOp>(op))
-      asyncRead.insert(store.getBuffer());
+      touchedAsync.insert(store.getBuffer());
     if (auto desc = dyn_cast<DescOp>(op))
-      asyncRead.insert(desc.getBuffer());
+      touchedAsync.insert(desc.getBuffer());
     return WalkResult::advance();
   });
   return failure(result.wasInterrupted());
@@ -101,13 +101,8 @@ void FenceAnalysis::visit(Operation *op, Buffers &dirty) {
   llvm::TypeSwitch<Operation *>(op)
       .Case([&](FenceProxyAsyncOp) { dirty.clear(); })
       .Case([&](SmemStoreOp store) {
-        Value buffer = store.getBuffer();
-        if (asyncRead.contains(buffer) || asyncWritten.contains(buffer))
-          dirty.insert(buffer);
-      })
-      .Case([&](SmemLoadOp load) {
-        if (asyncWritten.contains(load.getBuffer()))
-          dirty.insert(load.getBuffer());
+        if (touchedAsync.contains(store.getBuffer()))
+          dirty.insert(store.getBuffer());
       })
       .Default([&](Operation *other) {
         if (other->getNumRegions() != 0)

@@ -51,8 +51,9 @@ gpu.module @m {
     gpu.return
   }
 
-  // A tile read by threads and refilled by another group: before the arrival.
-  // The release of a tile that only products read needs none.
+  // A tile that threads read and another group refills: the value is there before
+  // the arrival, so no fence.
+  // The release of a tile that only products read needs none, either.
   // CHECK-LABEL: @refill
   gpu.func @refill(%map: !map, %i: i32, %n: index) kernel {
     %b = hopper.smem.alloc : !buf
@@ -84,7 +85,6 @@ gpu.module @m {
           %v = hopper.wgmma.wait %gr inflight(%y : !frag)
           hopper.barrier.arrive %kempty[%i] : !hopper.barrier<1, 1>
           // CHECK: hopper.smem.load
-          // CHECK-NEXT: hopper.fence.proxy_async
           // CHECK-NEXT: hopper.barrier.arrive
           %x = hopper.smem.load %b[%i, %i, %i] of #acc : !buf -> vector<32xf16>
           hopper.barrier.arrive %empty[%i] : !hopper.barrier<1, 1>

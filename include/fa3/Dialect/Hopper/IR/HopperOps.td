@@ -317,8 +317,8 @@ def Hopper_FenceProxyAsyncOp : Hopper_OrderedOp<"fence.proxy_async"> {
   let summary = "orders generic accesses to shared memory before async ones";
   let description = [{
     fence.proxy.async.shared::cta, by every thread. Between writes by threads and
-    a read by TMA or wgmma, and between reads by threads and a write by TMA, in
-    front of the barrier that lets the other side go on.
+    accesses by TMA or wgmma, in front of the barrier that lets the other side go
+    on.
   }];
   let assemblyFormat = "attr-dict";
 }

@@ -41,13 +41,17 @@ def InsertWaits : Pass<"hopper-insert-waits", "::mlir::gpu::GPUFuncOp"> {
 def InsertFences : Pass<"hopper-insert-fences", "::mlir::gpu::GPUFuncOp"> {
   let summary = "accesses of shared memory -> with fences between the proxies";
   let description = [{
-    Inserts `hopper.fence.proxy_async` between accesses of a buffer by threads
-    (`smem.store`, `smem.load`) and accesses of the same buffer by the async
-    proxy (`tma.load`, `tma.store`, `wgmma.mma` through a descriptor) that
-    follow: after a store if anything async reads or overwrites the buffer,
-    after a load if TMA refills it. The fence stands before the first operation
-    that can let another thread go on (a barrier, an arrival) or, without one,
-    before the async access itself; one fence serves all buffers touched so far.
+    Inserts `hopper.fence.proxy_async` between writes of a buffer by threads
+    (`smem.store`) and accesses of the same buffer by the async proxy
+    (`tma.load`, `tma.store`, `wgmma.mma` through a descriptor) that follow. The
+    fence stands before the first operation that can let another thread go on (a
+    barrier, an arrival) or, without one, before the async access itself; one
+    fence serves all buffers written so far.
+
+    A buffer that threads have read and TMA refills needs none: a read has its
+    value when its thread arrives, so nothing is left that the copy, which
+    starts behind that arrival, could overtake. CUTLASS's pipelines do without
+    it where threads read operands, too.
 
     Input: any kernel. Output: the same with fences; running it again changes
     nothing. Fails if a buffer operand is not the result of a
@@ -268,7 +272,7 @@ def CheckProtocol : Pass<"hopper-check-protocol", "::mlir::ModuleOp"> {
     3. *Progress*: no relative state of the groups has all of them waiting.
     4. *Order*: conflicting accesses to shared memory are ordered by arrivals,
        waits, named barriers and waits for products or stores, with a proxy
-       fence where threads are followed by the async proxy; buffers that share
+       fence where writes of threads are followed by it; buffers that share
        bytes included. Nothing is in flight when a group ends.
     5. *Registers*: products are fenced; no operation uses or overwrites the
        registers of a product in flight; every wait covers the groups and
