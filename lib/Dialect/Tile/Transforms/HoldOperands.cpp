@@ -192,7 +192,7 @@ struct HoldOperands : fa3::tile::impl::HoldOperandsBase<HoldOperands> {
 
   void transform(flow::GroupOp group, int64_t number) {
     Products products = findInvariant(group);
-    if (products.empty())
+    if (products.empty() || keepsElements(group))
       return;
     int64_t spare = isAuto ? getSpareRegisters(group) : 0;
     for (auto &[view, dots] : products) {
@@ -204,10 +204,8 @@ struct HoldOperands : fa3::tile::impl::HoldOperandsBase<HoldOperands> {
       constexpr int64_t kWorthIt = 2;
       int64_t count = number;
       if (isAuto)
-        count = spare >= kWorthIt * perStep && areBoundByReads(dots) &&
-                        !keepsElements(group)
-                    ? kWorthIt
-                    : 0;
+        count =
+            spare >= kWorthIt * perStep && areBoundByReads(dots) ? kWorthIt : 0;
       count = std::min(count, tile.getDimSize(1) / stepColumns);
       if (count == 0)
         continue;

@@ -568,14 +568,13 @@ def HoldOperands : Pass<"tile-hold-operands"> {
 
     A step is what one instruction takes, 32 bytes of each row: 4 registers per
     thread of a group of 64 rows. `auto` holds two steps where the estimate
-    of tile-check-registers leaves registers for them, reading both operands
+    of tile-check-registers leaves registers for them and reading both operands
     takes shared memory most of the time that the product takes (up to 104
-    columns), and the group has no tiles or numbers of columns in its element
-    code, which the estimate does not see; a number holds at most so many steps,
-    whatever is left; 0 none.
+    columns); a number holds at most so many steps, whatever is left; 0 none.
 
     Leaves alone: products whose operands are no windows, or whose left operand
-    has its K along the rows.
+    has its K along the rows; groups that compute with tiles which they read or
+    with numbers of columns, for which they need the registers.
 
     Example: with steps=1,
 
