@@ -16,6 +16,7 @@
 // RUN: fa3-run --cpu --check-each-pass %s --function=batch --atol=0 --rtol=0 --dims b=2,h=3,s=66,x_scale.0=2 | FileCheck %s
 // RUN: fa3-run --cpu --check-each-pass %s --function=blocks --atol=0 --rtol=0 --dims b=2,s=200,x_scale.2=4 | FileCheck %s
 // RUN: fa3-run --cpu --check-each-pass %s --function=tokens --atol=0 --rtol=0 --dims s=65,x_scale.2=65 | FileCheck %s
+// RUN: fa3-run --cpu --check-each-pass="mode=dynamic" %s --processors=2 --function=blocks --atol=0 --rtol=0 --dims b=2,s=200,x_scale.2=4 | FileCheck %s
 // RUN: fa3-run --cpu --check-each-pass="mode=static" %s --processors=3 --function=rotated --dims b=2,h=2,s=150,x_scale.0=2,x_scale.1=2,x_scale.2=2 | FileCheck %s
 
 // No rows, and a block of zeros: scales are finite.

@@ -43,8 +43,7 @@ bool fa3::tile::isBulkCopy(LoadOp load) {
 
 bool fa3::tile::isElementLoad(LoadOp load) {
   unsigned bits = load.getResult().getType().getElementTypeBitWidth();
-  return !load->use_empty() && load->getParentOfType<scf::ForOp>() &&
-         (bits == 16 || bits == 32) &&
+  return !load->use_empty() && (bits == 16 || bits == 32) &&
          llvm::all_of(load->getUsers(),
                       [](Operation *user) { return isElementwise(user); });
 }

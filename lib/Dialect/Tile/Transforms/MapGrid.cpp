@@ -101,6 +101,18 @@ static bool leavesRegisters(GridOp grid, LoadPolicy loads, bool hasEnds) {
   return !count.loadsByThreads && count.registers + kLoopOverTiles <= limit;
 }
 
+/// Whether tile-assign-roles will give loads to a group of their own, whose
+/// warp claims tiles for all.
+static bool hasLoadingGroup(GridOp grid, LoadPolicy loads) {
+  WalkResult result = grid.walk([&](LoadOp load) {
+    bool feedsProducts = llvm::any_of(
+        load->getUsers(), llvm::IsaPred<DotOp, RelabelOp, TransposeOp>);
+    return WalkResult(failure(isBulkElementLoad(load, loads) ||
+                              (isBulkCopy(load) && feedsProducts)));
+  });
+  return result.wasInterrupted();
+}
+
 /// The indices of the grid: the first one, then the others, with those in front
 /// on which the place of a loaded tile does not depend: tiles that share it are
 /// then worked on at the same time.
@@ -346,17 +358,23 @@ struct MapGrid : fa3::tile::impl::MapGridBase<MapGrid> {
       loadPolicy = *policy;
     else
       return signalPassFailure();
+    numClaiming = 0;
     SmallVector<LaunchOp> launches;
     getOperation().walk([&](LaunchOp launch) { launches.push_back(launch); });
     if (failed(forEachKernel(getOperation(), [&](gpu::GPUFuncOp kernel) {
           return map(kernel, launches);
         })))
-      signalPassFailure();
+      return signalPassFailure();
+    if (mode == "dynamic" && numClaiming == 0)
+      getOperation().emitRemark("no kernel has CTAs that claim tiles: none has "
+                                "a group that loads tiles for others");
   }
 
   LogicalResult map(gpu::GPUFuncOp kernel, ArrayRef<LaunchOp> launches);
 
   LoadPolicy loadPolicy = LoadPolicy::Auto;
+  /// Kernels whose CTAs could claim tiles.
+  int64_t numClaiming = 0;
 };
 } // namespace
 
@@ -376,7 +394,9 @@ LogicalResult MapGrid::map(gpu::GPUFuncOp kernel, ArrayRef<LaunchOp> launches) {
   const std::optional<RowPartition> &partition = rows.partition;
   numPartitioned += partition.has_value();
   bool fits = mode == "auto" && leavesRegisters(grid, loadPolicy, rows.hasEnds);
-  bool isDynamic = mode == "dynamic" || (fits && !uniform);
+  bool canClaim = hasLoadingGroup(grid, loadPolicy);
+  numClaiming += canClaim;
+  bool isDynamic = canClaim && (mode == "dynamic" || (fits && !uniform));
   bool isStatic = mode == "static" || (fits && uniform && !hasLongLoops(grid));
   bool persistent = isDynamic || isStatic;
   if (hasPairs && (!isStatic || grid.getUpperBounds().size() < 2))

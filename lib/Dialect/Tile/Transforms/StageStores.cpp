@@ -191,8 +191,10 @@ static void storeInPlace(StoreOp store, ReusableView reusable) {
 /// A bulk store takes tiles of rank 2 into arrays of rank up to 5 whose last
 /// dimension is contiguous, and writes whole units of 16 bytes.
 static bool canStage(StoreOp store) {
+  constexpr int64_t kUnitBits = 16 * 8;
   auto memref = cast<MemRefType>(store.getTarget().getType());
   RankedTensorType type = store.getValue().getType();
+  int64_t bits = type.getElementTypeBitWidth();
   SmallVector<int64_t> strides;
   int64_t offset;
   return store->getParentOfType<flow::GroupOp>() && type.getRank() == 2 &&
@@ -200,8 +202,8 @@ static bool canStage(StoreOp store) {
          succeeded(memref.getStridesAndOffset(strides, offset)) &&
          strides.back() == 1 &&
          (memref.isDynamicDim(memref.getRank() - 1) ||
-          memref.getShape().back() % 8 == 0) &&
-         type.getDimSize(0) % 8 == 0 && type.getElementTypeBitWidth() == 16;
+          memref.getShape().back() * bits % kUnitBits == 0) &&
+         type.getDimSize(0) % 8 == 0 && (bits == 16 || bits == 8);
 }
 
 /// Whether threads write entries of rings that other groups read.

@@ -119,9 +119,10 @@ gpu.module @m {
     gpu.return
   }
 
-  // Not in a loop, or not for element code only: by threads whatever is asked
-  // for.
+  // Also outside of loops; by threads whatever is asked for if not for element
+  // code only.
   // BULK-LABEL: gpu.func @threads
+  // BULK: tile.load %arg0{{.*}} {tile.role = "load"}
   // BULK-NOT: tile.role = "load"
   // BULK: gpu.return
   gpu.func @threads(%a: memref<?x800xf32, strided<[?, 1]>>, %n: index, %c: memref<?xf32>) kernel {

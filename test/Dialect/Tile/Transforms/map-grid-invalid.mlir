@@ -51,3 +51,17 @@ gpu.module @m3 {
     gpu.return
   }
 }
+
+// -----
+
+gpu.module @m4 {
+  gpu.func @loads(%m: index, %n: index, %a: memref<?x?x64xf16>) kernel {
+    %c0 = arith.constant 0 : index
+    tile.grid (%i, %j) in (%m, %n) {
+      %x = tile.load %a[%j, %i, %c0] : memref<?x?x64xf16> -> tensor<64x64xf16>
+      %y = arith.negf %x : tensor<64x64xf16>
+      tile.store %y, %a[%j, %i, %c0] : tensor<64x64xf16>, memref<?x?x64xf16>
+    }
+    gpu.return
+  }
+}

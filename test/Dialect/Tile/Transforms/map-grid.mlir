@@ -54,14 +54,10 @@ gpu.module @kernels {
   // LONG: %[[I:.*]] = arith.subi %[[LAST]], %[[SLOW]]
   // LONG: memref.store %{{.*}}, %{{.*}}[%[[I]], %[[H]]]
 
-  // Which tiles a CTA gets is found out while it runs.
+  // Nobody loads tiles here, and nobody claims them.
   // DYNAMIC-LABEL: gpu.func @rows
-  // DYNAMIC: %[[COUNT:.*]] = arith.muli
-  // DYNAMIC: %[[SHARE:.*]] = tile.share %[[COUNT]]
-  // DYNAMIC: scf.for %[[NUMBER:.*]] = %c0{{.*}} to %[[SHARE]] step %c1
-  // DYNAMIC: %[[ID:.*]] = tile.claim %[[NUMBER]] of %[[COUNT]]
-  // DYNAMIC: arith.remui %[[ID]]
-  // DYNAMIC: arith.divui %[[ID]]
+  // DYNAMIC-NOT: tile.claim
+  // DYNAMIC: memref.store
 
   // STATIC-LABEL: gpu.func @rows
   // STATIC: %[[FIRST:.*]] = gpu.block_id x
@@ -79,6 +75,27 @@ gpu.module @kernels {
     %tiles = arith.ceildivsi %m, %c16 : index
     tile.grid (%i, %j) in (%tiles, %h) {
       memref.store %zero, %a[%i, %j] : memref<?x64xf16>
+    }
+    gpu.return
+  }
+
+  // Which tiles a CTA gets is found out while it runs, by those who load them.
+  // DYNAMIC-LABEL: gpu.func @loads
+  // DYNAMIC: %[[COUNT:.*]] = arith.muli
+  // DYNAMIC: %[[SHARE:.*]] = tile.share %[[COUNT]]
+  // DYNAMIC: scf.for %[[NUMBER:.*]] = %c0{{.*}} to %[[SHARE]] step %c1
+  // DYNAMIC: %[[ID:.*]] = tile.claim %[[NUMBER]] of %[[COUNT]]
+  // DYNAMIC: arith.remui %[[ID]]
+  // DYNAMIC: arith.divui %[[ID]]
+  // DYNAMIC: tile.load
+  gpu.func @loads(%m: index, %h: index, %a: memref<?x?x64xf16>) kernel {
+    %c0 = arith.constant 0 : index
+    %c64 = arith.constant 64 : index
+    tile.grid (%i, %j) in (%m, %h) {
+      %row = arith.muli %i, %c64 : index
+      %x = tile.load %a[%j, %row, %c0] : memref<?x?x64xf16> -> tensor<64x64xf16>
+      %y = arith.negf %x : tensor<64x64xf16>
+      tile.store %y, %a[%j, %row, %c0] : tensor<64x64xf16>, memref<?x?x64xf16>
     }
     gpu.return
   }

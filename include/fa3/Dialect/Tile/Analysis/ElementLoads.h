@@ -30,7 +30,7 @@ bool allowsBulk(mlir::ShapedType array, LoadPolicy policy);
 /// last dimension is contiguous.
 bool isBulkCopy(LoadOp load);
 
-/// Whether the tile is loaded in a loop and used by element code only.
+/// Whether the tile is used by element code only.
 bool isElementLoad(LoadOp load);
 
 /// Whether the load is one for element code that comes in bulk.

@@ -89,7 +89,9 @@ def MapGrid : Pass<"tile-map-grid", "::mlir::ModuleOp"> {
 
     `mode=cta`: one CTA per tile. `mode=static`: one CTA per processor, each in a
     loop over every n-th tile. `mode=dynamic`: one CTA per processor, each in a
-    loop over tiles that it claims when it is ready for them (`tile.share`).
+    loop over tiles that it claims when it is ready for them (`tile.share`); the
+    group that loads tiles does so, and a kernel without one gets one CTA per
+    tile (a remark, if no kernel has one).
     `mode=auto`: a loop over tiles if registers are left for its state; dynamic
     if the work differs between tiles, static if not, unless loops are known to
     be so long that starting a CTA per tile costs nothing.
@@ -262,8 +264,7 @@ def AssignRoles : Pass<"tile-assign-roles"> {
   let description = [{
     Input: kernels without `tile.grid`. Loads that a bulk copy can perform get the
     role "load" if their tile only feeds products, or if `loads` allows it and only
-    element code of a loop uses it; all other operations with
-    effects "math". The attribute is advisory: without it everything is "math".
+    element code uses it; all other operations with effects "math". The attribute is advisory: without it everything is "math".
     `tile.relabel` and `tile.transpose` on the way from such a load to its
     products get the role "convert".
 
@@ -273,7 +274,7 @@ def AssignRoles : Pass<"tile-assign-roles"> {
     is a condition of the kernel; tiles for element code can be read by threads
     instead, whatever the strides:
 
-    | `loads` | tiles for element code in loops come |
+    | `loads` | tiles for element code come |
     |---|---|
     | `auto` | in bulk if the last extent of the array is known and fills whole units of 16 bytes, by threads if not |
     | `bulk` | in bulk; arrays with other rows are refused at the launch |
@@ -411,7 +412,8 @@ def MakeAsync : Pass<"tile-make-async"> {
     a product reads name its completion token. A left operand that is a tile
     value stays in registers.
 
-    `store=staged` sends stores of tiles of rank 2 through a private ring and an
+    `store=staged` sends stores of tiles of rank 2 and 8 or 16 bits, to arrays whose
+    rows are whole units of 16 bytes, through a private ring and an
     asynchronous store: whole, or, where that does not fit `smem-budget`, block of
     columns by block through a ring of two entries, so that one is written under
     the copy of the other; `direct` leaves them to the threads that hold the values;

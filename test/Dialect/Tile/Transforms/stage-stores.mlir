@@ -1,0 +1,35 @@
+// RUN: fa3-opt %s -tile-make-async=store=staged | FileCheck %s
+
+// What bulk copies write: elements of 8 and 16 bits, rows of whole units of 16
+// bytes.
+// CHECK-LABEL: gpu.func @kinds
+// CHECK: flow.group
+// CHECK-DAG: flow.ring : <1, [tensor<64x32xf16>]>
+// CHECK-DAG: flow.ring : <1, [tensor<64x32xf8E4M3FN>]>
+// CHECK-NOT: flow.ring
+// CHECK: tile.store.async %{{.*}}, %arg0
+// CHECK: tile.store.async %{{.*}}, %arg1
+// CHECK-NOT: tile.store.async
+// CHECK: tile.store %{{.*}}, %arg2
+// CHECK: tile.store %{{.*}}, %arg3
+// CHECK: tile.store %{{.*}}, %arg4
+gpu.module @m {
+  gpu.func @kinds(%half: memref<?x40xf16>, %byte: memref<?x48xf8E4M3FN>,
+                  %unevenHalf: memref<?x36xf16>, %unevenByte: memref<?x40xf8E4M3FN>,
+                  %word: memref<?x40xf32>) kernel {
+    flow.specialize {
+      flow.group @math warps 4 (%g) {
+        %c0 = arith.constant 0 : index
+        %x = arith.constant dense<1.0> : tensor<64x32xf16>
+        %y = arith.constant dense<1.0> : tensor<64x32xf8E4M3FN>
+        %z = arith.constant dense<1.0> : tensor<64x32xf32>
+        tile.store %x, %half[%c0, %c0] : tensor<64x32xf16>, memref<?x40xf16>
+        tile.store %y, %byte[%c0, %c0] : tensor<64x32xf8E4M3FN>, memref<?x48xf8E4M3FN>
+        tile.store %x, %unevenHalf[%c0, %c0] : tensor<64x32xf16>, memref<?x36xf16>
+        tile.store %y, %unevenByte[%c0, %c0] : tensor<64x32xf8E4M3FN>, memref<?x40xf8E4M3FN>
+        tile.store %z, %word[%c0, %c0] : tensor<64x32xf32>, memref<?x40xf32>
+      }
+    }
+    gpu.return
+  }
+}
