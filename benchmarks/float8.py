@@ -4,9 +4,11 @@
 `accuracy`: root mean square error against fp64 of the unrounded inputs, by
 granularity of scales, Hadamard matrix and accumulation, and what each kernel
 takes. `length`: relative error against fp64 of the rounded inputs by number of
-keys, where one key matters and where all are alike. `values`: throughput and
-error with v as (batch, head, key, element) and with v transposed, by head dim,
-mask and length. Inputs are quantised by torch. Writes CSV, and a plot of `length` if there is matplotlib.
+keys, where one key matters and where all are alike. `values`: throughput with v
+as (batch, head, key, element) and with v transposed, by head dim, mask and
+length, beside kernels of a --peer file, and how much their results differ.
+Inputs are quantised by torch. Writes CSV, and a plot of `length` if there is
+matplotlib.
 """
 
 from __future__ import annotations
@@ -139,56 +141,68 @@ def length(given) -> list[dict]:
 
 def values(given) -> list[dict]:
     import torch
-    from fa3_benchmarks import float8
+    from fa3_benchmarks import float8, presets
     from fa3_device import timing
+    from fa3_device.peers import Kernels
 
-    hidden, tokens = 2048, 16384
+    element = "f8E4M3FN"
     kinds = {"natural": False, "transposed": True}
-    cells = [(d, mask) for d in given.dims for mask in ("full", "causal")]
+    cells = [
+        presets.cell(element, d, mask, length)
+        for d in given.dims
+        for mask in ("full", "causal")
+        for length in given.lengths or presets.LENGTHS
+    ]
     programs = _compile(given, {
-        f"{d} {mask} {kind}": (
-            float8.module(
-                d, (0, 0, 0), mask, out="f16", transposed=transposed
-            ),
-            given.pipeline_options,
+        f"{cell.name} {kind}": (
+            cell.module(transposed=transposed), given.pipeline_options,
         )
-        for d, mask in cells for kind, transposed in kinds.items()
+        for cell in cells for kind, transposed in kinds.items()
     })  # fmt: skip
+    peers = {
+        family: Kernels(given.peer, None, family[0], family[1] == "causal", True)
+        for family in {(cell.d, cell.mask_name) for cell in cells}
+    }
     rows = []
-    for d, mask in cells:
-        for length in given.lengths or (512, 1024, 2048, 4096, 8192, 16384):
-            generator = torch.Generator("cuda").manual_seed(given.seed)
-            heads, batch = hidden // d, tokens // length
-            inputs = [
-                float8.quantize(
-                    torch.randn(
-                        batch, heads, length, d, generator=generator,
-                        device="cuda",
-                    ), 0,
-                )
-                for _ in "qkv"
-            ]  # fmt: skip
-            flops = 4 * batch * heads * length**2 * d
-            row = {"d": d, "mask": mask, "length": length}
-            results = {}
-            for kind, transposed in kinds.items():
-                q, k, v = inputs
-                if transposed:
-                    v = float8.Quantized(
-                        v.values.transpose(2, 3).contiguous(), v.scales
-                    )
-                out = torch.empty(
-                    batch, heads, length, d, device="cuda", dtype=torch.half
-                )
-                results[kind], call = _run(
-                    programs[f"{d} {mask} {kind}"], (q, k, v), out
-                )
-                time = timing.single(call, iterations=11)
-                row[kind] = time.tflops(flops / (1 if mask == "full" else 2))
-            first, second = (results[kind].float() for kind in kinds)
-            row["difference"] = float8.rms(first - second) / float8.rms(first)
-            rows.append(row)
-            _print(row)
+    for cell in cells:
+        generator = torch.Generator("cuda").manual_seed(given.seed)
+        shape = (cell.batch, cell.heads, cell.length, cell.d)
+        q, k, v = (
+            torch.randn(shape, generator=generator, device="cuda").to(
+                float8.FORMATS[element]
+            )
+            for _ in "qkv"
+        )
+        one = torch.ones(1, 1, 1, device="cuda")
+        across = v.transpose(2, 3).contiguous()
+        row = {"d": cell.d, "mask": cell.mask_name, "length": cell.length}
+        results = {}
+
+        def take(name, call, row=row, results=results, flops=cell.flops):
+            out = results[name]
+            out.fill_(float("nan"))
+            time = timing.single(call, iterations=11)
+            row[name] = time.tflops(flops)
+            exact = results["natural"].float()
+            row[f"{name} differs"] = float8.rms(out.float() - exact) / float8.rms(
+                exact
+            )
+
+        for kind, transposed in kinds.items():
+            out = results[kind] = torch.empty(
+                shape, device="cuda", dtype=torch.half
+            )
+            given_v = across if transposed else v
+            program = programs[f"{cell.name} {kind}"]
+            take(kind, program.bind(q, k, given_v, one, one, one, out))
+        for name, peer in peers[cell.d, cell.mask_name].references.items():
+            out = results[name] = torch.empty(
+                shape, device="cuda", dtype=torch.half
+            )
+            heads_last = (x.transpose(1, 2) for x in (q, k))
+            take(name, peer.bind(*heads_last, across, out.transpose(1, 2)))
+        rows.append(row)
+        _print(row)
     return rows
 
 
@@ -234,6 +248,7 @@ def main() -> int:
     )  # fmt: skip
     parser.add_argument("--lengths", type=lambda s: [int(x) for x in s.split(",")])
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--peer", help="file of other kernels, of values")
     parser.add_argument("--from-csv", metavar="FILE", help="plot again; no GPU")
     arguments.add_tools(parser, out="benchmark-results")
     given = parser.parse_args()
@@ -250,7 +265,8 @@ def main() -> int:
             "accuracy": accuracy, "length": length, "values": values,
         }[given.what](given)
         with open(path, "w", newline="") as file:
-            writer = csv.DictWriter(file, rows[0])
+            columns = dict.fromkeys(name for row in rows for name in row)
+            writer = csv.DictWriter(file, columns)
             writer.writeheader()
             writer.writerows(rows)
         print(f"written to {path}")

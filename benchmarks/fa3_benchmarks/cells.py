@@ -68,10 +68,10 @@ class Cell:
             scores //= 2
         return self.batch * self.heads * scores * per_score
 
-    def module(self, dynamic: bool = False) -> str:
+    def module(self, dynamic: bool = False, transposed: bool = False) -> str:
         """The text that fa3-translate compiles, in bhsd order. Choices of tiles
         and grids follow static extents; with `dynamic` only types and head dims
-        are known."""
+        are known. `transposed`: v as (batch, head, element, key)."""
         scaling = "tensor" if self.is_float8 else None
         if dynamic:
             feature = features.Feature(
@@ -80,11 +80,13 @@ class Cell:
             )  # fmt: skip
             types = features.dynamic_types(feature)
         else:
-            types = self._static_types()
+            types = self._static_types(transposed)
         rows = features.SCALINGS[scaling] if scaling else None
-        return features.module_text(self.mask, types, rows=rows)
+        return features.module_text(
+            self.mask, types, rows=rows, transposed=transposed
+        )
 
-    def _static_types(self) -> dict[str, str]:
+    def _static_types(self, transposed: bool) -> dict[str, str]:
         b, h, hk, s = self.batch, self.heads, self.key_heads, self.length
 
         def tensor(*extents, type=self.type):
@@ -96,7 +98,7 @@ class Cell:
         return scales | lse | {
             "q": tensor(b, h, s, self.d),
             "k": tensor(b, hk, s, self.d),
-            "v": tensor(b, hk, s, self.dv),
+            "v": tensor(b, hk, *((self.dv, s) if transposed else (s, self.dv))),
             "o": tensor(b, h, s, self.dv, type=wide),
             "alibi": tensor(h, type="f32"),
             "bias": tensor(b, h, s, s, type=wide),

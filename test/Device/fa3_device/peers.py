@@ -3,7 +3,9 @@
 A peer file is a Python file with a class `Reference(name)` for each
 `name.json` beside it: `cfg` has the entries `d`, `causal` and `fp8`, and
 `bind(q, k, v, o)` gives a function that launches on torch's current stream.
-Tensors are (batch, sequence, head, element) in fp16.
+Tensors are (batch, sequence, head, element) in fp16. Kernels of 8-bit operands
+(`fp8`) take e4m3 without scales, k with heads in memory before rows and v
+transposed, (batch, head, element, sequence).
 """
 
 import importlib.util
@@ -35,9 +37,9 @@ BACKENDS = {
 
 
 class Kernels:
-    """Those of one peer file for one head dim and mask."""
+    """Those of one peer file for one head dim, mask and width of operands."""
 
-    def __init__(self, path, names, d, causal):
+    def __init__(self, path, names, d, causal, float8=False):
         self.references = {}
         if not path:
             return
@@ -49,7 +51,8 @@ class Kernels:
         for name in names:
             reference = module.Reference(name)
             cfg = reference.cfg
-            if cfg["d"] == d and cfg["causal"] == causal and not cfg.get("fp8"):
+            kind = (cfg["d"], cfg["causal"], bool(cfg.get("fp8")))
+            if kind == (d, causal, float8):
                 self.references[name] = reference
 
     def calls(self, q, k, v):
