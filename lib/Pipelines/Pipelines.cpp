@@ -116,7 +116,9 @@ void fa3::buildHopperPipeline(OpPassManager &pm,
   OpPassManager &kernels = pm.nest<gpu::GPUModuleOp>().nest<gpu::GPUFuncOp>();
   kernels.addPass(hopper::createInsertWaits());
   kernels.addPass(hopper::createInsertFences());
-  kernels.addPass(hopper::createAssignRegisters());
+  hopper::AssignRegistersOptions registers;
+  registers.producerRegisters = options.producerRegisters;
+  kernels.addPass(hopper::createAssignRegisters(registers));
   pm.addPass(hopper::createAllocateSmem());
   if (options.check)
     pm.addPass(hopper::createCheckProtocol());

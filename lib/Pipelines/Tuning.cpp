@@ -26,6 +26,7 @@ static void forEachTunable(Options &options, Function &&function) {
   function("stages", options.stages);
   function("turns", options.turns);
   function("hold", options.hold);
+  function("producer-registers", options.producerRegisters);
   function("max-depth", options.maxDepth);
   function("barrier-wait", options.barrierWait);
   function("wgmma-asm", options.wgmmaAsm);

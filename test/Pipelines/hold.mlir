@@ -9,6 +9,10 @@
 // RUN: fa3-opt %fa3_src/examples/gemm.mlir -fa3-lower-to-nvvm-pipeline='hold=2' -o /dev/null
 // RUN: fa3-opt %fa3_src/examples/fp8_blocks.mlir -fa3-lower-to-nvvm-pipeline='hold=2' -o /dev/null
 
+// Registers of the role that converts make room for more.
+// RUN: fa3-opt %fa3_src/examples/fp8_blocks.mlir -fa3-lower-to-nvvm-pipeline='hold=2 producer-registers=40' | FileCheck %s --check-prefix=REGISTERS
+// REGISTERS: nvvm.setmaxregister decrease 40
+
 // RUN: fa3-run --cpu --check-each-pass='hold=3' %s --function=causal --dims b=1,h=2,hk=1,sq=200,sk=300 | FileCheck %s
 // RUN: fa3-run --cpu --check-each-pass='hold=4 mode=dynamic' %s --function=padded --dims b=1,h=2,hk=1,sq=200,sk=130 --processors 1 --schedule-seed 3 | FileCheck %s
 // RUN: fa3-run --cpu --check-each-pass='hold=1 block-n=32' %s --function=padded --dims b=1,h=1,hk=1,sq=70,sk=0 | FileCheck %s

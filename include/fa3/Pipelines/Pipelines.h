@@ -92,6 +92,12 @@ struct PipelineOptions : public mlir::PassPipelineOptions<PipelineOptions> {
                      "not change which are held in registers: auto, or a "
                      "number"),
       llvm::cl::init("auto")};
+  Option<int64_t> producerRegisters{
+      *this, "producer-registers",
+      llvm::cl::desc("registers per thread of warp groups that load or "
+                     "convert; the others get the rest (0: as many as that "
+                     "takes)"),
+      llvm::cl::init(0)};
   Option<int64_t> maxDepth{*this, "max-depth",
                            llvm::cl::desc("greatest depth of a ring"),
                            llvm::cl::init(4)};

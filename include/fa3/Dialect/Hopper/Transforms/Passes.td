@@ -118,7 +118,7 @@ def AssignRegisters : Pass<"hopper-assign-registers", "::mlir::gpu::GPUFuncOp"> 
     Option<"producerRegisters", "producer-registers", "int64_t", "0",
            "registers per thread of warp groups without fragments (0: 56, 24, 32 "
            "or 32 beside 1, 2, 3 or 4 that compute, 24 beside more; 40 beside 2 "
-           "if its loops are nested; 56 if one converts elements, 24 beside 2)">,
+           "if its loops are nested; 56 if one converts elements)">,
     Option<"consumerRegisters", "consumer-registers", "int64_t", "0",
            "registers per thread of the other warp groups (0: the most that fits)">,
   ];
