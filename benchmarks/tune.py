@@ -3,9 +3,7 @@
 
 Every point is compiled for the extents of its cell, checked against fp32 and
 timed as in attention.py. With --dynamic extents are unknown to the compiler and
-a point serves all lengths of its family. The cost model knows 16-bit operands;
-with 8-bit ones only points that are given are measured. `fa3-tune --measure`
-starts this.
+a point serves all lengths of its family. `fa3-tune --measure` starts this.
 """
 
 from __future__ import annotations
@@ -87,13 +85,8 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _points(given) -> list[dict]:
-    if given.type in features.FLOAT8:
-        return [
-            {"d": d, "mask": mask, "length": length,
-             "points": [{"options": ""}]}
-            for d in given.d for mask in given.masks for length in given.lengths
-        ]  # fmt: skip
     command = [build.find_tool("fa3-tune", given.tools), "--points"]
+    command += [f"--bits={8 if given.type in features.FLOAT8 else 16}"]
     command += [f"--{name}={','.join(map(str, values))}" for name, values in
                 (("d", given.d), ("masks", given.masks),
                  ("lengths", given.lengths))]  # fmt: skip

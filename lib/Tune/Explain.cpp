@@ -57,15 +57,16 @@ static void explainPoint(llvm::raw_ostream &os, const Candidate &candidate) {
   os << llvm::formatv(
       "  {0} consumer warp groups of 64 rows; a step of {1} keys takes {2:F0} "
       "cycles:\n"
-      "    tensor core {3:F0}, exponentials {4:F0}, issue {5:F0}, which "
+      "    tensor core {3:F0}, exponentials {4:F0}, issue {5:F0}{6}, which "
       "overlap "
-      "for the most part, and {6:F0} that warp groups wait for each other\n"
-      "  {7} tiles with {8} steps and {9:F0} cycles of start each on "
-      "average: {10:F3} million cycles, tensor core busy {11:F0} %\n",
+      "for the most part, and {7:F0} that warp groups wait for each other\n"
+      "  {8} tiles with {9} steps and {10:F0} cycles of start each on "
+      "average: {11:F3} million cycles, tensor core busy {12:F0} %\n",
       candidate.point.blockM / 64, candidate.point.blockN, p.step, p.tensor,
-      p.exponentials, p.issue, p.exposed, p.tiles,
-      p.tiles ? (p.steps + p.tiles / 2) / p.tiles : 0, p.start, p.cycles / 1e6,
-      p.efficiency * 100);
+      p.exponentials, p.issue,
+      p.shared ? llvm::formatv(", shared memory {0:F0}", p.shared).str() : "",
+      p.exposed, p.tiles, p.tiles ? (p.steps + p.tiles / 2) / p.tiles : 0,
+      p.start, p.cycles / 1e6, p.efficiency * 100);
 }
 
 static void explainAlternatives(llvm::raw_ostream &os, const Problem &problem,
@@ -92,7 +93,7 @@ static void explainAlternatives(llvm::raw_ostream &os, const Problem &problem,
   }
   // The next larger block of keys, and more rows: what stands against them?
   Point wider = chosen.point, taller = chosen.point;
-  wider.blockN += 16;
+  wider.blockN += 256 / problem.bits; // the depth of a product
   taller.blockM += 64;
   for (const Point &point : {wider, taller})
     if (std::optional<std::string> obstacle = getObstacle(problem, point))

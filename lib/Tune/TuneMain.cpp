@@ -51,6 +51,8 @@ struct CommandLine {
                               cl::desc("full, causal, window")};
   cl::list<int64_t> lengths{"lengths", cl::CommaSeparated,
                             cl::desc("Queries, and as many keys")};
+  cl::opt<int64_t> bits{"bits", cl::desc("Of the operands: 16 or 8"),
+                        cl::init(16)};
   cl::opt<int64_t> hidden{"hidden", cl::desc("Heads times head dim"),
                           cl::init(2048)};
   cl::opt<int64_t> tokens{"tokens", cl::desc("Batch times length"),
@@ -143,6 +145,8 @@ FailureOr<std::vector<Problem>> Session::getProblems() const {
     dims = {64, 128, 256};
   if (lengths.empty())
     lengths = {512, 1024, 2048, 4096, 8192, 16384};
+  if (line.bits != 16 && line.bits != 8)
+    return fail("--bits expects 16 or 8, got " + Twine(line.bits));
   for (int64_t d : dims)
     for (const std::string &name : masks)
       for (int64_t length : lengths) {
@@ -151,6 +155,7 @@ FailureOr<std::vector<Problem>> Session::getProblems() const {
         if (!mask)
           return fail("--masks expects full, causal or window, got '" + name +
                       "'");
+        problem.bits = line.bits;
         problem.d = problem.dv = d;
         problem.mask = *mask;
         problem.queries = problem.keys = length;
@@ -183,10 +188,12 @@ LogicalResult Session::printPredictions() {
       const Prediction &p = tile.prediction;
       llvm::outs() << llvm::formatv(
           "  {0,3} {1,-26} {2,8:F0} kcycles {3,4:F0} % of the tensor core; "
-          "step {4:F0} = {5:F0} | {6:F0} | {7:F0} + {8:F0}, start {9:F0}{10}\n",
+          "step {4:F0} = {5:F0} | {6:F0} | {7:F0}{8} + {9:F0}, start "
+          "{10:F0}{11}\n",
           rank + 1, options, p.cycles / 1000, p.efficiency * 100, p.step,
-          p.tensor, p.exponentials, p.issue, p.exposed, p.start,
-          isDefault ? " (default)" : "");
+          p.tensor, p.exponentials, p.issue,
+          p.shared ? llvm::formatv(" | {0:F0}", p.shared).str() : "", p.exposed,
+          p.start, isDefault ? " (default)" : "");
     }
   }
   return success();
@@ -225,6 +232,7 @@ LogicalResult Session::printPoints() {
 static Problem getProblem(ModuleOp module, const ProblemClass &found,
                           const CommandLine &line) {
   Problem problem;
+  problem.bits = found.bits;
   problem.d = found.d;
   problem.dv = found.dv;
   problem.mask = found.mask;

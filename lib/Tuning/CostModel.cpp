@@ -19,13 +19,15 @@ constexpr double kInstructionsPerScore = 8.1;
 /// are added in this norm.
 constexpr double kNorm = 2.5;
 /// Cycles per step that a warp group alone would wait between its products;
-/// others fill them.
-constexpr double kExposed = 1200;
+/// others fill them. Less with 8 bits, where shared memory is counted.
+constexpr double kExposed = 1200, kExposed8 = 500;
+/// Bytes that shared memory reads or writes in a cycle.
+constexpr double kSharedBytes = 128;
 /// Bytes per cycle of what a tile loads before its first product and stores
 /// after the last one.
 constexpr double kStartBytes = 24;
-/// Rows of a consumer warp group, and keys by which blocks grow.
-constexpr int64_t kRowsPerGroup = 64, kKeyStep = 16;
+/// Rows of a consumer warp group, and bytes of keys by which blocks grow.
+constexpr int64_t kRowsPerGroup = 64, kKeyStepBytes = 32;
 } // namespace
 
 llvm::StringRef fa3::tuning::getName(Mask mask) {
@@ -65,6 +67,7 @@ std::string Point::getOptions() const {
   add("order", order);
   add("turns", turns);
   add("hold", hold);
+  add("store", store);
   add("llvm-passes", llvmPasses);
   return text;
 }
@@ -77,9 +80,15 @@ static RegionDemand getDemand(const Problem &problem) {
   return demand;
 }
 
+static bool isFloat8(const Problem &problem) { return problem.bits == 8; }
+
 Point fa3::tuning::getDefaultTile(const Problem &problem) {
+  RegionDemand demand = getDemand(problem);
   TileChoice tile =
-      chooseTile(problem.d, problem.dv, getDemand(problem), problem.queries);
+      isFloat8(problem)
+          ? chooseFloat8Tile(problem.d, problem.dv, demand, ScaleBlocks{0, 0},
+                             /*twoLevel=*/false, /*transposedV=*/false)
+          : chooseTile(problem.d, problem.dv, demand, problem.queries);
   Point point;
   point.blockM = tile.blockM;
   point.blockN = tile.blockN;
@@ -88,8 +97,9 @@ Point fa3::tuning::getDefaultTile(const Problem &problem) {
 
 std::optional<std::string> fa3::tuning::getObstacle(const Problem &problem,
                                                     const Point &point) {
+  auto getWidest = isFloat8(problem) ? getWidestFloat8BlockN : getWidestBlockN;
   int64_t widest =
-      getWidestBlockN(problem.d, problem.dv, getDemand(problem), point.blockM);
+      getWidest(problem.d, problem.dv, getDemand(problem), point.blockM);
   if (point.blockN <= widest)
     return std::nullopt;
   return "tiles of " + std::to_string(point.blockM) +
@@ -156,6 +166,16 @@ static double getMakespan(llvm::ArrayRef<double> costs, int64_t copies,
   return last;
 }
 
+/// Cycles in which shared memory moves what a step of 8-bit operands needs:
+/// every warp group reads its rows of Q, all of K and all of V; copies write K
+/// and V, and the role that transposes V reads and writes it.
+static double countSharedCycles(const Problem &problem, const Point &point) {
+  double groups = double(point.blockM) / kRowsPerGroup;
+  int64_t keyBytes = point.blockN * (problem.d + problem.dv);
+  double products = groups * (keyBytes + kRowsPerGroup * problem.d);
+  return (products + keyBytes + 2 * point.blockN * problem.dv) / kSharedBytes;
+}
+
 /// Whether CTAs go on to further tiles.
 static bool isPersistent(const Problem &problem, const Point &point) {
   if (!point.mode.empty() && point.mode != "auto")
@@ -177,18 +197,23 @@ Prediction fa3::tuning::predict(const Problem &problem, const Point &given) {
   int64_t dims = problem.d + problem.dv;
   // A warp of every group holds 16 rows: blockN / 2 scores per lane.
   double scores = groups * point.blockN / 2;
-  result.tensor =
-      double(point.blockM) * point.blockN * dims / device::kTensorMacs16;
+  double macs = device::kTensorMacs16 * 16.0 / problem.bits;
+  result.tensor = double(point.blockM) * point.blockN * dims / macs;
   result.exponentials = scores * device::kSfuCycles;
   result.issue = scores * kInstructionsPerScore;
-  result.exposed = kExposed / groups;
+  result.exposed = (isFloat8(problem) ? kExposed8 : kExposed) / groups;
+  if (isFloat8(problem))
+    result.shared = countSharedCycles(problem, point);
   auto power = [](double value) { return std::pow(value, kNorm); };
   result.step = std::pow(power(result.tensor) + power(result.exponentials) +
-                             power(result.issue),
+                             power(result.issue) + power(result.shared),
                          1 / kNorm) +
                 result.exposed;
-  constexpr int64_t kBytes = 2;
-  result.start = kBytes * dims * (point.blockM + point.blockN) / kStartBytes;
+  // The output has 16 bits.
+  int64_t bytes =
+      problem.bits / 8 * (point.blockM * problem.d + point.blockN * dims) +
+      2 * point.blockM * problem.dv;
+  result.start = bytes / kStartBytes;
 
   std::vector<double> costs;
   for (int64_t top = 0; top < problem.queries; top += point.blockM) {
@@ -201,8 +226,8 @@ Prediction fa3::tuning::predict(const Problem &problem, const Point &given) {
   if (point.order != "rows")
     std::sort(costs.begin(), costs.end(), std::greater<double>());
   result.cycles = getMakespan(costs, problem.heads, problem.processors);
-  double useful = countVisible(problem) * problem.heads * dims /
-                  device::kTensorMacs16 / problem.processors;
+  double useful =
+      countVisible(problem) * problem.heads * dims / macs / problem.processors;
   result.efficiency = result.cycles > 0 ? useful / result.cycles : 0;
   return result;
 }
@@ -213,9 +238,11 @@ Prediction fa3::tuning::predict(const Problem &problem, const Point &given) {
 
 std::vector<Candidate> fa3::tuning::rankTiles(const Problem &problem) {
   constexpr int64_t kMostGroups = 4, kFewestKeys = 48, kMostKeys = 176;
+  int64_t keyStep = kKeyStepBytes * 8 / problem.bits;
   std::vector<Candidate> candidates;
   for (int64_t groups = 1; groups <= kMostGroups; ++groups)
-    for (int64_t keys = kFewestKeys; keys <= kMostKeys; keys += kKeyStep) {
+    for (int64_t keys = llvm::alignTo(kFewestKeys, keyStep); keys <= kMostKeys;
+         keys += keyStep) {
       Point point;
       point.blockM = groups * kRowsPerGroup;
       point.blockN = keys;
@@ -254,6 +281,20 @@ std::vector<Candidate> fa3::tuning::getPointsToMeasure(const Problem &problem,
     change(point);
     add(point);
   };
+  if (isFloat8(problem)) {
+    vary([](Point &p) { p.mode = "dynamic"; });
+    vary([](Point &p) {
+      p.mode = "dynamic";
+      p.hold = "2";
+    });
+    // Narrow blocks leave registers for queries and room for the output.
+    vary([](Point &p) {
+      p.blockN = 64;
+      p.mode = "dynamic";
+      p.hold = "4";
+      p.store = "staged";
+    });
+  }
   vary([](Point &p) { p.rescale = "eager"; });
   vary([](Point &p) { p.llvmPasses = "none"; });
   if (isPersistent(problem, chosen)) {

@@ -17,6 +17,12 @@ Problem makeProblem(int64_t d, Mask mask, int64_t length) {
   return problem;
 }
 
+Problem makeFloat8Problem(int64_t d, Mask mask, int64_t length) {
+  Problem problem = makeProblem(d, mask, length);
+  problem.bits = 8;
+  return problem;
+}
+
 Point makeTile(int64_t blockM, int64_t blockN) {
   Point point;
   point.blockM = blockM;
@@ -48,6 +54,16 @@ TEST(CostModelTest, unitsOfAStep) {
   EXPECT_EQ(p.issue, 972);
   EXPECT_GT(p.step, p.tensor + p.exposed);
   EXPECT_LT(p.step, p.tensor + p.exponentials + p.issue + p.exposed);
+}
+
+TEST(CostModelTest, unitsOfAStepOf8Bits) {
+  Prediction p =
+      predict(makeFloat8Problem(256, Mask::Full, 4096), makeTile(128, 96));
+  EXPECT_EQ(p.tensor, 1536);
+  EXPECT_EQ(p.exponentials, 768);
+  // 1024 for products, 384 for copies, 384 to transpose V.
+  EXPECT_EQ(p.shared, 1792);
+  EXPECT_GT(p.step, p.shared + p.exposed);
 }
 
 TEST(CostModelTest, wholeRounds) {
@@ -83,18 +99,51 @@ TEST(CostModelTest, measurements) {
   }
 }
 
+TEST(CostModelTest, measurementsOf8Bits) {
+  // As above, at 1976 MHz.
+  struct {
+    int64_t d;
+    Mask mask;
+    int64_t length;
+    double tflops;
+  } cells[] = {
+      {64, Mask::Full, 2048, 652},    {64, Mask::Full, 16384, 717},
+      {128, Mask::Full, 2048, 935},   {128, Mask::Full, 16384, 1063},
+      {128, Mask::Causal, 4096, 908}, {256, Mask::Full, 16384, 1281},
+  };
+  for (auto &cell : cells) {
+    Problem problem = makeFloat8Problem(cell.d, cell.mask, cell.length);
+    double flops = 4.0 * 16384 * cell.length * 2048 *
+                   (cell.mask == Mask::Causal ? 0.5 : 1);
+    double measured = flops / (cell.tflops * 1e12) * 1.976e9;
+    double predicted = predict(problem, getDefaultTile(problem)).cycles;
+    EXPECT_NEAR(predicted / measured, 1, 0.08)
+        << cell.d << ' ' << getName(cell.mask).str() << ' ' << cell.length;
+  }
+}
+
 TEST(CostModelTest, obstacles) {
   Problem problem = makeProblem(128, Mask::Full, 4096);
   EXPECT_FALSE(getObstacle(problem, makeTile(192, 80)));
   EXPECT_EQ(getObstacle(problem, makeTile(192, 96)),
             "tiles of 192 rows have registers and shared memory for at most "
             "80 keys");
+  Problem narrow = makeFloat8Problem(128, Mask::Full, 4096);
+  EXPECT_FALSE(getObstacle(narrow, makeTile(192, 96)));
+  EXPECT_EQ(getObstacle(narrow, makeTile(192, 128)),
+            "tiles of 192 rows have registers and shared memory for at most "
+            "96 keys");
+  EXPECT_EQ(getObstacle(narrow, makeTile(256, 32)),
+            "tiles of 256 rows have registers and shared memory for at most "
+            "0 keys");
 }
 
 TEST(CostModelTest, points) {
-  for (int64_t d : {64, 128, 256})
+  for (auto [d, bits] : {std::pair(64, 16), {128, 16}, {256, 16}, {64, 8},
+                         {128, 8}, {256, 8}})
     for (Mask mask : {Mask::Full, Mask::Causal, Mask::Window}) {
       Problem problem = makeProblem(d, mask, 2048);
+      problem.bits = bits;
       std::vector<Candidate> points = getPointsToMeasure(problem, 10);
       ASSERT_EQ(points.size(), 10u);
       EXPECT_EQ(points.front().point.getOptions(),

@@ -26,6 +26,7 @@ std::optional<Mask> parseMask(llvm::StringRef name);
 
 /// Sizes that decide the time of a forward.
 struct Problem {
+  int64_t bits = 16; ///< of the operands: 16 or 8
   int64_t d = 128, dv = 128;
   Mask mask = Mask::Full;
   int64_t queries = 4096, keys = 4096;
@@ -41,7 +42,7 @@ struct Problem {
 /// leave an option to the passes.
 struct Point {
   int64_t blockM = 0, blockN = 0;
-  std::string rescale, mode, order, turns, hold, llvmPasses;
+  std::string rescale, mode, order, turns, hold, store, llvmPasses;
   int64_t stages = 0, maxDepth = 0;
 
   /// As options of fa3-lower-to-nvvm-pipeline.
@@ -59,9 +60,10 @@ std::optional<std::string> getObstacle(const Problem &problem,
 /// A prediction and where it comes from. A *step* is one block of keys for all
 /// rows of a tile.
 struct Prediction {
-  /// Cycles of a step that the tensor core, the exponentials and the issue
-  /// slots need, and what warp groups wait for each other.
-  double tensor = 0, exponentials = 0, issue = 0, exposed = 0;
+  /// Cycles of a step that the tensor core, the exponentials, the issue slots
+  /// and, with 8 bits, shared memory need, and what warp groups wait for each
+  /// other.
+  double tensor = 0, exponentials = 0, issue = 0, shared = 0, exposed = 0;
   double step = 0;
   /// Cycles of a tile beside its steps: first loads, last stores.
   double start = 0;

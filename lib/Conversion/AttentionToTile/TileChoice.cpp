@@ -95,40 +95,65 @@ TileChoice fa3::chooseTile(int64_t d, int64_t dv, const RegionDemand &demand,
   return {128, std::max<int64_t>(two, kStep)};
 }
 
+namespace {
+/// What takes registers and shared memory beside 8-bit operands.
+struct Float8Needs {
+  ScaleBlocks blocks = {0, 0};
+  bool twoLevel = false, transposedV = false;
+};
+} // namespace
+
+static int64_t widestFloat8BlockN(int64_t d, int64_t dv,
+                                  const RegionDemand &demand,
+                                  const Float8Needs &needs, int64_t blockM) {
+  constexpr int64_t kFloat8Step = 32, kWidest = 128;
+  // The convert role takes registers from those who compute.
+  constexpr int64_t kThreeGroups = 152, kTwoGroups = 216;
+  int64_t registers = blockM > 128 ? kThreeGroups : kTwoGroups;
+  int64_t others = kOtherRegisters + demand.loadedTiles * kAddressRegisters +
+                   demand.bulkTiles * kReadRegisters;
+  // Scores blockN / 2, weights blockN / 8, loaded tiles blockN / 2 each,
+  // tiles in shared memory blockN / 8, a scale for every key blockN / 4 and
+  // what reading them needs.
+  int64_t eighths = 5 + 4 * demand.loadedTiles + demand.bulkTiles +
+                    (needs.blocks.keys == 1 ? 3 : 0);
+  int64_t outputs = (needs.twoLevel ? 2 : 1) * dv / 2;
+  int64_t byRegisters = (registers - others - outputs) * 8 / eighths;
+  // Two stages of K, V and V transposed beside Q. If there is no room for O,
+  // it goes through the rows of Q.
+  int64_t bytes = kTileBytes - blockM * paddedDim(d);
+  int64_t ofKey = paddedDim(d) + (needs.transposedV ? 1 : 2) * paddedDim(dv);
+  int64_t byMemory = bytes / (2 * ofKey + blockM * demand.bulkBytes);
+  int64_t columns = std::min({byRegisters, byMemory, kWidest});
+  if (needs.blocks.keys > 1)
+    while (columns > kFloat8Step &&
+           needs.blocks.keys % (columns / kFloat8Step * kFloat8Step))
+      columns -= kFloat8Step;
+  return columns / kFloat8Step * kFloat8Step;
+}
+
+int64_t fa3::getWidestFloat8BlockN(int64_t d, int64_t dv,
+                                   const RegionDemand &demand, int64_t blockM) {
+  // Four consumer groups and the role that converts have not enough registers.
+  constexpr int64_t kMostRows = 192;
+  return blockM > kMostRows ? 0 : widestFloat8BlockN(d, dv, demand, {}, blockM);
+}
+
 TileChoice fa3::chooseFloat8Tile(int64_t d, int64_t dv,
                                  const RegionDemand &demand, ScaleBlocks blocks,
                                  bool twoLevel, bool transposedV) {
-  constexpr int64_t kFloat8Step = 32, kWidest = 128, kNarrowest = 96;
-  // The convert role takes registers from those who compute.
-  constexpr int64_t kThreeGroups = 152, kTwoGroups = 216;
-  auto getWidest = [&](int64_t blockM, int64_t registers) {
-    int64_t others = kOtherRegisters + demand.loadedTiles * kAddressRegisters +
-                     demand.bulkTiles * kReadRegisters;
-    // Scores blockN / 2, weights blockN / 8, loaded tiles blockN / 2 each,
-    // tiles in shared memory blockN / 8, a scale for every key blockN / 4 and
-    // what reading them needs.
-    int64_t eighths = 5 + 4 * demand.loadedTiles + demand.bulkTiles +
-                      (blocks.keys == 1 ? 3 : 0);
-    int64_t outputs = (twoLevel ? 2 : 1) * dv / 2;
-    int64_t byRegisters = (registers - others - outputs) * 8 / eighths;
-    // Two stages of K, V and V transposed beside Q. If there is no room for O,
-    // it goes through the rows of Q.
-    int64_t bytes = kTileBytes - blockM * paddedDim(d);
-    int64_t ofKey = paddedDim(d) + (transposedV ? 1 : 2) * paddedDim(dv);
-    int64_t byMemory = bytes / (2 * ofKey + blockM * demand.bulkBytes);
-    int64_t columns = std::min({byRegisters, byMemory, kWidest});
-    if (blocks.keys > 1)
-      while (columns > kFloat8Step &&
-             blocks.keys % (columns / kFloat8Step * kFloat8Step))
-        columns -= kFloat8Step;
-    return std::max(columns / kFloat8Step * kFloat8Step, kFloat8Step);
+  constexpr int64_t kLeast = 32, kNarrowest = 96;
+  auto getWidest = [&](int64_t blockM) {
+    return std::max(widestFloat8BlockN(d, dv, demand,
+                                       {blocks, twoLevel, transposedV}, blockM),
+                    kLeast);
   };
   auto fitsScales = [&](int64_t blockM) {
     return blocks.queries <= 1 || blocks.queries % blockM == 0;
   };
-  TileChoice three{192, getWidest(192, kThreeGroups)};
+  TileChoice three{192, getWidest(192)};
   if (three.blockN >= kNarrowest && fitsScales(192))
     return three;
   int64_t blockM = fitsScales(128) || !fitsScales(64) ? 128 : 64;
-  return {blockM, getWidest(blockM, kTwoGroups)};
+  return {blockM, getWidest(blockM)};
 }
