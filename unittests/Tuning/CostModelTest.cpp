@@ -139,8 +139,8 @@ TEST(CostModelTest, obstacles) {
 }
 
 TEST(CostModelTest, points) {
-  for (auto [d, bits] : {std::pair(64, 16), {128, 16}, {256, 16}, {64, 8},
-                         {128, 8}, {256, 8}})
+  for (auto [d, bits] :
+       {std::pair(64, 16), {128, 16}, {256, 16}, {64, 8}, {128, 8}, {256, 8}})
     for (Mask mask : {Mask::Full, Mask::Causal, Mask::Window}) {
       Problem problem = makeProblem(d, mask, 2048);
       problem.bits = bits;
