@@ -13,9 +13,21 @@ using VariableKind = ScalarAnalysis::Variable::Kind;
 /// Cases that one refutation may distinguish.
 static constexpr unsigned kMostCases = 64;
 
+/// The value of a form at a point.
+static presburger::Fraction
+evaluate(const LinearForm &form, ArrayRef<presburger::Fraction> point,
+         const llvm::SmallDenseMap<unsigned, unsigned> &columns) {
+  presburger::Fraction value(form.constant);
+  for (auto [variable, coefficient] : form.terms)
+    value +=
+        presburger::Fraction(coefficient) * point[columns.lookup(variable)];
+  return value;
+}
+
 /// Whether the rational relaxation is empty; an empty relaxation has no integer
-/// point either. `undecided` is set to a minimum or maximum of the system that
-/// `choices` does not decide.
+/// point either. If it is not, `undecided` is set to a minimum or maximum that
+/// is none of its operands at a point of the relaxation: only a choice there
+/// can lead on. At a point without one the facts hold, whatever is chosen.
 bool LinearSystem::isEmpty(const Choices &choices, bool withQuotients,
                            std::optional<unsigned> *undecided) const {
   SmallVector<LinearForm> system(facts);
@@ -52,8 +64,6 @@ bool LinearSystem::isEmpty(const Choices &choices, bool withQuotients,
     auto choice = choices.find(number);
     if (choice != choices.end())
       add((self - variable.operands[choice->second]) * sign);
-    else if (undecided && !*undecided)
-      *undecided = number;
   }
 
   llvm::SmallDenseMap<unsigned, unsigned> columns;
@@ -71,6 +81,23 @@ bool LinearSystem::isEmpty(const Choices &choices, bool withQuotients,
     simplex.addInequality(presburger::getDynamicAPIntVec(row));
     if (simplex.isEmpty())
       return true;
+  }
+  if (!undecided)
+    return false;
+  auto point = simplex.getRationalSample();
+  for (unsigned number : variables) {
+    const ScalarAnalysis::Variable &variable = scalars.getVariable(number);
+    if (variable.kind != VariableKind::Min &&
+        variable.kind != VariableKind::Max)
+      continue;
+    auto isValue = [&](const LinearForm &operand) {
+      return evaluate(operand, *point, columns) ==
+             (*point)[columns.lookup(number)];
+    };
+    if (llvm::none_of(variable.operands, isValue)) {
+      *undecided = number;
+      break;
+    }
   }
   return false;
 }
