@@ -65,7 +65,7 @@ def accuracy(given) -> list[dict]:
     modules = {
         f"{granularity} {levels}": (
             float8.module(d, rows),
-            float8.TWO_LEVEL if levels == "two" else "",
+            float8.TWO_LEVEL if levels == "two" else float8.ONE_LEVEL,
         )
         for granularity, rows in float8.GRANULARITIES.items()
         for levels in ("one", "two")
@@ -114,7 +114,7 @@ def length(given) -> list[dict]:
     queries, d = 256, 128
     text = float8.module(d, (0, 0, 0))
     programs = _compile(
-        given, {"one": (text, ""), "two": (text, float8.TWO_LEVEL)}
+        given, {"one": (text, float8.ONE_LEVEL), "two": (text, float8.TWO_LEVEL)}
     )
     rows = []
     for keys in given.lengths or [1 << n for n in range(9, 18)]:

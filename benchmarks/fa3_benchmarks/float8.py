@@ -17,6 +17,7 @@ GRANULARITIES = {
     "block 128": (128, 128, 128),
     "token": (1, 1, 0),
 }
+ONE_LEVEL = "two-level-accumulation=false"
 TWO_LEVEL = "two-level-accumulation=true"
 
 

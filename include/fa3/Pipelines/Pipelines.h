@@ -35,10 +35,11 @@ struct PipelineOptions : public mlir::PassPipelineOptions<PipelineOptions> {
       llvm::cl::desc("who loads tiles for score code: bulk copies, threads, or "
                      "auto: bulk where static extents allow it"),
       llvm::cl::init("auto")};
-  Option<bool> twoLevel{
+  Option<std::string> twoLevel{
       *this, "two-level-accumulation",
-      llvm::cl::desc("add the product of every step to the output in fp32"),
-      llvm::cl::init(false)};
+      llvm::cl::desc("add the product of every step to the output in fp32: "
+                     "true, false, or auto, for many 8-bit keys"),
+      llvm::cl::init("auto")};
   Option<std::string> mode{
       *this, "mode",
       llvm::cl::desc(

@@ -90,6 +90,10 @@ LogicalResult AttentionToTile::verifyOptions() {
   if (rescale != "lazy" && rescale != "eager")
     return error() << "expects rescale 'lazy' or 'eager', got '" << rescale
                    << "'";
+  if (twoLevel != "auto" && twoLevel != "true" && twoLevel != "false")
+    return error() << "expects two-level-accumulation 'auto', 'true' or "
+                      "'false', got '"
+                   << twoLevel << "'";
   // 2^threshold must fit the type of the weights; 2^15 is f16's last power.
   if (rescaleThreshold != -1 &&
       !(rescaleThreshold >= 0 && rescaleThreshold <= 14))
@@ -161,6 +165,20 @@ LogicalResult AttentionToTile::convert(func::FuncOp function) {
   return success();
 }
 
+/// Whether so many products of 8-bit operands are added up that their sum loses
+/// what a step adds, by a figure of docs/Performance.md ("Long sequences"): a
+/// result of which one key is half is off by a fifth.
+static bool needsTwoLevels(HostFunction &host) {
+  constexpr int64_t kManyKeys = 32768, kWidest = 128;
+  ForwardOp forward = host.forward;
+  RankedTensorType keys = forward.getK().getType();
+  int64_t axis = forward.getSequenceAxis();
+  return forward.hasScales() && !keys.isDynamicDim(axis) &&
+         keys.getDimSize(axis) >= kManyKeys &&
+         getWidthOfBand(host).value_or(kManyKeys) >= kManyKeys &&
+         forward.getValueHeadDim() <= kWidest;
+}
+
 LogicalResult AttentionToTile::buildForward(HostFunction &host,
                                             gpu::GPUModuleOp module) {
   ForwardOp forward = host.forward;
@@ -226,13 +244,15 @@ LogicalResult AttentionToTile::buildForward(HostFunction &host,
   if (!forward.getQ().getType().isDynamicDim(axis))
     queries = forward.getQ().getType().getDimSize(axis);
   bool isFloat8 = forward.hasScales();
+  bool addsSteps =
+      twoLevel == "true" || (twoLevel == "auto" && needsTwoLevels(host));
   TileChoice tile =
       isFloat8
           ? chooseFloat8Tile(
                 forward.getHeadDim(), forward.getValueHeadDim(), demand,
                 {forward.getScaleRows(0),
                  std::gcd(forward.getScaleRows(1), forward.getScaleRows(2))},
-                twoLevel, forward.getTransposedV())
+                addsSteps, forward.getTransposedV())
           : chooseTile(forward.getHeadDim(), forward.getValueHeadDim(), demand,
                        queries);
   if (blockM)
@@ -240,7 +260,7 @@ LogicalResult AttentionToTile::buildForward(HostFunction &host,
   if (blockN)
     tile.blockN = blockN;
   constexpr double kThreshold = 8, kThresholdFloat8 = 4;
-  AccumulationPolicy policy{rescale == "lazy", rescaleThreshold, twoLevel,
+  AccumulationPolicy policy{rescale == "lazy", rescaleThreshold, addsSteps,
                             endRows};
   if (rescaleThreshold == -1)
     policy.threshold = isFloat8 ? kThresholdFloat8 : kThreshold;

@@ -18,6 +18,8 @@ public:
 
   /// Twice the area of the visible pairs.
   Value buildTwiceArea(ImplicitLocOpBuilder &b) const;
+  /// Keys between both bounds, if that is a constant.
+  std::optional<int64_t> getWidth() const;
 
 private:
   void read(Value condition);
@@ -36,6 +38,15 @@ Band::Band(Region &keep, HostFunction &host)
       keys(tile::getAffineForm(host.keys)) {
   if (!keep.empty())
     read(keep.front().getTerminator()->getOperand(0));
+}
+
+std::optional<int64_t> Band::getWidth() const {
+  if (!upper || !lower)
+    return std::nullopt;
+  AffineForm width = *upper - *lower;
+  if (!width.isConstant())
+    return std::nullopt;
+  return std::max<int64_t>(width.constant + 1, 0);
 }
 
 void Band::read(Value condition) {
@@ -154,6 +165,10 @@ Value fa3::buildFlops(ImplicitLocOpBuilder &b, HostFunction &host) {
   Value area = Band(host.forward.getKeepRegion(), host).buildTwiceArea(b);
   Value heads = arith::MulIOp::create(b, host.batch, host.heads);
   return scale(b, arith::MulIOp::create(b, heads, area), dims);
+}
+
+std::optional<int64_t> fa3::getWidthOfBand(HostFunction &host) {
+  return Band(host.forward.getKeepRegion(), host).getWidth();
 }
 
 Value fa3::buildBytes(ImplicitLocOpBuilder &b, HostFunction &host) {

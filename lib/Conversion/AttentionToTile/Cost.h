@@ -19,6 +19,10 @@ namespace fa3 {
 mlir::Value buildFlops(mlir::ImplicitLocOpBuilder &b,
                        attention::HostFunction &host);
 
+/// Keys that a query sees at most, by the same bounds: those of a window; none
+/// if they leave that open.
+std::optional<int64_t> getWidthOfBand(attention::HostFunction &host);
+
 /// The least bytes of global memory moved: every element of q, k, v, o and lse
 /// once.
 mlir::Value buildBytes(mlir::ImplicitLocOpBuilder &b,

@@ -47,7 +47,11 @@ def AttentionToTile : Pass<"attention-to-tile", "::mlir::ModuleOp"> {
     rescales. Products of 8-bit operands keep about 14 bits of their accumulator
     (FlashAttention-3, arXiv 2407.08608, leaves it at that), so over many steps
     they lose what one adds to the sum of all before; sums of 16-bit operands
-    are of fp32 quality already. It costs dv / 2 registers per thread.
+    are of fp32 quality already. It costs dv / 2 registers per thread and 5 % of
+    the time. `auto` takes it for 8-bit operands whose number of keys is known
+    to be 32768 or more (in a window, if there is one), where one level loses a fifth of a result of which one
+    key is half (docs/Performance.md, "Long sequences"), unless dv is above 128,
+    for which there are no registers.
 
     `end-rows` states where the rows of a tile end: in the guard of an iteration,
     and at the stores. `tile-map-grid` may then cut the rows into tiles of
@@ -112,8 +116,9 @@ def AttentionToTile : Pass<"attention-to-tile", "::mlir::ModuleOp"> {
            "(-1: 8, with 8-bit operands 4)">,
     Option<"loads", "loads", "std::string", "\"auto\"",
            "as tile-assign-roles will take it: auto, bulk or threads">,
-    Option<"twoLevel", "two-level-accumulation", "bool", "false",
-           "add the product of every step to the output in fp32">,
+    Option<"twoLevel", "two-level-accumulation", "std::string", "\"auto\"",
+           "add the product of every step to the output in fp32: true, false, or "
+           "auto, for many 8-bit keys">,
     Option<"endRows", "end-rows", "bool", "false",
            "state where the rows of a tile end">
   ];
