@@ -279,7 +279,8 @@ std::vector<Candidate> fa3::tuning::getPointsToMeasure(const Problem &problem,
   auto vary = [&](auto change) {
     Point point = chosen;
     change(point);
-    add(point);
+    if (!getObstacle(problem, point))
+      add(point);
   };
   if (isFloat8(problem)) {
     vary([](Point &p) { p.mode = "dynamic"; });

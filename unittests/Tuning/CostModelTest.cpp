@@ -23,6 +23,23 @@ Problem makeFloat8Problem(int64_t d, Mask mask, int64_t length) {
   return problem;
 }
 
+struct Measurement {
+  int64_t d;
+  Mask mask;
+  int64_t length;
+  double tflops;
+};
+
+/// Predicted and measured cycles differ by at most 8 %.
+void expectNear(const Problem &problem, double tflops, double mhz) {
+  double flops = 4.0 * 16384 * problem.keys * 2048 *
+                 (problem.mask == Mask::Causal ? 0.5 : 1);
+  double measured = flops / (tflops * 1e12) * mhz * 1e6;
+  double predicted = predict(problem, getDefaultTile(problem)).cycles;
+  EXPECT_NEAR(predicted / measured, 1, 0.08)
+      << problem.d << ' ' << getName(problem.mask).str() << ' ' << problem.keys;
+}
+
 Point makeTile(int64_t blockM, int64_t blockN) {
   Point point;
   point.blockM = blockM;
@@ -77,49 +94,25 @@ TEST(CostModelTest, wholeRounds) {
 }
 
 TEST(CostModelTest, measurements) {
-  // Kernels of docs/Performance.md: thousands of cycles at 1967 MHz.
-  struct {
-    int64_t d;
-    Mask mask;
-    int64_t length;
-    double tflops;
-  } cells[] = {
+  // Kernels of docs/Performance.md at 1967 MHz.
+  const Measurement cells[] = {
       {64, Mask::Full, 1024, 477},   {64, Mask::Causal, 16384, 561},
       {128, Mask::Full, 16384, 762}, {128, Mask::Causal, 2048, 594},
       {256, Mask::Full, 4096, 776},  {256, Mask::Causal, 8192, 776},
   };
-  for (auto &cell : cells) {
-    Problem problem = makeProblem(cell.d, cell.mask, cell.length);
-    double flops = 4.0 * 16384 * cell.length * 2048 *
-                   (cell.mask == Mask::Causal ? 0.5 : 1);
-    double measured = flops / (cell.tflops * 1e12) * 1.967e9;
-    double predicted = predict(problem, getDefaultTile(problem)).cycles;
-    EXPECT_NEAR(predicted / measured, 1, 0.08)
-        << cell.d << ' ' << getName(cell.mask).str() << ' ' << cell.length;
-  }
+  for (const Measurement &cell : cells)
+    expectNear(makeProblem(cell.d, cell.mask, cell.length), cell.tflops, 1967);
 }
 
 TEST(CostModelTest, measurementsOf8Bits) {
-  // As above, at 1976 MHz.
-  struct {
-    int64_t d;
-    Mask mask;
-    int64_t length;
-    double tflops;
-  } cells[] = {
+  const Measurement cells[] = {
       {64, Mask::Full, 2048, 652},    {64, Mask::Full, 16384, 717},
       {128, Mask::Full, 2048, 935},   {128, Mask::Full, 16384, 1063},
       {128, Mask::Causal, 4096, 908}, {256, Mask::Full, 16384, 1281},
   };
-  for (auto &cell : cells) {
-    Problem problem = makeFloat8Problem(cell.d, cell.mask, cell.length);
-    double flops = 4.0 * 16384 * cell.length * 2048 *
-                   (cell.mask == Mask::Causal ? 0.5 : 1);
-    double measured = flops / (cell.tflops * 1e12) * 1.976e9;
-    double predicted = predict(problem, getDefaultTile(problem)).cycles;
-    EXPECT_NEAR(predicted / measured, 1, 0.08)
-        << cell.d << ' ' << getName(cell.mask).str() << ' ' << cell.length;
-  }
+  for (const Measurement &cell : cells)
+    expectNear(makeFloat8Problem(cell.d, cell.mask, cell.length), cell.tflops,
+               1976);
 }
 
 TEST(CostModelTest, obstacles) {

@@ -39,6 +39,12 @@ struct DescPattern : KernelPattern<DescOp> {
     if (row && *row % 8)
       return op.emitOpError("expects a row that is a multiple of 8, got ")
              << *row;
+    if (!getConstant(op.getColumn()) &&
+        getDivisor(op.getColumn()) % blockColumns)
+      return op.emitOpError(
+                 "expects a column that is computed to be a multiple "
+                 "of a block of ")
+             << blockColumns;
     int64_t inBlock = getColumnInBlock(op) * buffer.getElementBytes();
     int64_t unit = op.getDesc().getType().getMajor() == Major::k
                        ? kStepBytes

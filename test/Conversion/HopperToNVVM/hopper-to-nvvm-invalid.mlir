@@ -289,6 +289,22 @@ gpu.module @m {
 // -----
 
 gpu.module @m {
+  gpu.func @computed_column(%c: i32) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %a = hopper.smem.alloc offset 0 : !hopper.buffer<1, tensor<64x128xf16>, 128>
+    %c0 = arith.constant 0 : i32
+    %c32 = arith.constant 32 : i32
+    %half = arith.muli %c, %c32 : i32
+    // expected-error @below {{expects a column that is computed to be a multiple of a block of 64}}
+    // expected-error @below {{failed to legalize operation 'hopper.desc'}}
+    %x = hopper.desc %a[%c0, %c0, %half] : !hopper.buffer<1, tensor<64x128xf16>, 128> -> !hopper.desc<64, f16, 128, k>
+    %d = hopper.wgmma.mma %x, %x m 64 n 64 k 64 : !hopper.desc<64, f16, 128, k>, !hopper.desc<64, f16, 128, k> -> !hopper.inflight<vector<32xf32>>
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
   gpu.func @column_of_rows() kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
     %a = hopper.smem.alloc offset 0 : !hopper.buffer<1, tensor<64x64xf16>, 128>
     %c0 = arith.constant 0 : i32

@@ -177,9 +177,13 @@ struct HoldOperands : fa3::tile::impl::HoldOperandsBase<HoldOperands> {
   using HoldOperandsBase::HoldOperandsBase;
 
   void runOnOperation() override {
-    int64_t number = 0;
-    isAuto = steps == "auto";
-    if (!isAuto && (StringRef(steps).getAsInteger(10, number) || number < 0)) {
+    std::optional<int64_t> wanted;
+    if (steps != "auto") {
+      int64_t number;
+      bool isNumber = !StringRef(steps).getAsInteger(10, number);
+      wanted = isNumber ? number : -1;
+    }
+    if (wanted && *wanted < 0) {
       emitError(getOperation()->getLoc())
           << "tile-hold-operands: expects steps to be 'auto' or a number of at "
              "least 0, got '"
@@ -187,14 +191,15 @@ struct HoldOperands : fa3::tile::impl::HoldOperandsBase<HoldOperands> {
       return signalPassFailure();
     }
     getOperation()->walk(
-        [&](flow::GroupOp group) { transform(group, number); });
+        [&](flow::GroupOp group) { transform(group, wanted); });
   }
 
-  void transform(flow::GroupOp group, int64_t number) {
+  /// Holds so many steps of each operand, or as many as are worth it.
+  void transform(flow::GroupOp group, std::optional<int64_t> wanted) {
     Products products = findInvariant(group);
     if (products.empty() || keepsElements(group))
       return;
-    int64_t spare = isAuto ? getSpareRegisters(group) : 0;
+    int64_t spare = wanted ? 0 : getSpareRegisters(group);
     for (auto &[view, dots] : products) {
       RankedTensorType tile = view.getView().getType().getTile();
       int64_t stepColumns = getStepColumns(tile);
@@ -202,10 +207,8 @@ struct HoldOperands : fa3::tile::impl::HoldOperandsBase<HoldOperands> {
       // One step is not worth it, and more leave nothing for code that the
       // estimate does not see.
       constexpr int64_t kWorthIt = 2;
-      int64_t count = number;
-      if (isAuto)
-        count =
-            spare >= kWorthIt * perStep && areBoundByReads(dots) ? kWorthIt : 0;
+      bool isWorthIt = spare >= kWorthIt * perStep && areBoundByReads(dots);
+      int64_t count = wanted.value_or(isWorthIt ? kWorthIt : 0);
       count = std::min(count, tile.getDimSize(1) / stepColumns);
       if (count == 0)
         continue;
@@ -214,7 +217,5 @@ struct HoldOperands : fa3::tile::impl::HoldOperandsBase<HoldOperands> {
       held += count;
     }
   }
-
-  bool isAuto = true;
 };
 } // namespace

@@ -358,14 +358,14 @@ struct MapGrid : fa3::tile::impl::MapGridBase<MapGrid> {
       loadPolicy = *policy;
     else
       return signalPassFailure();
-    numClaiming = 0;
+    numMapped = numClaiming = 0;
     SmallVector<LaunchOp> launches;
     getOperation().walk([&](LaunchOp launch) { launches.push_back(launch); });
     if (failed(forEachKernel(getOperation(), [&](gpu::GPUFuncOp kernel) {
           return map(kernel, launches);
         })))
       return signalPassFailure();
-    if (mode == "dynamic" && numClaiming == 0)
+    if (mode == "dynamic" && numMapped > 0 && numClaiming == 0)
       getOperation().emitRemark("no kernel has CTAs that claim tiles: none has "
                                 "a group that loads tiles for others");
   }
@@ -373,8 +373,8 @@ struct MapGrid : fa3::tile::impl::MapGridBase<MapGrid> {
   LogicalResult map(gpu::GPUFuncOp kernel, ArrayRef<LaunchOp> launches);
 
   LoadPolicy loadPolicy = LoadPolicy::Auto;
-  /// Kernels whose CTAs could claim tiles.
-  int64_t numClaiming = 0;
+  /// Kernels with a grid, and of these such whose CTAs could claim tiles.
+  int64_t numMapped = 0, numClaiming = 0;
 };
 } // namespace
 
@@ -395,6 +395,7 @@ LogicalResult MapGrid::map(gpu::GPUFuncOp kernel, ArrayRef<LaunchOp> launches) {
   numPartitioned += partition.has_value();
   bool fits = mode == "auto" && leavesRegisters(grid, loadPolicy, rows.hasEnds);
   bool canClaim = hasLoadingGroup(grid, loadPolicy);
+  ++numMapped;
   numClaiming += canClaim;
   bool isDynamic = canClaim && (mode == "dynamic" || (fits && !uniform));
   bool isStatic = mode == "static" || (fits && uniform && !hasLongLoops(grid));
