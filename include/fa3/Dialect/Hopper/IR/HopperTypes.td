@@ -147,7 +147,8 @@ def Hopper_FragmentAttr : AttrDef<Hopper_Dialect, "Fragment"> {
     C2. a warp has 5 lane bits; there are at most 3 warp bits and 1024 registers.
     C3. repeats have odd counts of at least 3; no element lies outside the shape.
   }];
-  let parameters = (ins "::fa3::LinearLayout":$layout);
+  let parameters = (ins AttrOrTypeParameter<"::fa3::LinearLayout", "register layout",
+                                           "const ::fa3::LinearLayout &">:$layout);
   let hasCustomAssemblyFormat = 1;
 }
 
