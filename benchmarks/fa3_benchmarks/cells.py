@@ -10,7 +10,7 @@ from fa3_device.features import Mask
 
 @dataclasses.dataclass(frozen=True)
 class Cell:
-    """One problem: queries and keys of the same length."""
+    """One problem: `length` keys and as many queries, or `queries`."""
 
     type: str
     d: int
@@ -21,6 +21,11 @@ class Cell:
     batch: int
     heads: int
     key_heads: int
+    queries: int | None = None
+
+    @property
+    def rows(self) -> int:
+        return self.queries or self.length
 
     @property
     def dims(self) -> str:
@@ -28,17 +33,20 @@ class Cell:
 
     @property
     def family(self) -> str:
-        """Head dims and mask: what shares a process and a table."""
-        return f"{self.dims} {self.mask_name}"
+        """Head dims, mask and queries if they are others than the keys: what
+        shares a process and a table."""
+        queries = f" q{self.queries}" if self.queries else ""
+        return f"{self.dims} {self.mask_name}{queries}"
 
     @property
     def name(self) -> str:
         heads = f"h{self.heads}"
         if self.key_heads != self.heads:
             heads += f"x{self.key_heads}"
+        queries = f"-q{self.queries}" if self.queries else ""
         return (
             f"{self.type}-{self.dims}-{self.mask_name}-"
-            f"b{self.batch}-{heads}-s{self.length}"
+            f"b{self.batch}-{heads}{queries}-s{self.length}"
         )
 
     @property
@@ -61,11 +69,14 @@ class Cell:
         """Operations of both products; a causal mask counts half of the
         scores, a window those that it shows."""
         per_score = 2 * (self.d + self.dv)
-        scores = self.length * self.length
+        scores = self.rows * self.length
+        if self.queries and not self.is_plain:
+            raise ValueError(f"{self.name}: visible scores are not counted")
         if self.mask.window:
             scores = visible_scores(self.mask, self.length)
         elif self.mask.causal:
-            scores //= 2
+            # The last query sees all keys, the first one rows - 1 fewer.
+            scores -= self.rows * self.rows // 2
         return self.batch * self.heads * scores * per_score
 
     def module(self, dynamic: bool = False, transposed: bool = False) -> str:
@@ -88,20 +99,21 @@ class Cell:
 
     def _static_types(self, transposed: bool) -> dict[str, str]:
         b, h, hk, s = self.batch, self.heads, self.key_heads, self.length
+        rows = self.rows
 
         def tensor(*extents, type=self.type):
             return f"tensor<{'x'.join(map(str, extents))}x{type}>"
 
         wide = "f16" if self.is_float8 else self.type
         scales = {f"{name}_scale": "tensor<1x1x1xf32>" for name in "qkv"}
-        lse = {"lse": tensor(b, h, s, type="f32")} if self.has_lse else {}
+        lse = {"lse": tensor(b, h, rows, type="f32")} if self.has_lse else {}
         return scales | lse | {
-            "q": tensor(b, h, s, self.d),
+            "q": tensor(b, h, rows, self.d),
             "k": tensor(b, hk, s, self.d),
             "v": tensor(b, hk, *((self.dv, s) if transposed else (s, self.dv))),
-            "o": tensor(b, h, s, self.dv, type=wide),
+            "o": tensor(b, h, rows, self.dv, type=wide),
             "alibi": tensor(h, type="f32"),
-            "bias": tensor(b, h, s, s, type=wide),
+            "bias": tensor(b, h, rows, s, type=wide),
         }
 
 

@@ -132,10 +132,11 @@ def _fp8(rows: _Rows) -> Iterator[Verdict]:
 
 
 def _gqa(rows: _Rows) -> Iterator[Verdict]:
-    ours = rows.find("d128 causal")
-    cudnn = rows.find("d128 causal", "cudnn")
+    length = MINIMA["gqa"]["length"]
+    ours = rows.find("d128 causal", length=length)
+    cudnn = rows.find("d128 causal", "cudnn", length=length)
     limit = MINIMA["gqa"]["ratio_to_cudnn"]
-    yield Verdict("GQA over cuDNN", _over(ours, cudnn, "tflops"), limit)
+    yield Verdict(f"GQA {length} over cuDNN", _over(ours, cudnn, "tflops"), limit)
 
 
 def _touched(row: Row, mask) -> int:

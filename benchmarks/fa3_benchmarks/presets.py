@@ -42,7 +42,7 @@ class Preset:
 
 
 def cell(type, d, mask_name, length, *, dv=None, mask=None, batch=None,
-         heads=None, key_heads=None) -> Cell:  # fmt: skip
+         heads=None, key_heads=None, queries=None) -> Cell:  # fmt: skip
     """A cell of the usual amount of work where nothing else is said."""
     heads = heads or max(HIDDEN // d, 1)
     return Cell(
@@ -55,6 +55,7 @@ def cell(type, d, mask_name, length, *, dv=None, mask=None, batch=None,
         batch=batch or max(TOKENS // length, 1),
         heads=heads,
         key_heads=key_heads or heads,
+        queries=queries,
     )
 
 
@@ -79,12 +80,31 @@ def _fp8() -> Preset:
 
 
 def _gqa() -> Preset:
-    problem = cell(
-        "bf16", 128, "causal", 8192, batch=4, heads=32, key_heads=8
-    )
+    cells = [
+        cell("bf16", 128, "causal", length, batch=4 * 8192 // length, heads=32,
+             key_heads=8)
+        for length in LENGTHS[1:]
+    ]  # fmt: skip
+    return Preset("gqa", cells, modes=("single", "burst"), slow_lengths=(8192,))
+
+
+# Queries of decoding, of speculative decoding, and of a short prompt.
+FEW_QUERIES = (1, 4, 16, 128)
+
+
+def _few_queries() -> Preset:
+    """Few queries on long caches, with the heads of a group in the rows of a
+    tile and apart."""
+    cells = [
+        cell("bf16", 128, "full", length, batch=32, heads=32, key_heads=8,
+             queries=queries)
+        for queries in FEW_QUERIES
+        for length in (2048, 8192)
+    ]  # fmt: skip
     return Preset(
-        "gqa", [problem], modes=("single", "burst"), slow_lengths=(8192,)
-    )
+        "few-queries", cells, peers=("cudnn", "fa2"),
+        variants={"fa3": "", "apart": "pack-gqa=false"},
+    )  # fmt: skip
 
 
 WINDOW = 1024
@@ -173,6 +193,7 @@ PRESETS: dict[str, Callable[[], Preset]] = {
     "bf16": _bf16,
     "fp8": _fp8,
     "gqa": _gqa,
+    "few-queries": _few_queries,
     "window": _window,
     "mods": _mods,
     "head-dims": _head_dims,

@@ -22,8 +22,8 @@ class Problem:
         wide = torch.float16 if cell.is_float8 else self.dtype
         generator = torch.Generator(device=device).manual_seed(cell.length)
 
-        def guarded(heads, last, dtype=self.dtype):
-            shape = (cell.batch, heads, cell.length) + ((last,) if last else ())
+        def guarded(heads, last, dtype=self.dtype, rows=cell.rows):
+            shape = (cell.batch, heads, rows) + ((last,) if last else ())
             return memory.Guarded(shape, dtype, "bshd", device)
 
         def random(tensor):
@@ -34,8 +34,8 @@ class Problem:
 
         self._inputs = {
             "q": random(guarded(cell.heads, cell.d)),
-            "k": random(guarded(cell.key_heads, cell.d)),
-            "v": random(guarded(cell.key_heads, cell.dv)),
+            "k": random(guarded(cell.key_heads, cell.d, rows=cell.length)),
+            "v": random(guarded(cell.key_heads, cell.dv, rows=cell.length)),
         }
         self.q, self.k, self.v = (self._inputs[n].tensor for n in "qkv")
         self.scale = cell.d**-0.5
@@ -51,7 +51,7 @@ class Problem:
             self.slopes = torch.exp2(-8.0 * steps / cell.heads)
         if cell.mask.bias:
             # One bias serves every batch.
-            shape = (1, cell.heads, cell.length, cell.length)
+            shape = (1, cell.heads, cell.rows, cell.length)
             bias = random(memory.Guarded(shape, wide, "bhsd", device))
             self._inputs["bias"] = bias
             self.bias = bias.tensor.expand(cell.batch, *shape[1:])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 import time
 from typing import Optional
 
@@ -94,8 +95,8 @@ def tile_sizes(manifest: str) -> tuple[int, int]:
     boxes = {}
     for argument in launches[0]["args"]:
         if argument["kind"] == "tensormap":
-            boxes[argument["source"]] = argument["box"]
-    return tuple(boxes[name][1] if name in boxes else 0 for name in ("q", "k"))
+            boxes[argument["source"]] = math.prod(argument["box"][1:])
+    return tuple(boxes.get(name, 0) for name in ("q", "k"))
 
 
 class _Family:

@@ -115,8 +115,11 @@ static void permuteRows(Buffer &dense, TileShape shape,
 LogicalResult fa3::interp::landLoads(const Context &c, Place &place) {
   for (PendingLoad &load : place.pending) {
     Buffer dense(getLane(load.array.getFormat()), load.view->shape.size());
-    loadTile(load.array, load.indices, load.view->shape, dense.data<uint8_t>());
-    if (auto rows = cast<tile::LoadAsyncOp>(load.op).getRows())
+    auto op = cast<tile::LoadAsyncOp>(load.op);
+    TileShape shape = load.view->shape;
+    shape.fold = op.getFold().value_or(0);
+    loadTile(load.array, load.indices, shape, dense.data<uint8_t>());
+    if (auto rows = op.getRows())
       permuteRows(dense, load.view->shape, *rows);
     if (failed(writeWindow(c, load.op, *load.view, dense.data<uint8_t>())))
       return failure();

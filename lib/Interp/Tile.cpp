@@ -54,10 +54,31 @@ static Clip clip(const Array &array, ArrayRef<int64_t> indices,
   return result;
 }
 
+/// Takes a tile with a folded dimension apart: visits the elements that one
+/// index of the outer dimension has, with their indices, shape and first lane.
+static void forEachFold(
+    ArrayRef<int64_t> indices, TileShape shape,
+    llvm::function_ref<void(ArrayRef<int64_t>, TileShape, int64_t)> visit) {
+  SmallVector<int64_t> at(indices);
+  int64_t &outer = at[at.size() - shape.rank - 1];
+  TileShape part = shape;
+  (shape.rank == 1 ? part.columns : part.rows) = shape.fold;
+  part.fold = 0;
+  for (int64_t first = 0; first < shape.size(); first += part.size(), ++outer)
+    visit(at, part, first);
+}
+
 void fa3::interp::loadTile(const Array &array, ArrayRef<int64_t> indices,
                            TileShape shape, void *lanes) {
   Format format = array.getFormat();
   int64_t laneBytes = getLaneBytes(getLane(format));
+  if (shape.fold)
+    return forEachFold(
+        indices, shape,
+        [&](ArrayRef<int64_t> at, TileShape part, int64_t first) {
+          loadTile(array, at, part,
+                   static_cast<uint8_t *>(lanes) + first * laneBytes);
+        });
   Clip part = clip(array, indices, shape);
   uint8_t *out = static_cast<uint8_t *>(lanes);
   if (part.isEmpty() || part.rowEnd - part.rowBegin < shape.rows ||
@@ -77,6 +98,14 @@ void fa3::interp::storeTile(const Array &array, ArrayRef<int64_t> indices,
                             TileShape shape, const void *lanes, bool add) {
   Format format = array.getFormat();
   int64_t laneBytes = getLaneBytes(getLane(format));
+  if (shape.fold)
+    return forEachFold(
+        indices, shape,
+        [&](ArrayRef<int64_t> at, TileShape part, int64_t first) {
+          storeTile(array, at, part,
+                    static_cast<const uint8_t *>(lanes) + first * laneBytes,
+                    add);
+        });
   Clip part = clip(array, indices, shape);
   if (part.isEmpty())
     return;
@@ -150,6 +179,7 @@ LogicalResult decodeAccess(Decoder &d, OpType op, RankedTensorType type,
     return failure();
   auto *extra = d.makeExtra<TileExtra>();
   extra->shape = getTileShape(type);
+  extra->shape.fold = op.getFold().value_or(0);
   d.emit(op, handler, extra).format = *format;
   return success();
 }

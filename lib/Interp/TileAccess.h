@@ -12,6 +12,9 @@ namespace fa3::interp {
 struct TileShape {
   int64_t rows = 1, columns = 1;
   unsigned rank = 2;
+  /// In an array: elements of the inner of the two dimensions that the first
+  /// one of the tile runs over; 0 where it has one.
+  int64_t fold = 0;
   int64_t size() const { return rows * columns; }
 };
 inline TileShape getTileShape(mlir::RankedTensorType type) {

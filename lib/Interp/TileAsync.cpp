@@ -96,6 +96,7 @@ public:
   Array array;
   SmallVector<int64_t> indices;
   Ref<ViewObject> view;
+  int64_t fold = 0;
   bool add = false, executed = false;
 
   LogicalResult execute(const Context &c) {
@@ -105,7 +106,9 @@ public:
     Buffer dense(getLane(array.getFormat()), view->shape.size());
     if (failed(readWindow(c, op, *view, dense.data<uint8_t>())))
       return failure();
-    storeTile(array, indices, view->shape, dense.data<uint8_t>(), add);
+    TileShape shape = view->shape;
+    shape.fold = fold;
+    storeTile(array, indices, shape, dense.data<uint8_t>(), add);
     return success();
   }
   LogicalResult retire(const Context &c) override {
@@ -139,6 +142,7 @@ LogicalResult runStoreAsync(Context &c, const Instr &in) {
   store->array = c.array(in.in[1]);
   store->indices = c.integers(in.in.drop_front(2));
   store->add = op.getAdd();
+  store->fold = op.getFold().value_or(0);
   if (failed(checkHeld(c, in.op, *store->view)))
     return failure();
   store->view->slot->accesses.push_back(store);

@@ -108,6 +108,32 @@ LinearLayout LinearLayout::transposed() const {
   return result;
 }
 
+LinearLayout LinearLayout::folded(int64_t inner) const {
+  assert(llvm::isPowerOf2_64(inner) && shape[0] % inner == 0);
+  LinearLayout result = *this;
+  // The bits of a coordinate do not carry, so each goes to one dimension.
+  auto fold = [&](auto &sizes) {
+    int64_t whole = sizes.front();
+    sizes.front() = whole % inner;
+    sizes.insert(sizes.begin(), whole / inner);
+  };
+  fold(result.shape);
+  result.shape[1] = inner;
+  for (auto *bases : {&result.reg, &result.lane, &result.warp})
+    for (Basis &basis : *bases)
+      fold(basis);
+  for (Repeat &repeat : result.repeats) {
+    if (repeat.dim != 0) {
+      ++repeat.dim;
+      continue;
+    }
+    // It counts the odd factor of the extent, which inner has no part in.
+    assert(repeat.stride % inner == 0);
+    repeat.stride /= inner;
+  }
+  return result;
+}
+
 std::optional<SmallVector<int64_t>>
 LinearLayout::getRegistersIn(const LinearLayout &from) const {
   if (shape != from.shape || lane != from.lane || warp != from.warp ||

@@ -27,7 +27,12 @@ static std::optional<Mask> getMask(attention::ForwardOp forward) {
 
 static std::optional<ProblemClass> classifyForward(attention::ForwardOp op) {
   std::optional<Mask> mask = getMask(op);
-  if (!mask)
+  int64_t axis = op.getSequenceAxis();
+  RankedTensorType queries = op.getQ().getType();
+  // What is measured has as many queries as keys; few want other tiles.
+  constexpr int64_t kFewQueries = 256;
+  if (!mask ||
+      (!queries.isDynamicDim(axis) && queries.getDimSize(axis) < kFewQueries))
     return std::nullopt;
   ProblemClass problem;
   problem.bits = op.getElementType().getIntOrFloatBitWidth();
@@ -35,7 +40,6 @@ static std::optional<ProblemClass> classifyForward(attention::ForwardOp op) {
   problem.dv = op.getValueHeadDim();
   problem.mask = *mask;
   auto keys = cast<RankedTensorType>(op.getK().getType());
-  int64_t axis = op.getSequenceAxis();
   if (!keys.isDynamicDim(axis))
     problem.length = getLengthClass(keys.getDimSize(axis));
   return problem;

@@ -87,7 +87,8 @@ Point fa3::tuning::getDefaultTile(const Problem &problem) {
   TileChoice tile =
       isFloat8(problem)
           ? chooseFloat8Tile(problem.d, problem.dv, demand, ScaleBlocks{0, 0},
-                             /*twoLevel=*/false, /*transposedV=*/false)
+                             /*twoLevel=*/false, /*transposedV=*/false,
+                             problem.queries)
           : chooseTile(problem.d, problem.dv, demand, problem.queries);
   Point point;
   point.blockM = tile.blockM;

@@ -21,6 +21,11 @@ def _numbers(text):
     return [int(word) for word in text.split(",")]
 
 
+def _pair(text):
+    heads, key_heads = _numbers(text)
+    return heads, key_heads
+
+
 def _timed(parser, iterations):
     parser.add_argument("--modes", type=_words, default=["single"])
     parser.add_argument("--iterations", type=int, default=iterations)
@@ -38,6 +43,8 @@ def _matrix(commands):
     parser.add_argument("--shapes", type=_words, help="such as 113x203,1x147")
     parser.add_argument("--no-empty", action="store_true", help="no empty shapes")
     parser.add_argument("--groups", type=_words, help="of g1,g4,g5,g8,mqa")
+    parser.add_argument("--heads", type=_pair, metavar="H,HK",
+                        help="query and key heads that the compiler knows")  # fmt: skip
     parser.add_argument("--batches", type=_numbers)
     parser.add_argument("--full", action="store_true", help="the whole product")
     parser.add_argument("--workers", type=int, default=8, help="processes on the GPU")

@@ -38,12 +38,14 @@ MODS = {
 
 def module(dim, mask, element, layout="bhsd", known=None, has_lse=True):
     """The text of one function with one attention.forward; `known` are batch,
-    heads, queries and keys if the compiler knows them."""
+    heads, queries, keys and key heads, unless they are the heads, if the
+    compiler knows them."""
     d, dv = dim if isinstance(dim, tuple) else (dim, dim)
-    b, h, sq, sk = known or "????"
+    b, h, sq, sk, *hk = known or "????"
+    hk = hk[0] if hk else h
     q = f"tensor<{b}x{h}x{sq}x{d}x{element}>"
-    k = f"tensor<{b}x{h}x{sk}x{d}x{element}>"
-    v = f"tensor<{b}x{h}x{sk}x{dv}x{element}>"
+    k = f"tensor<{b}x{hk}x{sk}x{d}x{element}>"
+    v = f"tensor<{b}x{hk}x{sk}x{dv}x{element}>"
     mods = f" mods [{MODS[mask]}]" if MODS[mask] else ""
     aux_type = ""
     if "alibi" in mask:
@@ -126,8 +128,10 @@ def main():
     parser.add_argument("--filter", default="", help="regular expression")
     parser.add_argument("--options", default="", help="of the pipeline")
     parser.add_argument(
-        "--known", metavar="B,H,SQ,SK", type=lambda text: text.split(","),
-        help="batch, heads, queries and keys that the compiler knows")
+        "--known", metavar="B,H,SQ,SK[,HK]",
+        type=lambda text: text.split(","),
+        help="batch, heads, queries, keys and key heads that the compiler "
+        "knows")
     parser.add_argument("--no-lse", action="store_true",
                         help="attention without its second result")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())

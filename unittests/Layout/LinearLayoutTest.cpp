@@ -140,3 +140,31 @@ TEST(LinearLayout, TransposingGivesWordsOfNeighbouringColumns) {
   llvm::SmallVector<LinearLayout::Basis> first = {{1, 0}, {0, 1}, {0, 2}};
   EXPECT_EQ(keys->getRegisterBases().take_front(3), llvm::ArrayRef(first));
 }
+
+TEST(LinearLayout, FoldedRowsAreTwoDimensions) {
+  for (int64_t inner : {1, 2, 4, 8, 16, 64}) {
+    auto layout = LinearLayout::accumulator(128, 80);
+    LinearLayout folded = layout->folded(inner);
+    EXPECT_EQ(folded.getShape(),
+              llvm::ArrayRef<int64_t>({128 / inner, inner, 80}));
+    ASSERT_EQ(folded.getNumRegisters(), layout->getNumRegisters());
+    for (unsigned warp = 0; warp < 4; ++warp)
+      for (unsigned lane = 0; lane < 32; ++lane)
+        for (int64_t reg = 0; reg < layout->getNumRegisters(); ++reg) {
+          auto whole = at(*layout, warp, lane, reg);
+          EXPECT_EQ(at(folded, warp, lane, reg),
+                    LinearLayout::Basis(
+                        {whole[0] / inner, whole[0] % inner, whole[1]}));
+        }
+  }
+}
+
+TEST(LinearLayout, FoldedVectorsToo) {
+  auto rows = LinearLayout::accumulator(64, 16)->slice(1);
+  LinearLayout folded = rows.folded(8);
+  EXPECT_EQ(folded.getShape(), llvm::ArrayRef<int64_t>({8, 8}));
+  EXPECT_EQ(at(folded, 1, 28, 1), LinearLayout::Basis({3, 7}));
+  // 24 rows: 8 of them in lanes and registers, the factor 3 in repeats.
+  LinearLayout odd = LinearLayout::accumulator(64, 24)->transposed();
+  EXPECT_EQ(odd.folded(4).getRepeats().front().stride, 2);
+}

@@ -75,6 +75,11 @@ public:
   std::optional<llvm::SmallVector<int64_t>>
   getRegistersIn(const LinearLayout &from) const;
 
+  /// The same elements as those of a tile whose first dimension is two: element
+  /// x of it is at (x div inner, x mod inner). inner is a power of two that
+  /// divides the extent.
+  LinearLayout folded(int64_t inner) const;
+
   /// What is left of this layout after dropping dimension `dim`: registers that
   /// differ only along `dim` become one, lanes that do become replicas.
   LinearLayout slice(unsigned dim) const;

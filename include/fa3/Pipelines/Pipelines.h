@@ -40,6 +40,11 @@ struct PipelineOptions : public mlir::PassPipelineOptions<PipelineOptions> {
       llvm::cl::desc("add the product of every step to the output in fp32: "
                      "true, false, or auto, for many 8-bit keys"),
       llvm::cl::init("auto")};
+  Option<std::string> packGqa{
+      *this, "pack-gqa",
+      llvm::cl::desc("the heads of a group as rows of one tile: auto (for few "
+                     "queries and masks by query), true or false"),
+      llvm::cl::init("auto")};
   Option<std::string> mode{
       *this, "mode",
       llvm::cl::desc(

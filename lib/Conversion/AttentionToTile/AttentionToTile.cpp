@@ -3,6 +3,7 @@
 #include "fa3/Conversion/AttentionToTile/AttentionToTile.h"
 #include "Cost.h"
 #include "Kernel.h"
+#include "PackGroups.h"
 #include "QuantizeKernels.h"
 #include "ScalarRegion.h"
 #include "fa3/Dialect/Attention/Utils/HostFunction.h"
@@ -94,6 +95,9 @@ LogicalResult AttentionToTile::verifyOptions() {
     return error() << "expects two-level-accumulation 'auto', 'true' or "
                       "'false', got '"
                    << twoLevel << "'";
+  if (packGqa != "auto" && packGqa != "true" && packGqa != "false")
+    return error() << "expects pack-gqa 'auto', 'true' or 'false', got '"
+                   << packGqa << "'";
   // 2^threshold must fit the type of the weights; 2^15 is f16's last power.
   if (rescaleThreshold != -1 &&
       !(rescaleThreshold >= 0 && rescaleThreshold <= 14))
@@ -193,15 +197,29 @@ LogicalResult AttentionToTile::buildForward(HostFunction &host,
     values = memref::TransposeOp::create(onHost, loc, host.v,
                                          AffineMapAttr::get(map));
   }
+  KernelOperands operands;
+  FailureOr<std::optional<GroupPacking>> packing =
+      chooseGroupPacking(host, packGqa);
+  if (failed(packing))
+    return failure();
+  operands.packing = *packing;
+  Value q = host.q, o = host.o, lse = host.lse;
+  if (operands.packing) {
+    OpBuilder onHost = host.getBuilder();
+    ImplicitLocOpBuilder b(loc, onHost);
+    for (Value *array : {&q, &o, &lse})
+      *array = viewGroups(b, *array, *operands.packing);
+    ++packed;
+  }
   // Scalars that the regions capture, with the host values they stand for.
   llvm::SetVector<Value> captured;
   getUsedValuesDefinedAbove(forward->getRegions(), captured);
   KernelArguments arguments;
-  for (Value value : {host.q, host.k, values})
+  for (Value value : {q, host.k, values})
     arguments.add(value);
   for (Value value : host.aux)
     arguments.add(value);
-  for (Value value : {host.o, host.lse, host.scale})
+  for (Value value : {o, lse, host.scale})
     arguments.add(value);
   for (Value value : host.scales)
     arguments.add(value);
@@ -223,12 +241,11 @@ LogicalResult AttentionToTile::buildForward(HostFunction &host,
   auto inKernel = [&](Value value) {
     return arguments.lookup(builder, kernel, value);
   };
-  KernelOperands operands;
-  operands.q = inKernel(host.q);
+  operands.q = inKernel(q);
   operands.k = inKernel(host.k);
   operands.v = inKernel(values);
-  operands.o = inKernel(host.o);
-  operands.lse = inKernel(host.lse);
+  operands.o = inKernel(o);
+  operands.lse = inKernel(lse);
   operands.scale = inKernel(host.scale);
   for (Value value : host.aux)
     operands.aux.push_back(inKernel(value));
@@ -242,7 +259,8 @@ LogicalResult AttentionToTile::buildForward(HostFunction &host,
   std::optional<int64_t> queries;
   int64_t axis = forward.getSequenceAxis();
   if (!forward.getQ().getType().isDynamicDim(axis))
-    queries = forward.getQ().getType().getDimSize(axis);
+    queries = forward.getQ().getType().getDimSize(axis) *
+              (operands.packing ? operands.packing->rows : 1);
   bool isFloat8 = forward.hasScales();
   bool addsSteps =
       twoLevel == "true" || (twoLevel == "auto" && needsTwoLevels(host));
@@ -252,7 +270,7 @@ LogicalResult AttentionToTile::buildForward(HostFunction &host,
                 forward.getHeadDim(), forward.getValueHeadDim(), demand,
                 {forward.getScaleRows(0),
                  std::gcd(forward.getScaleRows(1), forward.getScaleRows(2))},
-                addsSteps, forward.getTransposedV())
+                addsSteps, forward.getTransposedV(), queries)
           : chooseTile(forward.getHeadDim(), forward.getValueHeadDim(), demand,
                        queries);
   if (blockM)
@@ -261,7 +279,7 @@ LogicalResult AttentionToTile::buildForward(HostFunction &host,
     tile.blockN = blockN;
   constexpr double kThreshold = 8, kThresholdFloat8 = 4;
   AccumulationPolicy policy{rescale == "lazy", rescaleThreshold, addsSteps,
-                            endRows};
+                            endRows && !operands.packing};
   if (rescaleThreshold == -1)
     policy.threshold = isFloat8 ? kThresholdFloat8 : kThreshold;
   LogicalResult fits = success();

@@ -87,6 +87,26 @@ private:
     SmallVector<Value> list() const { return {acc, maximum, sums}; }
   };
 
+  /// Rows of a tile that are of the same query.
+  int64_t getRowsPerQuery() const {
+    return operands.packing ? operands.packing->rows : 1;
+  }
+  IntegerAttr getFold() {
+    return operands.packing ? b.getI64IntegerAttr(operands.packing->rows)
+                            : IntegerAttr();
+  }
+  /// Where the rows of a tile start in q or o, without `element` in lse.
+  SmallVector<Value> getPlace(Value firstQuery, Value element = {}) {
+    SmallVector<Value> place = {batch, head, firstQuery};
+    if (operands.packing)
+      place.push_back(index(0));
+    if (element)
+      place.push_back(element);
+    return place;
+  }
+  /// The query, and the head, of each row of a tile of scores.
+  std::pair<Expander::Entry, Expander::Entry> buildRows(Value firstQuery);
+
   /// A scale of operand 0 (q), 1 (k) or 2 (v) for the rows of a tile: one f32,
   /// or a tile of rank 1 where every row has its own.
   FailureOr<Value> loadScale(unsigned operand, Value firstRow, int64_t rows);
@@ -98,7 +118,8 @@ private:
                    Value values, Value sums, Value valueScale);
   void buildEpilogue(State state, Value firstRow);
   void bindIndices(Expander &expander, Region &region, unsigned first,
-                   Expander::Entry row, Expander::Entry column);
+                   Expander::Entry head, Expander::Entry row,
+                   Expander::Entry column);
 
   Value index(int64_t value) {
     return arith::ConstantIndexOp::create(b, value);
@@ -234,22 +255,23 @@ LogicalResult KernelBuilder::build() {
   exponentScale = hasScoreCode ? log2e : mul(operands.scale, log2e);
   scoreScale = operands.scale;
 
-  Value rowBlocks = arith::CeilDivSIOp::create(b, queryLength, index(rows));
+  Value queries = index(rows / getRowsPerQuery());
+  Value rowBlocks = arith::CeilDivSIOp::create(b, queryLength, queries);
   auto grid =
       tile::GridOp::create(b, ValueRange{rowBlocks, heads, dim(operands.q, 0)});
   b.setInsertionPointToStart(&grid.getBody().front());
   Value block = grid.getBody().getArgument(0);
-  Value firstRow = arith::MulIOp::create(b, block, index(rows));
+  Value firstRow = arith::MulIOp::create(b, block, queries);
   if (policy.endRows)
     endRow = arith::MulIOp::create(b, arith::AddIOp::create(b, block, index(1)),
-                                   index(rows));
+                                   queries);
   head = grid.getBody().getArgument(1);
   batch = grid.getBody().getArgument(2);
   keyHead = arith::DivUIOp::create(b, head, group);
 
   Value query = tile::LoadOp::create(
       b, tensor({rows, op.getHeadDim()}, op.getElementType()), operands.q,
-      ValueRange{batch, head, firstRow, index(0)});
+      getPlace(firstRow, index(0)), getFold());
   if (op.hasScales()) {
     FailureOr<Value> ofQuery = loadScale(0, firstRow, rows);
     if (failed(ofQuery))
@@ -278,14 +300,31 @@ LogicalResult KernelBuilder::build() {
 /// Binds the (b, h, i, j) arguments of a region, which start at `first`, and
 /// the values it captures.
 void KernelBuilder::bindIndices(Expander &expander, Region &region,
-                                unsigned first, Expander::Entry row,
-                                Expander::Entry column) {
+                                unsigned first, Expander::Entry ofHead,
+                                Expander::Entry row, Expander::Entry column) {
   expander.bind(region.getArgument(first), {batch, Expander::Uniform});
-  expander.bind(region.getArgument(first + 1), {head, Expander::Uniform});
+  expander.bind(region.getArgument(first + 1), ofHead);
   expander.bind(region.getArgument(first + 2), row);
   expander.bind(region.getArgument(first + 3), column);
   for (auto [from, to] : operands.captures.getValueMap())
     expander.bind(from, {to, Expander::Uniform});
+}
+
+std::pair<Expander::Entry, Expander::Entry>
+KernelBuilder::buildRows(Value firstQuery) {
+  RankedTensorType type = tensor({rows}, b.getIndexType());
+  if (!operands.packing)
+    return {{tile::CoordOp::create(b, type, 0, firstQuery), Expander::Rows},
+            {head, Expander::Uniform}};
+  Value row = tile::CoordOp::create(b, type, 0, index(0));
+  Value perQuery = scalarTile(index(operands.packing->rows), type);
+  Value query = arith::AddIOp::create(b, scalarTile(firstQuery, type),
+                                      arith::DivUIOp::create(b, row, perQuery));
+  Value firstHead =
+      arith::MulIOp::create(b, head, index(operands.packing->heads));
+  Value ofRow = arith::AddIOp::create(b, scalarTile(firstHead, type),
+                                      arith::RemUIOp::create(b, row, perQuery));
+  return {{query, Expander::Rows}, {ofRow, Expander::Rows}};
 }
 
 FailureOr<KernelBuilder::State> KernelBuilder::buildLoop(Value query,
@@ -321,9 +360,7 @@ FailureOr<KernelBuilder::State> KernelBuilder::buildLoop(Value query,
 
   // Which keys are visible: those of the sequence, kept by the region.
   Expander expander(b, rows, columns);
-  Expander::Entry row{
-      tile::CoordOp::create(b, tensor({rows}, b.getIndexType()), 0, firstRow),
-      Expander::Rows};
+  auto [row, ofHead] = buildRows(firstRow);
   Expander::Entry column{
       tile::CoordOp::create(b, tensor({columns}, b.getIndexType()), 0,
                             firstKey),
@@ -337,7 +374,7 @@ FailureOr<KernelBuilder::State> KernelBuilder::buildLoop(Value query,
           scalarTile(keyLength, tensor({columns}, b.getIndexType()))),
       Expander::Columns};
   if (!op.getKeepRegion().empty()) {
-    bindIndices(expander, op.getKeepRegion(), 0, row, column);
+    bindIndices(expander, op.getKeepRegion(), 0, ofHead, row, column);
     FailureOr<Expander::Entry> kept = expander.expand(op.getKeepRegion());
     if (failed(kept))
       return failure();
@@ -347,7 +384,7 @@ FailureOr<KernelBuilder::State> KernelBuilder::buildLoop(Value query,
             varies};
   }
   if (!op.getScoreRegion().empty())
-    bindIndices(expander, op.getScoreRegion(), 1, row, column);
+    bindIndices(expander, op.getScoreRegion(), 1, ofHead, row, column);
 
   keep = {expander.lift(b.getLoc(), keep, Expander::Both), Expander::Both};
   Value needed = keep.value;
@@ -523,8 +560,8 @@ void KernelBuilder::buildEpilogue(State state, Value firstRow) {
   Type element = cast<MemRefType>(operands.o.getType()).getElementType();
   if (!element.isF32())
     out = arith::TruncFOp::create(b, tensor({rows, width}, element), out);
-  tile::StoreOp::create(b, out, operands.o,
-                        ValueRange{batch, head, firstRow, index(0)}, endRow);
+  tile::StoreOp::create(b, out, operands.o, getPlace(firstRow, index(0)),
+                        endRow, getFold());
   if (!operands.lse)
     return;
   // Natural log of the sum of exponentials: (m + log2 sum) * ln 2.
@@ -536,8 +573,8 @@ void KernelBuilder::buildEpilogue(State state, Value firstRow) {
   lse = arith::SelectOp::create(
       b, empty, splat(rowType(), -std::numeric_limits<double>::infinity()),
       lse);
-  tile::StoreOp::create(b, lse, operands.lse, ValueRange{batch, head, firstRow},
-                        endRow);
+  tile::StoreOp::create(b, lse, operands.lse, getPlace(firstRow), endRow,
+                        getFold());
 }
 
 LogicalResult fa3::buildKernelBody(OpBuilder &builder, attention::ForwardOp op,

@@ -3,6 +3,7 @@
 #ifndef FA3_LIB_CONVERSION_ATTENTIONTOTILE_KERNEL_H
 #define FA3_LIB_CONVERSION_ATTENTIONTOTILE_KERNEL_H
 
+#include "PackGroups.h"
 #include "TileChoice.h"
 #include "fa3/Dialect/Attention/IR/Attention.h"
 #include "mlir/IR/Builders.h"
@@ -29,7 +30,8 @@ struct AccumulationPolicy {
 double getLargestWeight(mlir::Type element);
 
 /// Values that a kernel takes for one attention: memrefs in (batch, head,
-/// sequence, element) order.
+/// sequence, element) order, with `packing` q, o and lse as `viewGroups` gives
+/// them.
 struct KernelOperands {
   /// lse is null without that result; a transposed v is (batch, head, element,
   /// sequence).
@@ -40,6 +42,8 @@ struct KernelOperands {
   llvm::SmallVector<mlir::Value> scales;
   /// Scalars that the regions capture.
   mlir::IRMapping captures;
+  /// The heads of a group are rows.
+  std::optional<GroupPacking> packing;
 };
 
 /// Emits the `tile.grid` of a kernel at the builder's position.

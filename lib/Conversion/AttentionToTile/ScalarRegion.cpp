@@ -63,7 +63,8 @@ LogicalResult ScalarRegionExpander::expandExtract(Operation *op) {
       continue;
     }
     std::optional<tile::TileForm> form = tile::getTileForm(entry.value);
-    if (entry.varies == Both || !form || form->coordinates.size() != 1 ||
+    if (entry.varies == Both || !form || !form->isAffine() ||
+        form->coordinates.size() != 1 ||
         form->coordinates.front().coefficient != 1)
       return extract.emitOpError("reads an auxiliary operand at an index that "
                                  "is neither uniform nor the query or key plus "

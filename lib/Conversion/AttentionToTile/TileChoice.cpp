@@ -20,10 +20,14 @@ constexpr int64_t kWideColumns = 256;
 /// Uses of the key index that cost a step of a wide tile, as does a tile that
 /// score code reads beside three or more warp groups.
 constexpr int64_t kManyKeyUses = 2;
+/// Rows of a warp group, which few queries do not fill.
+constexpr int64_t kReplicaRows = 64;
 /// Steps of blockN: the depth of a product whose operand it is.
 constexpr int64_t kStep = 16;
 /// Wider key blocks bring nothing once the products dominate, and spill first.
 constexpr int64_t kWidestBlockN = 112, kWidestBlockNTwoGroups = 128;
+/// Of one warp group, whose few rows wait for copies: wider ones are fewer.
+constexpr int64_t kWidestBlockNOneGroup = 192;
 /// Below this a further warp group does not pay for the narrower block.
 constexpr int64_t kNarrowestBlockN = 64;
 /// Shared memory for tiles; the rest of 227 KiB is for barriers and alignment.
@@ -80,6 +84,11 @@ static double estimateTime(int64_t queries, int64_t blockM, double perRow) {
 TileChoice fa3::chooseTile(int64_t d, int64_t dv, const RegionDemand &demand,
                            std::optional<int64_t> queries) {
   constexpr double kRowOfTwoGroups = 1.05;
+  if (queries && *queries <= kReplicaRows)
+    return {kReplicaRows,
+            std::max(widestBlockN(d, dv, demand, kReplicaRows,
+                                  kTwoGroupRegisters, kWidestBlockNOneGroup),
+                     kStep)};
   int64_t four =
       widestBlockN(d, dv, demand, 256, kFourGroupRegisters, kWidestBlockN);
   if (four >= kNarrowestBlockN)
@@ -141,7 +150,8 @@ int64_t fa3::getWidestFloat8BlockN(int64_t d, int64_t dv,
 
 TileChoice fa3::chooseFloat8Tile(int64_t d, int64_t dv,
                                  const RegionDemand &demand, ScaleBlocks blocks,
-                                 bool twoLevel, bool transposedV) {
+                                 bool twoLevel, bool transposedV,
+                                 std::optional<int64_t> queries) {
   constexpr int64_t kLeast = 32, kNarrowest = 96;
   auto getWidest = [&](int64_t blockM) {
     return std::max(widestFloat8BlockN(d, dv, demand,
@@ -151,6 +161,8 @@ TileChoice fa3::chooseFloat8Tile(int64_t d, int64_t dv,
   auto fitsScales = [&](int64_t blockM) {
     return blocks.queries <= 1 || blocks.queries % blockM == 0;
   };
+  if (queries && *queries <= kReplicaRows && fitsScales(kReplicaRows))
+    return {kReplicaRows, getWidest(kReplicaRows)};
   TileChoice three{192, getWidest(192)};
   if (three.blockN >= kNarrowest && fitsScales(192))
     return three;

@@ -29,7 +29,8 @@ int64_t getWidestFloat8BlockN(int64_t d, int64_t dv, const RegionDemand &demand,
 /// values that the estimate does not see would spill.
 ///
 /// Without `queries`, a number of query rows known at compile time, the tile is
-/// the best one for long sequences; short ones may fill smaller tiles better.
+/// the best one for long sequences; short ones may fill smaller tiles better,
+/// and those of up to 64 rows have one warp group.
 TileChoice chooseTile(int64_t d, int64_t dv, const RegionDemand &demand,
                       std::optional<int64_t> queries);
 
@@ -44,8 +45,8 @@ struct ScaleBlocks {
 /// Blocks of scales are multiples of the tile where that is possible.
 /// `twoLevel` takes dv/2 registers more for the product of a step.
 TileChoice chooseFloat8Tile(int64_t d, int64_t dv, const RegionDemand &demand,
-                            ScaleBlocks blocks, bool twoLevel,
-                            bool transposedV);
+                            ScaleBlocks blocks, bool twoLevel, bool transposedV,
+                            std::optional<int64_t> queries);
 
 } // namespace fa3
 

@@ -375,6 +375,10 @@ LogicalResult KernelLowering::lowerOp(Operation *op) {
       .Case<tile::TransposeOp>([&](auto op) { return lowerTranspose(op); })
       .Case<tensor::ExtractSliceOp>([&](auto op) { return lowerSlice(op); })
       .Case<tile::CoordOp>([&](auto op) { return lowerCoord(op); })
+      .Case<arith::DivUIOp, arith::RemUIOp>([&](auto op) {
+        std::optional<LogicalResult> done = lowerCoordDivision(op);
+        return done ? *done : lowerGeneric(op);
+      })
       .Case<tile::WhereOp>([&](auto op) { return lowerWhere(op); })
       .Case<tile::LoadOp>([&](auto op) { return lowerLoad(op); })
       .Case<tile::StoreOp>([&](auto op) { return lowerStore(op); })

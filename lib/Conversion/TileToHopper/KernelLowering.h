@@ -108,7 +108,7 @@ private:
   mlir::LogicalResult lowerRead(tile::ReadOp op);
   mlir::LogicalResult
   forEachBox(mlir::Operation *op, const View &view, mlir::Value memref,
-             mlir::ValueRange indices,
+             mlir::ValueRange indices, std::optional<int64_t> fold,
              llvm::function_ref<void(mlir::Value map, mlir::ValueRange at,
                                      mlir::Value column)>
                  emit);
@@ -129,6 +129,7 @@ private:
   mlir::LogicalResult lowerTranspose(tile::TransposeOp op);
   mlir::LogicalResult lowerSlice(mlir::tensor::ExtractSliceOp op);
   mlir::LogicalResult lowerCoord(tile::CoordOp op);
+  std::optional<mlir::LogicalResult> lowerCoordDivision(mlir::Operation *op);
   mlir::LogicalResult lowerWhere(tile::WhereOp op);
   mlir::LogicalResult lowerLoad(tile::LoadOp op);
   mlir::LogicalResult lowerStore(tile::StoreOp op);

@@ -374,7 +374,7 @@ LogicalResult KernelLowering::lowerView(tile::ViewOp op) {
 /// One copy per block of columns.
 LogicalResult
 KernelLowering::forEachBox(Operation *op, const View &view, Value memref,
-                           ValueRange indices,
+                           ValueRange indices, std::optional<int64_t> fold,
                            function_ref<void(Value, ValueRange, Value)> emit) {
   if (!arguments.isArgument(memref))
     return op->emitOpError("has no lowering to hopper: expects an array that "
@@ -387,7 +387,9 @@ KernelLowering::forEachBox(Operation *op, const View &view, Value memref,
     return op->emitOpError("copies ")
            << rows << " rows at once, the limit of a bulk copy is " << kMaxBox;
   SmallVector<int64_t> box(indices.size(), 1);
-  box[box.size() - 2] = rows;
+  box[box.size() - 2] = fold.value_or(rows);
+  if (fold)
+    box[box.size() - 3] = rows / *fold;
   box.back() = width;
   Value map = arguments.getTensorMap(
       memref, hopper::TensorMapType::get(b.getContext(), box,
@@ -472,7 +474,7 @@ LogicalResult KernelLowering::lowerLoadAsync(tile::LoadAsyncOp op) {
   if (op.getRows())
     return lowerReordered(op);
   const View &view = views[op.getView()];
-  return forEachBox(op, view, op.getSource(), op.getIndices(),
+  return forEachBox(op, view, op.getSource(), op.getIndices(), op.getFold(),
                     [&](Value map, ValueRange at, Value column) {
                       hopper::TmaLoadOp::create(b, map, at, view.ring->buffer,
                                                 view.index, view.row, column,
@@ -487,7 +489,7 @@ LogicalResult KernelLowering::lowerStoreAsync(tile::StoreAsyncOp op) {
   // All threads of the replica have written.
   if (!view.ring->isPrivate())
     syncReplica(op);
-  if (failed(forEachBox(op, view, op.getTarget(), op.getIndices(),
+  if (failed(forEachBox(op, view, op.getTarget(), op.getIndices(), op.getFold(),
                         [&](Value map, ValueRange at, Value column) {
                           hopper::TmaStoreOp::create(b, view.ring->buffer,
                                                      view.index, view.row,

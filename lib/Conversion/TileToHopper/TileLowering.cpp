@@ -1,9 +1,11 @@
 //===- TileLowering.cpp - tile values become fragments --------------------===//
 
 #include "KernelLowering.h"
+#include "fa3/Dialect/Tile/Analysis/AffineForm.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Matchers.h"
+#include "llvm/Support/MathExtras.h"
 #include <map>
 
 using namespace mlir;
@@ -291,6 +293,39 @@ LogicalResult KernelLowering::lowerCoord(tile::CoordOp op) {
   return success();
 }
 
+/// The quotients, or remainders, of coordinates along the first dimension by a
+/// power of two are those along one of two dimensions that take its place:
+/// registers of a thread are then constants apart. Nothing for other divisions.
+std::optional<LogicalResult> KernelLowering::lowerCoordDivision(Operation *op) {
+  auto coord = op->getOperand(0).getDefiningOp<tile::CoordOp>();
+  APInt constant;
+  if (!coord || coord.getDim() != 0 ||
+      !matchPattern(op->getOperand(1), m_ConstantInt(&constant)))
+    return std::nullopt;
+  int64_t divisor = constant.getSExtValue();
+  int64_t extent = coord.getResult().getType().getDimSize(0);
+  tile::AffineForm first = tile::getAffineForm(coord.getOffset());
+  if (divisor <= 0 || !llvm::isPowerOf2_64(divisor) || extent % divisor ||
+      !tile::provesMultipleOf(first, divisor) ||
+      !tile::provesNonNegative(first))
+    return std::nullopt;
+  FailureOr<LinearLayout> layout = getLayout(op, op->getResult(0).getType());
+  SmallVector<Type> types;
+  if (failed(layout) ||
+      failed(convertType(op->getLoc(), op->getResult(0).getType(), types)))
+    return failure();
+  bool isQuotient = isa<arith::DivUIOp>(op);
+  Value offset = i32(0);
+  if (isQuotient)
+    offset =
+        b.createOrFold<arith::DivUIOp>(get(coord.getOffset()), i32(divisor));
+  set(op->getResult(0),
+      hopper::CoordOp::create(b, types.front(), isQuotient ? 0 : 1, offset,
+                              fragment(layout->folded(divisor)))
+          .getResult());
+  return success();
+}
+
 LogicalResult KernelLowering::lowerWhere(tile::WhereOp op) {
   Value condition = get(op.getCondition());
   SmallVector<Value> otherwise = llvm::map_to_vector(
@@ -358,6 +393,8 @@ LogicalResult KernelLowering::lowerLoad(tile::LoadOp op) {
   if (failed(layout) ||
       failed(convertType(op.getLoc(), op.getResult().getType(), types)))
     return failure();
+  if (op.getFold())
+    layout = layout->folded(*op.getFold());
   FailureOr<GlobalAccess> access =
       getAccess(b, arguments, op, op.getSource(), layout->getRank());
   if (failed(access))
@@ -374,6 +411,8 @@ LogicalResult KernelLowering::lowerStore(tile::StoreOp op) {
   FailureOr<LinearLayout> layout = getLayout(op, op.getValue().getType());
   if (failed(layout))
     return failure();
+  if (op.getFold())
+    layout = layout->folded(*op.getFold());
   FailureOr<GlobalAccess> access =
       getAccess(b, arguments, op, op.getTarget(), layout->getRank());
   if (failed(access))

@@ -295,4 +295,49 @@ gpu.module @m {
     }
     gpu.return
   }
+
+  // Rows of two dimensions of the array: boxes have both, and fragments of
+  // threads do.
+  // CHECK-LABEL: gpu.func @fold(
+  // CHECK: hopper.tma.load %{{.*}}[%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}] {{.*}} : <[1, 16, 4, 64], f16, 128>
+  // Quotients and remainders of coordinates are coordinates of those two; other
+  // divisions are what they are.
+  // CHECK: %[[FIRST:.*]] = arith.divui %{{.*}}, %c4_i32 : i32
+  // CHECK: hopper.coord dim 0 offset %[[FIRST]] of #fragment_16_4 : vector<2xi32>
+  // CHECK: hopper.coord dim 1 offset %c0_i32{{.*}} of #fragment_16_4 : vector<2xi32>
+  // CHECK: arith.divui %{{.*}}, %{{.*}} : vector<2xi32>
+  // CHECK: hopper.fragment.store %{{.*}}, %{{.*}}[%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}] strides{{.*}} bounds(%{{.*}}, %{{.*}}, %{{.*}}) of #[[FOLDED:fragment_16_4_64]]
+  // CHECK: hopper.fragment.store %{{.*}}, %{{.*}}[%{{.*}}, %{{.*}}] strides{{.*}} bounds(%{{.*}}, %{{.*}}) of #fragment_16_4
+  gpu.func @fold(%a: memref<?x?x4x64xf16, strided<[?, ?, ?, 1]>>, %c: memref<?x?x4x64xf32>, %l: memref<?x4xf32>) kernel {
+    %r = flow.ring : !flow.ring<1, [tensor<64x64xf16, #tile.smem<128>>]>
+    flow.specialize {
+      flow.group @load warps 1 (%g) {
+        %c0 = arith.constant 0 : index
+        %w = flow.cursor write %r : !flow.ring<1, [tensor<64x64xf16, #tile.smem<128>>]>
+        %s, %next = flow.acquire %r[%w] : !flow.ring<1, [tensor<64x64xf16, #tile.smem<128>>]>, !flow.cursor<write>
+        %v = tile.view %s[%c0, %c0] : !flow.slot<write, [tensor<64x64xf16, #tile.smem<128>>]> -> !tile.view<tensor<64x64xf16, #tile.smem<128>>>
+        tile.load.async %a[%c0, %c0, %c0, %c0], %v fold 4 : memref<?x?x4x64xf16, strided<[?, ?, ?, 1]>>, !tile.view<tensor<64x64xf16, #tile.smem<128>>>
+        flow.publish %s : !flow.slot<write, [tensor<64x64xf16, #tile.smem<128>>]>
+      }
+      flow.group @math warps 4 (%g) {
+        %c0 = arith.constant 0 : index
+        %q = flow.cursor read %r : !flow.ring<1, [tensor<64x64xf16, #tile.smem<128>>]>
+        %s, %next = flow.acquire %r[%q] : !flow.ring<1, [tensor<64x64xf16, #tile.smem<128>>]>, !flow.cursor<read>
+        flow.release %s : !flow.slot<read, [tensor<64x64xf16, #tile.smem<128>>]>
+        %x = arith.constant dense<1.0> : tensor<64x64xf32, #tile.acc>
+        %c64 = arith.constant 64 : index
+        %first = arith.muli %g, %c64 : index
+        %row = tile.coord dim 0 offset %first : tensor<64xindex, #tile.slice<1, #tile.acc>>
+        %four = arith.constant dense<4> : tensor<64xindex, #tile.slice<1, #tile.acc>>
+        %three = arith.constant dense<3> : tensor<64xindex, #tile.slice<1, #tile.acc>>
+        %outer = arith.divui %row, %four : tensor<64xindex, #tile.slice<1, #tile.acc>>
+        %inner = arith.remui %row, %four : tensor<64xindex, #tile.slice<1, #tile.acc>>
+        %third = arith.divui %row, %three : tensor<64xindex, #tile.slice<1, #tile.acc>>
+        %y = arith.constant dense<1.0> : tensor<64xf32, #tile.slice<1, #tile.acc>>
+        tile.store %x, %c[%c0, %c0, %c0, %c0] fold 4 : tensor<64x64xf32, #tile.acc>, memref<?x?x4x64xf32>
+        tile.store %y, %l[%c0, %c0] fold 4 : tensor<64xf32, #tile.slice<1, #tile.acc>>, memref<?x4xf32>
+      }
+    }
+    gpu.return
+  }
 }

@@ -40,14 +40,17 @@ class Case:
 
 def _case(group, shape, batch, memory, distribution):
     queries, keys = shape
-    # The oracle holds all scores of some heads; long sequences have few heads.
-    heads = _FEW_HEADS if queries * keys >= 1 << 21 else GROUPS
-    return Case(batch, *heads[group], queries, keys, memory, distribution)
+    # The oracle holds all scores of some heads; long sequences have few heads,
+    # unless the kernel is for a number of them.
+    heads = group
+    if isinstance(group, str):
+        heads = (_FEW_HEADS if queries * keys >= 1 << 21 else GROUPS)[group]
+    return Case(batch, *heads, queries, keys, memory, distribution)
 
 
 def covering(number, groups, shapes, batches):
-    """The cases of kernel `number`: every shape with every batch; groups,
-    orders in memory and distributions rotate from shape to shape and from
+    """The cases of kernel `number`: every shape with every batch; groups (names,
+    or numbers of query and key heads), orders in memory and distributions rotate from shape to shape and from
     kernel to kernel, with periods that have no common factor, so that all pairs
     of them occur."""
     cases = []

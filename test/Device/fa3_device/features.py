@@ -80,6 +80,7 @@ class Feature:
     scaling: str | None = None  # of SCALINGS, with 8-bit operands
     lse: bool = True  # is a result
     transposed: bool = False  # v, with 8-bit operands
+    heads: tuple | None = None  # query and key heads, if the compiler knows them
 
     @property
     def key_multiple(self):
@@ -105,22 +106,29 @@ class Feature:
 
 
 def dynamic_types(feature):
-    """Tensor types with nothing known but types and head dims."""
-    key = f"tensor<?x?x?x{feature.d}x{feature.type}>"
-    value = f"tensor<?x?x?x{feature.dv}x{feature.type}>"
+    """Tensor types with nothing known but types, head dims and perhaps heads."""
+    heads, key_heads = feature.heads or ("?", "?")
+    is_bshd = feature.layout == "bshd"
+
+    def tensor(count, last, type):
+        rows = f"?x{count}" if is_bshd else f"{count}x?"
+        return f"tensor<?x{rows}x{last}x{type}>"
+
+    value = tensor(key_heads, feature.dv, feature.type)
     if feature.transposed:
-        extents = f"?x{feature.dv}x?" if feature.layout == "bshd" else f"?x?x{feature.dv}"
-        value = f"tensor<{extents}x?x{feature.type}>"
+        columns = [str(feature.dv), str(key_heads)]
+        value = f"tensor<?x{'x'.join(columns if is_bshd else columns[::-1])}x?x{feature.type}>"
     wide = "f16" if feature.scaling else feature.type
     types = {
-        "q": key, "k": key, "v": value,
-        "o": f"tensor<?x?x?x{feature.dv}x{wide}>",
+        "q": tensor(heads, feature.d, feature.type),
+        "k": tensor(key_heads, feature.d, feature.type), "v": value,
+        "o": tensor(heads, feature.dv, wide),
         "alibi": "tensor<?xf32>", "bias": f"tensor<?x?x?x?x{wide}>",
     }  # fmt: skip
     if feature.lse:
-        types["lse"] = "tensor<?x?x?xf32>"
+        types["lse"] = f"tensor<?x{heads}x?xf32>"
     if feature.scaling:
-        extents = "1x1" if feature.scaling == "tensor" else "?x?"
+        extents = "1x1" if feature.scaling == "tensor" else f"?x{key_heads}"
         for name, rows in zip("qkv", SCALINGS[feature.scaling]):
             last = "?" if rows else "1"
             types[f"{name}_scale"] = f"tensor<{extents}x{last}xf32>"
@@ -178,9 +186,10 @@ def module_text(
     )
 
 
-def all_features(types, dims, masks, layouts):
+def all_features(types, dims, masks, layouts, heads=None):
     """The product of the lists. With one layout, `None`, the layouts alternate
-    so that each occurs with every type, head dim and mask."""
+    so that each occurs with every type, head dim and mask. Numbers of query and
+    key `heads` are known to the compiler if they are given."""
     features = []
     for t, d, m in itertools.product(
         range(len(types)), range(len(dims)), range(len(masks))
@@ -199,7 +208,7 @@ def all_features(types, dims, masks, layouts):
             features.append(
                 Feature(
                     types[t], *dims[d], masks[m], layout, scale, scaling, lse,
-                    transposed,
+                    transposed, heads,
                 )  # fmt: skip
             )
     return features

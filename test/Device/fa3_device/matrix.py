@@ -91,6 +91,7 @@ def _select(arguments):
         dims,
         arguments.masks or list(features.MASKS),
         layouts,
+        arguments.heads,
     )
     if arguments.filter:
         chosen = [f for f in chosen if arguments.filter in f.name]
@@ -107,7 +108,8 @@ def _shapes(arguments):
 
 def run(arguments):
     chosen, shapes = _select(arguments), _shapes(arguments)
-    groups = arguments.groups or list(cases.GROUPS)
+    groups = [arguments.heads] if arguments.heads else arguments.groups
+    groups = groups or list(cases.GROUPS)
     batches = arguments.batches or list(cases.BATCHES)
     plan = cases.product if arguments.full else cases.covering
     report = _Report(arguments.out, arguments.max_print)

@@ -170,7 +170,7 @@ func.func private @unknown(!hopper.mbarrier)
 // Fragments.
 
 // C1
-// expected-error @+1 {{#hopper.fragment expects a shape of rank 1 or 2, got rank 0}}
+// expected-error @+1 {{#hopper.fragment expects a shape of rank 1 to 3, got rank 0}}
 func.func private @f() attributes {a = #hopper.fragment<[], reg = [], lane = [[], [], [], [], []], warp = [], repeat = []>}
 
 // -----
@@ -976,6 +976,28 @@ func.func @smem_load_elements(%b: !hopper.buffer<1, tensor<64x64xf16>, 128>, %i:
 func.func @smem_load(%b: !hopper.buffer<1, tensor<64x64xf16>, 128>, %i: i32) {
   // expected-error @+1 {{expects a value of 4 elements, got 'vector<8xf16>'}}
   %0 = hopper.smem.load %b[%i, %i, %i] of #acc : !hopper.buffer<1, tensor<64x64xf16>, 128> -> vector<8xf16>
+  return
+}
+
+// -----
+
+#folded = #hopper.fragment<[8, 8, 64], reg = [[0, 0, 1]], lane = [[0, 0, 2], [0, 0, 4], [0, 1, 0], [0, 2, 0], [0, 4, 0]], warp = [], repeat = []>
+
+// smem.store C1
+func.func @smem_store_rank(%x: vector<2xf16>, %b: !hopper.buffer<1, tensor<64x64xf16>, 128>, %i: i32) {
+  // expected-error @+1 {{expects a fragment of rank 1 or 2, got 3}}
+  hopper.smem.store %x to %b[%i, %i, %i] of #folded : vector<2xf16>, !hopper.buffer<1, tensor<64x64xf16>, 128>
+  return
+}
+
+// -----
+
+#folded = #hopper.fragment<[8, 8, 64], reg = [[0, 0, 1]], lane = [[0, 0, 2], [0, 0, 4], [0, 1, 0], [0, 2, 0], [0, 4, 0]], warp = [], repeat = []>
+
+// smem.load C1
+func.func @smem_load_rank(%b: !hopper.buffer<1, tensor<64x64xf16>, 128>, %i: i32) {
+  // expected-error @+1 {{expects a fragment of rank 1 or 2, got 3}}
+  %0 = hopper.smem.load %b[%i, %i, %i] of #folded : !hopper.buffer<1, tensor<64x64xf16>, 128> -> vector<2xf16>
   return
 }
 

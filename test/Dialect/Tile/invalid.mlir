@@ -413,6 +413,105 @@ func.func @load_async_rows(%m: memref<8x8xf16>, %i: index, %v: !tile.view<tensor
 
 // -----
 
+// load C2
+func.func @load_fold_rank(%m: memref<8x8xf16>, %i: index) {
+  // expected-error @+1 {{'tile.load' op expects a memref of a rank above that of the tile (2) with fold, got 2}}
+  %0 = tile.load %m[%i, %i] fold 4 : memref<8x8xf16> -> tensor<8x8xf16>
+  return
+}
+
+// -----
+
+// load C4
+func.func @load_fold_power(%m: memref<8x3x8xf16>, %i: index) {
+  // expected-error @+1 {{'tile.load' op expects fold to be a power of two that divides the first extent of the tile (12), got 3}}
+  %0 = tile.load %m[%i, %i, %i] fold 3 : memref<8x3x8xf16> -> tensor<12x8xf16>
+  return
+}
+
+// -----
+
+// load C4
+func.func @load_fold_divides(%m: memref<8x3x8xf16>, %i: index) {
+  // expected-error @+1 {{'tile.load' op expects fold to be a power of two that divides the first extent of the tile (12), got 8}}
+  %0 = tile.load %m[%i, %i, %i] fold 8 : memref<8x3x8xf16> -> tensor<12x8xf16>
+  return
+}
+
+// -----
+
+// store C2
+func.func @store_fold_rank(%m: memref<8xf16>, %i: index, %x: tensor<8xf16>) {
+  // expected-error @+1 {{'tile.store' op expects a memref of a rank above that of the tile (1) with fold, got 1}}
+  tile.store %x, %m[%i] fold 4 : tensor<8xf16>, memref<8xf16>
+  return
+}
+
+// -----
+
+// store C4
+func.func @store_fold(%m: memref<8x4xf16>, %i: index, %x: tensor<8xf16>) {
+  // expected-error @+1 {{'tile.store' op expects fold to be a power of two that divides the first extent of the tile (8), got 16}}
+  tile.store %x, %m[%i, %i] fold 16 : tensor<8xf16>, memref<8x4xf16>
+  return
+}
+
+// -----
+
+// store C5
+func.func @store_fold_below(%m: memref<8x4xf16>, %i: index, %x: tensor<8xf16>) {
+  // expected-error @+1 {{'tile.store' op expects below or fold, got both}}
+  tile.store %x, %m[%i, %i] below %i fold 4 : tensor<8xf16>, memref<8x4xf16>
+  return
+}
+
+// -----
+
+// load.async C6
+func.func @load_async_fold_rank(%m: memref<8x8xf16>, %i: index, %v: !tile.view<tensor<8x8xf16>>) {
+  // expected-error @+1 {{'tile.load.async' op expects a memref of a rank above that of the tile (2) with fold, got 2}}
+  tile.load.async %m[%i, %i], %v fold 4 : memref<8x8xf16>, !tile.view<tensor<8x8xf16>>
+  return
+}
+
+// -----
+
+// load.async C6
+func.func @load_async_fold(%m: memref<8x8x8xf16>, %i: index, %v: !tile.view<tensor<8x8xf16>>) {
+  // expected-error @+1 {{'tile.load.async' op expects fold to be a power of two that divides the first extent of the tile (8), got 0}}
+  tile.load.async %m[%i, %i, %i], %v fold 0 : memref<8x8x8xf16>, !tile.view<tensor<8x8xf16>>
+  return
+}
+
+// -----
+
+// load.async C6
+func.func @load_async_fold_rows(%m: memref<8x8x8xf16>, %i: index, %v: !tile.view<tensor<8x8xf16>>) {
+  // expected-error @+1 {{'tile.load.async' op expects rows or fold, got both}}
+  tile.load.async %m[%i, %i, %i], %v rows [1, 0] fold 4 : memref<8x8x8xf16>, !tile.view<tensor<8x8xf16>>
+  return
+}
+
+// -----
+
+// store.async C2
+func.func @store_async_fold_rank(%m: memref<8x8xf16>, %i: index, %v: !tile.view<tensor<8x8xf16>>) {
+  // expected-error @+1 {{'tile.store.async' op expects a memref of a rank above that of the tile (2) with fold, got 2}}
+  %d = tile.store.async %v, %m[%i, %i] fold 4 : !tile.view<tensor<8x8xf16>>, memref<8x8xf16>
+  return
+}
+
+// -----
+
+// store.async C4
+func.func @store_async_fold(%m: memref<8x8x8xf16>, %i: index, %v: !tile.view<tensor<8x8xf16>>) {
+  // expected-error @+1 {{'tile.store.async' op expects fold to be a power of two that divides the first extent of the tile (8), got -4}}
+  %d = tile.store.async %v, %m[%i, %i, %i] fold -4 : !tile.view<tensor<8x8xf16>>, memref<8x8x8xf16>
+  return
+}
+
+// -----
+
 // load.async C2
 func.func @load_async_rank(%m: memref<8xf16>, %i: index, %v: !tile.view<tensor<8x8xf16>>) {
   // expected-error @+1 {{'tile.load.async' op expects the rank of the tile (2) to be at most that of the memref (1)}}

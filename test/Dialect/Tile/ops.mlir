@@ -77,6 +77,10 @@ func.func @memory(%K: memref<?x?x?x128xf16, strided<[?, ?, ?, 1]>>, %table: memr
   %row = tile.load %K[%i, %i, %i, %i] : memref<?x?x?x128xf16, strided<[?, ?, ?, 1]>> -> tensor<128xf16>
   // CHECK: tile.scalar_load %[[T]][%[[I]]] : memref<?xi32>
   %s = tile.scalar_load %table[%i] : memref<?xi32>
+  // CHECK: %[[F:.*]] = tile.load %[[K]][%[[I]], %[[I]], %[[I]], %[[I]]] fold 4 : memref<?x?x?x128xf16, strided<[?, ?, ?, 1]>> -> tensor<64x128xf16>
+  %folded = tile.load %K[%i, %i, %i, %i] fold 4 : memref<?x?x?x128xf16, strided<[?, ?, ?, 1]>> -> tensor<64x128xf16>
+  // CHECK: tile.store %[[F]], %[[K]][%[[I]], %[[I]], %[[I]], %[[I]]] fold 4 : tensor<64x128xf16>, memref<?x?x?x128xf16, strided<[?, ?, ?, 1]>>
+  tile.store %folded, %K[%i, %i, %i, %i] fold 4 : tensor<64x128xf16>, memref<?x?x?x128xf16, strided<[?, ?, ?, 1]>>
   // CHECK: tile.store %[[X]], %[[K]][%[[I]], %[[I]], %[[I]], %[[I]]] : tensor<80x128xf16>, memref<?x?x?x128xf16, strided<[?, ?, ?, 1]>>
   tile.store %k, %K[%i, %i, %i, %i] : tensor<80x128xf16>, memref<?x?x?x128xf16, strided<[?, ?, ?, 1]>>
   return
@@ -125,7 +129,7 @@ func.func @values(%q: tensor<64x128xf16>, %k: tensor<80x128xf16>, %qt: tensor<12
 
 // CHECK-LABEL: func.func @slots(
 func.func @slots(%slot: !flow.slot<read, [tensor<192x128xf16>]>, %write: !flow.slot<write, [i32, tensor<80x128xf16>]>,
-                 %K: memref<?x128xf16>, %i: index, %zero: tensor<64x80xf32>, %p: tensor<64x80xf16>, %vs: !tile.view<tensor<80x128xf16>>) {
+                 %K: memref<?x128xf16>, %G: memref<?x4x128xf16>, %i: index, %zero: tensor<64x80xf32>, %p: tensor<64x80xf16>, %vs: !tile.view<tensor<80x128xf16>>) {
   // CHECK: %[[V:.*]] = tile.view %{{.*}}[%{{.*}}, %{{.*}}] : <read, [tensor<192x128xf16>]> -> <tensor<64x128xf16>>
   %v = tile.view %slot[%i, %i] : !flow.slot<read, [tensor<192x128xf16>]> -> !tile.view<tensor<64x128xf16>>
   // CHECK: %[[W:.*]] = tile.view %{{.*}}[%{{.*}}, %{{.*}}] field 1 : <write, [i32, tensor<80x128xf16>]> -> <tensor<80x128xf16>>
@@ -138,6 +142,10 @@ func.func @slots(%slot: !flow.slot<read, [tensor<192x128xf16>]>, %write: !flow.s
   tile.load.async %K[%i, %i], %w : memref<?x128xf16>, !tile.view<tensor<80x128xf16>>
   // CHECK: tile.load.async %{{.*}}[%{{.*}}, %{{.*}}], %[[W]] rows [0, 3, 1, 2] : memref<?x128xf16>, <tensor<80x128xf16>>
   tile.load.async %K[%i, %i], %w rows [0, 3, 1, 2] : memref<?x128xf16>, !tile.view<tensor<80x128xf16>>
+  // CHECK: tile.load.async %{{.*}}[%{{.*}}, %{{.*}}, %{{.*}}], %[[W]] fold 4 : memref<?x4x128xf16>, <tensor<80x128xf16>>
+  tile.load.async %G[%i, %i, %i], %w fold 4 : memref<?x4x128xf16>, !tile.view<tensor<80x128xf16>>
+  // CHECK: tile.store.async %[[V]], %{{.*}}[%{{.*}}, %{{.*}}, %{{.*}}] fold 4 : <tensor<64x128xf16>>, memref<?x4x128xf16>
+  %folded = tile.store.async %v, %G[%i, %i, %i] fold 4 : !tile.view<tensor<64x128xf16>>, memref<?x4x128xf16>
   // CHECK: %{{.*}} = tile.store.async %[[V]], %{{.*}}[%{{.*}}, %{{.*}}] : <tensor<64x128xf16>>, memref<?x128xf16>
   %d0 = tile.store.async %v, %K[%i, %i] : !tile.view<tensor<64x128xf16>>, memref<?x128xf16>
   // CHECK: tile.store.async %[[V]], %{{.*}}[%{{.*}}, %{{.*}}] add : <tensor<64x128xf16>>, memref<?x128xf16>

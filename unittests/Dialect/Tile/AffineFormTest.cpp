@@ -56,6 +56,45 @@ TEST_F(AffineFormTest, WhatIsNotAffineIsAnAtom) {
   EXPECT_EQ(form.getCoefficient(square), 1);
 }
 
+TEST_F(AffineFormTest, QuotientsAndRemaindersOfCoordinates) {
+  auto type = RankedTensorType::get({64}, b->getIndexType());
+  auto splat = [&](Value value) -> Value {
+    return tensor::SplatOp::create(*b, value, type);
+  };
+  auto coordinate = [&](Value offset) -> Value {
+    return CoordOp::create(*b, type, 0, offset);
+  };
+  // (64 * 3 + x) div 4 = 48 + (x div 4)
+  Value row = coordinate(constant(192));
+  std::optional<TileForm> form =
+      getTileForm(make<arith::DivUIOp>(row, splat(constant(4))));
+  ASSERT_TRUE(form);
+  EXPECT_EQ(form->getLeast().constant, 48);
+  EXPECT_EQ(form->getGreatest().constant, 63);
+  EXPECT_FALSE(form->isAffine());
+  // (64 * 3 + x) mod 4
+  form = getTileForm(make<arith::RemUIOp>(row, splat(constant(4))));
+  ASSERT_TRUE(form);
+  EXPECT_EQ(form->getLeast().constant, 0);
+  EXPECT_EQ(form->getGreatest().constant, 3);
+  // By more than there are.
+  form = getTileForm(make<arith::RemUIOp>(row, splat(constant(192))));
+  ASSERT_TRUE(form);
+  EXPECT_EQ(form->getGreatest().constant, 63);
+
+  // An offset that is no multiple, one that may be negative, a sum of
+  // coordinates' multiples and a divisor that is not known.
+  EXPECT_FALSE(getTileForm(
+      make<arith::DivUIOp>(coordinate(constant(2)), splat(constant(4)))));
+  EXPECT_FALSE(getTileForm(make<arith::DivUIOp>(
+      coordinate(make<arith::MulIOp>(argument(0), constant(4))),
+      splat(constant(4)))));
+  EXPECT_FALSE(getTileForm(make<arith::DivUIOp>(
+      make<arith::MulIOp>(row, splat(constant(3))), splat(constant(4)))));
+  EXPECT_FALSE(getTileForm(make<arith::DivUIOp>(row, splat(argument(0)))));
+  EXPECT_FALSE(getTileForm(make<arith::RemUIOp>(row, splat(constant(0)))));
+}
+
 TEST_F(AffineFormTest, MaterializedFormsHaveTheirValue) {
   std::mt19937 random(7);
   auto below = [&](int64_t n) { return int64_t(random() % n); };

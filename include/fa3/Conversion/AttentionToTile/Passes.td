@@ -57,6 +57,17 @@ def AttentionToTile : Pass<"attention-to-tile", "::mlir::ModuleOp"> {
     and at the stores. `tile-map-grid` may then cut the rows into tiles of
     different heights.
 
+    `pack-gqa` makes the heads that share a key head rows of one tile, as
+    FlashAttention's option of this name does: row r is of query r div n and
+    head r mod n of the group, n the next power of two of its heads, up to 64
+    (`tile.load` and `tile.store` with `fold`). A step then serves all of them.
+    `auto` does so where the queries are known and so few that tiles of 64 rows
+    are filled better by 10 %; and where keys are masked by query and the heads
+    of a group are a power of two: a tile then has fewer queries, and fewer keys
+    beside those that they see. Rows do not end early then (`end-rows`). Needs
+    known numbers of heads, score code that reads no auxiliary operand by head
+    or query, and scales of q that the heads of a group share.
+
     Without `block-m` and `block-n` the tile follows from the head dims: the
     widest key block for which the estimated registers of a consumer and the
     shared memory suffice. Elements of auxiliary operands that vary with query and
@@ -119,11 +130,15 @@ def AttentionToTile : Pass<"attention-to-tile", "::mlir::ModuleOp"> {
     Option<"twoLevel", "two-level-accumulation", "std::string", "\"auto\"",
            "add the product of every step to the output in fp32: true, false, or "
            "auto, for many 8-bit keys">,
+    Option<"packGqa", "pack-gqa", "std::string", "\"auto\"",
+           "the heads of a group as rows of one tile: auto (for few queries and "
+           "masks by query), true or false">,
     Option<"endRows", "end-rows", "bool", "false",
            "state where the rows of a tile end">
   ];
   let statistics = [
     Statistic<"kernels", "kernels", "attention operations turned into kernels">,
+    Statistic<"packed", "packed", "kernels whose rows are the heads of a group">,
     Statistic<"quantizeKernels", "quantize-kernels",
               "kernels of attention.quantize">
   ];

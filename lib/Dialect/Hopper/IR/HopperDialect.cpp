@@ -225,8 +225,8 @@ verifyFragment(function_ref<InFlightDiagnostic()> emitError,
                ArrayRef<Basis> repeats) {
   constexpr int64_t kMaxExtent = 1 << 16, kMaxRegisters = 1024;
   int64_t rank = shape.size();
-  if (rank < 1 || rank > 2)
-    return emitError() << "a shape of rank 1 or 2, got rank " << rank;
+  if (rank < 1 || rank > 3)
+    return emitError() << "a shape of rank 1 to 3, got rank " << rank;
   for (int64_t extent : shape)
     if (extent < 1 || extent > kMaxExtent)
       return emitError() << "extents between 1 and " << kMaxExtent << ", got "

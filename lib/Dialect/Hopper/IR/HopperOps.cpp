@@ -437,7 +437,18 @@ LogicalResult ScalarLoadOp::verify() {
   return success();
 }
 
+/// Slots have rows and columns.
+template <typename AccessOp>
+static LogicalResult verifyRank(AccessOp op) {
+  unsigned rank = op.getFragment().getLayout().getRank();
+  if (rank > 2)
+    return op.emitOpError("expects a fragment of rank 1 or 2, got ") << rank;
+  return success();
+}
+
 LogicalResult SmemStoreOp::verify() {
+  if (failed(verifyRank(*this)))
+    return failure();
   Type element = cast<VectorType>(getValue().getType()).getElementType();
   if (!element.isIntOrFloat() ||
       !llvm::is_contained({8u, 16u, 32u}, element.getIntOrFloatBitWidth()))
@@ -447,6 +458,8 @@ LogicalResult SmemStoreOp::verify() {
                          getFragment().getLayout().getNumRegisters());
 }
 LogicalResult SmemLoadOp::verify() {
+  if (failed(verifyRank(*this)))
+    return failure();
   Type element = getBuffer().getType().getTile().getElementType();
   if (cast<VectorType>(getResult().getType()).getElementType() != element)
     return emitOpError("expects elements of the buffer's type (")

@@ -149,15 +149,44 @@ static std::optional<TileForm> combine(const TileForm &lhs, const TileForm &rhs,
                                        int64_t factor) {
   TileForm result = lhs;
   result.base += rhs.base * factor;
-  for (TileForm::Coordinate coordinate : rhs.coordinates)
-    result.coordinates.push_back(
-        {coordinate.coefficient * factor, coordinate.extent});
+  for (TileForm::Coordinate coordinate : rhs.coordinates) {
+    coordinate.coefficient *= factor;
+    result.coordinates.push_back(coordinate);
+  }
   if (!isSmall(result.base) ||
       !llvm::all_of(result.coordinates, [](TileForm::Coordinate coordinate) {
         return isSmall(coordinate.coefficient);
       }))
     return std::nullopt;
   return result;
+}
+
+/// The quotient or remainder of c * base + r, with r a coordinate, by a
+/// constant c: base + (r div c) and r mod c. Nothing for other forms, and where
+/// the numerator may be negative.
+static std::optional<TileForm>
+divide(const TileForm &numerator, const TileForm &divisor, bool isRemainder) {
+  if (!divisor.coordinates.empty() || !divisor.base.isConstant() ||
+      divisor.base.constant <= 0 || numerator.coordinates.size() != 1 ||
+      numerator.coordinates.front().coefficient != 1 ||
+      !provesNonNegative(numerator.base))
+    return std::nullopt;
+  int64_t c = divisor.base.constant;
+  int64_t extent = numerator.coordinates.front().extent;
+  AffineForm base(numerator.base.constant / c);
+  for (auto [atom, coefficient] : numerator.base.terms)
+    base.add(atom, coefficient / c);
+  AffineForm rest = numerator.base - base * c;
+  if (!rest.isConstant() || rest.constant != 0)
+    return std::nullopt;
+  TileForm form;
+  if (isRemainder) {
+    form.coordinates.push_back({1, std::min(extent, c), /*isOwn=*/false});
+    return form;
+  }
+  form.base = base;
+  form.coordinates.push_back({1, (extent + c - 1) / c, /*isOwn=*/false});
+  return form;
 }
 
 static std::optional<TileForm> readTileForm(Value value, unsigned &budget) {
@@ -189,13 +218,18 @@ static std::optional<TileForm> readTileForm(Value value, unsigned &budget) {
   }
   if (auto broadcast = dyn_cast<BroadcastOp>(op))
     return readTileForm(broadcast.getSource(), budget);
-  if (!isa<arith::AddIOp, arith::SubIOp, arith::MulIOp>(op))
+  bool isQuotient = isa<arith::DivUIOp, arith::DivSIOp>(op);
+  bool isRemainder = isa<arith::RemUIOp, arith::RemSIOp>(op);
+  if (!isQuotient && !isRemainder &&
+      !isa<arith::AddIOp, arith::SubIOp, arith::MulIOp>(op))
     return std::nullopt;
 
   std::optional<TileForm> lhs = readTileForm(op->getOperand(0), budget);
   std::optional<TileForm> rhs = readTileForm(op->getOperand(1), budget);
   if (!lhs || !rhs)
     return std::nullopt;
+  if (isQuotient || isRemainder)
+    return divide(*lhs, *rhs, isRemainder);
   if (isa<arith::AddIOp>(op))
     return combine(*lhs, *rhs, 1);
   if (isa<arith::SubIOp>(op))

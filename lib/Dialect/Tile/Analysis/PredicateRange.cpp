@@ -281,8 +281,10 @@ static PredicateRange classifyCompare(arith::CmpIOp compare, Value iv,
     TileForm difference = greater;
     difference.base += lesser.base * -1;
     difference.base.constant -= margin;
-    for (TileForm::Coordinate c : lesser.coordinates)
-      difference.coordinates.push_back({-c.coefficient, c.extent});
+    for (TileForm::Coordinate c : lesser.coordinates) {
+      c.coefficient *= -1;
+      difference.coordinates.push_back(c);
+    }
     return classifyAtom(difference, iv);
   };
   arith::CmpIPredicate predicate = compare.getPredicate();

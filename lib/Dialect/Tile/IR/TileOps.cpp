@@ -7,6 +7,7 @@
 #include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/OpImplementation.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace fa3;
@@ -113,9 +114,10 @@ LogicalResult GridOp::verifyRegions() {
 // load, store and their asynchronous forms
 //===----------------------------------------------------------------------===//
 
-/// The constraints C1 to C3 that every access to a global array shares.
+/// The constraints that every access to a global array shares.
 static LogicalResult verifyAccess(Operation *op, MemRefType memref,
-                                  ValueRange indices, RankedTensorType tile) {
+                                  ValueRange indices, RankedTensorType tile,
+                                  std::optional<int64_t> fold = std::nullopt) {
   if (static_cast<int64_t>(indices.size()) != memref.getRank())
     return op->emitOpError("expects one index per dimension of the memref (")
            << memref.getRank() << "), got " << indices.size();
@@ -129,12 +131,22 @@ static LogicalResult verifyAccess(Operation *op, MemRefType memref,
     return op->emitOpError("expects the element type of the tile (")
            << tile.getElementType() << ") to be that of the memref ("
            << memref.getElementType() << ")";
+  if (!fold)
+    return success();
+  if (tile.getRank() == memref.getRank())
+    return op->emitOpError("expects a memref of a rank above that of the tile "
+                           "(")
+           << tile.getRank() << ") with fold, got " << memref.getRank();
+  if (*fold <= 0 || !llvm::isPowerOf2_64(*fold) || tile.getDimSize(0) % *fold)
+    return op->emitOpError("expects fold to be a power of two that divides the "
+                           "first extent of the tile (")
+           << tile.getDimSize(0) << "), got " << *fold;
   return success();
 }
 
 LogicalResult LoadOp::verify() {
   return verifyAccess(*this, cast<MemRefType>(getSource().getType()),
-                      getIndices(), getResult().getType());
+                      getIndices(), getResult().getType(), getFold());
 }
 
 LogicalResult ScalarLoadOp::verify() {
@@ -143,14 +155,19 @@ LogicalResult ScalarLoadOp::verify() {
 }
 
 LogicalResult StoreOp::verify() {
+  if (getBelow() && getFold())
+    return emitOpError("expects below or fold, got both");
   return verifyAccess(*this, cast<MemRefType>(getTarget().getType()),
-                      getIndices(), getValue().getType());
+                      getIndices(), getValue().getType(), getFold());
 }
 
 LogicalResult LoadAsyncOp::verify() {
   if (failed(verifyAccess(*this, cast<MemRefType>(getSource().getType()),
-                          getIndices(), getView().getType().getTile())))
+                          getIndices(), getView().getType().getTile(),
+                          getFold())))
     return failure();
+  if (getRows() && getFold())
+    return emitOpError("expects rows or fold, got both");
   if (auto view = getView().getDefiningOp<ViewOp>())
     if (view.getSlot().getType().getSide() != flow::Side::write)
       return emitOpError("expects a view of a write slot, got one of ")
@@ -171,7 +188,7 @@ LogicalResult LoadAsyncOp::verify() {
 
 LogicalResult StoreAsyncOp::verify() {
   return verifyAccess(*this, cast<MemRefType>(getTarget().getType()),
-                      getIndices(), getView().getType().getTile());
+                      getIndices(), getView().getType().getTile(), getFold());
 }
 
 SmallVector<Value> LoadAsyncOp::getReadViews() { return {}; }

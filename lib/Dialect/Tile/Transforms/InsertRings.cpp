@@ -167,6 +167,9 @@ LogicalResult RingInserter::insert(LoadOp load) {
     type = RankedTensorType::get(type.getShape(), type.getElementType(),
                                  getUnpaddedStorage(type));
   DenseI64ArrayAttr rowOrder = getRowOrder(conversions);
+  if (rowOrder && load.getFold())
+    return load.emitOpError("with fold has rows that are relabelled, which no "
+                            "copy does");
   bool isConverted = !conversions.empty() && !rowOrder;
   auto operandType =
       isConverted ? cast<RankedTensorType>(operand.getType()) : type;
@@ -187,7 +190,7 @@ LogicalResult RingInserter::insert(LoadOp load) {
   auto filled = with(loadRole, flow::AcquireOp::create(b, loaded, cursors[0]));
   Value target = window(filled.getSlot(), type, loadRole);
   with(loadRole, LoadAsyncOp::create(b, load.getSource(), load.getIndices(),
-                                     target, rowOrder));
+                                     target, rowOrder, load.getFoldAttr()));
   with(loadRole, flow::PublishOp::create(b, filled.getSlot()));
   SmallVector<Value> next = {filled.getNext(), Value()};
 

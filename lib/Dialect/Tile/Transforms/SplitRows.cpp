@@ -40,6 +40,7 @@ private:
     divide(terminator->getOperand(index), dim);
   }
 
+  LogicalResult verifyFold(Operation *op) const;
   LogicalResult rewriteType(Value value, int64_t dim);
   void rewriteOffset(Operation *op);
   Value shift(ImplicitLocOpBuilder &b, Value offset, int64_t rows);
@@ -225,6 +226,26 @@ LogicalResult RowSplitter::rewriteType(Value value, int64_t dim) {
   return success();
 }
 
+/// A replica starts at the first of the elements that a fold takes together.
+LogicalResult RowSplitter::verifyFold(Operation *op) const {
+  auto verify = [&](Value tile, std::optional<int64_t> fold) -> LogicalResult {
+    auto it = divided.find(tile);
+    if (it == divided.end() || it->second != 0 || !fold)
+      return success();
+    int64_t rows = cast<RankedTensorType>(tile.getType()).getDimSize(0);
+    if (rows / replicas % *fold)
+      return op->emitOpError("expects fold (")
+             << *fold << ") to divide the rows of a replica ("
+             << rows / replicas << ")";
+    return success();
+  };
+  if (auto load = dyn_cast<LoadOp>(op))
+    return verify(load.getResult(), load.getFold());
+  if (auto store = dyn_cast<StoreOp>(op))
+    return verify(store.getValue(), store.getFold());
+  return success();
+}
+
 /// offset + g * rows.
 Value RowSplitter::shift(ImplicitLocOpBuilder &b, Value offset, int64_t rows) {
   Value first = arith::MulIOp::create(b, group.getReplica(),
@@ -236,13 +257,17 @@ Value RowSplitter::shift(ImplicitLocOpBuilder &b, Value offset, int64_t rows) {
 void RowSplitter::rewriteOffset(Operation *op) {
   ImplicitLocOpBuilder b(op->getLoc(), op);
   auto shiftIndex = [&](MutableOperandRange indices, RankedTensorType tile,
-                        Value value) {
+                        Value value, std::optional<int64_t> fold) {
     auto it = divided.find(value);
     if (it == divided.end())
       return;
     unsigned position = indices.size() - tile.getRank() + it->second;
-    indices[position].assign(
-        shift(b, indices[position].get(), tile.getDimSize(it->second)));
+    int64_t extent = tile.getDimSize(it->second);
+    if (fold && it->second == 0) { // the outer of two dimensions
+      --position;
+      extent /= *fold;
+    }
+    indices[position].assign(shift(b, indices[position].get(), extent));
   };
   llvm::TypeSwitch<Operation *>(op)
       .Case<CoordOp>([&](CoordOp coord) {
@@ -255,29 +280,32 @@ void RowSplitter::rewriteOffset(Operation *op) {
       })
       .Case<LoadOp>([&](LoadOp load) {
         shiftIndex(load.getIndicesMutable(), load.getResult().getType(),
-                   load.getResult());
+                   load.getResult(), load.getFold());
       })
       .Case<StoreOp>([&](StoreOp store) {
         shiftIndex(store.getIndicesMutable(), store.getValue().getType(),
-                   store.getValue());
+                   store.getValue(), store.getFold());
       })
       .Case<ViewOp>([&](ViewOp view) {
         shiftIndex(view.getOffsetsMutable(), view.getView().getType().getTile(),
-                   view.getView());
+                   view.getView(), std::nullopt);
       });
 }
 
 LogicalResult RowSplitter::run() {
   if (failed(analyze()))
     return failure();
-  for (auto [value, dim] : divided)
-    if (failed(rewriteType(value, dim)))
-      return failure();
   SmallVector<Operation *> addressed;
   group.walk([&](Operation *op) {
     if (isa<CoordOp, LoadOp, StoreOp, ViewOp>(op))
       addressed.push_back(op);
   });
+  for (Operation *op : addressed)
+    if (failed(verifyFold(op)))
+      return failure();
+  for (auto [value, dim] : divided)
+    if (failed(rewriteType(value, dim)))
+      return failure();
   for (Operation *op : addressed)
     rewriteOffset(op);
   return success();

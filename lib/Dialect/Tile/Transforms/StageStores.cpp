@@ -74,9 +74,9 @@ static LogicalResult stageStore(StoreOp store, int64_t width) {
     WriteOp::create(b, piece.value, window(filled.getSlot()));
     flow::PublishOp::create(b, filled.getSlot());
     auto held = flow::AcquireOp::create(b, ring, cursors[1]);
-    auto copy = StoreAsyncOp::create(b, flow::DoneType::get(b.getContext()),
-                                     window(held.getSlot()), store.getTarget(),
-                                     piece.indices, /*add=*/false);
+    auto copy = StoreAsyncOp::create(
+        b, flow::DoneType::get(b.getContext()), window(held.getSlot()),
+        store.getTarget(), piece.indices, /*add=*/false, store.getFoldAttr());
     flow::ReleaseOp::create(b, held.getSlot(), ValueRange{copy.getDone()});
     cursors = {filled.getNext(), held.getNext()};
   }
@@ -177,7 +177,7 @@ static void storeInPlace(StoreOp store, ReusableView reusable) {
     WriteOp::create(b, piece.value, window);
     done = StoreAsyncOp::create(b, flow::DoneType::get(b.getContext()), window,
                                 store.getTarget(), piece.indices,
-                                /*add=*/false);
+                                /*add=*/false, store.getFoldAttr());
   }
   for (Operation *user : view.getSlot().getUsers())
     if (auto release = dyn_cast<flow::ReleaseOp>(user)) {

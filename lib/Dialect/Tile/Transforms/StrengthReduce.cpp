@@ -72,7 +72,7 @@ static std::optional<Plane> readPlane(Value value, unsigned depth = 0) {
     return std::nullopt;
   if (auto broadcast = dyn_cast<BroadcastOp>(op)) {
     std::optional<TileForm> form = getTileForm(broadcast.getSource());
-    if (!form)
+    if (!form || !form->isAffine())
       return std::nullopt;
     Plane plane;
     plane.base = form->base;

@@ -151,6 +151,22 @@ gpu.module @m {
 
 // -----
 
+// A replica has 64 rows.
+gpu.module @m {
+  gpu.func @fold(%a: memref<?x?xf16>, %c: memref<?x?x?xf32>) kernel {
+    %c0 = arith.constant 0 : index
+    %zero = arith.constant dense<0.0> : tensor<128x64xf32>
+    %x = tile.load %a[%c0, %c0] : memref<?x?xf16> -> tensor<128x16xf16>
+    %y = tile.load %a[%c0, %c0] : memref<?x?xf16> -> tensor<64x16xf16>
+    %s = tile.dot %x, %y, %zero lhs mk rhs nk : tensor<128x16xf16>, tensor<64x16xf16> -> tensor<128x64xf32>
+    // expected-error @below {{expects fold (128) to divide the rows of a replica (64)}}
+    tile.store %s, %c[%c0, %c0, %c0] fold 128 : tensor<128x64xf32>, memref<?x?x?xf32>
+    gpu.return
+  }
+}
+
+// -----
+
 // Control flow that a slice cannot take apart: a copy in every group would
 // store twice. Without effects it is repeated like any computation.
 gpu.module @m {

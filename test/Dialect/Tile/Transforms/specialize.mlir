@@ -121,4 +121,21 @@ gpu.module @m {
     tile.store %s, %c[%c0, %c0] : tensor<64x64xf32>, memref<?x?xf32>
     gpu.return
   }
+
+  // Rows of two dimensions of the array: 64 of them are 16 of the outer one.
+  // CHECK-LABEL: gpu.func @fold
+  // CHECK: flow.group @math warps 4 replicas 2 (%[[G:.*]]) {
+  // CHECK: %[[C16:.*]] = arith.constant 16 : index
+  // CHECK: %[[ROW:.*]] = arith.muli %[[G]], %[[C16]]
+  // CHECK: %[[FIRST:.*]] = arith.addi %{{.*}}, %[[ROW]]
+  // CHECK: tile.store %{{.*}}, %arg2[%[[FIRST]], %{{.*}}, %{{.*}}] fold 4 : tensor<64x64xf32>
+  gpu.func @fold(%a: !a, %b: !a, %c: memref<?x4x?xf32>) kernel {
+    %c0 = arith.constant 0 : index
+    %zero = arith.constant dense<0.0> : tensor<128x64xf32>
+    %x = tile.load %a[%c0, %c0] : !a -> !A
+    %y = tile.load %b[%c0, %c0] : !a -> !B
+    %s = tile.dot %x, %y, %zero lhs mk rhs nk : !A, !B -> tensor<128x64xf32>
+    tile.store %s, %c[%c0, %c0, %c0] fold 4 : tensor<128x64xf32>, memref<?x4x?xf32>
+    gpu.return
+  }
 }

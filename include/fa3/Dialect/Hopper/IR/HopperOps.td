@@ -640,7 +640,8 @@ def Hopper_FragmentLoadOp : Hopper_Op<"fragment.load", [AttrSizedOperandSegments
     Element (x0, x1) of the tile is at `pointer` plus the sum of (index +
     coordinate) * stride; the tile's coordinates belong to the last indices.
     Elements at or beyond `bounds` (one per dimension of the tile, on index plus
-    coordinate) or before 0 read as zero.
+    coordinate) or before 0 read as zero. A tile of rank 3 is one of rank 2 whose
+    rows are two dimensions of the array (`fold` of `tile.load`).
 
     C1. as many strides as indices, as many bounds as dimensions of the tile,
         and at least as many indices.
@@ -699,8 +700,8 @@ def Hopper_SmemStoreOp : Hopper_OrderedOp<"smem.store"> {
     The column counts elements of the value, also where the buffer has others:
     rows are then taken as bytes.
 
-    C1. the value has one element per register of the fragment; elements of 8,
-        16 or 32 bits.
+    C1. the value has one element per register of the fragment, whose tile has
+        rank 1 or 2; elements of 8, 16 or 32 bits.
   }];
   let arguments = (ins Hopper_AnyVector:$value, Hopper_BufferType:$buffer, I32:$index,
                        I32:$row, I32:$column, Hopper_FragmentAttr:$fragment);
@@ -721,8 +722,8 @@ def Hopper_SmemStoreOp : Hopper_OrderedOp<"smem.store"> {
 def Hopper_SmemLoadOp : Hopper_OrderedOp<"smem.load"> {
   let summary = "reads a fragment from a buffer slot (ld.shared)";
   let description = [{
-    C1. the result has one element per register of the fragment, of the buffer's
-        element type.
+    C1. the result has one element per register of the fragment, whose tile has
+        rank 1 or 2, of the buffer's element type.
   }];
   let arguments = (ins Hopper_BufferType:$buffer, I32:$index, I32:$row, I32:$column,
                        Hopper_FragmentAttr:$fragment);

@@ -143,7 +143,7 @@ def Hopper_FragmentAttr : AttrDef<Hopper_Dialect, "Fragment"> {
     bit of register, lane and warp number the offset that it adds, then odd
     repeats of registers as [dimension, stride, count].
 
-    C1. the shape has 1 or 2 positive extents; bases and repeats fit its rank.
+    C1. the shape has 1 to 3 positive extents; bases and repeats fit its rank.
     C2. a warp has 5 lane bits; there are at most 3 warp bits and 1024 registers.
     C3. repeats have odd counts of at least 3; no element lies outside the shape.
   }];

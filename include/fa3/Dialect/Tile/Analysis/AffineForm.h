@@ -40,8 +40,16 @@ struct TileForm {
   AffineForm base;
   struct Coordinate {
     int64_t coefficient, extent;
+    /// Whether r is the coordinate of the element itself, and not a quotient or
+    /// remainder of it.
+    bool isOwn = true;
   };
   llvm::SmallVector<Coordinate> coordinates;
+
+  /// Whether the value is affine in the coordinates of the element.
+  bool isAffine() const {
+    return llvm::all_of(coordinates, [](Coordinate c) { return c.isOwn; });
+  }
 
   /// Least and greatest value over all elements. Exact if each coordinate
   /// occurs once, otherwise an enclosure.
@@ -53,8 +61,9 @@ struct TileForm {
 /// worst case the value itself is the atom).
 AffineForm getAffineForm(mlir::Value value);
 
-/// The affine form of an index tile built from coordinates, splats, broadcasts
-/// and affine arithmetic; nothing for other tiles.
+/// The form of an index tile built from coordinates, splats, broadcasts, affine
+/// arithmetic and quotients and remainders of coordinates by constants (not
+/// affine, but of known extent); nothing for other tiles.
 std::optional<TileForm> getTileForm(mlir::Value value);
 
 /// Emits the value of a form with index arithmetic.

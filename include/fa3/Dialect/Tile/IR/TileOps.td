@@ -137,18 +137,32 @@ def Tile_LoadOp : Tile_Op<"load", [
     as zero. The array must not be written by the launch that loads it, so the
     operation has no effects and may be moved freely.
 
+    With `fold` n the first dimension of the tile runs over two of the memref, n
+    elements of the inner one for each of the outer one: element r is at r div n
+    of the outer and r mod n of the inner dimension, from the indices on.
+    Elements beyond either end are outside.
+
     Example:
     ```mlir
     %k = tile.load %K[%b, %h, %j, %c0] : memref<?x?x?x128xf16, strided<[?, ?, ?, 1]>> -> tensor<80x128xf16>
+    %q = tile.load %Q[%b, %h, %i, %c0, %c0] fold 4 : memref<?x8x?x4x128xf16, strided<[?, ?, ?, ?, 1]>> -> tensor<64x128xf16>
     ```
 
     C1. one index per dimension of the memref.
-    C2. the rank of the tile is at most that of the memref.
+    C2. the rank of the tile is at most that of the memref; with `fold` less.
     C3. element types agree.
+    C4. `fold` is a power of two that divides the first extent of the tile.
   }];
-  let arguments = (ins AnyMemRef:$source, Variadic<Index>:$indices);
+  let arguments = (ins AnyMemRef:$source, Variadic<Index>:$indices,
+                       OptionalAttr<I64Attr>:$fold);
   let results = (outs Tile_Tile:$result);
-  let assemblyFormat = "$source `[` $indices `]` attr-dict `:` type($source) `->` type($result)";
+  let assemblyFormat = [{
+    $source `[` $indices `]` (`fold` $fold^)? attr-dict `:` type($source) `->` type($result)
+  }];
+  let builders = [OpBuilder<(ins "::mlir::Type":$result, "::mlir::Value":$source,
+                                 "::mlir::ValueRange":$indices), [{
+    build($_builder, $_state, result, source, indices, ::mlir::IntegerAttr());
+  }]>];
   let hasVerifier = 1;
 }
 
@@ -175,9 +189,9 @@ def Tile_StoreOp : Tile_Op<"store", [MemoryEffects<[MemWrite]>,
     AttrSizedOperandSegments]> {
   let summary = "writes a tile into a global array";
   let description = [{
-    As `tile.load`; elements outside the array are not written. With `below`,
-    neither are those whose index along the tile's first dimension is not below
-    it: the next tile has them.
+    As `tile.load`, also with `fold`; elements outside the array are not
+    written. With `below`, neither are those whose index along the tile's first
+    dimension is not below it: the next tile has them.
 
     Example:
     ```mlir
@@ -186,17 +200,21 @@ def Tile_StoreOp : Tile_Op<"store", [MemoryEffects<[MemWrite]>,
     ```
 
     C1. one index per dimension of the memref.
-    C2. the rank of the tile is at most that of the memref.
+    C2. the rank of the tile is at most that of the memref; with `fold` less.
     C3. element types agree.
+    C4. `fold` is a power of two that divides the first extent of the tile.
+    C5. there is `below` or `fold`, not both.
   }];
   let arguments = (ins Tile_Tile:$value, AnyMemRef:$target, Variadic<Index>:$indices,
-                       Optional<Index>:$below);
+                       Optional<Index>:$below, OptionalAttr<I64Attr>:$fold);
   let assemblyFormat = [{
-    $value `,` $target `[` $indices `]` (`below` $below^)? attr-dict `:` type($value) `,` type($target)
+    $value `,` $target `[` $indices `]` (`below` $below^)? (`fold` $fold^)? attr-dict
+    `:` type($value) `,` type($target)
   }];
   let builders = [OpBuilder<(ins "::mlir::Value":$value, "::mlir::Value":$target,
-                                 "::mlir::ValueRange":$indices), [{
-    build($_builder, $_state, value, target, indices, /*below=*/::mlir::Value());
+                                 "::mlir::ValueRange":$indices,
+                                 CArg<"::mlir::Value", "::mlir::Value()">:$below), [{
+    build($_builder, $_state, value, target, indices, below, ::mlir::IntegerAttr());
   }]>];
   let hasVerifier = 1;
 }
@@ -477,16 +495,19 @@ def Tile_LoadAsyncOp : Tile_Op<"load.async", [
     C4. the view is of a write slot (checked where it can be followed).
     C5. `rows` is a permutation of 0 to its size - 1; the tile has rank 2, and 2
         to the number of bits divides its rows.
+    C6. `fold` is a power of two that divides the first extent of the tile, of
+        less rank than the memref; there is no `rows` beside it.
   }];
   let arguments = (ins AnyMemRef:$source, Variadic<Index>:$indices, Tile_ViewType:$view,
-                       OptionalAttr<DenseI64ArrayAttr>:$rows);
+                       OptionalAttr<DenseI64ArrayAttr>:$rows, OptionalAttr<I64Attr>:$fold);
   let assemblyFormat = [{
-    $source `[` $indices `]` `,` $view (`rows` $rows^)? attr-dict
+    $source `[` $indices `]` `,` $view (`rows` $rows^)? (`fold` $fold^)? attr-dict
     `:` type($source) `,` type($view)
   }];
   let builders = [OpBuilder<(ins "::mlir::Value":$source, "::mlir::ValueRange":$indices,
                                  "::mlir::Value":$view), [{
-    build($_builder, $_state, source, indices, view, ::mlir::DenseI64ArrayAttr());
+    build($_builder, $_state, source, indices, view, ::mlir::DenseI64ArrayAttr(),
+          ::mlir::IntegerAttr());
   }]>];
   let hasVerifier = 1;
 }
@@ -503,14 +524,16 @@ def Tile_StoreAsyncOp : Tile_Op<"store.async", [
     Example: `%d = tile.store.async %r, %O[%i, %c0] : !tile.view<tensor<64x64xf16>>, memref<?x64xf16>`
 
     C1. one index per dimension of the memref.
-    C2. the rank of the tile is at most that of the memref.
+    C2. the rank of the tile is at most that of the memref; with `fold` less.
     C3. element types agree.
+    C4. `fold` is a power of two that divides the first extent of the tile.
   }];
   let arguments = (ins Tile_ViewType:$view, AnyMemRef:$target, Variadic<Index>:$indices,
-                       UnitAttr:$add);
+                       UnitAttr:$add, OptionalAttr<I64Attr>:$fold);
   let results = (outs Flow_DoneType:$done);
   let assemblyFormat = [{
-    $view `,` $target `[` $indices `]` (`add` $add^)? attr-dict `:` type($view) `,` type($target)
+    $view `,` $target `[` $indices `]` (`add` $add^)? (`fold` $fold^)? attr-dict
+    `:` type($view) `,` type($target)
   }];
   let hasVerifier = 1;
 }

@@ -1,0 +1,150 @@
+//===- PackGroups.cpp - the heads of a group as rows ----------------------===//
+
+#include "PackGroups.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace fa3;
+using attention::ForwardOp;
+
+/// Rows of a replica, which the rows of a query have to fit.
+static constexpr int64_t kReplicaRows = 64;
+
+/// A read of an auxiliary operand at an index that depends on the head or the
+/// query, if there is one: a row has both.
+static tensor::ExtractOp findReadByRow(ForwardOp forward) {
+  llvm::DenseSet<Value> byRow;
+  tensor::ExtractOp found;
+  for (Region *region : {&forward.getScoreRegion(), &forward.getKeepRegion()}) {
+    if (region->empty())
+      continue;
+    unsigned last = region->getNumArguments() - 1;
+    byRow.insert(region->getArgument(last - 2)); // head
+    byRow.insert(region->getArgument(last - 1)); // query
+    for (Operation &op : region->front()) {
+      bool depends = llvm::any_of(
+          op.getOperands(), [&](Value value) { return byRow.contains(value); });
+      if (!depends)
+        continue;
+      byRow.insert_range(op.getResults());
+      if (auto extract = dyn_cast<tensor::ExtractOp>(op); extract && !found)
+        found = extract;
+    }
+  }
+  return found;
+}
+
+/// Whether keys are visible by query: a tile of fewer queries and more heads
+/// then touches fewer keys beside the visible ones.
+static bool isMaskedByQuery(ForwardOp forward) {
+  Region &keep = forward.getKeepRegion();
+  if (keep.empty())
+    return false;
+  Value query = keep.getArgument(keep.getNumArguments() - 2);
+  return !query.use_empty();
+}
+
+/// Whether the queries of all heads of a group share their scales.
+static bool hasSharedScales(ForwardOp forward, int64_t keyHeads) {
+  if (!forward.hasScales())
+    return true;
+  int64_t heads =
+      cast<RankedTensorType>(forward.getScales()[0].getType()).getDimSize(1);
+  return forward.getScaleRows(0) == 0 && (heads == 1 || heads == keyHeads);
+}
+
+/// Whether tiles of rows that hold all heads are filled better by 10 % than
+/// tiles of the queries of one head.
+static bool isFilledBetter(int64_t queries, const GroupPacking &packing) {
+  constexpr double kGain = 1.1;
+  int64_t apart = llvm::alignTo(queries, kReplicaRows) * packing.heads;
+  int64_t packed = llvm::alignTo(queries * packing.rows, kReplicaRows);
+  return apart >= kGain * packed;
+}
+
+FailureOr<std::optional<GroupPacking>>
+fa3::chooseGroupPacking(const attention::HostFunction &host, StringRef option) {
+  using Result = std::optional<GroupPacking>;
+  ForwardOp forward = host.forward;
+  if (option == "false")
+    return Result();
+  auto refuse = [&](auto &&explain) -> FailureOr<Result> {
+    if (option == "auto")
+      return Result();
+    explain(forward.emitOpError("cannot have the heads of a group packed into "
+                                "rows: "));
+    return failure();
+  };
+  int64_t axis = forward.getHeadAxis();
+  RankedTensorType q = forward.getQ().getType(), k = forward.getK().getType();
+  if (q.isDynamicDim(axis) || k.isDynamicDim(axis))
+    return refuse([](InFlightDiagnostic error) {
+      error << "expects numbers of heads that are known to the compiler";
+    });
+  int64_t keyHeads = k.getDimSize(axis);
+  GroupPacking packing;
+  packing.heads = q.getDimSize(axis) / keyHeads;
+  packing.rows = llvm::PowerOf2Ceil(packing.heads);
+  if (packing.heads == 1)
+    return Result();
+  if (packing.rows > kReplicaRows)
+    return refuse([&](InFlightDiagnostic error) {
+      error << "a group has " << packing.heads << ", the limit is "
+            << kReplicaRows;
+    });
+  if (tensor::ExtractOp extract = findReadByRow(forward))
+    return refuse([&](InFlightDiagnostic error) {
+      error << "an auxiliary operand is read by head or query";
+      error.attachNote(extract.getLoc()) << "it is read here";
+    });
+  if (!hasSharedScales(forward, keyHeads))
+    return refuse([&](InFlightDiagnostic error) {
+      error << "expects scales of q for the " << keyHeads
+            << " key heads or for all, and for all rows";
+    });
+  int64_t sequence = forward.getSequenceAxis();
+  bool pays = packing.heads == packing.rows && isMaskedByQuery(forward);
+  pays |= !q.isDynamicDim(sequence) &&
+          isFilledBetter(q.getDimSize(sequence), packing);
+  return option == "true" || pays ? Result(packing) : Result();
+}
+
+Value fa3::viewGroups(ImplicitLocOpBuilder &b, Value array,
+                      const GroupPacking &packing) {
+  if (!array)
+    return {};
+  auto type = cast<MemRefType>(array.getType());
+  SmallVector<int64_t> shape;
+  SmallVector<OpFoldResult> extents;
+  SmallVector<ReassociationIndices> parts(type.getRank());
+  SmallVector<unsigned> order;
+  auto add = [&](int64_t dim, OpFoldResult extent, int64_t size) {
+    parts[dim].push_back(shape.size());
+    order.push_back(shape.size());
+    shape.push_back(size);
+    extents.push_back(extent);
+  };
+  for (int64_t dim = 0; dim < type.getRank(); ++dim) {
+    int64_t size = type.getDimSize(dim);
+    if (dim == 1) {
+      for (int64_t part : {size / packing.heads, packing.heads})
+        add(dim, b.getIndexAttr(part), part);
+    } else if (type.isDynamicDim(dim)) {
+      add(dim, memref::DimOp::create(b, array, dim).getResult(), size);
+    } else {
+      add(dim, b.getIndexAttr(size), size);
+    }
+  }
+  FailureOr<MemRefType> expanded =
+      memref::ExpandShapeOp::computeExpandedType(type, shape, parts);
+  assert(succeeded(expanded) && "arrays have strides");
+  Value view =
+      memref::ExpandShapeOp::create(b, *expanded, array, parts, extents);
+  // The head of the group behind the query.
+  std::swap(order[2], order[3]);
+  AffineMap map = AffineMap::getPermutationMap(order, b.getContext());
+  return memref::TransposeOp::create(b, view, AffineMapAttr::get(map));
+}

@@ -1,0 +1,38 @@
+//===- PackGroups.h - the heads of a group as rows --------------*- C++ -*-===//
+//
+// Query heads that share a key head (grouped-query attention) may be rows of
+// one tile, so that what is loaded for one serves all: FlashAttention's
+// pack_gqa.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA3_LIB_CONVERSION_ATTENTIONTOTILE_PACKGROUPS_H
+#define FA3_LIB_CONVERSION_ATTENTIONTOTILE_PACKGROUPS_H
+
+#include "fa3/Dialect/Attention/Utils/HostFunction.h"
+
+namespace fa3 {
+
+/// Heads of a group and the rows that each query of them takes: the next power
+/// of two. Rows of a query without a head are loaded as zero and not stored.
+struct GroupPacking {
+  int64_t heads = 1, rows = 1;
+};
+
+/// Whether, by the option "auto", "true" or "false", the heads of a group
+/// become rows. Nothing if not; "true" fails with an error at the operation
+/// where that is not possible. "auto" packs where the number of queries is
+/// known and tiles of 64 rows are filled better, and where keys are masked by
+/// query and no row is without a head.
+mlir::FailureOr<std::optional<GroupPacking>>
+chooseGroupPacking(const attention::HostFunction &host, llvm::StringRef option);
+
+/// A view of q or o, (batch, head, query, element), or of lse, without the last
+/// dimension, as (batch, key head, query, head of the group, element). On the
+/// host.
+mlir::Value viewGroups(mlir::ImplicitLocOpBuilder &b, mlir::Value array,
+                       const GroupPacking &packing);
+
+} // namespace fa3
+
+#endif // FA3_LIB_CONVERSION_ATTENTIONTOTILE_PACKGROUPS_H
