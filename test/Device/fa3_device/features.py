@@ -128,10 +128,14 @@ def dynamic_types(feature):
     if feature.lse:
         types["lse"] = f"tensor<?x{heads}x?xf32>"
     if feature.scaling:
-        extents = "1x1" if feature.scaling == "tensor" else f"?x{key_heads}"
+        extents = dict.fromkeys("qkv", f"?x{key_heads}")
+        if feature.scaling == "tensor":
+            extents = dict.fromkeys("qkv", "1x1")
+        elif feature.scaling != "head":
+            extents["q"] = f"?x{heads}"
         for name, rows in zip("qkv", SCALINGS[feature.scaling]):
             last = "?" if rows else "1"
-            types[f"{name}_scale"] = f"tensor<{extents}x{last}xf32>"
+            types[f"{name}_scale"] = f"tensor<{extents[name]}x{last}xf32>"
     return types
 
 
