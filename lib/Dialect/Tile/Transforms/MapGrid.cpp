@@ -1,5 +1,6 @@
 //===- MapGrid.cpp - tile-map-grid ----------------------------------------===//
 
+#include "GridSections.h"
 #include "RegisterCount.h"
 #include "RowPartition.h"
 #include "Utils.h"
@@ -144,50 +145,6 @@ static bool hasLongLoops(GridOp grid) {
                                       : WalkResult::advance();
   });
   return result.wasInterrupted();
-}
-
-/// Arrays that loops in the grid load from and that all tiles which differ only
-/// in the first grid index share.
-static llvm::SetVector<Value> getSharedArrays(GridOp grid) {
-  llvm::SetVector<Value> arrays;
-  Value first = grid.getBody().getArgument(0);
-  grid.walk([&](LoadOp load) {
-    auto loop = load->getParentOfType<scf::ForOp>();
-    bool shared = llvm::all_of(load.getIndices(), [&](Value index) {
-      return getAffineForm(index).getCoefficient(first) == 0;
-    });
-    if (loop && grid->isProperAncestor(loop) && shared)
-      arrays.insert(load.getSource());
-  });
-  return arrays;
-}
-
-/// Into how many sections of about the same size the outer indices (all but the
-/// first of the grid) are cut, so that what the tiles of a section load fits
-/// the L2 cache: at most one index per section. On the host.
-static Value computeSections(ImplicitLocOpBuilder &b, ValueRange arrays,
-                             Value outer, int64_t l2Bytes) {
-  Value one = arith::ConstantIndexOp::create(b, 1);
-  Value bytes;
-  for (Value array : arrays) {
-    auto type = cast<MemRefType>(array.getType());
-    Value size = arith::ConstantIndexOp::create(
-        b, llvm::divideCeil(type.getElementTypeBitWidth(), 8));
-    for (int64_t dim = 0; dim < type.getRank(); ++dim)
-      size =
-          arith::MulIOp::create(b, size, memref::DimOp::create(b, array, dim));
-    bytes = bytes ? arith::AddIOp::create(b, bytes, size).getResult() : size;
-  }
-  Value sections = arith::CeilDivUIOp::create(
-      b, bytes, arith::ConstantIndexOp::create(b, l2Bytes));
-  sections = arith::MinUIOp::create(b, sections, outer);
-  sections = arith::MaxUIOp::create(b, sections, one);
-  // The kernel multiplies it by outer indices, in 32 bits.
-  Value some = arith::MaxUIOp::create(b, outer, one);
-  Value limit = arith::DivUIOp::create(
-      b, arith::ConstantIndexOp::create(b, std::numeric_limits<int32_t>::max()),
-      some);
-  return arith::MinUIOp::create(b, sections, limit);
 }
 
 /// A position in the grid: the first index, and the others from their number.
@@ -406,7 +363,7 @@ LogicalResult MapGrid::map(gpu::GPUFuncOp kernel, ArrayRef<LaunchOp> launches) {
            << (isDynamic  ? "a dynamic one"
                : isStatic ? "one of one dimension"
                           : "one CTA per tile");
-  llvm::SetVector<Value> shared = getSharedArrays(grid);
+  SmallVector<SharedArray> shared = getSharedArrays(grid);
   bool hasSections = longestFirst && l2Bytes > 0 && !shared.empty() &&
                      grid.getUpperBounds().size() > 1;
 
@@ -426,13 +383,13 @@ LogicalResult MapGrid::map(gpu::GPUFuncOp kernel, ArrayRef<LaunchOp> launches) {
       bounds.push_back(*onHost);
     }
     if (hasSections) {
-      SmallVector<Value> arrays;
-      for (Value array : shared) {
+      SmallVector<SharedArray> arrays;
+      for (auto [array, sliding] : shared) {
         FailureOr<Value> onHost =
             computeOnHost(b, array, kernel, launch, mapping);
         if (failed(onHost))
           return failure();
-        arrays.push_back(*onHost);
+        arrays.push_back({*onHost, sliding});
       }
       Value outer = product(b, ArrayRef(bounds).drop_front());
       launch.getKernelArgsMutable().append(

@@ -18,6 +18,16 @@ func.func @host(%q: memref<?x64xf16>, %k: memref<?x?x64xf16>, %h: index) {
   tile.launch @kernels::@rows args(%q, %k, %h : memref<?x64xf16>, memref<?x?x64xf16>, index)
   return
 }
+// A loop whose range moves with the tile needs a part of bounded length at a
+// time: here 2048 iterations at most, of 8192 bytes each, for every head.
+// CHECK-LABEL: func.func @sliding_host
+// CHECK: %[[PART:.*]] = arith.muli %{{.*}}, %c16777216
+// CHECK: %[[BYTES:.*]] = arith.minui %{{.*}}, %[[PART]]
+// CHECK: arith.ceildivui %[[BYTES]], %c33554432
+func.func @sliding_host(%k: memref<?x?x64xf16>, %h: index, %m: index) {
+  tile.launch @kernels::@sliding args(%k, %h, %m : memref<?x?x64xf16>, index, index)
+  return
+}
 gpu.module @kernels {
   // CHECK-LABEL: gpu.func @rows
   // CHECK-SAME: %[[HEADS:[a-z0-9]+]]: index, %[[S:[a-z0-9]+]]: index
@@ -35,6 +45,26 @@ gpu.module @kernels {
       %row = arith.muli %i, %c64 : index
       scf.for %t = %c0 to %n step %c64 {
         %x = tile.load %q[%row, %c0] : memref<?x64xf16> -> tensor<64x64xf16>
+        %y = tile.load %k[%j, %t, %c0] : memref<?x?x64xf16> -> tensor<64x64xf16>
+      }
+    }
+    gpu.return
+  }
+
+  gpu.func @sliding(%k: memref<?x?x64xf16>, %h: index, %m: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c64 = arith.constant 64 : index
+    %c1200 = arith.constant 1200 : index
+    %n = memref.dim %k, %c1 : memref<?x?x64xf16>
+    tile.grid (%i, %j) in (%m, %h) {
+      %low = arith.subi %i, %c1200 : index
+      %first = arith.maxsi %low, %c0 : index
+      %from = arith.minsi %first, %n : index
+      %next = arith.addi %i, %c1 : index
+      %last = arith.maxsi %next, %c0 : index
+      %to = arith.minsi %last, %n : index
+      scf.for %t = %from to %to step %c1 {
         %y = tile.load %k[%j, %t, %c0] : memref<?x?x64xf16> -> tensor<64x64xf16>
       }
     }

@@ -115,8 +115,10 @@ def MapGrid : Pass<"tile-map-grid", "::mlir::ModuleOp"> {
     Tiles that differ in the first index alone read the same parts of the arrays
     that their loops load from. With longest-first order they are far apart, so
     the other indices are cut into sections whose parts fit `l2-bytes`: one
-    section is done for all first indices, then the next. The number of sections
-    is computed at the launch and becomes a kernel argument.
+    section is done for all first indices, then the next. Of an array that a loop
+    walks in a range of bounded length (the keys of a window) the part is that
+    range. The number of sections is computed at the launch and becomes a kernel
+    argument.
 
     Of the other indices those run fastest on which the place of some loaded tile
     does not depend (the batch, where all batches read the same bias): tiles that

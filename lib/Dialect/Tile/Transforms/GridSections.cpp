@@ -1,0 +1,105 @@
+//===- GridSections.cpp - parts of a grid that share the L2 cache ---------===//
+
+#include "GridSections.h"
+#include "fa3/Dialect/Tile/Analysis/AffineForm.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+using namespace mlir;
+using namespace fa3::tile;
+
+/// Takes off a minimum or maximum with the same value from both: the values are
+/// no nearer to each other without.
+static bool stripClamp(Value &x, Value &y) {
+  Operation *a = x.getDefiningOp(), *b = y.getDefiningOp();
+  if (!a || !b || a->getName() != b->getName() ||
+      !isa<arith::MinSIOp, arith::MaxSIOp>(a))
+    return false;
+  auto isSame = [](Value v, Value w) {
+    AffineForm difference = getAffineForm(v) - getAffineForm(w);
+    return difference.isConstant() && difference.constant == 0;
+  };
+  for (unsigned i : {0, 1})
+    for (unsigned j : {0, 1})
+      if (isSame(a->getOperand(i), b->getOperand(j))) {
+        x = a->getOperand(1 - i);
+        y = b->getOperand(1 - j);
+        return true;
+      }
+  return false;
+}
+
+/// Bytes that one tile of the grid loads of a loop's loads at most, if the
+/// range of its iterations moves with the tile, as the keys of a window do: a
+/// bound of its length that holds for all tiles. Nothing for other loops.
+static std::optional<int64_t> getSlidingBytes(scf::ForOp loop, LoadOp load) {
+  constexpr int64_t kMostIterations = 1 << 12;
+  Value upper = loop.getUpperBound(), lower = loop.getLowerBound();
+  while (stripClamp(upper, lower)) {
+  }
+  AffineForm length = getAffineForm(upper) - getAffineForm(lower);
+  RankedTensorType tile = load.getResult().getType();
+  int64_t bytes = tile.getNumElements() *
+                  llvm::divideCeil(tile.getElementTypeBitWidth(), 8);
+  for (int64_t count = 1; count <= kMostIterations; count *= 2)
+    if (provesNonNegative(AffineForm(count) - length))
+      return count * bytes;
+  return std::nullopt;
+}
+
+SmallVector<SharedArray> fa3::tile::getSharedArrays(GridOp grid) {
+  SmallVector<SharedArray> arrays;
+  Value first = grid.getBody().getArgument(0);
+  grid.walk([&](LoadOp load) {
+    auto loop = load->getParentOfType<scf::ForOp>();
+    bool shared = llvm::all_of(load.getIndices(), [&](Value index) {
+      return getAffineForm(index).getCoefficient(first) == 0;
+    });
+    if (!loop || !grid->isProperAncestor(loop) || !shared)
+      return;
+    std::optional<int64_t> sliding = getSlidingBytes(loop, load);
+    auto *known = llvm::find_if(arrays, [&](const SharedArray &other) {
+      return other.array == load.getSource();
+    });
+    if (known == arrays.end())
+      arrays.push_back({load.getSource(), sliding});
+    else if (known->sliding && sliding)
+      *known->sliding += *sliding;
+    else
+      known->sliding = std::nullopt;
+  });
+  return arrays;
+}
+
+Value fa3::tile::computeSections(ImplicitLocOpBuilder &b,
+                                 ArrayRef<SharedArray> arrays, Value outer,
+                                 int64_t l2Bytes) {
+  Value one = arith::ConstantIndexOp::create(b, 1);
+  Value bytes;
+  for (auto [array, sliding] : arrays) {
+    auto type = cast<MemRefType>(array.getType());
+    Value size = arith::ConstantIndexOp::create(
+        b, llvm::divideCeil(type.getElementTypeBitWidth(), 8));
+    for (int64_t dim = 0; dim < type.getRank(); ++dim)
+      size =
+          arith::MulIOp::create(b, size, memref::DimOp::create(b, array, dim));
+    if (sliding)
+      size = arith::MinUIOp::create(
+          b, size,
+          arith::MulIOp::create(b, outer,
+                                arith::ConstantIndexOp::create(b, *sliding)));
+    bytes = bytes ? arith::AddIOp::create(b, bytes, size).getResult() : size;
+  }
+  Value sections = arith::CeilDivUIOp::create(
+      b, bytes, arith::ConstantIndexOp::create(b, l2Bytes));
+  sections = arith::MinUIOp::create(b, sections, outer);
+  sections = arith::MaxUIOp::create(b, sections, one);
+  // The kernel multiplies it by outer indices, in 32 bits.
+  Value some = arith::MaxUIOp::create(b, outer, one);
+  Value limit = arith::DivUIOp::create(
+      b, arith::ConstantIndexOp::create(b, std::numeric_limits<int32_t>::max()),
+      some);
+  return arith::MinUIOp::create(b, sections, limit);
+}

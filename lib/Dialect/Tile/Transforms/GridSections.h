@@ -1,0 +1,30 @@
+//===- GridSections.h - parts of a grid that share the L2 cache -*- C++ -*-===//
+
+#ifndef FA3_LIB_DIALECT_TILE_TRANSFORMS_GRIDSECTIONS_H
+#define FA3_LIB_DIALECT_TILE_TRANSFORMS_GRIDSECTIONS_H
+
+#include "fa3/Dialect/Tile/IR/Tile.h"
+
+namespace fa3::tile {
+
+/// An array that loops in a grid load from, the same part for all tiles that
+/// differ only in the first grid index.
+struct SharedArray {
+  mlir::Value array;
+  /// Bytes of it that such tiles need at a time, if they are bounded: of a loop
+  /// whose range moves with the tile.
+  std::optional<int64_t> sliding;
+};
+
+llvm::SmallVector<SharedArray> getSharedArrays(GridOp grid);
+
+/// Into how many sections of about the same size the outer indices (all but the
+/// first of the grid) are cut, so that what the tiles of a section load fits
+/// the L2 cache: at most one index per section. On the host.
+mlir::Value computeSections(mlir::ImplicitLocOpBuilder &b,
+                            llvm::ArrayRef<SharedArray> arrays,
+                            mlir::Value outer, int64_t l2Bytes);
+
+} // namespace fa3::tile
+
+#endif // FA3_LIB_DIALECT_TILE_TRANSFORMS_GRIDSECTIONS_H
