@@ -26,6 +26,7 @@ LIMITS = [
     r"multiples? of",
     r"expects '?(block-m|block-n|replicas)",
     r"has no lowering to hopper: ",
+    r"cannot have the heads of a group packed",
 ]
 
 
@@ -90,8 +91,12 @@ def choose(rng):
         p["scale"] = p["scale"] and 0.05
     # Extents that the compiler knows.
     if rng.random() < 0.4:
-        p["static"] = rng.choice([["sk"], ["sq"], ["sq", "sk"],
-                                  ["b", "h", "hk", "sq", "sk"]])
+        p["static"] = rng.choice([["sk"], ["sq"], ["sq", "sk"], ["h", "hk"],
+                                  ["h", "hk"], ["b", "h", "hk", "sq", "sk"]])
+        if "hk" in p["static"]:
+            p["groups"] = rng.choice([1, 2, 3, 4, 5, 8])
+            if rng.random() < 0.5:
+                p["options"]["pack-gqa"] = "true"
         if rng.random() < 0.5:
             p["options"]["processors"] = rng.choice([1, 2, 3, 7])
     return p
