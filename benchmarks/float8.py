@@ -113,8 +113,13 @@ def length(given) -> list[dict]:
 
     queries, d = 256, 128
     text = float8.module(d, (0, 0, 0))
+    options = {"one": float8.ONE_LEVEL, "two": float8.TWO_LEVEL}
+    for steps in given.steps:
+        options[f"two, {steps} steps"] = (
+            f"{float8.TWO_LEVEL} two-level-steps={steps}"
+        )
     programs = _compile(
-        given, {"one": (text, float8.ONE_LEVEL), "two": (text, float8.TWO_LEVEL)}
+        given, {name: (text, option) for name, option in options.items()}
     )
     rows = []
     for keys in given.lengths or [1 << n for n in range(9, 18)]:
@@ -226,7 +231,7 @@ def _plot(rows: list[dict], path: pathlib.Path) -> None:
     figure, axes = plt.subplots(figsize=(6, 4))
     for kind in ("needle", "plain"):
         part = [row for row in rows if row["inputs"] == kind]
-        for levels in ("one", "two"):
+        for levels in list(part[0])[2:]:
             axes.loglog(
                 [row["keys"] for row in part], [row[levels] for row in part],
                 marker="o", markersize=3, label=f"{kind}, {levels} level",
@@ -247,6 +252,10 @@ def main() -> int:
         default=[64, 128, 256], help="of values",
     )  # fmt: skip
     parser.add_argument("--lengths", type=lambda s: [int(x) for x in s.split(",")])
+    parser.add_argument(
+        "--steps", type=lambda s: [int(x) for x in s.split(",")], default=[],
+        help="steps between additions of two levels, of length",
+    )  # fmt: skip
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--peer", help="file of other kernels, of values")
     parser.add_argument("--from-csv", metavar="FILE", help="plot again; no GPU")

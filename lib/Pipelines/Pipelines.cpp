@@ -30,6 +30,7 @@ void fa3::buildTilePipeline(OpPassManager &pm, const PipelineOptions &options) {
   toTile.rescaleThreshold = options.rescaleThreshold;
   toTile.loads = options.loads;
   toTile.twoLevel = options.twoLevel;
+  toTile.twoLevelSteps = options.twoLevelSteps;
   toTile.packGqa = options.packGqa;
   // Tiles of other heights are made of whole replicas of 64 rows.
   std::string heights = options.heights;

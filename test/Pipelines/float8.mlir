@@ -11,6 +11,8 @@
 
 // The product of every step is added in fp32.
 // RUN: fa3-run --cpu --check-each-pass=two-level-accumulation=true %s --function=tensor_scales --dims b=1,h=2,hk=1,sq=70,sk=531 | FileCheck %s --check-prefix=SAME
+// RUN: fa3-run --cpu --check-each-pass="two-level-accumulation=true two-level-steps=3" %s --function=tensor_scales --dims b=1,h=2,hk=1,sq=70,sk=531 | FileCheck %s --check-prefix=SAME
+// RUN: fa3-run --cpu --check-each-pass="two-level-accumulation=true two-level-steps=2 rescale=eager block-n=32" %s --function=head_scales --dims b=1,sq=70,sk=231,q_scale.0=1,k_scale.0=1,v_scale.0=1 | FileCheck %s --check-prefix=SAME
 // RUN: fa3-run --cpu --check-each-pass="two-level-accumulation=true rescale=eager" %s --function=head_scales --dims b=2,sq=100,sk=350,q_scale.0=2,k_scale.0=1,v_scale.0=2 | FileCheck %s --check-prefix=SAME
 
 // Sums of weights by products, where nobody asks for their logarithm: also

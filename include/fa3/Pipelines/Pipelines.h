@@ -40,6 +40,11 @@ struct PipelineOptions : public mlir::PassPipelineOptions<PipelineOptions> {
       llvm::cl::desc("add the product of every step to the output in fp32: "
                      "true, false, or auto, for many 8-bit keys"),
       llvm::cl::init("auto")};
+  Option<int64_t> twoLevelSteps{
+      *this, "two-level-steps",
+      llvm::cl::desc("steps whose products are added up before they go to the "
+                     "sum in fp32 (0: choose)"),
+      llvm::cl::init(0)};
   Option<std::string> packGqa{
       *this, "pack-gqa",
       llvm::cl::desc("the heads of a group as rows of one tile: auto (for few "

@@ -81,10 +81,21 @@ public:
 
 private:
   /// Carried from key block to key block: output, row maximum in units of
-  /// exponents, row sums.
+  /// exponents, row sums, and with several steps between additions to the
+  /// output the products since the last one.
   struct State {
-    Value acc, maximum, sums;
-    SmallVector<Value> list() const { return {acc, maximum, sums}; }
+    Value acc, maximum, sums, products;
+
+    static State get(ValueRange values) {
+      return {values[0], values[1], values[2],
+              values.size() > 3 ? values[3] : Value()};
+    }
+    SmallVector<Value> list() const {
+      SmallVector<Value> values = {acc, maximum, sums};
+      if (products)
+        values.push_back(products);
+      return values;
+    }
   };
 
   /// Rows of a tile that are of the same query.
@@ -116,6 +127,7 @@ private:
                              Expander &expander, State state);
   State accumulate(State state, Value maximum, Value grown, Value weights,
                    Value values, Value sums, Value valueScale);
+  State addProducts(State state);
   void buildEpilogue(State state, Value firstRow);
   void bindIndices(Expander &expander, Region &region, unsigned first,
                    Expander::Entry head, Expander::Entry row,
@@ -201,6 +213,8 @@ private:
   Value outputScale;
   /// The first row of the next tile, if rows are to end there.
   Value endRow;
+  /// Number of the step, counted in key blocks.
+  Value iteration;
   /// log2 of the factor of all weights.
   double weightExponent = 0;
 };
@@ -332,13 +346,15 @@ FailureOr<KernelBuilder::State> KernelBuilder::buildLoop(Value query,
   Type f32Type = b.getF32Type();
   State init{splat(tensor({rows, op.getValueHeadDim()}, f32Type), 0.0),
              splat(rowType(), kLowestMaximum),
-             splat(tensor({rows, kPartialSums}, f32Type), 0.0)};
+             splat(tensor({rows, kPartialSums}, f32Type), 0.0), Value()};
+  if (policy.twoLevel && policy.stepsBetween > 1)
+    init.products = splat(init.acc.getType(), 0.0);
   Value blocks = arith::CeilDivSIOp::create(b, keyLength, index(columns));
   auto loop = scf::ForOp::create(b, index(0), blocks, index(1), init.list());
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
-  State state{loop.getRegionIterArg(0), loop.getRegionIterArg(1),
-              loop.getRegionIterArg(2)};
+  State state = State::get(loop.getRegionIterArgs());
+  iteration = loop.getInductionVar();
 
   Value last = arith::SubIOp::create(b, blocks, index(1));
   Value block = arith::SubIOp::create(b, last, loop.getInductionVar());
@@ -411,7 +427,12 @@ FailureOr<KernelBuilder::State> KernelBuilder::buildLoop(Value query,
   scf::YieldOp::create(b, next->list());
   b.setInsertionPointToStart(guardOp.elseBlock());
   scf::YieldOp::create(b, state.list());
-  return State{loop.getResult(0), loop.getResult(1), loop.getResult(2)};
+  State result = State::get(loop.getResults());
+  if (result.products) {
+    b.setInsertionPointAfter(loop);
+    result.acc = arith::AddFOp::create(b, result.acc, result.products);
+  }
+  return result;
 }
 
 FailureOr<KernelBuilder::State>
@@ -497,6 +518,25 @@ KernelBuilder::buildStep(Value query, Value key, Value value, Value firstKey,
   return accumulate(state, maximum, grown, converted, value, sums, valueScale);
 }
 
+/// Adds the products of the steps before to the output, where as many have come
+/// together; the next ones start from zero.
+KernelBuilder::State KernelBuilder::addProducts(State state) {
+  Value rest = arith::RemUIOp::create(b, iteration, index(policy.stepsBetween));
+  Value isFull =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::eq, rest, index(0));
+  Value old[] = {state.acc, state.products};
+  auto where = tile::WhereOp::create(
+      b, TypeRange(ValueRange(old)),
+      scalarTile(isFull, tensor({rows}, b.getI1Type())), old);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(&where.getBody().emplaceBlock());
+  Value sum = arith::AddFOp::create(b, state.acc, state.products);
+  tile::YieldOp::create(b, ValueRange{sum, splat(state.acc.getType(), 0.0)});
+  state.acc = where.getResult(0);
+  state.products = where.getResult(1);
+  return state;
+}
+
 /// Adds the product of a step's weights and values, and the weights' sums, to
 /// what is carried, which is first referred to the new maximum.
 KernelBuilder::State KernelBuilder::accumulate(State state, Value maximum,
@@ -523,27 +563,41 @@ KernelBuilder::State KernelBuilder::accumulate(State state, Value maximum,
   auto addScaled = [&](Value tile, Value other) -> Value {
     return math::FmaOp::create(b, tile, factorFor(tile), other);
   };
-  if (policy.twoLevel) {
+  if (policy.twoLevel && !state.products) {
     Value product = multiply(splat(state.acc.getType(), 0.0));
     return State{addScaled(state.acc, product), maximum,
-                 addScaled(state.sums, sums)};
+                 addScaled(state.sums, sums), Value()};
   }
-  if (!policy.lazy)
-    return State{multiply(mul(state.acc, factorFor(state.acc))), maximum,
-                 addScaled(state.sums, sums)};
-  Value old[] = {state.acc, state.sums};
-  auto where = tile::WhereOp::create(b, TypeRange(ValueRange(old)), grown, old);
-  {
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(&where.getBody().emplaceBlock());
-    SmallVector<Value> rescaled;
-    for (Value tile : old)
-      rescaled.push_back(mul(tile, factorFor(tile)));
-    tile::YieldOp::create(b, rescaled);
+  if (state.products)
+    state = addProducts(state);
+  // What the product is added to, and the output beside it, if that is another.
+  SmallVector<Value> tiles = {state.products ? state.products : state.acc};
+  if (state.products)
+    tiles.push_back(state.acc);
+  auto rescale = [&](ValueRange old) {
+    return llvm::map_to_vector(
+        old, [&](Value tile) { return mul(tile, factorFor(tile)); });
+  };
+  Value newSums;
+  if (policy.lazy) {
+    tiles.push_back(state.sums);
+    auto where =
+        tile::WhereOp::create(b, TypeRange(ValueRange(tiles)), grown, tiles);
+    {
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToStart(&where.getBody().emplaceBlock());
+      tile::YieldOp::create(b, rescale(tiles));
+    }
+    tiles.assign(where.result_begin(), where.result_end());
+    newSums = arith::AddFOp::create(b, tiles.pop_back_val(), sums, contract());
+  } else {
+    tiles = rescale(tiles);
+    newSums = addScaled(state.sums, sums);
   }
-  Value newSums =
-      arith::AddFOp::create(b, where.getResult(1), sums, contract());
-  return State{multiply(where.getResult(0)), maximum, newSums};
+  Value product = multiply(tiles.front());
+  if (!state.products)
+    return State{product, maximum, newSums, Value()};
+  return State{tiles.back(), maximum, newSums, product};
 }
 
 void KernelBuilder::buildEpilogue(State state, Value firstRow) {

@@ -17,9 +17,10 @@ struct AccumulationPolicy {
   bool lazy;
   /// log2 of the tolerated growth of a row maximum, lazy only.
   double threshold;
-  /// The product of every step starts from zero and is added in fp32, instead
-  /// of being accumulated inside the product.
+  /// Products start from zero and are added in fp32, instead of being
+  /// accumulated inside the product: every step, or after some steps.
   bool twoLevel;
+  int64_t stepsBetween;
   /// Rows end at the next tile's first: iterations and stores say so, and tiles
   /// may have different numbers of rows.
   bool endRows;

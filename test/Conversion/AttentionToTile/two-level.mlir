@@ -3,6 +3,34 @@
 // RUN: fa3-opt %s -attention-to-tile="two-level-accumulation=true block-n=96" | FileCheck %s
 // RUN: fa3-opt %s -attention-to-tile="two-level-accumulation=true rescale=eager block-n=96" | FileCheck %s
 
+// With several steps between additions the products so far are carried; every
+// third step they go to the sum and the next start from zero. Both are rescaled
+// where a maximum has grown.
+// RUN: fa3-opt %s -attention-to-tile="two-level-accumulation=true two-level-steps=3 block-n=96" | FileCheck %s --check-prefix=STEPS
+
+// Narrow heads without a mask take 8 unless told otherwise, with a mask one.
+// RUN: sed 's/x128xf/x64xf/g' %s | fa3-opt -attention-to-tile="two-level-accumulation=true" | FileCheck %s --check-prefix=NARROW
+// RUN: sed 's/x128xf/x64xf/g; s/, %%vs : !scale, !scale, !scale)/, %%vs : !scale, !scale, !scale) mods [#attention.causal]/' %s | fa3-opt -attention-expand-mods -attention-to-tile="two-level-accumulation=true" | FileCheck %s --check-prefix=MASKED
+// NARROW: arith.remui %{{.*}}, %c8
+// MASKED: arith.cmpi sle
+// MASKED-NOT: arith.remui
+
+// Negative ones there are none.
+// RUN: not fa3-opt %s -attention-to-tile="two-level-steps=-1" -o /dev/null 2>&1 | FileCheck %s --check-prefix=NEGATIVE
+// NEGATIVE: error: attention-to-tile: expects two-level-steps of at least 0, got -1
+
+// STEPS-LABEL: gpu.func @forward
+// STEPS: scf.for %[[STEP:[a-z0-9]+]] = {{.*}} iter_args(%[[ACC:[a-z0-9]+]] = {{[^,]*}}, {{[^,]*}}, {{[^,]*}}, %[[PRODUCTS:[a-z0-9]+]] =
+// STEPS: %[[REST:.*]] = arith.remui %[[STEP]], %c3
+// STEPS: %[[DUE:.*]] = arith.cmpi eq, %[[REST]], %c0
+// STEPS: %[[ROWS:.*]] = tensor.splat %[[DUE]] : tensor<128xi1>
+// STEPS: %[[ADDED:.*]]:2 = tile.where %[[ROWS]] else %[[ACC]], %[[PRODUCTS]]
+// STEPS: %[[SUM:.*]] = arith.addf %[[ACC]], %[[PRODUCTS]]
+// STEPS: %[[ZERO:.*]] = arith.constant dense<0.000000e+00> : tensor<128x128xf32>
+// STEPS: tile.yield %[[SUM]], %[[ZERO]]
+// STEPS: %[[RESCALED:.*]]:3 = tile.where %{{.*}} else %[[ADDED]]#1, %[[ADDED]]#0,
+// STEPS: tile.dot %{{.*}}, %{{.*}}, %[[RESCALED]]#0 lhs mk rhs kn
+
 // In the pipelined loop the factor crosses the stages as a row, not as a tile.
 // RUN: fa3-opt %s -fa3-tile="two-level-accumulation=true block-n=96" -fa3-specialize -fa3-pipeline | FileCheck %s --check-prefix=PIPELINED
 

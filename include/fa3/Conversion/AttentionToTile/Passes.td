@@ -48,7 +48,10 @@ def AttentionToTile : Pass<"attention-to-tile", "::mlir::ModuleOp"> {
     (FlashAttention-3, arXiv 2407.08608, leaves it at that), so over many steps
     they lose what one adds to the sum of all before; sums of 16-bit operands
     are of fp32 quality already. It costs dv / 2 registers per thread and 5 % of
-    the time. `auto` takes it for 8-bit operands whose number of keys is known
+    the time. With `two-level-steps` n the products of n steps are added up by the
+    tensor core first, and the sum in fp32 and the rescaling are done where they
+    are due (`tile.where`), every n steps and as maxima grow; without the option 8
+    steps for dv up to 64 and no mask, else one. `auto` takes it for 8-bit operands whose number of keys is known
     to be 32768 or more (in a window, if there is one), where one level loses a fifth of a result of which one
     key is half (docs/Performance.md, "Long sequences"), unless dv is above 128,
     for which there are no registers.
@@ -130,6 +133,9 @@ def AttentionToTile : Pass<"attention-to-tile", "::mlir::ModuleOp"> {
     Option<"twoLevel", "two-level-accumulation", "std::string", "\"auto\"",
            "add the product of every step to the output in fp32: true, false, or "
            "auto, for many 8-bit keys">,
+    Option<"twoLevelSteps", "two-level-steps", "int64_t", "0",
+           "steps whose products are added up before they go to the sum in fp32 "
+           "(0: choose)">,
     Option<"packGqa", "pack-gqa", "std::string", "\"auto\"",
            "the heads of a group as rows of one tile: auto (for few queries and "
            "masks by query), true or false">,
