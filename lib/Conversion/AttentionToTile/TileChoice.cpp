@@ -84,11 +84,15 @@ static double estimateTime(int64_t queries, int64_t blockM, double perRow) {
 TileChoice fa3::chooseTile(int64_t d, int64_t dv, const RegionDemand &demand,
                            std::optional<int64_t> queries) {
   constexpr double kRowOfTwoGroups = 1.05;
-  if (queries && *queries <= kReplicaRows)
-    return {kReplicaRows,
-            std::max(widestBlockN(d, dv, demand, kReplicaRows,
-                                  kTwoGroupRegisters, kWidestBlockNOneGroup),
-                     kStep)};
+  if (queries && *queries <= kReplicaRows) {
+    // Tiles that score code reads keep addresses and parts of them alive.
+    bool readsTiles = demand.bulkTiles + demand.loadedTiles > 0;
+    int64_t widest =
+        readsTiles ? kWidestBlockNTwoGroups : kWidestBlockNOneGroup;
+    int64_t one =
+        widestBlockN(d, dv, demand, kReplicaRows, kTwoGroupRegisters, widest);
+    return {kReplicaRows, std::max(one, kStep)};
+  }
   int64_t four =
       widestBlockN(d, dv, demand, 256, kFourGroupRegisters, kWidestBlockN);
   if (four >= kNarrowestBlockN)
@@ -134,6 +138,9 @@ static int64_t widestFloat8BlockN(int64_t d, int64_t dv,
   int64_t ofKey = paddedDim(d) + (needs.transposedV ? 1 : 2) * paddedDim(dv);
   int64_t byMemory = bytes / (2 * ofKey + blockM * demand.bulkBytes);
   int64_t columns = std::min({byRegisters, byMemory, kWidest});
+  // Columns as numbers and as a mask are kept beside both sums.
+  if (needs.twoLevel && demand.keyUses > kManyKeyUses)
+    columns -= kFloat8Step;
   if (needs.blocks.keys > 1)
     while (columns > kFloat8Step &&
            needs.blocks.keys % (columns / kFloat8Step * kFloat8Step))

@@ -22,8 +22,8 @@
 // CHECK: tile.grid (%[[BLOCK:.*]], %[[HEAD:.*]], %[[BATCH:.*]]) in (%c1, %c2, %c2)
 // CHECK: %[[FIRST:.*]] = arith.muli %[[BLOCK]], %c16
 // CHECK: tile.load %arg0[%[[BATCH]], %[[HEAD]], %[[FIRST]], %c0, %c0] fold 4 : memref<2x2x1x4x64xf16, strided<[?, ?, ?, ?, 1]>> -> tensor<64x64xf16>
-// The query of a row; keys do not know of groups.
-// CHECK: tile.load %arg1[%[[BATCH]], %[[HEAD]], %{{.*}}, %c0] : memref<2x2x300x64xf16
+// The query of a row; keys do not know of groups. One warp group takes many.
+// CHECK: tile.load %arg1[%[[BATCH]], %[[HEAD]], %{{.*}}, %c0] : memref<2x2x300x64xf16, {{.*}} -> tensor<192x64xf16>
 // CHECK: %[[ROW:.*]] = tile.coord dim 0 offset %c0 : tensor<64xindex>
 // CHECK: %[[QUERY:.*]] = arith.divui %[[ROW]], %{{.*}} : tensor<64xindex>
 // CHECK: arith.addi %{{.*}}, %[[QUERY]]
@@ -120,4 +120,17 @@ func.func @slopes(%q: !q, %k: !k, %v: !k, %slopes: tensor<8xf32>) -> !q {
 func.func @scales(%q: !q, %k: !k, %v: !k, %qs: !s, %ks: !t, %vs: !t) -> !o {
   %o = attention.forward %q, %k, %v scales(%qs, %ks, %vs : !s, !t, !t) : (!q, !k, !k) -> !o
   return %o : !o
+}
+
+// -----
+
+// Fewer keys where a tile of a bias is read beside them: more would spill.
+// CHECK-LABEL: func.func @bias
+// CHECK: tile.load %arg1{{.*}} -> tensor<128x64xf16>
+!q = tensor<2x8x40x64xf16>
+!k = tensor<2x8x1000x64xf16>
+!bias = tensor<2x8x40x1000xf16>
+func.func @bias(%q: !q, %k: !k, %v: !k, %b: !bias) -> !q {
+  %o = attention.forward %q, %k, %v aux(%b : !bias) mods [#attention.bias<aux = 0>] : (!q, !k, !k) -> !q
+  return %o : !q
 }

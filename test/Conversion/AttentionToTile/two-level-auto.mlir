@@ -5,7 +5,7 @@
 // RUN: not fa3-opt %s -attention-expand-mods -attention-to-tile=two-level-accumulation=maybe -split-input-file -o /dev/null 2>&1 | FileCheck %s --check-prefix=WORD
 // WORD: error: attention-to-tile: expects two-level-accumulation 'auto', 'true' or 'false', got 'maybe'
 
-// FALSE-COUNT-5: tile.where
+// FALSE-COUNT-6: tile.where
 
 !q = tensor<1x1x64x128xf8E4M3FN>
 !k = tensor<1x1x32768x128xf8E4M3FN>
@@ -68,5 +68,19 @@ func.func @half(%q: !q, %k: !k, %v: !k) -> !q {
 // CHECK: tile.where
 func.func @window(%q: !q, %k: !k, %v: !k, %qs: !s, %ks: !s, %vs: !s) -> !o {
   %o = attention.forward %q, %k, %v scales(%qs, %ks, %vs : !s, !s, !s) mods [#attention.window<left = 1024, right = 0>] : (!q, !k, !k) -> !o
+  return %o : !o
+}
+
+// -----
+
+// Columns as numbers and as a mask beside both sums: a narrower step.
+!q = tensor<1x1x64x128xf8E4M3FN>
+!k = tensor<1x1x40000x128xf8E4M3FN>
+!o = tensor<1x1x64x128xf16>
+!s = tensor<1x1x1xf32>
+// CHECK-LABEL: gpu.func @causal_alibi
+// CHECK: tile.load %arg1{{.*}} -> tensor<64x128xf8E4M3FN>
+func.func @causal_alibi(%q: !q, %k: !k, %v: !k, %slopes: tensor<1xf32>, %qs: !s, %ks: !s, %vs: !s) -> !o {
+  %o = attention.forward %q, %k, %v aux(%slopes : tensor<1xf32>) scales(%qs, %ks, %vs : !s, !s, !s) mods [#attention.causal, #attention.alibi<aux = 0>] : (!q, !k, !k) -> !o
   return %o : !o
 }
