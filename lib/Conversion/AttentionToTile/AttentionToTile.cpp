@@ -187,9 +187,9 @@ static bool needsTwoLevels(HostFunction &host) {
 }
 
 /// After how many steps products are added to the sum in fp32. By figures of
-/// docs/Performance.md ("Long sequences"): 8 lose a tenth of what rounding of
-/// the inputs does, and are faster by 11 % for narrow heads without a mask;
-/// wide heads are bound by registers, and with a mask every step is 3 % faster.
+/// docs/Performance.md ("Long sequences"): 8 err a fifth of what rounding of
+/// the inputs does, and are faster by 11 % for narrow heads without a mask; of
+/// wide heads they are not, and with a mask every step is 3 % faster.
 static int64_t chooseTwoLevelSteps(ForwardOp forward) {
   constexpr int64_t kNarrow = 64, kSteps = 8;
   bool isNarrow = forward.getValueHeadDim() <= kNarrow;

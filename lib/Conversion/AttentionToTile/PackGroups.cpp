@@ -86,6 +86,7 @@ fa3::chooseGroupPacking(const attention::HostFunction &host, StringRef option) {
     });
   int64_t keyHeads = k.getDimSize(axis);
   GroupPacking packing;
+  packing.keyHeads = keyHeads;
   packing.heads = q.getDimSize(axis) / keyHeads;
   packing.rows = llvm::PowerOf2Ceil(packing.heads);
   if (packing.heads == 1)
@@ -117,6 +118,13 @@ Value fa3::viewGroups(ImplicitLocOpBuilder &b, Value array,
   if (!array)
     return {};
   auto type = cast<MemRefType>(array.getType());
+  if (type.isDynamicDim(1)) {
+    // The host function checks that the arrays agree in heads.
+    SmallVector<int64_t> known(type.getShape());
+    known[1] = packing.keyHeads * packing.heads;
+    type = MemRefType::Builder(type).setShape(known);
+    array = memref::CastOp::create(b, type, array);
+  }
   SmallVector<int64_t> shape;
   SmallVector<OpFoldResult> extents;
   SmallVector<ReassociationIndices> parts(type.getRank());
@@ -130,7 +138,7 @@ Value fa3::viewGroups(ImplicitLocOpBuilder &b, Value array,
   for (int64_t dim = 0; dim < type.getRank(); ++dim) {
     int64_t size = type.getDimSize(dim);
     if (dim == 1) {
-      for (int64_t part : {size / packing.heads, packing.heads})
+      for (int64_t part : {packing.keyHeads, packing.heads})
         add(dim, b.getIndexAttr(part), part);
     } else if (type.isDynamicDim(dim)) {
       add(dim, memref::DimOp::create(b, array, dim).getResult(), size);

@@ -13,10 +13,11 @@
 
 namespace fa3 {
 
-/// Heads of a group and the rows that each query of them takes: the next power
-/// of two. Rows of a query without a head are loaded as zero and not stored.
+/// Groups, heads of each and the rows that each query of them takes: the next
+/// power of two. Rows of a query without a head are loaded as zero and not
+/// stored.
 struct GroupPacking {
-  int64_t heads = 1, rows = 1;
+  int64_t keyHeads = 1, heads = 1, rows = 1;
 };
 
 /// Whether, by the option "auto", "true" or "false", the heads of a group

@@ -134,3 +134,19 @@ func.func @bias(%q: !q, %k: !k, %v: !k, %b: !bias) -> !q {
   %o = attention.forward %q, %k, %v aux(%b : !bias) mods [#attention.bias<aux = 0>] : (!q, !k, !k) -> !q
   return %o : !q
 }
+
+// -----
+
+// The heads of q are those of o and lse, which need not say so.
+// CHECK-LABEL: func.func @agree
+// CHECK: cf.assert %{{.*}}, "q and o differ in heads"
+// CHECK: memref.cast %arg3 : memref<2x?x1x64xf16, {{.*}} to memref<2x8x1x64xf16
+// CHECK: memref.expand_shape %{{.*}} output_shape [2, 2, 4, 1, 64]
+!q = tensor<2x8x1x64xf16>
+!k = tensor<2x2x?x64xf16>
+!o = tensor<2x?x1x64xf16>
+!lse = tensor<2x?x1xf32>
+func.func @agree(%q: !q, %k: !k, %v: !k) -> (!o, !lse) {
+  %o, %lse = attention.forward %q, %k, %v : (!q, !k, !k) -> (!o, !lse)
+  return %o, %lse : !o, !lse
+}

@@ -47,14 +47,15 @@ def AttentionToTile : Pass<"attention-to-tile", "::mlir::ModuleOp"> {
     rescales. Products of 8-bit operands keep about 14 bits of their accumulator
     (FlashAttention-3, arXiv 2407.08608, leaves it at that), so over many steps
     they lose what one adds to the sum of all before; sums of 16-bit operands
-    are of fp32 quality already. It costs dv / 2 registers per thread and 5 % of
-    the time. With `two-level-steps` n the products of n steps are added up by the
-    tensor core first, and the sum in fp32 and the rescaling are done where they
-    are due (`tile.where`), every n steps and as maxima grow; without the option 8
-    steps for dv up to 64 and no mask, else one. `auto` takes it for 8-bit operands whose number of keys is known
-    to be 32768 or more (in a window, if there is one), where one level loses a fifth of a result of which one
-    key is half (docs/Performance.md, "Long sequences"), unless dv is above 128,
-    for which there are no registers.
+    are of fp32 quality already. It costs dv / 2 registers per thread, and so
+    smaller tiles. With `two-level-steps` n the products of n steps are added up
+    by the tensor core first, and the sum in fp32 and the rescaling are done where
+    they are due (`tile.where`), every n steps and as maxima grow; without the
+    option 8 steps for dv up to 64 and no mask, else one. `auto` takes two levels
+    for 8-bit operands whose number of keys is known to be 32768 or more (in a
+    window, if there is one), where one level loses a fifth of a result of which
+    one key is half (docs/Performance.md, "Long sequences"), unless dv is above
+    128, for which there are no registers.
 
     `end-rows` states where the rows of a tile end: in the guard of an iteration,
     and at the stores. `tile-map-grid` may then cut the rows into tiles of
