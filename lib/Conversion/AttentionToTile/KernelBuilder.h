@@ -1,0 +1,207 @@
+//===- KernelBuilder.h - builds the body of an attention kernel -*- C++ -*-===//
+//
+// Online softmax over key blocks, walked from the last to the first so that
+// all blocks with masked elements of causal and padded problems come first.
+//
+// The running maximum m of a row is in units of exponents and starts from a
+// finite value far below any. A masked score is -inf, so its exponent -inf - m
+// is -inf and its weight 0 whatever m is: no guard against -inf - (-inf).
+//
+// Kernel.cpp has the grid and the loop over key blocks, KernelStep.cpp what is
+// done with one block and at the end.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA3_LIB_CONVERSION_ATTENTIONTOTILE_KERNELBUILDER_H
+#define FA3_LIB_CONVERSION_ATTENTIONTOTILE_KERNELBUILDER_H
+
+#include "Kernel.h"
+#include "ScalarRegion.h"
+#include "fa3/Dialect/Tile/IR/Tile.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+namespace fa3 {
+
+/// Emits the kernel of one attention.
+class KernelBuilder {
+public:
+  KernelBuilder(mlir::OpBuilder &builder, attention::ForwardOp op,
+                const KernelOperands &operands, TileChoice tile,
+                AccumulationPolicy policy)
+      : b(op.getLoc(), builder), op(op), operands(operands), rows(tile.blockM),
+        columns(tile.blockN), policy(policy) {
+    if (llvm::isa<mlir::Float8E4M3FNType, mlir::Float8E5M2Type>(
+            op.getElementType()))
+      weightExponent = getLargestWeight(op.getElementType()) -
+                       (policy.lazy ? policy.threshold : 0);
+  }
+
+  mlir::LogicalResult build();
+
+private:
+  using Expander = ScalarRegionExpander;
+
+  /// Start value of the running maximum, finite so that differences are
+  /// numbers: less than any exponent of sensible scores.
+  static constexpr double kLowestMaximum = -0x1p100;
+  /// Partial sums per row; 8 columns apart is 2 registers a thread apart in the
+  /// accumulator of wgmma, so they are summed without lane exchanges.
+  static constexpr int64_t kPartialSums = 8;
+
+  /// Carried from key block to key block: output, row maximum in units of
+  /// exponents, row sums, and with several steps between additions to the
+  /// output the products since the last one.
+  struct State {
+    mlir::Value acc, maximum, sums, products;
+
+    static State get(mlir::ValueRange values) {
+      return {values[0], values[1], values[2],
+              values.size() > 3 ? values[3] : mlir::Value()};
+    }
+    llvm::SmallVector<mlir::Value> list() const {
+      llvm::SmallVector<mlir::Value> values = {acc, maximum, sums};
+      if (products)
+        values.push_back(products);
+      return values;
+    }
+  };
+
+  /// What a score region yields, as a value times a positive constant if the
+  /// flags of the product allow it to be computed elsewhere. The constant is
+  /// moderate: -2^100, the start of the running maximum, stays far below any
+  /// score.
+  static std::pair<mlir::Value, double> getYieldedFactor(mlir::Region &region);
+
+  /// Rows of a tile that are of the same query.
+  int64_t getRowsPerQuery() const {
+    return operands.packing ? operands.packing->rows : 1;
+  }
+  mlir::IntegerAttr getFold() {
+    return operands.packing ? b.getI64IntegerAttr(operands.packing->rows)
+                            : mlir::IntegerAttr();
+  }
+  /// Where the rows of a tile start in q or o, without `element` in lse.
+  llvm::SmallVector<mlir::Value> getPlace(mlir::Value firstQuery,
+                                          mlir::Value element = {}) {
+    llvm::SmallVector<mlir::Value> place = {batch, head, firstQuery};
+    if (operands.packing)
+      place.push_back(index(0));
+    if (element)
+      place.push_back(element);
+    return place;
+  }
+  /// The query, and the head, of each row of a tile of scores.
+  std::pair<Expander::Entry, Expander::Entry> buildRows(mlir::Value firstQuery);
+
+  /// A scale of operand 0 (q), 1 (k) or 2 (v) for the rows of a tile: one f32,
+  /// or a tile of rank 1 where every row has its own.
+  mlir::FailureOr<mlir::Value> loadScale(unsigned operand, mlir::Value firstRow,
+                                         int64_t rows);
+  mlir::FailureOr<State> buildLoop(mlir::Value query, mlir::Value firstRow);
+  mlir::FailureOr<State> buildStep(mlir::Value query, mlir::Value key,
+                                   mlir::Value value, mlir::Value firstKey,
+                                   Expander::Entry keep, Expander &expander,
+                                   State state);
+  State accumulate(State state, mlir::Value maximum, mlir::Value grown,
+                   mlir::Value weights, mlir::Value values, mlir::Value sums,
+                   mlir::Value valueScale);
+  State addProducts(State state);
+  void buildEpilogue(State state, mlir::Value firstRow);
+  void bindIndices(Expander &expander, mlir::Region &region, unsigned first,
+                   Expander::Entry head, Expander::Entry row,
+                   Expander::Entry column);
+
+  mlir::Value index(int64_t value) {
+    return mlir::arith::ConstantIndexOp::create(b, value);
+  }
+  mlir::Value f32(double value) {
+    return mlir::arith::ConstantOp::create(
+        b, b.getF32FloatAttr(static_cast<float>(value)));
+  }
+  mlir::Value splat(mlir::Type type, double value) {
+    auto tensor = llvm::cast<mlir::RankedTensorType>(type);
+    return mlir::arith::ConstantOp::create(
+        b, mlir::DenseElementsAttr::get(
+               tensor, b.getFloatAttr(tensor.getElementType(), value)));
+  }
+  mlir::RankedTensorType tensor(llvm::ArrayRef<int64_t> shape,
+                                mlir::Type element) {
+    return mlir::RankedTensorType::get(shape, element);
+  }
+  mlir::RankedTensorType rowType() { return tensor({rows}, b.getF32Type()); }
+  mlir::Value alongColumns(mlir::Value row, int64_t width) {
+    return tile::BroadcastOp::create(b, tensor({rows, width}, b.getF32Type()),
+                                     row, 1);
+  }
+  mlir::Value scalarTile(mlir::Value scalar, mlir::RankedTensorType type) {
+    return mlir::tensor::SplatOp::create(b, scalar, type);
+  }
+  /// A factor of rows, one f32 or one for each, as a tile of rows.
+  mlir::Value asRows(mlir::Value factor) {
+    return llvm::isa<mlir::RankedTensorType>(factor.getType())
+               ? factor
+               : scalarTile(factor, rowType());
+  }
+  /// The same as a tile of scores.
+  mlir::Value asScores(mlir::Value factor) {
+    if (llvm::isa<mlir::RankedTensorType>(factor.getType()))
+      return alongColumns(factor, columns);
+    return scalarTile(factor, tensor({rows, columns}, b.getF32Type()));
+  }
+  /// The product of two factors of rows.
+  mlir::Value mulFactors(mlir::Value x, mlir::Value y) {
+    bool isScalar = !llvm::isa<mlir::RankedTensorType>(x.getType()) &&
+                    !llvm::isa<mlir::RankedTensorType>(y.getType());
+    return isScalar ? mul(x, y) : mul(asRows(x), asRows(y));
+  }
+  mlir::arith::FastMathFlagsAttr contract() {
+    return mlir::arith::FastMathFlagsAttr::get(
+        b.getContext(), mlir::arith::FastMathFlags::contract);
+  }
+  /// Of products that factors and terms of score code may be joined to.
+  mlir::arith::FastMathFlagsAttr reassociate() {
+    return mlir::arith::FastMathFlagsAttr::get(
+        b.getContext(), mlir::arith::FastMathFlags::contract |
+                            mlir::arith::FastMathFlags::reassoc);
+  }
+  mlir::arith::FastMathFlagsAttr approximate() {
+    return mlir::arith::FastMathFlagsAttr::get(
+        b.getContext(),
+        mlir::arith::FastMathFlags::afn | mlir::arith::FastMathFlags::contract);
+  }
+  mlir::Value mul(mlir::Value x, mlir::Value y) {
+    return mlir::arith::MulFOp::create(b, x, y, contract());
+  }
+  mlir::Value sub(mlir::Value x, mlir::Value y) {
+    return mlir::arith::SubFOp::create(b, x, y, contract());
+  }
+  mlir::Value exp2(mlir::Value x) {
+    return mlir::math::Exp2Op::create(b, x, approximate());
+  }
+
+  mlir::ImplicitLocOpBuilder b;
+  attention::ForwardOp op;
+  const KernelOperands &operands;
+  int64_t rows, columns;
+  AccumulationPolicy policy;
+
+  mlir::Value batch, head, keyHead, queryLength, keyLength;
+  /// Multiplies scores inside exp2: one f32, or one for each row.
+  mlir::Value exponentScale;
+  /// Multiplies raw scores in front of score code.
+  mlir::Value scoreScale;
+  /// Multiplies the output in the end; null for 1.
+  mlir::Value outputScale;
+  /// The first row of the next tile, if rows are to end there.
+  mlir::Value endRow;
+  /// Number of the step, counted in key blocks.
+  mlir::Value iteration;
+  /// log2 of the factor of all weights.
+  double weightExponent = 0;
+};
+} // namespace fa3
+
+#endif // FA3_LIB_CONVERSION_ATTENTIONTOTILE_KERNELBUILDER_H

@@ -1,0 +1,225 @@
+//===- KernelStep.cpp - one block of keys, and the end of a tile ----------===//
+
+#include "KernelBuilder.h"
+#include "mlir/IR/Matchers.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace fa3;
+
+using Expander = ScalarRegionExpander;
+
+std::pair<Value, double> KernelBuilder::getYieldedFactor(Region &region) {
+  constexpr double kLeast = 0x1p-20, kMost = 0x1p20;
+  Value yielded =
+      cast<attention::YieldOp>(region.front().getTerminator()).getValue();
+  auto product = yielded.getDefiningOp<arith::MulFOp>();
+  if (!product || product->getBlock() != &region.front() ||
+      !bitEnumContainsAll(product.getFastmath(), arith::FastMathFlags::reassoc))
+    return {yielded, 1};
+  for (auto [value, factor] : {std::pair(product.getLhs(), product.getRhs()),
+                               std::pair(product.getRhs(), product.getLhs())}) {
+    FloatAttr constant;
+    if (matchPattern(factor, m_Constant(&constant)) &&
+        constant.getValueAsDouble() >= kLeast &&
+        constant.getValueAsDouble() <= kMost)
+      return {value, constant.getValueAsDouble()};
+  }
+  return {yielded, 1};
+}
+
+FailureOr<KernelBuilder::State>
+KernelBuilder::buildStep(Value query, Value key, Value value, Value firstKey,
+                         Expander::Entry keep, Expander &expander,
+                         State state) {
+  RankedTensorType scoreType = tensor({rows, columns}, b.getF32Type());
+  Value scores =
+      tile::DotOp::create(b, scoreType, query, key, splat(scoreType, 0.0),
+                          tile::LhsOrder::mk, tile::RhsOrder::nk);
+  bool hasScoreCode = !op.getScoreRegion().empty();
+  // Scales of this tile: of its keys, and the base-2 logarithm of its values'.
+  Value exponentFactor = exponentScale, scoreFactor = scoreScale, valueScale,
+        valueExponent;
+  if (op.hasScales() && op.getScaleRows(1) != 0) {
+    FailureOr<Value> scale = loadScale(1, firstKey, columns);
+    if (failed(scale))
+      return failure();
+    Value &factor = hasScoreCode ? scoreFactor : exponentFactor;
+    if (op.getScaleRows(1) == 1)
+      scores = mul(scores, tile::BroadcastOp::create(b, scoreType, *scale, 0));
+    else
+      factor = mulFactors(factor, *scale);
+  }
+  if (op.hasScales() && op.getScaleRows(2) != 0) {
+    FailureOr<Value> scale = loadScale(2, firstKey, columns);
+    if (failed(scale))
+      return failure();
+    valueScale = *scale;
+    valueExponent = math::Log2Op::create(b, valueScale, approximate());
+  }
+  if (hasScoreCode) {
+    Value scaled =
+        arith::MulFOp::create(b, scores, asScores(scoreFactor), reassociate());
+    expander.bind(op.getScoreRegion().getArgument(0), {scaled, Expander::Both});
+    if (failed(expander.expand(op.getScoreRegion())))
+      return failure();
+    Value edited = getYieldedFactor(op.getScoreRegion()).first;
+    scores = expander.lift(b.getLoc(), expander.get(edited), Expander::Both);
+  }
+  scores = arith::SelectOp::create(
+      b, keep.value, scores,
+      splat(scoreType, -std::numeric_limits<double>::infinity()));
+
+  // New reference maximum.
+  Value blockMaximum = tile::ReduceOp::create(
+      b, rowType(), tile::ReduceKind::max, scores, Value(), 1, IntegerAttr());
+  if (valueExponent)
+    blockMaximum = math::FmaOp::create(b, blockMaximum, asRows(exponentFactor),
+                                       scalarTile(valueExponent, rowType()));
+  else
+    blockMaximum = mul(blockMaximum, asRows(exponentFactor));
+  Value maximum, grown;
+  if (policy.lazy) {
+    grown = arith::CmpFOp::create(b, arith::CmpFPredicate::OGT,
+                                  sub(blockMaximum, state.maximum),
+                                  splat(rowType(), policy.threshold));
+    maximum = arith::SelectOp::create(b, grown, blockMaximum, state.maximum);
+  } else {
+    maximum = arith::MaxNumFOp::create(b, blockMaximum, state.maximum);
+  }
+
+  // Weights exp2(scale * score - maximum), times their own factor.
+  Value shift = arith::NegFOp::create(b, maximum);
+  if (valueExponent)
+    shift = arith::AddFOp::create(
+        b, shift, scalarTile(valueExponent, rowType()), contract());
+  if (weightExponent != 0)
+    shift = arith::AddFOp::create(b, shift, splat(rowType(), weightExponent),
+                                  contract());
+  Value exponents =
+      math::FmaOp::create(b, scores, asScores(exponentFactor),
+                          alongColumns(shift, columns), reassociate());
+  Value weights = exp2(exponents);
+  Value sums = tile::ReduceOp::create(b, state.sums.getType(),
+                                      tile::ReduceKind::add, weights, Value(),
+                                      1, b.getI64IntegerAttr(kPartialSums));
+  // Before the branch around the rescaling, so that conversions can fill the
+  // gaps between exponentials.
+  Value converted = arith::TruncFOp::create(
+      b, tensor({rows, columns}, op.getElementType()), weights);
+
+  return accumulate(state, maximum, grown, converted, value, sums, valueScale);
+}
+
+/// Adds the products of the steps before to the output, where as many have come
+/// together; the next ones start from zero.
+KernelBuilder::State KernelBuilder::addProducts(State state) {
+  Value rest = arith::RemUIOp::create(b, iteration, index(policy.stepsBetween));
+  Value isFull =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::eq, rest, index(0));
+  Value old[] = {state.acc, state.products};
+  auto where = tile::WhereOp::create(
+      b, TypeRange(ValueRange(old)),
+      scalarTile(isFull, tensor({rows}, b.getI1Type())), old);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(&where.getBody().emplaceBlock());
+  Value sum = arith::AddFOp::create(b, state.acc, state.products);
+  tile::YieldOp::create(b, ValueRange{sum, splat(state.acc.getType(), 0.0)});
+  state.acc = where.getResult(0);
+  state.products = where.getResult(1);
+  return state;
+}
+
+/// Adds the product of a step's weights and values, and the weights' sums, to
+/// what is carried, which is first referred to the new maximum.
+KernelBuilder::State KernelBuilder::accumulate(State state, Value maximum,
+                                               Value grown, Value weights,
+                                               Value values, Value sums,
+                                               Value valueScale) {
+  auto sumsType = cast<RankedTensorType>(state.sums.getType());
+  if (valueScale) {
+    // The weights hold the scale of the values, the sums must not.
+    Value inverse = arith::DivFOp::create(b, f32(1), valueScale);
+    sums = mul(sums, scalarTile(inverse, sumsType));
+  }
+  auto multiply = [&](Value init) -> Value {
+    return tile::DotOp::create(
+        b, state.acc.getType(), weights, values, init, tile::LhsOrder::mk,
+        op.getTransposedV() ? tile::RhsOrder::nk : tile::RhsOrder::kn);
+  };
+  auto factorFor = [&](Value tile) {
+    Value factor = exp2(sub(state.maximum, maximum));
+    return alongColumns(factor,
+                        cast<RankedTensorType>(tile.getType()).getDimSize(1));
+  };
+  // Beside a sum the factor costs nothing, so it is not made conditional.
+  auto addScaled = [&](Value tile, Value other) -> Value {
+    return math::FmaOp::create(b, tile, factorFor(tile), other);
+  };
+  if (policy.twoLevel && !state.products) {
+    Value product = multiply(splat(state.acc.getType(), 0.0));
+    return State{addScaled(state.acc, product), maximum,
+                 addScaled(state.sums, sums), Value()};
+  }
+  if (state.products)
+    state = addProducts(state);
+  // What the product is added to, and the output beside it, if that is another.
+  SmallVector<Value> tiles = {state.products ? state.products : state.acc};
+  if (state.products)
+    tiles.push_back(state.acc);
+  auto rescale = [&](ValueRange old) {
+    return llvm::map_to_vector(
+        old, [&](Value tile) { return mul(tile, factorFor(tile)); });
+  };
+  Value newSums;
+  if (policy.lazy) {
+    tiles.push_back(state.sums);
+    auto where =
+        tile::WhereOp::create(b, TypeRange(ValueRange(tiles)), grown, tiles);
+    {
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToStart(&where.getBody().emplaceBlock());
+      tile::YieldOp::create(b, rescale(tiles));
+    }
+    tiles.assign(where.result_begin(), where.result_end());
+    newSums = arith::AddFOp::create(b, tiles.pop_back_val(), sums, contract());
+  } else {
+    tiles = rescale(tiles);
+    newSums = addScaled(state.sums, sums);
+  }
+  Value product = multiply(tiles.front());
+  if (!state.products)
+    return State{product, maximum, newSums, Value()};
+  return State{tiles.back(), maximum, newSums, product};
+}
+
+void KernelBuilder::buildEpilogue(State state, Value firstRow) {
+  Value sum = tile::ReduceOp::create(b, rowType(), tile::ReduceKind::add,
+                                     state.sums, Value(), 1, IntegerAttr());
+  Value zero = splat(rowType(), 0.0);
+  Value empty = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, sum, zero);
+  Value inverse = arith::DivFOp::create(b, splat(rowType(), 1.0), sum);
+  inverse = arith::SelectOp::create(b, empty, zero, inverse);
+  if (outputScale)
+    inverse = mul(inverse, asRows(outputScale));
+  int64_t width = op.getValueHeadDim();
+  Value out = mul(state.acc, alongColumns(inverse, width));
+  Type element = cast<MemRefType>(operands.o.getType()).getElementType();
+  if (!element.isF32())
+    out = arith::TruncFOp::create(b, tensor({rows, width}, element), out);
+  tile::StoreOp::create(b, out, operands.o, getPlace(firstRow, index(0)),
+                        endRow, getFold());
+  if (!operands.lse)
+    return;
+  // Natural log of the sum of exponentials: (m + log2 sum) * ln 2.
+  Value log2 = math::Log2Op::create(b, sum, approximate());
+  if (weightExponent != 0)
+    log2 = sub(log2, splat(rowType(), weightExponent));
+  Value exponent = arith::AddFOp::create(b, state.maximum, log2, contract());
+  Value lse = mul(exponent, splat(rowType(), llvm::numbers::ln2));
+  lse = arith::SelectOp::create(
+      b, empty, splat(rowType(), -std::numeric_limits<double>::infinity()),
+      lse);
+  tile::StoreOp::create(b, lse, operands.lse, getPlace(firstRow), endRow,
+                        getFold());
+}
