@@ -38,10 +38,12 @@ static tensor::ExtractOp findReadByRow(ForwardOp forward) {
 }
 
 /// Whether keys are visible by query: a tile of fewer queries and more heads
-/// then touches fewer keys beside the visible ones.
-static bool isMaskedByQuery(ForwardOp forward) {
+/// then touches fewer keys beside the visible ones. Heads wider than this gain
+/// nothing, and lose 3 % of short sequences (docs/Performance.md).
+static bool gainsByMask(ForwardOp forward) {
+  constexpr int64_t kWidest = 128;
   Region &keep = forward.getKeepRegion();
-  if (keep.empty())
+  if (keep.empty() || forward.getValueHeadDim() > kWidest)
     return false;
   Value query = keep.getArgument(keep.getNumArguments() - 2);
   return !query.use_empty();
@@ -107,7 +109,7 @@ fa3::chooseGroupPacking(const attention::HostFunction &host, StringRef option) {
             << " key heads or for all, and for all rows";
     });
   int64_t sequence = forward.getSequenceAxis();
-  bool pays = packing.heads == packing.rows && isMaskedByQuery(forward);
+  bool pays = packing.heads == packing.rows && gainsByMask(forward);
   pays |= !q.isDynamicDim(sequence) &&
           isFilledBetter(q.getDimSize(sequence), packing);
   return option == "true" || pays ? Result(packing) : Result();

@@ -24,7 +24,7 @@ struct GroupPacking {
 /// become rows. Nothing if not; "true" fails with an error at the operation
 /// where that is not possible. "auto" packs where the number of queries is
 /// known and tiles of 64 rows are filled better, and where keys are masked by
-/// query and no row is without a head.
+/// query, heads are not wide and no row is without one.
 mlir::FailureOr<std::optional<GroupPacking>>
 chooseGroupPacking(const attention::HostFunction &host, llvm::StringRef option);
 

@@ -64,6 +64,18 @@ func.func @masked(%q: !q, %k: !k, %v: !k) -> !q {
 
 // -----
 
+// Nor if heads are wide, which gain nothing.
+// CHECK-LABEL: func.func @masked_wide
+// CHECK-NOT: fold
+!q = tensor<?x8x?x256xf16>
+!k = tensor<?x2x?x256xf16>
+func.func @masked_wide(%q: !q, %k: !k, %v: !k) -> !q {
+  %o = attention.forward %q, %k, %v mods [#attention.causal] : (!q, !k, !k) -> !q
+  return %o : !q
+}
+
+// -----
+
 // CHECK-LABEL: func.func @masked_three
 // CHECK-NOT: fold
 !q = tensor<?x6x?x64xf16>

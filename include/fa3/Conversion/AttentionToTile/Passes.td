@@ -66,9 +66,9 @@ def AttentionToTile : Pass<"attention-to-tile", "::mlir::ModuleOp"> {
     head r mod n of the group, n the next power of two of its heads, up to 64
     (`tile.load` and `tile.store` with `fold`). A step then serves all of them.
     `auto` does so where the queries are known and so few that tiles of 64 rows
-    are filled better by 10 %; and where keys are masked by query and the heads
-    of a group are a power of two: a tile then has fewer queries, and fewer keys
-    beside those that they see. Rows do not end early then (`end-rows`). Needs
+    are filled better by 10 %; and where keys are masked by query, the heads of a
+    group are a power of two and dv is at most 128: a tile then has fewer queries,
+    and fewer keys beside those that they see. Rows do not end early then (`end-rows`). Needs
     known numbers of heads, score code that reads no auxiliary operand by head
     or query, and scales of q that the heads of a group share.
 
