@@ -114,8 +114,23 @@ LogicalResult AttentionToTile::verifyOptions() {
   return success();
 }
 
+/// Refuses extents that no array has. Canonicalisation, which follows, reads
+/// them before it asks whether they are there (LLVM 22, gpu dialect).
+static LogicalResult verifyExtents(ModuleOp module) {
+  WalkResult result = module.walk([](memref::DimOp dim) {
+    std::optional<int64_t> index = dim.getConstantIndex();
+    auto type = dyn_cast<MemRefType>(dim.getSource().getType());
+    if (!index || !type || (0 <= *index && *index < type.getRank()))
+      return WalkResult::advance();
+    dim.emitOpError("asks for dimension ")
+        << *index << " of a memref of rank " << type.getRank();
+    return WalkResult::interrupt();
+  });
+  return failure(result.wasInterrupted());
+}
+
 void AttentionToTile::runOnOperation() {
-  if (failed(verifyOptions()))
+  if (failed(verifyOptions()) || failed(verifyExtents(getOperation())))
     return signalPassFailure();
   SmallVector<func::FuncOp> functions;
   for (func::FuncOp function : getOperation().getOps<func::FuncOp>())
