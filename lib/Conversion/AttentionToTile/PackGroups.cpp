@@ -1,6 +1,7 @@
 //===- PackGroups.cpp - the heads of a group as rows ----------------------===//
 
 #include "PackGroups.h"
+#include "TileChoice.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
@@ -9,9 +10,6 @@
 using namespace mlir;
 using namespace fa3;
 using attention::ForwardOp;
-
-/// Rows of a replica, which the rows of a query have to fit.
-static constexpr int64_t kReplicaRows = 64;
 
 /// A read of an auxiliary operand at an index that depends on the head or the
 /// query, if there is one: a row has both.
@@ -127,33 +125,19 @@ Value fa3::viewGroups(ImplicitLocOpBuilder &b, Value array,
     type = MemRefType::Builder(type).setShape(known);
     array = memref::CastOp::create(b, type, array);
   }
-  SmallVector<int64_t> shape;
-  SmallVector<OpFoldResult> extents;
-  SmallVector<ReassociationIndices> parts(type.getRank());
-  SmallVector<unsigned> order;
-  auto add = [&](int64_t dim, OpFoldResult extent, int64_t size) {
-    parts[dim].push_back(shape.size());
-    order.push_back(shape.size());
-    shape.push_back(size);
-    extents.push_back(extent);
-  };
-  for (int64_t dim = 0; dim < type.getRank(); ++dim) {
-    int64_t size = type.getDimSize(dim);
-    if (dim == 1) {
-      for (int64_t part : {packing.keyHeads, packing.heads})
-        add(dim, b.getIndexAttr(part), part);
-    } else if (type.isDynamicDim(dim)) {
-      add(dim, memref::DimOp::create(b, array, dim).getResult(), size);
-    } else {
-      add(dim, b.getIndexAttr(size), size);
-    }
-  }
+  // Dimension 1 becomes two.
+  SmallVector<int64_t> shape(type.getShape());
+  shape[1] = packing.heads;
+  shape.insert(shape.begin() + 1, packing.keyHeads);
+  SmallVector<ReassociationIndices> parts = {{0}, {1, 2}};
+  for (int64_t dim = 2; dim < type.getRank(); ++dim)
+    parts.push_back({dim + 1});
   FailureOr<MemRefType> expanded =
       memref::ExpandShapeOp::computeExpandedType(type, shape, parts);
   assert(succeeded(expanded) && "arrays have strides");
-  Value view =
-      memref::ExpandShapeOp::create(b, *expanded, array, parts, extents);
+  Value view = memref::ExpandShapeOp::create(b, *expanded, array, parts);
   // The head of the group behind the query.
+  auto order = llvm::to_vector(llvm::seq<unsigned>(0, shape.size()));
   std::swap(order[2], order[3]);
   AffineMap map = AffineMap::getPermutationMap(order, b.getContext());
   return memref::TransposeOp::create(b, view, AffineMapAttr::get(map));

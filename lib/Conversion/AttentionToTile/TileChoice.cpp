@@ -20,8 +20,6 @@ constexpr int64_t kWideColumns = 256;
 /// Uses of the key index that cost a step of a wide tile, as does a tile that
 /// score code reads beside three or more warp groups.
 constexpr int64_t kManyKeyUses = 2;
-/// Rows of a warp group, which few queries do not fill.
-constexpr int64_t kReplicaRows = 64;
 /// Steps of blockN: the depth of a product whose operand it is.
 constexpr int64_t kStep = 16;
 /// Wider key blocks bring nothing once the products dominate, and spill first.

@@ -8,6 +8,10 @@
 
 namespace fa3 {
 
+/// Rows of a consumer warp group, which the rows of a query have to fit and few
+/// queries do not fill.
+inline constexpr int64_t kReplicaRows = 64;
+
 struct TileChoice {
   int64_t blockM, blockN;
 };

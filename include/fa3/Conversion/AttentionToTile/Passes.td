@@ -95,8 +95,9 @@ def AttentionToTile : Pass<"attention-to-tile", "::mlir::ModuleOp"> {
     that does not fit wraps around.
 
     Fails on operands that are not function arguments, on results that are not
-    returned, and on auxiliary operands read at indices that are neither uniform
-    nor (query, key) in the last dimensions.
+    returned, on auxiliary operands read at indices that are neither uniform nor
+    (query, key) in the last dimensions, and on a `memref.dim` of a dimension that
+    is not there, of which the canonicalisation that follows would die.
 
     Example, without masks, types and the end of the softmax:
     ```mlir

@@ -31,10 +31,14 @@ static bool stripClamp(Value &x, Value &y) {
   return false;
 }
 
-/// Bytes that one tile of the grid loads of a loop's loads at most, if the
-/// range of its iterations moves with the tile, as the keys of a window do: a
-/// bound of its length that holds for all tiles. Nothing for other loops.
-static std::optional<int64_t> getSlidingBytes(scf::ForOp loop, LoadOp load) {
+/// Bytes that one tile of the grid loads at most in all iterations of a loop,
+/// by a bound of their number that holds for all tiles: the keys of a window,
+/// wherever it is. Nothing without one, and for a loop in a loop.
+static std::optional<int64_t> getBoundedBytes(scf::ForOp loop, LoadOp load,
+                                              GridOp grid) {
+  auto outer = loop->getParentOfType<scf::ForOp>();
+  if (outer && grid->isProperAncestor(outer))
+    return std::nullopt;
   constexpr int64_t kMostIterations = 1 << 12;
   Value upper = loop.getUpperBound(), lower = loop.getLowerBound();
   while (stripClamp(upper, lower)) {
@@ -59,16 +63,16 @@ SmallVector<SharedArray> fa3::tile::getSharedArrays(GridOp grid) {
     });
     if (!loop || !grid->isProperAncestor(loop) || !shared)
       return;
-    std::optional<int64_t> sliding = getSlidingBytes(loop, load);
+    std::optional<int64_t> bytes = getBoundedBytes(loop, load, grid);
     auto *known = llvm::find_if(arrays, [&](const SharedArray &other) {
       return other.array == load.getSource();
     });
     if (known == arrays.end())
-      arrays.push_back({load.getSource(), sliding});
-    else if (known->sliding && sliding)
-      *known->sliding += *sliding;
+      arrays.push_back({load.getSource(), bytes});
+    else if (known->bytesOfTile && bytes)
+      *known->bytesOfTile += *bytes;
     else
-      known->sliding = std::nullopt;
+      known->bytesOfTile = std::nullopt;
   });
   return arrays;
 }
@@ -78,18 +82,18 @@ Value fa3::tile::computeSections(ImplicitLocOpBuilder &b,
                                  int64_t l2Bytes) {
   Value one = arith::ConstantIndexOp::create(b, 1);
   Value bytes;
-  for (auto [array, sliding] : arrays) {
+  for (auto [array, bytesOfTile] : arrays) {
     auto type = cast<MemRefType>(array.getType());
     Value size = arith::ConstantIndexOp::create(
         b, llvm::divideCeil(type.getElementTypeBitWidth(), 8));
     for (int64_t dim = 0; dim < type.getRank(); ++dim)
       size =
           arith::MulIOp::create(b, size, memref::DimOp::create(b, array, dim));
-    if (sliding)
+    if (bytesOfTile)
       size = arith::MinUIOp::create(
           b, size,
-          arith::MulIOp::create(b, outer,
-                                arith::ConstantIndexOp::create(b, *sliding)));
+          arith::MulIOp::create(
+              b, outer, arith::ConstantIndexOp::create(b, *bytesOfTile)));
     bytes = bytes ? arith::AddIOp::create(b, bytes, size).getResult() : size;
   }
   Value sections = arith::CeilDivUIOp::create(

@@ -11,9 +11,9 @@ namespace fa3::tile {
 /// differ only in the first grid index.
 struct SharedArray {
   mlir::Value array;
-  /// Bytes of it that such tiles need at a time, if they are bounded: of a loop
-  /// whose range moves with the tile.
-  std::optional<int64_t> sliding;
+  /// Bytes of it that one tile loads at most, if there is a bound for all
+  /// tiles; tiles that follow each other load about the same ones.
+  std::optional<int64_t> bytesOfTile;
 };
 
 llvm::SmallVector<SharedArray> getSharedArrays(GridOp grid);

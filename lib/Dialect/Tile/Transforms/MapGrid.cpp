@@ -384,12 +384,12 @@ LogicalResult MapGrid::map(gpu::GPUFuncOp kernel, ArrayRef<LaunchOp> launches) {
     }
     if (hasSections) {
       SmallVector<SharedArray> arrays;
-      for (auto [array, sliding] : shared) {
+      for (auto [array, bytesOfTile] : shared) {
         FailureOr<Value> onHost =
             computeOnHost(b, array, kernel, launch, mapping);
         if (failed(onHost))
           return failure();
-        arrays.push_back({*onHost, sliding});
+        arrays.push_back({*onHost, bytesOfTile});
       }
       Value outer = product(b, ArrayRef(bounds).drop_front());
       launch.getKernelArgsMutable().append(

@@ -28,6 +28,14 @@ func.func @sliding_host(%k: memref<?x?x64xf16>, %h: index, %m: index) {
   tile.launch @kernels::@sliding args(%k, %h, %m : memref<?x?x64xf16>, index, index)
   return
 }
+// A loop in a loop has no such bound: the whole array counts.
+// CHECK-LABEL: func.func @nested_host
+// CHECK-NOT: arith.minui
+// CHECK: arith.ceildivui %{{.*}}, %c33554432
+func.func @nested_host(%k: memref<?x?x64xf16>, %h: index, %m: index) {
+  tile.launch @kernels::@nested args(%k, %h, %m : memref<?x?x64xf16>, index, index)
+  return
+}
 gpu.module @kernels {
   // CHECK-LABEL: gpu.func @rows
   // CHECK-SAME: %[[HEADS:[a-z0-9]+]]: index, %[[S:[a-z0-9]+]]: index
@@ -66,6 +74,22 @@ gpu.module @kernels {
       %to = arith.minsi %last, %n : index
       scf.for %t = %from to %to step %c1 {
         %y = tile.load %k[%j, %t, %c0] : memref<?x?x64xf16> -> tensor<64x64xf16>
+      }
+    }
+    gpu.return
+  }
+
+  gpu.func @nested(%k: memref<?x?x64xf16>, %h: index, %m: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c4 = arith.constant 4 : index
+    tile.grid (%i, %j) in (%m, %h) {
+      scf.for %s = %c0 to %m step %c1 {
+        %from = arith.muli %s, %c4 : index
+        scf.for %t = %c0 to %c4 step %c1 {
+          %row = arith.addi %from, %t : index
+          %y = tile.load %k[%j, %row, %c0] : memref<?x?x64xf16> -> tensor<64x64xf16>
+        }
       }
     }
     gpu.return
