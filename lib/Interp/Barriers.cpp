@@ -266,6 +266,17 @@ LogicalResult runGpuBarrier(Context &c, const Instr &in) {
   return success();
 }
 
+LogicalResult runFenceAcqRel(Context &c, const Instr &in) {
+  Machine *machine = getMachine(c, in.op);
+  if (!machine)
+    return failure();
+  WarpGroup &warpGroup = getWarpGroup(c);
+  for (const ByteRange &range : warpGroup.unfencedReads)
+    machine->getMemory().removeReader(range, c.group->agent);
+  warpGroup.unfencedReads.clear();
+  return success();
+}
+
 LogicalResult runFenceProxy(Context &c, const Instr &in) {
   Machine *machine = getMachine(c, in.op);
   if (!machine)
@@ -275,7 +286,7 @@ LogicalResult runFenceProxy(Context &c, const Instr &in) {
     machine->getMemory().change(range, SharedMemory::Unfenced,
                                 SharedMemory::Ready);
   warpGroup.unfenced.clear();
-  return success();
+  return runFenceAcqRel(c, in);
 }
 
 //===----------------------------------------------------------------------===//
@@ -359,5 +370,6 @@ void fa3::interp::populateHopperBarriers(Registry &r) {
   r.addPlain<hopper::NamedBarrierArriveOp>(runNamedArrive);
   r.addPlain<gpu::BarrierOp>(runGpuBarrier);
   r.addPlain<hopper::FenceProxyAsyncOp>(runFenceProxy);
+  r.addPlain<hopper::FenceAcqRelOp>(runFenceAcqRel);
   r.addPlain<hopper::SetMaxRegistersOp>(runSetRegisters);
 }

@@ -471,6 +471,10 @@ LogicalResult runSmemLoad(Context &c, const Instr &in) {
   for (const ByteRange &range : rows)
     if (failed(machine->checkStart(c, in.op, range)))
       return failure();
+  WarpGroup &warpGroup = getWarpGroup(c);
+  for (const ByteRange &range : rows)
+    if (machine->getMemory().addReader(range, c.group->agent))
+      warpGroup.unfencedReads.push_back(range);
   if (Event *event = record(c, Event::Read, in.op))
     event->ranges.assign(rows.begin(), rows.end());
   return forEachAddress(

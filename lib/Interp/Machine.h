@@ -108,6 +108,8 @@ public:
   InOrderQueue<BoxCopy> stores;
   /// Shared memory that was written by threads since the last proxy fence.
   llvm::SmallVector<ByteRange> unfenced;
+  /// Shared memory that was read by threads since the last fence.
+  llvm::SmallVector<ByteRange> unfencedReads;
   /// Shared memory that was written by threads since they last met.
   llvm::SmallVector<ByteRange> unsynced;
   /// Whether wgmma.fence was executed in the open batch.

@@ -9,6 +9,7 @@
 #define FA3_LIB_INTERP_SHAREDMEMORY_H
 
 #include "fa3/Interp/Protocol.h"
+#include <algorithm>
 
 namespace fa3::interp {
 
@@ -28,6 +29,7 @@ public:
   void resize(int64_t size) {
     bytes.resize(size, 0xff);
     states.resize(size, Empty);
+    readers.resize(size, 0);
   }
 
   uint8_t *at(int64_t address) { return bytes.data() + address; }
@@ -50,6 +52,26 @@ public:
     return false;
   }
 
+  /// Threads of a group have read; each of 32 numbers of groups has a bit.
+  /// Returns whether that is new for some of the bytes.
+  bool addReader(ByteRange range, unsigned group) {
+    bool isNew = false;
+    for (int64_t i = range.begin; i < range.end; ++i) {
+      isNew |= !(readers[i] >> (group % 32) & 1);
+      readers[i] |= 1u << (group % 32);
+    }
+    return isNew;
+  }
+  void removeReader(ByteRange range, unsigned group) {
+    for (int64_t i = range.begin; i < range.end; ++i)
+      readers[i] &= ~(1u << (group % 32));
+  }
+  bool hasReaders(ByteRange range) const {
+    return std::any_of(readers.begin() + range.begin,
+                       readers.begin() + range.end,
+                       [](uint32_t groups) { return groups != 0; });
+  }
+
   /// Where the swizzle mode of `width` bytes puts the byte of a linear address:
   /// bits of the 16-byte chunk number are XORed with address bits 7 and up.
   static int64_t swizzle(int64_t address, int64_t width) {
@@ -59,6 +81,8 @@ public:
 
 private:
   llvm::SmallVector<uint8_t, 0> bytes, states;
+  /// Groups whose threads have read a byte without a fence since.
+  llvm::SmallVector<uint32_t, 0> readers;
 };
 
 } // namespace fa3::interp

@@ -95,6 +95,12 @@ LogicalResult runLoad(Context &c, const Instr &in) {
   if (!state || failed(machine->checkWrite(c, in.op, load.range,
                                            /*byLeader=*/true)))
     return failure();
+  if (c.engine.getOptions().requireFences &&
+      machine->getMemory().hasReaders(load.range))
+    return c.error(in) << "'hopper.tma.load' writes bytes " << load.range.begin
+                       << " to " << load.range.end
+                       << " of shared memory, some of which threads have read "
+                          "without 'hopper.fence.acq_rel' since";
   state->lastLoad = in.op;
   state->lastPhase = state->barrier.getPhase();
   machine->getMemory().mark(load.range, SharedMemory::Landing);

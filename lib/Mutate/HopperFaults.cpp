@@ -172,6 +172,9 @@ void collectArrivals(ModuleOp module, Places &places) {
 void collectDropProxyFence(ModuleOp module, Places &places) {
   forEach<FenceProxyAsyncOp>(module, places, erase);
 }
+void collectDropReadFence(ModuleOp module, Places &places) {
+  forEach<FenceAcqRelOp>(module, places, erase);
+}
 void collectDropFill(ModuleOp module, Places &places) {
   forEach<SmemFillOp>(module, places, erase);
 }
@@ -365,6 +368,8 @@ ArrayRef<FaultKind> mutate::getHopperFaults() {
        collectArrivals<-1>},
       {"drop-proxy-fence", "no fence between threads and the async proxy",
        collectDropProxyFence},
+      {"drop-read-fence", "no fence between reads by threads and a copy",
+       collectDropReadFence},
       {"drop-fill", "a constant in shared memory is never written",
        collectDropFill},
       {"drop-product-fence", "no fence before products",

@@ -221,14 +221,18 @@ struct NamedBarrierArrivePattern : KernelPattern<NamedBarrierArriveOp> {
   }
 };
 
-struct FencePattern : KernelPattern<FenceProxyAsyncOp> {
-  using KernelPattern::KernelPattern;
+template <typename FenceOp>
+struct FencePattern : KernelPattern<FenceOp> {
+  using KernelPattern<FenceOp>::KernelPattern;
 
   LogicalResult
-  matchAndRewrite(FenceProxyAsyncOp op, OpAdaptor,
+  matchAndRewrite(FenceOp op, typename FenceOp::Adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     emitPredicatedAsm(rewriter, op.getLoc(), Value(),
-                      "fence.proxy.async.shared::cta;", {});
+                      std::is_same_v<FenceOp, FenceAcqRelOp>
+                          ? "fence.acq_rel.cta;"
+                          : "fence.proxy.async.shared::cta;",
+                      {});
     rewriter.eraseOp(op);
     return success();
   }
@@ -256,6 +260,7 @@ void fa3::populateBarrierPatterns(RewritePatternSet &patterns,
                AllocPattern<MailboxAllocOp>, SmemFillPattern,
                BarrierInitPattern, BarrierWaitPattern, BarrierArrivePattern,
                BarrierExpectTxPattern, NamedBarrierSyncPattern,
-               NamedBarrierArrivePattern, FencePattern, SetMaxRegistersPattern>(
+               NamedBarrierArrivePattern, FencePattern<FenceProxyAsyncOp>,
+               FencePattern<FenceAcqRelOp>, SetMaxRegistersPattern>(
       converter, patterns.getContext(), info);
 }

@@ -36,6 +36,7 @@ gpu.module @m {
   // CHECK: } else {
   // CHECK: nvvm.setmaxregister increase 240
   // CHECK: mbarrier.try_wait.parity.shared::cta.b64
+  // CHECK: "fence.acq_rel.cta;", "~{memory}"
   // CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
 
   // INTRINSIC-LABEL: llvm.func @groups(
@@ -58,6 +59,7 @@ gpu.module @m {
         hopper.setmaxnreg increase 240
         %c0 = arith.constant 0 : i32
         hopper.barrier.wait %full[%c0] parity %c0 : !full
+        hopper.fence.acq_rel
         hopper.barrier.arrive %empty[%c0] : !empty
       }
     }

@@ -72,6 +72,8 @@ func.func @barriers(%i: i32, %p: i32) {
   hopper.named_barrier.arrive %i threads 256
   // CHECK: hopper.fence.proxy_async
   hopper.fence.proxy_async
+  // CHECK: hopper.fence.acq_rel
+  hopper.fence.acq_rel
   // CHECK: hopper.setmaxnreg increase 240
   hopper.setmaxnreg increase 240
   // CHECK: hopper.setmaxnreg decrease 24

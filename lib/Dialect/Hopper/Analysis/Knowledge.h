@@ -58,12 +58,10 @@ inline bool isWrite(FactKind kind) {
 inline bool isGeneric(FactKind kind) {
   return kind == FactKind::GenericWrite || kind == FactKind::GenericRead;
 }
-/// Whether an access by the async proxy needs a proxy fence behind this one,
-/// and not only an order. A read has its value when the thread arrives anywhere
-/// after it; nothing of it is left for the other proxy to overtake.
-inline bool needsProxyFence(FactKind kind) {
-  return kind == FactKind::GenericWrite;
-}
+/// Whether an access by the async proxy needs a fence behind this one, and not
+/// only an order: a write hopper.fence.proxy_async, a read that or
+/// hopper.fence.acq_rel.
+inline bool needsFence(FactKind kind) { return isGeneric(kind); }
 inline bool isAccess(FactKind kind) { return kind <= FactKind::CopyRead; }
 
 /// A rectangle of a slot of a buffer.

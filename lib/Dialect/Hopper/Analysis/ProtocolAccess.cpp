@@ -108,7 +108,7 @@ LogicalResult ProtocolMachine::checkOrdered(JointState &joint, unsigned p,
         (!isWrite(kind) && !isWrite(fact.key.kind)) ||
         !overlap(fact.key.region, region))
       continue;
-    bool crosses = needsProxyFence(fact.key.kind) && !isGeneric(kind);
+    bool crosses = needsFence(fact.key.kind) && !isGeneric(kind);
     if (crosses ? fact.fenced.test(member) : fact.known.test(member))
       continue;
     // Each thread touches its own elements again.
@@ -130,8 +130,11 @@ LogicalResult ProtocolMachine::checkOrdered(JointState &joint, unsigned p,
     std::string other = Explorer::getName(joint.processes[fact.key.process]);
     if (fact.known.test(member))
       diagnostic << other
-                 << " wrote as threads do, without 'hopper.fence.proxy_async' "
-                    "on the way";
+                 << (isWrite(fact.key.kind)
+                         ? " wrote as threads do, without "
+                           "'hopper.fence.proxy_async' on the way"
+                         : " read as threads do, without "
+                           "'hopper.fence.acq_rel' on the way");
     else
       diagnostic << other << " may still "
                  << (isWrite(fact.key.kind) ? "write to" : "read");

@@ -417,6 +417,14 @@ ProtocolMachine::meet(JointState &joint, unsigned p, Operation *op,
   return Step::Done;
 }
 
+/// A fence of one's own reads, which barriers then hand on.
+void ProtocolMachine::fenceReads(State &state, unsigned p) {
+  for (Fact &fact : state.facts)
+    if (fact.own && fact.key.process == static_cast<int32_t>(p) &&
+        fact.key.kind == FactKind::GenericRead)
+      fact.ownFenced = true;
+}
+
 /// Orders what a thread did, or knows of, through the generic proxy before what
 /// follows through the async proxy.
 void ProtocolMachine::fenceProxies(State &state, unsigned p) {
@@ -463,6 +471,10 @@ ProtocolMachine::perform(JointState &joint, unsigned p, Operation *op) {
     return waitForCopies(state, p, waitRead.getPending());
   if (isa<FenceProxyAsyncOp>(op)) {
     fenceProxies(state, p);
+    return Step::Done;
+  }
+  if (isa<FenceAcqRelOp>(op)) {
+    fenceReads(state, p);
     return Step::Done;
   }
   if (isa<WgmmaFenceOp>(op)) {

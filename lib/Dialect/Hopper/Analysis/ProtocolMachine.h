@@ -109,6 +109,7 @@ private:
   mlir::LogicalResult completeIfDone(flow::JointState &state, unsigned p,
                                      mlir::Operation *op, unsigned element);
   void fenceProxies(State &state, unsigned p);
+  void fenceReads(State &state, unsigned p);
   /// Parts: arrays are used slot by slot, copies follow their arrival.
   mlir::LogicalResult takeTurn(flow::JointState &state, unsigned p,
                                mlir::Operation *op, unsigned element,

@@ -140,7 +140,7 @@ bool ProtocolMachine::isInstruction(Operation *op) const {
     return scope.hasBuffer(read.getMailbox());
   if (isa<TmaCommitOp, TmaWaitReadOp>(op))
     return isPart ? scope.hasCopies : hasMemory;
-  if (isa<FenceProxyAsyncOp>(op) || getNamedBarrierUse(op))
+  if (isa<FenceProxyAsyncOp, FenceAcqRelOp>(op) || getNamedBarrierUse(op))
     return hasMemory;
   if (isa<WgmmaFenceOp, WgmmaOp, WgmmaCommitOp, WgmmaWaitOp>(op))
     return !isPart || scope.hasProducts;

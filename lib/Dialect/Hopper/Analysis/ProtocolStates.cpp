@@ -92,7 +92,7 @@ void ProtocolMachine::serialize(const JointState &joint,
     }
     for (size_t i = 0; i < words; ++i) {
       key.push_back(fact.known.getWords()[i]);
-      if (needsProxyFence(kind))
+      if (needsFence(kind))
         key.push_back(fact.fenced.getWords()[i]);
     }
     const ProcessState &process =
@@ -185,7 +185,7 @@ bool ProtocolMachine::isSettled(const Fact &fact) const {
     if (isAccess(kind)) {
       const Users &users = usersOf[fact.key.region.buffer];
       isConcerned = (isWrite(kind) ? users.all : users.writers) >> q & 1;
-      isAsync = needsProxyFence(kind) && (users.async >> q & 1);
+      isAsync = needsFence(kind) && (users.async >> q & 1);
     }
     for (unsigned member : {all(q), leader(q)})
       if (isConcerned &&

@@ -2,7 +2,7 @@
 //
 // Forward dataflow over structured control flow: which buffers has this group
 // written through the generic proxy, without a fence since, that the async
-// proxy will touch.
+// proxy will touch, and which has it read that the async proxy will write.
 //
 //===----------------------------------------------------------------------===//
 
@@ -10,8 +10,8 @@
 #include "fa3/Dialect/Hopper/Transforms/Passes.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetOperations.h"
-#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 namespace fa3::hopper {
@@ -26,23 +26,40 @@ using namespace fa3::hopper;
 namespace {
 using Buffers = llvm::SmallDenseSet<Value, 4>;
 
+/// What threads have touched since the last fence.
+struct Dirty {
+  Buffers written, read;
+
+  bool empty() const { return written.empty() && read.empty(); }
+  size_t size() const { return written.size() + read.size(); }
+  bool contains(Value buffer) const {
+    return written.contains(buffer) || read.contains(buffer);
+  }
+  void unite(const Dirty &other) {
+    llvm::set_union(written, other.written);
+    llvm::set_union(read, other.read);
+  }
+};
+
 class FenceAnalysis {
 public:
   /// Finds what the async proxy does to every buffer.
   LogicalResult collect(gpu::GPUFuncOp function);
   /// Finds where fences are needed.
-  void visit(Block &block, Buffers &dirty);
-  ArrayRef<Operation *> getPoints() const { return points.getArrayRef(); }
+  void visit(Block &block, Dirty &dirty);
+  /// Whether a fence between the proxies is needed before an operation, or
+  /// only one of reads.
+  const llvm::MapVector<Operation *, bool> &getPoints() const { return points; }
 
 private:
-  void visit(Operation *op, Buffers &dirty);
-  void visitRegions(Operation *op, Buffers &dirty);
+  void visit(Operation *op, Dirty &dirty);
+  void visitRegions(Operation *op, Dirty &dirty);
   /// Whether an async access that follows `op` closely would see a buffer of
   /// `dirty` as the generic proxy left it.
-  bool needsFence(Operation *op, const Buffers &dirty) const;
+  bool needsFence(Operation *op, const Dirty &dirty) const;
 
-  Buffers touchedAsync;
-  llvm::SetVector<Operation *> points;
+  Buffers touchedAsync, writtenAsync;
+  llvm::MapVector<Operation *, bool> points;
 };
 } // namespace
 
@@ -61,8 +78,10 @@ LogicalResult FenceAnalysis::collect(gpu::GPUFuncOp function) {
                         "'hopper.smem.alloc'");
         return WalkResult::interrupt();
       }
-    if (auto load = dyn_cast<TmaLoadOp>(op))
+    if (auto load = dyn_cast<TmaLoadOp>(op)) {
       touchedAsync.insert(load.getBuffer());
+      writtenAsync.insert(load.getBuffer());
+    }
     if (auto store = dyn_cast<TmaStoreOp>(op))
       touchedAsync.insert(store.getBuffer());
     if (auto desc = dyn_cast<DescOp>(op))
@@ -72,7 +91,7 @@ LogicalResult FenceAnalysis::collect(gpu::GPUFuncOp function) {
   return failure(result.wasInterrupted());
 }
 
-bool FenceAnalysis::needsFence(Operation *op, const Buffers &dirty) const {
+bool FenceAnalysis::needsFence(Operation *op, const Dirty &dirty) const {
   if (dirty.empty())
     return false;
   // What lets another thread, or the async proxy on its behalf, go on.
@@ -82,27 +101,33 @@ bool FenceAnalysis::needsFence(Operation *op, const Buffers &dirty) const {
   if (auto load = dyn_cast<TmaLoadOp>(op))
     return dirty.contains(load.getBuffer());
   if (auto store = dyn_cast<TmaStoreOp>(op))
-    return dirty.contains(store.getBuffer());
+    return dirty.written.contains(store.getBuffer());
   if (auto mma = dyn_cast<WgmmaOp>(op))
     return llvm::any_of(ValueRange{mma.getLhs(), mma.getRhs()}, [&](Value v) {
       if (!isa<DescType>(v.getType()))
         return false;
       Value buffer = getBuffer(v);
-      return !buffer || dirty.contains(buffer);
+      return (!buffer && !dirty.written.empty()) ||
+             dirty.written.contains(buffer);
     });
   return false;
 }
 
-void FenceAnalysis::visit(Operation *op, Buffers &dirty) {
+void FenceAnalysis::visit(Operation *op, Dirty &dirty) {
   if (needsFence(op, dirty)) {
-    points.insert(op);
-    dirty.clear();
+    points[op] |= !dirty.written.empty();
+    dirty = {};
   }
   llvm::TypeSwitch<Operation *>(op)
-      .Case([&](FenceProxyAsyncOp) { dirty.clear(); })
+      .Case([&](FenceProxyAsyncOp) { dirty = {}; })
+      .Case([&](FenceAcqRelOp) { dirty.read.clear(); })
       .Case([&](SmemStoreOp store) {
         if (touchedAsync.contains(store.getBuffer()))
-          dirty.insert(store.getBuffer());
+          dirty.written.insert(store.getBuffer());
+      })
+      .Case([&](SmemLoadOp load) {
+        if (writtenAsync.contains(load.getBuffer()))
+          dirty.read.insert(load.getBuffer());
       })
       .Default([&](Operation *other) {
         if (other->getNumRegions() != 0)
@@ -110,30 +135,30 @@ void FenceAnalysis::visit(Operation *op, Buffers &dirty) {
       });
 }
 
-void FenceAnalysis::visit(Block &block, Buffers &dirty) {
+void FenceAnalysis::visit(Block &block, Dirty &dirty) {
   for (Operation &op : block)
     visit(&op, dirty);
 }
 
 /// Regions of a loop run any number of times and in any order; of the regions
 /// of another operation one runs, or none if one of them is empty.
-void FenceAnalysis::visitRegions(Operation *op, Buffers &dirty) {
+void FenceAnalysis::visitRegions(Operation *op, Dirty &dirty) {
   if (isa<flow::SpecializeOp>(op)) {
     for (auto group : op->getRegion(0).getOps<flow::GroupOp>()) {
-      Buffers own = dirty;
+      Dirty own = dirty;
       visit(*group.getBodyBlock(), own);
     }
     return;
   }
-  auto visitRegion = [&](Region &region, Buffers inside) {
+  auto visitRegion = [&](Region &region, Dirty inside) {
     for (Block &block : region)
       visit(block, inside);
     return inside;
   };
   if (!isa<LoopLikeOpInterface>(op)) {
-    Buffers after;
+    Dirty after;
     for (Region &region : op->getRegions())
-      llvm::set_union(after, visitRegion(region, dirty));
+      after.unite(visitRegion(region, dirty));
     dirty = std::move(after);
     return;
   }
@@ -141,7 +166,7 @@ void FenceAnalysis::visitRegions(Operation *op, Buffers &dirty) {
   do {
     sizeBefore = dirty.size();
     for (Region &region : op->getRegions())
-      llvm::set_union(dirty, visitRegion(region, dirty));
+      dirty.unite(visitRegion(region, dirty));
   } while (dirty.size() != sizeBefore);
 }
 
@@ -152,13 +177,18 @@ struct InsertFences : hopper::impl::InsertFencesBase<InsertFences> {
     if (failed(analysis.collect(getOperation())))
       return signalPassFailure();
     for (Block &block : getOperation().getBody()) {
-      Buffers dirty;
+      Dirty dirty;
       analysis.visit(block, dirty);
     }
-    for (Operation *op : analysis.getPoints()) {
+    for (auto [op, betweenProxies] : analysis.getPoints()) {
       OpBuilder builder(op);
-      FenceProxyAsyncOp::create(builder, op->getLoc());
-      ++numFences;
+      if (betweenProxies) {
+        FenceProxyAsyncOp::create(builder, op->getLoc());
+        ++numFences;
+      } else {
+        FenceAcqRelOp::create(builder, op->getLoc());
+        ++numReadFences;
+      }
     }
   }
 };

@@ -51,9 +51,8 @@ gpu.module @m {
     gpu.return
   }
 
-  // A tile that threads read and another group refills: the value is there before
-  // the arrival, so no fence.
-  // The release of a tile that only products read needs none, either.
+  // A tile that threads read and another group refills: a fence of reads. The
+  // release of a tile that only products read needs none.
   // CHECK-LABEL: @refill
   gpu.func @refill(%map: !map, %i: i32, %n: index) kernel {
     %b = hopper.smem.alloc : !buf
@@ -85,12 +84,37 @@ gpu.module @m {
           %v = hopper.wgmma.wait %gr inflight(%y : !frag)
           hopper.barrier.arrive %kempty[%i] : !hopper.barrier<1, 1>
           // CHECK: hopper.smem.load
+          // CHECK-NEXT: hopper.fence.acq_rel
           // CHECK-NEXT: hopper.barrier.arrive
           %x = hopper.smem.load %b[%i, %i, %i] of #acc : !buf -> vector<32xf16>
           hopper.barrier.arrive %empty[%i] : !hopper.barrier<1, 1>
         }
       }
     }
+    gpu.return
+  }
+
+  // Threads have read one buffer and written another: one fence for both.
+  // CHECK-LABEL: @read_and_written
+  gpu.func @read_and_written(%map: !map, %i: i32) kernel {
+    %b = hopper.smem.alloc : !buf
+    %c = hopper.smem.alloc : !buf
+    %full = hopper.barrier.alloc : !hopper.barrier<1, 1>
+    hopper.tma.load %map[%i, %i] to %b[%i, %i, %i] signal %full[%i] : !map, !buf, !hopper.barrier<1, 1>
+    // CHECK: hopper.smem.store
+    // CHECK-NEXT: hopper.fence.proxy_async
+    // CHECK-NEXT: hopper.named_barrier.sync
+    %x = hopper.smem.load %b[%i, %i, %i] of #acc : !buf -> vector<32xf16>
+    hopper.smem.store %x to %c[%i, %i, %i] of #acc : vector<32xf16>, !buf
+    hopper.named_barrier.sync %i threads 128
+    hopper.tma.store %c[%i, %i, %i] to %map[%i, %i] : !buf, !map
+    // Nobody else goes on, and a store only reads: nothing to wait for.
+    // CHECK: hopper.smem.load
+    // CHECK-NEXT: hopper.tma.store
+    // CHECK-NOT: fence
+    // CHECK: gpu.return
+    %y = hopper.smem.load %b[%i, %i, %i] of #acc : !buf -> vector<32xf16>
+    hopper.tma.store %b[%i, %i, %i] to %map[%i, %i] : !buf, !map
     gpu.return
   }
 

@@ -323,6 +323,18 @@ def Hopper_FenceProxyAsyncOp : Hopper_OrderedOp<"fence.proxy_async"> {
   let assemblyFormat = "attr-dict";
 }
 
+def Hopper_FenceAcqRelOp : Hopper_OrderedOp<"fence.acq_rel"> {
+  let summary = "waits for what the threads read (fence.acq_rel.cta)";
+  let description = [{
+    fence.acq_rel.cta, by every thread. Behind reads by threads of a buffer that
+    TMA writes next, in front of the barrier that lets it begin: barriers order
+    reads only before other accesses by threads, and a read that is still under
+    way behind an arrival can be overtaken by the copy.
+    `hopper.fence.proxy_async` does as well, and takes longer.
+  }];
+  let assemblyFormat = "attr-dict";
+}
+
 def Hopper_SetMaxRegistersOp : Hopper_OrderedOp<"setmaxnreg"> {
   let summary = "changes the registers per thread of a warp group";
   let description = [{

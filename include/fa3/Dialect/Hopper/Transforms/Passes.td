@@ -48,10 +48,11 @@ def InsertFences : Pass<"hopper-insert-fences", "::mlir::gpu::GPUFuncOp"> {
     barrier, an arrival) or, without one, before the async access itself; one
     fence serves all buffers written so far.
 
-    A buffer that threads have read and TMA refills needs none: a read has its
-    value when its thread arrives, so nothing is left that the copy, which
-    starts behind that arrival, could overtake. CUTLASS's pipelines do without
-    it where threads read operands, too.
+    Where threads have only read what TMA then refills (`smem.load`), a
+    `hopper.fence.acq_rel` stands in that place: a barrier lets the refill begin
+    while reads of other threads are still on their way to shared memory, which
+    products keep busy, and the fence waits for them. A fence between the
+    proxies does as well, but takes longer.
 
     Input: any kernel. Output: the same with fences; running it again changes
     nothing. Fails if a buffer operand is not the result of a
@@ -66,7 +67,8 @@ def InsertFences : Pass<"hopper-insert-fences", "::mlir::gpu::GPUFuncOp"> {
     ```
   }];
   let statistics = [
-    Statistic<"numFences", "num-fences", "fences inserted">,
+    Statistic<"numFences", "num-fences", "fences between the proxies inserted">,
+    Statistic<"numReadFences", "num-read-fences", "fences of reads inserted">,
   ];
 }
 
@@ -272,8 +274,9 @@ def CheckProtocol : Pass<"hopper-check-protocol", "::mlir::ModuleOp"> {
     3. *Progress*: no relative state of the groups has all of them waiting.
     4. *Order*: conflicting accesses to shared memory are ordered by arrivals,
        waits, named barriers and waits for products or stores, with a proxy
-       fence where writes of threads are followed by it; buffers that share
-       bytes included. Nothing is in flight when a group ends.
+       fence where writes of threads are followed by it, and a fence where
+       their reads are; buffers that share bytes included. Nothing is in flight
+       when a group ends.
     5. *Registers*: products are fenced; no operation uses or overwrites the
        registers of a product in flight; every wait covers the groups and
        fragments it names; the registers of all warp groups fit the block.
