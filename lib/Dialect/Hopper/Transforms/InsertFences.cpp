@@ -1,8 +1,10 @@
-//===- InsertFences.cpp - fences between the proxies ----------------------===//
+//===- InsertFences.cpp - fences behind accesses by threads ---------------===//
 //
 // Forward dataflow over structured control flow: which buffers has this group
 // written through the generic proxy, without a fence since, that the async
-// proxy will touch, and which has it read that the async proxy will write.
+// proxy will touch; which has it read that the async proxy will write; and
+// where its threads last met behind that. The fence belongs in front of the
+// last meeting before the access, or what lets it begin, becomes possible.
 //
 //===----------------------------------------------------------------------===//
 
@@ -11,7 +13,7 @@
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
 #include "llvm/ADT/MapVector.h"
-#include "llvm/ADT/SetOperations.h"
+#include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 namespace fa3::hopper {
@@ -24,41 +26,55 @@ using namespace fa3;
 using namespace fa3::hopper;
 
 namespace {
-using Buffers = llvm::SmallDenseSet<Value, 4>;
+/// Buffers with an access that has no fence behind it, and where the threads of
+/// the group last met after it: null if they have not.
+using Meetings = llvm::SmallPtrSet<Operation *, 2>;
+using Accesses = llvm::SmallMapVector<Value, Meetings, 4>;
 
 /// What threads have touched since the last fence.
 struct Dirty {
-  Buffers written, read;
+  Accesses written, read;
 
-  bool empty() const { return written.empty() && read.empty(); }
-  size_t size() const { return written.size() + read.size(); }
-  bool contains(Value buffer) const {
-    return written.contains(buffer) || read.contains(buffer);
+  size_t size() const {
+    size_t count = 0;
+    for (const Accesses *accesses : {&written, &read})
+      for (const auto &[buffer, meetings] : *accesses)
+        count += meetings.size();
+    return count;
   }
   void unite(const Dirty &other) {
-    llvm::set_union(written, other.written);
-    llvm::set_union(read, other.read);
+    for (const auto &[buffer, meetings] : other.written)
+      written[buffer].insert_range(meetings);
+    for (const auto &[buffer, meetings] : other.read)
+      read[buffer].insert_range(meetings);
   }
 };
 
 class FenceAnalysis {
 public:
-  /// Finds what the async proxy does to every buffer.
+  /// Finds what the async proxy does to every buffer, and who waits for whom.
   LogicalResult collect(gpu::GPUFuncOp function);
   /// Finds where fences are needed.
   void visit(Block &block, Dirty &dirty);
-  /// Whether a fence between the proxies is needed before an operation, or
-  /// only one of reads.
+  /// Operations that need a fence in front of them, and whether it has to be
+  /// one between the proxies.
   const llvm::MapVector<Operation *, bool> &getPoints() const { return points; }
 
 private:
   void visit(Operation *op, Dirty &dirty);
   void visitRegions(Operation *op, Dirty &dirty);
-  /// Whether an async access that follows `op` closely would see a buffer of
-  /// `dirty` as the generic proxy left it.
-  bool needsFence(Operation *op, const Dirty &dirty) const;
+  /// Fences what `op` lets the async proxy reach.
+  void fenceBefore(Operation *op, Dirty &dirty);
+  /// Whether an async access to the buffer, or one that writes it, is `op` or
+  /// may begin once it has been executed.
+  bool letsAccess(Operation *op, Value buffer, bool onlyWrites) const;
+  bool arrivalLetsAccess(Operation *arrival, Value barrier, Value buffer,
+                         bool onlyWrites) const;
 
-  Buffers touchedAsync, writtenAsync;
+  /// Groups whose threads issue async accesses, or wait for a barrier; null
+  /// stands for the kernel outside of groups.
+  using Groups = llvm::SmallPtrSet<Operation *, 4>;
+  llvm::DenseMap<Value, Groups> touching, writing, waiting;
   llvm::MapVector<Operation *, bool> points;
 };
 } // namespace
@@ -67,6 +83,10 @@ private:
 static Value getBuffer(Value desc) {
   auto op = desc.getDefiningOp<DescOp>();
   return op ? Value(op.getBuffer()) : Value();
+}
+
+static flow::GroupOp getGroup(Operation *op) {
+  return op->getParentOfType<flow::GroupOp>();
 }
 
 LogicalResult FenceAnalysis::collect(gpu::GPUFuncOp function) {
@@ -78,56 +98,124 @@ LogicalResult FenceAnalysis::collect(gpu::GPUFuncOp function) {
                         "'hopper.smem.alloc'");
         return WalkResult::interrupt();
       }
+    Operation *group = getGroup(op);
     if (auto load = dyn_cast<TmaLoadOp>(op)) {
-      touchedAsync.insert(load.getBuffer());
-      writtenAsync.insert(load.getBuffer());
+      touching[load.getBuffer()].insert(group);
+      writing[load.getBuffer()].insert(group);
     }
     if (auto store = dyn_cast<TmaStoreOp>(op))
-      touchedAsync.insert(store.getBuffer());
+      touching[store.getBuffer()].insert(group);
     if (auto desc = dyn_cast<DescOp>(op))
-      touchedAsync.insert(desc.getBuffer());
+      touching[desc.getBuffer()].insert(group);
+    if (auto wait = dyn_cast<BarrierWaitOp>(op))
+      waiting[wait.getBarrier()].insert(group);
     return WalkResult::advance();
   });
   return failure(result.wasInterrupted());
 }
 
-bool FenceAnalysis::needsFence(Operation *op, const Dirty &dirty) const {
-  if (dirty.empty())
-    return false;
-  // What lets another thread, or the async proxy on its behalf, go on.
-  if (isa<NamedBarrierSyncOp, NamedBarrierArriveOp, BarrierArriveOp,
-          BarrierExpectTxOp, gpu::BarrierOp>(op))
+/// Whoever waits for the barrier may issue the access. If nobody who touches
+/// the buffer waits for an arrival of this group, one reaches them through
+/// other groups: then it may be any.
+bool FenceAnalysis::arrivalLetsAccess(Operation *arrival, Value barrier,
+                                      Value buffer, bool onlyWrites) const {
+  const auto &users = onlyWrites ? writing : touching;
+  auto reaches = [&](Value other) {
+    auto waiters = waiting.find(other);
+    auto accessors = users.find(buffer);
+    return waiters != waiting.end() && accessors != users.end() &&
+           llvm::any_of(waiters->second, [&](Operation *group) {
+             return accessors->second.contains(group);
+           });
+  };
+  if (!barrier.getDefiningOp<BarrierAllocOp>() || reaches(barrier))
     return true;
+  flow::GroupOp group = getGroup(arrival);
+  if (!group)
+    return true;
+  WalkResult direct = group->walk([&](Operation *op) {
+    if (auto arrive = dyn_cast<BarrierArriveOp>(op))
+      return WalkResult(failure(reaches(arrive.getBarrier())));
+    if (auto expect = dyn_cast<BarrierExpectTxOp>(op))
+      return WalkResult(failure(reaches(expect.getBarrier())));
+    return WalkResult::advance();
+  });
+  return !direct.wasInterrupted();
+}
+
+bool FenceAnalysis::letsAccess(Operation *op, Value buffer,
+                               bool onlyWrites) const {
+  if (auto arrive = dyn_cast<BarrierArriveOp>(op))
+    return arrivalLetsAccess(op, arrive.getBarrier(), buffer, onlyWrites);
+  if (auto expect = dyn_cast<BarrierExpectTxOp>(op))
+    return arrivalLetsAccess(op, expect.getBarrier(), buffer, onlyWrites);
+  if (isa<NamedBarrierArriveOp, gpu::BarrierOp>(op))
+    return true;
+  // Threads of other groups meet there, too.
+  if (auto sync = dyn_cast<NamedBarrierSyncOp>(op)) {
+    flow::GroupOp group = getGroup(op);
+    return !group || sync.getThreads() != group.getWarps() * 32;
+  }
   if (auto load = dyn_cast<TmaLoadOp>(op))
-    return dirty.contains(load.getBuffer());
+    return load.getBuffer() == buffer;
+  if (onlyWrites)
+    return false;
   if (auto store = dyn_cast<TmaStoreOp>(op))
-    return dirty.written.contains(store.getBuffer());
+    return store.getBuffer() == buffer;
   if (auto mma = dyn_cast<WgmmaOp>(op))
     return llvm::any_of(ValueRange{mma.getLhs(), mma.getRhs()}, [&](Value v) {
       if (!isa<DescType>(v.getType()))
         return false;
-      Value buffer = getBuffer(v);
-      return (!buffer && !dirty.written.empty()) ||
-             dirty.written.contains(buffer);
+      Value operand = getBuffer(v);
+      return !operand || operand == buffer;
     });
   return false;
 }
 
+void FenceAnalysis::fenceBefore(Operation *op, Dirty &dirty) {
+  Meetings fenced, betweenProxies;
+  auto collectPlaces = [&](const Accesses &accesses, bool areReads) {
+    for (const auto &[buffer, meetings] : accesses) {
+      if (!letsAccess(op, buffer, /*onlyWrites=*/areReads))
+        continue;
+      fenced.insert_range(meetings);
+      if (!areReads)
+        betweenProxies.insert_range(meetings);
+    }
+  };
+  collectPlaces(dirty.written, /*areReads=*/false);
+  collectPlaces(dirty.read, /*areReads=*/true);
+  for (Operation *meeting : fenced)
+    points[meeting ? meeting : op] |= betweenProxies.contains(meeting);
+  // A fence serves all accesses in front of it.
+  auto removeFenced = [](Accesses &accesses, const Meetings &places) {
+    accesses.remove_if([&](const auto &entry) {
+      return llvm::all_of(entry.second, [&](Operation *meeting) {
+        return places.contains(meeting);
+      });
+    });
+  };
+  removeFenced(dirty.written, betweenProxies);
+  removeFenced(dirty.read, fenced);
+}
+
 void FenceAnalysis::visit(Operation *op, Dirty &dirty) {
-  if (needsFence(op, dirty)) {
-    points[op] |= !dirty.written.empty();
-    dirty = {};
-  }
+  fenceBefore(op, dirty);
   llvm::TypeSwitch<Operation *>(op)
       .Case([&](FenceProxyAsyncOp) { dirty = {}; })
       .Case([&](FenceAcqRelOp) { dirty.read.clear(); })
+      .Case<NamedBarrierSyncOp, gpu::BarrierOp>([&](auto) {
+        for (Accesses *accesses : {&dirty.written, &dirty.read})
+          for (auto &[buffer, meetings] : *accesses)
+            meetings = {op};
+      })
       .Case([&](SmemStoreOp store) {
-        if (touchedAsync.contains(store.getBuffer()))
-          dirty.written.insert(store.getBuffer());
+        if (touching.contains(store.getBuffer()))
+          dirty.written[store.getBuffer()] = {nullptr};
       })
       .Case([&](SmemLoadOp load) {
-        if (writtenAsync.contains(load.getBuffer()))
-          dirty.read.insert(load.getBuffer());
+        if (writing.contains(load.getBuffer()))
+          dirty.read[load.getBuffer()] = {nullptr};
       })
       .Default([&](Operation *other) {
         if (other->getNumRegions() != 0)

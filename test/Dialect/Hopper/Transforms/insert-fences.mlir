@@ -118,6 +118,84 @@ gpu.module @m {
     gpu.return
   }
 
+  // Threads meet to hand back what they read, then to hand on what they wrote:
+  // each fence is in front of its own meeting.
+  // CHECK-LABEL: @transpose
+  gpu.func @transpose(%map: !map, %i: i32) kernel {
+    %b = hopper.smem.alloc : !buf
+    %c = hopper.smem.alloc : !buf
+    %full = hopper.barrier.alloc : !hopper.barrier<1, 1>
+    %empty = hopper.barrier.alloc : !hopper.barrier<1, 1>
+    %written = hopper.barrier.alloc : !hopper.barrier<1, 1>
+    flow.specialize {
+      flow.group @load warps 1 (%g) {
+        hopper.barrier.wait %empty[%i] parity %i : !hopper.barrier<1, 1>
+        hopper.tma.load %map[%i, %i] to %b[%i, %i, %i] signal %full[%i] : !map, !buf, !hopper.barrier<1, 1>
+      }
+      // CHECK: flow.group @convert
+      // CHECK: hopper.smem.store
+      // CHECK-NEXT: hopper.fence.acq_rel
+      // CHECK-NEXT: hopper.named_barrier.sync
+      // CHECK-NEXT: hopper.barrier.arrive
+      // CHECK-NEXT: hopper.fence.proxy_async
+      // CHECK-NEXT: hopper.named_barrier.sync
+      // CHECK-NEXT: hopper.barrier.arrive
+      flow.group @convert warps 4 (%g) {
+        %x = hopper.smem.load %b[%i, %i, %i] of #acc : !buf -> vector<32xf16>
+        hopper.smem.store %x to %c[%i, %i, %i] of #acc : vector<32xf16>, !buf
+        hopper.named_barrier.sync %i threads 128
+        hopper.barrier.arrive %empty[%i] : !hopper.barrier<1, 1>
+        hopper.named_barrier.sync %i threads 128
+        hopper.barrier.arrive %written[%i] : !hopper.barrier<1, 1>
+      }
+      flow.group @math warps 4 (%g) {
+        hopper.barrier.wait %written[%i] parity %i : !hopper.barrier<1, 1>
+        %d = hopper.desc %c[%i, %i, %i] : !buf -> !desc
+        %y = hopper.wgmma.mma %d, %d m 64 n 64 k 64 : !desc, !desc -> !frag
+      }
+    }
+    gpu.return
+  }
+
+  // Nobody who uses the buffer waits for this group: the arrival may reach them
+  // through another one. Threads of another group meet with these.
+  // CHECK-LABEL: @roundabout
+  gpu.func @roundabout(%x: vector<32xf16>, %i: i32) kernel {
+    %b = hopper.smem.alloc : !buf
+    %c = hopper.smem.alloc : !buf
+    %first = hopper.barrier.alloc : !hopper.barrier<1, 1>
+    %second = hopper.barrier.alloc : !hopper.barrier<1, 1>
+    flow.specialize {
+      // CHECK: flow.group @write
+      // CHECK: hopper.smem.store
+      // CHECK-NEXT: hopper.fence.proxy_async
+      // CHECK-NEXT: hopper.named_barrier.sync %{{.*}} threads 128
+      // CHECK-NEXT: hopper.barrier.arrive
+      // CHECK: hopper.smem.store
+      // CHECK-NEXT: hopper.fence.proxy_async
+      // CHECK-NEXT: hopper.named_barrier.sync %{{.*}} threads 256
+      flow.group @write warps 4 (%g) {
+        hopper.smem.store %x to %b[%i, %i, %i] of #acc : vector<32xf16>, !buf
+        hopper.named_barrier.sync %i threads 128
+        hopper.barrier.arrive %first[%i] : !hopper.barrier<1, 1>
+        hopper.smem.store %x to %c[%i, %i, %i] of #acc : vector<32xf16>, !buf
+        hopper.named_barrier.sync %i threads 256
+      }
+      flow.group @pass warps 1 (%g) {
+        hopper.barrier.wait %first[%i] parity %i : !hopper.barrier<1, 1>
+        hopper.barrier.arrive %second[%i] : !hopper.barrier<1, 1>
+      }
+      flow.group @math warps 4 (%g) {
+        hopper.barrier.wait %second[%i] parity %i : !hopper.barrier<1, 1>
+        %d = hopper.desc %b[%i, %i, %i] : !buf -> !desc
+        %e = hopper.desc %c[%i, %i, %i] : !buf -> !desc
+        hopper.named_barrier.sync %i threads 256
+        %y = hopper.wgmma.mma %d, %e m 64 n 64 k 64 : !desc, !desc -> !frag
+      }
+    }
+    gpu.return
+  }
+
   // Written at the end of an iteration, published at the start of the next.
   // CHECK-LABEL: @around_the_loop
   gpu.func @around_the_loop(%x: vector<32xf16>, %map: !map, %i: i32, %n: index) kernel {

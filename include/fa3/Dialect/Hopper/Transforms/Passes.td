@@ -43,16 +43,18 @@ def InsertFences : Pass<"hopper-insert-fences", "::mlir::gpu::GPUFuncOp"> {
   let description = [{
     Inserts `hopper.fence.proxy_async` between writes of a buffer by threads
     (`smem.store`) and accesses of the same buffer by the async proxy
-    (`tma.load`, `tma.store`, `wgmma.mma` through a descriptor) that follow. The
-    fence stands before the first operation that can let another thread go on (a
-    barrier, an arrival) or, without one, before the async access itself; one
-    fence serves all buffers written so far.
+    (`tma.load`, `tma.store`, `wgmma.mma` through a descriptor) that follow, and
+    `hopper.fence.acq_rel` between reads by threads (`smem.load`) and refills by
+    TMA: a barrier lets the refill begin while reads of other threads are still
+    on their way to shared memory, which products keep busy, and the fence waits
+    for them.
 
-    Where threads have only read what TMA then refills (`smem.load`), a
-    `hopper.fence.acq_rel` stands in that place: a barrier lets the refill begin
-    while reads of other threads are still on their way to shared memory, which
-    products keep busy, and the fence waits for them. A fence between the
-    proxies does as well, but takes longer.
+    The fence stands in front of the last named barrier of the group before the
+    access itself, or before an arrival that lets the access begin: one at an
+    mbarrier for which a group waits that issues such accesses (any arrival, if
+    no such group waits for one of this group's). Without a named barrier in
+    between it stands in front of the access or arrival. One fence serves all
+    accesses before it.
 
     Input: any kernel. Output: the same with fences; running it again changes
     nothing. Fails if a buffer operand is not the result of a
