@@ -114,25 +114,43 @@ static bool hasLoadingGroup(GridOp grid, LoadPolicy loads) {
   return result.wasInterrupted();
 }
 
+/// Whether the load takes the index as one of its array whose stride the launch
+/// may give as zero.
+static bool mayBroadcast(LoadOp load, Value index) {
+  auto [strides, offset] =
+      cast<MemRefType>(load.getSource().getType()).getStridesAndOffset();
+  return llvm::any_of(llvm::zip(load.getIndices(), strides), [&](auto entry) {
+    auto [position, stride] = entry;
+    return position == index && ShapedType::isDynamic(stride);
+  });
+}
+
 /// The indices of the grid: the first one, then the others, with those in front
 /// on which the place of a loaded tile does not depend: tiles that share it are
-/// then worked on at the same time.
-static SmallVector<unsigned> orderIndices(GridOp grid) {
-  SmallVector<unsigned> sharing = {0}, others;
+/// then worked on at the same time. Behind them those that tiles that threads
+/// read may turn out to share, last ones (the batch) first.
+static SmallVector<unsigned> orderIndices(GridOp grid, LoadPolicy loads) {
+  SmallVector<unsigned> order = {0}, perhaps, others;
   for (unsigned i = 1; i < grid.getUpperBounds().size(); ++i) {
     Value index = grid.getBody().getArgument(i);
     llvm::SetVector<Operation *> slice;
     getForwardSlice(index, &slice);
-    WalkResult result = grid.walk([&](LoadOp load) {
+    bool isShared = false, mayBeShared = false;
+    grid.walk([&](LoadOp load) {
+      if (load.getType().getRank() != 2)
+        return;
       bool depends = llvm::any_of(load.getIndices(), [&](Value position) {
         return position == index || slice.contains(position.getDefiningOp());
       });
-      return WalkResult(success(depends || load.getType().getRank() != 2));
+      isShared |= !depends;
+      mayBeShared |=
+          isBulkElementLoad(load, loads) && mayBroadcast(load, index);
     });
-    (result.wasInterrupted() ? sharing : others).push_back(i);
+    (isShared ? order : mayBeShared ? perhaps : others).push_back(i);
   }
-  llvm::append_range(sharing, others);
-  return sharing;
+  llvm::append_range(order, llvm::reverse(perhaps));
+  llvm::append_range(order, others);
+  return order;
 }
 
 /// Whether loops are known to be so long that starts and ends of tiles, which a
@@ -413,6 +431,7 @@ LogicalResult MapGrid::map(gpu::GPUFuncOp kernel, ArrayRef<LaunchOp> launches) {
   }
   Value id = gpu::BlockIdOp::create(b, gpu::Dimension::x);
   Value tiles, step;
+  scf::ForOp loop;
   numPersistent += persistent;
   if (persistent) {
     tiles = product(b, grid.getUpperBounds());
@@ -423,13 +442,13 @@ LogicalResult MapGrid::map(gpu::GPUFuncOp kernel, ArrayRef<LaunchOp> launches) {
       upper = ShareOp::create(b, tiles);
       by = arith::ConstantIndexOp::create(b, 1);
     }
-    auto loop = scf::ForOp::create(b, lower, upper, by);
+    loop = scf::ForOp::create(b, lower, upper, by);
     id = loop.getInductionVar();
     b.setInsertionPointToStart(loop.getBody());
     if (isDynamic)
       id = ClaimOp::create(b, id, tiles);
   }
-  SmallVector<unsigned> places = orderIndices(grid), fastestFirst;
+  SmallVector<unsigned> places = orderIndices(grid, loadPolicy), fastestFirst;
   SmallVector<Value> bounds;
   for (auto [i, index] : llvm::enumerate(places)) {
     bounds.push_back(grid.getUpperBounds()[index]);
@@ -456,5 +475,8 @@ LogicalResult MapGrid::map(gpu::GPUFuncOp kernel, ArrayRef<LaunchOp> launches) {
     body.getArgument(index).replaceAllUsesWith(value);
   block->getOperations().splice(b.getInsertionPoint(), body.getOperations());
   grid.erase();
+  // Such as scales, which take as long to come from memory for every tile.
+  if (loop)
+    hoistScalars(loop);
   return success();
 }

@@ -41,4 +41,40 @@ gpu.module @m {
     }
     gpu.return
   }
+
+  // The launch may give a stride of zero, which the batch is likelier to have:
+  // what threads read in bulk decides, not what products do.
+  // CHECK-LABEL: gpu.func @perhaps
+  // CHECK-SAME: %[[ROWS:.*]]: index, %[[HEADS:.*]]: index, %[[BATCHES:.*]]: index
+  // CHECK: %[[REST:.*]] = arith.divui %{{.*}}, %[[ROWS]]
+  // CHECK: %[[BATCH:.*]] = arith.remui %[[REST]], %[[BATCHES]]
+  // CHECK: tile.load %{{.*}}[%[[BATCH]], %{{.*}}, %{{.*}}, %{{.*}}] : memref<2x4x128x64xf16, strided<[?, ?, ?, 1]>>
+  gpu.func @perhaps(%rows: index, %heads: index, %batches: index, %bias: memref<2x4x128x64xf16, strided<[?, ?, ?, 1]>>, %out: memref<2x4x128x64xf16>) kernel {
+    %c0 = arith.constant 0 : index
+    %c64 = arith.constant 64 : index
+    tile.grid (%m, %h, %b) in (%rows, %heads, %batches) {
+      %row = arith.muli %m, %c64 : index
+      %t = tile.load %bias[%b, %h, %row, %c0] : memref<2x4x128x64xf16, strided<[?, ?, ?, 1]>> -> tensor<64x64xf16>
+      %y = arith.negf %t : tensor<64x64xf16>
+      tile.store %y, %out[%b, %h, %row, %c0] : tensor<64x64xf16>, memref<2x4x128x64xf16>
+    }
+    gpu.return
+  }
+
+  // All strides are known: the order of the grid.
+  // CHECK-LABEL: gpu.func @known
+  // CHECK-SAME: %[[ROWS:.*]]: index, %[[HEADS:.*]]: index, %[[BATCHES:.*]]: index
+  // CHECK: %[[REST:.*]] = arith.divui %{{.*}}, %[[ROWS]]
+  // CHECK: arith.remui %[[REST]], %[[HEADS]]
+  gpu.func @known(%rows: index, %heads: index, %batches: index, %bias: memref<2x4x128x64xf16>, %out: memref<2x4x128x64xf16>) kernel {
+    %c0 = arith.constant 0 : index
+    %c64 = arith.constant 64 : index
+    tile.grid (%m, %h, %b) in (%rows, %heads, %batches) {
+      %row = arith.muli %m, %c64 : index
+      %t = tile.load %bias[%b, %h, %row, %c0] : memref<2x4x128x64xf16> -> tensor<64x64xf16>
+      %y = arith.negf %t : tensor<64x64xf16>
+      tile.store %y, %out[%b, %h, %row, %c0] : tensor<64x64xf16>, memref<2x4x128x64xf16>
+    }
+    gpu.return
+  }
 }

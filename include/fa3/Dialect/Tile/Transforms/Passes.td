@@ -122,7 +122,11 @@ def MapGrid : Pass<"tile-map-grid", "::mlir::ModuleOp"> {
 
     Of the other indices those run fastest on which the place of some loaded tile
     does not depend (the batch, where all batches read the same bias): tiles that
-    share it are then worked on at the same time.
+    share it are then worked on at the same time. Behind them follow, from the
+    last on, indices of dimensions whose stride the launch gives in an array of
+    which threads read tiles in bulk: an array that is one for all batches often
+    comes with a stride of zero. What does not change from tile to tile, such as
+    scales in memory, is computed or read in front of the loop over tiles.
 
     Fails on a grid bound that is no index arithmetic on kernel arguments, and on
     a second grid.
