@@ -116,7 +116,8 @@ static FailureOr<scf::ForOp> expand(scf::ForOp loop) {
 }
 
 /// Keeps the conversion of a product's next left operand behind the await of
-/// the product: until then the tensor core reads the registers it writes.
+/// the product, or a wait for it: until then the tensor core reads the
+/// registers it writes.
 static void keepBehindAwaits(scf::ForOp loop) {
   for (auto dot :
        llvm::make_early_inc_range(loop.getBody()->getOps<DotAsyncOp>())) {
@@ -132,6 +133,13 @@ static void keepBehindAwaits(scf::ForOp loop) {
     for (Operation *user : dot.getResult().getUsers())
       if (auto candidate = dyn_cast<AwaitOp>(user))
         await = candidate;
+    // A sum that nothing in the loop looks at is not awaited in it.
+    if (!await && next && next->getBlock() == loop.getBody() &&
+        dot->isBeforeInBlock(next)) {
+      OpBuilder b(next);
+      flow::WaitOp::create(b, dot.getLoc(), dot.getDone());
+      continue;
+    }
     if (!next || !await || next->getBlock() != loop.getBody() ||
         await->getBlock() != loop.getBody() || !await->isBeforeInBlock(next))
       continue;

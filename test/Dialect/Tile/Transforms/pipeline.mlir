@@ -130,6 +130,41 @@ gpu.module @m {
     gpu.return
   }
 
+  // Nothing in the loop looks at the sum: a wait for the product takes the place
+  // of the await.
+  // CHECK-LABEL: gpu.func @unawaited
+  // CHECK: scf.if
+  // CHECK: scf.for {{.*}} iter_args(%[[ACC:.*]] = %{{.*}}, %{{.*}} = %{{.*}}, %[[P:.*]] = %{{.*}})
+  // CHECK: %[[N:.*]] = arith.addf
+  // CHECK: %{{.*}}, %[[DONE:.*]] = tile.dot.async %[[P]], %{{.*}}, %[[ACC]]
+  // CHECK: flow.wait %[[DONE]]
+  // CHECK-NEXT: arith.truncf %[[N]]
+  gpu.func @unawaited(%p: memref<?x?xf32>, %o: memref<?x?xf32>, %n: index) kernel {
+    %rk = flow.ring : !flow.ring<1, [!K]>
+    flow.specialize {
+      flow.group @math warps 4 (%g) {
+        %c0 = arith.constant 0 : index
+        %c1 = arith.constant 1 : index
+        %none = arith.constant dense<0.0> : tensor<64x16xf32>
+        %x0 = tile.load %p[%c0, %c0] : memref<?x?xf32> -> tensor<64x32xf32>
+        %ik = flow.cursor read %rk : !flow.ring<1, [!K]>
+        %s, %nk = flow.acquire %rk[%ik] : !flow.ring<1, [!K]>, !flow.cursor<read>
+        %y = tile.view %s[%c0, %c0] : !flow.slot<read, [!K]> -> !tile.view<!K>
+        %first = tile.pend %none : tensor<64x16xf32> -> !tile.pending<tensor<64x16xf32>>
+        %r:2 = scf.for %t = %c0 to %n step %c1 iter_args(%acc = %first, %x = %x0) -> (!tile.pending<tensor<64x16xf32>>, tensor<64x32xf32>) {
+          %z = arith.addf %x, %x {tile.slotting = #tile.slotting<stage = 0, order = 0>} : tensor<64x32xf32>
+          %h = arith.truncf %z {tile.slotting = #tile.slotting<stage = 0, order = 2>} : tensor<64x32xf32> to tensor<64x32xf16>
+          %d, %done = tile.dot.async %h, %y, %acc lhs mk rhs kn {tile.slotting = #tile.slotting<stage = 1, order = 1>} : tensor<64x32xf16>, !tile.view<!K>, !tile.pending<tensor<64x16xf32>> -> !tile.pending<tensor<64x16xf32>>
+          scf.yield %d, %z : !tile.pending<tensor<64x16xf32>>, tensor<64x32xf32>
+        }
+        %e = tile.await %r#0 : !tile.pending<tensor<64x16xf32>>
+        flow.release %s : !flow.slot<read, [!K]>
+        tile.store %e, %o[%c0, %c0] : tensor<64x16xf32>, memref<?x?xf32>
+      }
+    }
+    gpu.return
+  }
+
   // A loop in which one operation has no place is not scheduled.
   // CHECK-LABEL: gpu.func @partial
   // CHECK-NOT: scf.if
