@@ -88,9 +88,9 @@ LogicalResult AttentionToTile::verifyOptions() {
   if (blockN < 0 || blockN % 16 || blockN > 256)
     return error() << "expects block-n to be a multiple of 16 up to 256, got "
                    << blockN.getValue();
-  if (rescale != "lazy" && rescale != "eager")
-    return error() << "expects rescale 'lazy' or 'eager', got '" << rescale
-                   << "'";
+  if (rescale != "auto" && rescale != "lazy" && rescale != "eager")
+    return error() << "expects rescale 'auto', 'lazy' or 'eager', got '"
+                   << rescale << "'";
   if (twoLevel != "auto" && twoLevel != "true" && twoLevel != "false")
     return error() << "expects two-level-accumulation 'auto', 'true' or "
                       "'false', got '"
@@ -306,7 +306,10 @@ LogicalResult AttentionToTile::buildForward(HostFunction &host,
   if (blockN)
     tile.blockN = blockN;
   constexpr double kThreshold = 8, kThresholdFloat8 = 4;
-  AccumulationPolicy policy{rescale == "lazy", rescaleThreshold, addsSteps,
+  AccumulationPolicy policy{rescale == "auto",
+                            rescale != "eager",
+                            rescaleThreshold,
+                            addsSteps,
                             twoLevelSteps ? int64_t(twoLevelSteps)
                                           : chooseTwoLevelSteps(forward),
                             endRows && !operands.packing};

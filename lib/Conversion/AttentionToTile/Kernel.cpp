@@ -62,6 +62,7 @@ LogicalResult KernelBuilder::build() {
   Value log2e = f32(llvm::numbers::log2e * factor);
   exponentScale = hasScoreCode ? log2e : mul(operands.scale, log2e);
   scoreScale = operands.scale;
+  sharedReference = chooseSharedReference();
 
   Value queries = index(rows / getRowsPerQuery());
   Value rowBlocks = arith::CeilDivSIOp::create(b, queryLength, queries);
@@ -139,7 +140,7 @@ FailureOr<KernelBuilder::State> KernelBuilder::buildLoop(Value query,
                                                          Value firstRow) {
   Type f32Type = b.getF32Type();
   State init{splat(tensor({rows, op.getValueHeadDim()}, f32Type), 0.0),
-             splat(rowType(), kLowestMaximum),
+             splat(rowType(), sharedReference.value_or(kLowestMaximum)),
              splat(tensor({rows, kPartialSums}, f32Type), 0.0), Value()};
   if (policy.twoLevel && policy.stepsBetween > 1)
     init.products = splat(init.acc.getType(), 0.0);

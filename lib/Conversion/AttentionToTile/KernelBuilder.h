@@ -105,6 +105,9 @@ private:
                                    mlir::Value value, mlir::Value firstKey,
                                    Expander::Entry keep, Expander &expander,
                                    State state);
+  /// The reference of all rows, if their scores have bounds and their weights
+  /// the range of f32.
+  std::optional<double> chooseSharedReference();
   State accumulate(State state, mlir::Value maximum, mlir::Value grown,
                    mlir::Value weights, mlir::Value values, mlir::Value sums,
                    mlir::Value valueScale);
@@ -197,6 +200,8 @@ private:
   mlir::Value outputScale;
   /// The first row of the next tile, if rows are to end there.
   mlir::Value endRow;
+  /// What all rows have in place of a maximum.
+  std::optional<double> sharedReference;
   /// Number of the step, counted in key blocks.
   mlir::Value iteration;
   /// log2 of the factor of all weights.

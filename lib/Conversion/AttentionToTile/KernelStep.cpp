@@ -1,6 +1,7 @@
 //===- KernelStep.cpp - one block of keys, and the end of a tile ----------===//
 
 #include "KernelBuilder.h"
+#include "ScoreRange.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -26,6 +27,18 @@ std::pair<Value, double> KernelBuilder::getYieldedFactor(Region &region) {
       return {value, constant.getValueAsDouble()};
   }
   return {yielded, 1};
+}
+
+std::optional<double> KernelBuilder::chooseSharedReference() {
+  auto element = dyn_cast<FloatType>(op.getElementType());
+  if (!policy.mayShareReference || op.getScoreRegion().empty() || !element ||
+      APFloat::semanticsMaxExponent(element.getFloatSemantics()) <
+          APFloat::semanticsMaxExponent(APFloat::IEEEsingle()))
+    return std::nullopt;
+  auto yield =
+      cast<attention::YieldOp>(op.getScoreRegion().front().getTerminator());
+  return getSharedReference(getScoreRange(yield.getValue()),
+                            llvm::numbers::log2e);
 }
 
 FailureOr<KernelBuilder::State>
@@ -70,6 +83,19 @@ KernelBuilder::buildStep(Value query, Value key, Value value, Value firstKey,
       b, keep.value, scores,
       splat(scoreType, -std::numeric_limits<double>::infinity()));
 
+  RankedTensorType weightType = tensor({rows, columns}, op.getElementType());
+  if (sharedReference) {
+    Value weights = exp2(math::FmaOp::create(
+        b, scores, asScores(exponentFactor),
+        splat(scoreType, -*sharedReference), reassociate()));
+    Value sums = tile::ReduceOp::create(b, state.sums.getType(),
+                                        tile::ReduceKind::add, weights, Value(),
+                                        1, b.getI64IntegerAttr(kPartialSums));
+    Value converted = arith::TruncFOp::create(b, weightType, weights);
+    return accumulate(state, state.maximum, Value(), converted, value, sums,
+                      valueScale);
+  }
+
   // New reference maximum.
   Value blockMaximum = tile::ReduceOp::create(
       b, rowType(), tile::ReduceKind::max, scores, Value(), 1, IntegerAttr());
@@ -105,8 +131,7 @@ KernelBuilder::buildStep(Value query, Value key, Value value, Value firstKey,
                                       1, b.getI64IntegerAttr(kPartialSums));
   // Before the branch around the rescaling, so that conversions can fill the
   // gaps between exponentials.
-  Value converted = arith::TruncFOp::create(
-      b, tensor({rows, columns}, op.getElementType()), weights);
+  Value converted = arith::TruncFOp::create(b, weightType, weights);
 
   return accumulate(state, maximum, grown, converted, value, sums, valueScale);
 }
@@ -172,7 +197,9 @@ KernelBuilder::State KernelBuilder::accumulate(State state, Value maximum,
         old, [&](Value tile) { return mul(tile, factorFor(tile)); });
   };
   Value newSums;
-  if (policy.lazy) {
+  if (sharedReference) {
+    newSums = arith::AddFOp::create(b, state.sums, sums, contract());
+  } else if (policy.lazy) {
     tiles.push_back(state.sums);
     auto where =
         tile::WhereOp::create(b, TypeRange(ValueRange(tiles)), grown, tiles);

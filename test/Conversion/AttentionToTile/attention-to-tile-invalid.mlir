@@ -13,7 +13,7 @@
 // NEGATIVE: error: attention-to-tile: expects block-m to be a multiple of 64, got -64
 // N: error: attention-to-tile: expects block-n to be a multiple of 16 up to 256, got 24
 // WIDE: error: attention-to-tile: expects block-n to be a multiple of 16 up to 256, got 272
-// RESCALE: error: attention-to-tile: expects rescale 'lazy' or 'eager', got 'never'
+// RESCALE: error: attention-to-tile: expects rescale 'auto', 'lazy' or 'eager', got 'never'
 // THRESHOLD: error: attention-to-tile: expects rescale-threshold between 0 and 14, or -1, got 1.5{{0*}}e+01
 // LOADS: error: attention-to-tile: expects loads 'auto', 'bulk' or 'threads', got 'all'
 // UNKNOWN: no such option block-k

@@ -23,7 +23,11 @@ def AttentionToTile : Pass<"attention-to-tile", "::mlir::ModuleOp"> {
     `rescale=lazy` moves the reference maximum of a row, and rescales its
     accumulator, only when the maximum has grown by more than
     2^`rescale-threshold`: weights are then at most 2^threshold, the result is
-    the same up to rounding.
+    the same up to rounding. `rescale=eager` does both whenever it grows.
+    `rescale=auto` does neither where score code has bounds that intervals find
+    (a soft cap) and weights have the exponents of f32 (bf16): all rows then
+    share a reference, for which weights are from 2^-100 to 2^64, and no maximum
+    is computed. Else it is lazy.
 
     With 8-bit operands weights are multiplied by a power of two that makes the
     largest 2^8 (f8E4M3FN, whose numbers end at 448) or 2^15 (f8E5M2, 57344):
@@ -125,8 +129,9 @@ def AttentionToTile : Pass<"attention-to-tile", "::mlir::ModuleOp"> {
            "query rows per CTA, a multiple of 64 (0: choose)">,
     Option<"blockN", "block-n", "int64_t", "0",
            "keys per step, a multiple of 16 up to 256 (0: choose)">,
-    Option<"rescale", "rescale", "std::string", "\"lazy\"",
-           "when the accumulator is rescaled: lazy or eager">,
+    Option<"rescale", "rescale", "std::string", "\"auto\"",
+           "when the accumulator is rescaled: lazy, eager, or auto: never where "
+           "score code has bounds, else lazy">,
     Option<"rescaleThreshold", "rescale-threshold", "double", "-1.0",
            "log2 of the growth of a row maximum that lazy rescaling tolerates "
            "(-1: 8, with 8-bit operands 4)">,
