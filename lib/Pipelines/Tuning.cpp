@@ -40,7 +40,7 @@ static bool takesWord(StringRef name, StringRef value) {
     SmallVector<StringRef, 4> words;
   };
   static const Choice choices[] = {
-      {"rescale", {"auto", "lazy", "eager"}},
+      {"rescale", {"lazy", "eager", "never"}},
       {"mode", {"auto", "cta", "static", "dynamic"}},
       {"order", {"auto", "rows", "longest-first", "pairs"}},
       {"heights", {"even", "auto"}},

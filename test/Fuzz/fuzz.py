@@ -71,7 +71,7 @@ def choose(rng):
     for name, values in {
             "block-m": [64, 128, 192], "block-n": [16, 48, 64, 80, 112, 128],
             "stages": [1, 2], "max-depth": [1, 2, 3],
-            "mode": ["cta", "static", "dynamic"], "rescale": ["auto", "lazy", "eager"],
+            "mode": ["cta", "static", "dynamic"], "rescale": ["lazy", "eager"],
             "store": ["staged", "direct"],
             "order": ["rows", "longest-first"]}.items():
         if rng.random() < 0.45:

@@ -1,17 +1,17 @@
 // Scores with bounds need no maximum. Nothing in the loop then looks at the sum
 // of products, so that nothing but a wait of its own keeps weights out of
 // registers that a product still reads; with three stages there is none other.
-// RUN: fa3-run --cpu --check-each-pass='block-m=128 block-n=64' %s --function=causal --dims b=1,h=2,hk=1,sq=200,sk=300 | FileCheck %s
-// RUN: fa3-run --cpu --check-each-pass='block-m=128 block-n=64 stages=3' %s --function=causal --dims b=1,h=2,hk=1,sq=200,sk=300 | FileCheck %s
-// RUN: fa3-run --cpu --check-each-pass='block-m=192 block-n=32 stages=3 mode=dynamic' %s --function=causal --dims b=1,h=2,hk=1,sq=200,sk=330 --processors 1 --completion random --schedule-seed 3 | FileCheck %s
-// RUN: fa3-run --cpu --check-each-pass='block-m=128 block-n=64 stages=1 mode=static' %s --function=causal --dims b=1,h=2,hk=1,sq=130,sk=64 --processors 1 | FileCheck %s
-// RUN: fa3-run --cpu --check-each-pass='block-m=128 block-n=64' %s --function=causal --dims b=1,h=1,hk=1,sq=130,sk=0 | FileCheck %s
+// RUN: fa3-run --cpu --check-each-pass='rescale=never block-m=128 block-n=64' %s --function=causal --dims b=1,h=2,hk=1,sq=200,sk=300 | FileCheck %s
+// RUN: fa3-run --cpu --check-each-pass='rescale=never block-m=128 block-n=64 stages=3' %s --function=causal --dims b=1,h=2,hk=1,sq=200,sk=300 | FileCheck %s
+// RUN: fa3-run --cpu --check-each-pass='rescale=never block-m=192 block-n=32 stages=3 mode=dynamic' %s --function=causal --dims b=1,h=2,hk=1,sq=200,sk=330 --processors 1 --completion random --schedule-seed 3 | FileCheck %s
+// RUN: fa3-run --cpu --check-each-pass='rescale=never block-m=128 block-n=64 stages=1 mode=static' %s --function=causal --dims b=1,h=2,hk=1,sq=130,sk=64 --processors 1 | FileCheck %s
+// RUN: fa3-run --cpu --check-each-pass='rescale=never block-m=128 block-n=64' %s --function=causal --dims b=1,h=1,hk=1,sq=130,sk=0 | FileCheck %s
 // CHECK: same answer after {{[0-9]+}} passes
 
 // The definition, also where nearly all scores are at a bound: with a cap of 50
 // their weights are up to 2^144 apart.
 // RUN: fa3-opt --attention-expand-mods --attention-to-reference %s > %t.ref.mlir
-// RUN: fa3-opt %s -fa3-tile='block-m=128 block-n=64' > %t.tile.mlir
+// RUN: fa3-opt %s -fa3-tile='rescale=never block-m=128 block-n=64' > %t.tile.mlir
 // RUN: FileCheck %s --check-prefix=NONE --implicit-check-not='reduce max' < %t.tile.mlir
 // NONE: math.tanh
 // RUN: fa3-run --cpu %t.tile.mlir --against %t.ref.mlir --function=causal --dims b=1,h=2,hk=1,sq=200,sk=300 --atol 2e-2

@@ -23,9 +23,9 @@ struct PipelineOptions : public mlir::PassPipelineOptions<PipelineOptions> {
                          llvm::cl::init(0)};
   Option<std::string> rescale{
       *this, "rescale",
-      llvm::cl::desc("when the accumulator is rescaled: lazy, eager, or auto: "
-                     "never where score code has bounds, else lazy"),
-      llvm::cl::init("auto")};
+      llvm::cl::desc("when the accumulator is rescaled: lazy, eager, or never, "
+                     "for scores with bounds"),
+      llvm::cl::init("lazy")};
   Option<double> rescaleThreshold{
       *this, "rescale-threshold",
       llvm::cl::desc("log2 of the growth that lazy rescaling tolerates (-1: 8, "

@@ -88,8 +88,8 @@ LogicalResult AttentionToTile::verifyOptions() {
   if (blockN < 0 || blockN % 16 || blockN > 256)
     return error() << "expects block-n to be a multiple of 16 up to 256, got "
                    << blockN.getValue();
-  if (rescale != "auto" && rescale != "lazy" && rescale != "eager")
-    return error() << "expects rescale 'auto', 'lazy' or 'eager', got '"
+  if (rescale != "lazy" && rescale != "eager" && rescale != "never")
+    return error() << "expects rescale 'lazy', 'eager' or 'never', got '"
                    << rescale << "'";
   if (twoLevel != "auto" && twoLevel != "true" && twoLevel != "false")
     return error() << "expects two-level-accumulation 'auto', 'true' or "
@@ -306,8 +306,8 @@ LogicalResult AttentionToTile::buildForward(HostFunction &host,
   if (blockN)
     tile.blockN = blockN;
   constexpr double kThreshold = 8, kThresholdFloat8 = 4;
-  AccumulationPolicy policy{rescale == "auto",
-                            rescale != "eager",
+  AccumulationPolicy policy{rescale == "never",
+                            rescale == "lazy",
                             rescaleThreshold,
                             addsSteps,
                             twoLevelSteps ? int64_t(twoLevelSteps)

@@ -62,7 +62,8 @@ LogicalResult KernelBuilder::build() {
   Value log2e = f32(llvm::numbers::log2e * factor);
   exponentScale = hasScoreCode ? log2e : mul(operands.scale, log2e);
   scoreScale = operands.scale;
-  sharedReference = chooseSharedReference();
+  if (policy.sharesReference && failed(chooseSharedReference()))
+    return failure();
 
   Value queries = index(rows / getRowsPerQuery());
   Value rowBlocks = arith::CeilDivSIOp::create(b, queryLength, queries);

@@ -13,9 +13,9 @@ namespace fa3 {
 
 /// How weighted values are summed.
 struct AccumulationPolicy {
-  /// Rows whose scores have bounds share a reference, so that nothing is
-  /// rescaled and no maximum needed.
-  bool mayShareReference;
+  /// All rows share a reference, so that nothing is rescaled and no maximum
+  /// needed; scores have to have bounds.
+  bool sharesReference;
   /// The accumulator is rescaled only where a row maximum has grown much.
   bool lazy;
   /// log2 of the tolerated growth of a row maximum, lazy only.

@@ -105,9 +105,9 @@ private:
                                    mlir::Value value, mlir::Value firstKey,
                                    Expander::Entry keep, Expander &expander,
                                    State state);
-  /// The reference of all rows, if their scores have bounds and their weights
-  /// the range of f32.
-  std::optional<double> chooseSharedReference();
+  /// The reference of all rows; an error if their scores have no bounds that
+  /// allow one, or their weights not the range of f32.
+  mlir::LogicalResult chooseSharedReference();
   State accumulate(State state, mlir::Value maximum, mlir::Value grown,
                    mlir::Value weights, mlir::Value values, mlir::Value sums,
                    mlir::Value valueScale);

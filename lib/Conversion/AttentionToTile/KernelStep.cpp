@@ -29,16 +29,25 @@ std::pair<Value, double> KernelBuilder::getYieldedFactor(Region &region) {
   return {yielded, 1};
 }
 
-std::optional<double> KernelBuilder::chooseSharedReference() {
-  auto element = dyn_cast<FloatType>(op.getElementType());
-  if (!policy.mayShareReference || op.getScoreRegion().empty() || !element ||
-      APFloat::semanticsMaxExponent(element.getFloatSemantics()) <
-          APFloat::semanticsMaxExponent(APFloat::IEEEsingle()))
-    return std::nullopt;
-  auto yield =
-      cast<attention::YieldOp>(op.getScoreRegion().front().getTerminator());
-  return getSharedReference(getScoreRange(yield.getValue()),
-                            llvm::numbers::log2e);
+LogicalResult KernelBuilder::chooseSharedReference() {
+  auto element = cast<FloatType>(op.getElementType());
+  if (APFloat::semanticsMaxExponent(element.getFloatSemantics()) <
+      APFloat::semanticsMaxExponent(APFloat::IEEEsingle()))
+    return op.emitOpError("is not to be rescaled: expects weights with the "
+                          "exponents of f32, got ")
+           << element;
+  ScoreRange range;
+  if (!op.getScoreRegion().empty())
+    range = getScoreRange(
+        cast<attention::YieldOp>(op.getScoreRegion().front().getTerminator())
+            .getValue());
+  sharedReference = getSharedReference(range, llvm::numbers::log2e);
+  if (!sharedReference)
+    return op.emitOpError("is not to be rescaled: expects scores with bounds "
+                          "at most ")
+           << kWidestScores << " apart, got " << range.low << " to "
+           << range.high;
+  return success();
 }
 
 FailureOr<KernelBuilder::State>

@@ -4,6 +4,7 @@
 #define FA3_LIB_CONVERSION_ATTENTIONTOTILE_SCORERANGE_H
 
 #include "mlir/IR/Value.h"
+#include "llvm/Support/MathExtras.h"
 #include <limits>
 #include <optional>
 
@@ -20,6 +21,9 @@ struct ScoreRange {
 /// operations that compute it: tanh, sine, cosine, clamps, selects, sums and
 /// products. Whatever else is unbounded.
 ScoreRange getScoreRange(mlir::Value value);
+
+/// How far apart scores may be that share a reference: 164 binades.
+constexpr double kWidestScores = 164 / llvm::numbers::log2e;
 
 /// A reference for the weights exp2(factor * score - reference) that every row
 /// may share if scores are of this range: no row needs a maximum of its own,

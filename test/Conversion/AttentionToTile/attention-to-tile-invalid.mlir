@@ -3,7 +3,7 @@
 // RUN: not fa3-opt %S/attention-to-tile.mlir -attention-to-tile=block-m=-64 -o %t.none 2>&1 | FileCheck %s --check-prefix=NEGATIVE
 // RUN: not fa3-opt %S/attention-to-tile.mlir -attention-to-tile=block-n=24 -o %t.none 2>&1 | FileCheck %s --check-prefix=N
 // RUN: not fa3-opt %S/attention-to-tile.mlir -attention-to-tile=block-n=272 -o %t.none 2>&1 | FileCheck %s --check-prefix=WIDE
-// RUN: not fa3-opt %S/attention-to-tile.mlir -attention-to-tile=rescale=never -o %t.none 2>&1 | FileCheck %s --check-prefix=RESCALE
+// RUN: not fa3-opt %S/attention-to-tile.mlir -attention-to-tile=rescale=seldom -o %t.none 2>&1 | FileCheck %s --check-prefix=RESCALE
 // RUN: not fa3-opt %S/attention-to-tile.mlir -attention-to-tile=rescale-threshold=15 -o %t.none 2>&1 | FileCheck %s --check-prefix=THRESHOLD
 // RUN: not fa3-opt %S/attention-to-tile.mlir -attention-to-tile=block-k=64 -o %t.none 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 // RUN: not fa3-opt %S/attention-to-tile.mlir -attention-to-tile=loads=all -o %t.none 2>&1 | FileCheck %s --check-prefix=LOADS
@@ -13,7 +13,7 @@
 // NEGATIVE: error: attention-to-tile: expects block-m to be a multiple of 64, got -64
 // N: error: attention-to-tile: expects block-n to be a multiple of 16 up to 256, got 24
 // WIDE: error: attention-to-tile: expects block-n to be a multiple of 16 up to 256, got 272
-// RESCALE: error: attention-to-tile: expects rescale 'auto', 'lazy' or 'eager', got 'never'
+// RESCALE: error: attention-to-tile: expects rescale 'lazy', 'eager' or 'never', got 'seldom'
 // THRESHOLD: error: attention-to-tile: expects rescale-threshold between 0 and 14, or -1, got 1.5{{0*}}e+01
 // LOADS: error: attention-to-tile: expects loads 'auto', 'bulk' or 'threads', got 'all'
 // UNKNOWN: no such option block-k

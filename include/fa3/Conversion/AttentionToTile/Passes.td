@@ -24,10 +24,12 @@ def AttentionToTile : Pass<"attention-to-tile", "::mlir::ModuleOp"> {
     accumulator, only when the maximum has grown by more than
     2^`rescale-threshold`: weights are then at most 2^threshold, the result is
     the same up to rounding. `rescale=eager` does both whenever it grows.
-    `rescale=auto` does neither where score code has bounds that intervals find
-    (a soft cap) and weights have the exponents of f32 (bf16): all rows then
-    share a reference, for which weights are from 2^-100 to 2^64, and no maximum
-    is computed. Else it is lazy.
+    `rescale=never` does neither: all rows share a reference, for which weights
+    are from 2^-100 to 2^64, and no maximum is computed. It fails where score
+    code has no bounds that intervals find (as those of a soft cap), or not
+    these, and with other weights than those of the exponents of f32 (bf16). The
+    largest weight of a row is then rounded as all others are, instead of being
+    1.
 
     With 8-bit operands weights are multiplied by a power of two that makes the
     largest 2^8 (f8E4M3FN, whose numbers end at 448) or 2^15 (f8E5M2, 57344):
@@ -129,9 +131,9 @@ def AttentionToTile : Pass<"attention-to-tile", "::mlir::ModuleOp"> {
            "query rows per CTA, a multiple of 64 (0: choose)">,
     Option<"blockN", "block-n", "int64_t", "0",
            "keys per step, a multiple of 16 up to 256 (0: choose)">,
-    Option<"rescale", "rescale", "std::string", "\"auto\"",
-           "when the accumulator is rescaled: lazy, eager, or auto: never where "
-           "score code has bounds, else lazy">,
+    Option<"rescale", "rescale", "std::string", "\"lazy\"",
+           "when the accumulator is rescaled: lazy, eager, or never, for scores "
+           "with bounds">,
     Option<"rescaleThreshold", "rescale-threshold", "double", "-1.0",
            "log2 of the growth of a row maximum that lazy rescaling tolerates "
            "(-1: 8, with 8-bit operands 4)">,
