@@ -69,6 +69,12 @@ private:
     }
   };
 
+  /// What the weights of a step refer to: the row maximum, where it has moved
+  /// (lazy only), and what is added to the exponents of each row.
+  struct Weighting {
+    mlir::Value maximum, grown, shift;
+  };
+
   /// What a score region yields, as a value times a positive constant if the
   /// flags of the product allow it to be computed elsewhere. The constant is
   /// moderate: -2^100, the start of the running maximum, stays far below any
@@ -105,6 +111,10 @@ private:
                                    mlir::Value value, mlir::Value firstKey,
                                    Expander::Entry keep, Expander &expander,
                                    State state);
+  /// The maximum of each row so far. `valueExponent`, if any, is the logarithm
+  /// of a factor that the weights take from the scale of the values.
+  Weighting buildReference(mlir::Value scores, mlir::Value exponentFactor,
+                           mlir::Value valueExponent, State state);
   /// The reference of all rows; an error if their scores have no bounds that
   /// allow one, or their weights not the range of f32.
   mlir::LogicalResult chooseSharedReference();

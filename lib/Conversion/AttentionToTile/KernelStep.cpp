@@ -92,20 +92,32 @@ KernelBuilder::buildStep(Value query, Value key, Value value, Value firstKey,
       b, keep.value, scores,
       splat(scoreType, -std::numeric_limits<double>::infinity()));
 
-  RankedTensorType weightType = tensor({rows, columns}, op.getElementType());
-  if (sharedReference) {
-    Value weights = exp2(math::FmaOp::create(
-        b, scores, asScores(exponentFactor),
-        splat(scoreType, -*sharedReference), reassociate()));
-    Value sums = tile::ReduceOp::create(b, state.sums.getType(),
-                                        tile::ReduceKind::add, weights, Value(),
-                                        1, b.getI64IntegerAttr(kPartialSums));
-    Value converted = arith::TruncFOp::create(b, weightType, weights);
-    return accumulate(state, state.maximum, Value(), converted, value, sums,
-                      valueScale);
-  }
+  Weighting weighting =
+      sharedReference
+          ? Weighting{state.maximum, Value(),
+                      splat(rowType(), -*sharedReference)}
+          : buildReference(scores, exponentFactor, valueExponent, state);
+  // Weights exp2(scale * score - reference), times their own factor.
+  Value exponents = math::FmaOp::create(b, scores, asScores(exponentFactor),
+                                        alongColumns(weighting.shift, columns),
+                                        reassociate());
+  Value weights = exp2(exponents);
+  Value sums = tile::ReduceOp::create(b, state.sums.getType(),
+                                      tile::ReduceKind::add, weights, Value(),
+                                      1, b.getI64IntegerAttr(kPartialSums));
+  // Before the branch around the rescaling, so that conversions can fill the
+  // gaps between exponentials.
+  Value converted = arith::TruncFOp::create(
+      b, tensor({rows, columns}, op.getElementType()), weights);
 
-  // New reference maximum.
+  return accumulate(state, weighting.maximum, weighting.grown, converted, value,
+                    sums, valueScale);
+}
+
+KernelBuilder::Weighting KernelBuilder::buildReference(Value scores,
+                                                       Value exponentFactor,
+                                                       Value valueExponent,
+                                                       State state) {
   Value blockMaximum = tile::ReduceOp::create(
       b, rowType(), tile::ReduceKind::max, scores, Value(), 1, IntegerAttr());
   if (valueExponent)
@@ -122,8 +134,6 @@ KernelBuilder::buildStep(Value query, Value key, Value value, Value firstKey,
   } else {
     maximum = arith::MaxNumFOp::create(b, blockMaximum, state.maximum);
   }
-
-  // Weights exp2(scale * score - maximum), times their own factor.
   Value shift = arith::NegFOp::create(b, maximum);
   if (valueExponent)
     shift = arith::AddFOp::create(
@@ -131,18 +141,7 @@ KernelBuilder::buildStep(Value query, Value key, Value value, Value firstKey,
   if (weightExponent != 0)
     shift = arith::AddFOp::create(b, shift, splat(rowType(), weightExponent),
                                   contract());
-  Value exponents =
-      math::FmaOp::create(b, scores, asScores(exponentFactor),
-                          alongColumns(shift, columns), reassociate());
-  Value weights = exp2(exponents);
-  Value sums = tile::ReduceOp::create(b, state.sums.getType(),
-                                      tile::ReduceKind::add, weights, Value(),
-                                      1, b.getI64IntegerAttr(kPartialSums));
-  // Before the branch around the rescaling, so that conversions can fill the
-  // gaps between exponentials.
-  Value converted = arith::TruncFOp::create(b, weightType, weights);
-
-  return accumulate(state, maximum, grown, converted, value, sums, valueScale);
+  return {maximum, grown, shift};
 }
 
 /// Adds the products of the steps before to the output, where as many have come

@@ -4,6 +4,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Matchers.h"
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include <algorithm>
 #include <cmath>
@@ -37,7 +38,27 @@ static ScoreRange choose(ScoreRange a, ScoreRange b, Choose &&function) {
   return {function(a.low, b.low), function(a.high, b.high)};
 }
 
-ScoreRange fa3::getScoreRange(Value value) {
+namespace {
+/// Ranges of values that were asked for before.
+class Intervals {
+public:
+  ScoreRange get(Value value) {
+    auto [it, isNew] = known.try_emplace(value);
+    if (!isNew)
+      return it->second;
+    ScoreRange range = compute(value);
+    known[value] = range;
+    return range;
+  }
+
+private:
+  ScoreRange compute(Value value);
+
+  llvm::DenseMap<Value, ScoreRange> known;
+};
+} // namespace
+
+ScoreRange Intervals::compute(Value value) {
   FloatAttr constant;
   if (matchPattern(value, m_Constant(&constant))) {
     double number = constant.getValueAsDouble();
@@ -48,44 +69,43 @@ ScoreRange fa3::getScoreRange(Value value) {
   Operation *op = value.getDefiningOp();
   if (!op)
     return {};
-  auto get = [&](unsigned i) { return getScoreRange(op->getOperand(i)); };
+  auto operand = [&](unsigned i) { return get(op->getOperand(i)); };
   auto least = [](double x, double y) { return std::min(x, y); };
   auto largest = [](double x, double y) { return std::max(x, y); };
   return llvm::TypeSwitch<Operation *, ScoreRange>(op)
       .Case<math::TanhOp, math::ErfOp, math::SinOp, math::CosOp>(
           [](auto) { return ScoreRange{-1, 1}; })
       .Case([&](arith::MulFOp) {
-        return combine(get(0), get(1), std::multiplies<double>());
+        return combine(operand(0), operand(1), std::multiplies<double>());
       })
       .Case([&](arith::AddFOp) {
-        return combine(get(0), get(1), std::plus<double>());
+        return combine(operand(0), operand(1), std::plus<double>());
       })
       .Case([&](arith::SubFOp) {
-        return combine(get(0), get(1), std::minus<double>());
+        return combine(operand(0), operand(1), std::minus<double>());
       })
       .Case([&](arith::NegFOp) {
-        return combine({0, 0}, get(0), std::minus<double>());
+        return combine({0, 0}, operand(0), std::minus<double>());
       })
       .Case<arith::MinimumFOp, arith::MinNumFOp>(
-          [&](auto) { return choose(get(0), get(1), least); })
+          [&](auto) { return choose(operand(0), operand(1), least); })
       .Case<arith::MaximumFOp, arith::MaxNumFOp>(
-          [&](auto) { return choose(get(0), get(1), largest); })
+          [&](auto) { return choose(operand(0), operand(1), largest); })
       .Case([&](arith::SelectOp) {
-        ScoreRange a = get(1), b = get(2);
+        ScoreRange a = operand(1), b = operand(2);
         return ScoreRange{std::min(a.low, b.low), std::max(a.high, b.high)};
       })
       .Default([](Operation *) { return ScoreRange(); });
 }
 
+ScoreRange fa3::getScoreRange(Value value) { return Intervals().get(value); }
+
 std::optional<double> fa3::getSharedReference(ScoreRange scores,
                                               double factor) {
-  // Weights from 2^-100 to 2^64: sums of 2^20 of them, times values up to 2^40,
-  // are below 2^127.
-  constexpr double kLeast = -100, kMost = 64;
   if (!isBounded(scores) || scores.low > scores.high)
     return std::nullopt;
   double low = scores.low * factor, high = scores.high * factor;
-  if (high - kMost > low - kLeast)
+  if (high - kMostWeight > low - kLeastWeight)
     return std::nullopt;
-  return std::clamp(0.0, high - kMost, low - kLeast);
+  return std::clamp(0.0, high - kMostWeight, low - kLeastWeight);
 }

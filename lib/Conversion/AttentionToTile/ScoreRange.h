@@ -22,13 +22,17 @@ struct ScoreRange {
 /// products. Whatever else is unbounded.
 ScoreRange getScoreRange(mlir::Value value);
 
-/// How far apart scores may be that share a reference: 164 binades.
-constexpr double kWidestScores = 164 / llvm::numbers::log2e;
+/// Binades of the weights of rows that share a reference: sums of 2^20 of the
+/// largest, times values up to 2^40, are below 2^127, and the least is no
+/// denormal number.
+constexpr double kLeastWeight = -100, kMostWeight = 64;
+/// How far apart scores may be for that.
+constexpr double kWidestScores =
+    (kMostWeight - kLeastWeight) / llvm::numbers::log2e;
 
 /// A reference for the weights exp2(factor * score - reference) that every row
-/// may share if scores are of this range: no row needs a maximum of its own,
-/// because the largest weight and the sum of many stay in the range of f32, and
-/// the least is no denormal number. In units of exponents.
+/// may share if scores are of this range, so that no row needs a maximum of its
+/// own. In units of exponents.
 std::optional<double> getSharedReference(ScoreRange scores, double factor);
 
 } // namespace fa3
