@@ -98,6 +98,10 @@ LogicalResult AttentionToTile::verifyOptions() {
   if (twoLevelSteps < 0)
     return error() << "expects two-level-steps of at least 0, got "
                    << twoLevelSteps.getValue();
+  if (twoLevelSteps != 0 && twoLevel == "false")
+    return error() << "expects no two-level-steps without "
+                      "two-level-accumulation, got "
+                   << twoLevelSteps.getValue();
   if (packGqa != "auto" && packGqa != "true" && packGqa != "false")
     return error() << "expects pack-gqa 'auto', 'true' or 'false', got '"
                    << packGqa << "'";

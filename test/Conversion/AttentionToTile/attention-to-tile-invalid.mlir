@@ -4,6 +4,7 @@
 // RUN: not fa3-opt %S/attention-to-tile.mlir -attention-to-tile=block-n=24 -o %t.none 2>&1 | FileCheck %s --check-prefix=N
 // RUN: not fa3-opt %S/attention-to-tile.mlir -attention-to-tile=block-n=272 -o %t.none 2>&1 | FileCheck %s --check-prefix=WIDE
 // RUN: not fa3-opt %S/attention-to-tile.mlir -attention-to-tile=rescale=seldom -o %t.none 2>&1 | FileCheck %s --check-prefix=RESCALE
+// RUN: not fa3-opt %S/attention-to-tile.mlir -attention-to-tile='two-level-accumulation=false two-level-steps=2' -o %t.none 2>&1 | FileCheck %s --check-prefix=STEPS
 // RUN: not fa3-opt %S/attention-to-tile.mlir -attention-to-tile=rescale-threshold=15 -o %t.none 2>&1 | FileCheck %s --check-prefix=THRESHOLD
 // RUN: not fa3-opt %S/attention-to-tile.mlir -attention-to-tile=block-k=64 -o %t.none 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 // RUN: not fa3-opt %S/attention-to-tile.mlir -attention-to-tile=loads=all -o %t.none 2>&1 | FileCheck %s --check-prefix=LOADS
@@ -14,6 +15,7 @@
 // N: error: attention-to-tile: expects block-n to be a multiple of 16 up to 256, got 24
 // WIDE: error: attention-to-tile: expects block-n to be a multiple of 16 up to 256, got 272
 // RESCALE: error: attention-to-tile: expects rescale 'lazy', 'eager' or 'never', got 'seldom'
+// STEPS: error: attention-to-tile: expects no two-level-steps without two-level-accumulation, got 2
 // THRESHOLD: error: attention-to-tile: expects rescale-threshold between 0 and 14, or -1, got 1.5{{0*}}e+01
 // LOADS: error: attention-to-tile: expects loads 'auto', 'bulk' or 'threads', got 'all'
 // UNKNOWN: no such option block-k
