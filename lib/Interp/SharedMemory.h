@@ -52,7 +52,8 @@ public:
     return false;
   }
 
-  /// Threads of a group have read; each of 32 numbers of groups has a bit.
+  /// Threads of a group have read. A block has at most 32 groups, as it has
+  /// warps, so each has a bit.
   /// Returns whether that is new for some of the bytes.
   bool addReader(ByteRange range, unsigned group) {
     bool isNew = false;
