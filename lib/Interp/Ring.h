@@ -127,8 +127,8 @@ mlir::LogicalResult checkHeld(const Context &c, mlir::Operation *op,
 /// Executes the loads into a place that have not landed.
 mlir::LogicalResult landLoads(const Context &c, Place &place);
 
-/// The dense lanes of an operand of a product, a tile or a view; null after a
-/// diagnostic. `storage` holds what is read through a view.
+/// The elements of an operand of a product, a tile or a view, as floats; null
+/// after a diagnostic. `storage` holds what is read or converted.
 const float *getOperand(const Context &c, mlir::Operation *op, Object &operand,
                         bool isView, llvm::SmallVectorImpl<float> &storage);
 
@@ -142,7 +142,11 @@ mlir::LogicalResult decodeDot(Decoder &d, OpType op, mlir::RankedTensorType acc,
   mlir::FailureOr<Format> format = d.getFormat(op, acc);
   if (failed(operand) || failed(format))
     return mlir::failure();
-  if (getLane(*operand) != Lane::F32 || !isFloat(*format))
+  constexpr unsigned kNarrow = 16; // integers that f32 holds exactly
+  bool isKnown = isFloat(*operand)
+                     ? getLane(*operand) == Lane::F32 && isFloat(*format)
+                     : getIntegerBits(*operand) <= kNarrow && !isFloat(*format);
+  if (!isKnown)
     return op->emitError("'")
            << op->getName() << "' of " << lhs.getElementType() << " with "
            << acc.getElementType()

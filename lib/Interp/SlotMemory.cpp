@@ -213,12 +213,23 @@ LogicalResult runWrite(Context &c, const Instr &in) {
 const float *fa3::interp::getOperand(const Context &c, Operation *op,
                                      Object &operand, bool isView,
                                      SmallVectorImpl<float> &storage) {
-  if (!isView)
-    return static_cast<Buffer &>(operand).data<float>();
+  if (!isView) {
+    auto &buffer = static_cast<Buffer &>(operand);
+    if (buffer.getLane() == Lane::F32)
+      return buffer.data<float>();
+    const int64_t *from = buffer.data<int64_t>();
+    storage.assign(from, from + buffer.size());
+    return storage.data();
+  }
   auto &view = static_cast<ViewObject &>(operand);
   storage.resize_for_overwrite(view.shape.size());
-  if (failed(readWindow(c, op, view, storage.data())))
+  if (getLane(view.format) == Lane::F32)
+    return succeeded(readWindow(c, op, view, storage.data())) ? storage.data()
+                                                              : nullptr;
+  SmallVector<int64_t, 0> integers(view.shape.size());
+  if (failed(readWindow(c, op, view, integers.data())))
     return nullptr;
+  llvm::copy(integers, storage.begin());
   return storage.data();
 }
 

@@ -156,6 +156,16 @@ void fa3::interp::multiply(const DotExtra &dot, Format format, const float *lhs,
     SmallVector<double, 0> a(lhs, lhs + m * k), b(rhs, rhs + k * n);
     return gemm(m, n, k, a.data(), b.data(), out.data<double>());
   }
+  if (!isFloat(format)) {
+    // Sums of narrow integers are exact in fp64.
+    int64_t *sums = out.data<int64_t>();
+    SmallVector<double, 0> a(lhs, lhs + m * k), b(rhs, rhs + k * n),
+        exact(sums, sums + m * n);
+    gemm(m, n, k, a.data(), b.data(), exact.data());
+    for (int64_t i = 0; i < m * n; ++i)
+      sums[i] = wrapTo(format, static_cast<int64_t>(exact[i]));
+    return;
+  }
   // Narrow accumulators round after every step.
   float *sums = out.data<float>();
   for (int64_t i = 0; i < m; ++i)

@@ -38,6 +38,18 @@ SmallVector<int32_t, 0> getPositions(const LinearLayout &layout) {
 // Execution
 //===----------------------------------------------------------------------===//
 
+/// Elements of a format in memory as floats, which hold 8-bit integers, too.
+void decodeAsFloats(Format format, const uint8_t *bytes, int64_t count,
+                    float *to) {
+  constexpr int64_t kMostElements = 16; // of 16 bytes
+  int64_t integers[kMostElements];
+  bool isInteger = !isFloat(format);
+  decode(format, bytes, getByteWidth(format), count,
+         isInteger ? static_cast<void *>(integers) : to);
+  if (isInteger)
+    std::copy(integers, integers + count, to);
+}
+
 /// Reads `rows` x `columns` elements from the window of a descriptor.
 LogicalResult fetch(Machine &machine, const Context &c, Operation *op,
                     const DescObject &desc, Format format, int64_t rows,
@@ -53,10 +65,26 @@ LogicalResult fetch(Machine &machine, const Context &c, Operation *op,
       int64_t address = SharedMemory::swizzle(linear, width);
       if (failed(machine.checkRead(c, op, {address, address + 16}, true)))
         return failure();
-      decode(format, machine.getMemory().at(address), bytes, perChunk,
-             to + row * columns + column);
+      decodeAsFloats(format, machine.getMemory().at(address), perChunk,
+                     to + row * columns + column);
     }
   return success();
+}
+
+/// Products of integers, summed modulo 2^32. fp64 holds what is wrapped.
+Ref<Buffer> sumIntegers(const WgmmaExtra &extra, const float *lhs,
+                        const float *rhs, Buffer *acc) {
+  auto [m, n, k] = std::tuple(extra.m, extra.n, extra.k);
+  SmallVector<double, 0> a(lhs, lhs + m * k), b(rhs, rhs + k * n), sums(m * n);
+  if (acc)
+    for (auto [i, position] : llvm::enumerate(extra.accPositions))
+      sums[position] = acc->data<int64_t>()[i];
+  gemm(m, n, k, a.data(), b.data(), sums.data());
+  Ref<Buffer> result(new Buffer(Lane::I64, m * n));
+  for (auto [i, position] : llvm::enumerate(extra.accPositions))
+    result->data<int64_t>()[i] =
+        wrapTo(Format::I32, static_cast<int64_t>(sums[position]));
+  return result;
 }
 
 } // namespace
@@ -68,9 +96,11 @@ LogicalResult fa3::interp::computeProduct(Machine &machine, const Context &c,
   auto [m, n, k] = std::tuple(extra.m, extra.n, extra.k);
   SmallVector<float, 0> lhs(m * k), rhs(k * n), sums(m * n, 0.0f), other;
   if (product.lhsFragment) {
-    const float *from = product.lhsFragment->data<float>();
+    Buffer &fragment = *product.lhsFragment;
     for (auto [i, position] : llvm::enumerate(extra.lhsPositions))
-      lhs[position] = from[i];
+      lhs[position] = fragment.getLane() == Lane::F32
+                          ? fragment.data<float>()[i]
+                          : fragment.data<int64_t>()[i];
   } else if (product.lhsDesc->type.getMajor() == hopper::Major::k) {
     if (failed(fetch(machine, c, op, *product.lhsDesc, extra.format, m, k,
                      lhs.data())))
@@ -95,6 +125,10 @@ LogicalResult fa3::interp::computeProduct(Machine &machine, const Context &c,
   }
   Buffer *acc = product.accInflight ? product.accInflight->value.get()
                                     : product.accFragment.get();
+  if (!isFloat(extra.format)) {
+    product.result->value = sumIntegers(extra, lhs.data(), rhs.data(), acc);
+    return success();
+  }
   if (acc)
     for (auto [i, position] : llvm::enumerate(extra.accPositions))
       sums[position] = acc->data<float>()[i];

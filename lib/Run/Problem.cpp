@@ -64,13 +64,16 @@ static std::mt19937_64 makeEngine(uint64_t seed, StringRef name) {
                          (seed * 0x9e3779b97f4a7c15u));
 }
 
-/// Scales are positive: evenly spread around 1.
-static void fillScales(const interp::Array &array, uint64_t seed,
+/// 8-bit integers count these, so that random numbers fill their range.
+constexpr double kIntegerUnit = 0x1p-5;
+
+/// Scales are positive: evenly spread around `unit`.
+static void fillScales(const interp::Array &array, double unit, uint64_t seed,
                        StringRef name) {
   std::mt19937_64 engine = makeEngine(seed, name);
   array.forEach([&](ArrayRef<int64_t>, uint8_t *element) {
-    interp::storeAsDouble(array.getFormat(), 0.5 + (engine() >> 11) * 0x1p-53,
-                          element);
+    double value = unit * (0.5 + (engine() >> 11) * 0x1p-53);
+    interp::storeAsDouble(array.getFormat(), value, element);
   });
 }
 
@@ -97,6 +100,8 @@ void fa3::run::fillRandom(const interp::Array &array, Distribution distribution,
         value += 10 * normal();
       break;
     }
+    if (array.getFormat() == interp::Format::I8)
+      value = std::clamp(std::nearbyint(value / kIntegerUnit), -127.0, 127.0);
     interp::storeAsDouble(array.getFormat(), value, element);
   });
 }
@@ -267,14 +272,27 @@ private:
     // A new array is poison; that is what output arguments start from.
     if (access.written && !access.read)
       return success();
-    if (!interp::isFloat(array.getFormat()) && access.read)
+    // Integers of other widths are positions and counts.
+    if (!interp::isFloat(array.getFormat()) &&
+        array.getFormat() != interp::Format::I8 && access.read)
       return function->emitError("reads integers from '")
              << name << "', give them with --input or --fill";
-    if (name.ends_with("_scale"))
-      fillScales(array, options.seed, name);
+    StringRef scaled = name;
+    if (scaled.consume_back("_scale"))
+      fillScales(array, isOf8BitIntegers(scaled) ? kIntegerUnit : 1,
+                 options.seed, name);
     else
       fillRandom(array, options.distribution, options.seed, name);
     return success();
+  }
+
+  /// Whether an argument of the function is an array of i8.
+  bool isOf8BitIntegers(StringRef name) {
+    for (unsigned i = 0; i < function.getNumArguments(); ++i)
+      if (auto memref = dyn_cast<MemRefType>(function.getArgument(i).getType());
+          memref && getName(function, i) == name)
+        return memref.getElementType().isInteger(8);
+    return false;
   }
 
   LogicalResult readFile(StringRef path, const interp::Array &array) {

@@ -127,6 +127,8 @@ static StringRef getElementName(Type type) {
     return "e4m3";
   if (isa<Float8E5M2Type>(type))
     return "e5m2";
+  if (type.isInteger(8))
+    return "s8";
   return {};
 }
 
@@ -189,15 +191,19 @@ std::string ProductEmitter::getText(int64_t step, bool accumulate,
                                     const std::string &rhs) {
   Type element = op.getRhs().getType().getElementType();
   bool is16Bit = element.getIntOrFloatBitWidth() == 16;
+  bool isInteger = !isa<FloatType>(element);
   std::string text;
   llvm::raw_string_ostream os(text);
   os << "setp.ne.b32 p, " << (accumulate ? 1 : 0) << ", 0;\n"
      << "wgmma.mma_async.sync.aligned.m64n" << op.getN() << "k"
-     << (is16Bit ? 16 : 32) << ".f32." << getElementName(element) << '.'
-     << getElementName(element) << " {";
+     << (is16Bit ? 16 : 32) << (isInteger ? ".s32." : ".f32.")
+     << getElementName(element) << '.' << getElementName(element) << " {";
   llvm::interleaveComma(llvm::seq<int64_t>(0, op.getN() / 2), os,
                         [&](int64_t i) { os << '$' << i; });
-  os << "}, " << lhs << ", " << rhs << ", p, 1, 1";
+  os << "}, " << lhs << ", " << rhs << ", p";
+  // Integers are not negated on the way.
+  if (!isInteger)
+    os << ", 1, 1";
   // Only 16-bit operands may be transposed, and one in registers never is.
   if (is16Bit) {
     if (auto desc = dyn_cast<DescType>(op.getLhs().getType()))
@@ -215,7 +221,8 @@ SmallVector<Value> ProductEmitter::emit(ValueRange acc, Value lhsDesc,
   InlineAsm statement(builder, loc);
   int64_t registers = op.getN() / 2;
   for (int64_t i = 0; i < registers; ++i)
-    statement.addOutput(builder.getF32Type(), /*early=*/acc.empty());
+    statement.addOutput(op.getResult().getType().getFragment().getElementType(),
+                        /*early=*/acc.empty());
   for (auto [i, value] : llvm::enumerate(acc))
     statement.addTied(value, i);
 

@@ -29,7 +29,7 @@ hopper::FragmentAttr KernelLowering::fragment(const LinearLayout &layout) {
 //===----------------------------------------------------------------------===//
 
 static bool isZero(Value value) {
-  return matchPattern(value, m_AnyZeroFloat());
+  return matchPattern(value, m_AnyZeroFloat()) || matchPattern(value, m_Zero());
 }
 
 LogicalResult KernelLowering::lowerDot(tile::DotAsyncOp op) {
@@ -43,12 +43,16 @@ LogicalResult KernelLowering::lowerDot(tile::DotAsyncOp op) {
   int64_t k = llvm::alignTo(shape.k, kStep);
   bool padded = k != shape.k;
   bool lhsInRegisters = isa<RankedTensorType>(op.getLhs().getType());
-  if (shape.m % 64 || shape.n % 8 || shape.n > 256 ||
+  constexpr int64_t kAnyColumns = 32; // of integers, at most
+  bool isInteger = !isa<FloatType>(rhsTile.getElementType());
+  int64_t nStep = isInteger && shape.n > kAnyColumns ? 16 : 8;
+  if (shape.m % 64 || shape.n % nStep || shape.n > 256 ||
       (padded && (!kIsContiguous || lhsInRegisters ||
                   op.getLhsOrder() != tile::LhsOrder::mk)))
     return op.emitOpError("has no wgmma: expects m a multiple of 64, n a "
-                          "multiple of 8 up to 256, and k a multiple of ")
-           << kStep << " unless it runs along the columns of both operands, "
+                          "multiple of ")
+           << nStep << " up to 256, and k a multiple of " << kStep
+           << " unless it runs along the columns of both operands, "
            << "got " << shape.m << ", " << shape.n << " and " << shape.k;
 
   DenseElementsAttr constant;

@@ -189,6 +189,41 @@ gpu.module @m {
 
 // -----
 
+// 40 columns of sums of integers, above 32 the instruction has multiples of 16.
+!K = tensor<40x64xi8, #tile.smem<64>>
+!a = memref<?x?xi8, strided<[?, 1]>>
+gpu.module @m {
+  gpu.func @odd_n(%a: !a, %c: memref<?x?xi32>) kernel {
+    %r = flow.ring : !flow.ring<1, [!K]>
+    flow.specialize {
+      flow.group @load warps 1 (%g) {
+        %c0 = arith.constant 0 : index
+        %w = flow.cursor write %r : !flow.ring<1, [!K]>
+        %s, %next = flow.acquire %r[%w] : !flow.ring<1, [!K]>, !flow.cursor<write>
+        %v = tile.view %s[%c0, %c0] : !flow.slot<write, [!K]> -> !tile.view<!K>
+        tile.load.async %a[%c0, %c0], %v : !a, !tile.view<!K>
+        flow.publish %s : !flow.slot<write, [!K]>
+      }
+      flow.group @math warps 4 (%g) {
+        %c0 = arith.constant 0 : index
+        %zero = arith.constant dense<0> : tensor<64x40xi32, #tile.acc>
+        %p = arith.constant dense<1> : tensor<64x64xi8, #tile.operand_a<8>>
+        %q = flow.cursor read %r : !flow.ring<1, [!K]>
+        %s, %next = flow.acquire %r[%q] : !flow.ring<1, [!K]>, !flow.cursor<read>
+        %y = tile.view %s[%c0, %c0] : !flow.slot<read, [!K]> -> !tile.view<!K>
+        // expected-error @below {{has no wgmma: expects m a multiple of 64, n a multiple of 16 up to 256, and k a multiple of 32 unless it runs along the columns of both operands, got 64, 40 and 64}}
+        %d, %done = tile.dot.async %p, %y, %zero lhs mk rhs nk : tensor<64x64xi8, #tile.operand_a<8>>, !tile.view<!K>, tensor<64x40xi32, #tile.acc> -> !tile.pending<tensor<64x40xi32, #tile.acc>>
+        %e = tile.await %d : !tile.pending<tensor<64x40xi32, #tile.acc>>
+        flow.release %s after %done : !flow.slot<read, [!K]>
+        tile.store %e, %c[%c0, %c0] : tensor<64x40xi32, #tile.acc>, memref<?x?xi32>
+      }
+    }
+    gpu.return
+  }
+}
+
+// -----
+
 // A column sum needs what other warps hold.
 gpu.module @m {
   gpu.func @columns(%p: memref<?x?xf32>, %l: memref<?xf32>) kernel {

@@ -611,6 +611,24 @@ func.func @mma_huge(%d: !hopper.desc<64, f16, 128, k>) {
 
 // -----
 
+// C1: columns of products of integers.
+func.func @mma_integer_n(%d: !hopper.desc<64, i8, 128, k>) {
+  // expected-error @+1 {{of i8 expects n up to 32 or a multiple of 16, got 40}}
+  %0 = hopper.wgmma.mma %d, %d m 64 n 40 k 32 : !hopper.desc<64, i8, 128, k>, !hopper.desc<64, i8, 128, k> -> !hopper.inflight<vector<20xi32>>
+  return
+}
+
+// -----
+
+// C2
+func.func @mma_integer_result(%d: !hopper.desc<64, i8, 128, k>) {
+  // expected-error @+1 {{expects a result of 'vector<4xi32>', got '!hopper.inflight<vector<4xf32>>'}}
+  %0 = hopper.wgmma.mma %d, %d m 64 n 8 k 32 : !hopper.desc<64, i8, 128, k>, !hopper.desc<64, i8, 128, k> -> !hopper.inflight<vector<4xf32>>
+  return
+}
+
+// -----
+
 // C2
 func.func @mma_result(%d: !hopper.desc<64, f16, 128, k>) {
   // expected-error @+1 {{expects a result of 'vector<4xf32>', got '!hopper.inflight<vector<4xf16>>'}}

@@ -624,6 +624,33 @@ func.func @dot_element(%a: tensor<64x16xf16>, %b: tensor<8x16xbf16>, %c: tensor<
 
 // -----
 
+// C5
+func.func @dot_float_sums(%a: tensor<64x16xi8>, %c: tensor<64x64xf32>) {
+  // expected-error @+1 {{expects an accumulator for products of 'i8', got one of 'f32'}}
+  %0 = tile.dot %a, %a, %c lhs mk rhs nk : tensor<64x16xi8>, tensor<64x16xi8> -> tensor<64x64xf32>
+  return
+}
+
+// -----
+
+// C5
+func.func @dot_narrow_sums(%a: tensor<64x16xi8>, %c: tensor<64x64xi8>) {
+  // expected-error @+1 {{expects an accumulator for products of 'i8', got one of 'i8'}}
+  %0 = tile.dot %a, %a, %c lhs mk rhs nk : tensor<64x16xi8>, tensor<64x16xi8> -> tensor<64x64xi8>
+  return
+}
+
+// -----
+
+// C5
+func.func @dot_integer_sums(%a: tensor<64x16xf16>, %c: tensor<64x64xi32>) {
+  // expected-error @+1 {{expects an accumulator for products of 'f16', got one of 'i32'}}
+  %0 = tile.dot %a, %a, %c lhs mk rhs nk : tensor<64x16xf16>, tensor<64x16xf16> -> tensor<64x64xi32>
+  return
+}
+
+// -----
+
 func.func @dot_result(%a: tensor<64x16xf16>, %b: tensor<8x16xf16>, %c: tensor<64x8xf32>) {
   // expected-error @+1 {{failed to verify that all of {acc, result} have same type}}
   %0 = "tile.dot"(%a, %b, %c) <{lhsOrder = 0 : i32, rhsOrder = 1 : i32}> : (tensor<64x16xf16>, tensor<8x16xf16>, tensor<64x8xf32>) -> tensor<64x8xf16>
@@ -673,6 +700,15 @@ func.func @dot_async_acc(%a: tensor<64x16xf16>, %b: !tile.view<tensor<8x16xf16>>
 func.func @dot_async_element(%a: tensor<64x16xbf16>, %b: !tile.view<tensor<8x16xf16>>, %c: tensor<64x8xf32>) {
   // expected-error @+1 {{'tile.dot.async' op expects lhs and rhs of one element type, got 'bf16' and 'f16'}}
   %0, %d = tile.dot.async %a, %b, %c lhs mk rhs nk : tensor<64x16xbf16>, !tile.view<tensor<8x16xf16>>, tensor<64x8xf32> -> !tile.pending<tensor<64x8xf32>>
+  return
+}
+
+// -----
+
+// C5
+func.func @dot_async_sums(%a: tensor<64x32xi8>, %b: !tile.view<tensor<8x32xi8>>, %c: tensor<64x8xf32>) {
+  // expected-error @+1 {{'tile.dot.async' op expects an accumulator for products of 'i8', got one of 'f32'}}
+  %0, %d = tile.dot.async %a, %b, %c lhs mk rhs nk : tensor<64x32xi8>, !tile.view<tensor<8x32xi8>>, tensor<64x8xf32> -> !tile.pending<tensor<64x8xf32>>
   return
 }
 

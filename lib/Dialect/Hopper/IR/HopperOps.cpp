@@ -257,7 +257,13 @@ LogicalResult WgmmaOp::verify() {
     return emitOpError("expects m a multiple of 64 up to 256, n a multiple of "
                        "8 up to 256 and k a multiple of ")
            << kStep << " up to 1024, got " << m << ", " << n << " and " << k;
-  auto expected = VectorType::get(m * n / 128, Float32Type::get(getContext()));
+  bool isInteger = element.isInteger(8);
+  if (isInteger && n > 32 && n % 16)
+    return emitOpError("of i8 expects n up to 32 or a multiple of 16, got ")
+           << n;
+  Builder builder(getContext());
+  Type sum = isInteger ? Type(builder.getI32Type()) : builder.getF32Type();
+  auto expected = VectorType::get(m * n / 128, sum);
   if (getResult().getType().getFragment() != expected)
     return emitOpError("expects a result of ")
            << expected << ", got " << getResult().getType();

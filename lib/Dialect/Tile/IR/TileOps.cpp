@@ -215,7 +215,7 @@ DotShape fa3::tile::getDotShape(RankedTensorType lhs, RankedTensorType rhs,
           lhs.getDimSize(mk ? 1 : 0)};
 }
 
-/// The constraints C1 to C4 of a product.
+/// The constraints C1 to C5 of a product.
 template <typename DotOp>
 static LogicalResult verifyDot(DotOp op) {
   RankedTensorType lhs = getTileType(op.getLhs().getType());
@@ -237,6 +237,14 @@ static LogicalResult verifyDot(DotOp op) {
   if (lhs.getElementType() != rhs.getElementType())
     return op.emitOpError("expects lhs and rhs of one element type, got ")
            << lhs.getElementType() << " and " << rhs.getElementType();
+  Type element = lhs.getElementType(), sum = acc.getElementType();
+  bool fits = isa<FloatType>(element) ? isa<FloatType>(sum)
+                                      : sum.isSignlessInteger() &&
+                                            sum.getIntOrFloatBitWidth() >
+                                                element.getIntOrFloatBitWidth();
+  if (!fits)
+    return op.emitOpError("expects an accumulator for products of ")
+           << element << ", got one of " << sum;
   return success();
 }
 

@@ -467,7 +467,7 @@ def Hopper_WgmmaOp : Hopper_OrderedOp<"wgmma.mma"> {
   let description = [{
     One wgmma.mma_async per 64 rows and 32 bytes of k. lhs is a descriptor or a
     fragment (registers), rhs a descriptor. Without accumulator the sum starts
-    from zero; an in-flight accumulator chains.
+    from zero; an in-flight accumulator chains. Sums of i8 wrap around.
 
     Example:
     ```mlir
@@ -476,8 +476,10 @@ def Hopper_WgmmaOp : Hopper_OrderedOp<"wgmma.mma"> {
     ```
 
     C1. m is a multiple of 64 up to 256, n a multiple of 8 up to 256, k a
-        multiple of 32 bytes of elements up to 1024.
-    C2. the result has m * n / 128 elements of f32; the accumulator likewise.
+        multiple of 32 bytes of elements up to 1024. With i8, n above 32 is a
+        multiple of 16.
+    C2. the result has m * n / 128 elements of f32, of i32 with operands of i8;
+        the accumulator likewise.
     C3. lhs and rhs have one element type; a fragment lhs has m * k / 128
         elements of 8 or 16 bits.
   }];

@@ -240,6 +240,8 @@ def Tile_DotOp : Tile_Op<"dot", [Pure,
     C2. lhs and rhs agree in K.
     C3. acc has the rows of lhs and the columns of rhs.
     C4. lhs and rhs have the same element type.
+    C5. acc has floats where the operands have floats, and integers of more bits
+        where they have integers; sums of these are exact, modulo a power of two.
   }];
   let arguments = (ins Tile_TileOrView:$lhs, Tile_TileOrView:$rhs, Tile_Tile:$acc,
                        Tile_LhsOrder:$lhsOrder, Tile_RhsOrder:$rhsOrder);
