@@ -221,6 +221,8 @@ static Tolerance getQuantizedTolerance(interp::Format format) {
     return {0x1p-9, 0x1p-3};
   case interp::Format::F8E5M2:
     return {0x1p-16, 0x1p-2};
+  case interp::Format::I8:
+    return {1, 0};
   default:
     return {0, 0x1p-20};
   }

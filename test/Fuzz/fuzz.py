@@ -103,8 +103,9 @@ def choose(rng):
 
 
 def float8(rng, p):
-    """8-bit operands: format, output, and kind of scale of q, k and v."""
-    p["type"] = rng.choice(["f8E4M3FN", "f8E4M3FN", "f8E5M2"])
+    """8-bit operands: format of q and k, output, and kind of scale of q, k and
+    v, which has 8-bit floats."""
+    p["type"] = rng.choice(["f8E4M3FN", "f8E4M3FN", "f8E5M2", "i8"])
     if rng.random() < 0.2:
         p["options"]["rescale-threshold"] = rng.choice([0, 2, 4])
     if "block-n" in p["options"]:
@@ -167,7 +168,8 @@ def build(p):
         names = ["b", heads, rows] if p["layout"] == "bhsd" else ["b", rows, heads]
         return "tensor<%sx%dx%s>" % ("x".join(known[n] for n in names), last, t)
 
-    qt, kt, vt = tensor("h", "sq", d), tensor("hk", "sk", d), tensor("hk", "sk", dv)
+    qt, kt = tensor("h", "sq", d), tensor("hk", "sk", d)
+    vt = tensor("hk", "sk", dv, "f8E4M3FN" if t == "i8" else t)
     ot = tensor("h", "sq", dv, p["float8"]["out"] if p["float8"] else t)
     lt = "tensor<%sx%sx%sxf32>" % (known["b"], known["h"], known["sq"])
     extra = ', %%scale: f32 {tile.name = "scale"}' % () if p["scale"] else ""

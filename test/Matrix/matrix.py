@@ -17,8 +17,9 @@ import time
 
 DIMS = [32, 40, 64, 72, 80, 96, 112, 128, 136, 160, 192, 256, (192, 128)]
 TYPES = ["f16", "bf16"]
-FLOAT8_DIMS = [32, 64, 96, 128, 192, 256, (192, 128)]
-FLOAT8_TYPES = ["f8E4M3FN", "f8E5M2"]
+DIMS_8_BIT = [32, 64, 96, 128, 192, 256, (192, 128)]
+# Of q and k; v has the same, or f8E4M3FN beside i8.
+TYPES_8_BIT = ["f8E4M3FN", "f8E5M2", "i8"]
 MASKS = ["full", "causal"]
 MOD_DIMS = DIMS
 MODS = {
@@ -45,18 +46,19 @@ def module(dim, mask, element, layout="bhsd", known=None, has_lse=True):
     hk = hk[0] if hk else h
     q = f"tensor<{b}x{h}x{sq}x{d}x{element}>"
     k = f"tensor<{b}x{hk}x{sk}x{d}x{element}>"
-    v = f"tensor<{b}x{hk}x{sk}x{dv}x{element}>"
+    of_values = "f8E4M3FN" if element == "i8" else element
+    v = f"tensor<{b}x{hk}x{sk}x{dv}x{of_values}>"
     mods = f" mods [{MODS[mask]}]" if MODS[mask] else ""
     aux_type = ""
     if "alibi" in mask:
         aux_type = f"tensor<{h}xf32>"
     elif "bias" in mask:
-        wide = "f16" if element in FLOAT8_TYPES else element
+        wide = "f16" if element in TYPES_8_BIT else element
         aux_type = f"tensor<{b}x{h}x{sq}x{sk}x{wide}>"
     aux_arg = f", %aux: {aux_type} {{tile.name = \"aux\"}}" if aux_type else ""
     aux = f" aux(%aux : {aux_type})" if aux_type else ""
     o, scales, scale_args = f"tensor<{b}x{h}x{sq}x{dv}x{element}>", "", ""
-    if element in FLOAT8_TYPES:
+    if element in TYPES_8_BIT:
         o = o.replace(element, "f16")
         names = [name + "_scale" for name in "qkv"]
         scale_args = "".join(f', %{name}: tensor<1x1x1xf32> {{tile.name = "{name}"}}'
@@ -86,7 +88,7 @@ def configurations():
     for key in itertools.chain(
         itertools.product(DIMS, MASKS, TYPES),
         itertools.product(MOD_DIMS, MODS, TYPES),
-        itertools.product(FLOAT8_DIMS, MODS, FLOAT8_TYPES),
+        itertools.product(DIMS_8_BIT, MODS, TYPES_8_BIT),
     ):
         if key not in seen:
             seen.add(key)

@@ -19,6 +19,15 @@
 // RUN: fa3-run --cpu --check-each-pass="mode=dynamic" %s --processors=2 --function=blocks --atol=0 --rtol=0 --dims b=2,s=200,x_scale.2=4 | FileCheck %s
 // RUN: fa3-run --cpu --check-each-pass="mode=static" %s --processors=3 --function=rotated --dims b=2,h=2,s=150,x_scale.0=2,x_scale.1=2,x_scale.2=2 | FileCheck %s
 
+// Integers: with ties to even and a NaN that becomes 0; none of them is taken
+// for poison.
+// RUN: fa3-run --cpu --check-each-pass %s --function=integers --atol=0 --rtol=0 --dims b=2,s=200,x_scale.0=2,x_scale.2=4 | FileCheck %s
+// RUN: fa3-run --cpu %s --function=integers --dims b=1,s=64,x_scale.0=1,x_scale.2=1 --fill=x=nan --print=x8 | FileCheck %s --check-prefix=INTEGER
+// INTEGER: x8: 1x1x64x64xi8
+// INTEGER-NOT: ]:{{.* -?[1-9]}}
+// RUN: fa3-opt %s -attention-quantize="scales=block hadamard qk-format=i8" -o %t.integers.mlir
+// RUN: fa3-run --cpu --check-each-pass %t.integers.mlir --function=forward --dims b=1,h=2,hk=2,sq=130,sk=129 | FileCheck %s
+
 // No rows, and a block of zeros: scales are finite.
 // RUN: fa3-run --cpu --check-each-pass %s --function=tensor --atol=0 --rtol=0 --dims b=2,h=3,s=0 | FileCheck %s
 // RUN: fa3-run --cpu %s --function=head --dims s=16 --fill=x=0 --print=x_scale --print=x8 | FileCheck %s --check-prefix=ZERO
@@ -31,6 +40,11 @@ func.func @forward(%q: tensor<?x?x?x64xf16>, %k: tensor<?x?x?x64xf16>, %v: tenso
   %o, %lse = attention.forward %q, %k, %v mods [#attention.causal]
     : (tensor<?x?x?x64xf16>, tensor<?x?x?x64xf16>, tensor<?x?x?x32xf16>) -> (tensor<?x?x?x32xf16>, tensor<?x?x?xf32>)
   return %o, %lse : tensor<?x?x?x32xf16>, tensor<?x?x?xf32>
+}
+
+func.func @integers(%x: tensor<?x1x?x64xbf16>) -> (tensor<?x1x?x64xi8>, tensor<?x1x?xf32>) {
+  %y, %s = attention.quantize %x rows 64 : tensor<?x1x?x64xbf16> -> tensor<?x1x?x64xi8>, tensor<?x1x?xf32>
+  return %y, %s : tensor<?x1x?x64xi8>, tensor<?x1x?xf32>
 }
 
 func.func @tensor(%x: tensor<?x?x?x96xf16>) -> (tensor<?x?x?x96xf8E4M3FN>, tensor<1x1x1xf32>) {

@@ -320,10 +320,10 @@ LogicalResult AttentionToTile::buildForward(HostFunction &host,
   if (rescaleThreshold == -1)
     policy.threshold = isFloat8 ? kThresholdFloat8 : kThreshold;
   LogicalResult fits = success();
-  double largest = getLargestWeight(forward.getElementType());
+  double largest = getLargestWeight(forward.getValueElementType());
   if (isFloat8 && policy.threshold > largest)
     fits = forward.emitOpError("has weights of ")
-           << forward.getElementType()
+           << forward.getValueElementType()
            << ": expects a rescale-threshold of at most " << largest << ", got "
            << policy.threshold;
   if (isFloat8 && tile.blockN % 32)

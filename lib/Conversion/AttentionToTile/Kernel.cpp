@@ -155,20 +155,19 @@ FailureOr<KernelBuilder::State> KernelBuilder::buildLoop(Value query,
   Value last = arith::SubIOp::create(b, blocks, index(1));
   Value block = arith::SubIOp::create(b, last, loop.getInductionVar());
   Value firstKey = arith::MulIOp::create(b, block, index(columns));
-  auto load = [&](Value memref, int64_t width) -> Value {
-    return tile::LoadOp::create(
-        b, tensor({columns, width}, op.getElementType()), memref,
-        ValueRange{batch, keyHead, firstKey, index(0)});
+  auto load = [&](Value memref, int64_t width, Type element) -> Value {
+    return tile::LoadOp::create(b, tensor({columns, width}, element), memref,
+                                ValueRange{batch, keyHead, firstKey, index(0)});
   };
-  Value key = load(operands.k, op.getHeadDim());
+  Value key = load(operands.k, op.getHeadDim(), op.getElementType());
   int64_t width = op.getValueHeadDim();
   Value value =
       op.getTransposedV()
           ? tile::LoadOp::create(
-                b, tensor({width, columns}, op.getElementType()), operands.v,
-                ValueRange{batch, keyHead, index(0), firstKey})
+                b, tensor({width, columns}, op.getValueElementType()),
+                operands.v, ValueRange{batch, keyHead, index(0), firstKey})
                 .getResult()
-          : load(operands.v, width);
+          : load(operands.v, width, op.getValueElementType());
 
   // Which keys are visible: those of the sequence, kept by the region.
   Expander expander(b, rows, columns);

@@ -33,9 +33,8 @@ public:
                 AccumulationPolicy policy)
       : b(op.getLoc(), builder), op(op), operands(operands), rows(tile.blockM),
         columns(tile.blockN), policy(policy) {
-    if (llvm::isa<mlir::Float8E4M3FNType, mlir::Float8E5M2Type>(
-            op.getElementType()))
-      weightExponent = getLargestWeight(op.getElementType()) -
+    if (op.hasScales())
+      weightExponent = getLargestWeight(op.getValueElementType()) -
                        (policy.lazy ? policy.threshold : 0);
   }
 
@@ -107,6 +106,8 @@ private:
   mlir::FailureOr<mlir::Value> loadScale(unsigned operand, mlir::Value firstRow,
                                          int64_t rows);
   mlir::FailureOr<State> buildLoop(mlir::Value query, mlir::Value firstRow);
+  /// The products of all queries and keys, as f32.
+  mlir::Value buildScores(mlir::Value query, mlir::Value key);
   mlir::FailureOr<State> buildStep(mlir::Value query, mlir::Value key,
                                    mlir::Value value, mlir::Value firstKey,
                                    Expander::Entry keep, Expander &expander,

@@ -30,7 +30,7 @@ std::pair<Value, double> KernelBuilder::getYieldedFactor(Region &region) {
 }
 
 LogicalResult KernelBuilder::chooseSharedReference() {
-  auto element = cast<FloatType>(op.getElementType());
+  auto element = cast<FloatType>(op.getValueElementType());
   if (APFloat::semanticsMaxExponent(element.getFloatSemantics()) <
       APFloat::semanticsMaxExponent(APFloat::IEEEsingle()))
     return op.emitOpError("is not to be rescaled: expects weights with the "
@@ -50,14 +50,26 @@ LogicalResult KernelBuilder::chooseSharedReference() {
   return success();
 }
 
+Value KernelBuilder::buildScores(Value query, Value key) {
+  RankedTensorType type = tensor({rows, columns}, b.getF32Type());
+  bool isInteger = !isa<FloatType>(op.getElementType());
+  RankedTensorType sumType =
+      isInteger ? tensor(type.getShape(), b.getI32Type()) : type;
+  auto zero = DenseElementsAttr::get(
+      sumType, cast<TypedAttr>(b.getZeroAttr(sumType.getElementType())));
+  Value sums = tile::DotOp::create(b, sumType, query, key,
+                                   arith::ConstantOp::create(b, zero),
+                                   tile::LhsOrder::mk, tile::RhsOrder::nk);
+  // At most 256 * 2^14: exact in f32.
+  return isInteger ? arith::SIToFPOp::create(b, type, sums) : sums;
+}
+
 FailureOr<KernelBuilder::State>
 KernelBuilder::buildStep(Value query, Value key, Value value, Value firstKey,
                          Expander::Entry keep, Expander &expander,
                          State state) {
   RankedTensorType scoreType = tensor({rows, columns}, b.getF32Type());
-  Value scores =
-      tile::DotOp::create(b, scoreType, query, key, splat(scoreType, 0.0),
-                          tile::LhsOrder::mk, tile::RhsOrder::nk);
+  Value scores = buildScores(query, key);
   bool hasScoreCode = !op.getScoreRegion().empty();
   // Scales of this tile: of its keys, and the base-2 logarithm of its values'.
   Value exponentFactor = exponentScale, scoreFactor = scoreScale, valueScale,
@@ -108,7 +120,7 @@ KernelBuilder::buildStep(Value query, Value key, Value value, Value firstKey,
   // Before the branch around the rescaling, so that conversions can fill the
   // gaps between exponentials.
   Value converted = arith::TruncFOp::create(
-      b, tensor({rows, columns}, op.getElementType()), weights);
+      b, tensor({rows, columns}, op.getValueElementType()), weights);
 
   return accumulate(state, weighting.maximum, weighting.grown, converted, value,
                     sums, valueScale);

@@ -197,11 +197,17 @@ void QuantizeKernels::storeTile(ValueRange at, Value rotation, Value source,
             ? tile::BroadcastOp::create(b, type, inverse, 1).getResult()
             : tensor::SplatOp::create(b, inverse, type).getResult();
     Value scaled = arith::MulFOp::create(b, part, factor);
-    Value rounded = arith::TruncFOp::create(
-        b, RankedTensorType::get({rows, columns}, op.getFormat()), scaled);
+    auto rounded = RankedTensorType::get({rows, columns}, op.getFormat());
+    Value result;
+    if (isa<FloatType>(op.getFormat())) {
+      result = arith::TruncFOp::create(b, rounded, scaled);
+    } else {
+      Value whole = attention::roundToInteger(b, scaled);
+      result = arith::FPToSIOp::create(b, rounded, whole);
+    }
     SmallVector<Value> place(at);
     place.push_back(index(column));
-    tile::StoreOp::create(b, rounded, values, place);
+    tile::StoreOp::create(b, result, values, place);
   }
 }
 

@@ -121,7 +121,7 @@ func.func @rank_lse(%q: !t) {
 // C2
 !t = tensor<1x2x?x64xf32>
 func.func @element(%q: !t) {
-  // expected-error @+1 {{expects elements of f16, bf16, f8E4M3FN or f8E5M2, got 'f32'}}
+  // expected-error @+1 {{expects elements of f16, bf16, f8E4M3FN, f8E5M2 or i8, got 'f32'}}
   %o = attention.forward %q, %q, %q : (!t, !t, !t) -> !t
   return
 }
@@ -728,6 +728,26 @@ func.func @float8_mixed(%x: tensor<1x1x8x16xf8E4M3FN>, %y: tensor<1x1x8x16xf8E5M
 
 // -----
 
+// C2: q and k are of one type.
+func.func @integer_key(%x: tensor<1x1x8x16xi8>, %y: tensor<1x1x8x16xf8E4M3FN>, %s: tensor<1x1x1xf32>) {
+  // expected-error @+1 {{expects k to have the element type of q ('i8'), got 'f8E4M3FN'}}
+  %o = attention.forward %x, %y, %y scales(%s, %s, %s : tensor<1x1x1xf32>, tensor<1x1x1xf32>, tensor<1x1x1xf32>)
+    : (tensor<1x1x8x16xi8>, tensor<1x1x8x16xf8E4M3FN>, tensor<1x1x8x16xf8E4M3FN>) -> tensor<1x1x8x16xf16>
+  return
+}
+
+// -----
+
+// C2: v beside integers.
+func.func @integer_value(%x: tensor<1x1x8x16xi8>, %s: tensor<1x1x1xf32>) {
+  // expected-error @+1 {{expects v of f8E4M3FN or f8E5M2 with q of i8, got 'i8'}}
+  %o = attention.forward %x, %x, %x scales(%s, %s, %s : tensor<1x1x1xf32>, tensor<1x1x1xf32>, tensor<1x1x1xf32>)
+    : (tensor<1x1x8x16xi8>, tensor<1x1x8x16xi8>, tensor<1x1x8x16xi8>) -> tensor<1x1x8x16xf16>
+  return
+}
+
+// -----
+
 // C3: head dims of 8-bit operands.
 func.func @float8_dim(%x: tensor<1x1x8x24xf8E4M3FN>, %s: tensor<1x1x1xf32>) {
   // expected-error @+1 {{expects a head dim that is a multiple of 16 up to 256, that of q is 24}}
@@ -827,7 +847,7 @@ func.func @quantize(%x: tensor<2x4x100x40xf16>) {
 
 // attention.quantize C2: element type.
 func.func @quantize(%x: tensor<2x4x100x64xf16>) {
-  // expected-error @+1 {{expects values of f8E4M3FN or f8E5M2, got 'f8E4M3FNUZ'}}
+  // expected-error @+1 {{expects values of f8E4M3FN, f8E5M2 or i8, got 'f8E4M3FNUZ'}}
   %a:2 = attention.quantize %x : tensor<2x4x100x64xf16> -> tensor<2x4x100x64xf8E4M3FNUZ>, tensor<1x1x1xf32>
   return
 }

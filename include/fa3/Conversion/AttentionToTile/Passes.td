@@ -31,7 +31,8 @@ def AttentionToTile : Pass<"attention-to-tile", "::mlir::ModuleOp"> {
     largest weight of a row is then rounded as all others are, instead of being
     1.
 
-    With 8-bit operands weights are multiplied by a power of two that makes the
+    Products of integers become f32 before anything is done with them. With
+    8-bit operands weights are multiplied by a power of two that makes the
     largest 2^8 (f8E4M3FN, whose numbers end at 448) or 2^15 (f8E5M2, 57344):
     2^(8 - threshold) times weights of at most 2^threshold. The factor cancels
     between accumulator and row sum. Scales of q and k go into the factor of the

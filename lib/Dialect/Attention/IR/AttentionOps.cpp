@@ -181,12 +181,12 @@ RankedTensorType ForwardOp::getValueType() {
 }
 
 /// C13 and C14.
-static LogicalResult verifyScales(ForwardOp op, bool isFloat8) {
+static LogicalResult verifyScales(ForwardOp op, bool is8Bit) {
   OperandRange scales = op.getScales();
-  if (scales.size() != (isFloat8 ? 3 : 0))
+  if (scales.size() != (is8Bit ? 3 : 0))
     return op.emitOpError("expects ")
-           << (isFloat8 ? "scales of q, k and v with 8-bit operands"
-                        : "scales with 8-bit operands only")
+           << (is8Bit ? "scales of q, k and v with 8-bit operands"
+                      : "scales with 8-bit operands only")
            << ", got " << scales.size();
   if (op.getRows() && op.getRows()->size() != 3)
     return op.emitOpError("expects three 'rows', got ") << op.getRows()->size();
@@ -201,6 +201,39 @@ static LogicalResult verifyScales(ForwardOp op, bool isFloat8) {
       return op.emitOpError("expects a last extent of 1 of a scale for all "
                             "rows, got ")
              << type;
+  }
+  return success();
+}
+
+/// C2 for q, k, v and o.
+static LogicalResult
+verifyElements(ForwardOp op,
+               ArrayRef<std::pair<StringRef, RankedTensorType>> tensors) {
+  auto isFloat8 = [](Type type) {
+    return isa<Float8E4M3FNType, Float8E5M2Type>(type);
+  };
+  Type element = op.getElementType();
+  bool isInteger = element.isSignlessInteger(8);
+  bool is8Bit = isFloat8(element) || isInteger;
+  if (!element.isF16() && !element.isBF16() && !is8Bit)
+    return op.emitOpError(
+               "expects elements of f16, bf16, f8E4M3FN, f8E5M2 or i8, got ")
+           << element;
+  for (auto [name, tensor] : tensors) {
+    Type own = tensor.getElementType();
+    if (is8Bit && name == "o") {
+      if (!own.isF16() && !own.isBF16() && !own.isF32())
+        return op.emitOpError("expects o of f16, bf16 or f32, got ") << own;
+    } else if (isInteger && name == "v") {
+      if (!isFloat8(own))
+        return op.emitOpError("expects v of f8E4M3FN or f8E5M2 with q of i8, "
+                              "got ")
+               << own;
+    } else if (own != element) {
+      return op.emitOpError("expects ")
+             << name << " to have the element type of q (" << element
+             << "), got " << own;
+    }
   }
   return success();
 }
@@ -222,28 +255,17 @@ LogicalResult ForwardOp::verify() {
     return emitOpError("expects lse of rank 3, got ")
            << type(getLse()).getRank();
 
-  Type element = q.getElementType();
-  bool isFloat8 = isa<Float8E4M3FNType, Float8E5M2Type>(element);
-  if (!element.isF16() && !element.isBF16() && !isFloat8)
-    return emitOpError(
-               "expects elements of f16, bf16, f8E4M3FN or f8E5M2, got ")
-           << element;
-  Type output = o.getElementType();
-  if (isFloat8 && !output.isF16() && !output.isBF16() && !output.isF32())
-    return emitOpError("expects o of f16, bf16 or f32, got ") << output;
-  for (auto [name, tensor] : ArrayRef(tensors).drop_back(isFloat8))
-    if (tensor.getElementType() != element)
-      return emitOpError("expects ")
-             << name << " to have the element type of q (" << q.getElementType()
-             << "), got " << tensor.getElementType();
+  if (failed(verifyElements(*this, tensors)))
+    return failure();
   if (getLse() && !type(getLse()).getElementType().isF32())
     return emitOpError("expects lse of f32, got ")
            << type(getLse()).getElementType();
 
-  if (failed(verifyScales(*this, isFloat8)))
+  bool is8Bit = getElementType().getIntOrFloatBitWidth() == 8;
+  if (failed(verifyScales(*this, is8Bit)))
     return failure();
 
-  int64_t step = isFloat8 ? 16 : 8;
+  int64_t step = is8Bit ? 16 : 8;
   for (auto [name, tensor] : {tensors[0], tensors[2]}) {
     int64_t dim = tensor.getDimSize(3);
     if (ShapedType::isDynamic(dim))

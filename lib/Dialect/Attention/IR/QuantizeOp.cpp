@@ -5,8 +5,11 @@
 using namespace mlir;
 using namespace fa3::attention;
 
-double fa3::attention::getLargestNumber(FloatType format) {
-  return APFloat::getLargest(format.getFloatSemantics()).convertToDouble();
+double fa3::attention::getLargestNumber(Type format) {
+  if (auto floats = dyn_cast<FloatType>(format))
+    return APFloat::getLargest(floats.getFloatSemantics()).convertToDouble();
+  unsigned bits = format.getIntOrFloatBitWidth();
+  return APInt::getSignedMaxValue(bits).roundToDouble();
 }
 
 std::optional<HadamardFactors>
@@ -65,8 +68,9 @@ LogicalResult QuantizeOp::verify() {
     return emitOpError("expects a static head dim that is a multiple of 16 up "
                        "to 256, got ")
            << source;
-  if (!isa<Float8E4M3FNType, Float8E5M2Type>(values.getElementType()))
-    return emitOpError("expects values of f8E4M3FN or f8E5M2, got ")
+  if (!isa<Float8E4M3FNType, Float8E5M2Type>(values.getElementType()) &&
+      !values.getElementType().isSignlessInteger(8))
+    return emitOpError("expects values of f8E4M3FN, f8E5M2 or i8, got ")
            << values.getElementType();
   if (values.getShape() != source.getShape())
     return emitOpError("expects values of the shape of the source, ")

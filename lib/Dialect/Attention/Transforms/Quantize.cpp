@@ -34,6 +34,7 @@ struct Quantize : fa3::attention::impl::QuantizeBase<Quantize> {
 
 private:
   LogicalResult readOptions();
+  LogicalResult readFormats();
   LogicalResult verify(ForwardOp forward);
   FailureOr<Value> addRotation(func::FuncOp function,
                                ArrayRef<ForwardOp> forwards);
@@ -41,22 +42,38 @@ private:
                              unsigned operand, Value rotation);
   void quantize(ForwardOp forward, Value rotation);
 
-  FloatType type;
+  /// Of q and k, and of v.
+  Type rowType, valueType;
   Sharing sharing[3];
 };
 } // namespace
+
+LogicalResult Quantize::readFormats() {
+  Builder builder(&getContext());
+  auto getFloat = [&](StringRef name) -> Type {
+    if (name == "f8E4M3FN")
+      return builder.getType<Float8E4M3FNType>();
+    return name == "f8E5M2" ? Type(builder.getType<Float8E5M2Type>()) : Type();
+  };
+  valueType = getFloat(format);
+  if (!valueType)
+    return getOperation().emitError("attention-quantize: expects format "
+                                    "'f8E4M3FN' or 'f8E5M2', got '")
+           << format << "'";
+  rowType = qkFormat == "i8" ? builder.getI8Type() : valueType;
+  if (!qkFormat.empty() && qkFormat != "i8" && qkFormat != format)
+    return getOperation().emitError("attention-quantize: expects qk-format "
+                                    "'i8' or that of v ('")
+           << format << "'), got '" << qkFormat << "'";
+  return success();
+}
 
 LogicalResult Quantize::readOptions() {
   auto error = [&]() {
     return getOperation().emitError("attention-quantize: ");
   };
-  if (format == "f8E4M3FN")
-    type = Float8E4M3FNType::get(&getContext());
-  else if (format == "f8E5M2")
-    type = Float8E5M2Type::get(&getContext());
-  else
-    return error() << "expects format 'f8E4M3FN' or 'f8E5M2', got '" << format
-                   << "'";
+  if (failed(readFormats()))
+    return failure();
   constexpr int64_t kDefaultRows = 128;
   SmallVector<int64_t> rows(blockRows.begin(), blockRows.end());
   if (rows.size() > 1 && rows.size() != 3)
@@ -153,7 +170,9 @@ QuantizeOp Quantize::quantizeOperand(OpBuilder &builder, ForwardOp forward,
       isOfTensor ? 1 : tensor.getDimSize(0),
       isOfTensor ? 1 : tensor.getDimSize(forward.getHeadAxis()), blocks};
   return QuantizeOp::create(
-      builder, forward.getLoc(), RankedTensorType::get(tensor.getShape(), type),
+      builder, forward.getLoc(),
+      RankedTensorType::get(tensor.getShape(),
+                            operand == 2 ? valueType : rowType),
       RankedTensorType::get(extents, builder.getF32Type()), source, rotation,
       static_cast<uint64_t>(rows), forward.getLayout());
 }

@@ -55,8 +55,7 @@ Value fa3::attention::roundToFloat8(ImplicitLocOpBuilder &b, Value value,
 
 /// The number of `format` nearest to an f32: beyond the largest that one, of a
 /// NaN the code 0x7f.
-static Value encodeFloat8(ImplicitLocOpBuilder &b, Value value,
-                          FloatType type) {
+static Value encodeFloat8(ImplicitLocOpBuilder &b, Value value, Type type) {
   Float8Format format(type);
   Value isNaN =
       arith::CmpFOp::create(b, arith::CmpFPredicate::UNO, value, value);
@@ -78,6 +77,13 @@ static Value encodeFloat8(ImplicitLocOpBuilder &b, Value value,
                                  arith::OrIOp::create(b, code, sign));
   return arith::BitcastOp::create(
       b, type, arith::TruncIOp::create(b, b.getI8Type(), code));
+}
+
+/// The number of an 8-bit format nearest to an f32 that is in its range.
+static Value encode(ImplicitLocOpBuilder &b, Value value, Type format) {
+  if (isa<FloatType>(format))
+    return encodeFloat8(b, value, format);
+  return arith::FPToSIOp::create(b, format, roundToInteger(b, value));
 }
 
 //===----------------------------------------------------------------------===//
@@ -221,8 +227,8 @@ void QuantizeBuilder::build() {
     Value scale = memref::LoadOp::create(b, host.scales, getScale(at));
     Value inverse = arith::DivFOp::create(b, f32(b, 1), scale);
     Value scaled = arith::MulFOp::create(b, loadElement(at), inverse);
-    memref::StoreOp::create(b, encodeFloat8(b, scaled, op.getFormat()),
-                            host.values, at);
+    memref::StoreOp::create(b, encode(b, scaled, op.getFormat()), host.values,
+                            at);
   });
 }
 

@@ -186,7 +186,9 @@ Value ReferenceBuilder::applyScale(Value value, unsigned operand, Value batch,
 }
 
 Value ReferenceBuilder::widen(Value value) {
-  if (value.getType().getIntOrFloatBitWidth() == 8)
+  if (value.getType().isInteger())
+    value = arith::SIToFPOp::create(b, b.getF32Type(), value);
+  else if (value.getType().getIntOrFloatBitWidth() == 8)
     value = decodeFloat8(value);
   for (Type type : {Type(b.getF32Type()), compute})
     if (value.getType().getIntOrFloatBitWidth() < type.getIntOrFloatBitWidth())
@@ -204,7 +206,7 @@ Value ReferenceBuilder::round(Value value) {
 Value ReferenceBuilder::roundWeight(Value value) {
   if (!isLow || !host.forward.hasScales())
     return round(value);
-  return roundToFloat8(b, value, element);
+  return roundToFloat8(b, value, host.forward.getValueElementType());
 }
 
 void ReferenceBuilder::storeRounded(Value value, Value memref,

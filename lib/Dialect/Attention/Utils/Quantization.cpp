@@ -3,6 +3,7 @@
 #include "fa3/Dialect/Attention/Utils/Quantization.h"
 #include "fa3/Support/ContractNames.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
@@ -145,6 +146,15 @@ Value fa3::attention::buildHadamardSign(ImplicitLocOpBuilder &b, int64_t order,
       buildPaleySign(b, math, factors.prime, math.shiftRight(row, shift),
                      math.shiftRight(column, shift));
   return math.bitXor(sign, paley);
+}
+
+Value fa3::attention::roundToInteger(ImplicitLocOpBuilder &b, Value value) {
+  Value isNumber =
+      arith::CmpFOp::create(b, arith::CmpFPredicate::ORD, value, value);
+  Value zero = arith::ConstantOp::create(
+      b, cast<TypedAttr>(b.getZeroAttr(value.getType())));
+  Value nearest = math::RoundEvenOp::create(b, value);
+  return arith::SelectOp::create(b, isNumber, nearest, zero);
 }
 
 //===----------------------------------------------------------------------===//

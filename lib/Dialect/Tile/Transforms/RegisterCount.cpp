@@ -72,7 +72,8 @@ RegisterCount fa3::tile::countRegisters(Operation *root, bool isKnown,
         count.registers += countColumnRegisters(type.getDimSize(1));
     } else if (isElementwise(op)) {
       hasFunctions |= isa<math::TanhOp, math::ExpOp>(op);
-      hasNumbers |= isa<arith::SIToFPOp, arith::UIToFPOp>(op);
+      hasNumbers |= isa<arith::SIToFPOp, arith::UIToFPOp>(op) &&
+                    !op->getOperand(0).getDefiningOp<DotOp>();
     }
   });
   count.registers += hasFunctions ? kFunctions.get(isKnown) : 0;

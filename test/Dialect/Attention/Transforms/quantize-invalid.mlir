@@ -4,7 +4,9 @@
 // RUN: not fa3-opt %S/quantize.mlir -attention-quantize="scales=block block-rows=1,2" 2>&1 | FileCheck %s --check-prefix=COUNT
 // RUN: not fa3-opt %S/quantize.mlir -attention-quantize="scales=block block-rows=0" 2>&1 | FileCheck %s --check-prefix=ROWS
 // RUN: not fa3-opt %S/quantize.mlir -attention-quantize="block-rows=64" 2>&1 | FileCheck %s --check-prefix=BLOCK
+// RUN: not fa3-opt %S/quantize.mlir -attention-quantize="qk-format=f8E5M2" 2>&1 | FileCheck %s --check-prefix=QK
 
+// QK: attention-quantize: expects qk-format 'i8' or that of v ('f8E4M3FN'), got 'f8E5M2'
 // FORMAT: attention-quantize: expects format 'f8E4M3FN' or 'f8E5M2', got 'f8E3M4'
 // SCALES: attention-quantize: expects scales 'tensor', 'head', 'block' or 'token', got 'row'
 // COUNT: attention-quantize: expects block-rows to be one or three numbers, got 2

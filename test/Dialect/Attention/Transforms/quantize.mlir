@@ -3,6 +3,7 @@
 // RUN: fa3-opt %s -attention-quantize="scales=block" | FileCheck %s --check-prefix=BLOCK
 // RUN: fa3-opt %s -attention-quantize="scales=block block-rows=128,96,32" | FileCheck %s --check-prefix=ROWS
 // RUN: fa3-opt %s -attention-quantize="scales=token hadamard" | FileCheck %s --check-prefix=TOKEN
+// RUN: fa3-opt %s -attention-quantize="qk-format=i8" | FileCheck %s --check-prefix=INTEGER
 
 // CHECK-LABEL: func.func @forward(
 // CHECK-SAME: %[[Q:.*]]: tensor<2x4x300x64xbf16>, %[[K:.*]]: tensor<2x2x?x64xbf16>, %[[V:.*]]: tensor<2x2x?x32xbf16>) ->
@@ -16,6 +17,11 @@
 // TENSOR-LABEL: func.func @forward(
 // TENSOR-COUNT-3: f8E5M2>, tensor<1x1x1xf32>
 // TENSOR: attention.forward
+
+// INTEGER-LABEL: func.func @forward(
+// INTEGER-COUNT-2: xi8>, tensor<2x{{[24]}}x1xf32>
+// INTEGER: f8E4M3FN>, tensor<2x2x1xf32>
+// INTEGER: attention.forward
 
 // BLOCK-LABEL: func.func @forward(
 // BLOCK: attention.quantize %{{.*}} rows 128 : tensor<2x4x300x64xbf16> -> tensor<2x4x300x64xf8E4M3FN>, tensor<2x4x3xf32>

@@ -39,7 +39,7 @@ struct HadamardFactors {
 std::optional<HadamardFactors> getHadamardFactors(int64_t order);
 
 /// The largest number of an 8-bit format.
-double getLargestNumber(mlir::FloatType format);
+double getLargestNumber(mlir::Type format);
 
 } // namespace fa3::attention
 

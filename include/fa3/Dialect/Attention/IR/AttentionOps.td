@@ -43,7 +43,8 @@ def Attention_ForwardOp : Attention_Op<"forward", [
     turns into these regions: scores are edited by the mods in order, then by
     `score`; a key must be kept by all mods and by `keep`.
 
-    8-bit operands are numbers in units of their `scales`, f32 tensors of rank 3:
+    8-bit operands are numbers in units of their `scales`, f32 tensors of rank 3
+    (i8, the integers -128 to 127, is for q and k only: weights span more):
     q[i, c] stands for q[i, c] * qs[b', h', i div rows[0]], k and v likewise. An
     extent of a scale that is less than that of the batch or of the heads of q is
     shared evenly: b' = b * extent div batch, h' = h * extent div heads, so 1
@@ -59,8 +60,9 @@ def Attention_ForwardOp : Attention_Op<"forward", [
     ```
 
     C1. q, k, v and o have rank 4, lse rank 3.
-    C2. q, k and v have one element type: f16, bf16, f8E4M3FN or f8E5M2. o has
-        the same, or f16, bf16 or f32 with 8-bit operands; lse has f32.
+    C2. q, k and v have one element type: f16, bf16, f8E4M3FN or f8E5M2; or q
+        and k have i8, and v f8E4M3FN or f8E5M2. o has that of q, or f16, bf16
+        or f32 with 8-bit operands; lse has f32.
     C3. the head dims (element dimensions) are static multiples of 8 up to 256,
         of 16 with 8-bit operands; q and k agree, v and o agree.
     C4. batch extents agree.
@@ -130,8 +132,12 @@ def Attention_ForwardOp : Attention_Op<"forward", [
       return getRows() ? (*getRows())[operand] : 0;
     }
     bool hasScales() { return !getScales().empty(); }
+    /// The element type of q and k, and that of v and of the weights.
     ::mlir::Type getElementType() {
       return ::llvm::cast<::mlir::RankedTensorType>(getQ().getType()).getElementType();
+    }
+    ::mlir::Type getValueElementType() {
+      return ::llvm::cast<::mlir::RankedTensorType>(getV().getType()).getElementType();
     }
   }];
 }
@@ -141,15 +147,17 @@ def Attention_QuantizeOp : Attention_Op<"quantize", [Pure]> {
   let description = [{
     Every element x becomes the 8-bit number nearest to x / scale, ties to even,
     where scale is the largest |x| of those that share it, divided by the
-    largest number of the format: 448 for f8E4M3FN, 57344 for f8E5M2. No scale
-    is below 2^-64, so that zeros have one too:
+    largest number of the format: 448 for f8E4M3FN, 57344 for f8E5M2, 127 for i8.
+    i8 has even steps: where elements are of one magnitude, as after a rotation,
+    its errors are a quarter of f8E4M3FN's, and many times as large where few of
+    them set the scale. No scale is below 2^-64, so that zeros have one too:
     ```
     scale = max(2^-64, max |x| * (1 / largest))
     values = round(x * (1 / scale))
     ```
     in f32; a kernel's last reciprocal may be one unit in the last place off. A
-    NaN has no part in the maximum and stays a NaN; an infinity makes its scale
-    infinite, and zeros of the others.
+    NaN has no part in the maximum and stays a NaN, or becomes 0 with i8; an
+    infinity makes its scale infinite, zeros of the others and a NaN of itself.
 
     `rows` and the extents of the scales say who shares one, as in
     `attention.forward`: 0, the default, a whole sequence, 1 nobody, others a
@@ -177,8 +185,8 @@ def Attention_QuantizeOp : Attention_Op<"quantize", [Pure]> {
 
     C1. the source has rank 4 and elements of f16, bf16 or f32; its last extent
         is a static multiple of 16 up to 256.
-    C2. the values have the shape of the source and elements of f8E4M3FN or
-        f8E5M2.
+    C2. the values have the shape of the source and elements of f8E4M3FN,
+        f8E5M2 or i8.
     C3. the scales have rank 3 and are f32; the first two extents are 1 or those
         of batch and heads, the last is the number of blocks: 1 for `rows` 0.
     C4. `rows` is at least 0.
@@ -202,9 +210,8 @@ def Attention_QuantizeOp : Attention_Op<"quantize", [Pure]> {
       return ::llvm::cast<::mlir::RankedTensorType>(getSource().getType()).getDimSize(3);
     }
     /// The 8-bit format.
-    ::mlir::FloatType getFormat() {
-      return ::llvm::cast<::mlir::FloatType>(
-          ::llvm::cast<::mlir::RankedTensorType>(getValues().getType()).getElementType());
+    ::mlir::Type getFormat() {
+      return ::llvm::cast<::mlir::RankedTensorType>(getValues().getType()).getElementType();
     }
   }];
 }

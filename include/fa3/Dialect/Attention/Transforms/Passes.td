@@ -49,6 +49,11 @@ def Quantize : Pass<"attention-quantize", "::mlir::ModuleOp"> {
     place to apply a scale. One operand in two roles, k that is also v, is
     quantised for each.
 
+    `qk-format=i8` makes q and k integers, whose products have exact sums (as in
+    SageAttention, arXiv 2410.02367); v and the weights stay 8-bit floats.
+    Rotated elements are of one magnitude, and integers then err a quarter of
+    what floats do (docs/Float8.md).
+
     `hadamard` rotates q and k by a Hadamard matrix. It spreads outliers and
     leaves the scores as they are, up to rounding. The signs of its rows are a
     further argument of the function, d numbers with the name `signs`, of which
@@ -75,6 +80,8 @@ def Quantize : Pass<"attention-quantize", "::mlir::ModuleOp"> {
   let options = [
     Option<"format", "format", "std::string", "\"f8E4M3FN\"",
            "element type of the operands: f8E4M3FN or f8E5M2">,
+    Option<"qkFormat", "qk-format", "std::string", "\"\"",
+           "element type of q and k, if not `format`: i8">,
     Option<"scales", "scales", "std::string", "\"head\"",
            "who shares a scale: tensor, head, block or token">,
     ListOption<"blockRows", "block-rows", "int64_t",

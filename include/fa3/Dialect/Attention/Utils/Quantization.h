@@ -43,6 +43,10 @@ mlir::LogicalResult verifyQuantizations(mlir::func::FuncOp function,
 mlir::Value buildHadamardSign(mlir::ImplicitLocOpBuilder &b, int64_t order,
                               mlir::Value row, mlir::Value column);
 
+/// The integer nearest to an f32, or to each of a tile, as f32: ties to even, 0
+/// for a NaN.
+mlir::Value roundToInteger(mlir::ImplicitLocOpBuilder &b, mlir::Value value);
+
 /// Memory for a tensor with the given extents, for the duration of a call.
 mlir::Value allocateWorkspace(mlir::ImplicitLocOpBuilder &b,
                               mlir::RankedTensorType type,
