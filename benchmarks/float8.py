@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import itertools
 import pathlib
 import sys
 
@@ -24,7 +25,7 @@ for folder in (HERE, ROOT / "test" / "Device", ROOT / "python"):
     if str(folder) not in sys.path:
         sys.path.insert(0, str(folder))
 
-from fa3_device import arguments, build  # noqa: E402
+from fa3_device import arguments, build, features  # noqa: E402
 
 def _compile(given, modules: dict) -> dict:
     """Programs by name, from (text, options)."""
@@ -63,10 +64,11 @@ def accuracy(given) -> list[dict]:
 
     heads, d = 16, 128
     modules = {
-        f"{granularity} {levels}": (
-            float8.module(d, rows),
+        f"{element} {granularity} {levels}": (
+            float8.module(d, rows, element=element),
             float8.TWO_LEVEL if levels == "two" else float8.ONE_LEVEL,
         )
+        for element in ("f8E4M3FN", "i8")
         for granularity, rows in float8.GRANULARITIES.items()
         for levels in ("one", "two")
     }
@@ -79,31 +81,34 @@ def accuracy(given) -> list[dict]:
         )
         want = float8.attention(q, k, v)
         matrix = float8.rotation(d, generator)
-        for granularity, shared in float8.GRANULARITIES.items():
-            for rotated in (False, True):
-                inputs = [
-                    float8.quantize(x, r, whole=granularity == "tensor")
-                    for x, r in zip(
-                        (q @ matrix, k @ matrix, v) if rotated else (q, k, v),
-                        shared,
-                    )
-                ]
-                own = float8.attention(*(x.exact() for x in inputs))
-                out = torch.empty(1, heads, length, d, device="cuda")
-                for levels in ("one", "two"):
-                    got, call = _run(
-                        programs[f"{granularity} {levels}"], inputs, out
-                    )
-                    time = timing.single(call, iterations=7)
-                    rows.append({
-                        "length": length, "scales": granularity,
-                        "hadamard": int(rotated), "levels": levels,
-                        "error": float8.rms(got - want),
-                        "of inputs": float8.rms(own - want),
-                        "of arithmetic": float8.rms(got - own),
-                        "tflops": time.tflops(4 * heads * length**2 * d),
-                    })  # fmt: skip
-                    _print(rows[-1])
+        for element, (granularity, shared), rotated in itertools.product(
+            ("f8E4M3FN", "i8"), float8.GRANULARITIES.items(), (False, True)
+        ):
+            inputs = [
+                float8.quantize(x, r, kind, whole=granularity == "tensor")
+                for x, r, kind in zip(
+                    (q @ matrix, k @ matrix, v) if rotated else (q, k, v),
+                    shared,
+                    (element, element, features.value_type(element)),
+                )
+            ]
+            own = float8.attention(*(x.exact() for x in inputs))
+            out = torch.empty(1, heads, length, d, device="cuda")
+            for levels in ("one", "two"):
+                got, call = _run(
+                    programs[f"{element} {granularity} {levels}"], inputs, out
+                )
+                time = timing.single(call, iterations=7)
+                rows.append({
+                    "length": length, "q and k": element,
+                    "scales": granularity,
+                    "hadamard": int(rotated), "levels": levels,
+                    "error": float8.rms(got - want),
+                    "of inputs": float8.rms(own - want),
+                    "of arithmetic": float8.rms(got - own),
+                    "tflops": time.tflops(4 * heads * length**2 * d),
+                })  # fmt: skip
+                _print(rows[-1])
     return rows
 
 

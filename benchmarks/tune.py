@@ -41,7 +41,7 @@ def _numbers(text: str) -> list[int]:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
-        "--type", default="f16", choices=("f16", "bf16", "f8E4M3FN", "f8E5M2")
+        "--type", default="f16", choices=("f16", "bf16", "f8E4M3FN", "f8E5M2", "i8")
     )
     parser.add_argument(
         "--point", action="append", default=[], metavar="OPTIONS",
@@ -86,7 +86,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def _points(given) -> list[dict]:
     command = [build.find_tool("fa3-tune", given.tools), "--points"]
-    command += [f"--bits={8 if given.type in features.FLOAT8 else 16}"]
+    command += [f"--bits={8 if given.type in features.EIGHT_BITS else 16}"]
     command += [f"--{name}={','.join(map(str, values))}" for name, values in
                 (("d", given.d), ("masks", given.masks),
                  ("lengths", given.lengths))]  # fmt: skip

@@ -50,14 +50,14 @@ class Cell:
         )
 
     @property
-    def is_float8(self) -> bool:
+    def is_8_bit(self) -> bool:
         """8-bit operands with one scale each; o has 16 bits."""
-        return self.type in features.FLOAT8
+        return self.type in features.EIGHT_BITS
 
     @property
     def has_lse(self) -> bool:
         """8-bit operands are for inference, which has no use for it."""
-        return not self.is_float8
+        return not self.is_8_bit
 
     @property
     def is_plain(self) -> bool:
@@ -83,7 +83,7 @@ class Cell:
         """The text that fa3-translate compiles, in bhsd order. Choices of tiles
         and grids follow static extents; with `dynamic` only types and head dims
         are known. `transposed`: v as (batch, head, element, key)."""
-        scaling = "tensor" if self.is_float8 else None
+        scaling = "tensor" if self.is_8_bit else None
         if dynamic:
             feature = features.Feature(
                 self.type, self.d, self.dv, "full", scaling=scaling,
@@ -104,13 +104,16 @@ class Cell:
         def tensor(*extents, type=self.type):
             return f"tensor<{'x'.join(map(str, extents))}x{type}>"
 
-        wide = "f16" if self.is_float8 else self.type
+        wide = "f16" if self.is_8_bit else self.type
         scales = {f"{name}_scale": "tensor<1x1x1xf32>" for name in "qkv"}
         lse = {"lse": tensor(b, h, rows, type="f32")} if self.has_lse else {}
         return scales | lse | {
             "q": tensor(b, h, rows, self.d),
             "k": tensor(b, hk, s, self.d),
-            "v": tensor(b, hk, *((self.dv, s) if transposed else (s, self.dv))),
+            "v": tensor(
+                b, hk, *((self.dv, s) if transposed else (s, self.dv)),
+                type=features.value_type(self.type),
+            ),  # fmt: skip
             "o": tensor(b, h, rows, self.dv, type=wide),
             "alibi": tensor(h, type="f32"),
             "bias": tensor(b, h, rows, s, type=wide),

@@ -9,7 +9,9 @@ import torch
 
 from fa3_device import features
 
-FORMATS = {"f8E4M3FN": torch.float8_e4m3fn, "f8E5M2": torch.float8_e5m2}
+FORMATS = {
+    "f8E4M3FN": torch.float8_e4m3fn, "f8E5M2": torch.float8_e5m2, "i8": torch.int8,
+}  # fmt: skip
 # Rows that share a scale of q, k and v; 0 for the whole sequence.
 GRANULARITIES = {
     "tensor": (0, 0, 0),
@@ -26,11 +28,12 @@ def module(
     transposed=False,
 ):  # fmt: skip
     """Text of a kernel with run-time extents and a scale for every head; v may
-    be given as (batch, head, element, key)."""
+    be given as (batch, head, element, key). `element` is that of q and k."""
+    values = features.value_type(element)
     operand = f"tensor<?x?x?x{d}x{element}>"
-    types = {"q": operand, "k": operand, "v": operand}
+    types = {"q": operand, "k": operand, "v": f"tensor<?x?x?x{d}x{values}>"}
     if transposed:
-        types["v"] = f"tensor<?x?x{d}x?x{element}>"
+        types["v"] = f"tensor<?x?x{d}x?x{values}>"
     types.update(o=f"tensor<?x?x?x{d}x{out}>", lse="tensor<?x?x?xf32>")
     for name, shared in zip("qkv", rows):
         types[f"{name}_scale"] = f"tensor<?x?x{'?' if shared else 1}xf32>"
@@ -61,9 +64,13 @@ def quantize(x, rows, element="f8E4M3FN", whole=False):
     if whole:
         largest = largest.amax().expand_as(largest)
     format = FORMATS[element]
-    scales = (largest / torch.finfo(format).max).clamp_min(1e-30).float()
+    info = torch.finfo if format.is_floating_point else torch.iinfo
+    scales = (largest / info(format).max).clamp_min(1e-30).float()
     scales = scales.contiguous()
-    values = (blocks / scales.double()[..., None, None]).to(format)
+    values = blocks / scales.double()[..., None, None]
+    if not format.is_floating_point:
+        values = values.round()
+    values = values.to(format)
     return Quantized(values.view(b, h, s, d), scales)
 
 

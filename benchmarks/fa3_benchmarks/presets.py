@@ -79,6 +79,11 @@ def _fp8() -> Preset:
     return Preset("fp8", cells, peers=(), base="fa3")
 
 
+def _int8() -> Preset:
+    cells = _grid(["f8E4M3FN", "i8"], [64, 128, 256], PLAIN, LENGTHS)
+    return Preset("int8", cells, peers=(), base="fa3")
+
+
 def _gqa() -> Preset:
     cells = [
         cell("bf16", 128, "causal", length, batch=4 * 8192 // length, heads=32,
@@ -192,6 +197,7 @@ PRESETS: dict[str, Callable[[], Preset]] = {
     "table": _table,
     "bf16": _bf16,
     "fp8": _fp8,
+    "int8": _int8,
     "gqa": _gqa,
     "few-queries": _few_queries,
     "window": _window,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from fa3_device import comparison, features, memory, oracle
+from fa3_device import comparison, features, kernels, memory, oracle
 
 # Relative difference from the oracle that a peer may have.
 PEER_TOLERANCE = 2e-2
@@ -17,9 +17,9 @@ class Problem:
 
     def __init__(self, cell, device="cuda"):
         self.cell = cell
-        names = features.FLOAT8 if cell.is_float8 else features.TYPES
-        self.dtype = getattr(torch, names[cell.type])
-        wide = torch.float16 if cell.is_float8 else self.dtype
+        self.dtype = kernels.torch_type(cell.type)
+        self.value_type = kernels.torch_type(features.value_type(cell.type))
+        wide = torch.float16 if cell.is_8_bit else self.dtype
         generator = torch.Generator(device=device).manual_seed(cell.length)
 
         def guarded(heads, last, dtype=self.dtype, rows=cell.rows):
@@ -28,23 +28,29 @@ class Problem:
 
         def random(tensor):
             shape = tensor.tensor.shape
-            return tensor.fill(
-                torch.randn(shape, generator=generator, device=device)
-            )
+            values = torch.randn(shape, generator=generator, device=device)
+            if tensor.tensor.dtype == torch.int8:
+                values = kernels.integers(values)
+            return tensor.fill(values)
 
         self._inputs = {
             "q": random(guarded(cell.heads, cell.d)),
             "k": random(guarded(cell.key_heads, cell.d, rows=cell.length)),
-            "v": random(guarded(cell.key_heads, cell.dv, rows=cell.length)),
+            "v": random(
+                guarded(cell.key_heads, cell.dv, self.value_type, cell.length)
+            ),
         }
         self.q, self.k, self.v = (self._inputs[n].tensor for n in "qkv")
         self.scale = cell.d**-0.5
         self.scales = {}
-        if cell.is_float8:
+        if cell.is_8_bit:
             for name in "qkv":
-                self.scales[f"{name}_scale"] = 0.5 + torch.rand(
+                scale = 0.5 + torch.rand(
                     (1, 1, 1), generator=generator, device=device
                 )
+                if self._inputs[name].tensor.dtype == torch.int8:
+                    scale *= kernels.INTEGER_UNIT
+                self.scales[f"{name}_scale"] = scale
         self.slopes = self.bias = None
         if cell.mask.alibi:
             steps = torch.arange(1, cell.heads + 1, device=device)
@@ -94,14 +100,15 @@ class Problem:
             operands = [self.q, self.k, self.v]
             weights = None
             if self.scales:
-                weights = self.dtype
+                weights = self.value_type
                 operands = [
                     x.float() * scale[..., None]
                     for x, scale in zip(operands, self.scales.values())
                 ]
             inputs = oracle.Inputs(
-                *operands, self.scale, self.slopes, self.bias, weights
-            )
+                *operands, self.scale, self.slopes, self.bias, weights,
+                exact_scores=self.cell.type not in features.FLOAT8,
+            )  # fmt: skip
             self._truth = []
             for part in self._parts():
                 mine = inputs.slice(*part)

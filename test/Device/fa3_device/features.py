@@ -8,6 +8,8 @@ import itertools
 # The lead type in the name of a feature set, and torch's name for it.
 TYPES = {"f16": "float16", "bf16": "bfloat16"}
 FLOAT8 = {"f8E4M3FN": "float8_e4m3fn", "f8E5M2": "float8_e5m2"}
+# Types of q and k that take scales. v has the same, or f8E4M3FN beside i8.
+EIGHT_BITS = {**FLOAT8, "i8": "int8"}
 HEAD_DIMS = [(d, d) for d in (32, 64, 72, 80, 96, 112, 128, 192, 256)]
 HEAD_DIMS.append((192, 128))
 LAYOUTS = ("bhsd", "bshd")
@@ -105,6 +107,11 @@ class Feature:
         )
 
 
+def value_type(type):
+    """Of v, and of the weights, beside q and k of a type."""
+    return "f8E4M3FN" if type == "i8" else type
+
+
 def dynamic_types(feature):
     """Tensor types with nothing known but types, head dims and perhaps heads."""
     heads, key_heads = feature.heads or ("?", "?")
@@ -114,10 +121,11 @@ def dynamic_types(feature):
         rows = f"?x{count}" if is_bshd else f"{count}x?"
         return f"tensor<?x{rows}x{last}x{type}>"
 
-    value = tensor(key_heads, feature.dv, feature.type)
+    of_values = value_type(feature.type)
+    value = tensor(key_heads, feature.dv, of_values)
     if feature.transposed:
         columns = [str(feature.dv), str(key_heads)]
-        value = f"tensor<?x{'x'.join(columns if is_bshd else columns[::-1])}x?x{feature.type}>"
+        value = f"tensor<?x{'x'.join(columns if is_bshd else columns[::-1])}x?x{of_values}>"
     wide = "f16" if feature.scaling else feature.type
     types = {
         "q": tensor(heads, feature.d, feature.type),
@@ -199,7 +207,7 @@ def all_features(types, dims, masks, layouts, heads=None):
         range(len(types)), range(len(dims)), range(len(masks))
     ):
         scaling = None
-        if types[t] in FLOAT8:
+        if types[t] in EIGHT_BITS:
             if any(dim % 16 for dim in dims[d]):
                 continue  # refused
             scaling = list(SCALINGS)[(t + d + 2 * m) % len(SCALINGS)]

@@ -37,8 +37,17 @@ def launch(program, arguments):
     return None
 
 
-def torch_type(feature):
-    return getattr(torch, {**features.TYPES, **features.FLOAT8}[feature.type])
+def torch_type(type):
+    return getattr(torch, {**features.TYPES, **features.EIGHT_BITS}[type])
+
+
+# Integers count these, so that random numbers fill their range.
+INTEGER_UNIT = 2.0**-5
+
+
+def integers(x):
+    """Random numbers as 8-bit integers, in units of INTEGER_UNIT."""
+    return (x / INTEGER_UNIT).round().clamp(-127, 127)
 
 
 def _random(shape, distribution, generator, device):
@@ -54,7 +63,8 @@ class Problem:
 
     def __init__(self, feature, case, seed, device="cuda"):
         self.feature, self.mask = feature, features.MASKS[feature.mask]
-        dtype = torch_type(feature)
+        dtype = torch_type(feature.type)
+        values_dtype = torch_type(features.value_type(feature.type))
         generator = torch.Generator(device=device).manual_seed(seed)
 
         def guarded(heads, rows, last, dtype=dtype, memory_order=case.memory):
@@ -71,6 +81,8 @@ class Problem:
                 rows = values.shape[2]
                 ramp = torch.linspace(3, 0.1, rows, device=device)
                 values *= ramp[:, None]
+            if tensor.tensor.dtype == torch.int8:
+                values = integers(values)
             return tensor.fill(values)
 
         q = filled(guarded(case.heads, case.queries, feature.d))
@@ -78,9 +90,10 @@ class Problem:
         if feature.transposed:
             shape = (case.batch, case.key_heads, feature.dv, case.keys)
             aligned = 16 // dtype.itemsize  # as bulk copies want rows
-            v = filled(memory.Guarded(shape, dtype, case.memory, device, aligned))
+            v = memory.Guarded(shape, values_dtype, case.memory, device, aligned)
         else:
-            v = filled(guarded(case.key_heads, case.keys, feature.dv))
+            v = guarded(case.key_heads, case.keys, feature.dv, values_dtype)
+        v = filled(v)
         self.inputs = {"q": q, "k": k, "v": v}
         self.slopes = self.bias = None
         if self.mask.alibi:
@@ -111,7 +124,7 @@ class Problem:
         return bias.expand(case.batch, *shape[1:])
 
     def _make_scales(self, feature, case, generator, device):
-        """Scales around 1; those of heads are of key heads."""
+        """Scales around 1, or the unit; those of heads are of key heads."""
         lengths = case.queries, case.keys, case.keys
         heads = case.heads, case.key_heads, case.key_heads
         rows = features.SCALINGS[feature.scaling]
@@ -122,9 +135,10 @@ class Problem:
             elif feature.scaling != "tensor":
                 blocks = -(-length // shared) if shared else 1
                 shape = (case.batch, own, blocks)
-            self.scales[f"{name}_scale"] = 0.5 + torch.rand(
-                shape, generator=generator, device=device
-            )
+            scale = 0.5 + torch.rand(shape, generator=generator, device=device)
+            if self.inputs[name].tensor.dtype == torch.int8:
+                scale *= INTEGER_UNIT
+            self.scales[f"{name}_scale"] = scale
 
     def _operand(self, name):
         """q, k or v as (batch, head, sequence, element)."""
@@ -167,12 +181,13 @@ class Problem:
         weights = None
         if self.scales:
             q, k, v = map(self._dequantized, "qkv")
-            weights = torch_type(self.feature)
+            weights = torch_type(features.value_type(self.feature.type))
         else:
             q, k, v = map(self._operand, "qkv")
         inputs = oracle.Inputs(
-            q, k, v, self.scale, self.slopes, self.bias, weights
-        )
+            q, k, v, self.scale, self.slopes, self.bias, weights,
+            exact_scores=self.feature.type not in features.FLOAT8,
+        )  # fmt: skip
         truth = oracle.attention(self.mask, inputs)
         self.slack = inputs.slack_o, inputs.slack_lse
         return truth

@@ -17,7 +17,7 @@ def _inputs(feature, length):
     generator = torch.Generator(device="cuda").manual_seed(length + feature.d)
     batch, heads = max(TOKENS // length, 1), HIDDEN // feature.d
     shape = batch, length, heads, feature.d
-    dtype = kernels.torch_type(feature)
+    dtype = kernels.torch_type(feature.type)
     q, k, v = (
         torch.randn(shape, generator=generator, device="cuda").to(dtype)
         for _ in range(3)

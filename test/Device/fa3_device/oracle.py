@@ -25,6 +25,8 @@ class Inputs:
     # Type of the weights in low precision if the operands have 8 bits; they are
     # given as f32 then.
     weights: torch.dtype | None = None
+    # Whether scores are summed without loss.
+    exact_scores: bool = False
     # What 8-bit operands may add to the errors of o and lse: weights rounded by
     # half a unit; scores summed with 13 bits of mantissa, cut off at every step
     # (Hopper's 8-bit products; 2^-11 of |q| |k| was not enough).
@@ -126,6 +128,8 @@ def _widen_slack(mask, x, part):
     values = dataclasses.replace(part, v=part.v.abs())
     weighted, _ = _exact(mask, values, torch.float32)
     x.slack_o = max(x.slack_o, unit * float(weighted.max()))
+    if x.exact_scores:
+        return
     queries = part.q.norm(dim=-1).amax(-1)
     keys = part.k.norm(dim=-1).amax(-1).repeat_interleave(group, 1)
     reach = float((queries * keys).max()) * x.scale

@@ -7,12 +7,14 @@ import torch
 
 from . import build, kernels, memory, timing, workers
 
-LARGEST = {"f8E4M3FN": 448.0, "f8E5M2": 57344.0}
+LARGEST = {"f8E4M3FN": 448.0, "f8E5M2": 57344.0, "i8": 127.0}
 # Half a step: relative to a number, and of the least ones.
-HALF_STEP = {"f8E4M3FN": (2.0**-4, 2.0**-10), "f8E5M2": (2.0**-3, 2.0**-17)}
+HALF_STEP = {
+    "f8E4M3FN": (2.0**-4, 2.0**-10), "f8E5M2": (2.0**-3, 2.0**-17), "i8": (0.0, 0.5),
+}  # fmt: skip
 TORCH = {
     "f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32,
-    "f8E4M3FN": torch.float8_e4m3fn, "f8E5M2": torch.float8_e5m2,
+    "f8E4M3FN": torch.float8_e4m3fn, "f8E5M2": torch.float8_e5m2, "i8": torch.int8,
 }  # fmt: skip
 LEAST_SCALE = 2.0**-64
 # What sums in another order may change, relative to the largest of a row.
@@ -171,11 +173,13 @@ def _cases():
         ("f16", "f8E4M3FN", 128, "bhsd"), ("bf16", "f8E5M2", 64, "bshd"),
         ("f16", "f8E5M2", 96, "bshd"), ("bf16", "f8E4M3FN", 256, "bhsd"),
         ("f32", "f8E4M3FN", 80, "bhsd"), ("f16", "f8E4M3FN", 16, "bshd"),
+        ("f16", "i8", 64, "bhsd"),
     ])  # fmt: skip
     rotated = itertools.cycle([
         ("f16", "f8E4M3FN", 128, "bhsd"), ("bf16", "f8E5M2", 96, "bshd"),
         ("bf16", "f8E4M3FN", 192, "bhsd"), ("f16", "f8E4M3FN", 64, "bshd"),
         ("f16", "f8E4M3FN", 256, "bhsd"), ("bf16", "f8E4M3FN", 80, "bshd"),
+        ("bf16", "i8", 128, "bshd"),
     ])  # fmt: skip
     sharings = [("tensor", 0), ("batch", 0), ("head", 0), ("head", 1), ("head", 64),
                 ("head", 128), ("head", 192), ("tensor", 128)]  # fmt: skip
@@ -201,6 +205,8 @@ VARIANTS = {
     "token": ("scales=token", 2e-2), "head-hadamard": ("scales=head hadamard", 2e-2),
     "block-hadamard": ("scales=block hadamard", 2e-2),
     "token-hadamard": ("scales=token hadamard", 2e-2),
+    "block-hadamard-i8": ("scales=block hadamard qk-format=i8", 8e-3),
+    "token-hadamard-i8": ("scales=token hadamard qk-format=i8", 8e-3),
     "e5m2": ("scales=head format=f8E5M2", 8e-2),
 }  # fmt: skip
 

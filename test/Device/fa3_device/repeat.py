@@ -31,7 +31,7 @@ def _body(job):
 
 def run(arguments):
     case = cases.Case(2, 16, 4, 1023, 1024, "bshd", "normal")
-    scaling = "head" if arguments.type in features.FLOAT8 else None
+    scaling = "head" if arguments.type in features.EIGHT_BITS else None
     feature = features.Feature(
         arguments.type, arguments.d, arguments.d, "causal", scaling=scaling
     )
