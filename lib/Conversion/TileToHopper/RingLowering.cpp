@@ -247,6 +247,24 @@ void KernelLowering::continueSlot(Value from, Value to) {
     slotRing[to] = it->second;
 }
 
+/// Bytes that are copied into an entry: all of it, or some rows if one copy
+/// brings no more.
+static int64_t countCopiedBytes(flow::AcquireOp op, hopper::BufferType buffer) {
+  SmallVector<RankedTensorType> copied;
+  for (Operation *user : op.getSlot().getUsers())
+    if (auto view = dyn_cast<tile::ViewOp>(user))
+      for (Operation *access : view->getUsers())
+        if (isa<tile::LoadAsyncOp>(access))
+          copied.push_back(view.getView().getType().getTile());
+  auto entry =
+      cast<RankedTensorType>(op.getSlot().getType().getPayload().front());
+  if (copied.size() != 1 ||
+      copied.front().getShape().drop_front() != entry.getShape().drop_front())
+    return buffer.getSlotBytes();
+  return buffer.getSlotBytes() / entry.getDimSize(0) *
+         copied.front().getDimSize(0);
+}
+
 LogicalResult KernelLowering::lowerAcquire(flow::AcquireOp op) {
   const Ring &ring = *rings[op.getRing()];
   Value index = values[op.getCursor()][0], parity = values[op.getCursor()][1];
@@ -263,7 +281,7 @@ LogicalResult KernelLowering::lowerAcquire(flow::AcquireOp op) {
                                   parity);
     if (writes && !ring.hasWrites)
       hopper::BarrierExpectTxOp::create(b, ring.full, index,
-                                        ring.type.getSlotBytes());
+                                        countCopiedBytes(op, ring.type));
   }
   set(op.getSlot(), index);
   slotRing[op.getSlot()] = &ring;

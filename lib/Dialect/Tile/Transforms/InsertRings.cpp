@@ -4,6 +4,7 @@
 #include "fa3/Dialect/Tile/Transforms/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "llvm/ADT/MapVector.h"
 #include <numeric>
 
 namespace fa3::tile {
@@ -28,9 +29,25 @@ public:
         convertRole(b.getStringAttr("convert")),
         mathRole(b.getStringAttr("math")) {}
 
-  LogicalResult insert(LoadOp load);
+  /// Gives `load` a ring. `before` is a load of fewer rows in front of the loop
+  /// around it, or null, whose entries go through the same ring.
+  LogicalResult insert(LoadOp load, LoadOp before);
 
 private:
+  /// A load with what lies between it and its products.
+  struct Crossing {
+    LoadOp load;
+    SmallVector<Operation *> conversions;
+    Value operand;
+    bool forProducts = true;
+    DenseI64ArrayAttr rowOrder;
+    bool isConverted() const { return !conversions.empty() && !rowOrder; }
+  };
+  FailureOr<Crossing> inspect(LoadOp load);
+  /// Lets a tile go through the rings of what is loaded and of what is read,
+  /// which may be the same. Gives the cursors behind it.
+  FailureOr<SmallVector<Value>> pass(const Crossing &crossing, Value loaded,
+                                     Value ring, ArrayRef<Value> cursors);
   /// Marks an operation with a role and gives it back.
   template <typename Op>
   Op with(StringAttr role, Op op) {
@@ -139,94 +156,164 @@ void RingInserter::readFrom(Value view, OpOperand &use) {
       with(mathRole, ReadOp::create(b, use.get().getType(), view)).getResult());
 }
 
-LogicalResult RingInserter::insert(LoadOp load) {
-  RankedTensorType type = load.getResult().getType();
-  SmallVector<Operation *> conversions = getConversions(load);
-  Value operand = conversions.empty() ? Value(load.getResult())
-                                      : conversions.back()->getResult(0);
-  bool forProducts = true, forElements = conversions.empty();
+FailureOr<RingInserter::Crossing> RingInserter::inspect(LoadOp load) {
+  Crossing crossing{load, getConversions(load), load.getResult()};
+  if (!crossing.conversions.empty())
+    crossing.operand = crossing.conversions.back()->getResult(0);
+  bool forElements = crossing.conversions.empty();
   Operation *other = nullptr;
-  for (OpOperand &use : operand.getUses()) {
+  for (OpOperand &use : crossing.operand.getUses()) {
     Operation *user = use.getOwner();
     bool isOperand = isa<DotOp>(user) && use.getOperandNumber() < 2;
-    forProducts &= isOperand;
+    crossing.forProducts &= isOperand;
     bool isElement = isElementwise(user) || isa<RelabelOp>(user);
     forElements &= isElement;
     if (!isOperand && (!isElement || !other))
       other = user;
   }
-  if (!forProducts && !forElements) {
+  if (!crossing.forProducts && !forElements) {
     InFlightDiagnostic diagnostic = load.emitOpError(
         "has the load role, which loads left and right operands of products, "
         "or tiles for element code, only");
     diagnostic.attachNote(other->getLoc()) << "it is used here";
     return diagnostic;
   }
+  crossing.rowOrder = getRowOrder(crossing.conversions);
+  if (crossing.rowOrder && load.getFold())
+    return load.emitOpError("with fold has rows that are relabelled, which no "
+                            "copy does");
+  return crossing;
+}
+
+/// The type of what is loaded, as it lies in shared memory.
+static RankedTensorType getLoadedType(LoadOp load, bool forProducts) {
+  RankedTensorType type = load.getResult().getType();
   // Element code knows no padding: rows are as wide as they are.
   if (!forProducts)
     type = RankedTensorType::get(type.getShape(), type.getElementType(),
                                  getUnpaddedStorage(type));
-  DenseI64ArrayAttr rowOrder = getRowOrder(conversions);
-  if (rowOrder && load.getFold())
-    return load.emitOpError("with fold has rows that are relabelled, which no "
-                            "copy does");
-  bool isConverted = !conversions.empty() && !rowOrder;
-  auto operandType =
-      isConverted ? cast<RankedTensorType>(operand.getType()) : type;
-  b.setLoc(load.getLoc());
-  b.setInsertionPointToStart(&kernel.getBody().front());
-  Value loaded = makeRing(type);
-  Value ring = isConverted ? makeRing(operandType) : loaded;
-  SmallVector<Value> cursors = {makeCursor(loaded, flow::Side::write, loadRole),
-                                makeCursor(ring, flow::Side::read, mathRole)};
-  if (isConverted) {
-    cursors.push_back(makeCursor(loaded, flow::Side::read, convertRole));
-    cursors.push_back(makeCursor(ring, flow::Side::write, convertRole));
-  }
-  if (failed(threadTo(load, cursors)))
-    return failure();
+  return type;
+}
 
+FailureOr<SmallVector<Value>> RingInserter::pass(const Crossing &crossing,
+                                                 Value loaded, Value ring,
+                                                 ArrayRef<Value> cursors) {
+  LoadOp load = crossing.load;
+  RankedTensorType type = getLoadedType(load, crossing.forProducts);
+  b.setLoc(load.getLoc());
   b.setInsertionPoint(load);
   auto filled = with(loadRole, flow::AcquireOp::create(b, loaded, cursors[0]));
   Value target = window(filled.getSlot(), type, loadRole);
-  with(loadRole, LoadAsyncOp::create(b, load.getSource(), load.getIndices(),
-                                     target, rowOrder, load.getFoldAttr()));
+  with(loadRole,
+       LoadAsyncOp::create(b, load.getSource(), load.getIndices(), target,
+                           crossing.rowOrder, load.getFoldAttr()));
   with(loadRole, flow::PublishOp::create(b, filled.getSlot()));
   SmallVector<Value> next = {filled.getNext(), Value()};
 
-  if (isConverted) {
+  if (crossing.isConverted()) {
     auto from =
         with(convertRole, flow::AcquireOp::create(b, loaded, cursors[2]));
     auto to = with(convertRole, flow::AcquireOp::create(b, ring, cursors[3]));
-    if (failed(copyConverted(conversions, from.getSlot(), to.getSlot())))
+    if (failed(
+            copyConverted(crossing.conversions, from.getSlot(), to.getSlot())))
       return failure();
     with(convertRole, flow::PublishOp::create(b, to.getSlot()));
     with(convertRole, flow::ReleaseOp::create(b, from.getSlot(), ValueRange()));
     next.append({from.getNext(), to.getNext()});
   }
 
+  Value operand = crossing.operand;
   auto held = with(mathRole, flow::AcquireOp::create(b, ring, cursors[1]));
   next[1] = held.getNext();
-  Value source = window(held.getSlot(), operandType, mathRole);
+  Value source = window(
+      held.getSlot(),
+      crossing.isConverted() ? cast<RankedTensorType>(operand.getType()) : type,
+      mathRole);
   Operation *lastUse = source.getDefiningOp();
   for (Operation *user : operand.getUsers()) {
     Operation *use = load->getBlock()->findAncestorOpInBlock(*user);
     if (lastUse->isBeforeInBlock(use))
       lastUse = use;
   }
-  if (forProducts)
+  if (crossing.forProducts)
     operand.replaceAllUsesWith(source);
   else
     for (OpOperand &use : llvm::make_early_inc_range(operand.getUses()))
       readFrom(source, use);
   b.setInsertionPointAfter(lastUse);
   with(mathRole, flow::ReleaseOp::create(b, held.getSlot(), ValueRange()));
+  return next;
+}
 
-  threadFrom(load, next);
-  for (Operation *op : llvm::reverse(conversions))
-    op->erase();
-  load.erase();
+LogicalResult RingInserter::insert(LoadOp load, LoadOp before) {
+  FailureOr<Crossing> crossing = inspect(load);
+  if (failed(crossing))
+    return failure();
+  SmallVector<Crossing> all = {*crossing};
+  if (before) {
+    FailureOr<Crossing> first = inspect(before);
+    if (failed(first))
+      return failure();
+    all.insert(all.begin(), *first);
+  }
+
+  b.setLoc(load.getLoc());
+  b.setInsertionPointToStart(&kernel.getBody().front());
+  Value loaded = makeRing(getLoadedType(load, crossing->forProducts));
+  Value ring =
+      crossing->isConverted()
+          ? makeRing(cast<RankedTensorType>(crossing->operand.getType()))
+          : loaded;
+  SmallVector<Value> cursors = {makeCursor(loaded, flow::Side::write, loadRole),
+                                makeCursor(ring, flow::Side::read, mathRole)};
+  if (crossing->isConverted()) {
+    cursors.push_back(makeCursor(loaded, flow::Side::read, convertRole));
+    cursors.push_back(makeCursor(ring, flow::Side::write, convertRole));
+  }
+  // What comes first hands its cursors on to what comes in a loop behind it.
+  Block *outer = nullptr;
+  for (const Crossing &each : all) {
+    if (failed(threadTo(each.load, cursors, outer)))
+      return failure();
+    FailureOr<SmallVector<Value>> next = pass(each, loaded, ring, cursors);
+    if (failed(next))
+      return failure();
+    cursors = *next;
+    outer = each.load->getBlock();
+  }
+  if (before)
+    cursors = threadFrom(load, cursors, before->getBlock());
+  threadFrom(all.front().load, cursors);
+  for (const Crossing &each : all) {
+    for (Operation *op : llvm::reverse(each.conversions))
+      op->erase();
+    each.load->erase();
+  }
   return success();
+}
+
+/// Whether the results of two chains of conversions differ in extents only.
+static bool areAlike(ArrayRef<Operation *> a, ArrayRef<Operation *> b) {
+  return a.size() == b.size() && llvm::all_of(llvm::zip(a, b), [](auto pair) {
+           auto [x, y] = pair;
+           return x->getName() == y->getName() &&
+                  x->getAttrDictionary() == y->getAttrDictionary();
+         });
+}
+
+/// Whether `before` loads the same columns of an array in fewer rows, in front
+/// of a loop around `load`, for the same products.
+static bool comesBefore(LoadOp before, LoadOp load) {
+  RankedTensorType narrow = before.getType(), wide = load.getType();
+  Operation *around = before->getBlock()->findAncestorOpInBlock(*load);
+  return around && around != load && before->isBeforeInBlock(around) &&
+         before.getSource() == load.getSource() && narrow.getRank() == 2 &&
+         wide.getRank() == 2 && narrow.getDimSize(1) == wide.getDimSize(1) &&
+         narrow.getDimSize(0) < wide.getDimSize(0) && !before.getFold() &&
+         !load.getFold() &&
+         areAlike(getConversions(before), getConversions(load)) &&
+         llvm::all_of(before->getUsers(),
+                      llvm::IsaPred<DotOp, RelabelOp, TransposeOp>);
 }
 
 namespace {
@@ -242,9 +329,20 @@ struct InsertRings : fa3::tile::impl::InsertRingsBase<InsertRings> {
             if (role && role == "load")
               crossing.push_back(load);
           });
+          // Loads that share the ring of another one.
+          llvm::MapVector<Operation *, LoadOp> before;
+          llvm::SmallPtrSet<Operation *, 4> sharing;
+          for (LoadOp load : crossing)
+            for (LoadOp other : crossing)
+              if (!before.contains(load) && !sharing.contains(other) &&
+                  comesBefore(other, load)) {
+                before[load] = other;
+                sharing.insert(other);
+              }
           RingInserter inserter(kernel);
           for (LoadOp load : crossing)
-            if (failed(inserter.insert(load)))
+            if (!sharing.contains(load) &&
+                failed(inserter.insert(load, before.lookup(load))))
               return failure();
           kernel.walk([&](flow::RingOp) { ++rings; });
           return success();

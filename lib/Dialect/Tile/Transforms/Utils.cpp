@@ -263,11 +263,12 @@ bool fa3::tile::feedsElementCode(flow::RingOp ring) {
 }
 
 LogicalResult fa3::tile::threadTo(Operation *site,
-                                  SmallVectorImpl<Value> &values) {
+                                  SmallVectorImpl<Value> &values, Block *from) {
   SmallVector<Operation *> around;
-  for (Operation *op = site->getParentOp(); !isThreadingRoot(op);
-       op = op->getParentOp())
-    around.push_back(op);
+  for (Block *block = site->getBlock();
+       block != from && !isThreadingRoot(block->getParentOp());
+       block = block->getParentOp()->getBlock())
+    around.push_back(block->getParentOp());
   for (Operation *op : llvm::reverse(around)) {
     if (auto loop = dyn_cast<scf::ForOp>(op)) {
       loop = appendIterArgs(loop, values);
@@ -284,8 +285,10 @@ LogicalResult fa3::tile::threadTo(Operation *site,
   return success();
 }
 
-void fa3::tile::threadFrom(Operation *site, SmallVector<Value> next) {
-  for (Block *block = site->getBlock(); !isThreadingRoot(block->getParentOp());
+SmallVector<Value> fa3::tile::threadFrom(Operation *site,
+                                         SmallVector<Value> next, Block *to) {
+  for (Block *block = site->getBlock();
+       block != to && !isThreadingRoot(block->getParentOp());
        block = block->getParentOp()->getBlock()) {
     Operation *yield = block->getTerminator();
     unsigned first = yield->getNumOperands() - next.size();
@@ -294,4 +297,5 @@ void fa3::tile::threadFrom(Operation *site, SmallVector<Value> next) {
     llvm::copy(block->getParentOp()->getResults().take_back(next.size()),
                next.begin());
   }
+  return next;
 }

@@ -75,14 +75,19 @@ bool feedsProducts(flow::RingOp ring);
 /// Whether all that is read from entries of the ring goes to element code.
 bool feedsElementCode(flow::RingOp ring);
 
-/// Carries `values`, defined at the top of the kernel or group, through the
-/// loops and branches around `site`: replaces them by their values there.
+/// Carries `values`, defined at the top of the kernel or group, or in the block
+/// `from` around `site`, through the loops and branches in between: replaces
+/// them by their values at the site.
 llvm::LogicalResult threadTo(mlir::Operation *site,
-                             llvm::SmallVectorImpl<mlir::Value> &values);
+                             llvm::SmallVectorImpl<mlir::Value> &values,
+                             mlir::Block *from = nullptr);
 
 /// Lets the control flow around `site`, which `threadTo` prepared, carry `next`
-/// on instead of the values it came with.
-void threadFrom(mlir::Operation *site, llvm::SmallVector<mlir::Value> next);
+/// on instead of the values it came with. Gives what it has become in the block
+/// `to`, the kernel's or the group's if there is none.
+llvm::SmallVector<mlir::Value> threadFrom(mlir::Operation *site,
+                                          llvm::SmallVector<mlir::Value> next,
+                                          mlir::Block *to = nullptr);
 
 /// Rows of a product that one warp group computes with one wgmma.
 inline constexpr int64_t kRowsPerReplica = 64;

@@ -56,6 +56,41 @@ gpu.module @m {
     gpu.return
   }
 
+  // Fewer rows in front of a loop go through the ring of those in it, and hand
+  // their cursors on.
+  // CHECK-LABEL: gpu.func @narrow_before
+  // CHECK: %[[RING:.*]] = flow.ring : <1, [tensor<64x32xf16>]>
+  // CHECK-NOT: flow.ring
+  // CHECK: %[[W:.*]] = flow.cursor write %[[RING]]
+  // CHECK: %[[R:.*]] = flow.cursor read %[[RING]]
+  // CHECK: %[[S:.*]], %[[W1:.*]] = flow.acquire %[[RING]][%[[W]]]
+  // CHECK: tile.view %[[S]]{{.*}} -> <tensor<16x32xf16>>
+  // CHECK: %{{.*}}, %[[R1:.*]] = flow.acquire %[[RING]][%[[R]]]
+  // CHECK: tile.dot
+  // CHECK: scf.for {{.*}} iter_args(%{{.*}} = %{{.*}}, %[[W2:.*]] = %[[W1]], %[[R2:.*]] = %[[R1]])
+  // CHECK: %[[T:.*]], %[[W3:.*]] = flow.acquire %[[RING]][%[[W2]]]
+  // CHECK: tile.view %[[T]]{{.*}} -> <tensor<64x32xf16>>
+  // CHECK: %{{.*}}, %[[R3:.*]] = flow.acquire %[[RING]][%[[R2]]]
+  // CHECK: scf.yield %{{.*}}, %[[W3]], %[[R3]]
+  gpu.func @narrow_before(%a: !a, %p: tensor<64x16xf16>, %q: tensor<64x64xf16>, %n: index, %c: memref<?x?xf32>) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c16 = arith.constant 16 : index
+    %c64 = arith.constant 64 : index
+    %zero = arith.constant dense<0.0> : tensor<64x32xf32>
+    %x = tile.load %a[%c0, %c0] {tile.role = "load"} : !a -> tensor<16x32xf16>
+    %first = tile.dot %p, %x, %zero lhs mk rhs kn : tensor<64x16xf16>, tensor<16x32xf16> -> tensor<64x32xf32>
+    %sum = scf.for %t = %c0 to %n step %c1 iter_args(%acc = %first) -> tensor<64x32xf32> {
+      %block = arith.muli %t, %c64 : index
+      %row = arith.addi %block, %c16 : index
+      %y = tile.load %a[%row, %c0] {tile.role = "load"} : !a -> tensor<64x32xf16>
+      %next = tile.dot %q, %y, %acc lhs mk rhs kn : tensor<64x64xf16>, tensor<64x32xf16> -> tensor<64x32xf32>
+      scf.yield %next : tensor<64x32xf32>
+    }
+    tile.store %sum, %c[%c0, %c0] : tensor<64x32xf32>, memref<?x?xf32>
+    gpu.return
+  }
+
   // Loaded in front of a loop and used in it: held until the loop has ended.
   // CHECK-LABEL: gpu.func @used_in_loop
   // CHECK: %[[HELD:.*]], %{{.*}} = flow.acquire {{.*}} {tile.role = "math"}

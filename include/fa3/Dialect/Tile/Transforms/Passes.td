@@ -316,8 +316,10 @@ def InsertRings : Pass<"tile-insert-rings"> {
     `tile.read` right before each use, so that few registers hold what was read. A
     tile that is converted on the way goes through two rings; between them the convert role copies it
     window by window through registers, unless its rows alone are relabelled: the
-    copy brings them in that order (`tile.load.async .. rows`). Cursors are threaded
-    through the loops and branches around them. The result is still one stream
+    copy brings them in that order (`tile.load.async .. rows`). A load of fewer
+    rows in front of the loop around another load of the same columns uses the
+    first rows of the other's entries. Cursors are threaded through the loops and
+    branches around them. The result is still one stream
     of instructions, and legal: each entry is written before it is read.
 
     Fails where a load lies in control flow other than `scf.for` and `scf.if`,
