@@ -32,6 +32,7 @@ void fa3::buildTilePipeline(OpPassManager &pm, const PipelineOptions &options) {
   toTile.twoLevel = options.twoLevel;
   toTile.twoLevelSteps = options.twoLevelSteps;
   toTile.packGqa = options.packGqa;
+  toTile.lastBlock = options.lastBlock;
   // Tiles of other heights are made of whole replicas of 64 rows.
   std::string heights = options.heights;
   if (options.replicas != 0)

@@ -51,6 +51,12 @@ struct PipelineOptions : public mlir::PassPipelineOptions<PipelineOptions> {
       llvm::cl::desc("the heads of a group as rows of one tile: auto (for few "
                      "queries and masks by query), true or false"),
       llvm::cl::init("auto")};
+  Option<std::string> lastBlock{
+      *this, "last-block",
+      llvm::cl::desc("known keys that do not fill a block: whole, narrow, or "
+                     "auto (narrow for 8 bits without mask and auxiliary "
+                     "tensors)"),
+      llvm::cl::init("auto")};
   Option<std::string> mode{
       *this, "mode",
       llvm::cl::desc(

@@ -72,6 +72,8 @@ private:
   LogicalResult convert(func::FuncOp function);
   LogicalResult buildQuantizations(HostFunction &host, gpu::GPUModuleOp module);
   LogicalResult buildForward(HostFunction &host, gpu::GPUModuleOp module);
+  /// Keys of a narrower block in front of the others, 0 for none.
+  FailureOr<int64_t> getLastKeys(attention::ForwardOp forward, int64_t blockN);
   tile::LoadPolicy loadPolicy = tile::LoadPolicy::Auto;
   void buildLaunch(HostFunction &host, gpu::GPUModuleOp module,
                    gpu::GPUFuncOp kernel, const KernelArguments &arguments);
@@ -105,6 +107,9 @@ LogicalResult AttentionToTile::verifyOptions() {
   if (packGqa != "auto" && packGqa != "true" && packGqa != "false")
     return error() << "expects pack-gqa 'auto', 'true' or 'false', got '"
                    << packGqa << "'";
+  if (lastBlock != "auto" && lastBlock != "whole" && lastBlock != "narrow")
+    return error() << "expects last-block 'auto', 'whole' or 'narrow', got '"
+                   << lastBlock << "'";
   // 2^threshold must fit the type of the weights; 2^15 is f16's last power.
   if (rescaleThreshold != -1 &&
       !(rescaleThreshold >= 0 && rescaleThreshold <= 14))
@@ -143,6 +148,40 @@ void AttentionToTile::runOnOperation() {
   for (func::FuncOp function : functions)
     if (failed(convert(function)))
       return signalPassFailure();
+}
+
+FailureOr<int64_t> AttentionToTile::getLastKeys(ForwardOp forward,
+                                                int64_t blockN) {
+  constexpr int64_t kStep16Bit = 16, kStep8Bit = 32;
+  bool isAsked = lastBlock == "narrow";
+  if (lastBlock == "whole" ||
+      (!isAsked && (!forward.hasScales() || !forward.getKeepRegion().empty() ||
+                    !forward.getAux().empty())))
+    return 0;
+  RankedTensorType type = forward.getK().getType();
+  int64_t axis = forward.getSequenceAxis();
+  if (type.isDynamicDim(axis)) {
+    if (isAsked)
+      return forward.emitOpError("has an unknown number of keys, expects a "
+                                 "known one with last-block=narrow");
+    return 0;
+  }
+  int64_t keys = type.getDimSize(axis);
+  int64_t last = llvm::alignTo(keys % blockN,
+                               forward.hasScales() ? kStep8Bit : kStep16Bit);
+  if (keys < blockN || last == 0 || last >= blockN)
+    return 0;
+  for (unsigned operand : {1, 2}) {
+    int64_t rows = forward.getScaleRows(operand);
+    if (rows <= 1 || rows % last == 0)
+      continue;
+    if (isAsked)
+      return forward.emitOpError("has a scale for every ")
+             << rows << " keys, expects a multiple of the last block's "
+             << last;
+    return 0;
+  }
+  return last;
 }
 
 void AttentionToTile::buildLaunch(HostFunction &host, gpu::GPUModuleOp module,
@@ -309,6 +348,7 @@ LogicalResult AttentionToTile::buildForward(HostFunction &host,
     tile.blockM = blockM;
   if (blockN)
     tile.blockN = blockN;
+  FailureOr<int64_t> lastKeys = getLastKeys(forward, tile.blockN);
   constexpr double kThreshold = 8, kThresholdFloat8 = 4;
   AccumulationPolicy policy{rescale == "never",
                             rescale == "lazy",
@@ -316,10 +356,11 @@ LogicalResult AttentionToTile::buildForward(HostFunction &host,
                             addsSteps,
                             twoLevelSteps ? int64_t(twoLevelSteps)
                                           : chooseTwoLevelSteps(forward),
-                            endRows && !operands.packing};
+                            endRows && !operands.packing,
+                            lastKeys.value_or(0)};
   if (rescaleThreshold == -1)
     policy.threshold = isFloat8 ? kThresholdFloat8 : kThreshold;
-  LogicalResult fits = success();
+  LogicalResult fits = lastKeys;
   double largest = getLargestWeight(forward.getValueElementType());
   if (isFloat8 && policy.threshold > largest)
     fits = forward.emitOpError("has weights of ")

@@ -4,6 +4,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/Support/MathExtras.h"
+#include "llvm/Support/SaveAndRestore.h"
 
 using namespace mlir;
 using namespace fa3;
@@ -145,16 +146,46 @@ FailureOr<KernelBuilder::State> KernelBuilder::buildLoop(Value query,
              splat(tensor({rows, kPartialSums}, f32Type), 0.0), Value()};
   if (policy.twoLevel && policy.stepsBetween > 1)
     init.products = splat(init.acc.getType(), 0.0);
-  Value blocks = arith::CeilDivSIOp::create(b, keyLength, index(columns));
+  Value blocks;
+  if (policy.lastKeys) {
+    // What is left behind whole blocks comes first, in a block of its own.
+    blocks = arith::DivUIOp::create(b, keyLength, index(columns));
+    Value firstKey = arith::MulIOp::create(b, blocks, index(columns));
+    llvm::SaveAndRestore<int64_t> narrow(columns, policy.lastKeys);
+    iteration = index(0);
+    FailureOr<State> next = buildBlock(query, firstRow, firstKey, init);
+    if (failed(next))
+      return failure();
+    init = *next;
+  } else {
+    blocks = arith::CeilDivSIOp::create(b, keyLength, index(columns));
+  }
   auto loop = scf::ForOp::create(b, index(0), blocks, index(1), init.list());
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(loop.getBody());
-  State state = State::get(loop.getRegionIterArgs());
-  iteration = loop.getInductionVar();
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    iteration = loop.getInductionVar();
+    if (policy.lastKeys)
+      iteration = arith::AddIOp::create(b, iteration, index(1));
+    Value last = arith::SubIOp::create(b, blocks, index(1));
+    Value block = arith::SubIOp::create(b, last, loop.getInductionVar());
+    Value firstKey = arith::MulIOp::create(b, block, index(columns));
+    FailureOr<State> next = buildBlock(query, firstRow, firstKey,
+                                       State::get(loop.getRegionIterArgs()));
+    if (failed(next))
+      return failure();
+    scf::YieldOp::create(b, next->list());
+  }
+  State result = State::get(loop.getResults());
+  if (result.products)
+    result.acc = arith::AddFOp::create(b, result.acc, result.products);
+  return result;
+}
 
-  Value last = arith::SubIOp::create(b, blocks, index(1));
-  Value block = arith::SubIOp::create(b, last, loop.getInductionVar());
-  Value firstKey = arith::MulIOp::create(b, block, index(columns));
+FailureOr<KernelBuilder::State> KernelBuilder::buildBlock(Value query,
+                                                          Value firstRow,
+                                                          Value firstKey,
+                                                          State state) {
   auto load = [&](Value memref, int64_t width, Type element) -> Value {
     return tile::LoadOp::create(b, tensor({columns, width}, element), memref,
                                 ValueRange{batch, keyHead, firstKey, index(0)});
@@ -212,8 +243,7 @@ FailureOr<KernelBuilder::State> KernelBuilder::buildLoop(Value query,
   Value live = tile::AnyPossibleOp::create(b, b.getI1Type(), needed);
   auto guardOp = scf::IfOp::create(b, TypeRange(ValueRange(state.list())), live,
                                    /*withElseRegion=*/true);
-  scf::YieldOp::create(b, guardOp.getResults());
-
+  OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(guardOp.thenBlock());
   FailureOr<State> next =
       buildStep(query, key, value, firstKey, keep, expander, state);
@@ -222,12 +252,7 @@ FailureOr<KernelBuilder::State> KernelBuilder::buildLoop(Value query,
   scf::YieldOp::create(b, next->list());
   b.setInsertionPointToStart(guardOp.elseBlock());
   scf::YieldOp::create(b, state.list());
-  State result = State::get(loop.getResults());
-  if (result.products) {
-    b.setInsertionPointAfter(loop);
-    result.acc = arith::AddFOp::create(b, result.acc, result.products);
-  }
-  return result;
+  return State::get(guardOp.getResults());
 }
 
 LogicalResult fa3::buildKernelBody(OpBuilder &builder, attention::ForwardOp op,

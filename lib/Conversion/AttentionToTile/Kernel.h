@@ -27,6 +27,9 @@ struct AccumulationPolicy {
   /// Rows end at the next tile's first: iterations and stores say so, and tiles
   /// may have different numbers of rows.
   bool endRows;
+  /// Keys of a narrower block that comes first: what is left of a known number
+  /// of keys, rounded up to what products take; 0 for none.
+  int64_t lastKeys;
 };
 
 /// log2 of the largest weight that fits an element type with a factor below 2

@@ -106,6 +106,9 @@ private:
   mlir::FailureOr<mlir::Value> loadScale(unsigned operand, mlir::Value firstRow,
                                          int64_t rows);
   mlir::FailureOr<State> buildLoop(mlir::Value query, mlir::Value firstRow);
+  /// What is done with the keys from `firstKey` on, if a row may see one.
+  mlir::FailureOr<State> buildBlock(mlir::Value query, mlir::Value firstRow,
+                                    mlir::Value firstKey, State state);
   /// The products of all queries and keys, as f32.
   mlir::Value buildScores(mlir::Value query, mlir::Value key);
   mlir::FailureOr<State> buildStep(mlir::Value query, mlir::Value key,
