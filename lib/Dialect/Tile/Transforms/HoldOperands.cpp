@@ -112,6 +112,29 @@ static bool keepsElements(flow::GroupOp group) {
   return result.wasInterrupted();
 }
 
+/// Whether a product is awaited before another one with a left operand in
+/// registers is issued in its loop, as in loops of one stage. ptxas (13.0) may
+/// give the held registers to that operand although the next iteration reads
+/// them (docs/Performance.md).
+static bool isAwaitedFirst(DotAsyncOp dot) {
+  if (!isa<scf::ForOp>(dot->getParentOp()))
+    return false;
+  Operation *await = nullptr;
+  for (Operation *user : dot.getResult().getUsers())
+    if (isa<AwaitOp>(user) && user->getBlock() == dot->getBlock())
+      await = user;
+  bool hasOthers = false;
+  for (auto other : dot->getBlock()->getOps<DotAsyncOp>()) {
+    if (other == dot || !isa<RankedTensorType>(other.getLhs().getType()))
+      continue;
+    hasOthers = true;
+    if (!await ||
+        (dot->isBeforeInBlock(other) && other->isBeforeInBlock(await)))
+      return false;
+  }
+  return hasOthers;
+}
+
 //===----------------------------------------------------------------------===//
 // Rewriting
 //===----------------------------------------------------------------------===//
@@ -201,6 +224,8 @@ struct HoldOperands : fa3::tile::impl::HoldOperandsBase<HoldOperands> {
       return;
     int64_t spare = wanted ? 0 : getSpareRegisters(group);
     for (auto &[view, dots] : products) {
+      if (llvm::any_of(dots, isAwaitedFirst))
+        continue;
       RankedTensorType tile = view.getView().getType().getTile();
       int64_t stepColumns = getStepColumns(tile);
       int64_t perStep = getStepRegisters(view, group);

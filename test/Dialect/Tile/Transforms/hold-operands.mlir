@@ -53,6 +53,55 @@ gpu.module @m {
         %c64 = arith.constant 64 : index
         %zero = arith.constant dense<0.0> : !S
         %none = arith.constant dense<0.0> : !O
+        %first = arith.constant dense<1.0> : tensor<64x32xf16>
+        %row = arith.muli %g, %c64 : index
+        %qc = flow.cursor read %q : !qr
+        %kc = flow.cursor read %k : !kr
+        %sq, %nq = flow.acquire %q[%qc] : !qr, !read
+        %qv = tile.view %sq[%row, %c0] : !flow.slot<read, [!Q]> -> !tile.view<tensor<64x40xf16>>
+        %end:3 = scf.for %i = %c0 to %n step %c1 iter_args(%c = %kc, %sum = %none, %x = %first) -> (!read, !O, tensor<64x32xf16>) {
+          %sk, %nk = flow.acquire %k[%c] : !kr, !read
+          %kv = tile.view %sk[%c0, %c0] : !flow.slot<read, [!K]> -> !tile.view<!K>
+          %p, %d = tile.dot.async %qv, %kv, %zero lhs mk rhs nk : !tile.view<tensor<64x40xf16>>, !tile.view<!K>, !S -> !tile.pending<!S>
+          %po, %do = tile.dot.async %x, %kv, %sum lhs mk rhs kn : tensor<64x32xf16>, !tile.view<!V>, !O -> !tile.pending<!O>
+          %s = tile.await %p : !tile.pending<!S>
+          %o = tile.await %po : !tile.pending<!O>
+          %y = arith.truncf %s : !S to tensor<64x32xf16>
+          flow.release %sk after %d, %do : !flow.slot<read, [!K]>
+          scf.yield %nk, %o, %y : !read, !O, tensor<64x32xf16>
+        }
+        flow.release %sq : !flow.slot<read, [!Q]>
+      }
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+!Q = tensor<128x40xf16>
+!K = tensor<32x40xf16>
+!V = tensor<32x40xf16>
+!S = tensor<64x32xf32>
+!O = tensor<64x40xf32>
+!qr = !flow.ring<1, [!Q]>
+!kr = !flow.ring<2, [!K]>
+!read = !flow.cursor<read>
+gpu.module @m {
+  // The second product takes registers when the first is no longer under way.
+  // CHECK-LABEL: gpu.func @one_stage
+  // CHECK-NOT: tile.read
+  // CHECK: gpu.return
+  gpu.func @one_stage(%n: index, %w: tensor<64x32xf16>) kernel {
+    %q = flow.ring : !qr
+    %k = flow.ring : !kr
+    flow.specialize {
+      flow.group @math warps 4 replicas 2 (%g) {
+        %c0 = arith.constant 0 : index
+        %c1 = arith.constant 1 : index
+        %c64 = arith.constant 64 : index
+        %zero = arith.constant dense<0.0> : !S
+        %none = arith.constant dense<0.0> : !O
         %row = arith.muli %g, %c64 : index
         %qc = flow.cursor read %q : !qr
         %kc = flow.cursor read %k : !kr
@@ -75,6 +124,7 @@ gpu.module @m {
     gpu.return
   }
 }
+
 
 // -----
 

@@ -583,7 +583,9 @@ def HoldOperands : Pass<"tile-hold-operands"> {
     columns); a number holds at most so many steps, whatever is left; 0 none.
 
     Leaves alone: products whose operands are no windows, or whose left operand
-    has its K along the rows; groups that compute with tiles which they read or
+    has its K along the rows; windows of a product that its loop awaits before it
+    issues another one with a left operand in registers (loops of one stage), since
+    ptxas 13.0 may overwrite held registers there; groups that compute with tiles which they read or
     with numbers of columns, for which they need the registers.
 
     Example: with steps=1,
