@@ -85,6 +85,7 @@ void fa3::buildPipelinePipeline(OpPassManager &pm,
   pm.addPass(tile::createSchedule(schedule));
   pm.addPass(tile::createPipeline());
   pm.addPass(tile::createReleaseEarly());
+  pm.addPass(tile::createAcquireLate());
   addCleanup(pm);
   tile::InsertTurnsOptions turns;
   turns.turns = options.turns;

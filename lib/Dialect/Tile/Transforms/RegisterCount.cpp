@@ -34,27 +34,34 @@ constexpr Allowance kFunctions = {3, 3}, kNumbers = {3, 8}, kReads = {20, 28},
                     kEndedReads = {36, 36};
 } // namespace
 
+static bool isInLoop(Operation *op, Operation *root) {
+  auto loop = op->getParentOfType<scf::ForOp>();
+  return loop && root->isProperAncestor(loop);
+}
+
 RegisterCount fa3::tile::countRegisters(Operation *root, bool isKnown,
                                         LoadPolicy loads, bool hasEnds) {
   constexpr int64_t kScalars = 25;
   constexpr int64_t kShortProduct = 128, kColumnsPerDescriptor = 8;
   RegisterCount count;
   count.registers = kScalars;
+  // What one step in front of a loop takes is free again in the loop.
+  int64_t inLoops = 0, before = 0;
   bool hasFunctions = false, hasNumbers = false;
   root->walk([&](Operation *op) {
     if (auto dot = dyn_cast<DotOp>(op)) {
       count.groups =
           std::max<int64_t>(count.groups, dot.getType().getDimSize(0) / 64);
-      count.registers += countTileRegisters(dot.getType());
+      int64_t &products = isInLoop(dot, root) ? inLoops : before;
+      products += countTileRegisters(dot.getType());
       auto lhs = dyn_cast<RankedTensorType>(dot.getLhs().getType());
       if (!lhs)
         return; // a view
       if (!dot.getLhs().getDefiningOp<LoadOp>())
-        count.registers += countTileRegisters(lhs);
+        products += countTileRegisters(lhs);
       else
-        count.registers +=
-            std::max<int64_t>(0, lhs.getDimSize(1) - kShortProduct) /
-            kColumnsPerDescriptor;
+        products += std::max<int64_t>(0, lhs.getDimSize(1) - kShortProduct) /
+                    kColumnsPerDescriptor;
     } else if (auto load = dyn_cast<LoadOp>(op)) {
       bool isOperand = llvm::any_of(load->getUsers(), llvm::IsaPred<DotOp>);
       bool inBulk = isBulkElementLoad(load, loads);
@@ -76,6 +83,7 @@ RegisterCount fa3::tile::countRegisters(Operation *root, bool isKnown,
                     !op->getOperand(0).getDefiningOp<DotOp>();
     }
   });
+  count.registers += std::max(inLoops, before);
   count.registers += hasFunctions ? kFunctions.get(isKnown) : 0;
   count.registers += hasNumbers ? kNumbers.get(isKnown) : 0;
   return count;

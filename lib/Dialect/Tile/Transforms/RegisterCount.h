@@ -17,7 +17,8 @@ struct RegisterCount {
   bool loadsByThreads = false;
 };
 
-/// Counts results of products, operands that are computed, numbers of columns,
+/// Counts results of products (those in loops, or those outside, whichever take
+/// more), operands that are computed, numbers of columns,
 /// and allowances for descriptors of long products and for other code.
 /// `isKnown`: extents are constants. `hasEnds`: rows may end before their tile.
 RegisterCount countRegisters(mlir::Operation *root, bool isKnown,

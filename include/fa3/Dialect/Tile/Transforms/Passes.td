@@ -525,6 +525,18 @@ def ReleaseEarly : Pass<"tile-release-early"> {
   let statistics = [Statistic<"hoisted", "releases-hoisted", "releases moved">];
 }
 
+def AcquireLate : Pass<"tile-acquire-late"> {
+  let summary = "acquires for reading -> as late as their first use allows";
+  let description = [{
+    Moves every `flow.acquire` that reads, with its views, down to the first
+    operation that needs the entry: a group then waits for the values of a step
+    when it multiplies them, not before the scores. Acquires keep their order, and
+    innermost loops that of their schedule.
+  }];
+  let dependentDialects = ["::mlir::scf::SCFDialect"];
+  let statistics = [Statistic<"sunk", "acquires-sunk", "acquires moved">];
+}
+
 def InsertTurns : Pass<"tile-insert-turns"> {
   let summary = "products of replicas -> issued in turns";
   let description = [{
