@@ -109,7 +109,10 @@ def _preset(given) -> presets.Preset:
         for problem in sorted(found, key=lambda p: p["length"]):
             longest[problem["d"], problem["mask"]] = problem["points"]
         for problem in found:
-            problem["points"] = longest[problem["d"], problem["mask"]]
+            problem["points"] = [
+                point for point in longest[problem["d"], problem["mask"]]
+                if "last-block=narrow" not in point["options"]  # needs lengths
+            ]
     for problem in found:
         cell = presets.cell(
             given.type, problem["d"], problem["mask"], problem["length"],

@@ -31,6 +31,7 @@ static void forEachTunable(Options &options, Function &&function) {
   function("barrier-wait", options.barrierWait);
   function("wgmma-asm", options.wgmmaAsm);
   function("llvm-passes", options.llvmPasses);
+  function("last-block", options.lastBlock);
 }
 
 /// Whether an option that is a word takes this one; passes ask again.
@@ -48,6 +49,7 @@ static bool takesWord(StringRef name, StringRef value) {
       {"turns", {"on", "off"}},
       {"barrier-wait", {"asm", "intrinsic"}},
       {"wgmma-asm", {"instruction", "chain"}},
+      {"last-block", {"auto", "whole", "narrow"}},
   };
   for (const Choice &choice : choices)
     if (choice.name == name)

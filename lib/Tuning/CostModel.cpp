@@ -69,6 +69,7 @@ std::string Point::getOptions() const {
   add("hold", hold);
   add("store", store);
   add("llvm-passes", llvmPasses);
+  add("last-block", lastBlock);
   return text;
 }
 
@@ -299,6 +300,11 @@ std::vector<Candidate> fa3::tuning::getPointsToMeasure(const Problem &problem,
   }
   vary([](Point &p) { p.rescale = "eager"; });
   vary([](Point &p) { p.llvmPasses = "none"; });
+  // What the default does not do.
+  if (problem.mask == Mask::Full)
+    vary([&](Point &p) {
+      p.lastBlock = isFloat8(problem) ? "whole" : "narrow";
+    });
   if (isPersistent(problem, chosen)) {
     vary([](Point &p) { p.mode = "cta"; });
     vary([](Point &p) { p.mode = "static"; });

@@ -42,7 +42,7 @@ struct Problem {
 /// leave an option to the passes.
 struct Point {
   int64_t blockM = 0, blockN = 0;
-  std::string rescale, mode, order, turns, hold, store, llvmPasses;
+  std::string rescale, mode, order, turns, hold, store, llvmPasses, lastBlock;
   int64_t stages = 0, maxDepth = 0;
 
   /// As options of fa3-lower-to-nvvm-pipeline.
