@@ -329,12 +329,13 @@ struct InsertRings : fa3::tile::impl::InsertRingsBase<InsertRings> {
             if (role && role == "load")
               crossing.push_back(load);
           });
-          // Loads that share the ring of another one.
+          // Loads that share the ring of another one, in pairs.
           llvm::MapVector<Operation *, LoadOp> before;
           llvm::SmallPtrSet<Operation *, 4> sharing;
           for (LoadOp load : crossing)
             for (LoadOp other : crossing)
-              if (!before.contains(load) && !sharing.contains(other) &&
+              if (!before.contains(load) && !before.contains(other) &&
+                  !sharing.contains(load) && !sharing.contains(other) &&
                   comesBefore(other, load)) {
                 before[load] = other;
                 sharing.insert(other);

@@ -34,6 +34,7 @@ constexpr Allowance kFunctions = {3, 3}, kNumbers = {3, 8}, kReads = {20, 28},
                     kEndedReads = {36, 36};
 } // namespace
 
+/// Whether the operation lies in a loop below `root`.
 static bool isInLoop(Operation *op, Operation *root) {
   auto loop = op->getParentOfType<scf::ForOp>();
   return loop && root->isProperAncestor(loop);

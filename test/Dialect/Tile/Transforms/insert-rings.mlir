@@ -91,6 +91,33 @@ gpu.module @m {
     gpu.return
   }
 
+  // Pairs share: the first two of three nested loads one ring, the last has its
+  // own.
+  // CHECK-LABEL: gpu.func @three_nested
+  // CHECK-COUNT-2: flow.ring :
+  // CHECK-NOT: flow.ring :
+  // CHECK-COUNT-3: tile.load.async
+  // CHECK-NOT: tile.load %
+  gpu.func @three_nested(%a: !a, %p: tensor<64x16xf16>, %q: tensor<64x32xf16>, %r: tensor<64x64xf16>, %n: index, %c: memref<?x?xf32>) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %zero = arith.constant dense<0.0> : tensor<64x32xf32>
+    %x = tile.load %a[%c0, %c0] {tile.role = "load"} : !a -> tensor<16x32xf16>
+    %first = tile.dot %p, %x, %zero lhs mk rhs kn : tensor<64x16xf16>, tensor<16x32xf16> -> tensor<64x32xf32>
+    %sum = scf.for %t = %c0 to %n step %c1 iter_args(%acc = %first) -> tensor<64x32xf32> {
+      %y = tile.load %a[%t, %c0] {tile.role = "load"} : !a -> tensor<32x32xf16>
+      %second = tile.dot %q, %y, %acc lhs mk rhs kn : tensor<64x32xf16>, tensor<32x32xf16> -> tensor<64x32xf32>
+      %inner = scf.for %u = %c0 to %n step %c1 iter_args(%more = %second) -> tensor<64x32xf32> {
+        %z = tile.load %a[%u, %c0] {tile.role = "load"} : !a -> tensor<64x32xf16>
+        %third = tile.dot %r, %z, %more lhs mk rhs kn : tensor<64x64xf16>, tensor<64x32xf16> -> tensor<64x32xf32>
+        scf.yield %third : tensor<64x32xf32>
+      }
+      scf.yield %inner : tensor<64x32xf32>
+    }
+    tile.store %sum, %c[%c0, %c0] : tensor<64x32xf32>, memref<?x?xf32>
+    gpu.return
+  }
+
   // Loaded in front of a loop and used in it: held until the loop has ended.
   // CHECK-LABEL: gpu.func @used_in_loop
   // CHECK: %[[HELD:.*]], %{{.*}} = flow.acquire {{.*}} {tile.role = "math"}
