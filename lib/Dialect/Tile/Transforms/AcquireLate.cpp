@@ -35,13 +35,16 @@ static Operation *findFirstNeed(flow::AcquireOp acquire) {
 
 /// Moves an acquire and its views down to the first operation that needs the
 /// entry, but behind no other operation on a ring than releases: groups agree
-/// on the order of what they wait for. Returns whether anything changed.
+/// on the order of what they wait for. Where no product is issued on the way
+/// there is nothing to gain, and scalars that are kept longer cost registers.
+/// Returns whether anything changed.
 static bool sink(flow::AcquireOp acquire) {
   Operation *first = findFirstNeed(acquire);
   if (!first)
     return false;
   SmallVector<Operation *> views;
   Operation *target = acquire;
+  bool passesProduct = false;
   for (Operation *op = acquire->getNextNode(); op != first;
        op = op->getNextNode()) {
     if (auto view = dyn_cast<ViewOp>(op);
@@ -51,9 +54,10 @@ static bool sink(flow::AcquireOp acquire) {
     }
     if (isa<flow::AcquireOp, flow::PublishOp>(op) || op->getNumRegions())
       break;
+    passesProduct |= isa<DotAsyncOp>(op);
     target = op;
   }
-  if (target == acquire)
+  if (!passesProduct)
     return false;
   acquire->moveAfter(target);
   Operation *last = acquire;

@@ -529,9 +529,9 @@ def AcquireLate : Pass<"tile-acquire-late"> {
   let summary = "acquires for reading -> as late as their first use allows";
   let description = [{
     Moves every `flow.acquire` that reads, with its views, down to the first
-    operation that needs the entry: a group then waits for the values of a step
-    when it multiplies them, not before the scores. Acquires keep their order, and
-    innermost loops that of their schedule.
+    operation that needs the entry, if a product is issued on the way: a group
+    then waits for the values of a step when it multiplies them, not before the
+    scores. Acquires keep their order, and innermost loops that of their schedule.
   }];
   let dependentDialects = ["::mlir::scf::SCFDialect"];
   let statistics = [Statistic<"sunk", "acquires-sunk", "acquires moved">];
