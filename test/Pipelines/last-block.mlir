@@ -12,6 +12,8 @@
 // RUN: fa3-run --cpu --check-each-pass="block-n=96 last-block=narrow max-depth=1" %s --function=causal --completion random | FileCheck %s
 // RUN: fa3-run --cpu --check-each-pass="block-n=128 last-block=narrow mode=static stages=1" %s --function=window --processors=2 | FileCheck %s
 // RUN: fa3-run --cpu --check-each-pass="block-n=96 last-block=narrow" %s --function=transposed | FileCheck %s
+// RUN: fa3-run --cpu --check-each-pass="block-n=96 mode=dynamic hold=1 last-block=narrow" %s --function=held --processors=2 | FileCheck %s
+// RUN: fa3-opt %s -fa3-tile="block-n=96 mode=dynamic last-block=narrow" -fa3-specialize -fa3-pipeline=hold=1 | FileCheck %s --check-prefix=HOLD
 // CHECK: same answer after {{[0-9]+}} passes
 
 // 230 keys: 38 behind two blocks of 96, for which products take 64 columns.
@@ -31,6 +33,20 @@
 func.func @full(%q: !q8, %k: !k8, %v: !k8, %qs: !s, %ks: !s, %vs: !s) -> tensor<1x2x130x64xf16> {
   %o = attention.forward %q, %k, %v scales(%qs, %ks, %vs : !s, !s, !s) : (!q8, !k8, !k8) -> tensor<1x2x130x64xf16>
   return %o : tensor<1x2x130x64xf16>
+}
+
+// The narrow step is one of the loop over tiles, which reads queries anew: they
+// are held all the same.
+// HOLD-LABEL: gpu.func @held
+// HOLD: flow.group @math
+// HOLD: %[[HELD:.*]] = tile.read
+// HOLD: tile.dot.async %[[HELD]], {{.*}} -> <tensor<64x32xf32>>
+// HOLD: scf.for
+// HOLD: tile.dot.async %[[HELD]], {{.*}} -> <tensor<64x96xf32>>
+!k320 = tensor<1x2x320x64xf8E4M3FN>
+func.func @held(%q: !q8, %k: !k320, %v: !k320, %qs: !s, %ks: !s, %vs: !s) -> (tensor<1x2x130x64xf16>, tensor<1x2x130xf32>) {
+  %o, %lse = attention.forward %q, %k, %v scales(%qs, %ks, %vs : !s, !s, !s) : (!q8, !k320, !k320) -> (tensor<1x2x130x64xf16>, tensor<1x2x130xf32>)
+  return %o, %lse : tensor<1x2x130x64xf16>, tensor<1x2x130xf32>
 }
 
 // Only the last rows see the last keys.

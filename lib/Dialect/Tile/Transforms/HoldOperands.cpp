@@ -113,11 +113,12 @@ static bool keepsElements(flow::GroupOp group) {
 }
 
 /// Whether a product is awaited before another one with a left operand in
-/// registers is issued in its loop, as in loops of one stage. ptxas (13.0) may
-/// give the held registers to that operand although the next iteration reads
-/// them (docs/Performance.md).
-static bool isAwaitedFirst(DotAsyncOp dot) {
-  if (!isa<scf::ForOp>(dot->getParentOp()))
+/// registers is issued in a loop that does not change the window, as in loops
+/// of one stage. ptxas (13.0) may give the held registers to that operand
+/// although the next iteration reads them (docs/Performance.md).
+static bool isAwaitedFirst(DotAsyncOp dot, ViewOp view) {
+  auto loop = dyn_cast<scf::ForOp>(dot->getParentOp());
+  if (!loop || loop->isAncestor(view))
     return false;
   Operation *await = nullptr;
   for (Operation *user : dot.getResult().getUsers())
@@ -224,7 +225,9 @@ struct HoldOperands : fa3::tile::impl::HoldOperandsBase<HoldOperands> {
       return;
     int64_t spare = wanted ? 0 : getSpareRegisters(group);
     for (auto &[view, dots] : products) {
-      if (llvm::any_of(dots, isAwaitedFirst))
+      if (llvm::any_of(dots, [view = view](DotAsyncOp dot) {
+            return isAwaitedFirst(dot, view);
+          }))
         continue;
       RankedTensorType tile = view.getView().getType().getTile();
       int64_t stepColumns = getStepColumns(tile);
