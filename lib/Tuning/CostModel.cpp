@@ -81,12 +81,12 @@ static RegionDemand getDemand(const Problem &problem) {
   return demand;
 }
 
-static bool isFloat8(const Problem &problem) { return problem.bits == 8; }
+static bool is8Bit(const Problem &problem) { return problem.bits == 8; }
 
 Point fa3::tuning::getDefaultTile(const Problem &problem) {
   RegionDemand demand = getDemand(problem);
   TileChoice tile =
-      isFloat8(problem)
+      is8Bit(problem)
           ? chooseFloat8Tile(problem.d, problem.dv, demand, ScaleBlocks{0, 0},
                              /*twoLevel=*/false, /*transposedV=*/false,
                              problem.queries)
@@ -99,7 +99,7 @@ Point fa3::tuning::getDefaultTile(const Problem &problem) {
 
 std::optional<std::string> fa3::tuning::getObstacle(const Problem &problem,
                                                     const Point &point) {
-  auto getWidest = isFloat8(problem) ? getWidestFloat8BlockN : getWidestBlockN;
+  auto getWidest = is8Bit(problem) ? getWidestFloat8BlockN : getWidestBlockN;
   int64_t widest =
       getWidest(problem.d, problem.dv, getDemand(problem), point.blockM);
   if (point.blockN <= widest)
@@ -203,8 +203,8 @@ Prediction fa3::tuning::predict(const Problem &problem, const Point &given) {
   result.tensor = double(point.blockM) * point.blockN * dims / macs;
   result.exponentials = scores * device::kSfuCycles;
   result.issue = scores * kInstructionsPerScore;
-  result.exposed = (isFloat8(problem) ? kExposed8 : kExposed) / groups;
-  if (isFloat8(problem))
+  result.exposed = (is8Bit(problem) ? kExposed8 : kExposed) / groups;
+  if (is8Bit(problem))
     result.shared = countSharedCycles(problem, point);
   auto power = [](double value) { return std::pow(value, kNorm); };
   result.step = std::pow(power(result.tensor) + power(result.exponentials) +
@@ -284,7 +284,7 @@ std::vector<Candidate> fa3::tuning::getPointsToMeasure(const Problem &problem,
     if (!getObstacle(problem, point))
       add(point);
   };
-  if (isFloat8(problem)) {
+  if (is8Bit(problem)) {
     vary([](Point &p) { p.mode = "dynamic"; });
     vary([](Point &p) {
       p.mode = "dynamic";
@@ -302,9 +302,7 @@ std::vector<Candidate> fa3::tuning::getPointsToMeasure(const Problem &problem,
   vary([](Point &p) { p.llvmPasses = "none"; });
   // What the default does not do.
   if (problem.mask == Mask::Full)
-    vary([&](Point &p) {
-      p.lastBlock = isFloat8(problem) ? "whole" : "narrow";
-    });
+    vary([&](Point &p) { p.lastBlock = is8Bit(problem) ? "whole" : "narrow"; });
   if (isPersistent(problem, chosen)) {
     vary([](Point &p) { p.mode = "cta"; });
     vary([](Point &p) { p.mode = "static"; });

@@ -99,6 +99,8 @@ def choose(rng):
                 p["options"]["pack-gqa"] = "true"
         if rng.random() < 0.5:
             p["options"]["processors"] = rng.choice([1, 2, 3, 7])
+        if "sk" in p["static"] and rng.random() < 0.5:
+            p["options"]["last-block"] = "narrow"
     return p
 
 

@@ -332,24 +332,23 @@ LogicalResult AttentionToTile::buildForward(HostFunction &host,
   if (!forward.getQ().getType().isDynamicDim(axis))
     queries = forward.getQ().getType().getDimSize(axis) *
               (operands.packing ? operands.packing->rows : 1);
-  bool isFloat8 = forward.hasScales();
+  bool is8Bit = forward.hasScales();
   bool addsSteps =
       twoLevel == "true" || (twoLevel == "auto" && needsTwoLevels(host));
   TileChoice tile =
-      isFloat8
-          ? chooseFloat8Tile(
-                forward.getHeadDim(), forward.getValueHeadDim(), demand,
-                {forward.getScaleRows(0),
-                 std::gcd(forward.getScaleRows(1), forward.getScaleRows(2))},
-                addsSteps, forward.getTransposedV(), queries)
-          : chooseTile(forward.getHeadDim(), forward.getValueHeadDim(), demand,
-                       queries);
+      is8Bit ? chooseFloat8Tile(
+                   forward.getHeadDim(), forward.getValueHeadDim(), demand,
+                   {forward.getScaleRows(0),
+                    std::gcd(forward.getScaleRows(1), forward.getScaleRows(2))},
+                   addsSteps, forward.getTransposedV(), queries)
+             : chooseTile(forward.getHeadDim(), forward.getValueHeadDim(),
+                          demand, queries);
   if (blockM)
     tile.blockM = blockM;
   if (blockN)
     tile.blockN = blockN;
   FailureOr<int64_t> lastKeys = getLastKeys(forward, tile.blockN);
-  constexpr double kThreshold = 8, kThresholdFloat8 = 4;
+  constexpr double kThreshold = 8, kThreshold8Bit = 4;
   AccumulationPolicy policy{rescale == "never",
                             rescale == "lazy",
                             rescaleThreshold,
@@ -359,15 +358,15 @@ LogicalResult AttentionToTile::buildForward(HostFunction &host,
                             endRows && !operands.packing,
                             lastKeys.value_or(0)};
   if (rescaleThreshold == -1)
-    policy.threshold = isFloat8 ? kThresholdFloat8 : kThreshold;
+    policy.threshold = is8Bit ? kThreshold8Bit : kThreshold;
   LogicalResult fits = lastKeys;
   double largest = getLargestWeight(forward.getValueElementType());
-  if (isFloat8 && policy.threshold > largest)
+  if (is8Bit && policy.threshold > largest)
     fits = forward.emitOpError("has weights of ")
            << forward.getValueElementType()
            << ": expects a rescale-threshold of at most " << largest << ", got "
            << policy.threshold;
-  if (isFloat8 && tile.blockN % 32)
+  if (is8Bit && tile.blockN % 32)
     fits = forward.emitOpError("has 8-bit operands: expects block-n to be a "
                                "multiple of 32, got ")
            << tile.blockN;

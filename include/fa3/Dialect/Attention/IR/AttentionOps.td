@@ -148,9 +148,9 @@ def Attention_QuantizeOp : Attention_Op<"quantize", [Pure]> {
     Every element x becomes the 8-bit number nearest to x / scale, ties to even,
     where scale is the largest |x| of those that share it, divided by the
     largest number of the format: 448 for f8E4M3FN, 57344 for f8E5M2, 127 for i8.
-    i8 has even steps: where elements are of one magnitude, as after a rotation,
-    its errors are a quarter of f8E4M3FN's, and many times as large where few of
-    them set the scale. No scale is below 2^-64, so that zeros have one too:
+    i8 has even steps, which err less where elements are of one magnitude, as
+    after a rotation, and more where few of them set the scale. No scale is
+    below 2^-64, so that zeros have one too:
     ```
     scale = max(2^-64, max |x| * (1 / largest))
     values = round(x * (1 / scale))

@@ -51,8 +51,8 @@ def Quantize : Pass<"attention-quantize", "::mlir::ModuleOp"> {
 
     `qk-format=i8` makes q and k integers, whose products have exact sums (as in
     SageAttention, arXiv 2410.02367); v and the weights stay 8-bit floats.
-    Rotated elements are of one magnitude, and integers then err a quarter of
-    what floats do (docs/Float8.md).
+    Rotated elements are of one magnitude, and integers then err less than
+    floats do (docs/Float8.md).
 
     `hadamard` rotates q and k by a Hadamard matrix. It spreads outliers and
     leaves the scores as they are, up to rounding. The signs of its rows are a
