@@ -29,7 +29,8 @@ LogicalResult fa3::interp::checkHeld(const Context &c, Operation *op,
 LogicalResult fa3::interp::readWindow(const Context &c, Operation *op,
                                       const ViewObject &view, void *lanes) {
   Field &field = getField(view);
-  int64_t laneBytes = getLaneBytes(field.data->getLane());
+  int64_t fieldBytes = getLaneBytes(field.data->getLane()),
+          viewBytes = getLaneBytes(getLane(view.format));
   uint8_t *to = static_cast<uint8_t *>(lanes);
   int64_t width = view.shape.columns * view.span;
   for (int64_t row = 0; row < view.shape.rows; ++row) {
@@ -51,10 +52,10 @@ LogicalResult fa3::interp::readWindow(const Context &c, Operation *op,
       if (field.filledAs[first + i] != view.format)
         return fail(i, "holds elements of another type");
     }
-    const uint8_t *from = field.data->data<uint8_t>() + first * laneBytes;
+    const uint8_t *from = field.data->data<uint8_t>() + first * fieldBytes;
     for (int64_t i = 0; i < view.shape.columns; ++i)
-      std::memcpy(to + (row * view.shape.columns + i) * laneBytes,
-                  from + i * view.span * laneBytes, laneBytes);
+      std::memcpy(to + (row * view.shape.columns + i) * viewBytes,
+                  from + i * view.span * fieldBytes, viewBytes);
   }
   return success();
 }
@@ -75,7 +76,8 @@ LogicalResult fa3::interp::writeWindow(const Context &c, Operation *op,
                            << "' in flight may still read";
   uint8_t owner = inPlace ? kInPlace + slot.reader : slot.part + 1;
   Field &field = getField(view);
-  int64_t laneBytes = getLaneBytes(field.data->getLane());
+  int64_t fieldBytes = getLaneBytes(field.data->getLane()),
+          viewBytes = getLaneBytes(getLane(view.format));
   const uint8_t *from = static_cast<const uint8_t *>(lanes);
   int64_t width = view.shape.columns * view.span;
   for (int64_t row = 0; row < view.shape.rows; ++row) {
@@ -89,10 +91,10 @@ LogicalResult fa3::interp::writeWindow(const Context &c, Operation *op,
       field.filledBy[i] = owner;
       field.filledAs[i] = view.format;
     }
-    uint8_t *to = field.data->data<uint8_t>() + first * laneBytes;
+    uint8_t *to = field.data->data<uint8_t>() + first * fieldBytes;
     for (int64_t i = 0; i < view.shape.columns; ++i)
-      std::memcpy(to + i * view.span * laneBytes,
-                  from + (row * view.shape.columns + i) * laneBytes, laneBytes);
+      std::memcpy(to + i * view.span * fieldBytes,
+                  from + (row * view.shape.columns + i) * viewBytes, viewBytes);
   }
   return success();
 }
@@ -177,11 +179,13 @@ LogicalResult decodeView(Decoder &d, tile::ViewOp op) {
   FailureOr<Format> stored = d.getFormat(op, entry);
   if (failed(format) || failed(stored))
     return failure();
-  if (getLane(*format) != getLane(*stored))
-    return op.emitError("'tile.view' of ")
-           << window << " in " << entry << " is not known to the interpreter";
   extra->format = *format;
   extra->span = getByteWidth(*format) / getByteWidth(*stored);
+  // An element takes the place of the first of the lanes that it covers.
+  if (getLaneBytes(getLane(*format)) >
+      extra->span * getLaneBytes(getLane(*stored)))
+    return op.emitError("'tile.view' of ")
+           << window << " in " << entry << " is not known to the interpreter";
   extra->shape = getTileShape(window);
   extra->entry = getTileShape(entry);
   extra->entry.columns /= extra->span;
