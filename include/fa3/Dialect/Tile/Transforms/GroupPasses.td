@@ -1,0 +1,192 @@
+//===- GroupPasses.td - from one thread of control to groups *- tablegen -*-===//
+
+#ifndef FA3_TILE_GROUP_PASSES
+#define FA3_TILE_GROUP_PASSES
+
+include "mlir/Pass/PassBase.td"
+
+def AssignRoles : Pass<"tile-assign-roles"> {
+  let summary = "tile operations -> with the role that performs them";
+  let description = [{
+    Input: kernels without `tile.grid`. Loads that a bulk copy can perform get the
+    role "load" if their tile only feeds products, or if `loads` allows it and only
+    element code uses it; all other operations with effects "math". The attribute is advisory: without it everything is "math".
+    `tile.relabel` and `tile.transpose` on the way from such a load to its
+    products get the role "convert".
+
+    A bulk copy can perform a load of a tile of rank 2 from an array of rank up to
+    5 whose last dimension is contiguous. Rows of the array have to start at
+    multiples of 16 bytes, which the launch checks. For operands of products that
+    is a condition of the kernel; tiles for element code can be read by threads
+    instead, whatever the strides:
+
+    | `loads` | tiles for element code come |
+    |---|---|
+    | `auto` | in bulk if the last extent of the array is known and fills whole units of 16 bytes, by threads if not |
+    | `bulk` | in bulk; arrays with other rows are refused at the launch |
+    | `threads` | by threads, element by element |
+
+    A load under a guard (`tile.any_possible`) moves in front of it when it gets
+    the role "load": rings run in step whether a replica has work or not.
+
+    Example:
+    ```mlir
+    %k = tile.load %K[...] {tile.role = "load"} : ...       // operand of a product
+    %b = tile.load %bias[...] {tile.role = "load"} : ...    // added to scores
+    %m = tile.load %odd[...] {tile.role = "math"} : ...     // rows of 77 elements
+    ```
+  }];
+  let options = [
+    Option<"loads", "loads", "std::string", "\"auto\"",
+           "who loads tiles for element code: auto, bulk or threads">
+  ];
+  let statistics = [
+    Statistic<"numLoads", "loads", "loads given to the load role">,
+    Statistic<"numElementLoads", "element-loads",
+              "of these, loads of tiles for element code">
+  ];
+}
+
+def InsertRings : Pass<"tile-insert-rings"> {
+  let summary = "tiles that cross roles -> rings";
+  let description = [{
+    Input: sequential kernels with roles. For every load of the load role: a ring
+    of depth 1, an acquire, asynchronous load and publish in place of the load,
+    and an acquire, view and release around its uses. Element code gets a
+    `tile.read` right before each use, so that few registers hold what was read. A
+    tile that is converted on the way goes through two rings; between them the convert role copies it
+    window by window through registers, unless its rows alone are relabelled: the
+    copy brings them in that order (`tile.load.async .. rows`). A load of fewer
+    rows in front of the loop around another load of the same columns uses the
+    first rows of the other's entries. Cursors are threaded through the loops and
+    branches around them. The result is still one stream
+    of instructions, and legal: each entry is written before it is read.
+
+    Fails where a load lies in control flow other than `scf.for` and `scf.if`,
+    because a position cannot be carried through it.
+
+    Example:
+    ```mlir
+    scf.for ... {
+      %k = tile.load %K[%j, %c0] {tile.role = "load"} : ...
+      %s = tile.dot %q, %k, %zero lhs mk rhs nk : ...
+    }
+    // becomes
+    scf.for ... iter_args(%cw = %write, %cr = %read) {
+      %sw, %nw = flow.acquire %ring[%cw]   %w = tile.view %sw[%c0, %c0]
+      tile.load.async %K[%j, %c0], %w      flow.publish %sw
+      %sr, %nr = flow.acquire %ring[%cr]   %k = tile.view %sr[%c0, %c0]
+      %s = tile.dot %q, %k, %zero lhs mk rhs nk : ...
+      flow.release %sr
+      scf.yield %nw, %nr
+    }
+    ```
+  }];
+  let dependentDialects = ["::fa3::flow::FlowDialect"];
+  let statistics = [Statistic<"rings", "rings", "rings created">];
+}
+
+def Specialize : Pass<"tile-specialize"> {
+  let summary = "one stream of operations with roles -> groups of warps";
+  let description = [{
+    Input: kernels with rings. Output: `flow.specialize` with one `flow.group` per
+    role, each holding the slice of the program that its operations need; scalars
+    are repeated. The math group gets replicas, one per 64 rows of its products
+    unless `replicas` says otherwise: the rows of every tile that depends on the
+    rows of a product are divided among them.
+
+    A store with an end of rows (`below`) becomes one without: a replica whose
+    rows start at or after it stores outside of the array.
+
+    Fails if a tile would have to be divided along two dimensions, or along one
+    that a product or reduction sums over, or if an end of rows may divide those
+    of a replica.
+
+    Example, 128 rows:
+    ```mlir
+    flow.specialize {
+      flow.group @load warps 1 (%g) { ... acquire, load.async, publish ... }
+      flow.group @math warps 4 replicas 2 (%g) {
+        %row = arith.muli %g, %c64 : index
+        %q = tile.view %slot[%row, %c0] : ... -> !tile.view<tensor<64x64xf16>>
+        ...
+      }
+    }
+    ```
+  }];
+  let dependentDialects = ["::fa3::flow::FlowDialect", "::mlir::arith::ArithDialect",
+                           "::mlir::memref::MemRefDialect"];
+  let options = [
+    Option<"replicas", "replicas", "int64_t", "0",
+           "replicas of the math group (0: one per 64 rows)">
+  ];
+  let statistics = [
+    Statistic<"numGroups", "groups", "groups made">,
+    Statistic<"mostReplicas", "replicas", "most replicas of a group">
+  ];
+}
+
+def ResolveGuards : Pass<"tile-resolve-guards"> {
+  let summary = "guards on predicates -> loops without guards";
+  let description = [{
+    Input: specialised kernels. A loop with a guard `tile.any_possible` is split:
+    ends of the range where the mask is false for all elements of the replica
+    become loops that only keep the rings moving, the rest runs unguarded (a
+    guard may always be taken as true). A part of the mask that is the same in all
+    steps becomes a branch around the loop, whose other arm keeps the rings moving.
+    Guards that are not in such a loop are true.
+
+    Example:
+    ```mlir
+    scf.for %t = %lo to %hi { acquire K; scf.if %live { step }; release K }
+    // becomes
+    scf.for %t = %lo to %first { acquire K; release K }
+    scf.for %t = %first to %hi { acquire K; step; release K }
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+  let statistics = [
+    Statistic<"resolved", "guards-resolved", "guards removed">,
+    Statistic<"dead", "dead-ranges", "loops split off in which the guard is false">
+  ];
+}
+
+def MakeAsync : Pass<"tile-make-async"> {
+  let summary = "products and stores -> asynchronous products and stores";
+  let description = [{
+    Input: specialised kernels. `tile.dot` becomes `tile.dot.async` with a
+    `tile.await` before the first use of the result; a chain of products through
+    a loop-carried accumulator stays pending throughout. Releases of slots that
+    a product reads name its completion token. A left operand that is a tile
+    value stays in registers.
+
+    `store=staged` sends stores of tiles of rank 2 and 8 or 16 bits, to arrays whose
+    rows are whole units of 16 bytes, through a private ring and an
+    asynchronous store: whole, or, where that does not fit `smem-budget`, block of
+    columns by block through a ring of two entries, so that one is written under
+    the copy of the other; `direct` leaves them to the threads that hold the values;
+    `in-place` writes them over the window of a slot that only this replica reads
+    and has read to the end, and releases the slot when the copy out of it is
+    done. A tile with wider elements than the window, or more columns, goes
+    through its rows piece by piece: whole blocks of columns, each written when
+    the copy of the one before has read it (`flow.wait`). `auto` stages
+    where `smem-budget` leaves room beside two entries of the rings of the innermost
+    loops, three of those that products read where threads convert tiles on the
+    way, and one of others. It stores in place where there is such a slot and no
+    room, or where two entries of the rings of all loops fit without the staging and
+    not with it. Stores that have neither are direct.
+  }];
+  let dependentDialects = ["::fa3::flow::FlowDialect", "::mlir::arith::ArithDialect",
+                           "::mlir::tensor::TensorDialect"];
+  let options = [
+    Option<"store", "store", "std::string", "\"auto\"", "auto, staged, in-place or direct">,
+    Option<"smemBudget", "smem-budget", "int64_t", "231424",
+           "bytes of shared memory for rings">
+  ];
+  let statistics = [
+    Statistic<"products", "products", "products made asynchronous">,
+    Statistic<"stores", "stores", "stores staged">
+  ];
+}
+
+#endif // FA3_TILE_GROUP_PASSES

@@ -1,0 +1,265 @@
+//===- SequentialPasses.td - passes on sequential kernels --*- tablegen -*-===//
+
+#ifndef FA3_TILE_SEQUENTIAL_PASSES
+#define FA3_TILE_SEQUENTIAL_PASSES
+
+include "mlir/Pass/PassBase.td"
+
+def ShrinkBounds : Pass<"tile-shrink-bounds"> {
+  let summary = "loops guarded by a predicate -> loops over its possible range";
+  let description = [{
+    Input: sequential tile kernels. Where the body of an `scf.for` of step 1 does
+    nothing unless `tile.any_possible` of a mask holds, and the mask is false for
+    all elements on an end of the range, that end is cut off. The range comes
+    from the corners of the box of coordinates (see PredicateRange.h), so it is
+    found for any affine mask: causal, windows, prefixes, padding, and their
+    conjunctions and disjunctions. The guard stays: true for the tile of a CTA
+    does not mean true for the rows of one warp group.
+
+    Before and after, for `j0 + c <= i0 + r` with 128 rows and 64 columns:
+    ```mlir
+    scf.for %t = %c0 to %n step %c1 { scf.if %live { ... } }
+    scf.for %t = %c0 to min(%n, (%i0 + 127) floordiv 64 + 1) step %c1 { scf.if %live { ... } }
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+  let statistics = [Statistic<"shrunk", "loops-shrunk", "loops whose bounds changed">];
+}
+
+def StrengthReduce : Pass<"tile-strength-reduce"> {
+  let summary = "element code on coordinates and constant factors -> less of it";
+  let description = [{
+    Four rewrites of element code, each exact or allowed by the flags of the
+    operations that are rewritten.
+
+    *Coordinates as numbers.* The conversion of an index tile of rank 2 to f32,
+    affine in row and column, becomes the sum of a converted tile of rows and of
+    the converted column number within the tile:
+    `sitofp(j0 + j - i) = sitofp(j0 - i) + sitofp(j)`. In registers that is one
+    conversion per row and one addition of an immediate per element, where it was
+    one addition and one conversion per element, at a quarter of the rate. The sum
+    is exact if all numbers are below 2^24, which is proved from static extents and
+    bounds of loops; otherwise the pass does it only where every use, through
+    signs and absolute values, is a float operation with the flag `reassoc`.
+
+    *Signs.* |x| becomes x or -x where the sign of the number x, affine in row and
+    column, follows from a mask: every use of |x| ends in an `arith.select` whose
+    condition implies the sign. With causal masks |j - i| is i - j.
+
+    *Factors.* (x * a) * b with a and b the same for the whole tile becomes
+    x * (a * b) if both multiplications have the flag `reassoc`.
+
+    *Terms of rows.* In x + broadcast(r), r a number per row, the sum is moved
+    along its uses, through sums, products with factors of rows and masks by -inf,
+    where each of them has the flag `reassoc` or is exact, and taken out where all
+    of them end in a maximum of the row, max(x) + r, or in a fused product whose
+    addend is a number per row, fma(x, c, broadcast(fma(r, c, s))). The term then
+    costs an operation per row instead of one per element, and what is left of
+    slope * (j - i) is the same for all rows, one product per column.
+
+    Example, under `%keep` = `j <= i`:
+    ```mlir
+    %d = arith.sitofp %jmi : tensor<64x32xi32> to tensor<64x32xf32>
+    %far = math.absf %d : tensor<64x32xf32>
+    %s1 = arith.select %keep, (%s - %far * %slope), %low
+    // becomes
+    %d = arith.addf %rows, %columns : tensor<64x32xf32>   // broadcast from rank 1
+    %far = arith.negf %d : tensor<64x32xf32>
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::tensor::TensorDialect"];
+  let statistics = [
+    Statistic<"numNumbers", "numbers", "conversions of coordinates divided">,
+    Statistic<"numSigns", "signs", "absolute values whose sign is known">,
+    Statistic<"numFactors", "factors", "multiplications joined">,
+    Statistic<"numRowTerms", "row-terms", "terms of rows taken out">
+  ];
+}
+
+def MapGrid : Pass<"tile-map-grid", "::mlir::ModuleOp"> {
+  let summary = "tile.grid -> block indices and the number of blocks at the launch";
+  let description = [{
+    Input: kernels with a `tile.grid` whose bounds are computed from kernel
+    arguments. Output: the body, preceded by the decoding of a linear tile
+    number; `tile.launch` gets its `blocks`.
+
+    `mode=cta`: one CTA per tile. `mode=static`: one CTA per processor, each in a
+    loop over every n-th tile. `mode=dynamic`: one CTA per processor, each in a
+    loop over tiles that it claims when it is ready for them (`tile.share`); the
+    group that loads tiles does so, and a kernel without one gets one CTA per
+    tile (a remark, if no kernel has one).
+    `mode=auto`: a loop over tiles if registers are left for its state; dynamic
+    if the work differs between tiles, static if not, unless loops are known to
+    be so long that starting a CTA per tile costs nothing.
+
+    `order=rows`: the first grid index runs fastest.
+    `order=longest-first`: the first grid index runs slowest and backwards, the
+    others run fastest, so that with work growing in the first index (causal
+    masks) the longest tiles start first. `order=auto` takes the latter where
+    the bound of a loop grows with the first grid index. `order=pairs`, for
+    static grids: a CTA's tiles are pairs of a long and a short one (an error for
+    others).
+
+    `heights=auto`: where all tiles have the same work, extents are known, and all
+    stores end at their tile's end of rows (`below`), rows are cut into full tiles
+    and shorter ones, of fewer replicas, that come last: as many that by estimate
+    the launch ends first on `processors` processors. 10.4 rounds of full tiles
+    take 11; 9 rounds and two of tiles of 2/3 of the rows end earlier. The
+    estimate gives a tile of a part of the rows 0.3 + 0.7 * part of the time.
+    Otherwise the last tile ends with the last replica that has rows.
+
+    Tiles that differ in the first index alone read the same parts of the arrays
+    that their loops load from. With longest-first order they are far apart, so
+    the other indices are cut into sections whose parts fit `l2-bytes`: one
+    section is done for all first indices, then the next. Of an array that a loop
+    walks in a range of bounded length (the keys of a window) the part is that
+    range. The number of sections is computed at the launch and becomes a kernel
+    argument.
+
+    Of the other indices those run fastest on which the place of some loaded tile
+    does not depend (the batch, where all batches read the same bias): tiles that
+    share it are then worked on at the same time. Behind them follow, from the
+    last on, indices of dimensions whose stride the launch gives in an array of
+    which threads read tiles in bulk: an array that is one for all batches often
+    comes with a stride of zero. What does not change from tile to tile, such as
+    scales in memory, is computed or read in front of the loop over tiles.
+
+    Fails on a grid bound that is no index arithmetic on kernel arguments, and on
+    a second grid.
+
+    Example, `mode=cta order=rows`:
+    ```mlir
+    tile.grid (%m, %h) in (%tiles, %heads) { ... }
+    // becomes
+    %id = gpu.block_id x
+    %m = arith.remui %id, %tiles : index
+    %h = arith.divui %id, %tiles : index
+    ...
+    // and in front of the launch, from the extents of its operands
+    %blocks = arith.muli %tiles, %heads : index
+    tile.launch @kernels::@k blocks %blocks args(...)
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect",
+                           "::mlir::scf::SCFDialect", "::mlir::memref::MemRefDialect"];
+  let options = [
+    Option<"mode", "mode", "std::string", "\"auto\"", "auto, cta, static or dynamic">,
+    Option<"order", "order", "std::string", "\"auto\"",
+           "auto, rows, longest-first or pairs">,
+    Option<"l2Bytes", "l2-bytes", "int64_t", "33554432",
+           "bytes of L2 cache that a section may fill (0: no sections)">,
+    Option<"heights", "heights", "std::string", "\"even\"",
+           "whether tiles may have fewer rows than others: even, auto">,
+    Option<"processors", "processors", "int64_t", "132",
+           "processors that heights=auto expects">,
+    Option<"loads", "loads", "std::string", "\"auto\"",
+           "as tile-assign-roles will take it: auto, bulk or threads">
+  ];
+  let statistics = [
+    Statistic<"numPersistent", "persistent-kernels", "kernels with a loop over tiles">,
+    Statistic<"numPartitioned", "partitioned-kernels", "kernels with tiles of different heights">
+  ];
+}
+
+def RelabelContractions : Pass<"tile-relabel-contractions"> {
+  let summary = "products of computed tiles -> sums in an order that needs no shuffles";
+  let description = [{
+    Input: sequential kernels. The left operand of a product that is computed
+    from the result of another one is in registers, in the layout of an
+    accumulator. Where the tensor core wants its left operand in another layout,
+    the order in which the product sums is changed: both operands are relabelled
+    along K by the permutation of coordinate bits under which the first layout
+    becomes the second without an element leaving its thread. It is computed
+    from the two layouts: the identity for 16-bit elements, [0, 3, 1, 2] for 8
+    bits (FlashAttention-3, arXiv 2407.08608, section 3.3).
+
+    Where K runs along the columns of the right operand, whose neighbours no
+    copy separates, its order stays. The left operand is then computed in the
+    inverse order from the start: the rows of the loaded operand of the product
+    that it depends on are relabelled, element code on the way is repeated for
+    it, masks and whatever else varies with the column are relabelled. Maxima
+    and sums along the columns do not see it. If something else does, the
+    columns of the right operand are relabelled after all.
+
+    Fails where no such permutation exists.
+
+    Example, 8-bit elements:
+    ```mlir
+    %o = tile.dot %p, %v, %acc lhs mk rhs kn : ...
+    // becomes
+    %p1 = tile.relabel %p dim 1 bits [0, 3, 1, 2] : ...
+    %v1 = tile.relabel %v dim 0 bits [0, 3, 1, 2] : ...
+    %o = tile.dot %p1, %v1, %acc lhs mk rhs kn : ...
+    ```
+    The left one is relabelled in front of its conversion to the narrow type.
+  }];
+  let statistics = [
+    Statistic<"relabeled", "relabeled", "products whose order of summation changed">
+  ];
+}
+
+def TransposeOperands : Pass<"tile-transpose-operands"> {
+  let summary = "operands that wgmma cannot read -> transposed operands";
+  let description = [{
+    Input: sequential kernels. Tensor cores read 16-bit operands in shared memory
+    along rows or columns, 8-bit ones along K only. An 8-bit operand whose K runs
+    along its columns' neighbours is transposed first.
+
+    Example:
+    ```mlir
+    %o = tile.dot %p, %v, %acc lhs mk rhs kn : tensor<64x96xf8E4M3FN>, tensor<96x128xf8E4M3FN> -> ...
+    // becomes
+    %t = tile.transpose %v : tensor<96x128xf8E4M3FN> -> tensor<128x96xf8E4M3FN>
+    %o = tile.dot %p, %t, %acc lhs mk rhs nk : ...
+    ```
+  }];
+  let statistics = [
+    Statistic<"transposed", "transposed", "operands transposed">
+  ];
+}
+
+def SumByProducts : Pass<"tile-sum-by-products"> {
+  let summary = "sums of what a product multiplies -> products with a constant";
+  let description = [{
+    Input: sequential kernels. Partial sums along the columns of a tile
+    (`tile.reduce add .. modulo 8`) that is also the left operand of a product
+    take an addition per element. The tensor core can add them up, as a product
+    of that operand, which is in registers already, with a constant of 8 columns.
+    Each column gets all of the sum divided by 8, which is exact: the constant is
+    1/8. So all that is done with the partial sums has to be linear, and they
+    have to be summed in the end.
+
+    What is summed is then the operand as the product takes it, converted to its
+    type: sums and product see the same rounding, and a quotient of the two loses
+    nothing. A sum that is told to others, say by its logarithm, is off by at most
+    the type's unit roundoff. Every sum starts from zero: the tensor core keeps
+    about 14 bits of long sums of 8-bit operands.
+
+    | `sums` | |
+    |---|---|
+    | `auto` | by products where that is faster and the sum only divides: 8-bit operands of products with up to 64 columns, no loaded tiles in element code |
+    | `rounded` | by products wherever that is possible |
+    | `exact` | by additions of what has not been rounded |
+
+    Example:
+    ```mlir
+    %s = tile.reduce add %p dim 1 modulo 8 : tensor<64x96xf32> -> tensor<64x8xf32>
+    %h = arith.truncf %p : tensor<64x96xf32> to tensor<64x96xf8E4M3FN>
+    %o = tile.dot %h, %v, %acc lhs mk rhs nk : ...
+    // becomes
+    %h = arith.truncf %p : tensor<64x96xf32> to tensor<64x96xf8E4M3FN>
+    %c = arith.constant dense<1.250000e-01> : tensor<8x96xf8E4M3FN>
+    %s = tile.dot %h, %c, %zero lhs mk rhs nk : ...
+    ```
+  }];
+  let options = [
+    Option<"sums", "sums", "std::string", "\"auto\"",
+           "what is summed: auto, exact or rounded">
+  ];
+  let statistics = [
+    Statistic<"replaced", "replaced", "sums that became products">
+  ];
+}
+
+#endif // FA3_TILE_SEQUENTIAL_PASSES
