@@ -211,7 +211,7 @@ static bool leavesRegisters(gpu::GPUFuncOp kernel, Operation *sum) {
   count.registers += countColumnRegisters(columns.getType().getDimSize(1)) +
                      (isKnown ? 0 : kUnknownExtents) + (hasBytes ? kBytes : 0);
   // Where ptxas began to spill in test/Matrix.
-  int64_t limit = count.groups >= 4 ? 124 : count.groups == 3 ? 180 : 230;
+  int64_t limit = count.groups >= 4 ? 124 : count.groups == 3 ? 175 : 230;
   return count.registers <= limit;
 }
 

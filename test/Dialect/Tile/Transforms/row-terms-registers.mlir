@@ -1,0 +1,25 @@
+// RUN: fa3-opt %s -attention-expand-mods -attention-to-tile -canonicalize -tile-strength-reduce | FileCheck %s
+
+// What is left of a sum without its row is a number per column, which ptxas
+// keeps: 24 registers of a tile of 192 x 96, for which there is room. The
+// exponents' addend then has a term of its own.
+// CHECK-LABEL: gpu.func @room
+// CHECK: %[[MAX:.*]] = tile.reduce max
+// CHECK: arith.addf %[[MAX]], %[[TERM:.*]] : tensor<192xf32>
+// CHECK: math.fma %[[TERM]], %{{.*}} : tensor<192xf32>
+func.func @room(%q: tensor<4x8x2048x96xf16>, %k: tensor<4x8x2048x96xf16>, %v: tensor<4x8x2048x96xf16>, %slopes: tensor<8xf32>) -> tensor<4x8x2048x96xf16> {
+  %o = attention.forward %q, %k, %v aux(%slopes : tensor<8xf32>) mods [#attention.alibi<aux = 0>, #attention.causal]
+    : (tensor<4x8x2048x96xf16>, tensor<4x8x2048x96xf16>, tensor<4x8x2048x96xf16>) -> tensor<4x8x2048x96xf16>
+  return %o : tensor<4x8x2048x96xf16>
+}
+
+// For 28 of 192 x 112 there is none: 68 bytes of spills (ptxas 13.0).
+// CHECK-LABEL: gpu.func @none
+// CHECK: tile.reduce max
+// CHECK-NOT: math.fma {{.*}} : tensor<192xf32>
+// CHECK: math.fma {{.*}} : tensor<192x112xf32>
+func.func @none(%q: tensor<4x8x2048x80xf16>, %k: tensor<4x8x2048x80xf16>, %v: tensor<4x8x2048x80xf16>, %slopes: tensor<8xf32>) -> tensor<4x8x2048x80xf16> {
+  %o = attention.forward %q, %k, %v aux(%slopes : tensor<8xf32>) mods [#attention.alibi<aux = 0>, #attention.causal]
+    : (tensor<4x8x2048x80xf16>, tensor<4x8x2048x80xf16>, tensor<4x8x2048x80xf16>) -> tensor<4x8x2048x80xf16>
+  return %o : tensor<4x8x2048x80xf16>
+}
