@@ -154,8 +154,7 @@ __global__ void __launch_bounds__(512, 1)
   if (group < products) {
     uint64_t a = describe(0), b = describe(16384);
     float d[Product::n / 2] = {};
-    uint32_t words[4] = {threadIdx.x * 0, threadIdx.x * 0, threadIdx.x * 0,
-                         threadIdx.x * 0};
+    uint32_t words[4] = {};
     for (int round = 0; round < kRounds; ++round) {
       asm volatile("wgmma.fence.sync.aligned;");
 #pragma unroll
