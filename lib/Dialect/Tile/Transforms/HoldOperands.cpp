@@ -120,10 +120,7 @@ static bool isAwaitedFirst(DotAsyncOp dot, ViewOp view) {
   auto loop = dyn_cast<scf::ForOp>(dot->getParentOp());
   if (!loop || loop->isAncestor(view))
     return false;
-  Operation *await = nullptr;
-  for (Operation *user : dot.getResult().getUsers())
-    if (isa<AwaitOp>(user) && user->getBlock() == dot->getBlock())
-      await = user;
+  AwaitOp await = findAwait(dot);
   bool hasOthers = false;
   for (auto other : dot->getBlock()->getOps<DotAsyncOp>()) {
     if (other == dot || !isa<RankedTensorType>(other.getLhs().getType()))

@@ -46,14 +46,6 @@ private:
 };
 } // namespace
 
-/// The await of a product in the product's block, if there is one.
-static Operation *findAwait(DotAsyncOp dot) {
-  for (Operation *user : dot.getResult().getUsers())
-    if (isa<AwaitOp>(user) && user->getBlock() == dot->getBlock())
-      return user;
-  return nullptr;
-}
-
 Kind LoopProblem::classify(Operation *op) {
   if (isa<DotAsyncOp, LoadAsyncOp>(op))
     return Kind::Issue;
@@ -141,14 +133,14 @@ void LoopProblem::addSlotDependences(ViewOp view) {
 void LoopProblem::addReleaseDependences(flow::ReleaseOp release) {
   for (Value token : release.getAfter())
     if (auto dot = token.getDefiningOp<DotAsyncOp>())
-      if (Operation *await = findAwait(dot))
+      if (AwaitOp await = findAwait(dot))
         depend(await, release, 0);
 }
 
 /// A left operand in registers is read until the product is awaited: the next
 /// iteration's may not be made before that.
 void LoopProblem::addRegisterHazard(DotAsyncOp dot) {
-  Operation *await = findAwait(dot);
+  AwaitOp await = findAwait(dot);
   if (await && isa<RankedTensorType>(dot.getLhs().getType()) &&
       dot.getLhs().getDefiningOp())
     depend(await, dot.getLhs().getDefiningOp(), 1);

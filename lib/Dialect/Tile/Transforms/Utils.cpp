@@ -262,6 +262,14 @@ bool fa3::tile::feedsElementCode(flow::RingOp ring) {
   return hasReads;
 }
 
+AwaitOp fa3::tile::findAwait(DotAsyncOp dot) {
+  for (Operation *user : dot.getResult().getUsers())
+    if (auto await = dyn_cast<AwaitOp>(user);
+        await && await->getBlock() == dot->getBlock())
+      return await;
+  return {};
+}
+
 LogicalResult fa3::tile::threadTo(Operation *site,
                                   SmallVectorImpl<Value> &values, Block *from) {
   SmallVector<Operation *> around;

@@ -75,6 +75,9 @@ bool feedsProducts(flow::RingOp ring);
 /// Whether all that is read from entries of the ring goes to element code.
 bool feedsElementCode(flow::RingOp ring);
 
+/// The await of a product in the product's block, if there is one.
+AwaitOp findAwait(DotAsyncOp dot);
+
 /// Carries `values`, defined at the top of the kernel or group, or in the block
 /// `from` around `site`, through the loops and branches in between: replaces
 /// them by their values at the site.
