@@ -53,6 +53,8 @@ struct CommandLine {
                             cl::desc("Queries, and as many keys")};
   cl::opt<int64_t> bits{"bits", cl::desc("Of the operands: 16 or 8"),
                         cl::init(16)};
+  cl::opt<bool> transposedV{"transposed-v",
+                            cl::desc("8-bit values are given with keys last")};
   cl::opt<int64_t> hidden{"hidden", cl::desc("Heads times head dim"),
                           cl::init(2048)};
   cl::opt<int64_t> tokens{"tokens", cl::desc("Batch times length"),
@@ -147,6 +149,8 @@ FailureOr<std::vector<Problem>> Session::getProblems() const {
     lengths = {512, 1024, 2048, 4096, 8192, 16384};
   if (line.bits != 16 && line.bits != 8)
     return fail("--bits expects 16 or 8, got " + Twine(line.bits));
+  if (line.transposedV && line.bits != 8)
+    return fail("--transposed-v expects --bits 8, got " + Twine(line.bits));
   for (int64_t d : dims)
     for (const std::string &name : masks)
       for (int64_t length : lengths) {
@@ -156,6 +160,7 @@ FailureOr<std::vector<Problem>> Session::getProblems() const {
           return fail("--masks expects full, causal or window, got '" + name +
                       "'");
         problem.bits = line.bits;
+        problem.transposedV = line.transposedV;
         problem.d = problem.dv = d;
         problem.mask = *mask;
         problem.queries = problem.keys = length;
@@ -240,6 +245,7 @@ static Problem getProblem(ModuleOp module, const ProblemClass &found,
   problem.processors = line.processors;
   int64_t heads = 1;
   module.walk([&](attention::ForwardOp op) {
+    problem.transposedV = op.getTransposedV();
     auto getExtent = [&](Value array, int64_t axis, int64_t otherwise) {
       auto type = cast<RankedTensorType>(array.getType());
       return type.isDynamicDim(axis) ? otherwise : type.getDimSize(axis);

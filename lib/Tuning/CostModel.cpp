@@ -23,6 +23,9 @@ constexpr double kNorm = 2.5;
 constexpr double kExposed = 1200, kExposed8 = 500;
 /// Bytes that shared memory reads or writes in a cycle.
 constexpr double kSharedBytes = 128;
+/// Cycles for each copy of eight rows of K, which V given transposed asks for,
+/// by what d 128 takes without a mask.
+constexpr double kCopyOfRows = 35;
 /// Bytes per cycle of what a tile loads before its first product and stores
 /// after the last one.
 constexpr double kStartBytes = 24;
@@ -88,7 +91,7 @@ Point fa3::tuning::getDefaultTile(const Problem &problem) {
   TileChoice tile =
       is8Bit(problem)
           ? chooseFloat8Tile(problem.d, problem.dv, demand, ScaleBlocks{0, 0},
-                             /*twoLevel=*/false, /*transposedV=*/false,
+                             /*twoLevel=*/false, problem.transposedV,
                              problem.queries)
           : chooseTile(problem.d, problem.dv, demand, problem.queries);
   Point point;
@@ -99,9 +102,12 @@ Point fa3::tuning::getDefaultTile(const Problem &problem) {
 
 std::optional<std::string> fa3::tuning::getObstacle(const Problem &problem,
                                                     const Point &point) {
-  auto getWidest = is8Bit(problem) ? getWidestFloat8BlockN : getWidestBlockN;
+  RegionDemand demand = getDemand(problem);
   int64_t widest =
-      getWidest(problem.d, problem.dv, getDemand(problem), point.blockM);
+      is8Bit(problem)
+          ? getWidestFloat8BlockN(problem.d, problem.dv, demand, point.blockM,
+                                  problem.transposedV)
+          : getWidestBlockN(problem.d, problem.dv, demand, point.blockM);
   if (point.blockN <= widest)
     return std::nullopt;
   return "tiles of " + std::to_string(point.blockM) +
@@ -170,12 +176,16 @@ static double getMakespan(llvm::ArrayRef<double> costs, int64_t copies,
 
 /// Cycles in which shared memory moves what a step of 8-bit operands needs:
 /// every warp group reads its rows of Q, all of K and all of V; copies write K
-/// and V, and the role that transposes V reads and writes it.
+/// and V, and the role that transposes V reads and writes it. V given
+/// transposed needs none, but copies of few rows.
 static double countSharedCycles(const Problem &problem, const Point &point) {
   double groups = double(point.blockM) / kRowsPerGroup;
   int64_t keyBytes = point.blockN * (problem.d + problem.dv);
   double products = groups * (keyBytes + kRowsPerGroup * problem.d);
-  return (products + keyBytes + 2 * point.blockN * problem.dv) / kSharedBytes;
+  double cycles = (products + keyBytes) / kSharedBytes;
+  if (problem.transposedV)
+    return cycles + point.blockN / 8 * kCopyOfRows;
+  return cycles + 2 * point.blockN * problem.dv / kSharedBytes;
 }
 
 /// Whether CTAs go on to further tiles.

@@ -81,6 +81,10 @@ TEST(CostModelTest, unitsOfAStepOf8Bits) {
   // 1024 for products, 384 for copies, 384 to transpose V.
   EXPECT_EQ(p.shared, 1792);
   EXPECT_GT(p.step, p.shared + p.exposed);
+  // Given transposed: 1024 and 384, and twelve copies of eight rows of K.
+  Problem problem = makeFloat8Problem(256, Mask::Full, 4096);
+  problem.transposedV = true;
+  EXPECT_EQ(predict(problem, makeTile(128, 96)).shared, 1408 + 12 * 35);
 }
 
 TEST(CostModelTest, wholeRounds) {
@@ -113,6 +117,19 @@ TEST(CostModelTest, measurementsOf8Bits) {
   for (const Measurement &cell : cells)
     expectNear(makeFloat8Problem(cell.d, cell.mask, cell.length), cell.tflops,
                1976);
+}
+
+TEST(CostModelTest, measurementsOfTransposedValues) {
+  const Measurement cells[] = {
+      {128, Mask::Full, 2048, 934},
+      {128, Mask::Full, 16384, 1020},
+      {128, Mask::Causal, 4096, 904},
+  };
+  for (const Measurement &cell : cells) {
+    Problem problem = makeFloat8Problem(cell.d, cell.mask, cell.length);
+    problem.transposedV = true;
+    expectNear(problem, cell.tflops, 1976);
+  }
 }
 
 TEST(CostModelTest, obstacles) {

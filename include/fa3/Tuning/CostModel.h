@@ -28,6 +28,9 @@ std::optional<Mask> parseMask(llvm::StringRef name);
 struct Problem {
   int64_t bits = 16; ///< of the operands: 16 or 8
   int64_t d = 128, dv = 128;
+  /// Whether 8-bit values are given with keys in the last dimension: no role
+  /// transposes them then, and the rows of K come in the order of products.
+  bool transposedV = false;
   Mask mask = Mask::Full;
   int64_t queries = 4096, keys = 4096;
   /// Heads of all batches.

@@ -147,10 +147,14 @@ static int64_t widestFloat8BlockN(int64_t d, int64_t dv,
 }
 
 int64_t fa3::getWidestFloat8BlockN(int64_t d, int64_t dv,
-                                   const RegionDemand &demand, int64_t blockM) {
+                                   const RegionDemand &demand, int64_t blockM,
+                                   bool transposedV) {
   // Four consumer groups and the role that converts have not enough registers.
   constexpr int64_t kMostRows = 192;
-  return blockM > kMostRows ? 0 : widestFloat8BlockN(d, dv, demand, {}, blockM);
+  Float8Needs needs;
+  needs.transposedV = transposedV;
+  return blockM > kMostRows ? 0
+                            : widestFloat8BlockN(d, dv, demand, needs, blockM);
 }
 
 TileChoice fa3::chooseFloat8Tile(int64_t d, int64_t dv,

@@ -22,7 +22,7 @@ int64_t getWidestBlockN(int64_t d, int64_t dv, const RegionDemand &demand,
 
 /// The same for 8-bit operands whose scales are for whole sequences.
 int64_t getWidestFloat8BlockN(int64_t d, int64_t dv, const RegionDemand &demand,
-                              int64_t blockM);
+                              int64_t blockM, bool transposedV);
 
 /// Block sizes for head dims d and dv of 16-bit elements. Each warp group owns
 /// 64 rows. Registers per thread: dv/2 for the output, blockN/2 for the scores,
