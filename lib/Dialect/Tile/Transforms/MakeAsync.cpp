@@ -40,6 +40,17 @@ static std::optional<unsigned> matchAccumulator(DotOp dot) {
   return index;
 }
 
+/// Whether another product of the block adds to this one and nothing else looks
+/// at it: the tensor core goes from one to the other by itself.
+static bool isAddedTo(DotOp dot) {
+  if (!dot.getResult().hasOneUse())
+    return false;
+  OpOperand &use = *dot.getResult().getUses().begin();
+  auto next = dyn_cast<DotOp>(use.getOwner());
+  return next && next->getBlock() == dot->getBlock() &&
+         use == next.getAccMutable();
+}
+
 /// Makes the value that a loop carries at `index` a pending one.
 static void makeCarriedPending(scf::ForOp loop, unsigned index) {
   ImplicitLocOpBuilder b(loop.getLoc(), loop);
@@ -134,6 +145,10 @@ static LogicalResult makeProductAsync(DotOp dot) {
     // The use is the loop's yield; the types on both sides are pending.
     Operation *yield = dot->getBlock()->getTerminator();
     yield->setOperand(*accumulator, async.getResult());
+  } else if (isAddedTo(dot)) {
+    // The next product, which is made asynchronous after this one, takes what
+    // is pending.
+    dot.getResult().replaceAllUsesWith(async.getResult());
   } else {
     Operation *firstUse = dot->getBlock()->getTerminator();
     for (Operation *user : dot.getResult().getUsers()) {

@@ -130,6 +130,8 @@ private:
   /// Operations that are repeated in the new order, in their own order.
   llvm::SetVector<Operation *> repeated;
   llvm::DenseMap<Value, Value> reordered;
+  /// Right operands of products with their rows in the new order.
+  llvm::DenseMap<Value, Value> rowsOf;
   SmallVector<OpOperand *> reductions;
 };
 } // namespace
@@ -146,7 +148,7 @@ bool ColumnReorder::collect(Value value) {
   if (auto dot = dyn_cast<DotOp>(op)) {
     auto load = dot.getRhs().getDefiningOp<LoadOp>();
     if (dot.getRhsOrder() != RhsOrder::nk || !load ||
-        isComputed(dot.getAcc()) || isComputed(dot.getLhs()))
+        isComputed(dot.getLhs()) || !collect(dot.getAcc()))
       return false;
   } else if (!isElementwise(op) ||
              !llvm::all_of(op->getOperands(),
@@ -195,8 +197,11 @@ void ColumnReorder::build(OpOperand &tile) {
     IRMapping mapping;
     if (auto dot = dyn_cast<DotOp>(op)) {
       Value rhs = dot.getRhs();
-      Value rows =
-          RelabelOp::create(builder, op->getLoc(), rhs.getType(), rhs, 0, bits);
+      // Products of one sum may have it in common.
+      Value &rows = rowsOf[rhs];
+      if (!rows)
+        rows = RelabelOp::create(builder, op->getLoc(), rhs.getType(), rhs, 0,
+                                 bits);
       mapping.map(rhs, rows);
       mapping.map(dot.getAcc(), reorder(dot.getAcc()));
     } else {

@@ -27,11 +27,16 @@ public:
   /// Fills the instance. Fails with an error on what cannot be scheduled.
   LogicalResult build();
   PipelineProblem &get() { return problem; }
-  Operation *getOperation(unsigned i) const { return operations[i]; }
+  /// The first of those behind a number.
+  Operation *getOperation(unsigned i) const { return operations[i].front(); }
   void annotate();
 
 private:
   static Kind classify(Operation *op);
+  /// Gives every operation a number. Products that add to each other have one:
+  /// a schedule may not tear them apart.
+  void number();
+  LogicalResult addDependences(Operation *op);
   LogicalResult addDataDependences(Operation *op);
   void addSlotDependences(ViewOp view);
   void addReleaseDependences(flow::ReleaseOp release);
@@ -41,7 +46,7 @@ private:
 
   scf::ForOp loop;
   PipelineProblem problem;
-  SmallVector<Operation *> operations;
+  SmallVector<SmallVector<Operation *, 1>> operations;
   llvm::DenseMap<Operation *, unsigned> numbers;
 };
 } // namespace
@@ -65,7 +70,8 @@ Kind LoopProblem::classify(Operation *op) {
 
 void LoopProblem::depend(Operation *from, Operation *to, unsigned distance) {
   auto source = numbers.find(from), target = numbers.find(to);
-  if (source != numbers.end() && target != numbers.end() && from != to)
+  if (source != numbers.end() && target != numbers.end() &&
+      source->second != target->second)
     problem.addDependence(source->second, target->second, distance);
 }
 
@@ -155,8 +161,15 @@ void LoopProblem::addTimes() {
   // The stream is that of the replica's own instructions, which start in order.
   unsigned stream = problem.addUnit("stream"),
            tensor = problem.addUnit("tensor");
-  for (auto [i, op] : llvm::enumerate(operations)) {
-    ResourceUse use = getResourceUse(op, warps * kThreadsPerWarp);
+  for (auto [i, parts] : llvm::enumerate(operations)) {
+    ResourceUse use;
+    for (Operation *op : parts) {
+      ResourceUse part = getResourceUse(op, warps * kThreadsPerWarp);
+      use.issue += part.issue;
+      use.special += part.special;
+      use.latency = use.tensor + part.latency;
+      use.tensor += part.tensor;
+    }
     if (int64_t cycles = std::max(use.issue, use.special))
       problem.addUse(i, stream, cycles);
     if (use.tensor)
@@ -165,22 +178,42 @@ void LoopProblem::addTimes() {
   }
 }
 
-LogicalResult LoopProblem::build() {
+void LoopProblem::number() {
   for (Operation &op : loop.getBody()->without_terminator()) {
+    if (auto dot = dyn_cast<DotAsyncOp>(op)) {
+      auto before = dot.getAcc().getDefiningOp<DotAsyncOp>();
+      if (before && findNextInChain(before) == dot) {
+        unsigned shared = numbers.lookup(before);
+        numbers[&op] = shared;
+        operations[shared].push_back(&op);
+        continue;
+      }
+    }
     std::string name = op.getName().getStringRef().str();
     numbers[&op] = problem.addOperation(name, classify(&op));
-    operations.push_back(&op);
+    operations.push_back({&op});
   }
+}
+
+LogicalResult LoopProblem::addDependences(Operation *op) {
+  if (failed(addDataDependences(op)))
+    return failure();
+  if (auto view = dyn_cast<ViewOp>(op))
+    addSlotDependences(view);
+  else if (auto release = dyn_cast<flow::ReleaseOp>(op))
+    addReleaseDependences(release);
+  else if (auto dot = dyn_cast<DotAsyncOp>(op))
+    addRegisterHazard(dot);
+  return success();
+}
+
+LogicalResult LoopProblem::build() {
+  number();
   Operation *lastEffect = nullptr;
-  for (Operation *op : operations) {
-    if (failed(addDataDependences(op)))
+  for (Operation &body : loop.getBody()->without_terminator()) {
+    Operation *op = &body;
+    if (failed(addDependences(op)))
       return failure();
-    if (auto view = dyn_cast<ViewOp>(op))
-      addSlotDependences(view);
-    else if (auto release = dyn_cast<flow::ReleaseOp>(op))
-      addReleaseDependences(release);
-    else if (auto dot = dyn_cast<DotAsyncOp>(op))
-      addRegisterHazard(dot);
     // Effects that nothing above orders keep the order of the program.
     if (isa<flow::AcquireOp, flow::PublishOp, flow::ReleaseOp, DotAsyncOp,
             LoadAsyncOp, AwaitOp>(op) ||
@@ -195,10 +228,19 @@ LogicalResult LoopProblem::build() {
 }
 
 void LoopProblem::annotate() {
-  for (auto [i, op] : llvm::enumerate(problem.getOperations()))
-    operations[i]->setAttr(
-        TileDialect::kSlottingAttrName,
-        SlottingAttr::get(loop.getContext(), *op.stage, *op.position));
+  SmallVector<unsigned> order(
+      llvm::to_vector(llvm::seq<unsigned>(0, operations.size())));
+  llvm::sort(order, [&](unsigned a, unsigned b) {
+    return *problem.getOperations()[a].position <
+           *problem.getOperations()[b].position;
+  });
+  int64_t position = 0;
+  for (unsigned i : order)
+    for (Operation *op : operations[i])
+      op->setAttr(TileDialect::kSlottingAttrName,
+                  SlottingAttr::get(loop.getContext(),
+                                    *problem.getOperations()[i].stage,
+                                    position++));
 }
 
 //===----------------------------------------------------------------------===//

@@ -262,7 +262,18 @@ bool fa3::tile::feedsElementCode(flow::RingOp ring) {
   return hasReads;
 }
 
+DotAsyncOp fa3::tile::findNextInChain(DotAsyncOp dot) {
+  for (Operation *user : dot.getResult().getUsers())
+    if (auto next = dyn_cast<DotAsyncOp>(user);
+        next && next->getBlock() == dot->getBlock() &&
+        next.getAcc() == dot.getResult())
+      return next;
+  return {};
+}
+
 AwaitOp fa3::tile::findAwait(DotAsyncOp dot) {
+  while (DotAsyncOp next = findNextInChain(dot))
+    dot = next;
   for (Operation *user : dot.getResult().getUsers())
     if (auto await = dyn_cast<AwaitOp>(user);
         await && await->getBlock() == dot->getBlock())

@@ -75,7 +75,11 @@ bool feedsProducts(flow::RingOp ring);
 /// Whether all that is read from entries of the ring goes to element code.
 bool feedsElementCode(flow::RingOp ring);
 
-/// The await of a product in the product's block, if there is one.
+/// The product of the same block that adds to what this one leaves pending.
+DotAsyncOp findNextInChain(DotAsyncOp dot);
+
+/// The await of a product, or of the last one that adds to it, in the product's
+/// block, if there is one.
 AwaitOp findAwait(DotAsyncOp dot);
 
 /// Carries `values`, defined at the top of the kernel or group, or in the block

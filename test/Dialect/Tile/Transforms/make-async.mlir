@@ -98,6 +98,38 @@ gpu.module @m {
     gpu.return
   }
 
+  // A product that only adds to another one goes on in the tensor core: nothing
+  // waits between them. One whose sum is used elsewhere, too, is awaited.
+  // CHECK-LABEL: gpu.func @sum
+  // CHECK: %[[FIRST:.*]], %[[D1:.*]] = tile.dot.async {{.*}}, %[[ZERO:.*]] lhs
+  // CHECK-NOT: tile.await
+  // CHECK: %[[SECOND:.*]], %[[D2:.*]] = tile.dot.async {{.*}}, %[[FIRST]] lhs
+  // CHECK-NEXT: %[[SUM:.*]] = tile.await %[[SECOND]]
+  // CHECK: %[[THIRD:.*]], %[[D3:.*]] = tile.dot.async {{.*}}, %[[SUM]] lhs
+  // CHECK: flow.release %{{.*}} after %[[D1]], %[[D2]], %[[D3]]
+  // CHECK: %[[W:.*]] = tile.await %[[THIRD]]
+  // CHECK: arith.addf %[[SUM]], %[[W]]
+  gpu.func @sum(%q: memref<?x?xf16>, %o: memref<?x?xf32>) kernel {
+    %r = flow.ring : !flow.ring<1, [!A]>
+    flow.specialize {
+      flow.group @math warps 4 (%g) {
+        %c0 = arith.constant 0 : index
+        %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+        %x = tile.load %q[%c0, %c0] : memref<?x?xf16> -> !A
+        %q0 = flow.cursor read %r : !flow.ring<1, [!A]>
+        %s, %next = flow.acquire %r[%q0] : !flow.ring<1, [!A]>, !flow.cursor<read>
+        %y = tile.view %s[%c0, %c0] : !flow.slot<read, [!A]> -> !tile.view<!A>
+        %a = tile.dot %y, %y, %zero lhs mk rhs nk : !tile.view<!A>, !tile.view<!A> -> tensor<64x64xf32>
+        %b = tile.dot %x, %y, %a lhs mk rhs nk : !A, !tile.view<!A> -> tensor<64x64xf32>
+        %c = tile.dot %x, %y, %b lhs mk rhs nk : !A, !tile.view<!A> -> tensor<64x64xf32>
+        flow.release %s : !flow.slot<read, [!A]>
+        %d = arith.addf %b, %c : tensor<64x64xf32>
+        tile.store %d, %o[%c0, %c0] : tensor<64x64xf32>, memref<?x?xf32>
+      }
+    }
+    gpu.return
+  }
+
   // The slot was acquired in front of the loop: the last product's token is
   // carried out to its release.
   // CHECK-LABEL: gpu.func @resident

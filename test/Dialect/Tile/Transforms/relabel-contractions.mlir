@@ -106,6 +106,28 @@ gpu.module @m {
     gpu.return
   }
 
+  // Two products of one sum: their operand gets its order once.
+  // CHECK-LABEL: gpu.func @sum
+  // CHECK: %[[B:.*]] = tile.load %arg2
+  // CHECK: %[[K:.*]] = tile.relabel %[[B]] dim 0 bits [0, 2, 3, 1]
+  // CHECK: %[[FIRST:.*]] = tile.dot %arg0, %[[K]], %{{.*}} lhs mk rhs nk
+  // CHECK: %[[S:.*]] = tile.dot %arg1, %[[K]], %[[FIRST]] lhs mk rhs nk
+  // CHECK: %[[R:.*]] = tile.relabel %[[S]] dim 1 bits [0, 3, 1, 2]
+  // CHECK: arith.truncf %[[R]]
+  gpu.func @sum(%a: tensor<64x32xf8E4M3FN>, %b: tensor<64x32xf8E4M3FN>, %c: memref<?x32xf8E4M3FN>,
+                %d: tensor<16x96xf8E4M3FN>, %out: memref<?x?xf32>) kernel {
+    %c0 = arith.constant 0 : index
+    %zero = arith.constant dense<0.0> : tensor<64x96xf32>
+    %zero2 = arith.constant dense<0.0> : tensor<64x16xf32>
+    %k = tile.load %c[%c0, %c0] : memref<?x32xf8E4M3FN> -> tensor<96x32xf8E4M3FN>
+    %t = tile.dot %a, %k, %zero lhs mk rhs nk : tensor<64x32xf8E4M3FN>, tensor<96x32xf8E4M3FN> -> tensor<64x96xf32>
+    %s = tile.dot %b, %k, %t lhs mk rhs nk : tensor<64x32xf8E4M3FN>, tensor<96x32xf8E4M3FN> -> tensor<64x96xf32>
+    %p = arith.truncf %s : tensor<64x96xf32> to tensor<64x96xf8E4M3FN>
+    %o = tile.dot %p, %d, %zero2 lhs mk rhs nk : tensor<64x96xf8E4M3FN>, tensor<16x96xf8E4M3FN> -> tensor<64x16xf32>
+    tile.store %o, %out[%c0, %c0] : tensor<64x16xf32>, memref<?x?xf32>
+    gpu.return
+  }
+
   // 16 bits: the layouts are the same. A left operand that is loaded goes
   // through shared memory, which has no lanes.
   // CHECK-LABEL: gpu.func @sixteen

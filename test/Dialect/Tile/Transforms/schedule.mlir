@@ -120,6 +120,51 @@ gpu.module @m {
     gpu.return
   }
 
+  // Two products of one sum stay together: in one stage, one behind the other,
+  // and the slot that both read is released behind their one await.
+  // CHECK-LABEL: gpu.func @sum
+  // CHECK: tile.dot.async {{.*}}<stage = 0, order = [[#FIRST:]]>
+  // CHECK: tile.dot.async {{.*}}<stage = 0, order = [[#FIRST+1]]>
+  // CHECK: tile.await {{.*}}<stage = 0, order = [[#SUM:]]>
+  // CHECK: flow.release {{.*}}<stage = 0, order = [[#SUM+1]]>
+  // CHECK: tile.dot.async {{.*}}<stage = 1,
+  // CHECK: flow.release {{.*}}<stage = 1,
+  gpu.func @sum(%k: memref<?x?xf16>, %o: memref<?x?xf32>, %n: index) kernel {
+    %rk = flow.ring : !flow.ring<1, [!K]>
+    %rv = flow.ring : !flow.ring<1, [!V]>
+    flow.specialize {
+      flow.group @math warps 4 (%g) {
+        %c0 = arith.constant 0 : index
+        %c1 = arith.constant 1 : index
+        %zero = arith.constant dense<0.0> : tensor<64x32xf32>
+        %none = arith.constant dense<0.0> : tensor<64x64xf32>
+        %q = tile.load %k[%c0, %c0] : memref<?x?xf16> -> tensor<64x16xf16>
+        %p = tile.load %k[%c1, %c0] : memref<?x?xf16> -> tensor<64x16xf16>
+        %init = tile.pend %none : tensor<64x64xf32> -> !tile.pending<tensor<64x64xf32>>
+        %ik = flow.cursor read %rk : !flow.ring<1, [!K]>
+        %iv = flow.cursor read %rv : !flow.ring<1, [!V]>
+        %r:3 = scf.for %t = %c0 to %n step %c1 iter_args(%acc = %init, %ck = %ik, %cv = %iv)
+            -> (!tile.pending<tensor<64x64xf32>>, !flow.cursor<read>, !flow.cursor<read>) {
+          %s, %nk = flow.acquire %rk[%ck] : !flow.ring<1, [!K]>, !flow.cursor<read>
+          %x = tile.view %s[%c0, %c0] : !flow.slot<read, [!K]> -> !tile.view<!K>
+          %s2, %nv = flow.acquire %rv[%cv] : !flow.ring<1, [!V]>, !flow.cursor<read>
+          %y = tile.view %s2[%c0, %c0] : !flow.slot<read, [!V]> -> !tile.view<!V>
+          %d, %done = tile.dot.async %q, %x, %zero lhs mk rhs nk : tensor<64x16xf16>, !tile.view<!K>, tensor<64x32xf32> -> !tile.pending<tensor<64x32xf32>>
+          %d2, %done2 = tile.dot.async %p, %x, %d lhs mk rhs nk : tensor<64x16xf16>, !tile.view<!K>, !tile.pending<tensor<64x32xf32>> -> !tile.pending<tensor<64x32xf32>>
+          %e = tile.await %d2 : !tile.pending<tensor<64x32xf32>>
+          flow.release %s after %done, %done2 : !flow.slot<read, [!K]>
+          %w = arith.truncf %e : tensor<64x32xf32> to tensor<64x32xf16>
+          %f, %done3 = tile.dot.async %w, %y, %acc lhs mk rhs kn : tensor<64x32xf16>, !tile.view<!V>, !tile.pending<tensor<64x64xf32>> -> !tile.pending<tensor<64x64xf32>>
+          flow.release %s2 after %done3 : !flow.slot<read, [!V]>
+          scf.yield %f, %nk, %nv : !tile.pending<tensor<64x64xf32>>, !flow.cursor<read>, !flow.cursor<read>
+        }
+        %out = tile.await %r#0 : !tile.pending<tensor<64x64xf32>>
+        tile.store %out, %o[%c0, %c0] : tensor<64x64xf32>, memref<?x?xf32>
+      }
+    }
+    gpu.return
+  }
+
   // A tile for element code is read when what it is added to is there, and its
   // slot released then. Copies come in the order in which readers ask: the
   // second product's operand, a stage later, before that tile.

@@ -156,9 +156,10 @@ def MakeAsync : Pass<"tile-make-async"> {
   let description = [{
     Input: specialised kernels. `tile.dot` becomes `tile.dot.async` with a
     `tile.await` before the first use of the result; a chain of products through
-    a loop-carried accumulator stays pending throughout. Releases of slots that
-    a product reads name its completion token. A left operand that is a tile
-    value stays in registers.
+    a loop-carried accumulator stays pending throughout, and so does a product
+    that only the next one of the block adds to. Releases of slots that a product
+    reads name its completion token. A left operand that is a tile value stays
+    in registers.
 
     `store=staged` sends stores of tiles of rank 2 and 8 or 16 bits, to arrays whose
     rows are whole units of 16 bytes, through a private ring and an

@@ -11,7 +11,8 @@ def Schedule : Pass<"tile-schedule"> {
     Input: groups with asynchronous products. Every innermost loop with a product
     becomes a problem (fa3/Scheduling/PipelineProblem.h): dependences with their
     distances in iterations, and for each operation its latency and the units it
-    occupies, of one replica that has the multiprocessor for itself. Not so a
+    occupies, of one replica that has the multiprocessor for itself. Products
+    that add to each other are one operation. Not so a
     loop whose iterations are whole tiles, from several products to a store: two
     at a time would need the registers of two tiles. A solver
     gives each operation a stage and a position in the pipelined body; the answer
