@@ -63,12 +63,15 @@ def accuracy(given) -> list[dict]:
     from fa3_device import timing
 
     heads, d = 16, 128
+    # Types of q and k, and how many of them make an element of q.
+    formats = {"f8E4M3FN": ("f8E4M3FN", 1), "f8E4M3FN, two": ("f8E4M3FN", 2),
+               "i8": ("i8", 1)}  # fmt: skip
     modules = {
-        f"{element} {granularity} {levels}": (
-            float8.module(d, rows, element=element),
+        f"{name} {granularity} {levels}": (
+            float8.module(d, rows, element=element, q_terms=terms),
             float8.TWO_LEVEL if levels == "two" else float8.ONE_LEVEL,
         )
-        for element in ("f8E4M3FN", "i8")
+        for name, (element, terms) in formats.items()
         for granularity, rows in float8.GRANULARITIES.items()
         for levels in ("one", "two")
     }
@@ -81,26 +84,28 @@ def accuracy(given) -> list[dict]:
         )
         want = float8.attention(q, k, v)
         matrix = float8.rotation(d, generator)
-        for element, (granularity, shared), rotated in itertools.product(
-            ("f8E4M3FN", "i8"), float8.GRANULARITIES.items(), (False, True)
+        for name, (granularity, shared), rotated in itertools.product(
+            formats, float8.GRANULARITIES.items(), (False, True)
         ):
+            element, terms = formats[name]
             inputs = [
-                float8.quantize(x, r, kind, whole=granularity == "tensor")
-                for x, r, kind in zip(
+                float8.quantize(x, r, kind, granularity == "tensor", count)
+                for x, r, kind, count in zip(
                     (q @ matrix, k @ matrix, v) if rotated else (q, k, v),
                     shared,
                     (element, element, features.value_type(element)),
+                    (terms, 1, 1),
                 )
             ]
             own = float8.attention(*(x.exact() for x in inputs))
             out = torch.empty(1, heads, length, d, device="cuda")
             for levels in ("one", "two"):
                 got, call = _run(
-                    programs[f"{element} {granularity} {levels}"], inputs, out
+                    programs[f"{name} {granularity} {levels}"], inputs, out
                 )
                 time = timing.single(call, iterations=7)
                 rows.append({
-                    "length": length, "q and k": element,
+                    "length": length, "q and k": name,
                     "scales": granularity,
                     "hadamard": int(rotated), "levels": levels,
                     "error": float8.rms(got - want),

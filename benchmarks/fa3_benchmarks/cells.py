@@ -22,6 +22,7 @@ class Cell:
     heads: int
     key_heads: int
     queries: int | None = None
+    q_terms: int = 1  # numbers whose sum is an element of q, with 8-bit floats
 
     @property
     def rows(self) -> int:
@@ -36,7 +37,8 @@ class Cell:
         """Head dims, mask and queries if they are others than the keys: what
         shares a process and a table."""
         queries = f" q{self.queries}" if self.queries else ""
-        return f"{self.dims} {self.mask_name}{queries}"
+        terms = f" terms {self.q_terms}" if self.q_terms != 1 else ""
+        return f"{self.dims} {self.mask_name}{queries}{terms}"
 
     @property
     def name(self) -> str:
@@ -44,9 +46,10 @@ class Cell:
         if self.key_heads != self.heads:
             heads += f"x{self.key_heads}"
         queries = f"-q{self.queries}" if self.queries else ""
+        terms = f"-terms{self.q_terms}" if self.q_terms != 1 else ""
         return (
             f"{self.type}-{self.dims}-{self.mask_name}-"
-            f"b{self.batch}-{heads}{queries}-s{self.length}"
+            f"b{self.batch}-{heads}{queries}{terms}-s{self.length}"
         )
 
     @property
@@ -87,15 +90,16 @@ class Cell:
         if dynamic:
             feature = features.Feature(
                 self.type, self.d, self.dv, "full", scaling=scaling,
-                lse=self.has_lse,
+                lse=self.has_lse, q_terms=self.q_terms,
             )  # fmt: skip
             types = features.dynamic_types(feature)
         else:
             types = self._static_types(transposed)
         rows = features.SCALINGS[scaling] if scaling else None
         return features.module_text(
-            self.mask, types, rows=rows, transposed=transposed
-        )
+            self.mask, types, rows=rows, transposed=transposed,
+            q_terms=self.q_terms,
+        )  # fmt: skip
 
     def _static_types(self, transposed: bool) -> dict[str, str]:
         b, h, hk, s = self.batch, self.heads, self.key_heads, self.length
@@ -108,7 +112,7 @@ class Cell:
         scales = {f"{name}_scale": "tensor<1x1x1xf32>" for name in "qkv"}
         lse = {"lse": tensor(b, h, rows, type="f32")} if self.has_lse else {}
         return scales | lse | {
-            "q": tensor(b, h, rows, self.d),
+            "q": tensor(b, h, rows, self.q_terms * self.d),
             "k": tensor(b, hk, s, self.d),
             "v": tensor(
                 b, hk, *((self.dv, s) if transposed else (s, self.dv)),

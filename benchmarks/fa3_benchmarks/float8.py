@@ -25,39 +25,45 @@ TWO_LEVEL = "two-level-accumulation=true"
 
 def module(
     d, rows, mask="full", element="f8E4M3FN", out="f32", layout="bhsd",
-    transposed=False,
+    transposed=False, q_terms=1,
 ):  # fmt: skip
     """Text of a kernel with run-time extents and a scale for every head; v may
-    be given as (batch, head, element, key). `element` is that of q and k."""
+    be given as (batch, head, element, key). `element` is that of q and k, and
+    one of q is a sum of `q_terms`."""
     values = features.value_type(element)
     operand = f"tensor<?x?x?x{d}x{element}>"
     types = {"q": operand, "k": operand, "v": f"tensor<?x?x?x{d}x{values}>"}
+    types["q"] = f"tensor<?x?x?x{q_terms * d}x{element}>"
     if transposed:
         types["v"] = f"tensor<?x?x{d}x?x{values}>"
     types.update(o=f"tensor<?x?x?x{d}x{out}>", lse="tensor<?x?x?xf32>")
     for name, shared in zip("qkv", rows):
         types[f"{name}_scale"] = f"tensor<?x?x{'?' if shared else 1}xf32>"
     return features.module_text(
-        features.MASKS[mask], types, layout, rows=rows, transposed=transposed
-    )
+        features.MASKS[mask], types, layout, rows=rows, transposed=transposed,
+        q_terms=q_terms,
+    )  # fmt: skip
 
 
 @dataclasses.dataclass
 class Quantized:
     """x is about values * scales, a scale for each block of rows."""
 
-    values: torch.Tensor  # (batch, head, row, element), 8 bits
+    values: torch.Tensor  # (batch, head, row, terms of elements), 8 bits
     scales: torch.Tensor  # (batch, head, block of rows), f32
+    terms: int = 1
 
     def exact(self):
-        b, h, s, d = self.values.shape
-        blocks = self.values.double().view(b, h, self.scales.shape[2], -1, d)
+        whole = self.values.double().unflatten(3, (self.terms, -1)).sum(3)
+        b, h, s, d = whole.shape
+        blocks = whole.view(b, h, self.scales.shape[2], -1, d)
         scaled = blocks * self.scales.double()[..., None, None]
         return scaled.view(b, h, s, d)
 
 
-def quantize(x, rows, element="f8E4M3FN", whole=False):
-    """Largest magnitude of a block of rows (0: all) to the largest number."""
+def quantize(x, rows, element="f8E4M3FN", whole=False, terms=1):
+    """Largest magnitude of a block of rows (0: all) to the largest number; each
+    further term rounds what the ones before have left."""
     b, h, s, d = x.shape
     blocks = x.view(b, h, s // (rows or s), -1, d)
     largest = blocks.abs().amax((3, 4))
@@ -67,11 +73,13 @@ def quantize(x, rows, element="f8E4M3FN", whole=False):
     info = torch.finfo if format.is_floating_point else torch.iinfo
     scales = (largest / info(format).max).clamp_min(1e-30).float()
     scales = scales.contiguous()
-    values = blocks / scales.double()[..., None, None]
-    if not format.is_floating_point:
-        values = values.round()
-    values = values.to(format)
-    return Quantized(values.view(b, h, s, d), scales)
+    rest = blocks / scales.double()[..., None, None]
+    parts = []
+    for _ in range(terms):
+        part = rest if format.is_floating_point else rest.round()
+        parts.append(part.to(format).view(b, h, s, d))
+        rest = rest - parts[-1].double().view_as(rest)
+    return Quantized(torch.cat(parts, 3), scales, terms)
 
 
 def rotation(d, generator):

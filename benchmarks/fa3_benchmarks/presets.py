@@ -84,6 +84,13 @@ def _int8() -> Preset:
     return Preset("int8", cells, peers=(), base="fa3")
 
 
+def _terms() -> Preset:
+    """One and two 8-bit floats for an element of q."""
+    cells = _grid(["f8E4M3FN"], [64, 128, 256], PLAIN, LENGTHS)
+    cells += [dataclasses.replace(cell, q_terms=2) for cell in cells]
+    return Preset("terms", cells, peers=(), base="fa3")
+
+
 def _gqa() -> Preset:
     cells = [
         cell("bf16", 128, "causal", length, batch=4 * 8192 // length, heads=32,
@@ -198,6 +205,7 @@ PRESETS: dict[str, Callable[[], Preset]] = {
     "bf16": _bf16,
     "fp8": _fp8,
     "int8": _int8,
+    "terms": _terms,
     "gqa": _gqa,
     "few-queries": _few_queries,
     "window": _window,

@@ -48,7 +48,7 @@ class Problem:
             return tensor.fill(values)
 
         self._inputs = {
-            "q": random(guarded(cell.heads, cell.d), "q"),
+            "q": random(guarded(cell.heads, cell.q_terms * cell.d), "q"),
             "k": random(
                 guarded(cell.key_heads, cell.d, rows=cell.length), "k"
             ),
@@ -58,6 +58,9 @@ class Problem:
             ),
         }
         self.q, self.k, self.v = (self._inputs[n].tensor for n in "qkv")
+        # Behind the first terms lies what rounding them has left.
+        rest = self.q[..., cell.d :]
+        rest.copy_(rest.float() * 2.0**-4)
         self.scale = cell.d**-0.5
         self.slopes = self.bias = None
         if cell.mask.alibi:
@@ -109,6 +112,8 @@ class Problem:
             weights = None
             if self.scales:
                 weights = self.value_type
+                terms = self.q.float().unflatten(3, (self.cell.q_terms, -1))
+                operands[0] = terms.sum(3)
                 operands = [
                     x.float() * scale[..., None]
                     for x, scale in zip(operands, self.scales.values())

@@ -68,6 +68,7 @@ static LogicalResult dropQuantization(ModuleOp module) {
           i, value.getDefiningOp<attention::QuantizeOp>().getSource());
     forward.getScalesMutable().clear();
     forward.removeRowsAttr();
+    forward.setQTerms(1);
     return WalkResult::advance();
   });
   if (result.wasInterrupted())

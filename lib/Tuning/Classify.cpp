@@ -29,9 +29,10 @@ static std::optional<ProblemClass> classifyForward(attention::ForwardOp op) {
   std::optional<Mask> mask = getMask(op);
   int64_t axis = op.getSequenceAxis();
   RankedTensorType queries = op.getQ().getType();
-  // What is measured has as many queries as keys; few want other tiles.
+  // What is measured has as many queries as keys; few want other tiles. And it
+  // has one number for an element of q.
   constexpr int64_t kFewQueries = 256;
-  if (!mask ||
+  if (!mask || op.getQTerms() != 1 ||
       (!queries.isDynamicDim(axis) && queries.getDimSize(axis) < kFewQueries))
     return std::nullopt;
   ProblemClass problem;

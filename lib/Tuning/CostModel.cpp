@@ -88,10 +88,11 @@ static bool is8Bit(const Problem &problem) { return problem.bits == 8; }
 
 Point fa3::tuning::getDefaultTile(const Problem &problem) {
   RegionDemand demand = getDemand(problem);
+  Float8Needs needs;
+  needs.transposedV = problem.transposedV;
   TileChoice tile =
       is8Bit(problem)
-          ? chooseFloat8Tile(problem.d, problem.dv, demand, ScaleBlocks{0, 0},
-                             /*twoLevel=*/false, problem.transposedV,
+          ? chooseFloat8Tile(problem.d, problem.dv, demand, needs,
                              problem.queries)
           : chooseTile(problem.d, problem.dv, demand, problem.queries);
   Point point;

@@ -63,6 +63,9 @@ def _parser():
     repeat.add_argument("--count", type=int, default=1000)
     repeat.add_argument("--type", default="f16")
     repeat.add_argument("--d", type=int, default=128)
+    repeat.add_argument(
+        "--q-terms", type=int, default=1, help="8-bit floats in an element of q"
+    )
     arguments.add_tools(repeat)
     quantize = commands.add_parser(
         "quantize", help="quantising kernels, and attention that quantises"

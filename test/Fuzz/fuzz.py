@@ -105,19 +105,21 @@ def choose(rng):
 
 
 def float8(rng, p):
-    """8-bit operands: format of q and k, output, and kind of scale of q, k and
-    v, which has 8-bit floats."""
+    """8-bit operands: format of q and k, output, kind of scale of q, k and v,
+    which has 8-bit floats, and how many of these make an element of q."""
     p["type"] = rng.choice(["f8E4M3FN", "f8E4M3FN", "f8E5M2", "i8"])
     if rng.random() < 0.2:
         p["options"]["rescale-threshold"] = rng.choice([0, 2, 4])
     if "block-n" in p["options"]:
         p["options"]["block-n"] = rng.choice([32, 64, 96, 128])
-    return {
+    result = {
         "out": rng.choice(["f16", "bf16", "f32"]),
         "shared": [rng.choice(["", "b", "h", "bh"]) for _ in "qkv"],
         "rows": [rng.choice([0, 0, 1, 64, 128]), rng.choice([0, 0, 1, 64, 128]),
                  rng.choice([0, 0, 64, 128])],
     }
+    result["terms"] = rng.choice([1, 1, 2]) if p["type"] != "i8" else 1
+    return result
 
 
 def predicate(rng):
@@ -170,7 +172,8 @@ def build(p):
         names = ["b", heads, rows] if p["layout"] == "bhsd" else ["b", rows, heads]
         return "tensor<%sx%dx%s>" % ("x".join(known[n] for n in names), last, t)
 
-    qt, kt = tensor("h", "sq", d), tensor("hk", "sk", d)
+    terms = p["float8"]["terms"] if p["float8"] else 1
+    qt, kt = tensor("h", "sq", terms * d), tensor("hk", "sk", d)
     vt = tensor("hk", "sk", dv, "f8E4M3FN" if t == "i8" else t)
     ot = tensor("h", "sq", dv, p["float8"]["out"] if p["float8"] else t)
     lt = "tensor<%sx%sx%sxf32>" % (known["b"], known["h"], known["sq"])
@@ -194,6 +197,8 @@ def build(p):
     if p["float8"]:
         forward += " scales(%%q_scale, %%k_scale, %%v_scale : %s) rows %s" % (
             ", ".join(scale_types), p["float8"]["rows"])
+    if terms != 1:
+        forward += " q_terms %d" % terms
     if p["layout"] != "bhsd":
         forward += " layout " + p["layout"]
     if p["mods"]:

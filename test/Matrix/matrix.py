@@ -20,6 +20,9 @@ TYPES = ["f16", "bf16"]
 DIMS_8_BIT = [32, 64, 96, 128, 192, 256, (192, 128)]
 # Of q and k; v has the same, or f8E4M3FN beside i8.
 TYPES_8_BIT = ["f8E4M3FN", "f8E5M2", "i8"]
+# Whose elements of q are sums of two numbers.
+DIMS_TWO_TERMS = [64, 128, 256, (192, 128)]
+TWO_TERMS = "2f8E4M3FN"
 MASKS = ["full", "causal"]
 MOD_DIMS = DIMS
 MODS = {
@@ -44,7 +47,9 @@ def module(dim, mask, element, layout="bhsd", known=None, has_lse=True):
     d, dv = dim if isinstance(dim, tuple) else (dim, dim)
     b, h, sq, sk, *hk = known or "????"
     hk = hk[0] if hk else h
-    q = f"tensor<{b}x{h}x{sq}x{d}x{element}>"
+    terms = 2 if element == TWO_TERMS else 1
+    element = element.removeprefix("2")
+    q = f"tensor<{b}x{h}x{sq}x{terms * d}x{element}>"
     k = f"tensor<{b}x{hk}x{sk}x{d}x{element}>"
     of_values = "f8E4M3FN" if element == "i8" else element
     v = f"tensor<{b}x{hk}x{sk}x{dv}x{of_values}>"
@@ -65,6 +70,8 @@ def module(dim, mask, element, layout="bhsd", known=None, has_lse=True):
                              for name in names)
         scales = (f" scales({', '.join('%' + name for name in names)} : "
                   f"{', '.join(['tensor<1x1x1xf32>'] * 3)})")
+        if terms != 1:
+            scales += f" q_terms {terms}"
     results = {"o": o} | (
         {"lse": f"tensor<{b}x{h}x{sq}xf32>"} if has_lse else {})
     named = ", ".join(f'{type} {{tile.name = "{name}"}}'
@@ -89,6 +96,7 @@ def configurations():
         itertools.product(DIMS, MASKS, TYPES),
         itertools.product(MOD_DIMS, MODS, TYPES),
         itertools.product(DIMS_8_BIT, MODS, TYPES_8_BIT),
+        itertools.product(DIMS_TWO_TERMS, MODS, [TWO_TERMS]),
     ):
         if key not in seen:
             seen.add(key)

@@ -28,6 +28,17 @@
 // RUN: fa3-opt %s -attention-quantize="scales=block hadamard qk-format=i8" -o %t.integers.mlir
 // RUN: fa3-run --cpu --check-each-pass %t.integers.mlir --function=forward --dims b=1,h=2,hk=2,sq=130,sk=129 | FileCheck %s
 
+// Sums of two floats, bit for bit; with a q of them the error of q is that of
+// its second term.
+// RUN: fa3-run --cpu --check-each-pass %s --function=terms --atol=0 --rtol=0 --dims b=2,s=200,x_scale.0=2,x_scale.2=4 | FileCheck %s
+// RUN: fa3-run --cpu %s --function=terms --dims b=1,s=64,x_scale.0=1,x_scale.2=1 --fill=x=nan --print=x8 | FileCheck %s --check-prefix=NAN
+// NAN: x8: 1x1x64x128xf8E4M3FN
+// NAN-NOT: ]:{{.* -?[0-9]}}
+// RUN: fa3-opt %s -attention-quantize="scales=block hadamard q-terms=2" -o %t.terms.mlir
+// RUN: fa3-run --cpu --check-each-pass %t.terms.mlir --function=forward --dims b=1,h=2,hk=2,sq=130,sk=129 | FileCheck %s
+// RUN: fa3-opt %s -attention-quantize="scales=token format=f8E5M2 q-terms=2" -o %t.tokens.mlir
+// RUN: fa3-run --cpu --check-each-pass="stages=1" %t.tokens.mlir --function=forward --dims b=1,h=1,hk=1,sq=65,sk=80 | FileCheck %s
+
 // No rows, and a block of zeros: scales are finite.
 // RUN: fa3-run --cpu --check-each-pass %s --function=tensor --atol=0 --rtol=0 --dims b=2,h=3,s=0 | FileCheck %s
 // RUN: fa3-run --cpu %s --function=head --dims s=16 --fill=x=0 --print=x_scale --print=x8 | FileCheck %s --check-prefix=ZERO
@@ -45,6 +56,11 @@ func.func @forward(%q: tensor<?x?x?x64xf16>, %k: tensor<?x?x?x64xf16>, %v: tenso
 func.func @integers(%x: tensor<?x1x?x64xbf16>) -> (tensor<?x1x?x64xi8>, tensor<?x1x?xf32>) {
   %y, %s = attention.quantize %x rows 64 : tensor<?x1x?x64xbf16> -> tensor<?x1x?x64xi8>, tensor<?x1x?xf32>
   return %y, %s : tensor<?x1x?x64xi8>, tensor<?x1x?xf32>
+}
+
+func.func @terms(%x: tensor<?x1x?x64xbf16>) -> (tensor<?x1x?x128xf8E4M3FN>, tensor<?x1x?xf32>) {
+  %y, %s = attention.quantize %x rows 64 terms 2 : tensor<?x1x?x64xbf16> -> tensor<?x1x?x128xf8E4M3FN>, tensor<?x1x?xf32>
+  return %y, %s : tensor<?x1x?x128xf8E4M3FN>, tensor<?x1x?xf32>
 }
 
 func.func @tensor(%x: tensor<?x?x?x96xf16>) -> (tensor<?x?x?x96xf8E4M3FN>, tensor<1x1x1xf32>) {

@@ -335,12 +335,14 @@ LogicalResult AttentionToTile::buildForward(HostFunction &host,
   bool is8Bit = forward.hasScales();
   bool addsSteps =
       twoLevel == "true" || (twoLevel == "auto" && needsTwoLevels(host));
+  ScaleBlocks blocks = {
+      forward.getScaleRows(0),
+      std::gcd(forward.getScaleRows(1), forward.getScaleRows(2))};
+  Float8Needs needs = {blocks, addsSteps, forward.getTransposedV(),
+                       static_cast<int64_t>(forward.getQTerms())};
   TileChoice tile =
-      is8Bit ? chooseFloat8Tile(
-                   forward.getHeadDim(), forward.getValueHeadDim(), demand,
-                   {forward.getScaleRows(0),
-                    std::gcd(forward.getScaleRows(1), forward.getScaleRows(2))},
-                   addsSteps, forward.getTransposedV(), queries)
+      is8Bit ? chooseFloat8Tile(forward.getHeadDim(), forward.getValueHeadDim(),
+                                demand, needs, queries)
              : chooseTile(forward.getHeadDim(), forward.getValueHeadDim(),
                           demand, queries);
   if (blockM)

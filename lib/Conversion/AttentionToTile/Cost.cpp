@@ -184,6 +184,7 @@ Value fa3::buildBytes(ImplicitLocOpBuilder &b, HostFunction &host) {
   return arith::AddIOp::create(
       b,
       scale(b, rows(host.heads, host.queries),
-            bytes * d + getBytes(host.o) * dv + (host.lse ? 4 : 0)),
+            bytes * host.forward.getQTerms() * d + getBytes(host.o) * dv +
+                (host.lse ? 4 : 0)),
       scale(b, rows(host.keyHeads, host.keys), bytes * (d + dv)));
 }

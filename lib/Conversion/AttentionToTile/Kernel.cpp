@@ -80,9 +80,7 @@ LogicalResult KernelBuilder::build() {
   batch = grid.getBody().getArgument(2);
   keyHead = arith::DivUIOp::create(b, head, group);
 
-  Value query = tile::LoadOp::create(
-      b, tensor({rows, op.getHeadDim()}, op.getElementType()), operands.q,
-      getPlace(firstRow, index(0)), getFold());
+  SmallVector<Value> query = loadQuery(firstRow);
   if (op.hasScales()) {
     FailureOr<Value> ofQuery = loadScale(0, firstRow, rows);
     if (failed(ofQuery))
@@ -138,7 +136,17 @@ KernelBuilder::buildRows(Value firstQuery) {
   return {{query, Expander::Rows}, {ofRow, Expander::Rows}};
 }
 
-FailureOr<KernelBuilder::State> KernelBuilder::buildLoop(Value query,
+SmallVector<Value> KernelBuilder::loadQuery(Value firstRow) {
+  RankedTensorType type = tensor({rows, op.getHeadDim()}, op.getElementType());
+  SmallVector<Value> terms;
+  for (uint64_t term = 0; term < op.getQTerms(); ++term)
+    terms.push_back(tile::LoadOp::create(
+        b, type, operands.q, getPlace(firstRow, index(term * op.getHeadDim())),
+        getFold()));
+  return terms;
+}
+
+FailureOr<KernelBuilder::State> KernelBuilder::buildLoop(ValueRange query,
                                                          Value firstRow) {
   Type f32Type = b.getF32Type();
   State init{splat(tensor({rows, op.getValueHeadDim()}, f32Type), 0.0),
@@ -182,7 +190,7 @@ FailureOr<KernelBuilder::State> KernelBuilder::buildLoop(Value query,
   return result;
 }
 
-FailureOr<KernelBuilder::State> KernelBuilder::buildBlock(Value query,
+FailureOr<KernelBuilder::State> KernelBuilder::buildBlock(ValueRange query,
                                                           Value firstRow,
                                                           Value firstKey,
                                                           State state) {

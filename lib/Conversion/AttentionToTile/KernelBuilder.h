@@ -105,13 +105,17 @@ private:
   /// or a tile of rank 1 where every row has its own.
   mlir::FailureOr<mlir::Value> loadScale(unsigned operand, mlir::Value firstRow,
                                          int64_t rows);
-  mlir::FailureOr<State> buildLoop(mlir::Value query, mlir::Value firstRow);
+  /// The rows of q, a tile for each of its terms.
+  llvm::SmallVector<mlir::Value> loadQuery(mlir::Value firstRow);
+  mlir::FailureOr<State> buildLoop(mlir::ValueRange query,
+                                   mlir::Value firstRow);
   /// What is done with the keys from `firstKey` on, if a row may see one.
-  mlir::FailureOr<State> buildBlock(mlir::Value query, mlir::Value firstRow,
-                                    mlir::Value firstKey, State state);
+  mlir::FailureOr<State> buildBlock(mlir::ValueRange query,
+                                    mlir::Value firstRow, mlir::Value firstKey,
+                                    State state);
   /// The products of all queries and keys, as f32.
-  mlir::Value buildScores(mlir::Value query, mlir::Value key);
-  mlir::FailureOr<State> buildStep(mlir::Value query, mlir::Value key,
+  mlir::Value buildScores(mlir::ValueRange query, mlir::Value key);
+  mlir::FailureOr<State> buildStep(mlir::ValueRange query, mlir::Value key,
                                    mlir::Value value, mlir::Value firstKey,
                                    Expander::Entry keep, Expander &expander,
                                    State state);

@@ -50,24 +50,25 @@ LogicalResult KernelBuilder::chooseSharedReference() {
   return success();
 }
 
-Value KernelBuilder::buildScores(Value query, Value key) {
+Value KernelBuilder::buildScores(ValueRange query, Value key) {
   RankedTensorType type = tensor({rows, columns}, b.getF32Type());
   bool isInteger = !isa<FloatType>(op.getElementType());
   RankedTensorType sumType =
       isInteger ? tensor(type.getShape(), b.getI32Type()) : type;
   auto zero = DenseElementsAttr::get(
       sumType, cast<TypedAttr>(b.getZeroAttr(sumType.getElementType())));
-  Value sums = tile::DotOp::create(b, sumType, query, key,
-                                   arith::ConstantOp::create(b, zero),
-                                   tile::LhsOrder::mk, tile::RhsOrder::nk);
+  Value sums = arith::ConstantOp::create(b, zero);
+  for (Value term : query)
+    sums = tile::DotOp::create(b, sumType, term, key, sums, tile::LhsOrder::mk,
+                               tile::RhsOrder::nk);
   // At most 256 * 2^14: exact in f32.
   return isInteger ? arith::SIToFPOp::create(b, type, sums) : sums;
 }
 
 FailureOr<KernelBuilder::State>
-KernelBuilder::buildStep(Value query, Value key, Value value, Value firstKey,
-                         Expander::Entry keep, Expander &expander,
-                         State state) {
+KernelBuilder::buildStep(ValueRange query, Value key, Value value,
+                         Value firstKey, Expander::Entry keep,
+                         Expander &expander, State state) {
   RankedTensorType scoreType = tensor({rows, columns}, b.getF32Type());
   Value scores = buildScores(query, key);
   bool hasScoreCode = !op.getScoreRegion().empty();

@@ -81,6 +81,8 @@ private:
   Value reduceTile(ValueRange at, Value rotation, Value source, Value init);
   void storeTile(ValueRange at, Value rotation, Value source, Value values,
                  Value inverse);
+  /// A tile of f32 in the 8-bit format.
+  Value round(Value scaled);
   /// From largest magnitudes.
   Value makeScales(Value largest);
 
@@ -197,18 +199,26 @@ void QuantizeKernels::storeTile(ValueRange at, Value rotation, Value source,
             ? tile::BroadcastOp::create(b, type, inverse, 1).getResult()
             : tensor::SplatOp::create(b, inverse, type).getResult();
     Value scaled = arith::MulFOp::create(b, part, factor);
-    auto rounded = RankedTensorType::get({rows, columns}, op.getFormat());
-    Value result;
-    if (isa<FloatType>(op.getFormat())) {
-      result = arith::TruncFOp::create(b, rounded, scaled);
-    } else {
-      Value whole = attention::roundToInteger(b, scaled);
-      result = arith::FPToSIOp::create(b, rounded, whole);
-    }
+    Value result = round(scaled);
     SmallVector<Value> place(at);
     place.push_back(index(column));
     tile::StoreOp::create(b, result, values, place);
+    for (uint64_t term = 1; term < op.getTerms(); ++term) {
+      Value before = arith::ExtFOp::create(b, type, result);
+      scaled = arith::SubFOp::create(b, scaled, before);
+      result = round(scaled);
+      place.back() = index(term * headDim + column);
+      tile::StoreOp::create(b, result, values, place);
+    }
   }
+}
+
+Value QuantizeKernels::round(Value scaled) {
+  auto type = cast<RankedTensorType>(scaled.getType()).clone(op.getFormat());
+  if (isa<FloatType>(op.getFormat()))
+    return arith::TruncFOp::create(b, type, scaled);
+  Value whole = attention::roundToInteger(b, scaled);
+  return arith::FPToSIOp::create(b, type, whole);
 }
 
 Value QuantizeKernels::makeScales(Value largest) {

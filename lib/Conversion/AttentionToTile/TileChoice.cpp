@@ -106,14 +106,6 @@ TileChoice fa3::chooseTile(int64_t d, int64_t dv, const RegionDemand &demand,
   return {128, std::max<int64_t>(two, kStep)};
 }
 
-namespace {
-/// What takes registers and shared memory beside 8-bit operands.
-struct Float8Needs {
-  ScaleBlocks blocks = {0, 0};
-  bool twoLevel = false, transposedV = false;
-};
-} // namespace
-
 static int64_t widestFloat8BlockN(int64_t d, int64_t dv,
                                   const RegionDemand &demand,
                                   const Float8Needs &needs, int64_t blockM) {
@@ -121,8 +113,14 @@ static int64_t widestFloat8BlockN(int64_t d, int64_t dv,
   // The convert role takes registers from those who compute.
   constexpr int64_t kThreeGroups = 152, kTwoGroups = 216;
   int64_t registers = blockM > 128 ? kThreeGroups : kTwoGroups;
+  // Addresses of 32 columns of q; the other registers hold some of them, beside
+  // two sums fewer.
+  constexpr int64_t kAddress = 2;
+  int64_t held = needs.twoLevel && needs.queryTerms > 1 ? 4 : 8;
+  int64_t addresses = llvm::divideCeil(needs.queryTerms * d, kFloat8Step);
   int64_t others = kOtherRegisters + demand.loadedTiles * kAddressRegisters +
-                   demand.bulkTiles * kReadRegisters;
+                   demand.bulkTiles * kReadRegisters +
+                   std::max<int64_t>(addresses - held, 0) * kAddress;
   // Scores blockN / 2, weights blockN / 8, loaded tiles blockN / 2 each,
   // tiles in shared memory blockN / 8, a scale for every key blockN / 4 and
   // what reading them needs.
@@ -132,12 +130,14 @@ static int64_t widestFloat8BlockN(int64_t d, int64_t dv,
   int64_t byRegisters = (registers - others - outputs) * 8 / eighths;
   // Two stages of K, V and V transposed beside Q. If there is no room for O,
   // it goes through the rows of Q.
-  int64_t bytes = kTileBytes - blockM * paddedDim(d);
+  int64_t bytes = kTileBytes - blockM * needs.queryTerms * paddedDim(d);
   int64_t ofKey = paddedDim(d) + (needs.transposedV ? 1 : 2) * paddedDim(dv);
   int64_t byMemory = bytes / (2 * ofKey + blockM * demand.bulkBytes);
   int64_t columns = std::min({byRegisters, byMemory, kWidest});
-  // Columns as numbers and as a mask are kept beside both sums.
-  if (needs.twoLevel && demand.keyUses > kManyKeyUses)
+  // Columns as numbers and as a mask are kept beside both sums, or what score
+  // code reads beside the addresses of further terms.
+  bool readsBesideTerms = needs.queryTerms > 1 && demand.bulkTiles > 0;
+  if (needs.twoLevel && (demand.keyUses > kManyKeyUses || readsBesideTerms))
     columns -= kFloat8Step;
   if (needs.blocks.keys > 1)
     while (columns > kFloat8Step &&
@@ -158,17 +158,15 @@ int64_t fa3::getWidestFloat8BlockN(int64_t d, int64_t dv,
 }
 
 TileChoice fa3::chooseFloat8Tile(int64_t d, int64_t dv,
-                                 const RegionDemand &demand, ScaleBlocks blocks,
-                                 bool twoLevel, bool transposedV,
+                                 const RegionDemand &demand,
+                                 const Float8Needs &needs,
                                  std::optional<int64_t> queries) {
   constexpr int64_t kLeast = 32, kNarrowest = 96;
   auto getWidest = [&](int64_t blockM) {
-    return std::max(widestFloat8BlockN(d, dv, demand,
-                                       {blocks, twoLevel, transposedV}, blockM),
-                    kLeast);
+    return std::max(widestFloat8BlockN(d, dv, demand, needs, blockM), kLeast);
   };
   auto fitsScales = [&](int64_t blockM) {
-    return blocks.queries <= 1 || blocks.queries % blockM == 0;
+    return needs.blocks.queries <= 1 || needs.blocks.queries % blockM == 0;
   };
   if (queries && *queries <= kReplicaRows && fitsScales(kReplicaRows))
     return {kReplicaRows, getWidest(kReplicaRows)};

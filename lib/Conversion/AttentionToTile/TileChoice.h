@@ -43,13 +43,21 @@ struct ScaleBlocks {
   int64_t queries, keys;
 };
 
+/// What takes registers and shared memory beside 8-bit operands.
+struct Float8Needs {
+  ScaleBlocks blocks = {0, 0};
+  bool twoLevel = false, transposedV = false;
+  /// Numbers whose sum is an element of q.
+  int64_t queryTerms = 1;
+};
+
 /// The same for 8-bit operands, whose weights take blockN/8 registers. blockN
 /// is a multiple of 32, the depth of a product; values go through shared memory
 /// twice, as they are loaded and transposed, unless they are given transposed.
 /// Blocks of scales are multiples of the tile where that is possible.
-/// `twoLevel` takes dv/2 registers more for the product of a step.
+/// Two levels take dv/2 registers more for the product of a step.
 TileChoice chooseFloat8Tile(int64_t d, int64_t dv, const RegionDemand &demand,
-                            ScaleBlocks blocks, bool twoLevel, bool transposedV,
+                            const Float8Needs &needs,
                             std::optional<int64_t> queries);
 
 } // namespace fa3

@@ -74,6 +74,31 @@ func.func @tokens(%x: tensor<?x?x4x256xbf16>) -> (tensor<?x?x4x256xf8E5M2>, tens
   return %y, %s : tensor<?x?x4x256xf8E5M2>, tensor<?x4x?xf32>
 }
 
+// The second term is what rounding has left, behind the columns of the first.
+// The attention adds up two products with the same keys.
+// CHECK-LABEL: func.func @terms(
+// CHECK: memref.alloc({{.*}}) {tile.name = "q8"} : memref<?x?x?x128xf8E4M3FN>
+// CHECK-LABEL: gpu.func @terms_q_quantize(
+// CHECK: %[[SCALED:.*]] = arith.mulf
+// CHECK: %[[FIRST:.*]] = arith.truncf %[[SCALED]] : tensor<64x64xf32> to tensor<64x64xf8E4M3FN>
+// CHECK: tile.store %[[FIRST]], %{{.*}}[%{{.*}}, %c0]
+// CHECK: %[[WIDE:.*]] = arith.extf %[[FIRST]]
+// CHECK: %[[LEFT:.*]] = arith.subf %[[SCALED]], %[[WIDE]]
+// CHECK: %[[SECOND:.*]] = arith.truncf %[[LEFT]]
+// CHECK: tile.store %[[SECOND]], %{{.*}}[%{{.*}}, %c64]
+// CHECK-LABEL: gpu.func @terms(
+// CHECK: %[[Q1:.*]] = tile.load %{{.*}}[{{.*}}, %c0] : {{.*}} -> tensor<[[M:[0-9]+]]x64xf8E4M3FN>
+// CHECK: %[[Q2:.*]] = tile.load %{{.*}}[{{.*}}, %c64] : {{.*}} -> tensor<[[M]]x64xf8E4M3FN>
+// CHECK: %[[K:.*]] = tile.load
+// CHECK: %[[PART:.*]] = tile.dot %[[Q1]], %[[K]], %{{.*}} lhs mk rhs nk
+// CHECK: tile.dot %[[Q2]], %[[K]], %[[PART]] lhs mk rhs nk
+func.func @terms(%q: tensor<?x?x?x64xf16>, %k: tensor<?x?x?x64xf8E4M3FN>, %s: tensor<1x1x1xf32>) -> tensor<?x?x?x64xf16> {
+  %q8, %qs = attention.quantize %q terms 2 : tensor<?x?x?x64xf16> -> tensor<?x?x?x128xf8E4M3FN>, tensor<?x?x1xf32>
+  %o = attention.forward %q8, %k, %k scales(%qs, %s, %s : tensor<?x?x1xf32>, tensor<1x1x1xf32>, tensor<1x1x1xf32>) q_terms 2
+    : (tensor<?x?x?x128xf8E4M3FN>, tensor<?x?x?x64xf8E4M3FN>, tensor<?x?x?x64xf8E4M3FN>) -> tensor<?x?x?x64xf16>
+  return %o : tensor<?x?x?x64xf16>
+}
+
 // One scale: partial maxima are columns, which all rows of one tile reduce.
 // CHECK-LABEL: func.func @tensor(
 // CHECK: memref.alloc({{.*}}) {tile.name = "x_maxima"} : memref<1x1x1x?xf32>

@@ -83,6 +83,7 @@ class Feature:
     lse: bool = True  # is a result
     transposed: bool = False  # v, with 8-bit operands
     heads: tuple | None = None  # query and key heads, if the compiler knows them
+    q_terms: int = 1  # numbers whose sum is an element of q, with 8-bit floats
 
     @property
     def key_multiple(self):
@@ -96,6 +97,7 @@ class Feature:
         scaling = f"-{self.scaling}" if self.scaling else ""
         lse = "" if self.lse else "-o"
         v = "-vt" if self.transposed else ""
+        v += "-q2" if self.q_terms == 2 else ""
         return f"{self.type}-d{dims}-{self.mask}-{self.layout}{scaling}{lse}{v}"
 
     def module(self):
@@ -103,8 +105,9 @@ class Feature:
         mask = MASKS[self.mask]
         rows = SCALINGS[self.scaling] if self.scaling else None
         return module_text(
-            mask, dynamic_types(self), self.layout, self.scale, rows, self.transposed
-        )
+            mask, dynamic_types(self), self.layout, self.scale, rows,
+            self.transposed, self.q_terms,
+        )  # fmt: skip
 
 
 def value_type(type):
@@ -128,7 +131,7 @@ def dynamic_types(feature):
         value = f"tensor<?x{'x'.join(columns if is_bshd else columns[::-1])}x?x{of_values}>"
     wide = "f16" if feature.scaling else feature.type
     types = {
-        "q": tensor(heads, feature.d, feature.type),
+        "q": tensor(heads, feature.q_terms * feature.d, feature.type),
         "k": tensor(key_heads, feature.d, feature.type), "v": value,
         "o": tensor(heads, feature.dv, wide),
         "alibi": "tensor<?xf32>", "bias": f"tensor<?x?x?x?x{wide}>",
@@ -148,11 +151,11 @@ def dynamic_types(feature):
 
 
 def module_text(
-    mask, types, layout="bhsd", scale=False, rows=None, transposed=False
+    mask, types, layout="bhsd", scale=False, rows=None, transposed=False, q_terms=1
 ):
     """A module with one attention; `types` has those of q, k, v, o, of lse if it
-    is wanted, and of what the mask reads; v may be given `transposed`. Arguments
-    are q, k, v, then those of `aux`, then scale if it is one, then scales of the
+    is wanted, and of what the mask reads; v may be given `transposed`, an element
+    of q as the sum of `q_terms` numbers. Arguments are q, k, v, then those of `aux`, then scale if it is one, then scales of the
     operands with `rows`, then o and lse."""
     mods, aux = mask.mods()
     arguments = {name: types[name] for name in ["q", "k", "v", *aux]}
@@ -175,6 +178,8 @@ def module_text(
         names = ", ".join(f"%{name}" for name in scales)
         scale_types = ", ".join(types[name] for name in scales)
         clauses += f" scales({names} : {scale_types}) rows {list(rows)}"
+    if q_terms != 1:
+        clauses += f" q_terms {q_terms}"
     if layout != "bhsd":
         clauses += f" layout {layout}"
     if transposed:
@@ -217,10 +222,12 @@ def all_features(types, dims, masks, layouts, heads=None):
             # no lse; a quarter of those with 8 bits takes v transposed.
             scale, lse = (d + m) % 2 == 1, (t + 2 * d + m) % 3 != 0
             transposed = scaling is not None and (2 * t + d + m) % 4 == 1
+            # Of 8-bit floats a fifth has q as sums of two.
+            is_sum = types[t] in FLOAT8 and (3 * t + d + m) % 5 == 2
             features.append(
                 Feature(
                     types[t], *dims[d], masks[m], layout, scale, scaling, lse,
-                    transposed, heads,
+                    transposed, heads, 2 if is_sum else 1,
                 )  # fmt: skip
             )
     return features

@@ -85,7 +85,7 @@ class Problem:
                 values = integers(values)
             return tensor.fill(values)
 
-        q = filled(guarded(case.heads, case.queries, feature.d))
+        q = filled(guarded(case.heads, case.queries, feature.q_terms * feature.d))
         k = filled(guarded(case.key_heads, case.keys, feature.d), rising=True)
         if feature.transposed:
             shape = (case.batch, case.key_heads, feature.dv, case.keys)
@@ -148,6 +148,8 @@ class Problem:
     def _dequantized(self, name):
         """What an 8-bit operand stands for, in f32."""
         x = self._operand(name).float()
+        if name == "q":
+            x = x.unflatten(3, (self.feature.q_terms, -1)).sum(3)
         scale = self.scales[f"{name}_scale"]
         rows = features.SCALINGS[self.feature.scaling]["qkv".index(name)]
         if rows:

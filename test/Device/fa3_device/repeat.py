@@ -33,8 +33,9 @@ def run(arguments):
     case = cases.Case(2, 16, 4, 1023, 1024, "bshd", "normal")
     scaling = "head" if arguments.type in features.EIGHT_BITS else None
     feature = features.Feature(
-        arguments.type, arguments.d, arguments.d, "causal", scaling=scaling
-    )
+        arguments.type, arguments.d, arguments.d, "causal", scaling=scaling,
+        q_terms=arguments.q_terms,
+    )  # fmt: skip
     compiler = build.Compiler(arguments)
     done = compiler.submit(feature.name, feature.module()).result()
     compiler.shutdown()

@@ -818,6 +818,93 @@ func.func @scale_rows_negative(%x: tensor<1x1x8x16xf8E4M3FN>, %s: tensor<1x1x1xf
 
 // -----
 
+// C3: columns of q.
+func.func @terms_columns(%x: tensor<1x1x8x16xf8E4M3FN>, %s: tensor<1x1x1xf32>) {
+  // expected-error @+1 {{expects q to have 32 columns, 2 for each element of k, got 16}}
+  %o = attention.forward %x, %x, %x scales(%s, %s, %s : tensor<1x1x1xf32>, tensor<1x1x1xf32>, tensor<1x1x1xf32>) q_terms 2
+    : (tensor<1x1x8x16xf8E4M3FN>, tensor<1x1x8x16xf8E4M3FN>, tensor<1x1x8x16xf8E4M3FN>) -> tensor<1x1x8x16xf16>
+  return
+}
+
+// -----
+
+// C3: the head dim beside several terms.
+func.func @terms_dim(%x: tensor<1x1x8x24xf8E4M3FN>, %s: tensor<1x1x1xf32>) {
+  // expected-error @+1 {{expects a head dim that is a multiple of 16 up to 256, that of k is 24}}
+  %o = attention.forward %x, %x, %x scales(%s, %s, %s : tensor<1x1x1xf32>, tensor<1x1x1xf32>, tensor<1x1x1xf32>) q_terms 2
+    : (tensor<1x1x8x24xf8E4M3FN>, tensor<1x1x8x24xf8E4M3FN>, tensor<1x1x8x24xf8E4M3FN>) -> tensor<1x1x8x24xf16>
+  return
+}
+
+// -----
+
+// C15: too many.
+func.func @terms(%x: tensor<1x1x8x16xf8E4M3FN>, %s: tensor<1x1x1xf32>) {
+  // expected-error @+1 {{expects 'q_terms' of 1 or 2 with elements of 'f8E4M3FN', got 3}}
+  %o = attention.forward %x, %x, %x scales(%s, %s, %s : tensor<1x1x1xf32>, tensor<1x1x1xf32>, tensor<1x1x1xf32>) q_terms 3
+    : (tensor<1x1x8x16xf8E4M3FN>, tensor<1x1x8x16xf8E4M3FN>, tensor<1x1x8x16xf8E4M3FN>) -> tensor<1x1x8x16xf16>
+  return
+}
+
+// -----
+
+// C15: none.
+func.func @terms(%x: tensor<1x1x8x16xf8E4M3FN>, %s: tensor<1x1x1xf32>) {
+  // expected-error @+1 {{expects 'q_terms' of 1 or 2 with elements of 'f8E4M3FN', got 0}}
+  %o = attention.forward %x, %x, %x scales(%s, %s, %s : tensor<1x1x1xf32>, tensor<1x1x1xf32>, tensor<1x1x1xf32>) q_terms 0
+    : (tensor<1x1x8x16xf8E4M3FN>, tensor<1x1x8x16xf8E4M3FN>, tensor<1x1x8x16xf8E4M3FN>) -> tensor<1x1x8x16xf16>
+  return
+}
+
+// -----
+
+// C15: of integers.
+func.func @terms(%x: tensor<1x1x8x16xi8>, %v: tensor<1x1x8x16xf8E4M3FN>, %s: tensor<1x1x1xf32>) {
+  // expected-error @+1 {{expects 'q_terms' of 1 with elements of 'i8', got 2}}
+  %o = attention.forward %x, %x, %v scales(%s, %s, %s : tensor<1x1x1xf32>, tensor<1x1x1xf32>, tensor<1x1x1xf32>) q_terms 2
+    : (tensor<1x1x8x16xi8>, tensor<1x1x8x16xi8>, tensor<1x1x8x16xf8E4M3FN>) -> tensor<1x1x8x16xf16>
+  return
+}
+
+// -----
+
+// C15: of 16 bits.
+func.func @terms(%x: tensor<1x1x8x16xf16>) {
+  // expected-error @+1 {{expects 'q_terms' of 1 with elements of 'f16', got 2}}
+  %o = attention.forward %x, %x, %x q_terms 2
+    : (tensor<1x1x8x16xf16>, tensor<1x1x8x16xf16>, tensor<1x1x8x16xf16>) -> tensor<1x1x8x16xf16>
+  return
+}
+
+// -----
+
+// attention.quantize C2: columns of several terms.
+func.func @quantize(%x: tensor<2x4x100x64xf16>) {
+  // expected-error @+1 {{expects values of the shape of the source, 'tensor<2x4x100x64xf16>', with 2 columns for each element, got 'tensor<2x4x100x64xf8E4M3FN>'}}
+  %a:2 = attention.quantize %x terms 2 : tensor<2x4x100x64xf16> -> tensor<2x4x100x64xf8E4M3FN>, tensor<1x1x1xf32>
+  return
+}
+
+// -----
+
+// attention.quantize C6: too many.
+func.func @quantize(%x: tensor<2x4x100x64xf16>) {
+  // expected-error @+1 {{expects 'terms' of 1 or 2 with values of 'f8E5M2', got 3}}
+  %a:2 = attention.quantize %x terms 3 : tensor<2x4x100x64xf16> -> tensor<2x4x100x192xf8E5M2>, tensor<1x1x1xf32>
+  return
+}
+
+// -----
+
+// attention.quantize C6: of integers.
+func.func @quantize(%x: tensor<2x4x100x64xf16>) {
+  // expected-error @+1 {{expects 'terms' of 1 with values of 'i8', got 2}}
+  %a:2 = attention.quantize %x terms 2 : tensor<2x4x100x64xf16> -> tensor<2x4x100x128xi8>, tensor<1x1x1xf32>
+  return
+}
+
+// -----
+
 // attention.quantize C1: rank.
 func.func @quantize(%x: tensor<4x100x64xf16>) {
   // expected-error @+1 {{expects a source of rank 4, got 3}}

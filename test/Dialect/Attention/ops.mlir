@@ -105,6 +105,18 @@ func.func @float8(%q: tensor<2x8x?x64xf8E4M3FN>, %k: tensor<2x2x?x64xf8E4M3FN>, 
   return
 }
 
+// Elements of q that are sums of two numbers; one term is not printed.
+// CHECK-LABEL: func.func @terms(
+func.func @terms(%q: tensor<2x?x8x128xf8E5M2>, %k: tensor<2x?x2x64xf8E5M2>, %s: tensor<1x1x1xf32>) {
+  // CHECK: scales(%[[S:.*]], %[[S]], %[[S]] : {{.*}}) q_terms 2 layout bshd :
+  %o = attention.forward %q, %k, %k scales(%s, %s, %s : tensor<1x1x1xf32>, tensor<1x1x1xf32>, tensor<1x1x1xf32>) q_terms 2 layout bshd
+    : (tensor<2x?x8x128xf8E5M2>, tensor<2x?x2x64xf8E5M2>, tensor<2x?x2x64xf8E5M2>) -> tensor<2x?x8x64xf32>
+  // CHECK-NOT: q_terms
+  %p = attention.forward %k, %k, %k scales(%s, %s, %s : tensor<1x1x1xf32>, tensor<1x1x1xf32>, tensor<1x1x1xf32>) q_terms 1 layout bshd
+    : (tensor<2x?x2x64xf8E5M2>, tensor<2x?x2x64xf8E5M2>, tensor<2x?x2x64xf8E5M2>) -> tensor<2x?x2x64xf32>
+  return
+}
+
 // v with its keys contiguous, in both layouts.
 // CHECK-LABEL: func.func @transposed_v(
 func.func @transposed_v(%q: tensor<2x8x?x64xf16>, %k: tensor<2x2x?x64xf16>, %v: tensor<2x2x32x?xf16>,
@@ -130,5 +142,7 @@ func.func @quantize(%x: tensor<2x8x?x96xf16>, %f: tensor<?x?x?x16xf32>, %s: tens
   %c:2 = attention.quantize %x rotate %m : tensor<96x96xf16> rows 128 : tensor<2x8x?x96xf16> -> tensor<2x8x?x96xf8E4M3FN>, tensor<2x1x?xf32>
   // CHECK: attention.quantize %{{.*}} rows 1 : tensor<?x?x?x16xf32>
   %d:2 = attention.quantize %f rows 1 : tensor<?x?x?x16xf32> -> tensor<?x?x?x16xf8E4M3FN>, tensor<?x?x?xf32>
+  // CHECK: attention.quantize %{{.*}} rows 1 terms 2 : tensor<?x?x?x16xf32> -> tensor<?x?x?x32xf8E4M3FN>
+  %e:2 = attention.quantize %f rows 1 terms 2 : tensor<?x?x?x16xf32> -> tensor<?x?x?x32xf8E4M3FN>, tensor<?x?x?xf32>
   return
 }

@@ -39,6 +39,8 @@ void ForwardOp::print(OpAsmPrinter &printer) {
     if (getRows())
       printer << " rows [" << *getRows() << "]";
   }
+  if (getQTerms() != 1)
+    printer << " q_terms " << getQTerms();
   if (getLayout() != Layout::bhsd)
     printer << " layout " << stringifyLayout(getLayout());
   if (getTransposedV())
@@ -47,7 +49,8 @@ void ForwardOp::print(OpAsmPrinter &printer) {
     printer << " mods " << getModsAttr();
   printer.printOptionalAttrDict((*this)->getAttrs(),
                                 {getLayoutAttrName(), getModsAttrName(),
-                                 getRowsAttrName(), getTransposedVAttrName(),
+                                 getRowsAttrName(), getQTermsAttrName(),
+                                 getTransposedVAttrName(),
                                  getOperandSegmentSizesAttrName()});
   printer << " : (" << getQ().getType() << ", " << getK().getType() << ", "
           << getV().getType() << ") -> ";
@@ -108,6 +111,13 @@ ParseResult ForwardOp::parse(OpAsmParser &parser, OperationState &result) {
       result.addAttribute(getRowsAttrName(result.name),
                           builder.getDenseI64ArrayAttr(rows));
     }
+  }
+  if (succeeded(parser.parseOptionalKeyword("q_terms"))) {
+    int64_t terms;
+    if (parser.parseInteger(terms))
+      return failure();
+    result.addAttribute(getQTermsAttrName(result.name),
+                        builder.getI64IntegerAttr(terms));
   }
   if (succeeded(parser.parseOptionalKeyword("layout"))) {
     SMLoc loc = parser.getCurrentLocation();
@@ -205,6 +215,19 @@ static LogicalResult verifyScales(ForwardOp op, bool is8Bit) {
   return success();
 }
 
+/// C15.
+static LogicalResult verifyTerms(ForwardOp op) {
+  constexpr uint64_t kMostTerms = 2;
+  bool isFloat8 = isa<Float8E4M3FNType, Float8E5M2Type>(op.getElementType());
+  uint64_t most = isFloat8 ? kMostTerms : 1;
+  if (op.getQTerms() < 1 || op.getQTerms() > most)
+    return op.emitOpError("expects 'q_terms' of 1")
+           << (isFloat8 ? " or 2" : "") << " with elements of "
+           << op.getElementType() << ", got "
+           << static_cast<int64_t>(op.getQTerms());
+  return success();
+}
+
 /// C2 for q, k, v and o.
 static LogicalResult
 verifyElements(ForwardOp op,
@@ -262,11 +285,12 @@ LogicalResult ForwardOp::verify() {
            << type(getLse()).getElementType();
 
   bool is8Bit = getElementType().getIntOrFloatBitWidth() == 8;
-  if (failed(verifyScales(*this, is8Bit)))
+  if (failed(verifyScales(*this, is8Bit)) || failed(verifyTerms(*this)))
     return failure();
 
   int64_t step = is8Bit ? 16 : 8;
-  for (auto [name, tensor] : {tensors[0], tensors[2]}) {
+  bool isOneTerm = getQTerms() == 1;
+  for (auto [name, tensor] : {tensors[isOneTerm ? 0 : 1], tensors[2]}) {
     int64_t dim = tensor.getDimSize(3);
     if (ShapedType::isDynamic(dim))
       return emitOpError("expects a static head dim, that of ")
@@ -276,12 +300,18 @@ LogicalResult ForwardOp::verify() {
              << step << " up to 256, that of " << name << " is " << dim;
   }
   for (auto [first, second] :
-       {std::pair(tensors[0], tensors[1]), {tensors[2], tensors[3]}})
+       {std::pair(tensors[isOneTerm ? 0 : 1], tensors[1]),
+        {tensors[2], tensors[3]}})
     if (first.second.getDimSize(3) != second.second.getDimSize(3))
       return emitOpError("expects ")
              << first.first << " and " << second.first
              << " to agree in head dim, got " << first.second.getDimSize(3)
              << " and " << second.second.getDimSize(3);
+  int64_t columns = getQTerms() * getHeadDim();
+  if (q.getDimSize(3) != columns)
+    return emitOpError("expects q to have ")
+           << columns << " columns, " << getQTerms()
+           << " for each element of k, got " << q.getDimSize(3);
 
   for (auto [name, tensor] : tensors)
     if (!agree(q.getDimSize(0), tensor.getDimSize(0)))
@@ -417,6 +447,7 @@ void ForwardOp::build(OpBuilder &builder, OperationState &state, Value q,
   }
   build(builder, state, o, lse, q, k, v, aux, scale,
         /*scales=*/ValueRange(), DenseI64ArrayAttr(),
+        /*qTerms=*/builder.getI64IntegerAttr(1),
         LayoutAttr::get(builder.getContext(), layout), UnitAttr(),
         mods.empty() ? ArrayAttr() : builder.getArrayAttr(mods));
 }

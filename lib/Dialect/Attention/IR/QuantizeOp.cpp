@@ -72,9 +72,23 @@ LogicalResult QuantizeOp::verify() {
       !values.getElementType().isSignlessInteger(8))
     return emitOpError("expects values of f8E4M3FN, f8E5M2 or i8, got ")
            << values.getElementType();
-  if (values.getShape() != source.getShape())
-    return emitOpError("expects values of the shape of the source, ")
-           << source << ", got " << values;
+  constexpr uint64_t kMostTerms = 2;
+  bool isFloat = isa<FloatType>(values.getElementType());
+  if (getTerms() < 1 || getTerms() > (isFloat ? kMostTerms : 1))
+    return emitOpError("expects 'terms' of 1")
+           << (isFloat ? " or 2" : "") << " with values of "
+           << values.getElementType() << ", got "
+           << static_cast<int64_t>(getTerms());
+  SmallVector<int64_t> shape(source.getShape());
+  shape.back() *= static_cast<int64_t>(getTerms());
+  if (values.getShape() != ArrayRef(shape)) {
+    InFlightDiagnostic error = emitOpError("expects values of the shape of the "
+                                           "source, ")
+                               << source;
+    if (getTerms() > 1)
+      error << ", with " << getTerms() << " columns for each element";
+    return error << ", got " << values;
+  }
   if (failed(verifyScales(*this, source)))
     return failure();
   if (!getRotation())

@@ -65,6 +65,11 @@ LogicalResult Quantize::readFormats() {
     return getOperation().emitError("attention-quantize: expects qk-format "
                                     "'i8' or that of v ('")
            << format << "'), got '" << qkFormat << "'";
+  uint64_t most = isa<FloatType>(rowType) ? 2 : 1;
+  if (qTerms < 1 || qTerms > most)
+    return getOperation().emitError("attention-quantize: expects q-terms of 1")
+           << (most == 2 ? " or 2" : "") << " with q and k of " << rowType
+           << ", got " << qTerms.getValue();
   return success();
 }
 
@@ -169,12 +174,14 @@ QuantizeOp Quantize::quantizeOperand(OpBuilder &builder, ForwardOp forward,
   int64_t extents[] = {
       isOfTensor ? 1 : tensor.getDimSize(0),
       isOfTensor ? 1 : tensor.getDimSize(forward.getHeadAxis()), blocks};
+  uint64_t terms = operand == 0 ? qTerms.getValue() : 1;
+  SmallVector<int64_t> shape(tensor.getShape());
+  shape.back() *= static_cast<int64_t>(terms);
   return QuantizeOp::create(
       builder, forward.getLoc(),
-      RankedTensorType::get(tensor.getShape(),
-                            operand == 2 ? valueType : rowType),
+      RankedTensorType::get(shape, operand == 2 ? valueType : rowType),
       RankedTensorType::get(extents, builder.getF32Type()), source, rotation,
-      static_cast<uint64_t>(rows), forward.getLayout());
+      static_cast<uint64_t>(rows), terms, forward.getLayout());
 }
 
 void Quantize::quantize(ForwardOp forward, Value rotation) {
@@ -191,6 +198,7 @@ void Quantize::quantize(ForwardOp forward, Value rotation) {
   forward.getScalesMutable().assign(scaleOperands);
   if (llvm::any_of(rows, [](int64_t count) { return count != 0; }))
     forward.setRows(rows);
+  forward.setQTerms(qTerms);
   ++numQuantized;
 }
 

@@ -226,9 +226,17 @@ void QuantizeBuilder::build() {
   loopOverElements([&](ArrayRef<Value> at) {
     Value scale = memref::LoadOp::create(b, host.scales, getScale(at));
     Value inverse = arith::DivFOp::create(b, f32(b, 1), scale);
-    Value scaled = arith::MulFOp::create(b, loadElement(at), inverse);
-    memref::StoreOp::create(b, encode(b, scaled, op.getFormat()), host.values,
-                            at);
+    Value rest = arith::MulFOp::create(b, loadElement(at), inverse);
+    SmallVector<Value> place(at);
+    for (uint64_t term = 0; term < op.getTerms(); ++term) {
+      if (term != 0) {
+        rest = arith::SubFOp::create(b, rest,
+                                     roundToFloat8(b, rest, op.getFormat()));
+        place.back() = arith::AddIOp::create(b, place.back(), headDim);
+      }
+      memref::StoreOp::create(b, encode(b, rest, op.getFormat()), host.values,
+                              place);
+    }
   });
 }
 

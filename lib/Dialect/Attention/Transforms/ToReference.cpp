@@ -55,6 +55,8 @@ private:
   Value round(Value value);
   /// The same for weights, which are operands of a product.
   Value roundWeight(Value value);
+  /// An element of q, the sum of its terms.
+  Value loadQuery(ArrayRef<Value> at);
   /// `value` times the scale of a row of q (0), k (1) or v (2).
   Value applyScale(Value value, unsigned operand, Value batch, Value head,
                    Value row);
@@ -248,6 +250,19 @@ Value ReferenceBuilder::inlineRegion(Region &region, ValueRange arguments) {
 // Attention
 //===----------------------------------------------------------------------===//
 
+Value ReferenceBuilder::loadQuery(ArrayRef<Value> at) {
+  Value sum = widen(memref::LoadOp::create(b, host.q, at));
+  for (uint64_t term = 1; term < host.forward.getQTerms(); ++term) {
+    SmallVector<Value> place(at);
+    Value behind =
+        arith::ConstantIndexOp::create(b, term * host.forward.getHeadDim());
+    place.back() = arith::AddIOp::create(b, place.back(), behind);
+    Value other = widen(memref::LoadOp::create(b, host.q, place));
+    sum = arith::AddFOp::create(b, sum, other);
+  }
+  return sum;
+}
+
 Value ReferenceBuilder::buildDot(Value batch, Value h, Value keyHead, Value i,
                                  Value j) {
   // The order of a sum of products is free; the loop may be vectorised.
@@ -255,8 +270,7 @@ Value ReferenceBuilder::buildDot(Value batch, Value h, Value keyHead, Value i,
       b.getContext(),
       arith::FastMathFlags::reassoc | arith::FastMathFlags::contract);
   Value dot = loop(headDim, number(0), [&](Value c, Value partial) -> Value {
-    Value x =
-        widen(memref::LoadOp::create(b, host.q, ValueRange{batch, h, i, c}));
+    Value x = loadQuery({batch, h, i, c});
     Value y = widen(
         memref::LoadOp::create(b, host.k, ValueRange{batch, keyHead, j, c}));
     if (isLow)

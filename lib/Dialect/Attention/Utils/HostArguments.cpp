@@ -52,7 +52,9 @@ void fa3::attention::nameTensors(ForwardOp forward,
     if (!dims.empty() && forward.getLayout() == Layout::bshd)
       std::swap(argument.dims[1], argument.dims[2]);
   };
-  name(forward.getQ(), "q", {"b", "h", "sq", "d"});
+  // With several terms q has another last extent than k.
+  name(forward.getQ(), "q",
+       {"b", "h", "sq", forward.getQTerms() == 1 ? "d" : "dq"});
   name(forward.getK(), "k", {"b", "hk", "sk", "d"});
   if (forward.getTransposedV())
     name(forward.getV(), "v", {"b", "hk", "dv", "sk"});
@@ -120,8 +122,11 @@ fa3::attention::nameQuantized(func::FuncOp function, ForwardOp forward,
       bool isScale = value == op.getScales();
       HostArgument &result = arguments[function.getNumArguments() + position];
       result.role = name + (isScale ? "_scale" : "8");
-      if (!isScale)
-        result.dims = argument.dims;
+      if (isScale)
+        continue;
+      result.dims = argument.dims;
+      if (op.getTerms() != 1)
+        result.dims.back() = "dq";
     }
   }
   return names;

@@ -297,6 +297,7 @@ void HostBuilder::buildQuantization(HostQuantization &quantization) {
     return memory;
   };
   quantization.source = view(source, op.getLayout());
+  extents.back() = constant(op.getTerms() * op.getHeadDim());
   quantization.values =
       view(provide(op.getValues(), extents, "8"), op.getLayout());
   quantization.scales = provide(op.getScales(), scaleExtents, "_scale");

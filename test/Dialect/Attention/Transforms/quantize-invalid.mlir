@@ -5,7 +5,11 @@
 // RUN: not fa3-opt %S/quantize.mlir -attention-quantize="scales=block block-rows=0" 2>&1 | FileCheck %s --check-prefix=ROWS
 // RUN: not fa3-opt %S/quantize.mlir -attention-quantize="block-rows=64" 2>&1 | FileCheck %s --check-prefix=BLOCK
 // RUN: not fa3-opt %S/quantize.mlir -attention-quantize="qk-format=f8E5M2" 2>&1 | FileCheck %s --check-prefix=QK
+// RUN: not fa3-opt %S/quantize.mlir -attention-quantize="q-terms=3" 2>&1 | FileCheck %s --check-prefix=TERMS
+// RUN: not fa3-opt %S/quantize.mlir -attention-quantize="q-terms=2 qk-format=i8" 2>&1 | FileCheck %s --check-prefix=INTEGER
 
+// TERMS: attention-quantize: expects q-terms of 1 or 2 with q and k of 'f8E4M3FN', got 3
+// INTEGER: attention-quantize: expects q-terms of 1 with q and k of 'i8', got 2
 // QK: attention-quantize: expects qk-format 'i8' or that of v ('f8E4M3FN'), got 'f8E5M2'
 // FORMAT: attention-quantize: expects format 'f8E4M3FN' or 'f8E5M2', got 'f8E3M4'
 // SCALES: attention-quantize: expects scales 'tensor', 'head', 'block' or 'token', got 'row'

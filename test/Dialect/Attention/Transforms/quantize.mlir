@@ -4,6 +4,7 @@
 // RUN: fa3-opt %s -attention-quantize="scales=block block-rows=128,96,32" | FileCheck %s --check-prefix=ROWS
 // RUN: fa3-opt %s -attention-quantize="scales=token hadamard" | FileCheck %s --check-prefix=TOKEN
 // RUN: fa3-opt %s -attention-quantize="qk-format=i8" | FileCheck %s --check-prefix=INTEGER
+// RUN: fa3-opt %s -attention-quantize="q-terms=2" | FileCheck %s --check-prefix=TERMS
 
 // CHECK-LABEL: func.func @forward(
 // CHECK-SAME: %[[Q:.*]]: tensor<2x4x300x64xbf16>, %[[K:.*]]: tensor<2x2x?x64xbf16>, %[[V:.*]]: tensor<2x2x?x32xbf16>) ->
@@ -22,6 +23,13 @@
 // INTEGER-COUNT-2: xi8>, tensor<2x{{[24]}}x1xf32>
 // INTEGER: f8E4M3FN>, tensor<2x2x1xf32>
 // INTEGER: attention.forward
+
+// TERMS-LABEL: func.func @forward(
+// TERMS: attention.quantize %{{[a-z0-9]+}} terms 2 : {{.*}} -> tensor<2x4x300x128xf8E4M3FN>, tensor<2x4x1xf32>
+// TERMS: attention.quantize %{{[a-z0-9]+}} : {{.*}} -> tensor<2x2x?x64xf8E4M3FN>
+// TERMS: attention.quantize %{{[a-z0-9]+}} : {{.*}} -> tensor<2x2x?x32xf8E4M3FN>
+// TERMS: attention.forward
+// TERMS-SAME: q_terms 2 mods
 
 // BLOCK-LABEL: func.func @forward(
 // BLOCK: attention.quantize %{{.*}} rows 128 : tensor<2x4x300x64xbf16> -> tensor<2x4x300x64xf8E4M3FN>, tensor<2x4x3xf32>

@@ -52,6 +52,12 @@ def Attention_ForwardOp : Attention_Op<"forward", [
     default, is one scale for the whole sequence (flash-attention's descale), 1
     one for every token, others one for every block of rows.
 
+    An 8-bit float has few digits. With `q_terms` 2 an element of q is a sum of
+    two of them, one d columns behind the other, in units of the same scale:
+    q[i, c] + q[i, d + c] is in the place of q[i, c]. Keys, of which there may be
+    many, keep one number an element. It is what `attention.quantize` gives with
+    `terms` 2.
+
     Example:
     ```mlir
     %o, %lse = attention.forward %q, %k, %v mods [#attention.causal]
@@ -64,7 +70,8 @@ def Attention_ForwardOp : Attention_Op<"forward", [
         and k have i8, and v f8E4M3FN or f8E5M2. o has that of q, or f16, bf16
         or f32 with 8-bit operands; lse has f32.
     C3. the head dims (element dimensions) are static multiples of 8 up to 256,
-        of 16 with 8-bit operands; q and k agree, v and o agree.
+        of 16 with 8-bit operands; that of q is `q_terms` times that of k, v and
+        o agree.
     C4. batch extents agree.
     C5. k and v agree in heads and in keys; q, o and lse in heads and queries.
     C6. the key heads divide the query heads.
@@ -79,11 +86,13 @@ def Attention_ForwardOp : Attention_Op<"forward", [
     C13. 8-bit operands have scales for q, k and v, others none; scales are of
         rank 3 and f32, the last extent 1 for `rows` 0.
     C14. `rows` are three numbers of at least 0.
+    C15. `q_terms` is 1, or 2 with q and k of f8E4M3FN or f8E5M2.
   }];
   let arguments = (ins AnyRankedTensor:$q, AnyRankedTensor:$k, AnyRankedTensor:$v,
                        Variadic<AnyRankedTensor>:$aux, Optional<F32>:$scale,
                        Variadic<AnyRankedTensor>:$scales,
                        OptionalAttr<DenseI64ArrayAttr>:$rows,
+                       DefaultValuedAttr<I64Attr, "1">:$qTerms,
                        DefaultValuedAttr<Attention_Layout, "::fa3::attention::Layout::bhsd">:$layout,
                        UnitAttr:$transposedV,
                        OptionalAttr<ArrayAttr>:$mods);
@@ -119,8 +128,9 @@ def Attention_ForwardOp : Attention_Op<"forward", [
     /// Positions of the dimensions in q, k, v and o.
     int64_t getHeadAxis() { return getLayout() == Layout::bhsd ? 1 : 2; }
     int64_t getSequenceAxis() { return getLayout() == Layout::bhsd ? 2 : 1; }
+    /// Elements of a query and of a key; q has `q_terms` columns for each.
     int64_t getHeadDim() {
-      return ::llvm::cast<::mlir::RankedTensorType>(getQ().getType()).getDimSize(3);
+      return ::llvm::cast<::mlir::RankedTensorType>(getK().getType()).getDimSize(3);
     }
     int64_t getValueHeadDim() {
       return getValueType().getDimSize(3);
@@ -164,6 +174,10 @@ def Attention_QuantizeOp : Attention_Op<"quantize", [Pure]> {
     block of that many rows; and an extent of 1 all batches or all heads. Scales
     have the order (batch, head, block), the source that of `layout`.
 
+    With `terms` 2 an element is a sum of two 8-bit numbers: the second one, d
+    columns behind, is the nearest to what rounding left of x / scale. A float
+    has twice the digits then, down to the least number of the format.
+
     With `rotate` a row of x is first multiplied by a d x d matrix:
     ```
     x'[i, c] = (sum_e x[i, e] * matrix[e, c]) / sqrt(d)
@@ -185,21 +199,23 @@ def Attention_QuantizeOp : Attention_Op<"quantize", [Pure]> {
 
     C1. the source has rank 4 and elements of f16, bf16 or f32; its last extent
         is a static multiple of 16 up to 256.
-    C2. the values have the shape of the source and elements of f8E4M3FN,
-        f8E5M2 or i8.
+    C2. the values have elements of f8E4M3FN, f8E5M2 or i8 and the shape of the
+        source, with `terms` times its last extent.
     C3. the scales have rank 3 and are f32; the first two extents are 1 or those
         of batch and heads, the last is the number of blocks: 1 for `rows` 0.
     C4. `rows` is at least 0.
     C5. `rotate` takes d floats, where d is 1, 12 or 20 times a power of two, or
         d x d in the element type of the source; that is f16 or bf16.
+    C6. `terms` is 1, or 2 with values of f8E4M3FN or f8E5M2.
   }];
   let arguments = (ins AnyRankedTensor:$source, Optional<AnyRankedTensor>:$rotation,
                        DefaultValuedAttr<I64Attr, "0">:$rows,
+                       DefaultValuedAttr<I64Attr, "1">:$terms,
                        DefaultValuedAttr<Attention_Layout, "::fa3::attention::Layout::bhsd">:$layout);
   let results = (outs AnyRankedTensor:$values, AnyRankedTensor:$scales);
   let assemblyFormat = [{
-    $source (`rotate` $rotation^ `:` type($rotation))? (`rows` $rows^)? (`layout` $layout^)?
-    attr-dict `:` type($source) `->` type($values) `,` type($scales)
+    $source (`rotate` $rotation^ `:` type($rotation))? (`rows` $rows^)? (`terms` $terms^)?
+    (`layout` $layout^)? attr-dict `:` type($source) `->` type($values) `,` type($scales)
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{

@@ -54,6 +54,10 @@ def Quantize : Pass<"attention-quantize", "::mlir::ModuleOp"> {
     Rotated elements are of one magnitude, and integers then err less than
     floats do (docs/Float8.md).
 
+    `q-terms=2` makes each element of q a sum of two 8-bit floats, so that q has
+    about the digits of bf16; k and v have one number an element as before. The
+    first product then is two.
+
     `hadamard` rotates q and k by a Hadamard matrix. It spreads outliers and
     leaves the scores as they are, up to rounding. The signs of its rows are a
     further argument of the function, d numbers with the name `signs`, of which
@@ -82,6 +86,8 @@ def Quantize : Pass<"attention-quantize", "::mlir::ModuleOp"> {
            "element type of the operands: f8E4M3FN or f8E5M2">,
     Option<"qkFormat", "qk-format", "std::string", "\"\"",
            "element type of q and k, if not `format`: i8">,
+    Option<"qTerms", "q-terms", "uint64_t", "1",
+           "8-bit floats whose sum is an element of q: 1 or 2">,
     Option<"scales", "scales", "std::string", "\"head\"",
            "who shares a scale: tensor, head, block or token">,
     ListOption<"blockRows", "block-rows", "int64_t",
