@@ -20,6 +20,7 @@
 
 // Nor are there products without keys, or replicas that could lack rows.
 // RUN: fa3-run --cpu --check-each-pass=block-m=128 %t/none.mlir | FileCheck %s
+// RUN: fa3-run --cpu --check-each-pass=block-m=192 %t/none.mlir | FileCheck %s
 
 //--- short.mlir
 

@@ -349,6 +349,10 @@ LogicalResult AttentionToTile::buildForward(HostFunction &host,
     tile.blockM = blockM;
   if (blockN)
     tile.blockN = blockN;
+  // Without keys there is no product, for whose sake a tile is split among warp
+  // groups.
+  if (forward.getK().getType().getShape()[axis] == 0)
+    tile.blockM = kReplicaRows;
   FailureOr<int64_t> lastKeys = getLastKeys(forward, tile.blockN);
   constexpr double kThreshold = 8, kThreshold8Bit = 4;
   AccumulationPolicy policy{rescale == "never",
