@@ -20,6 +20,19 @@
 // RUN: fa3-run --cpu --check-each-pass='hold=1' %fa3_src/examples/fp8_blocks.mlir --dims b=1,h=1,hk=1,sq=130,sk=200 | FileCheck %s
 // CHECK: same answer after {{[0-9]+}} passes
 
+// Score code that reads tiles from shared memory: four steps of the queries by
+// the passes' own choice, and what is asked for. Beside 8-bit products none.
+// RUN: fa3-opt %s -fa3-tile=block-n=64 -fa3-specialize -fa3-pipeline | FileCheck %s --check-prefix=READS
+// RUN: fa3-run --cpu --check-each-pass=block-n=64 %s --function=bias | FileCheck %s
+// RUN: fa3-run --cpu --check-each-pass='hold=2 mode=dynamic block-m=128 block-n=32' %s --function=bias --processors 2 --completion=random --schedule-seed=5 | FileCheck %s
+// READS-LABEL: gpu.func @bias
+// READS: tile.read %{{.*}} : <tensor<64x64xf16>> -> tensor<64x64xf16>
+// READS: tile.dot.async %{{.*}} lhs mk rhs nk : tensor<64x64xf16>
+// READS: tile.dot.async %{{.*}} lhs mk rhs nk : !tile.view<tensor<64x64xf16>>
+// READS-LABEL: gpu.func @bias8
+// READS: flow.group @math
+// READS-NOT: tile.read {{.*}}f8E4M3FN
+
 func.func @causal(%q: tensor<?x?x?x96xf16> {tile.name = "q"}, %k: tensor<?x?x?x96xf16> {tile.name = "k"}, %v: tensor<?x?x?x96xf16> {tile.name = "v"}) -> (tensor<?x?x?x96xf16> {tile.name = "o"}, tensor<?x?x?xf32> {tile.name = "lse"}) {
   %o, %lse = attention.forward %q, %k, %v mods [#attention.causal] : (tensor<?x?x?x96xf16>, tensor<?x?x?x96xf16>, tensor<?x?x?x96xf16>) -> (tensor<?x?x?x96xf16>, tensor<?x?x?xf32>)
   return %o, %lse : tensor<?x?x?x96xf16>, tensor<?x?x?xf32>
@@ -33,4 +46,14 @@ func.func @padded(%q: tensor<?x?x?x72xf16> {tile.name = "q"}, %k: tensor<?x?x?x7
 func.func @window(%q: tensor<?x?x?x64xf16> {tile.name = "q"}, %k: tensor<?x?x?x64xf16> {tile.name = "k"}, %v: tensor<?x?x?x64xf16> {tile.name = "v"}) -> (tensor<?x?x?x64xf16> {tile.name = "o"}, tensor<?x?x?xf32> {tile.name = "lse"}) {
   %o, %lse = attention.forward %q, %k, %v mods [#attention.window<left = 60, right = 10>] : (tensor<?x?x?x64xf16>, tensor<?x?x?x64xf16>, tensor<?x?x?x64xf16>) -> (tensor<?x?x?x64xf16>, tensor<?x?x?xf32>)
   return %o, %lse : tensor<?x?x?x64xf16>, tensor<?x?x?xf32>
+}
+
+func.func @bias(%q: tensor<1x2x200x128xf16> {tile.name = "q"}, %k: tensor<1x2x208x128xf16> {tile.name = "k"}, %v: tensor<1x2x208x128xf16> {tile.name = "v"}, %bias: tensor<1x2x200x208xf16> {tile.name = "bias"}) -> (tensor<1x2x200x128xf16> {tile.name = "o"}) {
+  %o = attention.forward %q, %k, %v aux(%bias : tensor<1x2x200x208xf16>) mods [#attention.bias<aux = 0>, #attention.causal] : (tensor<1x2x200x128xf16>, tensor<1x2x208x128xf16>, tensor<1x2x208x128xf16>) -> tensor<1x2x200x128xf16>
+  return %o : tensor<1x2x200x128xf16>
+}
+
+func.func @bias8(%q: tensor<1x2x200x128xf8E4M3FN> {tile.name = "q"}, %k: tensor<1x2x208x128xf8E4M3FN> {tile.name = "k"}, %v: tensor<1x2x208x128xf8E4M3FN> {tile.name = "v"}, %bias: tensor<1x2x200x208xf16> {tile.name = "bias"}, %s: tensor<1x1x1xf32> {tile.name = "s"}) -> (tensor<1x2x200x128xf16> {tile.name = "o"}) {
+  %o = attention.forward %q, %k, %v aux(%bias : tensor<1x2x200x208xf16>) scales(%s, %s, %s : tensor<1x1x1xf32>, tensor<1x1x1xf32>, tensor<1x1x1xf32>) mods [#attention.bias<aux = 0>] : (tensor<1x2x200x128xf8E4M3FN>, tensor<1x2x208x128xf8E4M3FN>, tensor<1x2x208x128xf8E4M3FN>) -> tensor<1x2x200x128xf16>
+  return %o : tensor<1x2x200x128xf16>
 }

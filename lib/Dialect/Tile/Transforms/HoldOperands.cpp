@@ -97,19 +97,52 @@ static bool areBoundByReads(ArrayRef<DotAsyncOp> dots) {
   });
 }
 
-/// Whether the group computes with tiles that it reads or with numbers that
-/// differ from column to column, which stay in registers from step to step. The
-/// estimate takes them for something that is made anew.
+/// Whether the group computes with tiles that its threads load or with numbers
+/// that differ from column to column, which stay in registers from step to
+/// step. The estimate takes them for something that is made anew.
 static bool keepsElements(flow::GroupOp group) {
   WalkResult result = group.walk([](Operation *op) {
     auto broadcast = dyn_cast<BroadcastOp>(op);
     bool isOfColumns = broadcast && broadcast.getDim() == 0 &&
                        broadcast.getType().getElementType().isF32() &&
                        !matchPattern(broadcast.getSource(), m_Constant());
-    return isOfColumns || isa<LoadOp, ReadOp>(op) ? WalkResult::interrupt()
-                                                  : WalkResult::advance();
+    return isOfColumns || isa<LoadOp>(op) ? WalkResult::interrupt()
+                                          : WalkResult::advance();
   });
   return result.wasInterrupted();
+}
+
+/// Columns of the widest tile that element code reads from shared memory, 0 if
+/// there is none.
+static int64_t getReadColumns(flow::GroupOp group) {
+  int64_t columns = 0;
+  group.walk([&](ReadOp read) {
+    RankedTensorType tile = read.getResult().getType();
+    if (tile.getRank() == 2)
+      columns = std::max(columns, tile.getDimSize(1));
+  });
+  return columns;
+}
+
+/// How many steps of a window are worth holding in `spare` registers.
+static int64_t chooseSteps(ArrayRef<DotAsyncOp> dots, int64_t readColumns,
+                           int64_t spare, int64_t perStep) {
+  // One step is not worth it, and more leave nothing for code that the estimate
+  // does not see.
+  constexpr int64_t kWorthIt = 2;
+  if (!readColumns)
+    return spare >= kWorthIt * perStep && areBoundByReads(dots) ? kWorthIt : 0;
+  // Tiles for element code go through shared memory as well, and every step
+  // that is held makes room for them. Those of more than 64 columns take
+  // registers that the estimate does not see, by what ptxas spills one for two
+  // columns; and so do conversions to 8 bits.
+  constexpr int64_t kMost = 4, kNarrow = 64, kShare = 2;
+  DotAsyncOp first = dots.front();
+  if (getTileType(first.getLhs().getType()).getElementTypeBitWidth() == 8)
+    return 0;
+  int64_t unseen = std::max<int64_t>(readColumns - kNarrow, 0) / kShare;
+  int64_t steps = std::min((spare - unseen) / perStep, kMost);
+  return steps < kWorthIt ? 0 : steps;
 }
 
 /// Whether a product is awaited before another one with a left operand in
@@ -218,8 +251,9 @@ struct HoldOperands : fa3::tile::impl::HoldOperandsBase<HoldOperands> {
   /// Holds so many steps of each operand, or as many as are worth it.
   void transform(flow::GroupOp group, std::optional<int64_t> wanted) {
     Products products = findInvariant(group);
-    if (products.empty() || keepsElements(group))
+    if (products.empty() || (!wanted && keepsElements(group)))
       return;
+    int64_t readColumns = getReadColumns(group);
     int64_t spare = wanted ? 0 : getSpareRegisters(group);
     for (auto &[view, dots] : products) {
       if (llvm::any_of(dots, [view = view](DotAsyncOp dot) {
@@ -229,11 +263,8 @@ struct HoldOperands : fa3::tile::impl::HoldOperandsBase<HoldOperands> {
       RankedTensorType tile = view.getView().getType().getTile();
       int64_t stepColumns = getStepColumns(tile);
       int64_t perStep = getStepRegisters(view, group);
-      // One step is not worth it, and more leave nothing for code that the
-      // estimate does not see.
-      constexpr int64_t kWorthIt = 2;
-      bool isWorthIt = spare >= kWorthIt * perStep && areBoundByReads(dots);
-      int64_t count = wanted.value_or(isWorthIt ? kWorthIt : 0);
+      int64_t count =
+          wanted ? *wanted : chooseSteps(dots, readColumns, spare, perStep);
       count = std::min(count, tile.getDimSize(1) / stepColumns);
       if (count == 0)
         continue;

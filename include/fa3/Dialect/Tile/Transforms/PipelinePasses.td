@@ -149,13 +149,17 @@ def HoldOperands : Pass<"tile-hold-operands"> {
     thread of a group of 64 rows. `auto` holds two steps where the estimate
     of tile-check-registers leaves registers for them and reading both operands
     takes shared memory most of the time that the product takes (up to 104
-    columns); a number holds at most so many steps, whatever is left; 0 none.
+    columns). In groups whose element code reads tiles of 16 bits from shared
+    memory, too, it holds up to four: every step makes room for those. A number
+    holds at most so many steps, whatever is left; 0 none.
 
     Leaves alone: products whose operands are no windows, or whose left operand
     has its K along the rows; windows of a product that its loop awaits before it
     issues another one with a left operand in registers (loops of one stage), since
-    ptxas 13.0 may overwrite held registers there; groups that compute with tiles which they read or
-    with numbers of columns, for which they need the registers.
+    ptxas 13.0 may overwrite held registers there. `auto` also leaves groups
+    alone that compute with tiles which their threads load, with numbers of
+    columns, or with tiles that they read beside products of 8 bits: they need
+    the registers.
 
     Example: with steps=1,
 
