@@ -54,8 +54,8 @@ fa3::run::getRoundingTolerance(const interp::Array &array,
       isFloat8 |= interp::isFloat(format) && interp::getByteWidth(format) == 1;
     }
   // Statistics of rows are f32 sums of exact products, which have 14 bits with
-  // 8-bit operands, at every 32 elements of a row. Other results also carry the rounding of weights to the
-  // element type of the operands.
+  // 8-bit operands, at every 32 elements of a row. Other results also carry the
+  // rounding of weights to the element type of the operands.
   constexpr size_t kRankOfOutput = 4;
   if (array.getFormat() == interp::Format::F32 &&
       array.getShape().size() < kRankOfOutput)
