@@ -64,7 +64,7 @@ def accuracy(given) -> list[dict]:
 
     heads, d = 16, 128
     # Types of q and k, and how many of them make an element of q.
-    formats = {"f8E4M3FN": ("f8E4M3FN", 1), "f8E4M3FN, two": ("f8E4M3FN", 2),
+    formats = {"f8E4M3FN": ("f8E4M3FN", 1), "two f8E4M3FN": ("f8E4M3FN", 2),
                "i8": ("i8", 1)}  # fmt: skip
     modules = {
         f"{name} {granularity} {levels}": (

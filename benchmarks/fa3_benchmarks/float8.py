@@ -31,9 +31,11 @@ def module(
     be given as (batch, head, element, key). `element` is that of q and k, and
     one of q is a sum of `q_terms`."""
     values = features.value_type(element)
-    operand = f"tensor<?x?x?x{d}x{element}>"
-    types = {"q": operand, "k": operand, "v": f"tensor<?x?x?x{d}x{values}>"}
-    types["q"] = f"tensor<?x?x?x{q_terms * d}x{element}>"
+    types = {
+        "q": f"tensor<?x?x?x{q_terms * d}x{element}>",
+        "k": f"tensor<?x?x?x{d}x{element}>",
+        "v": f"tensor<?x?x?x{d}x{values}>",
+    }
     if transposed:
         types["v"] = f"tensor<?x?x{d}x?x{values}>"
     types.update(o=f"tensor<?x?x?x{d}x{out}>", lse="tensor<?x?x?xf32>")

@@ -155,8 +155,9 @@ def module_text(
 ):
     """A module with one attention; `types` has those of q, k, v, o, of lse if it
     is wanted, and of what the mask reads; v may be given `transposed`, an element
-    of q as the sum of `q_terms` numbers. Arguments are q, k, v, then those of `aux`, then scale if it is one, then scales of the
-    operands with `rows`, then o and lse."""
+    of q as the sum of `q_terms` numbers. Arguments are q, k, v, then those of
+    `aux`, then scale if it is one, then scales of the operands with `rows`, then
+    o and lse."""
     mods, aux = mask.mods()
     arguments = {name: types[name] for name in ["q", "k", "v", *aux]}
     if scale:
