@@ -217,12 +217,10 @@ static LogicalResult verifyScales(ForwardOp op, bool is8Bit) {
 
 /// C15.
 static LogicalResult verifyTerms(ForwardOp op) {
-  constexpr uint64_t kMostTerms = 2;
-  bool isFloat8 = isa<Float8E4M3FNType, Float8E5M2Type>(op.getElementType());
-  uint64_t most = isFloat8 ? kMostTerms : 1;
+  uint64_t most = getMostTerms(op.getElementType());
   if (op.getQTerms() < 1 || op.getQTerms() > most)
     return op.emitOpError("expects 'q_terms' of 1")
-           << (isFloat8 ? " or 2" : "") << " with elements of "
+           << (most > 1 ? " or 2" : "") << " with elements of "
            << op.getElementType() << ", got "
            << static_cast<int64_t>(op.getQTerms());
   return success();

@@ -12,6 +12,10 @@ double fa3::attention::getLargestNumber(Type format) {
   return APInt::getSignedMaxValue(bits).roundToDouble();
 }
 
+uint64_t fa3::attention::getMostTerms(Type format) {
+  return isa<Float8E4M3FNType, Float8E5M2Type>(format) ? 2 : 1;
+}
+
 std::optional<HadamardFactors>
 fa3::attention::getHadamardFactors(int64_t order) {
   for (int64_t prime : {0, 11, 19}) {
@@ -72,11 +76,10 @@ LogicalResult QuantizeOp::verify() {
       !values.getElementType().isSignlessInteger(8))
     return emitOpError("expects values of f8E4M3FN, f8E5M2 or i8, got ")
            << values.getElementType();
-  constexpr uint64_t kMostTerms = 2;
-  bool isFloat = isa<FloatType>(values.getElementType());
-  if (getTerms() < 1 || getTerms() > (isFloat ? kMostTerms : 1))
+  uint64_t most = getMostTerms(values.getElementType());
+  if (getTerms() < 1 || getTerms() > most)
     return emitOpError("expects 'terms' of 1")
-           << (isFloat ? " or 2" : "") << " with values of "
+           << (most > 1 ? " or 2" : "") << " with values of "
            << values.getElementType() << ", got "
            << static_cast<int64_t>(getTerms());
   SmallVector<int64_t> shape(source.getShape());

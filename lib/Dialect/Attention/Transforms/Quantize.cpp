@@ -65,10 +65,10 @@ LogicalResult Quantize::readFormats() {
     return getOperation().emitError("attention-quantize: expects qk-format "
                                     "'i8' or that of v ('")
            << format << "'), got '" << qkFormat << "'";
-  uint64_t most = isa<FloatType>(rowType) ? 2 : 1;
+  uint64_t most = getMostTerms(rowType);
   if (qTerms < 1 || qTerms > most)
     return getOperation().emitError("attention-quantize: expects q-terms of 1")
-           << (most == 2 ? " or 2" : "") << " with q and k of " << rowType
+           << (most > 1 ? " or 2" : "") << " with q and k of " << rowType
            << ", got " << qTerms.getValue();
   return success();
 }

@@ -41,6 +41,10 @@ std::optional<HadamardFactors> getHadamardFactors(int64_t order);
 /// The largest number of an 8-bit format.
 double getLargestNumber(mlir::Type format);
 
+/// How many numbers of a type may make an element: two of 8-bit floats, whose
+/// digits are few; one of others.
+uint64_t getMostTerms(mlir::Type format);
+
 } // namespace fa3::attention
 
 #include "fa3/Dialect/Attention/IR/AttentionAttrInterfaces.h.inc"
