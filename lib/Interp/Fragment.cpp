@@ -83,11 +83,14 @@ LogicalResult decodeCoord(Decoder &d, hopper::CoordOp op) {
 // Reductions and votes
 //===----------------------------------------------------------------------===//
 
+/// Of integers the greater signed one.
 template <typename T>
 T combine(bool isMax, Format format, T a, T b) {
   if (!isMax)
     return finish(format, T(a + b));
-  return std::isnan(b) || a >= b ? a : b;
+  if constexpr (std::is_floating_point_v<T>)
+    return std::isnan(b) || a >= b ? a : b;
+  return std::max(a, b);
 }
 
 struct FragmentReduceExtra : Extra {
@@ -106,7 +109,7 @@ LogicalResult runFragmentReduce(Context &c, const Instr &in) {
       c.makeBuffer(in.out[0], source.getLane(), extra.results * threads);
   dispatchLane(source.getLane(), [&](auto zero) {
     using T = decltype(zero);
-    if constexpr (std::is_floating_point_v<T>) {
+    if constexpr (!std::is_same_v<T, uint8_t>) {
       for (auto [reg, target] : llvm::enumerate(extra.target)) {
         const T *from = source.data<T>() + reg * threads;
         T *to = out.data<T>() + target * threads;
@@ -120,17 +123,17 @@ LogicalResult runFragmentReduce(Context &c, const Instr &in) {
   return success();
 }
 
-LogicalResult checkFloat(Operation *op, Format format) {
-  if (isFloat(format))
+/// Truth values are not combined.
+LogicalResult checkNumber(Operation *op, Format format) {
+  if (getLane(format) != Lane::I1)
     return success();
-  return op->emitError("'") << op->getName()
-                            << "' of integers is not known to "
-                               "the interpreter";
+  return op->emitError("'")
+         << op->getName() << "' of i1 is not known to the interpreter";
 }
 
 LogicalResult decodeFragmentReduce(Decoder &d, hopper::FragmentReduceOp op) {
   FailureOr<Format> format = d.getFormat(op, op.getSource().getType());
-  if (failed(format) || failed(checkFloat(op, *format)))
+  if (failed(format) || failed(checkNumber(op, *format)))
     return failure();
   auto *extra = d.makeExtra<FragmentReduceExtra>();
   extra->isMax = op.getKind() == hopper::Combine::max;
@@ -168,7 +171,7 @@ LogicalResult runLaneReduce(Context &c, const Instr &in) {
   Buffer &out = c.makeBuffer(in.out[0], source.getLane(), source.size());
   dispatchLane(source.getLane(), [&](auto zero) {
     using T = decltype(zero);
-    if constexpr (std::is_floating_point_v<T>) {
+    if constexpr (!std::is_same_v<T, uint8_t>) {
       T *values = out.data<T>();
       std::copy_n(source.data<T>(), source.size(), values);
       for (int64_t bit : extra.bits)
@@ -187,7 +190,7 @@ LogicalResult runLaneReduce(Context &c, const Instr &in) {
 
 LogicalResult decodeLaneReduce(Decoder &d, hopper::LaneReduceOp op) {
   FailureOr<Format> format = d.getFormat(op, op.getSource().getType());
-  if (failed(format) || failed(checkFloat(op, *format)))
+  if (failed(format) || failed(checkNumber(op, *format)))
     return failure();
   auto *extra = d.makeExtra<LaneReduceExtra>();
   extra->isMax = op.getKind() == hopper::Combine::max;

@@ -127,6 +127,10 @@ void fa3::buildHopperPipeline(OpPassManager &pm,
   if (options.check)
     pm.addPass(hopper::createCheckProtocol());
   pm.addPass(hopper::createHoistReciprocals());
+  hopper::VoteEarlyOptions votes;
+  votes.tests = options.earlyVotes;
+  pm.nest<gpu::GPUModuleOp>().addNestedPass<gpu::GPUFuncOp>(
+      hopper::createVoteEarly(votes));
   if (options.exponentialShare > 0) {
     hopper::ShareExponentialsOptions exponentials;
     exponentials.share = options.exponentialShare;

@@ -126,6 +126,12 @@ struct PipelineOptions : public mlir::PassPipelineOptions<PipelineOptions> {
                      llvm::cl::desc("prove that groups neither deadlock nor "
                                     "race (flow-check, hopper-check-protocol)"),
                      llvm::cl::init(true)};
+  Option<std::string> earlyVotes{
+      *this, "early-votes",
+      llvm::cl::desc(
+          "votes on maxima across lanes by what each lane has: auto, "
+          "integers, floats or none"),
+      llvm::cl::init("auto")};
   Option<double> exponentialShare{
       *this, "exponential-share",
       llvm::cl::desc("share of the exponentials that are polynomials, 0 to "

@@ -13,9 +13,14 @@
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/CodeGen/MachineModuleInfo.h"
+#include "llvm/CodeGen/Passes.h"
+#include "llvm/CodeGen/TargetPassConfig.h"
 #include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/DiagnosticPrinter.h"
 #include "llvm/IR/Instructions.h"
+#include "llvm/IR/IntrinsicInst.h"
+#include "llvm/IR/IntrinsicsNVPTX.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/MC/MCSubtargetInfo.h"
@@ -227,6 +232,52 @@ fa3::translateToLLVMIR(gpu::GPUModuleOp module, llvm::LLVMContext &context,
   return result;
 }
 
+/// Whether a block ends in a branch on a vote that was held in an earlier one
+/// (hopper-vote-early).
+static bool hasOldVotes(const llvm::Module &module) {
+  auto endsInOldVote = [](const llvm::BasicBlock &block) {
+    auto *branch = dyn_cast<llvm::BranchInst>(block.getTerminator());
+    if (!branch || !branch->isConditional())
+      return false;
+    auto *vote = dyn_cast<llvm::IntrinsicInst>(branch->getCondition());
+    return vote &&
+           vote->getIntrinsicID() == llvm::Intrinsic::nvvm_vote_any_sync &&
+           vote->getParent() != &block;
+  };
+  return llvm::any_of(module, [&](const llvm::Function &function) {
+    return llvm::any_of(function, endsInOldVote);
+  });
+}
+
+/// The passes of TargetMachine::addPassesToEmitFile, without sinking where
+/// branches hang on old votes. What stands in front of such a branch is a
+/// step's exponentials, and hardly any warp takes it: sinking moves what only
+/// later blocks use behind it, the conversions of the weights first of all,
+/// though both ways lead there, and ptxas then cannot mix it with the
+/// exponentials. Returns whether the target writes assembly.
+static bool addPassesToEmit(llvm::legacy::PassManager &passes,
+                            llvm::TargetMachine &machine,
+                            const llvm::Module &module,
+                            llvm::raw_pwrite_stream &os) {
+  llvm::TargetPassConfig *config = machine.createPassConfig(passes);
+  config->setDisableVerify(true);
+  if (hasOldVotes(module))
+    config->disablePass(&llvm::MachineSinkingLegacyID);
+  passes.add(config);
+  auto *functions = new llvm::MachineModuleInfoWrapperPass(&machine);
+  passes.add(functions);
+  if (config->addISelPasses())
+    return false;
+  config->addMachinePasses();
+  config->setInitialized();
+  if (machine.addAsmPrinter(passes, os, nullptr,
+                            llvm::CodeGenFileType::AssemblyFile,
+                            functions->getMMI().getContext()))
+    return false;
+  passes.add(llvm::createFreeMachineFunctionPass());
+  return true;
+}
+
 FailureOr<std::string> fa3::emitPTX(gpu::GPUModuleOp module,
                                     llvm::Module &llvmModule,
                                     const PTXOptions &options) {
@@ -244,12 +295,11 @@ FailureOr<std::string> fa3::emitPTX(gpu::GPUModuleOp module,
   SmallString<0> ptx;
   llvm::raw_svector_ostream os(ptx);
   llvm::legacy::PassManager passes;
-  bool isUnsupported = machine->addPassesToEmitFile(
-      passes, os, nullptr, llvm::CodeGenFileType::AssemblyFile);
-  if (!isUnsupported)
+  bool isSupported = addPassesToEmit(passes, *machine, llvmModule, os);
+  if (isSupported)
     passes.run(llvmModule);
   context.setDiagnosticHandler(std::move(previous));
-  if (isUnsupported)
+  if (!isSupported)
     return module.emitError() << options.chip << " has no assembly";
   if (hasErrors)
     return failure();

@@ -842,21 +842,9 @@ func.func @warp_if_yield(%c: i1, %x: f32, %y: f16) {
 // warp_if C2
 func.func @warp_if_effects(%c: i1, %x: vector<2xf32>, %i: i32) {
   %0 = hopper.warp_if %c else %x : vector<2xf32> {
-    // expected-error @+1 {{is not allowed in 'hopper.warp_if', which holds per-thread arithmetic only}}
+    // expected-error @+1 {{is not allowed in 'hopper.warp_if', which holds arithmetic of threads and lanes only}}
     hopper.named_barrier.sync %i threads 128
     hopper.yield %x : vector<2xf32>
-  }
-  return
-}
-
-// -----
-
-// warp_if C2: an exchange between lanes is performed together with others.
-func.func @warp_if_lanes(%c: i1, %x: vector<2xf32>) {
-  %0 = hopper.warp_if %c else %x : vector<2xf32> {
-    // expected-error @+1 {{is not allowed in 'hopper.warp_if', which holds per-thread arithmetic only}}
-    %y = hopper.lane.reduce add %x over [0] : vector<2xf32>
-    hopper.yield %y : vector<2xf32>
   }
   return
 }

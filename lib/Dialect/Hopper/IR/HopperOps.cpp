@@ -409,9 +409,9 @@ LogicalResult WarpIfOp::verifyRegions() {
                        "results (")
            << getResultTypes() << ")";
   for (Operation &op : getBody().front().without_terminator())
-    if (!isMemoryEffectFree(&op))
+    if (!isMemoryEffectFree(&op) && !isa<LaneReduceOp>(op))
       return op.emitOpError("is not allowed in 'hopper.warp_if', which holds "
-                            "per-thread arithmetic only");
+                            "arithmetic of threads and lanes only");
   return success();
 }
 

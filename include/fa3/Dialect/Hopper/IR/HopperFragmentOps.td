@@ -76,11 +76,11 @@ def Hopper_WarpIfOp : Hopper_Op<"warp_if", [
                          "results", "otherwise", "$_self">]> {
   let summary = "a branch that each warp takes or not";
   let description = [{
-    The region may hold per-thread arithmetic only: nothing that waits for, or
-    is performed together with, other warps.
+    The region may hold arithmetic of threads and of the lanes of a warp only:
+    nothing that waits for, or is performed together with, other warps.
 
     C1. the region yields a value for each result, of its type.
-    C2. the region holds no operation that has effects.
+    C2. the region holds no operation that has effects, `lane.reduce` aside.
   }];
   let arguments = (ins I1:$condition, Variadic<AnyType>:$otherwise);
   let results = (outs Variadic<AnyType>:$results);

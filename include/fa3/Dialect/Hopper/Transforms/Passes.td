@@ -228,6 +228,63 @@ def ShareExponentials
   ];
 }
 
+def VoteEarly : Pass<"hopper-vote-early", "::mlir::gpu::GPUFuncOp"> {
+  let summary = "votes on maxima across lanes -> votes on what each lane has";
+  let description = [{
+    A branch that warps take if a maximum which lanes find together (`lane.reduce
+    max`) fulfils a condition waits for the exchange between lanes, and so does
+    all else that the condition decides. A maximum is one of the numbers it is
+    of, so if the condition holds of it, it holds of some lane's part. The pass
+    lets lanes vote on their parts, and moves the maximum, the condition and what
+    is chosen by it into a branch (`warp_if`) that is taken after such a vote;
+    elsewhere the condition is false and the choice is what it is otherwise. The
+    branches that hung on the old vote hang on the new one if they give what they
+    give otherwise for all elements for which the condition is false.
+
+    So a reference that is seldom replaced is known before the maximum is: with
+    lazy rescaling, exponentials need not wait for it.
+
+    Where the parts are maxima of floats and the condition compares them with a
+    limit that is a function of what a loop carries, the maxima are those of
+    their bits as signed integers: ptxas makes one instruction of two (VIMNMX3).
+    They order floats of which one is positive; with a limit below 0, or a factor
+    that is, the branch is always taken. The limit is computed in the branch and
+    carried from there. It is a 64th of the threshold lower than asked, more than
+    rounding makes of it; in the branch the condition itself decides.
+
+    `auto` does that where the numbers are results of products, of which the
+    greatest is positive as a rule, and leaves other votes where they are;
+    `integers` does it wherever it can, and else lets lanes vote on floats;
+    `floats` does that only.
+
+    Fails if the option is none of these.
+
+    Example, `tests=floats`:
+    ```mlir
+    %max = hopper.lane.reduce max %part over [0, 1] : vector<2xf32>
+    %grown = arith.cmpf ogt, %max, %old : vector<2xf32>
+    %new = arith.select %grown, %max, %old : vector<2xi1>, vector<2xf32>
+    %any = hopper.vote.any %grown : vector<2xi1>
+    // becomes
+    %some = arith.cmpf ogt, %part, %old : vector<2xf32>
+    %any = hopper.vote.any %some : vector<2xi1>
+    %grown, %new = hopper.warp_if %any else %false, %old : vector<2xi1>, vector<2xf32> {
+      %max = hopper.lane.reduce max %part over [0, 1] : vector<2xf32>
+      ...
+    }
+    ```
+  }];
+  let options = [
+    Option<"tests", "tests", "std::string", "\"auto\"",
+           "what lanes compare: auto, integers, floats or none">,
+  ];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+  let statistics = [
+    Statistic<"rewritten", "votes-moved", "votes on maxima across lanes that "
+              "became votes on their parts">,
+  ];
+}
+
 def InsertRecords : Pass<"hopper-insert-records", "::mlir::ModuleOp"> {
   let summary = "complete kernels -> the same, writing down when things happen";
   let description = [{
