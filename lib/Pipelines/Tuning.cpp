@@ -32,6 +32,7 @@ static void forEachTunable(Options &options, Function &&function) {
   function("wgmma-asm", options.wgmmaAsm);
   function("llvm-passes", options.llvmPasses);
   function("last-block", options.lastBlock);
+  function("early-votes", options.earlyVotes);
 }
 
 /// Whether an option that is a word takes this one; passes ask again.
@@ -50,6 +51,7 @@ static bool takesWord(StringRef name, StringRef value) {
       {"barrier-wait", {"asm", "intrinsic"}},
       {"wgmma-asm", {"instruction", "chain"}},
       {"last-block", {"auto", "whole", "narrow"}},
+      {"early-votes", {"auto", "integers", "floats", "none"}},
   };
   for (const Choice &choice : choices)
     if (choice.name == name)

@@ -101,6 +101,8 @@ def choose(rng):
             p["options"]["processors"] = rng.choice([1, 2, 3, 7])
         if "sk" in p["static"] and rng.random() < 0.5:
             p["options"]["last-block"] = "narrow"
+    if rng.random() < 0.3:
+        p["options"]["early-votes"] = rng.choice(["integers", "floats", "none"])
     return p
 
 

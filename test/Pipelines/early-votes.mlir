@@ -4,21 +4,26 @@
 // RUN: fa3-run --cpu --check-each-pass="early-votes=integers block-m=128 block-n=32" %s --function=window --dims b=1,h=1,hk=1,sq=130,sk=170 --distribution outlier | FileCheck %s
 // RUN: fa3-run --cpu --check-each-pass="early-votes=floats block-m=128 block-n=32 mode=dynamic" %s --function=window --dims b=1,h=1,hk=1,sq=130,sk=170 --distribution outlier --processors 1 | FileCheck %s
 // RUN: fa3-run --cpu --check-each-pass="block-m=64 block-n=32 stages=3" %s --function=scaled --dims b=1,h=1,hk=1,sq=70,sk=200 --distribution outlier | FileCheck %s
+// RUN: fa3-run --cpu --check-each-pass="block-m=128 block-n=32" %s --function=sloped --dims b=1,h=2,hk=1,sq=130,sk=170 | FileCheck %s
 // RUN: fa3-run --cpu --check-each-pass="early-votes=integers block-m=64 block-n=32 stages=1" %s --function=capped --dims b=1,h=1,hk=1,sq=70,sk=100 | FileCheck %s
 // CHECK: same answer after {{[0-9]+}} passes
 
-// The default: integers where the loop of whole blocks is the last or the first
-// one, floats where masked blocks are on both sides of it, nothing where score
-// code edits the products. Masked blocks are left alone.
+// The default: integers in the loop of whole blocks, floats where score code adds
+// to the products, nothing where it asks for the special-function unit. Masked
+// blocks are left alone.
 // RUN: fa3-opt %s --pass-pipeline="builtin.module(fa3-tile{block-m=128 block-n=32 tuning-table=none},fa3-specialize,fa3-pipeline,fa3-layout,fa3-hopper)" | FileCheck %s --check-prefix=AUTO
 // AUTO-LABEL: gpu.func @window
-// AUTO-NOT: vector<2xi32> {
-// AUTO: hopper.warp_if %{{.*}} else %{{.*}}, %{{.*}} : vector<2xi1>, vector<2xf32> {
+// AUTO: hopper.warp_if %{{.*}} else %{{.*}}, %{{.*}}, %{{.*}} : vector<2xi1>, vector<2xf32>, vector<2xi32> {
+// AUTO-NEXT: hopper.fragment.reduce max
 // AUTO-NEXT: hopper.lane.reduce max
 // AUTO-NOT: hopper.warp_if %{{.*}} : vector<2xi1>
 // AUTO-LABEL: gpu.func @scaled
 // AUTO: hopper.warp_if %{{.*}} else %{{.*}}, %{{.*}}, %{{.*}} : vector<2xi1>, vector<2xf32>, vector<2xi32> {
 // AUTO-NEXT: hopper.fragment.reduce max
+// AUTO-NEXT: hopper.lane.reduce max
+// AUTO-LABEL: gpu.func @sloped
+// AUTO-NOT: vector<2xi32> {
+// AUTO: hopper.warp_if %{{.*}} else %{{.*}}, %{{.*}} : vector<2xi1>, vector<2xf32> {
 // AUTO-NEXT: hopper.lane.reduce max
 // AUTO-LABEL: gpu.func @capped
 // AUTO-NOT: hopper.warp_if %{{.*}} : vector<2xi1>
@@ -35,6 +40,11 @@ func.func @window(%q: !t {tile.name = "q"}, %k: !t {tile.name = "k"}, %v: !t {ti
 
 func.func @scaled(%q: !q {tile.name = "q"}, %k: !k {tile.name = "k"}, %v: !k {tile.name = "v"}, %qs: !s {tile.name = "qs"}, %ks: !s {tile.name = "ks"}, %vs: !s {tile.name = "vs"}) -> (!t {tile.name = "o"}) {
   %o = attention.forward %q, %k, %v scales(%qs, %ks, %vs : !s, !s, !s) : (!q, !k, !k) -> !t
+  return %o : !t
+}
+
+func.func @sloped(%q: !t {tile.name = "q"}, %k: !t {tile.name = "k"}, %v: !t {tile.name = "v"}, %slopes: tensor<?xf32> {tile.name = "slopes"}) -> (!t {tile.name = "o"}) {
+  %o = attention.forward %q, %k, %v aux(%slopes : tensor<?xf32>) mods [#attention.causal, #attention.alibi<aux = 0>] : (!t, !t, !t) -> !t
   return %o : !t
 }
 

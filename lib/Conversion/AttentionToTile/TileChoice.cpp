@@ -15,10 +15,10 @@ constexpr int64_t kFourGroupRegisters = 108, kThreeGroupRegisters = 152,
 /// Of these, addresses of a tile that score code loads, and of one that it
 /// reads from shared memory.
 constexpr int64_t kAddressRegisters = 8, kReadRegisters = 2;
-/// Head dims of more columns than this, d and dv together, are wide.
+/// Head dims of so many columns, d and dv together, are wide.
 constexpr int64_t kWideColumns = 256;
-/// Uses of the key index that cost a step of a wide tile, as does a tile that
-/// score code reads beside three or more warp groups.
+/// Uses of the key index that cost a step of a wide tile, as does, with more
+/// columns, a tile that score code reads beside three or more warp groups.
 constexpr int64_t kManyKeyUses = 2;
 /// Steps of blockN: the depth of a product whose operand it is.
 constexpr int64_t kStep = 16;
@@ -26,8 +26,11 @@ constexpr int64_t kStep = 16;
 constexpr int64_t kWidestBlockN = 112, kWidestBlockNTwoGroups = 128;
 /// Of one warp group, whose few rows wait for copies: wider ones are fewer.
 constexpr int64_t kWidestBlockNOneGroup = 192;
-/// Below this a further warp group does not pay for the narrower block.
-constexpr int64_t kNarrowestBlockN = 64;
+/// Below this a further warp group does not pay for the narrower block, unless
+/// copies bind, which groups share: those of rows that begin in the middle of a
+/// sector of 32 bytes every other time.
+constexpr int64_t kNarrowestBlockN = 64, kNarrowestBlockNOddRows = 48;
+constexpr int64_t kSectorBytes = 32;
 /// Shared memory for tiles; the rest of 227 KiB is for barriers and alignment.
 constexpr int64_t kTileBytes = 230400;
 /// Columns of the output that are in shared memory at a time: two blocks.
@@ -58,10 +61,9 @@ static int64_t widestBlockN(int64_t d, int64_t dv, const RegionDemand &demand,
   int64_t byMemory = bytes / (2 * 2 * (paddedDim(d) + paddedDim(dv)) +
                               blockM * demand.bulkBytes);
   int64_t columns = std::min({byRegisters, byMemory, widest}) / kStep * kStep;
-  bool isTight = blockM > 128 && demand.bulkTiles > 0;
-  bool isRisky =
-      d + dv > kWideColumns && (demand.keyUses >= kManyKeyUses || isTight);
-  return isRisky ? columns - kStep : columns;
+  bool needsIndex = d + dv >= kWideColumns && demand.keyUses >= kManyKeyUses;
+  bool isTight = d + dv > kWideColumns && blockM > 128 && demand.bulkTiles > 0;
+  return needsIndex || isTight ? columns - kStep : columns;
 }
 
 int64_t fa3::getWidestBlockN(int64_t d, int64_t dv, const RegionDemand &demand,
@@ -93,7 +95,8 @@ TileChoice fa3::chooseTile(int64_t d, int64_t dv, const RegionDemand &demand,
   }
   int64_t four =
       widestBlockN(d, dv, demand, 256, kFourGroupRegisters, kWidestBlockN);
-  if (four >= kNarrowestBlockN)
+  bool hasOddRows = d * 2 % kSectorBytes != 0;
+  if (four >= (hasOddRows ? kNarrowestBlockNOddRows : kNarrowestBlockN))
     return {256, four};
   int64_t three =
       widestBlockN(d, dv, demand, 192, kThreeGroupRegisters, kWidestBlockN);

@@ -48,7 +48,6 @@ public:
   /// Lets the loop, which gives way to a new one, carry the limit's bits and
   /// returns them. Leaves the builder in front of the loop.
   mlir::Value carry(mlir::ImplicitLocOpBuilder &b);
-  mlir::BlockArgument getCarried() const { return carried; }
   /// What the loop carries on.
   mlir::arith::SelectOp getChoice() const { return choice; }
 
