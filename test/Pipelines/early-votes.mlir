@@ -4,13 +4,12 @@
 // RUN: fa3-run --cpu --check-each-pass="early-votes=integers block-m=128 block-n=32" %s --function=window --dims b=1,h=1,hk=1,sq=130,sk=170 --distribution outlier | FileCheck %s
 // RUN: fa3-run --cpu --check-each-pass="early-votes=floats block-m=128 block-n=32 mode=dynamic" %s --function=window --dims b=1,h=1,hk=1,sq=130,sk=170 --distribution outlier --processors 1 | FileCheck %s
 // RUN: fa3-run --cpu --check-each-pass="block-m=64 block-n=32 stages=3" %s --function=scaled --dims b=1,h=1,hk=1,sq=70,sk=200 --distribution outlier | FileCheck %s
-// RUN: fa3-run --cpu --check-each-pass="block-m=128 block-n=32" %s --function=sloped --dims b=1,h=2,hk=1,sq=130,sk=170 | FileCheck %s
+// RUN: fa3-run --cpu --check-each-pass="early-votes=floats block-m=128 block-n=32" %s --function=sloped --dims b=1,h=2,hk=1,sq=130,sk=170 | FileCheck %s
 // RUN: fa3-run --cpu --check-each-pass="early-votes=integers block-m=64 block-n=32 stages=1" %s --function=capped --dims b=1,h=1,hk=1,sq=70,sk=100 | FileCheck %s
 // CHECK: same answer after {{[0-9]+}} passes
 
-// The default: integers in the loop of whole blocks, floats where score code adds
-// to the products, nothing where it asks for the special-function unit. Masked
-// blocks are left alone.
+// The default: integers in the loop of whole blocks, nothing where score code
+// edits the products. Masked blocks are left alone.
 // RUN: fa3-opt %s --pass-pipeline="builtin.module(fa3-tile{block-m=128 block-n=32 tuning-table=none},fa3-specialize,fa3-pipeline,fa3-layout,fa3-hopper)" | FileCheck %s --check-prefix=AUTO
 // AUTO-LABEL: gpu.func @window
 // AUTO: hopper.warp_if %{{.*}} else %{{.*}}, %{{.*}}, %{{.*}} : vector<2xi1>, vector<2xf32>, vector<2xi32> {
@@ -22,9 +21,7 @@
 // AUTO-NEXT: hopper.fragment.reduce max
 // AUTO-NEXT: hopper.lane.reduce max
 // AUTO-LABEL: gpu.func @sloped
-// AUTO-NOT: vector<2xi32> {
-// AUTO: hopper.warp_if %{{.*}} else %{{.*}}, %{{.*}} : vector<2xi1>, vector<2xf32> {
-// AUTO-NEXT: hopper.lane.reduce max
+// AUTO-NOT: hopper.warp_if %{{.*}} : vector<2xi1>
 // AUTO-LABEL: gpu.func @capped
 // AUTO-NOT: hopper.warp_if %{{.*}} : vector<2xi1>
 

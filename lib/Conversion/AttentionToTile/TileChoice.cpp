@@ -26,11 +26,8 @@ constexpr int64_t kStep = 16;
 constexpr int64_t kWidestBlockN = 112, kWidestBlockNTwoGroups = 128;
 /// Of one warp group, whose few rows wait for copies: wider ones are fewer.
 constexpr int64_t kWidestBlockNOneGroup = 192;
-/// Below this a further warp group does not pay for the narrower block, unless
-/// copies bind, which groups share: those of rows that begin in the middle of a
-/// sector of 32 bytes every other time.
-constexpr int64_t kNarrowestBlockN = 64, kNarrowestBlockNOddRows = 48;
-constexpr int64_t kSectorBytes = 32;
+/// Below this a further warp group does not pay for the narrower block.
+constexpr int64_t kNarrowestBlockN = 64;
 /// Shared memory for tiles; the rest of 227 KiB is for barriers and alignment.
 constexpr int64_t kTileBytes = 230400;
 /// Columns of the output that are in shared memory at a time: two blocks.
@@ -95,8 +92,7 @@ TileChoice fa3::chooseTile(int64_t d, int64_t dv, const RegionDemand &demand,
   }
   int64_t four =
       widestBlockN(d, dv, demand, 256, kFourGroupRegisters, kWidestBlockN);
-  bool hasOddRows = d * 2 % kSectorBytes != 0;
-  if (four >= (hasOddRows ? kNarrowestBlockNOddRows : kNarrowestBlockN))
+  if (four >= kNarrowestBlockN)
     return {256, four};
   int64_t three =
       widestBlockN(d, dv, demand, 192, kThreeGroupRegisters, kWidestBlockN);

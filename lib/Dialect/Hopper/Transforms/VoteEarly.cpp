@@ -10,10 +10,8 @@
 #include "VoteDecision.h"
 #include "fa3/Dialect/Hopper/Transforms/Passes.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/IRMapping.h"
-#include "mlir/IR/Matchers.h"
 #include "llvm/ADT/SetVector.h"
 
 namespace fa3::hopper {
@@ -25,47 +23,14 @@ using namespace mlir;
 using namespace fa3;
 using namespace fa3::hopper;
 
-namespace {
-/// Where numbers come from, as far as it matters for votes on them.
-enum class Origin {
-  /// Products, or integers that are, of whose signs nothing is known: the
-  /// greatest of many is positive as a rule.
-  Products,
-  /// Sums and products of these and of numbers of rows and columns.
-  Edited,
-  /// Numbers of rows and columns, or of no step, alone.
-  Coordinates,
-  /// Choices by masks, which stand where few steps are; results of the
-  /// special-function unit, which is busy behind the vote and would idle in
-  /// front of it; a number of its own for every element, for which registers
-  /// are short.
-  Other
-};
-} // namespace
-
-static Origin getOrigin(Value value, Block *step) {
+/// Whether numbers are products, or integers that are, of whose signs nothing
+/// is known, so that the greatest of many is positive as a rule. Not those that
+/// masks choose, which stand where few steps are.
+static bool isProduct(Value value) {
   Operation *op = value.getDefiningOp();
   if (auto wait = dyn_cast_or_null<WgmmaWaitOp>(op))
-    return cast<OpResult>(value).getResultNumber() < wait.getInflight().size()
-               ? Origin::Products
-               : Origin::Other;
-  bool isOfStep = op && op->getBlock() == step;
-  if (!isOfStep || isa<vector::ShuffleOp, vector::BroadcastOp, CoordOp>(op) ||
-      matchPattern(value, m_Constant()))
-    return Origin::Coordinates;
-  if (isa<arith::SIToFPOp>(op))
-    return getOrigin(op->getOperand(0), step);
-  if (!isa<arith::AddFOp, arith::SubFOp, arith::MulFOp, math::FmaOp>(op))
-    return Origin::Other;
-  Origin origin = Origin::Coordinates;
-  for (Value operand : op->getOperands()) {
-    Origin other = getOrigin(operand, step);
-    if (other == Origin::Other)
-      return Origin::Other;
-    if (other != Origin::Coordinates)
-      origin = Origin::Edited;
-  }
-  return origin;
+    return cast<OpResult>(value).getResultNumber() < wait.getInflight().size();
+  return isa_and_nonnull<arith::SIToFPOp>(op) && isProduct(op->getOperand(0));
 }
 
 //===----------------------------------------------------------------------===//
@@ -211,14 +176,8 @@ struct VoteEarly : hopper::impl::VoteEarlyBase<VoteEarly> {
     std::optional<Limit> limit;
     if (tests != "floats" && part && part.getKind() == Combine::max)
       limit = Limit::find(*decision);
-    if (tests == "auto") {
-      Origin origin =
-          part ? getOrigin(part.getSource(), vote->getBlock()) : Origin::Other;
-      if (origin == Origin::Other || origin == Origin::Coordinates)
-        return;
-      if (origin == Origin::Edited)
-        limit.reset();
-    }
+    if (tests == "auto" && !(limit && isProduct(part.getSource())))
+      return;
     voteEarly(*decision, part, limit);
     ++rewritten;
   }

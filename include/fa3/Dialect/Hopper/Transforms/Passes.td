@@ -253,13 +253,11 @@ def VoteEarly : Pass<"hopper-vote-early", "::mlir::gpu::GPUFuncOp"> {
     rounding makes of it; in the branch the condition itself decides.
 
     `auto` does that where the numbers are results of products, of which the
-    greatest is positive as a rule. Where they are sums and products of these and
-    of numbers of rows and columns, which may all be negative, lanes vote on
-    floats. It leaves votes alone on masked numbers, which stand where few steps
-    are, on results of the special-function unit, which is busy behind the vote
-    and would idle in front of it, and on numbers to which every element adds one
-    of its own, for which registers are short. `integers` votes on bits wherever it can, and else on floats;
-    `floats` does that only.
+    greatest is positive as a rule. It leaves votes alone on masked numbers, which
+    stand where few steps are, and on edited ones: the special-function unit is
+    busy behind the vote and would idle in front of it, and for what code adds to
+    every element registers are short. `integers` votes on bits wherever it can,
+    and else on floats; `floats` does that only.
 
     Fails if the option is none of these.
 
