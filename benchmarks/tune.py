@@ -3,7 +3,8 @@
 
 Every point is compiled for the extents of its cell, checked against fp32 and
 timed as in attention.py. With --dynamic extents are unknown to the compiler and
-a point serves all lengths of its family. `fa3-tune --measure` starts this.
+a point serves all lengths of its family. Points that spill or whose products are
+serialised are left out, if there is a ptxas. `fa3-tune --measure` starts this.
 """
 
 from __future__ import annotations
@@ -160,6 +161,10 @@ def main() -> int:
     sys.stdout.reconfigure(line_buffering=True)
     arguments.prepare(given)
     given.pipeline_options = f"{PLAIN} {given.pipeline_options}".strip()
+    if not given.jit and build.find_ptxas(given.ptxas):
+        given.translate_option = [
+            *(given.translate_option or []), "--ptxas-strict",
+        ]  # fmt: skip
     out = pathlib.Path(given.out)
     session = Session(given)
     if given.from_csv:

@@ -125,8 +125,17 @@ WINDOWS = {
     "causal-window": (Mask(causal=True, window=(WINDOW, None)), "causal"),
     "window": (Mask(window=(WINDOW, WINDOW)), "full"),
 }
-# A mask for each class of the tuning table.
-CLASSES = {**PLAIN, "window": WINDOWS["causal-window"][0]}
+# A mask, and with -softcap and so on score code, for each class of the tuning
+# table.
+SCORES = {
+    "": {}, "-softcap": {"softcap": 30.0}, "-alibi": {"alibi": True},
+    "-bias": {"bias": True},
+}  # fmt: skip
+CLASSES = {
+    name + suffix: dataclasses.replace(mask, **score)
+    for name, mask in (*PLAIN.items(), ("window", WINDOWS["causal-window"][0]))
+    for suffix, score in SCORES.items()
+}
 
 
 def _window() -> Preset:
@@ -136,16 +145,9 @@ def _window() -> Preset:
     return Preset("window", cells, peers=("cudnn", "flex"))
 
 
-MODS = {
-    "causal": Mask(causal=True),
-    "causal-softcap": Mask(causal=True, softcap=30.0),
-    "causal-alibi": Mask(causal=True, alibi=True),
-    "causal-bias": Mask(causal=True, bias=True),
-}
-
-
 def _mods() -> Preset:
-    cells = [cell("f16", 128, name, 8192, mask=m) for name, m in MODS.items()]
+    names = ["causal" + suffix for suffix in SCORES]
+    cells = [cell("f16", 128, n, 8192, mask=CLASSES[n]) for n in names]
     return Preset(
         "mods", cells, peers=("cudnn", "flex"), slow_lengths=(8192,)
     )

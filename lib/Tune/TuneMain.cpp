@@ -48,7 +48,8 @@ struct CommandLine {
       cl::value_desc("file")};
   cl::list<int64_t> dims{"d", cl::CommaSeparated, cl::desc("Head dims")};
   cl::list<std::string> masks{"masks", cl::CommaSeparated,
-                              cl::desc("full, causal, window")};
+                              cl::desc("full, causal, window, with -softcap, "
+                                       "-alibi, -bias or nothing behind it")};
   cl::list<int64_t> lengths{"lengths", cl::CommaSeparated,
                             cl::desc("Queries, and as many keys")};
   cl::opt<int64_t> bits{"bits", cl::desc("Of the operands: 16 or 8"),
@@ -155,14 +156,15 @@ FailureOr<std::vector<Problem>> Session::getProblems() const {
     for (const std::string &name : masks)
       for (int64_t length : lengths) {
         Problem problem;
-        std::optional<Mask> mask = parseMask(name);
+        auto mask = parseMask(name);
         if (!mask)
-          return fail("--masks expects full, causal or window, got '" + name +
-                      "'");
+          return fail("--masks expects full, causal or window, with -softcap, "
+                      "-alibi, -bias or nothing behind it, got '" +
+                      name + "'");
         problem.bits = line.bits;
         problem.transposedV = line.transposedV;
         problem.d = problem.dv = d;
-        problem.mask = *mask;
+        std::tie(problem.mask, problem.score) = *mask;
         problem.queries = problem.keys = length;
         int64_t batch = std::max<int64_t>(line.tokens / length, 1);
         problem.heads = line.heads
@@ -181,8 +183,8 @@ LogicalResult Session::printPredictions() {
     return failure();
   for (const Problem &problem : *problems) {
     llvm::outs() << llvm::formatv("d {0} {1} {2}, {3} heads\n", problem.d,
-                                  getName(problem.mask), problem.queries,
-                                  problem.heads);
+                                  getName(problem.mask, problem.score),
+                                  problem.queries, problem.heads);
     std::string byDefault = getDefaultTile(problem).getOptions();
     std::vector<Candidate> tiles = rankTiles(problem);
     for (auto [rank, tile] : llvm::enumerate(tiles)) {
@@ -214,7 +216,7 @@ LogicalResult Session::printPoints() {
       json.object([&] {
         json.attribute("d", problem.d);
         json.attribute("dv", problem.dv);
-        json.attribute("mask", getName(problem.mask));
+        json.attribute("mask", getName(problem.mask, problem.score));
         json.attribute("length", problem.keys);
         json.attribute("heads", problem.heads);
         json.attributeArray("points", [&] {
@@ -241,6 +243,7 @@ static Problem getProblem(ModuleOp module, const ProblemClass &found,
   problem.d = found.d;
   problem.dv = found.dv;
   problem.mask = found.mask;
+  problem.score = found.score;
   problem.window = line.window;
   problem.processors = line.processors;
   int64_t heads = 1;
@@ -270,7 +273,8 @@ LogicalResult Session::explainModule() {
   std::optional<ProblemClass> found = classify(*module);
   if (!found)
     return fail("the module has no attention that a table knows: one kind of "
-                "'attention.forward', plain, causal or with a window");
+                "'attention.forward', full, causal or with a window, with one "
+                "softcap, ALiBi or bias of 16 bits or nothing else");
   FailureOr<Table> table = readTuningTable(&context, line.table);
   if (failed(table))
     return failure();

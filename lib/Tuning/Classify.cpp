@@ -8,25 +8,51 @@ using namespace mlir;
 using namespace fa3;
 using namespace fa3::tuning;
 
-/// Masks that are written as mods have a class; code of one's own has none.
-static std::optional<Mask> getMask(attention::ForwardOp forward) {
+/// Whether a bias has 16 bits and a number for every query and key.
+static bool isTypical(attention::ForwardOp forward, attention::BiasAttr bias) {
+  auto type = cast<RankedTensorType>(forward.getAux()[bias.getAux()].getType());
+  ArrayRef<int64_t> plane = type.getShape().take_back(2);
+  return type.getElementTypeBitWidth() == 16 && !llvm::is_contained(plane, 1);
+}
+
+static std::optional<Score> getScore(attention::ForwardOp forward,
+                                     Attribute mod) {
+  if (isa<attention::SoftcapAttr>(mod))
+    return Score::Softcap;
+  if (isa<attention::AlibiAttr>(mod))
+    return Score::Alibi;
+  auto bias = dyn_cast<attention::BiasAttr>(mod);
+  if (bias && isTypical(forward, bias))
+    return Score::Bias;
+  return std::nullopt;
+}
+
+/// Masks and score code that are written as mods have a class, if at most one
+/// edits scores; code of one's own has none.
+static std::optional<std::pair<Mask, Score>>
+getMask(attention::ForwardOp forward) {
   if (!forward.getScoreRegion().empty() || !forward.getKeepRegion().empty())
     return std::nullopt;
   Mask mask = Mask::Full;
+  Score score = Score::Plain;
   if (ArrayAttr mods = forward.getModsAttr())
     for (Attribute mod : mods) {
-      if (isa<attention::WindowAttr>(mod))
+      if (isa<attention::WindowAttr>(mod)) {
         mask = Mask::Window;
-      else if (!isa<attention::CausalAttr>(mod))
-        return std::nullopt;
-      else if (mask == Mask::Full)
-        mask = Mask::Causal;
+      } else if (isa<attention::CausalAttr>(mod)) {
+        mask = mask == Mask::Full ? Mask::Causal : mask;
+      } else {
+        std::optional<Score> edit = getScore(forward, mod);
+        if (!edit || score != Score::Plain)
+          return std::nullopt;
+        score = *edit;
+      }
     }
-  return mask;
+  return std::pair(mask, score);
 }
 
 static std::optional<ProblemClass> classifyForward(attention::ForwardOp op) {
-  std::optional<Mask> mask = getMask(op);
+  auto mask = getMask(op);
   int64_t axis = op.getSequenceAxis();
   RankedTensorType queries = op.getQ().getType();
   // What is measured has as many queries as keys; few want other tiles. And it
@@ -39,7 +65,7 @@ static std::optional<ProblemClass> classifyForward(attention::ForwardOp op) {
   problem.bits = op.getElementType().getIntOrFloatBitWidth();
   problem.d = op.getHeadDim();
   problem.dv = op.getValueHeadDim();
-  problem.mask = *mask;
+  std::tie(problem.mask, problem.score) = *mask;
   auto keys = cast<RankedTensorType>(op.getK().getType());
   if (!keys.isDynamicDim(axis))
     problem.length = getLengthClass(keys.getDimSize(axis));

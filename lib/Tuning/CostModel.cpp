@@ -33,7 +33,7 @@ constexpr double kStartBytes = 24;
 constexpr int64_t kRowsPerGroup = 64, kKeyStepBytes = 32;
 } // namespace
 
-llvm::StringRef fa3::tuning::getName(Mask mask) {
+static llvm::StringRef getMaskName(Mask mask) {
   switch (mask) {
   case Mask::Full:
     return "full";
@@ -45,10 +45,31 @@ llvm::StringRef fa3::tuning::getName(Mask mask) {
   return "window";
 }
 
-std::optional<Mask> fa3::tuning::parseMask(llvm::StringRef name) {
+static llvm::StringRef getSuffix(Score score) {
+  switch (score) {
+  case Score::Plain:
+    return "";
+  case Score::Softcap:
+    return "-softcap";
+  case Score::Alibi:
+    return "-alibi";
+  case Score::Bias:
+    break;
+  }
+  return "-bias";
+}
+
+std::string fa3::tuning::getName(Mask mask, Score score) {
+  return (getMaskName(mask) + getSuffix(score)).str();
+}
+
+std::optional<std::pair<Mask, Score>>
+fa3::tuning::parseMask(llvm::StringRef name) {
   for (Mask mask : {Mask::Full, Mask::Causal, Mask::Window})
-    if (name == getName(mask))
-      return mask;
+    for (Score score :
+         {Score::Plain, Score::Softcap, Score::Alibi, Score::Bias})
+      if (name == getName(mask, score))
+        return std::pair(mask, score);
   return std::nullopt;
 }
 
@@ -73,6 +94,7 @@ std::string Point::getOptions() const {
   add("store", store);
   add("llvm-passes", llvmPasses);
   add("last-block", lastBlock);
+  add("early-votes", earlyVotes);
   return text;
 }
 
@@ -81,6 +103,12 @@ static RegionDemand getDemand(const Problem &problem) {
   demand.keyUses = problem.mask == Mask::Full     ? 0
                    : problem.mask == Mask::Causal ? 1
                                                   : 2;
+  if (problem.score == Score::Alibi)
+    demand.keyUses += 2;
+  if (problem.score == Score::Bias) {
+    demand.bulkTiles = 1;
+    demand.bulkBytes = 2;
+  }
   return demand;
 }
 
@@ -212,7 +240,8 @@ Prediction fa3::tuning::predict(const Problem &problem, const Point &given) {
   double scores = groups * point.blockN / 2;
   double macs = device::kTensorMacs16 * 16.0 / problem.bits;
   result.tensor = double(point.blockM) * point.blockN * dims / macs;
-  result.exponentials = scores * device::kSfuCycles;
+  double functions = problem.score == Score::Softcap ? 2 : 1;
+  result.exponentials = scores * functions * device::kSfuCycles;
   result.issue = scores * kInstructionsPerScore;
   result.exposed = (is8Bit(problem) ? kExposed8 : kExposed) / groups;
   if (is8Bit(problem))
@@ -307,6 +336,18 @@ std::vector<Candidate> fa3::tuning::getPointsToMeasure(const Problem &problem,
       p.mode = "dynamic";
       p.hold = "4";
       p.store = "staged";
+    });
+  }
+  // Edited scores have no early votes by default.
+  if (problem.score != Score::Plain) {
+    vary([](Point &p) {
+      p.mode = "cta";
+      p.earlyVotes = "floats";
+    });
+    vary([](Point &p) {
+      p.mode = "cta";
+      p.llvmPasses = "none";
+      p.earlyVotes = "integers";
     });
   }
   vary([](Point &p) { p.rescale = "eager"; });

@@ -14,7 +14,7 @@ std::string ProblemClass::str() const {
   std::string text = "d " + std::to_string(d);
   if (dv != d)
     text += " x " + std::to_string(dv);
-  text += ", " + std::to_string(bits) + " bits, " + getName(mask).str() + ", ";
+  text += ", " + std::to_string(bits) + " bits, " + getName(mask, score) + ", ";
   return text + (length ? "length " + std::to_string(length)
                         : "length known at run time");
 }
@@ -111,10 +111,11 @@ LogicalResult Parser::parseEntry(const llvm::json::Value &value, size_t place,
     return error(place) << "expects 'length' to be a power of two or 0, got "
                         << length;
   std::optional<StringRef> mask = object->getString("mask");
-  std::optional<Mask> parsed = mask ? parseMask(*mask) : std::nullopt;
+  auto parsed = mask ? parseMask(*mask) : std::nullopt;
   if (!parsed)
-    return error(place) << "expects 'mask' to be full, causal or window";
-  entry.problem.mask = *parsed;
+    return error(place) << "expects 'mask' to be full, causal or window, with "
+                           "-softcap, -alibi, -bias or nothing behind it";
+  std::tie(entry.problem.mask, entry.problem.score) = *parsed;
   std::optional<StringRef> options = object->getString("options");
   if (!options)
     return error(place) << "expects 'options' to be a text";

@@ -37,7 +37,8 @@ void expectNear(const Problem &problem, double tflops, double mhz) {
   double measured = flops / (tflops * 1e12) * mhz * 1e6;
   double predicted = predict(problem, getDefaultTile(problem)).cycles;
   EXPECT_NEAR(predicted / measured, 1, 0.08)
-      << problem.d << ' ' << getName(problem.mask).str() << ' ' << problem.keys;
+      << problem.d << ' ' << getName(problem.mask, problem.score) << ' '
+      << problem.keys;
 }
 
 Point makeTile(int64_t blockM, int64_t blockN) {
@@ -47,6 +48,15 @@ Point makeTile(int64_t blockM, int64_t blockN) {
   return point;
 }
 } // namespace
+
+TEST(CostModelTest, namesOfMasksAndScoreCode) {
+  EXPECT_EQ(getName(Mask::Causal), "causal");
+  EXPECT_EQ(getName(Mask::Window, Score::Bias), "window-bias");
+  EXPECT_EQ(parseMask("full-softcap"), std::pair(Mask::Full, Score::Softcap));
+  EXPECT_EQ(parseMask("causal"), std::pair(Mask::Causal, Score::Plain));
+  EXPECT_FALSE(parseMask("causal-"));
+  EXPECT_FALSE(parseMask("alibi"));
+}
 
 TEST(CostModelTest, steps) {
   // 256 heads of 2 tiles, 4 steps each.

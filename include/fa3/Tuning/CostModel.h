@@ -21,8 +21,11 @@
 namespace fa3::tuning {
 
 enum class Mask { Full, Causal, Window };
-llvm::StringRef getName(Mask mask);
-std::optional<Mask> parseMask(llvm::StringRef name);
+/// Score code that is written as one mod; a bias has 16 bits.
+enum class Score { Plain, Softcap, Alibi, Bias };
+/// Such as "causal" and "full-softcap".
+std::string getName(Mask mask, Score score = Score::Plain);
+std::optional<std::pair<Mask, Score>> parseMask(llvm::StringRef name);
 
 /// Sizes that decide the time of a forward.
 struct Problem {
@@ -32,6 +35,7 @@ struct Problem {
   /// transposes them then, and the rows of K come in the order of products.
   bool transposedV = false;
   Mask mask = Mask::Full;
+  Score score = Score::Plain;
   int64_t queries = 4096, keys = 4096;
   /// Heads of all batches.
   int64_t heads = 16;
@@ -45,7 +49,8 @@ struct Problem {
 /// leave an option to the passes.
 struct Point {
   int64_t blockM = 0, blockN = 0;
-  std::string rescale, mode, order, turns, hold, store, llvmPasses, lastBlock;
+  std::string rescale, mode, order, turns, hold, store, llvmPasses, lastBlock,
+      earlyVotes;
   int64_t stages = 0, maxDepth = 0;
 
   /// As options of fa3-lower-to-nvvm-pipeline.

@@ -24,12 +24,13 @@ struct ProblemClass {
   int64_t bits = 16; ///< of the elements
   int64_t d = 0, dv = 0;
   Mask mask = Mask::Full;
+  Score score = Score::Plain;
   /// Number of keys, rounded to a power of two; 0 if only known at run time.
   int64_t length = 0;
 
   bool operator==(const ProblemClass &other) const {
     return bits == other.bits && d == other.d && dv == other.dv &&
-           mask == other.mask && length == other.length;
+           mask == other.mask && score == other.score && length == other.length;
   }
   std::string str() const;
 };
