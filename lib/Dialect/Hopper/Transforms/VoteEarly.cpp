@@ -12,6 +12,7 @@
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
 #include "llvm/ADT/SetVector.h"
 
 namespace fa3::hopper {
@@ -31,6 +32,35 @@ static bool isProduct(Value value) {
   if (auto wait = dyn_cast_or_null<WgmmaWaitOp>(op))
     return cast<OpResult>(value).getResultNumber() < wait.getInflight().size();
   return isa_and_nonnull<arith::SIToFPOp>(op) && isProduct(op->getOperand(0));
+}
+
+static bool isConstant(Value value) {
+  return matchPattern(value, m_Constant());
+}
+
+/// Whether numbers come from shared memory, converted or times a constant.
+static bool isRead(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (isa_and_nonnull<arith::ExtFOp>(op))
+    return isRead(op->getOperand(0));
+  if (isa_and_nonnull<arith::MulFOp>(op))
+    return (isRead(op->getOperand(0)) && isConstant(op->getOperand(1))) ||
+           (isRead(op->getOperand(1)) && isConstant(op->getOperand(0)));
+  return isa_and_nonnull<SmemLoadOp>(op);
+}
+
+/// Whether numbers are products, scaled, and what is read from shared memory
+/// is added to them.
+static bool isProductAndRead(Value value) {
+  auto sum = value.getDefiningOp<arith::AddFOp>();
+  auto isScaled = [](Value product) {
+    if (auto scaled = product.getDefiningOp<arith::MulFOp>();
+        scaled && isConstant(scaled.getRhs()))
+      product = scaled.getLhs();
+    return isProduct(product);
+  };
+  return sum && ((isScaled(sum.getLhs()) && isRead(sum.getRhs())) ||
+                 (isScaled(sum.getRhs()) && isRead(sum.getLhs())));
 }
 
 //===----------------------------------------------------------------------===//
@@ -176,8 +206,16 @@ struct VoteEarly : hopper::impl::VoteEarlyBase<VoteEarly> {
     std::optional<Limit> limit;
     if (tests != "floats" && part && part.getKind() == Combine::max)
       limit = Limit::find(*decision);
-    if (tests == "auto" && !(limit && isProduct(part.getSource())))
-      return;
+    if (tests == "auto" && !(limit && isProduct(part.getSource()))) {
+      // ptxas spills where a thread has more scores than that.
+      constexpr int64_t kMostScores = 48;
+      if (!part || !isProductAndRead(part.getSource()) ||
+          cast<VectorType>(part.getSource().getType()).getNumElements() >
+              kMostScores)
+        return;
+      // Of the sign of what is read nothing is known.
+      limit.reset();
+    }
     voteEarly(*decision, part, limit);
     ++rewritten;
   }

@@ -253,11 +253,13 @@ def VoteEarly : Pass<"hopper-vote-early", "::mlir::gpu::GPUFuncOp"> {
     rounding makes of it; in the branch the condition itself decides.
 
     `auto` does that where the numbers are results of products, of which the
-    greatest is positive as a rule. It leaves votes alone on masked numbers, which
-    stand where few steps are, and on edited ones: the special-function unit is
-    busy behind the vote and would idle in front of it, and for what code adds to
-    every element registers are short. `integers` votes on bits wherever it can,
-    and else on floats; `floats` does that only.
+    greatest is positive as a rule. Where what is read from shared memory is added
+    to them, as a bias is, lanes vote on floats, if a thread has at most 48
+    numbers. `auto` leaves votes alone on masked numbers, which stand where few
+    steps are, and on those that are edited otherwise: the special-function unit
+    is busy behind the vote and would idle in front of it, and for what code adds
+    to every element registers are short. `integers` votes on bits wherever it
+    can, and else on floats; `floats` does that only.
 
     Fails if the option is none of these.
 
