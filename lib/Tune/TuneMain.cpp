@@ -48,8 +48,7 @@ struct CommandLine {
       cl::value_desc("file")};
   cl::list<int64_t> dims{"d", cl::CommaSeparated, cl::desc("Head dims")};
   cl::list<std::string> masks{"masks", cl::CommaSeparated,
-                              cl::desc("full, causal, window, with -softcap, "
-                                       "-alibi, -bias or nothing behind it")};
+                              cl::desc(kMaskNames)};
   cl::list<int64_t> lengths{"lengths", cl::CommaSeparated,
                             cl::desc("Queries, and as many keys")};
   cl::opt<int64_t> bits{"bits", cl::desc("Of the operands: 16 or 8"),
@@ -158,9 +157,7 @@ FailureOr<std::vector<Problem>> Session::getProblems() const {
         Problem problem;
         auto mask = parseMask(name);
         if (!mask)
-          return fail("--masks expects full, causal or window, with -softcap, "
-                      "-alibi, -bias or nothing behind it, got '" +
-                      name + "'");
+          return fail("--masks expects " + kMaskNames + ", got '" + name + "'");
         problem.bits = line.bits;
         problem.transposedV = line.transposedV;
         problem.d = problem.dv = d;

@@ -338,7 +338,7 @@ std::vector<Candidate> fa3::tuning::getPointsToMeasure(const Problem &problem,
       p.store = "staged";
     });
   }
-  // Edited scores have no early votes by default.
+  // What edited scores have by default in part or not at all.
   if (problem.score != Score::Plain) {
     vary([](Point &p) {
       p.mode = "cta";

@@ -113,8 +113,7 @@ LogicalResult Parser::parseEntry(const llvm::json::Value &value, size_t place,
   std::optional<StringRef> mask = object->getString("mask");
   auto parsed = mask ? parseMask(*mask) : std::nullopt;
   if (!parsed)
-    return error(place) << "expects 'mask' to be full, causal or window, with "
-                           "-softcap, -alibi, -bias or nothing behind it";
+    return error(place) << "expects 'mask' to be " << kMaskNames;
   std::tie(entry.problem.mask, entry.problem.score) = *parsed;
   std::optional<StringRef> options = object->getString("options");
   if (!options)

@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace fa3::tuning {
@@ -26,6 +27,9 @@ enum class Score { Plain, Softcap, Alibi, Bias };
 /// Such as "causal" and "full-softcap".
 std::string getName(Mask mask, Score score = Score::Plain);
 std::optional<std::pair<Mask, Score>> parseMask(llvm::StringRef name);
+/// What parseMask takes, in words.
+inline constexpr llvm::StringLiteral kMaskNames =
+    "full, causal or window, with -softcap, -alibi, -bias or nothing behind it";
 
 /// Sizes that decide the time of a forward.
 struct Problem {
