@@ -173,6 +173,7 @@ void populateHopperRecords(Registry &registry);
 void populateHopperTma(Registry &registry);
 void populateHopperWgmma(Registry &registry);
 void populateHopperFragments(Registry &registry);
+void populateHopperFragmentMemory(Registry &registry);
 
 } // namespace fa3::interp
 

@@ -40,6 +40,7 @@ Engine::Engine(const Options &options)
   populateHopperTma(registry);
   populateHopperWgmma(registry);
   populateHopperFragments(registry);
+  populateHopperFragmentMemory(registry);
 }
 
 const fa3::interp::Function *

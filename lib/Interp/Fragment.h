@@ -3,6 +3,9 @@
 #ifndef FA3_LIB_INTERP_FRAGMENT_H
 #define FA3_LIB_INTERP_FRAGMENT_H
 
+#include "Decoder.h"
+#include "TileAccess.h"
+#include "fa3/Dialect/Hopper/IR/Hopper.h"
 #include "fa3/Layout/LinearLayout.h"
 
 namespace fa3::interp {
@@ -23,6 +26,18 @@ struct FragmentTable {
     return coordinates[element * rank + dim];
   }
 };
+
+/// What instructions on fragments know when they are decoded.
+struct FragmentExtra : Extra {
+  FragmentTable table;
+  int64_t dim = 0, indices = 0, rank = 0;
+  hopper::BufferType buffer;
+  TileShape shape;
+};
+
+/// Checks that a layout is one of the executing group, and tabulates it.
+mlir::FailureOr<FragmentExtra *> makeTable(Decoder &d, mlir::Operation *op,
+                                           hopper::FragmentAttr fragment);
 
 } // namespace fa3::interp
 

@@ -80,7 +80,7 @@ private:
   mlir::LogicalResult lowerShare(mlir::scf::ForOp loop, tile::ShareOp share);
   mlir::LogicalResult lowerClaim(tile::ClaimOp op);
 
-  // Rings and what goes through them: RingLowering.cpp.
+  // Rings: RingLowering.cpp.
   mlir::LogicalResult lowerRing(flow::RingOp op);
   mlir::LogicalResult lowerTokenRing(flow::RingOp op);
   mlir::LogicalResult allocateBarriers(flow::RingOp op, Ring &ring);
@@ -99,6 +99,8 @@ private:
   mlir::LogicalResult lowerPublish(flow::PublishOp op);
   mlir::LogicalResult lowerRelease(flow::ReleaseOp op);
   mlir::LogicalResult lowerWait(flow::WaitOp op);
+
+  // What goes through their slots: SlotLowering.cpp.
   mlir::LogicalResult lowerView(tile::ViewOp op);
   mlir::LogicalResult lowerLoadAsync(tile::LoadAsyncOp op);
   /// Copies of a few rows each that bring the rows in another order.

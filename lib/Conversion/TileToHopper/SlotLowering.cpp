@@ -1,0 +1,181 @@
+//===- SlotLowering.cpp - copies, reads and writes of slots ---------------===//
+
+#include "KernelLowering.h"
+#include "RowOrder.h"
+#include "fa3/Dialect/Tile/Analysis/AffineForm.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+using namespace fa3;
+
+LogicalResult KernelLowering::lowerView(tile::ViewOp op) {
+  views[op.getView()] = {slotRing[op.getSlot()], get(op.getSlot()),
+                         get(op.getOffsets()[0]), get(op.getOffsets()[1]),
+                         op.getView().getType().getTile()};
+  return success();
+}
+
+/// One copy per block of columns.
+LogicalResult
+KernelLowering::forEachBox(Operation *op, const View &view, Value memref,
+                           ValueRange indices, std::optional<int64_t> fold,
+                           function_ref<void(Value, ValueRange, Value)> emit) {
+  if (!arguments.isArgument(memref))
+    return op->emitOpError("has no lowering to hopper: expects an array that "
+                           "is a kernel argument");
+  hopper::BufferType buffer =
+      view.ring->type.withElementType(view.tile.getElementType());
+  int64_t rows = view.tile.getDimSize(0), width = buffer.getBlockColumns();
+  constexpr int64_t kMaxBox = 256;
+  if (rows > kMaxBox)
+    return op->emitOpError("copies ")
+           << rows << " rows at once, the limit of a bulk copy is " << kMaxBox;
+  SmallVector<int64_t> box(indices.size(), 1);
+  box[box.size() - 2] = fold.value_or(rows);
+  if (fold)
+    box[box.size() - 3] = rows / *fold;
+  box.back() = width;
+  Value map = arguments.getTensorMap(
+      memref, hopper::TensorMapType::get(b.getContext(), box,
+                                         view.tile.getElementType(),
+                                         buffer.getSwizzle()));
+  Values at = get(indices);
+  Value firstColumn = at.back();
+  for (int64_t column = 0; column < view.tile.getDimSize(1); column += width) {
+    Value offset = i32(column);
+    Value inBuffer = view.column;
+    if (column) {
+      at.back() = arith::AddIOp::create(b, firstColumn, offset);
+      inBuffer = arith::AddIOp::create(b, view.column, offset);
+    }
+    emit(map, at, inBuffer);
+  }
+  return success();
+}
+
+LogicalResult KernelLowering::lowerReordered(tile::LoadAsyncOp op) {
+  constexpr int64_t kMostDims = 5;
+  const View &view = views[op.getView()];
+  ArrayRef<int64_t> bits = *op.getRows();
+  int64_t rank = op.getIndices().size();
+  auto refuse = [&]() { return op.emitOpError("has no lowering to hopper: "); };
+  if (!arguments.isArgument(op.getSource()))
+    return refuse() << "expects an array that is a kernel argument";
+  int64_t period = int64_t(1) << bits.size();
+  if (!tile::provesMultipleOf(tile::getAffineForm(op.getIndices()[rank - 2]),
+                              period))
+    return refuse() << "expects a first row that is a multiple of " << period;
+  std::optional<RowOrder> order =
+      planRowOrder(bits, view.tile.getDimSize(0), kMostDims - (rank - 1));
+  if (!order)
+    return refuse() << "no copies of 8 rows or more bring those of an array of "
+                       "rank "
+                    << rank << " in the order [" << bits << "]";
+
+  int64_t blockRows = order->getBlockRows();
+  auto array = cast<MemRefType>(op.getSource().getType());
+  int64_t rows = array.getDimSize(rank - 2);
+  if (!ShapedType::isDynamic(rows) && rows % blockRows)
+    return refuse() << "expects the rows of the array to be a multiple of "
+                    << blockRows << ", got " << rows;
+  if (!array.isStrided())
+    return refuse() << "expects an array with strides, got " << array;
+
+  hopper::BufferType buffer = view.ring->type;
+  SmallVector<int64_t> box(rank - 2, 1);
+  llvm::append_range(box, order->box);
+  box.push_back(buffer.getBlockColumns());
+  Value map = arguments.getTensorMap(
+      op.getSource(),
+      hopper::TensorMapType::get(
+          b.getContext(), box, view.tile.getElementType(), buffer.getSwizzle()),
+      order->split);
+  Values indices = get(op.getIndices());
+  Value firstBlock = indices[rank - 2];
+  if (blockRows > 1)
+    firstBlock = arith::DivUIOp::create(b, firstBlock, i32(blockRows));
+  auto plus = [&](Value value, int64_t offset) -> Value {
+    return offset ? arith::AddIOp::create(b, value, i32(offset)).getResult()
+                  : value;
+  };
+  for (int64_t column = 0; column < view.tile.getDimSize(1);
+       column += buffer.getBlockColumns())
+    for (auto [number, row] : llvm::enumerate(order->firstRows)) {
+      Values at(indices.begin(), indices.end() - 2);
+      at.push_back(plus(firstBlock, row / blockRows));
+      for (int64_t inner : order->getInner(row))
+        at.push_back(i32(inner));
+      at.push_back(plus(indices.back(), column));
+      hopper::TmaLoadOp::create(b, map, at, view.ring->buffer, view.index,
+                                plus(view.row, number * order->getBoxRows()),
+                                plus(view.column, column), view.ring->full,
+                                view.index);
+    }
+  return success();
+}
+
+LogicalResult KernelLowering::lowerLoadAsync(tile::LoadAsyncOp op) {
+  if (op.getRows())
+    return lowerReordered(op);
+  const View &view = views[op.getView()];
+  return forEachBox(op, view, op.getSource(), op.getIndices(), op.getFold(),
+                    [&](Value map, ValueRange at, Value column) {
+                      hopper::TmaLoadOp::create(b, map, at, view.ring->buffer,
+                                                view.index, view.row, column,
+                                                view.ring->full, view.index);
+                    });
+}
+
+LogicalResult KernelLowering::lowerStoreAsync(tile::StoreAsyncOp op) {
+  if (op.getAdd())
+    return op.emitOpError("with 'add' has no lowering to hopper");
+  const View &view = views[op.getView()];
+  // All threads of the replica have written.
+  if (!view.ring->isPrivate())
+    syncReplica(op);
+  if (failed(forEachBox(op, view, op.getTarget(), op.getIndices(), op.getFold(),
+                        [&](Value map, ValueRange at, Value column) {
+                          hopper::TmaStoreOp::create(b, view.ring->buffer,
+                                                     view.index, view.row,
+                                                     column, map, at);
+                        })))
+    return failure();
+  arguments.markStored(op.getTarget());
+  hopper::TmaCommitOp::create(b);
+  // Whoever fills the slot next waits for the bulk group.
+  set(op.getDone(), hopper::GroupReadyOp::create(b).getGroup());
+  return success();
+}
+
+LogicalResult KernelLowering::lowerWrite(tile::WriteOp op) {
+  const View &view = views[op.getView()];
+  FailureOr<LinearLayout> layout = getLayout(op, op.getValue().getType());
+  if (failed(layout))
+    return failure();
+  // A slot held for reading is written in place; all warps of the replica must
+  // have done with their products first.
+  if (!view.ring->isPrivate() && !view.ring->hasWrites)
+    syncReplica(op);
+  hopper::SmemStoreOp::create(b, get(op.getValue()), view.ring->buffer,
+                              view.index, view.row, view.column,
+                              fragment(*layout));
+  return success();
+}
+
+LogicalResult KernelLowering::lowerRead(tile::ReadOp op) {
+  const View &view = views[op.getView()];
+  FailureOr<LinearLayout> layout = getLayout(op, op.getResult().getType());
+  if (failed(layout))
+    return failure();
+  SmallVector<Type> types;
+  if (failed(convertType(op.getLoc(), op.getResult().getType(), types)))
+    return failure();
+  Value value = hopper::SmemLoadOp::create(b, types.front(), view.ring->buffer,
+                                           view.index, view.row, view.column,
+                                           fragment(*layout));
+  // Nobody writes what is read here again: one fence does for all products.
+  if (llvm::any_of(op.getResult().getUsers(), llvm::IsaPred<tile::DotAsyncOp>))
+    value = hopper::WgmmaFenceOp::create(b, value).getResults().front();
+  set(op.getResult(), value);
+  return success();
+}
