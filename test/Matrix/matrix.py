@@ -3,11 +3,13 @@
 
 A configuration fails if the pipeline or ptxas reports an error: no spill, no
 local memory, no serialised product is tolerated. One line per failure; the
-exit code is 1 if there is any.
+exit code is 1 if there is any. With --entries the configurations are those of a
+tuning table, at the lengths that its entries are for.
 """
 import argparse
 import concurrent.futures
 import itertools
+import json
 import os
 import re
 import subprocess
@@ -103,28 +105,50 @@ def configurations():
             yield key
 
 
-def name_of(dim, mask, element):
+def configurations_of(table):
+    """(dim, mask, element, known) for every entry of a tuning table and every
+    type of its width. Heads are as many as in what entries were measured with."""
+    with open(table) as file:
+        entries = json.load(file)["entries"]
+    for entry in entries:
+        d, dv, length = entry["d"], entry["dv"], entry["length"]
+        mask = entry["mask"].removeprefix("full-")
+        known = None
+        if length:
+            heads = max(2048 // d, 1)
+            known = [max(16384 // length, 1), heads, length, length]
+        for element in TYPES if entry["bits"] == 16 else TYPES_8_BIT:
+            yield d if d == dv else (d, dv), mask, element, known
+
+
+def name_of(dim, mask, element, known=None):
     d = f"{dim[0]}-{dim[1]}" if isinstance(dim, tuple) else str(dim)
-    return f"d{d}-{mask}-{element}"
+    length = f"-{known[3]}" if known else ""
+    return f"d{d}-{mask}-{element}{length}"
 
 
-def compile_one(translate, folder, key, options, timeout, known, has_lse):
+def compile_one(args, folder, key):
     """(name, passed, seconds, registers, first message)"""
     name = name_of(*key)
+    *what, known = key
     source = os.path.join(folder, name + ".mlir")
     with open(source, "w") as file:
-        file.write(module(*key, known=known, has_lse=has_lse))
+        file.write(module(*what, known=known, has_lse=not args.no_lse))
     start = time.time()
-    pipeline = "builtin.module(fa3-lower-to-nvvm-pipeline{%s})" % options
+    pipeline = "builtin.module(fa3-lower-to-nvvm-pipeline{%s})" % args.options
+    command = [args.translate, source, f"--pass-pipeline={pipeline}"]
+    if args.ptx:
+        command += ["--mlir-to-ptx", "--no-manifest",
+                    "-o", os.path.join(folder, name + ".ptx")]
+    else:
+        command += ["--mlir-to-cubin", "--ptxas-strict", "--ptxas-usage",
+                    "-o", os.path.join(folder, name + ".cubin")]
     try:
-        run = subprocess.run(
-            [translate, source, f"--pass-pipeline={pipeline}",
-             "--mlir-to-cubin", "--ptxas-strict", "--ptxas-usage",
-             "-o", os.path.join(folder, name + ".cubin")],
-            capture_output=True, text=True, timeout=timeout)
+        run = subprocess.run(command, capture_output=True, text=True,
+                             timeout=args.timeout)
         code, text = run.returncode, run.stderr
     except subprocess.TimeoutExpired:
-        code, text = 124, f"error: no answer in {timeout} s"
+        code, text = 124, f"error: no answer in {args.timeout} s"
     used = re.search(r"uses (\d+) registers", text)
     errors = re.findall(r"error: .*", text) or text.strip().splitlines()[-1:]
     return (name, code == 0, time.time() - start,
@@ -142,23 +166,32 @@ def main():
         type=lambda text: text.split(","),
         help="batch, heads, queries, keys and key heads that the compiler "
         "knows")
+    parser.add_argument("--entries", metavar="TABLE",
+                        help="what the entries of a tuning table are for, "
+                        "with their options")
+    parser.add_argument("--ptx", action="store_true",
+                        help="to PTX only, without ptxas")
     parser.add_argument("--no-lse", action="store_true",
                         help="attention without its second result")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--timeout", type=int, default=120)
     parser.add_argument("-v", "--verbose", action="store_true")
     args = parser.parse_args()
-    keys = [key for key in configurations()
-            if re.search(args.filter, name_of(*key))]
+    if args.entries and (args.known or "tuning-table" in args.options):
+        parser.error("--entries says which lengths and which table")
+    if args.entries:
+        table = os.path.abspath(args.entries)
+        args.options = f"{args.options} tuning-table={table}".strip()
+    everything = (configurations_of(args.entries) if args.entries else
+                  ((*key, args.known) for key in configurations()))
+    keys = [key for key in everything if re.search(args.filter, name_of(*key))]
     if not keys:
         sys.exit(f"no configuration matches '{args.filter}'")
     failed = 0
     with tempfile.TemporaryDirectory() as folder, \
             concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
         for name, passed, seconds, registers, message in pool.map(
-                lambda key: compile_one(args.translate, folder, key,
-                                        args.options, args.timeout,
-                                        args.known, not args.no_lse), keys):
+                lambda key: compile_one(args, folder, key), keys):
             failed += not passed
             if not passed or args.verbose:
                 print(f"{'pass' if passed else 'FAIL'} {name} {seconds:.1f} s "
