@@ -165,6 +165,7 @@ void populateTensorAndVector(Registry &registry);
 void populateLaunch(Registry &registry);
 void populateShare(Registry &registry);
 void populateTile(Registry &registry);
+void populateTileArrays(Registry &registry);
 void populateFlow(Registry &registry);
 void populateSlotMemory(Registry &registry);
 void populateTileAsync(Registry &registry);

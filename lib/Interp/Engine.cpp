@@ -32,6 +32,7 @@ Engine::Engine(const Options &options)
   populateLaunch(registry);
   populateShare(registry);
   populateTile(registry);
+  populateTileArrays(registry);
   populateFlow(registry);
   populateSlotMemory(registry);
   populateTileAsync(registry);

@@ -154,6 +154,7 @@ struct ConvertHopperToNVVM
     populateRecordPatterns(patterns, converter, info);
     populateTmaPatterns(patterns, converter, info);
     populateWgmmaPatterns(patterns, converter, info);
+    populateWgmmaGroupPatterns(patterns, converter, info);
     populateFragmentPatterns(patterns, converter, info);
     populateGlobalAccessPatterns(patterns, converter, info);
     populateSharedAccessPatterns(patterns, converter, info);

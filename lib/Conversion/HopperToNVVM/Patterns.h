@@ -42,6 +42,9 @@ void populateTmaPatterns(mlir::RewritePatternSet &patterns,
 void populateWgmmaPatterns(mlir::RewritePatternSet &patterns,
                            const mlir::TypeConverter &converter,
                            const KernelInfo &info);
+void populateWgmmaGroupPatterns(mlir::RewritePatternSet &patterns,
+                                const mlir::TypeConverter &converter,
+                                const KernelInfo &info);
 void populateFragmentPatterns(mlir::RewritePatternSet &patterns,
                               const mlir::TypeConverter &converter,
                               const KernelInfo &info);
