@@ -42,6 +42,12 @@ MODS = {
 }
 
 
+def mods_of(mask):
+    """Of a name in MODS, or of several."""
+    parts = [mask] if mask in MODS else mask.split("-")
+    return ", ".join(MODS[part] for part in parts)
+
+
 def module(dim, mask, element, layout="bhsd", known=None, has_lse=True):
     """The text of one function with one attention.forward; `known` are batch,
     heads, queries, keys and key heads, unless they are the heads, if the
@@ -55,7 +61,7 @@ def module(dim, mask, element, layout="bhsd", known=None, has_lse=True):
     k = f"tensor<{b}x{hk}x{sk}x{d}x{element}>"
     of_values = "f8E4M3FN" if element == "i8" else element
     v = f"tensor<{b}x{hk}x{sk}x{dv}x{of_values}>"
-    mods = f" mods [{MODS[mask]}]" if MODS[mask] else ""
+    mods = f" mods [{mods_of(mask)}]" if mods_of(mask) else ""
     aux_type = ""
     if "alibi" in mask:
         aux_type = f"tensor<{h}xf32>"

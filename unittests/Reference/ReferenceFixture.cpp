@@ -51,6 +51,18 @@ ReferenceTest::create(StringRef source, const ReferenceOptions &options) {
   return failed(reference) ? nullptr : std::move(*reference);
 }
 
+void ReferenceTest::runInBothPrecisions(const Problem &p,
+                                        ArrayRef<ReferenceArgument> exact,
+                                        ArrayRef<ReferenceArgument> rounded) {
+  ReferenceOptions options;
+  auto wide = create(getSource(p), options);
+  options.precision = attention::Precision::low;
+  auto low = create(getSource(p), options);
+  ASSERT_TRUE(wide && low);
+  ASSERT_TRUE(succeeded(wide->run(exact)));
+  ASSERT_TRUE(succeeded(low->run(rounded)));
+}
+
 std::string ReferenceTest::getError(function_ref<LogicalResult()> action) {
   std::string message;
   ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {

@@ -44,6 +44,10 @@ protected:
                        std::vector<double> &o, std::vector<double> &lse);
   std::unique_ptr<Reference> create(llvm::StringRef source,
                                     const ReferenceOptions &options = {});
+  /// Runs the reference on `exact`, and with steps that round on `rounded`.
+  void runInBothPrecisions(const Problem &p,
+                           llvm::ArrayRef<ReferenceArgument> exact,
+                           llvm::ArrayRef<ReferenceArgument> rounded);
   /// The first error message of `action`, which must fail.
   std::string getError(llvm::function_ref<mlir::LogicalResult()> action);
 

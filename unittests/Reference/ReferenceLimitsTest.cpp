@@ -21,13 +21,7 @@ TEST_P(ReferenceTest, LowPrecisionRoundsEveryStep) {
   q.fillNormal(1);
   k.fillNormal(2);
   v.fillNormal(3);
-  ReferenceOptions options;
-  auto exact = create(getSource(p), options);
-  options.precision = attention::Precision::low;
-  auto rounded = create(getSource(p), options);
-  ASSERT_TRUE(exact && rounded);
-  ASSERT_TRUE(succeeded(exact->run({q, k, v, high, lse})));
-  ASSERT_TRUE(succeeded(rounded->run({q, k, v, low, lse})));
+  runInBothPrecisions(p, {q, k, v, high, lse}, {q, k, v, low, lse});
 
   // The same steps by hand. Sums may be made in another order and then round
   // differently here and there, so the mean distance is what tells.
@@ -83,13 +77,7 @@ TEST_P(ReferenceTest, LowPrecisionOfMaskedAndCappedScores) {
   q.fillNormal(1);
   k.fillNormal(2);
   v.fillNormal(3);
-  ReferenceOptions options;
-  auto exact = create(getSource(p), options);
-  options.precision = attention::Precision::low;
-  auto rounded = create(getSource(p), options);
-  ASSERT_TRUE(exact && rounded);
-  ASSERT_TRUE(succeeded(exact->run({q, k, v, high, lse})));
-  ASSERT_TRUE(succeeded(rounded->run({q, k, v, low, lowLse})));
+  runInBothPrecisions(p, {q, k, v, high, lse}, {q, k, v, low, lowLse});
   double unit = element.isF16() ? 0x1p-11 : 0x1p-8;
   EXPECT_LT(getMaxError(low.getValues(), high.getValues()), 16 * unit);
   EXPECT_LT(getMaxError(lowLse.getValues(), lse.getValues()), 16 * unit);

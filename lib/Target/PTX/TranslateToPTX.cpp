@@ -254,7 +254,8 @@ static bool hasOldVotes(const llvm::Module &module) {
 /// step's exponentials, and hardly any warp takes it: sinking moves what only
 /// later blocks use behind it, the conversions of the weights first of all,
 /// though both ways lead there, and ptxas then cannot mix it with the
-/// exponentials. Returns whether the target writes assembly.
+/// exponentials. (RegisterTargetPassConfigCallback changes a configuration,
+/// too, but those of all threads.) Returns whether the target writes assembly.
 static bool addPassesToEmit(llvm::legacy::PassManager &passes,
                             llvm::TargetMachine &machine,
                             const llvm::Module &module,

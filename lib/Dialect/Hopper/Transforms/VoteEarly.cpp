@@ -34,33 +34,29 @@ static bool isProduct(Value value) {
   return isa_and_nonnull<arith::SIToFPOp>(op) && isProduct(op->getOperand(0));
 }
 
-static bool isConstant(Value value) {
-  return matchPattern(value, m_Constant());
+/// What a value is a constant multiple of. Canonical products have constants on
+/// the right.
+static Value dropFactor(Value value) {
+  auto scaled = value.getDefiningOp<arith::MulFOp>();
+  return scaled && matchPattern(scaled.getRhs(), m_Constant()) ? scaled.getLhs()
+                                                               : value;
 }
 
-/// Whether numbers come from shared memory, converted or times a constant.
+/// Whether numbers come from shared memory, perhaps converted.
 static bool isRead(Value value) {
-  Operation *op = value.getDefiningOp();
-  if (isa_and_nonnull<arith::ExtFOp>(op))
-    return isRead(op->getOperand(0));
-  if (isa_and_nonnull<arith::MulFOp>(op))
-    return (isRead(op->getOperand(0)) && isConstant(op->getOperand(1))) ||
-           (isRead(op->getOperand(1)) && isConstant(op->getOperand(0)));
-  return isa_and_nonnull<SmemLoadOp>(op);
+  if (auto extended = value.getDefiningOp<arith::ExtFOp>())
+    value = extended.getIn();
+  return value.getDefiningOp<SmemLoadOp>();
 }
 
-/// Whether numbers are products, scaled, and what is read from shared memory
-/// is added to them.
+/// Whether numbers are sums of products and of what is read from shared memory,
+/// either of them times a constant.
 static bool isProductAndRead(Value value) {
   auto sum = value.getDefiningOp<arith::AddFOp>();
-  auto isScaled = [](Value product) {
-    if (auto scaled = product.getDefiningOp<arith::MulFOp>();
-        scaled && isConstant(scaled.getRhs()))
-      product = scaled.getLhs();
-    return isProduct(product);
-  };
-  return sum && ((isScaled(sum.getLhs()) && isRead(sum.getRhs())) ||
-                 (isScaled(sum.getRhs()) && isRead(sum.getLhs())));
+  if (!sum)
+    return false;
+  Value a = dropFactor(sum.getLhs()), b = dropFactor(sum.getRhs());
+  return (isProduct(a) && isRead(b)) || (isProduct(b) && isRead(a));
 }
 
 //===----------------------------------------------------------------------===//
