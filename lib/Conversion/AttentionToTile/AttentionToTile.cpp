@@ -344,7 +344,7 @@ LogicalResult AttentionToTile::buildForward(HostFunction &host,
       is8Bit ? chooseFloat8Tile(forward.getHeadDim(), forward.getValueHeadDim(),
                                 demand, needs, queries)
              : chooseTile(forward.getHeadDim(), forward.getValueHeadDim(),
-                          demand, queries);
+                          demand, queries, blockN);
   if (blockM)
     tile.blockM = blockM;
   if (blockN)

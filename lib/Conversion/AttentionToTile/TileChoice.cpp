@@ -26,8 +26,9 @@ constexpr int64_t kStep = 16;
 constexpr int64_t kWidestBlockN = 112, kWidestBlockNTwoGroups = 128;
 /// Of one warp group, whose few rows wait for copies: wider ones are fewer.
 constexpr int64_t kWidestBlockNOneGroup = 192;
-/// Below this a further warp group does not pay for the narrower block.
-constexpr int64_t kNarrowestBlockN = 64;
+/// Below this a further warp group does not pay for the narrower block. A
+/// fourth one may pay from the second number on.
+constexpr int64_t kNarrowestBlockN = 64, kNarrowestBlockNFourGroups = 48;
 /// Shared memory for tiles; the rest of 227 KiB is for barriers and alignment.
 constexpr int64_t kTileBytes = 230400;
 /// Columns of the output that are in shared memory at a time: two blocks.
@@ -71,15 +72,35 @@ int64_t fa3::getWidestBlockN(int64_t d, int64_t dv, const RegionDemand &demand,
   return widestBlockN(d, dv, demand, blockM, registers, /*widest=*/256);
 }
 
-/// Time for `queries` rows in tiles of `blockM`, relative to rows of the larger
-/// tile; a row of the smaller one costs more because fewer warp groups hide the
-/// softmax of each other.
+/// Time for `queries` rows in tiles of `blockM`, relative to rows of tiles of
+/// three warp groups. A row of a smaller one costs more because fewer warp
+/// groups hide the softmax of each other, one of a larger tile because its
+/// blocks of keys are narrower.
 static double estimateTime(int64_t queries, int64_t blockM, double perRow) {
   return llvm::alignTo(queries, blockM) * perRow;
 }
 
+/// Whether four warp groups with a narrow block of keys are ahead of three with
+/// a wide one (docs/Performance.md, "What was tried").
+static bool isNarrowBlockBetter(int64_t d, int64_t dv,
+                                const RegionDemand &demand,
+                                std::optional<int64_t> queries) {
+  // Rows that begin within a sector of memory take more copies, which more
+  // queries share.
+  constexpr int64_t kSectorColumns = 32 / 2;
+  if (d % kSectorColumns || dv % kSectorColumns)
+    return true;
+  // Under a mask less of a narrow block is hidden.
+  if (demand.keyUses > 0)
+    return true;
+  constexpr double kRowOfFourGroups = 1.065;
+  return queries && estimateTime(*queries, 256, kRowOfFourGroups) <
+                        estimateTime(*queries, 192, 1);
+}
+
 TileChoice fa3::chooseTile(int64_t d, int64_t dv, const RegionDemand &demand,
-                           std::optional<int64_t> queries) {
+                           std::optional<int64_t> queries,
+                           int64_t leastBlockN) {
   constexpr double kRowOfTwoGroups = 1.05;
   if (queries && *queries <= kReplicaRows) {
     // Tiles that score code reads keep addresses and parts of them alive.
@@ -92,7 +113,10 @@ TileChoice fa3::chooseTile(int64_t d, int64_t dv, const RegionDemand &demand,
   }
   int64_t four =
       widestBlockN(d, dv, demand, 256, kFourGroupRegisters, kWidestBlockN);
-  if (four >= kNarrowestBlockN)
+  bool hasRoomForFour =
+      four >= kNarrowestBlockN || (four >= kNarrowestBlockNFourGroups &&
+                                   isNarrowBlockBetter(d, dv, demand, queries));
+  if (hasRoomForFour && four >= leastBlockN)
     return {256, four};
   int64_t three =
       widestBlockN(d, dv, demand, 192, kThreeGroupRegisters, kWidestBlockN);
@@ -100,7 +124,7 @@ TileChoice fa3::chooseTile(int64_t d, int64_t dv, const RegionDemand &demand,
                              kWidestBlockNTwoGroups);
   bool isShort = queries && estimateTime(*queries, 128, kRowOfTwoGroups) <
                                 estimateTime(*queries, 192, 1);
-  if (three >= kNarrowestBlockN && !isShort)
+  if (three >= kNarrowestBlockN && three >= leastBlockN && !isShort)
     return {192, three};
   return {128, std::max<int64_t>(two, kStep)};
 }

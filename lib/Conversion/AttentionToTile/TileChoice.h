@@ -34,9 +34,10 @@ int64_t getWidestFloat8BlockN(int64_t d, int64_t dv, const RegionDemand &demand,
 ///
 /// Without `queries`, a number of query rows known at compile time, the tile is
 /// the best one for long sequences; short ones may fill smaller tiles better,
-/// and those of up to 64 rows have one warp group.
+/// and those of up to 64 rows have one warp group. Rows of more than 64 leave
+/// room for `leastBlockN` keys, if any number of them does.
 TileChoice chooseTile(int64_t d, int64_t dv, const RegionDemand &demand,
-                      std::optional<int64_t> queries);
+                      std::optional<int64_t> queries, int64_t leastBlockN = 0);
 
 /// Rows of q, and keys, that share a scale; 0 for all.
 struct ScaleBlocks {
