@@ -32,7 +32,9 @@ void fa3::buildTilePipeline(OpPassManager &pm, const PipelineOptions &options) {
   toTile.twoLevel = options.twoLevel;
   toTile.twoLevelSteps = options.twoLevelSteps;
   toTile.packGqa = options.packGqa;
-  toTile.lastBlock = options.lastBlock;
+  // A narrow block has no turn of its own.
+  bool isWhole = options.lastBlock == "auto" && options.turns == "on";
+  toTile.lastBlock = isWhole ? "whole" : options.lastBlock.getValue();
   // Tiles of other heights are made of whole replicas of 64 rows.
   std::string heights = options.heights;
   if (options.replicas != 0)

@@ -14,7 +14,7 @@
 
 // A loop that a replica runs or skips is branched around, so that its range is
 // that of a tile with all rows.
-// RUN: fa3-opt %s -fa3-tile='block-m=192 block-n=64 processors=2 mode=cta' -fa3-specialize | FileCheck %s --check-prefix=BRANCH
+// RUN: fa3-opt %s -fa3-tile='block-m=192 block-n=64 last-block=whole processors=2 mode=cta' -fa3-specialize | FileCheck %s --check-prefix=BRANCH
 // BRANCH: flow.group @math warps 4 replicas 3
 // BRANCH: scf.if
 // BRANCH: scf.for %{{.*}} = %c0{{.*}} to %c3

@@ -54,8 +54,8 @@ struct PipelineOptions : public mlir::PassPipelineOptions<PipelineOptions> {
   Option<std::string> lastBlock{
       *this, "last-block",
       llvm::cl::desc("known keys that do not fill a block: whole, narrow, or "
-                     "auto (narrow for 8 bits without mask and auxiliary "
-                     "tensors)"),
+                     "auto (narrow without mask, auxiliary tensors and turns, "
+                     "if it spares 32 columns)"),
       llvm::cl::init("auto")};
   Option<std::string> mode{
       *this, "mode",

@@ -154,9 +154,8 @@ FailureOr<int64_t> AttentionToTile::getLastKeys(ForwardOp forward,
                                                 int64_t blockN) {
   constexpr int64_t kStep16Bit = 16, kStep8Bit = 32;
   bool isAsked = lastBlock == "narrow";
-  if (lastBlock == "whole" ||
-      (!isAsked && (!forward.hasScales() || !forward.getKeepRegion().empty() ||
-                    !forward.getAux().empty())))
+  if (lastBlock == "whole" || (!isAsked && (!forward.getKeepRegion().empty() ||
+                                            !forward.getAux().empty())))
     return 0;
   RankedTensorType type = forward.getK().getType();
   int64_t axis = forward.getSequenceAxis();
@@ -170,6 +169,11 @@ FailureOr<int64_t> AttentionToTile::getLastKeys(ForwardOp forward,
   int64_t last = llvm::alignTo(keys % blockN,
                                forward.hasScales() ? kStep8Bit : kStep16Bit);
   if (keys < blockN || last == 0 || last >= blockN)
+    return 0;
+  // A step of its own, which nothing hides, has to spare some columns, and a
+  // single other one is no loop.
+  constexpr int64_t kLeastSpared = 32;
+  if (!isAsked && (blockN - last < kLeastSpared || keys < 2 * blockN))
     return 0;
   for (unsigned operand : {1, 2}) {
     int64_t rows = forward.getScaleRows(operand);

@@ -45,7 +45,7 @@ def AttentionToTile : Pass<"attention-to-tile", "::mlir::ModuleOp"> {
     are done first, in a block of as many columns as products need for them
     (multiples of 32 with 8 bits, else 16). The loop then has whole blocks only.
     One narrow step is not pipelined with the others; what it saves is most of a
-    step (2 to 4 % at 2048 keys of 8 bits), where no mask by query does that.
+    step (up to 8 % at 2048 keys), where no mask by query does that.
 
     `attention.quantize` becomes kernels in front of the attention's: one that
     reads every row once if each has its own scale; three otherwise: `_maxima`
@@ -157,8 +157,8 @@ def AttentionToTile : Pass<"attention-to-tile", "::mlir::ModuleOp"> {
            "masks by query), true or false">,
     Option<"lastBlock", "last-block", "std::string", "\"auto\"",
            "keys that do not fill a block, if their number is known: in a whole "
-           "block, in a narrow one, or auto (narrow for 8 bits without mask and "
-           "auxiliary tensors)">,
+           "block, in a narrow one, or auto (narrow without mask and auxiliary "
+           "tensors, if it spares 32 columns)">,
     Option<"endRows", "end-rows", "bool", "false",
            "state where the rows of a tile end">
   ];
