@@ -170,10 +170,11 @@ FailureOr<int64_t> AttentionToTile::getLastKeys(ForwardOp forward,
                                forward.hasScales() ? kStep8Bit : kStep16Bit);
   if (keys < blockN || last == 0 || last >= blockN)
     return 0;
-  // A step of its own, which nothing hides, has to spare some columns, and a
-  // single other one is no loop.
-  constexpr int64_t kLeastSpared = 32;
-  if (!isAsked && (blockN - last < kLeastSpared || keys < 2 * blockN))
+  // A step of its own, which nothing hides, has to spare some columns. Two
+  // others are no loop: all three would live side by side, and spill.
+  constexpr int64_t kLeastSpared = 32, kLeastBlocks = 3;
+  if (!isAsked &&
+      (blockN - last < kLeastSpared || keys < kLeastBlocks * blockN))
     return 0;
   for (unsigned operand : {1, 2}) {
     int64_t rows = forward.getScaleRows(operand);
