@@ -48,7 +48,10 @@ def _parser() -> argparse.ArgumentParser:
         "--point", action="append", default=[], metavar="OPTIONS",
         help="pipeline options of a further point of all cells",
     )  # fmt: skip
-    parser.add_argument("--d", type=_numbers, default=[64, 128, 256])
+    parser.add_argument(
+        "--d", type=_words, default=["64", "128", "256"],
+        help="head dims, such as 64,192x128",
+    )  # fmt: skip
     parser.add_argument("--masks", type=_words, default=list(presets.PLAIN))
     parser.add_argument(
         "--lengths", type=_numbers, default=list(presets.LENGTHS)
@@ -99,6 +102,10 @@ def _points(given) -> list[dict]:
     return json.loads(done.stdout)
 
 
+def _family(problem: dict) -> tuple:
+    return tuple(problem[name] for name in ("d", "dv", "mask"))
+
+
 def _preset(given) -> presets.Preset:
     """Cells with the points of each; the first one, without options, is what
     the passes choose."""
@@ -108,16 +115,16 @@ def _preset(given) -> presets.Preset:
         # One kernel serves all lengths: the points are those of the longest.
         longest = {}
         for problem in sorted(found, key=lambda p: p["length"]):
-            longest[problem["d"], problem["mask"]] = problem["points"]
+            longest[_family(problem)] = problem["points"]
         for problem in found:
             problem["points"] = [
-                point for point in longest[problem["d"], problem["mask"]]
+                point for point in longest[_family(problem)]
                 if "last-block=narrow" not in point["options"]  # needs lengths
             ]
     for problem in found:
         cell = presets.cell(
             given.type, problem["d"], problem["mask"], problem["length"],
-            mask=presets.CLASSES[problem["mask"]],
+            dv=problem["dv"], mask=presets.CLASSES[problem["mask"]],
         )  # fmt: skip
         options = [point["options"] for point in problem["points"]]
         options += given.point

@@ -73,7 +73,7 @@ def report(rows: Iterable[Row], entries: list[dict], dynamic=False) -> str:
         near += speeds[DEFAULT] >= NEAR * fastest
         length = entry["length"] or "any"
         lines.append(
-            f"d {entry['d']} {entry['mask']} {length}: "
+            f"d {_dims(entry)} {entry['mask']} {length}: "
             f"{entry['options'] or 'no option'}: {entry['tflops']:.0f}, "
             f"default {entry['default']:.0f} TFLOP/s, "
             f"{len(speeds)} points from {min(speeds.values()):.0f} to "
@@ -84,6 +84,11 @@ def report(rows: Iterable[Row], entries: list[dict], dynamic=False) -> str:
         f"{near} of {total}"
     )
     return "\n".join(lines)
+
+
+def _dims(entry: dict) -> str:
+    d, dv = entry["d"], entry["dv"]
+    return f"{d}" if d == dv else f"{d}x{dv}"
 
 
 def _key(entry: dict) -> tuple:

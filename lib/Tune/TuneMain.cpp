@@ -46,7 +46,10 @@ struct CommandLine {
       "tuning-table",
       cl::desc("Table to look into (default: the shipped one; none)"),
       cl::value_desc("file")};
-  cl::list<int64_t> dims{"d", cl::CommaSeparated, cl::desc("Head dims")};
+  cl::list<std::string> dims{
+      "d", cl::CommaSeparated,
+      cl::desc(
+          "Head dims, such as 64 or, with another one of values, 192x128")};
   cl::list<std::string> masks{"masks", cl::CommaSeparated,
                               cl::desc(kMaskNames)};
   cl::list<int64_t> lengths{"lengths", cl::CommaSeparated,
@@ -74,6 +77,25 @@ struct CommandLine {
 LogicalResult fail(const Twine &message) {
   llvm::WithColor::error(llvm::errs(), "fa3-tune") << message << '\n';
   return failure();
+}
+
+/// Head dims of queries and values: "64" or "192x128".
+std::optional<std::pair<int64_t, int64_t>> parseDims(StringRef text) {
+  auto [first, second] = text.split('x');
+  int64_t d, dv;
+  auto isDim = [](StringRef word, int64_t &dim) {
+    return !word.getAsInteger(10, dim) && dim >= 8 && dim <= 256 &&
+           dim % 8 == 0;
+  };
+  if (!isDim(first, d) || !isDim(text.contains('x') ? second : first, dv))
+    return std::nullopt;
+  return std::pair(d, dv);
+}
+
+std::string getDims(const Problem &problem) {
+  std::string text = std::to_string(problem.d);
+  return problem.d == problem.dv ? text
+                                 : text + "x" + std::to_string(problem.dv);
 }
 
 class Session {
@@ -124,9 +146,11 @@ LogicalResult Session::verify() {
     if (value < 1)
       return fail("--" + Twine(name) + " expects at least 1, got " +
                   Twine(value));
-  for (int64_t d : line.dims)
-    if (d < 8 || d > 256 || d % 8)
-      return fail("--d expects multiples of 8 up to 256, got " + Twine(d));
+  for (const std::string &dims : line.dims)
+    if (!parseDims(dims))
+      return fail("--d expects multiples of 8 up to 256, or two with x between "
+                  "them, got '" +
+                  dims + "'");
   for (int64_t length : line.lengths)
     if (length < 1)
       return fail("--lengths expects at least 1, got " + Twine(length));
@@ -139,19 +163,19 @@ LogicalResult Session::verify() {
 FailureOr<std::vector<Problem>> Session::getProblems() const {
   std::vector<Problem> problems;
   std::vector<std::string> masks(line.masks.begin(), line.masks.end());
-  std::vector<int64_t> dims(line.dims.begin(), line.dims.end());
+  std::vector<std::string> dims(line.dims.begin(), line.dims.end());
   std::vector<int64_t> lengths(line.lengths.begin(), line.lengths.end());
   if (masks.empty())
     masks = {"full", "causal"};
   if (dims.empty())
-    dims = {64, 128, 256};
+    dims = {"64", "128", "256"};
   if (lengths.empty())
     lengths = {512, 1024, 2048, 4096, 8192, 16384};
   if (line.bits != 16 && line.bits != 8)
     return fail("--bits expects 16 or 8, got " + Twine(line.bits));
   if (line.transposedV && line.bits != 8)
     return fail("--transposed-v expects --bits 8, got " + Twine(line.bits));
-  for (int64_t d : dims)
+  for (const std::string &head : dims)
     for (const std::string &name : masks)
       for (int64_t length : lengths) {
         Problem problem;
@@ -160,13 +184,13 @@ FailureOr<std::vector<Problem>> Session::getProblems() const {
           return fail("--masks expects " + kMaskNames + ", got '" + name + "'");
         problem.bits = line.bits;
         problem.transposedV = line.transposedV;
-        problem.d = problem.dv = d;
+        std::tie(problem.d, problem.dv) = *parseDims(head);
         std::tie(problem.mask, problem.score) = *mask;
         problem.queries = problem.keys = length;
         int64_t batch = std::max<int64_t>(line.tokens / length, 1);
-        problem.heads = line.heads
-                            ? int64_t(line.heads)
-                            : batch * std::max<int64_t>(line.hidden / d, 1);
+        problem.heads =
+            line.heads ? int64_t(line.heads)
+                       : batch * std::max<int64_t>(line.hidden / problem.d, 1);
         problem.window = line.window;
         problem.processors = line.processors;
         problems.push_back(problem);
@@ -179,9 +203,9 @@ LogicalResult Session::printPredictions() {
   if (failed(problems))
     return failure();
   for (const Problem &problem : *problems) {
-    llvm::outs() << llvm::formatv("d {0} {1} {2}, {3} heads\n", problem.d,
-                                  getName(problem.mask, problem.score),
-                                  problem.queries, problem.heads);
+    llvm::outs() << llvm::formatv(
+        "d {0} {1} {2}, {3} heads\n", getDims(problem),
+        getName(problem.mask, problem.score), problem.queries, problem.heads);
     std::string byDefault = getDefaultTile(problem).getOptions();
     std::vector<Candidate> tiles = rankTiles(problem);
     for (auto [rank, tile] : llvm::enumerate(tiles)) {
