@@ -55,7 +55,7 @@ struct PipelineOptions : public mlir::PassPipelineOptions<PipelineOptions> {
       *this, "last-block",
       llvm::cl::desc("known keys that do not fill a block: whole, narrow, or "
                      "auto (narrow without mask, auxiliary tensors and turns, "
-                     "if it spares 32 columns)"),
+                     "if it spares 32 columns behind three whole blocks)"),
       llvm::cl::init("auto")};
   Option<std::string> mode{
       *this, "mode",

@@ -158,7 +158,7 @@ def AttentionToTile : Pass<"attention-to-tile", "::mlir::ModuleOp"> {
     Option<"lastBlock", "last-block", "std::string", "\"auto\"",
            "keys that do not fill a block, if their number is known: in a whole "
            "block, in a narrow one, or auto (narrow without mask and auxiliary "
-           "tensors, if it spares 32 columns)">,
+           "tensors, if it spares 32 columns behind three whole blocks)">,
     Option<"endRows", "end-rows", "bool", "false",
            "state where the rows of a tile end">
   ];
