@@ -1,6 +1,7 @@
 //===- HopperDialect.cpp - dialect, types and attributes of hopper --------===//
 
 #include "fa3/Dialect/Hopper/IR/Hopper.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"

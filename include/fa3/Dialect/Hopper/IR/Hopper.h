@@ -9,7 +9,8 @@
 
 #include "fa3/Dialect/Flow/IR/Flow.h"
 #include "fa3/Layout/LinearLayout.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMTypes.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "llvm/Support/MathExtras.h"
 
 namespace fa3 {
