@@ -30,14 +30,19 @@ function(fa3_add_passes prefix)
   add_mlir_doc(Passes ${prefix}Passes Passes/ -gen-pass-doc)
 endfunction()
 
-# fa3_add_library(<name> sources... [DEPENDS ...] [MLIR upstream...] [FA3 own...]):
-# upstream libraries go through mlir_target_link_libraries, so that the shared
-# libMLIR is used when there is one. cmake/FA3Install.cmake installs what is listed
-# in FA3_ALL_LIBS.
+# fa3_add_library(<name> sources... [PRECOMPILED <name>] [DEPENDS ...] [MLIR
+# upstream...] [FA3 own...]): upstream libraries go through
+# mlir_target_link_libraries, so that the shared libMLIR is used when there is one.
+# cmake/FA3Install.cmake installs what is listed in FA3_ALL_LIBS; of precompiled
+# headers cmake/Precompile.cmake has the names.
 function(fa3_add_library name)
-  cmake_parse_arguments(ARG "" "" "DEPENDS;MLIR;FA3" ${ARGN})
+  cmake_parse_arguments(ARG "" "PRECOMPILED" "DEPENDS;MLIR;FA3" ${ARGN})
   add_mlir_library(${name} ${ARG_UNPARSED_ARGUMENTS} DISABLE_INSTALL
     DEPENDS ${ARG_DEPENDS} mlir-headers)
+  if(NOT ARG_PRECOMPILED)
+    set(ARG_PRECOMPILED FA3Precompiled)
+  endif()
+  fa3_precompile(obj.${name} ${ARG_PRECOMPILED})
   mlir_target_link_libraries(${name} PUBLIC ${ARG_MLIR})
   target_link_libraries(${name} PUBLIC ${ARG_FA3})
   target_include_directories(${name} INTERFACE

@@ -8,6 +8,8 @@ fa3_jobs=${FA3_JOBS:-$(nproc)}
 # Both build trees compile the same files; with paths relative to the checkout
 # ccache answers the second one.
 export CCACHE_BASEDIR=${CCACHE_BASEDIR:-$fa3_root} CCACHE_NOHASHDIR=1
+# Else it passes by whatever uses precompiled headers.
+export CCACHE_SLOPPINESS=${CCACHE_SLOPPINESS:-pch_defines,time_macros}
 
 # fa3_configure <build tree> <option>...: silent unless it fails.
 fa3_configure() {
