@@ -11,6 +11,8 @@ using namespace fa3;
 static constexpr int64_t kDepth = 32;
 static constexpr int kBits = 13;
 static constexpr int kMantissaBits = 23, kExponentBias = 127;
+/// Products of 8-bit numbers are far from the ends of the range of f32.
+static constexpr int kLargestExponent = 100;
 
 /// 2^exponent, for the exponents of normal numbers.
 static float power(int exponent) {
@@ -18,25 +20,32 @@ static float power(int exponent) {
                                << kMantissaBits);
 }
 
-/// Adds products of one row and one column.
+/// Bits of |value|, which are ordered as the absolute values are; those of
+/// infinities and NaN come last.
+static int32_t magnitude(float value) {
+  return llvm::bit_cast<int32_t>(value) & 0x7fffffff;
+}
+
+/// Adds products of one row and one column. Loops over `depth` are such that
+/// compilers vectorise them: value tests of 8-bit kernels spend their time
+/// here.
 static float add(int64_t depth, const float *lhs, const float *column,
                  float sum) {
   float products[kDepth];
-  float largest = std::abs(sum);
+  int32_t largest = magnitude(sum);
   for (int64_t i = 0; i < depth; ++i) {
     products[i] = lhs[i] * column[i];
-    largest = std::max(largest, std::abs(products[i]));
+    largest = std::max(largest, magnitude(products[i]));
   }
-  // Comparisons with NaN are false, so `largest` alone does not tell.
-  float plain = sum;
-  for (int64_t i = 0; i < depth; ++i)
-    plain += products[i];
-  if (!std::isfinite(plain) || largest == 0)
-    return plain;
-  int exponent =
-      int(llvm::bit_cast<uint32_t>(largest) >> kMantissaBits) - kExponentBias;
-  // Products of 8-bit numbers are far from the ends of the range of f32.
-  exponent = std::clamp(exponent, -100, 100);
+  int exponent = (largest >> kMantissaBits) - kExponentBias;
+  if (exponent > kLargestExponent || largest == 0) {
+    float plain = sum;
+    for (int64_t i = 0; i < depth; ++i)
+      plain += products[i];
+    if (!std::isfinite(plain) || largest == 0)
+      return plain;
+  }
+  exponent = std::clamp(exponent, -kLargestExponent, kLargestExponent);
   float toUnits = power(kBits - exponent), unit = power(exponent - kBits);
   // At most 33 numbers of 14 bits each: exact in 32 bits.
   int32_t units = int32_t(sum * toUnits);
