@@ -217,7 +217,7 @@ static void appendForwarded(OpOperand &use, SmallVectorImpl<Value> &result) {
   } else if (isa<hopper::YieldOp>(op)) {
     result.push_back(parent->getResult(number));
   } else if (OpTrait::hasElementwiseMappableTraits(op) ||
-             isa<hopper::WarpIfOp, arith::SelectOp>(op)) {
+             isa<hopper::WarpIfOp, hopper::WarpIfElseOp, arith::SelectOp>(op)) {
     for (Value value : op->getResults())
       result.push_back(value);
   }

@@ -210,11 +210,30 @@ struct WarpIfExtra : Extra {
   int64_t threads = 1;
 };
 
+/// Whether the answer of every thread is that.
+bool isUnanimous(const uint8_t *taken, int64_t threads, uint8_t answer) {
+  return std::all_of(taken, taken + threads,
+                     [&](uint8_t v) { return v == answer; });
+}
+
+/// The elements of `chosen` in threads that take the branch, else those of
+/// `otherwise`.
+void mergeByThread(Context &c, CellId result, const uint8_t *taken,
+                   int64_t threads, CellId chosen, CellId otherwise) {
+  Buffer &ours = c.buffer(chosen);
+  Buffer &others = c.buffer(otherwise);
+  Buffer &out = c.makeBuffer(result, ours.getLane(), ours.size());
+  dispatchLane(ours.getLane(), [&](auto zero) {
+    using T = decltype(zero);
+    for (int64_t i = 0; i < ours.size(); ++i)
+      out.data<T>()[i] = (taken[i % threads] ? ours : others).data<T>()[i];
+  });
+}
+
 LogicalResult runWarpIf(Context &c, const Instr &in) {
   const auto &extra = in.get<WarpIfExtra>();
   const uint8_t *taken = c.buffer(in.in[0]).data<uint8_t>();
-  if (std::all_of(taken, taken + extra.threads,
-                  [](uint8_t v) { return v == 0; })) {
+  if (isUnanimous(taken, extra.threads, 0)) {
     for (size_t i = 0; i < in.out.size(); ++i)
       c.cells[in.out[i]] = c.cells[in.in[i + 1]];
     return success();
@@ -223,30 +242,50 @@ LogicalResult runWarpIf(Context &c, const Instr &in) {
   // compute it and drop the results.
   if (failed(runCode(c, extra.body)))
     return failure();
+  for (size_t number = 0; number < in.out.size(); ++number)
+    mergeByThread(c, in.out[number], taken, extra.threads,
+                  extra.body.yields[number], in.in[number + 1]);
+  return success();
+}
+
+struct WarpIfElseExtra : WarpIfExtra {
+  Code elseBody;
+};
+
+LogicalResult runWarpIfElse(Context &c, const Instr &in) {
+  const auto &extra = in.get<WarpIfElseExtra>();
+  const uint8_t *taken = c.buffer(in.in[0]).data<uint8_t>();
+  bool allTake = isUnanimous(taken, extra.threads, 1);
+  bool noneTakes = isUnanimous(taken, extra.threads, 0);
+  if ((!noneTakes && failed(runCode(c, extra.body))) ||
+      (!allTake && failed(runCode(c, extra.elseBody))))
+    return failure();
   for (size_t number = 0; number < in.out.size(); ++number) {
-    Buffer &yielded = c.buffer(extra.body.yields[number]);
-    Buffer &otherwise = c.buffer(in.in[number + 1]);
-    Buffer &out =
-        c.makeBuffer(in.out[number], yielded.getLane(), yielded.size());
-    dispatchLane(yielded.getLane(), [&](auto zero) {
-      using T = decltype(zero);
-      for (int64_t i = 0; i < yielded.size(); ++i)
-        out.data<T>()[i] =
-            (taken[i % extra.threads] ? yielded : otherwise).data<T>()[i];
-    });
+    CellId ours = extra.body.yields[number];
+    CellId others = extra.elseBody.yields[number];
+    if (allTake || noneTakes)
+      c.cells[in.out[number]] = c.cells[allTake ? ours : others];
+    else
+      mergeByThread(c, in.out[number], taken, extra.threads, ours, others);
   }
   return success();
 }
 
-LogicalResult decodeWarpIf(Decoder &d, hopper::WarpIfOp op) {
-  for (Type type : op.getResultTypes())
+/// Branches have vectors as results.
+LogicalResult checkWarpBranch(Operation *op) {
+  for (Type type : op->getResultTypes())
     if (!isa<VectorType>(type))
-      return op.emitError("'hopper.warp_if' of ")
-             << type << " is not known to the interpreter";
+      return op->emitError() << "'" << op->getName() << "' of " << type
+                             << " is not known to the interpreter";
+  return success();
+}
+
+LogicalResult decodeWarpIf(Decoder &d, hopper::WarpIfOp op) {
   auto *extra = d.makeExtra<WarpIfExtra>();
   extra->threads = d.getThreads();
   CellId condition = d.asBuffer(op, op.getCondition(), d.getThreads());
-  if (failed(d.decodeRegion(op.getBody(), extra->body)))
+  if (failed(checkWarpBranch(op)) ||
+      failed(d.decodeRegion(op.getBody(), extra->body)))
     return failure();
   SmallVector<CellId> in{condition}, out;
   for (auto [otherwise, result] :
@@ -255,6 +294,21 @@ LogicalResult decodeWarpIf(Decoder &d, hopper::WarpIfOp op) {
     out.push_back(d.cell(result));
   }
   d.emit(op, runWarpIf, in, out, extra);
+  return success();
+}
+
+LogicalResult decodeWarpIfElse(Decoder &d, hopper::WarpIfElseOp op) {
+  auto *extra = d.makeExtra<WarpIfElseExtra>();
+  extra->threads = d.getThreads();
+  CellId condition = d.asBuffer(op, op.getCondition(), d.getThreads());
+  if (failed(checkWarpBranch(op)) ||
+      failed(d.decodeRegion(op.getThenBody(), extra->body)) ||
+      failed(d.decodeRegion(op.getElseBody(), extra->elseBody)))
+    return failure();
+  SmallVector<CellId> out;
+  for (Value result : op.getResults())
+    out.push_back(d.cell(result));
+  d.emit(op, runWarpIfElse, {condition}, out, extra);
   return success();
 }
 
@@ -270,5 +324,6 @@ void fa3::interp::populateHopperFragments(Registry &r) {
     d.emit(op, runVote, extra);
     return success();
   });
+  r.add<hopper::WarpIfElseOp>(decodeWarpIfElse, /*varying=*/true);
   r.add<hopper::WarpIfOp>(decodeWarpIf, /*varying=*/true);
 }

@@ -3,6 +3,7 @@
 #include "Patterns.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
@@ -107,11 +108,34 @@ struct FragmentReducePattern : KernelPattern<FragmentReduceOp> {
     SmallVector<SmallVector<Value>> parts(count);
     for (auto [value, target] : llvm::zip(elements, targets))
       parts[target].push_back(value);
+    bool isMagnitude = op.getKind() == Combine::max &&
+                       type.getElementType().isF32() &&
+                       op.getSource().getDefiningOp<math::AbsFOp>();
     SmallVector<Value> results;
     for (ArrayRef<Value> part : parts)
-      results.push_back(reduce(rewriter, loc, op.getKind(), part));
+      results.push_back(isMagnitude
+                            ? reduceMagnitudes(rewriter, loc, part)
+                            : reduce(rewriter, loc, op.getKind(), part));
     rewriter.replaceOpWithNewOp<vector::FromElementsOp>(op, type, results);
     return success();
+  }
+
+  /// Floats that are not negative are ordered as their bits are, and of maxima
+  /// of integers ptxas makes one instruction of two (VIMNMX3). Those of floats
+  /// take absolute values in the same instruction, so each value is an operand
+  /// of one first.
+  Value reduceMagnitudes(OpBuilder &builder, Location loc,
+                         ArrayRef<Value> values) const {
+    SmallVector<Value> pairs;
+    for (size_t i = 0; i < values.size(); i += 2) {
+      Value greater = values[i];
+      if (i + 1 < values.size())
+        greater = combine(builder, loc, Combine::max, greater, values[i + 1]);
+      pairs.push_back(arith::BitcastOp::create(builder, loc,
+                                               builder.getI32Type(), greater));
+    }
+    return arith::BitcastOp::create(builder, loc, builder.getF32Type(),
+                                    reduce(builder, loc, Combine::max, pairs));
   }
 
   /// Several chains, whose latencies overlap, then a tree over their ends.
@@ -182,26 +206,46 @@ struct VoteAnyPattern : KernelPattern<VoteAnyOp> {
   }
 };
 
+/// The region of a branch becomes that of another one.
+static void moveRegion(Region &from, Block *to,
+                       ConversionPatternRewriter &rewriter) {
+  if (!to->empty())
+    rewriter.eraseOp(to->getTerminator());
+  auto yield = cast<YieldOp>(from.front().getTerminator());
+  SmallVector<Value> results(yield.getValues());
+  rewriter.mergeBlocks(&from.front(), to);
+  rewriter.setInsertionPoint(yield);
+  rewriter.replaceOpWithNewOp<scf::YieldOp>(yield, results);
+}
+
 struct WarpIfPattern : KernelPattern<WarpIfOp> {
   using KernelPattern::KernelPattern;
 
   LogicalResult
   matchAndRewrite(WarpIfOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
-    Location loc = op.getLoc();
     auto branch =
-        scf::IfOp::create(rewriter, loc, op.getResultTypes(),
+        scf::IfOp::create(rewriter, op.getLoc(), op.getResultTypes(),
                           adaptor.getCondition(), /*withElseRegion=*/true);
-    Block *then = branch.thenBlock();
-    if (!then->empty())
-      rewriter.eraseOp(then->getTerminator());
-    auto yield = cast<YieldOp>(op.getBody().front().getTerminator());
-    SmallVector<Value> results(yield.getValues());
-    rewriter.mergeBlocks(&op.getBody().front(), then);
-    rewriter.setInsertionPoint(yield);
-    rewriter.replaceOpWithNewOp<scf::YieldOp>(yield, results);
+    moveRegion(op.getBody(), branch.thenBlock(), rewriter);
     rewriter.setInsertionPointToEnd(branch.elseBlock());
-    scf::YieldOp::create(rewriter, loc, adaptor.getOtherwise());
+    scf::YieldOp::create(rewriter, op.getLoc(), adaptor.getOtherwise());
+    rewriter.replaceOp(op, branch.getResults());
+    return success();
+  }
+};
+
+struct WarpIfElsePattern : KernelPattern<WarpIfElseOp> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult
+  matchAndRewrite(WarpIfElseOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    auto branch =
+        scf::IfOp::create(rewriter, op.getLoc(), op.getResultTypes(),
+                          adaptor.getCondition(), /*withElseRegion=*/true);
+    moveRegion(op.getThenBody(), branch.thenBlock(), rewriter);
+    moveRegion(op.getElseBody(), branch.elseBlock(), rewriter);
     rewriter.replaceOp(op, branch.getResults());
     return success();
   }
@@ -212,6 +256,6 @@ void fa3::populateFragmentPatterns(RewritePatternSet &patterns,
                                    const TypeConverter &converter,
                                    const KernelInfo &info) {
   patterns.add<CoordPattern, FragmentReducePattern, LaneReducePattern,
-               VoteAnyPattern, WarpIfPattern>(converter, patterns.getContext(),
-                                              info);
+               VoteAnyPattern, WarpIfPattern, WarpIfElsePattern>(
+      converter, patterns.getContext(), info);
 }

@@ -862,8 +862,73 @@ func.func @warp_if_arguments(%c: i1, %x: f32) {
 
 // -----
 
+// warp_if_else C1
+func.func @warp_if_else_then(%c: i1, %x: f32, %y: f16) {
+  // expected-error @+1 {{expects the region to yield values of the types of the results ('f32')}}
+  %0 = hopper.warp_if_else %c : f32 {
+    hopper.yield %y : f16
+  } else {
+    hopper.yield %x : f32
+  }
+  return
+}
+
+// -----
+
+func.func @warp_if_else_else(%c: i1, %x: f32, %y: f16) {
+  // expected-error @+1 {{expects the region to yield values of the types of the results ('f32')}}
+  %0 = hopper.warp_if_else %c : f32 {
+    hopper.yield %x : f32
+  } else {
+    hopper.yield %y : f16
+  }
+  return
+}
+
+// -----
+
+// warp_if_else C2
+func.func @warp_if_else_then_effects(%c: i1, %x: vector<2xf32>, %i: i32) {
+  %0 = hopper.warp_if_else %c : vector<2xf32> {
+    // expected-error @+1 {{is not allowed in 'hopper.warp_if_else', which holds arithmetic of threads and lanes only}}
+    hopper.named_barrier.sync %i threads 128
+    hopper.yield %x : vector<2xf32>
+  } else {
+    hopper.yield %x : vector<2xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @warp_if_else_else_effects(%c: i1, %x: vector<2xf32>, %i: i32) {
+  %0 = hopper.warp_if_else %c : vector<2xf32> {
+    hopper.yield %x : vector<2xf32>
+  } else {
+    // expected-error @+1 {{is not allowed in 'hopper.warp_if_else', which holds arithmetic of threads and lanes only}}
+    hopper.named_barrier.sync %i threads 128
+    hopper.yield %x : vector<2xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @warp_if_else_arguments(%c: i1, %x: f32) {
+  // expected-error @+1 {{region #0 should have no arguments}}
+  %0 = "hopper.warp_if_else"(%c) ({
+  ^bb0(%y: f32):
+    hopper.yield %y : f32
+  }, {
+    hopper.yield %x : f32
+  }) : (i1) -> f32
+  return
+}
+
+// -----
+
 func.func @yield(%x: f32) {
-  // expected-error @+1 {{'hopper.yield' op expects parent op 'hopper.warp_if'}}
+  // expected-error @+1 {{'hopper.yield' op expects parent op to be one of 'hopper.warp_if, hopper.warp_if_else'}}
   hopper.yield %x : f32
 }
 

@@ -151,6 +151,18 @@ func.func @fragments(%j0: i32, %s: vector<40xf32>, %c: vector<40xi1>, %p: !llvm.
     %x = arith.addf %s, %s : vector<40xf32>
     hopper.yield %x : vector<40xf32>
   }
+  // CHECK: hopper.warp_if_else %[[V]] : vector<40xf32>, vector<2xf32> {
+  // CHECK-NEXT: hopper.yield %[[S]], %[[M:.*]] : vector<40xf32>, vector<2xf32>
+  // CHECK-NEXT: } else {
+  // CHECK-NEXT: %[[X:.*]] = arith.mulf
+  // CHECK-NEXT: hopper.yield %[[X]], %[[M]] : vector<40xf32>, vector<2xf32>
+  // CHECK-NEXT: }
+  %w2:2 = hopper.warp_if_else %v : vector<40xf32>, vector<2xf32> {
+    hopper.yield %s, %m1 : vector<40xf32>, vector<2xf32>
+  } else {
+    %x = arith.mulf %s, %s : vector<40xf32>
+    hopper.yield %x, %m1 : vector<40xf32>, vector<2xf32>
+  }
   // CHECK: %[[Y:.*]] = hopper.fragment.load %{{.*}}[%{{.*}}, %{{.*}}, %{{.*}}] strides(%{{.*}}, %{{.*}}, %{{.*}}) bounds(%{{.*}}, %{{.*}}) of #[[ACC]] : vector<40xf32>
   %y = hopper.fragment.load %p[%j0, %j0, %j0] strides(%st, %st, %st) bounds(%j0, %j0) of #acc : vector<40xf32>
   // CHECK: hopper.fragment.store %[[Y]], %{{.*}}[%{{.*}}, %{{.*}}] strides(%{{.*}}, %{{.*}}) bounds(%{{.*}}, %{{.*}}) of #[[ACC]] : vector<40xf32>

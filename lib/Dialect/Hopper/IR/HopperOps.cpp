@@ -403,17 +403,30 @@ LogicalResult VoteAnyOp::verify() {
   return success();
 }
 
-LogicalResult WarpIfOp::verifyRegions() {
-  auto yield = dyn_cast<YieldOp>(getBody().front().getTerminator());
-  if (!yield || yield.getOperandTypes() != getResultTypes())
-    return emitOpError("expects the region to yield values of the types of the "
-                       "results (")
-           << getResultTypes() << ")";
-  for (Operation &op : getBody().front().without_terminator())
+/// C1 and C2 of branches that warps take.
+static LogicalResult verifyWarpRegion(Operation *branch, Region &region) {
+  Block &block = region.front();
+  auto yield = dyn_cast<YieldOp>(block.getTerminator());
+  if (!yield || yield.getOperandTypes() != branch->getResultTypes())
+    return branch->emitOpError(
+               "expects the region to yield values of the types of the "
+               "results (")
+           << branch->getResultTypes() << ")";
+  for (Operation &op : block.without_terminator())
     if (!isMemoryEffectFree(&op) && !isa<LaneReduceOp>(op))
-      return op.emitOpError("is not allowed in 'hopper.warp_if', which holds "
-                            "arithmetic of threads and lanes only");
+      return op.emitOpError("is not allowed in '")
+             << branch->getName()
+             << "', which holds arithmetic of threads and lanes only";
   return success();
+}
+
+LogicalResult WarpIfOp::verifyRegions() {
+  return verifyWarpRegion(*this, getBody());
+}
+
+LogicalResult WarpIfElseOp::verifyRegions() {
+  return failure(failed(verifyWarpRegion(*this, getThenBody())) ||
+                 failed(verifyWarpRegion(*this, getElseBody())));
 }
 
 /// C1 and C2 of accesses to global memory.

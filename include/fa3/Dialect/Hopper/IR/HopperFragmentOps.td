@@ -60,7 +60,7 @@ def Hopper_VoteAnyOp : Hopper_Op<"vote.any"> {
   let summary = "whether some element of some lane of the warp is true (vote.any)";
   let description = [{
     The result is the same in all lanes of a warp, but may differ between warps:
-    only `hopper.warp_if` may use it.
+    only `hopper.warp_if` and `hopper.warp_if_else` may use it.
 
     C1. the operand is a vector of i1.
   }];
@@ -89,7 +89,25 @@ def Hopper_WarpIfOp : Hopper_Op<"warp_if", [
   let hasRegionVerifier = 1;
 }
 
-def Hopper_YieldOp : Hopper_Op<"yield", [Terminator, Pure, HasParent<"WarpIfOp">]> {
+def Hopper_WarpIfElseOp : Hopper_Op<"warp_if_else", [
+    NoRegionArguments, SingleBlock, RecursiveMemoryEffects]> {
+  let summary = "one of two ways for each warp";
+  let description = [{
+    What `hopper.warp_if` is, for warps that have something else to compute
+    where the condition is false.
+
+    C1. each region yields a value for each result, of its type.
+    C2. neither region holds an operation that has effects, `lane.reduce` aside.
+  }];
+  let arguments = (ins I1:$condition);
+  let results = (outs Variadic<AnyType>:$results);
+  let regions = (region SizedRegion<1>:$thenBody, SizedRegion<1>:$elseBody);
+  let assemblyFormat = "$condition attr-dict `:` type($results) $thenBody `else` $elseBody";
+  let hasRegionVerifier = 1;
+}
+
+def Hopper_YieldOp : Hopper_Op<"yield", [
+    Terminator, Pure, ParentOneOf<["WarpIfOp", "WarpIfElseOp"]>]> {
   let summary = "results of a warp's branch";
   let arguments = (ins Variadic<AnyType>:$values);
   let assemblyFormat = "$values attr-dict `:` type($values)";
