@@ -129,6 +129,9 @@ void fa3::buildHopperPipeline(OpPassManager &pm,
   if (options.check)
     pm.addPass(hopper::createCheckProtocol());
   pm.addPass(hopper::createHoistReciprocals());
+  if (options.shortenTanh)
+    pm.nest<gpu::GPUModuleOp>().addNestedPass<gpu::GPUFuncOp>(
+        hopper::createShortenTanh());
   hopper::VoteEarlyOptions votes;
   votes.tests = options.earlyVotes;
   pm.nest<gpu::GPUModuleOp>().addNestedPass<gpu::GPUFuncOp>(

@@ -33,6 +33,7 @@ static void forEachTunable(Options &options, Function &&function) {
   function("llvm-passes", options.llvmPasses);
   function("last-block", options.lastBlock);
   function("early-votes", options.earlyVotes);
+  function("shorten-tanh", options.shortenTanh);
 }
 
 /// Whether an option that is a word takes this one; passes ask again.

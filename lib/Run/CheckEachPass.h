@@ -60,18 +60,26 @@ struct CheckedProblem {
 
 /// Runs `module` pass by pass through the whole pipeline, which changes it. The
 /// answer after every pass has to be that after the pass before, bit for bit;
-/// that of the first stage that can be run, and of passes that reorder sums,
-/// only up to the tolerance.
+/// that of the first stage that can be run, and of passes that reorder sums or
+/// approximate, only up to the tolerance.
 mlir::LogicalResult checkEachPass(mlir::ModuleOp module,
                                   const PipelineOptions &pipeline,
                                   const CheckedProblem &problem, bool verbose);
 
+/// What passes do to numbers beside the rounding that their formats ask for.
+struct NumericChanges {
+  /// The format that operands are rounded to on the way, if they are.
+  std::optional<interp::Format> quantized;
+  /// Functions of scores are approximations, with relative errors of less than
+  /// 2^-11 as those of tanh.approx.f32.
+  bool approximates = false;
+};
+
 /// Difference that rounding explains between an array and its reference, both
-/// computed from numbers of the given formats of order 1. `quantized` is the
-/// format that operands are rounded to on the way, if they are.
+/// computed from numbers of the given formats of order 1.
 Tolerance getRoundingTolerance(const interp::Array &array,
                                const Problem &problem,
-                               std::optional<interp::Format> quantized);
+                               const NumericChanges &changes);
 
 } // namespace fa3::run
 

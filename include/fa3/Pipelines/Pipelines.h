@@ -132,6 +132,11 @@ struct PipelineOptions : public mlir::PassPipelineOptions<PipelineOptions> {
           "votes on maxima across lanes by what each lane has: auto, "
           "integers, floats or none"),
       llvm::cl::init("auto")};
+  Option<bool> shortenTanh{
+      *this, "shorten-tanh",
+      llvm::cl::desc("tanh by a polynomial in warps all of whose arguments are "
+                     "small"),
+      llvm::cl::init(true)};
   Option<double> exponentialShare{
       *this, "exponential-share",
       llvm::cl::desc("share of the exponentials that are polynomials, 0 to "

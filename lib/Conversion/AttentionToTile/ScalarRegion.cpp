@@ -5,6 +5,7 @@
 #include "fa3/Dialect/Tile/Analysis/AffineForm.h"
 #include "fa3/Dialect/Tile/IR/Tile.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
@@ -137,6 +138,7 @@ void fa3::addRegionDemand(Region &region, tile::LoadPolicy loads,
   varies[region.getArgument(last - 1)] = Expander::Rows;
   varies[region.getArgument(last)] = Expander::Columns;
   for (Operation &op : region.front()) {
+    demand.hasTanh |= isa<math::TanhOp>(op);
     unsigned all = Expander::Uniform;
     for (Value operand : op.getOperands())
       all |= varies.lookup(operand);

@@ -71,6 +71,8 @@ struct RegionDemand {
   /// Uses of the key index beside the scores: 1 for a comparison, 2 for a
   /// conversion to a number, which stays alive with the scores.
   int64_t keyUses = 0;
+  /// Whether it computes tanh of scores.
+  bool hasTanh = false;
 };
 
 /// Adds what a region asks for. The last two of its arguments are query and

@@ -120,6 +120,10 @@ TileChoice fa3::chooseTile(int64_t d, int64_t dv, const RegionDemand &demand,
     return {256, four};
   int64_t three =
       widestBlockN(d, dv, demand, 192, kThreeGroupRegisters, kWidestBlockN);
+  // Two ways to compute a step (hopper-shorten-tanh) beside lengths and a mask.
+  if (!queries && demand.hasTanh && demand.keyUses > 0 &&
+      d + dv >= kWideColumns && three > kNarrowestBlockN)
+    three -= kStep;
   int64_t two = widestBlockN(d, dv, demand, 128, kTwoGroupRegisters,
                              kWidestBlockNTwoGroups);
   bool isShort = queries && estimateTime(*queries, 128, kRowOfTwoGroups) <

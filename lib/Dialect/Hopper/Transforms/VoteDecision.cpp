@@ -93,6 +93,38 @@ std::optional<Decision> fa3::hopper::findDecision(VoteAnyOp vote) {
   return decision;
 }
 
+/// Whether a branch gives what it gives otherwise for all elements for which
+/// `condition` is false, so that taking it too often does no harm.
+static bool isGuarded(WarpIfOp branch, Value condition) {
+  auto yield = cast<YieldOp>(branch.getBody().front().getTerminator());
+  for (auto [value, otherwise] :
+       llvm::zip(yield.getValues(), branch.getOtherwise())) {
+    auto select = value.getDefiningOp<arith::SelectOp>();
+    if (!select || select.getFalseValue() != otherwise)
+      return false;
+    Value chosen = select.getCondition();
+    if (auto shuffle = chosen.getDefiningOp<vector::ShuffleOp>();
+        shuffle && shuffle.getV1() == shuffle.getV2())
+      chosen = shuffle.getV1();
+    if (chosen != condition)
+      return false;
+  }
+  return true;
+}
+
+void Decision::redirectVotes(Value condition, Value any) const {
+  for (VoteAnyOp vote : votes) {
+    bool isHarmless = llvm::all_of(vote->getUsers(), [&](Operation *user) {
+      auto guarded = dyn_cast<WarpIfOp>(user);
+      return guarded && isGuarded(guarded, condition);
+    });
+    if (!isHarmless)
+      continue;
+    vote.replaceAllUsesWith(any);
+    vote.erase();
+  }
+}
+
 //===----------------------------------------------------------------------===//
 // Limits
 //===----------------------------------------------------------------------===//
@@ -132,8 +164,7 @@ bool Limit::acceptStep(const Decision &decision, scf::ForOp loop,
   });
 }
 
-/// A positive number that all elements of a constant are, or 0.
-static double getPositive(Value value) {
+double fa3::hopper::getPositive(Value value) {
   DenseFPElementsAttr attribute;
   if (!matchPattern(value, m_Constant(&attribute)) || !attribute.isSplat())
     return 0;
@@ -213,12 +244,17 @@ Value Limit::build(ImplicitLocOpBuilder &b, Value value) const {
       limit = arith::SubFOp::create(b, limit, use(fma.getC()));
     divide(other);
   }
+  if (most < std::numeric_limits<double>::infinity())
+    limit = arith::MinimumFOp::create(b, limit, splat(most));
+  if (factor != 1)
+    limit = arith::MulFOp::create(b, limit, splat(1 / factor));
   require(arith::CmpFOp::create(b, arith::CmpFPredicate::OGE, limit, splat(0)));
   auto bitsType = VectorType::get(type.getShape(), b.getI32Type());
   Value least = arith::ConstantOp::create(
       b, DenseElementsAttr::get(bitsType, std::numeric_limits<int32_t>::min()));
-  return arith::SelectOp::create(
+  Value bits = arith::SelectOp::create(
       b, isUsable, arith::BitcastOp::create(b, bitsType, limit), least);
+  return isLeast ? joinElements<arith::MinSIOp>(b, bits) : bits;
 }
 
 Value Limit::carry(ImplicitLocOpBuilder &b) {

@@ -6,7 +6,9 @@
 #include "fa3/Dialect/Hopper/IR/Hopper.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
+#include <limits>
 
 namespace fa3::hopper {
 
@@ -22,7 +24,27 @@ struct Decision {
   mlir::SmallVector<VoteAnyOp> votes;
 
   bool isOnPath(mlir::Operation *op) const;
+  /// Lets branches hang on the vote `any`, which is true wherever some element
+  /// of `condition`, the result that stands for the comparison by now, is:
+  /// those that give what they give otherwise for elements for which it is
+  /// false.
+  void redirectVotes(mlir::Value condition, mlir::Value any) const;
 };
+
+/// A positive number that all elements of a constant are, or 0.
+double getPositive(mlir::Value value);
+
+/// All elements of a vector joined by an operation, as a vector of one.
+template <typename JoinOp>
+mlir::Value joinElements(mlir::ImplicitLocOpBuilder &b, mlir::Value vector) {
+  mlir::Value result;
+  auto type = mlir::cast<mlir::VectorType>(vector.getType());
+  for (int64_t i = 0; i < type.getNumElements(); ++i) {
+    mlir::Value element = mlir::vector::ShuffleOp::create(b, vector, vector, i);
+    result = result ? JoinOp::create(b, result, element).getResult() : element;
+  }
+  return result;
+}
 
 /// What a vote decides, if all that depends on the maximum can move behind it.
 std::optional<Decision> findDecision(VoteAnyOp vote);
@@ -48,6 +70,14 @@ public:
   /// Lets the loop, which gives way to a new one, carry the limit's bits and
   /// returns them. Leaves the builder in front of the loop.
   mlir::Value carry(mlir::ImplicitLocOpBuilder &b);
+  /// Asks for one limit, the least of those of all rows of a thread, and for
+  /// that of numbers of which `factor`, positive, times each is not less than
+  /// what the condition is about; lets that product be at most `mostProduct`.
+  void restrictTo(double mostProduct, double ofFactor) {
+    isLeast = true;
+    most = mostProduct;
+    factor = ofFactor;
+  }
   /// What the loop carries on.
   mlir::arith::SelectOp getChoice() const { return choice; }
 
@@ -64,6 +94,8 @@ private:
   /// From the comparison to the maximum.
   mlir::SmallVector<Step> steps;
   double threshold = 0;
+  bool isLeast = false;
+  double most = std::numeric_limits<double>::infinity(), factor = 1;
   mlir::BlockArgument carried;
   mlir::arith::SelectOp choice;
   mlir::VectorType type;

@@ -9,6 +9,7 @@
 #include "fa3/Dialect/Flow/Analysis/ProducerRegisters.h"
 #include "fa3/Dialect/Tile/Analysis/RegisterEstimate.h"
 #include "fa3/Dialect/Tile/Transforms/Passes.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/Matchers.h"
@@ -110,6 +111,17 @@ static bool keepsElements(flow::GroupOp group) {
                                           : WalkResult::advance();
   });
   return result.wasInterrupted();
+}
+
+/// Whether the group computes tanh of tiles, which later becomes two ways to
+/// compute a step (hopper-shorten-tanh). The estimate sees only one.
+static bool computesTanh(flow::GroupOp group) {
+  return group
+      .walk([](math::TanhOp op) {
+        return isa<RankedTensorType>(op.getType()) ? WalkResult::interrupt()
+                                                   : WalkResult::advance();
+      })
+      .wasInterrupted();
 }
 
 /// Columns of the widest tile that element code reads from shared memory, 0 if
@@ -254,6 +266,8 @@ struct HoldOperands : fa3::tile::impl::HoldOperandsBase<HoldOperands> {
     if (products.empty() || (!wanted && keepsElements(group)))
       return;
     int64_t readColumns = getReadColumns(group);
+    if (!wanted && !readColumns && computesTanh(group))
+      return;
     int64_t spare = wanted ? 0 : getSpareRegisters(group);
     for (auto &[view, dots] : products) {
       if (llvm::any_of(dots, [view = view](DotAsyncOp dot) {

@@ -7,6 +7,13 @@
 // RUN: %stages-window --pass tile-hold-operands --options 'block-m=128 block-n=64 hold=1'
 // RUN: %stages-window --pass tile-hold-operands --options 'mode=static block-m=128 block-n=32 hold=4' --run=--completion=random --run=--schedule-seed=3
 // RUN: %stages-chain --pass tile-hold-operands --options 'hold=1'
+// Two ways to compute a step take the registers.
+// RUN: sed 's/^\( .*\) = arith.truncf \(.*\) : !S to/%%tanh = math.tanh \2 : !S\n\1 = arith.truncf %%tanh : !S to/' %s | fa3-opt -split-input-file -tile-hold-operands | FileCheck %s --check-prefix=TANH
+// TANH-LABEL: gpu.func @invariant
+// TANH-NOT: tile.read
+// TANH: math.tanh
+// TANH-NOT: tile.read
+// TANH: gpu.return
 
 // WORD: error: tile-hold-operands: expects steps to be 'auto' or a number of at least 0, got 'some'
 // NEGATIVE: error: tile-hold-operands: expects steps to be 'auto' or a number of at least 0, got '-1'

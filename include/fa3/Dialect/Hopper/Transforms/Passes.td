@@ -228,6 +228,60 @@ def ShareExponentials
   ];
 }
 
+def ShortenTanh : Pass<"hopper-shorten-tanh", "::mlir::gpu::GPUFuncOp"> {
+  let summary = "tanh of small arguments -> a polynomial, by a vote";
+  let description = [{
+    tanh and 2^x of every score, as a soft cap asks for, keep the special-function
+    unit as busy as products keep the tensor cores. For |z| up to 0.35 tanh(z) is
+    z (1 + b z^2) with a relative error of 3.3e-4 at most, 1.2e-4 at 0.1, as
+    against 4.9e-4 of `tanh.approx.f32`.
+
+    Where a branch of warps hangs on a maximum across lanes of tanh(k x), for a
+    constant k above 0 and at least 16 elements x of f32 in a thread, and that
+    maximum is compared with a limit that is a function of what a loop carries
+    (lazy rescaling), lanes vote on one maximum of |x| instead: whether it is
+    below 0.35 / k and below what the limit makes of it. tanh(k x) is at most
+    k |x|, so then both the polynomial is good and the maximum of tanh does not
+    exceed its limit. What depends on the tanh, up to the next operation that has
+    effects, is computed in both regions of a `warp_if_else`: as it was where some
+    argument is too large; else by the polynomial, merged with a constant factor
+    behind it, and without the maximum, as if the condition were false. The
+    limit is computed where it changes and carried by the loop; where it would be
+    negative, the first way is always taken. Arguments that are NaN take either
+    way and remain NaN.
+
+    Leaves alone what does not have this form: tanh of masked scores, with sums
+    behind it, or of a factor that is not constant, eager rescaling.
+
+    Example:
+    ```mlir
+    %y = math.tanh %kx : vector<40xf32>            // %kx = %x * k
+    %part = hopper.fragment.reduce max %y ...
+    %max = hopper.lane.reduce max %part over [0, 1] : vector<2xf32>
+    %grown = arith.cmpf ogt, (%max * c - %old), %threshold : vector<2xf32>
+    %new = arith.select %grown, %max * c, %old : vector<2xi1>, vector<2xf32>
+    %p = math.exp2 (%y * c - %new) : vector<40xf32>
+    // becomes
+    %size = hopper.fragment.reduce max |%x| ...
+    %large = arith.cmpi sge, %size as bits, %limit : vector<2xi32>
+    %any = hopper.vote.any %large : vector<2xi1>
+    %grown, %new, %p, %limit' = hopper.warp_if_else %any : ... {
+      ...                                          // as above, and the limit of %new
+    } else {
+      %r = math.fma (%x * %x), b k^3 c, k c : vector<40xf32>
+      %p = math.exp2 (%x * %r - %old) : vector<40xf32>
+      hopper.yield %false, %old, %p, %limit
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::math::MathDialect"];
+  let statistics = [
+    Statistic<"shortened", "steps-shortened",
+              "vectors of tanh that became polynomials by a vote">,
+  ];
+}
+
 def VoteEarly : Pass<"hopper-vote-early", "::mlir::gpu::GPUFuncOp"> {
   let summary = "votes on maxima across lanes -> votes on what each lane has";
   let description = [{

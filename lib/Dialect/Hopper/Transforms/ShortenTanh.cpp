@@ -1,0 +1,282 @@
+//===- ShortenTanh.cpp - hopper-shorten-tanh ------------------------------===//
+//
+// Of small arguments tanh is a short polynomial. Whether all arguments are
+// small is one maximum of absolute values, and it answers a second question:
+// since tanh(k x) <= k |x|, a maximum of all tanh cannot exceed what no k |x|
+// exceeds. So lanes vote once, and warps that find no argument too large go a
+// way of their own, without special functions and without that maximum.
+//
+//===----------------------------------------------------------------------===//
+
+#include "VoteDecision.h"
+#include "fa3/Dialect/Hopper/Transforms/Passes.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace fa3::hopper {
+#define GEN_PASS_DEF_SHORTENTANH
+#include "fa3/Dialect/Hopper/Transforms/Passes.h.inc"
+} // namespace fa3::hopper
+
+using namespace mlir;
+using namespace fa3;
+using namespace fa3::hopper;
+
+/// Fewer registers of a thread are values of rows: not worth it.
+static constexpr int64_t kLeastElements = 16;
+/// Loops of fewer iterations gain little, and ptxas may unroll them and spill.
+static constexpr uint64_t kLeastIterations = 5;
+
+/// tanh(z) = z (1 + b z^2), whose relative error for |z| up to kMostArgument is
+/// 3.3e-4 at most and grows with z^2; that of tanh.approx.f32 is 4.9e-4. Of the
+/// polynomials that are exact for small arguments the one with the least
+/// greatest error.
+static constexpr double kMostArgument = 0.35, kCubic = -0.32034549725760253;
+
+namespace {
+/// tanh(factor * source) for all scores of a thread, and what hangs on it.
+struct Step {
+  Decision decision;
+  FragmentReduceOp part;
+  math::TanhOp tanh;
+  Value source;
+  double factor = 1;
+  /// What depends on tanh and can be computed where it stands, in order of the
+  /// block, and of its results those that others use.
+  llvm::SetVector<Operation *> operations;
+  SmallVector<Value> results;
+};
+} // namespace
+
+/// Arithmetic of a thread or of the lanes of a warp.
+static bool isMovable(Operation *op) {
+  return op->getNumRegions() == 0 && op->getNumResults() == 1 &&
+         !isa<VoteAnyOp>(op) &&
+         (isa<LaneReduceOp>(op) || isMemoryEffectFree(op));
+}
+
+static void collectOperations(Step &step) {
+  Block *block = step.tanh->getBlock();
+  step.operations.insert(step.tanh);
+  for (Operation *op = step.tanh->getNextNode(); op; op = op->getNextNode()) {
+    bool depends = false;
+    bool isComplete = llvm::all_of(op->getOperands(), [&](Value operand) {
+      Operation *definition = operand.getDefiningOp();
+      bool isOurs = definition && step.operations.contains(definition);
+      depends |= isOurs;
+      return isOurs || !definition || definition->getBlock() != block ||
+             definition->isBeforeInBlock(step.tanh);
+    });
+    if (depends && isComplete && isMovable(op))
+      step.operations.insert(op);
+  }
+  for (Operation *op : step.operations)
+    for (Value result : op->getResults())
+      if (llvm::any_of(result.getUsers(), [&](Operation *user) {
+            return !step.operations.contains(user);
+          }))
+        step.results.push_back(result);
+}
+
+/// Whether numbers are products of integers.
+static bool isInteger(Value value) {
+  if (auto product = value.getDefiningOp<arith::MulFOp>())
+    value = product.getLhs();
+  return value.getDefiningOp<arith::SIToFPOp>();
+}
+
+/// A vote on a maximum of tanh, if all that it decides can move to it.
+static std::optional<Step> findStep(VoteAnyOp vote) {
+  std::optional<Decision> decision = findDecision(vote);
+  if (!decision)
+    return std::nullopt;
+  Step step{std::move(*decision)};
+  step.part =
+      step.decision.maximum.getSource().getDefiningOp<FragmentReduceOp>();
+  if (!step.part || step.part.getKind() != Combine::max)
+    return std::nullopt;
+  step.tanh = step.part.getSource().getDefiningOp<math::TanhOp>();
+  auto loop = dyn_cast<scf::ForOp>(step.decision.comparison->getParentOp());
+  if (!step.tanh || !loop || step.tanh->getBlock() != loop.getBody())
+    return std::nullopt;
+  if (std::optional<APInt> iterations = loop.getStaticTripCount();
+      iterations && iterations->ult(kLeastIterations))
+    return std::nullopt;
+  auto type = cast<VectorType>(step.tanh.getType());
+  if (!type.getElementType().isF32() || type.getNumElements() < kLeastElements)
+    return std::nullopt;
+  step.source = step.tanh.getOperand();
+  // ptxas keeps integers beside the floats that they become, and spills.
+  if (isInteger(step.source))
+    return std::nullopt;
+  if (auto product = step.source.getDefiningOp<arith::MulFOp>())
+    if (double factor = getPositive(product.getRhs())) {
+      step.source = product.getLhs();
+      step.factor = factor;
+    }
+  collectOperations(step);
+  bool isWhole =
+      llvm::all_of(
+          step.decision.path,
+          [&](Operation *op) { return step.operations.contains(op); }) &&
+      llvm::all_of(step.decision.choices, [&](arith::SelectOp choice) {
+        return step.operations.contains(choice);
+      });
+  return isWhole ? std::optional(std::move(step)) : std::nullopt;
+}
+
+//===----------------------------------------------------------------------===//
+// Rewriting
+//===----------------------------------------------------------------------===//
+
+static Value splat(ImplicitLocOpBuilder &b, Type type, double value) {
+  return arith::ConstantOp::create(
+      b, DenseElementsAttr::get(cast<VectorType>(type),
+                                b.getF32FloatAttr(static_cast<float>(value))));
+}
+
+/// Whether some |source| is not below the limit, whose bits are given. NaN is
+/// not.
+static Value voteOnMagnitudes(ImplicitLocOpBuilder &b, const Step &step,
+                              Value limit) {
+  FragmentReduceOp part = step.part;
+  Value magnitudes = math::AbsFOp::create(b, step.source);
+  Value greatest = FragmentReduceOp::create(
+      b, part.getResult().getType(), Combine::max, magnitudes, part.getDim(),
+      part.getModuloAttr(), part.getFragment());
+  auto bitsType = cast<VectorType>(greatest.getType()).clone(b.getI32Type());
+  Value bits = arith::BitcastOp::create(b, bitsType, greatest);
+  Value exceeds =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::sge,
+                            joinElements<arith::MaxSIOp>(b, bits), limit);
+  return VoteAnyOp::create(b, b.getI1Type(), exceeds);
+}
+
+namespace {
+/// What a step computes of arguments below the limit.
+class ShortWay {
+public:
+  ShortWay(ImplicitLocOpBuilder &b, const Step &step) : b(b), step(step) {}
+
+  SmallVector<Value> build() {
+    square = arith::MulFOp::create(b, step.source, step.source);
+    Decision decision = step.decision;
+    mapping.map(decision.comparison.getResult(),
+                arith::ConstantOp::create(
+                    b, b.getZeroAttr(decision.comparison.getType())));
+    for (arith::SelectOp choice : decision.choices)
+      mapping.map(choice.getResult(), get(choice.getFalseValue()));
+    return llvm::map_to_vector(step.results,
+                               [&](Value value) { return get(value); });
+  }
+
+private:
+  /// scale * tanh / source.
+  Value getRatio(double scale) {
+    double k = step.factor;
+    Value linear = splat(b, square.getType(), scale * k);
+    Value cubic = splat(b, square.getType(), scale * kCubic * k * k * k);
+    return math::FmaOp::create(b, square, cubic, linear);
+  }
+
+  Value get(Value value) {
+    if (Value known = mapping.lookupOrNull(value))
+      return known;
+    Operation *op = value.getDefiningOp();
+    if (!op || !step.operations.contains(op))
+      return value;
+    Value result = compute(op);
+    mapping.map(value, result);
+    return result;
+  }
+
+  Value compute(Operation *op) {
+    math::TanhOp tanh = step.tanh;
+    if (op == tanh)
+      return arith::MulFOp::create(b, step.source, getRatio(1));
+    // A constant times tanh is another polynomial.
+    if (auto fma = dyn_cast<math::FmaOp>(op);
+        fma && fma.getA() == tanh.getResult() &&
+        bitEnumContainsAll(fma.getFastmath(), arith::FastMathFlags::reassoc))
+      if (double scale = getPositive(fma.getB()))
+        return math::FmaOp::create(b, step.source, getRatio(scale),
+                                   get(fma.getC()), fma.getFastmath());
+    for (Value operand : op->getOperands())
+      get(operand);
+    return b.clone(*op, mapping)->getResult(0);
+  }
+
+  ImplicitLocOpBuilder &b;
+  const Step &step;
+  IRMapping mapping;
+  Value square;
+};
+} // namespace
+
+static void split(const Step &step, Limit &limit) {
+  math::TanhOp tanh = step.tanh;
+  ImplicitLocOpBuilder b(tanh.getLoc(), tanh);
+  Value limitBits = limit.carry(b);
+  b.setInsertionPoint(tanh);
+  Value any = voteOnMagnitudes(b, step, limitBits);
+
+  SmallVector<Value> results(step.results);
+  arith::CmpFOp comparison = step.decision.comparison;
+  SmallVector<Type> types = llvm::to_vector(TypeRange(ValueRange(results)));
+  types.push_back(limitBits.getType());
+  auto branch = WarpIfElseOp::create(b, types, any);
+  Block *longWay = b.createBlock(&branch.getThenBody());
+  Block *shortWay = b.createBlock(&branch.getElseBody());
+  SmallVector<Value> shortResults = ShortWay(b, step).build();
+  shortResults.push_back(limitBits);
+  YieldOp::create(b, shortResults);
+
+  for (auto [value, result] : llvm::zip(results, branch.getResults()))
+    value.replaceUsesWithIf(result, [&](OpOperand &use) {
+      return !step.operations.contains(use.getOwner()) &&
+             use.getOwner()->getBlock() != shortWay;
+    });
+  for (Operation *op : step.operations)
+    op->moveBefore(longWay, longWay->end());
+  // Nothing is kept for this way that the other one has no use for.
+  if (Operation *argument = tanh.getOperand().getDefiningOp();
+      argument && tanh.getOperand() != step.source && argument->hasOneUse())
+    argument->moveBefore(tanh);
+  b.setInsertionPointToEnd(longWay);
+  results.push_back(limit.build(b, limit.getChoice()));
+  YieldOp::create(b, results);
+  auto loop = cast<scf::ForOp>(branch->getParentOp());
+  loop.getYieldedValuesMutable()->back().set(branch.getResults().back());
+  auto *place = llvm::find(step.results, comparison.getResult());
+  if (place != step.results.end())
+    step.decision.redirectVotes(branch.getResult(place - step.results.begin()),
+                                any);
+}
+
+namespace {
+struct ShortenTanh : hopper::impl::ShortenTanhBase<ShortenTanh> {
+  using ShortenTanhBase::ShortenTanhBase;
+
+  void runOnOperation() override {
+    llvm::SetVector<Value> conditions;
+    getOperation().walk(
+        [&](VoteAnyOp vote) { conditions.insert(vote.getSource()); });
+    for (Value condition : conditions) {
+      auto users = condition.getUsers();
+      auto vote = llvm::find_if(
+          users, [](Operation *user) { return isa<VoteAnyOp>(user); });
+      std::optional<Step> step = findStep(cast<VoteAnyOp>(*vote));
+      if (!step)
+        continue;
+      std::optional<Limit> limit = Limit::find(step->decision);
+      if (!limit)
+        continue;
+      limit->restrictTo(kMostArgument, step->factor);
+      split(*step, *limit);
+      ++shortened;
+    }
+  }
+};
+} // namespace
