@@ -241,6 +241,7 @@ Prediction fa3::tuning::predict(const Problem &problem, const Point &given) {
   double scores = groups * point.blockN / 2;
   double macs = device::kTensorMacs16 * 16.0 / problem.bits;
   result.tensor = double(point.blockM) * point.blockN * dims / macs;
+  // Where tanh is a polynomial, that costs about as much.
   double functions = problem.score == Score::Softcap ? 2 : 1;
   result.exponentials = scores * functions * device::kSfuCycles;
   result.issue = scores * kInstructionsPerScore;
