@@ -7,7 +7,7 @@
 //
 // For each kind of element code, and "p+e" groups of products and element code:
 // the share of time in which the tensor cores work, and how many instructions
-// (for the last four kinds: scores) a scheduler begins per cycle.
+// (for the last five kinds: scores) a scheduler begins per cycle.
 // Results: docs/Performance.md, "What binds a step".
 
 #include <cstdint>
@@ -24,12 +24,13 @@ enum class Kind {
   Exp2,
   Softmax,
   Capped,
+  Polynomial,
   NoSum,
   NoExp2
 };
 static constexpr const char *kNames[] = {
-    "add",  "fma",     "max",     "convert", "add.f16x2",
-    "exp2", "softmax", "softcap", "no sum",  "no exp2"};
+    "add",     "fma",     "max",        "convert", "add.f16x2", "exp2",
+    "softmax", "softcap", "polynomial", "no sum",  "no exp2"};
 
 static constexpr int kElements = 16; // of a thread's tile of element code
 static constexpr int kProducts = 8;  // in flight
@@ -102,6 +103,34 @@ __device__ void runInstruction(float (&x)[kElements], float y) {
   }
 }
 
+/// Without tanh: a polynomial of small scores and a test that they are.
+__device__ void runPolynomial(float (&x)[kElements], float y, int &greatest,
+                              float (&sums)[4]) {
+  float e[kElements];
+#pragma unroll
+  for (int i = 0; i < kElements; i += 2)
+    asm volatile("{ .reg .f32 s, t; .reg .b32 u; abs.ftz.f32 s, %1; "
+                 "abs.ftz.f32 t, %2; max.ftz.f32 s, s, t; mov.b32 u, s; "
+                 "max.s32 %0, %0, u; }"
+                 : "+r"(greatest)
+                 : "f"(x[i]), "f"(x[i + 1]));
+#pragma unroll
+  for (int i = 0; i < kElements; ++i) {
+    asm volatile("{ .reg .f32 t; mul.ftz.f32 t, %1, %1; "
+                 "fma.rn.ftz.f32 t, t, 0fB4BD0000, 0f3E028A00; "
+                 "fma.rn.ftz.f32 t, %1, t, %2; ex2.approx.ftz.f32 %0, t; }"
+                 : "=f"(e[i])
+                 : "f"(x[i]), "f"(y));
+    asm volatile("add.ftz.f32 %0, %0, %1;" : "+f"(sums[i % 4]) : "f"(e[i]));
+    if (i % 2 == 0)
+      continue;
+    x[i - 1] = e[i];
+    asm volatile("{ .reg .b32 t; cvt.rn.f16x2.f32 t, %1, %2; mov.b32 %0, t; }"
+                 : "=f"(x[i])
+                 : "f"(e[i - 1]), "f"(e[i]));
+  }
+}
+
 /// The instructions of online softmax on each element.
 template <Kind kind>
 __device__ void runSoftmax(float (&x)[kElements], float y, float (&maxima)[4],
@@ -169,6 +198,7 @@ __global__ void __launch_bounds__(512, 1)
       total += value;
   } else if (group < products + elements) {
     float x[kElements], maxima[4] = {}, sums[4] = {};
+    int greatest = 0;
     for (int i = 0; i < kElements; ++i)
       x[i] = threadIdx.x * 0.001f * i;
     float y = sink ? 1.0001f : threadIdx.x;
@@ -177,10 +207,13 @@ __global__ void __launch_bounds__(512, 1)
       for (int i = 0; i < 8; ++i)
         if constexpr (kind < Kind::Softmax)
           runInstruction<kind>(x, y);
+        else if constexpr (kind == Kind::Polynomial)
+          runPolynomial(x, y, greatest, sums);
         else
           runSoftmax<kind>(x, y, maxima, sums);
       count += 8 * kElements;
     }
+    total += greatest;
     for (float value : x)
       total += value;
     for (int i = 0; i < 4; ++i)
@@ -234,6 +267,7 @@ static void measureAll(unsigned long long *counts, float *sink) {
   measure<Product, Kind::Exp2>(counts, sink);
   measure<Product, Kind::Softmax>(counts, sink);
   measure<Product, Kind::Capped>(counts, sink);
+  measure<Product, Kind::Polynomial>(counts, sink);
   measure<Product, Kind::NoSum>(counts, sink);
   measure<Product, Kind::NoExp2>(counts, sink);
 }
