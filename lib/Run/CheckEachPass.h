@@ -70,8 +70,8 @@ mlir::LogicalResult checkEachPass(mlir::ModuleOp module,
 struct NumericChanges {
   /// The format that operands are rounded to on the way, if they are.
   std::optional<interp::Format> quantized;
-  /// Functions of scores are approximations, with relative errors of less than
-  /// 2^-11 as those of tanh.approx.f32.
+  /// Scores are approximated, with errors of 1e-5 of their cap
+  /// (hopper-shorten-tanh).
   bool approximates = false;
 };
 

@@ -16,6 +16,7 @@
 // RUN: fa3-opt %s --pass-pipeline="builtin.module(fa3-tile{block-m=128 block-n=32 tuning-table=none},fa3-specialize,fa3-pipeline,fa3-layout,fa3-hopper)" | FileCheck %s --check-prefix=AUTO
 // AUTO-LABEL: gpu.func @full
 // AUTO: hopper.warp_if_else
+// AUTO: hopper.warp_if_else
 // AUTO: math.tanh
 // AUTO: } else {
 // AUTO-NOT: math.tanh
@@ -24,6 +25,7 @@
 // AUTO-LABEL: gpu.func @causal
 // AUTO: math.tanh
 // AUTO: arith.select
+// AUTO: hopper.warp_if_else
 // AUTO: hopper.warp_if_else
 // AUTO-NOT: hopper.warp_if_else
 // AUTO-LABEL: gpu.func @scaled

@@ -14,6 +14,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/bit.h"
 
 namespace fa3::hopper {
 #define GEN_PASS_DEF_SHORTENTANH
@@ -29,11 +30,15 @@ static constexpr int64_t kLeastElements = 16;
 /// Loops of fewer iterations gain little, and ptxas may unroll them and spill.
 static constexpr uint64_t kLeastIterations = 5;
 
-/// tanh(z) = z (1 + b z^2), whose relative error for |z| up to kMostArgument is
-/// 3.3e-4 at most and grows with z^2; that of tanh.approx.f32 is 4.9e-4. Of the
-/// polynomials that are exact for small arguments the one with the least
-/// greatest error.
-static constexpr double kMostArgument = 0.35, kCubic = -0.32034549725760253;
+/// tanh(z) = z (a + b z^2) with an absolute error of 7.8e-6 for |z| up to
+/// kMostArgument, the least that such polynomials have (Remez's algorithm). Of
+/// tanh.approx.f32 the relative error is 4.9e-4.
+static constexpr double kMostArgument = 0.25;
+static constexpr double kLinear = 0.9998434277851794;
+static constexpr double kCubic = -0.32319897539655323;
+/// How many steps a warp goes the long way without asking after one with an
+/// argument that was too large.
+static constexpr int32_t kPatience = 16;
 
 namespace {
 /// tanh(factor * source) for all scores of a thread, and what hangs on it.
@@ -137,21 +142,58 @@ static Value splat(ImplicitLocOpBuilder &b, Type type, double value) {
                                 b.getF32FloatAttr(static_cast<float>(value))));
 }
 
-/// Whether some |source| is not below the limit, whose bits are given. NaN is
-/// not.
-static Value voteOnMagnitudes(ImplicitLocOpBuilder &b, const Step &step,
-                              Value limit) {
+static Value splatInteger(ImplicitLocOpBuilder &b, Type type, int32_t value) {
+  return arith::ConstantOp::create(
+      b, DenseElementsAttr::get(cast<VectorType>(type), value));
+}
+
+static Value isNegative(ImplicitLocOpBuilder &b, Value value) {
+  return arith::CmpIOp::create(b, arith::CmpIPredicate::slt, value,
+                               splatInteger(b, value.getType(), 0));
+}
+
+/// The bits of the greatest |source| of a thread, or the greatest integer in
+/// warps of which a thread is waiting.
+static Value findGreatest(ImplicitLocOpBuilder &b, const Step &step,
+                          Value isWaiting) {
+  OpBuilder::InsertionGuard guard(b);
   FragmentReduceOp part = step.part;
+  auto type = VectorType::get(1, b.getI32Type());
+  Value waits = VoteAnyOp::create(b, b.getI1Type(), isWaiting);
+  auto branch = WarpIfElseOp::create(b, TypeRange(type), waits);
+  b.createBlock(&branch.getThenBody());
+  YieldOp::create(b,
+                  splatInteger(b, type, std::numeric_limits<int32_t>::max()));
+  b.createBlock(&branch.getElseBody());
   Value magnitudes = math::AbsFOp::create(b, step.source);
   Value greatest = FragmentReduceOp::create(
       b, part.getResult().getType(), Combine::max, magnitudes, part.getDim(),
       part.getModuloAttr(), part.getFragment());
   auto bitsType = cast<VectorType>(greatest.getType()).clone(b.getI32Type());
   Value bits = arith::BitcastOp::create(b, bitsType, greatest);
-  Value exceeds =
-      arith::CmpIOp::create(b, arith::CmpIPredicate::sge,
-                            joinElements<arith::MaxSIOp>(b, bits), limit);
-  return VoteAnyOp::create(b, b.getI1Type(), exceeds);
+  YieldOp::create(b, joinElements<arith::MaxSIOp>(b, bits));
+  return branch.getResult(0);
+}
+
+/// The limit for the next step behind the long way: a negative one counts the
+/// steps of a warp that waits.
+static Value getNextLimit(ImplicitLocOpBuilder &b, const Step &step,
+                          const Limit &limit, Value bits, Value greatest) {
+  Type type = bits.getType();
+  Value next = limit.build(b, limit.getChoice());
+  int32_t most =
+      llvm::bit_cast<int32_t>(static_cast<float>(kMostArgument / step.factor));
+  Value isLarge = arith::CmpIOp::create(b, arith::CmpIPredicate::sge, greatest,
+                                        splatInteger(b, type, most));
+  Value isKnown = arith::CmpIOp::create(
+      b, arith::CmpIPredicate::ne, greatest,
+      splatInteger(b, type, std::numeric_limits<int32_t>::max()));
+  next = arith::SelectOp::create(b, arith::AndIOp::create(b, isLarge, isKnown),
+                                 splatInteger(b, type, -kPatience), next);
+  Value counts = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, bits,
+                                       splatInteger(b, type, -1));
+  Value count = arith::AddIOp::create(b, bits, splatInteger(b, type, 1));
+  return arith::SelectOp::create(b, counts, count, next);
 }
 
 namespace {
@@ -176,7 +218,7 @@ private:
   /// scale * tanh / source.
   Value getRatio(double scale) {
     double k = step.factor;
-    Value linear = splat(b, square.getType(), scale * k);
+    Value linear = splat(b, square.getType(), scale * kLinear * k);
     Value cubic = splat(b, square.getType(), scale * kCubic * k * k * k);
     return math::FmaOp::create(b, square, cubic, linear);
   }
@@ -218,19 +260,23 @@ private:
 static void split(const Step &step, Limit &limit) {
   math::TanhOp tanh = step.tanh;
   ImplicitLocOpBuilder b(tanh.getLoc(), tanh);
-  Value limitBits = limit.carry(b);
+  SmallVector<Value> carried =
+      limit.carry(b, [&](Value bits) { return isNegative(b, bits); });
+  Value limitBits = carried.front();
   b.setInsertionPoint(tanh);
-  Value any = voteOnMagnitudes(b, step, limitBits);
+  Value greatest = findGreatest(b, step, carried.back());
+  Value exceeds =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::sge, greatest, limitBits);
+  Value any = VoteAnyOp::create(b, b.getI1Type(), exceeds);
 
   SmallVector<Value> results(step.results);
-  arith::CmpFOp comparison = step.decision.comparison;
   SmallVector<Type> types = llvm::to_vector(TypeRange(ValueRange(results)));
-  types.push_back(limitBits.getType());
+  llvm::append_range(types, TypeRange(ValueRange(carried)));
   auto branch = WarpIfElseOp::create(b, types, any);
   Block *longWay = b.createBlock(&branch.getThenBody());
   Block *shortWay = b.createBlock(&branch.getElseBody());
   SmallVector<Value> shortResults = ShortWay(b, step).build();
-  shortResults.push_back(limitBits);
+  llvm::append_range(shortResults, carried);
   YieldOp::create(b, shortResults);
 
   for (auto [value, result] : llvm::zip(results, branch.getResults()))
@@ -245,14 +291,16 @@ static void split(const Step &step, Limit &limit) {
       argument && tanh.getOperand() != step.source && argument->hasOneUse())
     argument->moveBefore(tanh);
   b.setInsertionPointToEnd(longWay);
-  results.push_back(limit.build(b, limit.getChoice()));
+  Value next = getNextLimit(b, step, limit, limitBits, greatest);
+  results.push_back(next);
+  results.push_back(isNegative(b, next));
   YieldOp::create(b, results);
   auto loop = cast<scf::ForOp>(branch->getParentOp());
-  loop.getYieldedValuesMutable()->back().set(branch.getResults().back());
-  auto *place = llvm::find(step.results, comparison.getResult());
-  if (place != step.results.end())
-    step.decision.redirectVotes(branch.getResult(place - step.results.begin()),
-                                any);
+  for (auto [operand, result] :
+       llvm::zip(llvm::drop_begin(*loop.getYieldedValuesMutable(),
+                                  loop.getNumRegionIterArgs() - carried.size()),
+                 branch.getResults().take_back(carried.size())))
+    operand.set(result);
 }
 
 namespace {

@@ -93,38 +93,6 @@ std::optional<Decision> fa3::hopper::findDecision(VoteAnyOp vote) {
   return decision;
 }
 
-/// Whether a branch gives what it gives otherwise for all elements for which
-/// `condition` is false, so that taking it too often does no harm.
-static bool isGuarded(WarpIfOp branch, Value condition) {
-  auto yield = cast<YieldOp>(branch.getBody().front().getTerminator());
-  for (auto [value, otherwise] :
-       llvm::zip(yield.getValues(), branch.getOtherwise())) {
-    auto select = value.getDefiningOp<arith::SelectOp>();
-    if (!select || select.getFalseValue() != otherwise)
-      return false;
-    Value chosen = select.getCondition();
-    if (auto shuffle = chosen.getDefiningOp<vector::ShuffleOp>();
-        shuffle && shuffle.getV1() == shuffle.getV2())
-      chosen = shuffle.getV1();
-    if (chosen != condition)
-      return false;
-  }
-  return true;
-}
-
-void Decision::redirectVotes(Value condition, Value any) const {
-  for (VoteAnyOp vote : votes) {
-    bool isHarmless = llvm::all_of(vote->getUsers(), [&](Operation *user) {
-      auto guarded = dyn_cast<WarpIfOp>(user);
-      return guarded && isGuarded(guarded, condition);
-    });
-    if (!isHarmless)
-      continue;
-    vote.replaceAllUsesWith(any);
-    vote.erase();
-  }
-}
-
 //===----------------------------------------------------------------------===//
 // Limits
 //===----------------------------------------------------------------------===//
@@ -251,16 +219,20 @@ Value Limit::build(ImplicitLocOpBuilder &b, Value value) const {
   require(arith::CmpFOp::create(b, arith::CmpFPredicate::OGE, limit, splat(0)));
   auto bitsType = VectorType::get(type.getShape(), b.getI32Type());
   Value least = arith::ConstantOp::create(
-      b, DenseElementsAttr::get(bitsType, std::numeric_limits<int32_t>::min()));
+      b, DenseElementsAttr::get(
+             bitsType, isLeast ? -1 : std::numeric_limits<int32_t>::min()));
   Value bits = arith::SelectOp::create(
       b, isUsable, arith::BitcastOp::create(b, bitsType, limit), least);
   return isLeast ? joinElements<arith::MinSIOp>(b, bits) : bits;
 }
 
-Value Limit::carry(ImplicitLocOpBuilder &b) {
+SmallVector<Value> Limit::carry(ImplicitLocOpBuilder &b,
+                                llvm::function_ref<Value(Value)> alsoCarried) {
   auto loop = cast<scf::ForOp>(carried.getOwner()->getParentOp());
   b.setInsertionPoint(loop);
-  Value first = build(b, loop.getTiedLoopInit(carried)->get());
+  SmallVector<Value> first = {build(b, loop.getTiedLoopInit(carried)->get())};
+  if (alsoCarried)
+    first.push_back(alsoCarried(first.front()));
   unsigned number = carried.getArgNumber();
   IRRewriter rewriter(b);
   FailureOr<LoopLikeOpInterface> replaced = loop.replaceWithAdditionalYields(
@@ -271,5 +243,6 @@ Value Limit::carry(ImplicitLocOpBuilder &b) {
   assert(succeeded(replaced) && "loops can carry more");
   Block *body = cast<scf::ForOp>(replaced->getOperation()).getBody();
   carried = body->getArgument(number);
-  return body->getArguments().back();
+  return llvm::to_vector_of<Value>(
+      body->getArguments().take_back(first.size()));
 }

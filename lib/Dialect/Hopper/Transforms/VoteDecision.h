@@ -24,11 +24,6 @@ struct Decision {
   mlir::SmallVector<VoteAnyOp> votes;
 
   bool isOnPath(mlir::Operation *op) const;
-  /// Lets branches hang on the vote `any`, which is true wherever some element
-  /// of `condition`, the result that stands for the comparison by now, is:
-  /// those that give what they give otherwise for elements for which it is
-  /// false.
-  void redirectVotes(mlir::Value condition, mlir::Value any) const;
 };
 
 /// A positive number that all elements of a constant are, or 0.
@@ -65,11 +60,14 @@ public:
   static std::optional<Limit> find(const Decision &decision);
 
   /// The bits of the limit for a carried value, or the least integer where the
-  /// limit has no use.
+  /// limit has no use (-1 if restricted).
   mlir::Value build(mlir::ImplicitLocOpBuilder &b, mlir::Value value) const;
-  /// Lets the loop, which gives way to a new one, carry the limit's bits and
-  /// returns them. Leaves the builder in front of the loop.
-  mlir::Value carry(mlir::ImplicitLocOpBuilder &b);
+  /// Lets the loop, which gives way to a new one, carry the limit's bits, and
+  /// behind them what `alsoCarried` makes of them, and returns both. Leaves the
+  /// builder in front of the loop.
+  mlir::SmallVector<mlir::Value>
+  carry(mlir::ImplicitLocOpBuilder &b,
+        llvm::function_ref<mlir::Value(mlir::Value)> alsoCarried = {});
   /// Asks for one limit, the least of those of all rows of a thread, and for
   /// that of numbers of which `factor`, positive, times each is not less than
   /// what the condition is about; lets that product be at most `mostProduct`.

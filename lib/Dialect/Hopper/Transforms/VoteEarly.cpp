@@ -10,6 +10,7 @@
 #include "VoteDecision.h"
 #include "fa3/Dialect/Hopper/Transforms/Passes.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/SetVector.h"
@@ -62,6 +63,25 @@ static bool isProductAndRead(Value value) {
 // Rewriting
 //===----------------------------------------------------------------------===//
 
+/// Whether a branch gives what it gives otherwise for all elements for which
+/// `condition` is false, so that taking it too often does no harm.
+static bool isGuarded(WarpIfOp branch, Value condition) {
+  auto yield = cast<YieldOp>(branch.getBody().front().getTerminator());
+  for (auto [value, otherwise] :
+       llvm::zip(yield.getValues(), branch.getOtherwise())) {
+    auto select = value.getDefiningOp<arith::SelectOp>();
+    if (!select || select.getFalseValue() != otherwise)
+      return false;
+    Value chosen = select.getCondition();
+    if (auto shuffle = chosen.getDefiningOp<vector::ShuffleOp>();
+        shuffle && shuffle.getV1() == shuffle.getV2())
+      chosen = shuffle.getV1();
+    if (chosen != condition)
+      return false;
+  }
+  return true;
+}
+
 /// A vote on what each lane knows: the path with its part in place of the
 /// maximum.
 static Value voteOnParts(ImplicitLocOpBuilder &b, const Decision &decision) {
@@ -99,7 +119,7 @@ static void voteEarly(const Decision &decision, FragmentReduceOp part,
   ImplicitLocOpBuilder b(comparison.getLoc(), comparison);
   Value any, limitBits;
   if (limit) {
-    limitBits = limit->carry(b);
+    limitBits = limit->carry(b).front();
     b.setInsertionPoint(comparison);
     any = voteOnBits(b, part, limitBits);
   } else {
@@ -137,7 +157,17 @@ static void voteEarly(const Decision &decision, FragmentReduceOp part,
     loop.getYieldedValuesMutable()->back().set(branch.getResults().back());
   }
   YieldOp::create(b, exported);
-  decision.redirectVotes(branch.getResult(0), any);
+  Value condition = branch.getResult(0);
+  for (VoteAnyOp vote : decision.votes) {
+    bool isHarmless = llvm::all_of(vote->getUsers(), [&](Operation *user) {
+      auto guarded = dyn_cast<WarpIfOp>(user);
+      return guarded && isGuarded(guarded, condition);
+    });
+    if (!isHarmless)
+      continue;
+    vote.replaceAllUsesWith(any);
+    vote.erase();
+  }
 }
 
 namespace {

@@ -1,40 +1,51 @@
 // RUN: fa3-opt %s --pass-pipeline="builtin.module(gpu.module(gpu.func(hopper-shorten-tanh)))" -o %t.short.mlir
 // RUN: FileCheck %s < %t.short.mlir
 
-// Nearly the same numbers, here in fourteenths. Arguments grow from step to step:
-// at first some rows have none that is too large for the polynomial, later all
-// rows have some; one warp leaves the short way before another, and maxima grow
-// by more than the threshold meanwhile.
+// Nearly the same numbers, here in 28ths. Arguments grow from step to step: at
+// first some rows have none that is too large for the polynomial, later all rows
+// have some; one warp leaves the short way before another, and maxima grow by
+// more than the threshold meanwhile.
 // RUN: fa3-run --cpu %s --function=host --print out > %t.long.txt
 // RUN: FileCheck %s --check-prefix=VALUES < %t.long.txt
 // RUN: fa3-run --cpu %t.short.mlir --function=host --print out | diff %t.long.txt -
 // VALUES: [0]:
-// The answer is another one if warps stay on the short way for too long, be it
-// for the polynomial or for the maximum, or if the polynomial is another one.
-// RUN: sed 's/dense<3.500000e-01>/dense<4.0>/' %t.short.mlir > %t.far.mlir
-// RUN: fa3-run --cpu %t.far.mlir --function=host --print out | not diff -q %t.long.txt -
-// RUN: sed 's/dense<1.968750e+00>/dense<9.0>/' %t.short.mlir > %t.high.mlir
-// RUN: fa3-run --cpu %t.high.mlir --function=host --print out | not diff -q %t.long.txt -
-// RUN: sed 's/dense<-0.320345491>/dense<-0.1>/' %t.short.mlir > %t.cubic.mlir
-// RUN: not diff -q %t.short.mlir %t.cubic.mlir
+// The answer is another one if the polynomial is, or if warps stay on the short
+// way with arguments that are too large for it; with another cap if they do with
+// maxima beyond the threshold.
+// RUN: sed 's/dense<-0.323198974>/dense<-0.1>/' %t.short.mlir > %t.cubic.mlir
 // RUN: fa3-run --cpu %t.cubic.mlir --function=host --print out | not diff -q %t.long.txt -
+// RUN: sed 's/dense<2.500000e-01>/dense<4.0>/; s/dense<1056964608>/dense<2000000000>/' %t.short.mlir > %t.far.mlir
+// RUN: fa3-run --cpu %t.far.mlir --function=host --print out | not diff -q %t.long.txt -
+// RUN: sed 's/dense<8.0>/dense<12.0>/' %s > %t.12.mlir
+// RUN: fa3-run --cpu %t.12.mlir --function=host --print out > %t.12.txt
+// RUN: fa3-opt %t.12.mlir --pass-pipeline="builtin.module(gpu.module(gpu.func(hopper-shorten-tanh)))" -o %t.12.short.mlir
+// RUN: fa3-run --cpu %t.12.short.mlir --function=host --print out | diff %t.12.txt -
+// RUN: sed 's/dense<1.968750e+00>/dense<9.0>/; s/dense<1056964608>/dense<2000000000>/' %t.12.short.mlir > %t.high.mlir
+// RUN: fa3-run --cpu %t.high.mlir --function=host --print out | not diff -q %t.12.txt -
 
 #f = #hopper.fragment<[64, 32], reg = [[0, 1], [8, 0], [0, 8], [0, 16]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [[16, 0], [32, 0]], repeat = []>
 
 gpu.module @m {
-  // One limit for all rows of a thread, which the loop carries: (2 - 1/32 +
-  // old) / 8, at most 0.35, over the factor 0.5 in front of tanh.
+  // One limit for all rows of a thread, which the loop carries with its sign:
+  // (2 - 1/32 + old) / 8, at most 0.25, over the factor 0.5 in front of tanh.
   // CHECK-LABEL: gpu.func @capped
   // CHECK: %[[FIRST:.*]] = arith.minsi %{{.*}} : vector<1xi32>
-  // CHECK: scf.for {{.*}} iter_args(%[[M:.*]] = %{{.*}}, %{{.*}} = %{{.*}}, %[[LIMIT:.*]] = %[[FIRST]])
+  // CHECK: %[[SIGN:.*]] = arith.cmpi slt, %[[FIRST]]
+  // CHECK: scf.for {{.*}} iter_args(%[[M:.*]] = %{{.*}}, %{{.*}} = %{{.*}}, %[[LIMIT:.*]] = %[[FIRST]], %[[NEGATIVE:.*]] = %[[SIGN]])
   // CHECK: %[[X:.*]] = arith.mulf {{.*}} : vector<16xf32>
+  // Nobody asks while the limit is negative.
+  // CHECK: %[[WAITS:.*]] = hopper.vote.any %[[NEGATIVE]]
+  // CHECK: %[[GREATEST:.*]] = hopper.warp_if_else %[[WAITS]] : vector<1xi32> {
+  // CHECK: arith.constant dense<2147483647>
+  // CHECK: } else {
   // CHECK: %[[SIZE:.*]] = math.absf %[[X]]
-  // CHECK: %[[GREATEST:.*]] = hopper.fragment.reduce max %[[SIZE]]
-  // CHECK: %[[BITS:.*]] = arith.bitcast %[[GREATEST]] : vector<2xf32> to vector<2xi32>
-  // CHECK: %[[ONE:.*]] = arith.maxsi
-  // CHECK: %[[LARGE:.*]] = arith.cmpi sge, %[[ONE]], %[[LIMIT]] : vector<1xi32>
+  // CHECK: %[[PART:.*]] = hopper.fragment.reduce max %[[SIZE]]
+  // CHECK: arith.bitcast %[[PART]] : vector<2xf32> to vector<2xi32>
+  // CHECK: arith.maxsi
+  // CHECK: }
+  // CHECK: %[[LARGE:.*]] = arith.cmpi sge, %[[GREATEST]], %[[LIMIT]] : vector<1xi32>
   // CHECK: %[[ANY:.*]] = hopper.vote.any %[[LARGE]]
-  // CHECK: %[[WAY:.*]]:4 = hopper.warp_if_else %[[ANY]] : vector<2xi1>, vector<2xf32>, vector<16xf32>, vector<1xi32> {
+  // CHECK: %[[WAY:.*]]:5 = hopper.warp_if_else %[[ANY]] : vector<2xi1>, vector<2xf32>, vector<16xf32>, vector<1xi32>, vector<1xi1> {
   // CHECK: %[[KX:.*]] = arith.mulf %[[X]]
   // CHECK: math.tanh %[[KX]]
   // CHECK: hopper.lane.reduce max
@@ -42,22 +53,31 @@ gpu.module @m {
   // CHECK: %[[NEW:.*]] = arith.select %[[GROWN]]
   // CHECK: %[[P:.*]] = math.exp2
   // CHECK: arith.constant dense<1.968750e+00>
-  // CHECK: arith.constant dense<3.500000e-01>
+  // CHECK: arith.constant dense<2.500000e-01>
   // CHECK: arith.minimumf
-  // CHECK: %[[NEXT:.*]] = arith.minsi
-  // CHECK: hopper.yield %[[GROWN]], %[[NEW]], %[[P]], %[[NEXT]]
+  // CHECK: %[[COMPUTED:.*]] = arith.minsi
+  // Sixteen steps from one with an argument that is too large.
+  // CHECK: %[[ARGUMENT:.*]] = arith.constant dense<1056964608>
+  // CHECK: arith.cmpi sge, %[[GREATEST]], %[[ARGUMENT]]
+  // CHECK: arith.cmpi ne, %[[GREATEST]]
+  // CHECK: %[[WAIT:.*]] = arith.constant dense<-16>
+  // CHECK: %[[CHOSEN:.*]] = arith.select %{{.*}}, %[[WAIT]], %[[COMPUTED]]
+  // CHECK: %[[COUNT:.*]] = arith.addi %[[LIMIT]]
+  // CHECK: %[[NEXT:.*]] = arith.select %{{.*}}, %[[COUNT]], %[[CHOSEN]]
+  // CHECK: %[[NEXTSIGN:.*]] = arith.cmpi slt, %[[NEXT]]
+  // CHECK: hopper.yield %[[GROWN]], %[[NEW]], %[[P]], %[[NEXT]], %[[NEXTSIGN]]
   // CHECK: } else {
   // CHECK-NOT: math.tanh
   // CHECK-NOT: hopper.lane.reduce
   // CHECK: %[[SQUARE:.*]] = arith.mulf %[[X]], %[[X]]
   // CHECK: %[[FALSE:.*]] = arith.constant dense<false>
   // CHECK: %[[RATIO:.*]] = math.fma %[[SQUARE]]
-  // CHECK: %[[ARGUMENT:.*]] = math.fma %[[X]], %[[RATIO]]
-  // CHECK: %[[SHORT:.*]] = math.exp2 %[[ARGUMENT]]
-  // CHECK: hopper.yield %[[FALSE]], %[[M]], %[[SHORT]], %[[LIMIT]]
-  // CHECK-NOT: hopper.vote.any
-  // CHECK: hopper.warp_if %[[ANY]] else
-  // CHECK: scf.yield %[[WAY]]#1, %{{.*}}, %[[WAY]]#3
+  // CHECK: %[[E:.*]] = math.fma %[[X]], %[[RATIO]]
+  // CHECK: %[[SHORT:.*]] = math.exp2 %[[E]]
+  // CHECK: hopper.yield %[[FALSE]], %[[M]], %[[SHORT]], %[[LIMIT]], %[[NEGATIVE]]
+  // CHECK: %[[RESCALES:.*]] = hopper.vote.any %[[WAY]]#0
+  // CHECK: hopper.warp_if %[[RESCALES]] else
+  // CHECK: scf.yield %[[WAY]]#1, %{{.*}}, %[[WAY]]#3, %[[WAY]]#4
   gpu.func @capped(%out: !llvm.ptr<1>) kernel {
     %z = arith.constant 0 : i32
     %one = arith.constant 1 : i32
@@ -76,7 +96,7 @@ gpu.module @m {
     %c23 = arith.constant dense<23> : vector<16xi32>
     %c11 = arith.constant dense<11> : vector<16xi32>
     %unit = arith.constant dense<0.00048828125> : vector<16xf32>
-    %finer = arith.constant dense<14.0> : vector<16xf32>
+    %finer = arith.constant dense<28.0> : vector<16xf32>
     %row = hopper.coord dim 0 offset %z of #f : vector<16xi32>
     %column = hopper.coord dim 1 offset %z of #f : vector<16xi32>
     %r = arith.muli %row, %c7 : vector<16xi32>
@@ -117,7 +137,7 @@ gpu.module @m {
       %next = arith.addf %scaledSum, %p : vector<16xf32>
       scf.yield %new, %next : vector<2xf32>, vector<16xf32>
     }
-    // Sums and references in fourteenths.
+    // Sums and references in 28ths.
     %ms = vector.shuffle %m, %m [0, 0, 1, 1, 0, 0, 1, 1, 0, 0, 1, 1, 0, 0, 1, 1] : vector<2xf32>, vector<2xf32>
     %result = arith.addf %acc, %ms : vector<16xf32>
     %scaledUp = arith.mulf %result, %finer : vector<16xf32>
@@ -127,17 +147,14 @@ gpu.module @m {
     gpu.return
   }
 
-  // Users of tanh other than sums with a multiple of it get tanh. Not all rows
-  // hang on the vote: the branch keeps its own.
+  // Users of tanh other than sums with a multiple of it get tanh.
   // CHECK-LABEL: gpu.func @used
-  // CHECK: %[[ANY:.*]] = hopper.vote.any
-  // CHECK: %[[WAY:.*]]:4 = hopper.warp_if_else %[[ANY]]
+  // CHECK: hopper.warp_if_else
+  // CHECK: hopper.warp_if_else
   // CHECK: } else {
   // CHECK: %[[RATIO:.*]] = math.fma
   // CHECK: %[[TANH:.*]] = arith.mulf %{{.*}}, %[[RATIO]]
   // CHECK: arith.addf %[[TANH]], %[[TANH]]
-  // CHECK: %[[OLD:.*]] = hopper.vote.any %[[WAY]]#0
-  // CHECK: hopper.warp_if %[[OLD]] else
   gpu.func @used(%kx: vector<16xf32>, %steps: i32) -> vector<2xf32> {
     %z = arith.constant 0 : i32
     %one = arith.constant 1 : i32

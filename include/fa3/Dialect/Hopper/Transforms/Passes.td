@@ -232,26 +232,32 @@ def ShortenTanh : Pass<"hopper-shorten-tanh", "::mlir::gpu::GPUFuncOp"> {
   let summary = "tanh of small arguments -> a polynomial, by a vote";
   let description = [{
     tanh and 2^x of every score, as a soft cap asks for, keep the special-function
-    unit as busy as products keep the tensor cores. For |z| up to 0.35 tanh(z) is
-    z (1 + b z^2) with a relative error of 3.3e-4 at most, 1.2e-4 at 0.1, as
-    against 4.9e-4 of `tanh.approx.f32`.
+    unit as busy as products keep the tensor cores. For |z| up to 0.25 tanh(z) is
+    z (a + b z^2) with an absolute error of 7.8e-6, that is, of a score
+    cap * tanh(score / cap) up to a quarter of the cap with 7.8e-6 of the cap.
+    (`tanh.approx.f32` has a relative error of 4.9e-4.)
 
     Where a branch of warps hangs on a maximum across lanes of tanh(k x), for a
     constant k above 0 and at least 16 elements x of f32 in a thread, and that
     maximum is compared with a limit that is a function of what a loop carries
     (lazy rescaling), lanes vote on one maximum of |x| instead: whether it is
-    below 0.35 / k and below what the limit makes of it. tanh(k x) is at most
+    below 0.25 / k and below what the limit makes of it. tanh(k x) is at most
     k |x|, so then both the polynomial is good and the maximum of tanh does not
     exceed its limit. What depends on the tanh, up to the next operation that has
     effects, is computed in both regions of a `warp_if_else`: as it was where some
     argument is too large; else by the polynomial, merged with a constant factor
-    behind it, and without the maximum, as if the condition were false. The
-    limit is computed where it changes and carried by the loop; where it would be
-    negative, the first way is always taken. Arguments that are NaN take either
-    way and remain NaN.
+    behind it, and without the maximum, as if the condition were false.
 
-    Leaves alone what does not have this form: tanh of masked scores, with sums
-    behind it, or of a factor that is not constant, eager rescaling.
+    The limit is computed where it changes and carried by the loop. A negative one
+    says that a warp goes the first way without asking: -1 where the limit of the
+    maximum is below 0, -16, which then counts up, behind an argument that was too
+    large. So code whose scores are beyond a quarter of the cap as a rule loses
+    little (docs/Performance.md). Arguments that are NaN take either way and
+    remain NaN.
+
+    Leaves alone what does not have this form: tanh of masked scores or with sums
+    behind it, eager rescaling; products of integers, which ptxas would keep beside
+    the floats that they become; and loops of fewer than five iterations.
 
     Example:
     ```mlir
@@ -262,15 +268,20 @@ def ShortenTanh : Pass<"hopper-shorten-tanh", "::mlir::gpu::GPUFuncOp"> {
     %new = arith.select %grown, %max * c, %old : vector<2xi1>, vector<2xf32>
     %p = math.exp2 (%y * c - %new) : vector<40xf32>
     // becomes
-    %size = hopper.fragment.reduce max |%x| ...
-    %large = arith.cmpi sge, %size as bits, %limit : vector<2xi32>
-    %any = hopper.vote.any %large : vector<2xi1>
-    %grown, %new, %p, %limit' = hopper.warp_if_else %any : ... {
+    %waits = hopper.vote.any %negative : vector<1xi1>
+    %size = hopper.warp_if_else %waits : vector<1xi32> {
+      hopper.yield 2147483647
+    } else {
+      hopper.yield maximum of |%x| as bits
+    }
+    %large = arith.cmpi sge, %size, %limit : vector<1xi32>
+    %any = hopper.vote.any %large
+    %grown, %new, %p, %limit', %negative' = hopper.warp_if_else %any : ... {
       ...                                          // as above, and the limit of %new
     } else {
-      %r = math.fma (%x * %x), b k^3 c, k c : vector<40xf32>
+      %r = math.fma (%x * %x), b k^3 c, a k c : vector<40xf32>
       %p = math.exp2 (%x * %r - %old) : vector<40xf32>
-      hopper.yield %false, %old, %p, %limit
+      hopper.yield %false, %old, %p, %limit, %negative
     }
     ```
   }];
