@@ -103,6 +103,15 @@ __device__ void runInstruction(float (&x)[kElements], float y) {
   }
 }
 
+/// Puts elements i - 1 and i, converted to 16 bits, in their places.
+__device__ void convertPair(float (&x)[kElements], const float (&e)[kElements],
+                            int i) {
+  x[i - 1] = e[i];
+  asm volatile("{ .reg .b32 t; cvt.rn.f16x2.f32 t, %1, %2; mov.b32 %0, t; }"
+               : "=f"(x[i])
+               : "f"(e[i - 1]), "f"(e[i]));
+}
+
 /// Without tanh: a polynomial of small scores and a test that they are.
 __device__ void runPolynomial(float (&x)[kElements], float y, int &greatest,
                               float (&sums)[4]) {
@@ -122,12 +131,8 @@ __device__ void runPolynomial(float (&x)[kElements], float y, int &greatest,
                  : "=f"(e[i])
                  : "f"(x[i]), "f"(y));
     asm volatile("add.ftz.f32 %0, %0, %1;" : "+f"(sums[i % 4]) : "f"(e[i]));
-    if (i % 2 == 0)
-      continue;
-    x[i - 1] = e[i];
-    asm volatile("{ .reg .b32 t; cvt.rn.f16x2.f32 t, %1, %2; mov.b32 %0, t; }"
-                 : "=f"(x[i])
-                 : "f"(e[i - 1]), "f"(e[i]));
+    if (i % 2)
+      convertPair(x, e, i);
   }
 }
 
@@ -151,12 +156,8 @@ __device__ void runSoftmax(float (&x)[kElements], float y, float (&maxima)[4],
       asm volatile("ex2.approx.ftz.f32 %0, %0;" : "+f"(e[i]));
     if constexpr (kind != Kind::NoSum)
       asm volatile("add.ftz.f32 %0, %0, %1;" : "+f"(sums[i % 4]) : "f"(e[i]));
-    if (i % 2 == 0)
-      continue;
-    x[i - 1] = e[i];
-    asm volatile("{ .reg .b32 t; cvt.rn.f16x2.f32 t, %1, %2; mov.b32 %0, t; }"
-                 : "=f"(x[i])
-                 : "f"(e[i - 1]), "f"(e[i]));
+    if (i % 2)
+      convertPair(x, e, i);
   }
 }
 

@@ -30,7 +30,8 @@ int64_t getWidestFloat8BlockN(int64_t d, int64_t dv, const RegionDemand &demand,
 /// loads, and a rest for statistics and addresses. Four consumer warp
 /// groups have 112 registers a thread, three 160, two 240. Where head dims are
 /// wide and regions use the key index a lot, blockN is one step narrower:
-/// values that the estimate does not see would spill.
+/// values that the estimate does not see would spill. So it is for tanh of
+/// scores under a mask where the number of queries is not known.
 ///
 /// Without `queries`, a number of query rows known at compile time, the tile is
 /// the best one for long sequences; short ones may fill smaller tiles better,

@@ -31,8 +31,8 @@ static constexpr int64_t kLeastElements = 16;
 static constexpr uint64_t kLeastIterations = 5;
 
 /// tanh(z) = z (a + b z^2) with an absolute error of 7.8e-6 for |z| up to
-/// kMostArgument, the least that such polynomials have (Remez's algorithm). Of
-/// tanh.approx.f32 the relative error is 4.9e-4.
+/// kMostArgument, the least that such polynomials have (Remez's algorithm). The
+/// relative error is 1.6e-4 at most, that of tanh.approx.f32 4.9e-4.
 static constexpr double kMostArgument = 0.25;
 static constexpr double kLinear = 0.9998434277851794;
 static constexpr double kCubic = -0.32319897539655323;

@@ -158,8 +158,9 @@ def HoldOperands : Pass<"tile-hold-operands"> {
     issues another one with a left operand in registers (loops of one stage), since
     ptxas 13.0 may overwrite held registers there. `auto` also leaves groups
     alone that compute with tiles which their threads load, with numbers of
-    columns, or with tiles that they read beside products of 8 bits: they need
-    the registers.
+    columns, with tanh of tiles (which `hopper-shorten-tanh` makes two ways of),
+    or with tiles that they read beside products of 8 bits: they need the
+    registers.
 
     Example: with steps=1,
 
