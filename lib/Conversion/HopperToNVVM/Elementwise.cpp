@@ -245,6 +245,76 @@ struct ExtFromFloat8Pattern : OpConversionPattern<arith::ExtFOp> {
   }
 };
 
+/// a * b + c of f16 with subnormals, which LLVM's own selection would flush as
+/// those of f32: two elements an instruction.
+Value fuseHalves(OpBuilder &builder, Location loc, ArrayRef<Value> operands) {
+  Type f16 = builder.getF16Type();
+  auto type = dyn_cast<VectorType>(operands.front().getType());
+  if (!type || type.getNumElements() % 2)
+    return mapElements(builder, loc, operands, [&](ValueRange elements) {
+      return callIntrinsic(builder, loc, "llvm.nvvm.fma.rn.f16", f16, elements);
+    });
+  auto pair = VectorType::get(2, f16);
+  SmallVector<ValueRange> elements;
+  for (Value operand : operands)
+    elements.push_back(
+        vector::ToElementsOp::create(builder, loc, operand).getElements());
+  SmallVector<Value> halves;
+  for (int64_t i = 0; i < type.getNumElements(); i += 2) {
+    SmallVector<Value> arguments;
+    for (ValueRange list : elements)
+      arguments.push_back(
+          vector::FromElementsOp::create(builder, loc, pair, list.slice(i, 2)));
+    Value both =
+        callIntrinsic(builder, loc, "llvm.nvvm.fma.rn.f16x2", pair, arguments);
+    llvm::append_range(
+        halves, vector::ToElementsOp::create(builder, loc, both).getElements());
+  }
+  return vector::FromElementsOp::create(builder, loc, type, halves);
+}
+
+bool isHalf(Operation *op) {
+  return getElementTypeOrSelf(op->getResult(0).getType()).isF16();
+}
+
+Value splatHalf(OpBuilder &builder, Location loc, Type type, double value) {
+  Attribute number = builder.getFloatAttr(builder.getF16Type(), value);
+  if (auto vector = dyn_cast<VectorType>(type))
+    number = DenseElementsAttr::get(vector, number);
+  return arith::ConstantOp::create(builder, loc, cast<TypedAttr>(number));
+}
+
+/// a + b is a * 1 + b, a - b is b * -1 + a, a * b is a * b + -0.
+template <typename HalfOp>
+struct HalfPattern : OpConversionPattern<HalfOp> {
+  using OpConversionPattern<HalfOp>::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(HalfOp op, typename HalfOp::Adaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    SmallVector<Value> operands(adaptor.getOperands());
+    auto splat = [&](double value) {
+      return splatHalf(rewriter, loc, op.getType(), value);
+    };
+    if constexpr (std::is_same_v<HalfOp, arith::MulFOp>)
+      operands.push_back(splat(-0.0));
+    else if constexpr (std::is_same_v<HalfOp, arith::AddFOp>)
+      operands.insert(operands.begin() + 1, splat(1));
+    else if constexpr (std::is_same_v<HalfOp, arith::SubFOp>)
+      operands = {operands[1], splat(-1), operands[0]};
+    rewriter.replaceOp(op, fuseHalves(rewriter, loc, operands));
+    return success();
+  }
+};
+
+template <typename... HalfOps>
+void addHalves(RewritePatternSet &patterns, ConversionTarget &target) {
+  patterns.add<HalfPattern<HalfOps>...>(patterns.getContext());
+  target.addDynamicallyLegalOp<HalfOps...>(
+      [](Operation *op) { return !isHalf(op); });
+}
+
 template <typename MathOp>
 void addUnary(RewritePatternSet &patterns, ConversionTarget &target,
               typename UnaryPattern<MathOp>::Function function) {
@@ -259,7 +329,7 @@ void fa3::populateElementwisePatterns(RewritePatternSet &patterns,
   // Others of math would become calls of a library that a GPU does not have.
   target.addIllegalDialect<math::MathDialect>();
   target.addLegalOp<math::AbsFOp, math::AbsIOp, math::CeilOp, math::CopySignOp,
-                    math::FloorOp, math::FmaOp, math::RoundEvenOp, math::SqrtOp,
+                    math::FloorOp, math::RoundEvenOp, math::SqrtOp,
                     math::TruncOp, math::CtPopOp, math::CountLeadingZerosOp>();
   addUnary<math::Exp2Op>(patterns, target, emitApproximate<LLVM::Exp2Op>);
   addUnary<math::ExpOp>(patterns, target, emitExp);
@@ -269,6 +339,8 @@ void fa3::populateElementwisePatterns(RewritePatternSet &patterns,
   addUnary<math::SinOp>(patterns, target, emitApproximate<LLVM::SinOp>);
   addUnary<math::CosOp>(patterns, target, emitApproximate<LLVM::CosOp>);
   addUnary<math::RsqrtOp>(patterns, target, emitRsqrt);
+  addHalves<arith::AddFOp, arith::SubFOp, arith::MulFOp, math::FmaOp>(patterns,
+                                                                      target);
   patterns.add<DivFPattern, TruncToFloat8Pattern, ExtFromFloat8Pattern>(
       patterns.getContext());
   target.addDynamicallyLegalOp<arith::DivFOp>([](arith::DivFOp op) {
