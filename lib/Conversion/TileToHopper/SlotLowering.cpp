@@ -147,6 +147,19 @@ LogicalResult KernelLowering::lowerStoreAsync(tile::StoreAsyncOp op) {
   return success();
 }
 
+/// Whether something behind the write reads from its slot.
+static bool isReadLater(tile::WriteOp write) {
+  auto view = write.getView().getDefiningOp<tile::ViewOp>();
+  return llvm::any_of(view.getSlot().getUsers(), [&](Operation *other) {
+    return isa<tile::ViewOp>(other) &&
+           llvm::any_of(other->getUsers(), [&](Operation *user) {
+             Operation *here = write->getBlock()->findAncestorOpInBlock(*user);
+             return isa<tile::DotAsyncOp, tile::ReadOp>(user) && here &&
+                    write->isBeforeInBlock(here);
+           });
+  });
+}
+
 LogicalResult KernelLowering::lowerWrite(tile::WriteOp op) {
   const View &view = views[op.getView()];
   FailureOr<LinearLayout> layout = getLayout(op, op.getValue().getType());
@@ -154,11 +167,15 @@ LogicalResult KernelLowering::lowerWrite(tile::WriteOp op) {
     return failure();
   // A slot held for reading is written in place; all warps of the replica must
   // have done with their products first.
-  if (!view.ring->isPrivate() && !view.ring->hasWrites)
+  bool isInPlace = !view.ring->isPrivate() && !view.ring->hasWrites;
+  if (isInPlace)
     syncReplica(op);
   hopper::SmemStoreOp::create(b, get(op.getValue()), view.ring->buffer,
                               view.index, view.row, view.column,
                               fragment(*layout));
+  // A product reads what all warps have written.
+  if (isInPlace && isReadLater(op))
+    syncReplica(op);
   return success();
 }
 

@@ -1,5 +1,6 @@
 //===- AssignRoles.cpp - tile-assign-roles --------------------------------===//
 
+#include "OperandCode.h"
 #include "Utils.h"
 #include "fa3/Dialect/Tile/Analysis/ElementLoads.h"
 #include "fa3/Dialect/Tile/Transforms/Passes.h"
@@ -82,7 +83,8 @@ struct AssignRoles : fa3::tile::impl::AssignRolesBase<AssignRoles> {
       if (auto read = dyn_cast<LoadOp>(op)) {
         SmallVector<Operation *> conversions;
         bool isLoad = isBulkCopy(read) &&
-                      feedsProductsOnly(read.getResult(), conversions);
+                      (feedsProductsOnly(read.getResult(), conversions) ||
+                       findOperandCode(read));
         if (isLoad)
           for (Operation *conversion : conversions)
             conversion->setAttr(TileDialect::kRoleAttrName, convert);

@@ -201,11 +201,31 @@ static ViewOp createPart(ImplicitLocOpBuilder &b, ViewOp view, unsigned dim,
   return ViewOp::create(b, type, view.getSlot(), offsets, view.getField());
 }
 
+/// The last write through the window in front of its products, which replaces
+/// what was loaded by what is computed of it.
+static WriteOp findComputed(ViewOp view, ArrayRef<DotAsyncOp> dots) {
+  WriteOp last;
+  for (Operation *user : view->getUsers()) {
+    auto write = dyn_cast<WriteOp>(user);
+    if (!write || write->getBlock() != view->getBlock() ||
+        (last && write->isBeforeInBlock(last)))
+      continue;
+    if (llvm::all_of(dots, [&](DotAsyncOp dot) {
+          return write->isBeforeInBlock(
+              write->getBlock()->findAncestorOpInBlock(*dot));
+        }))
+      last = write;
+  }
+  return last;
+}
+
 /// Splits the products at column `held` of the window, which is read once up to
 /// there.
 static void hold(ViewOp view, ArrayRef<DotAsyncOp> dots, int64_t held) {
   int64_t rest = view.getView().getType().getTile().getDimSize(1) - held;
   ImplicitLocOpBuilder b(view.getLoc(), view);
+  if (WriteOp write = findComputed(view, dots))
+    b.setInsertionPointAfter(write);
   ViewOp head = createPart(b, view, 1, 0, held), tail;
   auto read =
       ReadOp::create(b, head.getView().getType().getTile(), head.getView());

@@ -1,8 +1,10 @@
 //===- InsertRings.cpp - tile-insert-rings --------------------------------===//
 
+#include "OperandCode.h"
 #include "Utils.h"
 #include "fa3/Dialect/Tile/Transforms/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/IRMapping.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "llvm/ADT/MapVector.h"
 #include <numeric>
@@ -38,6 +40,8 @@ private:
   struct Crossing {
     LoadOp load;
     SmallVector<Operation *> conversions;
+    /// What is computed of the tile before products read it, in place.
+    std::optional<OperandCode> code;
     Value operand;
     bool forProducts = true;
     DenseI64ArrayAttr rowOrder;
@@ -75,6 +79,7 @@ private:
   LogicalResult copyConverted(ArrayRef<Operation *> conversions, Value source,
                               Value target);
   void readFrom(Value view, OpOperand &use);
+  void computeInPlace(const OperandCode &code, LoadOp load, Value view);
 
   gpu::GPUFuncOp kernel;
   ImplicitLocOpBuilder b;
@@ -156,10 +161,25 @@ void RingInserter::readFrom(Value view, OpOperand &use) {
       with(mathRole, ReadOp::create(b, use.get().getType(), view)).getResult());
 }
 
+/// Replaces what lies in the view by what is computed of it. Rows of a left
+/// operand are divided among replicas: each has its own.
+void RingInserter::computeInPlace(const OperandCode &code, LoadOp load,
+                                  Value view) {
+  b.setInsertionPointAfter(code.operations.back());
+  IRMapping mapping;
+  mapping.map(load.getResult(),
+              with(mathRole, ReadOp::create(b, load.getType(), view)));
+  for (Operation *op : code.operations)
+    b.clone(*op, mapping);
+  with(mathRole, WriteOp::create(b, mapping.lookup(code.result), view));
+}
+
 FailureOr<RingInserter::Crossing> RingInserter::inspect(LoadOp load) {
-  Crossing crossing{load, getConversions(load), load.getResult()};
+  Crossing crossing{load, getConversions(load), {}, load.getResult()};
   if (!crossing.conversions.empty())
     crossing.operand = crossing.conversions.back()->getResult(0);
+  else if ((crossing.code = findOperandCode(load)))
+    crossing.operand = crossing.code->result;
   bool forElements = crossing.conversions.empty();
   Operation *other = nullptr;
   for (OpOperand &use : crossing.operand.getUses()) {
@@ -229,6 +249,8 @@ FailureOr<SmallVector<Value>> RingInserter::pass(const Crossing &crossing,
       held.getSlot(),
       crossing.isConverted() ? cast<RankedTensorType>(operand.getType()) : type,
       mathRole);
+  if (crossing.code)
+    computeInPlace(*crossing.code, load, source);
   Operation *lastUse = source.getDefiningOp();
   for (Operation *user : operand.getUsers()) {
     Operation *use = load->getBlock()->findAncestorOpInBlock(*user);
@@ -287,6 +309,9 @@ LogicalResult RingInserter::insert(LoadOp load, LoadOp before) {
   for (const Crossing &each : all) {
     for (Operation *op : llvm::reverse(each.conversions))
       op->erase();
+    if (each.code)
+      for (Operation *op : llvm::reverse(each.code->operations))
+        op->erase();
     each.load->erase();
   }
   return success();

@@ -120,6 +120,11 @@ LogicalResult RowSplitter::visit(Operation *op, Value value, int64_t dim) {
         divide(read.getResult(), dim);
         return success();
       })
+      .Case<WriteOp>([&](WriteOp write) {
+        divide(write.getView(), dim);
+        divide(write.getValue(), dim);
+        return success();
+      })
       .Case<WhereOp>([&](WhereOp where) {
         // All results hang on the condition if it has the dimension.
         bool sharesDim = dim < where.getCondition().getType().getRank();

@@ -23,6 +23,44 @@ gpu.module @m {
     gpu.return
   }
 
+  // What is computed of a left operand alone does not make it another tile.
+  // CHECK-LABEL: gpu.func @computed
+  // CHECK: tile.load %arg0{{.*}} {tile.role = "load"}
+  gpu.func @computed(%a: !a, %y: tensor<64x32xf16>, %c: memref<?x?xf32>) kernel {
+    %c0 = arith.constant 0 : index
+    %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+    %half = arith.constant dense<0.5> : tensor<64x32xf16>
+    %x = tile.load %a[%c0, %c0] : !a -> tensor<64x32xf16>
+    %h = arith.mulf %x, %half : tensor<64x32xf16>
+    %r = tile.dot %h, %y, %zero lhs mk rhs nk : tensor<64x32xf16>, tensor<64x32xf16> -> tensor<64x64xf32>
+    tile.store %r, %c[%c0, %c0] : tensor<64x64xf32>, memref<?x?xf32>
+    gpu.return
+  }
+
+  // A right operand, which all replicas read; a tile that is also an operand as
+  // it was loaded; one that is computed of another tile, too.
+  // CHECK-LABEL: gpu.func @shared
+  // CHECK: tile.load %arg0{{.*}} {tile.role = "math"}
+  // CHECK: tile.load %arg1{{.*}} {tile.role = "math"}
+  // CHECK: tile.load %arg2{{.*}} {tile.role = "math"}
+  gpu.func @shared(%a: !a, %b: !a, %d: !a, %y: tensor<64x32xf16>, %c: memref<?x?xf32>) kernel {
+    %c0 = arith.constant 0 : index
+    %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+    %half = arith.constant dense<0.5> : tensor<64x32xf16>
+    %x = tile.load %a[%c0, %c0] : !a -> tensor<64x32xf16>
+    %h = arith.mulf %x, %half : tensor<64x32xf16>
+    %r = tile.dot %y, %h, %zero lhs mk rhs nk : tensor<64x32xf16>, tensor<64x32xf16> -> tensor<64x64xf32>
+    %z = tile.load %b[%c0, %c0] : !a -> tensor<64x32xf16>
+    %g = arith.mulf %z, %half : tensor<64x32xf16>
+    %s = tile.dot %g, %y, %r lhs mk rhs nk : tensor<64x32xf16>, tensor<64x32xf16> -> tensor<64x64xf32>
+    %t = tile.dot %z, %y, %s lhs mk rhs nk : tensor<64x32xf16>, tensor<64x32xf16> -> tensor<64x64xf32>
+    %w = tile.load %d[%c0, %c0] : !a -> tensor<64x32xf16>
+    %f = arith.mulf %w, %y : tensor<64x32xf16>
+    %u = tile.dot %f, %y, %t lhs mk rhs nk : tensor<64x32xf16>, tensor<64x32xf16> -> tensor<64x64xf32>
+    tile.store %u, %c[%c0, %c0] : tensor<64x64xf32>, memref<?x?xf32>
+    gpu.return
+  }
+
   // The inner tile of a chain is no load; its other operands are.
   // CHECK-LABEL: gpu.func @chain
   // CHECK: tile.load %arg1{{.*}} {tile.role = "load"}

@@ -63,7 +63,9 @@ def Tile_WriteOp : Tile_Op<"write", [
     DeclareOpInterfaceMethods<Flow_AccessOpInterface>]> {
   let summary = "copies a tile value into a view";
   let description = [{
-    Readers see it once the slot is published.
+    Readers see it once the slot is published. In a slot that is held for reading
+    it replaces what was there for the replica that writes: its own copies, reads
+    and products that follow see it, and nobody else may read the window.
 
     Example: `tile.write %x, %w : tensor<64x64xf16>, !tile.view<tensor<64x64xf16>>`
 

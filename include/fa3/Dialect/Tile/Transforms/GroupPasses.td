@@ -12,7 +12,9 @@ def AssignRoles : Pass<"tile-assign-roles"> {
     role "load" if their tile only feeds products, or if `loads` allows it and only
     element code uses it; all other operations with effects "math". The attribute is advisory: without it everything is "math".
     `tile.relabel` and `tile.transpose` on the way from such a load to its
-    products get the role "convert".
+    products get the role "convert". Elementwise operations on the way, of the
+    tile and constants and with its type, do not stop a left operand from being
+    loaded so: whoever multiplies computes them in place.
 
     A bulk copy can perform a load of a tile of rank 2 from an array of rank up to
     5 whose last dimension is contiguous. Rows of the array have to start at
@@ -56,7 +58,9 @@ def InsertRings : Pass<"tile-insert-rings"> {
     `tile.read` right before each use, so that few registers hold what was read. A
     tile that is converted on the way goes through two rings; between them the convert role copies it
     window by window through registers, unless its rows alone are relabelled: the
-    copy brings them in that order (`tile.load.async .. rows`). A load of fewer
+    copy brings them in that order (`tile.load.async .. rows`). What is computed of
+    a left operand before its products is read, computed and written back to the
+    entry by the math role: replicas divide its rows. A load of fewer
     rows in front of the loop around another load of the same columns uses the
     first rows of the other's entries. Cursors are threaded through the loops and
     branches around them. The result is still one stream
