@@ -23,6 +23,7 @@ class Cell:
     key_heads: int
     queries: int | None = None
     q_terms: int = 1  # numbers whose sum is an element of q, with 8-bit floats
+    lse: bool = True  # is a result, with 16-bit operands
 
     @property
     def rows(self) -> int:
@@ -38,7 +39,8 @@ class Cell:
         shares a process and a table."""
         queries = f" q{self.queries}" if self.queries else ""
         terms = f" terms {self.q_terms}" if self.q_terms != 1 else ""
-        return f"{self.dims} {self.mask_name}{queries}{terms}"
+        lse = "" if self.lse else " no lse"
+        return f"{self.dims} {self.mask_name}{queries}{terms}{lse}"
 
     @property
     def name(self) -> str:
@@ -47,9 +49,10 @@ class Cell:
             heads += f"x{self.key_heads}"
         queries = f"-q{self.queries}" if self.queries else ""
         terms = f"-terms{self.q_terms}" if self.q_terms != 1 else ""
+        lse = "" if self.lse else "-nolse"
         return (
             f"{self.type}-{self.dims}-{self.mask_name}-"
-            f"b{self.batch}-{heads}{queries}{terms}-s{self.length}"
+            f"b{self.batch}-{heads}{queries}{terms}{lse}-s{self.length}"
         )
 
     @property
@@ -60,7 +63,7 @@ class Cell:
     @property
     def has_lse(self) -> bool:
         """8-bit operands are for inference, which has no use for it."""
-        return not self.is_8_bit
+        return self.lse and not self.is_8_bit
 
     @property
     def is_plain(self) -> bool:

@@ -34,6 +34,7 @@ static void forEachTunable(Options &options, Function &&function) {
   function("last-block", options.lastBlock);
   function("early-votes", options.earlyVotes);
   function("shorten-tanh", options.shortenTanh);
+  function("scale-operands", options.scaleOperands);
 }
 
 /// Whether an option that is a word takes this one; passes ask again.
@@ -53,6 +54,7 @@ static bool takesWord(StringRef name, StringRef value) {
       {"wgmma-asm", {"instruction", "chain"}},
       {"last-block", {"auto", "whole", "narrow"}},
       {"early-votes", {"auto", "integers", "floats", "none"}},
+      {"scale-operands", {"auto", "always", "never"}},
   };
   for (const Choice &choice : choices)
     if (choice.name == name)

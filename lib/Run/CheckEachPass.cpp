@@ -60,6 +60,7 @@ Tolerance fa3::run::getRoundingTolerance(const interp::Array &array,
   if (array.getFormat() == interp::Format::F32 &&
       array.getShape().size() < kRankOfOutput)
     return isFloat8               ? Tolerance{2e-3, 0x1p-11}
+           : changes.rounds       ? Tolerance{2 * rounding, 1e-4}
            : changes.approximates ? Tolerance{5e-4, 1e-4}
                                   : Tolerance{1e-4, 1e-4};
   return {4 * rounding, 4 * rounding};
@@ -254,8 +255,9 @@ void Checker::check(Row &row, bool onModule) {
   // Passes that change the order of a sum, sum what has been rounded, or
   // approximate a function.
   bool approximates = row.pass == "hopper-shorten-tanh";
+  bool roundsOperands = row.pass == "tile-scale-operands";
   bool rounds =
-      approximates ||
+      approximates || roundsOperands ||
       llvm::is_contained({"tile-relabel-contractions", "tile-strength-reduce",
                           "tile-sum-by-products", "tile-to-hopper"},
                          StringRef(row.pass));
@@ -276,6 +278,7 @@ void Checker::check(Row &row, bool onModule) {
   fingerPrint = state;
   ranWithFences = needsFences;
   changes.approximates |= approximates;
+  changes.rounds |= roundsOperands;
   broken = true;
   FunctionOpInterface function = findHostFunction(module, problem.function);
   if (!function)

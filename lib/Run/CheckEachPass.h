@@ -73,6 +73,8 @@ struct NumericChanges {
   /// Scores are approximated, with errors of 1e-5 of their cap
   /// (hopper-shorten-tanh).
   bool approximates = false;
+  /// An operand is rounded once more to its type (tile-scale-operands).
+  bool rounds = false;
 };
 
 /// Difference that rounding explains between an array and its reference, both

@@ -28,6 +28,12 @@
 // AUTO: hopper.warp_if_else
 // AUTO: hopper.warp_if_else
 // AUTO-NOT: hopper.warp_if_else
+// Queries without lse are scaled, so that two multiplications do.
+// AUTO: } else {
+// AUTO-NOT: arith.mulf
+// AUTO: %[[MINUS:.*]] = arith.negf %[[SCORES:.*]] : vector<16xf32>
+// AUTO: %[[RATIO:.*]] = math.fma %[[MINUS]], %[[SCORES]], %{{.*}} : vector<16xf32>
+// AUTO: math.fma %[[SCORES]], %[[RATIO]], %{{.*}} : vector<16xf32>
 // AUTO-LABEL: gpu.func @scaled
 // AUTO: hopper.warp_if_else
 // AUTO-LABEL: gpu.func @integers
@@ -35,6 +41,10 @@
 // RUN: fa3-opt %s --pass-pipeline="builtin.module(fa3-tile{block-m=128 block-n=32 tuning-table=none rescale=eager},fa3-specialize,fa3-pipeline,fa3-layout,fa3-hopper)" | FileCheck %s --check-prefix=NONE
 // RUN: fa3-opt %s --pass-pipeline="builtin.module(fa3-tile{block-m=128 block-n=32 tuning-table=none},fa3-specialize,fa3-pipeline,fa3-layout,fa3-hopper{shorten-tanh=false})" | FileCheck %s --check-prefix=NONE
 // NONE-NOT: hopper.warp_if_else
+// Subnormals of what is scaled are kept.
+// RUN: fa3-opt %s --fa3-lower-to-nvvm-pipeline="block-m=128 block-n=32" | FileCheck %s --check-prefix=LLVM
+// LLVM-LABEL: llvm.func @causal
+// LLVM: "llvm.nvvm.fma.rn.f16x2"
 
 !t = tensor<?x?x?x64xf16>
 !q = tensor<?x?x?x64xf8E4M3FN>

@@ -137,6 +137,13 @@ struct PipelineOptions : public mlir::PassPipelineOptions<PipelineOptions> {
       llvm::cl::desc("tanh by a polynomial in warps all of whose arguments are "
                      "small"),
       llvm::cl::init(true)};
+  Option<std::string> scaleOperands{
+      *this, "scale-operands",
+      llvm::cl::desc("scale an operand of products whose tanh are polynomials, "
+                     "which spares one of their multiplications and rounds "
+                     "that operand: auto (where no statistics of rows are "
+                     "stored), always or never"),
+      llvm::cl::init("auto")};
   Option<double> exponentialShare{
       *this, "exponential-share",
       llvm::cl::desc("share of the exponentials that are polynomials, 0 to "

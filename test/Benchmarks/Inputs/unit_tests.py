@@ -217,12 +217,17 @@ class Minima(unittest.TestCase):
             self.assertEqual(found.holds, holds)
 
     def test_mods_and_head_dims(self):
-        mods = {c.mask_name: c for c in presets.PRESETS["mods"]().cells}
-        some = [measured("mods", c, "fa3", 1.07) for c in mods.values()]
-        some[0].ms = 1.0
+        mods = presets.PRESETS["mods"]().cells
+        times = {(True, "causal"): 1.0, (False, "causal"): 0.95}
+        some = [
+            measured("mods", c, "fa3", times.get((c.lse, c.mask_name), 1.07))
+            for c in mods
+        ]
         found = self.by_name("mods", some)
         self.assertTrue(found["causal-softcap time over causal"].holds)
+        self.assertFalse(found["causal-softcap no lse time over causal"].holds)
         self.assertFalse(found["causal-alibi time over causal"].holds)
+        self.assertNotIn("causal-alibi no lse time over causal", found)
         dims = presets.PRESETS["head-dims"]().cells
         some = [measured("head-dims", c, "fa3", 1e-12 * c.flops) for c in dims]
         found = minima.verdicts("head-dims", some)

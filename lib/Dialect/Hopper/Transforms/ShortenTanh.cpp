@@ -10,6 +10,7 @@
 
 #include "VoteDecision.h"
 #include "fa3/Dialect/Hopper/Transforms/Passes.h"
+#include "fa3/Support/ShortTanh.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/IRMapping.h"
@@ -27,18 +28,11 @@ using namespace fa3::hopper;
 
 /// Fewer registers of a thread are values of rows: not worth it.
 static constexpr int64_t kLeastElements = 16;
-/// Loops of fewer iterations gain little, and ptxas may unroll them and spill.
-static constexpr uint64_t kLeastIterations = 5;
-
-/// tanh(z) = z (a + b z^2) with an absolute error of 7.8e-6 for |z| up to
-/// kMostArgument, the least that such polynomials have (Remez's algorithm). The
-/// relative error is 1.6e-4 at most, that of tanh.approx.f32 4.9e-4.
-static constexpr double kMostArgument = 0.25;
-static constexpr double kLinear = 0.9998434277851794;
-static constexpr double kCubic = -0.32319897539655323;
 /// How many steps a warp goes the long way without asking after one with an
 /// argument that was too large.
 static constexpr int32_t kPatience = 16;
+/// A coefficient of -1 is one up to the rounding of the factors behind it.
+static constexpr double kUnitTolerance = 1e-5;
 
 namespace {
 /// tanh(factor * source) for all scores of a thread, and what hangs on it.
@@ -107,7 +101,7 @@ static std::optional<Step> findStep(VoteAnyOp vote) {
   if (!step.tanh || !loop || step.tanh->getBlock() != loop.getBody())
     return std::nullopt;
   if (std::optional<APInt> iterations = loop.getStaticTripCount();
-      iterations && iterations->ult(kLeastIterations))
+      iterations && iterations->ult(ShortTanh::leastIterations))
     return std::nullopt;
   auto type = cast<VectorType>(step.tanh.getType());
   if (!type.getElementType().isF32() || type.getNumElements() < kLeastElements)
@@ -181,8 +175,8 @@ static Value getNextLimit(ImplicitLocOpBuilder &b, const Step &step,
                           const Limit &limit, Value bits, Value greatest) {
   Type type = bits.getType();
   Value next = limit.build(b, limit.getChoice());
-  int32_t most =
-      llvm::bit_cast<int32_t>(static_cast<float>(kMostArgument / step.factor));
+  int32_t most = llvm::bit_cast<int32_t>(
+      static_cast<float>(ShortTanh::mostArgument / step.factor));
   Value isLarge = arith::CmpIOp::create(b, arith::CmpIPredicate::sge, greatest,
                                         splatInteger(b, type, most));
   Value isKnown = arith::CmpIOp::create(
@@ -203,7 +197,6 @@ public:
   ShortWay(ImplicitLocOpBuilder &b, const Step &step) : b(b), step(step) {}
 
   SmallVector<Value> build() {
-    square = arith::MulFOp::create(b, step.source, step.source);
     Decision decision = step.decision;
     mapping.map(decision.comparison.getResult(),
                 arith::ConstantOp::create(
@@ -217,10 +210,18 @@ public:
 private:
   /// scale * tanh / source.
   Value getRatio(double scale) {
-    double k = step.factor;
-    Value linear = splat(b, square.getType(), scale * kLinear * k);
-    Value cubic = splat(b, square.getType(), scale * kCubic * k * k * k);
-    return math::FmaOp::create(b, square, cubic, linear);
+    double k = step.factor, cubic = scale * ShortTanh::cubic * k * k * k;
+    Value source = step.source;
+    // As tile-scale-operands makes it.
+    bool isUnit = std::abs(cubic + 1) < kUnitTolerance;
+    if (!isUnit && !square)
+      square = arith::MulFOp::create(b, source, source);
+    Value linear = splat(b, source.getType(), scale * ShortTanh::linear * k);
+    if (isUnit)
+      return math::FmaOp::create(b, arith::NegFOp::create(b, source), source,
+                                 linear);
+    return math::FmaOp::create(b, square, splat(b, source.getType(), cubic),
+                               linear);
   }
 
   Value get(Value value) {
@@ -321,7 +322,7 @@ struct ShortenTanh : hopper::impl::ShortenTanhBase<ShortenTanh> {
       std::optional<Limit> limit = Limit::find(step->decision);
       if (!limit)
         continue;
-      limit->restrictTo(kMostArgument, step->factor);
+      limit->restrictTo(ShortTanh::mostArgument, step->factor);
       split(*step, *limit);
       ++shortened;
     }

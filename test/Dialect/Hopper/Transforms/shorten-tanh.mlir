@@ -22,6 +22,19 @@
 // RUN: fa3-run --cpu %t.12.short.mlir --function=host --print out | diff %t.12.txt -
 // RUN: sed 's/dense<1.968750e+00>/dense<9.0>/; s/dense<1056964608>/dense<2000000000>/' %t.12.short.mlir > %t.high.mlir
 // RUN: fa3-run --cpu %t.high.mlir --function=host --print out | not diff -q %t.12.txt -
+// With 0.5^3 * 24.75 = 1 / 0.3232 the cubic coefficient is -1, and one
+// multiplication less does.
+// RUN: sed 's/dense<8.0>/dense<24.7525537>/' %s > %t.unit.mlir
+// RUN: fa3-run --cpu %t.unit.mlir --function=host --print out > %t.unit.txt
+// RUN: fa3-opt %t.unit.mlir --pass-pipeline="builtin.module(gpu.module(gpu.func(hopper-shorten-tanh)))" -o %t.unit.short.mlir
+// RUN: fa3-run --cpu %t.unit.short.mlir --function=host --print out | diff %t.unit.txt -
+// RUN: FileCheck %s --check-prefix=UNIT < %t.unit.short.mlir
+// UNIT: math.tanh
+// UNIT: } else {
+// UNIT-NOT: arith.mulf
+// UNIT: %[[MINUS:.*]] = arith.negf %[[X:.*]] : vector<16xf32>
+// UNIT: %[[RATIO:.*]] = math.fma %[[MINUS]], %[[X]], %{{.*}} : vector<16xf32>
+// UNIT: math.fma %[[X]], %[[RATIO]], %{{.*}} : vector<16xf32>
 
 #f = #hopper.fragment<[64, 32], reg = [[0, 1], [8, 0], [0, 8], [0, 16]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [[16, 0], [32, 0]], repeat = []>
 
@@ -69,8 +82,8 @@ gpu.module @m {
   // CHECK: } else {
   // CHECK-NOT: math.tanh
   // CHECK-NOT: hopper.lane.reduce
-  // CHECK: %[[SQUARE:.*]] = arith.mulf %[[X]], %[[X]]
   // CHECK: %[[FALSE:.*]] = arith.constant dense<false>
+  // CHECK: %[[SQUARE:.*]] = arith.mulf %[[X]], %[[X]]
   // CHECK: %[[RATIO:.*]] = math.fma %[[SQUARE]]
   // CHECK: %[[E:.*]] = math.fma %[[X]], %[[RATIO]]
   // CHECK: %[[SHORT:.*]] = math.exp2 %[[E]]
