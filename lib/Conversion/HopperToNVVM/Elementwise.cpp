@@ -245,16 +245,19 @@ struct ExtFromFloat8Pattern : OpConversionPattern<arith::ExtFOp> {
   }
 };
 
-/// a * b + c of f16 with subnormals, which LLVM's own selection would flush as
-/// those of f32: two elements an instruction.
+/// a * b + c of 16-bit floats, two an instruction, with subnormals. LLVM's own
+/// selection would flush those of f16 as it does those of f32, and compute bf16
+/// in f32.
 Value fuseHalves(OpBuilder &builder, Location loc, ArrayRef<Value> operands) {
-  Type f16 = builder.getF16Type();
+  Type element = getElementTypeOrSelf(operands.front().getType());
+  std::string name =
+      element.isF16() ? "llvm.nvvm.fma.rn.f16" : "llvm.nvvm.fma.rn.bf16";
   auto type = dyn_cast<VectorType>(operands.front().getType());
   if (!type || type.getNumElements() % 2)
     return mapElements(builder, loc, operands, [&](ValueRange elements) {
-      return callIntrinsic(builder, loc, "llvm.nvvm.fma.rn.f16", f16, elements);
+      return callIntrinsic(builder, loc, name, element, elements);
     });
-  auto pair = VectorType::get(2, f16);
+  auto pair = VectorType::get(2, element);
   SmallVector<ValueRange> elements;
   for (Value operand : operands)
     elements.push_back(
@@ -265,8 +268,7 @@ Value fuseHalves(OpBuilder &builder, Location loc, ArrayRef<Value> operands) {
     for (ValueRange list : elements)
       arguments.push_back(
           vector::FromElementsOp::create(builder, loc, pair, list.slice(i, 2)));
-    Value both =
-        callIntrinsic(builder, loc, "llvm.nvvm.fma.rn.f16x2", pair, arguments);
+    Value both = callIntrinsic(builder, loc, name + "x2", pair, arguments);
     llvm::append_range(
         halves, vector::ToElementsOp::create(builder, loc, both).getElements());
   }
@@ -274,11 +276,12 @@ Value fuseHalves(OpBuilder &builder, Location loc, ArrayRef<Value> operands) {
 }
 
 bool isHalf(Operation *op) {
-  return getElementTypeOrSelf(op->getResult(0).getType()).isF16();
+  Type element = getElementTypeOrSelf(op->getResult(0).getType());
+  return element.isF16() || element.isBF16();
 }
 
 Value splatHalf(OpBuilder &builder, Location loc, Type type, double value) {
-  Attribute number = builder.getFloatAttr(builder.getF16Type(), value);
+  Attribute number = builder.getFloatAttr(getElementTypeOrSelf(type), value);
   if (auto vector = dyn_cast<VectorType>(type))
     number = DenseElementsAttr::get(vector, number);
   return arith::ConstantOp::create(builder, loc, cast<TypedAttr>(number));

@@ -1,7 +1,7 @@
 // RUN: fa3-opt %s --pass-pipeline='builtin.module(gpu.module(convert-hopper-to-nvvm,canonicalize,cse))' | FileCheck %s
 
-// Arithmetic of f16 keeps subnormals, two elements an instruction, although the
-// kernel flushes those of f32. bf16 has the exponents of f32.
+// Arithmetic of 16-bit floats keeps subnormals, two elements an instruction,
+// although the kernel flushes those of f32.
 
 #f = #hopper.fragment<[64, 16], reg = [[0, 1], [8, 0], [0, 8]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [[16, 0], [32, 0]], repeat = []>
 gpu.module @m {
@@ -30,7 +30,8 @@ gpu.module @m {
   }
 
   // CHECK-LABEL: llvm.func @brains
-  // CHECK: arith.mulf {{.*}} : vector<8xbf16>
+  // CHECK-COUNT-4: "llvm.nvvm.fma.rn.bf16x2"
+  // CHECK: llvm.return
   gpu.func @brains(%out: !llvm.ptr<1>, %n: i32, %stride: i64, %a: vector<8xbf16>, %b: vector<8xbf16>) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
     %c0 = arith.constant 0 : i32
     %product = arith.mulf %a, %b : vector<8xbf16>
