@@ -238,7 +238,7 @@ def ScaleOperands : Pass<"tile-scale-operands"> {
     rounded itself, if it was: for numbers of N(0, 1) by 1e-4 in f16 and 1e-3 in
     bf16, more where operands are large. The result hardly shows that, beside the
     rounding of weights to the same type, logarithms of sums do (by up to 2e-3 in
-    f16). Elements of f16 below 6.1e-5 / f keep an absolute error of 3e-8 / f
+    f16 and 1e-2 in bf16). Elements of f16 below 6.1e-5 / f keep an absolute error of 3e-8 / f
     only; for a head dim of 128 and a cap of 30 f is 0.0071. It is not done where
     f is below 1/512 or above 1.
 
