@@ -116,23 +116,27 @@ static SmallVector<CappedProduct> findProducts(LoadOp load, bool always) {
 }
 
 /// tile * factor, with one rounding: the factor is the sum of two numbers of
-/// the tile's type. Sets the factor to that sum.
+/// the tile's type, of one sign, so that infinities stay what they are. Sets
+/// the factor to that sum.
 static Value scale(ImplicitLocOpBuilder &b, Value tile, double &factor) {
   auto type = cast<RankedTensorType>(tile.getType());
   const llvm::fltSemantics &semantics =
       cast<FloatType>(type.getElementType()).getFloatSemantics();
-  auto round = [&](double number) {
+  auto round = [&](double number, APFloat::roundingMode mode) {
     APFloat rounded(number);
     bool losesInfo;
-    rounded.convert(semantics, APFloat::rmNearestTiesToEven, &losesInfo);
+    rounded.convert(semantics, mode, &losesInfo);
     return rounded;
   };
   auto splat = [&](const APFloat &number) -> Value {
     return arith::ConstantOp::create(b, DenseElementsAttr::get(type, number));
   };
-  APFloat high = round(factor);
-  APFloat low = round(factor - high.convertToDouble());
+  APFloat high = round(factor, APFloat::rmTowardZero);
+  APFloat low =
+      round(factor - high.convertToDouble(), APFloat::rmNearestTiesToEven);
   factor = high.convertToDouble() + low.convertToDouble();
+  if (low.isZero())
+    return arith::MulFOp::create(b, tile, splat(high));
   Value rest = arith::MulFOp::create(b, tile, splat(low));
   return math::FmaOp::create(b, tile, splat(high), rest);
 }

@@ -9,12 +9,12 @@
 !b = memref<?x64xbf16, strided<[?, 1]>>
 gpu.module @m {
   // 43.28 tanh(0.00295 s): the factor is 0.00295 cbrt(0.3232 * 43.28) = 0.0071,
-  // in two parts, and the other factor 0.00295 / 0.0071.
+  // in two parts of one sign, and the other factor 0.00295 / 0.0071.
   // CHECK-LABEL: gpu.func @capped
   // CHECK: %[[Q:.*]] = tile.load %arg0
-  // CHECK: %[[LOW:.*]] = arith.constant dense<-1.788{{.*}}e-07> : tensor<64x64xf16>
+  // CHECK: %[[LOW:.*]] = arith.constant dense<3.63{{.*}}e-06> : tensor<64x64xf16>
   // CHECK: %[[REST:.*]] = arith.mulf %[[Q]], %[[LOW]] : tensor<64x64xf16>
-  // CHECK: %[[HIGH:.*]] = arith.constant dense<7.099{{.*}}e-03> : tensor<64x64xf16>
+  // CHECK: %[[HIGH:.*]] = arith.constant dense<7.095{{.*}}e-03> : tensor<64x64xf16>
   // CHECK: %[[F:.*]] = math.fma %[[Q]], %[[HIGH]], %[[REST]] : tensor<64x64xf16>
   // CHECK: scf.for
   // CHECK: tile.dot %[[F]], %{{.*}} lhs mk rhs nk
@@ -74,6 +74,31 @@ gpu.module @m {
     }
     %r = tile.reduce add %sum dim 1 : tensor<64x32xf32> -> tensor<64xf32>
     tile.store %r, %c[%c0] : tensor<64xf32>, memref<?xf32>
+    gpu.return
+  }
+
+  // A factor that f16 has, 2^-7.
+  // CHECK-LABEL: gpu.func @power
+  // CHECK: %[[Q:.*]] = tile.load %arg0
+  // CHECK: %[[HIGH:.*]] = arith.constant dense<7.812500e-03> : tensor<64x64xf16>
+  // CHECK-NEXT: %[[F:.*]] = arith.mulf %[[Q]], %[[HIGH]] : tensor<64x64xf16>
+  // CHECK: tile.dot %[[F]]
+  gpu.func @power(%Q: !q, %K: !q, %n: index, %c: memref<?x?xf32>) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %zero = arith.constant dense<0.0> : tensor<64x32xf32>
+    %k = arith.constant dense<0.00366375409> : tensor<64x32xf32>
+    %scale = arith.constant dense<30.0> : tensor<64x32xf32>
+    %q = tile.load %Q[%c0, %c0] : !q -> tensor<64x64xf16>
+    %sum = scf.for %t = %c0 to %n step %c1 iter_args(%m = %zero) -> (tensor<64x32xf32>) {
+      %y = tile.load %K[%t, %c0] : !q -> tensor<32x64xf16>
+      %s = tile.dot %q, %y, %zero lhs mk rhs nk : tensor<64x64xf16>, tensor<32x64xf16> -> tensor<64x32xf32>
+      %x = arith.mulf %s, %k fastmath<reassoc> : tensor<64x32xf32>
+      %th = math.tanh %x : tensor<64x32xf32>
+      %e = math.fma %th, %scale, %m fastmath<reassoc> : tensor<64x32xf32>
+      scf.yield %e : tensor<64x32xf32>
+    }
+    tile.store %sum, %c[%c0, %c0] : tensor<64x32xf32>, memref<?x?xf32>
     gpu.return
   }
 

@@ -230,8 +230,8 @@ def ScaleOperands : Pass<"tile-scale-operands"> {
 
     So where a loaded tile of f16 or bf16 is the left operand of products under
     such a tanh and nothing else, and a loop that leaves it alone is around a
-    product, the tile is multiplied by f, a sum of two numbers of its type, with
-    one rounding. The factor k needs the flag `reassoc`, as does the product with
+    product, the tile is multiplied by f, a sum of two numbers of its type and of
+    one sign, with one rounding. The factor k needs the flag `reassoc`, as does the product with
     c.
 
     Rounding the operand once more changes scores by about as much as it was
@@ -256,8 +256,8 @@ def ScaleOperands : Pass<"tile-scale-operands"> {
       %t = math.tanh (%s * 0.00295) : tensor<64x64xf32>
       %e = math.fma %t, 43.3, %negated : tensor<64x64xf32>
     // becomes
-    %rest = arith.mulf %q, -1.8e-7 : tensor<64x128xf16>
-    %f = math.fma %q, 0.0071, %rest : tensor<64x128xf16>
+    %rest = arith.mulf %q, 3.6e-6 : tensor<64x128xf16>
+    %f = math.fma %q, 0.007095, %rest : tensor<64x128xf16>
     scf.for ... {
       %s = tile.dot %f, %k, %zero lhs mk rhs nk : ...
       %t = math.tanh (%s * 0.415) : tensor<64x64xf32>
