@@ -31,8 +31,8 @@ static constexpr int64_t kLeastElements = 16;
 /// How many steps a warp goes the long way without asking after one with an
 /// argument that was too large.
 static constexpr int32_t kPatience = 16;
-/// A coefficient of -1 is one up to the rounding of the factors behind it, to 15
-/// bits or more (tile-scale-operands). That is 2e-6 of tanh.
+/// A coefficient of -1 is one up to the rounding of the factors behind it, to
+/// 15 bits or more (tile-scale-operands). That is 2e-6 of tanh.
 static constexpr double kUnitTolerance = 1e-4;
 
 namespace {
