@@ -141,8 +141,8 @@ struct PipelineOptions : public mlir::PassPipelineOptions<PipelineOptions> {
       *this, "scale-operands",
       llvm::cl::desc("scale an operand of products whose tanh are polynomials, "
                      "which spares one of their multiplications and rounds "
-                     "that operand: auto (where no statistics of rows are "
-                     "stored), always or never"),
+                     "that operand: auto (where sums of rows only divide), "
+                     "always or never"),
       llvm::cl::init("auto")};
   Option<double> exponentialShare{
       *this, "exponential-share",

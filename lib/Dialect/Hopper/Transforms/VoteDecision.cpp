@@ -132,14 +132,6 @@ bool Limit::acceptStep(const Decision &decision, scf::ForOp loop,
   });
 }
 
-double fa3::hopper::getPositive(Value value) {
-  DenseFPElementsAttr attribute;
-  if (!matchPattern(value, m_Constant(&attribute)) || !attribute.isSplat())
-    return 0;
-  double number = attribute.getSplatValue<APFloat>().convertToDouble();
-  return number > 0 ? number : 0;
-}
-
 std::optional<Limit> Limit::find(const Decision &decision) {
   arith::CmpFOp comparison = decision.comparison;
   auto loop = dyn_cast<scf::ForOp>(comparison->getParentOp());

@@ -4,6 +4,7 @@
 #define FA3_LIB_DIALECT_HOPPER_TRANSFORMS_VOTEDECISION_H
 
 #include "fa3/Dialect/Hopper/IR/Hopper.h"
+#include "fa3/Support/PositiveConstant.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -25,9 +26,6 @@ struct Decision {
 
   bool isOnPath(mlir::Operation *op) const;
 };
-
-/// A positive number that all elements of a constant are, or 0.
-double getPositive(mlir::Value value);
 
 /// All elements of a vector joined by an operation, as a vector of one.
 template <typename JoinOp>

@@ -76,3 +76,10 @@ std::optional<SmallVector<ReduceOp>> fa3::tile::findTotals(Value start) {
   }
   return totals;
 }
+
+bool fa3::tile::onlyDivides(ReduceOp total) {
+  return llvm::all_of(total.getResult().getUses(), [](OpOperand &use) {
+    return isa<arith::CmpFOp>(use.getOwner()) ||
+           (isa<arith::DivFOp>(use.getOwner()) && use.getOperandNumber() == 1);
+  });
+}

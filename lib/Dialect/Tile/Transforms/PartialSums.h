@@ -16,6 +16,9 @@ bool isSameAlongRows(mlir::Value value);
 /// then neither their order nor how the sum is divided among them matters.
 std::optional<llvm::SmallVector<ReduceOp>> findTotals(mlir::Value start);
 
+/// Whether a total does nothing but divide, so that only the quotient counts.
+bool onlyDivides(ReduceOp total);
+
 } // namespace fa3::tile
 
 #endif // FA3_LIB_DIALECT_TILE_TRANSFORMS_PARTIALSUMS_H

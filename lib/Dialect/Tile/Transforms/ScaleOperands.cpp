@@ -7,8 +7,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "PartialSums.h"
 #include "Utils.h"
 #include "fa3/Dialect/Tile/Transforms/Passes.h"
+#include "fa3/Support/PositiveConstant.h"
 #include "fa3/Support/ShortTanh.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -24,14 +26,6 @@ namespace fa3::tile {
 using namespace mlir;
 using namespace fa3;
 using namespace fa3::tile;
-
-/// A positive number that all elements of a constant are, or 0.
-static double getPositive(Value value) {
-  APFloat number(0.0);
-  if (!matchPattern(value, m_ConstantFloat(&number)))
-    return 0;
-  return std::max(number.convertToDouble(), 0.0);
-}
 
 namespace {
 /// scale * tanh(factor * product).
@@ -141,15 +135,17 @@ static Value scale(ImplicitLocOpBuilder &b, Value tile, double &factor) {
   return math::FmaOp::create(b, tile, splat(high), rest);
 }
 
-/// Whether the kernel stores numbers of rows, such as logarithms of sums, which
-/// show errors that the quotient of two sums hides.
-static bool tellsStatistics(Operation *op) {
-  return op->getParentOfType<gpu::GPUFuncOp>()
-      .walk([](StoreOp store) {
-        bool isOfRows = store.getValue().getType().getRank() == 1;
-        return isOfRows ? WalkResult::interrupt() : WalkResult::advance();
-      })
-      .wasInterrupted();
+/// Whether all totals of the kernel, of which there are some, do nothing but
+/// divide: a quotient of two sums hides errors that their logarithm shows.
+static bool onlyDivides(gpu::GPUFuncOp kernel) {
+  bool divides = false;
+  WalkResult result = kernel.walk([&](ReduceOp reduce) {
+    if (reduce.getKind() != ReduceKind::add || reduce.getModulo())
+      return WalkResult::advance();
+    divides = true;
+    return WalkResult(success(onlyDivides(reduce)));
+  });
+  return divides && !result.wasInterrupted();
 }
 
 /// Whether a product and its likes leave time for fewer multiplications to
@@ -167,7 +163,8 @@ static bool scaleLoaded(LoadOp load, bool always) {
   SmallVector<CappedProduct> products = findProducts(load, always);
   if (products.empty())
     return false;
-  if (!always && (!isWorthIt(products.front().dot) || tellsStatistics(load)))
+  if (!always && (!isWorthIt(products.front().dot) ||
+                  !onlyDivides(load->getParentOfType<gpu::GPUFuncOp>())))
     return false;
   const CappedProduct &first = products.front();
   double factor = first.factor * std::cbrt(-ShortTanh::cubic * first.scale);

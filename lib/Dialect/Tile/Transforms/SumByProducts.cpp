@@ -47,14 +47,6 @@ static DotOp findProduct(ReduceOp reduce) {
   return {};
 }
 
-/// Whether a total does nothing but divide, so that only the quotient counts.
-static bool onlyDivides(ReduceOp total) {
-  return llvm::all_of(total.getResult().getUses(), [](OpOperand &use) {
-    return isa<arith::CmpFOp>(use.getOwner()) ||
-           (isa<arith::DivFOp>(use.getOwner()) && use.getOperandNumber() == 1);
-  });
-}
-
 /// Whether the kernel loads tiles for element code, which take registers.
 static bool readsTiles(gpu::GPUFuncOp kernel) {
   WalkResult result = kernel.walk([](LoadOp load) {
