@@ -60,11 +60,12 @@ void fa3::buildSpecializePipeline(OpPassManager &pm,
   pm.addPass(tile::createRelabelContractions());
   pm.addPass(tile::createTransposeOperands());
   // For hopper-shorten-tanh, which needs the votes of lazy rescaling.
-  if (options.shortenTanh && options.rescale == "lazy") {
-    tile::ScaleOperandsOptions scale;
-    scale.when = options.scaleOperands;
-    pm.addPass(tile::createScaleOperands(scale));
-  }
+  tile::ScaleOperandsOptions scale;
+  scale.when = options.scaleOperands;
+  bool isOfUse = options.shortenTanh && options.rescale == "lazy";
+  if (scale.when == "auto" && !isOfUse)
+    scale.when = "never";
+  pm.addPass(tile::createScaleOperands(scale));
   tile::SumByProductsOptions sums;
   sums.sums = options.sums;
   pm.addPass(tile::createSumByProducts(sums));
