@@ -8,7 +8,7 @@
 # everything a second time, and runs what it holds.
 #
 # FA3_BUILD, FA3_BUILD_STATIC: build trees (build, build-static); FA3_JOBS:
-# compilations at a time (all processors).
+# compilations at a time (all processors); FA3_UNITY=OFF: file by file.
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 cd "$fa3_root"

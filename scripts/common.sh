@@ -4,6 +4,9 @@ fa3_root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 fa3_build=${FA3_BUILD:-$fa3_root/build}
 fa3_build_static=${FA3_BUILD_STATIC:-$fa3_root/build-static}
 fa3_jobs=${FA3_JOBS:-$(nproc)}
+# Several files at a time: a whole build takes half as long (11 instead of 21
+# minutes on two cores), what one file's change costs is more.
+fa3_unity=${FA3_UNITY:-ON}
 
 # Both build trees compile the same files; with paths relative to the checkout
 # ccache answers the second one.
@@ -20,7 +23,8 @@ fa3_configure() {
               -DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
   fi
   mkdir -p "$tree"
-  cmake -G Ninja -S "$fa3_root" -B "$tree" "${launcher[@]}" "$@" \
+  cmake -G Ninja -S "$fa3_root" -B "$tree" "${launcher[@]}" \
+    -DCMAKE_UNITY_BUILD="$fa3_unity" "$@" \
     >"$tree/configure.log" 2>&1 || {
     cat "$tree/configure.log" >&2
     return 1

@@ -26,7 +26,7 @@ LogicalResult allocate(Context &c, const Instr &in, int64_t bytes,
   return success();
 }
 
-LogicalResult runAlloc(Context &c, const Instr &in) {
+LogicalResult runAllocBarriers(Context &c, const Instr &in) {
   auto op = cast<hopper::AllocOp>(in.op);
   hopper::BufferType type = op.getBuffer().getType();
   return allocate(c, in, type.getSlots() * type.getSlotBytes(), 1024,
@@ -101,7 +101,7 @@ void recordBarrier(const Context &c, const Instr &in, Event::Kind kind,
   }
 }
 
-LogicalResult runWait(Context &c, const Instr &in) {
+LogicalResult runAwaitBarrier(Context &c, const Instr &in) {
   Machine *machine = getMachine(c, in.op);
   int64_t address;
   BarrierState *state =
@@ -359,11 +359,11 @@ BarrierState *fa3::interp::lookUpBarrier(const Context &c, Operation *op,
 }
 
 void fa3::interp::populateHopperBarriers(Registry &r) {
-  r.addPlain<hopper::AllocOp>(runAlloc);
+  r.addPlain<hopper::AllocOp>(runAllocBarriers);
   r.addPlain<hopper::SmemFillOp>(runFill);
   r.addPlain<hopper::BarrierAllocOp>(runBarrierAlloc);
   r.addPlain<hopper::BarrierInitOp>(runInit);
-  r.addPlain<hopper::BarrierWaitOp>(runWait);
+  r.addPlain<hopper::BarrierWaitOp>(runAwaitBarrier);
   r.addPlain<hopper::BarrierArriveOp>(runArrive);
   r.addPlain<hopper::BarrierExpectTxOp>(runExpectTx);
   r.addPlain<hopper::NamedBarrierSyncOp>(runNamedBarrier);

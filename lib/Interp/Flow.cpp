@@ -232,7 +232,7 @@ LogicalResult retireTokens(const Context &c, ArrayRef<CellId> tokens) {
   return success();
 }
 
-LogicalResult runWait(Context &c, const Instr &in) {
+LogicalResult runAwaitTokens(Context &c, const Instr &in) {
   return retireTokens(c, in.in);
 }
 
@@ -428,7 +428,7 @@ void fa3::interp::populateFlow(Registry &r) {
   r.addPlain<flow::AcquireOp>(runAcquire);
   r.addPlain<flow::PublishOp>(runPublish);
   r.addPlain<flow::ReleaseOp>(runRelease);
-  r.addPlain<flow::WaitOp>(runWait);
+  r.addPlain<flow::WaitOp>(runAwaitTokens);
   r.addPlain<flow::ReadyOp>(runReady);
   r.add<flow::OrderOp>(decodeOrder);
   r.addPlain<flow::TakeOp>(runTake);

@@ -54,7 +54,7 @@ fa3::interp::makeTable(Decoder &d, Operation *op,
 
 namespace {
 
-LogicalResult runCoord(Context &c, const Instr &in) {
+LogicalResult runFragmentCoord(Context &c, const Instr &in) {
   const auto &extra = in.get<FragmentExtra>();
   int64_t offset = c.integer(in.in[0]);
   Buffer &out = c.makeBuffer(in.out[0], Lane::I64, extra.table.size());
@@ -63,12 +63,12 @@ LogicalResult runCoord(Context &c, const Instr &in) {
   return success();
 }
 
-LogicalResult decodeCoord(Decoder &d, hopper::CoordOp op) {
+LogicalResult decodeFragmentCoord(Decoder &d, hopper::CoordOp op) {
   auto extra = makeTable(d, op, op.getFragment());
   if (failed(extra))
     return failure();
   (*extra)->dim = op.getDim();
-  d.emit(op, runCoord, *extra).format = Format::I32;
+  d.emit(op, runFragmentCoord, *extra).format = Format::I32;
   return success();
 }
 
@@ -315,7 +315,7 @@ LogicalResult decodeWarpIfElse(Decoder &d, hopper::WarpIfElseOp op) {
 } // namespace
 
 void fa3::interp::populateHopperFragments(Registry &r) {
-  r.add<hopper::CoordOp>(decodeCoord);
+  r.add<hopper::CoordOp>(decodeFragmentCoord);
   r.add<hopper::FragmentReduceOp>(decodeFragmentReduce);
   r.add<hopper::LaneReduceOp>(decodeLaneReduce);
   r.add<hopper::VoteAnyOp>([](Decoder &d, hopper::VoteAnyOp op) {

@@ -120,7 +120,7 @@ LogicalResult decodeGlobal(Decoder &d, OpType op, Type value, Handler handler) {
   return success();
 }
 
-LogicalResult runScalarLoad(Context &c, const Instr &in) {
+LogicalResult runFragmentScalarLoad(Context &c, const Instr &in) {
   const auto &pointer = c.object<PointerObject>(in.in[0]);
   size_t count = (in.in.size() - 1) / 2;
   int64_t bytes = getByteWidth(in.format), position = pointer.byte;
@@ -266,7 +266,7 @@ void fa3::interp::populateHopperFragmentMemory(Registry &r) {
         FailureOr<Format> format = d.getFormat(op, op.getResult().getType());
         if (failed(format))
           return failure();
-        d.emit(op, runScalarLoad).format = *format;
+        d.emit(op, runFragmentScalarLoad).format = *format;
         return success();
       });
   r.add<hopper::SmemStoreOp>([](Decoder &d, hopper::SmemStoreOp op) {

@@ -41,7 +41,7 @@ LogicalResult runTranspose(Context &c, const Instr &in) {
   return success();
 }
 
-LogicalResult decodeTranspose(Decoder &d, memref::TransposeOp op) {
+LogicalResult decodeMemRefTranspose(Decoder &d, memref::TransposeOp op) {
   auto *extra = d.makeExtra<TransposeExtra>();
   for (AffineExpr result : op.getPermutation().getResults())
     extra->permutation.push_back(cast<AffineDimExpr>(result).getPosition());
@@ -177,7 +177,7 @@ struct AllocExtra : Extra {
   MemRefType type;
 };
 
-LogicalResult runAlloc(Context &c, const Instr &in) {
+LogicalResult runMemRefAlloc(Context &c, const Instr &in) {
   const auto &extra = in.get<AllocExtra>();
   SmallVector<int64_t> shape(extra.type.getShape());
   size_t next = 0;
@@ -205,7 +205,7 @@ LogicalResult decodeAlloc(Decoder &d, OpType op) {
                               << " is not known to the interpreter";
   auto *extra = d.makeExtra<AllocExtra>();
   extra->type = type;
-  d.emit(op, runAlloc, extra).format = *format;
+  d.emit(op, runMemRefAlloc, extra).format = *format;
   return success();
 }
 
@@ -245,7 +245,7 @@ uint8_t *locate(Context &c, const Instr &in, const Array &array,
   return array.getBase() + position * getByteWidth(array.getFormat());
 }
 
-LogicalResult runLoad(Context &c, const Instr &in) {
+LogicalResult runMemRefLoad(Context &c, const Instr &in) {
   const Array &array = c.array(in.in[0]);
   uint8_t *element = locate(c, in, array, in.in.drop_front());
   if (!element)
@@ -254,7 +254,7 @@ LogicalResult runLoad(Context &c, const Instr &in) {
   return success();
 }
 
-LogicalResult runStore(Context &c, const Instr &in) {
+LogicalResult runMemRefStore(Context &c, const Instr &in) {
   const Array &array = c.array(in.in[1]);
   uint8_t *element = locate(c, in, array, in.in.drop_front(2));
   if (!element)
@@ -294,7 +294,7 @@ void fa3::interp::storeCell(Format format, const Cell &cell, uint8_t *element) {
 
 void fa3::interp::populateMemRef(Registry &r) {
   r.addPlain<memref::DimOp>(runDim);
-  r.add<memref::TransposeOp>(decodeTranspose);
+  r.add<memref::TransposeOp>(decodeMemRefTranspose);
   r.addPlain<memref::ExpandShapeOp>(runExpandShape);
   r.addPlain<memref::CastOp>(runCast);
   r.add<memref::SubViewOp>(decodeSubView);
@@ -304,9 +304,9 @@ void fa3::interp::populateMemRef(Registry &r) {
   r.addPlain<memref::DeallocOp>(runDealloc);
   r.addPlain<memref::CopyOp>(runCopy);
   r.add<memref::LoadOp>([](Decoder &d, memref::LoadOp op) {
-    return decodeElement(d, op, runLoad);
+    return decodeElement(d, op, runMemRefLoad);
   });
   r.add<memref::StoreOp>([](Decoder &d, memref::StoreOp op) {
-    return decodeElement(d, op, runStore);
+    return decodeElement(d, op, runMemRefStore);
   });
 }

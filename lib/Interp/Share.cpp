@@ -44,7 +44,7 @@ LogicalResult runCounter(Context &c, const Instr &in) {
 // Mailboxes
 //===----------------------------------------------------------------------===//
 
-LogicalResult runAlloc(Context &c, const Instr &in) {
+LogicalResult runAllocMailbox(Context &c, const Instr &in) {
   Machine *machine = getMachine(c, in.op);
   if (!machine)
     return failure();
@@ -86,7 +86,7 @@ LogicalResult runPost(Context &c, const Instr &in) {
   return success();
 }
 
-LogicalResult runRead(Context &c, const Instr &in) {
+LogicalResult runReadMailbox(Context &c, const Instr &in) {
   Machine *machine = getMachine(c, in.op);
   if (!machine)
     return failure();
@@ -110,7 +110,7 @@ void fa3::interp::populateShare(Registry &r) {
   r.addPlain<hopper::ShareOp>(runShare);
   r.addPlain<hopper::ClaimOp>(runClaim);
   r.addPlain<hopper::CounterOp>(runCounter);
-  r.addPlain<hopper::MailboxAllocOp>(runAlloc);
+  r.addPlain<hopper::MailboxAllocOp>(runAllocMailbox);
   r.addPlain<hopper::MailboxPostOp>(runPost);
-  r.addPlain<hopper::MailboxReadOp>(runRead);
+  r.addPlain<hopper::MailboxReadOp>(runReadMailbox);
 }

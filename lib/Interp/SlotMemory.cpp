@@ -193,7 +193,7 @@ LogicalResult decodeView(Decoder &d, tile::ViewOp op) {
   return success();
 }
 
-LogicalResult runRead(Context &c, const Instr &in) {
+LogicalResult runReadSlot(Context &c, const Instr &in) {
   const ViewObject &view = c.object<ViewObject>(in.in[0]);
   Buffer &out = c.makeBuffer(in.out[0], getLane(in.format), view.shape.size());
   if (failed(checkHeld(c, in.op, view)))
@@ -267,7 +267,7 @@ void fa3::interp::populateSlotMemory(Registry &r) {
     FailureOr<Format> format = d.getFormat(op, op.getResult().getType());
     if (failed(format))
       return failure();
-    d.emit(op, runRead).format = *format;
+    d.emit(op, runReadSlot).format = *format;
     return success();
   });
   r.addPlain<tile::WriteOp>(runWrite);

@@ -98,7 +98,7 @@ LogicalResult runBroadcast(Context &c, const Instr &in) {
   return success();
 }
 
-LogicalResult decodeBroadcast(Decoder &d, tile::BroadcastOp op) {
+LogicalResult decodeTileBroadcast(Decoder &d, tile::BroadcastOp op) {
   if (failed(d.getFormat(op, op.getResult().getType())))
     return failure();
   auto *extra = d.makeExtra<BroadcastExtra>();
@@ -114,7 +114,7 @@ struct CoordExtra : Extra {
   bool alongRows = false;
 };
 
-LogicalResult runCoord(Context &c, const Instr &in) {
+LogicalResult runTileCoord(Context &c, const Instr &in) {
   const auto &extra = in.get<CoordExtra>();
   Buffer &out = c.makeBuffer(in.out[0], Lane::I64, extra.shape.size());
   int64_t offset = c.integer(in.in[0]), *to = out.data<int64_t>();
@@ -124,11 +124,11 @@ LogicalResult runCoord(Context &c, const Instr &in) {
   return success();
 }
 
-LogicalResult decodeCoord(Decoder &d, tile::CoordOp op) {
+LogicalResult decodeTileCoord(Decoder &d, tile::CoordOp op) {
   auto *extra = d.makeExtra<CoordExtra>();
   extra->shape = getTileShape(op.getResult().getType());
   extra->alongRows = extra->shape.rank == 2 && op.getDim() == 0;
-  d.emit(op, runCoord, extra);
+  d.emit(op, runTileCoord, extra);
   return success();
 }
 
@@ -176,7 +176,7 @@ LogicalResult decodeRelabel(Decoder &d, tile::RelabelOp op) {
   return success();
 }
 
-LogicalResult decodeTranspose(Decoder &d, tile::TransposeOp op) {
+LogicalResult decodeTileTranspose(Decoder &d, tile::TransposeOp op) {
   RankedTensorType type = op.getResult().getType();
   if (failed(d.getFormat(op, type)))
     return failure();
@@ -280,10 +280,10 @@ LogicalResult decodeWhere(Decoder &d, tile::WhereOp op) {
 
 void fa3::interp::populateTile(Registry &r) {
   r.add<tile::ReduceOp>(decodeReduce);
-  r.add<tile::BroadcastOp>(decodeBroadcast);
-  r.add<tile::CoordOp>(decodeCoord);
+  r.add<tile::BroadcastOp>(decodeTileBroadcast);
+  r.add<tile::CoordOp>(decodeTileCoord);
   r.add<tile::RelabelOp>(decodeRelabel);
-  r.add<tile::TransposeOp>(decodeTranspose);
+  r.add<tile::TransposeOp>(decodeTileTranspose);
   r.add<tensor::ExtractSliceOp>(decodeSlice);
   r.add<tile::WhereOp>(decodeWhere);
   r.addPlain<tile::AnyPossibleOp>(runAnyPossible);

@@ -188,7 +188,7 @@ LogicalResult decodeAccess(Decoder &d, OpType op, RankedTensorType type,
   return success();
 }
 
-LogicalResult runLoad(Context &c, const Instr &in) {
+LogicalResult runTileLoad(Context &c, const Instr &in) {
   TileShape shape = in.get<TileExtra>().shape;
   Buffer &out = c.makeBuffer(in.out[0], getLane(in.format), shape.size());
   loadTile(c.array(in.in[0]), c.integers(in.in.drop_front()), shape,
@@ -196,7 +196,7 @@ LogicalResult runLoad(Context &c, const Instr &in) {
   return success();
 }
 
-LogicalResult runStore(Context &c, const Instr &in) {
+LogicalResult runTileStore(Context &c, const Instr &in) {
   storeTile(c.array(in.in[1]), c.integers(in.in.drop_front(2)),
             in.get<TileExtra>().shape, c.buffer(in.in[0]).data<uint8_t>());
   return success();
@@ -216,7 +216,7 @@ LogicalResult runStoreBelow(Context &c, const Instr &in) {
   return success();
 }
 
-LogicalResult runScalarLoad(Context &c, const Instr &in) {
+LogicalResult runTileScalarLoad(Context &c, const Instr &in) {
   const Array &array = c.array(in.in[0]);
   SmallVector<int64_t> indices = c.integers(in.in.drop_front());
   for (auto [i, index] : llvm::enumerate(indices))
@@ -232,11 +232,11 @@ LogicalResult runScalarLoad(Context &c, const Instr &in) {
 
 void fa3::interp::populateTileArrays(Registry &r) {
   r.add<tile::LoadOp>([](Decoder &d, tile::LoadOp op) {
-    return decodeAccess(d, op, op.getResult().getType(), runLoad);
+    return decodeAccess(d, op, op.getResult().getType(), runTileLoad);
   });
   r.add<tile::StoreOp>([](Decoder &d, tile::StoreOp op) {
     return decodeAccess(d, op, op.getValue().getType(),
-                        op.getBelow() ? runStoreBelow : runStore);
+                        op.getBelow() ? runStoreBelow : runTileStore);
   });
-  r.addPlain<tile::ScalarLoadOp>(runScalarLoad);
+  r.addPlain<tile::ScalarLoadOp>(runTileScalarLoad);
 }

@@ -76,7 +76,7 @@ LogicalResult placeBox(Context &c, const Instr &in, hopper::BufferType buffer,
   return success();
 }
 
-LogicalResult runLoad(Context &c, const Instr &in) {
+LogicalResult runCopyIn(Context &c, const Instr &in) {
   auto op = cast<hopper::TmaLoadOp>(in.op);
   Machine *machine = getMachine(c, in.op);
   if (!machine)
@@ -119,7 +119,7 @@ LogicalResult runLoad(Context &c, const Instr &in) {
   return failure(machine->isBroken());
 }
 
-LogicalResult runStore(Context &c, const Instr &in) {
+LogicalResult runCopyOut(Context &c, const Instr &in) {
   auto op = cast<hopper::TmaStoreOp>(in.op);
   Machine *machine = getMachine(c, in.op);
   if (!machine)
@@ -150,7 +150,7 @@ LogicalResult runStore(Context &c, const Instr &in) {
   return failure(machine->isBroken());
 }
 
-LogicalResult runCommit(Context &c, const Instr &in) {
+LogicalResult runCommitCopies(Context &c, const Instr &in) {
   ++getWarpGroup(c).stores.next;
   return success();
 }
@@ -186,8 +186,8 @@ LogicalResult runWaitRead(Context &c, const Instr &in) {
 void fa3::interp::populateHopperTma(Registry &r) {
   r.addPlain<hopper::EncodeOp>(runEncode);
   r.addPlain<hopper::AddressOp>(runAddress);
-  r.addPlain<hopper::TmaLoadOp>(runLoad);
-  r.addPlain<hopper::TmaStoreOp>(runStore);
-  r.addPlain<hopper::TmaCommitOp>(runCommit);
+  r.addPlain<hopper::TmaLoadOp>(runCopyIn);
+  r.addPlain<hopper::TmaStoreOp>(runCopyOut);
+  r.addPlain<hopper::TmaCommitOp>(runCommitCopies);
   r.addPlain<hopper::TmaWaitReadOp>(runWaitRead);
 }

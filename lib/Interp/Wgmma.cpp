@@ -308,7 +308,7 @@ LogicalResult runFence(Context &c, const Instr &in) {
   return success();
 }
 
-LogicalResult runCommit(Context &c, const Instr &in) {
+LogicalResult runCommitProducts(Context &c, const Instr &in) {
   WarpGroup &warpGroup = getWarpGroup(c);
   c.cells[in.out[0]].i = warpGroup.products.next++;
   warpGroup.fenced = false;
@@ -327,7 +327,7 @@ LogicalResult runInflightReady(Context &c, const Instr &in) {
   return success();
 }
 
-LogicalResult runWait(Context &c, const Instr &in) {
+LogicalResult runAwaitProducts(Context &c, const Instr &in) {
   auto op = cast<hopper::WgmmaWaitOp>(in.op);
   Machine *machine = getMachine(c, in.op);
   if (!machine)
@@ -384,8 +384,8 @@ void fa3::interp::populateHopperWgmma(Registry &r) {
   r.addPlain<hopper::DescOp>(runDesc);
   r.addPlain<hopper::WgmmaFenceOp>(runFence);
   r.add<hopper::WgmmaOp>(decodeMma);
-  r.addPlain<hopper::WgmmaCommitOp>(runCommit);
+  r.addPlain<hopper::WgmmaCommitOp>(runCommitProducts);
   r.addPlain<hopper::GroupReadyOp>(runGroupReady);
   r.addPlain<hopper::InflightReadyOp>(runInflightReady);
-  r.addPlain<hopper::WgmmaWaitOp>(runWait);
+  r.addPlain<hopper::WgmmaWaitOp>(runAwaitProducts);
 }

@@ -17,7 +17,7 @@ using llvm::StringRef;
 static constexpr StringRef kMagic("\x93NUMPY", 6);
 
 template <typename... Parts>
-static Error fail(const char *format, Parts... parts) {
+static Error makeError(const char *format, Parts... parts) {
   return llvm::createStringError(llvm::inconvertibleErrorCode(), format,
                                  parts...);
 }
@@ -48,36 +48,37 @@ public:
     Header header;
     bool hasDescr = false, hasOrder = false, hasShape = false;
     if (!consume("{"))
-      return fail("malformed header: expected a dictionary");
+      return makeError("malformed header: expected a dictionary");
     while (!consume("}")) {
       StringRef key;
       if (!parseString(key) || !consume(":"))
-        return fail("malformed header: expected a key");
+        return makeError("malformed header: expected a key");
       if (key == "descr") {
         StringRef descr;
         if (!parseString(descr))
-          return fail("malformed header: 'descr' is no string (structured "
-                      "types are not supported)");
+          return makeError("malformed header: 'descr' is no string (structured "
+                           "types are not supported)");
         if (Error error = setDescr(descr, header))
           return std::move(error);
         hasDescr = true;
       } else if (key == "fortran_order") {
         header.isFortran = consume("True");
         if (!header.isFortran && !consume("False"))
-          return fail("malformed header: 'fortran_order' is no boolean");
+          return makeError("malformed header: 'fortran_order' is no boolean");
         hasOrder = true;
       } else if (key == "shape") {
         if (!parseShape(header.shape))
-          return fail("malformed header: 'shape' is no tuple of extents");
+          return makeError("malformed header: 'shape' is no tuple of extents");
         hasShape = true;
       } else {
-        return fail("malformed header: unknown key '%s'", key.str().c_str());
+        return makeError("malformed header: unknown key '%s'",
+                         key.str().c_str());
       }
       consume(",");
     }
     if (!hasDescr || !hasOrder || !hasShape)
-      return fail("malformed header: expected the keys 'descr', "
-                  "'fortran_order' and 'shape'");
+      return makeError("malformed header: expected the keys 'descr', "
+                       "'fortran_order' and 'shape'");
     return header;
   }
 
@@ -121,8 +122,8 @@ private:
   static Error setDescr(StringRef descr, Header &header) {
     StringRef text = descr;
     if (text.consume_front(">"))
-      return fail("big-endian data ('%s') is not supported",
-                  descr.str().c_str());
+      return makeError("big-endian data ('%s') is not supported",
+                       descr.str().c_str());
     if (!text.consume_front("<") && !text.consume_front("|"))
       text.consume_front("=");
     header.kind = text.empty() ? 0 : text.front();
@@ -138,7 +139,8 @@ private:
          (header.kind == 'b' && header.bytes == 1) ||
          (header.kind == 'V' && (header.bytes == 1 || header.bytes == 2)));
     if (!isKnown)
-      return fail("element type '%s' is not supported", descr.str().c_str());
+      return makeError("element type '%s' is not supported",
+                       descr.str().c_str());
     return Error::success();
   }
 
@@ -149,22 +151,23 @@ private:
 /// Splits a file into its header and its data.
 static Expected<Header> parseFile(StringRef contents, StringRef &data) {
   if (!contents.starts_with(kMagic))
-    return fail("not an .npy file: the magic number is missing");
+    return makeError("not an .npy file: the magic number is missing");
   if (contents.size() < 10)
-    return fail("truncated: the file ends before the header");
+    return makeError("truncated: the file ends before the header");
   unsigned version = static_cast<uint8_t>(contents[6]);
   if (version < 1 || version > 3)
-    return fail("version %u is not supported", version);
+    return makeError("version %u is not supported", version);
   size_t lengthBytes = version == 1 ? 2 : 4;
   size_t start = 8 + lengthBytes;
   if (contents.size() < start)
-    return fail("truncated: the file ends before the header");
+    return makeError("truncated: the file ends before the header");
   const char *at = contents.data() + 8;
   size_t length = version == 1 ? llvm::support::endian::read16le(at)
                                : llvm::support::endian::read32le(at);
   if (contents.size() - start < length)
-    return fail("truncated: a header of %zu bytes is announced, %zu are there",
-                length, contents.size() - start);
+    return makeError(
+        "truncated: a header of %zu bytes is announced, %zu are there", length,
+        contents.size() - start);
   Expected<Header> header =
       HeaderParser(contents.substr(start, length)).parse();
   if (!header)
@@ -173,10 +176,11 @@ static Expected<Header> parseFile(StringRef contents, StringRef &data) {
   int64_t wanted = header->bytes;
   for (int64_t extent : header->shape)
     if (llvm::MulOverflow(wanted, extent, wanted))
-      return fail("malformed header: the shape is too large");
+      return makeError("malformed header: the shape is too large");
   if (static_cast<int64_t>(data.size()) < wanted)
-    return fail("truncated: %lld bytes of data are announced, %zu are there",
-                static_cast<long long>(wanted), data.size());
+    return makeError(
+        "truncated: %lld bytes of data are announced, %zu are there",
+        static_cast<long long>(wanted), data.size());
   return header;
 }
 
@@ -210,16 +214,17 @@ Error run::readNpy(StringRef contents, const Array &array) {
   if (!header)
     return header.takeError();
   if (llvm::ArrayRef<int64_t>(header->shape) != array.getShape())
-    return fail("the file has shape %s, the argument %s",
-                str(header->shape).c_str(), str(array.getShape()).c_str());
+    return makeError("the file has shape %s, the argument %s",
+                     str(header->shape).c_str(), str(array.getShape()).c_str());
   Format format = array.getFormat();
   bool isRaw = header->kind == 'V';
   if (isRaw && (header->bytes != getByteWidth(format) || !isFloat(format)))
-    return fail("the file has raw elements of %lld bytes, the argument is %s",
-                static_cast<long long>(header->bytes), getName(format).data());
+    return makeError(
+        "the file has raw elements of %lld bytes, the argument is %s",
+        static_cast<long long>(header->bytes), getName(format).data());
   if (!isFloat(format) && header->kind == 'f')
-    return fail("the file has floats, the argument is %s",
-                getName(format).data());
+    return makeError("the file has floats, the argument is %s",
+                     getName(format).data());
   SmallVector<int64_t> strides(header->shape.size());
   int64_t stride = header->bytes;
   for (size_t i = 0; i < strides.size(); ++i) {

@@ -31,6 +31,10 @@ constexpr int64_t kFmaCycles = 1, kAluCycles = 2, kSfuCycles = 8,
 /// Until a result that lanes exchanged can be used.
 constexpr int64_t kShuffleLatency = 24;
 
+/// Lanes of a warp that share a row, and those that share a column, of an
+/// accumulator.
+constexpr int64_t kLanesPerRow = 4, kLanesPerColumn = 8;
+
 /// Bytes of shared memory per cycle.
 constexpr int64_t kSharedBytes = 128;
 /// Bytes per cycle that a multiprocessor gets from L2 while all of them load,

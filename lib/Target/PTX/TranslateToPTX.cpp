@@ -212,7 +212,7 @@ fa3::translateToLLVMIR(gpu::GPUModuleOp module, llvm::LLVMContext &context,
     return failure();
   OwningOpRef<ModuleOp> kernels = extractKernels(module);
   if (options.locations) {
-    PassManager manager(module.getContext());
+    mlir::PassManager manager(module.getContext());
     LLVM::DIScopeForLLVMFuncOpPassOptions scopes;
     // Any other kind makes ptxas compile for debugging.
     scopes.emissionKind = LLVM::DIEmissionKind::DebugDirectivesOnly;

@@ -5,6 +5,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/IR/TypeUtilities.h"
 
 using namespace mlir;
 using namespace fa3::attention;
@@ -177,10 +178,6 @@ ParseResult ForwardOp::parse(OpAsmParser &parser, OperationState &result) {
 // Verification
 //===----------------------------------------------------------------------===//
 
-static bool agree(int64_t a, int64_t b) {
-  return ShapedType::isDynamic(a) || ShapedType::isDynamic(b) || a == b;
-}
-
 RankedTensorType ForwardOp::getValueType() {
   auto type = cast<RankedTensorType>(getV().getType());
   if (!getTransposedV() || type.getRank() != 4)
@@ -312,18 +309,18 @@ LogicalResult ForwardOp::verify() {
            << " for each element of k, got " << q.getDimSize(3);
 
   for (auto [name, tensor] : tensors)
-    if (!agree(q.getDimSize(0), tensor.getDimSize(0)))
+    if (failed(verifyCompatibleDims({q.getDimSize(0), tensor.getDimSize(0)})))
       return emitOpError("expects ")
              << name << " to have the batch extent of q (" << q.getDimSize(0)
              << "), got " << tensor.getDimSize(0);
 
   int64_t head = getHeadAxis(), sequence = getSequenceAxis();
   for (auto [what, axis] : {std::pair("heads", head), {"length", sequence}}) {
-    if (!agree(k.getDimSize(axis), v.getDimSize(axis)))
+    if (failed(verifyCompatibleDims({k.getDimSize(axis), v.getDimSize(axis)})))
       return emitOpError("expects k and v to agree in ")
              << what << ", got " << k.getDimSize(axis) << " and "
              << v.getDimSize(axis);
-    if (!agree(q.getDimSize(axis), o.getDimSize(axis)))
+    if (failed(verifyCompatibleDims({q.getDimSize(axis), o.getDimSize(axis)})))
       return emitOpError("expects q and o to agree in ")
              << what << ", got " << q.getDimSize(axis) << " and "
              << o.getDimSize(axis);
@@ -333,7 +330,7 @@ LogicalResult ForwardOp::verify() {
     int64_t expected[] = {q.getDimSize(0), q.getDimSize(head),
                           q.getDimSize(sequence)};
     for (auto [dim, extent] : llvm::enumerate(expected))
-      if (!agree(lse.getDimSize(dim), extent))
+      if (failed(verifyCompatibleDims({lse.getDimSize(dim), extent})))
         return emitOpError("expects extent ")
                << extent << " in dimension " << dim << " of lse, got "
                << lse.getDimSize(dim);

@@ -1,6 +1,7 @@
 //===- QuantizeOp.cpp - verification of attention.quantize ----------------===//
 
 #include "fa3/Dialect/Attention/IR/Attention.h"
+#include "mlir/IR/TypeUtilities.h"
 
 using namespace mlir;
 using namespace fa3::attention;
@@ -26,10 +27,6 @@ fa3::attention::getHadamardFactors(int64_t order) {
   return std::nullopt;
 }
 
-static bool agree(int64_t a, int64_t b) {
-  return ShapedType::isDynamic(a) || ShapedType::isDynamic(b) || a == b;
-}
-
 /// C3 and C4.
 static LogicalResult verifyScales(QuantizeOp op, RankedTensorType source) {
   auto scales = cast<RankedTensorType>(op.getScales().getType());
@@ -41,7 +38,7 @@ static LogicalResult verifyScales(QuantizeOp op, RankedTensorType source) {
   for (auto [dim, axis, what] :
        {std::tuple(0, int64_t(0), "batch"), {1, op.getHeadAxis(), "heads"}}) {
     int64_t extent = scales.getDimSize(dim), own = source.getDimSize(axis);
-    if (extent != 1 && !agree(extent, own))
+    if (extent != 1 && failed(verifyCompatibleDims({extent, own})))
       return op.emitOpError("expects extent ")
              << dim << " of the scales to be 1 or that of the " << what << " ("
              << own << "), got " << extent;
@@ -51,8 +48,10 @@ static LogicalResult verifyScales(QuantizeOp op, RankedTensorType source) {
                    : ShapedType::isDynamic(length)
                        ? ShapedType::kDynamic
                        : llvm::divideCeil(length, rows);
-  bool fits = rows == 0 ? scales.getDimSize(2) == 1
-                        : agree(scales.getDimSize(2), blocks);
+  bool fits =
+      rows == 0
+          ? scales.getDimSize(2) == 1
+          : succeeded(verifyCompatibleDims({scales.getDimSize(2), blocks}));
   if (!fits)
     return op.emitOpError("expects a last extent of the scales of ")
            << blocks << " with 'rows' " << rows << ", got " << scales;

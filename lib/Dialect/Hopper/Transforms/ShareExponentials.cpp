@@ -26,7 +26,7 @@ using namespace fa3;
 using namespace fa3::hopper;
 
 /// Fewer registers of a thread are values of rows: not worth it.
-static constexpr int64_t kLeastElements = 16;
+static constexpr int64_t kLeastExponentials = 16;
 static constexpr int64_t kLeastDegree = 3, kMostDegree = 5;
 static constexpr double kMostShare = 0.75;
 
@@ -134,7 +134,7 @@ struct ShareExponentials
           bitEnumContainsAll(op.getFastmath(), arith::FastMathFlags::afn);
       if (approximate && type && type.getRank() == 1 &&
           type.getElementType().isF32() &&
-          type.getNumElements() >= kLeastElements)
+          type.getNumElements() >= kLeastExponentials)
         exponentials.push_back(op);
     });
     for (math::Exp2Op op : exponentials)

@@ -27,7 +27,7 @@ using namespace fa3;
 using namespace fa3::hopper;
 
 /// Fewer registers of a thread are values of rows: not worth it.
-static constexpr int64_t kLeastElements = 16;
+static constexpr int64_t kLeastArguments = 16;
 /// How many steps a warp goes the long way without asking after one with an
 /// argument that was too large.
 static constexpr int32_t kPatience = 16;
@@ -105,7 +105,7 @@ static std::optional<Step> findStep(VoteAnyOp vote) {
       iterations && iterations->ult(ShortTanh::leastIterations))
     return std::nullopt;
   auto type = cast<VectorType>(step.tanh.getType());
-  if (!type.getElementType().isF32() || type.getNumElements() < kLeastElements)
+  if (!type.getElementType().isF32() || type.getNumElements() < kLeastArguments)
     return std::nullopt;
   step.source = step.tanh.getOperand();
   // ptxas keeps integers beside the floats that they become, and spills.

@@ -2,6 +2,7 @@
 
 #include "fa3/Dialect/Tile/Analysis/RegisterEstimate.h"
 #include "fa3/Dialect/Tile/IR/Tile.h"
+#include "fa3/Scheduling/DeviceModel.h"
 #include "mlir/Analysis/Liveness.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -14,8 +15,6 @@ namespace {
 /// Addresses, barrier state, loop control.
 constexpr int64_t kOtherRegisters = 25;
 constexpr int64_t kThreadsPerWarp = 32;
-/// Lanes that share a row, and lanes that share a column, of an accumulator.
-constexpr int64_t kLanesPerRow = 4, kLanesPerColumn = 8;
 /// Registers of an SM.
 constexpr int64_t kRegisterFile = 65536;
 constexpr int64_t kMostRegisters = 240;
@@ -75,8 +74,9 @@ int64_t ValueRegisters::get(Value value) {
     // Rows are spread over the warps, columns repeated in each.
     int64_t warps = threads / kThreadsPerWarp;
     int64_t asRows =
-        tile.getDimSize(0) * kLanesPerRow / (warps * kThreadsPerWarp);
-    int64_t asColumns = tile.getDimSize(0) * kLanesPerColumn / kThreadsPerWarp;
+        tile.getDimSize(0) * device::kLanesPerRow / (warps * kThreadsPerWarp);
+    int64_t asColumns =
+        tile.getDimSize(0) * device::kLanesPerColumn / kThreadsPerWarp;
     bool alongRows = true;
     for (Operation *user : value.getUsers())
       if (auto broadcast = dyn_cast<BroadcastOp>(user))

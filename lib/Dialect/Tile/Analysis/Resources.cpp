@@ -12,8 +12,6 @@ using namespace fa3;
 using namespace fa3::tile;
 namespace device = fa3::device;
 
-/// Lanes that share a row of an accumulator.
-static constexpr int64_t kLanesPerRow = 4;
 /// Rows and bytes of K of one product instruction.
 static constexpr int64_t kInstructionRows = 64, kInstructionBytes = 32;
 
@@ -22,7 +20,7 @@ static int64_t countElements(Type type, int64_t threads) {
   RankedTensorType tile = getTileType(type);
   if (!tile)
     return 0;
-  int64_t copies = tile.getRank() == 1 ? kLanesPerRow : 1;
+  int64_t copies = tile.getRank() == 1 ? device::kLanesPerRow : 1;
   return llvm::divideCeil(tile.getNumElements() * copies, threads);
 }
 
@@ -61,7 +59,8 @@ static ResourceUse getReduceUse(ReduceOp reduce, int64_t threads) {
   use.issue = countElements(reduce.getSource().getType(), threads);
   use.latency = use.issue * (isSum ? device::kFmaCycles : device::kAluCycles);
   if (!reduce.getModulo())
-    use.latency += llvm::Log2_64(kLanesPerRow) * device::kShuffleLatency;
+    use.latency +=
+        llvm::Log2_64(device::kLanesPerRow) * device::kShuffleLatency;
   return use;
 }
 
