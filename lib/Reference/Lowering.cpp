@@ -76,6 +76,11 @@ LogicalResult fa3::lowerToLLVM(ModuleOp module) {
   registerLLVMDialectTranslation(registry);
   module.getContext()->appendDialectRegistry(registry);
 
+  // Names of arguments, which LLVM's translation would warn of.
+  module.walk([](func::FuncOp function) {
+    function.removeArgAttrsAttr();
+    function.removeResAttrsAttr();
+  });
   PassManager manager(module.getContext());
   manager.addPass(createCanonicalizerPass());
   manager.addPass(createLoopInvariantCodeMotionPass());

@@ -4,6 +4,7 @@
 #include "Fail.h"
 #include "fa3/Dialect/Attention/Utils/HostFunction.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
 #include <cmath>
@@ -11,8 +12,6 @@
 using namespace mlir;
 using namespace fa3;
 using namespace fa3::run;
-
-static constexpr double kLseTolerance = 1e-3;
 
 //===----------------------------------------------------------------------===//
 // Attention by definition
@@ -164,16 +163,23 @@ static CheckResult checkOutput(const ProblemArgument &mine,
 }
 
 static CheckResult checkLse(const ProblemArgument &mine,
-                            const interp::Array &exact) {
+                            const interp::Array &exact, Tolerance allowed) {
   const interp::Array &array = *mine.getArray();
-  Collector collector(mine.name, kLseTolerance);
+  double largest = 0;
+  exact.forEach([&](ArrayRef<int64_t> index, uint8_t *) {
+    double reference = isPoison(exact, index) ? 0 : load(exact, index);
+    if (std::isfinite(reference))
+      largest = std::max(largest, std::abs(reference));
+  });
+  Collector collector(mine.name, allowed.atol + allowed.rtol * largest);
   exact.forEach([&](ArrayRef<int64_t> index, uint8_t *) {
     if (isPoison(exact, index))
       return;
     double value = load(array, index), reference = load(exact, index);
     collector.add(index, !isPoison(array, index), value, reference,
                   value == reference ||
-                      std::abs(value - reference) <= kLseTolerance);
+                      std::abs(value - reference) <=
+                          allowed.atol + allowed.rtol * std::abs(reference));
   });
   return collector.take();
 }
@@ -277,9 +283,14 @@ fa3::run::checkAttention(ModuleOp module, StringRef function,
   checks.push_back(checkOutput(mine[o], *exact[o].getArray(),
                                *low[o].getArray(), type,
                                hasSoftcap(results->forward) ? 3 : 2));
-  if (results->lse)
-    checks.push_back(
-        checkLse(mine[*results->lse], *exact[*results->lse].getArray()));
+  if (results->lse) {
+    auto operand = getElementTypeOrSelf(results->forward.getQ());
+    bool isFloat8 =
+        isa<FloatType>(operand) && operand.getIntOrFloatBitWidth() == 8;
+    checks.push_back(checkLse(mine[*results->lse],
+                              *exact[*results->lse].getArray(),
+                              isFloat8 ? kFloat8LseTolerance : kLseTolerance));
+  }
   return checks;
 }
 

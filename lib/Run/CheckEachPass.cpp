@@ -59,7 +59,7 @@ Tolerance fa3::run::getRoundingTolerance(const interp::Array &array,
   constexpr size_t kRankOfOutput = 4;
   if (array.getFormat() == interp::Format::F32 &&
       array.getShape().size() < kRankOfOutput)
-    return isFloat8               ? Tolerance{2e-3, 0x1p-11}
+    return isFloat8               ? kFloat8LseTolerance
            : changes.rounds       ? Tolerance{2 * rounding, 1e-4}
            : changes.approximates ? Tolerance{5e-4, 1e-4}
                                   : Tolerance{1e-4, 1e-4};

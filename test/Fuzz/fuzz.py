@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Compiles random attention problems and checks the answer after every pass.
+"""Compiles random attention problems and checks the answer after every pass, or
+with --device the answer of a GPU, against attention by definition.
 
 Problem number N depends on --seed and N only. A failure is simplified feature
 by feature while it stays, and written to --save as a test for lit. fa3-reduce
@@ -252,6 +253,9 @@ def build(p):
 
 
 EXTRA = []
+# Whether problems run on a GPU; how many times as long they are.
+DEVICE = False
+LONGER = 1
 
 
 def command(p, tool, path):
@@ -260,12 +264,18 @@ def command(p, tool, path):
     for name, sizes in scales(p):
         dims.update(("%s.%d" % (name, axis), size) for axis, size in enumerate(sizes))
     options = " ".join(["%s=%s" % item for item in p["options"].items()] + EXTRA)
-    result = [tool, "--cpu", "--check-each-pass=" + options, path, "--dims",
-              ",".join("%s=%d" % item for item in dims.items())]
+    result = [tool]
+    if DEVICE:
+        result += ["--executor=device", "--pipeline-options=" + options]
+    else:
+        result += ["--cpu", "--check-each-pass=" + options]
+    result += [path, "--dims", ",".join("%s=%d" % item for item in dims.items())]
     if p["scale"]:
         result += ["--scalar", "scale=%g" % p["scale"]]
     result += ["--order=%s=%s" % item for item in p["orders"].items()]
-    result += ["--%s=%s" % item for item in p["run"].items()]
+    # The others are about the interpreter.
+    result += ["--%s=%s" % (name, value) for name, value in p["run"].items()
+               if not DEVICE or name == "distribution"]
     return result
 
 
@@ -283,7 +293,7 @@ def attempt(p, tool, timeout):
     if done.returncode == 0:
         return "ok", done.stdout
     # A limit is an error of a pass, not of the interpreter or the comparison.
-    stopped = "the pipeline fails" in done.stderr and done.returncode == 1
+    stopped = done.returncode == 1 and (DEVICE or "the pipeline fails" in done.stderr)
     if stopped and any(re.search(limit, done.stderr) for limit in LIMITS):
         return "limit", done.stderr
     return "failed", done.stderr
@@ -325,7 +335,15 @@ def lit_test(p, output):
         shlex.join(command(p, "fa3-run", "%s")), said, build(p))
 
 
+def problem(seed, number):
+    p = choose(random.Random("%d/%d" % (seed, number)))
+    p["sq"] *= LONGER
+    p["sk"] *= LONGER
+    return p
+
+
 def main():
+    global DEVICE, LONGER
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tool", "--tools", default="fa3-run")
     parser.add_argument("--count", type=int, default=200)
@@ -337,12 +355,17 @@ def main():
     parser.add_argument("--save", help="folder for failures")
     parser.add_argument("--print", type=int, metavar="N", help="print problem N and its command")
     parser.add_argument("--options", default="", help="more options of the pipeline")
+    parser.add_argument("--device", action="store_true",
+                        help="on a GPU, in place of the interpreter after every pass")
+    parser.add_argument("--longer", type=int, default=1, metavar="TIMES",
+                        help="lengths of queries and keys times this")
     args = parser.parse_args()
     EXTRA.extend(args.options.split())
-    problem = lambda n: choose(random.Random("%d/%d" % (args.seed, n)))
+    DEVICE, LONGER = args.device, args.longer
     if args.print is not None:
-        print(build(problem(args.print)))
-        print("// " + " ".join(command(problem(args.print), args.tool, "FILE")))
+        p = problem(args.seed, args.print)
+        print(build(p))
+        print("// " + " ".join(command(p, args.tool, "FILE")))
         return 0
     begin = time.time()
     counts, limits, failures = {"ok": 0, "limit": 0, "failed": 0}, {}, 0
@@ -350,7 +373,7 @@ def main():
     def one(n):
         if args.seconds and time.time() - begin > args.seconds:
             return n, None, ""
-        return (n,) + attempt(problem(n), args.tool, args.timeout)
+        return (n,) + attempt(problem(args.seed, n), args.tool, args.timeout)
 
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
         for n, status, output in pool.map(one, range(args.first, args.first + args.count)):
@@ -361,7 +384,7 @@ def main():
                 limits[kind(output)] = limits.get(kind(output), 0) + 1
             if status != "failed":
                 continue
-            p, output = simplify(problem(n), output, args.tool, args.timeout)
+            p, output = simplify(problem(args.seed, n), output, args.tool, args.timeout)
             print("problem %d fails: %s" % (n, kind(output)), flush=True)
             text = lit_test(p, output)
             if args.save:
