@@ -293,7 +293,9 @@ def attempt(p, tool, timeout):
     if done.returncode == 0:
         return "ok", done.stdout
     # A limit is an error of a pass, not of the interpreter or the comparison.
-    stopped = done.returncode == 1 and (DEVICE or "the pipeline fails" in done.stderr)
+    stopped = done.returncode == 1 and (
+        not re.search("error: '.*' differs in", done.stderr) if DEVICE
+        else "the pipeline fails" in done.stderr)
     if stopped and any(re.search(limit, done.stderr) for limit in LIMITS):
         return "limit", done.stderr
     return "failed", done.stderr

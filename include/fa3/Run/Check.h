@@ -22,11 +22,13 @@ struct CheckResult {
 };
 
 /// Compares the outputs of attention with the definition, computed on the CPU
-/// in f64: o within the bound of getErrorBound, lse within 1e-3, both exactly
-/// where no key is visible. `function` is a function on tensors of `module`,
-/// `problem` one of its host function. With a sample only its heads are looked
-/// at. Of a function that only quantises, scales are compared up to rounding
-/// and 8-bit numbers up to one step of their format.
+/// in f64: o within the bound of getErrorBound, in f32 2^-20 of the largest
+/// more, lse within kLseTolerance or, of 8-bit floats, kFloat8LseTolerance with
+/// the largest in place of each, both exactly where no key is visible.
+/// `function` is a function on tensors of `module`, `problem` one of its host
+/// function. With a sample only its heads are looked at. Of a function that
+/// only quantises, scales are compared up to rounding and 8-bit numbers up to
+/// one step of their format.
 mlir::FailureOr<llvm::SmallVector<CheckResult>>
 checkAttention(mlir::ModuleOp module, llvm::StringRef function,
                const Problem &problem, const ReferenceSample &sample);
