@@ -4,7 +4,7 @@ fa3_root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 fa3_build=${FA3_BUILD:-$fa3_root/build}
 fa3_build_static=${FA3_BUILD_STATIC:-$fa3_root/build-static}
 fa3_jobs=${FA3_JOBS:-$(nproc)}
-# Several files at a time: a whole build takes half as long (11 instead of 21
+# Several files at a time: a whole build takes half as long (10 instead of 21
 # minutes on two cores), what one file's change costs is more.
 fa3_unity=${FA3_UNITY:-ON}
 

@@ -2,6 +2,7 @@
 
 #include "GridNumbering.h"
 #include "GridSections.h"
+#include "GridSharing.h"
 #include "RegisterCount.h"
 #include "RowPartition.h"
 #include "Utils.h"
@@ -90,45 +91,6 @@ static bool hasLoadingGroup(GridOp grid, LoadPolicy loads) {
                               (isBulkCopy(load) && feedsProducts)));
   });
   return result.wasInterrupted();
-}
-
-/// Whether the load takes the index as one of its array whose stride the launch
-/// may give as zero.
-static bool mayBroadcast(LoadOp load, Value index) {
-  auto [strides, offset] =
-      cast<MemRefType>(load.getSource().getType()).getStridesAndOffset();
-  return llvm::any_of(llvm::zip(load.getIndices(), strides), [&](auto entry) {
-    auto [position, stride] = entry;
-    return position == index && ShapedType::isDynamic(stride);
-  });
-}
-
-/// The indices of the grid: the first one, then the others, with those in front
-/// on which the place of a loaded tile does not depend: tiles that share it are
-/// then worked on at the same time. Behind them those that tiles that threads
-/// read may turn out to share, last ones (the batch) first.
-static SmallVector<unsigned> orderIndices(GridOp grid, LoadPolicy loads) {
-  SmallVector<unsigned> order = {0}, perhaps, others;
-  for (unsigned i = 1; i < grid.getUpperBounds().size(); ++i) {
-    Value index = grid.getBody().getArgument(i);
-    llvm::SetVector<Operation *> slice;
-    getForwardSlice(index, &slice);
-    bool isShared = false, mayBeShared = false;
-    grid.walk([&](LoadOp load) {
-      if (load.getType().getRank() != 2)
-        return;
-      bool depends = llvm::any_of(load.getIndices(), [&](Value position) {
-        return position == index || slice.contains(position.getDefiningOp());
-      });
-      isShared |= !depends;
-      mayBeShared |=
-          isBulkElementLoad(load, loads) && mayBroadcast(load, index);
-    });
-    (isShared ? order : mayBeShared ? perhaps : others).push_back(i);
-  }
-  llvm::append_range(order, llvm::reverse(perhaps));
-  llvm::append_range(order, others);
-  return order;
 }
 
 /// Whether loops are known to be so long that starts and ends of tiles, which a
@@ -237,6 +199,13 @@ LogicalResult MapGrid::map(gpu::GPUFuncOp kernel, ArrayRef<LaunchOp> launches) {
   SmallVector<SharedArray> shared = getSharedArrays(grid);
   bool hasSections = longestFirst && l2Bytes > 0 && !shared.empty() &&
                      grid.getUpperBounds().size() > 1;
+  SmallVector<unsigned> places = orderIndices(grid, loadPolicy);
+  // The place among them of an index that may run in front of the first one.
+  unsigned front = 0;
+  std::optional<SharedRows> sharedRows;
+  if (!longestFirst && !hasPairs && l2Bytes > 0)
+    while (!sharedRows && ++front < places.size())
+      sharedRows = findSharedRows(grid, places[front], loadPolicy, l2Bytes);
 
   // Host: the number of blocks and what else depends on extents only.
   for (LaunchOp launch : launches) {
@@ -266,6 +235,16 @@ LogicalResult MapGrid::map(gpu::GPUFuncOp kernel, ArrayRef<LaunchOp> launches) {
       launch.getKernelArgsMutable().append(
           computeSections(b, arrays, outer, l2Bytes));
     }
+    if (sharedRows) {
+      FailureOr<Value> array =
+          computeOnHost(b, sharedRows->array, kernel, launch, mapping);
+      if (failed(array))
+        return failure();
+      SharedRows onHost = *sharedRows;
+      onHost.array = *array;
+      launch.getKernelArgsMutable().append(
+          computeFront(b, onHost, bounds[places[front]], l2Bytes));
+    }
     Value blocks = product(b, bounds);
     if (persistent)
       blocks = arith::MinUIOp::create(b, blocks, ProcessorsOp::create(b));
@@ -274,13 +253,15 @@ LogicalResult MapGrid::map(gpu::GPUFuncOp kernel, ArrayRef<LaunchOp> launches) {
 
   // Kernel: tile numbers.
   ImplicitLocOpBuilder b(grid.getLoc(), grid);
-  Value sections;
-  if (hasSections) {
+  // What the host has computed: sections of the grid, or how many values of an
+  // index run in front of the first.
+  Value fromHost;
+  if (hasSections || sharedRows) {
     unsigned position = kernel.getNumArguments();
     if (failed(kernel.insertArgument(position, b.getIndexType(),
                                      DictionaryAttr(), kernel.getLoc())))
       return failure();
-    sections = kernel.getArgument(position);
+    fromHost = kernel.getArgument(position);
   }
   Value id = gpu::BlockIdOp::create(b, gpu::Dimension::x);
   Value tiles, step;
@@ -301,7 +282,7 @@ LogicalResult MapGrid::map(gpu::GPUFuncOp kernel, ArrayRef<LaunchOp> launches) {
     if (isDynamic)
       id = ClaimOp::create(b, id, tiles);
   }
-  SmallVector<unsigned> places = orderIndices(grid, loadPolicy), fastestFirst;
+  SmallVector<unsigned> fastestFirst;
   SmallVector<Value> bounds;
   for (auto [i, index] : llvm::enumerate(places)) {
     bounds.push_back(grid.getUpperBounds()[index]);
@@ -310,12 +291,21 @@ LogicalResult MapGrid::map(gpu::GPUFuncOp kernel, ArrayRef<LaunchOp> launches) {
   if (longestFirst)
     std::rotate(fastestFirst.begin(), fastestFirst.begin() + 1,
                 fastestFirst.end());
+  Value inFront;
+  if (sharedRows) {
+    inFront = arith::RemUIOp::create(b, id, fromHost);
+    id = arith::DivUIOp::create(b, id, fromHost);
+    bounds[front] = arith::DivUIOp::create(b, bounds[front], fromHost);
+  }
   SmallVector<Value> indices =
       partition     ? decodePartition(b, id, bounds, partition->numFull,
                                       partition->numShort)
       : hasPairs    ? decodePairs(b, id, bounds, tiles, step)
-      : hasSections ? decodeSections(b, id, bounds, sections)
+      : hasSections ? decodeSections(b, id, bounds, fromHost)
                     : decode(b, id, bounds, fastestFirst);
+  if (sharedRows)
+    indices[front] = arith::AddIOp::create(
+        b, arith::MulIOp::create(b, indices[front], fromHost), inFront);
   if (longestFirst) {
     Value one = arith::ConstantIndexOp::create(b, 1);
     Value last = arith::SubIOp::create(b, bounds[0], one);

@@ -122,8 +122,14 @@ def MapGrid : Pass<"tile-map-grid", "::mlir::ModuleOp"> {
     share it are then worked on at the same time. Behind them follow, from the
     last on, indices of dimensions whose stride the launch gives in an array of
     which threads read tiles in bulk: an array that is one for all batches often
-    comes with a stride of zero. What does not change from tile to tile, such as
-    scales in memory, is computed or read in front of the loop over tiles.
+    comes with a stride of zero. In other orders than longest-first the first
+    such index runs before the first grid index where more than `l2-bytes` of
+    the array belong to the others (a row of tiles of such a bias would have left
+    the cache before the next batch reads it) and its stride is zero; the host
+    finds out and tells the kernel how many of its values do.
+
+    What does not change from tile to tile, such as scales in memory, is computed
+    or read in front of the loop over tiles.
 
     Fails on a grid bound that is no index arithmetic on kernel arguments, and on
     a second grid.
@@ -148,7 +154,8 @@ def MapGrid : Pass<"tile-map-grid", "::mlir::ModuleOp"> {
     Option<"order", "order", "std::string", "\"auto\"",
            "auto, rows, longest-first or pairs">,
     Option<"l2Bytes", "l2-bytes", "int64_t", "33554432",
-           "bytes of L2 cache that a section may fill (0: no sections)">,
+           "bytes of L2 cache that a section may fill (0: no sections, nothing in "
+           "front of the first index)">,
     Option<"heights", "heights", "std::string", "\"even\"",
            "whether tiles may have fewer rows than others: even, auto">,
     Option<"processors", "processors", "int64_t", "132",
