@@ -14,7 +14,10 @@ static auto getDistributions() {
       clEnumValN(Distribution::Normal, "normal", "N(0, 1)"),
       clEnumValN(Distribution::Uniform, "uniform", "uniform in [-1, 1)"),
       clEnumValN(Distribution::Outlier, "outlier",
-                 "N(0, 1) + N(0, 100) * Bernoulli(0.001)"));
+                 "N(0, 1) + N(0, 100) * Bernoulli(0.001)"),
+      clEnumValN(Distribution::Growing, "growing",
+                 "N(0, 1), and scores that fall from the first key to the "
+                 "last, so that running maxima grow in every block"));
 }
 
 static auto getExecutors() {

@@ -85,7 +85,12 @@ void fa3::run::fillRandom(const interp::Array &array, Distribution distribution,
     double radius = std::sqrt(-2 * std::log(1 - uniform()));
     return radius * std::cos(2 * M_PI * uniform());
   };
-  array.forEach([&](ArrayRef<int64_t>, uint8_t *element) {
+  ArrayRef<int64_t> shape = array.getShape();
+  int64_t longest = 0;
+  for (int64_t dim = 1; dim + 1 < static_cast<int64_t>(shape.size()); ++dim)
+    if (shape[dim] > shape[longest])
+      longest = dim;
+  array.forEach([&](ArrayRef<int64_t> index, uint8_t *element) {
     double value;
     switch (distribution) {
     case Distribution::Normal:
@@ -98,6 +103,13 @@ void fa3::run::fillRandom(const interp::Array &array, Distribution distribution,
       value = normal();
       if (uniform() < 0.001)
         value += 10 * normal();
+      break;
+    case Distribution::Growing:
+      value = normal();
+      if (shape.size() > 1 && index.back() == 0 && name == "q")
+        value = 4;
+      if (shape.size() > 1 && index.back() == 0 && name == "k")
+        value = 0.4 * (shape[longest] - index[longest]);
       break;
     }
     if (array.getFormat() == interp::Format::I8)

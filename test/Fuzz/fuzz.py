@@ -104,6 +104,11 @@ def choose(rng):
             p["options"]["last-block"] = "narrow"
     if rng.random() < 0.3:
         p["options"]["early-votes"] = rng.choice(["integers", "floats", "none"])
+    if rng.random() < 0.15:
+        p["run"]["distribution"] = "growing"
+    if rng.random() < 0.1 and not p["float8"]:
+        p["options"].update({"solver": "modulo", "stages": rng.choice([2, 3]),
+                             "block-m": 64, "block-n": rng.choice([16, 48, 64])})
     return p
 
 

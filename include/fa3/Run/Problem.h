@@ -25,6 +25,11 @@ enum class Distribution {
   Normal,  ///< N(0, 1)
   Uniform, ///< uniform in [-1, 1)
   Outlier, ///< N(0, 1) + N(0, 100) * Bernoulli(0.001) (arXiv 2407.08608, 4.3)
+  /// N(0, 1), but the first element of a row of `q` is 4, and those of `k` fall
+  /// by 0.4 from row to row of its longest dimension before the last: running
+  /// maxima of kernels that walk from the last key to the first grow by 2^9 in
+  /// 64 keys (d 256) to 2^18 (d 64).
+  Growing,
 };
 
 /// What a user says about a problem.

@@ -1,5 +1,7 @@
 """Kernels in a worker: loading, arguments, launches."""
 
+import math
+
 import torch
 
 from . import features, memory, oracle
@@ -71,22 +73,30 @@ class Problem:
             shape = (case.batch, heads, rows) + ((last,) if last else ())
             return memory.Guarded(shape, dtype, memory_order, device)
 
-        def filled(tensor, rising=False):
+        def filled(tensor, first=None):
             values = _random(
                 tensor.tensor.shape, case.distribution, generator, device
             )
-            if rising and case.distribution == "falling":
-                # Kernels walk from the last key to the first: the largest score
-                # of a row grows again and again.
-                rows = values.shape[2]
-                ramp = torch.linspace(3, 0.1, rows, device=device)
-                values *= ramp[:, None]
+            if first is not None and case.distribution == "falling":
+                values[..., 0] = first
             if tensor.tensor.dtype == torch.int8:
                 values = integers(values)
             return tensor.fill(values)
 
-        q = filled(guarded(case.heads, case.queries, feature.q_terms * feature.d))
-        k = filled(guarded(case.key_heads, case.keys, feature.d), rising=True)
+        # Kernels walk from the last key to the first: the largest score of a row
+        # grows by twice what lazy rescaling tolerates, every 64 of the first
+        # 1024 keys.
+        doublings = 16 if not feature.scaling else 8
+        growth = doublings * math.log(2) * feature.d**0.5 / (4 * 64)
+        last = min(case.keys, 1024)
+        ramp = torch.arange(last, last - case.keys, -1, device=device)
+        q = filled(
+            guarded(case.heads, case.queries, feature.q_terms * feature.d), 4
+        )
+        k = filled(
+            guarded(case.key_heads, case.keys, feature.d),
+            growth * ramp.clamp(min=0),
+        )
         if feature.transposed:
             shape = (case.batch, case.key_heads, feature.dv, case.keys)
             aligned = 16 // dtype.itemsize  # as bulk copies want rows
