@@ -102,7 +102,9 @@ void fa3::buildPipelinePipeline(OpPassManager &pm,
   tile::HoldOperandsOptions hold;
   hold.steps = options.hold;
   pm.addPass(tile::createHoldOperands(hold));
-  pm.addPass(tile::createCheckRegisters());
+  tile::CheckRegistersOptions registers;
+  registers.producerRegisters = options.producerRegisters;
+  pm.addPass(tile::createCheckRegisters(registers));
   // A deeper ring only lets its writer go on earlier: what is live now stays
   // so.
   if (options.check)

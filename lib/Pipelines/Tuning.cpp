@@ -6,6 +6,7 @@
 #include "mlir/Pass/Pass.h"
 #include "mlir/Pass/PassManager.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include <limits>
 
 using namespace mlir;
 using namespace fa3;
@@ -23,6 +24,7 @@ static void forEachTunable(Options &options, Function &&function) {
   function("heights", options.heights);
   function("l2-bytes", options.l2Bytes);
   function("store", options.store);
+  function("solver", options.solver);
   function("stages", options.stages);
   function("turns", options.turns);
   function("hold", options.hold);
@@ -37,6 +39,29 @@ static void forEachTunable(Options &options, Function &&function) {
   function("scale-operands", options.scaleOperands);
 }
 
+/// Whether an option that is a number takes this one; passes ask again.
+static bool takesNumber(StringRef name, StringRef value) {
+  struct Range {
+    StringRef name;
+    int64_t least, most, step;
+  };
+  constexpr int64_t kAny = std::numeric_limits<int64_t>::max();
+  static const Range ranges[] = {
+      {"block-m", 64, kAny, 64}, {"block-n", 16, 256, 16},
+      {"l2-bytes", 0, kAny, 1},  {"stages", 1, kAny, 1},
+      {"max-depth", 1, kAny, 1}, {"producer-registers", 24, 256, 8},
+      {"hold", 0, kAny, 1},
+  };
+  for (const Range &range : ranges) {
+    int64_t number;
+    if (range.name != name || (name == "hold" && value == "auto"))
+      continue;
+    return !value.getAsInteger(10, number) && number >= range.least &&
+           number <= range.most && number % range.step == 0;
+  }
+  return true;
+}
+
 /// Whether an option that is a word takes this one; passes ask again.
 static bool takesWord(StringRef name, StringRef value) {
   struct Choice {
@@ -49,6 +74,7 @@ static bool takesWord(StringRef name, StringRef value) {
       {"order", {"auto", "rows", "longest-first", "pairs"}},
       {"heights", {"even", "auto"}},
       {"store", {"auto", "staged", "in-place", "direct"}},
+      {"solver", {"list", "modulo"}},
       {"turns", {"on", "off"}},
       {"barrier-wait", {"asm", "intrinsic"}},
       {"wgmma-asm", {"instruction", "chain"}},
@@ -76,7 +102,7 @@ std::optional<std::string> fa3::validateTunedOptions(llvm::StringRef options) {
       return ("'" + name + "' is no option that a table may set").str();
     if (value.empty())
       return ("'" + name + "' has no value").str();
-    if (!takesWord(name, value) ||
+    if (!takesWord(name, value) || !takesNumber(name, value) ||
         failed(scratch.parseFromString(word, llvm::errs())))
       return ("'" + name + "' does not take '" + value + "'").str();
   }
@@ -98,6 +124,19 @@ FailureOr<Table> fa3::readTuningTable(MLIRContext *context, StringRef name) {
                       validateTunedOptions);
 }
 
+/// Whether the user has given a tile that is not the entry's: the rest of the
+/// entry was measured with another one.
+static bool hasOtherTile(const tuning::Entry &entry, PipelineOptions &options) {
+  SmallVector<StringRef> words;
+  StringRef(entry.options).split(words, ' ', -1, /*KeepEmpty=*/false);
+  auto differs = [&](StringRef name, const auto &option) {
+    std::string given = (name + "=" + Twine(option.getValue())).str();
+    return option.hasValue() && !llvm::is_contained(words, given);
+  };
+  return differs("block-m", options.blockM) ||
+         differs("block-n", options.blockN);
+}
+
 LogicalResult fa3::applyTuning(ModuleOp module, PipelineOptions &options) {
   FailureOr<Table> table =
       readTuningTable(module.getContext(), options.tuningTable);
@@ -105,7 +144,7 @@ LogicalResult fa3::applyTuning(ModuleOp module, PipelineOptions &options) {
     return failure();
   std::optional<tuning::ProblemClass> problem = tuning::classify(module);
   const tuning::Entry *entry = problem ? table->lookup(*problem) : nullptr;
-  if (!entry)
+  if (!entry || hasOtherTile(*entry, options))
     return success();
   // What a user gives counts more.
   std::string text;

@@ -13,6 +13,21 @@ static std::string getTile(const Point &point) {
   return std::to_string(point.blockM) + " x " + std::to_string(point.blockN);
 }
 
+/// The tile of an entry that has one.
+static std::optional<Point> getTile(const Entry &entry) {
+  Point point;
+  llvm::SmallVector<llvm::StringRef> words;
+  llvm::StringRef(entry.options).split(words, ' ');
+  for (llvm::StringRef word : words)
+    if (word.consume_front("block-m="))
+      word.getAsInteger(10, point.blockM);
+    else if (word.consume_front("block-n="))
+      word.getAsInteger(10, point.blockN);
+  if (!point.blockM || !point.blockN)
+    return std::nullopt;
+  return point;
+}
+
 /// "3.1 %", of a ratio above 1.
 static std::string getMore(double ratio) {
   return llvm::formatv("{0:F1} %", (ratio - 1) * 100).str();
@@ -117,6 +132,11 @@ void fa3::tune::explain(llvm::raw_ostream &os, const Problem &problem,
     os << '\n';
   } else {
     os << "table: no entry for this class, so the passes choose\n";
+  }
+  if (std::optional<Point> tile = entry ? getTile(*entry) : std::nullopt;
+      tile && getTile(*tile) != getTile(chosen.point)) {
+    os << "tile " << getTile(*tile) << ", the table's\n";
+    explainPoint(os, {*tile, predict(problem, *tile)});
   }
   os << "tile " << getTile(chosen.point)
      << (entry ? ", what the passes would choose\n"

@@ -141,6 +141,7 @@ private:
 LogicalResult Session::verify() {
   for (auto [name, value] : {std::pair("hidden", int64_t(line.hidden)),
                              std::pair("tokens", int64_t(line.tokens)),
+                             std::pair("window", int64_t(line.window)),
                              std::pair("processors", int64_t(line.processors)),
                              std::pair("count", int64_t(line.count))})
     if (value < 1)
@@ -151,9 +152,20 @@ LogicalResult Session::verify() {
       return fail("--d expects multiples of 8 up to 256, or two with x between "
                   "them, got '" +
                   dims + "'");
+  // The model counts tiles one by one.
+  constexpr int64_t kMostLength = int64_t(1) << 24;
   for (int64_t length : line.lengths)
-    if (length < 1)
-      return fail("--lengths expects at least 1, got " + Twine(length));
+    if (length < 1 || length > kMostLength)
+      return fail("--lengths expects 1 to " + Twine(kMostLength) + ", got " +
+                  Twine(length));
+  if (line.heads < 0)
+    return fail("--heads expects at least 0, got " + Twine(line.heads));
+  if (line.action.getNumOccurrences() > 1)
+    return fail("expects one of --predict, --points, --explain, --check and "
+                "--measure");
+  if (line.action == Action::Explain && line.lengths.size() > 1)
+    return fail("--explain expects one of --lengths, got " +
+                Twine(line.lengths.size()));
   if (needsFile() != !line.file.empty())
     return fail(needsFile() ? "--explain and --check expect a file"
                             : "expects no file");
@@ -277,6 +289,7 @@ static Problem getProblem(ModuleOp module, const ProblemClass &found,
     int64_t axis = op.getSequenceAxis();
     int64_t length = line.lengths.empty() ? 4096 : line.lengths.front();
     problem.queries = getExtent(op.getQ(), axis, length);
+    problem.knowsQueries = !op.getQ().getType().isDynamicDim(axis);
     problem.keys = getExtent(op.getK(), axis, problem.queries);
     int64_t batch = std::max<int64_t>(line.tokens / problem.queries, 1);
     heads = getExtent(op.getQ(), op.getHeadAxis(),
@@ -307,8 +320,10 @@ LogicalResult Session::checkTable() {
   FailureOr<Table> table = readTuningTable(&context, line.file);
   if (failed(table))
     return failure();
-  llvm::outs() << line.file << ": " << table->getEntries().size()
-               << " entries for " << table->getDevice() << '\n';
+  llvm::outs() << line.file << ": " << table->getEntries().size() << " entries";
+  if (!table->getDevice().empty())
+    llvm::outs() << " for " << table->getDevice();
+  llvm::outs() << '\n';
   return success();
 }
 

@@ -85,13 +85,17 @@ std::string Point::getOptions() const {
   addNumber("block-m", blockM);
   addNumber("block-n", blockN);
   add("rescale", rescale);
+  add("solver", solver);
   addNumber("stages", stages);
   addNumber("max-depth", maxDepth);
   add("mode", mode);
   add("order", order);
+  addNumber("l2-bytes", l2Bytes);
   add("turns", turns);
   add("hold", hold);
+  addNumber("producer-registers", producerRegisters);
   add("store", store);
+  add("wgmma-asm", wgmmaAsm);
   add("llvm-passes", llvmPasses);
   add("last-block", lastBlock);
   add("early-votes", earlyVotes);
@@ -119,11 +123,13 @@ Point fa3::tuning::getDefaultTile(const Problem &problem) {
   RegionDemand demand = getDemand(problem);
   Float8Needs needs;
   needs.transposedV = problem.transposedV;
+  std::optional<int64_t> queries;
+  if (problem.knowsQueries)
+    queries = problem.queries;
   TileChoice tile =
       is8Bit(problem)
-          ? chooseFloat8Tile(problem.d, problem.dv, demand, needs,
-                             problem.queries)
-          : chooseTile(problem.d, problem.dv, demand, problem.queries);
+          ? chooseFloat8Tile(problem.d, problem.dv, demand, needs, queries)
+          : chooseTile(problem.d, problem.dv, demand, queries);
   Point point;
   point.blockM = tile.blockM;
   point.blockN = tile.blockN;
@@ -370,11 +376,27 @@ std::vector<Candidate> fa3::tuning::getPointsToMeasure(const Problem &problem,
   vary([](Point &p) { p.hold = "3"; });
   vary([](Point &p) { p.maxDepth = 2; });
   vary([](Point &p) { p.maxDepth = 3; });
-  vary([](Point &p) { p.stages = 3; });
-  if (problem.mask != Mask::Full)
+  vary([](Point &p) { p.wgmmaAsm = "chain"; });
+  vary([](Point &p) { p.llvmPasses = "O1"; });
+  if (problem.mask != Mask::Full) {
     vary([](Point &p) {
       p.mode = "static";
       p.order = "pairs";
+    });
+    vary([](Point &p) { p.l2Bytes = 50'000'000; });
+  }
+  // Registers that threads which load or convert have over what they need are
+  // not missed where products have two groups.
+  if (is8Bit(problem))
+    vary([](Point &p) { p.producerRegisters = 40; });
+  // More stages hold more of a step in registers; lists of steps never have
+  // more than two.
+  for (int64_t stages : {2, 3})
+    vary([&](Point &p) {
+      p.blockM = 2 * kRowsPerGroup;
+      p.blockN = 64;
+      p.solver = "modulo";
+      p.stages = stages;
     });
   return result;
 }

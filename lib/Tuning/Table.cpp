@@ -10,6 +10,9 @@
 using namespace mlir;
 using namespace fa3::tuning;
 
+/// What kernels are compiled for.
+static constexpr llvm::StringLiteral kDevice = "sm_90a";
+
 std::string ProblemClass::str() const {
   std::string text = "d " + std::to_string(d);
   if (dv != d)
@@ -106,7 +109,14 @@ LogicalResult Parser::parseEntry(const llvm::json::Value &value, size_t place,
                           << "' to be an integer of at least 0";
     *field = *number;
   }
-  int64_t length = entry.problem.length;
+  int64_t bits = entry.problem.bits, length = entry.problem.length;
+  if (bits != 16 && bits != 8)
+    return error(place) << "expects 'bits' to be 16 or 8, got " << bits;
+  for (auto [name, dim] :
+       {std::pair("d", entry.problem.d), std::pair("dv", entry.problem.dv)})
+    if (dim < 8 || dim > 256 || dim % 8 != 0)
+      return error(place) << "expects '" << name
+                          << "' to be a multiple of 8 up to 256, got " << dim;
   if (length & (length - 1))
     return error(place) << "expects 'length' to be a power of two or 0, got "
                         << length;
@@ -151,6 +161,9 @@ LogicalResult Parser::parse(std::vector<Entry> &entries, std::string &device,
                             StringRef(key)))
       return error(0) << "unknown field '" << StringRef(key) << "'";
   device = object->getString("device").value_or("").str();
+  if (!device.empty() && device != kDevice)
+    return error(0) << "expects 'device' to be " << kDevice << ", got '"
+                    << device << "'";
   measured = object->getString("measured").value_or("").str();
   std::vector<size_t> places = findEntries(text);
   for (auto [i, element] : llvm::enumerate(*list)) {

@@ -41,6 +41,8 @@ struct Problem {
   Mask mask = Mask::Full;
   Score score = Score::Plain;
   int64_t queries = 4096, keys = 4096;
+  /// Whether the passes know how many queries there are.
+  bool knowsQueries = true;
   /// Heads of all batches.
   int64_t heads = 16;
   /// Keys that a row sees, with Mask::Window.
@@ -53,9 +55,9 @@ struct Problem {
 /// leave an option to the passes.
 struct Point {
   int64_t blockM = 0, blockN = 0;
-  std::string rescale, mode, order, turns, hold, store, llvmPasses, lastBlock,
-      earlyVotes;
-  int64_t stages = 0, maxDepth = 0;
+  std::string rescale, mode, order, solver, turns, hold, store, wgmmaAsm,
+      llvmPasses, lastBlock, earlyVotes;
+  int64_t stages = 0, maxDepth = 0, l2Bytes = 0, producerRegisters = 0;
 
   /// As options of fa3-lower-to-nvvm-pipeline.
   std::string getOptions() const;

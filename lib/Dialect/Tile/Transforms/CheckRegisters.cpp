@@ -15,6 +15,7 @@ using namespace fa3::tile;
 
 /// Threads of a block (CUDA C Programming Guide, "Compute Capabilities").
 static constexpr int64_t kMaxThreads = 1024;
+static constexpr int64_t kWarpsPerWarpgroup = 4;
 
 namespace {
 struct CheckRegisters : fa3::tile::impl::CheckRegistersBase<CheckRegisters> {
@@ -42,7 +43,11 @@ struct CheckRegisters : fa3::tile::impl::CheckRegistersBase<CheckRegisters> {
       Operation *where = nullptr;
       int64_t needed = estimateRegisters(group, where);
       mostRegisters.updateMax(needed);
-      int64_t limit = registers ? registers : getRegisterLimit(group);
+      int64_t limit = getRegisterLimit(group);
+      if (registers)
+        limit = registers;
+      else if (producerRegisters && group.getWarps() >= kWarpsPerWarpgroup)
+        limit = getRegisterLimit(group, producerRegisters);
       if (needed <= limit)
         return WalkResult::advance();
       InFlightDiagnostic diagnostic = group.emitOpError("needs about ");

@@ -202,7 +202,10 @@ def CheckRegisters : Pass<"tile-check-registers"> {
   }];
   let options = [
     Option<"registers", "registers", "int64_t", "0",
-           "limit per thread (0: what the register file allows)">
+           "limit per thread (0: what the register file allows)">,
+    Option<"producerRegisters", "producer-registers", "int64_t", "0",
+           "registers per thread that groups of less than four warps will get "
+           "(0: few)">
   ];
   let statistics = [
     Statistic<"mostRegisters", "registers", "most registers per thread of a group">
