@@ -147,11 +147,12 @@ def _measure(chosen: list[presets.Preset], given) -> int:
 
     head = _circumstances()
     print(head)
+    out = pathlib.Path(given.out)
+    (out / "circumstances.txt").write_text(head + "\n")
     names = {name for preset in chosen for name in preset.peers}
     for line in peers.absent(names, given):
         print(line)
     session = Session(given)
-    out = pathlib.Path(given.out)
     for preset in chosen:
         begin = len(session.rows)
         session.run(preset)
@@ -173,8 +174,8 @@ def main() -> int:
     sys.stdout.reconfigure(line_buffering=True)
     if given.from_csv:
         found = rows.read(given.from_csv)
-        is_ablation = all(r.preset == "ablation" for r in found)
-        base = "fa3" if is_ablation else "cudnn"
+        bases = {presets.PRESETS[r.preset]().base for r in found}
+        base = bases.pop() if len(bases) == 1 else "cudnn"
         _summarise(found, base, pathlib.Path(given.from_csv).parent)
         return 0
     chosen = _presets(given)

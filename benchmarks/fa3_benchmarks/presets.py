@@ -174,16 +174,22 @@ def _head_dims() -> Preset:
     return Preset("head-dims", cells, peers=("cudnn", "fa2"))
 
 
+# On the tile of the table or of the passes, and on one that leaves registers
+# for three stages.
+_SMALL = "block-m=128 block-n=64"
 ABLATION = (
-    "stages=1", "stages=3", "turns=on", "stages=1 turns=on",
-    "rescale=eager",
+    "stages=1", "turns=on", "stages=1 turns=on", "rescale=eager",
     "mode=cta", "mode=static", "mode=dynamic",
-    "order=rows", "order=longest-first", "order=pairs", "l2-bytes=0",
-    "store=staged", "store=in-place", "store=direct",
-    "max-depth=2", "wgmma-asm=chain",
-    "block-m=128", "block-m=192", "block-n=64", "block-n=80",
-    "block-n=96", "block-n=128", "block-m=128 block-n=128",
-    "block-m=192 block-n=128",
+    "order=rows", "order=longest-first", "mode=static order=pairs",
+    "l2-bytes=0", "store=staged", "store=in-place", "store=direct",
+    "max-depth=2", "wgmma-asm=chain", "early-votes=none",
+    "llvm-passes=none", "block-m=128 block-n=128", "block-m=192 block-n=80",
+    _SMALL, *(f"{_SMALL} {more}" for more in (
+        "turns=on", "stages=1", "stages=1 turns=on",
+        "solver=modulo stages=1", "solver=modulo stages=2",
+        "solver=modulo stages=3", "solver=modulo stages=2 turns=on",
+        "solver=modulo stages=3 turns=on",
+    )),
 )  # fmt: skip
 
 

@@ -151,7 +151,8 @@ LogicalResult fa3::applyTuning(ModuleOp module, PipelineOptions &options) {
   SmallVector<StringRef> words;
   StringRef(entry->options).split(words, ' ', -1, /*KeepEmpty=*/false);
   for (StringRef word : words) {
-    bool isGiven = false;
+    // Replicas that take turns need as many steps each.
+    bool isGiven = word == "last-block=narrow" && options.turns == "on";
     forEachTunable(options, [&](StringRef name, const auto &option) {
       isGiven |= name == word.split('=').first && option.hasValue();
     });
