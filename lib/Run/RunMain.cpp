@@ -67,6 +67,16 @@ private:
 };
 } // namespace
 
+using OptionRef = std::reference_wrapper<const cl::Option>;
+
+/// Fails if an option is given that means nothing with others.
+static LogicalResult refuse(ArrayRef<OptionRef> options, const Twine &with) {
+  for (const cl::Option &option : options)
+    if (option.getNumOccurrences())
+      return fail("--" + option.ArgStr + " does not go with " + with);
+  return success();
+}
+
 //===----------------------------------------------------------------------===//
 // Where to run
 //===----------------------------------------------------------------------===//
@@ -93,6 +103,11 @@ LogicalResult Session::chooseExecutor() {
         << "no GPU: " << reason << "; running on the CPU\n";
     executor = onCpu;
   }
+  if (options.executor == executor &&
+      failed(
+          refuse({line.pipelineOptions, line.ptxas, line.jit, line.iterations},
+                 "a run on the CPU")))
+    return failure();
   if (!source->getModule())
     return fail("code for a GPU cannot be run on the CPU, give its module by "
                 "--reference");
@@ -262,6 +277,14 @@ LogicalResult Session::runAll() {
   return success(succeeded(measureDevice()) && succeeded(checked));
 }
 
+/// Options that ask for results of one run.
+static SmallVector<OptionRef> getRunOptions(const CommandLine &line,
+                                            const CheckOptions &checks) {
+  return {line.reference, line.outputs,    line.prints,  line.checksum,
+          line.json,      line.against,    line.noCheck, line.checkHeads,
+          line.repeat,    line.iterations, line.time,    checks.explore};
+}
+
 /// Lowers a module that may hold attention: runs it after every pass, or shows
 /// what each kind of rounding adds to its error.
 static LogicalResult runStages(const CommandLine &line,
@@ -302,10 +325,21 @@ int fa3::run::runMain(int argc, char **argv, DialectRegistry &registry) {
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
   llvm::SourceMgr sources;
   SourceMgrDiagnosticHandler diagnostics(sources, &context);
-  if (checks.eachPass.getNumOccurrences() ||
-      checks.errorBudget.getNumOccurrences())
-    return failed(runStages(line, checks, context));
+  SmallVector<OptionRef> ofRuns = getRunOptions(line, checks);
+  SmallVector<OptionRef> ofStages = {checks.eachPass, checks.errorBudget};
+  SmallVector<OptionRef> ofTraces = {trace.events, trace.drawing, trace.ctas};
+  for (const cl::Option &stages : ofStages) {
+    if (!stages.getNumOccurrences())
+      continue;
+    ofRuns.append(ofTraces);
+    ofRuns.append({line.passPipeline, line.manifest, line.ptxas, line.jit});
+    return failed(refuse(ofRuns, "--" + stages.ArgStr)) ||
+           failed(runStages(line, checks, context));
+  }
   if (trace.isAsked())
-    return failed(traceKernel(line, trace, context));
+    return failed(refuse(ofRuns, "--trace and --trace-svg")) ||
+           failed(traceKernel(line, trace, context));
+  if (failed(refuse({trace.ctas}, "a run without --trace and --trace-svg")))
+    return 1;
   return failed(Session(line, checks, context).run());
 }
