@@ -137,7 +137,8 @@ std::optional<Location> fa3::findLocation(MLIRContext *context, StringRef ptx,
 // Diagnostics
 //===----------------------------------------------------------------------===//
 
-/// Where a remark belongs: a line of the PTX, a kernel, or the module.
+/// Where a remark belongs: a line of the PTX, a kernel, the only one if it
+/// names none, or the module.
 static Location locate(gpu::GPUModuleOp module, StringRef ptx,
                        const PtxasRemark &remark) {
   if (remark.line)
@@ -146,6 +147,11 @@ static Location locate(gpu::GPUModuleOp module, StringRef ptx,
       return *loc;
   if (auto kernel = module.lookupSymbol<LLVM::LLVMFuncOp>(remark.function))
     return kernel.getLoc();
+  auto kernels = llvm::make_filter_range(
+      module.getOps<LLVM::LLVMFuncOp>(),
+      [](LLVM::LLVMFuncOp function) { return !function.isExternal(); });
+  if (remark.function.empty() && llvm::hasSingleElement(kernels))
+    return (*kernels.begin()).getLoc();
   return module.getLoc();
 }
 
