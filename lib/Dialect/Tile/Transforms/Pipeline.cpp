@@ -32,6 +32,21 @@ static bool isScheduled(scf::ForOp loop) {
          });
 }
 
+/// Fails if some operations of a loop have a place in the schedule and others,
+/// perhaps by an edit, have none.
+static LogicalResult verifySchedule(scf::ForOp loop) {
+  auto ops = loop.getBody()->without_terminator();
+  auto hasPlace = [](Operation &op) { return bool(getSlotting(&op)); };
+  auto missing = llvm::find_if_not(ops, hasPlace);
+  if (missing == ops.end() || llvm::none_of(ops, hasPlace))
+    return success();
+  InFlightDiagnostic diagnostic = missing->emitOpError("has no '")
+                                  << TileDialect::kSlottingAttrName
+                                  << "', which others of its loop have";
+  diagnostic.attachNote(loop.getLoc()) << "the loop";
+  return diagnostic;
+}
+
 static int64_t getLastStage(scf::ForOp loop) {
   int64_t last = 0;
   for (Operation &op : loop.getBody()->without_terminator())
@@ -225,10 +240,15 @@ struct Pipeline : fa3::tile::impl::PipelineBase<Pipeline> {
   using PipelineBase::PipelineBase;
   void runOnOperation() override {
     SmallVector<scf::ForOp> loops;
-    getOperation()->walk([&](scf::ForOp loop) {
+    WalkResult result = getOperation()->walk([&](scf::ForOp loop) {
+      if (failed(verifySchedule(loop)))
+        return WalkResult::interrupt();
       if (isScheduled(loop))
         loops.push_back(loop);
+      return WalkResult::advance();
     });
+    if (result.wasInterrupted())
+      return signalPassFailure();
     for (scf::ForOp loop : loops)
       if (failed(::pipeline(loop)))
         return signalPassFailure();

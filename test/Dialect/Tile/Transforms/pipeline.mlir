@@ -164,18 +164,4 @@ gpu.module @m {
     }
     gpu.return
   }
-
-  // A loop in which one operation has no place is not scheduled.
-  // CHECK-LABEL: gpu.func @partial
-  // CHECK-NOT: scf.if
-  // CHECK: memref.store %{{.*}} {tile.slotting
-  gpu.func @partial(%a: memref<?xf32>, %n: index) kernel {
-    %c0 = arith.constant 0 : index
-    %c1 = arith.constant 1 : index
-    scf.for %t = %c0 to %n step %c1 {
-      %x = memref.load %a[%t] : memref<?xf32>
-      memref.store %x, %a[%t] {tile.slotting = #s1o3} : memref<?xf32>
-    }
-    gpu.return
-  }
 }

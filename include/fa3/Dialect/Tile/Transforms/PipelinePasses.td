@@ -51,11 +51,12 @@ def Schedule : Pass<"tile-schedule"> {
 def Pipeline : Pass<"tile-pipeline"> {
   let summary = "scheduled loops -> software-pipelined loops";
   let description = [{
-    Input: loops with `tile.slotting` on every operation. Expands with upstream's
-    scf pipeliner into prologue, steady loop and epilogue, under a test that
-    there are enough iterations. Sets the depth of each ring to the most entries
-    a reader holds at once. Values converted into registers that a product in
-    flight still reads are kept behind its `tile.await`.
+    Input: loops with `tile.slotting` on every operation, or on none (left
+    alone). Expands with upstream's scf pipeliner into prologue, steady loop and
+    epilogue, under a test that there are enough iterations. Sets the depth of
+    each ring to the most entries a reader holds at once. Values converted into
+    registers that a product in flight still reads are kept behind its
+    `tile.await`.
 
     Example: two stages, S(t) before O(t).
     ```mlir
