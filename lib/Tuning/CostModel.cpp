@@ -385,8 +385,7 @@ std::vector<Candidate> fa3::tuning::getPointsToMeasure(const Problem &problem,
     });
     vary([](Point &p) { p.l2Bytes = 50'000'000; });
   }
-  // Registers that threads which load or convert have over what they need are
-  // not missed where products have two groups.
+  // Threads that convert may keep more in flight.
   if (is8Bit(problem))
     vary([](Point &p) { p.producerRegisters = 40; });
   // More stages hold more of a step in registers; lists of steps never have

@@ -1,7 +1,6 @@
 //===- GridSharing.cpp - tiles that several grid positions load -----------===//
 
 #include "GridSharing.h"
-#include "fa3/Dialect/Tile/Analysis/AffineForm.h"
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
