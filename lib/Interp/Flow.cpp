@@ -115,6 +115,11 @@ LogicalResult runCursor(Context &c, const Instr &in) {
   if (cursor->side == flow::Side::write) {
     cursor->part = op.getPart();
     cursor->position = ring->fifo.getFirstWritten();
+    cursor->isIdle = !op.isActive(c.group->replica);
+    if (cursor->isIdle) {
+      c.set(in.out[0], cursor);
+      return success();
+    }
     name = &ring->writerNames[cursor->part];
   } else {
     auto *reader = llvm::find_if(ring->readers, [&](const RingReader &r) {
@@ -173,14 +178,16 @@ LogicalResult runAcquire(Context &c, const Instr &in) {
            list(ring->fifo.getReadersHolding(position), ring->readerNames,
                 "reader");
   };
-  if (failed(c.cta->scheduler.wait({in.op, ready, nullptr, describe})))
-    return failure();
-  Place &place = ring->getPlace(position);
-  if (isRead) {
-    if (failed(landLoads(c, place)))
+  if (!cursor.isIdle) {
+    if (failed(c.cta->scheduler.wait({in.op, ready, nullptr, describe})))
       return failure();
-  } else if (ring->fifo.open(position)) {
-    ring->clear(place);
+    Place &place = ring->getPlace(position);
+    if (isRead) {
+      if (failed(landLoads(c, place)))
+        return failure();
+    } else if (ring->fifo.open(position)) {
+      ring->clear(place);
+    }
   }
   Ref<SlotObject> slot(new SlotObject());
   slot->ring = ring;
@@ -188,6 +195,7 @@ LogicalResult runAcquire(Context &c, const Instr &in) {
   slot->position = position;
   slot->part = cursor.part;
   slot->reader = cursor.reader;
+  slot->isIdle = cursor.isIdle;
   Ref<CursorObject> next(new CursorObject(cursor));
   ++next->position;
   c.set(in.out[0], slot);
@@ -218,6 +226,8 @@ LogicalResult runPublish(Context &c, const Instr &in) {
   SlotObject &slot = c.object<SlotObject>(in.in[0]);
   if (failed(endSlot(c, in, slot)))
     return failure();
+  if (slot.isIdle)
+    return success();
   if (!slot.ring->fifo.publish(slot.position, slot.part))
     return c.error(in) << "publishes entry " << slot.position
                        << " a second time";

@@ -99,6 +99,8 @@ public:
   flow::Side side = flow::Side::read;
   int64_t position = 0;
   unsigned part = 0, reader = 0;
+  /// Another replica writes for this one.
+  bool isIdle = false;
 };
 
 class SlotObject final : public Object {
@@ -109,6 +111,8 @@ public:
   unsigned part = 0, reader = 0;
   /// Until it is published or released.
   bool held = true;
+  /// Another replica writes for this one: what is done with it has no effect.
+  bool isIdle = false;
   /// Asynchronous operations that read it through views.
   llvm::SmallVector<Ref<AsyncOp>> accesses;
 };

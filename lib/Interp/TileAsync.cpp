@@ -128,6 +128,8 @@ LogicalResult runLoadAsync(Context &c, const Instr &in) {
   if (view->slot->side != flow::Side::write)
     return c.error(in)
            << "'tile.load.async' into a slot that is held for reading";
+  if (view->slot->isIdle)
+    return success();
   Place &place = view->slot->ring->getPlace(view->slot->position);
   place.pending.push_back({in.op, c.array(in.in[0]),
                            c.integers(in.in.drop_front().drop_back()), view});

@@ -838,3 +838,29 @@ func.func @twice() {
   }
   return
 }
+
+// -----
+
+func.func @leading_reader() {
+  %ring = flow.ring : !flow.ring<1, [i32]>
+  flow.specialize {
+    flow.group @a warps 4 replicas 2 (%g) {
+      // expected-error @+1 {{expects 'leader' on the write side only}}
+      %c = flow.cursor read %ring leader : !flow.ring<1, [i32]>
+    }
+  }
+  return
+}
+
+// -----
+
+func.func @leader_of_one() {
+  flow.specialize {
+    flow.group @a warps 4 replicas 2 (%g) {
+      %ring = flow.ring : !flow.ring<1, [i32]>
+      // expected-error @+1 {{expects 'leader' for rings that replicas share, not for one of each replica}}
+      %c = flow.cursor write %ring leader : !flow.ring<1, [i32]>
+    }
+  }
+  return
+}

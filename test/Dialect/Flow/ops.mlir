@@ -160,3 +160,18 @@ func.func @release(%zero: tensor<64x64xf32>) {
   }
   return
 }
+
+// CHECK-LABEL: func.func @leader(
+// CHECK: flow.cursor write %{{.*}} leader : <1, [i32]>
+// CHECK: flow.cursor write %{{.*}} part 1 leader : <1, [i32], parts = 2>
+func.func @leader() {
+  %a = flow.ring : !flow.ring<1, [i32]>
+  %b = flow.ring : !flow.ring<1, [i32], parts = 2>
+  flow.specialize {
+    flow.group @math warps 4 replicas 2 (%g) {
+      %ca = flow.cursor write %a leader : !flow.ring<1, [i32]>
+      %cb = flow.cursor write %b part 1 leader : !flow.ring<1, [i32], parts = 2>
+    }
+  }
+  return
+}

@@ -476,7 +476,33 @@ LogicalResult ControlSkeleton::checkReplicas(const GroupControl &group,
   return failure();
 }
 
+LogicalResult ControlSkeleton::checkLed(const GroupControl &group) {
+  llvm::SmallBitVector isLed(objects.size());
+  for (unsigned channel : group.channels.set_bits())
+    if (channels[channel].isLed)
+      isLed.set(channels[channel].object);
+  for (unsigned channel : group.channels.set_bits()) {
+    unsigned object = channels[channel].object;
+    Operation *divergent = isLed.test(object)
+                               ? findDivergent(*this, group.body, channel)
+                               : nullptr;
+    if (!divergent)
+      continue;
+    InFlightDiagnostic diagnostic =
+        emitError(objects[object])
+        << "is not balanced: one replica of '" << group.group.getSymName()
+        << "' fills it for all, which may differ in how often one "
+        << channels[channel].what;
+    diagnostic.attachNote(divergent->getLoc()) << "this depends on the replica";
+    return failure();
+  }
+  return success();
+}
+
 LogicalResult ControlSkeleton::checkBalance() {
+  for (const GroupControl &group : groups)
+    if (failed(checkLed(group)))
+      return failure();
   // The first end of every object is compared with its others; comparisons of
   // the same two groups share the distinction of cases.
   struct End {

@@ -49,6 +49,34 @@ static Operation *findEvent(Operation *op, ControlSkeleton::Classify classify) {
   return event;
 }
 
+/// Whether the replica and constants alone decide about a value.
+static bool isDecidedByReplica(Value value, GroupOp group) {
+  if (value == group.getReplica())
+    return true;
+  Operation *op = value.getDefiningOp();
+  return op && isMemoryEffectFree(op) && op->getNumRegions() == 0 &&
+         llvm::all_of(op->getOperands(), [&](Value operand) {
+           return isDecidedByReplica(operand, group);
+         });
+}
+
+std::optional<std::vector<ControlNode>>
+ControlSkeleton::getLedEvents(const ControlNode &node) {
+  auto branch = dyn_cast<scf::IfOp>(node.op);
+  auto isLedEvent = [&](const ControlNode &inner) {
+    return inner.kind == ControlNode::Kind::Event &&
+           channels[inner.channel].isLed;
+  };
+  if (!branch || node.body.empty() || !node.otherwise.empty() ||
+      !llvm::all_of(node.body, isLedEvent) ||
+      !isDecidedByReplica(branch.getCondition(),
+                          branch->getParentOfType<GroupOp>()))
+    return std::nullopt;
+  for (const ControlNode &event : node.body)
+    led.insert(event.op);
+  return node.body;
+}
+
 LogicalResult ControlSkeleton::buildBlock(Block &block, Classify classify,
                                           std::vector<ControlNode> &nodes) {
   for (Operation &op : block) {
@@ -84,6 +112,10 @@ LogicalResult ControlSkeleton::buildBlock(Block &block, Classify classify,
                          "and 'scf.if' may");
       diagnostic.attachNote(event->getLoc()) << "the access is here";
       return diagnostic;
+    }
+    if (auto events = getLedEvents(node)) {
+      llvm::append_range(nodes, std::move(*events));
+      continue;
     }
     for (const ControlNode &inner : node.body)
       node.channels |= inner.channels;

@@ -71,7 +71,8 @@ void Explorer::addProcess(GroupOp group, unsigned replica,
     if (instruction.kind != Kind::Execute)
       continue;
     std::optional<unsigned> channel = channelOf(instruction.op);
-    if (!channel)
+    // Not all replicas have the events of a leader.
+    if (!channel || skeleton.isLed(instruction.op))
       continue;
     auto &entry = channels[skeleton.getChannels()[*channel].object];
     entry = entry ? std::min(*entry, *channel) : *channel;

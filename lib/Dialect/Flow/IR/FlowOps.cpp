@@ -29,7 +29,7 @@ void CursorOp::build(OpBuilder &builder, OperationState &state, Value ring,
                      Side side) {
   build(builder, state, CursorType::get(builder.getContext(), side),
         SideAttr::get(builder.getContext(), side), ring,
-        builder.getI64IntegerAttr(0));
+        builder.getI64IntegerAttr(0), /*leader=*/UnitAttr());
 }
 
 LogicalResult CursorOp::verify() {
@@ -40,6 +40,12 @@ LogicalResult CursorOp::verify() {
            << part << ") less than the parts of the ring (" << parts << ")";
   if (getSide() == Side::read && part != 0)
     return emitOpError("expects part 0 on the read side, got ") << part;
+  if (getLeader() && getSide() == Side::read)
+    return emitOpError("expects 'leader' on the write side only");
+  Operation *ring = getRing().getDefiningOp();
+  if (getLeader() && ring && ring->getParentOfType<GroupOp>())
+    return emitOpError("expects 'leader' for rings that replicas share, not "
+                       "for one of each replica");
   return success();
 }
 
@@ -372,6 +378,14 @@ LogicalResult GroupOp::verify() {
                          "multiple of 4 for warp groups, got ")
              << *first;
   return success();
+}
+
+bool GroupOp::hasLeader() {
+  return walk([](CursorOp cursor) {
+           return cursor.getLeader() ? WalkResult::interrupt()
+                                     : WalkResult::advance();
+         })
+      .wasInterrupted();
 }
 
 /// C2 of flow.cursor: a second cursor would fork the position in a ring.

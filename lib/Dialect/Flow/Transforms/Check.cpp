@@ -44,7 +44,8 @@ static LogicalResult verifyEnds(RingOp ring, ArrayRef<CursorOp> cursors) {
       continue;
     }
     CursorOp &writer = writers[cursor.getPart()];
-    int64_t replicas = isPrivate ? 1 : group.getReplicas();
+    int64_t replicas =
+        isPrivate || cursor.getLeader() ? 1 : group.getReplicas();
     if (writer || replicas > 1) {
       InFlightDiagnostic diagnostic =
           ring.emitOpError("expects one writer of part ")
@@ -101,7 +102,8 @@ LogicalResult Rings::collect(SpecializeOp specialize) {
       std::string what = writes ? "acquires to write" : "acquires to read";
       if (hasParts && writes)
         what += " part " + std::to_string(part);
-      channels.push_back({object, what});
+      channels.push_back({object, what, /*joinsReplicas=*/false,
+                          /*isLed=*/cursor.getLeader()});
     }
   }
   llvm::SmallDenseMap<Operation *, unsigned> channelOfOrder;
@@ -127,26 +129,30 @@ LogicalResult Rings::collect(SpecializeOp specialize) {
   return success();
 }
 
-/// Replicas of each group that are explored. Replicas that take no turns wait
-/// for each other only through other groups, so a circle of waits passes
-/// through at most one of them per replica of another group, and what is left
-/// out only waits less.
+/// Whether replicas of a group wait for each other: in turns, or for the one
+/// that writes for all.
+static bool doReplicasMeet(GroupOp group) {
+  return group.hasLeader() ||
+         group.walk([](TakeOp) { return WalkResult::interrupt(); })
+             .wasInterrupted();
+}
+
+/// Replicas of each group that are explored. Replicas that do not wait for each
+/// other do so only through other groups, so a circle of waits passes through
+/// at most one of them per replica of another group, and what is left out only
+/// waits less.
 static SmallVector<int64_t>
 countExploredReplicas(ArrayRef<GroupControl> groups) {
-  auto takesTurns = [](GroupOp group) {
-    return group.walk([](TakeOp) { return WalkResult::interrupt(); })
-        .wasInterrupted();
-  };
   SmallVector<int64_t> replicas;
-  int64_t inTurns = 0;
+  int64_t meeting = 0;
   for (const GroupControl &control : groups) {
     replicas.push_back(control.group.getReplicas());
-    if (takesTurns(control.group))
-      inTurns += replicas.back() - 1;
+    if (doReplicasMeet(control.group))
+      meeting += replicas.back() - 1;
   }
-  int64_t others = std::max<int64_t>(int64_t(groups.size()) - 1 + inTurns, 1);
+  int64_t others = std::max<int64_t>(int64_t(groups.size()) - 1 + meeting, 1);
   for (auto [number, control] : llvm::zip(replicas, groups))
-    if (!takesTurns(control.group))
+    if (!doReplicasMeet(control.group))
       number = std::min(number, others);
   return replicas;
 }
@@ -187,7 +193,7 @@ struct Check : fa3::flow::impl::CheckBase<Check> {
       programs.push_back(std::move(*program));
       for (int64_t replica = 0; replica < replicas; ++replica) {
         explorer.addProcess(control.group, replica, programs.back());
-        machine.addProcess(control.group, process++);
+        machine.addProcess(control.group, replica, process++);
       }
     }
     LogicalResult result = explorer.run();

@@ -87,7 +87,7 @@ struct RingMachine::State : MachineState {
   }
 };
 
-void RingMachine::addProcess(GroupOp group, unsigned p) {
+void RingMachine::addProcess(GroupOp group, int64_t replica, unsigned p) {
   group.walk([&](CursorOp cursor) {
     auto ring = cursor.getRing().getDefiningOp<RingOp>();
     if (!ring)
@@ -98,9 +98,11 @@ void RingMachine::addProcess(GroupOp group, unsigned p) {
     if (isNew)
       rings.push_back({ring, {}});
     endOf[{cursor, p}] = ends.size();
-    rings[entry->second].ends.push_back(ends.size());
+    bool isIdle = !cursor.isActive(replica);
+    if (!isIdle)
+      rings[entry->second].ends.push_back(ends.size());
     ends.push_back({entry->second, p, cursor, cursor.getSide(),
-                    static_cast<int64_t>(cursor.getPart())});
+                    static_cast<int64_t>(cursor.getPart()), isIdle});
   });
   llvm::SmallPtrSet<Operation *, 2> orders;
   group.walk([&](TakeOp take) {
@@ -145,6 +147,8 @@ int64_t RingMachine::evaluate(const JointState &, unsigned, Value) {
 std::optional<unsigned> RingMachine::findBlocker(const State &state,
                                                  unsigned end,
                                                  int64_t number) const {
+  if (ends[end].isIdle)
+    return std::nullopt;
   const RingInfo &ring = rings[ends[end].ring];
   RingType type = ring.op.getRing().getType();
   bool writes = ends[end].writes();

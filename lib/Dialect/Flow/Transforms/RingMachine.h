@@ -20,8 +20,9 @@ bool isRingValue(mlir::Type type);
 
 class RingMachine : public Machine {
 public:
-  /// Adds the ends of rings that process `p`, the next one, has.
-  void addProcess(GroupOp group, unsigned p);
+  /// Adds the ends of rings that process `p`, the next one, has: `replica` of
+  /// the group.
+  void addProcess(GroupOp group, int64_t replica, unsigned p);
 
   std::unique_ptr<MachineState> start() override;
   Step execute(JointState &state, unsigned p, mlir::Operation *op) override;
@@ -41,6 +42,9 @@ private:
     bool writes() const { return cursorSide == Side::write; }
     Side cursorSide;
     int64_t part;
+    /// Another replica writes in its place: it waits for nobody, and nobody for
+    /// it.
+    bool isIdle;
   };
   /// A ring; private rings are one for each process.
   struct RingInfo {

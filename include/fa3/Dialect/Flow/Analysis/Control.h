@@ -23,6 +23,9 @@ struct Channel {
   /// Replicas of one group wait for each other in these events, so that each
   /// has as many of them.
   bool joinsReplicas = false;
+  /// One replica has these events for all of its group. Control around those of
+  /// the object is the same in all replicas.
+  bool isLed = false;
 };
 
 /// An event, or control that encloses events.
@@ -80,6 +83,9 @@ public:
   bool isUniform(mlir::Operation *control) const {
     return uniform.contains(control);
   }
+  /// Whether `event` is under a condition that the replica alone decides. Such
+  /// a condition is no control: the leader's events stand for the group's.
+  bool isLed(mlir::Operation *event) const { return led.contains(event); }
   unsigned getNumObjects() const { return objects.size(); }
 
 private:
@@ -89,6 +95,10 @@ private:
   /// `isUniform`: all control around `node` is.
   mlir::LogicalResult checkCongruence(const ControlNode &node, bool isUniform);
   void joinNests(const ControlNode &a, const ControlNode &b);
+  /// The events of a branch that only the leader takes; none if it is not one.
+  std::optional<std::vector<ControlNode>> getLedEvents(const ControlNode &node);
+  /// Fails where replicas may differ in what one of them does for all.
+  mlir::LogicalResult checkLed(const GroupControl &group);
   /// Proves that all replicas of a group have as many events on a channel.
   mlir::LogicalResult checkReplicas(const GroupControl &group, unsigned channel,
                                     llvm::ArrayRef<unsigned> others);
@@ -99,7 +109,7 @@ private:
   std::vector<mlir::Location> objects;
   std::vector<GroupControl> groups;
   llvm::DenseMap<mlir::Operation *, unsigned> nests;
-  llvm::DenseSet<mlir::Operation *> uniform;
+  llvm::DenseSet<mlir::Operation *> uniform, led;
   unsigned numNests = 0;
   /// Comparisons made inside nests: the first group's loop and the object.
   std::vector<std::pair<mlir::Operation *, unsigned>> compared;

@@ -45,16 +45,27 @@ def Flow_CursorOp : Flow_Op<"cursor", [
     %c = flow.cursor read %k : !flow.ring<2, [tensor<80x128xf16>]>
     ```
 
+    With `leader` replica 0 writes for all replicas of the group: in the others
+    an acquire through the cursor waits for nothing and gives the next position,
+    and what is done with its slot has no effect.
+
     C1. part is less than the ring's parts, and 0 on the read side.
     C2. it is the only one of its group on this side (and part, for writers) of
         the ring: a second would fork the position.
+    C3. `leader` is on the write side, of a ring between replicas: not of one
+        that is declared in the group.
   }];
   let arguments = (ins Flow_Side:$side, Flow_RingType:$ring,
-                       DefaultValuedAttr<I64Attr, "0">:$part);
+                       DefaultValuedAttr<I64Attr, "0">:$part,
+                       UnitAttr:$leader);
   let results = (outs Flow_CursorType:$cursor);
-  let assemblyFormat = "$side $ring (`part` $part^)? attr-dict `:` type($ring)";
+  let assemblyFormat = "$side $ring (`part` $part^)? (`leader` $leader^)? attr-dict `:` type($ring)";
   let hasVerifier = 1;
   let builders = [OpBuilder<(ins "::mlir::Value":$ring, "::fa3::flow::Side":$side)>];
+  let extraClassDeclaration = [{
+    /// Whether replica `replica` of the group does what the cursor is used for.
+    bool isActive(int64_t replica) { return !getLeader() || replica == 0; }
+  }];
 }
 
 def Flow_AcquireOp : Flow_Op<"acquire", [
@@ -251,6 +262,8 @@ def Flow_GroupOp : Flow_Op<"group", [
   let extraClassDeclaration = [{
     ::mlir::Value getReplica() { return getBody().getArgument(0); }
     ::mlir::Block *getBodyBlock() { return &getBody().front(); }
+    /// Whether one replica writes for all: a cursor of the group is `leader`.
+    bool hasLeader();
   }];
 }
 

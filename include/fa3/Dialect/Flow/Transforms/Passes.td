@@ -28,7 +28,9 @@ def Check : Pass<"flow-check", "::mlir::gpu::GPUModuleOp"> {
     Replicas that take turns (`flow.order`) meet: all of them are explored, and it
     is proven that each takes as many turns, because what decides about turns does
     not depend on the replica, or because a replica takes a turn as often as it
-    acquires an entry of some ring.
+    acquires an entry of some ring. So do replicas of which one writes for all (a
+    `leader` cursor): all are explored, and control around accesses to the ring
+    may not depend on the replica.
 
     Input: any module; kernels without `flow.specialize` pass. Output: unchanged.
     Fails with an error at the access, loop or ring, and notes that say who

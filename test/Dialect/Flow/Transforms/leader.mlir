@@ -1,0 +1,144 @@
+// One replica fills a ring for all of its group.
+// RUN: split-file %s %t
+// RUN: fa3-opt %t/leader.mlir -flow-check -o /dev/null
+// RUN: not fa3-opt %t/unmarked.mlir -flow-check -o /dev/null 2>&1 | FileCheck %s --check-prefix=UNMARKED
+// RUN: not fa3-opt %t/divergent.mlir -flow-check -o /dev/null 2>&1 | FileCheck %s --check-prefix=DIVERGENT
+// RUN: not fa3-opt %t/ahead.mlir -flow-check -o /dev/null 2>&1 | FileCheck %s --check-prefix=AHEAD
+// RUN: not fa3-opt %t/fewer.mlir -flow-check -o /dev/null 2>&1 | FileCheck %s --check-prefix=FEWER
+
+// UNMARKED: error: 'flow.ring' op expects one writer of part 0, got more
+// UNMARKED: note: group 'math' of 2 replicas writes here
+
+// The other replica would wait for entries that the leader does not write.
+// DIVERGENT: divergent.mlir:5:{{.*}} error: is not balanced: one replica of 'math' fills it for all, which may differ in how often one acquires to write
+// DIVERGENT: divergent.mlir:12:{{.*}} note: this depends on the replica
+
+// Two entries ahead in a ring of two: the leader waits for itself.
+// AHEAD: error: 'flow.acquire' op waits forever: no group can go on
+// AHEAD: note: @math replica 0 waits here for @math replica {{[01]}} to release entry 0 of the ring
+
+// FEWER: error: is not balanced: 'math' acquires to read 1 time more than 'math' acquires to write
+//--- leader.mlir
+!ring = !flow.ring<2, [tensor<8x8xf32>]>
+!write = !flow.slot<write, [tensor<8x8xf32>]>
+!read = !flow.slot<read, [tensor<8x8xf32>]>
+gpu.module @kernels {
+  // One entry ahead.
+  gpu.func @ahead(%n: index) kernel {
+    %ring = flow.ring : !ring
+    flow.specialize {
+      flow.group @math warps 4 replicas 3 (%g) {
+        %c0 = arith.constant 0 : index
+        %c1 = arith.constant 1 : index
+        %w = flow.cursor write %ring leader : !ring
+        %r = flow.cursor read %ring : !ring
+        %first, %w1 = flow.acquire %ring[%w] : !ring, !flow.cursor<write>
+        flow.publish %first : !write
+        %last:2 = scf.for %i = %c0 to %n step %c1 iter_args(%cw = %w1, %cr = %r) -> (!flow.cursor<write>, !flow.cursor<read>) {
+          %filled, %nw = flow.acquire %ring[%cw] : !ring, !flow.cursor<write>
+          flow.publish %filled : !write
+          %held, %nr = flow.acquire %ring[%cr] : !ring, !flow.cursor<read>
+          flow.release %held : !read
+          scf.yield %nw, %nr : !flow.cursor<write>, !flow.cursor<read>
+        }
+        %held, %nr = flow.acquire %ring[%last#1] : !ring, !flow.cursor<read>
+        flow.release %held : !read
+      }
+    }
+    gpu.return
+  }
+}
+//--- unmarked.mlir
+!ring = !flow.ring<2, [tensor<8x8xf32>]>
+!write = !flow.slot<write, [tensor<8x8xf32>]>
+!read = !flow.slot<read, [tensor<8x8xf32>]>
+gpu.module @kernels {
+  gpu.func @unmarked() kernel {
+    %ring = flow.ring : !ring
+    flow.specialize {
+      flow.group @math warps 4 replicas 2 (%g) {
+        %w = flow.cursor write %ring : !ring
+        %r = flow.cursor read %ring : !ring
+        %filled, %nw = flow.acquire %ring[%w] : !ring, !flow.cursor<write>
+        flow.publish %filled : !write
+        %held, %nr = flow.acquire %ring[%r] : !ring, !flow.cursor<read>
+        flow.release %held : !read
+      }
+    }
+    gpu.return
+  }
+}
+//--- divergent.mlir
+!ring = !flow.ring<1, [tensor<8x8xf32>]>
+!write = !flow.slot<write, [tensor<8x8xf32>]>
+gpu.module @kernels {
+  gpu.func @divergent() kernel {
+    %ring = flow.ring : !ring
+    flow.specialize {
+      flow.group @math warps 4 replicas 2 (%g) {
+        %c0 = arith.constant 0 : index
+        %c1 = arith.constant 1 : index
+        %w = flow.cursor write %ring leader : !ring
+        %r = flow.cursor read %ring : !ring
+        %last:2 = scf.for %i = %c0 to %g step %c1 iter_args(%cw = %w, %cr = %r) -> (!flow.cursor<write>, !flow.cursor<read>) {
+          %filled, %nw = flow.acquire %ring[%cw] : !ring, !flow.cursor<write>
+          flow.publish %filled : !write
+          %held, %nr = flow.acquire %ring[%cr] : !ring, !flow.cursor<read>
+          flow.release %held : !flow.slot<read, [tensor<8x8xf32>]>
+          scf.yield %nw, %nr : !flow.cursor<write>, !flow.cursor<read>
+        }
+      }
+    }
+    gpu.return
+  }
+}
+//--- ahead.mlir
+!ring = !flow.ring<2, [tensor<8x8xf32>]>
+!write = !flow.slot<write, [tensor<8x8xf32>]>
+!read = !flow.slot<read, [tensor<8x8xf32>]>
+gpu.module @kernels {
+  gpu.func @ahead() kernel {
+    %ring = flow.ring : !ring
+    flow.specialize {
+      flow.group @math warps 4 replicas 2 (%g) {
+        %w = flow.cursor write %ring leader : !ring
+        %r = flow.cursor read %ring : !ring
+        %f0, %w1 = flow.acquire %ring[%w] : !ring, !flow.cursor<write>
+        flow.publish %f0 : !write
+        %f1, %w2 = flow.acquire %ring[%w1] : !ring, !flow.cursor<write>
+        flow.publish %f1 : !write
+        %f2, %w3 = flow.acquire %ring[%w2] : !ring, !flow.cursor<write>
+        flow.publish %f2 : !write
+        %h0, %r1 = flow.acquire %ring[%r] : !ring, !flow.cursor<read>
+        flow.release %h0 : !read
+        %h1, %r2 = flow.acquire %ring[%r1] : !ring, !flow.cursor<read>
+        flow.release %h1 : !read
+        %h2, %r3 = flow.acquire %ring[%r2] : !ring, !flow.cursor<read>
+        flow.release %h2 : !read
+      }
+    }
+    gpu.return
+  }
+}
+//--- fewer.mlir
+!ring = !flow.ring<2, [tensor<8x8xf32>]>
+!write = !flow.slot<write, [tensor<8x8xf32>]>
+!read = !flow.slot<read, [tensor<8x8xf32>]>
+gpu.module @kernels {
+  gpu.func @fewer() kernel {
+    %ring = flow.ring : !ring
+    flow.specialize {
+      flow.group @math warps 4 replicas 2 (%g) {
+        %w = flow.cursor write %ring leader : !ring
+        %r = flow.cursor read %ring : !ring
+        %f0, %w1 = flow.acquire %ring[%w] : !ring, !flow.cursor<write>
+        flow.publish %f0 : !write
+        %h0, %r1 = flow.acquire %ring[%r] : !ring, !flow.cursor<read>
+        flow.release %h0 : !read
+        %h1, %r2 = flow.acquire %ring[%r1] : !ring, !flow.cursor<read>
+        flow.release %h1 : !read
+      }
+    }
+    gpu.return
+  }
+}
