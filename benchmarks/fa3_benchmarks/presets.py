@@ -183,7 +183,11 @@ ABLATION = (
     "order=rows", "order=longest-first", "mode=static order=pairs",
     "l2-bytes=0", "store=staged", "store=in-place", "store=direct",
     "max-depth=2", "wgmma-asm=chain", "early-votes=none",
-    "llvm-passes=none", "block-m=128 block-n=128", "block-m=192 block-n=80",
+    "llvm-passes=none", "block-m=192 block-n=80", "block-m=128 block-n=128",
+    *(f"block-m=128 block-n=128 {more}" for more in (
+        "stages=1", "warp-specialize=false", "warp-specialize=false stages=1",
+        "warp-specialize=false turns=on",
+    )),
     _SMALL, *(f"{_SMALL} {more}" for more in (
         "turns=on", "stages=1", "stages=1 turns=on",
         "solver=modulo stages=1", "solver=modulo stages=2",

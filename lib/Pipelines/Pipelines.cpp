@@ -46,7 +46,9 @@ void fa3::buildTilePipeline(OpPassManager &pm, const PipelineOptions &options) {
   pm.addPass(createCanonicalizerPass());
   pm.addPass(tile::createShrinkBounds());
   tile::MapGridOptions grid;
-  grid.mode = options.mode;
+  // A group of its own claims tiles.
+  bool mayClaim = options.warpSpecialize || options.mode != "auto";
+  grid.mode = mayClaim ? options.mode.getValue() : "cta";
   grid.order = options.order;
   grid.l2Bytes = options.l2Bytes;
   grid.heights = heights;
@@ -76,6 +78,7 @@ void fa3::buildSpecializePipeline(OpPassManager &pm,
   addCleanup(pm);
   tile::SpecializeOptions specialize;
   specialize.replicas = options.replicas;
+  specialize.warpSpecialize = options.warpSpecialize;
   pm.addPass(tile::createSpecialize(specialize));
   pm.addPass(tile::createResolveGuards());
   addCleanup(pm);

@@ -144,7 +144,8 @@ LogicalResult fa3::applyTuning(ModuleOp module, PipelineOptions &options) {
     return failure();
   std::optional<tuning::ProblemClass> problem = tuning::classify(module);
   const tuning::Entry *entry = problem ? table->lookup(*problem) : nullptr;
-  if (!entry || hasOtherTile(*entry, options))
+  // Its kernels have warps of their own for copies.
+  if (!entry || hasOtherTile(*entry, options) || !options.warpSpecialize)
     return success();
   // What a user gives counts more.
   std::string text;

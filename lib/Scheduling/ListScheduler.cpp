@@ -72,7 +72,7 @@ void ListScheduler::assignStages() {
       if (dep.to != op || dep.distance != 0)
         continue;
       bool later = (kind(op) == Kind::Issue && waited[dep.from]) ||
-                   kind(op) == Kind::DeferredWait;
+                   kind(op) == Kind::DeferredWait || kind(op) == Kind::Arrival;
       int64_t earliest =
           std::min(stage[dep.from] + (later ? 1 : 0), stages - 1);
       stage[op] = std::max(stage[op], earliest);
@@ -88,7 +88,8 @@ void ListScheduler::assignStages() {
   // What no wait leads to happens when it is first needed, and so does what
   // would be carried between stages in many copies.
   for (unsigned op : llvm::reverse(topological)) {
-    if (kind(op) != Kind::Spread && (anyWait[op] || kind(op) == Kind::Issue))
+    bool starts = kind(op) == Kind::Issue || kind(op) == Kind::Copy;
+    if (kind(op) != Kind::Spread && (anyWait[op] || starts))
       continue;
     int64_t needed = std::numeric_limits<int64_t>::max();
     for (const auto &dep : problem.getDependences())

@@ -9,7 +9,8 @@ using namespace fa3;
 
 llvm::StringRef fa3::getName(PipelineProblem::Kind kind) {
   static constexpr llvm::StringLiteral names[PipelineProblem::kNumKinds] = {
-      "compute", "issue", "wait", "deferred-wait", "free", "spread"};
+      "compute", "issue",  "wait", "deferred-wait",
+      "free",    "spread", "copy", "arrival"};
   return names[static_cast<unsigned>(kind)];
 }
 

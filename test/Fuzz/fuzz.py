@@ -109,6 +109,10 @@ def choose(rng):
     if rng.random() < 0.1 and not p["float8"]:
         p["options"].update({"solver": "modulo", "stages": rng.choice([2, 3]),
                              "block-m": 64, "block-n": rng.choice([16, 48, 64])})
+    if rng.random() < 0.1 and not p["float8"]:
+        p["options"]["warp-specialize"] = "false"
+        if p["options"].get("mode") == "dynamic":
+            del p["options"]["mode"]
     return p
 
 

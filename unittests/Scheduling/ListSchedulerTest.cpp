@@ -83,6 +83,28 @@ TEST(ListScheduler, ReleaseOfTheOnlyProductWaitsAStage) {
   EXPECT_LT(p.position("product"), p.position("release"));
 }
 
+TEST(ListScheduler, CopiesAreAStageAheadOfTheirUse) {
+  // The wait for the second copy moves to its use; copies start behind the
+  // products of their step, what they need right in front of them.
+  ProblemText p = schedule("compute free\n copy copyK\n copy copyV\n"
+                           "arrival hasK\n arrival hasV\n issue first\n"
+                           "wait await\n compute weights\n issue second\n"
+                           "free -> copyK\n"
+                           "copyK -> hasK\n copyV -> hasV\n hasK -> first\n"
+                           "first -> await\n await -> weights\n"
+                           "weights -> second\n hasV -> second",
+                           3);
+  EXPECT_EQ(p.stage("copyK"), 0);
+  EXPECT_EQ(p.stage("copyV"), 0);
+  EXPECT_EQ(p.stage("hasK"), 1);
+  EXPECT_EQ(p.stage("first"), 1);
+  EXPECT_EQ(p.stage("second"), 2);
+  EXPECT_EQ(p.stage("hasV"), 2);
+  EXPECT_LT(p.position("second"), p.position("free"));
+  EXPECT_EQ(p.position("free") + 1, p.position("copyK"));
+  EXPECT_LT(p.position("copyV"), p.position("await"));
+}
+
 TEST(ListScheduler, OldestWaitComesFirst) {
   ProblemText p = schedule("issue a\n issue b\n wait ofB\n wait ofA\n"
                            "b -> ofB\n a -> ofA",

@@ -61,6 +61,8 @@ private:
                     .Case("deferred-wait", Kind::DeferredWait)
                     .Case("free", Kind::Free)
                     .Case("spread", Kind::Spread)
+                    .Case("copy", Kind::Copy)
+                    .Case("arrival", Kind::Arrival)
                     .Default(std::nullopt);
     ASSERT_TRUE(kind && words.size() > 1) << words[0].str();
     unsigned op = problem.addOperation(words[1].str(), *kind);

@@ -85,6 +85,11 @@ struct PipelineOptions : public mlir::PassPipelineOptions<PipelineOptions> {
       *this, "replicas",
       llvm::cl::desc("replicas of the math group (0: one per 64 rows)"),
       llvm::cl::init(0)};
+  Option<bool> warpSpecialize{
+      *this, "warp-specialize",
+      llvm::cl::desc("whether copies have warps of their own; else those that "
+                     "compute make them"),
+      llvm::cl::init(true)};
   Option<std::string> sums{
       *this, "sums",
       llvm::cl::desc("sums of what a product multiplies: auto, exact or "

@@ -33,8 +33,10 @@ public:
     DeferredWait, ///< waits, and nothing in its iteration needs it to
     Free,         ///< gives up what others wait for: the sooner the better
     Spread,       ///< makes much of little: belongs to the stage of its use
+    Copy,         ///< starts a copy, which is needed a stage later
+    Arrival,      ///< waits for a copy
   };
-  static constexpr unsigned kNumKinds = 6;
+  static constexpr unsigned kNumKinds = 8;
   /// A unit that is occupied from the start of an operation on.
   struct Use {
     unsigned unit;

@@ -95,6 +95,9 @@ private:
   /// Buffers for the constant right operands of products.
   mlir::LogicalResult prepareConstants(flow::SpecializeOp op);
   mlir::LogicalResult lowerCursor(flow::CursorOp op);
+  /// Emits what is done with a slot: by one replica, if that fills the slots of
+  /// all.
+  void emitFor(flow::AcquireOp slot, llvm::function_ref<void()> emit);
   mlir::LogicalResult lowerAcquire(flow::AcquireOp op);
   mlir::LogicalResult lowerPublish(flow::PublishOp op);
   mlir::LogicalResult lowerRelease(flow::ReleaseOp op);
@@ -103,6 +106,7 @@ private:
   // What goes through their slots: SlotLowering.cpp.
   mlir::LogicalResult lowerView(tile::ViewOp op);
   mlir::LogicalResult lowerLoadAsync(tile::LoadAsyncOp op);
+  mlir::LogicalResult lowerCopies(tile::LoadAsyncOp op);
   /// Copies of a few rows each that bring the rows in another order.
   mlir::LogicalResult lowerReordered(tile::LoadAsyncOp op);
   mlir::LogicalResult lowerStoreAsync(tile::StoreAsyncOp op);

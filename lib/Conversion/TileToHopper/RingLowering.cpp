@@ -26,6 +26,14 @@ static int64_t countReplicas(flow::RingOp ring, flow::Side side) {
   return replicas;
 }
 
+/// Whether one replica of a group fills the ring for all.
+static bool hasLeader(flow::RingOp ring) {
+  return llvm::any_of(ring->getUsers(), [](Operation *user) {
+    auto cursor = dyn_cast<flow::CursorOp>(user);
+    return cursor && cursor.getLeader();
+  });
+}
+
 /// Accesses through views of slots that `side` of the ring holds.
 static SmallVector<Operation *> getAccesses(flow::RingOp ring,
                                             flow::Side side) {
@@ -135,6 +143,10 @@ LogicalResult KernelLowering::lowerRing(flow::RingOp op) {
       return op.emitOpError("has no lowering to hopper: a ring between groups "
                             "is expected to be filled by 'tile.load.async', or "
                             "by 'tile.write'");
+    if (!filledByCopies && hasLeader(op))
+      return op.emitOpError("has no lowering to hopper: a ring that a leader "
+                            "fills is expected to be filled by "
+                            "'tile.load.async'");
     if (failed(allocateBarriers(op, *ring)))
       return failure();
     SmallVector<Operation *> accesses = getAccesses(op, flow::Side::read);
@@ -263,6 +275,19 @@ static int64_t countCopiedBytes(flow::AcquireOp op, hopper::BufferType buffer) {
          copied.front().getDimSize(0);
 }
 
+void KernelLowering::emitFor(flow::AcquireOp slot, function_ref<void()> emit) {
+  flow::CursorOp cursor = flow::findCursorOrigin(slot.getCursor());
+  if (!cursor || !cursor.getLeader())
+    return emit();
+  auto group = slot->getParentOfType<flow::GroupOp>();
+  Value isLeader = arith::CmpIOp::create(b, arith::CmpIPredicate::eq,
+                                         get(group.getReplica()), i32(0));
+  auto branch = scf::IfOp::create(b, isLeader, /*withElseRegion=*/false);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  emit();
+}
+
 LogicalResult KernelLowering::lowerAcquire(flow::AcquireOp op) {
   const Ring &ring = *rings[op.getRing()];
   Value index = values[op.getCursor()][0], parity = values[op.getCursor()][1];
@@ -275,11 +300,13 @@ LogicalResult KernelLowering::lowerAcquire(flow::AcquireOp op) {
       hopper::NamedBarrierSyncOp::create(b, ring.namedBarrier, ring.threads);
     }
   } else {
-    hopper::BarrierWaitOp::create(b, writes ? ring.empty : ring.full, index,
-                                  parity);
-    if (writes && !ring.hasWrites)
-      hopper::BarrierExpectTxOp::create(b, ring.full, index,
-                                        countCopiedBytes(op, ring.type));
+    emitFor(op, [&] {
+      hopper::BarrierWaitOp::create(b, writes ? ring.empty : ring.full, index,
+                                    parity);
+      if (writes && !ring.hasWrites)
+        hopper::BarrierExpectTxOp::create(b, ring.full, index,
+                                          countCopiedBytes(op, ring.type));
+    });
   }
   set(op.getSlot(), index);
   slotRing[op.getSlot()] = &ring;

@@ -115,6 +115,16 @@ LogicalResult KernelLowering::lowerReordered(tile::LoadAsyncOp op) {
 }
 
 LogicalResult KernelLowering::lowerLoadAsync(tile::LoadAsyncOp op) {
+  auto view = op.getView().getDefiningOp<tile::ViewOp>();
+  auto slot = view.getSlot().getDefiningOp<flow::AcquireOp>();
+  if (!slot)
+    return lowerCopies(op);
+  LogicalResult result = success();
+  emitFor(slot, [&] { result = lowerCopies(op); });
+  return result;
+}
+
+LogicalResult KernelLowering::lowerCopies(tile::LoadAsyncOp op) {
   if (op.getRows())
     return lowerReordered(op);
   const View &view = views[op.getView()];

@@ -117,15 +117,17 @@ LogicalResult ProtocolModel::readBarriers() {
       bool arrives;
       if (Value barrier = getMbarrier(op, arrives)) {
         BarrierArray &array = barriers[barrierOf[barrier]];
-        auto &groups = arrives ? array.arriving : array.waiting;
-        if (!llvm::is_contained(groups, group))
-          groups.push_back(group);
+        (arrives ? array.arriving : array.waiting).add(group, op);
         joinsReplicas |= group.getReplicas() > 1 &&
-                         ((llvm::is_contained(array.arriving, group) &&
-                           llvm::is_contained(array.waiting, group)) ||
+                         ((array.arriving.contains(group) &&
+                           array.waiting.contains(group)) ||
                           dependsOn(op->getOperands(), group.getReplica()));
       }
     });
+  for (auto [i, array] : llvm::enumerate(barriers)) {
+    channels[2 * i].isLed = array.arriving.isPartial();
+    channels[2 * i + 1].isLed = array.waiting.isPartial();
+  }
   return success();
 }
 
@@ -134,8 +136,8 @@ LogicalResult ProtocolModel::checkArrivals() {
     if (array.arriving.empty() && array.waiting.empty())
       continue;
     int64_t parties = 0;
-    for (flow::GroupOp group : array.arriving)
-      parties += group.getReplicas();
+    for (const Party &party : array.arriving.get())
+      parties += party.replicas.count();
     int64_t arrivals = array.op.getBarrier().getType().getArrivals();
     if (arrivals == parties)
       continue;
@@ -143,26 +145,14 @@ LogicalResult ProtocolModel::checkArrivals() {
         array.op.emitOpError("completes a phase after ")
         << arrivals << " arrivals, but " << parties
         << (parties == 1 ? " party arrives" : " parties arrive");
-    for (flow::GroupOp group : array.arriving)
-      diagnostic.attachNote(group.getLoc())
-          << "@" << group.getSymName() << ", " << group.getReplicas()
-          << (group.getReplicas() == 1 ? " replica, arrives"
-                                       : " replicas, arrive");
+    for (Party party : array.arriving.get())
+      diagnostic.attachNote(party.group.getLoc())
+          << "@" << party.group.getSymName() << ", " << party.replicas.count()
+          << (party.replicas.count() == 1 ? " replica, arrives"
+                                          : " replicas, arrive");
     return failure();
   }
   return success();
-}
-
-/// Whether a replica may get to `op`: no branch that it decides keeps it away.
-static bool mayReach(Operation *op, flow::GroupOp group, int64_t replica) {
-  for (Operation *parent = op->getParentOp(); parent != group;
-       op = parent, parent = parent->getParentOp()) {
-    std::optional<bool> holds = decideByReplica(parent, group, replica);
-    if (holds &&
-        *holds != (op->getBlock() == cast<scf::IfOp>(parent).thenBlock()))
-      return false;
-  }
-  return true;
 }
 
 /// Whether a named barrier carries turns: one replica of a group waits at it,

@@ -47,12 +47,12 @@ private:
     return array * processes.size() + p;
   }
   bool arrives(unsigned array, unsigned p) const {
-    return llvm::is_contained(model.barriers[array].arriving,
-                              processes[p].group);
+    return model.barriers[array].arriving.contains(processes[p].group,
+                                                   processes[p].replica);
   }
   bool waits(unsigned array, unsigned p) const {
-    return llvm::is_contained(model.barriers[array].waiting,
-                              processes[p].group);
+    return model.barriers[array].waiting.contains(processes[p].group,
+                                                  processes[p].replica);
   }
 
   const ProtocolModel &model;

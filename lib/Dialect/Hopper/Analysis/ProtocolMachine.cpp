@@ -87,10 +87,12 @@ std::string ProtocolMachine::describe(unsigned element) const {
 }
 
 bool ProtocolMachine::arrives(unsigned p, unsigned element) const {
-  return llvm::is_contained(getArray(element).arriving, processes[p].group);
+  return getArray(element).arriving.contains(processes[p].group,
+                                             processes[p].replica);
 }
 bool ProtocolMachine::waits(unsigned p, unsigned element) const {
-  return llvm::is_contained(getArray(element).waiting, processes[p].group);
+  return getArray(element).waiting.contains(processes[p].group,
+                                            processes[p].replica);
 }
 
 int64_t ProtocolMachine::getRequired(unsigned element) const {

@@ -131,6 +131,46 @@ std::optional<bool> fa3::hopper::decideByReplica(Operation *op,
   return condition != 0;
 }
 
+bool fa3::hopper::mayReach(Operation *op, flow::GroupOp group,
+                           int64_t replica) {
+  for (Operation *parent = op->getParentOp(); parent != group;
+       op = parent, parent = parent->getParentOp()) {
+    std::optional<bool> holds = decideByReplica(parent, group, replica);
+    if (holds &&
+        *holds != (op->getBlock() == cast<scf::IfOp>(parent).thenBlock()))
+      return false;
+  }
+  return true;
+}
+
+void Parties::add(flow::GroupOp group, Operation *op) {
+  auto *it = llvm::find_if(
+      parties, [&](const Party &party) { return party.group == group; });
+  if (it == parties.end()) {
+    parties.push_back({group, llvm::SmallBitVector(group.getReplicas())});
+    it = &parties.back();
+  }
+  for (int64_t replica = 0; replica < int64_t(group.getReplicas()); ++replica)
+    if (mayReach(op, group, replica))
+      it->replicas.set(replica);
+}
+
+bool Parties::contains(flow::GroupOp group, int64_t replica) const {
+  return llvm::any_of(parties, [&](const Party &party) {
+    return party.group == group && party.replicas.test(replica);
+  });
+}
+
+bool Parties::contains(flow::GroupOp group) const {
+  return llvm::any_of(parties,
+                      [&](const Party &party) { return party.group == group; });
+}
+
+bool Parties::isPartial() const {
+  return llvm::any_of(parties,
+                      [](const Party &party) { return !party.replicas.all(); });
+}
+
 FailureOr<ProtocolModel> ProtocolModel::build(gpu::GPUFuncOp function,
                                               flow::SpecializeOp specialize) {
   ProtocolModel model;

@@ -34,6 +34,9 @@ struct NamedBarrierUse {
 };
 std::optional<NamedBarrierUse> getNamedBarrierUse(mlir::Operation *op);
 
+/// Whether a replica may get to `op`: no branch that it decides keeps it away.
+bool mayReach(mlir::Operation *op, flow::GroupOp group, int64_t replica);
+
 /// A replica at a named barrier.
 struct NamedUse {
   mlir::Operation *op;
@@ -41,11 +44,32 @@ struct NamedUse {
   int64_t replica;
 };
 
+/// Replicas of a group that arrive or wait somewhere: all, or those that a
+/// branch lets through.
+struct Party {
+  flow::GroupOp group;
+  llvm::SmallBitVector replicas;
+};
+/// Replicas of groups at one side of an array of mbarriers.
+class Parties {
+public:
+  void add(flow::GroupOp group, mlir::Operation *op);
+  bool contains(flow::GroupOp group, int64_t replica) const;
+  bool contains(flow::GroupOp group) const;
+  /// Whether only some replicas of a group are here.
+  bool isPartial() const;
+  bool empty() const { return parties.empty(); }
+  llvm::ArrayRef<Party> get() const { return parties; }
+
+private:
+  llvm::SmallVector<Party> parties;
+};
+
 /// An array of mbarriers.
 struct BarrierArray {
   mutable BarrierAllocOp op;
   unsigned firstElement;
-  llvm::SmallVector<flow::GroupOp> arriving, waiting;
+  Parties arriving, waiting;
   int64_t getCount() const { return op.getBarrier().getType().getCount(); }
 };
 

@@ -1,12 +1,14 @@
 //===- PredicateRange.cpp - where a mask is all false or true -------------===//
 
 #include "fa3/Dialect/Tile/Analysis/PredicateRange.h"
+#include "fa3/Dialect/Flow/IR/Flow.h"
 #include "fa3/Dialect/Tile/IR/Tile.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
 
 using namespace mlir;
+using namespace fa3;
 using namespace fa3::tile;
 
 //===----------------------------------------------------------------------===//
@@ -269,6 +271,22 @@ static PredicateRange disjunction(const PredicateRange &a,
   return {hull(a.possible, b.possible), innerUnion(a.always, b.always)};
 }
 
+/// In a group of which one replica makes the copies of all, steps are the same
+/// in all replicas: the replica becomes one more coordinate.
+static void spreadOverReplicas(TileForm &form) {
+  for (auto [atom, coefficient] : SmallVector(form.base.terms)) {
+    auto argument = dyn_cast<BlockArgument>(atom);
+    auto group =
+        argument ? dyn_cast<flow::GroupOp>(argument.getOwner()->getParentOp())
+                 : flow::GroupOp();
+    if (!group || !group.hasLeader())
+      continue;
+    form.base.add(atom, -coefficient);
+    form.coordinates.push_back(
+        {coefficient, static_cast<int64_t>(group.getReplicas())});
+  }
+}
+
 static PredicateRange classifyCompare(arith::CmpIOp compare, Value iv,
                                       bool negated) {
   std::optional<TileForm> lhs = getTileForm(compare.getLhs());
@@ -285,6 +303,7 @@ static PredicateRange classifyCompare(arith::CmpIOp compare, Value iv,
       c.coefficient *= -1;
       difference.coordinates.push_back(c);
     }
+    spreadOverReplicas(difference);
     return classifyAtom(difference, iv);
   };
   arith::CmpIPredicate predicate = compare.getPredicate();

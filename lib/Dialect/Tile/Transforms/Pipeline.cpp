@@ -54,20 +54,34 @@ static int64_t getLastStage(scf::ForOp loop) {
   return last;
 }
 
-/// Deepens rings to the entries that the scheduled loop holds at once: one per
-/// stage from acquire to release, and one more if the next is acquired first.
+/// Deepens a ring to the entries that are in use at once from `acquire` to
+/// `end` of the same entry: one per stage, and one more if the next is acquired
+/// first.
+static void deepenRing(flow::AcquireOp acquire, Operation *end) {
+  SlottingAttr from = getSlotting(acquire), to = getSlotting(end);
+  int64_t used = to.getStage() - from.getStage() +
+                 (from.getOrder() < to.getOrder() ? 1 : 0);
+  flow::RingType type = acquire.getRing().getType();
+  if (used > type.getDepth())
+    acquire.getRing().setType(type.withDepth(used));
+}
+
+/// Deepens rings to the entries that the scheduled loop holds at once, and
+/// those that it fills itself to all from the copy to the release.
 static void deepenRings(scf::ForOp loop) {
-  for (auto acquire : loop.getBody()->getOps<flow::AcquireOp>()) {
-    for (Operation *user : acquire.getSlot().getUsers()) {
-      if (!isa<flow::ReleaseOp, flow::PublishOp>(user) || !getSlotting(user))
-        continue;
-      SlottingAttr from = getSlotting(acquire), to = getSlotting(user);
-      int64_t held = to.getStage() - from.getStage() +
-                     (from.getOrder() < to.getOrder() ? 1 : 0);
-      flow::RingType type = acquire.getRing().getType();
-      if (held > type.getDepth())
-        acquire.getRing().setType(type.withDepth(held));
-    }
+  auto acquires = loop.getBody()->getOps<flow::AcquireOp>();
+  for (flow::AcquireOp acquire : acquires) {
+    auto deepen = [&](Value slot) {
+      for (Operation *user : slot.getUsers())
+        if (isa<flow::ReleaseOp, flow::PublishOp>(user) && getSlotting(user))
+          deepenRing(acquire, user);
+    };
+    deepen(acquire.getSlot());
+    if (acquire.getSide() == flow::Side::write)
+      for (flow::AcquireOp reader : acquires)
+        if (reader.getSide() == flow::Side::read &&
+            reader.getRing() == acquire.getRing())
+          deepen(reader.getSlot());
   }
 }
 

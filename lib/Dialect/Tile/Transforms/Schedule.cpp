@@ -27,12 +27,14 @@ public:
   /// Fills the instance. Fails with an error on what cannot be scheduled.
   LogicalResult build();
   PipelineProblem &get() { return problem; }
+  /// Whether the loop waits for copies that it makes itself.
+  bool hasOwnCopies() const { return ownCopies; }
   /// The first of those behind a number.
   Operation *getOperation(unsigned i) const { return operations[i].front(); }
   void annotate();
 
 private:
-  static Kind classify(Operation *op);
+  Kind classify(Operation *op);
   /// Gives every operation a number. Products that add to each other have one:
   /// a schedule may not tear them apart.
   void number();
@@ -40,20 +42,57 @@ private:
   LogicalResult addDataDependences(Operation *op);
   void addSlotDependences(ViewOp view);
   void addReleaseDependences(flow::ReleaseOp release);
+  void addArrivalDependences(flow::AcquireOp acquire);
   void addRegisterHazard(DotAsyncOp dot);
   void addTimes();
   void depend(Operation *from, Operation *to, unsigned distance);
 
   scf::ForOp loop;
+  bool ownCopies = false;
   PipelineProblem problem;
   SmallVector<SmallVector<Operation *, 1>> operations;
   llvm::DenseMap<Operation *, unsigned> numbers;
 };
 } // namespace
 
+/// The publications of the loop's body for the entry that is read.
+static SmallVector<flow::PublishOp> findPublications(flow::AcquireOp acquire) {
+  SmallVector<flow::PublishOp> publications;
+  if (acquire.getSide() == flow::Side::read)
+    for (auto publish : acquire->getBlock()->getOps<flow::PublishOp>()) {
+      auto filled = publish.getSlot().getDefiningOp<flow::AcquireOp>();
+      if (filled && filled.getRing() == acquire.getRing())
+        publications.push_back(publish);
+    }
+  return publications;
+}
+
+/// The copies into the slot that is handed over.
+static SmallVector<LoadAsyncOp> findCopies(flow::PublishOp publish) {
+  SmallVector<LoadAsyncOp> copies;
+  for (Operation *user : publish.getSlot().getUsers())
+    if (auto view = dyn_cast<ViewOp>(user))
+      for (Operation *access : view->getUsers())
+        if (auto copy = dyn_cast<LoadAsyncOp>(access))
+          copies.push_back(copy);
+  return copies;
+}
+
 Kind LoopProblem::classify(Operation *op) {
-  if (isa<DotAsyncOp, LoadAsyncOp>(op))
+  if (isa<DotAsyncOp>(op))
     return Kind::Issue;
+  if (isa<LoadAsyncOp>(op))
+    return Kind::Copy;
+  // Copies are handed over as they are issued.
+  if (auto publish = dyn_cast<flow::PublishOp>(op))
+    return findCopies(publish).empty() ? Kind::Compute : Kind::Copy;
+  if (auto acquire = dyn_cast<flow::AcquireOp>(op))
+    if (llvm::any_of(findPublications(acquire), [](flow::PublishOp publish) {
+          return !findCopies(publish).empty();
+        })) {
+      ownCopies = true;
+      return Kind::Arrival;
+    }
   if (isa<AwaitOp>(op))
     return Kind::Wait;
   if (auto release = dyn_cast<flow::ReleaseOp>(op)) {
@@ -143,6 +182,16 @@ void LoopProblem::addReleaseDependences(flow::ReleaseOp release) {
         depend(await, release, 0);
 }
 
+/// What the loop itself publishes comes before the read of it, and copies take
+/// their time.
+void LoopProblem::addArrivalDependences(flow::AcquireOp acquire) {
+  for (flow::PublishOp publish : findPublications(acquire)) {
+    depend(publish, acquire, 0);
+    for (LoadAsyncOp copy : findCopies(publish))
+      depend(copy, acquire, 0);
+  }
+}
+
 /// A left operand in registers is read until the product is awaited: the next
 /// iteration's may not be made before that.
 void LoopProblem::addRegisterHazard(DotAsyncOp dot) {
@@ -202,6 +251,8 @@ LogicalResult LoopProblem::addDependences(Operation *op) {
     addSlotDependences(view);
   else if (auto release = dyn_cast<flow::ReleaseOp>(op))
     addReleaseDependences(release);
+  else if (auto acquire = dyn_cast<flow::AcquireOp>(op))
+    addArrivalDependences(acquire);
   else if (auto dot = dyn_cast<DotAsyncOp>(op))
     addRegisterHazard(dot);
   return success();
@@ -364,15 +415,22 @@ struct Schedule : fa3::tile::impl::ScheduleBase<Schedule> {
       if (isInnermostWith(loop, llvm::IsaPred<DotAsyncOp>)) {
         if (!isOverTiles(loop))
           products.push_back(loop);
-      } else if (isInnermostWith(loop, llvm::IsaPred<LoadAsyncOp>))
+      } else if (isInnermostWith(loop, llvm::IsaPred<LoadAsyncOp>) &&
+                 llvm::none_of(loop.getBody()->getOps<flow::AcquireOp>(),
+                               [](flow::AcquireOp acquire) {
+                                 return acquire.getSide() == flow::Side::read;
+                               })) {
         fills.push_back(loop);
+      }
     });
     llvm::MapVector<Value, Demand> demands;
     for (scf::ForOp loop : products) {
       LoopProblem instance(loop);
       if (failed(instance.build()))
         return failure();
-      if (std::optional<std::string> error = solve(instance.get(), stages))
+      // Copies of the loop's own are a stage ahead of the products.
+      int64_t allStages = stages + (instance.hasOwnCopies() ? 1 : 0);
+      if (std::optional<std::string> error = solve(instance.get(), allStages))
         return loop.emitOpError("cannot be scheduled: ") << *error;
       if (print) {
         llvm::outs() << "// " << kernel.getName() << '\n';

@@ -33,10 +33,10 @@ static StringRef getRole(Operation *op) {
 }
 
 namespace {
-/// The slice of a kernel that one role performs.
+/// The slice of a kernel that the operations of some roles need.
 class RoleSlice {
 public:
-  RoleSlice(gpu::GPUFuncOp kernel, StringRef role);
+  RoleSlice(gpu::GPUFuncOp kernel, ArrayRef<StringRef> roles);
   bool isEmpty() const { return roots == 0; }
   /// Copies the slice of the kernel's entry block.
   void copy(OpBuilder &builder, IRMapping &mapping);
@@ -58,13 +58,14 @@ private:
 };
 } // namespace
 
-RoleSlice::RoleSlice(gpu::GPUFuncOp kernel, StringRef role) : kernel(kernel) {
+RoleSlice::RoleSlice(gpu::GPUFuncOp kernel, ArrayRef<StringRef> roles)
+    : kernel(kernel) {
   kernel.walk([&](Operation *op) {
     if (op == kernel || isa<scf::ForOp, scf::IfOp, flow::RingOp>(op) ||
         op->hasTrait<OpTrait::IsTerminator>() || isMemoryEffectFree(op) ||
         isa<WhereOp>(op->getParentOp()))
       return;
-    if (getRole(op) != role)
+    if (!llvm::is_contained(roles, getRole(op)))
       return;
     // A position alone does nothing.
     roots += !isa<flow::CursorOp>(op);
@@ -284,7 +285,29 @@ static LogicalResult resolveEnd(StoreOp store) {
   return success();
 }
 
-static LogicalResult specialize(gpu::GPUFuncOp kernel, int64_t replicas) {
+/// Lets replica 0 make the copies of all, into rings that replicas share.
+static void chooseLeader(flow::GroupOp group) {
+  group.walk([&](flow::CursorOp cursor) {
+    if (cursor.getSide() == flow::Side::write &&
+        !group->isAncestor(cursor.getRing().getDefiningOp()))
+      cursor.setLeader(true);
+  });
+}
+
+/// Copies made by who computes need nobody in between.
+static LogicalResult verifyNoConversions(gpu::GPUFuncOp kernel) {
+  WalkResult result = kernel.walk([&](Operation *op) {
+    if (getRole(op) != "convert")
+      return WalkResult::advance();
+    op->emitOpError("converts an operand between two rings, which needs a "
+                    "group of its own: expects 'warp-specialize'");
+    return WalkResult::interrupt();
+  });
+  return failure(result.wasInterrupted());
+}
+
+static LogicalResult specialize(gpu::GPUFuncOp kernel, int64_t replicas,
+                                bool warpSpecialize) {
   Block &entry = kernel.getBody().front();
   if (!entry.getOps<flow::SpecializeOp>().empty() ||
       !entry.getOps<GridOp>().empty())
@@ -298,8 +321,12 @@ static LogicalResult specialize(gpu::GPUFuncOp kernel, int64_t replicas) {
       return failure();
     replicas = *counted;
   }
-  RoleSlice load(kernel, "load"), convert(kernel, "convert"),
-      math(kernel, "math");
+  if (!warpSpecialize && failed(verifyNoConversions(kernel)))
+    return failure();
+  SmallVector<StringRef> mathRoles = {"math"}, loadRoles;
+  (warpSpecialize ? loadRoles : mathRoles).push_back("load");
+  RoleSlice load(kernel, loadRoles), convert(kernel, {"convert"}),
+      math(kernel, mathRoles);
   OpBuilder builder(entry.getTerminator());
   auto specialized = flow::SpecializeOp::create(builder, kernel.getLoc());
   builder.createBlock(&specialized.getBody());
@@ -328,6 +355,8 @@ static LogicalResult specialize(gpu::GPUFuncOp kernel, int64_t replicas) {
     op->erase();
   if (replicas != 1 && failed(splitRows(mathGroup)))
     return failure();
+  if (replicas != 1 && !warpSpecialize)
+    chooseLeader(mathGroup);
   SmallVector<StoreOp> ended;
   mathGroup.walk([&](StoreOp store) {
     if (store.getBelow())
@@ -350,7 +379,7 @@ struct Specialize : fa3::tile::impl::SpecializeBase<Specialize> {
       return signalPassFailure();
     }
     if (failed(forEachKernel(getOperation(), [&](gpu::GPUFuncOp kernel) {
-          if (failed(specialize(kernel, replicas)))
+          if (failed(specialize(kernel, replicas, warpSpecialize)))
             return failure();
           kernel.walk([&](flow::GroupOp group) {
             ++numGroups;

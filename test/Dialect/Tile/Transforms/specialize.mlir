@@ -1,5 +1,6 @@
 // RUN: fa3-opt %s -tile-specialize | FileCheck %s
 // RUN: fa3-opt %s -tile-specialize=replicas=4 | FileCheck %s --check-prefix=FOUR
+// RUN: fa3-opt %s -tile-specialize=warp-specialize=false | FileCheck %s --check-prefix=ONE
 // RUN: %stages-window --pass tile-specialize
 // RUN: %stages-chain --pass tile-specialize
 
@@ -31,6 +32,18 @@ gpu.module @m {
   // CHECK: tile.dot %[[X]], %[[Y]]
   // CHECK: tile.store %{{.*}} : tensor<64x64xf16>
   // CHECK-NOT: tile.role
+
+  // One replica makes the copies of all, in front of their use.
+  // ONE-LABEL: gpu.func @gemm
+  // ONE-NOT: flow.group @load
+  // ONE: flow.group @math warps 4 replicas 2 (%[[G:.*]]) {
+  // ONE-DAG: flow.cursor write %{{.*}} leader : <1, [tensor<128x32xf16>]>
+  // ONE-DAG: flow.cursor write %{{.*}} leader : <1, [tensor<64x32xf16>]>
+  // ONE: scf.for
+  // ONE: %[[SLOT:.*]], %{{.*}} = flow.acquire {{.*}}, <write>
+  // ONE: tile.view %[[SLOT]][%{{.*}}, %{{.*}}] : {{.*}} -> <tensor<128x32xf16>>
+  // ONE: tile.load.async %arg0
+  // ONE: tile.dot
 
   // FOUR-LABEL: gpu.func @gemm
   // FOUR: flow.group @math warps 4 replicas 4

@@ -99,6 +99,10 @@ def Specialize : Pass<"tile-specialize"> {
     unless `replicas` says otherwise: the rows of every tile that depends on the
     rows of a product are divided among them.
 
+    Without `warp-specialize` the math group makes the copies itself, its first
+    replica for all, ahead of the products (tile-schedule): what
+    FlashAttention-3 calls no warp specialization (arXiv 2407.08608, 4.3).
+
     A store with an end of rows (`below`) becomes one without: a replica whose
     rows start at or after it stores outside of the array.
 
@@ -122,7 +126,9 @@ def Specialize : Pass<"tile-specialize"> {
                            "::mlir::memref::MemRefDialect"];
   let options = [
     Option<"replicas", "replicas", "int64_t", "0",
-           "replicas of the math group (0: one per 64 rows)">
+           "replicas of the math group (0: one per 64 rows)">,
+    Option<"warpSpecialize", "warp-specialize", "bool", "true",
+           "whether copies have a group of their own">
   ];
   let statistics = [
     Statistic<"numGroups", "groups", "groups made">,

@@ -25,6 +25,11 @@ def Schedule : Pass<"tile-schedule"> {
     the least interval between two iterations by times. `print` writes problems
     with their answers as text, which `fa3-schedule` reads.
 
+    Copies that a loop both makes and waits for (tile-specialize without
+    `warp-specialize`) are one more stage, ahead of the products: the wait for a
+    copy is in a later stage than the copy, and a step starts its copies behind
+    its products.
+
     With two stages this is the overlap of softmax and products within a warp
     group of FlashAttention-3 (arXiv 2407.08608, section 3.2), with three and
     `modulo` that of its appendix. Fails on a loop that carries a value over more
@@ -54,7 +59,8 @@ def Pipeline : Pass<"tile-pipeline"> {
     Input: loops with `tile.slotting` on every operation, or on none (left
     alone). Expands with upstream's scf pipeliner into prologue, steady loop and
     epilogue, under a test that there are enough iterations. Sets the depth of
-    each ring to the most entries a reader holds at once. Values converted into
+    each ring to the most entries a reader holds at once, and of one that the
+    loop fills itself to the most from the copy to the release. Values converted into
     registers that a product in flight still reads are kept behind its
     `tile.await`.
 
