@@ -274,11 +274,12 @@ def main() -> int:
     arguments.prepare(given)
     path = pathlib.Path(given.out) / f"float8-{given.what}.csv"
     if given.from_csv:
-        with open(given.from_csv, newline="") as file:
-            rows = [
-                {k: v if k == "inputs" else float(v) for k, v in row.items()}
-                for row in csv.DictReader(file)
-            ]
+        from fa3_benchmarks.rows import read_lines
+
+        rows = [
+            {k: v if k == "inputs" else float(v) for k, v in row.items()}
+            for row in read_lines(given.from_csv)
+        ]
     else:
         rows = {
             "accuracy": accuracy, "length": length, "values": values,

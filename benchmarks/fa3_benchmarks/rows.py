@@ -98,15 +98,28 @@ def write(path, rows: Iterable[Row]) -> None:
             writer.writerow([_text(n, getattr(r, n)) for n in names])
 
 
+def read_lines(path, columns: Iterable[str] = ()) -> list[dict[str, str]]:
+    """The lines of a file with these columns; raises SystemExit."""
+    try:
+        with open(path, newline="") as file:
+            reader = csv.DictReader(file)
+            lines = list(reader)
+    except OSError as error:
+        raise SystemExit(f"error: {path}: {error.strerror}") from None
+    missing = [c for c in columns if c not in (reader.fieldnames or ())]
+    if missing:
+        raise SystemExit(f"error: {path}: has no column '{missing[0]}'")
+    return lines
+
+
 def read(path) -> list[Row]:
     """The rows of a file; its ratios are computed again."""
     kinds = {"str": str, "int": int, "float": float}
     fields = [(f.name, kinds[f.type]) for f in dataclasses.fields(Row)]
-    with open(path, newline="") as file:
-        rows = [
-            Row(**{name: kind(line[name] or 0) if kind is not str
-                   else line[name] for name, kind in fields})
-            for line in csv.DictReader(file)
-        ]  # fmt: skip
+    rows = [
+        Row(**{name: kind(line[name] or 0) if kind is not str else line[name]
+               for name, kind in fields})
+        for line in read_lines(path, (name for name, _ in fields))
+    ]  # fmt: skip
     add_ratios(rows)
     return rows
