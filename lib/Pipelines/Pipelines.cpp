@@ -51,6 +51,7 @@ void fa3::buildTilePipeline(OpPassManager &pm, const PipelineOptions &options) {
   grid.mode = mayClaim ? options.mode.getValue() : "cta";
   grid.order = options.order;
   grid.l2Bytes = options.l2Bytes;
+  grid.sectionRounds = options.sectionRounds;
   grid.heights = heights;
   grid.processors = options.processors;
   grid.loads = options.loads;

@@ -91,6 +91,7 @@ std::string Point::getOptions() const {
   add("mode", mode);
   add("order", order);
   addNumber("l2-bytes", l2Bytes);
+  add("section-rounds", sectionRounds);
   add("turns", turns);
   add("hold", hold);
   addNumber("producer-registers", producerRegisters);
@@ -383,7 +384,11 @@ std::vector<Candidate> fa3::tuning::getPointsToMeasure(const Problem &problem,
       p.mode = "static";
       p.order = "pairs";
     });
-    vary([](Point &p) { p.l2Bytes = 50'000'000; });
+    vary([](Point &p) { p.sectionRounds = "1"; });
+    vary([](Point &p) {
+      p.l2Bytes = 50'000'000;
+      p.sectionRounds = "0";
+    });
   }
   // Threads that convert may keep more in flight.
   if (is8Bit(problem))

@@ -84,6 +84,7 @@ def choose(rng):
         p["run"]["guards"] = rng.choice(["random", "taken"])
     if rng.random() < 0.3:
         p["run"]["processors"] = rng.choice([1, 2, 5])
+        p["options"]["section-rounds"] = rng.choice([0, 1, 2])
     if rng.random() < 0.2:
         p["run"]["distribution"] = rng.choice(["uniform", "outlier"])
     if rng.random() < 0.25:

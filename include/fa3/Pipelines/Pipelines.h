@@ -81,6 +81,11 @@ struct PipelineOptions : public mlir::PassPipelineOptions<PipelineOptions> {
       llvm::cl::desc("bytes of L2 cache for what tiles of a section share "
                      "(0: no sections)"),
       llvm::cl::init(32 << 20)};
+  Option<int64_t> sectionRounds{
+      *this, "section-rounds",
+      llvm::cl::desc("tiles that a section has for every processor (0: as many "
+                     "as l2-bytes holds)"),
+      llvm::cl::init(3)};
   Option<int64_t> replicas{
       *this, "replicas",
       llvm::cl::desc("replicas of the math group (0: one per 64 rows)"),

@@ -56,7 +56,7 @@ struct Problem {
 struct Point {
   int64_t blockM = 0, blockN = 0;
   std::string rescale, mode, order, solver, turns, hold, store, wgmmaAsm,
-      llvmPasses, lastBlock, earlyVotes;
+      llvmPasses, lastBlock, earlyVotes, sectionRounds;
   int64_t stages = 0, maxDepth = 0, l2Bytes = 0, producerRegisters = 0;
 
   /// As options of fa3-lower-to-nvvm-pipeline.

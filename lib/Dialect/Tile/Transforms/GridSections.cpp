@@ -77,9 +77,19 @@ SmallVector<SharedArray> fa3::tile::getSharedArrays(GridOp grid) {
   return arrays;
 }
 
+/// How many times `tiles` has `rounds` tiles for each processor, rounded.
+static Value countRounds(ImplicitLocOpBuilder &b, Value tiles, int64_t rounds) {
+  Value several = arith::MulIOp::create(
+      b, ProcessorsOp::create(b), arith::ConstantIndexOp::create(b, rounds));
+  Value half =
+      arith::DivUIOp::create(b, several, arith::ConstantIndexOp::create(b, 2));
+  return arith::DivUIOp::create(b, arith::AddIOp::create(b, tiles, half),
+                                several);
+}
+
 Value fa3::tile::computeSections(ImplicitLocOpBuilder &b,
                                  ArrayRef<SharedArray> arrays, Value outer,
-                                 int64_t l2Bytes) {
+                                 Value tiles, int64_t l2Bytes, int64_t rounds) {
   Value one = arith::ConstantIndexOp::create(b, 1);
   Value bytes;
   for (auto [array, bytesOfTile] : arrays) {
@@ -98,6 +108,11 @@ Value fa3::tile::computeSections(ImplicitLocOpBuilder &b,
   }
   Value sections = arith::CeilDivUIOp::create(
       b, bytes, arith::ConstantIndexOp::create(b, l2Bytes));
+  bool allBounded = llvm::all_of(
+      arrays, [](const SharedArray &array) { return array.bytesOfTile; });
+  if (rounds > 0 && !allBounded)
+    sections = arith::MaxUIOp::create(b, sections, //
+                                      countRounds(b, tiles, rounds));
   sections = arith::MinUIOp::create(b, sections, outer);
   sections = arith::MaxUIOp::create(b, sections, one);
   // The kernel multiplies it by outer indices, in 32 bits.

@@ -19,11 +19,14 @@ struct SharedArray {
 llvm::SmallVector<SharedArray> getSharedArrays(GridOp grid);
 
 /// Into how many sections of about the same size the outer indices (all but the
-/// first of the grid) are cut, so that what the tiles of a section load fits
-/// the L2 cache: at most one index per section. On the host.
+/// first of the grid) are cut, at most one index per section: as many that what
+/// the tiles of a section load fits `l2Bytes` of cache, and, if `rounds` is not
+/// 0 and some array is not loaded in bounded parts, that a section has about
+/// `rounds` of the `tiles` for each processor. On the host.
 mlir::Value computeSections(mlir::ImplicitLocOpBuilder &b,
                             llvm::ArrayRef<SharedArray> arrays,
-                            mlir::Value outer, int64_t l2Bytes);
+                            mlir::Value outer, mlir::Value tiles,
+                            int64_t l2Bytes, int64_t rounds);
 
 } // namespace fa3::tile
 

@@ -140,6 +140,12 @@ struct MapGrid : fa3::tile::impl::MapGridBase<MapGrid> {
           << l2Bytes.getValue();
       return signalPassFailure();
     }
+    if (sectionRounds < 0) {
+      getOperation().emitError("tile-map-grid: expects section-rounds of at "
+                               "least 0, got ")
+          << sectionRounds.getValue();
+      return signalPassFailure();
+    }
     if (FailureOr<LoadPolicy> policy =
             parseLoadPolicy(getOperation(), "tile-map-grid", loads);
         succeeded(policy))
@@ -230,8 +236,8 @@ LogicalResult MapGrid::map(gpu::GPUFuncOp kernel, ArrayRef<LaunchOp> launches) {
         arrays.push_back({*onHost, bytesOfTile});
       }
       Value outer = product(b, ArrayRef(bounds).drop_front());
-      launch.getKernelArgsMutable().append(
-          computeSections(b, arrays, outer, l2Bytes));
+      launch.getKernelArgsMutable().append(computeSections(
+          b, arrays, outer, product(b, bounds), l2Bytes, sectionRounds));
     }
     if (sharedRows) {
       FailureOr<Value> array =

@@ -2,6 +2,7 @@
 // RUN: not fa3-opt %s -tile-map-grid=mode=cluster -o %t.none 2>&1 | FileCheck %s --check-prefix=MODE
 // RUN: not fa3-opt %s -tile-map-grid=order=columns -o %t.none 2>&1 | FileCheck %s --check-prefix=ORDER
 // RUN: not fa3-opt %s -tile-map-grid=l2-bytes=-1 -o %t.none 2>&1 | FileCheck %s --check-prefix=CACHE
+// RUN: not fa3-opt %s -tile-map-grid=section-rounds=-1 -o %t.none 2>&1 | FileCheck %s --check-prefix=SECTIONS
 // RUN: not fa3-opt %s -split-input-file -tile-map-grid="order=pairs mode=dynamic" -o %t.none 2>&1 | FileCheck %s --check-prefix=PAIRS
 // RUN: not fa3-opt %s -split-input-file -tile-map-grid="order=pairs mode=static" -o %t.none 2>&1 | FileCheck %s --check-prefix=LINE
 // RUN: not fa3-opt %s -tile-map-grid=loads=all -o %t.none 2>&1 | FileCheck %s --check-prefix=LOADS
@@ -10,6 +11,7 @@
 // MODE: {{.*}}.mlir{{.*}}: error: tile-map-grid: expects mode {{.*}}, got 'cluster'
 // ORDER: {{.*}}.mlir{{.*}}: error: tile-map-grid: expects order {{.*}}, got 'columns'
 // CACHE: {{.*}}.mlir{{.*}}: error: tile-map-grid: expects l2-bytes of at least 0, got -1
+// SECTIONS: {{.*}}.mlir{{.*}}: error: tile-map-grid: expects section-rounds of at least 0, got -1
 // LOADS: {{.*}}.mlir{{.*}}: error: tile-map-grid: expects loads {{.*}}, got 'all'
 // PAIRS: error: 'tile.grid' op order 'pairs' expects a static grid of two or more dimensions, got a dynamic one
 // LINE: error: 'tile.grid' op order 'pairs' expects a static grid of two or more dimensions, got one of one dimension

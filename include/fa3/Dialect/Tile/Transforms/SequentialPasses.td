@@ -114,8 +114,11 @@ def MapGrid : Pass<"tile-map-grid", "::mlir::ModuleOp"> {
     the other indices are cut into sections whose parts fit `l2-bytes`: one
     section is done for all first indices, then the next. Of an array that a loop
     walks in a range of bounded length (the keys of a window) the part is that
-    range. The number of sections is computed at the launch and becomes a kernel
-    argument.
+    range. What tiles do not share passes through the cache, too, the more often
+    the more indices a section has: unless all parts are bounded, there are as
+    many sections that each has about `section-rounds` tiles for every processor,
+    enough for long tiles and short ones to end at the same time. The number of
+    sections is computed at the launch and becomes a kernel argument.
 
     Of the other indices those run fastest on which the place of some loaded tile
     does not depend (the batch, where all batches read the same bias): tiles that
@@ -156,6 +159,9 @@ def MapGrid : Pass<"tile-map-grid", "::mlir::ModuleOp"> {
     Option<"l2Bytes", "l2-bytes", "int64_t", "33554432",
            "bytes of L2 cache that a section may fill (0: no sections, nothing in "
            "front of the first index)">,
+    Option<"sectionRounds", "section-rounds", "int64_t", "3",
+           "tiles that a section has for every processor (0: as many as l2-bytes "
+           "holds)">,
     Option<"heights", "heights", "std::string", "\"even\"",
            "whether tiles may have fewer rows than others: even, auto">,
     Option<"processors", "processors", "int64_t", "132",
