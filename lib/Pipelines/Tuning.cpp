@@ -51,7 +51,7 @@ static bool takesNumber(StringRef name, StringRef value) {
       {"block-m", 64, kAny, 64}, {"block-n", 16, 256, 16},
       {"l2-bytes", 0, kAny, 1},  {"stages", 1, kAny, 1},
       {"max-depth", 1, kAny, 1}, {"producer-registers", 24, 256, 8},
-      {"hold", 0, kAny, 1},      {"section-rounds", 0, kAny, 1},
+      {"hold", 0, kAny, 1},      {"section-rounds", 0, 1 << 20, 1},
   };
   for (const Range &range : ranges) {
     int64_t number;

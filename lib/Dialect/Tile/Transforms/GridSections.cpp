@@ -110,9 +110,10 @@ Value fa3::tile::computeSections(ImplicitLocOpBuilder &b,
       b, bytes, arith::ConstantIndexOp::create(b, l2Bytes));
   bool allBounded = llvm::all_of(
       arrays, [](const SharedArray &array) { return array.bytesOfTile; });
-  if (rounds > 0 && !allBounded)
-    sections = arith::MaxUIOp::create(b, sections, //
-                                      countRounds(b, tiles, rounds));
+  if (rounds > 0 && !allBounded) {
+    Value byTiles = countRounds(b, tiles, rounds);
+    sections = arith::MaxUIOp::create(b, sections, byTiles);
+  }
   sections = arith::MinUIOp::create(b, sections, outer);
   sections = arith::MaxUIOp::create(b, sections, one);
   // The kernel multiplies it by outer indices, in 32 bits.

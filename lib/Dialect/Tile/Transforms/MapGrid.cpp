@@ -140,10 +140,11 @@ struct MapGrid : fa3::tile::impl::MapGridBase<MapGrid> {
           << l2Bytes.getValue();
       return signalPassFailure();
     }
-    if (sectionRounds < 0) {
-      getOperation().emitError("tile-map-grid: expects section-rounds of at "
-                               "least 0, got ")
-          << sectionRounds.getValue();
+    // What the host multiplies it by stays far from 64 bits.
+    constexpr int64_t kMostRounds = 1 << 20;
+    if (sectionRounds < 0 || sectionRounds > kMostRounds) {
+      getOperation().emitError("tile-map-grid: expects section-rounds of 0 to ")
+          << kMostRounds << ", got " << sectionRounds.getValue();
       return signalPassFailure();
     }
     if (FailureOr<LoadPolicy> policy =

@@ -11,7 +11,7 @@
 // MODE: {{.*}}.mlir{{.*}}: error: tile-map-grid: expects mode {{.*}}, got 'cluster'
 // ORDER: {{.*}}.mlir{{.*}}: error: tile-map-grid: expects order {{.*}}, got 'columns'
 // CACHE: {{.*}}.mlir{{.*}}: error: tile-map-grid: expects l2-bytes of at least 0, got -1
-// SECTIONS: {{.*}}.mlir{{.*}}: error: tile-map-grid: expects section-rounds of at least 0, got -1
+// SECTIONS: {{.*}}.mlir{{.*}}: error: tile-map-grid: expects section-rounds of 0 to 1048576, got -1
 // LOADS: {{.*}}.mlir{{.*}}: error: tile-map-grid: expects loads {{.*}}, got 'all'
 // PAIRS: error: 'tile.grid' op order 'pairs' expects a static grid of two or more dimensions, got a dynamic one
 // LINE: error: 'tile.grid' op order 'pairs' expects a static grid of two or more dimensions, got one of one dimension
