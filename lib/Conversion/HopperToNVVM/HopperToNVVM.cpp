@@ -73,8 +73,8 @@ struct ConvertHopperToNVVM
       if (value == first || value == second)
         return value == second;
       return getOperation().emitError()
-             << "option " << option << " expects " << first << " or " << second
-             << ", got " << value;
+             << "convert-hopper-to-nvvm: expects " << option << " '" << first
+             << "' or '" << second << "', got '" << value << "'";
     };
     FailureOr<bool> intrinsic =
         choose("barrier-wait", barrierWait, "asm", "intrinsic");

@@ -178,8 +178,9 @@ struct VoteEarly : hopper::impl::VoteEarlyBase<VoteEarly> {
     gpu::GPUFuncOp kernel = getOperation();
     if (!llvm::is_contained({"auto", "integers", "floats", "none"},
                             StringRef(tests))) {
-      kernel.emitError("option 'tests' is '")
-          << tests << "', expected auto, integers, floats or none";
+      kernel.emitError("hopper-vote-early: expects early-votes 'auto', "
+                       "'integers', 'floats' or 'none', got '")
+          << tests << "'";
       return signalPassFailure();
     }
     if (tests == "none")

@@ -271,7 +271,7 @@ struct HoldOperands : fa3::tile::impl::HoldOperandsBase<HoldOperands> {
     }
     if (wanted && *wanted < 0) {
       emitError(getOperation()->getLoc())
-          << "tile-hold-operands: expects steps to be 'auto' or a number of at "
+          << "tile-hold-operands: expects hold 'auto' or a number of at "
              "least 0, got '"
           << steps << "'";
       return signalPassFailure();

@@ -116,7 +116,7 @@ struct InsertTurns : fa3::tile::impl::InsertTurnsBase<InsertTurns> {
   void runOnOperation() override {
     if (turns != "on" && turns != "off") {
       emitError(getOperation()->getLoc())
-          << "tile-insert-turns expects turns to be on or off, got '" << turns
+          << "tile-insert-turns: expects turns 'on' or 'off', got '" << turns
           << "'";
       return signalPassFailure();
     }

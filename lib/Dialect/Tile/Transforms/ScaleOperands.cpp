@@ -194,8 +194,9 @@ struct ScaleOperands : fa3::tile::impl::ScaleOperandsBase<ScaleOperands> {
 
   void runOnOperation() override {
     if (!llvm::is_contained({"auto", "always", "never"}, when)) {
-      getOperation()->emitError("tile-scale-operands: expects when 'auto', "
-                                "'always' or 'never', got '")
+      getOperation()->emitError(
+          "tile-scale-operands: expects scale-operands 'auto', "
+          "'always' or 'never', got '")
           << when << "'";
       return signalPassFailure();
     }

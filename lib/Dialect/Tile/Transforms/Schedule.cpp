@@ -115,8 +115,8 @@ struct Schedule : fa3::tile::impl::ScheduleBase<Schedule> {
     }
     solve = getPipelineSolver(solver);
     if (!solve) {
-      getOperation()->emitError("tile-schedule: expects 'list' or 'modulo' as "
-                                "solver, got '")
+      getOperation()->emitError("tile-schedule: expects solver 'list' or "
+                                "'modulo', got '")
           << solver.getValue() << "'";
       return signalPassFailure();
     }

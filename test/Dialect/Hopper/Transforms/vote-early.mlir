@@ -1,10 +1,10 @@
-// RUN: fa3-opt %s --pass-pipeline="builtin.module(gpu.module(gpu.func(hopper-vote-early{tests=integers})))" | FileCheck %s --check-prefixes=CHECK,BITS
-// RUN: fa3-opt %s --pass-pipeline="builtin.module(gpu.module(gpu.func(hopper-vote-early{tests=floats})))" | FileCheck %s --check-prefixes=CHECK,FLOATS
+// RUN: fa3-opt %s --pass-pipeline="builtin.module(gpu.module(gpu.func(hopper-vote-early{early-votes=integers})))" | FileCheck %s --check-prefixes=CHECK,BITS
+// RUN: fa3-opt %s --pass-pipeline="builtin.module(gpu.module(gpu.func(hopper-vote-early{early-votes=floats})))" | FileCheck %s --check-prefixes=CHECK,FLOATS
 // RUN: fa3-opt %s --pass-pipeline="builtin.module(gpu.module(gpu.func(hopper-vote-early)))" | FileCheck %s --check-prefix=AUTO
-// RUN: fa3-opt %s --pass-pipeline="builtin.module(gpu.module(gpu.func(hopper-vote-early{tests=none})))" -o %t.none.mlir
+// RUN: fa3-opt %s --pass-pipeline="builtin.module(gpu.module(gpu.func(hopper-vote-early{early-votes=none})))" -o %t.none.mlir
 // RUN: fa3-opt %s | diff - %t.none.mlir
-// RUN: not fa3-opt %s --pass-pipeline="builtin.module(gpu.module(gpu.func(hopper-vote-early{tests=some})))" 2>&1 | FileCheck %s --check-prefix=OPTION
-// OPTION: error: option 'tests' is 'some', expected auto, integers, floats or none
+// RUN: not fa3-opt %s --pass-pipeline="builtin.module(gpu.module(gpu.func(hopper-vote-early{early-votes=some})))" 2>&1 | FileCheck %s --check-prefix=OPTION
+// OPTION: error: hopper-vote-early: expects early-votes 'auto', 'integers', 'floats' or 'none', got 'some'
 
 // The same numbers. They grow from step to step, by more than the threshold now
 // and then, from where all of a warp are negative to where none is; also with a
@@ -12,12 +12,12 @@
 // negative limits are taken as they are, or limits are too high.
 // RUN: fa3-run --cpu %t.none.mlir --function=host_reference --print out > %t.none.txt
 // RUN: FileCheck %s --check-prefix=VALUES < %t.none.txt
-// RUN: fa3-run --cpu %s --pass-pipeline="builtin.module(gpu.module(gpu.func(hopper-vote-early{tests=integers})))" --function=host_reference --print out | diff %t.none.txt -
-// RUN: fa3-run --cpu %s --pass-pipeline="builtin.module(gpu.module(gpu.func(hopper-vote-early{tests=floats})))" --function=host_reference --print out | diff %t.none.txt -
+// RUN: fa3-run --cpu %s --pass-pipeline="builtin.module(gpu.module(gpu.func(hopper-vote-early{early-votes=integers})))" --function=host_reference --print out | diff %t.none.txt -
+// RUN: fa3-run --cpu %s --pass-pipeline="builtin.module(gpu.module(gpu.func(hopper-vote-early{early-votes=floats})))" --function=host_reference --print out | diff %t.none.txt -
 // RUN: fa3-run --cpu %t.none.mlir --function=host_negative --print out > %t.negative.txt
-// RUN: fa3-run --cpu %s --pass-pipeline="builtin.module(gpu.module(gpu.func(hopper-vote-early{tests=integers})))" --function=host_negative --print out | diff %t.negative.txt -
+// RUN: fa3-run --cpu %s --pass-pipeline="builtin.module(gpu.module(gpu.func(hopper-vote-early{early-votes=integers})))" --function=host_negative --print out | diff %t.negative.txt -
 // VALUES: [0]:
-// RUN: fa3-opt %s --pass-pipeline="builtin.module(gpu.module(gpu.func(hopper-vote-early{tests=integers})))" -o %t.bits.mlir
+// RUN: fa3-opt %s --pass-pipeline="builtin.module(gpu.module(gpu.func(hopper-vote-early{early-votes=integers})))" -o %t.bits.mlir
 // RUN: sed 's/dense<-2147483648>/dense<0>/' %t.bits.mlir > %t.least.mlir
 // RUN: fa3-run --cpu %t.least.mlir --function=host_reference --print out | not diff -q %t.none.txt -
 // RUN: sed 's/dense<1.968750e+00>/dense<3.5>/' %t.bits.mlir > %t.high.mlir

@@ -1,9 +1,9 @@
-// RUN: fa3-opt %s -split-input-file -tile-hold-operands=steps=1 | FileCheck %s
-// RUN: fa3-opt %s -split-input-file -tile-hold-operands=steps=9 | FileCheck %s --check-prefix=ALL
+// RUN: fa3-opt %s -split-input-file -tile-hold-operands=hold=1 | FileCheck %s
+// RUN: fa3-opt %s -split-input-file -tile-hold-operands=hold=9 | FileCheck %s --check-prefix=ALL
 // RUN: fa3-opt %s -split-input-file -tile-hold-operands | FileCheck %s --check-prefix=AUTO
-// RUN: fa3-opt %s -split-input-file -tile-hold-operands=steps=0 | FileCheck %s --check-prefix=NONE
-// RUN: not fa3-opt %s -split-input-file -tile-hold-operands=steps=some 2>&1 | FileCheck %s --check-prefix=WORD
-// RUN: not fa3-opt %s -split-input-file -tile-hold-operands=steps=-1 2>&1 | FileCheck %s --check-prefix=NEGATIVE
+// RUN: fa3-opt %s -split-input-file -tile-hold-operands=hold=0 | FileCheck %s --check-prefix=NONE
+// RUN: not fa3-opt %s -split-input-file -tile-hold-operands=hold=some 2>&1 | FileCheck %s --check-prefix=WORD
+// RUN: not fa3-opt %s -split-input-file -tile-hold-operands=hold=-1 2>&1 | FileCheck %s --check-prefix=NEGATIVE
 // RUN: %stages-window --pass tile-hold-operands --options 'block-m=128 block-n=64 hold=1'
 // RUN: %stages-window --pass tile-hold-operands --options 'mode=static block-m=128 block-n=32 hold=4' --run=--completion=random --run=--schedule-seed=3
 // RUN: %stages-chain --pass tile-hold-operands --options 'hold=1'
@@ -15,8 +15,8 @@
 // TANH-NOT: tile.read
 // TANH: gpu.return
 
-// WORD: error: tile-hold-operands: expects steps to be 'auto' or a number of at least 0, got 'some'
-// NEGATIVE: error: tile-hold-operands: expects steps to be 'auto' or a number of at least 0, got '-1'
+// WORD: error: tile-hold-operands: expects hold 'auto' or a number of at least 0, got 'some'
+// NEGATIVE: error: tile-hold-operands: expects hold 'auto' or a number of at least 0, got '-1'
 // NONE-NOT: tile.read
 
 !Q = tensor<128x40xf16>

@@ -5,7 +5,7 @@
 // RUN: %stages-window --pass tile-insert-turns --options 'mode=static block-m=128 block-n=32 turns=on' --run=--completion=random --run=--schedule-seed=3
 // RUN: %stages-chain --pass tile-insert-turns --options 'turns=on'
 
-// WORD: error: tile-insert-turns expects turns to be on or off, got 'maybe'
+// WORD: error: tile-insert-turns: expects turns 'on' or 'off', got 'maybe'
 // OFF-NOT: flow.take
 
 !K = tensor<32x16xf16>

@@ -1,10 +1,10 @@
 // RUN: fa3-opt %s -tile-scale-operands | FileCheck %s
-// RUN: fa3-opt %s -tile-scale-operands=when=always | FileCheck %s --check-prefix=ALWAYS
-// RUN: fa3-opt %s -tile-scale-operands=when=never | FileCheck %s --check-prefix=NEVER
-// RUN: not fa3-opt %s -tile-scale-operands=when=sometimes 2>&1 | FileCheck %s --check-prefix=WORD
+// RUN: fa3-opt %s -tile-scale-operands=scale-operands=always | FileCheck %s --check-prefix=ALWAYS
+// RUN: fa3-opt %s -tile-scale-operands=scale-operands=never | FileCheck %s --check-prefix=NEVER
+// RUN: not fa3-opt %s -tile-scale-operands=scale-operands=sometimes 2>&1 | FileCheck %s --check-prefix=WORD
 // Also where no tanh will be a polynomial.
 // RUN: not fa3-opt %s -fa3-specialize="rescale=eager scale-operands=sometimes" 2>&1 | FileCheck %s --check-prefix=WORD
-// WORD: error: tile-scale-operands: expects when 'auto', 'always' or 'never', got 'sometimes'
+// WORD: error: tile-scale-operands: expects scale-operands 'auto', 'always' or 'never', got 'sometimes'
 // NEVER-NOT: math.fma %{{.*}} : tensor<64x64xf16>
 
 !q = memref<?x64xf16, strided<[?, 1]>>

@@ -332,7 +332,7 @@ def VoteEarly : Pass<"hopper-vote-early", "::mlir::gpu::GPUFuncOp"> {
 
     Fails if the option is none of these.
 
-    Example, `tests=floats`:
+    Example, `early-votes=floats`:
     ```mlir
     %max = hopper.lane.reduce max %part over [0, 1] : vector<2xf32>
     %grown = arith.cmpf ogt, %max, %old : vector<2xf32>
@@ -348,7 +348,7 @@ def VoteEarly : Pass<"hopper-vote-early", "::mlir::gpu::GPUFuncOp"> {
     ```
   }];
   let options = [
-    Option<"tests", "tests", "std::string", "\"auto\"",
+    Option<"tests", "early-votes", "std::string", "\"auto\"",
            "what lanes compare: auto, integers, floats or none">,
   ];
   let dependentDialects = ["::mlir::arith::ArithDialect"];

@@ -169,7 +169,7 @@ def HoldOperands : Pass<"tile-hold-operands"> {
     or with tiles that they read beside products of 8 bits: they need the
     registers.
 
-    Example: with steps=1,
+    Example: with hold=1,
 
     ```mlir
     %q = tile.view %s[%r, %c0] : !flow.slot<read, [tensor<64x96xf16>]> -> !tile.view<tensor<64x96xf16>>
@@ -189,7 +189,7 @@ def HoldOperands : Pass<"tile-hold-operands"> {
     ```
   }];
   let options = [
-    Option<"steps", "steps", "std::string", "\"auto\"",
+    Option<"steps", "hold", "std::string", "\"auto\"",
            "32-byte steps of each row that are held: auto, or a number">
   ];
   let statistics = [Statistic<"held", "steps", "steps held in registers">];

@@ -280,7 +280,7 @@ def ScaleOperands : Pass<"tile-scale-operands"> {
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::math::MathDialect"];
   let options = [
-    Option<"when", "when", "std::string", "\"auto\"",
+    Option<"when", "scale-operands", "std::string", "\"auto\"",
            "which operands are scaled: auto, always or never">
   ];
   let statistics = [
