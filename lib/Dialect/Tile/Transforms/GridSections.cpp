@@ -77,10 +77,13 @@ SmallVector<SharedArray> fa3::tile::getSharedArrays(GridOp grid) {
   return arrays;
 }
 
-/// How many times `tiles` has `rounds` tiles for each processor, rounded.
+/// How many times `tiles` has `rounds` tiles for each processor, rounded. A
+/// host that asks without a device knows none.
 static Value countRounds(ImplicitLocOpBuilder &b, Value tiles, int64_t rounds) {
   Value several = arith::MulIOp::create(
       b, ProcessorsOp::create(b), arith::ConstantIndexOp::create(b, rounds));
+  several =
+      arith::MaxUIOp::create(b, several, arith::ConstantIndexOp::create(b, 1));
   Value half =
       arith::DivUIOp::create(b, several, arith::ConstantIndexOp::create(b, 2));
   return arith::DivUIOp::create(b, arith::AddIOp::create(b, tiles, half),

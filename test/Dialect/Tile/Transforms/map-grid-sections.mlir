@@ -14,7 +14,8 @@
 // CHECK: memref.dim %[[K]]
 // CHECK: %[[FIT:.*]] = arith.ceildivui %{{.*}}, %c33554432
 // CHECK: %[[ALL:.*]] = tile.processors
-// CHECK: %[[THREE:.*]] = arith.muli %[[ALL]], %c3
+// CHECK: %[[EACH:.*]] = arith.muli %[[ALL]], %c3
+// CHECK: %[[THREE:.*]] = arith.maxui %[[EACH]], %c1
 // CHECK: %[[HALF:.*]] = arith.divui %[[THREE]], %c2
 // CHECK: %[[MORE:.*]] = arith.addi %{{.*}}, %[[HALF]]
 // CHECK: %[[ROUNDS:.*]] = arith.divui %[[MORE]], %[[THREE]]
