@@ -46,9 +46,10 @@ void fa3::buildTilePipeline(OpPassManager &pm, const PipelineOptions &options) {
   pm.addPass(createCanonicalizerPass());
   pm.addPass(tile::createShrinkBounds());
   tile::MapGridOptions grid;
-  // A group of its own claims tiles.
-  bool mayClaim = options.warpSpecialize || options.mode != "auto";
-  grid.mode = mayClaim ? options.mode.getValue() : "cta";
+  grid.mode = options.mode;
+  // It is the group for copies that claims tiles.
+  if (grid.mode == "auto" && !options.warpSpecialize)
+    grid.mode = "cta";
   grid.order = options.order;
   grid.l2Bytes = options.l2Bytes;
   grid.sectionRounds = options.sectionRounds;

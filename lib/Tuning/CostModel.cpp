@@ -384,7 +384,7 @@ std::vector<Candidate> fa3::tuning::getPointsToMeasure(const Problem &problem,
       p.mode = "static";
       p.order = "pairs";
     });
-    vary([](Point &p) { p.sectionRounds = "1"; });
+    vary([](Point &p) { p.sectionRounds = "2"; });
     vary([](Point &p) {
       p.l2Bytes = 50'000'000;
       p.sectionRounds = "0";

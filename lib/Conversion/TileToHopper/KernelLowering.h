@@ -43,6 +43,7 @@ private:
     bool hasStores = false;   ///< slots held for reading are stored from
     bool hasReads = false;    ///< threads read elements of slots
     bool hasWrites = false;   ///< threads of the writing group fill slots
+    bool hasLeader = false;   ///< one replica fills it for all of its group
     bool isPrivate() const { return !full; }
   };
   /// Turns of the replicas of a group: named barriers from `firstBarrier` on.
@@ -95,9 +96,10 @@ private:
   /// Buffers for the constant right operands of products.
   mlir::LogicalResult prepareConstants(flow::SpecializeOp op);
   mlir::LogicalResult lowerCursor(flow::CursorOp op);
-  /// Emits what is done with a slot: by one replica, if that fills the slots of
-  /// all.
-  void emitFor(flow::AcquireOp slot, llvm::function_ref<void()> emit);
+  /// Emits what fills a slot of the ring: in one replica, if that does it for
+  /// all of `group`.
+  void emitFill(const Ring &ring, flow::GroupOp group,
+                llvm::function_ref<void()> emit);
   mlir::LogicalResult lowerAcquire(flow::AcquireOp op);
   mlir::LogicalResult lowerPublish(flow::PublishOp op);
   mlir::LogicalResult lowerRelease(flow::ReleaseOp op);

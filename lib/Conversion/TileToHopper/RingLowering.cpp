@@ -143,7 +143,8 @@ LogicalResult KernelLowering::lowerRing(flow::RingOp op) {
       return op.emitOpError("has no lowering to hopper: a ring between groups "
                             "is expected to be filled by 'tile.load.async', or "
                             "by 'tile.write'");
-    if (!filledByCopies && hasLeader(op))
+    ring->hasLeader = hasLeader(op);
+    if (ring->hasLeader && !filledByCopies)
       return op.emitOpError("has no lowering to hopper: a ring that a leader "
                             "fills is expected to be filled by "
                             "'tile.load.async'");
@@ -275,14 +276,13 @@ static int64_t countCopiedBytes(flow::AcquireOp op, hopper::BufferType buffer) {
          copied.front().getDimSize(0);
 }
 
-void KernelLowering::emitFor(flow::AcquireOp slot, function_ref<void()> emit) {
-  flow::CursorOp cursor = flow::findCursorOrigin(slot.getCursor());
-  if (!cursor || !cursor.getLeader())
+void KernelLowering::emitFill(const Ring &ring, flow::GroupOp group,
+                              function_ref<void()> emit) {
+  if (!ring.hasLeader)
     return emit();
-  auto group = slot->getParentOfType<flow::GroupOp>();
-  Value isLeader = arith::CmpIOp::create(b, arith::CmpIPredicate::eq,
-                                         get(group.getReplica()), i32(0));
-  auto branch = scf::IfOp::create(b, isLeader, /*withElseRegion=*/false);
+  Value leads = arith::CmpIOp::create(b, arith::CmpIPredicate::eq,
+                                      get(group.getReplica()), i32(0));
+  auto branch = scf::IfOp::create(b, leads, /*withElseRegion=*/false);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(branch.thenBlock());
   emit();
@@ -299,14 +299,15 @@ LogicalResult KernelLowering::lowerAcquire(flow::AcquireOp op) {
       hopper::TmaWaitReadOp::create(b, depth - 1);
       hopper::NamedBarrierSyncOp::create(b, ring.namedBarrier, ring.threads);
     }
-  } else {
-    emitFor(op, [&] {
-      hopper::BarrierWaitOp::create(b, writes ? ring.empty : ring.full, index,
-                                    parity);
-      if (writes && !ring.hasWrites)
+  } else if (writes) {
+    emitFill(ring, op->getParentOfType<flow::GroupOp>(), [&] {
+      hopper::BarrierWaitOp::create(b, ring.empty, index, parity);
+      if (!ring.hasWrites)
         hopper::BarrierExpectTxOp::create(b, ring.full, index,
                                           countCopiedBytes(op, ring.type));
     });
+  } else {
+    hopper::BarrierWaitOp::create(b, ring.full, index, parity);
   }
   set(op.getSlot(), index);
   slotRing[op.getSlot()] = &ring;

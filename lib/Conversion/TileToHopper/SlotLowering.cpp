@@ -115,12 +115,9 @@ LogicalResult KernelLowering::lowerReordered(tile::LoadAsyncOp op) {
 }
 
 LogicalResult KernelLowering::lowerLoadAsync(tile::LoadAsyncOp op) {
-  auto view = op.getView().getDefiningOp<tile::ViewOp>();
-  auto slot = view.getSlot().getDefiningOp<flow::AcquireOp>();
-  if (!slot)
-    return lowerCopies(op);
   LogicalResult result = success();
-  emitFor(slot, [&] { result = lowerCopies(op); });
+  emitFill(*views[op.getView()].ring, op->getParentOfType<flow::GroupOp>(),
+           [&] { result = lowerCopies(op); });
   return result;
 }
 

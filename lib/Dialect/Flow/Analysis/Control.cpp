@@ -49,17 +49,6 @@ static Operation *findEvent(Operation *op, ControlSkeleton::Classify classify) {
   return event;
 }
 
-/// Whether the replica and constants alone decide about a value.
-static bool isDecidedByReplica(Value value, GroupOp group) {
-  if (value == group.getReplica())
-    return true;
-  Operation *op = value.getDefiningOp();
-  return op && isMemoryEffectFree(op) && op->getNumRegions() == 0 &&
-         llvm::all_of(op->getOperands(), [&](Value operand) {
-           return isDecidedByReplica(operand, group);
-         });
-}
-
 std::optional<std::vector<ControlNode>>
 ControlSkeleton::getLedEvents(const ControlNode &node) {
   auto branch = dyn_cast<scf::IfOp>(node.op);
@@ -68,9 +57,15 @@ ControlSkeleton::getLedEvents(const ControlNode &node) {
            channels[inner.channel].isLed;
   };
   if (!branch || node.body.empty() || !node.otherwise.empty() ||
-      !llvm::all_of(node.body, isLedEvent) ||
-      !isDecidedByReplica(branch.getCondition(),
-                          branch->getParentOfType<GroupOp>()))
+      !llvm::all_of(node.body, isLedEvent))
+    return std::nullopt;
+  Value culprit;
+  std::optional<LinearCondition> condition =
+      scalars.getCondition(branch.getCondition(), culprit);
+  if (!condition || condition->form.isConstant() ||
+      !llvm::all_of(condition->form.terms, [&](auto term) {
+        return scalars.getVariable(term.first).isReplica;
+      }))
     return std::nullopt;
   for (const ControlNode &event : node.body)
     led.insert(event.op);

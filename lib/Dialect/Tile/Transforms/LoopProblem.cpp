@@ -64,6 +64,12 @@ static Kind classify(Operation *op) {
   return Kind::Compute;
 }
 
+bool LoopProblem::hasOwnCopies() const {
+  return llvm::any_of(problem.getOperations(), [](const auto &operation) {
+    return operation.kind == Kind::Arrival;
+  });
+}
+
 void LoopProblem::depend(Operation *from, Operation *to, unsigned distance) {
   auto source = numbers.find(from), target = numbers.find(to);
   if (source != numbers.end() && target != numbers.end() &&
@@ -196,9 +202,7 @@ void LoopProblem::number() {
       }
     }
     std::string name = op.getName().getStringRef().str();
-    Kind kind = classify(&op);
-    ownCopies |= kind == Kind::Arrival;
-    numbers[&op] = problem.addOperation(name, kind);
+    numbers[&op] = problem.addOperation(name, classify(&op));
     operations.push_back({&op});
   }
 }

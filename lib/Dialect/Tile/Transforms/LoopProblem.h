@@ -18,7 +18,7 @@ public:
   mlir::LogicalResult build();
   PipelineProblem &get() { return problem; }
   /// Whether the loop waits for copies that it makes itself.
-  bool hasOwnCopies() const { return ownCopies; }
+  bool hasOwnCopies() const;
   /// The first of those behind a number.
   mlir::Operation *getOperation(unsigned i) const {
     return operations[i].front();
@@ -40,7 +40,6 @@ private:
   void depend(mlir::Operation *from, mlir::Operation *to, unsigned distance);
 
   mlir::scf::ForOp loop;
-  bool ownCopies = false;
   PipelineProblem problem;
   llvm::SmallVector<llvm::SmallVector<mlir::Operation *, 1>> operations;
   llvm::DenseMap<mlir::Operation *, unsigned> numbers;

@@ -227,6 +227,7 @@ LogicalResult MapGrid::map(gpu::GPUFuncOp kernel, ArrayRef<LaunchOp> launches) {
         return failure();
       bounds.push_back(*onHost);
     }
+    Value blocks = product(b, bounds);
     if (hasSections) {
       SmallVector<SharedArray> arrays;
       for (auto [array, bytesOfTile] : shared) {
@@ -237,8 +238,8 @@ LogicalResult MapGrid::map(gpu::GPUFuncOp kernel, ArrayRef<LaunchOp> launches) {
         arrays.push_back({*onHost, bytesOfTile});
       }
       Value outer = product(b, ArrayRef(bounds).drop_front());
-      launch.getKernelArgsMutable().append(computeSections(
-          b, arrays, outer, product(b, bounds), l2Bytes, sectionRounds));
+      launch.getKernelArgsMutable().append(
+          computeSections(b, arrays, outer, blocks, l2Bytes, sectionRounds));
     }
     if (sharedRows) {
       FailureOr<Value> array =
@@ -250,7 +251,6 @@ LogicalResult MapGrid::map(gpu::GPUFuncOp kernel, ArrayRef<LaunchOp> launches) {
       launch.getKernelArgsMutable().append(
           computeFront(b, onHost, bounds[places[front]], l2Bytes));
     }
-    Value blocks = product(b, bounds);
     if (persistent)
       blocks = arith::MinUIOp::create(b, blocks, ProcessorsOp::create(b));
     launch.getBlocksMutable().assign(blocks);

@@ -5,6 +5,7 @@
 // RUN: not fa3-opt %t/divergent.mlir -flow-check -o /dev/null 2>&1 | FileCheck %s --check-prefix=DIVERGENT
 // RUN: not fa3-opt %t/ahead.mlir -flow-check -o /dev/null 2>&1 | FileCheck %s --check-prefix=AHEAD
 // RUN: not fa3-opt %t/fewer.mlir -flow-check -o /dev/null 2>&1 | FileCheck %s --check-prefix=FEWER
+// RUN: not fa3-opt %t/block.mlir -flow-check -o /dev/null 2>&1 | FileCheck %s --check-prefix=BLOCK
 
 // UNMARKED: error: 'flow.ring' op expects one writer of part 0, got more
 // UNMARKED: note: group 'math' of 2 replicas writes here
@@ -18,6 +19,9 @@
 // AHEAD: note: @math replica 0 waits here for @math replica {{[01]}} to release entry 0 of the ring
 
 // FEWER: error: is not balanced: 'math' acquires to read 1 time more than 'math' acquires to write
+
+// What the block decides is not the replica's alone.
+// BLOCK: error: is not balanced: 'math' acquires to read 1 time more than 'math' acquires to write
 //--- leader.mlir
 !ring = !flow.ring<2, [tensor<8x8xf32>]>
 !write = !flow.slot<write, [tensor<8x8xf32>]>
@@ -137,6 +141,34 @@ gpu.module @kernels {
         flow.release %h0 : !read
         %h1, %r2 = flow.acquire %ring[%r1] : !ring, !flow.cursor<read>
         flow.release %h1 : !read
+      }
+    }
+    gpu.return
+  }
+}
+//--- block.mlir
+!ring = !flow.ring<2, [tensor<8x8xf32>]>
+!write = !flow.slot<write, [tensor<8x8xf32>]>
+!read = !flow.slot<read, [tensor<8x8xf32>]>
+gpu.module @kernels {
+  gpu.func @block() kernel {
+    %ring = flow.ring : !ring
+    flow.specialize {
+      flow.group @math warps 4 replicas 2 (%g) {
+        %c0 = arith.constant 0 : index
+        %b = gpu.block_id x
+        %first = arith.cmpi eq, %b, %c0 : index
+        %w = flow.cursor write %ring leader : !ring
+        %r = flow.cursor read %ring : !ring
+        %w1 = scf.if %first -> !flow.cursor<write> {
+          %f0, %next = flow.acquire %ring[%w] : !ring, !flow.cursor<write>
+          flow.publish %f0 : !write
+          scf.yield %next : !flow.cursor<write>
+        } else {
+          scf.yield %w : !flow.cursor<write>
+        }
+        %h0, %r1 = flow.acquire %ring[%r] : !ring, !flow.cursor<read>
+        flow.release %h0 : !read
       }
     }
     gpu.return

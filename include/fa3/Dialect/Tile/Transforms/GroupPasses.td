@@ -101,7 +101,7 @@ def Specialize : Pass<"tile-specialize"> {
 
     Without `warp-specialize` the math group makes the copies itself, its first
     replica for all, ahead of the products (tile-schedule): what
-    FlashAttention-3 calls no warp specialization (arXiv 2407.08608, 4.3).
+    FlashAttention-3 calls no warp specialization (arXiv 2407.08608, section 4.2).
 
     A store with an end of rows (`below`) becomes one without: a replica whose
     rows start at or after it stores outside of the array.
