@@ -8,7 +8,7 @@
 // For each kind of element code, and "p+e" groups of products and element code:
 // the share of time in which the tensor cores work, and how many instructions
 // (for the last five kinds: scores) a scheduler begins per cycle.
-// Results: docs/Performance.md, "What binds a step".
+// Results: docs/experiments/what-binds-a-step.md.
 
 #include <cstdint>
 #include <cstdio>

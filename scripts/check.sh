@@ -33,6 +33,7 @@ fa3_make "$fa3_build" all
 step "docs"
 fa3_make "$fa3_build" mlir-doc
 python3 docs/check_docs.py --build "$fa3_build"
+python3 docs/performance_tables.py
 
 step "lit"
 fa3_make "$fa3_build" check-fa3
