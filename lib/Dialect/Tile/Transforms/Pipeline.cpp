@@ -85,6 +85,69 @@ static void deepenRings(scf::ForOp loop) {
   }
 }
 
+/// The operations of a scheduled loop in the order of their positions.
+static SmallVector<Operation *> getInOrder(scf::ForOp loop) {
+  SmallVector<Operation *> ops;
+  for (Operation &op : loop.getBody()->without_terminator())
+    ops.push_back(&op);
+  llvm::sort(ops, [](Operation *a, Operation *b) {
+    return getSlotting(a).getOrder() < getSlotting(b).getOrder();
+  });
+  return ops;
+}
+
+/// Makes a view of its own for each later stage that looks at the slot of
+/// `view`: a slot can be carried from iteration to iteration, what is borrowed
+/// from it cannot. Returns the new views, each with the operation that it has
+/// to come before.
+static SmallVector<std::pair<ViewOp, Operation *>>
+borrowInStages(ViewOp view, ArrayRef<Operation *> ops) {
+  SmallVector<std::pair<ViewOp, Operation *>> borrowed;
+  int64_t home = getSlotting(view).getStage();
+  llvm::SmallDenseMap<int64_t, ViewOp> views;
+  for (Operation *op : ops) {
+    int64_t stage = getSlotting(op).getStage();
+    auto isInOp = [&](OpOperand &use) {
+      return op->isAncestor(use.getOwner());
+    };
+    if (stage == home || llvm::none_of(view->getUses(), isInOp))
+      continue;
+    ViewOp &own = views[stage];
+    if (!own) {
+      own = cast<ViewOp>(OpBuilder(op).clone(*view));
+      own->setAttr(TileDialect::kSlottingAttrName,
+                   SlottingAttr::get(view.getContext(), stage,
+                                     getSlotting(op).getOrder()));
+      borrowed.push_back({own, op});
+    }
+    view.getView().replaceUsesWithIf(own.getView(), isInOp);
+  }
+  return borrowed;
+}
+
+/// Borrows every slot anew in each stage that uses it, right before the first
+/// use, and numbers the positions again.
+static void borrowInStages(scf::ForOp loop) {
+  SmallVector<Operation *> ops = getInOrder(loop);
+  llvm::DenseMap<Operation *, SmallVector<ViewOp, 1>> before;
+  for (ViewOp view : llvm::to_vector(loop.getBody()->getOps<ViewOp>()))
+    for (auto [own, user] : borrowInStages(view, ops))
+      before[user].push_back(own);
+  if (before.empty())
+    return;
+  int64_t position = 0;
+  auto place = [&](Operation *op) {
+    op->setAttr(TileDialect::kSlottingAttrName,
+                SlottingAttr::get(op->getContext(), getSlotting(op).getStage(),
+                                  position++));
+  };
+  for (Operation *op : ops) {
+    for (ViewOp view : before.lookup(op))
+      place(view);
+    place(op);
+  }
+}
+
 /// Moves the operations of a loop into the order of their stages, and within a
 /// stage of their positions: one iteration after the other. For loops of one
 /// stage this is all there is to do.
@@ -197,6 +260,7 @@ static void keepBehindAwaits(scf::ForOp loop) {
 
 static LogicalResult pipeline(scf::ForOp loop) {
   deepenRings(loop);
+  borrowInStages(loop);
   int64_t lastStage = getLastStage(loop);
   if (lastStage == 0) {
     reorder(loop);

@@ -164,4 +164,48 @@ gpu.module @m {
     }
     gpu.return
   }
+
+  // Products of two stages read one slot: the slot is carried, and borrowed anew
+  // in front of each product.
+  // CHECK-LABEL: gpu.func @two_stages_one_slot
+  // CHECK: scf.if
+  // CHECK: %[[S0:.*]], %{{.*}} = flow.acquire
+  // CHECK: scf.for {{.*}} iter_args({{.*}} = %[[S0]]{{.*}}) -> ({{[^v]*}}!flow.slot<read, [tensor<32x16xf16>]>
+  // CHECK: %[[S1:.*]], %{{.*}} = flow.acquire
+  // CHECK: %[[V1:.*]] = tile.view %[[S1]]
+  // CHECK: tile.dot.async %{{.*}}, %[[V1]], {{.*}} rhs nk
+  // CHECK: %[[V0:.*]] = tile.view %[[S:[a-z0-9]*]]
+  // CHECK-NEXT: %{{.*}}, %[[DONE:.*]] = tile.dot.async %{{.*}}, %[[V0]], {{.*}} rhs kn
+  // CHECK: flow.release %[[S]] after %{{.*}}, %[[DONE]]
+  // CHECK: }
+  // CHECK: %[[LAST:.*]] = tile.view
+  // CHECK-NEXT: tile.dot.async %{{.*}}, %[[LAST]], {{.*}} rhs kn
+  // CHECK: flow.release
+  gpu.func @two_stages_one_slot(%a: memref<?x?xf16>, %o: memref<?x?xf32>, %n: index) kernel {
+    %rk = flow.ring : !flow.ring<1, [!K]>
+    flow.specialize {
+      flow.group @math warps 4 (%g) {
+        %c0 = arith.constant 0 : index
+        %c1 = arith.constant 1 : index
+        %none = arith.constant dense<0.0> : tensor<64x32xf32>
+        %start = arith.constant dense<0.0> : tensor<64x16xf32>
+        %q = tile.load %a[%c0, %c0] : memref<?x?xf16> -> tensor<64x16xf16>
+        %ik = flow.cursor read %rk : !flow.ring<1, [!K]>
+        %r:2 = scf.for %t = %c0 to %n step %c1 iter_args(%acc = %start, %ck = %ik)
+            -> (tensor<64x16xf32>, !flow.cursor<read>) {
+          %s, %nk = flow.acquire %rk[%ck] {tile.slotting = #tile.slotting<stage = 0, order = 0>} : !flow.ring<1, [!K]>, !flow.cursor<read>
+          %x = tile.view %s[%c0, %c0] {tile.slotting = #tile.slotting<stage = 0, order = 1>} : !flow.slot<read, [!K]> -> !tile.view<!K>
+          %d, %done = tile.dot.async %q, %x, %none lhs mk rhs nk {tile.slotting = #tile.slotting<stage = 0, order = 2>} : tensor<64x16xf16>, !tile.view<!K>, tensor<64x32xf32> -> !tile.pending<tensor<64x32xf32>>
+          %e = tile.await %d {tile.slotting = #tile.slotting<stage = 0, order = 4>} : !tile.pending<tensor<64x32xf32>>
+          %p = arith.truncf %e {tile.slotting = #tile.slotting<stage = 0, order = 6>} : tensor<64x32xf32> to tensor<64x32xf16>
+          %f, %also = tile.dot.async %p, %x, %acc lhs mk rhs kn {tile.slotting = #tile.slotting<stage = 1, order = 3>} : tensor<64x32xf16>, !tile.view<!K>, tensor<64x16xf32> -> !tile.pending<tensor<64x16xf32>>
+          %h = tile.await %f {tile.slotting = #tile.slotting<stage = 1, order = 5>} : !tile.pending<tensor<64x16xf32>>
+          flow.release %s after %done, %also {tile.slotting = #tile.slotting<stage = 1, order = 7>} : !flow.slot<read, [!K]>
+          scf.yield %h, %nk : tensor<64x16xf32>, !flow.cursor<read>
+        }
+        tile.store %r#0, %o[%c0, %c0] : tensor<64x16xf32>, memref<?x?xf32>
+      }
+    }
+    gpu.return
+  }
 }

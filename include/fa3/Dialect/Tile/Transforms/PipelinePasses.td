@@ -62,7 +62,8 @@ def Pipeline : Pass<"tile-pipeline"> {
     each ring to the most entries a reader holds at once, and of one that the
     loop fills itself to the most from the copy to the release. Values converted into
     registers that a product in flight still reads are kept behind its
-    `tile.await`.
+    `tile.await`. A slot may be used in several stages: it is carried from
+    iteration to iteration, and each stage borrows a view of its own.
 
     Example: two stages, S(t) before O(t).
     ```mlir
