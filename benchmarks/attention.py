@@ -134,7 +134,7 @@ def _circumstances() -> str:
     ])  # fmt: skip
 
 
-def _summarise(found: list[rows.Row], base: str, out: pathlib.Path) -> None:
+def _summarize(found: list[rows.Row], base: str, out: pathlib.Path) -> None:
     print()
     print(report.summary(found, base))
     print()
@@ -160,7 +160,7 @@ def _measure(chosen: list[presets.Preset], given) -> int:
         rows.add_ratios(mine)
         path = out / f"{preset.name}.csv"
         rows.write(path, mine)
-        _summarise(mine, preset.base, out)
+        _summarize(mine, preset.base, out)
         print(f"written to {path}")
     for text in session.failures:
         print(f"FAIL {text}")
@@ -176,7 +176,7 @@ def main() -> int:
         found = rows.read(given.from_csv)
         bases = {presets.PRESETS[r.preset]().base for r in found}
         base = bases.pop() if len(bases) == 1 else "cudnn"
-        _summarise(found, base, pathlib.Path(given.from_csv).parent)
+        _summarize(found, base, pathlib.Path(given.from_csv).parent)
         return 0
     chosen = _presets(given)
     if given.list:

@@ -7,7 +7,7 @@ takes. `length`: relative error against fp64 of the rounded inputs by number of
 keys, where one key matters and where all are alike. `values`: throughput with v
 as (batch, head, key, element) and with v transposed, by head dim, mask and
 length, beside kernels of a --peer file, and how much their results differ.
-Inputs are quantised by torch. Writes CSV, and a plot of `length` if there is
+Inputs are quantized by torch. Writes CSV, and a plot of `length` if there is
 matplotlib.
 """
 

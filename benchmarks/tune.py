@@ -4,7 +4,7 @@
 Every point is compiled for the extents of its cell, checked against fp32 and
 timed as in attention.py. With --dynamic extents are unknown to the compiler and
 a point serves all lengths of its family. Points that spill or whose products are
-serialised are left out, if there is a ptxas. `fa3-tune --measure` starts this.
+serialized are left out, if there is a ptxas. `fa3-tune --measure` starts this.
 """
 
 from __future__ import annotations

@@ -315,9 +315,9 @@ class Names:
     def known(self, path, code):
         if SOURCE_NAME.match(code):
             return self.known_file(path, code)
-        if re.match(r"(attention|flow|tile|hopper)\.[a-z_.]+$", code):
+        if re.match(r"(attention|warp|tile|hopper)\.[a-z_.]+$", code):
             return code in self.text
-        if re.match(r"(attention|flow|tile|hopper)-[a-z0-9-]+$", code):
+        if re.match(r"(attention|warp|tile|hopper)-[a-z0-9-]+$", code):
             return f'"{code}"' in self.text
         return True
 

@@ -10,19 +10,19 @@ import re
 import subprocess
 import sys
 
-DIALECTS = ["Attention", "Flow", "Tile", "Hopper"]
+DIALECTS = ["Attention", "Warp", "Tile", "Hopper"]
 
 # Interface files of the dialects, with the kinds that each defines.
 INTERFACES = {
     "Attention": ["attr"],
-    "Flow": ["type", "attr", "op"],
+    "Warp": ["type", "attr", "op"],
     "Tile": ["attr"],
 }
 
 PASS_FILES = [
     ("On the attention dialect", "Dialect/Attention/Transforms"),
     ("From attention to tile", "Conversion/AttentionToTile"),
-    ("On the flow dialect", "Dialect/Flow/Transforms"),
+    ("On the warp dialect", "Dialect/Warp/Transforms"),
     ("On the tile dialect", "Dialect/Tile/Transforms"),
     ("From tile to hopper", "Conversion/TileToHopper"),
     ("On the hopper dialect", "Dialect/Hopper/Transforms"),
@@ -153,7 +153,7 @@ class Generator:
             sys.exit(f"generate_pages: no place for {names}")
 
     def link(self, name):
-        own = ("attention-", "flow-", "tile-", "hopper-")
+        own = ("attention-", "warp-", "tile-", "hopper-")
         own += ("convert-hopper-to-nvvm", "convert-kernel-to-llvm")
         return f"[`{name}`](#-{name})" if name.startswith(own) else f"`{name}`"
 

@@ -1,4 +1,4 @@
-// Linear biases (ALiBi) and an additive bias, written by hand: the score region
+// Linear biases (ALiBi) and an additive bias, written by hand: the score_mod region
 // reads one slope per head and an element of the bias, which all batches share.
 // A scalar argument scales the bias. The flags allow other orders of rounding, so
 // that the arithmetic joins that of the kernel around it.
@@ -16,7 +16,7 @@ func.func @alibi_bias(
     aux(%slopes, %bias : tensor<?xf32>, tensor<1x?x?x?xf16>)
     : (tensor<?x?x?x64xf16>, tensor<?x?x?x64xf16>, tensor<?x?x?x64xf16>)
     -> (tensor<?x?x?x64xf16>, tensor<?x?x?xf32>)
-    score (%s, %b, %h, %i, %j) {
+    score_mod (%s, %b, %h, %i, %j) {
       %c0 = arith.constant 0 : index
       // The distance from the key that is aligned with the query.
       %sk = attention.length key

@@ -1,7 +1,7 @@
 // FlashAttention-3 in FP8 (arXiv 2407.08608, section 3.3) from fp16 tensors: one
 // scale for every 128 rows, q and k rotated by a Hadamard matrix with the given
 // signs. This is what `attention-quantize="scales=block hadamard"` makes of
-// causal attention; quantising kernels and attention are one program.
+// causal attention; quantizing kernels and attention are one program.
 !q = tensor<?x?x?x128xf16>
 !q8 = tensor<?x?x?x128xf8E4M3FN>
 !s = tensor<?x?x?xf32>

@@ -2,7 +2,7 @@
 // element of q becomes the sum of two 8-bit floats, so that q is rounded about
 // as finely as bf16, and k and v, of which there are many, keep one number an
 // element. This is what `attention-quantize="q-terms=2"` makes of q where k and v
-// have been quantised before.
+// have been quantized before.
 !q = tensor<?x?x?x128xbf16>
 !q8 = tensor<?x?x?x256xf8E4M3FN>
 !k8 = tensor<?x?x?x128xf8E4M3FN>

@@ -88,7 +88,7 @@ int main(int argc, char **argv) {
   size_t sizes[NUM_ARGS] = {rows * QUERY_HEADS * row, rows * KEY_HEADS * row,
                             rows * KEY_HEADS * row, rows * QUERY_HEADS * row,
                             rows * QUERY_HEADS * 4};
-  if (fa3_device_initialise(0, &status))
+  if (fa3_device_initialize(0, &status))
     return fail(&status);
   for (int i = 0; i < NUM_ARGS; ++i) {
     fa3_device_address address;

@@ -12,7 +12,7 @@ func.func @prefix_lm(
   %o, %lse = attention.forward %q, %k, %v
     : (tensor<?x16x?x192xbf16>, tensor<?x16x?x192xbf16>, tensor<?x16x?x128xbf16>)
     -> (tensor<?x16x?x128xbf16>, tensor<?x16x?xf32>)
-    keep (%b, %h, %i, %j) {
+    mask_mod (%b, %h, %i, %j) {
       %in_prompt = arith.cmpi slt, %j, %prompt : index
       %sk = attention.length key
       %sq = attention.length query

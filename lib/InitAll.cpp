@@ -5,12 +5,12 @@
 #include "fa3/Conversion/TileToHopper/TileToHopper.h"
 #include "fa3/Dialect/Attention/IR/Attention.h"
 #include "fa3/Dialect/Attention/Transforms/Passes.h"
-#include "fa3/Dialect/Flow/IR/Flow.h"
-#include "fa3/Dialect/Flow/Transforms/Passes.h"
 #include "fa3/Dialect/Hopper/IR/Hopper.h"
 #include "fa3/Dialect/Hopper/Transforms/Passes.h"
 #include "fa3/Dialect/Tile/IR/Tile.h"
 #include "fa3/Dialect/Tile/Transforms/Passes.h"
+#include "fa3/Dialect/Warp/IR/Warp.h"
+#include "fa3/Dialect/Warp/Transforms/Passes.h"
 #include "fa3/InitAllDialects.h"
 #include "fa3/InitAllPasses.h"
 #include "fa3/Pipelines/Pipelines.h"
@@ -29,7 +29,7 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 void fa3::registerAllDialects(mlir::DialectRegistry &registry) {
-  registry.insert<attention::AttentionDialect, flow::FlowDialect,
+  registry.insert<attention::AttentionDialect, warp::WarpDialect,
                   tile::TileDialect, hopper::HopperDialect>();
   registry.insert<mlir::affine::AffineDialect, mlir::arith::ArithDialect,
                   mlir::cf::ControlFlowDialect, mlir::func::FuncDialect,
@@ -44,7 +44,7 @@ void fa3::registerAllPasses() {
   attention::registerAttentionPasses();
   registerAttentionToTilePasses();
   registerTileToHopperPasses();
-  flow::registerFlowPasses();
+  warp::registerWarpPasses();
   tile::registerTilePasses();
   registerPipelines();
   hopper::registerHopperPasses();

@@ -156,7 +156,7 @@ def _signatures():
         "evaluate": (p, ctypes.c_int, ctypes.POINTER(_Arg), size, p),
         "evaluate_grid": (p, size, ctypes.POINTER(_Arg), size, p),
         "device_count": (p,),
-        "device_initialise": (i32,),
+        "device_initialize": (i32,),
         "device_release": (i32,),
         "device_query": (i32, p),
         "device_alloc": (size, p),
@@ -540,9 +540,9 @@ def device_count():
     return count.value
 
 
-def device_initialise(device=0):
+def device_initialize(device=0):
     """Retains the primary context of a device and makes it current."""
-    _library().device_initialise(device)
+    _library().device_initialize(device)
 
 
 def device_release(device=0):

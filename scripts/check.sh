@@ -41,7 +41,7 @@ fa3_make "$fa3_build" check-fa3
 step "unit tests"
 GTEST_BRIEF=1 ctest --test-dir "$fa3_build" --verbose --no-tests=error
 
-step "faults"
+step "mutants"
 fa3_make "$fa3_build" check-fa3-mutations
 
 step "random problems"

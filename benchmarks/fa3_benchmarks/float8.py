@@ -1,4 +1,4 @@
-"""Attention of 8-bit operands: kernels, quantisation and exact results."""
+"""Attention of 8-bit operands: kernels, quantization and exact results."""
 
 from __future__ import annotations
 

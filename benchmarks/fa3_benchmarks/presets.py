@@ -178,7 +178,7 @@ def _head_dims() -> Preset:
 # for three stages.
 _SMALL = "block-m=128 block-n=64"
 ABLATION = (
-    "stages=1", "turns=on", "stages=1 turns=on", "rescale=eager",
+    "stages=1", "ping-pong=on", "stages=1 ping-pong=on", "rescale=eager",
     "mode=cta", "mode=static", "mode=dynamic",
     "order=rows", "order=longest-first", "mode=static order=pairs",
     "l2-bytes=0", "store=staged", "store=in-place", "store=direct",
@@ -186,13 +186,13 @@ ABLATION = (
     "llvm-passes=none", "block-m=192 block-n=80", "block-m=128 block-n=128",
     *(f"block-m=128 block-n=128 {more}" for more in (
         "stages=1", "warp-specialize=false", "warp-specialize=false stages=1",
-        "warp-specialize=false turns=on",
+        "warp-specialize=false ping-pong=on",
     )),
     _SMALL, *(f"{_SMALL} {more}" for more in (
-        "turns=on", "stages=1", "stages=1 turns=on",
+        "ping-pong=on", "stages=1", "stages=1 ping-pong=on",
         "solver=modulo stages=1", "solver=modulo stages=2",
-        "solver=modulo stages=3", "solver=modulo stages=2 turns=on",
-        "solver=modulo stages=3 turns=on",
+        "solver=modulo stages=3", "solver=modulo stages=2 ping-pong=on",
+        "solver=modulo stages=3 ping-pong=on",
     )),
 )  # fmt: skip
 

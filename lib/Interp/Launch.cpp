@@ -1,9 +1,9 @@
 //===- Launch.cpp - kernels over their grid -------------------------------===//
 
-#include "Clock.h"
-#include "Elementwise.h"
-#include "Engine.h"
-#include "Machine.h"
+#include "Core/Elementwise.h"
+#include "Core/Engine.h"
+#include "Hopper/Clock.h"
+#include "Hopper/Machine.h"
 #include "fa3/Dialect/Tile/IR/Tile.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/IR/SymbolTable.h"
@@ -188,8 +188,8 @@ LogicalResult decodeGrid(Decoder &d, tile::GridOp op) {
   return success();
 }
 
-LogicalResult runProcessors(Context &c, const Instr &in) {
-  c.cells[in.out[0]].i = c.engine.getOptions().processors;
+LogicalResult runSmCount(Context &c, const Instr &in) {
+  c.cells[in.out[0]].i = c.engine.getOptions().sms;
   return success();
 }
 
@@ -248,8 +248,8 @@ void fa3::interp::populateLaunch(Registry &r) {
   r.add<tile::LaunchOp>(decodeTileLaunch);
   r.add<hopper::LaunchOp>(decodeHopperLaunch);
   r.add<tile::GridOp>(decodeGrid);
-  r.addPlain<tile::ProcessorsOp>(runProcessors);
-  r.addPlain<hopper::SmCountOp>(runProcessors);
+  r.addPlain<tile::SmCountOp>(runSmCount);
+  r.addPlain<hopper::SmCountOp>(runSmCount);
   addIndex<gpu::BlockIdOp>(r, runBlockId, runFixed<0>);
   addIndex<gpu::GridDimOp>(r, runGridDim, runFixed<1>);
   addIndex<gpu::BlockDimOp>(r, runBlockDim, runFixed<1>);

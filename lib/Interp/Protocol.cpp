@@ -1,4 +1,4 @@
-//===- Protocol.cpp - all schedules of a block's synchronisation ----------===//
+//===- Protocol.cpp - all schedules of a block's synchronization ----------===//
 //
 // Depth-first search over the states of the protocol. An agent goes on by a
 // *turn*: it passes what blocks it, then accesses memory, then arrives, and
@@ -40,7 +40,7 @@ uint64_t Protocol::getHash() const {
 
 namespace {
 
-/// Shared memory between two neighbouring bounds of any access.
+/// Shared memory between two neighboring bounds of any access.
 using CellRange = std::pair<unsigned, unsigned>;
 
 /// An event with what it refers to numbered.

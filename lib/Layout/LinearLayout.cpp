@@ -48,8 +48,8 @@ std::optional<LinearLayout> LinearLayout::accumulator(int64_t rows,
 
 std::optional<LinearLayout>
 LinearLayout::operandA(int64_t rows, int64_t columns, unsigned bits) {
-  // 16-bit: the fragment of two neighbouring 8-column blocks is the
-  // accumulator's. 8-bit: four neighbouring columns a lane, then 16 further.
+  // 16-bit: the fragment of two neighboring 8-column blocks is the
+  // accumulator's. 8-bit: four neighboring columns a lane, then 16 further.
   if (bits == 16)
     return columns % 16 ? std::nullopt : accumulator(rows, columns);
   if (bits != 8 || rows <= 0 || rows % 64 || !llvm::isPowerOf2_64(rows / 64) ||

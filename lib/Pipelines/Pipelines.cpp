@@ -5,10 +5,10 @@
 #include "fa3/Conversion/HopperToNVVM/HopperToNVVM.h"
 #include "fa3/Conversion/TileToHopper/TileToHopper.h"
 #include "fa3/Dialect/Attention/Transforms/Passes.h"
-#include "fa3/Dialect/Flow/Transforms/Passes.h"
 #include "fa3/Dialect/Hopper/Transforms/Passes.h"
 #include "fa3/Dialect/Tile/Transforms/Passes.h"
-#include "fa3/Pipelines/Tuning.h"
+#include "fa3/Dialect/Warp/Transforms/Passes.h"
+#include "fa3/Pipelines/TunedPipeline.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
@@ -33,7 +33,7 @@ void fa3::buildTilePipeline(OpPassManager &pm, const PipelineOptions &options) {
   toTile.twoLevelSteps = options.twoLevelSteps;
   toTile.packGqa = options.packGqa;
   // A narrow block has no turn of its own.
-  bool isWhole = options.lastBlock == "auto" && options.turns == "on";
+  bool isWhole = options.lastBlock == "auto" && options.pingPong == "on";
   toTile.lastBlock = isWhole ? "whole" : options.lastBlock.getValue();
   // Tiles of other heights are made of whole replicas of 64 rows.
   std::string heights = options.heights;
@@ -54,7 +54,7 @@ void fa3::buildTilePipeline(OpPassManager &pm, const PipelineOptions &options) {
   grid.l2Bytes = options.l2Bytes;
   grid.sectionRounds = options.sectionRounds;
   grid.heights = heights;
-  grid.processors = options.processors;
+  grid.sms = options.sms;
   grid.loads = options.loads;
   pm.addPass(tile::createMapGrid(grid));
 }
@@ -101,9 +101,9 @@ void fa3::buildPipelinePipeline(OpPassManager &pm,
   pm.addPass(tile::createReleaseEarly());
   pm.addPass(tile::createAcquireLate());
   addCleanup(pm);
-  tile::InsertTurnsOptions turns;
-  turns.turns = options.turns;
-  pm.addPass(tile::createInsertTurns(turns));
+  tile::InsertPingPongOptions pingPong;
+  pingPong.pingPong = options.pingPong;
+  pm.addPass(tile::createInsertPingPong(pingPong));
   tile::HoldOperandsOptions hold;
   hold.steps = options.hold;
   pm.addPass(tile::createHoldOperands(hold));
@@ -113,7 +113,7 @@ void fa3::buildPipelinePipeline(OpPassManager &pm,
   // A deeper ring only lets its writer go on earlier: what is live now stays
   // so.
   if (options.check)
-    pm.nest<gpu::GPUModuleOp>().addPass(flow::createCheck());
+    pm.nest<gpu::GPUModuleOp>().addPass(warp::createCheck());
   tile::SizeRingsOptions rings;
   rings.smemBudget = options.smemBudget;
   rings.maxDepth = options.maxDepth;

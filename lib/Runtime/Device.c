@@ -36,7 +36,7 @@ fa3_code fa3_device_count(int32_t *count, fa3_status *status) {
   FA3_CALL(device_count, (count), "counting devices");
 }
 
-fa3_code fa3_device_initialise(int32_t ordinal, fa3_status *status) {
+fa3_code fa3_device_initialize(int32_t ordinal, fa3_status *status) {
   const fa3_driver *driver;
   fa3_code code = fa3_driver_get(&driver, status);
   if (code != FA3_OK)

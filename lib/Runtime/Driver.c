@@ -57,7 +57,7 @@ static fa3_code open_driver(fa3_driver *driver, fa3_status *status) {
     if (result == FA3_CU_SUCCESS)
       return FA3_OK; /* the library stays open as long as the process */
     code =
-        fa3_driver_fail(driver, result, "initialising the CUDA driver", status);
+        fa3_driver_fail(driver, result, "initializing the CUDA driver", status);
   }
   dlclose(library);
   return code;

@@ -137,7 +137,7 @@ typedef struct fa3_driver {
 #undef FA3_DECLARE
 } fa3_driver;
 
-/* The driver of the process: opened and initialised at the first success, then
+/* The driver of the process: opened and initialized at the first success, then
  * kept. FA3_LIBCUDA overrides its path. */
 fa3_code fa3_driver_get(const fa3_driver **driver, fa3_status *status);
 

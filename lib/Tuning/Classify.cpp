@@ -31,7 +31,7 @@ static std::optional<Score> getScore(attention::ForwardOp forward,
 /// edits scores; code of one's own has none.
 static std::optional<std::pair<Mask, Score>>
 getMask(attention::ForwardOp forward) {
-  if (!forward.getScoreRegion().empty() || !forward.getKeepRegion().empty())
+  if (!forward.getScoreMod().empty() || !forward.getMaskMod().empty())
     return std::nullopt;
   Mask mask = Mask::Full;
   Score score = Score::Plain;

@@ -92,7 +92,7 @@ std::string Point::getOptions() const {
   add("order", order);
   addNumber("l2-bytes", l2Bytes);
   add("section-rounds", sectionRounds);
-  add("turns", turns);
+  add("ping-pong", pingPong);
   add("hold", hold);
   addNumber("producer-registers", producerRegisters);
   add("store", store);
@@ -191,14 +191,14 @@ static double countVisible(const Problem &problem) {
 /// Time of the last multiprocessor if tiles of these costs, of which there are
 /// `copies` each, go in order to whoever is free.
 static double getMakespan(llvm::ArrayRef<double> costs, int64_t copies,
-                          int64_t processors) {
+                          int64_t sms) {
   bool isUniform = llvm::all_equal(costs);
   if (isUniform)
-    return costs.empty() ? 0
-                         : llvm::divideCeil(costs.size() * copies, processors) *
-                               costs.front();
+    return costs.empty()
+               ? 0
+               : llvm::divideCeil(costs.size() * copies, sms) * costs.front();
   std::priority_queue<double, std::vector<double>, std::greater<double>> free;
-  for (int64_t i = 0; i < processors; ++i)
+  for (int64_t i = 0; i < sms; ++i)
     free.push(0);
   double last = 0;
   for (double cost : costs)
@@ -276,9 +276,9 @@ Prediction fa3::tuning::predict(const Problem &problem, const Point &given) {
   // Longest first, unless they are dealt out by number.
   if (point.order != "rows")
     std::sort(costs.begin(), costs.end(), std::greater<double>());
-  result.cycles = getMakespan(costs, problem.heads, problem.processors);
+  result.cycles = getMakespan(costs, problem.heads, problem.sms);
   double useful =
-      countVisible(problem) * problem.heads * dims / macs / problem.processors;
+      countVisible(problem) * problem.heads * dims / macs / problem.sms;
   result.efficiency = result.cycles > 0 ? useful / result.cycles : 0;
   return result;
 }
@@ -372,7 +372,7 @@ std::vector<Candidate> fa3::tuning::getPointsToMeasure(const Problem &problem,
     vary([](Point &p) { p.mode = "dynamic"; });
   }
   vary([](Point &p) { p.stages = 1; });
-  vary([](Point &p) { p.turns = "on"; });
+  vary([](Point &p) { p.pingPong = "on"; });
   vary([](Point &p) { p.hold = "1"; });
   vary([](Point &p) { p.hold = "3"; });
   vary([](Point &p) { p.maxDepth = 2; });

@@ -1,5 +1,5 @@
 // An extent that the array does not have, which is read by upstream's
-// canonicalisation before it looks.
+// canonicalization before it looks.
 // RUN: not fa3-opt --fa3-lower-to-nvvm-pipeline %s -o /dev/null 2>&1 | FileCheck %s
 // RUN: not fa3-opt --fa3-tile %s -o /dev/null 2>&1 | FileCheck %s
 // CHECK: extent.mlir:10:{{[0-9]+}}: error: 'memref.dim' op asks for dimension -2147483648 of a memref of rank 2

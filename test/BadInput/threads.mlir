@@ -2,7 +2,7 @@
 // RUN: not fa3-translate %s --pass-pipeline='builtin.module(fa3-lower-to-nvvm-pipeline{block-m=1024 block-n=16})' --mlir-to-ptx -o %t.ptx 2>&1 | FileCheck %s
 // RUN: not ls %t.ptx
 // RUN: not ls %t.json
-// CHECK: threads.mlir:{{[0-9]+}}:{{[0-9]+}}: error: 'flow.specialize' op needs 2176 threads, the limit of a block is 1024; choose a smaller tile or fewer replicas
+// CHECK: threads.mlir:{{[0-9]+}}:{{[0-9]+}}: error: 'warp.specialize' op needs 2176 threads, the limit of a block is 1024; choose a smaller tile or fewer replicas
 // CHECK-NOT: PLEASE submit a bug report
 
 func.func @f(%q: tensor<1x4x?x256xf16>, %k: tensor<1x4x?x256xf16>, %v: tensor<1x4x?x256xf16>) -> tensor<1x4x?x256xf16> {

@@ -68,7 +68,7 @@ def _parser():
     )
     arguments.add_tools(repeat)
     quantize = commands.add_parser(
-        "quantize", help="quantising kernels, and attention that quantises"
+        "quantize", help="quantizing kernels, and attention that quantizes"
     )
     quantize.add_argument("--d", type=int, default=128)
     quantize.add_argument("--lengths", type=_numbers, default=[1024, 8192])

@@ -83,7 +83,7 @@ def choose(rng):
     if rng.random() < 0.3:
         p["run"]["guards"] = rng.choice(["random", "taken"])
     if rng.random() < 0.3:
-        p["run"]["processors"] = rng.choice([1, 2, 5])
+        p["run"]["sms"] = rng.choice([1, 2, 5])
         p["options"]["section-rounds"] = rng.choice([0, 1, 2])
     if rng.random() < 0.2:
         p["run"]["distribution"] = rng.choice(["uniform", "outlier"])
@@ -100,7 +100,7 @@ def choose(rng):
             if rng.random() < 0.5:
                 p["options"]["pack-gqa"] = "true"
         if rng.random() < 0.5:
-            p["options"]["processors"] = rng.choice([1, 2, 3, 7])
+            p["options"]["sms"] = rng.choice([1, 2, 3, 7])
         if "sk" in p["static"] and rng.random() < 0.5:
             p["options"]["last-block"] = "narrow"
     if rng.random() < 0.3:
@@ -242,7 +242,7 @@ def build(p):
                 c = emit("arith.constant -0.01 : f32")
                 f = emit("arith.mulf %s, %s : f32" % (f, c))
                 value = emit("arith.addf %s, %s : f32" % (value, f))
-        forward += "    score (%%s, %%b, %%h, %%i, %%j) {\n%s\n      attention.yield %s : f32\n    }\n" % (
+        forward += "    score_mod (%%s, %%b, %%h, %%i, %%j) {\n%s\n      attention.yield %s : f32\n    }\n" % (
             "\n".join(lines), value)
         lines.clear()
     if p["keep"]:
@@ -257,7 +257,7 @@ def build(p):
                     total = emit("arith.addi %s, %s : index" % (total, term))
             keep = emit("arith.cmpi %s, %s, %s : index" % (q["than"], total, zero))
             result = emit("arith.%s %s, %s : i1" % (q["join"], result, keep)) if result else keep
-        forward += "    keep (%%b, %%h, %%i, %%j) {\n%s\n      attention.yield %s : i1\n    }\n" % (
+        forward += "    mask_mod (%%b, %%h, %%i, %%j) {\n%s\n      attention.yield %s : i1\n    }\n" % (
             "\n".join(lines), result)
     return head + forward + "  return %s : %s\n}\n" % (names, ", ".join(types))
 

@@ -96,7 +96,7 @@ def read_passes(tools):
     """Passes of fa3, and sets of them."""
     text = subprocess.run([f"{tools}/fa3-opt", "--help"], capture_output=True,
                           text=True, check=True).stdout
-    names = re.findall(r"^ {6}--((?:attention|tile|flow|hopper|convert|fa3)-"
+    names = re.findall(r"^ {6}--((?:attention|tile|warp|hopper|convert|fa3)-"
                        r"[\w-]+)", text, re.M)
     return sorted(set(names) - {"hopper-mutate", "tile-mutate"})
 

@@ -1,4 +1,4 @@
-// What the flow and tile dialects forbid is an error at run time, where the
+// What the warp and tile dialects forbid is an error at run time, where the
 // verifiers cannot see it.
 // RUN: split-file %s %t
 // RUN: not fa3-run --cpu %t/deadlock.mlir 2>&1 | FileCheck %s --check-prefix=DEADLOCK
@@ -20,24 +20,24 @@
 //--- deadlock.mlir
 gpu.module @m {
   gpu.func @k() kernel {
-    %ring = flow.ring : !flow.ring<1, [tensor<8x8xf16>]>
-    flow.specialize {
-      flow.group @write warps 1 (%g) {
+    %ring = warp.ring : !warp.ring<1, [tensor<8x8xf16>]>
+    warp.specialize {
+      warp.group @write warps 1 (%g) {
         %c0 = arith.constant 0 : index
         %x = arith.constant dense<1.0> : tensor<8x8xf16>
-        %c = flow.cursor write %ring : !flow.ring<1, [tensor<8x8xf16>]>
-        %s0, %n0 = flow.acquire %ring[%c] : !flow.ring<1, [tensor<8x8xf16>]>, !flow.cursor<write>
-        %v = tile.view %s0[%c0, %c0] : !flow.slot<write, [tensor<8x8xf16>]> -> !tile.view<tensor<8x8xf16>>
-        flow.publish %s0 : !flow.slot<write, [tensor<8x8xf16>]>
-        %s1, %n1 = flow.acquire %ring[%n0] : !flow.ring<1, [tensor<8x8xf16>]>, !flow.cursor<write>
-        flow.publish %s1 : !flow.slot<write, [tensor<8x8xf16>]>
+        %c = warp.cursor write %ring : !warp.ring<1, [tensor<8x8xf16>]>
+        %s0, %n0 = warp.acquire %ring[%c] : !warp.ring<1, [tensor<8x8xf16>]>, !warp.cursor<write>
+        %v = tile.view %s0[%c0, %c0] : !warp.slot<write, [tensor<8x8xf16>]> -> !tile.view<tensor<8x8xf16>>
+        warp.publish %s0 : !warp.slot<write, [tensor<8x8xf16>]>
+        %s1, %n1 = warp.acquire %ring[%n0] : !warp.ring<1, [tensor<8x8xf16>]>, !warp.cursor<write>
+        warp.publish %s1 : !warp.slot<write, [tensor<8x8xf16>]>
       }
-      flow.group @read warps 4 (%g) {
-        %c = flow.cursor read %ring : !flow.ring<1, [tensor<8x8xf16>]>
-        %s0, %n0 = flow.acquire %ring[%c] : !flow.ring<1, [tensor<8x8xf16>]>, !flow.cursor<read>
-        %s1, %n1 = flow.acquire %ring[%n0] : !flow.ring<1, [tensor<8x8xf16>]>, !flow.cursor<read>
-        flow.release %s0 : !flow.slot<read, [tensor<8x8xf16>]>
-        flow.release %s1 : !flow.slot<read, [tensor<8x8xf16>]>
+      warp.group @read warps 4 (%g) {
+        %c = warp.cursor read %ring : !warp.ring<1, [tensor<8x8xf16>]>
+        %s0, %n0 = warp.acquire %ring[%c] : !warp.ring<1, [tensor<8x8xf16>]>, !warp.cursor<read>
+        %s1, %n1 = warp.acquire %ring[%n0] : !warp.ring<1, [tensor<8x8xf16>]>, !warp.cursor<read>
+        warp.release %s0 : !warp.slot<read, [tensor<8x8xf16>]>
+        warp.release %s1 : !warp.slot<read, [tensor<8x8xf16>]>
       }
     }
     gpu.return
@@ -50,37 +50,37 @@ func.func @f() {
 
 // The release is in another block than the product, where the verifier does not
 // look.
-// EARLY: early.mlir:[[#]]:{{.*}} error: 'flow.release' of entry 0 while an operation in flight may still read it
-// EARLY: flow.release %s : !flow.slot
+// EARLY: early.mlir:[[#]]:{{.*}} error: 'warp.release' of entry 0 while an operation in flight may still read it
+// EARLY: warp.release %s : !warp.slot
 // EARLY: note: while running block 0 of the kernel, @read replica 0
 // EARLY: early.mlir:[[#]]:{{.*}} note: issued here, and not waited for
 //--- early.mlir
-!ring = !flow.ring<1, [tensor<64x16xf16>]>
+!ring = !warp.ring<1, [tensor<64x16xf16>]>
 gpu.module @m {
   gpu.func @k() kernel {
-    %ring = flow.ring : !ring
-    flow.specialize {
-      flow.group @write warps 1 (%g) {
+    %ring = warp.ring : !ring
+    warp.specialize {
+      warp.group @write warps 1 (%g) {
         %c0 = arith.constant 0 : index
         %x = arith.constant dense<1.0> : tensor<64x16xf16>
-        %c = flow.cursor write %ring : !ring
-        %s, %n = flow.acquire %ring[%c] : !ring, !flow.cursor<write>
-        %v = tile.view %s[%c0, %c0] : !flow.slot<write, [tensor<64x16xf16>]> -> !tile.view<tensor<64x16xf16>>
+        %c = warp.cursor write %ring : !ring
+        %s, %n = warp.acquire %ring[%c] : !ring, !warp.cursor<write>
+        %v = tile.view %s[%c0, %c0] : !warp.slot<write, [tensor<64x16xf16>]> -> !tile.view<tensor<64x16xf16>>
         tile.write %x, %v : tensor<64x16xf16>, !tile.view<tensor<64x16xf16>>
-        flow.publish %s : !flow.slot<write, [tensor<64x16xf16>]>
+        warp.publish %s : !warp.slot<write, [tensor<64x16xf16>]>
       }
-      flow.group @read warps 4 replicas 2 (%g) {
+      warp.group @read warps 4 replicas 2 (%g) {
         %c0 = arith.constant 0 : index
         %zero = arith.constant dense<0.0> : tensor<64x64xf32>
-        %c = flow.cursor read %ring : !ring
-        %s, %n = flow.acquire %ring[%c] : !ring, !flow.cursor<read>
-        %v = tile.view %s[%c0, %c0] : !flow.slot<read, [tensor<64x16xf16>]> -> !tile.view<tensor<64x16xf16>>
+        %c = warp.cursor read %ring : !ring
+        %s, %n = warp.acquire %ring[%c] : !ring, !warp.cursor<read>
+        %v = tile.view %s[%c0, %c0] : !warp.slot<read, [tensor<64x16xf16>]> -> !tile.view<tensor<64x16xf16>>
         %p, %d = tile.dot.async %v, %v, %zero lhs mk rhs nk : !tile.view<tensor<64x16xf16>>, !tile.view<tensor<64x16xf16>>, tensor<64x64xf32> -> !tile.pending<tensor<64x64xf32>>
         %true = arith.constant true
         scf.if %true {
-          flow.release %s : !flow.slot<read, [tensor<64x16xf16>]>
+          warp.release %s : !warp.slot<read, [tensor<64x16xf16>]>
         } else {
-          flow.release %s after %d : !flow.slot<read, [tensor<64x16xf16>]>
+          warp.release %s after %d : !warp.slot<read, [tensor<64x16xf16>]>
         }
         %r = tile.await %p : !tile.pending<tensor<64x64xf32>>
       }
@@ -95,27 +95,27 @@ func.func @f() {
 
 // UNFILLED: error: 'tile.read' reads element (0, 8) of entry 0, which was never filled
 //--- unfilled.mlir
-!ring = !flow.ring<1, [tensor<64x16xf16>]>
+!ring = !warp.ring<1, [tensor<64x16xf16>]>
 gpu.module @m {
   gpu.func @k() kernel {
-    %ring = flow.ring : !ring
-    flow.specialize {
-      flow.group @write warps 1 (%g) {
+    %ring = warp.ring : !ring
+    warp.specialize {
+      warp.group @write warps 1 (%g) {
         %c0 = arith.constant 0 : index
         %x = arith.constant dense<1.0> : tensor<64x8xf16>
-        %c = flow.cursor write %ring : !ring
-        %s, %n = flow.acquire %ring[%c] : !ring, !flow.cursor<write>
-        %v = tile.view %s[%c0, %c0] : !flow.slot<write, [tensor<64x16xf16>]> -> !tile.view<tensor<64x8xf16>>
+        %c = warp.cursor write %ring : !ring
+        %s, %n = warp.acquire %ring[%c] : !ring, !warp.cursor<write>
+        %v = tile.view %s[%c0, %c0] : !warp.slot<write, [tensor<64x16xf16>]> -> !tile.view<tensor<64x8xf16>>
         tile.write %x, %v : tensor<64x8xf16>, !tile.view<tensor<64x8xf16>>
-        flow.publish %s : !flow.slot<write, [tensor<64x16xf16>]>
+        warp.publish %s : !warp.slot<write, [tensor<64x16xf16>]>
       }
-      flow.group @read warps 4 (%g) {
+      warp.group @read warps 4 (%g) {
         %c0 = arith.constant 0 : index
-        %c = flow.cursor read %ring : !ring
-        %s, %n = flow.acquire %ring[%c] : !ring, !flow.cursor<read>
-        %v = tile.view %s[%c0, %c0] : !flow.slot<read, [tensor<64x16xf16>]> -> !tile.view<tensor<64x16xf16>>
+        %c = warp.cursor read %ring : !ring
+        %s, %n = warp.acquire %ring[%c] : !ring, !warp.cursor<read>
+        %v = tile.view %s[%c0, %c0] : !warp.slot<read, [tensor<64x16xf16>]> -> !tile.view<tensor<64x16xf16>>
         %x = tile.read %v : !tile.view<tensor<64x16xf16>> -> tensor<64x16xf16>
-        flow.release %s : !flow.slot<read, [tensor<64x16xf16>]>
+        warp.release %s : !warp.slot<read, [tensor<64x16xf16>]>
       }
     }
     gpu.return
@@ -128,28 +128,28 @@ func.func @f() {
 
 // WINDOW: error: 'tile.view' of 32x16 elements at (40, 0) reaches out of the entry of 64x16
 //--- window.mlir
-!ring = !flow.ring<1, [tensor<64x16xf16>]>
+!ring = !warp.ring<1, [tensor<64x16xf16>]>
 gpu.module @m {
   gpu.func @k() kernel {
-    %ring = flow.ring : !ring
-    flow.specialize {
-      flow.group @write warps 1 (%g) {
+    %ring = warp.ring : !ring
+    warp.specialize {
+      warp.group @write warps 1 (%g) {
         %c0 = arith.constant 0 : index
         %x = arith.constant dense<1.0> : tensor<64x16xf16>
-        %c = flow.cursor write %ring : !ring
-        %s, %n = flow.acquire %ring[%c] : !ring, !flow.cursor<write>
-        %v = tile.view %s[%c0, %c0] : !flow.slot<write, [tensor<64x16xf16>]> -> !tile.view<tensor<64x16xf16>>
+        %c = warp.cursor write %ring : !ring
+        %s, %n = warp.acquire %ring[%c] : !ring, !warp.cursor<write>
+        %v = tile.view %s[%c0, %c0] : !warp.slot<write, [tensor<64x16xf16>]> -> !tile.view<tensor<64x16xf16>>
         tile.write %x, %v : tensor<64x16xf16>, !tile.view<tensor<64x16xf16>>
-        flow.publish %s : !flow.slot<write, [tensor<64x16xf16>]>
+        warp.publish %s : !warp.slot<write, [tensor<64x16xf16>]>
       }
-      flow.group @read warps 4 (%g) {
+      warp.group @read warps 4 (%g) {
         %c0 = arith.constant 0 : index
-        %c = flow.cursor read %ring : !ring
-        %s, %n = flow.acquire %ring[%c] : !ring, !flow.cursor<read>
+        %c = warp.cursor read %ring : !ring
+        %s, %n = warp.acquire %ring[%c] : !ring, !warp.cursor<read>
         %c40 = arith.constant 40 : index
-        %v = tile.view %s[%c40, %c0] : !flow.slot<read, [tensor<64x16xf16>]> -> !tile.view<tensor<32x16xf16>>
+        %v = tile.view %s[%c40, %c0] : !warp.slot<read, [tensor<64x16xf16>]> -> !tile.view<tensor<32x16xf16>>
         %x = tile.read %v : !tile.view<tensor<32x16xf16>> -> tensor<32x16xf16>
-        flow.release %s : !flow.slot<read, [tensor<64x16xf16>]>
+        warp.release %s : !warp.slot<read, [tensor<64x16xf16>]>
       }
     }
     gpu.return
@@ -162,30 +162,30 @@ func.func @f() {
 
 // HELD: error: 'tile.read' uses a view of entry 0, which is no longer held
 //--- held.mlir
-!ring = !flow.ring<1, [tensor<64x16xf16>]>
+!ring = !warp.ring<1, [tensor<64x16xf16>]>
 gpu.module @m {
   gpu.func @k() kernel {
-    %ring = flow.ring : !ring
-    flow.specialize {
-      flow.group @write warps 1 (%g) {
+    %ring = warp.ring : !ring
+    warp.specialize {
+      warp.group @write warps 1 (%g) {
         %c0 = arith.constant 0 : index
         %x = arith.constant dense<1.0> : tensor<64x16xf16>
-        %c = flow.cursor write %ring : !ring
-        %s, %n = flow.acquire %ring[%c] : !ring, !flow.cursor<write>
-        %v = tile.view %s[%c0, %c0] : !flow.slot<write, [tensor<64x16xf16>]> -> !tile.view<tensor<64x16xf16>>
+        %c = warp.cursor write %ring : !ring
+        %s, %n = warp.acquire %ring[%c] : !ring, !warp.cursor<write>
+        %v = tile.view %s[%c0, %c0] : !warp.slot<write, [tensor<64x16xf16>]> -> !tile.view<tensor<64x16xf16>>
         tile.write %x, %v : tensor<64x16xf16>, !tile.view<tensor<64x16xf16>>
-        flow.publish %s : !flow.slot<write, [tensor<64x16xf16>]>
+        warp.publish %s : !warp.slot<write, [tensor<64x16xf16>]>
       }
-      flow.group @read warps 4 (%g) {
+      warp.group @read warps 4 (%g) {
         %c0 = arith.constant 0 : index
-        %c = flow.cursor read %ring : !ring
-        %s, %n = flow.acquire %ring[%c] : !ring, !flow.cursor<read>
-        %v = tile.view %s[%c0, %c0] : !flow.slot<read, [tensor<64x16xf16>]> -> !tile.view<tensor<64x16xf16>>
+        %c = warp.cursor read %ring : !ring
+        %s, %n = warp.acquire %ring[%c] : !ring, !warp.cursor<read>
+        %v = tile.view %s[%c0, %c0] : !warp.slot<read, [tensor<64x16xf16>]> -> !tile.view<tensor<64x16xf16>>
         %true = arith.constant true
         scf.if %true {
-          flow.release %s : !flow.slot<read, [tensor<64x16xf16>]>
+          warp.release %s : !warp.slot<read, [tensor<64x16xf16>]>
         } else {
-          flow.release %s : !flow.slot<read, [tensor<64x16xf16>]>
+          warp.release %s : !warp.slot<read, [tensor<64x16xf16>]>
         }
         %x = tile.read %v : !tile.view<tensor<64x16xf16>> -> tensor<64x16xf16>
       }
@@ -201,28 +201,28 @@ func.func @f() {
 // INPLACE: error: 'tile.read' reads element (0, 0) of entry 0, which another replica has overwritten
 // INPLACE: note: while running block 0 of the kernel, @read replica 1
 //--- inplace.mlir
-!ring = !flow.ring<1, [tensor<64x16xf16>]>
+!ring = !warp.ring<1, [tensor<64x16xf16>]>
 gpu.module @m {
   gpu.func @k() kernel {
-    %ring = flow.ring : !ring
-    flow.specialize {
-      flow.group @write warps 1 (%g) {
+    %ring = warp.ring : !ring
+    warp.specialize {
+      warp.group @write warps 1 (%g) {
         %c0 = arith.constant 0 : index
         %x = arith.constant dense<1.0> : tensor<64x16xf16>
-        %c = flow.cursor write %ring : !ring
-        %s, %n = flow.acquire %ring[%c] : !ring, !flow.cursor<write>
-        %v = tile.view %s[%c0, %c0] : !flow.slot<write, [tensor<64x16xf16>]> -> !tile.view<tensor<64x16xf16>>
+        %c = warp.cursor write %ring : !ring
+        %s, %n = warp.acquire %ring[%c] : !ring, !warp.cursor<write>
+        %v = tile.view %s[%c0, %c0] : !warp.slot<write, [tensor<64x16xf16>]> -> !tile.view<tensor<64x16xf16>>
         tile.write %x, %v : tensor<64x16xf16>, !tile.view<tensor<64x16xf16>>
-        flow.publish %s : !flow.slot<write, [tensor<64x16xf16>]>
+        warp.publish %s : !warp.slot<write, [tensor<64x16xf16>]>
       }
-      flow.group @read warps 4 replicas 2 (%g) {
+      warp.group @read warps 4 replicas 2 (%g) {
         %c0 = arith.constant 0 : index
-        %c = flow.cursor read %ring : !ring
-        %s, %n = flow.acquire %ring[%c] : !ring, !flow.cursor<read>
-        %v = tile.view %s[%c0, %c0] : !flow.slot<read, [tensor<64x16xf16>]> -> !tile.view<tensor<64x16xf16>>
+        %c = warp.cursor read %ring : !ring
+        %s, %n = warp.acquire %ring[%c] : !ring, !warp.cursor<read>
+        %v = tile.view %s[%c0, %c0] : !warp.slot<read, [tensor<64x16xf16>]> -> !tile.view<tensor<64x16xf16>>
         %x = tile.read %v : !tile.view<tensor<64x16xf16>> -> tensor<64x16xf16>
         tile.write %x, %v : tensor<64x16xf16>, !tile.view<tensor<64x16xf16>>
-        flow.release %s : !flow.slot<read, [tensor<64x16xf16>]>
+        warp.release %s : !warp.slot<read, [tensor<64x16xf16>]>
       }
     }
     gpu.return
@@ -235,22 +235,22 @@ func.func @f() {
 
 // LEFTOVER: leftover.mlir:4:{{.*}} error: holds 1 published entries that are not released when the groups end
 //--- leftover.mlir
-!ring = !flow.ring<1, [tensor<64x16xf16>]>
+!ring = !warp.ring<1, [tensor<64x16xf16>]>
 gpu.module @m {
   gpu.func @k() kernel {
-    %ring = flow.ring : !ring
-    flow.specialize {
-      flow.group @write warps 1 (%g) {
+    %ring = warp.ring : !ring
+    warp.specialize {
+      warp.group @write warps 1 (%g) {
         %c0 = arith.constant 0 : index
         %x = arith.constant dense<1.0> : tensor<64x16xf16>
-        %c = flow.cursor write %ring : !ring
-        %s, %n = flow.acquire %ring[%c] : !ring, !flow.cursor<write>
-        %v = tile.view %s[%c0, %c0] : !flow.slot<write, [tensor<64x16xf16>]> -> !tile.view<tensor<64x16xf16>>
+        %c = warp.cursor write %ring : !ring
+        %s, %n = warp.acquire %ring[%c] : !ring, !warp.cursor<write>
+        %v = tile.view %s[%c0, %c0] : !warp.slot<write, [tensor<64x16xf16>]> -> !tile.view<tensor<64x16xf16>>
         tile.write %x, %v : tensor<64x16xf16>, !tile.view<tensor<64x16xf16>>
-        flow.publish %s : !flow.slot<write, [tensor<64x16xf16>]>
+        warp.publish %s : !warp.slot<write, [tensor<64x16xf16>]>
       }
-      flow.group @read warps 4 (%g) {
-        %c = flow.cursor read %ring : !ring
+      warp.group @read warps 4 (%g) {
+        %c = warp.cursor read %ring : !ring
       }
     }
     gpu.return
@@ -261,25 +261,25 @@ func.func @f() {
   return
 }
 
-// FORK: error: 'flow.cursor' op is the second cursor of its group on this side of the ring
+// FORK: error: 'warp.cursor' op is the second cursor of its group on this side of the ring
 //--- fork.mlir
-!ring = !flow.ring<1, [tensor<64x16xf16>]>
+!ring = !warp.ring<1, [tensor<64x16xf16>]>
 gpu.module @m {
   gpu.func @k() kernel {
-    %ring = flow.ring : !ring
-    flow.specialize {
-      flow.group @write warps 1 (%g) {
+    %ring = warp.ring : !ring
+    warp.specialize {
+      warp.group @write warps 1 (%g) {
         %c0 = arith.constant 0 : index
         %x = arith.constant dense<1.0> : tensor<64x16xf16>
-        %c = flow.cursor write %ring : !ring
-        %s, %n = flow.acquire %ring[%c] : !ring, !flow.cursor<write>
-        %v = tile.view %s[%c0, %c0] : !flow.slot<write, [tensor<64x16xf16>]> -> !tile.view<tensor<64x16xf16>>
+        %c = warp.cursor write %ring : !ring
+        %s, %n = warp.acquire %ring[%c] : !ring, !warp.cursor<write>
+        %v = tile.view %s[%c0, %c0] : !warp.slot<write, [tensor<64x16xf16>]> -> !tile.view<tensor<64x16xf16>>
         tile.write %x, %v : tensor<64x16xf16>, !tile.view<tensor<64x16xf16>>
-        flow.publish %s : !flow.slot<write, [tensor<64x16xf16>]>
+        warp.publish %s : !warp.slot<write, [tensor<64x16xf16>]>
       }
-      flow.group @read warps 4 (%g) {
-        %c = flow.cursor read %ring : !ring
-        %d = flow.cursor read %ring : !ring
+      warp.group @read warps 4 (%g) {
+        %c = warp.cursor read %ring : !ring
+        %d = warp.cursor read %ring : !ring
       }
     }
     gpu.return
@@ -292,34 +292,34 @@ func.func @f() {
 
 // PARTS: error: 'tile.write' of part 1 writes what part 0 has written
 //--- parts.mlir
-!ring = !flow.ring<1, [tensor<64x16xf16>], parts = 2>
+!ring = !warp.ring<1, [tensor<64x16xf16>], parts = 2>
 gpu.module @m {
   gpu.func @k() kernel {
-    %ring = flow.ring : !ring
-    flow.specialize {
-      flow.group @write0 warps 1 (%g) {
+    %ring = warp.ring : !ring
+    warp.specialize {
+      warp.group @write0 warps 1 (%g) {
         %c0 = arith.constant 0 : index
         %x = arith.constant dense<1.0> : tensor<64x16xf16>
-        %c = flow.cursor write %ring part 0 : !ring
-        %s, %n = flow.acquire %ring[%c] : !ring, !flow.cursor<write>
-        %v = tile.view %s[%c0, %c0] : !flow.slot<write, [tensor<64x16xf16>]> -> !tile.view<tensor<64x16xf16>>
+        %c = warp.cursor write %ring part 0 : !ring
+        %s, %n = warp.acquire %ring[%c] : !ring, !warp.cursor<write>
+        %v = tile.view %s[%c0, %c0] : !warp.slot<write, [tensor<64x16xf16>]> -> !tile.view<tensor<64x16xf16>>
         tile.write %x, %v : tensor<64x16xf16>, !tile.view<tensor<64x16xf16>>
-        flow.publish %s : !flow.slot<write, [tensor<64x16xf16>]>
+        warp.publish %s : !warp.slot<write, [tensor<64x16xf16>]>
       }
-      flow.group @write1 warps 1 (%g) {
+      warp.group @write1 warps 1 (%g) {
         %c0 = arith.constant 0 : index
         %x = arith.constant dense<1.0> : tensor<64x16xf16>
-        %c = flow.cursor write %ring part 1 : !ring
-        %s, %n = flow.acquire %ring[%c] : !ring, !flow.cursor<write>
-        %v = tile.view %s[%c0, %c0] : !flow.slot<write, [tensor<64x16xf16>]> -> !tile.view<tensor<64x16xf16>>
+        %c = warp.cursor write %ring part 1 : !ring
+        %s, %n = warp.acquire %ring[%c] : !ring, !warp.cursor<write>
+        %v = tile.view %s[%c0, %c0] : !warp.slot<write, [tensor<64x16xf16>]> -> !tile.view<tensor<64x16xf16>>
         tile.write %x, %v : tensor<64x16xf16>, !tile.view<tensor<64x16xf16>>
-        flow.publish %s : !flow.slot<write, [tensor<64x16xf16>]>
+        warp.publish %s : !warp.slot<write, [tensor<64x16xf16>]>
       }
-      flow.group @read warps 4 (%g) {
+      warp.group @read warps 4 (%g) {
         %c0 = arith.constant 0 : index
-        %c = flow.cursor read %ring : !ring
-        %s, %n = flow.acquire %ring[%c] : !ring, !flow.cursor<read>
-        flow.release %s : !flow.slot<read, [tensor<64x16xf16>]>
+        %c = warp.cursor read %ring : !ring
+        %s, %n = warp.acquire %ring[%c] : !ring, !warp.cursor<read>
+        warp.release %s : !warp.slot<read, [tensor<64x16xf16>]>
       }
     }
     gpu.return

@@ -26,10 +26,10 @@
 // RUN: sed 's/hopper.smem.store .*//' %s > %t.empty.mlir
 // RUN: not fa3-run --cpu %t.empty.mlir --dims m=150 2>&1 | FileCheck %s --check-prefix=EMPTY
 // EMPTY: error: reads byte 16384 of shared memory, which was never written
-// Only the leader has waited for the stores; the others know after a barrier.
+// Only the elected thread has waited for the stores; the others know after a barrier.
 // RUN: sed '/^ /s/hopper.tma.wait_read pending 0/hopper.tma.wait_read pending 0\nhopper.smem.store %%o16 to %%so[%%z, %%z, %%z] of #f : vector<32xf16>, !out/' %s > %t.again.mlir
 // RUN: not fa3-run --cpu %t.again.mlir --dims m=150 2>&1 | FileCheck %s --check-prefix=AGAIN
-// AGAIN: error: 'hopper.smem.store' writes bytes {{.*}} of shared memory, which was read by an operation that only the leader has waited for
+// AGAIN: error: 'hopper.smem.store' writes bytes {{.*}} of shared memory, which was read by an operation that only the elected thread has waited for
 // RUN: sed 's/^hopper.smem.store/hopper.named_barrier.sync %%id threads 128\nhopper.smem.store/' %t.again.mlir > %t.met.mlir
 // RUN: fa3-run --cpu %t.met.mlir --dims m=150
 
@@ -41,7 +41,7 @@
 !mapOut = !hopper.tensormap<[64, 32], f16, 64>
 !full = !hopper.barrier<1, 1>
 gpu.module @kernels {
-  // One warp group does everything; without flow.specialize.
+  // One warp group does everything; without warp.specialize.
   gpu.func @rows(%x: !mapIn, %v: !mapIn, %o: !mapOut, %l: !llvm.ptr<1>, %m: i32) kernel {
     %sx = hopper.smem.alloc offset 0 : !in
     %sv = hopper.smem.alloc offset 8192 : !in

@@ -1,5 +1,5 @@
 // RUN: fa3-run --cpu %s --dims m=200,n=120,k=136 --against %S/Inputs/gemm-reference.mlir --atol 1e-4 --require-fences | FileCheck %s
-// RUN: fa3-run --cpu %s --dims m=200,n=120,k=136 --completion eager --processors 1 --against %S/Inputs/gemm-reference.mlir --atol 1e-4 | FileCheck %s
+// RUN: fa3-run --cpu %s --dims m=200,n=120,k=136 --completion eager --sms 1 --against %S/Inputs/gemm-reference.mlir --atol 1e-4 | FileCheck %s
 // RUN: fa3-run --cpu %s --dims m=200,n=120,k=136 --completion random --schedule-seed 1 --against %S/Inputs/gemm-reference.mlir --atol 1e-4 | FileCheck %s
 // RUN: fa3-run --cpu %s --dims m=200,n=120,k=136 --completion random --schedule-seed 2 --against %S/Inputs/gemm-reference.mlir --atol 1e-4 | FileCheck %s
 
@@ -35,8 +35,8 @@ gpu.module @kernels {
     %one = arith.constant 1 : i32
     %c64 = arith.constant 64 : i32
     %c128 = arith.constant 128 : i32
-    flow.specialize {
-      flow.group @load warps 1 at 0 (%g) {
+    warp.specialize {
+      warp.group @load warps 1 at 0 (%g) {
         hopper.setmaxnreg decrease 24
         %end:2 = scf.for %t = %first to %tiles step %step iter_args(%slot0 = %z, %par0 = %one) -> (i32, i32) : i32 {
           %i = arith.divui %t, %tn : i32
@@ -56,7 +56,7 @@ gpu.module @kernels {
           scf.yield %w#0, %w#1 : i32, i32
         }
       }
-      flow.group @math warps 4 replicas 2 at 4 (%g) {
+      warp.group @math warps 4 replicas 2 at 4 (%g) {
         hopper.setmaxnreg increase 240
         %gi = arith.index_cast %g : index to i32
         %half = arith.muli %gi, %c64 : i32

@@ -38,8 +38,8 @@ gpu.module @kernels {
     %z = arith.constant 0 : i32
     %one = arith.constant 1 : i32
     %c64 = arith.constant 64 : i32
-    flow.specialize {
-      flow.group @load warps 1 at 0 (%g) {
+    warp.specialize {
+      warp.group @load warps 1 at 0 (%g) {
         %r:2 = scf.for %l = %z to %chunks step %one iter_args(%slot = %z, %par = %one) -> (i32, i32) : i32 {
           %j = arith.muli %l, %c64 : i32
           hopper.barrier.wait %empty[%slot] parity %par : !bar
@@ -51,7 +51,7 @@ gpu.module @kernels {
           scf.yield %next, %parity : i32, i32
         }
       }
-      flow.group @math warps 4 at 4 (%g) {
+      warp.group @math warps 4 at 4 (%g) {
         %zero = arith.constant dense<0.0> : !acc
         %start = hopper.inflight.ready %zero : !acc -> !hopper.inflight<!acc>
         %none = hopper.group.ready

@@ -4,18 +4,18 @@
 // here), or a block has one tile; otherwise a wait passes a lap early or never.
 
 // One tile per block, or 4 chunks per tile:
-// RUN: fa3-run --cpu %s --dims rows=256,columns=192 --processors 4 --explore 100000
-// RUN: fa3-run --cpu %s --dims rows=256,columns=256 --processors 1 --explore 100000
+// RUN: fa3-run --cpu %s --dims rows=256,columns=192 --sms 4 --explore 100000
+// RUN: fa3-run --cpu %s --dims rows=256,columns=256 --sms 1 --explore 100000
 
 // 3 and 2 chunks per tile: waits of the second tile pass a lap early.
-// RUN: not fa3-run --cpu %s --dims rows=256,columns=192 --processors 1 2>&1 | FileCheck %s
-// RUN: not fa3-run --cpu %s --dims rows=256,columns=128 --processors 1 2>&1 | FileCheck %s
+// RUN: not fa3-run --cpu %s --dims rows=256,columns=192 --sms 1 2>&1 | FileCheck %s
+// RUN: not fa3-run --cpu %s --dims rows=256,columns=128 --sms 1 2>&1 | FileCheck %s
 // CHECK: error: 'hopper.barrier.expect_tx' is one arrival too many: phase {{[01]}} waits for 16384 bytes only
 
 // Whatever the order of events, something is wrong.
-// RUN: not fa3-run --cpu %s --dims rows=256,columns=192 --processors 1 --completion eager
-// RUN: not fa3-run --cpu %s --dims rows=256,columns=192 --processors 1 --completion random --schedule-seed 1
-// RUN: not fa3-run --cpu %s --dims rows=256,columns=128 --processors 1 --completion eager
+// RUN: not fa3-run --cpu %s --dims rows=256,columns=192 --sms 1 --completion eager
+// RUN: not fa3-run --cpu %s --dims rows=256,columns=192 --sms 1 --completion random --schedule-seed 1
+// RUN: not fa3-run --cpu %s --dims rows=256,columns=128 --sms 1 --completion eager
 
 // Found for all sizes without running.
 // RUN: not fa3-opt %s -hopper-check-protocol -o /dev/null 2>&1 | FileCheck %s --check-prefix=STATIC
@@ -24,8 +24,8 @@
 // With slot and parity carried all is well.
 // RUN: sed 's/%%slot = %%z, %%par = %%one/%%slot = %%slot0, %%par = %%par0/; s/%%slot = %%z, %%par = %%z/%%slot = %%slot0, %%par = %%par0/' %s > %t.carried.mlir
 // RUN: fa3-opt %t.carried.mlir -hopper-check-protocol -o /dev/null
-// RUN: fa3-run --cpu %t.carried.mlir --dims rows=256,columns=192 --processors 1 --explore 100000
-// RUN: fa3-run --cpu %t.carried.mlir --dims rows=256,columns=128 --processors 1 --explore 100000
+// RUN: fa3-run --cpu %t.carried.mlir --dims rows=256,columns=192 --sms 1 --explore 100000
+// RUN: fa3-run --cpu %t.carried.mlir --dims rows=256,columns=128 --sms 1 --explore 100000
 
 #tile = #hopper.fragment<[64, 64], reg = [[0, 1], [8, 0], [0, 8], [0, 16], [0, 32]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [[16, 0], [32, 0]], repeat = []>
 !map = !hopper.tensormap<[64, 64], f16, 128>
@@ -46,8 +46,8 @@ gpu.module @kernels {
     %z = arith.constant 0 : i32
     %one = arith.constant 1 : i32
     %c64 = arith.constant 64 : i32
-    flow.specialize {
-      flow.group @load warps 1 at 0 (%g) {
+    warp.specialize {
+      warp.group @load warps 1 at 0 (%g) {
         %end:2 = scf.for %t = %first to %tiles step %step iter_args(%slot0 = %z, %par0 = %one) -> (i32, i32) : i32 {
           %i = arith.muli %t, %c64 : i32
           %r:2 = scf.for %l = %z to %chunks step %one iter_args(%slot = %z, %par = %one) -> (i32, i32) : i32 {
@@ -62,7 +62,7 @@ gpu.module @kernels {
           scf.yield %r#0, %r#1 : i32, i32
         }
       }
-      flow.group @copy warps 4 at 4 (%g) {
+      warp.group @copy warps 4 at 4 (%g) {
         %end:2 = scf.for %t = %first to %tiles step %step iter_args(%slot0 = %z, %par0 = %z) -> (i32, i32) : i32 {
           %i = arith.muli %t, %c64 : i32
           %r:2 = scf.for %l = %z to %chunks step %one iter_args(%slot = %z, %par = %z) -> (i32, i32) : i32 {
@@ -95,8 +95,8 @@ func.func @copy(%x: !array {tile.name = "x", tile.dims = ["rows", "columns"]},
   %columns = memref.dim %x, %c1 : !array
   %tiles = arith.ceildivsi %rows, %c64 : index
   %chunks = arith.ceildivsi %columns, %c64 : index
-  %processors = hopper.sm_count
-  %blocks = arith.minsi %processors, %tiles : index
+  %sms = hopper.sm_count
+  %blocks = arith.minsi %sms, %tiles : index
   %map = hopper.tensormap.encode %x : !array -> !map
   %pointer = hopper.address %y : !array
   %stride = arith.index_cast %columns : index to i64

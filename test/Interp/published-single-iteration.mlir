@@ -32,8 +32,8 @@ gpu.module @kernels {
     %two = arith.constant 2 : i32
     %c64 = arith.constant 64 : i32
     %i = arith.muli %tile, %c64 : i32
-    flow.specialize {
-      flow.group @load warps 1 at 0 (%g) {
+    warp.specialize {
+      warp.group @load warps 1 at 0 (%g) {
         %r:2 = scf.for %l = %z to %chunks step %one iter_args(%slot = %z, %par = %one) -> (i32, i32) : i32 {
           %j = arith.muli %l, %c64 : i32
           hopper.barrier.wait %empty[%slot] parity %par : !bar
@@ -44,7 +44,7 @@ gpu.module @kernels {
           scf.yield %next, %parity : i32, i32
         }
       }
-      flow.group @copy warps 4 at 4 (%g) {
+      warp.group @copy warps 4 at 4 (%g) {
         %s = arith.constant 1 : i64
         hopper.barrier.wait %full[%z] parity %z : !bar
         %v0 = hopper.smem.load %buffer[%z, %z, %z] of #tile : !buffer -> !v

@@ -4,15 +4,15 @@
 // for them.
 
 // RUN: fa3-opt %s -hopper-check-protocol -o /dev/null
-// RUN: fa3-run --cpu %s --dims rows=256,columns=192 --processors 1 --explore 100000 --require-fences
+// RUN: fa3-run --cpu %s --dims rows=256,columns=192 --sms 1 --explore 100000 --require-fences
 // RUN: sed 's/fence.acq_rel/fence.proxy_async/' %s > %t.proxy.mlir
 // RUN: fa3-opt %t.proxy.mlir -hopper-check-protocol -o /dev/null
-// RUN: fa3-run --cpu %t.proxy.mlir --dims rows=256,columns=192 --processors 1 --require-fences
+// RUN: fa3-run --cpu %t.proxy.mlir --dims rows=256,columns=192 --sms 1 --require-fences
 
 // RUN: sed 's/hopper.fence.acq_rel//' %s > %t.without.mlir
 // RUN: not fa3-opt %t.without.mlir -hopper-check-protocol -o /dev/null 2>&1 | FileCheck %s --check-prefix=STATIC
 // STATIC: error: 'hopper.tma.load' op writes to slot {{[01]}} of a buffer that @copy read as threads do, without 'hopper.fence.acq_rel' on the way
-// RUN: not fa3-run --cpu %t.without.mlir --dims rows=256,columns=192 --processors 1 --require-fences 2>&1 | FileCheck %s --check-prefix=READ
+// RUN: not fa3-run --cpu %t.without.mlir --dims rows=256,columns=192 --sms 1 --require-fences 2>&1 | FileCheck %s --check-prefix=READ
 // READ: error: 'hopper.tma.load' writes bytes {{[0-9]+}} to {{[0-9]+}} of shared memory, some of which threads have read without 'hopper.fence.acq_rel' since
 
 // A fence behind the barrier is one of the wrong thread's reads.
@@ -38,8 +38,8 @@ gpu.module @kernels {
     %z = arith.constant 0 : i32
     %one = arith.constant 1 : i32
     %c64 = arith.constant 64 : i32
-    flow.specialize {
-      flow.group @load warps 1 at 0 (%g) {
+    warp.specialize {
+      warp.group @load warps 1 at 0 (%g) {
         %end:2 = scf.for %t = %first to %tiles step %step iter_args(%slot0 = %z, %par0 = %one) -> (i32, i32) : i32 {
           %i = arith.muli %t, %c64 : i32
           %r:2 = scf.for %l = %z to %chunks step %one iter_args(%slot = %slot0, %par = %par0) -> (i32, i32) : i32 {
@@ -54,7 +54,7 @@ gpu.module @kernels {
           scf.yield %r#0, %r#1 : i32, i32
         }
       }
-      flow.group @copy warps 4 at 4 (%g) {
+      warp.group @copy warps 4 at 4 (%g) {
         %end:2 = scf.for %t = %first to %tiles step %step iter_args(%slot0 = %z, %par0 = %z) -> (i32, i32) : i32 {
           %i = arith.muli %t, %c64 : i32
           %r:2 = scf.for %l = %z to %chunks step %one iter_args(%slot = %slot0, %par = %par0) -> (i32, i32) : i32 {
@@ -87,8 +87,8 @@ func.func @copy(%x: !array {tile.name = "x", tile.dims = ["rows", "columns"]},
   %columns = memref.dim %x, %c1 : !array
   %tiles = arith.ceildivsi %rows, %c64 : index
   %chunks = arith.ceildivsi %columns, %c64 : index
-  %processors = hopper.sm_count
-  %blocks = arith.minsi %processors, %tiles : index
+  %sms = hopper.sm_count
+  %blocks = arith.minsi %sms, %tiles : index
   %map = hopper.tensormap.encode %x : !array -> !map
   %pointer = hopper.address %y : !array
   %stride = arith.index_cast %columns : index to i64

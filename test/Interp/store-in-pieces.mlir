@@ -1,6 +1,6 @@
 // O has twice the bytes of Q and leaves through Q's rows in two pieces. The
-// leader waits for the copy of the first before anybody writes the second.
-// RUN: fa3-run --check-each-pass="store=in-place mode=static" %s --dims b=2,sq=100,sk=64 --processors 2 | FileCheck %s
+// elected thread waits for the copy of the first before anybody writes the second.
+// RUN: fa3-run --check-each-pass="store=in-place mode=static" %s --dims b=2,sq=100,sk=64 --sms 2 | FileCheck %s
 // CHECK: same answer after
 
 // RUN: fa3-opt %s "-pass-pipeline=builtin.module(fa3-tile{mode=cta},fa3-specialize{store=in-place},fa3-pipeline,fa3-layout,fa3-hopper{check=false})" -o %t.mlir

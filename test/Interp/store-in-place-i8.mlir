@@ -1,5 +1,5 @@
 // The output, of 16 bits, over integers of 8 bits that a product has read.
-// RUN: fa3-run --check-each-pass="store=in-place mode=static" %s --dims b=1,sq=70,sk=40 --processors 2 | FileCheck %s
+// RUN: fa3-run --check-each-pass="store=in-place mode=static" %s --dims b=1,sq=70,sk=40 --sms 2 | FileCheck %s
 // CHECK: same answer after
 
 func.func @f(%q: tensor<?x2x?x64xi8> {tile.name = "q"},

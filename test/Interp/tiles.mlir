@@ -14,7 +14,7 @@
 // CHECK: sum: 1x4xf32
 // CHECK-NEXT: [0]: 2 2 2 2
 
-!ring = !flow.ring<1, [tensor<2x4xf32>], parts = 2>
+!ring = !warp.ring<1, [tensor<2x4xf32>], parts = 2>
 gpu.module @m {
   gpu.func @k(%x: memref<8x4xf16>, %out: memref<5x4xf16>, %sum: memref<1x4xf32>) kernel {
     %c0 = arith.constant 0 : index
@@ -61,34 +61,34 @@ gpu.module @m {
     tile.store %row, %out[%out1, %c4] : tensor<1x4xf16>, memref<5x4xf16>
 
     // Two groups fill a row each of every entry; a third adds both to memory.
-    %ring = flow.ring : !ring
-    flow.specialize {
-      flow.group @upper warps 1 (%g) {
+    %ring = warp.ring : !ring
+    warp.specialize {
+      warp.group @upper warps 1 (%g) {
         %one = arith.constant dense<1.0> : tensor<1x4xf32>
-        %c = flow.cursor write %ring part 0 : !ring
-        %s, %n = flow.acquire %ring[%c] : !ring, !flow.cursor<write>
-        %v = tile.view %s[%c0, %c0] : !flow.slot<write, [tensor<2x4xf32>]> -> !tile.view<tensor<1x4xf32>>
+        %c = warp.cursor write %ring part 0 : !ring
+        %s, %n = warp.acquire %ring[%c] : !ring, !warp.cursor<write>
+        %v = tile.view %s[%c0, %c0] : !warp.slot<write, [tensor<2x4xf32>]> -> !tile.view<tensor<1x4xf32>>
         tile.write %one, %v : tensor<1x4xf32>, !tile.view<tensor<1x4xf32>>
-        flow.publish %s : !flow.slot<write, [tensor<2x4xf32>]>
+        warp.publish %s : !warp.slot<write, [tensor<2x4xf32>]>
       }
-      flow.group @lower warps 1 (%g) {
+      warp.group @lower warps 1 (%g) {
         %one = arith.constant dense<1.0> : tensor<1x4xf32>
-        %c = flow.cursor write %ring part 1 : !ring
-        %s, %n = flow.acquire %ring[%c] : !ring, !flow.cursor<write>
-        %v = tile.view %s[%c1, %c0] : !flow.slot<write, [tensor<2x4xf32>]> -> !tile.view<tensor<1x4xf32>>
+        %c = warp.cursor write %ring part 1 : !ring
+        %s, %n = warp.acquire %ring[%c] : !ring, !warp.cursor<write>
+        %v = tile.view %s[%c1, %c0] : !warp.slot<write, [tensor<2x4xf32>]> -> !tile.view<tensor<1x4xf32>>
         tile.write %one, %v : tensor<1x4xf32>, !tile.view<tensor<1x4xf32>>
-        flow.publish %s : !flow.slot<write, [tensor<2x4xf32>]>
+        warp.publish %s : !warp.slot<write, [tensor<2x4xf32>]>
       }
-      flow.group @store warps 1 (%g) {
+      warp.group @store warps 1 (%g) {
         %zero = arith.constant dense<0.0> : tensor<4xf32>
         tile.store %zero, %sum[%c0, %c0] : tensor<4xf32>, memref<1x4xf32>
-        %c = flow.cursor read %ring : !ring
-        %s, %n = flow.acquire %ring[%c] : !ring, !flow.cursor<read>
-        %v = tile.view %s[%c0, %c0] : !flow.slot<read, [tensor<2x4xf32>]> -> !tile.view<tensor<1x4xf32>>
-        %w1 = tile.view %s[%c1, %c0] : !flow.slot<read, [tensor<2x4xf32>]> -> !tile.view<tensor<1x4xf32>>
+        %c = warp.cursor read %ring : !ring
+        %s, %n = warp.acquire %ring[%c] : !ring, !warp.cursor<read>
+        %v = tile.view %s[%c0, %c0] : !warp.slot<read, [tensor<2x4xf32>]> -> !tile.view<tensor<1x4xf32>>
+        %w1 = tile.view %s[%c1, %c0] : !warp.slot<read, [tensor<2x4xf32>]> -> !tile.view<tensor<1x4xf32>>
         %d1 = tile.store.async %v, %sum[%c0, %c0] add : !tile.view<tensor<1x4xf32>>, memref<1x4xf32>
         %d2 = tile.store.async %w1, %sum[%c0, %c0] add : !tile.view<tensor<1x4xf32>>, memref<1x4xf32>
-        flow.release %s after %d1, %d2 : !flow.slot<read, [tensor<2x4xf32>]>
+        warp.release %s after %d1, %d2 : !warp.slot<read, [tensor<2x4xf32>]>
       }
     }
     gpu.return

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures what flow-check and hopper-check-protocol cost over the matrix.
+"""Measures what warp-check and hopper-check-protocol cost over the matrix.
 
 For every configuration of matrix.py: the share of both passes in the time from
 .mlir to PTX, as fa3-translate --mlir-timing tells it, the median of --runs runs

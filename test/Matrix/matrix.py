@@ -2,7 +2,7 @@
 """Compiles attention for every configuration of a matrix, with ptxas strict.
 
 A configuration fails if the pipeline or ptxas reports an error: no spill, no
-local memory, no serialised product is tolerated. One line per failure; the
+local memory, no serialized product is tolerated. One line per failure; the
 exit code is 1 if there is any. With --entries the configurations are those of a
 tuning table, at the lengths that its entries are for.
 """

@@ -3,8 +3,8 @@
 // registers that a product still reads; with three stages there is none other.
 // RUN: fa3-run --cpu --check-each-pass='rescale=never block-m=128 block-n=64' %s --function=causal --dims b=1,h=2,hk=1,sq=200,sk=300 | FileCheck %s
 // RUN: fa3-run --cpu --check-each-pass='rescale=never block-m=128 block-n=64 stages=3' %s --function=causal --dims b=1,h=2,hk=1,sq=200,sk=300 | FileCheck %s
-// RUN: fa3-run --cpu --check-each-pass='rescale=never block-m=192 block-n=32 stages=3 mode=dynamic' %s --function=causal --dims b=1,h=2,hk=1,sq=200,sk=330 --processors 1 --completion random --schedule-seed 3 | FileCheck %s
-// RUN: fa3-run --cpu --check-each-pass='rescale=never block-m=128 block-n=64 stages=1 mode=static' %s --function=causal --dims b=1,h=2,hk=1,sq=130,sk=64 --processors 1 | FileCheck %s
+// RUN: fa3-run --cpu --check-each-pass='rescale=never block-m=192 block-n=32 stages=3 mode=dynamic' %s --function=causal --dims b=1,h=2,hk=1,sq=200,sk=330 --sms 1 --completion random --schedule-seed 3 | FileCheck %s
+// RUN: fa3-run --cpu --check-each-pass='rescale=never block-m=128 block-n=64 stages=1 mode=static' %s --function=causal --dims b=1,h=2,hk=1,sq=130,sk=64 --sms 1 | FileCheck %s
 // RUN: fa3-run --cpu --check-each-pass='rescale=never block-m=128 block-n=64' %s --function=causal --dims b=1,h=1,hk=1,sq=130,sk=0 | FileCheck %s
 // CHECK: same answer after {{[0-9]+}} passes
 

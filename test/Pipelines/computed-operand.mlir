@@ -2,13 +2,13 @@
 // loop: the tile is replaced in shared memory, each warp group its own rows.
 // DEFINE: %{run} = fa3-run --cpu %s --completion=random --schedule-seed=4
 // RUN: %{run} --check-each-pass --dims m=200,n=300 | FileCheck %s --check-prefix=SAME
-// RUN: %{run} --check-each-pass="mode=static store=in-place max-depth=1" --dims m=300,n=300 --processors 1 | FileCheck %s --check-prefix=SAME
+// RUN: %{run} --check-each-pass="mode=static store=in-place max-depth=1" --dims m=300,n=300 --sms 1 | FileCheck %s --check-prefix=SAME
 // RUN: %{run} --check-each-pass="hold=2 stages=1" --dims m=130,n=200 | FileCheck %s --check-prefix=SAME
-// RUN: %{run} --check-each-pass="hold=6 mode=static" --dims m=300,n=200 --processors 1 | FileCheck %s --check-prefix=SAME
+// RUN: %{run} --check-each-pass="hold=6 mode=static" --dims m=300,n=200 --sms 1 | FileCheck %s --check-prefix=SAME
 // SAME: same answer after
 
 // RUN: fa3-opt %s --pass-pipeline="builtin.module(fa3-tile,tile-assign-roles,tile-insert-rings)" | FileCheck %s --check-prefix=RINGS
-// RINGS: %[[HELD:.*]], %{{.*}} = flow.acquire %{{.*}} {tile.role = "math"} : <1, [tensor<128x96xf16>]>
+// RINGS: %[[HELD:.*]], %{{.*}} = warp.acquire %{{.*}} {tile.role = "math"} : <1, [tensor<128x96xf16>]>
 // RINGS: %[[VIEW:.*]] = tile.view %[[HELD]]
 // RINGS: %[[LOADED:.*]] = tile.read %[[VIEW]] {tile.role = "math"}
 // RINGS: %[[SMALL:.*]] = arith.mulf %[[LOADED]], %{{.*}} : tensor<128x96xf16>
@@ -16,12 +16,12 @@
 // RINGS: tile.write %[[SUM]], %[[VIEW]] {tile.role = "math"}
 // RINGS: scf.for
 // RINGS: tile.dot %[[VIEW]], %{{.*}} lhs mk rhs nk
-// RINGS: flow.release %[[HELD]]
+// RINGS: warp.release %[[HELD]]
 
 // Windows of 64 rows; what is held in registers is read behind the write, and
 // before the tile that is stored takes the same place.
 // RUN: fa3-opt %s --pass-pipeline="builtin.module(fa3-tile,fa3-specialize{store=in-place},fa3-pipeline{hold=2})" | FileCheck %s --check-prefix=HOLD
-// HOLD: flow.group @math
+// HOLD: warp.group @math
 // HOLD: %[[ALL:.*]] = tile.view %[[Q:.*]][%[[ROW:.*]], %c0{{.*}} -> <tensor<64x96xf16>>
 // HOLD: tile.read %[[ALL]]
 // HOLD: tile.write %{{.*}}, %[[ALL]]
@@ -36,7 +36,7 @@
 // the products.
 // RUN: fa3-opt %s --pass-pipeline="builtin.module(fa3-tile,fa3-specialize,fa3-pipeline{hold=0},fa3-layout,fa3-hopper)" -o %t.mlir
 // RUN: FileCheck %s --check-prefix=HOPPER < %t.mlir
-// HOPPER: flow.group @math
+// HOPPER: warp.group @math
 // HOPPER: hopper.smem.load
 // HOPPER: hopper.named_barrier.sync
 // HOPPER: hopper.smem.store

@@ -2,7 +2,7 @@
 // grow past the threshold late (outliers), with masks on both sides, with
 // integers and runtime factors of scales, and where lanes vote on floats.
 // RUN: fa3-run --cpu --check-each-pass="early-votes=integers block-m=128 block-n=32" %s --function=window --dims b=1,h=1,hk=1,sq=130,sk=170 --distribution outlier | FileCheck %s
-// RUN: fa3-run --cpu --check-each-pass="early-votes=floats block-m=128 block-n=32 mode=dynamic" %s --function=window --dims b=1,h=1,hk=1,sq=130,sk=170 --distribution outlier --processors 1 | FileCheck %s
+// RUN: fa3-run --cpu --check-each-pass="early-votes=floats block-m=128 block-n=32 mode=dynamic" %s --function=window --dims b=1,h=1,hk=1,sq=130,sk=170 --distribution outlier --sms 1 | FileCheck %s
 // RUN: fa3-run --cpu --check-each-pass="block-m=64 block-n=32 stages=3" %s --function=scaled --dims b=1,h=1,hk=1,sq=70,sk=200 --distribution outlier | FileCheck %s
 // RUN: fa3-run --cpu --check-each-pass="early-votes=floats block-m=128 block-n=32" %s --function=sloped --dims b=1,h=2,hk=1,sq=130,sk=170 | FileCheck %s
 // RUN: fa3-run --cpu --check-each-pass="early-votes=integers block-m=64 block-n=32 stages=1" %s --function=capped --dims b=1,h=1,hk=1,sq=70,sk=100 | FileCheck %s

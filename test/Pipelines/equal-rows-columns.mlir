@@ -13,7 +13,7 @@ func.func @f(%q: tensor<?x?x?x64xf16> {tile.name = "q"},
   %o = attention.forward %q, %k, %v
     : (tensor<?x?x?x64xf16>, tensor<?x?x?x64xf16>, tensor<?x?x?x64xf16>)
     -> tensor<?x?x?x64xf16>
-    keep (%b, %h, %i, %j) {
+    mask_mod (%b, %h, %i, %j) {
       %c0 = arith.constant 0 : index
       %c2 = arith.constant 2 : index
       %c7 = arith.constant 7 : index

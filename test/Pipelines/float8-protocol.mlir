@@ -16,7 +16,7 @@
 
 func.func @all_but_a_diagonal(%q: !operand, %k: !operand, %v: !operand, %qs: !scale, %ks: !scale, %vs: !scale) -> !result {
   %o = attention.forward %q, %k, %v scales(%qs, %ks, %vs : !scale, !scale, !scale) : (!operand, !operand, !operand) -> !result
-    keep (%b, %h, %i, %j) {
+    mask_mod (%b, %h, %i, %j) {
       %sum = arith.addi %i, %j : index
       %twice = arith.addi %sum, %h : index
       %c57 = arith.constant 57 : index
@@ -28,7 +28,7 @@ func.func @all_but_a_diagonal(%q: !operand, %k: !operand, %v: !operand, %qs: !sc
 
 func.func @nothing_on_either_side(%q: !operand, %k: !operand, %v: !operand, %qs: !scale, %ks: !scale, %vs: !scale) -> !result {
   %o = attention.forward %q, %k, %v scales(%qs, %ks, %vs : !scale, !scale, !scale) mods [#attention.causal] : (!operand, !operand, !operand) -> !result
-    keep (%b, %h, %i, %j) {
+    mask_mod (%b, %h, %i, %j) {
       %c7 = arith.constant 7 : index
       %c27 = arith.constant 27 : index
       %shift = arith.muli %b, %c7 : index
@@ -46,7 +46,7 @@ func.func @nothing_on_either_side(%q: !operand, %k: !operand, %v: !operand, %qs:
 
 func.func @few_keys_and_no_diagonal(%q: !operand, %k: !operand, %v: !operand, %qs: !scale, %ks: !scale, %vs: !scale) -> !result {
   %o = attention.forward %q, %k, %v scales(%qs, %ks, %vs : !scale, !scale, !scale) : (!operand, !operand, !operand) -> !result
-    keep (%b, %h, %i, %j) {
+    mask_mod (%b, %h, %i, %j) {
       %c86 = arith.constant 86 : index
       %isLate = arith.cmpi sge, %j, %c86 : index
       %isOff = arith.cmpi ne, %i, %j : index

@@ -4,15 +4,15 @@
 // RUN: fa3-opt %s -fa3-tile -fa3-specialize -fa3-pipeline | FileCheck %s
 // RUN: fa3-run --cpu --check-each-pass %s --function=terms --dims b=1,sq=70,sk=331 --completion=random --schedule-seed=1 | FileCheck %s --check-prefix=SAME
 // RUN: fa3-run --cpu --check-each-pass="stages=3 rescale=eager" %s --function=terms --dims b=2,sq=70,sk=231 | FileCheck %s --check-prefix=SAME
-// RUN: fa3-run --cpu --check-each-pass="stages=1 mode=static" %s --processors=2 --function=terms --dims b=2,sq=150,sk=131 | FileCheck %s --check-prefix=SAME
-// RUN: fa3-run --cpu --check-each-pass="solver=modulo hold=2 mode=dynamic block-m=128 block-n=64" %s --processors=2 --function=terms --dims b=1,sq=70,sk=331 | FileCheck %s --check-prefix=SAME
+// RUN: fa3-run --cpu --check-each-pass="stages=1 mode=static" %s --sms=2 --function=terms --dims b=2,sq=150,sk=131 | FileCheck %s --check-prefix=SAME
+// RUN: fa3-run --cpu --check-each-pass="solver=modulo hold=2 mode=dynamic block-m=128 block-n=64" %s --sms=2 --function=terms --dims b=1,sq=70,sk=331 | FileCheck %s --check-prefix=SAME
 // RUN: fa3-run --cpu --check-each-pass="two-level-accumulation=true pack-gqa=false" %s --function=terms --dims b=1,sq=70,sk=331 | FileCheck %s --check-prefix=SAME
 // RUN: fa3-run --cpu --check-each-pass %s --function=terms_transposed --dims b=2,h=2,hk=1,sq=70,sk=144 | FileCheck %s --check-prefix=SAME
 
 // SAME: same answer after {{[0-9]+}} passes
 
 // CHECK-LABEL: gpu.func @terms(
-// CHECK: flow.group @math
+// CHECK: warp.group @math
 // CHECK: scf.for
 // CHECK: scf.for
 // CHECK: %[[KEYS:.*]] = tile.view

@@ -1,11 +1,11 @@
 // Tiles of different heights give the answer of even ones, and pass both proofs:
 // two of 192 rows and one of 64 for each of three heads, by CTAs that take one
 // tile and by such that take several.
-// RUN: fa3-opt %s -fa3-tile='block-m=192 block-n=64 processors=2 mode=cta' | FileCheck %s --check-prefix=TILE
-// RUN: fa3-run --cpu --check-each-pass='block-m=192 block-n=64 processors=2 mode=cta' %s | FileCheck %s
-// RUN: fa3-run --cpu --check-each-pass='block-m=192 block-n=64 processors=2 mode=static max-depth=2' %s --processors 2 --completion random | FileCheck %s
-// RUN: fa3-run --cpu --check-each-pass='block-m=192 block-n=64 processors=2 mode=dynamic' %s --processors 2 --schedule-seed 3 --guards random | FileCheck %s
-// RUN: fa3-run --cpu --check-each-pass='block-m=256 block-n=32 processors=5 mode=cta stages=1' %s | FileCheck %s
+// RUN: fa3-opt %s -fa3-tile='block-m=192 block-n=64 sms=2 mode=cta' | FileCheck %s --check-prefix=TILE
+// RUN: fa3-run --cpu --check-each-pass='block-m=192 block-n=64 sms=2 mode=cta' %s | FileCheck %s
+// RUN: fa3-run --cpu --check-each-pass='block-m=192 block-n=64 sms=2 mode=static max-depth=2' %s --sms 2 --completion random | FileCheck %s
+// RUN: fa3-run --cpu --check-each-pass='block-m=192 block-n=64 sms=2 mode=dynamic' %s --sms 2 --schedule-seed 3 --guards random | FileCheck %s
+// RUN: fa3-run --cpu --check-each-pass='block-m=256 block-n=32 sms=5 mode=cta stages=1' %s | FileCheck %s
 // CHECK: same answer after {{[0-9]+}} passes
 
 // TILE: %[[ID:.*]] = gpu.block_id
@@ -14,8 +14,8 @@
 
 // A loop that a replica runs or skips is branched around, so that its range is
 // that of a tile with all rows.
-// RUN: fa3-opt %s -fa3-tile='block-m=192 block-n=64 last-block=whole processors=2 mode=cta' -fa3-specialize | FileCheck %s --check-prefix=BRANCH
-// BRANCH: flow.group @math warps 4 replicas 3
+// RUN: fa3-opt %s -fa3-tile='block-m=192 block-n=64 last-block=whole sms=2 mode=cta' -fa3-specialize | FileCheck %s --check-prefix=BRANCH
+// BRANCH: warp.group @math warps 4 replicas 3
 // BRANCH: scf.if
 // BRANCH: scf.for %{{.*}} = %c0{{.*}} to %c3
 // BRANCH: tile.dot.async

@@ -3,7 +3,7 @@
 // padded (d 72), all of a row (d 64), 8 bits; one CTA for every tile, and a
 // loop over tiles.
 // RUN: fa3-opt %s -fa3-lower-to-nvvm-pipeline='tuning-table=none hold=2' -o /dev/null
-// RUN: fa3-opt %s -fa3-lower-to-nvvm-pipeline='tuning-table=none hold=8 mode=dynamic turns=on' -o /dev/null
+// RUN: fa3-opt %s -fa3-lower-to-nvvm-pipeline='tuning-table=none hold=8 mode=dynamic ping-pong=on' -o /dev/null
 // RUN: fa3-opt %s -fa3-lower-to-nvvm-pipeline='tuning-table=none hold=3 mode=static rescale=eager max-depth=2 stages=1' -o /dev/null
 // RUN: fa3-opt %fa3_src/examples/chain.mlir -fa3-lower-to-nvvm-pipeline='hold=3' -o /dev/null
 // RUN: fa3-opt %fa3_src/examples/gemm.mlir -fa3-lower-to-nvvm-pipeline='hold=2' -o /dev/null
@@ -14,7 +14,7 @@
 // REGISTERS: nvvm.setmaxregister decrease 40
 
 // RUN: fa3-run --cpu --check-each-pass='hold=3' %s --function=causal --dims b=1,h=2,hk=1,sq=200,sk=300 | FileCheck %s
-// RUN: fa3-run --cpu --check-each-pass='hold=4 mode=dynamic' %s --function=padded --dims b=1,h=2,hk=1,sq=200,sk=130 --processors 1 --schedule-seed 3 | FileCheck %s
+// RUN: fa3-run --cpu --check-each-pass='hold=4 mode=dynamic' %s --function=padded --dims b=1,h=2,hk=1,sq=200,sk=130 --sms 1 --schedule-seed 3 | FileCheck %s
 // RUN: fa3-run --cpu --check-each-pass='hold=1 block-n=32' %s --function=padded --dims b=1,h=1,hk=1,sq=70,sk=0 | FileCheck %s
 // RUN: fa3-run --cpu --check-each-pass='hold=4 block-m=192 block-n=32' %s --function=window --dims b=1,h=1,hk=1,sq=210,sk=250 --completion random | FileCheck %s
 // RUN: fa3-run --cpu --check-each-pass='hold=1' %fa3_src/examples/fp8_blocks.mlir --dims b=1,h=1,hk=1,sq=130,sk=200 | FileCheck %s
@@ -24,13 +24,13 @@
 // the passes' own choice, and what is asked for. Beside 8-bit products none.
 // RUN: fa3-opt %s -fa3-tile=block-n=64 -fa3-specialize -fa3-pipeline | FileCheck %s --check-prefix=READS
 // RUN: fa3-run --cpu --check-each-pass=block-n=64 %s --function=bias | FileCheck %s
-// RUN: fa3-run --cpu --check-each-pass='hold=2 mode=dynamic block-m=128 block-n=32' %s --function=bias --processors 2 --completion=random --schedule-seed=5 | FileCheck %s
+// RUN: fa3-run --cpu --check-each-pass='hold=2 mode=dynamic block-m=128 block-n=32' %s --function=bias --sms 2 --completion=random --schedule-seed=5 | FileCheck %s
 // READS-LABEL: gpu.func @bias
 // READS: tile.read %{{.*}} : <tensor<64x64xf16>> -> tensor<64x64xf16>
 // READS: tile.dot.async %{{.*}} lhs mk rhs nk : tensor<64x64xf16>
 // READS: tile.dot.async %{{.*}} lhs mk rhs nk : !tile.view<tensor<64x64xf16>>
 // READS-LABEL: gpu.func @bias8
-// READS: flow.group @math
+// READS: warp.group @math
 // READS-NOT: tile.read {{.*}}f8E4M3FN
 
 func.func @causal(%q: tensor<?x?x?x96xf16> {tile.name = "q"}, %k: tensor<?x?x?x96xf16> {tile.name = "k"}, %v: tensor<?x?x?x96xf16> {tile.name = "v"}) -> (tensor<?x?x?x96xf16> {tile.name = "o"}, tensor<?x?x?xf32> {tile.name = "lse"}) {

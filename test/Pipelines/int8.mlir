@@ -4,7 +4,7 @@
 
 // RUN: fa3-opt %s -fa3-tile | FileCheck %s
 // RUN: fa3-run --cpu --check-each-pass %s --function=tensor_scales --dims b=1,h=2,hk=1,sq=70,sk=131 | FileCheck %s --check-prefix=SAME
-// RUN: fa3-run --cpu --check-each-pass="mode=dynamic hold=1" %s --processors=2 --function=tensor_scales --dims b=2,h=2,hk=2,sq=250,sk=64 --completion random | FileCheck %s --check-prefix=SAME
+// RUN: fa3-run --cpu --check-each-pass="mode=dynamic hold=1" %s --sms=2 --function=tensor_scales --dims b=2,h=2,hk=2,sq=250,sk=64 --completion random | FileCheck %s --check-prefix=SAME
 // RUN: fa3-run --cpu --check-each-pass="stages=3" %s --function=tensor_scales --dims b=1,h=2,hk=2,sq=130,sk=400 | FileCheck %s --check-prefix=SAME
 // RUN: fa3-run --cpu --check-each-pass="stages=1 rescale=eager" %s --function=block_scales --dims b=1,sq=256,sk=300,q_scale.2=2,k_scale.2=3,v_scale.2=3 | FileCheck %s --check-prefix=SAME
 // RUN: fa3-run --cpu --check-each-pass="two-level-accumulation=true" %s --function=token_scales --dims b=1,sq=65,sk=96,q_scale.2=65,k_scale.2=96 | FileCheck %s --check-prefix=SAME

@@ -3,9 +3,9 @@
 // RUN: fa3-opt %s -fa3-tile="block-n=96" | FileCheck %s --check-prefix=NARROW
 // RUN: fa3-opt %s -fa3-tile="block-n=64" | FileCheck %s --check-prefix=WHOLE
 // RUN: fa3-opt %s -fa3-tile="block-n=112" | FileCheck %s --check-prefix=WHOLE
-// RUN: fa3-opt %s -fa3-tile="block-n=96 turns=on" | FileCheck %s --check-prefix=WHOLE
+// RUN: fa3-opt %s -fa3-tile="block-n=96 ping-pong=on" | FileCheck %s --check-prefix=WHOLE
 // RUN: fa3-run --cpu --check-each-pass="block-n=96" %s --function=plain --completion random | FileCheck %s
-// RUN: fa3-run --cpu --check-each-pass="block-n=96 mode=static turns=on" %s --function=plain --processors=2 | FileCheck %s
+// RUN: fa3-run --cpu --check-each-pass="block-n=96 mode=static ping-pong=on" %s --function=plain --sms=2 | FileCheck %s
 // CHECK: same answer after {{[0-9]+}} passes
 
 // 330 keys: 42 behind three blocks of 96, for which products take 48 columns.

@@ -7,12 +7,12 @@
 // RUN: fa3-opt %s -fa3-lower-to-nvvm-pipeline="tuning-table=none block-n=96 last-block=narrow" -o /dev/null
 
 // RUN: fa3-run --cpu --check-each-pass="block-n=96 last-block=narrow" %s --function=full --completion random | FileCheck %s
-// RUN: fa3-run --cpu --check-each-pass="block-n=96 mode=dynamic stages=1 rescale=eager" %s --function=full --processors=2 | FileCheck %s
+// RUN: fa3-run --cpu --check-each-pass="block-n=96 mode=dynamic stages=1 rescale=eager" %s --function=full --sms=2 | FileCheck %s
 // RUN: fa3-run --cpu --check-each-pass="block-n=64 last-block=narrow two-level-accumulation=true two-level-steps=2" %s --function=full | FileCheck %s
 // RUN: fa3-run --cpu --check-each-pass="block-n=96 last-block=narrow max-depth=1" %s --function=causal --completion random | FileCheck %s
-// RUN: fa3-run --cpu --check-each-pass="block-n=128 last-block=narrow mode=static stages=1" %s --function=window --processors=2 | FileCheck %s
+// RUN: fa3-run --cpu --check-each-pass="block-n=128 last-block=narrow mode=static stages=1" %s --function=window --sms=2 | FileCheck %s
 // RUN: fa3-run --cpu --check-each-pass="block-n=96 last-block=narrow" %s --function=transposed | FileCheck %s
-// RUN: fa3-run --cpu --check-each-pass="block-n=96 mode=dynamic hold=1 last-block=narrow" %s --function=held --processors=2 | FileCheck %s
+// RUN: fa3-run --cpu --check-each-pass="block-n=96 mode=dynamic hold=1 last-block=narrow" %s --function=held --sms=2 | FileCheck %s
 // RUN: fa3-opt %s -fa3-tile="block-n=96 mode=dynamic last-block=narrow" -fa3-specialize -fa3-pipeline=hold=1 | FileCheck %s --check-prefix=HOLD
 // CHECK: same answer after {{[0-9]+}} passes
 
@@ -38,7 +38,7 @@ func.func @full(%q: !q8, %k: !k8, %v: !k8, %qs: !s, %ks: !s, %vs: !s) -> tensor<
 // The narrow step is one of the loop over tiles, which reads queries anew: they
 // are held all the same.
 // HOLD-LABEL: gpu.func @held
-// HOLD: flow.group @math
+// HOLD: warp.group @math
 // HOLD: %[[HELD:.*]] = tile.read
 // HOLD: tile.dot.async %[[HELD]], {{.*}} -> <tensor<64x32xf32>>
 // HOLD: scf.for

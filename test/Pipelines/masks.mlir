@@ -19,7 +19,7 @@
 // The window grows with the number of the head.
 func.func @window(%q: tensor<?x3x?x64xf16> {tile.name = "q"}, %k: tensor<?x3x?x64xf16> {tile.name = "k"}, %v: tensor<?x3x?x64xf16> {tile.name = "v"}) -> tensor<?x3x?x64xf16> {
   %o = attention.forward %q, %k, %v : (tensor<?x3x?x64xf16>, tensor<?x3x?x64xf16>, tensor<?x3x?x64xf16>) -> tensor<?x3x?x64xf16>
-    keep (%b, %h, %i, %j) {
+    mask_mod (%b, %h, %i, %j) {
       %c5 = arith.constant 5 : index
       %h5 = arith.muli %h, %c5 : index
       %width = arith.muli %h5, %h5 : index
@@ -34,7 +34,7 @@ func.func @window(%q: tensor<?x3x?x64xf16> {tile.name = "q"}, %k: tensor<?x3x?x6
 // The number of keys of a sequence is read from memory.
 func.func @lengths(%q: tensor<?x2x?x64xf16> {tile.name = "q"}, %k: tensor<?x2x?x64xf16> {tile.name = "k"}, %v: tensor<?x2x?x64xf16> {tile.name = "v"}, %lengths: tensor<?xi32> {tile.name = "lengths"}) -> tensor<?x2x?x64xf16> {
   %o = attention.forward %q, %k, %v aux(%lengths : tensor<?xi32>) : (tensor<?x2x?x64xf16>, tensor<?x2x?x64xf16>, tensor<?x2x?x64xf16>) -> tensor<?x2x?x64xf16>
-    keep (%b, %h, %i, %j) {
+    mask_mod (%b, %h, %i, %j) {
       %length = tensor.extract %lengths[%b] : tensor<?xi32>
       %keys = arith.index_cast %length : i32 to index
       %keep = arith.cmpi slt, %j, %keys : index

@@ -1,4 +1,4 @@
-// Quantisation through the whole pipeline, with the attention that takes it and
+// Quantization through the whole pipeline, with the attention that takes it and
 // alone. Values are compared with the definition after every pass: without a
 // rotation bit for bit, with one up to the order of its sums.
 
@@ -16,8 +16,8 @@
 // RUN: fa3-run --cpu --check-each-pass %s --function=batch --atol=0 --rtol=0 --dims b=2,h=3,s=66,x_scale.0=2 | FileCheck %s
 // RUN: fa3-run --cpu --check-each-pass %s --function=blocks --atol=0 --rtol=0 --dims b=2,s=200,x_scale.2=4 | FileCheck %s
 // RUN: fa3-run --cpu --check-each-pass %s --function=tokens --atol=0 --rtol=0 --dims s=65,x_scale.2=65 | FileCheck %s
-// RUN: fa3-run --cpu --check-each-pass="mode=dynamic" %s --processors=2 --function=blocks --atol=0 --rtol=0 --dims b=2,s=200,x_scale.2=4 | FileCheck %s
-// RUN: fa3-run --cpu --check-each-pass="mode=static" %s --processors=3 --function=rotated --dims b=2,h=2,s=150,x_scale.0=2,x_scale.1=2,x_scale.2=2 | FileCheck %s
+// RUN: fa3-run --cpu --check-each-pass="mode=dynamic" %s --sms=2 --function=blocks --atol=0 --rtol=0 --dims b=2,s=200,x_scale.2=4 | FileCheck %s
+// RUN: fa3-run --cpu --check-each-pass="mode=static" %s --sms=3 --function=rotated --dims b=2,h=2,s=150,x_scale.0=2,x_scale.1=2,x_scale.2=2 | FileCheck %s
 
 // Integers: with ties to even and a NaN that becomes 0; none of them is taken
 // for poison.

@@ -16,15 +16,15 @@
 
 // Each stage has a view of its own; the slot is released behind the second
 // product.
-// GRAM: flow.group @math
-// GRAM: %[[SLOT:.*]], %{{.*}} = flow.acquire
+// GRAM: warp.group @math
+// GRAM: %[[SLOT:.*]], %{{.*}} = warp.acquire
 // GRAM: %[[LOOP:.*]]:{{.*}} = scf.for {{.*}} = %[[SLOT]]
 // GRAM-NOT: !tile.view<{{.*}}-> (
 // GRAM: %[[V:.*]] = tile.view %{{.*}}
 // GRAM: tile.dot.async %{{.*}}, %[[V]], %{{.*}} lhs mk rhs nk
 // GRAM: %[[W:.*]] = tile.view %[[OLD:.*]][%c0, %c0]
 // GRAM: tile.dot.async %{{.*}}, %[[W]], %{{.*}} lhs mk rhs kn
-// GRAM: flow.release %[[OLD]] after
+// GRAM: warp.release %[[OLD]] after
 
 //--- gram.mlir
 // C = (A x B^T) x B, the inner product rounded to bf16.

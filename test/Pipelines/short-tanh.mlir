@@ -5,7 +5,7 @@
 // DEFINE: %{check} = fa3-run --cpu %s --completion=random --schedule-seed=3
 // RUN: %{check} --check-each-pass="block-m=128 block-n=32" --function=full --dims b=1,h=1,hk=1,sq=130,sk=300 | FileCheck %s
 // RUN: %{check} --check-each-pass="block-m=128 block-n=32" --function=full --dims b=1,h=1,hk=1,sq=130,sk=300 --distribution outlier | FileCheck %s
-// RUN: %{check} --check-each-pass="block-m=128 block-n=32 mode=dynamic" --function=causal --dims b=1,h=2,hk=1,sq=150,sk=300 --distribution outlier --processors 1 | FileCheck %s
+// RUN: %{check} --check-each-pass="block-m=128 block-n=32 mode=dynamic" --function=causal --dims b=1,h=2,hk=1,sq=150,sk=300 --distribution outlier --sms 1 | FileCheck %s
 // RUN: %{check} --check-each-pass="block-m=64 block-n=32 stages=1" --function=causal --dims b=1,h=1,hk=1,sq=70,sk=250 | FileCheck %s
 // RUN: %{check} --check-each-pass="block-m=64 block-n=32 stages=3" --function=full --dims b=1,h=1,hk=1,sq=70,sk=250 | FileCheck %s
 // RUN: %{check} --check-each-pass="block-m=64 block-n=32" --function=scaled --dims b=1,h=1,hk=1,sq=70,sk=300 --distribution outlier | FileCheck %s

@@ -1,6 +1,6 @@
 // Lengths that are known leave no test of the trip count around pipelined loops.
 // Short ones take the tile that they fill better, and halves of it where
-// processors would be idle.
+// SMs would be idle.
 
 // RUN: split-file %s %t
 // RUN: fa3-opt %t/short.mlir -fa3-lower-to-nvvm-pipeline | fa3-translate --mlir-to-ptx -o %t.ptx
@@ -14,9 +14,9 @@
 // RUN: fa3-opt %t/step.mlir -fa3-lower-to-nvvm-pipeline -o - | FileCheck %s --check-prefix=STEP
 // STEP: hopper.launch
 // RUN: fa3-run --cpu --check-each-pass %t/step.mlir | FileCheck %s
-// RUN: fa3-run --cpu --check-each-pass='mode=static heights=even block-m=64' %t/step.mlir --processors 2 | FileCheck %s
-// RUN: fa3-run --cpu --check-each-pass='mode=dynamic block-m=128' %t/step.mlir --processors 2 | FileCheck %s
-// RUN: fa3-run --cpu --check-each-pass %t/float8.mlir --dims b=1,h=2,hk=1,sq=140 --processors 1 --function=float8 | FileCheck %s
+// RUN: fa3-run --cpu --check-each-pass='mode=static heights=even block-m=64' %t/step.mlir --sms 2 | FileCheck %s
+// RUN: fa3-run --cpu --check-each-pass='mode=dynamic block-m=128' %t/step.mlir --sms 2 | FileCheck %s
+// RUN: fa3-run --cpu --check-each-pass %t/float8.mlir --dims b=1,h=2,hk=1,sq=140 --sms 1 --function=float8 | FileCheck %s
 
 // Nor are there products without keys, or replicas that could lack rows.
 // RUN: fa3-run --cpu --check-each-pass=block-m=128 %t/none.mlir | FileCheck %s

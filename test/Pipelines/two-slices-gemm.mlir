@@ -3,11 +3,11 @@
 
 // RUN: fa3-opt %s -fa3-tile -fa3-specialize -fa3-pipeline | FileCheck %s
 // RUN: fa3-run --cpu --check-each-pass %s --dims m=136,n=104,k=320 | FileCheck %s --check-prefix=SAME
-// RUN: fa3-run --cpu --check-each-pass="stages=1 mode=static" %s --dims m=136,n=104,k=320 --processors 2 --completion=random --schedule-seed=2 | FileCheck %s --check-prefix=SAME
+// RUN: fa3-run --cpu --check-each-pass="stages=1 mode=static" %s --dims m=136,n=104,k=320 --sms 2 --completion=random --schedule-seed=2 | FileCheck %s --check-prefix=SAME
 // RUN: fa3-run --cpu --check-each-pass="solver=modulo max-depth=1" %s --dims m=136,n=104,k=448 | FileCheck %s --check-prefix=SAME
 // SAME: same answer after {{[0-9]+}} passes
 
-// CHECK: flow.group @math
+// CHECK: warp.group @math
 // CHECK: %[[FIRST:.*]], %[[D1:.*]] = tile.dot.async
 // CHECK-NOT: tile.await
 // CHECK: tile.dot.async {{.*}}, %[[FIRST]] lhs mk rhs nk

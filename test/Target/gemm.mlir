@@ -108,8 +108,8 @@ module {
       %empty = hopper.barrier.alloc : !empty
       hopper.barrier.init %full, %empty : !full, !empty
       gpu.barrier
-      flow.specialize {
-        flow.group @load warps 1 (%g) {
+      warp.specialize {
+        warp.group @load warps 1 (%g) {
           %r:2 = scf.for %t = %c0 to %kt step %c1 iter_args(%slot = %i0, %parity = %i1) -> (i32, i32) {
             %t32 = arith.index_cast %t : index to i32
             %kc = arith.muli %t32, %i64 : i32
@@ -125,7 +125,7 @@ module {
             scf.yield %slot1, %parity1 : i32, i32
           }
         }
-        flow.group @math warps 4 replicas 2 (%g) {
+        warp.group @math warps 4 replicas 2 (%g) {
           %cbuf = hopper.smem.alloc : !cbuf
           %g32 = arith.index_cast %g : index to i32
           %row = arith.muli %g32, %i64 : i32

@@ -1,9 +1,9 @@
-//===- fa3-mutate.cpp - makes faults in kernels and looks for them --------===//
+//===- fa3-mutate.cpp - makes mutants of kernels and looks for them -------===//
 
 #include "fa3/InitAllDialects.h"
 #include "fa3/InitAllPasses.h"
-#include "fa3/Mutate/MutateMain.h"
 #include "fa3/Support/Tool.h"
+#include "fa3/Tools/Mutate/MutateMain.h"
 #include "mlir/IR/DialectRegistry.h"
 
 int main(int argc, char **argv) {

@@ -2,8 +2,8 @@
 
 #include "fa3/InitAllDialects.h"
 #include "fa3/InitAllPasses.h"
-#include "fa3/Mutate/Mutate.h"
 #include "fa3/Support/Tool.h"
+#include "fa3/Tools/Mutate/Mutate.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "mlir/Transforms/Passes.h"

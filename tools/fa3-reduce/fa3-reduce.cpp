@@ -2,8 +2,8 @@
 
 #include "fa3/InitAllDialects.h"
 #include "fa3/InitAllPasses.h"
-#include "fa3/Mutate/Mutate.h"
 #include "fa3/Support/Tool.h"
+#include "fa3/Tools/Mutate/Mutate.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Tools/mlir-reduce/MlirReduceMain.h"

@@ -1,8 +1,8 @@
 //===- fa3-run.cpp - runs a host function and its kernels -----------------===//
 
 #include "fa3/InitAllDialects.h"
-#include "fa3/Run/RunMain.h"
 #include "fa3/Support/Tool.h"
+#include "fa3/Tools/Run/RunMain.h"
 #include "mlir/IR/DialectRegistry.h"
 
 int main(int argc, char **argv) {

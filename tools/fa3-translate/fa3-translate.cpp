@@ -1,7 +1,7 @@
 //===- fa3-translate.cpp - MLIR to PTX and manifest -----------------------===//
 
 #include "fa3/Support/Tool.h"
-#include "fa3/Translate/TranslateMain.h"
+#include "fa3/Tools/Translate/TranslateMain.h"
 
 int main(int argc, char **argv) {
   fa3::initTool();

@@ -2,7 +2,7 @@
 
 #include "fa3/InitAllDialects.h"
 #include "fa3/Support/Tool.h"
-#include "fa3/Tune/TuneMain.h"
+#include "fa3/Tools/Tune/TuneMain.h"
 #include "mlir/IR/DialectRegistry.h"
 
 int main(int argc, char **argv) {

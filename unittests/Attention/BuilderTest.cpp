@@ -119,13 +119,12 @@ TEST_F(BuilderTest, RegionsFromCallbacks) {
   auto square = [](ImplicitLocOpBuilder &b, const ModContext &, Value score) {
     return arith::MulFOp::create(b, score, score).getResult();
   };
-  op.prependScore([](ImplicitLocOpBuilder &, const ModContext &, Value score) {
-    return score;
-  });
-  EXPECT_TRUE(op.getScoreRegion().empty());
-  op.prependScore(square);
-  op.prependScore(twice); // in front of the square
-  op.prependKeep([](ImplicitLocOpBuilder &b, const ModContext &context) {
+  op.prependScoreMod([](ImplicitLocOpBuilder &, const ModContext &,
+                        Value score) { return score; });
+  EXPECT_TRUE(op.getScoreMod().empty());
+  op.prependScoreMod(square);
+  op.prependScoreMod(twice); // in front of the square
+  op.prependMaskMod([](ImplicitLocOpBuilder &b, const ModContext &context) {
     return arith::CmpIOp::create(b, arith::CmpIPredicate::sge, context.key,
                                  context.head)
         .getResult();
@@ -135,12 +134,12 @@ TEST_F(BuilderTest, RegionsFromCallbacks) {
     func.func @f(%x: tensor<1x2x?x64xbf16>) {
       %o = attention.forward %x, %x, %x
         : (tensor<1x2x?x64xbf16>, tensor<1x2x?x64xbf16>, tensor<1x2x?x64xbf16>) -> tensor<1x2x?x64xbf16>
-        score (%s, %b, %h, %i, %j) {
+        score_mod (%s, %b, %h, %i, %j) {
           %two = arith.addf %s, %s : f32
           %square = arith.mulf %two, %two : f32
           attention.yield %square : f32
         }
-        keep (%b, %h, %i, %j) {
+        mask_mod (%b, %h, %i, %j) {
           %sk = attention.length key
           %sq = attention.length query
           %offset = arith.subi %sk, %sq : index

@@ -49,7 +49,7 @@ Rows getBrought(const RowOrder &order) {
   return brought;
 }
 
-TEST(RowOrderTest, NeighboursNeedNoSplit) {
+TEST(RowOrderTest, NeighborsNeedNoSplit) {
   std::optional<RowOrder> order = planRowOrder({0, 1, 2}, 96, 2);
   ASSERT_TRUE(order);
   EXPECT_TRUE(order->split.empty());
@@ -58,7 +58,7 @@ TEST(RowOrderTest, NeighboursNeedNoSplit) {
 }
 
 TEST(RowOrderTest, TheOrderOfEightBitOperands) {
-  // K's, see tile-relabel-contractions: pairs of rows from four neighbours.
+  // K's, see tile-relabel-contractions: pairs of rows from four neighbors.
   llvm::SmallVector<int64_t> bits = {0, 2, 3, 1};
   std::optional<RowOrder> order = planRowOrder(bits, 96, 2);
   ASSERT_TRUE(order);

@@ -87,7 +87,7 @@ TEST(Numerics, FloatsRoundAsAPFloatDoes) {
   for (const SmallFloat &format : kFormats) {
     for (int i = 0; i < 200000; ++i)
       expectSameCode(format, llvm::bit_cast<float>(uint32_t(random())));
-    // Every code, the midpoints to its neighbours, and just beside those.
+    // Every code, the midpoints to its neighbors, and just beside those.
     for (uint32_t code = 0; code + 1 < (1u << format.bits); ++code) {
       float low = format.decode(code), high = format.decode(code + 1);
       if (!std::isfinite(low) || !std::isfinite(high))

@@ -107,8 +107,8 @@ TEST(Protocol, OneArrivalForTwoReaders) {
   EXPECT_NE(explore(protocol, 100000).error, "");
 }
 
-/// The leader of a group of four warps runs ahead of the others: they wait by
-/// parity for a phase that two laps later looks like the one to come.
+/// The elected thread of a group of four warps runs ahead of the others: they
+/// wait by parity for a phase that two laps later looks like the one to come.
 TEST(Protocol, WarpsLagBehindTheirLeader) {
   auto make = [](bool meets) {
     Protocol protocol = makeRing(3, 1);

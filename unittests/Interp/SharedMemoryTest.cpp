@@ -1,6 +1,6 @@
 //===- SharedMemoryTest.cpp - swizzles and states -------------------------===//
 
-#include "SharedMemory.h"
+#include "Hopper/SharedMemory.h"
 #include "gtest/gtest.h"
 #include <set>
 

@@ -1,6 +1,6 @@
 //===- ShortSumsTest.cpp - sums of 14 bits --------------------------------===//
 
-#include "ShortSums.h"
+#include "Hopper/ShortSums.h"
 #include "gtest/gtest.h"
 #include <cmath>
 #include <limits>

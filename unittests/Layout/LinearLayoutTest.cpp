@@ -86,7 +86,7 @@ TEST(LinearLayout, ReductionAlongColumnsExchangesTwoLaneBits) {
   EXPECT_TRUE(layout->crossesWarpsAlong(0));
 }
 
-/// Four neighbouring columns a lane, 8 rows apart, then 16 columns further, as
+/// Four neighboring columns a lane, 8 rows apart, then 16 columns further, as
 /// the PTX ISA lists them for the A fragment of wgmma.m64nNk32.
 TEST(LinearLayout, EightBitOperandIsThePtxFragment) {
   auto layout = LinearLayout::operandA(64, 96, 8);
@@ -125,7 +125,7 @@ TEST(LinearLayout, RelabellingNeedsWholePeriods) {
   EXPECT_TRUE(LinearLayout::accumulator(64, 24)->relabeled(1, {1, 0}));
 }
 
-TEST(LinearLayout, TransposingGivesWordsOfNeighbouringColumns) {
+TEST(LinearLayout, TransposingGivesWordsOfNeighboringColumns) {
   auto layout = LinearLayout::transposing(32, 64);
   ASSERT_TRUE(layout);
   EXPECT_FALSE(LinearLayout::transposing(16, 64));

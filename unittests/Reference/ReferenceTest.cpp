@@ -105,7 +105,7 @@ TEST_P(ReferenceTest, KeepRegionWithCapture) {
   p.extra.emplace_back(IndexType::get(&context), int64_t(4));
   p.clauses = "mods [#attention.causal]";
   p.regions = R"(
-    keep (%b, %h, %i, %j) {
+    mask_mod (%b, %h, %i, %j) {
       %keep = arith.cmpi slt, %j, %limit : index
       attention.yield %keep : i1
     })";
@@ -185,7 +185,7 @@ TEST_P(ReferenceTest, ModsInOrderThenRegion) {
   p.parameters = ", %slopes: tensor<?xf32>";
   p.extra.emplace_back(slopes);
   p.regions = R"(
-    score (%s, %b, %h, %i, %j) {
+    score_mod (%s, %b, %h, %i, %j) {
       %square = arith.mulf %s, %s : f32
       attention.yield %square : f32
     })";

@@ -1,6 +1,6 @@
 //===- CompareTest.cpp - differences of arrays ----------------------------===//
 
-#include "fa3/Run/Compare.h"
+#include "fa3/Tools/Run/Compare.h"
 #include "gtest/gtest.h"
 #include <cmath>
 

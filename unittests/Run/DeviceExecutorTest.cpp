@@ -4,11 +4,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "fa3/Run/DeviceExecutor.h"
+#include "fa3/Tools/Run/DeviceExecutor.h"
 #include "../Runtime/FakeCuda.h"
 #include "fa3/InitAllDialects.h"
-#include "fa3/Run/Signature.h"
-#include "fa3/Run/Timing.h"
+#include "fa3/Tools/Run/Signature.h"
+#include "fa3/Tools/Run/Timing.h"
 #include "mlir/IR/MLIRContext.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "gtest/gtest.h"

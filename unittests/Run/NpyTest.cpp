@@ -1,6 +1,6 @@
 //===- NpyTest.cpp - .npy files, good and bad -----------------------------===//
 
-#include "fa3/Run/Npy.h"
+#include "fa3/Tools/Run/Npy.h"
 #include "gtest/gtest.h"
 #include <cmath>
 #include <cstring>
@@ -131,8 +131,8 @@ TEST(Npy, MalformedFilesAreDiagnosed) {
   EXPECT_EQ(header("{'descr': '<f4', 'shape': (2,)}"),
             "malformed header: expected the keys 'descr', 'fortran_order' and "
             "'shape'");
-  EXPECT_EQ(header("{'descr': '<f4', 'colour': 'red'}"),
-            "malformed header: unknown key 'colour'");
+  EXPECT_EQ(header("{'descr': '<f4', 'color': 'red'}"),
+            "malformed header: unknown key 'color'");
   EXPECT_EQ(header("{'descr': [('x', '<f4')], 'fortran_order': False}"),
             "malformed header: 'descr' is no string (structured types are not "
             "supported)");

@@ -1,7 +1,7 @@
 //===- FuzzTest.cpp - damaged manifests and arguments ---------------------===//
 //
 // Whatever a manifest or an argument holds, the answer is a value. The seeds
-// are fixed; run under address and undefined-behaviour sanitizers these tests
+// are fixed; run under address and undefined-behavior sanitizers these tests
 // search for memory errors.
 //
 //===----------------------------------------------------------------------===//

@@ -383,7 +383,7 @@ TEST_F(LaunchTest, DeviceHelpers) {
   EXPECT_EQ(fa3_device_query(2, &info, &status), FA3_ERROR_DRIVER);
   fa3_device_address address = 0;
   EXPECT_EQ(fa3_device_alloc(64, &address, &status), FA3_ERROR_DRIVER);
-  ASSERT_EQ(fa3_device_initialise(1, &status), FA3_OK);
+  ASSERT_EQ(fa3_device_initialize(1, &status), FA3_OK);
   EXPECT_EQ(fakeCudaCurrent(), 2);
   ASSERT_EQ(fa3_device_alloc(64, &address, &status), FA3_OK);
   EXPECT_EQ(fa3_device_fill(address, 7, 64, &status), FA3_OK);

@@ -162,7 +162,7 @@ class RuntimeTest(unittest.TestCase):
         program = fa3_runtime.Program(json.dumps(document), PTX)
         x = fa3_runtime.Array(0x1000, "f16", (16, 64))
         self.assertEqual(program.workspace_size(x, x, 1.0, 0), 2048)
-        fa3_runtime.device_initialise(0)
+        fa3_runtime.device_initialize(0)
         buffer = fa3_runtime.Buffer(2048)
         memory = FakeTensor(0x3000, "uint8", (4096,), (1,))
         for workspace, address in (
@@ -241,7 +241,7 @@ class RuntimeTest(unittest.TestCase):
         info = fa3_runtime.device_info(0)
         self.assertEqual(info.sms, 132)
         self.assertEqual(info.compute_capability, (9, 0))
-        fa3_runtime.device_initialise(0)
+        fa3_runtime.device_initialize(0)
         buffer = fa3_runtime.Buffer(b"abcd")
         self.assertEqual(buffer.download(), b"abcd")
         buffer.fill(1)

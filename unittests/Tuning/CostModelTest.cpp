@@ -98,7 +98,7 @@ TEST(CostModelTest, unitsOfAStepOf8Bits) {
 }
 
 TEST(CostModelTest, wholeRounds) {
-  // 133 tiles take two rounds on 132 processors.
+  // 133 tiles take two rounds on 132 SMs.
   Problem problem = makeProblem(128, Mask::Full, 128);
   problem.heads = 132;
   Point tile = makeTile(128, 128);

@@ -1,7 +1,7 @@
 //===- Interpreter.h - runs a module on the CPU -----------------*- C++ -*-===//
 //
 // Executes a host function and the kernels it launches, at any stage below the
-// attention dialect. It is the meaning of the tile, flow and hopper dialects
+// attention dialect. It is the meaning of the tile, warp and hopper dialects
 // that passes are tested against: what those dialects leave open (who runs
 // next, when an asynchronous operation completes) is chosen by options, and
 // what they forbid is an error.
@@ -28,7 +28,7 @@ namespace fa3::interp {
 enum class Completion {
   Eager,  ///< as soon as it is issued
   Latest, ///< when nothing can go on without it
-  Random, ///< by a random choice at every synchronisation
+  Random, ///< by a random choice at every synchronization
 };
 
 /// What `tile.any_possible` answers where it may answer either way.
@@ -59,8 +59,8 @@ struct BlockTimeline {
 };
 
 struct Options {
-  /// Result of tile.processors and hopper.sm_count.
-  int64_t processors = 3;
+  /// Result of tile.sm_count and hopper.sm_count.
+  int64_t sms = 3;
   Completion completion = Completion::Latest;
   Guards guards = Guards::Exact;
   /// Picks the next group at random instead of in turn.

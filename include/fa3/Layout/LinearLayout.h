@@ -56,7 +56,7 @@ public:
 
   /// The layout in which a warp group of two warps brings 8-bit elements from
   /// rows to columns: `ldmatrix.trans` gives it, and after `transposed` and
-  /// with the rows relabelled by [0, 3, 1, 2] `stmatrix` takes it. rows must be
+  /// with the rows relabeled by [0, 3, 1, 2] `stmatrix` takes it. rows must be
   /// a multiple of 32, columns one of 16.
   static std::optional<LinearLayout> transposing(int64_t rows, int64_t columns);
 

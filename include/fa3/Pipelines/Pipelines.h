@@ -53,15 +53,15 @@ struct PipelineOptions : public mlir::PassPipelineOptions<PipelineOptions> {
       llvm::cl::init("auto")};
   Option<std::string> lastBlock{
       *this, "last-block",
-      llvm::cl::desc("known keys that do not fill a block: whole, narrow, or "
-                     "auto (narrow without mask, auxiliary tensors and turns, "
-                     "if it spares 32 columns behind three whole blocks)"),
+      llvm::cl::desc(
+          "known keys that do not fill a block: whole, narrow, or "
+          "auto (narrow without mask, auxiliary tensors and ping-pong, "
+          "if it spares 32 columns behind three whole blocks)"),
       llvm::cl::init("auto")};
   Option<std::string> mode{
       *this, "mode",
-      llvm::cl::desc(
-          "cta: one CTA per tile; one per processor: static, dynamic; "
-          "auto"),
+      llvm::cl::desc("cta: one CTA per tile; one per SM: static, dynamic; "
+                     "auto"),
       llvm::cl::init("auto")};
   Option<std::string> order{
       *this, "order",
@@ -72,10 +72,9 @@ struct PipelineOptions : public mlir::PassPipelineOptions<PipelineOptions> {
       llvm::cl::desc("whether tiles may have fewer rows than others, for known "
                      "extents: even, auto"),
       llvm::cl::init("auto")};
-  Option<int64_t> processors{
-      *this, "processors",
-      llvm::cl::desc("processors of the device, for heights=auto"),
-      llvm::cl::init(132)};
+  Option<int64_t> sms{*this, "sms",
+                      llvm::cl::desc("SMs of the device, for heights=auto"),
+                      llvm::cl::init(132)};
   Option<int64_t> l2Bytes{
       *this, "l2-bytes",
       llvm::cl::desc("bytes of L2 cache for what tiles of a section share "
@@ -83,7 +82,7 @@ struct PipelineOptions : public mlir::PassPipelineOptions<PipelineOptions> {
       llvm::cl::init(32 << 20)};
   Option<int64_t> sectionRounds{
       *this, "section-rounds",
-      llvm::cl::desc("tiles that a section has for every processor (0: as many "
+      llvm::cl::desc("tiles that a section has for every SM (0: as many "
                      "as l2-bytes holds)"),
       llvm::cl::init(3)};
   Option<int64_t> replicas{
@@ -110,9 +109,10 @@ struct PipelineOptions : public mlir::PassPipelineOptions<PipelineOptions> {
       *this, "solver",
       llvm::cl::desc("what finds stages and positions: list, modulo"),
       llvm::cl::init("list")};
-  Option<std::string> turns{
-      *this, "turns",
-      llvm::cl::desc("whether replicas issue products in turns: on, off"),
+  Option<std::string> pingPong{
+      *this, "ping-pong",
+      llvm::cl::desc(
+          "ping-pong: replicas issue their products in turns: on, off"),
       llvm::cl::init("off")};
   Option<std::string> hold{
       *this, "hold",
@@ -134,7 +134,7 @@ struct PipelineOptions : public mlir::PassPipelineOptions<PipelineOptions> {
                              llvm::cl::init(231424)};
   Option<bool> check{*this, "check",
                      llvm::cl::desc("prove that groups neither deadlock nor "
-                                    "race (flow-check, hopper-check-protocol)"),
+                                    "race (warp-check, hopper-check-protocol)"),
                      llvm::cl::init(true)};
   Option<std::string> earlyVotes{
       *this, "early-votes",
@@ -189,7 +189,7 @@ struct PipelineOptions : public mlir::PassPipelineOptions<PipelineOptions> {
 
 /// attention on tensors -> sequential tile kernels.
 void buildTilePipeline(mlir::OpPassManager &pm, const PipelineOptions &options);
-/// sequential -> specialised, asynchronous groups.
+/// sequential -> specialized, asynchronous groups.
 void buildSpecializePipeline(mlir::OpPassManager &pm,
                              const PipelineOptions &options);
 /// asynchronous -> software-pipelined.

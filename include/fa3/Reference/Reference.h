@@ -69,7 +69,7 @@ public:
   /// the function on tensors, then the results in the order of the return.
   /// Fails with an error if they do not have the types that the function takes
   /// or the shapes that it demands. Heads are computed side by side on all
-  /// processors.
+  /// SMs.
   llvm::LogicalResult run(llvm::ArrayRef<ReferenceArgument> arguments,
                           const ReferenceSample &sample = {});
 

@@ -255,7 +255,7 @@ typedef struct fa3_device_info {
 FA3_API fa3_code fa3_device_count(int32_t *count, fa3_status *status);
 /* Retains the primary context of a device and makes it the current one of the
  * calling thread; fa3_device_release gives it back. */
-FA3_API fa3_code fa3_device_initialise(int32_t device, fa3_status *status);
+FA3_API fa3_code fa3_device_initialize(int32_t device, fa3_status *status);
 FA3_API fa3_code fa3_device_release(int32_t device, fa3_status *status);
 FA3_API fa3_code fa3_device_query(int32_t device, fa3_device_info *info,
                                   fa3_status *status);

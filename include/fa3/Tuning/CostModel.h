@@ -48,14 +48,14 @@ struct Problem {
   /// Keys that a row sees, with Mask::Window.
   int64_t window = 1024;
   /// Multiprocessors of the device.
-  int64_t processors = 132;
+  int64_t sms = 132;
 };
 
 /// A point of the search: values of options of the pipeline. 0 and empty texts
 /// leave an option to the passes.
 struct Point {
   int64_t blockM = 0, blockN = 0;
-  std::string rescale, mode, order, solver, turns, hold, store, wgmmaAsm,
+  std::string rescale, mode, order, solver, pingPong, hold, store, wgmmaAsm,
       llvmPasses, lastBlock, earlyVotes, sectionRounds;
   int64_t stages = 0, maxDepth = 0, l2Bytes = 0, producerRegisters = 0;
 

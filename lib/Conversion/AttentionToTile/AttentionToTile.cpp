@@ -6,7 +6,7 @@
 #include "PackGroups.h"
 #include "QuantizeKernels.h"
 #include "ScalarRegion.h"
-#include "fa3/Dialect/Attention/Utils/HostFunction.h"
+#include "fa3/Dialect/Attention/Contract/HostFunction.h"
 #include "fa3/Dialect/Tile/IR/Tile.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
@@ -123,7 +123,7 @@ LogicalResult AttentionToTile::verifyOptions() {
   return success();
 }
 
-/// Refuses extents that no array has. Canonicalisation, which follows, reads
+/// Refuses extents that no array has. Canonicalization, which follows, reads
 /// them before it asks whether they are there (LLVM 22, gpu dialect).
 static LogicalResult verifyExtents(ModuleOp module) {
   WalkResult result = module.walk([](memref::DimOp dim) {
@@ -154,7 +154,7 @@ FailureOr<int64_t> AttentionToTile::getLastKeys(ForwardOp forward,
                                                 int64_t blockN) {
   constexpr int64_t kStep16Bit = 16, kStep8Bit = 32;
   bool isAsked = lastBlock == "narrow";
-  if (lastBlock == "whole" || (!isAsked && (!forward.getKeepRegion().empty() ||
+  if (lastBlock == "whole" || (!isAsked && (!forward.getMaskMod().empty() ||
                                             !forward.getAux().empty())))
     return 0;
   RankedTensorType type = forward.getK().getType();
@@ -256,7 +256,7 @@ static bool needsTwoLevels(HostFunction &host) {
 static int64_t chooseTwoLevelSteps(ForwardOp forward) {
   constexpr int64_t kNarrow = 64, kSteps = 8;
   bool isNarrow = forward.getValueHeadDim() <= kNarrow;
-  return isNarrow && forward.getKeepRegion().empty() ? kSteps : 1;
+  return isNarrow && forward.getMaskMod().empty() ? kSteps : 1;
 }
 
 LogicalResult AttentionToTile::buildForward(HostFunction &host,
@@ -330,7 +330,7 @@ LogicalResult AttentionToTile::buildForward(HostFunction &host,
   for (auto [value, hostValue] : captures)
     operands.captures.map(value, inKernel(hostValue));
   RegionDemand demand;
-  for (Region *region : {&forward.getScoreRegion(), &forward.getKeepRegion()})
+  for (Region *region : {&forward.getScoreMod(), &forward.getMaskMod()})
     addRegionDemand(*region, loadPolicy, demand);
   std::optional<int64_t> queries;
   int64_t axis = forward.getSequenceAxis();

@@ -10,8 +10,8 @@ using attention::HostFunction;
 using tile::AffineForm;
 
 namespace {
-/// Bounds j <= i + upper and j >= i + lower of a keep region, as forms over the
-/// extents of the host function.
+/// Bounds j <= i + upper and j >= i + lower of a mask_mod region, as forms over
+/// the extents of the host function.
 class Band {
 public:
   Band(Region &keep, HostFunction &host);
@@ -162,13 +162,13 @@ static Value scale(ImplicitLocOpBuilder &b, Value value, int64_t factor) {
 
 Value fa3::buildFlops(ImplicitLocOpBuilder &b, HostFunction &host) {
   int64_t dims = host.forward.getHeadDim() + host.forward.getValueHeadDim();
-  Value area = Band(host.forward.getKeepRegion(), host).buildTwiceArea(b);
+  Value area = Band(host.forward.getMaskMod(), host).buildTwiceArea(b);
   Value heads = arith::MulIOp::create(b, host.batch, host.heads);
   return scale(b, arith::MulIOp::create(b, heads, area), dims);
 }
 
 std::optional<int64_t> fa3::getWidthOfBand(HostFunction &host) {
-  return Band(host.forward.getKeepRegion(), host).getWidth();
+  return Band(host.forward.getMaskMod(), host).getWidth();
 }
 
 Value fa3::buildBytes(ImplicitLocOpBuilder &b, HostFunction &host) {

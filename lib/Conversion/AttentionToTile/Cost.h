@@ -3,7 +3,7 @@
 #ifndef FA3_LIB_CONVERSION_ATTENTIONTOTILE_COST_H
 #define FA3_LIB_CONVERSION_ATTENTIONTOTILE_COST_H
 
-#include "fa3/Dialect/Attention/Utils/HostFunction.h"
+#include "fa3/Dialect/Attention/Contract/HostFunction.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 
 namespace fa3 {
@@ -11,11 +11,11 @@ namespace fa3 {
 /// Floating-point operations of the two products, as index arithmetic of the
 /// host function: 2 (d + dv) for every visible pair of query and key.
 ///
-/// Of the keep region count the bounds that are known at compile time and tie
-/// the key to the query, j <= i + e and j >= i + e with e affine in the lengths
-/// and the region their conjunction: causal masks and windows. Pairs are
-/// counted as area, so that those on the diagonal count half. Whatever else a
-/// region asks for is counted as if it held.
+/// Of the mask_mod region count the bounds that are known at compile time and
+/// tie the key to the query, j <= i + e and j >= i + e with e affine in the
+/// lengths and the region their conjunction: causal masks and windows. Pairs
+/// are counted as area, so that those on the diagonal count half. Whatever else
+/// a region asks for is counted as if it held.
 mlir::Value buildFlops(mlir::ImplicitLocOpBuilder &b,
                        attention::HostFunction &host);
 

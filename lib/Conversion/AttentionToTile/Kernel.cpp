@@ -57,9 +57,8 @@ LogicalResult KernelBuilder::build() {
   keyLength = dim(operands.k, 2);
   Value heads = dim(operands.q, 1);
   Value group = arith::DivUIOp::create(b, heads, dim(operands.k, 1));
-  bool hasScoreCode = !op.getScoreRegion().empty();
-  double factor =
-      hasScoreCode ? getYieldedFactor(op.getScoreRegion()).second : 1;
+  bool hasScoreCode = !op.getScoreMod().empty();
+  double factor = hasScoreCode ? getYieldedFactor(op.getScoreMod()).second : 1;
   Value log2e = f32(llvm::numbers::log2e * factor);
   exponentScale = hasScoreCode ? log2e : mul(operands.scale, log2e);
   scoreScale = operands.scale;
@@ -223,9 +222,9 @@ FailureOr<KernelBuilder::State> KernelBuilder::buildBlock(ValueRange query,
           b, arith::CmpIPredicate::slt, column.value,
           scalarTile(keyLength, tensor({columns}, b.getIndexType()))),
       Expander::Columns};
-  if (!op.getKeepRegion().empty()) {
-    bindIndices(expander, op.getKeepRegion(), 0, ofHead, row, column);
-    FailureOr<Expander::Entry> kept = expander.expand(op.getKeepRegion());
+  if (!op.getMaskMod().empty()) {
+    bindIndices(expander, op.getMaskMod(), 0, ofHead, row, column);
+    FailureOr<Expander::Entry> kept = expander.expand(op.getMaskMod());
     if (failed(kept))
       return failure();
     unsigned varies = keep.varies | kept->varies;
@@ -233,8 +232,8 @@ FailureOr<KernelBuilder::State> KernelBuilder::buildBlock(ValueRange query,
                                   expander.lift(b.getLoc(), *kept, varies)),
             varies};
   }
-  if (!op.getScoreRegion().empty())
-    bindIndices(expander, op.getScoreRegion(), 1, ofHead, row, column);
+  if (!op.getScoreMod().empty())
+    bindIndices(expander, op.getScoreMod(), 1, ofHead, row, column);
 
   keep = {expander.lift(b.getLoc(), keep, Expander::Both), Expander::Both};
   Value needed = keep.value;

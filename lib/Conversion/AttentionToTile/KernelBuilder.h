@@ -74,9 +74,9 @@ private:
     mlir::Value maximum, grown, shift;
   };
 
-  /// What a score region yields, as a value times a positive constant if the
-  /// flags of the product allow it to be computed elsewhere. The constant is
-  /// moderate: -2^100, the start of the running maximum, stays far below any
+  /// What a score_mod region yields, as a value times a positive constant if
+  /// the flags of the product allow it to be computed elsewhere. The constant
+  /// is moderate: -2^100, the start of the running maximum, stays far below any
   /// score.
   static std::pair<mlir::Value, double> getYieldedFactor(mlir::Region &region);
 

@@ -37,9 +37,9 @@ LogicalResult KernelBuilder::chooseSharedReference() {
                           "exponents of f32, got ")
            << element;
   ScoreRange range;
-  if (!op.getScoreRegion().empty())
+  if (!op.getScoreMod().empty())
     range = getScoreRange(
-        cast<attention::YieldOp>(op.getScoreRegion().front().getTerminator())
+        cast<attention::YieldOp>(op.getScoreMod().front().getTerminator())
             .getValue());
   sharedReference = getSharedReference(range, llvm::numbers::log2e);
   if (!sharedReference)
@@ -71,7 +71,7 @@ KernelBuilder::buildStep(ValueRange query, Value key, Value value,
                          Expander &expander, State state) {
   RankedTensorType scoreType = tensor({rows, columns}, b.getF32Type());
   Value scores = buildScores(query, key);
-  bool hasScoreCode = !op.getScoreRegion().empty();
+  bool hasScoreCode = !op.getScoreMod().empty();
   // Scales of this tile: of its keys, and the base-2 logarithm of its values'.
   Value exponentFactor = exponentScale, scoreFactor = scoreScale, valueScale,
         valueExponent;
@@ -95,10 +95,10 @@ KernelBuilder::buildStep(ValueRange query, Value key, Value value,
   if (hasScoreCode) {
     Value scaled =
         arith::MulFOp::create(b, scores, asScores(scoreFactor), reassociate());
-    expander.bind(op.getScoreRegion().getArgument(0), {scaled, Expander::Both});
-    if (failed(expander.expand(op.getScoreRegion())))
+    expander.bind(op.getScoreMod().getArgument(0), {scaled, Expander::Both});
+    if (failed(expander.expand(op.getScoreMod())))
       return failure();
-    Value edited = getYieldedFactor(op.getScoreRegion()).first;
+    Value edited = getYieldedFactor(op.getScoreMod()).first;
     scores = expander.lift(b.getLoc(), expander.get(edited), Expander::Both);
   }
   scores = arith::SelectOp::create(

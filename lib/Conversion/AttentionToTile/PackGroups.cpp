@@ -16,7 +16,7 @@ using attention::ForwardOp;
 static tensor::ExtractOp findReadByRow(ForwardOp forward) {
   llvm::DenseSet<Value> byRow;
   tensor::ExtractOp found;
-  for (Region *region : {&forward.getScoreRegion(), &forward.getKeepRegion()}) {
+  for (Region *region : {&forward.getScoreMod(), &forward.getMaskMod()}) {
     if (region->empty())
       continue;
     unsigned last = region->getNumArguments() - 1;
@@ -40,7 +40,7 @@ static tensor::ExtractOp findReadByRow(ForwardOp forward) {
 /// nothing, and lose 3 % of short sequences (docs/Performance.md).
 static bool gainsByMask(ForwardOp forward) {
   constexpr int64_t kWidest = 128;
-  Region &keep = forward.getKeepRegion();
+  Region &keep = forward.getMaskMod();
   if (keep.empty() || forward.getValueHeadDim() > kWidest)
     return false;
   Value query = keep.getArgument(keep.getNumArguments() - 2);

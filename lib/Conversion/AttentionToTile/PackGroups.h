@@ -9,7 +9,7 @@
 #ifndef FA3_LIB_CONVERSION_ATTENTIONTOTILE_PACKGROUPS_H
 #define FA3_LIB_CONVERSION_ATTENTIONTOTILE_PACKGROUPS_H
 
-#include "fa3/Dialect/Attention/Utils/HostFunction.h"
+#include "fa3/Dialect/Attention/Contract/HostFunction.h"
 
 namespace fa3 {
 

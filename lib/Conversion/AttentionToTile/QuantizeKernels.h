@@ -3,12 +3,12 @@
 #ifndef FA3_LIB_CONVERSION_ATTENTIONTOTILE_QUANTIZEKERNELS_H
 #define FA3_LIB_CONVERSION_ATTENTIONTOTILE_QUANTIZEKERNELS_H
 
-#include "fa3/Dialect/Attention/Utils/Quantization.h"
+#include "fa3/Dialect/Attention/Contract/Quantization.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 
 namespace fa3 {
 
-/// Adds the kernels of one quantisation to `module` and launches them at the
+/// Adds the kernels of one quantization to `module` and launches them at the
 /// builder's position in the host function. Gives their number.
 llvm::FailureOr<int64_t>
 buildQuantizeKernels(mlir::ImplicitLocOpBuilder &host,

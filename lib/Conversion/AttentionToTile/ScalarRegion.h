@@ -9,10 +9,10 @@
 
 namespace fa3 {
 
-/// Expands a score or keep region for one block of scores. Every value is kept
-/// at the lowest rank that it needs: a scalar if it is the same for the whole
-/// block, a tile of rank 1 if it varies with the query or the key only, a tile
-/// of rank 2 otherwise.
+/// Expands a score_mod or mask_mod region for one block of scores. Every value
+/// is kept at the lowest rank that it needs: a scalar if it is the same for the
+/// whole block, a tile of rank 1 if it varies with the query or the key only, a
+/// tile of rank 2 otherwise.
 class ScalarRegionExpander {
 public:
   /// What a value of the region varies with.
@@ -61,7 +61,7 @@ private:
   mlir::Value queryLength, keyLength;
 };
 
-/// What score and keep regions ask of registers.
+/// What score_mod and mask_mod regions ask of registers.
 struct RegionDemand {
   /// Elements of auxiliary operands that are read for every (query, key) pair:
   /// each becomes a tile of rank 2 that threads load,

@@ -26,7 +26,7 @@ struct AllocPattern : KernelPattern<AllocOp> {
     IntegerBuilder ints(rewriter, loc);
     Value address = ints.add(this->info.getSharedMemory(), *op.getOffset());
     const GroupInfo &group = this->info.getOf(op);
-    auto parent = op->template getParentOfType<flow::GroupOp>();
+    auto parent = op->template getParentOfType<warp::GroupOp>();
     if (parent && parent.getReplicas() > 1) {
       Value replica = arith::IndexCastOp::create(
           rewriter, loc, rewriter.getI32Type(), group.replica);
@@ -49,11 +49,11 @@ struct BarrierInitPattern : KernelPattern<BarrierInitOp> {
   LogicalResult
   matchAndRewrite(BarrierInitOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
-    if (op->getParentOfType<flow::GroupOp>())
+    if (op->getParentOfType<warp::GroupOp>())
       return op.emitOpError("expects to stand outside of groups, thread 0 of "
                             "the block performs it");
     Location loc = op.getLoc();
-    auto branch = scf::IfOp::create(rewriter, loc, info.getOf(op).leader,
+    auto branch = scf::IfOp::create(rewriter, loc, info.getOf(op).elected,
                                     /*withElseRegion=*/false);
     OpBuilder::InsertionGuard guard(rewriter);
     rewriter.setInsertionPointToStart(branch.thenBlock());
@@ -81,7 +81,7 @@ struct SmemFillPattern : KernelPattern<SmemFillOp> {
   LogicalResult
   matchAndRewrite(SmemFillOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
-    if (op->getParentOfType<flow::GroupOp>())
+    if (op->getParentOfType<warp::GroupOp>())
       return op.emitOpError("expects to stand outside of groups, all threads "
                             "of the block perform it");
     Location loc = op.getLoc();

@@ -2,8 +2,8 @@
 //
 // A matrix of ldmatrix and stmatrix is 8 rows of 16 bytes (PTX ISA, "ldmatrix",
 // "stmatrix"). Of 8-bit elements these are 16 columns: a word, the part of a
-// lane, holds four neighbours of a row, or with `.trans`, which exchanges rows
-// and pairs of columns, two neighbours of each of two rows.
+// lane, holds four neighbors of a row, or with `.trans`, which exchanges rows
+// and pairs of columns, two neighbors of each of two rows.
 //
 //===----------------------------------------------------------------------===//
 

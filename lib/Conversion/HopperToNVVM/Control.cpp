@@ -163,7 +163,7 @@ struct BarrierPattern : KernelPattern<gpu::BarrierOp> {
   LogicalResult
   matchAndRewrite(gpu::BarrierOp op, OpAdaptor,
                   ConversionPatternRewriter &rewriter) const override {
-    if (op->getParentOfType<flow::GroupOp>())
+    if (op->getParentOfType<warp::GroupOp>())
       return op.emitOpError("waits for all warps of the block, of which only "
                             "those of its group come here");
     NVVM::Barrier0Op::create(rewriter, op.getLoc());
@@ -199,26 +199,26 @@ namespace {
 /// Groups that share warp groups, and the warps of those.
 struct Span {
   int64_t begin, end;
-  SmallVector<flow::GroupOp> groups;
+  SmallVector<warp::GroupOp> groups;
 };
 } // namespace
 
-static int64_t getBegin(flow::GroupOp group) {
+static int64_t getBegin(warp::GroupOp group) {
   return static_cast<int64_t>(*group.getFirstWarp());
 }
 
-static int64_t getEnd(flow::GroupOp group) {
+static int64_t getEnd(warp::GroupOp group) {
   return getBegin(group) + group.getWarps() * group.getReplicas();
 }
 
 /// Groups in the order of their warps, those of one warp group together.
-static SmallVector<Span> getSpans(flow::SpecializeOp specialize) {
-  SmallVector<flow::GroupOp> groups(specialize.getOps<flow::GroupOp>());
-  llvm::stable_sort(groups, [](flow::GroupOp a, flow::GroupOp b) {
+static SmallVector<Span> getSpans(warp::SpecializeOp specialize) {
+  SmallVector<warp::GroupOp> groups(specialize.getOps<warp::GroupOp>());
+  llvm::stable_sort(groups, [](warp::GroupOp a, warp::GroupOp b) {
     return getBegin(a) < getBegin(b);
   });
   SmallVector<Span> spans;
-  for (flow::GroupOp group : groups) {
+  for (warp::GroupOp group : groups) {
     int64_t begin = llvm::alignDown(getBegin(group), kWarpsPerWarpgroup);
     int64_t end = llvm::alignTo(getEnd(group), kWarpsPerWarpgroup);
     if (spans.empty() || begin >= spans.back().end) {
@@ -249,7 +249,7 @@ static Value isInRange(OpBuilder &builder, Location loc, Value value,
 }
 
 /// Moves the body of a group to the insertion point.
-static void inlineGroup(RewriterBase &rewriter, flow::GroupOp group,
+static void inlineGroup(RewriterBase &rewriter, warp::GroupOp group,
                         const KernelInfo &info) {
   Location loc = group.getLoc();
   IntegerBuilder ints(rewriter, loc);
@@ -265,13 +265,13 @@ static void inlineGroup(RewriterBase &rewriter, flow::GroupOp group,
                                rewriter.getInsertionPoint(), replica);
     return;
   }
-  // What the leader's number needs comes first, the rest in one thread.
-  Operation *leader = own.leader.getDefiningOp();
-  auto branch = scf::IfOp::create(rewriter, loc, own.leader,
+  // What the elected thread's number needs comes first, the rest in one thread.
+  Operation *elected = own.elected.getDefiningOp();
+  auto branch = scf::IfOp::create(rewriter, loc, own.elected,
                                   /*withElseRegion=*/false);
   Block *inner = branch.thenBlock();
   inner->getOperations().splice(inner->begin(), body->getOperations(),
-                                std::next(Block::iterator(leader)),
+                                std::next(Block::iterator(elected)),
                                 body->end());
   rewriter.inlineBlockBefore(body, branch, replica);
 }
@@ -280,7 +280,7 @@ static void inlineGroup(RewriterBase &rewriter, flow::GroupOp group,
 static LogicalResult emitRegisters(OpBuilder &builder, Span &span,
                                    const KernelInfo &info) {
   const GroupInfo &first = info.get(span.groups.front());
-  for (flow::GroupOp group : span.groups) {
+  for (warp::GroupOp group : span.groups) {
     const GroupInfo &own = info.get(group);
     if (own.registers == first.registers &&
         own.increasesRegisters == first.increasesRegisters)
@@ -299,7 +299,7 @@ static LogicalResult emitRegisters(OpBuilder &builder, Span &span,
 }
 
 LogicalResult fa3::lowerSpecialize(RewriterBase &rewriter,
-                                   flow::SpecializeOp specialize,
+                                   warp::SpecializeOp specialize,
                                    const KernelInfo &info) {
   Value warp = info.getBlockWarp();
   SmallVector<Span> spans = getSpans(specialize);
@@ -323,7 +323,7 @@ LogicalResult fa3::lowerSpecialize(RewriterBase &rewriter,
     }
     if (failed(emitRegisters(rewriter, span, info)))
       return failure();
-    for (flow::GroupOp group : span.groups) {
+    for (warp::GroupOp group : span.groups) {
       OpBuilder::InsertionGuard guard(rewriter);
       Value isMine;
       if (getBegin(group) != span.begin || getEnd(group) != span.end)

@@ -142,7 +142,7 @@ struct ConvertHopperToNVVM
     RewritePatternSet patterns(context);
     ConversionTarget target(*context);
     target.addLegalDialect<arith::ArithDialect, cf::ControlFlowDialect,
-                           flow::FlowDialect, LLVM::LLVMDialect,
+                           warp::WarpDialect, LLVM::LLVMDialect,
                            NVVM::NVVMDialect, scf::SCFDialect, ub::UBDialect,
                            vector::VectorDialect>();
     target.addLegalOp<UnrealizedConversionCastOp>();
@@ -165,9 +165,9 @@ struct ConvertHopperToNVVM
 
     auto function = getOperation().lookupSymbol<LLVM::LLVMFuncOp>(name);
     IRRewriter rewriter(context);
-    SmallVector<flow::SpecializeOp> specialized;
-    function.walk([&](flow::SpecializeOp op) { specialized.push_back(op); });
-    for (flow::SpecializeOp specialize : specialized)
+    SmallVector<warp::SpecializeOp> specialized;
+    function.walk([&](warp::SpecializeOp op) { specialized.push_back(op); });
+    for (warp::SpecializeOp specialize : specialized)
       if (failed(lowerSpecialize(rewriter, specialize, info)))
         return failure();
     SmallVector<UnrealizedConversionCastOp> casts;

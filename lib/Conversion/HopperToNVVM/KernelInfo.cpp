@@ -79,8 +79,8 @@ Value IntegerBuilder::isEqual(Value a, int64_t b) {
 //===----------------------------------------------------------------------===//
 
 /// Whether one thread can do all that the group does: waiting on mbarriers,
-/// leader's instructions, scalars and control flow.
-static bool canRunInOneThread(flow::GroupOp group) {
+/// elected thread's instructions, scalars and control flow.
+static bool canRunInOneThread(warp::GroupOp group) {
   WalkResult result = group.walk([](Operation *op) {
     bool isCollective =
         isa<WgmmaOp, WgmmaFenceOp, WgmmaCommitOp, WgmmaWaitOp,
@@ -98,7 +98,7 @@ static bool canRunInOneThread(flow::GroupOp group) {
   return !result.wasInterrupted();
 }
 
-LogicalResult KernelInfo::prepareRegisters(flow::GroupOp group) {
+LogicalResult KernelInfo::prepareRegisters(warp::GroupOp group) {
   GroupInfo &info = groups[group];
   // Idle warps of the warp group take part, so the first one, which opens the
   // group, moves to the branch of the warp group (see lowerSpecialize).
@@ -121,7 +121,7 @@ LogicalResult KernelInfo::prepareRegisters(flow::GroupOp group) {
   return failure(result.wasInterrupted());
 }
 
-void KernelInfo::prepareGroup(OpBuilder &builder, flow::GroupOp group) {
+void KernelInfo::prepareGroup(OpBuilder &builder, warp::GroupOp group) {
   Location loc = group.getLoc();
   builder.setInsertionPointToStart(group.getBodyBlock());
   IntegerBuilder ints(builder, loc);
@@ -130,7 +130,7 @@ void KernelInfo::prepareGroup(OpBuilder &builder, flow::GroupOp group) {
   info.lane = block.lane;
   info.warp = ints.rem(ints.add(block.warp, -first), warps);
   info.thread = ints.rem(ints.add(block.thread, -first * 32), warps * 32);
-  info.leader = ints.isEqual(info.thread, 0);
+  info.elected = ints.isEqual(info.thread, 0);
   info.replica = group.getReplica();
   info.singleThreaded = canRunInOneThread(group);
 }
@@ -155,14 +155,14 @@ LogicalResult KernelInfo::prepare(gpu::GPUFuncOp function, StringRef smem) {
   block.warp = NVVM::ShflOp::create(
       builder, loc, i32, ints.constant(-1), ints.shiftRight(block.thread, 5),
       ints.constant(0), ints.constant(31), NVVM::ShflKind::idx, UnitAttr());
-  block.leader = ints.isEqual(block.thread, 0);
+  block.elected = ints.isEqual(block.thread, 0);
   auto pointer = LLVM::LLVMPointerType::get(builder.getContext(), 3);
   Value start = LLVM::AddressOfOp::create(builder, loc, pointer, smem);
   sharedMemory = LLVM::PtrToIntOp::create(builder, loc, i32, start);
 
-  SmallVector<flow::GroupOp> order;
-  function.walk([&](flow::GroupOp group) { order.push_back(group); });
-  for (flow::GroupOp group : order) {
+  SmallVector<warp::GroupOp> order;
+  function.walk([&](warp::GroupOp group) { order.push_back(group); });
+  for (warp::GroupOp group : order) {
     if (!group.getFirstWarp())
       return group.emitOpError("expects a place (see hopper-pack-warpgroups)");
     int64_t end =
@@ -179,7 +179,7 @@ LogicalResult KernelInfo::prepare(gpu::GPUFuncOp function, StringRef smem) {
 }
 
 const GroupInfo &KernelInfo::getOf(Operation *op) const {
-  auto group = op->getParentOfType<flow::GroupOp>();
+  auto group = op->getParentOfType<warp::GroupOp>();
   return group ? get(group) : block;
 }
 
@@ -223,7 +223,7 @@ LogicalResult KernelInfo::prepareFragments(gpu::GPUFuncOp function) {
     if (!fragment)
       return WalkResult::advance();
     const LinearLayout &layout = fragment.getLayout();
-    auto group = op->getParentOfType<flow::GroupOp>();
+    auto group = op->getParentOfType<warp::GroupOp>();
     int64_t warps = group ? group.getWarps() : numWarps;
     if (layout.getNumWarps() != warps) {
       op->emitOpError("expects a fragment over the ")
@@ -236,7 +236,7 @@ LogicalResult KernelInfo::prepareFragments(gpu::GPUFuncOp function) {
       return WalkResult::advance();
     const GroupInfo &info = getOf(op);
     OpBuilder builder(op->getContext());
-    builder.setInsertionPointAfterValue(info.leader);
+    builder.setInsertionPointAfterValue(info.elected);
     IntegerBuilder ints(builder, op->getLoc());
     for (unsigned dim = 0; dim < layout.getRank(); ++dim)
       it->second.offsets.push_back(
@@ -260,12 +260,12 @@ LogicalResult KernelInfo::prepareFragments(gpu::GPUFuncOp function) {
 
 Value KernelInfo::getThreadOffset(Operation *op, FragmentAttr fragment,
                                   unsigned dim) const {
-  auto group = op->getParentOfType<flow::GroupOp>();
+  auto group = op->getParentOfType<warp::GroupOp>();
   return fragments.find({group, fragment})->second.offsets[dim];
 }
 
 Value KernelInfo::getOwner(Operation *op, FragmentAttr fragment) const {
-  auto group = op->getParentOfType<flow::GroupOp>();
+  auto group = op->getParentOfType<warp::GroupOp>();
   return fragments.find({group, fragment})->second.owner;
 }
 

@@ -30,17 +30,17 @@ struct GroupInfo {
   mlir::Value thread, lane, warp;
   /// Number of the replica (index); null outside of groups.
   mlir::Value replica;
-  /// Whether this thread is the leader (i1).
-  mlir::Value leader;
-  /// The body is run by the leaders only.
+  /// Whether this thread is the elected thread (i1).
+  mlir::Value elected;
+  /// The body is run by the elected threads only.
   bool singleThreaded = false;
   /// Registers per thread asked for at the start of the group.
   std::optional<int64_t> registers;
   bool increasesRegisters = false;
 
-  /// Predicate of the leader's instructions, null where only it runs.
+  /// Predicate of the elected thread's instructions, null where only it runs.
   mlir::Value getPredicate() const {
-    return singleThreaded ? mlir::Value() : leader;
+    return singleThreaded ? mlir::Value() : elected;
   }
 };
 
@@ -54,7 +54,7 @@ public:
                               mlir::StringRef smem);
 
   const LoweringOptions &getOptions() const { return options; }
-  const GroupInfo &get(flow::GroupOp group) const {
+  const GroupInfo &get(warp::GroupOp group) const {
     return groups.find(group)->second;
   }
   const GroupInfo &getOf(mlir::Operation *op) const;
@@ -82,8 +82,8 @@ private:
     mlir::Value owner;
   };
 
-  void prepareGroup(mlir::OpBuilder &builder, flow::GroupOp group);
-  mlir::LogicalResult prepareRegisters(flow::GroupOp group);
+  void prepareGroup(mlir::OpBuilder &builder, warp::GroupOp group);
+  mlir::LogicalResult prepareRegisters(warp::GroupOp group);
   mlir::LogicalResult prepareFragments(mlir::gpu::GPUFuncOp function);
   void prepareDescriptors(mlir::gpu::GPUFuncOp function);
 

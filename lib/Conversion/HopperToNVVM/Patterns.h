@@ -66,7 +66,7 @@ void populateControlPatterns(mlir::RewritePatternSet &patterns,
 
 /// Replaces the groups of a kernel, whose bodies are converted, by branches.
 mlir::LogicalResult lowerSpecialize(mlir::RewriterBase &rewriter,
-                                    flow::SpecializeOp specialize,
+                                    warp::SpecializeOp specialize,
                                     const KernelInfo &info);
 
 /// Turns comparisons of coordinates into comparisons of one value per row with

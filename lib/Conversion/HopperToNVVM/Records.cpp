@@ -20,8 +20,8 @@ struct RecordPattern : KernelPattern<RecordOp> {
     Value position = adaptor.getPosition();
     Value writes = arith::CmpIOp::create(
         rewriter, loc, arith::CmpIPredicate::sge, position, ints.constant(0));
-    if (Value leader = info.getOf(op).getPredicate())
-      writes = arith::AndIOp::create(rewriter, loc, writes, leader);
+    if (Value elected = info.getOf(op).getPredicate())
+      writes = arith::AndIOp::create(rewriter, loc, writes, elected);
     // The event is the high half, the clock the low one.
     InlineAsm record(rewriter, loc);
     record.addInput(adaptor.getBuffer());

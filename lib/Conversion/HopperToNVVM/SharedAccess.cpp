@@ -180,7 +180,7 @@ static SmallVector<MatrixGroup> getMatrixAccess(AccessOp op, Adaptor adaptor,
   const LinearLayout &layout = op.getFragment().getLayout();
   Type element = op.getWindowType().getTile().getElementType();
   std::optional<int64_t> constant = getConstant(adaptor.getColumn());
-  // Chunks of a group of four are neighbours only from an even chunk on, and
+  // Chunks of a group of four are neighbors only from an even chunk on, and
   // the rows of a matrix a period of the swizzle only from a multiple of 8 on.
   if (!constant || *constant % 16 || getDivisor(adaptor.getRow()) % 8 ||
       !isMatrixLayout(layout, element))

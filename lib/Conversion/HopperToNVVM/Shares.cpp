@@ -77,7 +77,8 @@ struct ClaimPattern : KernelPattern<ClaimOp> {
   matchAndRewrite(ClaimOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     if (!info.getOf(op).singleThreaded)
-      return op.emitOpError("expects a group whose code only its leader runs");
+      return op.emitOpError(
+          "expects a group whose code only its elected thread runs");
     Location loc = op.getLoc();
     Type i32 = rewriter.getI32Type();
     InlineAsm add(rewriter, loc);

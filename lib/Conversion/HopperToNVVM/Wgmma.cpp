@@ -329,7 +329,7 @@ struct WgmmaPattern : KernelPattern<WgmmaOp> {
     if (!lhsType) {
       std::optional<LinearLayout> layout =
           LinearLayout::operandA(m, k, elementBytes * 8);
-      // A register of 32 bits holds neighbouring columns.
+      // A register of 32 bits holds neighboring columns.
       SmallVector<int64_t> order = getRowBlockOrder(*layout, 4 / elementBytes);
       lhsRegisters = unpackRegisters(
           rewriter, loc,

@@ -49,15 +49,15 @@ LogicalResult KernelLowering::convertType(Location loc, Type type,
     types.push_back(type);
     return success();
   }
-  if (isa<flow::CursorType>(type)) { // slot number and parity
+  if (isa<warp::CursorType>(type)) { // slot number and parity
     types.append(2, b.getI32Type());
     return success();
   }
-  if (isa<flow::SlotType>(type)) { // slot number
+  if (isa<warp::SlotType>(type)) { // slot number
     types.push_back(b.getI32Type());
     return success();
   }
-  if (isa<flow::DoneType>(type)) {
+  if (isa<warp::DoneType>(type)) {
     types.push_back(hopper::GroupType::get(b.getContext()));
     return success();
   }
@@ -67,7 +67,7 @@ LogicalResult KernelLowering::convertType(Location loc, Type type,
   if (!layout)
     return emitError(loc) << "type " << type
                           << " has no lowering to hopper: expects scalars, "
-                             "flow types and tiles with a register layout";
+                             "warp types and tiles with a register layout";
   Type element = tile.getElementType();
   if (element.isIndex())
     element = b.getI32Type();
@@ -189,7 +189,7 @@ LogicalResult KernelLowering::lowerIf(scf::IfOp branch) {
   return lowerArm(branch.elseBlock(), lowered.elseBlock());
 }
 
-LogicalResult KernelLowering::lowerSpecialize(flow::SpecializeOp op) {
+LogicalResult KernelLowering::lowerSpecialize(warp::SpecializeOp op) {
   if (failed(prepareShares(op)) || failed(prepareConstants(op)))
     return failure();
   // Barriers and constants are ready for use when every thread has passed here.
@@ -201,18 +201,18 @@ LogicalResult KernelLowering::lowerSpecialize(flow::SpecializeOp op) {
     hopper::BarrierInitOp::create(b, barriers);
   if (!barriers.empty() || !constants.empty())
     gpu::BarrierOp::create(b);
-  auto lowered = flow::SpecializeOp::create(b);
+  auto lowered = warp::SpecializeOp::create(b);
   OpBuilder::InsertionGuard guard(b);
   b.createBlock(&lowered.getBody());
-  for (auto group : op.getBody().getOps<flow::GroupOp>())
+  for (auto group : op.getBody().getOps<warp::GroupOp>())
     if (failed(lowerGroup(group)))
       return failure();
   return success();
 }
 
-LogicalResult KernelLowering::lowerGroup(flow::GroupOp group) {
+LogicalResult KernelLowering::lowerGroup(warp::GroupOp group) {
   b.setLoc(group.getLoc());
-  auto lowered = flow::GroupOp::create(b, group.getSymName(), group.getWarps(),
+  auto lowered = warp::GroupOp::create(b, group.getSymName(), group.getWarps(),
                                        group.getReplicas());
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(lowered.getBodyBlock());
@@ -347,17 +347,18 @@ LogicalResult KernelLowering::lowerOp(Operation *op) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case<scf::ForOp>([&](auto loop) { return lowerFor(loop); })
       .Case<scf::IfOp>([&](auto branch) { return lowerIf(branch); })
-      .Case<flow::SpecializeOp>([&](auto op) { return lowerSpecialize(op); })
-      .Case<flow::RingOp>([&](auto op) { return lowerRing(op); })
-      .Case<flow::CursorOp>([&](auto op) { return lowerCursor(op); })
-      .Case<flow::AcquireOp>([&](auto op) { return lowerAcquire(op); })
-      .Case<flow::PublishOp>([&](auto op) { return lowerPublish(op); })
-      .Case<flow::ReleaseOp>([&](auto op) { return lowerRelease(op); })
-      .Case<flow::OrderOp>([&](auto op) { return lowerOrder(op); })
-      .Case<flow::TakeOp>([&](auto op) { return lowerTake(op); })
-      .Case<flow::PassOp>([&](auto op) { return lowerPass(op); })
-      .Case<flow::WaitOp>([&](auto op) { return lowerWait(op); })
-      .Case<flow::ReadyOp>([&](auto op) {
+      .Case<warp::SpecializeOp>([&](auto op) { return lowerSpecialize(op); })
+      .Case<warp::RingOp>([&](auto op) { return lowerRing(op); })
+      .Case<warp::CursorOp>([&](auto op) { return lowerCursor(op); })
+      .Case<warp::AcquireOp>([&](auto op) { return lowerAcquire(op); })
+      .Case<warp::PublishOp>([&](auto op) { return lowerPublish(op); })
+      .Case<warp::ReleaseOp>([&](auto op) { return lowerRelease(op); })
+      .Case<warp::OrderedBarrierOp>(
+          [&](auto op) { return lowerOrderedBarrier(op); })
+      .Case<warp::TakeTurnOp>([&](auto op) { return lowerTakeTurn(op); })
+      .Case<warp::PassTurnOp>([&](auto op) { return lowerPassTurn(op); })
+      .Case<warp::WaitOp>([&](auto op) { return lowerWait(op); })
+      .Case<warp::ReadyOp>([&](auto op) {
         set(op.getDone(), hopper::GroupReadyOp::create(b).getGroup());
         return success();
       })

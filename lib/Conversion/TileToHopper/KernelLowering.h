@@ -48,7 +48,7 @@ private:
   };
   /// Turns of the replicas of a group: named barriers from `firstBarrier` on.
   struct Order {
-    mutable flow::GroupOp group; ///< operations have no const methods
+    mutable warp::GroupOp group; ///< operations have no const methods
     int64_t firstBarrier;
     mlir::Value own, next; ///< ids, in the group
   };
@@ -71,39 +71,39 @@ private:
             llvm::function_ref<void(mlir::ValueRange)> start,
             llvm::function_ref<Values(mlir::ValueRange)> finish);
   mlir::LogicalResult lowerIf(mlir::scf::IfOp branch);
-  mlir::LogicalResult lowerSpecialize(flow::SpecializeOp op);
-  mlir::LogicalResult lowerGroup(flow::GroupOp group);
+  mlir::LogicalResult lowerSpecialize(warp::SpecializeOp op);
+  mlir::LogicalResult lowerGroup(warp::GroupOp group);
   mlir::LogicalResult lowerGeneric(mlir::Operation *op);
   mlir::LogicalResult lowerConstant(mlir::Operation *op);
 
   // Tiles that CTAs share out: ShareLowering.cpp.
-  mlir::LogicalResult prepareShares(flow::SpecializeOp op);
+  mlir::LogicalResult prepareShares(warp::SpecializeOp op);
   mlir::LogicalResult lowerShare(mlir::scf::ForOp loop, tile::ShareOp share);
   mlir::LogicalResult lowerClaim(tile::ClaimOp op);
 
   // Rings: RingLowering.cpp.
-  mlir::LogicalResult lowerRing(flow::RingOp op);
-  mlir::LogicalResult lowerTokenRing(flow::RingOp op);
-  mlir::LogicalResult allocateBarriers(flow::RingOp op, Ring &ring);
-  mlir::Value getNamedBarrier(flow::GroupOp group);
+  mlir::LogicalResult lowerRing(warp::RingOp op);
+  mlir::LogicalResult lowerTokenRing(warp::RingOp op);
+  mlir::LogicalResult allocateBarriers(warp::RingOp op, Ring &ring);
+  mlir::Value getNamedBarrier(warp::GroupOp group);
   /// Lets the threads of a replica wait for each other.
   void syncReplica(mlir::Operation *op);
-  mlir::LogicalResult lowerOrder(flow::OrderOp op);
+  mlir::LogicalResult lowerOrderedBarrier(warp::OrderedBarrierOp op);
   /// Ids of named barriers at the start of a group, and the first turn.
-  void beginTurns(flow::GroupOp group);
-  mlir::LogicalResult lowerTake(flow::TakeOp op);
-  mlir::LogicalResult lowerPass(flow::PassOp op);
+  void beginTurns(warp::GroupOp group);
+  mlir::LogicalResult lowerTakeTurn(warp::TakeTurnOp op);
+  mlir::LogicalResult lowerPassTurn(warp::PassTurnOp op);
   /// Buffers for the constant right operands of products.
-  mlir::LogicalResult prepareConstants(flow::SpecializeOp op);
-  mlir::LogicalResult lowerCursor(flow::CursorOp op);
+  mlir::LogicalResult prepareConstants(warp::SpecializeOp op);
+  mlir::LogicalResult lowerCursor(warp::CursorOp op);
   /// Emits what fills a slot of the ring: in one replica, if that does it for
   /// all of `group`.
-  void emitFill(const Ring &ring, flow::GroupOp group,
+  void emitFill(const Ring &ring, warp::GroupOp group,
                 llvm::function_ref<void()> emit);
-  mlir::LogicalResult lowerAcquire(flow::AcquireOp op);
-  mlir::LogicalResult lowerPublish(flow::PublishOp op);
-  mlir::LogicalResult lowerRelease(flow::ReleaseOp op);
-  mlir::LogicalResult lowerWait(flow::WaitOp op);
+  mlir::LogicalResult lowerAcquire(warp::AcquireOp op);
+  mlir::LogicalResult lowerPublish(warp::PublishOp op);
+  mlir::LogicalResult lowerRelease(warp::ReleaseOp op);
+  mlir::LogicalResult lowerWait(warp::WaitOp op);
 
   // What goes through their slots: SlotLowering.cpp.
   mlir::LogicalResult lowerView(tile::ViewOp op);
@@ -129,7 +129,7 @@ private:
   mlir::LogicalResult lowerAwait(tile::AwaitOp op);
   mlir::LogicalResult lowerReduce(tile::ReduceOp op);
   mlir::LogicalResult lowerBroadcast(tile::BroadcastOp op);
-  /// A relabelled or transposed tile: the elements of `renamed`, which is the
+  /// A relabeled or transposed tile: the elements of `renamed`, which is the
   /// layout of the operand after that.
   mlir::LogicalResult lowerRenamed(mlir::Operation *op,
                                    std::optional<LinearLayout> renamed);
@@ -174,13 +174,13 @@ private:
   mlir::Value lastLhs, fencedLhs;
   /// The group that claims tiles, and how it tells the others.
   struct Mailbox {
-    flow::GroupOp claimer;
+    warp::GroupOp claimer;
     mlir::Value slots, full, empty; ///< null if there are no others
   };
   Mailbox mailbox;
   /// The tile of this iteration, by induction variable.
   llvm::DenseMap<mlir::Value, mlir::Value> claimed;
-  /// Whether the group being lowered synchronises its replicas' threads.
+  /// Whether the group being lowered synchronizes its replicas' threads.
   bool usesNamedBarrier = false;
   /// Named barriers given to groups so far; 0 is the CTA's.
   int64_t nextNamedBarrier = 1;

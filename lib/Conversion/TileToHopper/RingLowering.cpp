@@ -17,29 +17,29 @@ using namespace mlir;
 using namespace fa3;
 
 /// Replicas of the groups on one side of a ring.
-static int64_t countReplicas(flow::RingOp ring, flow::Side side) {
+static int64_t countReplicas(warp::RingOp ring, warp::Side side) {
   int64_t replicas = 0;
   for (Operation *user : ring->getUsers())
-    if (auto cursor = dyn_cast<flow::CursorOp>(user);
+    if (auto cursor = dyn_cast<warp::CursorOp>(user);
         cursor && cursor.getSide() == side)
-      replicas += cursor->getParentOfType<flow::GroupOp>().getReplicas();
+      replicas += cursor->getParentOfType<warp::GroupOp>().getReplicas();
   return replicas;
 }
 
 /// Whether one replica of a group fills the ring for all.
-static bool hasLeader(flow::RingOp ring) {
+static bool hasLeader(warp::RingOp ring) {
   return llvm::any_of(ring->getUsers(), [](Operation *user) {
-    auto cursor = dyn_cast<flow::CursorOp>(user);
+    auto cursor = dyn_cast<warp::CursorOp>(user);
     return cursor && cursor.getLeader();
   });
 }
 
 /// Accesses through views of slots that `side` of the ring holds.
-static SmallVector<Operation *> getAccesses(flow::RingOp ring,
-                                            flow::Side side) {
+static SmallVector<Operation *> getAccesses(warp::RingOp ring,
+                                            warp::Side side) {
   SmallVector<Operation *> accesses;
   ring->getParentOp()->walk([&](tile::ViewOp view) {
-    auto acquire = view.getSlot().getDefiningOp<flow::AcquireOp>();
+    auto acquire = view.getSlot().getDefiningOp<warp::AcquireOp>();
     if (acquire && acquire.getRing() == ring.getRing() &&
         acquire.getSide() == side)
       llvm::append_range(accesses, view->getUsers());
@@ -47,28 +47,28 @@ static SmallVector<Operation *> getAccesses(flow::RingOp ring,
   return accesses;
 }
 
-static int64_t countThreads(flow::GroupOp group) {
+static int64_t countThreads(warp::GroupOp group) {
   constexpr int64_t kThreadsPerWarp = 32;
   return group.getWarps() * kThreadsPerWarp;
 }
 
 /// One barrier id per replica serves all rings and stores of the group: they
 /// are used by the same threads, one after another.
-Value KernelLowering::getNamedBarrier(flow::GroupOp group) {
+Value KernelLowering::getNamedBarrier(warp::GroupOp group) {
   usesNamedBarrier = true;
   return arith::AddIOp::create(b, get(group.getReplica()),
                                i32(nextNamedBarrier));
 }
 
 void KernelLowering::syncReplica(Operation *op) {
-  auto group = op->getParentOfType<flow::GroupOp>();
+  auto group = op->getParentOfType<warp::GroupOp>();
   hopper::NamedBarrierSyncOp::create(b, getNamedBarrier(group),
                                      countThreads(group));
 }
 
 /// The mbarriers of a ring between groups.
-LogicalResult KernelLowering::allocateBarriers(flow::RingOp op, Ring &ring) {
-  int64_t readers = countReplicas(op, flow::Side::read);
+LogicalResult KernelLowering::allocateBarriers(warp::RingOp op, Ring &ring) {
+  int64_t readers = countReplicas(op, warp::Side::read);
   if (readers == 0)
     return op.emitOpError("has no reader");
   auto barrier = [&](int64_t arrivals) -> Value {
@@ -77,17 +77,17 @@ LogicalResult KernelLowering::allocateBarriers(flow::RingOp op, Ring &ring) {
         IntegerAttr());
   };
   ring.full =
-      barrier(ring.hasWrites ? countReplicas(op, flow::Side::write) : 1);
+      barrier(ring.hasWrites ? countReplicas(op, warp::Side::write) : 1);
   ring.empty = barrier(readers);
   return success();
 }
 
 /// Turns: mbarriers only. Entries that can be read from the start are a first
 /// lap in which the reader never blocks instead of the writer.
-LogicalResult KernelLowering::lowerTokenRing(flow::RingOp op) {
-  flow::RingType type = op.getRing().getType();
+LogicalResult KernelLowering::lowerTokenRing(warp::RingOp op) {
+  warp::RingType type = op.getRing().getType();
   int64_t initial = type.getInitial();
-  if (type.getParts() != 1 || op->getParentOfType<flow::GroupOp>() ||
+  if (type.getParts() != 1 || op->getParentOfType<warp::GroupOp>() ||
       (initial != 0 && initial != type.getDepth()))
     return op.emitOpError("has no lowering to hopper: expects a ring of tokens "
                           "between groups, with one part and all or none of "
@@ -103,10 +103,10 @@ LogicalResult KernelLowering::lowerTokenRing(flow::RingOp op) {
   return success();
 }
 
-LogicalResult KernelLowering::lowerRing(flow::RingOp op) {
-  flow::RingType type = op.getRing().getType();
+LogicalResult KernelLowering::lowerRing(warp::RingOp op) {
+  warp::RingType type = op.getRing().getType();
   if (llvm::all_equal(type.getPayload()) &&
-      isa<flow::TokenType>(type.getPayload().front()))
+      isa<warp::TokenType>(type.getPayload().front()))
     return lowerTokenRing(op);
   auto tensor = dyn_cast<RankedTensorType>(type.getPayload().front());
   auto storage =
@@ -127,15 +127,15 @@ LogicalResult KernelLowering::lowerRing(flow::RingOp op) {
       storage.getSwizzle());
   ring->depth = type.getDepth();
   ring->buffer = hopper::AllocOp::create(b, ring->type, IntegerAttr());
-  SmallVector<Operation *> fills = getAccesses(op, flow::Side::write);
+  SmallVector<Operation *> fills = getAccesses(op, warp::Side::write);
   bool filledByCopies = llvm::all_of(fills, llvm::IsaPred<tile::LoadAsyncOp>);
   ring->hasWrites =
       !filledByCopies && llvm::all_of(fills, llvm::IsaPred<tile::WriteOp>);
-  if (op->getParentOfType<flow::GroupOp>()) {
+  if (op->getParentOfType<warp::GroupOp>()) {
     if (filledByCopies)
       return op.emitOpError("has no lowering to hopper: a ring inside a group "
                             "is expected to be filled by 'tile.write'");
-    auto group = op->getParentOfType<flow::GroupOp>();
+    auto group = op->getParentOfType<warp::GroupOp>();
     ring->namedBarrier = getNamedBarrier(group);
     ring->threads = countThreads(group);
   } else {
@@ -150,7 +150,7 @@ LogicalResult KernelLowering::lowerRing(flow::RingOp op) {
                             "'tile.load.async'");
     if (failed(allocateBarriers(op, *ring)))
       return failure();
-    SmallVector<Operation *> accesses = getAccesses(op, flow::Side::read);
+    SmallVector<Operation *> accesses = getAccesses(op, warp::Side::read);
     ring->hasStores = llvm::any_of(accesses, llvm::IsaPred<tile::StoreAsyncOp>);
     ring->hasReads = llvm::any_of(accesses, llvm::IsaPred<tile::ReadOp>);
   }
@@ -158,7 +158,7 @@ LogicalResult KernelLowering::lowerRing(flow::RingOp op) {
   return success();
 }
 
-LogicalResult KernelLowering::prepareConstants(flow::SpecializeOp op) {
+LogicalResult KernelLowering::prepareConstants(warp::SpecializeOp op) {
   WalkResult result = op.walk([&](tile::DotAsyncOp dot) {
     auto type = dyn_cast<RankedTensorType>(dot.getRhs().getType());
     if (!type)
@@ -190,9 +190,9 @@ LogicalResult KernelLowering::prepareConstants(flow::SpecializeOp op) {
   return failure(result.wasInterrupted());
 }
 
-LogicalResult KernelLowering::lowerCursor(flow::CursorOp op) {
+LogicalResult KernelLowering::lowerCursor(warp::CursorOp op) {
   // The parity of the phase before the first passes at once.
-  bool writes = op.getSide() == flow::Side::write;
+  bool writes = op.getSide() == warp::Side::write;
   set(op.getCursor(),
       {i32(0), i32(writes != rings[op.getRing()]->startsFull ? 1 : 0)});
   return success();
@@ -201,10 +201,10 @@ LogicalResult KernelLowering::lowerCursor(flow::CursorOp op) {
 /// One named barrier per replica. The replica waits there, the one before
 /// arrives; nobody arrives a second time before it has opened, because its own
 /// turn comes after that of who waits there.
-LogicalResult KernelLowering::lowerOrder(flow::OrderOp op) {
-  flow::GroupOp group;
+LogicalResult KernelLowering::lowerOrderedBarrier(warp::OrderedBarrierOp op) {
+  warp::GroupOp group;
   for (Operation *user : op.getOrder().getUsers())
-    group = user->getParentOfType<flow::GroupOp>();
+    group = user->getParentOfType<warp::GroupOp>();
   if (!group)
     return success();
   orders[op.getOrder()] = {group, nextNamedBarrier, Value(), Value()};
@@ -217,7 +217,7 @@ LogicalResult KernelLowering::lowerOrder(flow::OrderOp op) {
   return success();
 }
 
-void KernelLowering::beginTurns(flow::GroupOp group) {
+void KernelLowering::beginTurns(warp::GroupOp group) {
   for (auto &[value, order] : orders) {
     if (order.group != group)
       continue;
@@ -238,15 +238,15 @@ void KernelLowering::beginTurns(flow::GroupOp group) {
   }
 }
 
-LogicalResult KernelLowering::lowerTake(flow::TakeOp op) {
+LogicalResult KernelLowering::lowerTakeTurn(warp::TakeTurnOp op) {
   const Order &order = orders.find(op.getOrder())->second;
   hopper::NamedBarrierSyncOp::create(b, order.own,
                                      2 * countThreads(order.group));
   return success();
 }
 
-LogicalResult KernelLowering::lowerPass(flow::PassOp op) {
-  auto take = op.getTurn().getDefiningOp<flow::TakeOp>();
+LogicalResult KernelLowering::lowerPassTurn(warp::PassTurnOp op) {
+  auto take = op.getTurn().getDefiningOp<warp::TakeTurnOp>();
   const Order &order = orders.find(take.getOrder())->second;
   hopper::NamedBarrierArriveOp::create(b, order.next,
                                        2 * countThreads(order.group));
@@ -260,7 +260,7 @@ void KernelLowering::continueSlot(Value from, Value to) {
 
 /// Bytes that are copied into an entry: all of it, or some rows if one copy
 /// brings no more.
-static int64_t countCopiedBytes(flow::AcquireOp op, hopper::BufferType buffer) {
+static int64_t countCopiedBytes(warp::AcquireOp op, hopper::BufferType buffer) {
   SmallVector<RankedTensorType> copied;
   for (Operation *user : op.getSlot().getUsers())
     if (auto view = dyn_cast<tile::ViewOp>(user))
@@ -276,7 +276,7 @@ static int64_t countCopiedBytes(flow::AcquireOp op, hopper::BufferType buffer) {
          copied.front().getDimSize(0);
 }
 
-void KernelLowering::emitFill(const Ring &ring, flow::GroupOp group,
+void KernelLowering::emitFill(const Ring &ring, warp::GroupOp group,
                               function_ref<void()> emit) {
   if (!ring.hasLeader)
     return emit();
@@ -288,10 +288,10 @@ void KernelLowering::emitFill(const Ring &ring, flow::GroupOp group,
   emit();
 }
 
-LogicalResult KernelLowering::lowerAcquire(flow::AcquireOp op) {
+LogicalResult KernelLowering::lowerAcquire(warp::AcquireOp op) {
   const Ring &ring = *rings[op.getRing()];
   Value index = values[op.getCursor()][0], parity = values[op.getCursor()][1];
-  bool writes = op.getSide() == flow::Side::write;
+  bool writes = op.getSide() == warp::Side::write;
   int64_t depth = ring.depth;
   if (ring.isPrivate()) {
     if (writes) {
@@ -300,7 +300,7 @@ LogicalResult KernelLowering::lowerAcquire(flow::AcquireOp op) {
       hopper::NamedBarrierSyncOp::create(b, ring.namedBarrier, ring.threads);
     }
   } else if (writes) {
-    emitFill(ring, op->getParentOfType<flow::GroupOp>(), [&] {
+    emitFill(ring, op->getParentOfType<warp::GroupOp>(), [&] {
       hopper::BarrierWaitOp::create(b, ring.empty, index, parity);
       if (!ring.hasWrites)
         hopper::BarrierExpectTxOp::create(b, ring.full, index,
@@ -331,12 +331,12 @@ LogicalResult KernelLowering::lowerAcquire(flow::AcquireOp op) {
   return success();
 }
 
-LogicalResult KernelLowering::lowerPublish(flow::PublishOp op) {
+LogicalResult KernelLowering::lowerPublish(warp::PublishOp op) {
   const Ring &ring = *slotRing[op.getSlot()];
   if (ring.isPrivate()) {
     hopper::NamedBarrierSyncOp::create(b, ring.namedBarrier, ring.threads);
   } else if (ring.hasWrites) {
-    // The leader arrives for all threads of its replica.
+    // The elected thread arrives for all threads of its replica.
     syncReplica(op);
     hopper::BarrierArriveOp::create(b, ring.full, get(op.getSlot()));
   }
@@ -369,7 +369,7 @@ static bool joinsWarps(Value token, llvm::SmallPtrSetImpl<Value> &seen) {
       .Default([](Operation *) { return false; });
 }
 
-LogicalResult KernelLowering::lowerRelease(flow::ReleaseOp op) {
+LogicalResult KernelLowering::lowerRelease(warp::ReleaseOp op) {
   const Ring &ring = *slotRing[op.getSlot()];
   Values groups = get(op.getAfter());
   if (!groups.empty())
@@ -380,26 +380,27 @@ LogicalResult KernelLowering::lowerRelease(flow::ReleaseOp op) {
     hopper::TmaWaitReadOp::create(b, 0);
   if (ring.isPrivate())
     return success();
-  // The leader arrives for all warps of its replica. One that has not seen yet
-  // that the slot was filled would sleep through the phase, for ever; and one
-  // that copies elements into registers may not have done so yet.
+  // The elected thread arrives for all warps of its replica. One that has not
+  // seen yet that the slot was filled would sleep through the phase, for ever;
+  // and one that copies elements into registers may not have done so yet.
   bool joined = llvm::any_of(op.getAfter(), [](Value token) {
     llvm::SmallPtrSet<Value, 4> seen;
     return joinsWarps(token, seen);
   });
-  bool hasWarps = op->getParentOfType<flow::GroupOp>().getWarps() > 1;
+  bool hasWarps = op->getParentOfType<warp::GroupOp>().getWarps() > 1;
   if (ring.hasReads || (!joined && hasWarps))
     syncReplica(op);
   hopper::BarrierArriveOp::create(b, ring.empty, get(op.getSlot()));
   return success();
 }
 
-LogicalResult KernelLowering::lowerWait(flow::WaitOp op) {
+LogicalResult KernelLowering::lowerWait(warp::WaitOp op) {
   Values groups = get(op.getTokens());
   if (!groups.empty())
     hopper::WgmmaWaitOp::create(b, groups, ValueRange(), ValueRange(),
                                 IntegerAttr());
-  // Tokens of copies stand for bulk groups, of which the leader waits for all.
+  // Tokens of copies stand for bulk groups, of which the elected thread waits
+  // for all.
   bool isOfProduct = llvm::all_of(op.getTokens(), [](Value token) {
     return token.getDefiningOp<tile::DotAsyncOp>() != nullptr;
   });

@@ -15,7 +15,7 @@ namespace fa3 {
 /// several rows at a time.
 struct RowOrder {
   /// Extents within a block of rows, outermost first; empty if one copy of
-  /// neighbouring rows does.
+  /// neighboring rows does.
   llvm::SmallVector<int64_t, 2> split;
   /// Extents of the box along the blocks and within, outermost first.
   llvm::SmallVector<int64_t, 3> box;

@@ -18,7 +18,7 @@ using namespace fa3;
 /// A power of two.
 static constexpr int64_t kSlots = 2;
 
-static bool sharesTiles(flow::GroupOp group) {
+static bool sharesTiles(warp::GroupOp group) {
   WalkResult result = group.walk([](scf::ForOp loop) {
     return loop.getUpperBound().getDefiningOp<tile::ShareOp>()
                ? WalkResult::interrupt()
@@ -27,9 +27,9 @@ static bool sharesTiles(flow::GroupOp group) {
   return result.wasInterrupted();
 }
 
-LogicalResult KernelLowering::prepareShares(flow::SpecializeOp op) {
-  SmallVector<flow::GroupOp> groups;
-  for (auto group : op.getBody().getOps<flow::GroupOp>())
+LogicalResult KernelLowering::prepareShares(warp::SpecializeOp op) {
+  SmallVector<warp::GroupOp> groups;
+  for (auto group : op.getBody().getOps<warp::GroupOp>())
     if (sharesTiles(group))
       groups.push_back(group);
   if (groups.empty())
@@ -37,7 +37,7 @@ LogicalResult KernelLowering::prepareShares(flow::SpecializeOp op) {
   if (mailbox.claimer)
     return op.emitOpError("has no lowering to hopper: a kernel shares out "
                           "tiles once");
-  auto *claimer = llvm::find_if(groups, [](flow::GroupOp group) {
+  auto *claimer = llvm::find_if(groups, [](warp::GroupOp group) {
     return group.getWarps() == 1 && group.getReplicas() == 1;
   });
   if (claimer == groups.end())
@@ -46,7 +46,7 @@ LogicalResult KernelLowering::prepareShares(flow::SpecializeOp op) {
                                       "claims tiles for all");
   mailbox.claimer = *claimer;
   int64_t readers = 0;
-  for (flow::GroupOp group : groups)
+  for (warp::GroupOp group : groups)
     if (group != *claimer)
       readers += group.getReplicas();
   if (readers == 0)
@@ -71,7 +71,7 @@ static bool usesTile(scf::ForOp loop) {
 }
 
 LogicalResult KernelLowering::lowerShare(scf::ForOp loop, tile::ShareOp share) {
-  auto group = loop->getParentOfType<flow::GroupOp>();
+  auto group = loop->getParentOfType<warp::GroupOp>();
   if (!group || loop->getParentOp() != group)
     return loop.emitOpError(
         "has no lowering to hopper: a loop over the tiles "
@@ -118,7 +118,7 @@ LogicalResult KernelLowering::lowerShare(scf::ForOp loop, tile::ShareOp share) {
       // a carried value that nothing but the next one needs would vanish.
       if (!usesTile(loop))
         next = arith::MaxUIOp::create(b, next, tile);
-      // The leader arrives for all threads of its replica.
+      // The elected thread arrives for all threads of its replica.
       if (group.getWarps() > 1)
         syncReplica(loop);
       hopper::BarrierArriveOp::create(b, mailbox.empty, slot);

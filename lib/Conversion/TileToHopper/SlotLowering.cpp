@@ -116,7 +116,7 @@ LogicalResult KernelLowering::lowerReordered(tile::LoadAsyncOp op) {
 
 LogicalResult KernelLowering::lowerLoadAsync(tile::LoadAsyncOp op) {
   LogicalResult result = success();
-  emitFill(*views[op.getView()].ring, op->getParentOfType<flow::GroupOp>(),
+  emitFill(*views[op.getView()].ring, op->getParentOfType<warp::GroupOp>(),
            [&] { result = lowerCopies(op); });
   return result;
 }

@@ -76,8 +76,8 @@ void TileToHopper::runOnOperation() {
     if (auto kernel = dyn_cast<gpu::GPUFuncOp>(op); kernel && kernel.isKernel())
       kernels.push_back(kernel);
   });
-  // Number of processors: the same notion, named by the machine.
-  getOperation().walk([&](tile::ProcessorsOp op) {
+  // Number of SMs: the same notion, named by the machine.
+  getOperation().walk([&](tile::SmCountOp op) {
     OpBuilder builder(op);
     op.replaceAllUsesWith(
         hopper::SmCountOp::create(builder, op.getLoc()).getResult());

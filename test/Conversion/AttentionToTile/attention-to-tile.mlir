@@ -83,7 +83,7 @@ func.func @full(%q: !q, %k: !k, %v: !v) -> (!o, !l) {
 // CHECK: tile.load {{.*}} -> tensor<192x64xf32>
 func.func @ranks(%q: !q, %k: !k, %v: !v, %slopes: tensor<4xf32>, %columns: tensor<?xf32>, %bias: tensor<?x?xf32>) -> !o {
   %o = attention.forward %q, %k, %v aux(%slopes, %columns, %bias : tensor<4xf32>, tensor<?xf32>, tensor<?x?xf32>) : (!q, !k, !v) -> !o
-    score (%s, %b, %h, %i, %j) {
+    score_mod (%s, %b, %h, %i, %j) {
       %slope = tensor.extract %slopes[%h] : tensor<4xf32>
       %square = arith.mulf %slope, %slope : f32
       %column = tensor.extract %columns[%j] : tensor<?xf32>
@@ -122,7 +122,7 @@ func.func @bshd(%q: tensor<1x?x4x64xbf16>, %k: tensor<1x?x4x64xbf16>, %v: tensor
 // CHECK-NEXT: arith.select %{{.*}}, %[[T]]
 func.func @factor(%q: !q, %k: !k, %v: !v) -> !o {
   %o = attention.forward %q, %k, %v : (!q, !k, !v) -> !o
-    score (%s, %b, %h, %i, %j) {
+    score_mod (%s, %b, %h, %i, %j) {
       %three = arith.constant 3.0 : f32
       %t = math.tanh %s : f32
       %0 = arith.mulf %t, %three fastmath<reassoc> : f32
@@ -141,7 +141,7 @@ func.func @factor(%q: !q, %k: !k, %v: !v) -> !o {
 // CHECK-NEXT: arith.mulf
 func.func @no_factor(%q: !q, %k: !k, %v: !v) -> !o {
   %o = attention.forward %q, %k, %v : (!q, !k, !v) -> !o
-    score (%s, %b, %h, %i, %j) {
+    score_mod (%s, %b, %h, %i, %j) {
       %three = arith.constant 3.0 : f32
       %t = math.tanh %s : f32
       %0 = arith.mulf %t, %three : f32
@@ -151,7 +151,7 @@ func.func @no_factor(%q: !q, %k: !k, %v: !v) -> !o {
 }
 func.func @negative(%q: !q, %k: !k, %v: !v) -> !o {
   %o = attention.forward %q, %k, %v : (!q, !k, !v) -> !o
-    score (%s, %b, %h, %i, %j) {
+    score_mod (%s, %b, %h, %i, %j) {
       %three = arith.constant -3.0 : f32
       %t = math.tanh %s : f32
       %0 = arith.mulf %t, %three fastmath<reassoc> : f32

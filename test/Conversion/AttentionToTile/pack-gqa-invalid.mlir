@@ -27,7 +27,7 @@ func.func @limit(%q: !q, %k: !k, %v: !k) -> !q {
 func.func @aux(%q: !q, %k: !k, %v: !k, %bias: tensor<?x?xf32>) -> !q {
   // expected-error @below {{cannot have the heads of a group packed into rows: an auxiliary operand is read by head or query}}
   %o = attention.forward %q, %k, %v aux(%bias : tensor<?x?xf32>) : (!q, !k, !k) -> !q
-    score (%s, %b, %h, %i, %j) {
+    score_mod (%s, %b, %h, %i, %j) {
       %c1 = arith.constant 1 : index
       %next = arith.addi %i, %c1 : index
       // expected-note @below {{it is read here}}

@@ -53,7 +53,7 @@ func.func @forward(%q: tensor<?x?x?x64xf16>, %k: tensor<?x?x?x64xf16>, %v: tenso
 // CHECK: arith.mulf {{.*}}, %[[W]]
 // CHECK: arith.truncf {{.*}} : tensor<128x64xf32> to tensor<128x64xf8E4M3FN>
 
-// A function that only quantises gives its results; a scale of a row is known
+// A function that only quantizes gives its results; a scale of a row is known
 // where the row is. Wide rows are taken in parts.
 // CHECK-LABEL: func.func @tokens(
 // CHECK-SAME: {tile.dims = ["b", "s", "h", "d"], tile.name = "x"}

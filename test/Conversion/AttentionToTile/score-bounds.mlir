@@ -63,7 +63,7 @@ func.func @half(%q: !h, %k: !h, %v: !h) -> !h {
 // CHECK: arith.maximumf
 func.func @clamped(%q: !t, %k: !t, %v: !t) -> !t {
   %o = attention.forward %q, %k, %v : (!t, !t, !t) -> !t
-    score (%s, %b, %h, %i, %j) {
+    score_mod (%s, %b, %h, %i, %j) {
       %low = arith.constant -20.0 : f32
       %high = arith.constant 10.0 : f32
       %masked = arith.constant 0xFF800000 : f32
@@ -84,7 +84,7 @@ func.func @clamped(%q: !t, %k: !t, %v: !t) -> !t {
 func.func @one_side(%q: !t, %k: !t, %v: !t) -> !t {
   // expected-error@below {{is not to be rescaled: expects scores with bounds at most 1.136761e+02 apart, got -INF to 1.000000e+01}}
   %o = attention.forward %q, %k, %v : (!t, !t, !t) -> !t
-    score (%s, %b, %h, %i, %j) {
+    score_mod (%s, %b, %h, %i, %j) {
       %high = arith.constant 10.0 : f32
       %x = arith.minimumf %s, %high : f32
       attention.yield %x : f32
@@ -101,7 +101,7 @@ func.func @one_side(%q: !t, %k: !t, %v: !t) -> !t {
 // CHECK: math.sin
 func.func @arithmetic(%q: !t, %k: !t, %v: !t) -> !t {
   %o = attention.forward %q, %k, %v : (!t, !t, !t) -> !t
-    score (%s, %b, %h, %i, %j) {
+    score_mod (%s, %b, %h, %i, %j) {
       %c = arith.constant 4.0 : f32
       %x = math.sin %s : f32
       %y = arith.negf %x : f32
@@ -122,7 +122,7 @@ func.func @arithmetic(%q: !t, %k: !t, %v: !t) -> !t {
 func.func @position(%q: !t, %k: !t, %v: !t) -> !t {
   // expected-error@below {{is not to be rescaled: expects scores with bounds at most 1.136761e+02 apart, got -INF to INF}}
   %o = attention.forward %q, %k, %v : (!t, !t, !t) -> !t
-    score (%s, %b, %h, %i, %j) {
+    score_mod (%s, %b, %h, %i, %j) {
       %x = math.tanh %s : f32
       %n = arith.index_cast %j : index to i32
       %p = arith.sitofp %n : i32 to f32
@@ -139,7 +139,7 @@ func.func @position(%q: !t, %k: !t, %v: !t) -> !t {
 func.func @infinite(%q: !t, %k: !t, %v: !t) -> !t {
   // expected-error@below {{is not to be rescaled: expects scores with bounds at most 1.136761e+02 apart, got -INF to INF}}
   %o = attention.forward %q, %k, %v : (!t, !t, !t) -> !t
-    score (%s, %b, %h, %i, %j) {
+    score_mod (%s, %b, %h, %i, %j) {
       %inf = arith.constant 0x7F800000 : f32
       %x = math.tanh %s : f32
       %c = arith.cmpi slt, %i, %j : index

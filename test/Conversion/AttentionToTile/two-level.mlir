@@ -36,7 +36,7 @@
 
 // What that needs in registers is too much for wide heads.
 // RUN: sed 's/x128xf/x256xf/g' %s | not fa3-opt -fa3-tile=two-level-accumulation=true -fa3-specialize -fa3-pipeline -o /dev/null 2>&1 | FileCheck %s --check-prefix=WIDE
-// WIDE: error: 'flow.group' op needs about {{[0-9]+}} registers per thread, the limit is 240
+// WIDE: error: 'warp.group' op needs about {{[0-9]+}} registers per thread, the limit is 240
 
 !operand = tensor<?x?x?x128xf8E4M3FN>
 !result = tensor<?x?x?x128xf16>
@@ -50,8 +50,8 @@
 // CHECK: %[[FACTOR:.*]] = tile.broadcast {{.*}} dim 1 : tensor<128xf32> -> tensor<128x128xf32>
 // CHECK: math.fma %[[ACC]], %[[FACTOR]], %[[PRODUCT]]
 
-// PIPELINED-LABEL: flow.group @math
-// PIPELINED: scf.for {{.*}} -> (tensor<64x128xf32>, tensor<64xf32>, tensor<64x8xf32>, !flow.cursor<read>, !flow.cursor<read>, !flow.done, tensor<64x96xf8E4M3FN>, tensor<64xf32>)
+// PIPELINED-LABEL: warp.group @math
+// PIPELINED: scf.for {{.*}} -> (tensor<64x128xf32>, tensor<64xf32>, tensor<64x8xf32>, !warp.cursor<read>, !warp.cursor<read>, !warp.done, tensor<64x96xf8E4M3FN>, tensor<64xf32>)
 // PIPELINED: %[[SUM:.*]], %{{.*}} = tile.await {{.*}} keep
 // PIPELINED: %[[ROWS:.*]] = tile.broadcast
 // PIPELINED: math.fma %{{.*}}, %[[ROWS]], %[[SUM]]

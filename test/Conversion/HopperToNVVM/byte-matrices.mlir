@@ -28,8 +28,8 @@ gpu.module @m {
     %c0 = arith.constant 0 : i32
     %a = hopper.smem.alloc offset 0 : !hopper.buffer<1, tensor<32x64xf8E4M3FN>, 64>
     %b = hopper.smem.alloc offset 2048 : !hopper.buffer<1, tensor<64x32xf8E4M3FN>, 32>
-    flow.specialize {
-      flow.group @convert warps 2 at 0 (%g) {
+    warp.specialize {
+      warp.group @convert warps 2 at 0 (%g) {
         %x = hopper.smem.load %a[%c0, %c0, %c0] of #rows : !hopper.buffer<1, tensor<32x64xf8E4M3FN>, 64> -> vector<32xf8E4M3FN>
         hopper.smem.store %x to %b[%c0, %c0, %c0] of #columns : vector<32xf8E4M3FN>, !hopper.buffer<1, tensor<64x32xf8E4M3FN>, 32>
         hopper.smem.store %x to %b[%c0, %c0, %c0] of #odd : vector<32xf8E4M3FN>, !hopper.buffer<1, tensor<64x32xf8E4M3FN>, 32>
@@ -45,8 +45,8 @@ gpu.module @m {
   gpu.func @twice() kernel attributes {known_block_size = array<i32: 64, 1, 1>} {
     %c0 = arith.constant 0 : i32
     %b = hopper.smem.alloc offset 2048 : !hopper.buffer<1, tensor<64x32xf8E4M3FN>, 32>
-    flow.specialize {
-      flow.group @convert warps 2 at 0 (%g) {
+    warp.specialize {
+      warp.group @convert warps 2 at 0 (%g) {
         %x = hopper.smem.load %b[%c0, %c0, %c0] of #twice : !hopper.buffer<1, tensor<64x32xf8E4M3FN>, 32> -> vector<32xf8E4M3FN>
         hopper.smem.store %x to %b[%c0, %c0, %c0] of #twice : vector<32xf8E4M3FN>, !hopper.buffer<1, tensor<64x32xf8E4M3FN>, 32>
       }
@@ -65,8 +65,8 @@ gpu.module @m {
     %c0 = arith.constant 0 : i32
     %c1 = arith.constant 1 : i32
     %b = hopper.smem.alloc offset 0 : !hopper.buffer<1, tensor<64x32xf8E4M3FN>, 32>
-    flow.specialize {
-      flow.group @math warps 4 at 0 (%g) {
+    warp.specialize {
+      warp.group @math warps 4 at 0 (%g) {
         %x = hopper.smem.load %b[%c0, %c0, %c0] of #operand : !hopper.buffer<1, tensor<64x32xf8E4M3FN>, 32> -> vector<16xf8E4M3FN>
         %r = scf.for %i = %c0 to %n step %c1 iter_args(%y = %x) -> (vector<16xf8E4M3FN>) : i32 {
           %z = vector.shuffle %y, %y [4, 5, 6, 7, 0, 1, 2, 3, 8, 9, 10, 11, 12, 13, 14, 15] : vector<16xf8E4M3FN>, vector<16xf8E4M3FN>

@@ -27,9 +27,9 @@ gpu.module @m {
 
 gpu.module @m {
   gpu.func @place() kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
-    flow.specialize {
+    warp.specialize {
       // expected-error @below {{expects a place (see hopper-pack-warpgroups)}}
-      flow.group @math warps 4 (%g) {
+      warp.group @math warps 4 (%g) {
       }
     }
     gpu.return
@@ -40,9 +40,9 @@ gpu.module @m {
 
 gpu.module @m {
   gpu.func @outside() kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
-    flow.specialize {
+    warp.specialize {
       // expected-error @below {{ends at warp 8, the block has 4}}
-      flow.group @math warps 4 at 4 (%g) {
+      warp.group @math warps 4 at 4 (%g) {
       }
     }
     gpu.return
@@ -76,8 +76,8 @@ gpu.module @m {
 
 gpu.module @m {
   gpu.func @pending() kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
-    flow.specialize {
-      flow.group @math warps 4 at 0 (%g) {
+    warp.specialize {
+      warp.group @math warps 4 at 0 (%g) {
         %h = hopper.wgmma.commit
         // expected-error @below {{expects 'pending' (see hopper-insert-waits)}}
         // expected-error @below {{failed to legalize operation 'hopper.wgmma.wait'}}
@@ -92,8 +92,8 @@ gpu.module @m {
 
 gpu.module @m {
   gpu.func @barrier() kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
-    flow.specialize {
-      flow.group @math warps 4 at 0 (%g) {
+    warp.specialize {
+      warp.group @math warps 4 at 0 (%g) {
         // expected-error @below {{waits for all warps of the block, of which only those of its group come here}}
         // expected-error @below {{failed to legalize operation 'gpu.barrier'}}
         gpu.barrier
@@ -108,8 +108,8 @@ gpu.module @m {
 gpu.module @m {
   gpu.func @init() kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
     %full = hopper.barrier.alloc offset 0 : !hopper.barrier<2, 1>
-    flow.specialize {
-      flow.group @math warps 4 at 0 (%g) {
+    warp.specialize {
+      warp.group @math warps 4 at 0 (%g) {
         // expected-error @below {{expects to stand outside of groups, thread 0 of the block performs it}}
         // expected-error @below {{failed to legalize operation 'hopper.barrier.init'}}
         hopper.barrier.init %full : !hopper.barrier<2, 1>
@@ -125,8 +125,8 @@ gpu.module @m {
 gpu.module @m {
   gpu.func @row() kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
     %a = hopper.smem.alloc offset 0 : !hopper.buffer<1, tensor<64x64xf16>, 128>
-    flow.specialize {
-      flow.group @math warps 4 at 0 (%g) {
+    warp.specialize {
+      warp.group @math warps 4 at 0 (%g) {
         %c0 = arith.constant 0 : i32
         %c4 = arith.constant 4 : i32
         // expected-error @below {{expects a row that is a multiple of 8, got 4}}
@@ -157,13 +157,13 @@ gpu.module @m {
 // Two groups on one warp group: registers are those of all its warps.
 gpu.module @m {
   gpu.func @agree() kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
-    flow.specialize {
+    warp.specialize {
       // expected-note @below {{one of them}}
-      flow.group @load warps 1 at 0 (%g) {
+      warp.group @load warps 1 at 0 (%g) {
         hopper.setmaxnreg decrease 24
       }
       // expected-error @below {{expects the 'hopper.setmaxnreg' of the groups in its warp group}}
-      flow.group @other warps 1 at 1 (%g) {
+      warp.group @other warps 1 at 1 (%g) {
       }
     }
     gpu.return
@@ -174,8 +174,8 @@ gpu.module @m {
 
 gpu.module @m {
   gpu.func @late(%n: i32) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
-    flow.specialize {
-      flow.group @load warps 1 at 0 (%g) {
+    warp.specialize {
+      warp.group @load warps 1 at 0 (%g) {
         hopper.tma.wait_read pending 0
         // expected-error @below {{expects to open its group, which shares a warp group}}
         hopper.setmaxnreg decrease 24
@@ -190,8 +190,8 @@ gpu.module @m {
 #acc = #hopper.fragment<[64, 64], reg = [[0, 1], [8, 0], [0, 8], [0, 16], [0, 32]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [[16, 0], [32, 0]], repeat = []>
 gpu.module @m {
   gpu.func @warps(%p: !llvm.ptr<1>, %s: i64, %n: i32) kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
-    flow.specialize {
-      flow.group @math warps 8 at 0 (%g) {
+    warp.specialize {
+      warp.group @math warps 8 at 0 (%g) {
         // expected-error @below {{expects a fragment over the 8 warps that run it, got one over 4}}
         %x = hopper.fragment.load %p[%n, %n] strides(%s, %s) bounds(%n, %n) of #acc : vector<32xf32>
       }
@@ -416,7 +416,7 @@ gpu.module @m {
 
 gpu.module @m {
   gpu.func @claim(%counter: !llvm.ptr<1>, %n: i32) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
-    // expected-error @below {{expects a group whose code only its leader runs}}
+    // expected-error @below {{expects a group whose code only its elected thread runs}}
     // expected-error @below {{failed to legalize operation 'hopper.claim'}}
     %next = hopper.claim %counter after %n of %n
     gpu.return

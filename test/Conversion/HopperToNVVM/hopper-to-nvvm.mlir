@@ -12,7 +12,7 @@
 // CHECK-LABEL: gpu.module @m
 // CHECK: llvm.mlir.global external @dynamic_smem() {addr_space = 3 : i32, alignment = 1024 : i64}
 gpu.module @m {
-  // Thread 0 initialises the barriers; each warp finds out, from its number,
+  // Thread 0 initializes the barriers; each warp finds out, from its number,
   // which group it is in; one thread of a group performs what groups do.
   // CHECK-LABEL: llvm.func @groups(
   // CHECK-SAME: !llvm.ptr {{{.*}}nvvm.grid_constant}
@@ -48,14 +48,14 @@ gpu.module @m {
     %buf = hopper.smem.alloc offset 0 : !buf
     hopper.barrier.init %full, %empty : !full, !empty
     gpu.barrier
-    flow.specialize {
-      flow.group @load warps 1 at 0 (%g) {
+    warp.specialize {
+      warp.group @load warps 1 at 0 (%g) {
         hopper.setmaxnreg decrease 24
         %c0 = arith.constant 0 : i32
         hopper.barrier.expect_tx %full[%c0], 8192 : !full
         hopper.tma.load %map[%i, %c0] to %buf[%c0, %c0, %c0] signal %full[%c0] : !map, !buf, !full
       }
-      flow.group @math warps 4 at 4 (%g) {
+      warp.group @math warps 4 at 4 (%g) {
         hopper.setmaxnreg increase 240
         %c0 = arith.constant 0 : i32
         hopper.barrier.wait %full[%c0] parity %c0 : !full
@@ -79,8 +79,8 @@ gpu.module @m {
   gpu.func @product(%out: !llvm.ptr<1>) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
     %a = hopper.smem.alloc offset 0 : !hopper.buffer<1, tensor<64x64xf16>, 128>
     %b = hopper.smem.alloc offset 8192 : !hopper.buffer<1, tensor<32x64xf16>, 128>
-    flow.specialize {
-      flow.group @math warps 4 at 0 (%g) {
+    warp.specialize {
+      warp.group @math warps 4 at 0 (%g) {
         %c0 = arith.constant 0 : i32
         %stride = arith.constant 32 : i64
         %one = arith.constant 1 : i64
@@ -114,8 +114,8 @@ gpu.module @m {
   gpu.func @in_block(%out: !llvm.ptr<1>) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
     %a = hopper.smem.alloc offset 0 : !hopper.buffer<1, tensor<64x48xf16>, 32>
     %b = hopper.smem.alloc offset 8192 : !hopper.buffer<1, tensor<32x96xf16>, 64>
-    flow.specialize {
-      flow.group @math warps 4 at 0 (%g) {
+    warp.specialize {
+      warp.group @math warps 4 at 0 (%g) {
         %c0 = arith.constant 0 : i32
         %c48 = arith.constant 48 : i32
         %stride = arith.constant 32 : i64

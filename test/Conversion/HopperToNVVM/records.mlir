@@ -1,14 +1,14 @@
 // RUN: fa3-opt %s --pass-pipeline='builtin.module(gpu.module(convert-hopper-to-nvvm,canonicalize,cse))' | FileCheck %s
 
-// The leader writes the clock and the event; the position moves on in all
+// The elected thread writes the clock and the event; the position moves on in all
 // threads and is -1 behind the end of a row.
 
 // CHECK-LABEL: llvm.func @kernel
 // CHECK-SAME: !llvm.ptr<1> {hopper.access = "write"}
 gpu.module @m {
   gpu.func @kernel(%records: !llvm.ptr<1>, %start: i32) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
-    flow.specialize {
-      flow.group @math warps 4 at 0 (%g) {
+    warp.specialize {
+      warp.group @math warps 4 at 0 (%g) {
         %c0 = arith.constant 0 : i32
         // CHECK: %[[IN:.*]] = arith.cmpi sge, %[[P:.*]], %c0
         // CHECK: %[[WRITES:.*]] = arith.andi %[[IN]], %{{.*}} : i1

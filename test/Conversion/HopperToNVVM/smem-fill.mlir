@@ -23,8 +23,8 @@ gpu.module @m {
 gpu.module @m {
   gpu.func @group() kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
     %b = hopper.smem.alloc offset 0 : !hopper.buffer<1, tensor<8x64xf16>, 128>
-    flow.specialize {
-      flow.group @math warps 4 at 0 (%r) {
+    warp.specialize {
+      warp.group @math warps 4 at 0 (%r) {
         // expected-error @+2 {{expects to stand outside of groups, all threads of the block perform it}}
         // expected-error @+1 {{failed to legalize operation 'hopper.smem.fill'}}
         hopper.smem.fill %b, 0.125 : f16 : !hopper.buffer<1, tensor<8x64xf16>, 128>

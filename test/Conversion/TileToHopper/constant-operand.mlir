@@ -11,7 +11,7 @@
 // CHECK-NEXT: hopper.smem.fill %[[B]], 1.250000e-01 : f8E4M3FN
 // CHECK-NOT: hopper.smem.alloc
 // CHECK: gpu.barrier
-// CHECK-NEXT: flow.specialize
+// CHECK-NEXT: warp.specialize
 // CHECK: %[[D:.*]] = hopper.desc %[[B]][
 // CHECK: %[[P:.*]] = hopper.wgmma.fence(
 // CHECK: hopper.wgmma.mma %[[P]], %[[D]]
@@ -20,8 +20,8 @@
 // CHECK: hopper.wgmma.mma %[[P]], %[[E]]
 gpu.module @m {
   gpu.func @shares(%o: memref<?x?xf32>) kernel {
-    flow.specialize {
-      flow.group @math warps 4 (%g) {
+    warp.specialize {
+      warp.group @math warps 4 (%g) {
         %c0 = arith.constant 0 : index
         %p = arith.constant dense<1.0> : !Q
         %zero = arith.constant dense<0.0> : !L
@@ -46,8 +46,8 @@ gpu.module @m {
 
 gpu.module @m {
   gpu.func @computed(%o: memref<?x?xf32>) kernel {
-    flow.specialize {
-      flow.group @math warps 4 (%g) {
+    warp.specialize {
+      warp.group @math warps 4 (%g) {
         %c0 = arith.constant 0 : index
         %p = arith.constant dense<1.0> : !Q
         %zero = arith.constant dense<0.0> : !L

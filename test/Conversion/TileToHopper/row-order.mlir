@@ -1,4 +1,4 @@
-// Rows that a bulk copy brings in another order: a relabelling of rows that
+// Rows that a bulk copy brings in another order: a relabeling of rows that
 // nothing but a product reads goes into the load, and that into copies of boxes
 // over an array whose rows are split.
 // RUN: fa3-opt %s -split-input-file -tile-assign-roles -tile-insert-rings | FileCheck %s --check-prefix=RINGS

@@ -15,8 +15,8 @@ gpu.module @m {
 
 gpu.module @m {
   gpu.func @no_layout(%p: memref<?x?xf32>) kernel {
-    flow.specialize {
-      flow.group @math warps 4 (%g) {
+    warp.specialize {
+      warp.group @math warps 4 (%g) {
         %c0 = arith.constant 0 : index
         // expected-error @below {{has no lowering to hopper: 'tensor<64x32xf32>' has no register layout}}
         %x = tile.load %p[%c0, %c0] : memref<?x?xf32> -> tensor<64x32xf32>
@@ -31,8 +31,8 @@ gpu.module @m {
 
 gpu.module @m {
   gpu.func @wide_index(%p: memref<?xi32>) kernel {
-    flow.specialize {
-      flow.group @math warps 4 (%g) {
+    warp.specialize {
+      warp.group @math warps 4 (%g) {
         %c0 = arith.constant 0 : index
         // expected-error @below {{expects an index of 32 bits, got 4294967296}}
         %far = arith.constant 4294967296 : index
@@ -47,8 +47,8 @@ gpu.module @m {
 
 gpu.module @m {
   gpu.func @wide_tile() kernel {
-    flow.specialize {
-      flow.group @math warps 4 (%g) {
+    warp.specialize {
+      warp.group @math warps 4 (%g) {
         // expected-error @below {{expects an index of 32 bits, got -2147483649}}
         %far = arith.constant dense<-2147483649> : tensor<64x32xindex, #tile.acc>
       }
@@ -62,7 +62,7 @@ gpu.module @m {
 gpu.module @m {
   gpu.func @no_storage() kernel {
     // expected-error @below {{has no lowering to hopper: expects a ring of one tensor with an #tile.smem encoding, one part and no initial entries}}
-    %r = flow.ring : !flow.ring<1, [tensor<64x64xf16>]>
+    %r = warp.ring : !warp.ring<1, [tensor<64x64xf16>]>
     gpu.return
   }
 }
@@ -73,10 +73,10 @@ gpu.module @m {
 gpu.module @m {
   gpu.func @no_reader(%a: memref<?x?xf16, strided<[?, 1]>>) kernel {
     // expected-error @below {{has no reader}}
-    %r = flow.ring : !flow.ring<1, [!A]>
-    flow.specialize {
-      flow.group @load warps 1 (%g) {
-        %w = flow.cursor write %r : !flow.ring<1, [!A]>
+    %r = warp.ring : !warp.ring<1, [!A]>
+    warp.specialize {
+      warp.group @load warps 1 (%g) {
+        %w = warp.cursor write %r : !warp.ring<1, [!A]>
       }
     }
     gpu.return
@@ -88,16 +88,16 @@ gpu.module @m {
 !A = tensor<64x64xf16, #tile.smem<128>>
 gpu.module @m {
   gpu.func @private_copies(%a: memref<?x?xf16, strided<[?, 1]>>) kernel {
-    flow.specialize {
-      flow.group @math warps 4 (%g) {
+    warp.specialize {
+      warp.group @math warps 4 (%g) {
         // expected-error @below {{a ring inside a group is expected to be filled by 'tile.write'}}
-        %r = flow.ring : !flow.ring<1, [!A]>
+        %r = warp.ring : !warp.ring<1, [!A]>
         %c0 = arith.constant 0 : index
-        %w = flow.cursor write %r : !flow.ring<1, [!A]>
-        %s, %next = flow.acquire %r[%w] : !flow.ring<1, [!A]>, !flow.cursor<write>
-        %v = tile.view %s[%c0, %c0] : !flow.slot<write, [!A]> -> !tile.view<!A>
+        %w = warp.cursor write %r : !warp.ring<1, [!A]>
+        %s, %next = warp.acquire %r[%w] : !warp.ring<1, [!A]>, !warp.cursor<write>
+        %v = tile.view %s[%c0, %c0] : !warp.slot<write, [!A]> -> !tile.view<!A>
         tile.load.async %a[%c0, %c0], %v : memref<?x?xf16, strided<[?, 1]>>, !tile.view<!A>
-        flow.publish %s : !flow.slot<write, [!A]>
+        warp.publish %s : !warp.slot<write, [!A]>
       }
     }
     gpu.return
@@ -110,17 +110,17 @@ gpu.module @m {
 gpu.module @m {
   gpu.func @mixed_fills(%a: memref<?x?xf16, strided<[?, 1]>>) kernel {
     // expected-error @below {{a ring between groups is expected to be filled by 'tile.load.async', or by 'tile.write'}}
-    %r = flow.ring : !flow.ring<1, [!A]>
-    flow.specialize {
-      flow.group @math warps 4 (%g) {
+    %r = warp.ring : !warp.ring<1, [!A]>
+    warp.specialize {
+      warp.group @math warps 4 (%g) {
         %c0 = arith.constant 0 : index
         %x = arith.constant dense<1.0> : tensor<64x64xf16, #tile.acc>
-        %w = flow.cursor write %r : !flow.ring<1, [!A]>
-        %s, %next = flow.acquire %r[%w] : !flow.ring<1, [!A]>, !flow.cursor<write>
-        %v = tile.view %s[%c0, %c0] : !flow.slot<write, [!A]> -> !tile.view<!A>
+        %w = warp.cursor write %r : !warp.ring<1, [!A]>
+        %s, %next = warp.acquire %r[%w] : !warp.ring<1, [!A]>, !warp.cursor<write>
+        %v = tile.view %s[%c0, %c0] : !warp.slot<write, [!A]> -> !tile.view<!A>
         tile.load.async %a[%c0, %c0], %v : memref<?x?xf16, strided<[?, 1]>>, !tile.view<!A>
         tile.write %x, %v : tensor<64x64xf16, #tile.acc>, !tile.view<!A>
-        flow.publish %s : !flow.slot<write, [!A]>
+        warp.publish %s : !warp.slot<write, [!A]>
       }
     }
     gpu.return
@@ -133,19 +133,19 @@ gpu.module @m {
 !a = memref<?x?xf16, strided<[?, 1]>>
 gpu.module @m {
   gpu.func @tall(%a: !a) kernel {
-    %r = flow.ring : !flow.ring<1, [!A]>
-    flow.specialize {
-      flow.group @load warps 1 (%g) {
+    %r = warp.ring : !warp.ring<1, [!A]>
+    warp.specialize {
+      warp.group @load warps 1 (%g) {
         %c0 = arith.constant 0 : index
-        %w = flow.cursor write %r : !flow.ring<1, [!A]>
-        %s, %next = flow.acquire %r[%w] : !flow.ring<1, [!A]>, !flow.cursor<write>
-        %v = tile.view %s[%c0, %c0] : !flow.slot<write, [!A]> -> !tile.view<!A>
+        %w = warp.cursor write %r : !warp.ring<1, [!A]>
+        %s, %next = warp.acquire %r[%w] : !warp.ring<1, [!A]>, !warp.cursor<write>
+        %v = tile.view %s[%c0, %c0] : !warp.slot<write, [!A]> -> !tile.view<!A>
         // expected-error @below {{copies 264 rows at once, the limit of a bulk copy is 256}}
         tile.load.async %a[%c0, %c0], %v : !a, !tile.view<!A>
-        flow.publish %s : !flow.slot<write, [!A]>
+        warp.publish %s : !warp.slot<write, [!A]>
       }
-      flow.group @math warps 4 (%g) {
-        %q = flow.cursor read %r : !flow.ring<1, [!A]>
+      warp.group @math warps 4 (%g) {
+        %q = warp.cursor read %r : !warp.ring<1, [!A]>
       }
     }
     gpu.return
@@ -159,27 +159,27 @@ gpu.module @m {
 !a = memref<?x?xf16, strided<[?, 1]>>
 gpu.module @m {
   gpu.func @odd_k(%a: !a, %c: memref<?x?xf32>) kernel {
-    %r = flow.ring : !flow.ring<1, [!V]>
-    flow.specialize {
-      flow.group @load warps 1 (%g) {
+    %r = warp.ring : !warp.ring<1, [!V]>
+    warp.specialize {
+      warp.group @load warps 1 (%g) {
         %c0 = arith.constant 0 : index
-        %w = flow.cursor write %r : !flow.ring<1, [!V]>
-        %s, %next = flow.acquire %r[%w] : !flow.ring<1, [!V]>, !flow.cursor<write>
-        %v = tile.view %s[%c0, %c0] : !flow.slot<write, [!V]> -> !tile.view<!V>
+        %w = warp.cursor write %r : !warp.ring<1, [!V]>
+        %s, %next = warp.acquire %r[%w] : !warp.ring<1, [!V]>, !warp.cursor<write>
+        %v = tile.view %s[%c0, %c0] : !warp.slot<write, [!V]> -> !tile.view<!V>
         tile.load.async %a[%c0, %c0], %v : !a, !tile.view<!V>
-        flow.publish %s : !flow.slot<write, [!V]>
+        warp.publish %s : !warp.slot<write, [!V]>
       }
-      flow.group @math warps 4 (%g) {
+      warp.group @math warps 4 (%g) {
         %c0 = arith.constant 0 : index
         %zero = arith.constant dense<0.0> : tensor<64x64xf32, #tile.acc>
         %p = arith.constant dense<1.0> : tensor<64x72xf16, #tile.acc>
-        %q = flow.cursor read %r : !flow.ring<1, [!V]>
-        %s, %next = flow.acquire %r[%q] : !flow.ring<1, [!V]>, !flow.cursor<read>
-        %y = tile.view %s[%c0, %c0] : !flow.slot<read, [!V]> -> !tile.view<!V>
+        %q = warp.cursor read %r : !warp.ring<1, [!V]>
+        %s, %next = warp.acquire %r[%q] : !warp.ring<1, [!V]>, !warp.cursor<read>
+        %y = tile.view %s[%c0, %c0] : !warp.slot<read, [!V]> -> !tile.view<!V>
         // expected-error @below {{has no wgmma: expects m a multiple of 64, n a multiple of 8 up to 256, and k a multiple of 16 unless it runs along the columns of both operands, got 64, 64 and 72}}
         %d, %done = tile.dot.async %p, %y, %zero lhs mk rhs kn : tensor<64x72xf16, #tile.acc>, !tile.view<!V>, tensor<64x64xf32, #tile.acc> -> !tile.pending<tensor<64x64xf32, #tile.acc>>
         %e = tile.await %d : !tile.pending<tensor<64x64xf32, #tile.acc>>
-        flow.release %s after %done : !flow.slot<read, [!V]>
+        warp.release %s after %done : !warp.slot<read, [!V]>
         tile.store %e, %c[%c0, %c0] : tensor<64x64xf32, #tile.acc>, memref<?x?xf32>
       }
     }
@@ -194,27 +194,27 @@ gpu.module @m {
 !a = memref<?x?xi8, strided<[?, 1]>>
 gpu.module @m {
   gpu.func @odd_n(%a: !a, %c: memref<?x?xi32>) kernel {
-    %r = flow.ring : !flow.ring<1, [!K]>
-    flow.specialize {
-      flow.group @load warps 1 (%g) {
+    %r = warp.ring : !warp.ring<1, [!K]>
+    warp.specialize {
+      warp.group @load warps 1 (%g) {
         %c0 = arith.constant 0 : index
-        %w = flow.cursor write %r : !flow.ring<1, [!K]>
-        %s, %next = flow.acquire %r[%w] : !flow.ring<1, [!K]>, !flow.cursor<write>
-        %v = tile.view %s[%c0, %c0] : !flow.slot<write, [!K]> -> !tile.view<!K>
+        %w = warp.cursor write %r : !warp.ring<1, [!K]>
+        %s, %next = warp.acquire %r[%w] : !warp.ring<1, [!K]>, !warp.cursor<write>
+        %v = tile.view %s[%c0, %c0] : !warp.slot<write, [!K]> -> !tile.view<!K>
         tile.load.async %a[%c0, %c0], %v : !a, !tile.view<!K>
-        flow.publish %s : !flow.slot<write, [!K]>
+        warp.publish %s : !warp.slot<write, [!K]>
       }
-      flow.group @math warps 4 (%g) {
+      warp.group @math warps 4 (%g) {
         %c0 = arith.constant 0 : index
         %zero = arith.constant dense<0> : tensor<64x40xi32, #tile.acc>
         %p = arith.constant dense<1> : tensor<64x64xi8, #tile.operand_a<8>>
-        %q = flow.cursor read %r : !flow.ring<1, [!K]>
-        %s, %next = flow.acquire %r[%q] : !flow.ring<1, [!K]>, !flow.cursor<read>
-        %y = tile.view %s[%c0, %c0] : !flow.slot<read, [!K]> -> !tile.view<!K>
+        %q = warp.cursor read %r : !warp.ring<1, [!K]>
+        %s, %next = warp.acquire %r[%q] : !warp.ring<1, [!K]>, !warp.cursor<read>
+        %y = tile.view %s[%c0, %c0] : !warp.slot<read, [!K]> -> !tile.view<!K>
         // expected-error @below {{has no wgmma: expects m a multiple of 64, n a multiple of 16 up to 256, and k a multiple of 32 unless it runs along the columns of both operands, got 64, 40 and 64}}
         %d, %done = tile.dot.async %p, %y, %zero lhs mk rhs nk : tensor<64x64xi8, #tile.operand_a<8>>, !tile.view<!K>, tensor<64x40xi32, #tile.acc> -> !tile.pending<tensor<64x40xi32, #tile.acc>>
         %e = tile.await %d : !tile.pending<tensor<64x40xi32, #tile.acc>>
-        flow.release %s after %done : !flow.slot<read, [!K]>
+        warp.release %s after %done : !warp.slot<read, [!K]>
         tile.store %e, %c[%c0, %c0] : tensor<64x40xi32, #tile.acc>, memref<?x?xi32>
       }
     }
@@ -227,8 +227,8 @@ gpu.module @m {
 // A column sum needs what other warps hold.
 gpu.module @m {
   gpu.func @columns(%p: memref<?x?xf32>, %l: memref<?xf32>) kernel {
-    flow.specialize {
-      flow.group @math warps 4 (%g) {
+    warp.specialize {
+      warp.group @math warps 4 (%g) {
         %c0 = arith.constant 0 : index
         %x = tile.load %p[%c0, %c0] : memref<?x?xf32> -> tensor<64x32xf32, #tile.acc>
         // expected-error @below {{has no lowering to hopper: the dimension is spread over warps}}
@@ -244,8 +244,8 @@ gpu.module @m {
 
 gpu.module @m {
   gpu.func @view(%p: memref<?x?xf32>, %n: index) kernel {
-    flow.specialize {
-      flow.group @math warps 4 (%g) {
+    warp.specialize {
+      warp.group @math warps 4 (%g) {
         %c0 = arith.constant 0 : index
         // expected-error @below {{has no lowering to hopper}}
         %t = memref.transpose %p (i, j) -> (j, i) : memref<?x?xf32> to memref<?x?xf32, strided<[1, ?]>>
@@ -263,8 +263,8 @@ gpu.module @m {
   gpu.func @dynamic_dim(%p: memref<?x?xf32>, %n: index, %o: memref<?xi32>) kernel {
     // expected-error @below {{has no lowering to hopper: expects a constant dimension of a kernel argument}}
     %d = memref.dim %p, %n : memref<?x?xf32>
-    flow.specialize {
-      flow.group @math warps 4 (%g) {
+    warp.specialize {
+      warp.group @math warps 4 (%g) {
         %x = tile.scalar_load %o[%d] : memref<?xi32>
       }
     }
@@ -276,8 +276,8 @@ gpu.module @m {
 
 gpu.module @m {
   gpu.func @while(%go: i1) kernel {
-    flow.specialize {
-      flow.group @math warps 4 (%g) {
+    warp.specialize {
+      warp.group @math warps 4 (%g) {
         // expected-error @below {{'scf.while' op has no lowering to hopper}}
         scf.while : () -> () {
           scf.condition(%go)
@@ -296,26 +296,26 @@ gpu.module @m {
 !a = memref<?x?xf16, strided<[?, 1]>>
 gpu.module @m {
   gpu.func @named_barriers(%a: !a) kernel {
-    %r = flow.ring : !flow.ring<1, [!A]>
-    flow.specialize {
-      flow.group @load warps 1 (%g) {
+    %r = warp.ring : !warp.ring<1, [!A]>
+    warp.specialize {
+      warp.group @load warps 1 (%g) {
         %c0 = arith.constant 0 : index
-        %w = flow.cursor write %r : !flow.ring<1, [!A]>
-        %s, %next = flow.acquire %r[%w] : !flow.ring<1, [!A]>, !flow.cursor<write>
-        %v = tile.view %s[%c0, %c0] : !flow.slot<write, [!A]> -> !tile.view<!A>
+        %w = warp.cursor write %r : !warp.ring<1, [!A]>
+        %s, %next = warp.acquire %r[%w] : !warp.ring<1, [!A]>, !warp.cursor<write>
+        %v = tile.view %s[%c0, %c0] : !warp.slot<write, [!A]> -> !tile.view<!A>
         tile.load.async %a[%c0, %c0], %v : !a, !tile.view<!A>
-        flow.publish %s : !flow.slot<write, [!A]>
+        warp.publish %s : !warp.slot<write, [!A]>
       }
-      flow.group @most warps 2 replicas 15 (%g) {
-        %q = flow.cursor read %r : !flow.ring<1, [!A]>
-        %s, %next = flow.acquire %r[%q] : !flow.ring<1, [!A]>, !flow.cursor<read>
-        flow.release %s : !flow.slot<read, [!A]>
+      warp.group @most warps 2 replicas 15 (%g) {
+        %q = warp.cursor read %r : !warp.ring<1, [!A]>
+        %s, %next = warp.acquire %r[%q] : !warp.ring<1, [!A]>, !warp.cursor<read>
+        warp.release %s : !warp.slot<read, [!A]>
       }
       // expected-error @below {{has no lowering to hopper: the replicas of the kernel's groups need 16 named barriers, a block has 15 beside its own}}
-      flow.group @more warps 2 (%g) {
-        %q = flow.cursor read %r : !flow.ring<1, [!A]>
-        %s, %next = flow.acquire %r[%q] : !flow.ring<1, [!A]>, !flow.cursor<read>
-        flow.release %s : !flow.slot<read, [!A]>
+      warp.group @more warps 2 (%g) {
+        %q = warp.cursor read %r : !warp.ring<1, [!A]>
+        %s, %next = warp.acquire %r[%q] : !warp.ring<1, [!A]>, !warp.cursor<read>
+        warp.release %s : !warp.slot<read, [!A]>
       }
     }
     gpu.return
@@ -326,8 +326,8 @@ gpu.module @m {
 
 gpu.module @m {
   gpu.func @no_splat(%l: memref<?xf32>) kernel {
-    flow.specialize {
-      flow.group @math warps 4 (%g) {
+    warp.specialize {
+      warp.group @math warps 4 (%g) {
         %c0 = arith.constant 0 : index
         %x = tile.load %l[%c0] : memref<?xf32> -> tensor<64xf32, #tile.slice<1, #tile.acc>>
         // expected-error @below {{has no lowering to hopper: it is no splat}}
@@ -346,22 +346,22 @@ gpu.module @m {
 !a = memref<?x?xf16, strided<[?, 1]>>
 gpu.module @m {
   gpu.func @sum(%a: !a) kernel {
-    flow.specialize {
-      flow.group @math warps 4 (%g) {
+    warp.specialize {
+      warp.group @math warps 4 (%g) {
         %c0 = arith.constant 0 : index
         %x = arith.constant dense<1.0> : tensor<64x64xf16, #tile.acc>
-        %r = flow.ring : !flow.ring<1, [!A]>
-        %w = flow.cursor write %r : !flow.ring<1, [!A]>
-        %q = flow.cursor read %r : !flow.ring<1, [!A]>
-        %s, %next = flow.acquire %r[%w] : !flow.ring<1, [!A]>, !flow.cursor<write>
-        %v = tile.view %s[%c0, %c0] : !flow.slot<write, [!A]> -> !tile.view<!A>
+        %r = warp.ring : !warp.ring<1, [!A]>
+        %w = warp.cursor write %r : !warp.ring<1, [!A]>
+        %q = warp.cursor read %r : !warp.ring<1, [!A]>
+        %s, %next = warp.acquire %r[%w] : !warp.ring<1, [!A]>, !warp.cursor<write>
+        %v = tile.view %s[%c0, %c0] : !warp.slot<write, [!A]> -> !tile.view<!A>
         tile.write %x, %v : tensor<64x64xf16, #tile.acc>, !tile.view<!A>
-        flow.publish %s : !flow.slot<write, [!A]>
-        %h, %after = flow.acquire %r[%q] : !flow.ring<1, [!A]>, !flow.cursor<read>
-        %u = tile.view %h[%c0, %c0] : !flow.slot<read, [!A]> -> !tile.view<!A>
+        warp.publish %s : !warp.slot<write, [!A]>
+        %h, %after = warp.acquire %r[%q] : !warp.ring<1, [!A]>, !warp.cursor<read>
+        %u = tile.view %h[%c0, %c0] : !warp.slot<read, [!A]> -> !tile.view<!A>
         // expected-error @below {{with 'add' has no lowering to hopper}}
         %d = tile.store.async %u, %a[%c0, %c0] add : !tile.view<!A>, !a
-        flow.release %h after %d : !flow.slot<read, [!A]>
+        warp.release %h after %d : !warp.slot<read, [!A]>
       }
     }
     gpu.return
@@ -376,27 +376,27 @@ gpu.module @m {
 !a = memref<?x?xf16, strided<[?, 1]>>
 gpu.module @m {
   gpu.func @order(%a: !a, %c: memref<?x?xf32>) kernel {
-    %r = flow.ring : !flow.ring<1, [!A]>
-    flow.specialize {
-      flow.group @load warps 1 (%g) {
+    %r = warp.ring : !warp.ring<1, [!A]>
+    warp.specialize {
+      warp.group @load warps 1 (%g) {
         %c0 = arith.constant 0 : index
-        %w = flow.cursor write %r : !flow.ring<1, [!A]>
-        %s, %next = flow.acquire %r[%w] : !flow.ring<1, [!A]>, !flow.cursor<write>
-        %v = tile.view %s[%c0, %c0] : !flow.slot<write, [!A]> -> !tile.view<!A>
+        %w = warp.cursor write %r : !warp.ring<1, [!A]>
+        %s, %next = warp.acquire %r[%w] : !warp.ring<1, [!A]>, !warp.cursor<write>
+        %v = tile.view %s[%c0, %c0] : !warp.slot<write, [!A]> -> !tile.view<!A>
         tile.load.async %a[%c0, %c0], %v : !a, !tile.view<!A>
-        flow.publish %s : !flow.slot<write, [!A]>
+        warp.publish %s : !warp.slot<write, [!A]>
       }
-      flow.group @math warps 4 (%g) {
+      warp.group @math warps 4 (%g) {
         %c0 = arith.constant 0 : index
         %zero = arith.constant dense<0.0> : tensor<64x64xf32, #tile.acc>
         %p = arith.constant dense<1.0> : tensor<64x64xf16, #tile.acc>
-        %q = flow.cursor read %r : !flow.ring<1, [!A]>
-        %s, %next = flow.acquire %r[%q] : !flow.ring<1, [!A]>, !flow.cursor<read>
-        %y = tile.view %s[%c0, %c0] : !flow.slot<read, [!A]> -> !tile.view<!A>
+        %q = warp.cursor read %r : !warp.ring<1, [!A]>
+        %s, %next = warp.acquire %r[%q] : !warp.ring<1, [!A]>, !warp.cursor<read>
+        %y = tile.view %s[%c0, %c0] : !warp.slot<read, [!A]> -> !tile.view<!A>
         // expected-error @below {{has no wgmma: the layout of lhs in registers is not that of the A operand, and no conversion exists}}
         %d, %done = tile.dot.async %p, %y, %zero lhs km rhs nk : tensor<64x64xf16, #tile.acc>, !tile.view<!A>, tensor<64x64xf32, #tile.acc> -> !tile.pending<tensor<64x64xf32, #tile.acc>>
         %e = tile.await %d : !tile.pending<tensor<64x64xf32, #tile.acc>>
-        flow.release %s after %done : !flow.slot<read, [!A]>
+        warp.release %s after %done : !warp.slot<read, [!A]>
         tile.store %e, %c[%c0, %c0] : tensor<64x64xf32, #tile.acc>, memref<?x?xf32>
       }
     }
@@ -409,9 +409,9 @@ gpu.module @m {
 // Tiles that CTAs share out: one loop to each group, over all of them.
 gpu.module @m {
   gpu.func @claimer(%n: index) kernel {
-    flow.specialize {
+    warp.specialize {
       // expected-error @below {{has no lowering to hopper: expects a group of one warp and one replica that claims tiles for all}}
-      flow.group @math warps 4 (%g) {
+      warp.group @math warps 4 (%g) {
         %c0 = arith.constant 0 : index
         %c1 = arith.constant 1 : index
         %share = tile.share %n
@@ -428,8 +428,8 @@ gpu.module @m {
 
 gpu.module @m {
   gpu.func @twice(%n: index) kernel {
-    flow.specialize {
-      flow.group @load warps 1 (%g) {
+    warp.specialize {
+      warp.group @load warps 1 (%g) {
         %c0 = arith.constant 0 : index
         %c1 = arith.constant 1 : index
         %share = tile.share %n
@@ -439,8 +439,8 @@ gpu.module @m {
       }
     }
     // expected-error @below {{has no lowering to hopper: a kernel shares out tiles once}}
-    flow.specialize {
-      flow.group @load warps 1 (%g) {
+    warp.specialize {
+      warp.group @load warps 1 (%g) {
         %c0 = arith.constant 0 : index
         %c1 = arith.constant 1 : index
         %share = tile.share %n
@@ -457,8 +457,8 @@ gpu.module @m {
 
 gpu.module @m {
   gpu.func @inner(%n: index) kernel {
-    flow.specialize {
-      flow.group @load warps 1 (%g) {
+    warp.specialize {
+      warp.group @load warps 1 (%g) {
         %c0 = arith.constant 0 : index
         %c1 = arith.constant 1 : index
         %share = tile.share %n
@@ -478,8 +478,8 @@ gpu.module @m {
 
 gpu.module @m {
   gpu.func @start(%n: index) kernel {
-    flow.specialize {
-      flow.group @load warps 1 (%g) {
+    warp.specialize {
+      warp.group @load warps 1 (%g) {
         %c1 = arith.constant 1 : index
         %share = tile.share %n
         // expected-error @below {{has no lowering to hopper: a loop over the tiles of a CTA is expected to start at 0, with step 1}}
@@ -496,8 +496,8 @@ gpu.module @m {
 
 gpu.module @m {
   gpu.func @number(%n: index) kernel {
-    flow.specialize {
-      flow.group @load warps 1 (%g) {
+    warp.specialize {
+      warp.group @load warps 1 (%g) {
         %c0 = arith.constant 0 : index
         %c1 = arith.constant 1 : index
         %share = tile.share %n
@@ -516,8 +516,8 @@ gpu.module @m {
 
 gpu.module @m {
   gpu.func @elsewhere(%n: index) kernel {
-    flow.specialize {
-      flow.group @load warps 1 (%g) {
+    warp.specialize {
+      warp.group @load warps 1 (%g) {
         // expected-error @below {{has no lowering to hopper: expects the number of a loop up to 'tile.share'}}
         %t = tile.claim %n of %n
       }
@@ -531,8 +531,8 @@ gpu.module @m {
 gpu.module @m {
   gpu.func @argument(%k: !tile.view<tensor<64x16xf16>>, %o: memref<?x?xf16>) kernel {
     %c0 = arith.constant 0 : index
-    flow.specialize {
-      flow.group @math warps 4 (%g) {
+    warp.specialize {
+      warp.group @math warps 4 (%g) {
         // expected-error @below {{has no lowering to hopper: expects views that are results of 'tile.view'}}
         %x = tile.read %k : !tile.view<tensor<64x16xf16>> -> tensor<64x16xf16, #tile.acc>
       }
@@ -545,8 +545,8 @@ gpu.module @m {
 
 gpu.module @m {
   gpu.func @half_of_the_turns() kernel {
-    // expected-error @below {{has no lowering to hopper: expects a ring of tokens between groups, with one part and all or none of its entries initial, got '!flow.ring<2, [!flow.token], initial = 1>'}}
-    %r = flow.ring : !flow.ring<2, [!flow.token], initial = 1>
+    // expected-error @below {{has no lowering to hopper: expects a ring of tokens between groups, with one part and all or none of its entries initial, got '!warp.ring<2, [!warp.token], initial = 1>'}}
+    %r = warp.ring : !warp.ring<2, [!warp.token], initial = 1>
     gpu.return
   }
 }

@@ -31,7 +31,7 @@ gpu.module @m {
   // CHECK: %[[EMPTY:.*]] = hopper.barrier.alloc : <2, 2>
   // CHECK: hopper.barrier.init %[[FULL]], %[[EMPTY]]
   // CHECK-NEXT: gpu.barrier
-  // CHECK: flow.group @load
+  // CHECK: warp.group @load
   // CHECK: scf.for {{.*}} iter_args(%[[I:.*]] = %c0_i32{{[_0-9]*}}, %[[P:.*]] = %c1_i32{{[_0-9]*}}) -> (i32, i32) : i32
   // CHECK: hopper.barrier.wait %[[EMPTY]][%[[I]]] parity %[[P]]
   // CHECK: hopper.barrier.expect_tx %[[FULL]][%[[I]]], 8192
@@ -39,7 +39,7 @@ gpu.module @m {
   // CHECK: %[[NP:.*]] = arith.xori %[[P]], %[[I]]
   // CHECK: hopper.tma.load %{{.*}} to %[[BUF]][%[[I]], {{.*}}] signal %[[FULL]][%[[I]]]
   // CHECK: scf.yield %[[NI]], %[[NP]]
-  // CHECK: flow.group @math warps 4 replicas 2
+  // CHECK: warp.group @math warps 4 replicas 2
   // CHECK: hopper.inflight.ready
   // CHECK: hopper.group.ready
   // CHECK: scf.for {{.*}} iter_args(%[[ACC:[a-z0-9]+]] = {{.*}}) -> (!hopper.inflight<vector<32xf32>>, !hopper.group, i32, i32)
@@ -54,32 +54,32 @@ gpu.module @m {
   // CHECK: hopper.wgmma.wait %{{.*}} inflight(%{{.*}}
   // CHECK: hopper.fragment.store
   gpu.func @ring(%a: !a, %c: memref<?x?xf32>, %n: index) kernel {
-    %r = flow.ring : !flow.ring<2, [!A]>
-    flow.specialize {
-      flow.group @load warps 1 (%g) {
+    %r = warp.ring : !warp.ring<2, [!A]>
+    warp.specialize {
+      warp.group @load warps 1 (%g) {
         %c0 = arith.constant 0 : index
         %c1 = arith.constant 1 : index
-        %w = flow.cursor write %r : !flow.ring<2, [!A]>
-        scf.for %t = %c0 to %n step %c1 iter_args(%cw = %w) -> (!flow.cursor<write>) {
-          %s, %next = flow.acquire %r[%cw] : !flow.ring<2, [!A]>, !flow.cursor<write>
-          %v = tile.view %s[%c0, %c0] : !flow.slot<write, [!A]> -> !tile.view<!A>
+        %w = warp.cursor write %r : !warp.ring<2, [!A]>
+        scf.for %t = %c0 to %n step %c1 iter_args(%cw = %w) -> (!warp.cursor<write>) {
+          %s, %next = warp.acquire %r[%cw] : !warp.ring<2, [!A]>, !warp.cursor<write>
+          %v = tile.view %s[%c0, %c0] : !warp.slot<write, [!A]> -> !tile.view<!A>
           tile.load.async %a[%t, %c0], %v : !a, !tile.view<!A>
-          flow.publish %s : !flow.slot<write, [!A]>
-          scf.yield %next : !flow.cursor<write>
+          warp.publish %s : !warp.slot<write, [!A]>
+          scf.yield %next : !warp.cursor<write>
         }
       }
-      flow.group @math warps 4 replicas 2 (%g) {
+      warp.group @math warps 4 replicas 2 (%g) {
         %c0 = arith.constant 0 : index
         %c1 = arith.constant 1 : index
         %zero = arith.constant dense<0.0> : tensor<64x64xf32, #tile.acc>
         %init = tile.pend %zero : tensor<64x64xf32, #tile.acc> -> !tile.pending<tensor<64x64xf32, #tile.acc>>
-        %q = flow.cursor read %r : !flow.ring<2, [!A]>
-        %o:2 = scf.for %t = %c0 to %n step %c1 iter_args(%acc = %init, %cq = %q) -> (!tile.pending<tensor<64x64xf32, #tile.acc>>, !flow.cursor<read>) {
-          %s, %next = flow.acquire %r[%cq] : !flow.ring<2, [!A]>, !flow.cursor<read>
-          %x = tile.view %s[%c0, %c0] : !flow.slot<read, [!A]> -> !tile.view<!A>
+        %q = warp.cursor read %r : !warp.ring<2, [!A]>
+        %o:2 = scf.for %t = %c0 to %n step %c1 iter_args(%acc = %init, %cq = %q) -> (!tile.pending<tensor<64x64xf32, #tile.acc>>, !warp.cursor<read>) {
+          %s, %next = warp.acquire %r[%cq] : !warp.ring<2, [!A]>, !warp.cursor<read>
+          %x = tile.view %s[%c0, %c0] : !warp.slot<read, [!A]> -> !tile.view<!A>
           %d, %done = tile.dot.async %x, %x, %acc lhs mk rhs nk : !tile.view<!A>, !tile.view<!A>, !tile.pending<tensor<64x64xf32, #tile.acc>> -> !tile.pending<tensor<64x64xf32, #tile.acc>>
-          flow.release %s after %done : !flow.slot<read, [!A]>
-          scf.yield %d, %next : !tile.pending<tensor<64x64xf32, #tile.acc>>, !flow.cursor<read>
+          warp.release %s after %done : !warp.slot<read, [!A]>
+          scf.yield %d, %next : !tile.pending<tensor<64x64xf32, #tile.acc>>, !warp.cursor<read>
         }
         %e = tile.await %o#0 : !tile.pending<tensor<64x64xf32, #tile.acc>>
         tile.store %e, %c[%c0, %c0] : tensor<64x64xf32, #tile.acc>, memref<?x?xf32>
@@ -100,59 +100,59 @@ gpu.module @m {
   // CHECK: %[[FLIP:.*]] = arith.extui %[[WRAPS]]
   // CHECK: arith.xori %{{.*}}, %[[FLIP]]
   gpu.func @depths(%a: !a) kernel {
-    %r = flow.ring : !flow.ring<1, [!A]>
-    %r3 = flow.ring : !flow.ring<3, [!A]>
-    flow.specialize {
-      flow.group @load warps 1 (%g) {
+    %r = warp.ring : !warp.ring<1, [!A]>
+    %r3 = warp.ring : !warp.ring<3, [!A]>
+    warp.specialize {
+      warp.group @load warps 1 (%g) {
         %c0 = arith.constant 0 : index
-        %w = flow.cursor write %r : !flow.ring<1, [!A]>
-        %s, %next = flow.acquire %r[%w] : !flow.ring<1, [!A]>, !flow.cursor<write>
-        %v = tile.view %s[%c0, %c0] : !flow.slot<write, [!A]> -> !tile.view<!A>
+        %w = warp.cursor write %r : !warp.ring<1, [!A]>
+        %s, %next = warp.acquire %r[%w] : !warp.ring<1, [!A]>, !warp.cursor<write>
+        %v = tile.view %s[%c0, %c0] : !warp.slot<write, [!A]> -> !tile.view<!A>
         tile.load.async %a[%c0, %c0], %v : !a, !tile.view<!A>
-        flow.publish %s : !flow.slot<write, [!A]>
-        %w3 = flow.cursor write %r3 : !flow.ring<3, [!A]>
-        %s3, %next3 = flow.acquire %r3[%w3] : !flow.ring<3, [!A]>, !flow.cursor<write>
-        %v3 = tile.view %s3[%c0, %c0] : !flow.slot<write, [!A]> -> !tile.view<!A>
+        warp.publish %s : !warp.slot<write, [!A]>
+        %w3 = warp.cursor write %r3 : !warp.ring<3, [!A]>
+        %s3, %next3 = warp.acquire %r3[%w3] : !warp.ring<3, [!A]>, !warp.cursor<write>
+        %v3 = tile.view %s3[%c0, %c0] : !warp.slot<write, [!A]> -> !tile.view<!A>
         tile.load.async %a[%c0, %c0], %v3 : !a, !tile.view<!A>
-        flow.publish %s3 : !flow.slot<write, [!A]>
+        warp.publish %s3 : !warp.slot<write, [!A]>
       }
-      flow.group @math warps 4 (%g) {
-        %q = flow.cursor read %r : !flow.ring<1, [!A]>
-        %q3 = flow.cursor read %r3 : !flow.ring<3, [!A]>
+      warp.group @math warps 4 (%g) {
+        %q = warp.cursor read %r : !warp.ring<1, [!A]>
+        %q3 = warp.cursor read %r3 : !warp.ring<3, [!A]>
       }
     }
     gpu.return
   }
 
   // Threads copy elements of a slot into registers: all have done so before the
-  // leader hands the slot back, product or not.
+  // elected thread hands the slot back, product or not.
   // CHECK-LABEL: gpu.func @reads(
-  // CHECK: flow.group @math
+  // CHECK: warp.group @math
   // CHECK: hopper.smem.load
   // CHECK: hopper.wgmma.wait
   // CHECK: hopper.named_barrier.sync %{{.*}} threads 128
   // CHECK-NEXT: hopper.barrier.arrive
   // CHECK: hopper.fragment.store
   gpu.func @reads(%a: !a, %c: memref<?x?xf32>, %o: memref<?x?xf16>) kernel {
-    %r = flow.ring : !flow.ring<1, [!A]>
-    flow.specialize {
-      flow.group @load warps 1 (%g) {
+    %r = warp.ring : !warp.ring<1, [!A]>
+    warp.specialize {
+      warp.group @load warps 1 (%g) {
         %c0 = arith.constant 0 : index
-        %w = flow.cursor write %r : !flow.ring<1, [!A]>
-        %s, %next = flow.acquire %r[%w] : !flow.ring<1, [!A]>, !flow.cursor<write>
-        %v = tile.view %s[%c0, %c0] : !flow.slot<write, [!A]> -> !tile.view<!A>
+        %w = warp.cursor write %r : !warp.ring<1, [!A]>
+        %s, %next = warp.acquire %r[%w] : !warp.ring<1, [!A]>, !warp.cursor<write>
+        %v = tile.view %s[%c0, %c0] : !warp.slot<write, [!A]> -> !tile.view<!A>
         tile.load.async %a[%c0, %c0], %v : !a, !tile.view<!A>
-        flow.publish %s : !flow.slot<write, [!A]>
+        warp.publish %s : !warp.slot<write, [!A]>
       }
-      flow.group @math warps 4 (%g) {
+      warp.group @math warps 4 (%g) {
         %c0 = arith.constant 0 : index
         %zero = arith.constant dense<0.0> : tensor<64x64xf32, #tile.acc>
-        %q = flow.cursor read %r : !flow.ring<1, [!A]>
-        %s, %next = flow.acquire %r[%q] : !flow.ring<1, [!A]>, !flow.cursor<read>
-        %x = tile.view %s[%c0, %c0] : !flow.slot<read, [!A]> -> !tile.view<!A>
+        %q = warp.cursor read %r : !warp.ring<1, [!A]>
+        %s, %next = warp.acquire %r[%q] : !warp.ring<1, [!A]>, !warp.cursor<read>
+        %x = tile.view %s[%c0, %c0] : !warp.slot<read, [!A]> -> !tile.view<!A>
         %d, %done = tile.dot.async %x, %x, %zero lhs mk rhs nk : !tile.view<!A>, !tile.view<!A>, tensor<64x64xf32, #tile.acc> -> !tile.pending<tensor<64x64xf32, #tile.acc>>
         %e = tile.read %x : !tile.view<!A> -> tensor<64x64xf16, #tile.acc>
-        flow.release %s after %done : !flow.slot<read, [!A]>
+        warp.release %s after %done : !warp.slot<read, [!A]>
         %f = tile.await %d : !tile.pending<tensor<64x64xf32, #tile.acc>>
         tile.store %e, %o[%c0, %c0] : tensor<64x64xf16, #tile.acc>, memref<?x?xf16>
         tile.store %f, %c[%c0, %c0] : tensor<64x64xf32, #tile.acc>, memref<?x?xf32>
@@ -168,25 +168,25 @@ gpu.module @m {
   // CHECK: hopper.named_barrier.sync %{{.*}} threads 256
   // CHECK-NEXT: hopper.barrier.arrive
   gpu.func @pairs(%a: !a) kernel {
-    %r = flow.ring : !flow.ring<1, [!A]>
-    flow.specialize {
-      flow.group @load warps 1 (%g) {
+    %r = warp.ring : !warp.ring<1, [!A]>
+    warp.specialize {
+      warp.group @load warps 1 (%g) {
         %c0 = arith.constant 0 : index
-        %w = flow.cursor write %r : !flow.ring<1, [!A]>
-        %s, %next = flow.acquire %r[%w] : !flow.ring<1, [!A]>, !flow.cursor<write>
-        %v = tile.view %s[%c0, %c0] : !flow.slot<write, [!A]> -> !tile.view<!A>
+        %w = warp.cursor write %r : !warp.ring<1, [!A]>
+        %s, %next = warp.acquire %r[%w] : !warp.ring<1, [!A]>, !warp.cursor<write>
+        %v = tile.view %s[%c0, %c0] : !warp.slot<write, [!A]> -> !tile.view<!A>
         tile.load.async %a[%c0, %c0], %v : !a, !tile.view<!A>
-        flow.publish %s : !flow.slot<write, [!A]>
+        warp.publish %s : !warp.slot<write, [!A]>
       }
-      flow.group @two warps 2 (%g) {
-        %q = flow.cursor read %r : !flow.ring<1, [!A]>
-        %s, %next = flow.acquire %r[%q] : !flow.ring<1, [!A]>, !flow.cursor<read>
-        flow.release %s : !flow.slot<read, [!A]>
+      warp.group @two warps 2 (%g) {
+        %q = warp.cursor read %r : !warp.ring<1, [!A]>
+        %s, %next = warp.acquire %r[%q] : !warp.ring<1, [!A]>, !warp.cursor<read>
+        warp.release %s : !warp.slot<read, [!A]>
       }
-      flow.group @eight warps 8 (%g) {
-        %q = flow.cursor read %r : !flow.ring<1, [!A]>
-        %s, %next = flow.acquire %r[%q] : !flow.ring<1, [!A]>, !flow.cursor<read>
-        flow.release %s : !flow.slot<read, [!A]>
+      warp.group @eight warps 8 (%g) {
+        %q = warp.cursor read %r : !warp.ring<1, [!A]>
+        %s, %next = warp.acquire %r[%q] : !warp.ring<1, [!A]>, !warp.cursor<read>
+        warp.release %s : !warp.slot<read, [!A]>
       }
     }
     gpu.return
@@ -196,7 +196,7 @@ gpu.module @m {
   // the wait for the store that last read the slot.
   // CHECK-LABEL: gpu.func @staging(
   // CHECK-NOT: hopper.barrier.alloc
-  // CHECK: flow.group @math warps 4 replicas 2 (%[[G:.*]])
+  // CHECK: warp.group @math warps 4 replicas 2 (%[[G:.*]])
   // CHECK: %[[GI:.*]] = arith.index_cast %[[G]]
   // CHECK: hopper.smem.alloc : <1, tensor<64x64xf16>, 128>
   // CHECK: %[[ID:.*]] = arith.addi %[[GI]]
@@ -208,21 +208,21 @@ gpu.module @m {
   // CHECK-NEXT: hopper.tma.commit
   // CHECK: hopper.tma.wait_read pending 0
   gpu.func @staging(%a: !a) kernel {
-    flow.specialize {
-      flow.group @math warps 4 replicas 2 (%g) {
+    warp.specialize {
+      warp.group @math warps 4 replicas 2 (%g) {
         %c0 = arith.constant 0 : index
         %x = arith.constant dense<1.0> : tensor<64x64xf16, #tile.acc>
-        %r = flow.ring : !flow.ring<1, [!A]>
-        %w = flow.cursor write %r : !flow.ring<1, [!A]>
-        %q = flow.cursor read %r : !flow.ring<1, [!A]>
-        %s, %next = flow.acquire %r[%w] : !flow.ring<1, [!A]>, !flow.cursor<write>
-        %v = tile.view %s[%c0, %c0] : !flow.slot<write, [!A]> -> !tile.view<!A>
+        %r = warp.ring : !warp.ring<1, [!A]>
+        %w = warp.cursor write %r : !warp.ring<1, [!A]>
+        %q = warp.cursor read %r : !warp.ring<1, [!A]>
+        %s, %next = warp.acquire %r[%w] : !warp.ring<1, [!A]>, !warp.cursor<write>
+        %v = tile.view %s[%c0, %c0] : !warp.slot<write, [!A]> -> !tile.view<!A>
         tile.write %x, %v : tensor<64x64xf16, #tile.acc>, !tile.view<!A>
-        flow.publish %s : !flow.slot<write, [!A]>
-        %h, %after = flow.acquire %r[%q] : !flow.ring<1, [!A]>, !flow.cursor<read>
-        %u = tile.view %h[%c0, %c0] : !flow.slot<read, [!A]> -> !tile.view<!A>
+        warp.publish %s : !warp.slot<write, [!A]>
+        %h, %after = warp.acquire %r[%q] : !warp.ring<1, [!A]>, !warp.cursor<read>
+        %u = tile.view %h[%c0, %c0] : !warp.slot<read, [!A]> -> !tile.view<!A>
         %d = tile.store.async %u, %a[%c0, %c0] : !tile.view<!A>, !a
-        flow.release %h after %d : !flow.slot<read, [!A]>
+        warp.release %h after %d : !warp.slot<read, [!A]>
       }
     }
     gpu.return
@@ -239,8 +239,8 @@ gpu.module @m {
   // CHECK: vector.shuffle {{.*}} : vector<2xf32>, vector<2xf32>
   // CHECK: arith.truncf {{.*}} : vector<16xf32> to vector<16xf16>
   gpu.func @elementwise(%p: memref<?x?xf32>, %o: memref<?x?xf16>, %i0: index) kernel {
-    flow.specialize {
-      flow.group @math warps 4 (%g) {
+    warp.specialize {
+      warp.group @math warps 4 (%g) {
         %c0 = arith.constant 0 : index
         %x = tile.load %p[%i0, %c0] : memref<?x?xf32> -> tensor<64x32xf32, #tile.acc>
         %zero = arith.constant dense<0.0> : tensor<64x32xf32, #tile.acc>
@@ -271,25 +271,25 @@ gpu.module @m {
   // CHECK-COUNT-2: hopper.tma.load
   // CHECK: hopper.wgmma.mma {{.*}} m 64 n 64 k 80
   gpu.func @padded(%a: !a, %c: memref<?x?xf32>) kernel {
-    %r = flow.ring : !flow.ring<1, [!P]>
-    flow.specialize {
-      flow.group @load warps 1 (%g) {
+    %r = warp.ring : !warp.ring<1, [!P]>
+    warp.specialize {
+      warp.group @load warps 1 (%g) {
         %c0 = arith.constant 0 : index
-        %w = flow.cursor write %r : !flow.ring<1, [!P]>
-        %s, %next = flow.acquire %r[%w] : !flow.ring<1, [!P]>, !flow.cursor<write>
-        %v = tile.view %s[%c0, %c0] : !flow.slot<write, [!P]> -> !tile.view<!P>
+        %w = warp.cursor write %r : !warp.ring<1, [!P]>
+        %s, %next = warp.acquire %r[%w] : !warp.ring<1, [!P]>, !warp.cursor<write>
+        %v = tile.view %s[%c0, %c0] : !warp.slot<write, [!P]> -> !tile.view<!P>
         tile.load.async %a[%c0, %c0], %v : !a, !tile.view<!P>
-        flow.publish %s : !flow.slot<write, [!P]>
+        warp.publish %s : !warp.slot<write, [!P]>
       }
-      flow.group @math warps 4 (%g) {
+      warp.group @math warps 4 (%g) {
         %c0 = arith.constant 0 : index
         %zero = arith.constant dense<0.0> : tensor<64x64xf32, #tile.acc>
-        %q = flow.cursor read %r : !flow.ring<1, [!P]>
-        %s, %next = flow.acquire %r[%q] : !flow.ring<1, [!P]>, !flow.cursor<read>
-        %x = tile.view %s[%c0, %c0] : !flow.slot<read, [!P]> -> !tile.view<!P>
+        %q = warp.cursor read %r : !warp.ring<1, [!P]>
+        %s, %next = warp.acquire %r[%q] : !warp.ring<1, [!P]>, !warp.cursor<read>
+        %x = tile.view %s[%c0, %c0] : !warp.slot<read, [!P]> -> !tile.view<!P>
         %d, %done = tile.dot.async %x, %x, %zero lhs mk rhs nk : !tile.view<!P>, !tile.view<!P>, tensor<64x64xf32, #tile.acc> -> !tile.pending<tensor<64x64xf32, #tile.acc>>
         %e = tile.await %d : !tile.pending<tensor<64x64xf32, #tile.acc>>
-        flow.release %s after %done : !flow.slot<read, [!P]>
+        warp.release %s after %done : !warp.slot<read, [!P]>
         tile.store %e, %c[%c0, %c0] : tensor<64x64xf32, #tile.acc>, memref<?x?xf32>
       }
     }
@@ -309,21 +309,21 @@ gpu.module @m {
   // CHECK: hopper.fragment.store %{{.*}}, %{{.*}}[%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}] strides{{.*}} bounds(%{{.*}}, %{{.*}}, %{{.*}}) of #[[FOLDED:fragment_16_4_64]]
   // CHECK: hopper.fragment.store %{{.*}}, %{{.*}}[%{{.*}}, %{{.*}}] strides{{.*}} bounds(%{{.*}}, %{{.*}}) of #fragment_16_4
   gpu.func @fold(%a: memref<?x?x4x64xf16, strided<[?, ?, ?, 1]>>, %c: memref<?x?x4x64xf32>, %l: memref<?x4xf32>) kernel {
-    %r = flow.ring : !flow.ring<1, [tensor<64x64xf16, #tile.smem<128>>]>
-    flow.specialize {
-      flow.group @load warps 1 (%g) {
+    %r = warp.ring : !warp.ring<1, [tensor<64x64xf16, #tile.smem<128>>]>
+    warp.specialize {
+      warp.group @load warps 1 (%g) {
         %c0 = arith.constant 0 : index
-        %w = flow.cursor write %r : !flow.ring<1, [tensor<64x64xf16, #tile.smem<128>>]>
-        %s, %next = flow.acquire %r[%w] : !flow.ring<1, [tensor<64x64xf16, #tile.smem<128>>]>, !flow.cursor<write>
-        %v = tile.view %s[%c0, %c0] : !flow.slot<write, [tensor<64x64xf16, #tile.smem<128>>]> -> !tile.view<tensor<64x64xf16, #tile.smem<128>>>
+        %w = warp.cursor write %r : !warp.ring<1, [tensor<64x64xf16, #tile.smem<128>>]>
+        %s, %next = warp.acquire %r[%w] : !warp.ring<1, [tensor<64x64xf16, #tile.smem<128>>]>, !warp.cursor<write>
+        %v = tile.view %s[%c0, %c0] : !warp.slot<write, [tensor<64x64xf16, #tile.smem<128>>]> -> !tile.view<tensor<64x64xf16, #tile.smem<128>>>
         tile.load.async %a[%c0, %c0, %c0, %c0], %v fold 4 : memref<?x?x4x64xf16, strided<[?, ?, ?, 1]>>, !tile.view<tensor<64x64xf16, #tile.smem<128>>>
-        flow.publish %s : !flow.slot<write, [tensor<64x64xf16, #tile.smem<128>>]>
+        warp.publish %s : !warp.slot<write, [tensor<64x64xf16, #tile.smem<128>>]>
       }
-      flow.group @math warps 4 (%g) {
+      warp.group @math warps 4 (%g) {
         %c0 = arith.constant 0 : index
-        %q = flow.cursor read %r : !flow.ring<1, [tensor<64x64xf16, #tile.smem<128>>]>
-        %s, %next = flow.acquire %r[%q] : !flow.ring<1, [tensor<64x64xf16, #tile.smem<128>>]>, !flow.cursor<read>
-        flow.release %s : !flow.slot<read, [tensor<64x64xf16, #tile.smem<128>>]>
+        %q = warp.cursor read %r : !warp.ring<1, [tensor<64x64xf16, #tile.smem<128>>]>
+        %s, %next = warp.acquire %r[%q] : !warp.ring<1, [tensor<64x64xf16, #tile.smem<128>>]>, !warp.cursor<read>
+        warp.release %s : !warp.slot<read, [tensor<64x64xf16, #tile.smem<128>>]>
         %x = arith.constant dense<1.0> : tensor<64x64xf32, #tile.acc>
         %c64 = arith.constant 64 : index
         %first = arith.muli %g, %c64 : index

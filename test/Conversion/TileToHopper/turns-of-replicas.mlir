@@ -5,10 +5,10 @@
 // RUN: fa3-opt %t/turns.mlir -fa3-ptx | FileCheck %s --check-prefix=ASM
 // RUN: not fa3-opt %t/many.mlir -tile-to-hopper 2>&1 | FileCheck %s --check-prefix=MANY
 
-// MANY: error: 'flow.order' op has no lowering to hopper: with the turns of 16 replicas the kernel needs 16 named barriers, a block has 15 beside its own
+// MANY: error: 'warp.ordered_barrier' op has no lowering to hopper: with the turns of 16 replicas the kernel needs 16 named barriers, a block has 15 beside its own
 
 // CHECK-LABEL: gpu.func @turns
-// CHECK: flow.group @math warps 4 replicas 3 (%[[G:.*]])
+// CHECK: warp.group @math warps 4 replicas 3 (%[[G:.*]])
 // CHECK: %[[OWN:.*]] = arith.addi %[[G32:.*]], %c1_i32 : i32
 // CHECK: %[[LAST:.*]] = arith.cmpi eq, %[[G32]], %c2_i32
 // CHECK: %[[NEXT:.*]] = arith.addi %{{.*}}, %{{.*}} : i32
@@ -25,16 +25,16 @@
 //--- turns.mlir
 gpu.module @m {
   gpu.func @turns(%n: index) kernel {
-    %order = flow.order
+    %order = warp.ordered_barrier
     // Nobody takes turns of this one.
-    %unused = flow.order
-    flow.specialize {
-      flow.group @math warps 4 replicas 3 (%g) {
+    %unused = warp.ordered_barrier
+    warp.specialize {
+      warp.group @math warps 4 replicas 3 (%g) {
         %c0 = arith.constant 0 : index
         %c1 = arith.constant 1 : index
         scf.for %i = %c0 to %n step %c1 {
-          %turn = flow.take %order
-          flow.pass %turn
+          %turn = warp.take_turn %order
+          warp.pass_turn %turn
         }
       }
     }
@@ -44,11 +44,11 @@ gpu.module @m {
 //--- many.mlir
 gpu.module @m {
   gpu.func @many() kernel {
-    %order = flow.order
-    flow.specialize {
-      flow.group @math warps 4 replicas 16 (%g) {
-        %turn = flow.take %order
-        flow.pass %turn
+    %order = warp.ordered_barrier
+    warp.specialize {
+      warp.group @math warps 4 replicas 16 (%g) {
+        %turn = warp.take_turn %order
+        warp.pass_turn %turn
       }
     }
     gpu.return

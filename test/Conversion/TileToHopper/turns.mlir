@@ -9,7 +9,7 @@
 // SAME: sum: max abs 0, max rel 0, rms 0
 
 // CHECK-DAG: %[[FULL_A:.*]] = hopper.barrier.alloc : <1, 1>
-// CHECK: flow.group @a
+// CHECK: warp.group @a
 // CHECK: scf.for {{.*}} iter_args(%[[TAKE:[a-z0-9]+]] = %c1_i32, %[[PASS:[a-z0-9]+]] = %c1_i32,
 // CHECK: hopper.barrier.wait %[[OF_A:.*]][%c0_i32] parity %[[TAKE]]
 // CHECK: hopper.named_barrier.sync
@@ -17,7 +17,7 @@
 // CHECK: hopper.barrier.wait %[[FREE_B:.*]][%c0_i32] parity %[[PASS]]
 // CHECK: hopper.named_barrier.sync
 // CHECK: hopper.barrier.arrive %[[OF_B:.*]][%c0_i32]
-// CHECK: flow.group @b
+// CHECK: warp.group @b
 // CHECK: scf.for {{.*}} iter_args(%[[TAKE_B:[a-z0-9]+]] = %c0_i32, %[[PASS_B:[a-z0-9]+]] = %c0_i32,
 // CHECK: hopper.barrier.wait %[[OF_B]][%c0_i32] parity %[[TAKE_B]]
 // CHECK: hopper.barrier.arrive %[[FREE_B]][%c0_i32]

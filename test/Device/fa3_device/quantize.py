@@ -1,4 +1,4 @@
-"""attention.quantize against its definition, and attention that quantises."""
+"""attention.quantize against its definition, and attention that quantizes."""
 
 import dataclasses
 import itertools
@@ -25,7 +25,7 @@ SHAPES = [(1, 1, 1), (2, 3, 200), (3, 2, 1024), (1, 5, 2500), (2, 2, 0)]
 
 @dataclasses.dataclass(frozen=True)
 class Case:
-    """One program that only quantises."""
+    """One program that only quantizes."""
 
     type: str
     format: str
@@ -206,7 +206,7 @@ def _cases():
         )
 
 
-# --- Attention that quantises ------------------------------------------------
+# --- Attention that quantizes ------------------------------------------------
 
 ATTENTION = """
 func.func @attention(%q: tensor<?x?x?xDxf16>, %k: tensor<?x?x?xDxf16>, %v: tensor<?x?x?xDxf16>) -> tensor<?x?x?xDxf16> {

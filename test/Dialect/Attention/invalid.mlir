@@ -41,8 +41,8 @@ func.func @aux(%q: !t, %a: tensor<?xf32>) {
 !t = tensor<1x2x?x64xf16>
 func.func @score_arguments(%q: !t) {
   %o = attention.forward %q, %q, %q : (!t, !t, !t) -> !t
-    // expected-error @+1 {{expects 5 arguments in 'score', got 4}}
-    score (%s, %b, %h, %i) {
+    // expected-error @+1 {{expects 5 arguments in 'score_mod', got 4}}
+    score_mod (%s, %b, %h, %i) {
       attention.yield %s : f32
     }
   return
@@ -53,8 +53,8 @@ func.func @score_arguments(%q: !t) {
 !t = tensor<1x2x?x64xf16>
 func.func @keep_arguments(%q: !t) {
   %o = attention.forward %q, %q, %q : (!t, !t, !t) -> !t
-    // expected-error @+1 {{expects 4 arguments in 'keep', got 1}}
-    keep (%i) {
+    // expected-error @+1 {{expects 4 arguments in 'mask_mod', got 1}}
+    mask_mod (%i) {
     }
   return
 }
@@ -304,7 +304,7 @@ func.func @no_groups(%q: !t, %k: !u) {
 // C7
 !t = tensor<1x2x?x64xf16>
 func.func @score_types(%q: !t) {
-  // expected-error @+1 {{expects 'score' to take ('f32', 'index', 'index', 'index', 'index'), got ('f16', 'index')}}
+  // expected-error @+1 {{expects 'score_mod' to take ('f32', 'index', 'index', 'index', 'index'), got ('f16', 'index')}}
   %o = "attention.forward"(%q, %q, %q) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>}> ({
   ^bb0(%s: f16, %b: index):
     "attention.yield"(%s) : (f16) -> ()
@@ -318,9 +318,9 @@ func.func @score_types(%q: !t) {
 // C7
 !t = tensor<1x2x?x64xf16>
 func.func @score_yield(%q: !t) {
-  // expected-error @+1 {{expects 'score' to yield 'f32'}}
+  // expected-error @+1 {{expects 'score_mod' to yield 'f32'}}
   %o = attention.forward %q, %q, %q : (!t, !t, !t) -> !t
-    score (%s, %b, %h, %i, %j) {
+    score_mod (%s, %b, %h, %i, %j) {
       attention.yield %i : index
     }
   return
@@ -331,9 +331,9 @@ func.func @score_yield(%q: !t) {
 // C7
 !t = tensor<1x2x?x64xf16>
 func.func @score_terminator(%q: !t) {
-  // expected-error @+1 {{expects 'score' to yield 'f32'}}
+  // expected-error @+1 {{expects 'score_mod' to yield 'f32'}}
   %o = attention.forward %q, %q, %q : (!t, !t, !t) -> !t
-    score (%s, %b, %h, %i, %j) {
+    score_mod (%s, %b, %h, %i, %j) {
       llvm.unreachable
     }
   return
@@ -345,7 +345,7 @@ func.func @score_terminator(%q: !t) {
 func.func @score_blocks(%q: !t) {
   // expected-error @+1 {{expects region #0 to have 0 or 1 blocks}}
   %o = attention.forward %q, %q, %q : (!t, !t, !t) -> !t
-    score (%s, %b, %h, %i, %j) {
+    score_mod (%s, %b, %h, %i, %j) {
       cf.br ^next
     ^next:
       attention.yield %s : f32
@@ -359,7 +359,7 @@ func.func @score_blocks(%q: !t) {
 func.func @empty(%q: !t) {
   // expected-error @+1 {{expects a non-empty block}}
   %o = attention.forward %q, %q, %q : (!t, !t, !t) -> !t
-    score (%s, %b, %h, %i, %j) {
+    score_mod (%s, %b, %h, %i, %j) {
     }
   return
 }
@@ -369,7 +369,7 @@ func.func @empty(%q: !t) {
 // C8
 !t = tensor<1x2x?x64xf16>
 func.func @keep_types(%q: !t) {
-  // expected-error @+1 {{expects 'keep' to take ('index', 'index', 'index', 'index'), got ('i1')}}
+  // expected-error @+1 {{expects 'mask_mod' to take ('index', 'index', 'index', 'index'), got ('i1')}}
   %o = "attention.forward"(%q, %q, %q) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>}> ({
   }, {
   ^bb0(%s: i1):
@@ -383,9 +383,9 @@ func.func @keep_types(%q: !t) {
 // C8
 !t = tensor<1x2x?x64xf16>
 func.func @keep_yield(%q: !t) {
-  // expected-error @+1 {{expects 'keep' to yield 'i1'}}
+  // expected-error @+1 {{expects 'mask_mod' to yield 'i1'}}
   %o = attention.forward %q, %q, %q : (!t, !t, !t) -> !t
-    keep (%b, %h, %i, %j) {
+    mask_mod (%b, %h, %i, %j) {
       attention.yield %i : index
     }
   return
@@ -397,8 +397,8 @@ func.func @keep_yield(%q: !t) {
 !t = tensor<1x2x?x64xf16>
 func.func @effects(%q: !t, %m: memref<f32>) {
   %o = attention.forward %q, %q, %q : (!t, !t, !t) -> !t
-    score (%s, %b, %h, %i, %j) {
-      // expected-error @+1 {{'memref.load' op is not allowed in 'score', which holds pure elementwise scalar operations}}
+    score_mod (%s, %b, %h, %i, %j) {
+      // expected-error @+1 {{'memref.load' op is not allowed in 'score_mod', which holds pure elementwise scalar operations}}
       %x = memref.load %m[] : memref<f32>
       attention.yield %x : f32
     }
@@ -411,8 +411,8 @@ func.func @effects(%q: !t, %m: memref<f32>) {
 !t = tensor<1x2x?x64xf16>
 func.func @nested(%q: !t, %c: i1) {
   %o = attention.forward %q, %q, %q : (!t, !t, !t) -> !t
-    score (%s, %b, %h, %i, %j) {
-      // expected-error @+1 {{'scf.if' op is not allowed in 'score', which holds pure elementwise scalar operations}}
+    score_mod (%s, %b, %h, %i, %j) {
+      // expected-error @+1 {{'scf.if' op is not allowed in 'score_mod', which holds pure elementwise scalar operations}}
       %x = scf.if %c -> f32 {
         scf.yield %s : f32
       } else {
@@ -429,8 +429,8 @@ func.func @nested(%q: !t, %c: i1) {
 !t = tensor<1x2x?x64xf16>
 func.func @tensor_result(%q: !t) {
   %o = attention.forward %q, %q, %q : (!t, !t, !t) -> !t
-    keep (%b, %h, %i, %j) {
-      // expected-error @+1 {{'arith.constant' op is not allowed in 'keep': its result type 'tensor<4xf32>' is no scalar}}
+    mask_mod (%b, %h, %i, %j) {
+      // expected-error @+1 {{'arith.constant' op is not allowed in 'mask_mod': its result type 'tensor<4xf32>' is no scalar}}
       %x = arith.constant dense<1.0> : tensor<4xf32>
       %t = arith.constant true
       attention.yield %t : i1
@@ -444,8 +444,8 @@ func.func @tensor_result(%q: !t) {
 !t = tensor<1x2x?x64xf16>
 func.func @other_tensor(%q: !t, %x: tensor<?xf32>) {
   %o = attention.forward %q, %q, %q : (!t, !t, !t) -> !t
-    score (%s, %b, %h, %i, %j) {
-      // expected-error @+1 {{'tensor.extract' op in 'score' reads a tensor that is not an auxiliary operand}}
+    score_mod (%s, %b, %h, %i, %j) {
+      // expected-error @+1 {{'tensor.extract' op in 'score_mod' reads a tensor that is not an auxiliary operand}}
       %e = tensor.extract %x[%h] : tensor<?xf32>
       attention.yield %e : f32
     }
@@ -458,8 +458,8 @@ func.func @other_tensor(%q: !t, %x: tensor<?xf32>) {
 !t = tensor<1x2x?x64xf16>
 func.func @capture(%q: !t, %x: vector<4xf32>) {
   %o = attention.forward %q, %q, %q : (!t, !t, !t) -> !t
-    keep (%b, %h, %i, %j) {
-      // expected-error @+1 {{'arith.addf' op in 'keep' captures a value of type 'vector<4xf32>'; only scalars and auxiliary operands may be captured}}
+    mask_mod (%b, %h, %i, %j) {
+      // expected-error @+1 {{'arith.addf' op in 'mask_mod' captures a value of type 'vector<4xf32>'; only scalars and auxiliary operands may be captured}}
       %e = arith.addf %x, %x : vector<4xf32>
       %t = arith.constant true
       attention.yield %t : i1

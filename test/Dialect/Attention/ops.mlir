@@ -48,29 +48,29 @@ func.func @clauses(%q: tensor<?x?x?x64xf16>, %a: tensor<?xf32>, %b: tensor<1x?x1
 
 // CHECK-LABEL: func.func @regions(
 // CHECK: attention.forward
-// CHECK-NEXT: score (%[[S:.*]], %{{.*}}, %[[H:.*]], %[[I:.*]], %[[J:.*]]) {
+// CHECK-NEXT: score_mod (%[[S:.*]], %{{.*}}, %[[H:.*]], %[[I:.*]], %[[J:.*]]) {
 // CHECK-NEXT: %[[E:.*]] = tensor.extract %{{.*}}[%[[H]]]
 // CHECK-NEXT: %[[R:.*]] = arith.addf %[[S]], %[[E]]
 // CHECK-NEXT: attention.yield %[[R]] : f32
 // CHECK-NEXT: }
-// CHECK-NEXT: keep (%{{.*}}, %{{.*}}, %[[I:.*]], %[[J:.*]]) {
+// CHECK-NEXT: mask_mod (%{{.*}}, %{{.*}}, %[[I:.*]], %[[J:.*]]) {
 // CHECK-NEXT: %[[SK:.*]] = attention.length key
 // CHECK-NEXT: %[[SQ:.*]] = attention.length query
 // CHECK: attention.yield %{{.*}} : i1
 // CHECK-NEXT: }
 // CHECK: attention.forward
-// CHECK-NEXT: keep (
+// CHECK-NEXT: mask_mod (
 // CHECK: attention.forward
-// CHECK-NEXT: score (
+// CHECK-NEXT: score_mod (
 func.func @regions(%q: tensor<?x?x?x64xf16>, %a: tensor<?xf32>, %x: index) {
   %0 = attention.forward %q, %q, %q aux(%a : tensor<?xf32>)
     : (tensor<?x?x?x64xf16>, tensor<?x?x?x64xf16>, tensor<?x?x?x64xf16>) -> tensor<?x?x?x64xf16>
-    score (%s, %b, %h, %i, %j) {
+    score_mod (%s, %b, %h, %i, %j) {
       %e = tensor.extract %a[%h] : tensor<?xf32>
       %r = arith.addf %s, %e : f32
       attention.yield %r : f32
     }
-    keep (%b, %h, %i, %j) {
+    mask_mod (%b, %h, %i, %j) {
       %sk = attention.length key
       %sq = attention.length query
       %offset = arith.subi %sk, %sq : index
@@ -81,13 +81,13 @@ func.func @regions(%q: tensor<?x?x?x64xf16>, %a: tensor<?xf32>, %x: index) {
   // A captured scalar.
   %1 = attention.forward %q, %q, %q
     : (tensor<?x?x?x64xf16>, tensor<?x?x?x64xf16>, tensor<?x?x?x64xf16>) -> tensor<?x?x?x64xf16>
-    keep (%b, %h, %i, %j) {
+    mask_mod (%b, %h, %i, %j) {
       %keep = arith.cmpi sle, %j, %x : index
       attention.yield %keep : i1
     }
   %2 = attention.forward %q, %q, %q
     : (tensor<?x?x?x64xf16>, tensor<?x?x?x64xf16>, tensor<?x?x?x64xf16>) -> tensor<?x?x?x64xf16>
-    score (%s, %b, %h, %i, %j) {
+    score_mod (%s, %b, %h, %i, %j) {
       attention.yield %s : f32
     }
   return

@@ -1102,8 +1102,8 @@ func.func @mailbox_end() {
 
 // claim C1
 func.func @claim(%counter: !llvm.ptr<1>, %n: i32) {
-  flow.specialize {
-    flow.group @load warps 2 replicas 3 (%g) {
+  warp.specialize {
+    warp.group @load warps 2 replicas 3 (%g) {
       // expected-error @+1 {{expects a group of one warp and one replica, got 2 and 3}}
       %next = hopper.claim %counter after %n of %n
     }

@@ -531,9 +531,9 @@ func.func @load_async_element(%m: memref<8x8xf16>, %i: index, %v: !tile.view<ten
 // -----
 
 // load.async C4
-func.func @load_async_side(%m: memref<8x8xf16>, %i: index, %s: !flow.slot<read, [tensor<8x8xf16>]>) {
-  %v = tile.view %s[%i, %i] : !flow.slot<read, [tensor<8x8xf16>]> -> !tile.view<tensor<8x8xf16>>
-  // expected-error @+1 {{expects a view of a write slot, got one of '!flow.slot<read, [tensor<8x8xf16>]>'}}
+func.func @load_async_side(%m: memref<8x8xf16>, %i: index, %s: !warp.slot<read, [tensor<8x8xf16>]>) {
+  %v = tile.view %s[%i, %i] : !warp.slot<read, [tensor<8x8xf16>]> -> !tile.view<tensor<8x8xf16>>
+  // expected-error @+1 {{expects a view of a write slot, got one of '!warp.slot<read, [tensor<8x8xf16>]>'}}
   tile.load.async %m[%i, %i], %v : memref<8x8xf16>, !tile.view<tensor<8x8xf16>>
   return
 }
@@ -753,8 +753,8 @@ func.func @await_tile(%x: tensor<64x8xf32>) {
 
 // A pending product is linear.
 func.func @await_twice(%m: memref<64x8xf32>) {
-  flow.specialize {
-    flow.group @math warps 4 (%g) {
+  warp.specialize {
+    warp.group @math warps 4 (%g) {
       %z = arith.constant dense<0.0> : tensor<64x8xf32>
       // expected-error @+1 {{linear value of type '!tile.pending<tensor<64x8xf32>>' is consumed more than once}}
       %p = tile.pend %z : tensor<64x8xf32> -> !tile.pending<tensor<64x8xf32>>
@@ -1011,100 +1011,100 @@ func.func @any_possible(%m: tensor<64xi8>) {
 // tile.view
 
 // C1
-func.func @view_field(%s: !flow.slot<read, [tensor<8x8xf16>]>, %i: index) {
+func.func @view_field(%s: !warp.slot<read, [tensor<8x8xf16>]>, %i: index) {
   // expected-error @+1 {{expects field (1) to name a tensor of the payload}}
-  %v = tile.view %s[%i, %i] field 1 : !flow.slot<read, [tensor<8x8xf16>]> -> !tile.view<tensor<8x8xf16>>
+  %v = tile.view %s[%i, %i] field 1 : !warp.slot<read, [tensor<8x8xf16>]> -> !tile.view<tensor<8x8xf16>>
   return
 }
 
 // -----
 
 // C1
-func.func @view_negative(%s: !flow.slot<read, [tensor<8x8xf16>]>, %i: index) {
+func.func @view_negative(%s: !warp.slot<read, [tensor<8x8xf16>]>, %i: index) {
   // expected-error @+1 {{expects field (-1) to name a tensor of the payload}}
-  %v = tile.view %s[%i, %i] field -1 : !flow.slot<read, [tensor<8x8xf16>]> -> !tile.view<tensor<8x8xf16>>
+  %v = tile.view %s[%i, %i] field -1 : !warp.slot<read, [tensor<8x8xf16>]> -> !tile.view<tensor<8x8xf16>>
   return
 }
 
 // -----
 
 // C1
-func.func @view_scalar(%s: !flow.slot<read, [i32]>, %i: index) {
+func.func @view_scalar(%s: !warp.slot<read, [i32]>, %i: index) {
   // expected-error @+1 {{expects field (0) to name a tensor of the payload}}
-  %v = tile.view %s[%i, %i] : !flow.slot<read, [i32]> -> !tile.view<tensor<8x8xf16>>
+  %v = tile.view %s[%i, %i] : !warp.slot<read, [i32]> -> !tile.view<tensor<8x8xf16>>
   return
 }
 
 // -----
 
 // C2
-func.func @view_offsets(%s: !flow.slot<read, [tensor<8x8xf16>]>, %i: index) {
+func.func @view_offsets(%s: !warp.slot<read, [tensor<8x8xf16>]>, %i: index) {
   // expected-error @+1 {{expects one offset per dimension of the entry (2), got 1}}
-  %v = tile.view %s[%i] : !flow.slot<read, [tensor<8x8xf16>]> -> !tile.view<tensor<8x8xf16>>
+  %v = tile.view %s[%i] : !warp.slot<read, [tensor<8x8xf16>]> -> !tile.view<tensor<8x8xf16>>
   return
 }
 
 // -----
 
 // C2
-func.func @view_rank(%s: !flow.slot<read, [tensor<8x8xf16>]>, %i: index) {
+func.func @view_rank(%s: !warp.slot<read, [tensor<8x8xf16>]>, %i: index) {
   // expected-error @+1 {{expects a window of the rank of the entry (2), got 1}}
-  %v = tile.view %s[%i, %i] : !flow.slot<read, [tensor<8x8xf16>]> -> !tile.view<tensor<8xf16>>
+  %v = tile.view %s[%i, %i] : !warp.slot<read, [tensor<8x8xf16>]> -> !tile.view<tensor<8xf16>>
   return
 }
 
 // -----
 
 // C2
-func.func @view_window(%s: !flow.slot<read, [tensor<8x8xf16>]>, %i: index) {
+func.func @view_window(%s: !warp.slot<read, [tensor<8x8xf16>]>, %i: index) {
   // expected-error @+1 {{expects a window no larger than the entry [8, 8], got [8, 16]}}
-  %v = tile.view %s[%i, %i] : !flow.slot<read, [tensor<8x8xf16>]> -> !tile.view<tensor<8x16xf16>>
+  %v = tile.view %s[%i, %i] : !warp.slot<read, [tensor<8x8xf16>]> -> !tile.view<tensor<8x16xf16>>
   return
 }
 
 // -----
 
 // C2, in bytes
-func.func @view_bytes(%s: !flow.slot<read, [tensor<8x8xf16>]>, %i: index) {
+func.func @view_bytes(%s: !warp.slot<read, [tensor<8x8xf16>]>, %i: index) {
   // expected-error @+1 {{expects a window no larger than the entry [8, 4], got [8, 8]}}
-  %v = tile.view %s[%i, %i] : !flow.slot<read, [tensor<8x8xf16>]> -> !tile.view<tensor<8x8xf32>>
+  %v = tile.view %s[%i, %i] : !warp.slot<read, [tensor<8x8xf16>]> -> !tile.view<tensor<8x8xf32>>
   return
 }
 
 // -----
 
 // C3
-func.func @view_narrower(%s: !flow.slot<read, [tensor<8x8xf16>]>, %i: index) {
+func.func @view_narrower(%s: !warp.slot<read, [tensor<8x8xf16>]>, %i: index) {
   // expected-error @+1 {{expects element type and encoding of the entry, or elements of a multiple of its bits in rank 2, got 'tensor<8x8xf8E5M2>' in 'tensor<8x8xf16>'}}
-  %v = tile.view %s[%i, %i] : !flow.slot<read, [tensor<8x8xf16>]> -> !tile.view<tensor<8x8xf8E5M2>>
+  %v = tile.view %s[%i, %i] : !warp.slot<read, [tensor<8x8xf16>]> -> !tile.view<tensor<8x8xf8E5M2>>
   return
 }
 
 // -----
 
 // C3
-func.func @view_line(%s: !flow.slot<read, [tensor<8xf16>]>, %i: index) {
+func.func @view_line(%s: !warp.slot<read, [tensor<8xf16>]>, %i: index) {
   // expected-error @+1 {{expects element type and encoding of the entry, or elements of a multiple of its bits in rank 2, got 'tensor<4xf32>' in 'tensor<8xf16>'}}
-  %v = tile.view %s[%i] : !flow.slot<read, [tensor<8xf16>]> -> !tile.view<tensor<4xf32>>
+  %v = tile.view %s[%i] : !warp.slot<read, [tensor<8xf16>]> -> !tile.view<tensor<4xf32>>
   return
 }
 
 // -----
 
 // C3
-func.func @view_encoding(%s: !flow.slot<read, [tensor<8x64xf16, #tile.smem<128>>]>, %i: index) {
+func.func @view_encoding(%s: !warp.slot<read, [tensor<8x64xf16, #tile.smem<128>>]>, %i: index) {
   // expected-error @+1 {{expects element type and encoding of the entry, or elements of a multiple of its bits in rank 2, got 'tensor<8x64xf16>' in 'tensor<8x64xf16, #tile.smem<128>>'}}
-  %v = tile.view %s[%i, %i] : !flow.slot<read, [tensor<8x64xf16, #tile.smem<128>>]> -> !tile.view<tensor<8x64xf16>>
+  %v = tile.view %s[%i, %i] : !warp.slot<read, [tensor<8x64xf16, #tile.smem<128>>]> -> !tile.view<tensor<8x64xf16>>
   return
 }
 
 // -----
 
 // C4
-func.func @view_after_release(%s: !flow.slot<read, [tensor<8x8xf16>]>, %i: index) {
-  %v = tile.view %s[%i, %i] : !flow.slot<read, [tensor<8x8xf16>]> -> !tile.view<tensor<8x8xf16>>
+func.func @view_after_release(%s: !warp.slot<read, [tensor<8x8xf16>]>, %i: index) {
+  %v = tile.view %s[%i, %i] : !warp.slot<read, [tensor<8x8xf16>]> -> !tile.view<tensor<8x8xf16>>
   // expected-note @+1 {{the slot ends here}}
-  flow.release %s : !flow.slot<read, [tensor<8x8xf16>]>
+  warp.release %s : !warp.slot<read, [tensor<8x8xf16>]>
   // expected-error @+1 {{uses a view of a slot that is no longer held}}
   %x = tile.read %v : !tile.view<tensor<8x8xf16>> -> tensor<8x8xf16>
   return
@@ -1113,10 +1113,10 @@ func.func @view_after_release(%s: !flow.slot<read, [tensor<8x8xf16>]>, %i: index
 // -----
 
 // C4: also from inside a branch.
-func.func @view_after_publish(%s: !flow.slot<write, [tensor<8x8xf16>]>, %x: tensor<8x8xf16>, %i: index, %c: i1) {
-  %v = tile.view %s[%i, %i] : !flow.slot<write, [tensor<8x8xf16>]> -> !tile.view<tensor<8x8xf16>>
+func.func @view_after_publish(%s: !warp.slot<write, [tensor<8x8xf16>]>, %x: tensor<8x8xf16>, %i: index, %c: i1) {
+  %v = tile.view %s[%i, %i] : !warp.slot<write, [tensor<8x8xf16>]> -> !tile.view<tensor<8x8xf16>>
   // expected-note @+1 {{the slot ends here}}
-  flow.publish %s : !flow.slot<write, [tensor<8x8xf16>]>
+  warp.publish %s : !warp.slot<write, [tensor<8x8xf16>]>
   scf.if %c {
     // expected-error @+1 {{uses a view of a slot that is no longer held}}
     tile.write %x, %v : tensor<8x8xf16>, !tile.view<tensor<8x8xf16>>

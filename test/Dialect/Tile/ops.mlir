@@ -59,12 +59,12 @@ gpu.module @kernels {
 // CHECK: tile.launch @kernels::@fwd args(%[[Q]], %[[N]] : memref<?x64xf16>, index)
 // CHECK: tile.launch @kernels::@fwd blocks %[[N]] args(%[[Q]], %[[N]] : memref<?x64xf16>, index) cost(%[[N]], %[[N]]) {note = "any"}
 // CHECK: tile.launch @kernels::@none args()
-// CHECK: tile.processors
+// CHECK: tile.sm_count
 func.func @launch(%q: memref<?x64xf16>, %n: index) {
   tile.launch @kernels::@fwd args(%q, %n : memref<?x64xf16>, index)
   tile.launch @kernels::@fwd blocks %n args(%q, %n : memref<?x64xf16>, index) cost(%n, %n) {note = "any"}
   tile.launch @kernels::@none args()
-  %p = tile.processors
+  %p = tile.sm_count
   return
 }
 
@@ -128,12 +128,12 @@ func.func @values(%q: tensor<64x128xf16>, %k: tensor<80x128xf16>, %qt: tensor<12
 }
 
 // CHECK-LABEL: func.func @slots(
-func.func @slots(%slot: !flow.slot<read, [tensor<192x128xf16>]>, %write: !flow.slot<write, [i32, tensor<80x128xf16>]>,
+func.func @slots(%slot: !warp.slot<read, [tensor<192x128xf16>]>, %write: !warp.slot<write, [i32, tensor<80x128xf16>]>,
                  %K: memref<?x128xf16>, %G: memref<?x4x128xf16>, %i: index, %zero: tensor<64x80xf32>, %p: tensor<64x80xf16>, %vs: !tile.view<tensor<80x128xf16>>) {
   // CHECK: %[[V:.*]] = tile.view %{{.*}}[%{{.*}}, %{{.*}}] : <read, [tensor<192x128xf16>]> -> <tensor<64x128xf16>>
-  %v = tile.view %slot[%i, %i] : !flow.slot<read, [tensor<192x128xf16>]> -> !tile.view<tensor<64x128xf16>>
+  %v = tile.view %slot[%i, %i] : !warp.slot<read, [tensor<192x128xf16>]> -> !tile.view<tensor<64x128xf16>>
   // CHECK: %[[W:.*]] = tile.view %{{.*}}[%{{.*}}, %{{.*}}] field 1 : <write, [i32, tensor<80x128xf16>]> -> <tensor<80x128xf16>>
-  %w = tile.view %write[%i, %i] field 1 : !flow.slot<write, [i32, tensor<80x128xf16>]> -> !tile.view<tensor<80x128xf16>>
+  %w = tile.view %write[%i, %i] field 1 : !warp.slot<write, [i32, tensor<80x128xf16>]> -> !tile.view<tensor<80x128xf16>>
   // CHECK: %[[X:.*]] = tile.read %[[V]] : <tensor<64x128xf16>> -> tensor<64x128xf16>
   %x = tile.read %v : !tile.view<tensor<64x128xf16>> -> tensor<64x128xf16>
   // CHECK: tile.write %[[X]], %[[V]] : tensor<64x128xf16>, <tensor<64x128xf16>>

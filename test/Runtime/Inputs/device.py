@@ -64,7 +64,7 @@ def tile_program(cluster=1):
 class DeviceTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        fa3_runtime.device_initialise(0)
+        fa3_runtime.device_initialize(0)
 
     def setUp(self):
         self.buffers = []

@@ -20,10 +20,10 @@ def arguments(**heads):
 
 
 manifest = pathlib.Path(sys.argv[1]).read_bytes()
-for processors in (0, 132):
-    program = fa3_runtime.Program(manifest, device_sms=processors)
+for sms in (0, 132):
+    program = fa3_runtime.Program(manifest, device_sms=sms)
     program.validate(**arguments())
-    print(f"{processors} processors: valid")
+    print(f"{sms} SMs: valid")
 try:
     program.validate(**arguments(k=7))
 except fa3_runtime.Error as error:

@@ -23,16 +23,16 @@ struct RegisterEstimateTest : testing::Test {
   }
 
   /// A kernel of the groups in `text`; gives the one named math.
-  flow::GroupOp parse(StringRef groups) {
+  warp::GroupOp parse(StringRef groups) {
     std::string text =
         ("gpu.module @m { gpu.func @k(%p: memref<?x?xf32>, %l: memref<?xf32>,"
-         " %n: index, %on: i1) kernel { flow.specialize {" +
+         " %n: index, %on: i1) kernel { warp.specialize {" +
          groups + "} gpu.return } }")
             .str();
     module = parseSourceString<ModuleOp>(text, &context);
-    flow::GroupOp math;
+    warp::GroupOp math;
     if (module)
-      module->walk([&](flow::GroupOp group) {
+      module->walk([&](warp::GroupOp group) {
         if (group.getSymName() == "math")
           math = group;
       });
@@ -40,8 +40,8 @@ struct RegisterEstimateTest : testing::Test {
   }
 
   int64_t estimate(StringRef body, StringRef replicas = "") {
-    flow::GroupOp group =
-        parse(("flow.group @math warps 4 " + replicas + " (%g) {" +
+    warp::GroupOp group =
+        parse(("warp.group @math warps 4 " + replicas + " (%g) {" +
                "%c0 = arith.constant 0 : index %c1 = arith.constant 1 : index "
                "%z = arith.constant dense<0.0> : tensor<64x64xf32>" +
                body + "}")
@@ -54,7 +54,7 @@ struct RegisterEstimateTest : testing::Test {
   }
 
   int64_t limit(StringRef groups) {
-    flow::GroupOp group = parse(groups);
+    warp::GroupOp group = parse(groups);
     if (!group) {
       ADD_FAILURE() << "does not parse";
       return -1;
@@ -129,16 +129,16 @@ TEST_F(RegisterEstimateTest, NamesThePlace) {
 
 TEST_F(RegisterEstimateTest, LimitsShareTheFile) {
   // Alone a warp group gets the most that setmaxnreg should be asked for.
-  EXPECT_EQ(limit("flow.group @math warps 4 (%g) {}"), 240);
-  EXPECT_EQ(limit("flow.group @load warps 1 (%g) {} "
-                  "flow.group @math warps 4 replicas 2 (%g) {}"),
+  EXPECT_EQ(limit("warp.group @math warps 4 (%g) {}"), 240);
+  EXPECT_EQ(limit("warp.group @load warps 1 (%g) {} "
+                  "warp.group @math warps 4 replicas 2 (%g) {}"),
             240);
-  EXPECT_EQ(limit("flow.group @load warps 1 (%g) {} "
-                  "flow.group @math warps 4 replicas 3 (%g) {}"),
+  EXPECT_EQ(limit("warp.group @load warps 1 (%g) {} "
+                  "warp.group @math warps 4 replicas 3 (%g) {}"),
             160);
   // Small groups share a warp group.
-  EXPECT_EQ(limit("flow.group @load warps 1 (%g) {} "
-                  "flow.group @more warps 1 (%g) {} "
-                  "flow.group @math warps 4 replicas 3 (%g) {}"),
+  EXPECT_EQ(limit("warp.group @load warps 1 (%g) {} "
+                  "warp.group @more warps 1 (%g) {} "
+                  "warp.group @math warps 4 replicas 3 (%g) {}"),
             160);
 }

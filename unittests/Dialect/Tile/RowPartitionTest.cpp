@@ -1,6 +1,6 @@
 //===- RowPartitionTest.cpp - rounds against list scheduling --------------===//
 
-#include "RowPartition.h"
+#include "Sequential/RowPartition.h"
 #include "gtest/gtest.h"
 #include <functional>
 #include <queue>
@@ -9,12 +9,11 @@
 using namespace fa3::tile;
 
 namespace {
-/// When the last tile ends if processors take tiles, full ones first, as they
+/// When the last tile ends if SMs take tiles, full ones first, as they
 /// become free.
-double simulate(int64_t full, int64_t rest, double restTime,
-                int64_t processors) {
+double simulate(int64_t full, int64_t rest, double restTime, int64_t sms) {
   std::priority_queue<double, std::vector<double>, std::greater<>> free;
-  for (int64_t i = 0; i < processors; ++i)
+  for (int64_t i = 0; i < sms; ++i)
     free.push(0);
   double end = 0;
   for (int64_t i = 0; i < full + rest; ++i) {
@@ -30,11 +29,11 @@ TEST(RowPartitionTest, RoundsAreThoseOfListScheduling) {
   std::mt19937 random(5);
   auto below = [&](int64_t n) { return int64_t(random() % n); };
   for (int round = 0; round < 2000; ++round) {
-    int64_t full = below(60), rest = below(60), processors = 1 + below(20);
+    int64_t full = below(60), rest = below(60), sms = 1 + below(20);
     double time = (1 + below(19)) / 20.0;
-    ASSERT_NEAR(estimateRounds(full, rest, time, processors),
-                simulate(full, rest, time, processors), 1e-6)
-        << full << " and " << rest << " of " << time << " on " << processors;
+    ASSERT_NEAR(estimateRounds(full, rest, time, sms),
+                simulate(full, rest, time, sms), 1e-6)
+        << full << " and " << rest << " of " << time << " on " << sms;
   }
 }
 

@@ -17,7 +17,7 @@ def AttentionToTile : Pass<"attention-to-tile", "::mlir::ModuleOp"> {
     kernel per attention: a `tile.grid` over (query blocks, heads, batch), a loop
     over key blocks from the last to the first, and in it one step of online
     softmax (FlashAttention-2, arXiv 2307.08691, section 3.1), guarded by
-    `tile.any_possible` of the keep region. Score and keep regions become
+    `tile.any_possible` of the mask_mod region. The score_mod and mask_mod regions become
     elementwise code on tiles, each value at the lowest rank that it needs.
 
     `rescale=lazy` moves the reference maximum of a row, and rescales its
@@ -37,7 +37,7 @@ def AttentionToTile : Pass<"attention-to-tile", "::mlir::ModuleOp"> {
     2^(8 - threshold) times weights of at most 2^threshold. The factor cancels
     between accumulator and row sum. Scales of q and k go into the factor of the
     exponents, per row, per tile or, for tokens of k, into the scores; those of
-    v for whole heads into the last normalisation, those of blocks of keys into
+    v for whole heads into the last normalization, those of blocks of keys into
     the exponents, which bounds the weights whatever the scales. Blocks of more
     than one row must be multiples of the tile.
 
@@ -99,7 +99,7 @@ def AttentionToTile : Pass<"attention-to-tile", "::mlir::ModuleOp"> {
     The launch's `cost` counts 2 (d + dv) operations for every visible pair of
     query and key. Masks that are bands, j <= i + e and j >= i + e with e affine
     in the lengths, and their conjunctions, count by area: half of a square for
-    a causal mask, as published numbers do. Whatever else a keep region asks for
+    a causal mask, as published numbers do. Whatever else a mask_mod region asks for
     counts as if it held, so a prefix or a mask that is loaded counts in full.
 
     The running maximum starts from the finite value -2^100, so a score below
@@ -110,7 +110,7 @@ def AttentionToTile : Pass<"attention-to-tile", "::mlir::ModuleOp"> {
     Fails on operands that are not function arguments, on results that are not
     returned, on auxiliary operands read at indices that are neither uniform nor
     (query, key) in the last dimensions, and on a `memref.dim` of a dimension that
-    is not there, of which the canonicalisation that follows would die.
+    is not there, of which the canonicalization that follows would die.
 
     Example, without masks, types and the end of the softmax:
     ```mlir

@@ -6,10 +6,10 @@
 include "mlir/Pass/PassBase.td"
 
 def ConvertHopperToNVVM : Pass<"convert-hopper-to-nvvm", "::mlir::gpu::GPUModuleOp"> {
-  let summary = "kernels of hopper and flow -> llvm.func of nvvm, scf, arith, vector";
+  let summary = "kernels of hopper and warp -> llvm.func of nvvm, scf, arith, vector";
   let description = [{
     Turns every `gpu.func` kernel of the module into an `llvm.func` that holds no
-    operation of hopper, flow or gpu any more. Arithmetic, vectors and structured
+    operation of hopper, warp or gpu any more. Arithmetic, vectors and structured
     control flow stay for the upstream conversions (see
     convert-kernel-to-llvm); `index` is 32 bits wide from here on.
 
@@ -25,7 +25,7 @@ def ConvertHopperToNVVM : Pass<"convert-hopper-to-nvvm", "::mlir::gpu::GPUModule
 
     Groups become branches on the warp number. A group that holds neither
     fragments nor anything done by several warps together runs in one thread per
-    replica; in other groups the leader's instructions are predicated.
+    replica; in other groups the elected thread's instructions are predicated.
 
     Products: one asm statement per instruction with the accumulator tied from
     input to output, so that neither LLVM nor ptxas has a reason to copy it.
@@ -38,7 +38,7 @@ def ConvertHopperToNVVM : Pass<"convert-hopper-to-nvvm", "::mlir::gpu::GPUModule
     ```
     becomes
     ```mlir
-    llvm.inline_asm has_side_effects "@$1 mbarrier.arrive.shared::cta.b64 _, [$0];", "r,b,~{memory}" %address, %leader : (i32, i1) -> ()
+    llvm.inline_asm has_side_effects "@$1 mbarrier.arrive.shared::cta.b64 _, [$0];", "r,b,~{memory}" %address, %elected : (i32, i1) -> ()
     ```
   }];
   let options = [

@@ -32,9 +32,9 @@ def TileToHopper : Pass<"tile-to-hopper", "::mlir::ModuleOp"> {
 
     Example, a writer:
     ```mlir
-    %slot, %next = flow.acquire %ring[%c]   %w = tile.view %slot[%c0, %c0]
+    %slot, %next = warp.acquire %ring[%c]   %w = tile.view %slot[%c0, %c0]
     tile.load.async %K[%b, %h, %j, %c0], %w
-    flow.publish %slot
+    warp.publish %slot
     // becomes, for entries of 80x64 f16
     hopper.barrier.wait %empty[%i] parity %p : !hopper.barrier<2, 3>
     hopper.barrier.expect_tx %full[%i], 10240 : !hopper.barrier<2, 1>

@@ -21,7 +21,7 @@ struct PtxasOptions {
   /// Path of ptxas; empty: PATH, then /usr/local/cuda/bin.
   std::string path;
   std::string chip = "sm_90a";
-  /// Serialised products and spilled registers are errors, not warnings.
+  /// Serialized products and spilled registers are errors, not warnings.
   bool strict = false;
 };
 
@@ -33,7 +33,7 @@ struct KernelUsage {
   int64_t barriers = 0;
 };
 
-/// A message of ptxas, for instance (C7510), products serialised.
+/// A message of ptxas, for instance (C7510), products serialized.
 struct PtxasRemark {
   enum class Kind { Info, Warning, Error } kind;
   /// C75xx, or empty.
@@ -62,7 +62,7 @@ std::optional<mlir::Location> findLocation(mlir::MLIRContext *context,
 
 /// Assembles the PTX of a module. Messages become diagnostics at the operations
 /// they are about, as far as the PTX has locations, or at the kernel. Fails if
-/// ptxas does, or in strict mode if products are serialised or registers are
+/// ptxas does, or in strict mode if products are serialized or registers are
 /// spilled.
 mlir::FailureOr<PtxasReport> runPtxas(mlir::gpu::GPUModuleOp module,
                                       llvm::StringRef ptx,

@@ -145,13 +145,13 @@ static Value indexConstant(ImplicitLocOpBuilder &b, int64_t value) {
   return arith::ConstantIndexOp::create(b, value);
 }
 
-Value CausalAttr::buildKeep(ImplicitLocOpBuilder &b,
-                            const ModContext &context) const {
+Value CausalAttr::buildMaskMod(ImplicitLocOpBuilder &b,
+                               const ModContext &context) const {
   return notAfter(b, context.key, alignedQuery(b, context));
 }
 
-Value WindowAttr::buildKeep(ImplicitLocOpBuilder &b,
-                            const ModContext &context) const {
+Value WindowAttr::buildMaskMod(ImplicitLocOpBuilder &b,
+                               const ModContext &context) const {
   if (!getLeft() && !getRight())
     return {};
   Value center = alignedQuery(b, context);
@@ -169,16 +169,16 @@ Value WindowAttr::buildKeep(ImplicitLocOpBuilder &b,
   return keep;
 }
 
-Value PrefixAttr::buildKeep(ImplicitLocOpBuilder &b,
-                            const ModContext &context) const {
+Value PrefixAttr::buildMaskMod(ImplicitLocOpBuilder &b,
+                               const ModContext &context) const {
   Value inPrefix = arith::CmpIOp::create(
       b, arith::CmpIPredicate::slt, context.key, indexConstant(b, getLength()));
   Value causal = notAfter(b, context.key, alignedQuery(b, context));
   return arith::OrIOp::create(b, inPrefix, causal);
 }
 
-Value SoftcapAttr::buildScore(ImplicitLocOpBuilder &b, const ModContext &,
-                              Value score) const {
+Value SoftcapAttr::buildScoreMod(ImplicitLocOpBuilder &b, const ModContext &,
+                                 Value score) const {
   double cap = getCap().getValueAsDouble();
   auto constant = [&](double value) -> Value {
     return arith::ConstantOp::create(
@@ -190,8 +190,8 @@ Value SoftcapAttr::buildScore(ImplicitLocOpBuilder &b, const ModContext &,
   return arith::MulFOp::create(b, tanh, constant(cap), flexible(b));
 }
 
-Value AlibiAttr::buildScore(ImplicitLocOpBuilder &b, const ModContext &context,
-                            Value score) const {
+Value AlibiAttr::buildScoreMod(ImplicitLocOpBuilder &b,
+                               const ModContext &context, Value score) const {
   Value slope = tensor::ExtractOp::create(b, context.aux[getAux()],
                                           ValueRange{context.head});
   Value distance =
@@ -203,8 +203,8 @@ Value AlibiAttr::buildScore(ImplicitLocOpBuilder &b, const ModContext &context,
   return arith::SubFOp::create(b, score, penalty, flexible(b));
 }
 
-Value BiasAttr::buildScore(ImplicitLocOpBuilder &b, const ModContext &context,
-                           Value score) const {
+Value BiasAttr::buildScoreMod(ImplicitLocOpBuilder &b,
+                              const ModContext &context, Value score) const {
   Value bias = context.aux[getAux()];
   auto type = cast<RankedTensorType>(bias.getType());
   SmallVector<Value> indices = {context.batch, context.head, context.query,

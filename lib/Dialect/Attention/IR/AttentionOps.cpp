@@ -59,8 +59,8 @@ void ForwardOp::print(OpAsmPrinter &printer) {
     printer << "(" << getO().getType() << ", " << getLse().getType() << ")";
   else
     printer << getO().getType();
-  printRegion(printer, "score", getScoreRegion());
-  printRegion(printer, "keep", getKeepRegion());
+  printRegion(printer, "score_mod", getScoreMod());
+  printRegion(printer, "mask_mod", getMaskMod());
 }
 
 /// Parses `(%a, %b, ..) { .. }`; the types are the first `types.size()` given.
@@ -165,11 +165,12 @@ ParseResult ForwardOp::parse(OpAsmParser &parser, OperationState &result) {
                                     static_cast<int32_t>(scales.size())}));
   Region *score = result.addRegion(), *keep = result.addRegion();
   Type f32 = builder.getF32Type(), index = builder.getIndexType();
-  if (succeeded(parser.parseOptionalKeyword("score")) &&
-      parseRegion(parser, *score, {f32, index, index, index, index}, "score"))
+  if (succeeded(parser.parseOptionalKeyword("score_mod")) &&
+      parseRegion(parser, *score, {f32, index, index, index, index},
+                  "score_mod"))
     return failure();
-  if (succeeded(parser.parseOptionalKeyword("keep")) &&
-      parseRegion(parser, *keep, {index, index, index, index}, "keep"))
+  if (succeeded(parser.parseOptionalKeyword("mask_mod")) &&
+      parseRegion(parser, *keep, {index, index, index, index}, "mask_mod"))
     return failure();
   return success();
 }
@@ -408,10 +409,10 @@ static LogicalResult verifyScalarRegion(ForwardOp op, Region &region,
 LogicalResult ForwardOp::verifyRegions() {
   Builder builder(getContext());
   Type f32 = builder.getF32Type(), index = builder.getIndexType();
-  if (failed(verifyScalarRegion(*this, getScoreRegion(), "score",
+  if (failed(verifyScalarRegion(*this, getScoreMod(), "score_mod",
                                 {f32, index, index, index, index}, f32)))
     return failure();
-  return verifyScalarRegion(*this, getKeepRegion(), "keep",
+  return verifyScalarRegion(*this, getMaskMod(), "mask_mod",
                             {index, index, index, index}, builder.getI1Type());
 }
 
@@ -465,9 +466,9 @@ static ModContext getContextOf(ForwardOp op, Block &block) {
   return {index[0], index[1], index[2], index[3], op.getAux()};
 }
 
-void ForwardOp::prependScore(ScoreBuilder build) {
+void ForwardOp::prependScoreMod(ScoreModBuilder build) {
   Type f32 = Float32Type::get(getContext());
-  Region &region = getScoreRegion();
+  Region &region = getScoreMod();
   bool isNew = region.empty();
   Block &block = getOrCreateBlock(*this, region, f32);
   auto b = ImplicitLocOpBuilder::atBlockBegin(getLoc(), &block);
@@ -487,8 +488,8 @@ void ForwardOp::prependScore(ScoreBuilder build) {
     YieldOp::create(b, edited);
 }
 
-void ForwardOp::prependKeep(KeepBuilder build) {
-  Region &region = getKeepRegion();
+void ForwardOp::prependMaskMod(MaskModBuilder build) {
+  Region &region = getMaskMod();
   bool isNew = region.empty();
   Block &block = getOrCreateBlock(*this, region, {});
   auto b = ImplicitLocOpBuilder::atBlockBegin(getLoc(), &block);

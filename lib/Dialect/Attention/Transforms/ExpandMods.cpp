@@ -1,7 +1,7 @@
 //===- ExpandMods.cpp - modifications become code -------------------------===//
 //
 // attention-expand-mods: the one-line forms of attention.forward turn into the
-// code that a user would write in its score and keep regions.
+// code that a user would write in its score_mod and mask_mod regions.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,16 +24,16 @@ void fa3::attention::expandMods(ForwardOp op) {
   if (!mods)
     return;
   op.removeModsAttr();
-  op.prependScore(
+  op.prependScoreMod(
       [&](ImplicitLocOpBuilder &b, const ModContext &context, Value score) {
         for (auto mod : mods.getAsRange<ModAttrInterface>())
-          score = mod.buildScore(b, context, score);
+          score = mod.buildScoreMod(b, context, score);
         return score;
       });
-  op.prependKeep([&](ImplicitLocOpBuilder &b, const ModContext &context) {
+  op.prependMaskMod([&](ImplicitLocOpBuilder &b, const ModContext &context) {
     Value keep;
     for (auto mod : mods.getAsRange<ModAttrInterface>())
-      if (Value other = mod.buildKeep(b, context))
+      if (Value other = mod.buildMaskMod(b, context))
         keep = keep ? arith::AndIOp::create(b, keep, other).getResult() : other;
     return keep;
   });

@@ -112,12 +112,12 @@ LogicalResult Quantize::readOptions() {
 
 LogicalResult Quantize::verify(ForwardOp forward) {
   if (forward.getTransposedV())
-    return forward.emitOpError("cannot be quantised: v is transposed, "
+    return forward.emitOpError("cannot be quantized: v is transposed, "
                                "attention.quantize takes rows of elements");
   for (auto [name, dim] :
        {std::pair("q", forward.getHeadDim()), {"v", forward.getValueHeadDim()}})
     if (dim % 16)
-      return forward.emitOpError("cannot be quantised: 8-bit products take "
+      return forward.emitOpError("cannot be quantized: 8-bit products take "
                                  "head dims that are multiples of 16, that of ")
              << name << " is " << dim;
   int64_t d = forward.getHeadDim();

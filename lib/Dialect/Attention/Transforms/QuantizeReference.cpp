@@ -1,4 +1,4 @@
-//===- QuantizeReference.cpp - quantisation by definition -----------------===//
+//===- QuantizeReference.cpp - quantization by definition -----------------===//
 //
 // attention.quantize as plain loops: scales become maxima, then what is divided
 // by them. As kernels do, all in f32.

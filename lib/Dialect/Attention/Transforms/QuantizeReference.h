@@ -1,9 +1,9 @@
-//===- QuantizeReference.h - quantisation by definition ---------*- C++ -*-===//
+//===- QuantizeReference.h - quantization by definition ---------*- C++ -*-===//
 
 #ifndef FA3_LIB_DIALECT_ATTENTION_TRANSFORMS_QUANTIZEREFERENCE_H
 #define FA3_LIB_DIALECT_ATTENTION_TRANSFORMS_QUANTIZEREFERENCE_H
 
-#include "fa3/Dialect/Attention/Utils/Quantization.h"
+#include "fa3/Dialect/Attention/Contract/Quantization.h"
 
 namespace fa3::attention {
 

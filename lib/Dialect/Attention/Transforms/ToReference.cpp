@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "QuantizeReference.h"
+#include "fa3/Dialect/Attention/Contract/HostFunction.h"
 #include "fa3/Dialect/Attention/Transforms/Passes.h"
-#include "fa3/Dialect/Attention/Utils/HostFunction.h"
 #include "fa3/Support/ContractNames.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
@@ -74,7 +74,7 @@ private:
   void buildHead(Value b, Value h);
   void buildRow(Value b, Value h, Value keyHead, Value i);
   void buildOutput(Value b, Value h, Value keyHead, Value i, Value max);
-  Value buildScore(Value b, Value h, Value keyHead, Value i, Value j);
+  Value buildScoreMod(Value b, Value h, Value keyHead, Value i, Value j);
   Value buildDot(Value b, Value h, Value keyHead, Value i, Value j);
   /// Copies the code of a region to the insertion point.
   Value inlineRegion(Region &region, ValueRange arguments);
@@ -265,7 +265,7 @@ Value ReferenceBuilder::loadQuery(ArrayRef<Value> at) {
 
 Value ReferenceBuilder::buildDot(Value batch, Value h, Value keyHead, Value i,
                                  Value j) {
-  // The order of a sum of products is free; the loop may be vectorised.
+  // The order of a sum of products is free; the loop may be vectorized.
   auto anyOrder = arith::FastMathFlagsAttr::get(
       b.getContext(),
       arith::FastMathFlags::reassoc | arith::FastMathFlags::contract);
@@ -286,21 +286,21 @@ Value ReferenceBuilder::buildDot(Value batch, Value h, Value keyHead, Value i,
   return applyScale(dot, 1, batch, h, j);
 }
 
-Value ReferenceBuilder::buildScore(Value batch, Value h, Value keyHead, Value i,
-                                   Value j) {
+Value ReferenceBuilder::buildScoreMod(Value batch, Value h, Value keyHead,
+                                      Value i, Value j) {
   auto edited = [&]() -> Value {
     Value score = buildDot(batch, h, keyHead, i, j);
-    Region &region = host.forward.getScoreRegion();
+    Region &region = host.forward.getScoreMod();
     if (region.empty())
       return score;
     if (!isLow)
       score = arith::TruncFOp::create(b, b.getF32Type(), score);
     return round(widen(inlineRegion(region, {score, batch, h, i, j})));
   };
-  Region &keepRegion = host.forward.getKeepRegion();
-  if (keepRegion.empty())
+  Region &maskMod = host.forward.getMaskMod();
+  if (maskMod.empty())
     return edited();
-  Value keep = inlineRegion(keepRegion, {batch, h, i, j});
+  Value keep = inlineRegion(maskMod, {batch, h, i, j});
   auto branch = scf::IfOp::create(b, compute, keep, /*withElseRegion=*/true);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(branch.thenBlock());
@@ -349,7 +349,7 @@ void ReferenceBuilder::buildOutput(Value batch, Value h, Value keyHead, Value i,
 void ReferenceBuilder::buildRow(Value batch, Value h, Value keyHead, Value i) {
   Value lowest = number(-std::numeric_limits<double>::infinity());
   Value max = loop(host.keys, lowest, [&](Value j, Value max) {
-    Value score = buildScore(batch, h, keyHead, i, j);
+    Value score = buildScoreMod(batch, h, keyHead, i, j);
     memref::StoreOp::create(b, score, row, j);
     return arith::MaximumFOp::create(b, max, score).getResult();
   });
@@ -407,7 +407,7 @@ Value ReferenceBuilder::buildSlice(Value first, Value last) {
 // Pass
 //===----------------------------------------------------------------------===//
 
-/// Emits the quantisations of a function.
+/// Emits the quantizations of a function.
 static void buildQuantizations(HostFunction &host) {
   for (HostQuantization &quantization : host.quantizations) {
     OpBuilder builder = host.getBuilder();

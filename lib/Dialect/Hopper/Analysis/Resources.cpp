@@ -47,7 +47,7 @@ static ResourceUse getElementwiseUse(Operation *op, int64_t registers) {
 
 /// Accesses of shared memory by all threads of the group.
 static ResourceUse getSharedUse(Operation *op, VectorType type) {
-  auto group = op->getParentOfType<flow::GroupOp>();
+  auto group = op->getParentOfType<warp::GroupOp>();
   int64_t threads = group ? int64_t(group.getWarps()) * 32 : 32;
   int64_t bytes =
       type.getNumElements() * type.getElementTypeBitWidth() / 8 * threads;

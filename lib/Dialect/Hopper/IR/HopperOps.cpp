@@ -154,7 +154,7 @@ LogicalResult RecordOp::verify() {
 }
 
 LogicalResult ClaimOp::verify() {
-  auto group = (*this)->getParentOfType<flow::GroupOp>();
+  auto group = (*this)->getParentOfType<warp::GroupOp>();
   if (group && (group.getWarps() != 1 || group.getReplicas() != 1))
     return emitOpError("expects a group of one warp and one replica, got ")
            << group.getWarps() << " and " << group.getReplicas();

@@ -15,7 +15,7 @@ using namespace fa3::hopper;
 
 /// Copies of an allocation: one per replica of the group it stands in.
 static int64_t getReplicas(Operation *op) {
-  auto group = op->getParentOfType<flow::GroupOp>();
+  auto group = op->getParentOfType<warp::GroupOp>();
   return group ? group.getReplicas() : 1;
 }
 

@@ -1,8 +1,8 @@
 //===- AssignRegisters.cpp - registers of every warp group ----------------===//
 
-#include "fa3/Dialect/Flow/Analysis/ProducerRegisters.h"
 #include "fa3/Dialect/Hopper/IR/Hopper.h"
 #include "fa3/Dialect/Hopper/Transforms/Passes.h"
+#include "fa3/Dialect/Warp/Analysis/ProducerRegisters.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Builders.h"
@@ -20,7 +20,7 @@ constexpr int64_t kWarpsPerWarpgroup = 4;
 constexpr int64_t kMostConsumerRegisters = 240;
 
 /// Whether the group works on fragments.
-static bool holdsFragments(flow::GroupOp group) {
+static bool holdsFragments(warp::GroupOp group) {
   WalkResult result = group.walk([](Operation *op) {
     auto isFragment = [](Type type) {
       return isa<VectorType, InflightType>(type);
@@ -35,7 +35,7 @@ static bool holdsFragments(flow::GroupOp group) {
 
 /// Whether the group computes: one of less than a warp group that works on
 /// fragments converts a few elements at a time on their way.
-static bool isConsumer(flow::GroupOp group) {
+static bool isConsumer(warp::GroupOp group) {
   return group.getWarps() >= kWarpsPerWarpgroup && holdsFragments(group);
 }
 
@@ -44,13 +44,13 @@ struct AssignRegisters : hopper::impl::AssignRegistersBase<AssignRegisters> {
   using AssignRegistersBase::AssignRegistersBase;
 
   void runOnOperation() override {
-    auto specialized = getOperation().getOps<flow::SpecializeOp>();
-    for (flow::SpecializeOp specialize : specialized)
+    auto specialized = getOperation().getOps<warp::SpecializeOp>();
+    for (warp::SpecializeOp specialize : specialized)
       if (failed(assign(specialize)))
         return signalPassFailure();
   }
 
-  LogicalResult assign(flow::SpecializeOp specialize) {
+  LogicalResult assign(warp::SpecializeOp specialize) {
     std::optional<ArrayRef<int32_t>> size = getOperation().getKnownBlockSize();
     if (!size)
       return getOperation().emitOpError(
@@ -64,15 +64,15 @@ struct AssignRegisters : hopper::impl::AssignRegistersBase<AssignRegisters> {
 
     // A warp group computes if one of its groups does.
     SmallVector<bool> computes(warpgroups, false);
-    SmallVector<flow::GroupOp> groups(specialize.getOps<flow::GroupOp>());
-    auto forEachWarpgroup = [&](flow::GroupOp group, auto callback) {
+    SmallVector<warp::GroupOp> groups(specialize.getOps<warp::GroupOp>());
+    auto forEachWarpgroup = [&](warp::GroupOp group, auto callback) {
       int64_t first = *group.getFirstWarp();
       int64_t last = first + group.getWarps() * group.getReplicas() - 1;
       for (int64_t i = first / kWarpsPerWarpgroup;
            i <= last / kWarpsPerWarpgroup; ++i)
         callback(i);
     };
-    for (flow::GroupOp group : groups) {
+    for (warp::GroupOp group : groups) {
       if (!group.getFirstWarp())
         return group.emitOpError(
             "expects a place (see hopper-pack-warpgroups)");
@@ -87,7 +87,7 @@ struct AssignRegisters : hopper::impl::AssignRegistersBase<AssignRegisters> {
     bool changed = true;
     while (changed) {
       changed = false;
-      for (flow::GroupOp group : groups) {
+      for (warp::GroupOp group : groups) {
         bool computing = isConsumer(group);
         forEachWarpgroup(group, [&](int64_t i) { computing |= computes[i]; });
         forEachWarpgroup(group, [&](int64_t i) {
@@ -101,10 +101,10 @@ struct AssignRegisters : hopper::impl::AssignRegistersBase<AssignRegisters> {
     if (consumers == 0 || producers == 0)
       return success();
 
-    auto loadsInNest = [](flow::GroupOp group) {
-      return !isConsumer(group) && flow::hasNestedLoops(group);
+    auto loadsInNest = [](warp::GroupOp group) {
+      return !isConsumer(group) && warp::hasNestedLoops(group);
     };
-    auto converts = [](flow::GroupOp group) {
+    auto converts = [](warp::GroupOp group) {
       return !isConsumer(group) && holdsFragments(group);
     };
     // Registers per thread, summed over warp groups.
@@ -114,7 +114,7 @@ struct AssignRegisters : hopper::impl::AssignRegistersBase<AssignRegisters> {
     int64_t pool = entry * warpgroups;
     int64_t producer = producerRegisters != 0
                            ? producerRegisters
-                           : flow::getProducerRegisters(
+                           : warp::getProducerRegisters(
                                  consumers, llvm::any_of(groups, loadsInNest),
                                  llvm::any_of(groups, converts));
     int64_t consumer = consumerRegisters;
@@ -138,7 +138,7 @@ struct AssignRegisters : hopper::impl::AssignRegistersBase<AssignRegisters> {
                    "between 24 and 256, got ")
                << count;
 
-    for (flow::GroupOp group : groups) {
+    for (warp::GroupOp group : groups) {
       bool computing = false;
       forEachWarpgroup(group, [&](int64_t i) { computing |= computes[i]; });
       int64_t count = computing ? consumer : producer;

@@ -28,7 +28,7 @@ static LogicalResult checkLaunch(LaunchOp launch, gpu::GPUFuncOp function) {
   }
   int64_t end = 0;
   function.walk([&](Operation *op) {
-    auto group = op->getParentOfType<flow::GroupOp>();
+    auto group = op->getParentOfType<warp::GroupOp>();
     int64_t replicas = group ? int64_t(group.getReplicas()) : 1;
     auto visit = [&](auto alloc) {
       if (std::optional<int64_t> offset = alloc.getOffset())

@@ -85,8 +85,8 @@ static Value getBuffer(Value desc) {
   return op ? Value(op.getBuffer()) : Value();
 }
 
-static flow::GroupOp getGroup(Operation *op) {
-  return op->getParentOfType<flow::GroupOp>();
+static warp::GroupOp getGroup(Operation *op) {
+  return op->getParentOfType<warp::GroupOp>();
 }
 
 LogicalResult FenceAnalysis::collect(gpu::GPUFuncOp function) {
@@ -130,7 +130,7 @@ bool FenceAnalysis::arrivalLetsAccess(Operation *arrival, Value barrier,
   };
   if (!barrier.getDefiningOp<BarrierAllocOp>() || reaches(barrier))
     return true;
-  flow::GroupOp group = getGroup(arrival);
+  warp::GroupOp group = getGroup(arrival);
   if (!group)
     return true;
   WalkResult direct = group->walk([&](Operation *op) {
@@ -153,7 +153,7 @@ bool FenceAnalysis::letsAccess(Operation *op, Value buffer,
     return true;
   // Threads of other groups meet there, too.
   if (auto sync = dyn_cast<NamedBarrierSyncOp>(op)) {
-    flow::GroupOp group = getGroup(op);
+    warp::GroupOp group = getGroup(op);
     return !group || sync.getThreads() != group.getWarps() * 32;
   }
   if (auto load = dyn_cast<TmaLoadOp>(op))
@@ -231,8 +231,8 @@ void FenceAnalysis::visit(Block &block, Dirty &dirty) {
 /// Regions of a loop run any number of times and in any order; of the regions
 /// of another operation one runs, or none if one of them is empty.
 void FenceAnalysis::visitRegions(Operation *op, Dirty &dirty) {
-  if (isa<flow::SpecializeOp>(op)) {
-    for (auto group : op->getRegion(0).getOps<flow::GroupOp>()) {
+  if (isa<warp::SpecializeOp>(op)) {
+    for (auto group : op->getRegion(0).getOps<warp::GroupOp>()) {
       Dirty own = dirty;
       visit(*group.getBodyBlock(), own);
     }

@@ -33,12 +33,12 @@ public:
         rewriter(buffer.getContext()) {}
 
   /// `firstRow` is the row of replica 0 in CTA 0, `rows` those of a CTA.
-  void record(flow::GroupOp group, int64_t firstRow, int64_t rows,
+  void record(warp::GroupOp group, int64_t firstRow, int64_t rows,
               int64_t ctas);
   int64_t getNumRecords() const { return numRecords; }
 
 private:
-  Value getStart(flow::GroupOp group, int64_t firstRow, int64_t rows,
+  Value getStart(warp::GroupOp group, int64_t firstRow, int64_t rows,
                  int64_t ctas);
   void emit(ArrayRef<int64_t> events, Location loc);
   void visitBlock(Block &block);
@@ -66,7 +66,7 @@ void GroupRecorder::emit(ArrayRef<int64_t> events, Location loc) {
 
 /// Position of the first entry of the executing copy's row; -1 in CTAs that
 /// have none.
-Value GroupRecorder::getStart(flow::GroupOp group, int64_t firstRow,
+Value GroupRecorder::getStart(warp::GroupOp group, int64_t firstRow,
                               int64_t rows, int64_t ctas) {
   ImplicitLocOpBuilder b(group.getLoc(), rewriter);
   Type i32 = b.getI32Type();
@@ -148,7 +148,7 @@ void GroupRecorder::visitBlock(Block &block) {
   }
 }
 
-void GroupRecorder::record(flow::GroupOp group, int64_t firstRow, int64_t rows,
+void GroupRecorder::record(warp::GroupOp group, int64_t firstRow, int64_t rows,
                            int64_t ctas) {
   Block &body = *group.getBodyBlock();
   // Registers are moved before anything else (see hopper-assign-registers).
@@ -233,14 +233,14 @@ struct InsertRecords : hopper::impl::InsertRecordsBase<InsertRecords> {
   }
 
   LogicalResult run(gpu::GPUFuncOp kernel, LaunchOp launch) {
-    SmallVector<flow::GroupOp> groups;
-    kernel.walk([&](flow::GroupOp group) { groups.push_back(group); });
+    SmallVector<warp::GroupOp> groups;
+    kernel.walk([&](warp::GroupOp group) { groups.push_back(group); });
     if (groups.empty()) {
       kernel.emitRemark("has no groups, nothing is recorded");
       return success();
     }
     SmallVector<std::string> rows;
-    for (flow::GroupOp group : groups)
+    for (warp::GroupOp group : groups)
       for (int64_t i = 0; i < int64_t(group.getReplicas()); ++i)
         rows.push_back(group.getReplicas() == 1
                            ? group.getSymName().str()
@@ -250,7 +250,7 @@ struct InsertRecords : hopper::impl::InsertRecordsBase<InsertRecords> {
     if (failed(buffer))
       return failure();
     int64_t row = 0;
-    for (flow::GroupOp group : groups) {
+    for (warp::GroupOp group : groups) {
       GroupRecorder recorder(table, *buffer, capacity);
       recorder.record(group, row, rows.size(), ctas);
       row += group.getReplicas();

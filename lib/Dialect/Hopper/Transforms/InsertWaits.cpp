@@ -199,9 +199,9 @@ LogicalResult WaitAnalysis::visit(Operation *op, State &state) {
       .Case([&](scf::ForOp loop) { return visitFor(loop, state); })
       .Case([&](scf::WhileOp loop) { return visitWhile(loop, state); })
       .Case([&](scf::IfOp branch) { return visitIf(branch, state); })
-      .Case([&](flow::SpecializeOp specialize) {
+      .Case([&](warp::SpecializeOp specialize) {
         // Groups issue to queues of their own and capture no linear value.
-        for (auto group : specialize.getOps<flow::GroupOp>()) {
+        for (auto group : specialize.getOps<warp::GroupOp>()) {
           State own;
           if (failed(visit(*group.getBodyBlock(), own)))
             return failure();

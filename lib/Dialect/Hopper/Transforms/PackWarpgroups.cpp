@@ -15,20 +15,20 @@ using namespace fa3;
 using namespace fa3::hopper;
 
 /// Places the groups and returns the number of warps of the block.
-static int64_t placeGroups(flow::SpecializeOp specialize, int64_t &idle) {
+static int64_t placeGroups(warp::SpecializeOp specialize, int64_t &idle) {
   int64_t next = 0;
-  auto place = [&](flow::GroupOp group) {
+  auto place = [&](warp::GroupOp group) {
     group.setFirstWarp(next);
     next += group.getWarps() * group.getReplicas();
   };
   for (int64_t warps : {2, 1})
-    for (auto group : specialize.getOps<flow::GroupOp>())
+    for (auto group : specialize.getOps<warp::GroupOp>())
       if (static_cast<int64_t>(group.getWarps()) == warps)
         place(group);
   int64_t small = next;
   next = llvm::alignTo(next, 4);
   idle = next - small;
-  for (auto group : specialize.getOps<flow::GroupOp>())
+  for (auto group : specialize.getOps<warp::GroupOp>())
     if (group.getWarps() % 4 == 0)
       place(group);
   return next;
@@ -55,11 +55,11 @@ struct PackWarpgroups : hopper::impl::PackWarpgroupsBase<PackWarpgroups> {
                      MutableArrayRef<LaunchOp> launches) {
     if (!function.isKernel())
       return success();
-    SmallVector<flow::SpecializeOp> specialized;
-    function.walk([&](flow::SpecializeOp op) { specialized.push_back(op); });
+    SmallVector<warp::SpecializeOp> specialized;
+    function.walk([&](warp::SpecializeOp op) { specialized.push_back(op); });
     if (specialized.size() > 1)
       return specialized[1].emitOpError(
-          "expects to be the only 'flow.specialize' of its kernel");
+          "expects to be the only 'warp.specialize' of its kernel");
 
     int64_t threads = 0;
     if (!specialized.empty()) {

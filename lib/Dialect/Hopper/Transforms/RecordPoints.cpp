@@ -145,7 +145,7 @@ void RecordTable::addOperation(Operation *op) {
     if (pending >= 0)
       addSpan(op, op, "await", "products", number("pending", pending));
   } else if (auto sync = dyn_cast<NamedBarrierSyncOp>(op)) {
-    auto group = op->getParentOfType<flow::GroupOp>();
+    auto group = op->getParentOfType<warp::GroupOp>();
     constexpr int64_t kThreadsPerWarp = 32;
     bool isOwn = group && int64_t(group.getWarps()) * kThreadsPerWarp ==
                               static_cast<int64_t>(sync.getThreads());
@@ -189,7 +189,7 @@ RecordTable::RecordTable(gpu::GPUFuncOp kernel, LaunchOp launch)
     : context(kernel.getContext()) {
   nameBuffers(kernel, launch);
   nameBarriers(kernel);
-  kernel.walk([&](flow::GroupOp group) {
+  kernel.walk([&](warp::GroupOp group) {
     RecordPoints &role = roles[group];
     std::string name = group.getSymName().str();
     role.before.push_back(add("role", Phase::Begin, name));

@@ -32,7 +32,7 @@ public:
   /// Whether there are points inside an operation.
   bool holdsPoints(mlir::Operation *op) const { return holders.contains(op); }
   /// Begin and end of a group.
-  RecordPoints getRole(flow::GroupOp group) const {
+  RecordPoints getRole(warp::GroupOp group) const {
     return roles.lookup(group);
   }
   llvm::ArrayRef<mlir::Attribute> getEvents() const { return events; }

@@ -338,7 +338,7 @@ private:
         Value bound = grid.getUpperBounds()[argument.getArgNumber()];
         require(atom(value));
         require(read(bound, depth) - atom(value) + AffineForm(-1));
-      } else if (auto group = dyn_cast<flow::GroupOp>(parent)) {
+      } else if (auto group = dyn_cast<warp::GroupOp>(parent)) {
         require(atom(value));
         require(AffineForm(group.getReplicas() - 1) - atom(value));
       }
@@ -346,8 +346,8 @@ private:
     }
     Operation *op = value.getDefiningOp();
     llvm::TypeSwitch<Operation *>(op)
-        .Case<memref::DimOp, gpu::BlockIdOp, gpu::GridDimOp, ProcessorsOp,
-              ShareOp, ClaimOp>([&](auto) { require(atom(value)); })
+        .Case<memref::DimOp, gpu::BlockIdOp, gpu::GridDimOp, SmCountOp, ShareOp,
+              ClaimOp>([&](auto) { require(atom(value)); })
         .Case<arith::CeilDivSIOp>(
             [&](auto div) { defineQuotient(div, depth, /*ceil=*/true); })
         .Case<arith::FloorDivSIOp>(

@@ -1,8 +1,8 @@
 //===- PredicateRange.cpp - where a mask is all false or true -------------===//
 
 #include "fa3/Dialect/Tile/Analysis/PredicateRange.h"
-#include "fa3/Dialect/Flow/IR/Flow.h"
 #include "fa3/Dialect/Tile/IR/Tile.h"
+#include "fa3/Dialect/Warp/IR/Warp.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
@@ -277,8 +277,8 @@ static void spreadOverReplicas(TileForm &form) {
   for (auto [atom, coefficient] : SmallVector(form.base.terms)) {
     auto argument = dyn_cast<BlockArgument>(atom);
     auto group =
-        argument ? dyn_cast<flow::GroupOp>(argument.getOwner()->getParentOp())
-                 : flow::GroupOp();
+        argument ? dyn_cast<warp::GroupOp>(argument.getOwner()->getParentOp())
+                 : warp::GroupOp();
     if (!group || !group.hasLeader())
       continue;
     form.base.add(atom, -coefficient);

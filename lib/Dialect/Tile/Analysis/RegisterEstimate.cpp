@@ -25,7 +25,7 @@ namespace {
 class ValueRegisters {
 public:
   explicit ValueRegisters(int64_t threads) : threads(threads) {}
-  /// Registers per thread of a value; 0 for what is rematerialised.
+  /// Registers per thread of a value; 0 for what is rematerialized.
   int64_t get(Value value);
 
 private:
@@ -126,7 +126,7 @@ static int64_t visitBlock(Block &block, const Liveness &liveness,
   return most;
 }
 
-int64_t fa3::tile::estimateRegisters(flow::GroupOp group, Operation *&where) {
+int64_t fa3::tile::estimateRegisters(warp::GroupOp group, Operation *&where) {
   Liveness liveness(group);
   ValueRegisters registers(group.getWarps() * kThreadsPerWarp);
   where = group;
@@ -134,21 +134,21 @@ int64_t fa3::tile::estimateRegisters(flow::GroupOp group, Operation *&where) {
          visitBlock(*group.getBodyBlock(), liveness, {}, registers, where);
 }
 
-int64_t fa3::tile::countThreads(flow::SpecializeOp op) {
+int64_t fa3::tile::countThreads(warp::SpecializeOp op) {
   // Groups of less than a warp group share warp groups.
   int64_t small = 0, whole = 0;
-  for (auto group : op.getOps<flow::GroupOp>())
+  for (auto group : op.getOps<warp::GroupOp>())
     (group.getWarps() < 4 ? small : whole) +=
         group.getWarps() * group.getReplicas();
   return (whole + llvm::alignTo(small, 4)) * kThreadsPerWarp;
 }
 
-int64_t fa3::tile::getRegisterLimit(flow::GroupOp group, int64_t others) {
+int64_t fa3::tile::getRegisterLimit(warp::GroupOp group, int64_t others) {
   // Warp groups of four warps; small groups share one.
   int64_t own = group.getReplicas() * llvm::divideCeil(group.getWarps(), 4);
   int64_t otherGroups = 0;
   bool small = false;
-  for (auto other : group->getBlock()->getOps<flow::GroupOp>()) {
+  for (auto other : group->getBlock()->getOps<warp::GroupOp>()) {
     if (other == group)
       continue;
     if (other.getWarps() < 4)

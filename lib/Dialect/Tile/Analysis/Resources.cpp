@@ -1,7 +1,7 @@
 //===- Resources.cpp - units that tile operations occupy ------------------===//
 
 #include "fa3/Dialect/Tile/Analysis/Resources.h"
-#include "fa3/Dialect/Flow/IR/Flow.h"
+#include "fa3/Dialect/Warp/IR/Warp.h"
 #include "fa3/Scheduling/DeviceModel.h"
 #include "fa3/Scheduling/ElementCosts.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -73,7 +73,7 @@ ResourceUse tile::getResourceUse(Operation *op, int64_t threads) {
   if (auto read = dyn_cast<ReadOp>(op)) {
     use.issue = countElements(read.getResult().getType(), threads);
     use.latency = use.issue + device::kShuffleLatency;
-  } else if (isa<flow::AcquireOp>(op)) {
+  } else if (isa<warp::AcquireOp>(op)) {
     use.issue = use.latency = device::kBarrierLatency;
   } else if (isElementwise(op)) {
     return getElementwiseUse(op, threads);

@@ -348,7 +348,7 @@ static bool hasTileShape(RankedTensorType tensor) {
 bool fa3::tile::isTile(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
   return tensor && hasTileShape(tensor) &&
-         !isa_and_nonnull<flow::StorageAttrInterface>(tensor.getEncoding());
+         !isa_and_nonnull<warp::StorageAttrInterface>(tensor.getEncoding());
 }
 
 LogicalResult ViewType::verify(function_ref<InFlightDiagnostic()> emitError,

@@ -169,7 +169,7 @@ LogicalResult LoadAsyncOp::verify() {
   if (getRows() && getFold())
     return emitOpError("expects rows or fold, got both");
   if (auto view = getView().getDefiningOp<ViewOp>())
-    if (view.getSlot().getType().getSide() != flow::Side::write)
+    if (view.getSlot().getType().getSide() != warp::Side::write)
       return emitOpError("expects a view of a write slot, got one of ")
              << view.getSlot().getType();
   if (!getRows())
@@ -193,14 +193,14 @@ LogicalResult StoreAsyncOp::verify() {
 
 SmallVector<Value> LoadAsyncOp::getReadViews() { return {}; }
 SmallVector<Value> LoadAsyncOp::getWrittenViews() { return {getView()}; }
-flow::Completion LoadAsyncOp::getCompletion() {
-  return flow::Completion::Transactions;
+warp::Completion LoadAsyncOp::getCompletion() {
+  return warp::Completion::Transactions;
 }
 
 SmallVector<Value> StoreAsyncOp::getReadViews() { return {getView()}; }
 SmallVector<Value> StoreAsyncOp::getWrittenViews() { return {}; }
-flow::Completion StoreAsyncOp::getCompletion() {
-  return flow::Completion::BulkGroup;
+warp::Completion StoreAsyncOp::getCompletion() {
+  return warp::Completion::BulkGroup;
 }
 Value StoreAsyncOp::getDoneToken() { return getDone(); }
 
@@ -269,8 +269,8 @@ SmallVector<Value> DotAsyncOp::getReadViews() {
   return views;
 }
 SmallVector<Value> DotAsyncOp::getWrittenViews() { return {}; }
-flow::Completion DotAsyncOp::getCompletion() {
-  return flow::Completion::MatrixGroup;
+warp::Completion DotAsyncOp::getCompletion() {
+  return warp::Completion::MatrixGroup;
 }
 Value DotAsyncOp::getDoneToken() { return getDone(); }
 
@@ -439,7 +439,7 @@ LogicalResult AnyPossibleOp::verify() {
 //===----------------------------------------------------------------------===//
 
 LogicalResult ViewOp::verify() {
-  flow::SlotType slot = getSlot().getType();
+  warp::SlotType slot = getSlot().getType();
   int64_t field = getField();
   if (field < 0 || field >= static_cast<int64_t>(slot.getPayload().size()) ||
       !isa<RankedTensorType>(slot.getPayload()[field]))
@@ -472,7 +472,7 @@ LogicalResult ViewOp::verify() {
              << most << "], got [" << window.getShape() << "]";
   // C4, within the block.
   for (Operation *user : getSlot().getUsers()) {
-    if (!isa<flow::PublishOp, flow::ReleaseOp>(user))
+    if (!isa<warp::PublishOp, warp::ReleaseOp>(user))
       continue;
     for (Operation *access : getView().getUsers())
       if (Operation *inBlock = user->getBlock()->findAncestorOpInBlock(*access))
@@ -507,11 +507,11 @@ LogicalResult WriteOp::verify() {
 
 SmallVector<Value> ReadOp::getReadViews() { return {getView()}; }
 SmallVector<Value> ReadOp::getWrittenViews() { return {}; }
-flow::Completion ReadOp::getCompletion() {
-  return flow::Completion::Synchronous;
+warp::Completion ReadOp::getCompletion() {
+  return warp::Completion::Synchronous;
 }
 SmallVector<Value> WriteOp::getReadViews() { return {}; }
 SmallVector<Value> WriteOp::getWrittenViews() { return {getView()}; }
-flow::Completion WriteOp::getCompletion() {
-  return flow::Completion::Synchronous;
+warp::Completion WriteOp::getCompletion() {
+  return warp::Completion::Synchronous;
 }

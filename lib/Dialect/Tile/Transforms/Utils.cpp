@@ -50,7 +50,7 @@ std::optional<GuardedBody> fa3::tile::matchGuardedBody(scf::ForOp loop) {
   Operation *yield = loop.getBody()->getTerminator();
   for (auto [argument, yielded] :
        llvm::zip(loop.getRegionIterArgs(), yield->getOperands())) {
-    if (yielded == argument || isa<flow::CursorType>(yielded.getType()))
+    if (yielded == argument || isa<warp::CursorType>(yielded.getType()))
       continue;
     auto result = dyn_cast<OpResult>(yielded);
     if (!result || result.getOwner() != guard ||
@@ -59,7 +59,7 @@ std::optional<GuardedBody> fa3::tile::matchGuardedBody(scf::ForOp loop) {
   }
   for (Operation &op : loop.getBody()->without_terminator())
     if (&op != guard && !isMemoryEffectFree(&op) &&
-        !isa<flow::AcquireOp, flow::PublishOp, flow::ReleaseOp, LoadAsyncOp>(
+        !isa<warp::AcquireOp, warp::PublishOp, warp::ReleaseOp, LoadAsyncOp>(
             op))
       return std::nullopt;
   return GuardedBody{guard, condition};
@@ -118,7 +118,7 @@ scf::ForOp fa3::tile::appendIterArgs(scf::ForOp loop, ValueRange inits) {
 
 /// Where the values that are threaded through control flow start.
 static bool isThreadingRoot(Operation *op) {
-  return isa<gpu::GPUFuncOp, flow::GroupOp>(op);
+  return isa<gpu::GPUFuncOp, warp::GroupOp>(op);
 }
 
 scf::IfOp fa3::tile::appendResults(scf::IfOp branch, ValueRange values) {
@@ -214,10 +214,10 @@ int64_t fa3::tile::getConstantBytes(gpu::GPUFuncOp kernel) {
   return bytes;
 }
 
-unsigned fa3::tile::getLoopDepth(flow::RingOp ring) {
+unsigned fa3::tile::getLoopDepth(warp::RingOp ring) {
   unsigned depth = 0;
   for (Operation *user : ring->getUsers()) {
-    if (!isa<flow::AcquireOp>(user))
+    if (!isa<warp::AcquireOp>(user))
       continue;
     unsigned loops = 0;
     for (auto loop = user->getParentOfType<LoopLikeOpInterface>();
@@ -229,10 +229,10 @@ unsigned fa3::tile::getLoopDepth(flow::RingOp ring) {
   return depth;
 }
 
-bool fa3::tile::feedsProducts(flow::RingOp ring) {
+bool fa3::tile::feedsProducts(warp::RingOp ring) {
   for (Operation *user : ring->getUsers()) {
-    auto acquire = dyn_cast<flow::AcquireOp>(user);
-    if (!acquire || acquire.getSide() != flow::Side::read)
+    auto acquire = dyn_cast<warp::AcquireOp>(user);
+    if (!acquire || acquire.getSide() != warp::Side::read)
       continue;
     for (Operation *holder : acquire.getSlot().getUsers())
       if (isa<ViewOp>(holder) &&
@@ -242,11 +242,11 @@ bool fa3::tile::feedsProducts(flow::RingOp ring) {
   return false;
 }
 
-bool fa3::tile::feedsElementCode(flow::RingOp ring) {
+bool fa3::tile::feedsElementCode(warp::RingOp ring) {
   bool hasReads = false;
   for (Operation *user : ring->getUsers()) {
-    auto acquire = dyn_cast<flow::AcquireOp>(user);
-    if (!acquire || acquire.getSide() != flow::Side::read)
+    auto acquire = dyn_cast<warp::AcquireOp>(user);
+    if (!acquire || acquire.getSide() != warp::Side::read)
       continue;
     for (Operation *holder : acquire.getSlot().getUsers()) {
       if (!isa<ViewOp>(holder))

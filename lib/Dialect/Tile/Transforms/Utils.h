@@ -67,13 +67,13 @@ SmemAttr getUnpaddedStorage(mlir::RankedTensorType type);
 int64_t getConstantBytes(mlir::gpu::GPUFuncOp kernel);
 
 /// How many loops are around the innermost acquire of an entry of the ring.
-unsigned getLoopDepth(flow::RingOp ring);
+unsigned getLoopDepth(warp::RingOp ring);
 
 /// Whether products read entries of the ring.
-bool feedsProducts(flow::RingOp ring);
+bool feedsProducts(warp::RingOp ring);
 
 /// Whether all that is read from entries of the ring goes to element code.
-bool feedsElementCode(flow::RingOp ring);
+bool feedsElementCode(warp::RingOp ring);
 
 /// The product of the same block that adds to what this one leaves pending.
 DotAsyncOp findNextInChain(DotAsyncOp dot);

@@ -49,11 +49,11 @@ func.func @all(%q: tensor<1x2x?x64xf16>, %k: tensor<1x2x?x64xf16>, %slopes: tens
   %o = attention.forward %q, %k, %k aux(%slopes : tensor<2xf32>)
     mods [#attention.softcap<32.0>, #attention.causal, #attention.alibi<aux = 0>, #attention.window<left = 7>, #attention.window<>]
     : (tensor<1x2x?x64xf16>, tensor<1x2x?x64xf16>, tensor<1x2x?x64xf16>) -> tensor<1x2x?x64xf16>
-    score (%s, %b, %h, %i, %j) {
+    score_mod (%s, %b, %h, %i, %j) {
       %two = arith.addf %s, %s : f32
       attention.yield %two : f32
     }
-    keep (%b, %h, %i, %j) {
+    mask_mod (%b, %h, %i, %j) {
       %first = arith.constant 1 : index
       %keep = arith.cmpi sge, %j, %first : index
       attention.yield %keep : i1
@@ -65,7 +65,7 @@ func.func @all(%q: tensor<1x2x?x64xf16>, %k: tensor<1x2x?x64xf16>, %slopes: tens
 func.func @causal(%q: tensor<1x2x?x64xf16>, %k: tensor<1x2x?x64xf16>) -> tensor<1x2x?x64xf16> {
   %o = attention.forward %q, %k, %k
     : (tensor<1x2x?x64xf16>, tensor<1x2x?x64xf16>, tensor<1x2x?x64xf16>) -> tensor<1x2x?x64xf16>
-    keep (%b, %h, %i, %j) {
+    mask_mod (%b, %h, %i, %j) {
       %sk = attention.length key
       %sq = attention.length query
       %offset = arith.subi %sk, %sq : index
@@ -78,7 +78,7 @@ func.func @causal(%q: tensor<1x2x?x64xf16>, %k: tensor<1x2x?x64xf16>) -> tensor<
 func.func @window(%q: tensor<1x2x?x64xf16>, %k: tensor<1x2x?x64xf16>) -> tensor<1x2x?x64xf16> {
   %o = attention.forward %q, %k, %k
     : (tensor<1x2x?x64xf16>, tensor<1x2x?x64xf16>, tensor<1x2x?x64xf16>) -> tensor<1x2x?x64xf16>
-    keep (%b, %h, %i, %j) {
+    mask_mod (%b, %h, %i, %j) {
       %sk = attention.length key
       %sq = attention.length query
       %offset = arith.subi %sk, %sq : index
@@ -97,7 +97,7 @@ func.func @window(%q: tensor<1x2x?x64xf16>, %k: tensor<1x2x?x64xf16>) -> tensor<
 func.func @window_left(%q: tensor<1x2x?x64xf16>, %k: tensor<1x2x?x64xf16>) -> tensor<1x2x?x64xf16> {
   %o = attention.forward %q, %k, %k
     : (tensor<1x2x?x64xf16>, tensor<1x2x?x64xf16>, tensor<1x2x?x64xf16>) -> tensor<1x2x?x64xf16>
-    keep (%b, %h, %i, %j) {
+    mask_mod (%b, %h, %i, %j) {
       %sk = attention.length key
       %sq = attention.length query
       %offset = arith.subi %sk, %sq : index
@@ -112,7 +112,7 @@ func.func @window_left(%q: tensor<1x2x?x64xf16>, %k: tensor<1x2x?x64xf16>) -> te
 func.func @prefix(%q: tensor<1x2x?x64xf16>, %k: tensor<1x2x?x64xf16>) -> tensor<1x2x?x64xf16> {
   %o = attention.forward %q, %k, %k
     : (tensor<1x2x?x64xf16>, tensor<1x2x?x64xf16>, tensor<1x2x?x64xf16>) -> tensor<1x2x?x64xf16>
-    keep (%b, %h, %i, %j) {
+    mask_mod (%b, %h, %i, %j) {
       %length = arith.constant 5 : index
       %in_prefix = arith.cmpi slt, %j, %length : index
       %sk = attention.length key
@@ -128,7 +128,7 @@ func.func @prefix(%q: tensor<1x2x?x64xf16>, %k: tensor<1x2x?x64xf16>) -> tensor<
 func.func @softcap(%q: tensor<1x2x?x64xf16>, %k: tensor<1x2x?x64xf16>) -> tensor<1x2x?x64xf16> {
   %o = attention.forward %q, %k, %k
     : (tensor<1x2x?x64xf16>, tensor<1x2x?x64xf16>, tensor<1x2x?x64xf16>) -> tensor<1x2x?x64xf16>
-    score (%s, %b, %h, %i, %j) {
+    score_mod (%s, %b, %h, %i, %j) {
       %inverse = arith.constant 0.03125 : f32
       %ratio = arith.mulf %s, %inverse fastmath<reassoc,contract> : f32
       %tanh = math.tanh %ratio : f32
@@ -141,7 +141,7 @@ func.func @softcap(%q: tensor<1x2x?x64xf16>, %k: tensor<1x2x?x64xf16>) -> tensor
 func.func @alibi(%q: tensor<1x2x?x64xf16>, %k: tensor<1x2x?x64xf16>, %slopes: tensor<2xf32>) -> tensor<1x2x?x64xf16> {
   %o = attention.forward %q, %k, %k aux(%slopes : tensor<2xf32>)
     : (tensor<1x2x?x64xf16>, tensor<1x2x?x64xf16>, tensor<1x2x?x64xf16>) -> tensor<1x2x?x64xf16>
-    score (%s, %b, %h, %i, %j) {
+    score_mod (%s, %b, %h, %i, %j) {
       %slope = tensor.extract %slopes[%h] : tensor<2xf32>
       %sk = attention.length key
       %sq = attention.length query
@@ -160,7 +160,7 @@ func.func @alibi(%q: tensor<1x2x?x64xf16>, %k: tensor<1x2x?x64xf16>, %slopes: te
 func.func @bias(%q: tensor<1x2x?x64xf16>, %k: tensor<1x2x?x64xf16>, %slopes: tensor<2xf32>, %bias: tensor<1x2x1x?xbf16>) -> tensor<1x2x?x64xf16> {
   %o = attention.forward %q, %k, %k aux(%slopes, %bias : tensor<2xf32>, tensor<1x2x1x?xbf16>)
     : (tensor<1x2x?x64xf16>, tensor<1x2x?x64xf16>, tensor<1x2x?x64xf16>) -> tensor<1x2x?x64xf16>
-    score (%s, %b, %h, %i, %j) {
+    score_mod (%s, %b, %h, %i, %j) {
       %b0 = arith.constant 0 : index
       %i0 = arith.constant 0 : index
       %element = tensor.extract %bias[%b0, %h, %i0, %j] : tensor<1x2x1x?xbf16>
@@ -173,7 +173,7 @@ func.func @bias(%q: tensor<1x2x?x64xf16>, %k: tensor<1x2x?x64xf16>, %slopes: ten
 func.func @all(%q: tensor<1x2x?x64xf16>, %k: tensor<1x2x?x64xf16>, %slopes: tensor<2xf32>) -> tensor<1x2x?x64xf16> {
   %o = attention.forward %q, %k, %k aux(%slopes : tensor<2xf32>)
     : (tensor<1x2x?x64xf16>, tensor<1x2x?x64xf16>, tensor<1x2x?x64xf16>) -> tensor<1x2x?x64xf16>
-    score (%s, %b, %h, %i, %j) {
+    score_mod (%s, %b, %h, %i, %j) {
       %inverse = arith.constant 0.03125 : f32
       %ratio = arith.mulf %s, %inverse fastmath<reassoc,contract> : f32
       %tanh = math.tanh %ratio : f32
@@ -193,7 +193,7 @@ func.func @all(%q: tensor<1x2x?x64xf16>, %k: tensor<1x2x?x64xf16>, %slopes: tens
       %two = arith.addf %biased, %biased : f32
       attention.yield %two : f32
     }
-    keep (%b, %h, %i, %j) {
+    mask_mod (%b, %h, %i, %j) {
       %sk = attention.length key
       %sq = attention.length query
       %offset = arith.subi %sk, %sq : index

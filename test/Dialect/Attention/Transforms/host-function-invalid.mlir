@@ -152,7 +152,7 @@ func.func @extent(%q: !t) -> !t {
 !t = tensor<1x2x?x64xf16>
 func.func @negative(%q: !t, %x: tensor<?xf32>) -> !t {
   %o = attention.forward %q, %q, %q aux(%x : tensor<?xf32>) : (!t, !t, !t) -> !t
-    score (%s, %b, %h, %i, %j) {
+    score_mod (%s, %b, %h, %i, %j) {
       %n = arith.constant -1 : index
       // expected-error @+1 {{expects indices of at least 0, got -1}}
       %e = tensor.extract %x[%n] : tensor<?xf32>

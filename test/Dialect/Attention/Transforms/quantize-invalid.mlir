@@ -19,7 +19,7 @@
 
 !t = tensor<1x2x?x24xf16>
 func.func @head_dim(%q: !t) -> !t {
-  // expected-error @+1 {{cannot be quantised: 8-bit products take head dims that are multiples of 16, that of q is 24}}
+  // expected-error @+1 {{cannot be quantized: 8-bit products take head dims that are multiples of 16, that of q is 24}}
   %o = attention.forward %q, %q, %q : (!t, !t, !t) -> !t
   return %o : !t
 }
@@ -77,7 +77,7 @@ func.func @caller(%q: !t) -> !t {
 !q = tensor<1x2x?x64xf16>
 !v = tensor<1x2x64x?xf16>
 func.func @transposed(%q: !q, %v: !v) -> !q {
-  // expected-error @+1 {{cannot be quantised: v is transposed, attention.quantize takes rows of elements}}
+  // expected-error @+1 {{cannot be quantized: v is transposed, attention.quantize takes rows of elements}}
   %o = attention.forward %q, %q, %v transposed_v : (!q, !q, !v) -> !q
   return %o : !q
 }

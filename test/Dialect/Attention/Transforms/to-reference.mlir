@@ -123,7 +123,7 @@ func.func @regions(%q: tensor<?x?x?x8xf16>, %k: tensor<?x?x?x8xf16>, %v: tensor<
   %limit = arith.addi %n, %x : index
   %o, %lse = attention.forward %q, %k, %v aux(%t : tensor<2x?x?xf32>) layout bshd
     : (tensor<?x?x?x8xf16>, tensor<?x?x?x8xf16>, tensor<?x?x?x8xf16>) -> (tensor<?x?x?x8xf16>, tensor<?x?x?xf32>)
-    score (%s, %b, %h, %i, %j) {
+    score_mod (%s, %b, %h, %i, %j) {
       %c3 = arith.constant 3 : index
       %e = tensor.extract %t[%c1, %h, %j] : tensor<2x?x?xf32>
       %f = tensor.extract %t[%c1, %h, %c3] : tensor<2x?x?xf32>
@@ -131,7 +131,7 @@ func.func @regions(%q: tensor<?x?x?x8xf16>, %k: tensor<?x?x?x8xf16>, %v: tensor<
       %r = arith.addf %s, %g : f32
       attention.yield %r : f32
     }
-    keep (%b, %h, %i, %j) {
+    mask_mod (%b, %h, %i, %j) {
       %sk = attention.length key
       %sq = attention.length query
       %offset = arith.subi %sk, %sq : index

@@ -14,8 +14,8 @@ gpu.module @m {
     %k = hopper.smem.alloc : !hopper.buffer<3, tensor<80x128xf16>, 128>
     // CHECK: barrier.alloc offset 86032
     %q = hopper.barrier.alloc : !hopper.barrier<3, 3>
-    flow.specialize {
-      flow.group @math warps 4 replicas 3 at 4 (%g) {
+    warp.specialize {
+      warp.group @math warps 4 replicas 3 at 4 (%g) {
         // Three replicas of 7168 bytes.
         // CHECK: smem.alloc offset 61440
         %o = hopper.smem.alloc : !hopper.buffer<1, tensor<56x64xf16>, 128>
@@ -35,8 +35,8 @@ gpu.module @m {
   gpu.func @too_large() kernel {
     // expected-note@+1 {{163840 bytes for '!hopper.buffer<5, tensor<128x128xf16>, 128>' of 1 owner}}
     %k = hopper.smem.alloc : !hopper.buffer<5, tensor<128x128xf16>, 128>
-    flow.specialize {
-      flow.group @math warps 4 replicas 3 at 0 (%g) {
+    warp.specialize {
+      warp.group @math warps 4 replicas 3 at 0 (%g) {
         // expected-note@+1 {{73728 bytes for '!hopper.buffer<1, tensor<96x128xf16>, 128>' of 3 replicas}}
         %o = hopper.smem.alloc : !hopper.buffer<1, tensor<96x128xf16>, 128>
       }

@@ -8,16 +8,16 @@
 gpu.module @m {
   // CHECK-LABEL: @three
   gpu.func @three(%x: vector<4xf32>) kernel attributes {known_block_size = array<i32: 512, 1, 1>} {
-    flow.specialize {
+    warp.specialize {
       // CHECK: @load
       // CHECK-NEXT: hopper.setmaxnreg decrease 32
-      flow.group @load warps 1 at 0 (%g) {}
+      warp.group @load warps 1 at 0 (%g) {}
       // CHECK: @other
       // CHECK-NEXT: hopper.setmaxnreg decrease 32
-      flow.group @other warps 2 at 1 (%g) {}
+      warp.group @other warps 2 at 1 (%g) {}
       // CHECK: @math
       // CHECK-NEXT: hopper.setmaxnreg increase 160
-      flow.group @math warps 4 replicas 3 at 4 (%g) {
+      warp.group @math warps 4 replicas 3 at 4 (%g) {
         %y = arith.addf %x, %x : vector<4xf32>
       }
     }
@@ -26,11 +26,11 @@ gpu.module @m {
 
   // CHECK-LABEL: @two
   gpu.func @two(%x: vector<4xf32>) kernel attributes {known_block_size = array<i32: 384, 1, 1>} {
-    flow.specialize {
+    warp.specialize {
       // CHECK: setmaxnreg decrease 24
-      flow.group @load warps 1 at 0 (%g) {}
+      warp.group @load warps 1 at 0 (%g) {}
       // CHECK: setmaxnreg increase 240
-      flow.group @math warps 4 replicas 2 at 4 (%g) {
+      warp.group @math warps 4 replicas 2 at 4 (%g) {
         %y = arith.addf %x, %x : vector<4xf32>
       }
     }
@@ -39,11 +39,11 @@ gpu.module @m {
 
   // CHECK-LABEL: @one_of_each
   gpu.func @one_of_each(%x: vector<4xf32>) kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
-    flow.specialize {
+    warp.specialize {
       // CHECK: setmaxnreg decrease 56
-      flow.group @load warps 1 at 0 (%g) {}
+      warp.group @load warps 1 at 0 (%g) {}
       // CHECK: setmaxnreg decrease 240
-      flow.group @math warps 4 at 4 (%g) {
+      warp.group @math warps 4 at 4 (%g) {
         %y = arith.addf %x, %x : vector<4xf32>
       }
     }
@@ -54,16 +54,16 @@ gpu.module @m {
   // CHECK-LABEL: @alone
   // CHECK-NOT: setmaxnreg
   gpu.func @alone(%x: vector<4xf32>) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
-    flow.specialize {
-      flow.group @math warps 4 at 0 (%g) {
+    warp.specialize {
+      warp.group @math warps 4 at 0 (%g) {
         %y = arith.addf %x, %x : vector<4xf32>
       }
     }
     gpu.return
   }
   gpu.func @equal(%x: vector<4xf32>) kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
-    flow.specialize {
-      flow.group @math warps 4 replicas 2 at 0 (%g) {
+    warp.specialize {
+      warp.group @math warps 4 replicas 2 at 0 (%g) {
         %y = arith.addf %x, %x : vector<4xf32>
       }
     }
@@ -74,21 +74,21 @@ gpu.module @m {
   // consumer, and those who do not compute get the registers that it needs.
   // CHECK-LABEL: @shared
   gpu.func @shared(%x: vector<4xf32>) kernel attributes {known_block_size = array<i32: 384, 1, 1>} {
-    flow.specialize {
+    warp.specialize {
       // CHECK: @load
       // CHECK-NEXT: setmaxnreg decrease 56
-      flow.group @load warps 1 at 0 (%g) {}
+      warp.group @load warps 1 at 0 (%g) {}
       // CHECK: @transpose
       // CHECK-NEXT: setmaxnreg decrease 56
-      flow.group @transpose warps 2 at 2 (%g) {
+      warp.group @transpose warps 2 at 2 (%g) {
         %y = arith.addf %x, %x : vector<4xf32>
       }
       // CHECK: @copy
       // CHECK-NEXT: setmaxnreg decrease 56
-      flow.group @copy warps 4 replicas 1 at 4 (%g) {}
+      warp.group @copy warps 4 replicas 1 at 4 (%g) {}
       // CHECK: @math
       // CHECK-NEXT: setmaxnreg increase 240
-      flow.group @math warps 4 at 8 (%g) {
+      warp.group @math warps 4 at 8 (%g) {
         %y = arith.addf %x, %x : vector<4xf32>
       }
     }
@@ -100,9 +100,9 @@ gpu.module @m {
 
 gpu.module @m {
   gpu.func @not_placed() kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
-    flow.specialize {
+    warp.specialize {
       // expected-error@+1 {{expects a place (see hopper-pack-warpgroups)}}
-      flow.group @load warps 4 (%g) {}
+      warp.group @load warps 4 (%g) {}
     }
     gpu.return
   }
@@ -113,8 +113,8 @@ gpu.module @m {
 gpu.module @m {
   // expected-error@+1 {{expects 'known_block_size' (see hopper-pack-warpgroups)}}
   gpu.func @no_size() kernel {
-    flow.specialize {
-      flow.group @load warps 4 at 0 (%g) {}
+    warp.specialize {
+      warp.group @load warps 4 at 0 (%g) {}
     }
     gpu.return
   }
@@ -124,11 +124,11 @@ gpu.module @m {
 gpu.module @m {
   // CHECK-LABEL: @three
   gpu.func @three(%x: vector<4xf32>) kernel attributes {known_block_size = array<i32: 512, 1, 1>} {
-    flow.specialize {
+    warp.specialize {
       // CHECK: setmaxnreg decrease 40
-      flow.group @load warps 1 at 0 (%g) {}
+      warp.group @load warps 1 at 0 (%g) {}
       // CHECK: setmaxnreg increase 152
-      flow.group @math warps 4 replicas 3 at 4 (%g) {
+      warp.group @math warps 4 replicas 3 at 4 (%g) {
         %y = arith.addf %x, %x : vector<4xf32>
       }
     }
@@ -140,9 +140,9 @@ gpu.module @m {
 gpu.module @m {
   gpu.func @three(%x: vector<4xf32>) kernel attributes {known_block_size = array<i32: 512, 1, 1>} {
     // expected-error@+1 {{needs 68608 registers (1 warp groups with 32 per thread, 3 with 168), the block has 65536}}
-    flow.specialize {
-      flow.group @load warps 1 at 0 (%g) {}
-      flow.group @math warps 4 replicas 3 at 4 (%g) {
+    warp.specialize {
+      warp.group @load warps 1 at 0 (%g) {}
+      warp.group @math warps 4 replicas 3 at 4 (%g) {
         %y = arith.addf %x, %x : vector<4xf32>
       }
     }

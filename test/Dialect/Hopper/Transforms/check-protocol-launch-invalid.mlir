@@ -12,8 +12,8 @@ func.func @host(%n: index) {
 }
 gpu.module @m {
   gpu.func @k() kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
-    flow.specialize {
-      flow.group @math warps 4 at 0 (%g) {
+    warp.specialize {
+      warp.group @math warps 4 at 0 (%g) {
       }
     }
     gpu.return
@@ -30,8 +30,8 @@ func.func @host(%n: index) {
 }
 gpu.module @m {
   gpu.func @k() kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
-    flow.specialize {
-      flow.group @math warps 4 replicas 2 at 0 (%g) {
+    warp.specialize {
+      warp.group @math warps 4 replicas 2 at 0 (%g) {
         %b = hopper.smem.alloc offset 0 : !hopper.buffer<1, tensor<64x64xf16>, 128>
       }
     }

@@ -15,7 +15,7 @@
 // SVG: </svg>
 
 // A persistent kernel: tiles in an outer loop, a ring of two slots, one product
-// in flight, rows stored through a private buffer. check-protocol-faults.test
+// in flight, rows stored through a private buffer. check-protocol-mutants.test
 // breaks it line by line.
 #acc = #hopper.fragment<[64, 64], reg = [[0, 1], [8, 0], [0, 8], [0, 16], [0, 32]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [[16, 0], [32, 0]], repeat = []>
 !map = !hopper.tensormap<[64, 64], f16, 128>
@@ -33,8 +33,8 @@ gpu.module @kernels {
     %empty = hopper.barrier.alloc offset 32784 : !empty
     hopper.barrier.init %full, %empty : !full, !empty
     gpu.barrier
-    flow.specialize {
-      flow.group @load warps 1 at 0 (%g) {
+    warp.specialize {
+      warp.group @load warps 1 at 0 (%g) {
         hopper.setmaxnreg decrease 24
         %c0 = arith.constant 0 : i32
         %c1 = arith.constant 1 : i32
@@ -56,7 +56,7 @@ gpu.module @kernels {
           scf.yield %r#0, %r#1 : i32, i32
         }
       }
-      flow.group @math warps 4 replicas 2 at 4 (%g) {
+      warp.group @math warps 4 replicas 2 at 4 (%g) {
         hopper.setmaxnreg increase 240
         %c0 = arith.constant 0 : i32
         %c1 = arith.constant 1 : i32

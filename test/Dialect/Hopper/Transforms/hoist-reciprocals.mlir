@@ -29,7 +29,7 @@ gpu.module @m {
   // The quotient by halves of the reciprocal; the remainder from the quotient.
   // CHECK-LABEL: gpu.func @rows
   // CHECK-SAME: %[[R:[a-z0-9]+]]: i64) kernel
-  // CHECK: flow.group @one
+  // CHECK: warp.group @one
   // CHECK: %[[NUMBER:.*]] = arith.extui %[[I:.*]] : i32 to i64
   // CHECK: %[[LOW:.*]] = arith.andi %[[R]]
   // CHECK: %[[HIGH:.*]] = arith.shrui %[[R]]
@@ -39,7 +39,7 @@ gpu.module @m {
   // CHECK: %[[SUM:.*]] = arith.addi %[[TOP]], %[[CARRY]]
   // CHECK: %[[SHIFTED:.*]] = arith.shrui %[[SUM]]
   // CHECK: arith.trunci %[[SHIFTED]] : i64 to i32
-  // CHECK: flow.group @two
+  // CHECK: warp.group @two
   // CHECK-NOT: arith.remui
   // CHECK: %[[Q:.*]] = arith.trunci
   // CHECK: %[[BACK:.*]] = arith.muli %[[Q]], %{{.*}} : i32
@@ -48,13 +48,13 @@ gpu.module @m {
   gpu.func @rows(%n: i32, %m: i32) kernel {
     %b = gpu.block_id x
     %i = arith.index_cast %b : index to i32
-    flow.specialize {
-      flow.group @one warps 4 (%g) {
+    warp.specialize {
+      warp.group @one warps 4 (%g) {
         %rows = arith.muli %n, %m : i32
         %q = arith.divui %i, %rows : i32
         hopper.named_barrier.sync %q threads 128
       }
-      flow.group @two warps 4 (%g) {
+      warp.group @two warps 4 (%g) {
         %rows = arith.muli %n, %m : i32
         %r = arith.remui %i, %rows : i32
         hopper.named_barrier.sync %r threads 128

@@ -9,7 +9,7 @@
 !frag = !hopper.inflight<vector<32xf32>>
 
 gpu.module @m {
-  // Staging of a store: one fence before the barrier that lets the leader go.
+  // Staging of a store: one fence before the barrier that lets the elected thread go.
   // CHECK-LABEL: @staging
   gpu.func @staging(%x: vector<32xf16>, %map: !map, %i: i32) kernel {
     %b = hopper.smem.alloc : !buf
@@ -62,10 +62,10 @@ gpu.module @m {
     %kempty = hopper.barrier.alloc : !hopper.barrier<1, 1>
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
-    flow.specialize {
-      // CHECK: flow.group @load
+    warp.specialize {
+      // CHECK: warp.group @load
       // CHECK-NOT: fence
-      flow.group @load warps 1 (%g) {
+      warp.group @load warps 1 (%g) {
         scf.for %j = %c0 to %n step %c1 {
           hopper.barrier.wait %empty[%i] parity %i : !hopper.barrier<1, 1>
           hopper.barrier.expect_tx %full[%i], 8192 : !hopper.barrier<1, 1>
@@ -73,8 +73,8 @@ gpu.module @m {
           hopper.tma.load %map[%i, %i] to %k[%i, %i, %i] signal %full[%i] : !map, !buf, !hopper.barrier<1, 1>
         }
       }
-      // CHECK: flow.group @math
-      flow.group @math warps 4 (%g) {
+      // CHECK: warp.group @math
+      warp.group @math warps 4 (%g) {
         scf.for %j = %c0 to %n step %c1 {
           %d = hopper.desc %k[%i, %i, %i] : !buf -> !desc
           %y = hopper.wgmma.mma %d, %d m 64 n 64 k 64 : !desc, !desc -> !frag
@@ -127,12 +127,12 @@ gpu.module @m {
     %full = hopper.barrier.alloc : !hopper.barrier<1, 1>
     %empty = hopper.barrier.alloc : !hopper.barrier<1, 1>
     %written = hopper.barrier.alloc : !hopper.barrier<1, 1>
-    flow.specialize {
-      flow.group @load warps 1 (%g) {
+    warp.specialize {
+      warp.group @load warps 1 (%g) {
         hopper.barrier.wait %empty[%i] parity %i : !hopper.barrier<1, 1>
         hopper.tma.load %map[%i, %i] to %b[%i, %i, %i] signal %full[%i] : !map, !buf, !hopper.barrier<1, 1>
       }
-      // CHECK: flow.group @convert
+      // CHECK: warp.group @convert
       // CHECK: hopper.smem.store
       // CHECK-NEXT: hopper.fence.acq_rel
       // CHECK-NEXT: hopper.named_barrier.sync
@@ -140,7 +140,7 @@ gpu.module @m {
       // CHECK-NEXT: hopper.fence.proxy_async
       // CHECK-NEXT: hopper.named_barrier.sync
       // CHECK-NEXT: hopper.barrier.arrive
-      flow.group @convert warps 4 (%g) {
+      warp.group @convert warps 4 (%g) {
         %x = hopper.smem.load %b[%i, %i, %i] of #acc : !buf -> vector<32xf16>
         hopper.smem.store %x to %c[%i, %i, %i] of #acc : vector<32xf16>, !buf
         hopper.named_barrier.sync %i threads 128
@@ -148,7 +148,7 @@ gpu.module @m {
         hopper.named_barrier.sync %i threads 128
         hopper.barrier.arrive %written[%i] : !hopper.barrier<1, 1>
       }
-      flow.group @math warps 4 (%g) {
+      warp.group @math warps 4 (%g) {
         hopper.barrier.wait %written[%i] parity %i : !hopper.barrier<1, 1>
         %d = hopper.desc %c[%i, %i, %i] : !buf -> !desc
         %y = hopper.wgmma.mma %d, %d m 64 n 64 k 64 : !desc, !desc -> !frag
@@ -165,8 +165,8 @@ gpu.module @m {
     %c = hopper.smem.alloc : !buf
     %first = hopper.barrier.alloc : !hopper.barrier<1, 1>
     %second = hopper.barrier.alloc : !hopper.barrier<1, 1>
-    flow.specialize {
-      // CHECK: flow.group @write
+    warp.specialize {
+      // CHECK: warp.group @write
       // CHECK: hopper.smem.store
       // CHECK-NEXT: hopper.fence.proxy_async
       // CHECK-NEXT: hopper.named_barrier.sync %{{.*}} threads 128
@@ -174,18 +174,18 @@ gpu.module @m {
       // CHECK: hopper.smem.store
       // CHECK-NEXT: hopper.fence.proxy_async
       // CHECK-NEXT: hopper.named_barrier.sync %{{.*}} threads 256
-      flow.group @write warps 4 (%g) {
+      warp.group @write warps 4 (%g) {
         hopper.smem.store %x to %b[%i, %i, %i] of #acc : vector<32xf16>, !buf
         hopper.named_barrier.sync %i threads 128
         hopper.barrier.arrive %first[%i] : !hopper.barrier<1, 1>
         hopper.smem.store %x to %c[%i, %i, %i] of #acc : vector<32xf16>, !buf
         hopper.named_barrier.sync %i threads 256
       }
-      flow.group @pass warps 1 (%g) {
+      warp.group @pass warps 1 (%g) {
         hopper.barrier.wait %first[%i] parity %i : !hopper.barrier<1, 1>
         hopper.barrier.arrive %second[%i] : !hopper.barrier<1, 1>
       }
-      flow.group @math warps 4 (%g) {
+      warp.group @math warps 4 (%g) {
         hopper.barrier.wait %second[%i] parity %i : !hopper.barrier<1, 1>
         %d = hopper.desc %b[%i, %i, %i] : !buf -> !desc
         %e = hopper.desc %c[%i, %i, %i] : !buf -> !desc

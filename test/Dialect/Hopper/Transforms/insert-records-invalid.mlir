@@ -43,8 +43,8 @@ func.func @host(%n: index) {
 gpu.module @m {
   gpu.func @kernel() kernel {
     %true = arith.constant true
-    flow.specialize {
-      flow.group @math warps 4 at 0 (%g) {
+    warp.specialize {
+      warp.group @math warps 4 at 0 (%g) {
         // expected-error @+1 {{in a kernel whose events are to be recorded, expects 'scf.for'}}
         scf.while : () -> () {
           scf.condition(%true)

@@ -27,9 +27,9 @@ gpu.module @m {
     %c1 = arith.constant 1 : i32
     %c8 = arith.constant 8 : i32
     %true = arith.constant true
-    flow.specialize {
-      // CHECK: flow.group @load
-      flow.group @load warps 1 at 0 (%g) {
+    warp.specialize {
+      // CHECK: warp.group @load
+      warp.group @load warps 1 at 0 (%g) {
         // CHECK-NEXT: hopper.setmaxnreg decrease 24
         hopper.setmaxnreg decrease 24
         // CHECK: %[[BLOCK:.*]] = arith.index_cast %{{.*}} : index to i32
@@ -53,8 +53,8 @@ gpu.module @m {
         }
         // CHECK: hopper.record 4 at %[[LOOP]]#1
       }
-      // CHECK: flow.group @math {{.*}}(%[[G:.*]])
-      flow.group @math warps 4 replicas 2 at 4 (%g) {
+      // CHECK: warp.group @math {{.*}}(%[[G:.*]])
+      warp.group @math warps 4 replicas 2 at 4 (%g) {
         // CHECK: arith.index_cast %[[G]] : index to i32
         // CHECK: %[[ROLE:.*]] = hopper.record 5
         // CHECK: %[[IF:.*]] = scf.if %{{.*}} -> (i32) {
@@ -84,8 +84,8 @@ func.func @host(%n: index) {
 }
 gpu.module @m {
   gpu.func @kernel() kernel {
-    flow.specialize {
-      flow.group @math warps 4 at 0 (%g) {
+    warp.specialize {
+      warp.group @math warps 4 at 0 (%g) {
         %c0 = arith.constant 0 : i32
         %buffer = hopper.smem.alloc offset 0 : !hopper.buffer<2, tensor<64x64xf16>, 128>
         %d = hopper.desc %buffer[%c0, %c0, %c0] : !hopper.buffer<2, tensor<64x64xf16>, 128> -> <64, f16, 128, k>

@@ -9,11 +9,11 @@ func.func @host(%n: index) {
 gpu.module @m {
   // CHECK: gpu.func @k() kernel attributes {known_block_size = array<i32: 512, 1, 1>}
   gpu.func @k() kernel {
-    flow.specialize {
-      // CHECK: flow.group @math warps 4 replicas 3 at 4
-      flow.group @math warps 4 replicas 3 (%g) {}
-      // CHECK: flow.group @load warps 1 at 0
-      flow.group @load warps 1 (%g) {}
+    warp.specialize {
+      // CHECK: warp.group @math warps 4 replicas 3 at 4
+      warp.group @math warps 4 replicas 3 (%g) {}
+      // CHECK: warp.group @load warps 1 at 0
+      warp.group @load warps 1 (%g) {}
     }
     gpu.return
   }
@@ -24,16 +24,16 @@ gpu.module @m {
 gpu.module @m {
   // CHECK: @k() kernel attributes {known_block_size = array<i32: 512, 1, 1>}
   gpu.func @k() kernel {
-    flow.specialize {
+    warp.specialize {
       // Groups of two first: 0-1, 2-3, 4-5; then single warps.
       // CHECK: @one warps 1 replicas 2 at 6
-      flow.group @one warps 1 replicas 2 (%g) {}
+      warp.group @one warps 1 replicas 2 (%g) {}
       // CHECK: @two warps 2 at 0
-      flow.group @two warps 2 (%g) {}
+      warp.group @two warps 2 (%g) {}
       // CHECK: @pair warps 2 replicas 2 at 2
-      flow.group @pair warps 2 replicas 2 (%g) {}
+      warp.group @pair warps 2 replicas 2 (%g) {}
       // CHECK: @big warps 8 at 8
-      flow.group @big warps 8 (%g) {}
+      warp.group @big warps 8 (%g) {}
     }
     gpu.return
   }
@@ -59,9 +59,9 @@ gpu.module @m {
 gpu.module @m {
   gpu.func @k() kernel {
     // expected-error@+1 {{needs 1152 threads, the limit of a block is 1024}}
-    flow.specialize {
-      flow.group @load warps 1 (%g) {}
-      flow.group @math warps 4 replicas 8 (%g) {}
+    warp.specialize {
+      warp.group @load warps 1 (%g) {}
+      warp.group @math warps 4 replicas 8 (%g) {}
     }
     gpu.return
   }
@@ -85,12 +85,12 @@ gpu.module @m {
 
 gpu.module @m {
   gpu.func @k() kernel {
-    flow.specialize {
-      flow.group @a warps 4 (%g) {}
+    warp.specialize {
+      warp.group @a warps 4 (%g) {}
     }
-    // expected-error@+1 {{expects to be the only 'flow.specialize' of its kernel}}
-    flow.specialize {
-      flow.group @b warps 4 (%g) {}
+    // expected-error@+1 {{expects to be the only 'warp.specialize' of its kernel}}
+    warp.specialize {
+      warp.group @b warps 4 (%g) {}
     }
     gpu.return
   }

@@ -3,55 +3,55 @@
 // RUN: %stages-window --pass tile-acquire-late
 
 !a = tensor<64x32xf16>
-!slot = !flow.slot<read, [!a]>
-!c = !flow.cursor<read>
+!slot = !warp.slot<read, [!a]>
+!c = !warp.cursor<read>
 !acc = tensor<64x64xf32>
 gpu.module @m {
   // The second entry is waited for behind the release of the first; views go
   // along. A loop without loops in it stays as it is.
   // CHECK-LABEL: gpu.func @late
-  // CHECK: flow.group @math
-  // CHECK: %[[S:.*]], %{{.*}} = flow.acquire
+  // CHECK: warp.group @math
+  // CHECK: %[[S:.*]], %{{.*}} = warp.acquire
   // CHECK-NEXT: tile.view %[[S]]
   // CHECK-NEXT: tile.dot.async
   // CHECK-NEXT: tile.await
-  // CHECK-NEXT: flow.release %[[S]]
-  // CHECK-NEXT: %[[T:.*]], %{{.*}} = flow.acquire
+  // CHECK-NEXT: warp.release %[[S]]
+  // CHECK-NEXT: %[[T:.*]], %{{.*}} = warp.acquire
   // CHECK-NEXT: tile.view %[[T]]
   // CHECK-NEXT: tile.dot.async
   // CHECK: scf.for
-  // CHECK-NEXT: flow.acquire
+  // CHECK-NEXT: warp.acquire
   // CHECK-NEXT: tile.view
   // CHECK-NEXT: arith.addf
   gpu.func @late(%n: index) kernel {
-    %k = flow.ring : !flow.ring<1, [!a]>
-    %v = flow.ring : !flow.ring<1, [!a]>
-    flow.specialize {
-      flow.group @math warps 4 (%g) {
+    %k = warp.ring : !warp.ring<1, [!a]>
+    %v = warp.ring : !warp.ring<1, [!a]>
+    warp.specialize {
+      warp.group @math warps 4 (%g) {
         %c0 = arith.constant 0 : index
         %c1 = arith.constant 1 : index
         %x = arith.constant dense<1.0> : tensor<64x64xf16>
         %y = arith.constant dense<2.0> : tensor<64x64xf16>
         %zero = arith.constant dense<0.0> : tensor<64x32xf32>
-        %kc = flow.cursor read %k : !flow.ring<1, [!a]>
-        %vc = flow.cursor read %v : !flow.ring<1, [!a]>
-        %s, %k1 = flow.acquire %k[%kc] : !flow.ring<1, [!a]>, !c
+        %kc = warp.cursor read %k : !warp.ring<1, [!a]>
+        %vc = warp.cursor read %v : !warp.ring<1, [!a]>
+        %s, %k1 = warp.acquire %k[%kc] : !warp.ring<1, [!a]>, !c
         %sv = tile.view %s[%c0, %c0] : !slot -> !tile.view<!a>
-        %t, %v1 = flow.acquire %v[%vc] : !flow.ring<1, [!a]>, !c
+        %t, %v1 = warp.acquire %v[%vc] : !warp.ring<1, [!a]>, !c
         %tv = tile.view %t[%c0, %c0] : !slot -> !tile.view<!a>
         %p, %d = tile.dot.async %x, %sv, %zero lhs mk rhs kn : tensor<64x64xf16>, !tile.view<!a>, tensor<64x32xf32> -> !tile.pending<tensor<64x32xf32>>
         %r = tile.await %p : !tile.pending<tensor<64x32xf32>>
-        flow.release %s after %d : !slot
+        warp.release %s after %d : !slot
         %q, %e = tile.dot.async %y, %tv, %r lhs mk rhs kn : tensor<64x64xf16>, !tile.view<!a>, tensor<64x32xf32> -> !tile.pending<tensor<64x32xf32>>
         %u = tile.await %q : !tile.pending<tensor<64x32xf32>>
-        flow.release %t after %e : !slot
+        warp.release %t after %e : !slot
         %all:2 = scf.for %i = %c0 to %n step %c1 iter_args(%sum = %u, %cursor = %k1) -> (tensor<64x32xf32>, !c) {
-          %o, %next = flow.acquire %k[%cursor] : !flow.ring<1, [!a]>, !c
+          %o, %next = warp.acquire %k[%cursor] : !warp.ring<1, [!a]>, !c
           %ov = tile.view %o[%c0, %c0] : !slot -> !tile.view<!a>
           %twice = arith.addf %sum, %sum : tensor<64x32xf32>
           %w, %f = tile.dot.async %x, %ov, %twice lhs mk rhs kn : tensor<64x64xf16>, !tile.view<!a>, tensor<64x32xf32> -> !tile.pending<tensor<64x32xf32>>
           %z = tile.await %w : !tile.pending<tensor<64x32xf32>>
-          flow.release %o after %f : !slot
+          warp.release %o after %f : !slot
           scf.yield %z, %next : tensor<64x32xf32>, !c
         }
       }

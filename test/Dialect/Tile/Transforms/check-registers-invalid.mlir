@@ -4,15 +4,15 @@
 // RUN: not fa3-opt %S/check-registers.mlir -tile-check-registers=registers=-8 -o %t.none 2>&1 | FileCheck %s --check-prefix=NEGATIVE
 // RUN: not ls %t.none
 
-// GIVEN: check-registers.mlir:{{[0-9]+}}:{{[0-9]+}}: error: 'flow.group' op needs about 153 registers per thread, the limit is 152; choose a smaller tile or more replicas
+// GIVEN: check-registers.mlir:{{[0-9]+}}:{{[0-9]+}}: error: 'warp.group' op needs about 153 registers per thread, the limit is 152; choose a smaller tile or more replicas
 // NEGATIVE: check-registers.mlir:{{.*}} error: tile-check-registers: expects registers of at least 0, got -8
 
 // Two tiles of 64 x 256 live at once: 2 * 128 registers and the rest.
 gpu.module @m {
   gpu.func @too_much(%p: memref<?x?xf32>) kernel {
-    flow.specialize {
+    warp.specialize {
       // expected-error @below {{needs about 281 registers per thread, the limit is 240; choose a smaller tile or more replicas}}
-      flow.group @math warps 4 (%g) {
+      warp.group @math warps 4 (%g) {
         %c0 = arith.constant 0 : index
         %x = tile.load %p[%c0, %c0] : memref<?x?xf32> -> tensor<64x256xf32>
         // expected-note @below {{most tiles live here}}
@@ -30,11 +30,11 @@ gpu.module @m {
 // Three replicas share the register file with the loads: 160 are left.
 gpu.module @m {
   gpu.func @three(%p: memref<?x?xf32>) kernel {
-    flow.specialize {
-      flow.group @load warps 1 (%g) {
+    warp.specialize {
+      warp.group @load warps 1 (%g) {
       }
       // expected-error @below {{needs about 185 registers per thread, the limit is 160}}
-      flow.group @math warps 4 replicas 3 (%g) {
+      warp.group @math warps 4 replicas 3 (%g) {
         %c0 = arith.constant 0 : index
         // expected-note @below {{most tiles live here}}
         %x = tile.load %p[%c0, %c0] : memref<?x?xf32> -> tensor<64x320xf32>
@@ -52,12 +52,12 @@ gpu.module @m {
 gpu.module @m {
   gpu.func @crowd(%p: memref<?x?xf32>) kernel {
     // expected-error @below {{needs 1152 threads, the limit of a block is 1024; choose a smaller tile or fewer replicas}}
-    flow.specialize {
-      flow.group @load warps 1 (%g) {
+    warp.specialize {
+      warp.group @load warps 1 (%g) {
       }
-      flow.group @side warps 2 (%g) {
+      warp.group @side warps 2 (%g) {
       }
-      flow.group @math warps 4 replicas 8 (%g) {
+      warp.group @math warps 4 replicas 8 (%g) {
         %c0 = arith.constant 0 : index
         %x = tile.load %p[%c0, %c0] : memref<?x?xf32> -> tensor<64x320xf32>
         tile.store %x, %p[%c0, %c0] : tensor<64x320xf32>, memref<?x?xf32>

@@ -7,8 +7,8 @@
 // CHECK-NEXT: tile.store %[[X]]
 gpu.module @m {
   gpu.func @fits(%p: memref<?x?xf32>) kernel {
-    flow.specialize {
-      flow.group @math warps 4 (%g) {
+    warp.specialize {
+      warp.group @math warps 4 (%g) {
         %c0 = arith.constant 0 : index
         %x = tile.load %p[%c0, %c0] : memref<?x?xf32> -> tensor<64x256xf32>
         tile.store %x, %p[%c0, %c0] : tensor<64x256xf32>, memref<?x?xf32>
@@ -20,8 +20,8 @@ gpu.module @m {
   // Coordinates, masks, splats and views occupy nothing.
   // CHECK-LABEL: gpu.func @free
   gpu.func @free(%p: memref<?x?xf32>, %i0: index) kernel {
-    flow.specialize {
-      flow.group @math warps 4 (%g) {
+    warp.specialize {
+      warp.group @math warps 4 (%g) {
         %c0 = arith.constant 0 : index
         %i = tile.coord dim 0 offset %i0 : tensor<64x256xindex>
         %j = tile.coord dim 1 offset %c0 : tensor<64x256xindex>
@@ -38,24 +38,24 @@ gpu.module @m {
   // So do tiles that element code reads, a few registers at a time.
   // CHECK-LABEL: gpu.func @read
   gpu.func @read(%p: memref<?x?xf32>) kernel {
-    %ring = flow.ring : !flow.ring<1, [tensor<64x256xf16>]>
-    flow.specialize {
-      flow.group @load warps 1 (%g) {
+    %ring = warp.ring : !warp.ring<1, [tensor<64x256xf16>]>
+    warp.specialize {
+      warp.group @load warps 1 (%g) {
         %c0 = arith.constant 0 : index
-        %w = flow.cursor write %ring : !flow.ring<1, [tensor<64x256xf16>]>
-        %s, %n = flow.acquire %ring[%w] : !flow.ring<1, [tensor<64x256xf16>]>, !flow.cursor<write>
-        flow.publish %s : !flow.slot<write, [tensor<64x256xf16>]>
+        %w = warp.cursor write %ring : !warp.ring<1, [tensor<64x256xf16>]>
+        %s, %n = warp.acquire %ring[%w] : !warp.ring<1, [tensor<64x256xf16>]>, !warp.cursor<write>
+        warp.publish %s : !warp.slot<write, [tensor<64x256xf16>]>
       }
-      flow.group @math warps 4 (%g) {
+      warp.group @math warps 4 (%g) {
         %c0 = arith.constant 0 : index
         %x = tile.load %p[%c0, %c0] : memref<?x?xf32> -> tensor<64x256xf32>
-        %r = flow.cursor read %ring : !flow.ring<1, [tensor<64x256xf16>]>
-        %s, %n = flow.acquire %ring[%r] : !flow.ring<1, [tensor<64x256xf16>]>, !flow.cursor<read>
-        %v = tile.view %s[%c0, %c0] : !flow.slot<read, [tensor<64x256xf16>]> -> !tile.view<tensor<64x256xf16>>
+        %r = warp.cursor read %ring : !warp.ring<1, [tensor<64x256xf16>]>
+        %s, %n = warp.acquire %ring[%r] : !warp.ring<1, [tensor<64x256xf16>]>, !warp.cursor<read>
+        %v = tile.view %s[%c0, %c0] : !warp.slot<read, [tensor<64x256xf16>]> -> !tile.view<tensor<64x256xf16>>
         %b = tile.read %v : !tile.view<tensor<64x256xf16>> -> tensor<64x256xf16>
         %wide = arith.extf %b : tensor<64x256xf16> to tensor<64x256xf32>
         %y = arith.addf %x, %wide : tensor<64x256xf32>
-        flow.release %s : !flow.slot<read, [tensor<64x256xf16>]>
+        warp.release %s : !warp.slot<read, [tensor<64x256xf16>]>
         tile.store %y, %p[%c0, %c0] : tensor<64x256xf32>, memref<?x?xf32>
       }
     }

@@ -11,11 +11,11 @@
 // ROLES: tile.transpose %[[B]] {tile.role = "convert"} : tensor<64x128xf8E4M3FN> -> tensor<128x64xf8E4M3FN>
 
 // Windows of 32 rows by 64 columns; the entry is handed on when all are there.
-// RINGS: %[[L:.*]] = flow.ring : <1, [tensor<64x128xf8E4M3FN>]>
-// RINGS: %[[T:.*]] = flow.ring : <1, [tensor<128x64xf8E4M3FN>]>
+// RINGS: %[[L:.*]] = warp.ring : <1, [tensor<64x128xf8E4M3FN>]>
+// RINGS: %[[T:.*]] = warp.ring : <1, [tensor<128x64xf8E4M3FN>]>
 // RINGS: tile.load.async %arg1
-// RINGS: %[[FROM:.*]], %{{.*}} = flow.acquire %[[L]]{{.*}} {tile.role = "convert"}
-// RINGS: %[[TO:.*]], %{{.*}} = flow.acquire %[[T]]{{.*}} {tile.role = "convert"}
+// RINGS: %[[FROM:.*]], %{{.*}} = warp.acquire %[[L]]{{.*}} {tile.role = "convert"}
+// RINGS: %[[TO:.*]], %{{.*}} = warp.acquire %[[T]]{{.*}} {tile.role = "convert"}
 // RINGS: %[[V:.*]] = tile.view %[[FROM]][%c0, %c0] {tile.role = "convert"}
 // RINGS: %[[X:.*]] = tile.read %[[V]] {tile.role = "convert"} : <tensor<32x64xf8E4M3FN>> -> tensor<32x64xf8E4M3FN>
 // RINGS: %[[Y:.*]] = tile.transpose %[[X]] {tile.role = "convert"} : tensor<32x64xf8E4M3FN> -> tensor<64x32xf8E4M3FN>
@@ -25,14 +25,14 @@
 // RINGS: tile.view %[[TO]][%c64, %c0]
 // RINGS: tile.view %[[FROM]][%c32, %c64]
 // RINGS: tile.view %[[TO]][%c64, %c32]
-// RINGS: flow.publish %[[TO]] {tile.role = "convert"}
-// RINGS: flow.release %[[FROM]] {tile.role = "convert"}
-// RINGS: flow.acquire %[[T]]{{.*}} {tile.role = "math"}
+// RINGS: warp.publish %[[TO]] {tile.role = "convert"}
+// RINGS: warp.release %[[FROM]] {tile.role = "convert"}
+// RINGS: warp.acquire %[[T]]{{.*}} {tile.role = "math"}
 
-// GROUPS: flow.group @load warps 1
-// GROUPS: flow.group @convert warps 2
+// GROUPS: warp.group @load warps 1
+// GROUPS: warp.group @convert warps 2
 // GROUPS-NOT: tile.dot
-// GROUPS: flow.group @math warps 4
+// GROUPS: warp.group @math warps 4
 // GROUPS-NOT: tile.transpose
 // GROUPS: tile.dot.async
 
@@ -41,9 +41,9 @@
 
 // A and B transposed have two entries of 4 and 8 KiB, B as loaded has one of 8:
 // two of each would be 40 KiB.
-// DEPTH-DAG: flow.ring : <2, [tensor<64x64xf8E4M3FN>]>
-// DEPTH-DAG: flow.ring : <2, [tensor<128x64xf8E4M3FN>]>
-// DEPTH-DAG: flow.ring : <1, [tensor<64x128xf8E4M3FN>]>
+// DEPTH-DAG: warp.ring : <2, [tensor<64x64xf8E4M3FN>]>
+// DEPTH-DAG: warp.ring : <2, [tensor<128x64xf8E4M3FN>]>
+// DEPTH-DAG: warp.ring : <1, [tensor<64x128xf8E4M3FN>]>
 
 !a = memref<?x?xf8E4M3FN, strided<[?, 1]>>
 gpu.module @m {

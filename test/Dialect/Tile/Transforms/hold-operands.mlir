@@ -24,25 +24,25 @@
 !V = tensor<32x40xf16>
 !S = tensor<64x32xf32>
 !O = tensor<64x40xf32>
-!qr = !flow.ring<1, [!Q]>
-!kr = !flow.ring<2, [!K]>
-!read = !flow.cursor<read>
+!qr = !warp.ring<1, [!Q]>
+!kr = !warp.ring<2, [!K]>
+!read = !warp.cursor<read>
 gpu.module @m {
   // The queries do not change in the loop; the keys and the weights do. 40
   // columns are two steps and a half.
   // CHECK-LABEL: gpu.func @invariant
-  // CHECK: %[[Q:.*]], %{{.*}} = flow.acquire
+  // CHECK: %[[Q:.*]], %{{.*}} = warp.acquire
   // CHECK: %[[HEAD:.*]] = tile.view %[[Q]][%[[ROW:.*]], %c0] : {{.*}} -> <tensor<64x16xf16>>
   // CHECK: %[[HELD:.*]] = tile.read %[[HEAD]] : <tensor<64x16xf16>> -> tensor<64x16xf16>
   // CHECK: %[[TAIL:.*]] = tile.view %[[Q]][%[[ROW]], %c16{{.*}}] : {{.*}} -> <tensor<64x24xf16>>
   // CHECK: scf.for
-  // CHECK: %[[K:.*]], %{{.*}} = flow.acquire
+  // CHECK: %[[K:.*]], %{{.*}} = warp.acquire
   // CHECK-DAG: %[[K0:.*]] = tile.view %[[K]][%c0, %c0] : {{.*}} -> <tensor<32x16xf16>>
   // CHECK-DAG: %[[K1:.*]] = tile.view %[[K]][%c0, %c16{{.*}}] : {{.*}} -> <tensor<32x24xf16>>
   // CHECK: %[[P:.*]], %{{.*}} = tile.dot.async %[[HELD]], %[[K0]], %{{.*}} lhs mk rhs nk : tensor<64x16xf16>
   // CHECK: %[[S:.*]], %[[DONE:.*]] = tile.dot.async %[[TAIL]], %[[K1]], %[[P]] lhs mk rhs nk : !tile.view<tensor<64x24xf16>>, !tile.view<tensor<32x24xf16>>, !tile.pending<tensor<64x32xf32>>
   // CHECK: tile.await %[[S]]
-  // CHECK: flow.release %[[K]] after %[[DONE]]
+  // CHECK: warp.release %[[K]] after %[[DONE]]
   // CHECK-NOT: tile.read
   // ALL-LABEL: gpu.func @invariant
   // ALL: tile.read %{{.*}} : <tensor<64x32xf16>> -> tensor<64x32xf16>
@@ -51,10 +51,10 @@ gpu.module @m {
   // AUTO-LABEL: gpu.func @invariant
   // AUTO: tile.read %{{.*}} : <tensor<64x32xf16>> -> tensor<64x32xf16>
   gpu.func @invariant(%n: index, %w: tensor<64x32xf16>) kernel {
-    %q = flow.ring : !qr
-    %k = flow.ring : !kr
-    flow.specialize {
-      flow.group @math warps 4 replicas 2 (%g) {
+    %q = warp.ring : !qr
+    %k = warp.ring : !kr
+    warp.specialize {
+      warp.group @math warps 4 replicas 2 (%g) {
         %c0 = arith.constant 0 : index
         %c1 = arith.constant 1 : index
         %c64 = arith.constant 64 : index
@@ -62,22 +62,22 @@ gpu.module @m {
         %none = arith.constant dense<0.0> : !O
         %first = arith.constant dense<1.0> : tensor<64x32xf16>
         %row = arith.muli %g, %c64 : index
-        %qc = flow.cursor read %q : !qr
-        %kc = flow.cursor read %k : !kr
-        %sq, %nq = flow.acquire %q[%qc] : !qr, !read
-        %qv = tile.view %sq[%row, %c0] : !flow.slot<read, [!Q]> -> !tile.view<tensor<64x40xf16>>
+        %qc = warp.cursor read %q : !qr
+        %kc = warp.cursor read %k : !kr
+        %sq, %nq = warp.acquire %q[%qc] : !qr, !read
+        %qv = tile.view %sq[%row, %c0] : !warp.slot<read, [!Q]> -> !tile.view<tensor<64x40xf16>>
         %end:3 = scf.for %i = %c0 to %n step %c1 iter_args(%c = %kc, %sum = %none, %x = %first) -> (!read, !O, tensor<64x32xf16>) {
-          %sk, %nk = flow.acquire %k[%c] : !kr, !read
-          %kv = tile.view %sk[%c0, %c0] : !flow.slot<read, [!K]> -> !tile.view<!K>
+          %sk, %nk = warp.acquire %k[%c] : !kr, !read
+          %kv = tile.view %sk[%c0, %c0] : !warp.slot<read, [!K]> -> !tile.view<!K>
           %p, %d = tile.dot.async %qv, %kv, %zero lhs mk rhs nk : !tile.view<tensor<64x40xf16>>, !tile.view<!K>, !S -> !tile.pending<!S>
           %po, %do = tile.dot.async %x, %kv, %sum lhs mk rhs kn : tensor<64x32xf16>, !tile.view<!V>, !O -> !tile.pending<!O>
           %s = tile.await %p : !tile.pending<!S>
           %o = tile.await %po : !tile.pending<!O>
           %y = arith.truncf %s : !S to tensor<64x32xf16>
-          flow.release %sk after %d, %do : !flow.slot<read, [!K]>
+          warp.release %sk after %d, %do : !warp.slot<read, [!K]>
           scf.yield %nk, %o, %y : !read, !O, tensor<64x32xf16>
         }
-        flow.release %sq : !flow.slot<read, [!Q]>
+        warp.release %sq : !warp.slot<read, [!Q]>
       }
     }
     gpu.return
@@ -91,41 +91,41 @@ gpu.module @m {
 !V = tensor<32x40xf16>
 !S = tensor<64x32xf32>
 !O = tensor<64x40xf32>
-!qr = !flow.ring<1, [!Q]>
-!kr = !flow.ring<2, [!K]>
-!read = !flow.cursor<read>
+!qr = !warp.ring<1, [!Q]>
+!kr = !warp.ring<2, [!K]>
+!read = !warp.cursor<read>
 gpu.module @m {
   // The second product takes registers when the first is no longer under way.
   // CHECK-LABEL: gpu.func @one_stage
   // CHECK-NOT: tile.read
   // CHECK: gpu.return
   gpu.func @one_stage(%n: index, %w: tensor<64x32xf16>) kernel {
-    %q = flow.ring : !qr
-    %k = flow.ring : !kr
-    flow.specialize {
-      flow.group @math warps 4 replicas 2 (%g) {
+    %q = warp.ring : !qr
+    %k = warp.ring : !kr
+    warp.specialize {
+      warp.group @math warps 4 replicas 2 (%g) {
         %c0 = arith.constant 0 : index
         %c1 = arith.constant 1 : index
         %c64 = arith.constant 64 : index
         %zero = arith.constant dense<0.0> : !S
         %none = arith.constant dense<0.0> : !O
         %row = arith.muli %g, %c64 : index
-        %qc = flow.cursor read %q : !qr
-        %kc = flow.cursor read %k : !kr
-        %sq, %nq = flow.acquire %q[%qc] : !qr, !read
-        %qv = tile.view %sq[%row, %c0] : !flow.slot<read, [!Q]> -> !tile.view<tensor<64x40xf16>>
+        %qc = warp.cursor read %q : !qr
+        %kc = warp.cursor read %k : !kr
+        %sq, %nq = warp.acquire %q[%qc] : !qr, !read
+        %qv = tile.view %sq[%row, %c0] : !warp.slot<read, [!Q]> -> !tile.view<tensor<64x40xf16>>
         %end:2 = scf.for %i = %c0 to %n step %c1 iter_args(%c = %kc, %sum = %none) -> (!read, !O) {
-          %sk, %nk = flow.acquire %k[%c] : !kr, !read
-          %kv = tile.view %sk[%c0, %c0] : !flow.slot<read, [!K]> -> !tile.view<!K>
+          %sk, %nk = warp.acquire %k[%c] : !kr, !read
+          %kv = tile.view %sk[%c0, %c0] : !warp.slot<read, [!K]> -> !tile.view<!K>
           %p, %d = tile.dot.async %qv, %kv, %zero lhs mk rhs nk : !tile.view<tensor<64x40xf16>>, !tile.view<!K>, !S -> !tile.pending<!S>
           %s = tile.await %p : !tile.pending<!S>
           %x = arith.truncf %s : !S to tensor<64x32xf16>
           %po, %do = tile.dot.async %x, %kv, %sum lhs mk rhs kn : tensor<64x32xf16>, !tile.view<!V>, !O -> !tile.pending<!O>
           %o = tile.await %po : !tile.pending<!O>
-          flow.release %sk after %d, %do : !flow.slot<read, [!K]>
+          warp.release %sk after %d, %do : !warp.slot<read, [!K]>
           scf.yield %nk, %o : !read, !O
         }
-        flow.release %sq : !flow.slot<read, [!Q]>
+        warp.release %sq : !warp.slot<read, [!Q]>
       }
     }
     gpu.return
@@ -138,9 +138,9 @@ gpu.module @m {
 !Q = tensor<64x64xf8E4M3FN>
 !V = tensor<128x64xf8E4M3FN>
 !O = tensor<64x128xf32>
-!qr = !flow.ring<1, [!Q]>
-!vr = !flow.ring<2, [!V]>
-!read = !flow.cursor<read>
+!qr = !warp.ring<1, [!Q]>
+!vr = !warp.ring<2, [!V]>
+!read = !warp.cursor<read>
 gpu.module @m {
   // A step of 8-bit elements is 32 columns. K of the right operand may run
   // along its rows. 128 columns take the tensor core long enough: auto leaves
@@ -157,26 +157,26 @@ gpu.module @m {
   // AUTO-LABEL: gpu.func @whole
   // AUTO-NOT: tile.read
   gpu.func @whole(%n: index) kernel {
-    %q = flow.ring : !qr
-    %k = flow.ring : !vr
-    flow.specialize {
-      flow.group @math warps 4 (%g) {
+    %q = warp.ring : !qr
+    %k = warp.ring : !vr
+    warp.specialize {
+      warp.group @math warps 4 (%g) {
         %c0 = arith.constant 0 : index
         %c1 = arith.constant 1 : index
         %zero = arith.constant dense<0.0> : !O
-        %qc = flow.cursor read %q : !qr
-        %kc = flow.cursor read %k : !vr
-        %sq, %nq = flow.acquire %q[%qc] : !qr, !read
-        %qv = tile.view %sq[%c0, %c0] : !flow.slot<read, [!Q]> -> !tile.view<!Q>
+        %qc = warp.cursor read %q : !qr
+        %kc = warp.cursor read %k : !vr
+        %sq, %nq = warp.acquire %q[%qc] : !qr, !read
+        %qv = tile.view %sq[%c0, %c0] : !warp.slot<read, [!Q]> -> !tile.view<!Q>
         %end = scf.for %i = %c0 to %n step %c1 iter_args(%c = %kc) -> (!read) {
-          %sk, %nk = flow.acquire %k[%c] : !vr, !read
-          %kv = tile.view %sk[%c0, %c0] : !flow.slot<read, [!V]> -> !tile.view<!V>
+          %sk, %nk = warp.acquire %k[%c] : !vr, !read
+          %kv = tile.view %sk[%c0, %c0] : !warp.slot<read, [!V]> -> !tile.view<!V>
           %p, %d = tile.dot.async %qv, %kv, %zero lhs mk rhs nk : !tile.view<!Q>, !tile.view<!V>, !O -> !tile.pending<!O>
           %s = tile.await %p : !tile.pending<!O>
-          flow.release %sk after %d : !flow.slot<read, [!V]>
+          warp.release %sk after %d : !warp.slot<read, [!V]>
           scf.yield %nk : !read
         }
-        flow.release %sq : !flow.slot<read, [!Q]>
+        warp.release %sq : !warp.slot<read, [!Q]>
       }
     }
     gpu.return

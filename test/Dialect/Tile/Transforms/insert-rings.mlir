@@ -6,18 +6,18 @@
 gpu.module @m {
   // One stream: the entry is filled, then held until after its last use.
   // CHECK-LABEL: gpu.func @straight
-  // CHECK: %[[RING:.*]] = flow.ring : <1, [tensor<64x32xf16>]>
-  // CHECK: %[[W:.*]] = flow.cursor write %[[RING]] {tile.role = "load"}
-  // CHECK: %[[R:.*]] = flow.cursor read %[[RING]] {tile.role = "math"}
-  // CHECK: %[[SLOT:.*]], %{{.*}} = flow.acquire %[[RING]][%[[W]]] {tile.role = "load"}
+  // CHECK: %[[RING:.*]] = warp.ring : <1, [tensor<64x32xf16>]>
+  // CHECK: %[[W:.*]] = warp.cursor write %[[RING]] {tile.role = "load"}
+  // CHECK: %[[R:.*]] = warp.cursor read %[[RING]] {tile.role = "math"}
+  // CHECK: %[[SLOT:.*]], %{{.*}} = warp.acquire %[[RING]][%[[W]]] {tile.role = "load"}
   // CHECK: %[[TO:.*]] = tile.view %[[SLOT]]
   // CHECK: tile.load.async %arg0[%{{.*}}], %[[TO]] {tile.role = "load"}
-  // CHECK: flow.publish %[[SLOT]] {tile.role = "load"}
-  // CHECK: %[[HELD:.*]], %{{.*}} = flow.acquire %[[RING]][%[[R]]] {tile.role = "math"}
+  // CHECK: warp.publish %[[SLOT]] {tile.role = "load"}
+  // CHECK: %[[HELD:.*]], %{{.*}} = warp.acquire %[[RING]][%[[R]]] {tile.role = "math"}
   // CHECK: %[[FROM:.*]] = tile.view %[[HELD]]
   // CHECK: tile.dot %[[FROM]]
   // CHECK: tile.dot %[[FROM]]
-  // CHECK-NEXT: flow.release %[[HELD]] {tile.role = "math"}
+  // CHECK-NEXT: warp.release %[[HELD]] {tile.role = "math"}
   gpu.func @straight(%a: !a, %y: tensor<64x32xf16>, %c: memref<?x?xf32>) kernel {
     %c0 = arith.constant 0 : index
     %zero = arith.constant dense<0.0> : tensor<64x64xf32>
@@ -30,10 +30,10 @@ gpu.module @m {
 
   // Cursors go through a branch in a loop; without the load they stay.
   // CHECK-LABEL: gpu.func @nested
-  // CHECK: scf.for {{.*}} iter_args(%{{.*}} = %{{.*}}, %[[W:.*]] = %{{.*}}, %[[R:.*]] = %{{.*}}) -> (tensor<64x64xf32>, !flow.cursor<write>, !flow.cursor<read>) {
+  // CHECK: scf.for {{.*}} iter_args(%{{.*}} = %{{.*}}, %[[W:.*]] = %{{.*}}, %[[R:.*]] = %{{.*}}) -> (tensor<64x64xf32>, !warp.cursor<write>, !warp.cursor<read>) {
   // CHECK: %[[IF:.*]]:3 = scf.if
-  // CHECK: %{{.*}}, %[[W1:.*]] = flow.acquire %{{.*}}[%[[W]]]
-  // CHECK: %{{.*}}, %[[R1:.*]] = flow.acquire %{{.*}}[%[[R]]]
+  // CHECK: %{{.*}}, %[[W1:.*]] = warp.acquire %{{.*}}[%[[W]]]
+  // CHECK: %{{.*}}, %[[R1:.*]] = warp.acquire %{{.*}}[%[[R]]]
   // CHECK: scf.yield %{{.*}}, %[[W1]], %[[R1]]
   // CHECK: } else {
   // CHECK: scf.yield %{{.*}}, %[[W]], %[[R]]
@@ -59,18 +59,18 @@ gpu.module @m {
   // Fewer rows in front of a loop go through the ring of those in it, and hand
   // their cursors on.
   // CHECK-LABEL: gpu.func @narrow_before
-  // CHECK: %[[RING:.*]] = flow.ring : <1, [tensor<64x32xf16>]>
-  // CHECK-NOT: flow.ring
-  // CHECK: %[[W:.*]] = flow.cursor write %[[RING]]
-  // CHECK: %[[R:.*]] = flow.cursor read %[[RING]]
-  // CHECK: %[[S:.*]], %[[W1:.*]] = flow.acquire %[[RING]][%[[W]]]
+  // CHECK: %[[RING:.*]] = warp.ring : <1, [tensor<64x32xf16>]>
+  // CHECK-NOT: warp.ring
+  // CHECK: %[[W:.*]] = warp.cursor write %[[RING]]
+  // CHECK: %[[R:.*]] = warp.cursor read %[[RING]]
+  // CHECK: %[[S:.*]], %[[W1:.*]] = warp.acquire %[[RING]][%[[W]]]
   // CHECK: tile.view %[[S]]{{.*}} -> <tensor<16x32xf16>>
-  // CHECK: %{{.*}}, %[[R1:.*]] = flow.acquire %[[RING]][%[[R]]]
+  // CHECK: %{{.*}}, %[[R1:.*]] = warp.acquire %[[RING]][%[[R]]]
   // CHECK: tile.dot
   // CHECK: scf.for {{.*}} iter_args(%{{.*}} = %{{.*}}, %[[W2:.*]] = %[[W1]], %[[R2:.*]] = %[[R1]])
-  // CHECK: %[[T:.*]], %[[W3:.*]] = flow.acquire %[[RING]][%[[W2]]]
+  // CHECK: %[[T:.*]], %[[W3:.*]] = warp.acquire %[[RING]][%[[W2]]]
   // CHECK: tile.view %[[T]]{{.*}} -> <tensor<64x32xf16>>
-  // CHECK: %{{.*}}, %[[R3:.*]] = flow.acquire %[[RING]][%[[R2]]]
+  // CHECK: %{{.*}}, %[[R3:.*]] = warp.acquire %[[RING]][%[[R2]]]
   // CHECK: scf.yield %{{.*}}, %[[W3]], %[[R3]]
   gpu.func @narrow_before(%a: !a, %p: tensor<64x16xf16>, %q: tensor<64x64xf16>, %n: index, %c: memref<?x?xf32>) kernel {
     %c0 = arith.constant 0 : index
@@ -94,8 +94,8 @@ gpu.module @m {
   // Pairs share: the first two of three nested loads one ring, the last has its
   // own.
   // CHECK-LABEL: gpu.func @three_nested
-  // CHECK-COUNT-2: flow.ring :
-  // CHECK-NOT: flow.ring :
+  // CHECK-COUNT-2: warp.ring :
+  // CHECK-NOT: warp.ring :
   // CHECK-COUNT-3: tile.load.async
   // CHECK-NOT: tile.load %
   gpu.func @three_nested(%a: !a, %p: tensor<64x16xf16>, %q: tensor<64x32xf16>, %r: tensor<64x64xf16>, %n: index, %c: memref<?x?xf32>) kernel {
@@ -120,11 +120,11 @@ gpu.module @m {
 
   // Loaded in front of a loop and used in it: held until the loop has ended.
   // CHECK-LABEL: gpu.func @used_in_loop
-  // CHECK: %[[HELD:.*]], %{{.*}} = flow.acquire {{.*}} {tile.role = "math"}
+  // CHECK: %[[HELD:.*]], %{{.*}} = warp.acquire {{.*}} {tile.role = "math"}
   // CHECK: scf.for
-  // CHECK-NOT: flow.release
+  // CHECK-NOT: warp.release
   // CHECK: }
-  // CHECK-NEXT: flow.release %[[HELD]]
+  // CHECK-NEXT: warp.release %[[HELD]]
   gpu.func @used_in_loop(%a: !a, %y: tensor<64x32xf16>, %n: index, %c: memref<?x?xf32>) kernel {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
@@ -140,7 +140,7 @@ gpu.module @m {
 
   // What the math role loads needs no ring.
   // CHECK-LABEL: gpu.func @math
-  // CHECK-NOT: flow.ring
+  // CHECK-NOT: warp.ring
   // CHECK: tile.load
   gpu.func @math(%a: memref<?x?xf32>, %c: memref<?x?xf32>) kernel {
     %c0 = arith.constant 0 : index
@@ -152,17 +152,17 @@ gpu.module @m {
   // Element code reads right in front of its use, from an entry without padding
   // (80 columns of 2 bytes are five blocks of 32), which is held until then.
   // CHECK-LABEL: gpu.func @elements
-  // CHECK: flow.ring : <1, [tensor<64x80xf16, #tile.smem<32>>]>
+  // CHECK: warp.ring : <1, [tensor<64x80xf16, #tile.smem<32>>]>
   // CHECK: scf.for
-  // CHECK: flow.publish
-  // CHECK: %[[HELD:.*]], %{{.*}} = flow.acquire {{.*}} {tile.role = "math"}
+  // CHECK: warp.publish
+  // CHECK: %[[HELD:.*]], %{{.*}} = warp.acquire {{.*}} {tile.role = "math"}
   // CHECK: %[[VIEW:.*]] = tile.view %[[HELD]]
   // CHECK: scf.if
   // CHECK: arith.addf
   // CHECK-NEXT: %[[X:.*]] = tile.read %[[VIEW]] {tile.role = "math"}
   // CHECK-NEXT: arith.mulf %{{.*}}, %[[X]]
   // CHECK: scf.yield
-  // CHECK: flow.release %[[HELD]]
+  // CHECK: warp.release %[[HELD]]
   gpu.func @elements(%a: !a, %live: i1, %n: index, %c: memref<?x?xf16>) kernel {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index

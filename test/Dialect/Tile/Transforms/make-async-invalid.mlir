@@ -8,8 +8,8 @@
 
 gpu.module @m {
   gpu.func @registers(%q: memref<?x?xf16>, %o: memref<?x?xf32>) kernel {
-    flow.specialize {
-      flow.group @math warps 4 (%g) {
+    warp.specialize {
+      warp.group @math warps 4 (%g) {
         %c0 = arith.constant 0 : index
         %zero = arith.constant dense<0.0> : tensor<64x64xf32>
         %x = tile.load %q[%c0, %c0] : memref<?x?xf16> -> tensor<64x32xf16>
@@ -28,19 +28,19 @@ gpu.module @m {
 !A = tensor<64x32xf16>
 gpu.module @m {
   gpu.func @published(%q: memref<?x?xf16>, %o: memref<?x?xf32>) kernel {
-    flow.specialize {
-      flow.group @math warps 4 (%g) {
-        %r = flow.ring : !flow.ring<1, [!A]>
+    warp.specialize {
+      warp.group @math warps 4 (%g) {
+        %r = warp.ring : !warp.ring<1, [!A]>
         %c0 = arith.constant 0 : index
         %zero = arith.constant dense<0.0> : tensor<64x64xf32>
         %x = tile.load %q[%c0, %c0] : memref<?x?xf16> -> !A
-        %w = flow.cursor write %r : !flow.ring<1, [!A]>
-        %s, %next = flow.acquire %r[%w] : !flow.ring<1, [!A]>, !flow.cursor<write>
+        %w = warp.cursor write %r : !warp.ring<1, [!A]>
+        %s, %next = warp.acquire %r[%w] : !warp.ring<1, [!A]>, !warp.cursor<write>
         // expected-error @below {{is read by a product, but its slot is released where the product's completion cannot be carried}}
-        %v = tile.view %s[%c0, %c0] : !flow.slot<write, [!A]> -> !tile.view<!A>
+        %v = tile.view %s[%c0, %c0] : !warp.slot<write, [!A]> -> !tile.view<!A>
         tile.write %x, %v : !A, !tile.view<!A>
         %d = tile.dot %x, %v, %zero lhs mk rhs nk : !A, !tile.view<!A> -> tensor<64x64xf32>
-        flow.publish %s : !flow.slot<write, [!A]>
+        warp.publish %s : !warp.slot<write, [!A]>
         tile.store %d, %o[%c0, %c0] : tensor<64x64xf32>, memref<?x?xf32>
       }
     }
@@ -54,20 +54,20 @@ gpu.module @m {
 !A = tensor<64x32xf16>
 gpu.module @m {
   gpu.func @branch(%o: memref<?x?xf32>, %go: i1) kernel {
-    %k = flow.ring : !flow.ring<1, [!A]>
-    flow.specialize {
-      flow.group @math warps 4 (%g) {
+    %k = warp.ring : !warp.ring<1, [!A]>
+    warp.specialize {
+      warp.group @math warps 4 (%g) {
         %c0 = arith.constant 0 : index
         %zero = arith.constant dense<0.0> : tensor<64x64xf32>
-        %c = flow.cursor read %k : !flow.ring<1, [!A]>
-        %s, %n = flow.acquire %k[%c] : !flow.ring<1, [!A]>, !flow.cursor<read>
+        %c = warp.cursor read %k : !warp.ring<1, [!A]>
+        %s, %n = warp.acquire %k[%c] : !warp.ring<1, [!A]>, !warp.cursor<read>
         // expected-error @below {{is read by a product, but its slot is released where the product's completion cannot be carried}}
-        %v = tile.view %s[%c0, %c0] : !flow.slot<read, [!A]> -> !tile.view<!A>
+        %v = tile.view %s[%c0, %c0] : !warp.slot<read, [!A]> -> !tile.view<!A>
         %d = tile.dot %v, %v, %zero lhs mk rhs nk : !tile.view<!A>, !tile.view<!A> -> tensor<64x64xf32>
         scf.if %go {
-          flow.release %s : !flow.slot<read, [!A]>
+          warp.release %s : !warp.slot<read, [!A]>
         } else {
-          flow.release %s : !flow.slot<read, [!A]>
+          warp.release %s : !warp.slot<read, [!A]>
         }
         tile.store %d, %o[%c0, %c0] : tensor<64x64xf32>, memref<?x?xf32>
       }
@@ -82,16 +82,16 @@ gpu.module @m {
 !A = tensor<64x32xf16>
 gpu.module @m {
   gpu.func @either(%o: memref<?x?xf32>, %go: i1) kernel {
-    %k = flow.ring : !flow.ring<2, [!A]>
-    flow.specialize {
-      flow.group @math warps 4 (%g) {
+    %k = warp.ring : !warp.ring<2, [!A]>
+    warp.specialize {
+      warp.group @math warps 4 (%g) {
         %c0 = arith.constant 0 : index
         %zero = arith.constant dense<0.0> : tensor<64x64xf32>
-        %c = flow.cursor read %k : !flow.ring<2, [!A]>
-        %s, %n = flow.acquire %k[%c] : !flow.ring<2, [!A]>, !flow.cursor<read>
-        %t, %m = flow.acquire %k[%n] : !flow.ring<2, [!A]>, !flow.cursor<read>
-        %v = tile.view %s[%c0, %c0] : !flow.slot<read, [!A]> -> !tile.view<!A>
-        %w = tile.view %t[%c0, %c0] : !flow.slot<read, [!A]> -> !tile.view<!A>
+        %c = warp.cursor read %k : !warp.ring<2, [!A]>
+        %s, %n = warp.acquire %k[%c] : !warp.ring<2, [!A]>, !warp.cursor<read>
+        %t, %m = warp.acquire %k[%n] : !warp.ring<2, [!A]>, !warp.cursor<read>
+        %v = tile.view %s[%c0, %c0] : !warp.slot<read, [!A]> -> !tile.view<!A>
+        %w = tile.view %t[%c0, %c0] : !warp.slot<read, [!A]> -> !tile.view<!A>
         %x = scf.if %go -> !tile.view<!A> {
           scf.yield %v : !tile.view<!A>
         } else {
@@ -99,8 +99,8 @@ gpu.module @m {
         }
         // expected-error @below {{expects a view that 'tile.view' makes in its group}}
         %d = tile.dot %x, %v, %zero lhs mk rhs nk : !tile.view<!A>, !tile.view<!A> -> tensor<64x64xf32>
-        flow.release %s : !flow.slot<read, [!A]>
-        flow.release %t : !flow.slot<read, [!A]>
+        warp.release %s : !warp.slot<read, [!A]>
+        warp.release %t : !warp.slot<read, [!A]>
         tile.store %d, %o[%c0, %c0] : tensor<64x64xf32>, memref<?x?xf32>
       }
     }

@@ -18,10 +18,10 @@ gpu.module @m {
   // CHECK-LABEL: gpu.func @accumulate
   // CHECK: %[[INIT:.*]] = tile.pend
   // CHECK: scf.for {{.*}} iter_args(%[[ACC:.*]] = %[[INIT]], {{.*}}) -> (!tile.pending<tensor<64x64xf32>>
-  // CHECK: %[[S:.*]], %{{.*}} = flow.acquire
+  // CHECK: %[[S:.*]], %{{.*}} = warp.acquire
   // CHECK: %[[R:.*]], %[[DONE:.*]] = tile.dot.async %{{.*}}, %{{.*}}, %[[ACC]]
   // CHECK-NOT: tile.await
-  // CHECK: flow.release %[[S]] after %[[DONE]] :
+  // CHECK: warp.release %[[S]] after %[[DONE]] :
   // CHECK: scf.yield %[[R]]
   // CHECK: }
   // CHECK: tile.await
@@ -31,28 +31,28 @@ gpu.module @m {
   // DIRECT-NOT: tile.store.async
   // DIRECT: tile.store %{{.*}}, %arg0
   // STAGED-LABEL: gpu.func @accumulate
-  // STAGED: flow.group
-  // STAGED: %[[OWN:.*]] = flow.ring : <1, [tensor<64x64xf16>]>
-  // STAGED: %[[IN:.*]], %{{.*}} = flow.acquire %[[OWN]]
+  // STAGED: warp.group
+  // STAGED: %[[OWN:.*]] = warp.ring : <1, [tensor<64x64xf16>]>
+  // STAGED: %[[IN:.*]], %{{.*}} = warp.acquire %[[OWN]]
   // STAGED: tile.write %{{.*}}, %[[VIEW:.*]] :
-  // STAGED: flow.publish %[[IN]]
-  // STAGED: %[[OUT:.*]], %{{.*}} = flow.acquire %[[OWN]]
+  // STAGED: warp.publish %[[IN]]
+  // STAGED: %[[OUT:.*]], %{{.*}} = warp.acquire %[[OWN]]
   // STAGED: %[[DONE:.*]] = tile.store.async %{{.*}}, %arg0
-  // STAGED: flow.release %[[OUT]] after %[[DONE]]
+  // STAGED: warp.release %[[OUT]] after %[[DONE]]
   gpu.func @accumulate(%o: !o, %n: index) kernel {
-    %r = flow.ring : !flow.ring<1, [!A]>
-    flow.specialize {
-      flow.group @math warps 4 (%g) {
+    %r = warp.ring : !warp.ring<1, [!A]>
+    warp.specialize {
+      warp.group @math warps 4 (%g) {
         %c0 = arith.constant 0 : index
         %c1 = arith.constant 1 : index
         %zero = arith.constant dense<0.0> : tensor<64x64xf32>
-        %q = flow.cursor read %r : !flow.ring<1, [!A]>
-        %sum:2 = scf.for %t = %c0 to %n step %c1 iter_args(%acc = %zero, %cq = %q) -> (tensor<64x64xf32>, !flow.cursor<read>) {
-          %s, %next = flow.acquire %r[%cq] : !flow.ring<1, [!A]>, !flow.cursor<read>
-          %x = tile.view %s[%c0, %c0] : !flow.slot<read, [!A]> -> !tile.view<!A>
+        %q = warp.cursor read %r : !warp.ring<1, [!A]>
+        %sum:2 = scf.for %t = %c0 to %n step %c1 iter_args(%acc = %zero, %cq = %q) -> (tensor<64x64xf32>, !warp.cursor<read>) {
+          %s, %next = warp.acquire %r[%cq] : !warp.ring<1, [!A]>, !warp.cursor<read>
+          %x = tile.view %s[%c0, %c0] : !warp.slot<read, [!A]> -> !tile.view<!A>
           %d = tile.dot %x, %x, %acc lhs mk rhs nk : !tile.view<!A>, !tile.view<!A> -> tensor<64x64xf32>
-          flow.release %s : !flow.slot<read, [!A]>
-          scf.yield %d, %next : tensor<64x64xf32>, !flow.cursor<read>
+          warp.release %s : !warp.slot<read, [!A]>
+          scf.yield %d, %next : tensor<64x64xf32>, !warp.cursor<read>
         }
         %h = arith.truncf %sum#0 : tensor<64x64xf32> to tensor<64x64xf16>
         tile.store %h, %o[%c0, %c0] : tensor<64x64xf16>, !o
@@ -69,28 +69,28 @@ gpu.module @m {
   // CHECK: %[[V:.*]] = tile.await %[[S]]
   // CHECK: %[[P:.*]] = arith.truncf %[[V]]
   // CHECK: %[[O:.*]], %[[D2:.*]] = tile.dot.async %[[P]], %{{.*}} lhs mk rhs kn
-  // CHECK: flow.release %{{.*}} after %[[D1]], %[[D2]]
+  // CHECK: warp.release %{{.*}} after %[[D1]], %[[D2]]
   // CHECK: %[[W:.*]] = tile.await %[[O]]
   // CHECK: arith.addf %[[W]], %[[W]]
   gpu.func @chain(%q: memref<?x?xf16>, %o: memref<?x?xf32>, %n: index) kernel {
-    %r = flow.ring : !flow.ring<1, [!A]>
-    flow.specialize {
-      flow.group @math warps 4 (%g) {
+    %r = warp.ring : !warp.ring<1, [!A]>
+    warp.specialize {
+      warp.group @math warps 4 (%g) {
         %c0 = arith.constant 0 : index
         %c1 = arith.constant 1 : index
         %zero = arith.constant dense<0.0> : tensor<64x64xf32>
         %none = arith.constant dense<0.0> : tensor<64x32xf32>
         %x = tile.load %q[%c0, %c0] : memref<?x?xf16> -> !A
-        %q0 = flow.cursor read %r : !flow.ring<1, [!A]>
-        %sum:2 = scf.for %t = %c0 to %n step %c1 iter_args(%acc = %none, %cq = %q0) -> (tensor<64x32xf32>, !flow.cursor<read>) {
-          %s, %next = flow.acquire %r[%cq] : !flow.ring<1, [!A]>, !flow.cursor<read>
-          %y = tile.view %s[%c0, %c0] : !flow.slot<read, [!A]> -> !tile.view<!A>
+        %q0 = warp.cursor read %r : !warp.ring<1, [!A]>
+        %sum:2 = scf.for %t = %c0 to %n step %c1 iter_args(%acc = %none, %cq = %q0) -> (tensor<64x32xf32>, !warp.cursor<read>) {
+          %s, %next = warp.acquire %r[%cq] : !warp.ring<1, [!A]>, !warp.cursor<read>
+          %y = tile.view %s[%c0, %c0] : !warp.slot<read, [!A]> -> !tile.view<!A>
           %d = tile.dot %x, %y, %zero lhs mk rhs nk : !A, !tile.view<!A> -> tensor<64x64xf32>
           %p = arith.truncf %d : tensor<64x64xf32> to tensor<64x64xf16>
           %e = tile.dot %p, %y, %acc lhs mk rhs kn : tensor<64x64xf16>, !tile.view<!A> -> tensor<64x32xf32>
-          flow.release %s : !flow.slot<read, [!A]>
+          warp.release %s : !warp.slot<read, [!A]>
           %twice = arith.addf %e, %e : tensor<64x32xf32>
-          scf.yield %twice, %next : tensor<64x32xf32>, !flow.cursor<read>
+          scf.yield %twice, %next : tensor<64x32xf32>, !warp.cursor<read>
         }
         tile.store %sum#0, %o[%c0, %c0] : tensor<64x32xf32>, memref<?x?xf32>
       }
@@ -106,23 +106,23 @@ gpu.module @m {
   // CHECK: %[[SECOND:.*]], %[[D2:.*]] = tile.dot.async {{.*}}, %[[FIRST]] lhs
   // CHECK-NEXT: %[[SUM:.*]] = tile.await %[[SECOND]]
   // CHECK: %[[THIRD:.*]], %[[D3:.*]] = tile.dot.async {{.*}}, %[[SUM]] lhs
-  // CHECK: flow.release %{{.*}} after %[[D1]], %[[D2]], %[[D3]]
+  // CHECK: warp.release %{{.*}} after %[[D1]], %[[D2]], %[[D3]]
   // CHECK: %[[W:.*]] = tile.await %[[THIRD]]
   // CHECK: arith.addf %[[SUM]], %[[W]]
   gpu.func @sum(%q: memref<?x?xf16>, %o: memref<?x?xf32>) kernel {
-    %r = flow.ring : !flow.ring<1, [!A]>
-    flow.specialize {
-      flow.group @math warps 4 (%g) {
+    %r = warp.ring : !warp.ring<1, [!A]>
+    warp.specialize {
+      warp.group @math warps 4 (%g) {
         %c0 = arith.constant 0 : index
         %zero = arith.constant dense<0.0> : tensor<64x64xf32>
         %x = tile.load %q[%c0, %c0] : memref<?x?xf16> -> !A
-        %q0 = flow.cursor read %r : !flow.ring<1, [!A]>
-        %s, %next = flow.acquire %r[%q0] : !flow.ring<1, [!A]>, !flow.cursor<read>
-        %y = tile.view %s[%c0, %c0] : !flow.slot<read, [!A]> -> !tile.view<!A>
+        %q0 = warp.cursor read %r : !warp.ring<1, [!A]>
+        %s, %next = warp.acquire %r[%q0] : !warp.ring<1, [!A]>, !warp.cursor<read>
+        %y = tile.view %s[%c0, %c0] : !warp.slot<read, [!A]> -> !tile.view<!A>
         %a = tile.dot %y, %y, %zero lhs mk rhs nk : !tile.view<!A>, !tile.view<!A> -> tensor<64x64xf32>
         %b = tile.dot %x, %y, %a lhs mk rhs nk : !A, !tile.view<!A> -> tensor<64x64xf32>
         %c = tile.dot %x, %y, %b lhs mk rhs nk : !A, !tile.view<!A> -> tensor<64x64xf32>
-        flow.release %s : !flow.slot<read, [!A]>
+        warp.release %s : !warp.slot<read, [!A]>
         %d = arith.addf %b, %c : tensor<64x64xf32>
         tile.store %d, %o[%c0, %c0] : tensor<64x64xf32>, memref<?x?xf32>
       }
@@ -133,28 +133,28 @@ gpu.module @m {
   // The slot was acquired in front of the loop: the last product's token is
   // carried out to its release.
   // CHECK-LABEL: gpu.func @resident
-  // CHECK: %[[S:.*]], %{{.*}} = flow.acquire
-  // CHECK: %[[READY:.*]] = flow.ready
-  // CHECK: %[[R:.*]]:2 = scf.for {{.*}} iter_args(%{{.*}} = %{{.*}}, %{{.*}} = %[[READY]]) -> (!tile.pending<tensor<64x64xf32>>, !flow.done)
+  // CHECK: %[[S:.*]], %{{.*}} = warp.acquire
+  // CHECK: %[[READY:.*]] = warp.ready
+  // CHECK: %[[R:.*]]:2 = scf.for {{.*}} iter_args(%{{.*}} = %{{.*}}, %{{.*}} = %[[READY]]) -> (!tile.pending<tensor<64x64xf32>>, !warp.done)
   // CHECK: %[[D:.*]], %[[DONE:.*]] = tile.dot.async
   // CHECK: scf.yield %[[D]], %[[DONE]]
-  // CHECK: flow.release %[[S]] after %[[R]]#1
+  // CHECK: warp.release %[[S]] after %[[R]]#1
   gpu.func @resident(%p: memref<?x?xf16>, %o: memref<?x?xf32>, %n: index) kernel {
-    %r = flow.ring : !flow.ring<1, [!A]>
-    flow.specialize {
-      flow.group @math warps 4 (%g) {
+    %r = warp.ring : !warp.ring<1, [!A]>
+    warp.specialize {
+      warp.group @math warps 4 (%g) {
         %c0 = arith.constant 0 : index
         %c1 = arith.constant 1 : index
         %zero = arith.constant dense<0.0> : tensor<64x64xf32>
         %a = tile.load %p[%c0, %c0] : memref<?x?xf16> -> !A
-        %q = flow.cursor read %r : !flow.ring<1, [!A]>
-        %s, %next = flow.acquire %r[%q] : !flow.ring<1, [!A]>, !flow.cursor<read>
-        %x = tile.view %s[%c0, %c0] : !flow.slot<read, [!A]> -> !tile.view<!A>
+        %q = warp.cursor read %r : !warp.ring<1, [!A]>
+        %s, %next = warp.acquire %r[%q] : !warp.ring<1, [!A]>, !warp.cursor<read>
+        %x = tile.view %s[%c0, %c0] : !warp.slot<read, [!A]> -> !tile.view<!A>
         %sum = scf.for %t = %c0 to %n step %c1 iter_args(%acc = %zero) -> tensor<64x64xf32> {
           %d = tile.dot %a, %x, %acc lhs mk rhs nk : !A, !tile.view<!A> -> tensor<64x64xf32>
           scf.yield %d : tensor<64x64xf32>
         }
-        flow.release %s : !flow.slot<read, [!A]>
+        warp.release %s : !warp.slot<read, [!A]>
         tile.store %sum, %o[%c0, %c0] : tensor<64x64xf32>, memref<?x?xf32>
       }
     }
@@ -163,13 +163,13 @@ gpu.module @m {
 
   // A branch: the arm without the product is done at once.
   // CHECK-LABEL: gpu.func @branch
-  // CHECK: %[[READY:.*]] = flow.ready
+  // CHECK: %[[READY:.*]] = warp.ready
   // CHECK: %[[IF:.*]]:2 = scf.if
   // CHECK: %{{.*}}, %[[DONE:.*]] = tile.dot.async
   // CHECK: scf.yield %{{.*}}, %[[DONE]]
   // CHECK: } else {
   // CHECK: scf.yield %{{.*}}, %[[READY]]
-  // CHECK: flow.release %{{.*}} after %[[IF]]#1
+  // CHECK: warp.release %{{.*}} after %[[IF]]#1
 
   // Neither a statistic of rows nor f32 is staged.
   // STAGED-LABEL: gpu.func @branch
@@ -177,22 +177,22 @@ gpu.module @m {
   // STAGED: tile.store %{{.*}} : tensor<64x64xf32>
   // STAGED: tile.store %{{.*}} : tensor<64xf32>
   gpu.func @branch(%p: memref<?x?xf16>, %o: memref<?x?xf32>, %l: memref<?xf32>, %live: i1) kernel {
-    %r = flow.ring : !flow.ring<1, [!A]>
-    flow.specialize {
-      flow.group @math warps 4 (%g) {
+    %r = warp.ring : !warp.ring<1, [!A]>
+    warp.specialize {
+      warp.group @math warps 4 (%g) {
         %c0 = arith.constant 0 : index
         %zero = arith.constant dense<0.0> : tensor<64x64xf32>
         %a = tile.load %p[%c0, %c0] : memref<?x?xf16> -> !A
-        %q = flow.cursor read %r : !flow.ring<1, [!A]>
-        %s, %next = flow.acquire %r[%q] : !flow.ring<1, [!A]>, !flow.cursor<read>
-        %x = tile.view %s[%c0, %c0] : !flow.slot<read, [!A]> -> !tile.view<!A>
+        %q = warp.cursor read %r : !warp.ring<1, [!A]>
+        %s, %next = warp.acquire %r[%q] : !warp.ring<1, [!A]>, !warp.cursor<read>
+        %x = tile.view %s[%c0, %c0] : !warp.slot<read, [!A]> -> !tile.view<!A>
         %d = scf.if %live -> tensor<64x64xf32> {
           %e = tile.dot %a, %x, %zero lhs mk rhs nk : !A, !tile.view<!A> -> tensor<64x64xf32>
           scf.yield %e : tensor<64x64xf32>
         } else {
           scf.yield %zero : tensor<64x64xf32>
         }
-        flow.release %s : !flow.slot<read, [!A]>
+        warp.release %s : !warp.slot<read, [!A]>
         tile.store %d, %o[%c0, %c0] : tensor<64x64xf32>, memref<?x?xf32>
         %m = tile.reduce max %d dim 1 : tensor<64x64xf32> -> tensor<64xf32>
         tile.store %m, %l[%c0] : tensor<64xf32>, memref<?xf32>

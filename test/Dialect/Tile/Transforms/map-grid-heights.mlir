@@ -1,14 +1,14 @@
 // Rows that are cut into full tiles and shorter ones that come last.
-// RUN: fa3-opt %s "-tile-map-grid=mode=cta heights=auto processors=4" -canonicalize -cse | FileCheck %s
-// RUN: fa3-opt %s "-tile-map-grid=mode=cta heights=even processors=4" -canonicalize -cse | FileCheck %s --check-prefix=EVEN
-// RUN: fa3-opt %s "-tile-map-grid=mode=cta heights=auto processors=21" -canonicalize -cse | FileCheck %s --check-prefix=LAST
-// RUN: fa3-opt %s "-tile-map-grid=mode=static heights=auto processors=4" | FileCheck %s --check-prefix=STATIC
+// RUN: fa3-opt %s "-tile-map-grid=mode=cta heights=auto sms=4" -canonicalize -cse | FileCheck %s
+// RUN: fa3-opt %s "-tile-map-grid=mode=cta heights=even sms=4" -canonicalize -cse | FileCheck %s --check-prefix=EVEN
+// RUN: fa3-opt %s "-tile-map-grid=mode=cta heights=auto sms=21" -canonicalize -cse | FileCheck %s --check-prefix=LAST
+// RUN: fa3-opt %s "-tile-map-grid=mode=static heights=auto sms=4" | FileCheck %s --check-prefix=STATIC
 // RUN: not fa3-opt %s -tile-map-grid=heights=odd -o %t.none 2>&1 | FileCheck %s --check-prefix=HEIGHTS
-// RUN: not fa3-opt %s -tile-map-grid=processors=0 -o %t.none 2>&1 | FileCheck %s --check-prefix=PROCESSORS
+// RUN: not fa3-opt %s -tile-map-grid=sms=0 -o %t.none 2>&1 | FileCheck %s --check-prefix=PROCESSORS
 // HEIGHTS: {{.*}}.mlir{{.*}}: error: tile-map-grid: expects heights 'even' or 'auto', got 'odd'
-// PROCESSORS: {{.*}}.mlir{{.*}}: error: tile-map-grid: expects processors of at least 1, got 0
+// PROCESSORS: {{.*}}.mlir{{.*}}: error: tile-map-grid: expects sms of at least 1, got 0
 
-// 7 tiles of 192 rows for each of 3 heads, on 4 processors: 21 tiles are 6
+// 7 tiles of 192 rows for each of 3 heads, on 4 SMs: 21 tiles are 6
 // rounds. 4 tiles of 192 and 4 of 128 rows for each head: 12 full ones are 3
 // rounds, 12 shorter ones 3 more of 0.77.
 // CHECK-LABEL: func.func @host

@@ -4,16 +4,16 @@
 // RUN: fa3-opt %s '-tile-map-grid=order=longest-first mode=cta section-rounds=0' | FileCheck %s --check-prefix=ALL-THAT-FIT
 // RUN: %stages-window --pass tile-map-grid --options 'order=longest-first l2-bytes=4096'
 // RUN: %stages-window --pass tile-map-grid --options 'order=longest-first l2-bytes=4096 mode=static'
-// RUN: %stages %fa3_src/test/Mutations/Inputs/causal_64.mlir --pass tile-map-grid --options 'block-m=64 section-rounds=1' --run=--processors=3 --dims b=2,h=3,hk=3,sq=200,sk=200
+// RUN: %stages %fa3_src/test/Mutations/Inputs/causal_64.mlir --pass tile-map-grid --options 'block-m=64 section-rounds=1' --run=--sms=3 --dims b=2,h=3,hk=3,sq=200,sk=200
 
 // What all rows of a head load decides how many heads can share the cache; what
-// a tile loads for itself (%q) does not count. As few do as keep all processors
+// a tile loads for itself (%q) does not count. As few do as keep all SMs
 // busy: three tiles for each.
 // CHECK-LABEL: func.func @host
 // CHECK-SAME: %[[Q:.*]]: memref<?x64xf16>, %[[K:.*]]: memref<?x?x64xf16>
 // CHECK: memref.dim %[[K]]
 // CHECK: %[[FIT:.*]] = arith.ceildivui %{{.*}}, %c33554432
-// CHECK: %[[ALL:.*]] = tile.processors
+// CHECK: %[[ALL:.*]] = tile.sm_count
 // CHECK: %[[EACH:.*]] = arith.muli %[[ALL]], %c3
 // CHECK: %[[THREE:.*]] = arith.maxui %[[EACH]], %c1
 // CHECK: %[[HALF:.*]] = arith.divui %[[THREE]], %c2
@@ -23,7 +23,7 @@
 // CHECK: tile.launch @kernels::@rows blocks %{{.*}} args(%[[Q]], %[[K]], %{{.*}}, %{{.*}} : {{.*}}, index, index)
 // ALL-THAT-FIT-LABEL: func.func @host
 // ALL-THAT-FIT: arith.ceildivui
-// ALL-THAT-FIT-NOT: tile.processors
+// ALL-THAT-FIT-NOT: tile.sm_count
 // ALL-THAT-FIT: tile.launch
 // NONE-LABEL: func.func @host
 // NONE-NOT: arith.ceildivui
@@ -36,7 +36,7 @@ func.func @host(%q: memref<?x64xf16>, %k: memref<?x?x64xf16>, %h: index) {
 // time: here 2048 iterations at most, of 8192 bytes each, for every head. Tiles
 // at a time are then as many as fit.
 // CHECK-LABEL: func.func @sliding_host
-// CHECK-NOT: tile.processors
+// CHECK-NOT: tile.sm_count
 // CHECK: %[[PART:.*]] = arith.muli %{{.*}}, %c16777216
 // CHECK: %[[BYTES:.*]] = arith.minui %{{.*}}, %[[PART]]
 // CHECK: arith.ceildivui %[[BYTES]], %c33554432

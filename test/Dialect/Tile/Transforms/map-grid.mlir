@@ -17,7 +17,7 @@
 
 // STATIC-LABEL: func.func @host
 // STATIC: %[[TILES:.*]] = arith.muli
-// STATIC: %[[ALL:.*]] = tile.processors
+// STATIC: %[[ALL:.*]] = tile.sm_count
 // STATIC: %[[BLOCKS:.*]] = arith.minui %[[TILES]], %[[ALL]]
 // STATIC: tile.launch @kernels::@rows blocks %[[BLOCKS]]
 func.func @host(%a: memref<?x64xf16>, %h: index) {

@@ -13,39 +13,39 @@ gpu.module @m {
   // next before it releases the last, the epilogue releases the last slot. An
   // entry is held while the next is acquired: two entries.
   // CHECK-LABEL: gpu.func @gemm
-  // CHECK: %[[R:.*]] = flow.ring : <2, [tensor<32x16xf16>]>
+  // CHECK: %[[R:.*]] = warp.ring : <2, [tensor<32x16xf16>]>
   // CHECK: %[[SOME:.*]] = arith.cmpi slt, %c0{{.*}}, %arg2
   // CHECK: scf.if %[[SOME]]
-  // CHECK: %[[S0:.*]], %{{.*}} = flow.acquire %[[R]]
+  // CHECK: %[[S0:.*]], %{{.*}} = warp.acquire %[[R]]
   // CHECK: %[[D0:.*]], %[[DONE0:.*]] = tile.dot.async
-  // CHECK-NOT: flow.release
+  // CHECK-NOT: warp.release
   // CHECK: %[[LOOP:.*]]:4 = scf.for {{.*}} iter_args(%[[ACC:.*]] = %[[D0]], %{{.*}} = %{{.*}}, %[[S:.*]] = %[[S0]], %[[DONE:.*]] = %[[DONE0]])
-  // CHECK: %[[S1:.*]], %{{.*}} = flow.acquire %[[R]]
+  // CHECK: %[[S1:.*]], %{{.*}} = warp.acquire %[[R]]
   // CHECK: %[[D1:.*]], %[[DONE1:.*]] = tile.dot.async %{{.*}}, %{{.*}}, %[[ACC]]
-  // CHECK: flow.release %[[S]] after %[[DONE]]
+  // CHECK: warp.release %[[S]] after %[[DONE]]
   // CHECK: scf.yield %[[D1]], %{{.*}}, %[[S1]], %[[DONE1]]
   // CHECK: }
-  // CHECK: flow.release %[[LOOP]]#2 after %[[LOOP]]#3
+  // CHECK: warp.release %[[LOOP]]#2 after %[[LOOP]]#3
   // CHECK: } else {
   // CHECK-NEXT: scf.yield
   // CHECK-NOT: tile.slotting
   gpu.func @gemm(%a: memref<?x?xf16>, %o: memref<?x?xf32>, %n: index) kernel {
-    %rk = flow.ring : !flow.ring<1, [!K]>
-    flow.specialize {
-      flow.group @math warps 4 (%g) {
+    %rk = warp.ring : !warp.ring<1, [!K]>
+    warp.specialize {
+      warp.group @math warps 4 (%g) {
         %c0 = arith.constant 0 : index
         %c1 = arith.constant 1 : index
         %none = arith.constant dense<0.0> : tensor<64x32xf32>
         %q = tile.load %a[%c0, %c0] : memref<?x?xf16> -> tensor<64x16xf16>
         %init = tile.pend %none : tensor<64x32xf32> -> !tile.pending<tensor<64x32xf32>>
-        %ik = flow.cursor read %rk : !flow.ring<1, [!K]>
+        %ik = warp.cursor read %rk : !warp.ring<1, [!K]>
         %r:2 = scf.for %t = %c0 to %n step %c1 iter_args(%acc = %init, %ck = %ik)
-            -> (!tile.pending<tensor<64x32xf32>>, !flow.cursor<read>) {
-          %s, %nk = flow.acquire %rk[%ck] {tile.slotting = #s0o0} : !flow.ring<1, [!K]>, !flow.cursor<read>
-          %x = tile.view %s[%c0, %c0] {tile.slotting = #s0o1} : !flow.slot<read, [!K]> -> !tile.view<!K>
+            -> (!tile.pending<tensor<64x32xf32>>, !warp.cursor<read>) {
+          %s, %nk = warp.acquire %rk[%ck] {tile.slotting = #s0o0} : !warp.ring<1, [!K]>, !warp.cursor<read>
+          %x = tile.view %s[%c0, %c0] {tile.slotting = #s0o1} : !warp.slot<read, [!K]> -> !tile.view<!K>
           %d, %done = tile.dot.async %q, %x, %acc lhs mk rhs nk {tile.slotting = #s0o2} : tensor<64x16xf16>, !tile.view<!K>, !tile.pending<tensor<64x32xf32>> -> !tile.pending<tensor<64x32xf32>>
-          flow.release %s after %done {tile.slotting = #s1o3} : !flow.slot<read, [!K]>
-          scf.yield %d, %nk : !tile.pending<tensor<64x32xf32>>, !flow.cursor<read>
+          warp.release %s after %done {tile.slotting = #s1o3} : !warp.slot<read, [!K]>
+          scf.yield %d, %nk : !tile.pending<tensor<64x32xf32>>, !warp.cursor<read>
         }
         %out = tile.await %r#0 : !tile.pending<tensor<64x32xf32>>
         tile.store %out, %o[%c0, %c0] : tensor<64x32xf32>, memref<?x?xf32>
@@ -106,16 +106,16 @@ gpu.module @m {
   // CHECK: %{{.*}}, %[[KEPT:.*]] = tile.await %[[D]] keep %[[N]]
   // CHECK: arith.truncf %[[KEPT]]
   gpu.func @registers(%p: memref<?x?xf32>, %o: memref<?x?xf32>, %n: index) kernel {
-    %rk = flow.ring : !flow.ring<1, [!K]>
-    flow.specialize {
-      flow.group @math warps 4 (%g) {
+    %rk = warp.ring : !warp.ring<1, [!K]>
+    warp.specialize {
+      warp.group @math warps 4 (%g) {
         %c0 = arith.constant 0 : index
         %c1 = arith.constant 1 : index
         %none = arith.constant dense<0.0> : tensor<64x16xf32>
         %x0 = tile.load %p[%c0, %c0] : memref<?x?xf32> -> tensor<64x32xf32>
-        %ik = flow.cursor read %rk : !flow.ring<1, [!K]>
-        %s, %nk = flow.acquire %rk[%ik] : !flow.ring<1, [!K]>, !flow.cursor<read>
-        %y = tile.view %s[%c0, %c0] : !flow.slot<read, [!K]> -> !tile.view<!K>
+        %ik = warp.cursor read %rk : !warp.ring<1, [!K]>
+        %s, %nk = warp.acquire %rk[%ik] : !warp.ring<1, [!K]>, !warp.cursor<read>
+        %y = tile.view %s[%c0, %c0] : !warp.slot<read, [!K]> -> !tile.view<!K>
         %r:2 = scf.for %t = %c0 to %n step %c1 iter_args(%acc = %none, %x = %x0) -> (tensor<64x16xf32>, tensor<64x32xf32>) {
           %z = arith.addf %x, %x {tile.slotting = #tile.slotting<stage = 0, order = 0>} : tensor<64x32xf32>
           %h = arith.truncf %z {tile.slotting = #tile.slotting<stage = 0, order = 3>} : tensor<64x32xf32> to tensor<64x32xf16>
@@ -123,7 +123,7 @@ gpu.module @m {
           %e = tile.await %d {tile.slotting = #tile.slotting<stage = 1, order = 2>} : !tile.pending<tensor<64x16xf32>>
           scf.yield %e, %z : tensor<64x16xf32>, tensor<64x32xf32>
         }
-        flow.release %s : !flow.slot<read, [!K]>
+        warp.release %s : !warp.slot<read, [!K]>
         tile.store %r#0, %o[%c0, %c0] : tensor<64x16xf32>, memref<?x?xf32>
       }
     }
@@ -137,19 +137,19 @@ gpu.module @m {
   // CHECK: scf.for {{.*}} iter_args(%[[ACC:.*]] = %{{.*}}, %{{.*}} = %{{.*}}, %[[P:.*]] = %{{.*}})
   // CHECK: %[[N:.*]] = arith.addf
   // CHECK: %{{.*}}, %[[DONE:.*]] = tile.dot.async %[[P]], %{{.*}}, %[[ACC]]
-  // CHECK: flow.wait %[[DONE]]
+  // CHECK: warp.wait %[[DONE]]
   // CHECK-NEXT: arith.truncf %[[N]]
   gpu.func @unawaited(%p: memref<?x?xf32>, %o: memref<?x?xf32>, %n: index) kernel {
-    %rk = flow.ring : !flow.ring<1, [!K]>
-    flow.specialize {
-      flow.group @math warps 4 (%g) {
+    %rk = warp.ring : !warp.ring<1, [!K]>
+    warp.specialize {
+      warp.group @math warps 4 (%g) {
         %c0 = arith.constant 0 : index
         %c1 = arith.constant 1 : index
         %none = arith.constant dense<0.0> : tensor<64x16xf32>
         %x0 = tile.load %p[%c0, %c0] : memref<?x?xf32> -> tensor<64x32xf32>
-        %ik = flow.cursor read %rk : !flow.ring<1, [!K]>
-        %s, %nk = flow.acquire %rk[%ik] : !flow.ring<1, [!K]>, !flow.cursor<read>
-        %y = tile.view %s[%c0, %c0] : !flow.slot<read, [!K]> -> !tile.view<!K>
+        %ik = warp.cursor read %rk : !warp.ring<1, [!K]>
+        %s, %nk = warp.acquire %rk[%ik] : !warp.ring<1, [!K]>, !warp.cursor<read>
+        %y = tile.view %s[%c0, %c0] : !warp.slot<read, [!K]> -> !tile.view<!K>
         %first = tile.pend %none : tensor<64x16xf32> -> !tile.pending<tensor<64x16xf32>>
         %r:2 = scf.for %t = %c0 to %n step %c1 iter_args(%acc = %first, %x = %x0) -> (!tile.pending<tensor<64x16xf32>>, tensor<64x32xf32>) {
           %z = arith.addf %x, %x {tile.slotting = #tile.slotting<stage = 0, order = 0>} : tensor<64x32xf32>
@@ -158,7 +158,7 @@ gpu.module @m {
           scf.yield %d, %z : !tile.pending<tensor<64x16xf32>>, tensor<64x32xf32>
         }
         %e = tile.await %r#0 : !tile.pending<tensor<64x16xf32>>
-        flow.release %s : !flow.slot<read, [!K]>
+        warp.release %s : !warp.slot<read, [!K]>
         tile.store %e, %o[%c0, %c0] : tensor<64x16xf32>, memref<?x?xf32>
       }
     }
@@ -169,39 +169,39 @@ gpu.module @m {
   // in front of each product.
   // CHECK-LABEL: gpu.func @two_stages_one_slot
   // CHECK: scf.if
-  // CHECK: %[[S0:.*]], %{{.*}} = flow.acquire
-  // CHECK: scf.for {{.*}} iter_args({{.*}} = %[[S0]]{{.*}}) -> ({{[^v]*}}!flow.slot<read, [tensor<32x16xf16>]>
-  // CHECK: %[[S1:.*]], %{{.*}} = flow.acquire
+  // CHECK: %[[S0:.*]], %{{.*}} = warp.acquire
+  // CHECK: scf.for {{.*}} iter_args({{.*}} = %[[S0]]{{.*}}) -> ({{[^v]*}}!warp.slot<read, [tensor<32x16xf16>]>
+  // CHECK: %[[S1:.*]], %{{.*}} = warp.acquire
   // CHECK: %[[V1:.*]] = tile.view %[[S1]]
   // CHECK: tile.dot.async %{{.*}}, %[[V1]], {{.*}} rhs nk
   // CHECK: %[[V0:.*]] = tile.view %[[S:[a-z0-9]*]]
   // CHECK-NEXT: %{{.*}}, %[[DONE:.*]] = tile.dot.async %{{.*}}, %[[V0]], {{.*}} rhs kn
-  // CHECK: flow.release %[[S]] after %{{.*}}, %[[DONE]]
+  // CHECK: warp.release %[[S]] after %{{.*}}, %[[DONE]]
   // CHECK: }
   // CHECK: %[[LAST:.*]] = tile.view
   // CHECK-NEXT: tile.dot.async %{{.*}}, %[[LAST]], {{.*}} rhs kn
-  // CHECK: flow.release
+  // CHECK: warp.release
   gpu.func @two_stages_one_slot(%a: memref<?x?xf16>, %o: memref<?x?xf32>, %n: index) kernel {
-    %rk = flow.ring : !flow.ring<1, [!K]>
-    flow.specialize {
-      flow.group @math warps 4 (%g) {
+    %rk = warp.ring : !warp.ring<1, [!K]>
+    warp.specialize {
+      warp.group @math warps 4 (%g) {
         %c0 = arith.constant 0 : index
         %c1 = arith.constant 1 : index
         %none = arith.constant dense<0.0> : tensor<64x32xf32>
         %start = arith.constant dense<0.0> : tensor<64x16xf32>
         %q = tile.load %a[%c0, %c0] : memref<?x?xf16> -> tensor<64x16xf16>
-        %ik = flow.cursor read %rk : !flow.ring<1, [!K]>
+        %ik = warp.cursor read %rk : !warp.ring<1, [!K]>
         %r:2 = scf.for %t = %c0 to %n step %c1 iter_args(%acc = %start, %ck = %ik)
-            -> (tensor<64x16xf32>, !flow.cursor<read>) {
-          %s, %nk = flow.acquire %rk[%ck] {tile.slotting = #tile.slotting<stage = 0, order = 0>} : !flow.ring<1, [!K]>, !flow.cursor<read>
-          %x = tile.view %s[%c0, %c0] {tile.slotting = #tile.slotting<stage = 0, order = 1>} : !flow.slot<read, [!K]> -> !tile.view<!K>
+            -> (tensor<64x16xf32>, !warp.cursor<read>) {
+          %s, %nk = warp.acquire %rk[%ck] {tile.slotting = #tile.slotting<stage = 0, order = 0>} : !warp.ring<1, [!K]>, !warp.cursor<read>
+          %x = tile.view %s[%c0, %c0] {tile.slotting = #tile.slotting<stage = 0, order = 1>} : !warp.slot<read, [!K]> -> !tile.view<!K>
           %d, %done = tile.dot.async %q, %x, %none lhs mk rhs nk {tile.slotting = #tile.slotting<stage = 0, order = 2>} : tensor<64x16xf16>, !tile.view<!K>, tensor<64x32xf32> -> !tile.pending<tensor<64x32xf32>>
           %e = tile.await %d {tile.slotting = #tile.slotting<stage = 0, order = 4>} : !tile.pending<tensor<64x32xf32>>
           %p = arith.truncf %e {tile.slotting = #tile.slotting<stage = 0, order = 6>} : tensor<64x32xf32> to tensor<64x32xf16>
           %f, %also = tile.dot.async %p, %x, %acc lhs mk rhs kn {tile.slotting = #tile.slotting<stage = 1, order = 3>} : tensor<64x32xf16>, !tile.view<!K>, tensor<64x16xf32> -> !tile.pending<tensor<64x16xf32>>
           %h = tile.await %f {tile.slotting = #tile.slotting<stage = 1, order = 5>} : !tile.pending<tensor<64x16xf32>>
-          flow.release %s after %done, %also {tile.slotting = #tile.slotting<stage = 1, order = 7>} : !flow.slot<read, [!K]>
-          scf.yield %h, %nk : tensor<64x16xf32>, !flow.cursor<read>
+          warp.release %s after %done, %also {tile.slotting = #tile.slotting<stage = 1, order = 7>} : !warp.slot<read, [!K]>
+          scf.yield %h, %nk : tensor<64x16xf32>, !warp.cursor<read>
         }
         tile.store %r#0, %o[%c0, %c0] : tensor<64x16xf32>, memref<?x?xf32>
       }

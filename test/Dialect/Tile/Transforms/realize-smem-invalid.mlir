@@ -3,7 +3,7 @@
 gpu.module @m {
   gpu.func @vector() kernel {
     // expected-error @below {{a ring of 'tensor<64xf16>' has no layout in shared memory: expects rank 2 and rows that are a multiple of 8}}
-    %r = flow.ring : !flow.ring<1, [tensor<64xf16>]>
+    %r = warp.ring : !warp.ring<1, [tensor<64xf16>]>
     gpu.return
   }
 }
@@ -13,7 +13,7 @@ gpu.module @m {
 gpu.module @m {
   gpu.func @rows() kernel {
     // expected-error @below {{a ring of 'tensor<60x64xf16>' has no layout in shared memory: expects rank 2 and rows that are a multiple of 8}}
-    %r = flow.ring : !flow.ring<1, [tensor<60x64xf16>]>
+    %r = warp.ring : !warp.ring<1, [tensor<60x64xf16>]>
     gpu.return
   }
 }
@@ -23,16 +23,16 @@ gpu.module @m {
 !A = tensor<64x64xf16>
 gpu.module @m {
   gpu.func @columns(%a: memref<?x?xf16, strided<[1, ?]>>) kernel {
-    %r = flow.ring : !flow.ring<1, [!A]>
-    flow.specialize {
-      flow.group @load warps 1 (%g) {
+    %r = warp.ring : !warp.ring<1, [!A]>
+    warp.specialize {
+      warp.group @load warps 1 (%g) {
         %c0 = arith.constant 0 : index
-        %w = flow.cursor write %r : !flow.ring<1, [!A]>
-        %s, %next = flow.acquire %r[%w] : !flow.ring<1, [!A]>, !flow.cursor<write>
-        %v = tile.view %s[%c0, %c0] : !flow.slot<write, [!A]> -> !tile.view<!A>
+        %w = warp.cursor write %r : !warp.ring<1, [!A]>
+        %s, %next = warp.acquire %r[%w] : !warp.ring<1, [!A]>, !warp.cursor<write>
+        %v = tile.view %s[%c0, %c0] : !warp.slot<write, [!A]> -> !tile.view<!A>
         // expected-error @below {{expects an array of rank up to 5 whose last dimension is contiguous, got 'memref<?x?xf16, strided<[1, ?]>>'}}
         tile.load.async %a[%c0, %c0], %v : memref<?x?xf16, strided<[1, ?]>>, !tile.view<!A>
-        flow.publish %s : !flow.slot<write, [!A]>
+        warp.publish %s : !warp.slot<write, [!A]>
       }
     }
     gpu.return
@@ -45,22 +45,22 @@ gpu.module @m {
 !m = memref<1x1x1x1x?x?xf16>
 gpu.module @m {
   gpu.func @store(%p: memref<?x?xf16>, %o: !m) kernel {
-    flow.specialize {
-      flow.group @math warps 4 (%g) {
-        %r = flow.ring : !flow.ring<1, [!A]>
+    warp.specialize {
+      warp.group @math warps 4 (%g) {
+        %r = warp.ring : !warp.ring<1, [!A]>
         %c0 = arith.constant 0 : index
-        %w = flow.cursor write %r : !flow.ring<1, [!A]>
-        %s, %next = flow.acquire %r[%w] : !flow.ring<1, [!A]>, !flow.cursor<write>
-        %v = tile.view %s[%c0, %c0] : !flow.slot<write, [!A]> -> !tile.view<!A>
+        %w = warp.cursor write %r : !warp.ring<1, [!A]>
+        %s, %next = warp.acquire %r[%w] : !warp.ring<1, [!A]>, !warp.cursor<write>
+        %v = tile.view %s[%c0, %c0] : !warp.slot<write, [!A]> -> !tile.view<!A>
         %x = tile.load %p[%c0, %c0] : memref<?x?xf16> -> !A
         tile.write %x, %v : !A, !tile.view<!A>
-        flow.publish %s : !flow.slot<write, [!A]>
-        %q = flow.cursor read %r : !flow.ring<1, [!A]>
-        %h, %after = flow.acquire %r[%q] : !flow.ring<1, [!A]>, !flow.cursor<read>
-        %u = tile.view %h[%c0, %c0] : !flow.slot<read, [!A]> -> !tile.view<!A>
+        warp.publish %s : !warp.slot<write, [!A]>
+        %q = warp.cursor read %r : !warp.ring<1, [!A]>
+        %h, %after = warp.acquire %r[%q] : !warp.ring<1, [!A]>, !warp.cursor<read>
+        %u = tile.view %h[%c0, %c0] : !warp.slot<read, [!A]> -> !tile.view<!A>
         // expected-error @below {{expects an array of rank up to 5 whose last dimension is contiguous}}
         %d = tile.store.async %u, %o[%c0, %c0, %c0, %c0, %c0, %c0] : !tile.view<!A>, !m
-        flow.release %h after %d : !flow.slot<read, [!A]>
+        warp.release %h after %d : !warp.slot<read, [!A]>
       }
     }
     gpu.return

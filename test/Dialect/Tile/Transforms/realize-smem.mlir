@@ -6,40 +6,40 @@
 // bytes hold 64 elements of 16 bits. 72 columns would waste the most of a
 // second block of 128 bytes; 96 are three blocks of 64 bytes.
 // CHECK-LABEL: gpu.func @widths
-// CHECK: flow.ring : <2, [tensor<64x128xf16, #tile.smem<128>>]>
-// CHECK: flow.ring : <1, [tensor<32x32xf16, #tile.smem<64>>]>
-// CHECK: flow.ring : <1, [tensor<32x16xf16, #tile.smem<32>>]>
-// CHECK: flow.ring : <1, [tensor<32x96xf16, #tile.smem<64>>]>
-// CHECK: flow.ring : <1, [tensor<32x72xf16, #tile.smem<128>>]>
-// CHECK: flow.cursor write %{{.*}} : <2, [tensor<64x128xf16, #tile.smem<128>>]>
-// CHECK: %[[S:.*]], %{{.*}} = flow.acquire %{{.*}} : <2, [tensor<64x128xf16, #tile.smem<128>>]>, <write>
+// CHECK: warp.ring : <2, [tensor<64x128xf16, #tile.smem<128>>]>
+// CHECK: warp.ring : <1, [tensor<32x32xf16, #tile.smem<64>>]>
+// CHECK: warp.ring : <1, [tensor<32x16xf16, #tile.smem<32>>]>
+// CHECK: warp.ring : <1, [tensor<32x96xf16, #tile.smem<64>>]>
+// CHECK: warp.ring : <1, [tensor<32x72xf16, #tile.smem<128>>]>
+// CHECK: warp.cursor write %{{.*}} : <2, [tensor<64x128xf16, #tile.smem<128>>]>
+// CHECK: %[[S:.*]], %{{.*}} = warp.acquire %{{.*}} : <2, [tensor<64x128xf16, #tile.smem<128>>]>, <write>
 // CHECK: tile.view %[[S]]{{.*}} : <write, [tensor<64x128xf16, #tile.smem<128>>]> -> <tensor<64x64xf16, #tile.smem<128>>>
-// CHECK: flow.publish %[[S]] : <write, [tensor<64x128xf16, #tile.smem<128>>]>
-// CHECK: scf.for {{.*}} -> (!flow.cursor<write>, !flow.slot<write, [tensor<64x128xf16, #tile.smem<128>>]>)
+// CHECK: warp.publish %[[S]] : <write, [tensor<64x128xf16, #tile.smem<128>>]>
+// CHECK: scf.for {{.*}} -> (!warp.cursor<write>, !warp.slot<write, [tensor<64x128xf16, #tile.smem<128>>]>)
 !W = tensor<64x128xf16>
 gpu.module @m {
   gpu.func @widths(%a: memref<?x?xf16, strided<[?, 1]>>, %n: index) kernel {
-    %r = flow.ring : !flow.ring<2, [!W]>
-    %r64 = flow.ring : !flow.ring<1, [tensor<32x32xf16>]>
-    %r32 = flow.ring : !flow.ring<1, [tensor<32x16xf16>]>
-    %r96 = flow.ring : !flow.ring<1, [tensor<32x96xf16>]>
-    %r72 = flow.ring : !flow.ring<1, [tensor<32x72xf16>]>
-    flow.specialize {
-      flow.group @load warps 1 (%g) {
+    %r = warp.ring : !warp.ring<2, [!W]>
+    %r64 = warp.ring : !warp.ring<1, [tensor<32x32xf16>]>
+    %r32 = warp.ring : !warp.ring<1, [tensor<32x16xf16>]>
+    %r96 = warp.ring : !warp.ring<1, [tensor<32x96xf16>]>
+    %r72 = warp.ring : !warp.ring<1, [tensor<32x72xf16>]>
+    warp.specialize {
+      warp.group @load warps 1 (%g) {
         %c0 = arith.constant 0 : index
         %c1 = arith.constant 1 : index
-        %w = flow.cursor write %r : !flow.ring<2, [!W]>
-        %s, %next = flow.acquire %r[%w] : !flow.ring<2, [!W]>, !flow.cursor<write>
-        %v = tile.view %s[%c0, %c0] : !flow.slot<write, [!W]> -> !tile.view<tensor<64x64xf16>>
+        %w = warp.cursor write %r : !warp.ring<2, [!W]>
+        %s, %next = warp.acquire %r[%w] : !warp.ring<2, [!W]>, !warp.cursor<write>
+        %v = tile.view %s[%c0, %c0] : !warp.slot<write, [!W]> -> !tile.view<tensor<64x64xf16>>
         tile.load.async %a[%c0, %c0], %v : memref<?x?xf16, strided<[?, 1]>>, !tile.view<tensor<64x64xf16>>
-        flow.publish %s : !flow.slot<write, [!W]>
-        %s1, %next1 = flow.acquire %r[%next] : !flow.ring<2, [!W]>, !flow.cursor<write>
-        %e:2 = scf.for %t = %c0 to %n step %c1 iter_args(%c = %next1, %held = %s1) -> (!flow.cursor<write>, !flow.slot<write, [!W]>) {
-          flow.publish %held : !flow.slot<write, [!W]>
-          %s2, %next2 = flow.acquire %r[%c] : !flow.ring<2, [!W]>, !flow.cursor<write>
-          scf.yield %next2, %s2 : !flow.cursor<write>, !flow.slot<write, [!W]>
+        warp.publish %s : !warp.slot<write, [!W]>
+        %s1, %next1 = warp.acquire %r[%next] : !warp.ring<2, [!W]>, !warp.cursor<write>
+        %e:2 = scf.for %t = %c0 to %n step %c1 iter_args(%c = %next1, %held = %s1) -> (!warp.cursor<write>, !warp.slot<write, [!W]>) {
+          warp.publish %held : !warp.slot<write, [!W]>
+          %s2, %next2 = warp.acquire %r[%c] : !warp.ring<2, [!W]>, !warp.cursor<write>
+          scf.yield %next2, %s2 : !warp.cursor<write>, !warp.slot<write, [!W]>
         }
-        flow.publish %e#1 : !flow.slot<write, [!W]>
+        warp.publish %e#1 : !warp.slot<write, [!W]>
       }
     }
     gpu.return

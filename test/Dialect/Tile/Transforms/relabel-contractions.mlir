@@ -2,7 +2,7 @@
 
 // A chain of two products that is not attention.
 gpu.module @m {
-  // 8 bits: the left operand is relabelled in front of its conversion.
+  // 8 bits: the left operand is relabeled in front of its conversion.
   // CHECK-LABEL: gpu.func @eight
   // CHECK: %[[S:.*]] = tile.dot %arg0, %arg1
   // CHECK: %[[R:.*]] = tile.relabel %[[S]] dim 1 bits [0, 3, 1, 2] : tensor<64x96xf32> -> tensor<64x96xf32>

@@ -9,44 +9,44 @@ gpu.module @m {
   // Behind the last use, into both arms of a branch, and in front of what does
   // not need the slot.
   // CHECK-LABEL: gpu.func @branch
-  // CHECK: %[[S:.*]], %{{.*}} = flow.acquire
+  // CHECK: %[[S:.*]], %{{.*}} = warp.acquire
   // CHECK: scf.if
   // CHECK: tile.dot.async
   // CHECK: %[[LOOP:.*]]:2 = scf.for
   // CHECK: }
-  // CHECK-NEXT: flow.release %[[S]] after %[[LOOP]]#1
+  // CHECK-NEXT: warp.release %[[S]] after %[[LOOP]]#1
   // CHECK-NEXT: memref.store
   // CHECK: } else {
-  // CHECK: flow.release %[[S]] after
+  // CHECK: warp.release %[[S]] after
   // CHECK: }
-  // CHECK-NOT: flow.release
+  // CHECK-NOT: warp.release
   // CHECK: memref.store
   gpu.func @branch(%o: !o, %n: index, %x: f32, %some: i1) kernel {
-    %r = flow.ring : !flow.ring<1, [!A]>
-    flow.specialize {
-      flow.group @math warps 4 (%g) {
+    %r = warp.ring : !warp.ring<1, [!A]>
+    warp.specialize {
+      warp.group @math warps 4 (%g) {
         %c0 = arith.constant 0 : index
         %c1 = arith.constant 1 : index
         %zero = arith.constant dense<0.0> : tensor<64x64xf32>
-        %q = flow.cursor read %r : !flow.ring<1, [!A]>
-        %s, %next = flow.acquire %r[%q] : !flow.ring<1, [!A]>, !flow.cursor<read>
-        %v = tile.view %s[%c0, %c0] : !flow.slot<read, [!A]> -> !tile.view<!A>
-        %ready = flow.ready
-        %done = scf.if %some -> (!flow.done) {
+        %q = warp.cursor read %r : !warp.ring<1, [!A]>
+        %s, %next = warp.acquire %r[%q] : !warp.ring<1, [!A]>, !warp.cursor<read>
+        %v = tile.view %s[%c0, %c0] : !warp.slot<read, [!A]> -> !tile.view<!A>
+        %ready = warp.ready
+        %done = scf.if %some -> (!warp.done) {
           %a, %d = tile.dot.async %v, %v, %zero lhs mk rhs nk : !tile.view<!A>, !tile.view<!A>, tensor<64x64xf32> -> <tensor<64x64xf32>>
           %first = tile.await %a : <tensor<64x64xf32>>
-          %all:2 = scf.for %t = %c0 to %n step %c1 iter_args(%sum = %first, %last = %d) -> (tensor<64x64xf32>, !flow.done) {
+          %all:2 = scf.for %t = %c0 to %n step %c1 iter_args(%sum = %first, %last = %d) -> (tensor<64x64xf32>, !warp.done) {
             %b, %e = tile.dot.async %v, %v, %sum lhs mk rhs nk : !tile.view<!A>, !tile.view<!A>, tensor<64x64xf32> -> <tensor<64x64xf32>>
             %w = tile.await %b : <tensor<64x64xf32>>
-            scf.yield %w, %e : tensor<64x64xf32>, !flow.done
+            scf.yield %w, %e : tensor<64x64xf32>, !warp.done
           }
           memref.store %x, %o[%c1, %c0] : !o
-          scf.yield %all#1 : !flow.done
+          scf.yield %all#1 : !warp.done
         } else {
-          scf.yield %ready : !flow.done
+          scf.yield %ready : !warp.done
         }
         memref.store %x, %o[%c0, %c0] : !o
-        flow.release %s after %done : !flow.slot<read, [!A]>
+        warp.release %s after %done : !warp.slot<read, [!A]>
       }
     }
     gpu.return
@@ -57,22 +57,22 @@ gpu.module @m {
   // CHECK: tile.dot.async
   // CHECK-NEXT: memref.store
   // CHECK-NEXT: tile.await
-  // CHECK-NEXT: flow.release
+  // CHECK-NEXT: warp.release
   // CHECK-NEXT: memref.store
   gpu.func @behind_await(%o: !o, %x: f32) kernel {
-    %r = flow.ring : !flow.ring<1, [!A]>
-    flow.specialize {
-      flow.group @math warps 4 (%g) {
+    %r = warp.ring : !warp.ring<1, [!A]>
+    warp.specialize {
+      warp.group @math warps 4 (%g) {
         %c0 = arith.constant 0 : index
         %zero = arith.constant dense<0.0> : tensor<64x64xf32>
-        %q = flow.cursor read %r : !flow.ring<1, [!A]>
-        %s, %next = flow.acquire %r[%q] : !flow.ring<1, [!A]>, !flow.cursor<read>
-        %v = tile.view %s[%c0, %c0] : !flow.slot<read, [!A]> -> !tile.view<!A>
+        %q = warp.cursor read %r : !warp.ring<1, [!A]>
+        %s, %next = warp.acquire %r[%q] : !warp.ring<1, [!A]>, !warp.cursor<read>
+        %v = tile.view %s[%c0, %c0] : !warp.slot<read, [!A]> -> !tile.view<!A>
         %a, %d = tile.dot.async %v, %v, %zero lhs mk rhs nk : !tile.view<!A>, !tile.view<!A>, tensor<64x64xf32> -> <tensor<64x64xf32>>
         memref.store %x, %o[%c0, %c0] : !o
         %w = tile.await %a : <tensor<64x64xf32>>
         memref.store %x, %o[%c0, %c0] : !o
-        flow.release %s after %d : !flow.slot<read, [!A]>
+        warp.release %s after %d : !warp.slot<read, [!A]>
       }
     }
     gpu.return

@@ -10,41 +10,41 @@ gpu.module @m {
   // the entry is given back right after it was acquired, so that the writer of
   // two rings is not blocked by a reader of one.
   // CHECK-LABEL: gpu.func @diagonal
-  // CHECK: %[[R:.*]] = flow.ring
-  // CHECK: %[[R2:.*]] = flow.ring
+  // CHECK: %[[R:.*]] = warp.ring
+  // CHECK: %[[R2:.*]] = warp.ring
   // CHECK: %[[END:.*]] = arith.minsi %{{.*}}, %arg0
   // CHECK: %[[LIVE:.*]]:3 = scf.for %{{.*}} = %c0{{.*}} to %[[END]] step
   // CHECK: tile.dot
   // CHECK-NOT: scf.if
   // CHECK: scf.for %{{.*}} = %[[END]] to %arg0 step %{{.*}} iter_args(%{{.*}} = %[[LIVE]]#0, %{{.*}} = %[[LIVE]]#1, %{{.*}} = %[[LIVE]]#2)
-  // CHECK: %[[S:.*]], %{{.*}} = flow.acquire %[[R]]
-  // CHECK-NEXT: flow.release %[[S]]
-  // CHECK: %[[S2:.*]], %{{.*}} = flow.acquire %[[R2]]
-  // CHECK-NEXT: flow.release %[[S2]]
+  // CHECK: %[[S:.*]], %{{.*}} = warp.acquire %[[R]]
+  // CHECK-NEXT: warp.release %[[S]]
+  // CHECK: %[[S2:.*]], %{{.*}} = warp.acquire %[[R2]]
+  // CHECK-NEXT: warp.release %[[S2]]
   // CHECK-NOT: tile.dot
   // CHECK: tile.store
   gpu.func @diagonal(%n: index, %i0: index, %q: memref<?x?xf16>, %k: memref<?x?xf16>, %c: memref<?x?xf32>) kernel {
-    %r = flow.ring : !flow.ring<1, [!K]>
-    %r2 = flow.ring : !flow.ring<1, [!K]>
-    flow.specialize {
-      flow.group @load warps 1 (%g) {
+    %r = warp.ring : !warp.ring<1, [!K]>
+    %r2 = warp.ring : !warp.ring<1, [!K]>
+    warp.specialize {
+      warp.group @load warps 1 (%g) {
         %c0 = arith.constant 0 : index
         %c1 = arith.constant 1 : index
-        %w = flow.cursor write %r : !flow.ring<1, [!K]>
-        %w2 = flow.cursor write %r2 : !flow.ring<1, [!K]>
-        scf.for %t = %c0 to %n step %c1 iter_args(%cw = %w, %cw2 = %w2) -> (!flow.cursor<write>, !flow.cursor<write>) {
-          %s, %nw = flow.acquire %r[%cw] : !flow.ring<1, [!K]>, !flow.cursor<write>
-          %v = tile.view %s[%c0, %c0] : !flow.slot<write, [!K]> -> !tile.view<!K>
+        %w = warp.cursor write %r : !warp.ring<1, [!K]>
+        %w2 = warp.cursor write %r2 : !warp.ring<1, [!K]>
+        scf.for %t = %c0 to %n step %c1 iter_args(%cw = %w, %cw2 = %w2) -> (!warp.cursor<write>, !warp.cursor<write>) {
+          %s, %nw = warp.acquire %r[%cw] : !warp.ring<1, [!K]>, !warp.cursor<write>
+          %v = tile.view %s[%c0, %c0] : !warp.slot<write, [!K]> -> !tile.view<!K>
           tile.load.async %k[%t, %c0], %v : memref<?x?xf16>, !tile.view<!K>
-          flow.publish %s : !flow.slot<write, [!K]>
-          %s2, %nw2 = flow.acquire %r2[%cw2] : !flow.ring<1, [!K]>, !flow.cursor<write>
-          %v2 = tile.view %s2[%c0, %c0] : !flow.slot<write, [!K]> -> !tile.view<!K>
+          warp.publish %s : !warp.slot<write, [!K]>
+          %s2, %nw2 = warp.acquire %r2[%cw2] : !warp.ring<1, [!K]>, !warp.cursor<write>
+          %v2 = tile.view %s2[%c0, %c0] : !warp.slot<write, [!K]> -> !tile.view<!K>
           tile.load.async %k[%t, %c0], %v2 : memref<?x?xf16>, !tile.view<!K>
-          flow.publish %s2 : !flow.slot<write, [!K]>
-          scf.yield %nw, %nw2 : !flow.cursor<write>, !flow.cursor<write>
+          warp.publish %s2 : !warp.slot<write, [!K]>
+          scf.yield %nw, %nw2 : !warp.cursor<write>, !warp.cursor<write>
         }
       }
-      flow.group @math warps 4 replicas 2 (%g) {
+      warp.group @math warps 4 replicas 2 (%g) {
         %c0 = arith.constant 0 : index
         %c1 = arith.constant 1 : index
         %c32 = arith.constant 32 : index
@@ -54,17 +54,17 @@ gpu.module @m {
         %i1 = arith.addi %i0, %row : index
         %i = tile.coord dim 0 offset %i1 : !s
         %x = tile.load %q[%i1, %c0] : memref<?x?xf16> -> tensor<64x16xf16>
-        %q0 = flow.cursor read %r : !flow.ring<1, [!K]>
-        %q2 = flow.cursor read %r2 : !flow.ring<1, [!K]>
-        %o:3 = scf.for %t = %c0 to %n step %c1 iter_args(%acc = %zero, %cq = %q0, %cq2 = %q2) -> (tensor<64x32xf32>, !flow.cursor<read>, !flow.cursor<read>) {
+        %q0 = warp.cursor read %r : !warp.ring<1, [!K]>
+        %q2 = warp.cursor read %r2 : !warp.ring<1, [!K]>
+        %o:3 = scf.for %t = %c0 to %n step %c1 iter_args(%acc = %zero, %cq = %q0, %cq2 = %q2) -> (tensor<64x32xf32>, !warp.cursor<read>, !warp.cursor<read>) {
           %j0 = arith.muli %t, %c32 : index
           %j = tile.coord dim 1 offset %j0 : !s
           %keep = arith.cmpi sle, %j, %i : !s
           %live = tile.any_possible %keep : !p
-          %h, %nq = flow.acquire %r[%cq] : !flow.ring<1, [!K]>, !flow.cursor<read>
-          %y = tile.view %h[%c0, %c0] : !flow.slot<read, [!K]> -> !tile.view<!K>
-          %h2, %nq2 = flow.acquire %r2[%cq2] : !flow.ring<1, [!K]>, !flow.cursor<read>
-          %y2 = tile.view %h2[%c0, %c0] : !flow.slot<read, [!K]> -> !tile.view<!K>
+          %h, %nq = warp.acquire %r[%cq] : !warp.ring<1, [!K]>, !warp.cursor<read>
+          %y = tile.view %h[%c0, %c0] : !warp.slot<read, [!K]> -> !tile.view<!K>
+          %h2, %nq2 = warp.acquire %r2[%cq2] : !warp.ring<1, [!K]>, !warp.cursor<read>
+          %y2 = tile.view %h2[%c0, %c0] : !warp.slot<read, [!K]> -> !tile.view<!K>
           %next = scf.if %live -> tensor<64x32xf32> {
             %d = tile.dot %x, %y, %acc lhs mk rhs nk : tensor<64x16xf16>, !tile.view<!K> -> tensor<64x32xf32>
             %d2 = tile.dot %x, %y2, %d lhs mk rhs nk : tensor<64x16xf16>, !tile.view<!K> -> tensor<64x32xf32>
@@ -72,9 +72,9 @@ gpu.module @m {
           } else {
             scf.yield %acc : tensor<64x32xf32>
           }
-          flow.release %h : !flow.slot<read, [!K]>
-          flow.release %h2 : !flow.slot<read, [!K]>
-          scf.yield %next, %nq, %nq2 : tensor<64x32xf32>, !flow.cursor<read>, !flow.cursor<read>
+          warp.release %h : !warp.slot<read, [!K]>
+          warp.release %h2 : !warp.slot<read, [!K]>
+          scf.yield %next, %nq, %nq2 : tensor<64x32xf32>, !warp.cursor<read>, !warp.cursor<read>
         }
         tile.store %o#0, %c[%i1, %c0] : tensor<64x32xf32>, memref<?x?xf32>
       }
@@ -94,8 +94,8 @@ gpu.module @m {
   // CHECK-NOT: arith.addf
   // CHECK: memref.store
   gpu.func @ended(%n: index, %first: index, %end: index, %c: memref<?xf32>) kernel {
-    flow.specialize {
-      flow.group @math warps 4 (%g) {
+    warp.specialize {
+      warp.group @math warps 4 (%g) {
         %c0 = arith.constant 0 : index
         %c1 = arith.constant 1 : index
         %zero = arith.constant 0.0 : f32
@@ -128,8 +128,8 @@ gpu.module @m {
   // CHECK-NOT: scf.for
   // CHECK: memref.store
   gpu.func @unknown(%n: index, %mask: memref<?x?xi1>, %c: memref<?xf32>) kernel {
-    flow.specialize {
-      flow.group @math warps 4 (%g) {
+    warp.specialize {
+      warp.group @math warps 4 (%g) {
         %c0 = arith.constant 0 : index
         %c1 = arith.constant 1 : index
         %zero = arith.constant 0.0 : f32
@@ -157,8 +157,8 @@ gpu.module @m {
   // CHECK-NOT: tile.any_possible
   // CHECK: scf.if %true
   gpu.func @no_identity(%n: index, %i0: index, %c: memref<?xf32>) kernel {
-    flow.specialize {
-      flow.group @math warps 4 (%g) {
+    warp.specialize {
+      warp.group @math warps 4 (%g) {
         %c0 = arith.constant 0 : index
         %c1 = arith.constant 1 : index
         %zero = arith.constant 0.0 : f32

@@ -12,12 +12,12 @@
 gpu.module @m {
   // expected-error @below {{needs 24576 bytes of shared memory for its rings, the limit is 20000}}
   gpu.func @padded(%n: index) kernel {
-    // expected-note @below {{8192 bytes for '!flow.ring<1, [tensor<32x72xf16>]>'}}
-    %r = flow.ring : !flow.ring<1, [!A]>
-    flow.specialize {
-      flow.group @math warps 4 replicas 2 (%g) {
-        // expected-note @below {{16384 bytes for '!flow.ring<1, [tensor<32x72xf16>]>'}}
-        %own = flow.ring : !flow.ring<1, [!A]>
+    // expected-note @below {{8192 bytes for '!warp.ring<1, [tensor<32x72xf16>]>'}}
+    %r = warp.ring : !warp.ring<1, [!A]>
+    warp.specialize {
+      warp.group @math warps 4 replicas 2 (%g) {
+        // expected-note @below {{16384 bytes for '!warp.ring<1, [tensor<32x72xf16>]>'}}
+        %own = warp.ring : !warp.ring<1, [!A]>
       }
     }
     gpu.return

@@ -11,55 +11,55 @@ gpu.module @m {
   // replica stages stores through, do not. 8192 + 4096 bytes a step beside
   // 8192 for the latter (the budget of 49152 holds three steps).
   // TWO-LABEL: gpu.func @loop
-  // TWO: flow.ring : <2, [tensor<64x64xf16>]>
-  // TWO: flow.ring : <2, [tensor<32x64xf16>]>
-  // TWO: flow.ring : <1, [tensor<32x64xf16>]>
-  // TWO: flow.ring : <1, [tensor<32x64xf16>]>
+  // TWO: warp.ring : <2, [tensor<64x64xf16>]>
+  // TWO: warp.ring : <2, [tensor<32x64xf16>]>
+  // TWO: warp.ring : <1, [tensor<32x64xf16>]>
+  // TWO: warp.ring : <1, [tensor<32x64xf16>]>
   // THREE-LABEL: gpu.func @loop
-  // THREE: flow.ring : <3, [tensor<64x64xf16>]>
-  // THREE: flow.ring : <3, [tensor<32x64xf16>]>
-  // THREE: flow.ring : <1, [tensor<32x64xf16>]>
-  // THREE: flow.ring : <1, [tensor<32x64xf16>]>
+  // THREE: warp.ring : <3, [tensor<64x64xf16>]>
+  // THREE: warp.ring : <3, [tensor<32x64xf16>]>
+  // THREE: warp.ring : <1, [tensor<32x64xf16>]>
+  // THREE: warp.ring : <1, [tensor<32x64xf16>]>
   // FOUR-LABEL: gpu.func @loop
-  // FOUR: %[[A:.*]] = flow.ring : <4, [tensor<64x64xf16>]>
-  // FOUR: flow.ring : <4, [tensor<32x64xf16>]>
-  // FOUR: flow.ring : <1, [tensor<32x64xf16>]>
-  // FOUR: flow.cursor write %[[A]] : <4, [tensor<64x64xf16>]>
-  // FOUR: flow.ring : <1, [tensor<32x64xf16>]>
+  // FOUR: %[[A:.*]] = warp.ring : <4, [tensor<64x64xf16>]>
+  // FOUR: warp.ring : <4, [tensor<32x64xf16>]>
+  // FOUR: warp.ring : <1, [tensor<32x64xf16>]>
+  // FOUR: warp.cursor write %[[A]] : <4, [tensor<64x64xf16>]>
+  // FOUR: warp.ring : <1, [tensor<32x64xf16>]>
   gpu.func @loop(%a: memref<?x?xf16>, %b: memref<?x?xf16>, %n: index) kernel {
-    %ra = flow.ring : !flow.ring<1, [!A]>
-    %rb = flow.ring : !flow.ring<1, [!B]>
-    %once = flow.ring : !flow.ring<1, [!B]>
-    flow.specialize {
-      flow.group @load warps 1 (%g) {
+    %ra = warp.ring : !warp.ring<1, [!A]>
+    %rb = warp.ring : !warp.ring<1, [!B]>
+    %once = warp.ring : !warp.ring<1, [!B]>
+    warp.specialize {
+      warp.group @load warps 1 (%g) {
         %c0 = arith.constant 0 : index
         %c1 = arith.constant 1 : index
-        %wa = flow.cursor write %ra : !flow.ring<1, [!A]>
-        %wb = flow.cursor write %rb : !flow.ring<1, [!B]>
-        %wo = flow.cursor write %once : !flow.ring<1, [!B]>
-        %so, %no = flow.acquire %once[%wo] : !flow.ring<1, [!B]>, !flow.cursor<write>
-        flow.publish %so : !flow.slot<write, [!B]>
-        scf.for %t = %c0 to %n step %c1 iter_args(%ca = %wa, %cb = %wb) -> (!flow.cursor<write>, !flow.cursor<write>) {
-          %s, %na = flow.acquire %ra[%ca] : !flow.ring<1, [!A]>, !flow.cursor<write>
-          %x = tile.view %s[%c0, %c0] : !flow.slot<write, [!A]> -> !tile.view<!A>
+        %wa = warp.cursor write %ra : !warp.ring<1, [!A]>
+        %wb = warp.cursor write %rb : !warp.ring<1, [!B]>
+        %wo = warp.cursor write %once : !warp.ring<1, [!B]>
+        %so, %no = warp.acquire %once[%wo] : !warp.ring<1, [!B]>, !warp.cursor<write>
+        warp.publish %so : !warp.slot<write, [!B]>
+        scf.for %t = %c0 to %n step %c1 iter_args(%ca = %wa, %cb = %wb) -> (!warp.cursor<write>, !warp.cursor<write>) {
+          %s, %na = warp.acquire %ra[%ca] : !warp.ring<1, [!A]>, !warp.cursor<write>
+          %x = tile.view %s[%c0, %c0] : !warp.slot<write, [!A]> -> !tile.view<!A>
           tile.load.async %a[%t, %c0], %x : memref<?x?xf16>, !tile.view<!A>
-          flow.publish %s : !flow.slot<write, [!A]>
-          %s2, %nb = flow.acquire %rb[%cb] : !flow.ring<1, [!B]>, !flow.cursor<write>
-          %y = tile.view %s2[%c0, %c0] : !flow.slot<write, [!B]> -> !tile.view<!B>
+          warp.publish %s : !warp.slot<write, [!A]>
+          %s2, %nb = warp.acquire %rb[%cb] : !warp.ring<1, [!B]>, !warp.cursor<write>
+          %y = tile.view %s2[%c0, %c0] : !warp.slot<write, [!B]> -> !tile.view<!B>
           tile.load.async %b[%t, %c0], %y : memref<?x?xf16>, !tile.view<!B>
-          flow.publish %s2 : !flow.slot<write, [!B]>
-          scf.yield %na, %nb : !flow.cursor<write>, !flow.cursor<write>
+          warp.publish %s2 : !warp.slot<write, [!B]>
+          scf.yield %na, %nb : !warp.cursor<write>, !warp.cursor<write>
         }
       }
-      flow.group @math warps 4 replicas 1 (%g) {
-        %own = flow.ring : !flow.ring<1, [!B]>
+      warp.group @math warps 4 replicas 1 (%g) {
+        %own = warp.ring : !warp.ring<1, [!B]>
         %c0 = arith.constant 0 : index
         %c1 = arith.constant 1 : index
-        %w = flow.cursor write %own : !flow.ring<1, [!B]>
-        scf.for %t = %c0 to %n step %c1 iter_args(%c = %w) -> (!flow.cursor<write>) {
-          %s, %next = flow.acquire %own[%c] : !flow.ring<1, [!B]>, !flow.cursor<write>
-          flow.publish %s : !flow.slot<write, [!B]>
-          scf.yield %next : !flow.cursor<write>
+        %w = warp.cursor write %own : !warp.ring<1, [!B]>
+        scf.for %t = %c0 to %n step %c1 iter_args(%c = %w) -> (!warp.cursor<write>) {
+          %s, %next = warp.acquire %own[%c] : !warp.ring<1, [!B]>, !warp.cursor<write>
+          warp.publish %s : !warp.slot<write, [!B]>
+          scf.yield %next : !warp.cursor<write>
         }
       }
     }

@@ -5,7 +5,7 @@
 !B = tensor<64x32xf16>
 gpu.module @m {
   // CHECK-LABEL: gpu.func @some
-  // CHECK: flow.group @math warps 4 replicas 2 (%[[G:.*]]) {
+  // CHECK: warp.group @math warps 4 replicas 2 (%[[G:.*]]) {
   // CHECK: %[[ROWS:.*]] = arith.select
   // CHECK: %[[END:.*]] = arith.addi %{{.*}}, %[[ROWS]]
   // CHECK: tile.dot

@@ -6,7 +6,7 @@
 // THREE: specialize.mlir:{{[0-9]+}}:{{[0-9]+}}: error: expects the replicas of the group (3) to divide the rows of a tile (128)
 
 gpu.module @m {
-  // expected-error @below {{expects a kernel without 'tile.grid' and 'flow.specialize'}}
+  // expected-error @below {{expects a kernel without 'tile.grid' and 'warp.specialize'}}
   gpu.func @grid(%n: index) kernel {
     tile.grid (%i) in (%n) {
     }
@@ -17,10 +17,10 @@ gpu.module @m {
 // -----
 
 gpu.module @m {
-  // expected-error @below {{expects a kernel without 'tile.grid' and 'flow.specialize'}}
+  // expected-error @below {{expects a kernel without 'tile.grid' and 'warp.specialize'}}
   gpu.func @again() kernel {
-    flow.specialize {
-      flow.group @math warps 4 (%g) {
+    warp.specialize {
+      warp.group @math warps 4 (%g) {
       }
     }
     gpu.return

@@ -11,18 +11,18 @@ gpu.module @m {
   // The loads and what their addresses need go to one group, the rest to a
   // group with one replica per 64 rows; operations of both are in both.
   // CHECK-LABEL: gpu.func @gemm
-  // CHECK: %[[RA:.*]] = flow.ring : <1, [tensor<128x32xf16>]>
-  // CHECK: %[[RB:.*]] = flow.ring : <1, [tensor<64x32xf16>]>
-  // CHECK: flow.specialize {
-  // CHECK: flow.group @load warps 1 (%{{.*}}) {
-  // CHECK-NOT: flow.cursor read
-  // CHECK: scf.for %{{.*}} iter_args(%{{.*}}, %{{.*}}) -> (!flow.cursor<write>, !flow.cursor<write>) {
+  // CHECK: %[[RA:.*]] = warp.ring : <1, [tensor<128x32xf16>]>
+  // CHECK: %[[RB:.*]] = warp.ring : <1, [tensor<64x32xf16>]>
+  // CHECK: warp.specialize {
+  // CHECK: warp.group @load warps 1 (%{{.*}}) {
+  // CHECK-NOT: warp.cursor read
+  // CHECK: scf.for %{{.*}} iter_args(%{{.*}}, %{{.*}}) -> (!warp.cursor<write>, !warp.cursor<write>) {
   // CHECK: tile.load.async %arg0
   // CHECK: tile.load.async %arg1
   // CHECK-NOT: tile.dot
-  // CHECK: flow.group @math warps 4 replicas 2 (%[[G:.*]]) {
-  // CHECK-NOT: flow.cursor write
-  // CHECK: scf.for {{.*}} -> (tensor<64x64xf32>, !flow.cursor<read>, !flow.cursor<read>)
+  // CHECK: warp.group @math warps 4 replicas 2 (%[[G:.*]]) {
+  // CHECK-NOT: warp.cursor write
+  // CHECK: scf.for {{.*}} -> (tensor<64x64xf32>, !warp.cursor<read>, !warp.cursor<read>)
   // CHECK-NOT: tile.load.async
   // CHECK: %[[C64:.*]] = arith.constant 64 : index
   // CHECK: %[[ROW:.*]] = arith.muli %[[G]], %[[C64]]
@@ -35,49 +35,49 @@ gpu.module @m {
 
   // One replica makes the copies of all, in front of their use.
   // ONE-LABEL: gpu.func @gemm
-  // ONE-NOT: flow.group @load
-  // ONE: flow.group @math warps 4 replicas 2 (%[[G:.*]]) {
-  // ONE-DAG: flow.cursor write %{{.*}} leader : <1, [tensor<128x32xf16>]>
-  // ONE-DAG: flow.cursor write %{{.*}} leader : <1, [tensor<64x32xf16>]>
+  // ONE-NOT: warp.group @load
+  // ONE: warp.group @math warps 4 replicas 2 (%[[G:.*]]) {
+  // ONE-DAG: warp.cursor write %{{.*}} leader : <1, [tensor<128x32xf16>]>
+  // ONE-DAG: warp.cursor write %{{.*}} leader : <1, [tensor<64x32xf16>]>
   // ONE: scf.for
-  // ONE: %[[SLOT:.*]], %{{.*}} = flow.acquire {{.*}}, <write>
+  // ONE: %[[SLOT:.*]], %{{.*}} = warp.acquire {{.*}}, <write>
   // ONE: tile.view %[[SLOT]][%{{.*}}, %{{.*}}] : {{.*}} -> <tensor<128x32xf16>>
   // ONE: tile.load.async %arg0
   // ONE: tile.dot
 
   // FOUR-LABEL: gpu.func @gemm
-  // FOUR: flow.group @math warps 4 replicas 4
+  // FOUR: warp.group @math warps 4 replicas 4
   // FOUR: tile.view {{.*}} -> <tensor<32x32xf16>>
   gpu.func @gemm(%a: !a, %b: !a, %c: !a, %n: index) kernel {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %c32 = arith.constant 32 : index
     %zero = arith.constant dense<0.0> : tensor<128x64xf32>
-    %ra = flow.ring : !flow.ring<1, [!A]>
-    %rb = flow.ring : !flow.ring<1, [!B]>
-    %wa = flow.cursor write %ra {tile.role = "load"} : !flow.ring<1, [!A]>
-    %wb = flow.cursor write %rb {tile.role = "load"} : !flow.ring<1, [!B]>
-    %qa = flow.cursor read %ra {tile.role = "math"} : !flow.ring<1, [!A]>
-    %qb = flow.cursor read %rb {tile.role = "math"} : !flow.ring<1, [!B]>
+    %ra = warp.ring : !warp.ring<1, [!A]>
+    %rb = warp.ring : !warp.ring<1, [!B]>
+    %wa = warp.cursor write %ra {tile.role = "load"} : !warp.ring<1, [!A]>
+    %wb = warp.cursor write %rb {tile.role = "load"} : !warp.ring<1, [!B]>
+    %qa = warp.cursor read %ra {tile.role = "math"} : !warp.ring<1, [!A]>
+    %qb = warp.cursor read %rb {tile.role = "math"} : !warp.ring<1, [!B]>
     %r:5 = scf.for %t = %c0 to %n step %c1 iter_args(%acc = %zero, %cwa = %wa, %cwb = %wb, %cqa = %qa, %cqb = %qb)
-        -> (tensor<128x64xf32>, !flow.cursor<write>, !flow.cursor<write>, !flow.cursor<read>, !flow.cursor<read>) {
+        -> (tensor<128x64xf32>, !warp.cursor<write>, !warp.cursor<write>, !warp.cursor<read>, !warp.cursor<read>) {
       %k = arith.muli %t, %c32 : index
-      %sa, %nwa = flow.acquire %ra[%cwa] {tile.role = "load"} : !flow.ring<1, [!A]>, !flow.cursor<write>
-      %va = tile.view %sa[%c0, %c0] {tile.role = "load"} : !flow.slot<write, [!A]> -> !tile.view<!A>
+      %sa, %nwa = warp.acquire %ra[%cwa] {tile.role = "load"} : !warp.ring<1, [!A]>, !warp.cursor<write>
+      %va = tile.view %sa[%c0, %c0] {tile.role = "load"} : !warp.slot<write, [!A]> -> !tile.view<!A>
       tile.load.async %a[%c0, %k], %va {tile.role = "load"} : !a, !tile.view<!A>
-      flow.publish %sa {tile.role = "load"} : !flow.slot<write, [!A]>
-      %sb, %nwb = flow.acquire %rb[%cwb] {tile.role = "load"} : !flow.ring<1, [!B]>, !flow.cursor<write>
-      %vb = tile.view %sb[%c0, %c0] {tile.role = "load"} : !flow.slot<write, [!B]> -> !tile.view<!B>
+      warp.publish %sa {tile.role = "load"} : !warp.slot<write, [!A]>
+      %sb, %nwb = warp.acquire %rb[%cwb] {tile.role = "load"} : !warp.ring<1, [!B]>, !warp.cursor<write>
+      %vb = tile.view %sb[%c0, %c0] {tile.role = "load"} : !warp.slot<write, [!B]> -> !tile.view<!B>
       tile.load.async %b[%c0, %k], %vb {tile.role = "load"} : !a, !tile.view<!B>
-      flow.publish %sb {tile.role = "load"} : !flow.slot<write, [!B]>
-      %ha, %nqa = flow.acquire %ra[%cqa] {tile.role = "math"} : !flow.ring<1, [!A]>, !flow.cursor<read>
-      %x = tile.view %ha[%c0, %c0] {tile.role = "math"} : !flow.slot<read, [!A]> -> !tile.view<!A>
-      %hb, %nqb = flow.acquire %rb[%cqb] {tile.role = "math"} : !flow.ring<1, [!B]>, !flow.cursor<read>
-      %y = tile.view %hb[%c0, %c0] {tile.role = "math"} : !flow.slot<read, [!B]> -> !tile.view<!B>
+      warp.publish %sb {tile.role = "load"} : !warp.slot<write, [!B]>
+      %ha, %nqa = warp.acquire %ra[%cqa] {tile.role = "math"} : !warp.ring<1, [!A]>, !warp.cursor<read>
+      %x = tile.view %ha[%c0, %c0] {tile.role = "math"} : !warp.slot<read, [!A]> -> !tile.view<!A>
+      %hb, %nqb = warp.acquire %rb[%cqb] {tile.role = "math"} : !warp.ring<1, [!B]>, !warp.cursor<read>
+      %y = tile.view %hb[%c0, %c0] {tile.role = "math"} : !warp.slot<read, [!B]> -> !tile.view<!B>
       %s = tile.dot %x, %y, %acc lhs mk rhs nk : !tile.view<!A>, !tile.view<!B> -> tensor<128x64xf32>
-      flow.release %hb {tile.role = "math"} : !flow.slot<read, [!B]>
-      flow.release %ha {tile.role = "math"} : !flow.slot<read, [!A]>
-      scf.yield %s, %nwa, %nwb, %nqa, %nqb : tensor<128x64xf32>, !flow.cursor<write>, !flow.cursor<write>, !flow.cursor<read>, !flow.cursor<read>
+      warp.release %hb {tile.role = "math"} : !warp.slot<read, [!B]>
+      warp.release %ha {tile.role = "math"} : !warp.slot<read, [!A]>
+      scf.yield %s, %nwa, %nwb, %nqa, %nqb : tensor<128x64xf32>, !warp.cursor<write>, !warp.cursor<write>, !warp.cursor<read>, !warp.cursor<read>
     }
     %out = arith.truncf %r#0 : tensor<128x64xf32> to tensor<128x64xf16>
     tile.store %out, %c[%c0, %c0] : tensor<128x64xf16>, !a
@@ -87,7 +87,7 @@ gpu.module @m {
   // Rows are divided through a chain: statistics of rows and masks on rows are
   // divided, statistics of columns are not.
   // CHECK-LABEL: gpu.func @rows
-  // CHECK: flow.group @math warps 4 replicas 2 (%[[G:.*]]) {
+  // CHECK: warp.group @math warps 4 replicas 2 (%[[G:.*]]) {
   // CHECK: %[[I0:.*]] = arith.addi %arg1, %{{.*}}
   // CHECK: tile.coord dim 0 offset %[[I0]] : tensor<64x32xindex>
   // CHECK: tile.coord dim 1 offset %{{.*}} : tensor<64x32xindex>
@@ -121,9 +121,9 @@ gpu.module @m {
 
   // 64 rows need no division, and without a load role there is one group.
   // CHECK-LABEL: gpu.func @one_replica
-  // CHECK: flow.specialize {
-  // CHECK-NEXT: flow.group @math warps 4 (%{{.*}}) {
-  // CHECK-NOT: flow.group
+  // CHECK: warp.specialize {
+  // CHECK-NEXT: warp.group @math warps 4 (%{{.*}}) {
+  // CHECK-NOT: warp.group
   // CHECK: tile.dot {{.*}} -> tensor<64x64xf32>
   gpu.func @one_replica(%p: memref<?x?xf16>, %c: memref<?x?xf32>) kernel {
     %c0 = arith.constant 0 : index
@@ -137,7 +137,7 @@ gpu.module @m {
 
   // Rows of two dimensions of the array: 64 of them are 16 of the outer one.
   // CHECK-LABEL: gpu.func @fold
-  // CHECK: flow.group @math warps 4 replicas 2 (%[[G:.*]]) {
+  // CHECK: warp.group @math warps 4 replicas 2 (%[[G:.*]]) {
   // CHECK: %[[C16:.*]] = arith.constant 16 : index
   // CHECK: %[[ROW:.*]] = arith.muli %[[G]], %[[C16]]
   // CHECK: %[[FIRST:.*]] = arith.addi %{{.*}}, %[[ROW]]

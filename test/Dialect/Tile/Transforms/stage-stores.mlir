@@ -3,10 +3,10 @@
 // What bulk copies write: elements of 8 and 16 bits, rows of whole units of 16
 // bytes.
 // CHECK-LABEL: gpu.func @kinds
-// CHECK: flow.group
-// CHECK-DAG: flow.ring : <1, [tensor<64x32xf16>]>
-// CHECK-DAG: flow.ring : <1, [tensor<64x32xf8E4M3FN>]>
-// CHECK-NOT: flow.ring
+// CHECK: warp.group
+// CHECK-DAG: warp.ring : <1, [tensor<64x32xf16>]>
+// CHECK-DAG: warp.ring : <1, [tensor<64x32xf8E4M3FN>]>
+// CHECK-NOT: warp.ring
 // CHECK: tile.store.async %{{.*}}, %arg0
 // CHECK: tile.store.async %{{.*}}, %arg1
 // CHECK-NOT: tile.store.async
@@ -17,8 +17,8 @@ gpu.module @m {
   gpu.func @kinds(%half: memref<?x40xf16>, %byte: memref<?x48xf8E4M3FN>,
                   %unevenHalf: memref<?x36xf16>, %unevenByte: memref<?x40xf8E4M3FN>,
                   %word: memref<?x40xf32>) kernel {
-    flow.specialize {
-      flow.group @math warps 4 (%g) {
+    warp.specialize {
+      warp.group @math warps 4 (%g) {
         %c0 = arith.constant 0 : index
         %x = arith.constant dense<1.0> : tensor<64x32xf16>
         %y = arith.constant dense<1.0> : tensor<64x32xf8E4M3FN>

@@ -11,33 +11,33 @@
 !o = memref<?x?xf16, strided<[?, 1]>>
 gpu.module @m {
   // CHECK-LABEL: gpu.func @own_rows
-  // CHECK: %[[S:.*]], %{{.*}} = flow.acquire
+  // CHECK: %[[S:.*]], %{{.*}} = warp.acquire
   // CHECK: %[[V:.*]] = tile.view %[[S]]
   // CHECK: %{{.*}}, %[[DOT:.*]] = tile.dot.async %[[V]]
   // CHECK: tile.write %{{.*}}, %[[V]]
   // CHECK: %[[COPY:.*]] = tile.store.async %[[V]], %arg0
-  // CHECK: flow.release %[[S]] after %[[DOT]], %[[COPY]]
+  // CHECK: warp.release %[[S]] after %[[DOT]], %[[COPY]]
   // AUTO-LABEL: gpu.func @own_rows
   // AUTO-NOT: tile.store %
   // AUTO: tile.store.async
   gpu.func @own_rows(%o: !o) kernel {
-    %r = flow.ring : !flow.ring<1, [!Q]>
-    %k = flow.ring : !flow.ring<1, [!W]>
-    flow.specialize {
-      flow.group @math warps 4 replicas 2 (%g) {
+    %r = warp.ring : !warp.ring<1, [!Q]>
+    %k = warp.ring : !warp.ring<1, [!W]>
+    warp.specialize {
+      warp.group @math warps 4 replicas 2 (%g) {
         %c0 = arith.constant 0 : index
         %c64 = arith.constant 64 : index
         %zero = arith.constant dense<0.0> : tensor<64x64xf32>
-        %q = flow.cursor read %r : !flow.ring<1, [!Q]>
-        %p = flow.cursor read %k : !flow.ring<1, [!W]>
-        %s, %next = flow.acquire %r[%q] : !flow.ring<1, [!Q]>, !flow.cursor<read>
-        %t, %after = flow.acquire %k[%p] : !flow.ring<1, [!W]>, !flow.cursor<read>
+        %q = warp.cursor read %r : !warp.ring<1, [!Q]>
+        %p = warp.cursor read %k : !warp.ring<1, [!W]>
+        %s, %next = warp.acquire %r[%q] : !warp.ring<1, [!Q]>, !warp.cursor<read>
+        %t, %after = warp.acquire %k[%p] : !warp.ring<1, [!W]>, !warp.cursor<read>
         %row = arith.muli %g, %c64 : index
-        %v = tile.view %s[%row, %c0] : !flow.slot<read, [!Q]> -> !tile.view<!W>
-        %w = tile.view %t[%c0, %c0] : !flow.slot<read, [!W]> -> !tile.view<!W>
+        %v = tile.view %s[%row, %c0] : !warp.slot<read, [!Q]> -> !tile.view<!W>
+        %w = tile.view %t[%c0, %c0] : !warp.slot<read, [!W]> -> !tile.view<!W>
         %d = tile.dot %v, %w, %zero lhs mk rhs nk : !tile.view<!W>, !tile.view<!W> -> tensor<64x64xf32>
-        flow.release %s : !flow.slot<read, [!Q]>
-        flow.release %t : !flow.slot<read, [!W]>
+        warp.release %s : !warp.slot<read, [!Q]>
+        warp.release %t : !warp.slot<read, [!W]>
         %h = arith.truncf %d : tensor<64x64xf32> to !W
         tile.store %h, %o[%row, %c0] : !W, !o
       }
@@ -55,7 +55,7 @@ gpu.module @m {
 !o = memref<?x?xf16, strided<[?, 1]>>
 gpu.module @m {
   // CHECK-LABEL: gpu.func @pieces
-  // CHECK: %[[S:.*]], %{{.*}} = flow.acquire
+  // CHECK: %[[S:.*]], %{{.*}} = warp.acquire
   // CHECK: %{{.*}}, %[[DOT:.*]] = tile.dot.async
   // CHECK: %[[P:.*]] = tensor.extract_slice %[[O:.*]][0, 0] [64, 32] [1, 1] : tensor<64x64xf16> to tensor<64x32xf16>
   // CHECK: %[[V:.*]] = tile.view %[[S]][%[[ROW:.*]], %{{.*}}] : {{.*}} -> <tensor<64x32xf16>>
@@ -63,30 +63,30 @@ gpu.module @m {
   // CHECK: %[[FIRST:.*]] = tile.store.async %[[V]], %arg0[%[[ROW]], %c0
   // CHECK: %[[P:.*]] = tensor.extract_slice %[[O]][0, 32] [64, 32]
   // CHECK: %[[V:.*]] = tile.view %[[S]][%[[ROW]], %{{.*}}] : {{.*}} -> <tensor<64x32xf16>>
-  // CHECK: flow.wait %[[FIRST]]
+  // CHECK: warp.wait %[[FIRST]]
   // CHECK: tile.write %[[P]], %[[V]]
   // CHECK: %[[COPY:.*]] = tile.store.async %[[V]], %arg0
-  // CHECK: flow.release %[[S]] after %[[DOT]], %[[COPY]]
+  // CHECK: warp.release %[[S]] after %[[DOT]], %[[COPY]]
   // AUTO-LABEL: gpu.func @pieces
   // AUTO: tensor.extract_slice
   gpu.func @pieces(%o: !o) kernel {
-    %r = flow.ring : !flow.ring<1, [!Q]>
-    %k = flow.ring : !flow.ring<1, [!W]>
-    flow.specialize {
-      flow.group @math warps 4 replicas 2 (%g) {
+    %r = warp.ring : !warp.ring<1, [!Q]>
+    %k = warp.ring : !warp.ring<1, [!W]>
+    warp.specialize {
+      warp.group @math warps 4 replicas 2 (%g) {
         %c0 = arith.constant 0 : index
         %c64 = arith.constant 64 : index
         %zero = arith.constant dense<0.0> : tensor<64x64xf32>
-        %q = flow.cursor read %r : !flow.ring<1, [!Q]>
-        %p = flow.cursor read %k : !flow.ring<1, [!W]>
-        %s, %next = flow.acquire %r[%q] : !flow.ring<1, [!Q]>, !flow.cursor<read>
-        %t, %after = flow.acquire %k[%p] : !flow.ring<1, [!W]>, !flow.cursor<read>
+        %q = warp.cursor read %r : !warp.ring<1, [!Q]>
+        %p = warp.cursor read %k : !warp.ring<1, [!W]>
+        %s, %next = warp.acquire %r[%q] : !warp.ring<1, [!Q]>, !warp.cursor<read>
+        %t, %after = warp.acquire %k[%p] : !warp.ring<1, [!W]>, !warp.cursor<read>
         %row = arith.muli %g, %c64 : index
-        %v = tile.view %s[%row, %c0] : !flow.slot<read, [!Q]> -> !tile.view<!W>
-        %w = tile.view %t[%c0, %c0] : !flow.slot<read, [!W]> -> !tile.view<!W>
+        %v = tile.view %s[%row, %c0] : !warp.slot<read, [!Q]> -> !tile.view<!W>
+        %w = tile.view %t[%c0, %c0] : !warp.slot<read, [!W]> -> !tile.view<!W>
         %d = tile.dot %v, %w, %zero lhs mk rhs nk : !tile.view<!W>, !tile.view<!W> -> tensor<64x64xf32>
-        flow.release %s : !flow.slot<read, [!Q]>
-        flow.release %t : !flow.slot<read, [!W]>
+        warp.release %s : !warp.slot<read, [!Q]>
+        warp.release %t : !warp.slot<read, [!W]>
         %h = arith.truncf %d : tensor<64x64xf32> to tensor<64x64xf16>
         tile.store %h, %o[%row, %c0] : tensor<64x64xf16>, !o
       }
@@ -104,18 +104,18 @@ gpu.module @m {
   // AUTO-LABEL: gpu.func @shared
   // AUTO: tile.store %
   gpu.func @shared(%o: !o) kernel {
-    %k = flow.ring : !flow.ring<1, [!W]>
-    flow.specialize {
-      flow.group @math warps 4 replicas 2 (%g) {
+    %k = warp.ring : !warp.ring<1, [!W]>
+    warp.specialize {
+      warp.group @math warps 4 replicas 2 (%g) {
         %c0 = arith.constant 0 : index
         %c64 = arith.constant 64 : index
         %zero = arith.constant dense<0.0> : tensor<64x64xf32>
-        %p = flow.cursor read %k : !flow.ring<1, [!W]>
-        %t, %after = flow.acquire %k[%p] : !flow.ring<1, [!W]>, !flow.cursor<read>
+        %p = warp.cursor read %k : !warp.ring<1, [!W]>
+        %t, %after = warp.acquire %k[%p] : !warp.ring<1, [!W]>, !warp.cursor<read>
         %row = arith.muli %g, %c64 : index
-        %w = tile.view %t[%c0, %c0] : !flow.slot<read, [!W]> -> !tile.view<!W>
+        %w = tile.view %t[%c0, %c0] : !warp.slot<read, [!W]> -> !tile.view<!W>
         %d = tile.dot %w, %w, %zero lhs mk rhs nk : !tile.view<!W>, !tile.view<!W> -> tensor<64x64xf32>
-        flow.release %t : !flow.slot<read, [!W]>
+        warp.release %t : !warp.slot<read, [!W]>
         %h = arith.truncf %d : tensor<64x64xf32> to !W
         // expected-error @below {{cannot be done in place: no slot that its group alone reads has a window for a tile of type 'tensor<64x64xf16>'}}
         tile.store %h, %o[%row, %c0] : !W, !o

@@ -16,7 +16,7 @@ class Attention_Mod<string name, string mnem, list<string> methods>
   let mnemonic = mnem;
 }
 
-def Attention_CausalAttr : Attention_Mod<"Causal", "causal", ["buildKeep"]> {
+def Attention_CausalAttr : Attention_Mod<"Causal", "causal", ["buildMaskMod"]> {
   let summary = "key j is visible to query i iff j <= i + (sk - sq)";
   let description = [{
     Aligned at the bottom right: the last query sees all keys (FlashAttention
@@ -24,7 +24,7 @@ def Attention_CausalAttr : Attention_Mod<"Causal", "causal", ["buildKeep"]> {
   }];
 }
 
-def Attention_WindowAttr : Attention_Mod<"Window", "window", ["buildKeep"]> {
+def Attention_WindowAttr : Attention_Mod<"Window", "window", ["buildMaskMod"]> {
   let summary = "sliding window: i + off - left <= j <= i + off + right, off = sk - sq";
   let description = [{
     Both ends belong to the window; a missing end is unbounded.
@@ -38,7 +38,7 @@ def Attention_WindowAttr : Attention_Mod<"Window", "window", ["buildKeep"]> {
   let genVerifyDecl = 1;
 }
 
-def Attention_PrefixAttr : Attention_Mod<"Prefix", "prefix", ["buildKeep"]> {
+def Attention_PrefixAttr : Attention_Mod<"Prefix", "prefix", ["buildMaskMod"]> {
   let summary = "prefix LM: the first `length` keys are visible to all, the others causally";
   let description = [{
     `#attention.prefix<128>`.
@@ -50,7 +50,7 @@ def Attention_PrefixAttr : Attention_Mod<"Prefix", "prefix", ["buildKeep"]> {
   let genVerifyDecl = 1;
 }
 
-def Attention_SoftcapAttr : Attention_Mod<"Softcap", "softcap", ["buildScore"]> {
+def Attention_SoftcapAttr : Attention_Mod<"Softcap", "softcap", ["buildScoreMod"]> {
   let summary = "score = cap * tanh(score / cap)";
   let description = [{
     `#attention.softcap<50.0>`.
@@ -65,7 +65,7 @@ def Attention_SoftcapAttr : Attention_Mod<"Softcap", "softcap", ["buildScore"]> 
   let genVerifyDecl = 1;
 }
 
-def Attention_AlibiAttr : Attention_Mod<"Alibi", "alibi", ["verifyMod", "buildScore"]> {
+def Attention_AlibiAttr : Attention_Mod<"Alibi", "alibi", ["verifyMod", "buildScoreMod"]> {
   let summary = "score - slope[h] * |i + off - j|, off = sk - sq";
   let description = [{
     `aux` is the number of the auxiliary operand that holds one f32 slope per
@@ -79,7 +79,7 @@ def Attention_AlibiAttr : Attention_Mod<"Alibi", "alibi", ["verifyMod", "buildSc
   let assemblyFormat = "`<` struct(params) `>`";
 }
 
-def Attention_BiasAttr : Attention_Mod<"Bias", "bias", ["verifyMod", "buildScore"]> {
+def Attention_BiasAttr : Attention_Mod<"Bias", "bias", ["verifyMod", "buildScoreMod"]> {
   let summary = "score + bias[b, h, i, j]";
   let description = [{
     `aux` is the number of the auxiliary operand. A dimension of static extent 1

@@ -11,7 +11,7 @@ def Attention_Dialect : Dialect {
   let summary = "what is computed: attention on tensors";
   let description = [{
     Scaled dot-product attention as one operation on tensors, with two regions
-    of scalar code: `score` edits a score, `keep` says whether a key is visible
+    of scalar code: `score_mod` edits a score, `mask_mod` says whether a key is visible
     to a query. The dialect says what is computed and nothing about how.
   }];
   let useDefaultAttributePrinterParser = 1;

@@ -8,8 +8,8 @@ include "mlir/IR/OpBase.td"
 def Attention_ModAttrInterface : AttrInterface<"ModAttrInterface"> {
   let cppNamespace = "::fa3::attention";
   let description = [{
-    A named modification of attention that expands to code in the `score` or
-    `keep` region. `attention-expand-mods` asks for that code; nothing after it
+    A named modification of attention that expands to code in the `score_mod` or
+    `mask_mod` region. `attention-expand-mods` asks for that code; nothing after it
     knows the names.
   }];
   let methods = [
@@ -19,14 +19,14 @@ def Attention_ModAttrInterface : AttrInterface<"ModAttrInterface"> {
       "", "return ::mlir::success();">,
     InterfaceMethod<
       "Emits the edited score; gives `score` back where there is nothing to edit.",
-      "::mlir::Value", "buildScore",
+      "::mlir::Value", "buildScoreMod",
       (ins "::mlir::ImplicitLocOpBuilder &":$builder,
            "const ::fa3::attention::ModContext &":$context,
            "::mlir::Value":$score),
       "", "return score;">,
     InterfaceMethod<
       "Emits the visibility condition (i1), null where all keys are visible.",
-      "::mlir::Value", "buildKeep",
+      "::mlir::Value", "buildMaskMod",
       (ins "::mlir::ImplicitLocOpBuilder &":$builder,
            "const ::fa3::attention::ModContext &":$context),
       "", "return {};">,

@@ -17,7 +17,7 @@ def Attention_ForwardOp : Attention_Op<"forward", [
     For every batch b, query head h and query i, over the keys j of head h div
     (heads / key heads):
     ```
-    s[j] = score(scale * sum_c q[i, c] * k[j, c], b, h, i, j)   if keep(b, h, i, j), else -inf
+    s[j] = score_mod(scale * sum_c q[i, c] * k[j, c], b, h, i, j)   if mask_mod(b, h, i, j), else -inf
     o[i, c] = sum_j softmax(s)[j] * v[j, c]
     lse[i] = ln sum_j exp(s[j])
     ```
@@ -36,12 +36,12 @@ def Attention_ForwardOp : Attention_Op<"forward", [
     `bhsd`, (batch, element, head, sequence) with `bshd`. 8-bit products sum over
     contiguous elements only; a kernel transposes other v on the way.
 
-    `score` takes (f32 score, index b, h, i, j) and yields f32; `keep` takes
+    `score_mod` takes (f32 score, index b, h, i, j) and yields f32; `mask_mod` takes
     (index b, h, i, j) and yields i1. They may use scalars of the surrounding
     code, `attention.length`, and elements of the `aux` operands through
     `tensor.extract`. `mods` are one-line forms that `attention-expand-mods`
     turns into these regions: scores are edited by the mods in order, then by
-    `score`; a key must be kept by all mods and by `keep`.
+    `score_mod`; a key must be kept by all mods and by `mask_mod`.
 
     8-bit operands are numbers in units of their `scales`, f32 tensors of rank 3
     (i8, the integers -128 to 127, is for q and k only: weights span more):
@@ -75,8 +75,8 @@ def Attention_ForwardOp : Attention_Op<"forward", [
     C4. batch extents agree.
     C5. k and v agree in heads and in keys; q, o and lse in heads and queries.
     C6. the key heads divide the query heads.
-    C7. score has arguments (f32, index, index, index, index) and yields f32.
-    C8. keep has arguments (index, index, index, index) and yields i1.
+    C7. score_mod has arguments (f32, index, index, index, index) and yields f32.
+    C8. mask_mod has arguments (index, index, index, index) and yields i1.
     C9. the regions hold only pure elementwise scalar operations, constants,
         `attention.length` and `tensor.extract` of auxiliary operands.
     C10. the regions capture only scalars and auxiliary operands.
@@ -97,7 +97,7 @@ def Attention_ForwardOp : Attention_Op<"forward", [
                        UnitAttr:$transposedV,
                        OptionalAttr<ArrayAttr>:$mods);
   let results = (outs AnyRankedTensor:$o, Optional<AnyRankedTensor>:$lse);
-  let regions = (region MaxSizedRegion<1>:$scoreRegion, MaxSizedRegion<1>:$keepRegion);
+  let regions = (region MaxSizedRegion<1>:$scoreMod, MaxSizedRegion<1>:$maskMod);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
   let hasRegionVerifier = 1;
@@ -113,17 +113,17 @@ def Attention_ForwardOp : Attention_Op<"forward", [
   ];
   let extraClassDeclaration = [{
     /// Emits an edited score, or a condition of visibility.
-    using ScoreBuilder = ::llvm::function_ref<::mlir::Value(
+    using ScoreModBuilder = ::llvm::function_ref<::mlir::Value(
         ::mlir::ImplicitLocOpBuilder &, const ModContext &, ::mlir::Value)>;
-    using KeepBuilder = ::llvm::function_ref<::mlir::Value(
+    using MaskModBuilder = ::llvm::function_ref<::mlir::Value(
         ::mlir::ImplicitLocOpBuilder &, const ModContext &)>;
 
-    /// Puts code in front of what `score` does, which becomes an edit of its
+    /// Puts code in front of what `score_mod` does, which becomes an edit of its
     /// result. Nothing changes when `build` gives the score back.
-    void prependScore(ScoreBuilder build);
-    /// Puts a further condition in front of `keep`; both must hold. Nothing
+    void prependScoreMod(ScoreModBuilder build);
+    /// Puts a further condition in front of `mask_mod`; both must hold. Nothing
     /// changes when `build` gives null.
-    void prependKeep(KeepBuilder build);
+    void prependMaskMod(MaskModBuilder build);
 
     /// Positions of the dimensions in q, k, v and o.
     int64_t getHeadAxis() { return getLayout() == Layout::bhsd ? 1 : 2; }
@@ -249,7 +249,7 @@ def Attention_LengthOp : Attention_Op<"length", [Pure]> {
 
 def Attention_YieldOp : Attention_Op<"yield", [
     Pure, Terminator, ParentOneOf<["ForwardOp"]>]> {
-  let summary = "result of a score or keep region";
+  let summary = "result of a score_mod or mask_mod region";
   let arguments = (ins AnyType:$value);
   let assemblyFormat = "$value attr-dict `:` type($value)";
 }

@@ -6,11 +6,11 @@
 include "mlir/Pass/PassBase.td"
 
 def ExpandMods : Pass<"attention-expand-mods"> {
-  let summary = "mods of attention.forward -> code in its score and keep regions";
+  let summary = "mods of attention.forward -> code in its score_mod and mask_mod regions";
   let description = [{
     Asks every attribute of `mods` for its code (ModAttrInterface) and removes
-    the attribute. Scores are edited by the mods in order, then by the `score`
-    region; a key is visible if all mods and the `keep` region keep it. The
+    the attribute. Scores are edited by the mods in order, then by the `score_mod`
+    region; a key is visible if all mods and the `mask_mod` region keep it. The
     result is what a user would write by hand; nothing after this pass knows the
     names of modifications.
 
@@ -19,7 +19,7 @@ def ExpandMods : Pass<"attention-expand-mods"> {
     %o = attention.forward %q, %k, %v mods [#attention.causal] : ...
     // becomes
     %o = attention.forward %q, %k, %v : ...
-      keep (%b, %h, %i, %j) {
+      mask_mod (%b, %h, %i, %j) {
         %sk = attention.length key
         %sq = attention.length query
         %offset = arith.subi %sk, %sq : index
@@ -47,7 +47,7 @@ def Quantize : Pass<"attention-quantize", "::mlir::ModuleOp"> {
     of a batch, `block` blocks of rows (`block-rows`: of q, k and v), `token`
     every row of q and k, and the heads of v, for whose rows the hardware has no
     place to apply a scale. One operand in two roles, k that is also v, is
-    quantised for each.
+    quantized for each.
 
     `qk-format=i8` makes q and k integers, whose products have exact sums (as in
     SageAttention, arXiv 2410.02367); v and the weights stay 8-bit floats.
@@ -107,12 +107,12 @@ def ToReference : Pass<"attention-to-reference", "::mlir::ModuleOp"> {
     mods are expanded, whose tensor operands are arguments of the function, or
     results of `attention.quantize` of arguments, and whose results it returns;
     or with `attention.quantize` alone. Other functions stay. Output: functions on strided
-    memrefs (see fa3/Dialect/Attention/Utils/HostFunction.h) that hold the
+    memrefs (see fa3/Dialect/Attention/Contract/HostFunction.h) that hold the
     launch contract's checks as `cf.assert` and plain `scf.for` loops: a row of
     scores, its softmax, the weighted sum of values. No tiles, no online
     softmax. Fails with a diagnostic on functions of any other form.
 
-    With `precision=f64` everything is computed in f64, except that the `score`
+    With `precision=f64` everything is computed in f64, except that the `score_mod`
     region takes and yields f32; outputs are rounded once through f32. With
     `precision=low` it is computed as a framework without fused attention would
     in the element type: scaled keys, scores, edited scores and softmax are each

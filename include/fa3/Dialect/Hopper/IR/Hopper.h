@@ -7,7 +7,7 @@
 #ifndef FA3_DIALECT_HOPPER_IR_HOPPER_H
 #define FA3_DIALECT_HOPPER_IR_HOPPER_H
 
-#include "fa3/Dialect/Flow/IR/Flow.h"
+#include "fa3/Dialect/Warp/IR/Warp.h"
 #include "fa3/Layout/LinearLayout.h"
 #include "mlir/Dialect/LLVMIR/LLVMTypes.h"
 #include "mlir/IR/TypeUtilities.h"

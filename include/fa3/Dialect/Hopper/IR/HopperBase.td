@@ -11,18 +11,18 @@ def Hopper_Dialect : Dialect {
   let summary = "which instructions: mbarriers, TMA, wgmma, per-thread fragments";
   let description = [{
     Instructions of sm_90a, one operation per idea of the PTX ISA. Code inside a
-    `flow.group` runs on all threads of the group in step: scalars are the same
+    `warp.group` runs on all threads of the group in step: scalars are the same
     in every thread, a `vector` is the part of a tile that one thread holds (a
     *fragment*; `#hopper.fragment` says which part).
 
     Operations on barriers and TMA are performed by one thread of the group, its
-    *leader* (thread 0); the others pass by.
+    *elected thread* (thread 0); the others pass by.
 
     A host function says how kernels are launched: `hopper.launch` with
     arguments computed from memrefs and scalars. It is what the launch manifest
     is written from.
   }];
-  let dependentDialects = ["::fa3::flow::FlowDialect", "::mlir::LLVM::LLVMDialect"];
+  let dependentDialects = ["::fa3::warp::WarpDialect", "::mlir::LLVM::LLVMDialect"];
   let useDefaultTypePrinterParser = 1;
   let useDefaultAttributePrinterParser = 1;
 }

@@ -8,7 +8,7 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 include "mlir/Dialect/LLVMIR/LLVMTypes.td"
 include "mlir/IR/SymbolInterfaces.td"
 include "mlir/IR/BuiltinAttributes.td"
-include "fa3/Dialect/Flow/IR/FlowTypes.td"
+include "fa3/Dialect/Warp/IR/WarpTypes.td"
 include "fa3/Dialect/Hopper/IR/HopperTypes.td"
 
 /// Barriers, shared memory and the tensor core queue: ordered state.
@@ -112,7 +112,7 @@ def Hopper_ShareOp : Hopper_Op<"share", [Pure]> {
 }
 
 def Hopper_ClaimOp : Hopper_OrderedOp<"claim"> {
-  let summary = "the leader claims the tile after `tile` (atomic add)";
+  let summary = "the elected thread claims the tile after `tile` (atomic add)";
   let description = [{
     Adds 1 to the counter and gives its old value plus the number of CTAs, a
     number of `tiles` or more if none is left. Over a launch, `tiles` claims are
@@ -153,7 +153,7 @@ def Hopper_MailboxAllocOp : Hopper_Op<"mailbox.alloc", [
 }
 
 def Hopper_MailboxPostOp : Hopper_OrderedOp<"mailbox.post"> {
-  let summary = "the leader writes a number into a slot";
+  let summary = "the elected thread writes a number into a slot";
   let description = [{
     A barrier orders it with reads.
 

@@ -10,7 +10,7 @@
 include "fa3/Dialect/Hopper/IR/HopperOps.td"
 
 def Hopper_RecordOp : Hopper_OrderedOp<"record"> {
-  let summary = "the leader writes down the time of an event";
+  let summary = "the elected thread writes down the time of an event";
   let description = [{
     Entry `position` of an array of i64 becomes the event (high 32 bits) and the
     clock of the multiprocessor in cycles (low 32 bits, `%clock`). Gives the next

@@ -67,9 +67,9 @@ def Hopper_BarrierAllocOp : Hopper_Op<"barrier.alloc", [
 }
 
 def Hopper_BarrierInitOp : Hopper_OrderedOp<"barrier.init"> {
-  let summary = "initialises mbarriers (mbarrier.init), by thread 0 of the CTA";
+  let summary = "initializes mbarriers (mbarrier.init), by thread 0 of the CTA";
   let description = [{
-    Ends with the fence that makes the initialisation visible to the async
+    Ends with the fence that makes the initialization visible to the async
     proxy; a CTA-wide barrier must follow before any use.
   }];
   let arguments = (ins Variadic<Hopper_BarrierType>:$barriers);
@@ -89,7 +89,7 @@ def Hopper_BarrierWaitOp : Hopper_OrderedOp<"barrier.wait"> {
 }
 
 def Hopper_BarrierArriveOp : Hopper_OrderedOp<"barrier.arrive"> {
-  let summary = "the leader arrives once (mbarrier.arrive)";
+  let summary = "the elected thread arrives once (mbarrier.arrive)";
   let description = [{
     For the whole group: what the group has done before must be complete. A wait
     for products is; reads by threads need a barrier of the group first.
@@ -101,7 +101,7 @@ def Hopper_BarrierArriveOp : Hopper_OrderedOp<"barrier.arrive"> {
 }
 
 def Hopper_BarrierExpectTxOp : Hopper_OrderedOp<"barrier.expect_tx"> {
-  let summary = "the leader arrives once and expects bytes (mbarrier.arrive.expect_tx)";
+  let summary = "the elected thread arrives once and expects bytes (mbarrier.arrive.expect_tx)";
   let description = [{
     The phase completes when all arrivals are made and these bytes have been
     written by `hopper.tma.load`.
@@ -116,7 +116,7 @@ def Hopper_BarrierExpectTxOp : Hopper_OrderedOp<"barrier.expect_tx"> {
 }
 
 def Hopper_NamedBarrierSyncOp : Hopper_OrderedOp<"named_barrier.sync"> {
-  let summary = "synchronises `threads` threads at a named barrier (bar.sync)";
+  let summary = "synchronizes `threads` threads at a named barrier (bar.sync)";
   let description = [{
     `id` is between 0 and 15; 0 is the barrier of the whole CTA.
 
@@ -133,7 +133,7 @@ def Hopper_NamedBarrierArriveOp : Hopper_OrderedOp<"named_barrier.arrive"> {
   let summary = "counts the threads of the group at a named barrier (bar.arrive)";
   let description = [{
     Like `hopper.named_barrier.sync`, but goes on at once: of the `threads` that
-    open the barrier, those that arrive let others go, those that synchronise
+    open the barrier, those that arrive let others go, those that synchronize
     wait. Arriving twice before the barrier has opened mixes two openings up.
 
     Example: `hopper.named_barrier.arrive %id threads 256`
@@ -187,7 +187,7 @@ def Hopper_SetMaxRegistersOp : Hopper_OrderedOp<"setmaxnreg"> {
 //===----------------------------------------------------------------------===//
 
 def Hopper_TmaLoadOp : Hopper_OrderedOp<"tma.load"> {
-  let summary = "the leader starts a copy of a box into a buffer slot";
+  let summary = "the elected thread starts a copy of a box into a buffer slot";
   let description = [{
     cp.async.bulk.tensor from global to shared memory. The box lands at (row,
     column) of slot `index`; its bytes count on the mbarrier. Coordinates are
@@ -218,7 +218,7 @@ def Hopper_TmaLoadOp : Hopper_OrderedOp<"tma.load"> {
 }
 
 def Hopper_TmaStoreOp : Hopper_OrderedOp<"tma.store"> {
-  let summary = "the leader starts a copy of a box from a buffer slot";
+  let summary = "the elected thread starts a copy of a box from a buffer slot";
   let description = [{
     cp.async.bulk.tensor from shared to global memory; clips at the array. The
     column counts elements of the map, also where the buffer has others: rows
@@ -243,7 +243,7 @@ def Hopper_TmaStoreOp : Hopper_OrderedOp<"tma.store"> {
 }
 
 def Hopper_TmaCommitOp : Hopper_OrderedOp<"tma.commit"> {
-  let summary = "the leader closes a group of stores (cp.async.bulk.commit_group)";
+  let summary = "the elected thread closes a group of stores (cp.async.bulk.commit_group)";
   let description = [{
     The group holds the `hopper.tma.store` since the last one.
   }];
@@ -251,7 +251,7 @@ def Hopper_TmaCommitOp : Hopper_OrderedOp<"tma.commit"> {
 }
 
 def Hopper_TmaWaitReadOp : Hopper_OrderedOp<"tma.wait_read"> {
-  let summary = "the leader waits until all but `pending` groups of stores have read their source";
+  let summary = "the elected thread waits until all but `pending` groups of stores have read their source";
   let description = [{
     cp.async.bulk.wait_group.read.
 

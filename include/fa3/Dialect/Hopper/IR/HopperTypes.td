@@ -5,7 +5,7 @@
 
 include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/EnumAttr.td"
-include "fa3/Dialect/Flow/IR/FlowInterfaces.td"
+include "fa3/Dialect/Warp/IR/WarpInterfaces.td"
 include "fa3/Dialect/Hopper/IR/HopperBase.td"
 include "fa3/Dialect/Hopper/IR/HopperEnums.td"
 
@@ -117,7 +117,7 @@ def Hopper_DescType : Hopper_Type<"Desc", "desc"> {
 }
 
 def Hopper_InflightType : Hopper_Type<"Inflight", "inflight",
-    [DeclareTypeInterfaceMethods<Flow_LinearTypeInterface>]> {
+    [DeclareTypeInterfaceMethods<Warp_LinearTypeInterface>]> {
   let summary = "fragment that a wgmma is still writing";
   let description = [{
     Linear: `hopper.wgmma.wait` turns it into a value, or a further product

@@ -77,21 +77,21 @@ def InsertFences : Pass<"hopper-insert-fences", "::mlir::gpu::GPUFuncOp"> {
 def PackWarpgroups : Pass<"hopper-pack-warpgroups", "::mlir::ModuleOp"> {
   let summary = "groups of warps -> groups at their place in the block";
   let description = [{
-    Decides which warps run which `flow.group`. Groups of 1 or 2 warps share warp
+    Decides which warps run which `warp.group`. Groups of 1 or 2 warps share warp
     groups, from warp 0 on, groups of 2 first so that none straddles two warp
     groups; warps left over in the last of them stay idle, because
     `setmaxnreg` and the register pool work on whole warp groups. The others
     follow in their order, each at a multiple of 4 warps.
 
-    Input: kernels with at most one `flow.specialize`. Output: `at` of every
+    Input: kernels with at most one `warp.specialize`. Output: `at` of every
     group, `known_block_size` of the kernel, `threads` of its launches. A kernel
     without groups keeps the threads of its launches. Fails above 1024 threads,
     and if launches of a kernel without groups disagree.
 
     Example:
     ```mlir
-    flow.group @load warps 1 (%g) {}                   // at 0, warps 1 to 3 idle
-    flow.group @math warps 4 replicas 3 (%g) {}        // at 4; 512 threads
+    warp.group @load warps 1 (%g) {}                   // at 0, warps 1 to 3 idle
+    warp.group @math warps 4 replicas 3 (%g) {}        // at 4; 512 threads
     ```
   }];
   let statistics = [
@@ -114,8 +114,8 @@ def AssignRegisters : Pass<"hopper-assign-registers", "::mlir::gpu::GPUFuncOp"> 
 
     Example: 512 threads, one warp group of loaders and three that compute.
     ```mlir
-    flow.group @load warps 1 at 0 (%g) { hopper.setmaxnreg decrease 32 ... }
-    flow.group @math warps 4 replicas 3 at 4 (%g) { hopper.setmaxnreg increase 160 ... }
+    warp.group @load warps 1 at 0 (%g) { hopper.setmaxnreg decrease 32 ... }
+    warp.group @math warps 4 replicas 3 at 4 (%g) { hopper.setmaxnreg increase 160 ... }
     ```
   }];
   let options = [
@@ -397,7 +397,7 @@ def CheckProtocol : Pass<"hopper-check-protocol", "::mlir::ModuleOp"> {
   let description = [{
     Proves of every kernel with groups, for all trip counts:
 
-    1. *Barriers*: mbarriers are initialised before the groups; their arrivals
+    1. *Barriers*: mbarriers are initialized before the groups; their arrivals
        are those of the parties; no phase is waited for with the wrong parity,
        completed twice before a waiter has seen it, or collects two arrivals of
        one party; named barriers have an id of their own and the threads that

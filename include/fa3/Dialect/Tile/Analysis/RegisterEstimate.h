@@ -3,7 +3,7 @@
 #ifndef FA3_DIALECT_TILE_ANALYSIS_REGISTERESTIMATE_H
 #define FA3_DIALECT_TILE_ANALYSIS_REGISTERESTIMATE_H
 
-#include "fa3/Dialect/Flow/IR/Flow.h"
+#include "fa3/Dialect/Warp/IR/Warp.h"
 
 namespace fa3::tile {
 
@@ -14,17 +14,17 @@ namespace fa3::tile {
 /// four lanes each, those of columns by eight; masks and coordinates are
 /// recomputed where they are used. `where` is set to the operation at which the
 /// largest sum occurs.
-int64_t estimateRegisters(flow::GroupOp group, mlir::Operation *&where);
+int64_t estimateRegisters(warp::GroupOp group, mlir::Operation *&where);
 
 /// What ptxas lets a thread of a warp group have at least.
 constexpr int64_t kLeastRegisters = 24;
 
 /// Registers per thread that a group may have: what is left of the register
 /// file when warp groups of other roles keep `others`, at most 240.
-int64_t getRegisterLimit(flow::GroupOp group, int64_t others = kLeastRegisters);
+int64_t getRegisterLimit(warp::GroupOp group, int64_t others = kLeastRegisters);
 
 /// Threads of a block that runs these groups.
-int64_t countThreads(flow::SpecializeOp op);
+int64_t countThreads(warp::SpecializeOp op);
 
 } // namespace fa3::tile
 

@@ -7,7 +7,7 @@
 #ifndef FA3_DIALECT_TILE_IR_TILE_H
 #define FA3_DIALECT_TILE_IR_TILE_H
 
-#include "fa3/Dialect/Flow/IR/Flow.h"
+#include "fa3/Dialect/Warp/IR/Warp.h"
 #include "fa3/Layout/LinearLayout.h"
 #include "fa3/Support/ContractNames.h"
 #include "mlir/IR/TensorEncoding.h"

@@ -9,7 +9,7 @@ include "fa3/Dialect/Tile/IR/TileOps.td"
 // Memory of slots
 //===----------------------------------------------------------------------===//
 
-def Tile_ViewOp : Tile_Op<"view", [Pure, Flow_BorrowsLinear]> {
+def Tile_ViewOp : Tile_Op<"view", [Pure, Warp_BorrowsLinear]> {
   let summary = "borrows a window of a held slot";
   let description = [{
     The window of the `field`-th tensor of the entry that starts at the offsets.
@@ -17,7 +17,7 @@ def Tile_ViewOp : Tile_Op<"view", [Pure, Flow_BorrowsLinear]> {
 
     Example:
     ```mlir
-    %v = tile.view %slot[%r, %c0] : !flow.slot<read, [tensor<192x128xf16>]> -> !tile.view<tensor<64x128xf16>>
+    %v = tile.view %slot[%r, %c0] : !warp.slot<read, [tensor<192x128xf16>]> -> !tile.view<tensor<64x128xf16>>
     ```
 
     A window with wider elements than the tensor takes the bytes of its rows:
@@ -31,7 +31,7 @@ def Tile_ViewOp : Tile_Op<"view", [Pure, Flow_BorrowsLinear]> {
         of a multiple of the tensor's bits.
     C4. the view is not used after the slot's publish or release in its block.
   }];
-  let arguments = (ins Flow_SlotType:$slot, Variadic<Index>:$offsets,
+  let arguments = (ins Warp_SlotType:$slot, Variadic<Index>:$offsets,
                        DefaultValuedAttr<I64Attr, "0">:$field);
   let results = (outs Tile_ViewType:$view);
   let assemblyFormat = [{
@@ -42,7 +42,7 @@ def Tile_ViewOp : Tile_Op<"view", [Pure, Flow_BorrowsLinear]> {
 
 def Tile_ReadOp : Tile_Op<"read", [
     MemoryEffects<[MemRead<Tile_SlotMemory>]>,
-    DeclareOpInterfaceMethods<Flow_AccessOpInterface>]> {
+    DeclareOpInterfaceMethods<Warp_AccessOpInterface>]> {
   let summary = "copies a view into a tile value";
   let arguments = (ins Tile_ViewType:$view);
   let description = [{
@@ -60,7 +60,7 @@ def Tile_ReadOp : Tile_Op<"read", [
 
 def Tile_WriteOp : Tile_Op<"write", [
     MemoryEffects<[MemWrite<Tile_SlotMemory>]>,
-    DeclareOpInterfaceMethods<Flow_AccessOpInterface>]> {
+    DeclareOpInterfaceMethods<Warp_AccessOpInterface>]> {
   let summary = "copies a tile value into a view";
   let description = [{
     Readers see it once the slot is published. In a slot that is held for reading
@@ -78,7 +78,7 @@ def Tile_WriteOp : Tile_Op<"write", [
 
 def Tile_LoadAsyncOp : Tile_Op<"load.async", [
     MemoryEffects<[MemRead, MemWrite<Tile_SlotMemory>]>,
-    DeclareOpInterfaceMethods<Flow_AccessOpInterface>]> {
+    DeclareOpInterfaceMethods<Warp_AccessOpInterface>]> {
   let summary = "starts copying a tile of a global array into a view";
   let description = [{
     As `tile.load` into shared memory; the bytes have landed when a reader's
@@ -113,7 +113,7 @@ def Tile_LoadAsyncOp : Tile_Op<"load.async", [
 
 def Tile_StoreAsyncOp : Tile_Op<"store.async", [
     MemoryEffects<[MemWrite, MemRead<Tile_SlotMemory>]>,
-    DeclareOpInterfaceMethods<Flow_AccessOpInterface, ["getDoneToken"]>]> {
+    DeclareOpInterfaceMethods<Warp_AccessOpInterface, ["getDoneToken"]>]> {
   let summary = "starts copying a view into a global array";
   let description = [{
     As `tile.store`. `done` holds when the view has been read; the array holds
@@ -129,7 +129,7 @@ def Tile_StoreAsyncOp : Tile_Op<"store.async", [
   }];
   let arguments = (ins Tile_ViewType:$view, AnyMemRef:$target, Variadic<Index>:$indices,
                        UnitAttr:$add, OptionalAttr<I64Attr>:$fold);
-  let results = (outs Flow_DoneType:$done);
+  let results = (outs Warp_DoneType:$done);
   let assemblyFormat = [{
     $view `,` $target `[` $indices `]` (`add` $add^)? (`fold` $fold^)? attr-dict
     `:` type($view) `,` type($target)
@@ -143,7 +143,7 @@ def Tile_StoreAsyncOp : Tile_Op<"store.async", [
 
 def Tile_DotAsyncOp : Tile_Op<"dot.async", [
     MemoryEffects<[MemWrite<Tile_TensorCore>, MemRead<Tile_SlotMemory>]>,
-    DeclareOpInterfaceMethods<Flow_AccessOpInterface, ["getDoneToken"]>]> {
+    DeclareOpInterfaceMethods<Warp_AccessOpInterface, ["getDoneToken"]>]> {
   let summary = "issues a matrix product";
   let description = [{
     As `tile.dot`, but the result is pending and `done` tells when the operands
@@ -167,7 +167,7 @@ def Tile_DotAsyncOp : Tile_Op<"dot.async", [
   }];
   let arguments = (ins Tile_TileOrView:$lhs, Tile_TileOrView:$rhs, Tile_TileOrPending:$acc,
                        Tile_LhsOrder:$lhsOrder, Tile_RhsOrder:$rhsOrder);
-  let results = (outs Tile_PendingType:$result, Flow_DoneType:$done);
+  let results = (outs Tile_PendingType:$result, Warp_DoneType:$done);
   let assemblyFormat = [{
     $lhs `,` $rhs `,` $acc `lhs` $lhsOrder `rhs` $rhsOrder attr-dict
     `:` type($lhs) `,` type($rhs) `,` type($acc) `->` type($result)

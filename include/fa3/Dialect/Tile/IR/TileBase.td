@@ -14,7 +14,7 @@ def Tile_Dialect : Dialect {
     Element work is `arith` and `math` on these tensors, control flow is `scf`,
     global arrays are memrefs. What the tile dialect adds is what those lack:
     loads and stores of tiles, matrix products, reductions and broadcasts,
-    coordinates, and the asynchronous forms that use `flow` rings.
+    coordinates, and the asynchronous forms that use `warp` rings.
 
     A tile without encoding has no layout yet. With an encoding
     (`#tile.acc`, `#tile.slice`, `#tile.smem`) it says where its elements live.
@@ -23,7 +23,7 @@ def Tile_Dialect : Dialect {
     `tile-map-grid` turns it into block indices; `tile.launch` in a host
     function says what it is called with.
   }];
-  let dependentDialects = ["::fa3::flow::FlowDialect"];
+  let dependentDialects = ["::fa3::warp::WarpDialect"];
   let useDefaultTypePrinterParser = 1;
   let useDefaultAttributePrinterParser = 1;
   let hasOperationAttrVerify = 1;

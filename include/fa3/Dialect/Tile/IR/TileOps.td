@@ -9,7 +9,7 @@ include "mlir/Interfaces/ControlFlowInterfaces.td"
 include "mlir/IR/RegionKindInterface.td"
 include "mlir/IR/SymbolInterfaces.td"
 include "mlir/IR/BuiltinAttributes.td"
-include "fa3/Dialect/Flow/IR/FlowTypes.td"
+include "fa3/Dialect/Warp/IR/WarpTypes.td"
 include "fa3/Dialect/Tile/IR/TileTypes.td"
 
 /// A tile: a statically shaped tensor of rank 1 or 2 without smem encoding.
@@ -57,8 +57,8 @@ def Tile_LaunchOp : Tile_Op<"launch", [
   let hasVerifier = 1;
 }
 
-def Tile_ProcessorsOp : Tile_Op<"processors", [Pure]> {
-  let summary = "number of processors that run CTAs side by side";
+def Tile_SmCountOp : Tile_Op<"sm_count", [Pure]> {
+  let summary = "number of SMs that run CTAs side by side";
   let description = [{ For host functions: the size of a persistent grid. }];
   let results = (outs Index:$result);
   let assemblyFormat = "attr-dict";
@@ -378,7 +378,7 @@ def Tile_RelabelOp : Tile_Op<"relabel", [Pure]> {
   let description = [{
     The element at coordinate x goes to coordinate y, where bit i of y is bit
     bits[i] of x and higher bits agree. A sum over the dimension does not see
-    it, so both operands of a product may be relabelled along K alike. With
+    it, so both operands of a product may be relabeled along K alike. With
     layouts it only renames registers.
 
     Example: `%p1 = tile.relabel %p dim 1 bits [0, 3, 1, 2] : tensor<64x96xf8E4M3FN> -> tensor<64x96xf8E4M3FN>`

@@ -6,7 +6,7 @@
 include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/EnumAttr.td"
 include "mlir/IR/TensorEncoding.td"
-include "fa3/Dialect/Flow/IR/FlowInterfaces.td"
+include "fa3/Dialect/Warp/IR/WarpInterfaces.td"
 include "fa3/Dialect/Tile/IR/TileBase.td"
 include "fa3/Dialect/Tile/IR/TileEnums.td"
 include "fa3/Dialect/Tile/IR/TileInterfaces.td"
@@ -42,7 +42,7 @@ def Tile_ViewType : Tile_Type<"View", "view"> {
 }
 
 def Tile_PendingType : Tile_Type<"Pending", "pending",
-    [DeclareTypeInterfaceMethods<Flow_LinearTypeInterface>]> {
+    [DeclareTypeInterfaceMethods<Warp_LinearTypeInterface>]> {
   let summary = "a tile whose product is still in flight";
   let description = [{
     Linear: either awaited once, or passed on once as the accumulator of a
@@ -120,7 +120,7 @@ def Tile_TransposingAttr : Tile_Attr<"Transposing", "transposing", [
   let summary = "layout of a tile on its way from rows to columns";
   let description = [{
     Two warps read 8-bit elements by `ldmatrix.trans` in it; transposed, and
-    with the former rows relabelled, `stmatrix` writes them. Example:
+    with the former rows relabeled, `stmatrix` writes them. Example:
     `tensor<32x64xf8E4M3FN, #tile.transposing>`.
 
     C1. elements have 8 bits, rows are a multiple of 32, columns one of 16.
@@ -136,7 +136,7 @@ def Tile_RelabeledAttr : Tile_Attr<"Relabeled", "relabeled", [
 
     C1. dim is 0 or 1, the parent is a register layout.
     C2. bits is a permutation of 0 to its size - 1.
-    C3. the parent's layout exists for the tile and can be relabelled.
+    C3. the parent's layout exists for the tile and can be relabeled.
   }];
   let parameters = (ins "int64_t":$dim, ArrayRefParameter<"int64_t">:$bits,
                         "::mlir::Attribute":$parent);
@@ -160,7 +160,7 @@ def Tile_TransposedAttr : Tile_Attr<"Transposed", "transposed", [
 
 def Tile_SmemAttr : Tile_Attr<"Smem", "smem", [
     DeclareAttrInterfaceMethods<VerifiableTensorEncoding>,
-    DeclareAttrInterfaceMethods<Flow_StorageAttrInterface>]> {
+    DeclareAttrInterfaceMethods<Warp_StorageAttrInterface>]> {
   let summary = "layout of a tile in shared memory";
   let description = [{
     Blocks of `swizzle` bytes of columns; a block holds all rows, one after

@@ -57,7 +57,7 @@ def InsertRings : Pass<"tile-insert-rings"> {
     and an acquire, view and release around its uses. Element code gets a
     `tile.read` right before each use, so that few registers hold what was read. A
     tile that is converted on the way goes through two rings; between them the convert role copies it
-    window by window through registers, unless its rows alone are relabelled: the
+    window by window through registers, unless its rows alone are relabeled: the
     copy brings them in that order (`tile.load.async .. rows`). What is computed of
     a left operand before its products is read, computed and written back to the
     entry by the math role: replicas divide its rows. A load of fewer
@@ -77,23 +77,23 @@ def InsertRings : Pass<"tile-insert-rings"> {
     }
     // becomes
     scf.for ... iter_args(%cw = %write, %cr = %read) {
-      %sw, %nw = flow.acquire %ring[%cw]   %w = tile.view %sw[%c0, %c0]
-      tile.load.async %K[%j, %c0], %w      flow.publish %sw
-      %sr, %nr = flow.acquire %ring[%cr]   %k = tile.view %sr[%c0, %c0]
+      %sw, %nw = warp.acquire %ring[%cw]   %w = tile.view %sw[%c0, %c0]
+      tile.load.async %K[%j, %c0], %w      warp.publish %sw
+      %sr, %nr = warp.acquire %ring[%cr]   %k = tile.view %sr[%c0, %c0]
       %s = tile.dot %q, %k, %zero lhs mk rhs nk : ...
-      flow.release %sr
+      warp.release %sr
       scf.yield %nw, %nr
     }
     ```
   }];
-  let dependentDialects = ["::fa3::flow::FlowDialect"];
+  let dependentDialects = ["::fa3::warp::WarpDialect"];
   let statistics = [Statistic<"rings", "rings", "rings created">];
 }
 
 def Specialize : Pass<"tile-specialize"> {
   let summary = "one stream of operations with roles -> groups of warps";
   let description = [{
-    Input: kernels with rings. Output: `flow.specialize` with one `flow.group` per
+    Input: kernels with rings. Output: `warp.specialize` with one `warp.group` per
     role, each holding the slice of the program that its operations need; scalars
     are repeated. The math group gets replicas, one per 64 rows of its products
     unless `replicas` says otherwise: the rows of every tile that depends on the
@@ -112,9 +112,9 @@ def Specialize : Pass<"tile-specialize"> {
 
     Example, 128 rows:
     ```mlir
-    flow.specialize {
-      flow.group @load warps 1 (%g) { ... acquire, load.async, publish ... }
-      flow.group @math warps 4 replicas 2 (%g) {
+    warp.specialize {
+      warp.group @load warps 1 (%g) { ... acquire, load.async, publish ... }
+      warp.group @math warps 4 replicas 2 (%g) {
         %row = arith.muli %g, %c64 : index
         %q = tile.view %slot[%row, %c0] : ... -> !tile.view<tensor<64x64xf16>>
         ...
@@ -122,7 +122,7 @@ def Specialize : Pass<"tile-specialize"> {
     }
     ```
   }];
-  let dependentDialects = ["::fa3::flow::FlowDialect", "::mlir::arith::ArithDialect",
+  let dependentDialects = ["::fa3::warp::WarpDialect", "::mlir::arith::ArithDialect",
                            "::mlir::memref::MemRefDialect"];
   let options = [
     Option<"replicas", "replicas", "int64_t", "0",
@@ -139,7 +139,7 @@ def Specialize : Pass<"tile-specialize"> {
 def ResolveGuards : Pass<"tile-resolve-guards"> {
   let summary = "guards on predicates -> loops without guards";
   let description = [{
-    Input: specialised kernels. A loop with a guard `tile.any_possible` is split:
+    Input: specialized kernels. A loop with a guard `tile.any_possible` is split:
     ends of the range where the mask is false for all elements of the replica
     become loops that only keep the rings moving, the rest runs unguarded (a
     guard may always be taken as true). A part of the mask that is the same in all
@@ -164,7 +164,7 @@ def ResolveGuards : Pass<"tile-resolve-guards"> {
 def MakeAsync : Pass<"tile-make-async"> {
   let summary = "products and stores -> asynchronous products and stores";
   let description = [{
-    Input: specialised kernels. `tile.dot` becomes `tile.dot.async` with a
+    Input: specialized kernels. `tile.dot` becomes `tile.dot.async` with a
     `tile.await` before the first use of the result; a chain of products through
     a loop-carried accumulator stays pending throughout, and so does a product
     that only the next one of the block adds to. Releases of slots that a product
@@ -180,14 +180,14 @@ def MakeAsync : Pass<"tile-make-async"> {
     and has read to the end, and releases the slot when the copy out of it is
     done. A tile with wider elements than the window, or more columns, goes
     through its rows piece by piece: whole blocks of columns, each written when
-    the copy of the one before has read it (`flow.wait`). `auto` stages
+    the copy of the one before has read it (`warp.wait`). `auto` stages
     where `smem-budget` leaves room beside two entries of the rings of the innermost
     loops, three of those that products read where threads convert tiles on the
     way, and one of others. It stores in place where there is such a slot and no
     room, or where two entries of the rings of all loops fit without the staging and
     not with it. Stores that have neither are direct.
   }];
-  let dependentDialects = ["::fa3::flow::FlowDialect", "::mlir::arith::ArithDialect",
+  let dependentDialects = ["::fa3::warp::WarpDialect", "::mlir::arith::ArithDialect",
                            "::mlir::tensor::TensorDialect"];
   let options = [
     Option<"store", "store", "std::string", "\"auto\"", "auto, staged, in-place or direct">,

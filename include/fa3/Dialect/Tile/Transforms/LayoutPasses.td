@@ -34,8 +34,8 @@ def RealizeSmem : Pass<"tile-realize-smem"> {
     whose last dimension is not contiguous, a tile of rank 1, rows that are no
     multiple of 8.
 
-    Example: `!flow.ring<2, [tensor<80x72xf16>]>` becomes
-    `!flow.ring<2, [tensor<80x72xf16, #tile.smem<128>>]>`: two blocks of 64
+    Example: `!warp.ring<2, [tensor<80x72xf16>]>` becomes
+    `!warp.ring<2, [tensor<80x72xf16, #tile.smem<128>>]>`: two blocks of 64
     columns, of which the second holds 8 and padding.
   }];
   let dependentDialects = ["::fa3::tile::TileDialect"];

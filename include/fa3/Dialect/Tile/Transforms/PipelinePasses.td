@@ -81,7 +81,7 @@ def Pipeline : Pass<"tile-pipeline"> {
 def ReleaseEarly : Pass<"tile-release-early"> {
   let summary = "releases of slots -> as early as their last use allows";
   let description = [{
-    Moves every `flow.release` up to behind the last operation that uses the slot
+    Moves every `warp.release` up to behind the last operation that uses the slot
     or gives a token it waits for; where that is a branch, into both of its arms.
     After pipelining, a slot that lives through a loop (Q) is thus free while the
     group still works on the end of its tile, and the next tile's copy into it
@@ -93,7 +93,7 @@ def ReleaseEarly : Pass<"tile-release-early"> {
 def AcquireLate : Pass<"tile-acquire-late"> {
   let summary = "acquires for reading -> as late as their first use allows";
   let description = [{
-    Moves every `flow.acquire` that reads, with its views, down to the first
+    Moves every `warp.acquire` that reads, with its views, down to the first
     operation that needs the entry, if a product is issued on the way: a group
     then waits for the values of a step when it multiplies them, not before the
     scores. Acquires keep their order, and innermost loops that of their schedule.
@@ -102,7 +102,7 @@ def AcquireLate : Pass<"tile-acquire-late"> {
   let statistics = [Statistic<"sunk", "acquires-sunk", "acquires moved">];
 }
 
-def InsertTurns : Pass<"tile-insert-turns"> {
+def InsertPingPong : Pass<"tile-insert-ping-pong"> {
   let summary = "products of replicas -> issued in turns";
   let description = [{
     Input: pipelined groups. The replicas of a group issue the products of a step
@@ -129,15 +129,15 @@ def InsertTurns : Pass<"tile-insert-turns"> {
     Example:
 
     ```mlir
-    %k, %k1 = flow.acquire %kr[%ck]    %v, %v1 = flow.acquire %vr[%cv]
-    %turn = flow.take %order
+    %k, %k1 = warp.acquire %kr[%ck]    %v, %v1 = warp.acquire %vr[%cv]
+    %turn = warp.take_turn %order
     %s, %d = tile.dot.async %q, %kv, %zero lhs mk rhs nk : ...
     %o, %e = tile.dot.async %p, %vv, %acc lhs mk rhs kn : ...
-    flow.pass %turn
+    warp.pass_turn %turn
     ```
   }];
   let options = [
-    Option<"turns", "turns", "std::string", "\"on\"",
+    Option<"pingPong", "ping-pong", "std::string", "\"on\"",
            "order replicas: on or off">
   ];
   let statistics = [Statistic<"inserted", "turns", "turns inserted">];
@@ -173,7 +173,7 @@ def HoldOperands : Pass<"tile-hold-operands"> {
     Example: with hold=1,
 
     ```mlir
-    %q = tile.view %s[%r, %c0] : !flow.slot<read, [tensor<64x96xf16>]> -> !tile.view<tensor<64x96xf16>>
+    %q = tile.view %s[%r, %c0] : !warp.slot<read, [tensor<64x96xf16>]> -> !tile.view<tensor<64x96xf16>>
     scf.for ... {
       %p, %d = tile.dot.async %q, %k, %zero lhs mk rhs nk : ...
     ```
@@ -228,8 +228,8 @@ def SizeRings : Pass<"tile-size-rings"> {
     first, those of one depth of nesting evenly. Fails if they do not fit at the
     depth they have, with the bytes of each.
 
-    Example: `!flow.ring<1, [tensor<80x128xf16>]>` becomes
-    `!flow.ring<2, [tensor<80x128xf16>]>`, 40960 bytes.
+    Example: `!warp.ring<1, [tensor<80x128xf16>]>` becomes
+    `!warp.ring<2, [tensor<80x128xf16>]>`, 40960 bytes.
   }];
   let dependentDialects = ["::fa3::tile::TileDialect"];
   let options = [

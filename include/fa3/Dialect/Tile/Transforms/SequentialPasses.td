@@ -84,8 +84,8 @@ def MapGrid : Pass<"tile-map-grid", "::mlir::ModuleOp"> {
     arguments. Output: the body, preceded by the decoding of a linear tile
     number; `tile.launch` gets its `blocks`.
 
-    `mode=cta`: one CTA per tile. `mode=static`: one CTA per processor, each in a
-    loop over every n-th tile. `mode=dynamic`: one CTA per processor, each in a
+    `mode=cta`: one CTA per tile. `mode=static`: one CTA per SM, each in a
+    loop over every n-th tile. `mode=dynamic`: one CTA per SM, each in a
     loop over tiles that it claims when it is ready for them (`tile.share`); the
     group that loads tiles does so, and a kernel without one gets one CTA per
     tile (a remark, if no kernel has one).
@@ -104,7 +104,7 @@ def MapGrid : Pass<"tile-map-grid", "::mlir::ModuleOp"> {
     `heights=auto`: where all tiles have the same work, extents are known, and all
     stores end at their tile's end of rows (`below`), rows are cut into full tiles
     and shorter ones, of fewer replicas, that come last: as many that by estimate
-    the launch ends first on `processors` processors. 10.4 rounds of full tiles
+    the launch ends first on `sms` SMs. 10.4 rounds of full tiles
     take 11; 9 rounds and two of tiles of 2/3 of the rows end earlier. The
     estimate gives a tile of a part of the rows 0.3 + 0.7 * part of the time.
     Otherwise the last tile ends with the last replica that has rows.
@@ -116,7 +116,7 @@ def MapGrid : Pass<"tile-map-grid", "::mlir::ModuleOp"> {
     walks in a range of bounded length (the keys of a window) the part is that
     range. What tiles do not share passes through the cache, too, the more often
     the more indices a section has: unless all parts are bounded, there are as
-    many sections that each has about `section-rounds` tiles for every processor,
+    many sections that each has about `section-rounds` tiles for every SM,
     enough for long tiles and short ones to end at the same time. The number of
     sections is computed at the launch and becomes a kernel argument.
 
@@ -160,12 +160,12 @@ def MapGrid : Pass<"tile-map-grid", "::mlir::ModuleOp"> {
            "bytes of L2 cache that a section may fill (0: no sections, nothing in "
            "front of the first index)">,
     Option<"sectionRounds", "section-rounds", "int64_t", "3",
-           "tiles that a section has for every processor (0: as many as l2-bytes "
+           "tiles that a section has for every SM (0: as many as l2-bytes "
            "holds)">,
     Option<"heights", "heights", "std::string", "\"even\"",
            "whether tiles may have fewer rows than others: even, auto">,
-    Option<"processors", "processors", "int64_t", "132",
-           "processors that heights=auto expects">,
+    Option<"sms", "sms", "int64_t", "132",
+           "SMs that heights=auto expects">,
     Option<"loads", "loads", "std::string", "\"auto\"",
            "as tile-assign-roles will take it: auto, bulk or threads">
   ];
@@ -181,19 +181,19 @@ def RelabelContractions : Pass<"tile-relabel-contractions"> {
     Input: sequential kernels. The left operand of a product that is computed
     from the result of another one is in registers, in the layout of an
     accumulator. Where the tensor core wants its left operand in another layout,
-    the order in which the product sums is changed: both operands are relabelled
+    the order in which the product sums is changed: both operands are relabeled
     along K by the permutation of coordinate bits under which the first layout
     becomes the second without an element leaving its thread. It is computed
     from the two layouts: the identity for 16-bit elements, [0, 3, 1, 2] for 8
     bits (FlashAttention-3, arXiv 2407.08608, section 3.3).
 
-    Where K runs along the columns of the right operand, whose neighbours no
+    Where K runs along the columns of the right operand, whose neighbors no
     copy separates, its order stays. The left operand is then computed in the
     inverse order from the start: the rows of the loaded operand of the product
-    that it depends on are relabelled, element code on the way is repeated for
-    it, masks and whatever else varies with the column are relabelled. Maxima
+    that it depends on are relabeled, element code on the way is repeated for
+    it, masks and whatever else varies with the column are relabeled. Maxima
     and sums along the columns do not see it. If something else does, the
-    columns of the right operand are relabelled after all.
+    columns of the right operand are relabeled after all.
 
     Fails where no such permutation exists.
 
@@ -205,7 +205,7 @@ def RelabelContractions : Pass<"tile-relabel-contractions"> {
     %v1 = tile.relabel %v dim 0 bits [0, 3, 1, 2] : ...
     %o = tile.dot %p1, %v1, %acc lhs mk rhs kn : ...
     ```
-    The left one is relabelled in front of its conversion to the narrow type.
+    The left one is relabeled in front of its conversion to the narrow type.
   }];
   let statistics = [
     Statistic<"relabeled", "relabeled", "products whose order of summation changed">
@@ -217,7 +217,7 @@ def TransposeOperands : Pass<"tile-transpose-operands"> {
   let description = [{
     Input: sequential kernels. Tensor cores read 16-bit operands in shared memory
     along rows or columns, 8-bit ones along K only. An 8-bit operand whose K runs
-    along its columns' neighbours is transposed first.
+    along its columns' neighbors is transposed first.
 
     Example:
     ```mlir

@@ -1,0 +1,84 @@
+//===- HostFunction.h - from tensors to the launch contract -----*- C++ -*-===//
+//
+// Builds the host function of a function on tensors: its arguments as strided
+// memrefs, the checks of their shapes, and the values a kernel is given.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA3_DIALECT_ATTENTION_CONTRACT_HOSTFUNCTION_H
+#define FA3_DIALECT_ATTENTION_CONTRACT_HOSTFUNCTION_H
+
+#include "fa3/Dialect/Attention/Contract/Quantization.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/IRMapping.h"
+
+namespace fa3::attention {
+
+struct HostFunctionOptions {
+  /// Element type of o in memory; null for that of the operation.
+  mlir::Type outputType;
+};
+
+/// A host function under construction. All values are values of `function`.
+struct HostFunction {
+  /// The new function: straight-line code that ends in an empty return. Code
+  /// that computes or launches goes in front of that return.
+  mlir::func::FuncOp function;
+  /// The operation it stands for, still in the function on tensors; null if
+  /// the function only quantizes. Then all of it is null but quantizations.
+  ForwardOp forward;
+  /// The quantizations that come before it, in order.
+  llvm::SmallVector<HostQuantization, 0> quantizations;
+
+  /// Arguments seen as (batch, head, sequence, element); lse as (batch, head,
+  /// query), null if the function does not return it.
+  mlir::Value q, k, v, o, lse;
+  /// Arguments of the auxiliary operands, in their own order of dimensions.
+  llvm::SmallVector<mlir::Value> aux;
+  /// Arguments of the scales of q, k and v; none with 16-bit operands.
+  llvm::SmallVector<mlir::Value> scales;
+  /// f32 factor of the scores.
+  mlir::Value scale;
+  /// Extents, of type index.
+  mlir::Value batch, heads, keyHeads, queries, keys;
+
+  /// Scalars of the function on tensors that the regions of `forward` may
+  /// capture.
+  mlir::IRMapping values;
+
+  /// A builder in front of the return.
+  mlir::OpBuilder getBuilder();
+};
+
+/// The attention.forward that `function` consists of. Null if there is none.
+ForwardOp findForward(mlir::func::FuncOp function);
+
+/// Whether `function` holds operations of attention, or is none of ours.
+bool hasAttention(mlir::func::FuncOp function);
+
+/// Builds the host function of `function`, in front of it and with its name;
+/// the caller erases one of the two.
+///
+/// Every tensor argument becomes a memref with dynamic strides, the last being
+/// 1; o and lse become trailing arguments. Arguments are named by the attribute
+/// `tile.name` ("q", "k", "v", "aux0", .., "scale", "q_scale", "k_scale",
+/// "v_scale", "o", "lse", "rotation", "x8", "x_scale", "arg3" unless the
+/// argument or result has a name already) and dimensions by `tile.dims`. Checks
+/// that need the actual shapes are `cf.assert` operations: extents that must
+/// agree, key heads that divide the heads, auxiliary operands that are large
+/// enough for the elements read, a positive scale. Scalar operations of the
+/// function are kept. Results of attention.quantize that are not returned
+/// become memory that the function allocates (memref.alloc).
+///
+/// Fails with an error at the operation in question, and without a change to
+/// the IR, if the function is not of that form: one block with one
+/// attention.forward without mods, whose tensors are arguments or come from
+/// attention.quantize of arguments and whose results are returned, or
+/// attention.quantize alone, and otherwise pure operations on scalars.
+llvm::FailureOr<HostFunction>
+createHostFunction(mlir::func::FuncOp function,
+                   const HostFunctionOptions &options = {});
+
+} // namespace fa3::attention
+
+#endif // FA3_DIALECT_ATTENTION_CONTRACT_HOSTFUNCTION_H

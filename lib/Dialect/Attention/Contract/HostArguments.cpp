@@ -1,0 +1,224 @@
+//===- HostArguments.cpp - names and types of a host function -------------===//
+
+#include "HostArguments.h"
+#include "fa3/Dialect/Attention/Contract/Quantization.h"
+#include "fa3/Support/ContractNames.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
+
+using namespace mlir;
+using namespace fa3;
+using namespace fa3::attention;
+
+std::optional<Extent> fa3::attention::getExtent(Value index) {
+  auto argument = dyn_cast<BlockArgument>(index);
+  if (!argument || !isa<ForwardOp>(argument.getOwner()->getParentOp()))
+    return std::nullopt;
+  int number = argument.getArgNumber();
+  if (argument.getOwner()->getNumArguments() == 5)
+    --number; // the score
+  return static_cast<Extent>(number);
+}
+
+static StringRef getDimName(Extent extent) {
+  static constexpr StringRef names[] = {"b", "h", "sq", "sk"};
+  return names[static_cast<unsigned>(extent)];
+}
+
+void fa3::attention::forEachRead(ForwardOp forward, unsigned number,
+                                 function_ref<void(tensor::ExtractOp)> visit) {
+  forward->walk([&](tensor::ExtractOp extract) {
+    if (extract.getTensor() == forward.getAux()[number])
+      visit(extract);
+  });
+}
+
+void fa3::attention::nameTensors(ForwardOp forward,
+                                 MutableArrayRef<HostArgument> arguments) {
+  auto name = [&](Value value, StringRef role, ArrayRef<StringRef> dims) {
+    if (auto quantize = value.getDefiningOp<QuantizeOp>()) {
+      if (value != quantize.getValues())
+        return;
+      value = quantize.getSource();
+    }
+    HostArgument &argument =
+        arguments[cast<BlockArgument>(value).getArgNumber()];
+    if (!argument.role.empty())
+      return; // one argument in two roles keeps the name of the first
+    argument.role = role.str();
+    for (StringRef dim : dims)
+      argument.dims.push_back(dim.str());
+    if (!dims.empty() && forward.getLayout() == Layout::bshd)
+      std::swap(argument.dims[1], argument.dims[2]);
+  };
+  // With several terms q has another last extent than k.
+  name(forward.getQ(), "q",
+       {"b", "h", "sq", forward.getQTerms() == 1 ? "d" : "dq"});
+  name(forward.getK(), "k", {"b", "hk", "sk", "d"});
+  if (forward.getTransposedV())
+    name(forward.getV(), "v", {"b", "hk", "dv", "sk"});
+  else
+    name(forward.getV(), "v", {"b", "hk", "sk", "dv"});
+  for (auto [number, value] : llvm::enumerate(forward.getAux())) {
+    std::string role = ("aux" + Twine(number)).str();
+    name(value, role, {});
+    HostArgument &argument =
+        arguments[cast<BlockArgument>(value).getArgNumber()];
+    if (argument.role != role)
+      continue;
+    argument.dims.resize(cast<RankedTensorType>(value.getType()).getRank());
+    for (auto [dim, text] : llvm::enumerate(argument.dims))
+      text = ("n" + Twine(dim)).str();
+    forEachRead(forward, number, [&](tensor::ExtractOp extract) {
+      for (auto [dim, index] : llvm::enumerate(extract.getIndices()))
+        if (std::optional<Extent> extent = getExtent(index))
+          argument.dims[dim] = getDimName(*extent).str();
+    });
+  }
+  for (auto [value, role] : llvm::zip(forward.getScales(), kScaleNames))
+    name(value, role, {});
+  if (auto scale = dyn_cast_or_null<BlockArgument>(forward.getScale()))
+    if (arguments[scale.getArgNumber()].role.empty())
+      arguments[scale.getArgNumber()].role = "scale";
+}
+
+llvm::SmallDenseMap<Operation *, std::string>
+fa3::attention::nameQuantized(func::FuncOp function, ForwardOp forward,
+                              MutableArrayRef<HostArgument> arguments) {
+  llvm::SmallDenseMap<Operation *, std::string> names;
+  llvm::StringSet<> taken;
+  auto ops = llvm::to_vector(function.getBody().getOps<QuantizeOp>());
+  for (auto [number, op] : llvm::enumerate(ops)) {
+    unsigned source = cast<BlockArgument>(op.getSource()).getArgNumber();
+    HostArgument &argument = arguments[source];
+    if (op.getRotation()) {
+      unsigned rotation = cast<BlockArgument>(op.getRotation()).getArgNumber();
+      bool isMatrix =
+          cast<RankedTensorType>(op.getRotation().getType()).getRank() == 2;
+      arguments[rotation].role = isMatrix ? "rotation" : "signs";
+      arguments[rotation].dims.assign(isMatrix ? 2 : 1, "d");
+    }
+    if (argument.role.empty()) {
+      argument.role = ops.size() == 1 ? "x" : ("x" + Twine(number)).str();
+      argument.dims = {"b", "h", "s", "d"};
+      if (op.getLayout() == Layout::bshd)
+        std::swap(argument.dims[1], argument.dims[2]);
+    }
+    std::string name = getQuantizedOperand(op, forward).str();
+    auto given =
+        function.getArgAttrOfType<StringAttr>(source, kArgumentNameAttr);
+    if (name.empty())
+      name = given ? given.str() : argument.role;
+    // A source may be quantized in several ways.
+    while (!taken.insert(name).second)
+      name += "_" + std::to_string(number);
+    names[op] = name;
+    // Results that are returned follow the arguments.
+    auto ret = function.getBody().front().getTerminator();
+    for (auto [position, value] : llvm::enumerate(ret->getOperands())) {
+      if (value.getDefiningOp() != op)
+        continue;
+      bool isScale = value == op.getScales();
+      HostArgument &result = arguments[function.getNumArguments() + position];
+      result.role = name + (isScale ? "_scale" : "8");
+      if (isScale)
+        continue;
+      result.dims = argument.dims;
+      if (op.getTerms() != 1)
+        result.dims.back() = "dq";
+    }
+  }
+  return names;
+}
+
+DictionaryAttr fa3::attention::nameArgument(const HostArgument &argument,
+                                            unsigned number) {
+  MLIRContext *context = argument.type.getContext();
+  NamedAttrList attributes(argument.attributes);
+  auto string = [&](const Twine &text) {
+    return StringAttr::get(context, text);
+  };
+  if (!attributes.get(kArgumentNameAttr))
+    attributes.set(kArgumentNameAttr, argument.role.empty()
+                                          ? string("arg" + Twine(number))
+                                          : string(argument.role));
+  if (isa<MemRefType>(argument.type) && !argument.dims.empty() &&
+      !attributes.get(kArgumentDimsAttr)) {
+    SmallVector<Attribute> dims;
+    for (const std::string &dim : argument.dims)
+      dims.push_back(string(dim));
+    attributes.set(kArgumentDimsAttr, ArrayAttr::get(context, dims));
+  }
+  return attributes.getDictionary(context);
+}
+
+LogicalResult fa3::attention::verifyNames(func::FuncOp function,
+                                          ArrayRef<DictionaryAttr> attributes) {
+  llvm::StringMap<unsigned> taken;
+  for (auto [number, dictionary] : llvm::enumerate(attributes)) {
+    auto name = dyn_cast<StringAttr>(dictionary.get(kArgumentNameAttr));
+    if (!name)
+      return function.emitError("expects '")
+             << kArgumentNameAttr << "' of argument " << number
+             << " to be a string, got " << dictionary.get(kArgumentNameAttr);
+    auto [entry, isNew] = taken.try_emplace(name.getValue(), number);
+    if (!isNew)
+      return function.emitError("expects distinct names of arguments, ")
+             << entry->second << " and " << number << " are both named "
+             << name;
+  }
+  return success();
+}
+
+MemRefType fa3::attention::getStridedType(RankedTensorType tensor,
+                                          Type elementType) {
+  SmallVector<int64_t> strides(tensor.getRank(), ShapedType::kDynamic);
+  if (strides.empty())
+    return MemRefType::get({}, elementType);
+  strides.back() = 1;
+  return MemRefType::get(
+      tensor.getShape(), elementType,
+      StridedLayoutAttr::get(tensor.getContext(), /*offset=*/0, strides));
+}
+
+SmallVector<HostArgument>
+fa3::attention::collectArguments(func::FuncOp function, ForwardOp forward,
+                                 Type outputType) {
+  SmallVector<HostArgument> arguments;
+  auto typeOf = [](Type type, Type elementType) -> Type {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    return tensor
+               ? getStridedType(tensor, elementType ? elementType
+                                                    : tensor.getElementType())
+               : type;
+  };
+  for (BlockArgument argument : function.getArguments())
+    arguments.push_back({typeOf(argument.getType(), {}),
+                         argument.getLoc(),
+                         function.getArgAttrDict(argument.getArgNumber()),
+                         "",
+                         {}});
+  auto ret = cast<func::ReturnOp>(function.getBody().front().getTerminator());
+  for (auto [number, value] : llvm::enumerate(ret.getOperands())) {
+    if (value.getDefiningOp<QuantizeOp>()) {
+      arguments.push_back({typeOf(value.getType(), {}),
+                           value.getLoc(),
+                           function.getResultAttrDict(number),
+                           "",
+                           {}});
+      continue;
+    }
+    bool isLse = value == forward.getLse();
+    SmallVector<std::string> dims = {"b", "h", "sq"};
+    if (!isLse) {
+      dims.push_back("dv");
+      if (forward.getLayout() == Layout::bshd)
+        std::swap(dims[1], dims[2]);
+    }
+    arguments.push_back({typeOf(value.getType(), isLse ? Type() : outputType),
+                         value.getLoc(), function.getResultAttrDict(number),
+                         isLse ? "lse" : "o", dims});
+  }
+  return arguments;
+}

@@ -1,0 +1,68 @@
+//===- HostArguments.h - names and types of a host function -----*- C++ -*-===//
+
+#ifndef FA3_LIB_DIALECT_ATTENTION_CONTRACT_HOSTARGUMENTS_H
+#define FA3_LIB_DIALECT_ATTENTION_CONTRACT_HOSTARGUMENTS_H
+
+#include "fa3/Dialect/Attention/IR/Attention.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+namespace fa3::attention {
+
+/// Names of the arguments with scales, by operand.
+inline constexpr llvm::StringLiteral kScaleNames[] = {"q_scale", "k_scale",
+                                                      "v_scale"};
+
+/// What one argument of the host function is.
+struct HostArgument {
+  mlir::Type type;
+  mlir::Location loc;
+  mlir::DictionaryAttr attributes;
+  std::string role;                    ///< default name; empty if it has none
+  llvm::SmallVector<std::string> dims; ///< default names of dimensions
+};
+
+/// Which extent bounds an index of the regions.
+enum class Extent { Batch, Heads, Queries, Keys };
+
+/// The extent that bounds `index` if it is an argument of a region of
+/// attention.forward.
+std::optional<Extent> getExtent(mlir::Value index);
+
+/// Calls `visit` on every tensor.extract in the regions that reads auxiliary
+/// operand `number`.
+void forEachRead(ForwardOp forward, unsigned number,
+                 llvm::function_ref<void(mlir::tensor::ExtractOp)> visit);
+
+/// The memref a tensor is passed as: any strides, the last dimension
+/// contiguous.
+mlir::MemRefType getStridedType(mlir::RankedTensorType tensor,
+                                mlir::Type elementType);
+
+/// The arguments of the host function: those of `function`, then its results in
+/// the order in which they are returned.
+llvm::SmallVector<HostArgument> collectArguments(mlir::func::FuncOp function,
+                                                 ForwardOp forward,
+                                                 mlir::Type outputType);
+
+/// Gives the arguments that attention takes their names.
+void nameTensors(ForwardOp forward,
+                 llvm::MutableArrayRef<HostArgument> arguments);
+
+/// Gives rotations and sources that attention does not take their names, and
+/// every quantization one for what it computes.
+llvm::SmallDenseMap<mlir::Operation *, std::string>
+nameQuantized(mlir::func::FuncOp function, ForwardOp forward,
+              llvm::MutableArrayRef<HostArgument> arguments);
+
+/// Adds `tile.name` and `tile.dims` where the function does not have them.
+mlir::DictionaryAttr nameArgument(const HostArgument &argument,
+                                  unsigned number);
+
+mlir::LogicalResult
+verifyNames(mlir::func::FuncOp function,
+            llvm::ArrayRef<mlir::DictionaryAttr> attributes);
+
+} // namespace fa3::attention
+
+#endif // FA3_LIB_DIALECT_ATTENTION_CONTRACT_HOSTARGUMENTS_H

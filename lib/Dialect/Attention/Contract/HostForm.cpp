@@ -1,0 +1,128 @@
+//===- HostForm.cpp - what becomes a host function ------------------------===//
+
+#include "HostForm.h"
+#include "fa3/Dialect/Attention/Contract/Quantization.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+
+using namespace mlir;
+using namespace fa3::attention;
+
+static bool isScalar(Type type) { return type.isIntOrIndexOrFloat(); }
+
+/// Whether a host function keeps `op`: it computes scalars from scalars.
+static bool isKept(Operation &op) {
+  if (isa<tensor::DimOp, cf::AssertOp>(op))
+    return true;
+  return isPure(&op) && op.getNumRegions() == 0 &&
+         llvm::all_of(op.getOperandTypes(), isScalar) &&
+         llvm::all_of(op.getResultTypes(), isScalar);
+}
+
+static LogicalResult verifyOperands(ForwardOp forward) {
+  auto check = [&](StringRef name, Value value) -> LogicalResult {
+    if (isa<BlockArgument>(value) || value.getDefiningOp<QuantizeOp>())
+      return success();
+    InFlightDiagnostic diagnostic = forward.emitError("expects ")
+                                    << name
+                                    << " to be an argument of the function";
+    diagnostic.attachNote(value.getLoc()) << "it is computed here";
+    return diagnostic;
+  };
+  for (auto [name, value] : {std::pair("q", Value(forward.getQ())),
+                             {"k", Value(forward.getK())},
+                             {"v", Value(forward.getV())}})
+    if (failed(check(name, value)))
+      return failure();
+  for (Value value : forward.getScales())
+    if (failed(check("scales", value)))
+      return failure();
+  for (auto [number, value] : llvm::enumerate(forward.getAux()))
+    if (failed(check(("auxiliary operand " + Twine(number)).str(), value)))
+      return failure();
+  return success();
+}
+
+/// Constant indices into auxiliary operands are checked from above on the host.
+static LogicalResult verifyReads(ForwardOp forward) {
+  WalkResult result = forward->walk([](tensor::ExtractOp extract) {
+    for (Value index : extract.getIndices()) {
+      std::optional<int64_t> literal = getConstantIntValue(index);
+      if (literal && *literal < 0) {
+        extract.emitError("expects indices of at least 0, got ") << *literal;
+        return WalkResult::interrupt();
+      }
+    }
+    return WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}
+
+static LogicalResult verifyReturn(func::ReturnOp ret, ForwardOp forward) {
+  for (auto [number, value] : llvm::enumerate(ret.getOperands())) {
+    Operation *source = value.getDefiningOp();
+    if (!source || (source != forward && !isa<QuantizeOp>(source)))
+      return ret.emitError("expects result ")
+             << number << " to be a result of '"
+             << (forward ? "attention.forward" : "attention.quantize") << "'";
+    if (llvm::is_contained(ret.getOperands().take_front(number), value))
+      return ret.emitError("returns a result of '")
+             << source->getName() << "' twice";
+  }
+  if (forward && !llvm::is_contained(ret.getOperands(), forward.getO()))
+    return ret.emitError("expects o of 'attention.forward' to be returned");
+  return success();
+}
+
+LogicalResult fa3::attention::verifyForm(func::FuncOp function,
+                                         ForwardOp forward) {
+  if (!llvm::hasSingleElement(function.getBody()))
+    return function.emitError("expects straight-line code around "
+                              "'attention.forward', got several blocks");
+  if (forward && forward->getParentOp() != function)
+    return forward.emitError("expects to lie directly in a function");
+  if (forward && forward.getMods())
+    return forward.emitError(
+        "expects mods to be expanded, run attention-expand-mods first");
+  Operation *scope = function->getParentOp();
+  if (scope && !SymbolTable::symbolKnownUseEmpty(function, scope))
+    return function.emitError(
+        "expects a function that nothing else refers to: its type changes");
+
+  for (auto [number, type] : llvm::enumerate(function.getArgumentTypes())) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    if (tensor ? !MemRefType::isValidElementType(tensor.getElementType()) ||
+                     tensor.getEncoding()
+               : !isScalar(type))
+      return function.emitError("expects argument ")
+             << number << " to be a ranked tensor or a scalar, got " << type;
+  }
+  if ((forward && failed(verifyOperands(forward))) ||
+      failed(verifyQuantizations(function, forward)))
+    return failure();
+  for (Operation &op : function.getBody().front().without_terminator()) {
+    if (&op == forward || isKept(op) || isa<QuantizeOp>(op))
+      continue;
+    if (isa<ForwardOp>(op))
+      return op.emitError("is a second 'attention.forward' in its function, "
+                          "which may have one");
+    return op.emitError("is not supported in a function with "
+                        "'attention.forward': expects pure operations on "
+                        "scalars beside it");
+  }
+  auto ret =
+      dyn_cast<func::ReturnOp>(function.getBody().front().getTerminator());
+  if (!ret)
+    return function.emitError("expects to end in 'func.return'");
+  if ((forward && failed(verifyReads(forward))) ||
+      failed(verifyReturn(ret, forward)))
+    return failure();
+  for (auto dim : function.getBody().getOps<tensor::DimOp>())
+    if (dim.getSource().getDefiningOp() &&
+        !dim.getSource().getDefiningOp<QuantizeOp>() &&
+        !llvm::is_contained(ret.getOperands(), dim.getSource()))
+      return dim.emitError("asks for an extent of a result that is not "
+                           "returned");
+  return success();
+}

@@ -1,0 +1,17 @@
+//===- HostForm.h - what becomes a host function ----------------*- C++ -*-===//
+
+#ifndef FA3_LIB_DIALECT_ATTENTION_CONTRACT_HOSTFORM_H
+#define FA3_LIB_DIALECT_ATTENTION_CONTRACT_HOSTFORM_H
+
+#include "fa3/Dialect/Attention/IR/Attention.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace fa3::attention {
+
+/// Checks that `function` has the form that createHostFunction takes; `forward`
+/// may be null.
+mlir::LogicalResult verifyForm(mlir::func::FuncOp function, ForwardOp forward);
+
+} // namespace fa3::attention
+
+#endif // FA3_LIB_DIALECT_ATTENTION_CONTRACT_HOSTFORM_H

@@ -1,0 +1,454 @@
+//===- HostFunction.cpp - from tensors to the launch contract -------------===//
+//
+// See HostFunction.h. The form of the function is checked before anything is
+// built, so that a failure leaves the IR as it was.
+//
+//===----------------------------------------------------------------------===//
+
+#include "fa3/Dialect/Attention/Contract/HostFunction.h"
+#include "HostArguments.h"
+#include "HostForm.h"
+#include "fa3/Support/ContractNames.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/IR/Matchers.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace fa3;
+using namespace fa3::attention;
+
+OpBuilder HostFunction::getBuilder() {
+  return OpBuilder(function.getBody().front().getTerminator());
+}
+
+ForwardOp fa3::attention::findForward(func::FuncOp function) {
+  ForwardOp forward;
+  function.walk([&](ForwardOp op) {
+    forward = op;
+    return WalkResult::interrupt();
+  });
+  return forward;
+}
+
+bool fa3::attention::hasAttention(func::FuncOp function) {
+  return function
+      .walk([](Operation *op) {
+        return WalkResult(failure(isa<ForwardOp, QuantizeOp>(op)));
+      })
+      .wasInterrupted();
+}
+
+//===----------------------------------------------------------------------===//
+// Code of the host function
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Emits the body of a host function.
+class HostBuilder {
+public:
+  HostBuilder(HostFunction &host, func::FuncOp source)
+      : host(host), source(source),
+        b(ImplicitLocOpBuilder::atBlockBegin(
+            host.forward ? host.forward.getLoc() : source.getLoc(),
+            &host.function.getBody().front())) {}
+
+  void build();
+
+private:
+  Value constant(int64_t value);
+  /// Extent `axis` of memref `argument`.
+  Value dim(Value argument, int64_t axis);
+  void require(Value condition, const Twine &message);
+  void requireEqual(Value lhs, Value rhs, const Twine &message);
+  void requireShapes();
+  void requireReads(unsigned number);
+  void requireScales(unsigned operand);
+  void cloneScalars();
+  void buildForward();
+  void buildQuantization(HostQuantization &quantization);
+  void buildRotation(HostQuantization &quantization);
+  Value view(Value argument, Layout layout);
+  Value viewTransposed(Value argument, Layout layout);
+
+  HostFunction &host;
+  func::FuncOp source;
+  ImplicitLocOpBuilder b;
+  Value q, k, v, o, lse; ///< arguments, in the order of their memory
+  llvm::SmallDenseMap<int64_t, Value> constants;
+  llvm::SmallDenseMap<std::pair<Value, int64_t>, Value> dims;
+  /// Matrices by signs and type.
+  llvm::SmallDenseMap<std::pair<Value, Type>, Value> matrices;
+};
+} // namespace
+
+Value HostBuilder::constant(int64_t value) {
+  Value &cached = constants[value];
+  if (!cached)
+    cached = arith::ConstantIndexOp::create(b, value);
+  return cached;
+}
+
+Value HostBuilder::dim(Value argument, int64_t axis) {
+  Value &cached = dims[{argument, axis}];
+  if (cached)
+    return cached;
+  auto type = cast<MemRefType>(argument.getType());
+  Value value = type.isDynamicDim(axis)
+                    ? memref::DimOp::create(b, argument, constant(axis))
+                    : constant(type.getDimSize(axis));
+  return cached = value;
+}
+
+void HostBuilder::require(Value condition, const Twine &message) {
+  cf::AssertOp::create(b, condition, b.getStringAttr(message));
+}
+
+void HostBuilder::requireEqual(Value lhs, Value rhs, const Twine &message) {
+  // Static extents were compared by the verifier of attention.forward.
+  if (lhs == rhs || (getConstantIntValue(lhs) && getConstantIntValue(rhs)))
+    return;
+  require(arith::CmpIOp::create(b, arith::CmpIPredicate::eq, lhs, rhs),
+          message);
+}
+
+void HostBuilder::requireShapes() {
+  int64_t head = host.forward.getHeadAxis();
+  int64_t sequence = host.forward.getSequenceAxis();
+  host.batch = dim(q, 0);
+  host.heads = dim(q, head);
+  host.keyHeads = dim(k, head);
+  host.queries = dim(q, sequence);
+  host.keys = dim(k, sequence);
+
+  requireEqual(host.batch, dim(k, 0), "q and k differ in batch");
+  requireEqual(host.batch, dim(v, 0), "q and v differ in batch");
+  requireEqual(host.keyHeads, dim(v, head), "k and v differ in heads");
+  requireEqual(host.keys, dim(v, host.forward.getTransposedV() ? 3 : sequence),
+               "k and v differ in length");
+  requireEqual(host.batch, dim(o, 0), "q and o differ in batch");
+  requireEqual(host.heads, dim(o, head), "q and o differ in heads");
+  requireEqual(host.queries, dim(o, sequence), "q and o differ in length");
+  if (lse) {
+    requireEqual(host.batch, dim(lse, 0), "q and lse differ in batch");
+    requireEqual(host.heads, dim(lse, 1), "q and lse differ in heads");
+    requireEqual(host.queries, dim(lse, 2), "q and lse differ in length");
+  }
+
+  std::optional<int64_t> keyHeads = getConstantIntValue(host.keyHeads);
+  if (!keyHeads)
+    require(arith::CmpIOp::create(b, arith::CmpIPredicate::sge, host.keyHeads,
+                                  constant(1)),
+            "k has no heads");
+  if (keyHeads != 1 && !(keyHeads && getConstantIntValue(host.heads))) {
+    Value rest = arith::RemSIOp::create(b, host.heads, host.keyHeads);
+    require(
+        arith::CmpIOp::create(b, arith::CmpIPredicate::eq, rest, constant(0)),
+        "the heads of q are not a multiple of the heads of k");
+  }
+}
+
+void HostBuilder::requireReads(unsigned number) {
+  Value argument = host.aux[number];
+  auto type = cast<MemRefType>(argument.getType());
+  unsigned position = cast<BlockArgument>(argument).getArgNumber();
+  StringRef name =
+      host.function.getArgAttrOfType<StringAttr>(position, kArgumentNameAttr)
+          .getValue();
+  llvm::SmallDenseSet<std::pair<int64_t, int64_t>> done;
+
+  forEachRead(host.forward, number, [&](tensor::ExtractOp extract) {
+    for (auto [axis, index] : llvm::enumerate(extract.getIndices())) {
+      Value needed;
+      StringRef what;
+      if (std::optional<int64_t> literal = getConstantIntValue(index)) {
+        if (!type.isDynamicDim(axis) && *literal < type.getDimSize(axis))
+          continue;
+        if (!done.insert({axis, *literal}).second)
+          continue;
+        needed = constant(*literal + 1);
+        what = "elements read";
+      } else if (std::optional<Extent> extent = getExtent(index)) {
+        static constexpr StringRef names[] = {"batches", "heads of q",
+                                              "queries", "keys"};
+        Value extents[] = {host.batch, host.heads, host.queries, host.keys};
+        unsigned which = static_cast<unsigned>(*extent);
+        if (!done.insert({axis, -1 - static_cast<int64_t>(which)}).second)
+          continue;
+        needed = extents[which];
+        what = names[which];
+        std::optional<int64_t> count = getConstantIntValue(needed);
+        if (count && !type.isDynamicDim(axis) &&
+            *count <= type.getDimSize(axis))
+          continue;
+      } else {
+        continue; // computed: what it may be is the matter of who wrote it
+      }
+      require(arith::CmpIOp::create(b, arith::CmpIPredicate::sge,
+                                    dim(argument, axis), needed),
+              name + " has fewer entries in dimension " + Twine(axis) +
+                  " than there are " + what);
+    }
+  });
+}
+
+/// Extents of scales: those of batch and heads share evenly, and there is a
+/// scale for every block of rows.
+void HostBuilder::requireScales(unsigned operand) {
+  Value scales = host.scales[operand];
+  auto requireShare = [&](int64_t axis, Value count, StringRef what) {
+    Value extent = dim(scales, axis);
+    if (getConstantIntValue(extent) == 1 || extent == count)
+      return;
+    // An extent of 0 is as wrong as one that does not divide.
+    Value atLeastOne = arith::MaxSIOp::create(b, extent, constant(1));
+    Value rest = arith::RemSIOp::create(b, count, atLeastOne);
+    Value isShare =
+        arith::CmpIOp::create(b, arith::CmpIPredicate::eq, rest, constant(0));
+    Value isSome = arith::CmpIOp::create(b, arith::CmpIPredicate::sge, extent,
+                                         constant(1));
+    require(arith::AndIOp::create(b, isShare, isSome),
+            kScaleNames[operand] + " has a number of " + what +
+                " that does not divide that of q");
+  };
+  requireShare(0, host.batch, "batches");
+  requireShare(1, host.heads, "heads");
+  int64_t rows = host.forward.getScaleRows(operand);
+  if (rows == 0) {
+    requireEqual(dim(scales, 2), constant(1),
+                 kScaleNames[operand] +
+                     " has more than one scale for a sequence");
+    return;
+  }
+  Value length = operand == 0 ? host.queries : host.keys;
+  Value blocks = arith::CeilDivSIOp::create(b, length, constant(rows));
+  require(arith::CmpIOp::create(b, arith::CmpIPredicate::sge, dim(scales, 2),
+                                blocks),
+          kScaleNames[operand] + " has fewer scales than there are blocks of " +
+              Twine(rows) + " rows");
+}
+
+void HostBuilder::cloneScalars() {
+  for (Operation &op : source.getBody().front().without_terminator())
+    if (!isa<ForwardOp, QuantizeOp>(op)) {
+      if (auto extent = dyn_cast<tensor::DimOp>(op)) {
+        Value memref = host.values.lookup(extent.getSource());
+        Value axis = host.values.lookup(extent.getIndex());
+        host.values.map(
+            extent.getResult(),
+            memref::DimOp::create(b, extent.getLoc(), memref, axis));
+      } else {
+        b.clone(op, host.values);
+      }
+    }
+}
+
+/// Memory for what is not returned; checks of the shapes of what is.
+void HostBuilder::buildQuantization(HostQuantization &quantization) {
+  QuantizeOp op = quantization.op;
+  Value source = host.values.lookup(op.getSource());
+  SmallVector<Value, 4> extents;
+  for (int64_t axis = 0; axis < 4; ++axis)
+    extents.push_back(dim(source, axis));
+  quantization.batch = extents[0];
+  quantization.heads = extents[op.getHeadAxis()];
+  quantization.rows = extents[op.getSequenceAxis()];
+  Value blocks = constant(1);
+  if (op.getRows())
+    blocks = arith::CeilDivSIOp::create(b, quantization.rows,
+                                        constant(op.getRows()));
+  SmallVector<Value, 3> scaleExtents = {quantization.batch, quantization.heads,
+                                        blocks};
+  auto scaleType = cast<RankedTensorType>(op.getScales().getType());
+  for (auto [axis, extent] : llvm::enumerate(scaleExtents)) {
+    if (scaleType.isDynamicDim(axis))
+      continue;
+    Value own = extent;
+    extent = constant(scaleType.getDimSize(axis));
+    bool isShared = axis < 2 && scaleType.getDimSize(axis) == 1;
+    if (!isShared)
+      requireEqual(own, extent,
+                   quantization.name + " has another extent than its scales, " +
+                       Twine(scaleType.getDimSize(axis)) + " in dimension " +
+                       Twine(axis));
+  }
+
+  auto provide = [&](Value result, ValueRange wanted, StringRef suffix) {
+    auto type = cast<RankedTensorType>(result.getType());
+    if (Value argument = host.values.lookupOrNull(result)) {
+      for (auto [axis, extent] : llvm::enumerate(wanted))
+        if (type.isDynamicDim(axis))
+          requireEqual(dim(argument, axis), extent,
+                       quantization.name + suffix +
+                           " has another extent in dimension " + Twine(axis) +
+                           " than " + quantization.name + " asks for");
+      return argument;
+    }
+    Value memory =
+        allocateWorkspace(b, type, wanted, quantization.name + suffix);
+    memory = memref::CastOp::create(
+        b, getStridedType(type, type.getElementType()), memory);
+    for (auto [axis, extent] : llvm::enumerate(wanted))
+      dims[{memory, axis}] = extent;
+    host.values.map(result, memory);
+    return memory;
+  };
+  quantization.source = view(source, op.getLayout());
+  extents.back() = constant(op.getTerms() * op.getHeadDim());
+  quantization.values =
+      view(provide(op.getValues(), extents, "8"), op.getLayout());
+  quantization.scales = provide(op.getScales(), scaleExtents, "_scale");
+  if (op.getRotation())
+    buildRotation(quantization);
+}
+
+/// The matrix that is given, or memory for it, shared by all that have the same
+/// signs.
+void HostBuilder::buildRotation(HostQuantization &quantization) {
+  QuantizeOp op = quantization.op;
+  Value given = host.values.lookup(op.getRotation());
+  quantization.rotation = given;
+  if (cast<MemRefType>(given.getType()).getRank() == 2)
+    return;
+  int64_t d = op.getHeadDim();
+  auto type = RankedTensorType::get(
+      {d, d},
+      cast<RankedTensorType>(op.getSource().getType()).getElementType());
+  Value &matrix = matrices[{given, type}];
+  if (!matrix) {
+    matrix = allocateWorkspace(b, type, {constant(d), constant(d)}, "rotation");
+    quantization.signs = given;
+  }
+  quantization.rotation = matrix;
+}
+
+Value HostBuilder::view(Value argument, Layout layout) {
+  if (layout == Layout::bhsd)
+    return argument;
+  AffineMap map = AffineMap::getPermutationMap(ArrayRef<int64_t>{0, 2, 1, 3},
+                                               b.getContext());
+  return memref::TransposeOp::create(b, argument, AffineMapAttr::get(map));
+}
+
+/// A view of what holds the sequence where others hold the elements.
+Value HostBuilder::viewTransposed(Value argument, Layout layout) {
+  SmallVector<int64_t> order = {0, 1, 3, 2};
+  if (layout == Layout::bshd)
+    order = {0, 2, 3, 1};
+  AffineMap map = AffineMap::getPermutationMap(order, b.getContext());
+  return memref::TransposeOp::create(b, argument, AffineMapAttr::get(map));
+}
+
+void HostBuilder::build() {
+  for (HostQuantization &quantization : host.quantizations)
+    buildQuantization(quantization);
+  if (host.forward)
+    buildForward();
+  else
+    cloneScalars();
+  func::ReturnOp::create(b);
+}
+
+void HostBuilder::buildForward() {
+  ForwardOp forward = host.forward;
+  auto lookup = [&](Value value) { return host.values.lookup(value); };
+  q = lookup(forward.getQ());
+  k = lookup(forward.getK());
+  v = lookup(forward.getV());
+  o = lookup(forward.getO());
+  lse = host.values.lookupOrNull(forward.getLse());
+  for (Value value : forward.getAux())
+    host.aux.push_back(lookup(value));
+  for (Value value : forward.getScales())
+    host.scales.push_back(lookup(value));
+
+  requireShapes();
+  for (unsigned i = 0, e = host.scales.size(); i < e; ++i)
+    requireScales(i);
+  for (unsigned i = 0, e = host.aux.size(); i < e; ++i)
+    requireReads(i);
+  cloneScalars();
+
+  if (forward.getScale()) {
+    host.scale = lookup(forward.getScale());
+    if (!matchPattern(host.scale, m_Constant())) {
+      Value zero = arith::ConstantOp::create(b, b.getF32FloatAttr(0));
+      require(
+          arith::CmpFOp::create(b, arith::CmpFPredicate::OGT, host.scale, zero),
+          "scale is not positive");
+      Value most =
+          arith::ConstantOp::create(b, b.getF32FloatAttr(kGreatestScale));
+      require(
+          arith::CmpFOp::create(b, arith::CmpFPredicate::OLE, host.scale, most),
+          "scale exceeds 2^27");
+    }
+  } else {
+    double scale = 1 / std::sqrt(static_cast<double>(forward.getHeadDim()));
+    host.scale = arith::ConstantOp::create(
+        b, b.getF32FloatAttr(static_cast<float>(scale)));
+  }
+
+  host.q = view(q, forward.getLayout());
+  host.k = view(k, forward.getLayout());
+  host.v = forward.getTransposedV() ? viewTransposed(v, forward.getLayout())
+                                    : view(v, forward.getLayout());
+  host.o = view(o, forward.getLayout());
+  host.lse = lse;
+}
+
+//===----------------------------------------------------------------------===//
+// Entry
+//===----------------------------------------------------------------------===//
+
+FailureOr<HostFunction>
+fa3::attention::createHostFunction(func::FuncOp function,
+                                   const HostFunctionOptions &options) {
+  HostFunction host;
+  host.forward = findForward(function);
+  if (!hasAttention(function))
+    return function.emitError("expects to hold an 'attention.forward'");
+  if (failed(verifyForm(function, host.forward)))
+    return failure();
+
+  SmallVector<HostArgument> arguments =
+      collectArguments(function, host.forward, options.outputType);
+  if (host.forward)
+    nameTensors(host.forward, arguments);
+  auto quantizedNames = nameQuantized(function, host.forward, arguments);
+  SmallVector<Type> types;
+  SmallVector<Location> locs;
+  SmallVector<DictionaryAttr> attributes;
+  for (auto [number, argument] : llvm::enumerate(arguments)) {
+    types.push_back(argument.type);
+    locs.push_back(argument.loc);
+    attributes.push_back(nameArgument(argument, number));
+  }
+  if (failed(verifyNames(function, attributes)))
+    return failure();
+
+  OpBuilder builder(function);
+  host.function = func::FuncOp::create(
+      builder, function.getLoc(), function.getName(),
+      builder.getFunctionType(types, {}), function.getSymVisibilityAttr(),
+      /*arg_attrs=*/nullptr, /*res_attrs=*/nullptr);
+  host.function->setDiscardableAttrs(function->getDiscardableAttrDictionary());
+  host.function.setAllArgAttrs(attributes);
+  Block *block = builder.createBlock(&host.function.getBody(), {}, types, locs);
+
+  unsigned number = 0;
+  for (BlockArgument argument : function.getArguments())
+    host.values.map(argument, block->getArgument(number++));
+  auto ret = cast<func::ReturnOp>(function.getBody().front().getTerminator());
+  for (Value value : ret.getOperands())
+    host.values.map(value, block->getArgument(number++));
+  for (auto op : function.getBody().getOps<QuantizeOp>()) {
+    HostQuantization &quantization = host.quantizations.emplace_back();
+    quantization.op = op;
+    quantization.name = quantizedNames.lookup(op);
+  }
+  HostBuilder(host, function).build();
+  return host;
+}

@@ -1,0 +1,380 @@
+//===- InsertRings.cpp - tile-insert-rings --------------------------------===//
+
+#include "../Utils.h"
+#include "OperandCode.h"
+#include "fa3/Dialect/Tile/Transforms/Passes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "llvm/ADT/MapVector.h"
+#include <numeric>
+
+namespace fa3::tile {
+#define GEN_PASS_DEF_INSERTRINGS
+#include "fa3/Dialect/Tile/Transforms/Passes.h.inc"
+} // namespace fa3::tile
+
+using namespace mlir;
+using namespace fa3;
+using namespace fa3::tile;
+
+/// What one copy through the registers of the convert role covers of a tile:
+/// small, because that role has few registers. Layouts want these rows.
+static constexpr int64_t kWindowRows = 32, kWindowColumns = 64;
+
+namespace {
+class RingInserter {
+public:
+  RingInserter(gpu::GPUFuncOp kernel)
+      : kernel(kernel), b(kernel.getLoc(), kernel.getContext()),
+        loadRole(b.getStringAttr("load")),
+        convertRole(b.getStringAttr("convert")),
+        mathRole(b.getStringAttr("math")) {}
+
+  /// Gives `load` a ring. `before` is a load of fewer rows in front of the loop
+  /// around it, or null, whose entries go through the same ring.
+  LogicalResult insert(LoadOp load, LoadOp before);
+
+private:
+  /// A load with what lies between it and its products.
+  struct Crossing {
+    LoadOp load;
+    SmallVector<Operation *> conversions;
+    /// What is computed of the tile before products read it, in place.
+    std::optional<OperandCode> code;
+    Value operand;
+    bool forProducts = true;
+    DenseI64ArrayAttr rowOrder;
+    bool isConverted() const { return !conversions.empty() && !rowOrder; }
+  };
+  FailureOr<Crossing> inspect(LoadOp load);
+  /// Lets a tile go through the rings of what is loaded and of what is read,
+  /// which may be the same. Gives the cursors behind it.
+  FailureOr<SmallVector<Value>> pass(const Crossing &crossing, Value loaded,
+                                     Value ring, ArrayRef<Value> cursors);
+  /// Marks an operation with a role and gives it back.
+  template <typename Op>
+  Op with(StringAttr role, Op op) {
+    op->setAttr(TileDialect::kRoleAttrName, role);
+    return op;
+  }
+
+  Value makeRing(RankedTensorType type) {
+    return warp::RingOp::create(b, warp::RingType::get(kernel.getContext(), 1,
+                                                       {type}, 1, 0,
+                                                       warp::Scope::cta));
+  }
+  Value makeCursor(Value ring, warp::Side side, StringAttr role) {
+    return with(role, warp::CursorOp::create(b, side, ring)).getCursor();
+  }
+  Value window(Value slot, RankedTensorType type, StringAttr role,
+               int64_t row = 0, int64_t column = 0) {
+    Value offsets[] = {arith::ConstantIndexOp::create(b, row),
+                       arith::ConstantIndexOp::create(b, column)};
+    return with(role,
+                ViewOp::create(b, ViewType::get(type), slot,
+                               ArrayRef(offsets).take_back(type.getRank())))
+        .getView();
+  }
+  LogicalResult copyConverted(ArrayRef<Operation *> conversions, Value source,
+                              Value target);
+  void readFrom(Value view, OpOperand &use);
+  void computeInPlace(const OperandCode &code, LoadOp load, Value view);
+
+  gpu::GPUFuncOp kernel;
+  ImplicitLocOpBuilder b;
+  StringAttr loadRole, convertRole, mathRole;
+};
+} // namespace
+
+/// The relabelings and transpositions between a load and its products; none
+/// if element code uses the tile.
+static SmallVector<Operation *> getConversions(LoadOp load) {
+  SmallVector<Operation *> conversions;
+  Value value = load.getResult();
+  while (value.hasOneUse() &&
+         isa<RelabelOp, TransposeOp>(*value.getUsers().begin())) {
+    conversions.push_back(*value.getUsers().begin());
+    value = conversions.back()->getResult(0);
+  }
+  if (!llvm::all_of(value.getUsers(), llvm::IsaPred<DotOp>))
+    conversions.clear();
+  return conversions;
+}
+
+/// The order in which a bulk copy may bring rows instead of a conversion: that
+/// of a relabeling of rows, if there is nothing else on the way.
+static DenseI64ArrayAttr getRowOrder(ArrayRef<Operation *> conversions) {
+  if (conversions.size() != 1)
+    return {};
+  auto relabel = dyn_cast<RelabelOp>(conversions.front());
+  if (!relabel || relabel.getDim() != 0 ||
+      relabel.getResult().getType().getRank() != 2)
+    return {};
+  return relabel.getBitsAttr();
+}
+
+/// Copies the slot `source` to `target` window by window, each converted as the
+/// whole tile is to be.
+LogicalResult RingInserter::copyConverted(ArrayRef<Operation *> conversions,
+                                          Value source, Value target) {
+  auto type =
+      cast<RankedTensorType>(conversions.front()->getOperand(0).getType());
+  int64_t rows = std::gcd(type.getDimSize(0), kWindowRows);
+  int64_t columns = std::gcd(type.getDimSize(1), kWindowColumns);
+  for (Operation *op : conversions)
+    if (auto relabel = dyn_cast<RelabelOp>(op))
+      if (std::gcd(rows, columns) % (int64_t(1) << relabel.getBits().size()))
+        return op->emitOpError("has the convert role, which copies windows of ")
+               << rows << "x" << columns
+               << ": expects them to hold whole permutations";
+  for (int64_t row = 0; row < type.getDimSize(0); row += rows)
+    for (int64_t column = 0; column < type.getDimSize(1); column += columns) {
+      int64_t at[] = {row, column}, shape[] = {rows, columns};
+      auto getType = [&] {
+        return RankedTensorType::get(shape, type.getElementType());
+      };
+      Value view = window(source, getType(), convertRole, row, column);
+      Value part = with(convertRole, ReadOp::create(b, getType(), view));
+      for (Operation *op : conversions) {
+        if (auto relabel = dyn_cast<RelabelOp>(op)) {
+          part = RelabelOp::create(b, getType(), part, relabel.getDim(),
+                                   relabel.getBits());
+        } else {
+          std::swap(at[0], at[1]);
+          std::swap(shape[0], shape[1]);
+          part = TransposeOp::create(b, getType(), part);
+        }
+        with(convertRole, part.getDefiningOp());
+      }
+      view = window(target, getType(), convertRole, at[0], at[1]);
+      with(convertRole, WriteOp::create(b, part, view));
+    }
+  return success();
+}
+
+/// Reads a tile for one use, right in front of it.
+void RingInserter::readFrom(Value view, OpOperand &use) {
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPoint(use.getOwner());
+  use.set(
+      with(mathRole, ReadOp::create(b, use.get().getType(), view)).getResult());
+}
+
+/// Replaces what lies in the view by what is computed of it. Rows of a left
+/// operand are divided among replicas: each has its own.
+void RingInserter::computeInPlace(const OperandCode &code, LoadOp load,
+                                  Value view) {
+  b.setInsertionPointAfter(code.operations.back());
+  IRMapping mapping;
+  mapping.map(load.getResult(),
+              with(mathRole, ReadOp::create(b, load.getType(), view)));
+  for (Operation *op : code.operations)
+    b.clone(*op, mapping);
+  with(mathRole, WriteOp::create(b, mapping.lookup(code.result), view));
+}
+
+FailureOr<RingInserter::Crossing> RingInserter::inspect(LoadOp load) {
+  Crossing crossing{load, getConversions(load), {}, load.getResult()};
+  if (!crossing.conversions.empty())
+    crossing.operand = crossing.conversions.back()->getResult(0);
+  else if ((crossing.code = findOperandCode(load)))
+    crossing.operand = crossing.code->result;
+  bool forElements = crossing.conversions.empty();
+  Operation *other = nullptr;
+  for (OpOperand &use : crossing.operand.getUses()) {
+    Operation *user = use.getOwner();
+    bool isOperand = isa<DotOp>(user) && use.getOperandNumber() < 2;
+    crossing.forProducts &= isOperand;
+    bool isElement = isElementwise(user) || isa<RelabelOp>(user);
+    forElements &= isElement;
+    if (!isOperand && (!isElement || !other))
+      other = user;
+  }
+  if (!crossing.forProducts && !forElements) {
+    InFlightDiagnostic diagnostic = load.emitOpError(
+        "has the load role, which loads left and right operands of products, "
+        "or tiles for element code, only");
+    diagnostic.attachNote(other->getLoc()) << "it is used here";
+    return diagnostic;
+  }
+  crossing.rowOrder = getRowOrder(crossing.conversions);
+  if (crossing.rowOrder && load.getFold())
+    return load.emitOpError("with fold has rows that are relabeled, which no "
+                            "copy does");
+  return crossing;
+}
+
+/// The type of what is loaded, as it lies in shared memory.
+static RankedTensorType getLoadedType(LoadOp load, bool forProducts) {
+  RankedTensorType type = load.getResult().getType();
+  // Element code knows no padding: rows are as wide as they are.
+  if (!forProducts)
+    type = RankedTensorType::get(type.getShape(), type.getElementType(),
+                                 getUnpaddedStorage(type));
+  return type;
+}
+
+FailureOr<SmallVector<Value>> RingInserter::pass(const Crossing &crossing,
+                                                 Value loaded, Value ring,
+                                                 ArrayRef<Value> cursors) {
+  LoadOp load = crossing.load;
+  RankedTensorType type = getLoadedType(load, crossing.forProducts);
+  b.setLoc(load.getLoc());
+  b.setInsertionPoint(load);
+  auto filled = with(loadRole, warp::AcquireOp::create(b, loaded, cursors[0]));
+  Value target = window(filled.getSlot(), type, loadRole);
+  with(loadRole,
+       LoadAsyncOp::create(b, load.getSource(), load.getIndices(), target,
+                           crossing.rowOrder, load.getFoldAttr()));
+  with(loadRole, warp::PublishOp::create(b, filled.getSlot()));
+  SmallVector<Value> next = {filled.getNext(), Value()};
+
+  if (crossing.isConverted()) {
+    auto from =
+        with(convertRole, warp::AcquireOp::create(b, loaded, cursors[2]));
+    auto to = with(convertRole, warp::AcquireOp::create(b, ring, cursors[3]));
+    if (failed(
+            copyConverted(crossing.conversions, from.getSlot(), to.getSlot())))
+      return failure();
+    with(convertRole, warp::PublishOp::create(b, to.getSlot()));
+    with(convertRole, warp::ReleaseOp::create(b, from.getSlot(), ValueRange()));
+    next.append({from.getNext(), to.getNext()});
+  }
+
+  Value operand = crossing.operand;
+  auto held = with(mathRole, warp::AcquireOp::create(b, ring, cursors[1]));
+  next[1] = held.getNext();
+  Value source = window(
+      held.getSlot(),
+      crossing.isConverted() ? cast<RankedTensorType>(operand.getType()) : type,
+      mathRole);
+  if (crossing.code)
+    computeInPlace(*crossing.code, load, source);
+  Operation *lastUse = source.getDefiningOp();
+  for (Operation *user : operand.getUsers()) {
+    Operation *use = load->getBlock()->findAncestorOpInBlock(*user);
+    if (lastUse->isBeforeInBlock(use))
+      lastUse = use;
+  }
+  if (crossing.forProducts)
+    operand.replaceAllUsesWith(source);
+  else
+    for (OpOperand &use : llvm::make_early_inc_range(operand.getUses()))
+      readFrom(source, use);
+  b.setInsertionPointAfter(lastUse);
+  with(mathRole, warp::ReleaseOp::create(b, held.getSlot(), ValueRange()));
+  return next;
+}
+
+LogicalResult RingInserter::insert(LoadOp load, LoadOp before) {
+  FailureOr<Crossing> crossing = inspect(load);
+  if (failed(crossing))
+    return failure();
+  SmallVector<Crossing> all = {*crossing};
+  if (before) {
+    FailureOr<Crossing> first = inspect(before);
+    if (failed(first))
+      return failure();
+    all.insert(all.begin(), *first);
+  }
+
+  b.setLoc(load.getLoc());
+  b.setInsertionPointToStart(&kernel.getBody().front());
+  Value loaded = makeRing(getLoadedType(load, crossing->forProducts));
+  Value ring =
+      crossing->isConverted()
+          ? makeRing(cast<RankedTensorType>(crossing->operand.getType()))
+          : loaded;
+  SmallVector<Value> cursors = {makeCursor(loaded, warp::Side::write, loadRole),
+                                makeCursor(ring, warp::Side::read, mathRole)};
+  if (crossing->isConverted()) {
+    cursors.push_back(makeCursor(loaded, warp::Side::read, convertRole));
+    cursors.push_back(makeCursor(ring, warp::Side::write, convertRole));
+  }
+  // What comes first hands its cursors on to what comes in a loop behind it.
+  Block *outer = nullptr;
+  for (const Crossing &each : all) {
+    if (failed(threadTo(each.load, cursors, outer)))
+      return failure();
+    FailureOr<SmallVector<Value>> next = pass(each, loaded, ring, cursors);
+    if (failed(next))
+      return failure();
+    cursors = *next;
+    outer = each.load->getBlock();
+  }
+  if (before)
+    cursors = threadFrom(load, cursors, before->getBlock());
+  threadFrom(all.front().load, cursors);
+  for (const Crossing &each : all) {
+    for (Operation *op : llvm::reverse(each.conversions))
+      op->erase();
+    if (each.code)
+      for (Operation *op : llvm::reverse(each.code->operations))
+        op->erase();
+    each.load->erase();
+  }
+  return success();
+}
+
+/// Whether the results of two chains of conversions differ in extents only.
+static bool areAlike(ArrayRef<Operation *> a, ArrayRef<Operation *> b) {
+  return a.size() == b.size() && llvm::all_of(llvm::zip(a, b), [](auto pair) {
+           auto [x, y] = pair;
+           return x->getName() == y->getName() &&
+                  x->getAttrDictionary() == y->getAttrDictionary();
+         });
+}
+
+/// Whether `before` loads the same columns of an array in fewer rows, in front
+/// of a loop around `load`, for the same products.
+static bool comesBefore(LoadOp before, LoadOp load) {
+  RankedTensorType narrow = before.getType(), wide = load.getType();
+  Operation *around = before->getBlock()->findAncestorOpInBlock(*load);
+  return around && around != load && before->isBeforeInBlock(around) &&
+         before.getSource() == load.getSource() && narrow.getRank() == 2 &&
+         wide.getRank() == 2 && narrow.getDimSize(1) == wide.getDimSize(1) &&
+         narrow.getDimSize(0) < wide.getDimSize(0) && !before.getFold() &&
+         !load.getFold() &&
+         areAlike(getConversions(before), getConversions(load)) &&
+         llvm::all_of(before->getUsers(),
+                      llvm::IsaPred<DotOp, RelabelOp, TransposeOp>);
+}
+
+namespace {
+struct InsertRings : fa3::tile::impl::InsertRingsBase<InsertRings> {
+  using InsertRingsBase::InsertRingsBase;
+  void runOnOperation() override {
+    LogicalResult result =
+        forEachKernel(getOperation(), [&](gpu::GPUFuncOp kernel) {
+          SmallVector<LoadOp> crossing;
+          kernel.walk([&](LoadOp load) {
+            auto role =
+                load->getAttrOfType<StringAttr>(TileDialect::kRoleAttrName);
+            if (role && role == "load")
+              crossing.push_back(load);
+          });
+          // Loads that share the ring of another one, in pairs.
+          llvm::MapVector<Operation *, LoadOp> before;
+          llvm::SmallPtrSet<Operation *, 4> sharing;
+          for (LoadOp load : crossing)
+            for (LoadOp other : crossing)
+              if (!before.contains(load) && !before.contains(other) &&
+                  !sharing.contains(load) && !sharing.contains(other) &&
+                  comesBefore(other, load)) {
+                before[load] = other;
+                sharing.insert(other);
+              }
+          RingInserter inserter(kernel);
+          for (LoadOp load : crossing)
+            if (!sharing.contains(load) &&
+                failed(inserter.insert(load, before.lookup(load))))
+              return failure();
+          kernel.walk([&](warp::RingOp) { ++rings; });
+          return success();
+        });
+    if (failed(result))
+      signalPassFailure();
+  }
+};
+} // namespace

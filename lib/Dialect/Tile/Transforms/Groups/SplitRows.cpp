@@ -1,0 +1,322 @@
+//===- SplitRows.cpp - divides the rows of a group over replicas ----------===//
+//
+// A dataflow over dimensions: which dimension of a tile, if any, is divided.
+// It starts from the rows of products and follows every operation both ways.
+//
+//===----------------------------------------------------------------------===//
+
+#include "SplitRows.h"
+#include "../Utils.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace fa3;
+using namespace fa3::tile;
+
+namespace {
+class RowSplitter {
+public:
+  explicit RowSplitter(warp::GroupOp group)
+      : group(group), replicas(group.getReplicas()) {}
+
+  LogicalResult run();
+
+private:
+  LogicalResult analyze();
+  LogicalResult visit(Operation *op, Value value, int64_t dim);
+  /// Records that dimension `dim` of `value` is divided.
+  void divide(Value value, int64_t dim) {
+    if (getTileType(value.getType()))
+      worklist.push_back({value, dim});
+  }
+  template <typename DotLike>
+  LogicalResult visitDot(DotLike dot, Value value, int64_t dim);
+  void divideYields(Operation *terminator, unsigned index, int64_t dim) {
+    divide(terminator->getOperand(index), dim);
+  }
+
+  LogicalResult verifyFold(Operation *op) const;
+  LogicalResult rewriteType(Value value, int64_t dim);
+  void rewriteOffset(Operation *op);
+  Value shift(ImplicitLocOpBuilder &b, Value offset, int64_t rows);
+
+  warp::GroupOp group;
+  int64_t replicas;
+  SmallVector<std::pair<Value, int64_t>> worklist;
+  llvm::MapVector<Value, int64_t> divided;
+};
+} // namespace
+
+template <typename DotLike>
+LogicalResult RowSplitter::visitDot(DotLike dot, Value value, int64_t dim) {
+  int64_t lhsRows = dot.getLhsOrder() == LhsOrder::mk ? 0 : 1;
+  bool isRows = value == dot.getLhs() ? dim == lhsRows : dim == 0;
+  if (value == dot.getRhs() || !isRows)
+    return dot.emitOpError("would be divided along a dimension other than the "
+                           "rows of its result");
+  divide(dot.getLhs(), lhsRows);
+  divide(dot.getAcc(), 0);
+  divide(dot.getResult(), 0);
+  return success();
+}
+
+/// Follows a divided value through one operation that defines or uses it.
+LogicalResult RowSplitter::visit(Operation *op, Value value, int64_t dim) {
+  if (isElementwise(op)) {
+    for (Value other : op->getOperands())
+      divide(other, dim);
+    for (Value other : op->getResults())
+      divide(other, dim);
+    return success();
+  }
+  return llvm::TypeSwitch<Operation *, LogicalResult>(op)
+      .Case<DotOp>([&](auto dot) { return visitDot(dot, value, dim); })
+      .Case<ReduceOp>([&](ReduceOp reduce) -> LogicalResult {
+        int64_t along = reduce.getDim();
+        bool vanishes = !reduce.getModulo();
+        if (value == reduce.getSource() && dim == along)
+          return reduce.emitOpError(
+              "sums over the dimension that is divided among replicas");
+        int64_t sourceDim = dim, resultDim = dim;
+        if (value == reduce.getSource())
+          resultDim -= vanishes && along < dim;
+        else
+          sourceDim += vanishes && along <= dim;
+        divide(reduce.getSource(), sourceDim);
+        divide(reduce.getResult(), resultDim);
+        if (reduce.getInit())
+          divide(reduce.getInit(), resultDim);
+        return success();
+      })
+      .Case<RelabelOp>([&](RelabelOp relabel) -> LogicalResult {
+        if (dim == static_cast<int64_t>(relabel.getDim()))
+          return relabel.emitOpError("permutes the dimension that is divided "
+                                     "among replicas");
+        divide(relabel.getSource(), dim);
+        divide(relabel.getResult(), dim);
+        return success();
+      })
+      .Case<TransposeOp>([&](TransposeOp transpose) {
+        bool isSource = value == transpose.getSource();
+        divide(transpose.getSource(), isSource ? dim : 1 - dim);
+        divide(transpose.getResult(), isSource ? 1 - dim : dim);
+        return success();
+      })
+      .Case<BroadcastOp>([&](BroadcastOp broadcast) {
+        int64_t kept = 1 - broadcast.getDim();
+        if (value == broadcast.getSource() || dim == kept) {
+          divide(broadcast.getSource(), 0);
+          divide(broadcast.getResult(), kept);
+        }
+        return success();
+      })
+      .Case<ReadOp>([&](ReadOp read) {
+        divide(read.getView(), dim);
+        divide(read.getResult(), dim);
+        return success();
+      })
+      .Case<WriteOp>([&](WriteOp write) {
+        divide(write.getView(), dim);
+        divide(write.getValue(), dim);
+        return success();
+      })
+      .Case<WhereOp>([&](WhereOp where) {
+        // All results hang on the condition if it has the dimension.
+        bool sharesDim = dim < where.getCondition().getType().getRank();
+        for (unsigned i = 0; i < where.getNumResults(); ++i) {
+          if (!sharesDim && where.getResult(i) != value &&
+              where.getOtherwise()[i] != value)
+            continue;
+          divide(where.getOtherwise()[i], dim);
+          divide(where.getResult(i), dim);
+          divide(where.getYield().getOperand(i), dim);
+        }
+        if (sharesDim)
+          divide(where.getCondition(), dim);
+        return success();
+      })
+      .Case<YieldOp>([&](YieldOp yield) {
+        for (unsigned i = 0; i < yield.getNumOperands(); ++i)
+          if (yield.getOperand(i) == value)
+            divide(yield->getParentOp()->getResult(i), dim);
+        return success();
+      })
+      .Case<scf::ForOp>([&](scf::ForOp loop) {
+        for (unsigned i = 0; i < loop.getNumResults(); ++i)
+          if (loop.getResult(i) == value || loop.getInitArgs()[i] == value ||
+              loop.getRegionIterArg(i) == value) {
+            divide(loop.getResult(i), dim);
+            divide(loop.getInitArgs()[i], dim);
+            divide(loop.getRegionIterArg(i), dim);
+            divideYields(loop.getBody()->getTerminator(), i, dim);
+          }
+        return success();
+      })
+      .Case<scf::IfOp>([&](scf::IfOp branch) {
+        for (unsigned i = 0; i < branch.getNumResults(); ++i)
+          if (branch.getResult(i) == value) {
+            divideYields(branch.thenYield(), i, dim);
+            divideYields(branch.elseYield(), i, dim);
+          }
+        return success();
+      })
+      .Case<scf::YieldOp>([&](scf::YieldOp yield) {
+        for (auto [i, operand] : llvm::enumerate(yield.getOperands())) {
+          if (operand != value)
+            continue;
+          divide(yield->getParentOp()->getResult(i), dim);
+          if (auto loop = dyn_cast<scf::ForOp>(yield->getParentOp()))
+            divide(loop.getRegionIterArg(i), dim);
+        }
+        return success();
+      })
+      .Case<CoordOp, LoadOp, StoreOp, ViewOp, AnyPossibleOp>(
+          [&](auto) { return success(); })
+      .Default([&](Operation *other) {
+        return other->emitOpError(
+            "cannot be divided among the replicas of a group");
+      });
+}
+
+LogicalResult RowSplitter::analyze() {
+  group.walk([&](DotOp dot) { divide(dot.getResult(), 0); });
+  while (!worklist.empty()) {
+    auto [value, dim] = worklist.pop_back_val();
+    auto [it, inserted] = divided.insert({value, dim});
+    if (!inserted) {
+      if (it->second == dim)
+        continue;
+      return emitError(value.getLoc())
+             << "tile would be divided among replicas along dimensions "
+             << it->second << " and " << dim;
+    }
+    if (Operation *op = value.getDefiningOp()) {
+      if (failed(visit(op, value, dim)))
+        return failure();
+    } else if (failed(
+                   visit(cast<BlockArgument>(value).getOwner()->getParentOp(),
+                         value, dim))) {
+      return failure();
+    }
+    for (Operation *user : value.getUsers())
+      if (failed(visit(user, value, dim)))
+        return failure();
+  }
+  return success();
+}
+
+LogicalResult RowSplitter::rewriteType(Value value, int64_t dim) {
+  RankedTensorType type = getTileType(value.getType());
+  SmallVector<int64_t> shape(type.getShape());
+  if (shape[dim] % replicas)
+    return emitError(value.getLoc())
+           << "expects the replicas of the group (" << replicas
+           << ") to divide the rows of a tile (" << shape[dim] << ")";
+  shape[dim] /= replicas;
+  RankedTensorType part =
+      RankedTensorType::get(shape, type.getElementType(), type.getEncoding());
+  if (auto constant = value.getDefiningOp<arith::ConstantOp>()) {
+    auto elements = dyn_cast<DenseElementsAttr>(constant.getValue());
+    if (!elements || !elements.isSplat())
+      return constant.emitOpError(
+          "cannot be divided among replicas: it is no splat");
+    constant.setValueAttr(elements.resizeSplat(part));
+  }
+  value.setType(withTileType(value.getType(), part));
+  return success();
+}
+
+/// A replica starts at the first of the elements that a fold takes together.
+LogicalResult RowSplitter::verifyFold(Operation *op) const {
+  auto verify = [&](Value tile, std::optional<int64_t> fold) -> LogicalResult {
+    auto it = divided.find(tile);
+    if (it == divided.end() || it->second != 0 || !fold)
+      return success();
+    int64_t rows = cast<RankedTensorType>(tile.getType()).getDimSize(0);
+    if (rows / replicas % *fold)
+      return op->emitOpError("expects fold (")
+             << *fold << ") to divide the rows of a replica ("
+             << rows / replicas << ")";
+    return success();
+  };
+  if (auto load = dyn_cast<LoadOp>(op))
+    return verify(load.getResult(), load.getFold());
+  if (auto store = dyn_cast<StoreOp>(op))
+    return verify(store.getValue(), store.getFold());
+  return success();
+}
+
+/// offset + g * rows.
+Value RowSplitter::shift(ImplicitLocOpBuilder &b, Value offset, int64_t rows) {
+  Value first = arith::MulIOp::create(b, group.getReplica(),
+                                      arith::ConstantIndexOp::create(b, rows));
+  return arith::AddIOp::create(b, offset, first);
+}
+
+/// Operations that address a tile by its first element start at the replica's.
+void RowSplitter::rewriteOffset(Operation *op) {
+  ImplicitLocOpBuilder b(op->getLoc(), op);
+  auto shiftIndex = [&](MutableOperandRange indices, RankedTensorType tile,
+                        Value value, std::optional<int64_t> fold) {
+    auto it = divided.find(value);
+    if (it == divided.end())
+      return;
+    unsigned position = indices.size() - tile.getRank() + it->second;
+    int64_t extent = tile.getDimSize(it->second);
+    if (fold && it->second == 0) { // the outer of two dimensions
+      --position;
+      extent /= *fold;
+    }
+    indices[position].assign(shift(b, indices[position].get(), extent));
+  };
+  llvm::TypeSwitch<Operation *>(op)
+      .Case<CoordOp>([&](CoordOp coord) {
+        auto it = divided.find(coord.getResult());
+        int64_t dim = coord.getDim();
+        if (it != divided.end() && it->second == dim)
+          coord.getOffsetMutable().assign(
+              shift(b, coord.getOffset(),
+                    coord.getResult().getType().getDimSize(dim)));
+      })
+      .Case<LoadOp>([&](LoadOp load) {
+        shiftIndex(load.getIndicesMutable(), load.getResult().getType(),
+                   load.getResult(), load.getFold());
+      })
+      .Case<StoreOp>([&](StoreOp store) {
+        shiftIndex(store.getIndicesMutable(), store.getValue().getType(),
+                   store.getValue(), store.getFold());
+      })
+      .Case<ViewOp>([&](ViewOp view) {
+        shiftIndex(view.getOffsetsMutable(), view.getView().getType().getTile(),
+                   view.getView(), std::nullopt);
+      });
+}
+
+LogicalResult RowSplitter::run() {
+  if (failed(analyze()))
+    return failure();
+  SmallVector<Operation *> addressed;
+  group.walk([&](Operation *op) {
+    if (isa<CoordOp, LoadOp, StoreOp, ViewOp>(op))
+      addressed.push_back(op);
+  });
+  for (Operation *op : addressed)
+    if (failed(verifyFold(op)))
+      return failure();
+  for (auto [value, dim] : divided)
+    if (failed(rewriteType(value, dim)))
+      return failure();
+  for (Operation *op : addressed)
+    rewriteOffset(op);
+  return success();
+}
+
+LogicalResult fa3::tile::splitRows(warp::GroupOp group) {
+  separateSplats(group);
+  return RowSplitter(group).run();
+}

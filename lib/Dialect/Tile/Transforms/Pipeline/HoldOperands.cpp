@@ -1,0 +1,311 @@
+//===- HoldOperands.cpp - tile-hold-operands ------------------------------===//
+//
+// A product reads its left operand from shared memory once for every use. What
+// a loop does not change may be read once and stay in registers.
+//
+//===----------------------------------------------------------------------===//
+
+#include "../Utils.h"
+#include "fa3/Dialect/Tile/Analysis/RegisterEstimate.h"
+#include "fa3/Dialect/Tile/Transforms/Passes.h"
+#include "fa3/Dialect/Warp/Analysis/ProducerRegisters.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/IR/Matchers.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace fa3::tile {
+#define GEN_PASS_DEF_HOLDOPERANDS
+#include "fa3/Dialect/Tile/Transforms/Passes.h.inc"
+} // namespace fa3::tile
+
+using namespace mlir;
+using namespace fa3;
+using namespace fa3::tile;
+
+/// Bytes of a row that one instruction of a product takes: a step.
+constexpr int64_t kStepBytes = 32;
+
+//===----------------------------------------------------------------------===//
+// Operands that a loop does not change
+//===----------------------------------------------------------------------===//
+
+/// Products by the window that is their left operand, in order.
+using Products = llvm::MapVector<ViewOp, SmallVector<DotAsyncOp>>;
+
+/// Windows that are left operands and that some loop around a product does not
+/// change, with all products that read them.
+static Products findInvariant(warp::GroupOp group) {
+  Products products;
+  llvm::SmallPtrSet<Operation *, 4> invariant;
+  group.walk([&](DotAsyncOp dot) {
+    auto view = dot.getLhs().getDefiningOp<ViewOp>();
+    if (!view || dot.getLhsOrder() != LhsOrder::mk ||
+        !dot.getRhs().getDefiningOp<ViewOp>())
+      return;
+    products[view].push_back(dot);
+    auto loop = dot->getParentOfType<scf::ForOp>();
+    if (loop && !loop->isAncestor(view))
+      invariant.insert(view);
+  });
+  products.remove_if(
+      [&](const auto &entry) { return !invariant.contains(entry.first); });
+  return products;
+}
+
+static int64_t getStepColumns(RankedTensorType tile) {
+  return kStepBytes * 8 / tile.getElementTypeBitWidth();
+}
+
+/// Registers that a step of the window takes on each thread of the group.
+static int64_t getStepRegisters(ViewOp view, warp::GroupOp group) {
+  constexpr int64_t kThreadsPerWarp = 32, kRegisterBytes = 4;
+  int64_t rows = view.getView().getType().getTile().getDimSize(0);
+  return llvm::divideCeil(rows * kStepBytes,
+                          group.getWarps() * kThreadsPerWarp * kRegisterBytes);
+}
+
+/// Registers per thread that the group leaves unused.
+static int64_t getSpareRegisters(warp::GroupOp group) {
+  constexpr int64_t kWarpsPerWarpgroup = 4;
+  int64_t consumers = 0;
+  bool isNested = false, converts = false;
+  for (auto other : group->getBlock()->getOps<warp::GroupOp>()) {
+    if (other.getWarps() >= kWarpsPerWarpgroup) {
+      consumers += other.getReplicas() * other.getWarps() / kWarpsPerWarpgroup;
+      continue;
+    }
+    isNested |= warp::hasNestedLoops(other);
+    other.walk([&](ReadOp) { converts = true; });
+  }
+  int64_t producer = warp::getProducerRegisters(consumers, isNested, converts);
+  Operation *where = nullptr;
+  return getRegisterLimit(group, producer) - estimateRegisters(group, where);
+}
+
+/// Whether reading both operands from shared memory keeps it busy for most of
+/// the time that the tensor core takes for these products: per step of 64 rows
+/// it reads 32 bytes of each of the 64 rows and of `n` columns, 128 in a cycle,
+/// and takes n / 2 cycles.
+static bool areBoundByReads(ArrayRef<DotAsyncOp> dots) {
+  constexpr int64_t kRows = 64, kBytesPerCycle = 128;
+  constexpr double kShare = 0.8;
+  return llvm::all_of(dots, [&](DotAsyncOp dot) {
+    int64_t n = dot.getResult().getType().getTile().getDimSize(1);
+    return double((kRows + n) * kStepBytes) / kBytesPerCycle >=
+           kShare * double(n) / 2;
+  });
+}
+
+/// Whether the group computes with tiles that its threads load or with numbers
+/// that differ from column to column, which stay in registers from step to
+/// step. The estimate takes them for something that is made anew.
+static bool keepsElements(warp::GroupOp group) {
+  WalkResult result = group.walk([](Operation *op) {
+    auto broadcast = dyn_cast<BroadcastOp>(op);
+    bool isOfColumns = broadcast && broadcast.getDim() == 0 &&
+                       broadcast.getType().getElementType().isF32() &&
+                       !matchPattern(broadcast.getSource(), m_Constant());
+    return isOfColumns || isa<LoadOp>(op) ? WalkResult::interrupt()
+                                          : WalkResult::advance();
+  });
+  return result.wasInterrupted();
+}
+
+/// Whether the group computes tanh of tiles, which later becomes two ways to
+/// compute a step (hopper-shorten-tanh). The estimate sees only one.
+static bool computesTanh(warp::GroupOp group) {
+  return group
+      .walk([](math::TanhOp op) {
+        return isa<RankedTensorType>(op.getType()) ? WalkResult::interrupt()
+                                                   : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+/// Columns of the widest tile that element code reads from shared memory, 0 if
+/// there is none.
+static int64_t getReadColumns(warp::GroupOp group) {
+  int64_t columns = 0;
+  group.walk([&](ReadOp read) {
+    RankedTensorType tile = read.getResult().getType();
+    if (tile.getRank() == 2)
+      columns = std::max(columns, tile.getDimSize(1));
+  });
+  return columns;
+}
+
+/// How many steps of a window are worth holding in `spare` registers.
+static int64_t chooseSteps(ArrayRef<DotAsyncOp> dots, int64_t readColumns,
+                           int64_t spare, int64_t perStep) {
+  // One step is not worth it, and more leave nothing for code that the estimate
+  // does not see.
+  constexpr int64_t kWorthIt = 2;
+  if (!readColumns)
+    return spare >= kWorthIt * perStep && areBoundByReads(dots) ? kWorthIt : 0;
+  // Tiles for element code go through shared memory as well, and every step
+  // that is held makes room for them. Those of more than 64 columns take
+  // registers that the estimate does not see, by what ptxas spills one for two
+  // columns; and so do conversions to 8 bits.
+  constexpr int64_t kMost = 4, kNarrow = 64, kShare = 2;
+  DotAsyncOp first = dots.front();
+  if (getTileType(first.getLhs().getType()).getElementTypeBitWidth() == 8)
+    return 0;
+  int64_t unseen = std::max<int64_t>(readColumns - kNarrow, 0) / kShare;
+  int64_t steps = std::min((spare - unseen) / perStep, kMost);
+  return steps < kWorthIt ? 0 : steps;
+}
+
+/// Whether a product is awaited before another one with a left operand in
+/// registers is issued in a loop that does not change the window, as in loops
+/// of one stage. ptxas (13.0) may give the held registers to that operand
+/// although the next iteration reads them (docs/Performance.md).
+static bool isAwaitedFirst(DotAsyncOp dot, ViewOp view) {
+  auto loop = dyn_cast<scf::ForOp>(dot->getParentOp());
+  if (!loop || loop->isAncestor(view))
+    return false;
+  AwaitOp await = findAwait(dot);
+  bool hasOthers = false;
+  for (auto other : dot->getBlock()->getOps<DotAsyncOp>()) {
+    if (other == dot || !isa<RankedTensorType>(other.getLhs().getType()))
+      continue;
+    hasOthers = true;
+    if (!await ||
+        (dot->isBeforeInBlock(other) && other->isBeforeInBlock(await)))
+      return false;
+  }
+  return hasOthers;
+}
+
+//===----------------------------------------------------------------------===//
+// Rewriting
+//===----------------------------------------------------------------------===//
+
+/// `size` rows (`dim` 0) or columns (1) of a window from `start` on.
+static ViewOp createPart(ImplicitLocOpBuilder &b, ViewOp view, unsigned dim,
+                         int64_t start, int64_t size) {
+  SmallVector<Value> offsets(view.getOffsets());
+  std::optional<int64_t> known = getConstantIntValue(offsets[dim]);
+  if (start != 0) {
+    Value moved = arith::ConstantIndexOp::create(b, known.value_or(0) + start);
+    if (!known)
+      moved = arith::AddIOp::create(b, offsets[dim], moved);
+    offsets[dim] = moved;
+  }
+  RankedTensorType window = view.getView().getType().getTile();
+  SmallVector<int64_t> shape(window.getShape());
+  shape[dim] = size;
+  auto type =
+      ViewType::get(RankedTensorType::get(shape, window.getElementType()));
+  return ViewOp::create(b, type, view.getSlot(), offsets, view.getField());
+}
+
+/// The last write through the window in front of its products, which replaces
+/// what was loaded by what is computed of it.
+static WriteOp findComputed(ViewOp view, ArrayRef<DotAsyncOp> dots) {
+  WriteOp last;
+  for (Operation *user : view->getUsers()) {
+    auto write = dyn_cast<WriteOp>(user);
+    if (!write || write->getBlock() != view->getBlock() ||
+        (last && write->isBeforeInBlock(last)))
+      continue;
+    if (llvm::all_of(dots, [&](DotAsyncOp dot) {
+          return write->isBeforeInBlock(
+              write->getBlock()->findAncestorOpInBlock(*dot));
+        }))
+      last = write;
+  }
+  return last;
+}
+
+/// Splits the products at column `held` of the window, which is read once up to
+/// there.
+static void hold(ViewOp view, ArrayRef<DotAsyncOp> dots, int64_t held) {
+  int64_t rest = view.getView().getType().getTile().getDimSize(1) - held;
+  ImplicitLocOpBuilder b(view.getLoc(), view);
+  if (WriteOp write = findComputed(view, dots))
+    b.setInsertionPointAfter(write);
+  ViewOp head = createPart(b, view, 1, 0, held), tail;
+  auto read =
+      ReadOp::create(b, head.getView().getType().getTile(), head.getView());
+  if (rest != 0)
+    tail = createPart(b, view, 1, held, rest);
+  for (DotAsyncOp dot : dots) {
+    auto rhs = dot.getRhs().getDefiningOp<ViewOp>();
+    unsigned dim = dot.getRhsOrder() == RhsOrder::nk ? 1 : 0;
+    b.setLoc(rhs.getLoc());
+    b.setInsertionPoint(rhs);
+    ViewOp rhsHead = createPart(b, rhs, dim, 0, held), rhsTail;
+    if (rest != 0)
+      rhsTail = createPart(b, rhs, dim, held, rest);
+    b.setLoc(dot.getLoc());
+    b.setInsertionPoint(dot);
+    auto product = [&](Value left, ViewOp right, Value acc) {
+      return DotAsyncOp::create(b, dot.getResult().getType(),
+                                dot.getDone().getType(), left, right, acc,
+                                dot.getLhsOrder(), dot.getRhsOrder());
+    };
+    DotAsyncOp last = product(read, rhsHead, dot.getAcc());
+    if (rest != 0)
+      last = product(tail, rhsTail, last.getResult());
+    dot.replaceAllUsesWith(last);
+    dot.erase();
+    if (rhs != view && rhs.use_empty())
+      rhs.erase();
+  }
+  if (view.use_empty())
+    view.erase();
+}
+
+namespace {
+struct HoldOperands : fa3::tile::impl::HoldOperandsBase<HoldOperands> {
+  using HoldOperandsBase::HoldOperandsBase;
+
+  void runOnOperation() override {
+    std::optional<int64_t> wanted;
+    if (steps != "auto") {
+      int64_t number;
+      bool isNumber = !StringRef(steps).getAsInteger(10, number);
+      wanted = isNumber ? number : -1;
+    }
+    if (wanted && *wanted < 0) {
+      emitError(getOperation()->getLoc())
+          << "tile-hold-operands: expects hold 'auto' or a number of at "
+             "least 0, got '"
+          << steps << "'";
+      return signalPassFailure();
+    }
+    getOperation()->walk(
+        [&](warp::GroupOp group) { transform(group, wanted); });
+  }
+
+  /// Holds so many steps of each operand, or as many as are worth it.
+  void transform(warp::GroupOp group, std::optional<int64_t> wanted) {
+    Products products = findInvariant(group);
+    if (products.empty() || (!wanted && keepsElements(group)))
+      return;
+    int64_t readColumns = getReadColumns(group);
+    if (!wanted && !readColumns && computesTanh(group))
+      return;
+    int64_t spare = wanted ? 0 : getSpareRegisters(group);
+    for (auto &[view, dots] : products) {
+      if (llvm::any_of(dots, [view = view](DotAsyncOp dot) {
+            return isAwaitedFirst(dot, view);
+          }))
+        continue;
+      RankedTensorType tile = view.getView().getType().getTile();
+      int64_t stepColumns = getStepColumns(tile);
+      int64_t perStep = getStepRegisters(view, group);
+      int64_t count =
+          wanted ? *wanted : chooseSteps(dots, readColumns, spare, perStep);
+      count = std::min(count, tile.getDimSize(1) / stepColumns);
+      if (count == 0)
+        continue;
+      spare -= count * perStep;
+      hold(view, dots, count * stepColumns);
+      held += count;
+    }
+  }
+};
+} // namespace

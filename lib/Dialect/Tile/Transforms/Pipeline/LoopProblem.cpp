@@ -1,0 +1,258 @@
+//===- LoopProblem.cpp - a loop as a scheduling problem -------------------===//
+
+#include "LoopProblem.h"
+#include "../Utils.h"
+#include "fa3/Dialect/Tile/Analysis/Resources.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+using namespace fa3;
+using namespace fa3::tile;
+using Kind = PipelineProblem::Kind;
+
+/// The publications of the loop's body for the entry that is read.
+static SmallVector<warp::PublishOp> findPublications(warp::AcquireOp acquire) {
+  SmallVector<warp::PublishOp> publications;
+  if (acquire.getSide() == warp::Side::read)
+    for (auto publish : acquire->getBlock()->getOps<warp::PublishOp>()) {
+      auto filled = publish.getSlot().getDefiningOp<warp::AcquireOp>();
+      if (filled && filled.getRing() == acquire.getRing())
+        publications.push_back(publish);
+    }
+  return publications;
+}
+
+/// The copies into the slot that is handed over.
+static SmallVector<LoadAsyncOp> findCopies(warp::PublishOp publish) {
+  SmallVector<LoadAsyncOp> copies;
+  for (Operation *user : publish.getSlot().getUsers())
+    if (auto view = dyn_cast<ViewOp>(user))
+      for (Operation *access : view->getUsers())
+        if (auto copy = dyn_cast<LoadAsyncOp>(access))
+          copies.push_back(copy);
+  return copies;
+}
+
+/// Whether the loop makes the copies that an acquire waits for.
+static bool isArrival(warp::AcquireOp acquire) {
+  return llvm::any_of(findPublications(acquire), [](warp::PublishOp publish) {
+    return !findCopies(publish).empty();
+  });
+}
+
+static Kind classify(Operation *op) {
+  if (isa<DotAsyncOp>(op))
+    return Kind::Issue;
+  if (isa<LoadAsyncOp>(op))
+    return Kind::Copy;
+  // Copies are handed over as they are issued.
+  if (auto publish = dyn_cast<warp::PublishOp>(op))
+    return findCopies(publish).empty() ? Kind::Compute : Kind::Copy;
+  if (auto acquire = dyn_cast<warp::AcquireOp>(op))
+    return isArrival(acquire) ? Kind::Arrival : Kind::Compute;
+  if (isa<AwaitOp>(op))
+    return Kind::Wait;
+  if (auto release = dyn_cast<warp::ReleaseOp>(op)) {
+    for (Value token : release.getAfter())
+      if (auto dot = token.getDefiningOp<DotAsyncOp>();
+          dot && dot->getBlock() == op->getBlock() && !findAwait(dot))
+        return Kind::DeferredWait;
+    return Kind::Free;
+  }
+  if (isa<BroadcastOp, tensor::SplatOp>(op))
+    return Kind::Spread;
+  return Kind::Compute;
+}
+
+bool LoopProblem::hasOwnCopies() const {
+  return llvm::any_of(problem.getOperations(), [](const auto &operation) {
+    return operation.kind == Kind::Arrival;
+  });
+}
+
+void LoopProblem::depend(Operation *from, Operation *to, unsigned distance) {
+  auto source = numbers.find(from), target = numbers.find(to);
+  if (source != numbers.end() && target != numbers.end() &&
+      source->second != target->second)
+    problem.addDependence(source->second, target->second, distance);
+}
+
+/// Follows the operands of an operation and of everything inside it.
+LogicalResult LoopProblem::addDataDependences(Operation *op) {
+  WalkResult result = op->walk([&](Operation *inner) {
+    for (Value operand : inner->getOperands()) {
+      if (Operation *def = operand.getDefiningOp()) {
+        depend(def, op, 0);
+        continue;
+      }
+      auto argument = cast<BlockArgument>(operand);
+      if (argument.getOwner() != loop.getBody() ||
+          argument == loop.getInductionVar())
+        continue;
+      Value yielded = loop.getBody()->getTerminator()->getOperand(
+          argument.getArgNumber() - 1);
+      if (Operation *def = yielded.getDefiningOp())
+        depend(def, op, 1);
+      else if (yielded.getParentBlock() == loop.getBody() &&
+               yielded != argument) {
+        loop.emitOpError("carries a value over more than one iteration, which "
+                         "cannot be pipelined");
+        return WalkResult::interrupt();
+      }
+    }
+    return WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}
+
+/// Where a tile that was read meets another: what converts it alone on the way
+/// is done with the use.
+static Operation *findMeeting(ReadOp read) {
+  Operation *op = read;
+  while (op->hasOneUse()) {
+    Operation *user = *op->getUsers().begin();
+    if (!isElementwise(user) || user->getBlock() != read->getBlock())
+      break;
+    op = user;
+    if (op->getNumOperands() > 1)
+      break;
+  }
+  return op;
+}
+
+/// The memory of a slot is used before the slot is given away. Tiles for
+/// element code are used as they are read, a few registers at a time: the slot
+/// is kept until then, or the read would come as early as the slot can be
+/// released.
+void LoopProblem::addSlotDependences(ViewOp view) {
+  for (Operation *end : view.getSlot().getUsers()) {
+    if (!isa<warp::PublishOp, warp::ReleaseOp>(end))
+      continue;
+    for (Operation *user : view.getView().getUsers()) {
+      auto read = dyn_cast<ReadOp>(user);
+      depend(loop.getBody()->findAncestorOpInBlock(*user), end, 0);
+      if (read && read->getBlock() == loop.getBody())
+        depend(findMeeting(read), end, 0);
+    }
+  }
+}
+
+/// A release behind the await of its product waits for nothing further.
+void LoopProblem::addReleaseDependences(warp::ReleaseOp release) {
+  for (Value token : release.getAfter())
+    if (auto dot = token.getDefiningOp<DotAsyncOp>())
+      if (AwaitOp await = findAwait(dot))
+        depend(await, release, 0);
+}
+
+/// What the loop itself publishes comes before the read of it, and copies take
+/// their time.
+void LoopProblem::addArrivalDependences(warp::AcquireOp acquire) {
+  for (warp::PublishOp publish : findPublications(acquire)) {
+    depend(publish, acquire, 0);
+    for (LoadAsyncOp copy : findCopies(publish))
+      depend(copy, acquire, 0);
+  }
+}
+
+/// A left operand in registers is read until the product is awaited: the next
+/// iteration's may not be made before that.
+void LoopProblem::addRegisterHazard(DotAsyncOp dot) {
+  AwaitOp await = findAwait(dot);
+  if (await && isa<RankedTensorType>(dot.getLhs().getType()) &&
+      dot.getLhs().getDefiningOp())
+    depend(await, dot.getLhs().getDefiningOp(), 1);
+}
+
+/// Units and latencies of one replica that has the multiprocessor for itself:
+/// others, at other phases of the same schedule, fill what is left.
+void LoopProblem::addTimes() {
+  constexpr int64_t kThreadsPerWarp = 32, kWarps = 4;
+  auto group = loop->getParentOfType<warp::GroupOp>();
+  int64_t warps = group ? group.getWarps() : kWarps;
+  // The stream is that of the replica's own instructions, which start in order.
+  unsigned stream = problem.addUnit("stream"),
+           tensor = problem.addUnit("tensor");
+  for (auto [i, parts] : llvm::enumerate(operations)) {
+    ResourceUse use;
+    for (Operation *op : parts) {
+      ResourceUse part = getResourceUse(op, warps * kThreadsPerWarp);
+      use.issue += part.issue;
+      use.special += part.special;
+      use.latency = use.tensor + part.latency;
+      use.tensor += part.tensor;
+    }
+    if (int64_t cycles = std::max(use.issue, use.special))
+      problem.addUse(i, stream, cycles);
+    if (use.tensor)
+      problem.addUse(i, tensor, use.tensor);
+    problem.setLatency(i, use.latency);
+  }
+}
+
+void LoopProblem::number() {
+  for (Operation &op : loop.getBody()->without_terminator()) {
+    if (auto dot = dyn_cast<DotAsyncOp>(op)) {
+      auto before = dot.getAcc().getDefiningOp<DotAsyncOp>();
+      if (before && findNextInChain(before) == dot) {
+        unsigned shared = numbers.lookup(before);
+        numbers[&op] = shared;
+        operations[shared].push_back(&op);
+        continue;
+      }
+    }
+    std::string name = op.getName().getStringRef().str();
+    numbers[&op] = problem.addOperation(name, classify(&op));
+    operations.push_back({&op});
+  }
+}
+
+LogicalResult LoopProblem::addDependences(Operation *op) {
+  if (failed(addDataDependences(op)))
+    return failure();
+  if (auto view = dyn_cast<ViewOp>(op))
+    addSlotDependences(view);
+  else if (auto release = dyn_cast<warp::ReleaseOp>(op))
+    addReleaseDependences(release);
+  else if (auto acquire = dyn_cast<warp::AcquireOp>(op))
+    addArrivalDependences(acquire);
+  else if (auto dot = dyn_cast<DotAsyncOp>(op))
+    addRegisterHazard(dot);
+  return success();
+}
+
+LogicalResult LoopProblem::build() {
+  number();
+  Operation *lastEffect = nullptr;
+  for (Operation &body : loop.getBody()->without_terminator()) {
+    Operation *op = &body;
+    if (failed(addDependences(op)))
+      return failure();
+    // Effects that nothing above orders keep the order of the program.
+    if (isa<warp::AcquireOp, warp::PublishOp, warp::ReleaseOp, DotAsyncOp,
+            LoadAsyncOp, AwaitOp>(op) ||
+        isMemoryEffectFree(op))
+      continue;
+    if (lastEffect)
+      depend(lastEffect, op, 0);
+    lastEffect = op;
+  }
+  addTimes();
+  return success();
+}
+
+void LoopProblem::annotate() {
+  SmallVector<unsigned> order(
+      llvm::to_vector(llvm::seq<unsigned>(0, operations.size())));
+  llvm::sort(order, [&](unsigned a, unsigned b) {
+    return *problem.getOperations()[a].position <
+           *problem.getOperations()[b].position;
+  });
+  int64_t position = 0;
+  for (unsigned i : order)
+    for (Operation *op : operations[i])
+      op->setAttr(TileDialect::kSlottingAttrName,
+                  SlottingAttr::get(loop.getContext(),
+                                    *problem.getOperations()[i].stage,
+                                    position++));
+}

@@ -1,0 +1,50 @@
+//===- LoopProblem.h - a loop as a scheduling problem -----------*- C++ -*-===//
+
+#ifndef FA3_LIB_DIALECT_TILE_TRANSFORMS_PIPELINE_LOOPPROBLEM_H
+#define FA3_LIB_DIALECT_TILE_TRANSFORMS_PIPELINE_LOOPPROBLEM_H
+
+#include "fa3/Dialect/Tile/IR/Tile.h"
+#include "fa3/Dialect/Warp/IR/Warp.h"
+#include "fa3/Scheduling/PipelineProblem.h"
+
+namespace fa3::tile {
+
+/// The problem of one loop, and the operations behind its numbers.
+class LoopProblem {
+public:
+  explicit LoopProblem(mlir::scf::ForOp loop) : loop(loop) {}
+
+  /// Fills the instance. Fails with an error on what cannot be scheduled.
+  mlir::LogicalResult build();
+  PipelineProblem &get() { return problem; }
+  /// Whether the loop waits for copies that it makes itself.
+  bool hasOwnCopies() const;
+  /// The first of those behind a number.
+  mlir::Operation *getOperation(unsigned i) const {
+    return operations[i].front();
+  }
+  /// Writes the answer to the operations, as `tile.slotting`.
+  void annotate();
+
+private:
+  /// Gives every operation a number. Products that add to each other have one:
+  /// a schedule may not tear them apart.
+  void number();
+  mlir::LogicalResult addDependences(mlir::Operation *op);
+  mlir::LogicalResult addDataDependences(mlir::Operation *op);
+  void addSlotDependences(ViewOp view);
+  void addReleaseDependences(warp::ReleaseOp release);
+  void addArrivalDependences(warp::AcquireOp acquire);
+  void addRegisterHazard(DotAsyncOp dot);
+  void addTimes();
+  void depend(mlir::Operation *from, mlir::Operation *to, unsigned distance);
+
+  mlir::scf::ForOp loop;
+  PipelineProblem problem;
+  llvm::SmallVector<llvm::SmallVector<mlir::Operation *, 1>> operations;
+  llvm::DenseMap<mlir::Operation *, unsigned> numbers;
+};
+
+} // namespace fa3::tile
+
+#endif // FA3_LIB_DIALECT_TILE_TRANSFORMS_PIPELINE_LOOPPROBLEM_H

@@ -1,0 +1,174 @@
+//===- Schedule.cpp - tile-schedule ---------------------------------------===//
+
+#include "../Utils.h"
+#include "LoopProblem.h"
+#include "fa3/Dialect/Tile/Transforms/Passes.h"
+#include "fa3/Scheduling/Solvers.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace fa3::tile {
+#define GEN_PASS_DEF_SCHEDULE
+#include "fa3/Dialect/Tile/Transforms/Passes.h.inc"
+} // namespace fa3::tile
+
+using namespace mlir;
+using namespace fa3;
+using namespace fa3::tile;
+
+static bool isInnermostWith(scf::ForOp loop,
+                            llvm::function_ref<bool(Operation *)> predicate) {
+  bool found = false, inner = false;
+  loop.getBody()->walk([&](Operation *op) {
+    found |= predicate(op);
+    inner |= isa<LoopLikeOpInterface>(op);
+  });
+  return found && !inner;
+}
+
+namespace {
+/// When a reader asks for entries of a ring: the stage, and the position within
+/// the step.
+struct Demand {
+  int64_t stage = 0, position = 0;
+};
+} // namespace
+
+/// Loops that only fill rings run in the stages of their readers.
+static LogicalResult
+scheduleFillLoop(scf::ForOp loop,
+                 const llvm::MapVector<Value, Demand> &demands) {
+  LoopProblem instance(loop);
+  if (failed(instance.build()))
+    return failure();
+  PipelineProblem &problem = instance.get();
+  unsigned count = problem.getOperations().size();
+  SmallVector<int64_t> stage(count, -1), asked(count, -1);
+  int64_t least = std::numeric_limits<int64_t>::max(), greatest = 0;
+  for (unsigned i = 0; i < count; ++i)
+    if (auto acquire = dyn_cast<warp::AcquireOp>(instance.getOperation(i))) {
+      auto it = demands.find(acquire.getRing());
+      if (it == demands.end()) {
+        stage[i] = 0;
+      } else {
+        stage[i] = it->second.stage;
+        asked[i] = it->second.position;
+      }
+      least = std::min(least, stage[i]);
+      greatest = std::max(greatest, stage[i]);
+    }
+  if (least >= greatest)
+    return success();
+  // Stages and demands spread from acquires to what uses the slot; what feeds
+  // several happens in the first of them.
+  auto spread = [&](SmallVectorImpl<int64_t> &value, int64_t otherwise) {
+    for (unsigned i = 0; i < count; ++i)
+      for (const auto &dep : problem.getDependences())
+        if (dep.distance == 0 && dep.to == i)
+          value[i] = std::max(value[i], value[dep.from]);
+    for (unsigned i = count; i-- > 0;) {
+      if (value[i] >= 0)
+        continue;
+      int64_t needed = otherwise;
+      for (const auto &dep : problem.getDependences())
+        if (dep.distance == 0 && dep.from == i)
+          needed = std::min(needed, value[dep.to]);
+      value[i] = needed;
+    }
+  };
+  spread(stage, greatest);
+  spread(asked, *llvm::max_element(asked));
+  // In the order in which readers ask.
+  SmallVector<unsigned> order(llvm::to_vector(llvm::seq<unsigned>(0, count)));
+  llvm::stable_sort(order, [&](unsigned a, unsigned b) {
+    return std::pair(asked[a], stage[a]) < std::pair(asked[b], stage[b]);
+  });
+  for (auto [position, i] : llvm::enumerate(order)) {
+    problem.setStage(i, stage[i]);
+    problem.setPosition(i, position);
+  }
+  if (std::optional<std::string> error = problem.verify())
+    return loop.emitOpError("has no schedule that follows the readers of its "
+                            "rings: ")
+           << *error;
+  instance.annotate();
+  return success();
+}
+
+/// Whether an iteration is a whole tile, from several products to what it
+/// stores: two of them at a time would need the registers of two tiles.
+static bool isOverTiles(scf::ForOp loop) {
+  Block &body = *loop.getBody();
+  bool stores =
+      !body.getOps<StoreOp>().empty() || !body.getOps<StoreAsyncOp>().empty();
+  return stores && !llvm::hasSingleElement(body.getOps<DotAsyncOp>());
+}
+
+namespace {
+struct Schedule : fa3::tile::impl::ScheduleBase<Schedule> {
+  using ScheduleBase::ScheduleBase;
+
+  void runOnOperation() override {
+    if (stages < 1) {
+      getOperation()->emitError("tile-schedule: expects at least 1 stage, got ")
+          << stages.getValue();
+      return signalPassFailure();
+    }
+    solve = getPipelineSolver(solver);
+    if (!solve) {
+      getOperation()->emitError("tile-schedule: expects solver 'list' or "
+                                "'modulo', got '")
+          << solver.getValue() << "'";
+      return signalPassFailure();
+    }
+    if (failed(forEachKernel(getOperation(), [&](gpu::GPUFuncOp kernel) {
+          return schedule(kernel);
+        })))
+      signalPassFailure();
+  }
+
+  LogicalResult schedule(gpu::GPUFuncOp kernel) {
+    SmallVector<scf::ForOp> products, fills;
+    kernel.walk([&](scf::ForOp loop) {
+      if (isInnermostWith(loop, llvm::IsaPred<DotAsyncOp>)) {
+        if (!isOverTiles(loop))
+          products.push_back(loop);
+      } else if (isInnermostWith(loop, llvm::IsaPred<LoadAsyncOp>) &&
+                 llvm::none_of(loop.getBody()->getOps<warp::AcquireOp>(),
+                               [](warp::AcquireOp acquire) {
+                                 return acquire.getSide() == warp::Side::read;
+                               })) {
+        fills.push_back(loop);
+      }
+    });
+    llvm::MapVector<Value, Demand> demands;
+    for (scf::ForOp loop : products) {
+      LoopProblem instance(loop);
+      if (failed(instance.build()))
+        return failure();
+      // Copies of the loop's own are a stage ahead of the products.
+      int64_t allStages = stages + (instance.hasOwnCopies() ? 1 : 0);
+      if (std::optional<std::string> error = solve(instance.get(), allStages))
+        return loop.emitOpError("cannot be scheduled: ") << *error;
+      if (print) {
+        llvm::outs() << "// " << kernel.getName() << '\n';
+        instance.get().print(llvm::outs());
+      }
+      instance.annotate();
+      ++numScheduled;
+      for (auto [i, op] : llvm::enumerate(instance.get().getOperations()))
+        if (auto acquire =
+                dyn_cast<warp::AcquireOp>(instance.getOperation(i))) {
+          Demand &demand = demands[acquire.getRing()];
+          demand.stage = std::max(demand.stage, *op.stage);
+          demand.position = std::max(demand.position, *op.position);
+        }
+    }
+    for (scf::ForOp loop : fills)
+      if (failed(scheduleFillLoop(loop, demands)))
+        return failure();
+    return success();
+  }
+
+  PipelineSolver solve = nullptr;
+};
+} // namespace

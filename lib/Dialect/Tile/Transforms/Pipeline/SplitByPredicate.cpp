@@ -1,0 +1,122 @@
+//===- SplitByPredicate.cpp - tile-split-by-predicate ---------------------===//
+
+#include "../Utils.h"
+#include "fa3/Dialect/Tile/Analysis/PredicateRange.h"
+#include "fa3/Dialect/Tile/Transforms/Passes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+namespace fa3::tile {
+#define GEN_PASS_DEF_SPLITBYPREDICATE
+#include "fa3/Dialect/Tile/Transforms/Passes.h.inc"
+} // namespace fa3::tile
+
+using namespace mlir;
+using namespace fa3;
+using namespace fa3::tile;
+
+/// Drops selects whose condition is true for all elements, and what only
+/// computed the condition.
+static void assumeTrue(ArrayRef<arith::SelectOp> selects) {
+  for (arith::SelectOp select : selects) {
+    Operation *condition = select.getCondition().getDefiningOp();
+    select.getResult().replaceAllUsesWith(select.getTrueValue());
+    select.erase();
+    SmallVector<Operation *> worklist = {condition};
+    while (!worklist.empty()) {
+      Operation *op = worklist.pop_back_val();
+      if (!op || !isOpTriviallyDead(op))
+        continue;
+      for (Value operand : op->getOperands())
+        if (!llvm::is_contained(worklist, operand.getDefiningOp()))
+          worklist.push_back(operand.getDefiningOp());
+      op->erase();
+    }
+  }
+}
+
+/// Copies `loop` in front of `builder`'s position over [lower, upper); gives
+/// the copies of `selects` too.
+static scf::ForOp copyRange(OpBuilder &builder, scf::ForOp loop, Value lower,
+                            Value upper, ValueRange inits,
+                            ArrayRef<arith::SelectOp> selects,
+                            SmallVectorImpl<arith::SelectOp> &copies) {
+  IRMapping mapping;
+  auto copy = cast<scf::ForOp>(builder.clone(*loop, mapping));
+  copy.getLowerBoundMutable().assign(lower);
+  copy.getUpperBoundMutable().assign(upper);
+  copy.getInitArgsMutable().assign(inits);
+  for (arith::SelectOp select : selects)
+    copies.push_back(
+        cast<arith::SelectOp>(mapping.lookup(select.getOperation())));
+  return copy;
+}
+
+/// Splits a loop by the mask of the first select that allows it.
+static bool split(scf::ForOp loop) {
+  if (!isOne(loop.getStep()))
+    return false;
+  llvm::MapVector<Value, SmallVector<arith::SelectOp>> selectsOf;
+  for (arith::SelectOp select : loop.getBody()->getOps<arith::SelectOp>())
+    if (isa<RankedTensorType>(select.getCondition().getType()))
+      selectsOf[select.getCondition()].push_back(select);
+  if (!selectsOf.empty())
+    hoistScalars(loop);
+  AffineForm lower = getAffineForm(loop.getLowerBound());
+  AffineForm upper = getAffineForm(loop.getUpperBound());
+  for (auto &[mask, selects] : selectsOf) {
+    Interval always = classifyPredicate(mask, loop.getInductionVar()).always;
+    if (always.provesEmpty() || always.lower.provesAtLeast(upper) ||
+        always.upper.provesAtMost(lower))
+      continue;
+    bool fromStart = always.lower.provesAtMost(lower);
+    bool toEnd = always.upper.provesAtLeast(upper);
+    if (fromStart && toEnd) {
+      assumeTrue(selects);
+      return true;
+    }
+    Location loc = loop.getLoc();
+    OpBuilder builder(loop);
+    Value begin = loop.getLowerBound(), end = loop.getUpperBound();
+    if (!fromStart)
+      begin = always.lower.materialize(builder, loc, loop.getLowerBound(),
+                                       loop.getUpperBound());
+    if (!toEnd)
+      end = always.upper.materialize(builder, loc, begin, loop.getUpperBound());
+    SmallVector<Value> carried(loop.getInitArgs());
+    SmallVector<arith::SelectOp> ignored, certain;
+    auto piece = [&](Value from, Value to,
+                     SmallVectorImpl<arith::SelectOp> &copies) {
+      scf::ForOp copy =
+          copyRange(builder, loop, from, to, carried, selects, copies);
+      carried.assign(copy.getResults().begin(), copy.getResults().end());
+    };
+    if (!fromStart)
+      piece(loop.getLowerBound(), begin, ignored);
+    piece(begin, end, certain);
+    if (!toEnd)
+      piece(end, loop.getUpperBound(), ignored);
+    assumeTrue(certain);
+    loop.replaceAllUsesWith(carried);
+    loop.erase();
+    return true;
+  }
+  return false;
+}
+
+namespace {
+struct SplitByPredicate
+    : fa3::tile::impl::SplitByPredicateBase<SplitByPredicate> {
+  using SplitByPredicateBase::SplitByPredicateBase;
+  void runOnOperation() override {
+    SmallVector<scf::ForOp> loops;
+    getOperation()->walk([&](scf::ForOp loop) {
+      if (loop->getParentOfType<gpu::GPUFuncOp>())
+        loops.push_back(loop);
+    });
+    for (scf::ForOp loop : loops)
+      this->splitLoops += split(loop);
+  }
+};
+} // namespace

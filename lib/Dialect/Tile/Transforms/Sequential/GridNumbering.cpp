@@ -1,0 +1,147 @@
+//===- GridNumbering.cpp - from numbers of tiles to the grid --------------===//
+
+#include "GridNumbering.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+using namespace fa3::tile;
+
+Value fa3::tile::product(ImplicitLocOpBuilder &b, ValueRange values) {
+  Value result = values.front();
+  for (Value value : values.drop_front())
+    result = arith::MulIOp::create(b, result, value);
+  return result;
+}
+
+SmallVector<Value> fa3::tile::decode(ImplicitLocOpBuilder &b, Value id,
+                                     ValueRange bounds,
+                                     ArrayRef<unsigned> order) {
+  SmallVector<Value> indices(bounds.size());
+  for (auto [position, dim] : llvm::enumerate(order)) {
+    if (position + 1 == order.size()) {
+      indices[dim] = id;
+      break;
+    }
+    indices[dim] = arith::RemUIOp::create(b, id, bounds[dim]);
+    id = arith::DivUIOp::create(b, id, bounds[dim]);
+  }
+  return indices;
+}
+
+/// A position in the grid: the first index, and the others from their number.
+static SmallVector<Value> joinIndices(ImplicitLocOpBuilder &b, Value row,
+                                      Value outer, ValueRange bounds) {
+  SmallVector<unsigned> fastestFirst(
+      llvm::to_vector(llvm::seq<unsigned>(0, bounds.size() - 1)));
+  SmallVector<Value> indices = {row};
+  llvm::append_range(indices,
+                     decode(b, outer, bounds.drop_front(), fastestFirst));
+  return indices;
+}
+
+SmallVector<Value> fa3::tile::decodeSections(ImplicitLocOpBuilder &b, Value id,
+                                             ValueRange bounds,
+                                             Value sections) {
+  Value one = arith::ConstantIndexOp::create(b, 1);
+  Value outer = product(b, bounds.drop_front());
+  // ((id / rows + 1) * sections - 1) / outer inverts the formula above.
+  Value number = arith::DivUIOp::create(b, id, bounds[0]);
+  number = arith::AddIOp::create(b, number, one);
+  number = arith::MulIOp::create(b, number, sections);
+  number = arith::SubIOp::create(b, number, one);
+  number = arith::DivUIOp::create(b, number, outer);
+  auto start = [&](Value section) -> Value {
+    return arith::DivUIOp::create(b, arith::MulIOp::create(b, section, outer),
+                                  sections);
+  };
+  Value first = start(number);
+  Value size = arith::SubIOp::create(
+      b, start(arith::AddIOp::create(b, number, one)), first);
+  Value within =
+      arith::SubIOp::create(b, id, arith::MulIOp::create(b, first, bounds[0]));
+  // Sizes differ by at most one. The host knows both, so that it can prepare
+  // the divisions.
+  Value least = arith::DivUIOp::create(b, outer, sections);
+  Value isLeast =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::eq, size, least);
+  Value row = arith::SelectOp::create(
+      b, isLeast, arith::DivUIOp::create(b, within, least),
+      arith::DivUIOp::create(b, within, arith::AddIOp::create(b, least, one)));
+  Value position = arith::AddIOp::create(
+      b, first,
+      arith::SubIOp::create(b, within, arith::MulIOp::create(b, row, size)));
+  return joinIndices(b, row, position, bounds);
+}
+
+SmallVector<Value> fa3::tile::decodePartition(ImplicitLocOpBuilder &b, Value id,
+                                              ValueRange bounds,
+                                              int64_t numFull,
+                                              int64_t numShort) {
+  auto constant = [&](int64_t value) -> Value {
+    return arith::ConstantIndexOp::create(b, value);
+  };
+  auto decodeAmong = [&](Value number, int64_t count) {
+    return std::pair<Value, Value>(
+        arith::RemUIOp::create(b, number, constant(count)),
+        arith::DivUIOp::create(b, number, constant(count)));
+  };
+  if (numFull == 0 || numShort == 0) {
+    auto [row, outer] = decodeAmong(id, numFull + numShort);
+    return joinIndices(b, row, outer, bounds);
+  }
+  Value full = arith::MulIOp::create(b, product(b, bounds.drop_front()),
+                                     constant(numFull));
+  auto [row, outer] = decodeAmong(id, numFull);
+  auto [shortRow, shortOuter] =
+      decodeAmong(arith::SubIOp::create(b, id, full), numShort);
+  shortRow = arith::AddIOp::create(b, shortRow, constant(numFull));
+  Value isFull = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, id, full);
+  return joinIndices(b, arith::SelectOp::create(b, isFull, row, shortRow),
+                     arith::SelectOp::create(b, isFull, outer, shortOuter),
+                     bounds);
+}
+
+SmallVector<Value> fa3::tile::decodePairs(ImplicitLocOpBuilder &b, Value id,
+                                          ValueRange bounds, Value tiles,
+                                          Value blocks) {
+  auto constant = [&](int64_t value) -> Value {
+    return arith::ConstantIndexOp::create(b, value);
+  };
+  Value one = constant(1), two = constant(2), rows = bounds[0];
+  // Two rounds of the launch have a pair for each block; the last two may have
+  // fewer.
+  Value lap = arith::MulIOp::create(b, blocks, two);
+  Value number = arith::DivUIOp::create(b, id, lap);
+  Value start = arith::MulIOp::create(b, number, lap);
+  Value within = arith::SubIOp::create(b, id, start);
+  Value size =
+      arith::MinUIOp::create(b, lap, arith::SubIOp::create(b, tiles, start));
+  Value pairs =
+      arith::DivUIOp::create(b, arith::AddIOp::create(b, size, one), two);
+  Value second =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::uge, within, pairs);
+  Value pair = arith::SelectOp::create(
+      b, second, arith::SubIOp::create(b, within, pairs), within);
+  Value position =
+      arith::AddIOp::create(b, start, arith::MulIOp::create(b, pair, two));
+  position = arith::AddIOp::create(
+      b, position, arith::SelectOp::create(b, second, one, constant(0)));
+  Value outer = arith::DivUIOp::create(b, position, rows);
+  Value turn = arith::RemUIOp::create(b, position, rows);
+  // An odd number of rows leaves the middle one: every other outer index runs
+  // backwards, so that it meets the middle one of its neighbor.
+  Value last = arith::SubIOp::create(b, rows, one);
+  Value odd =
+      arith::AndIOp::create(b, arith::AndIOp::create(b, rows, outer), one);
+  Value backwards =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::ne, odd, constant(0));
+  turn = arith::SelectOp::create(b, backwards,
+                                 arith::SubIOp::create(b, last, turn), turn);
+  Value half = arith::DivUIOp::create(b, turn, two);
+  Value isShort =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::ne,
+                            arith::RemUIOp::create(b, turn, two), constant(0));
+  Value row = arith::SelectOp::create(b, isShort, half,
+                                      arith::SubIOp::create(b, last, half));
+  return joinIndices(b, row, outer, bounds);
+}

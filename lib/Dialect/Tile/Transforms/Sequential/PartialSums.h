@@ -1,0 +1,24 @@
+//===- PartialSums.h - what becomes of partial sums -------------*- C++ -*-===//
+
+#ifndef FA3_LIB_DIALECT_TILE_TRANSFORMS_SEQUENTIAL_PARTIALSUMS_H
+#define FA3_LIB_DIALECT_TILE_TRANSFORMS_SEQUENTIAL_PARTIALSUMS_H
+
+#include "fa3/Dialect/Tile/IR/Tile.h"
+#include <optional>
+
+namespace fa3::tile {
+
+/// Whether every element of a row is the same.
+bool isSameAlongRows(mlir::Value value);
+
+/// The reductions that sum up a tile along its columns in the end, if all that
+/// is done with it on the way is linear and treats the columns of a row alike:
+/// then neither their order nor how the sum is divided among them matters.
+std::optional<llvm::SmallVector<ReduceOp>> findTotals(mlir::Value start);
+
+/// Whether a total does nothing but divide, so that only the quotient counts.
+bool onlyDivides(ReduceOp total);
+
+} // namespace fa3::tile
+
+#endif // FA3_LIB_DIALECT_TILE_TRANSFORMS_SEQUENTIAL_PARTIALSUMS_H

@@ -1,0 +1,242 @@
+//===- TileArrays.cpp - tiles of arrays, and their products ---------------===//
+
+#include "../Core/Elementwise.h"
+#include "../Core/Engine.h"
+#include "../Core/Gemm.h"
+#include "TileAccess.h"
+
+using namespace mlir;
+using namespace fa3;
+using namespace fa3::interp;
+
+namespace {
+/// The part of a tile that lies inside an array.
+struct Clip {
+  int64_t rowBegin = 0, rowEnd = 0, columnBegin = 0, columnEnd = 0;
+  /// Address of element (0, 0) of the tile, perhaps outside; and strides.
+  int64_t origin = 0, rowStride = 0, columnStride = 0;
+  bool isEmpty() const {
+    return rowBegin >= rowEnd || columnBegin >= columnEnd;
+  }
+};
+} // namespace
+
+static Clip clip(const Array &array, ArrayRef<int64_t> indices,
+                 TileShape shape) {
+  Clip result;
+  int64_t bytes = getByteWidth(array.getFormat());
+  size_t leading = indices.size() - shape.rank;
+  int64_t origin = array.getOffset();
+  for (size_t i = 0; i < indices.size(); ++i)
+    origin += indices[i] * array.getStrides()[i];
+  for (size_t i = 0; i < leading; ++i)
+    if (indices[i] < 0 || indices[i] >= array.getShape()[i])
+      return result;
+  auto limit = [&](size_t dim, int64_t extent, int64_t &begin, int64_t &end) {
+    begin = std::max<int64_t>(0, -indices[dim]);
+    end = std::min(extent, array.getShape()[dim] - indices[dim]);
+  };
+  size_t last = indices.size() - 1;
+  limit(last, shape.columns, result.columnBegin, result.columnEnd);
+  result.rowEnd = 1;
+  if (shape.rank == 2) {
+    limit(last - 1, shape.rows, result.rowBegin, result.rowEnd);
+    result.rowStride = array.getStrides()[last - 1] * bytes;
+  }
+  result.origin = origin * bytes;
+  result.columnStride = array.getStrides()[last] * bytes;
+  return result;
+}
+
+/// Takes a tile with a folded dimension apart: visits the elements that one
+/// index of the outer dimension has, with their indices, shape and first lane.
+static void forEachFold(
+    ArrayRef<int64_t> indices, TileShape shape,
+    llvm::function_ref<void(ArrayRef<int64_t>, TileShape, int64_t)> visit) {
+  SmallVector<int64_t> at(indices);
+  int64_t &outer = at[at.size() - shape.rank - 1];
+  TileShape part = shape;
+  (shape.rank == 1 ? part.columns : part.rows) = shape.fold;
+  part.fold = 0;
+  for (int64_t first = 0; first < shape.size(); first += part.size(), ++outer)
+    visit(at, part, first);
+}
+
+void fa3::interp::loadTile(const Array &array, ArrayRef<int64_t> indices,
+                           TileShape shape, void *lanes) {
+  Format format = array.getFormat();
+  int64_t laneBytes = getLaneBytes(getLane(format));
+  if (shape.fold)
+    return forEachFold(
+        indices, shape,
+        [&](ArrayRef<int64_t> at, TileShape part, int64_t first) {
+          loadTile(array, at, part,
+                   static_cast<uint8_t *>(lanes) + first * laneBytes);
+        });
+  Clip part = clip(array, indices, shape);
+  uint8_t *out = static_cast<uint8_t *>(lanes);
+  if (part.isEmpty() || part.rowEnd - part.rowBegin < shape.rows ||
+      part.columnEnd - part.columnBegin < shape.columns)
+    std::memset(out, 0, shape.size() * laneBytes);
+  if (part.isEmpty())
+    return;
+  for (int64_t row = part.rowBegin; row < part.rowEnd; ++row)
+    decode(format,
+           array.getBase() + part.origin + row * part.rowStride +
+               part.columnBegin * part.columnStride,
+           part.columnStride, part.columnEnd - part.columnBegin,
+           out + (row * shape.columns + part.columnBegin) * laneBytes);
+}
+
+void fa3::interp::storeTile(const Array &array, ArrayRef<int64_t> indices,
+                            TileShape shape, const void *lanes, bool add) {
+  Format format = array.getFormat();
+  int64_t laneBytes = getLaneBytes(getLane(format));
+  if (shape.fold)
+    return forEachFold(
+        indices, shape,
+        [&](ArrayRef<int64_t> at, TileShape part, int64_t first) {
+          storeTile(array, at, part,
+                    static_cast<const uint8_t *>(lanes) + first * laneBytes,
+                    add);
+        });
+  Clip part = clip(array, indices, shape);
+  if (part.isEmpty())
+    return;
+  const uint8_t *in = static_cast<const uint8_t *>(lanes);
+  int64_t count = part.columnEnd - part.columnBegin;
+  for (int64_t row = part.rowBegin; row < part.rowEnd; ++row) {
+    uint8_t *target = array.getBase() + part.origin + row * part.rowStride +
+                      part.columnBegin * part.columnStride;
+    const uint8_t *source =
+        in + (row * shape.columns + part.columnBegin) * laneBytes;
+    if (!add) {
+      encode(format, source, count, part.columnStride, target);
+      continue;
+    }
+    dispatchLane(getLane(format), [&](auto zero) {
+      using T = decltype(zero);
+      for (int64_t i = 0; i < count; ++i) {
+        uint8_t *element = target + i * part.columnStride;
+        T value, increment;
+        decode(format, element, 0, 1, &value);
+        std::memcpy(&increment, source + i * laneBytes, sizeof(T));
+        value = finish(format, T(value + increment));
+        encode(format, &value, 1, 0, element);
+      }
+    });
+  }
+}
+
+void fa3::interp::multiply(const DotExtra &dot, Format format, const float *lhs,
+                           const float *rhs, Buffer &acc, Buffer &out) {
+  auto [m, n, k] = dot.shape;
+  SmallVector<float, 0> left, right;
+  if (dot.transposeLhs) {
+    left.resize(m * k);
+    transpose(k, m, lhs, left.data());
+    lhs = left.data();
+  }
+  if (dot.transposeRhs) {
+    right.resize(k * n);
+    transpose(n, k, rhs, right.data());
+    rhs = right.data();
+  }
+  std::memcpy(out.data<uint8_t>(), acc.data<uint8_t>(),
+              m * n * getLaneBytes(acc.getLane()));
+  if (format == Format::F32)
+    return gemm(m, n, k, lhs, rhs, out.data<float>());
+  if (format == Format::F64) {
+    SmallVector<double, 0> a(lhs, lhs + m * k), b(rhs, rhs + k * n);
+    return gemm(m, n, k, a.data(), b.data(), out.data<double>());
+  }
+  if (!isFloat(format)) {
+    // Sums of narrow integers are exact in fp64.
+    int64_t *sums = out.data<int64_t>();
+    SmallVector<double, 0> a(lhs, lhs + m * k), b(rhs, rhs + k * n),
+        exact(sums, sums + m * n);
+    gemm(m, n, k, a.data(), b.data(), exact.data());
+    for (int64_t i = 0; i < m * n; ++i)
+      sums[i] = wrapTo(format, static_cast<int64_t>(exact[i]));
+    return;
+  }
+  // Narrow accumulators round after every step.
+  float *sums = out.data<float>();
+  for (int64_t i = 0; i < m; ++i)
+    for (int64_t step = 0; step < k; ++step)
+      for (int64_t j = 0; j < n; ++j)
+        sums[i * n + j] = finish(
+            format, sums[i * n + j] + lhs[i * k + step] * rhs[step * n + j]);
+}
+
+namespace {
+
+struct TileExtra : Extra {
+  TileShape shape;
+};
+
+template <typename OpType>
+LogicalResult decodeAccess(Decoder &d, OpType op, RankedTensorType type,
+                           Handler handler) {
+  FailureOr<Format> format = d.getFormat(op, type);
+  if (failed(format))
+    return failure();
+  auto *extra = d.makeExtra<TileExtra>();
+  extra->shape = getTileShape(type);
+  extra->shape.fold = op.getFold().value_or(0);
+  d.emit(op, handler, extra).format = *format;
+  return success();
+}
+
+LogicalResult runTileLoad(Context &c, const Instr &in) {
+  TileShape shape = in.get<TileExtra>().shape;
+  Buffer &out = c.makeBuffer(in.out[0], getLane(in.format), shape.size());
+  loadTile(c.array(in.in[0]), c.integers(in.in.drop_front()), shape,
+           out.data<uint8_t>());
+  return success();
+}
+
+LogicalResult runTileStore(Context &c, const Instr &in) {
+  storeTile(c.array(in.in[1]), c.integers(in.in.drop_front(2)),
+            in.get<TileExtra>().shape, c.buffer(in.in[0]).data<uint8_t>());
+  return success();
+}
+
+/// A store whose last operand ends the rows.
+LogicalResult runStoreBelow(Context &c, const Instr &in) {
+  TileShape shape = in.get<TileExtra>().shape;
+  SmallVector<int64_t> indices = c.integers(in.in.drop_front(2));
+  int64_t end = indices.pop_back_val();
+  int64_t first = indices[indices.size() - shape.rank];
+  int64_t &rows = shape.rank == 1 ? shape.columns : shape.rows;
+  rows = std::clamp<int64_t>(end - first, 0, rows);
+  if (rows > 0)
+    storeTile(c.array(in.in[1]), indices, shape,
+              c.buffer(in.in[0]).data<uint8_t>());
+  return success();
+}
+
+LogicalResult runTileScalarLoad(Context &c, const Instr &in) {
+  const Array &array = c.array(in.in[0]);
+  SmallVector<int64_t> indices = c.integers(in.in.drop_front());
+  for (auto [i, index] : llvm::enumerate(indices))
+    if (index < 0 || index >= array.getShape()[i])
+      return c.error(in) << "'tile.scalar_load' accesses index " << index
+                         << " of dimension " << i << ", which has "
+                         << array.getShape()[i];
+  loadCell(array.getFormat(), array.at(indices), c.cells[in.out[0]]);
+  return success();
+}
+
+} // namespace
+
+void fa3::interp::populateTileArrays(Registry &r) {
+  r.add<tile::LoadOp>([](Decoder &d, tile::LoadOp op) {
+    return decodeAccess(d, op, op.getResult().getType(), runTileLoad);
+  });
+  r.add<tile::StoreOp>([](Decoder &d, tile::StoreOp op) {
+    return decodeAccess(d, op, op.getValue().getType(),
+                        op.getBelow() ? runStoreBelow : runTileStore);
+  });
+  r.addPlain<tile::ScalarLoadOp>(runTileScalarLoad);
+}

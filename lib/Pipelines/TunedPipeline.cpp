@@ -1,0 +1,223 @@
+//===- TunedPipeline.cpp - options of the pipeline from a table -----------===//
+
+#include "fa3/Pipelines/TunedPipeline.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/Pass/Pass.h"
+#include "mlir/Pass/PassManager.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include <limits>
+
+using namespace mlir;
+using namespace fa3;
+using tuning::Table;
+
+/// Calls `function` with the name of every option that changes only the time
+/// that a kernel takes, and the option.
+template <typename Options, typename Function>
+static void forEachTunable(Options &options, Function &&function) {
+  function("block-m", options.blockM);
+  function("block-n", options.blockN);
+  function("rescale", options.rescale);
+  function("mode", options.mode);
+  function("order", options.order);
+  function("heights", options.heights);
+  function("l2-bytes", options.l2Bytes);
+  function("section-rounds", options.sectionRounds);
+  function("store", options.store);
+  function("solver", options.solver);
+  function("stages", options.stages);
+  function("ping-pong", options.pingPong);
+  function("hold", options.hold);
+  function("producer-registers", options.producerRegisters);
+  function("max-depth", options.maxDepth);
+  function("barrier-wait", options.barrierWait);
+  function("wgmma-asm", options.wgmmaAsm);
+  function("llvm-passes", options.llvmPasses);
+  function("last-block", options.lastBlock);
+  function("early-votes", options.earlyVotes);
+  function("shorten-tanh", options.shortenTanh);
+  function("scale-operands", options.scaleOperands);
+}
+
+/// Whether an option that is a number takes this one; passes ask again.
+static bool takesNumber(StringRef name, StringRef value) {
+  struct Range {
+    StringRef name;
+    int64_t least, most, step;
+  };
+  constexpr int64_t kAny = std::numeric_limits<int64_t>::max();
+  static const Range ranges[] = {
+      {"block-m", 64, kAny, 64}, {"block-n", 16, 256, 16},
+      {"l2-bytes", 0, kAny, 1},  {"stages", 1, kAny, 1},
+      {"max-depth", 1, kAny, 1}, {"producer-registers", 24, 256, 8},
+      {"hold", 0, kAny, 1},      {"section-rounds", 0, 1 << 20, 1},
+  };
+  for (const Range &range : ranges) {
+    int64_t number;
+    if (range.name != name || (name == "hold" && value == "auto"))
+      continue;
+    return !value.getAsInteger(10, number) && number >= range.least &&
+           number <= range.most && number % range.step == 0;
+  }
+  return true;
+}
+
+/// Whether an option that is a word takes this one; passes ask again.
+static bool takesWord(StringRef name, StringRef value) {
+  struct Choice {
+    StringRef name;
+    SmallVector<StringRef, 4> words;
+  };
+  static const Choice choices[] = {
+      {"rescale", {"lazy", "eager", "never"}},
+      {"mode", {"auto", "cta", "static", "dynamic"}},
+      {"order", {"auto", "rows", "longest-first", "pairs"}},
+      {"heights", {"even", "auto"}},
+      {"store", {"auto", "staged", "in-place", "direct"}},
+      {"solver", {"list", "modulo"}},
+      {"ping-pong", {"on", "off"}},
+      {"barrier-wait", {"asm", "intrinsic"}},
+      {"wgmma-asm", {"instruction", "chain"}},
+      {"last-block", {"auto", "whole", "narrow"}},
+      {"early-votes", {"auto", "integers", "floats", "none"}},
+      {"scale-operands", {"auto", "always", "never"}},
+  };
+  for (const Choice &choice : choices)
+    if (choice.name == name)
+      return llvm::is_contained(choice.words, value);
+  return true;
+}
+
+std::optional<std::string> fa3::validateTunedOptions(llvm::StringRef options) {
+  PipelineOptions scratch;
+  SmallVector<StringRef> words;
+  options.split(words, ' ', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
+  for (StringRef word : words) {
+    auto [name, value] = word.split('=');
+    bool isKnown = false;
+    forEachTunable(scratch, [&, name = name](StringRef known, const auto &) {
+      isKnown |= name == known;
+    });
+    if (!isKnown)
+      return ("'" + name + "' is no option that a table may set").str();
+    if (value.empty())
+      return ("'" + name + "' has no value").str();
+    if (!takesWord(name, value) || !takesNumber(name, value) ||
+        failed(scratch.parseFromString(word, llvm::errs())))
+      return ("'" + name + "' does not take '" + value + "'").str();
+  }
+  return std::nullopt;
+}
+
+FailureOr<Table> fa3::readTuningTable(MLIRContext *context, StringRef name) {
+  if (name == "none")
+    return Table();
+  if (name.empty())
+    return Table::parse(context, "shipped table", tuning::getShippedTable(),
+                        validateTunedOptions);
+  auto buffer = llvm::MemoryBuffer::getFile(name);
+  if (!buffer)
+    return emitError(UnknownLoc::get(context))
+           << "cannot read the tuning table " << name << ": "
+           << buffer.getError().message();
+  return Table::parse(context, name, (*buffer)->getBuffer(),
+                      validateTunedOptions);
+}
+
+/// Whether the user has given a tile that is not the entry's: the rest of the
+/// entry was measured with another one.
+static bool hasOtherTile(const tuning::Entry &entry, PipelineOptions &options) {
+  SmallVector<StringRef> words;
+  StringRef(entry.options).split(words, ' ', -1, /*KeepEmpty=*/false);
+  auto differs = [&](StringRef name, const auto &option) {
+    std::string given = (name + "=" + Twine(option.getValue())).str();
+    return option.hasValue() && !llvm::is_contained(words, given);
+  };
+  return differs("block-m", options.blockM) ||
+         differs("block-n", options.blockN);
+}
+
+LogicalResult fa3::applyTuning(ModuleOp module, PipelineOptions &options) {
+  FailureOr<Table> table =
+      readTuningTable(module.getContext(), options.tuningTable);
+  if (failed(table))
+    return failure();
+  std::optional<tuning::ProblemClass> problem = tuning::classify(module);
+  const tuning::Entry *entry = problem ? table->lookup(*problem) : nullptr;
+  // Its kernels have warps of their own for copies.
+  if (!entry || hasOtherTile(*entry, options) || !options.warpSpecialize)
+    return success();
+  // What a user gives counts more.
+  std::string text;
+  SmallVector<StringRef> words;
+  StringRef(entry->options).split(words, ' ', -1, /*KeepEmpty=*/false);
+  for (StringRef word : words) {
+    // Replicas that take turns need as many steps each.
+    bool isGiven = word == "last-block=narrow" && options.pingPong == "on";
+    forEachTunable(options, [&](StringRef name, const auto &option) {
+      isGiven |= name == word.split('=').first && option.hasValue();
+    });
+    if (!isGiven)
+      text += (text.empty() ? "" : " ") + word.str();
+  }
+  return options.parseFromString(text, llvm::errs());
+}
+
+bool fa3::isTuned(const PipelineOptions &options) {
+  if (options.tuningTable == "none")
+    return false;
+  // An empty list needs no look at the module.
+  return !options.tuningTable.empty() ||
+         tuning::getShippedTable().contains("\"options\"");
+}
+
+namespace {
+class LowerTuned : public PassWrapper<LowerTuned, OperationPass<ModuleOp>> {
+public:
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(LowerTuned)
+
+  explicit LowerTuned(const PipelineOptions &given)
+      : options(std::make_shared<PipelineOptions>()) {
+    options->copyOptionValuesFrom(given);
+  }
+  LowerTuned(const LowerTuned &other)
+      : PassWrapper(other), options(other.options) {}
+
+  StringRef getArgument() const override { return "fa3-lower-tuned"; }
+  StringRef getDescription() const override {
+    return "fa3-lower-to-nvvm-pipeline with the options of a tuning table";
+  }
+
+  void getDependentDialects(DialectRegistry &registry) const override {
+    OpPassManager passes(ModuleOp::getOperationName());
+    build(passes, *options);
+    passes.getDependentDialects(registry);
+  }
+
+  void runOnOperation() override {
+    PipelineOptions tuned;
+    tuned.copyOptionValuesFrom(*options);
+    if (failed(applyTuning(getOperation(), tuned)))
+      return signalPassFailure();
+    OpPassManager passes(ModuleOp::getOperationName());
+    build(passes, tuned);
+    if (failed(runPipeline(passes, getOperation())))
+      signalPassFailure();
+  }
+
+private:
+  static void build(OpPassManager &passes, const PipelineOptions &from) {
+    PipelineOptions plain;
+    plain.copyOptionValuesFrom(from);
+    plain.tuningTable = "none";
+    buildLowerToNVVMPipeline(passes, plain);
+  }
+
+  std::shared_ptr<PipelineOptions> options;
+};
+} // namespace
+
+std::unique_ptr<Pass> fa3::createLowerTuned(const PipelineOptions &options) {
+  return std::make_unique<LowerTuned>(options);
+}

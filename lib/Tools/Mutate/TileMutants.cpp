@@ -1,0 +1,215 @@
+//===- TileMutants.cpp - mutants of the use of rings ----------------------===//
+
+#include "fa3/Dialect/Tile/IR/Tile.h"
+#include "fa3/Dialect/Warp/IR/Warp.h"
+#include "fa3/Tools/Mutate/Mutate.h"
+#include "mlir/IR/Builders.h"
+
+using namespace mlir;
+using namespace fa3;
+using namespace fa3::mutate;
+
+namespace {
+
+template <typename OpType, typename Match, typename Function>
+void forEachMatch(ModuleOp module, Places &places, Match match,
+                  Function apply) {
+  module.walk([&](OpType op) {
+    if (match(op))
+      places.push_back({op, [op, apply] { apply(op); }});
+  });
+}
+template <typename OpType, typename Function>
+void forEach(ModuleOp module, Places &places, Function apply) {
+  forEachMatch<OpType>(module, places, [](OpType) { return true; }, apply);
+}
+
+void collectDropRelease(ModuleOp module, Places &places) {
+  forEach<warp::ReleaseOp>(module, places,
+                           [](warp::ReleaseOp op) { op.erase(); });
+}
+void collectDropPublish(ModuleOp module, Places &places) {
+  forEach<warp::PublishOp>(module, places,
+                           [](warp::PublishOp op) { op.erase(); });
+}
+
+template <typename OpType>
+void collectDuplicate(ModuleOp module, Places &places) {
+  forEach<OpType>(module, places, [](OpType op) {
+    OpBuilder builder(op);
+    builder.clone(*op);
+  });
+}
+
+void collectUnawaited(ModuleOp module, Places &places) {
+  forEachMatch<warp::ReleaseOp>(
+      module, places, [](warp::ReleaseOp op) { return !op.getAfter().empty(); },
+      [](warp::ReleaseOp op) { op.getAfterMutable().clear(); });
+}
+
+/// The operation that a release or publish follows: the acquire of its slot,
+/// where that is in the same block and something comes between.
+template <typename OpType>
+Operation *findAcquire(OpType op) {
+  Operation *acquire = op.getSlot().getDefiningOp();
+  bool fits = acquire && acquire->getBlock() == op->getBlock() &&
+              acquire->getNextNode() != op.getOperation();
+  return fits ? acquire : nullptr;
+}
+
+void collectEarlyRelease(ModuleOp module, Places &places) {
+  forEachMatch<warp::ReleaseOp>(module, places, findAcquire<warp::ReleaseOp>,
+                                [](warp::ReleaseOp op) {
+                                  op.getAfterMutable().clear();
+                                  op->moveAfter(findAcquire(op));
+                                });
+}
+void collectEarlyPublish(ModuleOp module, Places &places) {
+  forEachMatch<warp::PublishOp>(
+      module, places, findAcquire<warp::PublishOp>,
+      [](warp::PublishOp op) { op->moveAfter(findAcquire(op)); });
+}
+
+template <int64_t difference>
+void collectDepth(ModuleOp module, Places &places) {
+  forEachMatch<warp::RingOp>(
+      module, places,
+      [](warp::RingOp op) {
+        return op.getRing().getType().getDepth() + difference > 0;
+      },
+      [](warp::RingOp op) {
+        warp::RingType type = op.getRing().getType();
+        op.getRing().setType(type.withDepth(type.getDepth() + difference));
+      });
+}
+
+void collectSkipEntry(ModuleOp module, Places &places) {
+  forEach<warp::AcquireOp>(module, places, [](warp::AcquireOp op) {
+    OpBuilder builder(op);
+    auto extra = cast<warp::AcquireOp>(builder.clone(*op));
+    if (op.getSide() == warp::Side::read)
+      warp::ReleaseOp::create(builder, op.getLoc(), extra.getSlot(),
+                              ValueRange());
+    else
+      warp::PublishOp::create(builder, op.getLoc(), extra.getSlot());
+    op.getCursorMutable().assign(extra.getNext());
+  });
+}
+
+/// The position stays where it was: the next acquire takes the entry again.
+void collectStuckCursor(ModuleOp module, Places &places) {
+  forEachMatch<warp::AcquireOp>(
+      module, places,
+      [](warp::AcquireOp op) { return !op.getNext().use_empty(); },
+      [](warp::AcquireOp op) {
+        op.getNext().replaceAllUsesWith(op.getCursor());
+      });
+}
+
+warp::RingType withInitial(warp::RingType type, int64_t initial) {
+  return warp::RingType::get(type.getContext(), type.getDepth(),
+                             type.getPayload(), type.getParts(), initial,
+                             type.getScope());
+}
+
+/// Nobody has the first turn, or replicas do not take one.
+void collectDropTurn(ModuleOp module, Places &places) {
+  forEach<warp::TakeTurnOp>(module, places, [](warp::TakeTurnOp op) {
+    for (Operation *pass : llvm::make_early_inc_range(op.getTurn().getUsers()))
+      pass->erase();
+    op.erase();
+  });
+  forEachMatch<warp::RingOp>(
+      module, places,
+      [](warp::RingOp op) { return op.getRing().getType().getInitial() > 0; },
+      [](warp::RingOp op) {
+        op.getRing().setType(withInitial(op.getRing().getType(), 0));
+      });
+}
+
+/// Replicas take one turn more.
+void collectExtraTurn(ModuleOp module, Places &places) {
+  forEach<warp::TakeTurnOp>(module, places, [](warp::TakeTurnOp op) {
+    OpBuilder builder(op);
+    auto extra = cast<warp::TakeTurnOp>(builder.clone(*op));
+    warp::PassTurnOp::create(builder, op.getLoc(), extra.getTurn());
+  });
+}
+
+/// The last entry that is acquired before a turn is taken is acquired in it.
+warp::AcquireOp findAcquireBefore(warp::TakeTurnOp take) {
+  for (Operation *op = take->getPrevNode(); op; op = op->getPrevNode())
+    if (auto acquire = dyn_cast<warp::AcquireOp>(op))
+      return acquire;
+  return {};
+}
+void collectEarlyTurn(ModuleOp module, Places &places) {
+  forEachMatch<warp::TakeTurnOp>(
+      module, places, findAcquireBefore,
+      [](warp::TakeTurnOp op) { op->moveBefore(findAcquireBefore(op)); });
+}
+
+/// A turn is passed on before it is taken.
+void collectSwapTurns(ModuleOp module, Places &places) {
+  auto findPass = [](warp::AcquireOp take) -> warp::AcquireOp {
+    auto isToken = [](warp::AcquireOp op) {
+      return llvm::all_of(op.getRing().getType().getPayload(),
+                          llvm::IsaPred<warp::TokenType>);
+    };
+    if (take.getSide() == warp::Side::read && isToken(take))
+      for (auto op : take->getBlock()->getOps<warp::AcquireOp>())
+        if (op.getSide() == warp::Side::write && isToken(op) &&
+            take->isBeforeInBlock(op))
+          return op;
+    return {};
+  };
+  forEachMatch<warp::AcquireOp>(
+      module, places, findPass, [findPass](warp::AcquireOp take) {
+        warp::AcquireOp pass = findPass(take);
+        Operation *publish = nullptr;
+        for (Operation *user : pass.getSlot().getUsers())
+          publish = user;
+        pass->moveBefore(take);
+        if (publish)
+          publish->moveBefore(take);
+      });
+}
+
+void collectDropLoad(ModuleOp module, Places &places) {
+  forEach<tile::LoadAsyncOp>(module, places,
+                             [](tile::LoadAsyncOp op) { op.erase(); });
+}
+
+} // namespace
+
+ArrayRef<MutantKind> mutate::getTileMutants() {
+  static const MutantKind kinds[] = {
+      {"drop-release", "an entry is not handed back", collectDropRelease},
+      {"duplicate-release", "an entry is handed back twice",
+       collectDuplicate<warp::ReleaseOp>},
+      {"early-release", "an entry is handed back as soon as it is acquired",
+       collectEarlyRelease},
+      {"unawaited-release", "an entry is handed back without awaiting products",
+       collectUnawaited},
+      {"drop-publish", "an entry is not handed to the readers",
+       collectDropPublish},
+      {"duplicate-publish", "an entry is handed to the readers twice",
+       collectDuplicate<warp::PublishOp>},
+      {"early-publish", "an entry is handed to the readers before it is filled",
+       collectEarlyPublish},
+      {"shallower-ring", "a ring with one entry less", collectDepth<-1>},
+      {"deeper-ring", "a ring with one entry more", collectDepth<1>},
+      {"skip-entry", "a group passes over an entry", collectSkipEntry},
+      {"stuck-cursor", "a group does not move on to the next entry",
+       collectStuckCursor},
+      {"drop-turn", "nobody has the first turn, or one is not taken",
+       collectDropTurn},
+      {"extra-turn", "replicas take a turn twice", collectExtraTurn},
+      {"early-turn", "a turn is taken before an entry is there",
+       collectEarlyTurn},
+      {"swap-turns", "a turn is passed on before it is taken",
+       collectSwapTurns},
+      {"drop-load", "a copy is missing", collectDropLoad},
+  };
+  return kinds;
+}

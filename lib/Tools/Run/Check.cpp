@@ -1,0 +1,347 @@
+//===- Check.cpp - what was computed against a reference ------------------===//
+
+#include "fa3/Tools/Run/Check.h"
+#include "Fail.h"
+#include "fa3/Dialect/Attention/Contract/HostFunction.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/TypeUtilities.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/raw_ostream.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace fa3;
+using namespace fa3::run;
+
+/// Relative error of exponentials and reciprocals of sm_90 together: 2^-22 and
+/// 2^-23 each by the PTX ISA (ex2.approx, rcp.approx), and three roundings.
+static constexpr double kApproximate = 0x1p-20;
+
+//===----------------------------------------------------------------------===//
+// Attention by definition
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// The results of attention among the arguments of its host function, which
+/// takes those of the function on tensors and then its results.
+struct Results {
+  attention::ForwardOp forward;
+  unsigned o;
+  std::optional<unsigned> lse;
+};
+} // namespace
+
+static FailureOr<Results> findResults(ModuleOp module, StringRef name) {
+  auto function = module.lookupSymbol<func::FuncOp>(name);
+  if (!function)
+    return module.emitError("has no function '") << name << "'";
+  Results results;
+  results.forward = attention::findForward(function);
+  if (!results.forward)
+    return function.emitError("has no 'attention.forward' to compare with");
+  std::optional<unsigned> o;
+  Operation *end = function.getBody().back().getTerminator();
+  for (auto [i, value] : llvm::enumerate(end->getOperands())) {
+    unsigned argument = function.getNumArguments() + i;
+    if (value == results.forward.getO())
+      o = argument;
+    else if (value == results.forward.getLse())
+      results.lse = argument;
+  }
+  if (!o)
+    return results.forward.emitError("expects o to be returned");
+  results.o = *o;
+  return results;
+}
+
+static LogicalResult runReference(ModuleOp module, StringRef function,
+                                  const ReferenceOptions &options,
+                                  ArrayRef<ProblemArgument> arguments,
+                                  const ReferenceSample &sample) {
+  FailureOr<std::unique_ptr<Reference>> reference =
+      Reference::create(module, function, options);
+  if (failed(reference))
+    return failure();
+  SmallVector<ReferenceArgument> values;
+  for (const ProblemArgument &argument : arguments) {
+    if (const interp::Array *array = argument.getArray())
+      values.emplace_back(array->getFirst(), array->getShape(),
+                          array->getStrides(),
+                          cast<MemRefType>(argument.type).getElementType());
+    else if (const auto *integer = std::get_if<int64_t>(&argument.value))
+      values.emplace_back(argument.type, *integer);
+    else
+      values.emplace_back(cast<FloatType>(argument.type),
+                          std::get<double>(argument.value));
+  }
+  return (*reference)->run(values, sample);
+}
+
+LogicalResult fa3::run::runAttention(ModuleOp module, StringRef function,
+                                     const Problem &problem) {
+  return runReference(module, function, {}, problem.getArguments(), {});
+}
+
+/// Arguments of the reference: inputs are the problem's, outputs new arrays
+/// full of poison, o as f32 if `wide`.
+static SmallVector<ProblemArgument, 0>
+makeArguments(const Problem &problem, const Results &results, bool wide) {
+  SmallVector<ProblemArgument, 0> arguments(problem.getArguments());
+  for (auto [i, argument] : llvm::enumerate(arguments)) {
+    const interp::Array *array = argument.getArray();
+    bool isWide = wide && i == results.o;
+    if (i != results.o && i != results.lse)
+      continue;
+    interp::Format format = isWide ? interp::Format::F32 : array->getFormat();
+    if (isWide) {
+      auto type = cast<MemRefType>(argument.type);
+      argument.type =
+          MemRefType::get(type.getShape(), Float32Type::get(type.getContext()));
+    }
+    argument.value = interp::Array::allocate(format, array->getShape());
+  }
+  return arguments;
+}
+
+namespace {
+/// Collects what is wrong with an array.
+class Collector {
+public:
+  Collector(StringRef name, double bound) {
+    result.name = name.str();
+    result.bound = bound;
+  }
+
+  void add(ArrayRef<int64_t> index, bool isWritten, double value,
+           double reference, bool isRight) {
+    ++result.elements;
+    double error = value == reference ? 0 : std::abs(value - reference);
+    // A NaN is as wrong as can be.
+    result.error = std::max(result.error, error == error ? error : INFINITY);
+    if (isRight || result.wrong++)
+      return;
+    llvm::raw_string_ostream os(result.complaint);
+    os << "first at [";
+    llvm::interleaveComma(index, os);
+    os << "]: ";
+    isWritten ? os << llvm::format("%.9g", value) : os << "not written";
+    os << " against " << llvm::format("%.9g", reference);
+  }
+
+  CheckResult take() { return std::move(result); }
+
+private:
+  CheckResult result;
+};
+} // namespace
+
+static double load(const interp::Array &array, ArrayRef<int64_t> index) {
+  return interp::loadAsDouble(array.getFormat(), array.at(index));
+}
+static bool isPoison(const interp::Array &array, ArrayRef<int64_t> index) {
+  return interp::Array::isPoison(array.getFormat(), array.at(index));
+}
+
+/// The largest finite absolute value of what is written.
+static double getLargest(const interp::Array &array) {
+  double largest = 0;
+  array.forEach([&](ArrayRef<int64_t> index, uint8_t *) {
+    double value = isPoison(array, index) ? 0 : std::abs(load(array, index));
+    if (std::isfinite(value))
+      largest = std::max(largest, value);
+  });
+  return largest;
+}
+
+static CheckResult checkOutput(const ProblemArgument &mine,
+                               const interp::Array &exact,
+                               const interp::Array &low, FloatType type,
+                               double factor) {
+  const interp::Array &array = *mine.getArray();
+  std::vector<float> exactValues, lowValues;
+  exact.forEach([&](ArrayRef<int64_t> index, uint8_t *) {
+    if (isPoison(exact, index))
+      return;
+    exactValues.push_back(load(exact, index));
+    lowValues.push_back(load(low, index));
+  });
+  double bound = getErrorBound(lowValues, exactValues, type, factor);
+  // Results of f32 show that ex2.approx and rcp.approx are no more than that.
+  if (type.isF32())
+    bound += kApproximate * getLargest(exact);
+  Collector collector(mine.name, bound);
+  exact.forEach([&](ArrayRef<int64_t> index, uint8_t *) {
+    if (isPoison(exact, index))
+      return;
+    double value = load(array, index), reference = load(exact, index);
+    collector.add(index, !isPoison(array, index), value, reference,
+                  std::abs(value - reference) <= bound);
+  });
+  return collector.take();
+}
+
+static CheckResult checkLse(const ProblemArgument &mine,
+                            const interp::Array &exact, Tolerance allowed) {
+  const interp::Array &array = *mine.getArray();
+  double bound = allowed.atol + allowed.rtol * getLargest(exact);
+  Collector collector(mine.name, bound);
+  exact.forEach([&](ArrayRef<int64_t> index, uint8_t *) {
+    if (isPoison(exact, index))
+      return;
+    double value = load(array, index), reference = load(exact, index);
+    collector.add(index, !isPoison(array, index), value, reference,
+                  value == reference || std::abs(value - reference) <= bound);
+  });
+  return collector.take();
+}
+
+static bool hasSoftcap(attention::ForwardOp forward) {
+  std::optional<ArrayAttr> mods = forward.getMods();
+  return mods && llvm::any_of(*mods, llvm::IsaPred<attention::SoftcapAttr>);
+}
+
+static std::string describe(const Comparison &comparison) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << "first at [";
+  llvm::interleaveComma(comparison.index, os);
+  os << "]: ";
+  comparison.isWritten ? os << llvm::format("%.9g", comparison.value)
+                       : os << "not written";
+  os << " against ";
+  comparison.isReferenceWritten
+      ? os << llvm::format("%.9g", comparison.reference)
+      : os << "not written";
+  return text;
+}
+
+static CheckResult checkArray(StringRef name, const interp::Array &mine,
+                              const interp::Array &theirs, Tolerance allowed) {
+  Comparison comparison = compare(mine, theirs, allowed);
+  CheckResult check;
+  check.name = name.str();
+  check.error = comparison.maxAbsolute;
+  check.bound = allowed.atol;
+  check.elements = comparison.elements;
+  check.wrong = comparison.mismatches;
+  if (check.wrong)
+    check.complaint = describe(comparison);
+  check.comparison = std::move(comparison);
+  return check;
+}
+
+/// Sums in another order move a scale by units in its last place, and with it a
+/// number between two of the 8-bit format to the other one.
+static Tolerance getQuantizedTolerance(interp::Format format) {
+  switch (format) {
+  case interp::Format::F8E4M3FN:
+    return {0x1p-9, 0x1p-3};
+  case interp::Format::F8E5M2:
+    return {0x1p-16, 0x1p-2};
+  case interp::Format::I8:
+    return {1, 0};
+  default:
+    return {0, 0x1p-20};
+  }
+}
+
+/// A function that only quantizes: all that it writes.
+static FailureOr<SmallVector<CheckResult>>
+checkQuantized(ModuleOp module, func::FuncOp function, const Problem &problem) {
+  Problem exact = problem;
+  for (ProblemArgument &argument : exact.getArguments())
+    if (const interp::Array *array = argument.getArray();
+        array && argument.access.written)
+      argument.value =
+          interp::Array::allocate(array->getFormat(), array->getShape());
+  if (failed(runAttention(module, function.getName(), exact)))
+    return failure();
+  SmallVector<CheckResult> checks;
+  for (auto [mine, theirs] :
+       llvm::zip_equal(problem.getArguments(), exact.getArguments())) {
+    const interp::Array *array = theirs.getArray();
+    if (!array || !theirs.access.written)
+      continue;
+    Tolerance allowed = getQuantizedTolerance(array->getFormat());
+    checks.push_back(checkArray(mine.name, *mine.getArray(), *array, allowed));
+  }
+  return checks;
+}
+
+FailureOr<SmallVector<CheckResult>>
+fa3::run::checkAttention(ModuleOp module, StringRef function,
+                         const Problem &problem,
+                         const ReferenceSample &sample) {
+  auto source = module.lookupSymbol<func::FuncOp>(function);
+  if (source && !attention::findForward(source))
+    return checkQuantized(module, source, problem);
+  FailureOr<Results> results = findResults(module, function);
+  if (failed(results))
+    return failure();
+  ReferenceOptions exactOptions, lowOptions;
+  exactOptions.wideOutput = true;
+  lowOptions.precision = attention::Precision::low;
+  auto exact = makeArguments(problem, *results, /*wide=*/true);
+  auto low = makeArguments(problem, *results, /*wide=*/false);
+  if (failed(runReference(module, function, exactOptions, exact, sample)) ||
+      failed(runReference(module, function, lowOptions, low, sample)))
+    return failure();
+  ArrayRef<ProblemArgument> mine = problem.getArguments();
+  auto type = cast<FloatType>(
+      cast<ShapedType>(results->forward.getO().getType()).getElementType());
+  SmallVector<CheckResult> checks;
+  unsigned o = results->o;
+  checks.push_back(checkOutput(mine[o], *exact[o].getArray(),
+                               *low[o].getArray(), type,
+                               hasSoftcap(results->forward) ? 3 : 2));
+  if (results->lse) {
+    auto operand = getElementTypeOrSelf(results->forward.getQ());
+    bool isFloat8 =
+        isa<FloatType>(operand) && operand.getIntOrFloatBitWidth() == 8;
+    checks.push_back(checkLse(mine[*results->lse],
+                              *exact[*results->lse].getArray(),
+                              isFloat8 ? kFloat8LseTolerance : kLseTolerance));
+  }
+  return checks;
+}
+
+//===----------------------------------------------------------------------===//
+// Another run
+//===----------------------------------------------------------------------===//
+
+/// Twice the spacing of numbers at the largest value of an array.
+static Tolerance getDefaultTolerance(const interp::Array &array) {
+  interp::Format format = array.getFormat();
+  if (!interp::isFloat(format))
+    return {};
+  double largest = 0;
+  array.forEach([&](ArrayRef<int64_t>, uint8_t *element) {
+    double value = std::abs(interp::loadAsDouble(format, element));
+    if (std::isfinite(value))
+      largest = std::max(largest, value);
+  });
+  // The first number after 1 that the format has.
+  double spacing = 1;
+  while (interp::roundTo(format, 1 + spacing / 2) > 1 && spacing > 1e-16)
+    spacing /= 2;
+  return {2 * spacing * largest, 0};
+}
+
+SmallVector<CheckResult>
+fa3::run::checkAgainst(const Problem &problem, const Problem &reference,
+                       std::optional<Tolerance> tolerance) {
+  SmallVector<CheckResult> checks;
+  for (const ProblemArgument &theirs : reference.getArguments()) {
+    const interp::Array *array = theirs.getArray();
+    if (!array || !theirs.access.written)
+      continue;
+    const ProblemArgument *mine =
+        llvm::find_if(problem.getArguments(), [&](const ProblemArgument &a) {
+          return a.name == theirs.name;
+        });
+    Tolerance allowed = tolerance.value_or(getDefaultTolerance(*array));
+    checks.push_back(
+        checkArray(theirs.name, *mine->getArray(), *array, allowed));
+  }
+  return checks;
+}
