@@ -1,0 +1,82 @@
+"""fa3: attention compiled for the GPU it runs on.
+
+    import fa3
+    o = fa3.attention(q, k, v, causal=True)     # torch tensors, or DLPack
+
+This package imports neither torch nor jax. docs/Python.md is the guide.
+"""
+
+from __future__ import annotations
+
+import importlib
+import logging as _logging
+import os as _os
+from typing import TYPE_CHECKING, Any
+
+from .errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    CompileError,
+    CompilerNotFoundError,
+    Diagnostic,
+    Fa3Error,
+    TraceError,
+    UnsupportedError,
+)
+
+__version__ = "0.1.0"
+
+# Public names by the module that has them; imported at the first use.
+_NAMES = {
+    "compile": "driver",
+    "Kernel": "driver",
+    "attention": "api",
+    "attention_kernel": "api",
+    "flex_attention": "flex",
+}
+_MODULES = ("torch", "jax", "hf", "flash_attn_interface", "flex")
+
+__all__ = [
+    "ArgumentError", "ArgumentTypeError", "CompileError", "CompilerNotFoundError",
+    "Diagnostic", "Fa3Error", "Kernel", "TraceError", "UnsupportedError",
+    "attention", "attention_kernel", "compile", "flex_attention",
+]  # fmt: skip
+
+if TYPE_CHECKING:
+    from .api import attention, attention_kernel
+    from .driver import Kernel, compile
+    from .flex import flex_attention
+
+
+def __getattr__(name: str) -> Any:
+    if name in _NAMES:
+        module = importlib.import_module(f".{_NAMES[name]}", __name__)
+        value = getattr(module, name)
+        globals()[name] = value
+        return value
+    if name in _MODULES:
+        return importlib.import_module(f".{name}", __name__)
+    raise AttributeError(f"module 'fa3' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_NAMES, *_MODULES})
+
+
+def _configure_logging() -> None:
+    """FA3_LOG: 0 (nothing), warning, info or debug, to stderr."""
+    level = _os.environ.get("FA3_LOG", "warning").upper()
+    logger = _logging.getLogger("fa3")
+    if level == "0":
+        logger.addHandler(_logging.NullHandler())
+        logger.propagate = False
+        return
+    if "FA3_LOG" in _os.environ:
+        handler = _logging.StreamHandler()
+        handler.setFormatter(_logging.Formatter("fa3: %(message)s"))
+        logger.addHandler(handler)
+        logger.propagate = False
+    logger.setLevel(getattr(_logging, level, _logging.WARNING))
+
+
+_configure_logging()

@@ -1,0 +1,152 @@
+"""What a mod captures: numbers, tensors and other functions in its closure.
+
+A Capture gives a key that is equal for functions that compute the same up to
+captured numbers and tensors, their values in order, and a copy of the function
+with stand-ins in their places. Anything else that can change between calls
+makes it volatile: such a mod is traced at every call.
+"""
+
+from __future__ import annotations
+
+import functools
+import types
+from typing import Any, Callable
+
+from . import tensors
+
+_CONSTANTS = (type(None), bool, str, bytes, complex, type, types.ModuleType,
+              types.BuiltinFunctionType)  # fmt: skip
+
+
+class Capture:
+    def __init__(self, *functions: Callable[..., Any] | None) -> None:
+        self.numbers: list[int | float] = []
+        self.number_names: list[str] = []
+        self.tensors: list[Any] = []
+        self.tensor_names: list[str] = []
+        self.volatile = False
+        #: A function that captures itself is run as it is.
+        self.recursive = False
+        self._active: list[Any] = []
+        self.key = tuple(self._key(one, "mod") for one in functions)
+
+    # -- what is there --------------------------------------------------------
+
+    def _key(self, value: Any, name: str) -> Any:
+        if isinstance(value, bool) or isinstance(value, _CONSTANTS):
+            return value
+        if isinstance(value, (int, float)):
+            self.numbers.append(value)
+            self.number_names.append(name)
+            return type(value)
+        if tensors.is_torch(value):
+            self.tensors.append(value)
+            self.tensor_names.append(name)
+            return ("tensor", value.dtype, value.dim(), value.device.type == "cpu")
+        if isinstance(value, types.FunctionType):
+            return self._function_key(value)
+        if isinstance(value, functools.partial):
+            return (
+                "partial",
+                self._key(value.func, name),
+                self._key(value.args, name),
+                self._key(tuple(value.keywords.values()), name),
+                tuple(value.keywords),
+            )
+        if type(value) in (tuple, list):
+            return (type(value), *(self._key(one, name) for one in value))
+        if type(value).__module__ == "torch" and type(value).__name__ == "dtype":
+            return value
+        self.volatile = True
+        return ("object", type(value))
+
+    def _function_key(self, function: types.FunctionType) -> Any:
+        if function in self._active:  # recursive
+            self.volatile = self.recursive = True
+            return function.__code__
+        self._active.append(function)
+        code = function.__code__
+        cells = tuple(
+            self._key(_contents(cell), name)
+            for name, cell in zip(code.co_freevars, function.__closure__ or ())
+        )
+        key = (
+            code,
+            cells,
+            self._key(function.__defaults__, code.co_name),
+            self._key(tuple((function.__kwdefaults__ or {}).values()), code.co_name),
+            tuple(self._global_keys(code, function.__globals__)),
+        )
+        self._active.pop()
+        return key
+
+    def _global_keys(self, code: types.CodeType, scope: dict[str, Any]) -> list[Any]:
+        keys = []
+        for name in code.co_names:
+            if name not in scope:
+                continue
+            value = scope[name]
+            if isinstance(value, (int, float)):
+                # Baked into the kernel: the key has the value.
+                keys.append((name, value))
+            elif isinstance(value, _CONSTANTS):
+                continue
+            elif isinstance(value, types.FunctionType):
+                if value.__closure__ or value in self._active:
+                    self.volatile = True
+                else:
+                    self._active.append(value)
+                    keys.append((name, value.__code__, *self._global_keys(
+                        value.__code__, value.__globals__)))  # fmt: skip
+                    self._active.pop()
+            else:
+                self.volatile = True
+        for constant in code.co_consts:
+            if isinstance(constant, types.CodeType):
+                keys += self._global_keys(constant, scope)
+        return keys
+
+    # -- stand-ins ------------------------------------------------------------
+
+    @staticmethod
+    def substitute(value: Any, replace: Callable[[Any], Any]) -> Any:
+        """A copy of a function with `replace` of every captured number and
+        tensor, in the order in which they were found."""
+        if isinstance(value, bool) or isinstance(value, _CONSTANTS):
+            return value
+        if isinstance(value, (int, float)) or tensors.is_torch(value):
+            return replace(value)
+        if isinstance(value, types.FunctionType):
+            code = value.__code__
+            cells = tuple(
+                types.CellType(Capture.substitute(_contents(cell), replace))
+                for cell in value.__closure__ or ()
+            )
+            defaults = Capture.substitute(value.__defaults__, replace)
+            named = value.__kwdefaults__
+            if named is not None:
+                named = dict(
+                    zip(named, Capture.substitute(tuple(named.values()), replace))
+                )
+            made = types.FunctionType(
+                code, value.__globals__, value.__name__, defaults, cells
+            )
+            made.__kwdefaults__ = named
+            return made
+        if isinstance(value, functools.partial):
+            function = Capture.substitute(value.func, replace)
+            args = Capture.substitute(value.args, replace)
+            named = Capture.substitute(tuple(value.keywords.values()), replace)
+            return functools.partial(
+                function, *args, **dict(zip(value.keywords, named))
+            )
+        if type(value) in (tuple, list):
+            return type(value)(Capture.substitute(one, replace) for one in value)
+        return value
+
+
+def _contents(cell: Any) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:  # not yet assigned
+        return None

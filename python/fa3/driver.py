@@ -1,0 +1,310 @@
+"""From text to a kernel: what the device and its driver ask for, the bundle, the
+cache on disk, the compiler; and Kernel, which is what comes out."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import glob
+import importlib.util
+import json
+import logging
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+import threading
+import time
+from typing import Any
+
+from . import cache as caches
+from ._runtime import find_file, runtime
+from .compiler import (
+    STAGES,
+    Code,
+    CompileOptions,
+    KernelUsage,
+    get_compiler,
+    parse_options,
+)
+from .errors import CompilerNotFoundError, Diagnostic
+
+logger = logging.getLogger("fa3")
+
+# The PTX ISA that drivers take, by CUDA version as cuDriverGetVersion has it.
+_PTX_OF_DRIVER = (
+    (13000, 90), (12090, 88), (12080, 87), (12070, 86), (12050, 85), (12040, 84),
+    (12030, 83), (12020, 82), (12010, 81), (12000, 80),
+)  # fmt: skip
+DEFAULT_PTX_VERSION = 90
+
+
+def ptx_version_for(driver_version: int) -> int:
+    """The newest PTX ISA, times ten, that a driver takes and the compiler
+    writes."""
+    for driver, version in _PTX_OF_DRIVER:
+        if driver_version >= driver:
+            return version
+    raise RuntimeError(
+        f"the driver is for CUDA {driver_version // 1000}."
+        f"{driver_version % 1000 // 10}, fa3 needs one for CUDA 12.0 or newer"
+    )
+
+
+@functools.lru_cache(maxsize=1)
+def default_ptx_version() -> int:
+    """FA3_PTX_VERSION (such as 80), else by the driver of this machine, else the
+    newest."""
+    chosen = os.environ.get("FA3_PTX_VERSION")
+    if chosen:
+        return int(chosen)
+    try:
+        version = runtime.device_info().driver_version
+    except (runtime.Error, OSError):
+        return DEFAULT_PTX_VERSION
+    return ptx_version_for(version)
+
+
+@functools.lru_cache(maxsize=1)
+def find_ptxas() -> str:
+    """Path of an assembler, or "": $FA3_PTXAS ("0": none), PATH, CUDA_HOME and
+    /usr/local/cuda, the packages of NVIDIA on PyPI, that of triton."""
+    chosen = os.environ.get("FA3_PTXAS")
+    if chosen:
+        return "" if chosen == "0" else chosen
+    candidates = [shutil.which("ptxas")]
+    for home in (os.environ.get("CUDA_HOME"), "/usr/local/cuda"):
+        if home:
+            candidates.append(os.path.join(home, "bin", "ptxas"))
+    for package, pattern in (
+        ("nvidia", "cu*/bin/ptxas"),
+        ("nvidia", "cuda_nvcc/bin/ptxas"),
+        ("triton", "backends/nvidia/bin/ptxas"),
+    ):
+        for folder in _package_folders(package):
+            candidates += sorted(glob.glob(os.path.join(folder, pattern)))
+    for path in candidates:
+        if path and os.access(path, os.X_OK):
+            return path
+    return ""
+
+
+def _package_folders(name: str) -> list[str]:
+    try:
+        spec = importlib.util.find_spec(name)
+    except (ImportError, ValueError):
+        return []
+    return list(spec.submodule_search_locations or []) if spec else []
+
+
+class Kernel:
+    """A compiled module: code, manifest and what is known of them. Programs are
+    loaded once per device, when first asked for."""
+
+    def __init__(
+        self, text: str, options: CompileOptions, code: Code, key: str, source: str
+    ) -> None:
+        self.text, self.options, self.key = text, options, key
+        #: Where it came from: "bundle", "cache" or "compiler".
+        self.source = source
+        self._code = code
+        self._programs: dict[Any, Any] = {}
+        self._lock = threading.Lock()
+
+    def __repr__(self) -> str:
+        return f"<fa3.Kernel {self.name} {self.key[:8]} from {self.source}>"
+
+    @functools.cached_property
+    def manifest(self) -> dict[str, Any]:
+        """How it is launched (docs/Design.md)."""
+        return json.loads(self._code.manifest)
+
+    @property
+    def name(self) -> str:
+        return self.manifest["function"]
+
+    @property
+    def ptx(self) -> str:
+        return self._code.ptx.decode()
+
+    @property
+    def cubin(self) -> bytes | None:
+        """Machine code, if a ptxas was found when it was compiled."""
+        return self._code.cubin
+
+    @property
+    def usage(self) -> tuple[KernelUsage, ...]:
+        """What ptxas said about the kernels."""
+        return self._code.usage
+
+    @property
+    def registers(self) -> dict[str, int] | None:
+        """Registers per thread by kernel; None if no ptxas was found."""
+        if not self._code.usage:
+            return None
+        return {one.name: one.registers for one in self._code.usage}
+
+    @property
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        """Remarks and warnings of the compiler."""
+        return self._code.diagnostics
+
+    def ir(self, stage: str) -> str:
+        """The module at the end of a stage: attention, tile, specialize,
+        pipeline, layout, hopper, nvvm, llvm or ptx."""
+        if stage == "ptx":
+            return self.ptx
+        if stage not in STAGES:
+            raise ValueError(
+                f"argument 'stage': '{stage}', expected {', '.join(STAGES)} or ptx"
+            )
+        return get_compiler().lower(self.text, stage, self.options)
+
+    def timeline(self, **dims: int) -> dict[str, Any]:
+        """What warp groups, products and copies do when, as predicted for these
+        extents: a trace in the form that Perfetto reads. Needs fa3-run."""
+        tool = find_file("fa3-run", "FA3_RUN", "bin", "build/bin")
+        tool = tool or shutil.which("fa3-run")
+        if tool is None:
+            raise CompilerNotFoundError("timeline() needs fa3-run, found none")
+        with tempfile.TemporaryDirectory(prefix="fa3-") as folder:
+            source = pathlib.Path(folder, "input.mlir")
+            trace = pathlib.Path(folder, "trace.json")
+            source.write_text(self.text)
+            command = [tool, "--cpu", str(source), f"--trace={trace}", "--no-check"]
+            command.append("--pass-pipeline=builtin.module(fa3-lower-to-nvvm-pipeline"
+                           + ("{" + self.options.pipeline + "})"
+                              if self.options.pipeline else ")"))  # fmt: skip
+            command += [f"--dims={name}={value}" for name, value in dims.items()]
+            command += [
+                f"--scalar={arg['name']}={'0.1' if arg['type'] == 'f32' else '1'}"
+                for arg in self.manifest["args"]
+                if arg["kind"] == "scalar"
+            ]
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+            if not trace.exists():
+                raise RuntimeError(f"fa3-run failed: {done.stderr or done.stdout}")
+            return json.loads(trace.read_text())
+
+    def parse(self, device_sms: int = 132) -> Any:
+        """A program without a device: describes itself and checks arguments."""
+        return runtime.Program(self._code.manifest, device_sms=device_sms)
+
+    def program(self, device: Any = 0) -> Any:
+        """The program of a device (any hashable name of it), loaded into the
+        context that is current at the first call."""
+        found = self._programs.get(device)
+        if found is not None:
+            return found
+        with self._lock:
+            if device not in self._programs:
+                self._programs[device] = self._load()
+            return self._programs[device]
+
+    def _load(self) -> Any:
+        start = time.perf_counter()
+        program = None
+        if self._code.cubin is not None:
+            try:
+                program = runtime.Program(
+                    self._code.manifest, self._code.cubin, cubin=True
+                )
+            except runtime.Error as error:
+                # An assembler newer than the driver.
+                if error.code != "image":
+                    raise
+                logger.warning("%s: the driver compiles the PTX: %s", self, error)
+        if program is None:
+            program = runtime.Program(self._code.manifest, self._code.ptx)
+        logger.info("%s: loaded, %.1f ms", self, 1e3 * (time.perf_counter() - start))
+        return program
+
+
+class Driver:
+    """Compiles what is in no bundle and in no cache."""
+
+    def __init__(
+        self,
+        cache: caches.Cache | None = None,
+        bundles: list[caches.Cache] | None = None,
+    ) -> None:
+        if cache is None:
+            cache = caches.Cache(caches.default_folder())
+        self.cache = cache
+        self.bundles = caches.bundles() if bundles is None else bundles
+        self._kernels: dict[str, Kernel] = {}
+
+    def compile(self, text: str, options: CompileOptions) -> Kernel:
+        key = caches.make_key(text, options, get_compiler().build_id)
+        kernel = self._kernels.get(key)
+        if kernel is None or (options.ptxas and kernel.cubin is None):
+            kernel = self._find(key, text, options)
+            self._kernels[key] = kernel
+        return kernel
+
+    def _find(self, key: str, text: str, options: CompileOptions) -> Kernel:
+        found = self._look_up(key, text, options)
+        if found is not None:
+            return found
+        with self.cache.lock(key):
+            found = self._look_up(key, text, options)
+            if found is not None:
+                return found
+            start = time.perf_counter()
+            code = get_compiler().compile(text, options)
+            seconds = time.perf_counter() - start
+            self.cache.put(key, code, text)
+        kernel = Kernel(text, options, code, key, "compiler")
+        level = logging.WARNING if seconds > 5 else logging.INFO
+        logger.log(level, "%r: compiled in %.0f ms", kernel, 1e3 * seconds)
+        for one in code.diagnostics:
+            logger.info("%r: %s", kernel, one)
+        return kernel
+
+    def _look_up(self, key: str, text: str, options: CompileOptions) -> Kernel | None:
+        for bundle in self.bundles:
+            code = bundle.get(key)
+            if code is not None:
+                return Kernel(text, options, code, key, "bundle")
+        code = self.cache.get(key)
+        if code is None or (options.ptxas and code.cubin is None):
+            return None
+        return Kernel(text, options, code, key, "cache")
+
+
+_driver: Driver | None = None
+_lock = threading.Lock()
+
+
+def get_driver() -> Driver:
+    global _driver
+    with _lock:
+        if _driver is None:
+            _driver = Driver()
+        return _driver
+
+
+def set_driver(driver: Driver | None) -> None:
+    """Sets the driver of this process, for tests; None makes one anew."""
+    global _driver
+    with _lock:
+        _driver = driver
+
+
+def compile(text: str, **options: Any) -> Kernel:
+    """Compiles a module of MLIR text.
+
+    Options are chip, ptx_version (by the installed driver if not given), ptxas
+    (found if not given; "" for none), function, llvm_passes and all options of
+    fa3-lower-to-nvvm-pipeline, with underscores: block_m=128.
+
+    Raises CompileError, whose diagnostics have line and column."""
+    if not isinstance(text, str):
+        raise TypeError(f"argument 'text': {type(text).__name__}, expected str")
+    chosen = parse_options(options)
+    if "ptx_version" not in options:
+        chosen = dataclasses.replace(chosen, ptx_version=default_ptx_version())
+    if "ptxas" not in options:
+        chosen = dataclasses.replace(chosen, ptxas=find_ptxas())
+    return get_driver().compile(text, chosen)

@@ -1,0 +1,850 @@
+"""Tracing of score_mod and mask_mod: the functions run once on stand-ins for
+their arguments, which record what is done with them.
+
+A stand-in overloads Python's operators and takes part in torch's functions by
+__torch_function__. What needs a value while tracing (`if`, `and`, float())
+raises TraceError with the user's file and line.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import os
+import sys
+import threading
+import traceback
+from typing import Any, Callable, Iterator
+
+from . import tensors
+from .capture import Capture
+from .errors import TraceError
+from .graph import BOOL, FLOAT, INDEX, Graph, Node, Printer, value_of
+from .spec import Auxiliary, Regions
+
+_PACKAGE = os.path.dirname(os.path.abspath(__file__))
+_ARGUMENTS = ("b", "h", "i", "j")
+_MAX_I32 = 2**31 - 1
+
+
+@dataclasses.dataclass
+class Traced:
+    """Traced mods with what they captured, in the order of the regions'
+    arguments. `uses` says for every tensor which of b, h, i, j is the index of
+    each of its dimensions, None where it is another one. A tensor that is read in
+    two ways is there twice."""
+
+    regions: Regions
+    tensors: tuple[Any, ...]
+    scalars: tuple[int | float, ...]
+    uses: tuple[tuple[str | None, ...], ...]
+    names: tuple[str, ...]
+    places: dict[str, list[tuple[str, int]]]
+
+
+    def place_of(self, text: str, line: int) -> tuple[str, int]:
+        """The user's file and line behind a line of the module, or ("", 0)."""
+        lines = text.splitlines()
+        if not 1 <= line <= len(lines):
+            return "", 0
+        for name, region in (
+            ("score_mod", self.regions.score), ("mask_mod", self.regions.mask)
+        ):  # fmt: skip
+            start = text.find(region) if region else -1
+            if start < 0:
+                continue
+            first = text.count("\n", 0, start) + 1
+            if first <= line < first + len(self.places[name]):
+                return self.places[name][line - first]
+        return "", 0
+
+
+class _NeedsNumber(Exception):
+    """Tracing needs the value of captured numbers: they become constants."""
+
+    def __init__(self, numbers: frozenset[int]) -> None:
+        super().__init__(numbers)
+        self.numbers = numbers
+
+
+# -----------------------------------------------------------------------------
+# Places in the user's code
+# -----------------------------------------------------------------------------
+
+
+def _is_ours(file: str) -> bool:
+    return file.startswith(_PACKAGE + os.sep) or f"{os.sep}torch{os.sep}" in file
+
+
+def _current_place() -> tuple[str, int]:
+    frame = sys._getframe(1)
+    while frame is not None:
+        file = frame.f_code.co_filename
+        if not _is_ours(file):
+            return file, frame.f_lineno
+        frame = frame.f_back  # type: ignore[assignment]
+    return "", 0
+
+
+def _error(message: str) -> TraceError:
+    return TraceError(message, *_current_place())
+
+
+# -----------------------------------------------------------------------------
+# Stand-ins
+# -----------------------------------------------------------------------------
+
+
+class _Session:
+    """One run of a mod."""
+
+    def __init__(self) -> None:
+        self.graph = Graph()
+        self.tensors: list[Any] = []
+        self.tensor_names: list[str] = []
+        self.found: list[Any] = []
+        self.uses: list[tuple[str | None, ...]] = []
+
+    def aux(self, tensor: Any, name: str, uses: tuple[str | None, ...]) -> int:
+        """The number of a tensor that is read in this way, for both mods."""
+        for number, known in enumerate(self.tensors):
+            if known is tensor and self.uses[number] == uses:
+                return number
+        self.tensors.append(tensor)
+        self.tensor_names.append(name)
+        self.uses.append(uses)
+        return len(self.tensors) - 1
+
+
+_local = threading.local()
+
+
+def _session() -> _Session:
+    session = getattr(_local, "session", None)
+    if session is None:
+        raise _error("a traced value is used after its mod has returned")
+    session.graph.place = _current_place()
+    return session
+
+
+def _binary(name: str, swapped: bool = False) -> Callable[[Any, Any], Any]:
+    def operator(self: Any, other: Any) -> Any:
+        if not _is_value(other):
+            return NotImplemented
+        return _apply(name, (other, self) if swapped else (self, other), {})
+
+    return operator
+
+
+def _method(name: str) -> Callable[..., Any]:
+    def method(self: Any, *args: Any, **named: Any) -> Any:
+        return _apply(name, (self, *args), named)
+
+    return method
+
+
+class _Operators:
+    """What a stand-in for a number can do."""
+
+    __array_priority__ = 1000
+    __array_ufunc__ = None
+
+    __add__, __radd__ = _binary("add"), _binary("add", True)
+    __sub__, __rsub__ = _binary("sub"), _binary("sub", True)
+    __mul__, __rmul__ = _binary("mul"), _binary("mul", True)
+    __truediv__, __rtruediv__ = _binary("div"), _binary("div", True)
+    __floordiv__, __rfloordiv__ = (
+        _binary("floor_divide"), _binary("floor_divide", True))  # fmt: skip
+    __mod__, __rmod__ = _binary("remainder"), _binary("remainder", True)
+    __pow__, __rpow__ = _binary("pow"), _binary("pow", True)
+    __and__, __rand__ = _binary("bitwise_and"), _binary("bitwise_and", True)
+    __or__, __ror__ = _binary("bitwise_or"), _binary("bitwise_or", True)
+    __xor__, __rxor__ = _binary("bitwise_xor"), _binary("bitwise_xor", True)
+    __lshift__, __rlshift__ = (
+        _binary("bitwise_left_shift"), _binary("bitwise_left_shift", True))  # fmt: skip
+    __rshift__, __rrshift__ = (
+        _binary("bitwise_right_shift"), _binary("bitwise_right_shift", True))  # fmt: skip
+    __lt__, __le__ = _binary("lt"), _binary("le")
+    __gt__, __ge__ = _binary("gt"), _binary("ge")
+    __eq__ = _binary("eq")  # type: ignore[assignment]
+    __ne__ = _binary("ne")  # type: ignore[assignment]
+    __hash__ = None  # type: ignore[assignment]
+    __neg__, __pos__ = _method("neg"), _method("positive")
+    __abs__, __invert__ = _method("abs"), _method("bitwise_not")
+    __floor__, __ceil__ = _method("floor"), _method("ceil")
+    __trunc__, __round__ = _method("trunc"), _method("round")
+
+    def _node(self) -> Node:
+        raise NotImplementedError
+
+    def _refuse(self, what: str, instead: str) -> Any:
+        node = self._node()
+        if node.is_constant:
+            return value_of(node)
+        if node.numbers and not node.varies:
+            raise _NeedsNumber(node.numbers)
+        raise _error(f"{what} needs a value that is not known when traced; {instead}")
+
+    def __bool__(self) -> bool:
+        return bool(
+            self._refuse(
+                "`if`, `and`, `or`, `not`, min() or a chained comparison",
+                "use torch.where, &, |, ~, torch.minimum",
+            )
+        )
+
+    def __index__(self) -> int:
+        return int(
+            self._refuse("an index into a list or range()", "use a torch tensor")
+        )
+
+    def __int__(self) -> int:
+        return int(self._refuse("int()", "use .to(torch.int32)"))
+
+    def __float__(self) -> float:
+        return float(
+            self._refuse(
+                "float() or a function of math", "use .to(torch.float32), torch.exp"
+            )
+        )
+
+    def __iter__(self) -> Iterator[Any]:
+        raise _error("a traced value is a scalar, it cannot be iterated")
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        if _ALIASES.get(name, name) in _FUNCTIONS or name in ("to", "type"):
+            return lambda *args, **named: _apply(name, (self, *args), named)
+        raise _error(f"a traced value has no attribute or method '{name}'")
+
+    @classmethod
+    def __torch_function__(
+        cls, func: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
+        return _apply(func.__name__, args, kwargs or {})
+
+
+class Value(_Operators):
+    """A stand-in for a number: an argument of a mod, or what is computed."""
+
+    __slots__ = ("node",)
+
+    def __init__(self, node: Node) -> None:
+        self.node = node
+
+    def _node(self) -> Node:
+        return self.node
+
+    def __repr__(self) -> str:
+        return f"<traced {self.node.type}>"
+
+    @property
+    def dtype(self) -> Any:
+        torch = tensors.torch_module()
+        if torch is None:
+            return {INDEX: int, FLOAT: float, BOOL: bool}[self.node.type]
+        return {INDEX: torch.int32, FLOAT: torch.float32, BOOL: torch.bool}[
+            self.node.type
+        ]
+
+    @property
+    def device(self) -> Any:
+        return None
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return ()
+
+    ndim = 0
+
+    def dim(self) -> int:
+        return 0
+
+
+class Table(_Operators):
+    """A stand-in for a captured tensor, of which some leading dimensions may have
+    been indexed."""
+
+    __slots__ = ("tensor", "name", "indices")
+
+    def __init__(self, tensor: Any, name: str, indices: tuple[Node, ...] = ()) -> None:
+        self.tensor, self.name, self.indices = tensor, name, indices
+
+    def __repr__(self) -> str:
+        return f"<traced tensor '{self.name}'>"
+
+    def __getitem__(self, index: Any) -> Any:
+        return _load(self, index if isinstance(index, tuple) else (index,))
+
+    def _node(self) -> Node:
+        """As a number, which a tensor of one element is."""
+        rank = self.tensor.dim() - len(self.indices)
+        if rank:
+            raise _error(
+                f"tensor '{self.name}' of {rank} dimensions where a scalar is "
+                "needed; index it"
+            )
+        return _load_element(self)
+
+    @property
+    def dtype(self) -> Any:
+        return self.tensor.dtype
+
+    @property
+    def device(self) -> Any:
+        return self.tensor.device
+
+    @property
+    def ndim(self) -> int:
+        return self.tensor.dim() - len(self.indices)
+
+    def dim(self) -> int:
+        return self.ndim
+
+    @property
+    def shape(self) -> Any:
+        raise _ReadsShape
+
+    def size(self, dim: int | None = None) -> Any:
+        raise _ReadsShape
+
+    def __len__(self) -> int:
+        raise _ReadsShape
+
+
+class _ReadsShape(Exception):
+    """A mod reads the extents of a captured tensor."""
+
+
+def _is_value(value: Any) -> bool:
+    return isinstance(value, (_Operators, bool, int, float)) or tensors.is_torch(value)
+
+
+def _load(table: Table, index: tuple[Any, ...]) -> Any:
+    nodes = []
+    for one in index:
+        node = _to_node(one) if _is_value(one) else None
+        if node is None or node.type != INDEX:
+            raise _error(
+                f"tensor '{table.name}' is indexed by {one!r}; only whole numbers "
+                "are traced"
+            )
+        if node.is_constant and value_of(node) < 0:
+            extent = table.tensor.shape[len(table.indices) + len(nodes)]
+            node = _session().graph.constant(value_of(node) + extent)
+        nodes.append(node)
+    indices = (*table.indices, *nodes)
+    if len(indices) > table.tensor.dim():
+        raise _error(
+            f"{len(indices)} indices of tensor '{table.name}', which has "
+            f"{table.tensor.dim()} dimensions"
+        )
+    made = Table(table.tensor, table.name, indices)
+    return made if made.ndim else Value(_load_element(made))
+
+
+def _load_element(table: Table) -> Node:
+    session = _session()
+    indices = table.indices or (session.graph.constant(0),)
+    uses = tuple(one.attribute if one.op == "argument" else None for one in indices)
+    number = session.aux(table.tensor, table.name, uses)
+    one = tensors.view(table.name, table.tensor)
+    if one.type == "i1":
+        return session.graph.load(number, "i8", indices, BOOL)
+    if one.type in ("f16", "bf16", "f32"):
+        return session.graph.load(number, one.type, indices, FLOAT)
+    if one.type in ("i8", "i16", "i32", "i64"):
+        unsigned = str(table.tensor.dtype) == "torch.uint8"
+        kind = "unsigned" if unsigned else INDEX
+        return session.graph.load(number, one.type, indices, kind)
+    raise _error(f"tensor '{table.name}' has elements of {one.type}")
+
+
+def _to_node(value: Any) -> Node:
+    graph = _session().graph
+    if isinstance(value, _Operators):
+        return value._node()
+    if isinstance(value, (bool, int, float)):
+        return graph.constant(value)
+    if tensors.is_torch(value):
+        if value.dim() == 0 and value.device.type == "cpu":
+            return graph.constant(value.item())
+        return _found_table(value)._node()
+    raise _error(f"cannot trace a value of type {tensors.type_name(value)}")
+
+
+def _found_table(tensor: Any) -> Table:
+    """A tensor that the mod reaches otherwise than by its closure."""
+    session = _session()
+    session.found.append(tensor)
+    return Table(tensor, f"tensor of shape {tuple(tensor.shape)}")
+
+
+# -----------------------------------------------------------------------------
+# Functions
+# -----------------------------------------------------------------------------
+
+
+def _math(name: str) -> Callable[..., Node]:
+    return lambda graph, x: graph.math(name, x)
+
+
+def _arithmetic(name: str) -> Callable[..., Node]:
+    return lambda graph, a, b: graph.arithmetic(name, a, b)
+
+
+def _add(graph: Graph, a: Node, b: Node, alpha: Node | None = None) -> Node:
+    return graph.arithmetic("add", a, graph.arithmetic("mul", b, alpha) if alpha else b)
+
+
+def _sub(graph: Graph, a: Node, b: Node, alpha: Node | None = None) -> Node:
+    return graph.arithmetic("sub", a, graph.arithmetic("mul", b, alpha) if alpha else b)
+
+
+def _needs_constant(node: Node, what: str) -> None:
+    if node.is_constant:
+        if value_of(node) == 0:
+            raise _error(f"{what} by 0")
+        return
+    if node.numbers and not node.varies:
+        raise _NeedsNumber(node.numbers)
+    raise _error(f"{what} by a value that is not a constant")
+
+
+def _floor_divide(graph: Graph, a: Node, b: Node) -> Node:
+    if a.type != FLOAT and b.type != FLOAT:
+        _needs_constant(b, "whole division")
+    return graph.floor_divide(a, b)
+
+
+def _remainder(graph: Graph, a: Node, b: Node) -> Node:
+    if a.type != FLOAT and b.type != FLOAT:
+        _needs_constant(b, "remainder of a division")
+    return graph.modulo(a, b)
+
+
+def _truncating(graph: Graph, a: Node, b: Node) -> tuple[Node, Node]:
+    """Quotient towards zero and its remainder."""
+    if a.type == FLOAT or b.type == FLOAT:
+        quotient = _trunc(graph, graph.divide(a, b))
+    elif a.nonnegative and b.nonnegative:
+        quotient = _floor_divide(graph, a, b)
+    else:
+        _needs_constant(b, "whole division")
+        quotient = graph.add("arith.divsi", (a, b), INDEX)
+    product = graph.arithmetic("mul", quotient, b)
+    return quotient, graph.arithmetic("sub", a, product)
+
+
+def _trunc(graph: Graph, x: Node) -> Node:
+    if x.type != FLOAT:
+        return x
+    below = graph.compare("lt", x, graph.constant(0.0))
+    return graph.select(below, graph.math("ceil", x), graph.math("floor", x))
+
+
+def _round_with(name: str) -> Callable[..., Node]:
+    return lambda graph, x: x if x.type != FLOAT else graph.math(name, x)
+
+
+def _abs(graph: Graph, x: Node) -> Node:
+    if x.type == FLOAT:
+        return graph.math("absf", x)
+    if x.nonnegative:
+        return x
+    negative = graph.arithmetic("sub", graph.constant(0), x)
+    node = graph.arithmetic("maximum", x, negative)
+    return graph.add(node.op, node.operands, node.type, node.attribute)
+
+
+def _neg(graph: Graph, x: Node) -> Node:
+    if x.type == FLOAT:
+        if x.is_constant:
+            return graph.constant(-value_of(x))
+        return graph.add("arith.negf", (x,), FLOAT)
+    return graph.arithmetic("sub", graph.constant(0), x)
+
+
+def _not(graph: Graph, x: Node) -> Node:
+    if x.type == FLOAT:
+        raise _error("~ of a float")
+    if x.is_constant:
+        value = value_of(x)
+        return graph.constant(not value if x.type == BOOL else ~value)
+    ones = graph.constant(True if x.type == BOOL else -1)
+    return graph.add("arith.xori", (x, ones), x.type)
+
+
+def _bitwise(name: str) -> Callable[..., Node]:
+    def apply(graph: Graph, a: Node, b: Node) -> Node:
+        if FLOAT in (a.type, b.type):
+            raise _error(f"bitwise {name} of a float")
+        return graph.bitwise(name, a, b)
+
+    return apply
+
+
+def _shift(name: str) -> Callable[..., Node]:
+    def apply(graph: Graph, a: Node, b: Node) -> Node:
+        return graph.shift(name, graph.cast(a, INDEX), graph.cast(b, INDEX))
+
+    return apply
+
+
+def _logical(name: str) -> Callable[..., Node]:
+    def apply(graph: Graph, a: Node, b: Node) -> Node:
+        return graph.bitwise(name, graph.cast(a, BOOL), graph.cast(b, BOOL))
+
+    return apply
+
+
+def _compare(name: str) -> Callable[..., Node]:
+    return lambda graph, a, b: graph.compare(name, a, b)
+
+
+def _where(graph: Graph, condition: Node, a: Node, b: Node) -> Node:
+    return graph.select(graph.cast(condition, BOOL), a, b)
+
+
+def _clamp(graph: Graph, x: Node, min: Node | None = None,
+           max: Node | None = None) -> Node:  # fmt: skip
+    if min is not None:
+        x = graph.arithmetic("maximum", x, min)
+    return x if max is None else graph.arithmetic("minimum", x, max)
+
+
+def _sigmoid(graph: Graph, x: Node) -> Node:
+    one = graph.constant(1.0)
+    exponential = graph.math("exp", _neg(graph, graph.cast(x, FLOAT)))
+    return graph.divide(one, graph.arithmetic("add", one, exponential))
+
+
+def _pow(graph: Graph, x: Node, y: Node) -> Node:
+    if y.is_constant and value_of(y) == int(value_of(y)) and 1 <= value_of(y) <= 8:
+        result = x
+        for _ in range(int(value_of(y)) - 1):
+            result = graph.arithmetic("mul", result, x)
+        return result
+    if y.is_constant and value_of(y) == 0.5:
+        return graph.math("sqrt", x)
+    if x.is_constant and value_of(x) == 2:
+        return graph.math("exp2", y)
+    return graph.math("powf", x, y)
+
+
+def _masked_fill(graph: Graph, x: Node, mask: Node, value: Node) -> Node:
+    return graph.select(graph.cast(mask, BOOL), value, x)
+
+
+def _sign(graph: Graph, x: Node) -> Node:
+    zero = graph.cast(graph.constant(0), x.type)
+    ones = [graph.cast(graph.constant(n), x.type) for n in (1, -1)]
+    below = graph.select(graph.compare("lt", x, zero), ones[1], zero)
+    return graph.select(graph.compare("gt", x, zero), ones[0], below)
+
+
+_FUNCTIONS: dict[str, Callable[..., Node]] = {
+    "add": _add, "sub": _sub, "mul": _arithmetic("mul"),
+    "div": lambda graph, a, b: graph.divide(a, b),
+    "floor_divide": _floor_divide, "remainder": _remainder,
+    "fmod": lambda graph, a, b: _truncating(graph, a, b)[1],
+    "maximum": _arithmetic("maximum"), "minimum": _arithmetic("minimum"),
+    "pow": _pow, "abs": _abs, "neg": _neg, "positive": lambda graph, x: x,
+    "bitwise_not": _not, "bitwise_and": _bitwise("and"), "bitwise_or": _bitwise("or"),
+    "bitwise_xor": _bitwise("xor"), "bitwise_left_shift": _shift("left"),
+    "bitwise_right_shift": _shift("right"), "logical_and": _logical("and"),
+    "logical_or": _logical("or"), "logical_xor": _logical("xor"),
+    "logical_not": lambda graph, x: _not(graph, graph.cast(x, BOOL)),
+    "eq": _compare("eq"), "ne": _compare("ne"), "lt": _compare("lt"),
+    "le": _compare("le"), "gt": _compare("gt"), "ge": _compare("ge"),
+    "where": _where, "clamp": _clamp, "masked_fill": _masked_fill,
+    "tanh": _math("tanh"), "exp": _math("exp"), "exp2": _math("exp2"),
+    "expm1": _math("expm1"), "log": _math("log"), "log2": _math("log2"),
+    "log1p": _math("log1p"), "sqrt": _math("sqrt"), "rsqrt": _math("rsqrt"),
+    "sin": _math("sin"), "cos": _math("cos"), "erf": _math("erf"),
+    "atan": _math("atan"), "atan2": lambda graph, a, b: graph.math("atan2", a, b),
+    "sigmoid": _sigmoid,
+    "relu": lambda graph, x: graph.arithmetic(
+        "maximum", x, graph.cast(graph.constant(0), x.type)),
+    "square": lambda graph, x: graph.arithmetic("mul", x, x),
+    "reciprocal": lambda graph, x: graph.divide(graph.constant(1.0), x),
+    "floor": _round_with("floor"), "ceil": _round_with("ceil"), "trunc": _trunc,
+    "round": _round_with("roundeven"), "sign": _sign,
+    "float": lambda graph, x: graph.cast(x, FLOAT),
+    "int": lambda graph, x: graph.cast(x, INDEX),
+    "bool": lambda graph, x: graph.cast(x, BOOL),
+    "clone": lambda graph, x: x,
+}  # fmt: skip
+
+_ALIASES = {
+    "subtract": "sub", "multiply": "mul", "divide": "div", "true_divide": "div",
+    "absolute": "abs", "negative": "neg", "greater": "gt", "less": "lt",
+    "greater_equal": "ge", "less_equal": "le", "not_equal": "ne", "clip": "clamp",
+    "max": "maximum", "min": "minimum", "clamp_min": "maximum", "fmax": "maximum",
+    "clamp_max": "minimum", "fmin": "minimum", "long": "int", "short": "int",
+    "half": "float", "bfloat16": "float", "double": "float", "detach": "clone",
+    "contiguous": "clone", "fix": "trunc", "special_erf": "erf", "rsub": "rsub",
+    "item": "clone", "arctan": "atan", "cuda": "clone", "cpu": "clone",
+}  # fmt: skip
+
+
+def _apply(name: str, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
+    """A function of torch, an operator or a method, on stand-ins."""
+    stripped = name.strip("_") if name.startswith("__") else name
+    if stripped == "getitem":
+        table = args[0]
+        if tensors.is_torch(table):
+            table = _found_table(table)
+        return table[args[1]]
+    if stripped in ("to", "type"):
+        return _convert(*args, **named)
+    if stripped == "get":  # a property of a tensor
+        raise _error("a property of a traced value that fa3 does not know")
+    if stripped == "div" and named.get("rounding_mode"):
+        mode = named.pop("rounding_mode")
+        if mode == "floor":
+            stripped = "floor_divide"
+        else:
+            graph = _session().graph
+            return Value(_truncating(graph, *map(_to_node, args))[0])
+    if stripped in ("truediv", "and", "or", "xor", "floordiv", "mod", "invert",
+                    "lshift", "rshift", "radd", "rsub", "rmul", "rtruediv", "rdiv",
+                    "rfloordiv", "rmod", "rpow", "rand", "ror", "rxor"):  # fmt: skip
+        swapped = stripped.startswith("r") and stripped != "rshift"
+        base = stripped[1:] if swapped else stripped
+        stripped = {
+            "truediv": "div", "and": "bitwise_and", "or": "bitwise_or",
+            "xor": "bitwise_xor", "floordiv": "floor_divide", "mod": "remainder",
+            "invert": "bitwise_not", "lshift": "bitwise_left_shift",
+            "rshift": "bitwise_right_shift",
+        }.get(base, base)  # fmt: skip
+        args = args[::-1] if swapped else args
+    stripped = _ALIASES.get(stripped, stripped)
+    function = _FUNCTIONS.get(stripped)
+    if function is None:
+        raise _error(f"function '{name}' of torch cannot be traced")
+    graph = _session().graph
+    named.pop("dtype", None)
+    nodes = [None if one is None else _to_node(one) for one in args]
+    nodes_named = {
+        key: None if one is None else _to_node(one) for key, one in named.items()
+    }
+    for old, new in (("other", "b"), ("input", "x"), ("alpha", "alpha")):
+        if old in nodes_named and old != new:
+            nodes_named[new] = nodes_named.pop(old)
+    try:
+        return Value(function(graph, *nodes, **nodes_named))
+    except TypeError as error:
+        raise _error(f"arguments of '{name}' cannot be traced: {error}") from error
+
+
+def _convert(value: Any, *args: Any, **named: Any) -> Any:
+    """x.to(dtype)."""
+    node = _to_node(value)
+    dtype = named.get("dtype")
+    for one in args:
+        if type(one).__name__ == "dtype":
+            dtype = one
+        elif isinstance(one, _Operators):
+            dtype = one.dtype
+    if dtype is None:
+        return Value(node)
+    name = str(dtype).rpartition(".")[2]
+    graph = _session().graph
+    if name == "bool":
+        return Value(graph.cast(node, BOOL))
+    if name.startswith(("int", "long", "uint", "short")):
+        return Value(graph.cast(node, INDEX))
+    return Value(graph.cast(node, FLOAT))
+
+
+# -----------------------------------------------------------------------------
+# A trace
+# -----------------------------------------------------------------------------
+
+
+@dataclasses.dataclass
+class _Entry:
+    """A trace in the cache: with these captured numbers as constants, the others
+    as arguments in this order."""
+
+    constants: dict[int, int | float]
+    numbers: tuple[int, ...]
+    tensors: tuple[int, ...]
+    traced: Traced
+
+
+_entries: dict[Any, list[_Entry]] = {}
+_MAX_ENTRIES = 1024
+
+
+def trace_mods(score_mod: Any, mask_mod: Any) -> Traced:
+    """The regions of a score_mod(score, b, h, q, kv) and a mask_mod(b, h, q, kv),
+    either of which may be None."""
+    for name, mod in (("score_mod", score_mod), ("mask_mod", mask_mod)):
+        if mod is not None and not callable(mod):
+            raise TraceError(f"{name} is {tensors.type_name(mod)}, expected a function")
+    capture = Capture(score_mod, mask_mod)
+    if not capture.volatile:
+        try:
+            found = _entries.get(capture.key, ())
+        except TypeError:  # something in a closure has no hash
+            capture.volatile, found = True, ()
+        for entry in found:
+            if all(capture.numbers[n] == x for n, x in entry.constants.items()):
+                return dataclasses.replace(
+                    entry.traced,
+                    tensors=tuple(capture.tensors[n] for n in entry.tensors),
+                    scalars=tuple(capture.numbers[n] for n in entry.numbers),
+                )
+    constants: dict[int, int | float] = {
+        n: x for n, x in enumerate(capture.numbers)
+        if isinstance(x, int) and abs(x) > _MAX_I32
+    }  # fmt: skip
+    while True:
+        try:
+            entry = _trace(capture, score_mod, mask_mod, constants)
+            break
+        except _NeedsNumber as needed:
+            constants = {**constants, **{n: capture.numbers[n] for n in needed.numbers}}
+        except _ReadsShape:
+            capture.volatile = capture.recursive = True
+    if not capture.volatile:
+        if len(_entries) >= _MAX_ENTRIES:
+            _entries.clear()
+        # Tensors belong to the call.
+        kept = dataclasses.replace(entry.traced, tensors=())
+        _entries.setdefault(capture.key, []).append(
+            dataclasses.replace(entry, traced=kept)
+        )
+    return entry.traced
+
+
+def _trace(
+    capture: Capture, score_mod: Any, mask_mod: Any, constants: dict[int, int | float]
+) -> _Entry:
+    session = _Session()
+    nodes: dict[str, Node] = {}
+    graphs = []
+    position = [0, 0]  # of captured numbers and tensors, over both mods
+
+    def replace(value: Any) -> Any:
+        if tensors.is_torch(value):
+            position[1] += 1
+            return Table(value, capture.tensor_names[position[1] - 1])
+        number = position[0]
+        position[0] += 1
+        if number in constants:
+            return value
+        type = "i32" if isinstance(value, int) else FLOAT
+        return Value(session.graph.number(number, type))
+
+    for name, mod in (("score_mod", score_mod), ("mask_mod", mask_mod)):
+        if mod is None:
+            continue
+        session.graph = Graph()
+        if not capture.recursive:
+            mod = Capture.substitute(mod, replace)
+        nodes[name] = _run(session, name, mod)
+        graphs.append(session.graph)
+    return _finish(capture, session, nodes, constants)
+
+
+def _run(session: _Session, name: str, mod: Any) -> Node:
+    graph = session.graph
+    args = [Value(graph.argument(one, INDEX)) for one in _ARGUMENTS]
+    if name == "score_mod":
+        args.insert(0, Value(graph.argument("score", FLOAT)))
+    previous = getattr(_local, "session", None)
+    _local.session = session
+    try:
+        with _torch_mode():
+            result = mod(*args)
+        if not _is_value(result):
+            raise TraceError(
+                f"{name} returns {tensors.type_name(result)}, expected a "
+                + ("score" if name == "score_mod" else "truth value")
+            )
+        node = _to_node(result)
+        return graph.cast(node, FLOAT if name == "score_mod" else BOOL)
+    except (TraceError, _NeedsNumber, _ReadsShape):
+        raise
+    except Exception as error:
+        file, line = "", 0
+        for frame in traceback.extract_tb(error.__traceback__):
+            if not _is_ours(frame.filename):
+                file, line = frame.filename, frame.lineno or 0
+        raise TraceError(f"{name}: {type(error).__name__}: {error}", file, line) from error
+    finally:
+        _local.session = previous
+
+
+def _torch_mode() -> Any:
+    """Makes tensor[traced] come to us, which asks only the tensor otherwise."""
+    torch = tensors.torch_module()
+    if torch is None:
+        return contextlib.nullcontext()
+    from torch.overrides import TorchFunctionMode
+
+    class Mode(TorchFunctionMode):
+        def __torch_function__(
+            self, func: Any, types: Any, args: Any = (), kwargs: Any = None
+        ) -> Any:
+            flat = list(args)
+            for one in args:
+                if isinstance(one, (tuple, list)):
+                    flat += one
+            flat += (kwargs or {}).values()
+            if any(isinstance(one, _Operators) for one in flat):
+                return _apply(func.__name__, args, kwargs or {})
+            return func(*args, **(kwargs or {}))
+
+    return Mode()
+
+
+def _finish(
+    capture: Capture, session: _Session, nodes: dict[str, Node],
+    constants: dict[int, int | float],
+) -> _Entry:  # fmt: skip
+    numbers = sorted(set().union(*(node.numbers for node in nodes.values())))
+    if session.found:
+        capture.volatile = True
+    auxiliaries = []
+    for tensor in session.tensors:
+        type = tensors.view("", tensor).type
+        auxiliaries.append(
+            Auxiliary("i8" if type == "i1" else type, max(1, tensor.dim()))
+        )
+    texts, places = {}, {}
+    for name, node in nodes.items():
+        printer = Printer([one.mlir for one in auxiliaries])
+        texts[name] = _renumber(printer.print(node), numbers)
+        places[name] = printer.places
+    order = {id(tensor): n for n, tensor in reversed(list(enumerate(capture.tensors)))}
+    if any(id(tensor) not in order for tensor in session.tensors):
+        capture.volatile = True
+    regions = Regions(
+        texts.get("score_mod", ""),
+        texts.get("mask_mod", ""),
+        tuple(auxiliaries),
+        tuple("i32" if isinstance(capture.numbers[n], int) else FLOAT for n in numbers),
+    )
+    traced = Traced(
+        regions, tuple(session.tensors), tuple(capture.numbers[n] for n in numbers),
+        tuple(session.uses), tuple(session.tensor_names), places,
+    )  # fmt: skip
+    return _Entry(
+        dict(constants), tuple(numbers),
+        tuple(order.get(id(tensor), -1) for tensor in session.tensors), traced,
+    )  # fmt: skip
+
+
+def _renumber(text: str, numbers: list[int]) -> str:
+    """Captured numbers by their position among those that are used."""
+    import re
+
+    position = {number: index for index, number in enumerate(numbers)}
+    return re.sub(
+        r"%arg(\d+)", lambda found: f"%arg{position[int(found.group(1))]}", text
+    )

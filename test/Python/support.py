@@ -1,0 +1,104 @@
+"""What the tests of the package share: where things are, and a GPU that is not
+there: tensors in host memory that say they are on device 0, and the fake driver,
+which records launches."""
+
+import contextlib
+import ctypes
+import importlib.util
+import os
+import pathlib
+import sys
+import unittest
+from unittest import mock
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "python"))
+
+HAS_TORCH = importlib.util.find_spec("torch") is not None
+needs_torch = unittest.skipUnless(HAS_TORCH, "needs torch")
+needs_driver = unittest.skipUnless(
+    "fake" in os.environ.get("FA3_LIBCUDA", ""), "needs FA3_LIBCUDA, the fake driver"
+)
+
+
+def has_compiler():
+    from fa3 import compiler, errors
+
+    try:
+        compiler.get_compiler()
+    except errors.CompilerNotFoundError:
+        return False
+    return True
+
+
+needs_compiler = unittest.skipUnless(has_compiler(), "needs a compiler")
+
+
+def has_interpreter():
+    from fa3 import compiler
+
+    return has_compiler() and hasattr(compiler.get_compiler(), "_c")
+
+
+needs_interpreter = unittest.skipUnless(has_interpreter(), "needs libfa3.so")
+
+
+def real_view(name, value, stream=None):
+    """tensors.view as it is without fake_gpu()."""
+    return _VIEW(name, value, stream)
+
+
+from fa3.tensors import view as _VIEW  # noqa: E402
+
+
+class FakeLaunch(ctypes.Structure):
+    _fields_ = [
+        ("kernel", ctypes.c_char * 64),
+        ("grid", ctypes.c_uint32 * 3),
+        ("block", ctypes.c_uint32 * 3),
+        ("smem", ctypes.c_uint32),
+        ("max_smem", ctypes.c_uint32),
+        ("cluster", ctypes.c_uint32),
+        ("num_params", ctypes.c_uint32),
+        ("stream", ctypes.c_uint64),
+        ("context", ctypes.c_uint64),
+        ("params", ctypes.c_uint64 * 64),
+    ]
+
+
+def fake_driver():
+    fake = ctypes.CDLL(os.environ["FA3_LIBCUDA"])
+    fake.fakeCudaLaunch.restype = ctypes.POINTER(FakeLaunch)
+    fake.fakeCudaLaunch.argtypes = [ctypes.c_size_t]
+    fake.fakeCudaNumLaunches.restype = ctypes.c_size_t
+    return fake
+
+
+@contextlib.contextmanager
+def fake_gpu():
+    """Torch tensors in host memory count as on device 0, streams are 77."""
+    import torch
+
+    from fa3 import api, tensors
+
+    real = real_view
+
+    def view(name, value, stream=None):
+        one = real(name, value, stream)
+        return tensors.View(one.address, one.type, one.shape, one.strides, 0)
+
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(mock.patch.object(tensors, "view", view))
+        for name, result in (
+            ("_cuda_getCurrentRawStream", 77), ("_cuda_getDevice", 0),
+        ):  # fmt: skip
+            stack.enter_context(
+                mock.patch.object(
+                    torch._C, name, lambda *_, _result=result: _result, create=True
+                )
+            )
+        api._plans.clear()
+        api._kernels.clear()
+        yield
+        api._plans.clear()
+        api._kernels.clear()

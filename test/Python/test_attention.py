@@ -1,0 +1,337 @@
+"""fa3.attention without a GPU: what is asked of the compiler, the launches that
+the fake driver sees, errors."""
+
+import os
+import tempfile
+import threading
+import time
+import unittest
+from unittest import mock
+
+import support
+
+import fa3
+from fa3 import compiler, driver, spec
+
+if support.HAS_TORCH:
+    import torch
+
+if "FA3_CACHE_DIR" not in os.environ:
+    os.environ["FA3_CACHE_DIR"] = tempfile.mkdtemp(prefix="fa3-test-")
+os.environ.setdefault("FA3_PTXAS", "0")
+
+
+@support.needs_compiler
+class CompileTest(unittest.TestCase):
+    def test_kernel(self):
+        kernel = fa3.attention_kernel("bf16", 64, causal=True, return_lse=True)
+        names = [argument.name for argument in kernel.parse().args]
+        self.assertEqual(names, ["q", "k", "v", "scale", "o", "lse"])
+        self.assertEqual(kernel.manifest["chip"], "sm_90a")
+        self.assertIn(".visible .entry attention(", kernel.ptx)
+        self.assertIn("attention.forward", kernel.ir("attention"))
+        self.assertIn("define", kernel.ir("llvm"))
+        with self.assertRaisesRegex(ValueError, "argument 'stage': 'x', expected"):
+            kernel.ir("x")
+
+    def test_diagnostics(self):
+        with self.assertRaises(fa3.CompileError) as caught:
+            fa3.compile("module {\n  %0 = wrong.op : i32\n}\n")
+        (error,) = [
+            one for one in caught.exception.diagnostics if one.severity == "error"
+        ]
+        self.assertEqual((error.file, error.line), ("<input>", 2))
+
+    def test_ptx_version(self):
+        kernel = fa3.attention_kernel("f16", 64, ptx_version=80)
+        self.assertIn(".version 8.0", kernel.ptx)
+
+    def test_text_of_all_mods(self):
+        kernel = fa3.compile(
+            spec.Spec(
+                "f16", "f16", "f16", "f16", 64, 96, "bshd", True, (128, 0), 30.0, True,
+                spec.Auxiliary("f16", 4), True,
+            ).to_mlir()
+        )  # fmt: skip
+        names = [argument.name for argument in kernel.parse().args]
+        self.assertEqual(
+            names, ["q", "k", "v", "scale", "bias", "alibi", "o", "lse"]
+        )
+
+    def test_bad_arguments(self):
+        for named, expected in (
+            ({"q_dtype": "f32"}, "argument 'q': element type f32, expected f16"),
+            ({"head_dim": 100}, "argument 'head_dim': head dim 100, expected a mult"),
+            ({"head_dim_v": 264}, "argument 'head_dim_v': head dim 264"),
+            ({"layout": "sbhd"}, "argument 'layout': 'sbhd', expected 'bhsd'"),
+            ({"window": 5}, "argument 'window': 5, expected \\(left, right\\)"),
+            ({"window": (-2, 0)}, "argument 'window': -2, expected None, -1 or 0"),
+            ({"softcap": -1.0}, "argument 'softcap': -1.0, expected 0 or"),
+        ):
+            with self.assertRaisesRegex(fa3.ArgumentError, expected):
+                fa3.attention_kernel(**named)
+
+
+@support.needs_torch
+@support.needs_compiler
+@support.needs_driver
+class LaunchTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.fake = support.fake_driver()
+
+    def setUp(self):
+        gpu = support.fake_gpu()
+        gpu.__enter__()
+        self.addCleanup(gpu.__exit__, None, None, None)
+        self.fake.fakeCudaReset()
+        self.q = torch.randn(2, 8, 100, 64, dtype=torch.float16)
+        self.k = torch.randn(2, 2, 200, 64, dtype=torch.float16)
+
+    def launches(self):
+        return self.fake.fakeCudaNumLaunches()
+
+    def test_again_and_again(self):
+        for count in range(1, 4):
+            o = fa3.attention(self.q, self.k, self.k, causal=True)
+            self.assertEqual(o.shape, self.q.shape)
+            self.assertEqual(o.dtype, torch.float16)
+            self.assertEqual(self.launches(), count)
+            launch = self.fake.fakeCudaLaunch(count - 1).contents
+            self.assertEqual((launch.kernel, launch.stream), (b"attention", 77))
+        fa3.attention(self.q, self.k, self.k, causal=True, scale=0.5)
+        launch = self.fake.fakeCudaLaunch(3).contents
+        self.assertIn(0x3F000000, list(launch.params))
+
+    def test_one_kernel_for_all_sizes(self):
+        with mock.patch.object(
+            compiler.get_compiler(), "compile", wraps=compiler.get_compiler().compile
+        ) as compile:
+            driver.set_driver(driver.Driver(fa3.driver.caches.Cache(None), []))
+            self.addCleanup(driver.set_driver, None)
+            for q, k in (
+                (self.q, self.k),
+                (self.q[:1, :4, :33], self.k[:1]),
+                (torch.zeros(3, 5, 7, 64).half(), torch.zeros(3, 1, 9, 64).half()),
+                (self.q.transpose(1, 2).contiguous().transpose(1, 2), self.k),
+            ):
+                fa3.attention(q, k, k, causal=True)
+            self.assertEqual(compile.call_count, 1)
+        self.assertEqual(self.launches(), 4)
+
+    def test_order_of_output_is_that_of_q(self):
+        q = self.q.transpose(1, 2).contiguous().transpose(1, 2)
+        for _ in range(2):
+            o = fa3.attention(q, self.k, self.k)
+            self.assertEqual(o.stride(), q.stride())
+        v = torch.zeros(2, 2, 200, 32).half()
+        o = fa3.attention(q, self.k, v)
+        self.assertEqual(o.shape, (2, 8, 100, 32))
+        self.assertEqual(o.transpose(1, 2).stride(), (100 * 8 * 32, 8 * 32, 32, 1))
+
+    def test_outputs(self):
+        out, lse = torch.empty_like(self.q), torch.empty(2, 8, 100)
+        made = fa3.attention(
+            self.q, self.k, self.k, return_lse=True, out=out, lse=lse
+        )
+        self.assertIs(made[0], out)
+        self.assertIs(made[1], lse)
+        o, lse = fa3.attention(self.q, self.k, self.k, return_lse=True)
+        self.assertEqual((lse.shape, lse.dtype), ((2, 8, 100), torch.float32))
+
+    def test_mods_with_tables_and_numbers(self):
+        def mods(slopes, size):
+            def score_mod(s, b, h, q, kv):
+                return s - slopes[h] * torch.abs(q - kv)
+
+            return score_mod, lambda b, h, q, kv: q - kv < size
+
+        slopes = torch.rand(8)
+        for size in (5, 6):
+            score_mod, mask_mod = mods(slopes, size)
+            fa3.attention(
+                self.q, self.k, self.k, score_mod=score_mod, mask_mod=mask_mod
+            )
+            params = list(self.fake.fakeCudaLaunch(self.launches() - 1).contents.params)
+            self.assertIn(slopes.data_ptr(), params)
+            self.assertIn(size, params)
+        with self.assertRaisesRegex(
+            fa3.ArgumentError, "'slopes': 4 elements of dimension 0 are read at 8"
+        ):
+            fa3.attention(
+                self.q, self.k, self.k, score_mod=mods(torch.rand(4), 5)[0]
+            )
+
+    def test_table_that_is_longer(self):
+        keep = torch.ones(500, dtype=torch.bool)
+        fa3.attention(self.q, self.k, self.k, mask_mod=lambda b, h, q, kv: keep[kv])
+        self.assertEqual(self.launches(), 1)
+
+    def test_documents(self):
+        document = torch.zeros(300, dtype=torch.int32)
+        fa3.attention(
+            self.q, self.k, self.k,
+            mask_mod=lambda b, h, q, kv: document[q] == document[kv],
+        )  # fmt: skip
+        self.assertEqual(self.launches(), 1)
+
+    def test_what_the_compiler_refuses_has_the_line_of_the_user(self):
+        table = torch.rand(300)
+
+        def score_mod(s, b, h, q, kv):
+            return s + table[(q * kv) % 7]
+
+        with self.assertRaisesRegex(fa3.TraceError, "test_attention.py:[0-9]+: ") as caught:
+            fa3.attention(self.q, self.k, self.k, score_mod=score_mod)
+        self.assertEqual(
+            caught.exception.line, score_mod.__code__.co_firstlineno + 1
+        )
+
+    def test_bias_and_slopes(self):
+        bias = torch.zeros(1, 8, 100, 200).half()
+        fa3.attention(
+            self.q, self.k, self.k, bias=bias, alibi_slopes=torch.ones(8)
+        )
+        with self.assertRaisesRegex(
+            fa3.ArgumentError, "'bias': extent 3 of dimension 1, expected 8 or 1"
+        ):
+            fa3.attention(self.q, self.k, self.k, bias=bias[:, :3])
+        with self.assertRaisesRegex(fa3.ArgumentError, "'alibi_slopes': f32 of shape"):
+            fa3.attention(self.q, self.k, self.k, alibi_slopes=torch.ones(3))
+
+    def test_bad_arguments(self):
+        q, k = self.q, self.k
+        for args, named, error, expected in (
+            ((q, k, k), {"scale": -1.0}, ValueError, "'scale': -1.0, expected above 0"),
+            ((q, k, k), {"scale": "x"}, TypeError, "'scale': 'x', expected a number"),
+            ((q, k[:1], k), {}, ValueError, "'k': batch 1, expected 2 as q"),
+            ((q, k, k[:, :1]), {}, ValueError, "'v': 1 heads, expected 2 as k"),
+            ((q, k, k[:, :, :9]), {}, ValueError, "'v': 9 keys, expected 200 as k"),
+            ((q[:, :3], k, k), {}, ValueError, "'k': 2 heads, expected a divisor of q's 3"),
+            ((q[0], k, k), {}, ValueError, "'q': rank 3, expected 4"),
+            ((q, k.float(), k), {}, TypeError, "'k': element type f32, expected f16 as q"),
+            ((q.double(), k, k), {}, TypeError, "'q': element type f64, expected f16"),
+            ((q[..., :60], k[..., :60], k), {}, ValueError, "'q': head dim 60"),
+            ((q[..., :32], k, k), {}, ValueError, "'k': head dim 64, expected 32 as q"),
+            ((q, k, 3), {}, TypeError, "'v': builtins.int, expected a torch tensor"),
+            ((q.mT.contiguous().mT, k, k), {}, ValueError, "'q': stride 100 of the last"),
+            ((q, k, k), {"out": torch.empty(2)}, ValueError, "'out': shape \\(2,\\), expe"),
+            ((q, k, k), {"out": torch.empty(q.shape)}, TypeError, "'out': element type"),
+            ((q, k, k), {"lse": q}, ValueError, "'lse': is given, but return_lse"),
+            ((q, k, k), {"q_descale": q}, ValueError, "'q_descale': is for float8"),
+            ((q, k, k), {"out_dtype": torch.float32}, TypeError, "'out_dtype': torch.flo"),
+        ):  # fmt: skip
+            with self.assertRaisesRegex(error, expected):
+                fa3.attention(*args, **named)
+        self.assertEqual(self.launches(), 0)
+
+    def test_float8(self):
+        q = torch.zeros(2, 8, 100, 64).to(torch.float8_e4m3fn)
+        k = torch.zeros(2, 2, 200, 64).to(torch.float8_e4m3fn)
+        scales = torch.ones(2, 2)
+        o = fa3.attention(q, k, k, q_descale=scales, k_descale=scales)
+        self.assertEqual(o.dtype, torch.bfloat16)
+        for _ in range(2):
+            fa3.attention(q, k, k, out_dtype=torch.float16)
+        self.assertEqual(self.launches(), 3)
+        with self.assertRaisesRegex(
+            fa3.ArgumentError, "'k_descale': extent 3, expected a divisor of heads 8"
+        ):
+            fa3.attention(q, k, k, k_descale=torch.ones(2, 3))
+
+    def test_empty(self):
+        q = self.q[:, :, :0]
+        fa3.attention(q, self.k, self.k)
+        o = fa3.attention(self.q, self.k[:, :, :0], self.k[:, :, :0])
+        self.assertEqual(o.shape, self.q.shape)
+
+    def test_threads(self):
+        def work():
+            for _ in range(50):
+                fa3.attention(self.q, self.k, self.k)
+
+        fa3.attention(self.q, self.k, self.k)
+        threads = [threading.Thread(target=work) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(self.launches(), 201)
+
+    def test_overhead(self):
+        fa3.attention(self.q, self.k, self.k, causal=True)
+        best = 1.0
+        for _ in range(20):
+            start = time.thread_time()
+            for _ in range(100):
+                fa3.attention(self.q, self.k, self.k, causal=True)
+            best = min(best, (time.thread_time() - start) / 100)
+        # 10 us where it was written; the aim is 30.
+        self.assertLess(best, 60e-6)
+
+    def test_cpu_is_refused(self):
+        with mock.patch.object(fa3.tensors, "view", support.real_view):
+            with self.assertRaisesRegex(
+                fa3.ArgumentError, "'q': device is cpu, expected CUDA"
+            ):
+                fa3.attention(self.q, self.k, self.k)
+
+
+@support.needs_torch
+@support.needs_interpreter
+class ValueTest(unittest.TestCase):
+    """Values in the interpreter, against torch."""
+
+    def check(self, q, k, v, mask=None, bias=None, tolerance=2e-3, **named):
+        for stage in (True, "definition"):
+            o = fa3.attention(q, k, v, interpret=stage, **named)
+            scores = torch.einsum("bhid,bhjd->bhij", q.float(), k.float())
+            scores = scores / q.shape[3] ** 0.5
+            if bias is not None:
+                scores = bias(scores)
+            if mask is not None:
+                scores = scores.masked_fill(~mask, float("-inf"))
+            weights = torch.softmax(scores, -1).nan_to_num()
+            expected = torch.einsum("bhij,bhjd->bhid", weights, v.float())
+            torch.testing.assert_close(
+                o.float(), expected, atol=tolerance, rtol=tolerance
+            )
+
+    def setUp(self):
+        torch.manual_seed(0)
+        self.q, self.k, self.v = (
+            torch.randn(1, 2, n, 16, dtype=torch.float16) for n in (40, 70, 70)
+        )
+        self.i = torch.arange(40)[:, None]
+        self.j = torch.arange(70)[None, :]
+
+    def test_plain(self):
+        self.check(self.q, self.k, self.v)
+
+    def test_causal(self):
+        mask = self.j <= self.i + 30
+        self.check(self.q, self.k, self.v, mask, causal=True)
+
+    def test_mods(self):
+        slopes = torch.rand(2)
+        keep = torch.rand(70) > 0.3
+        start = torch.randint(0, 20, (40,), dtype=torch.int32)
+
+        def score_mod(s, b, h, q, kv):
+            return torch.tanh((s - slopes[h] * torch.abs(q - kv)) / 4) * 4
+
+        def mask_mod(b, h, q, kv):
+            return keep[kv] & (kv >= start[q]) & ((q - kv) // 3 % 2 == 0)
+
+        def bias(s):
+            far = (self.i - self.j).abs()
+            return torch.tanh((s - slopes[:, None, None] * far) / 4) * 4
+
+        mask = keep & (self.j >= start[:, None]) & ((self.i - self.j) // 3 % 2 == 0)
+        self.check(
+            self.q, self.k, self.v, mask, bias, score_mod=score_mod, mask_mod=mask_mod
+        )
+
+
+if __name__ == "__main__":
+    unittest.main()
