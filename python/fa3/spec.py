@@ -8,8 +8,8 @@ import dataclasses
 import functools
 
 # The words of the two regions of attention.forward.
-SCORE_REGION = "score"
-MASK_REGION = "keep"
+SCORE_REGION = "score_mod"
+MASK_REGION = "mask_mod"
 
 FLOATS_8 = ("f8E4M3FN", "f8E5M2")
 _MAX_WINDOW = 1 << 30
