@@ -1,0 +1,178 @@
+/*===- fa3-c/Compiler.h - MLIR text to PTX, in one call ------------*- C -*-===*
+ *
+ * The interface of libfa3.so, the whole compiler in one library: LLVM and MLIR
+ * are inside and hidden, so it works beside others in the same process. It
+ * needs no CUDA toolkit and no GPU. What it makes is launched by fa3_runtime.h.
+ * docs/Embedding.md is the guide; examples/compile.c uses all of it.
+ *
+ * Every call that compiles gives a result, which holds what was made and what
+ * was said about it, also when it fails. Text that accessors give lives as long
+ * as its result and ends with a zero byte.
+ *
+ * Threads: calls do not share state, any number of threads may compile at the
+ * same time. A result may be read by several threads.
+ *
+ *===----------------------------------------------------------------------===*/
+
+#ifndef FA3_C_COMPILER_H
+#define FA3_C_COMPILER_H
+
+#include "fa3/Runtime/fa3_runtime.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Changes with every incompatible change of this header. */
+#define FA3_COMPILER_ABI 1
+
+FA3_API int fa3_compiler_abi(void);
+
+/* The version, such as "0.1.0". */
+FA3_API const char *fa3_version(void);
+/* The version of LLVM and MLIR inside. */
+FA3_API const char *fa3_llvm_version(void);
+/* Hexadecimal digits that name this build: two libraries with one build ID make
+ * the same PTX from the same input. For keys of caches. */
+FA3_API const char *fa3_build_id(void);
+
+/*===----------------------------------------------------------------------===*
+ * Results
+ *===----------------------------------------------------------------------===*/
+
+typedef enum fa3_outcome {
+  FA3_DONE = 0,
+  FA3_FAILED = 1,   /* the input is wrong or not supported: see diagnostics */
+  FA3_BAD_CALL = 2, /* an argument of the call breaks its contract: likewise */
+  FA3_NO_MEMORY = 3 /* and there is no result */
+} fa3_outcome;
+
+typedef struct fa3_result fa3_result;
+
+/* Frees a result; null is ignored. */
+FA3_API void fa3_result_destroy(fa3_result *result);
+
+/* What was made, with its size in bytes (`size` may be null); null for what the
+ * call does not make. A cubin is not text. */
+FA3_API const char *fa3_result_ptx(const fa3_result *result, size_t *size);
+FA3_API const char *fa3_result_manifest(const fa3_result *result, size_t *size);
+FA3_API const char *fa3_result_cubin(const fa3_result *result, size_t *size);
+FA3_API const char *fa3_result_ir(const fa3_result *result, size_t *size);
+
+typedef enum fa3_severity {
+  FA3_NOTE = 0, /* belongs to the diagnostic before it */
+  FA3_REMARK = 1,
+  FA3_WARNING = 2,
+  FA3_ERROR = 3
+} fa3_severity;
+
+typedef struct fa3_diagnostic {
+  fa3_severity severity;
+  /* Where in the input, from 1; 0 if not known. */
+  int32_t line, column;
+  const char *file; /* the source name of the options, or a file; "" */
+  const char *message;
+} fa3_diagnostic;
+
+FA3_API size_t fa3_result_num_diagnostics(const fa3_result *result);
+/* Fills *diagnostic and returns 1; returns 0 if there is no such diagnostic. */
+FA3_API int fa3_result_diagnostic(const fa3_result *result, size_t index,
+                                  fa3_diagnostic *diagnostic);
+/* All of them as text, a line each: "name:line:column: error: message". */
+FA3_API const char *fa3_result_diagnostics(const fa3_result *result);
+
+/* What ptxas says about a kernel; only there if it was run. */
+typedef struct fa3_kernel_usage {
+  const char *name;
+  int64_t registers, stack_bytes, spill_store_bytes, spill_load_bytes;
+} fa3_kernel_usage;
+
+FA3_API size_t fa3_result_num_kernels(const fa3_result *result);
+FA3_API int fa3_result_kernel(const fa3_result *result, size_t index,
+                              fa3_kernel_usage *usage);
+
+/*===----------------------------------------------------------------------===*
+ * Compiling
+ *===----------------------------------------------------------------------===*/
+
+typedef enum fa3_assemble {
+  FA3_ASSEMBLE_NEVER = 0, /* PTX only, the driver compiles it when loaded */
+  FA3_ASSEMBLE_ALWAYS = 1 /* a cubin as well; no ptxas is an error */
+} fa3_assemble;
+
+/* Zero or null in a field means the default. Set `size` to
+ * sizeof(fa3_options): later versions add fields at the end. */
+typedef struct fa3_options {
+  size_t size;
+  /* The name of the input in diagnostics; "<input>". */
+  const char *source_name;
+  /* Options of fa3-lower-to-nvvm-pipeline, such as "block-m=128 check=false"
+   * (docs/Passes.md). */
+  const char *pipeline_options;
+  /* Passes as fa3-opt takes them, "builtin.module(...)", in place of that
+   * pipeline. */
+  const char *pass_pipeline;
+  /* "sm_90a". */
+  const char *chip;
+  /* The host function, if there are several. */
+  const char *function;
+  /* Passes on LLVM IR: none, rows, small, O1, O3 or a pipeline of LLVM. */
+  const char *llvm_passes;
+  /* Path of ptxas; PATH, then /usr/local/cuda/bin. */
+  const char *ptxas;
+  /* PTX ISA version times ten; 90. Drivers for CUDA 12 take at most 80 (12.0)
+   * to 88 (12.9). */
+  int32_t ptx_version;
+  /* Locations in the PTX: messages of ptxas name the operation. */
+  int32_t locations;
+  fa3_assemble assemble;
+} fa3_options;
+
+/* Compiles a module to PTX and manifest, and with FA3_ASSEMBLE_ALWAYS to a
+ * cubin. `options` may be null. */
+FA3_API fa3_outcome fa3_compile(const char *text, size_t length,
+                                const fa3_options *options,
+                                fa3_result **result);
+
+/* Runs the compiler up to the end of a stage and gives the module as text, as
+ * fa3_compile with the same options would have it there. Stages, in order:
+ *
+ *   attention   parsed and verified
+ *   tile        sequential tile kernels
+ *   specialize  groups of warps, joined by rings
+ *   pipeline    software-pipelined
+ *   layout      every tile with its layout
+ *   hopper      hopper kernels, waits and fences inserted
+ *   nvvm        llvm and nvvm operations, and the host function
+ *   llvm        LLVM IR
+ *
+ * With a `pass_pipeline` in the options that is run and `stage` is null. */
+FA3_API fa3_outcome fa3_lower(const char *text, size_t length,
+                              const char *stage, const fa3_options *options,
+                              fa3_result **result);
+
+/*===----------------------------------------------------------------------===*
+ * Running on the CPU
+ *===----------------------------------------------------------------------===*/
+
+/* Runs a module in the interpreter, on host memory: lowers it to the end of
+ * `stage` (null: tile; tile to hopper) and calls its host function. Arguments
+ * are those of the manifest, in its order, as for fa3_launch, but with
+ * addresses of host memory. Shapes and types are checked. Slow: for tests and
+ * examples, some 10^6 to 10^7 multiplications per second. */
+FA3_API fa3_outcome fa3_interpret(const char *text, size_t length,
+                                  const char *stage, const fa3_options *options,
+                                  const fa3_arg *args, size_t num_args,
+                                  fa3_result **result);
+
+/* Computes attention on tensors by its definition in double precision, without
+ * lowering anything: what tests compare with. Arguments as fa3_interpret. */
+FA3_API fa3_outcome fa3_define(const char *text, size_t length,
+                               const fa3_options *options, const fa3_arg *args,
+                               size_t num_args, fa3_result **result);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* FA3_C_COMPILER_H */
