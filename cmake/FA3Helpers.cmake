@@ -51,4 +51,18 @@ function(fa3_add_library name)
   target_include_directories(${name} INTERFACE
     $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
   set_property(GLOBAL APPEND PROPERTY FA3_ALL_LIBS ${name})
+  fa3_add_static_library(${name} FA3 ${ARG_FA3} MLIR ${ARG_MLIR})
+endfunction()
+
+# fa3_add_tool(<name> [MLIR upstream...] [FA3 own...]): a tool of <name>.cpp on
+# the shared libMLIR, and <name>-static, the same objects linked with archives.
+function(fa3_add_tool name)
+  cmake_parse_arguments(ARG "" "" "MLIR;FA3" ${ARGN})
+  add_mlir_tool(${name} ${name}.cpp)
+  target_link_libraries(${name} PRIVATE ${ARG_FA3})
+  if(ARG_MLIR)
+    mlir_target_link_libraries(${name} PRIVATE ${ARG_MLIR})
+  endif()
+  set_property(GLOBAL APPEND PROPERTY FA3_TEST_TOOLS ${name})
+  fa3_add_static_tool(${name} FA3 ${ARG_FA3} MLIR ${ARG_MLIR})
 endfunction()

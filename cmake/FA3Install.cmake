@@ -1,6 +1,5 @@
-# What `cmake --install` puts beside the tools: the runtime always; headers (also
-# the generated ones), libraries and the package that find_package(FA3) reads if
-# they fit the shared libMLIR of the machine.
+# What `cmake --install` puts beside the tools: the runtime, headers (also the
+# generated ones), libraries and the package that find_package(FA3) reads.
 
 include(CMakePackageConfigHelpers)
 
@@ -10,11 +9,6 @@ get_property(fa3_libraries GLOBAL PROPERTY FA3_ALL_LIBS)
 install(DIRECTORY include/fa3/Runtime
   DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/fa3")
 install(FILES python/fa3_runtime.py DESTINATION "${CMAKE_INSTALL_DATADIR}/fa3")
-if(FA3_STATIC)
-  install(TARGETS fa3_runtime DESTINATION "${CMAKE_INSTALL_LIBDIR}")
-  return()
-endif()
-
 foreach(library FA3Runtime fa3_runtime)
   target_include_directories(${library} INTERFACE
     $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)

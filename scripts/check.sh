@@ -4,11 +4,11 @@
 # runner reports for itself: lit its counts, every GoogleTest binary and ctest
 # their last lines.
 #
-# --package: also makes the archive for machines without LLVM, which compiles
-# everything a second time, and runs what it holds.
+# --package: also makes the archive for machines without LLVM, which links the
+# tools once more, and runs what it holds.
 #
-# FA3_BUILD, FA3_BUILD_STATIC: build trees (build, build-static); FA3_JOBS:
-# compilations at a time (all processors); FA3_UNITY=OFF: file by file.
+# FA3_BUILD: the build tree (build); FA3_JOBS: compilations at a time (all
+# processors); FA3_UNITY=OFF: file by file.
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 cd "$fa3_root"
@@ -52,7 +52,7 @@ fa3_make "$fa3_build" check-fa3-malformed
 
 if [ "${1:-}" = --package ]; then
   step "package"
-  FA3_BUILD_STATIC=$fa3_build_static scripts/package.sh --test
+  scripts/package.sh --test
 fi
 
 step "all of it passed"

@@ -2,14 +2,12 @@
 
 fa3_root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 fa3_build=${FA3_BUILD:-$fa3_root/build}
-fa3_build_static=${FA3_BUILD_STATIC:-$fa3_root/build-static}
 fa3_jobs=${FA3_JOBS:-$(nproc)}
 # Several files at a time: a whole build takes half as long (10 instead of 21
 # minutes on two cores), what one file's change costs is more.
 fa3_unity=${FA3_UNITY:-ON}
 
-# Both build trees compile the same files; with paths relative to the checkout
-# ccache answers the second one.
+# With paths relative to the checkout ccache answers other checkouts, too.
 export CCACHE_BASEDIR=${CCACHE_BASEDIR:-$fa3_root} CCACHE_NOHASHDIR=1
 # Else it passes by whatever uses precompiled headers.
 export CCACHE_SLOPPINESS=${CCACHE_SLOPPINESS:-pch_defines,time_macros}

@@ -26,17 +26,17 @@ version=$(sed -n 's/^project(fa3 VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
 name=fa3-$version-linux-x86_64
 tools=(fa3-opt fa3-translate fa3-run fa3-tune)
 
-fa3_configure "$fa3_build_static" -DFA3_STATIC=ON -DFA3_INCLUDE_TESTS=OFF \
-  -DFA3_WERROR=ON
-fa3_make "$fa3_build_static" "${tools[@]}" fa3_runtime
+# In the build tree of everything else: what is compiled there is only linked.
+fa3_configure "$fa3_build" -DFA3_WERROR=ON
+fa3_make "$fa3_build" "${tools[@]/%/-static}" fa3_runtime
 
-stage=$fa3_build_static/package/$name
+stage=$fa3_build/static/package/$name
 rm -rf "$stage"
 mkdir -p "$stage"/{bin,lib,include/fa3,test,scripts,docs} dist
 for tool in "${tools[@]}"; do
-  cp "$fa3_build_static/bin/$tool" "$stage/bin/"
+  cp "$fa3_build/static/bin/$tool" "$stage/bin/"
 done
-cp "$fa3_build_static/lib/libfa3_runtime.so" "$stage/lib/"
+cp "$fa3_build/lib/libfa3_runtime.so" "$stage/lib/"
 strip "$stage/lib/libfa3_runtime.so"
 cp -r include/fa3/Runtime "$stage/include/fa3/"
 cp -r python examples benchmarks LICENSE "$stage/"
@@ -59,7 +59,7 @@ TEXT
 archive=dist/$name.tar.xz
 tar --sort=name --owner=0 --group=0 --numeric-owner \
   --mtime="@$(git log -1 --format=%ct 2>/dev/null || date +%s)" \
-  -C "$fa3_build_static/package" -c "$name" | xz -T0 -6 >"$archive"
+  -C "$fa3_build/static/package" -c "$name" | xz -T0 -6 >"$archive"
 echo "package.sh: $archive, $(stat -c %s "$archive") bytes"
 $check_archive || exit 0
 

@@ -12,7 +12,7 @@
 set -euo pipefail
 
 packages=(g++ cmake ninja-build ccache llvm-22-dev libmlir-22-dev mlir-22-tools
-          llvm-22-tools zlib1g-dev libzstd-dev libgtest-dev python3)
+          llvm-22-tools lld-22 zlib1g-dev libzstd-dev libgtest-dev python3)
 for purpose in "$@"; do
   case $purpose in
     check) packages+=(clang-format-22 git xz-utils) ;;

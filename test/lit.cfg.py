@@ -71,5 +71,5 @@ if cc:
     config.substitutions.append(("%cc", cc))
 if os.path.exists("/dev/nvidia0"):
     config.available_features.add("gpu")
-if not config.fa3_static:
-    config.available_features.add("plugins")
+if config.fa3_self_contained:
+    config.available_features.add("self-contained")
