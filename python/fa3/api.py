@@ -118,6 +118,15 @@ def attention(
         )  # fmt: skip
         if call is not None:
             return call(q, k, v, scale)
+    if torch is not None and torch.compiler.is_compiling():
+        from . import torch as torch_door
+
+        # Dynamo does not trace what compiles kernels: the graph breaks here.
+        return torch_door.run_outside(
+            q, k, v, causal, window, softcap, scale, score_mod, mask_mod, bias,
+            alibi_slopes, (q_descale, k_descale, v_descale), out_dtype, return_lse,
+            layout, out, lse, interpret,
+        )  # fmt: skip
     return _Request(
         q, k, v, causal, window, softcap, scale, score_mod, mask_mod, bias,
         alibi_slopes, (q_descale, k_descale, v_descale), out_dtype, return_lse,
@@ -137,7 +146,6 @@ def attention_kernel(
     window: tuple[int | None, int | None] | None = None,
     softcap: float = 0.0,
     return_lse: bool = False,
-    layout: str = "bhsd",
     regions: Regions = Regions(),
     **options: Any,
 ) -> Kernel:
@@ -152,8 +160,8 @@ def attention_kernel(
         _check_head_dim(name, dim, v_dtype)
     spec = Spec(
         q_dtype, k_dtype, v_dtype, out_dtype, head_dim, head_dim_v,
-        _check_layout(layout), bool(causal), _check_window(window),
-        _check_softcap(softcap), bool(return_lse), regions=regions,
+        bool(causal), _check_window(window), _check_softcap(softcap),
+        bool(return_lse), regions=regions,
     )  # fmt: skip
     return compile(spec.to_mlir(), **options)
 
@@ -276,6 +284,7 @@ class _Request:
         self.spec = self._make_spec()
 
     def run(self) -> Any:
+        self._check_gradients()
         o, lse = self._outputs()
         if self.interpret:
             self._interpret(o, lse)
@@ -299,6 +308,17 @@ class _Request:
                     [one.address for one in views], self.scale_value, self.scalars, 0
                 )
         return (o, lse) if self.return_lse else o
+
+    def _check_gradients(self) -> None:
+        torch = sys.modules.get("torch")
+        if torch is None or not torch.is_grad_enabled():
+            return
+        for name, value in self.values.items():
+            if getattr(value, "requires_grad", False):
+                raise UnsupportedError(
+                    f"gradients: '{name}' requires some, and there is no backward with "
+                    "mods, bias, float8 or given outputs; use torch.no_grad()"
+                )
 
     def _given(self, o: Any, lse: Any) -> list[Any]:
         return [o, lse] if self.return_lse else [o]
@@ -476,7 +496,7 @@ class _Request:
         return Spec(
             types[0], types[1], types[2],
             _out_type(self.out_dtype, types[0], types[2]),
-            self.head_dim, self.head_dim_v, self.layout, bool(self.causal),
+            self.head_dim, self.head_dim_v, bool(self.causal),
             _check_window(self.window), _check_softcap(self.softcap), self.return_lse,
             Auxiliary(bias.type, 4) if bias else None, "alibi" in self.views,
             self.regions,
@@ -524,12 +544,23 @@ class _Request:
                 number = int(name[3:])
                 type = self.regions.scalars[number]
                 values.append((type, self.scalars[number]))
+            elif name in "qkv":
+                values.append(self._in_order(self.views[name]))
             else:
                 values.append(self.views[name].array())
-        values.append(tensors.view("out", o).array())
+        values.append(self._in_order(tensors.view("out", o)))
         if self.return_lse:
             values.append(tensors.view("lse", lse).array())
         return values
+
+    def _in_order(self, one: View) -> Any:
+        """As (batch, head, sequence, element), which is a matter of strides: one
+        kernel serves all layouts."""
+        order = (*_DIMS[self.layout], 3)
+        return runtime.Array(
+            one.address, one.type,
+            [one.shape[d] for d in order], [one.strides[d] for d in order],
+        )  # fmt: skip
 
     def _interpret(self, o: Any, lse: Any) -> None:
         if self.device != CPU:

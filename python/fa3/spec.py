@@ -51,7 +51,6 @@ class Spec:
     out_type: str
     head_dim: int
     head_dim_v: int
-    layout: str = "bhsd"
     causal: bool = False
     window: tuple[int | None, int | None] | None = None
     softcap: float = 0.0
@@ -128,8 +127,6 @@ class Spec:
                 "    scales(%q_descale, %k_descale, %v_descale : "
                 f"{scales}, {scales}, {scales})"
             )
-        if self.layout != "bhsd":
-            lines.append(f"    layout {self.layout}")
         mods = self._mods(aux)
         if mods:
             lines.append(f"    mods [{', '.join(mods)}]")

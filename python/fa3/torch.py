@@ -11,6 +11,7 @@ import collections
 import functools
 import math
 import threading
+import warnings
 from typing import Any
 
 import torch
@@ -78,6 +79,12 @@ def attention(
     )
     o, lse = torch.ops.fa3.forward(q, k, v, program, scale)
     return (o, lse) if return_lse else o
+
+
+@torch.compiler.disable
+def run_outside(*args: Any) -> Any:
+    """A call of fa3.attention with mods and the like, under torch.compile."""
+    return api._Request(*args).run()
 
 
 def _no_backward(
@@ -253,9 +260,9 @@ class _Switch:
         self.strict = strict
         self.stock = _stock_kernel()
         self.library: Any = torch.library.Library("aten", "IMPL")
-        try:
-            self.library.impl(_FORWARD, self.forward, "CUDA", allow_override=True)
-        except TypeError:  # torch that warns of an override
+        with warnings.catch_warnings():
+            # That a kernel is overridden is what was asked for.
+            warnings.simplefilter("ignore")
             self.library.impl(_FORWARD, self.forward, "CUDA")
         self.order = _prefer_flash()
 

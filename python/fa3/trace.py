@@ -214,7 +214,8 @@ class _Operators:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        if _ALIASES.get(name, name) in _FUNCTIONS or name in ("to", "type"):
+        known = _ALIASES.get(name, name) in _FUNCTIONS or name in _FILLS
+        if known or name in ("to", "type"):
             return lambda *args, **named: _apply(name, (self, *args), named)
         raise _error(f"a traced value has no attribute or method '{name}'")
 
@@ -597,6 +598,8 @@ def _apply(name: str, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
         if tensors.is_torch(table):
             table = _found_table(table)
         return table[args[1]]
+    if stripped in _FILLS:
+        return _fill(stripped, *args, **named)
     if stripped in ("to", "type"):
         return _convert(*args, **named)
     if stripped == "get":  # a property of a tensor
@@ -637,6 +640,22 @@ def _apply(name: str, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
         return Value(function(graph, *nodes, **nodes_named))
     except TypeError as error:
         raise _error(f"arguments of '{name}' cannot be traced: {error}") from error
+
+
+# What makes a tensor of a number: torch's own or_masks uses new_zeros.
+_FILLS = {"new_zeros": 0, "new_ones": 1, "new_full": None, "new_tensor": None,
+          "zeros_like": 0, "ones_like": 1, "full_like": None}  # fmt: skip
+
+
+def _fill(name: str, like: Any, *args: Any, **named: Any) -> Any:
+    number = _FILLS[name]
+    if number is None:
+        number = named["fill_value"] if "fill_value" in named else args[-1]
+    if name.startswith("new") and name != "new_tensor" and args and tuple(args[0]):
+        raise _error(f"{name} of shape {tuple(args[0])}; only scalars are traced")
+    dtype = named.get("dtype")
+    made = Value(_to_node(number))
+    return _convert(made, like if dtype is None else dtype)
 
 
 def _convert(value: Any, *args: Any, **named: Any) -> Any:

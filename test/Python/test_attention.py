@@ -49,7 +49,7 @@ class CompileTest(unittest.TestCase):
     def test_text_of_all_mods(self):
         kernel = fa3.compile(
             spec.Spec(
-                "f16", "f16", "f16", "f16", 64, 96, "bshd", True, (128, 0), 30.0, True,
+                "f16", "f16", "f16", "f16", 64, 96, True, (128, 0), 30.0, True,
                 spec.Auxiliary("f16", 4), True,
             ).to_mlir()
         )  # fmt: skip
@@ -63,7 +63,6 @@ class CompileTest(unittest.TestCase):
             ({"q_dtype": "f32"}, "argument 'q': element type f32, expected f16"),
             ({"head_dim": 100}, "argument 'head_dim': head dim 100, expected a mult"),
             ({"head_dim_v": 264}, "argument 'head_dim_v': head dim 264"),
-            ({"layout": "sbhd"}, "argument 'layout': 'sbhd', expected 'bhsd'"),
             ({"window": 5}, "argument 'window': 5, expected \\(left, right\\)"),
             ({"window": (-2, 0)}, "argument 'window': -2, expected None, -1 or 0"),
             ({"softcap": -1.0}, "argument 'softcap': -1.0, expected 0 or"),
@@ -116,8 +115,25 @@ class LaunchTest(unittest.TestCase):
                 (self.q.transpose(1, 2).contiguous().transpose(1, 2), self.k),
             ):
                 fa3.attention(q, k, k, causal=True)
+            q, k = (one.transpose(1, 2).contiguous() for one in (self.q, self.k))
+            o = fa3.attention(q, k, k, causal=True, layout="bshd")
+            self.assertEqual(o.shape, q.shape)
             self.assertEqual(compile.call_count, 1)
-        self.assertEqual(self.launches(), 4)
+        self.assertEqual(self.launches(), 5)
+
+    def test_mods_have_no_gradient(self):
+        q = self.q.requires_grad_()
+        with self.assertRaisesRegex(fa3.UnsupportedError, "gradients: 'q' requires"):
+            fa3.attention(q, self.k, self.k, mask_mod=lambda b, h, q, kv: q >= kv)
+        self.assertEqual(self.launches(), 0)
+
+    def test_mods_break_the_graph_of_torch_compile(self):
+        def run(q, k):
+            return fa3.attention(q, k, k, mask_mod=lambda b, h, q, kv: q >= kv) + 1
+
+        o = torch.compile(run, backend="eager")(self.q, self.k)
+        self.assertEqual(o.shape, self.q.shape)
+        self.assertEqual(self.launches(), 1)
 
     def test_order_of_output_is_that_of_q(self):
         q = self.q.transpose(1, 2).contiguous().transpose(1, 2)
@@ -213,6 +229,7 @@ class LaunchTest(unittest.TestCase):
             ((q.double(), k, k), {}, TypeError, "'q': element type f64, expected f16"),
             ((q[..., :60], k[..., :60], k), {}, ValueError, "'q': head dim 60"),
             ((q[..., :32], k, k), {}, ValueError, "'k': head dim 64, expected 32 as q"),
+            ((q, k, k), {"layout": "sbhd"}, ValueError, "'layout': 'sbhd', expected 'bhsd'"),
             ((q, k, 3), {}, TypeError, "'v': builtins.int, expected a torch tensor"),
             ((q.mT.contiguous().mT, k, k), {}, ValueError, "'q': stride 100 of the last"),
             ((q, k, k), {"out": torch.empty(2)}, ValueError, "'out': shape \\(2,\\), expe"),
@@ -307,6 +324,12 @@ class ValueTest(unittest.TestCase):
 
     def test_plain(self):
         self.check(self.q, self.k, self.v)
+
+    def test_layout(self):
+        q, k, v = (one.transpose(1, 2).contiguous() for one in (self.q, self.k, self.v))
+        o = fa3.attention(q, k, v, layout="bshd", interpret=True)
+        expected = fa3.attention(self.q, self.k, self.v, interpret=True)
+        torch.testing.assert_close(o.transpose(1, 2), expected, rtol=0, atol=0)
 
     def test_causal(self):
         mask = self.j <= self.i + 30

@@ -1,0 +1,273 @@
+"""The interfaces of others: flex_attention, FlashAttention-3's functions and
+transformers, with values in the interpreter against torch."""
+
+import importlib.util
+import inspect
+import unittest
+from unittest import mock
+
+import support
+
+import fa3
+from fa3 import api
+
+if support.HAS_TORCH:
+    import torch
+    from torch.nn import functional
+    from torch.nn.attention import flex_attention as flex
+
+    from fa3 import flash_attn_interface as door
+
+needs_transformers = unittest.skipUnless(
+    importlib.util.find_spec("transformers"), "needs transformers"
+)
+
+
+class Interpreted(unittest.TestCase):
+    """fa3.attention on the CPU, whoever calls it."""
+
+    def setUp(self):
+        real = api.attention
+        patch = mock.patch.object(
+            api, "attention", lambda *args, **named: real(*args, **named, interpret=True)
+        )
+        patch.start()
+        self.addCleanup(patch.stop)
+        torch.manual_seed(0)
+        self.q, self.k, self.v = (
+            torch.randn(2, heads, length, 16, dtype=torch.float16)
+            for heads, length in ((4, 33), (2, 50), (2, 50))
+        )
+
+    def close(self, made, expected, tolerance=2e-3):
+        torch.testing.assert_close(
+            made.float(), expected.float(), atol=tolerance, rtol=tolerance
+        )
+
+
+@support.needs_torch
+@support.needs_interpreter
+class FlexTest(Interpreted):
+    def check(self, score_mod=None, mask_mod=None, tolerance=2e-3):
+        mask = None
+        if mask_mod is not None:
+            mask = flex.create_block_mask(mask_mod, None, None, 33, 50, device="cpu")
+        expected, lse = flex.flex_attention(
+            self.q.float(), self.k.float(), self.v.float(), score_mod, mask,
+            enable_gqa=True, return_lse=True,
+        )  # fmt: skip
+        o, made = fa3.flex_attention(
+            self.q, self.k, self.v, score_mod, mask, enable_gqa=True, return_lse=True
+        )
+        self.close(o, expected, tolerance)
+        self.close(made, lse, tolerance)
+
+    def test_masks(self):
+        document = torch.arange(50) // 7
+        start = torch.randint(0, 20, (33,), dtype=torch.int32)
+
+        def window(size):
+            return lambda b, h, q, kv: (q >= kv) & (q - kv <= size)
+
+        causal = lambda b, h, q, kv: q >= kv  # noqa: E731
+        prefix = lambda b, h, q, kv: kv < 11  # noqa: E731
+        for mod in (
+            causal,
+            window(9),
+            flex.or_masks(causal, prefix),
+            flex.and_masks(window(20), lambda b, h, q, kv: (q - kv) % 2 == 0),
+            lambda b, h, q, kv: document[q] == document[kv],
+            lambda b, h, q, kv: kv >= start[q],
+            lambda b, h, q, kv: (q // 8 == kv // 8) | (kv < 4),
+            lambda b, h, q, kv: (kv + h < 40) ^ (b == 1),
+            lambda b, h, q, kv: torch.where(q > 10, kv < 30, kv > 20),
+        ):
+            with self.subTest(inspect.getsource(mod)):
+                self.check(mask_mod=mod)
+
+    def test_scores(self):
+        slopes = torch.rand(4)
+        bias = torch.randn(33, 50, dtype=torch.float16)
+
+        def alibi(heads):
+            def score_mod(s, b, h, q, kv):
+                return s + (kv - q) * torch.exp2(-((h + 1) * 8.0 / heads))
+
+            return score_mod
+
+        for mod in (
+            alibi(4),
+            lambda s, b, h, q, kv: 20.0 * torch.tanh(s / 20.0),
+            lambda s, b, h, q, kv: s - slopes[h] * torch.abs(q - kv),
+            lambda s, b, h, q, kv: s + bias[q, kv],
+            lambda s, b, h, q, kv: torch.where(q >= kv, s, -float("inf")),
+            lambda s, b, h, q, kv: s * torch.sigmoid(s) + torch.sqrt(s * s + 1),
+            lambda s, b, h, q, kv: torch.clamp(s, -1.0, 0.5) / (1 + h) - b,
+        ):
+            with self.subTest(inspect.getsource(mod)):
+                self.check(score_mod=mod, tolerance=4e-3)
+
+    def test_signature(self):
+        ours = list(inspect.signature(fa3.flex_attention).parameters)
+        theirs = list(inspect.signature(flex.flex_attention).parameters)
+        self.assertEqual(ours, theirs)
+
+    def test_aux(self):
+        o, aux = fa3.flex_attention(
+            self.q, self.q, self.q, return_aux=flex.AuxRequest(lse=True)
+        )
+        self.assertEqual(aux.lse.shape, (2, 4, 33))
+
+    def test_errors(self):
+        q, k = self.q, self.k
+        with self.assertRaisesRegex(fa3.ArgumentError, "'key': 2 heads, query has 4"):
+            fa3.flex_attention(q, k, k)
+        causal = lambda b, h, q, kv: q >= kv  # noqa: E731
+        mask = flex.create_block_mask(causal, None, None, 16, 16, device="cpu")
+        with self.assertRaisesRegex(fa3.ArgumentError, "'block_mask': is for lengths"):
+            fa3.flex_attention(q, q, q, block_mask=mask)
+        with self.assertRaisesRegex(fa3.ArgumentError, "'block_mask': is a function"):
+            fa3.flex_attention(q, q, q, block_mask=causal)
+        tables = flex.BlockMask.from_kv_blocks(
+            torch.ones(1, 1, 1, dtype=torch.int32),
+            torch.zeros(1, 1, 1, 2, dtype=torch.int32),
+            BLOCK_SIZE=128, seq_lengths=(128, 256),
+        )  # fmt: skip
+        with self.assertRaisesRegex(fa3.UnsupportedError, "whose tables say"):
+            fa3.flex_attention(q, q, q, block_mask=tables)
+
+
+@support.needs_torch
+@support.needs_interpreter
+class FlashTest(Interpreted):
+    def setUp(self):
+        super().setUp()
+        self.q, self.k, self.v = (
+            one.transpose(1, 2) for one in (self.q, self.k, self.v)
+        )
+
+    def reference(self, q, k, v, mask):
+        """(b, s, h, d) and a mask (b, 1, queries, keys)."""
+        k, v = (one.repeat_interleave(q.shape[2] // k.shape[2], 2) for one in (k, v))
+        scores = torch.einsum("bihd,bjhd->bhij", q.float(), k.float()) / 4
+        scores = scores.masked_fill(~mask, float("-inf"))
+        weights = torch.softmax(scores, -1).nan_to_num()
+        o = torch.einsum("bhij,bjhd->bihd", weights, v.float())
+        return o, torch.logsumexp(scores, -1)
+
+    def masks(self, q, k):
+        i = torch.arange(q.shape[1])[:, None] + k.shape[1] - q.shape[1]
+        return i, torch.arange(k.shape[1])[None]
+
+    def test_func(self):
+        i, j = self.masks(self.q, self.k)
+        every = torch.ones(33, 50, dtype=torch.bool)
+        for named, mask in (
+            ({}, every),
+            ({"causal": True}, j <= i),
+            ({"window_size": (5, 3)}, (j >= i - 5) & (j <= i + 3)),
+            ({"window_size": (5, -1)}, j >= i - 5),
+            ({"attention_chunk": 16}, i // 16 == j // 16),
+            ({"attention_chunk": 16, "causal": True}, (i // 16 == j // 16) & (j <= i)),
+            ({"num_splits": 3, "pack_gqa": True, "sm_margin": 4}, every),
+        ):
+            o, lse = door.flash_attn_func(
+                self.q, self.k, self.v, return_attn_probs=True, **named
+            )
+            expected, sums = self.reference(self.q, self.k, self.v, mask)
+            self.close(o, expected)
+            self.close(lse, sums)
+
+    def test_packed(self):
+        qkv = torch.randn(2, 20, 3, 4, 16, dtype=torch.float16)
+        mask = torch.ones(20, 20, dtype=torch.bool).tril()
+        expected, _ = self.reference(*qkv.unbind(2), mask)
+        self.close(door.flash_attn_qkvpacked_func(qkv, causal=True), expected)
+        flat = torch.randn(2, 20, 8, 16, dtype=torch.float16)
+        expected, _ = self.reference(*flat.split([4, 2, 2], 2), mask)
+        made = door.flash_attn_qkvpacked_func(flat, causal=True, num_heads_q=4)
+        self.close(made, expected)
+
+    def test_kvcache(self):
+        lengths = torch.tensor([40, 35], dtype=torch.int32)
+        j = torch.arange(50)
+        for causal, window in ((True, (-1, -1)), (False, (-1, -1)), (True, (6, 0))):
+            i = torch.arange(33)[:, None] + lengths[:, None, None, None] - 33
+            mask = j < lengths[:, None, None, None]
+            if causal:
+                mask = mask & (j <= i)
+            if window[0] >= 0:
+                mask = mask & (j >= i - window[0])
+            o, lse = door.flash_attn_with_kvcache(
+                self.q, self.k, self.v, cache_seqlens=lengths, causal=causal,
+                window_size=window, return_softmax_lse=True,
+            )  # fmt: skip
+            expected, sums = self.reference(self.q, self.k, self.v, mask)
+            self.close(o, expected)
+            self.close(lse, sums)
+
+    def test_single_packed_sequence(self):
+        q, k = self.q[0], self.k[0]
+        o = door.flash_attn_varlen_func(
+            q, k, k, torch.tensor([0, 33]), torch.tensor([0, 50]), 33, 50
+        )
+        every = torch.ones(33, 50, dtype=torch.bool)
+        self.close(o, self.reference(q[None], k[None], k[None], every)[0][0])
+        with self.assertRaisesRegex(
+            NotImplementedError, "unequal length \\(cu_seqlens of 2 sequences\\)"
+        ):
+            door.flash_attn_varlen_func(
+                q, k, k, torch.tensor([0, 3, 33]), torch.tensor([0, 3, 50]), 30, 47
+            )
+
+    def test_combine(self):
+        i, j = self.masks(self.q, self.k)
+        parts = [
+            self.reference(self.q, self.k, self.v, mask)
+            for mask in ((j <= i) & (j < 8), (j <= i) & (j >= 8))
+        ]
+        o, lse = door.flash_attn_combine(
+            torch.stack([part[0] for part in parts]),
+            torch.stack([part[1].transpose(1, 2) for part in parts]),
+        )
+        expected, sums = self.reference(self.q, self.k, self.v, j <= i)
+        self.close(o, expected)
+        self.close(lse, sums.transpose(1, 2))
+
+    def test_what_is_missing_is_named(self):
+        for named in ("qv", "k", "v", "page_table", "rotary_cos", "cache_batch_idx"):
+            with self.assertRaisesRegex(NotImplementedError, f"argument '{named}'"):
+                door.flash_attn_with_kvcache(
+                    self.q, self.k, self.v, **{named: self.q}
+                )
+
+
+@support.needs_torch
+@support.needs_interpreter
+@needs_transformers
+class TransformersTest(unittest.TestCase):
+    def test_model_is_that_of_sdpa(self):
+        import transformers
+
+        fa3.hf.register("fa3", interpret=True)
+        torch.manual_seed(0)
+        config = transformers.LlamaConfig(
+            vocab_size=64, hidden_size=64, intermediate_size=64, num_hidden_layers=2,
+            num_attention_heads=4, num_key_value_heads=2, max_position_embeddings=64,
+        )  # fmt: skip
+        model = transformers.LlamaForCausalLM(config).to(torch.float16).eval()
+        ids = torch.randint(0, 64, (2, 21))
+        padded = torch.ones_like(ids)
+        padded[1, :6] = 0
+        for mask in (None, padded):
+            logits = []
+            for name in ("sdpa", "fa3"):
+                model.set_attn_implementation(name)
+                with torch.no_grad():
+                    made = model(input_ids=ids, attention_mask=mask).logits
+                logits.append(made[0] if mask is None else made[1, 6:])
+            torch.testing.assert_close(*logits, atol=5e-3, rtol=5e-3)
+
+
+if __name__ == "__main__":
+    unittest.main()
