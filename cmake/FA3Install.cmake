@@ -3,6 +3,10 @@
 
 include(CMakePackageConfigHelpers)
 
+if(FA3_SELF_CONTAINED)
+  install(TARGETS fa3 DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+endif()
+
 set(fa3_package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/fa3")
 get_property(fa3_libraries GLOBAL PROPERTY FA3_ALL_LIBS)
 

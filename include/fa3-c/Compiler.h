@@ -42,9 +42,8 @@ FA3_API const char *fa3_build_id(void);
 
 typedef enum fa3_outcome {
   FA3_DONE = 0,
-  FA3_FAILED = 1,   /* the input is wrong or not supported: see diagnostics */
-  FA3_BAD_CALL = 2, /* an argument of the call breaks its contract: likewise */
-  FA3_NO_MEMORY = 3 /* and there is no result */
+  FA3_FAILED = 1,  /* the input is wrong or not supported: see diagnostics */
+  FA3_BAD_CALL = 2 /* an argument of the call breaks its contract: likewise */
 } fa3_outcome;
 
 typedef struct fa3_result fa3_result;

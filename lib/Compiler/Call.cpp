@@ -1,0 +1,173 @@
+//===- Call.cpp - the frame of a call of libfa3 ---------------------------===//
+//
+// Reads options, parses, lowers. Nothing is shared between calls, so that
+// threads need not know of each other.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Result.h"
+#include "fa3/InitAllDialects.h"
+#include "fa3/InitAllPasses.h"
+#include "fa3/Pipelines/TunedPipeline.h"
+#include "fa3/Target/PTX/PTX.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Transforms/Passes.h"
+#include "llvm/ADT/StringSwitch.h"
+#include "llvm/Support/raw_ostream.h"
+#include <cstring>
+#include <mutex>
+
+using namespace mlir;
+using namespace fa3;
+using namespace fa3::compiler;
+
+/// Passes by name, for pipelines as text. They belong to the process.
+static void registerPassesOnce() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    registerTransformsPasses();
+    registerAllPasses();
+  });
+}
+
+Call::Call() : result(new fa3_result) {
+  registerPassesOnce();
+  DialectRegistry registry;
+  registerAllDialects(registry);
+  registerPTXTranslation(registry);
+  context.reset(new MLIRContext(registry, MLIRContext::Threading::DISABLED));
+  // Kernels have thousands of lines; a diagnostic points at the one it is
+  // about.
+  context->printOpOnDiagnostic(false);
+  handler.reset(
+      new ScopedDiagnosticHandler(context.get(), [this](Diagnostic &d) {
+        result->add(d);
+        return success();
+      }));
+}
+
+Call::~Call() = default;
+
+fa3_outcome Call::readOptions(const fa3_options *given) {
+  if (!given)
+    return FA3_DONE;
+  // A caller of an earlier version has fewer fields; one of a later version may
+  // have asked for something that we do not know.
+  fa3_options full = {};
+  if (given->size < sizeof given->size || given->size > sizeof full)
+    return refuse("expects a size of fa3_options between " +
+                  Twine(sizeof given->size) + " and " + Twine(sizeof full) +
+                  ", got " + Twine(given->size));
+  std::memcpy(&full, given, given->size);
+  auto take = [](std::string &option, const char *text) {
+    if (text && *text)
+      option = text;
+  };
+  take(options.source, full.source_name);
+  take(options.pipelineOptions, full.pipeline_options);
+  take(options.passPipeline, full.pass_pipeline);
+  take(options.chip, full.chip);
+  take(options.function, full.function);
+  take(options.llvmPasses, full.llvm_passes);
+  take(options.ptxas, full.ptxas);
+  if (full.ptx_version)
+    options.ptxVersion = full.ptx_version;
+  options.locations = full.locations;
+  if (full.assemble != FA3_ASSEMBLE_NEVER &&
+      full.assemble != FA3_ASSEMBLE_ALWAYS)
+    return refuse("expects FA3_ASSEMBLE_NEVER or FA3_ASSEMBLE_ALWAYS, got " +
+                  Twine(static_cast<int>(full.assemble)));
+  options.assemble = full.assemble == FA3_ASSEMBLE_ALWAYS;
+  if (!options.passPipeline.empty() && !options.pipelineOptions.empty())
+    return refuse("pass_pipeline and pipeline_options exclude each other");
+  return FA3_DONE;
+}
+
+fa3_outcome Call::begin(const char *text, size_t length,
+                        const fa3_options *given) {
+  if (!text)
+    return refuse("expects the text of a module, got null");
+  if (fa3_outcome outcome = readOptions(given))
+    return outcome;
+  // The parser wants a zero byte behind the text.
+  std::string source(text, length);
+  module = parseSourceString<ModuleOp>(source, ParserConfig(context.get()),
+                                       options.source);
+  return module ? FA3_DONE : FA3_FAILED;
+}
+
+fa3_outcome Call::end(fa3_outcome outcome, fa3_result **destination) {
+  if (outcome)
+    result->ptx = result->manifest = result->cubin = result->ir = std::nullopt;
+  result->finish();
+  // Diagnostics of the teardown have no result to go to.
+  module = nullptr;
+  handler.reset();
+  *destination = result.release();
+  return outcome;
+}
+
+//===----------------------------------------------------------------------===//
+// Passes
+//===----------------------------------------------------------------------===//
+
+namespace {
+enum class Stage { Tile, Specialize, Pipeline, Layout, Hopper, NVVM };
+} // namespace
+
+static std::optional<Stage> parseStage(StringRef name) {
+  return llvm::StringSwitch<std::optional<Stage>>(name)
+      .Case("tile", Stage::Tile)
+      .Case("specialize", Stage::Specialize)
+      .Case("pipeline", Stage::Pipeline)
+      .Case("layout", Stage::Layout)
+      .Case("hopper", Stage::Hopper)
+      .Case("nvvm", Stage::NVVM)
+      .Default(std::nullopt);
+}
+
+/// The parts of the whole pipeline up to the end of a stage before NVVM.
+static void buildUpTo(Stage stage, OpPassManager &passes,
+                      const PipelineOptions &options) {
+  buildTilePipeline(passes, options);
+  if (stage >= Stage::Specialize)
+    buildSpecializePipeline(passes, options);
+  if (stage >= Stage::Pipeline)
+    buildPipelinePipeline(passes, options);
+  if (stage >= Stage::Layout)
+    buildLayoutPipeline(passes, options);
+  if (stage >= Stage::Hopper)
+    buildHopperPipeline(passes, options);
+}
+
+fa3_outcome Call::lower(StringRef name) {
+  std::optional<Stage> stage = parseStage(name);
+  if (!stage)
+    return refuse("expects a stage of tile, specialize, pipeline, layout, "
+                  "hopper, nvvm, got '" +
+                  name + "'");
+  PassManager passes(context.get());
+  std::string error;
+  llvm::raw_string_ostream os(error);
+  PipelineOptions pipeline;
+  if (!options.passPipeline.empty()) {
+    FailureOr<OpPassManager> parsed =
+        parsePassPipeline(options.passPipeline, os);
+    if (failed(parsed))
+      return refuse("cannot read pass_pipeline '" + options.passPipeline +
+                    "': " + StringRef(error).trim());
+    static_cast<OpPassManager &>(passes) = std::move(*parsed);
+  } else if (failed(pipeline.parseFromString(options.pipelineOptions, os))) {
+    return refuse("cannot read pipeline_options '" + options.pipelineOptions +
+                  "': " + StringRef(error).trim());
+  } else if (*stage == Stage::NVVM) {
+    buildLowerToNVVMPipeline(passes, pipeline);
+  } else {
+    if (failed(applyTuning(*module, pipeline)))
+      return FA3_FAILED;
+    buildUpTo(*stage, passes, pipeline);
+  }
+  return failed(passes.run(*module)) ? FA3_FAILED : FA3_DONE;
+}
