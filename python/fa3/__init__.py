@@ -34,7 +34,10 @@ _NAMES = {
     "attention_kernel": "api",
     "flex_attention": "flex",
 }
-_MODULES = ("torch", "jax", "hf", "flash_attn_interface", "flex")
+_MODULES = (
+    "torch", "jax", "hf", "flash_attn_interface", "flex", "api", "cache", "compiler",
+    "driver", "spec", "tensors", "trace",
+)  # fmt: skip
 
 __all__ = [
     "ArgumentError", "ArgumentTypeError", "CompileError", "CompilerNotFoundError",

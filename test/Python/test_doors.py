@@ -3,6 +3,8 @@ transformers, with values in the interpreter against torch."""
 
 import importlib.util
 import inspect
+import subprocess
+import sys
 import unittest
 from unittest import mock
 
@@ -267,6 +269,18 @@ class TransformersTest(unittest.TestCase):
                     made = model(input_ids=ids, attention_mask=mask).logits
                 logits.append(made[0] if mask is None else made[1, 6:])
             torch.testing.assert_close(*logits, atol=5e-3, rtol=5e-3)
+
+
+@support.needs_torch
+@support.needs_interpreter
+class ExampleTest(unittest.TestCase):
+    def test_runs(self):
+        done = subprocess.run(
+            [sys.executable, support.ROOT / "examples" / "attention.py"],
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("window of 30", done.stdout)
 
 
 if __name__ == "__main__":

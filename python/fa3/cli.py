@@ -1,0 +1,389 @@
+"""python -m fa3 info | warm | cache | bench | mask."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import json
+import pathlib
+import platform
+import sys
+import time
+from typing import Any, Callable, Sequence
+
+from . import __version__
+from . import cache as caches
+from ._runtime import runtime
+from .compiler import get_compiler
+from .driver import Driver, default_ptx_version, find_ptxas, get_driver, set_driver
+from .errors import CompilerNotFoundError, Fa3Error
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command line; gives the exit code."""
+    parser = argparse.ArgumentParser(prog="python -m fa3", description=__doc__)
+    parser.add_argument("--version", action="version", version=f"fa3 {__version__}")
+    commands = parser.add_subparsers(dest="command", required=True)
+
+    info = commands.add_parser("info", help="versions, device, cache; for bug reports")
+    info.add_argument("--json", action="store_true", help="as JSON")
+
+    warm = commands.add_parser(
+        "warm", help="compiles kernels into the cache, or into a bundle"
+    )
+    what = warm.add_mutually_exclusive_group(required=True)
+    what.add_argument("--common", action="store_true", help="the common kernels")
+    what.add_argument(
+        "--spec", type=pathlib.Path, metavar="FILE",
+        help="JSON: a list of arguments of fa3.attention_kernel",
+    )  # fmt: skip
+    warm.add_argument("--out", type=pathlib.Path, metavar="DIR", help="a bundle there")
+    warm.add_argument(
+        "--ptx-version", type=int, action="append", metavar="N",
+        help="PTX ISA times ten (by the driver); may be given more than once",
+    )  # fmt: skip
+
+    cache = commands.add_parser("cache", help="the kernels on disk")
+    cache.add_argument("action", choices=("dir", "list", "clear"))
+
+    bench = commands.add_parser("bench", help="TFLOP/s through the Python call")
+    bench.add_argument("--lengths", default="1024,4096,16384")
+    bench.add_argument("--head-dim", type=int, default=128)
+    bench.add_argument("--heads", type=int, default=16)
+    bench.add_argument("--causal", action="store_true")
+    bench.add_argument("--plot", type=pathlib.Path, help="a PNG (needs matplotlib)")
+
+    mask = commands.add_parser(
+        "mask", help="a picture of a mask_mod: full, partial and empty blocks"
+    )
+    mask.add_argument("mod", help="causal, window:LEFT, prefix:N, or FILE.py:FUNCTION")
+    mask.add_argument("--queries", type=int, default=1024)
+    mask.add_argument("--keys", type=int, default=1024)
+    mask.add_argument("--block", type=int, default=64)
+    mask.add_argument("--png", type=pathlib.Path, help="a PNG, a pixel an element")
+
+    options = parser.parse_args(arguments)
+    try:
+        return globals()[f"_{options.command}"](options)
+    except (Fa3Error, OSError, ValueError) as error:
+        print(f"fa3: {error}", file=sys.stderr)
+        return 1
+
+
+# -----------------------------------------------------------------------------
+# info
+# -----------------------------------------------------------------------------
+
+
+def collect_info() -> dict[str, Any]:
+    """What a bug report needs."""
+    made: dict[str, Any] = {
+        "fa3": __version__,
+        "python": platform.python_version(),
+        "system": f"{platform.platform()}, {' '.join(platform.libc_ver())}",
+    }
+    try:
+        compiler = get_compiler()
+        made["compiler"] = f"{compiler.name} {compiler.version} ({compiler.build_id})"
+    except (CompilerNotFoundError, ImportError, OSError) as error:
+        made["compiler"] = f"none: {error}"
+    try:
+        count = runtime.device_count()
+        devices = [runtime.device_info(number) for number in range(count)]
+        made["driver"] = f"CUDA {devices[0].driver_version / 1000}" if devices else "-"
+        made["devices"] = [
+            f"{one.name}, sm_{one.compute_capability[0]}{one.compute_capability[1]}, "
+            f"{one.sms} SMs" for one in devices
+        ]  # fmt: skip
+    except (runtime.Error, OSError) as error:
+        made["driver"], made["devices"] = f"none: {error}", []
+    made["ptx_version"] = default_ptx_version() / 10
+    made["ptxas"] = find_ptxas() or "none: the driver compiles PTX"
+    folder = caches.default_folder()
+    made["cache"] = str(folder) if folder else "off"
+    made["bundles"] = [
+        f"{one.folder}, {len(one.list())} kernels" for one in caches.bundles()
+    ]
+    for name in ("torch", "jax", "transformers"):
+        made[name] = _version_of(name)
+    return made
+
+
+def _version_of(name: str) -> str:
+    from importlib import metadata
+
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return "not installed"
+
+
+def _info(options: argparse.Namespace) -> int:
+    made = collect_info()
+    if options.json:
+        print(json.dumps(made, indent=1))
+        return 0
+    for name, value in made.items():
+        if isinstance(value, list):
+            value = "; ".join(value) or "-"
+        print(f"{name:14}{value}")
+    return 0
+
+
+# -----------------------------------------------------------------------------
+# warm and cache
+# -----------------------------------------------------------------------------
+
+
+def common_kernels() -> list[dict[str, Any]]:
+    """What most first calls ask for, as arguments of fa3.attention_kernel."""
+    made = []
+    for dtype in ("bf16", "f16"):
+        for dim in (64, 80, 96, 128, 192, 256):
+            for causal in (False, True):
+                for lse in (False, True):
+                    made.append(
+                        {"q_dtype": dtype, "head_dim": dim, "causal": causal,
+                         "return_lse": lse}
+                    )  # fmt: skip
+    return made
+
+
+def _warm(options: argparse.Namespace) -> int:
+    from .api import attention_kernel
+
+    kernels = common_kernels() if options.common else json.loads(
+        options.spec.read_text()
+    )  # fmt: skip
+    if not isinstance(kernels, list):
+        raise ValueError(f"{options.spec}: expected a list")
+    if options.out is not None:
+        set_driver(Driver(caches.Cache(options.out, limit=1 << 40), []))
+    versions = options.ptx_version or [default_ptx_version()]
+    total, start = len(kernels) * len(versions), time.perf_counter()
+    count = 0
+    for version in versions:
+        for named in kernels:
+            attention_kernel(**{**named, "ptx_version": version})
+            count += 1
+            _progress(count, total, start)
+    where = get_driver().cache.folder
+    print(f"{count} kernels in {where}, {time.perf_counter() - start:.1f} s")
+    return 0
+
+
+def _progress(count: int, total: int, start: float) -> None:
+    if not sys.stderr.isatty():
+        return
+    spent = time.perf_counter() - start
+    left = spent / count * (total - count)
+    end = "\n" if count == total else ""
+    print(f"\r{count} of {total}, {left:.0f} s left  ", end=end, file=sys.stderr)
+
+
+def _cache(options: argparse.Namespace) -> int:
+    folder = caches.default_folder()
+    if folder is None:
+        print("off (FA3_CACHE=0)")
+        return 0
+    cache = caches.Cache(folder)
+    if options.action == "dir":
+        print(folder)
+    elif options.action == "clear":
+        print(f"{cache.clear()} kernels removed from {folder}")
+    else:
+        entries = cache.list()
+        for entry in entries:
+            print(
+                f"{entry.key}  {entry.size / 1024:8.0f} KiB  "
+                f"{caches.age(entry):>8} ago  {entry.function}"
+            )
+        total = sum(entry.size for entry in entries)
+        print(f"{len(entries)} kernels, {total / 2**20:.1f} MiB in {folder}")
+    return 0
+
+
+# -----------------------------------------------------------------------------
+# bench
+# -----------------------------------------------------------------------------
+
+
+def _bench(options: argparse.Namespace) -> int:
+    try:
+        import torch
+    except ImportError:
+        raise ValueError("bench needs torch") from None
+    if not torch.cuda.is_available():
+        raise ValueError("bench needs a GPU")
+    from torch.nn.functional import scaled_dot_product_attention as sdpa
+
+    from .api import attention
+
+    lengths = [int(one) for one in options.lengths.split(",")]
+    rows = []
+    print(f"{'length':>8} {'fa3':>8} {'sdpa':>8}   TFLOP/s")
+    for n in lengths:
+        b = max(1, 16384 // n)
+        q, k, v = (
+            torch.randn(b, options.heads, n, options.head_dim, device="cuda",
+                        dtype=torch.bfloat16) for _ in range(3)
+        )  # fmt: skip
+        flops = 4 * b * options.heads * n * n * options.head_dim
+        flops /= 2 if options.causal else 1
+        rates = [
+            flops / measure(call) / 1e12
+            for call in (
+                lambda: attention(q, k, v, causal=options.causal),  # noqa: B023
+                lambda: sdpa(q, k, v, is_causal=options.causal),  # noqa: B023
+            )
+        ]
+        rows.append(rates)
+        print(f"{n:8} {rates[0]:8.0f} {rates[1]:8.0f}", flush=True)
+    if options.plot is not None:
+        _plot(options.plot, lengths, rows)
+    return 0
+
+
+def measure(call: Callable[[], Any]) -> float:
+    """Median seconds of a call on the GPU, with an empty L2 cache."""
+    import torch
+
+    flush = torch.empty(64 << 20, dtype=torch.int32, device="cuda")
+    for _ in range(3):
+        call()
+    times = []
+    for _ in range(20):
+        flush.zero_()
+        start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        start.record()
+        call()
+        end.record()
+        end.synchronize()
+        times.append(start.elapsed_time(end) / 1e3)
+    return sorted(times)[len(times) // 2]
+
+
+def _plot(path: pathlib.Path, lengths: list[int], rows: list[list[float]]) -> None:
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    for number, name in enumerate(("fa3", "sdpa")):
+        pyplot.plot(lengths, [row[number] for row in rows], "o-", label=name)
+    pyplot.xscale("log", base=2)
+    pyplot.xlabel("length")
+    pyplot.ylabel("TFLOP/s")
+    pyplot.legend()
+    pyplot.savefig(path)
+
+
+# -----------------------------------------------------------------------------
+# mask
+# -----------------------------------------------------------------------------
+
+
+def load_mod(text: str) -> Callable[..., Any]:
+    """A mask_mod by name, or of a file."""
+    name, _, value = text.partition(":")
+    if name == "causal":
+        return lambda b, h, q, kv: q >= kv
+    if name == "window" and value:
+        left = int(value)
+        return lambda b, h, q, kv: (q >= kv) & (q - kv <= left)
+    if name == "prefix" and value:
+        length = int(value)
+        return lambda b, h, q, kv: (q >= kv) | (kv < length)
+    path = pathlib.Path(name)
+    if path.suffix != ".py" or not value:
+        raise ValueError(
+            f"'{text}', expected causal, window:LEFT, prefix:N or FILE.py:FUNCTION"
+        )
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    if spec is None or spec.loader is None:
+        raise ValueError(f"{path} cannot be imported")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return getattr(module, value)
+
+
+def evaluate_mask(
+    mod: Callable[..., Any], queries: int, keys: int
+) -> list[bytearray]:
+    """Rows of 0 and 1, for the first batch and head."""
+    from .trace import trace_mods
+
+    trace_mods(None, mod)  # what cannot be traced is refused as in a kernel
+    if "torch" in sys.modules:
+        import torch
+
+        i, j = torch.arange(queries)[:, None], torch.arange(keys)[None]
+        zero = torch.zeros((), dtype=torch.int64)
+        made = mod(zero, zero, i, j)
+        made = torch.as_tensor(made).expand(queries, keys).to(torch.uint8)
+        return [bytearray(row.tolist()) for row in made]
+    return [
+        bytearray(bool(mod(0, 0, i, j)) for j in range(keys)) for i in range(queries)
+    ]
+
+
+def classify(rows: list[bytearray], block: int) -> list[str]:
+    """A character a block: # full, + partial, . empty."""
+    made = []
+    for top in range(0, len(rows), block):
+        line = ""
+        for left in range(0, len(rows[0]), block):
+            parts = [row[left : left + block] for row in rows[top : top + block]]
+            seen = sum(map(sum, parts))
+            line += "." if seen == 0 else "#" if seen == sum(map(len, parts)) else "+"
+        made.append(line)
+    return made
+
+
+def _mask(options: argparse.Namespace) -> int:
+    rows = evaluate_mask(load_mod(options.mod), options.queries, options.keys)
+    blocks = classify(rows, options.block)
+    for line in blocks:
+        print(line)
+    count = {one: sum(line.count(one) for line in blocks) for one in "#+."}
+    total = sum(count.values())
+    seen = sum(map(sum, rows)) / (options.queries * options.keys)
+    print(
+        f"# full {count['#']}, + partial {count['+']}, . empty {count['.']} of {total} "
+        f"blocks of {options.block} x {options.block}; {100 * seen:.1f} % visible"
+    )
+    if options.png is not None:
+        options.png.write_bytes(draw(rows, options.block))
+        print(f"{options.png} written")
+    return 0
+
+
+def draw(rows: list[bytearray], block: int) -> bytes:
+    """A PNG: visible elements blue, empty blocks white, lines between blocks."""
+    import struct
+    import zlib
+
+    kinds = classify(rows, block)
+    palette = {"#": (31, 119, 180), "+": (110, 170, 220), ".": (255, 255, 255)}
+    data = bytearray()
+    for i, row in enumerate(rows):
+        data.append(0)
+        for j, seen in enumerate(row):
+            kind = kinds[i // block][j // block]
+            if i % block == 0 or j % block == 0:
+                data += bytes((200, 200, 200))
+            else:
+                data += bytes(palette[kind] if seen else (245, 235, 220)
+                              if kind == "+" else palette["."])  # fmt: skip
+
+    def chunk(name: bytes, content: bytes) -> bytes:
+        body = name + content
+        return struct.pack(">I", len(content)) + body + struct.pack(
+            ">I", zlib.crc32(body)
+        )  # fmt: skip
+
+    header = struct.pack(">IIBBBBB", len(rows[0]), len(rows), 8, 2, 0, 0, 0)
+    return (
+        b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header)
+        + chunk(b"IDAT", zlib.compress(bytes(data))) + chunk(b"IEND", b"")
+    )  # fmt: skip

@@ -1,0 +1,100 @@
+"""python -m fa3."""
+
+import contextlib
+import io
+import json
+import os
+import pathlib
+import tempfile
+import unittest
+from unittest import mock
+
+import support
+
+from fa3 import cli, driver
+
+
+def run(*arguments):
+    output, errors = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(output), contextlib.redirect_stderr(errors):
+        code = cli.main(arguments)
+    return code, output.getvalue(), errors.getvalue()
+
+
+class CommandTest(unittest.TestCase):
+    def test_info(self):
+        code, text, _ = run("info", "--json")
+        made = json.loads(text)
+        self.assertEqual(code, 0)
+        for name in ("fa3", "compiler", "driver", "devices", "ptxas", "cache", "torch"):
+            self.assertIn(name, made)
+        self.assertIn("ptx_version", run("info")[1])
+
+    def test_mask(self):
+        code, text, _ = run(
+            "mask", "causal", "--queries", "8", "--keys", "12", "--block", "4"
+        )
+        self.assertEqual(code, 0)
+        self.assertEqual(text.splitlines()[:2], ["+..", "#+."])
+        self.assertIn("# full 1, + partial 2, . empty 3 of 6 blocks of 4 x 4", text)
+        self.assertIn("37.5 % visible", text)
+
+    def test_mask_of_a_file_as_a_picture(self):
+        with tempfile.TemporaryDirectory() as folder:
+            source = pathlib.Path(folder, "mods.py")
+            source.write_text("def far(b, h, q, kv):\n    return q - kv > 3\n")
+            picture = pathlib.Path(folder, "mask.png")
+            code, text, _ = run(
+                "mask", f"{source}:far", "--queries", "9", "--keys", "8", "--block",
+                "4", "--png", str(picture),
+            )  # fmt: skip
+            self.assertEqual(code, 0)
+            self.assertEqual(text.splitlines()[:3], ["..", "+.", "#+"])
+            data = picture.read_bytes()
+            self.assertEqual(data[:8], b"\x89PNG\r\n\x1a\n")
+            self.assertEqual(data[16:24], b"\0\0\0\x08\0\0\0\x09")
+
+    def test_mask_that_is_none(self):
+        code, _, errors = run("mask", "diagonal")
+        self.assertEqual(code, 1)
+        self.assertIn("'diagonal', expected causal, window:LEFT", errors)
+
+    @support.needs_compiler
+    def test_warm_a_bundle(self):
+        self.addCleanup(driver.set_driver, None)
+        with tempfile.TemporaryDirectory() as folder:
+            spec = pathlib.Path(folder, "spec.json")
+            spec.write_text('[{"q_dtype": "f16", "head_dim": 64}]')
+            bundle = pathlib.Path(folder, "bundle")
+            code, text, _ = run(
+                "warm", "--spec", str(spec), "--out", str(bundle), "--ptx-version", "90"
+            )
+            self.assertEqual(code, 0)
+            self.assertIn("1 kernels in", text)
+            # What a process with this bundle does.
+            with mock.patch.dict(os.environ, FA3_BUNDLE=str(bundle), FA3_CACHE="0"):
+                driver.set_driver(None)
+                from fa3 import attention_kernel
+
+                kernel = attention_kernel("f16", 64, ptx_version=90)
+            self.assertEqual(kernel.source, "bundle")
+
+    def test_common_kernels(self):
+        kernels = cli.common_kernels()
+        self.assertEqual(len({json.dumps(one) for one in kernels}), len(kernels))
+
+    def test_cache(self):
+        with tempfile.TemporaryDirectory() as folder:
+            with mock.patch.dict(os.environ, FA3_CACHE_DIR=folder):
+                self.assertEqual(run("cache", "dir")[1].strip(), folder)
+                self.assertIn("0 kernels", run("cache", "list")[1])
+                self.assertIn("0 kernels removed", run("cache", "clear")[1])
+
+    def test_bench_without_a_gpu(self):
+        code, _, errors = run("bench")
+        self.assertEqual(code, 1)
+        self.assertIn("bench needs", errors)
+
+
+if __name__ == "__main__":
+    unittest.main()
