@@ -47,6 +47,8 @@ def is_torch(value: Any) -> bool:
 
 def view(name: str, value: Any, stream: int | None = None) -> View:
     """The view of an argument. Raises ArgumentTypeError for what is no tensor."""
+    if isinstance(value, View):
+        return value
     if is_torch(value):
         type = TORCH_TYPES.get(str(value.dtype)[6:])
         if str(value.dtype) == "torch.uint8":

@@ -1,0 +1,108 @@
+"""fa3.jax.attention on JAX's CPU backend, by the interpreter."""
+
+import importlib.util
+import unittest
+
+import support
+
+import fa3
+
+HAS_JAX = importlib.util.find_spec("jax") is not None
+if HAS_JAX:
+    import jax
+    import jax.numpy as jnp
+    import numpy as np
+
+
+@unittest.skipUnless(HAS_JAX, "needs jax")
+@support.needs_interpreter
+class JaxTest(unittest.TestCase):
+    def setUp(self):
+        rng = np.random.default_rng(0)
+        self.q, self.k, self.v = (
+            jnp.asarray(rng.normal(size=(2, heads, length, 16)), jnp.float16)
+            for heads, length in ((4, 33), (2, 50), (2, 50))
+        )
+
+    def reference(self, q, k, v, causal=False):
+        k, v = (jnp.repeat(one.astype(jnp.float32), 2, axis=1) for one in (k, v))
+        s = jnp.einsum("bhid,bhjd->bhij", q.astype(jnp.float32), k) / 4
+        if causal:
+            i, j = jnp.arange(s.shape[2])[:, None], jnp.arange(s.shape[3])[None]
+            s = jnp.where(j <= i + s.shape[3] - s.shape[2], s, -jnp.inf)
+        o = jnp.einsum("bhij,bhjd->bhid", jax.nn.softmax(s), v)
+        return o, jax.nn.logsumexp(s, axis=-1)
+
+    def test_jit(self):
+        @jax.jit
+        def run(q, k, v):
+            o, lse = fa3.jax.attention(
+                q * 1, k, v, causal=True, return_lse=True, interpret=True
+            )
+            return o + 0, lse
+
+        for _ in range(2):
+            o, lse = run(self.q, self.k, self.v)
+        expected, sums = self.reference(self.q, self.k, self.v, True)
+        np.testing.assert_allclose(o, expected, atol=2e-3)
+        np.testing.assert_allclose(lse, sums, atol=2e-3)
+
+    def test_vmap_is_batch(self):
+        q, k, v = (jnp.stack([one, one * 0.5]) for one in (self.q, self.k, self.v))
+        run = jax.vmap(lambda q, k, v: fa3.jax.attention(q, k, v, interpret=True))
+        o = jax.jit(run)(q, k, v)
+        for n in range(2):
+            np.testing.assert_allclose(
+                o[n], self.reference(q[n], k[n], v[n])[0], atol=2e-3
+            )
+        # One operand without the mapped dimension.
+        run = jax.vmap(
+            lambda q, k: fa3.jax.attention(q, k, k, interpret=True), in_axes=(0, None)
+        )
+        o = run(q, self.k)
+        np.testing.assert_allclose(
+            o[1], self.reference(q[1], self.k, self.k)[0], atol=2e-3
+        )
+
+    def test_layout(self):
+        turned = [one.swapaxes(1, 2) for one in (self.q, self.k, self.v)]
+        o = fa3.jax.attention(*turned, layout="bshd", interpret=True)
+        expected, _ = self.reference(self.q, self.k, self.v)
+        np.testing.assert_allclose(o.swapaxes(1, 2), expected, atol=2e-3)
+
+    def test_shard_map(self):
+        mesh = jax.sharding.Mesh(np.array(jax.devices()[:1]), ("x",))
+        spec = jax.sharding.PartitionSpec("x")
+        run = jax.shard_map(
+            lambda q, k, v: fa3.jax.attention(q, k, v, interpret=True),
+            mesh=mesh, in_specs=(spec,) * 3, out_specs=spec, check_vma=False,
+        )  # fmt: skip
+        o = jax.jit(run)(self.q, self.k, self.v)
+        expected, _ = self.reference(self.q, self.k, self.v)
+        np.testing.assert_allclose(o, expected, atol=2e-3)
+
+    def test_errors(self):
+        q, k, v = self.q, self.k, self.v
+        for args, named, expected in (
+            ((q.astype(jnp.float32), k, v), {}, "'q': element type float32, expected"),
+            ((q, k[:, :, :9], v), {}, "'v': 50 keys, expected 9 as k"),
+            ((q[:, :3], k, v), {}, "'k': 2 heads, expected a divisor of q's 3"),
+            ((q, k, v), {"scale": -1.0}, "'scale': -1.0, expected above 0"),
+            ((q, k, v), {"scale": jnp.ones(())}, "'scale': ArrayImpl, expected a num"),
+        ):
+            with self.assertRaisesRegex(fa3.ArgumentError, expected):
+                fa3.jax.attention(*args, interpret=True, **named)
+
+    def test_no_gradient(self):
+        with self.assertRaisesRegex(fa3.UnsupportedError, "no backward yet"):
+            jax.grad(
+                lambda q: fa3.jax.attention(q, self.k, self.v, interpret=True).sum()
+            )(self.q)
+
+    def test_arrays_of_jax_are_not_written_to(self):
+        with self.assertRaisesRegex(fa3.ArgumentError, "use fa3.jax.attention"):
+            fa3.attention(self.q, self.k, self.v, interpret=True)
+
+
+if __name__ == "__main__":
+    unittest.main()
