@@ -36,7 +36,7 @@ _NAMES = {
 }
 _MODULES = (
     "torch", "jax", "hf", "flash_attn_interface", "flex", "api", "cache", "compiler",
-    "driver", "spec", "tensors", "trace",
+    "driver", "request", "spec", "tensors", "trace",
 )  # fmt: skip
 
 __all__ = [

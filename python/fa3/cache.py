@@ -156,10 +156,10 @@ class Cache:
         with mine, self._lock_file(key):
             yield
 
-    def list(self) -> list[Entry]:
+    def entries(self) -> list[Entry]:
         """The entries, those used last at the end."""
         made = []
-        for path in self._entries():
+        for path in self._folders():
             try:
                 meta = json.loads((path / "meta.json").read_text())
                 size = sum(file.stat().st_size for file in path.iterdir())
@@ -172,12 +172,12 @@ class Cache:
     def clear(self) -> int:
         """Removes all entries; gives their number."""
         count = 0
-        for path in self._entries():
+        for path in self._folders():
             shutil.rmtree(path, ignore_errors=True)
             count += 1
         return count
 
-    def _entries(self) -> list[pathlib.Path]:
+    def _folders(self) -> list[pathlib.Path]:
         if self.folder is None or not self.folder.is_dir():
             return []
         return [path for path in self.folder.iterdir() if len(path.name) == 32]
@@ -216,7 +216,7 @@ class Cache:
         os.rename(temporary, target)
 
     def _evict(self, keep: str) -> None:
-        entries = self.list()
+        entries = self.entries()
         total = sum(entry.size for entry in entries)
         for entry in entries:
             if total <= self.limit:

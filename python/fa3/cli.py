@@ -102,7 +102,7 @@ def collect_info() -> dict[str, Any]:
     folder = caches.default_folder()
     made["cache"] = str(folder) if folder else "off"
     made["bundles"] = [
-        f"{one.folder}, {len(one.list())} kernels" for one in caches.bundles()
+        f"{one.folder}, {len(one.entries())} kernels" for one in caches.bundles()
     ]
     for name in ("torch", "jax", "transformers"):
         made[name] = _version_of(name)
@@ -192,7 +192,7 @@ def _cache(options: argparse.Namespace) -> int:
     elif options.action == "clear":
         print(f"{cache.clear()} kernels removed from {folder}")
     else:
-        entries = cache.list()
+        entries = cache.entries()
         for entry in entries:
             print(
                 f"{entry.key}  {entry.size / 1024:8.0f} KiB  "

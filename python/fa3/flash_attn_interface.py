@@ -196,7 +196,8 @@ def _attention(
 ) -> Any:  # fmt: skip
     # As FlashAttention does.
     q, k, v = (one if one.stride(-1) == 1 else one.contiguous() for one in (q, k, v))
-    window = None if tuple(window_size) == (-1, -1) else tuple(window_size)
+    left, right = window_size
+    window = None if left == right == -1 else (left, right)
     if chunk:
         mask_mod = _chunk_mask(k.shape[1] - q.shape[1], int(chunk))
     return api.attention(

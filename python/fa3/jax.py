@@ -18,8 +18,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from . import api
 from .errors import ArgumentError, UnsupportedError
+from .request import Request
 from .tensors import CPU, View, contiguous
 
 TARGET = "fa3_forward"
@@ -30,7 +30,7 @@ _MAX_PLANS = 4096
 # -----------------------------------------------------------------------------
 
 _p, _size = ctypes.c_void_p, ctypes.c_size_t
-_HEAD = [("struct_size", _size), ("extension", _p)]
+_HEAD: list[Any] = [("struct_size", _size), ("extension", _p)]
 _METADATA_EXTENSION = 1
 _EXECUTE = 3
 _INTERNAL, _INVALID_ARGUMENT, _UNIMPLEMENTED = 13, 3, 12
@@ -215,7 +215,7 @@ def _execute(frame: _Frame, interpret: bool) -> None:
     if found is None:
         request = _request(given, made, program, False)
         lse = made[1] if len(made) > 1 else None
-        call = request._make_call(made[0], lse)
+        call = request.make_call(made[0], lse)
         if len(_plans) >= _MAX_PLANS:
             _plans.clear()
         found = _plans[key] = (call, request.scale_value)
@@ -226,8 +226,9 @@ def _execute(frame: _Frame, interpret: bool) -> None:
 def _request(given: Any, made: Any, program: str, interpret: bool) -> Any:
     named = _parse(program)
     lse = made[1] if len(made) > 1 else None
-    return api._Request(
-        *given[:3], named["causal"], named["window"], named["softcap"], named["scale"],
+    q, k, v = given
+    return Request(
+        q, k, v, named["causal"], named["window"], named["softcap"], named["scale"],
         None, None, None, None, (None, None, None), None, lse is not None,
         named["layout"], made[0], lse, interpret,
     )  # fmt: skip
@@ -312,8 +313,8 @@ def attention(
         raise ArgumentError("scale", f"{type(scale).__name__}, expected a number")
     program = _program(causal, window, softcap, scale, layout)
     # All checks, now; the kernel is made when it runs.
-    request = api._Request(
-        *views, causal, window, softcap, scale, None, None, None, None,
+    request = Request(
+        views[0], views[1], views[2], causal, window, softcap, scale, None, None, None, None,
         (None, None, None), None, return_lse, layout, None, None, False,
     )  # fmt: skip
     return _differentiable(q, k, v, program, return_lse, interpret, request.heads,

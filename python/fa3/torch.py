@@ -16,8 +16,9 @@ from typing import Any
 
 import torch
 
-from . import api, tensors
+from . import api, checks, tensors
 from .errors import ArgumentError, UnsupportedError
+from .request import Request
 
 IMPLEMENTATION = "fa3-compiler"
 
@@ -84,7 +85,7 @@ def attention(
 @torch.compiler.disable
 def run_outside(*args: Any) -> Any:
     """A call of fa3.attention with mods and the like, under torch.compile."""
-    return api._Request(*args).run()
+    return Request(*args).run()
 
 
 def _no_backward(
@@ -102,7 +103,7 @@ def _no_backward(
         return f"head dims {q.shape[3]} and {v.shape[3]}, torch's backward takes equal ones"
     if softcap:
         return f"softcap {softcap}, torch's backward takes none"
-    _, _, s = api._DIMS[layout]
+    _, _, s = checks.DIMS[layout]
     if causal and q.shape[s] != k.shape[s]:
         return (
             f"causal with {q.shape[s]} queries and {k.shape[s]} keys, torch's backward "
@@ -169,7 +170,7 @@ def _forward_fake(
     )
     rows: tuple[Any, ...] = (0,)
     if named["return_lse"]:
-        b, h, s = api._DIMS[named["layout"]]
+        b, h, s = checks.DIMS[named["layout"]]
         rows = (q.shape[b], q.shape[h], q.shape[s])
     return o, q.new_empty(rows, dtype=torch.float32)
 
@@ -407,9 +408,9 @@ def _declines(
     if k.shape[1] == 0 or q.shape[1] % k.shape[1]:
         return "heads that key heads do not divide"
     for dim in (q.shape[3], v.shape[3]):
-        if dim % 8 or not 8 <= dim <= api._MAX_HEAD_DIM:
+        if dim % 8 or not 8 <= dim <= checks.MAX_HEAD_DIM:
             return f"head dim {dim}"
-    if scale is not None and not 0.0 < scale <= api._MAX_SCALE:
+    if scale is not None and not 0.0 < scale <= checks.MAX_SCALE:
         return f"scale {scale}"
     for one in (q, k, v):
         strides = one.stride()

@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import os
-import sys
 import threading
 import traceback
 from typing import Any, Callable, Iterator
@@ -19,10 +17,18 @@ from typing import Any, Callable, Iterator
 from . import tensors
 from .capture import Capture
 from .errors import TraceError
+from .functions import (
+    ALIASES,
+    FUNCTIONS,
+    NeedsNumber,
+    current_place,
+    error_here,
+    is_ours,
+    truncating,
+)
 from .graph import BOOL, FLOAT, INDEX, Graph, Node, Printer, value_of
 from .spec import Auxiliary, Regions
 
-_PACKAGE = os.path.dirname(os.path.abspath(__file__))
 _ARGUMENTS = ("b", "h", "i", "j")
 _MAX_I32 = 2**31 - 1
 
@@ -59,37 +65,6 @@ class Traced:
         return "", 0
 
 
-class _NeedsNumber(Exception):
-    """Tracing needs the value of captured numbers: they become constants."""
-
-    def __init__(self, numbers: frozenset[int]) -> None:
-        super().__init__(numbers)
-        self.numbers = numbers
-
-
-# -----------------------------------------------------------------------------
-# Places in the user's code
-# -----------------------------------------------------------------------------
-
-
-def _is_ours(file: str) -> bool:
-    return file.startswith(_PACKAGE + os.sep) or f"{os.sep}torch{os.sep}" in file
-
-
-def _current_place() -> tuple[str, int]:
-    frame = sys._getframe(1)
-    while frame is not None:
-        file = frame.f_code.co_filename
-        if not _is_ours(file):
-            return file, frame.f_lineno
-        frame = frame.f_back  # type: ignore[assignment]
-    return "", 0
-
-
-def _error(message: str) -> TraceError:
-    return TraceError(message, *_current_place())
-
-
 # -----------------------------------------------------------------------------
 # Stand-ins
 # -----------------------------------------------------------------------------
@@ -122,8 +97,8 @@ _local = threading.local()
 def _session() -> _Session:
     session = getattr(_local, "session", None)
     if session is None:
-        raise _error("a traced value is used after its mod has returned")
-    session.graph.place = _current_place()
+        raise error_here("a traced value is used after its mod has returned")
+    session.graph.place = current_place()
     return session
 
 
@@ -182,8 +157,8 @@ class _Operators:
         if node.is_constant:
             return value_of(node)
         if node.numbers and not node.varies:
-            raise _NeedsNumber(node.numbers)
-        raise _error(f"{what} needs a value that is not known when traced; {instead}")
+            raise NeedsNumber(node.numbers)
+        raise error_here(f"{what} needs a value that is not known when traced; {instead}")
 
     def __bool__(self) -> bool:
         return bool(
@@ -209,15 +184,15 @@ class _Operators:
         )
 
     def __iter__(self) -> Iterator[Any]:
-        raise _error("a traced value is a scalar, it cannot be iterated")
+        raise error_here("a traced value is a scalar, it cannot be iterated")
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        known = _ALIASES.get(name, name) in _FUNCTIONS or name in _FILLS
+        known = ALIASES.get(name, name) in FUNCTIONS or name in _FILLS
         if known or name in ("to", "type"):
             return lambda *args, **named: _apply(name, (self, *args), named)
-        raise _error(f"a traced value has no attribute or method '{name}'")
+        raise error_here(f"a traced value has no attribute or method '{name}'")
 
     @classmethod
     def __torch_function__(
@@ -282,7 +257,7 @@ class Table(_Operators):
         """As a number, which a tensor of one element is."""
         rank = self.tensor.dim() - len(self.indices)
         if rank:
-            raise _error(
+            raise error_here(
                 f"tensor '{self.name}' of {rank} dimensions where a scalar is "
                 "needed; index it"
             )
@@ -323,11 +298,11 @@ def _is_value(value: Any) -> bool:
 
 
 def _load(table: Table, index: tuple[Any, ...]) -> Any:
-    nodes = []
+    nodes: list[Node] = []
     for one in index:
         node = _to_node(one) if _is_value(one) else None
         if node is None or node.type != INDEX:
-            raise _error(
+            raise error_here(
                 f"tensor '{table.name}' is indexed by {one!r}; only whole numbers "
                 "are traced"
             )
@@ -337,7 +312,7 @@ def _load(table: Table, index: tuple[Any, ...]) -> Any:
         nodes.append(node)
     indices = (*table.indices, *nodes)
     if len(indices) > table.tensor.dim():
-        raise _error(
+        raise error_here(
             f"{len(indices)} indices of tensor '{table.name}', which has "
             f"{table.tensor.dim()} dimensions"
         )
@@ -359,7 +334,7 @@ def _load_element(table: Table) -> Node:
         unsigned = str(table.tensor.dtype) == "torch.uint8"
         kind = "unsigned" if unsigned else INDEX
         return session.graph.load(number, one.type, indices, kind)
-    raise _error(f"tensor '{table.name}' has elements of {one.type}")
+    raise error_here(f"tensor '{table.name}' has elements of {one.type}")
 
 
 def _to_node(value: Any) -> Node:
@@ -372,7 +347,7 @@ def _to_node(value: Any) -> Node:
         if value.dim() == 0 and value.device.type == "cpu":
             return graph.constant(value.item())
         return _found_table(value)._node()
-    raise _error(f"cannot trace a value of type {tensors.type_name(value)}")
+    raise error_here(f"cannot trace a value of type {tensors.type_name(value)}")
 
 
 def _found_table(tensor: Any) -> Table:
@@ -383,211 +358,8 @@ def _found_table(tensor: Any) -> Table:
 
 
 # -----------------------------------------------------------------------------
-# Functions
+# Calls
 # -----------------------------------------------------------------------------
-
-
-def _math(name: str) -> Callable[..., Node]:
-    return lambda graph, x: graph.math(name, x)
-
-
-def _arithmetic(name: str) -> Callable[..., Node]:
-    return lambda graph, a, b: graph.arithmetic(name, a, b)
-
-
-def _add(graph: Graph, a: Node, b: Node, alpha: Node | None = None) -> Node:
-    return graph.arithmetic("add", a, graph.arithmetic("mul", b, alpha) if alpha else b)
-
-
-def _sub(graph: Graph, a: Node, b: Node, alpha: Node | None = None) -> Node:
-    return graph.arithmetic("sub", a, graph.arithmetic("mul", b, alpha) if alpha else b)
-
-
-def _needs_constant(node: Node, what: str) -> None:
-    if node.is_constant:
-        if value_of(node) == 0:
-            raise _error(f"{what} by 0")
-        return
-    if node.numbers and not node.varies:
-        raise _NeedsNumber(node.numbers)
-    raise _error(f"{what} by a value that is not a constant")
-
-
-def _floor_divide(graph: Graph, a: Node, b: Node) -> Node:
-    if a.type != FLOAT and b.type != FLOAT:
-        _needs_constant(b, "whole division")
-    return graph.floor_divide(a, b)
-
-
-def _remainder(graph: Graph, a: Node, b: Node) -> Node:
-    if a.type != FLOAT and b.type != FLOAT:
-        _needs_constant(b, "remainder of a division")
-    return graph.modulo(a, b)
-
-
-def _truncating(graph: Graph, a: Node, b: Node) -> tuple[Node, Node]:
-    """Quotient towards zero and its remainder."""
-    if a.type == FLOAT or b.type == FLOAT:
-        quotient = _trunc(graph, graph.divide(a, b))
-    elif a.nonnegative and b.nonnegative:
-        quotient = _floor_divide(graph, a, b)
-    else:
-        _needs_constant(b, "whole division")
-        quotient = graph.add("arith.divsi", (a, b), INDEX)
-    product = graph.arithmetic("mul", quotient, b)
-    return quotient, graph.arithmetic("sub", a, product)
-
-
-def _trunc(graph: Graph, x: Node) -> Node:
-    if x.type != FLOAT:
-        return x
-    below = graph.compare("lt", x, graph.constant(0.0))
-    return graph.select(below, graph.math("ceil", x), graph.math("floor", x))
-
-
-def _round_with(name: str) -> Callable[..., Node]:
-    return lambda graph, x: x if x.type != FLOAT else graph.math(name, x)
-
-
-def _abs(graph: Graph, x: Node) -> Node:
-    if x.type == FLOAT:
-        return graph.math("absf", x)
-    if x.nonnegative:
-        return x
-    negative = graph.arithmetic("sub", graph.constant(0), x)
-    node = graph.arithmetic("maximum", x, negative)
-    return graph.add(node.op, node.operands, node.type, node.attribute)
-
-
-def _neg(graph: Graph, x: Node) -> Node:
-    if x.type == FLOAT:
-        if x.is_constant:
-            return graph.constant(-value_of(x))
-        return graph.add("arith.negf", (x,), FLOAT)
-    return graph.arithmetic("sub", graph.constant(0), x)
-
-
-def _not(graph: Graph, x: Node) -> Node:
-    if x.type == FLOAT:
-        raise _error("~ of a float")
-    if x.is_constant:
-        value = value_of(x)
-        return graph.constant(not value if x.type == BOOL else ~value)
-    ones = graph.constant(True if x.type == BOOL else -1)
-    return graph.add("arith.xori", (x, ones), x.type)
-
-
-def _bitwise(name: str) -> Callable[..., Node]:
-    def apply(graph: Graph, a: Node, b: Node) -> Node:
-        if FLOAT in (a.type, b.type):
-            raise _error(f"bitwise {name} of a float")
-        return graph.bitwise(name, a, b)
-
-    return apply
-
-
-def _shift(name: str) -> Callable[..., Node]:
-    def apply(graph: Graph, a: Node, b: Node) -> Node:
-        return graph.shift(name, graph.cast(a, INDEX), graph.cast(b, INDEX))
-
-    return apply
-
-
-def _logical(name: str) -> Callable[..., Node]:
-    def apply(graph: Graph, a: Node, b: Node) -> Node:
-        return graph.bitwise(name, graph.cast(a, BOOL), graph.cast(b, BOOL))
-
-    return apply
-
-
-def _compare(name: str) -> Callable[..., Node]:
-    return lambda graph, a, b: graph.compare(name, a, b)
-
-
-def _where(graph: Graph, condition: Node, a: Node, b: Node) -> Node:
-    return graph.select(graph.cast(condition, BOOL), a, b)
-
-
-def _clamp(graph: Graph, x: Node, min: Node | None = None,
-           max: Node | None = None) -> Node:  # fmt: skip
-    if min is not None:
-        x = graph.arithmetic("maximum", x, min)
-    return x if max is None else graph.arithmetic("minimum", x, max)
-
-
-def _sigmoid(graph: Graph, x: Node) -> Node:
-    one = graph.constant(1.0)
-    exponential = graph.math("exp", _neg(graph, graph.cast(x, FLOAT)))
-    return graph.divide(one, graph.arithmetic("add", one, exponential))
-
-
-def _pow(graph: Graph, x: Node, y: Node) -> Node:
-    if y.is_constant and value_of(y) == int(value_of(y)) and 1 <= value_of(y) <= 8:
-        result = x
-        for _ in range(int(value_of(y)) - 1):
-            result = graph.arithmetic("mul", result, x)
-        return result
-    if y.is_constant and value_of(y) == 0.5:
-        return graph.math("sqrt", x)
-    if x.is_constant and value_of(x) == 2:
-        return graph.math("exp2", y)
-    return graph.math("powf", x, y)
-
-
-def _masked_fill(graph: Graph, x: Node, mask: Node, value: Node) -> Node:
-    return graph.select(graph.cast(mask, BOOL), value, x)
-
-
-def _sign(graph: Graph, x: Node) -> Node:
-    zero = graph.cast(graph.constant(0), x.type)
-    ones = [graph.cast(graph.constant(n), x.type) for n in (1, -1)]
-    below = graph.select(graph.compare("lt", x, zero), ones[1], zero)
-    return graph.select(graph.compare("gt", x, zero), ones[0], below)
-
-
-_FUNCTIONS: dict[str, Callable[..., Node]] = {
-    "add": _add, "sub": _sub, "mul": _arithmetic("mul"),
-    "div": lambda graph, a, b: graph.divide(a, b),
-    "floor_divide": _floor_divide, "remainder": _remainder,
-    "fmod": lambda graph, a, b: _truncating(graph, a, b)[1],
-    "maximum": _arithmetic("maximum"), "minimum": _arithmetic("minimum"),
-    "pow": _pow, "abs": _abs, "neg": _neg, "positive": lambda graph, x: x,
-    "bitwise_not": _not, "bitwise_and": _bitwise("and"), "bitwise_or": _bitwise("or"),
-    "bitwise_xor": _bitwise("xor"), "bitwise_left_shift": _shift("left"),
-    "bitwise_right_shift": _shift("right"), "logical_and": _logical("and"),
-    "logical_or": _logical("or"), "logical_xor": _logical("xor"),
-    "logical_not": lambda graph, x: _not(graph, graph.cast(x, BOOL)),
-    "eq": _compare("eq"), "ne": _compare("ne"), "lt": _compare("lt"),
-    "le": _compare("le"), "gt": _compare("gt"), "ge": _compare("ge"),
-    "where": _where, "clamp": _clamp, "masked_fill": _masked_fill,
-    "tanh": _math("tanh"), "exp": _math("exp"), "exp2": _math("exp2"),
-    "expm1": _math("expm1"), "log": _math("log"), "log2": _math("log2"),
-    "log1p": _math("log1p"), "sqrt": _math("sqrt"), "rsqrt": _math("rsqrt"),
-    "sin": _math("sin"), "cos": _math("cos"), "erf": _math("erf"),
-    "atan": _math("atan"), "atan2": lambda graph, a, b: graph.math("atan2", a, b),
-    "sigmoid": _sigmoid,
-    "relu": lambda graph, x: graph.arithmetic(
-        "maximum", x, graph.cast(graph.constant(0), x.type)),
-    "square": lambda graph, x: graph.arithmetic("mul", x, x),
-    "reciprocal": lambda graph, x: graph.divide(graph.constant(1.0), x),
-    "floor": _round_with("floor"), "ceil": _round_with("ceil"), "trunc": _trunc,
-    "round": _round_with("roundeven"), "sign": _sign,
-    "float": lambda graph, x: graph.cast(x, FLOAT),
-    "int": lambda graph, x: graph.cast(x, INDEX),
-    "bool": lambda graph, x: graph.cast(x, BOOL),
-    "clone": lambda graph, x: x,
-}  # fmt: skip
-
-_ALIASES = {
-    "subtract": "sub", "multiply": "mul", "divide": "div", "true_divide": "div",
-    "absolute": "abs", "negative": "neg", "greater": "gt", "less": "lt",
-    "greater_equal": "ge", "less_equal": "le", "not_equal": "ne", "clip": "clamp",
-    "max": "maximum", "min": "minimum", "clamp_min": "maximum", "fmax": "maximum",
-    "clamp_max": "minimum", "fmin": "minimum", "long": "int", "short": "int",
-    "half": "float", "bfloat16": "float", "double": "float", "detach": "clone",
-    "contiguous": "clone", "fix": "trunc", "special_erf": "erf", "rsub": "rsub",
-    "item": "clone", "arctan": "atan", "cuda": "clone", "cpu": "clone",
-}  # fmt: skip
 
 
 def _apply(name: str, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
@@ -603,14 +375,14 @@ def _apply(name: str, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
     if stripped in ("to", "type"):
         return _convert(*args, **named)
     if stripped == "get":  # a property of a tensor
-        raise _error("a property of a traced value that fa3 does not know")
+        raise error_here("a property of a traced value that fa3 does not know")
     if stripped == "div" and named.get("rounding_mode"):
         mode = named.pop("rounding_mode")
         if mode == "floor":
             stripped = "floor_divide"
         else:
             graph = _session().graph
-            return Value(_truncating(graph, *map(_to_node, args))[0])
+            return Value(truncating(graph, *map(_to_node, args))[0])
     if stripped in ("truediv", "and", "or", "xor", "floordiv", "mod", "invert",
                     "lshift", "rshift", "radd", "rsub", "rmul", "rtruediv", "rdiv",
                     "rfloordiv", "rmod", "rpow", "rand", "ror", "rxor"):  # fmt: skip
@@ -623,13 +395,13 @@ def _apply(name: str, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
             "rshift": "bitwise_right_shift",
         }.get(base, base)  # fmt: skip
         args = args[::-1] if swapped else args
-    stripped = _ALIASES.get(stripped, stripped)
-    function = _FUNCTIONS.get(stripped)
+    stripped = ALIASES.get(stripped, stripped)
+    function = FUNCTIONS.get(stripped)
     if function is None:
-        raise _error(f"function '{name}' of torch cannot be traced")
+        raise error_here(f"function '{name}' of torch cannot be traced")
     graph = _session().graph
     named.pop("dtype", None)
-    nodes = [None if one is None else _to_node(one) for one in args]
+    nodes: list[Any] = [None if one is None else _to_node(one) for one in args]
     nodes_named = {
         key: None if one is None else _to_node(one) for key, one in named.items()
     }
@@ -639,7 +411,7 @@ def _apply(name: str, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
     try:
         return Value(function(graph, *nodes, **nodes_named))
     except TypeError as error:
-        raise _error(f"arguments of '{name}' cannot be traced: {error}") from error
+        raise error_here(f"arguments of '{name}' cannot be traced: {error}") from error
 
 
 # What makes a tensor of a number: torch's own or_masks uses new_zeros.
@@ -652,7 +424,7 @@ def _fill(name: str, like: Any, *args: Any, **named: Any) -> Any:
     if number is None:
         number = named["fill_value"] if "fill_value" in named else args[-1]
     if name.startswith("new") and name != "new_tensor" and args and tuple(args[0]):
-        raise _error(f"{name} of shape {tuple(args[0])}; only scalars are traced")
+        raise error_here(f"{name} of shape {tuple(args[0])}; only scalars are traced")
     dtype = named.get("dtype")
     made = Value(_to_node(number))
     return _convert(made, like if dtype is None else dtype)
@@ -725,7 +497,7 @@ def trace_mods(score_mod: Any, mask_mod: Any) -> Traced:
         try:
             entry = _trace(capture, score_mod, mask_mod, constants)
             break
-        except _NeedsNumber as needed:
+        except NeedsNumber as needed:
             constants = {**constants, **{n: capture.numbers[n] for n in needed.numbers}}
         except _ReadsShape:
             capture.volatile = capture.recursive = True
@@ -787,12 +559,12 @@ def _run(session: _Session, name: str, mod: Any) -> Node:
             )
         node = _to_node(result)
         return graph.cast(node, FLOAT if name == "score_mod" else BOOL)
-    except (TraceError, _NeedsNumber, _ReadsShape):
+    except (TraceError, NeedsNumber, _ReadsShape):
         raise
     except Exception as error:
         file, line = "", 0
         for frame in traceback.extract_tb(error.__traceback__):
-            if not _is_ours(frame.filename):
+            if not is_ours(frame.filename):
                 file, line = frame.filename, frame.lineno or 0
         raise TraceError(f"{name}: {type(error).__name__}: {error}", file, line) from error
     finally:

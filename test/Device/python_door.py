@@ -449,7 +449,7 @@ for n in range(2):
     fa3.attention(q, q, q, causal=True{mods})
     torch.cuda.synchronize()
     times.append(time.perf_counter() - before)
-kernel = next(iter(fa3.api._kernels.values()))
+kernel = next(iter(fa3.request.kernels.values()))
 print(f"import fa3 {{1e3 * (imported - loaded):.0f}} ms, first call "
       f"{{1e3 * times[0]:.0f}} ms ({{kernel.source}}, "
       f"{{'cubin' if kernel.cubin else 'driver compiles'}}), second {{1e3 * times[1]:.2f}} ms")

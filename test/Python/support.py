@@ -79,7 +79,7 @@ def fake_gpu():
     """Torch tensors in host memory count as on device 0, streams are 77."""
     import torch
 
-    from fa3 import api, tensors
+    from fa3 import request, tensors
 
     real = real_view
 
@@ -97,8 +97,8 @@ def fake_gpu():
                     torch._C, name, lambda *_, _result=result: _result, create=True
                 )
             )
-        api._plans.clear()
-        api._kernels.clear()
+        request.plans.clear()
+        request.kernels.clear()
         yield
-        api._plans.clear()
-        api._kernels.clear()
+        request.plans.clear()
+        request.kernels.clear()

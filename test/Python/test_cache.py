@@ -113,7 +113,7 @@ class CacheTest(unittest.TestCase):
         for number in range(5):
             made.compile("x" * 100 + str(number), CompileOptions())
             time.sleep(0.01)
-        left = made.cache.list()
+        left = made.cache.entries()
         self.assertLess(len(left), 5)
         self.assertLessEqual(sum(entry.size for entry in left), 1500)
         # The one used last is there.
@@ -123,10 +123,10 @@ class CacheTest(unittest.TestCase):
     def test_list_and_clear(self):
         made = self.driver()
         made.compile("a", CompileOptions())
-        (entry,) = made.cache.list()
+        (entry,) = made.cache.entries()
         self.assertEqual(entry.function, "f")
         self.assertEqual(made.cache.clear(), 1)
-        self.assertEqual(made.cache.list(), [])
+        self.assertEqual(made.cache.entries(), [])
 
     def test_bundle_comes_first_and_is_not_written(self):
         key = self.driver().compile("a", CompileOptions()).key
@@ -135,7 +135,7 @@ class CacheTest(unittest.TestCase):
         made = driver.Driver(cache.Cache(self.folder / "none"), [bundle])
         self.assertEqual(made.compile("a", CompileOptions()).source, "bundle")
         made.compile("b", CompileOptions())
-        self.assertEqual(len(bundle.list()), 1)
+        self.assertEqual(len(bundle.entries()), 1)
         after = (self.folder / key / "meta.json").stat().st_mtime_ns
         self.assertEqual(before, after)
 

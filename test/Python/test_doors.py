@@ -15,7 +15,6 @@ from fa3 import api
 
 if support.HAS_TORCH:
     import torch
-    from torch.nn import functional
     from torch.nn.attention import flex_attention as flex
 
     from fa3 import flash_attn_interface as door

@@ -1,0 +1,95 @@
+"""Checks of single arguments of fa3.attention, with name, value and limit."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Sequence
+
+from . import tensors
+from .errors import ArgumentError, ArgumentTypeError
+from .spec import FLOATS_8
+
+MAX_HEAD_DIM = 256
+MAX_SCALE = 2.0**27
+LAYOUTS = ("bhsd", "bshd")
+# Dimensions of (batch, head, sequence) by layout.
+DIMS = {"bhsd": (0, 1, 2), "bshd": (0, 2, 1)}
+
+
+def check_types(q: str, k: str, v: str) -> None:
+    if q in ("f16", "bf16") or q in FLOATS_8:
+        for name, type in (("k", k), ("v", v)):
+            if type != q:
+                raise ArgumentTypeError(name, f"element type {type}, expected {q} as q")
+        return
+    if q == "i8" and v in FLOATS_8:
+        if k != "i8":
+            raise ArgumentTypeError("k", f"element type {k}, expected i8 as q")
+        return
+    raise ArgumentTypeError(
+        "q", f"element type {q}, expected f16, bf16, f8E4M3FN or f8E5M2"
+    )
+
+
+def check_head_dim(name: str, dim: int, v_type: str) -> None:
+    step = 16 if v_type in FLOATS_8 else 8
+    if dim < step or dim > MAX_HEAD_DIM or dim % step:
+        raise ArgumentError(
+            name, f"head dim {dim}, expected a multiple of {step} up to {MAX_HEAD_DIM}"
+        )
+
+
+def check_layout(layout: Any) -> str:
+    if layout not in LAYOUTS:
+        raise ArgumentError("layout", f"{layout!r}, expected 'bhsd' or 'bshd'")
+    return layout
+
+
+def check_window(window: Any) -> tuple[int | None, int | None] | None:
+    if window is None:
+        return None
+    if not isinstance(window, Sequence) or len(window) != 2:
+        raise ArgumentError("window", f"{window!r}, expected (left, right)")
+    ends: list[int | None] = []
+    for end in window:
+        if end is None or end == -1:
+            ends.append(None)
+        elif isinstance(end, int) and 0 <= end <= 1 << 30:
+            ends.append(end)
+        else:
+            raise ArgumentError("window", f"{end!r}, expected None, -1 or 0 to 2^30")
+    return None if ends == [None, None] else (ends[0], ends[1])
+
+
+def check_softcap(softcap: Any) -> float:
+    if not isinstance(softcap, (int, float)) or isinstance(softcap, bool):
+        raise ArgumentTypeError("softcap", f"{softcap!r}, expected a number")
+    value = float(softcap)
+    if value and not 1e-37 < value < 1e37:
+        raise ArgumentError("softcap", f"{value}, expected 0 or 1e-37 to 1e37")
+    return value
+
+
+def check_scale(scale: Any, head_dim: int) -> float:
+    if scale is None:
+        return 1.0 / math.sqrt(head_dim)
+    try:
+        value = float(scale)
+    except (TypeError, ValueError):
+        raise ArgumentTypeError("scale", f"{scale!r}, expected a number") from None
+    if not 0.0 < value <= MAX_SCALE:
+        raise ArgumentError("scale", f"{value}, expected above 0 and at most 2^27")
+    return value
+
+
+def out_type(out_dtype: Any, q: str, v: str) -> str:
+    if out_dtype is None:
+        return "bf16" if v in FLOATS_8 else q
+    name = str(out_dtype).rpartition(".")[2]
+    chosen = tensors.TORCH_TYPES.get(name, name)
+    allowed = ("f16", "bf16", "f32") if v in FLOATS_8 else (q,)
+    if chosen not in allowed:
+        raise ArgumentTypeError(
+            "out_dtype", f"{out_dtype}, expected {' or '.join(allowed)}"
+        )
+    return chosen

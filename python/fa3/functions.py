@@ -1,0 +1,254 @@
+"""What mods may call: the functions and operators of torch that are traced, as
+nodes of a graph; and errors with the user's file and line."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Callable
+
+from .errors import TraceError
+from .graph import BOOL, FLOAT, INDEX, Graph, Node, value_of
+
+_PACKAGE = os.path.dirname(os.path.abspath(__file__))
+
+
+class NeedsNumber(Exception):
+    """Tracing needs the value of captured numbers: they become constants."""
+
+    def __init__(self, numbers: frozenset[int]) -> None:
+        super().__init__(numbers)
+        self.numbers = numbers
+
+
+# -----------------------------------------------------------------------------
+# Places in the user's code
+# -----------------------------------------------------------------------------
+
+
+def is_ours(file: str) -> bool:
+    return file.startswith(_PACKAGE + os.sep) or f"{os.sep}torch{os.sep}" in file
+
+
+def current_place() -> tuple[str, int]:
+    frame = sys._getframe(1)
+    while frame is not None:
+        file = frame.f_code.co_filename
+        if not is_ours(file):
+            return file, frame.f_lineno
+        frame = frame.f_back  # type: ignore[assignment]
+    return "", 0
+
+
+def error_here(message: str) -> TraceError:
+    return TraceError(message, *current_place())
+
+
+# -----------------------------------------------------------------------------
+# Functions
+# -----------------------------------------------------------------------------
+
+
+def _math(name: str) -> Callable[..., Node]:
+    return lambda graph, x: graph.math(name, x)
+
+
+def _arithmetic(name: str) -> Callable[..., Node]:
+    return lambda graph, a, b: graph.arithmetic(name, a, b)
+
+
+def _add(graph: Graph, a: Node, b: Node, alpha: Node | None = None) -> Node:
+    return graph.arithmetic("add", a, graph.arithmetic("mul", b, alpha) if alpha else b)
+
+
+def _sub(graph: Graph, a: Node, b: Node, alpha: Node | None = None) -> Node:
+    return graph.arithmetic("sub", a, graph.arithmetic("mul", b, alpha) if alpha else b)
+
+
+def _needs_constant(node: Node, what: str) -> None:
+    if node.is_constant:
+        if value_of(node) == 0:
+            raise error_here(f"{what} by 0")
+        return
+    if node.numbers and not node.varies:
+        raise NeedsNumber(node.numbers)
+    raise error_here(f"{what} by a value that is not a constant")
+
+
+def _floor_divide(graph: Graph, a: Node, b: Node) -> Node:
+    if a.type != FLOAT and b.type != FLOAT:
+        _needs_constant(b, "whole division")
+    return graph.floor_divide(a, b)
+
+
+def _remainder(graph: Graph, a: Node, b: Node) -> Node:
+    if a.type != FLOAT and b.type != FLOAT:
+        _needs_constant(b, "remainder of a division")
+    return graph.modulo(a, b)
+
+
+def truncating(graph: Graph, a: Node, b: Node) -> tuple[Node, Node]:
+    """Quotient towards zero and its remainder."""
+    if a.type == FLOAT or b.type == FLOAT:
+        quotient = _trunc(graph, graph.divide(a, b))
+    elif a.nonnegative and b.nonnegative:
+        quotient = _floor_divide(graph, a, b)
+    else:
+        _needs_constant(b, "whole division")
+        quotient = graph.add("arith.divsi", (a, b), INDEX)
+    product = graph.arithmetic("mul", quotient, b)
+    return quotient, graph.arithmetic("sub", a, product)
+
+
+def _trunc(graph: Graph, x: Node) -> Node:
+    if x.type != FLOAT:
+        return x
+    below = graph.compare("lt", x, graph.constant(0.0))
+    return graph.select(below, graph.math("ceil", x), graph.math("floor", x))
+
+
+def _round_with(name: str) -> Callable[..., Node]:
+    return lambda graph, x: x if x.type != FLOAT else graph.math(name, x)
+
+
+def _abs(graph: Graph, x: Node) -> Node:
+    if x.type == FLOAT:
+        return graph.math("absf", x)
+    if x.nonnegative:
+        return x
+    negative = graph.arithmetic("sub", graph.constant(0), x)
+    node = graph.arithmetic("maximum", x, negative)
+    return graph.add(node.op, node.operands, node.type, node.attribute)
+
+
+def _neg(graph: Graph, x: Node) -> Node:
+    if x.type == FLOAT:
+        if x.is_constant:
+            return graph.constant(-value_of(x))
+        return graph.add("arith.negf", (x,), FLOAT)
+    return graph.arithmetic("sub", graph.constant(0), x)
+
+
+def _not(graph: Graph, x: Node) -> Node:
+    if x.type == FLOAT:
+        raise error_here("~ of a float")
+    if x.is_constant:
+        value = value_of(x)
+        return graph.constant(not value if x.type == BOOL else ~value)
+    ones = graph.constant(True if x.type == BOOL else -1)
+    return graph.add("arith.xori", (x, ones), x.type)
+
+
+def _bitwise(name: str) -> Callable[..., Node]:
+    def apply(graph: Graph, a: Node, b: Node) -> Node:
+        if FLOAT in (a.type, b.type):
+            raise error_here(f"bitwise {name} of a float")
+        return graph.bitwise(name, a, b)
+
+    return apply
+
+
+def _shift(name: str) -> Callable[..., Node]:
+    def apply(graph: Graph, a: Node, b: Node) -> Node:
+        return graph.shift(name, graph.cast(a, INDEX), graph.cast(b, INDEX))
+
+    return apply
+
+
+def _logical(name: str) -> Callable[..., Node]:
+    def apply(graph: Graph, a: Node, b: Node) -> Node:
+        return graph.bitwise(name, graph.cast(a, BOOL), graph.cast(b, BOOL))
+
+    return apply
+
+
+def _compare(name: str) -> Callable[..., Node]:
+    return lambda graph, a, b: graph.compare(name, a, b)
+
+
+def _where(graph: Graph, condition: Node, a: Node, b: Node) -> Node:
+    return graph.select(graph.cast(condition, BOOL), a, b)
+
+
+def _clamp(graph: Graph, x: Node, min: Node | None = None,
+           max: Node | None = None) -> Node:  # fmt: skip
+    if min is not None:
+        x = graph.arithmetic("maximum", x, min)
+    return x if max is None else graph.arithmetic("minimum", x, max)
+
+
+def _sigmoid(graph: Graph, x: Node) -> Node:
+    one = graph.constant(1.0)
+    exponential = graph.math("exp", _neg(graph, graph.cast(x, FLOAT)))
+    return graph.divide(one, graph.arithmetic("add", one, exponential))
+
+
+def _pow(graph: Graph, x: Node, y: Node) -> Node:
+    if y.is_constant and value_of(y) == int(value_of(y)) and 1 <= value_of(y) <= 8:
+        result = x
+        for _ in range(int(value_of(y)) - 1):
+            result = graph.arithmetic("mul", result, x)
+        return result
+    if y.is_constant and value_of(y) == 0.5:
+        return graph.math("sqrt", x)
+    if x.is_constant and value_of(x) == 2:
+        return graph.math("exp2", y)
+    return graph.math("powf", x, y)
+
+
+def _masked_fill(graph: Graph, x: Node, mask: Node, value: Node) -> Node:
+    return graph.select(graph.cast(mask, BOOL), value, x)
+
+
+def _sign(graph: Graph, x: Node) -> Node:
+    zero = graph.cast(graph.constant(0), x.type)
+    ones = [graph.cast(graph.constant(n), x.type) for n in (1, -1)]
+    below = graph.select(graph.compare("lt", x, zero), ones[1], zero)
+    return graph.select(graph.compare("gt", x, zero), ones[0], below)
+
+
+FUNCTIONS: dict[str, Callable[..., Node]] = {
+    "add": _add, "sub": _sub, "mul": _arithmetic("mul"),
+    "div": lambda graph, a, b: graph.divide(a, b),
+    "floor_divide": _floor_divide, "remainder": _remainder,
+    "fmod": lambda graph, a, b: truncating(graph, a, b)[1],
+    "maximum": _arithmetic("maximum"), "minimum": _arithmetic("minimum"),
+    "pow": _pow, "abs": _abs, "neg": _neg, "positive": lambda graph, x: x,
+    "bitwise_not": _not, "bitwise_and": _bitwise("and"), "bitwise_or": _bitwise("or"),
+    "bitwise_xor": _bitwise("xor"), "bitwise_left_shift": _shift("left"),
+    "bitwise_right_shift": _shift("right"), "logical_and": _logical("and"),
+    "logical_or": _logical("or"), "logical_xor": _logical("xor"),
+    "logical_not": lambda graph, x: _not(graph, graph.cast(x, BOOL)),
+    "eq": _compare("eq"), "ne": _compare("ne"), "lt": _compare("lt"),
+    "le": _compare("le"), "gt": _compare("gt"), "ge": _compare("ge"),
+    "where": _where, "clamp": _clamp, "masked_fill": _masked_fill,
+    "tanh": _math("tanh"), "exp": _math("exp"), "exp2": _math("exp2"),
+    "expm1": _math("expm1"), "log": _math("log"), "log2": _math("log2"),
+    "log1p": _math("log1p"), "sqrt": _math("sqrt"), "rsqrt": _math("rsqrt"),
+    "sin": _math("sin"), "cos": _math("cos"), "erf": _math("erf"),
+    "atan": _math("atan"), "atan2": lambda graph, a, b: graph.math("atan2", a, b),
+    "sigmoid": _sigmoid,
+    "relu": lambda graph, x: graph.arithmetic(
+        "maximum", x, graph.cast(graph.constant(0), x.type)),
+    "square": lambda graph, x: graph.arithmetic("mul", x, x),
+    "reciprocal": lambda graph, x: graph.divide(graph.constant(1.0), x),
+    "floor": _round_with("floor"), "ceil": _round_with("ceil"), "trunc": _trunc,
+    "round": _round_with("roundeven"), "sign": _sign,
+    "float": lambda graph, x: graph.cast(x, FLOAT),
+    "int": lambda graph, x: graph.cast(x, INDEX),
+    "bool": lambda graph, x: graph.cast(x, BOOL),
+    "clone": lambda graph, x: x,
+}  # fmt: skip
+
+ALIASES = {
+    "subtract": "sub", "multiply": "mul", "divide": "div", "true_divide": "div",
+    "absolute": "abs", "negative": "neg", "greater": "gt", "less": "lt",
+    "greater_equal": "ge", "less_equal": "le", "not_equal": "ne", "clip": "clamp",
+    "max": "maximum", "min": "minimum", "clamp_min": "maximum", "fmax": "maximum",
+    "clamp_max": "minimum", "fmin": "minimum", "long": "int", "short": "int",
+    "half": "float", "bfloat16": "float", "double": "float", "detach": "clone",
+    "contiguous": "clone", "fix": "trunc", "special_erf": "erf", "rsub": "rsub",
+    "item": "clone", "arctan": "atan", "cuda": "clone", "cpu": "clone",
+}  # fmt: skip
+
+

@@ -1,0 +1,402 @@
+"""A call of fa3.attention that is made for the first time: all checks, the kernel,
+the arguments in its order."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, Sequence
+
+from . import tensors
+from ._runtime import runtime
+from .call import Call, device_guard, ones
+from .checks import (
+    DIMS,
+    check_head_dim,
+    check_layout,
+    check_scale,
+    check_softcap,
+    check_types,
+    check_window,
+    out_type,
+)
+from .compiler import CompileOptions, get_compiler
+from .driver import Kernel, compile
+from .errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    CompileError,
+    TraceError,
+    UnsupportedError,
+)
+from .plan import Plan
+from .spec import FLOATS_8, Auxiliary, Regions, Spec
+from .tensors import CPU, View
+
+_MAX_PLANS = 4096
+
+#: Calls that can be made again, by all that they depend on.
+plans: dict[Any, Call] = {}
+#: Kernels by what they are for.
+kernels: dict[Spec, Kernel] = {}
+
+
+class Request:
+    """All that a call was given."""
+
+    def __init__(
+        self, q: Any, k: Any, v: Any, causal: Any, window: Any, softcap: Any,
+        scale: Any, score_mod: Any, mask_mod: Any, bias: Any, alibi: Any,
+        descales: tuple[Any, Any, Any], out_dtype: Any, return_lse: Any, layout: Any,
+        out: Any, lse: Any, interpret: Any,
+    ) -> None:  # fmt: skip
+        self.values = {"q": q, "k": k, "v": v}
+        self.views = {name: tensors.view(name, x) for name, x in self.values.items()}
+        self.causal, self.window, self.softcap = causal, window, softcap
+        self.out_dtype, self.return_lse = out_dtype, bool(return_lse)
+        self.layout = check_layout(layout)
+        self.out, self.lse, self.interpret = out, lse, interpret
+        self.scale = scale
+        self._check_shapes()
+        self.scale_value = check_scale(scale, self.head_dim)
+        self.regions = Regions()
+        self.scalars: tuple[int | float, ...] = ()
+        self.traced: Any = None
+        self._add_descales(descales)
+        self._add_bias(bias)
+        self._add_alibi(alibi)
+        if score_mod is not None or mask_mod is not None:
+            self._add_mods(score_mod, mask_mod)
+        self._check_device()
+        self.spec = self._make_spec()
+
+    def run(self) -> Any:
+        self._check_gradients()
+        o, lse = self._outputs()
+        if self.interpret:
+            self._interpret(o, lse)
+            return (o, lse) if self.return_lse else o
+        if self.device == CPU:
+            raise ArgumentError(
+                "q", "device is cpu, expected CUDA (interpret=True runs on the CPU)"
+            )
+        with device_guard(self.values["q"], self.device):
+            call = self.make_call(o, lse)
+            if tensors.is_torch(self.values["q"]):
+                inputs = [self.values[n] for n in call.names]
+                call.launch([*inputs, *self._given(o, lse)], self.scale_value,
+                            self.scalars)  # fmt: skip
+                self._remember(call)
+            else:
+                views = [tensors.view(n, self.values[n]) for n in call.names]
+                views += [tensors.view("out", o)]
+                views += [tensors.view("lse", lse)] if self.return_lse else []
+                call.launch_at(
+                    [one.address for one in views], self.scale_value, self.scalars, 0
+                )
+        return (o, lse) if self.return_lse else o
+
+    def _check_gradients(self) -> None:
+        torch = sys.modules.get("torch")
+        if torch is None or not torch.is_grad_enabled():
+            return
+        for name, value in self.values.items():
+            if getattr(value, "requires_grad", False):
+                raise UnsupportedError(
+                    f"gradients: '{name}' requires some, and there is no backward with "
+                    "mods, bias, float8 or given outputs; use torch.no_grad()"
+                )
+
+    def _given(self, o: Any, lse: Any) -> list[Any]:
+        return [o, lse] if self.return_lse else [o]
+
+    def _check_shapes(self) -> None:
+        q, k, v = (self.views[name] for name in "qkv")
+        for name in "qkv":
+            rank = len(self.views[name].shape)
+            if rank != 4:
+                raise ArgumentError(name, f"rank {rank}, expected 4 ({self.layout})")
+        check_types(q.type, k.type, v.type)
+        b, h, s = DIMS[self.layout]
+        for name in ("k", "v"):
+            shape = self.views[name].shape
+            if shape[b] != q.shape[b]:
+                raise ArgumentError(name, f"batch {shape[b]}, expected {q.shape[b]} as q")
+        if v.shape[h] != k.shape[h]:
+            raise ArgumentError("v", f"{v.shape[h]} heads, expected {k.shape[h]} as k")
+        if v.shape[s] != k.shape[s]:
+            raise ArgumentError("v", f"{v.shape[s]} keys, expected {k.shape[s]} as k")
+        if k.shape[3] != q.shape[3]:
+            raise ArgumentError("k", f"head dim {k.shape[3]}, expected {q.shape[3]} as q")
+        if k.shape[h] == 0 or q.shape[h] % k.shape[h]:
+            raise ArgumentError(
+                "k", f"{k.shape[h]} heads, expected a divisor of q's {q.shape[h]}"
+            )
+        check_head_dim("q", q.shape[3], v.type)
+        check_head_dim("v", v.shape[3], v.type)
+        self.batch, self.heads, self.queries = q.shape[b], q.shape[h], q.shape[s]
+        self.keys, self.head_dim, self.head_dim_v = k.shape[s], q.shape[3], v.shape[3]
+
+    def _add(self, name: str, value: Any, narrow: Sequence[int | None] = ()) -> View:
+        """A further tensor, whose extents are cut to `narrow`."""
+        one = tensors.view(name, value)
+        if narrow:
+            shape = tuple(
+                extent if wanted is None else wanted
+                for extent, wanted in zip(one.shape, narrow)
+            )
+            one = View(one.address, one.type, shape, one.strides, one.device)
+        self.values[name], self.views[name] = value, one
+        return one
+
+    def _add_descales(self, descales: tuple[Any, Any, Any]) -> None:
+        names = ("q_descale", "k_descale", "v_descale")
+        if self.views["v"].type not in FLOATS_8:
+            for name, value in zip(names, descales):
+                if value is not None:
+                    raise ArgumentError(
+                        name, f"is for float8, q has {self.views['q'].type}"
+                    )
+            return
+        for name, value in zip(names, descales):
+            if value is None:
+                value = self._ones()
+            one = tensors.view(name, value)
+            if one.type != "f32":
+                raise ArgumentTypeError(name, f"element type {one.type}, expected f32")
+            shape, strides = one.shape, one.strides
+            if len(shape) > 2:
+                raise ArgumentError(name, f"rank {len(shape)}, expected 0 to 2")
+            shape = (1,) * (2 - len(shape)) + shape
+            strides = (1,) * (2 - len(strides)) + strides
+            for extent, limit, what in (
+                (shape[0], self.batch, "batch"), (shape[1], self.heads, "heads"),
+            ):  # fmt: skip
+                if extent < 1 or limit % extent:
+                    raise ArgumentError(
+                        name, f"extent {extent}, expected a divisor of {what} {limit}"
+                    )
+            self.values[name] = value
+            self.views[name] = View(
+                one.address, one.type, (*shape, 1), (*strides, 1), one.device
+            )
+
+    def _ones(self) -> Any:
+        q = self.values["q"]
+        if tensors.is_torch(q):
+            torch = sys.modules["torch"]
+            return ones(torch, q.device)
+        raise ArgumentError("q_descale", "is needed for float8 without torch")
+
+    def _add_bias(self, bias: Any) -> None:
+        if bias is None:
+            return
+        one = self._add("bias", bias)
+        if one.type not in ("f16", "bf16", "f32"):
+            raise ArgumentTypeError(
+                "bias", f"element type {one.type}, expected f16, bf16 or f32"
+            )
+        limits = (self.batch, self.heads, self.queries, self.keys)
+        if len(one.shape) != 4:
+            raise ArgumentError("bias", f"rank {len(one.shape)}, expected 4")
+        strides = list(one.strides)
+        for d, (extent, limit) in enumerate(zip(one.shape, limits)):
+            if extent == limit:
+                continue
+            if extent != 1 or d == 3:
+                raise ArgumentError(
+                    "bias", f"extent {extent} of dimension {d}, expected {limit}"
+                    + ("" if d == 3 else " or 1"),
+                )  # fmt: skip
+            strides[d] = 0
+        self.views["bias"] = View(
+            one.address, one.type, limits, tuple(strides), one.device
+        )
+
+    def _add_alibi(self, slopes: Any) -> None:
+        if slopes is None:
+            return
+        one = self._add("alibi", slopes)
+        if one.type != "f32" or one.shape != (self.heads,):
+            raise ArgumentError(
+                "alibi_slopes",
+                f"{one.type} of shape {one.shape}, expected f32 ({self.heads},)",
+            )
+
+    def _add_mods(self, score_mod: Any, mask_mod: Any) -> None:
+        from .trace import trace_mods
+
+        self.traced = traced = trace_mods(score_mod, mask_mod)
+        self.regions, self.scalars = traced.regions, traced.scalars
+        extents = {
+            "b": self.batch, "h": self.heads, "i": self.queries, "j": self.keys,
+        }  # fmt: skip
+        for number, (value, uses) in enumerate(zip(traced.tensors, traced.uses)):
+            name = f"aux{number}"
+            one = self._add(name, value)
+            if not one.shape:
+                one = View(one.address, one.type, (1,), (1,), one.device)
+            shape = list(one.shape)
+            for d, index in enumerate(uses):
+                if index is None:
+                    continue
+                if shape[d] < extents[index]:
+                    raise ArgumentError(
+                        traced.names[number],
+                        f"{shape[d]} elements of dimension {d} are read at "
+                        f"{extents[index]} indices",
+                    )
+                # A table may be longer than what is read of it.
+                shape[d] = extents[index]
+            type = "i8" if one.type == "i1" else one.type
+            self.views[name] = View(
+                one.address, type, tuple(shape), one.strides, one.device
+            )
+
+    def _check_device(self) -> None:
+        self.device = self.views["q"].device
+        for name, one in self.views.items():
+            if one.device != self.device:
+                where = ["cpu" if d == CPU else f"cuda:{d}"
+                         for d in (one.device, self.device)]  # fmt: skip
+                raise ArgumentError(
+                    name, f"is on {where[0]}, expected {where[1]} as q"
+                )
+        for name in "qkv":
+            one = self.views[name]
+            if one.shape[3] > 1 and one.strides[3] != 1:
+                raise ArgumentError(
+                    name, f"stride {one.strides[3]} of the last dimension, expected 1"
+                )
+            size = tensors.ELEMENT_SIZES[one.type]
+            for d in range(3):
+                if one.shape[d] > 1 and one.strides[d] * size % 16:
+                    raise ArgumentError(
+                        name,
+                        f"stride {one.strides[d]} of dimension {d}, expected a "
+                        f"multiple of {16 // size} elements",
+                    )
+
+    def _make_spec(self) -> Spec:
+        types = [self.views[name].type for name in "qkv"]
+        bias = self.views.get("bias")
+        return Spec(
+            types[0], types[1], types[2],
+            out_type(self.out_dtype, types[0], types[2]),
+            self.head_dim, self.head_dim_v, bool(self.causal),
+            check_window(self.window), check_softcap(self.softcap), self.return_lse,
+            Auxiliary(bias.type, 4) if bias else None, "alibi" in self.views,
+            self.regions,
+        )  # fmt: skip
+
+    def _outputs(self) -> tuple[Any, Any]:
+        b, h, s = DIMS[self.layout]
+        shape = list(self.views["q"].shape)
+        shape[3] = self.head_dim_v
+        o, lse = self.out, self.lse
+        if o is None:
+            strides = tensors.dense_like(tuple(shape), self.views["q"].strides)
+            o = tensors.allocate(
+                self.values["q"], self.spec.out_type, tuple(shape), strides
+            )
+        else:
+            self._check_output("out", o, tuple(shape), self.spec.out_type)
+        if self.return_lse:
+            rows = (self.batch, self.heads, self.queries)
+            if lse is None:
+                lse = tensors.allocate(
+                    self.values["q"], "f32", rows, tensors.contiguous(rows)
+                )
+            else:
+                self._check_output("lse", lse, rows, "f32")
+        elif lse is not None:
+            raise ArgumentError("lse", "is given, but return_lse is False")
+        return o, lse
+
+    def _check_output(self, name: str, value: Any, shape: Any, type: str) -> None:
+        one = tensors.view(name, value)
+        if one.shape != shape:
+            raise ArgumentError(name, f"shape {one.shape}, expected {shape}")
+        if one.type != type:
+            raise ArgumentTypeError(name, f"element type {one.type}, expected {type}")
+        if one.device != self.device:
+            raise ArgumentError(name, "is not on the device of q")
+
+    def _kernel_values(self, o: Any, lse: Any) -> list[Any]:
+        values: list[Any] = []
+        for name in self.spec.inputs:
+            if name == "scale":
+                values.append(("f32", self.scale_value))
+            elif name.startswith("arg"):
+                number = int(name[3:])
+                type = self.regions.scalars[number]
+                values.append((type, self.scalars[number]))
+            elif name in "qkv":
+                values.append(self._in_order(self.views[name]))
+            else:
+                values.append(self.views[name].array())
+        values.append(self._in_order(tensors.view("out", o)))
+        if self.return_lse:
+            values.append(tensors.view("lse", lse).array())
+        return values
+
+    def _in_order(self, one: View) -> Any:
+        """As (batch, head, sequence, element), which is a matter of strides: one
+        kernel serves all layouts."""
+        order = (*DIMS[self.layout], 3)
+        return runtime.Array(
+            one.address, one.type,
+            [one.shape[d] for d in order], [one.strides[d] for d in order],
+        )  # fmt: skip
+
+    def _interpret(self, o: Any, lse: Any) -> None:
+        if self.device != CPU:
+            raise ArgumentError("interpret", "is for tensors in host memory")
+        stage = "tile" if self.interpret is True else str(self.interpret)
+        get_compiler().interpret(
+            self.spec.to_mlir(),
+            self._kernel_values(o, lse),
+            CompileOptions(),
+            None if stage == "definition" else stage,
+        )
+
+    def _compile(self) -> Kernel:
+        text = self.spec.to_mlir()
+        try:
+            return compile(text)
+        except CompileError as error:
+            if self.traced is None:
+                raise
+            # Back to the user's line, where there is one.
+            for one in error.diagnostics:
+                file, line = self.traced.place_of(text, one.line)
+                if one.severity == "error" and file:
+                    raise TraceError(one.message, file, line) from error
+            raise
+
+    def make_call(self, o: Any, lse: Any) -> "Call":
+        kernel = kernels.get(self.spec)
+        if kernel is None:
+            kernel = kernels[self.spec] = self._compile()
+        program = kernel.program(self.device)
+        try:
+            plan = Plan(program, self._kernel_values(o, lse))
+        except runtime.Error as error:
+            if error.code in ("argument", "requirement"):
+                raise ArgumentError("", str(error)) from error
+            raise
+        return Call(self, kernel, plan, o, lse)
+
+    def _remember(self, call: "Call") -> None:
+        if len(self.values) != 3 or self.out is not None or self.lse is not None:
+            return
+        if len(plans) >= _MAX_PLANS:
+            plans.clear()
+        q, k, v = (self.values[name] for name in "qkv")
+        plans[
+            (
+                q.shape, k.shape, v.shape, q.stride(), k.stride(), v.stride(),
+                q.dtype, k.dtype, v.dtype, q.get_device(), k.get_device(),
+                v.get_device(), self.causal, self.window, self.softcap,
+                self.out_dtype, self.return_lse, self.layout,
+            )
+        ] = call  # fmt: skip
