@@ -17,8 +17,9 @@ from .checks import (
     check_window,
 )
 from .driver import Kernel, compile
-from .request import Request, plans
+from .request import Request, call_key, plans, run_traced
 from .spec import FLOATS_8, Regions, Spec
+from .trace import trace_mods
 
 
 def attention(
@@ -74,33 +75,45 @@ def attention(
     Raises ArgumentError (a ValueError; ArgumentTypeError is a TypeError too),
     UnsupportedError, TraceError, CompileError, fa3_runtime.Error."""
     torch = sys.modules.get("torch")
-    # Nothing but numbers on tensors of torch: the way of almost all calls.
+    if type(window) is list:
+        window = (window[0], window[1]) if len(window) == 2 else window
+    key = None
+    # Tensors of torch, numbers and mods: the way of almost all calls.
     if (
         torch is not None
         and type(q) is type(k) is type(v) is torch.Tensor
-        and score_mod is mask_mod is bias is alibi_slopes is q_descale is None
-        and k_descale is v_descale is out is lse is None
+        and bias is alibi_slopes is q_descale is k_descale is v_descale is None
+        and out is lse is None
         and not interpret
     ):
-        if torch.compiler.is_compiling() or (
-            torch.is_grad_enabled()
-            and (q.requires_grad or k.requires_grad or v.requires_grad)
-        ):
-            from . import torch as torch_door
+        compiling = torch.compiler.is_compiling()
+        grads = torch.is_grad_enabled() and (
+            q.requires_grad or k.requires_grad or v.requires_grad
+        )
+        if score_mod is mask_mod is None:
+            if compiling or grads:
+                from . import torch as torch_door
 
-            return torch_door.attention(
-                q, k, v, causal=causal, window=window, softcap=softcap, scale=scale,
-                out_dtype=out_dtype, return_lse=return_lse, layout=layout,
-            )  # fmt: skip
-        call = plans.get(
-            (
-                q.shape, k.shape, v.shape, q.stride(), k.stride(), v.stride(),
-                q.dtype, k.dtype, v.dtype, q.get_device(), k.get_device(),
-                v.get_device(), causal, window, softcap, out_dtype, return_lse, layout,
+                return torch_door.attention(
+                    q, k, v, causal=causal, window=window, softcap=softcap,
+                    scale=scale, out_dtype=out_dtype, return_lse=return_lse,
+                    layout=layout,
+                )  # fmt: skip
+            key = call_key(
+                q, k, v, causal, window, softcap, out_dtype, return_lse, layout
             )
-        )  # fmt: skip
-        if call is not None:
-            return call(q, k, v, scale)
+            call = plans.get(key)
+            if call is not None:
+                return call(q, k, v, scale)
+        elif not (compiling or grads):
+            traced = trace_mods(score_mod, mask_mod)
+            if not torch.is_grad_enabled() or not any(
+                one.requires_grad for one in traced.tensors
+            ):
+                return run_traced(
+                    q, k, v, causal, window, softcap, scale, traced, out_dtype,
+                    return_lse, layout,
+                )  # fmt: skip
     if torch is not None and torch.compiler.is_compiling():
         from . import torch as torch_door
 
@@ -113,7 +126,7 @@ def attention(
     return Request(
         q, k, v, causal, window, softcap, scale, score_mod, mask_mod, bias,
         alibi_slopes, (q_descale, k_descale, v_descale), out_dtype, return_lse,
-        layout, out, lse, interpret,
+        layout, out, lse, interpret, key,
     ).run()  # fmt: skip
 
 

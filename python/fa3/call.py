@@ -83,6 +83,8 @@ class Call:
 
     def __call__(self, q: Any, k: Any, v: Any, scale: float | None) -> Any:
         """Once more, with tensors of the same types, shapes and strides."""
+        if not self._simple or self._get_device() != self.device:
+            return self.again((q, k, v), scale, ())
         if scale is None:
             scale = self.default_scale
         elif not (isinstance(scale, float) and 0.0 < scale <= MAX_SCALE):
@@ -92,12 +94,6 @@ class Call:
             if self._o_like_q
             else self._torch.empty_strided(*self._o, **self._o_named)
         )
-        if not self._simple or self._get_device() != self.device:
-            lse = self._empty(self._lse_shape, **self._lse_named) if self.has_lse else None
-            given = [q, k, v, *[self._ones_again(n) for n in self.names[3:]], o]
-            with device_guard(q, self.device):
-                self.launch([*given, lse] if self.has_lse else given, scale, ())
-            return (o, lse) if self.has_lse else o
         plan = self.plan
         frame = plan.acquire()
         words = frame.words
@@ -114,13 +110,26 @@ class Call:
             plan.handle, frame.array, plan.count, None, 0,
             self._get_stream(self.device), frame.status_ref,
         )  # fmt: skip
-        plan._free.append(frame)
+        plan.release(frame)
         if code:
             raise_status(frame.status)
         return (o, lse) if self.has_lse else o
 
-    def _ones_again(self, name: str) -> Any:
-        return ones(self._torch, self._o_named["device"])
+    def again(
+        self, inputs: Sequence[Any], scale: float | None, scalars: Sequence[Any]
+    ) -> Any:
+        """Once more, with all tensors that the kernel reads, and captured numbers."""
+        scale = self.default_scale if scale is None else check_scale(scale, 1)
+        made = [self._torch.empty_strided(*self._o, **self._o_named)]
+        if self.has_lse:
+            made.append(self._empty(self._lse_shape, **self._lse_named))
+        given = [*inputs, *made]
+        if self._get_device() == self.device:
+            self.launch(given, scale, scalars)
+        else:
+            with device_guard(inputs[0], self.device):
+                self.launch(given, scale, scalars)
+        return tuple(made) if self.has_lse else made[0]
 
     def launch(self, given: Sequence[Any], scale: float, scalars: Sequence[Any]) -> None:
         """With torch tensors in the order of the kernel, outputs last, on the

@@ -31,6 +31,7 @@ from .errors import (
 from .plan import Plan
 from .spec import FLOATS_8, Auxiliary, Regions, Spec
 from .tensors import CPU, View
+from .trace import Traced, trace_mods
 
 _MAX_PLANS = 4096
 
@@ -47,7 +48,7 @@ class Request:
         self, q: Any, k: Any, v: Any, causal: Any, window: Any, softcap: Any,
         scale: Any, score_mod: Any, mask_mod: Any, bias: Any, alibi: Any,
         descales: tuple[Any, Any, Any], out_dtype: Any, return_lse: Any, layout: Any,
-        out: Any, lse: Any, interpret: Any,
+        out: Any, lse: Any, interpret: Any, key: Any = None,
     ) -> None:  # fmt: skip
         self.values = {"q": q, "k": k, "v": v}
         self.views = {name: tensors.view(name, x) for name, x in self.values.items()}
@@ -55,7 +56,7 @@ class Request:
         self.out_dtype, self.return_lse = out_dtype, bool(return_lse)
         self.layout = check_layout(layout)
         self.out, self.lse, self.interpret = out, lse, interpret
-        self.scale = scale
+        self.scale, self.key = scale, key
         self._check_shapes()
         self.scale_value = check_scale(scale, self.head_dim)
         self.regions = Regions()
@@ -85,7 +86,10 @@ class Request:
                 inputs = [self.values[n] for n in call.names]
                 call.launch([*inputs, *self._given(o, lse)], self.scale_value,
                             self.scalars)  # fmt: skip
-                self._remember(call)
+                if self.key is not None:
+                    if len(plans) >= _MAX_PLANS:
+                        plans.clear()
+                    plans[self.key] = call
             else:
                 views = [tensors.view(n, self.values[n]) for n in call.names]
                 views += [tensors.view("out", o)]
@@ -223,9 +227,10 @@ class Request:
             )
 
     def _add_mods(self, score_mod: Any, mask_mod: Any) -> None:
-        from .trace import trace_mods
-
-        self.traced = traced = trace_mods(score_mod, mask_mod)
+        traced = score_mod
+        if not isinstance(traced, Traced):
+            traced = trace_mods(score_mod, mask_mod)
+        self.traced = traced
         self.regions, self.scalars = traced.regions, traced.scalars
         extents = {
             "b": self.batch, "h": self.heads, "i": self.queries, "j": self.keys,
@@ -386,17 +391,36 @@ class Request:
             raise
         return Call(self, kernel, plan, o, lse)
 
-    def _remember(self, call: "Call") -> None:
-        if len(self.values) != 3 or self.out is not None or self.lse is not None:
-            return
-        if len(plans) >= _MAX_PLANS:
-            plans.clear()
-        q, k, v = (self.values[name] for name in "qkv")
-        plans[
-            (
-                q.shape, k.shape, v.shape, q.stride(), k.stride(), v.stride(),
-                q.dtype, k.dtype, v.dtype, q.get_device(), k.get_device(),
-                v.get_device(), self.causal, self.window, self.softcap,
-                self.out_dtype, self.return_lse, self.layout,
-            )
-        ] = call  # fmt: skip
+
+def call_key(
+    q: Any, k: Any, v: Any, causal: Any, window: Any, softcap: Any, out_dtype: Any,
+    return_lse: Any, layout: Any,
+) -> tuple[Any, ...]:  # fmt: skip
+    """All that a call of torch tensors without further arguments depends on."""
+    return (
+        q.shape, k.shape, v.shape, q.stride(), k.stride(), v.stride(),
+        q.dtype, k.dtype, v.dtype, q.get_device(), k.get_device(), v.get_device(),
+        causal, window, softcap, out_dtype, return_lse, layout,
+    )  # fmt: skip
+
+
+def run_traced(
+    q: Any, k: Any, v: Any, causal: Any, window: Any, softcap: Any, scale: Any,
+    traced: Traced, out_dtype: Any, return_lse: Any, layout: Any,
+) -> Any:  # fmt: skip
+    """A call of torch tensors with mods and nothing else."""
+    key = (
+        call_key(q, k, v, causal, window, softcap, out_dtype, return_lse, layout),
+        traced.regions,
+        tuple(
+            (one.shape, one.stride(), one.dtype, one.get_device())
+            for one in traced.tensors
+        ),
+    )
+    call = plans.get(key)
+    if call is not None:
+        return call.again((q, k, v, *traced.tensors), scale, traced.scalars)
+    return Request(
+        q, k, v, causal, window, softcap, scale, traced, None, None, None,
+        (None, None, None), out_dtype, return_lse, layout, None, None, False, key,
+    ).run()  # fmt: skip

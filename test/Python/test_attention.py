@@ -145,6 +145,11 @@ class LaunchTest(unittest.TestCase):
         self.assertEqual(o.shape, (2, 8, 100, 32))
         self.assertEqual(o.transpose(1, 2).stride(), (100 * 8 * 32, 8 * 32, 32, 1))
 
+    def test_window_as_a_list(self):
+        for _ in range(2):
+            fa3.attention(self.q, self.k, self.k, window=[5, 0])
+        self.assertEqual(self.launches(), 2)
+
     def test_outputs(self):
         out, lse = torch.empty_like(self.q), torch.empty(2, 8, 100)
         made = fa3.attention(
@@ -177,6 +182,33 @@ class LaunchTest(unittest.TestCase):
             fa3.attention(
                 self.q, self.k, self.k, score_mod=mods(torch.rand(4), 5)[0]
             )
+
+    def test_a_mod_is_not_that_of_the_next_call(self):
+        mod = lambda s, b, h, q, kv: s * 2.0  # noqa: E731
+        kernels = fa3.request.kernels
+        for number in range(2):
+            fa3.attention(self.q, self.k, self.k, score_mod=mod)
+            self.assertEqual(len(kernels), 1 + number)
+            fa3.attention(self.q, self.k, self.k)
+            self.assertEqual(len(kernels), 2)
+        other = lambda s, b, h, q, kv: s * 3.0  # noqa: E731
+        fa3.attention(self.q, self.k, self.k, score_mod=other)
+        self.assertEqual(len(kernels), 3)
+        self.assertEqual(self.launches(), 5)
+
+    def test_overhead_of_mods(self):
+        slopes = torch.rand(8)
+        mod = lambda s, b, h, q, kv: s - slopes[h]  # noqa: E731
+        fa3.attention(self.q, self.k, self.k, score_mod=mod)
+        best = 1.0
+        for _ in range(20):
+            start = time.thread_time()
+            self.fake.fakeCudaReset()
+            for _ in range(50):
+                fa3.attention(self.q, self.k, self.k, score_mod=mod)
+            best = min(best, (time.thread_time() - start) / 50)
+        # 19 us where it was written.
+        self.assertLess(best, 100e-6)
 
     def test_table_that_is_longer(self):
         keep = torch.ones(500, dtype=torch.bool)

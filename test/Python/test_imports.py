@@ -1,0 +1,53 @@
+"""What is imported when, and libfa3's LLVM beside those of torch and JAX."""
+
+import importlib.util
+import itertools
+import os
+import subprocess
+import sys
+import unittest
+
+import support
+
+PRELUDE = f"import sys; sys.path.insert(0, {str(support.ROOT / 'python')!r})\n"
+USE = {
+    "fa3": "import fa3; fa3.attention_kernel('f16', 64, ptxas='', causal=True)\n",
+    "torch": "import torch; torch.compile(lambda x: x + 1, backend='aot_eager')"
+             "(torch.ones(2))\n",
+    "jax": "import jax; jax.jit(lambda x: x + 1)(1.0).block_until_ready()\n",
+}  # fmt: skip
+
+
+def run(script):
+    done = subprocess.run(
+        [sys.executable, "-c", PRELUDE + script], capture_output=True, text=True,
+        check=False, env={**os.environ, "JAX_PLATFORMS": "cpu", "FA3_CACHE": "0"},
+    )  # fmt: skip
+    if done.returncode:
+        raise AssertionError(done.stderr)
+    return done.stdout
+
+
+class ImportTest(unittest.TestCase):
+    def test_imports_nothing_of_others(self):
+        script = (
+            "import fa3, fa3.trace, fa3.api, fa3.driver\n"
+            "print(sorted({'torch', 'jax', 'numpy', 'transformers'} & set(sys.modules)))"
+        )
+        self.assertEqual(run(script).strip(), "[]")
+
+    @support.needs_compiler
+    def test_any_order(self):
+        there = [
+            name for name in USE
+            if name == "fa3" or importlib.util.find_spec(name) is not None
+        ]  # fmt: skip
+        for order in itertools.permutations(there):
+            if len(order) == 3 and order[0] == "torch":
+                continue  # the others say as much
+            with self.subTest(order):
+                run("".join(USE[name] for name in order) + "print('done')")
+
+
+if __name__ == "__main__":
+    unittest.main()
