@@ -3,7 +3,13 @@
 
 include(CMakePackageConfigHelpers)
 
+# Component python: what the wheel has beside the package (pyproject.toml). It is
+# not part of a plain install.
 if(FA3_SELF_CONTAINED)
+  install(TARGETS fa3 fa3_runtime DESTINATION fa3/_lib COMPONENT python
+    EXCLUDE_FROM_ALL)
+  install(FILES python/fa3_runtime.py DESTINATION fa3 COMPONENT python
+    EXCLUDE_FROM_ALL)
   install(TARGETS fa3 DESTINATION "${CMAKE_INSTALL_LIBDIR}")
 endif()
 

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # Makes sure that the packages that fa3 is built from are installed.
 #
-#   scripts/setup.sh [check] [package]
+#   scripts/setup.sh [check] [package] [wheel]
 #
 # Building and running the tests is always covered; `check` adds what
-# scripts/check.sh needs besides, `package` what scripts/package.sh needs.
+# scripts/check.sh needs besides, `package` what scripts/package.sh needs, `wheel`
+# what scripts/wheel.sh needs.
 #
 # On Debian 12 missing packages are installed with apt-get, as root or through
 # sudo without a password. Otherwise the command to run is printed and the exit
@@ -17,8 +18,9 @@ for purpose in "$@"; do
   case $purpose in
     check) packages+=(clang-format-22 git xz-utils) ;;
     package) packages+=(xz-utils) ;;
+    wheel) packages+=(binutils python3-venv) ;;
     *)
-      echo "setup.sh: expects check or package, got '$purpose'" >&2
+      echo "setup.sh: expects check, package or wheel, got '$purpose'" >&2
       exit 2
       ;;
   esac

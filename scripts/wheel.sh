@@ -1,0 +1,107 @@
+#!/usr/bin/env bash
+# Makes dist/fa3_compiler-<version>-py3-none-manylinux_2_36_x86_64.whl, the Python
+# package with the compiler inside, of what the build tree has compiled.
+#
+#   scripts/wheel.sh [--bundle] [--install] [--test]
+#
+# --bundle puts ready-made kernels in, so that the first call of a common one
+# compiles nothing: cubins with the ptxas of the PATH or of the package
+# nvidia-cuda-nvcc, which is installed for it.
+# --install installs it in an environment of its own, build/venv (FA3_VENV), and
+# shows what it finds there. --test installs it in a new one, outside of the
+# checkout, compiles an example and runs one on the CPU.
+#
+# PyPI, or what pip is configured for, has to have scikit-build-core and wheel.
+set -euo pipefail
+. "$(dirname "$0")/common.sh"
+cd "$fa3_root"
+
+bundle=false install=false check=false
+for argument in "$@"; do
+  case $argument in
+    --bundle) bundle=true ;;
+    --install) install=true ;;
+    --test) check=true ;;
+    *)
+      echo "wheel.sh: expects --bundle, --install or --test, got '$argument'" >&2
+      exit 2
+      ;;
+  esac
+done
+
+# The oldest C library that the wheel works with: that of Debian 12.
+glibc=2.36
+most_bytes=40000000
+
+scripts/setup.sh wheel
+fa3_configure "$fa3_build" -DFA3_WERROR=ON
+fa3_make "$fa3_build" fa3 fa3_runtime
+
+tools=$fa3_build/python/tools
+if [ ! -x "$tools/bin/wheel" ]; then
+  python3 -m venv "$tools"
+  "$tools/bin/pip" install -q "scikit-build-core>=0.10" wheel
+fi
+prebuilt=$(cd "$fa3_build" && pwd)
+rm -rf "$fa3_build/python/bundle"
+if $bundle; then
+  command -v ptxas /usr/local/cuda/bin/ptxas >/dev/null ||
+    "$tools/bin/pip" install -q nvidia-cuda-nvcc
+  # Keys of kernels name the compiler by its hash: it must be this one.
+  FA3_LIBRARY=$prebuilt/lib/libfa3.so \
+    FA3_RUNTIME_LIBRARY=$prebuilt/lib/libfa3_runtime.so \
+    FA3_LIBCUDA=/nonexistent PYTHONPATH=python \
+    "$tools/bin/python" -m fa3 warm --common --ptx-version 90 \
+    --out "$fa3_build/python/bundle"
+  cubins=$(find "$fa3_build/python/bundle" -name kernel.cubin | wc -l)
+  echo "wheel.sh: $cubins cubins in the bundle"
+  if [ "$cubins" -eq 0 ]; then
+    echo "wheel.sh: --bundle needs a ptxas" >&2
+    exit 1
+  fi
+fi
+stage=$fa3_build/python/wheel
+rm -rf "$stage"
+mkdir -p "$stage" dist
+FA3_PREBUILT=$prebuilt "$tools/bin/pip" wheel -q --no-deps \
+  --no-build-isolation --wheel-dir "$stage" .
+"$tools/bin/wheel" tags --remove --platform-tag \
+  "manylinux_${glibc/./_}_x86_64" "$stage"/*.whl >/dev/null
+wheel=$(basename "$stage"/*.whl)
+mv "$stage/$wheel" dist/
+bytes=$(stat -c %s "dist/$wheel")
+echo "wheel.sh: dist/$wheel, $bytes bytes"
+if [ "$bytes" -gt $most_bytes ]; then
+  echo "wheel.sh: the wheel has more than $most_bytes bytes" >&2
+  exit 1
+fi
+
+# What the tag promises.
+for library in libfa3.so libfa3_runtime.so; do
+  newest=$(objdump -T "$fa3_build/lib/$library" |
+    sed -n 's/.*GLIBC_\([0-9.]*\).*/\1/p' | sort -uV | tail -1)
+  if [ "$(printf '%s\n' "$newest" $glibc | sort -V | tail -1)" != $glibc ]; then
+    echo "wheel.sh: $library needs glibc $newest, the tag says $glibc" >&2
+    exit 1
+  fi
+  echo "wheel.sh: $library needs glibc $newest"
+done
+
+if $install; then
+  venv=${FA3_VENV:-$fa3_build/venv}
+  [ -x "$venv/bin/python" ] || python3 -m venv "$venv"
+  "$venv/bin/pip" install -q --no-deps --force-reinstall "dist/$wheel"
+  echo "wheel.sh: installed in $venv"
+  "$venv/bin/python" -m fa3 info
+fi
+$check || exit 0
+
+# The wheel alone, in an empty environment.
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+python3 -m venv "$scratch/venv"
+"$scratch/venv/bin/pip" install -q --no-deps "dist/$wheel"
+cp test/Python/Inputs/installed.py examples/causal_gqa.mlir "$scratch/"
+(cd "$scratch" && env -i PATH=/usr/bin:/bin HOME="$scratch" \
+  venv/bin/python installed.py causal_gqa.mlir)
+echo "wheel.sh: the wheel works by itself"
