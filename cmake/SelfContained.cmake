@@ -2,8 +2,8 @@
 # shared, because the runtime opens libcuda with dlopen. They are linked from the
 # objects that the rest of the build tree compiles, so they cost a link only.
 #
-# Every library <name> has a second target <name>.static: the same archive, which
-# asks for archives of MLIR in place of the shared libMLIR.
+# Every library <name>, own or upstream, has a twin <name>.static: the same archive,
+# which asks for archives in place of the shared libMLIR and libLLVM.
 
 option(FA3_SELF_CONTAINED
   "Targets with LLVM inside: libfa3, the package's tools" ON)
@@ -25,10 +25,27 @@ if(FA3_LLD)
   list(APPEND fa3_static_link_options -fuse-ld=lld "-B${fa3_lld_dir}")
 endif()
 
-# fa3_use_archives(): changes what imported archives of MLIR ask for. Debian's
-# name the shared libLLVM (and some the shared libMLIR), and LLVMSupport names the
-# shared zstd and z3.
-function(fa3_use_archives)
+# fa3_map_to_static(<variable>): names of libraries to those of their twins. The
+# runtime links nothing of LLVM and has none.
+macro(fa3_map_to_static variable)
+  list(TRANSFORM ${variable} REPLACE "^((FA3|MLIR|LLVM).*)$" "\\1.static")
+  list(TRANSFORM ${variable} REPLACE "^FA3Runtime.static$" FA3Runtime)
+endmacro()
+
+function(fa3_is_archive target result)
+  set(type "")
+  if(TARGET ${target})
+    get_target_property(type ${target} TYPE)
+  endif()
+  string(COMPARE EQUAL "${type}" STATIC_LIBRARY is_archive)
+  set(${result} ${is_archive} PARENT_SCOPE)
+endfunction()
+
+# fa3_add_upstream_twins(): <name>.static for every archive of MLIR and LLVM. The
+# archives themselves stay as they are, because two of them, the execution engine,
+# are also linked beside the shared libMLIR. Debian's ask for the shared libLLVM
+# (and some for the shared libMLIR), and LLVMSupport for the shared zstd and z3.
+function(fa3_add_upstream_twins)
   # IR and its passes, the code generator of the kernels, and the compiler of the
   # reference on this machine's CPU.
   llvm_map_components_to_libnames(llvm_archives
@@ -37,44 +54,50 @@ function(fa3_use_archives)
     MCJIT NVPTXCodeGen NVPTXDesc NVPTXInfo OrcJIT OrcShared OrcTargetProcess
     Passes PerfJITEvents Remarks Support Target TargetParser TransformUtils
     native)
-  get_property(mlir_archives GLOBAL PROPERTY MLIR_ALL_LIBS)
-  foreach(archive IN LISTS mlir_archives)
-    get_target_property(needs ${archive} INTERFACE_LINK_LIBRARIES)
-    if(NOT needs)
+  # Of those that need "all of MLIR" only the execution engine is used.
+  set(mlir_archives MLIRBuiltinToLLVMIRTranslation MLIRExecutionEngineUtils
+    MLIRIR MLIRLLVMDialect MLIRLLVMToLLVMIRTranslation
+    MLIROpenMPToLLVMIRTranslation MLIRTargetLLVMIRExport)
+  get_property(all_mlir GLOBAL PROPERTY MLIR_ALL_LIBS)
+  foreach(archive IN LISTS all_mlir LLVM_AVAILABLE_LIBS)
+    # Not all are installed, and some are shared libraries or only headers.
+    fa3_is_archive(${archive} is_archive)
+    if(NOT is_archive OR TARGET ${archive}.static)
       continue()
     endif()
-    if("MLIR" IN_LIST needs)
-      # Of those that need "all of MLIR" only the execution engine is used.
-      list(REMOVE_ITEM needs MLIR)
-      list(APPEND needs MLIRBuiltinToLLVMIRTranslation
-        MLIRExecutionEngineUtils MLIRIR MLIRLLVMDialect
-        MLIRLLVMToLLVMIRTranslation MLIROpenMPToLLVMIRTranslation
-        MLIRTargetLLVMIRExport)
-      list(REMOVE_ITEM needs ${archive})
+    get_target_property(needs ${archive} INTERFACE_LINK_LIBRARIES)
+    if(NOT needs)
+      set(needs "")
+    elseif("MLIR" IN_LIST needs)
+      list(APPEND needs ${mlir_archives})
     endif()
     if("LLVM" IN_LIST needs)
-      list(REMOVE_ITEM needs LLVM)
       list(APPEND needs ${llvm_archives})
     endif()
+    list(REMOVE_ITEM needs MLIR LLVM ${archive})
+    if(archive STREQUAL "LLVMSupport")
+      # Nothing that is used reaches its solver, so z3 is left out.
+      set(needs rt dl m ${FA3_LIBZ} ${FA3_LIBZSTD} LLVMDemangle)
+    endif()
     list(REMOVE_DUPLICATES needs)
-    set_target_properties(${archive} PROPERTIES
-      INTERFACE_LINK_LIBRARIES "${needs}")
+    set(static_needs "")
+    foreach(need IN LISTS needs)
+      fa3_is_archive(${need} is_archive)
+      if(is_archive)
+        string(APPEND need .static)
+      endif()
+      list(APPEND static_needs ${need})
+    endforeach()
+    get_target_property(location ${archive} LOCATION)
+    add_library(${archive}.static STATIC IMPORTED GLOBAL)
+    set_target_properties(${archive}.static PROPERTIES
+      IMPORTED_LOCATION "${location}"
+      INTERFACE_LINK_LIBRARIES "${static_needs}")
   endforeach()
-  # Nothing that is used reaches LLVMSupport's solver, so z3 is left out.
-  set_target_properties(LLVMSupport PROPERTIES INTERFACE_LINK_LIBRARIES
-    "rt;dl;m;${FA3_LIBZ};${FA3_LIBZSTD};LLVMDemangle")
 endfunction()
 if(FA3_SELF_CONTAINED)
-  fa3_use_archives()
+  fa3_add_upstream_twins()
 endif()
-
-# fa3_map_to_static(<variable>): names of own libraries to those of their twins.
-# The runtime links nothing of LLVM and has none; what is not in the shared
-# libMLIR is named as it is.
-macro(fa3_map_to_static variable)
-  list(TRANSFORM ${variable} REPLACE "^(FA3.*)$" "\\1.static")
-  list(TRANSFORM ${variable} REPLACE "^FA3Runtime.static$" FA3Runtime)
-endmacro()
 
 # fa3_add_static_library(<name> [FA3 own...] [MLIR upstream...]): <name>.static.
 function(fa3_add_static_library name)
@@ -83,19 +106,21 @@ function(fa3_add_static_library name)
   endif()
   cmake_parse_arguments(ARG "" "" "MLIR;FA3" ${ARGN})
   get_target_property(directory ${name} ARCHIVE_OUTPUT_DIRECTORY)
-  fa3_map_to_static(ARG_FA3)
+  set(needs ${ARG_FA3} ${ARG_MLIR})
+  fa3_map_to_static(needs)
   add_library(${name}.static STATIC IMPORTED GLOBAL)
   set_target_properties(${name}.static PROPERTIES
     IMPORTED_LOCATION "${directory}/lib${name}.a"
-    INTERFACE_LINK_LIBRARIES "${ARG_FA3};${ARG_MLIR}")
+    INTERFACE_LINK_LIBRARIES "${needs}")
   add_dependencies(${name}.static ${name})
 endfunction()
 
 # fa3_link_archives(<target> [FA3 own...] [MLIR upstream...])
 function(fa3_link_archives target)
   cmake_parse_arguments(ARG "" "" "MLIR;FA3" ${ARGN})
-  fa3_map_to_static(ARG_FA3)
-  target_link_libraries(${target} PRIVATE ${ARG_FA3} ${ARG_MLIR})
+  set(needs ${ARG_FA3} ${ARG_MLIR})
+  fa3_map_to_static(needs)
+  target_link_libraries(${target} PRIVATE ${needs})
   target_link_options(${target} PRIVATE ${fa3_static_link_options})
   set_target_properties(${target} PROPERTIES LINKER_LANGUAGE CXX)
 endfunction()
