@@ -5,6 +5,7 @@
  *
  *===----------------------------------------------------------------------===*/
 
+#include "Overlap.h"
 #include "Program.h"
 
 #include <float.h>
@@ -169,6 +170,70 @@ static fa3_code check_address(const fa3_param *param, const fa3_arg *arg,
                     "argument '%s': address 0x%" PRIxPTR
                     " is not a multiple of %zu",
                     param->name, address, alignment);
+  uint64_t span = fa3_span(arg);
+  if (span - 1 > UINTPTR_MAX - address)
+    return fa3_fail(status, FA3_ERROR_ARGUMENT,
+                    "argument '%s': %" PRIu64 " bytes from address 0x%" PRIxPTR
+                    " leave the address space",
+                    param->name, span, address);
+  return FA3_OK;
+}
+
+/* Kernels write results in no particular order and while others read: memory
+ * that is written is no part of anything else. */
+static fa3_code check_overlaps(const fa3_program *program, const fa3_arg *args,
+                               fa3_status *status) {
+  const fa3_param *params = program->scope.params;
+  for (size_t i = 0; i < program->num_args; ++i) {
+    const fa3_param *param = &params[i];
+    if (param->kind != FA3_TENSOR || param->access == FA3_READ ||
+        is_empty(&args[i]))
+      continue;
+    if (fa3_overlaps_itself(&args[i]))
+      return fa3_fail(status, FA3_ERROR_ARGUMENT,
+                      "argument '%s': is written, and its strides put several "
+                      "elements at one address",
+                      param->name);
+    for (size_t j = 0; j < program->num_args; ++j) {
+      /* Of two that are written, the first has looked at both. */
+      if (params[j].kind != FA3_TENSOR || is_empty(&args[j]) || j == i ||
+          (j < i && params[j].access != FA3_READ) ||
+          !fa3_overlap(&args[i], &args[j]))
+        continue;
+      return fa3_fail(status, FA3_ERROR_ARGUMENT,
+                      "argument '%s': is written, and shares memory with '%s' "
+                      "(0x%" PRIxPTR " and 0x%" PRIxPTR ")",
+                      param->name, params[j].name,
+                      (uintptr_t)args[i].value.data,
+                      (uintptr_t)args[j].value.data);
+    }
+  }
+  return FA3_OK;
+}
+
+fa3_code fa3_check_workspace(const fa3_program *program, const fa3_arg *args,
+                             void *memory, int64_t size, fa3_status *status) {
+  uintptr_t address = (uintptr_t)memory;
+  if (address % FA3_WORKSPACE_ALIGNMENT)
+    return fa3_fail(status, FA3_ERROR_ARGUMENT,
+                    "address 0x%" PRIxPTR
+                    " of the workspace is not a multiple of %d",
+                    address, FA3_WORKSPACE_ALIGNMENT);
+  if ((uintptr_t)size - 1 > UINTPTR_MAX - address)
+    return fa3_fail(status, FA3_ERROR_ARGUMENT,
+                    "%" PRId64 " bytes of workspace from address 0x%" PRIxPTR
+                    " leave the address space",
+                    size, address);
+  const fa3_arg bytes = fa3_tensor(FA3_I8, memory, 1, &size, NULL);
+  for (size_t i = 0; i < program->num_args; ++i)
+    if (program->scope.params[i].kind == FA3_TENSOR && !is_empty(&args[i]) &&
+        fa3_overlap(&bytes, &args[i]))
+      return fa3_fail(
+          status, FA3_ERROR_ARGUMENT,
+          "the workspace shares memory with argument '%s' (0x%" PRIxPTR
+          " and 0x%" PRIxPTR ")",
+          program->scope.params[i].name, address,
+          (uintptr_t)args[i].value.data);
   return FA3_OK;
 }
 
@@ -210,7 +275,8 @@ fa3_code fa3_check_values(const fa3_program *program, const fa3_arg *args,
     if (code != FA3_OK)
       return code;
   }
-  return check_requirements(program, args, status);
+  fa3_code code = check_overlaps(program, args, status);
+  return code == FA3_OK ? check_requirements(program, args, status) : code;
 }
 
 /*===----------------------------------------------------------------------===*

@@ -34,6 +34,9 @@ enum {
   FA3_CU_FUNCTION_MAX_SMEM = 8,
   FA3_CU_LAUNCH_CLUSTER = 4,
 
+  FA3_CU_STREAM_NON_BLOCKING = 1,
+  FA3_CU_STREAM_CAPTURE_RELAXED = 2,
+
   FA3_CU_MAP_L2_PROMOTION_256B = 3
 };
 
@@ -113,6 +116,10 @@ typedef struct fa3_cu_launch_config {
     (void *target, fa3_device_address source, size_t size))                    \
   X(memory_fill, "cuMemsetD8_v2",                                              \
     (fa3_device_address target, unsigned char byte, size_t size))              \
+  X(memory_fill_async, "cuMemsetD8Async",                                      \
+    (fa3_device_address target, unsigned char byte, size_t size,               \
+     void *stream))                                                            \
+  X(capture_mode_exchange, "cuThreadExchangeStreamCaptureMode", (int *mode))   \
   X(stream_create, "cuStreamCreate", (void **stream, unsigned flags))          \
   X(stream_destroy, "cuStreamDestroy_v2", (void *stream))                      \
   X(stream_synchronize, "cuStreamSynchronize", (void *stream))                 \

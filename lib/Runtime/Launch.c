@@ -1,8 +1,8 @@
 /*===- Launch.c - validation, evaluation and launch -----------------------===*
  *
- * The state of a call lives on the stack. The program is only read, but for the
- * numbers of counters, which are atomic; nothing is allocated, and threads
- * share nothing else.
+ * The state of a call lives on the stack. The program is only read, but for its
+ * counters; nothing is allocated but more of them for captured launches, and
+ * threads share nothing else.
  *
  *===----------------------------------------------------------------------===*/
 
@@ -170,35 +170,6 @@ static fa3_code encode_map(const fa3_program *program,
   return fa3_driver_fail(program->driver, result, what, status);
 }
 
-/* A counter for one launch. Kernels give theirs back as they found it, so that
- * counters go round; a launch in a graph may run again at any time and keeps
- * its own. */
-static fa3_code borrow_counter(const fa3_program *program, void *stream,
-                               void **address, fa3_status *status) {
-  fa3_counters *counters = program->counters;
-  int is_capturing = 0;
-  fa3_cu_result result =
-      program->driver->stream_is_capturing(stream, &is_capturing);
-  if (result != FA3_CU_SUCCESS)
-    return fa3_driver_fail(program->driver, result,
-                           "asking whether a stream is being captured", status);
-  unsigned number;
-  if (is_capturing) {
-    number = atomic_fetch_add(&counters->next_captured, 1);
-    if (number >= FA3_NUM_CAPTURED_COUNTERS) {
-      atomic_store(&counters->next_captured, FA3_NUM_CAPTURED_COUNTERS);
-      return fa3_fail(status, FA3_ERROR_ARGUMENT,
-                      "program '%s' can be captured in graphs %d times",
-                      program->function, FA3_NUM_CAPTURED_COUNTERS);
-    }
-    number += FA3_NUM_COUNTERS;
-  } else {
-    number = atomic_fetch_add(&counters->next, 1) % FA3_NUM_COUNTERS;
-  }
-  *address = (void *)(uintptr_t)(counters->memory + 4 * (uint64_t)number);
-  return FA3_OK;
-}
-
 static fa3_code fill_params(const fa3_program *program,
                             const fa3_kernel_launch *launch,
                             const fa3_arg *args, void *stream,
@@ -218,7 +189,8 @@ static fa3_code fill_params(const fa3_program *program,
       state->values[i].pointer = args[arg->source].value.data;
       break;
     case FA3_KERNEL_COUNTER:
-      code = borrow_counter(program, stream, &state->values[i].pointer, status);
+      code = fa3_counters_borrow(program, stream, &state->values[i].pointer,
+                                 status);
       break;
     case FA3_KERNEL_F32:
       state->values[i].f32 = (float)args[arg->source].value.real;
@@ -308,11 +280,10 @@ fa3_code fa3_launch_with_workspace(const fa3_program *program,
                     "'%s' needs %" PRId64 " bytes of workspace, got %" PRId64
                     " (fa3_launch_with_workspace)",
                     program->function, size, workspace ? workspace_size : 0);
-  if (size && (uintptr_t)workspace % FA3_WORKSPACE_ALIGNMENT)
-    return fa3_fail(status, FA3_ERROR_ARGUMENT,
-                    "address 0x%" PRIxPTR
-                    " of the workspace is not a multiple of %d",
-                    (uintptr_t)workspace, FA3_WORKSPACE_ALIGNMENT);
+  if (size)
+    code = fa3_check_workspace(program, args, workspace, size, status);
+  if (code != FA3_OK)
+    return code;
   return launch_all(program, all, stream, status);
 }
 

@@ -71,6 +71,10 @@ const char *fa3_program_producer(const fa3_program *program) {
   return program ? program->producer : NULL;
 }
 
+int32_t fa3_program_device(const fa3_program *program) {
+  return program && program->driver ? program->device : -1;
+}
+
 size_t fa3_program_num_args(const fa3_program *program) {
   return program ? program->num_args : 0;
 }
@@ -309,30 +313,6 @@ static fa3_code allocate_empty(fa3_program *program, fa3_status *status) {
   return FA3_OK;
 }
 
-static fa3_code allocate_counters(fa3_program *program, fa3_status *status) {
-  const fa3_driver *driver = program->driver;
-  int has_counter = 0;
-  for (size_t i = 0; i < program->num_launches; ++i)
-    for (size_t j = 0; j < program->launches[i].num_args; ++j)
-      has_counter |= program->launches[i].args[j].kind == FA3_KERNEL_COUNTER;
-  if (!has_counter)
-    return FA3_OK;
-  fa3_counters *counters = fa3_arena_alloc(&program->arena, sizeof(*counters));
-  if (!counters)
-    return fa3_fail(status, FA3_ERROR_MEMORY, "out of memory");
-  program->counters = counters;
-  const size_t size = (FA3_NUM_COUNTERS + FA3_NUM_CAPTURED_COUNTERS) * 4;
-  fa3_cu_result result = driver->memory_alloc(&counters->memory, size);
-  if (result == FA3_CU_SUCCESS)
-    result = driver->memory_fill(counters->memory, 0, size);
-  if (result == FA3_CU_SUCCESS)
-    result = driver->stream_synchronize(NULL);
-  return result == FA3_CU_SUCCESS
-             ? FA3_OK
-             : fa3_driver_fail(driver, result, "allocating memory for counters",
-                               status);
-}
-
 /*===----------------------------------------------------------------------===*
  * Load and destroy
  *===----------------------------------------------------------------------===*/
@@ -375,7 +355,7 @@ static fa3_code load_image(fa3_program *program, const void *image,
   if (code == FA3_OK)
     code = allocate_empty(program, status);
   if (code == FA3_OK)
-    code = allocate_counters(program, status);
+    code = fa3_counters_create(program, status);
   fa3_context_leave(program->driver, pushed);
   return code;
 }
@@ -444,13 +424,13 @@ fa3_code fa3_program_destroy(fa3_program *program, fa3_status *status) {
     /* Whatever context is current, the resources belong to the program's. */
     fa3_cu_context popped;
     result = driver->context_push(program->context);
-    if (result == FA3_CU_SUCCESS) {
-      if (program->empty)
-        result = driver->memory_free(program->empty);
-      if (program->counters && program->counters->memory) {
-        fa3_cu_result freed = driver->memory_free(program->counters->memory);
-        result = result == FA3_CU_SUCCESS ? freed : result;
-      }
+    int is_current = result == FA3_CU_SUCCESS;
+    if (program->empty && is_current)
+      result = driver->memory_free(program->empty);
+    /* What they have on the host is freed without a context, too. */
+    fa3_cu_result freed = fa3_counters_destroy(program);
+    result = result == FA3_CU_SUCCESS ? freed : result;
+    if (is_current) {
       fa3_cu_result unload =
           program->module ? driver->module_unload(program->module) : 0;
       result = result == FA3_CU_SUCCESS ? unload : result;

@@ -11,13 +11,7 @@
 #include "Driver.h"
 #include "Formula.h"
 
-#include <stdatomic.h>
-
 enum {
-  /* Counters for launches in turn, and for launches in captured graphs, which
-   * keep theirs for ever. */
-  FA3_NUM_COUNTERS = 1 << 16,
-  FA3_NUM_CAPTURED_COUNTERS = 1 << 14,
   FA3_MAX_PARAMS = 128, /* arguments of the function, and workspaces */
   FA3_MAX_LAUNCHES = 64,
   FA3_MAX_KERNEL_ARGS = 128, /* arguments of a kernel */
@@ -87,11 +81,8 @@ typedef struct fa3_kernel_launch {
   fa3_cu_function function;
 } fa3_kernel_launch;
 
-/* Integers that kernels start from 0 and leave at 0. A launch borrows one. */
-typedef struct fa3_counters {
-  fa3_device_address memory;
-  atomic_uint next, next_captured;
-} fa3_counters;
+/* Counters.c: integers that kernels start from 0 and leave at 0. */
+typedef struct fa3_counters fa3_counters;
 
 struct fa3_program {
   fa3_arena arena;
@@ -125,6 +116,15 @@ struct fa3_program {
 fa3_code fa3_manifest_read(const char *text, size_t size, fa3_program *program,
                            fa3_status *status);
 
+/* Allocates the counters of a program whose context is current, if a kernel
+ * takes one. */
+fa3_code fa3_counters_create(fa3_program *program, fa3_status *status);
+/* A counter for one launch. Needs the context to be current. */
+fa3_code fa3_counters_borrow(const fa3_program *program, void *stream,
+                             void **address, fa3_status *status);
+/* Returns the first error of the driver. */
+fa3_cu_result fa3_counters_destroy(fa3_program *program);
+
 /* What a call needs besides the code, resolved for one tensor map. */
 typedef struct fa3_map_geometry {
   int is_empty; /* then nothing below is set */
@@ -147,6 +147,10 @@ fa3_code fa3_check_signature(const fa3_program *program, const fa3_arg *args,
 /* All else that does not depend on a launch. */
 fa3_code fa3_check_values(const fa3_program *program, const fa3_arg *args,
                           fa3_status *status);
+/* Whether `size` > 0 bytes can be lent to a call: alignment, and no memory of
+ * the arguments, which were checked. */
+fa3_code fa3_check_workspace(const fa3_program *program, const fa3_arg *args,
+                             void *memory, int64_t size, fa3_status *status);
 fa3_code fa3_resolve_grid(const fa3_program *program,
                           const fa3_kernel_launch *launch, const fa3_arg *args,
                           uint32_t *blocks, fa3_status *status);

@@ -29,7 +29,9 @@ enum Result {
   InvalidDevice = 101,
   InvalidPtx = 218,
   InvalidHandle = 400,
-  NotFound = 500
+  NotFound = 500,
+  CaptureUnsupported = 900,
+  CaptureImplicit = 906
 };
 
 struct Function {
@@ -70,6 +72,10 @@ State &state() {
 
 /// Contexts are small numbers: 1 + device for the primary ones.
 thread_local std::vector<intptr_t> contextStack;
+
+/// Which calls this thread may make while a stream is captured: 0, all threads
+/// are watched; 2, it takes care itself.
+thread_local int captureMode = 0;
 
 intptr_t currentContext() {
   return contextStack.empty() ? 0 : contextStack.back();
@@ -191,6 +197,13 @@ void fakeCudaSetDevice(int major, int minor, int sms, int maxSmem) {
   state().sms = sms;
   state().maxSmem = maxSmem;
 }
+
+void fakeCudaCapture(void *stream) {
+  std::lock_guard<std::recursive_mutex> guard(state().lock);
+  state().capturedStream = stream;
+}
+
+int fakeCudaCaptureMode() { return captureMode; }
 
 int fakeCudaCalls(const char *symbol) { return state().calls[symbol]; }
 size_t fakeCudaNumTensorMaps() { return state().maps.size(); }
@@ -503,6 +516,8 @@ int cuMemAlloc_v2(uint64_t *address, size_t size) {
   FAKE_ENTER_WITH_CONTEXT("cuMemAlloc_v2");
   if (size == 0)
     return InvalidValue;
+  if (state().capturedStream && captureMode != 2)
+    return CaptureUnsupported;
   void *memory = std::aligned_alloc(512, (size + 511) / 512 * 512);
   state().allocations.insert(memory);
   *address = reinterpret_cast<uint64_t>(memory);
@@ -532,12 +547,34 @@ int cuMemcpyDtoH_v2(void *target, uint64_t source, size_t size) {
 
 int cuMemsetD8_v2(uint64_t target, unsigned char byte, size_t size) {
   FAKE_ENTER_WITH_CONTEXT("cuMemsetD8_v2");
+  // The default stream waits for the captured one.
+  if (state().capturedStream)
+    return CaptureImplicit;
   std::memset(reinterpret_cast<void *>(target), byte, size);
   return Success;
 }
 
-int cuStreamCreate(void **stream, unsigned) {
+int cuMemsetD8Async(uint64_t target, unsigned char byte, size_t size,
+                    void *stream) {
+  FAKE_ENTER_WITH_CONTEXT("cuMemsetD8Async");
+  if (state().capturedStream && (!stream || stream == state().capturedStream))
+    return CaptureImplicit;
+  std::memset(reinterpret_cast<void *>(target), byte, size);
+  return Success;
+}
+
+int cuThreadExchangeStreamCaptureMode(int *mode) {
+  FAKE_ENTER("cuThreadExchangeStreamCaptureMode");
+  if (*mode < 0 || *mode > 2)
+    return InvalidValue;
+  std::swap(*mode, captureMode);
+  return Success;
+}
+
+int cuStreamCreate(void **stream, unsigned flags) {
   FAKE_ENTER_WITH_CONTEXT("cuStreamCreate");
+  if (state().capturedStream && flags != 1)
+    return CaptureImplicit;
   *stream = std::malloc(1);
   return Success;
 }
@@ -548,8 +585,11 @@ int cuStreamDestroy_v2(void *stream) {
   return Success;
 }
 
-int cuStreamSynchronize(void *) {
+int cuStreamSynchronize(void *stream) {
   FAKE_ENTER_WITH_CONTEXT("cuStreamSynchronize");
+  if (state().capturedStream &&
+      (captureMode != 2 || !stream || stream == state().capturedStream))
+    return CaptureImplicit;
   return Success;
 }
 

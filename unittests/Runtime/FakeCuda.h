@@ -52,6 +52,10 @@ void fakeCudaPoison(int code);
 void fakeCudaSetKernel(int (*kernel)(const FakeLaunch *launch));
 /// Attributes of all devices.
 void fakeCudaSetDevice(int major, int minor, int sms, int maxSmem);
+/// Lets a stream be captured into a graph; null: no stream.
+void fakeCudaCapture(void *stream);
+/// How the calling thread's calls are watched meanwhile.
+int fakeCudaCaptureMode();
 /// How often `symbol` was called since the reset.
 int fakeCudaCalls(const char *symbol);
 size_t fakeCudaNumTensorMaps();

@@ -38,6 +38,8 @@ protected:
     FIND(fakeCudaFail);
     FIND(fakeCudaPoison);
     FIND(fakeCudaSetDevice);
+    FIND(fakeCudaCapture);
+    FIND(fakeCudaCaptureMode);
     FIND(fakeCudaCalls);
     FIND(fakeCudaNumTensorMaps);
     FIND(fakeCudaNumLaunches);
@@ -56,6 +58,7 @@ protected:
 
   void TearDown() override {
     fakeCudaPoison(0);
+    fakeCudaCapture(nullptr);
     EXPECT_EQ(program.reset(), FA3_OK) << program.message();
     EXPECT_EQ(fakeCudaLiveModules(), 0);
     EXPECT_EQ(fakeCudaLiveAllocations(), 0);
@@ -71,6 +74,8 @@ protected:
   decltype(&::fakeCudaFail) fakeCudaFail;
   decltype(&::fakeCudaPoison) fakeCudaPoison;
   decltype(&::fakeCudaSetDevice) fakeCudaSetDevice;
+  decltype(&::fakeCudaCapture) fakeCudaCapture;
+  decltype(&::fakeCudaCaptureMode) fakeCudaCaptureMode;
   decltype(&::fakeCudaCalls) fakeCudaCalls;
   decltype(&::fakeCudaNumTensorMaps) fakeCudaNumTensorMaps;
   decltype(&::fakeCudaNumLaunches) fakeCudaNumLaunches;

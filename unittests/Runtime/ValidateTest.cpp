@@ -105,6 +105,7 @@ TEST_F(ValidateTest, Strides) {
             "dimension 3 is not a multiple of 16 between 0 and 2^40");
   // The strides of a tensor without tensor map are free but for the innermost.
   std::vector<fa3_arg> args = arguments();
+  args[Lse].stride[0] = 1000;
   args[Lse].stride[1] = 333;
   EXPECT_EQ(program.validate(args), FA3_OK) << program.message();
   args[Lse].stride[2] = 2;
@@ -126,7 +127,8 @@ TEST_F(ValidateTest, InnermostStrideThatAKernelReads) {
                 replaced(manifest(), "\"lse.stride[1]\"", "\"lse.stride[2]\"")),
             FA3_OK);
   std::vector<fa3_arg> args = arguments();
-  args[Lse].stride[2] = 2;
+  for (int64_t &stride : args[Lse].stride)
+    stride *= 2;
   EXPECT_EQ(strided.validate(args), FA3_OK) << strided.message();
 }
 
@@ -245,6 +247,7 @@ TEST_F(ValidateTest, ValuesOfKernelArguments) {
               for (int i : {K, V}) {
                 args[i].shape[2] = int64_t(1) << 32;
                 args[i].stride[1] = args[i].stride[0] = 0;
+                args[i].value.data = (void *)(uintptr_t(i) << 48);
               }
             }),
             "argument 'k': extent 4294967296 of tensor map dimension 1 is not "

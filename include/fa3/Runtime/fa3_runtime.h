@@ -9,9 +9,9 @@
  * fills the optional fa3_status of its last parameter, which may be null. The
  * caller owns the status; nothing in it needs to be freed.
  *
- * Threads: a loaded program never changes. Any number of threads may validate,
- * evaluate and launch it at the same time; only fa3_program_destroy needs that
- * no other thread uses the program.
+ * Threads: a loaded program never changes, as far as its callers see. Any
+ * number of threads may validate, evaluate and launch it at the same time; only
+ * fa3_program_destroy needs that no other thread uses the program.
  *
  *===----------------------------------------------------------------------===*/
 
@@ -166,6 +166,9 @@ FA3_API const char *fa3_program_function(const fa3_program *program);
 FA3_API const char *fa3_program_chip(const fa3_program *program);
 FA3_API const char *fa3_program_producer(const fa3_program *program);
 
+/* The number of the device that the code is loaded on; -1 without code. */
+FA3_API int32_t fa3_program_device(const fa3_program *program);
+
 typedef struct fa3_arg_info {
   const char *name;
   fa3_kind kind;
@@ -198,8 +201,9 @@ FA3_API fa3_code fa3_validate(const fa3_program *program, const fa3_arg *args,
 
 /* Launches all kernels of the program in order on `stream` (a CUstream; null is
  * the default stream). Nothing is launched unless all arguments pass all
- * checks. Returns as soon as the work is queued. A launch of 0 blocks does
- * nothing. A program that needs a workspace is refused. */
+ * checks; among them that what is written shares no memory with anything else.
+ * Returns as soon as the work is queued. A launch of 0 blocks does nothing. A
+ * program that needs a workspace is refused. */
 FA3_API fa3_code fa3_launch(const fa3_program *program, const fa3_arg *args,
                             size_t num_args, void *stream, fa3_status *status);
 
