@@ -16,6 +16,7 @@ The shared library is looked for at $FA3_RUNTIME_LIBRARY, beside this file, in
 import collections
 import contextlib
 import ctypes
+import operator
 import os
 import pathlib
 import sys
@@ -56,7 +57,7 @@ class Array:
     and default to contiguous."""
 
     def __init__(self, address, type, shape, strides=None):
-        self.address, self.type = int(address), type
+        self.address, self.type = operator.index(address), type
         self.shape = tuple(shape)
         if strides is None:
             strides, running = [], 1
@@ -204,6 +205,9 @@ class _Library:
             function.restype = ctypes.c_size_t
             function.argtypes = [ctypes.c_void_p]
             setattr(self, name, function)
+        self.program_device = self._c.fa3_program_device
+        self.program_device.restype = ctypes.c_int32
+        self.program_device.argtypes = [ctypes.c_void_p]
         self.hash = self._c.fa3_hash
         self.hash.restype = ctypes.c_uint64
         self.hash.argtypes = [ctypes.c_char_p, ctypes.c_size_t]
@@ -274,17 +278,19 @@ def _to_arg(info, value, arg):
             raise TypeError(f"argument '{info.name}': no type '{value.type}'")
         if len(value.shape) > MAX_RANK or len(value.shape) != len(value.strides):
             raise TypeError(f"argument '{info.name}': rank or strides")
+        what = f"argument '{info.name}'"
         arg.kind = _TENSOR
         arg.type = TYPES.index(value.type)
-        arg.value.data = value.address
+        arg.value.data = _checked_address(what, value.address)
         arg.rank = len(value.shape)
         for d, (extent, stride) in enumerate(zip(value.shape, value.strides)):
-            arg.shape[d], arg.stride[d] = extent, stride
+            arg.shape[d] = _checked_integer(f"{what}, extent", extent)
+            arg.stride[d] = _checked_integer(f"{what}, stride", stride)
         return
     arg.kind = _SCALAR
     if info.kind == "scalar" and info.type.startswith("i"):
         arg.type = TYPES.index(info.type)
-        arg.value.integer = _checked_integer(info.name, value)
+        arg.value.integer = _checked_integer(f"argument '{info.name}'", value)
     elif isinstance(value, (int, float)):
         arg.type = TYPES.index("f32")
         arg.value.real = value
@@ -294,11 +300,24 @@ def _to_arg(info, value, arg):
         )
 
 
-def _checked_integer(name, value):
-    if not isinstance(value, int):
-        raise TypeError(f"argument '{name}': expected an integer")
+# ctypes would cut what does not fit.
+def _checked_integer(what, value):
+    try:
+        value = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{what}: expected an integer") from None
     if not -(2**63) <= value < 2**63:
-        raise OverflowError(f"argument '{name}': {value} beyond 64 bits")
+        raise OverflowError(f"{what}: {value} beyond 64 bits")
+    return value
+
+
+def _checked_address(what, value):
+    try:
+        value = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{what}: expected an address") from None
+    if not 0 <= value < 2**64:
+        raise OverflowError(f"{what}: address {value} beyond 64 bits")
     return value
 
 
@@ -337,11 +356,22 @@ def _get_memory(workspace):
     if workspace is None:
         return None, 0
     if hasattr(workspace, "data_ptr"):
-        return workspace.data_ptr(), workspace.numel() * workspace.element_size()
-    if isinstance(workspace, Buffer):
-        return workspace.address, workspace.size
-    address, size = workspace
-    return address, size
+        if not workspace.is_cuda:
+            raise TypeError("workspace: tensor is not on a GPU")
+        if not workspace.is_contiguous():
+            raise TypeError("workspace: tensor is not contiguous")
+        address = workspace.data_ptr()
+        size = workspace.numel() * workspace.element_size()
+    elif isinstance(workspace, Buffer):
+        address, size = workspace.address, workspace.size
+        if size and not address:
+            raise ValueError("workspace: the buffer is freed")
+    else:
+        address, size = workspace
+    return (
+        _checked_address("workspace", address),
+        _checked_integer("workspace, size", size),
+    )
 
 
 class Program:
@@ -406,18 +436,36 @@ class Program:
         the function is dropped."""
         values = self._order(args, named)
         array = self._to_args(values)
+        self._check_devices(values, workspace)
         if stream is None:
             stream = _current_stream(values)
-        launch, handle = self._library.launch_with_workspace, self._open()
-        size = self._workspace_size(array)
+        stream = _checked_address("stream", stream)
+        launch, size = self._library.launch_with_workspace, self._workspace_size(array)
         if workspace is None and size:
             workspace = _allocate(size, values, stream)
-        address, size = _get_memory(workspace)
+        _get_memory(workspace)
 
-        def run(_keep=(self, values, workspace)):
-            launch(handle, array, len(values), address, size, stream)
+        def run():
+            # The program may have been closed and a buffer freed since.
+            address, size = _get_memory(workspace)
+            launch(self._open(), array, len(values), address, size, stream)
 
         return run
+
+    def _check_devices(self, values, workspace):
+        """Torch tensors are on the device that the code is loaded on."""
+        expected = self._library.program_device(self._open())
+        if expected < 0:
+            return
+        names = [f"argument '{info.name}'" for info in self.args]
+        for what, value in zip([*names, "workspace"], [*values, workspace]):
+            if not hasattr(value, "data_ptr"):
+                continue
+            index = value.device.index
+            if index is not None and index != expected:
+                raise ValueError(
+                    f"{what}: on device {index}, the program on {expected}"
+                )
 
     def workspace_size(self, *args, **named):
         """Bytes of device memory that the kernels of a call use among

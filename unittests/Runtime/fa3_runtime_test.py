@@ -9,6 +9,7 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+import types
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -82,9 +83,13 @@ class FakeLaunch(ctypes.Structure):
 class FakeTensor:
     """What the binding uses of a torch tensor."""
 
-    def __init__(self, address, dtype, shape, stride, is_cuda=True):
+    def __init__(self, address, dtype, shape, stride, is_cuda=True, device=0):
         self._address, self.dtype = address, "torch." + dtype
         self.shape, self._stride, self.is_cuda = shape, stride, is_cuda
+        self.device = types.SimpleNamespace(index=device if is_cuda else None)
+
+    def is_contiguous(self):
+        return self._stride[-1] == 1
 
     def data_ptr(self):
         return self._address
@@ -97,6 +102,12 @@ class FakeTensor:
 
     def element_size(self):
         return {"uint8": 1, "float16": 2}[self.dtype.rpartition(".")[2]]
+
+
+def arrays():
+    return tuple(
+        fa3_runtime.Array(address, "f16", (16, 64)) for address in (0x1000, 0x2000)
+    )
 
 
 class RuntimeTest(unittest.TestCase):
@@ -131,7 +142,7 @@ class RuntimeTest(unittest.TestCase):
     def test_launches_torch_tensors(self):
         program = fa3_runtime.Program(manifest(), PTX)
         x = FakeTensor(0x1000, "float16", (20, 64), (128, 1))
-        y = FakeTensor(0x2000, "float16", (20, 64), (64, 1))
+        y = FakeTensor(0x8000, "float16", (20, 64), (64, 1))
         program(x, y, 0.5, first=3, stream=77)
         self.assertEqual(self.fake.fakeCudaNumLaunches(), 1)
         launch = self.fake.fakeCudaLaunch(0).contents
@@ -139,19 +150,19 @@ class RuntimeTest(unittest.TestCase):
         self.assertEqual(list(launch.grid), [3, 1, 1])
         self.assertEqual(list(launch.block), [128, 1, 1])
         self.assertEqual(launch.stream, 77)
-        self.assertEqual(launch.params[1], 0x2000)
+        self.assertEqual(launch.params[1], 0x8000)
         self.assertEqual(launch.params[2], 0x3F000000)
         self.assertEqual(launch.params[3], 3)
 
     def test_launches_arrays_again_and_again(self):
         with fa3_runtime.Program(manifest(), PTX) as program:
-            x = fa3_runtime.Array(0x1000, "f16", (16, 64))
-            run = program.bind(x, x, 1, 0)
+            x, y = arrays()
+            run = program.bind(x, y, 1, 0)
             for _ in range(3):
                 run()
         self.assertEqual(self.fake.fakeCudaNumLaunches(), 3)
         self.assertEqual(self.fake.fakeCudaLaunch(2).contents.stream, 0)
-        self.assertRaises(ValueError, program, x, x, 1, 0)
+        self.assertRaises(ValueError, program, x, y, 1, 0)
 
     def test_lends_workspaces(self):
         document = json.loads(manifest())
@@ -160,8 +171,8 @@ class RuntimeTest(unittest.TestCase):
         ]
         document["launches"][0]["args"][1]["source"] = "w"
         program = fa3_runtime.Program(json.dumps(document), PTX)
-        x = fa3_runtime.Array(0x1000, "f16", (16, 64))
-        self.assertEqual(program.workspace_size(x, x, 1.0, 0), 2048)
+        x, y = arrays()
+        self.assertEqual(program.workspace_size(x, y, 1.0, 0), 2048)
         fa3_runtime.device_initialize(0)
         buffer = fa3_runtime.Buffer(2048)
         memory = FakeTensor(0x3000, "uint8", (4096,), (1,))
@@ -169,12 +180,12 @@ class RuntimeTest(unittest.TestCase):
             (buffer, buffer.address), (memory, 0x3000), ((0x5000, 2048), 0x5000),
         ):  # fmt: skip
             self.fake.fakeCudaReset()
-            program(x, x, 1.0, 0, workspace=workspace)
+            program(x, y, 1.0, 0, workspace=workspace)
             launch = self.fake.fakeCudaLaunch(0).contents
             self.assertEqual(launch.params[1], address)
-        self.assertRaises(TypeError, program, x, x, 1.0, 0)
-        self.error("argument", program, x, x, 1.0, 0, workspace=(0x5000, 2047))
-        run = program.bind(x, x, 1.0, 0)  # memory of its own
+        self.assertRaises(TypeError, program, x, y, 1.0, 0)
+        self.error("argument", program, x, y, 1.0, 0, workspace=(0x5000, 2047))
+        run = program.bind(x, y, 1.0, 0)  # memory of its own
         run()
         buffer.free()
         fa3_runtime.device_release(0)
@@ -182,36 +193,108 @@ class RuntimeTest(unittest.TestCase):
 
     def test_checks(self):
         program = fa3_runtime.Program(manifest(), device_sms=132)
-        x = fa3_runtime.Array(0x1000, "f16", (16, 64))
-        program.validate(x, x, 1.0, 0)
-        self.assertEqual(program.flops(x, x, 1.0, 0), 1024)
-        self.assertEqual(program.bytes(x=x, y=x, factor=1.0, first=0), 4096)
-        self.assertEqual(program.grid(x, x, 1.0, 0), 2)
-        message = self.error("requirement", program.validate, x, x, 1.0, 16)
+        x, y = arrays()
+        program.validate(x, y, 1.0, 0)
+        self.assertEqual(program.flops(x, y, 1.0, 0), 1024)
+        self.assertEqual(program.bytes(x=x, y=y, factor=1.0, first=0), 4096)
+        self.assertEqual(program.grid(x, y, 1.0, 0), 2)
+        message = self.error("requirement", program.validate, x, y, 1.0, 16)
         self.assertIn("first too large", message)
         wrong = fa3_runtime.Array(0x1000, "bf16", (16, 64))
-        message = self.error("argument", program.validate, wrong, x, 1.0, 0)
+        message = self.error("argument", program.validate, wrong, y, 1.0, 0)
         self.assertEqual(message, "argument 'x': element type bf16, expected f16")
-        self.error("argument", program, x, x, 1.0, 0)  # no code
-        self.error("argument", program.validate, 1.0, x, 1.0, 0)
-        self.error("argument", program.validate, x, x, 1.0, 2**40)
+        self.error("argument", program, x, y, 1.0, 0)  # no code
+        self.error("argument", program.validate, 1.0, y, 1.0, 0)
+        self.error("argument", program.validate, x, y, 1.0, 2**40)
 
     def test_refuses_python_values(self):
         program = fa3_runtime.Program(manifest())
-        x = fa3_runtime.Array(0x1000, "f16", (16, 64))
+        x, y = arrays()
         for args, named in (
-            ((x, x, 1.0), {}),
-            ((x, x, 1.0, 0, 0), {}),
-            ((x, x, 1.0, 0), {"first": 0}),
-            ((x, x, 1.0, 0), {"last": 0}),
-            ((x, x, 1.0, 0.5), {}),
-            ((x, x, "1", 0), {}),
+            ((x, y, 1.0), {}),
+            ((x, y, 1.0, 0, 0), {}),
+            ((x, y, 1.0, 0), {"first": 0}),
+            ((x, y, 1.0, 0), {"last": 0}),
+            ((x, y, 1.0, 0.5), {}),
+            ((x, y, "1", 0), {}),
             ((x, None, 1.0, 0), {}),
-            ((FakeTensor(1, "float16", (1, 64), (64, 1), False), x, 1.0, 0), {}),
-            ((FakeTensor(1, "complex64", (1, 64), (64, 1)), x, 1.0, 0), {}),
+            ((FakeTensor(1, "float16", (1, 64), (64, 1), False), y, 1.0, 0), {}),
+            ((FakeTensor(1, "complex64", (1, 64), (64, 1)), y, 1.0, 0), {}),
         ):
             self.assertRaises(TypeError, program.validate, *args, **named)
-        self.assertRaises(OverflowError, program.validate, x, x, 1.0, 2**63)
+        self.assertRaises(OverflowError, program.validate, x, y, 1.0, 2**63)
+
+    def test_refuses_numbers_beyond_64_bits(self):
+        """ctypes cuts them without a word: 2**64 + 0x1000 was address 0x1000."""
+        program = fa3_runtime.Program(manifest())
+        x, y = arrays()
+
+        def x_like(address=0x1000, shape=(16, 64), strides=(64, 1)):
+            return fa3_runtime.Array(address, "f16", shape, strides)
+
+        program.validate(x_like(), y, 1.0, 0)
+        for wrong in (
+            x_like(2**64 + 0x1000),
+            x_like(-16),
+            x_like(shape=(2**64 + 16, 64)),
+            x_like(strides=(2**64 + 64, 1)),
+        ):
+            self.assertRaises(OverflowError, program.validate, wrong, y, 1.0, 0)
+        self.assertRaises(
+            TypeError, program.validate, x_like(shape=(16.5, 64)), y, 1.0, 0
+        )
+        loaded = fa3_runtime.Program(manifest(), PTX)
+        for named in (
+            {"stream": 2**64},
+            {"workspace": (2**64, 16)},
+            {"workspace": (0x5000, 2**64)},
+        ):
+            self.assertRaises(OverflowError, loaded, x, y, 1.0, 0, **named)
+        self.assertEqual(self.fake.fakeCudaNumLaunches(), 0)
+
+    def test_refuses_other_devices(self):
+        program = fa3_runtime.Program(manifest(), PTX)
+        x = FakeTensor(0x1000, "float16", (20, 64), (64, 1))
+        y = FakeTensor(0x2000, "float16", (20, 64), (64, 1), device=1)
+        for args in ((x, y), (y, x)):
+            with self.assertRaises(ValueError) as caught:
+                program(*args, 0.5, 3, stream=0)
+            self.assertIn("on device 1, the program on 0", str(caught.exception))
+        _, y = arrays()
+        for workspace in (
+            FakeTensor(0x3000, "uint8", (4096,), (1,), device=1),
+            FakeTensor(0x3000, "uint8", (4096,), (1,), is_cuda=False),
+            FakeTensor(0x3000, "uint8", (4096,), (2,)),
+        ):
+            with self.assertRaisesRegex((TypeError, ValueError), "^workspace: "):
+                x = fa3_runtime.Array(0x1000, "f16", (16, 64))
+                program(x, y, 0.5, 3, stream=0, workspace=workspace)
+        self.assertEqual(self.fake.fakeCudaNumLaunches(), 0)
+
+    def test_a_bound_call_outlives_nothing(self):
+        """What a bound call needs may have gone since: that is an error, not a
+        use of freed memory."""
+        x, y = arrays()
+        program = fa3_runtime.Program(manifest(), PTX)
+        fa3_runtime.device_initialize(0)
+        buffer = fa3_runtime.Buffer(64)
+        run = program.bind(x, y, 1.0, 0, workspace=buffer)
+        run()
+        buffer.free()
+        self.assertRaises(ValueError, run)
+        fa3_runtime.device_release(0)
+        self.fake.fakeCudaSetCurrent(0)
+        run = program.bind(x, y, 1.0, 0)
+        run()
+        program.close()
+        self.assertRaises(ValueError, run)
+        self.assertEqual(self.fake.fakeCudaNumLaunches(), 2)
+
+    def test_refuses_results_on_arguments(self):
+        program = fa3_runtime.Program(manifest())
+        x, _ = arrays()
+        message = self.error("argument", program.validate, x, x, 1.0, 0)
+        self.assertIn("'y': is written, and shares memory with 'x'", message)
 
     def test_errors_of_loading(self):
         self.error("manifest", fa3_runtime.Program, "{")
@@ -228,10 +311,10 @@ class RuntimeTest(unittest.TestCase):
 
     def test_a_failed_kernel(self):
         program = fa3_runtime.Program(manifest(), PTX)
-        x = fa3_runtime.Array(0x1000, "f16", (16, 64))
+        x, y = arrays()
         self.fake.fakeCudaPoison(719)
         try:
-            message = self.error("kernel", program, x, x, 1.0, 0)
+            message = self.error("kernel", program, x, y, 1.0, 0)
         finally:
             self.fake.fakeCudaPoison(0)
         self.assertIn("719", message)
