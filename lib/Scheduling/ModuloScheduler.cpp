@@ -31,9 +31,13 @@ private:
   /// Longest ways to the end; false if a circle of dependences takes longer
   /// than the interval.
   bool computeHeights();
+  /// Whether some chain of dependences ends after the last stage, so that no
+  /// placement can do.
+  bool isTooLong() const;
   bool trySchedule();
   bool place(unsigned op);
   std::optional<int64_t> findFree(unsigned op, int64_t from);
+  int64_t getNextEvent(unsigned op, int64_t at) const;
   bool conflicts(unsigned a, int64_t aStart, unsigned b, int64_t bStart) const;
   void moveToUses();
   void writeAnswer();
@@ -96,6 +100,24 @@ bool ModuloScheduler::computeHeights() {
   return false;
 }
 
+bool ModuloScheduler::isTooLong() const {
+  llvm::SmallVector<int64_t> depth(count, 0);
+  for (unsigned round = 0; round <= count; ++round) {
+    bool changed = false;
+    for (const auto &dep : problem.getDependences()) {
+      int64_t way = depth[dep.from] + get(dep.from).latency -
+                    interval * static_cast<int64_t>(dep.distance);
+      if (way <= depth[dep.to])
+        continue;
+      depth[dep.to] = way;
+      changed = true;
+    }
+    if (!changed)
+      break;
+  }
+  return llvm::any_of(depth, [&](int64_t d) { return d >= stages * interval; });
+}
+
 int64_t ModuloScheduler::getEarliest(unsigned op) const {
   int64_t earliest = 0;
   for (const auto &dep : problem.getDependences())
@@ -116,13 +138,34 @@ bool ModuloScheduler::conflicts(unsigned a, int64_t aStart, unsigned b,
   return false;
 }
 
+/// Uses of one unit by `op`, started at `at`, and by others change whether they
+/// meet when `at` passes the start of the other, or the last moment before it
+/// that leaves room. Returns the next such time.
+int64_t ModuloScheduler::getNextEvent(unsigned op, int64_t at) const {
+  int64_t wait = interval;
+  auto consider = [&](int64_t time) {
+    int64_t ahead = ((time - at) % interval + interval) % interval;
+    wait = std::min(wait, ahead ? ahead : interval);
+  };
+  for (unsigned other = 0; other < count; ++other) {
+    if (other == op || !start[other])
+      continue;
+    consider(*start[other]);
+    for (const auto &use : get(op).uses)
+      consider(*start[other] - use.cycles + 1);
+  }
+  return at + wait;
+}
+
 /// The first start from `from` on at which all units are free; every later one
 /// is equal to one of these, an interval on.
 std::optional<int64_t> ModuloScheduler::findFree(unsigned op, int64_t from) {
-  // Candidates are the ends of what is in the way.
+  // Candidates are the ends of what is in the way, and what comes after the
+  // start of what `op` would run into.
   int64_t at = from;
   while (at < from + interval) {
     int64_t next = at;
+    bool runsInto = false;
     for (unsigned other = 0; other < count; ++other) {
       if (other == op || !start[other] ||
           !conflicts(op, at, other, *start[other]))
@@ -131,11 +174,14 @@ std::optional<int64_t> ModuloScheduler::findFree(unsigned op, int64_t from) {
       for (const auto &use : get(other).uses)
         longest = std::max(longest, use.cycles);
       int64_t behind = ((at - *start[other]) % interval + interval) % interval;
-      next = std::max(next, behind < longest ? at + longest - behind : at + 1);
+      if (behind < longest)
+        next = std::max(next, at + longest - behind);
+      else
+        runsInto = true;
     }
-    if (next == at)
+    if (next == at && !runsInto)
       return at;
-    at = next;
+    at = next == at ? getNextEvent(op, at) : next;
   }
   return std::nullopt;
 }
@@ -168,7 +214,7 @@ bool ModuloScheduler::trySchedule() {
   constexpr int64_t kTriesPerOperation = 16;
   std::fill(start.begin(), start.end(), std::nullopt);
   std::fill(lastStart.begin(), lastStart.end(), -1);
-  if (!computeHeights())
+  if (!computeHeights() || isTooLong())
     return false;
   for (int64_t budget = kTriesPerOperation * count; budget > 0; --budget) {
     std::optional<unsigned> best;

@@ -3,9 +3,15 @@
 #include "fa3/Scheduling/ProblemText.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include <limits>
 
 using namespace fa3;
 using Kind = PipelineProblem::Kind;
+
+/// Sums of as many times as a problem has fit 64 bits.
+static constexpr int64_t kMostCycles = std::numeric_limits<int32_t>::max();
+static constexpr unsigned kMostOperations = 1024, kMostUnits = 64,
+                          kMostUses = 16, kMostDependences = 16384;
 
 namespace {
 class Reader {
@@ -39,6 +45,10 @@ static std::string quote(llvm::StringRef word) {
   return "'" + word.str() + "'";
 }
 
+static std::string tooMany(const char *what, unsigned most) {
+  return std::string("more ") + what + " than " + std::to_string(most);
+}
+
 std::optional<std::string> Reader::readField(unsigned op,
                                              llvm::StringRef field) {
   unsigned unit = 0;
@@ -52,8 +62,11 @@ std::optional<std::string> Reader::readField(unsigned op,
     return "unexpected " + quote(field);
   }
   std::optional<int64_t> value = takeNumber();
-  if (!value || *value < 0)
-    return "expected a number of at least 0 after " + quote(field);
+  if (!value || *value < 0 || *value > kMostCycles)
+    return "expected a number between 0 and " + std::to_string(kMostCycles) +
+           " after " + quote(field);
+  if (field == "uses" && problem.getOperations()[op].uses.size() == kMostUses)
+    return tooMany("uses of an operation", kMostUses);
   if (field == "uses")
     problem.addUse(op, unit, *value);
   else if (field == "latency")
@@ -72,6 +85,8 @@ std::optional<std::string> Reader::readOperation() {
   size_t count = problem.getOperations().size();
   if (take().drop_back().getAsInteger(10, number) || number != count)
     return "expected operation " + std::to_string(count);
+  if (count == kMostOperations)
+    return tooMany("operations", kMostOperations);
   llvm::StringRef kindName = take(), name = take();
   for (unsigned i = 0; i < PipelineProblem::kNumKinds; ++i) {
     if (getName(static_cast<Kind>(i)) != kindName)
@@ -94,8 +109,14 @@ std::optional<std::string> Reader::readDependence() {
   if (take() != "distance")
     return std::string("expected 'distance'");
   std::optional<int64_t> distance = takeNumber();
-  if (!from || !to || !distance || *from < 0 || *to < 0 || *distance < 0)
-    return std::string("expected 'FROM -> TO distance NUMBER'");
+  auto isWrong = [](std::optional<int64_t> number) {
+    return !number || *number < 0 || *number > kMostCycles;
+  };
+  if (isWrong(from) || isWrong(to) || isWrong(distance))
+    return "expected 'FROM -> TO distance NUMBER' with numbers between 0 and " +
+           std::to_string(kMostCycles);
+  if (problem.getDependences().size() == kMostDependences)
+    return tooMany("dependences", kMostDependences);
   problem.addDependence(*from, *to, *distance);
   return std::nullopt;
 }
@@ -108,14 +129,17 @@ std::optional<std::string> Reader::readLine() {
     return readDependence();
   llvm::StringRef what = take();
   if (what == "unit" && words.size() == 2) {
+    if (problem.getUnits().size() == kMostUnits)
+      return tooMany("units", kMostUnits);
     problem.addUnit(take().str());
     return std::nullopt;
   }
   if (what != "interval")
     return "unexpected " + quote(what);
   std::optional<int64_t> cycles = takeNumber();
-  if (!cycles || *cycles < 1)
-    return std::string("expected an interval of at least 1 cycle");
+  if (!cycles || *cycles < 1 || *cycles > kMostCycles)
+    return "expected an interval between 1 and " + std::to_string(kMostCycles) +
+           " cycles";
   problem.setInterval(*cycles);
   return std::nullopt;
 }

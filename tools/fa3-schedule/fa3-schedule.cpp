@@ -23,8 +23,10 @@ int main(int argc, char **argv) {
   llvm::cl::opt<int64_t> stages("stages", llvm::cl::init(2),
                                 llvm::cl::desc("greatest number of stages"));
   llvm::cl::ParseCommandLineOptions(argc, argv, "schedules a loop body\n");
-  if (stages < 1)
-    return fail("expected at least 1 stage, got " + std::to_string(stages));
+  constexpr int64_t kMostStages = 64;
+  if (stages < 1 || stages > kMostStages)
+    return fail("expected between 1 and " + std::to_string(kMostStages) +
+                " stages, got " + std::to_string(stages));
   auto file = llvm::MemoryBuffer::getFileOrSTDIN(input);
   if (!file)
     return fail(input + ": " + file.getError().message());
