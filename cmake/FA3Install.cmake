@@ -13,6 +13,15 @@ if(FA3_SELF_CONTAINED)
   install(TARGETS fa3 DESTINATION "${CMAKE_INSTALL_LIBDIR}")
 endif()
 
+# The archive of scripts/package.sh: cmake --install --component release --strip.
+if(FA3_SELF_CONTAINED)
+  install(TARGETS fa3-opt-static fa3-translate-static fa3-run-static
+    fa3-tune-static
+    RUNTIME DESTINATION bin COMPONENT release EXCLUDE_FROM_ALL)
+endif()
+install(TARGETS fa3_runtime
+  LIBRARY DESTINATION lib COMPONENT release EXCLUDE_FROM_ALL)
+
 set(fa3_package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/fa3")
 get_property(fa3_libraries GLOBAL PROPERTY FA3_ALL_LIBS)
 

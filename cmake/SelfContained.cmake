@@ -133,7 +133,10 @@ function(fa3_add_static_tool tool)
   endif()
   add_executable(${tool}-static EXCLUDE_FROM_ALL $<TARGET_OBJECTS:${tool}>)
   fa3_link_archives(${tool}-static ${ARGN})
+  # They look for no library but libc, so nowhere for any.
   set_target_properties(${tool}-static PROPERTIES
     OUTPUT_NAME ${tool}
+    INSTALL_RPATH ""
+    INSTALL_RPATH_USE_LINK_PATH OFF
     RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/static/bin)
 endfunction()

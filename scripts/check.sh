@@ -63,6 +63,17 @@ fa3_make "$fa3_build" check-fa3-fuzz
 step "malformed input"
 fa3_make "$fa3_build" check-fa3-malformed
 
+step "fuzz targets"
+fa3_make "$fa3_build" check-fa3-fuzz-targets
+
+step "sanitizers"
+for kind in asan tsan; do
+  fa3_sanitize=$([ $kind = asan ] && echo "address;undefined" || echo thread)
+  fa3_configure "$fa3_root/build-$kind" -DCMAKE_BUILD_TYPE=RelWithDebInfo \
+    -DFA3_SELF_CONTAINED=OFF "-DFA3_SANITIZE=$fa3_sanitize"
+  fa3_make "$fa3_root/build-$kind" check-fa3-sanitized
+done
+
 if [ "${1:-}" = --package ]; then
   step "package"
   scripts/package.sh --test

@@ -33,15 +33,13 @@ fa3_make "$fa3_build" "${tools[@]/%/-static}" fa3_runtime
 stage=$fa3_build/static/package/$name
 rm -rf "$stage"
 mkdir -p "$stage"/{bin,lib,include/fa3,test,scripts,docs} dist
-for tool in "${tools[@]}"; do
-  cp "$fa3_build/static/bin/$tool" "$stage/bin/"
-done
-cp "$fa3_build/lib/libfa3_runtime.so" "$stage/lib/"
-strip "$stage/lib/libfa3_runtime.so"
+cmake --install "$fa3_build" --component release --strip --prefix "$stage" \
+  >"$fa3_build/static/install.log"
 cp -r include/fa3/Runtime "$stage/include/fa3/"
-cp -r python examples benchmarks LICENSE "$stage/"
+cp -r python examples benchmarks LICENSE SECURITY.md "$stage/"
 cp docs/Runtime.md "$stage/docs/"
-cp scripts/demo.sh scripts/common.sh "$stage/scripts/"
+cp scripts/demo.sh scripts/common.sh scripts/release_documents.py \
+  "$stage/scripts/"
 [ ! -d test/Device ] || cp -r test/Device "$stage/test/"
 find "$stage" -name __pycache__ -prune -exec rm -rf {} +
 cat >"$stage/README.md" <<TEXT
@@ -55,10 +53,15 @@ fa3 $version for Linux on x86-64, glibc 2.36 or newer. Nothing to install.
 
 lib/libfa3_runtime.so with include/fa3/Runtime/fa3_runtime.h and
 python/fa3_runtime.py launch what fa3-translate wrote: docs/Runtime.md.
+
+THIRD-PARTY-NOTICES.txt has the licenses of what is linked in, sbom.spdx.json
+lists it, SHA256SUMS is for sha256sum --check, SECURITY.md says what is trusted.
 TEXT
+time=$(git log -1 --format=%ct 2>/dev/null || date +%s)
+scripts/release_documents.py --version "$version" --time "$time" "$stage"
 archive=dist/$name.tar.xz
 tar --sort=name --owner=0 --group=0 --numeric-owner \
-  --mtime="@$(git log -1 --format=%ct 2>/dev/null || date +%s)" \
+  --mtime="@$time" \
   -C "$fa3_build/static/package" -c "$name" | xz -T0 -6 >"$archive"
 echo "package.sh: $archive, $(stat -c %s "$archive") bytes"
 $check_archive || exit 0
@@ -69,19 +72,16 @@ trap 'rm -rf "$scratch"' EXIT
 tar -C "$scratch" -xf "$archive"
 cd "$scratch/$name"
 clean=(env -i PATH=/usr/bin:/bin HOME="$scratch")
+sha256sum --check --quiet SHA256SUMS
+"$fa3_root/scripts/release_documents.py" --check .
+"$fa3_root/scripts/check_elf.py" --release bin lib
+# No library from where one happens to be.
+mkdir "$scratch/planted"
+for library in libm.so.6 libdl.so.2 libstdc++.so.6; do
+  echo "not a library" >"$scratch/planted/$library"
+done
 for tool in "${tools[@]}"; do
-  needed=$(objdump -p "bin/$tool" | awk '$1 == "NEEDED" { print $2 }')
-  for library in $needed; do
-    case $library in
-      libc.so.6 | libm.so.6 | libdl.so.2 | libpthread.so.0 | librt.so.1 | \
-        ld-linux-x86-64.so.2) ;;
-      *)
-        echo "package.sh: $tool needs $library" >&2
-        exit 1
-        ;;
-    esac
-  done
-  "${clean[@]}" "bin/$tool" --version
+  (cd "$scratch/planted" && "${clean[@]}" "$scratch/$name/bin/$tool" --version)
 done
 "${clean[@]}" PYTHONPATH=python python3 -c \
   'import fa3_runtime; print("fa3_runtime", fa3_runtime.__file__)' |

@@ -1,0 +1,87 @@
+#!/usr/bin/env python3
+"""Checks where programs and libraries look for libraries, by what readelf says.
+
+  check_elf.py [--release] FOLDER...
+
+No RUNPATH may have an empty entry, which is the current directory, or one that
+is not absolute. All are bound at once (BIND_NOW), so that their tables of
+addresses can be read only. With --release: no RUNPATH outside of the release,
+no libraries needed but libc's, and a stack protector.
+"""
+
+import argparse
+import pathlib
+import re
+import subprocess
+import sys
+
+LIBC = {
+    "libc.so.6", "libm.so.6", "libdl.so.2", "libpthread.so.0", "librt.so.1",
+    "ld-linux-x86-64.so.2",
+}  # fmt: skip
+
+
+def read_elf(option, path):
+    command = ["readelf", "--wide", option, str(path)]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+def check(path, release):
+    """What is wrong with one file."""
+    dynamic = read_elf("--dynamic", path)
+    if "There is no dynamic section" in dynamic:
+        return
+    for entries in re.findall(r"\((?:RUNPATH|RPATH)\).*\[(.*)\]", dynamic):
+        for entry in entries.split(":"):
+            inside = entry == "$ORIGIN" or entry.startswith("$ORIGIN/")
+            if not inside and not entry.startswith("/"):
+                yield f"RUNPATH '{entries}' has the entry '{entry}'"
+            elif not inside and release:
+                yield f"RUNPATH '{entries}' leaves the release: '{entry}'"
+    if not re.search(r"BIND_NOW|Flags:.*\bNOW\b", dynamic):
+        yield "is bound lazily, without BIND_NOW"
+    if not release:
+        return
+    for library in re.findall(r"\(NEEDED\).*\[(.*)\]", dynamic):
+        if library not in LIBC:
+            yield f"needs {library}"
+    if "__stack_chk_fail" not in read_elf("--dyn-syms", path):
+        yield "has no stack protector"
+
+
+def is_elf(path):
+    if not path.is_file() or path.is_symlink():
+        return False
+    if not (path.suffix == ".so" or ".so." in path.name or path.stat().st_mode & 0o111):
+        return False
+    with path.open("rb") as file:
+        return file.read(4) == b"\x7fELF"
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--release", action="store_true")
+    parser.add_argument("folders", nargs="+", type=pathlib.Path)
+    arguments = parser.parse_args()
+    files = sorted(
+        path
+        for folder in arguments.folders
+        for path in folder.rglob("*")
+        if "CMakeFiles" not in path.parts and is_elf(path)
+    )
+    if not files:
+        sys.exit(f"check_elf.py: no programs in {', '.join(map(str, arguments.folders))}")
+    wrong = 0
+    for path in files:
+        for problem in check(path, arguments.release):
+            print(f"{path}: {problem}", file=sys.stderr)
+            wrong += 1
+    if wrong:
+        sys.exit(1)
+    print(f"check_elf.py: {len(files)} files, nothing wrong")
+
+
+if __name__ == "__main__":
+    main()
