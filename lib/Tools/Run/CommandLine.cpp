@@ -2,6 +2,7 @@
 
 #include "CommandLine.h"
 #include "Fail.h"
+#include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
@@ -88,6 +89,14 @@ CommandLine::CommandLine()
              cl::value_desc("name=file.npy")),
       fills("fill", cl::desc("Fills an argument"),
             cl::value_desc("name=value")),
+      lengths("lengths",
+              cl::desc("Lengths of sequences, or with one element more where "
+                       "they start"),
+              cl::value_desc("name=3,0,65")),
+      pages("pages",
+            cl::desc("Fills a page table: identity, reversed, random, shared "
+                     "or wild, with numbers that are no page's"),
+            cl::value_desc("name=random")),
       orders("order",
              cl::desc("Order of an argument's dimensions in memory, outermost "
                       "first"),
@@ -174,6 +183,24 @@ static LogicalResult parseProblem(const CommandLine &line,
       return !part.getAsInteger(10, value.emplace_back());
     });
   };
+  auto integers = [](StringRef text, SmallVector<int64_t> &value) {
+    SmallVector<StringRef> parts;
+    text.split(parts, ',');
+    return llvm::all_of(parts, [&](StringRef part) {
+      return !part.getAsInteger(10, value.emplace_back());
+    });
+  };
+  auto pageOrder = [](StringRef text, PageOrder &value) {
+    auto known = llvm::StringSwitch<std::optional<PageOrder>>(text)
+                     .Case("identity", PageOrder::Identity)
+                     .Case("reversed", PageOrder::Reversed)
+                     .Case("random", PageOrder::Random)
+                     .Case("shared", PageOrder::Shared)
+                     .Case("wild", PageOrder::Wild)
+                     .Default(std::nullopt);
+    value = known.value_or(PageOrder::Identity);
+    return known.has_value();
+  };
   ProblemOptions &options = parsed.problem;
   options.seed = line.seed;
   options.distribution = line.distribution;
@@ -182,6 +209,8 @@ static LogicalResult parseProblem(const CommandLine &line,
       succeeded(parseAll("scalar", line.scalars, options.scalars, number)) &&
       succeeded(parseAll("input", line.inputs, options.inputs, string)) &&
       succeeded(parseAll("fill", line.fills, options.fills, number)) &&
+      succeeded(parseAll("lengths", line.lengths, options.lengths, integers)) &&
+      succeeded(parseAll("pages", line.pages, options.pages, pageOrder)) &&
       succeeded(parseAll("order", line.orders, options.orders, order)) &&
       succeeded(parseAll("output", line.outputs, parsed.outputs, string)));
 }

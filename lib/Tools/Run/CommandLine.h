@@ -27,7 +27,8 @@ struct CommandLine {
   llvm::cl::opt<bool> jit;
 
   // The problem.
-  llvm::cl::list<std::string> dims, scalars, inputs, fills, orders;
+  llvm::cl::list<std::string> dims, scalars, inputs, fills, lengths, pages,
+      orders;
   llvm::cl::opt<uint64_t> seed;
   llvm::cl::opt<Distribution> distribution;
 

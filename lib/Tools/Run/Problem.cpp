@@ -281,6 +281,15 @@ private:
       });
       return success();
     }
+    if (auto lengths = options.lengths.find(name);
+        lengths != options.lengths.end()) {
+      usedInputs.insert(name);
+      return fillLengths(name, array, lengths->second);
+    }
+    if (auto order = options.pages.find(name); order != options.pages.end()) {
+      usedInputs.insert(name);
+      return fillPages(name, array, order->second);
+    }
     // A new array is poison; that is what output arguments start from.
     if (access.written && !access.read)
       return success();
@@ -288,13 +297,62 @@ private:
     if (!interp::isFloat(array.getFormat()) &&
         array.getFormat() != interp::Format::I8 && access.read)
       return function->emitError("reads integers from '")
-             << name << "', give them with --input or --fill";
+             << name
+             << "', give them with --input, --fill, --lengths or --pages";
     StringRef scaled = name;
     if (scaled.consume_back("_scale"))
       fillScales(array, isOf8BitIntegers(scaled) ? kIntegerUnit : 1,
                  options.seed, name);
     else
       fillRandom(array, options.distribution, options.seed, name);
+    return success();
+  }
+
+  LogicalResult fillLengths(StringRef name, const interp::Array &array,
+                            ArrayRef<int64_t> lengths) {
+    int64_t count = lengths.size();
+    bool hasStarts = array.getShape() == ArrayRef<int64_t>{count + 1};
+    if (interp::isFloat(array.getFormat()) ||
+        (!hasStarts && array.getShape() != ArrayRef<int64_t>{count}))
+      return function->emitError("expects '")
+             << name << "' to hold " << count << " integers, or " << count + 1
+             << " that say where sequences start, by --lengths";
+    int64_t start = 0;
+    array.forEach([&](ArrayRef<int64_t> index, uint8_t *element) {
+      bool isLength = index[0] < count;
+      double value = hasStarts ? start : lengths[index[0]];
+      start += isLength ? lengths[index[0]] : 0;
+      interp::storeAsDouble(array.getFormat(), value, element);
+    });
+    return success();
+  }
+
+  /// Pages are counted by the first dimension of a placed k.
+  LogicalResult fillPages(StringRef name, const interp::Array &array,
+                          PageOrder order) {
+    auto pages = options.dims.find("p0");
+    if (pages == options.dims.end() || interp::isFloat(array.getFormat()))
+      return function->emitError("expects '")
+             << name << "' to hold integers and --dims to give the number of "
+             << "pages, 'p0', with --pages";
+    int64_t count = pages->second, number = 0;
+    std::mt19937_64 engine = makeEngine(options.seed, name);
+    auto shuffled = llvm::to_vector(llvm::seq<int64_t>(0, count));
+    for (int64_t i = count - 1; i > 0; --i)
+      std::swap(shuffled[i], shuffled[engine() % (i + 1)]);
+    array.forEach([&](ArrayRef<int64_t>, uint8_t *element) {
+      int64_t page = count ? number % count : 0;
+      if (order == PageOrder::Reversed)
+        page = count - 1 - page;
+      else if (order == PageOrder::Random && count)
+        page = shuffled[page];
+      else if (order >= PageOrder::Shared && count)
+        page = engine() % count;
+      if (order == PageOrder::Wild && engine() % 3 == 0)
+        page = engine() % 2 ? count + engine() % 5 : -1 - int64_t(engine() % 5);
+      ++number;
+      interp::storeAsDouble(array.getFormat(), page, element);
+    });
     return success();
   }
 
@@ -354,6 +412,8 @@ private:
                    succeeded(check(options.scalars, usedScalars, "scalar")) &&
                    succeeded(check(options.inputs, usedInputs, "input")) &&
                    succeeded(check(options.fills, usedInputs, "fill")) &&
+                   succeeded(check(options.lengths, usedInputs, "lengths")) &&
+                   succeeded(check(options.pages, usedInputs, "pages")) &&
                    succeeded(check(options.orders, names, "order")));
   }
 

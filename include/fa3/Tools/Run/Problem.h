@@ -32,6 +32,15 @@ enum class Distribution {
   Growing,
 };
 
+/// Which pages a table holds, of those that there are.
+enum class PageOrder {
+  Identity, ///< 0, 1, 2, ..
+  Reversed, ///< from the last one on
+  Random,   ///< each at most once, as long as there are any
+  Shared,   ///< any, so that some are there several times
+  Wild,     ///< as shared, and numbers that are no page's
+};
+
 /// What a user says about a problem.
 struct ProblemOptions {
   llvm::StringMap<int64_t> dims;
@@ -39,6 +48,12 @@ struct ProblemOptions {
   /// Files that arrays are read from, or numbers they are filled with.
   llvm::StringMap<std::string> inputs;
   llvm::StringMap<double> fills;
+  /// Lengths of sequences: an array of integers with as many elements takes
+  /// them, one with one element more where they start, one behind the other,
+  /// and where the last one ends.
+  llvm::StringMap<llvm::SmallVector<int64_t>> lengths;
+  /// Orders of the pages in a page table.
+  llvm::StringMap<PageOrder> pages;
   /// Order of the dimensions in memory, from the outermost to the innermost.
   llvm::StringMap<llvm::SmallVector<unsigned>> orders;
   Distribution distribution = Distribution::Normal;
