@@ -421,6 +421,10 @@ LogicalResult KernelLowering::lowerStore(tile::StoreOp op) {
       getAccess(b, arguments, op, op.getTarget(), layout->getRank());
   if (failed(access))
     return failure();
+  // What is below 0 is beyond every bound of a fragment.
+  if (op.getBelow())
+    access->bounds.front() =
+        arith::MinSIOp::create(b, access->bounds.front(), get(op.getBelow()));
   hopper::FragmentStoreOp::create(b, get(op.getValue()), access->pointer,
                                   get(op.getIndices()), access->strides,
                                   access->bounds, fragment(*layout));

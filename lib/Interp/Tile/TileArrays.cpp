@@ -207,9 +207,11 @@ LogicalResult runStoreBelow(Context &c, const Instr &in) {
   TileShape shape = in.get<TileExtra>().shape;
   SmallVector<int64_t> indices = c.integers(in.in.drop_front(2));
   int64_t end = indices.pop_back_val();
-  int64_t first = indices[indices.size() - shape.rank];
+  // With a fold, whole rows of the outer dimension.
+  int64_t unit = std::max<int64_t>(shape.fold, 1);
+  size_t dim = indices.size() - shape.rank - (shape.fold ? 1 : 0);
   int64_t &rows = shape.rank == 1 ? shape.columns : shape.rows;
-  rows = std::clamp<int64_t>(end - first, 0, rows);
+  rows = std::clamp<int64_t>(end - indices[dim], 0, rows / unit) * unit;
   if (rows > 0)
     storeTile(c.array(in.in[1]), indices, shape,
               c.buffer(in.in[0]).data<uint8_t>());

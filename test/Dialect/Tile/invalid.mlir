@@ -458,15 +458,6 @@ func.func @store_fold(%m: memref<8x4xf16>, %i: index, %x: tensor<8xf16>) {
 
 // -----
 
-// store C5
-func.func @store_fold_below(%m: memref<8x4xf16>, %i: index, %x: tensor<8xf16>) {
-  // expected-error @+1 {{'tile.store' op expects below or fold, got both}}
-  tile.store %x, %m[%i, %i] below %i fold 4 : tensor<8xf16>, memref<8x4xf16>
-  return
-}
-
-// -----
-
 // load.async C6
 func.func @load_async_fold_rank(%m: memref<8x8xf16>, %i: index, %v: !tile.view<tensor<8x8xf16>>) {
   // expected-error @+1 {{'tile.load.async' op expects a memref of a rank above that of the tile (2) with fold, got 2}}

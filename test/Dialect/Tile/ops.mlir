@@ -81,6 +81,8 @@ func.func @memory(%K: memref<?x?x?x128xf16, strided<[?, ?, ?, 1]>>, %table: memr
   %folded = tile.load %K[%i, %i, %i, %i] fold 4 : memref<?x?x?x128xf16, strided<[?, ?, ?, 1]>> -> tensor<64x128xf16>
   // CHECK: tile.store %[[F]], %[[K]][%[[I]], %[[I]], %[[I]], %[[I]]] fold 4 : tensor<64x128xf16>, memref<?x?x?x128xf16, strided<[?, ?, ?, 1]>>
   tile.store %folded, %K[%i, %i, %i, %i] fold 4 : tensor<64x128xf16>, memref<?x?x?x128xf16, strided<[?, ?, ?, 1]>>
+  // CHECK: tile.store %[[F]], %[[K]][%[[I]], %[[I]], %[[I]], %[[I]]] below %[[I]] fold 4 : tensor<64x128xf16>, memref<?x?x?x128xf16, strided<[?, ?, ?, 1]>>
+  tile.store %folded, %K[%i, %i, %i, %i] below %i fold 4 : tensor<64x128xf16>, memref<?x?x?x128xf16, strided<[?, ?, ?, 1]>>
   // CHECK: tile.store %[[X]], %[[K]][%[[I]], %[[I]], %[[I]], %[[I]]] : tensor<80x128xf16>, memref<?x?x?x128xf16, strided<[?, ?, ?, 1]>>
   tile.store %k, %K[%i, %i, %i, %i] : tensor<80x128xf16>, memref<?x?x?x128xf16, strided<[?, ?, ?, 1]>>
   return

@@ -155,8 +155,6 @@ LogicalResult ScalarLoadOp::verify() {
 }
 
 LogicalResult StoreOp::verify() {
-  if (getBelow() && getFold())
-    return emitOpError("expects below or fold, got both");
   return verifyAccess(*this, cast<MemRefType>(getTarget().getType()),
                       getIndices(), getValue().getType(), getFold());
 }

@@ -33,3 +33,20 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// A bulk copy writes all rows that the array has.
+// CHECK-LABEL: gpu.func @ended
+// CHECK-NOT: tile.store.async
+// CHECK: tile.store %{{.*}} below
+gpu.module @n {
+  gpu.func @ended(%half: memref<?x40xf16>, %end: index) kernel {
+    warp.specialize {
+      warp.group @math warps 4 (%g) {
+        %c0 = arith.constant 0 : index
+        %x = arith.constant dense<1.0> : tensor<64x32xf16>
+        tile.store %x, %half[%c0, %c0] below %end : tensor<64x32xf16>, memref<?x40xf16>
+      }
+    }
+    gpu.return
+  }
+}

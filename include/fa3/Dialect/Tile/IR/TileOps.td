@@ -191,7 +191,8 @@ def Tile_StoreOp : Tile_Op<"store", [MemoryEffects<[MemWrite]>,
   let description = [{
     As `tile.load`, also with `fold`; elements outside the array are not
     written. With `below`, neither are those whose index along the tile's first
-    dimension is not below it: the next tile has them.
+    dimension (with `fold` the outer one of two) is not below it: the next tile
+    has them, or another sequence. The end may be any number.
 
     Example:
     ```mlir
@@ -203,7 +204,6 @@ def Tile_StoreOp : Tile_Op<"store", [MemoryEffects<[MemWrite]>,
     C2. the rank of the tile is at most that of the memref; with `fold` less.
     C3. element types agree.
     C4. `fold` is a power of two that divides the first extent of the tile.
-    C5. there is `below` or `fold`, not both.
   }];
   let arguments = (ins Tile_Tile:$value, AnyMemRef:$target, Variadic<Index>:$indices,
                        Optional<Index>:$below, OptionalAttr<I64Attr>:$fold);

@@ -103,12 +103,13 @@ def Specialize : Pass<"tile-specialize"> {
     replica for all, ahead of the products (tile-schedule): what
     FlashAttention-3 calls no warp specialization (arXiv 2407.08608, section 4.2).
 
-    A store with an end of rows (`below`) becomes one without: a replica whose
-    rows start at or after it stores outside of the array.
+    A store with an end of rows (`below`) becomes one without where that end
+    does not divide the rows of a replica: one whose rows start at or after it
+    stores outside of the array. Where it may, the store keeps it, and threads
+    ask row by row.
 
     Fails if a tile would have to be divided along two dimensions, or along one
-    that a product or reduction sums over, or if an end of rows may divide those
-    of a replica.
+    that a product or reduction sums over.
 
     Example, 128 rows:
     ```mlir

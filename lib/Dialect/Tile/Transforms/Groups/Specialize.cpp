@@ -260,29 +260,28 @@ static LogicalResult verifyControlFlow(gpu::GPUFuncOp kernel) {
 // Rows that end before the tile does
 //===----------------------------------------------------------------------===//
 
-/// Replaces the end of a store's rows: a replica has all of its rows below it,
-/// or none, and then it stores outside of the array, which writes nothing.
-static LogicalResult resolveEnd(StoreOp store) {
+/// Drops the end of a store's rows where all rows of a replica are below it. If
+/// they all are or none is, a replica without rows stores outside of the array
+/// instead, which writes nothing. Any other end stays with the store.
+static void resolveEnd(StoreOp store) {
   RankedTensorType tile = store.getValue().getType();
-  unsigned dim = store.getIndices().size() - tile.getRank();
+  int64_t rows = tile.getDimSize(0) / store.getFold().value_or(1);
+  unsigned dim =
+      store.getIndices().size() - tile.getRank() - (store.getFold() ? 1 : 0);
   Value first = store.getIndices()[dim], end = store.getBelow();
-  int64_t rows = tile.getDimSize(0);
   AffineForm room = getAffineForm(end) - getAffineForm(first);
   if (provesNonNegative(room - AffineForm(rows))) {
     store.getBelowMutable().clear();
-    return success();
+    return;
   }
   if (!provesMultipleOf(room, rows))
-    return store.emitOpError("ends the rows where it may divide those of a "
-                             "replica: expects a multiple of ")
-           << rows << " rows from the first to the end";
+    return;
   ImplicitLocOpBuilder b(store.getLoc(), store);
   Value outside = memref::DimOp::create(b, store.getTarget(), dim);
   Value live = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, first, end);
   store.getIndicesMutable()[dim].assign(
       arith::SelectOp::create(b, live, first, outside));
   store.getBelowMutable().clear();
-  return success();
 }
 
 /// Lets replica 0 make the copies of all, into rings that replicas share.
@@ -363,8 +362,7 @@ static LogicalResult specialize(gpu::GPUFuncOp kernel, int64_t replicas,
       ended.push_back(store);
   });
   for (StoreOp store : ended)
-    if (failed(resolveEnd(store)))
-      return failure();
+    resolveEnd(store);
   return success();
 }
 

@@ -189,7 +189,8 @@ static void storeInPlace(StoreOp store, ReusableView reusable) {
 }
 
 /// A bulk store takes tiles of rank 2 into arrays of rank up to 5 whose last
-/// dimension is contiguous, and writes whole units of 16 bytes.
+/// dimension is contiguous, and writes whole units of 16 bytes. It writes all
+/// rows that the array has.
 static bool canStage(StoreOp store) {
   constexpr int64_t kUnitBits = 16 * 8;
   auto memref = cast<MemRefType>(store.getTarget().getType());
@@ -197,8 +198,8 @@ static bool canStage(StoreOp store) {
   int64_t bits = type.getElementTypeBitWidth();
   SmallVector<int64_t> strides;
   int64_t offset;
-  return store->getParentOfType<warp::GroupOp>() && type.getRank() == 2 &&
-         memref.getRank() <= 5 &&
+  return store->getParentOfType<warp::GroupOp>() && !store.getBelow() &&
+         type.getRank() == 2 && memref.getRank() <= 5 &&
          succeeded(memref.getStridesAndOffset(strides, offset)) &&
          strides.back() == 1 &&
          (memref.isDynamicDim(memref.getRank() - 1) ||
