@@ -53,12 +53,12 @@ getMask(attention::ForwardOp forward) {
 
 static std::optional<ProblemClass> classifyForward(attention::ForwardOp op) {
   auto mask = getMask(op);
-  int64_t axis = op.getSequenceAxis();
+  int64_t axis = op.getSequenceAxisOf(op.getQ());
   RankedTensorType queries = op.getQ().getType();
   // What is measured has as many queries as keys; few want other tiles. And it
   // has one number for an element of q.
   constexpr int64_t kFewQueries = 256;
-  if (!mask || op.getQTerms() != 1 ||
+  if (!mask || op.getQTerms() != 1 || op.hasLengths() ||
       (!queries.isDynamicDim(axis) && queries.getDimSize(axis) < kFewQueries))
     return std::nullopt;
   ProblemClass problem;

@@ -4,6 +4,7 @@
 #include "Cost.h"
 #include "Kernel.h"
 #include "PackGroups.h"
+#include "Places.h"
 #include "QuantizeKernels.h"
 #include "ScalarRegion.h"
 #include "fa3/Dialect/Attention/Contract/HostFunction.h"
@@ -74,6 +75,8 @@ private:
   LogicalResult buildForward(HostFunction &host, gpu::GPUModuleOp module);
   /// Keys of a narrower block in front of the others, 0 for none.
   FailureOr<int64_t> getLastKeys(attention::ForwardOp forward, int64_t blockN);
+  /// Narrows a tile to rows that lie one behind the other.
+  LogicalResult fitPlaces(attention::ForwardOp forward, TileChoice &tile);
   tile::LoadPolicy loadPolicy = tile::LoadPolicy::Auto;
   void buildLaunch(HostFunction &host, gpu::GPUModuleOp module,
                    gpu::GPUFuncOp kernel, const KernelArguments &arguments);
@@ -154,11 +157,16 @@ FailureOr<int64_t> AttentionToTile::getLastKeys(ForwardOp forward,
                                                 int64_t blockN) {
   constexpr int64_t kStep16Bit = 16, kStep8Bit = 32;
   bool isAsked = lastBlock == "narrow";
-  if (lastBlock == "whole" || (!isAsked && (!forward.getMaskMod().empty() ||
-                                            !forward.getAux().empty())))
+  if (isAsked && forward.hasLengths())
+    return forward.emitOpError("has sequences with lengths of their own, "
+                               "expects a known number of keys with "
+                               "last-block=narrow");
+  if (forward.hasLengths() || lastBlock == "whole" ||
+      (!isAsked &&
+       (!forward.getMaskMod().empty() || !forward.getAux().empty())))
     return 0;
   RankedTensorType type = forward.getK().getType();
-  int64_t axis = forward.getSequenceAxis();
+  int64_t axis = forward.getSequenceAxisOf(forward.getK());
   if (type.isDynamicDim(axis)) {
     if (isAsked)
       return forward.emitOpError("has an unknown number of keys, expects a "
@@ -189,16 +197,45 @@ FailureOr<int64_t> AttentionToTile::getLastKeys(ForwardOp forward,
   return last;
 }
 
+LogicalResult AttentionToTile::fitPlaces(ForwardOp forward, TileChoice &tile) {
+  constexpr int64_t kStep = 16;
+  FailureOr<int64_t> queries =
+      getConsecutiveRows(forward, attention::Sequence::query);
+  FailureOr<int64_t> keys =
+      getConsecutiveRows(forward, attention::Sequence::key);
+  if (failed(queries) || failed(keys))
+    return failure();
+  if (*queries != 0)
+    return forward.emitOpError("has queries of which only ")
+           << *queries << " lie one behind the other, expects all";
+  if (*keys == 0)
+    return success();
+  if (*keys % kStep)
+    return forward.emitOpError("has keys of which only ")
+           << *keys << " lie one behind the other, expects a multiple of "
+           << kStep;
+  if (blockN && *keys % blockN)
+    return forward.emitOpError("has keys of which ")
+           << *keys << " lie one behind the other, expects block-n to divide "
+           << "that, got " << blockN;
+  while (*keys % tile.blockN)
+    tile.blockN -= kStep;
+  return success();
+}
+
 void AttentionToTile::buildLaunch(HostFunction &host, gpu::GPUModuleOp module,
                                   gpu::GPUFuncOp kernel,
                                   const KernelArguments &arguments) {
   OpBuilder builder = host.getBuilder();
   ImplicitLocOpBuilder b(host.forward.getLoc(), builder);
-  Value flops = buildFlops(b, host), bytes = buildBytes(b, host);
+  // Of places the host knows nothing.
+  SmallVector<Value> cost;
+  if (!host.forward.hasPlace(attention::Sequence::query) &&
+      !host.forward.hasPlace(attention::Sequence::key))
+    cost = {buildFlops(b, host), buildBytes(b, host)};
   auto symbol = SymbolRefAttr::get(
       module.getNameAttr(), {FlatSymbolRefAttr::get(kernel.getNameAttr())});
-  tile::LaunchOp::create(b, symbol, /*blocks=*/Value(), arguments.get(),
-                         ValueRange{flops, bytes});
+  tile::LaunchOp::create(b, symbol, /*blocks=*/Value(), arguments.get(), cost);
 }
 
 /// Kernels of the operands that the attention takes in 8 bits.
@@ -242,7 +279,7 @@ static bool needsTwoLevels(HostFunction &host) {
   constexpr int64_t kManyKeys = 32768, kWidest = 128;
   ForwardOp forward = host.forward;
   RankedTensorType keys = forward.getK().getType();
-  int64_t axis = forward.getSequenceAxis();
+  int64_t axis = forward.getSequenceAxisOf(forward.getK());
   return forward.hasScales() && !keys.isDynamicDim(axis) &&
          keys.getDimSize(axis) >= kManyKeys &&
          getWidthOfBand(host).value_or(kManyKeys) >= kManyKeys &&
@@ -283,8 +320,9 @@ LogicalResult AttentionToTile::buildForward(HostFunction &host,
   if (operands.packing) {
     OpBuilder onHost = host.getBuilder();
     ImplicitLocOpBuilder b(loc, onHost);
+    unsigned ofHeads = forward.getPlaceRank(attention::Sequence::query) - 2;
     for (Value *array : {&q, &o, &lse})
-      *array = viewGroups(b, *array, *operands.packing);
+      *array = viewGroups(b, *array, ofHeads, *operands.packing);
     ++packed;
   }
   // Scalars that the regions capture, with the host values they stand for.
@@ -299,6 +337,7 @@ LogicalResult AttentionToTile::buildForward(HostFunction &host,
     arguments.add(value);
   for (Value value : host.scales)
     arguments.add(value);
+  arguments.add(host.maxQ);
   SmallVector<std::pair<Value, Value>> captures;
   for (Value value : captured)
     if (value.getType().isIntOrIndexOrFloat()) {
@@ -323,6 +362,8 @@ LogicalResult AttentionToTile::buildForward(HostFunction &host,
   operands.o = inKernel(o);
   operands.lse = inKernel(lse);
   operands.scale = inKernel(host.scale);
+  operands.maxQ = inKernel(host.maxQ);
+  operands.batch = host.batchExtent;
   for (Value value : host.aux)
     operands.aux.push_back(inKernel(value));
   for (Value value : host.scales)
@@ -332,11 +373,9 @@ LogicalResult AttentionToTile::buildForward(HostFunction &host,
   RegionDemand demand;
   for (Region *region : {&forward.getScoreMod(), &forward.getMaskMod()})
     addRegionDemand(*region, loadPolicy, demand);
-  std::optional<int64_t> queries;
-  int64_t axis = forward.getSequenceAxis();
-  if (!forward.getQ().getType().isDynamicDim(axis))
-    queries = forward.getQ().getType().getDimSize(axis) *
-              (operands.packing ? operands.packing->rows : 1);
+  std::optional<int64_t> queries = getStaticQueries(forward);
+  if (queries && operands.packing)
+    *queries *= operands.packing->rows;
   bool is8Bit = forward.hasScales();
   bool addsSteps =
       twoLevel == "true" || (twoLevel == "auto" && needsTwoLevels(host));
@@ -354,20 +393,23 @@ LogicalResult AttentionToTile::buildForward(HostFunction &host,
     tile.blockM = blockM;
   if (blockN)
     tile.blockN = blockN;
+  if (failed(fitPlaces(forward, tile)))
+    return failure();
   // Without keys there is no product, for whose sake a tile is split among warp
   // groups.
-  if (forward.getK().getType().getShape()[axis] == 0)
+  int64_t keyAxis = forward.getSequenceAxisOf(forward.getK());
+  if (forward.getK().getType().getShape()[keyAxis] == 0)
     tile.blockM = kReplicaRows;
   FailureOr<int64_t> lastKeys = getLastKeys(forward, tile.blockN);
   constexpr double kThreshold = 8, kThreshold8Bit = 4;
-  AccumulationPolicy policy{rescale == "never",
-                            rescale == "lazy",
-                            rescaleThreshold,
-                            addsSteps,
-                            twoLevelSteps ? int64_t(twoLevelSteps)
-                                          : chooseTwoLevelSteps(forward),
-                            endRows && !operands.packing,
-                            lastKeys.value_or(0)};
+  AccumulationPolicy policy{
+      rescale == "never",
+      rescale == "lazy",
+      rescaleThreshold,
+      addsSteps,
+      twoLevelSteps ? int64_t(twoLevelSteps) : chooseTwoLevelSteps(forward),
+      endRows && !operands.packing && !forward.hasLengths(),
+      lastKeys.value_or(0)};
   if (rescaleThreshold == -1)
     policy.threshold = is8Bit ? kThreshold8Bit : kThreshold;
   LogicalResult fits = lastKeys;

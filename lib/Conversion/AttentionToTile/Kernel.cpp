@@ -53,10 +53,12 @@ LogicalResult KernelBuilder::build() {
   auto dim = [&](Value memref, int64_t i) -> Value {
     return memref::DimOp::create(b, memref, i);
   };
-  queryLength = dim(operands.q, 2);
-  keyLength = dim(operands.k, 2);
-  Value heads = dim(operands.q, 1);
-  Value group = arith::DivUIOp::create(b, heads, dim(operands.k, 1));
+  int64_t queryRank = op.getPlaceRank(attention::Sequence::query),
+          keyRank = op.getPlaceRank(attention::Sequence::key);
+  queryLength = dim(operands.q, queryRank - 1);
+  keyLength = dim(operands.k, keyRank - 1);
+  Value heads = dim(operands.q, queryRank - 2);
+  Value group = arith::DivUIOp::create(b, heads, dim(operands.k, keyRank - 2));
   bool hasScoreCode = !op.getScoreMod().empty();
   double factor = hasScoreCode ? getYieldedFactor(op.getScoreMod()).second : 1;
   Value log2e = f32(llvm::numbers::log2e * factor);
@@ -66,9 +68,12 @@ LogicalResult KernelBuilder::build() {
     return failure();
 
   Value queries = index(rows / getRowsPerQuery());
-  Value rowBlocks = arith::CeilDivSIOp::create(b, queryLength, queries);
+  Value mostQueries = queryLength;
+  if (operands.maxQ)
+    mostQueries = arith::MaxSIOp::create(b, operands.maxQ, index(0));
+  Value rowBlocks = arith::CeilDivSIOp::create(b, mostQueries, queries);
   auto grid =
-      tile::GridOp::create(b, ValueRange{rowBlocks, heads, dim(operands.q, 0)});
+      tile::GridOp::create(b, ValueRange{rowBlocks, heads, buildBatch()});
   b.setInsertionPointToStart(&grid.getBody().front());
   Value block = grid.getBody().getArgument(0);
   Value firstRow = arith::MulIOp::create(b, block, queries);
@@ -78,6 +83,7 @@ LogicalResult KernelBuilder::build() {
   head = grid.getBody().getArgument(1);
   batch = grid.getBody().getArgument(2);
   keyHead = arith::DivUIOp::create(b, head, group);
+  buildLengths();
 
   SmallVector<Value> query = loadQuery(firstRow);
   if (op.hasScales()) {
@@ -193,9 +199,12 @@ FailureOr<KernelBuilder::State> KernelBuilder::buildBlock(ValueRange query,
                                                           Value firstRow,
                                                           Value firstKey,
                                                           State state) {
+  SmallVector<Value> place =
+      getRowPlace(attention::Sequence::key, keyHead, firstKey);
+  place.push_back(index(0));
   auto load = [&](Value memref, int64_t width, Type element) -> Value {
     return tile::LoadOp::create(b, tensor({columns, width}, element), memref,
-                                ValueRange{batch, keyHead, firstKey, index(0)});
+                                place);
   };
   Value key = load(operands.k, op.getHeadDim(), op.getElementType());
   int64_t width = op.getValueHeadDim();

@@ -5,6 +5,7 @@
 
 #include "PackGroups.h"
 #include "TileChoice.h"
+#include "fa3/Dialect/Attention/Contract/HostFunction.h"
 #include "fa3/Dialect/Attention/IR/Attention.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
@@ -37,8 +38,8 @@ struct AccumulationPolicy {
 double getLargestWeight(mlir::Type element);
 
 /// Values that a kernel takes for one attention: memrefs in (batch, head,
-/// sequence, element) order, with `packing` q, o and lse as `viewGroups` gives
-/// them.
+/// sequence, element) order, or what places index instead; with `packing` q, o
+/// and lse as `viewGroups` gives them.
 struct KernelOperands {
   /// lse is null without that result; a transposed v is (batch, head, element,
   /// sequence).
@@ -47,6 +48,10 @@ struct KernelOperands {
   mlir::Value scale; ///< f32
   /// Scales of q, k and v, none with 16-bit operands.
   llvm::SmallVector<mlir::Value> scales;
+  /// How many queries of a sequence are computed, null for all; and what says
+  /// how many sequences there are.
+  mlir::Value maxQ;
+  attention::BatchExtent batch;
   /// Scalars that the regions capture.
   mlir::IRMapping captures;
   /// The heads of a group are rows.

@@ -91,7 +91,8 @@ private:
   /// Where the rows of a tile start in q or o, without `element` in lse.
   llvm::SmallVector<mlir::Value> getPlace(mlir::Value firstQuery,
                                           mlir::Value element = {}) {
-    llvm::SmallVector<mlir::Value> place = {batch, head, firstQuery};
+    llvm::SmallVector<mlir::Value> place =
+        getRowPlace(attention::Sequence::query, head, firstQuery);
     if (operands.packing)
       place.push_back(index(0));
     if (element)
@@ -100,6 +101,18 @@ private:
   }
   /// The query, and the head, of each row of a tile of scores.
   std::pair<Expander::Entry, Expander::Entry> buildRows(mlir::Value firstQuery);
+
+  /// What a region of lengths or places yields.
+  llvm::SmallVector<mlir::Value> expandScalars(mlir::Region &region,
+                                               mlir::ValueRange arguments);
+  /// How many sequences there are.
+  mlir::Value buildBatch();
+  /// The lengths of the sequence at hand, and where its rows end.
+  void buildLengths();
+  /// Where a row of a sequence is in its arrays, without the element.
+  llvm::SmallVector<mlir::Value> getRowPlace(attention::Sequence sequence,
+                                             mlir::Value ofHead,
+                                             mlir::Value row);
 
   /// A scale of operand 0 (q), 1 (k) or 2 (v) for the rows of a tile: one f32,
   /// or a tile of rank 1 where every row has its own.
@@ -216,8 +229,9 @@ private:
   mlir::Value scoreScale;
   /// Multiplies the output in the end; null for 1.
   mlir::Value outputScale;
-  /// The first row of the next tile, if rows are to end there.
-  mlir::Value endRow;
+  /// Behind the last row of the tile, or of the sequence, if rows are to end
+  /// there; and where that is in o and lse.
+  mlir::Value endRow, storeEnd;
   /// What all rows have in place of a maximum.
   std::optional<double> sharedReference;
   /// Number of the step, counted in key blocks.

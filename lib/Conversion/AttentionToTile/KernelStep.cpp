@@ -256,7 +256,7 @@ void KernelBuilder::buildEpilogue(State state, Value firstRow) {
   if (!element.isF32())
     out = arith::TruncFOp::create(b, tensor({rows, width}, element), out);
   tile::StoreOp::create(b, out, operands.o, getPlace(firstRow, index(0)),
-                        endRow, getFold());
+                        storeEnd, getFold());
   if (!operands.lse)
     return;
   // Natural log of the sum of exponentials: (m + log2 sum) * ln 2.
@@ -268,6 +268,6 @@ void KernelBuilder::buildEpilogue(State state, Value firstRow) {
   lse = arith::SelectOp::create(
       b, empty, splat(rowType(), -std::numeric_limits<double>::infinity()),
       lse);
-  tile::StoreOp::create(b, lse, operands.lse, getPlace(firstRow), endRow,
+  tile::StoreOp::create(b, lse, operands.lse, getPlace(firstRow), storeEnd,
                         getFold());
 }

@@ -5,6 +5,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/IR/Matchers.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -65,6 +66,18 @@ static bool isFilledBetter(int64_t queries, const GroupPacking &packing) {
   return apart >= kGain * packed;
 }
 
+std::optional<int64_t> fa3::getStaticQueries(ForwardOp forward) {
+  APInt most;
+  if (forward.getMaxQ() &&
+      matchPattern(forward.getMaxQ(), m_ConstantInt(&most)))
+    return std::max<int64_t>(most.getSExtValue(), 0);
+  RankedTensorType q = forward.getQ().getType();
+  int64_t axis = forward.getSequenceAxisOf(forward.getQ());
+  if (forward.hasPlace(attention::Sequence::query) || q.isDynamicDim(axis))
+    return std::nullopt;
+  return q.getDimSize(axis);
+}
+
 FailureOr<std::optional<GroupPacking>>
 fa3::chooseGroupPacking(const attention::HostFunction &host, StringRef option) {
   using Result = std::optional<GroupPacking>;
@@ -78,16 +91,17 @@ fa3::chooseGroupPacking(const attention::HostFunction &host, StringRef option) {
                                 "rows: "));
     return failure();
   };
-  int64_t axis = forward.getHeadAxis();
+  int64_t headOfQ = forward.getHeadAxisOf(forward.getQ()),
+          headOfK = forward.getHeadAxisOf(forward.getK());
   RankedTensorType q = forward.getQ().getType(), k = forward.getK().getType();
-  if (q.isDynamicDim(axis) || k.isDynamicDim(axis))
+  if (q.isDynamicDim(headOfQ) || k.isDynamicDim(headOfK))
     return refuse([](InFlightDiagnostic error) {
       error << "expects numbers of heads that are known to the compiler";
     });
-  int64_t keyHeads = k.getDimSize(axis);
+  int64_t keyHeads = k.getDimSize(headOfK);
   GroupPacking packing;
   packing.keyHeads = keyHeads;
-  packing.heads = q.getDimSize(axis) / keyHeads;
+  packing.heads = q.getDimSize(headOfQ) / keyHeads;
   packing.rows = llvm::PowerOf2Ceil(packing.heads);
   if (packing.heads == 1)
     return Result();
@@ -106,39 +120,42 @@ fa3::chooseGroupPacking(const attention::HostFunction &host, StringRef option) {
       error << "expects scales of q for the " << keyHeads
             << " key heads or for all, and for all rows";
     });
-  int64_t sequence = forward.getSequenceAxis();
   bool pays = packing.heads == packing.rows && gainsByMask(forward);
-  pays |= !q.isDynamicDim(sequence) &&
-          isFilledBetter(q.getDimSize(sequence), packing);
+  std::optional<int64_t> queries = getStaticQueries(forward);
+  pays |= queries && isFilledBetter(*queries, packing);
   return option == "true" || pays ? Result(packing) : Result();
 }
 
-Value fa3::viewGroups(ImplicitLocOpBuilder &b, Value array,
+Value fa3::viewGroups(ImplicitLocOpBuilder &b, Value array, unsigned head,
                       const GroupPacking &packing) {
   if (!array)
     return {};
   auto type = cast<MemRefType>(array.getType());
-  if (type.isDynamicDim(1)) {
+  if (type.isDynamicDim(head)) {
     // The host function checks that the arrays agree in heads.
     SmallVector<int64_t> known(type.getShape());
-    known[1] = packing.keyHeads * packing.heads;
+    known[head] = packing.keyHeads * packing.heads;
     type = MemRefType::Builder(type).setShape(known);
     array = memref::CastOp::create(b, type, array);
   }
-  // Dimension 1 becomes two.
+  // The dimension of the heads becomes two.
   SmallVector<int64_t> shape(type.getShape());
-  shape[1] = packing.heads;
-  shape.insert(shape.begin() + 1, packing.keyHeads);
-  SmallVector<ReassociationIndices> parts = {{0}, {1, 2}};
-  for (int64_t dim = 2; dim < type.getRank(); ++dim)
-    parts.push_back({dim + 1});
+  shape[head] = packing.heads;
+  shape.insert(shape.begin() + head, packing.keyHeads);
+  SmallVector<ReassociationIndices> parts;
+  for (int64_t dim = 0; dim < type.getRank(); ++dim) {
+    int64_t first = dim + (dim > head ? 1 : 0);
+    parts.push_back({first});
+    if (dim == head)
+      parts.back().push_back(first + 1);
+  }
   FailureOr<MemRefType> expanded =
       memref::ExpandShapeOp::computeExpandedType(type, shape, parts);
   assert(succeeded(expanded) && "arrays have strides");
   Value view = memref::ExpandShapeOp::create(b, *expanded, array, parts);
   // The head of the group behind the query.
   auto order = llvm::to_vector(llvm::seq<unsigned>(0, shape.size()));
-  std::swap(order[2], order[3]);
+  std::swap(order[head + 1], order[head + 2]);
   AffineMap map = AffineMap::getPermutationMap(order, b.getContext());
   return memref::TransposeOp::create(b, view, AffineMapAttr::get(map));
 }

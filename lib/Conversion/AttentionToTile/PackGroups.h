@@ -28,11 +28,14 @@ struct GroupPacking {
 mlir::FailureOr<std::optional<GroupPacking>>
 chooseGroupPacking(const attention::HostFunction &host, llvm::StringRef option);
 
+/// How many queries of a sequence are computed at most, if that is known.
+std::optional<int64_t> getStaticQueries(attention::ForwardOp forward);
+
 /// A view of q or o, (batch, head, query, element), or of lse, without the last
-/// dimension, as (batch, key head, query, head of the group, element). On the
-/// host.
+/// dimension, as (batch, key head, query, head of the group, element): the
+/// dimension `head` becomes two. On the host.
 mlir::Value viewGroups(mlir::ImplicitLocOpBuilder &b, mlir::Value array,
-                       const GroupPacking &packing);
+                       unsigned head, const GroupPacking &packing);
 
 } // namespace fa3
 

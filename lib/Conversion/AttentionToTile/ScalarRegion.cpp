@@ -98,6 +98,13 @@ LogicalResult ScalarRegionExpander::expandOp(Operation *op) {
   }
   if (isa<tensor::ExtractOp>(op))
     return expandExtract(op);
+  if (auto dim = dyn_cast<tensor::DimOp>(op)) {
+    Value extent = memref::DimOp::create(builder, op->getLoc(),
+                                         aux.lookup(dim.getSource()),
+                                         get(dim.getIndex()).value);
+    bind(dim.getResult(), {extent, Uniform});
+    return success();
+  }
 
   unsigned varies = Uniform;
   SmallVector<Entry> operands;
@@ -119,13 +126,19 @@ LogicalResult ScalarRegionExpander::expandOp(Operation *op) {
   return success();
 }
 
-FailureOr<ScalarRegionExpander::Entry>
-ScalarRegionExpander::expand(Region &region) {
-  Block &block = region.front();
-  for (Operation &op : block.without_terminator())
+LogicalResult ScalarRegionExpander::expandOperations(Region &region) {
+  for (Operation &op : region.front().without_terminator())
     if (failed(expandOp(&op)))
       return failure();
-  return get(cast<attention::YieldOp>(block.getTerminator()).getValue());
+  return success();
+}
+
+FailureOr<ScalarRegionExpander::Entry>
+ScalarRegionExpander::expand(Region &region) {
+  if (failed(expandOperations(region)))
+    return failure();
+  return get(
+      cast<attention::YieldOp>(region.front().getTerminator()).getValue());
 }
 
 void fa3::addRegionDemand(Region &region, tile::LoadPolicy loads,

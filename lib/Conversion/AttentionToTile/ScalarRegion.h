@@ -37,6 +37,8 @@ public:
     keyLength = keys;
   }
 
+  /// Expands the operations of the region.
+  mlir::LogicalResult expandOperations(mlir::Region &region);
   /// Expands the region and gives the entry of the yielded value.
   mlir::FailureOr<Entry> expand(mlir::Region &region);
   /// The entry of a value of an expanded region, or of a capture.

@@ -286,13 +286,13 @@ static Problem getProblem(ModuleOp module, const ProblemClass &found,
       auto type = cast<RankedTensorType>(array.getType());
       return type.isDynamicDim(axis) ? otherwise : type.getDimSize(axis);
     };
-    int64_t axis = op.getSequenceAxis();
+    int64_t axis = op.getSequenceAxisOf(op.getQ());
     int64_t length = line.lengths.empty() ? 4096 : line.lengths.front();
     problem.queries = getExtent(op.getQ(), axis, length);
     problem.knowsQueries = !op.getQ().getType().isDynamicDim(axis);
     problem.keys = getExtent(op.getK(), axis, problem.queries);
     int64_t batch = std::max<int64_t>(line.tokens / problem.queries, 1);
-    heads = getExtent(op.getQ(), op.getHeadAxis(),
+    heads = getExtent(op.getQ(), op.getHeadAxisOf(op.getQ()),
                       std::max<int64_t>(line.hidden / problem.d, 1)) *
             getExtent(op.getQ(), 0, batch);
   });

@@ -3,6 +3,8 @@
 #include "HostArguments.h"
 #include "fa3/Dialect/Attention/Contract/Quantization.h"
 #include "fa3/Support/ContractNames.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
@@ -11,18 +13,35 @@ using namespace mlir;
 using namespace fa3;
 using namespace fa3::attention;
 
-std::optional<Extent> fa3::attention::getExtent(Value index) {
+std::optional<IndexBound> fa3::attention::getBound(Value index) {
+  int64_t more = 0;
+  if (auto sum = index.getDefiningOp<arith::AddIOp>()) {
+    std::optional<int64_t> literal = getConstantIntValue(sum.getRhs());
+    if (!literal || *literal < 0)
+      return std::nullopt;
+    more = *literal;
+    index = sum.getLhs();
+  }
   auto argument = dyn_cast<BlockArgument>(index);
-  if (!argument || !isa<ForwardOp>(argument.getOwner()->getParentOp()))
+  auto forward = argument
+                     ? dyn_cast<ForwardOp>(argument.getOwner()->getParentOp())
+                     : ForwardOp();
+  if (!forward)
     return std::nullopt;
-  int number = argument.getArgNumber();
-  if (argument.getOwner()->getNumArguments() == 5)
-    --number; // the score
-  return static_cast<Extent>(number);
+  Region *region = argument.getOwner()->getParent();
+  unsigned number = argument.getArgNumber();
+  if (region == &forward.getScoreMod())
+    --number;
+  else if (region != &forward.getMaskMod() && number == 2)
+    return std::nullopt;
+  auto extent = static_cast<Extent>(number);
+  if (region == &forward.getPlaceKRegion() && extent == Extent::Heads)
+    extent = Extent::KeyHeads;
+  return IndexBound{extent, more};
 }
 
 static StringRef getDimName(Extent extent) {
-  static constexpr StringRef names[] = {"b", "h", "sq", "sk"};
+  static constexpr StringRef names[] = {"b", "h", "sq", "sk", "hk"};
   return names[static_cast<unsigned>(extent)];
 }
 
@@ -32,6 +51,25 @@ void fa3::attention::forEachRead(ForwardOp forward, unsigned number,
     if (extract.getTensor() == forward.getAux()[number])
       visit(extract);
   });
+}
+
+/// Names of the dimensions that hold the rows of q (of k), in the order of
+/// (batch, head, sequence).
+static SmallVector<StringRef> nameRows(ForwardOp forward, Sequence sequence) {
+  bool isQuery = sequence == Sequence::query;
+  StringRef head = isQuery ? "h" : "hk";
+  if (!forward.hasPlace(sequence))
+    return {"b", head, isQuery ? "sq" : "sk"};
+  static constexpr StringRef outer[] = {"n0", "n1", "n2", "n3", "n4", "n5"};
+  static constexpr StringRef outerOfKey[] = {"p0", "p1", "p2",
+                                             "p3", "p4", "p5"};
+  SmallVector<StringRef> names;
+  int64_t rank = forward.getPlaceRank(sequence);
+  for (int64_t dim = 0; dim < rank - 2; ++dim)
+    names.push_back((isQuery ? outer : outerOfKey)[std::min<int64_t>(dim, 5)]);
+  names.push_back(head);
+  names.push_back(isQuery ? "tq" : "tk");
+  return names;
 }
 
 void fa3::attention::nameTensors(ForwardOp forward,
@@ -50,16 +88,23 @@ void fa3::attention::nameTensors(ForwardOp forward,
     for (StringRef dim : dims)
       argument.dims.push_back(dim.str());
     if (!dims.empty() && forward.getLayout() == Layout::bshd)
-      std::swap(argument.dims[1], argument.dims[2]);
+      std::swap(argument.dims[argument.dims.size() - 3],
+                argument.dims[argument.dims.size() - 2]);
   };
   // With several terms q has another last extent than k.
+  StringRef ofElement = forward.getQTerms() == 1 ? "d" : "dq";
+  auto withLast = [](SmallVector<StringRef> dims, StringRef last) {
+    dims.push_back(last);
+    return dims;
+  };
+  SmallVector<StringRef> ofKey = nameRows(forward, Sequence::key);
   name(forward.getQ(), "q",
-       {"b", "h", "sq", forward.getQTerms() == 1 ? "d" : "dq"});
-  name(forward.getK(), "k", {"b", "hk", "sk", "d"});
+       withLast(nameRows(forward, Sequence::query), ofElement));
+  name(forward.getK(), "k", withLast(ofKey, "d"));
   if (forward.getTransposedV())
     name(forward.getV(), "v", {"b", "hk", "dv", "sk"});
   else
-    name(forward.getV(), "v", {"b", "hk", "sk", "dv"});
+    name(forward.getV(), "v", withLast(ofKey, "dv"));
   for (auto [number, value] : llvm::enumerate(forward.getAux())) {
     std::string role = ("aux" + Twine(number)).str();
     name(value, role, {});
@@ -70,10 +115,18 @@ void fa3::attention::nameTensors(ForwardOp forward,
     argument.dims.resize(cast<RankedTensorType>(value.getType()).getRank());
     for (auto [dim, text] : llvm::enumerate(argument.dims))
       text = ("n" + Twine(dim)).str();
+    // A read further behind says more.
+    SmallVector<bool> isBounded(argument.dims.size());
     forEachRead(forward, number, [&](tensor::ExtractOp extract) {
       for (auto [dim, index] : llvm::enumerate(extract.getIndices()))
-        if (std::optional<Extent> extent = getExtent(index))
-          argument.dims[dim] = getDimName(*extent).str();
+        if (std::optional<IndexBound> bound = getBound(index);
+            bound && bound->more == 0 && !isBounded[dim])
+          argument.dims[dim] = getDimName(bound->extent).str();
+        else if (bound && bound->more != 0) {
+          isBounded[dim] = true;
+          argument.dims[dim] =
+              (getDimName(bound->extent) + Twine(bound->more)).str();
+        }
     });
   }
   for (auto [value, role] : llvm::zip(forward.getScales(), kScaleNames))
@@ -210,11 +263,13 @@ fa3::attention::collectArguments(func::FuncOp function, ForwardOp forward,
       continue;
     }
     bool isLse = value == forward.getLse();
-    SmallVector<std::string> dims = {"b", "h", "sq"};
+    SmallVector<std::string> dims;
+    for (StringRef name : nameRows(forward, Sequence::query))
+      dims.push_back(name.str());
     if (!isLse) {
       dims.push_back("dv");
       if (forward.getLayout() == Layout::bshd)
-        std::swap(dims[1], dims[2]);
+        std::swap(dims[dims.size() - 3], dims[dims.size() - 2]);
     }
     arguments.push_back({typeOf(value.getType(), isLse ? Type() : outputType),
                          value.getLoc(), function.getResultAttrDict(number),

@@ -23,11 +23,18 @@ struct HostArgument {
 };
 
 /// Which extent bounds an index of the regions.
-enum class Extent { Batch, Heads, Queries, Keys };
+enum class Extent { Batch, Heads, Queries, Keys, KeyHeads };
 
-/// The extent that bounds `index` if it is an argument of a region of
-/// attention.forward.
-std::optional<Extent> getExtent(mlir::Value index);
+/// What bounds an index: an extent, `more` elements behind it.
+struct IndexBound {
+  Extent extent;
+  int64_t more = 0;
+};
+
+/// The bound of `index` if it is an argument of a region of attention.forward,
+/// or a constant of at least 0 more. The last arguments of lengths and places
+/// have none that the host knows.
+std::optional<IndexBound> getBound(mlir::Value index);
 
 /// Calls `visit` on every tensor.extract in the regions that reads auxiliary
 /// operand `number`.

@@ -1,6 +1,7 @@
 //===- HostForm.cpp - what becomes a host function ------------------------===//
 
 #include "HostForm.h"
+#include "HostArguments.h"
 #include "fa3/Dialect/Attention/Contract/Quantization.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -59,6 +60,24 @@ static LogicalResult verifyReads(ForwardOp forward) {
   return failure(result.wasInterrupted());
 }
 
+/// Something has to say how many sequences there are.
+static LogicalResult verifyBatch(ForwardOp forward) {
+  if (!forward.hasPlace(Sequence::query))
+    return success();
+  WalkResult found = forward->walk([](tensor::ExtractOp extract) {
+    return WalkResult(
+        failure(llvm::any_of(extract.getIndices(), [](Value index) {
+          std::optional<IndexBound> bound = getBound(index);
+          return bound && bound->extent == Extent::Batch;
+        })));
+  });
+  if (found.wasInterrupted())
+    return success();
+  return forward.emitError("has a number of sequences that nothing says: "
+                           "expects its regions to read an auxiliary operand "
+                           "by sequence");
+}
+
 static LogicalResult verifyReturn(func::ReturnOp ret, ForwardOp forward) {
   for (auto [number, value] : llvm::enumerate(ret.getOperands())) {
     Operation *source = value.getDefiningOp();
@@ -115,7 +134,8 @@ LogicalResult fa3::attention::verifyForm(func::FuncOp function,
       dyn_cast<func::ReturnOp>(function.getBody().front().getTerminator());
   if (!ret)
     return function.emitError("expects to end in 'func.return'");
-  if ((forward && failed(verifyReads(forward))) ||
+  if ((forward &&
+       (failed(verifyReads(forward)) || failed(verifyBatch(forward)))) ||
       failed(verifyReturn(ret, forward)))
     return failure();
   for (auto dim : function.getBody().getOps<tensor::DimOp>())

@@ -64,6 +64,7 @@ private:
   Value dim(Value argument, int64_t axis);
   void require(Value condition, const Twine &message);
   void requireEqual(Value lhs, Value rhs, const Twine &message);
+  void countSequences();
   void requireShapes();
   void requireReads(unsigned number);
   void requireScales(unsigned operand);
@@ -115,27 +116,77 @@ void HostBuilder::requireEqual(Value lhs, Value rhs, const Twine &message) {
           message);
 }
 
-void HostBuilder::requireShapes() {
-  int64_t head = host.forward.getHeadAxis();
-  int64_t sequence = host.forward.getSequenceAxis();
-  host.batch = dim(q, 0);
-  host.heads = dim(q, head);
-  host.keyHeads = dim(k, head);
-  host.queries = dim(q, sequence);
-  host.keys = dim(k, sequence);
+/// The sequences that the code of lengths and places has integers for.
+void HostBuilder::countSequences() {
+  ForwardOp forward = host.forward;
+  if (!forward.hasPlace(Sequence::query)) {
+    host.batch = dim(q, 0);
+    return;
+  }
+  BatchExtent &from = host.batchExtent;
+  for (auto [number, value] : llvm::enumerate(host.aux)) {
+    forEachRead(forward, number, [&](tensor::ExtractOp extract) {
+      for (auto [axis, index] : llvm::enumerate(extract.getIndices())) {
+        std::optional<IndexBound> bound = getBound(index);
+        if (!bound || bound->extent != Extent::Batch ||
+            (from.aux && *from.aux != number))
+          continue;
+        from.aux = number;
+        from.axis = axis;
+        from.more = std::max(from.more, bound->more);
+      }
+    });
+    if (from.aux)
+      break;
+  }
+  Value extent = dim(host.aux[*from.aux], from.axis);
+  if (from.more) {
+    extent = arith::SubIOp::create(b, extent, constant(from.more));
+    extent = arith::MaxSIOp::create(b, extent, constant(0));
+  }
+  host.batch = extent;
+}
 
-  requireEqual(host.batch, dim(k, 0), "q and k differ in batch");
-  requireEqual(host.batch, dim(v, 0), "q and v differ in batch");
-  requireEqual(host.keyHeads, dim(v, head), "k and v differ in heads");
-  requireEqual(host.keys, dim(v, host.forward.getTransposedV() ? 3 : sequence),
+void HostBuilder::requireShapes() {
+  ForwardOp forward = host.forward;
+  int64_t headOfQ = forward.getHeadAxisOf(forward.getQ()),
+          headOfK = forward.getHeadAxisOf(forward.getK()),
+          queryAxis = forward.getSequenceAxisOf(forward.getQ()),
+          keyAxis = forward.getSequenceAxisOf(forward.getK());
+  bool placesQ = forward.hasPlace(Sequence::query),
+       placesK = forward.hasPlace(Sequence::key);
+  countSequences();
+  host.heads = dim(q, headOfQ);
+  host.keyHeads = dim(k, headOfK);
+  host.queries = dim(q, queryAxis);
+  host.keys = dim(k, keyAxis);
+
+  if (!placesK) {
+    requireEqual(host.batch, dim(k, 0), "q and k differ in batch");
+    requireEqual(host.batch, dim(v, 0), "q and v differ in batch");
+  } else {
+    for (int64_t axis = 0; axis < std::min(headOfK, keyAxis); ++axis)
+      requireEqual(dim(k, axis), dim(v, axis),
+                   "k and v differ in dimension " + Twine(axis));
+  }
+  requireEqual(host.keyHeads, dim(v, headOfK), "k and v differ in heads");
+  requireEqual(host.keys, dim(v, forward.getTransposedV() ? 3 : keyAxis),
                "k and v differ in length");
-  requireEqual(host.batch, dim(o, 0), "q and o differ in batch");
-  requireEqual(host.heads, dim(o, head), "q and o differ in heads");
-  requireEqual(host.queries, dim(o, sequence), "q and o differ in length");
+  int64_t outer = std::min(headOfQ, queryAxis);
+  auto differ = [&](StringRef name, int64_t axis) {
+    return "q and " + name.str() + " differ in " +
+           (placesQ ? "dimension " + std::to_string(axis) : "batch");
+  };
+  for (int64_t axis = 0; axis < outer; ++axis)
+    requireEqual(dim(q, axis), dim(o, axis), differ("o", axis));
+  requireEqual(host.heads, dim(o, headOfQ), "q and o differ in heads");
+  requireEqual(host.queries, dim(o, queryAxis), "q and o differ in length");
   if (lse) {
-    requireEqual(host.batch, dim(lse, 0), "q and lse differ in batch");
-    requireEqual(host.heads, dim(lse, 1), "q and lse differ in heads");
-    requireEqual(host.queries, dim(lse, 2), "q and lse differ in length");
+    for (int64_t axis = 0; axis < outer; ++axis)
+      requireEqual(dim(q, axis), dim(lse, axis), differ("lse", axis));
+    requireEqual(host.heads, dim(lse, outer), "q and lse differ in heads");
+    requireEqual(host.queries, dim(lse, outer + 1),
+                 "q and lse differ in length");
   }
 
   std::optional<int64_t> keyHeads = getConstantIntValue(host.keyHeads);
@@ -158,28 +209,39 @@ void HostBuilder::requireReads(unsigned number) {
   StringRef name =
       host.function.getArgAttrOfType<StringAttr>(position, kArgumentNameAttr)
           .getValue();
-  llvm::SmallDenseSet<std::pair<int64_t, int64_t>> done;
+  llvm::DenseSet<std::tuple<int64_t, int64_t, int64_t>> done;
 
   forEachRead(host.forward, number, [&](tensor::ExtractOp extract) {
     for (auto [axis, index] : llvm::enumerate(extract.getIndices())) {
       Value needed;
-      StringRef what;
+      std::string what;
       if (std::optional<int64_t> literal = getConstantIntValue(index)) {
         if (!type.isDynamicDim(axis) && *literal < type.getDimSize(axis))
           continue;
-        if (!done.insert({axis, *literal}).second)
+        if (!done.insert({axis, -1, *literal}).second)
           continue;
         needed = constant(*literal + 1);
         what = "elements read";
-      } else if (std::optional<Extent> extent = getExtent(index)) {
+      } else if (std::optional<IndexBound> bound = getBound(index)) {
         static constexpr StringRef names[] = {"batches", "heads of q",
-                                              "queries", "keys"};
-        Value extents[] = {host.batch, host.heads, host.queries, host.keys};
-        unsigned which = static_cast<unsigned>(*extent);
-        if (!done.insert({axis, -1 - static_cast<int64_t>(which)}).second)
+                                              "queries", "keys", "heads of k"};
+        Value extents[] = {host.batch, host.heads, host.queries, host.keys,
+                           host.keyHeads};
+        unsigned which = static_cast<unsigned>(bound->extent);
+        // Of queries and keys that have places no extent is known.
+        if ((bound->extent == Extent::Queries &&
+             host.forward.hasPlace(Sequence::query)) ||
+            (bound->extent == Extent::Keys &&
+             host.forward.hasPlace(Sequence::key)))
+          continue;
+        if (!done.insert({axis, which, bound->more}).second)
           continue;
         needed = extents[which];
         what = names[which];
+        if (bound->more) {
+          needed = arith::AddIOp::create(b, needed, constant(bound->more));
+          what = "needed for all " + what;
+        }
         std::optional<int64_t> count = getConstantIntValue(needed);
         if (count && !type.isDynamicDim(axis) &&
             *count <= type.getDimSize(axis))
@@ -187,10 +249,12 @@ void HostBuilder::requireReads(unsigned number) {
       } else {
         continue; // computed: what it may be is the matter of who wrote it
       }
-      require(arith::CmpIOp::create(b, arith::CmpIPredicate::sge,
-                                    dim(argument, axis), needed),
-              name + " has fewer entries in dimension " + Twine(axis) +
-                  " than there are " + what);
+      require(
+          arith::CmpIOp::create(b, arith::CmpIPredicate::sge,
+                                dim(argument, axis), needed),
+          name + " has fewer entries in dimension " + Twine(axis) + " than " +
+              (StringRef(what).starts_with("needed") ? what
+                                                     : "there are " + what));
     }
   });
 }
@@ -328,8 +392,10 @@ void HostBuilder::buildRotation(HostQuantization &quantization) {
 Value HostBuilder::view(Value argument, Layout layout) {
   if (layout == Layout::bhsd)
     return argument;
-  AffineMap map = AffineMap::getPermutationMap(ArrayRef<int64_t>{0, 2, 1, 3},
-                                               b.getContext());
+  auto order = llvm::to_vector(
+      llvm::seq<int64_t>(0, cast<MemRefType>(argument.getType()).getRank()));
+  std::swap(order[order.size() - 3], order[order.size() - 2]);
+  AffineMap map = AffineMap::getPermutationMap(order, b.getContext());
   return memref::TransposeOp::create(b, argument, AffineMapAttr::get(map));
 }
 
@@ -372,6 +438,8 @@ void HostBuilder::buildForward() {
     requireReads(i);
   cloneScalars();
 
+  if (forward.getMaxQ())
+    host.maxQ = lookup(forward.getMaxQ());
   if (forward.getScale()) {
     host.scale = lookup(forward.getScale());
     if (!matchPattern(host.scale, m_Constant())) {

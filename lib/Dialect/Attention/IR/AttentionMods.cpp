@@ -88,7 +88,7 @@ LogicalResult AlibiAttr::verifyMod(Operation *op) const {
            << " expects slopes of f32, got " << type->getElementType();
   auto q = cast<RankedTensorType>(forward.getQ().getType());
   return verifyExtent(forward, mod, *type, 0, "query heads",
-                      q.getDimSize(forward.getHeadAxis()));
+                      q.getDimSize(forward.getHeadAxisOf(forward.getQ())));
 }
 
 LogicalResult BiasAttr::verifyMod(Operation *op) const {
@@ -103,17 +103,77 @@ LogicalResult BiasAttr::verifyMod(Operation *op) const {
            << " expects elements of f16, bf16 or f32, got " << element;
   auto q = cast<RankedTensorType>(forward.getQ().getType());
   auto k = cast<RankedTensorType>(forward.getK().getType());
+  bool placesQ = forward.hasPlace(Sequence::query),
+       placesK = forward.hasPlace(Sequence::key);
+  // Of what has a place the extents are no lengths.
+  auto extent = [](bool isPlaced, RankedTensorType type, int64_t axis) {
+    return isPlaced ? ShapedType::kDynamic : type.getDimSize(axis);
+  };
   const std::pair<StringRef, int64_t> expected[] = {
-      {"batches", q.getDimSize(0)},
-      {"query heads", q.getDimSize(forward.getHeadAxis())},
-      {"queries", q.getDimSize(forward.getSequenceAxis())},
-      {"keys", k.getDimSize(forward.getSequenceAxis())}};
+      {"batches", extent(placesQ, q, 0)},
+      {"query heads", q.getDimSize(forward.getHeadAxisOf(forward.getQ()))},
+      {"queries",
+       extent(placesQ, q, forward.getSequenceAxisOf(forward.getQ()))},
+      {"keys", extent(placesK, k, forward.getSequenceAxisOf(forward.getK()))}};
   for (auto [dim, entry] : llvm::enumerate(expected)) {
     auto [what, extent] = entry;
     if (type->getDimSize(dim) != 1 &&
         failed(verifyExtent(forward, mod, *type, dim, what, extent)))
       return failure();
   }
+  return success();
+}
+
+/// Auxiliary operand `number` holds integers for something.
+static LogicalResult verifyIntegers(ForwardOp forward, StringRef mod,
+                                    int64_t number, int64_t rank) {
+  FailureOr<RankedTensorType> type = getAuxType(forward, mod, number, rank);
+  if (failed(type))
+    return failure();
+  if (!type->getElementType().isInteger(32))
+    return forward.emitOpError(mod)
+           << " expects elements of i32, got " << type->getElementType();
+  return success();
+}
+
+static LogicalResult verifyOneOrTwo(ForwardOp forward, StringRef mod,
+                                    std::optional<int64_t> q,
+                                    std::optional<int64_t> k) {
+  if (!q && !k)
+    return forward.emitOpError(mod) << " expects q or k, got neither";
+  for (std::optional<int64_t> number : {q, k})
+    if (number && failed(verifyIntegers(forward, mod, *number, 1)))
+      return failure();
+  return success();
+}
+
+LogicalResult UsedAttr::verifyMod(Operation *op) const {
+  return verifyOneOrTwo(cast<ForwardOp>(op), "#attention.used", getQ(), getK());
+}
+
+LogicalResult PackedAttr::verifyMod(Operation *op) const {
+  return verifyOneOrTwo(cast<ForwardOp>(op), "#attention.packed", getQ(),
+                        getK());
+}
+
+LogicalResult BatchIndexAttr::verifyMod(Operation *op) const {
+  return verifyIntegers(cast<ForwardOp>(op), "#attention.batch_index", getAux(),
+                        1);
+}
+
+LogicalResult LeftPadAttr::verifyMod(Operation *op) const {
+  return verifyIntegers(cast<ForwardOp>(op), "#attention.leftpad", getAux(), 1);
+}
+
+LogicalResult PagedAttr::verifyMod(Operation *op) const {
+  auto forward = cast<ForwardOp>(op);
+  if (failed(verifyIntegers(forward, "#attention.paged", getTable(), 2)))
+    return failure();
+  auto k = cast<RankedTensorType>(forward.getK().getType());
+  if (k.isDynamicDim(forward.getSequenceAxisOf(forward.getK())))
+    return op->emitOpError("#attention.paged expects a static number of rows "
+                           "in a page, got ")
+           << k;
   return success();
 }
 
@@ -216,4 +276,151 @@ Value BiasAttr::buildScoreMod(ImplicitLocOpBuilder &b,
   if (!type.getElementType().isF32())
     element = arith::ExtFOp::create(b, b.getF32Type(), element);
   return arith::AddFOp::create(b, score, element, flexible(b));
+}
+
+//===----------------------------------------------------------------------===//
+// Lengths and places
+//===----------------------------------------------------------------------===//
+
+using Lengths = std::pair<Value, Value>;
+
+/// An integer of an auxiliary operand, as an index.
+static Value loadInteger(ImplicitLocOpBuilder &b, Value aux,
+                         ValueRange indices) {
+  Value element = tensor::ExtractOp::create(b, aux, indices);
+  return arith::IndexCastOp::create(b, b.getIndexType(), element);
+}
+
+/// No more than the array has rows.
+static Value atMostExtent(ImplicitLocOpBuilder &b, Value length,
+                          Sequence sequence) {
+  Value extent = LengthOp::create(b, b.getIndexType(), sequence);
+  return length ? arith::MinSIOp::create(b, length, extent).getResult()
+                : extent;
+}
+
+bool UsedAttr::hasLengths() const { return true; }
+
+Lengths UsedAttr::buildLengths(ImplicitLocOpBuilder &b,
+                               const ModContext &context, Value queries,
+                               Value keys) const {
+  if (getQ())
+    queries = loadInteger(b, context.aux[*getQ()], context.batch);
+  if (getK())
+    keys = loadInteger(b, context.aux[*getK()], context.batch);
+  return {queries, keys};
+}
+
+static Value buildPackedLength(ImplicitLocOpBuilder &b,
+                               const ModContext &context, int64_t starts,
+                               Sequence sequence) {
+  Value next = arith::AddIOp::create(b, context.batch, indexConstant(b, 1));
+  Value first = loadInteger(b, context.aux[starts], context.batch);
+  Value end = loadInteger(b, context.aux[starts], next);
+  return atMostExtent(b, arith::SubIOp::create(b, end, first), sequence);
+}
+
+bool PackedAttr::hasLengths() const { return true; }
+bool PackedAttr::hasPlace(Sequence sequence) const {
+  return (sequence == Sequence::query ? getQ() : getK()).has_value();
+}
+int64_t PackedAttr::getPlaceRank(Sequence sequence, int64_t rank) const {
+  return hasPlace(sequence) ? rank - 1 : rank;
+}
+
+Lengths PackedAttr::buildLengths(ImplicitLocOpBuilder &b,
+                                 const ModContext &context, Value queries,
+                                 Value keys) const {
+  if (getQ())
+    queries = buildPackedLength(b, context, *getQ(), Sequence::query);
+  if (getK())
+    keys = buildPackedLength(b, context, *getK(), Sequence::key);
+  return {queries, keys};
+}
+
+SmallVector<Value> PackedAttr::buildPlace(ImplicitLocOpBuilder &b,
+                                          const ModContext &context,
+                                          Sequence sequence,
+                                          ValueRange place) const {
+  std::optional<int64_t> starts = sequence == Sequence::query ? getQ() : getK();
+  if (!starts)
+    return llvm::to_vector(place);
+  SmallVector<Value> result(place.drop_front());
+  Value first = loadInteger(b, context.aux[*starts], place.front());
+  result.back() = arith::AddIOp::create(b, first, result.back());
+  return result;
+}
+
+bool BatchIndexAttr::hasPlace(Sequence sequence) const {
+  return sequence == Sequence::key;
+}
+
+SmallVector<Value> BatchIndexAttr::buildPlace(ImplicitLocOpBuilder &b,
+                                              const ModContext &context,
+                                              Sequence sequence,
+                                              ValueRange place) const {
+  SmallVector<Value> result(place);
+  if (hasPlace(sequence))
+    result.front() = loadInteger(b, context.aux[getAux()], place.front());
+  return result;
+}
+
+bool LeftPadAttr::hasLengths() const { return true; }
+bool LeftPadAttr::hasPlace(Sequence sequence) const {
+  return sequence == Sequence::key;
+}
+
+Lengths LeftPadAttr::buildLengths(ImplicitLocOpBuilder &b,
+                                  const ModContext &context, Value queries,
+                                  Value keys) const {
+  if (!keys)
+    keys = LengthOp::create(b, b.getIndexType(), Sequence::key);
+  Value pad = loadInteger(b, context.aux[getAux()], context.batch);
+  return {queries, arith::SubIOp::create(b, keys, pad)};
+}
+
+SmallVector<Value> LeftPadAttr::buildPlace(ImplicitLocOpBuilder &b,
+                                           const ModContext &context,
+                                           Sequence sequence,
+                                           ValueRange place) const {
+  SmallVector<Value> result(place);
+  if (!hasPlace(sequence))
+    return result;
+  Value pad = loadInteger(b, context.aux[getAux()], context.batch);
+  result.back() = arith::AddIOp::create(b, result.back(), pad);
+  return result;
+}
+
+bool PagedAttr::hasLengths() const { return true; }
+bool PagedAttr::hasPlace(Sequence sequence) const {
+  return sequence == Sequence::key;
+}
+
+Lengths PagedAttr::buildLengths(ImplicitLocOpBuilder &b,
+                                const ModContext &context, Value queries,
+                                Value keys) const {
+  Value pages = tensor::DimOp::create(b, context.aux[getTable()], 1);
+  Value room =
+      arith::MulIOp::create(b, pages, indexConstant(b, context.keyExtent));
+  return {queries,
+          keys ? arith::MinSIOp::create(b, keys, room).getResult() : room};
+}
+
+SmallVector<Value> PagedAttr::buildPlace(ImplicitLocOpBuilder &b,
+                                         const ModContext &context,
+                                         Sequence sequence,
+                                         ValueRange place) const {
+  SmallVector<Value> result(place);
+  if (!hasPlace(sequence))
+    return result;
+  Value rows = indexConstant(b, context.keyExtent), row = place.back();
+  Value page = arith::DivUIOp::create(b, row, rows);
+  // Keys behind the last page have no entry; a row of it may be asked for.
+  Value pages = tensor::DimOp::create(b, context.aux[getTable()], 1);
+  Value last = arith::SubIOp::create(b, pages, indexConstant(b, 1));
+  page = arith::MinSIOp::create(b, page, last);
+  result.front() =
+      loadInteger(b, context.aux[getTable()], ValueRange{place.front(), page});
+  result.back() = arith::RemUIOp::create(b, row, rows);
+  return result;
 }

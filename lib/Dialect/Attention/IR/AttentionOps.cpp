@@ -40,6 +40,8 @@ void ForwardOp::print(OpAsmPrinter &printer) {
     if (getRows())
       printer << " rows [" << *getRows() << "]";
   }
+  if (getMaxQ())
+    printer << " max_q " << getMaxQ();
   if (getQTerms() != 1)
     printer << " q_terms " << getQTerms();
   if (getLayout() != Layout::bhsd)
@@ -61,6 +63,9 @@ void ForwardOp::print(OpAsmPrinter &printer) {
     printer << getO().getType();
   printRegion(printer, "score_mod", getScoreMod());
   printRegion(printer, "mask_mod", getMaskMod());
+  printRegion(printer, "lengths", getLengthsRegion());
+  printRegion(printer, "place_q", getPlaceQRegion());
+  printRegion(printer, "place_k", getPlaceKRegion());
 }
 
 /// Parses `(%a, %b, ..) { .. }`; the types are the first `types.size()` given.
@@ -81,10 +86,10 @@ static ParseResult parseRegion(OpAsmParser &parser, Region &region,
 
 ParseResult ForwardOp::parse(OpAsmParser &parser, OperationState &result) {
   Builder &builder = parser.getBuilder();
-  OpAsmParser::UnresolvedOperand q, k, v, scale;
+  OpAsmParser::UnresolvedOperand q, k, v, scale, maxQ;
   SmallVector<OpAsmParser::UnresolvedOperand> aux, scales;
   SmallVector<Type> auxTypes, scaleTypes;
-  bool hasScale = false;
+  bool hasScale = false, hasMaxQ = false;
   if (parser.parseOperand(q) || parser.parseComma() || parser.parseOperand(k) ||
       parser.parseComma() || parser.parseOperand(v))
     return failure();
@@ -112,6 +117,11 @@ ParseResult ForwardOp::parse(OpAsmParser &parser, OperationState &result) {
       result.addAttribute(getRowsAttrName(result.name),
                           builder.getDenseI64ArrayAttr(rows));
     }
+  }
+  if (succeeded(parser.parseOptionalKeyword("max_q"))) {
+    hasMaxQ = true;
+    if (parser.parseOperand(maxQ))
+      return failure();
   }
   if (succeeded(parser.parseOptionalKeyword("q_terms"))) {
     int64_t terms;
@@ -155,15 +165,19 @@ ParseResult ForwardOp::parse(OpAsmParser &parser, OperationState &result) {
       parser.resolveOperands(aux, auxTypes, auxLoc, result.operands) ||
       (hasScale &&
        parser.resolveOperand(scale, builder.getF32Type(), result.operands)) ||
-      parser.resolveOperands(scales, scaleTypes, scalesLoc, result.operands))
+      parser.resolveOperands(scales, scaleTypes, scalesLoc, result.operands) ||
+      (hasMaxQ &&
+       parser.resolveOperand(maxQ, builder.getIndexType(), result.operands)))
     return failure();
   result.addTypes(type.getResults());
   result.addAttribute(
       getOperandSegmentSizesAttrName(result.name),
-      builder.getDenseI32ArrayAttr({1, 1, 1, static_cast<int32_t>(aux.size()),
-                                    hasScale ? 1 : 0,
-                                    static_cast<int32_t>(scales.size())}));
+      builder.getDenseI32ArrayAttr(
+          {1, 1, 1, static_cast<int32_t>(aux.size()), hasScale ? 1 : 0,
+           static_cast<int32_t>(scales.size()), hasMaxQ ? 1 : 0}));
   Region *score = result.addRegion(), *keep = result.addRegion();
+  Region *lengths = result.addRegion(), *placeQ = result.addRegion(),
+         *placeK = result.addRegion();
   Type f32 = builder.getF32Type(), index = builder.getIndexType();
   if (succeeded(parser.parseOptionalKeyword("score_mod")) &&
       parseRegion(parser, *score, {f32, index, index, index, index},
@@ -172,6 +186,14 @@ ParseResult ForwardOp::parse(OpAsmParser &parser, OperationState &result) {
   if (succeeded(parser.parseOptionalKeyword("mask_mod")) &&
       parseRegion(parser, *keep, {index, index, index, index}, "mask_mod"))
     return failure();
+  if (succeeded(parser.parseOptionalKeyword("lengths")) &&
+      parseRegion(parser, *lengths, index, "lengths"))
+    return failure();
+  for (auto [region, keyword] :
+       {std::pair(placeQ, "place_q"), std::pair(placeK, "place_k")})
+    if (succeeded(parser.parseOptionalKeyword(keyword)) &&
+        parseRegion(parser, *region, {index, index, index}, keyword))
+      return failure();
   return success();
 }
 
@@ -184,8 +206,42 @@ RankedTensorType ForwardOp::getValueType() {
   if (!getTransposedV() || type.getRank() != 4)
     return type;
   SmallVector<int64_t> shape(type.getShape());
-  std::swap(shape[getSequenceAxis()], shape[3]);
+  std::swap(shape[getSequenceAxisOf(getV())], shape[3]);
   return RankedTensorType::get(shape, type.getElementType());
+}
+
+/// The mods of an operation that are modifications of this dialect.
+static SmallVector<ModAttrInterface> getModList(ForwardOp op) {
+  SmallVector<ModAttrInterface> mods;
+  for (Attribute attribute :
+       op.getModsAttr() ? op.getModsAttr().getValue() : ArrayRef<Attribute>())
+    if (auto mod = dyn_cast<ModAttrInterface>(attribute))
+      mods.push_back(mod);
+  return mods;
+}
+
+bool ForwardOp::hasPlace(Sequence sequence) {
+  return !getPlaceRegion(sequence).empty() ||
+         llvm::any_of(getModList(*this), [&](ModAttrInterface mod) {
+           return mod.hasPlace(sequence);
+         });
+}
+
+bool ForwardOp::hasLengths() {
+  return !getLengthsRegion().empty() ||
+         llvm::any_of(getModList(*this),
+                      [](ModAttrInterface mod) { return mod.hasLengths(); });
+}
+
+int64_t ForwardOp::getPlaceRank(Sequence sequence) {
+  int64_t rank = 3;
+  Region &region = getPlaceRegion(sequence);
+  if (!region.empty())
+    if (auto yield = dyn_cast<YieldOp>(region.front().getTerminator()))
+      rank = yield.getValues().size();
+  for (ModAttrInterface mod : getModList(*this))
+    rank = mod.getPlaceRank(sequence, rank);
+  return rank;
 }
 
 /// C13 and C14.
@@ -257,6 +313,22 @@ verifyElements(ForwardOp op,
   return success();
 }
 
+/// C18.
+static LogicalResult verifyPlaces(ForwardOp op) {
+  for (Sequence sequence : {Sequence::query, Sequence::key}) {
+    if (!op.hasPlace(sequence))
+      continue;
+    StringRef name = sequence == Sequence::query ? "place_q" : "place_k";
+    if (!op.hasLengths())
+      return op.emitOpError("expects 'lengths' beside '") << name << "'";
+    if (op.hasScales() || op.getTransposedV())
+      return op.emitOpError("expects no ")
+             << (op.hasScales() ? "scales" : "transposed_v") << " beside '"
+             << name << "'";
+  }
+  return success();
+}
+
 LogicalResult ForwardOp::verify() {
   auto type = [](Value value) {
     return cast<RankedTensorType>(value.getType());
@@ -266,13 +338,17 @@ LogicalResult ForwardOp::verify() {
   const std::pair<StringRef, RankedTensorType> tensors[] = {
       {"q", q}, {"k", k}, {"v", v}, {"o", o}};
 
-  for (auto [name, tensor] : tensors)
-    if (tensor.getRank() != 4)
+  int64_t queryRank = getPlaceRank(Sequence::query),
+          keyRank = getPlaceRank(Sequence::key);
+  for (auto [name, tensor] : tensors) {
+    int64_t rank = (name == "k" || name == "v" ? keyRank : queryRank) + 1;
+    if (tensor.getRank() != rank)
       return emitOpError("expects ")
-             << name << " of rank 4, got " << tensor.getRank();
-  if (getLse() && type(getLse()).getRank() != 3)
-    return emitOpError("expects lse of rank 3, got ")
-           << type(getLse()).getRank();
+             << name << " of rank " << rank << ", got " << tensor.getRank();
+  }
+  if (getLse() && type(getLse()).getRank() != queryRank)
+    return emitOpError("expects lse of rank ")
+           << queryRank << ", got " << type(getLse()).getRank();
 
   if (failed(verifyElements(*this, tensors)))
     return failure();
@@ -287,7 +363,7 @@ LogicalResult ForwardOp::verify() {
   int64_t step = is8Bit ? 16 : 8;
   bool isOneTerm = getQTerms() == 1;
   for (auto [name, tensor] : {tensors[isOneTerm ? 0 : 1], tensors[2]}) {
-    int64_t dim = tensor.getDimSize(3);
+    int64_t dim = tensor.getShape().back();
     if (ShapedType::isDynamic(dim))
       return emitOpError("expects a static head dim, that of ")
              << name << " is dynamic";
@@ -298,45 +374,58 @@ LogicalResult ForwardOp::verify() {
   for (auto [first, second] :
        {std::pair(tensors[isOneTerm ? 0 : 1], tensors[1]),
         {tensors[2], tensors[3]}})
-    if (first.second.getDimSize(3) != second.second.getDimSize(3))
+    if (first.second.getShape().back() != second.second.getShape().back())
       return emitOpError("expects ")
              << first.first << " and " << second.first
-             << " to agree in head dim, got " << first.second.getDimSize(3)
-             << " and " << second.second.getDimSize(3);
+             << " to agree in head dim, got " << first.second.getShape().back()
+             << " and " << second.second.getShape().back();
   int64_t columns = getQTerms() * getHeadDim();
-  if (q.getDimSize(3) != columns)
+  if (q.getShape().back() != columns)
     return emitOpError("expects q to have ")
            << columns << " columns, " << getQTerms()
-           << " for each element of k, got " << q.getDimSize(3);
+           << " for each element of k, got " << q.getShape().back();
 
+  if (failed(verifyPlaces(*this)))
+    return failure();
+  bool hasPlaces = hasPlace(Sequence::query) || hasPlace(Sequence::key);
   for (auto [name, tensor] : tensors)
-    if (failed(verifyCompatibleDims({q.getDimSize(0), tensor.getDimSize(0)})))
+    if (!hasPlaces &&
+        failed(verifyCompatibleDims({q.getDimSize(0), tensor.getDimSize(0)})))
       return emitOpError("expects ")
              << name << " to have the batch extent of q (" << q.getDimSize(0)
              << "), got " << tensor.getDimSize(0);
 
-  int64_t head = getHeadAxis(), sequence = getSequenceAxis();
-  for (auto [what, axis] : {std::pair("heads", head), {"length", sequence}}) {
-    if (failed(verifyCompatibleDims({k.getDimSize(axis), v.getDimSize(axis)})))
-      return emitOpError("expects k and v to agree in ")
-             << what << ", got " << k.getDimSize(axis) << " and "
-             << v.getDimSize(axis);
-    if (failed(verifyCompatibleDims({q.getDimSize(axis), o.getDimSize(axis)})))
-      return emitOpError("expects q and o to agree in ")
-             << what << ", got " << q.getDimSize(axis) << " and "
-             << o.getDimSize(axis);
-  }
+  auto agree = [&](StringRef what, std::pair<StringRef, Value> first,
+                   std::pair<StringRef, RankedTensorType> second,
+                   int64_t axis) -> LogicalResult {
+    int64_t extent = type(first.second).getDimSize(axis);
+    if (succeeded(
+            verifyCompatibleDims({extent, second.second.getDimSize(axis)})))
+      return success();
+    return emitOpError("expects ")
+           << first.first << " and " << second.first << " to agree in " << what
+           << ", got " << extent << " and " << second.second.getDimSize(axis);
+  };
+  int64_t headOfQ = getHeadAxisOf(getQ()), headOfK = getHeadAxisOf(getK());
+  int64_t queryAxis = getSequenceAxisOf(getQ()),
+          keyAxis = getSequenceAxisOf(getK());
+  if (failed(agree("heads", {"k", getK()}, {"v", v}, headOfK)) ||
+      failed(agree("heads", {"q", getQ()}, {"o", o}, headOfQ)) ||
+      failed(agree("length", {"k", getK()}, {"v", v}, keyAxis)) ||
+      failed(agree("length", {"q", getQ()}, {"o", o}, queryAxis)))
+    return failure();
   if (getLse()) {
     RankedTensorType lse = type(getLse());
-    int64_t expected[] = {q.getDimSize(0), q.getDimSize(head),
-                          q.getDimSize(sequence)};
+    SmallVector<int64_t> expected(q.getShape().drop_back());
+    if (headOfQ > queryAxis)
+      std::swap(expected[headOfQ], expected[queryAxis]);
     for (auto [dim, extent] : llvm::enumerate(expected))
       if (failed(verifyCompatibleDims({lse.getDimSize(dim), extent})))
         return emitOpError("expects extent ")
                << extent << " in dimension " << dim << " of lse, got "
                << lse.getDimSize(dim);
   }
-  int64_t heads = q.getDimSize(head), keyHeads = k.getDimSize(head);
+  int64_t heads = q.getDimSize(headOfQ), keyHeads = k.getDimSize(headOfK);
   if (!ShapedType::isDynamic(heads) && !ShapedType::isDynamic(keyHeads) &&
       (keyHeads == 0 || heads % keyHeads))
     return emitOpError("expects the key heads (")
@@ -362,10 +451,12 @@ LogicalResult ForwardOp::verify() {
   return success();
 }
 
-/// C7 to C10 for one region.
+/// C7 to C10, C16 and C17 for one region; `results` are null for any number of
+/// indices.
 static LogicalResult verifyScalarRegion(ForwardOp op, Region &region,
                                         StringRef name,
-                                        ArrayRef<Type> arguments, Type result) {
+                                        ArrayRef<Type> arguments,
+                                        ArrayRef<Type> results) {
   if (region.empty())
     return success();
   Block &block = region.front();
@@ -374,12 +465,21 @@ static LogicalResult verifyScalarRegion(ForwardOp op, Region &region,
            << name << "' to take (" << arguments << "), got ("
            << block.getArgumentTypes() << ")";
   auto yield = dyn_cast<YieldOp>(block.getTerminator());
-  if (!yield || yield.getValue().getType() != result)
-    return op.emitOpError("expects '") << name << "' to yield " << result;
+  if (results.empty()) {
+    if (!yield || yield.getValues().size() < 2 ||
+        !llvm::all_of(yield.getValues().getTypes(), llvm::IsaPred<IndexType>))
+      return op.emitOpError("expects '")
+             << name << "' to yield two indices or more";
+    if (*std::prev(yield.getValues().end(), 2) != block.getArgument(1))
+      return op.emitOpError("expects '")
+             << name << "' to yield the head that it takes last but one";
+  } else if (!yield || yield.getValues().getTypes() != TypeRange(results)) {
+    return op.emitOpError("expects '") << name << "' to yield " << results;
+  }
 
   for (Operation &inner : block.without_terminator()) {
-    if (auto extract = dyn_cast<tensor::ExtractOp>(inner)) {
-      if (!llvm::is_contained(op.getAux(), extract.getTensor()))
+    if (isa<tensor::ExtractOp, tensor::DimOp>(inner)) {
+      if (!llvm::is_contained(op.getAux(), inner.getOperand(0)))
         return inner.emitOpError("in '")
                << name << "' reads a tensor that is not an auxiliary operand";
     } else if (!isa<LengthOp>(inner) &&
@@ -410,10 +510,17 @@ LogicalResult ForwardOp::verifyRegions() {
   Builder builder(getContext());
   Type f32 = builder.getF32Type(), index = builder.getIndexType();
   if (failed(verifyScalarRegion(*this, getScoreMod(), "score_mod",
-                                {f32, index, index, index, index}, f32)))
+                                {f32, index, index, index, index}, f32)) ||
+      failed(verifyScalarRegion(*this, getMaskMod(), "mask_mod",
+                                {index, index, index, index},
+                                builder.getI1Type())) ||
+      failed(verifyScalarRegion(*this, getLengthsRegion(), "lengths", index,
+                                {index, index})) ||
+      failed(verifyScalarRegion(*this, getPlaceQRegion(), "place_q",
+                                {index, index, index}, {})))
     return failure();
-  return verifyScalarRegion(*this, getMaskMod(), "mask_mod",
-                            {index, index, index, index}, builder.getI1Type());
+  return verifyScalarRegion(*this, getPlaceKRegion(), "place_k",
+                            {index, index, index}, {});
 }
 
 LogicalResult LengthOp::verify() {
@@ -442,7 +549,7 @@ void ForwardOp::build(OpBuilder &builder, OperationState &state, Value q,
     lse = RankedTensorType::get(shape, builder.getF32Type());
   }
   build(builder, state, o, lse, q, k, v, aux, scale,
-        /*scales=*/ValueRange(), DenseI64ArrayAttr(),
+        /*scales=*/ValueRange(), /*maxQ=*/Value(), DenseI64ArrayAttr(),
         /*qTerms=*/builder.getI64IntegerAttr(1),
         LayoutAttr::get(builder.getContext(), layout), UnitAttr(),
         mods.empty() ? ArrayAttr() : builder.getArrayAttr(mods));
@@ -507,4 +614,66 @@ void ForwardOp::prependMaskMod(MaskModBuilder build) {
   b.setInsertionPoint(yield);
   yield.getValueMutable().assign(
       arith::AndIOp::create(b, keep, yield.getValue()));
+}
+
+void ForwardOp::appendLengths(LengthsBuilder build) {
+  Region &region = getLengthsRegion();
+  bool isNew = region.empty();
+  if (isNew)
+    region.emplaceBlock().addArgument(IndexType::get(getContext()), getLoc());
+  Block &block = region.front();
+  auto b = ImplicitLocOpBuilder::atBlockEnd(getLoc(), &block);
+  Value queries, keys;
+  if (!isNew) {
+    b.setInsertionPoint(block.getTerminator());
+    queries = block.getTerminator()->getOperand(0);
+    keys = block.getTerminator()->getOperand(1);
+  }
+  ModContext context = {block.getArgument(0), {}, {}, {}, getAux()};
+  context.keyExtent = cast<RankedTensorType>(getK().getType())
+                          .getDimSize(getSequenceAxisOf(getK()));
+  auto [newQueries, newKeys] = build(b, context, queries, keys);
+  if (isNew && !newQueries && !newKeys) {
+    block.erase();
+    return;
+  }
+  auto orExtent = [&](Value length, Sequence sequence) -> Value {
+    return length ? length : LengthOp::create(b, b.getIndexType(), sequence);
+  };
+  Value values[] = {orExtent(newQueries, Sequence::query),
+                    orExtent(newKeys, Sequence::key)};
+  if (isNew)
+    YieldOp::create(b, values);
+  else
+    block.getTerminator()->setOperands(values);
+}
+
+void ForwardOp::appendPlace(Sequence sequence, PlaceBuilder build) {
+  Region &region = getPlaceRegion(sequence);
+  bool isNew = region.empty();
+  if (isNew)
+    for (Block &block = region.emplaceBlock(); block.getNumArguments() < 3;)
+      block.addArgument(IndexType::get(getContext()), getLoc());
+  Block &block = region.front();
+  auto b = ImplicitLocOpBuilder::atBlockEnd(getLoc(), &block);
+  SmallVector<Value> place(block.getArguments());
+  if (!isNew) {
+    b.setInsertionPoint(block.getTerminator());
+    place.assign(block.getTerminator()->operand_begin(),
+                 block.getTerminator()->operand_end());
+  }
+  bool isQuery = sequence == Sequence::query;
+  Value row = block.getArgument(2);
+  ModContext context = {block.getArgument(0), block.getArgument(1),
+                        isQuery ? row : Value(), isQuery ? Value() : row,
+                        getAux()};
+  context.keyExtent = cast<RankedTensorType>(getK().getType())
+                          .getDimSize(getSequenceAxisOf(getK()));
+  SmallVector<Value> edited = build(b, context, place);
+  if (isNew && edited == place)
+    block.erase();
+  else if (isNew)
+    YieldOp::create(b, edited);
+  else
+    block.getTerminator()->setOperands(edited);
 }

@@ -37,6 +37,20 @@ void fa3::attention::expandMods(ForwardOp op) {
         keep = keep ? arith::AndIOp::create(b, keep, other).getResult() : other;
     return keep;
   });
+  op.appendLengths([&](ImplicitLocOpBuilder &b, const ModContext &context,
+                       Value queries, Value keys) {
+    for (auto mod : mods.getAsRange<ModAttrInterface>())
+      std::tie(queries, keys) = mod.buildLengths(b, context, queries, keys);
+    return std::pair(queries, keys);
+  });
+  for (Sequence sequence : {Sequence::query, Sequence::key})
+    op.appendPlace(sequence, [&](ImplicitLocOpBuilder &b,
+                                 const ModContext &context, ValueRange given) {
+      SmallVector<Value> place(given);
+      for (auto mod : mods.getAsRange<ModAttrInterface>())
+        place = mod.buildPlace(b, context, sequence, place);
+      return place;
+    });
 }
 
 namespace {

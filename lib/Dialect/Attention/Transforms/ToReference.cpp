@@ -73,19 +73,31 @@ private:
   void freeScratch();
   void buildHead(Value b, Value h);
   void buildRow(Value b, Value h, Value keyHead, Value i);
+  void storeOutput(Value x, Value batch, Value h, Value i, Value c);
   void buildOutput(Value b, Value h, Value keyHead, Value i, Value max);
   Value buildScoreMod(Value b, Value h, Value keyHead, Value i, Value j);
   Value buildDot(Value b, Value h, Value keyHead, Value i, Value j);
   /// Copies the code of a region to the insertion point.
-  Value inlineRegion(Region &region, ValueRange arguments);
+  SmallVector<Value> inlineRegion(Region &region, ValueRange arguments);
+  /// Sets the lengths of a sequence.
+  void setLengths(Value batch);
+  /// Where a query or key is, in its arrays.
+  SmallVector<Value> getPlace(Sequence sequence, Value batch, Value h,
+                              Value row);
+  /// Runs `body` if the row is one of the array, which without a place it is.
+  void ifInside(Sequence sequence, ArrayRef<Value> place,
+                function_ref<void()> body);
 
   HostFunction &host;
   ImplicitLocOpBuilder b;
   bool isLow;
   Type compute, element;
   Value zero, one, headDim, valueHeadDim, group, scale;
-  Value row; ///< scores of one query, then their weights
-  Value sum; ///< weighted sum of values of one query
+  /// Of the sequence at hand: lengths, and how many queries are computed.
+  Value queries, keys, rows;
+  Value row;     ///< scores of one query, then their weights
+  Value product; ///< of one query and key, where that has a place
+  Value sum;     ///< weighted sum of values of one query
 };
 } // namespace
 
@@ -221,7 +233,8 @@ void ReferenceBuilder::storeRounded(Value value, Value memref,
   memref::StoreOp::create(b, value, memref, indices);
 }
 
-Value ReferenceBuilder::inlineRegion(Region &region, ValueRange arguments) {
+SmallVector<Value> ReferenceBuilder::inlineRegion(Region &region,
+                                                  ValueRange arguments) {
   Block &block = region.front();
   IRMapping mapping(host.values);
   mapping.map(block.getArguments(), arguments);
@@ -230,7 +243,12 @@ Value ReferenceBuilder::inlineRegion(Region &region, ValueRange arguments) {
   for (Operation &op : block.without_terminator()) {
     if (auto length = dyn_cast<LengthOp>(op)) {
       bool isKey = length.getSequence() == Sequence::key;
-      mapping.map(length.getResult(), isKey ? host.keys : host.queries);
+      mapping.map(length.getResult(), isKey ? keys : queries);
+    } else if (auto dim = dyn_cast<tensor::DimOp>(op)) {
+      mapping.map(dim.getResult(),
+                  memref::DimOp::create(
+                      b, dim.getLoc(), mapping.lookup(dim.getSource()),
+                      mapping.lookupOrDefault(dim.getIndex())));
     } else if (auto extract = dyn_cast<tensor::ExtractOp>(op)) {
       SmallVector<Value> indices;
       for (Value index : extract.getIndices())
@@ -243,7 +261,61 @@ Value ReferenceBuilder::inlineRegion(Region &region, ValueRange arguments) {
       b.clone(op, mapping);
     }
   }
-  return mapping.lookup(cast<YieldOp>(block.getTerminator()).getValue());
+  return llvm::map_to_vector(
+      cast<YieldOp>(block.getTerminator()).getValues(),
+      [&](Value value) { return mapping.lookupOrDefault(value); });
+}
+
+//===----------------------------------------------------------------------===//
+// Lengths and places
+//===----------------------------------------------------------------------===//
+
+void ReferenceBuilder::setLengths(Value batch) {
+  queries = host.queries;
+  keys = host.keys;
+  Region &region = host.forward.getLengthsRegion();
+  if (!region.empty()) {
+    SmallVector<Value> lengths = inlineRegion(region, batch);
+    for (auto [length, extent, sequence] :
+         {std::tuple(&queries, host.queries, Sequence::query),
+          {&keys, host.keys, Sequence::key}}) {
+      *length = arith::MaxSIOp::create(
+          b, lengths[static_cast<unsigned>(sequence)], zero);
+      if (!host.forward.hasPlace(sequence))
+        *length = arith::MinSIOp::create(b, *length, extent);
+    }
+  }
+  rows = queries;
+  if (host.maxQ)
+    rows = arith::MinSIOp::create(b, rows, host.maxQ);
+}
+
+SmallVector<Value> ReferenceBuilder::getPlace(Sequence sequence, Value batch,
+                                              Value h, Value row) {
+  Region &region = host.forward.getPlaceRegion(sequence);
+  if (region.empty())
+    return {batch, h, row};
+  return inlineRegion(region, {batch, h, row});
+}
+
+void ReferenceBuilder::ifInside(Sequence sequence, ArrayRef<Value> place,
+                                function_ref<void()> body) {
+  if (!host.forward.hasPlace(sequence))
+    return body();
+  Value array = sequence == Sequence::query ? host.q : host.k, isInside;
+  for (auto [axis, index] : llvm::enumerate(place)) {
+    Value extent = memref::DimOp::create(b, array, axis);
+    // What is below 0 is beyond every extent.
+    Value fits =
+        arith::CmpIOp::create(b, arith::CmpIPredicate::ult, index, extent);
+    isInside =
+        isInside ? arith::AndIOp::create(b, isInside, fits).getResult() : fits;
+  }
+  auto branch = scf::IfOp::create(b, TypeRange(), isInside,
+                                  /*withElseRegion=*/false);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  body();
 }
 
 //===----------------------------------------------------------------------===//
@@ -269,15 +341,32 @@ Value ReferenceBuilder::buildDot(Value batch, Value h, Value keyHead, Value i,
   auto anyOrder = arith::FastMathFlagsAttr::get(
       b.getContext(),
       arith::FastMathFlags::reassoc | arith::FastMathFlags::contract);
-  Value dot = loop(headDim, number(0), [&](Value c, Value partial) -> Value {
-    Value x = loadQuery({batch, h, i, c});
-    Value y = widen(
-        memref::LoadOp::create(b, host.k, ValueRange{batch, keyHead, j, c}));
-    if (isLow)
-      y = round(arith::MulFOp::create(b, y, scale));
-    Value product = arith::MulFOp::create(b, x, y, anyOrder);
-    return arith::AddFOp::create(b, partial, product, anyOrder);
-  });
+  SmallVector<Value> ofQuery = getPlace(Sequence::query, batch, h, i),
+                     ofKey = getPlace(Sequence::key, batch, keyHead, j);
+  auto at = [](SmallVector<Value> place, Value c) {
+    place.push_back(c);
+    return place;
+  };
+  auto multiply = [&]() -> Value {
+    return loop(headDim, number(0), [&](Value c, Value partial) -> Value {
+      Value x = loadQuery(at(ofQuery, c));
+      Value y = widen(memref::LoadOp::create(b, host.k, at(ofKey, c)));
+      if (isLow)
+        y = round(arith::MulFOp::create(b, y, scale));
+      Value product = arith::MulFOp::create(b, x, y, anyOrder);
+      return arith::AddFOp::create(b, partial, product, anyOrder);
+    });
+  };
+  Value dot;
+  if (!host.forward.hasPlace(Sequence::key)) {
+    dot = multiply();
+  } else {
+    // A key outside of the array is one of zeros.
+    memref::StoreOp::create(b, number(0), product);
+    ifInside(Sequence::key, ofKey,
+             [&] { memref::StoreOp::create(b, multiply(), product); });
+    dot = memref::LoadOp::create(b, product);
+  }
   if (isLow)
     dot = round(dot);
   else
@@ -295,12 +384,12 @@ Value ReferenceBuilder::buildScoreMod(Value batch, Value h, Value keyHead,
       return score;
     if (!isLow)
       score = arith::TruncFOp::create(b, b.getF32Type(), score);
-    return round(widen(inlineRegion(region, {score, batch, h, i, j})));
+    return round(widen(inlineRegion(region, {score, batch, h, i, j}).front()));
   };
   Region &maskMod = host.forward.getMaskMod();
   if (maskMod.empty())
     return edited();
-  Value keep = inlineRegion(maskMod, {batch, h, i, j});
+  Value keep = inlineRegion(maskMod, {batch, h, i, j}).front();
   auto branch = scf::IfOp::create(b, compute, keep, /*withElseRegion=*/true);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(branch.thenBlock());
@@ -314,7 +403,7 @@ Value ReferenceBuilder::buildScoreMod(Value batch, Value h, Value keyHead,
 
 void ReferenceBuilder::buildOutput(Value batch, Value h, Value keyHead, Value i,
                                    Value max) {
-  Value total = loop(host.keys, number(0), [&](Value j, Value partial) {
+  Value total = loop(keys, number(0), [&](Value j, Value partial) {
     Value score = memref::LoadOp::create(b, row, j);
     Value shifted = arith::SubFOp::create(b, score, max);
     Value weight = math::ExpOp::create(b, shifted);
@@ -323,32 +412,44 @@ void ReferenceBuilder::buildOutput(Value batch, Value h, Value keyHead, Value i,
   });
   loop(zero, valueHeadDim,
        [&](Value c) { memref::StoreOp::create(b, number(0), sum, c); });
-  loop(zero, host.keys, [&](Value j) {
+  loop(zero, keys, [&](Value j) {
     Value weight = memref::LoadOp::create(b, row, j);
     weight = roundWeight(arith::DivFOp::create(b, weight, total));
     weight = applyScale(weight, 2, batch, h, j);
-    loop(zero, valueHeadDim, [&](Value c) {
-      Value x = widen(
-          memref::LoadOp::create(b, host.v, ValueRange{batch, keyHead, j, c}));
-      Value product = arith::MulFOp::create(b, weight, x);
-      Value partial = memref::LoadOp::create(b, sum, c);
-      Value next = arith::AddFOp::create(b, partial, product);
-      memref::StoreOp::create(b, next, sum, c);
+    SmallVector<Value> place = getPlace(Sequence::key, batch, keyHead, j);
+    ifInside(Sequence::key, place, [&] {
+      loop(zero, valueHeadDim, [&](Value c) {
+        SmallVector<Value> at(place);
+        at.push_back(c);
+        Value x = widen(memref::LoadOp::create(b, host.v, at));
+        Value product = arith::MulFOp::create(b, weight, x);
+        Value partial = memref::LoadOp::create(b, sum, c);
+        Value next = arith::AddFOp::create(b, partial, product);
+        memref::StoreOp::create(b, next, sum, c);
+      });
     });
   });
   loop(zero, valueHeadDim, [&](Value c) {
     Value x = memref::LoadOp::create(b, sum, c);
-    storeRounded(x, host.o, {batch, h, i, c});
+    storeOutput(x, batch, h, i, c);
   });
   if (host.lse) {
     Value log = math::LogOp::create(b, total);
-    storeRounded(arith::AddFOp::create(b, max, log), host.lse, {batch, h, i});
+    storeRounded(arith::AddFOp::create(b, max, log), host.lse,
+                 getPlace(Sequence::query, batch, h, i));
   }
+}
+
+void ReferenceBuilder::storeOutput(Value x, Value batch, Value h, Value i,
+                                   Value c) {
+  SmallVector<Value> at = getPlace(Sequence::query, batch, h, i);
+  at.push_back(c);
+  storeRounded(x, host.o, at);
 }
 
 void ReferenceBuilder::buildRow(Value batch, Value h, Value keyHead, Value i) {
   Value lowest = number(-std::numeric_limits<double>::infinity());
-  Value max = loop(host.keys, lowest, [&](Value j, Value max) {
+  Value max = loop(keys, lowest, [&](Value j, Value max) {
     Value score = buildScoreMod(batch, h, keyHead, i, j);
     memref::StoreOp::create(b, score, row, j);
     return arith::MaximumFOp::create(b, max, score).getResult();
@@ -360,28 +461,36 @@ void ReferenceBuilder::buildRow(Value batch, Value h, Value keyHead, Value i) {
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(branch.thenBlock());
   loop(zero, valueHeadDim,
-       [&](Value c) { storeRounded(number(0), host.o, {batch, h, i, c}); });
+       [&](Value c) { storeOutput(number(0), batch, h, i, c); });
   if (host.lse)
-    storeRounded(lowest, host.lse, {batch, h, i});
+    storeRounded(lowest, host.lse, getPlace(Sequence::query, batch, h, i));
   b.setInsertionPointToStart(branch.elseBlock());
   buildOutput(batch, h, keyHead, i, max);
 }
 
 void ReferenceBuilder::buildHead(Value batch, Value h) {
   Value keyHead = arith::DivUIOp::create(b, h, group);
-  loop(zero, host.queries, [&](Value i) { buildRow(batch, h, keyHead, i); });
+  setLengths(batch);
+  auto rowType = MemRefType::get({ShapedType::kDynamic}, compute);
+  row = memref::AllocOp::create(b, rowType, keys);
+  loop(zero, rows, [&](Value i) {
+    SmallVector<Value> place = getPlace(Sequence::query, batch, h, i);
+    ifInside(Sequence::query, place, [&] { buildRow(batch, h, keyHead, i); });
+  });
+  memref::DeallocOp::create(b, row);
 }
 
 void ReferenceBuilder::buildScratch() {
-  auto rowType = MemRefType::get({ShapedType::kDynamic}, compute);
-  row = memref::AllocOp::create(b, rowType, host.keys);
   auto sumType = MemRefType::get({host.forward.getValueHeadDim()}, compute);
   sum = memref::AllocOp::create(b, sumType);
+  if (host.forward.hasPlace(Sequence::key))
+    product = memref::AllocOp::create(b, MemRefType::get({}, compute));
 }
 
 void ReferenceBuilder::freeScratch() {
-  memref::DeallocOp::create(b, row);
   memref::DeallocOp::create(b, sum);
+  if (product)
+    memref::DeallocOp::create(b, product);
 }
 
 void ReferenceBuilder::buildAll() {

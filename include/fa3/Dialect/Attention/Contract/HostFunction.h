@@ -19,6 +19,13 @@ struct HostFunctionOptions {
   mlir::Type outputType;
 };
 
+/// What says how many sequences there are: the first extent of q, or where that
+/// has a place an extent of an auxiliary operand, which has some elements more.
+struct BatchExtent {
+  std::optional<unsigned> aux;
+  int64_t axis = 0, more = 0;
+};
+
 /// A host function under construction. All values are values of `function`.
 struct HostFunction {
   /// The new function: straight-line code that ends in an empty return. Code
@@ -31,7 +38,8 @@ struct HostFunction {
   llvm::SmallVector<HostQuantization, 0> quantizations;
 
   /// Arguments seen as (batch, head, sequence, element); lse as (batch, head,
-  /// query), null if the function does not return it.
+  /// query), null if the function does not return it. With a place other
+  /// dimensions, or none, are in front of the heads.
   mlir::Value q, k, v, o, lse;
   /// Arguments of the auxiliary operands, in their own order of dimensions.
   llvm::SmallVector<mlir::Value> aux;
@@ -39,8 +47,12 @@ struct HostFunction {
   llvm::SmallVector<mlir::Value> scales;
   /// f32 factor of the scores.
   mlir::Value scale;
-  /// Extents, of type index.
+  /// Extents, of type index. Queries and keys are what q and k have room for
+  /// along their sequence dimension: of every sequence, or with a place of all.
   mlir::Value batch, heads, keyHeads, queries, keys;
+  /// How many queries of a sequence are computed; null for all.
+  mlir::Value maxQ;
+  BatchExtent batchExtent;
 
   /// Scalars of the function on tensors that the regions of `forward` may
   /// capture.

@@ -22,6 +22,8 @@ namespace fa3::attention {
 struct ModContext {
   mlir::Value batch, head, query, key;
   mlir::ValueRange aux;
+  /// Rows of k along its sequence dimension, the rows of a page.
+  int64_t keyExtent = mlir::ShapedType::kDynamic;
 };
 
 /// Scores are finite down to -2^100, the start of their maximum; this factor
@@ -47,9 +49,10 @@ uint64_t getMostTerms(mlir::Type format);
 
 } // namespace fa3::attention
 
+#include "fa3/Dialect/Attention/IR/AttentionEnums.h.inc"
+
 #include "fa3/Dialect/Attention/IR/AttentionAttrInterfaces.h.inc"
 #include "fa3/Dialect/Attention/IR/AttentionDialect.h.inc"
-#include "fa3/Dialect/Attention/IR/AttentionEnums.h.inc"
 #define GET_ATTRDEF_CLASSES
 #include "fa3/Dialect/Attention/IR/AttentionAttributes.h.inc"
 #define GET_OP_CLASSES

@@ -98,4 +98,84 @@ def Attention_BiasAttr : Attention_Mod<"Bias", "bias", ["verifyMod", "buildScore
   let assemblyFormat = "`<` struct(params) `>`";
 }
 
+class Attention_PlaceMod<string name, string mnem, list<string> methods>
+    : Attention_Mod<name, mnem, !listconcat(["verifyMod"], methods)> {
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
+def Attention_UsedAttr : Attention_PlaceMod<"Used", "used", ["buildLengths", "hasLengths"]> {
+  let summary = "sequences of a padded batch use used_q[b] queries and used_k[b] keys";
+  let description = [{
+    `q` and `k` are numbers of auxiliary operands; one that is missing leaves
+    that sequence its extent. Padding is behind the rows in use. A number above
+    the extent counts as the extent. `#attention.used<q = 0, k = 1>`,
+    `#attention.used<k = 0>`.
+
+    C1. each is the number of an auxiliary operand of rank 1 and elements i32,
+        and there is one.
+  }];
+  let parameters = (ins OptionalParameter<"std::optional<int64_t>">:$q,
+                        OptionalParameter<"std::optional<int64_t>">:$k);
+}
+
+def Attention_PackedAttr : Attention_PlaceMod<"Packed", "packed",
+    ["buildLengths", "hasLengths", "buildPlace", "hasPlace", "getPlaceRank"]> {
+  let summary = "sequences lie one behind the other: rows starts[b] to starts[b + 1]";
+  let description = [{
+    `q` and `k` are numbers of auxiliary operands that hold a start for every
+    sequence and the end of the last one (cu_seqlens). The tensors of a packed
+    sequence have no batch dimension: q and o are (head, row, element) with
+    layout `bhsd` and (row, head, element) with `bshd`, lse is (head, row).
+    Without `k` keys are padded, or placed by other mods.
+    `#attention.packed<q = 0, k = 1>`.
+
+    C1. each is the number of an auxiliary operand of rank 1 and elements i32,
+        and there is one.
+  }];
+  let parameters = (ins OptionalParameter<"std::optional<int64_t>">:$q,
+                        OptionalParameter<"std::optional<int64_t>">:$k);
+}
+
+def Attention_BatchIndexAttr : Attention_PlaceMod<"BatchIndex", "batch_index",
+    ["buildPlace", "hasPlace"]> {
+  let summary = "keys of sequence b are those of batch index[b]";
+  let description = [{
+    `aux` is the number of an auxiliary operand with a number of a batch of k and
+    v for every sequence, as a cache has that holds more sequences than the batch
+    at hand. `#attention.batch_index<aux = 0>`.
+
+    C1. aux is the number of an auxiliary operand of rank 1 and elements i32.
+  }];
+  let parameters = (ins "int64_t":$aux);
+}
+
+def Attention_LeftPadAttr : Attention_PlaceMod<"LeftPad", "leftpad",
+    ["buildLengths", "hasLengths", "buildPlace", "hasPlace"]> {
+  let summary = "keys of sequence b start behind pad[b] rows";
+  let description = [{
+    The rows in front are not part of the sequence, whose keys become fewer.
+    `aux` is the number of an auxiliary operand. `#attention.leftpad<aux = 0>`.
+
+    C1. aux is the number of an auxiliary operand of rank 1 and elements i32.
+  }];
+  let parameters = (ins "int64_t":$aux);
+}
+
+def Attention_PagedAttr : Attention_PlaceMod<"Paged", "paged",
+    ["buildLengths", "hasLengths", "buildPlace", "hasPlace"]> {
+  let summary = "key j of sequence b is row j mod page of page table[b, j div page]";
+  let description = [{
+    k and v are (page, key head, row, element) with layout `bhsd` and (page, row,
+    key head, element) with `bshd`. `table` is the number of an auxiliary operand
+    that holds page numbers. A sequence has at most as many keys as a row of the
+    table has pages for. Mods in front of this one say which keys those are,
+    `#attention.used` how many. A number in the table that is no page's is one
+    of zeros. `#attention.paged<table = 1>`.
+
+    C1. table is the number of an auxiliary operand of rank 2 and elements i32.
+    C2. the rows of a page are static.
+  }];
+  let parameters = (ins "int64_t":$table);
+}
+
 #endif // FA3_ATTENTION_ATTRS

@@ -8,8 +8,7 @@ include "mlir/IR/OpBase.td"
 def Attention_ModAttrInterface : AttrInterface<"ModAttrInterface"> {
   let cppNamespace = "::fa3::attention";
   let description = [{
-    A named modification of attention that expands to code in the `score_mod` or
-    `mask_mod` region. `attention-expand-mods` asks for that code; nothing after it
+    A named modification of attention that expands to code in its regions. `attention-expand-mods` asks for that code; nothing after it
     knows the names.
   }];
   let methods = [
@@ -30,6 +29,30 @@ def Attention_ModAttrInterface : AttrInterface<"ModAttrInterface"> {
       (ins "::mlir::ImplicitLocOpBuilder &":$builder,
            "const ::fa3::attention::ModContext &":$context),
       "", "return {};">,
+    InterfaceMethod<
+      [{Emits the queries and keys of a sequence from what they were said to be;
+        one that is null is not known.}],
+      "std::pair<::mlir::Value, ::mlir::Value>", "buildLengths",
+      (ins "::mlir::ImplicitLocOpBuilder &":$builder,
+           "const ::fa3::attention::ModContext &":$context,
+           "::mlir::Value":$queries, "::mlir::Value":$keys),
+      "", "return {queries, keys};">,
+    InterfaceMethod<
+      "Emits the indices of a query or key from where it was said to be.",
+      "::llvm::SmallVector<::mlir::Value>", "buildPlace",
+      (ins "::mlir::ImplicitLocOpBuilder &":$builder,
+           "const ::fa3::attention::ModContext &":$context,
+           "::fa3::attention::Sequence":$sequence, "::mlir::ValueRange":$place),
+      "", "return ::llvm::to_vector(place);">,
+    InterfaceMethod<"Whether `buildLengths` says anything.",
+      "bool", "hasLengths", (ins), "", "return false;">,
+    InterfaceMethod<"Whether `buildPlace` says anything of the sequence.",
+      "bool", "hasPlace", (ins "::fa3::attention::Sequence":$sequence),
+      "", "return false;">,
+    InterfaceMethod<"How many of the `rank` indices of a place are left.",
+      "int64_t", "getPlaceRank", (ins "::fa3::attention::Sequence":$sequence,
+                                      "int64_t":$rank),
+      "", "return rank;">,
   ];
 }
 

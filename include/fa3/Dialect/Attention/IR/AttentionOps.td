@@ -52,6 +52,18 @@ def Attention_ForwardOp : Attention_Op<"forward", [
     default, is one scale for the whole sequence (flash-attention's descale), 1
     one for every token, others one for every block of rows.
 
+    Sequences of a batch may have lengths of their own, and lie anywhere in
+    memory. `lengths` takes (index b) and yields the queries and keys of a
+    sequence; a number below 0 counts as 0. `place_q` takes (index b, h, i) and
+    yields the indices of a query in q and o, all but the last, and in lse;
+    `place_k` takes (index b, key head h, j) and yields those of a key in k and
+    v. Without them a sequence has the extents of q and k, and is at (b, h, i).
+    They hold integer code like `mask_mod` does. `mods` edit what they yield, in
+    order. The number of sequences is what the aux operands that these regions
+    read by b have room for. Rows of o and lse that are no query's place are
+    never written. Of a sequence the first `max_q` queries are computed: without
+    it, and without `place_q`, as many as q has room for.
+
     An 8-bit float has few digits. With `q_terms` 2 an element of q is a sum of
     two of them, one d columns behind the other, in units of the same scale:
     q[i, c] + q[i, d + c] is in the place of q[i, c]. Keys, of which there may be
@@ -65,20 +77,23 @@ def Attention_ForwardOp : Attention_Op<"forward", [
       -> (tensor<2x32x?x128xbf16>, tensor<2x32x?xf32>)
     ```
 
-    C1. q, k, v and o have rank 4, lse rank 3.
+    C1. q, k, v and o have rank 4, lse rank 3; with `place_q` or `place_k` they
+        have one dimension for every index it yields, and q, k, v and o the last
+        one.
     C2. q, k and v have one element type: f16, bf16, f8E4M3FN or f8E5M2; or q
         and k have i8, and v f8E4M3FN or f8E5M2. o has that of q, or f16, bf16
         or f32 with 8-bit operands; lse has f32.
     C3. the head dims (element dimensions) are static multiples of 8 up to 256,
         of 16 with 8-bit operands; that of q is `q_terms` times that of k, v and
         o agree.
-    C4. batch extents agree.
+    C4. batch extents agree, where there is no place.
     C5. k and v agree in heads and in keys; q, o and lse in heads and queries.
     C6. the key heads divide the query heads.
     C7. score_mod has arguments (f32, index, index, index, index) and yields f32.
     C8. mask_mod has arguments (index, index, index, index) and yields i1.
     C9. the regions hold only pure elementwise scalar operations, constants,
-        `attention.length` and `tensor.extract` of auxiliary operands.
+        `tensor.extract` and `tensor.dim` of auxiliary operands, and, where
+        they take queries and keys, `attention.length`.
     C10. the regions capture only scalars and auxiliary operands.
     C11. mods are modifications of this dialect, each fit for its operands.
     C12. a constant scale is positive and at most 2^27, so that it times the
@@ -87,17 +102,24 @@ def Attention_ForwardOp : Attention_Op<"forward", [
         rank 3 and f32, the last extent 1 for `rows` 0.
     C14. `rows` are three numbers of at least 0.
     C15. `q_terms` is 1, or 2 with q and k of f8E4M3FN or f8E5M2.
+    C16. lengths has the argument (index) and yields (index, index).
+    C17. a place has arguments (index, index, index) and yields indices, at
+        least two; the last but one is the head that it takes.
+    C18. a place comes with lengths, of a region or of mods, and without scales
+        and `transposed_v`.
   }];
   let arguments = (ins AnyRankedTensor:$q, AnyRankedTensor:$k, AnyRankedTensor:$v,
                        Variadic<AnyRankedTensor>:$aux, Optional<F32>:$scale,
-                       Variadic<AnyRankedTensor>:$scales,
+                       Variadic<AnyRankedTensor>:$scales, Optional<Index>:$maxQ,
                        OptionalAttr<DenseI64ArrayAttr>:$rows,
                        DefaultValuedAttr<I64Attr, "1">:$qTerms,
                        DefaultValuedAttr<Attention_Layout, "::fa3::attention::Layout::bhsd">:$layout,
                        UnitAttr:$transposedV,
                        OptionalAttr<ArrayAttr>:$mods);
   let results = (outs AnyRankedTensor:$o, Optional<AnyRankedTensor>:$lse);
-  let regions = (region MaxSizedRegion<1>:$scoreMod, MaxSizedRegion<1>:$maskMod);
+  let regions = (region MaxSizedRegion<1>:$scoreMod, MaxSizedRegion<1>:$maskMod,
+                        MaxSizedRegion<1>:$lengthsRegion, MaxSizedRegion<1>:$placeQRegion,
+                        MaxSizedRegion<1>:$placeKRegion);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
   let hasRegionVerifier = 1;
@@ -125,15 +147,46 @@ def Attention_ForwardOp : Attention_Op<"forward", [
     /// changes when `build` gives null.
     void prependMaskMod(MaskModBuilder build);
 
-    /// Positions of the dimensions in q, k, v and o.
+    /// What a sequence of `queries` and `keys` really has; either may be null
+    /// where extents do not say it.
+    using LengthsBuilder = ::llvm::function_ref<std::pair<::mlir::Value, ::mlir::Value>(
+        ::mlir::ImplicitLocOpBuilder &, const ModContext &, ::mlir::Value, ::mlir::Value)>;
+    /// Where the row is that is said to be at some indices.
+    using PlaceBuilder = ::llvm::function_ref<::llvm::SmallVector<::mlir::Value>(
+        ::mlir::ImplicitLocOpBuilder &, const ModContext &, ::mlir::ValueRange)>;
+    /// Edits what `lengths`, or the place of a sequence, yields. Nothing changes
+    /// when `build` gives back what it was given.
+    void appendLengths(LengthsBuilder build);
+    void appendPlace(Sequence sequence, PlaceBuilder build);
+
+    ::mlir::Region &getPlaceRegion(Sequence sequence) {
+      return sequence == Sequence::query ? getPlaceQRegion() : getPlaceKRegion();
+    }
+    /// Whether rows of a sequence are elsewhere than at (b, h, i), after mods.
+    bool hasPlace(Sequence sequence);
+    /// Whether sequences have lengths of their own, after mods.
+    bool hasLengths();
+    /// Dimensions of q (of k) without the last, after mods.
+    int64_t getPlaceRank(Sequence sequence);
+
+    /// Positions of the dimensions in q, k, v and o that have no place.
     int64_t getHeadAxis() { return getLayout() == Layout::bhsd ? 1 : 2; }
     int64_t getSequenceAxis() { return getLayout() == Layout::bhsd ? 2 : 1; }
+    /// The same in one of them, of any rank.
+    int64_t getHeadAxisOf(::mlir::Value tensor) {
+      return ::llvm::cast<::mlir::RankedTensorType>(tensor.getType()).getRank() -
+             (getLayout() == Layout::bhsd ? 3 : 2);
+    }
+    int64_t getSequenceAxisOf(::mlir::Value tensor) {
+      return ::llvm::cast<::mlir::RankedTensorType>(tensor.getType()).getRank() -
+             (getLayout() == Layout::bhsd ? 2 : 3);
+    }
     /// Elements of a query and of a key; q has `q_terms` columns for each.
     int64_t getHeadDim() {
-      return ::llvm::cast<::mlir::RankedTensorType>(getK().getType()).getDimSize(3);
+      return ::llvm::cast<::mlir::RankedTensorType>(getK().getType()).getShape().back();
     }
     int64_t getValueHeadDim() {
-      return getValueType().getDimSize(3);
+      return getValueType().getShape().back();
     }
     /// The type of v with its dimensions in the order of `layout`.
     ::mlir::RankedTensorType getValueType();
@@ -249,9 +302,14 @@ def Attention_LengthOp : Attention_Op<"length", [Pure]> {
 
 def Attention_YieldOp : Attention_Op<"yield", [
     Pure, Terminator, ParentOneOf<["ForwardOp"]>]> {
-  let summary = "result of a score_mod or mask_mod region";
-  let arguments = (ins AnyType:$value);
-  let assemblyFormat = "$value attr-dict `:` type($value)";
+  let summary = "results of a region of attention.forward";
+  let arguments = (ins Variadic<AnyType>:$values);
+  let assemblyFormat = "$values attr-dict `:` type($values)";
+  let extraClassDeclaration = [{
+    /// Of a region with one result.
+    ::mlir::Value getValue() { return getValues().front(); }
+    ::mlir::OpOperand &getValueMutable() { return (*this)->getOpOperand(0); }
+  }];
 }
 
 #endif // FA3_ATTENTION_OPS

@@ -6,11 +6,12 @@
 include "mlir/Pass/PassBase.td"
 
 def ExpandMods : Pass<"attention-expand-mods"> {
-  let summary = "mods of attention.forward -> code in its score_mod and mask_mod regions";
+  let summary = "mods of attention.forward -> code in its regions";
   let description = [{
     Asks every attribute of `mods` for its code (ModAttrInterface) and removes
     the attribute. Scores are edited by the mods in order, then by the `score_mod`
-    region; a key is visible if all mods and the `mask_mod` region keep it. The
+    region; a key is visible if all mods and the `mask_mod` region keep it. What the
+    regions of lengths and places yield is edited by the mods in order. The
     result is what a user would write by hand; nothing after this pass knows the
     names of modifications.
 
