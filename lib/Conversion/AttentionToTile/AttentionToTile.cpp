@@ -64,6 +64,25 @@ private:
   SmallVector<Value> values;
 };
 
+/// What kernels of one attention are given by the host.
+struct KernelSource {
+  /// Results for parts of the keys, in memory of the call; null for none.
+  struct Parts {
+    Value o, lse;
+  };
+  using Captures = SmallVector<std::pair<Value, Value>>;
+
+  /// Creates a kernel and says which of its arguments `operands` are. Its body
+  /// is empty.
+  std::pair<gpu::GPUFuncOp, KernelArguments>
+  createKernel(gpu::GPUModuleOp module, StringRef name, Parts parts,
+               KernelOperands &operands) const;
+
+  HostFunction &host;
+  Captures captures;
+  Value q, values, o, lse;
+};
+
 struct AttentionToTile : fa3::impl::AttentionToTileBase<AttentionToTile> {
   using AttentionToTileBase::AttentionToTileBase;
   void runOnOperation() override;
@@ -82,6 +101,87 @@ private:
                    gpu::GPUFuncOp kernel, const KernelArguments &arguments);
 };
 } // namespace
+
+/// Scalars that the regions capture, with the host values they stand for.
+static KernelSource::Captures loadCaptures(HostFunction &host) {
+  llvm::SetVector<Value> captured;
+  getUsedValuesDefinedAbove(host.forward->getRegions(), captured);
+  KernelSource::Captures captures;
+  for (Value value : captured)
+    if (value.getType().isIntOrIndexOrFloat())
+      captures.push_back({value, host.values.lookup(value)});
+  return captures;
+}
+
+std::pair<gpu::GPUFuncOp, KernelArguments>
+KernelSource::createKernel(gpu::GPUModuleOp module, StringRef name, Parts parts,
+                           KernelOperands &operands) const {
+  KernelArguments arguments;
+  for (Value value : {q, host.k, values})
+    arguments.add(value);
+  for (Value value : host.aux)
+    arguments.add(value);
+  for (Value value : {o, lse, host.scale})
+    arguments.add(value);
+  for (Value value : host.scales)
+    arguments.add(value);
+  for (Value value : {host.maxQ, host.sinks, parts.o, parts.lse})
+    arguments.add(value);
+  for (auto [value, hostValue] : captures)
+    arguments.add(hostValue);
+
+  OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
+  auto kernel =
+      gpu::GPUFuncOp::create(builder, host.forward.getLoc(), name,
+                             builder.getFunctionType(arguments.getTypes(), {}));
+  kernel->setAttr(gpu::GPUDialect::getKernelFuncAttrName(),
+                  builder.getUnitAttr());
+  builder.setInsertionPointToEnd(&kernel.getBody().front());
+  auto inKernel = [&](Value value) {
+    return arguments.lookup(builder, kernel, value);
+  };
+  operands.q = inKernel(q);
+  operands.k = inKernel(host.k);
+  operands.v = inKernel(values);
+  operands.o = inKernel(o);
+  operands.lse = inKernel(lse);
+  operands.scale = inKernel(host.scale);
+  operands.maxQ = inKernel(host.maxQ);
+  operands.sinks = inKernel(host.sinks);
+  operands.batch = host.batchExtent;
+  for (Value value : host.aux)
+    operands.aux.push_back(inKernel(value));
+  for (Value value : host.scales)
+    operands.scales.push_back(inKernel(value));
+  for (auto [value, hostValue] : captures)
+    operands.captures.map(value, inKernel(hostValue));
+  return {kernel, std::move(arguments)};
+}
+
+/// Memory for the results of parts of the keys, like o and lse but f32 and with
+/// the number of the part in front.
+static KernelSource::Parts
+allocateParts(HostFunction &host, const std::optional<GroupPacking> &packing) {
+  OpBuilder builder = host.getBuilder();
+  ImplicitLocOpBuilder b(host.forward.getLoc(), builder);
+  unsigned head = host.forward.getPlaceRank(attention::Sequence::query) - 2;
+  auto allocate = [&](StringRef name, int64_t dims) {
+    auto like = cast<MemRefType>(host.o.getType());
+    SmallVector<int64_t> shape = {ShapedType::kDynamic};
+    SmallVector<Value> extents = {host.splits};
+    for (int64_t dim = 0; dim < dims; ++dim) {
+      shape.push_back(like.getDimSize(dim));
+      extents.push_back(memref::DimOp::create(b, host.o, dim));
+    }
+    auto type = RankedTensorType::get(shape, b.getF32Type());
+    Value memory = attention::allocateWorkspace(b, type, extents, name);
+    memory = memref::CastOp::create(
+        b, attention::getStridedType(type, b.getF32Type()), memory);
+    return packing ? viewGroups(b, memory, head + 1, *packing) : memory;
+  };
+  int64_t rank = cast<MemRefType>(host.o.getType()).getRank();
+  return {allocate("o_parts", rank), allocate("lse_parts", rank - 1)};
+}
 
 LogicalResult AttentionToTile::verifyOptions() {
   auto error = [&]() {
@@ -325,55 +425,24 @@ LogicalResult AttentionToTile::buildForward(HostFunction &host,
       *array = viewGroups(b, *array, ofHeads, *operands.packing);
     ++packed;
   }
-  // Scalars that the regions capture, with the host values they stand for.
-  llvm::SetVector<Value> captured;
-  getUsedValuesDefinedAbove(forward->getRegions(), captured);
-  KernelArguments arguments;
-  for (Value value : {q, host.k, values})
-    arguments.add(value);
-  for (Value value : host.aux)
-    arguments.add(value);
-  for (Value value : {o, lse, host.scale})
-    arguments.add(value);
-  for (Value value : host.scales)
-    arguments.add(value);
-  arguments.add(host.maxQ);
-  SmallVector<std::pair<Value, Value>> captures;
-  for (Value value : captured)
-    if (value.getType().isIntOrIndexOrFloat()) {
-      captures.push_back({value, host.values.lookup(value)});
-      arguments.add(captures.back().second);
-    }
-
-  OpBuilder builder(module.getContext());
-  builder.setInsertionPointToEnd(module.getBody());
-  auto kernel =
-      gpu::GPUFuncOp::create(builder, loc, host.function.getName(),
-                             builder.getFunctionType(arguments.getTypes(), {}));
-  kernel->setAttr(gpu::GPUDialect::getKernelFuncAttrName(),
-                  builder.getUnitAttr());
-  builder.setInsertionPointToEnd(&kernel.getBody().front());
-  auto inKernel = [&](Value value) {
-    return arguments.lookup(builder, kernel, value);
-  };
-  operands.q = inKernel(q);
-  operands.k = inKernel(host.k);
-  operands.v = inKernel(values);
-  operands.o = inKernel(o);
-  operands.lse = inKernel(lse);
-  operands.scale = inKernel(host.scale);
-  operands.maxQ = inKernel(host.maxQ);
-  operands.batch = host.batchExtent;
-  for (Value value : host.aux)
-    operands.aux.push_back(inKernel(value));
-  for (Value value : host.scales)
-    operands.scales.push_back(inKernel(value));
-  for (auto [value, hostValue] : captures)
-    operands.captures.map(value, inKernel(hostValue));
+  KernelSource source = {host, loadCaptures(host), q, values, o, lse};
+  KernelSource::Parts parts;
+  if (host.splits) {
+    parts = allocateParts(host, operands.packing);
+    source.o = parts.o;
+    source.lse = parts.lse;
+    operands.inParts = true;
+  }
+  auto [kernel, arguments] =
+      source.createKernel(module, host.function.getName(), {}, operands);
+  OpBuilder builder = OpBuilder::atBlockEnd(&kernel.getBody().front());
   RegionDemand demand;
   for (Region *region : {&forward.getScoreMod(), &forward.getMaskMod()})
     addRegionDemand(*region, loadPolicy, demand);
   std::optional<int64_t> queries = getStaticQueries(forward);
+  // Parts are for few queries.
+  if (host.splits && !queries)
+    queries = 1;
   if (queries && operands.packing)
     *queries *= operands.packing->rows;
   bool is8Bit = forward.hasScales();
@@ -429,6 +498,27 @@ LogicalResult AttentionToTile::buildForward(HostFunction &host,
       failed(buildKernelBody(builder, forward, operands, tile, policy)))
     return failure();
   buildLaunch(host, module, kernel, arguments);
+  ++kernels;
+  if (!host.splits)
+    return success();
+  source.o = o;
+  source.lse = lse;
+  KernelOperands merged;
+  merged.packing = operands.packing;
+  auto [merge, mergeArguments] = source.createKernel(
+      module, (host.function.getName() + "_merge").str(), parts, merged);
+  builder.setInsertionPointToEnd(&merge.getBody().front());
+  end = gpu::ReturnOp::create(builder, loc);
+  builder.setInsertionPoint(end);
+  if (failed(buildMergeBody(builder, forward, merged,
+                            mergeArguments.lookup(builder, merge, parts.o),
+                            mergeArguments.lookup(builder, merge, parts.lse))))
+    return failure();
+  OpBuilder onHost = host.getBuilder();
+  auto symbol = SymbolRefAttr::get(
+      module.getNameAttr(), {FlatSymbolRefAttr::get(merge.getNameAttr())});
+  tile::LaunchOp::create(onHost, loc, symbol, /*blocks=*/Value(),
+                         mergeArguments.get(), ValueRange());
   ++kernels;
   return success();
 }

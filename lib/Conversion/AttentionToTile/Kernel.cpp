@@ -49,7 +49,7 @@ FailureOr<Value> KernelBuilder::loadScale(unsigned operand, Value firstRow,
   return Value(tile::ScalarLoadOp::create(b, b.getF32Type(), scales, at));
 }
 
-LogicalResult KernelBuilder::build() {
+Value KernelBuilder::buildGrid(Value inner) {
   auto dim = [&](Value memref, int64_t i) -> Value {
     return memref::DimOp::create(b, memref, i);
   };
@@ -59,6 +59,36 @@ LogicalResult KernelBuilder::build() {
   keyLength = dim(operands.k, keyRank - 1);
   Value heads = dim(operands.q, queryRank - 2);
   Value group = arith::DivUIOp::create(b, heads, dim(operands.k, keyRank - 2));
+  Value queries = index(rows / getRowsPerQuery());
+  Value mostQueries = queryLength;
+  if (operands.maxQ)
+    mostQueries = arith::MaxSIOp::create(b, operands.maxQ, index(0));
+  SmallVector<Value> bounds = {
+      arith::CeilDivSIOp::create(b, mostQueries, queries)};
+  if (inner)
+    bounds.push_back(inner);
+  bounds.append({heads, buildBatch()});
+  auto grid = tile::GridOp::create(b, bounds);
+  b.setInsertionPointToStart(&grid.getBody().front());
+  auto position = grid.getBody().getArguments();
+  Value block = position.front();
+  Value firstRow = arith::MulIOp::create(b, block, queries);
+  if (policy.endRows)
+    endRow = arith::MulIOp::create(b, arith::AddIOp::create(b, block, index(1)),
+                                   queries);
+  if (inner)
+    part = position[1];
+  head = position.drop_back().back();
+  batch = position.back();
+  keyHead = arith::DivUIOp::create(b, head, group);
+  buildLengths();
+  return firstRow;
+}
+
+LogicalResult KernelBuilder::build() {
+  auto dim = [&](Value memref, int64_t i) -> Value {
+    return memref::DimOp::create(b, memref, i);
+  };
   bool hasScoreCode = !op.getScoreMod().empty();
   double factor = hasScoreCode ? getYieldedFactor(op.getScoreMod()).second : 1;
   Value log2e = f32(llvm::numbers::log2e * factor);
@@ -67,24 +97,7 @@ LogicalResult KernelBuilder::build() {
   if (policy.sharesReference && failed(chooseSharedReference()))
     return failure();
 
-  Value queries = index(rows / getRowsPerQuery());
-  Value mostQueries = queryLength;
-  if (operands.maxQ)
-    mostQueries = arith::MaxSIOp::create(b, operands.maxQ, index(0));
-  Value rowBlocks = arith::CeilDivSIOp::create(b, mostQueries, queries);
-  auto grid =
-      tile::GridOp::create(b, ValueRange{rowBlocks, heads, buildBatch()});
-  b.setInsertionPointToStart(&grid.getBody().front());
-  Value block = grid.getBody().getArgument(0);
-  Value firstRow = arith::MulIOp::create(b, block, queries);
-  if (policy.endRows)
-    endRow = arith::MulIOp::create(b, arith::AddIOp::create(b, block, index(1)),
-                                   queries);
-  head = grid.getBody().getArgument(1);
-  batch = grid.getBody().getArgument(2);
-  keyHead = arith::DivUIOp::create(b, head, group);
-  buildLengths();
-
+  Value firstRow = buildGrid(operands.inParts ? dim(operands.o, 0) : Value());
   SmallVector<Value> query = loadQuery(firstRow);
   if (op.hasScales()) {
     FailureOr<Value> ofQuery = loadScale(0, firstRow, rows);
@@ -173,7 +186,17 @@ FailureOr<KernelBuilder::State> KernelBuilder::buildLoop(ValueRange query,
   } else {
     blocks = arith::CeilDivSIOp::create(b, keyLength, index(columns));
   }
-  auto loop = scf::ForOp::create(b, index(0), blocks, index(1), init.list());
+  // Blocks are walked from the last one of the part to its first one.
+  Value count = blocks;
+  if (operands.inParts) {
+    Value parts = memref::DimOp::create(b, operands.o, 0);
+    Value each = arith::CeilDivSIOp::create(b, blocks, parts);
+    Value first = arith::MulIOp::create(b, part, each);
+    Value end = arith::AddIOp::create(b, first, each);
+    blocks = arith::MinSIOp::create(b, end, blocks);
+    count = arith::SubIOp::create(b, blocks, first);
+  }
+  auto loop = scf::ForOp::create(b, index(0), count, index(1), init.list());
   {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());

@@ -48,6 +48,10 @@ struct KernelOperands {
   mlir::Value scale; ///< f32
   /// Scales of q, k and v, none with 16-bit operands.
   llvm::SmallVector<mlir::Value> scales;
+  /// Whether o and lse are of parts of the keys: f32, with the number of the
+  /// part in front of other indices.
+  bool inParts = false;
+  mlir::Value sinks; ///< f32 for every query head, null for none
   /// How many queries of a sequence are computed, null for all; and what says
   /// how many sequences there are.
   mlir::Value maxQ;
@@ -57,6 +61,13 @@ struct KernelOperands {
   /// The heads of a group are rows.
   std::optional<GroupPacking> packing;
 };
+
+/// Emits a kernel that merges `parts` (with inParts) into `whole`, whose q
+/// gives extents only.
+mlir::LogicalResult buildMergeBody(mlir::OpBuilder &builder,
+                                   attention::ForwardOp op,
+                                   const KernelOperands &whole,
+                                   mlir::Value parts, mlir::Value lseParts);
 
 /// Emits the `tile.grid` of a kernel at the builder's position.
 mlir::LogicalResult buildKernelBody(mlir::OpBuilder &builder,

@@ -39,6 +39,8 @@ public:
   }
 
   mlir::LogicalResult build();
+  /// The same for a kernel that merges parts.
+  void buildMerge(mlir::Value parts, mlir::Value lseParts);
 
 private:
   using Expander = ScalarRegionExpander;
@@ -88,7 +90,7 @@ private:
     return operands.packing ? b.getI64IntegerAttr(operands.packing->rows)
                             : mlir::IntegerAttr();
   }
-  /// Where the rows of a tile start in q or o, without `element` in lse.
+  /// Where the rows of a tile start in q, without `element` in lse.
   llvm::SmallVector<mlir::Value> getPlace(mlir::Value firstQuery,
                                           mlir::Value element = {}) {
     llvm::SmallVector<mlir::Value> place =
@@ -99,6 +101,18 @@ private:
       place.push_back(element);
     return place;
   }
+  /// The same in an array of parts.
+  llvm::SmallVector<mlir::Value> getPartPlace(mlir::Value part,
+                                              mlir::Value firstQuery,
+                                              mlir::Value element = {}) {
+    llvm::SmallVector<mlir::Value> place = getPlace(firstQuery, element);
+    if (part)
+      place.insert(place.begin(), part);
+    return place;
+  }
+  /// Opens a grid over tiles of queries, `inner`, heads and sequences, and says
+  /// which rows a tile has. Gives the first one.
+  mlir::Value buildGrid(mlir::Value inner);
   /// The query, and the head, of each row of a tile of scores.
   std::pair<Expander::Entry, Expander::Entry> buildRows(mlir::Value firstQuery);
 
@@ -144,6 +158,8 @@ private:
                    mlir::Value valueScale);
   State addProducts(State state);
   void buildEpilogue(State state, mlir::Value firstRow);
+  /// The sink of each row, in units of exponents.
+  mlir::Value buildSinks();
   void bindIndices(Expander &expander, mlir::Region &region, unsigned first,
                    Expander::Entry head, Expander::Entry row,
                    Expander::Entry column);
@@ -223,6 +239,8 @@ private:
   AccumulationPolicy policy;
 
   mlir::Value batch, head, keyHead, queryLength, keyLength;
+  /// The part of the keys, or what else is inside of the grid; null for none.
+  mlir::Value part;
   /// Multiplies scores inside exp2: one f32, or one for each row.
   mlir::Value exponentScale;
   /// Multiplies raw scores in front of score code.

@@ -241,13 +241,55 @@ KernelBuilder::State KernelBuilder::accumulate(State state, Value maximum,
   return State{tiles.back(), maximum, newSums, product};
 }
 
+Value KernelBuilder::buildSinks() {
+  auto load = [&](Value head) -> Value {
+    Value sink =
+        tile::ScalarLoadOp::create(b, b.getF32Type(), operands.sinks, head);
+    return mul(sink, f32(llvm::numbers::log2e));
+  };
+  if (!operands.packing)
+    return scalarTile(load(head), rowType());
+  // Heads of a group follow each other in the rows of a query.
+  const GroupPacking &packing = *operands.packing;
+  RankedTensorType type = tensor({rows}, b.getIndexType());
+  Value row = tile::CoordOp::create(b, type, 0, index(0));
+  Value ofGroup =
+      arith::RemUIOp::create(b, row, scalarTile(index(packing.rows), type));
+  Value first = arith::MulIOp::create(b, head, index(packing.heads)), sinks;
+  for (int64_t i = 0; i < packing.heads; ++i) {
+    Value own =
+        scalarTile(load(arith::AddIOp::create(b, first, index(i))), rowType());
+    if (!sinks) {
+      sinks = own;
+      continue;
+    }
+    Value isOwn = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, ofGroup,
+                                        scalarTile(index(i), type));
+    sinks = arith::SelectOp::create(b, isOwn, own, sinks);
+  }
+  return sinks;
+}
+
 void KernelBuilder::buildEpilogue(State state, Value firstRow) {
   Value sum = tile::ReduceOp::create(b, rowType(), tile::ReduceKind::add,
                                      state.sums, Value(), 1, IntegerAttr());
-  Value zero = splat(rowType(), 0.0);
+  Value zero = splat(rowType(), 0.0), maximum = state.maximum, fraction;
+  if (operands.sinks && !operands.inParts) {
+    // One more score, which may be larger than all that the sum refers to.
+    Value sink = buildSinks();
+    maximum = arith::MaxNumFOp::create(b, state.maximum, sink);
+    fraction = exp2(sub(state.maximum, maximum));
+    Value shifted = sub(sink, maximum);
+    if (weightExponent != 0)
+      shifted = arith::AddFOp::create(
+          b, shifted, splat(rowType(), weightExponent), contract());
+    sum = math::FmaOp::create(b, sum, fraction, exp2(shifted));
+  }
   Value empty = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, sum, zero);
   Value inverse = arith::DivFOp::create(b, splat(rowType(), 1.0), sum);
   inverse = arith::SelectOp::create(b, empty, zero, inverse);
+  if (fraction)
+    inverse = mul(inverse, fraction);
   if (outputScale)
     inverse = mul(inverse, asRows(outputScale));
   int64_t width = op.getValueHeadDim();
@@ -255,19 +297,20 @@ void KernelBuilder::buildEpilogue(State state, Value firstRow) {
   Type element = cast<MemRefType>(operands.o.getType()).getElementType();
   if (!element.isF32())
     out = arith::TruncFOp::create(b, tensor({rows, width}, element), out);
-  tile::StoreOp::create(b, out, operands.o, getPlace(firstRow, index(0)),
-                        storeEnd, getFold());
+  tile::StoreOp::create(b, out, operands.o,
+                        getPartPlace(part, firstRow, index(0)), storeEnd,
+                        getFold());
   if (!operands.lse)
     return;
   // Natural log of the sum of exponentials: (m + log2 sum) * ln 2.
   Value log2 = math::Log2Op::create(b, sum, approximate());
   if (weightExponent != 0)
     log2 = sub(log2, splat(rowType(), weightExponent));
-  Value exponent = arith::AddFOp::create(b, state.maximum, log2, contract());
+  Value exponent = arith::AddFOp::create(b, maximum, log2, contract());
   Value lse = mul(exponent, splat(rowType(), llvm::numbers::ln2));
   lse = arith::SelectOp::create(
       b, empty, splat(rowType(), -std::numeric_limits<double>::infinity()),
       lse);
-  tile::StoreOp::create(b, lse, operands.lse, getPlace(firstRow), storeEnd,
-                        getFold());
+  tile::StoreOp::create(b, lse, operands.lse, getPartPlace(part, firstRow),
+                        storeEnd, getFold());
 }

@@ -123,6 +123,8 @@ fa3::chooseGroupPacking(const attention::HostFunction &host, StringRef option) {
   bool pays = packing.heads == packing.rows && gainsByMask(forward);
   std::optional<int64_t> queries = getStaticQueries(forward);
   pays |= queries && isFilledBetter(*queries, packing);
+  // Keys are divided where queries are few.
+  pays |= host.splits && !queries;
   return option == "true" || pays ? Result(packing) : Result();
 }
 

@@ -23,7 +23,8 @@ struct GroupPacking {
 /// Whether, by the option "auto", "true" or "false", the heads of a group
 /// become rows. Nothing if not; "true" fails with an error at the operation
 /// where that is not possible. "auto" packs where the number of queries is
-/// known and tiles of 64 rows are filled better, and where keys are masked by
+/// known and tiles of 64 rows are filled better, or unknown and keys are summed
+/// up in parts, and where keys are masked by
 /// query, heads are not wide and no row is without one.
 mlir::FailureOr<std::optional<GroupPacking>>
 chooseGroupPacking(const attention::HostFunction &host, llvm::StringRef option);

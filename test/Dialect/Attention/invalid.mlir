@@ -305,9 +305,12 @@ func.func @no_groups(%q: !t, %k: !u) {
 !t = tensor<1x2x?x64xf16>
 func.func @score_types(%q: !t) {
   // expected-error @+1 {{expects 'score_mod' to take ('f32', 'index', 'index', 'index', 'index'), got ('f16', 'index')}}
-  %o = "attention.forward"(%q, %q, %q) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>}> ({
+  %o = "attention.forward"(%q, %q, %q) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0>}> ({
   ^bb0(%s: f16, %b: index):
     "attention.yield"(%s) : (f16) -> ()
+  }, {
+  }, {
+  }, {
   }, {
   }) : (!t, !t, !t) -> !t
   return
@@ -370,10 +373,13 @@ func.func @empty(%q: !t) {
 !t = tensor<1x2x?x64xf16>
 func.func @keep_types(%q: !t) {
   // expected-error @+1 {{expects 'mask_mod' to take ('index', 'index', 'index', 'index'), got ('i1')}}
-  %o = "attention.forward"(%q, %q, %q) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>}> ({
+  %o = "attention.forward"(%q, %q, %q) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0>}> ({
   }, {
   ^bb0(%s: i1):
     "attention.yield"(%s) : (i1) -> ()
+  }, {
+  }, {
+  }, {
   }) : (!t, !t, !t) -> !t
   return
 }
@@ -1046,5 +1052,212 @@ func.func @transposed_length(%q: tensor<2x8x16x64xf16>, %v: tensor<2x8x64x24xf16
   // expected-error @+1 {{expects k and v to agree in length, got 16 and 24}}
   %o = attention.forward %q, %q, %v transposed_v
     : (tensor<2x8x16x64xf16>, tensor<2x8x16x64xf16>, tensor<2x8x64x24xf16>) -> tensor<2x8x16x64xf16>
+  return
+}
+
+// -----
+
+// C1, with a place
+!p = tensor<4x?x64xf16>
+!t = tensor<?x4x?x64xf16>
+func.func @place_rank(%q: !t, %cu: tensor<?xi32>) {
+  // expected-error @+1 {{expects q of rank 3, got 4}}
+  %o = attention.forward %q, %q, %q aux(%cu : tensor<?xi32>) mods [#attention.packed<q = 0>] : (!t, !t, !t) -> !t
+  return
+}
+
+// -----
+
+// C1, lse with a place
+!p = tensor<4x?x64xf16>
+!t = tensor<?x4x?x64xf16>
+func.func @place_lse_rank(%q: !p, %k: !t, %cu: tensor<?xi32>) {
+  // expected-error @+1 {{expects lse of rank 2, got 3}}
+  %o:2 = attention.forward %q, %k, %k aux(%cu : tensor<?xi32>) mods [#attention.packed<q = 0>] : (!p, !t, !t) -> (!p, tensor<?x4x?xf32>)
+  return
+}
+
+// -----
+
+// C16
+!p = tensor<4x?x64xf16>
+!t = tensor<?x4x?x64xf16>
+func.func @lengths_yield(%q: !t) {
+  // expected-error @+1 {{expects 'lengths' to yield 'index', 'index'}}
+  %o = attention.forward %q, %q, %q : (!t, !t, !t) -> !t
+    lengths (%b) {
+      attention.yield %b : index
+    }
+  return
+}
+
+// -----
+
+// C17
+!p = tensor<4x?x64xf16>
+!t = tensor<?x4x?x64xf16>
+func.func @place_yield(%q: !t) {
+  // expected-error @+1 {{expects 'place_q' to yield two indices or more}}
+  %o = attention.forward %q, %q, %q : (!t, !t, !t) -> !t
+    lengths (%b) {
+      attention.yield %b, %b : index, index
+    }
+    place_q (%b, %h, %i) {
+      attention.yield %i : index
+    }
+  return
+}
+
+// -----
+
+// C17, the head
+!p = tensor<4x?x64xf16>
+!t = tensor<?x4x?x64xf16>
+func.func @place_head(%q: !t) {
+  // expected-error @+1 {{expects 'place_k' to yield the head that it takes last but one}}
+  %o = attention.forward %q, %q, %q : (!t, !t, !t) -> !t
+    lengths (%b) {
+      attention.yield %b, %b : index, index
+    }
+    place_k (%b, %h, %j) {
+      attention.yield %h, %b, %j : index, index, index
+    }
+  return
+}
+
+// -----
+
+// C18
+!p = tensor<4x?x64xf16>
+!t = tensor<?x4x?x64xf16>
+func.func @place_without_lengths(%q: !t, %index: tensor<?xi32>) {
+  // expected-error @+1 {{expects 'lengths' beside 'place_q'}}
+  %o = attention.forward %q, %q, %q : (!t, !t, !t) -> !t
+    place_q (%b, %h, %i) {
+      attention.yield %b, %h, %i : index, index, index
+    }
+  return
+}
+
+// -----
+
+// C18, v transposed
+!p = tensor<4x?x64xf16>
+!t = tensor<?x4x?x64xf16>
+func.func @place_transposed(%q: tensor<?x4x64x64xf16>, %pad: tensor<?xi32>) {
+  // expected-error @+1 {{expects no transposed_v beside 'place_k'}}
+  %o = attention.forward %q, %q, %q aux(%pad : tensor<?xi32>) transposed_v mods [#attention.leftpad<aux = 0>]
+    : (tensor<?x4x64x64xf16>, tensor<?x4x64x64xf16>, tensor<?x4x64x64xf16>) -> tensor<?x4x64x64xf16>
+  return
+}
+
+// -----
+
+// C19
+!p = tensor<4x?x64xf16>
+!t = tensor<?x4x?x64xf16>
+func.func @sinks_type(%q: !t, %s: tensor<4xf16>) {
+  // expected-error @+1 {{expects sinks of rank 1 and f32, got 'tensor<4xf16>'}}
+  %o = attention.forward %q, %q, %q sinks(%s : tensor<4xf16>) : (!t, !t, !t) -> !t
+  return
+}
+
+// -----
+
+// C19, extent
+!p = tensor<4x?x64xf16>
+!t = tensor<?x4x?x64xf16>
+func.func @sinks_extent(%q: !t, %s: tensor<5xf32>) {
+  // expected-error @+1 {{expects a sink for every query head (4), got 5}}
+  %o = attention.forward %q, %q, %q sinks(%s : tensor<5xf32>) : (!t, !t, !t) -> !t
+  return
+}
+
+// -----
+
+// C20
+!p = tensor<4x?x64xf16>
+!t = tensor<?x4x?x64xf16>
+func.func @splits(%q: !t) {
+  %c0 = arith.constant 0 : index
+  // expected-error @+1 {{expects splits of at least 1, got 0}}
+  %o = attention.forward %q, %q, %q splits %c0 : (!t, !t, !t) -> !t
+  return
+}
+
+// -----
+
+// #attention.used C1
+!p = tensor<4x?x64xf16>
+!t = tensor<?x4x?x64xf16>
+func.func @used_none(%q: !t) {
+  // expected-error @+1 {{#attention.used expects q or k, got neither}}
+  %o = attention.forward %q, %q, %q mods [#attention.used<>] : (!t, !t, !t) -> !t
+  return
+}
+
+// -----
+
+// #attention.packed C1
+!p = tensor<4x?x64xf16>
+!t = tensor<?x4x?x64xf16>
+func.func @packed_none(%q: !t) {
+  // expected-error @+1 {{#attention.packed expects q or k, got neither}}
+  %o = attention.forward %q, %q, %q mods [#attention.packed<>] : (!t, !t, !t) -> !t
+  return
+}
+
+// -----
+
+// #attention.used C1, elements
+!p = tensor<4x?x64xf16>
+!t = tensor<?x4x?x64xf16>
+func.func @used_elements(%q: !t, %u: tensor<?xi64>) {
+  // expected-error @+1 {{#attention.used expects elements of i32, got 'i64'}}
+  %o = attention.forward %q, %q, %q aux(%u : tensor<?xi64>) mods [#attention.used<k = 0>] : (!t, !t, !t) -> !t
+  return
+}
+
+// -----
+
+// #attention.batch_index C1
+!p = tensor<4x?x64xf16>
+!t = tensor<?x4x?x64xf16>
+func.func @batch_index_rank(%q: !t, %u: tensor<?x?xi32>, %n: tensor<?xi32>) {
+  // expected-error @+1 {{#attention.batch_index expects auxiliary operand 0 of rank 1, got 'tensor<?x?xi32>'}}
+  %o = attention.forward %q, %q, %q aux(%u, %n : tensor<?x?xi32>, tensor<?xi32>) mods [#attention.batch_index<aux = 0>, #attention.used<k = 1>] : (!t, !t, !t) -> !t
+  return
+}
+
+// -----
+
+// #attention.leftpad C1
+!p = tensor<4x?x64xf16>
+!t = tensor<?x4x?x64xf16>
+func.func @leftpad_number(%q: !t, %u: tensor<?xi32>) {
+  // expected-error @+1 {{#attention.leftpad reads auxiliary operand 1 of 1}}
+  %o = attention.forward %q, %q, %q aux(%u : tensor<?xi32>) mods [#attention.leftpad<aux = 1>] : (!t, !t, !t) -> !t
+  return
+}
+
+// -----
+
+// #attention.paged C1
+!p = tensor<4x?x64xf16>
+!t = tensor<?x4x?x64xf16>
+func.func @paged_rank(%q: !t, %u: tensor<?xi32>) {
+  // expected-error @+1 {{#attention.paged expects auxiliary operand 0 of rank 2, got 'tensor<?xi32>'}}
+  %o = attention.forward %q, %q, %q aux(%u : tensor<?xi32>) mods [#attention.paged<table = 0>] : (!t, !t, !t) -> !t
+  return
+}
+
+// -----
+
+// #attention.paged C2
+!p = tensor<4x?x64xf16>
+!t = tensor<?x4x?x64xf16>
+func.func @paged_dynamic(%q: !t, %u: tensor<?x?xi32>) {
+  // expected-error @+1 {{#attention.paged expects a static number of rows in a page, got 'tensor<?x4x?x64xf16>'}}
+  %o = attention.forward %q, %q, %q aux(%u : tensor<?x?xi32>) mods [#attention.paged<table = 0>] : (!t, !t, !t) -> !t
   return
 }

@@ -146,3 +146,36 @@ func.func @quantize(%x: tensor<2x8x?x96xf16>, %f: tensor<?x?x?x16xf32>, %s: tens
   %e:2 = attention.quantize %f rows 1 terms 2 : tensor<?x?x?x16xf32> -> tensor<?x?x?x32xf8E4M3FN>, tensor<?x?x?xf32>
   return
 }
+
+// Lengths and places, by mods and by hand; sinks and parts.
+// CHECK-LABEL: func @places
+// CHECK: attention.forward %{{.*}}, %{{.*}}, %{{.*}} aux(%{{.*}}, %{{.*}} : tensor<?xi32>, tensor<?x?xi32>) max_q %{{.*}} splits %{{.*}} sinks(%{{.*}} : tensor<?xf32>) layout bshd mods [#attention.packed<q = 0>, #attention.used<k = 0>, #attention.paged<table = 1>] : (tensor<?x4x64xf16>, tensor<?x16x2x64xf16>, tensor<?x16x2x64xf16>) -> (tensor<?x4x64xf16>, tensor<4x?xf32>)
+// CHECK: attention.forward
+// CHECK-NEXT: lengths (%[[B:.*]]) {
+// CHECK: attention.yield %{{.*}}, %{{.*}} : index, index
+// CHECK: place_q (%[[B:.*]], %[[H:.*]], %[[I:.*]]) {
+// CHECK: attention.yield %[[H]], %{{.*}} : index, index
+// CHECK: place_k (%{{.*}}, %[[H:.*]], %[[J:.*]]) {
+// CHECK: attention.yield %{{.*}}, %[[H]], %[[J]] : index, index, index
+func.func @places(%q: tensor<?x4x64xf16>, %k: tensor<?x16x2x64xf16>, %p: tensor<4x?x64xf16>, %t: tensor<?x2x?x64xf16>,
+                  %cu: tensor<?xi32>, %table: tensor<?x?xi32>, %n: index, %sinks: tensor<?xf32>) {
+  %0:2 = attention.forward %q, %k, %k aux(%cu, %table : tensor<?xi32>, tensor<?x?xi32>) max_q %n splits %n sinks(%sinks : tensor<?xf32>) layout bshd
+      mods [#attention.packed<q = 0>, #attention.used<k = 0>, #attention.paged<table = 1>]
+    : (tensor<?x4x64xf16>, tensor<?x16x2x64xf16>, tensor<?x16x2x64xf16>) -> (tensor<?x4x64xf16>, tensor<4x?xf32>)
+  %1 = attention.forward %p, %t, %t aux(%cu : tensor<?xi32>)
+    : (tensor<4x?x64xf16>, tensor<?x2x?x64xf16>, tensor<?x2x?x64xf16>) -> tensor<4x?x64xf16>
+    lengths (%b) {
+      %a = tensor.extract %cu[%b] : tensor<?xi32>
+      %length = arith.index_cast %a : i32 to index
+      attention.yield %length, %length : index, index
+    }
+    place_q (%b, %h, %i) {
+      %row = arith.addi %i, %n : index
+      attention.yield %h, %row : index, index
+    }
+    place_k (%b, %h, %j) {
+      %c0 = arith.constant 0 : index
+      attention.yield %c0, %h, %j : index, index, index
+    }
+  return
+}

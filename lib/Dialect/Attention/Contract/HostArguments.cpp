@@ -131,6 +131,13 @@ void fa3::attention::nameTensors(ForwardOp forward,
   }
   for (auto [value, role] : llvm::zip(forward.getScales(), kScaleNames))
     name(value, role, {});
+  if (forward.getSinks()) {
+    name(forward.getSinks(), "sinks", {});
+    HostArgument &argument =
+        arguments[cast<BlockArgument>(forward.getSinks()).getArgNumber()];
+    if (argument.role == "sinks")
+      argument.dims = {"h"};
+  }
   if (auto scale = dyn_cast_or_null<BlockArgument>(forward.getScale()))
     if (arguments[scale.getArgNumber()].role.empty())
       arguments[scale.getArgNumber()].role = "scale";

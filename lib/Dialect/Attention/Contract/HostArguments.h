@@ -3,6 +3,7 @@
 #ifndef FA3_LIB_DIALECT_ATTENTION_CONTRACT_HOSTARGUMENTS_H
 #define FA3_LIB_DIALECT_ATTENTION_CONTRACT_HOSTARGUMENTS_H
 
+#include "fa3/Dialect/Attention/Contract/HostFunction.h"
 #include "fa3/Dialect/Attention/IR/Attention.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -40,11 +41,6 @@ std::optional<IndexBound> getBound(mlir::Value index);
 /// operand `number`.
 void forEachRead(ForwardOp forward, unsigned number,
                  llvm::function_ref<void(mlir::tensor::ExtractOp)> visit);
-
-/// The memref a tensor is passed as: any strides, the last dimension
-/// contiguous.
-mlir::MemRefType getStridedType(mlir::RankedTensorType tensor,
-                                mlir::Type elementType);
 
 /// The arguments of the host function: those of `function`, then its results in
 /// the order in which they are returned.

@@ -39,6 +39,8 @@ static LogicalResult verifyOperands(ForwardOp forward) {
   for (Value value : forward.getScales())
     if (failed(check("scales", value)))
       return failure();
+  if (forward.getSinks() && failed(check("sinks", forward.getSinks())))
+    return failure();
   for (auto [number, value] : llvm::enumerate(forward.getAux()))
     if (failed(check(("auxiliary operand " + Twine(number)).str(), value)))
       return failure();

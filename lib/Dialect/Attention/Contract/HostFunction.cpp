@@ -438,6 +438,18 @@ void HostBuilder::buildForward() {
     requireReads(i);
   cloneScalars();
 
+  if (forward.getSplits()) {
+    host.splits = lookup(forward.getSplits());
+    if (!getConstantIntValue(host.splits))
+      require(arith::CmpIOp::create(b, arith::CmpIPredicate::sge, host.splits,
+                                    constant(1)),
+              "splits is less than 1");
+  }
+  if (forward.getSinks()) {
+    host.sinks = lookup(forward.getSinks());
+    requireEqual(dim(host.sinks, 0), host.heads,
+                 "sinks has another number of heads than q");
+  }
   if (forward.getMaxQ())
     host.maxQ = lookup(forward.getMaxQ());
   if (forward.getScale()) {

@@ -42,6 +42,10 @@ void ForwardOp::print(OpAsmPrinter &printer) {
   }
   if (getMaxQ())
     printer << " max_q " << getMaxQ();
+  if (getSplits())
+    printer << " splits " << getSplits();
+  if (getSinks())
+    printer << " sinks(" << getSinks() << " : " << getSinks().getType() << ")";
   if (getQTerms() != 1)
     printer << " q_terms " << getQTerms();
   if (getLayout() != Layout::bhsd)
@@ -123,6 +127,18 @@ ParseResult ForwardOp::parse(OpAsmParser &parser, OperationState &result) {
     if (parser.parseOperand(maxQ))
       return failure();
   }
+  OpAsmParser::UnresolvedOperand splits, sinks;
+  bool hasSplits = false;
+  if (succeeded(parser.parseOptionalKeyword("splits"))) {
+    hasSplits = true;
+    if (parser.parseOperand(splits))
+      return failure();
+  }
+  Type sinksType;
+  if (succeeded(parser.parseOptionalKeyword("sinks")) &&
+      (parser.parseLParen() || parser.parseOperand(sinks) ||
+       parser.parseColonType(sinksType) || parser.parseRParen()))
+    return failure();
   if (succeeded(parser.parseOptionalKeyword("q_terms"))) {
     int64_t terms;
     if (parser.parseInteger(terms))
@@ -167,14 +183,18 @@ ParseResult ForwardOp::parse(OpAsmParser &parser, OperationState &result) {
        parser.resolveOperand(scale, builder.getF32Type(), result.operands)) ||
       parser.resolveOperands(scales, scaleTypes, scalesLoc, result.operands) ||
       (hasMaxQ &&
-       parser.resolveOperand(maxQ, builder.getIndexType(), result.operands)))
+       parser.resolveOperand(maxQ, builder.getIndexType(), result.operands)) ||
+      (hasSplits && parser.resolveOperand(splits, builder.getIndexType(),
+                                          result.operands)) ||
+      (sinksType && parser.resolveOperand(sinks, sinksType, result.operands)))
     return failure();
   result.addTypes(type.getResults());
   result.addAttribute(
       getOperandSegmentSizesAttrName(result.name),
       builder.getDenseI32ArrayAttr(
           {1, 1, 1, static_cast<int32_t>(aux.size()), hasScale ? 1 : 0,
-           static_cast<int32_t>(scales.size()), hasMaxQ ? 1 : 0}));
+           static_cast<int32_t>(scales.size()), hasMaxQ ? 1 : 0,
+           hasSplits ? 1 : 0, sinksType ? 1 : 0}));
   Region *score = result.addRegion(), *keep = result.addRegion();
   Region *lengths = result.addRegion(), *placeQ = result.addRegion(),
          *placeK = result.addRegion();
@@ -340,6 +360,9 @@ LogicalResult ForwardOp::verify() {
 
   int64_t queryRank = getPlaceRank(Sequence::query),
           keyRank = getPlaceRank(Sequence::key);
+  if (queryRank < 2 || keyRank < 2)
+    return emitOpError("expects '") << (queryRank < 2 ? "place_q" : "place_k")
+                                    << "' to yield two indices or more";
   for (auto [name, tensor] : tensors) {
     int64_t rank = (name == "k" || name == "v" ? keyRank : queryRank) + 1;
     if (tensor.getRank() != rank)
@@ -431,6 +454,19 @@ LogicalResult ForwardOp::verify() {
     return emitOpError("expects the key heads (")
            << keyHeads << ") to divide the query heads (" << heads << ")";
 
+  APInt splits;
+  if (getSplits() && matchPattern(getSplits(), m_ConstantInt(&splits)) &&
+      splits.getSExtValue() < 1)
+    return emitOpError("expects splits of at least 1, got ")
+           << splits.getSExtValue();
+  if (getSinks()) {
+    RankedTensorType sinks = type(getSinks());
+    if (sinks.getRank() != 1 || !sinks.getElementType().isF32())
+      return emitOpError("expects sinks of rank 1 and f32, got ") << sinks;
+    if (failed(verifyCompatibleDims({sinks.getDimSize(0), heads})))
+      return emitOpError("expects a sink for every query head (")
+             << heads << "), got " << sinks.getDimSize(0);
+  }
   if (getScale()) {
     FloatAttr scale;
     if (matchPattern(getScale(), m_Constant(&scale)) &&
@@ -466,10 +502,9 @@ static LogicalResult verifyScalarRegion(ForwardOp op, Region &region,
            << block.getArgumentTypes() << ")";
   auto yield = dyn_cast<YieldOp>(block.getTerminator());
   if (results.empty()) {
-    if (!yield || yield.getValues().size() < 2 ||
+    if (!yield ||
         !llvm::all_of(yield.getValues().getTypes(), llvm::IsaPred<IndexType>))
-      return op.emitOpError("expects '")
-             << name << "' to yield two indices or more";
+      return op.emitOpError("expects '") << name << "' to yield indices";
     if (*std::prev(yield.getValues().end(), 2) != block.getArgument(1))
       return op.emitOpError("expects '")
              << name << "' to yield the head that it takes last but one";
@@ -549,7 +584,8 @@ void ForwardOp::build(OpBuilder &builder, OperationState &state, Value q,
     lse = RankedTensorType::get(shape, builder.getF32Type());
   }
   build(builder, state, o, lse, q, k, v, aux, scale,
-        /*scales=*/ValueRange(), /*maxQ=*/Value(), DenseI64ArrayAttr(),
+        /*scales=*/ValueRange(), /*maxQ=*/Value(), /*splits=*/Value(),
+        /*sinks=*/Value(), DenseI64ArrayAttr(),
         /*qTerms=*/builder.getI64IntegerAttr(1),
         LayoutAttr::get(builder.getContext(), layout), UnitAttr(),
         mods.empty() ? ArrayAttr() : builder.getArrayAttr(mods));

@@ -61,6 +61,7 @@ private:
   Value applyScale(Value value, unsigned operand, Value batch, Value head,
                    Value row);
   Value loadScale(unsigned operand, Value batch, Value head, Value row);
+  Value loadSink(Value head);
   Value integer(int64_t value) {
     return arith::ConstantOp::create(b, b.getI32IntegerAttr(value));
   }
@@ -403,7 +404,12 @@ Value ReferenceBuilder::buildScoreMod(Value batch, Value h, Value keyHead,
 
 void ReferenceBuilder::buildOutput(Value batch, Value h, Value keyHead, Value i,
                                    Value max) {
-  Value total = loop(keys, number(0), [&](Value j, Value partial) {
+  // Without a value, the sink is in the sum of weights only.
+  Value none = number(0);
+  if (host.sinks)
+    none = math::ExpOp::create(
+        b, arith::SubFOp::create(b, loadSink(h), max).getResult());
+  Value total = loop(keys, none, [&](Value j, Value partial) {
     Value score = memref::LoadOp::create(b, row, j);
     Value shifted = arith::SubFOp::create(b, score, max);
     Value weight = math::ExpOp::create(b, shifted);
@@ -447,13 +453,18 @@ void ReferenceBuilder::storeOutput(Value x, Value batch, Value h, Value i,
   storeRounded(x, host.o, at);
 }
 
+Value ReferenceBuilder::loadSink(Value h) {
+  return widen(memref::LoadOp::create(b, host.sinks, h));
+}
+
 void ReferenceBuilder::buildRow(Value batch, Value h, Value keyHead, Value i) {
   Value lowest = number(-std::numeric_limits<double>::infinity());
-  Value max = loop(keys, lowest, [&](Value j, Value max) {
-    Value score = buildScoreMod(batch, h, keyHead, i, j);
-    memref::StoreOp::create(b, score, row, j);
-    return arith::MaximumFOp::create(b, max, score).getResult();
-  });
+  Value max =
+      loop(keys, host.sinks ? loadSink(h) : lowest, [&](Value j, Value max) {
+        Value score = buildScoreMod(batch, h, keyHead, i, j);
+        memref::StoreOp::create(b, score, row, j);
+        return arith::MaximumFOp::create(b, max, score).getResult();
+      });
   // Without a visible key the softmax is 0 / 0; it is defined to be 0.
   Value none = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, max, lowest);
   auto branch = scf::IfOp::create(b, TypeRange(), none,

@@ -43,6 +43,10 @@ struct HostFunction {
   mlir::Value q, k, v, o, lse;
   /// Arguments of the auxiliary operands, in their own order of dimensions.
   llvm::SmallVector<mlir::Value> aux;
+  /// Parts in which keys are summed up, null for one.
+  mlir::Value splits;
+  /// Argument of the sinks, null for none.
+  mlir::Value sinks;
   /// Arguments of the scales of q, k and v; none with 16-bit operands.
   llvm::SmallVector<mlir::Value> scales;
   /// f32 factor of the scores.
@@ -61,6 +65,11 @@ struct HostFunction {
   /// A builder in front of the return.
   mlir::OpBuilder getBuilder();
 };
+
+/// The memref a tensor is passed as: any strides, the last dimension
+/// contiguous.
+mlir::MemRefType getStridedType(mlir::RankedTensorType tensor,
+                                mlir::Type elementType);
 
 /// The attention.forward that `function` consists of. Null if there is none.
 ForwardOp findForward(mlir::func::FuncOp function);

@@ -64,6 +64,16 @@ def Attention_ForwardOp : Attention_Op<"forward", [
     never written. Of a sequence the first `max_q` queries are computed: without
     it, and without `place_q`, as many as q has room for.
 
+    With `splits` n the keys of a sequence are summed up in n parts, which are
+    merged by their lse in fp32 (Flash-Decoding): what few queries of long
+    sequences want. It changes the order of sums and nothing else. Parts without
+    keys are fine. n is at least 1.
+
+    `sinks` holds a score for every query head (attention sinks as in gpt-oss):
+    one more column of every row, whose weight counts in the sum of weights and
+    in lse and which has no value. A query with no visible key then has o = 0 and
+    lse = its sink.
+
     An 8-bit float has few digits. With `q_terms` 2 an element of q is a sum of
     two of them, one d columns behind the other, in units of the same scale:
     q[i, c] + q[i, d + c] is in the place of q[i, c]. Keys, of which there may be
@@ -107,10 +117,13 @@ def Attention_ForwardOp : Attention_Op<"forward", [
         least two; the last but one is the head that it takes.
     C18. a place comes with lengths, of a region or of mods, and without scales
         and `transposed_v`.
+    C19. sinks have rank 1, elements of f32 and the extent of the query heads.
+    C20. a constant number of splits is at least 1.
   }];
   let arguments = (ins AnyRankedTensor:$q, AnyRankedTensor:$k, AnyRankedTensor:$v,
                        Variadic<AnyRankedTensor>:$aux, Optional<F32>:$scale,
-                       Variadic<AnyRankedTensor>:$scales, Optional<Index>:$maxQ,
+                       Variadic<AnyRankedTensor>:$scales, Optional<Index>:$maxQ, Optional<Index>:$splits,
+                       Optional<AnyRankedTensor>:$sinks,
                        OptionalAttr<DenseI64ArrayAttr>:$rows,
                        DefaultValuedAttr<I64Attr, "1">:$qTerms,
                        DefaultValuedAttr<Attention_Layout, "::fa3::attention::Layout::bhsd">:$layout,
