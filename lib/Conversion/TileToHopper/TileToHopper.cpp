@@ -44,8 +44,35 @@ static LogicalResult convertLaunch(tile::LaunchOp launch,
   return success();
 }
 
+/// What all groups read alike, so that their control flow agrees, nobody may
+/// write: one would read another number than the other.
+static LogicalResult verifyScalarArrays(gpu::GPUFuncOp kernel) {
+  llvm::DenseMap<Value, Operation *> reads;
+  kernel.walk([&](tile::ScalarLoadOp load) {
+    reads.try_emplace(load.getSource(), load);
+  });
+  WalkResult result = kernel.walk([&](Operation *op) {
+    Value target;
+    if (auto store = dyn_cast<tile::StoreOp>(op))
+      target = store.getTarget();
+    else if (auto copy = dyn_cast<tile::StoreAsyncOp>(op))
+      target = copy.getTarget();
+    auto read = reads.find(target);
+    if (!target || read == reads.end())
+      return WalkResult::advance();
+    InFlightDiagnostic error =
+        op->emitOpError("writes an array of which the launch reads scalars, "
+                        "which are to be the same in all groups");
+    error.attachNote(read->second->getLoc()) << "one is read here";
+    return WalkResult::interrupt();
+  });
+  return failure(result.wasInterrupted());
+}
+
 LogicalResult TileToHopper::convert(gpu::GPUFuncOp kernel,
                                     ArrayRef<tile::LaunchOp> launches) {
+  if (failed(verifyScalarArrays(kernel)))
+    return failure();
   OpBuilder builder(kernel);
   auto lowered =
       gpu::GPUFuncOp::create(builder, kernel.getLoc(), kernel.getName(),

@@ -550,3 +550,21 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+gpu.module @m {
+  gpu.func @written_scalars(%p: memref<?xf32>) kernel {
+    warp.specialize {
+      warp.group @math warps 4 (%g) {
+        %c0 = arith.constant 0 : index
+        // expected-note @below {{one is read here}}
+        %x = tile.scalar_load %p[%c0] : memref<?xf32>
+        %y = tensor.splat %x : tensor<64xf32, #tile.slice<1, #tile.acc>>
+        // expected-error @below {{'tile.store' op writes an array of which the launch reads scalars, which are to be the same in all groups}}
+        tile.store %y, %p[%c0] : tensor<64xf32, #tile.slice<1, #tile.acc>>, memref<?xf32>
+      }
+    }
+    gpu.return
+  }
+}

@@ -43,7 +43,8 @@ def TileToHopper : Pass<"tile-to-hopper", "::mlir::ModuleOp"> {
 
     Fails on what a Hopper SM has no instruction for: products whose extents
     wgmma does not take, rings that are not filled by bulk copies, tiles that
-    cross warps in a reduction.
+    cross warps in a reduction. And on stores to an array that `tile.scalar_load`
+    reads in the same kernel, which it promises not to be written.
   }];
   let dependentDialects = [
     "::fa3::hopper::HopperDialect", "::mlir::arith::ArithDialect",
