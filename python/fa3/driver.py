@@ -172,10 +172,9 @@ class Kernel:
             source = pathlib.Path(folder, "input.mlir")
             trace = pathlib.Path(folder, "trace.json")
             source.write_text(self.text)
-            command = [tool, "--cpu", str(source), f"--trace={trace}", "--no-check"]
-            command.append("--pass-pipeline=builtin.module(fa3-lower-to-nvvm-pipeline"
-                           + ("{" + self.options.pipeline + "})"
-                              if self.options.pipeline else ")"))  # fmt: skip
+            command = [tool, "--cpu", str(source), f"--trace={trace}"]
+            if self.options.pipeline:
+                command.append(f"--pipeline-options={self.options.pipeline}")
             command += [f"--dims={name}={value}" for name, value in dims.items()]
             command += [
                 f"--scalar={arg['name']}={'0.1' if arg['type'] == 'f32' else '1'}"

@@ -34,6 +34,22 @@ class CompileTest(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "argument 'stage': 'x', expected"):
             kernel.ir("x")
 
+    @support.needs_interpreter
+    def test_stages(self):
+        kernel = fa3.attention_kernel("f16", 64)
+        for stage, expected in (
+            ("tile", "tile.dot"), ("hopper", "hopper.wgmma"), ("nvvm", "llvm.func"),
+        ):  # fmt: skip
+            self.assertIn(expected, kernel.ir(stage))
+
+    @unittest.skipUnless(support.has_tool("fa3-run", "FA3_RUN"), "needs fa3-run")
+    def test_timeline(self):
+        kernel = fa3.attention_kernel("f16", 64, causal=True)
+        trace = kernel.timeline(b=1, h=1, hk=1, sq=200, sk=200)
+        self.assertTrue(trace["traceEvents"])
+        with self.assertRaisesRegex(RuntimeError, "fa3-run failed: .*sk"):
+            kernel.timeline(b=1, h=1, hk=1, sq=200)
+
     def test_diagnostics(self):
         with self.assertRaises(fa3.CompileError) as caught:
             fa3.compile("module {\n  %0 = wrong.op : i32\n}\n")
