@@ -203,6 +203,8 @@ class Graph:
                 {"eq": x == y, "ne": x != y, "lt": x < y, "le": x <= y, "gt": x > y,
                  "ge": x >= y}[predicate]
             )  # fmt: skip
+        if predicate == "lt" and a.nonnegative and b.is_constant and not value_of(b):
+            return self.constant(False)
         if type == FLOAT:
             name = ("une" if predicate == "ne" else "o" + predicate)
             return self.add("arith.cmpf", (a, b), BOOL, name)

@@ -10,9 +10,11 @@ fields of XLA's C interface that its version 0.x does not move are read.
 from __future__ import annotations
 
 import ctypes
+import dataclasses
 import functools
+import hashlib
 import threading
-from typing import Any
+from typing import Any, Callable
 
 import jax
 import jax.numpy as jnp
@@ -21,6 +23,7 @@ import numpy as np
 from .errors import ArgumentError, UnsupportedError
 from .request import Request
 from .tensors import CPU, View, contiguous
+from .trace import Traced
 
 TARGET = "fa3_forward"
 _MAX_PLANS = 4096
@@ -109,7 +112,8 @@ class _OrdinalArgs(ctypes.Structure):
     _fields_ = [*_HEAD, ("context", _p), ("ordinal", ctypes.c_int32)]
 
 
-_TYPES = {10: "f16", 11: "f32", 16: "bf16", 19: "f8E5M2", 20: "f8E4M3FN"}
+_TYPES = {1: "i1", 2: "i8", 3: "i16", 4: "i32", 5: "i64", 6: "i8", 10: "f16",
+          11: "f32", 16: "bf16", 19: "f8E5M2", 20: "f8E4M3FN"}  # fmt: skip
 _NAMES = {
     "float16": "f16", "bfloat16": "bf16", "float32": "f32", "float8_e5m2": "f8E5M2",
     "float8_e4m3fn": "f8E4M3FN",
@@ -141,6 +145,8 @@ def _views(items: _List, device: int) -> list[View]:
 
 
 def _fold(one: View, rank: int) -> View:
+    if rank < 0:
+        return View(one.address, one.type, one.shape, contiguous(one.shape), one.device)
     extra = len(one.shape) - rank
     batch = int(np.prod(one.shape[: extra + 1]))
     shape = (batch, *one.shape[extra + 1 :])
@@ -200,7 +206,10 @@ def _execute(frame: _Frame, interpret: bool) -> None:
         ordinal = _OrdinalArgs(context=frame.context)
         _call_api(frame.api.contents.device_ordinal, ordinal)
         device = ordinal.ordinal
-    given = [_fold(one, 4) for one in _views(frame.args, device)]
+    given = _views(frame.args, device)
+    given = [
+        *(_fold(one, 4) for one in given[:3]), *(_fold(one, -1) for one in given[3:])
+    ]  # fmt: skip
     made = _views(frame.results, device)
     made = [_fold(made[0], 4), *(_fold(one, 3) for one in made[1:])]
     program = _text(frame.attributes, "program")
@@ -226,21 +235,28 @@ def _execute(frame: _Frame, interpret: bool) -> None:
 def _request(given: Any, made: Any, program: str, interpret: bool) -> Any:
     named = _parse(program)
     lse = made[1] if len(made) > 1 else None
-    q, k, v = given
+    q, k, v, *aux = given
+    traced = _traces.get(named["mods"])
+    if traced is not None:
+        ranks = [one.rank for one in traced.regions.aux]
+        if [max(1, len(one.shape)) for one in aux] != ranks:
+            raise UnsupportedError("arrays of a mod under vmap")
+        traced = dataclasses.replace(traced, tensors=tuple(aux))
     return Request(
         q, k, v, named["causal"], named["window"], named["softcap"], named["scale"],
-        None, None, None, None, (None, None, None), None, lse is not None,
+        traced, None, None, None, (None, None, None), None, lse is not None,
         named["layout"], made[0], lse, interpret,
     )  # fmt: skip
 
 
 def _program(
-    causal: bool, window: Any, softcap: float, scale: float | None, layout: str
-) -> str:
+    causal: bool, window: Any, softcap: float, scale: float | None, layout: str,
+    mods: str,
+) -> str:  # fmt: skip
     left, right = window if window is not None else (None, None)
     return (
         f"causal={bool(causal)} left={left} right={right} softcap={float(softcap)} "
-        f"scale={scale} layout={layout}"
+        f"scale={scale} layout={layout} mods={mods}"
     )
 
 
@@ -258,7 +274,25 @@ def _parse(program: str) -> dict[str, Any]:
         "softcap": float(named["softcap"]),
         "scale": None if named["scale"] == "None" else float(named["scale"]),
         "layout": named["layout"],
+        "mods": named["mods"],
     }
+
+
+#: Traced mods by their content, as calls name them.
+_traces: dict[str, Traced] = {}
+
+
+def _trace(score_mod: Any, mask_mod: Any) -> tuple[str, tuple[Any, ...], Any]:
+    """The name of traced mods, the arrays that they read, and the trace."""
+    if score_mod is None and mask_mod is None:
+        return "None", (), None
+    from .jax_trace import trace_mods
+
+    traced = trace_mods(score_mod, mask_mod)
+    content = repr((traced.regions, traced.uses)).encode()
+    name = hashlib.blake2b(content, digest_size=16).hexdigest()
+    _traces.setdefault(name, dataclasses.replace(traced, tensors=()))
+    return name, traced.tensors, traced
 
 
 _lock = threading.Lock()
@@ -293,12 +327,15 @@ def attention(
     window: tuple[int | None, int | None] | None = None,
     softcap: float = 0.0,
     scale: float | None = None,
+    score_mod: Callable[..., Any] | None = None,
+    mask_mod: Callable[..., Any] | None = None,
     return_lse: bool = False,
     layout: str = "bhsd",
     interpret: bool = False,
 ) -> Any:
     """fa3.attention of JAX arrays, float16 or bfloat16, under jit, vmap and
-    shard_map. `scale` is a number, not an array. `interpret` runs on the CPU
+    shard_map. `scale` is a number, not an array. score_mod and mask_mod are
+    functions of jax.numpy on scalars, traced by their jaxpr. `interpret` runs on the CPU
     backend, for tests. There is no gradient yet."""
     views = []
     for name, value in (("q", q), ("k", k), ("v", v)):
@@ -311,19 +348,31 @@ def attention(
         views.append(View(16, _NAMES[dtype], shape, contiguous(shape), 0))
     if scale is not None and not isinstance(scale, (int, float)):
         raise ArgumentError("scale", f"{type(scale).__name__}, expected a number")
-    program = _program(causal, window, softcap, scale, layout)
+    mods, arrays, traced = _trace(score_mod, mask_mod)
+    program = _program(causal, window, softcap, scale, layout, mods)
     # All checks, now; the kernel is made when it runs.
     request = Request(
-        views[0], views[1], views[2], causal, window, softcap, scale, None, None, None, None,
+        views[0], views[1], views[2], causal, window, softcap, scale,
+        None if traced is None else _abstract(traced), None, None, None,
         (None, None, None), None, return_lse, layout, None, None, False,
     )  # fmt: skip
-    return _differentiable(q, k, v, program, return_lse, interpret, request.heads,
+    return _differentiable(q, k, v, arrays, program, return_lse, interpret, request.heads,
                            request.queries, request.batch)  # fmt: skip
 
 
-@functools.partial(jax.custom_vjp, nondiff_argnums=(3, 4, 5, 6, 7, 8))
+def _abstract(traced: Traced) -> Traced:
+    """With views in place of arrays, whose addresses are not known yet."""
+    shapes = [tuple(one.shape) for one in traced.tensors]
+    views = tuple(
+        View(16, aux.type, shape, contiguous(shape), 0)
+        for aux, shape in zip(traced.regions.aux, shapes)
+    )
+    return dataclasses.replace(traced, tensors=views)
+
+
+@functools.partial(jax.custom_vjp, nondiff_argnums=(4, 5, 6, 7, 8, 9))
 def _differentiable(
-    q: Any, k: Any, v: Any, program: str, return_lse: bool, interpret: bool,
+    q: Any, k: Any, v: Any, arrays: Any, program: str, return_lse: bool, interpret: bool,
     heads: int, queries: int, batch: int,
 ) -> Any:  # fmt: skip
     o = jax.ShapeDtypeStruct((*q.shape[:3], v.shape[3]), q.dtype)
@@ -332,7 +381,7 @@ def _differentiable(
         _register(interpret), (o, lse) if return_lse else (o,),
         vmap_method="broadcast_all",
     )  # fmt: skip
-    made = call(q, k, v, program=program)
+    made = call(q, k, v, *arrays, program=program)
     return tuple(made) if return_lse else made[0]
 
 

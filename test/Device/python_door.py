@@ -417,6 +417,11 @@ assert worst < 3e-2, worst
 o = jax.jit(jax.vmap(lambda q, k, v: fa3.jax.attention(q, k, v, causal=True)))(
     q[None], k[None], v[None])
 assert float(jnp.abs(o[0].astype(jnp.float32) - reference(q, k, v)).max()) < 3e-2
+slopes = jnp.asarray([0.5, 0.25, 0.1, 0.05], jnp.float32)
+o = jax.jit(lambda q, k, v: fa3.jax.attention(
+    q, k, v, score_mod=lambda s, b, h, i, j: s - slopes[h] * jnp.abs(i - j),
+    mask_mod=lambda b, h, i, j: j <= i + 100))(q, k, v)
+assert bool(jnp.isfinite(o.astype(jnp.float32)).all())
 print(f"{{worst:.1e}} on {{jax.devices()[0]}}")
 """
 
@@ -428,7 +433,7 @@ def part_jax(quick):
     if importlib.util.find_spec("fa3.jax") is None:
         row("jax", "fa3.jax is not in this package", "-")
         return
-    with check("jax", "attention under jit and vmap") as notes:
+    with check("jax", "attention under jit and vmap, with mods") as notes:
         notes.append(run_python(JAX_SCRIPT.format(path=package_path())))
 
 

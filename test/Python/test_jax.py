@@ -47,6 +47,55 @@ class JaxTest(unittest.TestCase):
         np.testing.assert_allclose(o, expected, atol=2e-3)
         np.testing.assert_allclose(lse, sums, atol=2e-3)
 
+    def test_mods(self):
+        slopes = jnp.asarray([0.5, 0.25, 0.1, 0.05], jnp.float32)
+        keep = jnp.asarray(np.random.default_rng(1).random((33, 50)) > 0.4)
+        document = jnp.arange(50) // 7
+        i, j = np.arange(33)[:, None], np.arange(50)[None]
+        far = np.abs(i - j)
+        for score, mask, score_values, mask_values in (
+            (None, lambda b, h, q, kv: q >= kv, None, i >= j),
+            (None, lambda b, h, q, kv: (q // 8 == kv // 8) | (kv % 5 == 0), None,
+             (i // 8 == j // 8) | (j % 5 == 0)),
+            (None, lambda b, h, q, kv: keep[q, kv], None, np.asarray(keep)),
+            (None, lambda b, h, q, kv: document[q] == document[kv], None,
+             i // 7 == j // 7),
+            (lambda s, b, h, q, kv: s - slopes[h] * jnp.abs(q - kv), None,
+             lambda s: s - np.asarray(slopes)[:, None, None] * far, None),
+            (lambda s, b, h, q, kv: 4 * jnp.tanh(s / 4), None,
+             lambda s: 4 * np.tanh(s / 4), None),
+            (lambda s, b, h, q, kv: jnp.where(q >= kv, jax.nn.relu(s), s**2), None,
+             lambda s: np.where(i >= j, np.maximum(s, 0), s**2), None),
+        ):  # fmt: skip
+            run = jax.jit(
+                lambda q, k, v: fa3.jax.attention(
+                    q, k, v, score_mod=score, mask_mod=mask, interpret=True  # noqa: B023
+                )
+            )
+            o = run(self.q, self.k, self.v)
+            k, v = (np.repeat(np.float32(one), 2, axis=1) for one in (self.k, self.v))
+            s = np.einsum("bhid,bhjd->bhij", np.float32(self.q), k) / 4
+            s = score_values(s) if score_values else s
+            s = np.where(mask_values, s, -np.inf) if mask_values is not None else s
+            weights = np.nan_to_num(np.exp(s - s.max(-1, keepdims=True)))
+            expected = weights @ v / np.maximum(weights.sum(-1, keepdims=True), 1e-30)
+            np.testing.assert_allclose(o, expected, atol=4e-3)
+
+    def test_mods_that_cannot_be_traced(self):
+        q, table = self.q, jnp.ones((3, 3))
+        for mod, expected in (
+            (lambda s, b, h, q, kv: s if q > kv else -s, "TracerBoolConversionError"),
+            (lambda s, b, h, q, kv: s + table.sum() + table[h].sum(), "of a captured"),
+            (lambda s, b, h, q, kv: jnp.sinh(s), "primitive 'sinh' of JAX"),
+        ):
+            with self.assertRaisesRegex(fa3.TraceError, expected):
+                fa3.jax.attention(q, q, q, score_mod=mod, interpret=True)
+        slopes = jnp.ones(3)
+        with self.assertRaisesRegex(fa3.ArgumentError, "3 elements of dimension 0"):
+            fa3.jax.attention(
+                q, q, q, score_mod=lambda s, b, h, q, kv: s * slopes[h], interpret=True
+            )
+
     def test_vmap_is_batch(self):
         q, k, v = (jnp.stack([one, one * 0.5]) for one in (self.q, self.k, self.v))
         run = jax.vmap(lambda q, k, v: fa3.jax.attention(q, k, v, interpret=True))
