@@ -35,7 +35,8 @@ _NAMES = {
     "flex_attention": "flex",
 }
 _MODULES = (
-    "torch", "jax", "hf", "flash_attn_interface", "flex", "api", "cache", "compiler",
+    "torch", "jax", "hf", "flash_attn_interface", "flex", "api", "cache", "call",
+    "compiler",
     "driver", "request", "spec", "tensors", "trace",
 )  # fmt: skip
 

@@ -79,12 +79,15 @@ class Call:
         self._empty, self._empty_like = torch.empty, torch.empty_like
         self._get_stream = torch._C._cuda_getCurrentRawStream
         self._get_device = torch._C._cuda_getDevice
+        self._rest_devices = (o.device,) * (len(names) - 3)
         self._simple = plan.workspace_size == 0 and len(names) == 3
 
     def __call__(self, q: Any, k: Any, v: Any, scale: float | None) -> Any:
         """Once more, with tensors of the same types, shapes and strides."""
         if not self._simple or self._get_device() != self.device:
-            return self.again((q, k, v), scale, ())
+            # Float8 without descales: they are 1.
+            rest = (ones(self._torch, device) for device in self._rest_devices)
+            return self.again((q, k, v, *rest), scale, ())
         if scale is None:
             scale = self.default_scale
         elif not (isinstance(scale, float) and 0.0 < scale <= MAX_SCALE):

@@ -296,8 +296,12 @@ class LaunchTest(unittest.TestCase):
         scales = torch.ones(2, 2)
         o = fa3.attention(q, k, k, q_descale=scales, k_descale=scales)
         self.assertEqual(o.dtype, torch.bfloat16)
-        for _ in range(2):
+        one = fa3.call.ones(torch, q.device).data_ptr()
+        for number in range(2):
             fa3.attention(q, k, k, out_dtype=torch.float16)
+            # All three descales are 1, in a repeated call as well.
+            params = list(self.fake.fakeCudaLaunch(1 + number).contents.params)
+            self.assertEqual(params.count(one), 3)
         self.assertEqual(self.launches(), 3)
         with self.assertRaisesRegex(
             fa3.ArgumentError, "'k_descale': extent 3, expected a divisor of heads 8"
