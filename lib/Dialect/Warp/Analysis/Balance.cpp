@@ -430,6 +430,38 @@ static void collectBlocks(ArrayRef<ControlNode> nodes, unsigned channel,
   }
 }
 
+/// The nests around events of `channel`, in order.
+static void collectNests(ArrayRef<ControlNode> nodes, unsigned channel,
+                         SmallVectorImpl<Operation *> &nests) {
+  for (const ControlNode &node : nodes) {
+    if (node.kind == NodeKind::Event || !node.isNest ||
+        !node.channels.test(channel))
+      continue;
+    nests.push_back(node.op);
+    collectNests(node.body, channel, nests);
+    collectNests(node.otherwise, channel, nests);
+  }
+}
+
+/// Comparisons by the nests that their ends are in. What is filled in front of
+/// a nest and drained behind it is counted across it.
+static SmallVector<SmallVector<Comparison>>
+groupByNests(const GroupControl &a, const GroupControl &b,
+             ArrayRef<Comparison> comparisons) {
+  std::map<SmallVector<Operation *>, unsigned> numbers;
+  SmallVector<SmallVector<Comparison>> result;
+  for (const Comparison &comparison : comparisons) {
+    SmallVector<Operation *> nests;
+    collectNests(a.body, comparison.channelA, nests);
+    collectNests(b.body, comparison.channelB, nests);
+    auto [it, isNew] = numbers.try_emplace(std::move(nests), result.size());
+    if (isNew)
+      result.emplace_back();
+    result[it->second].push_back(comparison);
+  }
+  return result;
+}
+
 /// `others`: channels of the group on objects that other groups are at too.
 /// Those groups know nothing of its replicas, so that each replica has as many
 /// events there.
@@ -532,10 +564,11 @@ LogicalResult ControlSkeleton::checkBalance() {
       pairs[{first[object]->group, &group}].push_back(
           {object, first[object]->channel, channel});
     }
-  for (auto &[pair, comparisons] : pairs)
-    if (failed(
-            BalanceProof(*this, *pair.first, *pair.second, comparisons).run()))
-      return failure();
+  for (auto &[pair, all] : pairs)
+    for (const auto &comparisons : groupByNests(*pair.first, *pair.second, all))
+      if (failed(BalanceProof(*this, *pair.first, *pair.second, comparisons)
+                     .run()))
+        return failure();
   for (const GroupControl &group : groups)
     for (unsigned channel : group.channels.set_bits()) {
       if (!channels[channel].joinsReplicas)
