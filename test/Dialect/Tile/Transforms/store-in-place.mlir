@@ -124,3 +124,45 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+// Two results go through two slots: the copy of the first may still read its
+// own when the second is written.
+!Q = tensor<128x64xf16>
+!W = tensor<64x64xf16>
+!o = memref<?x?xf16, strided<[?, 1]>>
+gpu.module @m {
+  // CHECK-LABEL: gpu.func @two_results
+  // CHECK: %[[S:.*]], %{{.*}} = warp.acquire %{{.*}}[%{{.*}}] : <1, [tensor<128x64xf16>]>
+  // CHECK: %[[T:.*]], %{{.*}} = warp.acquire %{{.*}}[%{{.*}}] : <1, [tensor<128x64xf16>]>
+  // CHECK: %[[V:.*]] = tile.view %[[S]]
+  // CHECK: %[[W:.*]] = tile.view %[[T]]
+  // CHECK: tile.store.async %[[V]], %arg0
+  // CHECK: tile.store.async %[[W]], %arg1
+  gpu.func @two_results(%o: !o, %p: !o) kernel {
+    %r = warp.ring : !warp.ring<1, [!Q]>
+    %k = warp.ring : !warp.ring<1, [!Q]>
+    warp.specialize {
+      warp.group @math warps 4 replicas 2 (%g) {
+        %c0 = arith.constant 0 : index
+        %c64 = arith.constant 64 : index
+        %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+        %cr = warp.cursor read %r : !warp.ring<1, [!Q]>
+        %ck = warp.cursor read %k : !warp.ring<1, [!Q]>
+        %s, %next = warp.acquire %r[%cr] : !warp.ring<1, [!Q]>, !warp.cursor<read>
+        %t, %after = warp.acquire %k[%ck] : !warp.ring<1, [!Q]>, !warp.cursor<read>
+        %row = arith.muli %g, %c64 : index
+        %v = tile.view %s[%row, %c0] : !warp.slot<read, [!Q]> -> !tile.view<!W>
+        %w = tile.view %t[%row, %c0] : !warp.slot<read, [!Q]> -> !tile.view<!W>
+        %d = tile.dot %v, %w, %zero lhs mk rhs nk : !tile.view<!W>, !tile.view<!W> -> tensor<64x64xf32>
+        warp.release %s : !warp.slot<read, [!Q]>
+        warp.release %t : !warp.slot<read, [!Q]>
+        %h = arith.truncf %d : tensor<64x64xf32> to !W
+        tile.store %h, %o[%row, %c0] : !W, !o
+        tile.store %h, %p[%row, %c0] : !W, !o
+      }
+    }
+    gpu.return
+  }
+}

@@ -135,6 +135,14 @@ static int64_t countColumnsAtOnce(RankedTensorType stored, ViewOp view) {
   return columns % block == 0 ? atOnce : 0;
 }
 
+/// Whether another store goes through the slot, whose copy may still read it.
+static bool isStoredFrom(Value slot) {
+  return llvm::any_of(slot.getUsers(), [](Operation *user) {
+    return isa<ViewOp>(user) &&
+           llvm::any_of(user->getUsers(), llvm::IsaPred<StoreAsyncOp>);
+  });
+}
+
 /// A view, in the block of the store, of a slot that is released in this block
 /// before the store, where the stored tile can be put.
 static std::optional<ReusableView> findReusableView(StoreOp store) {
@@ -143,7 +151,8 @@ static std::optional<ReusableView> findReusableView(StoreOp store) {
   for (auto view : store->getBlock()->getOps<ViewOp>()) {
     RankedTensorType tile = view.getView().getType().getTile();
     if (!view->isBeforeInBlock(store) || tile.getRank() != 2 ||
-        tile.getDimSize(0) != type.getDimSize(0) || !isOwnWindow(view, group))
+        tile.getDimSize(0) != type.getDimSize(0) || !isOwnWindow(view, group) ||
+        isStoredFrom(view.getSlot()))
       continue;
     int64_t columns = countColumnsAtOnce(type, view);
     if (columns == 0)
