@@ -65,4 +65,32 @@ gpu.module @m {
     }
     gpu.return
   }
+
+  // In three loops around each other two entries are the most.
+  // FOUR-LABEL: gpu.func @deep
+  // FOUR: warp.ring : <2, [tensor<64x64xf16>]>
+  gpu.func @deep(%a: memref<?x?xf16>, %n: index) kernel {
+    %r = warp.ring : !warp.ring<1, [!A]>
+    warp.specialize {
+      warp.group @load warps 1 (%g) {
+        %c0 = arith.constant 0 : index
+        %c1 = arith.constant 1 : index
+        %w = warp.cursor write %r : !warp.ring<1, [!A]>
+        scf.for %i = %c0 to %n step %c1 iter_args(%x = %w) -> (!warp.cursor<write>) {
+          %e = scf.for %j = %c0 to %n step %c1 iter_args(%y = %x) -> (!warp.cursor<write>) {
+            %f = scf.for %t = %c0 to %n step %c1 iter_args(%z = %y) -> (!warp.cursor<write>) {
+              %s, %next = warp.acquire %r[%z] : !warp.ring<1, [!A]>, !warp.cursor<write>
+              %v = tile.view %s[%c0, %c0] : !warp.slot<write, [!A]> -> !tile.view<!A>
+              tile.load.async %a[%t, %c0], %v : memref<?x?xf16>, !tile.view<!A>
+              warp.publish %s : !warp.slot<write, [!A]>
+              scf.yield %next : !warp.cursor<write>
+            }
+            scf.yield %f : !warp.cursor<write>
+          }
+          scf.yield %e : !warp.cursor<write>
+        }
+      }
+    }
+    gpu.return
+  }
 }

@@ -225,7 +225,9 @@ def SizeRings : Pass<"tile-size-rings"> {
   let description = [{
     Grows the rings between groups that are used in loops to at most `max-depth`
     entries while all rings together fit `smem-budget`: those of inner loops
-    first, those of one depth of nesting evenly. Fails if they do not fit at the
+    first, those of one depth of nesting evenly. Where one is used in three loops
+    around each other all have two at most: with more, groups could be ahead of
+    each other in more ways than hopper-check-protocol explores. Fails if they do not fit at the
     depth they have, with the bytes of each.
 
     Example: `!warp.ring<1, [tensor<80x128xf16>]>` becomes

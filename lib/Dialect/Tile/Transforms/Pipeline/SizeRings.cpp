@@ -31,6 +31,11 @@ static int64_t totalBytes(ArrayRef<warp::RingOp> rings) {
   return bytes;
 }
 
+/// In a nest of so many loops, and how deep rings get there: by more, a group
+/// could be ahead of another in more ways than hopper-check-protocol explores.
+static constexpr unsigned kDeepNest = 3;
+static constexpr int64_t kMostInDeepNest = 2;
+
 static LogicalResult sizeRings(gpu::GPUFuncOp kernel, int64_t smemBudget,
                                int64_t maxDepth) {
   int64_t budget = smemBudget - getConstantBytes(kernel);
@@ -54,6 +59,8 @@ static LogicalResult sizeRings(gpu::GPUFuncOp kernel, int64_t smemBudget,
           << " bytes for " << ring.getRing().getType();
     return diagnostic;
   }
+  if (!growing.empty() && growing.begin()->first >= kDeepNest)
+    maxDepth = std::min(maxDepth, kMostInDeepNest);
   // One more entry for all of a loop nest, as long as that fits: rings of one
   // loop run in step, a deeper one alone would only wait for the others.
   // Entries of inner loops are needed more often and come first.
