@@ -14,7 +14,7 @@ from typing import Any, Callable
 
 import torch
 
-from . import api
+from . import api, varlen
 from .errors import ArgumentError, UnsupportedError
 
 Window = tuple[int, int]
@@ -77,24 +77,23 @@ def flash_attn_varlen_func(
     num_splits: int = 1, pack_gqa: bool | None = None, deterministic: bool = False,
     sm_margin: int = 0, return_attn_probs: bool = False,
 ) -> Any:  # fmt: skip
-    """Packed sequences: not there yet, but for a single one."""
+    """q (queries of all sequences, heads, d), k and v likewise; cu_seqlens (sequences
+    + 1,), int32, say where each begins. out, or (out, softmax_lse (heads, queries))
+    with `return_attn_probs`."""
     name = "flash_attn_varlen_func"
-    _refuse(name, qv=qv, seqused_q=seqused_q, seqused_k=seqused_k)
-    single = (
-        cu_seqlens_q.numel() == 2 and cu_seqlens_k.numel() == 2
-        and max_seqlen_q == q.shape[0] and max_seqlen_k == k.shape[0]
+    _refuse(
+        name, qv=qv, seqused_q=seqused_q, seqused_k=seqused_k, q_descale=q_descale,
+        k_descale=k_descale, v_descale=v_descale,
     )  # fmt: skip
-    if not single:
-        raise UnsupportedError(
-            f"{name}: sequences of unequal length (cu_seqlens of "
-            f"{cu_seqlens_q.numel() - 1} sequences)"
-        )
-    made = _attention(
-        q[None], k[None], v[None], softmax_scale, causal,
-        (q_descale, k_descale, v_descale), window_size, attention_chunk, softcap,
-        return_attn_probs,
+    if attention_chunk:
+        raise UnsupportedError(f"{name}: argument 'attention_chunk'")
+    q, k, v = (one if one.stride(-1) == 1 else one.contiguous() for one in (q, k, v))
+    left, right = window_size
+    return varlen.attention(
+        q, k, v, cu_seqlens_q, cu_seqlens_k, int(max_seqlen_q), causal=causal,
+        window=None if left == right == -1 else (left, right), softcap=softcap,
+        scale=softmax_scale, return_lse=return_attn_probs,
     )  # fmt: skip
-    return (made[0][0], made[1][0]) if return_attn_probs else made[0]
 
 
 def flash_attn_with_kvcache(
