@@ -241,16 +241,16 @@ FailureOr<KernelBuilder::State> KernelBuilder::buildBlock(ValueRange query,
           b, arith::CmpIPredicate::slt, column.value,
           scalarTile(keyLength, tensor({columns}, b.getIndexType()))),
       Expander::Columns};
-  BlockPlace place{batch, ofHead, row, column};
+  BlockPlace at{batch, ofHead, row, column};
   if (!op.getMaskMod().empty()) {
-    bindPlace(expander, op.getMaskMod(), place, operands.captures);
+    bindPlace(expander, op.getMaskMod(), at, operands.captures);
     FailureOr<Expander::Entry> kept = expander.expand(op.getMaskMod());
     if (failed(kept))
       return failure();
     keep = bothHold(b, expander, keep, *kept);
   }
   if (!op.getScoreMod().empty())
-    bindPlace(expander, op.getScoreMod(), place, operands.captures);
+    bindPlace(expander, op.getScoreMod(), at, operands.captures);
 
   keep = {expander.lift(b.getLoc(), keep, Expander::Both), Expander::Both};
   Value needed = keep.value;
