@@ -4,6 +4,7 @@
 #include "fa3/Conversion/HopperToNVVM/HopperToNVVM.h"
 #include "fa3/Conversion/TileToHopper/TileToHopper.h"
 #include "fa3/Dialect/Attention/IR/Attention.h"
+#include "fa3/Dialect/Attention/Transforms/GradientRules.h"
 #include "fa3/Dialect/Attention/Transforms/Passes.h"
 #include "fa3/Dialect/Hopper/IR/Hopper.h"
 #include "fa3/Dialect/Hopper/Transforms/Passes.h"
@@ -38,6 +39,7 @@ void fa3::registerAllDialects(mlir::DialectRegistry &registry) {
                   mlir::NVVM::NVVMDialect, mlir::scf::SCFDialect,
                   mlir::tensor::TensorDialect, mlir::ub::UBDialect,
                   mlir::vector::VectorDialect>();
+  attention::registerGradientRules(registry);
 }
 
 void fa3::registerAllPasses() {

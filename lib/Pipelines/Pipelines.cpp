@@ -23,6 +23,7 @@ static void addCleanup(OpPassManager &pm) {
 
 void fa3::buildTilePipeline(OpPassManager &pm, const PipelineOptions &options) {
   pm.addPass(attention::createExpandMods());
+  pm.addPass(attention::createDeriveGradient());
   AttentionToTileOptions toTile;
   toTile.blockM = options.blockM;
   toTile.blockN = options.blockN;

@@ -55,6 +55,28 @@ def _matrix(commands):
     arguments.add_tools(parser)
 
 
+def _backward(commands):
+    parser = commands.add_parser("backward", help="gradients on shapes, or their time")
+    parser.add_argument("--types", type=_words)
+    parser.add_argument("--dims", type=_words, help="such as 64,192x128")
+    parser.add_argument("--masks", type=_words)
+    parser.add_argument("--filter", help="part of a feature set's name")
+    parser.add_argument("--shapes", type=_words, help="such as 113x203,1x147")
+    parser.add_argument("--no-empty", action="store_true", help="no empty shapes")
+    parser.add_argument("--groups", type=_words, help="of g1,g4,g5,g8,mqa")
+    parser.add_argument("--batches", type=_numbers)
+    parser.add_argument("--max-print", type=int, default=60, help="failures printed")
+    parser.add_argument("--time", action="store_true",
+                        help="time beside cuDNN instead of the shapes")  # fmt: skip
+    parser.add_argument("--lengths", type=_numbers, default=[512, 2048, 8192])
+    parser.add_argument("--tolerance", type=float, default=2e-2,
+                        help="relative difference from cuDNN")  # fmt: skip
+    parser.add_argument("--repeat", type=int, default=20,
+                        help="runs that have to be equal, with --time")  # fmt: skip
+    _timed(parser, 11)
+    arguments.add_tools(parser)
+
+
 def _parser():
     parser = argparse.ArgumentParser(description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
@@ -74,6 +96,7 @@ def _parser():
     quantize.add_argument("--lengths", type=_numbers, default=[1024, 8192])
     _timed(quantize, 11)
     arguments.add_tools(quantize)
+    _backward(commands)
     gemm = commands.add_parser("gemm", help="examples/gemm.mlir beside cuBLAS")
     gemm.add_argument("--size", type=int, default=8192)
     _timed(gemm, 11)
@@ -107,6 +130,8 @@ def main():
         from fa3_device import repeat as command
     elif given.command == "quantize":
         from fa3_device import quantize as command
+    elif given.command == "backward":
+        from fa3_device import backward as command
     elif given.command == "gemm":
         from fa3_device import gemm as command
     else:

@@ -1,8 +1,10 @@
 //===- AttentionToTile.cpp - attention-to-tile ----------------------------===//
 
 #include "fa3/Conversion/AttentionToTile/AttentionToTile.h"
+#include "BackwardKernels.h"
 #include "Cost.h"
 #include "Kernel.h"
+#include "KernelArguments.h"
 #include "PackGroups.h"
 #include "Places.h"
 #include "QuantizeKernels.h"
@@ -17,7 +19,6 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
-#include "mlir/IR/Matchers.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include <numeric>
 
@@ -30,40 +31,9 @@ using namespace mlir;
 using namespace fa3;
 using attention::ForwardOp;
 using attention::HostFunction;
+using attention::ScoredOpInterface;
 
 namespace {
-/// What a launch passes to a kernel: host values, in the order of the kernel's
-/// arguments. Constants are not passed but repeated in the kernel.
-class KernelArguments {
-public:
-  void add(Value hostValue) {
-    if (hostValue && !isConstant(hostValue) &&
-        !llvm::is_contained(values, hostValue))
-      values.push_back(hostValue);
-  }
-  ArrayRef<Value> get() const { return values; }
-  SmallVector<Type> getTypes() const {
-    SmallVector<Type> types;
-    for (Value value : values)
-      types.push_back(value.getType());
-    return types;
-  }
-  /// The value inside the kernel that a host value becomes.
-  Value lookup(OpBuilder &builder, gpu::GPUFuncOp kernel, Value hostValue) {
-    if (!hostValue)
-      return {};
-    if (isConstant(hostValue))
-      return builder.clone(*hostValue.getDefiningOp())->getResult(0);
-    return kernel.getArgument(llvm::find(values, hostValue) - values.begin());
-  }
-
-private:
-  static bool isConstant(Value value) {
-    return matchPattern(value, m_Constant());
-  }
-  SmallVector<Value> values;
-};
-
 /// What kernels of one attention are given by the host.
 struct KernelSource {
   /// Results for parts of the keys, in memory of the call; null for none.
@@ -92,6 +62,7 @@ private:
   LogicalResult convert(func::FuncOp function);
   LogicalResult buildQuantizations(HostFunction &host, gpu::GPUModuleOp module);
   LogicalResult buildForward(HostFunction &host, gpu::GPUModuleOp module);
+  LogicalResult buildBackward(HostFunction &host, gpu::GPUModuleOp module);
   /// Keys of a narrower block in front of the others, 0 for none.
   FailureOr<int64_t> getLastKeys(attention::ForwardOp forward, int64_t blockN);
   /// Narrows a tile to rows that lie one behind the other.
@@ -353,17 +324,29 @@ LogicalResult AttentionToTile::buildQuantizations(HostFunction &host,
   return success();
 }
 
+LogicalResult AttentionToTile::buildBackward(HostFunction &host,
+                                             gpu::GPUModuleOp module) {
+  BackwardOptions options{blockM, blockN, loadPolicy};
+  FailureOr<int64_t> count = buildBackwardKernels(host, module, options);
+  if (failed(count))
+    return failure();
+  kernels += *count;
+  return success();
+}
+
 LogicalResult AttentionToTile::convert(func::FuncOp function) {
   FailureOr<HostFunction> host = attention::createHostFunction(function);
   if (failed(host))
     return failure();
   OpBuilder builder(host->function);
   builder.setInsertionPointAfter(host->function);
-  Location loc = host->forward ? host->forward.getLoc() : function.getLoc();
+  ScoredOpInterface op = host->getScored();
+  Location loc = op ? op->getLoc() : function.getLoc();
   auto module = gpu::GPUModuleOp::create(
       builder, loc, (function.getName() + "_kernels").str());
   if (failed(buildQuantizations(*host, module)) ||
-      (host->forward && failed(buildForward(*host, module)))) {
+      (host->forward && failed(buildForward(*host, module))) ||
+      (host->backward && failed(buildBackward(*host, module)))) {
     module.erase();
     host->function.erase();
     return failure();

@@ -160,11 +160,23 @@ static Value scale(ImplicitLocOpBuilder &b, Value value, int64_t factor) {
                                arith::ConstantIndexOp::create(b, factor));
 }
 
-Value fa3::buildFlops(ImplicitLocOpBuilder &b, HostFunction &host) {
-  int64_t dims = host.forward.getHeadDim() + host.forward.getValueHeadDim();
-  Value area = Band(host.forward.getMaskMod(), host).buildTwiceArea(b);
+/// `perPair` operations, halved, for every visible pair.
+static Value buildPairs(ImplicitLocOpBuilder &b, HostFunction &host,
+                        int64_t perPair) {
+  Value area = Band(host.getScored().getMaskMod(), host).buildTwiceArea(b);
   Value heads = arith::MulIOp::create(b, host.batch, host.heads);
-  return scale(b, arith::MulIOp::create(b, heads, area), dims);
+  return scale(b, arith::MulIOp::create(b, heads, area), perPair);
+}
+
+Value fa3::buildFlops(ImplicitLocOpBuilder &b, HostFunction &host) {
+  return buildPairs(b, host,
+                    host.forward.getHeadDim() + host.forward.getValueHeadDim());
+}
+
+Value fa3::buildBackwardFlops(ImplicitLocOpBuilder &b, HostFunction &host) {
+  return buildPairs(b, host,
+                    3 * host.backward.getHeadDim() +
+                        2 * host.backward.getValueHeadDim());
 }
 
 std::optional<int64_t> fa3::getWidthOfBand(HostFunction &host) {
@@ -187,4 +199,19 @@ Value fa3::buildBytes(ImplicitLocOpBuilder &b, HostFunction &host) {
             bytes * host.forward.getQTerms() * d + getBytes(host.o) * dv +
                 (host.lse ? 4 : 0)),
       scale(b, rows(host.keyHeads, host.keys), bytes * (d + dv)));
+}
+
+Value fa3::buildBackwardBytes(ImplicitLocOpBuilder &b, HostFunction &host) {
+  constexpr int64_t kBytes = 2, kStatistic = 4;
+  int64_t d = host.backward.getHeadDim(), dv = host.backward.getValueHeadDim();
+  auto rows = [&](Value heads, Value length) -> Value {
+    return arith::MulIOp::create(b, arith::MulIOp::create(b, host.batch, heads),
+                                 length);
+  };
+  // q and dq, o and do, lse; k and dk, v and dv.
+  return arith::AddIOp::create(
+      b,
+      scale(b, rows(host.heads, host.queries),
+            2 * kBytes * (d + dv) + kStatistic),
+      scale(b, rows(host.keyHeads, host.keys), 2 * kBytes * (d + dv)));
 }

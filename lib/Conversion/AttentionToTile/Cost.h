@@ -23,10 +23,19 @@ mlir::Value buildFlops(mlir::ImplicitLocOpBuilder &b,
 /// if they leave that open.
 std::optional<int64_t> getWidthOfBand(attention::HostFunction &host);
 
+/// The same for the five products of backward: 2 (3 d + 2 dv) for every visible
+/// pair.
+mlir::Value buildBackwardFlops(mlir::ImplicitLocOpBuilder &b,
+                               attention::HostFunction &host);
+
 /// The least bytes of global memory moved: every element of q, k, v, o and lse
 /// once.
 mlir::Value buildBytes(mlir::ImplicitLocOpBuilder &b,
                        attention::HostFunction &host);
+
+/// The same for backward, with the gradients of q, k, v and o.
+mlir::Value buildBackwardBytes(mlir::ImplicitLocOpBuilder &b,
+                               attention::HostFunction &host);
 
 } // namespace fa3
 

@@ -124,19 +124,6 @@ LogicalResult KernelBuilder::build() {
   return success();
 }
 
-/// Binds the (b, h, i, j) arguments of a region, which start at `first`, and
-/// the values it captures.
-void KernelBuilder::bindIndices(Expander &expander, Region &region,
-                                unsigned first, Expander::Entry ofHead,
-                                Expander::Entry row, Expander::Entry column) {
-  expander.bind(region.getArgument(first), {batch, Expander::Uniform});
-  expander.bind(region.getArgument(first + 1), ofHead);
-  expander.bind(region.getArgument(first + 2), row);
-  expander.bind(region.getArgument(first + 3), column);
-  for (auto [from, to] : operands.captures.getValueMap())
-    expander.bind(from, {to, Expander::Uniform});
-}
-
 std::pair<Expander::Entry, Expander::Entry>
 KernelBuilder::buildRows(Value firstQuery) {
   RankedTensorType type = tensor({rows}, b.getIndexType());
@@ -254,18 +241,16 @@ FailureOr<KernelBuilder::State> KernelBuilder::buildBlock(ValueRange query,
           b, arith::CmpIPredicate::slt, column.value,
           scalarTile(keyLength, tensor({columns}, b.getIndexType()))),
       Expander::Columns};
+  BlockPlace at{batch, ofHead, row, column};
   if (!op.getMaskMod().empty()) {
-    bindIndices(expander, op.getMaskMod(), 0, ofHead, row, column);
+    bindPlace(expander, op.getMaskMod(), at, operands.captures);
     FailureOr<Expander::Entry> kept = expander.expand(op.getMaskMod());
     if (failed(kept))
       return failure();
-    unsigned varies = keep.varies | kept->varies;
-    keep = {arith::AndIOp::create(b, expander.lift(b.getLoc(), keep, varies),
-                                  expander.lift(b.getLoc(), *kept, varies)),
-            varies};
+    keep = bothHold(b, expander, keep, *kept);
   }
   if (!op.getScoreMod().empty())
-    bindIndices(expander, op.getScoreMod(), 1, ofHead, row, column);
+    bindPlace(expander, op.getScoreMod(), at, operands.captures);
 
   keep = {expander.lift(b.getLoc(), keep, Expander::Both), Expander::Both};
   Value needed = keep.value;

@@ -16,23 +16,20 @@
 #define FA3_LIB_CONVERSION_ATTENTIONTOTILE_KERNELBUILDER_H
 
 #include "Kernel.h"
+#include "KernelMath.h"
 #include "ScalarRegion.h"
 #include "fa3/Dialect/Tile/IR/Tile.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/IR/ImplicitLocOpBuilder.h"
 
 namespace fa3 {
 
 /// Emits the kernel of one attention.
-class KernelBuilder {
+class KernelBuilder : KernelMath {
 public:
   KernelBuilder(mlir::OpBuilder &builder, attention::ForwardOp op,
                 const KernelOperands &operands, TileChoice tile,
                 AccumulationPolicy policy)
-      : b(op.getLoc(), builder), op(op), operands(operands), rows(tile.blockM),
-        columns(tile.blockN), policy(policy) {
+      : KernelMath(op.getLoc(), builder), op(op), operands(operands),
+        rows(tile.blockM), columns(tile.blockN), policy(policy) {
     if (op.hasScales())
       weightExponent = getLargestWeight(op.getValueElementType()) -
                        (policy.lazy ? policy.threshold : 0);
@@ -160,34 +157,11 @@ private:
   void buildEpilogue(State state, mlir::Value firstRow);
   /// The sink of each row, in units of exponents.
   mlir::Value buildSinks();
-  void bindIndices(Expander &expander, mlir::Region &region, unsigned first,
-                   Expander::Entry head, Expander::Entry row,
-                   Expander::Entry column);
 
-  mlir::Value index(int64_t value) {
-    return mlir::arith::ConstantIndexOp::create(b, value);
-  }
-  mlir::Value f32(double value) {
-    return mlir::arith::ConstantOp::create(
-        b, b.getF32FloatAttr(static_cast<float>(value)));
-  }
-  mlir::Value splat(mlir::Type type, double value) {
-    auto tensor = llvm::cast<mlir::RankedTensorType>(type);
-    return mlir::arith::ConstantOp::create(
-        b, mlir::DenseElementsAttr::get(
-               tensor, b.getFloatAttr(tensor.getElementType(), value)));
-  }
-  mlir::RankedTensorType tensor(llvm::ArrayRef<int64_t> shape,
-                                mlir::Type element) {
-    return mlir::RankedTensorType::get(shape, element);
-  }
   mlir::RankedTensorType rowType() { return tensor({rows}, b.getF32Type()); }
   mlir::Value alongColumns(mlir::Value row, int64_t width) {
     return tile::BroadcastOp::create(b, tensor({rows, width}, b.getF32Type()),
                                      row, 1);
-  }
-  mlir::Value scalarTile(mlir::Value scalar, mlir::RankedTensorType type) {
-    return mlir::tensor::SplatOp::create(b, scalar, type);
   }
   /// A factor of rows, one f32 or one for each, as a tile of rows.
   mlir::Value asRows(mlir::Value factor) {
@@ -207,32 +181,6 @@ private:
                     !llvm::isa<mlir::RankedTensorType>(y.getType());
     return isScalar ? mul(x, y) : mul(asRows(x), asRows(y));
   }
-  mlir::arith::FastMathFlagsAttr contract() {
-    return mlir::arith::FastMathFlagsAttr::get(
-        b.getContext(), mlir::arith::FastMathFlags::contract);
-  }
-  /// Of products that factors and terms of score code may be joined to.
-  mlir::arith::FastMathFlagsAttr reassociate() {
-    return mlir::arith::FastMathFlagsAttr::get(
-        b.getContext(), mlir::arith::FastMathFlags::contract |
-                            mlir::arith::FastMathFlags::reassoc);
-  }
-  mlir::arith::FastMathFlagsAttr approximate() {
-    return mlir::arith::FastMathFlagsAttr::get(
-        b.getContext(),
-        mlir::arith::FastMathFlags::afn | mlir::arith::FastMathFlags::contract);
-  }
-  mlir::Value mul(mlir::Value x, mlir::Value y) {
-    return mlir::arith::MulFOp::create(b, x, y, contract());
-  }
-  mlir::Value sub(mlir::Value x, mlir::Value y) {
-    return mlir::arith::SubFOp::create(b, x, y, contract());
-  }
-  mlir::Value exp2(mlir::Value x) {
-    return mlir::math::Exp2Op::create(b, x, approximate());
-  }
-
-  mlir::ImplicitLocOpBuilder b;
   attention::ForwardOp op;
   const KernelOperands &operands;
   int64_t rows, columns;

@@ -53,6 +53,7 @@ LogicalResult ScalarRegionExpander::expandExtract(Operation *op) {
   // (plus something uniform) and stand last, the query before the key.
   SmallVector<Value> indices;
   unsigned varies = Uniform;
+  bool isTransposed = false;
   for (Value index : extract.getIndices()) {
     Entry entry = entries.lookup(index);
     if (entry.varies == Uniform) {
@@ -74,11 +75,16 @@ LogicalResult ScalarRegionExpander::expandExtract(Operation *op) {
       return extract.emitOpError("reads an auxiliary operand at two indices "
                                  "that vary with the ")
              << (entry.varies == Rows ? "query" : "key");
-    if (varies > entry.varies)
-      return extract.emitOpError("reads an auxiliary operand with the key "
-                                 "before the query; transpose it");
+    isTransposed |= varies > entry.varies;
     varies |= entry.varies;
     indices.push_back(tile::materialize(builder, loc, form->base));
+  }
+  if (isTransposed) {
+    memref = transposedAux.lookupOrNull(extract.getTensor());
+    if (!memref)
+      return extract.emitOpError("reads an auxiliary operand with the key "
+                                 "before the query; transpose it");
+    std::swap(indices[indices.size() - 2], indices.back());
   }
   Value result;
   if (varies == Uniform)
@@ -139,6 +145,28 @@ ScalarRegionExpander::expand(Region &region) {
     return failure();
   return get(
       cast<attention::YieldOp>(region.front().getTerminator()).getValue());
+}
+
+void fa3::bindPlace(ScalarRegionExpander &expander, Region &region,
+                    const BlockPlace &place, const IRMapping &captures) {
+  using Expander = ScalarRegionExpander;
+  auto indices = region.getArguments().take_back(4);
+  expander.bind(indices[0], {place.batch, Expander::Uniform});
+  expander.bind(indices[1], place.head);
+  expander.bind(indices[2], place.query);
+  expander.bind(indices[3], place.key);
+  for (auto [from, to] : captures.getValueMap())
+    expander.bind(from, {to, Expander::Uniform});
+}
+
+ScalarRegionExpander::Entry fa3::bothHold(ImplicitLocOpBuilder &b,
+                                          ScalarRegionExpander &expander,
+                                          ScalarRegionExpander::Entry x,
+                                          ScalarRegionExpander::Entry y) {
+  unsigned varies = x.varies | y.varies;
+  return {arith::AndIOp::create(b, expander.lift(b.getLoc(), x, varies),
+                                expander.lift(b.getLoc(), y, varies)),
+          varies};
 }
 
 void fa3::addRegionDemand(Region &region, tile::LoadPolicy loads,

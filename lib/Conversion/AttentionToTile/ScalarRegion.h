@@ -6,13 +6,15 @@
 #include "fa3/Dialect/Tile/Analysis/ElementLoads.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
 
 namespace fa3 {
 
 /// Expands a score_mod or mask_mod region for one block of scores. Every value
 /// is kept at the lowest rank that it needs: a scalar if it is the same for the
 /// whole block, a tile of rank 1 if it varies with the query or the key only, a
-/// tile of rank 2 otherwise.
+/// tile of rank 2 otherwise. Rows are queries and columns keys, or the other
+/// way round, as the arguments of the region are bound.
 class ScalarRegionExpander {
 public:
   /// What a value of the region varies with.
@@ -27,9 +29,13 @@ public:
 
   /// Binds a value of the region (argument, capture).
   void bind(mlir::Value value, Entry entry) { entries[value] = entry; }
-  /// Binds an auxiliary operand to the memref that holds it.
-  void bindAux(mlir::Value tensor, mlir::Value memref) {
+  /// Binds an auxiliary operand to the memref that holds it, and where rows are
+  /// keys to a view of it with the last two dimensions exchanged.
+  void bindAux(mlir::Value tensor, mlir::Value memref,
+               mlir::Value transposed = {}) {
     aux.map(tensor, memref);
+    if (transposed)
+      transposedAux.map(tensor, transposed);
   }
   /// Lengths that `attention.length` stands for.
   void bindLengths(mlir::Value queries, mlir::Value keys) {
@@ -59,9 +65,25 @@ private:
   mlir::OpBuilder &builder;
   int64_t rows, columns;
   llvm::DenseMap<mlir::Value, Entry> entries;
-  mlir::IRMapping aux;
+  mlir::IRMapping aux, transposedAux;
   mlir::Value queryLength, keyLength;
 };
+
+/// Where the scores of a block are.
+struct BlockPlace {
+  mlir::Value batch;
+  ScalarRegionExpander::Entry head, query, key;
+};
+
+/// Binds the last four arguments of a region, and the values it captures.
+void bindPlace(ScalarRegionExpander &expander, mlir::Region &region,
+               const BlockPlace &place, const mlir::IRMapping &captures);
+
+/// The conjunction of two conditions.
+ScalarRegionExpander::Entry bothHold(mlir::ImplicitLocOpBuilder &b,
+                                     ScalarRegionExpander &expander,
+                                     ScalarRegionExpander::Entry x,
+                                     ScalarRegionExpander::Entry y);
 
 /// What score_mod and mask_mod regions ask of registers.
 struct RegionDemand {

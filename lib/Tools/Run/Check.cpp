@@ -5,6 +5,7 @@
 #include "fa3/Dialect/Attention/Contract/HostFunction.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/TypeUtilities.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
 #include <cmath>
@@ -25,8 +26,9 @@ namespace {
 /// The results of attention among the arguments of its host function, which
 /// takes those of the function on tensors and then its results.
 struct Results {
-  attention::ForwardOp forward;
-  unsigned o;
+  attention::ScoredOpInterface op;
+  /// o, or the gradients, which have the type of the operands.
+  SmallVector<unsigned> outputs;
   std::optional<unsigned> lse;
 };
 } // namespace
@@ -36,21 +38,26 @@ static FailureOr<Results> findResults(ModuleOp module, StringRef name) {
   if (!function)
     return module.emitError("has no function '") << name << "'";
   Results results;
-  results.forward = attention::findForward(function);
-  if (!results.forward)
-    return function.emitError("has no 'attention.forward' to compare with");
-  std::optional<unsigned> o;
+  attention::ForwardOp forward = attention::findForward(function);
+  attention::BackwardOp backward = attention::findBackward(function);
+  if (!forward && !backward)
+    return function.emitError("has no attention to compare with");
+  if (forward)
+    results.op = forward;
+  else
+    results.op = backward;
   Operation *end = function.getBody().back().getTerminator();
   for (auto [i, value] : llvm::enumerate(end->getOperands())) {
     unsigned argument = function.getNumArguments() + i;
-    if (value == results.forward.getO())
-      o = argument;
-    else if (value == results.forward.getLse())
+    if (value.getDefiningOp() != results.op)
+      continue;
+    if (forward && value == forward.getLse())
       results.lse = argument;
+    else
+      results.outputs.push_back(argument);
   }
-  if (!o)
-    return results.forward.emitError("expects o to be returned");
-  results.o = *o;
+  if (results.outputs.empty())
+    return results.op->emitError("expects its results to be returned");
   return results;
 }
 
@@ -82,15 +89,78 @@ LogicalResult fa3::run::runAttention(ModuleOp module, StringRef function,
   return runReference(module, function, {}, problem.getArguments(), {});
 }
 
+//===----------------------------------------------------------------------===//
+// Operands of backward
+//===----------------------------------------------------------------------===//
+
+/// Makes a function with attention.backward one that returns o and lse of the
+/// forward.
+static void replaceByForward(func::FuncOp function,
+                             attention::BackwardOp backward) {
+  OpBuilder builder(backward);
+  SmallVector<Attribute> mods;
+  if (ArrayAttr given = backward.getModsAttr())
+    mods.append(given.begin(), given.end());
+  SmallVector<Value> aux(backward.getAux());
+  auto forward = attention::ForwardOp::create(
+      builder, backward.getLoc(), backward.getQ(), backward.getK(),
+      backward.getV(), mods, aux, backward.getScale(), backward.getLayout());
+  forward.getScoreMod().takeBody(backward.getScoreMod());
+  forward.getMaskMod().takeBody(backward.getMaskMod());
+  Operation *end = function.getBody().back().getTerminator();
+  end->setOperands(forward->getResults());
+  function.setType(builder.getFunctionType(function.getArgumentTypes(),
+                                           forward->getResultTypes()));
+  function.removeResAttrsAttr();
+  // Names are those of what stays.
+  function.removeArgAttrsAttr();
+  for (Operation &op : llvm::make_early_inc_range(function.getBody().front()))
+    if (&op == backward || (op.use_empty() && isPure(&op) &&
+                            !op.hasTrait<OpTrait::IsTerminator>()))
+      op.erase();
+}
+
+LogicalResult fa3::run::fillForwardResults(ModuleOp module, StringRef name,
+                                           const ProblemOptions &options,
+                                           Problem &problem) {
+  auto isArgument = [&](Value value) { return isa<BlockArgument>(value); };
+  OwningOpRef<ModuleOp> copy(cast<ModuleOp>(module->clone()));
+  auto function = copy->lookupSymbol<func::FuncOp>(name);
+  attention::BackwardOp backward;
+  if (function)
+    backward = attention::findBackward(function);
+  if (!backward || !isArgument(backward.getO()) ||
+      !isArgument(backward.getLse()))
+    return success();
+  unsigned o = cast<BlockArgument>(backward.getO()).getArgNumber();
+  unsigned lse = cast<BlockArgument>(backward.getLse()).getArgNumber();
+  for (unsigned number : {o, lse}) {
+    StringRef given = problem.getArguments()[number].name;
+    if (options.inputs.contains(given) || options.fills.contains(given))
+      return success();
+  }
+  SmallVector<ProblemArgument, 0> arguments(
+      problem.getArguments().take_front(function.getNumArguments()));
+  for (unsigned number : {o, lse})
+    arguments.push_back(problem.getArguments()[number]);
+  replaceByForward(function, backward);
+  return runReference(*copy, name, {}, arguments, {});
+}
+
+//===----------------------------------------------------------------------===//
+// Comparison with the definition
+//===----------------------------------------------------------------------===//
+
 /// Arguments of the reference: inputs are the problem's, outputs new arrays
-/// full of poison, o as f32 if `wide`.
+/// full of poison, those that are not lse as f32 if `wide`.
 static SmallVector<ProblemArgument, 0>
 makeArguments(const Problem &problem, const Results &results, bool wide) {
   SmallVector<ProblemArgument, 0> arguments(problem.getArguments());
   for (auto [i, argument] : llvm::enumerate(arguments)) {
     const interp::Array *array = argument.getArray();
-    bool isWide = wide && i == results.o;
-    if (i != results.o && i != results.lse)
+    bool isOutput = llvm::is_contained(results.outputs, i);
+    bool isWide = wide && isOutput;
+    if (!isOutput && i != results.lse)
       continue;
     interp::Format format = isWide ? interp::Format::F32 : array->getFormat();
     if (isWide) {
@@ -212,9 +282,9 @@ static CheckResult checkLse(const ProblemArgument &mine,
   return collector.take();
 }
 
-static bool hasSoftcap(attention::ForwardOp forward) {
-  std::optional<ArrayAttr> mods = forward.getMods();
-  return mods && llvm::any_of(*mods, llvm::IsaPred<attention::SoftcapAttr>);
+static bool hasSoftcap(attention::ScoredOpInterface op) {
+  ArrayAttr mods = op.getModsAttr();
+  return mods && llvm::any_of(mods, llvm::IsaPred<attention::SoftcapAttr>);
 }
 
 static std::string describe(const Comparison &comparison) {
@@ -290,7 +360,8 @@ fa3::run::checkAttention(ModuleOp module, StringRef function,
                          const Problem &problem,
                          const ReferenceSample &sample) {
   auto source = module.lookupSymbol<func::FuncOp>(function);
-  if (source && !attention::findForward(source))
+  if (source && !attention::findForward(source) &&
+      !attention::findBackward(source))
     return checkQuantized(module, source, problem);
   FailureOr<Results> results = findResults(module, function);
   if (failed(results))
@@ -304,17 +375,18 @@ fa3::run::checkAttention(ModuleOp module, StringRef function,
       failed(runReference(module, function, lowOptions, low, sample)))
     return failure();
   ArrayRef<ProblemArgument> mine = problem.getArguments();
-  auto type = cast<FloatType>(
-      cast<ShapedType>(results->forward.getO().getType()).getElementType());
+  double factor = hasSoftcap(results->op) ? 3 : 2;
   SmallVector<CheckResult> checks;
-  unsigned o = results->o;
   // A sample of heads leaves the others out.
   bool isWhole = sample.heads <= 0;
-  checks.push_back(checkOutput(mine[o], *exact[o].getArray(),
-                               *low[o].getArray(), type,
-                               hasSoftcap(results->forward) ? 3 : 2, isWhole));
+  for (unsigned i : results->outputs) {
+    auto type =
+        cast<FloatType>(cast<MemRefType>(mine[i].type).getElementType());
+    checks.push_back(checkOutput(mine[i], *exact[i].getArray(),
+                                 *low[i].getArray(), type, factor, isWhole));
+  }
   if (results->lse) {
-    auto operand = getElementTypeOrSelf(results->forward.getQ());
+    auto operand = getElementTypeOrSelf(results->op.getQ());
     bool isFloat8 =
         isa<FloatType>(operand) && operand.getIntOrFloatBitWidth() == 8;
     checks.push_back(

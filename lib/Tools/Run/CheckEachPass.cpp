@@ -6,6 +6,7 @@
 #include "fa3/Dialect/Attention/Transforms/Passes.h"
 #include "fa3/Dialect/Hopper/IR/Hopper.h"
 #include "fa3/Dialect/Tile/IR/Tile.h"
+#include "fa3/Tools/Run/Check.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/SymbolTable.h"
@@ -334,7 +335,7 @@ static LogicalResult makeReference(ModuleOp module,
   OwningOpRef<ModuleOp> copy = module.clone();
   WalkResult attention = copy->walk([](Operation *op) {
     return WalkResult(
-        failure(isa<attention::ForwardOp, attention::QuantizeOp>(op)));
+        failure(isa<attention::ScoredOpInterface, attention::QuantizeOp>(op)));
   });
   if (attention.wasInterrupted()) {
     PassManager manager(module.getContext());
@@ -347,7 +348,8 @@ static LogicalResult makeReference(ModuleOp module,
   if (!function)
     return failure();
   FailureOr<Problem> problem = Problem::create(function, checked.options);
-  if (failed(problem))
+  if (failed(problem) || failed(fillForwardResults(module, function.getName(),
+                                                   checked.options, *problem)))
     return failure();
   FailureOr<Problem> answer = problem->cloneFor(function);
   if (failed(answer) || failed(interp::interpret(function, answer->getValues(),

@@ -10,6 +10,7 @@
 #include "TraceKernel.h"
 #include "fa3/InitAllPasses.h"
 #include "fa3/Target/PTX/PTX.h"
+#include "fa3/Tools/Run/Check.h"
 #include "fa3/Tools/Run/Npy.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Support/FileUtilities.h"
@@ -244,6 +245,11 @@ LogicalResult Session::runAll() {
     return failure();
   problem = std::move(*created);
   if (failed(chooseExecutor()))
+    return failure();
+  bool isChecked = source->isAttention() && !line.noCheck;
+  if (isChecked && failed(fillForwardResults(source->getModule(),
+                                             source->getFunction().getName(),
+                                             options.problem, *problem)))
     return failure();
 
   // Tile kernels that ran on a device are compared with the module itself.

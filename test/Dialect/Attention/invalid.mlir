@@ -628,7 +628,7 @@ func.func @length() {
 // -----
 
 func.func @yield(%x: f32) {
-  // expected-error @+1 {{'attention.yield' op expects parent op 'attention.forward'}}
+  // expected-error @+1 {{'attention.yield' op expects parent op to be one of 'attention.forward, attention.backward'}}
   attention.yield %x : f32
 }
 
@@ -1259,5 +1259,223 @@ func.func @paged_rank(%q: !t, %u: tensor<?xi32>) {
 func.func @paged_dynamic(%q: !t, %u: tensor<?x?xi32>) {
   // expected-error @+1 {{#attention.paged expects a static number of rows in a page, got 'tensor<?x4x?x64xf16>'}}
   %o = attention.forward %q, %q, %q aux(%u : tensor<?x?xi32>) mods [#attention.paged<table = 0>] : (!t, !t, !t) -> !t
+  return
+}
+
+// -----
+
+// backward syntax
+func.func @backward_operands(%q: tensor<2x8x?x64xf16>, %k: tensor<2x8x?x64xf16>, %v: tensor<2x8x?x64xf16>, %o: tensor<2x8x?x64xf16>, %lse: tensor<2x8x?xf32>, %do: tensor<2x8x?x64xf16>) {
+  // expected-error @+1 {{expects q, k, v, o, lse and do, got 5 operands}}
+  %g:3 = attention.backward %q, %k, %v, %o, %lse
+    : (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?xf32>)
+    -> (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>)
+  return
+}
+
+// -----
+
+// backward syntax
+func.func @backward_types(%q: tensor<2x8x?x64xf16>, %k: tensor<2x8x?x64xf16>, %v: tensor<2x8x?x64xf16>, %o: tensor<2x8x?x64xf16>, %lse: tensor<2x8x?xf32>, %do: tensor<2x8x?x64xf16>) {
+  // expected-error @+2 {{expects 6 operand types and 3 result types, got 5 and 3}}
+  %g:3 = attention.backward %q, %k, %v, %o, %lse, %do
+    : (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?xf32>)
+    -> (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>)
+  return
+}
+
+// -----
+
+// backward C1
+func.func @backward_rank(%q: tensor<2x8x?x64xf16>, %k: tensor<2x8x?x64xf16>, %v: tensor<2x8x?x64xf16>, %o: tensor<2x8x64xf16>, %lse: tensor<2x8x?xf32>, %do: tensor<2x8x?x64xf16>) {
+  // expected-error @+1 {{expects o of rank 4, got 3}}
+  %g:3 = attention.backward %q, %k, %v, %o, %lse, %do
+    : (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x64xf16>, tensor<2x8x?xf32>, tensor<2x8x?x64xf16>)
+    -> (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>)
+  return
+}
+
+// -----
+
+// backward C2
+func.func @backward_element(%q: tensor<2x8x?x64xf32>, %k: tensor<2x8x?x64xf16>, %v: tensor<2x8x?x64xf16>, %o: tensor<2x8x?x64xf16>, %lse: tensor<2x8x?xf32>, %do: tensor<2x8x?x64xf16>) {
+  // expected-error @+1 {{expects elements of f16 or bf16, got 'f32'}}
+  %g:3 = attention.backward %q, %k, %v, %o, %lse, %do
+    : (tensor<2x8x?x64xf32>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?xf32>, tensor<2x8x?x64xf16>)
+    -> (tensor<2x8x?x64xf32>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>)
+  return
+}
+
+// -----
+
+// backward C2
+func.func @backward_mixed(%q: tensor<2x8x?x64xf16>, %k: tensor<2x8x?x64xbf16>, %v: tensor<2x8x?x64xf16>, %o: tensor<2x8x?x64xf16>, %lse: tensor<2x8x?xf32>, %do: tensor<2x8x?x64xf16>) {
+  // expected-error @+1 {{expects k to have the element type of q ('f16'), got 'bf16'}}
+  %g:3 = attention.backward %q, %k, %v, %o, %lse, %do
+    : (tensor<2x8x?x64xf16>, tensor<2x8x?x64xbf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?xf32>, tensor<2x8x?x64xf16>)
+    -> (tensor<2x8x?x64xf16>, tensor<2x8x?x64xbf16>, tensor<2x8x?x64xf16>)
+  return
+}
+
+// -----
+
+// backward C1, C2
+func.func @backward_lse(%q: tensor<2x8x?x64xf16>, %k: tensor<2x8x?x64xf16>, %v: tensor<2x8x?x64xf16>, %o: tensor<2x8x?x64xf16>, %lse: tensor<2x8x?xf16>, %do: tensor<2x8x?x64xf16>) {
+  // expected-error @+1 {{expects lse of rank 3 and f32, got 'tensor<2x8x?xf16>'}}
+  %g:3 = attention.backward %q, %k, %v, %o, %lse, %do
+    : (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?xf16>, tensor<2x8x?x64xf16>)
+    -> (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>)
+  return
+}
+
+// -----
+
+// backward C3
+func.func @backward_dynamic_dim(%q: tensor<2x8x?x?xf16>, %k: tensor<2x8x?x64xf16>, %v: tensor<2x8x?x64xf16>, %o: tensor<2x8x?x64xf16>, %lse: tensor<2x8x?xf32>, %do: tensor<2x8x?x64xf16>) {
+  // expected-error @+1 {{expects a static head dim, that of q is dynamic}}
+  %g:3 = attention.backward %q, %k, %v, %o, %lse, %do
+    : (tensor<2x8x?x?xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?xf32>, tensor<2x8x?x64xf16>)
+    -> (tensor<2x8x?x?xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>)
+  return
+}
+
+// -----
+
+// backward C3
+func.func @backward_head_dim(%q: tensor<2x8x?x60xf16>, %k: tensor<2x8x?x64xf16>, %v: tensor<2x8x?x64xf16>, %o: tensor<2x8x?x64xf16>, %lse: tensor<2x8x?xf32>, %do: tensor<2x8x?x64xf16>) {
+  // expected-error @+1 {{expects a head dim that is a multiple of 8 up to 256, that of q is 60}}
+  %g:3 = attention.backward %q, %k, %v, %o, %lse, %do
+    : (tensor<2x8x?x60xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?xf32>, tensor<2x8x?x64xf16>)
+    -> (tensor<2x8x?x60xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>)
+  return
+}
+
+// -----
+
+// backward C3
+func.func @backward_head_dims(%q: tensor<2x8x?x64xf16>, %k: tensor<2x8x?x32xf16>, %v: tensor<2x8x?x64xf16>, %o: tensor<2x8x?x64xf16>, %lse: tensor<2x8x?xf32>, %do: tensor<2x8x?x64xf16>) {
+  // expected-error @+1 {{expects q and k to agree in head dim, got 64 and 32}}
+  %g:3 = attention.backward %q, %k, %v, %o, %lse, %do
+    : (tensor<2x8x?x64xf16>, tensor<2x8x?x32xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?xf32>, tensor<2x8x?x64xf16>)
+    -> (tensor<2x8x?x64xf16>, tensor<2x8x?x32xf16>, tensor<2x8x?x64xf16>)
+  return
+}
+
+// -----
+
+// backward C3
+func.func @backward_do_dim(%q: tensor<2x8x?x64xf16>, %k: tensor<2x8x?x64xf16>, %v: tensor<2x8x?x64xf16>, %o: tensor<2x8x?x64xf16>, %lse: tensor<2x8x?xf32>, %do: tensor<2x8x?x32xf16>) {
+  // expected-error @+1 {{expects v and do to agree in head dim, got 64 and 32}}
+  %g:3 = attention.backward %q, %k, %v, %o, %lse, %do
+    : (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?xf32>, tensor<2x8x?x32xf16>)
+    -> (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>)
+  return
+}
+
+// -----
+
+// backward C4
+func.func @backward_batch(%q: tensor<2x8x?x64xf16>, %k: tensor<2x8x?x64xf16>, %v: tensor<2x8x?x64xf16>, %o: tensor<2x8x?x64xf16>, %lse: tensor<2x8x?xf32>, %do: tensor<3x8x?x64xf16>) {
+  // expected-error @+1 {{expects q and do to agree in batch, got 2 and 3}}
+  %g:3 = attention.backward %q, %k, %v, %o, %lse, %do
+    : (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?xf32>, tensor<3x8x?x64xf16>)
+    -> (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>)
+  return
+}
+
+// -----
+
+// backward C5
+func.func @backward_heads(%q: tensor<2x8x?x64xf16>, %k: tensor<2x8x?x64xf16>, %v: tensor<2x8x?x64xf16>, %o: tensor<2x8x?x64xf16>, %lse: tensor<2x4x?xf32>, %do: tensor<2x8x?x64xf16>) {
+  // expected-error @+1 {{expects q and lse to agree in heads, got 8 and 4}}
+  %g:3 = attention.backward %q, %k, %v, %o, %lse, %do
+    : (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x4x?xf32>, tensor<2x8x?x64xf16>)
+    -> (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>)
+  return
+}
+
+// -----
+
+// backward C5
+func.func @backward_length(%q: tensor<2x8x?x64xf16>, %k: tensor<2x8x8x64xf16>, %v: tensor<2x8x9x64xf16>, %o: tensor<2x8x?x64xf16>, %lse: tensor<2x8x?xf32>, %do: tensor<2x8x?x64xf16>) {
+  // expected-error @+1 {{expects k and v to agree in length, got 8 and 9}}
+  %g:3 = attention.backward %q, %k, %v, %o, %lse, %do
+    : (tensor<2x8x?x64xf16>, tensor<2x8x8x64xf16>, tensor<2x8x9x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?xf32>, tensor<2x8x?x64xf16>)
+    -> (tensor<2x8x?x64xf16>, tensor<2x8x8x64xf16>, tensor<2x8x9x64xf16>)
+  return
+}
+
+// -----
+
+// backward C6
+func.func @backward_groups(%q: tensor<2x8x?x64xf16>, %k: tensor<2x3x?x64xf16>, %v: tensor<2x3x?x64xf16>, %o: tensor<2x8x?x64xf16>, %lse: tensor<2x8x?xf32>, %do: tensor<2x8x?x64xf16>) {
+  // expected-error @+1 {{expects the key heads (3) to divide the query heads (8)}}
+  %g:3 = attention.backward %q, %k, %v, %o, %lse, %do
+    : (tensor<2x8x?x64xf16>, tensor<2x3x?x64xf16>, tensor<2x3x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?xf32>, tensor<2x8x?x64xf16>)
+    -> (tensor<2x8x?x64xf16>, tensor<2x3x?x64xf16>, tensor<2x3x?x64xf16>)
+  return
+}
+
+// -----
+
+// backward C13
+func.func @backward_dk(%q: tensor<2x8x?x64xf16>, %k: tensor<2x8x?x64xf16>, %v: tensor<2x8x?x64xf16>, %o: tensor<2x8x?x64xf16>, %lse: tensor<2x8x?xf32>, %do: tensor<2x8x?x64xf16>) {
+  // expected-error @+1 {{expects dk to have the type of k ('tensor<2x8x?x64xf16>'), got 'tensor<2x8x?x64xf32>'}}
+  %g:3 = attention.backward %q, %k, %v, %o, %lse, %do
+    : (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?xf32>, tensor<2x8x?x64xf16>)
+    -> (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf32>, tensor<2x8x?x64xf16>)
+  return
+}
+
+// -----
+
+// backward C14
+func.func @backward_score_grad(%q: tensor<2x8x?x64xf16>, %k: tensor<2x8x?x64xf16>, %v: tensor<2x8x?x64xf16>, %o: tensor<2x8x?x64xf16>, %lse: tensor<2x8x?xf32>, %do: tensor<2x8x?x64xf16>) {
+  // expected-error @+1 {{expects no 'score_grad' without 'score_mod'}}
+  %g:3 = attention.backward %q, %k, %v, %o, %lse, %do
+    : (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?xf32>, tensor<2x8x?x64xf16>)
+    -> (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>)
+    score_grad (%s, %g0, %b, %h, %i, %j) {
+      attention.yield %g0 : f32
+    }
+  return
+}
+
+// -----
+
+// backward C7
+func.func @backward_score_yield(%q: tensor<2x8x?x64xf16>, %k: tensor<2x8x?x64xf16>, %v: tensor<2x8x?x64xf16>, %o: tensor<2x8x?x64xf16>, %lse: tensor<2x8x?xf32>, %do: tensor<2x8x?x64xf16>) {
+  // expected-error @+1 {{expects 'score_grad' to yield 'f32'}}
+  %g:3 = attention.backward %q, %k, %v, %o, %lse, %do
+    : (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?xf32>, tensor<2x8x?x64xf16>)
+    -> (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>)
+    score_mod (%s, %b, %h, %i, %j) {
+      attention.yield %s : f32
+    }
+    score_grad (%s, %g0, %b, %h, %i, %j) {
+      attention.yield %i : index
+    }
+  return
+}
+
+// -----
+
+// backward C11
+func.func @backward_aux(%q: tensor<2x8x?x64xf16>, %k: tensor<2x8x?x64xf16>, %v: tensor<2x8x?x64xf16>, %o: tensor<2x8x?x64xf16>, %lse: tensor<2x8x?xf32>, %do: tensor<2x8x?x64xf16>) {
+  // expected-error @+1 {{#attention.bias reads auxiliary operand 0 of 0}}
+  %g:3 = attention.backward %q, %k, %v, %o, %lse, %do mods [#attention.bias<aux = 0>]
+    : (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?xf32>, tensor<2x8x?x64xf16>)
+    -> (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>)
+  return
+}
+
+// -----
+
+// backward C11, a modification of forward only
+func.func @backward_used(%q: tensor<2x8x?x64xf16>, %lse: tensor<2x8x?xf32>, %used: tensor<2xi32>) {
+  // expected-error @+1 {{#attention.used is a modification of 'attention.forward' only}}
+  %g:3 = attention.backward %q, %q, %q, %q, %lse, %q aux(%used : tensor<2xi32>) mods [#attention.used<k = 0>]
+    : (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?xf32>, tensor<2x8x?x64xf16>)
+    -> (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>)
   return
 }

@@ -179,3 +179,44 @@ func.func @places(%q: tensor<?x4x64xf16>, %k: tensor<?x16x2x64xf16>, %p: tensor<
     }
   return
 }
+
+// Gradients: the least, and every clause.
+// CHECK-LABEL: func.func @backward(
+func.func @backward(%q: tensor<2x8x?x64xf16>, %k: tensor<2x2x?x64xf16>, %v: tensor<2x2x?x32xf16>,
+                    %o: tensor<2x8x?x32xf16>, %lse: tensor<2x8x?xf32>, %slopes: tensor<8xf32>, %scale: f32) {
+  // CHECK: %{{.*}}, %{{.*}}, %{{.*}} = attention.backward %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} : (tensor<2x8x?x64xf16>, tensor<2x2x?x64xf16>, tensor<2x2x?x32xf16>, tensor<2x8x?x32xf16>, tensor<2x8x?xf32>, tensor<2x8x?x32xf16>) -> (tensor<2x8x?x64xf16>, tensor<2x2x?x64xf16>, tensor<2x2x?x32xf16>)
+  %a:3 = attention.backward %q, %k, %v, %o, %lse, %o
+    : (tensor<2x8x?x64xf16>, tensor<2x2x?x64xf16>, tensor<2x2x?x32xf16>, tensor<2x8x?x32xf16>, tensor<2x8x?xf32>, tensor<2x8x?x32xf16>)
+    -> (tensor<2x8x?x64xf16>, tensor<2x2x?x64xf16>, tensor<2x2x?x32xf16>)
+  // CHECK: attention.backward %{{.*}} dlse %{{.*}} aux(%{{.*}} : tensor<8xf32>) scale %{{.*}} mods [#attention.causal] : (tensor<2x8x?x64xf16>, tensor<2x2x?x64xf16>, tensor<2x2x?x32xf16>, tensor<2x8x?x32xf16>, tensor<2x8x?xf32>, tensor<2x8x?x32xf16>, tensor<2x8x?xf32>)
+  // CHECK-NEXT: score_mod (%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}) {
+  // CHECK: score_grad (%{{.*}}, %[[G:.*]], %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}) {
+  // CHECK: attention.yield %[[G]] : f32
+  // CHECK: mask_mod (%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}) {
+  %b:3 = attention.backward %q, %k, %v, %o, %lse, %o dlse %lse aux(%slopes : tensor<8xf32>) scale %scale mods [#attention.causal]
+    : (tensor<2x8x?x64xf16>, tensor<2x2x?x64xf16>, tensor<2x2x?x32xf16>, tensor<2x8x?x32xf16>, tensor<2x8x?xf32>, tensor<2x8x?x32xf16>, tensor<2x8x?xf32>)
+    -> (tensor<2x8x?x64xf16>, tensor<2x2x?x64xf16>, tensor<2x2x?x32xf16>)
+    score_mod (%s, %b0, %h, %i, %j) {
+      %slope = tensor.extract %slopes[%h] : tensor<8xf32>
+      %t = arith.addf %s, %slope : f32
+      attention.yield %t : f32
+    }
+    score_grad (%s, %g, %b0, %h, %i, %j) {
+      attention.yield %g : f32
+    }
+    mask_mod (%b0, %h, %i, %j) {
+      %keys = attention.length key
+      %c = arith.cmpi slt, %j, %keys : index
+      attention.yield %c : i1
+    }
+  return
+}
+
+// CHECK-LABEL: func.func @backward_bshd(
+func.func @backward_bshd(%q: tensor<2x?x8x64xbf16>, %lse: tensor<2x8x?xf32>) {
+  // CHECK: attention.backward %{{.*}} layout bshd :
+  %a:3 = attention.backward %q, %q, %q, %q, %lse, %q layout bshd
+    : (tensor<2x?x8x64xbf16>, tensor<2x?x8x64xbf16>, tensor<2x?x8x64xbf16>, tensor<2x?x8x64xbf16>, tensor<2x8x?xf32>, tensor<2x?x8x64xbf16>)
+    -> (tensor<2x?x8x64xbf16>, tensor<2x?x8x64xbf16>, tensor<2x?x8x64xbf16>)
+  return
+}

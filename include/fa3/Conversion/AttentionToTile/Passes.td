@@ -8,8 +8,8 @@ include "mlir/Pass/PassBase.td"
 def AttentionToTile : Pass<"attention-to-tile", "::mlir::ModuleOp"> {
   let summary = "functions with attention -> host functions and tiled kernels";
   let description = [{
-    Input: functions on tensors whose `attention.forward` have no `mods` left,
-    take function arguments, or results of `attention.quantize` of arguments,
+    Input: functions on tensors whose `attention.forward` or `attention.backward`
+    have no `mods` left, take function arguments, or results of `attention.quantize` of arguments,
     and give function results; or `attention.quantize` alone.
 
     Output: for each function a host function on memrefs (results become trailing
@@ -46,6 +46,16 @@ def AttentionToTile : Pass<"attention-to-tile", "::mlir::ModuleOp"> {
     (multiples of 32 with 8 bits, else 16). The loop then has whole blocks only.
     One narrow step is not pipelined with the others; what it saves is most of a
     step (up to 8 % at 2048 keys), where no mask by query does that.
+
+    `attention.backward` becomes kernels in the split form (docs/Backward.md):
+    `_delta` for the statistics of queries, `_dkdv` (or `_dv` and `_dk`, where
+    both do not fit into registers) with rows of keys and a loop over the heads
+    of the group and blocks of queries, `_dq` with rows of queries and a loop
+    over blocks of keys. Two warp groups have 64 rows each; `block-m` and
+    `block-n` are rows and columns of the scores of a step in all of them, and
+    other options do not concern them. Score code needs its derivative
+    (attention-derive-gradient). Its `cost` counts 2 (3 d + 2 dv) operations for
+    every visible pair.
 
     `attention.quantize` becomes kernels in front of the attention's: one that
     reads every row once if each has its own scale; three otherwise: `_maxima`

@@ -22,13 +22,13 @@ struct CheckResult {
 };
 
 /// Compares the outputs of attention with the definition, computed on the CPU
-/// in f64: o within the bound of getErrorBound, in f32 2^-20 of the largest
-/// more, lse within kLseTolerance or, of 8-bit floats, kFloat8LseTolerance with
-/// the largest in place of each, both exactly where no key is visible.
-/// `function` is a function on tensors of `module`, `problem` one of its host
-/// function. With a sample only its heads are looked at. Of a function that
-/// only quantizes, scales are compared up to rounding and 8-bit numbers up to
-/// one step of their format.
+/// in f64: o or gradients within the bound of getErrorBound, in f32 2^-20 of
+/// the largest more, lse within kLseTolerance or, of 8-bit floats,
+/// kFloat8LseTolerance with the largest in place of each, both exactly where no
+/// key is visible. `function` is a function on tensors of `module`, `problem`
+/// one of its host function. With a sample only its heads are looked at. Of a
+/// function that only quantizes, scales are compared up to rounding and 8-bit
+/// numbers up to one step of their format.
 mlir::FailureOr<llvm::SmallVector<CheckResult>>
 checkAttention(mlir::ModuleOp module, llvm::StringRef function,
                const Problem &problem, const ReferenceSample &sample);
@@ -37,6 +37,14 @@ checkAttention(mlir::ModuleOp module, llvm::StringRef function,
 mlir::LogicalResult runAttention(mlir::ModuleOp module,
                                  llvm::StringRef function,
                                  const Problem &problem);
+
+/// Of a function with attention.backward: gives o and lse what the forward of
+/// the same inputs makes, by definition, unless the user has said what they
+/// are. Others stay as they are.
+mlir::LogicalResult fillForwardResults(mlir::ModuleOp module,
+                                       llvm::StringRef function,
+                                       const ProblemOptions &options,
+                                       Problem &problem);
 
 /// Compares everything written by `reference`, another run with the same
 /// inputs. Without a tolerance, floats may differ by twice the spacing of

@@ -23,19 +23,27 @@ std::optional<IndexBound> fa3::attention::getBound(Value index) {
     index = sum.getLhs();
   }
   auto argument = dyn_cast<BlockArgument>(index);
-  auto forward = argument
-                     ? dyn_cast<ForwardOp>(argument.getOwner()->getParentOp())
-                     : ForwardOp();
-  if (!forward)
+  auto op =
+      argument ? dyn_cast<ScoredOpInterface>(argument.getOwner()->getParentOp())
+               : ScoredOpInterface();
+  if (!op)
     return std::nullopt;
   Region *region = argument.getOwner()->getParent();
-  unsigned number = argument.getArgNumber();
-  if (region == &forward.getScoreMod())
-    --number;
-  else if (region != &forward.getMaskMod() && number == 2)
+  int64_t number = argument.getArgNumber();
+  auto forward = dyn_cast<ForwardOp>(op.getOperation());
+  bool isOfPair = !forward || region == &forward.getScoreMod() ||
+                  region == &forward.getMaskMod();
+  if (isOfPair) {
+    // The last four; in front of them are the score and its gradient.
+    number -= argument.getOwner()->getNumArguments() - 4;
+    if (number < 0)
+      return std::nullopt;
+  } else if (number == 2) {
     return std::nullopt;
+  }
   auto extent = static_cast<Extent>(number);
-  if (region == &forward.getPlaceKRegion() && extent == Extent::Heads)
+  if (forward && region == &forward.getPlaceKRegion() &&
+      extent == Extent::Heads)
     extent = Extent::KeyHeads;
   return IndexBound{extent, more};
 }
@@ -45,20 +53,22 @@ static StringRef getDimName(Extent extent) {
   return names[static_cast<unsigned>(extent)];
 }
 
-void fa3::attention::forEachRead(ForwardOp forward, unsigned number,
+void fa3::attention::forEachRead(ScoredOpInterface op, unsigned number,
                                  function_ref<void(tensor::ExtractOp)> visit) {
-  forward->walk([&](tensor::ExtractOp extract) {
-    if (extract.getTensor() == forward.getAux()[number])
+  op->walk([&](tensor::ExtractOp extract) {
+    if (extract.getTensor() == op.getAux()[number])
       visit(extract);
   });
 }
 
 /// Names of the dimensions that hold the rows of q (of k), in the order of
 /// (batch, head, sequence).
-static SmallVector<StringRef> nameRows(ForwardOp forward, Sequence sequence) {
+static SmallVector<StringRef> nameRows(ScoredOpInterface op,
+                                       Sequence sequence) {
+  auto forward = dyn_cast<ForwardOp>(op.getOperation());
   bool isQuery = sequence == Sequence::query;
   StringRef head = isQuery ? "h" : "hk";
-  if (!forward.hasPlace(sequence))
+  if (!forward || !forward.hasPlace(sequence))
     return {"b", head, isQuery ? "sq" : "sk"};
   static constexpr StringRef outer[] = {"n0", "n1", "n2", "n3", "n4", "n5"};
   static constexpr StringRef outerOfKey[] = {"p0", "p1", "p2",
@@ -72,7 +82,7 @@ static SmallVector<StringRef> nameRows(ForwardOp forward, Sequence sequence) {
   return names;
 }
 
-void fa3::attention::nameTensors(ForwardOp forward,
+void fa3::attention::nameTensors(ScoredOpInterface op,
                                  MutableArrayRef<HostArgument> arguments) {
   auto name = [&](Value value, StringRef role, ArrayRef<StringRef> dims) {
     if (auto quantize = value.getDefiningOp<QuantizeOp>()) {
@@ -87,25 +97,32 @@ void fa3::attention::nameTensors(ForwardOp forward,
     argument.role = role.str();
     for (StringRef dim : dims)
       argument.dims.push_back(dim.str());
-    if (!dims.empty() && forward.getLayout() == Layout::bshd)
+    if (dims.size() >= 4 && op.getLayout() == Layout::bshd)
       std::swap(argument.dims[argument.dims.size() - 3],
                 argument.dims[argument.dims.size() - 2]);
   };
+  auto forward = dyn_cast<ForwardOp>(op.getOperation());
   // With several terms q has another last extent than k.
-  StringRef ofElement = forward.getQTerms() == 1 ? "d" : "dq";
+  StringRef ofElement = !forward || forward.getQTerms() == 1 ? "d" : "dq";
   auto withLast = [](SmallVector<StringRef> dims, StringRef last) {
     dims.push_back(last);
     return dims;
   };
-  SmallVector<StringRef> ofKey = nameRows(forward, Sequence::key);
-  name(forward.getQ(), "q",
-       withLast(nameRows(forward, Sequence::query), ofElement));
-  name(forward.getK(), "k", withLast(ofKey, "d"));
-  if (forward.getTransposedV())
-    name(forward.getV(), "v", {"b", "hk", "dv", "sk"});
+  SmallVector<StringRef> ofKey = nameRows(op, Sequence::key);
+  name(op.getQ(), "q", withLast(nameRows(op, Sequence::query), ofElement));
+  name(op.getK(), "k", withLast(ofKey, "d"));
+  if (forward && forward.getTransposedV())
+    name(op.getV(), "v", {"b", "hk", "dv", "sk"});
   else
-    name(forward.getV(), "v", withLast(ofKey, "dv"));
-  for (auto [number, value] : llvm::enumerate(forward.getAux())) {
+    name(op.getV(), "v", withLast(ofKey, "dv"));
+  if (auto backward = dyn_cast<BackwardOp>(op.getOperation())) {
+    name(backward.getO(), "o", {"b", "h", "sq", "dv"});
+    name(backward.getLse(), "lse", {"b", "h", "sq"});
+    name(backward.getOutGrad(), "do", {"b", "h", "sq", "dv"});
+    if (backward.getLseGrad())
+      name(backward.getLseGrad(), "dlse", {"b", "h", "sq"});
+  }
+  for (auto [number, value] : llvm::enumerate(op.getAux())) {
     std::string role = ("aux" + Twine(number)).str();
     name(value, role, {});
     HostArgument &argument =
@@ -117,7 +134,7 @@ void fa3::attention::nameTensors(ForwardOp forward,
       text = ("n" + Twine(dim)).str();
     // A read further behind says more.
     SmallVector<bool> isBounded(argument.dims.size());
-    forEachRead(forward, number, [&](tensor::ExtractOp extract) {
+    forEachRead(op, number, [&](tensor::ExtractOp extract) {
       for (auto [dim, index] : llvm::enumerate(extract.getIndices()))
         if (std::optional<IndexBound> bound = getBound(index);
             bound && bound->more == 0 && !isBounded[dim])
@@ -129,16 +146,17 @@ void fa3::attention::nameTensors(ForwardOp forward,
         }
     });
   }
-  for (auto [value, role] : llvm::zip(forward.getScales(), kScaleNames))
-    name(value, role, {});
-  if (forward.getSinks()) {
+  if (forward)
+    for (auto [value, role] : llvm::zip(forward.getScales(), kScaleNames))
+      name(value, role, {});
+  if (forward && forward.getSinks()) {
     name(forward.getSinks(), "sinks", {});
     HostArgument &argument =
         arguments[cast<BlockArgument>(forward.getSinks()).getArgNumber()];
     if (argument.role == "sinks")
       argument.dims = {"h"};
   }
-  if (auto scale = dyn_cast_or_null<BlockArgument>(forward.getScale()))
+  if (auto scale = dyn_cast_or_null<BlockArgument>(op.getScale()))
     if (arguments[scale.getArgNumber()].role.empty())
       arguments[scale.getArgNumber()].role = "scale";
 }
@@ -242,8 +260,27 @@ MemRefType fa3::attention::getStridedType(RankedTensorType tensor,
       StridedLayoutAttr::get(tensor.getContext(), /*offset=*/0, strides));
 }
 
+/// The name of a result of attention and those of its dimensions.
+static std::pair<StringRef, SmallVector<std::string>>
+describeResult(ScoredOpInterface op, OpResult result) {
+  static constexpr StringRef gradients[] = {"dq", "dk", "dv"};
+  bool isForward = isa<ForwardOp>(op.getOperation());
+  unsigned number = result.getResultNumber();
+  bool isOfQuery = isForward || number == 0;
+  SmallVector<std::string> dims;
+  for (StringRef name :
+       nameRows(op, isOfQuery ? Sequence::query : Sequence::key))
+    dims.push_back(name.str());
+  if (isForward && number == 1)
+    return {"lse", dims};
+  dims.push_back(isForward || number == 2 ? "dv" : "d");
+  if (op.getLayout() == Layout::bshd)
+    std::swap(dims[dims.size() - 3], dims[dims.size() - 2]);
+  return {isForward ? "o" : gradients[number], dims};
+}
+
 SmallVector<HostArgument>
-fa3::attention::collectArguments(func::FuncOp function, ForwardOp forward,
+fa3::attention::collectArguments(func::FuncOp function, ScoredOpInterface op,
                                  Type outputType) {
   SmallVector<HostArgument> arguments;
   auto typeOf = [](Type type, Type elementType) -> Type {
@@ -269,18 +306,10 @@ fa3::attention::collectArguments(func::FuncOp function, ForwardOp forward,
                            {}});
       continue;
     }
-    bool isLse = value == forward.getLse();
-    SmallVector<std::string> dims;
-    for (StringRef name : nameRows(forward, Sequence::query))
-      dims.push_back(name.str());
-    if (!isLse) {
-      dims.push_back("dv");
-      if (forward.getLayout() == Layout::bshd)
-        std::swap(dims[dims.size() - 3], dims[dims.size() - 2]);
-    }
-    arguments.push_back({typeOf(value.getType(), isLse ? Type() : outputType),
-                         value.getLoc(), function.getResultAttrDict(number),
-                         isLse ? "lse" : "o", dims});
+    auto [name, dims] = describeResult(op, cast<OpResult>(value));
+    arguments.push_back(
+        {typeOf(value.getType(), name == "lse" ? Type() : outputType),
+         value.getLoc(), function.getResultAttrDict(number), name.str(), dims});
   }
   return arguments;
 }

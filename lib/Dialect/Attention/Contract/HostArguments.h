@@ -39,17 +39,17 @@ std::optional<IndexBound> getBound(mlir::Value index);
 
 /// Calls `visit` on every tensor.extract in the regions that reads auxiliary
 /// operand `number`.
-void forEachRead(ForwardOp forward, unsigned number,
+void forEachRead(ScoredOpInterface op, unsigned number,
                  llvm::function_ref<void(mlir::tensor::ExtractOp)> visit);
 
 /// The arguments of the host function: those of `function`, then its results in
 /// the order in which they are returned.
 llvm::SmallVector<HostArgument> collectArguments(mlir::func::FuncOp function,
-                                                 ForwardOp forward,
+                                                 ScoredOpInterface op,
                                                  mlir::Type outputType);
 
 /// Gives the arguments that attention takes their names.
-void nameTensors(ForwardOp forward,
+void nameTensors(ScoredOpInterface op,
                  llvm::MutableArrayRef<HostArgument> arguments);
 
 /// Gives rotations and sources that attention does not take their names, and

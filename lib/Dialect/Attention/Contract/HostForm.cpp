@@ -21,35 +21,43 @@ static bool isKept(Operation &op) {
          llvm::all_of(op.getResultTypes(), isScalar);
 }
 
-static LogicalResult verifyOperands(ForwardOp forward) {
+static LogicalResult verifyOperands(ScoredOpInterface op) {
   auto check = [&](StringRef name, Value value) -> LogicalResult {
     if (isa<BlockArgument>(value) || value.getDefiningOp<QuantizeOp>())
       return success();
-    InFlightDiagnostic diagnostic = forward.emitError("expects ")
+    InFlightDiagnostic diagnostic = op->emitError("expects ")
                                     << name
                                     << " to be an argument of the function";
     diagnostic.attachNote(value.getLoc()) << "it is computed here";
     return diagnostic;
   };
-  for (auto [name, value] : {std::pair("q", Value(forward.getQ())),
-                             {"k", Value(forward.getK())},
-                             {"v", Value(forward.getV())}})
+  SmallVector<std::pair<StringRef, Value>> operands = {
+      {"q", op.getQ()}, {"k", op.getK()}, {"v", op.getV()}};
+  if (auto forward = dyn_cast<ForwardOp>(op.getOperation())) {
+    for (Value value : forward.getScales())
+      operands.push_back({"scales", value});
+    if (forward.getSinks())
+      operands.push_back({"sinks", forward.getSinks()});
+  }
+  if (auto backward = dyn_cast<BackwardOp>(op.getOperation())) {
+    operands.push_back({"o", backward.getO()});
+    operands.push_back({"lse", backward.getLse()});
+    operands.push_back({"do", backward.getOutGrad()});
+    if (backward.getLseGrad())
+      operands.push_back({"dlse", backward.getLseGrad()});
+  }
+  for (auto [name, value] : operands)
     if (failed(check(name, value)))
       return failure();
-  for (Value value : forward.getScales())
-    if (failed(check("scales", value)))
-      return failure();
-  if (forward.getSinks() && failed(check("sinks", forward.getSinks())))
-    return failure();
-  for (auto [number, value] : llvm::enumerate(forward.getAux()))
+  for (auto [number, value] : llvm::enumerate(op.getAux()))
     if (failed(check(("auxiliary operand " + Twine(number)).str(), value)))
       return failure();
   return success();
 }
 
 /// Constant indices into auxiliary operands are checked from above on the host.
-static LogicalResult verifyReads(ForwardOp forward) {
-  WalkResult result = forward->walk([](tensor::ExtractOp extract) {
+static LogicalResult verifyReads(ScoredOpInterface op) {
+  WalkResult result = op->walk([](tensor::ExtractOp extract) {
     for (Value index : extract.getIndices()) {
       std::optional<int64_t> literal = getConstantIntValue(index);
       if (literal && *literal < 0) {
@@ -80,31 +88,41 @@ static LogicalResult verifyBatch(ForwardOp forward) {
                            "by sequence");
 }
 
-static LogicalResult verifyReturn(func::ReturnOp ret, ForwardOp forward) {
+static LogicalResult verifyReturn(func::ReturnOp ret, ScoredOpInterface op) {
   for (auto [number, value] : llvm::enumerate(ret.getOperands())) {
     Operation *source = value.getDefiningOp();
-    if (!source || (source != forward && !isa<QuantizeOp>(source)))
+    if (!source || (source != op && !isa<QuantizeOp>(source)))
       return ret.emitError("expects result ")
              << number << " to be a result of '"
-             << (forward ? "attention.forward" : "attention.quantize") << "'";
+             << (op ? op->getName().getStringRef() : "attention.quantize")
+             << "'";
     if (llvm::is_contained(ret.getOperands().take_front(number), value))
       return ret.emitError("returns a result of '")
              << source->getName() << "' twice";
   }
-  if (forward && !llvm::is_contained(ret.getOperands(), forward.getO()))
+  auto isReturned = [&](Value value) {
+    return llvm::is_contained(ret.getOperands(), value);
+  };
+  auto forward = dyn_cast_or_null<ForwardOp>(op.getOperation());
+  if (forward && !isReturned(forward.getO()))
     return ret.emitError("expects o of 'attention.forward' to be returned");
+  if (isa_and_nonnull<BackwardOp>(op.getOperation()) &&
+      !llvm::all_of(op->getResults(), isReturned))
+    return ret.emitError("expects dq, dk and dv of 'attention.backward' to be "
+                         "returned");
   return success();
 }
 
 LogicalResult fa3::attention::verifyForm(func::FuncOp function,
-                                         ForwardOp forward) {
+                                         ScoredOpInterface op) {
+  StringRef name = op ? op->getName().getStringRef() : "attention.quantize";
   if (!llvm::hasSingleElement(function.getBody()))
-    return function.emitError("expects straight-line code around "
-                              "'attention.forward', got several blocks");
-  if (forward && forward->getParentOp() != function)
-    return forward.emitError("expects to lie directly in a function");
-  if (forward && forward.getMods())
-    return forward.emitError(
+    return function.emitError("expects straight-line code around '")
+           << name << "', got several blocks";
+  if (op && op->getParentOp() != function)
+    return op->emitError("expects to lie directly in a function");
+  if (op && op.getModsAttr())
+    return op->emitError(
         "expects mods to be expanded, run attention-expand-mods first");
   Operation *scope = function->getParentOp();
   if (scope && !SymbolTable::symbolKnownUseEmpty(function, scope))
@@ -119,26 +137,28 @@ LogicalResult fa3::attention::verifyForm(func::FuncOp function,
       return function.emitError("expects argument ")
              << number << " to be a ranked tensor or a scalar, got " << type;
   }
-  if ((forward && failed(verifyOperands(forward))) ||
+  auto forward = dyn_cast_or_null<ForwardOp>(op.getOperation());
+  if ((op && failed(verifyOperands(op))) ||
       failed(verifyQuantizations(function, forward)))
     return failure();
-  for (Operation &op : function.getBody().front().without_terminator()) {
-    if (&op == forward || isKept(op) || isa<QuantizeOp>(op))
+  bool mayQuantize = !op || forward;
+  for (Operation &other : function.getBody().front().without_terminator()) {
+    if (&other == op || isKept(other) ||
+        (mayQuantize && isa<QuantizeOp>(other)))
       continue;
-    if (isa<ForwardOp>(op))
-      return op.emitError("is a second 'attention.forward' in its function, "
-                          "which may have one");
-    return op.emitError("is not supported in a function with "
-                        "'attention.forward': expects pure operations on "
-                        "scalars beside it");
+    if (isa<ScoredOpInterface>(other))
+      return other.emitError("is a second '")
+             << name << "' in its function, which may have one";
+    return other.emitError("is not supported in a function with '")
+           << name << "': expects pure operations on scalars beside it";
   }
   auto ret =
       dyn_cast<func::ReturnOp>(function.getBody().front().getTerminator());
   if (!ret)
     return function.emitError("expects to end in 'func.return'");
-  if ((forward &&
-       (failed(verifyReads(forward)) || failed(verifyBatch(forward)))) ||
-      failed(verifyReturn(ret, forward)))
+  if ((op && failed(verifyReads(op))) ||
+      (forward && failed(verifyBatch(forward))) ||
+      failed(verifyReturn(ret, op)))
     return failure();
   for (auto dim : function.getBody().getOps<tensor::DimOp>())
     if (dim.getSource().getDefiningOp() &&

@@ -8,9 +8,10 @@
 
 namespace fa3::attention {
 
-/// Checks that `function` has the form that createHostFunction takes; `forward`
-/// may be null.
-mlir::LogicalResult verifyForm(mlir::func::FuncOp function, ForwardOp forward);
+/// Checks that `function` has the form that createHostFunction takes; `op` may
+/// be null.
+mlir::LogicalResult verifyForm(mlir::func::FuncOp function,
+                               ScoredOpInterface op);
 
 } // namespace fa3::attention
 

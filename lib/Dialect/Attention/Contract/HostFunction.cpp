@@ -25,19 +25,28 @@ OpBuilder HostFunction::getBuilder() {
   return OpBuilder(function.getBody().front().getTerminator());
 }
 
-ForwardOp fa3::attention::findForward(func::FuncOp function) {
-  ForwardOp forward;
-  function.walk([&](ForwardOp op) {
-    forward = op;
+template <typename Op>
+static Op findFirst(func::FuncOp function) {
+  Op first;
+  function.walk([&](Op op) {
+    first = op;
     return WalkResult::interrupt();
   });
-  return forward;
+  return first;
+}
+
+ForwardOp fa3::attention::findForward(func::FuncOp function) {
+  return findFirst<ForwardOp>(function);
+}
+
+BackwardOp fa3::attention::findBackward(func::FuncOp function) {
+  return findFirst<BackwardOp>(function);
 }
 
 bool fa3::attention::hasAttention(func::FuncOp function) {
   return function
       .walk([](Operation *op) {
-        return WalkResult(failure(isa<ForwardOp, QuantizeOp>(op)));
+        return WalkResult(failure(isa<ScoredOpInterface, QuantizeOp>(op)));
       })
       .wasInterrupted();
 }
@@ -53,7 +62,7 @@ public:
   HostBuilder(HostFunction &host, func::FuncOp source)
       : host(host), source(source),
         b(ImplicitLocOpBuilder::atBlockBegin(
-            host.forward ? host.forward.getLoc() : source.getLoc(),
+            host.getScored() ? host.getScored()->getLoc() : source.getLoc(),
             &host.function.getBody().front())) {}
 
   void build();
@@ -65,11 +74,14 @@ private:
   void require(Value condition, const Twine &message);
   void requireEqual(Value lhs, Value rhs, const Twine &message);
   void countSequences();
+  void requireSame(Value x, Value y, const Twine &names);
   void requireShapes();
   void requireReads(unsigned number);
   void requireScales(unsigned operand);
   void cloneScalars();
   void buildForward();
+  void buildBackward();
+  void buildScale();
   void buildQuantization(HostQuantization &quantization);
   void buildRotation(HostQuantization &quantization);
   Value view(Value argument, Layout layout);
@@ -78,7 +90,8 @@ private:
   HostFunction &host;
   func::FuncOp source;
   ImplicitLocOpBuilder b;
-  Value q, k, v, o, lse; ///< arguments, in the order of their memory
+  /// Arguments, in the order of their memory.
+  Value q, k, v, o, lse;
   llvm::SmallDenseMap<int64_t, Value> constants;
   llvm::SmallDenseMap<std::pair<Value, int64_t>, Value> dims;
   /// Matrices by signs and type.
@@ -109,17 +122,29 @@ void HostBuilder::require(Value condition, const Twine &message) {
 }
 
 void HostBuilder::requireEqual(Value lhs, Value rhs, const Twine &message) {
-  // Static extents were compared by the verifier of attention.forward.
+  // Static extents were compared by the verifier of the operation.
   if (lhs == rhs || (getConstantIntValue(lhs) && getConstantIntValue(rhs)))
     return;
   require(arith::CmpIOp::create(b, arith::CmpIPredicate::eq, lhs, rhs),
           message);
 }
 
+/// Two arrays agree in batch, heads and length; one of rank 3 has them in this
+/// order.
+void HostBuilder::requireSame(Value x, Value y, const Twine &names) {
+  ScoredOpInterface op = host.getScored();
+  int64_t axes[] = {0, op.getHeadAxis(), op.getSequenceAxis()};
+  static constexpr StringRef what[] = {"batch", "heads", "length"};
+  bool isRow = cast<MemRefType>(y.getType()).getRank() == 3;
+  for (int64_t i = 0; i < 3; ++i)
+    requireEqual(dim(x, axes[i]), dim(y, isRow ? i : axes[i]),
+                 names + " differ in " + what[i]);
+}
+
 /// The sequences that the code of lengths and places has integers for.
 void HostBuilder::countSequences() {
   ForwardOp forward = host.forward;
-  if (!forward.hasPlace(Sequence::query)) {
+  if (!forward || !forward.hasPlace(Sequence::query)) {
     host.batch = dim(q, 0);
     return;
   }
@@ -148,13 +173,14 @@ void HostBuilder::countSequences() {
 }
 
 void HostBuilder::requireShapes() {
+  ScoredOpInterface op = host.getScored();
   ForwardOp forward = host.forward;
-  int64_t headOfQ = forward.getHeadAxisOf(forward.getQ()),
-          headOfK = forward.getHeadAxisOf(forward.getK()),
-          queryAxis = forward.getSequenceAxisOf(forward.getQ()),
-          keyAxis = forward.getSequenceAxisOf(forward.getK());
-  bool placesQ = forward.hasPlace(Sequence::query),
-       placesK = forward.hasPlace(Sequence::key);
+  int64_t headOfQ = op.getHeadAxisOf(op.getQ()),
+          headOfK = op.getHeadAxisOf(op.getK()),
+          queryAxis = op.getSequenceAxisOf(op.getQ()),
+          keyAxis = op.getSequenceAxisOf(op.getK());
+  bool placesQ = forward && forward.hasPlace(Sequence::query),
+       placesK = forward && forward.hasPlace(Sequence::key);
   countSequences();
   host.heads = dim(q, headOfQ);
   host.keyHeads = dim(k, headOfK);
@@ -170,7 +196,8 @@ void HostBuilder::requireShapes() {
                    "k and v differ in dimension " + Twine(axis));
   }
   requireEqual(host.keyHeads, dim(v, headOfK), "k and v differ in heads");
-  requireEqual(host.keys, dim(v, forward.getTransposedV() ? 3 : keyAxis),
+  requireEqual(host.keys,
+               dim(v, forward && forward.getTransposedV() ? 3 : keyAxis),
                "k and v differ in length");
   int64_t outer = std::min(headOfQ, queryAxis);
   auto differ = [&](StringRef name, int64_t axis) {
@@ -211,7 +238,7 @@ void HostBuilder::requireReads(unsigned number) {
           .getValue();
   llvm::DenseSet<std::tuple<int64_t, int64_t, int64_t>> done;
 
-  forEachRead(host.forward, number, [&](tensor::ExtractOp extract) {
+  forEachRead(host.getScored(), number, [&](tensor::ExtractOp extract) {
     for (auto [axis, index] : llvm::enumerate(extract.getIndices())) {
       Value needed;
       std::string what;
@@ -297,7 +324,7 @@ void HostBuilder::requireScales(unsigned operand) {
 
 void HostBuilder::cloneScalars() {
   for (Operation &op : source.getBody().front().without_terminator())
-    if (!isa<ForwardOp, QuantizeOp>(op)) {
+    if (!isa<ScoredOpInterface, QuantizeOp>(op)) {
       if (auto extent = dyn_cast<tensor::DimOp>(op)) {
         Value memref = host.values.lookup(extent.getSource());
         Value axis = host.values.lookup(extent.getIndex());
@@ -413,9 +440,73 @@ void HostBuilder::build() {
     buildQuantization(quantization);
   if (host.forward)
     buildForward();
+  else if (host.backward)
+    buildBackward();
   else
     cloneScalars();
   func::ReturnOp::create(b);
+}
+
+void HostBuilder::buildScale() {
+  ScoredOpInterface op = host.getScored();
+  if (op.getScale()) {
+    host.scale = host.values.lookup(op.getScale());
+    if (!matchPattern(host.scale, m_Constant())) {
+      Value zero = arith::ConstantOp::create(b, b.getF32FloatAttr(0));
+      require(
+          arith::CmpFOp::create(b, arith::CmpFPredicate::OGT, host.scale, zero),
+          "scale is not positive");
+      Value most =
+          arith::ConstantOp::create(b, b.getF32FloatAttr(kGreatestScale));
+      require(
+          arith::CmpFOp::create(b, arith::CmpFPredicate::OLE, host.scale, most),
+          "scale exceeds 2^27");
+    }
+  } else {
+    double scale = 1 / std::sqrt(static_cast<double>(op.getHeadDim()));
+    host.scale = arith::ConstantOp::create(
+        b, b.getF32FloatAttr(static_cast<float>(scale)));
+  }
+}
+
+void HostBuilder::buildBackward() {
+  BackwardOp backward = host.backward;
+  auto lookup = [&](Value value) { return host.values.lookup(value); };
+  q = lookup(backward.getQ());
+  k = lookup(backward.getK());
+  v = lookup(backward.getV());
+  o = lookup(backward.getO());
+  lse = lookup(backward.getLse());
+  Value outGrad = lookup(backward.getOutGrad());
+  Value gradients[] = {lookup(backward.getDq()), lookup(backward.getDk()),
+                       lookup(backward.getDv())};
+  for (Value value : backward.getAux())
+    host.aux.push_back(lookup(value));
+
+  requireShapes();
+  requireSame(q, outGrad, "q and do");
+  if (backward.getLseGrad()) {
+    host.lseGrad = lookup(backward.getLseGrad());
+    requireSame(q, host.lseGrad, "q and dlse");
+  }
+  requireSame(q, gradients[0], "q and dq");
+  requireSame(k, gradients[1], "k and dk");
+  requireSame(v, gradients[2], "v and dv");
+  for (unsigned i = 0, e = host.aux.size(); i < e; ++i)
+    requireReads(i);
+  cloneScalars();
+  buildScale();
+
+  Layout layout = backward.getLayout();
+  host.q = view(q, layout);
+  host.k = view(k, layout);
+  host.v = view(v, layout);
+  host.o = view(o, layout);
+  host.lse = lse;
+  host.outGrad = view(outGrad, layout);
+  host.dq = view(gradients[0], layout);
+  host.dk = view(gradients[1], layout);
+  host.dv = view(gradients[2], layout);
 }
 
 void HostBuilder::buildForward() {
@@ -452,24 +543,7 @@ void HostBuilder::buildForward() {
   }
   if (forward.getMaxQ())
     host.maxQ = lookup(forward.getMaxQ());
-  if (forward.getScale()) {
-    host.scale = lookup(forward.getScale());
-    if (!matchPattern(host.scale, m_Constant())) {
-      Value zero = arith::ConstantOp::create(b, b.getF32FloatAttr(0));
-      require(
-          arith::CmpFOp::create(b, arith::CmpFPredicate::OGT, host.scale, zero),
-          "scale is not positive");
-      Value most =
-          arith::ConstantOp::create(b, b.getF32FloatAttr(kGreatestScale));
-      require(
-          arith::CmpFOp::create(b, arith::CmpFPredicate::OLE, host.scale, most),
-          "scale exceeds 2^27");
-    }
-  } else {
-    double scale = 1 / std::sqrt(static_cast<double>(forward.getHeadDim()));
-    host.scale = arith::ConstantOp::create(
-        b, b.getF32FloatAttr(static_cast<float>(scale)));
-  }
+  buildScale();
 
   host.q = view(q, forward.getLayout());
   host.k = view(k, forward.getLayout());
@@ -488,15 +562,18 @@ fa3::attention::createHostFunction(func::FuncOp function,
                                    const HostFunctionOptions &options) {
   HostFunction host;
   host.forward = findForward(function);
+  if (!host.forward)
+    host.backward = findBackward(function);
   if (!hasAttention(function))
     return function.emitError("expects to hold an 'attention.forward'");
-  if (failed(verifyForm(function, host.forward)))
+  ScoredOpInterface op = host.getScored();
+  if (failed(verifyForm(function, op)))
     return failure();
 
   SmallVector<HostArgument> arguments =
-      collectArguments(function, host.forward, options.outputType);
-  if (host.forward)
-    nameTensors(host.forward, arguments);
+      collectArguments(function, op, options.outputType);
+  if (op)
+    nameTensors(op, arguments);
   auto quantizedNames = nameQuantized(function, host.forward, arguments);
   SmallVector<Type> types;
   SmallVector<Location> locs;

@@ -11,6 +11,7 @@ using namespace fa3::attention;
 #include "fa3/Dialect/Attention/IR/AttentionAttrInterfaces.cpp.inc"
 #include "fa3/Dialect/Attention/IR/AttentionDialect.cpp.inc"
 #include "fa3/Dialect/Attention/IR/AttentionEnums.cpp.inc"
+#include "fa3/Dialect/Attention/IR/AttentionOpInterfaces.cpp.inc"
 #define GET_ATTRDEF_CLASSES
 #include "fa3/Dialect/Attention/IR/AttentionAttributes.cpp.inc"
 

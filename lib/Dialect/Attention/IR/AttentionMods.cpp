@@ -52,81 +52,85 @@ LogicalResult SoftcapAttr::verify(function_ref<InFlightDiagnostic()> emitError,
 }
 
 /// The auxiliary operand `number`, or an error if there is none of this rank.
-static FailureOr<RankedTensorType> getAuxType(ForwardOp forward, StringRef mod,
-                                              int64_t number, int64_t rank) {
-  if (number < 0 || number >= static_cast<int64_t>(forward.getAux().size()))
-    return forward.emitOpError(mod) << " reads auxiliary operand " << number
-                                    << " of " << forward.getAux().size();
-  auto type = cast<RankedTensorType>(forward.getAux()[number].getType());
+static FailureOr<RankedTensorType>
+getAuxType(ScoredOpInterface op, StringRef mod, int64_t number, int64_t rank) {
+  if (number < 0 || number >= static_cast<int64_t>(op.getAux().size()))
+    return op->emitOpError(mod) << " reads auxiliary operand " << number
+                                << " of " << op.getAux().size();
+  auto type = cast<RankedTensorType>(op.getAux()[number].getType());
   if (type.getRank() != rank)
-    return forward.emitOpError(mod) << " expects auxiliary operand " << number
-                                    << " of rank " << rank << ", got " << type;
+    return op->emitOpError(mod) << " expects auxiliary operand " << number
+                                << " of rank " << rank << ", got " << type;
   return type;
 }
 
 /// An extent of an auxiliary operand against what indexes it.
-static LogicalResult verifyExtent(ForwardOp forward, StringRef mod,
+static LogicalResult verifyExtent(ScoredOpInterface op, StringRef mod,
                                   RankedTensorType type, int64_t dim,
                                   StringRef what, int64_t expected) {
   int64_t extent = type.getDimSize(dim);
   if (ShapedType::isDynamic(extent) || ShapedType::isDynamic(expected) ||
       extent == expected)
     return success();
-  return forward.emitOpError(mod)
+  return op->emitOpError(mod)
          << " expects as many entries in dimension " << dim << " as " << what
          << " (" << expected << "), got " << type;
 }
 
 LogicalResult AlibiAttr::verifyMod(Operation *op) const {
   constexpr StringLiteral mod = "#attention.alibi";
-  auto forward = cast<ForwardOp>(op);
-  FailureOr<RankedTensorType> type = getAuxType(forward, mod, getAux(), 1);
+  auto scored = cast<ScoredOpInterface>(op);
+  FailureOr<RankedTensorType> type = getAuxType(scored, mod, getAux(), 1);
   if (failed(type))
     return failure();
   if (!type->getElementType().isF32())
     return op->emitOpError(mod)
            << " expects slopes of f32, got " << type->getElementType();
-  auto q = cast<RankedTensorType>(forward.getQ().getType());
-  return verifyExtent(forward, mod, *type, 0, "query heads",
-                      q.getDimSize(forward.getHeadAxisOf(forward.getQ())));
+  auto q = cast<RankedTensorType>(scored.getQ().getType());
+  return verifyExtent(scored, mod, *type, 0, "query heads",
+                      q.getDimSize(scored.getHeadAxisOf(scored.getQ())));
 }
 
 LogicalResult BiasAttr::verifyMod(Operation *op) const {
   constexpr StringLiteral mod = "#attention.bias";
-  auto forward = cast<ForwardOp>(op);
-  FailureOr<RankedTensorType> type = getAuxType(forward, mod, getAux(), 4);
+  auto scored = cast<ScoredOpInterface>(op);
+  FailureOr<RankedTensorType> type = getAuxType(scored, mod, getAux(), 4);
   if (failed(type))
     return failure();
   Type element = type->getElementType();
   if (!element.isF16() && !element.isBF16() && !element.isF32())
     return op->emitOpError(mod)
            << " expects elements of f16, bf16 or f32, got " << element;
-  auto q = cast<RankedTensorType>(forward.getQ().getType());
-  auto k = cast<RankedTensorType>(forward.getK().getType());
-  bool placesQ = forward.hasPlace(Sequence::query),
-       placesK = forward.hasPlace(Sequence::key);
+  auto q = cast<RankedTensorType>(scored.getQ().getType());
+  auto k = cast<RankedTensorType>(scored.getK().getType());
+  auto forward = dyn_cast<ForwardOp>(op);
+  bool placesQ = forward && forward.hasPlace(Sequence::query),
+       placesK = forward && forward.hasPlace(Sequence::key);
   // Of what has a place the extents are no lengths.
   auto extent = [](bool isPlaced, RankedTensorType type, int64_t axis) {
     return isPlaced ? ShapedType::kDynamic : type.getDimSize(axis);
   };
   const std::pair<StringRef, int64_t> expected[] = {
       {"batches", extent(placesQ, q, 0)},
-      {"query heads", q.getDimSize(forward.getHeadAxisOf(forward.getQ()))},
-      {"queries",
-       extent(placesQ, q, forward.getSequenceAxisOf(forward.getQ()))},
-      {"keys", extent(placesK, k, forward.getSequenceAxisOf(forward.getK()))}};
+      {"query heads", q.getDimSize(scored.getHeadAxisOf(scored.getQ()))},
+      {"queries", extent(placesQ, q, scored.getSequenceAxisOf(scored.getQ()))},
+      {"keys", extent(placesK, k, scored.getSequenceAxisOf(scored.getK()))}};
   for (auto [dim, entry] : llvm::enumerate(expected)) {
     auto [what, extent] = entry;
     if (type->getDimSize(dim) != 1 &&
-        failed(verifyExtent(forward, mod, *type, dim, what, extent)))
+        failed(verifyExtent(scored, mod, *type, dim, what, extent)))
       return failure();
   }
   return success();
 }
 
 /// Auxiliary operand `number` holds integers for something.
-static LogicalResult verifyIntegers(ForwardOp forward, StringRef mod,
+static LogicalResult verifyIntegers(Operation *op, StringRef mod,
                                     int64_t number, int64_t rank) {
+  auto forward = dyn_cast<ForwardOp>(op);
+  if (!forward)
+    return op->emitOpError(mod) << " is a modification of 'attention.forward' "
+                                   "only";
   FailureOr<RankedTensorType> type = getAuxType(forward, mod, number, rank);
   if (failed(type))
     return failure();
@@ -136,39 +140,37 @@ static LogicalResult verifyIntegers(ForwardOp forward, StringRef mod,
   return success();
 }
 
-static LogicalResult verifyOneOrTwo(ForwardOp forward, StringRef mod,
+static LogicalResult verifyOneOrTwo(Operation *op, StringRef mod,
                                     std::optional<int64_t> q,
                                     std::optional<int64_t> k) {
   if (!q && !k)
-    return forward.emitOpError(mod) << " expects q or k, got neither";
+    return op->emitOpError(mod) << " expects q or k, got neither";
   for (std::optional<int64_t> number : {q, k})
-    if (number && failed(verifyIntegers(forward, mod, *number, 1)))
+    if (number && failed(verifyIntegers(op, mod, *number, 1)))
       return failure();
   return success();
 }
 
 LogicalResult UsedAttr::verifyMod(Operation *op) const {
-  return verifyOneOrTwo(cast<ForwardOp>(op), "#attention.used", getQ(), getK());
+  return verifyOneOrTwo(op, "#attention.used", getQ(), getK());
 }
 
 LogicalResult PackedAttr::verifyMod(Operation *op) const {
-  return verifyOneOrTwo(cast<ForwardOp>(op), "#attention.packed", getQ(),
-                        getK());
+  return verifyOneOrTwo(op, "#attention.packed", getQ(), getK());
 }
 
 LogicalResult BatchIndexAttr::verifyMod(Operation *op) const {
-  return verifyIntegers(cast<ForwardOp>(op), "#attention.batch_index", getAux(),
-                        1);
+  return verifyIntegers(op, "#attention.batch_index", getAux(), 1);
 }
 
 LogicalResult LeftPadAttr::verifyMod(Operation *op) const {
-  return verifyIntegers(cast<ForwardOp>(op), "#attention.leftpad", getAux(), 1);
+  return verifyIntegers(op, "#attention.leftpad", getAux(), 1);
 }
 
 LogicalResult PagedAttr::verifyMod(Operation *op) const {
-  auto forward = cast<ForwardOp>(op);
-  if (failed(verifyIntegers(forward, "#attention.paged", getTable(), 2)))
+  if (failed(verifyIntegers(op, "#attention.paged", getTable(), 2)))
     return failure();
+  auto forward = cast<ForwardOp>(op);
   auto k = cast<RankedTensorType>(forward.getK().getType());
   if (k.isDynamicDim(forward.getSequenceAxisOf(forward.getK())))
     return op->emitOpError("#attention.paged expects a static number of rows "

@@ -1,6 +1,6 @@
 //===- AttentionOps.cpp - operations of attention -------------------------===//
 
-#include "fa3/Dialect/Attention/IR/Attention.h"
+#include "ScalarRegions.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Builders.h"
@@ -16,17 +16,6 @@ using namespace fa3::attention;
 //===----------------------------------------------------------------------===//
 // Syntax
 //===----------------------------------------------------------------------===//
-
-static void printRegion(OpAsmPrinter &printer, StringRef keyword,
-                        Region &region) {
-  if (region.empty())
-    return;
-  printer.printNewline();
-  printer << "  " << keyword << " (";
-  printer.printOperands(region.getArguments());
-  printer << ") ";
-  printer.printRegion(region, /*printEntryBlockArgs=*/false);
-}
 
 void ForwardOp::print(OpAsmPrinter &printer) {
   printer << ' ' << getQ() << ", " << getK() << ", " << getV();
@@ -70,22 +59,6 @@ void ForwardOp::print(OpAsmPrinter &printer) {
   printRegion(printer, "lengths", getLengthsRegion());
   printRegion(printer, "place_q", getPlaceQRegion());
   printRegion(printer, "place_k", getPlaceKRegion());
-}
-
-/// Parses `(%a, %b, ..) { .. }`; the types are the first `types.size()` given.
-static ParseResult parseRegion(OpAsmParser &parser, Region &region,
-                               ArrayRef<Type> types, StringRef keyword) {
-  SmallVector<OpAsmParser::Argument> arguments;
-  SMLoc loc = parser.getCurrentLocation();
-  if (parser.parseArgumentList(arguments, OpAsmParser::Delimiter::Paren))
-    return failure();
-  if (arguments.size() != types.size())
-    return parser.emitError(loc)
-           << "expects " << types.size() << " arguments in '" << keyword
-           << "', got " << arguments.size();
-  for (auto [argument, type] : llvm::zip(arguments, types))
-    argument.type = type;
-  return parser.parseRegion(region, arguments);
 }
 
 ParseResult ForwardOp::parse(OpAsmParser &parser, OperationState &result) {
@@ -146,18 +119,8 @@ ParseResult ForwardOp::parse(OpAsmParser &parser, OperationState &result) {
     result.addAttribute(getQTermsAttrName(result.name),
                         builder.getI64IntegerAttr(terms));
   }
-  if (succeeded(parser.parseOptionalKeyword("layout"))) {
-    SMLoc loc = parser.getCurrentLocation();
-    StringRef keyword;
-    if (parser.parseKeyword(&keyword))
-      return failure();
-    std::optional<Layout> layout = symbolizeLayout(keyword);
-    if (!layout)
-      return parser.emitError(loc)
-             << "expects layout 'bhsd' or 'bshd', got '" << keyword << "'";
-    result.addAttribute(getLayoutAttrName(result.name),
-                        LayoutAttr::get(parser.getContext(), *layout));
-  }
+  if (parseLayout(parser, result, getLayoutAttrName(result.name)))
+    return failure();
   if (succeeded(parser.parseOptionalKeyword("transposed_v")))
     result.addAttribute(getTransposedVAttrName(result.name),
                         builder.getUnitAttr());
@@ -467,78 +430,7 @@ LogicalResult ForwardOp::verify() {
       return emitOpError("expects a sink for every query head (")
              << heads << "), got " << sinks.getDimSize(0);
   }
-  if (getScale()) {
-    FloatAttr scale;
-    if (matchPattern(getScale(), m_Constant(&scale)) &&
-        !(scale.getValueAsDouble() > 0 &&
-          scale.getValueAsDouble() <= kGreatestScale))
-      return emitOpError("expects a positive scale of at most 2^27, got ")
-             << scale.getValueAsDouble();
-  }
-  if (ArrayAttr mods = getModsAttr())
-    for (Attribute attribute : mods) {
-      auto mod = dyn_cast<ModAttrInterface>(attribute);
-      if (!mod)
-        return emitOpError("expects mods of the attention dialect, got ")
-               << attribute;
-      if (failed(mod.verifyMod(*this)))
-        return failure();
-    }
-  return success();
-}
-
-/// C7 to C10, C16 and C17 for one region; `results` are null for any number of
-/// indices.
-static LogicalResult verifyScalarRegion(ForwardOp op, Region &region,
-                                        StringRef name,
-                                        ArrayRef<Type> arguments,
-                                        ArrayRef<Type> results) {
-  if (region.empty())
-    return success();
-  Block &block = region.front();
-  if (block.getArgumentTypes() != TypeRange(arguments))
-    return op.emitOpError("expects '")
-           << name << "' to take (" << arguments << "), got ("
-           << block.getArgumentTypes() << ")";
-  auto yield = dyn_cast<YieldOp>(block.getTerminator());
-  if (results.empty()) {
-    if (!yield ||
-        !llvm::all_of(yield.getValues().getTypes(), llvm::IsaPred<IndexType>))
-      return op.emitOpError("expects '") << name << "' to yield indices";
-    if (*std::prev(yield.getValues().end(), 2) != block.getArgument(1))
-      return op.emitOpError("expects '")
-             << name << "' to yield the head that it takes last but one";
-  } else if (!yield || yield.getValues().getTypes() != TypeRange(results)) {
-    return op.emitOpError("expects '") << name << "' to yield " << results;
-  }
-
-  for (Operation &inner : block.without_terminator()) {
-    if (isa<tensor::ExtractOp, tensor::DimOp>(inner)) {
-      if (!llvm::is_contained(op.getAux(), inner.getOperand(0)))
-        return inner.emitOpError("in '")
-               << name << "' reads a tensor that is not an auxiliary operand";
-    } else if (!isa<LengthOp>(inner) &&
-               !inner.hasTrait<OpTrait::ConstantLike>() &&
-               !(isPure(&inner) &&
-                 OpTrait::hasElementwiseMappableTraits(&inner))) {
-      return inner.emitOpError("is not allowed in '")
-             << name << "', which holds pure elementwise scalar operations";
-    }
-    for (Value operand : inner.getOperands())
-      // What is used before its definition may be nowhere yet.
-      if (operand.getParentRegion() &&
-          !region.isAncestor(operand.getParentRegion()) &&
-          !operand.getType().isIntOrIndexOrFloat() &&
-          !llvm::is_contained(op.getAux(), operand))
-        return inner.emitOpError("in '")
-               << name << "' captures a value of type " << operand.getType()
-               << "; only scalars and auxiliary operands may be captured";
-    for (Type type : inner.getResultTypes())
-      if (!type.isIntOrIndexOrFloat())
-        return inner.emitOpError("is not allowed in '")
-               << name << "': its result type " << type << " is no scalar";
-  }
-  return success();
+  return verifyScaleAndMods(*this);
 }
 
 LogicalResult ForwardOp::verifyRegions() {
@@ -559,8 +451,9 @@ LogicalResult ForwardOp::verifyRegions() {
 }
 
 LogicalResult LengthOp::verify() {
-  if (!(*this)->getParentOfType<ForwardOp>())
-    return emitOpError("expects to lie in a region of 'attention.forward'");
+  if (!(*this)->getParentOfType<ScoredOpInterface>())
+    return emitOpError("expects to lie in a region of 'attention.forward' or "
+                       "'attention.backward'");
   return success();
 }
 
@@ -589,67 +482,6 @@ void ForwardOp::build(OpBuilder &builder, OperationState &state, Value q,
         /*qTerms=*/builder.getI64IntegerAttr(1),
         LayoutAttr::get(builder.getContext(), layout), UnitAttr(),
         mods.empty() ? ArrayAttr() : builder.getArrayAttr(mods));
-}
-
-/// Gives `region` its block if it has none. `first` are the types in front of
-/// the indices of batch, head, query and key.
-static Block &getOrCreateBlock(ForwardOp op, Region &region, TypeRange first) {
-  if (!region.empty())
-    return region.front();
-  Block &block = region.emplaceBlock();
-  for (Type type : first)
-    block.addArgument(type, op.getLoc());
-  for (unsigned i = 0; i < 4; ++i)
-    block.addArgument(IndexType::get(op.getContext()), op.getLoc());
-  return block;
-}
-
-static ModContext getContextOf(ForwardOp op, Block &block) {
-  auto index = block.getArguments().take_back(4);
-  return {index[0], index[1], index[2], index[3], op.getAux()};
-}
-
-void ForwardOp::prependScoreMod(ScoreModBuilder build) {
-  Type f32 = Float32Type::get(getContext());
-  Region &region = getScoreMod();
-  bool isNew = region.empty();
-  Block &block = getOrCreateBlock(*this, region, f32);
-  auto b = ImplicitLocOpBuilder::atBlockBegin(getLoc(), &block);
-  Value score = block.getArgument(0);
-  // The user's code works on the edited score; found before `build` adds uses.
-  SmallVector<OpOperand *> uses;
-  for (OpOperand &use : score.getUses())
-    uses.push_back(&use);
-  Value edited = build(b, getContextOf(*this, block), score);
-  for (OpOperand *use : uses)
-    use->set(edited);
-  if (!isNew)
-    return;
-  if (edited == score)
-    region.front().erase();
-  else
-    YieldOp::create(b, edited);
-}
-
-void ForwardOp::prependMaskMod(MaskModBuilder build) {
-  Region &region = getMaskMod();
-  bool isNew = region.empty();
-  Block &block = getOrCreateBlock(*this, region, {});
-  auto b = ImplicitLocOpBuilder::atBlockBegin(getLoc(), &block);
-  Value keep = build(b, getContextOf(*this, block));
-  if (isNew) {
-    if (keep)
-      YieldOp::create(b, keep);
-    else
-      region.front().erase();
-    return;
-  }
-  if (!keep)
-    return;
-  auto yield = cast<YieldOp>(block.getTerminator());
-  b.setInsertionPoint(yield);
-  yield.getValueMutable().assign(
-      arith::AndIOp::create(b, keep, yield.getValue()));
 }
 
 void ForwardOp::appendLengths(LengthsBuilder build) {

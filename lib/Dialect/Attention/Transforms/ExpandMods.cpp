@@ -1,7 +1,7 @@
 //===- ExpandMods.cpp - modifications become code -------------------------===//
 //
-// attention-expand-mods: the one-line forms of attention.forward turn into the
-// code that a user would write in its score_mod and mask_mod regions.
+// attention-expand-mods: the one-line forms of attention turn into the code
+// that a user would write in its score_mod and mask_mod regions.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,7 +19,7 @@ namespace fa3::attention {
 using namespace mlir;
 using namespace fa3::attention;
 
-void fa3::attention::expandMods(ForwardOp op) {
+void fa3::attention::expandMods(ScoredOpInterface op) {
   ArrayAttr mods = op.getModsAttr();
   if (!mods)
     return;
@@ -37,30 +37,48 @@ void fa3::attention::expandMods(ForwardOp op) {
         keep = keep ? arith::AndIOp::create(b, keep, other).getResult() : other;
     return keep;
   });
-  op.appendLengths([&](ImplicitLocOpBuilder &b, const ModContext &context,
-                       Value queries, Value keys) {
+  auto forward = dyn_cast<ForwardOp>(op.getOperation());
+  if (!forward)
+    return;
+  forward.appendLengths([&](ImplicitLocOpBuilder &b, const ModContext &context,
+                            Value queries, Value keys) {
     for (auto mod : mods.getAsRange<ModAttrInterface>())
       std::tie(queries, keys) = mod.buildLengths(b, context, queries, keys);
     return std::pair(queries, keys);
   });
   for (Sequence sequence : {Sequence::query, Sequence::key})
-    op.appendPlace(sequence, [&](ImplicitLocOpBuilder &b,
-                                 const ModContext &context, ValueRange given) {
-      SmallVector<Value> place(given);
-      for (auto mod : mods.getAsRange<ModAttrInterface>())
-        place = mod.buildPlace(b, context, sequence, place);
-      return place;
-    });
+    forward.appendPlace(sequence,
+                        [&](ImplicitLocOpBuilder &b, const ModContext &context,
+                            ValueRange given) {
+                          SmallVector<Value> place(given);
+                          for (auto mod : mods.getAsRange<ModAttrInterface>())
+                            place = mod.buildPlace(b, context, sequence, place);
+                          return place;
+                        });
 }
 
 namespace {
 struct ExpandMods : fa3::attention::impl::ExpandModsBase<ExpandMods> {
   void runOnOperation() override {
-    getOperation()->walk([&](ForwardOp op) {
+    WalkResult result = getOperation()->walk([&](ScoredOpInterface op) {
       if (ArrayAttr mods = op.getModsAttr())
         numMods += mods.size();
+      auto countScoreOps = [&] {
+        Region &region = op.getScoreMod();
+        return region.empty() ? 0 : region.front().getOperations().size();
+      };
+      size_t before = countScoreOps();
       expandMods(op);
+      auto backward = dyn_cast<BackwardOp>(op.getOperation());
+      if (!backward || backward.getScoreGradRegion().empty() ||
+          countScoreOps() == before)
+        return WalkResult::advance();
+      op->emitOpError("has mods that edit scores beside 'score_grad', which is "
+                      "not the derivative of what they make");
+      return WalkResult::interrupt();
     });
+    if (result.wasInterrupted())
+      signalPassFailure();
   }
 };
 } // namespace

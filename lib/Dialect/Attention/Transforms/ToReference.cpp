@@ -5,7 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "BackwardReference.h"
 #include "QuantizeReference.h"
+#include "ReferenceRegion.h"
 #include "fa3/Dialect/Attention/Contract/HostFunction.h"
 #include "fa3/Dialect/Attention/Transforms/Passes.h"
 #include "fa3/Support/ContractNames.h"
@@ -545,7 +547,7 @@ static void freeWorkspaces(HostFunction &host,
 }
 
 /// Adds the arguments `first` and `last` and the result of a sliced function.
-static void buildSliced(HostFunction &host, Precision precision) {
+static LogicalResult buildSliced(HostFunction &host, Precision precision) {
   func::FuncOp function = host.function;
   Builder builder(function.getContext());
   auto addArgument = [&](StringRef name) {
@@ -557,10 +559,16 @@ static void buildSliced(HostFunction &host, Precision precision) {
     return function.getArgument(number);
   };
   Value first = addArgument("first"), last = addArgument("last");
-  Value count = ReferenceBuilder(host, precision).buildSlice(first, last);
+  Value count =
+      host.backward
+          ? buildBackwardReference(host, precision, std::pair(first, last))
+          : ReferenceBuilder(host, precision).buildSlice(first, last);
+  if (!count)
+    return failure();
   (void)function.insertResult(0, builder.getIndexType(), {});
   Operation *ret = function.getBody().front().getTerminator();
   ret->insertOperands(0, count);
+  return success();
 }
 
 namespace {
@@ -583,10 +591,15 @@ struct ToReference : fa3::attention::impl::ToReferenceBase<ToReference> {
       auto workspaces =
           llvm::to_vector(host->function.getBody().getOps<memref::AllocOp>());
       buildQuantizations(*host);
-      if (host->forward && slices)
-        buildSliced(*host, precision);
-      else if (host->forward)
+      if (host->getScored() && slices) {
+        if (failed(buildSliced(*host, precision)))
+          return signalPassFailure();
+      } else if (host->backward) {
+        if (!buildBackwardReference(*host, precision, std::nullopt))
+          return signalPassFailure();
+      } else if (host->forward) {
         ReferenceBuilder(*host, precision).buildAll();
+      }
       freeWorkspaces(*host, workspaces);
       function.erase();
     }

@@ -31,9 +31,11 @@ struct HostFunction {
   /// The new function: straight-line code that ends in an empty return. Code
   /// that computes or launches goes in front of that return.
   mlir::func::FuncOp function;
-  /// The operation it stands for, still in the function on tensors; null if
-  /// the function only quantizes. Then all of it is null but quantizations.
+  /// The operation it stands for, still in the function on tensors: one of the
+  /// two, or none if the function only quantizes. Then all of it is null but
+  /// quantizations.
   ForwardOp forward;
+  BackwardOp backward;
   /// The quantizations that come before it, in order.
   llvm::SmallVector<HostQuantization, 0> quantizations;
 
@@ -41,6 +43,9 @@ struct HostFunction {
   /// query), null if the function does not return it. With a place other
   /// dimensions, or none, are in front of the heads.
   mlir::Value q, k, v, o, lse;
+  /// The same for backward only: gradients that it takes and gives. That of lse
+  /// is null if it is not given.
+  mlir::Value outGrad, lseGrad, dq, dk, dv;
   /// Arguments of the auxiliary operands, in their own order of dimensions.
   llvm::SmallVector<mlir::Value> aux;
   /// Parts in which keys are summed up, null for one.
@@ -58,10 +63,16 @@ struct HostFunction {
   mlir::Value maxQ;
   BatchExtent batchExtent;
 
-  /// Scalars of the function on tensors that the regions of `forward` may
+  /// Scalars of the function on tensors that the regions of the operation may
   /// capture.
   mlir::IRMapping values;
 
+  /// What both operations have; null if the function only quantizes.
+  ScoredOpInterface getScored() const {
+    if (backward)
+      return ScoredOpInterface(backward);
+    return forward ? ScoredOpInterface(forward) : ScoredOpInterface();
+  }
   /// A builder in front of the return.
   mlir::OpBuilder getBuilder();
 };
@@ -73,6 +84,8 @@ mlir::MemRefType getStridedType(mlir::RankedTensorType tensor,
 
 /// The attention.forward that `function` consists of. Null if there is none.
 ForwardOp findForward(mlir::func::FuncOp function);
+/// The same for attention.backward.
+BackwardOp findBackward(mlir::func::FuncOp function);
 
 /// Whether `function` holds operations of attention, or is none of ours.
 bool hasAttention(mlir::func::FuncOp function);
@@ -93,9 +106,10 @@ bool hasAttention(mlir::func::FuncOp function);
 ///
 /// Fails with an error at the operation in question, and without a change to
 /// the IR, if the function is not of that form: one block with one
-/// attention.forward without mods, whose tensors are arguments or come from
-/// attention.quantize of arguments and whose results are returned, or
-/// attention.quantize alone, and otherwise pure operations on scalars.
+/// attention.forward or attention.backward without mods, whose tensors are
+/// arguments or come from attention.quantize of arguments and whose results are
+/// returned, or attention.quantize alone, and otherwise pure operations on
+/// scalars.
 llvm::FailureOr<HostFunction>
 createHostFunction(mlir::func::FuncOp function,
                    const HostFunctionOptions &options = {});

@@ -26,6 +26,16 @@ struct ModContext {
   int64_t keyExtent = mlir::ShapedType::kDynamic;
 };
 
+/// Emits an edited score, or a condition of visibility.
+using ScoreModBuilder = llvm::function_ref<mlir::Value(
+    mlir::ImplicitLocOpBuilder &, const ModContext &, mlir::Value)>;
+using MaskModBuilder = llvm::function_ref<mlir::Value(
+    mlir::ImplicitLocOpBuilder &, const ModContext &)>;
+
+/// What the methods of ScoredOpInterface of these names do.
+void prependScoreMod(mlir::Operation *op, ScoreModBuilder build);
+void prependMaskMod(mlir::Operation *op, MaskModBuilder build);
+
 /// Scores are finite down to -2^100, the start of their maximum; this factor
 /// and log2(e) keep them so.
 constexpr double kGreatestScale = 0x1p27;
@@ -53,6 +63,7 @@ uint64_t getMostTerms(mlir::Type format);
 
 #include "fa3/Dialect/Attention/IR/AttentionAttrInterfaces.h.inc"
 #include "fa3/Dialect/Attention/IR/AttentionDialect.h.inc"
+#include "fa3/Dialect/Attention/IR/AttentionOpInterfaces.h.inc"
 #define GET_ATTRDEF_CLASSES
 #include "fa3/Dialect/Attention/IR/AttentionAttributes.h.inc"
 #define GET_OP_CLASSES

@@ -3,6 +3,7 @@
 #ifndef FA3_ATTENTION_INTERFACES
 #define FA3_ATTENTION_INTERFACES
 
+include "mlir/IR/Interfaces.td"
 include "mlir/IR/OpBase.td"
 
 def Attention_ModAttrInterface : AttrInterface<"ModAttrInterface"> {
@@ -53,6 +54,84 @@ def Attention_ModAttrInterface : AttrInterface<"ModAttrInterface"> {
       "int64_t", "getPlaceRank", (ins "::fa3::attention::Sequence":$sequence,
                                       "int64_t":$rank),
       "", "return rank;">,
+  ];
+}
+
+def Attention_ScoredOpInterface : OpInterface<"ScoredOpInterface"> {
+  let cppNamespace = "::fa3::attention";
+  let description = [{
+    Attention whose scores are edited by a `score_mod` region and whose keys a
+    `mask_mod` region makes visible: forward and backward.
+  }];
+  let methods = [
+    InterfaceMethod<"Queries, a tensor of rank 4.", "::mlir::Value", "getQ">,
+    InterfaceMethod<"Keys, a tensor of rank 4.", "::mlir::Value", "getK">,
+    InterfaceMethod<"Values, a tensor of rank 4.", "::mlir::Value", "getV">,
+    InterfaceMethod<"Tensors that the regions read.", "::mlir::OperandRange",
+                    "getAux">,
+    InterfaceMethod<"Factor of the scores, null for the default.",
+                    "::mlir::Value", "getScale">,
+    InterfaceMethod<"Order of the dimensions.", "::fa3::attention::Layout",
+                    "getLayout">,
+    InterfaceMethod<"Code that edits a score.", "::mlir::Region &",
+                    "getScoreMod">,
+    InterfaceMethod<"Code that says whether a key is visible.",
+                    "::mlir::Region &", "getMaskMod">,
+    InterfaceMethod<"One-line modifications, null for none.",
+                    "::mlir::ArrayAttr", "getModsAttr">,
+    InterfaceMethod<"Takes the modifications away.", "::mlir::Attribute",
+                    "removeModsAttr">,
+    InterfaceMethod<"Elements of a query and of a key.", "int64_t",
+                    "getHeadDim">,
+    InterfaceMethod<"Elements of a value.", "int64_t", "getValueHeadDim">,
+  ];
+  let extraSharedClassDeclaration = [{
+    /// Puts code in front of what `score_mod` does, which becomes an edit of its
+    /// result. Nothing changes when `build` gives the score back.
+    void prependScoreMod(::fa3::attention::ScoreModBuilder build) {
+      ::fa3::attention::prependScoreMod($_op, build);
+    }
+    /// Puts a further condition in front of `mask_mod`; both must hold. Nothing
+    /// changes when `build` gives null.
+    void prependMaskMod(::fa3::attention::MaskModBuilder build) {
+      ::fa3::attention::prependMaskMod($_op, build);
+    }
+    /// Positions of the dimensions in q, k, v and o that have no place.
+    int64_t getHeadAxis() {
+      return $_op.getLayout() == ::fa3::attention::Layout::bhsd ? 1 : 2;
+    }
+    int64_t getSequenceAxis() {
+      return $_op.getLayout() == ::fa3::attention::Layout::bhsd ? 2 : 1;
+    }
+    /// The same in one of them, of any rank.
+    int64_t getHeadAxisOf(::mlir::Value tensor) {
+      return ::llvm::cast<::mlir::RankedTensorType>(tensor.getType()).getRank() -
+             ($_op.getLayout() == ::fa3::attention::Layout::bhsd ? 3 : 2);
+    }
+    int64_t getSequenceAxisOf(::mlir::Value tensor) {
+      return ::llvm::cast<::mlir::RankedTensorType>(tensor.getType()).getRank() -
+             ($_op.getLayout() == ::fa3::attention::Layout::bhsd ? 2 : 3);
+    }
+  }];
+}
+
+def Attention_GradientOpInterface : OpInterface<"GradientOpInterface"> {
+  let cppNamespace = "::fa3::attention";
+  let description = [{
+    An operation of score code that knows its derivative. Operations of other
+    dialects get it as an external model (`registerGradientRules` has those of
+    arith and math).
+  }];
+  let methods = [
+    InterfaceMethod<[{
+        Emits what each operand contributes to the gradient, given that of the
+        only result: `gradient` times the derivative with respect to the
+        operand. Null for an operand that has no gradient, as a condition. The
+        contributions are linear in `gradient`.
+      }],
+      "::llvm::SmallVector<::mlir::Value>", "buildGradients",
+      (ins "::mlir::ImplicitLocOpBuilder &":$builder,
+           "::mlir::Value":$gradient)>,
   ];
 }
 

@@ -11,7 +11,8 @@ class Attention_Op<string mnemonic, list<Trait> traits = []>
     : Op<Attention_Dialect, mnemonic, traits>;
 
 def Attention_ForwardOp : Attention_Op<"forward", [
-    AttrSizedOperandSegments, RecursiveMemoryEffects, SingleBlock]> {
+    AttrSizedOperandSegments, RecursiveMemoryEffects, SingleBlock,
+    Attention_ScoredOpInterface]> {
   let summary = "scaled dot-product attention";
   let description = [{
     For every batch b, query head h and query i, over the keys j of head h div
@@ -147,19 +148,6 @@ def Attention_ForwardOp : Attention_Op<"forward", [
                    CArg<"bool", "true">:$withLse)>
   ];
   let extraClassDeclaration = [{
-    /// Emits an edited score, or a condition of visibility.
-    using ScoreModBuilder = ::llvm::function_ref<::mlir::Value(
-        ::mlir::ImplicitLocOpBuilder &, const ModContext &, ::mlir::Value)>;
-    using MaskModBuilder = ::llvm::function_ref<::mlir::Value(
-        ::mlir::ImplicitLocOpBuilder &, const ModContext &)>;
-
-    /// Puts code in front of what `score_mod` does, which becomes an edit of its
-    /// result. Nothing changes when `build` gives the score back.
-    void prependScoreMod(ScoreModBuilder build);
-    /// Puts a further condition in front of `mask_mod`; both must hold. Nothing
-    /// changes when `build` gives null.
-    void prependMaskMod(MaskModBuilder build);
-
     /// What a sequence of `queries` and `keys` really has; either may be null
     /// where extents do not say it.
     using LengthsBuilder = ::llvm::function_ref<std::pair<::mlir::Value, ::mlir::Value>(
@@ -182,18 +170,6 @@ def Attention_ForwardOp : Attention_Op<"forward", [
     /// Dimensions of q (of k) without the last, after mods.
     int64_t getPlaceRank(Sequence sequence);
 
-    /// Positions of the dimensions in q, k, v and o that have no place.
-    int64_t getHeadAxis() { return getLayout() == Layout::bhsd ? 1 : 2; }
-    int64_t getSequenceAxis() { return getLayout() == Layout::bhsd ? 2 : 1; }
-    /// The same in one of them, of any rank.
-    int64_t getHeadAxisOf(::mlir::Value tensor) {
-      return ::llvm::cast<::mlir::RankedTensorType>(tensor.getType()).getRank() -
-             (getLayout() == Layout::bhsd ? 3 : 2);
-    }
-    int64_t getSequenceAxisOf(::mlir::Value tensor) {
-      return ::llvm::cast<::mlir::RankedTensorType>(tensor.getType()).getRank() -
-             (getLayout() == Layout::bhsd ? 2 : 3);
-    }
     /// Elements of a query and of a key; q has `q_terms` columns for each.
     int64_t getHeadDim() {
       return ::llvm::cast<::mlir::RankedTensorType>(getK().getType()).getShape().back();
@@ -214,6 +190,94 @@ def Attention_ForwardOp : Attention_Op<"forward", [
     }
     ::mlir::Type getValueElementType() {
       return ::llvm::cast<::mlir::RankedTensorType>(getV().getType()).getElementType();
+    }
+  }];
+}
+
+def Attention_BackwardOp : Attention_Op<"backward", [
+    AttrSizedOperandSegments, RecursiveMemoryEffects, SingleBlock,
+    Attention_ScoredOpInterface]> {
+  let summary = "gradients of scaled dot-product attention";
+  let description = [{
+    The gradients of a number with respect to q, k and v of an
+    `attention.forward`, given its results o and lse and the gradient `do` with
+    respect to o. For every batch b, query head h, query i and visible key j of
+    head h div (heads / key heads):
+    ```
+    x     = scale * sum_c q[i, c] * k[j, c]
+    p     = exp(score(x, b, h, i, j) - lse[i])
+    delta = sum_c do[i, c] * o[i, c] - dlse[i]
+    dz    = p * (sum_c do[i, c] * v[j, c] - delta)
+    dx    = dz * the derivative of score with respect to x
+    dv[j, c] = sum_i p * do[i, c]
+    dk[j, c] = scale * sum_i dx * q[i, c]
+    dq[i, c] = scale * sum_j dx * k[j, c]
+    ```
+    Sums over i are over the queries of all heads that share the key head. Keys
+    that are not visible have p = dx = 0, so that queries without visible keys
+    (lse = -inf) have dq = 0, and keys that nobody sees dk = dv = 0. Sums are in
+    fp32, p and dx are rounded to the element type. The result is the same bit
+    for bit in every run.
+
+    Operands, `layout`, `scale`, `mods`, `score_mod` and `mask_mod` are those of the
+    `attention.forward`. `dlse` is the gradient with respect to its lse, 0 if it
+    is not given.
+
+    `score_grad` takes (f32 x, f32 dz, index b, h, i, j) and yields dx; what it
+    holds is as in `score_mod`. `attention-derive-gradient` writes it where it is
+    missing and there is score code.
+
+    Example:
+    ```mlir
+    %dq, %dk, %dv = attention.backward %q, %k, %v, %o, %lse, %do mods [#attention.causal]
+      : (tensor<2x32x?x128xbf16>, tensor<2x8x?x128xbf16>, tensor<2x8x?x128xbf16>,
+         tensor<2x32x?x128xbf16>, tensor<2x32x?xf32>, tensor<2x32x?x128xbf16>)
+      -> (tensor<2x32x?x128xbf16>, tensor<2x8x?x128xbf16>, tensor<2x8x?x128xbf16>)
+    ```
+
+    C1. q, k, v, o and do have rank 4, lse and dlse rank 3.
+    C2. q, k, v, o and do have one element type, f16 or bf16; lse and dlse have
+        f32.
+    C3. the head dims are static multiples of 8 up to 256; q and k, and v, o and
+        do agree.
+    C4. batch extents agree.
+    C5. k and v agree in heads and in keys; q, o, do, lse and dlse in heads and
+        queries.
+    C6. the key heads divide the query heads.
+    C7. score_mod has arguments (f32, index, index, index, index), score_grad (f32,
+        f32, index, index, index, index), and both yield f32.
+    C8. mask_mod has arguments (index, index, index, index) and yields i1.
+    C9. the regions hold only pure elementwise scalar operations, constants,
+        `attention.length` and `tensor.extract` of auxiliary operands.
+    C10. the regions capture only scalars and auxiliary operands.
+    C11. mods are modifications of this dialect, each fit for its operands.
+    C12. a constant scale is positive and at most 2^27.
+    C13. dq, dk and dv have the types of q, k and v.
+    C14. there is no score_grad without score.
+  }];
+  let arguments = (ins AnyRankedTensor:$q, AnyRankedTensor:$k, AnyRankedTensor:$v,
+                       AnyRankedTensor:$o, AnyRankedTensor:$lse,
+                       AnyRankedTensor:$outGrad,
+                       Optional<AnyRankedTensor>:$lseGrad,
+                       Variadic<AnyRankedTensor>:$aux, Optional<F32>:$scale,
+                       DefaultValuedAttr<Attention_Layout, "::fa3::attention::Layout::bhsd">:$layout,
+                       OptionalAttr<ArrayAttr>:$mods);
+  let results = (outs AnyRankedTensor:$dq, AnyRankedTensor:$dk, AnyRankedTensor:$dv);
+  let regions = (region MaxSizedRegion<1>:$scoreMod,
+                        MaxSizedRegion<1>:$scoreGradRegion,
+                        MaxSizedRegion<1>:$maskMod);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+  let hasRegionVerifier = 1;
+  let extraClassDeclaration = [{
+    int64_t getHeadDim() {
+      return ::llvm::cast<::mlir::RankedTensorType>(getK().getType()).getDimSize(3);
+    }
+    int64_t getValueHeadDim() {
+      return ::llvm::cast<::mlir::RankedTensorType>(getV().getType()).getDimSize(3);
+    }
+    ::mlir::Type getElementType() {
+      return ::llvm::cast<::mlir::RankedTensorType>(getQ().getType()).getElementType();
     }
   }];
 }
@@ -301,11 +365,11 @@ def Attention_QuantizeOp : Attention_Op<"quantize", [Pure]> {
 def Attention_LengthOp : Attention_Op<"length", [Pure]> {
   let summary = "number of queries or keys of the sequence at hand";
   let description = [{
-    For use in the regions of `attention.forward`.
+    For use in the regions of `attention.forward` and `attention.backward`.
 
     Example: `%sk = attention.length key`
 
-    C1. lies in a region of `attention.forward`.
+    C1. lies in a region of `attention.forward` or `attention.backward`.
   }];
   let arguments = (ins Attention_Sequence:$sequence);
   let results = (outs Index:$result);
@@ -314,8 +378,8 @@ def Attention_LengthOp : Attention_Op<"length", [Pure]> {
 }
 
 def Attention_YieldOp : Attention_Op<"yield", [
-    Pure, Terminator, ParentOneOf<["ForwardOp"]>]> {
-  let summary = "results of a region of attention.forward";
+    Pure, Terminator, ParentOneOf<["ForwardOp", "BackwardOp"]>]> {
+  let summary = "results of a region of attention";
   let arguments = (ins Variadic<AnyType>:$values);
   let assemblyFormat = "$values attr-dict `:` type($values)";
   let extraClassDeclaration = [{

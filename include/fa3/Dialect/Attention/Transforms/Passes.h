@@ -12,7 +12,7 @@
 
 namespace fa3::attention {
 
-class ForwardOp;
+class ScoredOpInterface;
 
 /// How a reference implementation computes.
 enum class Precision {
@@ -21,7 +21,7 @@ enum class Precision {
 };
 
 /// Turns the mods of `op` into code of its regions.
-void expandMods(ForwardOp op);
+void expandMods(ScoredOpInterface op);
 
 #define GEN_PASS_DECL
 #include "fa3/Dialect/Attention/Transforms/Passes.h.inc"

@@ -6,7 +6,7 @@
 include "mlir/Pass/PassBase.td"
 
 def ExpandMods : Pass<"attention-expand-mods"> {
-  let summary = "mods of attention.forward -> code in its regions";
+  let summary = "mods of attention -> code in its regions";
   let description = [{
     Asks every attribute of `mods` for its code (ModAttrInterface) and removes
     the attribute. Scores are edited by the mods in order, then by the `score_mod`
@@ -14,6 +14,9 @@ def ExpandMods : Pass<"attention-expand-mods"> {
     regions of lengths and places yield is edited by the mods in order. The
     result is what a user would write by hand; nothing after this pass knows the
     names of modifications.
+
+    Fails if mods would edit scores beside a `score_grad`, which is not the
+    derivative of the edited score.
 
     Example:
     ```mlir
@@ -35,6 +38,45 @@ def ExpandMods : Pass<"attention-expand-mods"> {
                            "::mlir::tensor::TensorDialect"];
   let statistics = [
     Statistic<"numMods", "mods-expanded", "modifications turned into code">];
+}
+
+def DeriveGradient : Pass<"attention-derive-gradient"> {
+  let summary = "score of attention.backward -> its derivative in score_grad";
+  let description = [{
+    Every `attention.backward` with a `score_mod` region and without `score_grad`
+    gets one, by reverse mode: the code of `score_mod` is repeated, and behind it
+    every operation whose operands depend on the score adds to the gradients of
+    these (GradientOpInterface). What does not depend on the score costs nothing:
+    for ALiBi and bias `score_grad` yields the gradient as it came. A constant
+    factor with the flag `reassoc` is multiplied once, at the end, and not at all
+    if the factors cancel, as those of a soft cap do.
+
+    Where a function has no derivative (the larger of two equal numbers) the
+    operand that comes first counts. Conditions and integers have none.
+
+    Fails at an operation between score and result whose derivative nobody has
+    stated; a `score_grad` written by hand takes its place.
+
+    Example:
+    ```mlir
+      score_mod (%s, %b, %h, %i, %j) {
+        %t = math.tanh %s : f32
+        attention.yield %t : f32
+      }
+    // gets
+      score_grad (%s, %g, %b, %h, %i, %j) {
+        %t = math.tanh %s : f32
+        %square = arith.mulf %t, %t : f32
+        %rest = arith.subf %one, %square : f32
+        %d = arith.mulf %g, %rest : f32
+        attention.yield %d : f32
+      }
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::math::MathDialect"];
+  let statistics = [
+    Statistic<"numDerived", "derived", "score regions that were derived">];
 }
 
 def Quantize : Pass<"attention-quantize", "::mlir::ModuleOp"> {
@@ -102,15 +144,16 @@ def Quantize : Pass<"attention-quantize", "::mlir::ModuleOp"> {
 }
 
 def ToReference : Pass<"attention-to-reference", "::mlir::ModuleOp"> {
-  let summary = "functions with attention.forward on tensors -> host functions that compute it by definition";
+  let summary = "functions with attention on tensors -> host functions that compute it by definition";
   let description = [{
-    Input: functions of one block on tensors with one `attention.forward`, whose
-    mods are expanded, whose tensor operands are arguments of the function, or
+    Input: functions of one block on tensors with one `attention.forward` or
+    `attention.backward`, whose mods are expanded, whose tensor operands are arguments of the function, or
     results of `attention.quantize` of arguments, and whose results it returns;
     or with `attention.quantize` alone. Other functions stay. Output: functions on strided
     memrefs (see fa3/Dialect/Attention/Contract/HostFunction.h) that hold the
     launch contract's checks as `cf.assert` and plain `scf.for` loops: a row of
-    scores, its softmax, the weighted sum of values. No tiles, no online
+    scores, its softmax, the weighted sum of values; for gradients their formula,
+    with differences of scores in place of `score_grad`. No tiles, no online
     softmax. Fails with a diagnostic on functions of any other form.
 
     With `precision=f64` everything is computed in f64, except that the `score_mod`
@@ -121,12 +164,13 @@ def ToReference : Pass<"attention-to-reference", "::mlir::ModuleOp"> {
     rounding to the element type costs, and bounds the error allowed to a fused
     kernel.
 
-    `wide-output` stores o as f32, for comparisons finer than the element type.
+    `wide-output` stores o and gradients as f32, for comparisons finer than the element type.
 
     With `slices` the function takes two further index arguments, `first` and
     `last`, computes only these of the batch * heads attention heads (number
     batch * heads + head) and returns how many there are, so that a driver can
-    share the work among threads. All checks are made even if the range is
+    share the work among threads; of gradients a group of heads that share keys
+    is one. All checks are made even if the range is
     empty.
   }];
   let options = [

@@ -1,0 +1,282 @@
+//===- BackwardKernels.cpp - kernels of attention.backward ----------------===//
+//
+// The split form: delta first, then dk and dv by blocks of keys, in one kernel
+// or two, then dq by blocks of queries. Scores are computed anew in each;
+// nothing is added in memory, so that results are the same in every run.
+//
+//===----------------------------------------------------------------------===//
+
+#include "BackwardKernels.h"
+#include "BackwardStep.h"
+#include "Cost.h"
+#include "KernelArguments.h"
+#include "KernelMath.h"
+#include "fa3/Dialect/Attention/Contract/Quantization.h"
+#include "fa3/Dialect/Tile/IR/Tile.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/Transforms/RegionUtils.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace fa3;
+using attention::BackwardOp;
+using attention::HostFunction;
+
+namespace {
+class BackwardKernels {
+public:
+  BackwardKernels(HostFunction &host, gpu::GPUModuleOp module,
+                  const BackwardOptions &options)
+      : host(host), op(host.backward), module(module), options(options),
+        builder(host.getBuilder()), onHost(op.getLoc(), builder) {}
+
+  FailureOr<int64_t> build();
+
+private:
+  gpu::GPUFuncOp createKernel(StringRef suffix,
+                              const KernelArguments &arguments);
+  void launch(gpu::GPUFuncOp kernel, const KernelArguments &arguments,
+              ValueRange cost);
+  void buildDelta();
+  void collectCaptures();
+  LogicalResult buildPart(const BackwardPart &part);
+
+  HostFunction &host;
+  BackwardOp op;
+  gpu::GPUModuleOp module;
+  const BackwardOptions &options;
+  OpBuilder builder;
+  ImplicitLocOpBuilder onHost;
+  Value shift, delta; ///< workspaces
+  SmallVector<Value> transposedAux;
+  SmallVector<std::pair<Value, Value>> captures;
+};
+
+/// Emits the kernel that computes the statistics of queries.
+class DeltaBuilder : KernelMath {
+public:
+  DeltaBuilder(OpBuilder &builder, BackwardOp op)
+      : KernelMath(op.getLoc(), builder), op(op) {}
+
+  void build(Value o, Value outGrad, Value lse, Value lseGrad, Value shift,
+             Value delta);
+
+private:
+  BackwardOp op;
+};
+} // namespace
+
+void DeltaBuilder::build(Value o, Value outGrad, Value lse, Value lseGrad,
+                         Value shift, Value delta) {
+  constexpr int64_t kRows = 64, kMostColumns = 64;
+  auto dim = [&](int64_t axis) -> Value {
+    return memref::DimOp::create(b, o, axis);
+  };
+  Value blocks = arith::CeilDivSIOp::create(b, dim(2), index(kRows));
+  auto grid = tile::GridOp::create(b, ValueRange{blocks, dim(1), dim(0)});
+  b.setInsertionPointToStart(&grid.getBody().front());
+  ValueRange position = grid.getBody().getArguments();
+  SmallVector<Value> place = {
+      position[2], position[1],
+      arith::MulIOp::create(b, position[0], index(kRows))};
+  RankedTensorType rowType = tensor({kRows}, b.getF32Type());
+  int64_t width = op.getValueHeadDim();
+  int64_t columns = std::min(width, kMostColumns);
+  Value sum = splat(rowType, 0.0);
+  // Columns beyond the last read as zero.
+  for (int64_t column = 0; column < width; column += columns) {
+    SmallVector<Value> at(place);
+    at.push_back(index(column));
+    auto load = [&](Value memref) -> Value {
+      Value part = tile::LoadOp::create(
+          b, tensor({kRows, columns}, op.getElementType()), memref, at);
+      return arith::ExtFOp::create(b, tensor({kRows, columns}, b.getF32Type()),
+                                   part);
+    };
+    Value product = mul(load(o), load(outGrad));
+    sum = tile::ReduceOp::create(b, rowType, tile::ReduceKind::add, product,
+                                 sum, 1, IntegerAttr());
+  }
+  if (lseGrad)
+    sum = sub(sum, tile::LoadOp::create(b, rowType, lseGrad, place));
+  tile::StoreOp::create(b, sum, delta, place);
+
+  Value statistic = tile::LoadOp::create(b, rowType, lse, place);
+  Value none = arith::CmpFOp::create(
+      b, arith::CmpFPredicate::OEQ, statistic,
+      splat(rowType, -std::numeric_limits<double>::infinity()));
+  Value scaled = mul(statistic, splat(rowType, -llvm::numbers::log2e));
+  scaled = arith::SelectOp::create(b, none, splat(rowType, 0.0), scaled);
+  tile::StoreOp::create(b, scaled, shift, place);
+}
+
+gpu::GPUFuncOp BackwardKernels::createKernel(StringRef suffix,
+                                             const KernelArguments &arguments) {
+  OpBuilder inModule = OpBuilder::atBlockEnd(module.getBody());
+  auto kernel = gpu::GPUFuncOp::create(
+      inModule, op.getLoc(), (host.function.getName() + "_" + suffix).str(),
+      inModule.getFunctionType(arguments.getTypes(), {}));
+  kernel->setAttr(gpu::GPUDialect::getKernelFuncAttrName(),
+                  inModule.getUnitAttr());
+  inModule.setInsertionPointToEnd(&kernel.getBody().front());
+  gpu::ReturnOp::create(inModule, op.getLoc());
+  return kernel;
+}
+
+void BackwardKernels::launch(gpu::GPUFuncOp kernel,
+                             const KernelArguments &arguments,
+                             ValueRange cost) {
+  auto symbol = SymbolRefAttr::get(
+      module.getNameAttr(), {FlatSymbolRefAttr::get(kernel.getNameAttr())});
+  tile::LaunchOp::create(onHost, symbol, /*blocks=*/Value(), arguments.get(),
+                         cost);
+}
+
+void BackwardKernels::buildDelta() {
+  auto type = RankedTensorType::get(
+      SmallVector<int64_t>(3, ShapedType::kDynamic), onHost.getF32Type());
+  Value extents[] = {host.batch, host.heads, host.queries};
+  shift = attention::allocateWorkspace(onHost, type, extents, "shift");
+  delta = attention::allocateWorkspace(onHost, type, extents, "delta");
+  KernelArguments arguments;
+  Value values[] = {host.o, host.outGrad, host.lse, host.lseGrad, shift, delta};
+  for (Value value : values)
+    arguments.add(value);
+  gpu::GPUFuncOp kernel = createKernel("delta", arguments);
+  OpBuilder inKernel(kernel.getBody().front().getTerminator());
+  auto get = [&](Value value) {
+    return arguments.lookup(inKernel, kernel, value);
+  };
+  DeltaBuilder(inKernel, op)
+      .build(get(host.o), get(host.outGrad), get(host.lse), get(host.lseGrad),
+             get(shift), get(delta));
+  launch(kernel, arguments, {});
+}
+
+/// Scalars that the regions capture, with the host values they stand for.
+void BackwardKernels::collectCaptures() {
+  llvm::SetVector<Value> captured;
+  getUsedValuesDefinedAbove(op->getRegions(), captured);
+  for (Value value : captured)
+    if (value.getType().isIntOrIndexOrFloat())
+      captures.push_back({value, host.values.lookup(value)});
+}
+
+/// A view of an auxiliary operand with the last two dimensions exchanged; the
+/// operand itself if it has fewer.
+static Value transposeLast(ImplicitLocOpBuilder &b, Value array) {
+  int64_t rank = cast<MemRefType>(array.getType()).getRank();
+  if (rank < 2)
+    return array;
+  auto order = llvm::to_vector(llvm::seq<unsigned>(0, rank));
+  std::swap(order[rank - 2], order[rank - 1]);
+  AffineMap map = AffineMap::getPermutationMap(order, b.getContext());
+  return memref::TransposeOp::create(b, array, AffineMapAttr::get(map));
+}
+
+LogicalResult BackwardKernels::buildPart(const BackwardPart &part) {
+  const BackwardProducts &products = part.products;
+  KernelArguments arguments;
+  Value v = products.needsGradient() ? host.v : Value();
+  Value ofRows = products.needsGradient() ? delta : Value();
+  Value dq = products.dq ? host.dq : Value();
+  Value dk = products.dk ? host.dk : Value();
+  Value dv = products.dv ? host.dv : Value();
+  for (Value value :
+       {host.q, host.k, v, host.outGrad, shift, ofRows, dq, dk, dv, host.scale})
+    arguments.add(value);
+  ArrayRef<Value> transposed = products.ofKeys ? transposedAux : host.aux;
+  for (ValueRange values : {ValueRange(host.aux), ValueRange(transposed)})
+    for (Value value : values)
+      arguments.add(value);
+  for (auto [inRegion, onHost] : captures)
+    arguments.add(onHost);
+
+  StringRef suffix = products.dq    ? "dq"
+                     : !products.dk ? "dv"
+                     : products.dv  ? "dkdv"
+                                    : "dk";
+  gpu::GPUFuncOp kernel = createKernel(suffix, arguments);
+  OpBuilder inKernel(kernel.getBody().front().getTerminator());
+  auto get = [&](Value value) {
+    return arguments.lookup(inKernel, kernel, value);
+  };
+  BackwardOperands operands;
+  operands.q = get(host.q);
+  operands.k = get(host.k);
+  operands.v = get(v);
+  operands.outGrad = get(host.outGrad);
+  operands.shift = get(shift);
+  operands.delta = get(ofRows);
+  operands.dq = get(dq);
+  operands.dk = get(dk);
+  operands.dv = get(dv);
+  operands.scale = get(host.scale);
+  for (Value value : host.aux)
+    operands.aux.push_back(get(value));
+  for (Value value : transposed)
+    operands.transposedAux.push_back(get(value));
+  for (auto [inRegion, onHost] : captures)
+    operands.captures.map(inRegion, get(onHost));
+  std::optional<int64_t> heads = getConstantIntValue(host.heads);
+  operands.hasSingleHeads =
+      heads && heads == getConstantIntValue(host.keyHeads);
+  if (failed(buildBackwardBody(inKernel, op, operands, part)))
+    return failure();
+  SmallVector<Value> cost;
+  if (products.dq)
+    cost = {buildBackwardFlops(onHost, host), buildBackwardBytes(onHost, host)};
+  launch(kernel, arguments, cost);
+  return success();
+}
+
+/// Tiles that score code and its gradient keep alive or load.
+static BackwardDemand getDemand(BackwardOp op) {
+  RegionDemand all;
+  for (Region *region :
+       {&op.getScoreMod(), &op.getScoreGradRegion(), &op.getMaskMod()})
+    addRegionDemand(*region, tile::LoadPolicy::Threads, all);
+  BackwardDemand demand;
+  demand.loadedTiles = all.loadedTiles + all.bulkTiles;
+  constexpr int64_t kConversion = 2;
+  demand.usesNumbers = all.keyUses >= kConversion;
+  Region &gradient = op.getScoreGradRegion();
+  // What the derivative is made of, beside the gradient that it multiplies.
+  if (!gradient.empty()) {
+    Value yielded =
+        cast<attention::YieldOp>(gradient.front().getTerminator()).getValue();
+    demand.keptTiles = yielded != gradient.getArgument(1);
+  }
+  return demand;
+}
+
+FailureOr<int64_t> BackwardKernels::build() {
+  if (!op.getScoreMod().empty() && op.getScoreGradRegion().empty())
+    return op.emitOpError("has score code without 'score_grad': run "
+                          "attention-derive-gradient first");
+  buildDelta();
+  collectCaptures();
+  for (Value value : host.aux)
+    transposedAux.push_back(transposeLast(onHost, value));
+  BackwardDemand demand = getDemand(op);
+  demand.knowsHeads =
+      getConstantIntValue(host.heads) && getConstantIntValue(host.keyHeads);
+  SmallVector<BackwardPart> parts =
+      planBackward(op.getHeadDim(), op.getValueHeadDim(), demand);
+  for (BackwardPart &part : parts) {
+    if (options.rows)
+      part.tile.blockM = options.rows;
+    if (options.columns)
+      part.tile.blockN = options.columns;
+    if (failed(buildPart(part)))
+      return failure();
+  }
+  return parts.size() + 1;
+}
+
+FailureOr<int64_t> fa3::buildBackwardKernels(HostFunction &host,
+                                             gpu::GPUModuleOp module,
+                                             const BackwardOptions &options) {
+  return BackwardKernels(host, module, options).build();
+}

@@ -1,0 +1,378 @@
+//===- BackwardStep.cpp - body of one backward kernel ---------------------===//
+//
+// A tile of scores has rows that stay and columns that a loop walks over: keys
+// and queries for dk and dv, queries and keys for dq. Either way the products
+// read what lies in memory as it is, and weights and their gradients are left
+// operands that stay in registers.
+//
+//===----------------------------------------------------------------------===//
+
+#include "BackwardStep.h"
+#include "KernelMath.h"
+#include "fa3/Dialect/Tile/IR/Tile.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace fa3;
+
+using Expander = ScalarRegionExpander;
+
+namespace {
+class BackwardBuilder : KernelMath {
+public:
+  BackwardBuilder(OpBuilder &builder, attention::BackwardOp op,
+                  const BackwardOperands &operands, const BackwardPart &part)
+      : KernelMath(op.getLoc(), builder), op(op), operands(operands),
+        products(part.products), rows(part.tile.blockM),
+        columns(part.tile.blockN) {}
+
+  LogicalResult build();
+
+private:
+  /// The sums that a kernel carries: those of dq or dk, and those of dv; null
+  /// where there are none.
+  struct Sums {
+    Value ofGradients, ofWeights;
+    SmallVector<Value> list() const {
+      SmallVector<Value> values;
+      for (Value value : {ofGradients, ofWeights})
+        if (value)
+          values.push_back(value);
+      return values;
+    }
+  };
+  /// What stays while the loop runs, or comes with a step: rows of q or k and
+  /// of do or v, and for queries their statistics.
+  struct Rows {
+    Value first; ///< number of the first row
+    Value forScores, forGradients;
+    Value shift, delta;
+  };
+
+  Sums makeSums(ValueRange values) const {
+    Sums sums;
+    if (products.needsGradient())
+      sums.ofGradients = values.front();
+    if (products.dv)
+      sums.ofWeights = values.back();
+    return sums;
+  }
+  Value dim(Value memref, int64_t axis) {
+    return memref::DimOp::create(b, memref, axis);
+  }
+  Value load(Value memref, Value head, Value first, int64_t count);
+  Rows loadQueries(Value first, int64_t count);
+  Rows loadKeys(Value first, int64_t count);
+  Sums loop(Value end, Sums init, function_ref<FailureOr<Sums>(Value, Sums)>);
+  FailureOr<Sums> buildColumns(const Rows &own, Sums sums);
+  FailureOr<Sums> buildBlock(const Rows &own, Value firstColumn, Sums sums);
+  FailureOr<Sums> buildStep(const Rows &own, const Rows &other, Value keep,
+                            Expander &expander, Sums sums);
+  Value along(Value statistic);
+  Value dot(Value lhs, Value rhs);
+  void store(Value sum, Value target, Value head, Value first, Value factor);
+
+  bool hasScoreCode() { return !op.getScoreMod().empty(); }
+
+  attention::BackwardOp op;
+  const BackwardOperands &operands;
+  BackwardProducts products;
+  int64_t rows, columns;
+  Value batch, head, keyHead, queryLength, keyLength;
+  bool hasFailed = false;
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+Value BackwardBuilder::load(Value memref, Value head, Value first,
+                            int64_t count) {
+  auto type = cast<MemRefType>(memref.getType());
+  SmallVector<int64_t> shape = {count};
+  SmallVector<Value> place = {batch, head, first};
+  if (type.getRank() == 4) {
+    shape.push_back(type.getDimSize(3));
+    place.push_back(index(0));
+  }
+  return tile::LoadOp::create(b, tensor(shape, type.getElementType()), memref,
+                              place);
+}
+
+BackwardBuilder::Rows BackwardBuilder::loadQueries(Value first, int64_t count) {
+  Rows result;
+  result.first = first;
+  result.forScores = load(operands.q, head, first, count);
+  result.forGradients = load(operands.outGrad, head, first, count);
+  result.shift = load(operands.shift, head, first, count);
+  if (products.needsGradient())
+    result.delta = load(operands.delta, head, first, count);
+  return result;
+}
+
+BackwardBuilder::Rows BackwardBuilder::loadKeys(Value first, int64_t count) {
+  Rows result;
+  result.first = first;
+  result.forScores = load(operands.k, keyHead, first, count);
+  if (products.needsGradient())
+    result.forGradients = load(operands.v, keyHead, first, count);
+  return result;
+}
+
+void BackwardBuilder::store(Value sum, Value target, Value head, Value first,
+                            Value factor) {
+  auto type = cast<RankedTensorType>(sum.getType());
+  if (factor)
+    sum = mul(sum, scalarTile(factor, type));
+  Value result = arith::TruncFOp::create(
+      b, tensor(type.getShape(), op.getElementType()), sum);
+  tile::StoreOp::create(b, result, target,
+                        ValueRange{batch, head, first, index(0)});
+}
+
+//===----------------------------------------------------------------------===//
+// One block of scores
+//===----------------------------------------------------------------------===//
+
+/// A statistic of the queries as a tile of scores.
+Value BackwardBuilder::along(Value statistic) {
+  return tile::BroadcastOp::create(b, tensor({rows, columns}, b.getF32Type()),
+                                   statistic, products.ofKeys ? 0 : 1);
+}
+
+/// The products of the rows of two tiles.
+Value BackwardBuilder::dot(Value lhs, Value rhs) {
+  RankedTensorType type = tensor({rows, columns}, b.getF32Type());
+  return tile::DotOp::create(b, type, lhs, rhs, splat(type, 0.0),
+                             tile::LhsOrder::mk, tile::RhsOrder::nk);
+}
+
+FailureOr<BackwardBuilder::Sums>
+BackwardBuilder::buildStep(const Rows &own, const Rows &other, Value keep,
+                           Expander &expander, Sums sums) {
+  RankedTensorType type = tensor({rows, columns}, b.getF32Type());
+  const Rows &queries = products.ofKeys ? other : own;
+  Value scores = dot(own.forScores, other.forScores);
+  Value gradients;
+  if (products.needsGradient())
+    gradients = dot(own.forGradients, other.forGradients);
+
+  Value factor = f32(llvm::numbers::log2e);
+  if (hasScoreCode()) {
+    scores = arith::MulFOp::create(b, scores, scalarTile(operands.scale, type),
+                                   reassociate());
+    expander.bind(op.getScoreMod().getArgument(0), {scores, Expander::Both});
+    FailureOr<Expander::Entry> edited = expander.expand(op.getScoreMod());
+    if (failed(edited))
+      return failure();
+    if (products.needsGradient())
+      expander.bind(op.getScoreGradRegion().getArgument(0),
+                    {scores, Expander::Both});
+    scores = expander.lift(b.getLoc(), *edited, Expander::Both);
+  } else {
+    factor = mul(operands.scale, factor);
+  }
+  Value exponents = math::FmaOp::create(b, scores, scalarTile(factor, type),
+                                        along(queries.shift), reassociate());
+  if (keep)
+    exponents = arith::SelectOp::create(
+        b, keep, exponents,
+        splat(type, -std::numeric_limits<double>::infinity()));
+  Value weights = exp2(exponents);
+
+  Value ofScores;
+  if (gradients) {
+    ofScores = mul(weights, sub(gradients, along(queries.delta)));
+    if (hasScoreCode()) {
+      Region &region = op.getScoreGradRegion();
+      expander.bind(region.getArgument(1), {ofScores, Expander::Both});
+      FailureOr<Expander::Entry> edited = expander.expand(region);
+      if (failed(edited))
+        return failure();
+      Value next = expander.lift(b.getLoc(), *edited, Expander::Both);
+      // The derivative of what is masked may be no number.
+      if (keep && next != ofScores)
+        next = arith::SelectOp::create(b, keep, next, splat(type, 0.0));
+      ofScores = next;
+    }
+  }
+  auto add = [&](Value left, Value right, Value sum) -> Value {
+    Value narrow = arith::TruncFOp::create(
+        b, tensor({rows, columns}, op.getElementType()), left);
+    return tile::DotOp::create(b, sum.getType(), narrow, right, sum,
+                               tile::LhsOrder::mk, tile::RhsOrder::kn);
+  };
+  if (sums.ofWeights)
+    sums.ofWeights = add(weights, other.forGradients, sums.ofWeights);
+  if (sums.ofGradients)
+    sums.ofGradients = add(ofScores, other.forScores, sums.ofGradients);
+  return sums;
+}
+
+FailureOr<BackwardBuilder::Sums>
+BackwardBuilder::buildBlock(const Rows &own, Value firstColumn, Sums sums) {
+  Rows other = products.ofKeys ? loadQueries(firstColumn, columns)
+                               : loadKeys(firstColumn, columns);
+  Expander expander(b, rows, columns);
+  expander.bindLengths(queryLength, keyLength);
+  for (auto [tensor, memref, transposed] :
+       llvm::zip(op.getAux(), operands.aux, operands.transposedAux))
+    expander.bindAux(tensor, memref, products.ofKeys ? transposed : Value());
+  auto coordinates = [&](Value first, int64_t count) -> Value {
+    return tile::CoordOp::create(b, tensor({count}, b.getIndexType()), 0,
+                                 first);
+  };
+  Expander::Entry row{coordinates(own.first, rows), Expander::Rows};
+  Expander::Entry column{coordinates(firstColumn, columns), Expander::Columns};
+  BlockPlace place{batch,
+                   {head, Expander::Uniform},
+                   products.ofKeys ? column : row,
+                   products.ofKeys ? row : column};
+
+  std::optional<Expander::Entry> keep;
+  auto require = [&](Expander::Entry condition) {
+    keep = keep ? bothHold(b, expander, *keep, condition) : condition;
+  };
+  // Columns beyond the end must not enter sums: the scores of keys there are 0,
+  // whose weights may be infinite, and score code may make anything of those of
+  // queries. Rows beyond the end are not stored.
+  if (!products.ofKeys || hasScoreCode())
+    require({arith::CmpIOp::create(
+                 b, arith::CmpIPredicate::slt, column.value,
+                 scalarTile(products.ofKeys ? queryLength : keyLength,
+                            cast<RankedTensorType>(column.value.getType()))),
+             Expander::Columns});
+  if (!op.getMaskMod().empty()) {
+    bindPlace(expander, op.getMaskMod(), place, operands.captures);
+    FailureOr<Expander::Entry> kept = expander.expand(op.getMaskMod());
+    if (failed(kept))
+      return failure();
+    require(*kept);
+  }
+  for (Region *region : {&op.getScoreMod(), &op.getScoreGradRegion()})
+    if (!region->empty())
+      bindPlace(expander, *region, place, operands.captures);
+  if (!keep)
+    return buildStep(own, other, Value(), expander, sums);
+
+  Value mask = expander.lift(b.getLoc(), *keep, Expander::Both);
+  Value live = tile::AnyPossibleOp::create(b, b.getI1Type(), mask);
+  SmallVector<Value> before = sums.list();
+  auto branch = scf::IfOp::create(b, TypeRange(ValueRange(before)), live,
+                                  /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  FailureOr<Sums> next = buildStep(own, other, mask, expander, sums);
+  if (failed(next))
+    return failure();
+  scf::YieldOp::create(b, next->list());
+  b.setInsertionPointToStart(branch.elseBlock());
+  scf::YieldOp::create(b, before);
+  return makeSums(branch.getResults());
+}
+
+//===----------------------------------------------------------------------===//
+// Loops
+//===----------------------------------------------------------------------===//
+
+BackwardBuilder::Sums
+BackwardBuilder::loop(Value end, Sums init,
+                      function_ref<FailureOr<Sums>(Value, Sums)> body) {
+  auto loop = scf::ForOp::create(b, index(0), end, index(1), init.list());
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  FailureOr<Sums> next =
+      body(loop.getInductionVar(), makeSums(loop.getRegionIterArgs()));
+  hasFailed |= failed(next);
+  scf::YieldOp::create(b, (failed(next) ? init : *next).list());
+  return makeSums(loop.getResults());
+}
+
+/// The steps of one head. Keys are walked from the last to the first, so that
+/// blocks that a causal mask or the end cuts come first; so do those of
+/// queries from the first to the last.
+FailureOr<BackwardBuilder::Sums> BackwardBuilder::buildColumns(const Rows &own,
+                                                               Sums sums) {
+  Value blocks = arith::CeilDivSIOp::create(
+      b, products.ofKeys ? queryLength : keyLength, index(columns));
+  sums = loop(blocks, sums, [&](Value step, Sums carried) {
+    Value block = step;
+    if (!products.ofKeys) {
+      Value last = arith::SubIOp::create(b, blocks, index(1));
+      block = arith::SubIOp::create(b, last, step);
+    }
+    Value first = arith::MulIOp::create(b, block, index(columns));
+    return buildBlock(own, first, carried);
+  });
+  if (hasFailed)
+    return failure();
+  return sums;
+}
+
+LogicalResult BackwardBuilder::build() {
+  queryLength = dim(operands.q, 2);
+  keyLength = dim(operands.k, 2);
+  Value heads = dim(operands.q, 1), keyHeads = dim(operands.k, 1);
+  Value group = arith::DivUIOp::create(b, heads, keyHeads);
+  Value blocks = arith::CeilDivSIOp::create(
+      b, products.ofKeys ? keyLength : queryLength, index(rows));
+  auto grid = tile::GridOp::create(
+      b, ValueRange{blocks, products.ofKeys ? keyHeads : heads,
+                    dim(operands.q, 0)});
+  b.setInsertionPointToStart(&grid.getBody().front());
+  ValueRange position = grid.getBody().getArguments();
+  Value first = arith::MulIOp::create(b, position[0], index(rows));
+  batch = position[2];
+  auto zero = [&](int64_t width) {
+    return splat(tensor({rows, width}, b.getF32Type()), 0.0);
+  };
+  Sums sums;
+  if (products.needsGradient())
+    sums.ofGradients = zero(op.getHeadDim());
+  if (products.dv)
+    sums.ofWeights = zero(op.getValueHeadDim());
+
+  if (!products.ofKeys) {
+    head = position[1];
+    keyHead = arith::DivUIOp::create(b, head, group);
+    FailureOr<Sums> result = buildColumns(loadQueries(first, rows), sums);
+    if (failed(result))
+      return failure();
+    store(result->ofGradients, operands.dq, head, first, operands.scale);
+    return success();
+  }
+  keyHead = position[1];
+  Rows own = loadKeys(first, rows);
+  if (operands.hasSingleHeads) {
+    head = keyHead;
+    FailureOr<Sums> result = buildColumns(own, sums);
+    if (failed(result))
+      return failure();
+    sums = *result;
+  } else {
+    // The heads of a group one after the other, into the same sums.
+    Value firstHead = arith::MulIOp::create(b, keyHead, group);
+    sums = loop(group, sums, [&](Value number, Sums carried) {
+      head = arith::AddIOp::create(b, firstHead, number);
+      return buildColumns(own, carried);
+    });
+    if (hasFailed)
+      return failure();
+  }
+  if (products.dk)
+    store(sums.ofGradients, operands.dk, keyHead, first, operands.scale);
+  if (products.dv)
+    store(sums.ofWeights, operands.dv, keyHead, first, Value());
+  return success();
+}
+
+LogicalResult fa3::buildBackwardBody(OpBuilder &builder,
+                                     attention::BackwardOp op,
+                                     const BackwardOperands &operands,
+                                     const BackwardPart &part) {
+  OpBuilder::InsertionGuard guard(builder);
+  return BackwardBuilder(builder, op, operands, part).build();
+}

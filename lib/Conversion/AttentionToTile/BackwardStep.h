@@ -1,0 +1,38 @@
+//===- BackwardStep.h - body of one backward kernel -------------*- C++ -*-===//
+
+#ifndef FA3_LIB_CONVERSION_ATTENTIONTOTILE_BACKWARDSTEP_H
+#define FA3_LIB_CONVERSION_ATTENTIONTOTILE_BACKWARDSTEP_H
+
+#include "BackwardTiles.h"
+#include "fa3/Dialect/Attention/IR/Attention.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/IRMapping.h"
+
+namespace fa3 {
+
+/// Values that a kernel takes: memrefs in (batch, head, sequence, element)
+/// order.
+struct BackwardOperands {
+  mlir::Value q, k, v, outGrad;
+  /// For every query -lse * log2(e), 0 where it sees no key, and the sum of the
+  /// products of o and its gradient; f32 (batch, head, query).
+  mlir::Value shift, delta;
+  mlir::Value dq, dk, dv; ///< null where the kernel does not compute them
+  /// Auxiliary operands, and the same with the last two dimensions exchanged.
+  llvm::SmallVector<mlir::Value> aux, transposedAux;
+  mlir::Value scale; ///< f32
+  /// Scalars that the regions capture.
+  mlir::IRMapping captures;
+  /// Whether a key head has one query head only.
+  bool hasSingleHeads = false;
+};
+
+/// Emits the `tile.grid` of a kernel at the builder's position.
+mlir::LogicalResult buildBackwardBody(mlir::OpBuilder &builder,
+                                      attention::BackwardOp op,
+                                      const BackwardOperands &operands,
+                                      const BackwardPart &part);
+
+} // namespace fa3
+
+#endif // FA3_LIB_CONVERSION_ATTENTIONTOTILE_BACKWARDSTEP_H

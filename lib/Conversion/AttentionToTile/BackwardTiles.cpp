@@ -1,0 +1,80 @@
+//===- BackwardTiles.cpp - tiles of backward kernels ----------------------===//
+//
+// Two warp groups with 64 rows each. Columns of a step as many as registers and
+// shared memory allow.
+//
+//===----------------------------------------------------------------------===//
+
+#include "BackwardTiles.h"
+#include "llvm/Support/MathExtras.h"
+#include <algorithm>
+
+using namespace fa3;
+
+namespace {
+constexpr int64_t kRows = 128;
+/// Registers of a thread, of 240, that tiles may fill: more, and ptxas 13.0
+/// spills. Numbers of heads that come at run time stay in registers, too.
+constexpr int64_t kWithKnownHeads = 204, kWithAnyHeads = 186;
+/// Addresses of a tile that threads load.
+constexpr int64_t kAddressRegisters = 8;
+/// Steps of columns: the depth of a product whose operand they are.
+constexpr int64_t kStep = 16;
+/// More bring nothing, and spill first.
+constexpr int64_t kWidest = 96;
+/// Fewest columns for which dk and dv are computed together.
+constexpr int64_t kFewestTogether = 32;
+/// Shared memory for tiles; the rest of 227 KiB is for barriers and alignment.
+constexpr int64_t kTileBytes = 230400;
+} // namespace
+
+/// Columns a head dim takes in shared memory: whole blocks of 128 bytes.
+static int64_t paddedDim(int64_t dim) {
+  return llvm::alignTo(dim, dim > 32 ? 64 : dim > 16 ? 32 : 16);
+}
+
+/// Most columns of a step, 0 if there is no room for one.
+static int64_t getWidestStep(const BackwardProducts &products, int64_t d,
+                             int64_t dv, const BackwardDemand &demand) {
+  // A tile of 64 rows takes half of its columns as registers of a thread.
+  int64_t sums =
+      ((products.dq || products.dk ? d : 0) + (products.dv ? dv : 0)) / 2;
+  // Scores and gradients of weights; where they are of columns the statistics
+  // of queries, a quarter for each, otherwise what is converted.
+  int64_t quarters = 2 + 2 * demand.keptTiles + 2 * demand.loadedTiles;
+  if (products.needsGradient())
+    quarters += 2;
+  quarters += products.ofKeys && products.needsGradient() ? 2 : 1;
+  quarters += demand.usesNumbers;
+  int64_t registers = demand.knowsHeads ? kWithKnownHeads : kWithAnyHeads;
+  registers -= demand.loadedTiles * kAddressRegisters;
+  int64_t byRegisters = (registers - sums) * 4 / quarters;
+  // Two operands stay, and two come for every step, twice if there is room.
+  int64_t rowBytes = 2 * (paddedDim(d) + paddedDim(dv));
+  int64_t byMemory = (kTileBytes - kRows * rowBytes) / rowBytes;
+  return std::min({byRegisters, byMemory, kWidest}) / kStep * kStep;
+}
+
+llvm::SmallVector<BackwardPart>
+fa3::planBackward(int64_t d, int64_t dv, const BackwardDemand &demand) {
+  llvm::SmallVector<BackwardPart> parts;
+  auto add = [&](BackwardProducts products) {
+    int64_t columns = getWidestStep(products, d, dv, demand);
+    parts.push_back({products, {kRows, std::max(columns, kStep)}});
+  };
+  BackwardProducts together;
+  together.ofKeys = together.dk = together.dv = true;
+  if (getWidestStep(together, d, dv, demand) >= kFewestTogether) {
+    add(together);
+  } else {
+    BackwardProducts apart;
+    apart.ofKeys = apart.dv = true;
+    add(apart);
+    std::swap(apart.dk, apart.dv);
+    add(apart);
+  }
+  BackwardProducts ofQueries;
+  ofQueries.dq = true;
+  add(ofQueries);
+  return parts;
+}

@@ -1,0 +1,50 @@
+//===- BackwardTiles.h - tiles of backward kernels --------------*- C++ -*-===//
+//
+// Which kernels the gradients of k and v are computed by, and their block
+// sizes. Plain numbers: no IR is built.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA3_LIB_CONVERSION_ATTENTIONTOTILE_BACKWARDTILES_H
+#define FA3_LIB_CONVERSION_ATTENTIONTOTILE_BACKWARDTILES_H
+
+#include "ScalarRegion.h"
+#include "TileChoice.h"
+
+namespace fa3 {
+
+/// What a backward kernel computes.
+struct BackwardProducts {
+  /// Rows are keys, for dk or dv or both; otherwise queries, for dq.
+  bool ofKeys = false;
+  bool dq = false, dk = false, dv = false;
+  /// Whether it needs the gradients of the weights: dv does not.
+  bool needsGradient() const { return dq || dk; }
+};
+
+/// One kernel of the split form.
+struct BackwardPart {
+  BackwardProducts products;
+  TileChoice tile; ///< rows and columns of the scores of a step
+};
+
+/// What is alive in registers beside the products of a step, in tiles of
+/// scores: values that the gradient of score code reuses, and tiles that
+/// threads load.
+struct BackwardDemand {
+  int64_t keptTiles = 0, loadedTiles = 0;
+  /// Whether score code computes with the number of a key or query, a quarter
+  /// of a tile.
+  bool usesNumbers = false;
+  /// Whether the compiler knows the numbers of heads.
+  bool knowsHeads = false;
+};
+
+/// The kernels behind that of delta, in order. dk and dv share one as long as
+/// both fit into registers beside a step of 32 queries.
+llvm::SmallVector<BackwardPart> planBackward(int64_t d, int64_t dv,
+                                             const BackwardDemand &demand);
+
+} // namespace fa3
+
+#endif // FA3_LIB_CONVERSION_ATTENTIONTOTILE_BACKWARDTILES_H

@@ -1,0 +1,73 @@
+//===- KernelMath.h - arithmetic of attention kernels -----------*- C++ -*-===//
+//
+// Constants, products and exponentials of tiles, as the builders of kernels use
+// them.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA3_LIB_CONVERSION_ATTENTIONTOTILE_KERNELMATH_H
+#define FA3_LIB_CONVERSION_ATTENTIONTOTILE_KERNELMATH_H
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+namespace fa3 {
+
+/// What the builder of a kernel emits arithmetic with.
+class KernelMath {
+public:
+  KernelMath(mlir::Location loc, mlir::OpBuilder &builder) : b(loc, builder) {}
+
+  mlir::Value index(int64_t value) {
+    return mlir::arith::ConstantIndexOp::create(b, value);
+  }
+  mlir::Value f32(double value) {
+    return mlir::arith::ConstantOp::create(
+        b, b.getF32FloatAttr(static_cast<float>(value)));
+  }
+  mlir::Value splat(mlir::Type type, double value) {
+    auto tensor = llvm::cast<mlir::RankedTensorType>(type);
+    return mlir::arith::ConstantOp::create(
+        b, mlir::DenseElementsAttr::get(
+               tensor, b.getFloatAttr(tensor.getElementType(), value)));
+  }
+  mlir::RankedTensorType tensor(llvm::ArrayRef<int64_t> shape,
+                                mlir::Type element) {
+    return mlir::RankedTensorType::get(shape, element);
+  }
+  mlir::Value scalarTile(mlir::Value scalar, mlir::RankedTensorType type) {
+    return mlir::tensor::SplatOp::create(b, scalar, type);
+  }
+  mlir::arith::FastMathFlagsAttr contract() {
+    return mlir::arith::FastMathFlagsAttr::get(
+        b.getContext(), mlir::arith::FastMathFlags::contract);
+  }
+  /// Of products that factors and terms of score code may be joined to.
+  mlir::arith::FastMathFlagsAttr reassociate() {
+    return mlir::arith::FastMathFlagsAttr::get(
+        b.getContext(), mlir::arith::FastMathFlags::contract |
+                            mlir::arith::FastMathFlags::reassoc);
+  }
+  mlir::arith::FastMathFlagsAttr approximate() {
+    return mlir::arith::FastMathFlagsAttr::get(
+        b.getContext(),
+        mlir::arith::FastMathFlags::afn | mlir::arith::FastMathFlags::contract);
+  }
+  mlir::Value mul(mlir::Value x, mlir::Value y) {
+    return mlir::arith::MulFOp::create(b, x, y, contract());
+  }
+  mlir::Value sub(mlir::Value x, mlir::Value y) {
+    return mlir::arith::SubFOp::create(b, x, y, contract());
+  }
+  mlir::Value exp2(mlir::Value x) {
+    return mlir::math::Exp2Op::create(b, x, approximate());
+  }
+
+  mlir::ImplicitLocOpBuilder b;
+};
+
+} // namespace fa3
+
+#endif // FA3_LIB_CONVERSION_ATTENTIONTOTILE_KERNELMATH_H

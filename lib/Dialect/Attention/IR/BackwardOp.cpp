@@ -1,0 +1,228 @@
+//===- BackwardOp.cpp - syntax and constraints of attention.backward ------===//
+
+#include "ScalarRegions.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/TypeUtilities.h"
+
+using namespace mlir;
+using namespace fa3::attention;
+
+//===----------------------------------------------------------------------===//
+// Syntax
+//===----------------------------------------------------------------------===//
+
+void BackwardOp::print(OpAsmPrinter &printer) {
+  Value arrays[] = {getQ(), getK(), getV(), getO(), getLse(), getOutGrad()};
+  printer << ' ';
+  llvm::interleaveComma(arrays, printer);
+  if (getLseGrad())
+    printer << " dlse " << getLseGrad();
+  if (!getAux().empty())
+    printer << " aux(" << getAux() << " : " << getAux().getTypes() << ")";
+  if (getScale())
+    printer << " scale " << getScale();
+  if (getLayout() != Layout::bhsd)
+    printer << " layout " << stringifyLayout(getLayout());
+  if (getMods())
+    printer << " mods " << getModsAttr();
+  printer.printOptionalAttrDict((*this)->getAttrs(),
+                                {getLayoutAttrName(), getModsAttrName(),
+                                 getOperandSegmentSizesAttrName()});
+  SmallVector<Type> types(ValueRange(arrays).getTypes());
+  if (getLseGrad())
+    types.push_back(getLseGrad().getType());
+  printer << " : (" << types << ") -> (" << getResultTypes() << ")";
+  printRegion(printer, "score_mod", getScoreMod());
+  printRegion(printer, "score_grad", getScoreGradRegion());
+  printRegion(printer, "mask_mod", getMaskMod());
+}
+
+ParseResult BackwardOp::parse(OpAsmParser &parser, OperationState &result) {
+  using Operand = OpAsmParser::UnresolvedOperand;
+  constexpr size_t kArrays = 6, kResults = 3;
+  Builder &builder = parser.getBuilder();
+  SmallVector<Operand> arrays, aux;
+  SmallVector<Type> auxTypes;
+  Operand scale;
+  SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseOperandList(arrays))
+    return failure();
+  if (arrays.size() != kArrays)
+    return parser.emitError(loc) << "expects q, k, v, o, lse and do, got "
+                                 << arrays.size() << " operands";
+  bool hasLseGrad = succeeded(parser.parseOptionalKeyword("dlse"));
+  if (hasLseGrad && parser.parseOperand(arrays.emplace_back()))
+    return failure();
+  SMLoc auxLoc = parser.getCurrentLocation();
+  if (succeeded(parser.parseOptionalKeyword("aux")) &&
+      (parser.parseLParen() || parser.parseOperandList(aux) ||
+       parser.parseColonTypeList(auxTypes) || parser.parseRParen()))
+    return failure();
+  bool hasScale = succeeded(parser.parseOptionalKeyword("scale"));
+  if (hasScale && parser.parseOperand(scale))
+    return failure();
+  ArrayAttr mods;
+  FunctionType type;
+  SMLoc typeLoc;
+  if (parseLayout(parser, result, getLayoutAttrName(result.name)) ||
+      (succeeded(parser.parseOptionalKeyword("mods")) &&
+       parser.parseAttribute(mods, getModsAttrName(result.name),
+                             result.attributes)) ||
+      parser.parseOptionalAttrDict(result.attributes) || parser.parseColon() ||
+      parser.getCurrentLocation(&typeLoc) || parser.parseType(type))
+    return failure();
+  if (type.getNumInputs() != arrays.size() || type.getNumResults() != kResults)
+    return parser.emitError(typeLoc)
+           << "expects " << arrays.size() << " operand types and " << kResults
+           << " result types, got " << type.getNumInputs() << " and "
+           << type.getNumResults();
+  if (parser.resolveOperands(arrays, type.getInputs(), typeLoc,
+                             result.operands) ||
+      parser.resolveOperands(aux, auxTypes, auxLoc, result.operands) ||
+      (hasScale &&
+       parser.resolveOperand(scale, builder.getF32Type(), result.operands)))
+    return failure();
+  result.addTypes(type.getResults());
+  result.addAttribute(
+      getOperandSegmentSizesAttrName(result.name),
+      builder.getDenseI32ArrayAttr({1, 1, 1, 1, 1, 1, hasLseGrad ? 1 : 0,
+                                    static_cast<int32_t>(aux.size()),
+                                    hasScale ? 1 : 0}));
+  Type f32 = builder.getF32Type(), index = builder.getIndexType();
+  Region *score = result.addRegion(), *gradient = result.addRegion(),
+         *keep = result.addRegion();
+  if (succeeded(parser.parseOptionalKeyword("score_mod")) &&
+      parseRegion(parser, *score, {f32, index, index, index, index},
+                  "score_mod"))
+    return failure();
+  if (succeeded(parser.parseOptionalKeyword("score_grad")) &&
+      parseRegion(parser, *gradient, {f32, f32, index, index, index, index},
+                  "score_grad"))
+    return failure();
+  if (succeeded(parser.parseOptionalKeyword("mask_mod")) &&
+      parseRegion(parser, *keep, {index, index, index, index}, "mask_mod"))
+    return failure();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Verification
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct NamedTensor {
+  StringRef name;
+  RankedTensorType type;
+};
+} // namespace
+
+/// C3: the head dims of a tensor and of another one that has the same.
+static LogicalResult verifyHeadDims(BackwardOp op, NamedTensor tensor,
+                                    NamedTensor other) {
+  int64_t dim = tensor.type.getDimSize(3);
+  if (ShapedType::isDynamic(dim))
+    return op.emitOpError("expects a static head dim, that of ")
+           << tensor.name << " is dynamic";
+  if (dim < 8 || dim % 8 || dim > 256)
+    return op.emitOpError("expects a head dim that is a multiple of 8 up to "
+                          "256, that of ")
+           << tensor.name << " is " << dim;
+  if (other.type.getDimSize(3) != dim)
+    return op.emitOpError("expects ") << tensor.name << " and " << other.name
+                                      << " to agree in head dim, got " << dim
+                                      << " and " << other.type.getDimSize(3);
+  return success();
+}
+
+/// C4 and C5 for the extent along an axis of each tensor.
+static LogicalResult
+verifyExtents(BackwardOp op, StringRef what,
+              ArrayRef<std::pair<NamedTensor, int64_t>> tensors) {
+  auto [first, firstAxis] = tensors.front();
+  int64_t expected = first.type.getDimSize(firstAxis);
+  for (auto [tensor, axis] : tensors.drop_front())
+    if (failed(verifyCompatibleDims({expected, tensor.type.getDimSize(axis)})))
+      return op.emitOpError("expects ")
+             << first.name << " and " << tensor.name << " to agree in " << what
+             << ", got " << expected << " and " << tensor.type.getDimSize(axis);
+  return success();
+}
+
+LogicalResult BackwardOp::verify() {
+  auto make = [](StringRef name, Value value) {
+    return NamedTensor{name, cast<RankedTensorType>(value.getType())};
+  };
+  NamedTensor q = make("q", getQ()), k = make("k", getK()),
+              v = make("v", getV()), o = make("o", getO()),
+              lse = make("lse", getLse()), outGrad = make("do", getOutGrad());
+  SmallVector<NamedTensor> rows = {lse};
+  if (getLseGrad())
+    rows.push_back(make("dlse", getLseGrad()));
+  for (NamedTensor tensor : {q, k, v, o, outGrad}) {
+    if (tensor.type.getRank() != 4)
+      return emitOpError("expects ")
+             << tensor.name << " of rank 4, got " << tensor.type.getRank();
+    Type element = tensor.type.getElementType();
+    if (!element.isF16() && !element.isBF16())
+      return emitOpError("expects elements of f16 or bf16, got ") << element;
+    if (element != getElementType())
+      return emitOpError("expects ")
+             << tensor.name << " to have the element type of q ("
+             << getElementType() << "), got " << element;
+  }
+  for (NamedTensor tensor : rows)
+    if (tensor.type.getRank() != 3 || !tensor.type.getElementType().isF32())
+      return emitOpError("expects ")
+             << tensor.name << " of rank 3 and f32, got " << tensor.type;
+  if (failed(verifyHeadDims(*this, q, k)) ||
+      failed(verifyHeadDims(*this, v, o)) ||
+      failed(verifyHeadDims(*this, v, outGrad)))
+    return failure();
+
+  int64_t head = getHeadAxis(), sequence = getSequenceAxis();
+  SmallVector<std::pair<NamedTensor, int64_t>> batches = {
+      {q, 0}, {k, 0}, {v, 0}, {o, 0}, {outGrad, 0}};
+  SmallVector<std::pair<NamedTensor, int64_t>> heads = {
+      {q, head}, {o, head}, {outGrad, head}};
+  SmallVector<std::pair<NamedTensor, int64_t>> lengths = {
+      {q, sequence}, {o, sequence}, {outGrad, sequence}};
+  for (NamedTensor tensor : rows) {
+    batches.push_back({tensor, 0});
+    heads.push_back({tensor, 1});
+    lengths.push_back({tensor, 2});
+  }
+  if (failed(verifyExtents(*this, "batch", batches)) ||
+      failed(verifyExtents(*this, "heads", heads)) ||
+      failed(verifyExtents(*this, "length", lengths)) ||
+      failed(verifyExtents(*this, "heads", {{k, head}, {v, head}})) ||
+      failed(verifyExtents(*this, "length", {{k, sequence}, {v, sequence}})))
+    return failure();
+  int64_t queryHeads = q.type.getDimSize(head),
+          keyHeads = k.type.getDimSize(head);
+  if (!ShapedType::isDynamic(queryHeads) && !ShapedType::isDynamic(keyHeads) &&
+      (keyHeads == 0 || queryHeads % keyHeads))
+    return emitOpError("expects the key heads (")
+           << keyHeads << ") to divide the query heads (" << queryHeads << ")";
+  for (auto [tensor, name, result] : {std::tuple(q, "dq", Value(getDq())),
+                                      {k, "dk", Value(getDk())},
+                                      {v, "dv", Value(getDv())}})
+    if (result.getType() != tensor.type)
+      return emitOpError("expects ")
+             << name << " to have the type of " << tensor.name << " ("
+             << tensor.type << "), got " << result.getType();
+  return verifyScaleAndMods(*this);
+}
+
+LogicalResult BackwardOp::verifyRegions() {
+  Builder builder(getContext());
+  Type f32 = builder.getF32Type(), index = builder.getIndexType();
+  if (!getScoreGradRegion().empty() && getScoreMod().empty())
+    return emitOpError("expects no 'score_grad' without 'score_mod'");
+  if (failed(verifyScalarRegion(*this, getScoreMod(), "score_mod",
+                                {f32, index, index, index, index}, f32)) ||
+      failed(verifyScalarRegion(*this, getScoreGradRegion(), "score_grad",
+                                {f32, f32, index, index, index, index}, f32)))
+    return failure();
+  return verifyScalarRegion(*this, getMaskMod(), "mask_mod",
+                            {index, index, index, index}, builder.getI1Type());
+}

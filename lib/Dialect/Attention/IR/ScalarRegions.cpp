@@ -1,0 +1,209 @@
+//===- ScalarRegions.cpp - regions of scalar code -------------------------===//
+//
+// Syntax, constraints and growth of the regions that forward and backward have.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ScalarRegions.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace fa3::attention;
+
+//===----------------------------------------------------------------------===//
+// Syntax
+//===----------------------------------------------------------------------===//
+
+void fa3::attention::printRegion(OpAsmPrinter &printer, StringRef keyword,
+                                 Region &region) {
+  if (region.empty())
+    return;
+  printer.printNewline();
+  printer << "  " << keyword << " (";
+  printer.printOperands(region.getArguments());
+  printer << ") ";
+  printer.printRegion(region, /*printEntryBlockArgs=*/false);
+}
+
+ParseResult fa3::attention::parseRegion(OpAsmParser &parser, Region &region,
+                                        ArrayRef<Type> types,
+                                        StringRef keyword) {
+  SmallVector<OpAsmParser::Argument> arguments;
+  SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseArgumentList(arguments, OpAsmParser::Delimiter::Paren))
+    return failure();
+  if (arguments.size() != types.size())
+    return parser.emitError(loc)
+           << "expects " << types.size() << " arguments in '" << keyword
+           << "', got " << arguments.size();
+  for (auto [argument, type] : llvm::zip(arguments, types))
+    argument.type = type;
+  return parser.parseRegion(region, arguments);
+}
+
+ParseResult fa3::attention::parseLayout(OpAsmParser &parser,
+                                        OperationState &result,
+                                        StringAttr name) {
+  if (failed(parser.parseOptionalKeyword("layout")))
+    return success();
+  SMLoc loc = parser.getCurrentLocation();
+  StringRef keyword;
+  if (parser.parseKeyword(&keyword))
+    return failure();
+  std::optional<Layout> layout = symbolizeLayout(keyword);
+  if (!layout)
+    return parser.emitError(loc)
+           << "expects layout 'bhsd' or 'bshd', got '" << keyword << "'";
+  result.addAttribute(name, LayoutAttr::get(parser.getContext(), *layout));
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Verification
+//===----------------------------------------------------------------------===//
+
+LogicalResult fa3::attention::verifyScaleAndMods(ScoredOpInterface op) {
+  if (op.getScale()) {
+    FloatAttr scale;
+    if (matchPattern(op.getScale(), m_Constant(&scale)) &&
+        !(scale.getValueAsDouble() > 0 &&
+          scale.getValueAsDouble() <= kGreatestScale))
+      return op->emitOpError("expects a positive scale of at most 2^27, got ")
+             << scale.getValueAsDouble();
+  }
+  if (ArrayAttr mods = op.getModsAttr())
+    for (Attribute attribute : mods) {
+      auto mod = dyn_cast<ModAttrInterface>(attribute);
+      if (!mod)
+        return op->emitOpError("expects mods of the attention dialect, got ")
+               << attribute;
+      if (failed(mod.verifyMod(op)))
+        return failure();
+    }
+  return success();
+}
+
+LogicalResult fa3::attention::verifyScalarRegion(ScoredOpInterface op,
+                                                 Region &region, StringRef name,
+                                                 ArrayRef<Type> arguments,
+                                                 ArrayRef<Type> results) {
+  if (region.empty())
+    return success();
+  Block &block = region.front();
+  if (block.getArgumentTypes() != TypeRange(arguments))
+    return op->emitOpError("expects '")
+           << name << "' to take (" << arguments << "), got ("
+           << block.getArgumentTypes() << ")";
+  auto yield = dyn_cast<YieldOp>(block.getTerminator());
+  if (results.empty()) {
+    if (!yield ||
+        !llvm::all_of(yield.getValues().getTypes(), llvm::IsaPred<IndexType>))
+      return op->emitOpError("expects '") << name << "' to yield indices";
+    if (*std::prev(yield.getValues().end(), 2) != block.getArgument(1))
+      return op->emitOpError("expects '")
+             << name << "' to yield the head that it takes last but one";
+  } else if (!yield || yield.getValues().getTypes() != TypeRange(results)) {
+    return op->emitOpError("expects '") << name << "' to yield " << results;
+  }
+
+  for (Operation &inner : block.without_terminator()) {
+    if (isa<tensor::ExtractOp, tensor::DimOp>(inner)) {
+      if (!llvm::is_contained(op.getAux(), inner.getOperand(0)))
+        return inner.emitOpError("in '")
+               << name << "' reads a tensor that is not an auxiliary operand";
+    } else if (!isa<LengthOp>(inner) &&
+               !inner.hasTrait<OpTrait::ConstantLike>() &&
+               !(isPure(&inner) &&
+                 OpTrait::hasElementwiseMappableTraits(&inner))) {
+      return inner.emitOpError("is not allowed in '")
+             << name << "', which holds pure elementwise scalar operations";
+    }
+    for (Value operand : inner.getOperands())
+      // What is used before its definition may be nowhere yet.
+      if (operand.getParentRegion() &&
+          !region.isAncestor(operand.getParentRegion()) &&
+          !operand.getType().isIntOrIndexOrFloat() &&
+          !llvm::is_contained(op.getAux(), operand))
+        return inner.emitOpError("in '")
+               << name << "' captures a value of type " << operand.getType()
+               << "; only scalars and auxiliary operands may be captured";
+    for (Type type : inner.getResultTypes())
+      if (!type.isIntOrIndexOrFloat())
+        return inner.emitOpError("is not allowed in '")
+               << name << "': its result type " << type << " is no scalar";
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Construction
+//===----------------------------------------------------------------------===//
+
+/// Gives `region` its block if it has none. `first` are the types in front of
+/// the indices of batch, head, query and key.
+static Block &getOrCreateBlock(ScoredOpInterface op, Region &region,
+                               TypeRange first) {
+  if (!region.empty())
+    return region.front();
+  Block &block = region.emplaceBlock();
+  for (Type type : first)
+    block.addArgument(type, op->getLoc());
+  for (unsigned i = 0; i < 4; ++i)
+    block.addArgument(IndexType::get(op->getContext()), op->getLoc());
+  return block;
+}
+
+static ModContext getContextOf(ScoredOpInterface op, Block &block) {
+  auto index = block.getArguments().take_back(4);
+  return {index[0], index[1], index[2], index[3], op.getAux()};
+}
+
+void fa3::attention::prependScoreMod(Operation *operation,
+                                     ScoreModBuilder build) {
+  auto op = cast<ScoredOpInterface>(operation);
+  Type f32 = Float32Type::get(op->getContext());
+  Region &region = op.getScoreMod();
+  bool isNew = region.empty();
+  Block &block = getOrCreateBlock(op, region, f32);
+  auto b = ImplicitLocOpBuilder::atBlockBegin(op->getLoc(), &block);
+  Value score = block.getArgument(0);
+  // The user's code works on the edited score; found before `build` adds uses.
+  SmallVector<OpOperand *> uses;
+  for (OpOperand &use : score.getUses())
+    uses.push_back(&use);
+  Value edited = build(b, getContextOf(op, block), score);
+  for (OpOperand *use : uses)
+    use->set(edited);
+  if (!isNew)
+    return;
+  if (edited == score)
+    region.front().erase();
+  else
+    YieldOp::create(b, edited);
+}
+
+void fa3::attention::prependMaskMod(Operation *operation,
+                                    MaskModBuilder build) {
+  auto op = cast<ScoredOpInterface>(operation);
+  Region &region = op.getMaskMod();
+  bool isNew = region.empty();
+  Block &block = getOrCreateBlock(op, region, {});
+  auto b = ImplicitLocOpBuilder::atBlockBegin(op->getLoc(), &block);
+  Value keep = build(b, getContextOf(op, block));
+  if (isNew) {
+    if (keep)
+      YieldOp::create(b, keep);
+    else
+      region.front().erase();
+    return;
+  }
+  if (!keep)
+    return;
+  auto yield = cast<YieldOp>(block.getTerminator());
+  b.setInsertionPoint(yield);
+  yield.getValueMutable().assign(
+      arith::AndIOp::create(b, keep, yield.getValue()));
+}

@@ -1,0 +1,41 @@
+//===- ScalarRegions.h - regions of scalar code -----------------*- C++ -*-===//
+//
+// What the syntax and the constraints of forward and backward share.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA3_LIB_DIALECT_ATTENTION_IR_SCALARREGIONS_H
+#define FA3_LIB_DIALECT_ATTENTION_IR_SCALARREGIONS_H
+
+#include "fa3/Dialect/Attention/IR/Attention.h"
+
+namespace fa3::attention {
+
+/// Prints a region behind its keyword; nothing if it is empty.
+void printRegion(mlir::OpAsmPrinter &printer, llvm::StringRef keyword,
+                 mlir::Region &region);
+
+/// Parses `(%a, %b, ..) { .. }`; the types are the first `types.size()` given.
+mlir::ParseResult parseRegion(mlir::OpAsmParser &parser, mlir::Region &region,
+                              llvm::ArrayRef<mlir::Type> types,
+                              llvm::StringRef keyword);
+
+/// Parses `layout bshd`, if it is there, to an attribute of this name.
+mlir::ParseResult parseLayout(mlir::OpAsmParser &parser,
+                              mlir::OperationState &result,
+                              mlir::StringAttr name);
+
+/// C11 and C12 of both operations.
+mlir::LogicalResult verifyScaleAndMods(ScoredOpInterface op);
+
+/// C7 to C10 of both operations, C16 and C17 of forward, for one region;
+/// `results` are null for any number of indices.
+mlir::LogicalResult verifyScalarRegion(ScoredOpInterface op,
+                                       mlir::Region &region,
+                                       llvm::StringRef name,
+                                       llvm::ArrayRef<mlir::Type> arguments,
+                                       llvm::ArrayRef<mlir::Type> results);
+
+} // namespace fa3::attention
+
+#endif // FA3_LIB_DIALECT_ATTENTION_IR_SCALARREGIONS_H

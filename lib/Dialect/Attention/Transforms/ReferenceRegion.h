@@ -1,0 +1,24 @@
+//===- ReferenceRegion.h - scalar code in references ------------*- C++ -*-===//
+
+#ifndef FA3_LIB_DIALECT_ATTENTION_TRANSFORMS_REFERENCEREGION_H
+#define FA3_LIB_DIALECT_ATTENTION_TRANSFORMS_REFERENCEREGION_H
+
+#include "fa3/Dialect/Attention/Contract/HostFunction.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+namespace fa3::attention {
+
+/// Copies the code of a region of attention to the insertion point, reading the
+/// arrays of the host function, and gives what it yields.
+mlir::Value inlineRegion(mlir::ImplicitLocOpBuilder &b, HostFunction &host,
+                         mlir::Region &region, mlir::ValueRange arguments);
+
+/// The same with every number in f64: arguments and result are, conversions
+/// between formats do nothing. Null, with an error, if the code looks at the
+/// bits of a number.
+mlir::Value inlineRegionWide(mlir::ImplicitLocOpBuilder &b, HostFunction &host,
+                             mlir::Region &region, mlir::ValueRange arguments);
+
+} // namespace fa3::attention
+
+#endif // FA3_LIB_DIALECT_ATTENTION_TRANSFORMS_REFERENCEREGION_H

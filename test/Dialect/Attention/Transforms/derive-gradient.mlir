@@ -1,0 +1,84 @@
+// RUN: fa3-opt %s -attention-expand-mods -attention-derive-gradient | FileCheck %s
+
+!t = tensor<1x2x?x64xf16>
+!l = tensor<1x2x?xf32>
+
+// A mask alone needs none.
+// CHECK-LABEL: func.func @causal(
+// CHECK-NOT: score_grad
+// CHECK: return
+func.func @causal(%q: !t, %lse: !l) -> (!t, !t, !t) {
+  %g:3 = attention.backward %q, %q, %q, %q, %lse, %q mods [#attention.causal] : (!t, !t, !t, !t, !l, !t) -> (!t, !t, !t)
+  return %g#0, %g#1, %g#2 : !t, !t, !t
+}
+
+// What is added to a score leaves the gradient alone: no operation at all.
+// CHECK-LABEL: func.func @alibi_bias(
+// CHECK: score_grad (%{{.*}}, %[[G:.*]], %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}) {
+// CHECK-NEXT: attention.yield %[[G]] : f32
+func.func @alibi_bias(%q: !t, %lse: !l, %slopes: tensor<2xf32>, %bias: tensor<1x2x?x?xf16>) -> (!t, !t, !t) {
+  %g:3 = attention.backward %q, %q, %q, %q, %lse, %q aux(%slopes, %bias : tensor<2xf32>, tensor<1x2x?x?xf16>)
+    mods [#attention.alibi<aux = 0>, #attention.bias<aux = 1>] : (!t, !t, !t, !t, !l, !t) -> (!t, !t, !t)
+  return %g#0, %g#1, %g#2 : !t, !t, !t
+}
+
+// Both constants of a soft cap cancel.
+// CHECK-LABEL: func.func @softcap(
+// CHECK: score_grad (%[[X:.*]], %[[G:.*]], %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}) {
+// CHECK: %[[R:.*]] = arith.mulf %[[X]], %{{.*}} : f32
+// CHECK: %[[T:.*]] = math.tanh %[[R]] : f32
+// CHECK: %[[S:.*]] = arith.mulf %[[T]], %[[T]] {{.*}} : f32
+// CHECK: %[[D:.*]] = arith.subf %{{.*}}, %[[S]] {{.*}} : f32
+// CHECK: %[[Y:.*]] = arith.mulf %[[G]], %[[D]] {{.*}} : f32
+// CHECK-NEXT: attention.yield %[[Y]] : f32
+func.func @softcap(%q: !t, %lse: !l) -> (!t, !t, !t) {
+  %g:3 = attention.backward %q, %q, %q, %q, %lse, %q mods [#attention.softcap<30.0>] : (!t, !t, !t, !t, !l, !t) -> (!t, !t, !t)
+  return %g#0, %g#1, %g#2 : !t, !t, !t
+}
+
+// A score that is used twice has the sum of both; one that is not used has 0.
+// CHECK-LABEL: func.func @square(
+// CHECK: score_grad (%[[X:.*]], %[[G:.*]], %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}) {
+// CHECK: %[[A:.*]] = arith.mulf %[[G]], %[[X]] {{.*}} : f32
+// CHECK: %[[B:.*]] = arith.mulf %[[G]], %[[X]] {{.*}} : f32
+// CHECK: %[[Y:.*]] = arith.addf %[[A]], %[[B]] : f32
+// CHECK-NEXT: attention.yield %[[Y]] : f32
+func.func @square(%q: !t, %lse: !l) -> (!t, !t, !t) {
+  %g:3 = attention.backward %q, %q, %q, %q, %lse, %q : (!t, !t, !t, !t, !l, !t) -> (!t, !t, !t)
+    score_mod (%s, %b, %h, %i, %j) {
+      %y = arith.mulf %s, %s : f32
+      attention.yield %y : f32
+    }
+  return %g#0, %g#1, %g#2 : !t, !t, !t
+}
+// CHECK-LABEL: func.func @constant(
+// CHECK: score_grad
+// CHECK-NEXT: %[[Z:.*]] = arith.constant 0.000000e+00 : f32
+// CHECK-NEXT: attention.yield %[[Z]] : f32
+func.func @constant(%q: !t, %lse: !l, %c: f32) -> (!t, !t, !t) {
+  %g:3 = attention.backward %q, %q, %q, %q, %lse, %q : (!t, !t, !t, !t, !l, !t) -> (!t, !t, !t)
+    score_mod (%s, %b, %h, %i, %j) {
+      attention.yield %c : f32
+    }
+  return %g#0, %g#1, %g#2 : !t, !t, !t
+}
+
+// One written by hand stays.
+// CHECK-LABEL: func.func @by_hand(
+// CHECK: score_grad (%{{.*}}, %[[G:.*]], %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}) {
+// CHECK-NEXT: %[[N:.*]] = arith.negf %[[G]] : f32
+// CHECK-NEXT: attention.yield %[[N]] : f32
+func.func @by_hand(%q: !t, %lse: !l) -> (!t, !t, !t) {
+  %g:3 = attention.backward %q, %q, %q, %q, %lse, %q : (!t, !t, !t, !t, !l, !t) -> (!t, !t, !t)
+    score_mod (%s, %b, %h, %i, %j) {
+      %n = arith.index_cast %j : index to i32
+      %f = arith.sitofp %n : i32 to f32
+      %z = arith.subf %f, %s : f32
+      attention.yield %z : f32
+    }
+    score_grad (%s, %g0, %b, %h, %i, %j) {
+      %n = arith.negf %g0 : f32
+      attention.yield %n : f32
+    }
+  return %g#0, %g#1, %g#2 : !t, !t, !t
+}
