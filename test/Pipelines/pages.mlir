@@ -8,6 +8,9 @@
 // RUN: %{run} --function=page64 %{lengths} --pages=table=wild --check-each-pass | FileCheck %s
 // RUN: %{run} --function=page64 --lengths=used_k=1000000,-5,2000000000 --pages=table=wild --check-each-pass='block-m=128 mode=dynamic' | FileCheck %s
 // RUN: %{run} --function=page16 --lengths=used_k=33,16,1 --pages=table=random --check-each-pass | FileCheck %s
+// Sequences of the table by a number of their own, which may be none of it.
+// RUN: fa3-run --cpu %s --function=indexed --dims b=3,sq=3,p0=11,n0=5,n1=4 --lengths=used_k=130,64,65 --lengths=index=4,0,4 --pages=table=random --check-each-pass | FileCheck %s
+// RUN: fa3-run --cpu %s --function=indexed --dims b=3,sq=3,p0=11,n0=5,n1=4 --lengths=used_k=130,64,65 --lengths=index=-4,5,2000000000 --pages=table=random --check-each-pass | FileCheck %s
 // CHECK: same answer after {{[0-9]+}} passes
 
 // The key tile divides the page.
@@ -34,4 +37,13 @@ func.func @page16(%q: tensor<?x?x2x64xbf16> {tile.name = "q"}, %k: tensor<?x16x1
       layout bshd mods [#attention.used<k = 0>, #attention.paged<table = 1>]
     : (tensor<?x?x2x64xbf16>, tensor<?x16x1x64xbf16>, tensor<?x16x1x64xbf16>) -> (tensor<?x?x2x64xbf16>, tensor<?x2x?xf32>)
   return %o, %lse : tensor<?x?x2x64xbf16>, tensor<?x2x?xf32>
+}
+
+func.func @indexed(%q: tensor<?x2x?x64xbf16> {tile.name = "q"}, %k: tensor<?x1x64x64xbf16> {tile.name = "k"}, %v: tensor<?x1x64x64xbf16> {tile.name = "v"},
+                   %usedk: tensor<?xi32> {tile.name = "used_k"}, %table: tensor<?x?xi32> {tile.name = "table", tile.dims = ["n0", "n1"]}, %index: tensor<?xi32> {tile.name = "index"})
+    -> (tensor<?x2x?x64xbf16> {tile.name = "o"}, tensor<?x2x?xf32> {tile.name = "lse"}) {
+  %o, %lse = attention.forward %q, %k, %v aux(%usedk, %table, %index : tensor<?xi32>, tensor<?x?xi32>, tensor<?xi32>)
+      mods [#attention.used<k = 0>, #attention.batch_index<aux = 2>, #attention.paged<table = 1>]
+    : (tensor<?x2x?x64xbf16>, tensor<?x1x64x64xbf16>, tensor<?x1x64x64xbf16>) -> (tensor<?x2x?x64xbf16>, tensor<?x2x?xf32>)
+  return %o, %lse : tensor<?x2x?x64xbf16>, tensor<?x2x?xf32>
 }

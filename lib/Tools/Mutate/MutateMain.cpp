@@ -1,7 +1,8 @@
 //===- MutateMain.cpp - the tool fa3-mutate -------------------------------===//
 //
 // The sample is a JSON file: a list of cases, each with the file of a kernel
-// (relative to the list), options of the pipeline, and problems to run.
+// (relative to the list), options of the pipeline, and problems to run: extents
+// of each, and for all of them scalars and what arrays are filled with.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,11 +32,11 @@ static bool fromJSON(const llvm::json::Value &value, Case &result,
                      llvm::json::Path path) {
   llvm::json::ObjectMapper map(value, path);
   std::vector<std::map<std::string, int64_t>> problems;
-  std::map<std::string, double> scalars;
+  std::map<std::string, double> scalars, fills;
   if (!map || !map.map("name", result.name) || !map.map("file", result.file) ||
       !map.map("pipeline", result.pipeline) || !map.map("problems", problems) ||
       !map.mapOptional("scalars", scalars) ||
-      !map.mapOptional("sms", result.sms) ||
+      !map.mapOptional("fills", fills) || !map.mapOptional("sms", result.sms) ||
       !map.mapOptional("specialized", result.isSpecialized))
     return false;
   for (const std::map<std::string, int64_t> &dims : problems) {
@@ -44,6 +45,8 @@ static bool fromJSON(const llvm::json::Value &value, Case &result,
       problem.dims[name] = extent;
     for (auto &[name, number] : scalars)
       problem.scalars[name] = number;
+    for (auto &[name, number] : fills)
+      problem.fills[name] = number;
   }
   return true;
 }

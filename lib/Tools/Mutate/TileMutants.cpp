@@ -180,6 +180,13 @@ void collectDropLoad(ModuleOp module, Places &places) {
                              [](tile::LoadAsyncOp op) { op.erase(); });
 }
 
+/// Rows behind the end are written as well.
+void collectDropEnd(ModuleOp module, Places &places) {
+  forEachMatch<tile::StoreOp>(
+      module, places, [](tile::StoreOp op) { return bool(op.getBelow()); },
+      [](tile::StoreOp op) { op.getBelowMutable().clear(); });
+}
+
 } // namespace
 
 ArrayRef<MutantKind> mutate::getTileMutants() {
@@ -210,6 +217,8 @@ ArrayRef<MutantKind> mutate::getTileMutants() {
       {"swap-turns", "a turn is passed on before it is taken",
        collectSwapTurns},
       {"drop-load", "a copy is missing", collectDropLoad},
+      {"drop-end", "rows behind the end of a sequence are written",
+       collectDropEnd},
   };
   return kinds;
 }

@@ -421,8 +421,16 @@ SmallVector<Value> PagedAttr::buildPlace(ImplicitLocOpBuilder &b,
   Value pages = tensor::DimOp::create(b, context.aux[getTable()], 1);
   Value last = arith::SubIOp::create(b, pages, indexConstant(b, 1));
   page = arith::MinSIOp::create(b, page, last);
+  Value batch = place.front();
+  if (batch != context.batch) {
+    // A number that another array holds, and that may be any.
+    Value count = tensor::DimOp::create(b, context.aux[getTable()], 0);
+    Value most = arith::SubIOp::create(b, count, indexConstant(b, 1));
+    batch = arith::MaxSIOp::create(b, batch, indexConstant(b, 0));
+    batch = arith::MinSIOp::create(b, batch, most);
+  }
   result.front() =
-      loadInteger(b, context.aux[getTable()], ValueRange{place.front(), page});
+      loadInteger(b, context.aux[getTable()], ValueRange{batch, page});
   result.back() = arith::RemUIOp::create(b, row, rows);
   return result;
 }
