@@ -2,6 +2,7 @@
 
 #include "fa3/Dialect/Tile/Analysis/RegisterEstimate.h"
 #include "fa3/InitAllDialects.h"
+#include "fa3/Machine/RegisterModel.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Parser/Parser.h"
 #include "gtest/gtest.h"
@@ -11,8 +12,8 @@ using namespace fa3;
 using namespace fa3::tile;
 
 namespace {
-/// Registers besides tiles; see RegisterEstimate.cpp.
-constexpr int64_t kOther = 25;
+/// Registers besides tiles.
+const int64_t kOther = getRegisterModel(kSm90a).others;
 
 struct RegisterEstimateTest : testing::Test {
   RegisterEstimateTest() {

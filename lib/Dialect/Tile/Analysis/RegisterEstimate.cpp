@@ -2,7 +2,7 @@
 
 #include "fa3/Dialect/Tile/Analysis/RegisterEstimate.h"
 #include "fa3/Dialect/Tile/IR/Tile.h"
-#include "fa3/Scheduling/DeviceModel.h"
+#include "fa3/Machine/RegisterModel.h"
 #include "mlir/Analysis/Liveness.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -12,19 +12,11 @@ using namespace fa3;
 using namespace fa3::tile;
 
 namespace {
-/// Addresses, barrier state, loop control.
-constexpr int64_t kOtherRegisters = 25;
-constexpr int64_t kThreadsPerWarp = 32;
-/// Registers of an SM.
-constexpr int64_t kRegisterFile = 65536;
-constexpr int64_t kMostRegisters = 240;
-} // namespace
-
-namespace {
 /// The registers that the values of one group take.
 class ValueRegisters {
 public:
-  explicit ValueRegisters(int64_t threads) : threads(threads) {}
+  ValueRegisters(int64_t threads, const Chip &chip)
+      : threads(threads), chip(chip) {}
   /// Registers per thread of a value; 0 for what is rematerialized.
   int64_t get(Value value);
 
@@ -32,6 +24,7 @@ private:
   bool isRematerialized(Operation *op);
 
   int64_t threads;
+  const Chip &chip;
   llvm::DenseMap<Operation *, bool> rematerialized;
 };
 } // namespace
@@ -72,11 +65,11 @@ int64_t ValueRegisters::get(Value value) {
     perThread = llvm::divideCeil(tile.getNumElements() * bits, 32 * threads);
   } else {
     // Rows are spread over the warps, columns repeated in each.
-    int64_t warps = threads / kThreadsPerWarp;
+    int64_t warps = threads / chip.threadsPerWarp;
     int64_t asRows =
-        tile.getDimSize(0) * device::kLanesPerRow / (warps * kThreadsPerWarp);
+        tile.getDimSize(0) * chip.lanesPerRow / (warps * chip.threadsPerWarp);
     int64_t asColumns =
-        tile.getDimSize(0) * device::kLanesPerColumn / kThreadsPerWarp;
+        tile.getDimSize(0) * chip.lanesPerColumn / chip.threadsPerWarp;
     bool alongRows = true;
     for (Operation *user : value.getUsers())
       if (auto broadcast = dyn_cast<BroadcastOp>(user))
@@ -128,37 +121,45 @@ static int64_t visitBlock(Block &block, const Liveness &liveness,
 
 int64_t fa3::tile::estimateRegisters(warp::GroupOp group, Operation *&where) {
   Liveness liveness(group);
-  ValueRegisters registers(group.getWarps() * kThreadsPerWarp);
+  const Chip &chip = getChip(group);
+  ValueRegisters registers(group.getWarps() * chip.threadsPerWarp, chip);
   where = group;
-  return kOtherRegisters +
+  return getRegisterModel(chip).others +
          visitBlock(*group.getBodyBlock(), liveness, {}, registers, where);
 }
 
 int64_t fa3::tile::countThreads(warp::SpecializeOp op) {
   // Groups of less than a warp group share warp groups.
+  const Chip &chip = getChip(op);
   int64_t small = 0, whole = 0;
   for (auto group : op.getOps<warp::GroupOp>())
-    (group.getWarps() < 4 ? small : whole) +=
+    (int64_t(group.getWarps()) < chip.warpsPerWarpgroup ? small : whole) +=
         group.getWarps() * group.getReplicas();
-  return (whole + llvm::alignTo(small, 4)) * kThreadsPerWarp;
+  return (whole + llvm::alignTo(small, chip.warpsPerWarpgroup)) *
+         chip.threadsPerWarp;
 }
 
-int64_t fa3::tile::getRegisterLimit(warp::GroupOp group, int64_t others) {
-  // Warp groups of four warps; small groups share one.
-  int64_t own = group.getReplicas() * llvm::divideCeil(group.getWarps(), 4);
+int64_t fa3::tile::getRegisterLimit(warp::GroupOp group,
+                                    std::optional<int64_t> others) {
+  const Chip &chip = getChip(group);
+  int64_t warps = chip.warpsPerWarpgroup;
+  // Small groups share a warp group.
+  int64_t own = group.getReplicas() * llvm::divideCeil(group.getWarps(), warps);
   int64_t otherGroups = 0;
   bool small = false;
   for (auto other : group->getBlock()->getOps<warp::GroupOp>()) {
     if (other == group)
       continue;
-    if (other.getWarps() < 4)
+    if (int64_t(other.getWarps()) < warps)
       small = true;
     else
-      otherGroups += other.getReplicas() * (other.getWarps() / 4);
+      otherGroups += other.getReplicas() * (other.getWarps() / warps);
   }
   otherGroups += small;
-  int64_t threads = (own + otherGroups) * 4 * kThreadsPerWarp;
-  int64_t atEntry = kRegisterFile / threads / 8 * 8;
-  int64_t pool = atEntry * (own + otherGroups) - others * otherGroups;
-  return std::min(pool / own / 8 * 8, kMostRegisters);
+  int64_t threads = (own + otherGroups) * chip.getThreadsPerWarpgroup();
+  int64_t pool = chip.getEntryRegisters(threads) * (own + otherGroups) -
+                 others.value_or(chip.leastRegisters) * otherGroups;
+  int64_t granule = chip.registerGranule;
+  return std::min(pool / own / granule * granule,
+                  getRegisterModel(chip).mostOfConsumer);
 }

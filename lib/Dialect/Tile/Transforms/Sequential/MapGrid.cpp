@@ -1,13 +1,14 @@
 //===- MapGrid.cpp - tile-map-grid ----------------------------------------===//
 
-#include "../RegisterCount.h"
 #include "../Utils.h"
 #include "GridNumbering.h"
 #include "GridSections.h"
 #include "GridSharing.h"
 #include "RowPartition.h"
 #include "fa3/Dialect/Tile/Analysis/ElementLoads.h"
+#include "fa3/Dialect/Tile/Analysis/RegisterCount.h"
 #include "fa3/Dialect/Tile/Transforms/Passes.h"
+#include "fa3/Machine/RegisterModel.h"
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/IRMapping.h"
@@ -70,13 +71,11 @@ static bool workDependsOnFirstIndex(GridOp grid) {
 /// Whether consumers have registers left for the state of a loop over tiles.
 /// Tiles that threads load for other ends keep their addresses alive as well.
 static bool leavesRegisters(GridOp grid, LoadPolicy loads, bool hasEnds) {
-  constexpr int64_t kLoopOverTiles = 8;
+  const fa3::RegisterModel &model = getRegisterModel(fa3::getChip(grid));
   bool isKnown = matchPattern(grid.getUpperBounds().front(), m_Constant());
   RegisterCount count = countRegisters(grid, isKnown, loads, hasEnds);
-  // By consumer warp groups; where ptxas began to spill in test/Matrix, of
-  // which no kernel with two groups spills below this limit.
-  int64_t limit = count.groups >= 4 ? 116 : count.groups == 3 ? 164 : 264;
-  return !count.loadsByThreads && count.registers + kLoopOverTiles <= limit;
+  return !count.loadsByThreads && count.registers + model.loopOverTiles <=
+                                      model.getLoopBudget(count.groups);
 }
 
 /// Whether tile-assign-roles will give loads to a group of their own, whose
