@@ -105,6 +105,31 @@ TEST_F(RegisterEstimateTest, MasksAndConstantsAreFree) {
       kOther + 32);
 }
 
+/// What element code computes of `x` between two reads of it.
+#define SQUARE                                                                 \
+  "%y = arith.mulf %x, %x : tensor<64x64xf32> "                                \
+  "%w = arith.mulf %y, %y : tensor<64x64xf32> "
+#define SUM "%r = arith.addf %x, %w : tensor<64x64xf32> "
+
+TEST_F(RegisterEstimateTest, ElementCodeThatReadsATileTwiceKeepsIt) {
+  EXPECT_EQ(estimate(LOAD("x") SQUARE SUM STORE("r")), kOther + 32);
+  // The tile is needed once more: beside the result.
+  EXPECT_EQ(estimate(LOAD("x") SQUARE SUM STORE("r") STORE("x")), kOther + 64);
+  // What is computed in between is stored as a whole.
+  EXPECT_EQ(estimate(LOAD("x") SQUARE STORE("w") SUM STORE("r")), kOther + 64);
+  // Another tile is loaded in between: both wait for it.
+  EXPECT_EQ(estimate(LOAD("x") SQUARE LOAD("z1") SUM
+                         STORE("r") STORE("z1")),
+            kOther + 96);
+}
+
+TEST_F(RegisterEstimateTest, WhatATileIsNotReadBesideCounts) {
+  // The first tile ends where the second begins.
+  EXPECT_EQ(estimate(LOAD("x") "%y = arith.mulf %x, %x : tensor<64x64xf32> "
+                         LOAD("z1") STORE("y") STORE("z1")),
+            kOther + 64);
+}
+
 TEST_F(RegisterEstimateTest, StatisticsOfRowsAreSharedByFourLanes) {
   EXPECT_EQ(estimate("%x = tile.load %l[%c0] : memref<?xf32> -> tensor<64xf32> "
                      "tile.store %x, %l[%c0] : tensor<64xf32>, memref<?xf32>"),

@@ -22,10 +22,18 @@ public:
 
 private:
   bool isRematerialized(Operation *op);
+  /// Whether the elements of a tile exist one at a time: from the operation to
+  /// the last use there is only element code, and the elements that it is
+  /// computed from stay until then, as those of a score that code reads twice.
+  bool isTransient(Operation *op);
+  /// Whether each element of `value`, or of a tile that it is computed from
+  /// element by element, is in a register up to `last`.
+  bool holdsElements(Value value, Operation *last,
+                     llvm::DenseSet<Operation *> &visited);
 
   int64_t threads;
   const Chip &chip;
-  llvm::DenseMap<Operation *, bool> rematerialized;
+  llvm::DenseMap<Operation *, bool> rematerialized, transient;
 };
 } // namespace
 
@@ -49,15 +57,71 @@ bool ValueRegisters::isRematerialized(Operation *op) {
   return result;
 }
 
+/// Whether all of the code from `first` to `last`, in one block, may be
+/// computed element by element: nothing in between waits, or changes memory.
+static bool isElementCode(Operation *first, Operation *last) {
+  for (Operation *op = first; op != last; op = op->getNextNode())
+    if (!isPure(op))
+      return false;
+  return isElementwise(last);
+}
+
+/// Whether a tile is one of numbers, which registers hold; masks and places are
+/// computed where they are used.
+static bool isNumbers(RankedTensorType tile) {
+  return !tile.getElementType().isIndex() &&
+         !tile.getElementType().isInteger(1);
+}
+
+bool ValueRegisters::holdsElements(Value value, Operation *last,
+                                   llvm::DenseSet<Operation *> &visited) {
+  RankedTensorType tile = getTileType(value.getType());
+  Operation *op = value.getDefiningOp();
+  if (!tile || tile.getRank() != 2 || (op && isRematerialized(op)))
+    return false;
+  Block *block = last->getBlock();
+  if (isNumbers(tile))
+    for (Operation *user : value.getUsers()) {
+      Operation *inBlock = block->findAncestorOpInBlock(*user);
+      if (!inBlock || !inBlock->isBeforeInBlock(last))
+        return true;
+    }
+  return op && op->getBlock() == block && isElementwise(op) &&
+         visited.insert(op).second && isElementCode(op, last) &&
+         llvm::any_of(op->getOperands(), [&](Value operand) {
+           return holdsElements(operand, last, visited);
+         });
+}
+
+bool ValueRegisters::isTransient(Operation *op) {
+  if (!isElementwise(op) || op->use_empty())
+    return false;
+  if (auto it = transient.find(op); it != transient.end())
+    return it->second;
+  Operation *last = nullptr;
+  bool inElementCode = true;
+  for (Operation *user : op->getUsers()) {
+    inElementCode &= user->getBlock() == op->getBlock() && isElementwise(user);
+    if (inElementCode && (!last || last->isBeforeInBlock(user)))
+      last = user;
+  }
+  llvm::DenseSet<Operation *> visited;
+  bool result = inElementCode && isElementCode(op, last) &&
+                llvm::any_of(op->getOperands(), [&](Value operand) {
+                  return holdsElements(operand, last, visited);
+                });
+  transient[op] = result;
+  return result;
+}
+
 int64_t ValueRegisters::get(Value value) {
   if (isa<ViewType>(value.getType()))
     return 0;
   RankedTensorType tile = getTileType(value.getType());
-  if (!tile || tile.getElementType().isIndex() ||
-      tile.getElementType().isInteger(1))
+  if (!tile || !isNumbers(tile))
     return 0;
   Operation *op = value.getDefiningOp();
-  if (op && isRematerialized(op))
+  if (op && (isRematerialized(op) || isTransient(op)))
     return 0;
   int64_t bits = tile.getElementTypeBitWidth();
   int64_t perThread;

@@ -12,8 +12,9 @@ namespace fa3::tile {
 /// live past it, and a fixed rest for addresses and control. Tiles are spread
 /// evenly over the threads of the group; the statistics of rows are held by
 /// four lanes each, those of columns by eight; masks and coordinates are
-/// recomputed where they are used. `where` is set to the operation at which the
-/// largest sum occurs.
+/// recomputed where they are used, and what element code computes from tiles
+/// that it reads once more exists one element at a time. `where` is set to the
+/// operation at which the largest sum occurs.
 int64_t estimateRegisters(warp::GroupOp group, mlir::Operation *&where);
 
 /// Registers per thread that a group may have: what is left of the register

@@ -50,7 +50,7 @@ struct CheckRegisters : fa3::tile::impl::CheckRegistersBase<CheckRegisters> {
         return WalkResult::advance();
       InFlightDiagnostic diagnostic = group.emitOpError("needs about ");
       diagnostic << needed << " registers per thread, the limit is " << limit
-                 << "; choose a smaller tile or more replicas";
+                 << "; choose a smaller tile (block-m, block-n) or more replicas";
       diagnostic.attachNote(where->getLoc()) << "most tiles live here";
       return WalkResult::interrupt();
     });
