@@ -40,6 +40,17 @@ static int64_t paddedDim(int64_t dim) {
   return llvm::alignTo(dim, dim > 32 ? 64 : dim > 16 ? 32 : 16);
 }
 
+/// Steps by which integers that stay in registers for each key make a block
+/// narrower. Beside narrow heads the first uses of the key cost nothing.
+static int64_t countStepsOfNumbers(int64_t dims, const RegionDemand &demand) {
+  const RegisterModel &model = getModel();
+  int64_t steps = demand.keyNumbers * model.stepsOfKeyNumber;
+  if (dims >= model.wideColumns)
+    return steps;
+  int64_t uses = demand.keyUses + demand.keyNumbers - model.manyKeyUses;
+  return std::clamp<int64_t>(uses, 0, steps);
+}
+
 /// Widest blockN, a multiple of 16, within registers and shared memory.
 static int64_t widestBlockN(int64_t d, int64_t dv, const RegionDemand &demand,
                             int64_t blockM, int64_t widest) {
@@ -67,7 +78,9 @@ static int64_t widestBlockN(int64_t d, int64_t dv, const RegionDemand &demand,
       d + dv >= model.wideColumns && demand.keyUses >= model.manyKeyUses;
   bool isTight =
       d + dv > model.wideColumns && blockM > 128 && demand.bulkTiles > 0;
-  return needsIndex || isTight ? columns - kStep : columns;
+  int64_t steps = std::max<int64_t>(needsIndex || isTight,
+                                    countStepsOfNumbers(d + dv, demand));
+  return columns - steps * kStep;
 }
 
 int64_t fa3::getWidestBlockN(int64_t d, int64_t dv, const RegionDemand &demand,
@@ -101,9 +114,12 @@ static bool isNarrowBlockBetter(int64_t d, int64_t dv,
                         estimateTime(*queries, 192, 1);
 }
 
-TileChoice fa3::chooseTile(int64_t d, int64_t dv, const RegionDemand &demand,
+TileChoice fa3::chooseTile(int64_t d, int64_t dv, const RegionDemand &given,
                            std::optional<int64_t> queries,
                            int64_t leastBlockN) {
+  RegionDemand demand = given;
+  if (queries)
+    demand.keyNumbers = 0;
   constexpr double kRowOfTwoGroups = 1.05;
   if (queries && *queries <= kReplicaRows) {
     // Tiles that score code reads keep addresses and parts of them alive.

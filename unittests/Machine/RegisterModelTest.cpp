@@ -3,6 +3,8 @@
 #include "fa3/Machine/RegisterModel.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/ADT/StringSet.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
 #include "gtest/gtest.h"
 #include <cstring>
 
@@ -28,6 +30,23 @@ TEST(RegisterModelTest, EveryConstantHasOneLine) {
     bytes += sizeof(int64_t);
   }
   EXPECT_EQ(bytes, int64_t(sizeof(RegisterModel)));
+}
+
+TEST(RegisterModelTest, TestsOfConstantsExist) {
+  llvm::StringSet<> files;
+  std::error_code error;
+  for (llvm::sys::fs::recursive_directory_iterator it(FA3_TEST_DIR, error), end;
+       it != end && !error; it.increment(error))
+    files.insert(llvm::sys::path::filename(it->path()));
+  ASSERT_FALSE(error);
+  for (const FittedConstant &constant : getFittedConstants()) {
+    llvm::StringRef test = constant.test;
+    // Others are configurations of register_model.py.
+    if (test.ends_with(".mlir"))
+      EXPECT_TRUE(files.contains(test)) << constant.name << ": " << test.str();
+    else
+      EXPECT_TRUE(test.starts_with("d")) << constant.name << ": " << test.str();
+  }
 }
 
 TEST(RegisterModelTest, MoreConsumersHaveLess) {

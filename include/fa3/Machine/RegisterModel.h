@@ -30,7 +30,7 @@ struct RegisterModel {
   int64_t termsOfUnknown, termsOfBytes;
 
   // Tiles that make ptxas keep more than is counted.
-  int64_t wideColumns, manyKeyUses;
+  int64_t wideColumns, manyKeyUses, stepsOfKeyNumber;
 
   // What a consumer may take, by the number of consumers.
   int64_t tileOfTwo, tileOfThree, tileOfFour;

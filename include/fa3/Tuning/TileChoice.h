@@ -26,6 +26,9 @@ struct RegionDemand {
   /// Uses of the key index beside the scores: 1 for a comparison, 2 for a
   /// conversion to a number, which stays alive with the scores.
   int64_t keyUses = 0;
+  /// Integers of a key that are loaded, or divided by a number that only the
+  /// launch knows.
+  int64_t keyNumbers = 0;
   /// Whether it computes tanh of scores.
   bool hasTanh = false;
 };
@@ -45,7 +48,8 @@ int64_t getWidestFloat8BlockN(int64_t d, int64_t dv, const RegionDemand &demand,
 /// groups have 112 registers a thread, three 160, two 240. Where head dims are
 /// wide and regions use the key index a lot, blockN is one step narrower:
 /// values that the estimate does not see would spill. So it is for tanh of
-/// scores under a mask where the number of queries is not known.
+/// scores under a mask, and for integers of a key that stay in registers, where
+/// the number of queries is not known.
 ///
 /// Without `queries`, a number of query rows known at compile time, the tile is
 /// the best one for long sequences; short ones may fill smaller tiles better,
