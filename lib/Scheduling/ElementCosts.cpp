@@ -1,7 +1,7 @@
 //===- ElementCosts.cpp - instructions of elementwise code ----------------===//
 
 #include "fa3/Scheduling/ElementCosts.h"
-#include "fa3/Scheduling/DeviceModel.h"
+#include "fa3/Machine/Chip.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/Support/MathExtras.h"
@@ -11,6 +11,7 @@ using namespace fa3;
 using Unit = ElementCost::Unit;
 
 ElementCost fa3::getElementCost(Operation *op, int64_t elements) {
+  const Chip &chip = getChip(op);
   auto make = [&](Unit unit, int64_t instructions, int64_t cycles) {
     return ElementCost{unit, instructions, instructions * cycles};
   };
@@ -18,14 +19,13 @@ ElementCost fa3::getElementCost(Operation *op, int64_t elements) {
     return make(Unit::Alu, 0, 0);
   if (isa<arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::NegFOp,
           math::FmaOp>(op))
-    return make(Unit::Fma, elements, device::kFmaCycles);
+    return make(Unit::Fma, elements, chip.fmaCycles);
   // Narrow results leave two at a time.
   if (isa<arith::TruncFOp, arith::ExtFOp>(op))
-    return make(Unit::Alu, llvm::divideCeil(elements, 2),
-                device::kConvertCycles);
+    return make(Unit::Alu, llvm::divideCeil(elements, 2), chip.convertCycles);
   if (isa<math::Exp2Op, math::ExpOp, math::Log2Op, math::LogOp, math::TanhOp,
           math::RsqrtOp, math::SqrtOp, math::SinOp, math::CosOp, arith::DivFOp>(
           op))
-    return make(Unit::Special, elements, device::kSfuCycles);
-  return make(Unit::Alu, elements, device::kAluCycles);
+    return make(Unit::Special, elements, chip.sfuCycles);
+  return make(Unit::Alu, elements, chip.aluCycles);
 }

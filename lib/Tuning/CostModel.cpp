@@ -1,9 +1,7 @@
 //===- CostModel.cpp - cycles of an attention kernel ----------------------===//
 
 #include "fa3/Tuning/CostModel.h"
-// What the conversion decides by; private to it otherwise.
-#include "../Conversion/AttentionToTile/TileChoice.h"
-#include "fa3/Scheduling/DeviceModel.h"
+#include "fa3/Tuning/TileChoice.h"
 #include "llvm/Support/MathExtras.h"
 #include <algorithm>
 #include <cmath>
@@ -21,8 +19,6 @@ constexpr double kNorm = 2.5;
 /// Cycles per step that a warp group alone would wait between its products;
 /// others fill them. Less with 8 bits, where shared memory is counted.
 constexpr double kExposed = 1200, kExposed8 = 500;
-/// Bytes that shared memory reads or writes in a cycle.
-constexpr double kSharedBytes = 128;
 /// Cycles for each copy of eight rows of K, which V given transposed asks for,
 /// by what d 128 takes without a mask.
 constexpr double kCopyOfRows = 35;
@@ -30,7 +26,8 @@ constexpr double kCopyOfRows = 35;
 /// after the last one.
 constexpr double kStartBytes = 24;
 /// Rows of a consumer warp group, and bytes of keys by which blocks grow.
-constexpr int64_t kRowsPerGroup = 64, kKeyStepBytes = 32;
+constexpr int64_t kRowsPerGroup = kSm90a.productRows,
+                  kKeyStepBytes = kSm90a.productBytes;
 } // namespace
 
 static llvm::StringRef getMaskName(Mask mask) {
@@ -219,10 +216,11 @@ static double countSharedCycles(const Problem &problem, const Point &point) {
   double groups = double(point.blockM) / kRowsPerGroup;
   int64_t keyBytes = point.blockN * (problem.d + problem.dv);
   double products = groups * (keyBytes + kRowsPerGroup * problem.d);
-  double cycles = (products + keyBytes) / kSharedBytes;
+  double sharedBytes = problem.chip->sharedBytes;
+  double cycles = (products + keyBytes) / sharedBytes;
   if (problem.transposedV)
     return cycles + point.blockN / 8 * kCopyOfRows;
-  return cycles + 2 * point.blockN * problem.dv / kSharedBytes;
+  return cycles + 2 * point.blockN * problem.dv / sharedBytes;
 }
 
 /// Whether CTAs go on to further tiles.
@@ -246,11 +244,12 @@ Prediction fa3::tuning::predict(const Problem &problem, const Point &given) {
   int64_t dims = problem.d + problem.dv;
   // A warp of every group holds 16 rows: blockN / 2 scores per lane.
   double scores = groups * point.blockN / 2;
-  double macs = device::kTensorMacs16 * 16.0 / problem.bits;
+  const Chip &chip = *problem.chip;
+  double macs = chip.tensorMacs16 * 16.0 / problem.bits;
   result.tensor = double(point.blockM) * point.blockN * dims / macs;
   // Where tanh is a polynomial, that costs about as much.
   double functions = problem.score == Score::Softcap ? 2 : 1;
-  result.exponentials = scores * functions * device::kSfuCycles;
+  result.exponentials = scores * functions * chip.sfuCycles;
   result.issue = scores * kInstructionsPerScore;
   result.exposed = (is8Bit(problem) ? kExposed8 : kExposed) / groups;
   if (is8Bit(problem))

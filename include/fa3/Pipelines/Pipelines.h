@@ -8,6 +8,7 @@
 #ifndef FA3_PIPELINES_PIPELINES_H
 #define FA3_PIPELINES_PIPELINES_H
 
+#include "fa3/Machine/Chip.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassOptions.h"
 
@@ -131,7 +132,7 @@ struct PipelineOptions : public mlir::PassPipelineOptions<PipelineOptions> {
                            llvm::cl::init(4)};
   Option<int64_t> smemBudget{*this, "smem-budget",
                              llvm::cl::desc("bytes of shared memory for rings"),
-                             llvm::cl::init(231424)};
+                             llvm::cl::init(kSharedMemoryBudget)};
   Option<bool> check{*this, "check",
                      llvm::cl::desc("prove that groups neither deadlock nor "
                                     "race (warp-check, hopper-check-protocol)"),

@@ -16,7 +16,7 @@ struct ElementCost {
 };
 
 /// Of an elementwise operation on `elements` elements per thread. By the type
-/// of the operation alone; figures are those of DeviceModel.h.
+/// of the operation alone; figures are those of its chip.
 ElementCost getElementCost(mlir::Operation *op, int64_t elements);
 
 } // namespace fa3

@@ -3,7 +3,7 @@
 // Which kernels of 16-bit forward attention can be compiled, and how long they
 // take: what tiles are chosen by without a measurement, and what fa3-tune
 // measures first. All times are cycles of the multiprocessor's clock. Figures
-// of the hardware are those of fa3/Scheduling/DeviceModel.h; docs/Tuning.md
+// of the hardware are those of fa3/Machine/Chip.h; docs/Tuning.md
 // gives the formulas and how far they are from measurements.
 //
 //===----------------------------------------------------------------------===//
@@ -11,6 +11,7 @@
 #ifndef FA3_TUNING_COSTMODEL_H
 #define FA3_TUNING_COSTMODEL_H
 
+#include "fa3/Machine/Chip.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 #include <cstdint>
@@ -49,6 +50,7 @@ struct Problem {
   int64_t window = 1024;
   /// Multiprocessors of the device.
   int64_t sms = 132;
+  const Chip *chip = &kSm90a;
 };
 
 /// A point of the search: values of options of the pipeline. 0 and empty texts

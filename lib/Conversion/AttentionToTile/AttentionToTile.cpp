@@ -379,6 +379,22 @@ static int64_t chooseTwoLevelSteps(ForwardOp forward) {
   return isNarrow && forward.getMaskMod().empty() ? kSteps : 1;
 }
 
+/// Says so if integers that mask or score code keeps for each key have made the
+/// tile smaller.
+static void remarkNumbers(ForwardOp forward, RegionDemand demand,
+                          std::optional<int64_t> queries, TileChoice tile) {
+  int64_t numbers = demand.keyNumbers;
+  demand.keyNumbers = 0;
+  TileChoice plain = chooseTile(forward.getHeadDim(), forward.getValueHeadDim(),
+                                demand, queries);
+  if (plain.blockM == tile.blockM && plain.blockN == tile.blockN)
+    return;
+  forward.emitRemark("takes tiles of ")
+      << tile.blockM << " x " << tile.blockN << ", not " << plain.blockM
+      << " x " << plain.blockN << ": mask or score code keeps " << numbers
+      << " integers of every key in registers";
+}
+
 LogicalResult AttentionToTile::buildForward(HostFunction &host,
                                             gpu::GPUModuleOp module) {
   ForwardOp forward = host.forward;
@@ -441,6 +457,8 @@ LogicalResult AttentionToTile::buildForward(HostFunction &host,
                                 demand, needs, queries)
              : chooseTile(forward.getHeadDim(), forward.getValueHeadDim(),
                           demand, queries, blockN);
+  if (!blockM && !blockN && !is8Bit)
+    remarkNumbers(forward, demand, queries, tile);
   if (blockM)
     tile.blockM = blockM;
   if (blockN)

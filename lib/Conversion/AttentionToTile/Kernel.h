@@ -4,9 +4,9 @@
 #define FA3_LIB_CONVERSION_ATTENTIONTOTILE_KERNEL_H
 
 #include "PackGroups.h"
-#include "TileChoice.h"
 #include "fa3/Dialect/Attention/Contract/HostFunction.h"
 #include "fa3/Dialect/Attention/IR/Attention.h"
+#include "fa3/Tuning/TileChoice.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
 

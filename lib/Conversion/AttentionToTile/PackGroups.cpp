@@ -1,7 +1,7 @@
 //===- PackGroups.cpp - the heads of a group as rows ----------------------===//
 
 #include "PackGroups.h"
-#include "TileChoice.h"
+#include "fa3/Tuning/TileChoice.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"

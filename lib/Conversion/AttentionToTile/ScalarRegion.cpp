@@ -169,6 +169,21 @@ ScalarRegionExpander::Entry fa3::bothHold(ImplicitLocOpBuilder &b,
           varies};
 }
 
+/// Whether an operation on the key gives an integer that stays in a register
+/// for each key, given those before it.
+static bool isKeptNumber(Operation *op, const llvm::DenseSet<Value> &kept) {
+  if (op->getNumResults() != 1 || !op->getResult(0).getType().isIntOrIndex())
+    return false;
+  if (isa<tensor::ExtractOp>(op))
+    return true;
+  if (!isa<arith::DivSIOp, arith::DivUIOp, arith::FloorDivSIOp,
+           arith::CeilDivSIOp, arith::CeilDivUIOp, arith::RemSIOp,
+           arith::RemUIOp>(op))
+    return false;
+  return kept.contains(op->getOperand(0)) ||
+         !matchPattern(op->getOperand(1), m_Constant());
+}
+
 void fa3::addRegionDemand(Region &region, tile::LoadPolicy loads,
                           RegionDemand &demand) {
   if (region.empty())
@@ -178,6 +193,9 @@ void fa3::addRegionDemand(Region &region, tile::LoadPolicy loads,
   unsigned last = region.getNumArguments() - 1;
   varies[region.getArgument(last - 1)] = Expander::Rows;
   varies[region.getArgument(last)] = Expander::Columns;
+  // Integers of a key that are loaded or divided by a number of the launch:
+  // ptxas keeps them, and what further divisions make of them.
+  llvm::DenseSet<Value> kept;
   for (Operation &op : region.front()) {
     demand.hasTanh |= isa<math::TanhOp>(op);
     unsigned all = Expander::Uniform;
@@ -196,6 +214,10 @@ void fa3::addRegionDemand(Region &region, tile::LoadPolicy loads,
     }
     if (!(all & Expander::Columns))
       continue;
+    if (all == Expander::Columns && isKeptNumber(&op, kept)) {
+      kept.insert(op.getResult(0));
+      ++demand.keyNumbers;
+    }
     demand.keyUses += isa<arith::CmpIOp>(op);
     demand.keyUses += isa<arith::SIToFPOp, arith::UIToFPOp>(op) ? 2 : 0;
   }

@@ -4,6 +4,7 @@
 #define FA3_LIB_CONVERSION_ATTENTIONTOTILE_SCALARREGION_H
 
 #include "fa3/Dialect/Tile/Analysis/ElementLoads.h"
+#include "fa3/Tuning/TileChoice.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
@@ -84,20 +85,6 @@ ScalarRegionExpander::Entry bothHold(mlir::ImplicitLocOpBuilder &b,
                                      ScalarRegionExpander &expander,
                                      ScalarRegionExpander::Entry x,
                                      ScalarRegionExpander::Entry y);
-
-/// What score_mod and mask_mod regions ask of registers.
-struct RegionDemand {
-  /// Elements of auxiliary operands that are read for every (query, key) pair:
-  /// each becomes a tile of rank 2 that threads load,
-  int64_t loadedTiles = 0;
-  /// or one that is copied in bulk: how many, and bytes of an element of each.
-  int64_t bulkTiles = 0, bulkBytes = 0;
-  /// Uses of the key index beside the scores: 1 for a comparison, 2 for a
-  /// conversion to a number, which stays alive with the scores.
-  int64_t keyUses = 0;
-  /// Whether it computes tanh of scores.
-  bool hasTanh = false;
-};
 
 /// Adds what a region asks for. The last two of its arguments are query and
 /// key.

@@ -11,7 +11,6 @@ using namespace mlir;
 using namespace fa3;
 using namespace fa3::hopper;
 
-constexpr int64_t kWarpsPerWarpgroup = 4;
 constexpr int64_t kTensorMapBytes = 128;
 constexpr int64_t kTensorMapAlignment = 64;
 
@@ -219,8 +218,9 @@ static SmallVector<Span> getSpans(warp::SpecializeOp specialize) {
   });
   SmallVector<Span> spans;
   for (warp::GroupOp group : groups) {
-    int64_t begin = llvm::alignDown(getBegin(group), kWarpsPerWarpgroup);
-    int64_t end = llvm::alignTo(getEnd(group), kWarpsPerWarpgroup);
+    int64_t perGroup = getChip(group).warpsPerWarpgroup;
+    int64_t begin = llvm::alignDown(getBegin(group), perGroup);
+    int64_t end = llvm::alignTo(getEnd(group), perGroup);
     if (spans.empty() || begin >= spans.back().end) {
       spans.push_back({begin, end, {group}});
       continue;

@@ -10,8 +10,8 @@ using namespace fa3;
 using namespace fa3::hopper;
 
 /// Bytes of K that one wgmma takes.
-constexpr int64_t kStepBytes = 32;
-constexpr int64_t kBlockRows = 64;
+constexpr int64_t kStepBytes = kSm90a.productBytes;
+constexpr int64_t kBlockRows = kSm90a.productRows;
 
 //===----------------------------------------------------------------------===//
 // Descriptors

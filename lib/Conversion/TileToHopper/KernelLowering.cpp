@@ -226,11 +226,11 @@ LogicalResult KernelLowering::lowerGroup(warp::GroupOp group) {
     b.setLoc(group.getLoc());
     hopper::TmaWaitReadOp::create(b, 0);
     nextNamedBarrier += group.getReplicas();
-    if (nextNamedBarrier > hopper::kNamedBarriers)
+    if (nextNamedBarrier > getChip(group).namedBarriers)
       return group.emitOpError("has no lowering to hopper: the replicas of the "
                                "kernel's groups need ")
              << nextNamedBarrier - 1 << " named barriers, a block has "
-             << hopper::kNamedBarriers - 1 << " beside its own";
+             << getChip(group).namedBarriers - 1 << " beside its own";
   }
   return success();
 }

@@ -48,8 +48,7 @@ static SmallVector<Operation *> getAccesses(warp::RingOp ring,
 }
 
 static int64_t countThreads(warp::GroupOp group) {
-  constexpr int64_t kThreadsPerWarp = 32;
-  return group.getWarps() * kThreadsPerWarp;
+  return group.getWarps() * getChip(group).threadsPerWarp;
 }
 
 /// One barrier id per replica serves all rings and stores of the group: they
@@ -209,11 +208,11 @@ LogicalResult KernelLowering::lowerOrderedBarrier(warp::OrderedBarrierOp op) {
     return success();
   orders[op.getOrder()] = {group, nextNamedBarrier, Value(), Value()};
   nextNamedBarrier += group.getReplicas();
-  if (nextNamedBarrier > hopper::kNamedBarriers)
+  if (nextNamedBarrier > getChip(op).namedBarriers)
     return op.emitOpError("has no lowering to hopper: with the turns of ")
            << group.getReplicas() << " replicas the kernel needs "
            << nextNamedBarrier - 1 << " named barriers, a block has "
-           << hopper::kNamedBarriers - 1 << " beside its own";
+           << getChip(op).namedBarriers - 1 << " beside its own";
   return success();
 }
 

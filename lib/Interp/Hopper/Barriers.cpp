@@ -3,7 +3,7 @@
 #include "../Core/Elementwise.h"
 #include "Clock.h"
 #include "Machine.h"
-#include "fa3/Scheduling/DeviceModel.h"
+#include "fa3/Machine/Chip.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 
 using namespace mlir;
@@ -132,7 +132,7 @@ LogicalResult runAwaitBarrier(Context &c, const Instr &in) {
   state->observed = std::max(state->observed, state->barrier.getPhase());
   if (Clock *clock = c.cta->clock.get())
     return clock->resumeAt(c, state->completedAt[parity] +
-                                  device::kBarrierLatency);
+                                  getChip(in.op).barrierLatency);
   return success();
 }
 
@@ -237,7 +237,8 @@ LogicalResult syncThreads(Context &c, const Instr &in, Machine &machine,
   if (failed(c.cta->scheduler.wait({in.op, ready, nullptr, describe})))
     return failure();
   getWarpGroup(c).meet();
-  return clock ? clock->resumeAt(c, barrier.openedAt + device::kBarrierLatency)
+  return clock ? clock->resumeAt(c, barrier.openedAt +
+                                        getChip(in.op).barrierLatency)
                : success();
 }
 
@@ -304,8 +305,7 @@ LogicalResult runSetRegisters(Context &c, const Instr &in) {
     return success();
   Machine::Registers &file = machine->registers;
   if (!file.perThread) {
-    file.perThread =
-        hopper::kRegistersPerMultiprocessor / c.cta->threads / 8 * 8;
+    file.perThread = getChip(in.op).getEntryRegisters(c.cta->threads);
     file.free = 0;
   }
   int64_t first = *c.group->firstWarp / 4;

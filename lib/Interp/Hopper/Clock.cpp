@@ -2,7 +2,7 @@
 
 #include "Clock.h"
 #include "Machine.h"
-#include "fa3/Scheduling/DeviceModel.h"
+#include "fa3/Machine/Chip.h"
 
 using namespace mlir;
 using namespace fa3;
@@ -39,12 +39,13 @@ void Clock::use(Group &group, const hopper::ResourceUse &use, Operation *op) {
 }
 
 int64_t Clock::issueProduct(Group &group, hopper::WgmmaOp op) {
+  const Chip &chip = getChip(op);
   int64_t count = hopper::getNumInstructions(op);
   int64_t cycles = hopper::getTensorCycles(op), done = 0;
   settle(group);
   for (int64_t i = 0; i < count; ++i) {
-    group.now += device::kTensorIssue;
-    if (outstanding.size() >= device::kTensorOutstanding) {
+    group.now += chip.tensorIssue;
+    if (int64_t(outstanding.size()) >= chip.tensorOutstanding) {
       group.now = std::max(group.now, outstanding.front());
       outstanding.pop_front();
     }
@@ -52,13 +53,14 @@ int64_t Clock::issueProduct(Group &group, hopper::WgmmaOp op) {
     done = occupy(Unit::Tensor, group.now, mine, group.name);
     outstanding.push_back(done);
   }
-  return done + device::kTensorLatency;
+  return done + chip.tensorLatency;
 }
 
 int64_t Clock::issueCopy(Group &group, int64_t bytes, Operation *op) {
-  return occupy(Unit::Copy, settle(group), hopper::getCopyCycles(bytes),
+  const Chip &chip = getChip(op);
+  return occupy(Unit::Copy, settle(group), hopper::getCopyCycles(bytes, chip),
                 group.name) +
-         device::kCopyLatency;
+         chip.copyLatency;
 }
 
 LogicalResult Clock::resumeAt(const Context &c, int64_t time) {

@@ -2,6 +2,7 @@
 
 #include "fa3/Dialect/Tile/Analysis/RegisterEstimate.h"
 #include "fa3/InitAllDialects.h"
+#include "fa3/Machine/RegisterModel.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Parser/Parser.h"
 #include "gtest/gtest.h"
@@ -11,8 +12,8 @@ using namespace fa3;
 using namespace fa3::tile;
 
 namespace {
-/// Registers besides tiles; see RegisterEstimate.cpp.
-constexpr int64_t kOther = 25;
+/// Registers besides tiles.
+const int64_t kOther = getRegisterModel(kSm90a).others;
 
 struct RegisterEstimateTest : testing::Test {
   RegisterEstimateTest() {
@@ -102,6 +103,31 @@ TEST_F(RegisterEstimateTest, MasksAndConstantsAreFree) {
                    "x") "%y = arith.select %m, %x, %z : "
                         "tensor<64x64xi1>, tensor<64x64xf32> " STORE("y")),
       kOther + 32);
+}
+
+/// What element code computes of `x` between two reads of it.
+#define SQUARE                                                                 \
+  "%y = arith.mulf %x, %x : tensor<64x64xf32> "                                \
+  "%w = arith.mulf %y, %y : tensor<64x64xf32> "
+#define SUM "%r = arith.addf %x, %w : tensor<64x64xf32> "
+
+TEST_F(RegisterEstimateTest, ElementCodeThatReadsATileTwiceKeepsIt) {
+  EXPECT_EQ(estimate(LOAD("x") SQUARE SUM STORE("r")), kOther + 32);
+  // The tile is needed once more: beside the result.
+  EXPECT_EQ(estimate(LOAD("x") SQUARE SUM STORE("r") STORE("x")), kOther + 64);
+  // What is computed in between is stored as a whole.
+  EXPECT_EQ(estimate(LOAD("x") SQUARE STORE("w") SUM STORE("r")), kOther + 64);
+  // Another tile is loaded in between: both wait for it.
+  EXPECT_EQ(estimate(LOAD("x") SQUARE LOAD("z1") SUM
+                         STORE("r") STORE("z1")),
+            kOther + 96);
+}
+
+TEST_F(RegisterEstimateTest, WhatATileIsNotReadBesideCounts) {
+  // The first tile ends where the second begins.
+  EXPECT_EQ(estimate(LOAD("x") "%y = arith.mulf %x, %x : tensor<64x64xf32> "
+                         LOAD("z1") STORE("y") STORE("z1")),
+            kOther + 64);
 }
 
 TEST_F(RegisterEstimateTest, StatisticsOfRowsAreSharedByFourLanes) {

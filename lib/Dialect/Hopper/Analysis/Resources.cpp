@@ -1,7 +1,7 @@
 //===- Resources.cpp - units that operations occupy -----------------------===//
 
 #include "fa3/Dialect/Hopper/Analysis/Resources.h"
-#include "fa3/Scheduling/DeviceModel.h"
+#include "fa3/Machine/Chip.h"
 #include "fa3/Scheduling/ElementCosts.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -10,7 +10,6 @@
 using namespace mlir;
 using namespace fa3;
 using namespace fa3::hopper;
-namespace device = fa3::device;
 
 StringRef fa3::hopper::getName(Unit unit) {
   static constexpr llvm::StringLiteral names[kNumUnits] = {
@@ -47,34 +46,37 @@ static ResourceUse getElementwiseUse(Operation *op, int64_t registers) {
 
 /// Accesses of shared memory by all threads of the group.
 static ResourceUse getSharedUse(Operation *op, VectorType type) {
+  const Chip &chip = getChip(op);
   auto group = op->getParentOfType<warp::GroupOp>();
-  int64_t threads = group ? int64_t(group.getWarps()) * 32 : 32;
+  int64_t threads =
+      (group ? int64_t(group.getWarps()) : 1) * chip.threadsPerWarp;
   int64_t bytes =
       type.getNumElements() * type.getElementTypeBitWidth() / 8 * threads;
   ResourceUse use;
   use.issue = llvm::divideCeil(bytes, threads * 16);
   use.unit = Unit::Shared;
-  use.cycles = llvm::divideCeil(bytes, device::kSharedBytes);
-  use.latency = device::kShuffleLatency;
+  use.cycles = llvm::divideCeil(bytes, chip.sharedBytes);
+  use.latency = chip.shuffleLatency;
   use.isAwaited = true;
   return use;
 }
 
 static ResourceUse getHopperUse(Operation *op) {
+  const Chip &chip = getChip(op);
   ResourceUse use;
   if (auto reduce = dyn_cast<FragmentReduceOp>(op)) {
     int64_t steps = countRegisters(reduce.getSource().getType()) -
                     countRegisters(reduce.getResult().getType());
     bool isSum = reduce.getKind() == Combine::add;
     return makeUse(isSum ? Unit::Fma : Unit::Alu, steps,
-                   isSum ? device::kFmaCycles : device::kAluCycles);
+                   isSum ? chip.fmaCycles : chip.aluCycles);
   }
   if (auto reduce = dyn_cast<LaneReduceOp>(op)) {
     int64_t bits = reduce.getLaneBits().size();
     use = makeUse(Unit::Shared,
                   bits * countRegisters(reduce.getResult().getType()),
-                  device::kShuffleCycles);
-    use.latency = bits * device::kShuffleLatency;
+                  chip.shuffleCycles);
+    use.latency = bits * chip.shuffleLatency;
     use.isAwaited = true;
     return use;
   }
@@ -84,15 +86,15 @@ static ResourceUse getHopperUse(Operation *op) {
     return getSharedUse(op, cast<VectorType>(load.getResult().getType()));
   if (auto load = dyn_cast<FragmentLoadOp>(op)) {
     use.issue = countRegisters(load.getResult().getType());
-    use.latency = device::kGlobalLatency;
+    use.latency = chip.globalLatency;
     use.isAwaited = true;
   } else if (auto store = dyn_cast<FragmentStoreOp>(op)) {
     use.issue = countRegisters(store.getValue().getType());
   } else if (isa<ClaimOp, ScalarLoadOp>(op)) {
-    use.latency = device::kGlobalLatency;
+    use.latency = chip.globalLatency;
     use.isAwaited = true;
   } else if (isa<VoteAnyOp, MailboxReadOp>(op)) {
-    use.latency = device::kShuffleLatency;
+    use.latency = chip.shuffleLatency;
     use.isAwaited = true;
   }
   return use;
@@ -113,16 +115,18 @@ int64_t fa3::hopper::getTensorCycles(WgmmaOp product) {
   int64_t bits =
       product.getRhs().getType().getElementType().getIntOrFloatBitWidth();
   int64_t macs = int64_t(product.getM()) * product.getN() * product.getK();
-  return llvm::divideCeil(macs * bits, device::kTensorMacs16 * 16);
+  return llvm::divideCeil(macs * bits, getChip(product).tensorMacs16 * 16);
 }
 
 int64_t fa3::hopper::getNumInstructions(WgmmaOp product) {
   int64_t bits =
       product.getRhs().getType().getElementType().getIntOrFloatBitWidth();
-  return int64_t(product.getM()) / 64 *
-         llvm::divideCeil(int64_t(product.getK()) * bits, 32 * 8);
+  const Chip &chip = getChip(product);
+  return int64_t(product.getM()) / chip.productRows *
+         llvm::divideCeil(int64_t(product.getK()) * bits,
+                          chip.productBytes * 8);
 }
 
-int64_t fa3::hopper::getCopyCycles(int64_t bytes) {
-  return llvm::divideCeil(bytes, device::kCopyBytes);
+int64_t fa3::hopper::getCopyCycles(int64_t bytes, const Chip &chip) {
+  return llvm::divideCeil(bytes, chip.copyBytes);
 }

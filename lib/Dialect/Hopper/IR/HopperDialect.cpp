@@ -74,9 +74,10 @@ LogicalResult BarrierType::verify(function_ref<InFlightDiagnostic()> emitError,
   if (count < 1 || arrivals < 1)
     return emitError() << "!hopper.barrier expects a count (" << count
                        << ") and arrivals (" << arrivals << ") of at least 1";
-  if (arrivals > kMaxBarrierCount)
-    return emitError() << "!hopper.barrier expects at most " << kMaxBarrierCount
-                       << " arrivals, got " << arrivals;
+  if (arrivals > kSm90a.maxBarrierCount)
+    return emitError() << "!hopper.barrier expects at most "
+                       << kSm90a.maxBarrierCount << " arrivals, got "
+                       << arrivals;
   return success();
 }
 

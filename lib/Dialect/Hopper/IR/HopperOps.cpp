@@ -19,12 +19,14 @@ using namespace fa3::hopper;
 
 LogicalResult LaunchOp::verify() {
   int64_t threads = getThreads(), smem = getSmem();
-  if (threads <= 0 || threads % 32 || threads > kMaxThreadsPerBlock)
+  if (threads <= 0 || threads % kSm90a.threadsPerWarp ||
+      threads > kSm90a.maxThreadsPerBlock)
     return emitOpError("expects threads that are a multiple of 32 up to ")
-           << kMaxThreadsPerBlock << ", got " << threads;
-  if (smem < 0 || smem > kMaxSharedMemoryBytes)
+           << kSm90a.maxThreadsPerBlock << ", got " << threads;
+  if (smem < 0 || smem > kSm90a.maxSharedMemoryBytes)
     return emitOpError("expects at most ")
-           << kMaxSharedMemoryBytes << " bytes of shared memory, got " << smem;
+           << kSm90a.maxSharedMemoryBytes << " bytes of shared memory, got "
+           << smem;
   if (!getCost().empty() && getCost().size() != 2)
     return emitOpError("expects 'cost' to have 2 values (operations, bytes), "
                        "got ")
@@ -108,10 +110,10 @@ static LogicalResult verifyOffset(Operation *op, std::optional<int64_t> offset,
   if (*offset < 0 || *offset % alignment)
     return op->emitOpError("expects an offset that is a multiple of ")
            << alignment << ", got " << *offset;
-  if (*offset > kMaxSharedMemoryBytes - bytes)
+  if (*offset > kSm90a.maxSharedMemoryBytes - bytes)
     return op->emitOpError("expects ")
            << bytes << " bytes at offset " << *offset << " to end within the "
-           << kMaxSharedMemoryBytes << " bytes of shared memory";
+           << kSm90a.maxSharedMemoryBytes << " bytes of shared memory";
   return success();
 }
 
@@ -163,17 +165,18 @@ LogicalResult ClaimOp::verify() {
 
 LogicalResult BarrierExpectTxOp::verify() {
   int64_t bytes = getBytes();
-  if (bytes < 1 || bytes > kMaxBarrierCount)
+  if (bytes < 1 || bytes > kSm90a.maxBarrierCount)
     return emitOpError("expects between 1 and ")
-           << kMaxBarrierCount << " bytes, got " << bytes;
+           << kSm90a.maxBarrierCount << " bytes, got " << bytes;
   return success();
 }
 
 static LogicalResult verifyThreads(Operation *op, int64_t threads) {
-  if (threads <= 0 || threads % 32 || threads > kMaxThreadsPerBlock)
+  if (threads <= 0 || threads % kSm90a.threadsPerWarp ||
+      threads > kSm90a.maxThreadsPerBlock)
     return op->emitOpError("expects threads that are a positive multiple of 32 "
                            "up to ")
-           << kMaxThreadsPerBlock << ", got " << threads;
+           << kSm90a.maxThreadsPerBlock << ", got " << threads;
   return success();
 }
 

@@ -55,11 +55,11 @@ struct AllocateSmem : hopper::impl::AllocateSmemBase<AllocateSmem> {
     function.walk([&](BarrierAllocOp op) { reserve(op); });
     function.walk([&](MailboxAllocOp op) { reserve(op); });
 
-    if (end > kMaxSharedMemoryBytes) {
+    int64_t limit = getChip(function).maxSharedMemoryBytes;
+    if (end > limit) {
       InFlightDiagnostic diagnostic =
           function.emitOpError("needs ")
-          << end << " bytes of shared memory, the limit is "
-          << kMaxSharedMemoryBytes;
+          << end << " bytes of shared memory, the limit is " << limit;
       for (auto [op, offset] : offsets)
         if (auto alloc = dyn_cast<AllocOp>(op))
           diagnostic.attachNote(op->getLoc())

@@ -2,7 +2,8 @@
 
 #include "fa3/Dialect/Hopper/IR/Hopper.h"
 #include "fa3/Dialect/Hopper/Transforms/Passes.h"
-#include "fa3/Dialect/Warp/Analysis/ProducerRegisters.h"
+#include "fa3/Dialect/Warp/Analysis/Control.h"
+#include "fa3/Machine/RegisterModel.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Builders.h"
@@ -15,9 +16,6 @@ namespace fa3::hopper {
 using namespace mlir;
 using namespace fa3;
 using namespace fa3::hopper;
-
-constexpr int64_t kWarpsPerWarpgroup = 4;
-constexpr int64_t kMostConsumerRegisters = 240;
 
 /// Whether the group works on fragments.
 static bool holdsFragments(warp::GroupOp group) {
@@ -36,7 +34,8 @@ static bool holdsFragments(warp::GroupOp group) {
 /// Whether the group computes: one of less than a warp group that works on
 /// fragments converts a few elements at a time on their way.
 static bool isConsumer(warp::GroupOp group) {
-  return group.getWarps() >= kWarpsPerWarpgroup && holdsFragments(group);
+  return int64_t(group.getWarps()) >= getChip(group).warpsPerWarpgroup &&
+         holdsFragments(group);
 }
 
 namespace {
@@ -58,7 +57,11 @@ struct AssignRegisters : hopper::impl::AssignRegistersBase<AssignRegisters> {
     int64_t threads = 1;
     for (int32_t extent : *size)
       threads *= extent;
-    int64_t warpgroups = llvm::divideCeil(threads, kWarpsPerWarpgroup * 32);
+    const Chip &chip = getChip(specialize);
+    const RegisterModel &model = getRegisterModel(chip);
+    int64_t warps = chip.warpsPerWarpgroup,
+            perGroup = chip.getThreadsPerWarpgroup();
+    int64_t warpgroups = llvm::divideCeil(threads, perGroup);
     if (warpgroups == 1)
       return success();
 
@@ -68,8 +71,7 @@ struct AssignRegisters : hopper::impl::AssignRegistersBase<AssignRegisters> {
     auto forEachWarpgroup = [&](warp::GroupOp group, auto callback) {
       int64_t first = *group.getFirstWarp();
       int64_t last = first + group.getWarps() * group.getReplicas() - 1;
-      for (int64_t i = first / kWarpsPerWarpgroup;
-           i <= last / kWarpsPerWarpgroup; ++i)
+      for (int64_t i = first / warps; i <= last / warps; ++i)
         callback(i);
     };
     for (warp::GroupOp group : groups) {
@@ -78,9 +80,9 @@ struct AssignRegisters : hopper::impl::AssignRegistersBase<AssignRegisters> {
             "expects a place (see hopper-pack-warpgroups)");
       int64_t end =
           *group.getFirstWarp() + group.getWarps() * group.getReplicas();
-      if (end > warpgroups * kWarpsPerWarpgroup)
+      if (end > warpgroups * warps)
         return group.emitOpError("ends at warp ")
-               << end << ", the block has " << warpgroups * kWarpsPerWarpgroup;
+               << end << ", the block has " << warpgroups * warps;
     }
     // A group has one register count for all its replicas, and so have the
     // groups that share one of its warp groups.
@@ -108,13 +110,11 @@ struct AssignRegisters : hopper::impl::AssignRegistersBase<AssignRegisters> {
       return !isConsumer(group) && holdsFragments(group);
     };
     // Registers per thread, summed over warp groups.
-    int64_t entry = llvm::alignDown(kRegistersPerMultiprocessor /
-                                        (warpgroups * kWarpsPerWarpgroup * 32),
-                                    8);
+    int64_t entry = chip.getEntryRegisters(warpgroups * perGroup);
     int64_t pool = entry * warpgroups;
     int64_t producer = producerRegisters != 0
                            ? producerRegisters
-                           : warp::getProducerRegisters(
+                           : model.getProducerRegisters(
                                  consumers, llvm::any_of(groups, loadsInNest),
                                  llvm::any_of(groups, converts));
     int64_t consumer = consumerRegisters;
@@ -122,17 +122,17 @@ struct AssignRegisters : hopper::impl::AssignRegistersBase<AssignRegisters> {
       consumer = std::min<int64_t>(
           llvm::alignDown(
               std::max<int64_t>((pool - producer * producers) / consumers, 0),
-              8),
-          kMostConsumerRegisters);
+              chip.registerGranule),
+          model.mostOfConsumer);
     int64_t wanted = producer * producers + consumer * consumers;
     if (wanted > pool)
       return specialize.emitOpError("needs ")
-             << wanted * kWarpsPerWarpgroup * 32 << " registers (" << producers
+             << wanted * perGroup << " registers (" << producers
              << " warp groups with " << producer << " per thread, " << consumers
-             << " with " << consumer << "), the block has "
-             << pool * kWarpsPerWarpgroup * 32;
+             << " with " << consumer << "), the block has " << pool * perGroup;
     for (int64_t count : {producer, consumer})
-      if (count < 24 || count > 256 || count % 8)
+      if (count < chip.leastRegisters || count > 256 ||
+          count % chip.registerGranule)
         return specialize.emitOpError(
                    "expects registers per thread that are a multiple of 8 "
                    "between 24 and 256, got ")

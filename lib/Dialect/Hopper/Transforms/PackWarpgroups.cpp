@@ -26,10 +26,11 @@ static int64_t placeGroups(warp::SpecializeOp specialize, int64_t &idle) {
       if (static_cast<int64_t>(group.getWarps()) == warps)
         place(group);
   int64_t small = next;
-  next = llvm::alignTo(next, 4);
+  int64_t perGroup = getChip(specialize).warpsPerWarpgroup;
+  next = llvm::alignTo(next, perGroup);
   idle = next - small;
   for (auto group : specialize.getOps<warp::GroupOp>())
-    if (group.getWarps() % 4 == 0)
+    if (group.getWarps() % perGroup == 0)
       place(group);
   return next;
 }
@@ -64,7 +65,8 @@ struct PackWarpgroups : hopper::impl::PackWarpgroupsBase<PackWarpgroups> {
     int64_t threads = 0;
     if (!specialized.empty()) {
       int64_t idle;
-      threads = placeGroups(specialized.front(), idle) * 32;
+      threads = placeGroups(specialized.front(), idle) *
+                getChip(function).threadsPerWarp;
       numIdle += idle;
     } else {
       for (LaunchOp launch : launches) {
@@ -78,10 +80,10 @@ struct PackWarpgroups : hopper::impl::PackWarpgroupsBase<PackWarpgroups> {
       if (threads == 0)
         return success();
     }
-    if (threads > kMaxThreadsPerBlock)
+    int64_t limit = getChip(function).maxThreadsPerBlock;
+    if (threads > limit)
       return specialized.front().emitOpError("needs ")
-             << threads << " threads, the limit of a block is "
-             << kMaxThreadsPerBlock;
+             << threads << " threads, the limit of a block is " << limit;
     function.setKnownBlockSizeAttr(DenseI32ArrayAttr::get(
         function.getContext(), {static_cast<int32_t>(threads), 1, 1}));
     for (LaunchOp launch : launches)

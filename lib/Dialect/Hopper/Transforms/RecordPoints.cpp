@@ -146,9 +146,9 @@ void RecordTable::addOperation(Operation *op) {
       addSpan(op, op, "await", "products", number("pending", pending));
   } else if (auto sync = dyn_cast<NamedBarrierSyncOp>(op)) {
     auto group = op->getParentOfType<warp::GroupOp>();
-    constexpr int64_t kThreadsPerWarp = 32;
-    bool isOwn = group && int64_t(group.getWarps()) * kThreadsPerWarp ==
-                              static_cast<int64_t>(sync.getThreads());
+    bool isOwn =
+        group && int64_t(group.getWarps()) * getChip(op).threadsPerWarp ==
+                     static_cast<int64_t>(sync.getThreads());
     addSpan(op, op, "sync", isOwn ? "threads" : "others");
   } else if (isa<NamedBarrierArriveOp>(op)) {
     addInstant(op, "arrive", "others");

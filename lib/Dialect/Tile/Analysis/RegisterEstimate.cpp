@@ -2,7 +2,7 @@
 
 #include "fa3/Dialect/Tile/Analysis/RegisterEstimate.h"
 #include "fa3/Dialect/Tile/IR/Tile.h"
-#include "fa3/Scheduling/DeviceModel.h"
+#include "fa3/Machine/RegisterModel.h"
 #include "mlir/Analysis/Liveness.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -12,27 +12,28 @@ using namespace fa3;
 using namespace fa3::tile;
 
 namespace {
-/// Addresses, barrier state, loop control.
-constexpr int64_t kOtherRegisters = 25;
-constexpr int64_t kThreadsPerWarp = 32;
-/// Registers of an SM.
-constexpr int64_t kRegisterFile = 65536;
-constexpr int64_t kMostRegisters = 240;
-} // namespace
-
-namespace {
 /// The registers that the values of one group take.
 class ValueRegisters {
 public:
-  explicit ValueRegisters(int64_t threads) : threads(threads) {}
+  ValueRegisters(int64_t threads, const Chip &chip)
+      : threads(threads), chip(chip) {}
   /// Registers per thread of a value; 0 for what is rematerialized.
   int64_t get(Value value);
 
 private:
   bool isRematerialized(Operation *op);
+  /// Whether the elements of a tile exist one at a time: from the operation to
+  /// the last use there is only element code, and the elements that it is
+  /// computed from stay until then, as those of a score that code reads twice.
+  bool isTransient(Operation *op);
+  /// Whether each element of `value`, or of a tile that it is computed from
+  /// element by element, is in a register up to `last`.
+  bool holdsElements(Value value, Operation *last,
+                     llvm::DenseSet<Operation *> &visited);
 
   int64_t threads;
-  llvm::DenseMap<Operation *, bool> rematerialized;
+  const Chip &chip;
+  llvm::DenseMap<Operation *, bool> rematerialized, transient;
 };
 } // namespace
 
@@ -56,15 +57,71 @@ bool ValueRegisters::isRematerialized(Operation *op) {
   return result;
 }
 
+/// Whether all of the code from `first` to `last`, in one block, may be
+/// computed element by element: nothing in between waits, or changes memory.
+static bool isElementCode(Operation *first, Operation *last) {
+  for (Operation *op = first; op != last; op = op->getNextNode())
+    if (!isPure(op))
+      return false;
+  return isElementwise(last);
+}
+
+/// Whether a tile is one of numbers, which registers hold; masks and places are
+/// computed where they are used.
+static bool isNumbers(RankedTensorType tile) {
+  return !tile.getElementType().isIndex() &&
+         !tile.getElementType().isInteger(1);
+}
+
+bool ValueRegisters::holdsElements(Value value, Operation *last,
+                                   llvm::DenseSet<Operation *> &visited) {
+  RankedTensorType tile = getTileType(value.getType());
+  Operation *op = value.getDefiningOp();
+  if (!tile || tile.getRank() != 2 || (op && isRematerialized(op)))
+    return false;
+  Block *block = last->getBlock();
+  if (isNumbers(tile))
+    for (Operation *user : value.getUsers()) {
+      Operation *inBlock = block->findAncestorOpInBlock(*user);
+      if (!inBlock || !inBlock->isBeforeInBlock(last))
+        return true;
+    }
+  return op && op->getBlock() == block && isElementwise(op) &&
+         visited.insert(op).second && isElementCode(op, last) &&
+         llvm::any_of(op->getOperands(), [&](Value operand) {
+           return holdsElements(operand, last, visited);
+         });
+}
+
+bool ValueRegisters::isTransient(Operation *op) {
+  if (!isElementwise(op) || op->use_empty())
+    return false;
+  if (auto it = transient.find(op); it != transient.end())
+    return it->second;
+  Operation *last = nullptr;
+  bool inElementCode = true;
+  for (Operation *user : op->getUsers()) {
+    inElementCode &= user->getBlock() == op->getBlock() && isElementwise(user);
+    if (inElementCode && (!last || last->isBeforeInBlock(user)))
+      last = user;
+  }
+  llvm::DenseSet<Operation *> visited;
+  bool result = inElementCode && isElementCode(op, last) &&
+                llvm::any_of(op->getOperands(), [&](Value operand) {
+                  return holdsElements(operand, last, visited);
+                });
+  transient[op] = result;
+  return result;
+}
+
 int64_t ValueRegisters::get(Value value) {
   if (isa<ViewType>(value.getType()))
     return 0;
   RankedTensorType tile = getTileType(value.getType());
-  if (!tile || tile.getElementType().isIndex() ||
-      tile.getElementType().isInteger(1))
+  if (!tile || !isNumbers(tile))
     return 0;
   Operation *op = value.getDefiningOp();
-  if (op && isRematerialized(op))
+  if (op && (isRematerialized(op) || isTransient(op)))
     return 0;
   int64_t bits = tile.getElementTypeBitWidth();
   int64_t perThread;
@@ -72,11 +129,11 @@ int64_t ValueRegisters::get(Value value) {
     perThread = llvm::divideCeil(tile.getNumElements() * bits, 32 * threads);
   } else {
     // Rows are spread over the warps, columns repeated in each.
-    int64_t warps = threads / kThreadsPerWarp;
+    int64_t warps = threads / chip.threadsPerWarp;
     int64_t asRows =
-        tile.getDimSize(0) * device::kLanesPerRow / (warps * kThreadsPerWarp);
+        tile.getDimSize(0) * chip.lanesPerRow / (warps * chip.threadsPerWarp);
     int64_t asColumns =
-        tile.getDimSize(0) * device::kLanesPerColumn / kThreadsPerWarp;
+        tile.getDimSize(0) * chip.lanesPerColumn / chip.threadsPerWarp;
     bool alongRows = true;
     for (Operation *user : value.getUsers())
       if (auto broadcast = dyn_cast<BroadcastOp>(user))
@@ -128,37 +185,45 @@ static int64_t visitBlock(Block &block, const Liveness &liveness,
 
 int64_t fa3::tile::estimateRegisters(warp::GroupOp group, Operation *&where) {
   Liveness liveness(group);
-  ValueRegisters registers(group.getWarps() * kThreadsPerWarp);
+  const Chip &chip = getChip(group);
+  ValueRegisters registers(group.getWarps() * chip.threadsPerWarp, chip);
   where = group;
-  return kOtherRegisters +
+  return getRegisterModel(chip).others +
          visitBlock(*group.getBodyBlock(), liveness, {}, registers, where);
 }
 
 int64_t fa3::tile::countThreads(warp::SpecializeOp op) {
   // Groups of less than a warp group share warp groups.
+  const Chip &chip = getChip(op);
   int64_t small = 0, whole = 0;
   for (auto group : op.getOps<warp::GroupOp>())
-    (group.getWarps() < 4 ? small : whole) +=
+    (int64_t(group.getWarps()) < chip.warpsPerWarpgroup ? small : whole) +=
         group.getWarps() * group.getReplicas();
-  return (whole + llvm::alignTo(small, 4)) * kThreadsPerWarp;
+  return (whole + llvm::alignTo(small, chip.warpsPerWarpgroup)) *
+         chip.threadsPerWarp;
 }
 
-int64_t fa3::tile::getRegisterLimit(warp::GroupOp group, int64_t others) {
-  // Warp groups of four warps; small groups share one.
-  int64_t own = group.getReplicas() * llvm::divideCeil(group.getWarps(), 4);
+int64_t fa3::tile::getRegisterLimit(warp::GroupOp group,
+                                    std::optional<int64_t> others) {
+  const Chip &chip = getChip(group);
+  int64_t warps = chip.warpsPerWarpgroup;
+  // Small groups share a warp group.
+  int64_t own = group.getReplicas() * llvm::divideCeil(group.getWarps(), warps);
   int64_t otherGroups = 0;
   bool small = false;
   for (auto other : group->getBlock()->getOps<warp::GroupOp>()) {
     if (other == group)
       continue;
-    if (other.getWarps() < 4)
+    if (int64_t(other.getWarps()) < warps)
       small = true;
     else
-      otherGroups += other.getReplicas() * (other.getWarps() / 4);
+      otherGroups += other.getReplicas() * (other.getWarps() / warps);
   }
   otherGroups += small;
-  int64_t threads = (own + otherGroups) * 4 * kThreadsPerWarp;
-  int64_t atEntry = kRegisterFile / threads / 8 * 8;
-  int64_t pool = atEntry * (own + otherGroups) - others * otherGroups;
-  return std::min(pool / own / 8 * 8, kMostRegisters);
+  int64_t threads = (own + otherGroups) * chip.getThreadsPerWarpgroup();
+  int64_t pool = chip.getEntryRegisters(threads) * (own + otherGroups) -
+                 others.value_or(chip.leastRegisters) * otherGroups;
+  int64_t granule = chip.registerGranule;
+  return std::min(pool / own / granule * granule,
+                  getRegisterModel(chip).mostOfConsumer);
 }

@@ -4,6 +4,7 @@
 #define FA3_LIB_DIALECT_TILE_TRANSFORMS_UTILS_H
 
 #include "fa3/Dialect/Tile/IR/Tile.h"
+#include "fa3/Machine/Chip.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -97,7 +98,7 @@ llvm::SmallVector<mlir::Value> threadFrom(mlir::Operation *site,
                                           mlir::Block *to = nullptr);
 
 /// Rows of a product that one warp group computes with one wgmma.
-inline constexpr int64_t kRowsPerReplica = 64;
+inline constexpr int64_t kRowsPerReplica = kSm90a.productRows;
 
 /// Whether `value` is the constant 1.
 bool isOne(mlir::Value value);

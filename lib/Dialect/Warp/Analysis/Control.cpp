@@ -6,6 +6,14 @@
 using namespace mlir;
 using namespace fa3::warp;
 
+bool fa3::warp::hasNestedLoops(GroupOp group) {
+  WalkResult result = group.walk([](scf::ForOp loop) {
+    return loop->getParentOfType<scf::ForOp>() ? WalkResult::interrupt()
+                                               : WalkResult::advance();
+  });
+  return result.wasInterrupted();
+}
+
 std::optional<unsigned> ControlSkeleton::getNest(Operation *loop) const {
   auto it = nests.find(loop);
   return it == nests.end() ? std::nullopt : std::optional(it->second);

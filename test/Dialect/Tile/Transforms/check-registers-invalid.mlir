@@ -4,14 +4,14 @@
 // RUN: not fa3-opt %S/check-registers.mlir -tile-check-registers=registers=-8 -o %t.none 2>&1 | FileCheck %s --check-prefix=NEGATIVE
 // RUN: not ls %t.none
 
-// GIVEN: check-registers.mlir:{{[0-9]+}}:{{[0-9]+}}: error: 'warp.group' op needs about 153 registers per thread, the limit is 152; choose a smaller tile or more replicas
+// GIVEN: check-registers.mlir:{{[0-9]+}}:{{[0-9]+}}: error: 'warp.group' op needs about 153 registers per thread, the limit is 152; choose a smaller tile (block-m, block-n) or more replicas
 // NEGATIVE: check-registers.mlir:{{.*}} error: tile-check-registers: expects registers of at least 0, got -8
 
 // Two tiles of 64 x 256 live at once: 2 * 128 registers and the rest.
 gpu.module @m {
   gpu.func @too_much(%p: memref<?x?xf32>) kernel {
     warp.specialize {
-      // expected-error @below {{needs about 281 registers per thread, the limit is 240; choose a smaller tile or more replicas}}
+      // expected-error @below {{needs about 281 registers per thread, the limit is 240; choose a smaller tile (block-m, block-n) or more replicas}}
       warp.group @math warps 4 (%g) {
         %c0 = arith.constant 0 : index
         %x = tile.load %p[%c0, %c0] : memref<?x?xf32> -> tensor<64x256xf32>

@@ -2,7 +2,7 @@
 //
 // What an operation of a kernel asks of the multiprocessor, by its type alone.
 // Knows instructions, not algorithms. Figures are those of
-// fa3/Scheduling/DeviceModel.h.
+// fa3/Machine/Chip.h.
 //
 //===----------------------------------------------------------------------===//
 
@@ -45,7 +45,7 @@ int64_t getTensorCycles(WgmmaOp product);
 int64_t getNumInstructions(WgmmaOp product);
 
 /// Cycles that TMA is occupied by a copy.
-int64_t getCopyCycles(int64_t bytes);
+int64_t getCopyCycles(int64_t bytes, const Chip &chip);
 
 } // namespace fa3::hopper
 

@@ -9,6 +9,7 @@
 
 #include "fa3/Dialect/Warp/IR/Warp.h"
 #include "fa3/Layout/LinearLayout.h"
+#include "fa3/Machine/Chip.h"
 #include "mlir/Dialect/LLVMIR/LLVMTypes.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "llvm/Support/MathExtras.h"
@@ -18,17 +19,6 @@ llvm::hash_code hash_value(const LinearLayout &layout);
 } // namespace fa3
 
 namespace fa3::hopper {
-
-/// Limits of an sm_90 streaming multiprocessor (CUDA C Programming Guide,
-/// "Compute Capabilities").
-constexpr int64_t kMaxSharedMemoryBytes = 232448;
-constexpr int64_t kRegistersPerMultiprocessor = 65536;
-constexpr int64_t kMaxThreadsPerBlock = 1024;
-constexpr int64_t kMaxRegistersPerThread = 255;
-/// Barriers of threads (PTX ISA, "bar"); number 0 is that of the whole block.
-constexpr int64_t kNamedBarriers = 16;
-/// Largest count of arrivals and of bytes of an mbarrier (PTX ISA, "mbarrier").
-constexpr int64_t kMaxBarrierCount = (1 << 20) - 1;
 
 struct MachineResource
     : public mlir::SideEffects::Resource::Base<MachineResource> {

@@ -12,16 +12,16 @@ namespace fa3::tile {
 /// live past it, and a fixed rest for addresses and control. Tiles are spread
 /// evenly over the threads of the group; the statistics of rows are held by
 /// four lanes each, those of columns by eight; masks and coordinates are
-/// recomputed where they are used. `where` is set to the operation at which the
-/// largest sum occurs.
+/// recomputed where they are used, and what element code computes from tiles
+/// that it reads once more exists one element at a time. `where` is set to the
+/// operation at which the largest sum occurs.
 int64_t estimateRegisters(warp::GroupOp group, mlir::Operation *&where);
 
-/// What ptxas lets a thread of a warp group have at least.
-constexpr int64_t kLeastRegisters = 24;
-
 /// Registers per thread that a group may have: what is left of the register
-/// file when warp groups of other roles keep `others`, at most 240.
-int64_t getRegisterLimit(warp::GroupOp group, int64_t others = kLeastRegisters);
+/// file when warp groups of other roles keep `others`, or else the least that
+/// the chip lets them, at most `mostOfConsumer` of the register model.
+int64_t getRegisterLimit(warp::GroupOp group,
+                         std::optional<int64_t> others = std::nullopt);
 
 /// Threads of a block that runs these groups.
 int64_t countThreads(warp::SpecializeOp op);

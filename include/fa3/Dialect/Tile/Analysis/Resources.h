@@ -19,7 +19,7 @@ struct ResourceUse {
 };
 
 /// By the types of the operation alone; figures are those of
-/// fa3/Scheduling/DeviceModel.h. `threads` hold the tiles.
+/// fa3/Machine/Chip.h. `threads` hold the tiles.
 ResourceUse getResourceUse(mlir::Operation *op, int64_t threads);
 
 } // namespace fa3::tile

@@ -192,7 +192,7 @@ def MakeAsync : Pass<"tile-make-async"> {
                            "::mlir::tensor::TensorDialect"];
   let options = [
     Option<"store", "store", "std::string", "\"auto\"", "auto, staged, in-place or direct">,
-    Option<"smemBudget", "smem-budget", "int64_t", "231424",
+    Option<"smemBudget", "smem-budget", "int64_t", "fa3::kSharedMemoryBudget",
            "bytes of shared memory for rings">
   ];
   let statistics = [

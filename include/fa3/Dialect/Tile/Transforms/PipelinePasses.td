@@ -235,7 +235,7 @@ def SizeRings : Pass<"tile-size-rings"> {
   }];
   let dependentDialects = ["::fa3::tile::TileDialect"];
   let options = [
-    Option<"smemBudget", "smem-budget", "int64_t", "231424",
+    Option<"smemBudget", "smem-budget", "int64_t", "fa3::kSharedMemoryBudget",
            "bytes of shared memory for rings">,
     Option<"maxDepth", "max-depth", "int64_t", "4", "greatest depth of a ring">
   ];

@@ -14,6 +14,9 @@
 
 namespace fa3::warp {
 
+/// Whether a loop of the group holds another one: the state of both is live.
+bool hasNestedLoops(GroupOp group);
+
 /// One end of an object that joins groups: the writers of a ring, those who
 /// wait for an mbarrier. Every group has the same number of events on each end
 /// of an object that it touches.

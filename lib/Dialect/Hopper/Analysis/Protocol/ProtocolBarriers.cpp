@@ -220,10 +220,11 @@ LogicalResult ProtocolModel::readNamedBarriers() {
                           "replica");
           return WalkResult::interrupt();
         }
-        if (id < 1 || id >= kNamedBarriers) {
+        if (id < 1 || id >= getChip(op).namedBarriers) {
           op->emitOpError("has id ")
               << id << " in replica " << replica << ", expected 1 to "
-              << kNamedBarriers - 1 << " (0 is the barrier of the block)";
+              << getChip(op).namedBarriers - 1
+              << " (0 is the barrier of the block)";
           return WalkResult::interrupt();
         }
         uses[id].push_back({op, group, replica});
@@ -248,7 +249,7 @@ LogicalResult ProtocolModel::readNamedBarriers() {
         return failure();
       }
       if (parties.insert({use.group, use.replica}).second)
-        present += use.group.getWarps() * kWarpSize;
+        present += use.group.getWarps() * getChip(use.op).threadsPerWarp;
     }
     if (present != threads) {
       InFlightDiagnostic diagnostic = ofId.front().op->emitOpError("expects ")

@@ -25,7 +25,8 @@ LogicalResult ProtocolModel::checkFragments() {
 }
 
 LogicalResult ProtocolModel::checkRegisters() {
-  constexpr int64_t kWarps = 4;
+  const Chip &chip = getChip(function);
+  int64_t perGroup = chip.getThreadsPerWarpgroup();
   std::optional<ArrayRef<int32_t>> size = function.getKnownBlockSize();
   SmallVector<std::pair<warp::GroupOp, SetMaxRegistersOp>> set;
   for (auto group : specialize.getBody().getOps<warp::GroupOp>())
@@ -39,7 +40,7 @@ LogicalResult ProtocolModel::checkRegisters() {
     if (group.getFirstWarp() && threads &&
         (int64_t(*group.getFirstWarp()) +
          int64_t(group.getWarps()) * int64_t(group.getReplicas())) *
-                int64_t(kWarpSize) >
+                chip.threadsPerWarp >
             threads)
       return group.emitOpError("ends beyond the ")
              << threads << " threads of the block";
@@ -49,9 +50,8 @@ LogicalResult ProtocolModel::checkRegisters() {
     return function.emitOpError("changes registers of groups, but has no "
                                 "'known_block_size'");
 
-  int64_t warpgroups = llvm::divideCeil(threads, kWarps * kWarpSize);
-  int64_t entry = llvm::alignDown(
-      kRegistersPerMultiprocessor / (warpgroups * kWarps * kWarpSize), 8);
+  int64_t warpgroups = llvm::divideCeil(threads, perGroup);
+  int64_t entry = chip.getEntryRegisters(warpgroups * perGroup);
   std::vector<SetMaxRegistersOp> ofWarpgroup(warpgroups);
   for (auto [group, op] : set) {
     if (!group.getFirstWarp())
@@ -65,7 +65,8 @@ LogicalResult ProtocolModel::checkRegisters() {
     int64_t first = *group.getFirstWarp();
     int64_t last =
         first + int64_t(group.getWarps()) * int64_t(group.getReplicas()) - 1;
-    for (int64_t i = first / kWarps; i <= last / kWarps; ++i) {
+    for (int64_t i = first / chip.warpsPerWarpgroup;
+         i <= last / chip.warpsPerWarpgroup; ++i) {
       SetMaxRegistersOp &other = ofWarpgroup[i];
       if (other && other.getRegisters() != op.getRegisters()) {
         InFlightDiagnostic diagnostic = op.emitOpError("asks for ")
@@ -80,8 +81,8 @@ LogicalResult ProtocolModel::checkRegisters() {
   }
   int64_t total = 0;
   for (SetMaxRegistersOp op : ofWarpgroup)
-    total += (op ? int64_t(op.getRegisters()) : entry) * kWarps * kWarpSize;
-  int64_t pool = entry * warpgroups * kWarps * kWarpSize;
+    total += (op ? int64_t(op.getRegisters()) : entry) * perGroup;
+  int64_t pool = entry * warpgroups * perGroup;
   if (total <= pool)
     return success();
   InFlightDiagnostic diagnostic = specialize.emitOpError("needs ")
@@ -229,10 +230,10 @@ LogicalResult ProtocolModel::checkSharedMemory() {
       return failure();
     }
   }
-  if (end > kMaxSharedMemoryBytes)
+  int64_t limit = getChip(function).maxSharedMemoryBytes;
+  if (end > limit)
     return function.emitOpError("needs ")
-           << end << " bytes of shared memory, the limit is "
-           << kMaxSharedMemoryBytes;
+           << end << " bytes of shared memory, the limit is " << limit;
 
   for (auto group : specialize.getBody().getOps<warp::GroupOp>())
     joinsReplicas |= meetsInMemory(group);

@@ -14,8 +14,6 @@
 
 namespace fa3::hopper {
 
-constexpr int64_t kWarpSize = 32;
-
 /// `value` computed from constants and what `leaf` gives for other values;
 /// warp::kUnknown if that is not enough.
 int64_t evaluateScalar(mlir::Value value,

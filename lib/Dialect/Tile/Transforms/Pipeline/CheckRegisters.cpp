@@ -3,6 +3,7 @@
 #include "../Utils.h"
 #include "fa3/Dialect/Tile/Analysis/RegisterEstimate.h"
 #include "fa3/Dialect/Tile/Transforms/Passes.h"
+#include "fa3/Machine/Chip.h"
 
 namespace fa3::tile {
 #define GEN_PASS_DEF_CHECKREGISTERS
@@ -12,10 +13,6 @@ namespace fa3::tile {
 using namespace mlir;
 using namespace fa3;
 using namespace fa3::tile;
-
-/// Threads of a block (CUDA C Programming Guide, "Compute Capabilities").
-static constexpr int64_t kMaxThreads = 1024;
-static constexpr int64_t kWarpsPerWarpgroup = 4;
 
 namespace {
 struct CheckRegisters : fa3::tile::impl::CheckRegistersBase<CheckRegisters> {
@@ -29,12 +26,12 @@ struct CheckRegisters : fa3::tile::impl::CheckRegistersBase<CheckRegisters> {
     }
     // A block that cannot start has no use for advice on its registers.
     WalkResult result = getOperation()->walk([&](warp::SpecializeOp op) {
-      int64_t threads = countThreads(op);
-      if (threads <= kMaxThreads)
+      int64_t threads = countThreads(op), most = getChip(op).maxThreadsPerBlock;
+      if (threads <= most)
         return WalkResult::advance();
-      op.emitOpError("needs ") << threads << " threads, the limit of a block "
-                               << "is " << kMaxThreads
-                               << "; choose a smaller tile or fewer replicas";
+      op.emitOpError("needs ")
+          << threads << " threads, the limit of a block "
+          << "is " << most << "; choose a smaller tile or fewer replicas";
       return WalkResult::interrupt();
     });
     if (result.wasInterrupted())
@@ -46,13 +43,14 @@ struct CheckRegisters : fa3::tile::impl::CheckRegistersBase<CheckRegisters> {
       int64_t limit = getRegisterLimit(group);
       if (registers)
         limit = registers;
-      else if (producerRegisters && group.getWarps() >= kWarpsPerWarpgroup)
+      else if (producerRegisters &&
+               int64_t(group.getWarps()) >= getChip(group).warpsPerWarpgroup)
         limit = getRegisterLimit(group, producerRegisters);
       if (needed <= limit)
         return WalkResult::advance();
       InFlightDiagnostic diagnostic = group.emitOpError("needs about ");
       diagnostic << needed << " registers per thread, the limit is " << limit
-                 << "; choose a smaller tile or more replicas";
+                 << "; choose a smaller tile (block-m, block-n) or more replicas";
       diagnostic.attachNote(where->getLoc()) << "most tiles live here";
       return WalkResult::interrupt();
     });

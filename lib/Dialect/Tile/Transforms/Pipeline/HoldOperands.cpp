@@ -8,7 +8,8 @@
 #include "../Utils.h"
 #include "fa3/Dialect/Tile/Analysis/RegisterEstimate.h"
 #include "fa3/Dialect/Tile/Transforms/Passes.h"
-#include "fa3/Dialect/Warp/Analysis/ProducerRegisters.h"
+#include "fa3/Dialect/Warp/Analysis/Control.h"
+#include "fa3/Machine/RegisterModel.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
@@ -25,7 +26,7 @@ using namespace fa3;
 using namespace fa3::tile;
 
 /// Bytes of a row that one instruction of a product takes: a step.
-constexpr int64_t kStepBytes = 32;
+constexpr int64_t kStepBytes = kSm90a.productBytes;
 
 //===----------------------------------------------------------------------===//
 // Operands that a loop does not change
@@ -60,26 +61,30 @@ static int64_t getStepColumns(RankedTensorType tile) {
 
 /// Registers that a step of the window takes on each thread of the group.
 static int64_t getStepRegisters(ViewOp view, warp::GroupOp group) {
-  constexpr int64_t kThreadsPerWarp = 32, kRegisterBytes = 4;
+  constexpr int64_t kRegisterBytes = 4;
+  const Chip &chip = getChip(group);
   int64_t rows = view.getView().getType().getTile().getDimSize(0);
-  return llvm::divideCeil(rows * kStepBytes,
-                          group.getWarps() * kThreadsPerWarp * kRegisterBytes);
+  return llvm::divideCeil(rows * kStepBytes, group.getWarps() *
+                                                 chip.threadsPerWarp *
+                                                 kRegisterBytes);
 }
 
 /// Registers per thread that the group leaves unused.
 static int64_t getSpareRegisters(warp::GroupOp group) {
-  constexpr int64_t kWarpsPerWarpgroup = 4;
+  const Chip &chip = getChip(group);
   int64_t consumers = 0;
   bool isNested = false, converts = false;
   for (auto other : group->getBlock()->getOps<warp::GroupOp>()) {
-    if (other.getWarps() >= kWarpsPerWarpgroup) {
-      consumers += other.getReplicas() * other.getWarps() / kWarpsPerWarpgroup;
+    if (int64_t(other.getWarps()) >= chip.warpsPerWarpgroup) {
+      consumers +=
+          other.getReplicas() * other.getWarps() / chip.warpsPerWarpgroup;
       continue;
     }
     isNested |= warp::hasNestedLoops(other);
     other.walk([&](ReadOp) { converts = true; });
   }
-  int64_t producer = warp::getProducerRegisters(consumers, isNested, converts);
+  int64_t producer = getRegisterModel(chip).getProducerRegisters(
+      consumers, isNested, converts);
   Operation *where = nullptr;
   return getRegisterLimit(group, producer) - estimateRegisters(group, where);
 }
@@ -89,11 +94,11 @@ static int64_t getSpareRegisters(warp::GroupOp group) {
 /// it reads 32 bytes of each of the 64 rows and of `n` columns, 128 in a cycle,
 /// and takes n / 2 cycles.
 static bool areBoundByReads(ArrayRef<DotAsyncOp> dots) {
-  constexpr int64_t kRows = 64, kBytesPerCycle = 128;
   constexpr double kShare = 0.8;
+  const Chip &chip = getChip(dots.front());
   return llvm::all_of(dots, [&](DotAsyncOp dot) {
     int64_t n = dot.getResult().getType().getTile().getDimSize(1);
-    return double((kRows + n) * kStepBytes) / kBytesPerCycle >=
+    return double((chip.productRows + n) * kStepBytes) / chip.sharedBytes >=
            kShare * double(n) / 2;
   });
 }
@@ -139,22 +144,20 @@ static int64_t getReadColumns(warp::GroupOp group) {
 /// How many steps of a window are worth holding in `spare` registers.
 static int64_t chooseSteps(ArrayRef<DotAsyncOp> dots, int64_t readColumns,
                            int64_t spare, int64_t perStep) {
-  // One step is not worth it, and more leave nothing for code that the estimate
-  // does not see.
-  constexpr int64_t kWorthIt = 2;
-  if (!readColumns)
-    return spare >= kWorthIt * perStep && areBoundByReads(dots) ? kWorthIt : 0;
-  // Tiles for element code go through shared memory as well, and every step
-  // that is held makes room for them. Those of more than 64 columns take
-  // registers that the estimate does not see, by what ptxas spills one for two
-  // columns; and so do conversions to 8 bits.
-  constexpr int64_t kMost = 4, kNarrow = 64, kShare = 2;
   DotAsyncOp first = dots.front();
+  const RegisterModel &model = getRegisterModel(getChip(first));
+  int64_t least = model.worthHolding;
+  if (!readColumns)
+    return spare >= least * perStep && areBoundByReads(dots) ? least : 0;
+  // Tiles for element code go through shared memory as well, and every step
+  // that is held makes room for them. They take registers that the estimate
+  // does not see, and so do conversions to 8 bits.
   if (getTileType(first.getLhs().getType()).getElementTypeBitWidth() == 8)
     return 0;
-  int64_t unseen = std::max<int64_t>(readColumns - kNarrow, 0) / kShare;
-  int64_t steps = std::min((spare - unseen) / perStep, kMost);
-  return steps < kWorthIt ? 0 : steps;
+  int64_t unseen = std::max<int64_t>(readColumns - model.narrowRead, 0) /
+                   model.columnsPerUnseen;
+  int64_t steps = std::min((spare - unseen) / perStep, model.mostHeld);
+  return steps < least ? 0 : steps;
 }
 
 /// Whether a product is awaited before another one with a left operand in

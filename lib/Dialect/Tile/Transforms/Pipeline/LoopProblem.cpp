@@ -167,16 +167,16 @@ void LoopProblem::addRegisterHazard(DotAsyncOp dot) {
 /// Units and latencies of one replica that has the multiprocessor for itself:
 /// others, at other phases of the same schedule, fill what is left.
 void LoopProblem::addTimes() {
-  constexpr int64_t kThreadsPerWarp = 32, kWarps = 4;
+  const Chip &chip = getChip(loop);
   auto group = loop->getParentOfType<warp::GroupOp>();
-  int64_t warps = group ? group.getWarps() : kWarps;
+  int64_t warps = group ? group.getWarps() : chip.warpsPerWarpgroup;
   // The stream is that of the replica's own instructions, which start in order.
   unsigned stream = problem.addUnit("stream"),
            tensor = problem.addUnit("tensor");
   for (auto [i, parts] : llvm::enumerate(operations)) {
     ResourceUse use;
     for (Operation *op : parts) {
-      ResourceUse part = getResourceUse(op, warps * kThreadsPerWarp);
+      ResourceUse part = getResourceUse(op, warps * chip.threadsPerWarp);
       use.issue += part.issue;
       use.special += part.special;
       use.latency = use.tensor + part.latency;

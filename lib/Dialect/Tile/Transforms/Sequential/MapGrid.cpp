@@ -1,18 +1,14 @@
 //===- MapGrid.cpp - tile-map-grid ----------------------------------------===//
 
-#include "../RegisterCount.h"
 #include "../Utils.h"
+#include "GridFacts.h"
 #include "GridNumbering.h"
 #include "GridSections.h"
-#include "GridSharing.h"
 #include "RowPartition.h"
-#include "fa3/Dialect/Tile/Analysis/ElementLoads.h"
 #include "fa3/Dialect/Tile/Transforms/Passes.h"
-#include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
-#include "mlir/IR/Matchers.h"
 #include "mlir/IR/SymbolTable.h"
 
 namespace fa3::tile {
@@ -46,61 +42,6 @@ static FailureOr<Value> computeOnHost(OpBuilder &builder, Value value,
       return failure();
   builder.clone(*op, mapping);
   return mapping.lookup(value);
-}
-
-/// Whether the bounds of a loop in the grid depend on the grid's first index.
-static bool workDependsOnFirstIndex(GridOp grid) {
-  llvm::SetVector<Operation *> slice;
-  ForwardSliceOptions options;
-  options.inclusive = false;
-  getForwardSlice(grid.getBody().getArgument(0), &slice, options);
-  auto isDerived = [&](Value value) {
-    return value == grid.getBody().getArgument(0) ||
-           (value.getDefiningOp() && slice.contains(value.getDefiningOp()) &&
-            isa<IndexType>(value.getType()));
-  };
-  WalkResult result = grid.walk([&](scf::ForOp loop) {
-    return isDerived(loop.getUpperBound()) || isDerived(loop.getLowerBound())
-               ? WalkResult::interrupt()
-               : WalkResult::advance();
-  });
-  return result.wasInterrupted();
-}
-
-/// Whether consumers have registers left for the state of a loop over tiles.
-/// Tiles that threads load for other ends keep their addresses alive as well.
-static bool leavesRegisters(GridOp grid, LoadPolicy loads, bool hasEnds) {
-  constexpr int64_t kLoopOverTiles = 8;
-  bool isKnown = matchPattern(grid.getUpperBounds().front(), m_Constant());
-  RegisterCount count = countRegisters(grid, isKnown, loads, hasEnds);
-  // By consumer warp groups; where ptxas began to spill in test/Matrix, of
-  // which no kernel with two groups spills below this limit.
-  int64_t limit = count.groups >= 4 ? 116 : count.groups == 3 ? 164 : 264;
-  return !count.loadsByThreads && count.registers + kLoopOverTiles <= limit;
-}
-
-/// Whether tile-assign-roles will give loads to a group of their own, whose
-/// warp claims tiles for all.
-static bool hasLoadingGroup(GridOp grid, LoadPolicy loads) {
-  WalkResult result = grid.walk([&](LoadOp load) {
-    bool feedsProducts = llvm::any_of(
-        load->getUsers(), llvm::IsaPred<DotOp, RelabelOp, TransposeOp>);
-    return WalkResult(failure(isBulkElementLoad(load, loads) ||
-                              (isBulkCopy(load) && feedsProducts)));
-  });
-  return result.wasInterrupted();
-}
-
-/// Whether loops are known to be so long that starts and ends of tiles, which a
-/// loop over tiles hides, hardly count.
-static bool hasLongLoops(GridOp grid) {
-  constexpr int64_t kLong = 64;
-  WalkResult result = grid.walk([&](scf::ForOp loop) {
-    std::optional<llvm::APInt> count = loop.getStaticTripCount();
-    return count && count->uge(kLong) ? WalkResult::interrupt()
-                                      : WalkResult::advance();
-  });
-  return result.wasInterrupted();
 }
 
 namespace {
@@ -166,12 +107,195 @@ struct MapGrid : fa3::tile::impl::MapGridBase<MapGrid> {
   }
 
   LogicalResult map(gpu::GPUFuncOp kernel, ArrayRef<LaunchOp> launches);
+  GridOptions getOptions() const;
 
   LoadPolicy loadPolicy = LoadPolicy::Auto;
   /// Kernels with a grid, and of these such whose CTAs could claim tiles.
   int64_t numMapped = 0, numClaiming = 0;
 };
 } // namespace
+
+namespace {
+/// A plan with the values that its application needs.
+struct MappedGrid {
+  gpu::GPUFuncOp kernel;
+  GridOp grid;
+  GridPlan plan;
+  /// Indices of the grid in the order in which tiles are numbered.
+  SmallVector<unsigned> places;
+  /// With sections: what they are to hold in the cache.
+  SmallVector<SharedArray> shared;
+  /// With an index in front: what its values share.
+  std::optional<SharedRows> sharedRows;
+  int64_t l2Bytes, sectionRounds;
+
+  /// Whether the host computes a number that the kernel takes: of sections, or
+  /// of values of an index that run in front of the first.
+  bool takesNumber() const { return plan.hasSections || sharedRows; }
+};
+} // namespace
+
+/// Gives the launch the number of blocks and what else depends on extents only.
+static LogicalResult applyOnHost(MappedGrid &mapped, LaunchOp launch) {
+  ImplicitLocOpBuilder b(launch.getLoc(), launch);
+  IRMapping mapping;
+  auto onHost = [&](Value value) {
+    return computeOnHost(b, value, mapped.kernel, launch, mapping);
+  };
+  SmallVector<Value> bounds;
+  for (Value bound : mapped.grid.getUpperBounds()) {
+    FailureOr<Value> copy = onHost(bound);
+    if (failed(copy))
+      return failure();
+    bounds.push_back(*copy);
+  }
+  Value blocks = product(b, bounds);
+  if (mapped.plan.hasSections) {
+    SmallVector<SharedArray> arrays;
+    for (auto [array, bytesOfTile] : mapped.shared) {
+      FailureOr<Value> copy = onHost(array);
+      if (failed(copy))
+        return failure();
+      arrays.push_back({*copy, bytesOfTile});
+    }
+    Value outer = product(b, ArrayRef(bounds).drop_front());
+    launch.getKernelArgsMutable().append(computeSections(
+        b, arrays, outer, blocks, mapped.l2Bytes, mapped.sectionRounds));
+  }
+  if (mapped.sharedRows) {
+    FailureOr<Value> array = onHost(mapped.sharedRows->array);
+    if (failed(array))
+      return failure();
+    SharedRows rows = *mapped.sharedRows;
+    rows.array = *array;
+    Value bound = bounds[mapped.places[*mapped.plan.front]];
+    launch.getKernelArgsMutable().append(
+        computeFront(b, rows, bound, mapped.l2Bytes));
+  }
+  if (mapped.plan.isPersistent())
+    blocks = arith::MinUIOp::create(b, blocks, SmCountOp::create(b));
+  launch.getBlocksMutable().assign(blocks);
+  return success();
+}
+
+namespace {
+/// The number of the tile that a CTA works on, where `b` then inserts.
+struct TileNumber {
+  Value id;
+  /// Of a persistent launch: the loop, the tiles, and those at a time.
+  scf::ForOp loop;
+  Value tiles, step;
+};
+} // namespace
+
+static TileNumber createNumber(ImplicitLocOpBuilder &b, GridOp grid,
+                               GridMode mode) {
+  TileNumber number;
+  number.id = gpu::BlockIdOp::create(b, gpu::Dimension::x);
+  if (mode == GridMode::PerTile)
+    return number;
+  number.tiles = product(b, grid.getUpperBounds());
+  number.step = gpu::GridDimOp::create(b, gpu::Dimension::x);
+  Value lower = number.id, upper = number.tiles, by = number.step;
+  bool isDynamic = mode == GridMode::Dynamic;
+  if (isDynamic) {
+    lower = arith::ConstantIndexOp::create(b, 0);
+    upper = ShareOp::create(b, number.tiles);
+    by = arith::ConstantIndexOp::create(b, 1);
+  }
+  number.loop = scf::ForOp::create(b, lower, upper, by);
+  number.id = number.loop.getInductionVar();
+  b.setInsertionPointToStart(number.loop.getBody());
+  if (isDynamic)
+    number.id = ClaimOp::create(b, number.id, number.tiles);
+  return number;
+}
+
+/// The indices of a tile, in the order of `places`.
+static SmallVector<Value> decodeIndices(ImplicitLocOpBuilder &b,
+                                        const MappedGrid &mapped,
+                                        const TileNumber &number,
+                                        Value fromHost) {
+  const GridPlan &plan = mapped.plan;
+  bool longestFirst = plan.order == GridOrder::LongestFirst;
+  SmallVector<unsigned> fastestFirst;
+  SmallVector<Value> bounds;
+  GridOp grid = mapped.grid;
+  for (auto [i, index] : llvm::enumerate(mapped.places)) {
+    bounds.push_back(grid.getUpperBounds()[index]);
+    fastestFirst.push_back(i);
+  }
+  if (longestFirst)
+    std::rotate(fastestFirst.begin(), fastestFirst.begin() + 1,
+                fastestFirst.end());
+  Value id = number.id, inFront;
+  if (plan.front) {
+    inFront = arith::RemUIOp::create(b, id, fromHost);
+    id = arith::DivUIOp::create(b, id, fromHost);
+    bounds[*plan.front] =
+        arith::DivUIOp::create(b, bounds[*plan.front], fromHost);
+  }
+  SmallVector<Value> indices =
+      plan.partition ? decodePartition(b, id, bounds, plan.partition->numFull,
+                                       plan.partition->numShort)
+      : plan.order == GridOrder::Pairs
+          ? decodePairs(b, id, bounds, number.tiles, number.step)
+      : plan.hasSections ? decodeSections(b, id, bounds, fromHost)
+                         : decode(b, id, bounds, fastestFirst);
+  if (plan.front)
+    indices[*plan.front] = arith::AddIOp::create(
+        b, arith::MulIOp::create(b, indices[*plan.front], fromHost), inFront);
+  if (longestFirst) {
+    Value one = arith::ConstantIndexOp::create(b, 1);
+    Value last = arith::SubIOp::create(b, bounds[0], one);
+    indices[0] = arith::SubIOp::create(b, last, indices[0]);
+  }
+  return indices;
+}
+
+/// Replaces the grid by code that computes its indices from a tile's number.
+static LogicalResult applyInKernel(MappedGrid &mapped) {
+  GridOp grid = mapped.grid;
+  ImplicitLocOpBuilder b(grid.getLoc(), grid);
+  Value fromHost;
+  if (mapped.takesNumber()) {
+    unsigned position = mapped.kernel.getNumArguments();
+    if (failed(mapped.kernel.insertArgument(position, b.getIndexType(),
+                                            DictionaryAttr(),
+                                            mapped.kernel.getLoc())))
+      return failure();
+    fromHost = mapped.kernel.getArgument(position);
+  }
+  TileNumber number = createNumber(b, grid, mapped.plan.mode);
+  SmallVector<Value> indices = decodeIndices(b, mapped, number, fromHost);
+  Block &body = grid.getBody().front();
+  body.getTerminator()->erase();
+  for (auto [index, value] : llvm::zip(mapped.places, indices))
+    body.getArgument(index).replaceAllUsesWith(value);
+  b.getInsertionBlock()->getOperations().splice(b.getInsertionPoint(),
+                                                body.getOperations());
+  grid.erase();
+  // Such as scales, which take as long to come from memory for every tile.
+  if (number.loop)
+    hoistScalars(number.loop);
+  return success();
+}
+
+GridOptions MapGrid::getOptions() const {
+  GridOptions options;
+  options.mode = mode == "auto"     ? GridMode::Auto
+                 : mode == "cta"    ? GridMode::PerTile
+                 : mode == "static" ? GridMode::Static
+                                    : GridMode::Dynamic;
+  options.order = order == "auto"            ? GridOrder::Auto
+                  : order == "rows"          ? GridOrder::Rows
+                  : order == "longest-first" ? GridOrder::LongestFirst
+                                             : GridOrder::Pairs;
+  options.mayCutRows = heights == "auto";
+  options.sms = sms;
+  options.l2Bytes = l2Bytes;
+  return options;
+}
 
 LogicalResult MapGrid::map(gpu::GPUFuncOp kernel, ArrayRef<LaunchOp> launches) {
   auto grids = kernel.getBody().front().getOps<GridOp>();
@@ -180,151 +304,29 @@ LogicalResult MapGrid::map(gpu::GPUFuncOp kernel, ArrayRef<LaunchOp> launches) {
   GridOp grid = *grids.begin();
   if (!llvm::hasSingleElement(grids))
     return kernel.emitOpError("expects one 'tile.grid' in a kernel");
-  bool uniform = !workDependsOnFirstIndex(grid);
-  bool hasPairs = order == "pairs";
-  bool longestFirst = order == "longest-first" || (order == "auto" && !uniform);
-  CutRows rows;
-  if (heights == "auto")
-    rows = cutRows(grid, sms, uniform && !longestFirst && !hasPairs);
-  const std::optional<RowPartition> &partition = rows.partition;
-  numPartitioned += partition.has_value();
-  bool fits = mode == "auto" && leavesRegisters(grid, loadPolicy, rows.hasEnds);
-  bool canClaim = hasLoadingGroup(grid, loadPolicy);
-  ++numMapped;
-  numClaiming += canClaim;
-  bool isDynamic = canClaim && (mode == "dynamic" || (fits && !uniform));
-  bool isStatic = mode == "static" || (fits && uniform && !hasLongLoops(grid));
-  bool persistent = isDynamic || isStatic;
-  if (hasPairs && (!isStatic || grid.getUpperBounds().size() < 2))
-    return grid.emitOpError("order 'pairs' expects a static grid of two or "
-                            "more dimensions, got ")
-           << (isDynamic  ? "a dynamic one"
-               : isStatic ? "one of one dimension"
-                          : "one CTA per tile");
-  SmallVector<SharedArray> shared = getSharedArrays(grid);
-  bool hasSections = longestFirst && l2Bytes > 0 && !shared.empty() &&
-                     grid.getUpperBounds().size() > 1;
   SmallVector<unsigned> places = orderIndices(grid, loadPolicy);
-  // The place among them of an index that may run in front of the first one.
-  unsigned front = 0;
-  std::optional<SharedRows> sharedRows;
-  if (!longestFirst && !hasPairs && l2Bytes > 0)
-    while (!sharedRows && ++front < places.size())
-      sharedRows = findSharedRows(grid, places[front], loadPolicy, l2Bytes);
+  GridFacts facts = getGridFacts(grid, places, loadPolicy, l2Bytes);
+  GridPlan plan = chooseGrid(facts, getOptions());
+  if (std::optional<std::string> obstacle = getObstacle(plan, facts))
+    return grid.emitOpError(*obstacle);
+  ++numMapped;
+  numClaiming += facts.hasLoader;
+  numPartitioned += plan.partition.has_value();
+  numPersistent += plan.isPersistent();
 
-  // Host: the number of blocks and what else depends on extents only.
-  for (LaunchOp launch : launches) {
-    if (SymbolTable::lookupNearestSymbolFrom(launch, launch.getKernelAttr()) !=
-        kernel)
-      continue;
-    ImplicitLocOpBuilder b(launch.getLoc(), launch);
-    IRMapping mapping;
-    SmallVector<Value> bounds;
-    for (Value bound : grid.getUpperBounds()) {
-      FailureOr<Value> onHost =
-          computeOnHost(b, bound, kernel, launch, mapping);
-      if (failed(onHost))
-        return failure();
-      bounds.push_back(*onHost);
-    }
-    Value blocks = product(b, bounds);
-    if (hasSections) {
-      SmallVector<SharedArray> arrays;
-      for (auto [array, bytesOfTile] : shared) {
-        FailureOr<Value> onHost =
-            computeOnHost(b, array, kernel, launch, mapping);
-        if (failed(onHost))
-          return failure();
-        arrays.push_back({*onHost, bytesOfTile});
-      }
-      Value outer = product(b, ArrayRef(bounds).drop_front());
-      launch.getKernelArgsMutable().append(
-          computeSections(b, arrays, outer, blocks, l2Bytes, sectionRounds));
-    }
-    if (sharedRows) {
-      FailureOr<Value> array =
-          computeOnHost(b, sharedRows->array, kernel, launch, mapping);
-      if (failed(array))
-        return failure();
-      SharedRows onHost = *sharedRows;
-      onHost.array = *array;
-      launch.getKernelArgsMutable().append(
-          computeFront(b, onHost, bounds[places[front]], l2Bytes));
-    }
-    if (persistent)
-      blocks = arith::MinUIOp::create(b, blocks, SmCountOp::create(b));
-    launch.getBlocksMutable().assign(blocks);
-  }
-
-  // Kernel: tile numbers.
-  ImplicitLocOpBuilder b(grid.getLoc(), grid);
-  // What the host has computed: sections of the grid, or how many values of an
-  // index run in front of the first.
-  Value fromHost;
-  if (hasSections || sharedRows) {
-    unsigned position = kernel.getNumArguments();
-    if (failed(kernel.insertArgument(position, b.getIndexType(),
-                                     DictionaryAttr(), kernel.getLoc())))
+  if (plan.hasEnds())
+    applyRows(grid, plan, *facts.rows);
+  MappedGrid mapped = {kernel, grid,         plan,    places,
+                       {},     std::nullopt, l2Bytes, sectionRounds};
+  if (plan.hasSections)
+    mapped.shared = getSharedArrays(grid);
+  if (plan.front)
+    mapped.sharedRows =
+        findSharedRows(grid, places[*plan.front], loadPolicy, l2Bytes);
+  for (LaunchOp launch : launches)
+    if (SymbolTable::lookupNearestSymbolFrom(launch, launch.getKernelAttr()) ==
+            kernel &&
+        failed(applyOnHost(mapped, launch)))
       return failure();
-    fromHost = kernel.getArgument(position);
-  }
-  Value id = gpu::BlockIdOp::create(b, gpu::Dimension::x);
-  Value tiles, step;
-  scf::ForOp loop;
-  numPersistent += persistent;
-  if (persistent) {
-    tiles = product(b, grid.getUpperBounds());
-    step = gpu::GridDimOp::create(b, gpu::Dimension::x);
-    Value lower = id, upper = tiles, by = step;
-    if (isDynamic) {
-      lower = arith::ConstantIndexOp::create(b, 0);
-      upper = ShareOp::create(b, tiles);
-      by = arith::ConstantIndexOp::create(b, 1);
-    }
-    loop = scf::ForOp::create(b, lower, upper, by);
-    id = loop.getInductionVar();
-    b.setInsertionPointToStart(loop.getBody());
-    if (isDynamic)
-      id = ClaimOp::create(b, id, tiles);
-  }
-  SmallVector<unsigned> fastestFirst;
-  SmallVector<Value> bounds;
-  for (auto [i, index] : llvm::enumerate(places)) {
-    bounds.push_back(grid.getUpperBounds()[index]);
-    fastestFirst.push_back(i);
-  }
-  if (longestFirst)
-    std::rotate(fastestFirst.begin(), fastestFirst.begin() + 1,
-                fastestFirst.end());
-  Value inFront;
-  if (sharedRows) {
-    inFront = arith::RemUIOp::create(b, id, fromHost);
-    id = arith::DivUIOp::create(b, id, fromHost);
-    bounds[front] = arith::DivUIOp::create(b, bounds[front], fromHost);
-  }
-  SmallVector<Value> indices =
-      partition     ? decodePartition(b, id, bounds, partition->numFull,
-                                      partition->numShort)
-      : hasPairs    ? decodePairs(b, id, bounds, tiles, step)
-      : hasSections ? decodeSections(b, id, bounds, fromHost)
-                    : decode(b, id, bounds, fastestFirst);
-  if (sharedRows)
-    indices[front] = arith::AddIOp::create(
-        b, arith::MulIOp::create(b, indices[front], fromHost), inFront);
-  if (longestFirst) {
-    Value one = arith::ConstantIndexOp::create(b, 1);
-    Value last = arith::SubIOp::create(b, bounds[0], one);
-    indices[0] = arith::SubIOp::create(b, last, indices[0]);
-  }
-  grid.getBody().front().getTerminator()->erase();
-  Block *block = b.getInsertionBlock();
-  Block &body = grid.getBody().front();
-  for (auto [index, value] : llvm::zip(places, indices))
-    body.getArgument(index).replaceAllUsesWith(value);
-  block->getOperations().splice(b.getInsertionPoint(), body.getOperations());
-  grid.erase();
-  // Such as scales, which take as long to come from memory for every tile.
-  if (loop)
-    hoistScalars(loop);
-  return success();
+  return applyInKernel(mapped);
 }

@@ -70,68 +70,9 @@ static std::optional<RowBoundaries> matchRowBoundaries(GridOp grid) {
   return result;
 }
 
-double fa3::tile::estimateRounds(int64_t full, int64_t rest, double restTime,
-                                 int64_t sms) {
-  // Some SMs have one full tile more than the others.
-  int64_t rounds = full / sms, more = full % sms;
-  double end = rounds + (more != 0);
-  if (rest == 0)
-    return end;
-  // The earliest time by which the free time holds all other tiles.
-  auto holds = [&](double time) {
-    auto count = [&](double free) {
-      return free < 0 ? 0 : static_cast<int64_t>(free / restTime + 1e-9);
-    };
-    return count(time - rounds) * (sms - more) +
-               count(time - rounds - 1) * more >=
-           rest;
-  };
-  // Processors of either kind end after a whole number of such tiles, at least
-  // what all of them would need from the first moment on.
-  auto findFirst = [&](double start) {
-    double least = rest / sms - (start - rounds) / restTime - 1;
-    int64_t tiles = std::max<int64_t>(0, static_cast<int64_t>(least));
-    while (!holds(start + tiles * restTime))
-      ++tiles;
-    return start + tiles * restTime;
-  };
-  return std::max(end, std::min(findFirst(rounds), findFirst(rounds + 1)));
-}
-
-std::optional<RowPartition> fa3::tile::choosePartition(int64_t rows,
-                                                       int64_t height,
-                                                       int64_t copies,
-                                                       int64_t sms) {
-  // Of a tile's time, what a replica without rows does not save. Assumed: at
-  // d 128, 8192, it says that 2.1 % are gained, measured were 2.6 %.
-  constexpr double kFixed = 0.3, kGain = 0.015;
-  int64_t units = llvm::divideCeil(rows, kRowsPerReplica);
-  int64_t replicas = height / kRowsPerReplica;
-  double best =
-      estimateRounds(llvm::divideCeil(units, replicas) * copies, 0, 1, sms) *
-      (1 - kGain);
-  std::optional<RowPartition> result;
-  for (int64_t part = 1; part < replicas; ++part) {
-    double time = kFixed + (1 - kFixed) * part / replicas;
-    for (int64_t full = 0; full <= units / replicas; ++full) {
-      int64_t rest = llvm::divideCeil(units - full * replicas, part);
-      double rounds = estimateRounds(full * copies, rest * copies, time, sms);
-      if (rounds >= best)
-        continue;
-      best = rounds;
-      result = RowPartition{full, part * kRowsPerReplica, rest,
-                            units * kRowsPerReplica};
-    }
-  }
-  return result;
-}
-
 /// Ends the rows of the last of even tiles with the last replica that has any.
-/// Whether some have none.
-static bool endLastTile(const RowBoundaries &boundaries, int64_t rows) {
+static void endLastTile(const RowBoundaries &boundaries, int64_t rows) {
   int64_t end = llvm::alignTo(rows, kRowsPerReplica);
-  if (end % boundaries.height == 0)
-    return false;
   for (arith::MulIOp product : boundaries.ends) {
     ImplicitLocOpBuilder b(product.getLoc(), product->getContext());
     b.setInsertionPointAfter(product);
@@ -139,7 +80,6 @@ static bool endLastTile(const RowBoundaries &boundaries, int64_t rows) {
                                       arith::ConstantIndexOp::create(b, end));
     product.getResult().replaceAllUsesExcept(row, row);
   }
-  return true;
 }
 
 /// Replaces the boundaries by those of the partition.
@@ -193,26 +133,30 @@ static std::optional<std::pair<int64_t, int64_t>> getStaticRows(GridOp grid) {
   return std::pair(rows, copies);
 }
 
-CutRows fa3::tile::cutRows(GridOp grid, int64_t sms, bool mayShorten) {
+std::optional<RowFacts> fa3::tile::getRowFacts(GridOp grid) {
   std::optional<RowBoundaries> boundaries = matchRowBoundaries(grid);
   // Replicas, of which tiles are to have some, divide the rows of products.
   bool hasReplicas = grid->getParentOfType<gpu::GPUFuncOp>()
                          .walk([](DotOp) { return WalkResult::interrupt(); })
                          .wasInterrupted();
   if (!boundaries || !hasReplicas)
-    return {};
+    return std::nullopt;
   auto known = getStaticRows(grid);
   if (!known)
-    return {};
+    return std::nullopt;
   auto [rows, copies] = *known;
-  std::optional<RowPartition> partition;
-  if (mayShorten && !boundaries->hasOtherUses)
-    partition = choosePartition(rows, boundaries->height, copies, sms);
-  if (!partition)
-    return {endLastTile(*boundaries, rows)};
-  replaceBoundaries(*boundaries, *partition);
+  return RowFacts{rows, boundaries->height, copies, !boundaries->hasOtherUses};
+}
+
+void fa3::tile::applyRows(GridOp grid, const GridPlan &plan,
+                          const RowFacts &facts) {
+  std::optional<RowBoundaries> boundaries = matchRowBoundaries(grid);
+  if (plan.endsLastTile)
+    endLastTile(*boundaries, facts.rows);
+  if (!plan.partition)
+    return;
+  replaceBoundaries(*boundaries, *plan.partition);
   OpBuilder builder(grid);
   grid.getUpperBoundsMutable()[0].assign(arith::ConstantIndexOp::create(
-      builder, grid.getLoc(), partition->getNumTiles()));
-  return {true, partition};
+      builder, grid.getLoc(), plan.partition->getNumTiles()));
 }

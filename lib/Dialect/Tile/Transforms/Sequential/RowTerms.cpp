@@ -8,9 +8,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "RowTerms.h"
-#include "../RegisterCount.h"
 #include "../Utils.h"
+#include "fa3/Dialect/Tile/Analysis/RegisterCount.h"
 #include "fa3/Dialect/Tile/IR/Tile.h"
+#include "fa3/Machine/RegisterModel.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -190,7 +191,8 @@ static void takeOut(Operation *sum) {
 /// Whether consumers have registers for the numbers of columns that are left of
 /// a sum: ptxas computes them once and would rather spill others.
 static bool leavesRegisters(gpu::GPUFuncOp kernel, Operation *sum) {
-  constexpr int64_t kUnknownExtents = 4, kBytes = 24;
+  const Chip &chip = getChip(kernel);
+  const RegisterModel &model = getRegisterModel(chip);
   BroadcastOp columns;
   for (Value operand : sum->getOperands())
     if (auto broadcast = operand.getDefiningOp<BroadcastOp>();
@@ -208,11 +210,11 @@ static bool leavesRegisters(gpu::GPUFuncOp kernel, Operation *sum) {
   });
   RegisterCount count =
       countRegisters(kernel, isKnown, LoadPolicy::Auto, /*hasEnds=*/false);
-  count.registers += countColumnRegisters(columns.getType().getDimSize(1)) +
-                     (isKnown ? 0 : kUnknownExtents) + (hasBytes ? kBytes : 0);
-  // Where ptxas began to spill in test/Matrix.
-  int64_t limit = count.groups >= 4 ? 124 : count.groups == 3 ? 175 : 230;
-  return count.registers <= limit;
+  count.registers +=
+      countColumnRegisters(columns.getType().getDimSize(1), chip) +
+      (isKnown ? 0 : model.termsOfUnknown) +
+      (hasBytes ? model.termsOfBytes : 0);
+  return count.registers <= model.getTermsBudget(count.groups);
 }
 
 unsigned fa3::tile::takeOutRowTerms(gpu::GPUFuncOp kernel) {

@@ -1,19 +1,36 @@
 //===- TileChoice.h - block sizes from head dims ----------------*- C++ -*-===//
 
-#ifndef FA3_LIB_CONVERSION_ATTENTIONTOTILE_TILECHOICE_H
-#define FA3_LIB_CONVERSION_ATTENTIONTOTILE_TILECHOICE_H
+#ifndef FA3_TUNING_TILECHOICE_H
+#define FA3_TUNING_TILECHOICE_H
 
-#include "ScalarRegion.h"
+#include "fa3/Machine/Chip.h"
 #include <optional>
 
 namespace fa3 {
 
 /// Rows of a consumer warp group, which the rows of a query have to fit and few
 /// queries do not fill.
-inline constexpr int64_t kReplicaRows = 64;
+inline constexpr int64_t kReplicaRows = kSm90a.productRows;
 
 struct TileChoice {
   int64_t blockM, blockN;
+};
+
+/// What score_mod and mask_mod regions ask of registers.
+struct RegionDemand {
+  /// Elements of auxiliary operands that are read for every (query, key) pair:
+  /// each becomes a tile of rank 2 that threads load,
+  int64_t loadedTiles = 0;
+  /// or one that is copied in bulk: how many, and bytes of an element of each.
+  int64_t bulkTiles = 0, bulkBytes = 0;
+  /// Uses of the key index beside the scores: 1 for a comparison, 2 for a
+  /// conversion to a number, which stays alive with the scores.
+  int64_t keyUses = 0;
+  /// Integers of a key that are loaded, or divided by a number that only the
+  /// launch knows.
+  int64_t keyNumbers = 0;
+  /// Whether it computes tanh of scores.
+  bool hasTanh = false;
 };
 
 /// Most keys in a block beside blockM rows, by registers and shared memory.
@@ -31,7 +48,8 @@ int64_t getWidestFloat8BlockN(int64_t d, int64_t dv, const RegionDemand &demand,
 /// groups have 112 registers a thread, three 160, two 240. Where head dims are
 /// wide and regions use the key index a lot, blockN is one step narrower:
 /// values that the estimate does not see would spill. So it is for tanh of
-/// scores under a mask where the number of queries is not known.
+/// scores under a mask, and for integers of a key that stay in registers, where
+/// the number of queries is not known.
 ///
 /// Without `queries`, a number of query rows known at compile time, the tile is
 /// the best one for long sequences; short ones may fill smaller tiles better,
@@ -64,4 +82,4 @@ TileChoice chooseFloat8Tile(int64_t d, int64_t dv, const RegionDemand &demand,
 
 } // namespace fa3
 
-#endif // FA3_LIB_CONVERSION_ATTENTIONTOTILE_TILECHOICE_H
+#endif // FA3_TUNING_TILECHOICE_H

@@ -1,27 +1,17 @@
 //===- TileChoice.cpp - block sizes from head dims ------------------------===//
 
-#include "TileChoice.h"
+#include "fa3/Tuning/TileChoice.h"
+#include "fa3/Machine/RegisterModel.h"
 #include "llvm/Support/MathExtras.h"
 #include <algorithm>
 
 using namespace fa3;
 
 namespace {
-/// Registers besides tiles: row statistics, addresses, loop control.
-constexpr int64_t kOtherRegisters = 25;
-/// Registers per thread that a tile may fill, leaving ptxas some room.
-constexpr int64_t kFourGroupRegisters = 108, kThreeGroupRegisters = 152,
-                  kTwoGroupRegisters = 232;
-/// Of these, addresses of a tile that score code loads, and of one that it
-/// reads from shared memory.
-constexpr int64_t kAddressRegisters = 8, kReadRegisters = 2;
-/// Head dims of so many columns, d and dv together, are wide.
-constexpr int64_t kWideColumns = 256;
-/// Uses of the key index that cost a step of a wide tile, as does, with more
-/// columns, a tile that score code reads beside three or more warp groups.
-constexpr int64_t kManyKeyUses = 2;
-/// Steps of blockN: the depth of a product whose operand it is.
-constexpr int64_t kStep = 16;
+/// Steps of blockN: the depth of a product whose operand it is, of 16 and of 8
+/// bits.
+constexpr int64_t kStep = kSm90a.productBytes / 2,
+                  kFloat8Step = kSm90a.productBytes;
 /// Wider key blocks bring nothing once the products dominate, and spill first.
 constexpr int64_t kWidestBlockN = 112, kWidestBlockNTwoGroups = 128;
 /// Of one warp group, whose few rows wait for copies: wider ones are fewer.
@@ -29,27 +19,50 @@ constexpr int64_t kWidestBlockNOneGroup = 192;
 /// Below this a further warp group does not pay for the narrower block. A
 /// fourth one may pay from the second number on.
 constexpr int64_t kNarrowestBlockN = 64, kNarrowestBlockNFourGroups = 48;
-/// Shared memory for tiles; the rest of 227 KiB is for barriers and alignment.
-constexpr int64_t kTileBytes = 230400;
+/// Shared memory for tiles.
+constexpr int64_t kTileBytes = kSharedMemoryBudget - kReservedSharedBytes;
 /// Columns of the output that are in shared memory at a time: two blocks.
 constexpr int64_t kStagedColumns = 128;
 } // namespace
+
+static const RegisterModel &getModel() { return getRegisterModel(kSm90a); }
+
+/// Registers of a consumer beside tiles: row statistics, addresses, loop
+/// control, and what score code loads or reads.
+static int64_t countOthers(const RegionDemand &demand) {
+  const RegisterModel &model = getModel();
+  return model.others + demand.loadedTiles * model.loadAddresses +
+         demand.bulkTiles * model.readAddresses;
+}
 
 /// Columns a head dim takes in shared memory: whole blocks of 128 bytes.
 static int64_t paddedDim(int64_t dim) {
   return llvm::alignTo(dim, dim > 32 ? 64 : dim > 16 ? 32 : 16);
 }
 
+/// Steps by which integers that stay in registers for each key make a block
+/// narrower. Beside narrow heads the first uses of the key cost nothing.
+static int64_t countStepsOfNumbers(int64_t dims, const RegionDemand &demand) {
+  const RegisterModel &model = getModel();
+  int64_t steps = demand.keyNumbers * model.stepsOfKeyNumber;
+  if (dims >= model.wideColumns)
+    return steps;
+  int64_t uses = demand.keyUses + demand.keyNumbers - model.manyKeyUses;
+  return std::clamp<int64_t>(uses, 0, steps);
+}
+
 /// Widest blockN, a multiple of 16, within registers and shared memory.
 static int64_t widestBlockN(int64_t d, int64_t dv, const RegionDemand &demand,
-                            int64_t blockM, int64_t registers, int64_t widest) {
-  int64_t others = kOtherRegisters + demand.loadedTiles * kAddressRegisters +
-                   demand.bulkTiles * kReadRegisters;
+                            int64_t blockM, int64_t widest) {
+  const RegisterModel &model = getModel();
+  int64_t registers =
+      model.getTileBudget(llvm::divideCeil(blockM, kReplicaRows));
   // Scores blockN / 2, weights blockN / 4, loaded tiles blockN / 2 each; of
   // what is read from shared memory a part is in registers at a time, blockN
   // / 8.
   int64_t eighths = 6 + 4 * demand.loadedTiles + demand.bulkTiles;
-  int64_t byRegisters = (registers - others - dv / 2) * 8 / eighths;
+  int64_t byRegisters =
+      (registers - countOthers(demand) - dv / 2) * 8 / eighths;
   // Two stages of K and V beside Q and one of what score code reads. The output
   // leaves by two blocks of columns: with wider keys it would have to wait for
   // the rows of Q, and the next Q for it.
@@ -59,17 +72,20 @@ static int64_t widestBlockN(int64_t d, int64_t dv, const RegionDemand &demand,
   int64_t byMemory = bytes / (2 * 2 * (paddedDim(d) + paddedDim(dv)) +
                               blockM * demand.bulkBytes);
   int64_t columns = std::min({byRegisters, byMemory, widest}) / kStep * kStep;
-  bool needsIndex = d + dv >= kWideColumns && demand.keyUses >= kManyKeyUses;
-  bool isTight = d + dv > kWideColumns && blockM > 128 && demand.bulkTiles > 0;
-  return needsIndex || isTight ? columns - kStep : columns;
+  // Uses of the key index cost a step of a wide tile, and so does, with more
+  // columns, a tile that score code reads beside three or more warp groups.
+  bool needsIndex =
+      d + dv >= model.wideColumns && demand.keyUses >= model.manyKeyUses;
+  bool isTight =
+      d + dv > model.wideColumns && blockM > 128 && demand.bulkTiles > 0;
+  int64_t steps = std::max<int64_t>(needsIndex || isTight,
+                                    countStepsOfNumbers(d + dv, demand));
+  return columns - steps * kStep;
 }
 
 int64_t fa3::getWidestBlockN(int64_t d, int64_t dv, const RegionDemand &demand,
                              int64_t blockM) {
-  int64_t registers = blockM > 192   ? kFourGroupRegisters
-                      : blockM > 128 ? kThreeGroupRegisters
-                                     : kTwoGroupRegisters;
-  return widestBlockN(d, dv, demand, blockM, registers, /*widest=*/256);
+  return widestBlockN(d, dv, demand, blockM, /*widest=*/256);
 }
 
 /// Time for `queries` rows in tiles of `blockM`, relative to rows of tiles of
@@ -98,34 +114,33 @@ static bool isNarrowBlockBetter(int64_t d, int64_t dv,
                         estimateTime(*queries, 192, 1);
 }
 
-TileChoice fa3::chooseTile(int64_t d, int64_t dv, const RegionDemand &demand,
+TileChoice fa3::chooseTile(int64_t d, int64_t dv, const RegionDemand &given,
                            std::optional<int64_t> queries,
                            int64_t leastBlockN) {
+  RegionDemand demand = given;
+  if (queries)
+    demand.keyNumbers = 0;
   constexpr double kRowOfTwoGroups = 1.05;
   if (queries && *queries <= kReplicaRows) {
     // Tiles that score code reads keep addresses and parts of them alive.
     bool readsTiles = demand.bulkTiles + demand.loadedTiles > 0;
     int64_t widest =
         readsTiles ? kWidestBlockNTwoGroups : kWidestBlockNOneGroup;
-    int64_t one =
-        widestBlockN(d, dv, demand, kReplicaRows, kTwoGroupRegisters, widest);
+    int64_t one = widestBlockN(d, dv, demand, kReplicaRows, widest);
     return {kReplicaRows, std::max(one, kStep)};
   }
-  int64_t four =
-      widestBlockN(d, dv, demand, 256, kFourGroupRegisters, kWidestBlockN);
+  int64_t four = widestBlockN(d, dv, demand, 256, kWidestBlockN);
   bool hasRoomForFour =
       four >= kNarrowestBlockN || (four >= kNarrowestBlockNFourGroups &&
                                    isNarrowBlockBetter(d, dv, demand, queries));
   if (hasRoomForFour && four >= leastBlockN)
     return {256, four};
-  int64_t three =
-      widestBlockN(d, dv, demand, 192, kThreeGroupRegisters, kWidestBlockN);
+  int64_t three = widestBlockN(d, dv, demand, 192, kWidestBlockN);
   // Two ways to compute a step (hopper-shorten-tanh) beside lengths and a mask.
   if (!queries && demand.hasTanh && demand.keyUses > 0 &&
-      d + dv >= kWideColumns && three > kNarrowestBlockN)
+      d + dv >= getModel().wideColumns && three > kNarrowestBlockN)
     three -= kStep;
-  int64_t two = widestBlockN(d, dv, demand, 128, kTwoGroupRegisters,
-                             kWidestBlockNTwoGroups);
+  int64_t two = widestBlockN(d, dv, demand, 128, kWidestBlockNTwoGroups);
   bool isShort = queries && estimateTime(*queries, 128, kRowOfTwoGroups) <
                                 estimateTime(*queries, 192, 1);
   if (three >= kNarrowestBlockN && three >= leastBlockN && !isShort)
@@ -136,18 +151,18 @@ TileChoice fa3::chooseTile(int64_t d, int64_t dv, const RegionDemand &demand,
 static int64_t widestFloat8BlockN(int64_t d, int64_t dv,
                                   const RegionDemand &demand,
                                   const Float8Needs &needs, int64_t blockM) {
-  constexpr int64_t kFloat8Step = 32, kWidest = 128;
+  constexpr int64_t kWidest = 128;
+  const RegisterModel &model = getModel();
   // The convert role takes registers from those who compute.
-  constexpr int64_t kThreeGroups = 152, kTwoGroups = 216;
-  int64_t registers = blockM > 128 ? kThreeGroups : kTwoGroups;
-  // Addresses of 32 columns of q; the other registers hold some of them, beside
-  // two sums fewer.
-  constexpr int64_t kAddress = 2;
-  int64_t held = needs.twoLevel && needs.queryTerms > 1 ? 4 : 8;
+  int64_t registers =
+      model.getTile8Budget(llvm::divideCeil(blockM, kReplicaRows));
+  // Addresses of the columns of q; the other registers hold some of them.
+  int64_t held = needs.twoLevel && needs.queryTerms > 1
+                     ? model.heldAddressesOfTwoSums
+                     : model.heldAddresses;
   int64_t addresses = llvm::divideCeil(needs.queryTerms * d, kFloat8Step);
-  int64_t others = kOtherRegisters + demand.loadedTiles * kAddressRegisters +
-                   demand.bulkTiles * kReadRegisters +
-                   std::max<int64_t>(addresses - held, 0) * kAddress;
+  int64_t others = countOthers(demand) +
+                   std::max<int64_t>(addresses - held, 0) * model.termAddresses;
   // Scores blockN / 2, weights blockN / 8, loaded tiles blockN / 2 each,
   // tiles in shared memory blockN / 8, a scale for every key blockN / 4 and
   // what reading them needs.
@@ -164,7 +179,8 @@ static int64_t widestFloat8BlockN(int64_t d, int64_t dv,
   // Columns as numbers and as a mask are kept beside both sums, or what score
   // code reads beside the addresses of further terms.
   bool readsBesideTerms = needs.queryTerms > 1 && demand.bulkTiles > 0;
-  if (needs.twoLevel && (demand.keyUses > kManyKeyUses || readsBesideTerms))
+  if (needs.twoLevel &&
+      (demand.keyUses > model.manyKeyUses || readsBesideTerms))
     columns -= kFloat8Step;
   if (needs.blocks.keys > 1)
     while (columns > kFloat8Step &&

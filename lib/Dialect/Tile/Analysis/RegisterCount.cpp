@@ -1,8 +1,8 @@
 //===- RegisterCount.cpp - what consumers keep in registers ---------------===//
 
-#include "RegisterCount.h"
-#include "Utils.h"
+#include "fa3/Dialect/Tile/Analysis/RegisterCount.h"
 #include "fa3/Dialect/Tile/IR/Tile.h"
+#include "fa3/Machine/RegisterModel.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
@@ -10,29 +10,17 @@ using namespace mlir;
 using namespace fa3;
 using namespace fa3::tile;
 
-/// Registers that a tile of 64 rows takes on each of 128 threads.
-static int64_t countTileRegisters(RankedTensorType type) {
-  return type.getDimSize(1) * type.getElementTypeBitWidth() / 64;
+/// Registers that the rows of one product instruction take of a tile on each
+/// thread of a warp group.
+static int64_t countTileRegisters(RankedTensorType type, const Chip &chip) {
+  constexpr int64_t kRegisterBits = 32;
+  return chip.productRows * type.getDimSize(1) * type.getElementTypeBitWidth() /
+         (chip.getThreadsPerWarpgroup() * kRegisterBits);
 }
 
-int64_t fa3::tile::countColumnRegisters(int64_t columns) {
-  // Four lanes share a row.
-  return columns / 4;
+int64_t fa3::tile::countColumnRegisters(int64_t columns, const Chip &chip) {
+  return columns / chip.lanesPerRow;
 }
-
-namespace {
-/// Registers that code beside that of a plain softmax takes, with extents that
-/// are known and with others, which are kept as well. By what ptxas began to
-/// spill in test/Matrix.
-struct Allowance {
-  int64_t known, unknown;
-  int64_t get(bool isKnown) const { return isKnown ? known : unknown; }
-};
-/// Functions, coordinates as numbers, tiles that are read, and such tiles where
-/// rows end before the tile does.
-constexpr Allowance kFunctions = {3, 3}, kNumbers = {3, 8}, kReads = {20, 28},
-                    kEndedReads = {36, 36};
-} // namespace
 
 /// Whether the operation lies in a loop below `root`.
 static bool isInLoop(Operation *op, Operation *root) {
@@ -42,32 +30,35 @@ static bool isInLoop(Operation *op, Operation *root) {
 
 RegisterCount fa3::tile::countRegisters(Operation *root, bool isKnown,
                                         LoadPolicy loads, bool hasEnds) {
-  constexpr int64_t kScalars = 25;
-  constexpr int64_t kShortProduct = 128, kColumnsPerDescriptor = 8;
+  const Chip &chip = getChip(root);
+  const RegisterModel &model = getRegisterModel(chip);
+  int64_t ofReads = hasEnds   ? model.endedReads
+                    : isKnown ? model.reads
+                              : model.readsOfUnknown;
   RegisterCount count;
-  count.registers = kScalars;
+  count.registers = model.others;
   // What one step in front of a loop takes is free again in the loop.
   int64_t inLoops = 0, before = 0;
   bool hasFunctions = false, hasNumbers = false;
   root->walk([&](Operation *op) {
     if (auto dot = dyn_cast<DotOp>(op)) {
-      count.groups =
-          std::max<int64_t>(count.groups, dot.getType().getDimSize(0) / 64);
+      count.groups = std::max<int64_t>(
+          count.groups, dot.getType().getDimSize(0) / chip.productRows);
       int64_t &products = isInLoop(dot, root) ? inLoops : before;
-      products += countTileRegisters(dot.getType());
+      products += countTileRegisters(dot.getType(), chip);
       auto lhs = dyn_cast<RankedTensorType>(dot.getLhs().getType());
       if (!lhs)
         return; // a view
       if (!dot.getLhs().getDefiningOp<LoadOp>())
-        products += countTileRegisters(lhs);
+        products += countTileRegisters(lhs, chip);
       else
-        products += std::max<int64_t>(0, lhs.getDimSize(1) - kShortProduct) /
-                    kColumnsPerDescriptor;
+        products +=
+            std::max<int64_t>(0, lhs.getDimSize(1) - model.shortProduct) /
+            model.columnsPerDescriptor;
     } else if (auto load = dyn_cast<LoadOp>(op)) {
       bool isOperand = llvm::any_of(load->getUsers(), llvm::IsaPred<DotOp>);
       bool inBulk = isBulkElementLoad(load, loads);
-      const Allowance &reads = hasEnds ? kEndedReads : kReads;
-      count.registers += inBulk ? reads.get(isKnown) : 0;
+      count.registers += inBulk ? ofReads : 0;
       count.loadsByThreads |=
           load.getType().getRank() == 2 && !isOperand && !inBulk;
     } else if (auto broadcast = dyn_cast<BroadcastOp>(op)) {
@@ -77,7 +68,7 @@ RegisterCount fa3::tile::countRegisters(Operation *root, bool isKnown,
       Operation *source = broadcast.getSource().getDefiningOp();
       if (broadcast.getDim() == 0 && type.getElementType().isF32() && source &&
           isElementwise(source) && !isa<arith::SIToFPOp>(source))
-        count.registers += countColumnRegisters(type.getDimSize(1));
+        count.registers += countColumnRegisters(type.getDimSize(1), chip);
     } else if (isElementwise(op)) {
       hasFunctions |= isa<math::TanhOp, math::ExpOp>(op);
       hasNumbers |= isa<arith::SIToFPOp, arith::UIToFPOp>(op) &&
@@ -85,7 +76,9 @@ RegisterCount fa3::tile::countRegisters(Operation *root, bool isKnown,
     }
   });
   count.registers += std::max(inLoops, before);
-  count.registers += hasFunctions ? kFunctions.get(isKnown) : 0;
-  count.registers += hasNumbers ? kNumbers.get(isKnown) : 0;
+  if (hasFunctions)
+    count.registers += isKnown ? model.functions : model.functionsOfUnknown;
+  if (hasNumbers)
+    count.registers += isKnown ? model.numbers : model.numbersOfUnknown;
   return count;
 }

@@ -1,9 +1,10 @@
 //===- RegisterCount.h - what consumers keep in registers -------*- C++ -*-===//
 
-#ifndef FA3_LIB_DIALECT_TILE_TRANSFORMS_REGISTERCOUNT_H
-#define FA3_LIB_DIALECT_TILE_TRANSFORMS_REGISTERCOUNT_H
+#ifndef FA3_DIALECT_TILE_ANALYSIS_REGISTERCOUNT_H
+#define FA3_DIALECT_TILE_ANALYSIS_REGISTERCOUNT_H
 
 #include "fa3/Dialect/Tile/Analysis/ElementLoads.h"
+#include "fa3/Machine/Chip.h"
 
 namespace fa3::tile {
 
@@ -25,8 +26,8 @@ RegisterCount countRegisters(mlir::Operation *root, bool isKnown,
                              LoadPolicy loads, bool hasEnds);
 
 /// Of a tile that repeats one number for each column.
-int64_t countColumnRegisters(int64_t columns);
+int64_t countColumnRegisters(int64_t columns, const Chip &chip);
 
 } // namespace fa3::tile
 
-#endif // FA3_LIB_DIALECT_TILE_TRANSFORMS_REGISTERCOUNT_H
+#endif // FA3_DIALECT_TILE_ANALYSIS_REGISTERCOUNT_H

@@ -1,0 +1,82 @@
+//===- GridFacts.cpp - what is known of a grid ----------------------------===//
+
+#include "GridFacts.h"
+#include "GridSections.h"
+#include "RowPartition.h"
+#include "fa3/Dialect/Tile/Analysis/RegisterCount.h"
+#include "fa3/Machine/RegisterModel.h"
+#include "mlir/Analysis/SliceAnalysis.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace fa3::tile;
+
+/// Whether the bounds of a loop in the grid depend on the grid's first index.
+static bool workDependsOnFirstIndex(GridOp grid) {
+  llvm::SetVector<Operation *> slice;
+  ForwardSliceOptions options;
+  options.inclusive = false;
+  getForwardSlice(grid.getBody().getArgument(0), &slice, options);
+  auto isDerived = [&](Value value) {
+    return value == grid.getBody().getArgument(0) ||
+           (value.getDefiningOp() && slice.contains(value.getDefiningOp()) &&
+            isa<IndexType>(value.getType()));
+  };
+  WalkResult result = grid.walk([&](scf::ForOp loop) {
+    return isDerived(loop.getUpperBound()) || isDerived(loop.getLowerBound())
+               ? WalkResult::interrupt()
+               : WalkResult::advance();
+  });
+  return result.wasInterrupted();
+}
+
+/// Whether consumers have registers left for the state of a loop over tiles.
+/// Tiles that threads load for other ends keep their addresses alive as well.
+static bool leavesRegisters(GridOp grid, LoadPolicy loads, bool hasEnds) {
+  const fa3::RegisterModel &model = getRegisterModel(fa3::getChip(grid));
+  bool isKnown = matchPattern(grid.getUpperBounds().front(), m_Constant());
+  RegisterCount count = countRegisters(grid, isKnown, loads, hasEnds);
+  return !count.loadsByThreads && count.registers + model.loopOverTiles <=
+                                      model.getLoopBudget(count.groups);
+}
+
+/// Whether tile-assign-roles will give loads to a group of their own, whose
+/// warp claims tiles for all.
+static bool hasLoadingGroup(GridOp grid, LoadPolicy loads) {
+  WalkResult result = grid.walk([&](LoadOp load) {
+    bool feedsProducts = llvm::any_of(
+        load->getUsers(), llvm::IsaPred<DotOp, RelabelOp, TransposeOp>);
+    return WalkResult(failure(isBulkElementLoad(load, loads) ||
+                              (isBulkCopy(load) && feedsProducts)));
+  });
+  return result.wasInterrupted();
+}
+
+/// Whether loops are known to be so long that starts and ends of tiles, which a
+/// loop over tiles hides, hardly count.
+static bool hasLongLoops(GridOp grid) {
+  constexpr int64_t kLong = 64;
+  WalkResult result = grid.walk([&](scf::ForOp loop) {
+    std::optional<llvm::APInt> count = loop.getStaticTripCount();
+    return count && count->uge(kLong) ? WalkResult::interrupt()
+                                      : WalkResult::advance();
+  });
+  return result.wasInterrupted();
+}
+
+GridFacts fa3::tile::getGridFacts(GridOp grid, ArrayRef<unsigned> places,
+                                  LoadPolicy loads, int64_t l2Bytes) {
+  GridFacts facts;
+  facts.dimensions = grid.getUpperBounds().size();
+  facts.isUniform = !workDependsOnFirstIndex(grid);
+  facts.hasLoader = hasLoadingGroup(grid, loads);
+  facts.hasLongLoops = hasLongLoops(grid);
+  facts.fitsLoop = leavesRegisters(grid, loads, /*hasEnds=*/false);
+  facts.fitsLoopWithEnds = leavesRegisters(grid, loads, /*hasEnds=*/true);
+  facts.sharesLoads = !getSharedArrays(grid).empty();
+  for (auto [place, index] : llvm::enumerate(places))
+    if (place && !facts.front && findSharedRows(grid, index, loads, l2Bytes))
+      facts.front = place;
+  facts.rows = getRowFacts(grid);
+  return facts;
+}
