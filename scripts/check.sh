@@ -62,6 +62,8 @@ fa3_make "$fa3_build" check-fa3-fuzz
 
 step "malformed input"
 fa3_make "$fa3_build" check-fa3-malformed
+step "hostile input"
+fa3_make "$fa3_build" check-fa3-hostile
 
 step "fuzz targets"
 fa3_make "$fa3_build" check-fa3-fuzz-targets

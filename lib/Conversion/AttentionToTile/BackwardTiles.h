@@ -9,7 +9,7 @@
 #define FA3_LIB_CONVERSION_ATTENTIONTOTILE_BACKWARDTILES_H
 
 #include "ScalarRegion.h"
-#include "TileChoice.h"
+#include "fa3/Tuning/TileChoice.h"
 
 namespace fa3 {
 

@@ -2,6 +2,7 @@
 
 #include "fa3/Conversion/TileToHopper/TileToHopper.h"
 #include "KernelLowering.h"
+#include "fa3/Support/PTXName.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -29,15 +30,22 @@ private:
 };
 } // namespace
 
-/// The launch with the operands that the lowered kernel takes.
-static LogicalResult convertLaunch(tile::LaunchOp launch,
+/// The launch of `kernel` with the operands that it takes.
+static LogicalResult convertLaunch(tile::LaunchOp launch, gpu::GPUFuncOp kernel,
                                    const KernelArguments &arguments) {
   if (!launch.getBlocks())
     return launch.emitOpError("expects 'blocks'; run tile-map-grid first");
   ImplicitLocOpBuilder b(launch.getLoc(), launch);
   SmallVector<Value> operands =
       arguments.computeOnHost(b, launch.getKernelArgs());
-  hopper::LaunchOp::create(b, launch.getKernelAttr(), launch.getBlocks(),
+  SymbolRefAttr symbol = FlatSymbolRefAttr::get(kernel.getNameAttr());
+  auto path = llvm::to_vector(launch.getKernelAttr().getNestedReferences());
+  if (!path.empty()) {
+    path.back() = cast<FlatSymbolRefAttr>(symbol);
+    symbol =
+        SymbolRefAttr::get(launch.getKernelAttr().getRootReference(), path);
+  }
+  hopper::LaunchOp::create(b, symbol, launch.getBlocks(),
                            b.getI64IntegerAttr(kDefaultThreads),
                            b.getI64IntegerAttr(0), operands, launch.getCost());
   launch.erase();
@@ -74,9 +82,12 @@ LogicalResult TileToHopper::convert(gpu::GPUFuncOp kernel,
   if (failed(verifyScalarArrays(kernel)))
     return failure();
   OpBuilder builder(kernel);
-  auto lowered =
-      gpu::GPUFuncOp::create(builder, kernel.getLoc(), kernel.getName(),
-                             builder.getFunctionType({}, {}));
+  Operation *scope = kernel->getParentOp();
+  std::string name = getPTXName(kernel.getName(), [&](StringRef other) {
+    return SymbolTable::lookupSymbolIn(scope, other) != nullptr;
+  });
+  auto lowered = gpu::GPUFuncOp::create(builder, kernel.getLoc(), name,
+                                        builder.getFunctionType({}, {}));
   lowered->setAttr(gpu::GPUDialect::getKernelFuncAttrName(),
                    builder.getUnitAttr());
   KernelLowering lowering(kernel, lowered);
@@ -89,7 +100,7 @@ LogicalResult TileToHopper::convert(gpu::GPUFuncOp kernel,
     numBarriers += barriers.getBarrier().getType().getCount();
   });
   for (tile::LaunchOp launch : launches)
-    if (failed(convertLaunch(launch, lowering.getArguments())))
+    if (failed(convertLaunch(launch, lowered, lowering.getArguments())))
       return failure();
   return success();
 }

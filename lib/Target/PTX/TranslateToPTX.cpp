@@ -2,6 +2,7 @@
 
 #include "OrderRows.h"
 #include "fa3/Support/ContractNames.h"
+#include "fa3/Support/PTXName.h"
 #include "fa3/Target/PTX/PTX.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -58,6 +59,13 @@ static OwningOpRef<ModuleOp> extractKernels(gpu::GPUModuleOp module) {
 
 static LogicalResult verifyLowered(gpu::GPUModuleOp module) {
   WalkResult result = module.walk([&](Operation *op) {
+    // LLVM ends the program at a name that it cannot write.
+    if (auto function = dyn_cast<LLVM::LLVMFuncOp>(op);
+        function && !function.isExternal() && !isPTXName(function.getName())) {
+      function.emitOpError("expects a name that is an identifier of PTX, got '")
+          << function.getName() << "'";
+      return WalkResult::interrupt();
+    }
     if (op == module.getOperation() ||
         isa_and_nonnull<LLVM::LLVMDialect, NVVM::NVVMDialect>(op->getDialect()))
       return WalkResult::advance();

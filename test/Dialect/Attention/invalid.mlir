@@ -1479,3 +1479,62 @@ func.func @backward_used(%q: tensor<2x8x?x64xf16>, %lse: tensor<2x8x?xf32>, %use
     -> (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>)
   return
 }
+
+// -----
+
+// C21
+func.func @extent(%q: tensor<1x1x1073741825x64xf16>) {
+  // expected-error @+1 {{expects extents of at most 1073741824, those of operand 0 are 'tensor<1x1x1073741825x64xf16>'}}
+  %o = attention.forward %q, %q, %q
+    : (tensor<1x1x1073741825x64xf16>, tensor<1x1x1073741825x64xf16>, tensor<1x1x1073741825x64xf16>) -> tensor<1x1x1073741825x64xf16>
+  return
+}
+
+// -----
+
+// C21, the greatest integer
+func.func @extent_keys(%q: tensor<1x1x?x64xf16>, %k: tensor<1x1x9223372036854775807x64xf16>) {
+  // expected-error @+1 {{expects extents of at most 1073741824, those of operand 1 are 'tensor<1x1x9223372036854775807x64xf16>'}}
+  %o = attention.forward %q, %k, %k
+    : (tensor<1x1x?x64xf16>, tensor<1x1x9223372036854775807x64xf16>, tensor<1x1x9223372036854775807x64xf16>) -> tensor<1x1x?x64xf16>
+  return
+}
+
+// -----
+
+// C21, of an auxiliary operand
+func.func @extent_aux(%q: tensor<1x1x?x64xf16>, %a: tensor<2147483648xf32>) {
+  // expected-error @+1 {{expects extents of at most 1073741824, those of operand 3 are 'tensor<2147483648xf32>'}}
+  %o = attention.forward %q, %q, %q aux(%a : tensor<2147483648xf32>)
+    : (tensor<1x1x?x64xf16>, tensor<1x1x?x64xf16>, tensor<1x1x?x64xf16>) -> tensor<1x1x?x64xf16>
+  return
+}
+
+// -----
+
+// C21, blocks in all
+func.func @blocks(%q: tensor<1024x1024x65537x64xf16>) {
+  // expected-error @+1 {{expects at most 1073741824 blocks of 64 queries in all batches and heads, got q of 'tensor<1024x1024x65537x64xf16>'}}
+  %o = attention.forward %q, %q, %q
+    : (tensor<1024x1024x65537x64xf16>, tensor<1024x1024x65537x64xf16>, tensor<1024x1024x65537x64xf16>) -> tensor<1024x1024x65537x64xf16>
+  return
+}
+
+// -----
+
+// attention.quantize C7
+func.func @quantize(%x: tensor<2x4x1073741825x64xf16>) {
+  // expected-error @+1 {{expects extents of at most 1073741824, those of operand 0 are 'tensor<2x4x1073741825x64xf16>'}}
+  %a:2 = attention.quantize %x : tensor<2x4x1073741825x64xf16> -> tensor<2x4x1073741825x64xf8E4M3FN>, tensor<2x4x1xf32>
+  return
+}
+
+// -----
+
+// C11, number
+func.func @mods(%q: tensor<1x1x?x64xf16>) {
+  // expected-error @+1 {{expects at most 64 mods, got 65}}
+  %o = attention.forward %q, %q, %q mods [#attention.causal, #attention.causal, #attention.causal, #attention.causal, #attention.causal, #attention.causal, #attention.causal, #attention.causal, #attention.causal, #attention.causal, #attention.causal, #attention.causal, #attention.causal, #attention.causal, #attention.causal, #attention.causal, #attention.causal, #attention.causal, #attention.causal, #attention.causal, #attention.causal, #attention.causal, #attention.causal, #attention.causal, #attention.causal, #attention.causal, #attention.causal, #attention.causal, #attention.causal, #attention.causal, #attention.causal, #attention.causal, #attention.causal, #attention.causal, #attention.causal, #attention.causal, #attention.causal, #attention.causal, #attention.causal, #attention.causal, #attention.causal, #attention.causal, #attention.causal, #attention.causal, #attention.causal, #attention.causal, #attention.causal, #attention.causal, #attention.causal, #attention.causal, #attention.causal, #attention.causal, #attention.causal, #attention.causal, #attention.causal, #attention.causal, #attention.causal, #attention.causal, #attention.causal, #attention.causal, #attention.causal, #attention.causal, #attention.causal, #attention.causal, #attention.causal]
+    : (tensor<1x1x?x64xf16>, tensor<1x1x?x64xf16>, tensor<1x1x?x64xf16>) -> tensor<1x1x?x64xf16>
+  return
+}

@@ -24,6 +24,9 @@ def TileToHopper : Pass<"tile-to-hopper", "::mlir::ModuleOp"> {
     Kernel arguments become tensor maps, addresses, extents and
     strides, as used; `hopper.launch` computes them from the memrefs.
 
+    A kernel whose name is no identifier of PTX is renamed: `a.b` becomes `a_b`.
+    The host function, whose name the manifest gives, keeps its own.
+
     A load that brings rows in another order becomes copies of a few rows each.
     The tensor map splits the array's rows into dimensions (`memref.expand_shape`
     on the host, which demands whole blocks of rows) along which a box steps:

@@ -312,6 +312,41 @@ static LogicalResult verifyPlaces(ForwardOp op) {
   return success();
 }
 
+LogicalResult fa3::attention::verifyExtents(Operation *op) {
+  auto check = [&](TypeRange types, StringRef what) -> LogicalResult {
+    for (auto [number, type] : llvm::enumerate(types))
+      if (auto tensor = dyn_cast<RankedTensorType>(type))
+        for (int64_t extent : tensor.getShape())
+          if (!ShapedType::isDynamic(extent) && extent > kGreatestExtent)
+            return op->emitOpError("expects extents of at most ")
+                   << kGreatestExtent << ", those of " << what << ' ' << number
+                   << " are " << tensor;
+    return success();
+  };
+  return failure(failed(check(op->getOperandTypes(), "operand")) ||
+                 failed(check(op->getResultTypes(), "result")));
+}
+
+/// C21: rows of o in blocks of 64, the least that a kernel computes at once.
+static LogicalResult verifyBlocks(ForwardOp op) {
+  constexpr int64_t kRows = 64;
+  auto q = cast<RankedTensorType>(op.getQ().getType());
+  int64_t queries = q.getDimSize(op.getSequenceAxis());
+  if (!ShapedType::isDynamic(queries))
+    queries = llvm::divideCeil(queries, kRows);
+  int64_t extents[] = {q.getDimSize(0), q.getDimSize(op.getHeadAxis()),
+                       queries};
+  int64_t blocks = 1;
+  for (int64_t extent : extents) {
+    blocks *= ShapedType::isDynamic(extent) ? 1 : extent;
+    if (blocks > kGreatestExtent)
+      return op.emitOpError("expects at most ")
+             << kGreatestExtent << " blocks of " << kRows
+             << " queries in all batches and heads, got q of " << q;
+  }
+  return success();
+}
+
 LogicalResult ForwardOp::verify() {
   auto type = [](Value value) {
     return cast<RankedTensorType>(value.getType());
@@ -343,7 +378,8 @@ LogicalResult ForwardOp::verify() {
            << type(getLse()).getElementType();
 
   bool is8Bit = getElementType().getIntOrFloatBitWidth() == 8;
-  if (failed(verifyScales(*this, is8Bit)) || failed(verifyTerms(*this)))
+  if (failed(verifyScales(*this, is8Bit)) || failed(verifyTerms(*this)) ||
+      failed(verifyExtents(*this)) || failed(verifyBlocks(*this)))
     return failure();
 
   int64_t step = is8Bit ? 16 : 8;

@@ -191,7 +191,8 @@ LogicalResult BackwardOp::verify() {
     heads.push_back({tensor, 1});
     lengths.push_back({tensor, 2});
   }
-  if (failed(verifyExtents(*this, "batch", batches)) ||
+  if (failed(attention::verifyExtents(*this)) ||
+      failed(verifyExtents(*this, "batch", batches)) ||
       failed(verifyExtents(*this, "heads", heads)) ||
       failed(verifyExtents(*this, "length", lengths)) ||
       failed(verifyExtents(*this, "heads", {{k, head}, {v, head}})) ||

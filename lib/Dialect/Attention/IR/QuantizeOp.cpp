@@ -91,7 +91,7 @@ LogicalResult QuantizeOp::verify() {
       error << ", with " << getTerms() << " columns for each element";
     return error << ", got " << values;
   }
-  if (failed(verifyScales(*this, source)))
+  if (failed(verifyExtents(*this)) || failed(verifyScales(*this, source)))
     return failure();
   if (!getRotation())
     return success();

@@ -74,7 +74,10 @@ LogicalResult fa3::attention::verifyScaleAndMods(ScoredOpInterface op) {
       return op->emitOpError("expects a positive scale of at most 2^27, got ")
              << scale.getValueAsDouble();
   }
-  if (ArrayAttr mods = op.getModsAttr())
+  if (ArrayAttr mods = op.getModsAttr()) {
+    if (mods.size() > kMostMods)
+      return op->emitOpError("expects at most ")
+             << kMostMods << " mods, got " << mods.size();
     for (Attribute attribute : mods) {
       auto mod = dyn_cast<ModAttrInterface>(attribute);
       if (!mod)
@@ -83,6 +86,7 @@ LogicalResult fa3::attention::verifyScaleAndMods(ScoredOpInterface op) {
       if (failed(mod.verifyMod(op)))
         return failure();
     }
+  }
   return success();
 }
 
@@ -109,6 +113,10 @@ LogicalResult fa3::attention::verifyScalarRegion(ScoredOpInterface op,
     return op->emitOpError("expects '") << name << "' to yield " << results;
   }
 
+  if (size_t count = block.getOperations().size(); count > kMostOperations)
+    return op->emitOpError("expects at most ")
+           << kMostOperations << " operations in '" << name << "', got "
+           << count;
   for (Operation &inner : block.without_terminator()) {
     if (isa<tensor::ExtractOp, tensor::DimOp>(inner)) {
       if (!llvm::is_contained(op.getAux(), inner.getOperand(0)))

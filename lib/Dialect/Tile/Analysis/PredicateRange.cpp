@@ -32,15 +32,46 @@ Bound Bound::floorDivPlusOne(AffineForm form, int64_t divisor) {
   return bound;
 }
 
+/// Replaces a part of `tree`, a minimum or maximum of parts or one part, that
+/// is `part` but for a constant by the less or the greater of the two.
+std::optional<Bound> Bound::absorb(const Bound &tree, const Bound &part,
+                                   Kind kind) {
+  if (tree.kind == kind) {
+    for (auto side : {&Bound::lhs, &Bound::rhs})
+      if (std::optional<Bound> merged = absorb(*(tree.*side), part, kind)) {
+        Bound bound = tree;
+        bound.*side = std::make_shared<Bound>(std::move(*merged));
+        return bound;
+      }
+    return std::nullopt;
+  }
+  bool isQuotient = tree.kind == Kind::Ceil || tree.kind == Kind::Floor;
+  if (!isQuotient || tree.kind != part.kind || tree.divisor != part.divisor)
+    return std::nullopt;
+  AffineForm difference = tree.form - part.form;
+  if (!difference.isConstant())
+    return std::nullopt;
+  return (difference.constant <= 0) == (kind == Kind::Min) ? tree : part;
+}
+
+/// The minimum or maximum of two bounds, in as few parts as can be seen.
+Bound Bound::combine(Bound a, Bound b, Kind kind) {
+  if (b.kind == kind)
+    return combine(combine(std::move(a), *b.lhs, kind), *b.rhs, kind);
+  if (std::optional<Bound> merged = absorb(a, b, kind))
+    return *merged;
+  Bound bound(kind);
+  bound.lhs = std::make_shared<Bound>(std::move(a));
+  bound.rhs = std::make_shared<Bound>(std::move(b));
+  return bound;
+}
+
 Bound Bound::min(Bound a, Bound b) {
   if (a.isNegativeInfinity() || b.isPositiveInfinity())
     return a;
   if (b.isNegativeInfinity() || a.isPositiveInfinity())
     return b;
-  Bound bound(Kind::Min);
-  bound.lhs = std::make_shared<Bound>(std::move(a));
-  bound.rhs = std::make_shared<Bound>(std::move(b));
-  return bound;
+  return combine(std::move(a), std::move(b), Kind::Min);
 }
 
 Bound Bound::max(Bound a, Bound b) {
@@ -48,10 +79,7 @@ Bound Bound::max(Bound a, Bound b) {
     return a;
   if (b.isPositiveInfinity() || a.isNegativeInfinity())
     return b;
-  Bound bound(Kind::Max);
-  bound.lhs = std::make_shared<Bound>(std::move(a));
-  bound.rhs = std::make_shared<Bound>(std::move(b));
-  return bound;
+  return combine(std::move(a), std::move(b), Kind::Max);
 }
 
 Value Bound::emit(OpBuilder &builder, Location loc, Value least,

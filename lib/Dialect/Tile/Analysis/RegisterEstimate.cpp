@@ -143,42 +143,70 @@ int64_t ValueRegisters::get(Value value) {
   return perThread;
 }
 
-/// Visits a block whose surroundings keep `outside` alive.
+namespace {
+/// The values that are alive at a point, and the registers that they take.
+class LiveValues {
+public:
+  LiveValues(ValueRegisters &registers, const llvm::DenseSet<Value> &values)
+      : registers(registers) {
+    for (Value value : values)
+      add(value);
+  }
+  void add(Value value) {
+    if (values.insert(value).second)
+      sum += registers.get(value);
+  }
+  void remove(Value value) {
+    if (values.erase(value))
+      sum -= registers.get(value);
+  }
+  int64_t getSum() const { return sum; }
+  const llvm::DenseSet<Value> &get() const { return values; }
+
+private:
+  ValueRegisters &registers;
+  llvm::DenseSet<Value> values;
+  int64_t sum = 0;
+};
+} // namespace
+
+/// Visits a block, from its end, whose surroundings keep `outside` alive.
+/// Values that end at an operation make room for its results.
 static int64_t visitBlock(Block &block, const Liveness &liveness,
                           const llvm::DenseSet<Value> &outside,
                           ValueRegisters &registers, Operation *&where) {
   int64_t most = 0;
-  for (Operation &op : block) {
-    llvm::DenseSet<Value> live = outside;
-    for (Value value : liveness.getLiveness(&block)->currentlyLiveValues(&op)) {
-      // Values that end here make room for the results.
-      bool endsHere =
-          liveness.getLiveness(&block)->getEndOperation(value, &op) == &op &&
-          value.getDefiningOp() != &op;
-      if (!endsHere)
-        live.insert(value);
-    }
-    int64_t sum = 0;
-    for (Value value : live)
-      sum += registers.get(value);
-    if (sum > most) {
-      most = sum;
-      where = &op;
-    }
+  LiveValues live(registers, outside);
+  for (Value value : liveness.getLiveOut(&block))
+    live.add(value);
+  for (Operation &op : llvm::reverse(block)) {
+    for (Value result : op.getResults())
+      live.add(result);
+    int64_t own = live.getSum();
+    Operation *ownWhere = &op;
+    for (Value result : op.getResults())
+      live.remove(result);
+    // Inside, what lives past the operation stays, its results aside.
     for (Region &region : op.getRegions())
       for (Block &inner : region) {
-        // Inside, what lives past the operation stays, its results aside.
-        llvm::DenseSet<Value> past = live;
-        for (Value result : op.getResults())
-          past.erase(result);
         Operation *innerWhere = nullptr;
         int64_t innerMost =
-            visitBlock(inner, liveness, past, registers, innerWhere);
-        if (innerMost > most) {
-          most = innerMost;
-          where = innerWhere;
+            visitBlock(inner, liveness, live.get(), registers, innerWhere);
+        if (innerMost > own) {
+          own = innerMost;
+          ownWhere = innerWhere;
         }
       }
+    // The first of several.
+    if (own > 0 && own >= most) {
+      most = own;
+      where = ownWhere;
+    }
+    op.walk([&](Operation *user) {
+      for (Value operand : user->getOperands())
+        if (!op.isAncestor(operand.getParentBlock()->getParentOp()))
+          live.add(operand);
+    });
   }
   return most;
 }

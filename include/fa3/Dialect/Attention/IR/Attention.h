@@ -53,6 +53,17 @@ std::optional<HadamardFactors> getHadamardFactors(int64_t order);
 /// The largest number of an 8-bit format.
 double getLargestNumber(mlir::Type format);
 
+/// The greatest static extent of an operand, and of what is counted together:
+/// kernels count in 32 bits.
+constexpr int64_t kGreatestExtent = int64_t(1) << 30;
+
+/// The most that a compiler is asked to look through: operations of a region,
+/// and mods.
+constexpr size_t kMostOperations = 4096, kMostMods = 64;
+
+/// Checks the static extents of all tensors of an operation.
+llvm::LogicalResult verifyExtents(mlir::Operation *op);
+
 /// How many numbers of a type may make an element: two of 8-bit floats, whose
 /// digits are few; one of others.
 uint64_t getMostTerms(mlir::Type format);

@@ -104,9 +104,11 @@ def Attention_ForwardOp : Attention_Op<"forward", [
     C8. mask_mod has arguments (index, index, index, index) and yields i1.
     C9. the regions hold only pure elementwise scalar operations, constants,
         `tensor.extract` and `tensor.dim` of auxiliary operands, and, where
-        they take queries and keys, `attention.length`.
+        they take queries and keys, `attention.length`; at
+        most 4096 operations each.
     C10. the regions capture only scalars and auxiliary operands.
-    C11. mods are modifications of this dialect, each fit for its operands.
+    C11. mods are modifications of this dialect, each fit for its operands, at
+        most 64.
     C12. a constant scale is positive and at most 2^27, so that it times the
         lowest score that counts as visible (-2^100) is finite.
     C13. 8-bit operands have scales for q, k and v, others none; scales are of
@@ -120,6 +122,9 @@ def Attention_ForwardOp : Attention_Op<"forward", [
         and `transposed_v`.
     C19. sinks have rank 1, elements of f32 and the extent of the query heads.
     C20. a constant number of splits is at least 1.
+    C21. static extents of operands and results are at most 2^30, and so is the
+        number of blocks of 64 queries in all batches and heads: kernels count in
+        32 bits.
   }];
   let arguments = (ins AnyRankedTensor:$q, AnyRankedTensor:$k, AnyRankedTensor:$v,
                        Variadic<AnyRankedTensor>:$aux, Optional<F32>:$scale,
@@ -337,6 +342,7 @@ def Attention_QuantizeOp : Attention_Op<"quantize", [Pure]> {
     C5. `rotate` takes d floats, where d is 1, 12 or 20 times a power of two, or
         d x d in the element type of the source; that is f16 or bf16.
     C6. `terms` is 1, or 2 with values of f8E4M3FN or f8E5M2.
+    C7. static extents are at most 2^30.
   }];
   let arguments = (ins AnyRankedTensor:$source, Optional<AnyRankedTensor>:$rotation,
                        DefaultValuedAttr<I64Attr, "0">:$rows,

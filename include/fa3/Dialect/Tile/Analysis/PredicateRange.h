@@ -43,6 +43,9 @@ public:
 private:
   enum class Kind { NegativeInfinity, PositiveInfinity, Ceil, Floor, Min, Max };
   explicit Bound(Kind kind) : kind(kind) {}
+  static std::optional<Bound> absorb(const Bound &tree, const Bound &part,
+                                     Kind kind);
+  static Bound combine(Bound a, Bound b, Kind kind);
   bool compare(const Bound &other, unsigned &budget) const;
   Bound simplify(const AffineForm &least, const AffineForm &greatest) const;
   mlir::Value emit(mlir::OpBuilder &builder, mlir::Location loc,
