@@ -3,6 +3,7 @@
 #ifndef FA3_DIALECT_TILE_TRANSFORMS_PASSES_H
 #define FA3_DIALECT_TILE_TRANSFORMS_PASSES_H
 
+#include "fa3/Options/Options.h"
 #include "mlir/Pass/Pass.h"
 
 namespace fa3::tile {

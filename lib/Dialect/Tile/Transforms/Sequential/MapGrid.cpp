@@ -108,26 +108,6 @@ struct MapGrid : fa3::tile::impl::MapGridBase<MapGrid> {
   using MapGridBase::MapGridBase;
 
   void runOnOperation() override {
-    if (mode != "auto" && mode != "cta" && mode != "static" &&
-        mode != "dynamic") {
-      getOperation().emitError("tile-map-grid: expects mode 'auto', 'cta', "
-                               "'static' or 'dynamic', got '")
-          << mode << "'";
-      return signalPassFailure();
-    }
-    if (order != "auto" && order != "rows" && order != "longest-first" &&
-        order != "pairs") {
-      getOperation().emitError("tile-map-grid: expects order 'auto', 'rows', "
-                               "'longest-first' or 'pairs', got '")
-          << order << "'";
-      return signalPassFailure();
-    }
-    if (heights != "even" && heights != "auto") {
-      getOperation().emitError("tile-map-grid: expects heights 'even' or "
-                               "'auto', got '")
-          << heights << "'";
-      return signalPassFailure();
-    }
     if (sms < 1) {
       getOperation().emitError("tile-map-grid: expects sms of at least "
                                "1, got ")
@@ -147,12 +127,6 @@ struct MapGrid : fa3::tile::impl::MapGridBase<MapGrid> {
           << kMostRounds << ", got " << sectionRounds.getValue();
       return signalPassFailure();
     }
-    if (FailureOr<LoadPolicy> policy =
-            parseLoadPolicy(getOperation(), "tile-map-grid", loads);
-        succeeded(policy))
-      loadPolicy = *policy;
-    else
-      return signalPassFailure();
     numMapped = numClaiming = 0;
     SmallVector<LaunchOp> launches;
     getOperation().walk([&](LaunchOp launch) { launches.push_back(launch); });
@@ -160,14 +134,13 @@ struct MapGrid : fa3::tile::impl::MapGridBase<MapGrid> {
           return map(kernel, launches);
         })))
       return signalPassFailure();
-    if (mode == "dynamic" && numMapped > 0 && numClaiming == 0)
+    if (mode == options::Mode::Dynamic && numMapped > 0 && numClaiming == 0)
       getOperation().emitRemark("no kernel has CTAs that claim tiles: none has "
                                 "a group that loads tiles for others");
   }
 
   LogicalResult map(gpu::GPUFuncOp kernel, ArrayRef<LaunchOp> launches);
 
-  LoadPolicy loadPolicy = LoadPolicy::Auto;
   /// Kernels with a grid, and of these such whose CTAs could claim tiles.
   int64_t numMapped = 0, numClaiming = 0;
 };
@@ -181,19 +154,23 @@ LogicalResult MapGrid::map(gpu::GPUFuncOp kernel, ArrayRef<LaunchOp> launches) {
   if (!llvm::hasSingleElement(grids))
     return kernel.emitOpError("expects one 'tile.grid' in a kernel");
   bool uniform = !workDependsOnFirstIndex(grid);
-  bool hasPairs = order == "pairs";
-  bool longestFirst = order == "longest-first" || (order == "auto" && !uniform);
+  bool hasPairs = order == options::Order::Pairs;
+  bool longestFirst = order == options::Order::LongestFirst ||
+                      (order == options::Order::Auto && !uniform);
   CutRows rows;
-  if (heights == "auto")
+  if (heights == options::Heights::Auto)
     rows = cutRows(grid, sms, uniform && !longestFirst && !hasPairs);
   const std::optional<RowPartition> &partition = rows.partition;
   numPartitioned += partition.has_value();
-  bool fits = mode == "auto" && leavesRegisters(grid, loadPolicy, rows.hasEnds);
-  bool canClaim = hasLoadingGroup(grid, loadPolicy);
+  bool fits =
+      mode == options::Mode::Auto && leavesRegisters(grid, loads, rows.hasEnds);
+  bool canClaim = hasLoadingGroup(grid, loads);
   ++numMapped;
   numClaiming += canClaim;
-  bool isDynamic = canClaim && (mode == "dynamic" || (fits && !uniform));
-  bool isStatic = mode == "static" || (fits && uniform && !hasLongLoops(grid));
+  bool isDynamic =
+      canClaim && (mode == options::Mode::Dynamic || (fits && !uniform));
+  bool isStatic =
+      mode == options::Mode::Static || (fits && uniform && !hasLongLoops(grid));
   bool persistent = isDynamic || isStatic;
   if (hasPairs && (!isStatic || grid.getUpperBounds().size() < 2))
     return grid.emitOpError("order 'pairs' expects a static grid of two or "
@@ -204,13 +181,13 @@ LogicalResult MapGrid::map(gpu::GPUFuncOp kernel, ArrayRef<LaunchOp> launches) {
   SmallVector<SharedArray> shared = getSharedArrays(grid);
   bool hasSections = longestFirst && l2Bytes > 0 && !shared.empty() &&
                      grid.getUpperBounds().size() > 1;
-  SmallVector<unsigned> places = orderIndices(grid, loadPolicy);
+  SmallVector<unsigned> places = orderIndices(grid, loads);
   // The place among them of an index that may run in front of the first one.
   unsigned front = 0;
   std::optional<SharedRows> sharedRows;
   if (!longestFirst && !hasPairs && l2Bytes > 0)
     while (!sharedRows && ++front < places.size())
-      sharedRows = findSharedRows(grid, places[front], loadPolicy, l2Bytes);
+      sharedRows = findSharedRows(grid, places[front], loads, l2Bytes);
 
   // Host: the number of blocks and what else depends on extents only.
   for (LaunchOp launch : launches) {
