@@ -159,6 +159,10 @@ fa3_outcome Call::lower(StringRef name) {
       return refuse("cannot read pass_pipeline '" + options.passPipeline +
                     "': " + StringRef(error).trim());
     static_cast<OpPassManager &>(passes) = std::move(*parsed);
+  } else if (std::optional<std::string> wrong =
+                 explainWrongWord(options.pipelineOptions)) {
+    return refuse("cannot read pipeline_options '" + options.pipelineOptions +
+                  "': " + *wrong);
   } else if (failed(pipeline.parseFromString(options.pipelineOptions, os))) {
     return refuse("cannot read pipeline_options '" + options.pipelineOptions +
                   "': " + StringRef(error).trim());

@@ -16,47 +16,86 @@
 using namespace mlir;
 using namespace fa3;
 
+/// The words of an option of this type, none if it takes others than words.
+template <typename T>
+static ArrayRef<llvm::StringLiteral> getWordsOf() {
+  if constexpr (std::is_enum_v<T>)
+    return getWords(T());
+  else
+    return {};
+}
+
+std::optional<std::string> fa3::explainWrongWord(StringRef text) {
+  SmallVector<StringRef> settings;
+  text.split(settings, ' ', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
+  for (StringRef setting : settings) {
+    auto [name, word] = setting.split('=');
+    ArrayRef<llvm::StringLiteral> words;
+#define FA3_PIPELINE_OPTION(member, itsName, type, ...)                        \
+  if (name == itsName)                                                         \
+    words = getWordsOf<type>();
+#include "fa3/Options/Options.h.inc"
+    if (!words.empty() && !llvm::is_contained(words, word))
+      return (name + Twine(" expects ") + options::listWords(words) +
+              ", got '" + word + "'")
+          .str();
+  }
+  return std::nullopt;
+}
+
 static void addCleanup(OpPassManager &pm) {
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
 }
 
+namespace {
+#define FA3_PIPELINE_OPTION(member, ...)                                       \
+  template <typename T, typename = void>                                       \
+  struct Has_##member : std::false_type {};                                    \
+  template <typename T>                                                        \
+  struct Has_##member<T, std::void_t<decltype(std::declval<T &>().member)>>    \
+      : std::true_type {};
+#include "fa3/Options/Options.h.inc"
+} // namespace
+
+/// Gives a pass, or a pipeline of a part, those of its options that the
+/// pipeline has: those that name the same record of Options.td.
+template <typename Options>
+static void giveOptions(const PipelineOptions &from, Options &to) {
+#define FA3_PIPELINE_OPTION(member, ...)                                       \
+  if constexpr (Has_##member<Options>::value)                                  \
+    to.member = from.member;
+#include "fa3/Options/Options.h.inc"
+}
+
+template <typename Options>
+static Options takeOptions(const PipelineOptions &from) {
+  Options to;
+  giveOptions(from, to);
+  return to;
+}
+
 void fa3::buildTilePipeline(OpPassManager &pm, const PipelineOptions &options) {
   pm.addPass(attention::createExpandMods());
   pm.addPass(attention::createDeriveGradient());
-  AttentionToTileOptions toTile;
-  toTile.blockM = options.blockM;
-  toTile.blockN = options.blockN;
-  toTile.rescale = options.rescale;
-  toTile.rescaleThreshold = options.rescaleThreshold;
-  toTile.loads = options.loads;
-  toTile.twoLevel = options.twoLevel;
-  toTile.twoLevelSteps = options.twoLevelSteps;
-  toTile.packGqa = options.packGqa;
+  auto toTile = takeOptions<AttentionToTileOptions>(options);
   // A narrow block has no turn of its own.
-  bool isWhole = options.lastBlock == "auto" && options.pingPong == "on";
-  toTile.lastBlock = isWhole ? "whole" : options.lastBlock.getValue();
+  if (toTile.lastBlock == options::LastBlock::Auto &&
+      options.pingPong == options::Switch::On)
+    toTile.lastBlock = options::LastBlock::Whole;
+  auto grid = takeOptions<tile::MapGridOptions>(options);
   // Tiles of other heights are made of whole replicas of 64 rows.
-  std::string heights = options.heights;
   if (options.replicas != 0)
-    heights = "even";
-  toTile.endRows = heights != "even";
+    grid.heights = options::Heights::Even;
+  toTile.endRows = grid.heights != options::Heights::Even;
   pm.addPass(createAttentionToTile(toTile));
   addCleanup(pm);
   pm.addPass(tile::createStrengthReduce());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(tile::createShrinkBounds());
-  tile::MapGridOptions grid;
-  grid.mode = options.mode;
   // It is the group for copies that claims tiles.
-  if (grid.mode == "auto" && !options.warpSpecialize)
-    grid.mode = "cta";
-  grid.order = options.order;
-  grid.l2Bytes = options.l2Bytes;
-  grid.sectionRounds = options.sectionRounds;
-  grid.heights = heights;
-  grid.sms = options.sms;
-  grid.loads = options.loads;
+  if (grid.mode == options::Mode::Auto && !options.warpSpecialize)
+    grid.mode = options::Mode::Cta;
   pm.addPass(tile::createMapGrid(grid));
 }
 
@@ -65,60 +104,46 @@ void fa3::buildSpecializePipeline(OpPassManager &pm,
   pm.addPass(tile::createRelabelContractions());
   pm.addPass(tile::createTransposeOperands());
   // For hopper-shorten-tanh, which needs the votes of lazy rescaling.
-  tile::ScaleOperandsOptions scale;
-  scale.when = options.scaleOperands;
-  bool isOfUse = options.shortenTanh && options.rescale == "lazy";
-  if (scale.when == "auto" && !isOfUse)
-    scale.when = "never";
+  auto scale = takeOptions<tile::ScaleOperandsOptions>(options);
+  bool isOfUse =
+      options.shortenTanh && options.rescale == options::Rescale::Lazy;
+  if (scale.scaleOperands == options::ScaleOperands::Auto && !isOfUse)
+    scale.scaleOperands = options::ScaleOperands::Never;
   pm.addPass(tile::createScaleOperands(scale));
-  tile::SumByProductsOptions sums;
-  sums.sums = options.sums;
-  pm.addPass(tile::createSumByProducts(sums));
-  tile::AssignRolesOptions roles;
-  roles.loads = options.loads;
-  pm.addPass(tile::createAssignRoles(roles));
+  pm.addPass(tile::createSumByProducts(
+      takeOptions<tile::SumByProductsOptions>(options)));
+  pm.addPass(
+      tile::createAssignRoles(takeOptions<tile::AssignRolesOptions>(options)));
   pm.addPass(tile::createInsertRings());
   addCleanup(pm);
-  tile::SpecializeOptions specialize;
-  specialize.replicas = options.replicas;
-  specialize.warpSpecialize = options.warpSpecialize;
-  pm.addPass(tile::createSpecialize(specialize));
+  pm.addPass(
+      tile::createSpecialize(takeOptions<tile::SpecializeOptions>(options)));
   pm.addPass(tile::createResolveGuards());
   addCleanup(pm);
-  tile::MakeAsyncOptions async;
-  async.store = options.store;
-  async.smemBudget = options.smemBudget;
-  pm.addPass(tile::createMakeAsync(async));
+  pm.addPass(
+      tile::createMakeAsync(takeOptions<tile::MakeAsyncOptions>(options)));
   pm.addPass(createCanonicalizerPass());
 }
 
 void fa3::buildPipelinePipeline(OpPassManager &pm,
                                 const PipelineOptions &options) {
-  tile::ScheduleOptions schedule;
-  schedule.stages = options.stages;
-  schedule.solver = options.solver;
-  pm.addPass(tile::createSchedule(schedule));
+  pm.addPass(tile::createSchedule(takeOptions<tile::ScheduleOptions>(options)));
   pm.addPass(tile::createPipeline());
   pm.addPass(tile::createReleaseEarly());
   pm.addPass(tile::createAcquireLate());
   addCleanup(pm);
-  tile::InsertPingPongOptions pingPong;
-  pingPong.pingPong = options.pingPong;
-  pm.addPass(tile::createInsertPingPong(pingPong));
-  tile::HoldOperandsOptions hold;
-  hold.steps = options.hold;
-  pm.addPass(tile::createHoldOperands(hold));
-  tile::CheckRegistersOptions registers;
-  registers.producerRegisters = options.producerRegisters;
-  pm.addPass(tile::createCheckRegisters(registers));
+  pm.addPass(tile::createInsertPingPong(
+      takeOptions<tile::InsertPingPongOptions>(options)));
+  pm.addPass(tile::createHoldOperands(
+      takeOptions<tile::HoldOperandsOptions>(options)));
+  pm.addPass(tile::createCheckRegisters(
+      takeOptions<tile::CheckRegistersOptions>(options)));
   // A deeper ring only lets its writer go on earlier: what is live now stays
   // so.
   if (options.check)
     pm.nest<gpu::GPUModuleOp>().addPass(warp::createCheck());
-  tile::SizeRingsOptions rings;
-  rings.smemBudget = options.smemBudget;
-  rings.maxDepth = options.maxDepth;
-  pm.addPass(tile::createSizeRings(rings));
+  pm.addPass(
+      tile::createSizeRings(takeOptions<tile::SizeRingsOptions>(options)));
   pm.addPass(tile::createSplitByPredicate());
   addCleanup(pm);
 }
@@ -137,9 +162,8 @@ void fa3::buildHopperPipeline(OpPassManager &pm,
   OpPassManager &kernels = pm.nest<gpu::GPUModuleOp>().nest<gpu::GPUFuncOp>();
   kernels.addPass(hopper::createInsertWaits());
   kernels.addPass(hopper::createInsertFences());
-  hopper::AssignRegistersOptions registers;
-  registers.producerRegisters = options.producerRegisters;
-  kernels.addPass(hopper::createAssignRegisters(registers));
+  kernels.addPass(hopper::createAssignRegisters(
+      takeOptions<hopper::AssignRegistersOptions>(options)));
   pm.addPass(hopper::createAllocateSmem());
   if (options.check)
     pm.addPass(hopper::createCheckProtocol());
@@ -147,10 +171,8 @@ void fa3::buildHopperPipeline(OpPassManager &pm,
   if (options.shortenTanh)
     pm.nest<gpu::GPUModuleOp>().addNestedPass<gpu::GPUFuncOp>(
         hopper::createShortenTanh());
-  hopper::VoteEarlyOptions votes;
-  votes.tests = options.earlyVotes;
   pm.nest<gpu::GPUModuleOp>().addNestedPass<gpu::GPUFuncOp>(
-      hopper::createVoteEarly(votes));
+      hopper::createVoteEarly(takeOptions<hopper::VoteEarlyOptions>(options)));
   if (options.exponentialShare > 0) {
     hopper::ShareExponentialsOptions exponentials;
     exponentials.share = options.exponentialShare;
@@ -168,9 +190,7 @@ void fa3::buildHopperPipeline(OpPassManager &pm,
 void fa3::buildPTXPipeline(OpPassManager &pm, const PipelineOptions &options) {
   buildHopperPipeline(pm, options);
   HopperToLLVMOptions toLLVM;
-  toLLVM.barrierWait = options.barrierWait;
-  toLLVM.wgmmaAsm = options.wgmmaAsm;
-  toLLVM.llvmPasses = options.llvmPasses;
+  giveOptions(options, toLLVM);
   buildHopperToLLVMPipeline(pm, toLLVM);
 }
 

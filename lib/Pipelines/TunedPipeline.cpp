@@ -6,7 +6,6 @@
 #include "mlir/Pass/Pass.h"
 #include "mlir/Pass/PassManager.h"
 #include "llvm/Support/MemoryBuffer.h"
-#include <limits>
 
 using namespace mlir;
 using namespace fa3;
@@ -16,76 +15,23 @@ using tuning::Table;
 /// that a kernel takes, and the option.
 template <typename Options, typename Function>
 static void forEachTunable(Options &options, Function &&function) {
-  function("block-m", options.blockM);
-  function("block-n", options.blockN);
-  function("rescale", options.rescale);
-  function("mode", options.mode);
-  function("order", options.order);
-  function("heights", options.heights);
-  function("l2-bytes", options.l2Bytes);
-  function("section-rounds", options.sectionRounds);
-  function("store", options.store);
-  function("solver", options.solver);
-  function("stages", options.stages);
-  function("ping-pong", options.pingPong);
-  function("hold", options.hold);
-  function("producer-registers", options.producerRegisters);
-  function("max-depth", options.maxDepth);
-  function("barrier-wait", options.barrierWait);
-  function("wgmma-asm", options.wgmmaAsm);
-  function("llvm-passes", options.llvmPasses);
-  function("last-block", options.lastBlock);
-  function("early-votes", options.earlyVotes);
-  function("shorten-tanh", options.shortenTanh);
-  function("scale-operands", options.scaleOperands);
+#define FA3_PIPELINE_OPTION(member, name, type, init, text, isTunable, ...)    \
+  if (isTunable)                                                               \
+    function(name, options.member);
+#include "fa3/Options/Options.h.inc"
 }
 
-/// Whether an option that is a number takes this one; passes ask again.
+/// Whether an option that is a number takes this one; passes ask again. Words
+/// are refused by their parsers.
 static bool takesNumber(StringRef name, StringRef value) {
-  struct Range {
-    StringRef name;
-    int64_t least, most, step;
-  };
-  constexpr int64_t kAny = std::numeric_limits<int64_t>::max();
-  static const Range ranges[] = {
-      {"block-m", 64, kAny, 64}, {"block-n", 16, 256, 16},
-      {"l2-bytes", 0, kAny, 1},  {"stages", 1, kAny, 1},
-      {"max-depth", 1, kAny, 1}, {"producer-registers", 24, 256, 8},
-      {"hold", 0, kAny, 1},      {"section-rounds", 0, 1 << 20, 1},
-  };
-  for (const Range &range : ranges) {
-    int64_t number;
-    if (range.name != name || (name == "hold" && value == "auto"))
-      continue;
-    return !value.getAsInteger(10, number) && number >= range.least &&
-           number <= range.most && number % range.step == 0;
-  }
-  return true;
-}
-
-/// Whether an option that is a word takes this one; passes ask again.
-static bool takesWord(StringRef name, StringRef value) {
-  struct Choice {
-    StringRef name;
-    SmallVector<StringRef, 4> words;
-  };
-  static const Choice choices[] = {
-      {"rescale", {"lazy", "eager", "never"}},
-      {"mode", {"auto", "cta", "static", "dynamic"}},
-      {"order", {"auto", "rows", "longest-first", "pairs"}},
-      {"heights", {"even", "auto"}},
-      {"store", {"auto", "staged", "in-place", "direct"}},
-      {"solver", {"list", "modulo"}},
-      {"ping-pong", {"on", "off"}},
-      {"barrier-wait", {"asm", "intrinsic"}},
-      {"wgmma-asm", {"instruction", "chain"}},
-      {"last-block", {"auto", "whole", "narrow"}},
-      {"early-votes", {"auto", "integers", "floats", "none"}},
-      {"scale-operands", {"auto", "always", "never"}},
-  };
-  for (const Choice &choice : choices)
-    if (choice.name == name)
-      return llvm::is_contained(choice.words, value);
+  int64_t number;
+  if (value.getAsInteger(10, number))
+    return name != "hold" || value == "auto";
+#define FA3_PIPELINE_OPTION(member, itsName, type, init, text, isTunable,      \
+                            least, most, step)                                 \
+  if (name == itsName)                                                         \
+    return number >= least && number <= most && number % step == 0;
+#include "fa3/Options/Options.h.inc"
   return true;
 }
 
@@ -103,7 +49,7 @@ std::optional<std::string> fa3::validateTunedOptions(llvm::StringRef options) {
       return ("'" + name + "' is no option that a table may set").str();
     if (value.empty())
       return ("'" + name + "' has no value").str();
-    if (!takesWord(name, value) || !takesNumber(name, value) ||
+    if (!takesNumber(name, value) ||
         failed(scratch.parseFromString(word, llvm::errs())))
       return ("'" + name + "' does not take '" + value + "'").str();
   }
@@ -154,7 +100,8 @@ LogicalResult fa3::applyTuning(ModuleOp module, PipelineOptions &options) {
   StringRef(entry->options).split(words, ' ', -1, /*KeepEmpty=*/false);
   for (StringRef word : words) {
     // Replicas that take turns need as many steps each.
-    bool isGiven = word == "last-block=narrow" && options.pingPong == "on";
+    bool isGiven =
+        word == "last-block=narrow" && options.pingPong == options::Switch::On;
     forEachTunable(options, [&](StringRef name, const auto &option) {
       isGiven |= name == word.split('=').first && option.hasValue();
     });

@@ -122,6 +122,10 @@ static void testRefusals(void) {
   expectRefused(good, &bad, FA3_BAD_CALL, "expects a size of fa3_options");
   bad = (fa3_options){.size = sizeof bad, .pipeline_options = "no-such=1"};
   expectRefused(good, &bad, FA3_BAD_CALL, "no-such");
+  bad.pipeline_options = "block-m=64 mode=dynamc";
+  expectRefused(good, &bad, FA3_BAD_CALL,
+                "mode expects 'auto', 'cta', 'static' or 'dynamic', got "
+                "'dynamc'");
   bad = (fa3_options){.size = sizeof bad, .pass_pipeline = "builtin.module(x)"};
   expectRefused(good, &bad, FA3_BAD_CALL, "pass_pipeline");
   bad.pipeline_options = "block-m=64";

@@ -67,7 +67,6 @@ private:
   FailureOr<int64_t> getLastKeys(attention::ForwardOp forward, int64_t blockN);
   /// Narrows a tile to rows that lie one behind the other.
   LogicalResult fitPlaces(attention::ForwardOp forward, TileChoice &tile);
-  tile::LoadPolicy loadPolicy = tile::LoadPolicy::Auto;
   void buildLaunch(HostFunction &host, gpu::GPUModuleOp module,
                    gpu::GPUFuncOp kernel, const KernelArguments &arguments);
 };
@@ -164,36 +163,18 @@ LogicalResult AttentionToTile::verifyOptions() {
   if (blockN < 0 || blockN % 16 || blockN > 256)
     return error() << "expects block-n to be a multiple of 16 up to 256, got "
                    << blockN.getValue();
-  if (rescale != "lazy" && rescale != "eager" && rescale != "never")
-    return error() << "expects rescale 'lazy', 'eager' or 'never', got '"
-                   << rescale << "'";
-  if (twoLevel != "auto" && twoLevel != "true" && twoLevel != "false")
-    return error() << "expects two-level-accumulation 'auto', 'true' or "
-                      "'false', got '"
-                   << twoLevel << "'";
   if (twoLevelSteps < 0)
     return error() << "expects two-level-steps of at least 0, got "
                    << twoLevelSteps.getValue();
-  if (twoLevelSteps != 0 && twoLevel == "false")
+  if (twoLevelSteps != 0 && twoLevel == options::Choice::False)
     return error() << "expects no two-level-steps without "
                       "two-level-accumulation, got "
                    << twoLevelSteps.getValue();
-  if (packGqa != "auto" && packGqa != "true" && packGqa != "false")
-    return error() << "expects pack-gqa 'auto', 'true' or 'false', got '"
-                   << packGqa << "'";
-  if (lastBlock != "auto" && lastBlock != "whole" && lastBlock != "narrow")
-    return error() << "expects last-block 'auto', 'whole' or 'narrow', got '"
-                   << lastBlock << "'";
   // 2^threshold must fit the type of the weights; 2^15 is f16's last power.
   if (rescaleThreshold != -1 &&
       !(rescaleThreshold >= 0 && rescaleThreshold <= 14))
     return error() << "expects rescale-threshold between 0 and 14, or -1, got "
                    << rescaleThreshold.getValue();
-  FailureOr<tile::LoadPolicy> policy =
-      tile::parseLoadPolicy(getOperation(), "attention-to-tile", loads);
-  if (failed(policy))
-    return failure();
-  loadPolicy = *policy;
   return success();
 }
 
@@ -227,12 +208,12 @@ void AttentionToTile::runOnOperation() {
 FailureOr<int64_t> AttentionToTile::getLastKeys(ForwardOp forward,
                                                 int64_t blockN) {
   constexpr int64_t kStep16Bit = 16, kStep8Bit = 32;
-  bool isAsked = lastBlock == "narrow";
+  bool isAsked = lastBlock == options::LastBlock::Narrow;
   if (isAsked && forward.hasLengths())
     return forward.emitOpError("has sequences with lengths of their own, "
                                "expects a known number of keys with "
                                "last-block=narrow");
-  if (forward.hasLengths() || lastBlock == "whole" ||
+  if (forward.hasLengths() || lastBlock == options::LastBlock::Whole ||
       (!isAsked &&
        (!forward.getMaskMod().empty() || !forward.getAux().empty())))
     return 0;
@@ -437,7 +418,7 @@ LogicalResult AttentionToTile::buildForward(HostFunction &host,
   OpBuilder builder = OpBuilder::atBlockEnd(&kernel.getBody().front());
   RegionDemand demand;
   for (Region *region : {&forward.getScoreMod(), &forward.getMaskMod()})
-    addRegionDemand(*region, loadPolicy, demand);
+    addRegionDemand(*region, loads, demand);
   std::optional<int64_t> queries = getStaticQueries(forward);
   // Parts are for few queries.
   if (host.splits && !queries)
@@ -445,8 +426,8 @@ LogicalResult AttentionToTile::buildForward(HostFunction &host,
   if (queries && operands.packing)
     *queries *= operands.packing->rows;
   bool is8Bit = forward.hasScales();
-  bool addsSteps =
-      twoLevel == "true" || (twoLevel == "auto" && needsTwoLevels(host));
+  bool addsSteps = twoLevel == options::Choice::True ||
+                   (twoLevel == options::Choice::Auto && needsTwoLevels(host));
   ScaleBlocks blocks = {
       forward.getScaleRows(0),
       std::gcd(forward.getScaleRows(1), forward.getScaleRows(2))};
@@ -473,8 +454,8 @@ LogicalResult AttentionToTile::buildForward(HostFunction &host,
   FailureOr<int64_t> lastKeys = getLastKeys(forward, tile.blockN);
   constexpr double kThreshold = 8, kThreshold8Bit = 4;
   AccumulationPolicy policy{
-      rescale == "never",
-      rescale == "lazy",
+      rescale == options::Rescale::Never,
+      rescale == options::Rescale::Lazy,
       rescaleThreshold,
       addsSteps,
       twoLevelSteps ? int64_t(twoLevelSteps) : chooseTwoLevelSteps(forward),

@@ -79,13 +79,14 @@ std::optional<int64_t> fa3::getStaticQueries(ForwardOp forward) {
 }
 
 FailureOr<std::optional<GroupPacking>>
-fa3::chooseGroupPacking(const attention::HostFunction &host, StringRef option) {
+fa3::chooseGroupPacking(const attention::HostFunction &host,
+                        options::Choice choice) {
   using Result = std::optional<GroupPacking>;
   ForwardOp forward = host.forward;
-  if (option == "false")
+  if (choice == options::Choice::False)
     return Result();
   auto refuse = [&](auto &&explain) -> FailureOr<Result> {
-    if (option == "auto")
+    if (choice == options::Choice::Auto)
       return Result();
     explain(forward.emitOpError("cannot have the heads of a group packed into "
                                 "rows: "));
@@ -125,7 +126,7 @@ fa3::chooseGroupPacking(const attention::HostFunction &host, StringRef option) {
   pays |= queries && isFilledBetter(*queries, packing);
   // Keys are divided where queries are few.
   pays |= host.splits && !queries;
-  return option == "true" || pays ? Result(packing) : Result();
+  return choice == options::Choice::True || pays ? Result(packing) : Result();
 }
 
 Value fa3::viewGroups(ImplicitLocOpBuilder &b, Value array, unsigned head,

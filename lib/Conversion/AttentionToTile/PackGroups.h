@@ -10,6 +10,7 @@
 #define FA3_LIB_CONVERSION_ATTENTIONTOTILE_PACKGROUPS_H
 
 #include "fa3/Dialect/Attention/Contract/HostFunction.h"
+#include "fa3/Options/Options.h"
 
 namespace fa3 {
 
@@ -27,7 +28,7 @@ struct GroupPacking {
 /// up in parts, and where keys are masked by
 /// query, heads are not wide and no row is without one.
 mlir::FailureOr<std::optional<GroupPacking>>
-chooseGroupPacking(const attention::HostFunction &host, llvm::StringRef option);
+chooseGroupPacking(const attention::HostFunction &host, options::Choice choice);
 
 /// How many queries of a sequence are computed at most, if that is known.
 std::optional<int64_t> getStaticQueries(attention::ForwardOp forward);

@@ -123,7 +123,7 @@ struct BarrierWaitPattern : KernelPattern<BarrierWaitOp> {
     Location loc = op.getLoc();
     Value address = getBarrierAddress(rewriter, loc, adaptor.getBarrier(),
                                       adaptor.getIndex());
-    if (info.getOptions().barrierWait == BarrierWaitForm::Asm)
+    if (info.getOptions().barrierWait == options::BarrierWait::Asm)
       emitPredicatedAsm(
           rewriter, loc, Value(),
           "{\n.reg .pred P1;\nWAIT_${:uid}:\n"

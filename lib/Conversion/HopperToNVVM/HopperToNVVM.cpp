@@ -68,24 +68,8 @@ struct ConvertHopperToNVVM
 
   FailureOr<LoweringOptions> getOptions() {
     LoweringOptions options;
-    auto choose = [&](StringRef option, StringRef value, StringRef first,
-                      StringRef second) -> FailureOr<bool> {
-      if (value == first || value == second)
-        return value == second;
-      return getOperation().emitError()
-             << "convert-hopper-to-nvvm: expects " << option << " '" << first
-             << "' or '" << second << "', got '" << value << "'";
-    };
-    FailureOr<bool> intrinsic =
-        choose("barrier-wait", barrierWait, "asm", "intrinsic");
-    FailureOr<bool> chain =
-        choose("wgmma-asm", wgmmaAsm, "instruction", "chain");
-    if (failed(intrinsic) || failed(chain))
-      return failure();
-    if (*intrinsic)
-      options.barrierWait = BarrierWaitForm::Intrinsic;
-    if (*chain)
-      options.wgmmaAsm = WgmmaAsmForm::Chain;
+    options.barrierWait = barrierWait;
+    options.wgmmaAsm = wgmmaAsm;
     if (reductionChains < 1)
       return getOperation().emitError()
              << "option reduction-chains expects at least 1, got "

@@ -10,17 +10,15 @@
 #define FA3_LIB_CONVERSION_HOPPERTONVVM_KERNELINFO_H
 
 #include "fa3/Dialect/Hopper/IR/Hopper.h"
+#include "fa3/Options/Options.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/IR/Builders.h"
 
 namespace fa3 {
 
-enum class BarrierWaitForm { Asm, Intrinsic };
-enum class WgmmaAsmForm { Instruction, Chain };
-
 struct LoweringOptions {
-  BarrierWaitForm barrierWait = BarrierWaitForm::Asm;
-  WgmmaAsmForm wgmmaAsm = WgmmaAsmForm::Instruction;
+  options::BarrierWait barrierWait = options::BarrierWait::Asm;
+  options::WgmmaAsm wgmmaAsm = options::WgmmaAsm::Instruction;
   int64_t reductionChains = 2;
 };
 

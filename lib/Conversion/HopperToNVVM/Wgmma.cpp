@@ -342,7 +342,7 @@ struct WgmmaPattern : KernelPattern<WgmmaOp> {
     if (lhsType && steps * blocks > kMostHoisted)
       lhs = pinToProduct(rewriter, loc, lhs, adaptor.getRhs());
     int64_t perStatement =
-        info.getOptions().wgmmaAsm == WgmmaAsmForm::Chain ? steps : 1;
+        info.getOptions().wgmmaAsm == options::WgmmaAsm::Chain ? steps : 1;
     SmallVector<Value> results;
     for (int64_t block = 0; block < blocks; ++block) {
       auto part = [&](ArrayRef<Value> all) {

@@ -14,10 +14,10 @@
 // NEGATIVE: error: attention-to-tile: expects block-m to be a multiple of 64, got -64
 // N: error: attention-to-tile: expects block-n to be a multiple of 16 up to 256, got 24
 // WIDE: error: attention-to-tile: expects block-n to be a multiple of 16 up to 256, got 272
-// RESCALE: error: attention-to-tile: expects rescale 'lazy', 'eager' or 'never', got 'seldom'
+// RESCALE: for the --rescale option: expects 'lazy', 'eager' or 'never', got 'seldom'
 // STEPS: error: attention-to-tile: expects no two-level-steps without two-level-accumulation, got 2
 // THRESHOLD: error: attention-to-tile: expects rescale-threshold between 0 and 14, or -1, got 1.5{{0*}}e+01
-// LOADS: error: attention-to-tile: expects loads 'auto', 'bulk' or 'threads', got 'all'
+// LOADS: for the --loads option: expects 'auto', 'bulk' or 'threads', got 'all'
 // UNKNOWN: no such option block-k
 
 !q = tensor<1x1x?x64xf16>

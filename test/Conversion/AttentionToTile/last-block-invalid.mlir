@@ -1,7 +1,7 @@
 // RUN: not fa3-opt %s -attention-to-tile="last-block=half" 2>&1 | FileCheck %s
 // RUN: fa3-opt %s -attention-to-tile="last-block=narrow block-n=96" -split-input-file -verify-diagnostics
 
-// CHECK: error: attention-to-tile: expects last-block 'auto', 'whole' or 'narrow', got 'half'
+// CHECK: for the --last-block option: expects 'auto', 'whole' or 'narrow', got 'half'
 
 func.func @unknown(%q: tensor<1x2x64x64xf16>, %k: tensor<1x2x?x64xf16>) -> tensor<1x2x64x64xf16> {
   // expected-error @+1 {{has an unknown number of keys, expects a known one with last-block=narrow}}

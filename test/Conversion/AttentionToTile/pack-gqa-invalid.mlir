@@ -1,6 +1,6 @@
 // RUN: fa3-opt %s -attention-expand-mods -attention-to-tile=pack-gqa=true -split-input-file -verify-diagnostics
 // RUN: not fa3-opt %S/attention-to-tile.mlir -attention-to-tile=pack-gqa=some -o %t.none 2>&1 | FileCheck %s
-// CHECK: error: attention-to-tile: expects pack-gqa 'auto', 'true' or 'false', got 'some'
+// CHECK: for the --pack-gqa option: expects 'auto', 'true' or 'false', got 'some'
 
 !q = tensor<2x?x1x64xf16>
 !k = tensor<2x2x300x64xf16>

@@ -3,7 +3,7 @@
 // RUN: fa3-opt %s -attention-expand-mods -attention-to-tile -split-input-file | FileCheck %s
 // RUN: fa3-opt %s -attention-expand-mods -attention-to-tile=two-level-accumulation=false -split-input-file | FileCheck %s --check-prefix=FALSE
 // RUN: not fa3-opt %s -attention-expand-mods -attention-to-tile=two-level-accumulation=maybe -split-input-file -o /dev/null 2>&1 | FileCheck %s --check-prefix=WORD
-// WORD: error: attention-to-tile: expects two-level-accumulation 'auto', 'true' or 'false', got 'maybe'
+// WORD: for the --two-level-accumulation option: expects 'auto', 'true' or 'false', got 'maybe'
 
 // FALSE-COUNT-6: tile.where
 

@@ -3,8 +3,8 @@
 // RUN: not fa3-opt %S/hopper-to-nvvm.mlir --pass-pipeline='builtin.module(gpu.module(convert-hopper-to-nvvm{wgmma-asm=all}))' 2>&1 | FileCheck %s --check-prefix=ASM
 // RUN: not fa3-opt %S/hopper-to-nvvm.mlir --pass-pipeline='builtin.module(gpu.module(convert-hopper-to-nvvm{reduction-chains=0}))' 2>&1 | FileCheck %s --check-prefix=CHAINS
 
-// WAIT: hopper-to-nvvm.mlir:{{[0-9]+}}:{{[0-9]+}}: error: convert-hopper-to-nvvm: expects barrier-wait 'asm' or 'intrinsic', got 'spin'
-// ASM: error: convert-hopper-to-nvvm: expects wgmma-asm 'instruction' or 'chain', got 'all'
+// WAIT: for the --barrier-wait option: expects 'asm' or 'intrinsic', got 'spin'
+// ASM: for the --wgmma-asm option: expects 'instruction' or 'chain', got 'all'
 // CHAINS: error: option reduction-chains expects at least 1, got 0
 
 gpu.module @m {

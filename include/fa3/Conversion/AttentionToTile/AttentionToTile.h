@@ -3,6 +3,7 @@
 #ifndef FA3_CONVERSION_ATTENTIONTOTILE_ATTENTIONTOTILE_H
 #define FA3_CONVERSION_ATTENTIONTOTILE_ATTENTIONTOTILE_H
 
+#include "fa3/Options/Options.h"
 #include "mlir/Pass/Pass.h"
 
 namespace fa3 {

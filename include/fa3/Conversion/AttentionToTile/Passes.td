@@ -4,6 +4,7 @@
 #define FA3_CONVERSION_ATTENTIONTOTILE_PASSES
 
 include "mlir/Pass/PassBase.td"
+include "fa3/Options/Options.td"
 
 def AttentionToTile : Pass<"attention-to-tile", "::mlir::ModuleOp"> {
   let summary = "functions with attention -> host functions and tiled kernels";
@@ -144,31 +145,9 @@ def AttentionToTile : Pass<"attention-to-tile", "::mlir::ModuleOp"> {
     "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"
   ];
   let options = [
-    Option<"blockM", "block-m", "int64_t", "0",
-           "query rows per CTA, a multiple of 64 (0: choose)">,
-    Option<"blockN", "block-n", "int64_t", "0",
-           "keys per step, a multiple of 16 up to 256 (0: choose)">,
-    Option<"rescale", "rescale", "std::string", "\"lazy\"",
-           "when the accumulator is rescaled: lazy, eager, or never, for scores "
-           "with bounds">,
-    Option<"rescaleThreshold", "rescale-threshold", "double", "-1.0",
-           "log2 of the growth of a row maximum that lazy rescaling tolerates "
-           "(-1: 8, with 8-bit operands 4)">,
-    Option<"loads", "loads", "std::string", "\"auto\"",
-           "as tile-assign-roles will take it: auto, bulk or threads">,
-    Option<"twoLevel", "two-level-accumulation", "std::string", "\"auto\"",
-           "add the product of every step to the output in fp32: true, false, or "
-           "auto, for many 8-bit keys">,
-    Option<"twoLevelSteps", "two-level-steps", "int64_t", "0",
-           "steps whose products are added up before they go to the sum in fp32 "
-           "(0: choose)">,
-    Option<"packGqa", "pack-gqa", "std::string", "\"auto\"",
-           "the heads of a group as rows of one tile: auto (for few queries and "
-           "masks by query), true or false">,
-    Option<"lastBlock", "last-block", "std::string", "\"auto\"",
-           "keys that do not fill a block, if their number is known: in a whole "
-           "block, in a narrow one, or auto (narrow without mask and auxiliary "
-           "tensors, if it spares 32 columns behind three whole blocks)">,
+    Option_BlockM, Option_BlockN, Option_Rescale, Option_RescaleThreshold,
+    Option_Loads, Option_TwoLevel, Option_TwoLevelSteps, Option_PackGqa,
+    Option_LastBlock,
     Option<"endRows", "end-rows", "bool", "false",
            "state where the rows of a tile end">
   ];

@@ -3,6 +3,7 @@
 #ifndef FA3_CONVERSION_HOPPERTONVVM_HOPPERTONVVM_H
 #define FA3_CONVERSION_HOPPERTONVVM_HOPPERTONVVM_H
 
+#include "fa3/Options/Options.h"
 #include "mlir/Pass/Pass.h"
 #include "mlir/Pass/PassOptions.h"
 
@@ -23,12 +24,12 @@ namespace fa3 {
 constexpr llvm::StringLiteral kAccessAttrName = "hopper.access";
 
 struct HopperToLLVMOptions : mlir::PassPipelineOptions<HopperToLLVMOptions> {
-  Option<std::string> barrierWait{*this, "barrier-wait",
-                                  llvm::cl::desc("see convert-hopper-to-nvvm"),
-                                  llvm::cl::init("asm")};
-  Option<std::string> wgmmaAsm{*this, "wgmma-asm",
-                               llvm::cl::desc("see convert-hopper-to-nvvm"),
-                               llvm::cl::init("instruction")};
+  Option<options::BarrierWait> barrierWait{
+      *this, "barrier-wait", llvm::cl::desc("see convert-hopper-to-nvvm"),
+      llvm::cl::init(options::BarrierWait::Asm)};
+  Option<options::WgmmaAsm> wgmmaAsm{
+      *this, "wgmma-asm", llvm::cl::desc("see convert-hopper-to-nvvm"),
+      llvm::cl::init(options::WgmmaAsm::Instruction)};
   Option<int64_t> reductionChains{*this, "reduction-chains",
                                   llvm::cl::desc("see convert-hopper-to-nvvm"),
                                   llvm::cl::init(2)};

@@ -4,6 +4,7 @@
 #define FA3_HOPPERTONVVM_PASSES
 
 include "mlir/Pass/PassBase.td"
+include "fa3/Options/Options.td"
 
 def ConvertHopperToNVVM : Pass<"convert-hopper-to-nvvm", "::mlir::gpu::GPUModuleOp"> {
   let summary = "kernels of hopper and warp -> llvm.func of nvvm, scf, arith, vector";
@@ -42,17 +43,10 @@ def ConvertHopperToNVVM : Pass<"convert-hopper-to-nvvm", "::mlir::gpu::GPUModule
     ```
   }];
   let options = [
-    Option<"barrierWait", "barrier-wait", "std::string", "\"asm\"",
-           "form of mbarrier waits: asm (one statement with its own loop) or "
-           "intrinsic (a loop in the IR)">,
-    Option<"wgmmaAsm", "wgmma-asm", "std::string", "\"instruction\"",
-           "one asm statement per wgmma (instruction) or per 64 rows of a "
-           "product (chain)">,
+    Option_BarrierWait, Option_WgmmaAsm,
     Option<"reductionChains", "reduction-chains", "int64_t", "2",
            "partial results of a reduction within one thread">,
-    Option<"llvmPasses", "llvm-passes", "std::string", "",
-           "attribute `hopper.llvm_passes` of the module: the passes on LLVM IR "
-           "that a translation runs unless it is told others; none if empty">,
+    Option_LLVMPasses,
   ];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",

@@ -175,18 +175,11 @@ struct VoteEarly : hopper::impl::VoteEarlyBase<VoteEarly> {
   using VoteEarlyBase::VoteEarlyBase;
 
   void runOnOperation() override {
-    gpu::GPUFuncOp kernel = getOperation();
-    if (!llvm::is_contained({"auto", "integers", "floats", "none"},
-                            StringRef(tests))) {
-      kernel.emitError("hopper-vote-early: expects early-votes 'auto', "
-                       "'integers', 'floats' or 'none', got '")
-          << tests << "'";
-      return signalPassFailure();
-    }
-    if (tests == "none")
+    if (earlyVotes == options::EarlyVotes::None)
       return;
     llvm::SetVector<Value> conditions;
-    kernel.walk([&](VoteAnyOp vote) { conditions.insert(vote.getSource()); });
+    getOperation().walk(
+        [&](VoteAnyOp vote) { conditions.insert(vote.getSource()); });
     for (Value condition : conditions)
       for (Operation *user : condition.getUsers())
         if (auto vote = dyn_cast<VoteAnyOp>(user)) {
@@ -201,9 +194,11 @@ struct VoteEarly : hopper::impl::VoteEarlyBase<VoteEarly> {
       return;
     auto part = decision->maximum.getSource().getDefiningOp<FragmentReduceOp>();
     std::optional<Limit> limit;
-    if (tests != "floats" && part && part.getKind() == Combine::max)
+    if (earlyVotes != options::EarlyVotes::Floats && part &&
+        part.getKind() == Combine::max)
       limit = Limit::find(*decision);
-    if (tests == "auto" && !(limit && isProduct(part.getSource()))) {
+    if (earlyVotes == options::EarlyVotes::Auto &&
+        !(limit && isProduct(part.getSource()))) {
       // ptxas spills where a thread has more scores than that.
       constexpr int64_t kMostScores = 48;
       if (!part || !isProductAndRead(part.getSource()) ||

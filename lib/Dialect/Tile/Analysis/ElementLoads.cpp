@@ -2,7 +2,6 @@
 
 #include "fa3/Dialect/Tile/Analysis/ElementLoads.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "llvm/ADT/StringSwitch.h"
 
 using namespace mlir;
 using namespace fa3;
@@ -10,19 +9,6 @@ using namespace fa3::tile;
 
 /// Rows of a bulk copy start at multiples of as many bytes.
 static constexpr int64_t kUnitBits = 16 * 8;
-
-FailureOr<LoadPolicy>
-fa3::tile::parseLoadPolicy(Operation *root, StringRef pass, StringRef name) {
-  auto policy = llvm::StringSwitch<std::optional<LoadPolicy>>(name)
-                    .Case("auto", LoadPolicy::Auto)
-                    .Case("bulk", LoadPolicy::Bulk)
-                    .Case("threads", LoadPolicy::Threads)
-                    .Default(std::nullopt);
-  if (policy)
-    return *policy;
-  return root->emitError(pass)
-         << ": expects loads 'auto', 'bulk' or 'threads', got '" << name << "'";
-}
 
 bool fa3::tile::allowsBulk(ShapedType array, LoadPolicy policy) {
   if (policy != LoadPolicy::Auto)

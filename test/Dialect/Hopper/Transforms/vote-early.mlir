@@ -4,7 +4,7 @@
 // RUN: fa3-opt %s --pass-pipeline="builtin.module(gpu.module(gpu.func(hopper-vote-early{early-votes=none})))" -o %t.none.mlir
 // RUN: fa3-opt %s | diff - %t.none.mlir
 // RUN: not fa3-opt %s --pass-pipeline="builtin.module(gpu.module(gpu.func(hopper-vote-early{early-votes=some})))" 2>&1 | FileCheck %s --check-prefix=OPTION
-// OPTION: error: hopper-vote-early: expects early-votes 'auto', 'integers', 'floats' or 'none', got 'some'
+// OPTION: for the --early-votes option: expects 'auto', 'integers', 'floats' or 'none', got 'some'
 
 // The same numbers. They grow from step to step, by more than the threshold now
 // and then, from where all of a warp are negative to where none is; also with a

@@ -5,7 +5,7 @@
 // RUN: not ls %t.none
 // RUN: %stages-chain --pass tile-assign-roles
 
-// NAME: error: tile-assign-roles: expects loads 'auto', 'bulk' or 'threads', got 'all'
+// NAME: for the --loads option: expects 'auto', 'bulk' or 'threads', got 'all'
 
 // CHECK-LABEL: gpu.func @gemm
 // CHECK: tile.load %arg0{{.*}} {tile.role = "load"}

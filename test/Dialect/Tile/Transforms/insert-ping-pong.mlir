@@ -5,7 +5,7 @@
 // RUN: %stages-window --pass tile-insert-ping-pong --options 'mode=static block-m=128 block-n=32 ping-pong=on' --run=--completion=random --run=--schedule-seed=3
 // RUN: %stages-chain --pass tile-insert-ping-pong --options 'ping-pong=on'
 
-// WORD: error: tile-insert-ping-pong: expects ping-pong 'on' or 'off', got 'maybe'
+// WORD: for the --ping-pong option: expects 'on' or 'off', got 'maybe'
 // OFF-NOT: warp.take_turn
 
 !K = tensor<32x16xf16>

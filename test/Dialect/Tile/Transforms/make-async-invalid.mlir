@@ -3,7 +3,7 @@
 // RUN: not fa3-opt %S/make-async.mlir -tile-make-async=smem-budget=-1 -o %t.none 2>&1 | FileCheck %s --check-prefix=BUDGET
 // RUN: not ls %t.none
 
-// STORE: make-async.mlir:{{.*}} error: tile-make-async: expects store {{.*}}, got 'never'
+// STORE: for the --store option: expects {{.*}}, got 'never'
 // BUDGET: make-async.mlir:{{.*}} error: tile-make-async: expects smem-budget of at least 0, got -1
 
 gpu.module @m {

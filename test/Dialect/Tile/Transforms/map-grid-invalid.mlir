@@ -8,11 +8,11 @@
 // RUN: not fa3-opt %s -tile-map-grid=loads=all -o %t.none 2>&1 | FileCheck %s --check-prefix=LOADS
 // RUN: not ls %t.none
 
-// MODE: {{.*}}.mlir{{.*}}: error: tile-map-grid: expects mode {{.*}}, got 'cluster'
-// ORDER: {{.*}}.mlir{{.*}}: error: tile-map-grid: expects order {{.*}}, got 'columns'
+// MODE: for the --mode option: expects {{.*}}, got 'cluster'
+// ORDER: for the --order option: expects {{.*}}, got 'columns'
 // CACHE: {{.*}}.mlir{{.*}}: error: tile-map-grid: expects l2-bytes of at least 0, got -1
 // SECTIONS: {{.*}}.mlir{{.*}}: error: tile-map-grid: expects section-rounds of 0 to 1048576, got -1
-// LOADS: {{.*}}.mlir{{.*}}: error: tile-map-grid: expects loads {{.*}}, got 'all'
+// LOADS: for the --loads option: expects {{.*}}, got 'all'
 // PAIRS: error: 'tile.grid' op order 'pairs' expects a static grid of two or more dimensions, got a dynamic one
 // LINE: error: 'tile.grid' op order 'pairs' expects a static grid of two or more dimensions, got one of one dimension
 

@@ -4,7 +4,7 @@
 // RUN: not fa3-opt %s -tile-scale-operands=scale-operands=sometimes 2>&1 | FileCheck %s --check-prefix=WORD
 // Also where no tanh will be a polynomial.
 // RUN: not fa3-opt %s -fa3-specialize="rescale=eager scale-operands=sometimes" 2>&1 | FileCheck %s --check-prefix=WORD
-// WORD: error: tile-scale-operands: expects scale-operands 'auto', 'always' or 'never', got 'sometimes'
+// WORD: for the --scale-operands option: expects 'auto', 'always' or 'never', got 'sometimes'
 // NEVER-NOT: math.fma %{{.*}} : tensor<64x64xf16>
 
 !q = memref<?x64xf16, strided<[?, 1]>>

@@ -3,7 +3,7 @@
 // RUN: fa3-opt %s -tile-sum-by-products=sums=exact | FileCheck %s --check-prefix=EXACT
 // RUN: not fa3-opt %s -tile-sum-by-products=sums=never 2>&1 | FileCheck %s --check-prefix=WORD
 
-// WORD: tile-sum-by-products: expects sums 'auto', 'exact' or 'rounded', got 'never'
+// WORD: for the --sums option: expects 'auto', 'exact' or 'rounded', got 'never'
 // EXACT-NOT: dense<1.250000e-01>
 
 // Not a kernel, and sums that the tensor core does not have.

@@ -8,6 +8,7 @@
 #ifndef FA3_DIALECT_HOPPER_TRANSFORMS_PASSES_H
 #define FA3_DIALECT_HOPPER_TRANSFORMS_PASSES_H
 
+#include "fa3/Options/Options.h"
 #include "mlir/Pass/Pass.h"
 
 namespace fa3::hopper {

@@ -4,6 +4,7 @@
 #define FA3_HOPPER_PASSES
 
 include "mlir/Pass/PassBase.td"
+include "fa3/Options/Options.td"
 
 def InsertWaits : Pass<"hopper-insert-waits", "::mlir::gpu::GPUFuncOp"> {
   let summary = "waits on groups of products -> counts of groups left in flight";
@@ -119,10 +120,7 @@ def AssignRegisters : Pass<"hopper-assign-registers", "::mlir::gpu::GPUFuncOp"> 
     ```
   }];
   let options = [
-    Option<"producerRegisters", "producer-registers", "int64_t", "0",
-           "registers per thread of warp groups without fragments (0: 56, 24, 32 "
-           "or 32 beside 1, 2, 3 or 4 that compute, 24 beside more; 40 beside 2 "
-           "if its loops are nested; 56 if one converts elements)">,
+    Option_ProducerRegisters,
     Option<"consumerRegisters", "consumer-registers", "int64_t", "0",
            "registers per thread of the other warp groups (0: the most that fits)">,
   ];
@@ -347,10 +345,7 @@ def VoteEarly : Pass<"hopper-vote-early", "::mlir::gpu::GPUFuncOp"> {
     }
     ```
   }];
-  let options = [
-    Option<"tests", "early-votes", "std::string", "\"auto\"",
-           "what lanes compare: auto, integers, floats or none">,
-  ];
+  let options = [Option_EarlyVotes];
   let dependentDialects = ["::mlir::arith::ArithDialect"];
   let statistics = [
     Statistic<"rewritten", "votes-moved", "votes on maxima across lanes that "

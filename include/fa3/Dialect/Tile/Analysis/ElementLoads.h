@@ -9,18 +9,14 @@
 #define FA3_DIALECT_TILE_ANALYSIS_ELEMENTLOADS_H
 
 #include "fa3/Dialect/Tile/IR/Tile.h"
+#include "fa3/Options/Options.h"
 #include <optional>
 
 namespace fa3::tile {
 
 /// Bulk: always by bulk copies. Auto: where static extents say that rows fill
 /// whole units of a bulk copy.
-enum class LoadPolicy { Auto, Bulk, Threads };
-
-/// The policy of this name, or an error of the pass at `root`.
-llvm::FailureOr<LoadPolicy> parseLoadPolicy(mlir::Operation *root,
-                                            llvm::StringRef pass,
-                                            llvm::StringRef name);
+using LoadPolicy = options::Loads;
 
 /// Whether the policy has tiles of this array, a tensor or memref, copied in
 /// bulk as far as its last extent goes.

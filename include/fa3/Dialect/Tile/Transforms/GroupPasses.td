@@ -4,6 +4,7 @@
 #define FA3_TILE_GROUP_PASSES
 
 include "mlir/Pass/PassBase.td"
+include "fa3/Options/Options.td"
 
 def AssignRoles : Pass<"tile-assign-roles"> {
   let summary = "tile operations -> with the role that performs them";
@@ -38,10 +39,7 @@ def AssignRoles : Pass<"tile-assign-roles"> {
     %m = tile.load %odd[...] {tile.role = "math"} : ...     // rows of 77 elements
     ```
   }];
-  let options = [
-    Option<"loads", "loads", "std::string", "\"auto\"",
-           "who loads tiles for element code: auto, bulk or threads">
-  ];
+  let options = [Option_Loads];
   let statistics = [
     Statistic<"numLoads", "loads", "loads given to the load role">,
     Statistic<"numElementLoads", "element-loads",
@@ -125,12 +123,7 @@ def Specialize : Pass<"tile-specialize"> {
   }];
   let dependentDialects = ["::fa3::warp::WarpDialect", "::mlir::arith::ArithDialect",
                            "::mlir::memref::MemRefDialect"];
-  let options = [
-    Option<"replicas", "replicas", "int64_t", "0",
-           "replicas of the math group (0: one per 64 rows)">,
-    Option<"warpSpecialize", "warp-specialize", "bool", "true",
-           "whether copies have a group of their own">
-  ];
+  let options = [Option_Replicas, Option_WarpSpecialize];
   let statistics = [
     Statistic<"numGroups", "groups", "groups made">,
     Statistic<"mostReplicas", "replicas", "most replicas of a group">
@@ -190,11 +183,7 @@ def MakeAsync : Pass<"tile-make-async"> {
   }];
   let dependentDialects = ["::fa3::warp::WarpDialect", "::mlir::arith::ArithDialect",
                            "::mlir::tensor::TensorDialect"];
-  let options = [
-    Option<"store", "store", "std::string", "\"auto\"", "auto, staged, in-place or direct">,
-    Option<"smemBudget", "smem-budget", "int64_t", "fa3::kSharedMemoryBudget",
-           "bytes of shared memory for rings">
-  ];
+  let options = [Option_Store, Option_SmemBudget];
   let statistics = [
     Statistic<"products", "products", "products made asynchronous">,
     Statistic<"stores", "stores", "stores staged">

@@ -4,6 +4,7 @@
 #define FA3_DIALECT_TILE_TRANSFORMS_PASSES_H
 
 #include "fa3/Machine/Chip.h"
+#include "fa3/Options/Options.h"
 #include "mlir/Pass/Pass.h"
 
 namespace fa3::tile {

@@ -4,6 +4,7 @@
 #define FA3_TILE_PASSES
 
 include "mlir/Pass/PassBase.td"
+include "fa3/Options/Options.td"
 
 // All passes work on the kernels (gpu.func) inside the operation that they run
 // on; those with a module as anchor change host functions too.

@@ -4,6 +4,7 @@
 #define FA3_TILE_PIPELINE_PASSES
 
 include "mlir/Pass/PassBase.td"
+include "fa3/Options/Options.td"
 
 def Schedule : Pass<"tile-schedule"> {
   let summary = "loops with asynchronous products -> with stages and positions";
@@ -42,9 +43,7 @@ def Schedule : Pass<"tile-schedule"> {
     ```
   }];
   let options = [
-    Option<"stages", "stages", "int64_t", "2", "greatest number of stages">,
-    Option<"solver", "solver", "std::string", "\"list\"",
-           "list: greedy, without times; modulo: by times of units">,
+    Option_Stages, Option_Solver,
     Option<"print", "print", "bool", "false",
            "print instances and answers as text to standard output">,
   ];
@@ -137,8 +136,8 @@ def InsertPingPong : Pass<"tile-insert-ping-pong"> {
     ```
   }];
   let options = [
-    Option<"pingPong", "ping-pong", "std::string", "\"on\"",
-           "order replicas: on or off">
+    Option<"pingPong", Option_PingPong.argument, Option_PingPong.type,
+           "::fa3::options::Switch::On", Option_PingPong.description>
   ];
   let statistics = [Statistic<"inserted", "turns", "turns inserted">];
 }
@@ -189,10 +188,7 @@ def HoldOperands : Pass<"tile-hold-operands"> {
       %p, %d = tile.dot.async %q1, %k1, %p0 lhs mk rhs nk : ...
     ```
   }];
-  let options = [
-    Option<"steps", "hold", "std::string", "\"auto\"",
-           "32-byte steps of each row that are held: auto, or a number">
-  ];
+  let options = [Option_Hold];
   let statistics = [Statistic<"held", "steps", "steps held in registers">];
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
@@ -211,9 +207,7 @@ def CheckRegisters : Pass<"tile-check-registers"> {
   let options = [
     Option<"registers", "registers", "int64_t", "0",
            "limit per thread (0: what the register file allows)">,
-    Option<"producerRegisters", "producer-registers", "int64_t", "0",
-           "registers per thread that groups of less than four warps will get "
-           "(0: few)">
+    Option_ProducerRegisters
   ];
   let statistics = [
     Statistic<"mostRegisters", "registers", "most registers per thread of a group">
@@ -234,11 +228,7 @@ def SizeRings : Pass<"tile-size-rings"> {
     `!warp.ring<2, [tensor<80x128xf16>]>`, 40960 bytes.
   }];
   let dependentDialects = ["::fa3::tile::TileDialect"];
-  let options = [
-    Option<"smemBudget", "smem-budget", "int64_t", "fa3::kSharedMemoryBudget",
-           "bytes of shared memory for rings">,
-    Option<"maxDepth", "max-depth", "int64_t", "4", "greatest depth of a ring">
-  ];
+  let options = [Option_SmemBudget, Option_MaxDepth];
   let statistics = [
     Statistic<"mostBytes", "bytes", "most bytes of the rings of a kernel">
   ];

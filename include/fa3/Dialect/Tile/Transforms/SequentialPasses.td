@@ -4,6 +4,7 @@
 #define FA3_TILE_SEQUENTIAL_PASSES
 
 include "mlir/Pass/PassBase.td"
+include "fa3/Options/Options.td"
 
 def ShrinkBounds : Pass<"tile-shrink-bounds"> {
   let summary = "loops guarded by a predicate -> loops over its possible range";
@@ -153,21 +154,10 @@ def MapGrid : Pass<"tile-map-grid", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect",
                            "::mlir::scf::SCFDialect", "::mlir::memref::MemRefDialect"];
   let options = [
-    Option<"mode", "mode", "std::string", "\"auto\"", "auto, cta, static or dynamic">,
-    Option<"order", "order", "std::string", "\"auto\"",
-           "auto, rows, longest-first or pairs">,
-    Option<"l2Bytes", "l2-bytes", "int64_t", "33554432",
-           "bytes of L2 cache that a section may fill (0: no sections, nothing in "
-           "front of the first index)">,
-    Option<"sectionRounds", "section-rounds", "int64_t", "3",
-           "tiles that a section has for every SM (0: as many as l2-bytes "
-           "holds)">,
-    Option<"heights", "heights", "std::string", "\"even\"",
-           "whether tiles may have fewer rows than others: even, auto">,
-    Option<"sms", "sms", "int64_t", "132",
-           "SMs that heights=auto expects">,
-    Option<"loads", "loads", "std::string", "\"auto\"",
-           "as tile-assign-roles will take it: auto, bulk or threads">
+    Option_Mode, Option_Order, Option_L2Bytes, Option_SectionRounds,
+    Option<"heights", Option_Heights.argument, Option_Heights.type,
+           "::fa3::options::Heights::Even", Option_Heights.description>,
+    Option_SMs, Option_Loads
   ];
   let statistics = [
     Statistic<"numPersistent", "persistent-kernels", "kernels with a loop over tiles">,
@@ -279,10 +269,7 @@ def ScaleOperands : Pass<"tile-scale-operands"> {
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::math::MathDialect"];
-  let options = [
-    Option<"when", "scale-operands", "std::string", "\"auto\"",
-           "which operands are scaled: auto, always or never">
-  ];
+  let options = [Option_ScaleOperands];
   let statistics = [
     Statistic<"scaled", "scaled", "loaded tiles that are scaled">
   ];
@@ -322,10 +309,7 @@ def SumByProducts : Pass<"tile-sum-by-products"> {
     %s = tile.dot %h, %c, %zero lhs mk rhs nk : ...
     ```
   }];
-  let options = [
-    Option<"sums", "sums", "std::string", "\"auto\"",
-           "what is summed: auto, exact or rounded">
-  ];
+  let options = [Option_Sums];
   let statistics = [
     Statistic<"replaced", "replaced", "sums that became products">
   ];

@@ -64,12 +64,8 @@ namespace {
 struct AssignRoles : fa3::tile::impl::AssignRolesBase<AssignRoles> {
   using AssignRolesBase::AssignRolesBase;
   void runOnOperation() override {
-    FailureOr<LoadPolicy> policy =
-        parseLoadPolicy(getOperation(), "tile-assign-roles", loads);
-    if (failed(policy))
-      return signalPassFailure();
     (void)forEachKernel(getOperation(), [&](gpu::GPUFuncOp kernel) {
-      assign(kernel, *policy);
+      assign(kernel, loads);
       return success();
     });
   }

@@ -169,12 +169,6 @@ struct MakeAsync : fa3::tile::impl::MakeAsyncBase<MakeAsync> {
   using MakeAsyncBase::MakeAsyncBase;
 
   void runOnOperation() override {
-    if (!llvm::is_contained({"auto", "staged", "in-place", "direct"}, store)) {
-      getOperation()->emitError("tile-make-async: expects store 'auto', "
-                                "'staged', 'in-place' or 'direct', got '")
-          << store << "'";
-      return signalPassFailure();
-    }
     if (smemBudget < 0) {
       getOperation()->emitError("tile-make-async: expects smem-budget of at "
                                 "least 0, got ")

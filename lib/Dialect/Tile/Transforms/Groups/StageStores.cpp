@@ -282,11 +282,11 @@ static std::optional<int64_t> chooseWidth(RankedTensorType type,
 }
 
 FailureOr<int64_t> fa3::tile::stageStores(gpu::GPUFuncOp kernel,
-                                          StringRef policy,
+                                          options::Store policy,
                                           int64_t smemBudget) {
   SmallVector<StoreOp> candidates;
   kernel.walk([&](StoreOp store) {
-    if (policy != "direct" && canStage(store))
+    if (policy != options::Store::Direct && canStage(store))
       candidates.push_back(store);
   });
   int64_t others = getConstantBytes(kernel), count = 0;
@@ -302,13 +302,14 @@ FailureOr<int64_t> fa3::tile::stageStores(gpu::GPUFuncOp kernel,
     bool wantsPlace = ofAllLoops > ofInnermost &&
                       ofAllLoops + others <= smemBudget &&
                       ofAllLoops + others + whole > smemBudget;
-    if (policy == "in-place" || (policy == "auto" && (wantsPlace || !width))) {
+    if (policy == options::Store::InPlace ||
+        (policy == options::Store::Auto && (wantsPlace || !width))) {
       if (std::optional<ReusableView> view = findReusableView(store)) {
         storeInPlace(store, *view);
         ++count;
         continue;
       }
-      if (policy == "in-place")
+      if (policy == options::Store::InPlace)
         return store.emitOpError("cannot be done in place: no slot that its "
                                  "group alone reads has a window for a tile "
                                  "of type ")

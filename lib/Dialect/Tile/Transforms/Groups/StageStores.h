@@ -3,6 +3,7 @@
 #ifndef FA3_LIB_DIALECT_TILE_TRANSFORMS_GROUPS_STAGESTORES_H
 #define FA3_LIB_DIALECT_TILE_TRANSFORMS_GROUPS_STAGESTORES_H
 
+#include "fa3/Options/Options.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 
 namespace fa3::tile {
@@ -11,8 +12,7 @@ namespace fa3::tile {
 /// by a policy of tile-make-async: `staged`, `in-place`, `auto` or `direct`,
 /// which leaves all as they are. How many it turned.
 llvm::FailureOr<int64_t> stageStores(mlir::gpu::GPUFuncOp kernel,
-                                     llvm::StringRef policy,
-                                     int64_t smemBudget);
+                                     options::Store policy, int64_t smemBudget);
 
 } // namespace fa3::tile
 

@@ -224,7 +224,7 @@ static WriteOp findComputed(ViewOp view, ArrayRef<DotAsyncOp> dots) {
 
 /// Splits the products at column `held` of the window, which is read once up to
 /// there.
-static void hold(ViewOp view, ArrayRef<DotAsyncOp> dots, int64_t held) {
+static void holdColumns(ViewOp view, ArrayRef<DotAsyncOp> dots, int64_t held) {
   int64_t rest = view.getView().getType().getTile().getDimSize(1) - held;
   ImplicitLocOpBuilder b(view.getLoc(), view);
   if (WriteOp write = findComputed(view, dots))
@@ -267,16 +267,16 @@ struct HoldOperands : fa3::tile::impl::HoldOperandsBase<HoldOperands> {
 
   void runOnOperation() override {
     std::optional<int64_t> wanted;
-    if (steps != "auto") {
+    if (hold != "auto") {
       int64_t number;
-      bool isNumber = !StringRef(steps).getAsInteger(10, number);
+      bool isNumber = !StringRef(hold).getAsInteger(10, number);
       wanted = isNumber ? number : -1;
     }
     if (wanted && *wanted < 0) {
       emitError(getOperation()->getLoc())
           << "tile-hold-operands: expects hold 'auto' or a number of at "
              "least 0, got '"
-          << steps << "'";
+          << hold << "'";
       return signalPassFailure();
     }
     getOperation()->walk(
@@ -306,7 +306,7 @@ struct HoldOperands : fa3::tile::impl::HoldOperandsBase<HoldOperands> {
       if (count == 0)
         continue;
       spare -= count * perStep;
-      hold(view, dots, count * stepColumns);
+      holdColumns(view, dots, count * stepColumns);
       held += count;
     }
   }

@@ -114,13 +114,7 @@ struct InsertPingPong : fa3::tile::impl::InsertPingPongBase<InsertPingPong> {
   using InsertPingPongBase::InsertPingPongBase;
 
   void runOnOperation() override {
-    if (pingPong != "on" && pingPong != "off") {
-      emitError(getOperation()->getLoc())
-          << "tile-insert-ping-pong: expects ping-pong 'on' or 'off', got '"
-          << pingPong << "'";
-      return signalPassFailure();
-    }
-    if (pingPong == "off")
+    if (pingPong == options::Switch::Off)
       return;
     SmallVector<warp::GroupOp> groups;
     getOperation()->walk([&](warp::GroupOp group) { groups.push_back(group); });

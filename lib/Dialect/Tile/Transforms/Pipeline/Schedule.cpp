@@ -113,13 +113,7 @@ struct Schedule : fa3::tile::impl::ScheduleBase<Schedule> {
           << stages.getValue();
       return signalPassFailure();
     }
-    solve = getPipelineSolver(solver);
-    if (!solve) {
-      getOperation()->emitError("tile-schedule: expects solver 'list' or "
-                                "'modulo', got '")
-          << solver.getValue() << "'";
-      return signalPassFailure();
-    }
+    solve = getPipelineSolver(options::getWord(solver.getValue()));
     if (failed(forEachKernel(getOperation(), [&](gpu::GPUFuncOp kernel) {
           return schedule(kernel);
         })))

@@ -49,26 +49,6 @@ struct MapGrid : fa3::tile::impl::MapGridBase<MapGrid> {
   using MapGridBase::MapGridBase;
 
   void runOnOperation() override {
-    if (mode != "auto" && mode != "cta" && mode != "static" &&
-        mode != "dynamic") {
-      getOperation().emitError("tile-map-grid: expects mode 'auto', 'cta', "
-                               "'static' or 'dynamic', got '")
-          << mode << "'";
-      return signalPassFailure();
-    }
-    if (order != "auto" && order != "rows" && order != "longest-first" &&
-        order != "pairs") {
-      getOperation().emitError("tile-map-grid: expects order 'auto', 'rows', "
-                               "'longest-first' or 'pairs', got '")
-          << order << "'";
-      return signalPassFailure();
-    }
-    if (heights != "even" && heights != "auto") {
-      getOperation().emitError("tile-map-grid: expects heights 'even' or "
-                               "'auto', got '")
-          << heights << "'";
-      return signalPassFailure();
-    }
     if (sms < 1) {
       getOperation().emitError("tile-map-grid: expects sms of at least "
                                "1, got ")
@@ -88,12 +68,6 @@ struct MapGrid : fa3::tile::impl::MapGridBase<MapGrid> {
           << kMostRounds << ", got " << sectionRounds.getValue();
       return signalPassFailure();
     }
-    if (FailureOr<LoadPolicy> policy =
-            parseLoadPolicy(getOperation(), "tile-map-grid", loads);
-        succeeded(policy))
-      loadPolicy = *policy;
-    else
-      return signalPassFailure();
     numMapped = numClaiming = 0;
     SmallVector<LaunchOp> launches;
     getOperation().walk([&](LaunchOp launch) { launches.push_back(launch); });
@@ -101,7 +75,7 @@ struct MapGrid : fa3::tile::impl::MapGridBase<MapGrid> {
           return map(kernel, launches);
         })))
       return signalPassFailure();
-    if (mode == "dynamic" && numMapped > 0 && numClaiming == 0)
+    if (mode == options::Mode::Dynamic && numMapped > 0 && numClaiming == 0)
       getOperation().emitRemark("no kernel has CTAs that claim tiles: none has "
                                 "a group that loads tiles for others");
   }
@@ -109,7 +83,6 @@ struct MapGrid : fa3::tile::impl::MapGridBase<MapGrid> {
   LogicalResult map(gpu::GPUFuncOp kernel, ArrayRef<LaunchOp> launches);
   GridOptions getOptions() const;
 
-  LoadPolicy loadPolicy = LoadPolicy::Auto;
   /// Kernels with a grid, and of these such whose CTAs could claim tiles.
   int64_t numMapped = 0, numClaiming = 0;
 };
@@ -283,15 +256,16 @@ static LogicalResult applyInKernel(MappedGrid &mapped) {
 
 GridOptions MapGrid::getOptions() const {
   GridOptions options;
-  options.mode = mode == "auto"     ? GridMode::Auto
-                 : mode == "cta"    ? GridMode::PerTile
-                 : mode == "static" ? GridMode::Static
-                                    : GridMode::Dynamic;
-  options.order = order == "auto"            ? GridOrder::Auto
-                  : order == "rows"          ? GridOrder::Rows
-                  : order == "longest-first" ? GridOrder::LongestFirst
-                                             : GridOrder::Pairs;
-  options.mayCutRows = heights == "auto";
+  options.mode = mode == options::Mode::Auto     ? GridMode::Auto
+                 : mode == options::Mode::Cta    ? GridMode::PerTile
+                 : mode == options::Mode::Static ? GridMode::Static
+                                                 : GridMode::Dynamic;
+  options.order = order == options::Order::Auto   ? GridOrder::Auto
+                  : order == options::Order::Rows ? GridOrder::Rows
+                  : order == options::Order::LongestFirst
+                      ? GridOrder::LongestFirst
+                      : GridOrder::Pairs;
+  options.mayCutRows = heights == options::Heights::Auto;
   options.sms = sms;
   options.l2Bytes = l2Bytes;
   return options;
@@ -304,8 +278,8 @@ LogicalResult MapGrid::map(gpu::GPUFuncOp kernel, ArrayRef<LaunchOp> launches) {
   GridOp grid = *grids.begin();
   if (!llvm::hasSingleElement(grids))
     return kernel.emitOpError("expects one 'tile.grid' in a kernel");
-  SmallVector<unsigned> places = orderIndices(grid, loadPolicy);
-  GridFacts facts = getGridFacts(grid, places, loadPolicy, l2Bytes);
+  SmallVector<unsigned> places = orderIndices(grid, loads);
+  GridFacts facts = getGridFacts(grid, places, loads, l2Bytes);
   GridPlan plan = chooseGrid(facts, getOptions());
   if (std::optional<std::string> obstacle = getObstacle(plan, facts))
     return grid.emitOpError(*obstacle);

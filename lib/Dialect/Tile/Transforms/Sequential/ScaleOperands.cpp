@@ -193,20 +193,14 @@ struct ScaleOperands : fa3::tile::impl::ScaleOperandsBase<ScaleOperands> {
   using ScaleOperandsBase::ScaleOperandsBase;
 
   void runOnOperation() override {
-    if (!llvm::is_contained({"auto", "always", "never"}, when)) {
-      getOperation()->emitError(
-          "tile-scale-operands: expects scale-operands 'auto', "
-          "'always' or 'never', got '")
-          << when << "'";
-      return signalPassFailure();
-    }
-    if (when == "never")
+    if (scaleOperands == options::ScaleOperands::Never)
       return;
     (void)forEachKernel(getOperation(), [&](gpu::GPUFuncOp kernel) {
       SmallVector<LoadOp> loads;
       kernel.walk([&](LoadOp load) { loads.push_back(load); });
       for (LoadOp load : loads)
-        scaled += scaleLoaded(load, when == "always");
+        scaled +=
+            scaleLoaded(load, scaleOperands == options::ScaleOperands::Always);
       return success();
     });
   }

@@ -76,13 +76,7 @@ struct SumByProducts : fa3::tile::impl::SumByProductsBase<SumByProducts> {
   using SumByProductsBase::SumByProductsBase;
 
   void runOnOperation() override {
-    if (!llvm::is_contained({"auto", "exact", "rounded"}, sums)) {
-      getOperation()->emitError("tile-sum-by-products: expects sums 'auto', "
-                                "'exact' or 'rounded', got '")
-          << sums << "'";
-      return signalPassFailure();
-    }
-    if (sums == "exact")
+    if (sums == options::Sums::Exact)
       return;
     (void)forEachKernel(getOperation(), [&](gpu::GPUFuncOp kernel) {
       SmallVector<ReduceOp> candidates;
@@ -102,7 +96,8 @@ struct SumByProducts : fa3::tile::impl::SumByProductsBase<SumByProducts> {
     DotOp product = findProduct(reduce);
     std::optional<SmallVector<ReduceOp>> totals =
         findTotals(reduce.getResult());
-    if (!product || !totals || (sums == "auto" && !isWorthIt(product, *totals)))
+    if (!product || !totals ||
+        (sums == options::Sums::Auto && !isWorthIt(product, *totals)))
       return false;
     Operation *place = product.getLhs().getDefiningOp();
     if (place->getBlock() != reduce->getBlock() ||
