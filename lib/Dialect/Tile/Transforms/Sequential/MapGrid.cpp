@@ -296,7 +296,7 @@ LogicalResult MapGrid::map(gpu::GPUFuncOp kernel, ArrayRef<LaunchOp> launches) {
     mapped.shared = getSharedArrays(grid);
   if (plan.front)
     mapped.sharedRows =
-        findSharedRows(grid, places[*plan.front], loadPolicy, l2Bytes);
+        findSharedRows(grid, places[*plan.front], loads, l2Bytes);
   for (LaunchOp launch : launches)
     if (SymbolTable::lookupNearestSymbolFrom(launch, launch.getKernelAttr()) ==
             kernel &&
