@@ -4,11 +4,23 @@
 #include "mlir/IR/MLIRContext.h"
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Support/CommandLine.h"
+#include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/raw_ostream.h"
+#include <unistd.h>
 
 namespace cl = llvm::cl;
 
+/// Memory is no more a reason for a stack dump than a wrong option.
+static void reportNoMemory(void *, const char *, bool) {
+  static const char message[] = "error: out of memory\n";
+  ssize_t ignored = write(STDERR_FILENO, message, sizeof(message) - 1);
+  (void)ignored;
+  _exit(1);
+}
+
 void fa3::initTool() {
+  llvm::install_bad_alloc_error_handler(reportNoMemory);
+  llvm::install_out_of_memory_new_handler();
   // What is registered by now comes from static initializers of LLVM: hundreds
   // of switches of its optimizer and code generators.
   for (auto &[name, option] : cl::getRegisteredOptions())

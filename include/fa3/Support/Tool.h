@@ -8,7 +8,8 @@ namespace fa3 {
 /// Called first in main: `--help` lists only the options that are registered
 /// after it (LLVM's own are still accepted, and listed by `--help-hidden`), and
 /// `--version` tells the version of fa3 beside that of LLVM. Diagnostics do not
-/// print the operation they are about, unless --mlir-print-op-on-diagnostic.
+/// print the operation they are about, unless --mlir-print-op-on-diagnostic. A
+/// tool that finds no memory says so and ends with exit code 1.
 void initTool();
 
 } // namespace fa3

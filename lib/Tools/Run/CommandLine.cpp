@@ -157,6 +157,8 @@ static LogicalResult parseAll(StringRef option, ArrayRef<std::string> texts,
     auto [name, value] = text.split('=');
     if (name.empty() || value.empty())
       return fail("--" + option + " expects name=value, got '" + text + "'");
+    if (map.count(name))
+      return fail("--" + option + " gives '" + name + "' twice");
     if (!parse(value, map[name]))
       return fail("--" + option + " of '" + name + "' has a malformed value '" +
                   value + "'");

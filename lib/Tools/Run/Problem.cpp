@@ -8,11 +8,14 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/StringSet.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MathExtras.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/xxhash.h"
 #include <cmath>
 #include <random>
+#include <sys/resource.h>
+#include <unistd.h>
 
 using namespace mlir;
 using namespace fa3;
@@ -20,6 +23,16 @@ using namespace fa3::run;
 
 /// Of one argument: more than that is a mistake in a size.
 constexpr int64_t kMostBytes = int64_t(1) << 34;
+
+/// Of all arguments together: a quarter of what there is, since results are
+/// copied to be compared, and definitions are computed in f64.
+static int64_t getMemoryForArguments() {
+  int64_t bytes = int64_t(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
+  rlimit limit;
+  if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur < uint64_t(bytes))
+    bytes = limit.rlim_cur;
+  return bytes / 4;
+}
 
 FunctionOpInterface fa3::run::findHostFunction(ModuleOp module,
                                                StringRef name) {
@@ -244,6 +257,12 @@ private:
       if (llvm::MulOverflow(bytes, extent, bytes) || bytes > kMostBytes)
         return function->emitError("has an argument '")
                << name << "' of more than " << kMostBytes << " bytes";
+    allBytes += bytes;
+    if (allBytes > getMemoryForArguments())
+      return function->emitError("has arguments of ")
+             << allBytes << " bytes up to '" << name
+             << "', more than a quarter of the memory there is ("
+             << getMemoryForArguments() << " bytes)";
     interp::Array array = interp::Array::allocate(*format, shape, permutation);
     if (failed(checkFits(function, name, type, array)))
       return failure();
@@ -366,6 +385,11 @@ private:
   }
 
   LogicalResult readFile(StringRef path, const interp::Array &array) {
+    // Others may have no end.
+    llvm::sys::fs::file_status status;
+    if (!llvm::sys::fs::status(path, status) &&
+        status.type() != llvm::sys::fs::file_type::regular_file)
+      return function->emitError("cannot read ") << path << ": no regular file";
     auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false,
                                               /*RequiresNullTerminator=*/false);
     if (!buffer)
@@ -420,6 +444,7 @@ private:
   FunctionOpInterface function;
   const ProblemOptions &options;
   llvm::StringSet<> names, usedDims, usedScalars, usedInputs;
+  int64_t allBytes = 0;
 };
 } // namespace
 

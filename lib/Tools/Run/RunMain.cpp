@@ -5,6 +5,7 @@
 #include "CommandLine.h"
 #include "ErrorBudget.h"
 #include "Fail.h"
+#include "Output.h"
 #include "Report.h"
 #include "Source.h"
 #include "TraceKernel.h"
@@ -12,11 +13,9 @@
 #include "fa3/Target/PTX/PTX.h"
 #include "fa3/Tools/Run/Npy.h"
 #include "mlir/Parser/Parser.h"
-#include "mlir/Support/FileUtilities.h"
 #include "mlir/Transforms/Passes.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/SourceMgr.h"
-#include "llvm/Support/ToolOutputFile.h"
 #include "llvm/Support/WithColor.h"
 
 using namespace mlir;
@@ -161,12 +160,10 @@ LogicalResult Session::writeOutputs() {
     if (!argument || !argument->getArray())
       return fail("--output of '" + entry.first() +
                   "', which is no array argument");
-    std::string message;
-    auto file = openOutputFile(entry.second, &message);
-    if (!file)
-      return fail(message);
-    file->os() << writeNpy(*argument->getArray());
-    file->keep();
+    if (failed(writeOutput(entry.second, [&](raw_ostream &os) {
+          os << writeNpy(*argument->getArray());
+        })))
+      return failure();
   }
   for (const std::string &name : line.prints) {
     const ProblemArgument *argument = problem->find(name);

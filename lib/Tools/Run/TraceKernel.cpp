@@ -7,6 +7,7 @@
 
 #include "TraceKernel.h"
 #include "Fail.h"
+#include "Output.h"
 #include "fa3/Dialect/Hopper/IR/Records.h"
 #include "fa3/Pipelines/TunedPipeline.h"
 #include "fa3/Tools/Run/DeviceExecutor.h"
@@ -15,8 +16,6 @@
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
-#include "mlir/Support/FileUtilities.h"
-#include "llvm/Support/ToolOutputFile.h"
 #include "llvm/Support/WithColor.h"
 
 using namespace mlir;
@@ -200,15 +199,7 @@ LogicalResult Tracer::measure() {
 
 LogicalResult Tracer::write(StringRef path,
                             llvm::function_ref<void(raw_ostream &)> print) {
-  if (path.empty())
-    return success();
-  std::string message;
-  auto file = openOutputFile(path, &message);
-  if (!file)
-    return fail(message);
-  print(file->os());
-  file->keep();
-  return success();
+  return path.empty() ? success() : writeOutput(path, print);
 }
 
 LogicalResult Tracer::run() {
