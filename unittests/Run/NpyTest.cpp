@@ -85,6 +85,38 @@ TEST(Npy, TakesRawBits) {
   EXPECT_EQ(at(array, {1}), -2);
 }
 
+TEST(Npy, IntegersKeepTheirValueOrAreRefused) {
+  Array array = Array::allocate(Format::I8, {2});
+  auto wide = [](std::initializer_list<int64_t> values) {
+    return file("{'descr': '<i8', 'fortran_order': False, 'shape': (2,)}",
+                bytesOf<int64_t>(values));
+  };
+  EXPECT_EQ(read(wide({-128, 127}), array), "");
+  EXPECT_EQ(at(array, {0}), -128);
+  EXPECT_EQ(at(array, {1}), 127);
+  for (int64_t value : {int64_t(128), int64_t(-129), INT64_MAX, INT64_MIN})
+    EXPECT_EQ(read(wide({0, value}), array),
+              "the file has numbers that the argument, i8, cannot hold")
+        << value;
+  // More than a double holds.
+  Array large = Array::allocate(Format::I64, {1});
+  EXPECT_EQ(read(file("{'descr': '<u8', 'fortran_order': False, 'shape': "
+                      "(1,)}",
+                      bytesOf<uint64_t>({(uint64_t(1) << 53) + 1})),
+                 large),
+            "");
+  EXPECT_EQ(*reinterpret_cast<int64_t *>(large.getFirst()),
+            (int64_t(1) << 53) + 1);
+}
+
+TEST(Npy, OutOfRangeDoublesAreTheNearestInteger) {
+  EXPECT_EQ(toInteger(0x1p63), INT64_MAX);
+  EXPECT_EQ(toInteger(-0x1p63), INT64_MIN);
+  EXPECT_EQ(toInteger(-1e300), INT64_MIN);
+  EXPECT_EQ(toInteger(std::nan("")), 0);
+  EXPECT_EQ(toInteger(-2.5), -2);
+}
+
 TEST(Npy, ScalarsHaveAnEmptyShape) {
   Array array = Array::allocate(Format::F32, {});
   EXPECT_EQ(read(file("{'shape': (), 'fortran_order': False, 'descr': '<f4'}",

@@ -79,6 +79,9 @@ void decode(Format format, const uint8_t *bytes, int64_t stride, int64_t count,
 void encode(Format format, const void *lanes, int64_t count, int64_t stride,
             uint8_t *bytes);
 
+/// Towards zero; beyond 64 bits the nearest number, 0 for NaN.
+int64_t toInteger(double value);
+
 /// One element as double, whatever its format; and the reverse, rounding.
 double loadAsDouble(Format format, const uint8_t *bytes);
 void storeAsDouble(Format format, double value, uint8_t *bytes);

@@ -307,7 +307,7 @@ LogicalResult AttentionToTile::buildQuantizations(HostFunction &host,
 
 LogicalResult AttentionToTile::buildBackward(HostFunction &host,
                                              gpu::GPUModuleOp module) {
-  BackwardOptions options{blockM, blockN, loadPolicy};
+  BackwardOptions options{blockM, blockN, loads};
   FailureOr<int64_t> count = buildBackwardKernels(host, module, options);
   if (failed(count))
     return failure();

@@ -7,6 +7,7 @@
 #include "llvm/Support/MathExtras.h"
 #include <array>
 #include <cmath>
+#include <limits>
 
 using namespace fa3::interp;
 
@@ -237,6 +238,17 @@ void fa3::interp::roundTo(Format format, float *values, int64_t count) {
   }
 }
 
+int64_t fa3::interp::toInteger(double value) {
+  constexpr double kLimit = 0x1p63;
+  if (std::isnan(value))
+    return 0;
+  if (value >= kLimit)
+    return std::numeric_limits<int64_t>::max();
+  if (value < -kLimit)
+    return std::numeric_limits<int64_t>::min();
+  return static_cast<int64_t>(value);
+}
+
 int64_t fa3::interp::wrapTo(Format format, int64_t value) {
   switch (format) {
   case Format::I1:
@@ -382,7 +394,7 @@ void fa3::interp::storeAsDouble(Format format, double value, uint8_t *bytes) {
   case Lane::F64:
     return encode(format, &value, 1, 0, bytes);
   case Lane::I64: {
-    int64_t lane = static_cast<int64_t>(value);
+    int64_t lane = toInteger(value);
     return encode(format, &lane, 1, 0, bytes);
   }
   case Lane::I1:

@@ -208,6 +208,20 @@ static double readNumber(const Header &header, const uint8_t *at) {
   }
 }
 
+/// An integer of the file as one of `format`; false if that cannot hold it.
+static bool storeInteger(const Header &header, const uint8_t *at, Format format,
+                         uint8_t *element) {
+  uint64_t bits = 0;
+  std::memcpy(&bits, at, header.bytes);
+  if (header.kind == 'i')
+    bits = llvm::SignExtend64(bits, 8 * header.bytes);
+  auto value = static_cast<int64_t>(bits);
+  if (wrapTo(format, value) != value || (header.kind != 'i' && value < 0))
+    return false;
+  encode(format, &value, 1, 0, element);
+  return true;
+}
+
 Error run::readNpy(StringRef contents, const Array &array) {
   StringRef data;
   Expected<Header> header = parseFile(contents, data);
@@ -232,6 +246,7 @@ Error run::readNpy(StringRef contents, const Array &array) {
     strides[dim] = stride;
     stride *= header->shape[dim];
   }
+  bool fits = true;
   array.forEach([&](llvm::ArrayRef<int64_t> index, uint8_t *element) {
     int64_t position = 0;
     for (auto [i, s] : llvm::zip(index, strides))
@@ -241,9 +256,14 @@ Error run::readNpy(StringRef contents, const Array &array) {
     // Integers of the same width keep all their bits.
     if (isRaw || (!isFloat(format) && header->bytes == getByteWidth(format)))
       std::memcpy(element, at, header->bytes);
+    else if (!isFloat(format) && format != Format::I1)
+      fits &= storeInteger(*header, at, format, element);
     else
       storeAsDouble(format, readNumber(*header, at), element);
   });
+  if (!fits)
+    return makeError("the file has numbers that the argument, %s, cannot hold",
+                     getName(format).data());
   return Error::success();
 }
 

@@ -418,7 +418,7 @@ private:
       argument.value = interp::roundTo(*format, it->second);
     else
       argument.value =
-          interp::wrapTo(*format, static_cast<int64_t>(it->second));
+          interp::wrapTo(*format, interp::toInteger(it->second));
     return success();
   }
 
