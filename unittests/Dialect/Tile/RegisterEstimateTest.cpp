@@ -117,17 +117,16 @@ TEST_F(RegisterEstimateTest, ElementCodeThatReadsATileTwiceKeepsIt) {
   EXPECT_EQ(estimate(LOAD("x") SQUARE SUM STORE("r") STORE("x")), kOther + 64);
   // What is computed in between is stored as a whole.
   EXPECT_EQ(estimate(LOAD("x") SQUARE STORE("w") SUM STORE("r")), kOther + 64);
-  // Another tile is loaded in between: both wait for it.
-  EXPECT_EQ(estimate(LOAD("x") SQUARE LOAD("z1") SUM
-                         STORE("r") STORE("z1")),
-            kOther + 96);
+  // It waits for a store, as element code does not.
+  EXPECT_EQ(estimate(LOAD("x") SQUARE STORE("x") SUM STORE("r")), kOther + 64);
 }
 
 TEST_F(RegisterEstimateTest, WhatATileIsNotReadBesideCounts) {
   // The first tile ends where the second begins.
-  EXPECT_EQ(estimate(LOAD("x") "%y = arith.mulf %x, %x : tensor<64x64xf32> "
-                         LOAD("z1") STORE("y") STORE("z1")),
-            kOther + 64);
+  EXPECT_EQ(
+      estimate(LOAD("x") "%y = arith.mulf %x, %x : tensor<64x64xf32> " LOAD(
+          "z1") STORE("y") STORE("z1")),
+      kOther + 64);
 }
 
 TEST_F(RegisterEstimateTest, StatisticsOfRowsAreSharedByFourLanes) {

@@ -49,8 +49,9 @@ struct CheckRegisters : fa3::tile::impl::CheckRegistersBase<CheckRegisters> {
       if (needed <= limit)
         return WalkResult::advance();
       InFlightDiagnostic diagnostic = group.emitOpError("needs about ");
-      diagnostic << needed << " registers per thread, the limit is " << limit
-                 << "; choose a smaller tile (block-m, block-n) or more replicas";
+      diagnostic
+          << needed << " registers per thread, the limit is " << limit
+          << "; choose a smaller tile (block-m, block-n) or more replicas";
       diagnostic.attachNote(where->getLoc()) << "most tiles live here";
       return WalkResult::interrupt();
     });
