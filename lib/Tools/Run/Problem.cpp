@@ -417,8 +417,7 @@ private:
     if (interp::isFloat(*format))
       argument.value = interp::roundTo(*format, it->second);
     else
-      argument.value =
-          interp::wrapTo(*format, interp::toInteger(it->second));
+      argument.value = interp::wrapTo(*format, interp::toInteger(it->second));
     return success();
   }
 
