@@ -1460,6 +1460,21 @@ func.func @backward_score_yield(%q: tensor<2x8x?x64xf16>, %k: tensor<2x8x?x64xf1
 
 // -----
 
+// backward C15
+func.func @backward_math(%q: tensor<2x8x?x64xf16>, %lse: tensor<2x8x?xf32>) {
+  %g:3 = attention.backward %q, %q, %q, %q, %lse, %q
+    : (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?xf32>, tensor<2x8x?x64xf16>)
+    -> (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>)
+    score_mod (%s, %b, %h, %i, %j) {
+      // expected-error @+1 {{'math.log10' op is not allowed in 'score_mod', which may have of math: absf}}
+      %x = math.log10 %s : f32
+      attention.yield %x : f32
+    }
+  return
+}
+
+// -----
+
 // backward C11
 func.func @backward_aux(%q: tensor<2x8x?x64xf16>, %k: tensor<2x8x?x64xf16>, %v: tensor<2x8x?x64xf16>, %o: tensor<2x8x?x64xf16>, %lse: tensor<2x8x?xf32>, %do: tensor<2x8x?x64xf16>) {
   // expected-error @+1 {{#attention.bias reads auxiliary operand 0 of 0}}
@@ -1541,7 +1556,7 @@ func.func @mods(%q: tensor<1x1x?x64xf16>) {
 
 // -----
 
-// C17, of what math has
+// C22, of what math has
 func.func @math(%q: tensor<1x1x?x64xf16>) {
   %o = attention.forward %q, %q, %q
     : (tensor<1x1x?x64xf16>, tensor<1x1x?x64xf16>, tensor<1x1x?x64xf16>) -> tensor<1x1x?x64xf16>
@@ -1555,7 +1570,7 @@ func.func @math(%q: tensor<1x1x?x64xf16>) {
 
 // -----
 
-// C17, wide floats
+// C22, wide floats
 func.func @wide(%q: tensor<1x1x?x64xf16>) {
   %o = attention.forward %q, %q, %q
     : (tensor<1x1x?x64xf16>, tensor<1x1x?x64xf16>, tensor<1x1x?x64xf16>) -> tensor<1x1x?x64xf16>
@@ -1581,10 +1596,10 @@ func.func @scale(%q: tensor<1x1x?x64xf16>) {
 
 // -----
 
-// C18
+// C23
 func.func @two_scales(%q: tensor<1x1x?x64xf16>, %s: f32) {
   // expected-error @+1 {{expects one scale, got a value and a number}}
-  %o = "attention.forward"(%q, %q, %q, %s) <{literalScale = 0.5 : f32, operandSegmentSizes = array<i32: 1, 1, 1, 0, 1, 0>}> ({}, {})
+  %o = "attention.forward"(%q, %q, %q, %s) <{literalScale = 0.5 : f32, operandSegmentSizes = array<i32: 1, 1, 1, 0, 1, 0, 0, 0, 0>}> ({}, {}, {}, {}, {})
     : (tensor<1x1x?x64xf16>, tensor<1x1x?x64xf16>, tensor<1x1x?x64xf16>, f32) -> tensor<1x1x?x64xf16>
   return
 }

@@ -239,7 +239,8 @@ def Attention_KeyLengthsAttr : Attention_Mod<"KeyLengths", "key_lengths", ["veri
   let description = [{
     `aux` is the number of the auxiliary operand that holds an integer per
     batch: sequences of different lengths, filled up to one. Other mods go by
-    the length of all. `#attention.key_lengths<aux = 0>`.
+    the length of all; with `#attention.used` they go by that of the sequence.
+    `#attention.key_lengths<aux = 0>`.
 
     C1. aux is the number of an auxiliary operand of rank 1 and integers.
     C2. its extent is that of batch, where both are static.
