@@ -256,10 +256,10 @@ void HostBuilder::requireReads(unsigned number) {
                            host.keyHeads};
         unsigned which = static_cast<unsigned>(bound->extent);
         // Of queries and keys that have places no extent is known.
-        if ((bound->extent == Extent::Queries &&
-             host.forward.hasPlace(Sequence::query)) ||
-            (bound->extent == Extent::Keys &&
-             host.forward.hasPlace(Sequence::key)))
+        if (host.forward && ((bound->extent == Extent::Queries &&
+                              host.forward.hasPlace(Sequence::query)) ||
+                             (bound->extent == Extent::Keys &&
+                              host.forward.hasPlace(Sequence::key))))
           continue;
         if (!done.insert({axis, which, bound->more}).second)
           continue;
