@@ -4,7 +4,7 @@
 
 // RUN: split-file %s %t
 // DEFINE: %{name} =
-// DEFINE: %{check} = fa3-run --cpu %t/%{name}.mlir --check-each-pass --completion=random --schedule-seed=2 --dims b=1,h=1,sq=150,sk=150 2>&1 | FileCheck %s
+// DEFINE: %{check} = fa3-run --cpu %t/%{name}.mlir --check-each-pass --completion=random --schedule-seed=2 --dims b=1,h=1,hk=1,sq=150,sk=150 2>&1 | FileCheck %s
 // DEFINE: %{tile} = fa3-opt %t/%{name}.mlir -fa3-tile -verify-diagnostics | FileCheck %t/%{name}.mlir
 // DEFINE: %{assemble} = fa3-translate %t/%{name}.mlir '--pass-pipeline=builtin.module(fa3-lower-to-nvvm-pipeline)' --mlir-to-cubin --ptxas-strict -o %t/%{name}.cubin
 

@@ -6,7 +6,7 @@
 // RUN: split-file %s %t
 // DEFINE: %{name} =
 // DEFINE: %{dims} =
-// DEFINE: %{check} = fa3-run --cpu %t/%{name}.mlir --check-each-pass --completion=random --schedule-seed=2 --dims b=1,h=1,%{dims} | FileCheck %s
+// DEFINE: %{check} = fa3-run --cpu %t/%{name}.mlir --check-each-pass --completion=random --schedule-seed=2 --dims b=1,h=1,hk=1,%{dims} | FileCheck %s
 // DEFINE: %{tile} = fa3-opt %t/%{name}.mlir -fa3-tile | FileCheck %t/%{name}.mlir
 // DEFINE: %{assemble} = fa3-translate %t/%{name}.mlir '--pass-pipeline=builtin.module(fa3-lower-to-nvvm-pipeline)' --mlir-to-cubin --ptxas-strict -o %t/%{name}.cubin
 

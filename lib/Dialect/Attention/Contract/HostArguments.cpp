@@ -100,7 +100,10 @@ void fa3::attention::nameTensors(ScoredOpInterface op,
     argument.role = role.str();
     for (StringRef dim : dims)
       argument.dims.push_back(dim.str());
-    if (dims.size() >= 4 && op.getLayout() == Layout::bshd)
+    // Packed rows have no batch; lse has no elements.
+    bool hasElements =
+        !dims.empty() && (dims.size() >= 4 || dims.back().starts_with("d"));
+    if (hasElements && op.getLayout() == Layout::bshd)
       std::swap(argument.dims[argument.dims.size() - 3],
                 argument.dims[argument.dims.size() - 2]);
   };

@@ -136,8 +136,8 @@ static LogicalResult verifyHeadDims(BackwardOp op, NamedTensor tensor,
 
 /// C4 and C5 for the extent along an axis of each tensor.
 static LogicalResult
-verifyAgreement(BackwardOp op, StringRef what,
-                ArrayRef<std::pair<NamedTensor, int64_t>> tensors) {
+verifySameExtent(BackwardOp op, StringRef what,
+                 ArrayRef<std::pair<NamedTensor, int64_t>> tensors) {
   auto [first, firstAxis] = tensors.front();
   int64_t expected = first.type.getDimSize(firstAxis);
   for (auto [tensor, axis] : tensors.drop_front())
@@ -192,11 +192,11 @@ LogicalResult BackwardOp::verify() {
     lengths.push_back({tensor, 2});
   }
   if (failed(attention::verifyExtents(*this)) ||
-      failed(verifyAgreement(*this, "batch", batches)) ||
-      failed(verifyAgreement(*this, "heads", heads)) ||
-      failed(verifyAgreement(*this, "length", lengths)) ||
-      failed(verifyAgreement(*this, "heads", {{k, head}, {v, head}})) ||
-      failed(verifyAgreement(*this, "length", {{k, sequence}, {v, sequence}})))
+      failed(verifySameExtent(*this, "batch", batches)) ||
+      failed(verifySameExtent(*this, "heads", heads)) ||
+      failed(verifySameExtent(*this, "length", lengths)) ||
+      failed(verifySameExtent(*this, "heads", {{k, head}, {v, head}})) ||
+      failed(verifySameExtent(*this, "length", {{k, sequence}, {v, sequence}})))
     return failure();
   int64_t queryHeads = q.type.getDimSize(head),
           keyHeads = k.type.getDimSize(head);
