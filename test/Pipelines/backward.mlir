@@ -32,6 +32,13 @@
 // REDEFINE: %{dims} = b=1,sq=24,sk=40
 // RUN: %{tiles} %t/rules.mlir | FileCheck %s
 
+// Tables, indices outside of them, divisions.
+// RUN: %python %S/../Inputs/table.py %t.documents.npy '<i4' 1,130 'j // 37'
+// RUN: %python %S/../Inputs/table.py %t.steps.npy '<i4' 2 '5 - 9 * i'
+// REDEFINE: %{dims} = b=1,sq=130,sk=130 --input documents=%t.documents.npy --input steps=%t.steps.npy
+// RUN: %{tiles} %t/tables.mlir | FileCheck %s
+// RUN: %{hopper} %t/tables.mlir | FileCheck %s
+
 // CHECK: dq: max error {{[0-9.e-]+}}, bound {{[0-9.e-]+}}
 // CHECK: dk: max error {{[0-9.e-]+}}, bound {{[0-9.e-]+}}
 // CHECK: dv: max error {{[0-9.e-]+}}, bound {{[0-9.e-]+}}
@@ -68,6 +75,27 @@ func.func @bias(%q: tensor<?x2x?x64xf16>, %k: tensor<?x2x?x64xf16>, %v: tensor<?
     : (tensor<?x2x?x64xf16>, tensor<?x2x?x64xf16>, tensor<?x2x?x64xf16>, tensor<?x2x?x64xf16>, tensor<?x2x?xf32>, tensor<?x2x?x64xf16>)
     -> (tensor<?x2x?x64xf16>, tensor<?x2x?x64xf16>, tensor<?x2x?x64xf16>)
   return %dq, %dk, %dv : tensor<?x2x?x64xf16>, tensor<?x2x?x64xf16>, tensor<?x2x?x64xf16>
+}
+
+//--- tables.mlir
+!x = tensor<?x2x?x64xf16>
+func.func @tables(%q: !x, %k: !x, %v: !x, %o: !x, %lse: tensor<?x2x?xf32>, %do: !x, %documents: tensor<1x?xi32> {tile.name = "documents"},
+                  %steps: tensor<2xi32> {tile.name = "steps"}, %few: tensor<4x130xf32> {tile.name = "few"}) -> (!x, !x, !x) {
+  %dq, %dk, %dv = attention.backward %q, %k, %v, %o, %lse, %do aux(%documents, %steps, %few : tensor<1x?xi32>, tensor<2xi32>, tensor<4x130xf32>)
+      mods [#attention.document<aux = 0>, #attention.causal<align = top_left>]
+    : (!x, !x, !x, !x, tensor<?x2x?xf32>, !x) -> (!x, !x, !x)
+    score_mod (%s, %b, %h, %i, %j) {
+      %n = tensor.extract %steps[%h] : tensor<2xi32>
+      %at = arith.index_cast %n : i32 to index
+      %x = tensor.extract %few[%at, %j] : tensor<4x130xf32>
+      %rest = arith.remsi %j, %h : index
+      %rest32 = arith.index_cast %rest : index to i32
+      %restf = arith.sitofp %rest32 : i32 to f32
+      %y = arith.addf %s, %x : f32
+      %z = arith.addf %y, %restf : f32
+      attention.yield %z : f32
+    }
+  return %dq, %dk, %dv : !x, !x, !x
 }
 
 //--- rules.mlir

@@ -3,8 +3,11 @@
 // narrower where lengths are not known; a remark says so.
 
 // RUN: split-file %s %t
+// RUN: %python %S/../Inputs/table.py %t.ids.npy '<i4' 1,150 'j // 40'
+// RUN: %python %S/../Inputs/table.py %t.order.npy '<i4' 1,150 'j * 7 %% 150'
 // DEFINE: %{name} =
-// DEFINE: %{check} = fa3-run --cpu %t/%{name}.mlir --check-each-pass --completion=random --schedule-seed=2 --dims b=1,h=1,sq=150,sk=150 2>&1 | FileCheck %s
+// DEFINE: %{tables} = --input ids=%t.ids.npy
+// DEFINE: %{check} = fa3-run --cpu %t/%{name}.mlir --check-each-pass --completion=random --schedule-seed=2 --dims b=1,h=1,hk=1,sq=150,sk=150,n1=150 %{tables} 2>&1 | FileCheck %s --check-prefix=SAME
 // DEFINE: %{tile} = fa3-opt %t/%{name}.mlir -fa3-tile -verify-diagnostics | FileCheck %t/%{name}.mlir
 // DEFINE: %{assemble} = fa3-translate %t/%{name}.mlir '--pass-pipeline=builtin.module(fa3-lower-to-nvvm-pipeline)' --mlir-to-cubin --ptxas-strict -o %t/%{name}.cubin
 
@@ -14,6 +17,7 @@
 // RUN: %if ptxas %{ %{assemble} %}
 
 // REDEFINE: %{name} = two_tables
+// REDEFINE: %{tables} = --input ids=%t.ids.npy --input order=%t.order.npy
 // RUN: %{tile}
 // RUN: %{check}
 // RUN: %if ptxas %{ %{assemble} %}
@@ -22,7 +26,7 @@
 // RUN: %{tile}
 // RUN: %if ptxas %{ %{assemble} %}
 
-// CHECK: same answer after {{[0-9]+}} passes
+// SAME: same answer after {{[0-9]+}} passes
 
 // A tile that is given is taken, without a remark.
 // RUN: fa3-opt %t/documents.mlir -fa3-tile='block-m=192 block-n=80' 2>&1 | FileCheck %s --check-prefix=GIVEN --implicit-check-not=remark

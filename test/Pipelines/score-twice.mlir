@@ -6,7 +6,7 @@
 // RUN: split-file %s %t
 // DEFINE: %{name} =
 // DEFINE: %{dims} =
-// DEFINE: %{check} = fa3-run --cpu %t/%{name}.mlir --check-each-pass --completion=random --schedule-seed=2 --dims b=1,h=1,%{dims} | FileCheck %s
+// DEFINE: %{check} = fa3-run --cpu %t/%{name}.mlir --check-each-pass --completion=random --schedule-seed=2 --dims b=1,h=1,hk=1,%{dims} | FileCheck %s --check-prefix=SAME
 // DEFINE: %{tile} = fa3-opt %t/%{name}.mlir -fa3-tile | FileCheck %t/%{name}.mlir
 // DEFINE: %{assemble} = fa3-translate %t/%{name}.mlir '--pass-pipeline=builtin.module(fa3-lower-to-nvvm-pipeline)' --mlir-to-cubin --ptxas-strict -o %t/%{name}.cubin
 
@@ -40,7 +40,7 @@
 // RUN: %{tile}
 // RUN: %if ptxas %{ %{assemble} %}
 
-// CHECK: same answer after {{[0-9]+}} passes
+// SAME: same answer after {{[0-9]+}} passes
 
 //--- leaky.mlir
 !q64 = tensor<?x?x?x64xf16>

@@ -43,6 +43,24 @@ Value ScalarRegionExpander::lift(Location loc, Entry entry, unsigned varies) {
                                    entry.value, newDim);
 }
 
+/// The index, or 0 if it lies outside dimension `dim`; `isInside` then is
+/// false.
+Value ScalarRegionExpander::bringInside(Location loc, Value index, Value memref,
+                                        int64_t dim, Value &isInside) {
+  Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
+  Value extent = memref::DimOp::create(builder, loc, memref, dim);
+  Value isNotBelow = arith::CmpIOp::create(
+      builder, loc, arith::CmpIPredicate::sge, index, zero);
+  Value isBelow = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt,
+                                        index, extent);
+  Value holds = arith::AndIOp::create(builder, loc, isNotBelow, isBelow);
+  isInside =
+      isInside
+          ? arith::AndIOp::create(builder, loc, isInside, holds).getResult()
+          : holds;
+  return arith::SelectOp::create(builder, loc, holds, index, zero);
+}
+
 LogicalResult ScalarRegionExpander::expandExtract(Operation *op) {
   auto extract = cast<tensor::ExtractOp>(op);
   Location loc = op->getLoc();
@@ -52,11 +70,15 @@ LogicalResult ScalarRegionExpander::expandExtract(Operation *op) {
   // Uniform indices select; the others must be the query or the key itself
   // (plus something uniform) and stand last, the query before the key.
   SmallVector<Value> indices;
+  Value isInside;
   unsigned varies = Uniform;
   bool isTransposed = false;
   for (Value index : extract.getIndices()) {
     Entry entry = entries.lookup(index);
     if (entry.varies == Uniform) {
+      if (attention::isComputedIndex(extract, index))
+        entry.value =
+            bringInside(loc, entry.value, memref, indices.size(), isInside);
       if (varies != Uniform)
         return extract.emitOpError("reads an auxiliary operand at a uniform "
                                    "index after one that varies; put the "
@@ -92,6 +114,12 @@ LogicalResult ScalarRegionExpander::expandExtract(Operation *op) {
   else
     result = tile::LoadOp::create(builder, loc, getType(varies, element),
                                   memref, indices);
+  if (isInside) {
+    Value nothing = arith::ConstantOp::create(
+        builder, loc, cast<TypedAttr>(builder.getZeroAttr(result.getType())));
+    result = arith::SelectOp::create(
+        builder, loc, lift(loc, {isInside, Uniform}, varies), result, nothing);
+  }
   bind(extract.getResult(), {result, varies});
   return success();
 }
@@ -119,6 +147,9 @@ LogicalResult ScalarRegionExpander::expandOp(Operation *op) {
     operands.push_back(get(operand));
     varies |= operands.back().varies;
   }
+  if (attention::isDivision(op))
+    operands[1].value =
+        attention::buildDivisor(builder, op->getLoc(), operands[1].value);
   OperationState state(op->getLoc(), op->getName());
   state.addAttributes(op->getAttrs());
   for (Entry operand : operands)

@@ -62,6 +62,9 @@ public:
 private:
   mlir::LogicalResult expandOp(mlir::Operation *op);
   mlir::LogicalResult expandExtract(mlir::Operation *op);
+  mlir::Value bringInside(mlir::Location loc, mlir::Value index,
+                          mlir::Value memref, int64_t dim,
+                          mlir::Value &isInside);
 
   mlir::OpBuilder &builder;
   int64_t rows, columns;

@@ -27,6 +27,11 @@ static int64_t getAlignment(Value pointer) {
   return alignment ? alignment.getInt() : 1;
 }
 
+/// Bits of an element in memory: a truth value is a byte, as PyTorch's.
+static int64_t getStorageBits(Type element) {
+  return std::max<int64_t>(element.getIntOrFloatBitWidth(), 8);
+}
+
 /// An unsigned integer type of the given size.
 static Type getIntegerType(OpBuilder &builder, int64_t bytes) {
   return builder.getIntegerType(bytes * 8);
@@ -38,7 +43,7 @@ class TileAccess {
 public:
   TileAccess(OpBuilder &builder, Location loc, Value pointer, Type element)
       : builder(builder), loc(loc), ints(builder, loc), pointer(pointer),
-        bytes(element.getIntOrFloatBitWidth() / 8) {
+        bytes(getStorageBits(element) / 8) {
     base =
         LLVM::PtrToIntOp::create(builder, loc, builder.getI64Type(), pointer);
   }
@@ -215,6 +220,13 @@ static bool isSupportedElement(Type type) {
   return bits == 8 || bits == 16 || bits == 32 || bits == 64;
 }
 
+static Value isNotZero(OpBuilder &builder, Location loc, Value value) {
+  Value zero = arith::ConstantOp::create(
+      builder, loc, builder.getIntegerAttr(value.getType(), 0));
+  return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, value,
+                               zero);
+}
+
 namespace {
 struct FragmentLoadPattern : KernelPattern<FragmentLoadOp> {
   using KernelPattern::KernelPattern;
@@ -225,8 +237,8 @@ struct FragmentLoadPattern : KernelPattern<FragmentLoadOp> {
     Location loc = op.getLoc();
     auto type = cast<VectorType>(op.getResult().getType());
     Type element = type.getElementType();
-    if (!isSupportedElement(element))
-      return op.emitOpError("expects elements of 8 to 64 bits, got ")
+    if (!element.isInteger(1) && !isSupportedElement(element))
+      return op.emitOpError("expects elements of 1 bit, or 8 to 64, got ")
              << element;
     const LinearLayout &layout = op.getFragment().getLayout();
     IntegerBuilder ints(rewriter, loc);
@@ -257,7 +269,7 @@ struct FragmentLoadPattern : KernelPattern<FragmentLoadOp> {
   /// Splits a loaded register into its elements.
   static void append(SmallVectorImpl<Value> &elements, OpBuilder &builder,
                      Location loc, Value loaded, Type element, int64_t count) {
-    int64_t bits = element.getIntOrFloatBitWidth();
+    int64_t bits = getStorageBits(element);
     Type type = builder.getIntegerType(bits);
     for (int64_t i = 0; i < count; ++i) {
       Value part = loaded;
@@ -268,7 +280,9 @@ struct FragmentLoadPattern : KernelPattern<FragmentLoadOp> {
       }
       if (part.getType() != type)
         part = arith::TruncIOp::create(builder, loc, type, part);
-      if (type != element)
+      if (element.isInteger(1))
+        part = isNotZero(builder, loc, part);
+      else if (type != element)
         part = arith::BitcastOp::create(builder, loc, element, part);
       elements.push_back(part);
     }
@@ -343,8 +357,8 @@ struct ScalarLoadPattern : KernelPattern<ScalarLoadOp> {
                   ConversionPatternRewriter &rewriter) const override {
     Location loc = op.getLoc();
     Type element = op.getResult().getType();
-    if (!isSupportedElement(element))
-      return op.emitOpError("expects an element of 8 to 64 bits, got ")
+    if (!element.isInteger(1) && !isSupportedElement(element))
+      return op.emitOpError("expects an element of 1 bit, or 8 to 64, got ")
              << element;
     Value offset;
     for (auto [index, stride] :
@@ -356,7 +370,7 @@ struct ScalarLoadPattern : KernelPattern<ScalarLoadOp> {
           offset ? arith::AddIOp::create(rewriter, loc, offset, term) : term;
     }
     Value pointer = adaptor.getPointer();
-    int64_t bytes = element.getIntOrFloatBitWidth() / 8;
+    int64_t bytes = getStorageBits(element) / 8;
     Type integer = getIntegerType(rewriter, bytes);
     if (offset)
       pointer = LLVM::GEPOp::create(rewriter, loc, pointer.getType(), integer,
@@ -365,7 +379,9 @@ struct ScalarLoadPattern : KernelPattern<ScalarLoadOp> {
     Value loaded = LLVM::LoadOp::create(
         rewriter, loc, integer, pointer, /*alignment=*/bytes,
         /*isVolatile=*/false, /*isNonTemporal=*/false, /*isInvariant=*/true);
-    if (integer != element)
+    if (element.isInteger(1))
+      loaded = isNotZero(rewriter, loc, loaded);
+    else if (integer != element)
       loaded = arith::BitcastOp::create(rewriter, loc, element, loaded);
     rewriter.replaceOp(op, loaded);
     return success();

@@ -118,7 +118,8 @@ struct ConvertHopperToNVVM
     StringAttr name = kernel.getNameAttr();
     packCarriedFragments(kernel);
     KernelInfo info(options);
-    if (failed(lowerShares(kernel)) || failed(info.prepare(kernel, smem)))
+    if (failed(lowerShares(kernel)) || failed(expandMath(kernel)) ||
+        failed(info.prepare(kernel, smem)))
       return failure();
 
     MLIRContext *context = &getContext();

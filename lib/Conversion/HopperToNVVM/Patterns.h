@@ -54,6 +54,9 @@ void populateGlobalAccessPatterns(mlir::RewritePatternSet &patterns,
 void populateSharedAccessPatterns(mlir::RewritePatternSet &patterns,
                                   const mlir::TypeConverter &converter,
                                   const KernelInfo &info);
+/// Turns functions of math without an instruction into code of those that have
+/// one.
+mlir::LogicalResult expandMath(mlir::gpu::GPUFuncOp kernel);
 /// Elementwise operations of arith and math that have an instruction of their
 /// own; makes them illegal in `target`.
 void populateElementwisePatterns(mlir::RewritePatternSet &patterns,

@@ -29,6 +29,16 @@ FA3_FUNCTOR1(Rsqrt, T(1) / std::sqrt(a))
 FA3_FUNCTOR1(Tanh, std::tanh(a))
 FA3_FUNCTOR1(Erf, std::erf(a))
 FA3_FUNCTOR1(Sin, std::sin(a))
+FA3_FUNCTOR1(Tan, std::tan(a))
+FA3_FUNCTOR1(Asin, std::asin(a))
+FA3_FUNCTOR1(Acos, std::acos(a))
+FA3_FUNCTOR1(Atan, std::atan(a))
+FA3_FUNCTOR1(Sinh, std::sinh(a))
+FA3_FUNCTOR1(Cosh, std::cosh(a))
+FA3_FUNCTOR1(Asinh, std::asinh(a))
+FA3_FUNCTOR1(Acosh, std::acosh(a))
+FA3_FUNCTOR1(Atanh, std::atanh(a))
+FA3_FUNCTOR1(Cbrt, std::cbrt(a))
 FA3_FUNCTOR1(Cos, std::cos(a))
 FA3_FUNCTOR1(AbsF, std::abs(a))
 FA3_FUNCTOR1(AbsI, a < 0 ? static_cast<T>(-static_cast<uint64_t>(a)) : a)
@@ -44,6 +54,13 @@ struct PowFn {
 };
 template <typename T>
 using Pow = Binary<PowFn<T>, T, T>;
+
+template <typename T>
+struct Atan2Fn {
+  static T apply(T a, T b) { return std::atan2(a, b); }
+};
+template <typename T>
+using Atan2 = Binary<Atan2Fn<T>, T, T>;
 
 template <typename T>
 struct CopySignFn {
@@ -106,6 +123,17 @@ void fa3::interp::populateMath(Registry &r) {
   addElementwise<math::ErfOp, Erf, float, double>(r);
   addElementwise<math::SinOp, Sin, float, double>(r);
   addElementwise<math::CosOp, Cos, float, double>(r);
+  addElementwise<math::TanOp, Tan, float, double>(r);
+  addElementwise<math::AsinOp, Asin, float, double>(r);
+  addElementwise<math::AcosOp, Acos, float, double>(r);
+  addElementwise<math::AtanOp, Atan, float, double>(r);
+  addElementwise<math::Atan2Op, Atan2, float, double>(r);
+  addElementwise<math::SinhOp, Sinh, float, double>(r);
+  addElementwise<math::CoshOp, Cosh, float, double>(r);
+  addElementwise<math::AsinhOp, Asinh, float, double>(r);
+  addElementwise<math::AcoshOp, Acosh, float, double>(r);
+  addElementwise<math::AtanhOp, Atanh, float, double>(r);
+  addElementwise<math::CbrtOp, Cbrt, float, double>(r);
   addElementwise<math::AbsFOp, AbsF, float, double>(r);
   addElementwise<math::AbsIOp, AbsI, int64_t>(r);
   addElementwise<math::FloorOp, Floor, float, double>(r);

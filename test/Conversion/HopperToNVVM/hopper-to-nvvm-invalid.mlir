@@ -239,9 +239,9 @@ gpu.module @m {
 #rows = #hopper.fragment<[64], reg = [[8]], lane = [[0], [0], [1], [2], [4]], warp = [[16], [32]], repeat = []>
 gpu.module @m {
   gpu.func @load_bits(%p: !llvm.ptr<1>, %s: i64, %n: i32) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
-    // expected-error @below {{expects elements of 8 to 64 bits, got 'i1'}}
+    // expected-error @below {{expects elements of 1 bit, or 8 to 64, got 'i4'}}
     // expected-error @below {{failed to legalize operation 'hopper.fragment.load'}}
-    %x = hopper.fragment.load %p[%n] strides(%s) bounds(%n) of #rows : vector<2xi1>
+    %x = hopper.fragment.load %p[%n] strides(%s) bounds(%n) of #rows : vector<2xi4>
     gpu.return
   }
 }
@@ -262,7 +262,7 @@ gpu.module @m {
 
 gpu.module @m {
   gpu.func @scalar_bits(%p: !llvm.ptr<1>, %s: i64, %n: i32) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
-    // expected-error @below {{expects an element of 8 to 64 bits, got 'i4'}}
+    // expected-error @below {{expects an element of 1 bit, or 8 to 64, got 'i4'}}
     // expected-error @below {{failed to legalize operation 'hopper.scalar_load'}}
     %x = hopper.scalar_load %p[%n] strides(%s) : i4
     gpu.return

@@ -1460,6 +1460,21 @@ func.func @backward_score_yield(%q: tensor<2x8x?x64xf16>, %k: tensor<2x8x?x64xf1
 
 // -----
 
+// backward C15
+func.func @backward_math(%q: tensor<2x8x?x64xf16>, %lse: tensor<2x8x?xf32>) {
+  %g:3 = attention.backward %q, %q, %q, %q, %lse, %q
+    : (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?xf32>, tensor<2x8x?x64xf16>)
+    -> (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>)
+    score_mod (%s, %b, %h, %i, %j) {
+      // expected-error @+1 {{'math.log10' op is not allowed in 'score_mod', which may have of math: absf}}
+      %x = math.log10 %s : f32
+      attention.yield %x : f32
+    }
+  return
+}
+
+// -----
+
 // backward C11
 func.func @backward_aux(%q: tensor<2x8x?x64xf16>, %k: tensor<2x8x?x64xf16>, %v: tensor<2x8x?x64xf16>, %o: tensor<2x8x?x64xf16>, %lse: tensor<2x8x?xf32>, %do: tensor<2x8x?x64xf16>) {
   // expected-error @+1 {{#attention.bias reads auxiliary operand 0 of 0}}
@@ -1535,6 +1550,126 @@ func.func @quantize(%x: tensor<2x4x1073741825x64xf16>) {
 func.func @mods(%q: tensor<1x1x?x64xf16>) {
   // expected-error @+1 {{expects at most 64 mods, got 65}}
   %o = attention.forward %q, %q, %q mods [#attention.causal, #attention.causal, #attention.causal, #attention.causal, #attention.causal, #attention.causal, #attention.causal, #attention.causal, #attention.causal, #attention.causal, #attention.causal, #attention.causal, #attention.causal, #attention.causal, #attention.causal, #attention.causal, #attention.causal, #attention.causal, #attention.causal, #attention.causal, #attention.causal, #attention.causal, #attention.causal, #attention.causal, #attention.causal, #attention.causal, #attention.causal, #attention.causal, #attention.causal, #attention.causal, #attention.causal, #attention.causal, #attention.causal, #attention.causal, #attention.causal, #attention.causal, #attention.causal, #attention.causal, #attention.causal, #attention.causal, #attention.causal, #attention.causal, #attention.causal, #attention.causal, #attention.causal, #attention.causal, #attention.causal, #attention.causal, #attention.causal, #attention.causal, #attention.causal, #attention.causal, #attention.causal, #attention.causal, #attention.causal, #attention.causal, #attention.causal, #attention.causal, #attention.causal, #attention.causal, #attention.causal, #attention.causal, #attention.causal, #attention.causal, #attention.causal]
+    : (tensor<1x1x?x64xf16>, tensor<1x1x?x64xf16>, tensor<1x1x?x64xf16>) -> tensor<1x1x?x64xf16>
+  return
+}
+
+// -----
+
+// C22, of what math has
+func.func @math(%q: tensor<1x1x?x64xf16>) {
+  %o = attention.forward %q, %q, %q
+    : (tensor<1x1x?x64xf16>, tensor<1x1x?x64xf16>, tensor<1x1x?x64xf16>) -> tensor<1x1x?x64xf16>
+    score_mod (%s, %b, %h, %i, %j) {
+      // expected-error @+1 {{'math.log10' op is not allowed in 'score_mod', which may have of math: absf, absi, acos, acosh, asin, asinh, atan, atan2, atanh, cbrt, ceil, copysign, cos, cosh, ctlz, ctpop, erf, exp, exp2, expm1, floor, fma, log, log1p, log2, powf, round, roundeven, rsqrt, sin, sinh, sqrt, tan, tanh, trunc}}
+      %x = math.log10 %s : f32
+      attention.yield %x : f32
+    }
+  return
+}
+
+// -----
+
+// C22, wide floats
+func.func @wide(%q: tensor<1x1x?x64xf16>) {
+  %o = attention.forward %q, %q, %q
+    : (tensor<1x1x?x64xf16>, tensor<1x1x?x64xf16>, tensor<1x1x?x64xf16>) -> tensor<1x1x?x64xf16>
+    score_mod (%s, %b, %h, %i, %j) {
+      %w = arith.extf %s : f32 to f64
+      // expected-error @+1 {{'math.erf' op in 'score_mod' expects floats of at most 32 bits, got 'f64'}}
+      %x = math.erf %w : f64
+      %y = arith.truncf %x : f64 to f32
+      attention.yield %y : f32
+    }
+  return
+}
+
+// -----
+
+// C12, a number
+func.func @scale(%q: tensor<1x1x?x64xf16>) {
+  // expected-error @+1 {{expects a positive scale of at most 2^27, got -5.000000e-01}}
+  %o = attention.forward %q, %q, %q scale -0.5
+    : (tensor<1x1x?x64xf16>, tensor<1x1x?x64xf16>, tensor<1x1x?x64xf16>) -> tensor<1x1x?x64xf16>
+  return
+}
+
+// -----
+
+// C23
+func.func @two_scales(%q: tensor<1x1x?x64xf16>, %s: f32) {
+  // expected-error @+1 {{expects one scale, got a value and a number}}
+  %o = "attention.forward"(%q, %q, %q, %s) <{literalScale = 0.5 : f32, operandSegmentSizes = array<i32: 1, 1, 1, 0, 1, 0, 0, 0, 0>}> ({}, {}, {}, {}, {})
+    : (tensor<1x1x?x64xf16>, tensor<1x1x?x64xf16>, tensor<1x1x?x64xf16>, f32) -> tensor<1x1x?x64xf16>
+  return
+}
+
+// -----
+
+// expected-error @+1 {{#attention.chunk expects a size between 1 and 1073741824, got 0}}
+func.func private @chunk() attributes {a = #attention.chunk<0>}
+
+// -----
+
+// expected-error @+1 {{#attention.dilation expects a step between 1 and 1073741824, got -2}}
+func.func private @dilation() attributes {a = #attention.dilation<-2>}
+
+// -----
+
+// #attention.document C1
+func.func @document(%q: tensor<1x1x?x64xf16>, %a: tensor<1x?xf32>) {
+  // expected-error @+1 {{#attention.document expects integers, got 'f32'}}
+  %o = attention.forward %q, %q, %q aux(%a : tensor<1x?xf32>) mods [#attention.document<aux = 0>]
+    : (tensor<1x1x?x64xf16>, tensor<1x1x?x64xf16>, tensor<1x1x?x64xf16>) -> tensor<1x1x?x64xf16>
+  return
+}
+
+// -----
+
+// #attention.document C2
+func.func @document_keys(%q: tensor<1x1x64x64xf16>, %a: tensor<1x63xi32>) {
+  // expected-error @+1 {{#attention.document expects as many entries in dimension 1 as keys (64), got 'tensor<1x63xi32>'}}
+  %o = attention.forward %q, %q, %q aux(%a : tensor<1x63xi32>) mods [#attention.document<aux = 0>]
+    : (tensor<1x1x64x64xf16>, tensor<1x1x64x64xf16>, tensor<1x1x64x64xf16>) -> tensor<1x1x64x64xf16>
+  return
+}
+
+// -----
+
+// #attention.key_lengths C1
+func.func @lengths(%q: tensor<1x1x?x64xf16>, %a: tensor<1x1xi32>) {
+  // expected-error @+1 {{#attention.key_lengths expects auxiliary operand 0 of rank 1, got 'tensor<1x1xi32>'}}
+  %o = attention.forward %q, %q, %q aux(%a : tensor<1x1xi32>) mods [#attention.key_lengths<aux = 0>]
+    : (tensor<1x1x?x64xf16>, tensor<1x1x?x64xf16>, tensor<1x1x?x64xf16>) -> tensor<1x1x?x64xf16>
+  return
+}
+
+// -----
+
+// #attention.key_lengths C2
+func.func @lengths_batch(%q: tensor<1x1x?x64xf16>, %a: tensor<2xi32>) {
+  // expected-error @+1 {{#attention.key_lengths expects as many entries in dimension 0 as batches (1), got 'tensor<2xi32>'}}
+  %o = attention.forward %q, %q, %q aux(%a : tensor<2xi32>) mods [#attention.key_lengths<aux = 0>]
+    : (tensor<1x1x?x64xf16>, tensor<1x1x?x64xf16>, tensor<1x1x?x64xf16>) -> tensor<1x1x?x64xf16>
+  return
+}
+
+// -----
+
+// #attention.mask C1
+func.func @mask(%q: tensor<1x1x?x64xf16>, %a: tensor<1x1x?x?xf16>) {
+  // expected-error @+1 {{#attention.mask expects integers, got 'f16'}}
+  %o = attention.forward %q, %q, %q aux(%a : tensor<1x1x?x?xf16>) mods [#attention.mask<aux = 0>]
+    : (tensor<1x1x?x64xf16>, tensor<1x1x?x64xf16>, tensor<1x1x?x64xf16>) -> tensor<1x1x?x64xf16>
+  return
+}
+
+// -----
+
+// #attention.mask C2
+func.func @mask_heads(%q: tensor<1x1x?x64xf16>, %a: tensor<1x2x?x?xi1>) {
+  // expected-error @+1 {{#attention.mask expects as many entries in dimension 1 as query heads (1), got 'tensor<1x2x?x?xi1>'}}
+  %o = attention.forward %q, %q, %q aux(%a : tensor<1x2x?x?xi1>) mods [#attention.mask<aux = 0>]
     : (tensor<1x1x?x64xf16>, tensor<1x1x?x64xf16>, tensor<1x1x?x64xf16>) -> tensor<1x1x?x64xf16>
   return
 }

@@ -220,3 +220,17 @@ func.func @backward_bshd(%q: tensor<2x?x8x64xbf16>, %lse: tensor<2x8x?xf32>) {
     -> (tensor<2x?x8x64xbf16>, tensor<2x?x8x64xbf16>, tensor<2x?x8x64xbf16>)
   return
 }
+
+// One-line masks, alignment and a scale that is a number.
+// CHECK-LABEL: func.func @one_liners
+// CHECK: attention.forward %{{.*}} aux(%{{.*}}, %{{.*}}, %{{.*}} : tensor<2x?xi32>, tensor<2xi64>, tensor<1x1x?x?xi1>) scale 1.250000e-01
+// CHECK-SAME: mods [#attention.causal, #attention.causal<align = top_left>, #attention.window<left = 3, align = top_left>,
+// CHECK-SAME: #attention.chunk<64>, #attention.dilation<2>, #attention.document<aux = 0>, #attention.key_lengths<aux = 1>, #attention.mask<aux = 2>]
+func.func @one_liners(%q: tensor<2x1x?x64xf16>, %d: tensor<2x?xi32>, %n: tensor<2xi64>, %m: tensor<1x1x?x?xi1>) -> tensor<2x1x?x64xf16> {
+  %o = attention.forward %q, %q, %q aux(%d, %n, %m : tensor<2x?xi32>, tensor<2xi64>, tensor<1x1x?x?xi1>) scale 0.125
+    mods [#attention.causal<align = bottom_right>, #attention.causal<align = top_left>,
+          #attention.window<left = 3, align = top_left>, #attention.chunk<64>, #attention.dilation<2>,
+          #attention.document<aux = 0>, #attention.key_lengths<aux = 1>, #attention.mask<aux = 2>]
+    : (tensor<2x1x?x64xf16>, tensor<2x1x?x64xf16>, tensor<2x1x?x64xf16>) -> tensor<2x1x?x64xf16>
+  return %o : tensor<2x1x?x64xf16>
+}

@@ -33,6 +33,9 @@ std::optional<IndexBound> fa3::attention::getBound(Value index) {
   auto forward = dyn_cast<ForwardOp>(op.getOperation());
   bool isOfPair = !forward || region == &forward.getScoreMod() ||
                   region == &forward.getMaskMod();
+  // There, what lies outside reads as 0.
+  if (isOfPair && more)
+    return std::nullopt;
   if (isOfPair) {
     // The last four; in front of them are the score and its gradient.
     number -= argument.getOwner()->getNumArguments() - 4;
@@ -97,7 +100,10 @@ void fa3::attention::nameTensors(ScoredOpInterface op,
     argument.role = role.str();
     for (StringRef dim : dims)
       argument.dims.push_back(dim.str());
-    if (dims.size() >= 4 && op.getLayout() == Layout::bshd)
+    // Packed rows have no batch; lse has no elements.
+    bool hasElements =
+        !dims.empty() && (dims.size() >= 4 || dims.back().starts_with("d"));
+    if (hasElements && op.getLayout() == Layout::bshd)
       std::swap(argument.dims[argument.dims.size() - 3],
                 argument.dims[argument.dims.size() - 2]);
   };
@@ -132,19 +138,25 @@ void fa3::attention::nameTensors(ScoredOpInterface op,
     argument.dims.resize(cast<RankedTensorType>(value.getType()).getRank());
     for (auto [dim, text] : llvm::enumerate(argument.dims))
       text = ("n" + Twine(dim)).str();
-    // A read further behind says more.
-    SmallVector<bool> isBounded(argument.dims.size());
+    // A read further behind says more. What both queries and keys index has an
+    // extent of its own, which is at least both of theirs.
+    SmallVector<std::optional<IndexBound>> bounds(argument.dims.size());
+    SmallVector<bool> isShared(argument.dims.size());
     forEachRead(op, number, [&](tensor::ExtractOp extract) {
       for (auto [dim, index] : llvm::enumerate(extract.getIndices()))
-        if (std::optional<IndexBound> bound = getBound(index);
-            bound && bound->more == 0 && !isBounded[dim])
-          argument.dims[dim] = getDimName(bound->extent).str();
-        else if (bound && bound->more != 0) {
-          isBounded[dim] = true;
-          argument.dims[dim] =
-              (getDimName(bound->extent) + Twine(bound->more)).str();
+        if (std::optional<IndexBound> bound = getBound(index)) {
+          std::optional<IndexBound> &most = bounds[dim];
+          isShared[dim] =
+              isShared[dim] || (most && most->extent != bound->extent);
+          if (!most || bound->more >= most->more)
+            most = bound;
         }
     });
+    for (auto [dim, bound] : llvm::enumerate(bounds))
+      if (bound && !isShared[dim])
+        argument.dims[dim] = (getDimName(bound->extent) +
+                              (bound->more ? Twine(bound->more) : Twine()))
+                                 .str();
   }
   if (forward)
     for (auto [value, role] : llvm::zip(forward.getScales(), kScaleNames))

@@ -256,10 +256,10 @@ void HostBuilder::requireReads(unsigned number) {
                            host.keyHeads};
         unsigned which = static_cast<unsigned>(bound->extent);
         // Of queries and keys that have places no extent is known.
-        if ((bound->extent == Extent::Queries && host.forward &&
-             host.forward.hasPlace(Sequence::query)) ||
-            (bound->extent == Extent::Keys && host.forward &&
-             host.forward.hasPlace(Sequence::key)))
+        if (host.forward && ((bound->extent == Extent::Queries &&
+                              host.forward.hasPlace(Sequence::query)) ||
+                             (bound->extent == Extent::Keys &&
+                              host.forward.hasPlace(Sequence::key))))
           continue;
         if (!done.insert({axis, which, bound->more}).second)
           continue;
@@ -274,7 +274,16 @@ void HostBuilder::requireReads(unsigned number) {
             *count <= type.getDimSize(axis))
           continue;
       } else {
-        continue; // computed: what it may be is the matter of who wrote it
+        // Of lengths and places: what it may be is the matter of who wrote it.
+        if (!isComputedIndex(extract, index))
+          continue;
+        // What lies outside reads as 0, in place of an element.
+        if (!type.isDynamicDim(axis) && type.getDimSize(axis) > 0)
+          continue;
+        if (!done.insert({axis, -2, 0}).second)
+          continue;
+        needed = constant(1);
+        what = "elements read";
       }
       require(
           arith::CmpIOp::create(b, arith::CmpIPredicate::sge,
@@ -464,6 +473,9 @@ void HostBuilder::buildScale() {
     }
   } else {
     double scale = 1 / std::sqrt(static_cast<double>(op.getHeadDim()));
+    if (host.forward)
+      if (FloatAttr literal = host.forward.getLiteralScaleAttr())
+        scale = literal.getValueAsDouble();
     host.scale = arith::ConstantOp::create(
         b, b.getF32FloatAttr(static_cast<float>(scale)));
   }

@@ -23,7 +23,7 @@ static constexpr int64_t kMostKeys = int64_t(1) << 30;
 
 LogicalResult WindowAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                  std::optional<int64_t> left,
-                                 std::optional<int64_t> right) {
+                                 std::optional<int64_t> right, Alignment) {
   for (auto [name, extent] : {std::pair("left", left), {"right", right}})
     if (extent && (*extent < 0 || *extent > kMostKeys))
       return emitError() << "#attention.window expects " << name
@@ -37,6 +37,22 @@ LogicalResult PrefixAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   if (length < 0 || length > kMostKeys)
     return emitError() << "#attention.prefix expects a length between 0 and "
                        << kMostKeys << ", got " << length;
+  return success();
+}
+
+LogicalResult ChunkAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                int64_t size) {
+  if (size < 1 || size > kMostKeys)
+    return emitError() << "#attention.chunk expects a size between 1 and "
+                       << kMostKeys << ", got " << size;
+  return success();
+}
+
+LogicalResult DilationAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                   int64_t step) {
+  if (step < 1 || step > kMostKeys)
+    return emitError() << "#attention.dilation expects a step between 1 and "
+                       << kMostKeys << ", got " << step;
   return success();
 }
 
@@ -91,6 +107,44 @@ LogicalResult AlibiAttr::verifyMod(Operation *op) const {
                       q.getDimSize(scored.getHeadAxisOf(scored.getQ())));
 }
 
+/// An extent of q or k. Of what has a place the extents are no lengths.
+static int64_t getExtent(ScoredOpInterface scored, Sequence sequence,
+                         int64_t axis) {
+  auto forward = dyn_cast<ForwardOp>(scored.getOperation());
+  if (forward && forward.hasPlace(sequence))
+    return ShapedType::kDynamic;
+  Value array = sequence == Sequence::query ? scored.getQ() : scored.getK();
+  return cast<RankedTensorType>(array.getType()).getDimSize(axis);
+}
+
+static int64_t getBatch(ScoredOpInterface scored) {
+  return getExtent(scored, Sequence::query, 0);
+}
+
+static int64_t getKeys(ScoredOpInterface scored) {
+  return getExtent(scored, Sequence::key,
+                   scored.getSequenceAxisOf(scored.getK()));
+}
+
+/// Extents of an auxiliary operand with an element for every score.
+static LogicalResult verifyScoreExtents(ScoredOpInterface scored, StringRef mod,
+                                        RankedTensorType type) {
+  auto q = cast<RankedTensorType>(scored.getQ().getType());
+  const std::pair<StringRef, int64_t> expected[] = {
+      {"batches", getBatch(scored)},
+      {"query heads", q.getDimSize(scored.getHeadAxisOf(scored.getQ()))},
+      {"queries", getExtent(scored, Sequence::query,
+                            scored.getSequenceAxisOf(scored.getQ()))},
+      {"keys", getKeys(scored)}};
+  for (auto [dim, entry] : llvm::enumerate(expected)) {
+    auto [what, extent] = entry;
+    if (type.getDimSize(dim) != 1 &&
+        failed(verifyExtent(scored, mod, type, dim, what, extent)))
+      return failure();
+  }
+  return success();
+}
+
 LogicalResult BiasAttr::verifyMod(Operation *op) const {
   constexpr StringLiteral mod = "#attention.bias";
   auto scored = cast<ScoredOpInterface>(op);
@@ -101,27 +155,50 @@ LogicalResult BiasAttr::verifyMod(Operation *op) const {
   if (!element.isF16() && !element.isBF16() && !element.isF32())
     return op->emitOpError(mod)
            << " expects elements of f16, bf16 or f32, got " << element;
-  auto q = cast<RankedTensorType>(scored.getQ().getType());
-  auto k = cast<RankedTensorType>(scored.getK().getType());
-  auto forward = dyn_cast<ForwardOp>(op);
-  bool placesQ = forward && forward.hasPlace(Sequence::query),
-       placesK = forward && forward.hasPlace(Sequence::key);
-  // Of what has a place the extents are no lengths.
-  auto extent = [](bool isPlaced, RankedTensorType type, int64_t axis) {
-    return isPlaced ? ShapedType::kDynamic : type.getDimSize(axis);
-  };
-  const std::pair<StringRef, int64_t> expected[] = {
-      {"batches", extent(placesQ, q, 0)},
-      {"query heads", q.getDimSize(scored.getHeadAxisOf(scored.getQ()))},
-      {"queries", extent(placesQ, q, scored.getSequenceAxisOf(scored.getQ()))},
-      {"keys", extent(placesK, k, scored.getSequenceAxisOf(scored.getK()))}};
-  for (auto [dim, entry] : llvm::enumerate(expected)) {
-    auto [what, extent] = entry;
-    if (type->getDimSize(dim) != 1 &&
-        failed(verifyExtent(scored, mod, *type, dim, what, extent)))
-      return failure();
-  }
-  return success();
+  return verifyScoreExtents(scored, mod, *type);
+}
+
+/// The auxiliary operand `number`, or an error if it has no integers.
+static FailureOr<RankedTensorType> getIntegerAuxType(ScoredOpInterface scored,
+                                                     StringRef mod,
+                                                     int64_t number,
+                                                     int64_t rank) {
+  FailureOr<RankedTensorType> type = getAuxType(scored, mod, number, rank);
+  if (failed(type) || type->getElementType().isSignlessInteger())
+    return type;
+  return scored->emitOpError(mod)
+         << " expects integers, got " << type->getElementType();
+}
+
+LogicalResult MaskAttr::verifyMod(Operation *op) const {
+  constexpr StringLiteral mod = "#attention.mask";
+  auto scored = cast<ScoredOpInterface>(op);
+  FailureOr<RankedTensorType> type =
+      getIntegerAuxType(scored, mod, getAux(), 4);
+  return failed(type) ? failure() : verifyScoreExtents(scored, mod, *type);
+}
+
+LogicalResult DocumentAttr::verifyMod(Operation *op) const {
+  constexpr StringLiteral mod = "#attention.document";
+  auto scored = cast<ScoredOpInterface>(op);
+  FailureOr<RankedTensorType> type =
+      getIntegerAuxType(scored, mod, getAux(), 2);
+  if (failed(type))
+    return failure();
+  if (type->getDimSize(0) != 1 &&
+      failed(verifyExtent(scored, mod, *type, 0, "batches", getBatch(scored))))
+    return failure();
+  return verifyExtent(scored, mod, *type, 1, "keys", getKeys(scored));
+}
+
+LogicalResult KeyLengthsAttr::verifyMod(Operation *op) const {
+  constexpr StringLiteral mod = "#attention.key_lengths";
+  auto scored = cast<ScoredOpInterface>(op);
+  FailureOr<RankedTensorType> type =
+      getIntegerAuxType(scored, mod, getAux(), 1);
+  if (failed(type))
+    return failure();
+  return verifyExtent(scored, mod, *type, 0, "batches", getBatch(scored));
 }
 
 /// Auxiliary operand `number` holds integers for something.
@@ -184,7 +261,10 @@ LogicalResult PagedAttr::verifyMod(Operation *op) const {
 //===----------------------------------------------------------------------===//
 
 /// The key position that is aligned with the query: i + (sk - sq).
-static Value alignedQuery(ImplicitLocOpBuilder &b, const ModContext &context) {
+static Value alignedQuery(ImplicitLocOpBuilder &b, const ModContext &context,
+                          Alignment alignment = Alignment::bottom_right) {
+  if (alignment == Alignment::top_left)
+    return context.query;
   Value keys = LengthOp::create(b, b.getIndexType(), Sequence::key);
   Value queries = LengthOp::create(b, b.getIndexType(), Sequence::query);
   Value offset = arith::SubIOp::create(b, keys, queries);
@@ -209,14 +289,14 @@ static Value indexConstant(ImplicitLocOpBuilder &b, int64_t value) {
 
 Value CausalAttr::buildMaskMod(ImplicitLocOpBuilder &b,
                                const ModContext &context) const {
-  return notAfter(b, context.key, alignedQuery(b, context));
+  return notAfter(b, context.key, alignedQuery(b, context, getAlign()));
 }
 
 Value WindowAttr::buildMaskMod(ImplicitLocOpBuilder &b,
                                const ModContext &context) const {
   if (!getLeft() && !getRight())
     return {};
-  Value center = alignedQuery(b, context);
+  Value center = alignedQuery(b, context, getAlign());
   Value keep;
   if (getRight())
     keep = notAfter(
@@ -237,6 +317,68 @@ Value PrefixAttr::buildMaskMod(ImplicitLocOpBuilder &b,
       b, arith::CmpIPredicate::slt, context.key, indexConstant(b, getLength()));
   Value causal = notAfter(b, context.key, alignedQuery(b, context));
   return arith::OrIOp::create(b, inPrefix, causal);
+}
+
+static Value isEqual(ImplicitLocOpBuilder &b, Value lhs, Value rhs) {
+  return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, lhs, rhs);
+}
+
+Value ChunkAttr::buildMaskMod(ImplicitLocOpBuilder &b,
+                              const ModContext &context) const {
+  Value size = indexConstant(b, getSize());
+  auto chunkOf = [&](Value position) -> Value {
+    return arith::FloorDivSIOp::create(b, position, size);
+  };
+  Value ofQuery = chunkOf(alignedQuery(b, context));
+  return isEqual(b, ofQuery, chunkOf(context.key));
+}
+
+Value DilationAttr::buildMaskMod(ImplicitLocOpBuilder &b,
+                                 const ModContext &context) const {
+  Value distance =
+      arith::SubIOp::create(b, alignedQuery(b, context), context.key);
+  Value rest = arith::RemSIOp::create(b, distance, indexConstant(b, getStep()));
+  return isEqual(b, rest, indexConstant(b, 0));
+}
+
+/// An element of an auxiliary operand; index 0 along a static extent of 1.
+static Value readElement(ImplicitLocOpBuilder &b, Value tensor,
+                         SmallVector<Value> indices) {
+  auto type = cast<RankedTensorType>(tensor.getType());
+  for (auto [dim, index] : llvm::enumerate(indices))
+    if (type.getDimSize(dim) == 1)
+      index = indexConstant(b, 0);
+  return tensor::ExtractOp::create(b, tensor, indices);
+}
+
+Value DocumentAttr::buildMaskMod(ImplicitLocOpBuilder &b,
+                                 const ModContext &context) const {
+  Value ids = context.aux[getAux()];
+  Value ofQuery =
+      readElement(b, ids, {context.batch, alignedQuery(b, context)});
+  Value ofKey = readElement(b, ids, {context.batch, context.key});
+  return isEqual(b, ofQuery, ofKey);
+}
+
+Value KeyLengthsAttr::buildMaskMod(ImplicitLocOpBuilder &b,
+                                   const ModContext &context) const {
+  Value length = tensor::ExtractOp::create(b, context.aux[getAux()],
+                                           ValueRange{context.batch});
+  length = arith::IndexCastOp::create(b, b.getIndexType(), length);
+  return arith::CmpIOp::create(b, arith::CmpIPredicate::slt, context.key,
+                               length);
+}
+
+Value MaskAttr::buildMaskMod(ImplicitLocOpBuilder &b,
+                             const ModContext &context) const {
+  Value element =
+      readElement(b, context.aux[getAux()],
+                  {context.batch, context.head, context.query, context.key});
+  if (element.getType().isInteger(1))
+    return element;
+  Value zero =
+      arith::ConstantOp::create(b, b.getIntegerAttr(element.getType(), 0));
+  return arith::CmpIOp::create(b, arith::CmpIPredicate::ne, element, zero);
 }
 
 Value SoftcapAttr::buildScoreMod(ImplicitLocOpBuilder &b, const ModContext &,
@@ -267,15 +409,10 @@ Value AlibiAttr::buildScoreMod(ImplicitLocOpBuilder &b,
 
 Value BiasAttr::buildScoreMod(ImplicitLocOpBuilder &b,
                               const ModContext &context, Value score) const {
-  Value bias = context.aux[getAux()];
-  auto type = cast<RankedTensorType>(bias.getType());
-  SmallVector<Value> indices = {context.batch, context.head, context.query,
-                                context.key};
-  for (auto [dim, index] : llvm::enumerate(indices))
-    if (type.getDimSize(dim) == 1)
-      index = indexConstant(b, 0);
-  Value element = tensor::ExtractOp::create(b, bias, indices);
-  if (!type.getElementType().isF32())
+  Value element =
+      readElement(b, context.aux[getAux()],
+                  {context.batch, context.head, context.query, context.key});
+  if (!element.getType().isF32())
     element = arith::ExtFOp::create(b, b.getF32Type(), element);
   return arith::AddFOp::create(b, score, element, flexible(b));
 }

@@ -23,6 +23,10 @@ void ForwardOp::print(OpAsmPrinter &printer) {
     printer << " aux(" << getAux() << " : " << getAux().getTypes() << ")";
   if (getScale())
     printer << " scale " << getScale();
+  if (FloatAttr scale = getLiteralScaleAttr()) {
+    printer << " scale ";
+    printer.printAttributeWithoutType(scale);
+  }
   if (hasScales()) {
     printer << " scales(" << getScales() << " : " << getScales().getTypes()
             << ")";
@@ -45,8 +49,8 @@ void ForwardOp::print(OpAsmPrinter &printer) {
     printer << " mods " << getModsAttr();
   printer.printOptionalAttrDict((*this)->getAttrs(),
                                 {getLayoutAttrName(), getModsAttrName(),
-                                 getRowsAttrName(), getQTermsAttrName(),
-                                 getTransposedVAttrName(),
+                                 getLiteralScaleAttrName(), getRowsAttrName(),
+                                 getQTermsAttrName(), getTransposedVAttrName(),
                                  getOperandSegmentSizesAttrName()});
   printer << " : (" << getQ().getType() << ", " << getK().getType() << ", "
           << getV().getType() << ") -> ";
@@ -76,8 +80,14 @@ ParseResult ForwardOp::parse(OpAsmParser &parser, OperationState &result) {
        parser.parseColonTypeList(auxTypes) || parser.parseRParen()))
     return failure();
   if (succeeded(parser.parseOptionalKeyword("scale"))) {
-    hasScale = true;
-    if (parser.parseOperand(scale))
+    OptionalParseResult value = parser.parseOptionalOperand(scale);
+    hasScale = value.has_value();
+    FloatAttr literal;
+    if (hasScale
+            ? failed(*value)
+            : failed(parser.parseAttribute(literal, builder.getF32Type(),
+                                           getLiteralScaleAttrName(result.name),
+                                           result.attributes)))
       return failure();
   }
   SMLoc scalesLoc = parser.getCurrentLocation();
@@ -517,7 +527,7 @@ void ForwardOp::build(OpBuilder &builder, OperationState &state, Value q,
         /*sinks=*/Value(), DenseI64ArrayAttr(),
         /*qTerms=*/builder.getI64IntegerAttr(1),
         LayoutAttr::get(builder.getContext(), layout), UnitAttr(),
-        mods.empty() ? ArrayAttr() : builder.getArrayAttr(mods));
+        mods.empty() ? ArrayAttr() : builder.getArrayAttr(mods), FloatAttr());
 }
 
 void ForwardOp::appendLengths(LengthsBuilder build) {

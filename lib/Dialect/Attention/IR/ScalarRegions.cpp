@@ -6,9 +6,11 @@
 
 #include "ScalarRegions.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Matchers.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace fa3::attention;
@@ -66,10 +68,14 @@ ParseResult fa3::attention::parseLayout(OpAsmParser &parser,
 //===----------------------------------------------------------------------===//
 
 LogicalResult fa3::attention::verifyScaleAndMods(ScoredOpInterface op) {
-  if (op.getScale()) {
-    FloatAttr scale;
-    if (matchPattern(op.getScale(), m_Constant(&scale)) &&
-        !(scale.getValueAsDouble() > 0 &&
+  FloatAttr scale;
+  if (auto forward = dyn_cast<ForwardOp>(op.getOperation()))
+    scale = forward.getLiteralScaleAttr();
+  if (scale && op.getScale())
+    return op->emitOpError("expects one scale, got a value and a number");
+  if (scale ||
+      (op.getScale() && matchPattern(op.getScale(), m_Constant(&scale)))) {
+    if (!(scale.getValueAsDouble() > 0 &&
           scale.getValueAsDouble() <= kGreatestScale))
       return op->emitOpError("expects a positive scale of at most 2^27, got ")
              << scale.getValueAsDouble();
@@ -87,6 +93,62 @@ LogicalResult fa3::attention::verifyScaleAndMods(ScoredOpInterface op) {
         return failure();
     }
   }
+  return success();
+}
+
+bool fa3::attention::isComputedIndex(Operation *read, Value index) {
+  Region *region = read->getParentRegion();
+  if (auto forward = dyn_cast<ForwardOp>(region->getParentOp());
+      forward && region != &forward.getScoreMod() &&
+      region != &forward.getMaskMod())
+    return false;
+  auto argument = dyn_cast<BlockArgument>(index);
+  bool isGiven =
+      argument && isa<ScoredOpInterface>(argument.getOwner()->getParentOp());
+  return !isGiven && !matchPattern(index, m_Constant());
+}
+
+bool fa3::attention::isDivision(Operation *op) {
+  return isa<arith::DivSIOp, arith::DivUIOp, arith::CeilDivSIOp,
+             arith::CeilDivUIOp, arith::FloorDivSIOp, arith::RemSIOp,
+             arith::RemUIOp>(op);
+}
+
+Value fa3::attention::buildDivisor(OpBuilder &builder, Location loc,
+                                   Value divisor) {
+  Attribute constant;
+  bool isConstant = matchPattern(divisor, m_Constant(&constant));
+  if (isConstant && !matchPattern(divisor, m_Zero()))
+    return divisor;
+  Type type = divisor.getType();
+  Value one = arith::ConstantOp::create(
+      builder, loc, cast<TypedAttr>(builder.getOneAttr(type)));
+  if (isConstant)
+    return one;
+  Value zero = arith::ConstantOp::create(
+      builder, loc, cast<TypedAttr>(builder.getZeroAttr(type)));
+  Value isZero = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
+                                       divisor, zero);
+  return arith::SelectOp::create(builder, loc, isZero, one, divisor);
+}
+
+/// C22 of forward, C15 of backward.
+static LogicalResult verifyMath(Operation *op, StringRef region) {
+  static constexpr StringLiteral known[] = {
+      "absf",  "absi",  "acos",  "acosh", "asin",     "asinh", "atan",
+      "atan2", "atanh", "cbrt",  "ceil",  "copysign", "cos",   "cosh",
+      "ctlz",  "ctpop", "erf",   "exp",   "exp2",     "expm1", "floor",
+      "fma",   "log",   "log1p", "log2",  "powf",     "round", "roundeven",
+      "rsqrt", "sin",   "sinh",  "sqrt",  "tan",      "tanh",  "trunc"};
+  StringRef name = op->getName().stripDialect();
+  if (!llvm::is_contained(known, name))
+    return op->emitOpError("is not allowed in '")
+           << region << "', which may have of math: "
+           << llvm::join(ArrayRef(known), ", ");
+  Type type = op->getResult(0).getType();
+  if (isa<FloatType>(type) && type.getIntOrFloatBitWidth() > 32)
+    return op->emitOpError("in '")
+           << region << "' expects floats of at most 32 bits, got " << type;
   return success();
 }
 
@@ -122,7 +184,10 @@ LogicalResult fa3::attention::verifyScalarRegion(ScoredOpInterface op,
       if (!llvm::is_contained(op.getAux(), inner.getOperand(0)))
         return inner.emitOpError("in '")
                << name << "' reads a tensor that is not an auxiliary operand";
-    } else if (!isa<LengthOp>(inner) &&
+    } else if (isa<math::MathDialect>(inner.getDialect())) {
+      if (failed(verifyMath(&inner, name)))
+        return failure();
+    } else if (!isa<LengthOp>(inner) && !isDivision(&inner) &&
                !inner.hasTrait<OpTrait::ConstantLike>() &&
                !(isPure(&inner) &&
                  OpTrait::hasElementwiseMappableTraits(&inner))) {

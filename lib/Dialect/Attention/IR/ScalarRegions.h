@@ -25,10 +25,11 @@ mlir::ParseResult parseLayout(mlir::OpAsmParser &parser,
                               mlir::OperationState &result,
                               mlir::StringAttr name);
 
-/// C11 and C12 of both operations.
+/// C11 and C12 of both operations, C23 of forward.
 mlir::LogicalResult verifyScaleAndMods(ScoredOpInterface op);
 
-/// C7 to C10 of both operations, C16 and C17 of forward, for one region;
+/// C7 to C10 of both operations, C16, C17 and C22 of forward and C15 of
+/// backward, for one region;
 /// `results` are null for any number of indices.
 mlir::LogicalResult verifyScalarRegion(ScoredOpInterface op,
                                        mlir::Region &region,

@@ -3,11 +3,58 @@
 #include "ReferenceRegion.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace fa3::attention;
+
+Value fa3::attention::readElement(ImplicitLocOpBuilder &b,
+                                  tensor::ExtractOp extract,
+                                  IRMapping &mapping) {
+  b.setLoc(extract.getLoc());
+  Value memref = mapping.lookup(extract.getTensor()), isInside;
+  Value zero = arith::ConstantIndexOp::create(b, 0);
+  SmallVector<Value> indices;
+  for (auto [dim, index] : llvm::enumerate(extract.getIndices())) {
+    indices.push_back(mapping.lookup(index));
+    if (!isComputedIndex(extract, index))
+      continue;
+    Value isNotBelow = arith::CmpIOp::create(b, arith::CmpIPredicate::sge,
+                                             indices.back(), zero);
+    Value isBelow = arith::CmpIOp::create(
+        b, arith::CmpIPredicate::slt, indices.back(),
+        memref::DimOp::create(b, memref, static_cast<int64_t>(dim)));
+    for (Value condition : {isNotBelow, isBelow})
+      isInside = isInside
+                     ? arith::AndIOp::create(b, isInside, condition).getResult()
+                     : condition;
+  }
+  if (!isInside)
+    return memref::LoadOp::create(b, memref, indices);
+  auto branch = scf::IfOp::create(b, extract.getType(), isInside,
+                                  /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  Value element = memref::LoadOp::create(b, memref, indices);
+  scf::YieldOp::create(b, element);
+  b.setInsertionPointToStart(branch.elseBlock());
+  Value nothing = arith::ConstantOp::create(
+      b, cast<TypedAttr>(b.getZeroAttr(extract.getType())));
+  scf::YieldOp::create(b, nothing);
+  return branch.getResult(0);
+}
+
+void fa3::attention::cloneScalar(ImplicitLocOpBuilder &b, Operation &op,
+                                 IRMapping &mapping) {
+  Operation *copy = b.clone(op, mapping);
+  if (!isDivision(copy))
+    return;
+  OpBuilder builder(copy);
+  copy->setOperand(1,
+                   buildDivisor(builder, copy->getLoc(), copy->getOperand(1)));
+}
 
 /// Scalars of the function, lengths and elements of auxiliary operands; null
 /// for other operations.
@@ -18,11 +65,7 @@ static Value inlineRead(ImplicitLocOpBuilder &b, HostFunction &host,
   auto extract = dyn_cast<tensor::ExtractOp>(op);
   if (!extract)
     return {};
-  SmallVector<Value> indices;
-  for (Value index : extract.getIndices())
-    indices.push_back(mapping.lookup(index));
-  return memref::LoadOp::create(b, extract.getLoc(),
-                                mapping.lookup(extract.getTensor()), indices);
+  return readElement(b, extract, mapping);
 }
 
 static IRMapping makeMapping(HostFunction &host, Block &block,
@@ -42,7 +85,7 @@ Value fa3::attention::inlineRegion(ImplicitLocOpBuilder &b, HostFunction &host,
     if (Value read = inlineRead(b, host, op, mapping))
       mapping.map(op.getResult(0), read);
     else
-      b.clone(op, mapping);
+      cloneScalar(b, op, mapping);
   }
   return mapping.lookup(cast<YieldOp>(block.getTerminator()).getValue());
 }
@@ -80,6 +123,8 @@ Value fa3::attention::inlineRegionWide(ImplicitLocOpBuilder &b,
       state.addAttributes(op.getAttrs());
       for (Value operand : op.getOperands())
         state.addOperands(get(operand));
+      if (isDivision(&op))
+        state.operands[1] = buildDivisor(b, op.getLoc(), state.operands[1]);
       for (Type type : op.getResultTypes())
         state.addTypes(isa<FloatType>(type) ? f64 : type);
       mapping.map(op.getResults(), b.create(state)->getResults());

@@ -4,9 +4,20 @@
 #define FA3_LIB_DIALECT_ATTENTION_TRANSFORMS_REFERENCEREGION_H
 
 #include "fa3/Dialect/Attention/Contract/HostFunction.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/IRMapping.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 
 namespace fa3::attention {
+
+/// An element of an auxiliary operand, 0 outside of it.
+mlir::Value readElement(mlir::ImplicitLocOpBuilder &b,
+                        mlir::tensor::ExtractOp extract,
+                        mlir::IRMapping &mapping);
+
+/// Copies an operation of a region, a division as what it is there.
+void cloneScalar(mlir::ImplicitLocOpBuilder &b, mlir::Operation &op,
+                 mlir::IRMapping &mapping);
 
 /// Copies the code of a region of attention to the insertion point, reading the
 /// arrays of the host function, and gives what it yields.

@@ -253,15 +253,9 @@ SmallVector<Value> ReferenceBuilder::inlineRegion(Region &region,
                       b, dim.getLoc(), mapping.lookup(dim.getSource()),
                       mapping.lookupOrDefault(dim.getIndex())));
     } else if (auto extract = dyn_cast<tensor::ExtractOp>(op)) {
-      SmallVector<Value> indices;
-      for (Value index : extract.getIndices())
-        indices.push_back(mapping.lookup(index));
-      mapping.map(extract.getResult(),
-                  memref::LoadOp::create(b, extract.getLoc(),
-                                         mapping.lookup(extract.getTensor()),
-                                         indices));
+      mapping.map(extract.getResult(), readElement(b, extract, mapping));
     } else {
-      b.clone(op, mapping);
+      cloneScalar(b, op, mapping);
     }
   }
   return llvm::map_to_vector(

@@ -60,6 +60,46 @@ func.func @all(%q: tensor<1x2x?x64xf16>, %k: tensor<1x2x?x64xf16>, %slopes: tens
     }
   return %o : tensor<1x2x?x64xf16>
 }
+func.func @causal_top_left(%q: tensor<1x2x?x64xf16>, %k: tensor<1x2x?x64xf16>) -> tensor<1x2x?x64xf16> {
+  %o = attention.forward %q, %k, %k mods [#attention.causal<align = top_left>]
+    : (tensor<1x2x?x64xf16>, tensor<1x2x?x64xf16>, tensor<1x2x?x64xf16>) -> tensor<1x2x?x64xf16>
+  return %o : tensor<1x2x?x64xf16>
+}
+func.func @window_top_left(%q: tensor<1x2x?x64xf16>, %k: tensor<1x2x?x64xf16>) -> tensor<1x2x?x64xf16> {
+  %o = attention.forward %q, %k, %k mods [#attention.window<right = 3, align = top_left>]
+    : (tensor<1x2x?x64xf16>, tensor<1x2x?x64xf16>, tensor<1x2x?x64xf16>) -> tensor<1x2x?x64xf16>
+  return %o : tensor<1x2x?x64xf16>
+}
+func.func @chunk(%q: tensor<1x2x?x64xf16>, %k: tensor<1x2x?x64xf16>) -> tensor<1x2x?x64xf16> {
+  %o = attention.forward %q, %k, %k mods [#attention.chunk<5>]
+    : (tensor<1x2x?x64xf16>, tensor<1x2x?x64xf16>, tensor<1x2x?x64xf16>) -> tensor<1x2x?x64xf16>
+  return %o : tensor<1x2x?x64xf16>
+}
+func.func @dilation(%q: tensor<1x2x?x64xf16>, %k: tensor<1x2x?x64xf16>) -> tensor<1x2x?x64xf16> {
+  %o = attention.forward %q, %k, %k mods [#attention.dilation<3>]
+    : (tensor<1x2x?x64xf16>, tensor<1x2x?x64xf16>, tensor<1x2x?x64xf16>) -> tensor<1x2x?x64xf16>
+  return %o : tensor<1x2x?x64xf16>
+}
+func.func @document(%q: tensor<1x2x?x64xf16>, %k: tensor<1x2x?x64xf16>, %a: tensor<?x?xi32>) -> tensor<1x2x?x64xf16> {
+  %o = attention.forward %q, %k, %k aux(%a : tensor<?x?xi32>) mods [#attention.document<aux = 0>]
+    : (tensor<1x2x?x64xf16>, tensor<1x2x?x64xf16>, tensor<1x2x?x64xf16>) -> tensor<1x2x?x64xf16>
+  return %o : tensor<1x2x?x64xf16>
+}
+func.func @key_lengths(%q: tensor<1x2x?x64xf16>, %k: tensor<1x2x?x64xf16>, %a: tensor<?xi64>) -> tensor<1x2x?x64xf16> {
+  %o = attention.forward %q, %k, %k aux(%a : tensor<?xi64>) mods [#attention.key_lengths<aux = 0>]
+    : (tensor<1x2x?x64xf16>, tensor<1x2x?x64xf16>, tensor<1x2x?x64xf16>) -> tensor<1x2x?x64xf16>
+  return %o : tensor<1x2x?x64xf16>
+}
+func.func @mask(%q: tensor<1x2x?x64xf16>, %k: tensor<1x2x?x64xf16>, %a: tensor<1x?x?x?xi1>) -> tensor<1x2x?x64xf16> {
+  %o = attention.forward %q, %k, %k aux(%a : tensor<1x?x?x?xi1>) mods [#attention.mask<aux = 0>]
+    : (tensor<1x2x?x64xf16>, tensor<1x2x?x64xf16>, tensor<1x2x?x64xf16>) -> tensor<1x2x?x64xf16>
+  return %o : tensor<1x2x?x64xf16>
+}
+func.func @mask_bytes(%q: tensor<1x2x?x64xf16>, %k: tensor<1x2x?x64xf16>, %a: tensor<?x?x?x?xi8>) -> tensor<1x2x?x64xf16> {
+  %o = attention.forward %q, %k, %k aux(%a : tensor<?x?x?x?xi8>) mods [#attention.mask<aux = 0>]
+    : (tensor<1x2x?x64xf16>, tensor<1x2x?x64xf16>, tensor<1x2x?x64xf16>) -> tensor<1x2x?x64xf16>
+  return %o : tensor<1x2x?x64xf16>
+}
 
 //--- hand.mlir
 func.func @causal(%q: tensor<1x2x?x64xf16>, %k: tensor<1x2x?x64xf16>) -> tensor<1x2x?x64xf16> {
@@ -210,6 +250,106 @@ func.func @all(%q: tensor<1x2x?x64xf16>, %k: tensor<1x2x?x64xf16>, %slopes: tens
       %first = arith.constant 1 : index
       %own = arith.cmpi sge, %j, %first : index
       %keep = arith.andi %mods, %own : i1
+      attention.yield %keep : i1
+    }
+  return %o : tensor<1x2x?x64xf16>
+}
+func.func @causal_top_left(%q: tensor<1x2x?x64xf16>, %k: tensor<1x2x?x64xf16>) -> tensor<1x2x?x64xf16> {
+  %o = attention.forward %q, %k, %k
+    : (tensor<1x2x?x64xf16>, tensor<1x2x?x64xf16>, tensor<1x2x?x64xf16>) -> tensor<1x2x?x64xf16>
+    mask_mod (%b, %h, %i, %j) {
+      %keep = arith.cmpi sle, %j, %i : index
+      attention.yield %keep : i1
+    }
+  return %o : tensor<1x2x?x64xf16>
+}
+func.func @window_top_left(%q: tensor<1x2x?x64xf16>, %k: tensor<1x2x?x64xf16>) -> tensor<1x2x?x64xf16> {
+  %o = attention.forward %q, %k, %k
+    : (tensor<1x2x?x64xf16>, tensor<1x2x?x64xf16>, tensor<1x2x?x64xf16>) -> tensor<1x2x?x64xf16>
+    mask_mod (%b, %h, %i, %j) {
+      %c3 = arith.constant 3 : index
+      %last = arith.addi %i, %c3 : index
+      %keep = arith.cmpi sle, %j, %last : index
+      attention.yield %keep : i1
+    }
+  return %o : tensor<1x2x?x64xf16>
+}
+func.func @chunk(%q: tensor<1x2x?x64xf16>, %k: tensor<1x2x?x64xf16>) -> tensor<1x2x?x64xf16> {
+  %o = attention.forward %q, %k, %k
+    : (tensor<1x2x?x64xf16>, tensor<1x2x?x64xf16>, tensor<1x2x?x64xf16>) -> tensor<1x2x?x64xf16>
+    mask_mod (%b, %h, %i, %j) {
+      %c5 = arith.constant 5 : index
+      %sk = attention.length key
+      %sq = attention.length query
+      %off = arith.subi %sk, %sq : index
+      %p = arith.addi %i, %off : index
+      %x = arith.floordivsi %p, %c5 : index
+      %y = arith.floordivsi %j, %c5 : index
+      %keep = arith.cmpi eq, %x, %y : index
+      attention.yield %keep : i1
+    }
+  return %o : tensor<1x2x?x64xf16>
+}
+func.func @dilation(%q: tensor<1x2x?x64xf16>, %k: tensor<1x2x?x64xf16>) -> tensor<1x2x?x64xf16> {
+  %o = attention.forward %q, %k, %k
+    : (tensor<1x2x?x64xf16>, tensor<1x2x?x64xf16>, tensor<1x2x?x64xf16>) -> tensor<1x2x?x64xf16>
+    mask_mod (%b, %h, %i, %j) {
+      %sk = attention.length key
+      %sq = attention.length query
+      %off = arith.subi %sk, %sq : index
+      %p = arith.addi %i, %off : index
+      %d = arith.subi %p, %j : index
+      %c3 = arith.constant 3 : index
+      %r = arith.remsi %d, %c3 : index
+      %c0 = arith.constant 0 : index
+      %keep = arith.cmpi eq, %r, %c0 : index
+      attention.yield %keep : i1
+    }
+  return %o : tensor<1x2x?x64xf16>
+}
+func.func @document(%q: tensor<1x2x?x64xf16>, %k: tensor<1x2x?x64xf16>, %a: tensor<?x?xi32>) -> tensor<1x2x?x64xf16> {
+  %o = attention.forward %q, %k, %k aux(%a : tensor<?x?xi32>)
+    : (tensor<1x2x?x64xf16>, tensor<1x2x?x64xf16>, tensor<1x2x?x64xf16>) -> tensor<1x2x?x64xf16>
+    mask_mod (%b, %h, %i, %j) {
+      %sk = attention.length key
+      %sq = attention.length query
+      %off = arith.subi %sk, %sq : index
+      %p = arith.addi %i, %off : index
+      %x = tensor.extract %a[%b, %p] : tensor<?x?xi32>
+      %y = tensor.extract %a[%b, %j] : tensor<?x?xi32>
+      %keep = arith.cmpi eq, %x, %y : i32
+      attention.yield %keep : i1
+    }
+  return %o : tensor<1x2x?x64xf16>
+}
+func.func @key_lengths(%q: tensor<1x2x?x64xf16>, %k: tensor<1x2x?x64xf16>, %a: tensor<?xi64>) -> tensor<1x2x?x64xf16> {
+  %o = attention.forward %q, %k, %k aux(%a : tensor<?xi64>)
+    : (tensor<1x2x?x64xf16>, tensor<1x2x?x64xf16>, tensor<1x2x?x64xf16>) -> tensor<1x2x?x64xf16>
+    mask_mod (%b, %h, %i, %j) {
+      %n = tensor.extract %a[%b] : tensor<?xi64>
+      %m = arith.index_cast %n : i64 to index
+      %keep = arith.cmpi slt, %j, %m : index
+      attention.yield %keep : i1
+    }
+  return %o : tensor<1x2x?x64xf16>
+}
+func.func @mask(%q: tensor<1x2x?x64xf16>, %k: tensor<1x2x?x64xf16>, %a: tensor<1x?x?x?xi1>) -> tensor<1x2x?x64xf16> {
+  %o = attention.forward %q, %k, %k aux(%a : tensor<1x?x?x?xi1>)
+    : (tensor<1x2x?x64xf16>, tensor<1x2x?x64xf16>, tensor<1x2x?x64xf16>) -> tensor<1x2x?x64xf16>
+    mask_mod (%b, %h, %i, %j) {
+      %c0 = arith.constant 0 : index
+      %keep = tensor.extract %a[%c0, %h, %i, %j] : tensor<1x?x?x?xi1>
+      attention.yield %keep : i1
+    }
+  return %o : tensor<1x2x?x64xf16>
+}
+func.func @mask_bytes(%q: tensor<1x2x?x64xf16>, %k: tensor<1x2x?x64xf16>, %a: tensor<?x?x?x?xi8>) -> tensor<1x2x?x64xf16> {
+  %o = attention.forward %q, %k, %k aux(%a : tensor<?x?x?x?xi8>)
+    : (tensor<1x2x?x64xf16>, tensor<1x2x?x64xf16>, tensor<1x2x?x64xf16>) -> tensor<1x2x?x64xf16>
+    mask_mod (%b, %h, %i, %j) {
+      %x = tensor.extract %a[%b, %h, %i, %j] : tensor<?x?x?x?xi8>
+      %c0_i8 = arith.constant 0 : i8
+      %keep = arith.cmpi ne, %x, %c0_i8 : i8
       attention.yield %keep : i1
     }
   return %o : tensor<1x2x?x64xf16>

@@ -64,6 +64,18 @@ constexpr size_t kMostOperations = 4096, kMostMods = 64;
 /// Checks the static extents of all tensors of an operation.
 llvm::LogicalResult verifyExtents(mlir::Operation *op);
 
+/// Whether an index of a read in score or mask code is neither a constant nor
+/// batch, head, query or key itself, so that it may lie outside an array that
+/// is large enough.
+bool isComputedIndex(mlir::Operation *read, mlir::Value index);
+
+/// Whether an operation of a region divides integers. By zero it divides by
+/// one: the quotient is the dividend, the remainder 0.
+bool isDivision(mlir::Operation *op);
+/// The number, or tile of numbers, to divide by: `divisor`, but 1 for 0.
+mlir::Value buildDivisor(mlir::OpBuilder &builder, mlir::Location loc,
+                         mlir::Value divisor);
+
 /// How many numbers of a type may make an element: two of 8-bit floats, whose
 /// digits are few; one of others.
 uint64_t getMostTerms(mlir::Type format);

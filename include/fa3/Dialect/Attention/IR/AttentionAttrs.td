@@ -16,24 +16,41 @@ class Attention_Mod<string name, string mnem, list<string> methods>
   let mnemonic = mnem;
 }
 
+def Attention_AlignmentParameter
+    : DefaultValuedParameter<"::fa3::attention::Alignment",
+                             "::fa3::attention::Alignment::bottom_right">;
+
 def Attention_CausalAttr : Attention_Mod<"Causal", "causal", ["buildMaskMod"]> {
   let summary = "key j is visible to query i iff j <= i + (sk - sq)";
   let description = [{
     Aligned at the bottom right: the last query sees all keys (FlashAttention
-    since 2.1). `#attention.causal`.
+    since 2.1). With `align = top_left` the first query sees the first key only,
+    j <= i (PyTorch's `is_causal`). `#attention.causal`,
+    `#attention.causal<align = top_left>`.
   }];
+  let parameters = (ins Attention_AlignmentParameter:$align);
+  let builders = [AttrBuilder<(ins), [{
+    return $_get($_ctxt, Alignment::bottom_right);
+  }]>];
+  let assemblyFormat = "(`<` struct(params)^ `>`)?";
 }
 
 def Attention_WindowAttr : Attention_Mod<"Window", "window", ["buildMaskMod"]> {
   let summary = "sliding window: i + off - left <= j <= i + off + right, off = sk - sq";
   let description = [{
-    Both ends belong to the window; a missing end is unbounded.
+    Both ends belong to the window; a missing end is unbounded. With
+    `align = top_left` off is 0.
     `#attention.window<left = 1024, right = 0>`, `#attention.window<left = 128>`.
 
     C1. left and right are between 0 and 2^30.
   }];
   let parameters = (ins OptionalParameter<"std::optional<int64_t>">:$left,
-                        OptionalParameter<"std::optional<int64_t>">:$right);
+                        OptionalParameter<"std::optional<int64_t>">:$right,
+                        Attention_AlignmentParameter:$align);
+  let builders = [AttrBuilder<(ins "std::optional<int64_t>":$left,
+                                   "std::optional<int64_t>":$right), [{
+    return $_get($_ctxt, left, right, Alignment::bottom_right);
+  }]>];
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
 }
@@ -176,6 +193,76 @@ def Attention_PagedAttr : Attention_PlaceMod<"Paged", "paged",
     C2. the rows of a page are static.
   }];
   let parameters = (ins "int64_t":$table);
+}
+
+def Attention_ChunkAttr : Attention_Mod<"Chunk", "chunk", ["buildMaskMod"]> {
+  let summary = "keys of the query's chunk: (i + off) div size == j div size, off = sk - sq";
+  let description = [{
+    Together with `#attention.causal` it is the local attention of Llama 4.
+    `#attention.chunk<8192>`.
+
+    C1. size is between 1 and 2^30.
+  }];
+  let parameters = (ins "int64_t":$size);
+  let assemblyFormat = "`<` $size `>`";
+  let genVerifyDecl = 1;
+}
+
+def Attention_DilationAttr : Attention_Mod<"Dilation", "dilation", ["buildMaskMod"]> {
+  let summary = "every step-th key: (i + off - j) mod step == 0, off = sk - sq";
+  let description = [{
+    `#attention.dilation<2>`.
+
+    C1. step is between 1 and 2^30.
+  }];
+  let parameters = (ins "int64_t":$step);
+  let assemblyFormat = "`<` $step `>`";
+  let genVerifyDecl = 1;
+}
+
+def Attention_DocumentAttr : Attention_Mod<"Document", "document", ["verifyMod", "buildMaskMod"]> {
+  let summary = "keys of the query's document: id[b, i + off] == id[b, j], off = sk - sq";
+  let description = [{
+    `aux` is the number of the auxiliary operand that holds an integer per batch
+    and key: several documents one behind the other in one sequence.
+    `#attention.document<aux = 0>`.
+
+    C1. aux is the number of an auxiliary operand of rank 2 and integers.
+    C2. its extents are those of batch, or 1, and keys, where they are static.
+  }];
+  let parameters = (ins "int64_t":$aux);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
+def Attention_KeyLengthsAttr : Attention_Mod<"KeyLengths", "key_lengths", ["verifyMod", "buildMaskMod"]> {
+  let summary = "the first keys of each batch: j < lengths[b]";
+  let description = [{
+    `aux` is the number of the auxiliary operand that holds an integer per
+    batch: sequences of different lengths, filled up to one. Other mods go by
+    the length of all; with `#attention.used` they go by that of the sequence.
+    `#attention.key_lengths<aux = 0>`.
+
+    C1. aux is the number of an auxiliary operand of rank 1 and integers.
+    C2. its extent is that of batch, where both are static.
+  }];
+  let parameters = (ins "int64_t":$aux);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
+def Attention_MaskAttr : Attention_Mod<"Mask", "mask", ["verifyMod", "buildMaskMod"]> {
+  let summary = "keys of a mask in memory: mask[b, h, i, j] != 0";
+  let description = [{
+    `aux` is the number of the auxiliary operand. A dimension of static extent 1
+    is broadcast, as that of `#attention.bias`, which is the additive form.
+    `#attention.mask<aux = 0>`.
+
+    C1. aux is the number of an auxiliary operand of rank 4 and integers, i1
+        among them.
+    C2. its extents are those of batch, query heads, queries and keys or 1,
+        where they are static.
+  }];
+  let parameters = (ins "int64_t":$aux);
+  let assemblyFormat = "`<` struct(params) `>`";
 }
 
 #endif // FA3_ATTENTION_ATTRS

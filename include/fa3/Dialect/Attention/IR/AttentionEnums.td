@@ -13,4 +13,8 @@ def Attention_Sequence : I32EnumAttr<"Sequence", "one of the two sequences", [
   I32EnumAttrCase<"query", 0>, I32EnumAttrCase<"key", 1>,
 ]> { let cppNamespace = "::fa3::attention"; }
 
+def Attention_Alignment : I32EnumAttr<"Alignment", "which ends of the sequences stand together", [
+  I32EnumAttrCase<"bottom_right", 0>, I32EnumAttrCase<"top_left", 1>,
+]> { let cppNamespace = "::fa3::attention"; }
+
 #endif // FA3_ATTENTION_ENUMS

@@ -29,8 +29,8 @@ def Attention_ForwardOp : Attention_Op<"forward", [
     `layout` says in which order q, k, v and o hold their dimensions: `bhsd`
     (batch, head, sequence, element) or `bshd`; lse is always (batch, head,
     query). All dimensions but the head dims may be dynamic; strides are a
-    matter of the caller's memory, with the last dimension contiguous. Without
-    `scale` it is 1/sqrt(d).
+    matter of the caller's memory, with the last dimension contiguous. `scale`
+    is a value or a number, as in `scale 0.125`; without it it is 1/sqrt(d).
 
     With `transposed_v` the sequence and the element dimension of v change
     places, so that keys are contiguous: (batch, head, element, sequence) with
@@ -125,6 +125,9 @@ def Attention_ForwardOp : Attention_Op<"forward", [
     C21. static extents of operands and results are at most 2^30, and so is the
         number of blocks of 64 queries in all batches and heads: kernels count in
         32 bits.
+    C22. of math the regions may have what docs/ScoreCode.md lists, on floats of
+        at most 32 bits.
+    C23. the scale is a value or a number, not both.
   }];
   let arguments = (ins AnyRankedTensor:$q, AnyRankedTensor:$k, AnyRankedTensor:$v,
                        Variadic<AnyRankedTensor>:$aux, Optional<F32>:$scale,
@@ -134,7 +137,8 @@ def Attention_ForwardOp : Attention_Op<"forward", [
                        DefaultValuedAttr<I64Attr, "1">:$qTerms,
                        DefaultValuedAttr<Attention_Layout, "::fa3::attention::Layout::bhsd">:$layout,
                        UnitAttr:$transposedV,
-                       OptionalAttr<ArrayAttr>:$mods);
+                       OptionalAttr<ArrayAttr>:$mods,
+                       OptionalAttr<F32Attr>:$literalScale);
   let results = (outs AnyRankedTensor:$o, Optional<AnyRankedTensor>:$lse);
   let regions = (region MaxSizedRegion<1>:$scoreMod, MaxSizedRegion<1>:$maskMod,
                         MaxSizedRegion<1>:$lengthsRegion, MaxSizedRegion<1>:$placeQRegion,
@@ -259,6 +263,8 @@ def Attention_BackwardOp : Attention_Op<"backward", [
     C12. a constant scale is positive and at most 2^27.
     C13. dq, dk and dv have the types of q, k and v.
     C14. there is no score_grad without score.
+    C15. of math the regions may have what docs/ScoreCode.md lists, on floats of
+        at most 32 bits.
   }];
   let arguments = (ins AnyRankedTensor:$q, AnyRankedTensor:$k, AnyRankedTensor:$v,
                        AnyRankedTensor:$o, AnyRankedTensor:$lse,

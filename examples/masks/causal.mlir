@@ -1,0 +1,10 @@
+// A query sees itself and the keys before it.
+func.func @causal(%q: tensor<?x2x?x64xbf16> {tile.name = "q"},
+                  %k: tensor<?x2x?x64xbf16> {tile.name = "k"},
+                  %v: tensor<?x2x?x64xbf16> {tile.name = "v"})
+    -> (tensor<?x2x?x64xbf16> {tile.name = "o"}) {
+  %o = attention.forward %q, %k, %v
+    mods [#attention.causal]
+    : (tensor<?x2x?x64xbf16>, tensor<?x2x?x64xbf16>, tensor<?x2x?x64xbf16>) -> tensor<?x2x?x64xbf16>
+  return %o : tensor<?x2x?x64xbf16>
+}
