@@ -93,7 +93,7 @@ func.func @tanh(%q: !q128 {tile.name = "q"}, %k: !q128 {tile.name = "k"}, %v: !q
 !q128 = tensor<?x?x?x128xbf16>
 
 // CHECK-LABEL: gpu.func @gelu
-// CHECK: tile.dot {{.*}} -> tensor<192x80xf32>
+// CHECK: tile.dot {{.*}} -> tensor<192x64xf32>
 func.func @gelu(%q: !q128 {tile.name = "q"}, %k: !q128 {tile.name = "k"}, %v: !q128 {tile.name = "v"}) -> !q128 {
   %o = attention.forward %q, %k, %v mods [#attention.causal] : (!q128, !q128, !q128) -> !q128 score_mod (%s, %b, %h, %i, %j) {
     %cubic = arith.constant 0.044715 : f32
