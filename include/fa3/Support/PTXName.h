@@ -18,8 +18,10 @@ inline bool isPTXName(llvm::StringRef name) {
   auto isFollowing = [](char c) {
     return llvm::isAlnum(c) || c == '_' || c == '$';
   };
-  // The one identifier that PTX defines.
-  if (name.empty() || name == "WARP_SZ" || !llvm::all_of(name, isFollowing))
+  // The one identifier that PTX defines, and what hopper-to-nvvm calls shared
+  // memory.
+  if (name.empty() || name == "WARP_SZ" || name == "dynamic_smem" ||
+      !llvm::all_of(name, isFollowing))
     return false;
   return llvm::isAlpha(name.front()) ||
          (!llvm::isDigit(name.front()) && name.size() > 1);

@@ -59,7 +59,7 @@ constexpr int64_t kGreatestExtent = int64_t(1) << 30;
 
 /// The most that a compiler is asked to look through: operations of a region,
 /// and mods.
-constexpr size_t kMostOperations = 4096, kMostMods = 64;
+constexpr size_t kMostOperations = 1024, kMostMods = 64;
 
 /// Checks the static extents of all tensors of an operation.
 llvm::LogicalResult verifyExtents(mlir::Operation *op);

@@ -105,7 +105,7 @@ def Attention_ForwardOp : Attention_Op<"forward", [
     C9. the regions hold only pure elementwise scalar operations, constants,
         `tensor.extract` and `tensor.dim` of auxiliary operands, and, where
         they take queries and keys, `attention.length`; at
-        most 4096 operations each.
+        most 1024 operations each.
     C10. the regions capture only scalars and auxiliary operands.
     C11. mods are modifications of this dialect, each fit for its operands, at
         most 64.
