@@ -1,7 +1,7 @@
 // Score code that reads the score more than once, at the head dims where the
 // old and the new score were counted as two tiles: it compiles with the tile
-// that code without such reads gets, the same answer after every pass, and ptxas
-// spills nothing.
+// that code without such reads gets (gelu with one of 64 keys, not 80), the same
+// answer after every pass, and ptxas spills nothing.
 
 // RUN: split-file %s %t
 // DEFINE: %{name} =
