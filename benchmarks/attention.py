@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Compiles, checks and times attention beside other kernels. See README.md."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How fast element code runs beside products, and products beside it: warp
 // groups with nothing but asynchronous products of zeros and groups with
 // nothing but element code share the four schedulers of a multiprocessor.

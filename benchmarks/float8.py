@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Errors of attention with 8-bit operands on a GPU.
 
 `accuracy`: root mean square error against fp64 of the unrounded inputs, by

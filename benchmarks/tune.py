@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Measures the points that fa3-tune proposes and writes a tuning table.
 
 Every point is compiled for the extents of its cell, checked against fp32 and

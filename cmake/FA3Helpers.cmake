@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Helpers shared by fa3's CMakeLists: one call per dialect, per library.
 
 # fa3_add_dialect(<Dialect> <namespace>): runs tablegen over <Dialect>Ops.td in

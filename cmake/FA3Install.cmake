@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # What `cmake --install` puts beside the tools: the runtime, headers (also the
 # generated ones), libraries and the package that find_package(FA3) reads.
 

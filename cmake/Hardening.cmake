@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # What makes mistakes harder to use and easier to find.
 
 # No entry of a table that calls go through can be written once a program runs.

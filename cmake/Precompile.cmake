@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Upstream headers that many files parse, compiled once (FA3_PRECOMPILE). Most of
 # the time of a build goes into parsing them: a file of a pass takes 24 s without
 # and 11 s with them. Own headers are no part of this, so that a change to one

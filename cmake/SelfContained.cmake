@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Libraries and tools with LLVM, MLIR and the C++ runtime inside; only libc stays
 # shared, because the runtime opens libcuda with dlopen. They are linked from the
 # objects that the rest of the build tree compiles, so they cost a link only.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Keeps the documentation true: runs what it shows, follows what it names.
 
 A fenced block after a comment `<!-- fa3: ... -->` belongs to the tools. The

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Pages about dialects and passes, generated from their ODS descriptions.
 
 docs/Dialects/*.md and docs/Passes.md are what mlir-tblgen prints, arranged so

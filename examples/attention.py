@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """fa3 from Python: attention, a mask and a score in Python, what was compiled.
 On a GPU the kernels run; without one the interpreter runs them on the CPU.
 

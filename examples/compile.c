@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Compiles a module in the process and launches its kernel: libfa3.so, the
  * compiler, and libfa3_runtime.so. Needs no CUDA toolkit.
  *

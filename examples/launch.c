@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Launches the kernel of causal_gqa.mlir from C.
  *
  *   fa3-translate --mlir-to-ptx causal_gqa.mlir -o causal_gqa.ptx \

@@ -1,5 +1,5 @@
 //===- InitAll.cpp - registers dialects, passes and pipelines -------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "fa3/Conversion/AttentionToTile/AttentionToTile.h"
 #include "fa3/Conversion/HopperToNVVM/HopperToNVVM.h"
 #include "fa3/Conversion/TileToHopper/TileToHopper.h"

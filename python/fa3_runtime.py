@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Python binding of libfa3_runtime: load, check and launch fa3 kernels.
 
     import torch, fa3_runtime

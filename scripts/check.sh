@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Builds everything with warnings as errors and runs every test that needs no
 # GPU. Stops at the first step that fails, with its exit code. Each step's
 # runner reports for itself: lit its counts, every GoogleTest binary and ctest
@@ -29,6 +30,14 @@ if [ ${#unformatted[@]} -gt 0 ]; then
   exit 1
 fi
 echo "clang-format: no difference"
+
+step "license"
+sources=('*.c' '*.cpp' '*.cu' '*.h' '*.td' '*.py' '*.sh' '*.cmake' '*.in' '*/CMakeLists.txt')
+if git grep -L 'SPDX-License-Identifier: Apache-2.0' -- "${sources[@]}"; then
+  echo "these files lack the line 'SPDX-License-Identifier: Apache-2.0'" >&2
+  exit 1
+fi
+echo "every source names its license"
 
 step "build"
 fa3_configure "$fa3_build" -DFA3_WERROR=ON

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Checks where programs and libraries look for libraries, by what readelf says.
 
   check_elf.py [--release] FOLDER...

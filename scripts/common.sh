@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Sourced by the scripts: where things are, how to configure and build.
 
 fa3_root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)

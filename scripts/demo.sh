@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # From attention to a Hopper kernel, one stage after the other: the example
 # layer goes through the pipelines to PTX and manifest, is checked on the CPU at
 # a small shape, and runs on the GPU if there is one. Builds the tools first

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Fuzzes what reads text (test/Fuzz/Targets) with libFuzzer for a while:
 # manifests with load and launch, formulas, scheduling problems, .npy files.
 #

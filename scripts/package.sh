@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Makes dist/fa3-<version>-linux-x86_64.tar.xz: the tools without LLVM beside
 # them, the runtime, examples and device tests, for a machine with a GPU and
 # nothing else. It needs glibc 2.36 or newer; Python 3 for the device tests.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Writes what a release says of itself, into its folder.
 
   release_documents.py --version V --time SECONDS FOLDER

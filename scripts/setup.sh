@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Makes sure that the packages that fa3 is built from are installed.
 #
 #   scripts/setup.sh [check] [package] [wheel]

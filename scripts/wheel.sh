@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Makes dist/fa3_compiler-<version>-py3-none-manylinux_2_36_x86_64.whl, the Python
 # package with the compiler inside, of what the build tree has compiled.
 #

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Configuration of the regression tests; run by `ninja check-fa3`.
 import os
 import shutil

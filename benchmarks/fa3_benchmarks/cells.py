@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Cells: problems that are measured, with their modules."""
 
 from __future__ import annotations

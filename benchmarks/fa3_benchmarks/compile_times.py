@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Time from a module to PTX, and of the assembler, one kernel at a time."""
 
 from __future__ import annotations

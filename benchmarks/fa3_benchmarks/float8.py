@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Attention of 8-bit operands: kernels, quantization and exact results."""
 
 from __future__ import annotations

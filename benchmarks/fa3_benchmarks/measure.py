@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What runs in the process of a family."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Minima: which of them the rows of a preset hold."""
 
 from __future__ import annotations

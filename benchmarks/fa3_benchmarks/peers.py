@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Kernels of others on a Problem.
 
 A maker gives a Candidate: `run()` launches and returns o as a view (batch,

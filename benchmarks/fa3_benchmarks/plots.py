@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Plots of rows as PNG files, by matplotlib if it is installed."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Clock and power of the device, by NVML or else nvidia-smi."""
 
 from __future__ import annotations

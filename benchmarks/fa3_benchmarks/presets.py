@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Presets: lists of cells with the kernels and modes to measure them by."""
 
 from __future__ import annotations

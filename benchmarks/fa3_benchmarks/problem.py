@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Tensors of a cell on the device, and what they must give."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Tables and verdicts as text."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Rows: measurements as they lie in CSV files."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A session: compiles what a preset needs, then measures family by family."""
 
 from __future__ import annotations

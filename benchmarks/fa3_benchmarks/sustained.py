@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Time of calls on a hot card: back to back for seconds."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Tuning tables: the best options of each class of problems."""
 
 from __future__ import annotations

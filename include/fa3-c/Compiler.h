@@ -1,4 +1,5 @@
 /*===- fa3-c/Compiler.h - MLIR text to PTX, in one call ------------*- C -*-===*
+ * SPDX-License-Identifier: Apache-2.0
  *
  * The interface of libfa3.so, the whole compiler in one library: LLVM and MLIR
  * are inside and hidden, so it works beside others in the same process. It
@@ -11,7 +12,6 @@
  *
  * Threads: calls do not share state, any number of threads may compile at the
  * same time. A result may be read by several threads.
- *
  *===----------------------------------------------------------------------===*/
 
 #ifndef FA3_C_COMPILER_H

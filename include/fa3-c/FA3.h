@@ -1,4 +1,5 @@
 /*===- fa3-c/FA3.h - C interface of the compiler ------------------*- C -*-===*\
+|* SPDX-License-Identifier: Apache-2.0                                        *|
 |*                                                                            *|
 |* fa3 for programs that use MLIR through mlir-c. Modules, pass managers and  *|
 |* pipelines by name ("builtin.module(fa3-lower-to-nvvm-pipeline)") are those *|

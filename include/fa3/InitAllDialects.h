@@ -1,8 +1,8 @@
 //===- InitAllDialects.h - registers what the pipeline uses -----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // All dialects of fa3, the upstream dialects that its passes read or produce,
 // and the external interface models between them.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef FA3_INITALLDIALECTS_H

@@ -1,5 +1,5 @@
 //===- InitAllPasses.h - registers fa3's passes and pipelines ---*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0
 #ifndef FA3_INITALLPASSES_H
 #define FA3_INITALLPASSES_H
 

@@ -1,5 +1,5 @@
 //===- FA3.cpp - C interface of the compiler ------------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "fa3-c/FA3.h"
 #include "fa3/InitAllDialects.h"
 #include "fa3/InitAllPasses.h"

@@ -1,8 +1,8 @@
 //===- Call.cpp - the frame of a call of libfa3 ---------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Reads options, parses, lowers. Nothing is shared between calls, so that
 // threads need not know of each other.
-//
 //===----------------------------------------------------------------------===//
 
 #include "Result.h"

@@ -1,7 +1,7 @@
 //===- Compile.cpp - libfa3: text to PTX and to stages as text ------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // fa3_compile and fa3_lower.
-//
 //===----------------------------------------------------------------------===//
 
 #include "Result.h"

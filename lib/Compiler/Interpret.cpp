@@ -1,8 +1,8 @@
 //===- Interpret.cpp - libfa3: modules on the CPU -------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // fa3_interpret and fa3_define. Arguments are checked against the host function
 // before anything runs.
-//
 //===----------------------------------------------------------------------===//
 
 #include "Result.h"

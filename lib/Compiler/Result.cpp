@@ -1,7 +1,7 @@
 //===- Result.cpp - what a call of libfa3 gives ---------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Diagnostics as data and as text, and the accessors of a result.
-//
 //===----------------------------------------------------------------------===//
 
 #include "Result.h"

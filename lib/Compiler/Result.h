@@ -1,8 +1,8 @@
 //===- Result.h - what a call of libfa3 gives -------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // The object behind fa3_result, and the frame of every call that makes one: a
 // context of its own, whose diagnostics go into the result.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef FA3_LIB_COMPILER_RESULT_H

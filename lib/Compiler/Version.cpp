@@ -1,7 +1,7 @@
 //===- Version.cpp - libfa3: which compiler this is -----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // The build ID is the note that the linker writes: a hash of the library.
-//
 //===----------------------------------------------------------------------===//
 
 #include "fa3-c/Compiler.h"

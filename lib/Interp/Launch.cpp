@@ -1,5 +1,5 @@
 //===- Launch.cpp - kernels over their grid -------------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "Core/Elementwise.h"
 #include "Core/Engine.h"
 #include "Hopper/Clock.h"

@@ -1,4 +1,5 @@
 //===- Protocol.cpp - all schedules of a block's synchronization ----------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Depth-first search over the states of the protocol. An agent goes on by a
 // *turn*: it passes what blocks it, then accesses memory, then arrives, and
@@ -7,7 +8,6 @@
 // waiting can be moved later and arriving earlier past events of others, and an
 // access that does not commute with one of another agent is an error that one
 // of the two orders of the turns shows.
-//
 //===----------------------------------------------------------------------===//
 
 #include "fa3/Interp/Protocol.h"

@@ -1,5 +1,5 @@
 //===- LinearLayout.cpp - where the elements of a tile live ---------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "fa3/Layout/LinearLayout.h"
 #include "llvm/Support/MathExtras.h"
 #include "llvm/Support/raw_ostream.h"

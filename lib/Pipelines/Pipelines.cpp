@@ -1,5 +1,5 @@
 //===- Pipelines.cpp - named compositions of passes -----------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "fa3/Pipelines/Pipelines.h"
 #include "fa3/Conversion/AttentionToTile/AttentionToTile.h"
 #include "fa3/Conversion/HopperToNVVM/HopperToNVVM.h"

@@ -1,5 +1,5 @@
 //===- TunedPipeline.cpp - options of the pipeline from a table -----------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "fa3/Pipelines/TunedPipeline.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Diagnostics.h"

@@ -1,8 +1,8 @@
 //===- FA3Plugin.cpp - fa3 for mlir-opt -----------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // A module for `mlir-opt --load-dialect-plugin=.. --load-pass-plugin=..`: the
 // dialects, the passes and the pipelines of fa3.
-//
 //===----------------------------------------------------------------------===//
 
 #include "fa3/InitAllDialects.h"

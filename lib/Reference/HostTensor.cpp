@@ -1,5 +1,5 @@
 //===- HostTensor.cpp - arrays in host memory -----------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "fa3/Reference/HostTensor.h"
 #include "llvm/ADT/APFloat.h"
 #include "llvm/Support/MathExtras.h"

@@ -1,5 +1,5 @@
 //===- Lowering.cpp - from attention to LLVM, for references --------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "Lowering.h"
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"

@@ -1,5 +1,5 @@
 //===- Lowering.h - from attention to LLVM, for references ------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0
 #ifndef FA3_LIB_REFERENCE_LOWERING_H
 #define FA3_LIB_REFERENCE_LOWERING_H
 

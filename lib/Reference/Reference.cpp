@@ -1,5 +1,5 @@
 //===- Reference.cpp - attention by definition, compiled in process -------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "fa3/Reference/Reference.h"
 #include "Lowering.h"
 #include "fa3/Support/ContractNames.h"

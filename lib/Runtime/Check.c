@@ -1,8 +1,8 @@
 /*===- Check.c - arguments against the manifest ---------------------------===*
+ * SPDX-License-Identifier: Apache-2.0
  *
  * Everything about a call that can be checked without the driver, and the
  * values that the launch takes from the arguments.
- *
  *===----------------------------------------------------------------------===*/
 
 #include "Overlap.h"

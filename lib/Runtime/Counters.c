@@ -1,9 +1,9 @@
 /*===- Counters.c - integers that kernels share tiles out by --------------===*
+ * SPDX-License-Identifier: Apache-2.0
  *
  * A kernel finds its counter 0 and leaves it 0, so that counters of launches go
  * round. A launch in a graph may run again at any time and keeps its own; there
  * are as many of those as are captured.
- *
  *===----------------------------------------------------------------------===*/
 
 #include "Program.h"

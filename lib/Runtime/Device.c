@@ -1,7 +1,7 @@
 /*===- Device.c - device helpers for tools and tests ----------------------===*
+ * SPDX-License-Identifier: Apache-2.0
  *
  * Thin wrappers of driver calls that report errors as values.
- *
  *===----------------------------------------------------------------------===*/
 
 #include "Driver.h"

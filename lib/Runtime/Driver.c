@@ -1,7 +1,7 @@
 /*===- Driver.c - the CUDA driver, opened at run time ---------------------===*
+ * SPDX-License-Identifier: Apache-2.0
  *
  * See Driver.h.
- *
  *===----------------------------------------------------------------------===*/
 
 #include "Driver.h"

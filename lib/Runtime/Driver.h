@@ -1,9 +1,9 @@
 /*===- Driver.h - the CUDA driver, opened at run time --------------*- C -*-===*
+ * SPDX-License-Identifier: Apache-2.0
  *
  * Private: the types, constants and entry points of libcuda that the runtime
  * uses. Entry points are looked up by their versioned names, so that each has
  * exactly the signature written here.
- *
  *===----------------------------------------------------------------------===*/
 
 #ifndef FA3_LIB_RUNTIME_DRIVER_H

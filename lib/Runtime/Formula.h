@@ -1,8 +1,8 @@
 /*===- Formula.h - formulas of a manifest --------------------------*- C -*-===*
+ * SPDX-License-Identifier: Apache-2.0
  *
  * Private: text over 64-bit integers is compiled once, when the manifest is
  * read, to code for a stack machine. Evaluation allocates nothing.
- *
  *===----------------------------------------------------------------------===*/
 
 #ifndef FA3_LIB_RUNTIME_FORMULA_H

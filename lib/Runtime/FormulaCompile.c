@@ -1,9 +1,9 @@
 /*===- FormulaCompile.c - formulas to stack code --------------------------===*
+ * SPDX-License-Identifier: Apache-2.0
  *
  * Recursive descent. From weak to strong: `||`, `&&`, one comparison, `+ -`,
  * `* / %`, unary `-`. Comparisons do not chain. An f32 scalar has no
  * arithmetic: it may be compared with another one or with a decimal number.
- *
  *===----------------------------------------------------------------------===*/
 
 #include "FormulaOps.h"

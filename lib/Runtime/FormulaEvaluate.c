@@ -1,8 +1,8 @@
 /*===- FormulaEvaluate.c - evaluation of formulas -------------------------===*
+ * SPDX-License-Identifier: Apache-2.0
  *
  * A stack machine whose stack the compiler has bounded. Every operation is
  * checked: overflow and division by zero are errors of the call.
- *
  *===----------------------------------------------------------------------===*/
 
 #include "FormulaOps.h"

@@ -1,7 +1,7 @@
 /*===- FormulaOps.h - code of formulas -----------------------------*- C -*-===*
+ * SPDX-License-Identifier: Apache-2.0
  *
  * Private to the compiler and the evaluator of formulas.
- *
  *===----------------------------------------------------------------------===*/
 
 #ifndef FA3_LIB_RUNTIME_FORMULAOPS_H

@@ -1,9 +1,9 @@
 /*===- Hash.c - XXH3 with 64 bits -----------------------------------------===*
+ * SPDX-License-Identifier: Apache-2.0
  *
  * The hash that ties a manifest to its PTX: XXH3-64 with seed 0 and the default
  * secret, as the xxHash specification (version 0.8) defines it and LLVM's
  * xxh3_64bits computes it.
- *
  *===----------------------------------------------------------------------===*/
 
 #include "fa3/Runtime/fa3_runtime.h"

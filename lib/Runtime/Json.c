@@ -1,7 +1,7 @@
 /*===- Json.c - strict JSON reader ----------------------------------------===*
+ * SPDX-License-Identifier: Apache-2.0
  *
  * See Json.h. Recursive descent with a bounded depth.
- *
  *===----------------------------------------------------------------------===*/
 
 #include "Json.h"

@@ -1,9 +1,9 @@
 /*===- Json.h - strict JSON reader ---------------------------------*- C -*-===*
+ * SPDX-License-Identifier: Apache-2.0
  *
  * Private: parses a JSON text (RFC 8259) into a tree. Stricter than the RFC:
  * keys of an object are unique, strings hold no zero character, nesting and
  * the number of members of an object are bounded.
- *
  *===----------------------------------------------------------------------===*/
 
 #ifndef FA3_LIB_RUNTIME_JSON_H

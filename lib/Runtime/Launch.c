@@ -1,9 +1,9 @@
 /*===- Launch.c - validation, evaluation and launch -----------------------===*
+ * SPDX-License-Identifier: Apache-2.0
  *
  * The state of a call lives on the stack. The program is only read, but for its
  * counters; nothing is allocated but more of them for captured launches, and
  * threads share nothing else.
- *
  *===----------------------------------------------------------------------===*/
 
 #include "Program.h"

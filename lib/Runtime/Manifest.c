@@ -1,9 +1,9 @@
 /*===- Manifest.c - from JSON to a program --------------------------------===*
+ * SPDX-License-Identifier: Apache-2.0
  *
  * Reads schema 1 of the launch manifest. Members that the schema does not have
  * are refused: a runtime that ignored one might launch something else than what
  * the compiler meant. `info` may appear anywhere and may hold anything.
- *
  *===----------------------------------------------------------------------===*/
 
 #include "Manifest.h"

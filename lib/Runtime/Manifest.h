@@ -1,9 +1,9 @@
 /*===- Manifest.h - reading of manifests ---------------------------*- C -*-===*
+ * SPDX-License-Identifier: Apache-2.0
  *
  * Private to the files that turn JSON into a program. Functions that return int
  * return 0, and those that return a pointer null, after setting the error of
  * the reader; its message names the field, such as "launches[0].args[2].box".
- *
  *===----------------------------------------------------------------------===*/
 
 #ifndef FA3_LIB_RUNTIME_MANIFEST_H

@@ -1,8 +1,8 @@
 /*===- ManifestLaunches.c - the launches of a manifest --------------------===*
+ * SPDX-License-Identifier: Apache-2.0
  *
  * Reads member `launches`: grid, block and the arguments of each kernel. What a
  * tensor map can be is checked here as far as it does not depend on a call.
- *
  *===----------------------------------------------------------------------===*/
 
 #include "Manifest.h"

@@ -1,9 +1,9 @@
 /*===- Overlap.c - memory that two arguments share ------------------------===*
+ * SPDX-License-Identifier: Apache-2.0
  *
  * Whether a strided tensor has two elements at one address, and whether two
  * tensors share a byte. Spans decide nearly always; where they overlap, a
  * bounded search for a shared byte does.
- *
  *===----------------------------------------------------------------------===*/
 
 #include "Overlap.h"

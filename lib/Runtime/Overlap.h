@@ -1,9 +1,9 @@
 /*===- Overlap.h - memory that two arguments share -----------------*- C -*-===*
+ * SPDX-License-Identifier: Apache-2.0
  *
  * Private: which memory of a call is written twice or read while it is written.
  * Arguments are tensors that are not empty and whose strides and spans were
  * checked: a span is below 2^63 bytes and ends within the address space.
- *
  *===----------------------------------------------------------------------===*/
 
 #ifndef FA3_LIB_RUNTIME_OVERLAP_H

@@ -1,8 +1,8 @@
 /*===- Program.c - loading of manifests and code --------------------------===*
+ * SPDX-License-Identifier: Apache-2.0
  *
  * Ties a manifest to its code: hash of the PTX, chip of the device, limits,
  * names and parameters of the kernels.
- *
  *===----------------------------------------------------------------------===*/
 
 #include "Program.h"

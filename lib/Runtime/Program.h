@@ -1,8 +1,8 @@
 /*===- Program.h - a loaded manifest -------------------------------*- C -*-===*
+ * SPDX-License-Identifier: Apache-2.0
  *
  * Private: the form in which a manifest is kept. Everything lives in the arena
  * of the program and is constant once fa3_program_load returns.
- *
  *===----------------------------------------------------------------------===*/
 
 #ifndef FA3_LIB_RUNTIME_PROGRAM_H

@@ -1,7 +1,7 @@
 /*===- Support.c - errors and memory of the runtime -----------------------===*
+ * SPDX-License-Identifier: Apache-2.0
  *
  * See Support.h.
- *
  *===----------------------------------------------------------------------===*/
 
 #include "Support.h"

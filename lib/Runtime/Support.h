@@ -1,8 +1,8 @@
 /*===- Support.h - errors and memory of the runtime ----------------*- C -*-===*
+ * SPDX-License-Identifier: Apache-2.0
  *
  * Private: error values with formatted messages, an arena that owns everything
  * a program or a parsed document consists of, and the table of element types.
- *
  *===----------------------------------------------------------------------===*/
 
 #ifndef FA3_LIB_RUNTIME_SUPPORT_H

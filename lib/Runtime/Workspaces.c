@@ -1,9 +1,9 @@
 /*===- Workspaces.c - memory between the kernels of a call ----------------===*
+ * SPDX-License-Identifier: Apache-2.0
  *
  * Tensors that one kernel of a program writes and a later one reads. Kernels
  * take them as they take arguments: behind the parameters of the function there
  * is one for each, which a call fills from the memory that it is given.
- *
  *===----------------------------------------------------------------------===*/
 
 #include "Manifest.h"

@@ -1,5 +1,5 @@
 //===- ElementCosts.cpp - instructions of elementwise code ----------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "fa3/Scheduling/ElementCosts.h"
 #include "fa3/Machine/Chip.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -1,5 +1,5 @@
 //===- ListScheduler.cpp - greedy software pipelining ---------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "fa3/Scheduling/Solvers.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>

@@ -1,10 +1,10 @@
 //===- ModuloScheduler.cpp - software pipelining by times -----------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Iterative modulo scheduling. For one interval: take the operation with the
 // longest way to the end of an iteration, put it at the first time its
 // predecessors and units allow; if there is none, put it there all the same and
 // take away what is in the way. Intervals are tried from the least that can be.
-//
 //===----------------------------------------------------------------------===//
 
 #include "fa3/Scheduling/Solvers.h"

@@ -1,5 +1,5 @@
 //===- PipelineProblem.cpp - software pipelining as a problem -------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "fa3/Scheduling/PipelineProblem.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"

@@ -1,5 +1,5 @@
 //===- ProblemText.cpp - pipeline problems as text ------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "fa3/Scheduling/ProblemText.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"

@@ -1,5 +1,5 @@
 //===- Solvers.cpp - solvers by name --------------------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "fa3/Scheduling/Solvers.h"
 #include "llvm/ADT/StringSwitch.h"
 

@@ -1,5 +1,5 @@
 //===- Tool.cpp - what the command lines of the tools share ---------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "fa3/Support/Tool.h"
 #include "mlir/IR/MLIRContext.h"
 #include "llvm/Config/llvm-config.h"

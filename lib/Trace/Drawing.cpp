@@ -1,5 +1,5 @@
 //===- Drawing.cpp - the steady state of blocks as a picture --------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "fa3/Trace/Trace.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"

@@ -1,5 +1,5 @@
 //===- Timeline.cpp - from records to spans -------------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "fa3/Trace/Trace.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"

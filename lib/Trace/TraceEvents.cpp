@@ -1,8 +1,8 @@
 //===- TraceEvents.cpp - timelines for Perfetto ---------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // The JSON that chrome://tracing introduced ("Trace Event Format"): a process
 // per block, a thread per lane, complete events ("X") and instants ("i").
-//
 //===----------------------------------------------------------------------===//
 
 #include "fa3/Trace/Trace.h"

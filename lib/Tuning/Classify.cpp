@@ -1,5 +1,5 @@
 //===- Classify.cpp - the class of a module's attention -------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "fa3/Dialect/Attention/IR/Attention.h"
 #include "fa3/Tuning/Table.h"
 #include "mlir/IR/BuiltinOps.h"

@@ -1,5 +1,5 @@
 //===- CostModel.cpp - cycles of an attention kernel ----------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "fa3/Tuning/CostModel.h"
 #include "fa3/Tuning/TileChoice.h"
 #include "llvm/Support/MathExtras.h"

@@ -1,5 +1,5 @@
 //===- Table.cpp - options found by measurement ---------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "fa3/Tuning/Table.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Location.h"

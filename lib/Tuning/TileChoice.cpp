@@ -1,5 +1,5 @@
 //===- TileChoice.cpp - block sizes from head dims ------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "fa3/Tuning/TileChoice.h"
 #include "fa3/Machine/RegisterModel.h"
 #include "llvm/Support/MathExtras.h"

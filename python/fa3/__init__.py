@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """fa3: attention compiled for the GPU it runs on.
 
     import fa3

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """fa3_runtime, the ctypes binding of the launcher, wherever it lies: in the
 package as it is installed, beside the package in a checkout."""
 

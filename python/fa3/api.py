@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """fa3.attention, and the kernel that it uses.
 
 The first call with new shapes checks everything and makes a Plan; later calls

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The cache of compiled kernels on disk, and bundles of ready-made ones.
 
 An entry is a folder `<key>` with kernel.ptx, kernel.json, kernel.cubin if it

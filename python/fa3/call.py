@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A call of fa3.attention that can be made again: a Plan with what is around it."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a mod captures: numbers, tensors and other functions in its closure.
 
 A Capture gives a key that is equal for functions that compute the same up to

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Checks of single arguments of fa3.attention, with name, value and limit."""
 
 from __future__ import annotations

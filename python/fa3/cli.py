@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """python -m fa3 info | warm | cache | bench | mask."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The compiler behind one small interface: libfa3.so in this process, or else
 fa3-translate as a process of its own.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """From text to a kernel: what the device and its driver ask for, the bundle, the
 cache on disk, the compiler; and Kernel, which is what comes out."""
 

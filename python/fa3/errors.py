@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What fa3 raises. Errors of arguments are also ValueError or TypeError, so
 that callers need not know fa3 to handle them."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The functions of FlashAttention-3's Python interface, with its signatures:
 
     from fa3.flash_attn_interface import flash_attn_func

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """fa3.flex_attention: the signature of torch.nn.attention.flex_attention, with
 its score_mod, mask_mod and BlockMask as they are."""
 

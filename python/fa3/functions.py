@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What mods may call: the functions and operators of torch that are traced, as
 nodes of a graph; and errors with the user's file and line."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Scalar expressions as a graph: what a traced mod computes, and its text in the
 arith and math dialects. Equal expressions are one node.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """fa3 in HuggingFace transformers:
 
     fa3.hf.register()

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """fa3 in JAX, by the FFI of XLA:
 
     o = jax.jit(lambda q, k, v: fa3.jax.attention(q, k, v, causal=True))(q, k, v)

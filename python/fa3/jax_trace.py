@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Tracing of score_mod and mask_mod that are written with jax.numpy: through
 their jaxpr, whose primitives become nodes of the graph. Captured arrays become
 auxiliary operands, captured numbers constants."""

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A call that was made before, ready to be made again: arguments in the form of
 the C interface, in which only addresses and scalars change. What depends on
 shapes and strides was checked and filled in once."""

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A call of fa3.attention that is made for the first time: all checks, the kernel,
 the arguments in its order."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a kernel of attention is compiled for, and its text. A specification has
 types, head dims and mods; lengths, heads, batch and strides are left to the
 call."""

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What fa3 needs to know of a tensor, whoever it belongs to: a View. Torch
 tensors are asked directly, others through DLPack."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """fa3 in torch: operators that torch.compile, autograd and opcheck know, and the
 switch that puts fa3 behind scaled_dot_product_attention.
 

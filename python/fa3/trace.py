@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Tracing of score_mod and mask_mod: the functions run once on stand-ins for
 their arguments, which record what is done with them.
 

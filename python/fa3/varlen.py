@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Attention over packed sequences, one behind the other, whose lengths only the
 GPU knows (cu_seqlens)."""
 

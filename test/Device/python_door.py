@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """The Python package on a GPU: values through every door against fp32, latencies
 of first calls, overhead of a call. Prints a table at the end; exits with 1 if
 anything failed.

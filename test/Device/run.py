@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Tests and measurements of fa3 kernels on a Hopper GPU. See README.md."""
 
 import argparse

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Runs examples/masks: the same answer after every pass, no spills.
 
 A file's tables are made by test/Inputs/table.py from the formulas below.

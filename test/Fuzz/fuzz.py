@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Compiles random attention problems and checks the answer after every pass, or
 with --device the answer of a GPU, against attention by definition.
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Feeds modules that are valid, or nearly so, and meant to hurt.
 
 Names that PTX cannot have, extents at the ends of their types, operands that

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Feeds damaged modules, bytecode and manifests to the tools.
 
 Sources are the lit tests' own modules, what every pass makes of a few kernels,

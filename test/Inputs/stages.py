@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Checks the values that the passes of the whole pipeline preserve.
 
 Runs fa3-lower-to-nvvm-pipeline on a program and takes the module before and

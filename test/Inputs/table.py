@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Writes a table of integers: table.py FILE TYPE SHAPE FORMULA.
 
 TYPE is that of a .npy file (|b1, |i1, <i2, <i4, <i8), SHAPE as in 2,3, the

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Checks the answer of every configuration of the matrix after every pass.
 
 Each configuration of matrix.py is run on the CPU at small shapes that have a

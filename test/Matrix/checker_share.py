@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Measures what warp-check and hopper-check-protocol cost over the matrix.
 
 For every configuration of matrix.py: the share of both passes in the time from

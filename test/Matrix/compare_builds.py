@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Compares the kernels of two builds: PTX and manifest, byte for byte.
 
 What is compared are the examples, every configuration of matrix.py and what

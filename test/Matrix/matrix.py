@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Compiles attention for every configuration of a matrix, with ptxas strict.
 
 A configuration fails if the pipeline or ptxas reports an error: no spill, no

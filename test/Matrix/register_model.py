@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Whether the register model is right, in both directions.
 
 For each configuration the tile that the pipeline chooses without a tuning table

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Installs a build tree, builds the project in embed/ against the installed
 # package and runs it: its output has to be that of fa3-opt.
 #

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the tests of the package share: where things are, and a GPU that is not
 there: tensors in host memory that say they are on device 0, and the fake driver,
 which records launches."""

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """fa3.attention without a GPU: what is asked of the compiler, the launches that
 the fake driver sees, errors."""
 

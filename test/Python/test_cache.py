@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The cache on disk: entries, damage, races, limits. Needs no compiler."""
 
 import logging

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The interfaces of others: flex_attention, FlashAttention-3's functions and
 transformers, with values in the interpreter against torch."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What is imported when, and libfa3's LLVM beside those of torch and JAX."""
 
 import importlib.util

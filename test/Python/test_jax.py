@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """fa3.jax.attention on JAX's CPU backend, by the interpreter."""
 
 import importlib.util

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """libfa3.so beside the LLVM of jaxlib and torch in one process, imported in
 either order."""
 

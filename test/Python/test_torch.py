@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """fa3 in torch without a GPU: the operator under torch.compile and opcheck, with
 the definition of attention as its kernel on the CPU; gradients; the switch behind
 scaled_dot_product_attention."""

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Tracing of score_mod and mask_mod; needs torch, no compiler."""
 
 import functools

@@ -1,5 +1,5 @@
 //===- fa3-lsp-server.cpp - language server of fa3's dialects -------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "fa3/InitAllDialects.h"
 #include "fa3/Support/Tool.h"
 #include "mlir/IR/DialectRegistry.h"

@@ -1,5 +1,5 @@
 //===- fa3-mutate.cpp - makes mutants of kernels and looks for them -------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "fa3/InitAllDialects.h"
 #include "fa3/InitAllPasses.h"
 #include "fa3/Support/Tool.h"

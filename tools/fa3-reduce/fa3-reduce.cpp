@@ -1,5 +1,5 @@
 //===- fa3-reduce.cpp - makes a failing module smaller --------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "fa3/InitAllDialects.h"
 #include "fa3/InitAllPasses.h"
 #include "fa3/Support/Tool.h"

@@ -1,5 +1,5 @@
 //===- fa3-run.cpp - runs a host function and its kernels -----------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "fa3/InitAllDialects.h"
 #include "fa3/Support/Tool.h"
 #include "fa3/Tools/Run/RunMain.h"

@@ -1,5 +1,5 @@
 //===- fa3-schedule.cpp - answers to pipeline problems as text ------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "fa3/Scheduling/ProblemText.h"
 #include "fa3/Scheduling/Solvers.h"
 #include "fa3/Support/Tool.h"

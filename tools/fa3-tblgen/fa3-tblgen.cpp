@@ -1,8 +1,8 @@
 //===- fa3-tblgen.cpp - C++ of the options in Options.td ------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Writes an enumeration for each `Words`, with its words and its parser, and a
 // line FA3_PIPELINE_OPTION(...) for each `PipelineOption`.
-//
 //===----------------------------------------------------------------------===//
 
 #include "llvm/ADT/StringExtras.h"

@@ -1,5 +1,5 @@
 //===- fa3-translate.cpp - MLIR to PTX and manifest -----------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "fa3/Support/Tool.h"
 #include "fa3/Tools/Translate/TranslateMain.h"
 

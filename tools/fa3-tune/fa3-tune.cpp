@@ -1,5 +1,5 @@
 //===- fa3-tune.cpp - options by cost model and measurement ---------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "fa3/InitAllDialects.h"
 #include "fa3/Support/Tool.h"
 #include "fa3/Tools/Tune/TuneMain.h"

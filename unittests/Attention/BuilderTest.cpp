@@ -1,8 +1,8 @@
 //===- BuilderTest.cpp - attention.forward built from C++ -----------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // What a compiler that emits attention.forward writes must be what a user would
 // have written in text.
-//
 //===----------------------------------------------------------------------===//
 
 #include "fa3/Dialect/Attention/IR/Attention.h"

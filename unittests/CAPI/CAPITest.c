@@ -1,4 +1,5 @@
 /*===- CAPITest.c - the C interface, from C -------------------------------===*\
+|* SPDX-License-Identifier: Apache-2.0                                        *|
 |*                                                                            *|
 |* Lowers and translates a module; then sees that a bad one is refused with a *|
 |* diagnostic and without output. The exit code tells.                        *|

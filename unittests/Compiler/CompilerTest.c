@@ -1,4 +1,5 @@
 /*===- CompilerTest.c - libfa3 from C -------------------------------------===*\
+|* SPDX-License-Identifier: Apache-2.0                                        *|
 |*                                                                            *|
 |* Compiles, lowers and runs a module, also from several threads at once, and *|
 |* sees that wrong input and wrong calls are refused. The exit code tells.    *|

@@ -1,5 +1,5 @@
 //===- RowOrderTest.cpp - boxes against the order that they are for -------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "RowOrder.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/STLExtras.h"

@@ -1,5 +1,5 @@
 //===- FifoTest.cpp - state of a ring -------------------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "fa3/Interp/Fifo.h"
 #include "gtest/gtest.h"
 

@@ -1,5 +1,5 @@
 //===- MbarrierTest.cpp - model of an mbarrier object ---------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "fa3/Interp/Mbarrier.h"
 #include "gtest/gtest.h"
 

@@ -1,5 +1,5 @@
 //===- NumericsTest.cpp - element formats against APFloat -----------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "fa3/Interp/Numerics.h"
 #include "llvm/ADT/APFloat.h"
 #include "llvm/ADT/bit.h"

@@ -1,5 +1,5 @@
 //===- ProtocolTest.cpp - all schedules of small protocols ----------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "fa3/Interp/Protocol.h"
 #include "gtest/gtest.h"
 

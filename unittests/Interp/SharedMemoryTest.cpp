@@ -1,5 +1,5 @@
 //===- SharedMemoryTest.cpp - swizzles and states -------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "Hopper/SharedMemory.h"
 #include "gtest/gtest.h"
 #include <set>

@@ -1,5 +1,5 @@
 //===- ShortSumsTest.cpp - sums of 14 bits --------------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "Hopper/ShortSums.h"
 #include "gtest/gtest.h"
 #include <cmath>

@@ -1,5 +1,5 @@
 //===- LinearLayoutTest.cpp - register layouts ----------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "fa3/Layout/LinearLayout.h"
 #include "gtest/gtest.h"
 #include <set>

@@ -1,5 +1,5 @@
 //===- RegisterModelTest.cpp - chips and constants fitted to ptxas --------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "fa3/Machine/RegisterModel.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/ADT/StringSet.h"

@@ -1,5 +1,5 @@
 //===- HostTensorTest.cpp - arrays in host memory -------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "fa3/Reference/HostTensor.h"
 #include "mlir/IR/MLIRContext.h"
 #include "gtest/gtest.h"

@@ -1,5 +1,5 @@
 //===- ReferenceFixture.cpp - one attention against plain loops -----------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "ReferenceFixture.h"
 #include "fa3/InitAllDialects.h"
 #include "mlir/Parser/Parser.h"

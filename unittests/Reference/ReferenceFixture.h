@@ -1,5 +1,5 @@
 //===- ReferenceFixture.h - one attention against plain loops ---*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0
 #ifndef FA3_UNITTESTS_REFERENCE_REFERENCEFIXTURE_H
 #define FA3_UNITTESTS_REFERENCE_REFERENCEFIXTURE_H
 

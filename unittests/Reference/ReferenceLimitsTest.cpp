@@ -1,5 +1,5 @@
 //===- ReferenceLimitsTest.cpp - rounding and what is refused -------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "ReferenceFixture.h"
 #include "mlir/Parser/Parser.h"
 #include <cmath>

@@ -1,7 +1,7 @@
 //===- ReferenceTest.cpp - the reference against plain loops --------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Every feature of attention.forward against the formula written as C++ loops.
-//
 //===----------------------------------------------------------------------===//
 
 #include "ReferenceFixture.h"

@@ -1,5 +1,5 @@
 //===- CompareTest.cpp - differences of arrays ----------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "fa3/Tools/Run/Compare.h"
 #include "gtest/gtest.h"
 #include <cmath>

@@ -1,7 +1,7 @@
 //===- DeviceExecutorTest.cpp - a problem on a GPU ------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Against a driver that executes nothing but a function of the test.
-//
 //===----------------------------------------------------------------------===//
 
 #include "fa3/Tools/Run/DeviceExecutor.h"

@@ -1,5 +1,5 @@
 //===- NpyTest.cpp - .npy files, good and bad -----------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "fa3/Tools/Run/Npy.h"
 #include "gtest/gtest.h"
 #include <cmath>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Compiled where the CUDA toolkit is installed: what the runtime declares of
  * the driver agrees with cuda.h. Nothing runs. */
 

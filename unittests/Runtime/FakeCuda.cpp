@@ -1,9 +1,9 @@
 //===- FakeCuda.cpp - a libcuda for tests ---------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // See FakeCuda.h. "Device memory" is host memory. A PTX image is scanned for
 // its entries and the sizes of their parameters; an image that holds the word
 // `broken` is refused with a log, as by the driver's compiler.
-//
 //===----------------------------------------------------------------------===//
 
 #include "FakeCuda.h"

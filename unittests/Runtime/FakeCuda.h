@@ -1,10 +1,10 @@
 //===- FakeCuda.h - a libcuda for tests -----------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // A shared library with the entry points of the CUDA driver that the runtime
 // uses. It executes nothing: it checks what a real driver checks, records calls
 // and can be told to fail. Loaded through FA3_LIBCUDA; tests reach the record
 // through the functions below, by dlsym.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef FA3_UNITTESTS_RUNTIME_FAKECUDA_H

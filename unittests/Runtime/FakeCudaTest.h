@@ -1,5 +1,5 @@
 //===- FakeCudaTest.h - tests against the fake driver -----------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0
 #ifndef FA3_UNITTESTS_RUNTIME_FAKECUDATEST_H
 #define FA3_UNITTESTS_RUNTIME_FAKECUDATEST_H
 

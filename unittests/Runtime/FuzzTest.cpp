@@ -1,9 +1,9 @@
 //===- FuzzTest.cpp - damaged manifests and arguments ---------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Whatever a manifest or an argument holds, the answer is a value. The seeds
 // are fixed; run under address and undefined-behavior sanitizers these tests
 // search for memory errors.
-//
 //===----------------------------------------------------------------------===//
 
 #include "TestSupport.h"

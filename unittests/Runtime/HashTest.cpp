@@ -1,5 +1,5 @@
 //===- HashTest.cpp - the hash of the runtime is LLVM's -------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "fa3/Runtime/fa3_runtime.h"
 #include "llvm/Support/xxhash.h"
 #include "gtest/gtest.h"

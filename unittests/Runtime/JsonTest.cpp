@@ -1,5 +1,5 @@
 //===- JsonTest.cpp - the JSON reader of the runtime ----------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 extern "C" {
 #include "Json.h"
 }

@@ -1,5 +1,5 @@
 //===- LaunchTest.cpp - launching through a fake driver -------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "FakeCudaTest.h"
 
 #include <cstring>

@@ -1,5 +1,5 @@
 //===- LoadTest.cpp - loading through a fake driver -----------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "FakeCudaTest.h"
 
 using namespace fa3test;

@@ -1,5 +1,5 @@
 //===- ManifestTest.cpp - reading of manifests ----------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "TestSupport.h"
 #include "gtest/gtest.h"
 

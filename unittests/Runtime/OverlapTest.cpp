@@ -1,5 +1,5 @@
 //===- OverlapTest.cpp - memory that two arguments share ------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 extern "C" {
 #include "Overlap.h"
 }

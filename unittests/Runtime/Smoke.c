@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A C program that embeds the runtime: reads a manifest, asks about it and gets
  * errors as values. Needs no driver. */
 

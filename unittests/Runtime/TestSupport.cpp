@@ -1,5 +1,5 @@
 //===- TestSupport.cpp - a program to test with ---------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "TestSupport.h"
 
 #include <cinttypes>

@@ -1,5 +1,5 @@
 //===- TestSupport.h - a program to test with -----------------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0
 #ifndef FA3_UNITTESTS_RUNTIME_TESTSUPPORT_H
 #define FA3_UNITTESTS_RUNTIME_TESTSUPPORT_H
 

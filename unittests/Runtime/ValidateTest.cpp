@@ -1,5 +1,5 @@
 //===- ValidateTest.cpp - checks of arguments -----------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "TestSupport.h"
 #include "gtest/gtest.h"
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The Python binding of the runtime, through the fake driver; needs no GPU and
 no torch. FA3_RUNTIME_LIBRARY and FA3_LIBCUDA name the two shared libraries."""
 

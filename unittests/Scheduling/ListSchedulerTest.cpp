@@ -1,8 +1,8 @@
 //===- ListSchedulerTest.cpp - what the list scheduler promises -----------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Instances as text. The promises are about overlap (which stage, what comes
 // first in a step), and that any answer is one: random instances are verified.
-//
 //===----------------------------------------------------------------------===//
 
 #include "ProblemText.h"

@@ -1,5 +1,5 @@
 //===- PipelineProblemTest.cpp - instances and answers that are wrong -----===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "ProblemText.h"
 #include "llvm/Support/raw_ostream.h"
 

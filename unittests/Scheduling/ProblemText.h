@@ -1,4 +1,5 @@
 //===- ProblemText.h - instances as text ------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Reads the lines that PipelineProblem::print writes, names first come first
 // numbered:
@@ -6,7 +7,6 @@
 //   issue b stage 0 position 1
 //   a -> b
 //   b -> a distance 1
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef FA3_UNITTESTS_SCHEDULING_PROBLEMTEXT_H

@@ -1,5 +1,5 @@
 //===- TimelineTest.cpp - records become timelines ------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "fa3/Trace/Trace.h"
 #include "llvm/Support/raw_ostream.h"
 #include "gtest/gtest.h"

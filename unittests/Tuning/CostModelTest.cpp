@@ -1,5 +1,5 @@
 //===- CostModelTest.cpp - predictions and points -------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "fa3/Tuning/CostModel.h"
 #include "fa3/Tuning/Table.h"
 #include "llvm/ADT/StringSet.h"

@@ -1,8 +1,8 @@
 //===- Array.h - strided arrays in memory -----------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // What a memref value is at run time: shared bytes, a format, and where its
 // elements are. Also the arguments that tools hand to a function.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef FA3_INTERP_ARRAY_H

@@ -1,8 +1,8 @@
 //===- Fifo.h - state of a ring ---------------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Which entries of a bounded FIFO are published and released. Entries are
 // addressed by position: how many entries came before. Plain data.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef FA3_INTERP_FIFO_H

@@ -1,11 +1,11 @@
 //===- Interpreter.h - runs a module on the CPU -----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Executes a host function and the kernels it launches, at any stage below the
 // attention dialect. It is the meaning of the tile, warp and hopper dialects
 // that passes are tested against: what those dialects leave open (who runs
 // next, when an asynchronous operation completes) is chosen by options, and
 // what they forbid is an error.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef FA3_INTERP_INTERPRETER_H

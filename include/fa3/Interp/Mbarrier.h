@@ -1,8 +1,8 @@
 //===- Mbarrier.h - model of an mbarrier object -----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Phase, pending arrivals and transaction bytes as the PTX ISA defines them
 // ("mbarrier"). Plain data.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef FA3_INTERP_MBARRIER_H

@@ -1,9 +1,9 @@
 //===- Numerics.h - element types as the hardware rounds them ---*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Formats of elements in memory and the lanes they are computed in. Floats of
 // up to 32 bits are computed as float and rounded to their format after every
 // operation; integers as sign-extended 64-bit values.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef FA3_INTERP_NUMERICS_H

@@ -1,10 +1,10 @@
 //===- Protocol.h - what the groups of a block agree on ---------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // The synchronization of one thread block as plain data: per group the events
 // that others can notice, in program order. The control flow of a group depends
 // on scalars only, so the events are the same in every schedule; explore() goes
 // through all schedules of them without computing any tile.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef FA3_INTERP_PROTOCOL_H

@@ -1,8 +1,8 @@
 //===- LinearLayout.h - where the elements of a tile live -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // The normal form of every register layout: which element of a tile each
 // (register, lane, warp) of a warp group holds. Plain data, no IR.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef FA3_LAYOUT_LINEARLAYOUT_H

@@ -1,9 +1,9 @@
 //===- Chip.h - what a chip has and how fast it is --------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Limits and rates of one streaming multiprocessor, as a value: another chip is
 // another value. Nothing here knows an operation or a type. What ptxas makes of
 // these limits is in RegisterModel.h.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef FA3_MACHINE_CHIP_H

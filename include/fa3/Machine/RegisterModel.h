@@ -1,11 +1,11 @@
 //===- RegisterModel.h - what ptxas makes of a kernel -----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Every constant that was fitted to ptxas: how many registers code takes beside
 // the tiles that passes count, and how many a kernel may take before ptxas
 // spills. RegisterModel.cpp has the values, one line each, with the test that
 // fails when one is wrong; docs/Testing.md says how to fit them to another
 // ptxas.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef FA3_MACHINE_REGISTERMODEL_H

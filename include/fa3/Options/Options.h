@@ -1,8 +1,8 @@
 //===- Options.h - enumerations of options ----------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // The words that an option takes are an enumeration, made from Options.td. A
 // wrong one is refused where the text is parsed, with the list of right ones.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef FA3_OPTIONS_OPTIONS_H

@@ -1,9 +1,9 @@
 //===- Options.td - options of the pipelines ---------------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // The one place of an option: its name, type, words, default, range and text. A
 // pass that takes it names the record in its list of options, and the pipelines
 // give each pass those that it has. fa3-tblgen makes C++ of the rest.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef FA3_OPTIONS

@@ -1,5 +1,5 @@
 //===- TunedPipeline.h - options of the pipeline from a table ---*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0
 #ifndef FA3_PIPELINES_TUNEDPIPELINE_H
 #define FA3_PIPELINES_TUNEDPIPELINE_H
 

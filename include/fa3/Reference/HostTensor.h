@@ -1,8 +1,8 @@
 //===- HostTensor.h - arrays in host memory ---------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // A strided array of f16, bf16 or f32 elements that is read and written as
 // float: inputs and outputs of references, simulations and kernels.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef FA3_REFERENCE_HOSTTENSOR_H

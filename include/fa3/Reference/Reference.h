@@ -1,8 +1,8 @@
 //===- Reference.h - attention by definition, compiled in process -*- C++ -*-=//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Runs a function with attention.forward on the CPU: what every kernel is
 // compared with. See attention-to-reference for what is computed.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef FA3_REFERENCE_REFERENCE_H

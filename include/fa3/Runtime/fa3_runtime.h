@@ -1,4 +1,5 @@
 /*===- fa3_runtime.h - load and launch fa3 kernels -----------------*- C -*-===*
+ * SPDX-License-Identifier: Apache-2.0
  *
  * A C library that reads the launch manifest of a kernel, checks arguments
  * against it and launches the kernel through the CUDA driver, which it opens at
@@ -12,7 +13,6 @@
  * Threads: a loaded program never changes, as far as its callers see. Any
  * number of threads may validate, evaluate and launch it at the same time; only
  * fa3_program_destroy needs that no other thread uses the program.
- *
  *===----------------------------------------------------------------------===*/
 
 #ifndef FA3_RUNTIME_FA3_RUNTIME_H

@@ -1,5 +1,5 @@
 //===- ElementCosts.h - instructions of elementwise code --------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0
 #ifndef FA3_SCHEDULING_ELEMENTCOSTS_H
 #define FA3_SCHEDULING_ELEMENTCOSTS_H
 

@@ -1,9 +1,9 @@
 //===- PipelineProblem.h - software pipelining as a problem -----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // One loop body to be pipelined: operations, dependences, units, and an answer
 // (stage and position of each operation, and times if a solver deals in them).
 // Plain data, no IR; solvers are functions (Solvers.h).
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef FA3_SCHEDULING_PIPELINEPROBLEM_H

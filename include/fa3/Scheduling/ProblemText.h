@@ -1,4 +1,5 @@
 //===- ProblemText.h - pipeline problems as text ----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // The format that PipelineProblem::print writes. Operations and units have the
 // numbers of their lines; an answer is optional.
@@ -6,7 +7,6 @@
 //   unit tensor
 //   0: issue tile.dot.async latency 704 uses tensor 640 start 0 stage 0
 //   position 0 1: wait tile.await 0 -> 1 distance 0 interval 2571
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef FA3_SCHEDULING_PROBLEMTEXT_H

@@ -1,5 +1,5 @@
 //===- Solvers.h - answers to pipeline problems -----------------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0
 #ifndef FA3_SCHEDULING_SOLVERS_H
 #define FA3_SCHEDULING_SOLVERS_H
 

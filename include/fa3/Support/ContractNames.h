@@ -1,8 +1,8 @@
 //===- ContractNames.h - attribute names of the launch contract -*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Names that both the passes on the attention dialect and the tile dialect
 // give to arguments of host functions; here so that neither links the other.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef FA3_SUPPORT_CONTRACTNAMES_H

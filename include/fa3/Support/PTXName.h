@@ -1,7 +1,7 @@
 //===- PTXName.h - names of kernels in PTX ----------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // A symbol of MLIR is any string; PTX has identifiers of a few characters.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef FA3_SUPPORT_PTXNAME_H

@@ -1,5 +1,5 @@
 //===- PositiveConstant.h - constants above 0 -------------------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0
 #ifndef FA3_SUPPORT_POSITIVECONSTANT_H
 #define FA3_SUPPORT_POSITIVECONSTANT_H
 

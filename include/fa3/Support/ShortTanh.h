@@ -1,5 +1,5 @@
 //===- ShortTanh.h - tanh of small arguments --------------------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0
 #ifndef FA3_SUPPORT_SHORTTANH_H
 #define FA3_SUPPORT_SHORTTANH_H
 

@@ -1,5 +1,5 @@
 //===- Tool.h - what the command lines of the tools share -------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0
 #ifndef FA3_SUPPORT_TOOL_H
 #define FA3_SUPPORT_TOOL_H
 

@@ -1,9 +1,9 @@
 //===- Trace.h - what a thread block did, and when --------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Turns the records of an instrumented kernel (hopper-insert-records) into a
 // timeline, whoever made them: a GPU, or the interpreter with a clock. Times
 // are cycles of the multiprocessor from the first record of the block.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef FA3_TRACE_TRACE_H

@@ -1,11 +1,11 @@
 //===- CostModel.h - cycles of an attention kernel --------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Which kernels of 16-bit forward attention can be compiled, and how long they
 // take: what tiles are chosen by without a measurement, and what fa3-tune
 // measures first. All times are cycles of the multiprocessor's clock. Figures
 // of the hardware are those of fa3/Machine/Chip.h; docs/Tuning.md
 // gives the formulas and how far they are from measurements.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef FA3_TUNING_COSTMODEL_H

@@ -1,9 +1,9 @@
 //===- Table.h - options found by measurement -------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // A table says, for classes of problems on one kind of device, with which
 // options of the pipeline kernels were fastest. It changes no answer: an entry
 // holds nothing that a user could not give on the command line.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef FA3_TUNING_TABLE_H

@@ -1,5 +1,5 @@
 //===- TileChoice.h - block sizes from head dims ----------------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0
 #ifndef FA3_TUNING_TILECHOICE_H
 #define FA3_TUNING_TILECHOICE_H
 

@@ -1,5 +1,5 @@
 //===- AttentionToTile.cpp - attention-to-tile ----------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "fa3/Conversion/AttentionToTile/AttentionToTile.h"
 #include "BackwardKernels.h"
 #include "Cost.h"

@@ -1,9 +1,9 @@
 //===- BackwardKernels.cpp - kernels of attention.backward ----------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // The split form: delta first, then dk and dv by blocks of keys, in one kernel
 // or two, then dq by blocks of queries. Scores are computed anew in each;
 // nothing is added in memory, so that results are the same in every run.
-//
 //===----------------------------------------------------------------------===//
 
 #include "BackwardKernels.h"

@@ -1,5 +1,5 @@
 //===- BackwardKernels.h - kernels of attention.backward --------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0
 #ifndef FA3_LIB_CONVERSION_ATTENTIONTOTILE_BACKWARDKERNELS_H
 #define FA3_LIB_CONVERSION_ATTENTIONTOTILE_BACKWARDKERNELS_H
 

@@ -1,10 +1,10 @@
 //===- BackwardStep.cpp - body of one backward kernel ---------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // A tile of scores has rows that stay and columns that a loop walks over: keys
 // and queries for dk and dv, queries and keys for dq. Either way the products
 // read what lies in memory as it is, and weights and their gradients are left
 // operands that stay in registers.
-//
 //===----------------------------------------------------------------------===//
 
 #include "BackwardStep.h"

@@ -1,5 +1,5 @@
 //===- BackwardStep.h - body of one backward kernel -------------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0
 #ifndef FA3_LIB_CONVERSION_ATTENTIONTOTILE_BACKWARDSTEP_H
 #define FA3_LIB_CONVERSION_ATTENTIONTOTILE_BACKWARDSTEP_H
 

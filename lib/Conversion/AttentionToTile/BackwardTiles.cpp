@@ -1,8 +1,8 @@
 //===- BackwardTiles.cpp - tiles of backward kernels ----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Two warp groups with 64 rows each. Columns of a step as many as registers and
 // shared memory allow.
-//
 //===----------------------------------------------------------------------===//
 
 #include "BackwardTiles.h"

@@ -1,8 +1,8 @@
 //===- BackwardTiles.h - tiles of backward kernels --------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Which kernels the gradients of k and v are computed by, and their block
 // sizes. Plain numbers: no IR is built.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef FA3_LIB_CONVERSION_ATTENTIONTOTILE_BACKWARDTILES_H

@@ -1,5 +1,5 @@
 //===- Cost.cpp - work of one attention -----------------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "Cost.h"
 #include "fa3/Dialect/Tile/Analysis/AffineForm.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

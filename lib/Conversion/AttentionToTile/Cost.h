@@ -1,5 +1,5 @@
 //===- Cost.h - work of one attention ---------------------------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0
 #ifndef FA3_LIB_CONVERSION_ATTENTIONTOTILE_COST_H
 #define FA3_LIB_CONVERSION_ATTENTIONTOTILE_COST_H
 

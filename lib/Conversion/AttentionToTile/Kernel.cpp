@@ -1,5 +1,5 @@
 //===- Kernel.cpp - the grid of an attention kernel and its loop ----------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "KernelBuilder.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"

@@ -1,5 +1,5 @@
 //===- Kernel.h - body of a tiled attention kernel --------------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0
 #ifndef FA3_LIB_CONVERSION_ATTENTIONTOTILE_KERNEL_H
 #define FA3_LIB_CONVERSION_ATTENTIONTOTILE_KERNEL_H
 

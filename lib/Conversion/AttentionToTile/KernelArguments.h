@@ -1,5 +1,5 @@
 //===- KernelArguments.h - what a launch passes to a kernel -----*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0
 #ifndef FA3_LIB_CONVERSION_ATTENTIONTOTILE_KERNELARGUMENTS_H
 #define FA3_LIB_CONVERSION_ATTENTIONTOTILE_KERNELARGUMENTS_H
 

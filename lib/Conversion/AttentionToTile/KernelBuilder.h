@@ -1,4 +1,5 @@
 //===- KernelBuilder.h - builds the body of an attention kernel -*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Online softmax over key blocks, walked from the last to the first so that
 // all blocks with masked elements of causal and padded problems come first.
@@ -9,7 +10,6 @@
 //
 // Kernel.cpp has the grid and the loop over key blocks, KernelStep.cpp what is
 // done with one block and at the end.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef FA3_LIB_CONVERSION_ATTENTIONTOTILE_KERNELBUILDER_H

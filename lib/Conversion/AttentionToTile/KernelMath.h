@@ -1,8 +1,8 @@
 //===- KernelMath.h - arithmetic of attention kernels -----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Constants, products and exponentials of tiles, as the builders of kernels use
 // them.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef FA3_LIB_CONVERSION_ATTENTIONTOTILE_KERNELMATH_H

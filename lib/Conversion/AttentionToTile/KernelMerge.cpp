@@ -1,9 +1,9 @@
 //===- KernelMerge.cpp - parts of the keys become one result --------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Every part has a normalized output and the logarithm of its sum of weights:
 // the sum of the outputs, weighted by exp(lse - the largest lse), divided by
 // the sum of these weights. Parts without keys have lse = -inf and weight 0.
-//
 //===----------------------------------------------------------------------===//
 
 #include "KernelBuilder.h"

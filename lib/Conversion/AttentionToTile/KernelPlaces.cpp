@@ -1,7 +1,7 @@
 //===- KernelPlaces.cpp - lengths and places of sequences -----------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // What the regions of lengths and places say, as scalars of a kernel.
-//
 //===----------------------------------------------------------------------===//
 
 #include "KernelBuilder.h"

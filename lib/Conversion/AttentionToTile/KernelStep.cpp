@@ -1,5 +1,5 @@
 //===- KernelStep.cpp - one block of keys, and the end of a tile ----------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "KernelBuilder.h"
 #include "ScoreRange.h"
 #include "mlir/IR/Matchers.h"

@@ -1,5 +1,5 @@
 //===- PackGroups.cpp - the heads of a group as rows ----------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "PackGroups.h"
 #include "fa3/Tuning/TileChoice.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"

@@ -1,9 +1,9 @@
 //===- PackGroups.h - the heads of a group as rows --------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Query heads that share a key head (grouped-query attention) may be rows of
 // one tile, so that what is loaded for one serves all: FlashAttention's
 // pack_gqa.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef FA3_LIB_CONVERSION_ATTENTIONTOTILE_PACKGROUPS_H

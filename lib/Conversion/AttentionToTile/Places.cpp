@@ -1,8 +1,8 @@
 //===- Places.cpp - rows that lie one behind the other --------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // A place region is code on the number of a row. Its last index has to grow by
 // one from row to row, the others must stay, for as many rows as a tile has.
-//
 //===----------------------------------------------------------------------===//
 
 #include "Places.h"

@@ -1,8 +1,8 @@
 //===- Places.h - rows that lie one behind the other ------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // What a tile needs of the place of a sequence: that its rows are consecutive
 // rows of the array.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef FA3_LIB_CONVERSION_ATTENTIONTOTILE_PLACES_H

@@ -1,4 +1,5 @@
 //===- QuantizeKernels.cpp - kernels of attention.quantize ----------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // A scale for every row takes one kernel. Others take three, since no CTA sees
 // all that share a scale: largest magnitudes of rows, their maximum, division.
@@ -6,7 +7,6 @@
 // Rows of a tile lie in different warps, and nothing reduces across warps. So
 // the first kernel leaves one partial maximum for every row of its tile, in
 // memory, and the second one reads them as columns.
-//
 //===----------------------------------------------------------------------===//
 
 #include "QuantizeKernels.h"

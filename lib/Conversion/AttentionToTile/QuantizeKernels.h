@@ -1,5 +1,5 @@
 //===- QuantizeKernels.h - kernels of attention.quantize --------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0
 #ifndef FA3_LIB_CONVERSION_ATTENTIONTOTILE_QUANTIZEKERNELS_H
 #define FA3_LIB_CONVERSION_ATTENTIONTOTILE_QUANTIZEKERNELS_H
 

@@ -1,5 +1,5 @@
 //===- ScalarRegion.cpp - scalar code becomes code on tiles ---------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "ScalarRegion.h"
 #include "fa3/Dialect/Attention/IR/Attention.h"
 #include "fa3/Dialect/Tile/Analysis/AffineForm.h"

@@ -1,5 +1,5 @@
 //===- ScalarRegion.h - scalar code becomes code on tiles -------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0
 #ifndef FA3_LIB_CONVERSION_ATTENTIONTOTILE_SCALARREGION_H
 #define FA3_LIB_CONVERSION_ATTENTIONTOTILE_SCALARREGION_H
 

@@ -1,5 +1,5 @@
 //===- ScoreRange.cpp - intervals of score code ---------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "ScoreRange.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"

@@ -1,5 +1,5 @@
 //===- ScoreRange.h - what score code can yield -----------------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0
 #ifndef FA3_LIB_CONVERSION_ATTENTIONTOTILE_SCORERANGE_H
 #define FA3_LIB_CONVERSION_ATTENTIONTOTILE_SCORERANGE_H
 

@@ -1,5 +1,5 @@
 //===- AffineVectors.cpp - vectors that hold few values -------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "AffineVectors.h"
 #include "KernelInfo.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -1,9 +1,9 @@
 //===- AffineVectors.h - vectors that hold few values -----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Coordinates of the registers of a thread are one base plus constants, and
 // what belongs to a row repeats along its columns. Arithmetic on such vectors
 // is done on what they repeat.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef FA3_LIB_CONVERSION_HOPPERTONVVM_AFFINEVECTORS_H

@@ -1,5 +1,5 @@
 //===- Barriers.cpp - shared memory, barriers and fences ------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "InlineAsm.h"
 #include "Patterns.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

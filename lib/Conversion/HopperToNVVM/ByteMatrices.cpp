@@ -1,5 +1,5 @@
 //===- ByteMatrices.cpp - 8-bit fragments by ldmatrix, stmatrix -----------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "ByteMatrices.h"
 #include "InlineAsm.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

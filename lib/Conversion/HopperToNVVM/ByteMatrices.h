@@ -1,10 +1,10 @@
 //===- ByteMatrices.h - 8-bit fragments by ldmatrix, stmatrix ---*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // A matrix of ldmatrix and stmatrix is 8 rows of 16 bytes (PTX ISA, "ldmatrix",
 // "stmatrix"). Of 8-bit elements these are 16 columns: a word, the part of a
 // lane, holds four neighbors of a row, or with `.trans`, which exchanges rows
 // and pairs of columns, two neighbors of each of two rows.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef FA3_LIB_CONVERSION_HOPPERTONVVM_BYTEMATRICES_H

@@ -1,10 +1,10 @@
 //===- Comparisons.cpp - coordinates against limits -----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Columns of a thread are one base plus constants, so `column < limit` for 40
 // registers needs one subtraction (limit - base) and 40 comparisons with
 // immediates, instead of 40 additions and 40 comparisons. Several limits of one
 // column become one: the least.
-//
 //===----------------------------------------------------------------------===//
 
 #include "AffineVectors.h"

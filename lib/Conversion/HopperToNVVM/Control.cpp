@@ -1,5 +1,5 @@
 //===- Control.cpp - functions, groups of warps, special registers --------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "Patterns.h"
 #include "fa3/Conversion/HopperToNVVM/HopperToNVVM.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

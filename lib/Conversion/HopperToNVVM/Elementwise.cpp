@@ -1,9 +1,9 @@
 //===- Elementwise.cpp - functions with an instruction of their own -------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Approximations of sm_90a, with subnormals flushed: the kernel's attributes
 // make LLVM choose the .ftz forms, which cost one instruction where the others
 // cost three.
-//
 //===----------------------------------------------------------------------===//
 
 #include "Patterns.h"

@@ -1,5 +1,5 @@
 //===- Fragments.cpp - coordinates and reductions of fragments ------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "Patterns.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"

@@ -1,5 +1,5 @@
 //===- HopperToNVVM.cpp - kernels of hopper to nvvm -----------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "fa3/Conversion/HopperToNVVM/HopperToNVVM.h"
 #include "Patterns.h"
 #include "fa3/Support/ContractNames.h"

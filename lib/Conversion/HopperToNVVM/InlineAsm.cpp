@@ -1,5 +1,5 @@
 //===- InlineAsm.cpp - PTX statements in the llvm dialect -----------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "InlineAsm.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"

@@ -1,8 +1,8 @@
 //===- InlineAsm.h - PTX statements in the llvm dialect ---------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Builds llvm.inline_asm from typed operands. Numbering follows LLVM: outputs
 // first, then inputs.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef FA3_LIB_CONVERSION_HOPPERTONVVM_INLINEASM_H

@@ -1,5 +1,5 @@
 //===- KernelInfo.cpp - threads of a kernel during its lowering -----------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "KernelInfo.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"

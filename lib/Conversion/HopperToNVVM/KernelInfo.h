@@ -1,9 +1,9 @@
 //===- KernelInfo.h - threads of a kernel during its lowering ---*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // What the patterns need to know about the place of an operation: thread
 // numbers within its group, who leads, where fragments start. The values are
 // computed once at the start of the group, before the conversion.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef FA3_LIB_CONVERSION_HOPPERTONVVM_KERNELINFO_H

@@ -1,5 +1,5 @@
 //===- KernelToLLVM.cpp - upstream dialects of a kernel to llvm -----------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "fa3/Conversion/HopperToNVVM/HopperToNVVM.h"
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"

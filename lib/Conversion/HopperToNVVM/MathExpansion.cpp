@@ -1,8 +1,8 @@
 //===- MathExpansion.cpp - functions without an instruction ---------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // They become code of functions that have one, element by element, so that the
 // values in between of one element do not wait for those of all others.
-//
 //===----------------------------------------------------------------------===//
 
 #include "Patterns.h"

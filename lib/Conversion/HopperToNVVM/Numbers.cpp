@@ -1,9 +1,9 @@
 //===- Numbers.cpp - coordinates as numbers -------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Numbers that are affine in the coordinates of a thread's registers are
 // base + factor * constant: one instruction per register, with an immediate,
 // where sums and products take one each.
-//
 //===----------------------------------------------------------------------===//
 
 #include "AffineVectors.h"

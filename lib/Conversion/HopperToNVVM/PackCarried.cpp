@@ -1,8 +1,8 @@
 //===- PackCarried.cpp - 8-bit fragments between iterations ---------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // LLVM's code generator for NVPTX keeps 8-bit vectors that live across basic
 // blocks as one register per element. Loops and branches carry them as words.
-//
 //===----------------------------------------------------------------------===//
 
 #include "Patterns.h"

@@ -1,5 +1,5 @@
 //===- Patterns.h - pattern sets of the conversion --------------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0
 #ifndef FA3_LIB_CONVERSION_HOPPERTONVVM_PATTERNS_H
 #define FA3_LIB_CONVERSION_HOPPERTONVVM_PATTERNS_H
 

@@ -1,5 +1,5 @@
 //===- Records.cpp - times of events --------------------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "InlineAsm.h"
 #include "Patterns.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

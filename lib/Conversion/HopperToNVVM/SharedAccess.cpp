@@ -1,9 +1,9 @@
 //===- SharedAccess.cpp - fragments in shared memory ----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Fragments of 16-bit elements in the accumulator's layout go by matrices of
 // 8 x 8 (stmatrix, ldmatrix), those of 8-bit elements that fit by matrices of 8
 // rows of 16 bytes, others by the widest run of adjacent registers.
-//
 //===----------------------------------------------------------------------===//
 
 #include "ByteMatrices.h"

@@ -1,5 +1,5 @@
 //===- SlotAddress.h - addresses within a slot of a buffer ------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0
 #ifndef FA3_LIB_CONVERSION_HOPPERTONVVM_SLOTADDRESS_H
 #define FA3_LIB_CONVERSION_HOPPERTONVVM_SLOTADDRESS_H
 

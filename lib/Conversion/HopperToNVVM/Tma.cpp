@@ -1,5 +1,5 @@
 //===- Tma.cpp - bulk copies of tensor boxes ------------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "InlineAsm.h"
 #include "Patterns.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

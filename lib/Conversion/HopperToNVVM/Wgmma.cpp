@@ -1,5 +1,5 @@
 //===- Wgmma.cpp - products on the tensor cores ---------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "InlineAsm.h"
 #include "Patterns.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -1,5 +1,5 @@
 //===- WgmmaGroups.cpp - fences, groups and waits of products -------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "InlineAsm.h"
 #include "Patterns.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

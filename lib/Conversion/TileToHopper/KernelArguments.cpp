@@ -1,5 +1,5 @@
 //===- KernelArguments.cpp - what a kernel takes on the machine -----------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "KernelArguments.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"

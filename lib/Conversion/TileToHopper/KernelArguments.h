@@ -1,8 +1,8 @@
 //===- KernelArguments.h - what a kernel takes on the machine ---*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Arguments of the lowered kernel, created where they are first used, and the
 // host values that a launch computes for them.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef FA3_LIB_CONVERSION_TILETOHOPPER_KERNELARGUMENTS_H

@@ -1,5 +1,5 @@
 //===- KernelLowering.cpp - control flow and scalars ----------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "KernelLowering.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"

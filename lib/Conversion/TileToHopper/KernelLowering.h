@@ -1,9 +1,9 @@
 //===- KernelLowering.h - one kernel from tile to hopper --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // The new kernel is built operation by operation beside the old one. A value of
 // the old kernel stands for zero or more values of the new one; what rings,
 // slots and views stand for is kept beside them.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef FA3_LIB_CONVERSION_TILETOHOPPER_KERNELLOWERING_H

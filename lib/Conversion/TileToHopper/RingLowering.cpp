@@ -1,4 +1,5 @@
 //===- RingLowering.cpp - rings become buffers and mbarriers --------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Protocol of a ring between groups (PTX ISA, "mbarrier"): the writer waits for
 // the *empty* barrier of a slot with the inverse of the reader's parity, so its
@@ -6,7 +7,6 @@
 // copies, or when its threads have written the slot; each reading replica waits
 // for *full* and arrives on *empty* when the products that read the slot have
 // retired.
-//
 //===----------------------------------------------------------------------===//
 
 #include "KernelLowering.h"

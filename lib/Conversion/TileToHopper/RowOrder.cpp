@@ -1,9 +1,9 @@
 //===- RowOrder.cpp - rows that bulk copies bring in an order -------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Places in shared memory follow the box, innermost dimension first, so a box
 // can walk a run of place bits that are consecutive row bits. The first runs
 // become dimensions of the box, one copy is made for every value of the rest.
-//
 //===----------------------------------------------------------------------===//
 
 #include "RowOrder.h"

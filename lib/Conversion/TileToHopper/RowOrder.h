@@ -1,5 +1,5 @@
 //===- RowOrder.h - rows that bulk copies bring in an order -----*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0
 #ifndef FA3_LIB_CONVERSION_TILETOHOPPER_ROWORDER_H
 #define FA3_LIB_CONVERSION_TILETOHOPPER_ROWORDER_H
 

@@ -1,10 +1,10 @@
 //===- ShareLowering.cpp - tiles that CTAs share out ----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // One warp claims the next tile from a counter in global memory and posts it in
 // shared memory for the other groups: a ring of two numbers, with an mbarrier
 // that tells readers that a slot is full and one that tells the claimer that
 // all of them have read it. All groups get the same tiles in the same order.
-//
 //===----------------------------------------------------------------------===//
 
 #include "KernelLowering.h"

@@ -1,5 +1,5 @@
 //===- SlotLowering.cpp - copies, reads and writes of slots ---------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "KernelLowering.h"
 #include "RowOrder.h"
 #include "fa3/Dialect/Tile/Analysis/AffineForm.h"

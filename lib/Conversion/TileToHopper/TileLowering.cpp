@@ -1,5 +1,5 @@
 //===- TileLowering.cpp - tile values become fragments --------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "KernelLowering.h"
 #include "fa3/Dialect/Tile/Analysis/AffineForm.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

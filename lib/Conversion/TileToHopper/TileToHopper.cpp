@@ -1,5 +1,5 @@
 //===- TileToHopper.cpp - tile-to-hopper ----------------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "fa3/Conversion/TileToHopper/TileToHopper.h"
 #include "KernelLowering.h"
 #include "fa3/Support/PTXName.h"

@@ -1,5 +1,5 @@
 //===- Arith.cpp - arithmetic of integers and floats ----------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "Elementwise.h"
 #include <cmath>

@@ -1,5 +1,5 @@
 //===- Array.cpp - strided arrays in memory -------------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "fa3/Interp/Array.h"
 
 using namespace fa3::interp;

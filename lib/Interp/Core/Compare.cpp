@@ -1,5 +1,5 @@
 //===- Compare.cpp - comparisons, selection, constants --------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "Elementwise.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"

@@ -1,7 +1,7 @@
 //===- Context.h - state of one thread of control ---------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // What a handler works on: the cells of its function, and who executes it.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef FA3_LIB_INTERP_CORE_CONTEXT_H

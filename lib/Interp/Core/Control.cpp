@@ -1,5 +1,5 @@
 //===- Control.cpp - loops, branches, calls, assertions -------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "Elementwise.h"
 #include "Engine.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"

@@ -1,5 +1,5 @@
 //===- Conversions.cpp - casts of scalars, tiles and vectors --------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "Elementwise.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"

@@ -1,5 +1,5 @@
 //===- Decoder.cpp - from IR to instructions ------------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "Decoder.h"
 #include "../Hopper/Clock.h"
 #include "Context.h"

@@ -1,8 +1,8 @@
 //===- Decoder.h - from IR to instructions ----------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Each part of the interpreter registers, for the operations it knows, how they
 // become instructions. An operation nobody registered is an error.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef FA3_LIB_INTERP_CORE_DECODER_H

@@ -1,7 +1,7 @@
 //===- Elementwise.h - loops over scalars, tiles and vectors ----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // A functor on C++ values as a pair of handlers: on scalars, and on buffers.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef FA3_LIB_INTERP_CORE_ELEMENTWISE_H

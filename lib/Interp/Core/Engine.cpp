@@ -1,5 +1,5 @@
 //===- Engine.cpp - decoded functions, calls, entry point -----------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "Engine.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 

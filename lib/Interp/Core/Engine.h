@@ -1,8 +1,8 @@
 //===- Engine.h - what a run shares -----------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Options, random choices, and the decoded functions of one run; the state of
 // the CTA that is running.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef FA3_LIB_INTERP_CORE_ENGINE_H

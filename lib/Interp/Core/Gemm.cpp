@@ -1,5 +1,5 @@
 //===- Gemm.cpp - matrix products on the CPU ------------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "Gemm.h"
 
 // Wider vectors where the CPU has them; neither variant fuses multiply and add,

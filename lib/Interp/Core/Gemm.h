@@ -1,5 +1,5 @@
 //===- Gemm.h - matrix products on the CPU ----------------------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0
 #ifndef FA3_LIB_INTERP_CORE_GEMM_H
 #define FA3_LIB_INTERP_CORE_GEMM_H
 

@@ -1,5 +1,5 @@
 //===- Math.cpp - the math dialect ----------------------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "Elementwise.h"
 #include "llvm/ADT/bit.h"

@@ -1,5 +1,5 @@
 //===- MemRef.cpp - arrays: views, allocation, elements -------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "Elementwise.h"
 

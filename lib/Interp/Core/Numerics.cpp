@@ -1,5 +1,5 @@
 //===- Numerics.cpp - element types as the hardware rounds them -----------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "fa3/Interp/Numerics.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "llvm/ADT/TypeSwitch.h"

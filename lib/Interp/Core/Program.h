@@ -1,8 +1,8 @@
 //===- Program.h - decoded functions ----------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // A function decoded once into instructions: a handler, the cells it reads and
 // writes, and what it needs of the attributes.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef FA3_LIB_INTERP_CORE_PROGRAM_H

@@ -1,5 +1,5 @@
 //===- Scheduler.cpp - groups as coroutines -------------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "Scheduler.h"
 #include "mlir/IR/Diagnostics.h"
 #include <sys/mman.h>

@@ -1,8 +1,8 @@
 //===- Scheduler.h - groups as coroutines -----------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Runs the groups of a CTA one at a time. A group runs until it has to wait;
 // then the next one that can go on is resumed.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef FA3_LIB_INTERP_CORE_SCHEDULER_H

@@ -1,8 +1,8 @@
 //===- TensorVector.cpp - rearranging elements and registers --------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Operations of vector that move registers of one thread are all one gather:
 // for every register of the result, an operand and a register of it.
-//
 //===----------------------------------------------------------------------===//
 
 #include "Elementwise.h"

@@ -1,9 +1,9 @@
 //===- Value.h - run-time values --------------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // A cell holds the value of one SSA value: a scalar in place, everything else
 // as a reference to an object. Cells are not tagged; the decoder knows what is
 // in each.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef FA3_LIB_INTERP_CORE_VALUE_H

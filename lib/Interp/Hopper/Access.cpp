@@ -1,5 +1,5 @@
 //===- Access.cpp - what a function reads and writes ----------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "fa3/Dialect/Hopper/IR/Hopper.h"
 #include "fa3/Dialect/Tile/IR/Tile.h"
 #include "fa3/Interp/Interpreter.h"

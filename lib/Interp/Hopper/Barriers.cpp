@@ -1,5 +1,5 @@
 //===- Barriers.cpp - shared memory, barriers, registers of hopper --------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "../Core/Elementwise.h"
 #include "Clock.h"
 #include "Machine.h"

@@ -1,5 +1,5 @@
 //===- Clock.cpp - time of one thread block -------------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "Clock.h"
 #include "Machine.h"
 #include "fa3/Machine/Chip.h"

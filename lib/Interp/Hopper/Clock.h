@@ -1,10 +1,10 @@
 //===- Clock.h - time of one thread block -----------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // A timed run (Options::timed) computes as any other; beside that, every group
 // has a time, and units that groups share are occupied one use after another.
 // What a group computes between two synchronizations overlaps as far as the
 // units allow.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef FA3_LIB_INTERP_HOPPER_CLOCK_H

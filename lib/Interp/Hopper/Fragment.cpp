@@ -1,5 +1,5 @@
 //===- Fragment.cpp - fragments of hopper: values -------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "Fragment.h"
 #include "../Core/Elementwise.h"
 #include "../Tile/TileAccess.h"

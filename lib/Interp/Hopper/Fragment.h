@@ -1,5 +1,5 @@
 //===- Fragment.h - which elements threads hold -----------------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0
 #ifndef FA3_LIB_INTERP_HOPPER_FRAGMENT_H
 #define FA3_LIB_INTERP_HOPPER_FRAGMENT_H
 

@@ -1,5 +1,5 @@
 //===- FragmentMemory.cpp - fragments of hopper: loads and stores ---------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "../Core/Elementwise.h"
 #include "Fragment.h"
 #include "Machine.h"

@@ -1,5 +1,5 @@
 //===- Machine.cpp - shared memory and asynchronous units -----------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "Machine.h"
 
 using namespace mlir;

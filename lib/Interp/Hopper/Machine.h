@@ -1,8 +1,8 @@
 //===- Machine.h - shared memory, barriers and asynchronous units -*- C++ -*-=//
+// SPDX-License-Identifier: Apache-2.0
 //
 // What the hopper dialect runs on: the state of one CTA of an sm_90 device that
 // is visible to its operations.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef FA3_LIB_INTERP_HOPPER_MACHINE_H

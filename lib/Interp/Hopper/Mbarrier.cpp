@@ -1,5 +1,5 @@
 //===- Mbarrier.cpp - model of an mbarrier object -------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "fa3/Interp/Mbarrier.h"
 
 using namespace fa3::interp;

@@ -1,8 +1,8 @@
 //===- Share.cpp - tiles that CTAs share out ------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Which CTA gets which tile is up to the machine. Here they are dealt out in
 // turn: CTA c of n gets c, c + n, c + 2n, ...
-//
 //===----------------------------------------------------------------------===//
 
 #include "Machine.h"

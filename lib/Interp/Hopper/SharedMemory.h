@@ -1,8 +1,8 @@
 //===- SharedMemory.h - bytes of shared memory and what is in them -*- C++ -*-//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Dynamic shared memory of a CTA as bytes, with a state per byte that tells
 // whether what is read there has been written, has landed and is visible.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef FA3_LIB_INTERP_HOPPER_SHAREDMEMORY_H

@@ -1,5 +1,5 @@
 //===- ShortSums.cpp - sums inside products of 8-bit operands -------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "ShortSums.h"
 #include "llvm/ADT/bit.h"
 #include <algorithm>

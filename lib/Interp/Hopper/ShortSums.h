@@ -1,5 +1,5 @@
 //===- ShortSums.h - sums inside products of 8-bit operands -----*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0
 #ifndef FA3_LIB_INTERP_HOPPER_SHORTSUMS_H
 #define FA3_LIB_INTERP_HOPPER_SHORTSUMS_H
 

@@ -1,5 +1,5 @@
 //===- Tma.cpp - tensor maps and bulk copies of hopper --------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "../Core/Elementwise.h"
 #include "Clock.h"
 #include "Machine.h"

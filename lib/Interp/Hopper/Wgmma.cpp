@@ -1,8 +1,8 @@
 //===- Wgmma.cpp - descriptors and asynchronous products of hopper --------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // A product reads its fragments when it is issued and shared memory when it is
 // executed, which may be as late as the wait for its group.
-//
 //===----------------------------------------------------------------------===//
 
 #include "../Core/Elementwise.h"

@@ -1,5 +1,5 @@
 //===- Fifo.cpp - state of a ring -----------------------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "fa3/Interp/Fifo.h"
 
 using namespace fa3::interp;

@@ -1,5 +1,5 @@
 //===- Ring.h - rings, slots and views at run time --------------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0
 #ifndef FA3_LIB_INTERP_TILE_RING_H
 #define FA3_LIB_INTERP_TILE_RING_H
 

@@ -1,5 +1,5 @@
 //===- SlotMemory.cpp - views of slots, synchronous products --------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "../Core/Elementwise.h"
 #include "Ring.h"
 

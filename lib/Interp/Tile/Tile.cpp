@@ -1,5 +1,5 @@
 //===- Tile.cpp - values of the tile dialect ------------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "../Core/Elementwise.h"
 #include "../Core/Engine.h"
 #include "TileAccess.h"

@@ -1,5 +1,5 @@
 //===- TileAccess.h - tiles of arrays and of slots --------------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0
 #ifndef FA3_LIB_INTERP_TILE_TILEACCESS_H
 #define FA3_LIB_INTERP_TILE_TILEACCESS_H
 

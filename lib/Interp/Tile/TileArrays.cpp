@@ -1,5 +1,5 @@
 //===- TileArrays.cpp - tiles of arrays, and their products ---------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "../Core/Elementwise.h"
 #include "../Core/Engine.h"
 #include "../Core/Gemm.h"

@@ -1,8 +1,8 @@
 //===- TileAsync.cpp - asynchronous operations of tile --------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Asynchronous loads land at the latest when a reader acquires the entry;
 // products and stores are executed at the latest when they are waited for.
-//
 //===----------------------------------------------------------------------===//
 
 #include "../Core/Elementwise.h"

@@ -1,5 +1,5 @@
 //===- Warp.cpp - groups and rings ----------------------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "../Core/Elementwise.h"
 #include "../Hopper/Machine.h"
 #include "Ring.h"

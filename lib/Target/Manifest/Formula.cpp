@@ -1,5 +1,5 @@
 //===- Formula.cpp - index arithmetic as text -----------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "Formula.h"
 #include "fa3/Dialect/Hopper/IR/Hopper.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -1,5 +1,5 @@
 //===- Formula.h - index arithmetic as text ---------------------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0
 #ifndef FA3_LIB_TARGET_MANIFEST_FORMULA_H
 #define FA3_LIB_TARGET_MANIFEST_FORMULA_H
 

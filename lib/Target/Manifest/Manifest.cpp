@@ -1,5 +1,5 @@
 //===- Manifest.cpp - the launch contract as JSON -------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "fa3/Target/Manifest/Manifest.h"
 #include "Formula.h"
 #include "fa3/Dialect/Hopper/IR/Hopper.h"

@@ -1,5 +1,5 @@
 //===- OrderRows.cpp - one row of a fragment after the other --------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "OrderRows.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"

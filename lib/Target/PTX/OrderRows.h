@@ -1,5 +1,5 @@
 //===- OrderRows.h - one row of a fragment after the other ------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0
 #ifndef FA3_LIB_TARGET_PTX_ORDERROWS_H
 #define FA3_LIB_TARGET_PTX_ORDERROWS_H
 

@@ -1,5 +1,5 @@
 //===- Ptxas.cpp - the assembler and what it says -------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "fa3/Target/PTX/Ptxas.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"

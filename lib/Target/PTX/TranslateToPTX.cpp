@@ -1,5 +1,5 @@
 //===- TranslateToPTX.cpp - kernels as LLVM IR and PTX --------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "OrderRows.h"
 #include "fa3/Support/ContractNames.h"
 #include "fa3/Support/PTXName.h"

@@ -1,5 +1,5 @@
 //===- HopperMutants.cpp - mutants of barriers, waits, fences, memory -----===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "fa3/Dialect/Hopper/IR/Hopper.h"
 #include "fa3/Dialect/Warp/IR/Warp.h"
 #include "fa3/Tools/Mutate/Mutate.h"

@@ -1,5 +1,5 @@
 //===- Mutate.cpp - passes that make mutants ------------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "fa3/Tools/Mutate/Mutate.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Pass/Pass.h"

@@ -1,9 +1,9 @@
 //===- MutateMain.cpp - the tool fa3-mutate -------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // The sample is a JSON file: a list of cases, each with the file of a kernel
 // (relative to the list), options of the pipeline, and problems to run: extents
 // of each, and for all of them scalars and what arrays are filled with.
-//
 //===----------------------------------------------------------------------===//
 
 #include "fa3/Tools/Mutate/MutateMain.h"

@@ -1,5 +1,5 @@
 //===- Trial.cpp - what happens to a mutated kernel -----------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "Trial.h"
 #include "fa3/Dialect/Hopper/Transforms/Passes.h"
 #include "fa3/Dialect/Warp/Transforms/Passes.h"

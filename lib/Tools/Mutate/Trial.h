@@ -1,5 +1,5 @@
 //===- Trial.h - what happens to a mutated kernel ---------------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0
 #ifndef FA3_LIB_TOOLS_MUTATE_TRIAL_H
 #define FA3_LIB_TOOLS_MUTATE_TRIAL_H
 

@@ -1,5 +1,5 @@
 //===- Check.cpp - what was computed against a reference ------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "fa3/Tools/Run/Check.h"
 #include "Fail.h"
 #include "fa3/Dialect/Attention/Contract/HostFunction.h"

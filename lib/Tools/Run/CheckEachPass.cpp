@@ -1,5 +1,5 @@
 //===- CheckEachPass.cpp - the answer of a module after every pass --------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "CheckEachPass.h"
 #include "Fail.h"
 #include "fa3/Dialect/Attention/IR/Attention.h"

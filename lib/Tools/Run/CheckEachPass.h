@@ -1,5 +1,5 @@
 //===- CheckEachPass.h - the answer of a module after every pass -*- C++ -*-==//
-
+// SPDX-License-Identifier: Apache-2.0
 #ifndef FA3_LIB_TOOLS_RUN_CHECKEACHPASS_H
 #define FA3_LIB_TOOLS_RUN_CHECKEACHPASS_H
 

@@ -1,5 +1,5 @@
 //===- CommandLine.cpp - options of fa3-run -------------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "CommandLine.h"
 #include "Fail.h"
 #include "llvm/ADT/StringSwitch.h"

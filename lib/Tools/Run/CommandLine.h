@@ -1,5 +1,5 @@
 //===- CommandLine.h - options of fa3-run -----------------------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0
 #ifndef FA3_LIB_TOOLS_RUN_COMMANDLINE_H
 #define FA3_LIB_TOOLS_RUN_COMMANDLINE_H
 

@@ -1,5 +1,5 @@
 //===- Compare.cpp - differences of arrays --------------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "fa3/Tools/Run/Compare.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Format.h"

@@ -1,5 +1,5 @@
 //===- Compile.cpp - from a module to code for a device -------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "fa3/Tools/Run/Compile.h"
 #include "Fail.h"
 #include "fa3/Target/Manifest/Manifest.h"

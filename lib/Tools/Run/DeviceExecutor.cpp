@@ -1,5 +1,5 @@
 //===- DeviceExecutor.cpp - a problem on a GPU ----------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "fa3/Tools/Run/DeviceExecutor.h"
 #include "Fail.h"
 #include "mlir/IR/BuiltinOps.h"

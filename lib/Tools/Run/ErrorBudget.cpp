@@ -1,8 +1,8 @@
 //===- ErrorBudget.cpp - where the error of 8-bit attention is made -------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Four runs with the same inputs, each with one source of error more than the
 // run before. What two runs differ by is what the source between them adds.
-//
 //===----------------------------------------------------------------------===//
 
 #include "ErrorBudget.h"

@@ -1,5 +1,5 @@
 //===- ErrorBudget.h - where the error of 8-bit attention is made -*- C++ -*-=//
-
+// SPDX-License-Identifier: Apache-2.0
 #ifndef FA3_LIB_TOOLS_RUN_ERRORBUDGET_H
 #define FA3_LIB_TOOLS_RUN_ERRORBUDGET_H
 

@@ -1,5 +1,5 @@
 //===- Fail.cpp - errors without a place in a module ----------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "Fail.h"
 #include "llvm/ADT/Twine.h"
 #include "llvm/Support/WithColor.h"

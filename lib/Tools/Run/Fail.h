@@ -1,5 +1,5 @@
 //===- Fail.h - errors without a place in a module --------------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0
 #ifndef FA3_LIB_TOOLS_RUN_FAIL_H
 #define FA3_LIB_TOOLS_RUN_FAIL_H
 

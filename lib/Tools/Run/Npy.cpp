@@ -1,5 +1,5 @@
 //===- Npy.cpp - reading and writing .npy files ---------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "fa3/Tools/Run/Npy.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Endian.h"

@@ -1,5 +1,5 @@
 //===- Output.cpp - files that are written whole or not at all ------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "Output.h"
 #include "Fail.h"
 #include "mlir/Support/FileUtilities.h"

@@ -1,5 +1,5 @@
 //===- Output.h - files that are written whole or not at all ----*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0
 #ifndef FA3_LIB_TOOLS_RUN_OUTPUT_H
 #define FA3_LIB_TOOLS_RUN_OUTPUT_H
 

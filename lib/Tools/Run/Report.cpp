@@ -1,5 +1,5 @@
 //===- Report.cpp - what fa3-run says about a run -------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "Report.h"
 #include "Fail.h"
 #include "llvm/Support/Format.h"

@@ -1,5 +1,5 @@
 //===- Report.h - what fa3-run says about a run -----------------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0
 #ifndef FA3_LIB_TOOLS_RUN_REPORT_H
 #define FA3_LIB_TOOLS_RUN_REPORT_H
 

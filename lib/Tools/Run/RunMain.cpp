@@ -1,5 +1,5 @@
 //===- RunMain.cpp - the tool fa3-run -------------------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "fa3/Tools/Run/RunMain.h"
 #include "CheckEachPass.h"
 #include "CommandLine.h"

@@ -1,5 +1,5 @@
 //===- Signature.cpp - the arguments of a manifest ------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "fa3/Tools/Run/Signature.h"
 #include "Fail.h"
 #include "fa3/Dialect/Tile/IR/Tile.h"

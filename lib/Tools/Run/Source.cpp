@@ -1,5 +1,5 @@
 //===- Source.cpp - what fa3-run is asked to run --------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "Source.h"
 #include "CommandLine.h"
 #include "Fail.h"

@@ -1,5 +1,5 @@
 //===- Source.h - what fa3-run is asked to run ------------------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0
 #ifndef FA3_LIB_TOOLS_RUN_SOURCE_H
 #define FA3_LIB_TOOLS_RUN_SOURCE_H
 

@@ -1,5 +1,5 @@
 //===- Timing.cpp - how long a launch takes -------------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "fa3/Tools/Run/Timing.h"
 #include "Fail.h"
 #include "llvm/Support/FormatVariadic.h"

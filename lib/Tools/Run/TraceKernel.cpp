@@ -1,8 +1,8 @@
 //===- TraceKernel.cpp - what a kernel does when --------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // One instrumented kernel, run in the interpreter with a clock and, if there is
 // one, on a GPU. Both fill the same array of records.
-//
 //===----------------------------------------------------------------------===//
 
 #include "TraceKernel.h"

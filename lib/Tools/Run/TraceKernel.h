@@ -1,5 +1,5 @@
 //===- TraceKernel.h - what a kernel does when ------------------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0
 #ifndef FA3_LIB_TOOLS_RUN_TRACEKERNEL_H
 #define FA3_LIB_TOOLS_RUN_TRACEKERNEL_H
 

@@ -1,5 +1,5 @@
 //===- TranslateMain.cpp - the tool fa3-translate -------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "fa3/Tools/Translate/TranslateMain.h"
 #include "fa3/InitAllDialects.h"
 #include "fa3/InitAllPasses.h"

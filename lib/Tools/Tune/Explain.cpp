@@ -1,5 +1,5 @@
 //===- Explain.cpp - choices in words -------------------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "Explain.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"

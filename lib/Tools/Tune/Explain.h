@@ -1,5 +1,5 @@
 //===- Explain.h - choices in words -----------------------------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0
 #ifndef FA3_LIB_TOOLS_TUNE_EXPLAIN_H
 #define FA3_LIB_TOOLS_TUNE_EXPLAIN_H
 

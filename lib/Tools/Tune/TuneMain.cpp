@@ -1,5 +1,5 @@
 //===- TuneMain.cpp - the tool fa3-tune -----------------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "fa3/Tools/Tune/TuneMain.h"
 #include "Explain.h"
 #include "fa3/Dialect/Attention/IR/Attention.h"

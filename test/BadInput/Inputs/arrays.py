@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Writes damaged .npy files with the given prefix."""
 import struct
 import sys

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Unit tests of benchmarks/; the first argument is the source folder."""
 
 import math

@@ -1,1 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
 """Tests and measurements of fa3 kernels on a Hopper GPU; see README.md."""

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Gradients: every feature set on shapes, repeated runs, and times beside torch."""
 
 from __future__ import annotations

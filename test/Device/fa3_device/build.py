@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Compilation of modules by fa3-translate, several at a time."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Which problems each kernel is run on."""
 
 import dataclasses

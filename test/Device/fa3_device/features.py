@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Feature sets: what a kernel is compiled for, and its module."""
 
 from __future__ import annotations

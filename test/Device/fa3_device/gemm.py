@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Kernels without attention: the matrix product of examples/gemm.mlir, right and
 its share of cuBLAS, and a chain of two products.
 """

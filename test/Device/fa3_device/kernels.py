@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Kernels in a worker: loading, arguments, launches."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The matrix of feature sets and shapes."""
 
 import dataclasses

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Tensors whose surroundings are watched.
 
 Every tensor lies in a larger buffer that is filled with a NaN: what a kernel

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Speed beside cuDNN, FlashAttention-2 and given kernels, in one process."""
 
 import csv

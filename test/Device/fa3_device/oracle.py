@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Attention by definition, by torch, on the device or the CPU.
 
 Tensors are (batch, head, sequence, element), statistics (batch, head, query).

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Other implementations, timed in the same process.
 
 A peer file is a Python file with a class `Reference(name)` for each

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """attention.quantize against its definition, and attention that quantizes."""
 
 import dataclasses

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Repeated runs of one case are bitwise equal."""
 
 import torch

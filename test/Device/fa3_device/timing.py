@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Time of calls on the device.
 
 single: the device idles before each call, so that its clock stays at the

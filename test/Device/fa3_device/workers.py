@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Processes that use the device, watched from outside.
 
 A kernel that hangs can only be ended with its process, and one that traps takes

@@ -1,8 +1,8 @@
 //===- FakeDriver.cpp - the driver of fuzz targets ------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Lets the runtime open the fake driver of the unit tests. FA3_FAKE_CUDA is its
 // path.
-//
 //===----------------------------------------------------------------------===//
 
 #include "Fuzz.h"

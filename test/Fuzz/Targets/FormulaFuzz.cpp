@@ -1,8 +1,8 @@
 //===- FormulaFuzz.cpp - formulas of manifests ----------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Compiles the input as a formula over a few arguments and evaluates it with
 // values small and large. What it reads is asked in every way there is.
-//
 //===----------------------------------------------------------------------===//
 
 #include "Fuzz.h"

@@ -1,8 +1,8 @@
 //===- Fuzz.h - what fuzz targets share -------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // A target is one function, LLVMFuzzerTestOneInput, linked with libFuzzer by
 // Clang and with Standalone.cpp by other compilers.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef FA3_TEST_FUZZ_TARGETS_FUZZ_H

@@ -1,8 +1,8 @@
 //===- ManifestFuzz.cpp - a manifest that anybody may have written --------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Parses the input as a manifest; if it is one, describes it, evaluates its
 // formulas and launches it on the fake driver with good and bad arguments.
-//
 //===----------------------------------------------------------------------===//
 
 #include "Fuzz.h"

@@ -1,8 +1,8 @@
 //===- NpyFuzz.cpp - .npy files -------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // The first bytes of the input choose an array, the rest is read into it as a
 // file. What was read, written and read again is the same.
-//
 //===----------------------------------------------------------------------===//
 
 #include "Fuzz.h"

@@ -1,8 +1,8 @@
 //===- ProblemFuzz.cpp - problems of software pipelining as text ----------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Parses the input as fa3-schedule does. A problem that is printed reads back
 // as it was, and every answer of a solver is one that verify() accepts.
-//
 //===----------------------------------------------------------------------===//
 
 #include "Fuzz.h"

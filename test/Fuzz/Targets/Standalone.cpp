@@ -1,10 +1,10 @@
 //===- Standalone.cpp - fuzzing where there is no libFuzzer ---------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Runs a target on files and folders and then on mutants of them, without
 // looking at coverage. Takes those options of libFuzzer that scripts/fuzz.sh
 // uses: -max_total_time= (seconds), -runs=, -seed=, -max_len=, -dict=,
 // -artifact_prefix=. The input of a failure is written to a file.
-//
 //===----------------------------------------------------------------------===//
 
 #include "Fuzz.h"

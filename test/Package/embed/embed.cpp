@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // fa3's pipeline after passes of one's own, in a program of one's own.
 #include "fa3/InitAllDialects.h"
 #include "fa3/Pipelines/Pipelines.h"

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Rotates the identity, by the definition and by kernels, and checks that what
 comes out is a Hadamard matrix with the signs of its rows. Says what is wrong.
 

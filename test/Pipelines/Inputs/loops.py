@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Prints the innermost loops of PTX that hold exponentials and products.
 
 A loop is a label and the first branch back to it. One line each: whether A of

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the installed package does without a GPU and without torch: versions, a
 compile, its diagnostics, the cache, a run in the interpreter.
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Stands for a tool that fails on what holds some words: contains.py WORDS
 FILE tells fa3-reduce (exit code 1) that the module is still of interest, and as
 fuzz.py's tool it is a compiler with a fault."""

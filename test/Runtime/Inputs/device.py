@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The runtime on a GPU, without torch. See device.test."""
 
 import array

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Validates arguments of causal_gqa.mlir, given its manifest."""
 
 import pathlib

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """What -verify-diagnostics is to fa3-opt, for fa3-translate: of each part of a
 file between `// -----`, followed by the file of kernels, the expected error has
 to come, at its line, with exit code 1 and without any output."""

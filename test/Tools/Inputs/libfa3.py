@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Compiles modules with libfa3.so and with fa3-translate and compares.
 
 libfa3.py <libfa3.so> <fa3-translate> <module>...

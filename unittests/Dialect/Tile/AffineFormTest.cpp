@@ -1,5 +1,5 @@
 //===- AffineFormTest.cpp - forms and what is proved about them -----------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "AnalysisTest.h"
 
 using namespace mlir;

@@ -1,9 +1,9 @@
 //===- AnalysisTest.h - index arithmetic with known values ------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Builds index arithmetic inside a function and evaluates it for given values
 // of what it starts from, so that what an analysis claims can be compared with
 // all that can happen.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef FA3_UNITTESTS_DIALECT_TILE_ANALYSISTEST_H

@@ -1,5 +1,5 @@
 //===- GridPlanTest.cpp - plans of grids, without IR ----------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "Sequential/GridPlan.h"
 #include "gtest/gtest.h"
 

@@ -1,9 +1,9 @@
 //===- PredicateRangeTest.cpp - ranges of masks against enumeration -------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Random masks over a small tile, evaluated element by element for every step
 // of a loop: outside the possible range nothing may hold, inside the certain
 // one everything must.
-//
 //===----------------------------------------------------------------------===//
 
 #include "AnalysisTest.h"

@@ -1,5 +1,5 @@
 //===- RegisterEstimateTest.cpp - registers of groups ---------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "fa3/Dialect/Tile/Analysis/RegisterEstimate.h"
 #include "fa3/InitAllDialects.h"
 #include "fa3/Machine/RegisterModel.h"

@@ -1,5 +1,5 @@
 //===- RowPartitionTest.cpp - rounds against list scheduling --------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "Sequential/RowPartition.h"
 #include "gtest/gtest.h"
 #include <functional>

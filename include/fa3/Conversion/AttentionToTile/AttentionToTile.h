@@ -1,5 +1,5 @@
 //===- AttentionToTile.h - attention-to-tile --------------------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0
 #ifndef FA3_CONVERSION_ATTENTIONTOTILE_ATTENTIONTOTILE_H
 #define FA3_CONVERSION_ATTENTIONTOTILE_ATTENTIONTOTILE_H
 

@@ -1,5 +1,5 @@
 //===- Passes.td - attention-to-tile -----------------------*- tablegen -*-===//
-
+// SPDX-License-Identifier: Apache-2.0
 #ifndef FA3_CONVERSION_ATTENTIONTOTILE_PASSES
 #define FA3_CONVERSION_ATTENTIONTOTILE_PASSES
 

@@ -1,5 +1,5 @@
 //===- HopperToNVVM.h - from hopper to the llvm dialect ---------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0
 #ifndef FA3_CONVERSION_HOPPERTONVVM_HOPPERTONVVM_H
 #define FA3_CONVERSION_HOPPERTONVVM_HOPPERTONVVM_H
 

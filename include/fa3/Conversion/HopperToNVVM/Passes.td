@@ -1,5 +1,5 @@
 //===- Passes.td - hopper to nvvm and llvm -----------------*- tablegen -*-===//
-
+// SPDX-License-Identifier: Apache-2.0
 #ifndef FA3_HOPPERTONVVM_PASSES
 #define FA3_HOPPERTONVVM_PASSES
 

@@ -1,5 +1,5 @@
 //===- Passes.td - tile-to-hopper --------------------------*- tablegen -*-===//
-
+// SPDX-License-Identifier: Apache-2.0
 #ifndef FA3_CONVERSION_TILETOHOPPER_PASSES
 #define FA3_CONVERSION_TILETOHOPPER_PASSES
 

@@ -1,5 +1,5 @@
 //===- TileToHopper.h - tile-to-hopper --------------------------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0
 #ifndef FA3_CONVERSION_TILETOHOPPER_TILETOHOPPER_H
 #define FA3_CONVERSION_TILETOHOPPER_TILETOHOPPER_H
 

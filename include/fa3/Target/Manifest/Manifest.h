@@ -1,5 +1,5 @@
 //===- Manifest.h - the launch contract as JSON -----------------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0
 #ifndef FA3_TARGET_MANIFEST_MANIFEST_H
 #define FA3_TARGET_MANIFEST_MANIFEST_H
 

@@ -1,5 +1,5 @@
 //===- PTX.h - kernels as LLVM IR and PTX -----------------------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0
 #ifndef FA3_TARGET_PTX_PTX_H
 #define FA3_TARGET_PTX_PTX_H
 

@@ -1,5 +1,5 @@
 //===- Ptxas.h - the assembler and what it says -----------------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0
 #ifndef FA3_TARGET_PTX_PTXAS_H
 #define FA3_TARGET_PTX_PTXAS_H
 

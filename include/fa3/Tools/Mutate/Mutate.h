@@ -1,9 +1,9 @@
 //===- Mutate.h - mutants of kernels ----------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // A mutant kind finds the places of a module where it can be made and makes it
 // at one of them. What verifiers, checkers and the interpreter are worth is
 // measured by the mutants they find (see docs/Testing.md).
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef FA3_TOOLS_MUTATE_MUTATE_H

@@ -1,5 +1,5 @@
 //===- MutateMain.h - the tool fa3-mutate -----------------------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0
 #ifndef FA3_TOOLS_MUTATE_MUTATEMAIN_H
 #define FA3_TOOLS_MUTATE_MUTATEMAIN_H
 

@@ -1,5 +1,5 @@
 //===- Check.h - what was computed against a reference ----------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0
 #ifndef FA3_TOOLS_RUN_CHECK_H
 #define FA3_TOOLS_RUN_CHECK_H
 

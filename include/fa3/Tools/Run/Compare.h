@@ -1,5 +1,5 @@
 //===- Compare.h - differences of arrays ------------------------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0
 #ifndef FA3_TOOLS_RUN_COMPARE_H
 #define FA3_TOOLS_RUN_COMPARE_H
 

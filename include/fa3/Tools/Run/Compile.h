@@ -1,5 +1,5 @@
 //===- Compile.h - from a module to code for a device -----------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0
 #ifndef FA3_TOOLS_RUN_COMPILE_H
 #define FA3_TOOLS_RUN_COMPILE_H
 

@@ -1,8 +1,8 @@
 //===- DeviceExecutor.h - a problem on a GPU --------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Runs a manifest and its code through fa3-runtime on the arrays of a problem.
 // Failures print a message.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef FA3_TOOLS_RUN_DEVICEEXECUTOR_H

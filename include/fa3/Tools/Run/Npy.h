@@ -1,7 +1,7 @@
 //===- Npy.h - reading and writing .npy files -------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // The array format of NumPy (NEP 1), versions 1 to 3, little-endian.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef FA3_TOOLS_RUN_NPY_H

@@ -1,8 +1,8 @@
 //===- Problem.h - a host function with sizes and data ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // What is run, apart from where: names, shapes and contents of the arguments of
 // a host function. Executors (the interpreter, a device) take its arguments.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef FA3_TOOLS_RUN_PROBLEM_H

@@ -1,5 +1,5 @@
 //===- RunMain.h - the tool fa3-run -----------------------------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0
 #ifndef FA3_TOOLS_RUN_RUNMAIN_H
 #define FA3_TOOLS_RUN_RUNMAIN_H
 

@@ -1,5 +1,5 @@
 //===- Signature.h - the arguments of a manifest ----------------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0
 #ifndef FA3_TOOLS_RUN_SIGNATURE_H
 #define FA3_TOOLS_RUN_SIGNATURE_H
 

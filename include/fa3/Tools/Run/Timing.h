@@ -1,5 +1,5 @@
 //===- Timing.h - how long a launch takes -----------------------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0
 #ifndef FA3_TOOLS_RUN_TIMING_H
 #define FA3_TOOLS_RUN_TIMING_H
 

@@ -1,5 +1,5 @@
 //===- TranslateMain.h - the tool fa3-translate -----------------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0
 #ifndef FA3_TOOLS_TRANSLATE_TRANSLATEMAIN_H
 #define FA3_TOOLS_TRANSLATE_TRANSLATEMAIN_H
 

@@ -1,5 +1,5 @@
 //===- TuneMain.h - the tool fa3-tune ---------------------------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0
 #ifndef FA3_TOOLS_TUNE_TUNEMAIN_H
 #define FA3_TOOLS_TUNE_TUNEMAIN_H
 

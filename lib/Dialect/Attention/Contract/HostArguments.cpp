@@ -1,5 +1,5 @@
 //===- HostArguments.cpp - names and types of a host function -------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "HostArguments.h"
 #include "fa3/Dialect/Attention/Contract/Quantization.h"
 #include "fa3/Support/ContractNames.h"

@@ -1,5 +1,5 @@
 //===- HostArguments.h - names and types of a host function -----*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0
 #ifndef FA3_LIB_DIALECT_ATTENTION_CONTRACT_HOSTARGUMENTS_H
 #define FA3_LIB_DIALECT_ATTENTION_CONTRACT_HOSTARGUMENTS_H
 

@@ -1,5 +1,5 @@
 //===- HostForm.cpp - what becomes a host function ------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "HostForm.h"
 #include "HostArguments.h"
 #include "fa3/Dialect/Attention/Contract/Quantization.h"

@@ -1,5 +1,5 @@
 //===- HostForm.h - what becomes a host function ----------------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0
 #ifndef FA3_LIB_DIALECT_ATTENTION_CONTRACT_HOSTFORM_H
 #define FA3_LIB_DIALECT_ATTENTION_CONTRACT_HOSTFORM_H
 

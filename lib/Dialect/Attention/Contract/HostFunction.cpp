@@ -1,8 +1,8 @@
 //===- HostFunction.cpp - from tensors to the launch contract -------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // See HostFunction.h. The form of the function is checked before anything is
 // built, so that a failure leaves the IR as it was.
-//
 //===----------------------------------------------------------------------===//
 
 #include "fa3/Dialect/Attention/Contract/HostFunction.h"

@@ -1,5 +1,5 @@
 //===- Quantization.cpp - attention.quantize in host functions ------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "fa3/Dialect/Attention/Contract/Quantization.h"
 #include "fa3/Support/ContractNames.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -1,5 +1,5 @@
 //===- AttentionDialect.cpp - the attention dialect -----------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "fa3/Dialect/Attention/IR/Attention.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"

@@ -1,7 +1,7 @@
 //===- AttentionMods.cpp - code of the one-line modifications -------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Each modification emits the scalar code that a user would write by hand.
-//
 //===----------------------------------------------------------------------===//
 
 #include "fa3/Dialect/Attention/IR/Attention.h"

@@ -1,5 +1,5 @@
 //===- AttentionOps.cpp - operations of attention -------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "ScalarRegions.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"

@@ -1,5 +1,5 @@
 //===- BackwardOp.cpp - syntax and constraints of attention.backward ------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "ScalarRegions.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/TypeUtilities.h"

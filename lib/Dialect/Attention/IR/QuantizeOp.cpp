@@ -1,5 +1,5 @@
 //===- QuantizeOp.cpp - verification of attention.quantize ----------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "fa3/Dialect/Attention/IR/Attention.h"
 #include "mlir/IR/TypeUtilities.h"
 

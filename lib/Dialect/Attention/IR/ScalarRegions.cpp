@@ -1,7 +1,7 @@
 //===- ScalarRegions.cpp - regions of scalar code -------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Syntax, constraints and growth of the regions that forward and backward have.
-//
 //===----------------------------------------------------------------------===//
 
 #include "ScalarRegions.h"

@@ -1,7 +1,7 @@
 //===- ScalarRegions.h - regions of scalar code -----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // What the syntax and the constraints of forward and backward share.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef FA3_LIB_DIALECT_ATTENTION_IR_SCALARREGIONS_H

@@ -1,9 +1,9 @@
 //===- BackwardReference.cpp - gradients by definition --------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // The formula of attention.backward, one query after the other. The derivative
 // of score code is a difference of its values, so that it checks what
 // `score_grad` holds.
-//
 //===----------------------------------------------------------------------===//
 
 #include "BackwardReference.h"

@@ -1,5 +1,5 @@
 //===- BackwardReference.h - gradients by definition ------------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0
 #ifndef FA3_LIB_DIALECT_ATTENTION_TRANSFORMS_BACKWARDREFERENCE_H
 #define FA3_LIB_DIALECT_ATTENTION_TRANSFORMS_BACKWARDREFERENCE_H
 

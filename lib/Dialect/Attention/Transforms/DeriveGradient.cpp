@@ -1,8 +1,8 @@
 //===- DeriveGradient.cpp - attention-derive-gradient ---------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Reverse mode over straight-line scalar code. A gradient is a value times a
 // constant factor, so that constants are multiplied once.
-//
 //===----------------------------------------------------------------------===//
 
 #include "fa3/Dialect/Attention/IR/Attention.h"

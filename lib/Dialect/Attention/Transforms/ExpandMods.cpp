@@ -1,8 +1,8 @@
 //===- ExpandMods.cpp - modifications become code -------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // attention-expand-mods: the one-line forms of attention turn into the code
 // that a user would write in its score_mod and mask_mod regions.
-//
 //===----------------------------------------------------------------------===//
 
 #include "fa3/Dialect/Attention/IR/Attention.h"

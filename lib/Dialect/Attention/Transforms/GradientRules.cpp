@@ -1,7 +1,7 @@
 //===- GradientRules.cpp - derivatives of scalar operations ---------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // One rule for each operation: what its operands contribute to a gradient.
-//
 //===----------------------------------------------------------------------===//
 
 #include "fa3/Dialect/Attention/Transforms/GradientRules.h"

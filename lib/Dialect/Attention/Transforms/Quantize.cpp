@@ -1,8 +1,8 @@
 //===- Quantize.cpp - attention-quantize ----------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // 16-bit attention becomes attention on 8-bit numbers with scales. Types and
 // operands change, nothing of what is computed from the scores.
-//
 //===----------------------------------------------------------------------===//
 
 #include "fa3/Dialect/Attention/IR/Attention.h"

@@ -1,8 +1,8 @@
 //===- QuantizeReference.cpp - quantization by definition -----------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // attention.quantize as plain loops: scales become maxima, then what is divided
 // by them. As kernels do, all in f32.
-//
 //===----------------------------------------------------------------------===//
 
 #include "QuantizeReference.h"

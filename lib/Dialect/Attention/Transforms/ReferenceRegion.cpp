@@ -1,5 +1,5 @@
 //===- ReferenceRegion.cpp - scalar code in references --------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "ReferenceRegion.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"

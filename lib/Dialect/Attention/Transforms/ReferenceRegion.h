@@ -1,5 +1,5 @@
 //===- ReferenceRegion.h - scalar code in references ------------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0
 #ifndef FA3_LIB_DIALECT_ATTENTION_TRANSFORMS_REFERENCEREGION_H
 #define FA3_LIB_DIALECT_ATTENTION_TRANSFORMS_REFERENCEREGION_H
 

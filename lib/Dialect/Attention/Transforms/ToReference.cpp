@@ -1,8 +1,8 @@
 //===- ToReference.cpp - attention by definition on the CPU ---------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // attention-to-reference: what attention.forward means, as loops over memrefs.
 // Kept as close to the formula as possible; nothing here is for speed.
-//
 //===----------------------------------------------------------------------===//
 
 #include "BackwardReference.h"

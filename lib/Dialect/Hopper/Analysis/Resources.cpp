@@ -1,5 +1,5 @@
 //===- Resources.cpp - units that operations occupy -----------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "fa3/Dialect/Hopper/Analysis/Resources.h"
 #include "fa3/Machine/Chip.h"
 #include "fa3/Scheduling/ElementCosts.h"

@@ -1,5 +1,5 @@
 //===- HopperDialect.cpp - dialect, types and attributes of hopper --------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "fa3/Dialect/Hopper/IR/Hopper.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/Builders.h"

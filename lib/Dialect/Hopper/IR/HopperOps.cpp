@@ -1,5 +1,5 @@
 //===- HopperOps.cpp - operations of hopper -------------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "fa3/Dialect/Hopper/IR/Hopper.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"

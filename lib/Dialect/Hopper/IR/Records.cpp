@@ -1,5 +1,5 @@
 //===- Records.cpp - what the events of a kernel mean ---------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "fa3/Dialect/Hopper/IR/Records.h"
 #include "fa3/Support/ContractNames.h"
 #include "mlir/IR/BuiltinAttributes.h"

@@ -1,5 +1,5 @@
 //===- AllocateSmem.cpp - offsets in dynamic shared memory ----------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "fa3/Dialect/Hopper/IR/Hopper.h"
 #include "fa3/Dialect/Hopper/Transforms/Passes.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"

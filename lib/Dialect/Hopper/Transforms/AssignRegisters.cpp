@@ -1,5 +1,5 @@
 //===- AssignRegisters.cpp - registers of every warp group ----------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "fa3/Dialect/Hopper/IR/Hopper.h"
 #include "fa3/Dialect/Hopper/Transforms/Passes.h"
 #include "fa3/Dialect/Warp/Analysis/Control.h"

@@ -1,5 +1,5 @@
 //===- CheckProtocol.cpp - barriers, copies and products are in order -----===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "fa3/Dialect/Hopper/Analysis/Protocol.h"
 #include "fa3/Dialect/Hopper/IR/Hopper.h"
 #include "fa3/Dialect/Hopper/Transforms/Passes.h"

@@ -1,4 +1,5 @@
 //===- HoistReciprocals.cpp - hopper-hoist-reciprocals --------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Division of n by a number d that is known before the launch. With
 //
@@ -7,7 +8,6 @@
 // n / d is floor(n * m / 2^62): m * d exceeds 2^62 by less than d, which times
 // n stays below 2^62 (Granlund and Montgomery, "Division by Invariant Integers
 // using Multiplication", theorem 4.2).
-//
 //===----------------------------------------------------------------------===//
 
 #include "fa3/Dialect/Hopper/IR/Hopper.h"

@@ -1,11 +1,11 @@
 //===- InsertFences.cpp - fences behind accesses by threads ---------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Forward dataflow over structured control flow: which buffers has this group
 // written through the generic proxy, without a fence since, that the async
 // proxy will touch; which has it read that the async proxy will write; and
 // where its threads last met behind that. The fence belongs in front of the
 // last meeting before the access, or what lets it begin, becomes possible.
-//
 //===----------------------------------------------------------------------===//
 
 #include "fa3/Dialect/Hopper/IR/Hopper.h"

@@ -1,8 +1,8 @@
 //===- InsertRecords.cpp - hopper-insert-records --------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // The position in the array of records is a value that loops and branches
 // carry, so every group counts its own events without memory.
-//
 //===----------------------------------------------------------------------===//
 
 #include "RecordPoints.h"

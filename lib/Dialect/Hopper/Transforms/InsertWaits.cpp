@@ -1,8 +1,8 @@
 //===- InsertWaits.cpp - counts of groups left in flight ------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Abstract interpretation of structured control flow. The state maps every
 // group and in-flight fragment to its age, a lower bound over all paths.
-//
 //===----------------------------------------------------------------------===//
 
 #include "fa3/Dialect/Hopper/IR/Hopper.h"

@@ -1,5 +1,5 @@
 //===- PackWarpgroups.cpp - which warps run which group -------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "fa3/Dialect/Hopper/IR/Hopper.h"
 #include "fa3/Dialect/Hopper/Transforms/Passes.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"

@@ -1,5 +1,5 @@
 //===- RecordPoints.cpp - where a kernel writes down the time -------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "RecordPoints.h"
 #include "fa3/Support/ContractNames.h"
 #include "mlir/IR/Builders.h"

@@ -1,8 +1,8 @@
 //===- RecordPoints.h - where a kernel writes down the time -----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // The borders of stages in a kernel, and what a reader of the records has to
 // know of each. Names are for people and come from arguments of the host.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef FA3_LIB_DIALECT_HOPPER_TRANSFORMS_RECORDPOINTS_H

@@ -1,11 +1,11 @@
 //===- ShareExponentials.cpp - hopper-share-exponentials ------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // 2^x by arithmetic: with r the integer next to x and f = x - r in [-1/2, 1/2],
 // 2^x = 2^r p(f). Adding 3 * 2^22 to x rounds it to an integer, which is then
 // in the low bits of the sum; shifted there it is an exponent (Cody and Waite,
 // "Software Manual for the Elementary Functions", chapter 6; for attention:
 // FlashAttention-4, section 3.2).
-//
 //===----------------------------------------------------------------------===//
 
 #include "fa3/Dialect/Hopper/IR/Hopper.h"

@@ -1,11 +1,11 @@
 //===- ShortenTanh.cpp - hopper-shorten-tanh ------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Of small arguments tanh is a short polynomial. Whether all arguments are
 // small is one maximum of absolute values, and it answers a second question:
 // since tanh(k x) <= k |x|, a maximum of all tanh cannot exceed what no k |x|
 // exceeds. So lanes vote once, and warps that find no argument too large go a
 // way of their own, without special functions and without that maximum.
-//
 //===----------------------------------------------------------------------===//
 
 #include "VoteDecision.h"

@@ -1,5 +1,5 @@
 //===- VoteDecision.cpp - conditions on maxima across lanes ---------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "VoteDecision.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Matchers.h"

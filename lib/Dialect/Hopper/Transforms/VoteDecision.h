@@ -1,5 +1,5 @@
 //===- VoteDecision.h - conditions on maxima across lanes -------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0
 #ifndef FA3_LIB_DIALECT_HOPPER_TRANSFORMS_VOTEDECISION_H
 #define FA3_LIB_DIALECT_HOPPER_TRANSFORMS_VOTEDECISION_H
 

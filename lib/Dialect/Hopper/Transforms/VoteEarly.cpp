@@ -1,10 +1,10 @@
 //===- VoteEarly.cpp - hopper-vote-early ----------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // max(x_0, ..., x_n) is one of the x_i. So whatever a condition c computes of a
 // maximum that lanes find together, it computes of one lane's part as well:
 //
 //   c(lane.reduce max x) in some lane  =>  c(x) in some lane
-//
 //===----------------------------------------------------------------------===//
 
 #include "VoteDecision.h"

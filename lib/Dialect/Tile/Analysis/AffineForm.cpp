@@ -1,5 +1,5 @@
 //===- AffineForm.cpp - index values as affine forms ----------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "fa3/Dialect/Tile/Analysis/AffineForm.h"
 #include "fa3/Dialect/Tile/IR/Tile.h"
 #include "mlir/Analysis/Presburger/IntegerRelation.h"

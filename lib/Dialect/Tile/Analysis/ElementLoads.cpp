@@ -1,5 +1,5 @@
 //===- ElementLoads.cpp - who loads tiles for element code ----------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "fa3/Dialect/Tile/Analysis/ElementLoads.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 

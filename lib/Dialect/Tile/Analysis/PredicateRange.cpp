@@ -1,5 +1,5 @@
 //===- PredicateRange.cpp - where a mask is all false or true -------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "fa3/Dialect/Tile/Analysis/PredicateRange.h"
 #include "fa3/Dialect/Tile/IR/Tile.h"
 #include "fa3/Dialect/Warp/IR/Warp.h"

@@ -1,5 +1,5 @@
 //===- RegisterCount.cpp - what consumers keep in registers ---------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "fa3/Dialect/Tile/Analysis/RegisterCount.h"
 #include "fa3/Dialect/Tile/IR/Tile.h"
 #include "fa3/Machine/RegisterModel.h"

@@ -1,5 +1,5 @@
 //===- RegisterEstimate.cpp - registers a group needs ---------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "fa3/Dialect/Tile/Analysis/RegisterEstimate.h"
 #include "fa3/Dialect/Tile/IR/Tile.h"
 #include "fa3/Machine/RegisterModel.h"

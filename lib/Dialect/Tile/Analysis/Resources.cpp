@@ -1,5 +1,5 @@
 //===- Resources.cpp - units that tile operations occupy ------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "fa3/Dialect/Tile/Analysis/Resources.h"
 #include "fa3/Dialect/Warp/IR/Warp.h"
 #include "fa3/Machine/Chip.h"

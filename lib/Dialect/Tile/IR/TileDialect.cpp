@@ -1,5 +1,5 @@
 //===- TileDialect.cpp - dialect, types and attributes of tile ------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "fa3/Dialect/Tile/IR/Tile.h"
 #include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "mlir/IR/Builders.h"

@@ -1,5 +1,5 @@
 //===- TileOps.cpp - operations of tile -----------------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "fa3/Dialect/Tile/IR/Tile.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"

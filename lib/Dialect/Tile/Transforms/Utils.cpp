@@ -1,5 +1,5 @@
 //===- Utils.cpp - shared by the passes on tile ---------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "Utils.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"

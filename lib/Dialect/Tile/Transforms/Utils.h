@@ -1,5 +1,5 @@
 //===- Utils.h - shared by the passes on tile -------------------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0
 #ifndef FA3_LIB_DIALECT_TILE_TRANSFORMS_UTILS_H
 #define FA3_LIB_DIALECT_TILE_TRANSFORMS_UTILS_H
 

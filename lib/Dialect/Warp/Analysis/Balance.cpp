@@ -1,11 +1,11 @@
 //===- Balance.cpp - groups have as many events on either end -------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Nests that two groups have in common are compared iteration by iteration.
 // Between nests, the numbers of events are sums over conditions and loops with
 // straight-line bodies; every case of the conditions and of "runs at all" gives
 // a difference of linear forms, which is zero or belongs to a case that cannot
 // occur.
-//
 //===----------------------------------------------------------------------===//
 
 #include "LinearSystem.h"

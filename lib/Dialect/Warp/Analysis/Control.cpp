@@ -1,5 +1,5 @@
 //===- Control.cpp - control around the events of groups ------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "fa3/Dialect/Warp/Analysis/Control.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 

@@ -1,5 +1,5 @@
 //===- Explorer.cpp - all relative states of a few groups -----------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "fa3/Dialect/Warp/Analysis/Explorer.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 

@@ -1,5 +1,5 @@
 //===- LinearSystem.cpp - refutes systems of linear inequalities ----------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "LinearSystem.h"
 #include "mlir/Analysis/Presburger/Simplex.h"
 #include "mlir/Analysis/Presburger/Utils.h"

@@ -1,8 +1,8 @@
 //===- LinearSystem.h - refutes systems of linear inequalities --*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Integer inequalities over the variables of a ScalarAnalysis, which knows what
 // minima, maxima and quotients are. A thin client of MLIR's Presburger library.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef FA3_LIB_DIALECT_WARP_ANALYSIS_LINEARSYSTEM_H

@@ -1,5 +1,5 @@
 //===- Program.cpp - a group as a list of instructions --------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "fa3/Dialect/Warp/Analysis/Program.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 

@@ -1,5 +1,5 @@
 //===- Scalars.cpp - what decides control, the same in every group --------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "fa3/Dialect/Warp/Analysis/Scalars.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"

@@ -1,8 +1,8 @@
 //===- Linearity.cpp - linear values are consumed once on every path ------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Cursors, slots and pending results must not be duplicated or lost. The check
 // is structural: it follows a value into the arms of branches.
-//
 //===----------------------------------------------------------------------===//
 
 #include "fa3/Dialect/Warp/IR/Warp.h"

@@ -1,5 +1,5 @@
 //===- WarpDialect.cpp - dialect and types of warp ------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "fa3/Dialect/Warp/IR/Warp.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"

@@ -1,5 +1,5 @@
 //===- WarpOps.cpp - operations of warp -----------------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "fa3/Dialect/Warp/IR/Warp.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Builders.h"

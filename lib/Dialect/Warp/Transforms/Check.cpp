@@ -1,5 +1,5 @@
 //===- Check.cpp - groups joined by rings do not deadlock -----------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "RingMachine.h"
 #include "fa3/Dialect/Warp/Transforms/Passes.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"

@@ -1,5 +1,5 @@
 //===- RingMachine.cpp - what accesses to rings do ------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "RingMachine.h"
 
 using namespace mlir;

@@ -1,8 +1,8 @@
 //===- RingMachine.h - what accesses to rings do ----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Rings as bounded FIFOs without data: which entries are published, held and
 // released, and which asynchronous accesses to a held entry are in flight.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef FA3_LIB_DIALECT_WARP_TRANSFORMS_RINGMACHINE_H

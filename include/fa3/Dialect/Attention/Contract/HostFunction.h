@@ -1,8 +1,8 @@
 //===- HostFunction.h - from tensors to the launch contract -----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Builds the host function of a function on tensors: its arguments as strided
 // memrefs, the checks of their shapes, and the values a kernel is given.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef FA3_DIALECT_ATTENTION_CONTRACT_HOSTFUNCTION_H

@@ -1,8 +1,8 @@
 //===- Quantization.h - attention.quantize in host functions ----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // What a host function knows of an attention.quantize: its tensors as memrefs,
 // results that nobody returns among them as memory of the call (memref.alloc).
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef FA3_DIALECT_ATTENTION_CONTRACT_QUANTIZATION_H

@@ -1,7 +1,7 @@
 //===- Attention.h - the attention dialect ----------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // What is computed; see AttentionBase.td.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef FA3_DIALECT_ATTENTION_IR_ATTENTION_H

@@ -1,5 +1,5 @@
 //===- AttentionAttrs.td - one-line modifications ----------*- tablegen -*-===//
-
+// SPDX-License-Identifier: Apache-2.0
 #ifndef FA3_ATTENTION_ATTRS
 #define FA3_ATTENTION_ATTRS
 

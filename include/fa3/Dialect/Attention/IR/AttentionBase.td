@@ -1,5 +1,5 @@
 //===- AttentionBase.td - the attention dialect ------------*- tablegen -*-===//
-
+// SPDX-License-Identifier: Apache-2.0
 #ifndef FA3_ATTENTION_BASE
 #define FA3_ATTENTION_BASE
 

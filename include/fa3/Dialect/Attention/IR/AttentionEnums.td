@@ -1,5 +1,5 @@
 //===- AttentionEnums.td - enums of attention --------------*- tablegen -*-===//
-
+// SPDX-License-Identifier: Apache-2.0
 #ifndef FA3_ATTENTION_ENUMS
 #define FA3_ATTENTION_ENUMS
 

@@ -1,5 +1,5 @@
 //===- AttentionInterfaces.td - modifications of scores ----*- tablegen -*-===//
-
+// SPDX-License-Identifier: Apache-2.0
 #ifndef FA3_ATTENTION_INTERFACES
 #define FA3_ATTENTION_INTERFACES
 

@@ -1,5 +1,5 @@
 //===- AttentionOps.td - operations of attention -----------*- tablegen -*-===//
-
+// SPDX-License-Identifier: Apache-2.0
 #ifndef FA3_ATTENTION_OPS
 #define FA3_ATTENTION_OPS
 

@@ -1,5 +1,5 @@
 //===- GradientRules.h - derivatives of scalar operations -------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0
 #ifndef FA3_DIALECT_ATTENTION_TRANSFORMS_GRADIENTRULES_H
 #define FA3_DIALECT_ATTENTION_TRANSFORMS_GRADIENTRULES_H
 

@@ -1,7 +1,7 @@
 //===- Passes.h - passes on the attention dialect ---------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // See Passes.td for what each pass takes and gives.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef FA3_DIALECT_ATTENTION_TRANSFORMS_PASSES_H

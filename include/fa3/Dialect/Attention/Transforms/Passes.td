@@ -1,5 +1,5 @@
 //===- Passes.td - passes on the attention dialect ---------*- tablegen -*-===//
-
+// SPDX-License-Identifier: Apache-2.0
 #ifndef FA3_ATTENTION_PASSES
 #define FA3_ATTENTION_PASSES
 

@@ -1,8 +1,8 @@
 //===- Protocol.h - proves the protocol of a kernel -------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Barriers, copies and products of a kernel cannot deadlock, race or mix up
 // phases. What that rests on is in docs/Protocol.md.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef FA3_DIALECT_HOPPER_ANALYSIS_PROTOCOL_H

@@ -1,9 +1,9 @@
 //===- Resources.h - units that operations occupy ---------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // What an operation of a kernel asks of the multiprocessor, by its type alone.
 // Knows instructions, not algorithms. Figures are those of
 // fa3/Machine/Chip.h.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef FA3_DIALECT_HOPPER_ANALYSIS_RESOURCES_H

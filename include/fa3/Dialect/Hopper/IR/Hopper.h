@@ -1,7 +1,7 @@
 //===- Hopper.h - the hopper dialect ----------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Instructions of sm_90a; see HopperBase.td.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef FA3_DIALECT_HOPPER_IR_HOPPER_H

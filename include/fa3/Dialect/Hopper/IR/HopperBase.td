@@ -1,5 +1,5 @@
 //===- HopperBase.td - the hopper dialect ------------------*- tablegen -*-===//
-
+// SPDX-License-Identifier: Apache-2.0
 #ifndef FA3_HOPPER_BASE
 #define FA3_HOPPER_BASE
 

@@ -1,5 +1,5 @@
 //===- HopperEnums.td - enums of the hopper dialect --------*- tablegen -*-===//
-
+// SPDX-License-Identifier: Apache-2.0
 #ifndef FA3_HOPPER_ENUMS
 #define FA3_HOPPER_ENUMS
 

@@ -1,5 +1,5 @@
 //===- HopperFragmentOps.td - what threads hold of tiles ---*- tablegen -*-===//
-
+// SPDX-License-Identifier: Apache-2.0
 #ifndef FA3_HOPPER_FRAGMENT_OPS
 #define FA3_HOPPER_FRAGMENT_OPS
 

@@ -1,5 +1,5 @@
 //===- HopperOps.td - operations of the hopper dialect -----*- tablegen -*-===//
-
+// SPDX-License-Identifier: Apache-2.0
 #ifndef FA3_HOPPER_OPS
 #define FA3_HOPPER_OPS
 

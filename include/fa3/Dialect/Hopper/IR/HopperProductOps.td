@@ -1,5 +1,5 @@
 //===- HopperProductOps.td - wgmma and its operands --------*- tablegen -*-===//
-
+// SPDX-License-Identifier: Apache-2.0
 #ifndef FA3_HOPPER_PRODUCT_OPS
 #define FA3_HOPPER_PRODUCT_OPS
 

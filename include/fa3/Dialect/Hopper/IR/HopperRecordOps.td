@@ -1,7 +1,7 @@
 //===- HopperRecordOps.td - records of when things happen --*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Instrumentation, put into kernels by hopper-insert-records only.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef FA3_HOPPER_RECORD_OPS

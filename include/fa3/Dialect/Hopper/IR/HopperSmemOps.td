@@ -1,5 +1,5 @@
 //===- HopperSmemOps.td - shared memory, barriers and TMA --*- tablegen -*-===//
-
+// SPDX-License-Identifier: Apache-2.0
 #ifndef FA3_HOPPER_SMEM_OPS
 #define FA3_HOPPER_SMEM_OPS
 

@@ -1,5 +1,5 @@
 //===- HopperTypes.td - types and attributes of hopper -----*- tablegen -*-===//
-
+// SPDX-License-Identifier: Apache-2.0
 #ifndef FA3_HOPPER_TYPES
 #define FA3_HOPPER_TYPES
 

@@ -1,5 +1,5 @@
 //===- Records.h - names of what instrumented kernels write -----*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0
 #ifndef FA3_DIALECT_HOPPER_IR_RECORDS_H
 #define FA3_DIALECT_HOPPER_IR_RECORDS_H
 

@@ -1,8 +1,8 @@
 //===- Passes.h - passes on the hopper dialect ------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // From instructions whose order is right to instructions that are complete:
 // waits, fences, places of groups, registers, shared memory.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef FA3_DIALECT_HOPPER_TRANSFORMS_PASSES_H

@@ -1,5 +1,5 @@
 //===- Passes.td - passes on the hopper dialect ------------*- tablegen -*-===//
-
+// SPDX-License-Identifier: Apache-2.0
 #ifndef FA3_HOPPER_PASSES
 #define FA3_HOPPER_PASSES
 

@@ -1,8 +1,8 @@
 //===- AffineForm.h - index values as affine forms --------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Reads index arithmetic, on scalars and on coordinate tiles, as affine forms,
 // and proves inequalities between them. Analysis only.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef FA3_DIALECT_TILE_ANALYSIS_AFFINEFORM_H

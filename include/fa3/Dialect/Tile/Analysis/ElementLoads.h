@@ -1,8 +1,8 @@
 //===- ElementLoads.h - who loads tiles for element code --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Tiles that element code uses in a loop can come through shared memory, by
 // bulk copies, or be read by the threads that use them. Analysis only.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef FA3_DIALECT_TILE_ANALYSIS_ELEMENTLOADS_H

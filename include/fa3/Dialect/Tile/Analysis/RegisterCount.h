@@ -1,5 +1,5 @@
 //===- RegisterCount.h - what consumers keep in registers -------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0
 #ifndef FA3_DIALECT_TILE_ANALYSIS_REGISTERCOUNT_H
 #define FA3_DIALECT_TILE_ANALYSIS_REGISTERCOUNT_H
 

@@ -1,5 +1,5 @@
 //===- RegisterEstimate.h - registers a group needs -------------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0
 #ifndef FA3_DIALECT_TILE_ANALYSIS_REGISTERESTIMATE_H
 #define FA3_DIALECT_TILE_ANALYSIS_REGISTERESTIMATE_H
 

@@ -1,5 +1,5 @@
 //===- Resources.h - units that tile operations occupy ----------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0
 #ifndef FA3_DIALECT_TILE_ANALYSIS_RESOURCES_H
 #define FA3_DIALECT_TILE_ANALYSIS_RESOURCES_H
 

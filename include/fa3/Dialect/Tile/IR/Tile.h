@@ -1,7 +1,7 @@
 //===- Tile.h - the tile dialect --------------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // How one CTA computes; see TileBase.td.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef FA3_DIALECT_TILE_IR_TILE_H

@@ -1,5 +1,5 @@
 //===- TileAsyncOps.td - slots and asynchronous products ---*- tablegen -*-===//
-
+// SPDX-License-Identifier: Apache-2.0
 #ifndef FA3_TILE_ASYNC_OPS
 #define FA3_TILE_ASYNC_OPS
 

@@ -1,5 +1,5 @@
 //===- TileBase.td - the tile dialect ----------------------*- tablegen -*-===//
-
+// SPDX-License-Identifier: Apache-2.0
 #ifndef FA3_TILE_BASE
 #define FA3_TILE_BASE
 

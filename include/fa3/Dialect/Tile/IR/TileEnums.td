@@ -1,5 +1,5 @@
 //===- TileEnums.td - enums of the tile dialect ------------*- tablegen -*-===//
-
+// SPDX-License-Identifier: Apache-2.0
 #ifndef FA3_TILE_ENUMS
 #define FA3_TILE_ENUMS
 

@@ -1,5 +1,5 @@
 //===- TileInterfaces.td - what tile asks of layouts -------*- tablegen -*-===//
-
+// SPDX-License-Identifier: Apache-2.0
 #ifndef FA3_TILE_INTERFACES
 #define FA3_TILE_INTERFACES
 

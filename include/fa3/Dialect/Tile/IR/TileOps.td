@@ -1,5 +1,5 @@
 //===- TileOps.td - operations of the tile dialect ---------*- tablegen -*-===//
-
+// SPDX-License-Identifier: Apache-2.0
 #ifndef FA3_TILE_OPS
 #define FA3_TILE_OPS
 

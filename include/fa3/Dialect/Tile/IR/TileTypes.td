@@ -1,5 +1,5 @@
 //===- TileTypes.td - types and attributes of tile ---------*- tablegen -*-===//
-
+// SPDX-License-Identifier: Apache-2.0
 #ifndef FA3_TILE_TYPES
 #define FA3_TILE_TYPES
 

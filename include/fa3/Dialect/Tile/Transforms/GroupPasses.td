@@ -1,5 +1,5 @@
 //===- GroupPasses.td - from one thread of control to groups *- tablegen -*-===//
-
+// SPDX-License-Identifier: Apache-2.0
 #ifndef FA3_TILE_GROUP_PASSES
 #define FA3_TILE_GROUP_PASSES
 

@@ -1,5 +1,5 @@
 //===- LayoutPasses.td - where elements are kept -----------*- tablegen -*-===//
-
+// SPDX-License-Identifier: Apache-2.0
 #ifndef FA3_TILE_LAYOUT_PASSES
 #define FA3_TILE_LAYOUT_PASSES
 

@@ -1,5 +1,5 @@
 //===- Passes.h - passes on the tile dialect --------------------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0
 #ifndef FA3_DIALECT_TILE_TRANSFORMS_PASSES_H
 #define FA3_DIALECT_TILE_TRANSFORMS_PASSES_H
 

@@ -1,5 +1,5 @@
 //===- Passes.td - passes on the tile dialect --------------*- tablegen -*-===//
-
+// SPDX-License-Identifier: Apache-2.0
 #ifndef FA3_TILE_PASSES
 #define FA3_TILE_PASSES
 

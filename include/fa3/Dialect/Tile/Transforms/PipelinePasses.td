@@ -1,5 +1,5 @@
 //===- PipelinePasses.td - passes that overlap and order ---*- tablegen -*-===//
-
+// SPDX-License-Identifier: Apache-2.0
 #ifndef FA3_TILE_PIPELINE_PASSES
 #define FA3_TILE_PIPELINE_PASSES
 

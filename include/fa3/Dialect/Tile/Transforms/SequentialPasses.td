@@ -1,5 +1,5 @@
 //===- SequentialPasses.td - passes on sequential kernels --*- tablegen -*-===//
-
+// SPDX-License-Identifier: Apache-2.0
 #ifndef FA3_TILE_SEQUENTIAL_PASSES
 #define FA3_TILE_SEQUENTIAL_PASSES
 

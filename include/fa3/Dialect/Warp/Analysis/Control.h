@@ -1,9 +1,9 @@
 //===- Control.h - control around the events of groups ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // What is left of a group when only its events (accesses to rings, mbarriers,
 // named barriers) and the control around them are kept; and the proof that all
 // groups have as many of them. See docs/Protocol.md, "Balance".
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef FA3_DIALECT_WARP_ANALYSIS_CONTROL_H

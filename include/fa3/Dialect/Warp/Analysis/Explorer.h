@@ -1,4 +1,5 @@
 //===- Explorer.h - all relative states of a few groups ---------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Runs groups side by side with their data erased and every choice of control
 // taken both ways, until no new state appears. A state says where the groups
@@ -9,7 +10,6 @@
 // others have to agree. See docs/Protocol.md, "Closure".
 //
 // What instructions do is up to a Machine.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef FA3_DIALECT_WARP_ANALYSIS_EXPLORER_H

@@ -1,9 +1,9 @@
 //===- Program.h - a group as a list of instructions ------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Structured control flattened for exploration: loops and branches become
 // choices, because bounds and conditions are symbols. Values that a client
 // tracks through control (slots, positions, parities) live in registers.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef FA3_DIALECT_WARP_ANALYSIS_PROGRAM_H

@@ -1,9 +1,9 @@
 //===- Scalars.h - what decides control, the same in every group *- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Groups repeat the arithmetic of loop bounds and conditions, so equal values
 // are different SSA values. Here they get one name: a linear form over
 // variables that are equal for every group of the kernel.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef FA3_DIALECT_WARP_ANALYSIS_SCALARS_H

@@ -1,7 +1,7 @@
 //===- Warp.h - the warp dialect --------------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Groups of warps joined by bounded FIFOs; see WarpBase.td.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef FA3_DIALECT_WARP_IR_WARP_H

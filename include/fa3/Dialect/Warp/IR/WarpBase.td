@@ -1,5 +1,5 @@
 //===- WarpBase.td - the warp dialect ----------------------*- tablegen -*-===//
-
+// SPDX-License-Identifier: Apache-2.0
 #ifndef FA3_WARP_BASE
 #define FA3_WARP_BASE
 

@@ -1,5 +1,5 @@
 //===- WarpEnums.td - enums of the warp dialect ------------*- tablegen -*-===//
-
+// SPDX-License-Identifier: Apache-2.0
 #ifndef FA3_WARP_ENUMS
 #define FA3_WARP_ENUMS
 

@@ -1,5 +1,5 @@
 //===- WarpInterfaces.td - what warp asks of types and ops -*- tablegen -*-===//
-
+// SPDX-License-Identifier: Apache-2.0
 #ifndef FA3_WARP_INTERFACES
 #define FA3_WARP_INTERFACES
 

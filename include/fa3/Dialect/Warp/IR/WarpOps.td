@@ -1,5 +1,5 @@
 //===- WarpOps.td - operations of the warp dialect ---------*- tablegen -*-===//
-
+// SPDX-License-Identifier: Apache-2.0
 #ifndef FA3_WARP_OPS
 #define FA3_WARP_OPS
 

@@ -1,5 +1,5 @@
 //===- WarpTypes.td - types of the warp dialect ------------*- tablegen -*-===//
-
+// SPDX-License-Identifier: Apache-2.0
 #ifndef FA3_WARP_TYPES
 #define FA3_WARP_TYPES
 

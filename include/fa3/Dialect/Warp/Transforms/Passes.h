@@ -1,5 +1,5 @@
 //===- Passes.h - passes on the warp dialect --------------------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0
 #ifndef FA3_DIALECT_WARP_TRANSFORMS_PASSES_H
 #define FA3_DIALECT_WARP_TRANSFORMS_PASSES_H
 

@@ -1,5 +1,5 @@
 //===- Passes.td - passes on the warp dialect --------------*- tablegen -*-===//
-
+// SPDX-License-Identifier: Apache-2.0
 #ifndef FA3_WARP_PASSES
 #define FA3_WARP_PASSES
 

@@ -1,5 +1,5 @@
 //===- HappensBefore.cpp - drawings of what orders a kernel ---------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "HappensBefore.h"
 #include "fa3/Dialect/Hopper/IR/Hopper.h"
 #include "llvm/ADT/MapVector.h"

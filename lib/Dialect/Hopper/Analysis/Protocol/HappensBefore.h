@@ -1,5 +1,5 @@
 //===- HappensBefore.h - drawings of what orders a kernel -------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0
 #ifndef FA3_LIB_DIALECT_HOPPER_ANALYSIS_PROTOCOL_HAPPENSBEFORE_H
 #define FA3_LIB_DIALECT_HOPPER_ANALYSIS_PROTOCOL_HAPPENSBEFORE_H
 

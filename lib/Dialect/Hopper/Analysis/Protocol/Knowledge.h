@@ -1,4 +1,5 @@
 //===- Knowledge.h - who knows that something has happened ------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Vector clocks without numbers. For the latest access of each kind to each
 // region, and for the latest phase and wait of each barrier, a set says who has
@@ -11,7 +12,6 @@
 // barriers and TMA for the others. An event that all threads of a process take
 // part in is in the elected thread's past only after something has synchronized
 // them.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef FA3_LIB_DIALECT_HOPPER_ANALYSIS_PROTOCOL_KNOWLEDGE_H

@@ -1,5 +1,5 @@
 //===- PeelFirst.cpp - loops whose first iteration is another -------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "PeelFirst.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"

@@ -1,10 +1,10 @@
 //===- PeelFirst.h - loops whose first iteration is another -----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // "Not in the first iteration" decides how often something happens: a group may
 // hand back the slot of the iteration before. Counting and exploration know
 // conditions of the whole loop only, so they look at the first iteration and at
 // the others apart.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef FA3_LIB_DIALECT_HOPPER_ANALYSIS_PROTOCOL_PEELFIRST_H

@@ -1,5 +1,5 @@
 //===- Protocol.cpp - proves the protocol of a kernel ---------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "fa3/Dialect/Hopper/Analysis/Protocol.h"
 #include "HappensBefore.h"
 #include "PeelFirst.h"

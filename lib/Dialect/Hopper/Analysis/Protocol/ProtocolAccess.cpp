@@ -1,5 +1,5 @@
 //===- ProtocolAccess.cpp - shared memory, copies and products ------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "ProtocolMachine.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 

@@ -1,5 +1,5 @@
 //===- ProtocolBarriers.cpp - who arrives at barriers, and who waits ------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "ProtocolModel.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"

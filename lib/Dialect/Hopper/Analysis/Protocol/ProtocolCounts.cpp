@@ -1,5 +1,5 @@
 //===- ProtocolCounts.cpp - barriers as counters --------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "ProtocolCounts.h"
 
 using namespace mlir;

@@ -1,10 +1,10 @@
 //===- ProtocolCounts.h - barriers as counters ------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // The abstract machine that shows that groups do not wait for each other: every
 // array of mbarriers is used slot by slot in turn, so that what matters of it
 // is how often each process has waited and arrived. That this is so is shown
 // for every part before. See docs/Protocol.md, "Parts".
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef FA3_LIB_DIALECT_HOPPER_ANALYSIS_PROTOCOL_PROTOCOLCOUNTS_H

@@ -1,5 +1,5 @@
 //===- ProtocolMachine.cpp - barriers without data ------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "ProtocolMachine.h"
 
 using namespace mlir;

@@ -1,9 +1,9 @@
 //===- ProtocolMachine.h - barriers, TMA and wgmma without data -*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // The abstract machine that hopper-check-protocol explores. It executes
 // operations in one order, and checks in every step that any other order which
 // the hardware may take would have led to the same: see docs/Protocol.md.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef FA3_LIB_DIALECT_HOPPER_ANALYSIS_PROTOCOL_PROTOCOLMACHINE_H

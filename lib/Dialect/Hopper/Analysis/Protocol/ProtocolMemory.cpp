@@ -1,5 +1,5 @@
 //===- ProtocolMemory.cpp - registers and memory that products use --------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "ProtocolModel.h"
 #include "llvm/ADT/TypeSwitch.h"
 

@@ -1,5 +1,5 @@
 //===- ProtocolModel.cpp - barriers and memory of a kernel ----------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "ProtocolModel.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"

@@ -1,8 +1,8 @@
 //===- ProtocolModel.h - barriers and memory of a kernel --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // What the abstract machine of hopper-check-protocol works on, and the checks
 // that need no execution.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef FA3_LIB_DIALECT_HOPPER_ANALYSIS_PROTOCOL_PROTOCOLMODEL_H

@@ -1,5 +1,5 @@
 //===- ProtocolRotation.cpp - slots of a ring are alike -------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "ProtocolRotation.h"
 
 using namespace mlir;

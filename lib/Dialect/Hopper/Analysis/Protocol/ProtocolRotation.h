@@ -1,10 +1,10 @@
 //===- ProtocolRotation.h - slots of a ring are alike -----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // What groups do with a ring does not depend on the slot at which they are: a
 // state in which everybody is one slot further allows the same, one slot
 // further. Exploring one of these states is enough. That a kernel is like that
 // is shown here, instruction by instruction. See docs/Protocol.md, "Closure".
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef FA3_LIB_DIALECT_HOPPER_ANALYSIS_PROTOCOL_PROTOCOLROTATION_H

@@ -1,5 +1,5 @@
 //===- ProtocolScope.cpp - parts of a protocol that are shown apart -------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "ProtocolScope.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/IntEqClasses.h"

@@ -1,5 +1,5 @@
-//===- ProtocolScope.h - parts of a protocol that are shown apart -*- C++
-//-*-===//
+//===- ProtocolScope.h - parts of a protocol shown apart --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Leaving barriers and memory out of an exploration takes waits and orders
 // away, so what is right without them is right with them. Rings are explored

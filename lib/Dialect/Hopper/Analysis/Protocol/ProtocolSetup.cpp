@@ -1,5 +1,5 @@
 //===- ProtocolSetup.cpp - what an exploration looks at -------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "ProtocolMachine.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"

@@ -1,11 +1,11 @@
 //===- ProtocolShares.cpp - tiles that CTAs share out ---------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // One group claims tile after tile and posts their numbers to the others. That
 // all groups perform the same tiles follows from how the mailbox is used: every
 // post is before an arrival at the same slot, every read after a wait for it,
 // and nobody else is at these mbarriers. That reads and posts are in order is
 // checked like any other access to shared memory.
-//
 //===----------------------------------------------------------------------===//
 
 #include "ProtocolModel.h"

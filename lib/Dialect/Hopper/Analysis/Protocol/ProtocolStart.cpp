@@ -1,5 +1,5 @@
 //===- ProtocolStart.cpp - what a kernel prepares before its groups -------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "ProtocolModel.h"
 
 using namespace mlir;

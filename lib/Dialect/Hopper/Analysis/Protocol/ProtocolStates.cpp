@@ -1,5 +1,5 @@
 //===- ProtocolStates.cpp - what tells states apart -----------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "ProtocolMachine.h"
 
 using namespace mlir;

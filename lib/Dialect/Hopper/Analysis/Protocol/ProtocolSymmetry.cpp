@@ -1,5 +1,5 @@
 //===- ProtocolSymmetry.cpp - one state for those that are alike ----------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "ProtocolMachine.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 

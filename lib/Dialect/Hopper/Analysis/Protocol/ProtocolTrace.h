@@ -1,8 +1,8 @@
 //===- ProtocolTrace.h - what happened before what --------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // The operations of one way through a kernel with the edges that order them:
 // arrival to wait, copy to wait, product to wait, meeting at a named barrier.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef FA3_LIB_DIALECT_HOPPER_ANALYSIS_PROTOCOL_PROTOCOLTRACE_H

@@ -1,5 +1,5 @@
 //===- AssignRoles.cpp - tile-assign-roles --------------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "../Utils.h"
 #include "OperandCode.h"
 #include "fa3/Dialect/Tile/Analysis/ElementLoads.h"

@@ -1,5 +1,5 @@
 //===- InsertRings.cpp - tile-insert-rings --------------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "../Utils.h"
 #include "OperandCode.h"
 #include "fa3/Dialect/Tile/Transforms/Passes.h"

@@ -1,5 +1,5 @@
 //===- MakeAsync.cpp - tile-make-async ------------------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "../Utils.h"
 #include "StageStores.h"
 #include "fa3/Dialect/Tile/Transforms/Passes.h"

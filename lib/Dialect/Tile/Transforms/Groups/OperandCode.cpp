@@ -1,5 +1,5 @@
 //===- OperandCode.cpp - element code of operands -------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "OperandCode.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/SetVector.h"

@@ -1,5 +1,5 @@
 //===- OperandCode.h - element code of operands -----------------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0
 #ifndef FA3_LIB_DIALECT_TILE_TRANSFORMS_GROUPS_OPERANDCODE_H
 #define FA3_LIB_DIALECT_TILE_TRANSFORMS_GROUPS_OPERANDCODE_H
 

@@ -1,9 +1,9 @@
 //===- Specialize.cpp - tile-specialize -----------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Each group is the slice of the program that the operations of its role need,
 // built by copying what is live. Nothing is moved between groups here: data
 // already goes through rings.
-//
 //===----------------------------------------------------------------------===//
 
 #include "../Utils.h"

@@ -1,8 +1,8 @@
 //===- SplitRows.cpp - divides the rows of a group over replicas ----------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // A dataflow over dimensions: which dimension of a tile, if any, is divided.
 // It starts from the rows of products and follows every operation both ways.
-//
 //===----------------------------------------------------------------------===//
 
 #include "SplitRows.h"

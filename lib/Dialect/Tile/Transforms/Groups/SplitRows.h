@@ -1,5 +1,5 @@
 //===- SplitRows.h - divides the rows of a group over replicas --*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0
 #ifndef FA3_LIB_DIALECT_TILE_TRANSFORMS_GROUPS_SPLITROWS_H
 #define FA3_LIB_DIALECT_TILE_TRANSFORMS_GROUPS_SPLITROWS_H
 

@@ -1,5 +1,5 @@
 //===- StageStores.cpp - stores by bulk copies ----------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "StageStores.h"
 #include "../Utils.h"
 #include "fa3/Dialect/Tile/Analysis/AffineForm.h"

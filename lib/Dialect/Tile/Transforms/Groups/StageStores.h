@@ -1,5 +1,5 @@
 //===- StageStores.h - stores by bulk copies --------------------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0
 #ifndef FA3_LIB_DIALECT_TILE_TRANSFORMS_GROUPS_STAGESTORES_H
 #define FA3_LIB_DIALECT_TILE_TRANSFORMS_GROUPS_STAGESTORES_H
 

@@ -1,8 +1,8 @@
 //===- AssignLayouts.cpp - tile-assign-layouts ----------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Layouts spread from anchors (products, stores) through every operation that
 // relates the layouts of its tiles, both ways, until nothing changes.
-//
 //===----------------------------------------------------------------------===//
 
 #include "../Utils.h"

@@ -1,5 +1,5 @@
 //===- RealizeSmem.cpp - tile-realize-smem --------------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "../Utils.h"
 #include "fa3/Dialect/Tile/Transforms/Passes.h"
 

@@ -1,5 +1,5 @@
 //===- AcquireLate.cpp - tile-acquire-late --------------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "../Utils.h"
 #include "fa3/Dialect/Tile/Transforms/Passes.h"
 

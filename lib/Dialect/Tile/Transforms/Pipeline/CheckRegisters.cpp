@@ -1,5 +1,5 @@
 //===- CheckRegisters.cpp - tile-check-registers --------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "../Utils.h"
 #include "fa3/Dialect/Tile/Analysis/RegisterEstimate.h"
 #include "fa3/Dialect/Tile/Transforms/Passes.h"

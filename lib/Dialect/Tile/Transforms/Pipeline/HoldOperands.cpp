@@ -1,8 +1,8 @@
 //===- HoldOperands.cpp - tile-hold-operands ------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // A product reads its left operand from shared memory once for every use. What
 // a loop does not change may be read once and stay in registers.
-//
 //===----------------------------------------------------------------------===//
 
 #include "../Utils.h"

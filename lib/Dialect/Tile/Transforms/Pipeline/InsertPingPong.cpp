@@ -1,8 +1,8 @@
 //===- InsertPingPong.cpp - tile-insert-ping-pong -------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // What makes the numbers of turns equal is the ring they are tied to: however a
 // loop was split, expanded or skipped, every replica acquires each entry once.
-//
 //===----------------------------------------------------------------------===//
 
 #include "../Utils.h"

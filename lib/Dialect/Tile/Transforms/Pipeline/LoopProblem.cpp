@@ -1,5 +1,5 @@
 //===- LoopProblem.cpp - a loop as a scheduling problem -------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "LoopProblem.h"
 #include "../Utils.h"
 #include "fa3/Dialect/Tile/Analysis/Resources.h"

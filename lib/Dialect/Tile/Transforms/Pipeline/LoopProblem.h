@@ -1,5 +1,5 @@
 //===- LoopProblem.h - a loop as a scheduling problem -----------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0
 #ifndef FA3_LIB_DIALECT_TILE_TRANSFORMS_PIPELINE_LOOPPROBLEM_H
 #define FA3_LIB_DIALECT_TILE_TRANSFORMS_PIPELINE_LOOPPROBLEM_H
 

@@ -1,9 +1,9 @@
 //===- Pipeline.cpp - tile-pipeline ---------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Expands scheduled loops with upstream's scf pipeliner. Bounds are run-time
 // values, so the expansion is made for loops with enough iterations and stands
 // beside the loop as it was, under a test.
-//
 //===----------------------------------------------------------------------===//
 
 #include "../Utils.h"

@@ -1,5 +1,5 @@
 //===- ReleaseEarly.cpp - tile-release-early ------------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "../Utils.h"
 #include "fa3/Dialect/Tile/Transforms/Passes.h"
 #include "mlir/IR/IRMapping.h"

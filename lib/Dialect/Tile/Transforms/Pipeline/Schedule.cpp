@@ -1,5 +1,5 @@
 //===- Schedule.cpp - tile-schedule ---------------------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "../Utils.h"
 #include "LoopProblem.h"
 #include "fa3/Dialect/Tile/Transforms/Passes.h"

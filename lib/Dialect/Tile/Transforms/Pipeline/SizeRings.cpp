@@ -1,5 +1,5 @@
 //===- SizeRings.cpp - tile-size-rings ------------------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "../Utils.h"
 #include "fa3/Dialect/Tile/Transforms/Passes.h"
 #include <map>

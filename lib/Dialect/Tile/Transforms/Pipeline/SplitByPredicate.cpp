@@ -1,5 +1,5 @@
 //===- SplitByPredicate.cpp - tile-split-by-predicate ---------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "../Utils.h"
 #include "fa3/Dialect/Tile/Analysis/PredicateRange.h"
 #include "fa3/Dialect/Tile/Transforms/Passes.h"

@@ -1,5 +1,5 @@
 //===- GridFacts.cpp - what is known of a grid ----------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "GridFacts.h"
 #include "GridSections.h"
 #include "RowPartition.h"

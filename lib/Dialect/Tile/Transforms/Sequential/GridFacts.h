@@ -1,5 +1,5 @@
 //===- GridFacts.h - what is known of a grid --------------------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0
 #ifndef FA3_LIB_DIALECT_TILE_TRANSFORMS_GRIDFACTS_H
 #define FA3_LIB_DIALECT_TILE_TRANSFORMS_GRIDFACTS_H
 

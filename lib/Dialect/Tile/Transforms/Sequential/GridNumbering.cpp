@@ -1,5 +1,5 @@
 //===- GridNumbering.cpp - from numbers of tiles to the grid --------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "GridNumbering.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 

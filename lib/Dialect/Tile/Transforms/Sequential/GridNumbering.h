@@ -1,5 +1,5 @@
 //===- GridNumbering.h - from numbers of tiles to the grid ------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0
 #ifndef FA3_LIB_DIALECT_TILE_TRANSFORMS_SEQUENTIAL_GRIDNUMBERING_H
 #define FA3_LIB_DIALECT_TILE_TRANSFORMS_SEQUENTIAL_GRIDNUMBERING_H
 

@@ -1,5 +1,5 @@
 //===- GridPlan.cpp - how CTAs go through a grid --------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "GridPlan.h"
 #include "fa3/Machine/Chip.h"
 #include "llvm/ADT/StringRef.h"

@@ -1,9 +1,9 @@
 //===- GridPlan.h - how CTAs go through a grid ------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // What tile-map-grid decides, as plain data: GridFacts is what is known of a
 // grid, GridPlan how its tiles are dealt out. GridFacts.h reads the facts from
 // the IR, MapGrid.cpp applies the plan on the host and in the kernel.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef FA3_LIB_DIALECT_TILE_TRANSFORMS_GRIDPLAN_H

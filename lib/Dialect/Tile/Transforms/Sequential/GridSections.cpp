@@ -1,5 +1,5 @@
 //===- GridSections.cpp - parts of a grid that share the L2 cache ---------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "GridSections.h"
 #include "fa3/Dialect/Tile/Analysis/AffineForm.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -1,5 +1,5 @@
 //===- GridSections.h - parts of a grid that share the L2 cache -*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0
 #ifndef FA3_LIB_DIALECT_TILE_TRANSFORMS_SEQUENTIAL_GRIDSECTIONS_H
 #define FA3_LIB_DIALECT_TILE_TRANSFORMS_SEQUENTIAL_GRIDSECTIONS_H
 

@@ -1,5 +1,5 @@
 //===- GridSharing.cpp - tiles that several grid positions load -----------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "GridSharing.h"
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -1,5 +1,5 @@
 //===- GridSharing.h - tiles that several grid positions load ---*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0
 #ifndef FA3_LIB_DIALECT_TILE_TRANSFORMS_SEQUENTIAL_GRIDSHARING_H
 #define FA3_LIB_DIALECT_TILE_TRANSFORMS_SEQUENTIAL_GRIDSHARING_H
 

@@ -1,5 +1,5 @@
 //===- MapGrid.cpp - tile-map-grid ----------------------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "../Utils.h"
 #include "GridFacts.h"
 #include "GridNumbering.h"

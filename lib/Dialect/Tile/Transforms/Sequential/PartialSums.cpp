@@ -1,5 +1,5 @@
 //===- PartialSums.cpp - what becomes of partial sums ---------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "PartialSums.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"

@@ -1,5 +1,5 @@
 //===- PartialSums.h - what becomes of partial sums -------------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0
 #ifndef FA3_LIB_DIALECT_TILE_TRANSFORMS_SEQUENTIAL_PARTIALSUMS_H
 #define FA3_LIB_DIALECT_TILE_TRANSFORMS_SEQUENTIAL_PARTIALSUMS_H
 

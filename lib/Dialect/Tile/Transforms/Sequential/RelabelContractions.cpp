@@ -1,5 +1,5 @@
 //===- RelabelContractions.cpp - tile-relabel-contractions ----------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "../Utils.h"
 #include "PartialSums.h"
 #include "fa3/Dialect/Tile/Transforms/Passes.h"

@@ -1,5 +1,5 @@
 //===- RowPartition.cpp - tiles of different heights ----------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "RowPartition.h"
 #include "../Utils.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -1,8 +1,8 @@
 //===- RowPartition.h - tiles of different heights --------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // How the rows of a grid are cut into tiles: even ones, or full tiles and then
 // shorter ones, so that the last round of a launch has no idle SMs.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef FA3_LIB_DIALECT_TILE_TRANSFORMS_SEQUENTIAL_ROWPARTITION_H

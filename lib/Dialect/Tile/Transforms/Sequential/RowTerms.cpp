@@ -1,10 +1,10 @@
 //===- RowTerms.cpp - terms that a whole row of a tile has ----------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // In x + broadcast(r) every element of a row adds the same number. It is moved
 // along the uses of the sum, through element code that is linear, until it
 // meets the maximum of a row, which it shifts, or a fused product whose addend
 // is a tile of rows, too.
-//
 //===----------------------------------------------------------------------===//
 
 #include "RowTerms.h"

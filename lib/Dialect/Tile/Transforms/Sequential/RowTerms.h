@@ -1,5 +1,5 @@
 //===- RowTerms.h - terms that a whole row of a tile has --------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0
 #ifndef FA3_LIB_DIALECT_TILE_TRANSFORMS_SEQUENTIAL_ROWTERMS_H
 #define FA3_LIB_DIALECT_TILE_TRANSFORMS_SEQUENTIAL_ROWTERMS_H
 

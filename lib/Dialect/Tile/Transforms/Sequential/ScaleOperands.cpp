@@ -1,10 +1,10 @@
 //===- ScaleOperands.cpp - tile-scale-operands ----------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // c * tanh(k s) of small arguments is s (a c k + b c k^3 s^2). If s came out of
 // the product f times larger, with f^3 = -b c k^3, the cubic coefficient would
 // be -1, and the whole two fused multiplications. s is a product with an
 // operand that a loop leaves alone, which can be scaled in front of it.
-//
 //===----------------------------------------------------------------------===//
 
 #include "../Utils.h"

@@ -1,5 +1,5 @@
 //===- ShrinkBounds.cpp - tile-shrink-bounds ------------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "../Utils.h"
 #include "fa3/Dialect/Tile/Analysis/PredicateRange.h"
 #include "fa3/Dialect/Tile/Transforms/Passes.h"

@@ -1,9 +1,9 @@
 //===- StrengthReduce.cpp - tile-strength-reduce --------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Element code costs an instruction per element and operation. What is affine
 // in row and column is taken apart here, while bounds and masks can still be
 // read; registers later hold one base and immediates.
-//
 //===----------------------------------------------------------------------===//
 
 #include "../Utils.h"

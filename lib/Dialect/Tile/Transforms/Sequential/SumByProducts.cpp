@@ -1,5 +1,5 @@
 //===- SumByProducts.cpp - tile-sum-by-products ---------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "../Utils.h"
 #include "PartialSums.h"
 #include "fa3/Dialect/Tile/Transforms/Passes.h"

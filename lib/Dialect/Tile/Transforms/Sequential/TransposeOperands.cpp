@@ -1,5 +1,5 @@
 //===- TransposeOperands.cpp - tile-transpose-operands --------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
 #include "../Utils.h"
 #include "fa3/Dialect/Tile/Transforms/Passes.h"
 #include "mlir/IR/Builders.h"
