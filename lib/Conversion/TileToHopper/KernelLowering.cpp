@@ -13,7 +13,7 @@ using namespace fa3;
 
 KernelLowering::KernelLowering(gpu::GPUFuncOp source, gpu::GPUFuncOp target)
     : source(source), target(target), b(source.getLoc(), source.getContext()),
-      arguments(source, target) {}
+      arguments(source, target), protocols(source) {}
 
 const KernelLowering::Values &KernelLowering::getAll(Value value) {
   Values &lowered = values[value];

@@ -11,6 +11,7 @@
 
 #include "KernelArguments.h"
 #include "fa3/Dialect/Hopper/IR/Hopper.h"
+#include "fa3/Dialect/Tile/Analysis/RingProtocol.h"
 #include "fa3/Dialect/Tile/IR/Tile.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -37,13 +38,9 @@ private:
     mlir::Value full, empty; ///< null for a private ring
     hopper::BufferType type;
     int64_t depth = 0;
-    bool startsFull = false;  ///< all entries can be read from the start
     mlir::Value namedBarrier; ///< private rings: id of the replica's barrier
     int64_t threads = 0;      ///< private rings: those of the replica
-    bool hasStores = false;   ///< slots held for reading are stored from
-    bool hasReads = false;    ///< threads read elements of slots
-    bool hasWrites = false;   ///< threads of the writing group fill slots
-    bool hasLeader = false;   ///< one replica fills it for all of its group
+    tile::RingProtocol protocol;
     bool isPrivate() const { return !full; }
   };
   /// Turns of the replicas of a group: named barriers from `firstBarrier` on.
@@ -162,6 +159,7 @@ private:
   mlir::gpu::GPUFuncOp source, target;
   mlir::ImplicitLocOpBuilder b;
   KernelArguments arguments;
+  tile::RingProtocols protocols;
   llvm::DenseMap<mlir::Value, Values> values;
   llvm::DenseMap<mlir::Value, std::unique_ptr<Ring>> rings;
   llvm::MapVector<mlir::Value, Order> orders;

@@ -16,37 +16,6 @@
 using namespace mlir;
 using namespace fa3;
 
-/// Replicas of the groups on one side of a ring.
-static int64_t countReplicas(warp::RingOp ring, warp::Side side) {
-  int64_t replicas = 0;
-  for (Operation *user : ring->getUsers())
-    if (auto cursor = dyn_cast<warp::CursorOp>(user);
-        cursor && cursor.getSide() == side)
-      replicas += cursor->getParentOfType<warp::GroupOp>().getReplicas();
-  return replicas;
-}
-
-/// Whether one replica of a group fills the ring for all.
-static bool hasLeader(warp::RingOp ring) {
-  return llvm::any_of(ring->getUsers(), [](Operation *user) {
-    auto cursor = dyn_cast<warp::CursorOp>(user);
-    return cursor && cursor.getLeader();
-  });
-}
-
-/// Accesses through views of slots that `side` of the ring holds.
-static SmallVector<Operation *> getAccesses(warp::RingOp ring,
-                                            warp::Side side) {
-  SmallVector<Operation *> accesses;
-  ring->getParentOp()->walk([&](tile::ViewOp view) {
-    auto acquire = view.getSlot().getDefiningOp<warp::AcquireOp>();
-    if (acquire && acquire.getRing() == ring.getRing() &&
-        acquire.getSide() == side)
-      llvm::append_range(accesses, view->getUsers());
-  });
-  return accesses;
-}
-
 static int64_t countThreads(warp::GroupOp group) {
   return group.getWarps() * getChip(group).threadsPerWarp;
 }
@@ -67,17 +36,15 @@ void KernelLowering::syncReplica(Operation *op) {
 
 /// The mbarriers of a ring between groups.
 LogicalResult KernelLowering::allocateBarriers(warp::RingOp op, Ring &ring) {
-  int64_t readers = countReplicas(op, warp::Side::read);
-  if (readers == 0)
+  if (ring.protocol.readers == 0)
     return op.emitOpError("has no reader");
   auto barrier = [&](int64_t arrivals) -> Value {
     return hopper::BarrierAllocOp::create(
         b, hopper::BarrierType::get(b.getContext(), ring.depth, arrivals),
         IntegerAttr());
   };
-  ring.full =
-      barrier(ring.hasWrites ? countReplicas(op, warp::Side::write) : 1);
-  ring.empty = barrier(readers);
+  ring.full = barrier(ring.protocol.getFullArrivals());
+  ring.empty = barrier(ring.protocol.getEmptyArrivals());
   return success();
 }
 
@@ -86,16 +53,16 @@ LogicalResult KernelLowering::allocateBarriers(warp::RingOp op, Ring &ring) {
 LogicalResult KernelLowering::lowerTokenRing(warp::RingOp op) {
   warp::RingType type = op.getRing().getType();
   int64_t initial = type.getInitial();
-  if (type.getParts() != 1 || op->getParentOfType<warp::GroupOp>() ||
+  const tile::RingProtocol &protocol = protocols.get(op);
+  if (type.getParts() != 1 || protocol.isPrivate ||
       (initial != 0 && initial != type.getDepth()))
     return op.emitOpError("has no lowering to hopper: expects a ring of tokens "
                           "between groups, with one part and all or none of "
                           "its entries initial, got ")
            << type;
   auto ring = std::make_unique<Ring>();
+  ring->protocol = protocol;
   ring->depth = type.getDepth();
-  ring->startsFull = initial != 0;
-  ring->hasWrites = true;
   if (failed(allocateBarriers(op, *ring)))
     return failure();
   rings[op.getRing()] = std::move(ring);
@@ -104,8 +71,9 @@ LogicalResult KernelLowering::lowerTokenRing(warp::RingOp op) {
 
 LogicalResult KernelLowering::lowerRing(warp::RingOp op) {
   warp::RingType type = op.getRing().getType();
-  if (llvm::all_equal(type.getPayload()) &&
-      isa<warp::TokenType>(type.getPayload().front()))
+  const tile::RingProtocol &protocol = protocols.get(op);
+  using Fill = tile::RingProtocol::Fill;
+  if (protocol.fill == Fill::tokens)
     return lowerTokenRing(op);
   auto tensor = dyn_cast<RankedTensorType>(type.getPayload().front());
   auto storage =
@@ -120,38 +88,31 @@ LogicalResult KernelLowering::lowerRing(warp::RingOp op) {
       tensor.getDimSize(0),
       storage.getPaddedColumns(tensor.getDimSize(1), tensor.getElementType())};
   auto ring = std::make_unique<Ring>();
+  ring->protocol = protocol;
   ring->type = hopper::BufferType::get(
       b.getContext(), type.getDepth(),
       RankedTensorType::get(shape, tensor.getElementType()),
       storage.getSwizzle());
   ring->depth = type.getDepth();
   ring->buffer = hopper::AllocOp::create(b, ring->type, IntegerAttr());
-  SmallVector<Operation *> fills = getAccesses(op, warp::Side::write);
-  bool filledByCopies = llvm::all_of(fills, llvm::IsaPred<tile::LoadAsyncOp>);
-  ring->hasWrites =
-      !filledByCopies && llvm::all_of(fills, llvm::IsaPred<tile::WriteOp>);
-  if (op->getParentOfType<warp::GroupOp>()) {
-    if (filledByCopies)
+  if (protocol.isPrivate) {
+    if (protocol.fill == Fill::copies)
       return op.emitOpError("has no lowering to hopper: a ring inside a group "
                             "is expected to be filled by 'tile.write'");
     auto group = op->getParentOfType<warp::GroupOp>();
     ring->namedBarrier = getNamedBarrier(group);
     ring->threads = countThreads(group);
   } else {
-    if (!filledByCopies && !ring->hasWrites)
+    if (protocol.fill == Fill::mixed)
       return op.emitOpError("has no lowering to hopper: a ring between groups "
                             "is expected to be filled by 'tile.load.async', or "
                             "by 'tile.write'");
-    ring->hasLeader = hasLeader(op);
-    if (ring->hasLeader && !filledByCopies)
+    if (protocol.hasLeader && protocol.fill != Fill::copies)
       return op.emitOpError("has no lowering to hopper: a ring that a leader "
                             "fills is expected to be filled by "
                             "'tile.load.async'");
     if (failed(allocateBarriers(op, *ring)))
       return failure();
-    SmallVector<Operation *> accesses = getAccesses(op, warp::Side::read);
-    ring->hasStores = llvm::any_of(accesses, llvm::IsaPred<tile::StoreAsyncOp>);
-    ring->hasReads = llvm::any_of(accesses, llvm::IsaPred<tile::ReadOp>);
   }
   rings[op.getRing()] = std::move(ring);
   return success();
@@ -192,8 +153,8 @@ LogicalResult KernelLowering::prepareConstants(warp::SpecializeOp op) {
 LogicalResult KernelLowering::lowerCursor(warp::CursorOp op) {
   // The parity of the phase before the first passes at once.
   bool writes = op.getSide() == warp::Side::write;
-  set(op.getCursor(),
-      {i32(0), i32(writes != rings[op.getRing()]->startsFull ? 1 : 0)});
+  bool startsFull = rings[op.getRing()]->protocol.startsFull;
+  set(op.getCursor(), {i32(0), i32(writes != startsFull ? 1 : 0)});
   return success();
 }
 
@@ -277,7 +238,7 @@ static int64_t countCopiedBytes(warp::AcquireOp op, hopper::BufferType buffer) {
 
 void KernelLowering::emitFill(const Ring &ring, warp::GroupOp group,
                               function_ref<void()> emit) {
-  if (!ring.hasLeader)
+  if (!ring.protocol.hasLeader)
     return emit();
   Value leads = arith::CmpIOp::create(b, arith::CmpIPredicate::eq,
                                       get(group.getReplica()), i32(0));
@@ -301,7 +262,7 @@ LogicalResult KernelLowering::lowerAcquire(warp::AcquireOp op) {
   } else if (writes) {
     emitFill(ring, op->getParentOfType<warp::GroupOp>(), [&] {
       hopper::BarrierWaitOp::create(b, ring.empty, index, parity);
-      if (!ring.hasWrites)
+      if (!ring.protocol.isFilledByThreads())
         hopper::BarrierExpectTxOp::create(b, ring.full, index,
                                           countCopiedBytes(op, ring.type));
     });
@@ -334,7 +295,7 @@ LogicalResult KernelLowering::lowerPublish(warp::PublishOp op) {
   const Ring &ring = *slotRing[op.getSlot()];
   if (ring.isPrivate()) {
     hopper::NamedBarrierSyncOp::create(b, ring.namedBarrier, ring.threads);
-  } else if (ring.hasWrites) {
+  } else if (ring.protocol.isFilledByThreads()) {
     // The elected thread arrives for all threads of its replica.
     syncReplica(op);
     hopper::BarrierArriveOp::create(b, ring.full, get(op.getSlot()));
@@ -374,11 +335,11 @@ LogicalResult KernelLowering::lowerRelease(warp::ReleaseOp op) {
   if (!groups.empty())
     hopper::WgmmaWaitOp::create(b, groups, ValueRange(), ValueRange(),
                                 IntegerAttr());
-  // Copies out of the slot have read it; the thread that issued them arrives.
-  if (ring.hasStores)
-    hopper::TmaWaitReadOp::create(b, 0);
   if (ring.isPrivate())
     return success();
+  // Copies out of the slot have read it; the thread that issued them arrives.
+  if (ring.protocol.hasStores)
+    hopper::TmaWaitReadOp::create(b, 0);
   // The elected thread arrives for all warps of its replica. One that has not
   // seen yet that the slot was filled would sleep through the phase, for ever;
   // and one that copies elements into registers may not have done so yet.
@@ -387,7 +348,7 @@ LogicalResult KernelLowering::lowerRelease(warp::ReleaseOp op) {
     return joinsWarps(token, seen);
   });
   bool hasWarps = op->getParentOfType<warp::GroupOp>().getWarps() > 1;
-  if (ring.hasReads || (!joined && hasWarps))
+  if (ring.protocol.hasReads || (!joined && hasWarps))
     syncReplica(op);
   hopper::BarrierArriveOp::create(b, ring.empty, get(op.getSlot()));
   return success();

@@ -174,7 +174,8 @@ LogicalResult KernelLowering::lowerWrite(tile::WriteOp op) {
     return failure();
   // A slot held for reading is written in place; all warps of the replica must
   // have done with their products first.
-  bool isInPlace = !view.ring->isPrivate() && !view.ring->hasWrites;
+  bool isInPlace =
+      !view.ring->isPrivate() && !view.ring->protocol.isFilledByThreads();
   if (isInPlace)
     syncReplica(op);
   hopper::SmemStoreOp::create(b, get(op.getValue()), view.ring->buffer,
