@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "BackwardKernels.h"
+#include "BackwardAux.h"
 #include "BackwardStep.h"
 #include "Cost.h"
 #include "KernelArguments.h"
@@ -40,7 +41,24 @@ private:
               ValueRange cost);
   void buildDelta();
   void collectCaptures();
-  LogicalResult buildPart(const BackwardPart &part);
+  /// The tile with what options say of it.
+  TileChoice fitOptions(TileChoice tile) const {
+    if (options.rows)
+      tile.blockM = options.rows;
+    if (options.columns)
+      tile.blockN = options.columns;
+    return tile;
+  }
+  /// `aux` is the gradient of an auxiliary operand that the part computes.
+  struct AuxTarget {
+    unsigned position = 0;
+    attention::AuxPlace place; ///< empty where sums of rows are kept
+    Value gradient;
+    std::string suffix;
+  };
+  LogicalResult buildPart(const BackwardPart &part, const AuxTarget &aux);
+  FailureOr<int64_t> buildAuxGradient(unsigned position,
+                                      const BackwardDemand &demand);
 
   HostFunction &host;
   BackwardOp op;
@@ -175,7 +193,8 @@ static Value transposeLast(ImplicitLocOpBuilder &b, Value array) {
   return memref::TransposeOp::create(b, array, AffineMapAttr::get(map));
 }
 
-LogicalResult BackwardKernels::buildPart(const BackwardPart &part) {
+LogicalResult BackwardKernels::buildPart(const BackwardPart &part,
+                                         const AuxTarget &aux) {
   const BackwardProducts &products = part.products;
   KernelArguments arguments;
   Value v = products.needsGradient() ? host.v : Value();
@@ -183,8 +202,8 @@ LogicalResult BackwardKernels::buildPart(const BackwardPart &part) {
   Value dq = products.dq ? host.dq : Value();
   Value dk = products.dk ? host.dk : Value();
   Value dv = products.dv ? host.dv : Value();
-  for (Value value :
-       {host.q, host.k, v, host.outGrad, shift, ofRows, dq, dk, dv, host.scale})
+  for (Value value : {host.q, host.k, v, host.outGrad, shift, ofRows, dq, dk,
+                      dv, aux.gradient, host.scale})
     arguments.add(value);
   ArrayRef<Value> transposed = products.ofKeys ? transposedAux : host.aux;
   for (ValueRange values : {ValueRange(host.aux), ValueRange(transposed)})
@@ -193,7 +212,8 @@ LogicalResult BackwardKernels::buildPart(const BackwardPart &part) {
   for (auto [inRegion, onHost] : captures)
     arguments.add(onHost);
 
-  StringRef suffix = products.dq    ? "dq"
+  StringRef suffix = aux.gradient   ? StringRef(aux.suffix)
+                     : products.dq  ? "dq"
                      : !products.dk ? "dv"
                      : products.dv  ? "dkdv"
                                     : "dk";
@@ -212,6 +232,9 @@ LogicalResult BackwardKernels::buildPart(const BackwardPart &part) {
   operands.dq = get(dq);
   operands.dk = get(dk);
   operands.dv = get(dv);
+  operands.auxGrad = get(aux.gradient);
+  operands.auxPosition = aux.position;
+  operands.auxPlace = aux.place;
   operands.scale = get(host.scale);
   for (Value value : host.aux)
     operands.aux.push_back(get(value));
@@ -229,6 +252,53 @@ LogicalResult BackwardKernels::buildPart(const BackwardPart &part) {
     cost = {buildBackwardFlops(onHost, host), buildBackwardBytes(onHost, host)};
   launch(kernel, arguments, cost);
   return success();
+}
+
+/// The kernel of the gradient of an auxiliary operand, or the two of it: sums
+/// of rows, and the sums of these. Gives their number.
+FailureOr<int64_t>
+BackwardKernels::buildAuxGradient(unsigned position,
+                                  const BackwardDemand &demand) {
+  int64_t number = op.getAuxNumbers()[position];
+  FailureOr<attention::AuxPlace> place = attention::getAuxPlace(op, number);
+  if (failed(place))
+    return failure();
+  AuxTarget target;
+  target.position = position;
+  target.place = *place;
+  target.gradient = host.auxGrads[position];
+  target.suffix = "daux" + std::to_string(number);
+  BackwardPart part;
+  part.products = getAuxProducts(*place);
+  part.tile = fitOptions(chooseBackwardTile(part.products, op.getHeadDim(),
+                                            op.getValueHeadDim(), demand));
+  if (!hasPartialSums(*place)) {
+    if (failed(buildPart(part, target)))
+      return failure();
+    return 1;
+  }
+  auto type = RankedTensorType::get(
+      SmallVector<int64_t>(3, ShapedType::kDynamic), onHost.getF32Type());
+  Value extents[] = {host.batch, host.heads,
+                     part.products.ofKeys ? host.keys : host.queries};
+  Value sums = attention::allocateWorkspace(onHost, type, extents,
+                                            target.suffix + "_rows");
+  AuxTarget ofRows = target;
+  ofRows.place = {};
+  ofRows.gradient = sums;
+  ofRows.suffix += "_rows";
+  if (failed(buildPart(part, ofRows)))
+    return failure();
+  KernelArguments arguments;
+  arguments.add(sums);
+  arguments.add(target.gradient);
+  gpu::GPUFuncOp kernel = createKernel(target.suffix, arguments);
+  OpBuilder inKernel(kernel.getBody().front().getTerminator());
+  buildAuxSum(inKernel, op.getLoc(), *place,
+              arguments.lookup(inKernel, kernel, sums),
+              arguments.lookup(inKernel, kernel, target.gradient));
+  launch(kernel, arguments, {});
+  return 2;
 }
 
 /// Tiles that score code and its gradient keep alive or load.
@@ -265,14 +335,18 @@ FailureOr<int64_t> BackwardKernels::build() {
   SmallVector<BackwardPart> parts =
       planBackward(op.getHeadDim(), op.getValueHeadDim(), demand);
   for (BackwardPart &part : parts) {
-    if (options.rows)
-      part.tile.blockM = options.rows;
-    if (options.columns)
-      part.tile.blockN = options.columns;
-    if (failed(buildPart(part)))
+    part.tile = fitOptions(part.tile);
+    if (failed(buildPart(part, AuxTarget())))
       return failure();
   }
-  return parts.size() + 1;
+  int64_t count = parts.size() + 1;
+  for (unsigned position = 0; position < host.auxGrads.size(); ++position) {
+    FailureOr<int64_t> own = buildAuxGradient(position, demand);
+    if (failed(own))
+      return failure();
+    count += *own;
+  }
+  return count;
 }
 
 FailureOr<int64_t> fa3::buildBackwardKernels(HostFunction &host,

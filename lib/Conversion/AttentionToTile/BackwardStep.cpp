@@ -9,6 +9,7 @@
 
 #include "BackwardStep.h"
 #include "KernelMath.h"
+#include "fa3/Dialect/Tile/Analysis/ElementLoads.h"
 #include "fa3/Dialect/Tile/IR/Tile.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -31,13 +32,13 @@ public:
   LogicalResult build();
 
 private:
-  /// The sums that a kernel carries: those of dq or dk, and those of dv; null
-  /// where there are none.
+  /// The sums that a kernel carries: those of dq or dk, and those of dv, or
+  /// those of an auxiliary operand; null where there are none.
   struct Sums {
-    Value ofGradients, ofWeights;
+    Value ofGradients, ofWeights, ofAux;
     SmallVector<Value> list() const {
       SmallVector<Value> values;
-      for (Value value : {ofGradients, ofWeights})
+      for (Value value : {ofGradients, ofWeights, ofAux})
         if (value)
           values.push_back(value);
       return values;
@@ -53,7 +54,9 @@ private:
 
   Sums makeSums(ValueRange values) const {
     Sums sums;
-    if (products.needsGradient())
+    if (products.aux != BackwardProducts::None)
+      sums.ofAux = values.front();
+    else if (products.needsGradient())
       sums.ofGradients = values.front();
     if (products.dv)
       sums.ofWeights = values.back();
@@ -70,6 +73,11 @@ private:
   FailureOr<Sums> buildBlock(const Rows &own, Value firstColumn, Sums sums);
   FailureOr<Sums> buildStep(const Rows &own, const Rows &other, Value keep,
                             Expander &expander, Sums sums);
+  /// Adds what a block of pairs gives the elements of an auxiliary operand.
+  Value addToAux(Expander &expander, Value keep, Value sum);
+  LogicalResult buildAuxOfPairs();
+  LogicalResult buildAuxOfRows(Value first);
+  void storeAux(Value sum, Value firstQuery, Value firstKey);
   Value along(Value statistic);
   Value dot(Value lhs, Value rhs);
   void store(Value sum, Value target, Value head, Value first, Value factor);
@@ -81,6 +89,7 @@ private:
   BackwardProducts products;
   int64_t rows, columns;
   Value batch, head, keyHead, queryLength, keyLength;
+  Value group; ///< heads that share a key head
   bool hasFailed = false;
 };
 } // namespace
@@ -205,6 +214,8 @@ BackwardBuilder::buildStep(const Rows &own, const Rows &other, Value keep,
     return tile::DotOp::create(b, sum.getType(), narrow, right, sum,
                                tile::LhsOrder::mk, tile::RhsOrder::kn);
   };
+  if (products.aux != BackwardProducts::None)
+    sums.ofAux = addToAux(expander, keep, sums.ofAux);
   if (sums.ofWeights)
     sums.ofWeights = add(weights, other.forGradients, sums.ofWeights);
   if (sums.ofGradients)
@@ -259,6 +270,9 @@ BackwardBuilder::buildBlock(const Rows &own, Value firstColumn, Sums sums) {
     return buildStep(own, other, Value(), expander, sums);
 
   Value mask = expander.lift(b.getLoc(), *keep, Expander::Both);
+  // Elements that no visible pair reads have a gradient, too.
+  if (products.aux == BackwardProducts::OfPairs)
+    return buildStep(own, other, mask, expander, sums);
   Value live = tile::AnyPossibleOp::create(b, b.getI1Type(), mask);
   SmallVector<Value> before = sums.list();
   auto branch = scf::IfOp::create(b, TypeRange(ValueRange(before)), live,
@@ -312,20 +326,136 @@ FailureOr<BackwardBuilder::Sums> BackwardBuilder::buildColumns(const Rows &own,
   return sums;
 }
 
+//===----------------------------------------------------------------------===//
+// Gradients of auxiliary operands
+//===----------------------------------------------------------------------===//
+
+Value BackwardBuilder::addToAux(Expander &expander, Value keep, Value sum) {
+  Operation *end = op.getScoreGradRegion().front().getTerminator();
+  Expander::Entry entry =
+      expander.get(end->getOperand(1 + operands.auxPosition));
+  Value gradient = expander.lift(b.getLoc(), entry, Expander::Both);
+  if (keep)
+    gradient = arith::SelectOp::create(b, keep, gradient,
+                                       splat(gradient.getType(), 0.0));
+  if (products.aux == BackwardProducts::OfRows)
+    return tile::ReduceOp::create(b, sum.getType(), tile::ReduceKind::add,
+                                  gradient, sum, 1, IntegerAttr());
+  return sum ? arith::AddFOp::create(b, sum, gradient).getResult() : gradient;
+}
+
+/// Stores the sums of the rows, or pairs, of a tile.
+void BackwardBuilder::storeAux(Value sum, Value firstQuery, Value firstKey) {
+  Value values[] = {batch, head, firstQuery, firstKey, index(0)};
+  SmallVector<Value> place;
+  for (attention::AuxIndex which : operands.auxPlace.indices)
+    place.push_back(values[static_cast<unsigned>(which)]);
+  if (place.empty())
+    place = {batch, head, products.ofKeys ? firstKey : firstQuery};
+  auto target = cast<MemRefType>(operands.auxGrad.getType());
+  auto type = cast<RankedTensorType>(sum.getType());
+  if (!target.getElementType().isF32())
+    sum = arith::TruncFOp::create(
+        b, tensor(type.getShape(), target.getElementType()), sum);
+  // Bulk copies want rows of whole units, which a bias need not have.
+  bool isBulk = tile::allowsBulk(target, tile::LoadPolicy::Auto);
+  tile::StoreOp::create(b, sum, operands.auxGrad, place,
+                        type.getRank() == 2 && !isBulk ? queryLength : Value());
+}
+
+/// A tile of elements, one for each pair. Heads and sequences that share it are
+/// summed up one after the other.
+LogicalResult BackwardBuilder::buildAuxOfPairs() {
+  const attention::AuxPlace &place = operands.auxPlace;
+  bool ofBatch = place.has(attention::AuxIndex::Batch),
+       ofHead = place.has(attention::AuxIndex::Head);
+  Value batches = dim(operands.q, 0), heads = dim(operands.q, 1);
+  SmallVector<Value> bounds = {
+      arith::CeilDivSIOp::create(b, queryLength, index(rows)),
+      arith::CeilDivSIOp::create(b, keyLength, index(columns))};
+  if (ofHead)
+    bounds.push_back(heads);
+  if (ofBatch)
+    bounds.push_back(batches);
+  auto grid = tile::GridOp::create(b, bounds);
+  b.setInsertionPointToStart(&grid.getBody().front());
+  ValueRange position = grid.getBody().getArguments();
+  Value firstQuery = arith::MulIOp::create(b, position[0], index(rows));
+  Value firstKey = arith::MulIOp::create(b, position[1], index(columns));
+  if (ofHead)
+    head = position[2];
+  if (ofBatch)
+    batch = position.back();
+  auto buildPairs = [&](Sums sums) {
+    keyHead = arith::DivUIOp::create(b, head, group);
+    return buildBlock(loadQueries(firstQuery, rows), firstKey, sums);
+  };
+  FailureOr<Sums> result;
+  if (ofHead && ofBatch) {
+    result = buildPairs({});
+  } else {
+    Sums zero;
+    zero.ofAux = splat(tensor({rows, columns}, b.getF32Type()), 0.0);
+    Value count = ofHead ? batches : heads;
+    if (!ofHead && !ofBatch)
+      count = arith::MulIOp::create(b, batches, heads);
+    result = loop(count, zero, [&](Value step, Sums carried) {
+      if (ofHead) {
+        batch = step;
+      } else if (ofBatch) {
+        head = step;
+      } else {
+        batch = arith::DivUIOp::create(b, step, heads);
+        head = arith::RemUIOp::create(b, step, heads);
+      }
+      return buildPairs(carried);
+    });
+  }
+  if (failed(result) || hasFailed)
+    return failure();
+  // What is summed up over has no index.
+  storeAux(result->ofAux, firstQuery, firstKey);
+  return success();
+}
+
+/// An element for each row of the tile.
+LogicalResult BackwardBuilder::buildAuxOfRows(Value first) {
+  keyHead = arith::DivUIOp::create(b, head, group);
+  Sums sums;
+  sums.ofAux = splat(tensor({rows}, b.getF32Type()), 0.0);
+  FailureOr<Sums> result = buildColumns(
+      products.ofKeys ? loadKeys(first, rows) : loadQueries(first, rows), sums);
+  if (failed(result))
+    return failure();
+  storeAux(result->ofAux, first, first);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Kernel
+//===----------------------------------------------------------------------===//
+
 LogicalResult BackwardBuilder::build() {
   queryLength = dim(operands.q, 2);
   keyLength = dim(operands.k, 2);
   Value heads = dim(operands.q, 1), keyHeads = dim(operands.k, 1);
-  Value group = arith::DivUIOp::create(b, heads, keyHeads);
+  group = arith::DivUIOp::create(b, heads, keyHeads);
+  if (products.aux == BackwardProducts::OfPairs)
+    return buildAuxOfPairs();
   Value blocks = arith::CeilDivSIOp::create(
       b, products.ofKeys ? keyLength : queryLength, index(rows));
-  auto grid = tile::GridOp::create(
-      b, ValueRange{blocks, products.ofKeys ? keyHeads : heads,
-                    dim(operands.q, 0)});
+  bool isByKeyHead = products.ofKeys && products.aux == BackwardProducts::None;
+  auto grid =
+      tile::GridOp::create(b, ValueRange{blocks, isByKeyHead ? keyHeads : heads,
+                                         dim(operands.q, 0)});
   b.setInsertionPointToStart(&grid.getBody().front());
   ValueRange position = grid.getBody().getArguments();
   Value first = arith::MulIOp::create(b, position[0], index(rows));
   batch = position[2];
+  if (products.aux == BackwardProducts::OfRows) {
+    head = position[1];
+    return buildAuxOfRows(first);
+  }
   auto zero = [&](int64_t width) {
     return splat(tensor({rows, width}, b.getF32Type()), 0.0);
   };

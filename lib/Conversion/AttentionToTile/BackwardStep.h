@@ -4,7 +4,7 @@
 #define FA3_LIB_CONVERSION_ATTENTIONTOTILE_BACKWARDSTEP_H
 
 #include "BackwardTiles.h"
-#include "fa3/Dialect/Attention/IR/Attention.h"
+#include "fa3/Dialect/Attention/IR/AuxPlace.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
 
@@ -18,6 +18,12 @@ struct BackwardOperands {
   /// products of o and its gradient; f32 (batch, head, query).
   mlir::Value shift, delta;
   mlir::Value dq, dk, dv; ///< null where the kernel does not compute them
+  /// Where the gradient of an auxiliary operand goes, which its number in
+  /// `grad_aux` is, and where `score_mod` reads it. Without a place, sums of
+  /// rows go to f32 (batch, head, row).
+  mlir::Value auxGrad;
+  unsigned auxPosition = 0;
+  attention::AuxPlace auxPlace;
   /// Auxiliary operands, and the same with the last two dimensions exchanged.
   llvm::SmallVector<mlir::Value> aux, transposedAux;
   mlir::Value scale; ///< f32

@@ -22,6 +22,9 @@ constexpr int64_t kAddressRegisters = 8;
 constexpr int64_t kStep = 16;
 /// More bring nothing, and spill first.
 constexpr int64_t kWidest = 96;
+/// The same of gradients of auxiliary operands, which have no product to
+/// spend registers on, and may have elements in shared memory.
+constexpr int64_t kWidestOfAux = 64;
 /// Fewest columns for which dk and dv are computed together.
 constexpr int64_t kFewestTogether = 32;
 /// Shared memory for tiles; the rest of 227 KiB is for barriers and alignment.
@@ -46,21 +49,30 @@ static int64_t getWidestStep(const BackwardProducts &products, int64_t d,
     quarters += 2;
   quarters += products.ofKeys && products.needsGradient() ? 2 : 1;
   quarters += demand.usesNumbers;
+  // The sums of an element for each pair.
+  bool isAux = products.aux != BackwardProducts::None;
+  quarters += products.aux == BackwardProducts::OfPairs ? 2 : 0;
   int64_t registers = demand.knowsHeads ? kWithKnownHeads : kWithAnyHeads;
   registers -= demand.loadedTiles * kAddressRegisters;
   int64_t byRegisters = (registers - sums) * 4 / quarters;
   // Two operands stay, and two come for every step, twice if there is room.
   int64_t rowBytes = 2 * (paddedDim(d) + paddedDim(dv));
   int64_t byMemory = (kTileBytes - kRows * rowBytes) / rowBytes;
-  return std::min({byRegisters, byMemory, kWidest}) / kStep * kStep;
+  int64_t widest = isAux ? kWidestOfAux : kWidest;
+  return std::min({byRegisters, byMemory, widest}) / kStep * kStep;
+}
+
+TileChoice fa3::chooseBackwardTile(const BackwardProducts &products, int64_t d,
+                                   int64_t dv, const BackwardDemand &demand) {
+  int64_t columns = getWidestStep(products, d, dv, demand);
+  return {kRows, std::max(columns, kStep)};
 }
 
 llvm::SmallVector<BackwardPart>
 fa3::planBackward(int64_t d, int64_t dv, const BackwardDemand &demand) {
   llvm::SmallVector<BackwardPart> parts;
   auto add = [&](BackwardProducts products) {
-    int64_t columns = getWidestStep(products, d, dv, demand);
-    parts.push_back({products, {kRows, std::max(columns, kStep)}});
+    parts.push_back({products, chooseBackwardTile(products, d, dv, demand)});
   };
   BackwardProducts together;
   together.ofKeys = together.dk = together.dv = true;

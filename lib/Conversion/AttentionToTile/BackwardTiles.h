@@ -18,8 +18,11 @@ struct BackwardProducts {
   /// Rows are keys, for dk or dv or both; otherwise queries, for dq.
   bool ofKeys = false;
   bool dq = false, dk = false, dv = false;
+  /// Or the gradient of an auxiliary operand: of an element for each pair, or
+  /// of one for each row, along which pairs are summed up.
+  enum Aux { None, OfPairs, OfRows } aux = None;
   /// Whether it needs the gradients of the weights: dv does not.
-  bool needsGradient() const { return dq || dk; }
+  bool needsGradient() const { return dq || dk || aux != None; }
 };
 
 /// One kernel of the split form.
@@ -39,6 +42,10 @@ struct BackwardDemand {
   /// Whether the compiler knows the numbers of heads.
   bool knowsHeads = false;
 };
+
+/// The block sizes of a kernel.
+TileChoice chooseBackwardTile(const BackwardProducts &products, int64_t d,
+                              int64_t dv, const BackwardDemand &demand);
 
 /// The kernels behind that of delta, in order. dk and dv share one as long as
 /// both fit into registers beside a step of 32 queries.

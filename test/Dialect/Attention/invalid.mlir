@@ -1475,6 +1475,142 @@ func.func @backward_math(%q: tensor<2x8x?x64xf16>, %lse: tensor<2x8x?xf32>) {
 
 // -----
 
+// backward C16
+func.func @grad_aux_number(%q: tensor<2x8x?x64xf16>, %lse: tensor<2x8x?xf32>, %a: tensor<8xf32>) {
+  // expected-error @+1 {{expects numbers of auxiliary operands, less than 1, in 'grad_aux', got 1}}
+  %g:4 = attention.backward %q, %q, %q, %q, %lse, %q aux(%a : tensor<8xf32>) grad_aux [1] mods [#attention.alibi<aux = 0>]
+    : (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?xf32>, tensor<2x8x?x64xf16>)
+    -> (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<8xf32>)
+  return
+}
+
+// -----
+
+// backward C16
+func.func @grad_aux_twice(%q: tensor<2x8x?x64xf16>, %lse: tensor<2x8x?xf32>, %a: tensor<8xf32>) {
+  // expected-error @+1 {{has number 0 in 'grad_aux' twice}}
+  %g:5 = attention.backward %q, %q, %q, %q, %lse, %q aux(%a : tensor<8xf32>) grad_aux [0, 0] mods [#attention.alibi<aux = 0>]
+    : (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?xf32>, tensor<2x8x?x64xf16>)
+    -> (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<8xf32>, tensor<8xf32>)
+  return
+}
+
+// -----
+
+// backward C16
+func.func @grad_aux_results(%q: tensor<2x8x?x64xf16>, %lse: tensor<2x8x?xf32>, %a: tensor<8xf32>) {
+  // expected-error @+1 {{expects a result for every number of 'grad_aux', 1, got 0}}
+  %g:3 = "attention.backward"(%q, %q, %q, %q, %lse, %q, %a) <{gradAux = array<i64: 0>, operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 1, 0, 1, 0>}> ({}, {}, {})
+    : (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?xf32>, tensor<2x8x?x64xf16>, tensor<8xf32>)
+    -> (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>)
+  return
+}
+
+// -----
+
+// backward C16
+func.func @grad_aux_integers(%q: tensor<2x8x?x64xf16>, %lse: tensor<2x8x?xf32>, %a: tensor<2x8xi32>) {
+  // expected-error @+1 {{expects an auxiliary operand with a gradient to have rank 1 or more and f16, bf16 or f32, operand 0 is 'tensor<2x8xi32>'}}
+  %g:4 = attention.backward %q, %q, %q, %q, %lse, %q aux(%a : tensor<2x8xi32>) grad_aux [0] mods [#attention.softcap<2.0>]
+    : (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?xf32>, tensor<2x8x?x64xf16>)
+    -> (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8xi32>)
+  return
+}
+
+// -----
+
+// backward C16
+func.func @grad_aux_type(%q: tensor<2x8x?x64xf16>, %lse: tensor<2x8x?xf32>, %a: tensor<8xf32>) {
+  // expected-error @+1 {{expects the gradient of auxiliary operand 0 to have its type ('tensor<8xf32>'), got 'tensor<8xf16>'}}
+  %g:4 = attention.backward %q, %q, %q, %q, %lse, %q aux(%a : tensor<8xf32>) grad_aux [0] mods [#attention.alibi<aux = 0>]
+    : (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?xf32>, tensor<2x8x?x64xf16>)
+    -> (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<8xf16>)
+  return
+}
+
+// -----
+
+// backward C17
+func.func @grad_aux_unread(%q: tensor<2x8x?x64xf16>, %lse: tensor<2x8x?xf32>, %a: tensor<8xf32>) {
+  // expected-error @+1 {{expects 'score_mod' to read auxiliary operand 0, whose gradient is asked for}}
+  %g:4 = attention.backward %q, %q, %q, %q, %lse, %q aux(%a : tensor<8xf32>) grad_aux [0]
+    : (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?xf32>, tensor<2x8x?x64xf16>)
+    -> (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<8xf32>)
+  return
+}
+
+// -----
+
+// backward C17
+func.func @grad_aux_index(%q: tensor<2x8x?x64xf16>, %lse: tensor<2x8x?xf32>, %a: tensor<8x?xf32>) {
+  %g:4 = attention.backward %q, %q, %q, %q, %lse, %q aux(%a : tensor<8x?xf32>) grad_aux [0]
+    : (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?xf32>, tensor<2x8x?x64xf16>)
+    -> (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<8x?xf32>)
+    score_mod (%s, %b, %h, %i, %j) {
+      %n = arith.subi %i, %j : index
+      // expected-error @+1 {{reads an operand whose gradient is asked for: expects each index to be batch, head, query or key, once, or 0 along an extent of 1, not so index 1}}
+      %x = tensor.extract %a[%h, %n] : tensor<8x?xf32>
+      %y = arith.addf %s, %x : f32
+      attention.yield %y : f32
+    }
+  return
+}
+
+// -----
+
+// backward C17
+func.func @grad_aux_order(%q: tensor<2x8x?x64xf16>, %lse: tensor<2x8x?xf32>, %a: tensor<?x8xf32>) {
+  %g:4 = attention.backward %q, %q, %q, %q, %lse, %q aux(%a : tensor<?x8xf32>) grad_aux [0]
+    : (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?xf32>, tensor<2x8x?x64xf16>)
+    -> (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<?x8xf32>)
+    score_mod (%s, %b, %h, %i, %j) {
+      // expected-error @+1 {{reads an operand whose gradient is asked for: expects query and key as its last indices, in this order}}
+      %x = tensor.extract %a[%j, %h] : tensor<?x8xf32>
+      %y = arith.addf %s, %x : f32
+      attention.yield %y : f32
+    }
+  return
+}
+
+// -----
+
+// backward C17
+func.func @grad_aux_places(%q: tensor<2x8x8x64xf16>, %lse: tensor<2x8x8xf32>, %a: tensor<8xf32>) {
+  %g:4 = attention.backward %q, %q, %q, %q, %lse, %q aux(%a : tensor<8xf32>) grad_aux [0]
+    : (tensor<2x8x8x64xf16>, tensor<2x8x8x64xf16>, tensor<2x8x8x64xf16>, tensor<2x8x8x64xf16>, tensor<2x8x8xf32>, tensor<2x8x8x64xf16>)
+    -> (tensor<2x8x8x64xf16>, tensor<2x8x8x64xf16>, tensor<2x8x8x64xf16>, tensor<8xf32>)
+    score_mod (%s, %b, %h, %i, %j) {
+      // expected-note @+1 {{the first one is here}}
+      %x = tensor.extract %a[%h] : tensor<8xf32>
+      // expected-error @+1 {{reads an operand whose gradient is asked for at a second place}}
+      %z = tensor.extract %a[%j] : tensor<8xf32>
+      %y = arith.addf %z, %x : f32
+      attention.yield %y : f32
+    }
+  return
+}
+
+// -----
+
+// backward C7
+func.func @grad_aux_yield(%q: tensor<2x8x?x64xf16>, %lse: tensor<2x8x?xf32>, %a: tensor<8xf32>) {
+  // expected-error @+1 {{expects 'score_grad' to yield 'f32', 'f32'}}
+  %g:4 = attention.backward %q, %q, %q, %q, %lse, %q aux(%a : tensor<8xf32>) grad_aux [0]
+    : (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?xf32>, tensor<2x8x?x64xf16>)
+    -> (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<8xf32>)
+    score_mod (%s, %b, %h, %i, %j) {
+      %x = tensor.extract %a[%h] : tensor<8xf32>
+      %y = arith.addf %s, %x : f32
+      attention.yield %y : f32
+    }
+    score_grad (%s, %d, %b, %h, %i, %j) {
+      attention.yield %d : f32
+    }
+  return
+}
+
+// -----
+
 // backward C11
 func.func @backward_aux(%q: tensor<2x8x?x64xf16>, %k: tensor<2x8x?x64xf16>, %v: tensor<2x8x?x64xf16>, %o: tensor<2x8x?x64xf16>, %lse: tensor<2x8x?xf32>, %do: tensor<2x8x?x64xf16>) {
   // expected-error @+1 {{#attention.bias reads auxiliary operand 0 of 0}}

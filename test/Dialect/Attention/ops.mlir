@@ -212,6 +212,18 @@ func.func @backward(%q: tensor<2x8x?x64xf16>, %k: tensor<2x2x?x64xf16>, %v: tens
   return
 }
 
+// Gradients of auxiliary operands, in another order than theirs.
+// CHECK-LABEL: func.func @backward_aux(
+func.func @backward_aux(%q: tensor<2x8x?x64xbf16>, %lse: tensor<2x8x?xf32>, %a: tensor<8xf32>, %x: tensor<1x8x?x?xf16>) {
+  // CHECK: %{{.*}}:2 = attention.backward %{{.*}} aux(%{{.*}}, %{{.*}} : tensor<8xf32>, tensor<1x8x?x?xf16>) grad_aux [1, 0] mods [#attention.alibi<aux = 0>, #attention.bias<aux = 1>] :
+  // CHECK-SAME: -> (tensor<2x8x?x64xbf16>, tensor<2x8x?x64xbf16>, tensor<2x8x?x64xbf16>, tensor<1x8x?x?xf16>, tensor<8xf32>)
+  %g:5 = attention.backward %q, %q, %q, %q, %lse, %q aux(%a, %x : tensor<8xf32>, tensor<1x8x?x?xf16>) grad_aux [1, 0]
+    mods [#attention.alibi<aux = 0>, #attention.bias<aux = 1>]
+    : (tensor<2x8x?x64xbf16>, tensor<2x8x?x64xbf16>, tensor<2x8x?x64xbf16>, tensor<2x8x?x64xbf16>, tensor<2x8x?xf32>, tensor<2x8x?x64xbf16>)
+    -> (tensor<2x8x?x64xbf16>, tensor<2x8x?x64xbf16>, tensor<2x8x?x64xbf16>, tensor<1x8x?x?xf16>, tensor<8xf32>)
+  return
+}
+
 // CHECK-LABEL: func.func @backward_bshd(
 func.func @backward_bshd(%q: tensor<2x?x8x64xbf16>, %lse: tensor<2x8x?xf32>) {
   // CHECK: attention.backward %{{.*}} layout bshd :

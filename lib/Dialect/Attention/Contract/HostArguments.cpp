@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "HostArguments.h"
 #include "fa3/Dialect/Attention/Contract/Quantization.h"
+#include "fa3/Dialect/Attention/IR/AuxPlace.h"
 #include "fa3/Support/ContractNames.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -272,12 +273,29 @@ MemRefType fa3::attention::getStridedType(RankedTensorType tensor,
       StridedLayoutAttr::get(tensor.getContext(), /*offset=*/0, strides));
 }
 
+/// The same of the gradient of auxiliary operand `number`.
+static std::pair<std::string, SmallVector<std::string>>
+describeAuxGradient(BackwardOp op, int64_t number) {
+  SmallVector<std::string> dims;
+  // The verifier has looked at the place.
+  FailureOr<AuxPlace> place = getAuxPlace(op, number);
+  for (auto [axis, index] : llvm::enumerate(place->indices))
+    dims.push_back(index == AuxIndex::One
+                       ? ("n" + Twine(axis)).str()
+                       : getDimName(static_cast<Extent>(index)).str());
+  return {("daux" + Twine(number)).str(), dims};
+}
+
 /// The name of a result of attention and those of its dimensions.
-static std::pair<StringRef, SmallVector<std::string>>
+static std::pair<std::string, SmallVector<std::string>>
 describeResult(ScoredOpInterface op, OpResult result) {
   static constexpr StringRef gradients[] = {"dq", "dk", "dv"};
   bool isForward = isa<ForwardOp>(op.getOperation());
   unsigned number = result.getResultNumber();
+  if (auto backward = dyn_cast<BackwardOp>(op.getOperation());
+      backward && number >= std::size(gradients))
+    return describeAuxGradient(
+        backward, backward.getAuxNumbers()[number - std::size(gradients)]);
   bool isOfQuery = isForward || number == 0;
   SmallVector<std::string> dims;
   for (StringRef name :
@@ -288,7 +306,7 @@ describeResult(ScoredOpInterface op, OpResult result) {
   dims.push_back(isForward || number == 2 ? "dv" : "d");
   if (op.getLayout() == Layout::bshd)
     std::swap(dims[dims.size() - 3], dims[dims.size() - 2]);
-  return {isForward ? "o" : gradients[number], dims};
+  return {isForward ? "o" : gradients[number].str(), dims};
 }
 
 SmallVector<HostArgument>
@@ -321,7 +339,7 @@ fa3::attention::collectArguments(func::FuncOp function, ScoredOpInterface op,
     auto [name, dims] = describeResult(op, cast<OpResult>(value));
     arguments.push_back(
         {typeOf(value.getType(), name == "lse" ? Type() : outputType),
-         value.getLoc(), function.getResultAttrDict(number), name.str(), dims});
+         value.getLoc(), function.getResultAttrDict(number), name, dims});
   }
   return arguments;
 }

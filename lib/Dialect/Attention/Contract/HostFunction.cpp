@@ -8,6 +8,7 @@
 #include "fa3/Dialect/Attention/Contract/HostFunction.h"
 #include "HostArguments.h"
 #include "HostForm.h"
+#include "fa3/Dialect/Attention/IR/AuxPlace.h"
 #include "fa3/Support/ContractNames.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
@@ -77,6 +78,7 @@ private:
   void requireSame(Value x, Value y, const Twine &names);
   void requireShapes();
   void requireReads(unsigned number);
+  void requireAuxGradient(unsigned position);
   void requireScales(unsigned operand);
   void cloneScalars();
   void buildForward();
@@ -295,6 +297,40 @@ void HostBuilder::requireReads(unsigned number) {
   });
 }
 
+/// Of an operand with a gradient every element is read, and the gradient has as
+/// many.
+void HostBuilder::requireAuxGradient(unsigned position) {
+  int64_t number = host.backward.getAuxNumbers()[position];
+  Value aux = host.aux[number], gradient = host.auxGrads[position];
+  auto getName = [&](Value argument) {
+    return host.function
+        .getArgAttrOfType<StringAttr>(
+            cast<BlockArgument>(argument).getArgNumber(), kArgumentNameAttr)
+        .getValue();
+  };
+  Value extents[] = {host.batch, host.heads, host.queries, host.keys,
+                     constant(1)};
+  static constexpr StringRef names[] = {"batches", "heads of q", "queries",
+                                        "keys", "1"};
+  // The verifier has looked at the place.
+  FailureOr<AuxPlace> place = getAuxPlace(host.backward, number);
+  for (auto [axis, index] : llvm::enumerate(place->indices)) {
+    auto which = static_cast<unsigned>(index);
+    Value extent = dim(aux, axis);
+    // Static extents may be what no verifier has compared.
+    std::optional<int64_t> own = getConstantIntValue(extent),
+                           wanted = getConstantIntValue(extents[which]);
+    if (extent != extents[which] && (!own || own != wanted))
+      require(arith::CmpIOp::create(b, arith::CmpIPredicate::eq, extent,
+                                    extents[which]),
+              getName(aux) + " has a gradient: its dimension " + Twine(axis) +
+                  " has another extent than there are " + names[which]);
+    requireEqual(extent, dim(gradient, axis),
+                 getName(aux) + " and " + getName(gradient) +
+                     " differ in dimension " + Twine(axis));
+  }
+}
+
 /// Extents of scales: those of batch and heads share evenly, and there is a
 /// scale for every block of rows.
 void HostBuilder::requireScales(unsigned operand) {
@@ -506,6 +542,10 @@ void HostBuilder::buildBackward() {
   requireSame(v, gradients[2], "v and dv");
   for (unsigned i = 0, e = host.aux.size(); i < e; ++i)
     requireReads(i);
+  for (auto [position, gradient] : llvm::enumerate(backward.getAuxGrads())) {
+    host.auxGrads.push_back(lookup(gradient));
+    requireAuxGradient(position);
+  }
   cloneScalars();
   buildScale();
 

@@ -1,6 +1,7 @@
 //===- BackwardOp.cpp - syntax and constraints of attention.backward ------===//
 // SPDX-License-Identifier: Apache-2.0
 #include "ScalarRegions.h"
+#include "fa3/Dialect/Attention/IR/AuxPlace.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/TypeUtilities.h"
 
@@ -19,6 +20,11 @@ void BackwardOp::print(OpAsmPrinter &printer) {
     printer << " dlse " << getLseGrad();
   if (!getAux().empty())
     printer << " aux(" << getAux() << " : " << getAux().getTypes() << ")";
+  if (getGradAuxAttr()) {
+    printer << " grad_aux [";
+    llvm::interleaveComma(getAuxNumbers(), printer);
+    printer << ']';
+  }
   if (getScale())
     printer << " scale " << getScale();
   if (getLayout() != Layout::bhsd)
@@ -27,6 +33,7 @@ void BackwardOp::print(OpAsmPrinter &printer) {
     printer << " mods " << getModsAttr();
   printer.printOptionalAttrDict((*this)->getAttrs(),
                                 {getLayoutAttrName(), getModsAttrName(),
+                                 getGradAuxAttrName(),
                                  getOperandSegmentSizesAttrName()});
   SmallVector<Type> types(ValueRange(arrays).getTypes());
   if (getLseGrad())
@@ -58,6 +65,18 @@ ParseResult BackwardOp::parse(OpAsmParser &parser, OperationState &result) {
       (parser.parseLParen() || parser.parseOperandList(aux) ||
        parser.parseColonTypeList(auxTypes) || parser.parseRParen()))
     return failure();
+  SmallVector<int64_t> auxNumbers;
+  if (succeeded(parser.parseOptionalKeyword("grad_aux"))) {
+    auto parseNumber = [&]() {
+      return parser.parseInteger(auxNumbers.emplace_back());
+    };
+    if (parser.parseCommaSeparatedList(OpAsmParser::Delimiter::Square,
+                                       parseNumber))
+      return failure();
+    result.addAttribute(getGradAuxAttrName(result.name),
+                        builder.getDenseI64ArrayAttr(auxNumbers));
+  }
+  size_t results = kResults + auxNumbers.size();
   bool hasScale = succeeded(parser.parseOptionalKeyword("scale"));
   if (hasScale && parser.parseOperand(scale))
     return failure();
@@ -71,9 +90,9 @@ ParseResult BackwardOp::parse(OpAsmParser &parser, OperationState &result) {
       parser.parseOptionalAttrDict(result.attributes) || parser.parseColon() ||
       parser.getCurrentLocation(&typeLoc) || parser.parseType(type))
     return failure();
-  if (type.getNumInputs() != arrays.size() || type.getNumResults() != kResults)
+  if (type.getNumInputs() != arrays.size() || type.getNumResults() != results)
     return parser.emitError(typeLoc)
-           << "expects " << arrays.size() << " operand types and " << kResults
+           << "expects " << arrays.size() << " operand types and " << results
            << " result types, got " << type.getNumInputs() << " and "
            << type.getNumResults();
   if (parser.resolveOperands(arrays, type.getInputs(), typeLoc,
@@ -148,6 +167,35 @@ verifySameExtent(BackwardOp op, StringRef what,
   return success();
 }
 
+/// C16.
+static LogicalResult verifyAuxNumbers(BackwardOp op) {
+  ArrayRef<int64_t> numbers = op.getAuxNumbers();
+  if (numbers.size() != op.getAuxGrads().size())
+    return op.emitOpError("expects a result for every number of 'grad_aux', ")
+           << numbers.size() << ", got " << op.getAuxGrads().size();
+  auto count = static_cast<int64_t>(op.getAux().size());
+  for (auto [position, number] : llvm::enumerate(numbers)) {
+    if (number < 0 || number >= count)
+      return op.emitOpError("expects numbers of auxiliary operands, less than ")
+             << count << ", in 'grad_aux', got " << number;
+    if (llvm::is_contained(numbers.take_front(position), number))
+      return op.emitOpError("has number ") << number << " in 'grad_aux' twice";
+    auto type = cast<RankedTensorType>(op.getAux()[number].getType());
+    Type element = type.getElementType();
+    if (type.getRank() == 0 ||
+        (!element.isF16() && !element.isBF16() && !element.isF32()))
+      return op.emitOpError("expects an auxiliary operand with a gradient to "
+                            "have rank 1 or more and f16, bf16 or f32, "
+                            "operand ")
+             << number << " is " << type;
+    Type own = op.getAuxGrads()[position].getType();
+    if (own != type)
+      return op.emitOpError("expects the gradient of auxiliary operand ")
+             << number << " to have its type (" << type << "), got " << own;
+  }
+  return success();
+}
+
 LogicalResult BackwardOp::verify() {
   auto make = [](StringRef name, Value value) {
     return NamedTensor{name, cast<RankedTensorType>(value.getType())};
@@ -211,6 +259,8 @@ LogicalResult BackwardOp::verify() {
       return emitOpError("expects ")
              << name << " to have the type of " << tensor.name << " ("
              << tensor.type << "), got " << result.getType();
+  if (failed(verifyAuxNumbers(*this)))
+    return failure();
   return verifyScaleAndMods(*this);
 }
 
@@ -219,11 +269,21 @@ LogicalResult BackwardOp::verifyRegions() {
   Type f32 = builder.getF32Type(), index = builder.getIndexType();
   if (!getScoreGradRegion().empty() && getScoreMod().empty())
     return emitOpError("expects no 'score_grad' without 'score_mod'");
+  SmallVector<Type> gradients(1 + getAuxNumbers().size(), f32);
   if (failed(verifyScalarRegion(*this, getScoreMod(), "score_mod",
                                 {f32, index, index, index, index}, f32)) ||
       failed(verifyScalarRegion(*this, getScoreGradRegion(), "score_grad",
-                                {f32, f32, index, index, index, index}, f32)))
+                                {f32, f32, index, index, index, index},
+                                gradients)))
     return failure();
+  for (int64_t number : getAuxNumbers()) {
+    FailureOr<AuxPlace> place = getAuxPlace(*this, number);
+    if (failed(place))
+      return failure();
+    if (place->indices.empty() && !getModsAttr())
+      return emitOpError("expects 'score_mod' to read auxiliary operand ")
+             << number << ", whose gradient is asked for";
+  }
   return verifyScalarRegion(*this, getMaskMod(), "mask_mod",
                             {index, index, index, index}, builder.getI1Type());
 }

@@ -8,6 +8,7 @@
 
 #include "BackwardReference.h"
 #include "ReferenceRegion.h"
+#include "fa3/Dialect/Attention/IR/AuxPlace.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -29,12 +30,31 @@ public:
     valueHeadDim = arith::ConstantIndexOp::create(b, op.getValueHeadDim());
     group = arith::DivUIOp::create(b, host.heads, host.keyHeads);
     scale = widen(host.scale);
+    for (auto [number, target] :
+         llvm::zip_equal(op.getAuxNumbers(), host.auxGrads)) {
+      // The verifier has looked at the place.
+      FailureOr<AuxPlace> place = getAuxPlace(op, number);
+      ofGroups &= place->has(AuxIndex::Batch) && place->has(AuxIndex::Head);
+      aux.push_back({op.getAux()[number], target, *place, {}});
+    }
   }
 
   Value build(std::optional<std::pair<Value, Value>> slice);
 
 private:
   using Body = function_ref<void(Value)>;
+  /// The gradient of an auxiliary operand, and its sums: of the heads of a
+  /// group, or of all.
+  struct AuxSum {
+    Value tensor, target;
+    AuxPlace place;
+    Value sums;
+  };
+  /// What the score is for a pair, and its derivatives; null without code.
+  struct Score {
+    Value value, derivative;
+    SmallVector<Value> ofAux;
+  };
 
   void loop(Value begin, Value end, Body body);
   /// The sum of products of `count` elements of two rows.
@@ -51,8 +71,19 @@ private:
   void buildRow(Value batch, Value h, Value keyHead, Value i);
   void buildPair(Value batch, Value h, Value keyHead, Value i, Value j,
                  Value shift, Value delta);
-  /// The score that code makes of x, and its derivative; null without code.
-  std::pair<Value, Value> buildScoreMod(Value x, ValueRange place);
+  /// What code makes of x.
+  Score buildScoreMod(Value x, ValueRange place);
+  /// Where an element of an auxiliary operand is, in its sums or in memory.
+  SmallVector<Value> getAuxIndices(const AuxPlace &place, Value batch, Value h,
+                                   Value i, Value j);
+  void addToAux(ArrayRef<Value> gradients, Value batch, Value h, Value i,
+                Value j);
+  void allocateAux();
+  /// Sets the sums to zero, or stores and frees them. `batch` and the head
+  /// `first` are those of a group.
+  void clearAux();
+  void storeAux(Value batch, Value first);
+  void loopOver(const AuxSum &sum, function_ref<void(ValueRange)> body);
 
   Value number(double value) {
     return arith::ConstantOp::create(b, b.getFloatAttr(compute, value));
@@ -87,6 +118,10 @@ private:
   Type compute;
   Value zero, one, headDim, valueHeadDim, group, scale;
   Value dq, dk, dv; ///< sums of one query and of the keys of one head
+  SmallVector<AuxSum> aux;
+  /// Whether no element of them is shared by groups of heads.
+  bool ofGroups = true;
+  Value firstHead; ///< of the group at hand
 };
 } // namespace
 
@@ -157,13 +192,13 @@ void BackwardReference::storeRow(Value count, Value sums, Value at,
 // Gradients
 //===----------------------------------------------------------------------===//
 
-std::pair<Value, Value> BackwardReference::buildScoreMod(Value x,
-                                                         ValueRange place) {
+BackwardReference::Score BackwardReference::buildScoreMod(Value x,
+                                                          ValueRange place) {
   Region &region = op.getScoreMod();
-  auto evaluate = [&](Value at) {
+  auto evaluate = [&](Value at, ReadShift shift = {}) {
     SmallVector<Value> arguments = {at};
     arguments.append(place.begin(), place.end());
-    return inlineRegionWide(b, host, region, arguments);
+    return inlineRegionWide(b, host, region, arguments, shift);
   };
   // A central difference errs by its step squared, and by rounding over it.
   constexpr double kStep = 0x1p-17;
@@ -171,42 +206,141 @@ std::pair<Value, Value> BackwardReference::buildScoreMod(Value x,
   auto wide = [&](double value) -> Value {
     return arith::ConstantOp::create(b, b.getFloatAttr(f64, value));
   };
+  auto differ = [&](Value above, Value below) {
+    return convert(mul(sub(above, below), wide(0.5 / kStep)), compute);
+  };
   Value at = convert(x, f64);
+  Score score;
   Value value = evaluate(at);
+  if (!value)
+    return {};
+  score.value = round(convert(value, compute));
   Value above = evaluate(add(at, wide(kStep)));
   Value below = evaluate(sub(at, wide(kStep)));
-  if (!value || !above || !below)
-    return {};
-  Value derivative = mul(sub(above, below), wide(0.5 / kStep));
-  return {round(convert(value, compute)), convert(derivative, compute)};
+  score.derivative = differ(above, below);
+  for (const AuxSum &sum : aux) {
+    above = evaluate(at, {sum.tensor, wide(kStep)});
+    below = evaluate(at, {sum.tensor, wide(-kStep)});
+    score.ofAux.push_back(differ(above, below));
+  }
+  return score;
 }
 
 void BackwardReference::buildPair(Value batch, Value h, Value keyHead, Value i,
                                   Value j, Value shift, Value delta) {
   Value ofQuery[] = {batch, h, i}, ofKey[] = {batch, keyHead, j};
   Value x = round(mul(dot(headDim, host.q, ofQuery, host.k, ofKey), scale));
-  Value score = x, derivative;
+  Score score;
+  score.value = x;
   if (!op.getScoreMod().empty()) {
-    std::tie(score, derivative) = buildScoreMod(x, {batch, h, i, j});
-    if (!score) {
+    score = buildScoreMod(x, {batch, h, i, j});
+    if (!score.value) {
       hasFailed = true;
       return;
     }
   }
-  Value weight = round(math::ExpOp::create(b, sub(score, shift)));
+  Value weight = round(math::ExpOp::create(b, sub(score.value, shift)));
   Value ofWeight =
       round(dot(valueHeadDim, host.outGrad, ofQuery, host.v, ofKey));
   Value gradient = round(mul(weight, sub(ofWeight, delta)));
-  if (derivative) {
+  if (score.derivative) {
     // What weighs nothing has no gradient, whatever the derivative is.
     Value none = isEqual(weight, number(0));
-    gradient = arith::SelectOp::create(b, none, number(0),
-                                       round(mul(gradient, derivative)));
+    auto multiply = [&](Value derivative) -> Value {
+      return arith::SelectOp::create(b, none, number(0),
+                                     round(mul(gradient, derivative)));
+    };
+    addToAux(llvm::map_to_vector(score.ofAux, multiply), batch, h, i, j);
+    gradient = multiply(score.derivative);
   }
   addScaled(valueHeadDim, dv, j, weight, host.outGrad, ofQuery);
   addScaled(headDim, dk, j, gradient, host.q, ofQuery);
   addScaled(headDim, dq, zero, gradient, host.k, ofKey);
 }
+
+//===----------------------------------------------------------------------===//
+// Gradients of auxiliary operands
+//===----------------------------------------------------------------------===//
+
+SmallVector<Value> BackwardReference::getAuxIndices(const AuxPlace &place,
+                                                    Value batch, Value h,
+                                                    Value i, Value j) {
+  Value values[] = {batch, h, i, j, zero};
+  return llvm::map_to_vector(place.indices, [&](AuxIndex index) {
+    return values[static_cast<unsigned>(index)];
+  });
+}
+
+void BackwardReference::addToAux(ArrayRef<Value> gradients, Value batch,
+                                 Value h, Value i, Value j) {
+  if (ofGroups) {
+    batch = zero;
+    h = arith::SubIOp::create(b, h, firstHead);
+  }
+  for (auto [sum, gradient] : llvm::zip_equal(aux, gradients)) {
+    SmallVector<Value> at = getAuxIndices(sum.place, batch, h, i, j);
+    Value before = memref::LoadOp::create(b, sum.sums, at);
+    memref::StoreOp::create(b, add(before, gradient), sum.sums, at);
+  }
+}
+
+void BackwardReference::allocateAux() {
+  for (AuxSum &sum : aux) {
+    SmallVector<Value> extents =
+        getAuxIndices(sum.place, ofGroups ? one : host.batch,
+                      ofGroups ? group : host.heads, host.queries, host.keys);
+    for (auto [extent, index] : llvm::zip_equal(extents, sum.place.indices))
+      if (index == AuxIndex::One)
+        extent = one;
+    SmallVector<int64_t> shape(extents.size(), ShapedType::kDynamic);
+    sum.sums =
+        memref::AllocOp::create(b, MemRefType::get(shape, compute), extents);
+  }
+}
+
+void BackwardReference::loopOver(const AuxSum &sum,
+                                 function_ref<void(ValueRange)> body) {
+  SmallVector<Value> at;
+  std::function<void()> nest = [&]() {
+    if (at.size() == sum.place.indices.size())
+      return body(at);
+    Value extent = memref::DimOp::create(b, sum.sums, at.size());
+    loop(zero, extent, [&](Value index) {
+      at.push_back(index);
+      nest();
+      at.pop_back();
+    });
+  };
+  nest();
+}
+
+void BackwardReference::clearAux() {
+  for (const AuxSum &sum : aux)
+    loopOver(sum, [&](ValueRange at) {
+      memref::StoreOp::create(b, number(0), sum.sums, at);
+    });
+}
+
+void BackwardReference::storeAux(Value batch, Value first) {
+  for (const AuxSum &sum : aux)
+    loopOver(sum, [&](ValueRange at) {
+      SmallVector<Value> to(at);
+      for (auto [index, which] : llvm::zip_equal(to, sum.place.indices)) {
+        if (ofGroups && which == AuxIndex::Batch)
+          index = batch;
+        if (ofGroups && which == AuxIndex::Head)
+          index = arith::AddIOp::create(b, first, index);
+      }
+      Type element = cast<MemRefType>(sum.target.getType()).getElementType();
+      Value value =
+          convert(memref::LoadOp::create(b, sum.sums, at), b.getF32Type());
+      memref::StoreOp::create(b, convert(value, element), sum.target, to);
+    });
+}
+
+//===----------------------------------------------------------------------===//
+// Loops
+//===----------------------------------------------------------------------===//
 
 void BackwardReference::buildRow(Value batch, Value h, Value keyHead, Value i) {
   Value at[] = {batch, h, i};
@@ -235,9 +369,11 @@ void BackwardReference::buildRow(Value batch, Value h, Value keyHead, Value i) {
 void BackwardReference::buildGroup(Value batch, Value keyHead) {
   fillZero(dk, host.keys, headDim);
   fillZero(dv, host.keys, valueHeadDim);
-  Value first = arith::MulIOp::create(b, keyHead, group);
+  firstHead = arith::MulIOp::create(b, keyHead, group);
+  if (ofGroups)
+    clearAux();
   loop(zero, group, [&](Value n) {
-    Value h = arith::AddIOp::create(b, first, n);
+    Value h = arith::AddIOp::create(b, firstHead, n);
     loop(zero, host.queries, [&](Value i) { buildRow(batch, h, keyHead, i); });
   });
   loop(zero, host.keys, [&](Value j) {
@@ -245,6 +381,8 @@ void BackwardReference::buildGroup(Value batch, Value keyHead) {
     storeRow(headDim, dk, j, scale, host.dk, at);
     storeRow(valueHeadDim, dv, j, number(1), host.dv, at);
   });
+  if (ofGroups)
+    storeAux(batch, firstHead);
 }
 
 Value BackwardReference::build(std::optional<std::pair<Value, Value>> slice) {
@@ -256,14 +394,31 @@ Value BackwardReference::build(std::optional<std::pair<Value, Value>> slice) {
   dq = allocate(1, op.getHeadDim());
   dk = allocate(ShapedType::kDynamic, op.getHeadDim());
   dv = allocate(ShapedType::kDynamic, op.getValueHeadDim());
+  allocateAux();
   Value count = arith::MulIOp::create(b, host.batch, host.keyHeads);
-  auto [first, last] = slice.value_or(std::pair(zero, count));
-  loop(first, last, [&](Value n) {
-    Value batch = arith::DivUIOp::create(b, n, host.keyHeads);
-    buildGroup(batch, arith::RemUIOp::create(b, n, host.keyHeads));
-  });
+  auto buildGroups = [&](Value first, Value last) {
+    loop(first, last, [&](Value n) {
+      Value batch = arith::DivUIOp::create(b, n, host.keyHeads);
+      buildGroup(batch, arith::RemUIOp::create(b, n, host.keyHeads));
+    });
+  };
+  if (ofGroups) {
+    auto [first, last] = slice.value_or(std::pair(zero, count));
+    buildGroups(first, last);
+  } else {
+    // What groups share is summed up by one.
+    auto [first, last] = slice.value_or(std::pair(zero, one));
+    loop(first, last, [&](Value) {
+      clearAux();
+      buildGroups(zero, count);
+      storeAux(Value(), Value());
+    });
+    count = one;
+  }
   for (Value array : {dq, dk, dv})
     memref::DeallocOp::create(b, array);
+  for (const AuxSum &sum : aux)
+    memref::DeallocOp::create(b, sum.sums);
   return hasFailed ? Value() : count;
 }
 

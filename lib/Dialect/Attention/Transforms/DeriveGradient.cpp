@@ -9,6 +9,7 @@
 #include "fa3/Dialect/Attention/Transforms/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -42,6 +43,8 @@ private:
   LogicalResult visit(Operation &inner);
   void add(Value value, Gradient gradient);
   Value materialize(Gradient gradient);
+  Value getGradient(Value value);
+  Value getGradientOfAux(int64_t number);
   void eraseUnused();
 
   ImplicitLocOpBuilder b;
@@ -49,12 +52,13 @@ private:
   Block *block = nullptr;
   SmallVector<Operation *> primal; ///< the code of the score, in order
   Value yielded;
-  llvm::DenseSet<Value> active; ///< what depends on the score
+  /// What depends on the score, or on an operand whose gradient is asked for.
+  llvm::DenseSet<Value> active;
   llvm::DenseMap<Value, Gradient> gradients;
 };
 } // namespace
 
-/// The code of the score again, and what of it depends on the score.
+/// The code of the score again, and what of it has a gradient.
 void Derivation::cloneScore() {
   Block &score = op.getScoreMod().front();
   block = &op.getScoreGradRegion().emplaceBlock();
@@ -72,6 +76,13 @@ void Derivation::cloneScore() {
   for (Operation &inner : score.without_terminator()) {
     Operation *copy = b.clone(inner, mapping);
     primal.push_back(copy);
+    if (auto read = dyn_cast<tensor::ExtractOp>(copy)) {
+      if (llvm::any_of(op.getAuxNumbers(), [&](int64_t number) {
+            return read.getTensor() == op.getAux()[number];
+          }))
+        active.insert(read.getResult());
+      continue;
+    }
     if (llvm::any_of(copy->getOperands(),
                      [&](Value value) { return active.contains(value); }))
       for (Value result : copy->getResults())
@@ -122,8 +133,17 @@ static std::optional<double> getFactor(arith::MulFOp product, Value &other) {
   return std::nullopt;
 }
 
+/// The read of an auxiliary operand that an operation widens, if it does.
+static tensor::ExtractOp getWidenedRead(Operation &op) {
+  auto extension = dyn_cast<arith::ExtFOp>(op);
+  return extension ? extension.getIn().getDefiningOp<tensor::ExtractOp>()
+                   : tensor::ExtractOp();
+}
+
 LogicalResult Derivation::visit(Operation &inner) {
-  if (inner.getNumResults() != 1 || !active.contains(inner.getResult(0)))
+  // Elements pass nothing on, and their gradients stay as wide as they are.
+  if (inner.getNumResults() != 1 || !active.contains(inner.getResult(0)) ||
+      isa<tensor::ExtractOp>(inner) || getWidenedRead(inner))
     return success();
   auto it = gradients.find(inner.getResult(0));
   if (it == gradients.end())
@@ -160,6 +180,32 @@ void Derivation::eraseUnused() {
       inner->erase();
 }
 
+/// The gradient of a value as one number; 0 without one.
+Value Derivation::getGradient(Value value) {
+  auto it = gradients.find(value);
+  return it == gradients.end()
+             ? arith::ConstantOp::create(b, b.getF32FloatAttr(0)).getResult()
+             : materialize(it->second);
+}
+
+/// What a pair adds to the element that it reads, over all reads, as f32.
+Value Derivation::getGradientOfAux(int64_t number) {
+  Value sum;
+  for (Operation *inner : primal) {
+    auto read = dyn_cast<tensor::ExtractOp>(inner);
+    if (!read)
+      read = getWidenedRead(*inner);
+    if (!read || read.getTensor() != op.getAux()[number] ||
+        !gradients.contains(inner->getResult(0)))
+      continue;
+    Value part = getGradient(inner->getResult(0));
+    if (!part.getType().isF32())
+      part = arith::ExtFOp::create(b, b.getF32Type(), part);
+    sum = sum ? arith::AddFOp::create(b, sum, part).getResult() : part;
+  }
+  return sum ? sum : getGradient(Value());
+}
+
 LogicalResult Derivation::run() {
   cloneScore();
   if (active.contains(yielded))
@@ -170,12 +216,10 @@ LogicalResult Derivation::run() {
       return failure();
     }
   b.setLoc(op.getLoc());
-  auto it = gradients.find(block->getArgument(0));
-  Value result =
-      it == gradients.end()
-          ? arith::ConstantOp::create(b, b.getF32FloatAttr(0)).getResult()
-          : materialize(it->second);
-  YieldOp::create(b, result);
+  SmallVector<Value> results = {getGradient(block->getArgument(0))};
+  for (int64_t number : op.getAuxNumbers())
+    results.push_back(getGradientOfAux(number));
+  YieldOp::create(b, results);
   eraseUnused();
   return success();
 }

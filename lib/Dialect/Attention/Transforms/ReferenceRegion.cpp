@@ -92,7 +92,7 @@ Value fa3::attention::inlineRegion(ImplicitLocOpBuilder &b, HostFunction &host,
 
 Value fa3::attention::inlineRegionWide(ImplicitLocOpBuilder &b,
                                        HostFunction &host, Region &region,
-                                       ValueRange arguments) {
+                                       ValueRange arguments, ReadShift shift) {
   Block &block = region.front();
   IRMapping mapping = makeMapping(host, block, arguments);
   Type f64 = b.getF64Type();
@@ -111,7 +111,11 @@ Value fa3::attention::inlineRegionWide(ImplicitLocOpBuilder &b,
       return {};
     }
     if (Value read = inlineRead(b, host, op, mapping)) {
-      mapping.map(op.getResult(0), widen(read));
+      read = widen(read);
+      auto extract = dyn_cast<tensor::ExtractOp>(op);
+      if (extract && extract.getTensor() == shift.tensor)
+        read = arith::AddFOp::create(b, read, shift.amount);
+      mapping.map(op.getResult(0), read);
     } else if (isa<arith::ExtFOp, arith::TruncFOp>(op)) {
       mapping.map(op.getResult(0), get(op.getOperand(0)));
     } else if (matchPattern(&op, m_Constant(&constant))) {

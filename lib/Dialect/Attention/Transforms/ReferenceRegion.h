@@ -24,11 +24,17 @@ void cloneScalar(mlir::ImplicitLocOpBuilder &b, mlir::Operation &op,
 mlir::Value inlineRegion(mlir::ImplicitLocOpBuilder &b, HostFunction &host,
                          mlir::Region &region, mlir::ValueRange arguments);
 
+/// What is added to the elements of an auxiliary operand, in f64.
+struct ReadShift {
+  mlir::Value tensor, amount;
+};
+
 /// The same with every number in f64: arguments and result are, conversions
 /// between formats do nothing. Null, with an error, if the code looks at the
 /// bits of a number.
 mlir::Value inlineRegionWide(mlir::ImplicitLocOpBuilder &b, HostFunction &host,
-                             mlir::Region &region, mlir::ValueRange arguments);
+                             mlir::Region &region, mlir::ValueRange arguments,
+                             ReadShift shift = {});
 
 } // namespace fa3::attention
 

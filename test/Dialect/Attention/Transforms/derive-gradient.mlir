@@ -82,3 +82,37 @@ func.func @by_hand(%q: !t, %lse: !l) -> (!t, !t, !t) {
     }
   return %g#0, %g#1, %g#2 : !t, !t, !t
 }
+
+// What a pair adds to the elements that it reads: of a slope its distance, of a
+// bias the gradient as it is, in f32 although the bias is narrow.
+// CHECK-LABEL: func.func @aux(
+// CHECK: score_grad (%{{.*}}, %[[G:.*]], %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}) {
+// CHECK: %[[FAR:.*]] = math.absf
+// CHECK: %[[N:.*]] = arith.negf %[[G]]
+// CHECK: %[[S:.*]] = arith.mulf %[[N]], %[[FAR]]
+// CHECK-NEXT: attention.yield %[[G]], %[[G]], %[[S]] : f32, f32, f32
+func.func @aux(%q: !t, %lse: !l, %slopes: tensor<2xf32>, %bias: tensor<1x2x?x?xf16>) -> (!t, !t, !t, tensor<1x2x?x?xf16>, tensor<2xf32>) {
+  %g:5 = attention.backward %q, %q, %q, %q, %lse, %q aux(%slopes, %bias : tensor<2xf32>, tensor<1x2x?x?xf16>) grad_aux [1, 0]
+    mods [#attention.alibi<aux = 0>, #attention.bias<aux = 1>] : (!t, !t, !t, !t, !l, !t) -> (!t, !t, !t, tensor<1x2x?x?xf16>, tensor<2xf32>)
+  return %g#0, %g#1, %g#2, %g#3, %g#4 : !t, !t, !t, tensor<1x2x?x?xf16>, tensor<2xf32>
+}
+
+// An element that is read twice has the sum of both; one that nothing depends
+// on has 0.
+// CHECK-LABEL: func.func @reads(
+// CHECK: score_grad (%[[X:.*]], %[[G:.*]], %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}) {
+// CHECK: %[[XG:.*]] = arith.mulf %[[G]], %[[X]]
+// CHECK: %[[A:.*]] = arith.addf %[[XG]], %[[G]]
+// CHECK: attention.yield %{{.*}}, %[[A]], %[[Z:.*]] : f32, f32, f32
+func.func @reads(%q: !t, %lse: !l, %a: tensor<2xf32>, %c: tensor<2xf32>) -> (!t, !t, !t, tensor<2xf32>, tensor<2xf32>) {
+  %g:5 = attention.backward %q, %q, %q, %q, %lse, %q aux(%a, %c : tensor<2xf32>, tensor<2xf32>) grad_aux [0, 1] : (!t, !t, !t, !t, !l, !t) -> (!t, !t, !t, tensor<2xf32>, tensor<2xf32>)
+    score_mod (%s, %b, %h, %i, %j) {
+      %x = tensor.extract %a[%h] : tensor<2xf32>
+      %y = tensor.extract %a[%h] : tensor<2xf32>
+      %z = tensor.extract %c[%h] : tensor<2xf32>
+      %u = arith.mulf %s, %x : f32
+      %v = arith.addf %u, %y : f32
+      attention.yield %v : f32
+    }
+  return %g#0, %g#1, %g#2, %g#3, %g#4 : !t, !t, !t, tensor<2xf32>, tensor<2xf32>
+}

@@ -46,6 +46,9 @@ struct HostFunction {
   /// The same for backward only: gradients that it takes and gives. That of lse
   /// is null if it is not given.
   mlir::Value outGrad, lseGrad, dq, dk, dv;
+  /// Gradients of auxiliary operands, in the order of `grad_aux` and with the
+  /// dimensions of the operands.
+  llvm::SmallVector<mlir::Value> auxGrads;
   /// Arguments of the auxiliary operands, in their own order of dimensions.
   llvm::SmallVector<mlir::Value> aux;
   /// Parts in which keys are summed up, null for one.
@@ -96,11 +99,12 @@ bool hasAttention(mlir::func::FuncOp function);
 /// Every tensor argument becomes a memref with dynamic strides, the last being
 /// 1; o and lse become trailing arguments. Arguments are named by the attribute
 /// `tile.name` ("q", "k", "v", "aux0", .., "scale", "q_scale", "k_scale",
-/// "v_scale", "o", "lse", "rotation", "x8", "x_scale", "arg3" unless the
-/// argument or result has a name already) and dimensions by `tile.dims`. Checks
-/// that need the actual shapes are `cf.assert` operations: extents that must
-/// agree, key heads that divide the heads, auxiliary operands that are large
-/// enough for the elements read, a positive scale. Scalar operations of the
+/// "v_scale", "o", "lse", "dq", "dk", "dv", "daux0", .., "rotation", "x8",
+/// "x_scale", "arg3" unless the argument or result has a name already) and
+/// dimensions by `tile.dims`. Checks that need the actual shapes are
+/// `cf.assert` operations: extents that must agree, key heads that divide the
+/// heads, auxiliary operands that are large enough for the elements read (with
+/// a gradient just so large), a positive scale. Scalar operations of the
 /// function are kept. Results of attention.quantize that are not returned
 /// become memory that the function allocates (memref.alloc).
 ///

@@ -236,6 +236,14 @@ def Attention_BackwardOp : Attention_Op<"backward", [
     holds is as in `score_mod`. `attention-derive-gradient` writes it where it is
     missing and there is score code.
 
+    `grad_aux` names auxiliary operands, by number, whose gradients are further
+    results, in this order. `score_mod` reads such an operand at one place, for
+    every query and key: an element gets the sum of dz times the derivative with
+    respect to it, over all pairs for which it is read, in fp32; what no visible
+    pair reads gets 0. `score_grad` then yields one more f32 for each: what the
+    pair (i, j) adds to the element that it reads. An extent that q and k do not
+    have is 1, and read at 0: a bias that all batches or all heads share.
+
     Example:
     ```mlir
     %dq, %dk, %dv = attention.backward %q, %k, %v, %o, %lse, %do mods [#attention.causal]
@@ -254,7 +262,8 @@ def Attention_BackwardOp : Attention_Op<"backward", [
         queries.
     C6. the key heads divide the query heads.
     C7. score_mod has arguments (f32, index, index, index, index), score_grad (f32,
-        f32, index, index, index, index), and both yield f32.
+        f32, index, index, index, index), and both yield f32, score_grad one more
+        for every number of grad_aux.
     C8. mask_mod has arguments (index, index, index, index) and yields i1.
     C9. the regions hold only pure elementwise scalar operations, constants,
         `attention.length` and `tensor.extract` of auxiliary operands.
@@ -265,15 +274,22 @@ def Attention_BackwardOp : Attention_Op<"backward", [
     C14. there is no score_grad without score.
     C15. of math the regions may have what docs/ScoreCode.md lists, on floats of
         at most 32 bits.
+    C16. grad_aux has numbers of auxiliary operands, none twice, of rank 1 or
+        more and f16, bf16 or f32; their gradients have their types.
+    C17. score_mod, once mods are expanded, reads each of them at one place. An
+        index of it is batch, head, query or key, each at most once, or 0 along
+        an extent of 1. Query and key are the last ones, in this order.
   }];
   let arguments = (ins AnyRankedTensor:$q, AnyRankedTensor:$k, AnyRankedTensor:$v,
                        AnyRankedTensor:$o, AnyRankedTensor:$lse,
                        AnyRankedTensor:$outGrad,
                        Optional<AnyRankedTensor>:$lseGrad,
                        Variadic<AnyRankedTensor>:$aux, Optional<F32>:$scale,
+                       OptionalAttr<DenseI64ArrayAttr>:$gradAux,
                        DefaultValuedAttr<Attention_Layout, "::fa3::attention::Layout::bhsd">:$layout,
                        OptionalAttr<ArrayAttr>:$mods);
-  let results = (outs AnyRankedTensor:$dq, AnyRankedTensor:$dk, AnyRankedTensor:$dv);
+  let results = (outs AnyRankedTensor:$dq, AnyRankedTensor:$dk, AnyRankedTensor:$dv,
+                      Variadic<AnyRankedTensor>:$auxGrads);
   let regions = (region MaxSizedRegion<1>:$scoreMod,
                         MaxSizedRegion<1>:$scoreGradRegion,
                         MaxSizedRegion<1>:$maskMod);
@@ -289,6 +305,10 @@ def Attention_BackwardOp : Attention_Op<"backward", [
     }
     ::mlir::Type getElementType() {
       return ::llvm::cast<::mlir::RankedTensorType>(getQ().getType()).getElementType();
+    }
+    /// Numbers of the auxiliary operands whose gradients are asked for.
+    ::llvm::ArrayRef<int64_t> getAuxNumbers() {
+      return getGradAux().value_or(::llvm::ArrayRef<int64_t>());
     }
   }];
 }

@@ -54,6 +54,9 @@ def DeriveGradient : Pass<"attention-derive-gradient"> {
     Where a function has no derivative (the larger of two equal numbers) the
     operand that comes first counts. Conditions and integers have none.
 
+    For every number of `grad_aux` the region yields one more: the gradient of
+    the element that it reads of this auxiliary operand, in f32.
+
     Fails at an operation between score and result whose derivative nobody has
     stated; a `score_grad` written by hand takes its place.
 
@@ -77,6 +80,60 @@ def DeriveGradient : Pass<"attention-derive-gradient"> {
                            "::mlir::math::MathDialect"];
   let statistics = [
     Statistic<"numDerived", "derived", "score regions that were derived">];
+}
+
+def Differentiate : Pass<"attention-differentiate", "::mlir::ModuleOp"> {
+  let summary = "functions with attention.forward -> functions with their gradients beside them";
+  let description = [{
+    Every function with an `attention.forward`, or those that `functions` names,
+    gets another one behind it with its name and `suffix`: `attention.backward`
+    with the same masks, score code, scale and layout. That takes the arguments
+    of the first function, then o and lse, then the gradient of o (with `dlse`
+    that of lse, too), and returns those of q, k and v and, with `grad-aux`, of
+    auxiliary operands. An operand in several roles has a gradient for each. The
+    first function returns lse from then on, if it did not, since its gradients
+    need it. Names of arguments stay, those of gradients have a `d` in front.
+
+    `attention-derive-gradient` finds the derivative of score code afterwards, as
+    part of the lowering.
+
+    Fails on functions that compute more than attention on their arguments, that
+    return something else, or that something refers to and that do not return
+    lse; and on what `attention.backward` does not have: 8-bit operands, lengths
+    and places of sequences, sinks, `max_q`, `transposed_v`. `splits` are an
+    order of sums and mean nothing to gradients.
+
+    Example, `grad-aux=0`:
+    ```mlir
+    func.func @fwd(%q: !q, %k: !k, %v: !k, %bias: !b) -> (!q) {
+      %o = attention.forward %q, %k, %v aux(%bias : !b) mods [#attention.bias<aux = 0>] : ..
+      return %o
+    }
+    // becomes
+    func.func @fwd(%q: !q, %k: !k, %v: !k, %bias: !b) -> (!q, !lse) {
+      %o, %lse = attention.forward %q, %k, %v aux(%bias : !b) mods [#attention.bias<aux = 0>] : ..
+      return %o, %lse
+    }
+    func.func @fwd_backward(%q: !q, %k: !k, %v: !k, %bias: !b, %o: !q, %lse: !lse, %do: !q) -> (!q, !k, !k, !b) {
+      %dq, %dk, %dv, %dbias = attention.backward %q, %k, %v, %o, %lse, %do aux(%bias : !b) grad_aux [0]
+        mods [#attention.bias<aux = 0>] : ..
+      return %dq, %dk, %dv, %dbias
+    }
+    ```
+  }];
+  let options = [
+    ListOption<"functions", "functions", "std::string",
+               "names of the functions; all with attention.forward if none is given">,
+    Option<"suffix", "suffix", "std::string", "\"_backward\"",
+           "what a name of gradients ends in">,
+    ListOption<"gradAux", "grad-aux", "int64_t",
+               "numbers of the auxiliary operands that get gradients">,
+    Option<"dlse", "dlse", "bool", "false",
+           "take the gradient with respect to lse">
+  ];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+  let statistics = [
+    Statistic<"numDifferentiated", "differentiated", "functions with gradients">];
 }
 
 def Quantize : Pass<"attention-quantize", "::mlir::ModuleOp"> {
@@ -170,8 +227,8 @@ def ToReference : Pass<"attention-to-reference", "::mlir::ModuleOp"> {
     `last`, computes only these of the batch * heads attention heads (number
     batch * heads + head) and returns how many there are, so that a driver can
     share the work among threads; of gradients a group of heads that share keys
-    is one. All checks are made even if the range is
-    empty.
+    is one, and all heads are if they share an element of an auxiliary operand
+    with a gradient. All checks are made even if the range is empty.
   }];
   let options = [
     Option<"precision", "precision", "::fa3::attention::Precision",
