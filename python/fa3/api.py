@@ -36,6 +36,7 @@ def attention(
     mask_mod: Callable[..., Any] | None = None,
     bias: Any = None,
     alibi_slopes: Any = None,
+    sinks: Any = None,
     q_descale: Any = None,
     k_descale: Any = None,
     v_descale: Any = None,
@@ -67,11 +68,16 @@ def attention(
       the tensors, from 0. Tensors that they read are arguments of the kernel.
     bias: (batch or 1, heads or 1, queries, keys), added to scores.
     alibi_slopes: (heads,), float32: score - slope * |i + keys - queries - j|.
+    sinks: (heads,), float32: a score more in every row of a head, without a value;
+      it counts in lse.
     q_descale, k_descale, v_descale: what float8 numbers are in units of, float32
       (batch or 1, heads or key heads or 1); None is 1.
     out, lse: tensors to write into.
     interpret: run on tensors in host memory, slowly, for tests: True or a stage
       (tile to hopper) in the interpreter, "definition" by the definition.
+
+    Tensors of torch that require gradients get them, q, k, v and sinks, from o and
+    lse, the same bits in every run (fa3.torch.set_backward).
 
     Raises ArgumentError (a ValueError; ArgumentTypeError is a TypeError too),
     UnsupportedError, TraceError, CompileError, fa3_runtime.Error."""
@@ -79,55 +85,61 @@ def attention(
     if type(window) is list:
         window = (window[0], window[1]) if len(window) == 2 else window
     key = None
-    # Tensors of torch, numbers and mods: the way of almost all calls.
-    if (
-        torch is not None
-        and type(q) is type(k) is type(v) is torch.Tensor
-        and bias is alibi_slopes is q_descale is k_descale is v_descale is None
-        and out is lse is None
-        and not interpret
-    ):
+    rest = (bias, alibi_slopes, sinks, q_descale, k_descale, v_descale)
+    if torch is not None and isinstance(q, torch.Tensor):
+        plain = (
+            type(q) is type(k) is type(v) is torch.Tensor
+            and bias is alibi_slopes is sinks is q_descale is k_descale is v_descale
+            is out is lse is None and not interpret
+        )  # fmt: skip
         compiling = torch.compiler.is_compiling()
-        grads = torch.is_grad_enabled() and (
-            q.requires_grad or k.requires_grad or v.requires_grad
+        grads = torch.is_grad_enabled() and any(
+            getattr(one, "requires_grad", False) for one in (q, k, v, *rest)
         )
         if score_mod is mask_mod is None:
-            if compiling or grads:
-                from . import torch as torch_door
-
-                return torch_door.attention(
-                    q, k, v, causal=causal, window=window, softcap=softcap,
-                    scale=scale, out_dtype=out_dtype, return_lse=return_lse,
-                    layout=layout,
-                )  # fmt: skip
-            key = call_key(
-                q, k, v, causal, window, softcap, out_dtype, return_lse, layout
-            )
-            call = plans.get(key)
-            if call is not None:
-                return call(q, k, v, scale)
-        elif not (compiling or grads):
+            if plain and not (compiling or grads):
+                # The way of almost all calls.
+                key = call_key(
+                    q, k, v, causal, window, softcap, out_dtype, return_lse, layout
+                )
+                call = plans.get(key)
+                if call is not None:
+                    return call(q, k, v, scale)
+        elif not compiling:
             traced = trace_mods(score_mod, mask_mod)
-            if not torch.is_grad_enabled() or not any(
+            score_mod, mask_mod = traced, None
+            grads = grads or torch.is_grad_enabled() and any(
                 one.requires_grad for one in traced.tensors
-            ):
+            )
+            if plain and not grads:
                 return run_traced(
                     q, k, v, causal, window, softcap, scale, traced, out_dtype,
                     return_lse, layout,
                 )  # fmt: skip
-    if torch is not None and torch.compiler.is_compiling():
-        from . import torch as torch_door
+        named = {
+            "causal": causal, "window": window, "softcap": softcap, "scale": scale,
+            "score_mod": score_mod, "mask_mod": mask_mod, "bias": bias, "sinks": sinks,
+            "q_descale": q_descale, "k_descale": k_descale, "v_descale": v_descale,
+            "out_dtype": out_dtype, "return_lse": return_lse, "layout": layout,
+            "interpret": interpret,
+        }  # fmt: skip
+        if compiling or grads:
+            from . import torch as torch_door
 
-        # Dynamo does not trace what compiles kernels: the graph breaks here.
-        return torch_door.run_outside(
-            q, k, v, causal, window, softcap, scale, score_mod, mask_mod, bias,
-            alibi_slopes, (q_descale, k_descale, v_descale), out_dtype, return_lse,
-            layout, out, lse, interpret,
-        )  # fmt: skip
+            if (compiling and not (score_mod is mask_mod is None)) or not (
+                out is lse is None
+            ):
+                # Dynamo does not trace what compiles kernels: the graph breaks here.
+                return torch_door.run_outside(
+                    q, k, v, alibi=alibi_slopes, out=out, lse=lse, **named
+                )
+            return torch_door.attention(q, k, v, alibi_slopes=alibi_slopes, **named)
     return Request(
-        q, k, v, causal, window, softcap, scale, score_mod, mask_mod, bias,
-        alibi_slopes, (q_descale, k_descale, v_descale), out_dtype, return_lse,
-        layout, out, lse, interpret, key,
+        q, k, v, causal=causal, window=window, softcap=softcap, scale=scale,
+        score_mod=score_mod, mask_mod=mask_mod, bias=bias, alibi=alibi_slopes,
+        sinks=sinks, q_descale=q_descale, k_descale=k_descale, v_descale=v_descale,
+        out_dtype=out_dtype, return_lse=return_lse, layout=layout, out=out, lse=lse,
+        interpret=interpret, key=key,
     ).run()  # fmt: skip
 
 

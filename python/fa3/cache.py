@@ -118,6 +118,7 @@ class Cache:
                 files["cubin"],
                 tuple(KernelUsage(**usage) for usage in meta["usage"]),
                 tuple(Diagnostic(**one) for one in meta["diagnostics"]),
+                meta.get("tile", ""),
             )
         except FileNotFoundError:
             return None
@@ -198,6 +199,7 @@ class Cache:
             "files": digests,
             "usage": [dataclasses.asdict(usage) for usage in code.usage],
             "diagnostics": [dataclasses.asdict(one) for one in code.diagnostics],
+            "tile": code.tile,
         }
         (folder / "meta.json").write_text(json.dumps(meta, indent=1))
 

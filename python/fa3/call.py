@@ -120,12 +120,14 @@ class Call:
         return (o, lse) if self.has_lse else o
 
     def again(
-        self, inputs: Sequence[Any], scale: float | None, scalars: Sequence[Any]
-    ) -> Any:
-        """Once more, with all tensors that the kernel reads, and captured numbers."""
+        self, inputs: Sequence[Any], scale: float | None, scalars: Sequence[Any],
+        outputs: Sequence[Any] = (),
+    ) -> Any:  # fmt: skip
+        """Once more, with all tensors that the kernel reads, captured numbers, and
+        the tensors that it writes, if they are not to be made."""
         scale = self.default_scale if scale is None else check_scale(scale, 1)
-        made = [self._torch.empty_strided(*self._o, **self._o_named)]
-        if self.has_lse:
+        made = list(outputs) or [self._torch.empty_strided(*self._o, **self._o_named)]
+        if self.has_lse and len(made) == 1:
             made.append(self._empty(self._lse_shape, **self._lse_named))
         given = [*inputs, *made]
         if self._get_device() == self.device:

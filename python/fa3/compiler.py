@@ -61,13 +61,15 @@ class KernelUsage:
 
 @dataclasses.dataclass(frozen=True)
 class Code:
-    """What a compiler made."""
+    """What a compiler made. `tile` are options that were added, since registers ran
+    out without."""
 
     ptx: bytes
     manifest: bytes
     cubin: bytes | None = None
     usage: tuple[KernelUsage, ...] = ()
     diagnostics: tuple[Diagnostic, ...] = ()
+    tile: str = ""
 
 
 class Compiler:

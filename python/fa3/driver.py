@@ -29,7 +29,7 @@ from .compiler import (
     get_compiler,
     parse_options,
 )
-from .errors import CompilerNotFoundError, Diagnostic
+from .errors import CompileError, CompilerNotFoundError, Diagnostic
 
 logger = logging.getLogger("fa3")
 
@@ -106,6 +106,10 @@ class Kernel:
     def __init__(
         self, text: str, options: CompileOptions, code: Code, key: str, source: str
     ) -> None:
+        if code.tile:
+            options = dataclasses.replace(
+                options, pipeline=f"{options.pipeline} {code.tile}".strip()
+            )
         self.text, self.options, self.key = text, options, key
         #: Where it came from: "bundle", "cache" or "compiler".
         self.source = source
@@ -252,7 +256,7 @@ class Driver:
             if found is not None:
                 return found
             start = time.perf_counter()
-            code = get_compiler().compile(text, options)
+            code = _compile_by_tile(text, options)
             seconds = time.perf_counter() - start
             self.cache.put(key, code, text)
         kernel = Kernel(text, options, code, key, "compiler")
@@ -271,6 +275,40 @@ class Driver:
         if code is None or (options.ptxas and code.cubin is None):
             return None
         return Kernel(text, options, code, key, "cache")
+
+
+# Tiles of queries and keys to take, in this order, where registers run out.
+_TILES = ("block-n=96", "block-m=128", "block-m=128 block-n=64", "block-m=64 block-n=64")
+
+
+def _compile_by_tile(text: str, options: CompileOptions) -> Code:
+    """Compiles; where the registers of a thread do not suffice for the tile that the
+    compiler has chosen, with a smaller one, which a remark says."""
+    try:
+        return get_compiler().compile(text, options)
+    except CompileError as error:
+        if not _wants_smaller_tile(error) or "block-" in options.pipeline:
+            raise
+        first = error
+    for tile in _TILES:
+        smaller = dataclasses.replace(
+            options, pipeline=f"{options.pipeline} {tile}".strip()
+        )
+        try:
+            code = get_compiler().compile(text, smaller)
+        except CompileError as error:
+            if not _wants_smaller_tile(error):
+                raise
+            continue
+        remark = Diagnostic("remark", f"registers ran out: compiled with {tile}")
+        return dataclasses.replace(
+            code, diagnostics=(*code.diagnostics, remark), tile=tile
+        )
+    raise first
+
+
+def _wants_smaller_tile(error: CompileError) -> bool:
+    return any("registers per thread" in one.message for one in error.diagnostics)
 
 
 _driver: Driver | None = None

@@ -244,9 +244,10 @@ def _request(given: Any, made: Any, program: str, interpret: bool) -> Any:
             raise UnsupportedError("arrays of a mod under vmap")
         traced = dataclasses.replace(traced, tensors=tuple(aux))
     return Request(
-        q, k, v, named["causal"], named["window"], named["softcap"], named["scale"],
-        traced, None, None, None, (None, None, None), None, lse is not None,
-        named["layout"], made[0], lse, interpret,
+        q, k, v, causal=named["causal"], window=named["window"],
+        softcap=named["softcap"], scale=named["scale"], score_mod=traced,
+        return_lse=lse is not None, layout=named["layout"], out=made[0], lse=lse,
+        interpret=interpret,
     )  # fmt: skip
 
 
@@ -353,9 +354,9 @@ def attention(
     program = _program(causal, window, softcap, scale, layout, mods)
     # All checks, now; the kernel is made when it runs.
     request = Request(
-        views[0], views[1], views[2], causal, window, softcap, scale,
-        None if traced is None else _abstract(traced), None, None, None,
-        (None, None, None), None, return_lse, layout, None, None, False,
+        *views, causal=causal, window=window, softcap=softcap, scale=scale,
+        score_mod=None if traced is None else _abstract(traced),
+        return_lse=return_lse, layout=layout,
     )  # fmt: skip
     return _differentiable(q, k, v, arrays, program, return_lse, interpret, request.heads,
                            request.queries, request.batch)  # fmt: skip

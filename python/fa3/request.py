@@ -30,6 +30,7 @@ from .errors import (
     UnsupportedError,
 )
 from .plan import Plan
+from .program import Program, parse
 from .spec import FLOATS_8, Auxiliary, Regions, Spec
 from .tensors import CPU, View
 from .trace import Traced, trace_mods
@@ -46,16 +47,19 @@ class Request:
     """All that a call was given."""
 
     def __init__(
-        self, q: Any, k: Any, v: Any, causal: Any, window: Any, softcap: Any,
-        scale: Any, score_mod: Any, mask_mod: Any, bias: Any, alibi: Any,
-        descales: tuple[Any, Any, Any], out_dtype: Any, return_lse: Any, layout: Any,
-        out: Any, lse: Any, interpret: Any, key: Any = None,
+        self, q: Any, k: Any, v: Any, *, causal: Any = False, window: Any = None,
+        softcap: Any = 0.0, scale: Any = None, score_mod: Any = None,
+        mask_mod: Any = None, bias: Any = None, alibi: Any = None, sinks: Any = None,
+        q_descale: Any = None, k_descale: Any = None, v_descale: Any = None,
+        out_dtype: Any = None, return_lse: Any = False, layout: Any = "bhsd",
+        top_left: bool = False, out: Any = None, lse: Any = None,
+        interpret: Any = False, key: Any = None,
     ) -> None:  # fmt: skip
         self.values = {"q": q, "k": k, "v": v}
         self.views = {name: tensors.view(name, x) for name, x in self.values.items()}
         self.causal, self.window, self.softcap = causal, window, softcap
         self.out_dtype, self.return_lse = out_dtype, bool(return_lse)
-        self.layout = check_layout(layout)
+        self.layout, self.top_left = check_layout(layout), bool(top_left)
         self.out, self.lse, self.interpret = out, lse, interpret
         self.scale, self.key = scale, key
         self._check_shapes()
@@ -63,9 +67,10 @@ class Request:
         self.regions = Regions()
         self.scalars: tuple[int | float, ...] = ()
         self.traced: Any = None
-        self._add_descales(descales)
+        self._add_descales((q_descale, k_descale, v_descale))
         self._add_bias(bias)
-        self._add_alibi(alibi)
+        self._add_per_head("alibi", "alibi_slopes", alibi)
+        self._add_per_head("sinks", "sinks", sinks)
         if score_mod is not None or mask_mod is not None:
             self._add_mods(score_mod, mask_mod)
         self._check_device()
@@ -107,8 +112,8 @@ class Request:
         for name, value in self.values.items():
             if getattr(value, "requires_grad", False):
                 raise UnsupportedError(
-                    f"gradients: '{name}' requires some, and there is no backward with "
-                    "mods, bias, float8 or given outputs; use torch.no_grad()"
+                    f"gradients: '{name}' requires some, and there are none with given "
+                    "outputs or DLPack; use torch.no_grad()"
                 )
 
     def _given(self, o: Any, lse: Any) -> list[Any]:
@@ -217,13 +222,13 @@ class Request:
             one.address, one.type, limits, tuple(strides), one.device
         )
 
-    def _add_alibi(self, slopes: Any) -> None:
-        if slopes is None:
+    def _add_per_head(self, name: str, argument: str, value: Any) -> None:
+        if value is None:
             return
-        one = self._add("alibi", slopes)
+        one = self._add(name, value)
         if one.type != "f32" or one.shape != (self.heads,):
             raise ArgumentError(
-                "alibi_slopes",
+                argument,
                 f"{one.type} of shape {one.shape}, expected f32 ({self.heads},)",
             )
 
@@ -291,7 +296,7 @@ class Request:
             self.head_dim, self.head_dim_v, bool(self.causal),
             check_window(self.window), check_softcap(self.softcap), self.return_lse,
             Auxiliary(bias.type, 4) if bias else None, "alibi" in self.views,
-            self.regions,
+            "sinks" in self.views, self.top_left, self.regions,
         )  # fmt: skip
 
     def _outputs(self) -> tuple[Any, Any]:
@@ -328,24 +333,23 @@ class Request:
             raise ArgumentError(name, "is not on the device of q")
 
     def _kernel_values(self, o: Any, lse: Any) -> list[Any]:
-        values: list[Any] = []
-        for name in self.spec.inputs:
-            if name == "scale":
-                values.append(("f32", self.scale_value))
-            elif name.startswith("arg"):
-                number = int(name[3:])
-                type = self.regions.scalars[number]
-                values.append((type, self.scalars[number]))
-            elif name in "qkv":
-                values.append(self._in_order(self.views[name]))
-            else:
-                values.append(self.views[name].array())
-        values.append(self._in_order(tensors.view("out", o)))
+        values = [self.kernel_value(name) for name in self.spec.inputs]
+        values.append(self.in_order(tensors.view("out", o)))
         if self.return_lse:
             values.append(tensors.view("lse", lse).array())
         return values
 
-    def _in_order(self, one: View) -> Any:
+    def kernel_value(self, name: str) -> Any:
+        """An argument of the kernel: an array, or (type, number)."""
+        if name == "scale":
+            return "f32", self.scale_value
+        if name.startswith("arg"):
+            number = int(name[3:])
+            return self.regions.scalars[number], self.scalars[number]
+        one = self.views[name]
+        return self.in_order(one) if name in "qkv" else one.array()
+
+    def in_order(self, one: View) -> Any:
         """As (batch, head, sequence, element), which is a matter of strides: one
         kernel serves all layouts."""
         order = (*DIMS[self.layout], 3)
@@ -365,24 +369,12 @@ class Request:
             None if stage == "definition" else stage,
         )
 
-    def _compile(self) -> Kernel:
-        text = self.spec.to_mlir()
-        try:
-            return compile(text)
-        except CompileError as error:
-            if self.traced is None:
-                raise
-            # Back to the user's line, where there is one.
-            for one in error.diagnostics:
-                file, line = self.traced.place_of(text, one.line)
-                if one.severity == "error" and file:
-                    raise TraceError(one.message, file, line) from error
-            raise
-
     def make_call(self, o: Any, lse: Any) -> "Call":
         kernel = kernels.get(self.spec)
         if kernel is None:
-            kernel = kernels[self.spec] = self._compile()
+            kernel = kernels[self.spec] = compile_traced(
+                self.spec.to_mlir(), self.traced
+            )
         program = kernel.program(self.device)
         try:
             plan = Plan(program, self._kernel_values(o, lse))
@@ -391,6 +383,18 @@ class Request:
                 raise ArgumentError("", str(error)) from error
             raise
         return Call(self, kernel, plan, o, lse)
+
+
+def compile_traced(text: str, traced: Traced | None) -> Kernel:
+    """Compiles a module; what is wrong with a mod is said of the user's line."""
+    try:
+        return compile(text)
+    except CompileError as error:
+        for one in error.diagnostics:
+            file, line = traced.place_of(text, one.line) if traced else ("", 0)
+            if one.severity == "error" and file:
+                raise TraceError(one.message, file, line) from error
+        raise
 
 
 def call_key(
@@ -422,6 +426,46 @@ def run_traced(
     if call is not None:
         return call.again((q, k, v, *traced.tensors), scale, traced.scalars)
     return Request(
-        q, k, v, causal, window, softcap, scale, traced, None, None, None,
-        (None, None, None), out_dtype, return_lse, layout, None, None, False, key,
+        q, k, v, causal=causal, window=window, softcap=softcap, scale=scale,
+        score_mod=traced, out_dtype=out_dtype, return_lse=return_lse, layout=layout,
+        key=key,
     ).run()  # fmt: skip
+
+
+def tensors_key(values: Sequence[Any]) -> tuple[Any, ...]:
+    """All of some torch tensors but their content."""
+    return tuple(
+        (one.shape, one.stride(), one.dtype, one.get_device()) for one in values
+    )
+
+
+def run_program(
+    q: Any, k: Any, v: Any, extras: Sequence[Any], numbers: Sequence[float], text: str,
+    scale: float | None, out: Any = None, lse: Any = None,
+) -> Any:  # fmt: skip
+    """A call as operators make it: `text` is a Program. Gives o or (o, lse)."""
+    outputs = [one for one in (out, lse) if one is not None]
+    key = (text, tensors_key((q, k, v, *extras, *outputs)))
+    call = plans.get(key)
+    program = parse(text)
+    traced = program.traced(extras, numbers)
+    if call is not None:
+        return call.again(
+            (q, k, v, *extras), scale, traced.scalars if traced else (), outputs
+        )
+    return program_request(
+        q, k, v, extras, program, scale, traced, out=out, lse=lse,
+        return_lse=program.return_lse, key=None if program.interpret else key,
+    ).run()  # fmt: skip
+
+
+def program_request(
+    q: Any, k: Any, v: Any, extras: Sequence[Any], program: Program,
+    scale: float | None, traced: Traced | None, **named: Any,
+) -> Request:  # fmt: skip
+    return Request(
+        q, k, v, causal=program.causal, window=program.window, softcap=program.softcap,
+        scale=scale, score_mod=traced, out_dtype=program.out_dtype,
+        layout=program.layout, top_left=program.top_left, interpret=program.interpret,
+        **program.named(extras), **named,
+    )  # fmt: skip

@@ -58,6 +58,9 @@ class Spec:
     lse: bool = False
     bias: Auxiliary | None = None
     alibi: bool = False
+    sinks: bool = False
+    #: causal and window count from the first query and key, not from the last.
+    top_left: bool = False
     regions: Regions = Regions()
 
     @property
@@ -65,18 +68,19 @@ class Spec:
         return self.v_type in FLOATS_8
 
     @functools.cached_property
+    def extras(self) -> tuple[str, ...]:
+        """Names of the tensors besides q, k and v, in the order of the kernel."""
+        names = ["q_descale", "k_descale", "v_descale"] if self.has_scales else []
+        for name in ("bias", "alibi", "sinks"):
+            if getattr(self, name):
+                names.append(name)
+        return (*names, *(f"aux{i}" for i in range(len(self.regions.aux))))
+
+    @functools.cached_property
     def inputs(self) -> tuple[str, ...]:
         """Names of the arguments in the order of the kernel, before outputs."""
-        names = ["q", "k", "v", "scale"]
-        if self.has_scales:
-            names += ["q_descale", "k_descale", "v_descale"]
-        if self.bias:
-            names.append("bias")
-        if self.alibi:
-            names.append("alibi")
-        names += [f"aux{i}" for i in range(len(self.regions.aux))]
-        names += [f"arg{i}" for i in range(len(self.regions.scalars))]
-        return tuple(names)
+        numbers = (f"arg{i}" for i in range(len(self.regions.scalars)))
+        return ("q", "k", "v", "scale", *self.extras, *numbers)
 
     @property
     def outputs(self) -> tuple[str, ...]:
@@ -84,65 +88,71 @@ class Spec:
 
     def to_mlir(self) -> str:
         """The module that is compiled."""
-        q, k, v = (
-            self._tensor(dim, type)
-            for dim, type in (
-                (self.head_dim, self.q_type),
-                (self.head_dim, self.k_type),
-                (self.head_dim_v, self.v_type),
-            )
-        )
-        o = self._tensor(self.head_dim_v, self.out_type)
-        types = {"q": q, "k": k, "v": v, "scale": "f32", "alibi": "tensor<?xf32>"}
-        scales = "tensor<?x?x1xf32>"
-        types |= {name: scales for name in ("q_descale", "k_descale", "v_descale")}
-        aux: list[str] = []
-        if self.bias:
-            types["bias"] = self.bias.mlir
-            aux.append("bias")
-        if self.alibi:
-            aux.append("alibi")
-        for i, one in enumerate(self.regions.aux):
-            types[f"aux{i}"] = one.mlir
-            aux.append(f"aux{i}")
-        for i, scalar in enumerate(self.regions.scalars):
-            types[f"arg{i}"] = scalar
-
-        parameters = ",\n    ".join(
-            f'%{name}: {types[name]} {{tile.name = "{name}"}}' for name in self.inputs
-        )
-        results = {"o": o, "lse": "tensor<?x?x?xf32>"}
-        named = ", ".join(
-            f'{results[name]} {{tile.name = "{name}"}}' for name in self.outputs
-        )
-        values = ", ".join("%" + name for name in self.outputs)
-        made = ", ".join(results[name] for name in self.outputs)
-
+        types = self._types()
         lines = ["    attention.forward %q, %k, %v"]
-        if aux:
-            operands = ", ".join("%" + name for name in aux)
-            lines.append(f"    aux({operands} : {', '.join(types[a] for a in aux)})")
+        lines += self._aux_clause(types)
         lines.append("    scale %scale")
         if self.has_scales:
+            scales = types["q_descale"]
             lines.append(
                 "    scales(%q_descale, %k_descale, %v_descale : "
                 f"{scales}, {scales}, {scales})"
             )
-        mods = self._mods(aux)
-        if mods:
-            lines.append(f"    mods [{', '.join(mods)}]")
-        lines.append(f"    : ({q}, {k}, {v}) -> ({made})")
+        if self.sinks:
+            lines.append(f"    sinks(%sinks : {types['sinks']})")
+        lines += self._mods_clause()
+        made = ", ".join(types[name] for name in self.outputs)
+        lines.append(f"    : ({types['q']}, {types['k']}, {types['v']}) -> ({made})")
+        lines += self._region_clauses()
+        return _function("attention", self.inputs, self.outputs, types, lines)
+
+    def _types(self) -> dict[str, str]:
+        """The types of arguments and results by name."""
+        types = {
+            "q": self._tensor(self.head_dim, self.q_type),
+            "k": self._tensor(self.head_dim, self.k_type),
+            "v": self._tensor(self.head_dim_v, self.v_type),
+            "o": self._tensor(self.head_dim_v, self.out_type),
+            "lse": "tensor<?x?x?xf32>", "scale": "f32", "alibi": "tensor<?xf32>",
+            "sinks": "tensor<?xf32>",
+        }  # fmt: skip
+        for name in ("q_descale", "k_descale", "v_descale"):
+            types[name] = "tensor<?x?x1xf32>"
+        if self.bias:
+            types["bias"] = self.bias.mlir
+        for i, one in enumerate(self.regions.aux):
+            types[f"aux{i}"] = one.mlir
+        for i, scalar in enumerate(self.regions.scalars):
+            types[f"arg{i}"] = scalar
+        return types
+
+    @functools.cached_property
+    def _aux(self) -> list[str]:
+        """The auxiliary operands."""
+        return [
+            name for name in self.extras
+            if name in ("bias", "alibi") or name.startswith("aux")
+        ]  # fmt: skip
+
+    def _aux_clause(self, types: dict[str, str]) -> list[str]:
+        if not self._aux:
+            return []
+        operands = ", ".join("%" + name for name in self._aux)
+        return [f"    aux({operands} : {', '.join(types[a] for a in self._aux)})"]
+
+    def _mods_clause(self) -> list[str]:
+        mods = self._mods(self._aux)
+        return [f"    mods [{', '.join(mods)}]"] if mods else []
+
+    def _region_clauses(self) -> list[str]:
+        lines = []
         if self.regions.score:
             lines.append(f"    {SCORE_REGION} (%score, %b, %h, %i, %j) {{")
             lines.append(self.regions.score.rstrip() + "\n    }")
         if self.regions.mask:
             lines.append(f"    {MASK_REGION} (%b, %h, %i, %j) {{")
             lines.append(self.regions.mask.rstrip() + "\n    }")
-        body = "\n".join(lines).lstrip()
-        return (
-            f"func.func @attention(\n    {parameters})\n    -> ({named}) {{\n"
-            f"  {values} = {body}\n  return {values} : {made}\n}}\n"
-        )
+        return lines
 
     def _tensor(self, dim: int, type: str) -> str:
         return f"tensor<?x?x?x{dim}x{type}>"
@@ -156,8 +166,9 @@ class Spec:
             mods.append(f"#attention.bias<aux = {aux.index('bias')}>")
         if self.alibi:
             mods.append(f"#attention.alibi<aux = {aux.index('alibi')}>")
+        align = "align = top_left" if self.top_left else ""
         if self.causal:
-            mods.append("#attention.causal")
+            mods.append("#attention.causal" + (f"<{align}>" if align else ""))
         if self.window is not None:
             left, right = self.window
             ends = []
@@ -166,5 +177,59 @@ class Spec:
             if right is not None:
                 ends.append(f"right = {right}")
             if ends:
+                ends += [align] if align else []
                 mods.append(f"#attention.window<{', '.join(ends)}>")
         return mods
+
+
+@dataclasses.dataclass(frozen=True)
+class BackwardSpec:
+    """The kernels of the gradients of a Spec's q, k and v. `dlse`: there is a
+    gradient of lse too."""
+
+    forward: Spec
+    dlse: bool = False
+
+    @functools.cached_property
+    def inputs(self) -> tuple[str, ...]:
+        spec = self.forward
+        given = ("q", "k", "v", "o", "lse", "do", *(("dlse",) if self.dlse else ()))
+        # A sink is in lse, and needs no operand.
+        rest = (name for name in spec.inputs[3:] if name != "sinks")
+        return (*given, *rest)
+
+    outputs = ("dq", "dk", "dv")
+
+    def to_mlir(self) -> str:
+        spec = self.forward
+        types = spec._types()
+        types["do"], types["dlse"] = types["o"], types["lse"]
+        types |= {"d" + name: types[name] for name in "qkv"}
+        dlse = " dlse %dlse" if self.dlse else ""
+        lines = [f"    attention.backward %q, %k, %v, %o, %lse, %do{dlse}"]
+        lines += spec._aux_clause(types)
+        lines.append("    scale %scale")
+        lines += spec._mods_clause()
+        given = [types[name] for name in self.inputs[: 7 if self.dlse else 6]]
+        made = ", ".join(types[name] for name in self.outputs)
+        lines.append(f"    : ({', '.join(given)}) -> ({made})")
+        lines += spec._region_clauses()
+        return _function("attention_backward", self.inputs, self.outputs, types, lines)
+
+
+def _function(
+    name: str, inputs: tuple[str, ...], outputs: tuple[str, ...], types: dict[str, str],
+    lines: list[str],
+) -> str:  # fmt: skip
+    """A function around one operation, whose text is `lines`."""
+    parameters = ",\n    ".join(
+        f'%{name}: {types[name]} {{tile.name = "{name}"}}' for name in inputs
+    )
+    named = ", ".join(f'{types[name]} {{tile.name = "{name}"}}' for name in outputs)
+    values = ", ".join("%" + name for name in outputs)
+    made = ", ".join(types[name] for name in outputs)
+    body = "\n".join(lines).lstrip()
+    return (
+        f"func.func @{name}(\n    {parameters})\n    -> ({named}) {{\n"
+        f"  {values} = {body}\n  return {values} : {made}\n}}\n"
+    )

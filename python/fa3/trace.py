@@ -48,7 +48,6 @@ class Traced:
     names: tuple[str, ...]
     places: dict[str, list[tuple[str, int]]]
 
-
     def place_of(self, text: str, line: int) -> tuple[str, int]:
         """The user's file and line behind a line of the module, or ("", 0)."""
         lines = text.splitlines()
@@ -61,8 +60,9 @@ class Traced:
             if start < 0:
                 continue
             first = text.count("\n", 0, start) + 1
-            if first <= line < first + len(self.places[name]):
-                return self.places[name][line - first]
+            places = self.places.get(name, ())
+            if first <= line < first + len(places):
+                return places[line - first]
         return "", 0
 
 

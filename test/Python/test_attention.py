@@ -12,7 +12,7 @@ from unittest import mock
 import support
 
 import fa3
-from fa3 import compiler, driver, spec
+from fa3 import compiler, driver, request, spec
 
 if support.HAS_TORCH:
     import torch
@@ -138,11 +138,22 @@ class LaunchTest(unittest.TestCase):
             self.assertEqual(compile.call_count, 1)
         self.assertEqual(self.launches(), 5)
 
-    def test_mods_have_no_gradient(self):
-        q = self.q.requires_grad_()
-        with self.assertRaisesRegex(fa3.UnsupportedError, "gradients: 'q' requires"):
-            fa3.attention(q, self.k, self.k, mask_mod=lambda b, h, q, kv: q >= kv)
-        self.assertEqual(self.launches(), 0)
+    def test_smaller_tile_where_registers_run_out(self):
+        def mod(s, b, h, q, kv):
+            return torch.relu(s) + torch.log(torch.abs(s) + 1)
+
+        for _ in range(2):  # compiled, then of the cache
+            driver.set_driver(None)
+            self.addCleanup(driver.set_driver, None)
+            request.kernels.clear()
+            request.plans.clear()
+            fa3.attention(self.q, self.k, self.k, score_mod=mod)
+            (kernel,) = request.kernels.values()
+            self.assertEqual(kernel.options.pipeline, "block-n=96")
+            self.assertIn("registers ran out", str(kernel.diagnostics[-1]))
+        self.assertEqual(kernel.source, "cache")
+        with self.assertRaisesRegex(fa3.CompileError, "registers per thread"):
+            fa3.compile(kernel.text, block_n=112, ptxas="")
 
     def test_mods_break_the_graph_of_torch_compile(self):
         def run(q, k):

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""fa3 in torch without a GPU: the operator under torch.compile and opcheck, with
-the definition of attention as its kernel on the CPU; gradients; the switch behind
-scaled_dot_product_attention."""
+"""fa3 in torch without a GPU: the operators under torch.compile and opcheck, with
+the interpreter as their kernel on the CPU; gradients against torch's."""
 
 import unittest
 from unittest import mock
@@ -12,87 +11,286 @@ import fa3
 
 if support.HAS_TORCH:
     import torch
-    from torch.nn import functional
 
     import fa3.torch as door
+    from fa3 import gradients, program
 
-    def definition(q, k, v, program, scale=None):
-        named = door._parse(program)
-        o, lse = door._forward_fake(q, k, v, program, scale)
-        groups = q.shape[1] // k.shape[1]
-        k, v = (one.repeat_interleave(groups, 1).float() for one in (k, v))
-        scores = q.float() @ k.mT * (scale or q.shape[3] ** -0.5)
-        if named["causal"]:
-            visible = torch.ones(scores.shape[2:], dtype=torch.bool)
-            scores.masked_fill_(
-                ~visible.tril(k.shape[2] - q.shape[2]), float("-inf")
-            )
-        o.copy_(torch.softmax(scores, -1) @ v)
-        return o, torch.logsumexp(scores, -1) if named["return_lse"] else lse
+
+def definition(q, k, v, *, causal=False, window=None, softcap=0.0, scale=None,
+               score=None, sinks=None, bias=None):  # fmt: skip
+    """o and lse of (b, h, s, d), by operations that torch can differentiate."""
+    groups = q.shape[1] // k.shape[1]
+    k, v = (one.repeat_interleave(groups, 1).float() for one in (k, v))
+    s = q.float() @ k.mT * (scale or q.shape[3] ** -0.5)
+    i, j = torch.arange(q.shape[2])[:, None], torch.arange(k.shape[2])[None]
+    off = k.shape[2] - q.shape[2]
+    if softcap:
+        s = softcap * torch.tanh(s / softcap)
+    if bias is not None:
+        s = s + bias.float()
+    if score is not None:
+        b = torch.arange(q.shape[0])[:, None, None, None]
+        s = score(s, b, torch.arange(q.shape[1])[:, None, None], i, j)
+    if causal:
+        s = s.masked_fill(j > i + off, float("-inf"))
+    if window is not None:
+        s = s.masked_fill(
+            (j < i + off - window[0]) | (j > i + off + window[1]), float("-inf")
+        )
+    if sinks is not None:
+        column = sinks[None, :, None, None].expand(*s.shape[:3], 1)
+        s = torch.cat([s, column], -1)
+    p = torch.softmax(s, -1)
+    p = p[..., :-1] if sinks is not None else p
+    return p @ v, torch.logsumexp(s, -1)
+
+
+class Problem(unittest.TestCase):
+    def setUp(self):
+        torch.manual_seed(0)
+        self.q = torch.randn(2, 4, 17, 32, dtype=torch.float16)
+        self.k = torch.randn(2, 2, 24, 32, dtype=torch.float16)
+        self.v = torch.randn(2, 2, 24, 32, dtype=torch.float16)
+
+    def close(self, made, expected, tolerance=4e-3):
+        torch.testing.assert_close(
+            made.float(), expected.float(), atol=tolerance, rtol=tolerance
+        )
 
 
 @support.needs_torch
-class OperatorTest(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.library = torch.library.Library("fa3", "IMPL")
-        cls.library.impl("forward", definition, "CPU")
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.library._destroy()
-
-    def setUp(self):
-        torch.manual_seed(0)
-        self.q = torch.randn(2, 4, 16, 32, dtype=torch.float16)
-        self.k = torch.randn(2, 2, 24, 32, dtype=torch.float16)
+@support.needs_interpreter
+class OperatorTest(Problem):
+    def text(self, **named):
+        given = {"causal": True, "window": None, "softcap": 0, "out_dtype": None,
+                 "lse": True, "layout": "bhsd", "interpret": True}  # fmt: skip
+        return program.to_text(**{**given, **named})
 
     def test_program(self):
-        text = door._program(True, (3, None), 30, torch.bfloat16, True, "bshd")
+        text = self.text(window=(3, None), softcap=30, out_dtype=torch.bfloat16,
+                         layout="bshd", extras="bias,sinks")  # fmt: skip
         self.assertEqual(
-            door._parse(text),
-            {"causal": True, "window": (3, None), "softcap": 30.0,
-             "out_dtype": torch.bfloat16, "return_lse": True, "layout": "bshd"},
+            program.parse(text),
+            program.Program(
+                True, (3, None), 30.0, "bfloat16", True, "bshd", interpret=True,
+                extras=("bias", "sinks"),
+            ),
         )  # fmt: skip
 
+    def test_program_with_mods_means_the_same_elsewhere(self):
+        slopes, two = torch.rand(4), 2.0
+        traced = fa3.trace.trace_mods(
+            lambda s, b, h, i, j: s * two - slopes[h], lambda b, h, i, j: i >= j
+        )
+        read = program.parse(self.text(mods=program.mods_text(traced)))
+        self.assertEqual(read.regions, traced.regions)
+        self.assertEqual(read.uses, traced.uses)
+        again = read.traced([slopes], [2.0])
+        self.assertEqual((again.scalars, again.names), (traced.scalars, traced.names))
+
     def test_compile_without_graph_break(self):
+        bias = torch.randn(1, 4, 17, 24, dtype=torch.float16)
+        sinks = torch.rand(4)
         for dynamic in (False, True):
             torch._dynamo.reset()
             compiled = torch.compile(
-                lambda q, k: fa3.attention(q, k, k, causal=True, return_lse=True),
+                lambda q, k, v, bias: fa3.attention(
+                    q, k, v, causal=True, bias=bias, sinks=sinks, return_lse=True,
+                    interpret=True,
+                ),
                 fullgraph=True, backend="aot_eager", dynamic=dynamic,
             )  # fmt: skip
-            for queries in (16, 9):
-                q = self.q[:, :, :queries]
-                o, lse = compiled(q, self.k)
+            for queries in (17, 9):
+                q, b = self.q[:, :, :queries], bias[:, :, :queries]
+                o, lse = compiled(q, self.k, self.v, b)
                 expected = definition(
-                    q, self.k, self.k, door._program(True, None, 0, None, True, "bhsd")
+                    q, self.k, self.v, causal=True, bias=b, sinks=sinks
                 )
-                torch.testing.assert_close(o, expected[0])
-                torch.testing.assert_close(lse, expected[1])
+                self.close(o, expected[0])
+                self.close(lse, expected[1])
 
     def test_opcheck(self):
-        program = door._program(True, None, 0.0, None, True, "bhsd")
+        sinks, text = torch.rand(4), self.text(extras="sinks")
         for order in ((0, 1, 2), (0, 2, 1), (2, 0, 1)):
             back = [order.index(d) for d in range(3)]
             q = self.q.permute(*order, 3).contiguous().permute(*back, 3)
             torch.library.opcheck(
-                torch.ops.fa3.forward.default, (q, self.k, self.k, program, 0.3)
+                torch.ops.fa3.forward.default,
+                (q, self.k, self.v, [sinks], [], text, 0.3),
             )
+            o, lse = torch.ops.fa3.forward(q, self.k, self.v, [sinks], [], text, 0.3)
+            for dlse in (None, torch.rand_like(lse)):
+                torch.library.opcheck(
+                    torch.ops.fa3.backward.default,
+                    (o, dlse, q, self.k, self.v, o, lse, [sinks], [], text, 0.3),
+                )
 
-    def test_no_gradient_is_an_error(self):
+    def test_opcheck_of_gradients(self):
+        text = self.text(backward="fa3")
+        given = [one.requires_grad_() for one in (self.q, self.k, self.v)]
+        torch.library.opcheck(
+            torch.ops.fa3.forward.default, (*given, [], [], text, 0.3)
+        )
+
+    def test_operator_without_a_backward_is_an_error(self):
         q = self.q.requires_grad_()
-        with self.assertRaisesRegex(fa3.UnsupportedError, "no backward kernel yet"):
-            fa3.attention(q, self.k, self.k)
+        o, _ = torch.ops.fa3.forward(q, self.k, self.v, [], [], self.text(), None)
+        with self.assertRaisesRegex(fa3.UnsupportedError, "asks for none"):
+            o.sum().backward()
+
+
+@support.needs_torch
+@support.needs_interpreter
+class GradientTest(Problem):
+    def check(self, named, expected=None, lse=True, layout="bhsd", compiled=False):
+        """Gradients of o and lse beside those of the definition."""
+        weights = torch.linspace(-1, 1, self.v.shape[3])
+        grads = []
+        for ours in (True, False):
+            given = [one.detach().clone() for one in (self.q, self.k, self.v)]
+            options = dict(named if ours or expected is None else expected)
+            for name, one in options.items():
+                if name == "sinks":
+                    options[name] = one.detach().clone().requires_grad_()
+            for one in given:
+                one.requires_grad_()
+            if ours:
+                turned = given
+                if layout == "bshd":
+                    turned = [one.transpose(1, 2) for one in given]
+
+                def call(*tensors):
+                    return fa3.attention(
+                        *tensors, return_lse=True, interpret=True, layout=layout,
+                        **options,
+                    )  # fmt: skip
+
+                if compiled:
+                    call = torch.compile(call, fullgraph=True, backend="aot_eager")
+                o, sums = call(*turned)
+                o = o.transpose(1, 2) if layout == "bshd" else o
+            else:
+                o, sums = definition(*given, **options)
+            loss = (o.float() * weights).sum()
+            if lse:
+                loss = loss + sums.masked_fill(torch.isinf(sums), 0).sin().sum()
+            loss.backward()
+            grads.append([one.grad for one in given])
+            if "sinks" in options:
+                grads[-1].append(options["sinks"].grad)
+        for made, wanted in zip(*grads):
+            self.close(made, wanted, 6e-3)
+
+    def test_of_masks_and_scores(self):
+        for named in (
+            {}, {"causal": True}, {"window": (5, 2)}, {"softcap": 2.0}, {"scale": 0.3},
+            {"causal": True, "softcap": 3.0},
+        ):  # fmt: skip
+            with self.subTest(named):
+                self.check(named)
+                self.check(named, lse=False, layout="bshd")
+
+    def test_of_mods(self):
+        slopes, factor = torch.rand(4), 1.5
+        mod = lambda s, b, h, i, j: factor * torch.tanh(s) - slopes[h] * (i - j)  # noqa: E731
+        self.check({"score_mod": mod}, {"score": mod})
+        self.check(
+            {"score_mod": mod, "mask_mod": lambda b, h, i, j: j <= i + 7},
+            {"score": mod, "causal": True},
+        )
+
+    def test_of_bias_slopes_and_sinks(self):
+        bias, slopes = torch.randn(1, 1, 17, 24, dtype=torch.float16), torch.rand(4)
+        self.check({"bias": bias})
+        self.check(
+            {"alibi_slopes": slopes},
+            {"score": lambda s, b, h, i, j: s - slopes[h] * (i + 7 - j).abs()},
+        )
+        self.check({"sinks": torch.randn(4), "causal": True})
+
+    def test_under_compile(self):
+        torch._dynamo.reset()
+        self.check({"causal": True}, compiled=True)
+
+    def test_head_dims_differ(self):
+        self.v = torch.randn(2, 2, 24, 16, dtype=torch.float16)
+        self.check({"causal": True})
+
+    def test_expanded_gradient(self):
+        q = self.q.requires_grad_()
+        fa3.attention(q, self.k, self.v, interpret=True).sum().backward()
+        made = q.grad.clone()
+        q.grad = None
+        definition(q, self.k, self.v)[0].sum().backward()
+        self.close(made, q.grad)
+
+    def test_what_has_no_gradient_is_named(self):
+        q = self.q.requires_grad_()
+        bias = torch.zeros(1, 1, 17, 24, dtype=torch.float16, requires_grad=True)
+        table = torch.zeros(4, requires_grad=True)
+        for named, expected in (
+            ({"bias": bias}, "'bias' requires one"),
+            ({"alibi_slopes": table}, "'alibi' requires one"),
+            ({"score_mod": lambda s, b, h, i, j: s + table[h]}, "'table', which a mod"),
+        ):
+            with self.assertRaisesRegex(fa3.UnsupportedError, expected):
+                fa3.attention(self.q, self.k, self.v, interpret=True, **named)
+        with self.assertRaisesRegex(fa3.UnsupportedError, "element type .*float8"):
+            small = (one.to(torch.float8_e4m3fn) for one in (self.q, self.k, self.v))
+            fa3.attention(*small, interpret=True)
+        with self.assertRaisesRegex(fa3.UnsupportedError, "given outputs"):
+            fa3.attention(q, self.k, self.v, out=torch.empty_like(q), interpret=True)
+        door.set_backward(None)
+        self.addCleanup(door.set_backward, "fa3")
+        with self.assertRaisesRegex(fa3.UnsupportedError, "switched off"):
+            fa3.attention(q, self.k, self.v, interpret=True)
         with torch.no_grad():
             with self.assertRaisesRegex(fa3.ArgumentError, "device is cpu"):
-                fa3.attention(q, self.k, self.k)
+                fa3.attention(q, self.k, self.v)
 
-    def test_where_the_backward_of_torch_is_valid(self):
+    def test_bad_gradients_are_named(self):
+        text = program.to_text(True, None, 0, None, True, "bhsd", interpret=True)
+        o, lse = torch.ops.fa3.forward(self.q, self.k, self.v, [], [], text, None)
+        for given, expected in (
+            ({"do": o[:, :, :5]}, "'do': shape .2, 4, 5, 32., expected .2, 4, 17, 32."),
+            ({"lse": lse.half()}, "'lse': element type f16, expected f32"),
+            ({"dlse": lse[:1]}, "'dlse': shape .1, 4, 17., expected .2, 4, 17."),
+        ):
+            named = {"do": o, "dlse": None, "q": self.q, "k": self.k, "v": self.v,
+                     "o": o, "lse": lse, **given}  # fmt: skip
+            with self.assertRaisesRegex(fa3.ArgumentError, expected):
+                gradients.backward(
+                    **named, extras=[], numbers=[], text=text, scale=None
+                )
+
+    @support.needs_driver
+    def test_launches(self):
+        fake = support.fake_driver()
+        q = self.q.requires_grad_()
+        slopes = torch.rand(4)
+        with support.fake_gpu():
+            gradients._plans.clear()
+            for run in range(2):
+                before = fake.fakeCudaNumLaunches()
+                o = fa3.attention(
+                    q, self.k, self.v, causal=True,
+                    score_mod=lambda s, b, h, i, j: s - slopes[h],
+                )  # fmt: skip
+                o.sum().backward()
+                # The forward, sums of rows, dk and dv, dq.
+                self.assertEqual(fake.fakeCudaNumLaunches() - before, 4, run)
+            self.assertEqual(len(gradients._plans), 1)
+            gradients._plans.clear()
+
+
+@support.needs_torch
+class TorchBackwardTest(Problem):
+    def test_where_it_is_valid(self):
         q, k = self.q.requires_grad_(), self.k
         for named, expected in (
-            ({"causal": True}, "causal with 16 queries and 24 keys"),
+            ({"causal": True}, "causal with 17 queries and 24 keys"),
             ({"softcap": 2.0}, "softcap 2.0"),
+            ({"sinks": torch.rand(4)}, "takes no mods, bias, slopes or sinks"),
         ):
             with self.assertRaisesRegex(fa3.UnsupportedError, expected):
                 door.attention(q, k, k, backward="torch", **named)
@@ -101,7 +299,8 @@ class OperatorTest(unittest.TestCase):
         with self.assertRaisesRegex(fa3.ArgumentError, "'backward': 'x', expected"):
             door.attention(q, k, k, backward="x")
 
-    def test_backward_of_torch(self):
+    @support.needs_interpreter
+    def test_call(self):
         q = self.q.requires_grad_()
         calls = []
 
@@ -112,90 +311,19 @@ class OperatorTest(unittest.TestCase):
         packet = torch.ops.aten
         with mock.patch.object(packet, "_flash_attention_backward", stub):
             o = door.attention(
-                q, self.k, self.k, window=(5, 0), scale=0.5, backward="torch"
-            )
+                q, self.k, self.k, window=(5, 0), scale=0.5, backward="torch",
+                interpret=True,
+            )  # fmt: skip
             o.sum().backward()
         ((grad, q_shape, k_shape, lse, rest, named),) = calls
-        self.assertEqual(grad, (2, 16, 4, 32))
-        self.assertEqual((q_shape, k_shape), ((2, 16, 4, 32), (2, 24, 2, 32)))
-        self.assertEqual(lse, (2, 4, 16))
-        self.assertEqual(rest[:6], (None, None, 16, 24, 0.0, False))
+        self.assertEqual(grad, (2, 17, 4, 32))
+        self.assertEqual((q_shape, k_shape), ((2, 17, 4, 32), (2, 24, 2, 32)))
+        self.assertEqual(lse, (2, 4, 17))
+        self.assertEqual(rest[:6], (None, None, 17, 24, 0.0, False))
         self.assertEqual(
             named, {"scale": 0.5, "window_size_left": 5, "window_size_right": 0}
         )
         torch.testing.assert_close(q.grad, torch.ones_like(q))
-
-
-@support.needs_torch
-class SwitchTest(unittest.TestCase):
-    def setUp(self):
-        self.q = torch.randn(1, 4, 16, 32, dtype=torch.float16)
-        door.report(reset=True)
-        door._report = door.Report()
-        self.switch = door._Switch.__new__(door._Switch)
-        self.switch.strict = False
-        self.stock = self.switch.stock = mock.Mock(return_value="stock")
-        patch = mock.patch.object(door, "_capability", lambda device: (9, 0))
-        patch.start()
-        self.addCleanup(patch.stop)
-
-    def run_switch(self, **named):
-        given = {"query": self.q, "key": self.q, "value": self.q, **named}
-        with mock.patch.object(
-            fa3.api, "attention", return_value=(self.q, torch.zeros(1, 4, 16))
-        ) as attention:
-            made = self.switch.forward(
-                given.pop("query"), given.pop("key"), given.pop("value"), **given
-            )
-        return made, attention
-
-    def test_runs(self):
-        made, attention = self.run_switch(is_causal=True, scale=0.5)
-        self.assertEqual(len(made), 9)
-        self.assertEqual(made[2:6], (None, None, 16, 16))
-        self.assertEqual(
-            attention.call_args.kwargs,
-            {"causal": True, "scale": 0.5, "return_lse": True},
-        )
-        self.assertEqual(door.report().ran, 1)
-
-    def test_declines(self):
-        q = self.q
-        for named, why in (
-            ({"dropout_p": 0.5}, "dropout"),
-            ({"query": q.float()}, "element type torch.float32"),
-            ({"is_causal": True, "key": q[:, :, :8], "value": q[:, :, :8]}, "causal with"),
-            ({"scale": -1.0}, "scale -1.0"),
-            ({"query": q.mT.contiguous().mT}, "last dimension not contiguous"),
-            ({"query": q[..., 1:25]}, "addresses that are no multiples"),
-        ):
-            made, attention = self.run_switch(**named)
-            self.assertEqual(made, "stock")
-            attention.assert_not_called()
-            self.assertIn(why, str(door.report()))
-        self.assertIn("fa3 ran 0 calls, torch 6", str(door.report()))
-        self.switch.strict = True
-        with self.assertRaisesRegex(fa3.UnsupportedError, "attention: dropout"):
-            self.run_switch(dropout_p=0.5)
-
-    def test_activate_and_deactivate(self):
-        q = torch.randn(1, 2, 8, 16)
-        before = functional.scaled_dot_product_attention(q, q, q)
-        with mock.patch.object(door, "_stock_kernel", lambda: None):
-            door.activate()
-            try:
-                self.assertTrue(door.is_active())
-                if hasattr(torch.nn.attention, "current_flash_attention_impl"):
-                    self.assertEqual(
-                        torch.nn.attention.current_flash_attention_impl(),
-                        door.IMPLEMENTATION,
-                    )
-                # Nothing changes for others.
-                after = functional.scaled_dot_product_attention(q, q, q)
-                torch.testing.assert_close(before, after)
-            finally:
-                door.deactivate()
-        self.assertFalse(door.is_active())
 
 
 if __name__ == "__main__":

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a call of fa3.attention asks for besides its tensors, as text: the key of
+caches and the argument of operators. It has values only, so that a graph that was
+saved by one process means the same in another."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import json
+from typing import Any, Sequence
+
+from .spec import Auxiliary, Regions
+from .trace import Traced
+
+#: Tensors besides q, k and v, in the order in which operators take them; those
+#: that mods read follow.
+EXTRAS = ("q_descale", "k_descale", "v_descale", "bias", "alibi", "sinks")
+
+
+@dataclasses.dataclass(frozen=True)
+class Program:
+    """`extras` are the names of EXTRAS that are given; `regions`, `uses` and
+    `names` are those of traced mods."""
+
+    causal: bool = False
+    window: tuple[int | None, int | None] | None = None
+    softcap: float = 0.0
+    out_dtype: str | None = None
+    return_lse: bool = False
+    layout: str = "bhsd"
+    top_left: bool = False
+    interpret: bool | str = False
+    backward: str = "None"
+    extras: tuple[str, ...] = ()
+    regions: Regions = Regions()
+    uses: tuple[tuple[str | None, ...], ...] = ()
+    names: tuple[str, ...] = ()
+
+    @property
+    def has_mods(self) -> bool:
+        return bool(self.regions.score or self.regions.mask)
+
+    def named(self, extras: Sequence[Any]) -> dict[str, Any]:
+        """The tensors of an operator by name, without those of mods."""
+        return dict(zip(self.extras, extras))
+
+    def traced(self, extras: Sequence[Any], numbers: Sequence[float]) -> Traced | None:
+        """The mods, with their tensors and numbers."""
+        if not self.has_mods:
+            return None
+        scalars = tuple(
+            one if type == "f32" else int(one)
+            for type, one in zip(self.regions.scalars, numbers)
+        )
+        return Traced(
+            self.regions, tuple(extras[len(self.extras) :]), scalars, self.uses,
+            self.names, known_places.get(self.regions, {}),
+        )  # fmt: skip
+
+
+#: The user's lines of mods that this process has traced.
+known_places: dict[Regions, dict[str, list[tuple[str, int]]]] = {}
+
+
+def to_text(
+    causal: Any, window: Any, softcap: Any, out_dtype: Any, lse: Any, layout: str,
+    extras: str = "", mods: str = "", backward: str | None = None,
+    interpret: Any = False, top_left: bool = False,
+) -> str:  # fmt: skip
+    """A Program as text. Simple enough for Dynamo to follow: `extras` are names
+    with commas between, `mods` what mods_text gives."""
+    left, right = window if window is not None else (None, None)
+    out = str(out_dtype)[6:] if out_dtype is not None else "None"
+    return (
+        f"causal={bool(causal)} left={left} right={right} softcap={float(softcap)} "
+        f"out={out} lse={bool(lse)} layout={layout} top_left={bool(top_left)} "
+        f"interpret={interpret} backward={backward} extras={extras} mods={mods}"
+    )
+
+
+def mods_text(traced: Traced | None) -> str:
+    """Traced mods without their tensors and numbers."""
+    if traced is None:
+        return ""
+    known_places[traced.regions] = traced.places
+    regions = traced.regions
+    return json.dumps({
+        "score": regions.score, "mask": regions.mask,
+        "aux": [[one.type, one.rank] for one in regions.aux],
+        "scalars": regions.scalars, "uses": traced.uses, "names": traced.names,
+    })  # fmt: skip
+
+
+@functools.lru_cache(maxsize=1024)
+def parse(text: str) -> Program:
+    """The inverse of to_text."""
+    head, _, mods = text.partition(" mods=")
+    named = dict(one.split("=", 1) for one in head.split(" "))
+
+    def end(text: str) -> int | None:
+        return None if text == "None" else int(text)
+
+    window = (end(named["left"]), end(named["right"]))
+    interpret = named["interpret"]
+    made = Program(
+        named["causal"] == "True",
+        None if window == (None, None) else window,
+        float(named["softcap"]),
+        None if named["out"] == "None" else named["out"],
+        named["lse"] == "True",
+        named["layout"],
+        named["top_left"] == "True",
+        {"True": True, "False": False}.get(interpret, interpret),
+        named["backward"],
+        tuple(one for one in named["extras"].split(",") if one),
+    )
+    if not mods:
+        return made
+    read = json.loads(mods)
+    return dataclasses.replace(
+        made,
+        regions=Regions(
+            read["score"], read["mask"],
+            tuple(Auxiliary(type, rank) for type, rank in read["aux"]),
+            tuple(read["scalars"]),
+        ),
+        uses=tuple(tuple(one) for one in read["uses"]),
+        names=tuple(read["names"]),
+    )  # fmt: skip

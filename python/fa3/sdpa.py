@@ -1,0 +1,399 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The switch that puts fa3 behind torch's scaled_dot_product_attention.
+
+torch chooses one of its fused kernels (cuDNN first on Hopper, then FlashAttention,
+then the memory-efficient one) in C++, by an order that it sets itself at the first
+call. So the switch does not ask to be chosen: it takes the place of all three, and
+of their gradients. What fa3 does not take runs the kernel that torch has chosen.
+"""
+
+from __future__ import annotations
+
+import collections
+import functools
+import threading
+import warnings
+from typing import Any, Callable
+
+import torch
+
+from . import checks, gradients
+from .errors import UnsupportedError
+from .program import to_text
+from .request import run_program
+
+IMPLEMENTATION = "fa3-compiler"
+_PREFIX = "_scaled_dot_product_"
+
+
+class Report:
+    """Calls of scaled_dot_product_attention that came to fa3: how many it ran, how
+    many gradients it gave, and how many calls went to torch's kernels, by reason."""
+
+    def __init__(self) -> None:
+        self.ran = 0
+        self.gradients = 0
+        self.declined: collections.Counter[str] = collections.Counter()
+
+    def __str__(self) -> str:
+        lines = [
+            f"fa3 ran {self.ran} calls and {self.gradients} gradients, torch "
+            f"{sum(self.declined.values())}"
+        ]
+        lines += [f"{count:8} {why}" for why, count in self.declined.most_common()]
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+
+_report = Report()
+_lock = threading.Lock()
+_active: "_Switch | None" = None
+
+
+def report(reset: bool = False) -> Report:
+    """What happened since activate(), or since the last reset."""
+    global _report
+    made = _report
+    if reset:
+        _report = Report()
+    return made
+
+
+class _Switch:
+    """The override of torch's fused kernels; remove() takes it away. `key` and
+    `interpret` are for tests without a GPU."""
+
+    def __init__(
+        self, strict: bool, key: str = "CUDA", interpret: bool | str = False
+    ) -> None:
+        self.strict, self.interpret = strict, interpret
+        overrides: dict[str, Callable[..., Any]] = {
+            "flash_attention": self.flash,
+            "cudnn_attention": self.cudnn,
+            "efficient_attention": self.efficient,
+            "flash_attention_backward": self.flash_backward,
+            "cudnn_attention_backward": self.cudnn_backward,
+            "efficient_attention_backward": self.efficient_backward,
+        }
+        # What runs now, to be called after it was overridden.
+        self.stock = {
+            name: torch.library.get_kernel(f"aten::{_PREFIX}{name}", key)
+            for name in overrides
+        }
+        self.library: Any = torch.library.Library("aten", "IMPL")
+        with warnings.catch_warnings():
+            # That a kernel is overridden is what was asked for.
+            warnings.simplefilter("ignore")
+            for name, function in overrides.items():
+                self.library.impl(
+                    _PREFIX + name, function, key, with_keyset=True, allow_override=True
+                )
+
+    def remove(self) -> None:
+        library, self.library = self.library, None
+        if library is not None:
+            library._destroy()
+
+    # -- forward ------------------------------------------------------------------
+
+    def flash(
+        self, keys: Any, query: Any, key: Any, value: Any, dropout_p: float = 0.0,
+        is_causal: bool = False, return_debug_mask: bool = False, *,
+        scale: float | None = None,
+    ) -> Any:  # fmt: skip
+        why = "return_debug_mask" if return_debug_mask else _declines(
+            query, key, value, dropout_p, scale
+        )  # fmt: skip
+        if why:
+            return self._run_stock(
+                why, "flash_attention", keys, query, key, value, dropout_p, is_causal,
+                return_debug_mask, scale=scale,
+            )  # fmt: skip
+        o, lse = self._run(query, key, value, None, is_causal, scale, True)
+        state = torch.empty((2,), dtype=torch.uint64, device=query.device)
+        offset = torch.empty((), dtype=torch.uint64, device=query.device)
+        mask = torch.empty((0,), dtype=query.dtype, device=query.device)
+        return (
+            o, lse, None, None, query.shape[2], key.shape[2], state, offset, mask
+        )  # fmt: skip
+
+    def cudnn(
+        self, keys: Any, query: Any, key: Any, value: Any, attn_bias: Any,
+        compute_log_sumexp: bool, dropout_p: float = 0.0, is_causal: bool = False,
+        return_debug_mask: bool = False, *, scale: float | None = None,
+    ) -> Any:  # fmt: skip
+        why = _declines_cudnn(query, key, value, attn_bias, dropout_p, is_causal, scale)
+        if return_debug_mask or why:
+            return self._run_stock(
+                why or "return_debug_mask", "cudnn_attention", keys, query, key, value,
+                attn_bias, compute_log_sumexp, dropout_p, is_causal, return_debug_mask,
+                scale=scale,
+            )  # fmt: skip
+        o, lse = self._run(
+            query, key, value, attn_bias, is_causal, scale, compute_log_sumexp
+        )
+        state, offset = (
+            torch.empty((), dtype=torch.int64, device=query.device) for _ in range(2)
+        )
+        lse = None if lse is None else lse.unsqueeze(-1)
+        return (
+            o, lse, None, None, query.shape[2], key.shape[2], state, offset, None
+        )  # fmt: skip
+
+    def efficient(
+        self, keys: Any, query: Any, key: Any, value: Any, attn_bias: Any,
+        compute_log_sumexp: bool, dropout_p: float = 0.0, is_causal: bool = False, *,
+        scale: float | None = None,
+    ) -> Any:  # fmt: skip
+        why = _declines(query, key, value, dropout_p, scale, attn_bias)
+        if why:
+            return self._run_stock(
+                why, "efficient_attention", keys, query, key, value, attn_bias,
+                compute_log_sumexp, dropout_p, is_causal, scale=scale,
+            )  # fmt: skip
+        b, h, s, _ = query.shape
+        # As torch's kernel leaves it.
+        out = query.new_empty((b, s, h, value.shape[3])).transpose(1, 2)
+        o, lse = self._run(
+            query, key, value, attn_bias, is_causal, scale, compute_log_sumexp,
+            top_left=query.shape[2] != key.shape[2], out=out,
+        )  # fmt: skip
+        if lse is None:
+            lse = query.new_empty((b, h, 0), dtype=torch.float32)
+        elif s % 32:
+            lse = torch.nn.functional.pad(lse, (0, -s % 32), value=float("inf"))
+        state, offset = (
+            torch.empty((), dtype=torch.int64, device=query.device) for _ in range(2)
+        )
+        return o, lse, state, offset
+
+    def _run(
+        self, query: Any, key: Any, value: Any, bias: Any, causal: bool,
+        scale: float | None, wants_lse: bool, top_left: bool = False, out: Any = None,
+    ) -> tuple[Any, Any]:  # fmt: skip
+        text = to_text(
+            causal, None, 0.0, None, wants_lse, "bhsd",
+            "" if bias is None else "bias", interpret=self.interpret,
+            top_left=causal and top_left,
+        )  # fmt: skip
+        with torch.no_grad():
+            made = run_program(
+                query, key, value, () if bias is None else (bias,), (), text, scale, out
+            )
+        _report.ran += 1
+        return made if wants_lse else (made, None)
+
+    # -- backward -----------------------------------------------------------------
+
+    def flash_backward(
+        self, keys: Any, grad_out: Any, query: Any, key: Any, value: Any, out: Any,
+        logsumexp: Any, cum_seq_q: Any, cum_seq_k: Any, max_q: int, max_k: int,
+        dropout_p: float, is_causal: bool, philox_seed: Any, philox_offset: Any, *,
+        scale: float | None = None,
+    ) -> Any:  # fmt: skip
+        why = _declines(query, key, value, dropout_p, scale)
+        if why or _backward_is_torch():
+            return self._run_stock(
+                _of_gradients(why), "flash_attention_backward", keys, grad_out, query,
+                key, value, out, logsumexp, cum_seq_q, cum_seq_k, max_q, max_k,
+                dropout_p, is_causal, philox_seed, philox_offset, scale=scale,
+            )  # fmt: skip
+        return self._run_backward(
+            grad_out, query, key, value, out, logsumexp, None, is_causal, scale
+        )
+
+    def cudnn_backward(
+        self, keys: Any, grad_out: Any, query: Any, key: Any, value: Any, out: Any,
+        logsumexp: Any, philox_seed: Any, philox_offset: Any, attn_bias: Any,
+        cum_seq_q: Any, cum_seq_k: Any, max_q: int, max_k: int, dropout_p: float,
+        is_causal: bool, *, scale: float | None = None,
+    ) -> Any:  # fmt: skip
+        why = _declines_cudnn(query, key, value, attn_bias, dropout_p, is_causal, scale)
+        if why or _backward_is_torch():
+            return self._run_stock(
+                _of_gradients(why), "cudnn_attention_backward", keys, grad_out, query,
+                key, value, out, logsumexp, philox_seed, philox_offset, attn_bias,
+                cum_seq_q, cum_seq_k, max_q, max_k, dropout_p, is_causal, scale=scale,
+            )  # fmt: skip
+        rows = logsumexp.squeeze(-1) if logsumexp.dim() == 4 else logsumexp
+        return self._run_backward(
+            grad_out, query, key, value, out, rows, attn_bias, is_causal, scale
+        )
+
+    def efficient_backward(
+        self, keys: Any, grad_out: Any, query: Any, key: Any, value: Any,
+        attn_bias: Any, out: Any, logsumexp: Any, philox_seed: Any, philox_offset: Any,
+        dropout_p: float, grad_input_mask: Any, is_causal: bool = False, *,
+        scale: float | None = None,
+    ) -> Any:  # fmt: skip
+        why = _declines(query, key, value, dropout_p, scale, attn_bias)
+        if not why and attn_bias is not None and grad_input_mask[3]:
+            why = "the mask requires a gradient"
+        if why or _backward_is_torch():
+            return self._run_stock(
+                _of_gradients(why), "efficient_attention_backward", keys, grad_out,
+                query, key, value, attn_bias, out, logsumexp, philox_seed,
+                philox_offset, dropout_p, grad_input_mask, is_causal, scale=scale,
+            )  # fmt: skip
+        made = self._run_backward(
+            grad_out, query, key, value, out, logsumexp[:, :, : query.shape[2]],
+            attn_bias, is_causal, scale, top_left=query.shape[2] != key.shape[2],
+        )  # fmt: skip
+        return (*made, None)
+
+    def _run_backward(
+        self, do: Any, query: Any, key: Any, value: Any, o: Any, lse: Any, bias: Any,
+        causal: bool, scale: float | None, top_left: bool = False,
+    ) -> Any:  # fmt: skip
+        text = to_text(
+            causal, None, 0.0, None, True, "bhsd", "" if bias is None else "bias",
+            interpret=self.interpret, top_left=causal and top_left,
+        )  # fmt: skip
+        with torch.no_grad():
+            made = gradients.backward(
+                do, None, query, key, value, o, lse, () if bias is None else (bias,),
+                (), text, scale,
+            )  # fmt: skip
+        _report.gradients += 1
+        return made
+
+    # -- torch's ------------------------------------------------------------------
+
+    def _run_stock(self, why: str, name: str, keys: Any, *args: Any, **named: Any) -> Any:
+        if self.strict:
+            raise UnsupportedError(f"scaled_dot_product_attention: {why}")
+        _report.declined[why] += 1
+        return self.stock[name].call_boxed(keys, *args, **named)
+
+
+def _backward_is_torch() -> bool:
+    from . import torch as door
+
+    return door._kind != "fa3"
+
+
+def _of_gradients(why: str) -> str:
+    return f"gradients: {why or 'set_backward'}"
+
+
+def activate(strict: bool = False) -> None:
+    """Puts fa3 behind scaled_dot_product_attention on CUDA, in place of cuDNN,
+    FlashAttention and the memory-efficient kernel: float16 and bfloat16, full,
+    causal, and with a mask; gradients by fa3's kernels (set_backward). What fa3 does
+    not take goes to the kernel that torch has chosen and is counted (report()); with
+    `strict` it raises. Needs torch 2.9."""
+    global _active
+    with _lock:
+        if _active is not None:
+            _active.strict = strict
+            return
+        if not hasattr(torch.library, "get_kernel"):
+            raise UnsupportedError(
+                f"activate() needs torch.library.get_kernel, torch {torch.__version__} "
+                "has none"
+            )
+        attention_module = torch.nn.attention
+        if hasattr(attention_module, "register_flash_attention_impl"):
+            made: list[_Switch] = []
+
+            def register() -> _Switch:
+                made.append(_Switch(strict))
+                return made[0]
+
+            attention_module.register_flash_attention_impl(
+                IMPLEMENTATION, register_fn=register
+            )
+            attention_module.activate_flash_attention_impl(IMPLEMENTATION)
+            _active = made[0]
+        else:
+            _active = _Switch(strict)
+
+
+def deactivate() -> None:
+    """Undoes activate()."""
+    global _active
+    with _lock:
+        if _active is None:
+            return
+        attention_module = torch.nn.attention
+        current = getattr(attention_module, "current_flash_attention_impl", None)
+        if current is not None and current() == IMPLEMENTATION:
+            attention_module.restore_flash_attention_impl()
+        else:
+            _active.remove()
+        _active = None
+
+
+def is_active() -> bool:
+    return _active is not None
+
+
+@functools.lru_cache(maxsize=None)
+def _capability(device: int) -> tuple[int, int]:
+    return torch.cuda.get_device_capability(device)
+
+
+def _declines_cudnn(
+    q: Any, k: Any, v: Any, bias: Any, dropout: float, causal: bool,
+    scale: float | None,
+) -> str:  # fmt: skip
+    if causal and q.dim() == 4 and q.shape[2] != k.shape[2]:
+        return "causal with queries and keys of unequal number, by cuDNN"
+    if causal and bias is not None:
+        return "causal with a mask"
+    return _declines(q, k, v, dropout, scale, bias)
+
+
+def _declines(
+    q: Any, k: Any, v: Any, dropout: float, scale: float | None, bias: Any = None
+) -> str:
+    """Why a call is torch's; "" if it is ours."""
+    if dropout:
+        return "dropout"
+    if q.dtype not in (torch.float16, torch.bfloat16):
+        return f"element type {q.dtype}"
+    if q.dim() != 4:
+        return f"rank {q.dim()}"
+    if k.shape[1] == 0 or q.shape[1] % k.shape[1] or v.shape[1] != k.shape[1]:
+        return "heads that key heads do not divide"
+    for dim in (q.shape[3], v.shape[3]):
+        if dim % 8 or not 8 <= dim <= checks.MAX_HEAD_DIM:
+            return f"head dim {dim}"
+    if scale is not None and not 0.0 < scale <= checks.MAX_SCALE:
+        return f"scale {scale}"
+    for one in (q, k, v):
+        strides = one.stride()
+        if strides[3] != 1:
+            return "last dimension not contiguous"
+        if any(
+            stride % 8 and extent > 1 for stride, extent in zip(strides[:3], one.shape)
+        ):
+            return "strides that are no multiples of 16 bytes"
+        if one.data_ptr() % 16:
+            return "addresses that are no multiples of 16 bytes"
+    if bias is not None:
+        why = _declines_mask(bias, q, k)
+        if why:
+            return why
+    if q.is_cuda and _capability(q.get_device()) != (9, 0):
+        return "device of compute capability {}.{}".format(*_capability(q.get_device()))
+    return ""
+
+
+def _declines_mask(bias: Any, q: Any, k: Any) -> str:
+    if bias.dtype not in (torch.float16, torch.bfloat16, torch.float32):
+        return f"mask of {bias.dtype}"
+    if bias.dim() != 4 or bias.shape[3] != k.shape[2]:
+        return f"mask of shape {tuple(bias.shape)}"
+    for extent, limit in zip(bias.shape, (q.shape[0], q.shape[1], q.shape[2])):
+        if extent not in (1, limit):
+            return f"mask of shape {tuple(bias.shape)}"
+    strides, step = bias.stride(), 16 // bias.element_size()
+    if bias.shape[3] > 1 and strides[3] != 1:
+        return "mask whose last dimension is not contiguous"
+    if bias.data_ptr() % 16 or any(
+        stride % step and extent > 1 for stride, extent in zip(strides, bias.shape[:3])
+    ):
+        return "mask whose strides are no multiples of 16 bytes"
+    return ""

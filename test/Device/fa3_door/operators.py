@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0
+"""torch.compile, graphs, streams, threads, FlashAttention-3's functions."""
+
+import itertools
+import threading
+
+import torch
+
+import fa3
+
+from .common import DEVICE, check, compare, random, reference
+
+
+def part_torch(quick):
+    """torch.compile, gradients, graphs, streams, threads."""
+    q, k, v = (random(2, 4, 384, 128, dtype=torch.bfloat16) for _ in range(3))
+    expected, sums = reference(q, k, v, causal=True)
+    with check("torch", "torch.compile(fullgraph=True), dynamic lengths") as notes:
+        compiled = torch.compile(
+            lambda q, k, v: fa3.attention(q * 1.0, k, v, causal=True) + 0.0,
+            fullgraph=True, dynamic=True,
+        )  # fmt: skip
+        compare(notes, compiled(q, k, v), expected, 3e-2)
+        cut = [one[:, :, :200] for one in (q, k, v)]
+        compare(notes, compiled(*cut), reference(*cut, causal=True)[0], 3e-2)
+    with check("torch", "opcheck"):
+        text = fa3.program.to_text(True, None, 0.0, None, True, "bhsd")
+        torch.library.opcheck(
+            torch.ops.fa3.forward.default, (q, k, v, [], [], text, 0.1)
+        )
+    for named in ({}, {"causal": True}, {"window": (64, 0)}):
+        with check("torch", f"gradients, backward='torch' {named}") as notes:
+            grads = []
+            for ours in (True, False):
+                inputs = [one.detach().clone().requires_grad_() for one in (q, k, v)]
+                if ours:
+                    o = fa3.torch.attention(*inputs, backward="torch", **named)
+                else:
+                    o = reference(*inputs, **named)[0]
+                (o.float() * torch.arange(128, device=DEVICE) / 128).sum().backward()
+                grads.append([one.grad for one in inputs])
+            for made, wanted in zip(*grads):
+                compare(notes, made, wanted, 5e-2)
+    with check("torch", "CUDA graph, replayed with other values") as notes:
+        given = [one.clone() for one in (q, k, v)]
+        side = torch.cuda.Stream()
+        side.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(side):
+            fa3.attention(*given, causal=True)
+        torch.cuda.current_stream().wait_stream(side)
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            o = fa3.attention(*given, causal=True)
+        for _ in range(3):
+            for one in given:
+                one.copy_(random(*one.shape, dtype=one.dtype))
+            graph.replay()
+            torch.cuda.synchronize()
+            compare(notes, o, reference(*given, causal=True)[0], 3e-2)
+    with check("torch", "a stream of one's own") as notes:
+        side = torch.cuda.Stream()
+        side.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(side):
+            o = fa3.attention(q, k, v, causal=True)
+        side.synchronize()
+        compare(notes, o, expected, 3e-2)
+    with check("torch", "four threads") as notes:
+        made = [None] * 4
+
+        def work(n):
+            with torch.cuda.stream(torch.cuda.Stream()):
+                for _ in range(50):
+                    made[n] = fa3.attention(q, k, v, causal=True)
+                torch.cuda.current_stream().synchronize()
+
+        torch.cuda.synchronize()
+        threads = [threading.Thread(target=work, args=(n,)) for n in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        for one in made:
+            compare(notes, one, expected, 3e-2)
+    if torch.cuda.device_count() > 1:
+        with check("torch", "second device, from the first") as notes:
+            there = [one.to("cuda:1") for one in (q, k, v)]
+            o = fa3.attention(*there, causal=True).to("cuda:0")
+            compare(notes, o, expected, 3e-2)
+    with check("torch", "DLPack of others into given outputs") as notes:
+        class Foreign:
+            def __init__(self, tensor):
+                self.tensor = tensor
+
+            def __dlpack__(self, **named):
+                return self.tensor.__dlpack__(**named)
+
+            def __dlpack_device__(self):
+                return self.tensor.__dlpack_device__()
+
+        out = torch.empty_like(q)
+        torch.cuda.synchronize()
+        fa3.attention(*map(Foreign, (q, k, v)), causal=True, out=Foreign(out))
+        torch.cuda.synchronize()
+        compare(notes, out, expected, 3e-2)
+    with check("torch", "flash_attn_interface: varlen") as notes:
+        lengths = ((70, 200), (0, 50), (260, 250), (1, 513))
+        starts = [
+            torch.tensor([0, *itertools.accumulate(one)], dtype=torch.int32, device=DEVICE)
+            for one in zip(*lengths)
+        ]
+        rows, keys = (int(one[-1]) for one in starts)
+        a, b, c = (
+            random(n, h, 128, dtype=torch.bfloat16) for n, h in ((rows, 8), (keys, 2), (keys, 2))
+        )
+        for _ in range(2):
+            o, lse = fa3.flash_attn_interface.flash_attn_varlen_func(
+                a, b, c, *starts, 260, 513, causal=True, return_attn_probs=True
+            )
+        for n in range(len(lengths)):
+            here, there = (slice(*one[n : n + 2].tolist()) for one in starts)
+            parts = (
+                one.transpose(0, 1)[None] for one in (a[here], b[there], c[there])
+            )
+            wanted, sums = reference(*parts, causal=True)
+            compare(notes, o[here].transpose(0, 1)[None], wanted, 3e-2)
+            compare(notes, lse[None, :, here], sums, 2e-3)
+    with check("torch", "flash_attn_interface: func, kvcache") as notes:
+        turned = [one.transpose(1, 2) for one in (q, k, v)]
+        door = fa3.flash_attn_interface
+        o = door.flash_attn_func(*turned, causal=True)
+        compare(notes, o.transpose(1, 2), expected, 3e-2)
+        lengths = torch.tensor([384, 200], dtype=torch.int32, device=DEVICE)
+        o = door.flash_attn_with_kvcache(
+            turned[0][:, -1:], *turned[1:], cache_seqlens=lengths, causal=True
+        )
+        wanted, _ = reference(
+            q[:, :, -1:], k, v, mask=lambda b, h, i, j: j < lengths[b]
+        )
+        compare(notes, o.transpose(1, 2), wanted, 3e-2)

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""First calls in new processes, host time of a call, speed of kernels."""
+
+import math
+import tempfile
+import time
+
+import torch
+from torch.nn import functional
+
+import fa3
+
+from .common import DEVICE, check, package_path, random, run_python
+
+
+FIRST_CALL = """
+import sys, time
+sys.path.insert(0, {path!r})
+start = time.perf_counter()
+import torch
+q = torch.randn(1, 8, 1024, 128, device="cuda", dtype=torch.bfloat16)
+torch.cuda.synchronize()
+loaded = time.perf_counter()
+import fa3
+fa3.attention
+imported = time.perf_counter()
+times = []
+for n in range(2):
+    before = time.perf_counter()
+    fa3.attention(q, q, q, causal=True{mods})
+    torch.cuda.synchronize()
+    times.append(time.perf_counter() - before)
+kernel = next(iter(fa3.request.kernels.values()))
+print(f"import fa3 {{1e3 * (imported - loaded):.0f}} ms, first call "
+      f"{{1e3 * times[0]:.0f}} ms ({{kernel.source}}, "
+      f"{{'cubin' if kernel.cubin else 'driver compiles'}}), second {{1e3 * times[1]:.2f}} ms")
+"""
+
+
+def part_latency(quick):
+    """First calls in new processes, with an empty cache and a full one."""
+    for name, mods in (("", ""), (" with a mod", ", score_mod=lambda s, b, h, i, j: s * 1.5")):
+        script = FIRST_CALL.format(path=package_path(), mods=mods)
+        for ptxas in (None, "0"):
+            with tempfile.TemporaryDirectory() as folder:
+                named = {"FA3_CACHE_DIR": folder, "CUDA_CACHE_PATH": folder + "/driver"}
+                if ptxas:
+                    named["FA3_PTXAS"] = ptxas
+                for what in ("empty cache", "full cache"):
+                    how = "no ptxas" if ptxas else "ptxas if found"
+                    with check("latency", f"first call{name}, {what}, {how}") as notes:
+                        notes.append(run_python(script, **named))
+
+
+def part_overhead(quick):
+    """Host time of a call that is not waited for."""
+    q = random(1, 8, 64, 64, dtype=torch.bfloat16)
+    mask_mod = lambda b, h, i, j: i >= j  # noqa: E731
+    calls = {
+        "fa3.attention": lambda: fa3.attention(q, q, q, causal=True),
+        "fa3.attention, return_lse": lambda: fa3.attention(q, q, q, return_lse=True),
+        "fa3.attention, mask_mod": lambda: fa3.attention(q, q, q, mask_mod=mask_mod),
+        "torch.ops.fa3.forward": lambda: fa3.torch.attention(q, q, q, causal=True),
+        "torch sdpa": lambda: functional.scaled_dot_product_attention(
+            q, q, q, is_causal=True
+        ),
+    }
+    for name, call in calls.items():
+        with check("overhead", name) as notes, torch.no_grad():
+            for _ in range(20):
+                call()
+            best = math.inf
+            for _ in range(10):
+                torch.cuda.synchronize()
+                start = time.perf_counter()
+                for _ in range(100):
+                    call()
+                best = min(best, (time.perf_counter() - start) / 100)
+            torch.cuda.synchronize()
+            notes.append(f"{1e6 * best:.1f} us a call")
+
+
+def part_speed(quick):
+    """Through the Python call: tensors in, tensor out."""
+    for d, causal, n in ((128, False, 4096), (128, True, 4096), (64, True, 4096),
+                         (256, False, 4096), (128, True, 16384), (128, True, 2048)):  # fmt: skip
+        b, h = max(1, 16384 // n), 2048 // d
+        q, k, v = (random(b, h, n, d, dtype=torch.bfloat16) for _ in range(3))
+        flops = 4 * b * h * n * n * d * (0.5 if causal else 1)
+        with check("speed", f"d={d} causal={causal} n={n} b={b} h={h}") as notes:
+            backends = torch.nn.attention.SDPBackend
+            for name, call in (
+                ("fa3", lambda: fa3.attention(q, k, v, causal=causal)),
+                ("cudnn", lambda: sdpa(backends.CUDNN_ATTENTION, q, k, v, causal)),
+                ("flash", lambda: sdpa(backends.FLASH_ATTENTION, q, k, v, causal)),
+            ):
+                try:
+                    seconds = measure(call)
+                except RuntimeError as error:
+                    notes.append(f"{name} -({str(error)[:30]})")
+                    continue
+                notes.append(f"{name} {flops / seconds / 1e12:.0f}")
+            notes.append("TFLOP/s")
+
+
+def sdpa(backend, q, k, v, causal):
+    with torch.nn.attention.sdpa_kernel(backend):
+        return functional.scaled_dot_product_attention(q, k, v, is_causal=causal)
+
+
+def measure(call):
+    """Median seconds of a call; the L2 cache is emptied before each."""
+    flush = torch.empty(64 << 20, dtype=torch.int32, device=DEVICE)
+    for _ in range(5):
+        call()
+    times = []
+    for _ in range(30):
+        flush.zero_()
+        start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        start.record()
+        call()
+        end.record()
+        torch.cuda.synchronize()
+        times.append(start.elapsed_time(end) / 1e3)
+    return sorted(times)[len(times) // 2]
