@@ -70,6 +70,8 @@ cc = shutil.which("cc") or shutil.which("gcc")
 if cc:
     config.available_features.add("cc")
     config.substitutions.append(("%cc", cc))
+if shutil.which("cmake"):
+    config.available_features.add("cmake")
 if os.path.exists("/dev/nvidia0"):
     config.available_features.add("gpu")
 if config.fa3_self_contained:

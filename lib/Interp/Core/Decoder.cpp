@@ -5,6 +5,7 @@
 #include "Context.h"
 #include "Elementwise.h"
 #include "fa3/Dialect/Hopper/IR/Hopper.h"
+#include "fa3/Dialect/Warp/IR/Warp.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -130,6 +131,9 @@ LogicalResult Decoder::decodeOp(Operation *op) {
                << op->getName()
                << "' needs operands that are the same in all threads, operand "
                << operand << " is not";
+  for (Type type : op->getResultTypes())
+    if (isa<RankedTensorType, VectorType>(type) && failed(reserve(op, type)))
+      return failure();
   LogicalResult result = entry->decode(*this, op);
   if (succeeded(result) && options.timed)
     emitUse(*this, op);
@@ -166,6 +170,34 @@ FailureOr<Format> Decoder::getFormat(Operation *op, Type type) {
     return failure();
   }
   return *format;
+}
+
+/// A block of a real kernel has 64 Ki registers and 228 KiB of shared memory;
+/// what is beyond this limit comes from a wrong number in a type.
+static constexpr uint64_t kMaxBlockBytes = uint64_t(1) << 30;
+
+LogicalResult Decoder::reserve(Operation *op, Type type, uint64_t entries) {
+  auto shaped = cast<ShapedType>(type);
+  if (!isa<gpu::GPUFuncOp>(function->op) || !shaped.hasStaticShape())
+    return success();
+  uint64_t bytes = sizeof(double);
+  auto times = [&](uint64_t factor) {
+    bytes = llvm::SaturatingMultiply(bytes, factor);
+  };
+  for (int64_t extent : shaped.getShape())
+    times(extent);
+  times(entries);
+  if (isa<VectorType>(type))
+    times(threads);
+  if (auto group = op->getParentOfType<warp::GroupOp>())
+    times(group.getReplicas());
+  reserved = llvm::SaturatingAdd(reserved, bytes);
+  if (reserved <= kMaxBlockBytes)
+    return success();
+  return op->emitError("'")
+         << op->getName() << "' brings the tiles of the kernel to " << reserved
+         << " bytes per block, the limit of the interpreter is "
+         << kMaxBlockBytes;
 }
 
 CellId Decoder::asBuffer(Operation *op, Value value, int64_t count) {

@@ -134,6 +134,12 @@ public:
   /// all threads.
   CellId asBuffer(mlir::Operation *op, mlir::Value value, int64_t count);
 
+  /// Counts memory that a block of a kernel holds for `op`: `entries` times the
+  /// elements of `type`, in every copy of the group around it. Emits an error
+  /// once the kernel asks for more than the interpreter gives to one block.
+  mlir::LogicalResult reserve(mlir::Operation *op, mlir::Type type,
+                              uint64_t entries = 1);
+
 private:
   mlir::LogicalResult decodeOp(mlir::Operation *op);
   void findVarying(mlir::Operation *root);
@@ -141,6 +147,7 @@ private:
   const Registry &registry;
   CodeOptions options;
   int64_t threads;
+  uint64_t reserved = 0; ///< bytes of tiles of one block
   std::unique_ptr<Function> function;
   Code *current = nullptr;
   llvm::DenseMap<mlir::Value, CellId> cellOf;

@@ -90,12 +90,25 @@ static std::optional<int64_t> offsetOf(Operation *alloc) {
   return cast<hopper::BarrierAllocOp>(alloc).getOffset();
 }
 
+/// Before places are chosen, kernels may have any buffers; no pass makes more
+/// than a small multiple of what an SM has.
+static constexpr int64_t kMaxSharedBytes = int64_t(1) << 26;
+
 LogicalResult Machine::layOut(Operation *kernel) {
   SmallVector<std::pair<ByteRange, Operation *>> placed;
+  int64_t total = declared;
   WalkResult result = kernel->walk([&](Operation *op) {
     if (!isa<hopper::AllocOp, hopper::BarrierAllocOp, hopper::MailboxAllocOp>(
             op))
       return WalkResult::advance();
+    int64_t bytes = totalBytesOf(op);
+    if (bytes < 0 || bytes > kMaxSharedBytes - total) {
+      op->emitError("brings the shared memory of the kernel from ")
+          << total << " bytes over the interpreter's limit of "
+          << kMaxSharedBytes;
+      return WalkResult::interrupt();
+    }
+    total += bytes;
     std::optional<int64_t> offset = offsetOf(op);
     if (!offset)
       return WalkResult::advance();

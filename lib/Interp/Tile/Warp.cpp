@@ -81,6 +81,8 @@ LogicalResult decodeRing(Decoder &d, warp::RingOp op) {
         failed(d.getFormat(op, tensor)))
       return op.emitError("holds ")
              << tensor << ", which the interpreter cannot hold";
+    if (failed(d.reserve(op, tensor, extra->type.getDepth())))
+      return failure();
   }
   Operation *home = op->getParentOfType<warp::GroupOp>();
   SmallVector<Operation *> seen;
