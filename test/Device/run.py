@@ -84,6 +84,9 @@ def _parser():
     _matrix(commands)
     repeat = commands.add_parser("repeat", help="repeated runs are bitwise equal")
     repeat.add_argument("--count", type=int, default=1000)
+    repeat.add_argument(
+        "--graphs", action="store_true", help="captured into CUDA graphs and replayed"
+    )
     repeat.add_argument("--type", default="f16")
     repeat.add_argument("--d", type=int, default=128)
     repeat.add_argument(
