@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "AnalysisTest.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 
 using namespace mlir;
 using namespace fa3::tile;
@@ -39,6 +40,19 @@ struct PredicateRangeTest : fa3::test::AnalysisTest {
   Mask compare(arith::CmpIPredicate predicate, ArrayRef<int64_t> k);
   Mask randomCompare();
   Mask randomMask(int depth);
+
+  /// A number for each element, likewise.
+  struct Number {
+    Value value;
+    std::function<int64_t(int64_t, int64_t, int64_t, int64_t, int64_t)> get;
+  };
+  /// A coordinate plus what steps and arguments make of it.
+  Number randomPosition(bool isRow);
+  /// Sums, quotients, remainders, minima and absolute values of positions.
+  Number randomNumber(int depth);
+  Number splat(int64_t number);
+  Mask compareNumbers(arith::CmpIPredicate predicate, const Number &x,
+                      const Number &y);
 
   struct Range {
     int64_t lower, upper;
@@ -149,8 +163,84 @@ Mask PredicateRangeTest::randomMask(int depth) {
   }
 }
 
+PredicateRangeTest::Number PredicateRangeTest::randomPosition(bool isRow) {
+  auto type = RankedTensorType::get({kRows, kColumns}, b->getIndexType());
+  int64_t slope = below(7) - 3, ofP = below(3) - 1, shift = below(11) - 5;
+  if (below(2))
+    (isRow ? slope : ofP) = 0;
+  Value offset = make<arith::AddIOp>(
+      make<arith::MulIOp>(loop.getInductionVar(), constant(slope)),
+      make<arith::AddIOp>(make<arith::MulIOp>(argument(0), constant(ofP)),
+                          constant(shift)));
+  return {CoordOp::create(*b, type, isRow ? 0 : 1, offset),
+          [=](int64_t i, int64_t j, int64_t t, int64_t p, int64_t) {
+            return (isRow ? i : j) + slope * t + ofP * p + shift;
+          }};
+}
+
+PredicateRangeTest::Number PredicateRangeTest::splat(int64_t number) {
+  auto type = RankedTensorType::get({kRows, kColumns}, b->getIndexType());
+  return {
+      arith::ConstantOp::create(
+          *b, DenseElementsAttr::get(type, b->getIndexAttr(number).getValue())),
+      [=](auto...) { return number; }};
+}
+
+PredicateRangeTest::Number PredicateRangeTest::randomNumber(int depth) {
+  if (depth == 0)
+    return randomPosition(below(2));
+  Number x = randomNumber(depth - 1);
+  auto f = x.get;
+  int64_t kind = below(7);
+  if (kind < 3) {
+    int64_t divisor = 1 + below(6);
+    Value by = splat(divisor).value;
+    Value quotient = make<arith::FloorDivSIOp>(x.value, by);
+    auto get = [=](auto... at) {
+      return llvm::divideFloorSigned(f(at...), divisor);
+    };
+    if (kind < 2)
+      return {quotient, get};
+    return {make<arith::SubIOp>(x.value, make<arith::MulIOp>(quotient, by)),
+            [=](auto... at) { return f(at...) - get(at...) * divisor; }};
+  }
+  if (kind == 3)
+    return {math::AbsIOp::create(*b, x.value),
+            [=](auto... at) { return std::abs(f(at...)); }};
+  Number y = below(2) ? randomNumber(depth - 1) : splat(below(9) - 4);
+  auto g = y.get;
+  if (kind == 4)
+    return {make<arith::SubIOp>(x.value, y.value),
+            [=](auto... at) { return f(at...) - g(at...); }};
+  if (kind == 5)
+    return {make<arith::MinSIOp>(x.value, y.value),
+            [=](auto... at) { return std::min(f(at...), g(at...)); }};
+  return {make<arith::MaxSIOp>(x.value, y.value),
+          [=](auto... at) { return std::max(f(at...), g(at...)); }};
+}
+
+Mask PredicateRangeTest::compareNumbers(arith::CmpIPredicate predicate,
+                                        const Number &x, const Number &y) {
+  auto f = x.get, g = y.get;
+  return {arith::CmpIOp::create(*b, predicate, x.value, y.value),
+          [=](auto... at) {
+            int64_t l = f(at...), r = g(at...);
+            switch (predicate) {
+            case arith::CmpIPredicate::sle:
+              return l <= r;
+            case arith::CmpIPredicate::sgt:
+              return l > r;
+            case arith::CmpIPredicate::eq:
+              return l == r;
+            default:
+              return l != r;
+            }
+          }};
+}
+
 void PredicateRangeTest::check(const Mask &mask, bool exact) {
-  PredicateRange range = classifyPredicate(mask.value, loop.getInductionVar());
+  LoopScalars scalars(loop.getInductionVar());
+  PredicateRange range = classifyPredicate(mask.value, scalars);
   for (int64_t p : {-7, 0, 3, 19})
     for (int64_t q : {-2, 5}) {
       Environment environment = {{argument(0), p}, {argument(1), q}};
@@ -203,13 +293,72 @@ TEST_F(PredicateRangeTest, RandomMasks) {
   }
 }
 
+TEST_F(PredicateRangeTest, RandomNumbers) {
+  constexpr arith::CmpIPredicate predicates[] = {
+      arith::CmpIPredicate::sle, arith::CmpIPredicate::sgt,
+      arith::CmpIPredicate::eq, arith::CmpIPredicate::ne};
+  for (int round = 0; round < 1500; ++round) {
+    enterLoop();
+    Number x = randomNumber(below(4)), y = randomNumber(below(3));
+    check(compareNumbers(predicates[below(4)], x, y), /*exact=*/false);
+    if (HasFatalFailure())
+      FAIL() << "round " << round;
+  }
+}
+
+TEST_F(PredicateRangeTest, QuotientsAreExact) {
+  // (i + p) div a compared with (j + slope * t) div a plus something, as masks
+  // by chunk and by pixel have it: rows and columns move apart.
+  auto type = RankedTensorType::get({kRows, kColumns}, b->getIndexType());
+  for (int round = 0; round < 200; ++round) {
+    enterLoop();
+    int64_t divisor = 1 + below(7), shift = below(5) - 2;
+    int64_t slope = below(2) ? 1 + below(3) : -1 - below(3);
+    Value row = CoordOp::create(*b, type, 0, argument(0));
+    Value moved = make<arith::MulIOp>(loop.getInductionVar(), constant(slope));
+    Value column = CoordOp::create(*b, type, 1, moved);
+    Value by = splat(divisor).value;
+    Number x{make<arith::FloorDivSIOp>(row, by),
+             [=](int64_t i, int64_t, int64_t, int64_t p, int64_t) {
+               return llvm::divideFloorSigned(i + p, divisor);
+             }};
+    Value ofColumn = make<arith::FloorDivSIOp>(column, by);
+    Number y{make<arith::AddIOp>(ofColumn, splat(shift).value),
+             [=](int64_t, int64_t j, int64_t t, int64_t, int64_t) {
+               return llvm::divideFloorSigned(j + slope * t, divisor) + shift;
+             }};
+    arith::CmpIPredicate predicate =
+        below(2) ? arith::CmpIPredicate::sle : arith::CmpIPredicate::sgt;
+    check(compareNumbers(predicate, x, y), /*exact=*/true);
+    if (HasFatalFailure())
+      FAIL() << "round " << round;
+  }
+}
+
+TEST_F(PredicateRangeTest, ProductsThatDoNotFitAreNotMade) {
+  // j div 2^20 <= i is j < (i + 1) * 2^20, which an index may not hold.
+  enterLoop();
+  auto type = RankedTensorType::get({kRows, kColumns}, b->getIndexType());
+  Value row = CoordOp::create(*b, type, 0, argument(0));
+  Value column = CoordOp::create(*b, type, 1, loop.getInductionVar());
+  Value quotient =
+      make<arith::FloorDivSIOp>(column, splat(int64_t(1) << 20).value);
+  Value mask =
+      arith::CmpIOp::create(*b, arith::CmpIPredicate::sle, quotient, row);
+  LoopScalars scalars(loop.getInductionVar());
+  PredicateRange range = classifyPredicate(mask, scalars);
+  EXPECT_TRUE(range.possible.isAll());
+  EXPECT_TRUE(range.always.isNone());
+}
+
 TEST_F(PredicateRangeTest, Constants) {
   enterLoop();
   auto type = RankedTensorType::get({kRows, kColumns}, b->getI1Type());
   for (bool holds : {false, true}) {
     Value mask =
         arith::ConstantOp::create(*b, DenseElementsAttr::get(type, holds));
-    PredicateRange range = classifyPredicate(mask, loop.getInductionVar());
+    LoopScalars scalars(loop.getInductionVar());
+    PredicateRange range = classifyPredicate(mask, scalars);
     EXPECT_EQ(range.possible.isAll(), holds);
     EXPECT_EQ(range.possible.isNone(), !holds);
     EXPECT_EQ(range.always.isAll(), holds);
@@ -228,7 +377,8 @@ TEST_F(PredicateRangeTest, UnknownMasks) {
   for (auto predicate :
        {arith::CmpIPredicate::ult, arith::CmpIPredicate::sle}) {
     Value mask = arith::CmpIOp::create(*b, predicate, row, column);
-    PredicateRange range = classifyPredicate(mask, step);
+    LoopScalars scalars(step);
+    PredicateRange range = classifyPredicate(mask, scalars);
     EXPECT_TRUE(range.possible.isAll());
     EXPECT_TRUE(range.always.isNone());
   }
@@ -244,9 +394,12 @@ TEST_F(PredicateRangeTest, InvariantsAreConditions) {
   Mask first{ended, [](int64_t i, int64_t j, int64_t, int64_t p, int64_t q) {
                return p + i < q + j;
              }};
-  PredicateRange range = classifyPredicate(first.value, loop.getInductionVar());
-  EXPECT_EQ(range.possible.conditions.size(), 1u);
-  EXPECT_FALSE(range.possible.isAll());
+  {
+    LoopScalars scalars(loop.getInductionVar());
+    PredicateRange range = classifyPredicate(first.value, scalars);
+    EXPECT_EQ(range.possible.conditions.size(), 1u);
+    EXPECT_FALSE(range.possible.isAll());
+  }
   check(first, /*exact=*/false);
   // Both must hold of a conjunction, neither of a disjunction.
   for (int round = 0; round < 20; ++round) {

@@ -1,11 +1,16 @@
 //===- PredicateRange.cpp - where a mask is all false or true -------------===//
 // SPDX-License-Identifier: Apache-2.0
 #include "fa3/Dialect/Tile/Analysis/PredicateRange.h"
+#include "fa3/Dialect/Tile/Analysis/QuotientForm.h"
 #include "fa3/Dialect/Tile/IR/Tile.h"
 #include "fa3/Dialect/Warp/IR/Warp.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/IR/TypeUtilities.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace fa3;
@@ -217,8 +222,43 @@ Interval Interval::none() {
 }
 
 //===----------------------------------------------------------------------===//
+// Scalars
+//===----------------------------------------------------------------------===//
+
+LoopScalars::LoopScalars(Value iv)
+    : iv(iv), builder(iv.getParentRegion()->getParentOp()) {}
+
+LoopScalars::~LoopScalars() {
+  for (Operation *op : llvm::reverse(emitted))
+    if (isOpTriviallyDead(op))
+      op->erase();
+}
+
+AffineForm LoopScalars::floorDiv(const AffineForm &numerator, int64_t divisor) {
+  if (numerator.isConstant())
+    return AffineForm(llvm::divideFloorSigned(numerator.constant, divisor));
+  Operation *loop = iv.getParentRegion()->getParentOp();
+  Location loc = loop->getLoc();
+  builder.setInsertionPoint(loop);
+  Operation *before = loop->getPrevNode();
+  Value dividend = tile::materialize(builder, loc, numerator);
+  Value number = arith::ConstantIndexOp::create(builder, loc, divisor);
+  Value quotient = arith::FloorDivSIOp::create(builder, loc, dividend, number);
+  Block::iterator first =
+      before ? std::next(before->getIterator()) : loop->getBlock()->begin();
+  for (Operation &op : llvm::make_range(first, loop->getIterator()))
+    emitted.push_back(&op);
+  AffineForm form;
+  form.add(quotient, 1);
+  return form;
+}
+
+//===----------------------------------------------------------------------===//
 // Classification
 //===----------------------------------------------------------------------===//
+
+/// Sums that one comparison is taken apart into, at most.
+static constexpr unsigned kMostSums = 64;
 
 /// Whether all atoms have one value in all iterations of the loop of `iv`.
 static bool isInvariant(const AffineForm &form, Value iv) {
@@ -252,14 +292,13 @@ static PredicateRange unknownRange() {
   return {Interval::all(), Interval::none()};
 }
 
-/// form >= 0 over a tile.
-static PredicateRange classifyAtom(const TileForm &form, Value iv) {
-  AffineForm greatest = form.getGreatest();
+/// form >= 0 over a tile, whose least and greatest value are given.
+static PredicateRange classifyAtom(const AffineForm &least,
+                                   const AffineForm &greatest, Value iv) {
   Interval possible = Interval::all();
   if (greatest.getCoefficient(iv) == 0 && isInvariant(greatest, iv))
     possible.conditions.push_back(greatest);
-  return {solve(greatest, iv, possible),
-          solve(form.getLeast(), iv, Interval::none())};
+  return {solve(greatest, iv, possible), solve(least, iv, Interval::none())};
 }
 
 static Interval intersect(const Interval &a, const Interval &b) {
@@ -315,47 +354,115 @@ static void spreadOverReplicas(TileForm &form) {
   }
 }
 
-static PredicateRange classifyCompare(arith::CmpIOp compare, Value iv,
-                                      bool negated) {
-  std::optional<TileForm> lhs = getTileForm(compare.getLhs());
-  std::optional<TileForm> rhs = getTileForm(compare.getRhs());
-  if (!lhs || !rhs)
+/// form >= 0 over a tile.
+static PredicateRange classifyForm(QuotientForm form, LoopScalars &scalars) {
+  Value iv = scalars.getInductionVar();
+  spreadOverReplicas(form.rest);
+  for (QuotientForm::Quotient &quotient : form.quotients)
+    spreadOverReplicas(quotient.numerator);
+
+  auto isFixed = [&](const AffineForm &base) {
+    return base.getCoefficient(iv) == 0 && isInvariant(base, iv);
+  };
+  auto *moving = llvm::find_if(form.quotients, [&](const auto &quotient) {
+    return !isFixed(quotient.numerator.base);
+  });
+  if (moving != form.quotients.end() && !form.solveFor(moving, isFixed))
+    return unknownRange();
+
+  AffineForm least = form.rest.getLeast(), greatest = form.rest.getGreatest();
+  for (const QuotientForm::Quotient &quotient : form.quotients) {
+    if (!isFixed(quotient.numerator.base))
+      return unknownRange();
+    int64_t factor = quotient.coefficient;
+    AffineForm low =
+        scalars.floorDiv(quotient.numerator.getLeast(), quotient.divisor) *
+        factor;
+    AffineForm high =
+        scalars.floorDiv(quotient.numerator.getGreatest(), quotient.divisor) *
+        factor;
+    least += factor > 0 ? low : high;
+    greatest += factor > 0 ? high : low;
+  }
+  return classifyAtom(least, greatest, iv);
+}
+
+namespace {
+/// One of the numbers whose sum is compared with 0.
+struct Summand {
+  Value value;
+  int64_t sign;
+};
+} // namespace
+
+/// The sum of `summands` and `constant` >= 0.
+static PredicateRange classifySum(ArrayRef<Summand> summands, int64_t constant,
+                                  LoopScalars &scalars, unsigned &budget) {
+  if (budget == 0)
+    return unknownRange();
+  --budget;
+  // A minimum or maximum is one of its operands.
+  for (auto [number, summand] : llvm::enumerate(summands)) {
+    Value value = summand.value;
+    while (auto broadcast = value.getDefiningOp<BroadcastOp>())
+      value = broadcast.getSource();
+    Operation *op = value.getDefiningOp();
+    bool isAbsolute = isa_and_present<math::AbsIOp>(op),
+         isMaximum = isAbsolute || isa_and_present<arith::MaxSIOp>(op);
+    if (!isMaximum && !isa_and_present<arith::MinSIOp>(op))
+      continue;
+    SmallVector<Summand> first(summands), second(summands);
+    first[number].value = op->getOperand(0);
+    second[number] = isAbsolute ? Summand{op->getOperand(0), -summand.sign}
+                                : Summand{op->getOperand(1), summand.sign};
+    PredicateRange a = classifySum(first, constant, scalars, budget),
+                   b = classifySum(second, constant, scalars, budget);
+    return isMaximum == (summand.sign > 0) ? disjunction(a, b)
+                                           : conjunction(a, b);
+  }
+  QuotientForm sum;
+  sum.rest.base.constant = constant;
+  for (Summand summand : summands) {
+    std::optional<QuotientForm> form = getQuotientForm(summand.value);
+    if (!form || !sum.add(*form, summand.sign))
+      return unknownRange();
+  }
+  return classifyForm(std::move(sum), scalars);
+}
+
+static PredicateRange classifyCompare(arith::CmpIOp compare,
+                                      LoopScalars &scalars, bool negated) {
+  Value lhs = compare.getLhs(), rhs = compare.getRhs();
+  // Other integers wrap around, which forms do not know.
+  if (!getElementTypeOrSelf(lhs.getType()).isIndex())
     return unknownRange();
   // greater - lesser - margin >= 0.
-  auto atLeast = [&](const TileForm &greater, const TileForm &lesser,
-                     int64_t margin) {
-    TileForm difference = greater;
-    difference.base += lesser.base * -1;
-    difference.base.constant -= margin;
-    for (TileForm::Coordinate c : lesser.coordinates) {
-      c.coefficient *= -1;
-      difference.coordinates.push_back(c);
-    }
-    spreadOverReplicas(difference);
-    return classifyAtom(difference, iv);
+  auto atLeast = [&](Value greater, Value lesser, int64_t margin) {
+    unsigned budget = kMostSums;
+    return classifySum({{greater, 1}, {lesser, -1}}, -margin, scalars, budget);
   };
   arith::CmpIPredicate predicate = compare.getPredicate();
   if (negated)
     predicate = arith::invertPredicate(predicate);
   switch (predicate) {
   case arith::CmpIPredicate::slt:
-    return atLeast(*rhs, *lhs, 1);
+    return atLeast(rhs, lhs, 1);
   case arith::CmpIPredicate::sle:
-    return atLeast(*rhs, *lhs, 0);
+    return atLeast(rhs, lhs, 0);
   case arith::CmpIPredicate::sgt:
-    return atLeast(*lhs, *rhs, 1);
+    return atLeast(lhs, rhs, 1);
   case arith::CmpIPredicate::sge:
-    return atLeast(*lhs, *rhs, 0);
+    return atLeast(lhs, rhs, 0);
   case arith::CmpIPredicate::eq:
-    return conjunction(atLeast(*lhs, *rhs, 0), atLeast(*rhs, *lhs, 0));
+    return conjunction(atLeast(lhs, rhs, 0), atLeast(rhs, lhs, 0));
   case arith::CmpIPredicate::ne:
-    return disjunction(atLeast(*lhs, *rhs, 1), atLeast(*rhs, *lhs, 1));
+    return disjunction(atLeast(lhs, rhs, 1), atLeast(rhs, lhs, 1));
   default: // unsigned: index values may be negative
     return unknownRange();
   }
 }
 
-static PredicateRange classify(Value mask, Value iv, bool negated) {
+static PredicateRange classify(Value mask, LoopScalars &scalars, bool negated) {
   Operation *op = mask.getDefiningOp();
   if (!op)
     return unknownRange();
@@ -366,15 +473,15 @@ static PredicateRange classify(Value mask, Value iv, bool negated) {
                  : PredicateRange{Interval::none(), Interval::none()};
   }
   if (auto compare = dyn_cast<arith::CmpIOp>(op))
-    return classifyCompare(compare, iv, negated);
+    return classifyCompare(compare, scalars, negated);
   if (auto broadcast = dyn_cast<BroadcastOp>(op))
-    return classify(broadcast.getSource(), iv, negated);
+    return classify(broadcast.getSource(), scalars, negated);
   // The same elements at other places.
   if (auto relabel = dyn_cast<RelabelOp>(op))
-    return classify(relabel.getSource(), iv, negated);
+    return classify(relabel.getSource(), scalars, negated);
   if (isa<arith::AndIOp, arith::OrIOp>(op)) {
-    PredicateRange lhs = classify(op->getOperand(0), iv, negated);
-    PredicateRange rhs = classify(op->getOperand(1), iv, negated);
+    PredicateRange lhs = classify(op->getOperand(0), scalars, negated);
+    PredicateRange rhs = classify(op->getOperand(1), scalars, negated);
     return isa<arith::AndIOp>(op) != negated ? conjunction(lhs, rhs)
                                              : disjunction(lhs, rhs);
   }
@@ -383,7 +490,8 @@ static PredicateRange classify(Value mask, Value iv, bool negated) {
          {std::pair(exclusive.getLhs(), exclusive.getRhs()),
           std::pair(exclusive.getRhs(), exclusive.getLhs())})
       if (matchPattern(other, m_Constant(&constant)) && constant.isSplat())
-        return classify(value, iv, negated != constant.getSplatValue<bool>());
+        return classify(value, scalars,
+                        negated != constant.getSplatValue<bool>());
     return unknownRange();
   }
   if (auto select = dyn_cast<arith::SelectOp>(op)) {
@@ -391,14 +499,14 @@ static PredicateRange classify(Value mask, Value iv, bool negated) {
       return unknownRange();
     Value condition = select.getCondition();
     return disjunction(
-        conjunction(classify(condition, iv, false),
-                    classify(select.getTrueValue(), iv, negated)),
-        conjunction(classify(condition, iv, true),
-                    classify(select.getFalseValue(), iv, negated)));
+        conjunction(classify(condition, scalars, false),
+                    classify(select.getTrueValue(), scalars, negated)),
+        conjunction(classify(condition, scalars, true),
+                    classify(select.getFalseValue(), scalars, negated)));
   }
   return unknownRange();
 }
 
-PredicateRange fa3::tile::classifyPredicate(Value mask, Value iv) {
-  return classify(mask, iv, /*negated=*/false);
+PredicateRange fa3::tile::classifyPredicate(Value mask, LoopScalars &scalars) {
+  return classify(mask, scalars, /*negated=*/false);
 }

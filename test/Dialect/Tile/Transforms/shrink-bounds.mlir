@@ -246,6 +246,105 @@ gpu.module @m {
     gpu.return
   }
 
+  // Chunks of 8192: rows and columns are quotients, of which those of the rows
+  // are known in front of the loop.
+  // CHECK-LABEL: @chunk
+  // CHECK-SAME: %[[N:[a-z0-9]+]]: index, %[[I0:[a-z0-9]+]]: index
+  // CHECK: %[[LEAST:.*]] = arith.floordivsi %[[I0]], %{{.*}}
+  // CHECK: %[[LAST:.*]] = arith.addi %[[I0]], %{{.*}}
+  // CHECK: %[[GREATEST:.*]] = arith.floordivsi %[[LAST]], %{{.*}}
+  // CHECK: arith.muli %[[LEAST]], %c8192
+  // CHECK: %[[FROM:.*]] = arith.minsi
+  // CHECK: arith.muli %[[GREATEST]], %c8192
+  // CHECK: %[[TO:.*]] = arith.minsi
+  // CHECK: scf.for %{{.*}} = %[[FROM]] to %[[TO]] step
+  gpu.func @chunk(%n: index, %i0: index, %out: memref<?xf32>) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c32 = arith.constant 32 : index
+    %zero = arith.constant 0.0 : f32
+    %one = arith.constant 1.0 : f32
+    %size = arith.constant dense<8192> : !s
+    %i = tile.coord dim 0 offset %i0 : !s
+    %r = scf.for %t = %c0 to %n step %c1 iter_args(%s = %zero) -> f32 {
+      %j0 = arith.muli %t, %c32 : index
+      %j = tile.coord dim 1 offset %j0 : !s
+      %row = arith.floordivsi %i, %size : !s
+      %column = arith.floordivsi %j, %size : !s
+      %keep = arith.cmpi eq, %row, %column : !s
+      %live = tile.any_possible %keep : !p
+      %next = scf.if %live -> f32 {
+        %x = arith.addf %s, %one : f32
+        scf.yield %x : f32
+      } else {
+        scf.yield %s : f32
+      }
+      scf.yield %next : f32
+    }
+    memref.store %r, %out[%c0] : memref<?xf32>
+    gpu.return
+  }
+
+  // Pixels of lines of 32, at most 3 lines away; the columns within a line say
+  // nothing, nor does a number that the launch divides by.
+  // CHECK-LABEL: @pixels
+  // CHECK: arith.floordivsi
+  // CHECK: %[[FROM:.*]] = arith.minsi
+  // CHECK: %[[TO:.*]] = arith.minsi
+  // CHECK: scf.for %{{.*}} = %[[FROM]] to %[[TO]] step
+  // CHECK: scf.for %{{.*}} = %c0 to %{{.*}} step
+  gpu.func @pixels(%n: index, %i0: index, %width: index, %out: memref<?xf32>) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c32 = arith.constant 32 : index
+    %zero = arith.constant 0.0 : f32
+    %one = arith.constant 1.0 : f32
+    %line = arith.constant dense<32> : !s
+    %reach = arith.constant dense<3> : !s
+    %lines = tensor.splat %width : !s
+    %i = tile.coord dim 0 offset %i0 : !s
+    %r = scf.for %t = %c0 to %n step %c1 iter_args(%s = %zero) -> f32 {
+      %j0 = arith.muli %t, %c32 : index
+      %j = tile.coord dim 1 offset %j0 : !s
+      %qy = arith.floordivsi %i, %line : !s
+      %qx = arith.remsi %i, %line : !s
+      %ky = arith.floordivsi %j, %line : !s
+      %kx = arith.remsi %j, %line : !s
+      %dy = arith.subi %qy, %ky : !s
+      %dx = arith.subi %qx, %kx : !s
+      %ay = math.absi %dy : !s
+      %ax = math.absi %dx : !s
+      %far = arith.maxsi %ay, %ax : !s
+      %keep = arith.cmpi sle, %far, %reach : !s
+      %live = tile.any_possible %keep : !p
+      %next = scf.if %live -> f32 {
+        %x = arith.addf %s, %one : f32
+        scf.yield %x : f32
+      } else {
+        scf.yield %s : f32
+      }
+      scf.yield %next : f32
+    }
+    memref.store %r, %out[%c0] : memref<?xf32>
+    %r2 = scf.for %t = %c0 to %n step %c1 iter_args(%s = %zero) -> f32 {
+      %j0 = arith.muli %t, %c32 : index
+      %j = tile.coord dim 1 offset %j0 : !s
+      %qy = arith.floordivsi %i, %lines : !s
+      %ky = arith.floordivsi %j, %lines : !s
+      %keep = arith.cmpi eq, %qy, %ky : !s
+      %live = tile.any_possible %keep : !p
+      %next = scf.if %live -> f32 {
+        %x = arith.addf %s, %one : f32
+        scf.yield %x : f32
+      } else {
+        scf.yield %s : f32
+      }
+      scf.yield %next : f32
+    }
+    memref.store %r2, %out[%c1] : memref<?xf32>
+    gpu.return
+  }
+
   // No attention: rows of a triangular matrix product.
   // CHECK-LABEL: @triangular_gemm
   gpu.func @triangular_gemm(%a: memref<?x?xf16>, %i0: index, %n: index, %c: memref<?x?xf16>) kernel {

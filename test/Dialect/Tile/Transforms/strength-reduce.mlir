@@ -167,4 +167,55 @@ gpu.module @m {
     tile.store %e, %out[%c0, %c0] : tensor<64x32xf32>, memref<?x?xf32>
     gpu.return
   }
+
+  // |i - j| <= 7 is a comparison from either side; so is a maximum on the right.
+  // CHECK-LABEL: gpu.func @comparisons
+  // CHECK-NOT: math.absi
+  // CHECK: %[[D:.*]] = arith.subi
+  // CHECK: %[[ABOVE:.*]] = arith.cmpi sle, %[[D]], %[[REACH:.*]] : tensor<64x32xindex>
+  // CHECK: %[[MINUS:.*]] = arith.subi %{{.*}}, %[[D]]
+  // CHECK: %[[BELOW:.*]] = arith.cmpi sle, %[[MINUS]], %[[REACH]]
+  // CHECK: %[[NEAR:.*]] = arith.andi %[[ABOVE]], %[[BELOW]]
+  // CHECK-NOT: arith.maxsi
+  // CHECK: arith.cmpi sgt, %[[I:.*]], %[[REACH]]
+  // CHECK: arith.cmpi sgt, %[[J:.*]], %[[REACH]]
+  // CHECK: arith.ori
+  gpu.func @comparisons(%s: tensor<64x32xf32>, %i0: index, %j0: index, %out: memref<?x?xf32>) kernel {
+    %reach = arith.constant dense<7> : tensor<64x32xindex>
+    %i = tile.coord dim 0 offset %i0 : tensor<64x32xindex>
+    %j = tile.coord dim 1 offset %j0 : tensor<64x32xindex>
+    %d = arith.subi %i, %j : tensor<64x32xindex>
+    %a = math.absi %d : tensor<64x32xindex>
+    %near = arith.cmpi sle, %a, %reach : tensor<64x32xindex>
+    %m = arith.maxsi %i, %j : tensor<64x32xindex>
+    %behind = arith.cmpi slt, %reach, %m : tensor<64x32xindex>
+    %keep = arith.andi %near, %behind : tensor<64x32xi1>
+    %zero = arith.constant dense<0.0> : tensor<64x32xf32>
+    %r = arith.select %keep, %s, %zero : tensor<64x32xi1>, tensor<64x32xf32>
+    tile.store %r, %out[%i0, %j0] : tensor<64x32xf32>, memref<?x?xf32>
+    gpu.return
+  }
+
+  // Another use computes the maximum anyway; equality is not apart.
+  // CHECK-LABEL: gpu.func @comparisons_stay
+  // CHECK: arith.maxsi
+  // CHECK-COUNT-1: arith.cmpi sle
+  // CHECK: math.absi
+  // CHECK: arith.cmpi eq
+  gpu.func @comparisons_stay(%s: tensor<64x32xf32>, %i0: index, %out: memref<?x?xf32>) kernel {
+    %reach = arith.constant dense<7> : tensor<64x32xindex>
+    %i = tile.coord dim 0 offset %i0 : tensor<64x32xindex>
+    %j = tile.coord dim 1 offset %i0 : tensor<64x32xindex>
+    %m = arith.maxsi %i, %j : tensor<64x32xindex>
+    %near = arith.cmpi sle, %m, %reach : tensor<64x32xindex>
+    %int = arith.index_cast %m : tensor<64x32xindex> to tensor<64x32xi32>
+    %number = arith.sitofp %int : tensor<64x32xi32> to tensor<64x32xf32>
+    %d = arith.subi %i, %j : tensor<64x32xindex>
+    %a = math.absi %d : tensor<64x32xindex>
+    %exact = arith.cmpi eq, %a, %reach : tensor<64x32xindex>
+    %keep = arith.andi %near, %exact : tensor<64x32xi1>
+    %r = arith.select %keep, %s, %number : tensor<64x32xi1>, tensor<64x32xf32>
+    tile.store %r, %out[%i0, %i0] : tensor<64x32xf32>, memref<?x?xf32>
+    gpu.return
+  }
 }

@@ -81,11 +81,35 @@ struct PredicateRange {
   Interval possible, always;
 };
 
-/// Classifies `mask` over the values of `iv`, by the corners of the box that
-/// the coordinates span: an affine inequality holds for all elements exactly if
-/// it does at its worst corner. And, or, not, select and constants combine;
-/// everything else counts as unknown (possible everywhere, certain nowhere).
-PredicateRange classifyPredicate(mlir::Value mask, mlir::Value iv);
+/// Scalars that the bounds of a loop are computed from, in front of it. What
+/// nothing uses when this object ends is erased.
+class LoopScalars {
+public:
+  /// `iv` is the induction variable of a loop.
+  explicit LoopScalars(mlir::Value iv);
+  ~LoopScalars();
+  LoopScalars(const LoopScalars &) = delete;
+  LoopScalars &operator=(const LoopScalars &) = delete;
+
+  mlir::Value getInductionVar() const { return iv; }
+  /// floor(numerator / divisor); the numerator does not change in the loop, the
+  /// divisor is positive.
+  AffineForm floorDiv(const AffineForm &numerator, int64_t divisor);
+
+private:
+  mlir::Value iv;
+  mlir::OpBuilder builder;
+  llvm::SmallVector<mlir::Operation *> emitted;
+};
+
+/// Classifies `mask` over the iterations of a loop, by the corners of the box
+/// that the coordinates span: an affine inequality holds for all elements
+/// exactly if it does at its worst corner. Of a quotient by a constant that
+/// changes from iteration to iteration the inequality is solved for the
+/// numerator; one that does not is monotone in its numerator. And, or, not,
+/// select, minima, maxima, absolute values and constants combine; everything
+/// else counts as unknown (possible everywhere, certain nowhere).
+PredicateRange classifyPredicate(mlir::Value mask, LoopScalars &scalars);
 
 } // namespace fa3::tile
 

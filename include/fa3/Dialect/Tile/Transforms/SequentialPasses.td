@@ -30,7 +30,7 @@ def ShrinkBounds : Pass<"tile-shrink-bounds"> {
 def StrengthReduce : Pass<"tile-strength-reduce"> {
   let summary = "element code on coordinates and constant factors -> less of it";
   let description = [{
-    Four rewrites of element code, each exact or allowed by the flags of the
+    Five rewrites of element code, each exact or allowed by the flags of the
     operations that are rewritten.
 
     *Coordinates as numbers.* The conversion of an index tile of rank 2 to f32,
@@ -58,6 +58,11 @@ def StrengthReduce : Pass<"tile-strength-reduce"> {
     costs an operation per row instead of one per element, and what is left of
     slope * (j - i) is the same for all rows, one product per column.
 
+    *Comparisons.* A minimum, a maximum or an absolute value of index tiles that
+    only a comparison reads is taken apart: max(x, y) <= z is x <= z and y <= z,
+    |x| <= z is x <= z and -x <= z. Of coordinates these are comparisons with one
+    base and immediates.
+
     Example, under `%keep` = `j <= i`:
     ```mlir
     %d = arith.sitofp %jmi : tensor<64x32xi32> to tensor<64x32xf32>
@@ -72,6 +77,8 @@ def StrengthReduce : Pass<"tile-strength-reduce"> {
                            "::mlir::tensor::TensorDialect"];
   let statistics = [
     Statistic<"numNumbers", "numbers", "conversions of coordinates divided">,
+    Statistic<"numComparisons", "comparisons",
+              "comparisons of minima, maxima and absolute values">,
     Statistic<"numSigns", "signs", "absolute values whose sign is known">,
     Statistic<"numFactors", "factors", "multiplications joined">,
     Statistic<"numRowTerms", "row-terms", "terms of rows taken out">

@@ -72,9 +72,9 @@ static void branchOn(ArrayRef<AffineForm> conditions, scf::ForOp loop) {
 /// Gives the number of dead ranges split off.
 static unsigned resolve(scf::ForOp loop) {
   hoistScalars(loop);
+  LoopScalars scalars(loop.getInductionVar());
   Interval possible =
-      classifyPredicate(matchGuardedBody(loop)->condition.getMask(),
-                        loop.getInductionVar())
+      classifyPredicate(matchGuardedBody(loop)->condition.getMask(), scalars)
           .possible;
   if (!possible.conditions.empty())
     branchOn(possible.conditions, loop);

@@ -66,7 +66,8 @@ static bool split(scf::ForOp loop) {
   AffineForm lower = getAffineForm(loop.getLowerBound());
   AffineForm upper = getAffineForm(loop.getUpperBound());
   for (auto &[mask, selects] : selectsOf) {
-    Interval always = classifyPredicate(mask, loop.getInductionVar()).always;
+    LoopScalars scalars(loop.getInductionVar());
+    Interval always = classifyPredicate(mask, scalars).always;
     if (always.provesEmpty() || always.lower.provesAtLeast(upper) ||
         always.upper.provesAtMost(lower))
       continue;

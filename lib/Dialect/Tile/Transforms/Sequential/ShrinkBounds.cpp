@@ -20,9 +20,9 @@ static bool shrink(scf::ForOp loop) {
   if (!guarded)
     return false;
   hoistScalars(loop);
+  LoopScalars scalars(loop.getInductionVar());
   Interval possible =
-      classifyPredicate(guarded->condition.getMask(), loop.getInductionVar())
-          .possible;
+      classifyPredicate(guarded->condition.getMask(), scalars).possible;
   bool changed = false;
   OpBuilder builder(loop);
   Value lower = loop.getLowerBound(), upper = loop.getUpperBound();

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "../Utils.h"
+#include "Comparisons.h"
 #include "RowTerms.h"
 #include "fa3/Dialect/Tile/Analysis/AffineForm.h"
 #include "fa3/Dialect/Tile/Transforms/Passes.h"
@@ -330,6 +331,7 @@ struct StrengthReduce : fa3::tile::impl::StrengthReduceBase<StrengthReduce> {
   using StrengthReduceBase::StrengthReduceBase;
   void runOnOperation() override {
     (void)forEachKernel(getOperation(), [&](gpu::GPUFuncOp kernel) {
+      numComparisons += splitComparisons(kernel);
       // Signs first: they are read from numbers that are still whole.
       numSigns += forEach<math::AbsFOp>(kernel, resolveSign);
       numNumbers += forEach<arith::SIToFPOp>(kernel, divideNumber);

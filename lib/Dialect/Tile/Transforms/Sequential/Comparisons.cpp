@@ -1,0 +1,83 @@
+//===- Comparisons.cpp - comparisons of minima and maxima -----------------===//
+// SPDX-License-Identifier: Apache-2.0
+#include "Comparisons.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/IR/TypeUtilities.h"
+
+using namespace mlir;
+using namespace fa3;
+
+/// Splits a comparison whose left side is a minimum, maximum or absolute value
+/// of its own. Gives the two comparisons, null if there is nothing to split.
+static std::pair<arith::CmpIOp, arith::CmpIOp> split(arith::CmpIOp compare) {
+  using Predicate = arith::CmpIPredicate;
+  Predicate predicate = compare.getPredicate();
+  bool isBelow = predicate == Predicate::slt || predicate == Predicate::sle;
+  if (!isBelow && predicate != Predicate::sgt && predicate != Predicate::sge)
+    return {};
+  Value lhs = compare.getLhs(), rhs = compare.getRhs();
+  if (!isa<RankedTensorType>(lhs.getType()) ||
+      !getElementTypeOrSelf(lhs.getType()).isIndex())
+    return {};
+  auto getExtremum = [](Value value) -> Operation * {
+    Operation *op = value.getDefiningOp();
+    bool isOne =
+        isa_and_present<math::AbsIOp, arith::MaxSIOp, arith::MinSIOp>(op);
+    return isOne && op->hasOneUse() ? op : nullptr;
+  };
+  Operation *op = getExtremum(lhs);
+  if (!op) {
+    op = getExtremum(rhs);
+    if (!op)
+      return {};
+    // y >= x is x <= y.
+    std::swap(lhs, rhs);
+    isBelow = !isBelow;
+    switch (predicate) {
+    case Predicate::slt:
+      predicate = Predicate::sgt;
+      break;
+    case Predicate::sle:
+      predicate = Predicate::sge;
+      break;
+    case Predicate::sgt:
+      predicate = Predicate::slt;
+      break;
+    default:
+      predicate = Predicate::sle;
+    }
+  }
+  ImplicitLocOpBuilder b(compare.getLoc(), compare);
+  auto first = arith::CmpIOp::create(b, predicate, op->getOperand(0), rhs);
+  Value second = op->getOperand(op->getNumOperands() - 1);
+  if (isa<math::AbsIOp>(op)) {
+    Value zero = arith::ConstantOp::create(
+        b, cast<TypedAttr>(b.getZeroAttr(second.getType())));
+    second = arith::SubIOp::create(b, zero, second);
+  }
+  auto other = arith::CmpIOp::create(b, predicate, second, rhs);
+  bool isMaximum = !isa<arith::MinSIOp>(op);
+  Value both = isMaximum == isBelow
+                   ? arith::AndIOp::create(b, first, other).getResult()
+                   : arith::OrIOp::create(b, first, other).getResult();
+  compare.replaceAllUsesWith(both);
+  compare.erase();
+  op->erase();
+  return {first, other};
+}
+
+unsigned fa3::tile::splitComparisons(gpu::GPUFuncOp kernel) {
+  SmallVector<arith::CmpIOp> worklist;
+  kernel.walk([&](arith::CmpIOp compare) { worklist.push_back(compare); });
+  unsigned count = 0;
+  while (!worklist.empty()) {
+    auto [first, second] = split(worklist.pop_back_val());
+    if (!first)
+      continue;
+    ++count;
+    worklist.append({first, second});
+  }
+  return count;
+}
