@@ -18,7 +18,7 @@ SAME = "b=1,sq=130,sk=130"
 # File: extents, then tables as (name, type, shape, formula).
 PROBLEMS = {
     "additive_mask": (DIMS, []),
-    "boolean_mask": (DIMS + ",n1=1", [
+    "boolean_mask": (DIMS, [
         ("mask", "|b1", "1,1,70,140", "(k * 7 + l * 3) % 5 != 0")]),
     "document": ("b=1,sq=130,sk=130", [
         ("documents", "<i4", "1,130", "j // 37")]),
@@ -28,7 +28,11 @@ PROBLEMS = {
     "neighborhood_2d": (SAME, []), "neighborhood_3d": (SAME, []),
     "morton": (SAME, []), "tiled_neighborhood": (SAME, []),
     "shared_prefix": (SAME, []),
+    "listed_blocks": ("b=1,sq=130,sk=130", [
+        ("documents", "<i4", "1,130", "j // 37")]),
 }
+# File: queries, keys, sizes of a block, formula of the mask.
+LISTS = {"listed_blocks": ("130", "130", "128", "64", "i // 37 == j // 37")}
 # Bytes that ptxas spills and reloads of some.
 KNOWN_SPILLS = {"document": 8, "tiled_neighborhood": 56}
 SPILL = re.compile(r"(\d+) bytes spill stores, (\d+) bytes spill loads")
@@ -49,6 +53,13 @@ def check_values(args, path, folder):
         if code:
             return text
         command += ["--input", f"{name}={file}"]
+    if path.stem in LISTS:
+        code, text = run([sys.executable, ROOT / "test/Inputs/blocks.py",
+                          folder, *LISTS[path.stem]])
+        if code:
+            return text
+        for name in ("count", "index", "full_count", "full_index"):
+            command += ["--input", f"{name}={folder / name}.npy"]
     code, text = run(command)
     return None if code == 0 and "same answer after" in text else text
 

@@ -267,6 +267,14 @@ Error run::readNpy(StringRef contents, const Array &array) {
   return Error::success();
 }
 
+Expected<SmallVector<int64_t>> run::readNpyShape(StringRef contents) {
+  StringRef data;
+  Expected<Header> header = parseFile(contents, data);
+  if (!header)
+    return header.takeError();
+  return SmallVector<int64_t>(header->shape.begin(), header->shape.end());
+}
+
 std::string run::writeNpy(const Array &array) {
   Format format = array.getFormat();
   bool widen = isFloat(format) && format != Format::F64 &&

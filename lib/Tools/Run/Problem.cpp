@@ -226,10 +226,24 @@ private:
     FailureOr<SmallVector<std::string>> dims = getDims(i, type, name);
     if (failed(dims))
       return failure();
-    SmallVector<int64_t> shape(type.getShape());
-    for (auto [dim, extent] : llvm::zip_equal(*dims, shape)) {
+    SmallVector<int64_t> shape(type.getShape()), given;
+    if (auto input = options.inputs.find(name); input != options.inputs.end()) {
+      FailureOr<SmallVector<int64_t>> read = readShape(input->second);
+      if (failed(read))
+        return failure();
+      if (read->size() == shape.size())
+        given = *read;
+    }
+    for (auto [number, dim] : llvm::enumerate(*dims)) {
+      int64_t &extent = shape[number];
       usedDims.insert(dim);
       auto it = options.dims.find(dim);
+      // A file says it where --dims does not, and may hold more.
+      if (!given.empty() && ShapedType::isDynamic(extent) &&
+          (it == options.dims.end() || given[number] > it->second)) {
+        extent = given[number];
+        continue;
+      }
       if (it == options.dims.end()) {
         if (ShapedType::isDynamic(extent))
           return function->emitError("has a dimension '")
@@ -384,7 +398,7 @@ private:
     return false;
   }
 
-  LogicalResult readFile(StringRef path, const interp::Array &array) {
+  FailureOr<std::unique_ptr<llvm::MemoryBuffer>> openFile(StringRef path) {
     // Others may have no end.
     llvm::sys::fs::file_status status;
     if (!llvm::sys::fs::status(path, status) &&
@@ -395,6 +409,24 @@ private:
     if (!buffer)
       return function->emitError("cannot read ")
              << path << ": " << buffer.getError().message();
+    return std::move(*buffer);
+  }
+
+  FailureOr<SmallVector<int64_t>> readShape(StringRef path) {
+    auto buffer = openFile(path);
+    if (failed(buffer))
+      return failure();
+    auto shape = readNpyShape((*buffer)->getBuffer());
+    if (!shape)
+      return function->emitError("cannot read ")
+             << path << ": " << llvm::toString(shape.takeError());
+    return *shape;
+  }
+
+  LogicalResult readFile(StringRef path, const interp::Array &array) {
+    auto buffer = openFile(path);
+    if (failed(buffer))
+      return failure();
     if (llvm::Error error = readNpy((*buffer)->getBuffer(), array))
       return function->emitError("cannot read ")
              << path << ": " << llvm::toString(std::move(error));

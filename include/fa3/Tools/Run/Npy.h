@@ -17,6 +17,10 @@ namespace fa3::run {
 /// ("V2", "V1", as written for bfloat16 and 8-bit floats) is taken bit for bit.
 llvm::Error readNpy(llvm::StringRef contents, const interp::Array &array);
 
+/// The shape in a file's header.
+llvm::Expected<llvm::SmallVector<int64_t>>
+readNpyShape(llvm::StringRef contents);
+
 /// The file's contents for an array, in row-major order. Formats NumPy does not
 /// have are written as f32, which holds them exactly.
 std::string writeNpy(const interp::Array &array);
