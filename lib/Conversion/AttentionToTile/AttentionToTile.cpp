@@ -65,6 +65,9 @@ private:
   LogicalResult buildBackward(HostFunction &host, gpu::GPUModuleOp module);
   /// Keys of a narrower block in front of the others, 0 for none.
   FailureOr<int64_t> getLastKeys(attention::ForwardOp forward, int64_t blockN);
+  /// Narrows a tile to one that listed blocks are made of.
+  LogicalResult fitBlocks(attention::ForwardOp forward,
+                          const RegionDemand &demand, TileChoice &tile);
   /// Narrows a tile to rows that lie one behind the other.
   LogicalResult fitPlaces(attention::ForwardOp forward, TileChoice &tile);
   void buildLaunch(HostFunction &host, gpu::GPUModuleOp module,
@@ -209,11 +212,15 @@ FailureOr<int64_t> AttentionToTile::getLastKeys(ForwardOp forward,
                                                 int64_t blockN) {
   constexpr int64_t kStep16Bit = 16, kStep8Bit = 32;
   bool isAsked = lastBlock == options::LastBlock::Narrow;
+  if (isAsked && forward.getSizesOfBlocks())
+    return forward.emitOpError("has lists of blocks of keys, expects no "
+                               "last-block=narrow");
   if (isAsked && forward.hasLengths())
     return forward.emitOpError("has sequences with lengths of their own, "
                                "expects a known number of keys with "
                                "last-block=narrow");
-  if (forward.hasLengths() || lastBlock == options::LastBlock::Whole ||
+  if (forward.hasLengths() || forward.getSizesOfBlocks() ||
+      lastBlock == options::LastBlock::Whole ||
       (!isAsked &&
        (!forward.getMaskMod().empty() || !forward.getAux().empty())))
     return 0;
@@ -249,6 +256,52 @@ FailureOr<int64_t> AttentionToTile::getLastKeys(ForwardOp forward,
   return last;
 }
 
+LogicalResult AttentionToTile::fitBlocks(ForwardOp forward,
+                                         const RegionDemand &demand,
+                                         TileChoice &tile) {
+  auto sizes = forward.getSizesOfBlocks();
+  if (!sizes)
+    return success();
+  int64_t queries = sizes->first, keys = sizes->second;
+  for (auto [what, size, name, given] :
+       {std::tuple("queries", queries, "block-m", int64_t(blockM)),
+        std::tuple("keys", keys, "block-n", int64_t(blockN))})
+    if (given && size % given)
+      return forward.emitOpError("lists blocks of ")
+             << size << ' ' << what << ", expects " << name
+             << " to divide that, got " << given;
+  bool is8Bit = forward.hasScales();
+  int64_t step = is8Bit ? 32 : 16;
+  if (keys % step)
+    return forward.emitOpError("lists blocks of ")
+           << keys << " keys, expects a multiple of " << step;
+  auto getWidest = [&](int64_t rows) {
+    constexpr int64_t kWidest = 128;
+    int64_t d = forward.getHeadDim(), dv = forward.getValueHeadDim();
+    int64_t widest = is8Bit ? getWidestFloat8BlockN(d, dv, demand, rows,
+                                                    forward.getTransposedV())
+                            : getWidestBlockN(d, dv, demand, rows);
+    widest = std::min({widest, kWidest, keys}) / step * step;
+    while (widest > 0 && keys % widest)
+      widest -= step;
+    return widest;
+  };
+  // The most rows that leave room for a block of keys which is not narrow.
+  constexpr int64_t kNarrowest = 64;
+  int64_t least = std::min(kNarrowest, keys);
+  if (!blockM) {
+    tile.blockM = kReplicaRows;
+    for (int64_t rows : {256, 192, 128})
+      if (queries % rows == 0 && getWidest(rows) >= least) {
+        tile.blockM = rows;
+        break;
+      }
+  }
+  if (!blockN)
+    tile.blockN = std::max(getWidest(tile.blockM), step);
+  return success();
+}
+
 LogicalResult AttentionToTile::fitPlaces(ForwardOp forward, TileChoice &tile) {
   constexpr int64_t kStep = 16;
   FailureOr<int64_t> queries =
@@ -270,7 +323,8 @@ LogicalResult AttentionToTile::fitPlaces(ForwardOp forward, TileChoice &tile) {
     return forward.emitOpError("has keys of which ")
            << *keys << " lie one behind the other, expects block-n to divide "
            << "that, got " << blockN;
-  while (*keys % tile.blockN)
+  auto blocks = forward.getSizesOfBlocks();
+  while (*keys % tile.blockN || (blocks && blocks->second % tile.blockN))
     tile.blockN -= kStep;
   return success();
 }
@@ -280,9 +334,10 @@ void AttentionToTile::buildLaunch(HostFunction &host, gpu::GPUModuleOp module,
                                   const KernelArguments &arguments) {
   OpBuilder builder = host.getBuilder();
   ImplicitLocOpBuilder b(host.forward.getLoc(), builder);
-  // Of places the host knows nothing.
+  // Of places and listed blocks the host knows nothing.
   SmallVector<Value> cost;
-  if (!host.forward.hasPlace(attention::Sequence::query) &&
+  if (!host.forward.getSizesOfBlocks() &&
+      !host.forward.hasPlace(attention::Sequence::query) &&
       !host.forward.hasPlace(attention::Sequence::key))
     cost = {buildFlops(b, host), buildBytes(b, host)};
   auto symbol = SymbolRefAttr::get(
@@ -438,13 +493,14 @@ LogicalResult AttentionToTile::buildForward(HostFunction &host,
                                 demand, needs, queries)
              : chooseTile(forward.getHeadDim(), forward.getValueHeadDim(),
                           demand, queries, blockN);
-  if (!blockM && !blockN && !is8Bit)
+  if (!blockM && !blockN && !is8Bit && !forward.getSizesOfBlocks())
     remarkNumbers(forward, demand, queries, tile);
   if (blockM)
     tile.blockM = blockM;
   if (blockN)
     tile.blockN = blockN;
-  if (failed(fitPlaces(forward, tile)))
+  if (failed(fitBlocks(forward, demand, tile)) ||
+      failed(fitPlaces(forward, tile)))
     return failure();
   // Without keys there is no product, for whose sake a tile is split among warp
   // groups.

@@ -159,6 +159,12 @@ FailureOr<KernelBuilder::State> KernelBuilder::buildLoop(ValueRange query,
              splat(tensor({rows, kPartialSums}, f32Type), 0.0), Value()};
   if (policy.twoLevel && policy.stepsBetween > 1)
     init.products = splat(init.acc.getType(), 0.0);
+  if (op.getSizesOfBlocks()) {
+    FailureOr<State> result = buildListedLoops(query, firstRow, init);
+    if (succeeded(result) && result->products)
+      result->acc = arith::AddFOp::create(b, result->acc, result->products);
+    return result;
+  }
   Value blocks;
   if (policy.lastKeys) {
     // What is left behind whole blocks comes first, in a block of its own.
@@ -205,10 +211,9 @@ FailureOr<KernelBuilder::State> KernelBuilder::buildLoop(ValueRange query,
   return result;
 }
 
-FailureOr<KernelBuilder::State> KernelBuilder::buildBlock(ValueRange query,
-                                                          Value firstRow,
-                                                          Value firstKey,
-                                                          State state) {
+FailureOr<KernelBuilder::State>
+KernelBuilder::buildBlock(ValueRange query, Value firstRow, Value firstKey,
+                          State state, bool isVisible) {
   SmallVector<Value> place =
       getRowPlace(attention::Sequence::key, keyHead, firstKey);
   place.push_back(index(0));
@@ -242,7 +247,11 @@ FailureOr<KernelBuilder::State> KernelBuilder::buildBlock(ValueRange query,
           scalarTile(keyLength, tensor({columns}, b.getIndexType()))),
       Expander::Columns};
   BlockPlace at{batch, ofHead, row, column};
-  if (!op.getMaskMod().empty()) {
+  if (isVisible) {
+    keep.value = arith::ConstantOp::create(
+        b,
+        DenseElementsAttr::get(cast<ShapedType>(keep.value.getType()), true));
+  } else if (!op.getMaskMod().empty()) {
     bindPlace(expander, op.getMaskMod(), at, operands.captures);
     FailureOr<Expander::Entry> kept = expander.expand(op.getMaskMod());
     if (failed(kept))
@@ -253,6 +262,8 @@ FailureOr<KernelBuilder::State> KernelBuilder::buildBlock(ValueRange query,
     bindPlace(expander, op.getScoreMod(), at, operands.captures);
 
   keep = {expander.lift(b.getLoc(), keep, Expander::Both), Expander::Both};
+  if (isVisible)
+    return buildStep(query, key, value, firstKey, keep, expander, state);
   Value needed = keep.value;
   if (endRow) {
     // Only where there is work: rows from the end on are stored by nobody.

@@ -8,8 +8,10 @@
 // finite value far below any. A masked score is -inf, so its exponent -inf - m
 // is -inf and its weight 0 whatever m is: no guard against -inf - (-inf).
 //
-// Kernel.cpp has the grid and the loop over key blocks, KernelStep.cpp what is
-// done with one block and at the end.
+// Kernel.cpp has the grid and the loop over key blocks, KernelBlocks.cpp the
+// loops over lists of them, KernelStep.cpp what is done with one block and at
+// the end.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef FA3_LIB_CONVERSION_ATTENTIONTOTILE_KERNELBUILDER_H
@@ -133,10 +135,15 @@ private:
   llvm::SmallVector<mlir::Value> loadQuery(mlir::Value firstRow);
   mlir::FailureOr<State> buildLoop(mlir::ValueRange query,
                                    mlir::Value firstRow);
-  /// What is done with the keys from `firstKey` on, if a row may see one.
+  /// The same over the blocks of keys that are listed for the tile: those that
+  /// the mask looks at, then those that are visible as a whole.
+  mlir::FailureOr<State> buildListedLoops(mlir::ValueRange query,
+                                          mlir::Value firstRow, State init);
+  /// What is done with the keys from `firstKey` on, if a row may see one;
+  /// `isVisible` says that all rows see all of them.
   mlir::FailureOr<State> buildBlock(mlir::ValueRange query,
                                     mlir::Value firstRow, mlir::Value firstKey,
-                                    State state);
+                                    State state, bool isVisible = false);
   /// The products of all queries and keys, as f32.
   mlir::Value buildScores(mlir::ValueRange query, mlir::Value key);
   mlir::FailureOr<State> buildStep(mlir::ValueRange query, mlir::Value key,

@@ -111,6 +111,10 @@ fa3::chooseGroupPacking(const attention::HostFunction &host,
       error << "a group has " << packing.heads << ", the limit is "
             << kReplicaRows;
     });
+  if (forward.getSizesOfBlocks())
+    return refuse([](InFlightDiagnostic error) {
+      error << "blocks of keys are listed by head";
+    });
   if (tensor::ExtractOp extract = findReadByRow(forward))
     return refuse([&](InFlightDiagnostic error) {
       error << "an auxiliary operand is read by head or query";

@@ -312,6 +312,7 @@ func.func @score_types(%q: !t) {
   }, {
   }, {
   }, {
+  }, {
   }) : (!t, !t, !t) -> !t
   return
 }
@@ -377,6 +378,7 @@ func.func @keep_types(%q: !t) {
   }, {
   ^bb0(%s: i1):
     "attention.yield"(%s) : (i1) -> ()
+  }, {
   }, {
   }, {
   }, {
@@ -1187,6 +1189,127 @@ func.func @splits(%q: !t) {
 
 // -----
 
+// C24
+!t = tensor<?x4x?x64xf16>
+func.func @blocks_arguments(%q: !t, %count: tensor<1x1x?xi32>, %index: tensor<1x1x?x?xi32>) {
+  %o = attention.forward %q, %q, %q aux(%count, %index : tensor<1x1x?xi32>, tensor<1x1x?x?xi32>)  : (!t, !t, !t) -> !t
+    // expected-error @+1 {{expects 4 arguments in 'blocks', got 3}}
+    blocks [128, 64] (%b, %h, %m) {
+      %c0 = arith.constant 0 : index
+      attention.yield %c0, %c0, %c0, %c0 : index, index, index, index
+    }
+  return
+}
+
+// -----
+
+// C24
+!t = tensor<?x4x?x64xf16>
+func.func @blocks_results(%q: !t, %count: tensor<1x1x?xi32>, %index: tensor<1x1x?x?xi32>) {
+  // expected-error @+1 {{expects 'blocks' to yield 'index', 'index', 'index', 'index'}}
+  %o = attention.forward %q, %q, %q aux(%count, %index : tensor<1x1x?xi32>, tensor<1x1x?x?xi32>)  : (!t, !t, !t) -> !t
+    blocks [128, 64] (%b, %h, %m, %t) {
+      %c0 = arith.constant 0 : index
+      attention.yield %c0, %c0 : index, index
+    }
+  return
+}
+
+// -----
+
+// C24
+!t = tensor<?x4x?x64xf16>
+func.func @blocks_queries(%q: !t, %count: tensor<1x1x?xi32>, %index: tensor<1x1x?x?xi32>) {
+  // expected-error @+1 {{expects blocks of queries that are a multiple of 64 up to 1048576, got 96}}
+  %o = attention.forward %q, %q, %q aux(%count, %index : tensor<1x1x?xi32>, tensor<1x1x?x?xi32>)  : (!t, !t, !t) -> !t
+    blocks [96, 64] (%b, %h, %m, %t) {
+      %c0 = arith.constant 0 : index
+      attention.yield %c0, %c0, %c0, %c0 : index, index, index, index
+    }
+  return
+}
+
+// -----
+
+// C24
+!t = tensor<?x4x?x64xf16>
+func.func @blocks_keys(%q: !t, %count: tensor<1x1x?xi32>, %index: tensor<1x1x?x?xi32>) {
+  // expected-error @+1 {{expects blocks of keys that are a multiple of 16 up to 1048576, got 40}}
+  %o = attention.forward %q, %q, %q aux(%count, %index : tensor<1x1x?xi32>, tensor<1x1x?x?xi32>)  : (!t, !t, !t) -> !t
+    blocks [128, 40] (%b, %h, %m, %t) {
+      %c0 = arith.constant 0 : index
+      attention.yield %c0, %c0, %c0, %c0 : index, index, index, index
+    }
+  return
+}
+
+// -----
+
+// C24, no region
+!t = tensor<?x4x?x64xf16>
+func.func @blocks_sizes(%q: !t, %count: tensor<1x1x?xi32>, %index: tensor<1x1x?x?xi32>) {
+  // expected-error @+1 {{expects two sizes beside 'blocks', and none without}}
+  %o = attention.forward %q, %q, %q aux(%count, %index : tensor<1x1x?xi32>, tensor<1x1x?x?xi32>) {blockSizes = array<i64: 128, 64>} : (!t, !t, !t) -> !t
+  return
+}
+
+// -----
+
+// C25
+!t = tensor<?x4x?x64xf16>
+func.func @blocks_twice(%q: !t, %count: tensor<1x1x?xi32>, %index: tensor<1x1x?x?xi32>) {
+  // expected-error @+1 {{expects lists of blocks once, got them 2 times}}
+  %o = attention.forward %q, %q, %q aux(%count, %index : tensor<1x1x?xi32>, tensor<1x1x?x?xi32>) mods [#attention.blocks<count = 0, index = 1, queries = 128, keys = 64>] : (!t, !t, !t) -> !t
+    blocks [128, 64] (%b, %h, %m, %t) {
+      %c0 = arith.constant 0 : index
+      attention.yield %c0, %c0, %c0, %c0 : index, index, index, index
+    }
+  return
+}
+
+// -----
+
+// C25
+!t = tensor<?x4x?x64xf16>
+func.func @blocks_splits(%q: !t, %count: tensor<1x1x?xi32>, %index: tensor<1x1x?x?xi32>) {
+  %c1 = arith.constant 1 : index
+  // expected-error @+1 {{expects no splits beside lists of blocks}}
+  %o = attention.forward %q, %q, %q aux(%count, %index : tensor<1x1x?xi32>, tensor<1x1x?x?xi32>) splits %c1 mods [#attention.blocks<count = 0, index = 1, queries = 128, keys = 64>] : (!t, !t, !t) -> !t
+  return
+}
+
+// -----
+
+// #attention.blocks C1
+!t = tensor<?x4x?x64xf16>
+func.func @blocks_count(%q: !t, %count: tensor<1x1x?xi32>, %index: tensor<1x1x?x?xi32>) {
+  // expected-error @+1 {{#attention.blocks expects auxiliary operand 1 of rank 3, got 'tensor<1x1x?x?xi32>'}}
+  %o = attention.forward %q, %q, %q aux(%count, %index : tensor<1x1x?xi32>, tensor<1x1x?x?xi32>) mods [#attention.blocks<count = 1, index = 1, queries = 128, keys = 64>] : (!t, !t, !t) -> !t
+  return
+}
+
+// -----
+
+// #attention.blocks C1, extents
+!t = tensor<?x4x?x64xf16>
+func.func @blocks_extents(%q: !t, %count: tensor<2x1x?xi32>, %index: tensor<1x1x?x?xi32>) {
+  // expected-error @+1 {{#attention.blocks expects as many entries in dimension 0 as its indices (1), got 'tensor<2x1x?xi32>'}}
+  %o = attention.forward %q, %q, %q aux(%count, %index : tensor<2x1x?xi32>, tensor<1x1x?x?xi32>) mods [#attention.blocks<count = 0, index = 1, queries = 128, keys = 64>] : (!t, !t, !t) -> !t
+  return
+}
+
+// -----
+
+// #attention.blocks C2
+!t = tensor<?x4x?x64xf16>
+func.func @blocks_full(%q: !t, %count: tensor<1x1x?xi32>, %index: tensor<1x1x?x?xi32>) {
+  // expected-error @+1 {{#attention.blocks expects full_count and full_index together}}
+  %o = attention.forward %q, %q, %q aux(%count, %index : tensor<1x1x?xi32>, tensor<1x1x?x?xi32>) mods [#attention.blocks<count = 0, index = 1, full_count = 0, queries = 128, keys = 64>] : (!t, !t, !t) -> !t
+  return
+}
+
+// -----
+
 // #attention.used C1
 !p = tensor<4x?x64xf16>
 !t = tensor<?x4x?x64xf16>
@@ -1735,7 +1858,7 @@ func.func @scale(%q: tensor<1x1x?x64xf16>) {
 // C23
 func.func @two_scales(%q: tensor<1x1x?x64xf16>, %s: f32) {
   // expected-error @+1 {{expects one scale, got a value and a number}}
-  %o = "attention.forward"(%q, %q, %q, %s) <{literalScale = 0.5 : f32, operandSegmentSizes = array<i32: 1, 1, 1, 0, 1, 0, 0, 0, 0>}> ({}, {}, {}, {}, {})
+  %o = "attention.forward"(%q, %q, %q, %s) <{literalScale = 0.5 : f32, operandSegmentSizes = array<i32: 1, 1, 1, 0, 1, 0, 0, 0, 0>}> ({}, {}, {}, {}, {}, {})
     : (tensor<1x1x?x64xf16>, tensor<1x1x?x64xf16>, tensor<1x1x?x64xf16>, f32) -> tensor<1x1x?x64xf16>
   return
 }

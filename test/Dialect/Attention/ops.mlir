@@ -180,6 +180,30 @@ func.func @places(%q: tensor<?x4x64xf16>, %k: tensor<?x16x2x64xf16>, %p: tensor<
   return
 }
 
+// Lists of blocks, by a mod and by hand.
+// CHECK-LABEL: func @blocks
+// CHECK: mods [#attention.blocks<count = 0, index = 1, full_count = 0, full_index = 1, queries = 128, keys = 64>]
+// CHECK: mods [#attention.blocks<count = 0, index = 1, queries = 128, keys = 64>]
+// CHECK: attention.forward
+// CHECK-NOT: blockSizes
+// CHECK: blocks [192, 80] (%[[B:.*]], %[[H:.*]], %[[M:.*]], %[[T:.*]]) {
+// CHECK: attention.yield %[[M]], %[[T]], %{{.*}}, %{{.*}} : index, index, index, index
+func.func @blocks(%q: tensor<?x4x?x64xf16>, %count: tensor<1x1x?xi32>, %index: tensor<1x1x?x?xi32>) {
+  %0 = attention.forward %q, %q, %q aux(%count, %index : tensor<1x1x?xi32>, tensor<1x1x?x?xi32>)
+      mods [#attention.blocks<count = 0, index = 1, full_count = 0, full_index = 1, queries = 128, keys = 64>]
+    : (tensor<?x4x?x64xf16>, tensor<?x4x?x64xf16>, tensor<?x4x?x64xf16>) -> tensor<?x4x?x64xf16>
+  %1 = attention.forward %q, %q, %q aux(%count, %index : tensor<1x1x?xi32>, tensor<1x1x?x?xi32>)
+      mods [#attention.blocks<count = 0, index = 1, queries = 128, keys = 64>]
+    : (tensor<?x4x?x64xf16>, tensor<?x4x?x64xf16>, tensor<?x4x?x64xf16>) -> tensor<?x4x?x64xf16>
+  %2 = attention.forward %q, %q, %q
+    : (tensor<?x4x?x64xf16>, tensor<?x4x?x64xf16>, tensor<?x4x?x64xf16>) -> tensor<?x4x?x64xf16>
+    blocks [192, 80] (%b, %h, %m, %t) {
+      %c0 = arith.constant 0 : index
+      attention.yield %m, %t, %c0, %c0 : index, index, index, index
+    }
+  return
+}
+
 // Gradients: the least, and every clause.
 // CHECK-LABEL: func.func @backward(
 func.func @backward(%q: tensor<2x8x?x64xf16>, %k: tensor<2x2x?x64xf16>, %v: tensor<2x2x?x32xf16>,

@@ -34,15 +34,16 @@ std::optional<IndexBound> fa3::attention::getBound(Value index) {
   auto forward = dyn_cast<ForwardOp>(op.getOperation());
   bool isOfPair = !forward || region == &forward.getScoreMod() ||
                   region == &forward.getMaskMod();
+  bool isOfBlocks = forward && region == &forward.getBlocksRegion();
   // There, what lies outside reads as 0.
-  if (isOfPair && more)
+  if ((isOfPair || isOfBlocks) && more)
     return std::nullopt;
   if (isOfPair) {
     // The last four; in front of them are the score and its gradient.
     number -= argument.getOwner()->getNumArguments() - 4;
     if (number < 0)
       return std::nullopt;
-  } else if (number == 2) {
+  } else if (number >= 2) {
     return std::nullopt;
   }
   auto extent = static_cast<Extent>(number);

@@ -244,6 +244,30 @@ LogicalResult LeftPadAttr::verifyMod(Operation *op) const {
   return verifyIntegers(op, "#attention.leftpad", getAux(), 1);
 }
 
+LogicalResult BlocksAttr::verifyMod(Operation *op) const {
+  constexpr StringLiteral mod = "#attention.blocks";
+  if (getFullCount().has_value() != getFullIndex().has_value())
+    return op->emitOpError(mod)
+           << " expects full_count and full_index together";
+  auto verifyList = [&](int64_t count, int64_t index) -> LogicalResult {
+    if (failed(verifyIntegers(op, mod, count, 3)) ||
+        failed(verifyIntegers(op, mod, index, 4)))
+      return failure();
+    auto forward = cast<ForwardOp>(op);
+    auto counts = cast<RankedTensorType>(forward.getAux()[count].getType());
+    auto indices = cast<RankedTensorType>(forward.getAux()[index].getType());
+    for (int64_t dim = 0; dim < 3; ++dim)
+      if (failed(verifyExtent(forward, mod, counts, dim, "its indices",
+                              indices.getDimSize(dim))))
+        return failure();
+    return success();
+  };
+  if (failed(verifyList(getCount(), getIndex())))
+    return failure();
+  return getFullCount() ? verifyList(*getFullCount(), *getFullIndex())
+                        : success();
+}
+
 LogicalResult PagedAttr::verifyMod(Operation *op) const {
   if (failed(verifyIntegers(op, "#attention.paged", getTable(), 2)))
     return failure();
@@ -341,12 +365,13 @@ Value DilationAttr::buildMaskMod(ImplicitLocOpBuilder &b,
   return isEqual(b, rest, indexConstant(b, 0));
 }
 
-/// An element of an auxiliary operand; index 0 along a static extent of 1.
+/// An element of an auxiliary operand; index 0 along a static extent of 1 of
+/// the first dimensions.
 static Value readElement(ImplicitLocOpBuilder &b, Value tensor,
-                         SmallVector<Value> indices) {
+                         SmallVector<Value> indices, size_t shared = 4) {
   auto type = cast<RankedTensorType>(tensor.getType());
   for (auto [dim, index] : llvm::enumerate(indices))
-    if (type.getDimSize(dim) == 1)
+    if (dim < shared && type.getDimSize(dim) == 1)
       index = indexConstant(b, 0);
   return tensor::ExtractOp::create(b, tensor, indices);
 }
@@ -502,6 +527,27 @@ SmallVector<Value> BatchIndexAttr::buildPlace(ImplicitLocOpBuilder &b,
   if (hasPlace(sequence))
     result.front() = loadInteger(b, context.aux[getAux()], place.front());
   return result;
+}
+
+std::optional<std::pair<int64_t, int64_t>> BlocksAttr::getBlockSizes() const {
+  return std::pair(getQueries(), getKeys());
+}
+
+SmallVector<Value> BlocksAttr::buildBlocks(ImplicitLocOpBuilder &b,
+                                           const ModContext &context) const {
+  auto read = [&](int64_t aux, ArrayRef<Value> indices) -> Value {
+    Value element =
+        readElement(b, context.aux[aux], SmallVector<Value>(indices), 2);
+    return arith::IndexCastOp::create(b, b.getIndexType(), element);
+  };
+  SmallVector<Value> place = {context.batch, context.head, context.query};
+  SmallVector<Value> entry = place;
+  entry.push_back(context.key);
+  Value count = read(getCount(), place), number = read(getIndex(), entry);
+  if (!getFullCount())
+    return {count, number, indexConstant(b, 0), indexConstant(b, 0)};
+  return {count, number, read(*getFullCount(), place),
+          read(*getFullIndex(), entry)};
 }
 
 bool LeftPadAttr::hasLengths() const { return true; }

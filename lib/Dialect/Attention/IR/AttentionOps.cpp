@@ -6,6 +6,7 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/TypeUtilities.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace fa3::attention;
@@ -47,11 +48,11 @@ void ForwardOp::print(OpAsmPrinter &printer) {
     printer << " transposed_v";
   if (getMods())
     printer << " mods " << getModsAttr();
-  printer.printOptionalAttrDict((*this)->getAttrs(),
-                                {getLayoutAttrName(), getModsAttrName(),
-                                 getLiteralScaleAttrName(), getRowsAttrName(),
-                                 getQTermsAttrName(), getTransposedVAttrName(),
-                                 getOperandSegmentSizesAttrName()});
+  printer.printOptionalAttrDict(
+      (*this)->getAttrs(),
+      {getLayoutAttrName(), getModsAttrName(), getLiteralScaleAttrName(),
+       getRowsAttrName(), getBlockSizesAttrName(), getQTermsAttrName(),
+       getTransposedVAttrName(), getOperandSegmentSizesAttrName()});
   printer << " : (" << getQ().getType() << ", " << getK().getType() << ", "
           << getV().getType() << ") -> ";
   if (getLse())
@@ -63,6 +64,15 @@ void ForwardOp::print(OpAsmPrinter &printer) {
   printRegion(printer, "lengths", getLengthsRegion());
   printRegion(printer, "place_q", getPlaceQRegion());
   printRegion(printer, "place_k", getPlaceKRegion());
+  std::string blocks;
+  if (std::optional<ArrayRef<int64_t>> sizes = getBlockSizes())
+    blocks = "blocks [" +
+             llvm::join(
+                 llvm::map_range(
+                     *sizes, [](int64_t size) { return std::to_string(size); }),
+                 ", ") +
+             "]";
+  printRegion(printer, blocks, getBlocksRegion());
 }
 
 ParseResult ForwardOp::parse(OpAsmParser &parser, OperationState &result) {
@@ -170,7 +180,7 @@ ParseResult ForwardOp::parse(OpAsmParser &parser, OperationState &result) {
            hasSplits ? 1 : 0, sinksType ? 1 : 0}));
   Region *score = result.addRegion(), *keep = result.addRegion();
   Region *lengths = result.addRegion(), *placeQ = result.addRegion(),
-         *placeK = result.addRegion();
+         *placeK = result.addRegion(), *blocks = result.addRegion();
   Type f32 = builder.getF32Type(), index = builder.getIndexType();
   if (succeeded(parser.parseOptionalKeyword("score_mod")) &&
       parseRegion(parser, *score, {f32, index, index, index, index},
@@ -187,7 +197,16 @@ ParseResult ForwardOp::parse(OpAsmParser &parser, OperationState &result) {
     if (succeeded(parser.parseOptionalKeyword(keyword)) &&
         parseRegion(parser, *region, {index, index, index}, keyword))
       return failure();
-  return success();
+  if (failed(parser.parseOptionalKeyword("blocks")))
+    return success();
+  int64_t sizes[2];
+  if (parser.parseLSquare() || parser.parseInteger(sizes[0]) ||
+      parser.parseComma() || parser.parseInteger(sizes[1]) ||
+      parser.parseRSquare())
+    return failure();
+  result.addAttribute(getBlockSizesAttrName(result.name),
+                      builder.getDenseI64ArrayAttr(sizes));
+  return parseRegion(parser, *blocks, {index, index, index, index}, "blocks");
 }
 
 //===----------------------------------------------------------------------===//
@@ -235,6 +254,16 @@ int64_t ForwardOp::getPlaceRank(Sequence sequence) {
   for (ModAttrInterface mod : getModList(*this))
     rank = mod.getPlaceRank(sequence, rank);
   return rank;
+}
+
+std::optional<std::pair<int64_t, int64_t>> ForwardOp::getSizesOfBlocks() {
+  if (std::optional<ArrayRef<int64_t>> sizes = getBlockSizes();
+      sizes && sizes->size() == 2)
+    return std::pair((*sizes)[0], (*sizes)[1]);
+  for (ModAttrInterface mod : getModList(*this))
+    if (std::optional<std::pair<int64_t, int64_t>> sizes = mod.getBlockSizes())
+      return sizes;
+  return std::nullopt;
 }
 
 /// C13 and C14.
@@ -303,6 +332,35 @@ verifyElements(ForwardOp op,
              << "), got " << own;
     }
   }
+  return success();
+}
+
+/// C24, but for the region, and C25.
+static LogicalResult verifyLists(ForwardOp op) {
+  constexpr int64_t kQueries = 64, kKeys = 16, kMost = int64_t(1) << 20;
+  std::optional<ArrayRef<int64_t>> given = op.getBlockSizes();
+  if (given.has_value() == op.getBlocksRegion().empty() ||
+      (given && given->size() != 2))
+    return op.emitOpError(
+        "expects two sizes beside 'blocks', and none without");
+  size_t lists = llvm::count_if(getModList(op), [](ModAttrInterface mod) {
+    return mod.getBlockSizes().has_value();
+  });
+  lists += given.has_value();
+  if (lists == 0)
+    return success();
+  if (lists > 1)
+    return op.emitOpError("expects lists of blocks once, got them ")
+           << lists << " times";
+  auto [queries, keys] = *op.getSizesOfBlocks();
+  for (auto [what, size, step] : {std::tuple("queries", queries, kQueries),
+                                  std::tuple("keys", keys, kKeys)})
+    if (size < step || size % step || size > kMost)
+      return op.emitOpError("expects blocks of ")
+             << what << " that are a multiple of " << step << " up to " << kMost
+             << ", got " << size;
+  if (op.getSplits())
+    return op.emitOpError("expects no splits beside lists of blocks");
   return success();
 }
 
@@ -417,7 +475,7 @@ LogicalResult ForwardOp::verify() {
            << columns << " columns, " << getQTerms()
            << " for each element of k, got " << q.getShape().back();
 
-  if (failed(verifyPlaces(*this)))
+  if (failed(verifyPlaces(*this)) || failed(verifyLists(*this)))
     return failure();
   bool hasPlaces = hasPlace(Sequence::query) || hasPlace(Sequence::key);
   for (auto [name, tensor] : tensors)
@@ -492,8 +550,12 @@ LogicalResult ForwardOp::verifyRegions() {
       failed(verifyScalarRegion(*this, getPlaceQRegion(), "place_q",
                                 {index, index, index}, {})))
     return failure();
-  return verifyScalarRegion(*this, getPlaceKRegion(), "place_k",
-                            {index, index, index}, {});
+  if (failed(verifyScalarRegion(*this, getPlaceKRegion(), "place_k",
+                                {index, index, index}, {})))
+    return failure();
+  return verifyScalarRegion(*this, getBlocksRegion(), "blocks",
+                            {index, index, index, index},
+                            {index, index, index, index});
 }
 
 LogicalResult LengthOp::verify() {
@@ -527,7 +589,8 @@ void ForwardOp::build(OpBuilder &builder, OperationState &state, Value q,
         /*sinks=*/Value(), DenseI64ArrayAttr(),
         /*qTerms=*/builder.getI64IntegerAttr(1),
         LayoutAttr::get(builder.getContext(), layout), UnitAttr(),
-        mods.empty() ? ArrayAttr() : builder.getArrayAttr(mods), FloatAttr());
+        mods.empty() ? ArrayAttr() : builder.getArrayAttr(mods), FloatAttr(),
+        /*blockSizes=*/DenseI64ArrayAttr());
 }
 
 void ForwardOp::appendLengths(LengthsBuilder build) {
@@ -590,4 +653,16 @@ void ForwardOp::appendPlace(Sequence sequence, PlaceBuilder build) {
     YieldOp::create(b, edited);
   else
     block.getTerminator()->setOperands(edited);
+}
+
+void ForwardOp::addBlocks(std::pair<int64_t, int64_t> sizes,
+                          BlocksBuilder build) {
+  Block &block = getBlocksRegion().emplaceBlock();
+  while (block.getNumArguments() < 4)
+    block.addArgument(IndexType::get(getContext()), getLoc());
+  auto b = ImplicitLocOpBuilder::atBlockEnd(getLoc(), &block);
+  ModContext context = {block.getArgument(0), block.getArgument(1),
+                        block.getArgument(2), block.getArgument(3), getAux()};
+  YieldOp::create(b, build(b, context));
+  setBlockSizesAttr(b.getDenseI64ArrayAttr({sizes.first, sizes.second}));
 }

@@ -98,13 +98,17 @@ LogicalResult fa3::attention::verifyScaleAndMods(ScoredOpInterface op) {
 
 bool fa3::attention::isComputedIndex(Operation *read, Value index) {
   Region *region = read->getParentRegion();
-  if (auto forward = dyn_cast<ForwardOp>(region->getParentOp());
-      forward && region != &forward.getScoreMod() &&
-      region != &forward.getMaskMod())
+  auto forward = dyn_cast<ForwardOp>(region->getParentOp());
+  bool isOfBlocks = forward && region == &forward.getBlocksRegion();
+  if (forward && region != &forward.getScoreMod() &&
+      region != &forward.getMaskMod() && !isOfBlocks)
     return false;
   auto argument = dyn_cast<BlockArgument>(index);
   bool isGiven =
       argument && isa<ScoredOpInterface>(argument.getOwner()->getParentOp());
+  // Of blocks of queries and of entries the host knows no number.
+  if (isOfBlocks && isGiven)
+    isGiven = argument.getArgNumber() < 2;
   return !isGiven && !matchPattern(index, m_Constant());
 }
 

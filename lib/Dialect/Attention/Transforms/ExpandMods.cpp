@@ -46,6 +46,12 @@ void fa3::attention::expandMods(ScoredOpInterface op) {
       std::tie(queries, keys) = mod.buildLengths(b, context, queries, keys);
     return std::pair(queries, keys);
   });
+  for (auto mod : mods.getAsRange<ModAttrInterface>())
+    if (auto sizes = mod.getBlockSizes())
+      forward.addBlocks(
+          *sizes, [&](ImplicitLocOpBuilder &b, const ModContext &context) {
+            return mod.buildBlocks(b, context);
+          });
   for (Sequence sequence : {Sequence::query, Sequence::key})
     forward.appendPlace(sequence,
                         [&](ImplicitLocOpBuilder &b, const ModContext &context,

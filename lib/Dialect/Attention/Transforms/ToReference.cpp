@@ -80,6 +80,8 @@ private:
   void buildOutput(Value b, Value h, Value keyHead, Value i, Value max);
   Value buildScoreMod(Value b, Value h, Value keyHead, Value i, Value j);
   Value buildDot(Value b, Value h, Value keyHead, Value i, Value j);
+  /// Whether the key is visible; null if all are.
+  Value buildVisible(Value b, Value h, Value i, Value j);
   /// Copies the code of a region to the insertion point.
   SmallVector<Value> inlineRegion(Region &region, ValueRange arguments);
   /// Sets the lengths of a sequence.
@@ -372,6 +374,38 @@ Value ReferenceBuilder::buildDot(Value batch, Value h, Value keyHead, Value i,
   return applyScale(dot, 1, batch, h, j);
 }
 
+Value ReferenceBuilder::buildVisible(Value batch, Value h, Value i, Value j) {
+  ForwardOp forward = host.forward;
+  Value keep;
+  if (!forward.getMaskMod().empty())
+    keep = inlineRegion(forward.getMaskMod(), {batch, h, i, j}).front();
+  auto sizes = forward.getSizesOfBlocks();
+  if (!sizes)
+    return keep;
+  auto divide = [&](Value row, int64_t size) -> Value {
+    return arith::DivUIOp::create(b, row,
+                                  arith::ConstantIndexOp::create(b, size));
+  };
+  Value ofQuery = divide(i, sizes->first), ofKey = divide(j, sizes->second);
+  // Whether the key's block is in a list, whose length is yielded as `count`.
+  auto isListed = [&](unsigned count) {
+    auto read = [&](Value t, unsigned number) {
+      return inlineRegion(forward.getBlocksRegion(),
+                          {batch, h, ofQuery, t})[number];
+    };
+    Value none = arith::ConstantIntOp::create(b, 0, 1);
+    return loop(read(zero, count), none, [&](Value t, Value found) -> Value {
+      Value isOwn = arith::CmpIOp::create(b, arith::CmpIPredicate::eq,
+                                          read(t, count + 1), ofKey);
+      return arith::OrIOp::create(b, found, isOwn);
+    });
+  };
+  Value isMasked = isListed(0), isFull = isListed(2);
+  if (keep)
+    isMasked = arith::AndIOp::create(b, isMasked, keep);
+  return arith::OrIOp::create(b, isMasked, isFull);
+}
+
 Value ReferenceBuilder::buildScoreMod(Value batch, Value h, Value keyHead,
                                       Value i, Value j) {
   auto edited = [&]() -> Value {
@@ -383,10 +417,9 @@ Value ReferenceBuilder::buildScoreMod(Value batch, Value h, Value keyHead,
       score = arith::TruncFOp::create(b, b.getF32Type(), score);
     return round(widen(inlineRegion(region, {score, batch, h, i, j}).front()));
   };
-  Region &maskMod = host.forward.getMaskMod();
-  if (maskMod.empty())
+  Value keep = buildVisible(batch, h, i, j);
+  if (!keep)
     return edited();
-  Value keep = inlineRegion(maskMod, {batch, h, i, j}).front();
   auto branch = scf::IfOp::create(b, compute, keep, /*withElseRegion=*/true);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(branch.thenBlock());

@@ -195,6 +195,31 @@ def Attention_PagedAttr : Attention_PlaceMod<"Paged", "paged",
   let parameters = (ins "int64_t":$table);
 }
 
+def Attention_BlocksAttr : Attention_Mod<"Blocks", "blocks",
+    ["verifyMod", "buildBlocks", "getBlockSizes"]> {
+  let summary = "lists of the blocks of keys that each block of queries may see";
+  let description = [{
+    The four tensors of FlexAttention's BlockMask: `count` and `full_count` are
+    (b, h, block of queries), `index` and `full_index` (b, h, block of queries,
+    entry). A dimension of b or h of static extent 1 is for all of them. Of the
+    first list `mask_mod` says which keys are visible, of the second all are and
+    it is not asked; without `full_count` and `full_index` there is one list.
+    See `blocks` of `attention.forward` for what lists promise.
+    `#attention.blocks<count = 0, index = 1, full_count = 2, full_index = 3,
+    queries = 128, keys = 128>`.
+
+    C1. each is the number of an auxiliary operand of elements i32, rank 3 for
+        counts and rank 4 for indices; counts and indices have equal extents of
+        b, h and blocks of queries, where they are static.
+    C2. `full_count` and `full_index` come together.
+  }];
+  let parameters = (ins "int64_t":$count, "int64_t":$index,
+                        OptionalParameter<"std::optional<int64_t>">:$full_count,
+                        OptionalParameter<"std::optional<int64_t>">:$full_index,
+                        "int64_t":$queries, "int64_t":$keys);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
 def Attention_ChunkAttr : Attention_Mod<"Chunk", "chunk", ["buildMaskMod"]> {
   let summary = "keys of the query's chunk: (i + off) div size == j div size, off = sk - sq";
   let description = [{

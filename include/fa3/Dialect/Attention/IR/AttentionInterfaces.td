@@ -50,6 +50,17 @@ def Attention_ModAttrInterface : AttrInterface<"ModAttrInterface"> {
     InterfaceMethod<"Whether `buildPlace` says anything of the sequence.",
       "bool", "hasPlace", (ins "::fa3::attention::Sequence":$sequence),
       "", "return false;">,
+    InterfaceMethod<
+      [{Emits what the `blocks` region yields, for the block of queries
+        `context.query` and the entry `context.key` of its lists; nothing
+        without lists.}],
+      "::llvm::SmallVector<::mlir::Value>", "buildBlocks",
+      (ins "::mlir::ImplicitLocOpBuilder &":$builder,
+           "const ::fa3::attention::ModContext &":$context),
+      "", "return {};">,
+    InterfaceMethod<"Queries and keys of a block of `buildBlocks`, if it says any.",
+      "::std::optional<std::pair<int64_t, int64_t>>", "getBlockSizes",
+      (ins), "", "return ::std::nullopt;">,
     InterfaceMethod<"How many of the `rank` indices of a place are left.",
       "int64_t", "getPlaceRank", (ins "::fa3::attention::Sequence":$sequence,
                                       "int64_t":$rank),

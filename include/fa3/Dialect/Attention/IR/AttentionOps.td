@@ -65,6 +65,17 @@ def Attention_ForwardOp : Attention_Op<"forward", [
     never written. Of a sequence the first `max_q` queries are computed: without
     it, and without `place_q`, as many as q has room for.
 
+    `blocks [m, n]` says which blocks of n keys a block of m queries may see. It
+    takes (index b, h, block of queries, t) and yields four indices: how many
+    blocks `mask_mod` has to look at and entry t of their list, and how many are
+    visible as a whole and entry t of theirs. Keys of other blocks are not
+    visible. What the lists promise, and nobody checks: entries ascend, no block
+    is in both lists, and of a block in the second `mask_mod` keeps all keys that
+    there are. A number of entries below 0 counts as 0, more than there are
+    blocks as that, and a number that is no block's in the first list as none.
+    Lists that break the promise give wrong results; whatever they hold, nothing
+    outside the operands is read.
+
     With `splits` n the keys of a sequence are summed up in n parts, which are
     merged by their lse in fp32 (Flash-Decoding): what few queries of long
     sequences want. It changes the order of sums and nothing else. Parts without
@@ -128,6 +139,11 @@ def Attention_ForwardOp : Attention_Op<"forward", [
     C22. of math the regions may have what docs/ScoreCode.md lists, on floats of
         at most 32 bits.
     C23. the scale is a value or a number, not both.
+    C24. `blocks` has arguments (index, index, index, index) and yields four
+        indices; its queries are a positive multiple of 64, its keys of 16, both
+        at most 2^20.
+    C25. there is one `blocks`, of a region or of mods, and no `splits` beside
+        it.
   }];
   let arguments = (ins AnyRankedTensor:$q, AnyRankedTensor:$k, AnyRankedTensor:$v,
                        Variadic<AnyRankedTensor>:$aux, Optional<F32>:$scale,
@@ -138,11 +154,12 @@ def Attention_ForwardOp : Attention_Op<"forward", [
                        DefaultValuedAttr<Attention_Layout, "::fa3::attention::Layout::bhsd">:$layout,
                        UnitAttr:$transposedV,
                        OptionalAttr<ArrayAttr>:$mods,
-                       OptionalAttr<F32Attr>:$literalScale);
+                       OptionalAttr<F32Attr>:$literalScale,
+                       OptionalAttr<DenseI64ArrayAttr>:$blockSizes);
   let results = (outs AnyRankedTensor:$o, Optional<AnyRankedTensor>:$lse);
   let regions = (region MaxSizedRegion<1>:$scoreMod, MaxSizedRegion<1>:$maskMod,
                         MaxSizedRegion<1>:$lengthsRegion, MaxSizedRegion<1>:$placeQRegion,
-                        MaxSizedRegion<1>:$placeKRegion);
+                        MaxSizedRegion<1>:$placeKRegion, MaxSizedRegion<1>:$blocksRegion);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
   let hasRegionVerifier = 1;
@@ -168,6 +185,14 @@ def Attention_ForwardOp : Attention_Op<"forward", [
     /// when `build` gives back what it was given.
     void appendLengths(LengthsBuilder build);
     void appendPlace(Sequence sequence, PlaceBuilder build);
+
+    /// What the lists of blocks say; see `blocks`.
+    using BlocksBuilder = ::llvm::function_ref<::llvm::SmallVector<::mlir::Value>(
+        ::mlir::ImplicitLocOpBuilder &, const ModContext &)>;
+    /// Gives the operation the lists that `build` emits, if it emits any.
+    void addBlocks(std::pair<int64_t, int64_t> sizes, BlocksBuilder build);
+    /// Queries and keys of a listed block, after mods; none without lists.
+    ::std::optional<std::pair<int64_t, int64_t>> getSizesOfBlocks();
 
     ::mlir::Region &getPlaceRegion(Sequence sequence) {
       return sequence == Sequence::query ? getPlaceQRegion() : getPlaceKRegion();
