@@ -38,7 +38,7 @@ _NAMES = {
 _MODULES = (
     "torch", "jax", "hf", "flash_attn_interface", "flex", "api", "cache", "call",
     "compiler",
-    "driver", "gradients", "program", "request", "spec", "tensors", "trace",
+    "driver", "gradients", "launch", "packed", "program", "serving", "request", "spec", "tensors", "trace",
 )  # fmt: skip
 
 __all__ = [

@@ -12,6 +12,7 @@ from . import tensors
 from .checks import MAX_SCALE, check_scale
 from .driver import Kernel
 from .errors import UnsupportedError
+from .launch import ALIGNMENT
 from .plan import Plan, raise_status
 
 if TYPE_CHECKING:
@@ -43,6 +44,10 @@ class Call:
     ) -> None:
         self.kernel, self.plan, self.device = kernel, plan, request.device
         inputs = request.spec.inputs
+        #: Bytes for launch_at, at any address.
+        self.workspace_size = plan.workspace_size
+        if self.workspace_size:
+            self.workspace_size += ALIGNMENT
         self.default_scale = 1.0 / math.sqrt(request.head_dim)
         self.has_lse = request.return_lse
         tensor_slots, scalar_slots = [], []
@@ -142,24 +147,24 @@ class Call:
         current stream of their device."""
         torch = self._torch
         workspace = None
-        if self.plan.workspace_size:
+        if self.workspace_size:
             # Freed in the order of the stream.
             workspace = torch.empty(
-                self.plan.workspace_size, dtype=torch.uint8, device=given[0].device
+                self.workspace_size, dtype=torch.uint8, device=given[0].device
             )
         self.launch_at(
             [tensor.data_ptr() for tensor in given], scale, scalars,
             self._get_stream(self.device),
-            workspace.data_ptr() if workspace is not None else None,
+            workspace.data_ptr() if workspace is not None else 0,
         )  # fmt: skip
 
     def launch_at(
         self, addresses: Sequence[int], scale: float, scalars: Sequence[Any],
-        stream: int, workspace: int | None = None,
+        stream: int, workspace: int = 0,
     ) -> None:  # fmt: skip
-        if self.plan.workspace_size and workspace is None:
+        if self.workspace_size and not workspace:
             raise UnsupportedError(
-                f"a workspace of {self.plan.workspace_size} bytes, without torch"
+                f"a workspace of {self.workspace_size} bytes, without torch"
             )
         frame = self.plan.acquire()
         for slot, address in zip(self.tensor_slots, addresses):
@@ -171,6 +176,9 @@ class Call:
             else:
                 frame.words[slot] = value
         try:
-            self.plan.run(frame, stream, workspace)
+            self.plan.run(
+                frame, stream,
+                -(-workspace // ALIGNMENT) * ALIGNMENT if workspace else None,
+            )  # fmt: skip
         finally:
             self.plan.release(frame)

@@ -3,10 +3,10 @@
 
     from fa3.flash_attn_interface import flash_attn_func
 
-Hints (num_splits, pack_gqa, sm_margin, scheduler_metadata, deterministic) are
-accepted and change nothing. What there is no kernel for raises UnsupportedError,
-a NotImplementedError that names it. Gradients are those of fa3.attention
-(fa3.torch.set_backward).
+Hints (sm_margin, scheduler_metadata, num_splits and pack_gqa of dense calls) are
+accepted and change nothing; gradients are deterministic. What there is no kernel
+for raises UnsupportedError, a NotImplementedError that names it. Gradients are
+those of fa3.attention (fa3.torch.set_backward).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, Callable
 
 import torch
 
-from . import api, varlen
+from . import api, packed, serving
 from .errors import ArgumentError, UnsupportedError
 
 Window = tuple[int, int]
@@ -79,21 +79,23 @@ def flash_attn_varlen_func(
     sm_margin: int = 0, return_attn_probs: bool = False,
 ) -> Any:  # fmt: skip
     """q (queries of all sequences, heads, d), k and v likewise; cu_seqlens (sequences
-    + 1,), int32, say where each begins. out, or (out, softmax_lse (heads, queries))
-    with `return_attn_probs`."""
-    name = "flash_attn_varlen_func"
-    _refuse(
-        name, qv=qv, seqused_q=seqused_q, seqused_k=seqused_k, q_descale=q_descale,
-        k_descale=k_descale, v_descale=v_descale,
-    )  # fmt: skip
-    if attention_chunk:
-        raise UnsupportedError(f"{name}: argument 'attention_chunk'")
-    q, k, v = (one if one.stride(-1) == 1 else one.contiguous() for one in (q, k, v))
-    left, right = window_size
-    return varlen.attention(
-        q, k, v, cu_seqlens_q, cu_seqlens_k, int(max_seqlen_q), causal=causal,
-        window=None if left == right == -1 else (left, right), softcap=softcap,
-        scale=softmax_scale, return_lse=return_attn_probs,
+    + 1,), int32, say where each begins, seqused (sequences,) how many rows of it
+    count. out, or (out, softmax_lse (heads, queries)) with `return_attn_probs`."""
+    _refuse("flash_attn_varlen_func", qv=qv)
+    q, k, v = _contiguous(q, k, v)
+    named = {
+        "causal": causal, "window": _window(window_size), "softcap": softcap,
+        "chunk": attention_chunk, "scale": softmax_scale,
+        "return_lse": return_attn_probs,
+    }  # fmt: skip
+    arrays = (cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, seqused_q, seqused_k)
+    if torch.is_grad_enabled() and any(one.requires_grad for one in (q, k, v)):
+        return packed.attention(q, k, v, *arrays, **named)
+    return serving.attention(
+        q, k, v, cu_q=cu_seqlens_q, cu_k=cu_seqlens_k, max_q=max_seqlen_q,
+        max_k=max_seqlen_k, used_q=seqused_q, used_k=seqused_k, splits=num_splits,
+        pack_heads=pack_gqa, q_descale=q_descale, k_descale=k_descale,
+        v_descale=v_descale, **named,
     )  # fmt: skip
 
 
@@ -111,33 +113,33 @@ def flash_attn_with_kvcache(
     num_splits: int = 0, pack_gqa: bool | None = None, sm_margin: int = 0,
     return_softmax_lse: bool = False,
 ) -> Any:  # fmt: skip
-    """q (batch, queries, heads, d) on the first cache_seqlens keys of k_cache and
-    v_cache (batch, keys, key heads, d)."""
-    name = "flash_attn_with_kvcache"
+    """q (batch, queries, heads, d), or (rows, heads, d) with cu_seqlens_q, on the
+    first cache_seqlens keys of k_cache and v_cache: (batch, keys, key heads, d), of
+    which sequence b has batch cache_batch_idx[b], or (page, rows of a page, key
+    heads, d) with page_table (sequences, pages). The cache_leftpad keys in front do
+    not count. num_splits 0 is what fills the GPU."""
     _refuse(
-        name, k=k, v=v, qv=qv, rotary_cos=rotary_cos, rotary_sin=rotary_sin,
-        cache_batch_idx=cache_batch_idx, cache_leftpad=cache_leftpad,
-        page_table=page_table, cu_seqlens_q=cu_seqlens_q,
-        cu_seqlens_k_new=cu_seqlens_k_new, rotary_seqlens=rotary_seqlens,
+        "flash_attn_with_kvcache", k=k, v=v, qv=qv, rotary_cos=rotary_cos,
+        rotary_sin=rotary_sin, cu_seqlens_k_new=cu_seqlens_k_new,
+        rotary_seqlens=rotary_seqlens,
     )  # fmt: skip
-    descales = (q_descale, k_descale, v_descale)
-    if cache_seqlens is None or isinstance(cache_seqlens, int):
-        if cache_seqlens is not None:
-            k_cache, v_cache = k_cache[:, :cache_seqlens], v_cache[:, :cache_seqlens]
-        return _attention(
-            q, k_cache, v_cache, softmax_scale, causal, descales, window_size,
-            attention_chunk, softcap, return_softmax_lse,
-        )  # fmt: skip
-    if attention_chunk:
-        raise UnsupportedError(f"{name}: attention_chunk with cache_seqlens")
-    if cache_seqlens.dtype != torch.int32:
-        raise ArgumentError(
-            "cache_seqlens", f"element type {cache_seqlens.dtype}, expected torch.int32"
+    if torch.is_grad_enabled() and any(
+        one.requires_grad for one in (q, k_cache, v_cache)
+    ):
+        raise UnsupportedError("flash_attn_with_kvcache: gradients")
+    q, k_cache, v_cache = _contiguous(q, k_cache, v_cache)
+    if isinstance(cache_seqlens, int):
+        sequences = q.shape[0] if cu_seqlens_q is None else cu_seqlens_q.numel() - 1
+        cache_seqlens = torch.full(
+            (sequences,), cache_seqlens, dtype=torch.int32, device=q.device
         )
-    mask_mod = _cache_mask(cache_seqlens, q.shape[1], causal, window_size)
-    return _attention(
-        q, k_cache, v_cache, softmax_scale, False, descales, (-1, -1), 0, softcap,
-        return_softmax_lse, mask_mod,
+    return serving.attention(
+        q, k_cache, v_cache, cu_q=cu_seqlens_q, max_q=max_seqlen_q,
+        used_k=cache_seqlens, batch_index=cache_batch_idx, leftpad=cache_leftpad,
+        page_table=page_table, causal=causal, window=_window(window_size),
+        softcap=softcap, chunk=attention_chunk, scale=softmax_scale,
+        q_descale=q_descale, k_descale=k_descale, v_descale=v_descale,
+        splits=num_splits, pack_heads=pack_gqa, return_lse=return_softmax_lse,
     )  # fmt: skip
 
 
@@ -194,17 +196,25 @@ def _attention(
     descales: tuple[Any, Any, Any], window_size: Window, chunk: int, softcap: float,
     return_lse: bool, mask_mod: Callable[..., Any] | None = None,
 ) -> Any:  # fmt: skip
-    # As FlashAttention does.
-    q, k, v = (one if one.stride(-1) == 1 else one.contiguous() for one in (q, k, v))
-    left, right = window_size
-    window = None if left == right == -1 else (left, right)
+    q, k, v = _contiguous(q, k, v)
     if chunk:
-        mask_mod = _chunk_mask(k.shape[1] - q.shape[1], int(chunk))
+        offset = k.shape[1] - q.shape[1]
+        mask_mod = _chunk_mask(offset, serving.check_chunk(chunk))
     return api.attention(
-        q, k, v, causal=causal, window=window, softcap=softcap, scale=scale,
-        mask_mod=mask_mod, q_descale=descales[0], k_descale=descales[1],
+        q, k, v, causal=causal, window=_window(window_size), softcap=softcap,
+        scale=scale, mask_mod=mask_mod, q_descale=descales[0], k_descale=descales[1],
         v_descale=descales[2], return_lse=return_lse, layout="bshd",
     )  # fmt: skip
+
+
+def _contiguous(*given: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    # As FlashAttention does.
+    return tuple(one if one.stride(-1) == 1 else one.contiguous() for one in given)
+
+
+def _window(size: Window) -> Any:
+    left, right = size
+    return None if left == right == -1 else (left, right)
 
 
 def _chunk_mask(offset: int, chunk: int) -> Callable[..., Any]:
@@ -212,25 +222,5 @@ def _chunk_mask(offset: int, chunk: int) -> Callable[..., Any]:
 
     def mask_mod(b: Any, h: Any, q: Any, kv: Any) -> Any:
         return (q + offset) // chunk == kv // chunk
-
-    return mask_mod
-
-
-def _cache_mask(
-    lengths: torch.Tensor, queries: int, causal: bool, window: Window
-) -> Callable[..., Any]:
-    """The first lengths[b] keys; queries are the last of them."""
-    left, right = window
-    right = 0 if causal else right
-
-    def mask_mod(b: Any, h: Any, q: Any, kv: Any) -> Any:
-        length = lengths[b]
-        here = q + length - queries
-        visible = kv < length
-        if right >= 0:
-            visible = visible & (kv <= here + right)
-        if left >= 0:
-            visible = visible & (kv >= here - left)
-        return visible
 
     return mask_mod

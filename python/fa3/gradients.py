@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The gradients of q, k and v by fa3's backward kernels, of torch tensors."""
+"""Gradients by fa3's backward kernels, of torch tensors."""
 
 from __future__ import annotations
 
@@ -12,62 +12,98 @@ from .checks import DIMS, check_scale
 from .compiler import CompileOptions, get_compiler
 from .driver import Kernel
 from .errors import ArgumentError, ArgumentTypeError, UnsupportedError
-from .plan import Plan
+from .launch import Launcher, keep
 from .program import Program, parse
 from .request import Request, compile_traced, program_request, tensors_key
 from .spec import BackwardSpec
 from .tensors import CPU
 
-_MAX_PLANS = 4096
-_ALIGNMENT = 256  # of a workspace
 _kernels: dict[BackwardSpec, Kernel] = {}
-_plans: dict[Any, "_Call"] = {}
+_plans: dict[Any, tuple[Launcher, tuple[str, ...]]] = {}
 
 
 def backward(
     do: Any, dlse: Any, q: Any, k: Any, v: Any, o: Any, lse: Any,
     extras: Sequence[Any], numbers: Sequence[float], text: str, scale: float | None,
-) -> tuple[Any, Any, Any]:  # fmt: skip
-    """dq, dk and dv, each with the type, the shape and the order in memory of what
-    it is the gradient of. do and dlse are the gradients of o and lse (dlse may be
-    None); extras, numbers, text and scale are those of the forward. The same bits
-    in every run."""
+) -> tuple[Any, Any, Any, list[Any]]:  # fmt: skip
+    """dq, dk, dv, and the gradients of the extras that the program names, each with
+    the type and the shape of what it is the gradient of, dq, dk and dv with its
+    order in memory. do and dlse are the gradients of o and lse (dlse may be None);
+    extras, numbers, text and scale are those of the forward. The same bits in every
+    run."""
     program = parse(text)
     do, o = _suitable(do), _suitable(o)
     lse = lse.contiguous()
     dlse = None if dlse is None else dlse.contiguous()
-    grads = tuple(_empty(one) for one in (q, k, v))
-    given = [q, k, v, o, lse, do, *([] if dlse is None else [dlse])]
-    key = (text, tensors_key((*given, *extras)), dlse is None)
-    call = _plans.get(key)
+    grads = [_empty(one) for one in (q, k, v)]
+    buffers = _buffers(program, q, k, extras)
+    named: dict[str, Any] = {
+        "q": q, "k": k, "v": v, "o": o, "lse": lse, "do": do, "dlse": dlse,
+        "dq": grads[0], "dk": grads[1], "dv": grads[2],
+        **{f"d{name}": cut for name, (_, cut) in buffers.items()},
+        "scale": check_scale(scale, q.shape[3]),
+        **dict(zip(extra_names(program, extras), extras)),
+    }  # fmt: skip
     traced = program.traced(extras, numbers)
-    if call is None:
+    for number, value in enumerate(traced.scalars if traced else ()):
+        named[f"arg{number}"] = value
+    key = (text, tensors_key(
+        [one for one in named.values() if isinstance(one, type(q))]
+    ), dlse is None)  # fmt: skip
+    found = _plans.get(key)
+    if found is None:
         request = program_request(q, k, v, extras, program, scale, traced)
-        _check(request, o, lse, do, dlse)
-        spec = BackwardSpec(request.spec, dlse is not None)
-        arrays = _arrays(request, spec, given, grads)
+        ones = _ones(request, {name: cut for name, (_, cut) in buffers.items()})
+        spec, arrays = describe(request, named, tuple(buffers), ones)
         if program.interpret:
-            get_compiler().interpret(
-                spec.to_mlir(), arrays, CompileOptions(),
-                None if program.interpret == "definition"
-                else "tile" if program.interpret is True else program.interpret,
-            )  # fmt: skip
-            return grads
+            interpret(spec, arrays, program)
+            return *grads, [one.contiguous() for one, _ in buffers.values()]
         if request.device == CPU:
             raise ArgumentError("q", "device is cpu, expected CUDA")
-        call = _Call(request, spec, arrays, traced)
-        if len(_plans) >= _MAX_PLANS:
-            _plans.clear()
-        _plans[key] = call
-    call.run(given, _operands(program, extras), grads,
-             traced.scalars if traced else (), scale)  # fmt: skip
-    return grads
+        found = keep(
+            _plans, key, lambda: (prepare(request, spec, arrays), spec.arguments)
+        )
+    launcher, arguments = found
+    launcher.run([named[name] for name in arguments])
+    return *grads, [one.contiguous() for one, _ in buffers.values()]
 
 
-def _operands(program: Program, extras: Sequence[Any]) -> list[Any]:
-    """Extras that the backward kernel takes: a sink is in lse."""
-    names = [*program.extras, *("" for _ in extras[len(program.extras) :])]
-    return [one for name, one in zip(names, extras) if name != "sinks"]
+def describe(
+    request: Request, named: dict[str, Any], grads: tuple[str, ...] = (),
+    ones: tuple[tuple[str, tuple[int, ...]], ...] = (),
+) -> tuple[BackwardSpec, list[Any]]:  # fmt: skip
+    """The kernel for a request and its arguments in order, of what `named` has by
+    name; checked."""
+    _check(request, named)
+    spec = BackwardSpec(request.spec, named.get("dlse") is not None, grads, ones)
+    return spec, [
+        _argument(request, name, named.get(name), "bias" in grads)
+        for name in spec.arguments
+    ]
+
+
+def interpret(spec: BackwardSpec, arrays: Sequence[Any], program: Program) -> None:
+    stage = "tile" if program.interpret is True else str(program.interpret)
+    get_compiler().interpret(
+        spec.to_mlir(), arrays, CompileOptions(),
+        None if stage == "definition" else stage,
+    )  # fmt: skip
+
+
+def prepare(request: Request, spec: BackwardSpec, arrays: Sequence[Any]) -> Launcher:
+    """What launches the kernel; compiled at the first time."""
+    kernel = _kernels.get(spec)
+    if kernel is None:
+        kernel = compile_traced(spec.to_mlir(), request.traced)
+        _kernels[spec] = kernel
+    with device_guard(request.values["q"], request.device):
+        return Launcher(kernel, request.device, arrays)
+
+
+def extra_names(program: Program, extras: Sequence[Any]) -> tuple[str, ...]:
+    """The names of extras in a kernel."""
+    rest = range(len(extras) - len(program.extras))
+    return (*program.extras, *(f"aux{number}" for number in rest))
 
 
 def _suitable(one: Any) -> Any:
@@ -90,17 +126,84 @@ def _empty(like: Any) -> Any:
     )  # fmt: skip
 
 
-def _check(request: Request, o: Any, lse: Any, do: Any, dlse: Any) -> None:
+# -----------------------------------------------------------------------------
+# Gradients of extras
+# -----------------------------------------------------------------------------
+
+
+def _buffers(
+    program: Program, q: Any, k: Any, extras: Sequence[Any]
+) -> dict[str, tuple[Any, Any]]:
+    """By the name of an extra with a gradient: a tensor of its shape, and the part
+    of it that is read, which the kernel writes."""
+    torch = sys.modules["torch"]
+    names = extra_names(program, extras)
+    b, h, s = DIMS[program.layout]
+    extents = {"b": q.shape[b], "h": q.shape[h], "i": q.shape[s], "j": k.shape[s]}
+    made = {}
+    for name in program.grads:
+        like = extras[names.index(name)]
+        shape = list(like.shape) or [1]
+        uses: Sequence[str | None] = [None] * len(shape)
+        if name.startswith("aux"):
+            uses = program.uses[int(name[3:])]
+        cut = [
+            extent if use is None else min(extent, extents[use])
+            for extent, use in zip(shape, uses)
+        ]
+        # Rows of whole 16 bytes, which a tile is stored in.
+        step = 16 // like.element_size()
+        rows = [*shape[:-1], -(-shape[-1] // step) * step]
+        new = torch.empty if cut == shape else torch.zeros
+        buffer = new(rows, dtype=like.dtype, device=like.device)[..., : shape[-1]]
+        part = buffer[tuple(slice(extent) for extent in cut)]
+        made[name] = (buffer.reshape(()) if like.dim() == 0 else buffer, part)
+    return made
+
+
+def _ones(request: Request, parts: dict[str, Any]) -> tuple[tuple[str, Any], ...]:
+    """The dimensions of extras with a gradient whose extent of 1 serves all."""
+    made = []
+    for name, part in parts.items():
+        ones = tuple(d for d, extent in enumerate(part.shape) if extent == 1)
+        if name.startswith("aux") and request.traced is not None:
+            uses = request.traced.uses[int(name[3:])]
+            # One that is read at an index is as long as what the index counts.
+            ones = tuple(d for d in ones if uses[d] is None)
+        else:
+            ones = tuple(d for d in ones if name == "bias" and d < 3)
+        made.append((name, ones))
+    return tuple(made)
+
+
+def no_gradient(name: str, uses: Sequence[str | None], shape: Sequence[int]) -> str:
+    """Why a tensor that a mod reads has no gradient; "" if it has one."""
+    for d, (use, extent) in enumerate(zip(uses, shape)):
+        if use is None and extent != 1:
+            return (
+                f"'{name}' requires one, and its dimension {d} is read at a computed "
+                "index"
+            )
+    return ""
+
+
+# -----------------------------------------------------------------------------
+# Arguments
+# -----------------------------------------------------------------------------
+
+
+def _check(request: Request, named: dict[str, Any]) -> None:
     type = request.spec.q_type
     if type not in ("f16", "bf16"):
         raise UnsupportedError(f"gradients of {type}")
     shape = list(request.views["q"].shape)
     shape[3] = request.head_dim_v
     rows = [shape[d] for d in DIMS[request.layout]]
-    for name, value, wanted, expected in (
-        ("o", o, shape, type), ("do", do, shape, type), ("lse", lse, rows, "f32"),
-        ("dlse", dlse, rows, "f32"),
+    for name, wanted, expected in (
+        ("o", shape, type), ("do", shape, type), ("lse", rows, "f32"),
+        ("dlse", rows, "f32"),
     ):  # fmt: skip
+        value = named.get(name)
         if value is None:
             continue
         one = tensors.view(name, value)
@@ -112,67 +215,12 @@ def _check(request: Request, o: Any, lse: Any, do: Any, dlse: Any) -> None:
             raise ArgumentError(name, "is not on the device of q")
 
 
-def _arrays(
-    request: Request, spec: BackwardSpec, given: Sequence[Any], grads: Sequence[Any]
-) -> list[Any]:
-    """The arguments of the kernel in its order."""
-    names = spec.inputs[: len(given)]
-    made = {
-        name: tensors.view(name, value).array()
-        if "lse" in name else request.in_order(tensors.view(name, value))
-        for name, value in zip(names, given)
-    }  # fmt: skip
-    values = []
-    for name in spec.inputs:
-        values.append(made[name] if name in made else request.kernel_value(name))
-    return values + [request.in_order(tensors.view("", one)) for one in grads]
-
-
-class _Call:
-    """A plan of the backward kernels with what is around it."""
-
-    def __init__(
-        self, request: Request, spec: BackwardSpec, arrays: Sequence[Any], traced: Any
-    ) -> None:
-        self.device, self.head_dim = request.device, request.head_dim
-        kernel = _kernels.get(spec)
-        if kernel is None:
-            kernel = _kernels[spec] = compile_traced(spec.to_mlir(), traced)
-        with device_guard(request.values["q"], self.device):
-            self.plan = Plan(kernel.program(self.device), arrays)
-        inputs = spec.inputs
-        slots = dict(zip((*inputs, "dq", "dk", "dv"), self.plan.slots))
-        numbers = [name for name in inputs if name.startswith("arg")]
-        self.scale_slot = slots.pop("scale")
-        self.scalars = [
-            (slots.pop(name), type)
-            for name, type in zip(numbers, request.regions.scalars)
-        ]
-        self.slots = tuple(slots.values())
-
-    def run(
-        self, given: Sequence[Any], operands: Sequence[Any], grads: Sequence[Any],
-        scalars: Sequence[int | float], scale: float | None,
-    ) -> None:  # fmt: skip
-        torch, plan = sys.modules["torch"], self.plan
-        tensors_ = (*given, *operands, *grads)
-        with device_guard(given[0], self.device):
-            # Freed in the order of the stream; on a GPU it is aligned as it comes.
-            workspace = torch.empty(
-                plan.workspace_size + _ALIGNMENT, dtype=torch.uint8,
-                device=given[0].device,
-            )  # fmt: skip
-            address = -(-workspace.data_ptr() // _ALIGNMENT) * _ALIGNMENT
-            frame = plan.acquire()
-            for slot, tensor in zip(self.slots, tensors_):
-                frame.words[slot] = tensor.data_ptr()
-            frame.numbers[self.scale_slot] = check_scale(scale, self.head_dim)
-            for (slot, type), value in zip(self.scalars, scalars):
-                (frame.numbers if type == "f32" else frame.words)[slot] = value
-            try:
-                plan.run(
-                    frame, torch._C._cuda_getCurrentRawStream(self.device),
-                    address if plan.workspace_size else None,
-                )  # fmt: skip
-            finally:
-                plan.release(frame)
+def _argument(request: Request, name: str, value: Any, keeps_ones: bool) -> Any:
+    """An argument of the kernel: an array, or (type, number). A bias
+    with a gradient keeps its extents of 1."""
+    if name in request.spec.inputs and not (name == "bias" and keeps_ones):
+        return request.kernel_value(name)
+    one = tensors.view(name, value)
+    if name in ("o", "do", "dq", "dk", "dv"):
+        return request.in_order(one)
+    return one.array()

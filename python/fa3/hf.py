@@ -40,11 +40,10 @@ def attention_forward(
     interpret: bool | str = False, **named: Any,
 ) -> tuple[Any, None]:  # fmt: skip
     """An attention function of transformers: query (b, h, s, d), key and value with
-    the key heads; gives (b, s, h, d). A window is in the mask, as for sdpa."""
+    the key heads; gives (b, s, h, d). A window is in the mask, as for sdpa; s_aux are
+    attention sinks."""
     if dropout:
         raise UnsupportedError(f"fa3 in transformers: dropout {dropout}")
-    if s_aux is not None:
-        raise UnsupportedError("fa3 in transformers: attention sinks (s_aux)")
     if is_causal is None:
         is_causal = bool(getattr(module, "is_causal", True))
     mask_mod = bias = None
@@ -59,7 +58,8 @@ def attention_forward(
             bias = mask.to(query.dtype)
     o = api.attention(
         query, key, value, causal=is_causal and query.shape[2] > 1, scale=scaling,
-        softcap=softcap or 0.0, mask_mod=mask_mod, bias=bias, interpret=interpret,
+        softcap=softcap or 0.0, mask_mod=mask_mod, bias=bias,
+        sinks=None if s_aux is None else s_aux.float(), interpret=interpret,
     )  # fmt: skip
     return o.transpose(1, 2).contiguous(), None
 

@@ -20,7 +20,8 @@ EXTRAS = ("q_descale", "k_descale", "v_descale", "bias", "alibi", "sinks")
 
 @dataclasses.dataclass(frozen=True)
 class Program:
-    """`extras` are the names of EXTRAS that are given; `regions`, `uses` and
+    """`extras` are the names of EXTRAS that are given, `grads` those of extras (aux0,
+    .. are the tensors of mods) that the backward gives gradients of; `regions`, `uses` and
     `names` are those of traced mods."""
 
     causal: bool = False
@@ -32,6 +33,7 @@ class Program:
     top_left: bool = False
     interpret: bool | str = False
     backward: str = "None"
+    grads: tuple[str, ...] = ()
     extras: tuple[str, ...] = ()
     regions: Regions = Regions()
     uses: tuple[tuple[str | None, ...], ...] = ()
@@ -66,16 +68,17 @@ known_places: dict[Regions, dict[str, list[tuple[str, int]]]] = {}
 def to_text(
     causal: Any, window: Any, softcap: Any, out_dtype: Any, lse: Any, layout: str,
     extras: str = "", mods: str = "", backward: str | None = None,
-    interpret: Any = False, top_left: bool = False,
+    interpret: Any = False, top_left: bool = False, grads: str = "",
 ) -> str:  # fmt: skip
-    """A Program as text. Simple enough for Dynamo to follow: `extras` are names
-    with commas between, `mods` what mods_text gives."""
+    """A Program as text. Simple enough for Dynamo to follow: `extras` and `grads`
+    are names with commas between, `mods` what mods_text gives."""
     left, right = window if window is not None else (None, None)
     out = str(out_dtype)[6:] if out_dtype is not None else "None"
     return (
         f"causal={bool(causal)} left={left} right={right} softcap={float(softcap)} "
         f"out={out} lse={bool(lse)} layout={layout} top_left={bool(top_left)} "
-        f"interpret={interpret} backward={backward} extras={extras} mods={mods}"
+        f"interpret={interpret} backward={backward} grads={grads} extras={extras} "
+        f"mods={mods}"
     )
 
 
@@ -113,6 +116,7 @@ def parse(text: str) -> Program:
         named["top_left"] == "True",
         {"True": True, "False": False}.get(interpret, interpret),
         named["backward"],
+        tuple(one for one in named["grads"].split(",") if one),
         tuple(one for one in named["extras"].split(",") if one),
     )
     if not mods:

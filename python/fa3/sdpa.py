@@ -251,12 +251,12 @@ class _Switch:
             interpret=self.interpret, top_left=causal and top_left,
         )  # fmt: skip
         with torch.no_grad():
-            made = gradients.backward(
+            *made, _ = gradients.backward(
                 do, None, query, key, value, o, lse, () if bias is None else (bias,),
                 (), text, scale,
             )  # fmt: skip
         _report.gradients += 1
-        return made
+        return tuple(made)
 
     # -- torch's ------------------------------------------------------------------
 

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import re
+from typing import Sequence
 
 # The words of the two regions of attention.forward.
 SCORE_REGION = "score_mod"
@@ -103,8 +105,8 @@ class Spec:
         lines += self._mods_clause()
         made = ", ".join(types[name] for name in self.outputs)
         lines.append(f"    : ({types['q']}, {types['k']}, {types['v']}) -> ({made})")
-        lines += self._region_clauses()
-        return _function("attention", self.inputs, self.outputs, types, lines)
+        lines += self._region_clauses(types)
+        return function_text("attention", self.inputs, self.outputs, types, lines)
 
     def _types(self) -> dict[str, str]:
         """The types of arguments and results by name."""
@@ -144,15 +146,25 @@ class Spec:
         mods = self._mods(self._aux)
         return [f"    mods [{', '.join(mods)}]"] if mods else []
 
-    def _region_clauses(self) -> list[str]:
+    def _region_clauses(self, types: dict[str, str]) -> list[str]:
         lines = []
         if self.regions.score:
             lines.append(f"    {SCORE_REGION} (%score, %b, %h, %i, %j) {{")
-            lines.append(self.regions.score.rstrip() + "\n    }")
+            lines.append(self._region(self.regions.score, types))
         if self.regions.mask:
             lines.append(f"    {MASK_REGION} (%b, %h, %i, %j) {{")
-            lines.append(self.regions.mask.rstrip() + "\n    }")
+            lines.append(self._region(self.regions.mask, types))
         return lines
+
+    def _region(self, text: str, types: dict[str, str]) -> str:
+        """A region, where tables have these types."""
+        for i, one in enumerate(self.regions.aux):
+            if types[f"aux{i}"] != one.mlir:
+                text = re.sub(
+                    rf"(%aux{i}\[[^]]*\] : ){re.escape(one.mlir)}",
+                    lambda found, i=i: found.group(1) + types[f"aux{i}"], text,
+                )  # fmt: skip
+        return text.rstrip() + "\n    }"
 
     def _tensor(self, dim: int, type: str) -> str:
         return f"tensor<?x?x?x{dim}x{type}>"
@@ -184,11 +196,14 @@ class Spec:
 
 @dataclasses.dataclass(frozen=True)
 class BackwardSpec:
-    """The kernels of the gradients of a Spec's q, k and v. `dlse`: there is a
-    gradient of lse too."""
+    """The kernels of the gradients of a Spec's q, k and v, and of the extras
+    `grads`. `dlse`: there is a gradient of lse too. `ones` has for each of `grads`
+    the dimensions whose extent of 1 serves all."""
 
     forward: Spec
     dlse: bool = False
+    grads: tuple[str, ...] = ()
+    ones: tuple[tuple[str, tuple[int, ...]], ...] = ()
 
     @functools.cached_property
     def inputs(self) -> tuple[str, ...]:
@@ -198,30 +213,47 @@ class BackwardSpec:
         rest = (name for name in spec.inputs[3:] if name != "sinks")
         return (*given, *rest)
 
-    outputs = ("dq", "dk", "dv")
+    @functools.cached_property
+    def outputs(self) -> tuple[str, ...]:
+        return ("dq", "dk", "dv", *(f"d{name}" for name in self.grads))
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        """Names of all arguments in the order of the kernel."""
+        return (*self.inputs, *self.outputs)
 
     def to_mlir(self) -> str:
         spec = self.forward
         types = spec._types()
+        for name, ones in self.ones:
+            head, *rest = types[name][len("tensor<") :].split("x")
+            parts = [head, *rest]
+            for d in ones:
+                parts[d] = "1"
+            types[name] = "tensor<" + "x".join(parts)
         types["do"], types["dlse"] = types["o"], types["lse"]
-        types |= {"d" + name: types[name] for name in "qkv"}
+        types |= {f"d{name}": types[name] for name in (*"qkv", *self.grads)}
         dlse = " dlse %dlse" if self.dlse else ""
         lines = [f"    attention.backward %q, %k, %v, %o, %lse, %do{dlse}"]
         lines += spec._aux_clause(types)
+        if self.grads:
+            numbers = ", ".join(str(spec._aux.index(name)) for name in self.grads)
+            lines.append(f"    grad_aux [{numbers}]")
         lines.append("    scale %scale")
         lines += spec._mods_clause()
         given = [types[name] for name in self.inputs[: 7 if self.dlse else 6]]
         made = ", ".join(types[name] for name in self.outputs)
         lines.append(f"    : ({', '.join(given)}) -> ({made})")
-        lines += spec._region_clauses()
-        return _function("attention_backward", self.inputs, self.outputs, types, lines)
+        lines += spec._region_clauses(types)
+        return function_text("attention_backward", self.inputs, self.outputs, types, lines)
 
 
-def _function(
-    name: str, inputs: tuple[str, ...], outputs: tuple[str, ...], types: dict[str, str],
-    lines: list[str],
+def function_text(
+    name: str, inputs: Sequence[str], outputs: Sequence[str], types: dict[str, str],
+    lines: Sequence[str], before: Sequence[str] = (),
 ) -> str:  # fmt: skip
-    """A function around one operation, whose text is `lines`."""
+    """A function around one operation, whose text is `lines`, with the lines of
+    `before` in front."""
     parameters = ",\n    ".join(
         f'%{name}: {types[name]} {{tile.name = "{name}"}}' for name in inputs
     )
@@ -231,5 +263,5 @@ def _function(
     body = "\n".join(lines).lstrip()
     return (
         f"func.func @{name}(\n    {parameters})\n    -> ({named}) {{\n"
-        f"  {values} = {body}\n  return {values} : {made}\n}}\n"
+        f"{''.join(line + chr(10) for line in before)}  {values} = {body}\n  return {values} : {made}\n}}\n"
     )

@@ -41,7 +41,7 @@ _library.define(
 _library.define(
     "backward(Tensor do, Tensor? dlse, Tensor q, Tensor k, Tensor v, Tensor o, "
     "Tensor lse, Tensor[] extras, float[] numbers, str program, float? scale)"
-    " -> (Tensor, Tensor, Tensor)",
+    " -> (Tensor, Tensor, Tensor, Tensor[])",
     tags=(torch.Tag.pt2_compliant_tag, torch.Tag.needs_exact_strides),
 )
 
@@ -80,7 +80,7 @@ def _backward(
     do: torch.Tensor, dlse: torch.Tensor | None, q: torch.Tensor, k: torch.Tensor,
     v: torch.Tensor, o: torch.Tensor, lse: torch.Tensor, extras: Sequence[torch.Tensor],
     numbers: Sequence[float], program: str, scale: float | None,
-) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:  # fmt: skip
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, list[torch.Tensor]]:  # fmt: skip
     with torch.no_grad():
         return gradients.backward(
             do, dlse, q, k, v, o, lse, extras, numbers, program, scale
@@ -91,14 +91,18 @@ def _backward_fake(
     do: torch.Tensor, dlse: torch.Tensor | None, q: torch.Tensor, k: torch.Tensor,
     v: torch.Tensor, o: torch.Tensor, lse: torch.Tensor, extras: Sequence[torch.Tensor],
     numbers: Sequence[float], program: str, scale: float | None,
-) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:  # fmt: skip
-    return tuple(
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, list[torch.Tensor]]:  # fmt: skip
+    made = [
         torch.empty_strided(
             one.shape, tensors.dense_like(tuple(one.shape), one.stride()),
             dtype=one.dtype, device=one.device,
         )
         for one in (q, k, v)
-    )  # type: ignore[return-value]  # fmt: skip
+    ]  # fmt: skip
+    named = parse(program)
+    names = gradients.extra_names(named, extras)
+    given = [extras[names.index(name)] for name in named.grads]
+    return *made, [one.new_empty(one.shape) for one in given]  # type: ignore[return-value]
 
 
 def _setup_context(ctx: Any, inputs: Any, output: Any) -> None:
@@ -130,10 +134,13 @@ def _backward_rule(ctx: Any, do: Any, dlse: Any) -> Any:
         return (*made, none, *rest)
     if do is None:
         do = torch.zeros_like(o)
-    made = torch.ops.fa3.backward(
+    *made, given = torch.ops.fa3.backward(
         do, dlse, q, k, v, o, lse, extras, ctx.numbers, ctx.program, ctx.scale
     )
     of_extras: list[Any] = none
+    names = gradients.extra_names(program, extras)
+    for name, one in zip(program.grads, given):
+        of_extras[names.index(name)] = one
     if "sinks" in program.extras:
         number = program.extras.index("sinks")
         if extras[number].requires_grad:
@@ -229,8 +236,8 @@ def attention(
     backward: str | None = None,
 ) -> Any:
     """fa3.attention as an operator of torch, torch.ops.fa3.forward: for
-    torch.compile and for gradients, of q, k, v, sinks and through lse. `backward`
-    as set_backward has it."""
+    torch.compile and for gradients, of q, k, v, sinks, bias, slopes and the tensors
+    of mods, and through lse. `backward` as set_backward has it."""
     kind = _check_backward(backward) or _kind
     traced = None
     if score_mod is not None or mask_mod is not None:
@@ -255,7 +262,8 @@ def attention(
     program = to_text(
         causal, window, softcap, out_dtype, return_lse or needs_grad, layout, names,
         mods_text(traced) if traced is not None else "",
-        kind if needs_grad else None, interpret,
+        kind if needs_grad else None, interpret, False,
+        _grads(given, traced) if needs_grad else "",
     )  # fmt: skip
     numbers: Sequence[float] = ()
     if traced is not None:
@@ -271,6 +279,19 @@ def run_outside(*args: Any, **named: Any) -> Any:
     return Request(*args, **named).run()
 
 
+def _grads(given: Sequence[Any], traced: Traced | None) -> str:
+    """The names of extras whose gradients are asked for."""
+    names = [
+        name for name, one in zip(EXTRAS, given)
+        if one is not None and one.requires_grad and name != "sinks"
+    ]  # fmt: skip
+    if traced is not None:
+        names += [
+            f"aux{n}" for n, one in enumerate(traced.tensors) if one.requires_grad
+        ]
+    return ",".join(names)
+
+
 def _no_backward(
     q: Any, k: Any, v: Any, causal: Any, softcap: Any, layout: str, kind: str | None,
     given: Sequence[Any], traced: Traced | None,
@@ -280,16 +301,11 @@ def _no_backward(
         return "they are switched off by set_backward(None); use torch.no_grad()"
     if q.dtype not in (torch.float16, torch.bfloat16):
         return f"element type {q.dtype}, the backward takes float16 and bfloat16"
-    for name, one in zip(EXTRAS, given):
-        if one is not None and one.requires_grad and name != "sinks":
-            return f"'{name}' requires one, and the backward gives none of it"
     if traced is not None:
-        for name, one in zip(traced.names, traced.tensors):
-            if one.requires_grad:
-                return (
-                    f"'{name}', which a mod reads, requires one, and the backward "
-                    "gives none of it"
-                )
+        for name, one, uses in zip(traced.names, traced.tensors, traced.uses):
+            why = gradients.no_gradient(name, uses, one.shape)
+            if one.requires_grad and why:
+                return why
     if kind == "fa3":
         return ""
     if traced is not None or any(one is not None for one in given):

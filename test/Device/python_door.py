@@ -18,13 +18,22 @@ import traceback
 
 import torch
 
-from fa3_door import common, forward, gradients, models, operators, speed, switch
+from fa3_door import (
+    common,
+    forward,
+    gradients,
+    models,
+    operators,
+    serving,
+    speed,
+    switch,
+)
 
 import fa3
 
 PARTS = {
     name[5:]: function
-    for module in (forward, gradients, switch, operators, models, speed)
+    for module in (forward, gradients, switch, operators, serving, models, speed)
     for name, function in vars(module).items()
     if name.startswith("part_")
 }

@@ -4,7 +4,6 @@ transformers, with values in the interpreter against torch."""
 
 import importlib.util
 import inspect
-import itertools
 import subprocess
 import sys
 import unittest
@@ -191,74 +190,6 @@ class FlashTest(Interpreted):
         made = door.flash_attn_qkvpacked_func(flat, causal=True, num_heads_q=4)
         self.close(made, expected)
 
-    def test_kvcache(self):
-        lengths = torch.tensor([40, 35], dtype=torch.int32)
-        j = torch.arange(50)
-        for causal, window in ((True, (-1, -1)), (False, (-1, -1)), (True, (6, 0))):
-            i = torch.arange(33)[:, None] + lengths[:, None, None, None] - 33
-            mask = j < lengths[:, None, None, None]
-            if causal:
-                mask = mask & (j <= i)
-            if window[0] >= 0:
-                mask = mask & (j >= i - window[0])
-            o, lse = door.flash_attn_with_kvcache(
-                self.q, self.k, self.v, cache_seqlens=lengths, causal=causal,
-                window_size=window, return_softmax_lse=True,
-            )  # fmt: skip
-            expected, sums = self.reference(self.q, self.k, self.v, mask)
-            self.close(o, expected)
-            self.close(lse, sums)
-
-    def test_packed_sequences(self):
-        from fa3 import varlen
-
-        real = varlen.attention
-        patch = mock.patch.object(
-            varlen, "attention",
-            lambda *args, **named: real(*args, **named, interpret=True),
-        )  # fmt: skip
-        patch.start()
-        self.addCleanup(patch.stop)
-        lengths = ((7, 20), (0, 5), (26, 25))
-        starts = [
-            torch.tensor([0, *itertools.accumulate(one)], dtype=torch.int32)
-            for one in zip(*lengths)
-        ]
-        q, k, v = self.q[0], self.k[0], self.v[0]
-        for named, mask in (
-            ({}, lambda i, j: j >= 0),
-            ({"causal": True}, lambda i, j: j <= i),
-            ({"window_size": (6, 2)}, lambda i, j: (j >= i - 6) & (j <= i + 2)),
-        ):
-            o, lse = door.flash_attn_varlen_func(
-                q, k, v, *starts, 26, 25, return_attn_probs=True, **named
-            )
-            for n, (rows, _) in enumerate(lengths):
-                here, there = (slice(*one[n : n + 2].tolist()) for one in starts)
-                parts = q[None, here], k[None, there], v[None, there]
-                i, j = self.masks(*parts[:2])
-                expected, sums = self.reference(*parts, mask(i, j) & (j >= 0))
-                self.close(o[None, here], expected)
-                self.close(lse[None, :, here], sums)
-                self.assertEqual(sums.shape[2], rows)
-
-    def test_packed_errors(self):
-        q, k = self.q[0], self.k[0]
-        start = torch.tensor([0, 33], dtype=torch.int32)
-        for args, error, expected in (
-            ((q, k, k, start.long(), start, 33, 50), TypeError, "'cu_seqlens_q': i64"),
-            ((q, k, k, start, start[:1], 33, 50), TypeError, "'cu_seqlens_k': i32 of"),
-            ((q[None], k, k, start, start, 33, 50), ValueError, "'q': rank 4, expected 3"),
-            ((q, k, k[:9], start, start, 33, 50), ValueError, "'v': .9, 2. keys and"),
-            ((q[:, :3], k, k, start, start, 33, 50), ValueError, "'k': 2 heads, expec"),
-            ((q, k, k, start, start, -1, 50), ValueError, "'max_seqlen_q': -1, expected"),
-            ((q, k, k, start, start, 33, 50), ValueError, "'q': device is cpu"),
-        ):
-            with self.assertRaisesRegex(error, expected):
-                door.flash_attn_varlen_func(*args)
-        with self.assertRaisesRegex(NotImplementedError, "argument 'seqused_k'"):
-            door.flash_attn_varlen_func(q, k, k, start, start, 33, 50, seqused_k=start)
-
     def test_combine(self):
         i, j = self.masks(self.q, self.k)
         parts = [
@@ -272,13 +203,6 @@ class FlashTest(Interpreted):
         expected, sums = self.reference(self.q, self.k, self.v, j <= i)
         self.close(o, expected)
         self.close(lse, sums.transpose(1, 2))
-
-    def test_what_is_missing_is_named(self):
-        for named in ("qv", "k", "v", "page_table", "rotary_cos", "cache_batch_idx"):
-            with self.assertRaisesRegex(NotImplementedError, f"argument '{named}'"):
-                door.flash_attn_with_kvcache(
-                    self.q, self.k, self.v, **{named: self.q}
-                )
 
 
 @support.needs_torch

@@ -2,6 +2,9 @@
 """fa3.jax.attention on JAX's CPU backend, by the interpreter."""
 
 import importlib.util
+import os
+import subprocess
+import sys
 import unittest
 
 import support
@@ -13,6 +16,38 @@ if HAS_JAX:
     import jax
     import jax.numpy as jnp
     import numpy as np
+
+
+SHARDED = f"""
+import sys
+sys.path.insert(0, {str(support.ROOT / "python")!r})
+import jax, jax.numpy as jnp, numpy as np, fa3.jax
+rng = np.random.default_rng(0)
+q, k, v = (jnp.asarray(rng.normal(size=(2, h, n, 16)), jnp.float16)
+           for h, n in ((4, 33), (2, 50), (2, 50)))
+mesh = jax.sharding.Mesh(np.array(jax.devices()).reshape(2, 2), ("data", "model"))
+spec = jax.sharding.PartitionSpec("data", "model")
+seen = []
+
+def local(q, k, v):
+    seen.append((q.shape, k.shape))
+    return fa3.jax.attention(q, k, v, causal=True, interpret=True)
+
+def loss(f, *x):
+    return jnp.square(f(*x).astype(jnp.float32)).sum()
+
+sharded = jax.shard_map(local, mesh=mesh, in_specs=(spec,) * 3, out_specs=spec,
+                        check_vma=False)
+whole = lambda *x: fa3.jax.attention(*x, causal=True, interpret=True)
+x = [jax.device_put(one, jax.sharding.NamedSharding(mesh, spec)) for one in (q, k, v)]
+np.testing.assert_allclose(jax.jit(sharded)(*x), whole(q, k, v), atol=1e-3)
+assert seen[0] == ((1, 2, 33, 16), (1, 1, 50, 16)), seen
+made = jax.jit(jax.grad(lambda *x: loss(sharded, *x), (0, 1, 2)))(*x)
+wanted = jax.grad(lambda *x: loss(whole, *x), (0, 1, 2))(q, k, v)
+for a, b in zip(made, wanted):
+    np.testing.assert_allclose(np.float32(a), np.float32(b), atol=4e-3)
+print("ok", len(jax.devices()))
+"""
 
 
 @unittest.skipUnless(HAS_JAX, "needs jax")
@@ -143,11 +178,115 @@ class JaxTest(unittest.TestCase):
             with self.assertRaisesRegex(fa3.ArgumentError, expected):
                 fa3.jax.attention(*args, interpret=True, **named)
 
-    def test_no_gradient(self):
-        with self.assertRaisesRegex(fa3.UnsupportedError, "no backward yet"):
+    def test_gradients(self):
+        weights = jnp.linspace(-1, 1, 16)
+        sinks = jnp.asarray([0.5, -1.0, 2.0, 0.0], jnp.float32)
+
+        def reference(q, k, v, sinks, causal):
+            k, v = (jnp.repeat(one.astype(jnp.float32), 2, axis=1) for one in (k, v))
+            s = jnp.einsum("bhid,bhjd->bhij", q.astype(jnp.float32), k) / 4
+            if causal:
+                i, j = jnp.arange(s.shape[2])[:, None], jnp.arange(s.shape[3])[None]
+                s = jnp.where(j <= i + s.shape[3] - s.shape[2], s, -jnp.inf)
+            if sinks is not None:
+                column = jnp.broadcast_to(sinks[None, :, None, None], (*s.shape[:3], 1))
+                s = jnp.concatenate([s, column], -1)
+            p = jax.nn.softmax(s)[..., : k.shape[2]]
+            return jnp.einsum("bhij,bhjd->bhid", p, v), jax.nn.logsumexp(s, axis=-1)
+
+        def ours(q, k, v, sinks, causal):
+            return fa3.jax.attention(
+                q, k, v, sinks=sinks, causal=causal, return_lse=True, interpret=True
+            )
+
+        for lse, given, causal in (
+            (False, None, True), (True, None, False), (True, sinks, True)
+        ):  # fmt: skip
+            def loss(function, q, k, v, sinks):
+                o, sums = function(q, k, v, sinks, causal)  # noqa: B023
+                total = (o.astype(jnp.float32) * weights).sum()
+                return total + (jnp.sin(sums).sum() if lse else 0)  # noqa: B023
+
+            numbers = (0, 1, 2) if given is None else (0, 1, 2, 3)
+            made, expected = (
+                jax.jit(jax.grad(lambda *x, f=f: loss(f, *x), numbers))(
+                    self.q, self.k, self.v, given
+                )
+                for f in (ours, reference)
+            )
+            for one, wanted in zip(made, expected):
+                np.testing.assert_allclose(
+                    np.float32(one), np.float32(wanted), atol=6e-3, rtol=6e-3
+                )
+
+    def test_gradients_of_mods_layouts_and_vmap(self):
+        slopes = jnp.asarray([0.5, 0.25, 0.1, 0.05], jnp.float32)
+        distance = np.abs(np.arange(33)[:, None] - np.arange(50)[None])
+
+        def ours(q, k, v):
+            turned = (one.swapaxes(1, 2) for one in (q, k, v))
+            o = fa3.jax.attention(
+                *turned, layout="bshd", interpret=True,
+                score_mod=lambda s, b, h, i, j: jnp.tanh(s) - slopes[h] * jnp.abs(i - j),
+            )  # fmt: skip
+            return o.swapaxes(1, 2)
+
+        def reference(q, k, v):
+            k, v = (jnp.repeat(one.astype(jnp.float32), 2, axis=1) for one in (k, v))
+            s = jnp.einsum("bhid,bhjd->bhij", q.astype(jnp.float32), k) / 4
+            s = jnp.tanh(s) - slopes[:, None, None] * distance
+            return jnp.einsum("bhij,bhjd->bhid", jax.nn.softmax(s), v)
+
+        given = [jnp.stack([one, one * 0.5]) for one in (self.q, self.k, self.v)]
+        made, expected = (
             jax.grad(
-                lambda q: fa3.jax.attention(q, self.k, self.v, interpret=True).sum()
-            )(self.q)
+                lambda *x, f=f: jnp.square(jax.vmap(f)(*x).astype(jnp.float32)).sum(),
+                (0, 1, 2),
+            )(*given)
+            for f in (ours, reference)
+        )
+        for one, wanted in zip(made, expected):
+            np.testing.assert_allclose(
+                np.float32(one), np.float32(wanted), atol=8e-3, rtol=8e-3
+            )
+
+    def test_bias_and_slopes(self):
+        bias = jnp.asarray(np.random.default_rng(2).normal(size=(1, 4, 33, 50)), jnp.float16)
+        slopes = jnp.asarray([0.5, 0.25, 0.1, 0.05], jnp.float32)
+        o = fa3.jax.attention(
+            self.q, self.k, self.v, bias=bias, alibi_slopes=slopes, interpret=True
+        )
+        k, v = (np.repeat(np.float32(one), 2, axis=1) for one in (self.k, self.v))
+        s = np.einsum("bhid,bhjd->bhij", np.float32(self.q), k) / 4 + np.float32(bias)
+        i, j = np.arange(33)[:, None] + 17, np.arange(50)[None]
+        s = s - np.asarray(slopes)[:, None, None] * np.abs(i - j)
+        expected = np.asarray(jax.nn.softmax(jnp.asarray(s))) @ v
+        np.testing.assert_allclose(o, expected, atol=4e-3)
+
+    def test_what_has_no_gradient_is_named(self):
+        bias, table = jnp.zeros((1, 4, 33, 50), jnp.float16), jnp.ones(4)
+        for named, given, expected in (
+            (lambda x: {"bias": x}, bias, "'bias' requires one"),
+            (lambda x: {"score_mod": lambda s, b, h, i, j: s + x[h]}, table,
+             "'an array of a mod' requires one"),
+        ):  # fmt: skip
+            with self.assertRaisesRegex(fa3.UnsupportedError, expected):
+                jax.grad(lambda x: fa3.jax.attention(
+                    self.q, self.k, self.v, interpret=True, **named(x)  # noqa: B023
+                ).sum())(given)  # fmt: skip
+        with self.assertRaisesRegex(Exception, "under vmap"):
+            jax.vmap(lambda x: fa3.jax.attention(
+                self.q, self.k, self.v, sinks=x, interpret=True
+            ))(jnp.ones((2, 4)))  # fmt: skip
+
+    def test_sharded_over_batch_and_heads(self):
+        """Four CPU devices, in a process of their own."""
+        done = subprocess.run(
+            [sys.executable, "-c", SHARDED], capture_output=True, text=True, check=False,
+            env={**os.environ, "XLA_FLAGS": "--xla_force_host_platform_device_count=4"},
+        )  # fmt: skip
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("ok", done.stdout)
 
     def test_arrays_of_jax_are_not_written_to(self):
         with self.assertRaisesRegex(fa3.ArgumentError, "use fa3.jax.attention"):

@@ -142,16 +142,20 @@ class OperatorTest(Problem):
 @support.needs_torch
 @support.needs_interpreter
 class GradientTest(Problem):
-    def check(self, named, expected=None, lse=True, layout="bhsd", compiled=False):
-        """Gradients of o and lse beside those of the definition."""
+    def check(self, named, expected=None, lse=True, layout="bhsd", compiled=False,
+              tables=(), tolerance=6e-3):  # fmt: skip
+        """Gradients of o and lse beside those of the definition, also of `tables`,
+        which mods read."""
         weights = torch.linspace(-1, 1, self.v.shape[3])
         grads = []
         for ours in (True, False):
             given = [one.detach().clone() for one in (self.q, self.k, self.v)]
             options = dict(named if ours or expected is None else expected)
+            more = []
             for name, one in options.items():
-                if name == "sinks":
+                if name in ("sinks", "bias", "alibi_slopes") and one.requires_grad:
                     options[name] = one.detach().clone().requires_grad_()
+                    more.append(options[name])
             for one in given:
                 one.requires_grad_()
             if ours:
@@ -174,12 +178,13 @@ class GradientTest(Problem):
             loss = (o.float() * weights).sum()
             if lse:
                 loss = loss + sums.masked_fill(torch.isinf(sums), 0).sin().sum()
+            for one in tables:
+                one.grad = None
             loss.backward()
-            grads.append([one.grad for one in given])
-            if "sinks" in options:
-                grads[-1].append(options["sinks"].grad)
+            grads.append([one.grad for one in (*given, *more, *tables)])
         for made, wanted in zip(*grads):
-            self.close(made, wanted, 6e-3)
+            self.assertEqual(made.shape, wanted.shape)
+            self.close(made, wanted, tolerance)
 
     def test_of_masks_and_scores(self):
         for named in (
@@ -206,7 +211,41 @@ class GradientTest(Problem):
             {"alibi_slopes": slopes},
             {"score": lambda s, b, h, i, j: s - slopes[h] * (i + 7 - j).abs()},
         )
-        self.check({"sinks": torch.randn(4), "causal": True})
+        self.check({"sinks": torch.randn(4, requires_grad=True), "causal": True})
+
+    def test_of_what_is_added_to_scores(self):
+        for shape in ((1, 1), (2, 1), (1, 4), (2, 4)):
+            with self.subTest(shape):
+                bias = torch.randn(*shape, 17, 24, dtype=torch.float16)
+                self.check({"bias": bias.requires_grad_(), "causal": True})
+        keys = torch.randn(2, 1, 1, 24, dtype=torch.float16, requires_grad=True)
+        self.check({"bias": keys})
+        slopes = torch.rand(4, requires_grad=True)
+        i, j = torch.arange(17)[:, None], torch.arange(24)[None]
+        grads = []
+        for ours in (True, False):
+            slopes.grad = None
+            if ours:
+                o = fa3.attention(
+                    self.q, self.k, self.v, alibi_slopes=slopes, interpret=True
+                )
+            else:
+                bias = -slopes[None, :, None, None] * (i + 7 - j).abs()
+                o = definition(self.q, self.k, self.v, bias=bias)[0]
+            (o.float() * torch.linspace(-1, 1, 32)).sum().backward()
+            grads.append(slopes.grad.clone())
+        self.close(*grads, 2e-2)
+
+    def test_of_tables_that_mods_read(self):
+        heads = torch.rand(4, requires_grad=True)
+        rows = torch.randn(17, 24).half().requires_grad_()
+        long = torch.randn(40, requires_grad=True)  # of which 24 are read
+        one = torch.tensor([1.5], requires_grad=True)
+        for mod, tables in (
+            (lambda s, b, h, i, j: s * heads[h] + rows[i, j], (heads, rows)),
+            (lambda s, b, h, i, j: s + long[j] * one[0], (long, one)),
+        ):
+            self.check({"score_mod": mod}, {"score": mod}, tables=tables, tolerance=2e-2)
 
     def test_under_compile(self):
         torch._dynamo.reset()
@@ -226,15 +265,14 @@ class GradientTest(Problem):
 
     def test_what_has_no_gradient_is_named(self):
         q = self.q.requires_grad_()
-        bias = torch.zeros(1, 1, 17, 24, dtype=torch.float16, requires_grad=True)
-        table = torch.zeros(4, requires_grad=True)
-        for named, expected in (
-            ({"bias": bias}, "'bias' requires one"),
-            ({"alibi_slopes": table}, "'alibi' requires one"),
-            ({"score_mod": lambda s, b, h, i, j: s + table[h]}, "'table', which a mod"),
+        table = torch.zeros(60, requires_grad=True)
+        with self.assertRaisesRegex(
+            fa3.UnsupportedError, "'table' requires one, and its dimension 0 is read at"
         ):
-            with self.assertRaisesRegex(fa3.UnsupportedError, expected):
-                fa3.attention(self.q, self.k, self.v, interpret=True, **named)
+            fa3.attention(
+                self.q, self.k, self.v, interpret=True,
+                score_mod=lambda s, b, h, i, j: s + table[i - j + 24],
+            )  # fmt: skip
         with self.assertRaisesRegex(fa3.UnsupportedError, "element type .*float8"):
             small = (one.to(torch.float8_e4m3fn) for one in (self.q, self.k, self.v))
             fa3.attention(*small, interpret=True)

@@ -95,6 +95,37 @@ def part_gradients(quick):
     for name, (named, expected, sinks) in mods.items():
         with check("gradients", name) as notes:
             check_case(notes, torch.bfloat16, sizes, named, expected, sinks=sinks)
+    for shape in ((1, 1), (2, 1), (1, 8), (2, 8)):
+        with check("gradients", f"of a bias {shape}") as notes:
+            q, k, v = (random(2, h, 300, 64, dtype=torch.bfloat16) for h in (8, 2, 2))
+            table = random(*shape, 300, 300, dtype=torch.bfloat16)
+            do, made = torch.randn_like(q), []
+            for ours in (True, False):
+                bias = table.clone().requires_grad_()
+                if ours:
+                    o = fa3.attention(q, k, v, bias=bias, causal=True)
+                else:
+                    full = bias.float().expand(2, 8, 300, 300)
+                    o = reference(
+                        q, k, v, causal=True, score=lambda s, b, h, i, j: s + full
+                    )[0]
+                made.append(torch.autograd.grad(o, bias, do.to(o.dtype))[0].float())
+            largest = max(1.0, made[1].abs().max().item())
+            compare(notes, made[0] / largest, made[1] / largest, 2e-2)
+    with check("gradients", "of tables that a score_mod reads") as notes:
+        heads = torch.rand(8, device=DEVICE)
+        keys = torch.randn(300, device=DEVICE)
+        made = []
+        for ours in (True, False):
+            a, c = heads.clone().requires_grad_(), keys.clone().requires_grad_()
+            mod = lambda s, b, h, i, j: s * a[h] + c[j]  # noqa: E731, B023
+            o = fa3.attention(q, k, v, score_mod=mod) if ours else reference(
+                q, k, v, score=mod
+            )[0]  # fmt: skip
+            made.append(torch.autograd.grad(o, (a, c), do.to(o.dtype)))
+        for one, exact in zip(*made):
+            largest = max(1.0, exact.abs().max().item())
+            compare(notes, one / largest, exact / largest, 2e-2)
     with check("gradients", "the same bits in 20 runs"):
         q, k, v = (random(2, h, 1000, 128, dtype=torch.bfloat16) for h in (8, 2, 2))
         do, first = torch.randn_like(q), None

@@ -71,6 +71,13 @@ o = jax.jit(lambda q, k, v: fa3.jax.attention(
     q, k, v, score_mod=lambda s, b, h, i, j: s - slopes[h] * jnp.abs(i - j),
     mask_mod=lambda b, h, i, j: j <= i + 100))(q, k, v)
 assert bool(jnp.isfinite(o.astype(jnp.float32)).all())
+grads = []
+for g in (lambda *x: fa3.jax.attention(*x, causal=True), reference):
+    grads.append(jax.jit(jax.grad(
+        lambda *x: jnp.sin(g(*x).astype(jnp.float32)).sum(), (0, 1, 2)))(q, k, v))
+for a, c in zip(*grads):
+    a, c = (x.astype(jnp.float32) for x in (a, c))
+    assert float(jnp.abs(a - c).max()) < 4e-2 * max(1.0, float(jnp.abs(c).max()))
 print(f"{{worst:.1e}} on {{jax.devices()[0]}}")
 """
 
@@ -82,5 +89,5 @@ def part_jax(quick):
     if importlib.util.find_spec("fa3.jax") is None:
         row("jax", "fa3.jax is not in this package", "-")
         return
-    with check("jax", "attention under jit and vmap, with mods") as notes:
+    with check("jax", "attention under jit, vmap and grad, with mods") as notes:
         notes.append(run_python(JAX_SCRIPT.format(path=package_path())))

@@ -1,0 +1,375 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Attention as inference engines call it: sequences with lengths of their own,
+packed or padded, keys in pages, few queries on long caches (docs/Serving.md).
+Lengths, starts and tables are arrays that only the GPU reads."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from typing import Any
+
+import torch
+
+from . import checks, tensors
+from .compiler import CompileOptions, get_compiler
+from .driver import Kernel, compile
+from .errors import ArgumentError, ArgumentTypeError, UnsupportedError
+from .launch import Launcher, keep
+from .spec import FLOATS_8, Spec, function_text
+from .tensors import CPU
+
+# Heads of a group are rows of a tile up to so many queries a sequence.
+_FEW_QUERIES = 16
+_ARRAYS = ("cu_q", "cu_k", "used_q", "used_k", "batch_index", "leftpad", "page_table")
+
+
+@dataclasses.dataclass(frozen=True)
+class ServingSpec:
+    """A kernel with places and lengths: `arrays` are the names of _ARRAYS that it
+    takes; `page` are the rows of a page, 0 without pages; `heads` the numbers of
+    heads and key heads where the compiler is to know them."""
+
+    attention: Spec
+    arrays: tuple[str, ...]
+    page: int = 0
+    chunk: int = 0
+    splits: bool = False
+    heads: tuple[int, int] | None = None
+
+    @functools.cached_property
+    def inputs(self) -> tuple[str, ...]:
+        spec = self.attention
+        scales = ("q_descale", "k_descale", "v_descale") if spec.has_scales else ()
+        return (
+            "q", "k", "v", "scale", *scales, *(("sinks",) if spec.sinks else ()),
+            *self.arrays, *(("max_q",) if "cu_q" in self.arrays else ()),
+            *(("splits",) if self.splits else ()),
+        )  # fmt: skip
+
+    def to_mlir(self) -> str:
+        spec, arrays = self.attention, self.arrays
+        heads, key_heads = self.heads or ("?", "?")
+        packed_q, packed_k = "cu_q" in arrays, "cu_k" in arrays
+        rows_q = "?x" if packed_q else "?x?x"
+        rows_k = "?x" if packed_k else f"?x{self.page}x" if self.page else "?x?x"
+        types = {
+            "q": f"tensor<{rows_q}{heads}x{spec.head_dim}x{spec.q_type}>",
+            "k": f"tensor<{rows_k}{key_heads}x{spec.head_dim}x{spec.k_type}>",
+            "v": f"tensor<{rows_k}{key_heads}x{spec.head_dim_v}x{spec.v_type}>",
+            "o": f"tensor<{rows_q}{heads}x{spec.head_dim_v}x{spec.out_type}>",
+            "lse": f"tensor<{'' if packed_q else '?x'}{heads}x?xf32>",
+            "scale": "f32", "max_q": "i32", "splits": "i32",
+            "sinks": f"tensor<{heads}xf32>", "page_table": "tensor<?x?xi32>",
+        }  # fmt: skip
+        types |= {name: "tensor<?xi32>" for name in _ARRAYS if name != "page_table"}
+        types |= {f"{name}_descale": "tensor<?x?x1xf32>" for name in "qkv"}
+        lines, before = ["    attention.forward %q, %k, %v"], []
+        if arrays:
+            operands = ", ".join("%" + name for name in arrays)
+            lines.append(f"    aux({operands} : {', '.join(types[a] for a in arrays)})")
+        lines.append("    scale %scale")
+        if spec.has_scales:
+            scales = types["q_descale"]
+            lines.append(
+                "    scales(%q_descale, %k_descale, %v_descale : "
+                f"{scales}, {scales}, {scales})"
+            )
+        # Numbers that a grid is computed of: at least so much, as a formula needs.
+        for name, least in (("max_q", 0), ("splits", 1)):
+            if name in self.inputs:
+                before += [
+                    f"  %{name}_least = arith.constant {least} : index",
+                    f"  %{name}_given = arith.index_cast %{name} : i32 to index",
+                    f"  %{name}_index = arith.maxsi %{name}_given, %{name}_least : index",
+                ]
+                lines.append(f"    {name} %{name}_index")
+        if spec.sinks:
+            lines.append(f"    sinks(%sinks : {types['sinks']})")
+        lines.append("    layout bshd")
+        mods = self._mods()
+        if mods:
+            lines.append(f"    mods [{', '.join(mods)}]")
+        made = ", ".join(types[name] for name in spec.outputs)
+        lines.append(f"    : ({types['q']}, {types['k']}, {types['v']}) -> ({made})")
+        return function_text(
+            "attention_serving", self.inputs, spec.outputs, types, lines, before
+        )
+
+    def _mods(self) -> list[str]:
+        number = {name: index for index, name in enumerate(self.arrays)}
+
+        def pair(word: str, prefix: str) -> list[str]:
+            ends = [
+                f"{side} = {number[f'{prefix}_{side}']}"
+                for side in "qk" if f"{prefix}_{side}" in number
+            ]  # fmt: skip
+            return [f"#attention.{word}<{', '.join(ends)}>"] if ends else []
+
+        mods = [*pair("packed", "cu"), *pair("used", "used")]
+        for name, text in (
+            ("batch_index", "#attention.batch_index<aux = {}>"),
+            ("leftpad", "#attention.leftpad<aux = {}>"),
+            ("page_table", "#attention.paged<table = {}>"),
+        ):
+            if name in number:
+                mods.append(text.format(number[name]))
+        mods += self.attention._mods([])
+        return [*mods, f"#attention.chunk<{self.chunk}>"] if self.chunk else mods
+
+
+_kernels: dict[ServingSpec, Kernel] = {}
+_plans: dict[Any, Launcher] = {}
+
+
+def attention(
+    q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, *,
+    cu_q: torch.Tensor | None = None, cu_k: torch.Tensor | None = None,
+    max_q: int | None = None, max_k: int | None = None,
+    used_q: torch.Tensor | None = None, used_k: torch.Tensor | None = None,
+    batch_index: torch.Tensor | None = None, leftpad: torch.Tensor | None = None,
+    page_table: torch.Tensor | None = None, causal: bool = False, window: Any = None,
+    softcap: float = 0.0, chunk: int = 0, scale: float | None = None,
+    sinks: torch.Tensor | None = None, q_descale: Any = None, k_descale: Any = None,
+    v_descale: Any = None, splits: int = 0, pack_heads: bool | None = None,
+    return_lse: bool = False, out: torch.Tensor | None = None,
+    interpret: bool | str = False,
+) -> Any:  # fmt: skip
+    """o, or (o, lse) with `return_lse`.
+
+    q is (batch, queries, heads, d) and lse (batch, heads, queries); with cu_q,
+    starts of sequences that lie one behind the other, q is (rows, heads, d) and lse
+    (heads, rows), and `max_q` bounds the queries of a sequence. k and v are (batch,
+    keys, key heads, d or dv), (rows, key heads, d) with cu_k, and with `page_table`
+    (sequences, pages) they are (page, rows of a page, key heads, d). used_q and
+    used_k say how many rows of a sequence count, leftpad how many keys in front do
+    not, batch_index which batch of k and v is that of a sequence. All of them are
+    int32 (sequences,), cu_q and cu_k one longer.
+
+    causal, window and chunk go by the lengths of each sequence, aligned at its end.
+    splits: parts that keys are summed up in, 0 for what fills the GPU (max_k bounds
+    the keys of a sequence, for that). pack_heads: heads of a group are rows of a
+    tile; None: where queries are few. sinks, descales: as in fa3.attention."""
+    call = _Call(
+        q, k, v,
+        {"cu_q": cu_q, "cu_k": cu_k, "used_q": used_q, "used_k": used_k,
+         "batch_index": batch_index, "leftpad": leftpad, "page_table": page_table},
+        sinks, (q_descale, k_descale, v_descale), max_q,
+    )  # fmt: skip
+    spec = Spec(
+        *call.types, "bf16" if call.types[2] in FLOATS_8 else call.types[0],
+        call.head_dim, call.head_dim_v, bool(causal), checks.check_window(window),
+        checks.check_softcap(softcap), bool(return_lse), sinks=sinks is not None,
+    )  # fmt: skip
+    few = call.most_queries <= _FEW_QUERIES and call.heads > call.key_heads
+    packs = few if pack_heads is None else pack_heads and call.heads > call.key_heads
+    if call.types[2] in FLOATS_8:
+        count = 1
+        if splits > 1:
+            raise UnsupportedError(f"{splits} splits of {call.types[0]}")
+    else:
+        count = splits or call.choose_splits(max_k, packs)
+    if not isinstance(count, int) or count < 1:
+        raise ArgumentError("splits", f"{splits!r}, expected at least 0")
+    serving = ServingSpec(
+        spec, tuple(call.arrays), call.page, check_chunk(chunk), count > 1,
+        (call.heads, call.key_heads) if packs else None,
+    )  # fmt: skip
+    o, lse = call.outputs(spec, out)
+    scale = checks.check_scale(scale, call.head_dim)
+    values = [
+        {"scale": scale, "max_q": max_q, "splits": count}.get(name, call.given.get(name))
+        for name in serving.inputs
+    ]
+    values += [o, lse] if return_lse else [o]
+    if interpret:
+        get_compiler().interpret(
+            serving.to_mlir(), call.described(serving, values), CompileOptions(),
+            None if interpret == "definition" else "tile",
+        )  # fmt: skip
+    else:
+        if call.device == CPU:
+            raise ArgumentError("q", "device is cpu, expected CUDA")
+        key = (serving, tuple(
+            (one.shape, one.stride(), one.dtype) for one in values
+            if isinstance(one, torch.Tensor)
+        ), call.device)  # fmt: skip
+        launcher = _plans.get(key)
+        if launcher is None:
+            if serving not in _kernels:
+                _kernels[serving] = compile(serving.to_mlir())
+            with torch.cuda.device(call.device):
+                launcher = keep(_plans, key, lambda: Launcher(
+                    _kernels[serving], call.device, call.described(serving, values)
+                ))  # fmt: skip
+        launcher.run(values)
+    return (o, lse) if return_lse else o
+
+
+def check_chunk(chunk: Any) -> int:
+    if not isinstance(chunk, int) or not 0 <= chunk <= 1 << 30:
+        raise ArgumentError("attention_chunk", f"{chunk!r}, expected 0 to 2^30")
+    return chunk
+
+
+@functools.lru_cache(maxsize=None)
+def _sms(device: int) -> int:
+    if device == CPU:
+        return 132
+    return torch.cuda.get_device_properties(device).multi_processor_count
+
+
+class _Call:
+    """The tensors of a call, checked."""
+
+    def __init__(
+        self, q: Any, k: Any, v: Any, arrays: dict[str, Any], sinks: Any,
+        descales: tuple[Any, Any, Any], max_q: int | None,
+    ) -> None:  # fmt: skip
+        self.arrays = {name: one for name, one in arrays.items() if one is not None}
+        self.views = {n: tensors.view(n, x) for n, x in zip("qkv", (q, k, v))}
+        self.given: dict[str, Any] = {"q": q, "k": k, "v": v, **self.arrays}
+        packed_q, packed_k = "cu_q" in self.arrays, "cu_k" in self.arrays
+        paged = "page_table" in self.arrays
+        if paged and packed_k:
+            raise ArgumentError("page_table", "with packed keys (cu_seqlens_k)")
+        for name, rank in (
+            ("q", 3 if packed_q else 4), ("k", 3 if packed_k else 4),
+            ("v", 3 if packed_k else 4),
+        ):  # fmt: skip
+            self._check_rows(name, rank)
+        self.types = [self.views[name].type for name in "qkv"]
+        checks.check_types(*self.types)
+        if self.types[2] in FLOATS_8 and set(self.arrays) - {"used_q", "used_k"}:
+            raise UnsupportedError(
+                f"packed, paged, indexed or left-padded sequences of {self.types[0]}"
+            )
+        self.heads, self.head_dim = q.shape[-2:]
+        self.key_heads, self.head_dim_v = k.shape[-2], v.shape[-1]
+        if k.shape[-1] != self.head_dim:
+            raise ArgumentError("k", f"head dim {k.shape[-1]}, expected {self.head_dim} as q")
+        if v.shape[:-1] != k.shape[:-1]:
+            raise ArgumentError(
+                "v", f"shape {tuple(v.shape)}, expected {tuple(k.shape[:-1])} as k"
+            )
+        if self.key_heads == 0 or self.heads % self.key_heads:
+            raise ArgumentError(
+                "k", f"{self.key_heads} heads, expected a divisor of q's {self.heads}"
+            )
+        checks.check_head_dim("q", self.head_dim, self.types[2])
+        checks.check_head_dim("v", self.head_dim_v, self.types[2])
+        self.page = k.shape[1] if paged else 0
+        if packed_q:
+            if not isinstance(max_q, int) or max_q < 0:
+                raise ArgumentError("max_seqlen_q", f"{max_q!r}, expected at least 0")
+            self.sequences = self.arrays["cu_q"].numel() - 1
+            self.most_queries = max_q
+        else:
+            self.sequences, self.most_queries = q.shape[0], q.shape[1]
+        self._check_arrays()
+        if self.page and self.page % 16:
+            raise ArgumentError("k", f"pages of {self.page} rows, expected a multiple of 16")
+        if not (packed_k or paged or "batch_index" in self.arrays) and (
+            k.shape[0] != self.sequences
+        ):
+            raise ArgumentError("k", f"batch {k.shape[0]}, expected {self.sequences} as q")
+        if sinks is not None:
+            self._add("sinks", sinks, "f32", (self.heads,))
+        self._add_descales(descales)
+        self.device = self.views["q"].device
+        for name, one in self.views.items():
+            if one.device != self.device:
+                raise ArgumentError(name, "is not on the device of q")
+
+    def _check_rows(self, name: str, rank: int) -> None:
+        one = self.views[name]
+        if len(one.shape) != rank:
+            raise ArgumentError(name, f"rank {len(one.shape)}, expected {rank}")
+        if one.shape[-1] > 1 and one.strides[-1] != 1:
+            raise ArgumentError(name, "last dimension is not contiguous")
+
+    def _add(self, name: str, value: Any, type: str, shape: tuple[int, ...]) -> None:
+        one = tensors.view(name, value)
+        if one.type != type or one.shape != shape:
+            raise ArgumentTypeError(
+                name, f"{one.type} of shape {one.shape}, expected {type} {shape}"
+            )
+        self.views[name], self.given[name] = one, value
+
+    def _check_arrays(self) -> None:
+        spelled = {"cu_q": "cu_seqlens_q", "cu_k": "cu_seqlens_k", "used_q": "seqused_q",
+                   "used_k": "seqused_k"}  # fmt: skip
+        for name, value in self.arrays.items():
+            one = tensors.view(spelled.get(name, name), value)
+            wanted: tuple[int, ...] = (self.sequences,)
+            if name in ("cu_q", "cu_k"):
+                wanted = (self.sequences + 1,)
+            if name == "page_table" and len(one.shape) == 2:
+                wanted = (self.sequences, one.shape[1])
+            if one.type != "i32" or one.shape != wanted:
+                raise ArgumentTypeError(
+                    spelled.get(name, name),
+                    f"{one.type} of shape {one.shape}, expected i32 {wanted}",
+                )
+            self.views[name] = one
+        if "cu_q" in self.arrays and self.sequences < 1:
+            raise ArgumentTypeError("cu_seqlens_q", "1 element, expected sequences + 1")
+
+    def _add_descales(self, descales: tuple[Any, Any, Any]) -> None:
+        names = ("q_descale", "k_descale", "v_descale")
+        if self.types[2] not in FLOATS_8:
+            for name, one in zip(names, descales):
+                if one is not None:
+                    raise ArgumentError(name, f"is for float8, q has {self.types[0]}")
+            return
+        for name, one in zip(names, descales):
+            if one is None:
+                one = torch.ones((1, 1), device=self.given["q"].device)
+            if one.dim() != 2 or one.dtype != torch.float32:
+                raise ArgumentTypeError(name, "expected float32 (batch, heads)")
+            self.given[name] = one.unsqueeze(-1)
+            self.views[name] = tensors.view(name, self.given[name])
+
+    def choose_splits(self, max_k: int | None, packs: bool) -> int:
+        """Parts that fill the GPU: only where queries are few and keys many."""
+        k = self.given["k"]
+        if "page_table" in self.arrays:
+            keys = self.arrays["page_table"].shape[1] * self.page
+        elif "cu_k" in self.arrays:
+            keys = max_k or 0
+        else:
+            keys = k.shape[1]
+        rows = self.most_queries * (self.heads // self.key_heads if packs else 1)
+        heads = self.key_heads if packs else self.heads
+        tiles = self.sequences * heads * -(-rows // 64)
+        sms = _sms(self.device)
+        if not tiles or tiles * 5 >= sms * 4 or keys < 512:
+            return 1
+        return max(1, min(sms // tiles, keys // 256, 64))
+
+    def outputs(self, spec: Spec, out: Any) -> tuple[Any, Any]:
+        q = self.given["q"]
+        shape = (*q.shape[:-1], self.head_dim_v)
+        dtype = tensors.torch_type(spec.out_type)
+        if out is None:
+            out = q.new_empty(shape, dtype=dtype)
+        elif out.shape != shape or out.dtype != dtype or out.device != q.device:
+            raise ArgumentError(
+                "out", f"{out.dtype} of shape {tuple(out.shape)}, expected {dtype} {shape}"
+            )
+        if not spec.lse:
+            return out, None
+        rows = (self.heads, q.shape[0]) if q.dim() == 3 else (
+            q.shape[0], self.heads, q.shape[1]
+        )  # fmt: skip
+        return out, q.new_empty(rows, dtype=torch.float32)
+
+    def described(self, serving: ServingSpec, values: list[Any]) -> list[Any]:
+        """The arguments as arrays and (type, number)."""
+        names = (*serving.inputs, *serving.attention.outputs)
+        return [
+            ("f32" if name == "scale" else "i32", value)
+            if name in ("scale", "max_q", "splits")
+            else tensors.view(name, value).array()
+            for name, value in zip(names, values)
+        ]  # fmt: skip

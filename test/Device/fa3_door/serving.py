@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Packed sequences, caches and pages through FlashAttention-3's functions."""
+
+import itertools
+
+import torch
+
+from fa3 import flash_attn_interface as door
+
+from .common import DEVICE, check, compare, random, reference
+from .speed import measure
+
+TYPE = torch.bfloat16
+
+
+def i32(values):
+    return torch.tensor(list(values), dtype=torch.int32, device=DEVICE)
+
+
+def starts(lengths):
+    return i32([0, *itertools.accumulate(lengths)])
+
+
+def one_sequence(q, k, v, **named):
+    """(queries, heads, d) by fp32."""
+    o, lse = reference(*(x.transpose(0, 1)[None] for x in (q, k, v)), **named)
+    return o[0].transpose(0, 1), lse[0]
+
+
+def packed(notes, lengths, used=None, splits=1, **named):
+    cu_q, cu_k = (starts(one) for one in zip(*lengths))
+    q = random(int(cu_q[-1]), 8, 128, dtype=TYPE)
+    k, v = (random(int(cu_k[-1]), 2, 128, dtype=TYPE) for _ in range(2))
+    most = [max(one) for one in zip(*lengths)]
+    for _ in range(2):
+        o, lse = door.flash_attn_varlen_func(
+            q, k, v, cu_q, cu_k, *most, seqused_k=None if used is None else i32(used),
+            return_attn_probs=True, num_splits=splits, **named,
+        )  # fmt: skip
+    expected = {
+        {"window_size": "window"}.get(name, name): one for name, one in named.items()
+    }
+    for n, (rows, keys) in enumerate(lengths):
+        keys = keys if used is None else used[n]
+        a, b = int(cu_q[n]), int(cu_k[n])
+        wanted, sums = one_sequence(
+            q[a : a + rows], k[b : b + keys], v[b : b + keys], **expected
+        )
+        compare(notes, o[a : a + rows], wanted, 3e-2)
+        compare(notes, lse[:, a : a + rows], sums, 2e-3)
+    notes[:] = ["max " + max(notes, key=float)]
+
+
+def cache(notes, queries, lengths, page=0, pad=None, index=None, splits=0, rows=1024,
+          **named):  # fmt: skip
+    batch, caches = len(lengths), 6 if index is not None else len(lengths)
+    q = random(batch, queries, 16, 128, dtype=TYPE)
+    k, v = (random(caches, rows, 2, 128, dtype=TYPE) for _ in range(2))
+    given, passed = {"cache_seqlens": i32(lengths), "num_splits": splits}, (k, v)
+    for name, values in (("cache_leftpad", pad), ("cache_batch_idx", index)):
+        if values is not None:
+            given[name] = i32(values)
+    if page:
+        pages = rows // page
+        order = torch.randperm(caches * pages + 5, device=DEVICE)[: caches * pages]
+        passed = tuple(
+            random(caches * pages + 5, page, 2, 128, dtype=TYPE) for _ in range(2)
+        )
+        for paged, plain in zip(passed, (k, v)):
+            paged[order] = plain.reshape(caches * pages, page, 2, 128)
+        given["page_table"] = order.reshape(caches, pages).to(torch.int32)
+    o, lse = door.flash_attn_with_kvcache(
+        q, *passed, return_softmax_lse=True, **given, **named
+    )
+    for n, length in enumerate(lengths):
+        first, which = 0 if pad is None else pad[n], n if index is None else index[n]
+        wanted, sums = one_sequence(
+            q[n], k[which, first:length], v[which, first:length],
+            **{{"window_size": "window"}.get(a, a): b for a, b in named.items()},
+        )  # fmt: skip
+        compare(notes, o[n], wanted, 3e-2)
+        compare(notes, lse[n], sums, 2e-3)
+    notes[:] = ["max " + max(notes, key=float)]
+
+
+def part_serving(quick):
+    torch.manual_seed(3)
+    lengths = ((70, 200), (0, 50), (240, 250), (1, 513))
+    for named in ({}, {"causal": True}, {"window_size": (64, 10)}, {"splits": 3}):
+        with check("serving", f"varlen {named}") as notes:
+            packed(notes, lengths, **named)
+    with check("serving", "varlen, seqused_k") as notes:
+        packed(notes, lengths, used=(150, 1, 250, 400))
+    causal = {"causal": True}
+    for text, queries, named in (
+        ("a query", 1, causal), ("5 queries", 5, causal), ("200 queries", 200, causal),
+        ("window", 1, {"causal": True, "window_size": (100, 0)}),
+        ("7 splits", 1, {"causal": True, "splits": 7}),
+        ("left padding", 3, {"causal": True, "pad": (10, 0, 333)}),
+        ("batch numbers", 3, {"causal": True, "index": (5, 0, 2)}),
+        ("pages of 64", 1, {"causal": True, "page": 64}),
+        ("pages of 16", 1, {"causal": True, "page": 16}),
+        ("pages of 256", 40, {"causal": True, "page": 256}),
+        ("pages of 64, 4 splits", 2, {"causal": True, "page": 64, "splits": 4}),
+        ("pages, batch numbers", 1, {"causal": True, "page": 64, "index": (5, 0, 2)}),
+    ):
+        with check("serving", f"kvcache, {text}") as notes:
+            cache(notes, queries, (1000, 333, 512), **named)
+    with check("serving", "gradients of packed sequences") as notes:
+        cu_q, cu_k = (starts(one) for one in zip(*lengths[:3]))
+        x = [random(int(cu[-1]), h, 64, dtype=TYPE).requires_grad_()
+             for cu, h in ((cu_q, 8), (cu_k, 2), (cu_k, 2))]  # fmt: skip
+        o = door.flash_attn_varlen_func(*x, cu_q, cu_k, 240, 250, causal=True)
+        do = torch.randn_like(o)
+        made = torch.autograd.grad(o, x, do)
+        wide = [one.detach().float().requires_grad_() for one in x]
+        parts = []
+        for n in range(3):
+            a, b = (slice(*cu[n : n + 2].tolist()) for cu in (cu_q, cu_k))
+            if a.start != a.stop:
+                parts.append(one_sequence(wide[0][a], wide[1][b], wide[2][b], causal=True)[0])
+        wanted = torch.autograd.grad(torch.cat(parts), wide, do.float())
+        for one, exact in zip(made, wanted):
+            largest = max(1.0, exact.abs().max().item())
+            compare(notes, one / largest, exact / largest, 3e-2)
+    with check("serving", "a CUDA graph of a paged decode, lengths change") as notes:
+        pages = [random(64, 64, 2, 128, dtype=TYPE) for _ in range(2)]
+        q, table = random(2, 1, 16, 128, dtype=TYPE), i32(range(64)).reshape(2, 32)
+        length = i32((100, 2000))
+
+        def step():
+            return door.flash_attn_with_kvcache(
+                q, *pages, cache_seqlens=length, page_table=table, causal=True
+            )
+
+        side = torch.cuda.Stream()
+        side.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(side):
+            step()
+        torch.cuda.current_stream().wait_stream(side)
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            o = step()
+        for values in ((7, 2048), (1500, 1)):
+            length.copy_(i32(values))
+            graph.replay()
+            torch.cuda.synchronize()
+            for n, count in enumerate(values):
+                k, v = (one[n * 32 : n * 32 + 32].reshape(2048, 2, 128)[:count]
+                        for one in pages)  # fmt: skip
+                compare(notes, o[n], one_sequence(q[n], k, v)[0], 3e-2)
+    for batch, keys in ((1, 65536), (8, 8192), (64, 4096)):
+        with check("serving", f"decode, batch {batch}, {keys} keys, 32/8 heads") as notes:
+            q = random(batch, 1, 32, 128, dtype=TYPE)
+            k, v = (random(batch, keys, 8, 128, dtype=TYPE) for _ in range(2))
+            length = torch.full((batch,), keys, dtype=torch.int32, device=DEVICE)
+            seconds = measure(lambda: door.flash_attn_with_kvcache(
+                q, k, v, cache_seqlens=length, causal=True
+            ))  # fmt: skip
+            moved = 2 * k.numel() * k.element_size()
+            notes.append(f"{1e6 * seconds:.0f} us, {moved / seconds / 1e12:.2f} TB/s")

@@ -1,0 +1,334 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sequences of different lengths, caches and pages, through FlashAttention-3's
+functions: values in the interpreter against torch, launches by the fake driver."""
+
+import itertools
+import unittest
+from unittest import mock
+
+import support
+
+import fa3
+
+if support.HAS_TORCH:
+    import torch
+
+    from fa3 import flash_attn_interface as door
+    from fa3 import packed, serving
+
+
+def starts(lengths):
+    return torch.tensor([0, *itertools.accumulate(lengths)], dtype=torch.int32)
+
+
+def i32(*values):
+    return torch.tensor(values, dtype=torch.int32)
+
+
+def one_sequence(q, k, v, *, causal=False, window=(-1, -1), chunk=0, sinks=None,
+                 softcap=0.0):  # fmt: skip
+    """(queries, heads, d): o and lse (heads, queries)."""
+    k, v = (x.repeat_interleave(q.shape[1] // k.shape[1], 1).float() for x in (k, v))
+    s = torch.einsum("ihd,jhd->hij", q.float(), k) * q.shape[2] ** -0.5
+    if softcap:
+        s = softcap * torch.tanh(s / softcap)
+    i = torch.arange(q.shape[0])[:, None] + k.shape[0] - q.shape[0]
+    j = torch.arange(k.shape[0])[None]
+    left, right = window
+    right = 0 if causal else right
+    seen = j >= 0
+    if right >= 0:
+        seen = seen & (j <= i + right)
+    if left >= 0:
+        seen = seen & (j >= i - left)
+    if chunk:
+        seen = seen & (i // chunk == j // chunk)
+    s = s.masked_fill(~seen, float("-inf"))
+    if sinks is not None:
+        s = torch.cat([s, sinks[:, None, None].expand(-1, s.shape[1], 1)], -1)
+    p = torch.softmax(s, -1).nan_to_num()
+    p = p if sinks is None else p[..., :-1]
+    return torch.einsum("hij,jhd->ihd", p, v), torch.logsumexp(s, -1)
+
+
+@support.needs_torch
+@support.needs_interpreter
+class ServingTest(unittest.TestCase):
+    def setUp(self):
+        real = serving.attention
+        patch = mock.patch.object(
+            serving, "attention",
+            lambda *args, **named: real(*args, **{**named, "interpret": True}),
+        )  # fmt: skip
+        patch.start()
+        self.addCleanup(patch.stop)
+        torch.manual_seed(0)
+
+    def random(self, *shape):
+        return torch.randn(*shape, dtype=torch.float16)
+
+    def close(self, made, expected, tolerance=3e-3):
+        torch.testing.assert_close(
+            made.float(), expected.float(), atol=tolerance, rtol=tolerance
+        )
+
+    def check_packed(self, lengths, used_q=None, used_k=None, splits=1, **named):
+        """Against every sequence by itself."""
+        cu_q, cu_k = (starts(one) for one in zip(*lengths))
+        q = self.random(int(cu_q[-1]), 4, 16)
+        k, v = (self.random(int(cu_k[-1]), 2, 16) for _ in range(2))
+        most = [max(one) for one in zip(*lengths)]
+        o, lse = door.flash_attn_varlen_func(
+            q, k, v, cu_q, cu_k, *most, seqused_q=used_q, seqused_k=used_k,
+            return_attn_probs=True, num_splits=splits,
+            **{{"window": "window_size", "chunk": "attention_chunk"}.get(n, n): x
+               for n, x in named.items()},
+        )  # fmt: skip
+        for n, (rows, keys) in enumerate(lengths):
+            rows = rows if used_q is None else min(rows, int(used_q[n]))
+            keys = keys if used_k is None else min(keys, int(used_k[n]))
+            a, b = int(cu_q[n]), int(cu_k[n])
+            expected, sums = one_sequence(
+                q[a : a + rows], k[b : b + keys], v[b : b + keys], **named
+            )
+            self.close(o[a : a + rows], expected)
+            self.close(lse[:, a : a + rows], sums)
+
+    def test_varlen(self):
+        lengths = ((7, 20), (0, 5), (26, 25), (3, 40))
+        for named in (
+            {}, {"causal": True}, {"window": (6, 2)}, {"causal": True, "softcap": 2.0},
+            {"chunk": 8, "causal": True}, {"splits": 3, "causal": True},
+        ):  # fmt: skip
+            with self.subTest(named):
+                self.check_packed(lengths, **named)
+        self.check_packed(
+            lengths, used_q=i32(5, 0, 26, 1), used_k=i32(20, 3, 11, 40), causal=True
+        )
+
+    def check_cache(self, queries, lengths, *, pad=None, index=None, page=0, rows=96,
+                    splits=1, **named):  # fmt: skip
+        batch = len(lengths)
+        q = self.random(batch, queries, 4, 16)
+        caches = 5 if index is not None else batch
+        k, v = (self.random(caches, rows, 2, 16) for _ in range(2))
+        given = {"cache_seqlens": i32(*lengths), "num_splits": splits}
+        if pad is not None:
+            given["cache_leftpad"] = i32(*pad)
+        if index is not None:
+            given["cache_batch_idx"] = i32(*index)
+        passed = k, v
+        if page:
+            # Pages in any order, and two that nobody has.
+            pages = rows // page
+            order = torch.randperm(caches * pages + 2)[: caches * pages]
+            passed = tuple(self.random(caches * pages + 2, page, 2, 16) for _ in "kv")
+            for paged, plain in zip(passed, (k, v)):
+                paged[order] = plain.reshape(caches * pages, page, 2, 16)
+            given["page_table"] = order.reshape(caches, pages).to(torch.int32)
+        o, lse = door.flash_attn_with_kvcache(
+            q, *passed, return_softmax_lse=True, **given,
+            **{{"window": "window_size", "chunk": "attention_chunk"}.get(n, n): x
+               for n, x in named.items()},
+        )  # fmt: skip
+        for n, length in enumerate(lengths):
+            first = 0 if pad is None else pad[n]
+            which = n if index is None else index[n]
+            expected, sums = one_sequence(
+                q[n], k[which, first:length], v[which, first:length], **named
+            )
+            self.close(o[n], expected)
+            self.close(lse[n], sums)
+
+    def test_cache(self):
+        for named in (
+            {}, {"causal": True}, {"causal": True, "window": (20, 0)},
+            {"causal": True, "chunk": 16}, {"causal": True, "splits": 4},
+            {"pad": (3, 10), "causal": True}, {"index": (4, 1), "causal": True},
+        ):  # fmt: skip
+            with self.subTest(named):
+                self.check_cache(33, (90, 41), **named)
+                self.check_cache(1, (96, 33), **named)
+
+    def test_pages(self):
+        for page, named in itertools.product(
+            (16, 32), ({"causal": True}, {"causal": True, "splits": 3})
+        ):
+            with self.subTest(f"{page} {named}"):
+                self.check_cache(1, (90, 41, 64), page=page, **named)
+                self.check_cache(20, (90, 41, 64), page=page, **named)
+
+    def test_packed_queries_on_a_cache(self):
+        cu = starts((3, 1, 8))
+        q = self.random(12, 4, 16)
+        k, v = (self.random(3, 48, 2, 16) for _ in range(2))
+        lengths = i32(40, 9, 30)
+        o = door.flash_attn_with_kvcache(
+            q, k, v, cache_seqlens=lengths, cu_seqlens_q=cu, max_seqlen_q=8, causal=True
+        )
+        for n, length in enumerate(lengths.tolist()):
+            here = slice(*cu[n : n + 2].tolist())
+            expected, _ = one_sequence(
+                q[here], k[n, :length], v[n, :length], causal=True
+            )
+            self.close(o[here], expected)
+
+    def test_sinks(self):
+        q, k = self.random(2, 3, 4, 16), self.random(2, 40, 2, 16)
+        sinks = torch.randn(4)
+        o, lse = serving.attention(
+            q, k, k, used_k=i32(40, 7), causal=True, sinks=sinks, return_lse=True
+        )
+        for n, length in enumerate((40, 7)):
+            expected, sums = one_sequence(
+                q[n], k[n, :length], k[n, :length], causal=True, sinks=sinks
+            )
+            self.close(o[n], expected)
+            self.close(lse[n], sums)
+
+    def test_cache_of_float8(self):
+        q, k, v = (self.random(2, n, 2, 32) for n in (4, 40, 40))
+        scales = torch.rand(2, 2) + 0.5
+        small = [one.to(torch.float8_e4m3fn) for one in (q, k, v)]
+        o = door.flash_attn_with_kvcache(
+            *small, cache_seqlens=i32(40, 7), causal=True, q_descale=scales,
+            k_descale=scales,
+        )  # fmt: skip
+        wide = [one.float() for one in small]
+        for n, length in enumerate((40, 7)):
+            expected, _ = one_sequence(
+                wide[0][n] * scales[n][None, :, None],
+                wide[1][n, :length] * scales[n][None, :, None], wide[2][n, :length],
+                causal=True,
+            )  # fmt: skip
+            self.close(o[n], expected, 0.15)
+        with self.assertRaisesRegex(fa3.UnsupportedError, "packed, paged, indexed"):
+            door.flash_attn_with_kvcache(
+                *small, cache_seqlens=i32(40, 7), cache_batch_idx=i32(1, 0)
+            )
+
+    def test_number_of_splits(self):
+        def choose(q, k, **named):
+            call = serving._Call(q, k, k, named, None, (None,) * 3, None)
+            return call.choose_splits(None, True)
+
+        def empty(*shape):
+            return torch.empty(*shape, dtype=torch.float16)
+
+        k = empty(1, 8192, 2, 64)
+        self.assertEqual(choose(empty(1, 1, 8, 64), k), 32)  # keys / 256
+        self.assertEqual(choose(empty(8, 1, 8, 64), k.expand(8, -1, -1, -1)), 8)
+        self.assertEqual(choose(empty(64, 1, 8, 64), k.expand(64, -1, -1, -1)), 1)
+        self.assertEqual(choose(empty(1, 1, 8, 64), k[:, :300]), 1)
+        pages = empty(900, 16, 2, 64)
+        table = torch.zeros(2, 256, dtype=torch.int32)
+        self.assertEqual(choose(empty(2, 1, 8, 64), pages, page_table=table), 16)
+
+    def test_gradients_of_packed_sequences(self):
+        lengths = ((7, 20), (0, 5), (26, 26), (3, 40))
+        cu_q, cu_k = (starts(one) for one in zip(*lengths))
+        for named in ({}, {"causal": True}, {"window": (6, 2), "softcap": 2.0}):
+            given = [
+                self.random(int(cu[-1]), h, 16)
+                for cu, h in ((cu_q, 4), (cu_k, 2), (cu_k, 2))
+            ]
+            weights = torch.linspace(-1, 1, 16)
+            grads = []
+            for ours in (True, False):
+                q, k, v = (one.detach().clone().requires_grad_() for one in given)
+                if ours:
+                    with mock.patch.object(
+                        packed, "attention",
+                        lambda *args, real=packed.attention, **more: real(
+                            *args, **more, interpret=True
+                        ),
+                    ):
+                        o, lse = door.flash_attn_varlen_func(
+                            q, k, v, cu_q, cu_k, 26, 40, return_attn_probs=True,
+                            **{{"window": "window_size"}.get(n, n): x
+                               for n, x in named.items()},
+                        )  # fmt: skip
+                    loss = (o.float() * weights).sum() + lse.sin().sum()
+                else:
+                    loss = 0
+                    for n in range(len(lengths)):
+                        a, b = (slice(*cu[n : n + 2].tolist()) for cu in (cu_q, cu_k))
+                        o, lse = one_sequence(q[a], k[b], v[b], **named)
+                        loss = loss + (o * weights).sum() + lse.sin().sum()
+                loss.backward()
+                grads.append([one.grad for one in (q, k, v)])
+            for made, expected in zip(*grads):
+                self.close(made, expected, 8e-3)
+
+    def test_errors(self):
+        q, k = self.random(33, 4, 16), self.random(50, 2, 16)
+        start = starts((33,))
+        for args, error, expected in (
+            ((q, k, k, start.long(), start, 33, 50), TypeError, "'cu_seqlens_q': i64"),
+            ((q, k, k, start, start[:1], 33, 50), TypeError, "'cu_seqlens_k': i32 of"),
+            ((q[None], k, k, start, start, 33, 50), ValueError, "'q': rank 4, expected 3"),
+            ((q, k, k[:9], start, start, 33, 50), ValueError, "'v': shape .9, 2, 16."),
+            ((q[:, :3], k, k, start, start, 33, 50), ValueError, "'k': 2 heads, expec"),
+            ((q, k, k, start, start, -1, 50), ValueError, "'max_seqlen_q': -1, expected"),
+        ):
+            with self.assertRaisesRegex(error, expected):
+                door.flash_attn_varlen_func(*args)
+        cache = self.random(2, 40, 2, 16)
+        q = self.random(2, 1, 4, 16)
+        for named, expected in (
+            ({"cache_seqlens": i32(1)}, "'seqused_k': i32 of shape .1,., expec"),
+            ({"page_table": torch.zeros(2, 1)}, "'page_table': f32 of shape .2, 1."),
+            ({"page_table": i32(0, 0)[:, None]}, "'k': pages of 40 rows, expected a mul"),
+            ({"cache_leftpad": i32(1, 2, 3)}, "'leftpad': i32 of shape .3,."),
+            ({"num_splits": -1}, "'splits': -1, expected at least 0"),
+        ):
+            with self.assertRaisesRegex(ValueError, expected):
+                door.flash_attn_with_kvcache(q, cache, cache, **named)
+        with self.assertRaisesRegex(ValueError, "'k': batch 2, expected 1 as q"):
+            door.flash_attn_with_kvcache(q[:1], cache, cache)
+        with self.assertRaisesRegex(NotImplementedError, "gradients"):
+            door.flash_attn_with_kvcache(q.requires_grad_(), cache, cache)
+
+    def test_what_is_missing_is_named(self):
+        q = self.random(2, 1, 4, 16)
+        for named in ("qv", "k", "v", "rotary_cos", "rotary_seqlens"):
+            with self.assertRaisesRegex(NotImplementedError, f"argument '{named}'"):
+                door.flash_attn_with_kvcache(q, q, q, **{named: q})
+
+
+@support.needs_torch
+@support.needs_compiler
+@support.needs_driver
+class LaunchTest(unittest.TestCase):
+    def test_launches(self):
+        fake = support.fake_driver()
+        q = torch.zeros(2, 1, 8, 64, dtype=torch.bfloat16)
+        pages = torch.zeros(300, 16, 2, 64, dtype=torch.bfloat16)
+        table = torch.zeros(2, 128, dtype=torch.int32)
+        props = mock.Mock(multi_processor_count=132)
+        with support.fake_gpu(), mock.patch.object(
+            torch.cuda, "get_device_properties", lambda device: props
+        ), mock.patch.object(torch.cuda, "device", lambda device: mock.MagicMock()):
+            serving._plans.clear()
+            for _ in range(2):
+                before = fake.fakeCudaNumLaunches()
+                door.flash_attn_with_kvcache(
+                    q, pages, pages, cache_seqlens=i32(2000, 17), page_table=table,
+                    causal=True,
+                )  # fmt: skip
+                # The parts, and what merges them.
+                self.assertEqual(fake.fakeCudaNumLaunches() - before, 2)
+            self.assertEqual(len(serving._plans), 1)
+            # Splits of as many heads as key heads, and of many queries.
+            for heads, queries in ((2, 1), (8, 40)):
+                before = fake.fakeCudaNumLaunches()
+                door.flash_attn_with_kvcache(
+                    torch.zeros(2, queries, heads, 64, dtype=torch.bfloat16), pages,
+                    pages, cache_seqlens=i32(2000, 17), page_table=table, num_splits=3,
+                )  # fmt: skip
+                self.assertEqual(fake.fakeCudaNumLaunches() - before, 2)
+            serving._plans.clear()
+
+
+if __name__ == "__main__":
+    unittest.main()
