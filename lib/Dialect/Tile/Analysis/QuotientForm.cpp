@@ -151,7 +151,8 @@ static bool provesNonNegative(const QuotientForm &form) {
              });
 }
 
-static std::optional<QuotientForm> readForm(Value value, unsigned &budget) {
+static std::optional<QuotientForm> readQuotientForm(Value value,
+                                                    unsigned &budget) {
   if (budget == 0)
     return std::nullopt;
   --budget;
@@ -161,15 +162,15 @@ static std::optional<QuotientForm> readForm(Value value, unsigned &budget) {
   if (!op || !getElementTypeOrSelf(value.getType()).isIndex())
     return std::nullopt;
   if (auto broadcast = dyn_cast<BroadcastOp>(op))
-    return readForm(broadcast.getSource(), budget);
+    return readQuotientForm(broadcast.getSource(), budget);
   bool isSum = isa<arith::AddIOp, arith::SubIOp>(op);
   bool isQuotient =
       isa<arith::FloorDivSIOp, arith::DivSIOp, arith::DivUIOp>(op);
   bool isRemainder = isa<arith::RemSIOp, arith::RemUIOp>(op);
   if (!isSum && !isQuotient && !isRemainder && !isa<arith::MulIOp>(op))
     return std::nullopt;
-  std::optional<QuotientForm> lhs = readForm(op->getOperand(0), budget),
-                              rhs = readForm(op->getOperand(1), budget);
+  std::optional<QuotientForm> lhs = readQuotientForm(op->getOperand(0), budget),
+                              rhs = readQuotientForm(op->getOperand(1), budget);
   if (!lhs || !rhs)
     return std::nullopt;
   if (isSum)
@@ -202,5 +203,5 @@ static std::optional<QuotientForm> readForm(Value value, unsigned &budget) {
 
 std::optional<QuotientForm> fa3::tile::getQuotientForm(Value value) {
   unsigned budget = kMostOperations;
-  return readForm(value, budget);
+  return readQuotientForm(value, budget);
 }
