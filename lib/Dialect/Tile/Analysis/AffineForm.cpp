@@ -1,6 +1,7 @@
 //===- AffineForm.cpp - index values as affine forms ----------------------===//
 // SPDX-License-Identifier: Apache-2.0
 #include "fa3/Dialect/Tile/Analysis/AffineForm.h"
+#include "FormLimits.h"
 #include "fa3/Dialect/Tile/IR/Tile.h"
 #include "mlir/Analysis/Presburger/IntegerRelation.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -91,22 +92,9 @@ AffineForm TileForm::getGreatest() const {
 // Reading the IR
 //===----------------------------------------------------------------------===//
 
-/// Greatest magnitude of constants and coefficients: products of two of them
-/// and sums of many stay within 64 bits. Index values have 32 bits in the end.
-static constexpr int64_t kLargest = int64_t(1) << 30;
 /// Operations that are read for one form. A tree of additions can be
 /// exponentially larger than the operations that it consists of.
 static constexpr unsigned kMostOperations = 256;
-
-static bool isSmall(int64_t value) {
-  return -kLargest <= value && value <= kLargest;
-}
-
-static bool isSmall(const AffineForm &form) {
-  return isSmall(form.constant) && llvm::all_of(form.terms, [](auto term) {
-           return isSmall(term.second);
-         });
-}
 
 static std::optional<int64_t> getSmall(const APInt &constant) {
   std::optional<int64_t> value = constant.trySExtValue();

@@ -1,6 +1,7 @@
 //===- QuotientForm.cpp - sums of coordinates and quotients ---------------===//
 // SPDX-License-Identifier: Apache-2.0
 #include "fa3/Dialect/Tile/Analysis/QuotientForm.h"
+#include "FormLimits.h"
 #include "fa3/Dialect/Tile/IR/Tile.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
@@ -12,14 +13,8 @@ using namespace mlir;
 using namespace fa3;
 using namespace fa3::tile;
 
-/// Greatest magnitude of a number of a form, as of affine forms.
-static constexpr int64_t kLargest = int64_t(1) << 30;
 /// Operations that are read for one form, and quotients in it.
-static constexpr unsigned kMostOperations = 64, kMostQuotients = 8;
-
-static bool isSmall(int64_t value) {
-  return -kLargest <= value && value <= kLargest;
-}
+static constexpr unsigned kMostSteps = 64, kMostQuotients = 8;
 
 /// Adds factor * other to `form`; false if numbers get too large.
 static bool addScaled(TileForm &form, const TileForm &other, int64_t factor) {
@@ -134,7 +129,7 @@ static std::optional<QuotientForm> divide(const QuotientForm &dividend,
   const TileForm &rest = dividend.rest;
   if (dividend.quotients.size() != 1 || inner.coefficient != 1 ||
       !rest.coordinates.empty() || !rest.base.isConstant() ||
-      rest.base.constant != 0 || divisor > kLargest / inner.divisor)
+      rest.base.constant != 0 || divisor > kLargestNumber / inner.divisor)
     return std::nullopt;
   form.quotients.push_back({1, inner.numerator, inner.divisor * divisor});
   return form;
@@ -202,6 +197,6 @@ static std::optional<QuotientForm> readQuotientForm(Value value,
 }
 
 std::optional<QuotientForm> fa3::tile::getQuotientForm(Value value) {
-  unsigned budget = kMostOperations;
+  unsigned budget = kMostSteps;
   return readQuotientForm(value, budget);
 }
