@@ -58,6 +58,38 @@ def make_key(text: str, options: CompileOptions, build_id: str) -> str:
     return hashlib.blake2b(content.encode(), digest_size=16).hexdigest()
 
 
+def recall(kind: str, key: str) -> str | None:
+    """What `remember` has written, by this process or another."""
+    path = _note(kind, key)
+    if path is None:
+        return None
+    try:
+        first, _, value = path.read_text().partition("\n")
+    except (OSError, UnicodeDecodeError):
+        return None
+    return value if first == key and value else None
+
+
+def remember(kind: str, key: str, value: str) -> None:
+    """Keeps a line of text beside the cache, if it can be written."""
+    path = _note(kind, key)
+    if path is None:
+        return
+    with contextlib.suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=path.parent)
+        with os.fdopen(handle, "w") as file:
+            file.write(f"{key}\n{value}")
+        os.replace(name, path)
+
+
+def _note(kind: str, key: str) -> pathlib.Path | None:
+    folder = default_folder()
+    if folder is None or "\n" in key:
+        return None
+    return folder / "notes" / f"{kind}-{_digest(key.encode())}"
+
+
 def _digest(data: bytes) -> str:
     return hashlib.blake2b(data, digest_size=16).hexdigest()
 

@@ -12,7 +12,7 @@ import sys
 import time
 from typing import Any, Callable, Sequence
 
-from . import __version__
+from . import __version__, bench
 from . import cache as caches
 from ._runtime import runtime
 from .compiler import get_compiler
@@ -47,11 +47,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
     cache = commands.add_parser("cache", help="the kernels on disk")
     cache.add_argument("action", choices=("dir", "list", "clear"))
 
-    bench = commands.add_parser("bench", help="TFLOP/s through the Python call")
+    bench = commands.add_parser(
+        "bench", help="TFLOP/s through the Python call, beside other kernels"
+    )
     bench.add_argument("--lengths", default="1024,4096,16384")
     bench.add_argument("--head-dim", type=int, default=128)
     bench.add_argument("--heads", type=int, default=16)
+    bench.add_argument("--key-heads", type=int, help="as many as --heads")
+    bench.add_argument(
+        "--tokens", type=int, default=16384, help="batch times length, at least one"
+    )
+    bench.add_argument("--dtype", choices=("bfloat16", "float16"), default="bfloat16")
     bench.add_argument("--causal", action="store_true")
+    bench.add_argument("--backward", action="store_true", help="forward and backward")
+    bench.add_argument(
+        "--with", dest="peers", default="cudnn,flash,flex",
+        help="of cudnn, flash (FlashAttention-2 of torch), flex (compiled "
+        "FlexAttention), fa4; default: all but fa4",
+    )  # fmt: skip
+    bench.add_argument("--out", type=pathlib.Path, metavar="FILE", help="a CSV")
     bench.add_argument("--plot", type=pathlib.Path, help="a PNG (needs matplotlib)")
 
     mask = commands.add_parser(
@@ -209,74 +223,36 @@ def _cache(options: argparse.Namespace) -> int:
 # -----------------------------------------------------------------------------
 
 
+def bench_cases(options: argparse.Namespace) -> tuple[list[bench.Case], list[str]]:
+    """The rows and peers that were asked for."""
+    lengths = [int(one) for one in options.lengths.split(",")]
+    key_heads = options.key_heads or options.heads
+    peers = [one for one in options.peers.split(",") if one]
+    for name in peers:
+        if name not in bench.PEERS:
+            raise ValueError(f"--with: '{name}', expected {', '.join(bench.PEERS)}")
+    if min(lengths) < 1 or options.heads % key_heads:
+        raise ValueError("--lengths and --key-heads: expected positive numbers and a "
+                         "divisor of --heads")  # fmt: skip
+    return [
+        bench.Case(
+            max(1, options.tokens // n), options.heads, key_heads, n,
+            options.head_dim, options.causal, options.backward, options.dtype,
+        )
+        for n in lengths
+    ], peers  # fmt: skip
+
+
 def _bench(options: argparse.Namespace) -> int:
+    cases, peers = bench_cases(options)
     try:
         import torch
     except ImportError:
         raise ValueError("bench needs torch") from None
     if not torch.cuda.is_available():
         raise ValueError("bench needs a GPU")
-    from torch.nn.functional import scaled_dot_product_attention as sdpa
-
-    from .api import attention
-
-    lengths = [int(one) for one in options.lengths.split(",")]
-    rows = []
-    print(f"{'length':>8} {'fa3':>8} {'sdpa':>8}   TFLOP/s")
-    for n in lengths:
-        b = max(1, 16384 // n)
-        q, k, v = (
-            torch.randn(b, options.heads, n, options.head_dim, device="cuda",
-                        dtype=torch.bfloat16) for _ in range(3)
-        )  # fmt: skip
-        flops = 4 * b * options.heads * n * n * options.head_dim
-        flops /= 2 if options.causal else 1
-        rates = [
-            flops / measure(call) / 1e12
-            for call in (
-                lambda: attention(q, k, v, causal=options.causal),  # noqa: B023
-                lambda: sdpa(q, k, v, is_causal=options.causal),  # noqa: B023
-            )
-        ]
-        rows.append(rates)
-        print(f"{n:8} {rates[0]:8.0f} {rates[1]:8.0f}", flush=True)
-    if options.plot is not None:
-        _plot(options.plot, lengths, rows)
+    bench.bench(cases, peers, options.out, options.plot)
     return 0
-
-
-def measure(call: Callable[[], Any]) -> float:
-    """Median seconds of a call on the GPU, with an empty L2 cache."""
-    import torch
-
-    flush = torch.empty(64 << 20, dtype=torch.int32, device="cuda")
-    for _ in range(3):
-        call()
-    times = []
-    for _ in range(20):
-        flush.zero_()
-        start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-        start.record()
-        call()
-        end.record()
-        end.synchronize()
-        times.append(start.elapsed_time(end) / 1e3)
-    return sorted(times)[len(times) // 2]
-
-
-def _plot(path: pathlib.Path, lengths: list[int], rows: list[list[float]]) -> None:
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
-    for number, name in enumerate(("fa3", "sdpa")):
-        pyplot.plot(lengths, [row[number] for row in rows], "o-", label=name)
-    pyplot.xscale("log", base=2)
-    pyplot.xlabel("length")
-    pyplot.ylabel("TFLOP/s")
-    pyplot.legend()
-    pyplot.savefig(path)
 
 
 # -----------------------------------------------------------------------------

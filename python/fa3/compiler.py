@@ -460,6 +460,25 @@ def get_compiler() -> Compiler:
         return _compiler
 
 
+def build_id() -> str:
+    """The build ID of the compiler of this process. That of a library is kept beside
+    the cache, by path, size and time, so that a kernel is found without opening it."""
+    if _compiler is not None:
+        return _compiler.build_id
+    library = _library_path()
+    if library is None:
+        return get_compiler().build_id
+    from . import cache
+
+    status = os.stat(library)
+    content = f"{os.path.realpath(library)} {status.st_mtime_ns} {status.st_size}"
+    known = cache.recall("build-id", content)
+    if known is None:
+        known = get_compiler().build_id
+        cache.remember("build-id", content, known)
+    return known
+
+
 def set_compiler(compiler: Compiler | None) -> None:
     """Sets the compiler of this process, for tests; None opens one anew."""
     global _compiler
@@ -467,8 +486,12 @@ def set_compiler(compiler: Compiler | None) -> None:
         _compiler = compiler
 
 
+def _library_path() -> str | None:
+    return find_file("libfa3.so", "FA3_LIBRARY", "lib", "build/lib")
+
+
 def _open_compiler() -> Compiler:
-    library = find_file("libfa3.so", "FA3_LIBRARY", "lib", "build/lib")
+    library = _library_path()
     if library is not None:
         return LibraryCompiler(library)
     tool = find_file("fa3-translate", "FA3_TRANSLATE", "bin", "build/bin")

@@ -26,6 +26,7 @@ from .compiler import (
     Code,
     CompileOptions,
     KernelUsage,
+    build_id,
     get_compiler,
     parse_options,
 )
@@ -240,7 +241,7 @@ class Driver:
         self._kernels: dict[str, Kernel] = {}
 
     def compile(self, text: str, options: CompileOptions) -> Kernel:
-        key = caches.make_key(text, options, get_compiler().build_id)
+        key = caches.make_key(text, options, build_id())
         kernel = self._kernels.get(key)
         if kernel is None or (options.ptxas and kernel.cubin is None):
             kernel = self._find(key, text, options)

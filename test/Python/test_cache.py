@@ -5,13 +5,16 @@ import logging
 import multiprocessing
 import os
 import pathlib
+import shutil
+import subprocess
+import sys
 import tempfile
 import threading
 import time
 import unittest
 from unittest import mock
 
-import support  # noqa: F401
+import support
 
 from fa3 import cache, compiler, driver
 from fa3.compiler import Code, CompileOptions, Compiler
@@ -194,6 +197,46 @@ class DriverTest(unittest.TestCase):
             "ptxas info    : Used 168 registers, used 16 barriers\n"
         )
         self.assertEqual(usage, compiler.KernelUsage("f", 168, 16, 8, 4))
+
+
+@support.needs_interpreter
+class BuildIdTest(unittest.TestCase):
+    """A kernel of the cache, in a process that does not open libfa3.so."""
+
+    SCRIPT = """
+import sys
+sys.path.insert(0, {path!r})
+import fa3
+kernel = fa3.attention_kernel("f16", 64, ptx_version=90)
+print(kernel.source, fa3.compiler._compiler is None)
+"""
+
+    def test_cache_hit_does_not_open_the_compiler(self):
+        library = pathlib.Path(compiler.get_compiler().path)
+        script = self.SCRIPT.format(path=str(support.ROOT / "python"))
+        with tempfile.TemporaryDirectory() as folder:
+            mine = pathlib.Path(folder, "libfa3.so")
+            shutil.copy(library, mine)
+            named = {**os.environ, "FA3_CACHE_DIR": folder + "/cache",
+                     "FA3_LIBRARY": str(mine)}  # fmt: skip
+
+            def run():
+                done = subprocess.run(
+                    [sys.executable, "-c", script], capture_output=True, text=True,
+                    check=False, env=named,
+                )  # fmt: skip
+                self.assertEqual(done.returncode, 0, done.stderr)
+                return done.stdout.split()
+
+            self.assertEqual(run(), ["compiler", "False"])
+            self.assertEqual(run(), ["cache", "True"])
+            # A note that is damaged, and a library that is another one.
+            (note,) = pathlib.Path(folder, "cache", "notes").iterdir()
+            note.write_text("no")
+            self.assertEqual(run(), ["cache", "False"])
+            mine.unlink()
+            shutil.copy(library, mine)
+            self.assertEqual(run(), ["cache", "False"])
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 """python -m fa3."""
 
 import contextlib
+import csv
 import io
 import json
 import os
@@ -12,7 +13,7 @@ from unittest import mock
 
 import support
 
-from fa3 import cli, driver
+from fa3 import bench, cli, driver
 
 
 def run(*arguments):
@@ -95,6 +96,26 @@ class CommandTest(unittest.TestCase):
         code, _, errors = run("bench")
         self.assertEqual(code, 1)
         self.assertIn("bench needs", errors)
+        self.assertIn("'fast', expected cudnn", run("bench", "--with", "fast")[2])
+        self.assertIn("a divisor of --heads", run("bench", "--key-heads", "3")[2])
+
+    def test_bench_table(self):
+        """With times that are not measured."""
+        def times(case, peers):
+            seconds = case.flops / 1e14
+            return {"fa3": seconds, "cudnn": seconds * 2, "fa4": "ImportError: none"}
+
+        case = bench.Case(4, 16, 2, 1024, 128, True, True, "bfloat16")
+        self.assertEqual(case.flops, 3.5 * 2 * 4 * 16 * 1024**2 * 128)
+        with tempfile.TemporaryDirectory() as folder:
+            out, output = pathlib.Path(folder, "b.csv"), io.StringIO()
+            with mock.patch.object(bench, "run", times):
+                with contextlib.redirect_stdout(output):
+                    bench.bench([case], ["cudnn", "fa4"], out, None)
+            self.assertIn("    1024      4    100.0     50.0        -", output.getvalue())
+            self.assertIn("fa4: ImportError: none", output.getvalue())
+            (row,) = csv.DictReader(out.open())
+            self.assertEqual((row["fa3"], row["fa4"], row["length"]), ("100.0", "", "1024"))
 
 
 if __name__ == "__main__":
