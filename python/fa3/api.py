@@ -126,8 +126,13 @@ def attention(
         if compiling or grads:
             from . import torch as torch_door
 
-            if (compiling and not (score_mod is mask_mod is None)) or not (
-                out is lse is None
+            described = None
+            if compiling and not (score_mod is mask_mod is None):
+                described = torch_door.describe(score_mod, mask_mod)
+                if described is not None:
+                    named["score_mod"], named["mask_mod"] = described, None
+            if not (out is lse is None) or (
+                compiling and described is None and not (score_mod is mask_mod is None)
             ):
                 # Dynamo does not trace what compiles kernels: the graph breaks here.
                 return torch_door.run_outside(

@@ -25,57 +25,74 @@ class Capture:
         self.number_names: list[str] = []
         self.tensors: list[Any] = []
         self.tensor_names: list[str] = []
+        #: Where each was found, as steps from the functions; None where there are
+        #: none that Dynamo can follow.
+        self.number_paths: list[Any] = []
+        self.tensor_paths: list[Any] = []
+        #: Numbers in globals are baked into the kernel.
+        self.reads_globals = False
         self.volatile = False
         #: A function that captures itself is run as it is.
         self.recursive = False
         self._active: list[Any] = []
-        self.key = tuple(self._key(one, "mod") for one in functions)
+        self.key = tuple(
+            self._key(one, "mod", (("item", n),)) for n, one in enumerate(functions)
+        )
 
     # -- what is there --------------------------------------------------------
 
-    def _key(self, value: Any, name: str) -> Any:
+    def _key(self, value: Any, name: str, path: Any) -> Any:
         if isinstance(value, bool) or isinstance(value, _CONSTANTS):
             return value
         if isinstance(value, (int, float)):
             self.numbers.append(value)
             self.number_names.append(name)
+            self.number_paths.append(path)
             return type(value)
         if tensors.is_torch(value):
             self.tensors.append(value)
             self.tensor_names.append(name)
+            self.tensor_paths.append(path)
             return ("tensor", value.dtype, value.dim(), value.device.type == "cpu")
         if isinstance(value, types.FunctionType):
-            return self._function_key(value)
+            return self._function_key(value, path)
         if isinstance(value, functools.partial):
             return (
                 "partial",
-                self._key(value.func, name),
-                self._key(value.args, name),
-                self._key(tuple(value.keywords.values()), name),
+                self._key(value.func, name, None),
+                self._key(value.args, name, None),
+                self._key(tuple(value.keywords.values()), name, None),
                 tuple(value.keywords),
             )
         if type(value) in (tuple, list):
-            return (type(value), *(self._key(one, name) for one in value))
+            return (type(value), *(
+                self._key(one, name, _step(path, "item", n))
+                for n, one in enumerate(value)
+            ))  # fmt: skip
         if type(value).__module__ == "torch" and type(value).__name__ == "dtype":
             return value
         self.volatile = True
         return ("object", type(value))
 
-    def _function_key(self, function: types.FunctionType) -> Any:
+    def _function_key(self, function: types.FunctionType, path: Any) -> Any:
         if function in self._active:  # recursive
             self.volatile = self.recursive = True
             return function.__code__
         self._active.append(function)
         code = function.__code__
         cells = tuple(
-            self._key(_contents(cell), name)
-            for name, cell in zip(code.co_freevars, function.__closure__ or ())
+            self._key(_contents(cell), name, _step(path, "cell", n))
+            for n, (name, cell) in enumerate(
+                zip(code.co_freevars, function.__closure__ or ())
+            )
         )
         key = (
             code,
             cells,
-            self._key(function.__defaults__, code.co_name),
-            self._key(tuple((function.__kwdefaults__ or {}).values()), code.co_name),
+            self._key(function.__defaults__, code.co_name, _step(path, "defaults", 0)),
+            self._key(
+                tuple((function.__kwdefaults__ or {}).values()), code.co_name, None
+            ),
             tuple(self._global_keys(code, function.__globals__)),
         )
         self._active.pop()
@@ -90,6 +107,7 @@ class Capture:
             if isinstance(value, (int, float)):
                 # Baked into the kernel: the key has the value.
                 keys.append((name, value))
+                self.reads_globals = True
             elif isinstance(value, _CONSTANTS):
                 continue
             elif isinstance(value, types.FunctionType):
@@ -144,6 +162,23 @@ class Capture:
         if type(value) in (tuple, list):
             return type(value)(Capture.substitute(one, replace) for one in value)
         return value
+
+
+def _step(path: Any, kind: str, number: int) -> Any:
+    return None if path is None else (*path, (kind, number))
+
+
+def follow(functions: Any, path: Any) -> Any:
+    """What a path leads to. Simple enough for Dynamo, which guards every step."""
+    value = functions
+    for kind, number in path:
+        if kind == "cell":
+            value = value.__closure__[number].cell_contents
+        elif kind == "defaults":
+            value = value.__defaults__
+        else:
+            value = value[number]
+    return value
 
 
 def _contents(cell: Any) -> Any:

@@ -9,16 +9,17 @@ switch that puts fa3 behind scaled_dot_product_attention (fa3.sdpa).
 from __future__ import annotations
 
 import math
-from typing import Any, Callable, Sequence
+from typing import Any, Callable, NamedTuple, Sequence
 
 import torch
 
 from . import checks, gradients, tensors
+from .capture import follow
 from .errors import ArgumentError, UnsupportedError
 from .program import EXTRAS, Program, mods_text, parse, to_text
 from .request import Request, run_program
 from .sdpa import Report, activate, deactivate, is_active, report
-from .trace import Traced, trace_mods
+from .trace import Traced, describe_mods, plan_mods, trace_mods
 
 __all__ = [
     "Report", "activate", "attention", "deactivate", "is_active", "report",
@@ -221,7 +222,7 @@ def attention(
     window: tuple[int | None, int | None] | None = None,
     softcap: float = 0.0,
     scale: float | None = None,
-    score_mod: Callable[..., Any] | Traced | None = None,
+    score_mod: Callable[..., Any] | Traced | _Described | None = None,
     mask_mod: Callable[..., Any] | None = None,
     bias: torch.Tensor | None = None,
     alibi_slopes: torch.Tensor | None = None,
@@ -239,11 +240,15 @@ def attention(
     torch.compile and for gradients, of q, k, v, sinks, bias, slopes and the tensors
     of mods, and through lse. `backward` as set_backward has it."""
     kind = _check_backward(backward) or _kind
-    traced = None
-    if score_mod is not None or mask_mod is not None:
+    traced, mods, tables, numbers = None, "", (), []
+    if isinstance(score_mod, _Described):
+        mods, tables, numbers = score_mod
+    elif score_mod is not None or mask_mod is not None:
         traced = score_mod if isinstance(score_mod, Traced) else trace_mods(
             score_mod, mask_mod
         )  # fmt: skip
+        mods, tables = mods_text(traced), traced.tensors
+        numbers = [float(one) for one in traced.scalars]
     given = (q_descale, k_descale, v_descale, bias, alibi_slopes, sinks)
     extras = [one for one in given if one is not None]
     names = ",".join(
@@ -252,7 +257,7 @@ def attention(
     needs_grad = torch.is_grad_enabled() and (
         q.requires_grad or k.requires_grad or v.requires_grad
         or any(one.requires_grad for one in extras)
-        or (traced is not None and any(one.requires_grad for one in traced.tensors))
+        or any(one.requires_grad for one in tables)
     )  # fmt: skip
     if needs_grad:
         reason = _no_backward(q, k, v, causal, softcap, layout, kind, given, traced)
@@ -261,16 +266,47 @@ def attention(
     # A backward needs lse.
     program = to_text(
         causal, window, softcap, out_dtype, return_lse or needs_grad, layout, names,
-        mods_text(traced) if traced is not None else "",
-        kind if needs_grad else None, interpret, False,
-        _grads(given, traced) if needs_grad else "",
+        mods, kind if needs_grad else None, interpret, False,
+        _grads(given, tables) if needs_grad else "",
     )  # fmt: skip
-    numbers: Sequence[float] = ()
-    if traced is not None:
-        extras += traced.tensors
-        numbers = [float(one) for one in traced.scalars]
+    extras += list(tables)
     o, lse = torch.ops.fa3.forward(q, k, v, extras, numbers, program, scale)
     return (o, lse) if return_lse else o
+
+
+class _Described(NamedTuple):
+    """Mods under torch.compile: traced when Dynamo traces, their numbers and tensors
+    read, and so guarded, by Dynamo."""
+
+    text: str
+    tensors: tuple[Any, ...]
+    numbers: list[float]
+
+
+_plan_mods = torch.compiler.assume_constant_result(plan_mods)
+_describe_mods = torch.compiler.assume_constant_result(describe_mods)
+
+
+def describe(score_mod: Any, mask_mod: Any) -> _Described | None:
+    """Mods for `attention`, under torch.compile; None where the graph has to break:
+    where a mod reads globals or objects."""
+    mods = (score_mod, mask_mod)
+    paths = _plan_mods(score_mod, mask_mod)
+    if paths is None:
+        return None
+    of_numbers, of_tensors = paths
+    described = _describe_mods(score_mod, mask_mod)
+    if described is None:
+        return None
+    text, tables, scalars, constants = described
+    for n, value in constants:
+        # A guard: another number is another trace.
+        if follow(mods, of_numbers[n]) != value:
+            return None
+    return _Described(
+        text, tuple([follow(mods, of_tensors[n]) for n in tables]),
+        [float(follow(mods, of_numbers[n])) for n in scalars],
+    )  # fmt: skip
 
 
 @torch.compiler.disable
@@ -279,16 +315,13 @@ def run_outside(*args: Any, **named: Any) -> Any:
     return Request(*args, **named).run()
 
 
-def _grads(given: Sequence[Any], traced: Traced | None) -> str:
+def _grads(given: Sequence[Any], tables: Sequence[Any]) -> str:
     """The names of extras whose gradients are asked for."""
     names = [
         name for name, one in zip(EXTRAS, given)
         if one is not None and one.requires_grad and name != "sinks"
     ]  # fmt: skip
-    if traced is not None:
-        names += [
-            f"aux{n}" for n, one in enumerate(traced.tensors) if one.requires_grad
-        ]
+    names += [f"aux{n}" for n, one in enumerate(tables) if one.requires_grad]
     return ",".join(names)
 
 

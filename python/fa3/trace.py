@@ -478,6 +478,20 @@ def trace_mods(score_mod: Any, mask_mod: Any) -> Traced:
         if mod is not None and not callable(mod):
             raise TraceError(f"{name} is {tensors.type_name(mod)}, expected a function")
     capture = Capture(score_mod, mask_mod)
+    entry, is_new = _find_entry(capture, score_mod, mask_mod)
+    if is_new:
+        return entry.traced
+    return dataclasses.replace(
+        entry.traced,
+        tensors=tuple(capture.tensors[n] for n in entry.tensors),
+        scalars=tuple(capture.numbers[n] for n in entry.numbers),
+    )
+
+
+def _find_entry(
+    capture: Capture, score_mod: Any, mask_mod: Any
+) -> tuple["_Entry", bool]:
+    """The trace of mods, and whether it was just made: then it has its tensors."""
     if not capture.volatile:
         try:
             found = _entries.get(capture.key, ())
@@ -485,11 +499,7 @@ def trace_mods(score_mod: Any, mask_mod: Any) -> Traced:
             capture.volatile, found = True, ()
         for entry in found:
             if all(capture.numbers[n] == x for n, x in entry.constants.items()):
-                return dataclasses.replace(
-                    entry.traced,
-                    tensors=tuple(capture.tensors[n] for n in entry.tensors),
-                    scalars=tuple(capture.numbers[n] for n in entry.numbers),
-                )
+                return entry, False
     constants: dict[int, int | float] = {
         n: x for n, x in enumerate(capture.numbers)
         if isinstance(x, int) and abs(x) > _MAX_I32
@@ -510,7 +520,38 @@ def trace_mods(score_mod: Any, mask_mod: Any) -> Traced:
         _entries.setdefault(capture.key, []).append(
             dataclasses.replace(entry, traced=kept)
         )
-    return entry.traced
+    return entry, True
+
+
+def plan_mods(score_mod: Any, mask_mod: Any) -> Any:
+    """For torch.compile: where the numbers and tensors of mods are, as paths for
+    fa3.capture.follow; None where not all of what matters can be followed."""
+    try:
+        capture = Capture(score_mod, mask_mod)
+        hash(capture.key)
+    except TypeError:
+        return None
+    if capture.volatile or capture.reads_globals:
+        return None
+    if None in capture.number_paths or None in capture.tensor_paths:
+        return None
+    return tuple(capture.number_paths), tuple(capture.tensor_paths)
+
+
+def describe_mods(score_mod: Any, mask_mod: Any) -> Any:
+    """For torch.compile: traced mods as text; which of the captured tensors and
+    numbers are arguments, in order; and the numbers that are constants of the
+    kernel, with their values. None if not all tensors are captured ones."""
+    from .program import mods_text
+
+    capture = Capture(score_mod, mask_mod)
+    entry, _ = _find_entry(capture, score_mod, mask_mod)
+    if capture.volatile or -1 in entry.tensors:
+        return None
+    return (
+        mods_text(entry.traced), entry.tensors, entry.numbers,
+        tuple(entry.constants.items()),
+    )  # fmt: skip
 
 
 def _trace(

@@ -155,7 +155,7 @@ class LaunchTest(unittest.TestCase):
         with self.assertRaisesRegex(fa3.CompileError, "registers per thread"):
             fa3.compile(kernel.text, block_n=112, ptxas="")
 
-    def test_mods_break_the_graph_of_torch_compile(self):
+    def test_mods_of_a_compiled_function_break_its_graph(self):
         def run(q, k):
             return fa3.attention(q, k, k, mask_mod=lambda b, h, q, kv: q >= kv) + 1
 

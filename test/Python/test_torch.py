@@ -322,6 +322,93 @@ class GradientTest(Problem):
 
 
 @support.needs_torch
+@support.needs_interpreter
+class CompiledModsTest(Problem):
+    """Mods under torch.compile: no graph break, and what they capture is guarded."""
+
+    @staticmethod
+    def run_attention(q, k, v, score_mod, mask_mod):
+        return fa3.attention(
+            q * 1.0, k, v, score_mod=score_mod, mask_mod=mask_mod, interpret=True
+        ) + 0.0  # fmt: skip
+
+    @staticmethod
+    def scaled(factor, slopes):
+        return lambda s, b, h, i, j: s * factor - slopes[h] * torch.abs(i - j)
+
+    @staticmethod
+    def window(size):
+        return lambda b, h, i, j: (i + 7 >= j) & (i + 7 - j <= size)
+
+    def test_values_follow_what_is_captured(self):
+        from torch.nn.attention import flex_attention as flex
+
+        torch._dynamo.reset()
+        slopes = torch.rand(4)
+        blocks = flex.and_masks(self.window(9), lambda b, h, i, j: i // 8 == j // 8)
+        compiled = torch.compile(self.run_attention, backend="aot_eager", fullgraph=True)
+        for mods in (
+            (self.scaled(2.0, slopes), self.window(5)),
+            (self.scaled(3.0, slopes), self.window(5)),
+            (self.scaled(3.0, slopes * 2), self.window(8)),
+            (self.scaled(2.0, slopes), self.window(5)),
+            (None, blocks), (self.scaled(1.5, slopes), None),
+        ):  # fmt: skip
+            given = (self.q, self.k, self.v, *mods)
+            self.close(compiled(*given), self.run_attention(*given), 1e-6)
+
+    def test_numbers_that_are_constants_of_the_kernel(self):
+        torch._dynamo.reset()
+
+        def chunks(size):
+            return lambda b, h, i, j: i // size == j // size
+
+        compiled = torch.compile(self.run_attention, backend="aot_eager", fullgraph=True)
+        for size in (4, 8, 16, 4):
+            given = (self.q, self.k, self.v, None, chunks(size))
+            self.close(compiled(*given), self.run_attention(*given), 1e-6)
+
+    def test_gradients(self):
+        torch._dynamo.reset()
+        compiled = torch.compile(self.run_attention, backend="aot_eager", fullgraph=True)
+        grads = []
+        for call in (compiled, self.run_attention):
+            q, slopes = self.q.clone().requires_grad_(), torch.ones(4, requires_grad=True)
+            o = call(q, self.k, self.v, self.scaled(2.0, slopes), None)
+            (o.float() * torch.linspace(-1, 1, 32)).sum().backward()
+            grads.append((q.grad, slopes.grad))
+        for made, expected in zip(*grads):
+            self.close(made, expected, 1e-6)
+
+    def test_block_mask(self):
+        from torch.nn.attention import flex_attention as flex
+
+        torch._dynamo.reset()
+        mask = flex.create_block_mask(self.window(9), None, None, 17, 24, device="cpu")
+
+        def run(q, k, v, mask):
+            mod = fa3.flex._mask_mod(q, k, mask)
+            return self.run_attention(q, k, v, None, mod)
+
+        compiled = torch.compile(run, backend="aot_eager", fullgraph=True)
+        given = (self.q, self.k, self.v)
+        self.close(compiled(*given, mask), run(*given, mask), 1e-6)
+
+    def test_what_cannot_be_followed_breaks_the_graph(self):
+        torch._dynamo.reset()
+
+        class Holder:
+            factor = 2.0
+
+        holder = Holder()
+        compiled = torch.compile(self.run_attention, backend="eager")
+        for factor in (2.0, 3.0):
+            holder.factor = factor
+            given = (self.q, self.k, self.v, lambda s, b, h, i, j: s * holder.factor, None)
+            self.close(compiled(*given), self.run_attention(*given), 1e-6)
+
+
+@support.needs_torch
 class TorchBackwardTest(Problem):
     def test_where_it_is_valid(self):
         q, k = self.q.requires_grad_(), self.k
