@@ -28,7 +28,7 @@ extern "C" {
 
 FA3_API int fa3_compiler_abi(void);
 
-/* The version, such as "0.1.0". */
+/* The version, such as "0.2.0". */
 FA3_API const char *fa3_version(void);
 /* The version of LLVM and MLIR inside. */
 FA3_API const char *fa3_llvm_version(void);

@@ -25,8 +25,6 @@ from .errors import (
     UnsupportedError,
 )
 
-__version__ = "0.1.0"
-
 # Public names by the module that has them; imported at the first use.
 _NAMES = {
     "compile": "driver",
@@ -48,6 +46,7 @@ __all__ = [
 ]  # fmt: skip
 
 if TYPE_CHECKING:
+    __version__: str
     from .api import attention, attention_kernel
     from .driver import Kernel, compile
     from .flex import flex_attention
@@ -59,13 +58,32 @@ def __getattr__(name: str) -> Any:
         value = getattr(module, name)
         globals()[name] = value
         return value
+    if name == "__version__":
+        return _version()
     if name in _MODULES:
         return importlib.import_module(f".{name}", __name__)
     raise AttributeError(f"module 'fa3' has no attribute '{name}'")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_NAMES, *_MODULES})
+    return sorted({*globals(), *_NAMES, *_MODULES, "__version__"})
+
+
+def _version() -> str:
+    """That of CMakeLists.txt, which a wheel has as its metadata."""
+    import pathlib
+    import re
+    from importlib import metadata
+
+    source = pathlib.Path(__file__).resolve().parents[2] / "CMakeLists.txt"
+    if source.exists():
+        found = re.search(r"project\(fa3 VERSION ([0-9.]+)", source.read_text())
+        if found:
+            return found.group(1)
+    try:
+        return metadata.version("fa3-compiler")
+    except metadata.PackageNotFoundError:
+        return "0"
 
 
 def _configure_logging() -> None:
