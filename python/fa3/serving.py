@@ -193,7 +193,8 @@ def attention(
         key = (serving, tuple(
             (one.shape, one.stride(), one.dtype) for one in values
             if isinstance(one, torch.Tensor)
-        ), call.device)  # fmt: skip
+            # The workspace is as large as the parts ask for.
+        ), call.device, (count, max_q) if count > 1 else None)  # fmt: skip
         launcher = _plans.get(key)
         if launcher is None:
             if serving not in _kernels:
@@ -305,7 +306,9 @@ class _Call:
             if name in ("cu_q", "cu_k"):
                 wanted = (self.sequences + 1,)
             if name == "page_table" and len(one.shape) == 2:
-                wanted = (self.sequences, one.shape[1])
+                # With numbers of batches it has rows of sequences that are not here.
+                rows = one.shape[0] if "batch_index" in self.arrays else self.sequences
+                wanted = (rows, one.shape[1])
             if one.type != "i32" or one.shape != wanted:
                 raise ArgumentTypeError(
                     spelled.get(name, name),

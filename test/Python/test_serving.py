@@ -157,6 +157,7 @@ class ServingTest(unittest.TestCase):
             with self.subTest(f"{page} {named}"):
                 self.check_cache(1, (90, 41, 64), page=page, **named)
                 self.check_cache(20, (90, 41, 64), page=page, **named)
+        self.check_cache(1, (90, 41), page=16, index=(4, 1), causal=True)
 
     def test_packed_queries_on_a_cache(self):
         cu = starts((3, 1, 8))
@@ -327,6 +328,12 @@ class LaunchTest(unittest.TestCase):
                     pages, cache_seqlens=i32(2000, 17), page_table=table, num_splits=3,
                 )  # fmt: skip
                 self.assertEqual(fake.fakeCudaNumLaunches() - before, 2)
+            # More splits need a larger workspace.
+            for splits in (2, 9, 3):
+                door.flash_attn_with_kvcache(
+                    q, pages, pages, cache_seqlens=i32(2000, 17), page_table=table,
+                    num_splits=splits,
+                )  # fmt: skip
             serving._plans.clear()
 
 
