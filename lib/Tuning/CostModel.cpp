@@ -70,33 +70,19 @@ fa3::tuning::parseMask(llvm::StringRef name) {
   return std::nullopt;
 }
 
+static std::string getText(const NumberSetting &number) {
+  return number.isSet() ? std::to_string(number) : "";
+}
+static std::string getText(const std::string &text) { return text; }
+
 std::string Point::getOptions() const {
   std::string text;
   auto add = [&](llvm::StringRef name, const std::string &value) {
     if (!value.empty())
       text += (text.empty() ? "" : " ") + name.str() + "=" + value;
   };
-  auto addNumber = [&](llvm::StringRef name, int64_t value) {
-    add(name, value ? std::to_string(value) : "");
-  };
-  addNumber("block-m", blockM);
-  addNumber("block-n", blockN);
-  add("rescale", rescale);
-  add("solver", solver);
-  addNumber("stages", stages);
-  addNumber("max-depth", maxDepth);
-  add("mode", mode);
-  add("order", order);
-  addNumber("l2-bytes", l2Bytes);
-  add("section-rounds", sectionRounds);
-  add("ping-pong", pingPong);
-  add("hold", hold);
-  addNumber("producer-registers", producerRegisters);
-  add("store", store);
-  add("wgmma-asm", wgmmaAsm);
-  add("llvm-passes", llvmPasses);
-  add("last-block", lastBlock);
-  add("early-votes", earlyVotes);
+#define FA3_TUNABLE_OPTION(member, name, isNumber) add(name, getText(member));
+#include "fa3/Options/Options.h.inc"
   return text;
 }
 
@@ -383,10 +369,10 @@ std::vector<Candidate> fa3::tuning::getPointsToMeasure(const Problem &problem,
       p.mode = "static";
       p.order = "pairs";
     });
-    vary([](Point &p) { p.sectionRounds = "2"; });
+    vary([](Point &p) { p.sectionRounds = 2; });
     vary([](Point &p) {
       p.l2Bytes = 50'000'000;
-      p.sectionRounds = "0";
+      p.sectionRounds = 0;
     });
   }
   // Threads that convert may keep more in flight.

@@ -1,8 +1,10 @@
 //===- fa3-tblgen.cpp - C++ of the options in Options.td ------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// Writes an enumeration for each `Words`, with its words and its parser, and a
-// line FA3_PIPELINE_OPTION(...) for each `PipelineOption`.
+// Writes an enumeration for each `Words`, with its words and its parser; for
+// each `PipelineOption` a macro FA3_OPTION_<member>, which declares it in a
+// struct of pass options, and a line FA3_PIPELINE_OPTION(...); and for those
+// that a tuning table may set a line FA3_TUNABLE_OPTION(...).
 //===----------------------------------------------------------------------===//
 
 #include "llvm/ADT/StringExtras.h"
@@ -41,12 +43,33 @@ static void writeWords(raw_ostream &os, const Record &record) {
      << "> { using WordParser::WordParser; };\n\n";
 }
 
-static void writeOption(raw_ostream &os, const Record &record) {
+static StringRef getInit(const Record &record) {
   StringRef init = record.getValueAsString("defaultValue");
+  return init.empty() ? "\"\"" : init;
+}
+
+static void writeDeclaration(raw_ostream &os, const Record &record) {
+  StringRef member = record.getValueAsString("cppName");
+  os << "#define FA3_OPTION_" << member << " Option<"
+     << record.getValueAsString("type") << "> " << member << "{*this, ";
+  writeQuoted(os, record.getValueAsString("argument"));
+  os << ", llvm::cl::desc(";
+  writeQuoted(os, record.getValueAsString("description"));
+  os << "), llvm::cl::init(" << getInit(record) << ")}\n";
+}
+
+static void writeTunable(raw_ostream &os, const Record &record) {
+  os << "FA3_TUNABLE_OPTION(" << record.getValueAsString("cppName") << ", ";
+  writeQuoted(os, record.getValueAsString("argument"));
+  bool isNumber = record.getValueAsString("type") == "int64_t";
+  os << ", " << (isNumber ? "true" : "false") << ")\n";
+}
+
+static void writeOption(raw_ostream &os, const Record &record) {
   os << "FA3_PIPELINE_OPTION(" << record.getValueAsString("cppName") << ", ";
   writeQuoted(os, record.getValueAsString("argument"));
-  os << ", " << record.getValueAsString("type") << ", "
-     << (init.empty() ? "\"\"" : init) << ", ";
+  os << ", " << record.getValueAsString("type") << ", " << getInit(record)
+     << ", ";
   writeQuoted(os, record.getValueAsString("description"));
   os << ", " << (record.getValueAsBit("tunable") ? "true" : "false") << ", "
      << record.getValueAsInt("least") << ", " << record.getValueAsInt("most")
@@ -58,7 +81,6 @@ static bool write(raw_ostream &os, const RecordKeeper &records) {
   os << "#ifdef FA3_OPTION_WORDS\n#undef FA3_OPTION_WORDS\n";
   for (const Record *record : records.getAllDerivedDefinitions("Words"))
     writeWords(os, *record);
-  os << "#endif // FA3_OPTION_WORDS\n\n#ifdef FA3_PIPELINE_OPTION\n";
   // In the order of the file.
   std::vector<const Record *> options(
       records.getAllDerivedDefinitions("PipelineOption"));
@@ -66,8 +88,16 @@ static bool write(raw_ostream &os, const RecordKeeper &records) {
     return a->getID() < b->getID();
   });
   for (const Record *record : options)
+    writeDeclaration(os, *record);
+  os << "#endif // FA3_OPTION_WORDS\n\n#ifdef FA3_PIPELINE_OPTION\n";
+  for (const Record *record : options)
     writeOption(os, *record);
-  os << "#undef FA3_PIPELINE_OPTION\n#endif // FA3_PIPELINE_OPTION\n";
+  os << "#undef FA3_PIPELINE_OPTION\n#endif // FA3_PIPELINE_OPTION\n\n"
+        "#ifdef FA3_TUNABLE_OPTION\n";
+  for (const Record *record : options)
+    if (record->getValueAsBit("tunable"))
+      writeTunable(os, *record);
+  os << "#undef FA3_TUNABLE_OPTION\n#endif // FA3_TUNABLE_OPTION\n";
   return false;
 }
 

@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -53,15 +54,29 @@ struct Problem {
   const Chip *chip = &kSm90a;
 };
 
-/// A point of the search: values of options of the pipeline. 0 and empty texts
-/// leave an option to the passes.
-struct Point {
-  int64_t blockM = 0, blockN = 0;
-  std::string rescale, mode, order, solver, pingPong, hold, store, wgmmaAsm,
-      llvmPasses, lastBlock, earlyVotes, sectionRounds;
-  int64_t stages = 0, maxDepth = 0, l2Bytes = 0, producerRegisters = 0;
+/// The value of an option that is a number. Without one, which reads as 0, the
+/// passes choose.
+class NumberSetting {
+public:
+  NumberSetting &operator=(int64_t number) {
+    value = number;
+    return *this;
+  }
+  operator int64_t() const { return value.value_or(0); }
+  bool isSet() const { return value.has_value(); }
 
-  /// As options of fa3-lower-to-nvvm-pipeline.
+private:
+  std::optional<int64_t> value;
+};
+
+/// A point of the search: values of all options that a tuning table may set, as
+/// Options.td names them. Empty texts leave an option to the passes.
+struct Point {
+#define FA3_TUNABLE_OPTION(member, name, isNumber)                             \
+  std::conditional_t<isNumber, NumberSetting, std::string> member;
+#include "fa3/Options/Options.h.inc"
+
+  /// As options of fa3-lower-to-nvvm-pipeline, in the order of Options.td.
   std::string getOptions() const;
 };
 

@@ -18,11 +18,16 @@ static std::optional<Point> getTile(const Entry &entry) {
   Point point;
   llvm::SmallVector<llvm::StringRef> words;
   llvm::StringRef(entry.options).split(words, ' ');
-  for (llvm::StringRef word : words)
-    if (word.consume_front("block-m="))
-      word.getAsInteger(10, point.blockM);
-    else if (word.consume_front("block-n="))
-      word.getAsInteger(10, point.blockN);
+  for (llvm::StringRef word : words) {
+    auto [name, value] = word.split('=');
+    int64_t number;
+    if (value.getAsInteger(10, number))
+      continue;
+    if (name == "block-m")
+      point.blockM = number;
+    else if (name == "block-n")
+      point.blockN = number;
+  }
   if (!point.blockM || !point.blockN)
     return std::nullopt;
   return point;
@@ -76,8 +81,8 @@ static void explainPoint(llvm::raw_ostream &os, const Candidate &candidate) {
       "for the most part, and {7:F0} that warp groups wait for each other\n"
       "  {8} tiles with {9} steps and {10:F0} cycles of start each on "
       "average: {11:F3} million cycles, tensor core busy {12:F0} %\n",
-      candidate.point.blockM / 64, candidate.point.blockN, p.step, p.tensor,
-      p.exponentials, p.issue,
+      candidate.point.blockM / 64, int64_t(candidate.point.blockN), p.step,
+      p.tensor, p.exponentials, p.issue,
       p.shared ? llvm::formatv(", shared memory {0:F0}", p.shared).str() : "",
       p.exposed, p.tiles, p.tiles ? (p.steps + p.tiles / 2) / p.tiles : 0,
       p.start, p.cycles / 1e6, p.efficiency * 100);
@@ -107,8 +112,8 @@ static void explainAlternatives(llvm::raw_ostream &os, const Problem &problem,
   }
   // The next larger block of keys, and more rows: what stands against them?
   Point wider = chosen.point, taller = chosen.point;
-  wider.blockN += 256 / problem.bits; // the depth of a product
-  taller.blockM += 64;
+  wider.blockN = wider.blockN + 256 / problem.bits; // the depth of a product
+  taller.blockM = taller.blockM + 64;
   for (const Point &point : {wider, taller})
     if (std::optional<std::string> obstacle = getObstacle(problem, point))
       os << "  " << getTile(point) << ": not possible; " << *obstacle << '\n';

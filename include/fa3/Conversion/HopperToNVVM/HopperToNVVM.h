@@ -24,18 +24,12 @@ namespace fa3 {
 constexpr llvm::StringLiteral kAccessAttrName = "hopper.access";
 
 struct HopperToLLVMOptions : mlir::PassPipelineOptions<HopperToLLVMOptions> {
-  Option<options::BarrierWait> barrierWait{
-      *this, "barrier-wait", llvm::cl::desc("see convert-hopper-to-nvvm"),
-      llvm::cl::init(options::BarrierWait::Asm)};
-  Option<options::WgmmaAsm> wgmmaAsm{
-      *this, "wgmma-asm", llvm::cl::desc("see convert-hopper-to-nvvm"),
-      llvm::cl::init(options::WgmmaAsm::Instruction)};
+  FA3_OPTION_barrierWait;
+  FA3_OPTION_wgmmaAsm;
+  FA3_OPTION_llvmPasses;
   Option<int64_t> reductionChains{*this, "reduction-chains",
                                   llvm::cl::desc("see convert-hopper-to-nvvm"),
                                   llvm::cl::init(2)};
-  Option<std::string> llvmPasses{*this, "llvm-passes",
-                                 llvm::cl::desc("see convert-hopper-to-nvvm"),
-                                 llvm::cl::init("")};
 };
 
 /// convert-hopper-to-nvvm and the upstream conversions that leave only llvm and
