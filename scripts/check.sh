@@ -18,7 +18,7 @@ set -euo pipefail
 . "$(dirname "$0")/common.sh"
 cd "$fa3_root"
 
-scripts/setup.sh check
+scripts/setup.sh check wheel
 
 step "format"
 unformatted=()
@@ -38,6 +38,13 @@ if git grep -L 'SPDX-License-Identifier: Apache-2.0' -- "${sources[@]}"; then
   exit 1
 fi
 echo "every source names its license"
+
+step "python"
+if fa3_python_tools "ruff>=0.16"; then
+  "$fa3_python_bin/ruff" check --no-cache
+else
+  echo "ruff cannot be installed: Python files were not checked"
+fi
 
 step "build"
 fa3_configure "$fa3_build" -DFA3_WERROR=ON

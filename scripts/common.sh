@@ -37,5 +37,13 @@ fa3_make() {
   ninja -C "$tree" -j "$fa3_jobs" --quiet "$@"
 }
 
+# fa3_python_tools <package>...: installs them in an environment of the build
+# tree; its programs are in $fa3_python_bin.
+fa3_python_bin=$fa3_build/python/tools/bin
+fa3_python_tools() {
+  [ -x "$fa3_python_bin/pip" ] || python3 -m venv "$fa3_build/python/tools"
+  "$fa3_python_bin/pip" install -q "$@"
+}
+
 # step <words>...: a heading in the log.
 step() { printf '\n=== %s\n' "$*"; }

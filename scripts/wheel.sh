@@ -40,8 +40,7 @@ fa3_make "$fa3_build" fa3 fa3_runtime
 
 tools=$fa3_build/python/tools
 if [ ! -x "$tools/bin/wheel" ]; then
-  python3 -m venv "$tools"
-  "$tools/bin/pip" install -q "scikit-build-core>=0.10" wheel
+  fa3_python_tools "scikit-build-core>=0.10" wheel
 fi
 prebuilt=$(cd "$fa3_build" && pwd)
 rm -rf "$fa3_build/python/bundle"

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import dataclasses
 import importlib.util
-import pathlib
 import statistics
 import time
 from typing import Callable, Iterator, Optional

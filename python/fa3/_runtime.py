@@ -53,4 +53,4 @@ def find_file(name: str, variable: str, *folders: str) -> str | None:
 runtime = _import()
 _library = find_file("libfa3_runtime.so", "FA3_RUNTIME_LIBRARY", "lib", "build/lib")
 if _library is not None:
-    setattr(runtime, "_find_library", lambda: _library)
+    runtime._find_library = lambda: _library

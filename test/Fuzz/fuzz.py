@@ -243,8 +243,8 @@ def build(p):
                 c = emit("arith.constant -0.01 : f32")
                 f = emit("arith.mulf %s, %s : f32" % (f, c))
                 value = emit("arith.addf %s, %s : f32" % (value, f))
-        forward += "    score_mod (%%s, %%b, %%h, %%i, %%j) {\n%s\n      attention.yield %s : f32\n    }\n" % (
-            "\n".join(lines), value)
+        forward += ("    score_mod (%%s, %%b, %%h, %%i, %%j) {\n%s\n"
+                    "      attention.yield %s : f32\n    }\n" % ("\n".join(lines), value))
         lines.clear()
     if p["keep"]:
         result = None
@@ -258,8 +258,8 @@ def build(p):
                     total = emit("arith.addi %s, %s : index" % (total, term))
             keep = emit("arith.cmpi %s, %s, %s : index" % (q["than"], total, zero))
             result = emit("arith.%s %s, %s : i1" % (q["join"], result, keep)) if result else keep
-        forward += "    mask_mod (%%b, %%h, %%i, %%j) {\n%s\n      attention.yield %s : i1\n    }\n" % (
-            "\n".join(lines), result)
+        forward += ("    mask_mod (%%b, %%h, %%i, %%j) {\n%s\n"
+                    "      attention.yield %s : i1\n    }\n" % ("\n".join(lines), result))
     return head + forward + "  return %s : %s\n}\n" % (names, ", ".join(types))
 
 
@@ -381,7 +381,7 @@ def main():
         print("// " + " ".join(command(p, args.tool, "FILE")))
         return 0
     begin = time.time()
-    counts, limits, failures = {"ok": 0, "limit": 0, "failed": 0}, {}, 0
+    counts, limits = {"ok": 0, "limit": 0, "failed": 0}, {}
 
     def one(n):
         if args.seconds and time.time() - begin > args.seconds:

@@ -43,7 +43,9 @@ def score(count):
 
 
 def windows(count, both=True):
-    right = lambda i: f", right = {50 + i}" if both else ""
+    def right(i):
+        return f", right = {50 + i}" if both else ""
+
     return "mods [" + ", ".join(
         f"#attention.window<left = {100 + i}{right(i)}>"
         for i in range(count)) + "]"

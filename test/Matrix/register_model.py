@@ -7,8 +7,9 @@ must go through ptxas without a spill, or a fitted constant is too small. The
 next wider block of keys must not: if it does, a constant is too careful, and the
 kernel slower than it could be. Blocks that end where wider ones bring nothing,
 or where shared memory has no room for two stages of wider ones, say nothing
-about registers. What is known to be too careful is listed in register_model_careful.txt; a line there that no longer
-holds is an error, too. lib/Machine/RegisterModel.cpp has the constants.
+about registers. What is known to be too careful is listed in
+register_model_careful.txt; a line there that no longer holds is an error, too.
+lib/Machine/RegisterModel.cpp has the constants.
 """
 import argparse
 import collections

@@ -51,9 +51,9 @@ def _case(group, shape, batch, memory, distribution):
 
 def covering(number, groups, shapes, batches):
     """The cases of kernel `number`: every shape with every batch; groups (names,
-    or numbers of query and key heads), orders in memory and distributions rotate from shape to shape and from
-    kernel to kernel, with periods that have no common factor, so that all pairs
-    of them occur."""
+    or numbers of query and key heads), orders in memory and distributions rotate
+    from shape to shape and from kernel to kernel, with periods that have no
+    common factor, so that all pairs of them occur."""
     cases = []
     for (s, shape), (b, batch) in itertools.product(
         enumerate(shapes), enumerate(batches)

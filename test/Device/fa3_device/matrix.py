@@ -7,7 +7,6 @@ import pathlib
 import time
 import zlib
 
-import torch
 
 from . import build, cases, comparison, features, kernels, workers
 

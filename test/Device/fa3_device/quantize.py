@@ -68,7 +68,7 @@ class Case:
 
 def hadamard(d, device="cuda"):
     """The Hadamard matrix of the operation, all signs positive."""
-    for paley, prime in ((1, 0), (12, 11), (20, 19)):
+    for paley, prime in ((1, 0), (12, 11), (20, 19)):  # noqa: B007
         power = d // paley
         if d % paley == 0 and power & (power - 1) == 0:
             break
@@ -210,8 +210,10 @@ def _cases():
 # --- Attention that quantizes ------------------------------------------------
 
 ATTENTION = """
-func.func @attention(%q: tensor<?x?x?xDxf16>, %k: tensor<?x?x?xDxf16>, %v: tensor<?x?x?xDxf16>) -> tensor<?x?x?xDxf16> {
-  %o = attention.forward %q, %k, %v : (tensor<?x?x?xDxf16>, tensor<?x?x?xDxf16>, tensor<?x?x?xDxf16>) -> tensor<?x?x?xDxf16>
+func.func @attention(%q: tensor<?x?x?xDxf16>, %k: tensor<?x?x?xDxf16>,
+                     %v: tensor<?x?x?xDxf16>) -> tensor<?x?x?xDxf16> {
+  %o = attention.forward %q, %k, %v
+    : (tensor<?x?x?xDxf16>, tensor<?x?x?xDxf16>, tensor<?x?x?xDxf16>) -> tensor<?x?x?xDxf16>
   return %o : tensor<?x?x?xDxf16>
 }
 """

@@ -10,8 +10,10 @@ import subprocess
 import sys
 
 MODULE = """
-func.func @rotate(%x: tensor<1x1x?xDxf16>, %signs: tensor<Dxf32>) -> (tensor<1x1x?xDxf8E4M3FN>, tensor<1x1x?xf32>) {
-  %y, %s = attention.quantize %x rotate %signs : tensor<Dxf32> rows 1 : tensor<1x1x?xDxf16> -> tensor<1x1x?xDxf8E4M3FN>, tensor<1x1x?xf32>
+func.func @rotate(%x: tensor<1x1x?xDxf16>, %signs: tensor<Dxf32>)
+    -> (tensor<1x1x?xDxf8E4M3FN>, tensor<1x1x?xf32>) {
+  %y, %s = attention.quantize %x rotate %signs : tensor<Dxf32> rows 1
+    : tensor<1x1x?xDxf16> -> tensor<1x1x?xDxf8E4M3FN>, tensor<1x1x?xf32>
   return %y, %s : tensor<1x1x?xDxf8E4M3FN>, tensor<1x1x?xf32>
 }
 """
