@@ -56,7 +56,7 @@ python3 docs/check_docs.py --build "$fa3_build"
 python3 docs/performance_tables.py
 
 step "lit"
-fa3_make "$fa3_build" check-fa3
+fa3_make "$fa3_build" check-fa3 check-fa3-long
 
 step "unit tests"
 GTEST_BRIEF=1 ctest --test-dir "$fa3_build" --verbose --no-tests=error

@@ -128,6 +128,17 @@ def configurations_of(table):
             yield d if d == dv else (d, dv), mask, element, known
 
 
+def distinct(keys):
+    """Of every dim, mask and width one length and one type, another one each
+    time."""
+    groups = {}
+    for key in keys:
+        dim, mask, element, _ = key
+        groups.setdefault((dim, mask, element in TYPES), []).append(key)
+    for number, group in enumerate(groups.values()):
+        yield group[number % len(group)]
+
+
 def name_of(dim, mask, element, known=None):
     d = f"{dim[0]}-{dim[1]}" if isinstance(dim, tuple) else str(dim)
     length = f"-{known[3]}" if known else ""
@@ -176,6 +187,8 @@ def main():
     parser.add_argument("--entries", metavar="TABLE",
                         help="what the entries of a tuning table are for, "
                         "with their options")
+    parser.add_argument("--distinct", action="store_true",
+                        help="of entries for one dim and mask only one")
     parser.add_argument("--ptx", action="store_true",
                         help="to PTX only, without ptxas")
     parser.add_argument("--no-lse", action="store_true",
@@ -191,6 +204,8 @@ def main():
         args.options = f"{args.options} tuning-table={table}".strip()
     everything = (configurations_of(args.entries) if args.entries else
                   ((*key, args.known) for key in configurations()))
+    if args.distinct:
+        everything = distinct(everything)
     keys = [key for key in everything if re.search(args.filter, name_of(*key))]
     if not keys:
         sys.exit(f"no configuration matches '{args.filter}'")
