@@ -27,8 +27,8 @@ Parts, searched from where the last one ended:
 
 Without arguments the check compares; with --update it rewrites the documents.
 Everywhere, links and names of files, operations, attributes and passes in
-backticks must exist. Pages about dialects and passes are those of
-generate_pages.py.
+backticks must exist, and text has lines of at most 100 characters (wrap.py).
+Pages about dialects and passes are those of generate_pages.py.
 """
 
 import argparse
@@ -43,6 +43,7 @@ import tempfile
 from pathlib import Path
 
 import generate_pages
+import wrap
 
 MARK = re.compile(
     r"^<!--\s*fa3:(?P<words>.*?)-->\n```(?P<language>\w*)\n(?P<text>.*?)^```$",
@@ -351,14 +352,27 @@ def find_tblgen():
     return "mlir-tblgen"
 
 
+def check_lines(path, where, update, report):
+    text = path.read_text()
+    if update:
+        wrapped = wrap.wrap(text)
+        if wrapped != text:
+            path.write_text(wrapped)
+        return
+    for number in wrap.long_lines(text):
+        report(f"{where}:{number}: more than {wrap.WIDTH} characters")
+
+
 def check_pages(source, tools, arguments, report):
+    """Returns the pages that are generated."""
     generator = generate_pages.Generator(
         source,
         arguments.mlir_tblgen or find_tblgen(),
         arguments.mlir_include,
         str(tools / "fa3-opt"),
     )
-    for name, text in generator.pages().items():
+    pages = generator.pages()
+    for name, text in pages.items():
         path = source / "docs" / name
         if path.exists() and path.read_text() == text:
             continue
@@ -367,6 +381,7 @@ def check_pages(source, tools, arguments, report):
             path.write_text(text)
         else:
             report(f"docs/{name}: is not what the ODS files say")
+    return {source / "docs" / name for name in pages}
 
 
 def main():
@@ -384,11 +399,15 @@ def main():
         sys.exit(f"check_docs: no fa3-opt in {tools} (see --build)")
 
     problems = []
-    check_pages(source, tools, arguments, problems.append)
+    generated = check_pages(source, tools, arguments, problems.append)
     documents = sorted((source / "docs").rglob("*.md"))
     documents += sorted(source.glob("*.md"))
     documents += sorted(source.glob("benchmarks/*.md"))
+    documents += sorted(source.glob("test/*/README.md"))
     for path in documents:
+        if path not in generated:
+            where = path.relative_to(source)
+            check_lines(path, where, arguments.update, problems.append)
         check_blocks(path, source, tools, arguments.update, problems.append)
     names = Names(source, build)
     for path in documents:
