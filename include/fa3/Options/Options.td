@@ -204,6 +204,10 @@ def Option_WgmmaAsm : Word<"wgmmaAsm", "wgmma-asm", Words_WgmmaAsm,
     "Instruction",
     "one asm statement per wgmma (instruction) or per 64 rows of a product "
     "(chain)">;
+let least = 1 in
+def Option_ReductionChains : Number<
+    "reductionChains", "reduction-chains", "2",
+    "partial results of a reduction within one thread">;
 def Option_LLVMPasses : Text<"llvmPasses", "llvm-passes", "",
     "passes on LLVM IR, as --opt of fa3-translate takes them and unless that is "
     "given (empty: its default)">;

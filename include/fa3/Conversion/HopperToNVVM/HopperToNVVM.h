@@ -26,10 +26,8 @@ constexpr llvm::StringLiteral kAccessAttrName = "hopper.access";
 struct HopperToLLVMOptions : mlir::PassPipelineOptions<HopperToLLVMOptions> {
   FA3_OPTION_barrierWait;
   FA3_OPTION_wgmmaAsm;
+  FA3_OPTION_reductionChains;
   FA3_OPTION_llvmPasses;
-  Option<int64_t> reductionChains{*this, "reduction-chains",
-                                  llvm::cl::desc("see convert-hopper-to-nvvm"),
-                                  llvm::cl::init(2)};
 };
 
 /// convert-hopper-to-nvvm and the upstream conversions that leave only llvm and

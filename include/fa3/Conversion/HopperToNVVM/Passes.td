@@ -43,9 +43,7 @@ def ConvertHopperToNVVM : Pass<"convert-hopper-to-nvvm", "::mlir::gpu::GPUModule
     ```
   }];
   let options = [
-    Option_BarrierWait, Option_WgmmaAsm,
-    Option<"reductionChains", "reduction-chains", "int64_t", "2",
-           "partial results of a reduction within one thread">,
+    Option_BarrierWait, Option_WgmmaAsm, Option_ReductionChains,
     Option_LLVMPasses,
   ];
   let dependentDialects = [
