@@ -11,6 +11,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include <cmath>
+#include <limits>
 
 using namespace mlir;
 using namespace fa3::attention;
@@ -77,6 +78,38 @@ static Value encodeFloat8(ImplicitLocOpBuilder &b, Value value, Type type) {
                                  arith::OrIOp::create(b, code, sign));
   return arith::BitcastOp::create(
       b, type, arith::TruncIOp::create(b, b.getI8Type(), code));
+}
+
+Value fa3::attention::decodeFloat8(ImplicitLocOpBuilder &b, Value value) {
+  Float8Format format(value.getType());
+  bool isE4M3 = isa<Float8E4M3FNType>(value.getType());
+  Value bits = arith::ExtUIOp::create(
+      b, b.getI32Type(), arith::BitcastOp::create(b, b.getI8Type(), value));
+  Value magnitude = arith::AndIOp::create(b, bits, integer(b, 0x7f));
+  // As the lowest bits of an f32's exponent and mantissa, subnormals included,
+  // the number is off by a power of two.
+  Value scaled = arith::BitcastOp::create(
+      b, b.getF32Type(),
+      arith::ShLIOp::create(b, magnitude, integer(b, 23 - format.mantissa)));
+  Value number = arith::MulFOp::create(
+      b, scaled, f32(b, std::ldexp(1.0, 127 - format.bias)));
+  // Codes from here on are infinite or no numbers.
+  auto isSpecial = [&](arith::CmpIPredicate predicate, int64_t code) -> Value {
+    return arith::CmpIOp::create(b, predicate, magnitude, integer(b, code));
+  };
+  using Predicate = arith::CmpIPredicate;
+  if (!isE4M3)
+    number = arith::SelectOp::create(
+        b, isSpecial(Predicate::eq, 0x7c),
+        f32(b, std::numeric_limits<double>::infinity()), number);
+  number = arith::SelectOp::create(
+      b, isSpecial(Predicate::sgt, isE4M3 ? 0x7e : 0x7c),
+      f32(b, std::numeric_limits<double>::quiet_NaN()), number);
+  Value isNegative = arith::CmpIOp::create(
+      b, Predicate::ne, arith::AndIOp::create(b, bits, integer(b, 0x80)),
+      integer(b, 0));
+  return arith::SelectOp::create(b, isNegative,
+                                 arith::NegFOp::create(b, number), number);
 }
 
 /// The number of an 8-bit format nearest to an f32 that is in its range.

@@ -15,6 +15,9 @@ struct Float8Format {
   int mantissa, bias;
 };
 
+/// An 8-bit float as f32.
+mlir::Value decodeFloat8(mlir::ImplicitLocOpBuilder &b, mlir::Value value);
+
 /// The nearest number that `format` has, ties to even, of an f32 below its
 /// largest.
 mlir::Value roundToFloat8(mlir::ImplicitLocOpBuilder &b, mlir::Value value,

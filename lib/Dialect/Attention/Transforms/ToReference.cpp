@@ -17,7 +17,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include <cmath>
+#include <limits>
 
 namespace fa3::attention {
 #define GEN_PASS_DEF_TOREFERENCE
@@ -50,8 +50,6 @@ private:
   Value number(double value);
   /// An element of q, k or v, or an f32, in the type of the computation.
   Value widen(Value value);
-  /// An 8-bit float as f32.
-  Value decodeFloat8(Value value);
   /// To the element type and back where the precision asks for it; to bf16
   /// where that has 8 bits.
   Value round(Value value);
@@ -64,12 +62,6 @@ private:
                    Value row);
   Value loadScale(unsigned operand, Value batch, Value head, Value row);
   Value loadSink(Value head);
-  Value integer(int64_t value) {
-    return arith::ConstantOp::create(b, b.getI32IntegerAttr(value));
-  }
-  Value f32(double value) {
-    return arith::ConstantOp::create(b, b.getF32FloatAttr(value));
-  }
   void storeRounded(Value value, Value memref, ValueRange indices);
 
   void buildScratch();
@@ -146,38 +138,6 @@ Value ReferenceBuilder::number(double value) {
   return arith::ConstantOp::create(b, b.getFloatAttr(compute, value));
 }
 
-Value ReferenceBuilder::decodeFloat8(Value value) {
-  Float8Format format(value.getType());
-  bool isE4M3 = isa<Float8E4M3FNType>(value.getType());
-  Value bits = arith::ExtUIOp::create(
-      b, b.getI32Type(), arith::BitcastOp::create(b, b.getI8Type(), value));
-  Value magnitude = arith::AndIOp::create(b, bits, integer(0x7f));
-  // As the lowest bits of an f32's exponent and mantissa, subnormals included,
-  // the number is off by a power of two.
-  Value scaled = arith::BitcastOp::create(
-      b, b.getF32Type(),
-      arith::ShLIOp::create(b, magnitude, integer(23 - format.mantissa)));
-  Value number =
-      arith::MulFOp::create(b, scaled, f32(std::ldexp(1.0, 127 - format.bias)));
-  // Codes from here on are infinite or no numbers.
-  auto isSpecial = [&](arith::CmpIPredicate predicate, int64_t code) -> Value {
-    return arith::CmpIOp::create(b, predicate, magnitude, integer(code));
-  };
-  using Predicate = arith::CmpIPredicate;
-  if (!isE4M3)
-    number = arith::SelectOp::create(
-        b, isSpecial(Predicate::eq, 0x7c),
-        f32(std::numeric_limits<double>::infinity()), number);
-  number = arith::SelectOp::create(
-      b, isSpecial(Predicate::sgt, isE4M3 ? 0x7e : 0x7c),
-      f32(std::numeric_limits<double>::quiet_NaN()), number);
-  Value isNegative = arith::CmpIOp::create(
-      b, Predicate::ne, arith::AndIOp::create(b, bits, integer(0x80)),
-      integer(0));
-  return arith::SelectOp::create(b, isNegative,
-                                 arith::NegFOp::create(b, number), number);
-}
-
 Value ReferenceBuilder::loadScale(unsigned operand, Value batch, Value head,
                                   Value row) {
   Value scales = host.scales[operand];
@@ -208,7 +168,7 @@ Value ReferenceBuilder::widen(Value value) {
   if (value.getType().isInteger())
     value = arith::SIToFPOp::create(b, b.getF32Type(), value);
   else if (value.getType().getIntOrFloatBitWidth() == 8)
-    value = decodeFloat8(value);
+    value = decodeFloat8(b, value);
   for (Type type : {Type(b.getF32Type()), compute})
     if (value.getType().getIntOrFloatBitWidth() < type.getIntOrFloatBitWidth())
       value = arith::ExtFOp::create(b, type, value);
