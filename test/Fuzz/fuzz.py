@@ -9,6 +9,7 @@ makes the module of such a test smaller still.
 """
 import argparse
 import concurrent.futures
+import functools
 import os
 import random
 import re
@@ -30,6 +31,26 @@ LIMITS = [
     r"has no lowering to hopper: ",
     r"cannot have the heads of a group packed",
 ]
+
+
+OPTIONS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..",
+                       "include", "fa3", "Options", "Options.td")
+
+
+@functools.lru_cache
+def words_of_options():
+    """The words of each option that has some, from the one place of options."""
+    with open(OPTIONS) as file:
+        text = re.sub(r"//.*", "", file.read())
+    words = {name: re.findall(r'"([^"]+)"', listed) for name, listed in
+             re.findall(r'def (Words_\w+)\s*:\s*Words<"\w+",\s*\[([^]]*)\]', text)}
+    return {option: words[name] for option, name in
+            re.findall(r'Word<\s*"\w+",\s*"([\w-]+)",\s*(Words_\w+)', text)}
+
+
+def words(option, *without):
+    """What an option may be set to, but for some words."""
+    return [word for word in words_of_options()[option] if word not in without]
 
 
 def choose(rng):
@@ -73,9 +94,12 @@ def choose(rng):
     for name, values in {
             "block-m": [64, 128, 192], "block-n": [16, 48, 64, 80, 112, 128],
             "stages": [1, 2], "max-depth": [1, 2, 3],
-            "mode": ["cta", "static", "dynamic"], "rescale": ["lazy", "eager"],
-            "store": ["staged", "direct"],
-            "order": ["rows", "longest-first"]}.items():
+            "mode": words("mode", "auto"),
+            # Scores without bounds grow.
+            "rescale": words("rescale", "never"),
+            # In place needs a tile as wide as the output, pairs a static grid.
+            "store": words("store", "auto", "in-place"),
+            "order": words("order", "auto", "pairs")}.items():
         if rng.random() < 0.45:
             p["options"][name] = rng.choice(values)
     if rng.random() < 0.6:
@@ -105,7 +129,7 @@ def choose(rng):
         if "sk" in p["static"] and rng.random() < 0.5:
             p["options"]["last-block"] = "narrow"
     if rng.random() < 0.3:
-        p["options"]["early-votes"] = rng.choice(["integers", "floats", "none"])
+        p["options"]["early-votes"] = rng.choice(words("early-votes", "auto"))
     if rng.random() < 0.15:
         p["run"]["distribution"] = "growing"
     if rng.random() < 0.1 and not p["float8"]:
