@@ -35,8 +35,8 @@ _NAMES = {
 }
 _MODULES = (
     "torch", "jax", "hf", "flash_attn_interface", "flex", "api", "cache", "call",
-    "compiler",
-    "driver", "gradients", "launch", "packed", "program", "serving", "request", "spec", "tensors", "trace",
+    "compiler", "driver", "gradients", "launch", "packed", "program", "serving", "request",
+    "spec", "tensors", "trace",
 )  # fmt: skip
 
 __all__ = [

@@ -263,5 +263,6 @@ def function_text(
     body = "\n".join(lines).lstrip()
     return (
         f"func.func @{name}(\n    {parameters})\n    -> ({named}) {{\n"
-        f"{''.join(line + chr(10) for line in before)}  {values} = {body}\n  return {values} : {made}\n}}\n"
+        f"{''.join(line + chr(10) for line in before)}  {values} = {body}\n"
+        f"  return {values} : {made}\n}}\n"
     )
