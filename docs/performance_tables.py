@@ -15,6 +15,8 @@ import re
 import sys
 from pathlib import Path
 
+import wrap
+
 DOCS = Path(__file__).resolve().parent
 LENGTHS = ["512", "1024", "2048", "4096", "8192", "16384"]
 TABLE = re.compile(
@@ -33,10 +35,11 @@ class Figures:
 
     def source(self):
         about = self.about
-        return (
+        text = (
             f"{about['what']}. {about['device']}, {about['date']}, mode "
             f"`{about['mode']}`, commit {about['commit']}; `{about['command']}`."
         )
+        return "\n".join(wrap.fill(text, "", ""))
 
 
 def markdown(head, rows):
