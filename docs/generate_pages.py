@@ -22,6 +22,7 @@ INTERFACES = {
 
 PASS_FILES = [
     ("On the attention dialect", "Dialect/Attention/Transforms"),
+    ("From other projects to attention", "Conversion/ConvertToAttention"),
     ("From attention to tile", "Conversion/AttentionToTile"),
     ("On the warp dialect", "Dialect/Warp/Transforms"),
     ("On the tile dialect", "Dialect/Tile/Transforms"),

@@ -1,6 +1,7 @@
 //===- InitAll.cpp - registers dialects, passes and pipelines -------------===//
 // SPDX-License-Identifier: Apache-2.0
 #include "fa3/Conversion/AttentionToTile/AttentionToTile.h"
+#include "fa3/Conversion/ConvertToAttention/ConvertToAttention.h"
 #include "fa3/Conversion/HopperToNVVM/HopperToNVVM.h"
 #include "fa3/Conversion/TileToHopper/TileToHopper.h"
 #include "fa3/Dialect/Attention/IR/Attention.h"
@@ -44,6 +45,7 @@ void fa3::registerAllDialects(mlir::DialectRegistry &registry) {
 
 void fa3::registerAllPasses() {
   attention::registerAttentionPasses();
+  registerConvertToAttentionPasses();
   registerAttentionToTilePasses();
   registerTileToHopperPasses();
   warp::registerWarpPasses();

@@ -77,6 +77,25 @@ def read_tests():
                 yield f"{path.relative_to(TESTS)}#{number}", part
 
 
+def read_imports(mlir_opt):
+    """Attention of other projects, in generic form: sources for
+    convert-to-attention."""
+    folder = TESTS / "Conversion" / "ConvertToAttention"
+    for path in sorted(folder.glob("*.mlir")):
+        text = path.read_text()
+        if path.name == "linalg.mlir":
+            if not mlir_opt:
+                continue
+            text = subprocess.run([mlir_opt, path, "-mlir-print-op-generic"],
+                                  capture_output=True, text=True,
+                                  check=True).stdout
+        parts = re.split(r"^// -----.*$", text, flags=re.M)
+        for number, part in enumerate(parts):
+            part = re.sub(r"^\s*//.*\n", "", part, flags=re.M)
+            if part.strip() and len(part) <= MOST_CHARACTERS:
+                yield f"{path.relative_to(TESTS)}#{number} import", part
+
+
 def read_stages(tools):
     """Modules after every pass that changes a kernel."""
     for name, options in KERNELS:
@@ -267,7 +286,8 @@ class Trials:
 
     def __init__(self, args, folder):
         self.args, self.folder = args, folder
-        self.modules = [*read_tests(), *read_stages(args.tools)]
+        self.imports = list(read_imports(args.mlir_opt))
+        self.modules = [*read_tests(), *read_stages(args.tools), *self.imports]
         self.passes = read_passes(args.tools)
         words, self.lines_of = set(), {}
         for _, text in self.modules:
@@ -324,7 +344,9 @@ class Trials:
             path = base + ".mlirbc"
             pathlib.Path(path).write_bytes(damage_bytes(rng, data))
         else:
-            name, text = rng.choice(rng.choice([self.modules, self.stages]))
+            name, text = rng.choice(rng.choice(
+                [self.modules, self.modules, self.stages, self.stages,
+                 self.imports]))
             gentle = rng.random() < 0.8
             for _ in range(rng.choice([1, 1, 1, 2, 3])):
                 text = (damage_gently(rng, text, self.lines_of) if gentle else
@@ -353,6 +375,10 @@ class Trials:
             dims = ["b", "h", "hk", "sq", "sk", "m", "n", "k"]
             command = [f"{tools}/fa3-run", "--cpu", "--no-check", "--dims=" +
                        ",".join(f"{d}={rng.choice([1, 2, 3])}" for d in dims)]
+        if name.endswith(" import"):
+            command = [f"{tools}/fa3-opt", "--allow-unregistered-dialect",
+                       "--convert-to-attention=raise-linalg"]
+            what = "pass"
         if what in ("parse", "pass", "passes"):
             command += ["-o", os.devnull, "--mlir-disable-threading"]
         elif what == "code":

@@ -48,6 +48,11 @@ struct Options {
   cl::opt<std::string> pipeline{
       "pass-pipeline", cl::desc("Passes to run first, as fa3-opt takes them"),
       cl::cat(category)};
+  cl::opt<bool> unregistered{
+      "allow-unregistered-dialect",
+      cl::desc("Accept operations of dialects that are not known, for "
+               "convert-to-attention"),
+      cl::cat(category)};
   cl::opt<std::string> manifest{
       "manifest",
       cl::desc("File of the manifest (default: the output file with the "
@@ -275,6 +280,7 @@ int fa3::translateMain(int argc, char **argv) {
   registerAllDialects(registry);
   registerPTXTranslation(registry);
   MLIRContext context(registry);
+  context.allowUnregisteredDialects(options.unregistered);
   std::string message;
   auto file = openInputFile(options.input, &message);
   if (!file) {

@@ -1,0 +1,73 @@
+//===- Passes.td - convert-to-attention --------------------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0
+#ifndef FA3_CONVERSION_CONVERTTOATTENTION_PASSES
+#define FA3_CONVERSION_CONVERTTOATTENTION_PASSES
+
+include "mlir/Pass/PassBase.td"
+
+def ConvertToAttention : Pass<"convert-to-attention", "::mlir::ModuleOp"> {
+  let summary = "attention of other projects -> attention.forward";
+  let description = [{
+    Finds attention in the operations of other projects and puts
+    `attention.forward` in its place. Operations are told by their names and read
+    through attributes, operands and the text of types, so they may be registered
+    or not (`--allow-unregistered-dialect`); no library of these projects is
+    linked. docs/Importing.md says how to get the text out of each project and
+    what is converted.
+
+    | operation | project |
+    |---|---|
+    | `iree_linalg_ext.attention` | IREE |
+    | `tm_tensor.attention` | torch-mlir |
+    | `torch.aten.scaled_dot_product_attention`, `torch.hop_flex_attention` | torch-mlir |
+    | `stablehlo.custom_call` of `__cudnn$fmhaSoftmax`, `__cudnn$fmhaScaleBiasSoftmax` | JAX |
+    | `onnx.Attention`; `onnx.Custom` of GroupQueryAttention; `torch.operator` of both | onnx-mlir, torch-mlir |
+    | `linalg.softmax` between two contractions, with `raise-linalg` | MLIR |
+
+    The dimensions of operands and results are named and followed through
+    transposes, broadcasts and collapsed or expanded shapes, whichever project
+    wrote them. So keys that are repeated for a group of query heads are read
+    once (GQA), and tensors in the order (batch, sequence, head, element) stay in
+    it (`layout bshd`). What is left of the reshapes are `tensor.expand_shape` and
+    `tensor.collapse_shape`. Operations that nothing uses any longer are erased if
+    they are known to do nothing else.
+
+    Scores are edited by the code that the other project has there: regions,
+    functions of score and mask (`torch.hop_flex_attention`), and elementwise
+    `linalg.generic` that computes a mask, all inlined. A float mask that is 0 or
+    -inf by a condition becomes that condition, so that blocks without visible
+    keys are skipped. Other masks are auxiliary operands, read where they are.
+    A query that sees no key gives 0, as in torch; with IREE it is a NaN.
+
+    What is not converted stays as it is, with a remark that says why: through
+    MLIR's remark engine (category `convert-to-attention`) where there is one, as
+    a diagnostic otherwise. The pass does not fail.
+
+    With `signatures` (the default) functions that have a converted attention,
+    and that no symbol refers to, take and give builtin tensors where they had
+    `!torch.vtensor` that is only cast.
+
+    Example:
+    ```mlir
+    %5 = "torch.aten.scaled_dot_product_attention"(%q, %k, %v, %none, %dropout, %true, %none, %false) : ...
+    // becomes
+    %o = attention.forward %q, %k, %v mods [#attention.causal] : ...
+    ```
+  }];
+  let dependentDialects = [
+    "::fa3::attention::AttentionDialect", "::mlir::arith::ArithDialect",
+    "::mlir::math::MathDialect", "::mlir::tensor::TensorDialect"
+  ];
+  let options = [
+    Option<"raiseLinalg", "raise-linalg", "bool", "false",
+           "also softmax between two contractions in linalg">,
+    Option<"signatures", "signatures", "bool", "true",
+           "functions take builtin tensors for those of torch">
+  ];
+  let statistics = [
+    Statistic<"converted", "converted", "operations turned into attention.forward">,
+    Statistic<"leftAlone", "left-alone", "operations that stay, with a remark">
+  ];
+}
+
+#endif // FA3_CONVERSION_CONVERTTOATTENTION_PASSES

@@ -1,0 +1,732 @@
+//===- Assemble.cpp - from labels to attention.forward --------------------===//
+//
+// Labels tell the dimensions apart: those of q, k, v and o are batches or
+// heads, those of q and o queries or heads of a group, and so on. Of the
+// tensors that each operand is a view of, the ones are taken that need no
+// transpose.
+//
+//===----------------------------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+#include "Foreign.h"
+#include "Problem.h"
+#include "fa3/Dialect/Attention/IR/Attention.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/Remarks.h"
+#include "mlir/IR/Verifier.h"
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/SetVector.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace fa3::convert;
+using fa3::attention::ForwardOp;
+using fa3::attention::Layout;
+
+//===----------------------------------------------------------------------===//
+// Remarks
+//===----------------------------------------------------------------------===//
+
+static constexpr StringLiteral kCategory = "convert-to-attention";
+
+/// Through the remark engine if that takes it, otherwise as a diagnostic.
+static void report(Location loc, remark::detail::InFlightRemark remark,
+                   StringRef text) {
+  if (remark)
+    remark << text;
+  else
+    emitRemark(loc) << text;
+}
+
+LogicalResult fa3::convert::refuse(Operation *op, const Twine &reason) {
+  std::string text =
+      ("'" + getName(op) + "' is left as it is: " + reason).str();
+  report(
+      op->getLoc(),
+      remark::missed(op->getLoc(),
+                     remark::RemarkOpts::name("LeftAlone").category(kCategory)),
+      text);
+  return failure();
+}
+
+void fa3::convert::remarkConverted(Location loc, const Twine &what) {
+  std::string text = what.str();
+  report(loc,
+         remark::passed(
+             loc, remark::RemarkOpts::name("Converted").category(kCategory)),
+         text);
+}
+
+//===----------------------------------------------------------------------===//
+// States
+//===----------------------------------------------------------------------===//
+
+State fa3::convert::makeState(Labels &labels, Value value) {
+  return {value, labels.create(getTensorType(value).getShape())};
+}
+
+FailureOr<State> fa3::convert::makeState(Labels &labels, Value value,
+                                         Dims dims) {
+  RankedTensorType type = getTensorType(value);
+  if (!type || type.getRank() != static_cast<int64_t>(dims.size()))
+    return failure();
+  for (auto [group, extent] : llvm::zip(dims, type.getShape())) {
+    if (group.size() == 1 && failed(labels.meet(group[0], extent)))
+      return failure();
+    int64_t product = labels.getExtent(group);
+    if (!ShapedType::isDynamic(extent) && !ShapedType::isDynamic(product) &&
+        extent != product)
+      return failure();
+  }
+  return State{value, std::move(dims)};
+}
+
+FailureOr<State> fa3::convert::makeState(Labels &labels, Value value,
+                                         ArrayRef<Label> dims) {
+  Dims groups;
+  for (Label label : dims)
+    groups.push_back({label});
+  return makeState(labels, value, std::move(groups));
+}
+
+Attribute fa3::convert::getCausal(MLIRContext *context, int64_t queries,
+                                  int64_t keys) {
+  using namespace fa3::attention;
+  bool isSquare = queries == keys && !ShapedType::isDynamic(queries);
+  return CausalAttr::get(context, isSquare ? Alignment::bottom_right
+                                           : Alignment::top_left);
+}
+
+//===----------------------------------------------------------------------===//
+// Roles of the labels
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// What the dimensions are, each list outermost first.
+struct Parts {
+  Group batch, keyHead, group, query, key, element, value;
+  Group getHeads() const {
+    Group heads = keyHead;
+    heads.append(group);
+    return heads;
+  }
+};
+
+/// What an attempt has made, so that it can be taken back.
+struct Recorder : OpBuilder::Listener {
+  void notifyOperationInserted(Operation *op, OpBuilder::InsertPoint) override {
+    made.push_back(op);
+  }
+  SmallVector<Operation *> made;
+};
+
+/// The dimensions that a tensor is to have: four lists of labels.
+using Target = Dims;
+
+class Assembler {
+public:
+  Assembler(Problem &problem) : problem(problem), labels(problem.labels) {}
+  LogicalResult run();
+
+private:
+  Group getLeaves(const State &state) const;
+  Group dropUnits(ArrayRef<Label> group) const;
+  void findShared(ArrayRef<const State *> states);
+  std::optional<Parts> classify(const State &q, const State &k, const State &v,
+                                const State &o);
+  bool chooseStates();
+  Target getTarget(const State &state, Layout layout) const;
+  bool fits(const State &state, const Target &target) const;
+  Value reshape(OpBuilder &b, Value value, const Dims &from, const Dims &to);
+  ForwardOp create(std::string &reason);
+  void buildRegions(ForwardOp forward, std::string &reason);
+  bool replace(ForwardOp forward, std::string &reason);
+
+  Problem &problem;
+  Labels &labels;
+  Parts parts;
+  Layout layout = Layout::bhsd;
+  bool transposedV = false;
+  State q, k, v, o;
+  /// The result of the operation and what became of it in front of `o`.
+  SmallVector<State> passed;
+  Recorder recorder;
+  /// Labels that more than one tensor has.
+  llvm::DenseSet<Label> shared;
+};
+} // namespace
+
+/// The labels of a tensor in order, without those of one element that no other
+/// tensor has.
+Group Assembler::getLeaves(const State &state) const {
+  Group leaves;
+  for (const Group &group : state.dims)
+    leaves.append(labels.resolve(group));
+  llvm::erase_if(leaves, [&](Label label) {
+    return labels.getExtent(label) == 1 && !shared.contains(label);
+  });
+  return leaves;
+}
+
+Group Assembler::dropUnits(ArrayRef<Label> group) const {
+  Group leaves = labels.resolve(group);
+  llvm::erase_if(leaves,
+                 [&](Label label) { return labels.getExtent(label) == 1; });
+  return leaves;
+}
+
+std::optional<Parts> Assembler::classify(const State &q, const State &k,
+                                         const State &v, const State &o) {
+  Group inQ = getLeaves(q), inK = getLeaves(k), inV = getLeaves(v),
+        inO = getLeaves(o);
+  auto has = [](const Group &group, Label label) {
+    return llvm::is_contained(group, label);
+  };
+  Parts parts;
+  Group batch, rows;
+  for (const Group *group : {&inQ, &inK, &inV, &inO})
+    for (auto [i, label] : llvm::enumerate(*group))
+      if (llvm::is_contained(ArrayRef(*group).take_front(i), label))
+        return std::nullopt;
+  for (Label label : inQ) {
+    bool k = has(inK, label), v = has(inV, label), o = has(inO, label);
+    if (k && v && o)
+      batch.push_back(label);
+    else if (!k && !v && o)
+      rows.push_back(label);
+    else if (k && !v && !o)
+      parts.element.push_back(label);
+    else
+      return std::nullopt;
+  }
+  for (Label label : inK) {
+    if (has(inQ, label))
+      continue;
+    if (!has(inV, label) || has(inO, label))
+      return std::nullopt;
+    parts.key.push_back(label);
+  }
+  for (Label label : inV) {
+    if (has(inK, label))
+      continue;
+    if (has(inQ, label) || !has(inO, label))
+      return std::nullopt;
+    parts.value.push_back(label);
+  }
+  for (Label label : inO)
+    if (!has(inQ, label) && !has(inV, label))
+      return std::nullopt;
+  if (batch.size() > 1)
+    parts.keyHead.push_back(batch.pop_back_val());
+  parts.batch = batch;
+  if (parts.key.empty() || parts.element.empty() || parts.value.empty())
+    return std::nullopt;
+  // Rows behind the head are heads of a group if there are others, too.
+  Group behind, elsewhere;
+  auto *at =
+      parts.keyHead.empty() ? nullptr : llvm::find(inQ, parts.keyHead.front());
+  bool isBehind = at != nullptr;
+  for (Label label : rows) {
+    auto *own = llvm::find(inQ, label);
+    if (isBehind && own == at + 1) {
+      behind.push_back(label);
+      at = own;
+    } else {
+      elsewhere.push_back(label);
+    }
+  }
+  if (!elsewhere.empty() && !behind.empty()) {
+    parts.group = behind;
+    parts.query = elsewhere;
+  } else {
+    Group all = behind.empty() ? elsewhere : behind;
+    if (all.size() > 1) {
+      parts.query = {all.pop_back_val()};
+      parts.group = all;
+    } else {
+      parts.query = all;
+    }
+  }
+  return parts;
+}
+
+/// What a tensor looks like in a layout: the last labels that it has say
+/// whether it is q, k, v or o.
+Target Assembler::getTarget(const State &state, Layout layout) const {
+  Group leaves = getLeaves(state);
+  auto has = [&](const Group &group) {
+    return llvm::any_of(
+        group, [&](Label label) { return llvm::is_contained(leaves, label); });
+  };
+  bool isKey = has(parts.key);
+  Group heads = isKey ? parts.keyHead : parts.getHeads();
+  Group rows = isKey ? parts.key : parts.query;
+  Group last = has(parts.value) ? parts.value : parts.element;
+  if (layout == Layout::bhsd)
+    return {parts.batch, heads, rows, last};
+  return {parts.batch, rows, heads, last};
+}
+
+/// Whether a reshape makes one of the other: dimensions of one element may be
+/// anywhere.
+bool Assembler::fits(const State &state, const Target &target) const {
+  Group own, wanted;
+  for (const Group &group : state.dims)
+    own.append(dropUnits(group));
+  for (const Group &group : target)
+    wanted.append(dropUnits(group));
+  return own == wanted;
+}
+
+void Assembler::findShared(ArrayRef<const State *> states) {
+  shared.clear();
+  llvm::DenseSet<Label> seen;
+  for (const State *state : states)
+    for (const Group &group : state->dims)
+      for (Label label : labels.resolve(group))
+        if (!seen.insert(label).second)
+          shared.insert(label);
+}
+
+/// Takes, for the layout that is reached furthest from the operation, a state
+/// of each tensor.
+bool Assembler::chooseStates() {
+  SmallVector<State> states[] = {
+      peelAll(labels, problem.q), peelAll(labels, problem.k),
+      peelAll(labels, problem.v), followAll(labels, problem.o)};
+  auto classifyAll = [&]() -> bool {
+    findShared({&states[0].back(), &states[1].back(), &states[2].back(),
+                &states[3].front()});
+    auto found = classify(states[0].back(), states[1].back(), states[2].back(),
+                          states[3].front());
+    if (found)
+      parts = *found;
+    return found.has_value();
+  };
+  if (!classifyAll()) {
+    for (auto &list : states)
+      list.truncate(1);
+    if (!classifyAll())
+      return false;
+  }
+  std::optional<size_t> best;
+  for (bool transposed : {false, true}) {
+    if (best)
+      break;
+    for (Layout candidate : {Layout::bhsd, Layout::bshd}) {
+      size_t score = 0;
+      State chosen[4];
+      size_t chain = 0;
+      bool all = true;
+      for (auto [number, list] : llvm::enumerate(states)) {
+        // A state that surely has the labels and no others.
+        Target target =
+            getTarget(number == 3 ? list.front() : list.back(), candidate);
+        if (number == 2 && transposed)
+          std::swap(target[candidate == Layout::bhsd ? 2 : 1], target[3]);
+        bool some = false;
+        for (size_t i = list.size(); i-- > 0 && !some;) {
+          if (!fits(list[i], target))
+            continue;
+          some = true;
+          // No reshape at all decides between equals.
+          score += 8 * i + (labels.resolve(list[i].dims) == target);
+          chosen[number] = list[i];
+          if (number == 3)
+            chain = i;
+        }
+        all &= some;
+      }
+      if (!all || (best && score <= *best))
+        continue;
+      best = score;
+      layout = candidate;
+      transposedV = transposed;
+      q = chosen[0], k = chosen[1], v = chosen[2], o = chosen[3];
+      passed.assign(states[3].begin(), states[3].begin() + chain);
+    }
+  }
+  return best.has_value();
+}
+
+//===----------------------------------------------------------------------===//
+// Shapes
+//===----------------------------------------------------------------------===//
+
+/// Expands and collapses dimensions; both lists have the same labels in the
+/// same order, besides those of one element. Null if extents are not known.
+Value Assembler::reshape(OpBuilder &b, Value value, const Dims &fromDims,
+                         const Dims &toDims) {
+  auto simplify = [&](const Dims &dims) {
+    return llvm::map_to_vector<5>(
+        dims, [&](const Group &group) { return dropUnits(group); });
+  };
+  Dims from = simplify(fromDims), to = simplify(toDims);
+  Location loc = problem.op->getLoc();
+  auto type = cast<RankedTensorType>(value.getType());
+
+  // Pieces that both sides consist of.
+  struct Piece {
+    size_t from, to;
+    int64_t extent;
+  };
+  SmallVector<Piece> pieces;
+  size_t i = 0, j = 0;
+  Group restFrom = from.empty() ? Group() : from[0],
+        restTo = to.empty() ? Group() : to[0];
+  auto nextFrom = [&] { restFrom = ++i < from.size() ? from[i] : Group(); };
+  auto nextTo = [&] { restTo = ++j < to.size() ? to[j] : Group(); };
+  if (from.empty() || to.empty())
+    return {};
+  while (i < from.size() || j < to.size()) {
+    bool isUnitFrom = i < from.size() && restFrom.empty(),
+         isUnitTo = j < to.size() && restTo.empty();
+    if (isUnitFrom && isUnitTo) {
+      pieces.push_back({i, j, 1});
+      nextFrom(), nextTo();
+    } else if (isUnitFrom) {
+      pieces.push_back({i, std::min(j, to.size() - 1), 1});
+      nextFrom();
+    } else if (isUnitTo) {
+      pieces.push_back({std::min(i, from.size() - 1), j, 1});
+      nextTo();
+    } else {
+      if (i == from.size() || j == to.size())
+        return {};
+      Group piece;
+      while (!restFrom.empty() && !restTo.empty()) {
+        if (restFrom.front() != restTo.front())
+          return {};
+        piece.push_back(restFrom.front());
+        restFrom.erase(restFrom.begin());
+        restTo.erase(restTo.begin());
+      }
+      pieces.push_back({i, j, labels.getExtent(piece)});
+      if (restFrom.empty())
+        nextFrom();
+      if (restTo.empty())
+        nextTo();
+    }
+  }
+
+  SmallVector<ReassociationIndices> expansion(from.size()), collapse(to.size());
+  for (auto [number, piece] : llvm::enumerate(pieces)) {
+    expansion[piece.from].push_back(number);
+    collapse[piece.to].push_back(number);
+  }
+  auto isTrivial = [](ArrayRef<ReassociationIndices> groups) {
+    return llvm::all_of(groups,
+                        [](const auto &group) { return group.size() == 1; });
+  };
+  if (llvm::any_of(expansion, [](auto &group) { return group.empty(); }) ||
+      llvm::any_of(collapse, [](auto &group) { return group.empty(); }))
+    return {};
+
+  // What the tensor at hand knows of the extents.
+  SmallVector<OpFoldResult> sizes(pieces.size());
+  for (auto [dim, group] : llvm::enumerate(expansion)) {
+    int64_t extent = type.getDimSize(dim), known = 1;
+    std::optional<size_t> open;
+    for (int64_t number : group) {
+      int64_t &own = pieces[number].extent;
+      if (group.size() == 1)
+        own = extent;
+      if (ShapedType::isDynamic(own)) {
+        if (open)
+          return {};
+        open = number;
+      } else {
+        known *= own;
+        sizes[number] = b.getIndexAttr(own);
+      }
+    }
+    if (known < 1)
+      return {};
+    if (!open) {
+      if (ShapedType::isDynamic(extent) || extent != known)
+        return {};
+      continue;
+    }
+    if (!ShapedType::isDynamic(extent)) {
+      if (extent % known)
+        return {};
+      pieces[*open].extent = extent / known;
+      sizes[*open] = b.getIndexAttr(extent / known);
+      continue;
+    }
+    if (isTrivial(expansion))
+      continue;
+    Value size = tensor::DimOp::create(b, loc, value, dim);
+    if (known != 1)
+      size = arith::DivSIOp::create(
+          b, loc, size, arith::ConstantIndexOp::create(b, loc, known));
+    sizes[*open] = size;
+  }
+  if (!isTrivial(expansion)) {
+    SmallVector<int64_t> shape = llvm::map_to_vector(
+        pieces, [](const Piece &piece) { return piece.extent; });
+    value = tensor::ExpandShapeOp::create(
+        b, loc, RankedTensorType::get(shape, type.getElementType()), value,
+        expansion, sizes);
+  }
+  if (!isTrivial(collapse))
+    value = tensor::CollapseShapeOp::create(b, loc, value, collapse);
+  return value;
+}
+
+//===----------------------------------------------------------------------===//
+// The operation
+//===----------------------------------------------------------------------===//
+
+void Assembler::buildRegions(ForwardOp forward, std::string &reason) {
+  // Dimensions of one element need no code.
+  Roles roles{dropUnits(parts.batch), dropUnits(parts.getHeads()),
+              dropUnits(parts.query), dropUnits(parts.key)};
+  llvm::SetVector<Value> tables;
+  SmallVector<const Mask *> added, conditions, hidden;
+  for (const Mask &mask : problem.masks) {
+    if (mask.isCondition) {
+      conditions.push_back(&mask);
+      continue;
+    }
+    bool isHidden = isCondition(labels, mask.state);
+    (isHidden ? hidden : added).push_back(&mask);
+  }
+
+  if (!problem.scores.empty() || !added.empty())
+    forward.prependScoreMod([&](ImplicitLocOpBuilder &b,
+                                const fa3::attention::ModContext &context,
+                                Value score) -> Value {
+      Point point(b, labels, roles, context, tables, reason);
+      Value edited = score;
+      for (auto &edit : problem.scores)
+        if (Value next = edit(point, edited))
+          edited = next;
+      for (const Mask *mask : added) {
+        Value element = point.getElement(mask->state);
+        if (!element)
+          continue;
+        if (!isa<FloatType>(element.getType())) {
+          point.fail("its mask has elements of a type that is no float");
+          continue;
+        }
+        edited = arith::AddFOp::create(b, edited, point.toF32(element));
+      }
+      return edited;
+    });
+  if (problem.conditions.empty() && conditions.empty() && hidden.empty()) {
+    forward.getAuxMutable().append(tables.getArrayRef());
+    return;
+  }
+  forward.prependMaskMod(
+      [&](ImplicitLocOpBuilder &b,
+          const fa3::attention::ModContext &context) -> Value {
+        Point point(b, labels, roles, context, tables, reason);
+        Value keep;
+        auto add = [&](Value condition) {
+          if (!condition)
+            return;
+          if (!condition.getType().isInteger(1)) {
+            auto type = dyn_cast<IntegerType>(condition.getType());
+            if (!type) {
+              point.fail("its mask has elements of a type that is no integer");
+              return;
+            }
+            condition =
+                arith::CmpIOp::create(b, arith::CmpIPredicate::ne, condition,
+                                      point.constant(0, type));
+          }
+          keep = keep ? arith::AndIOp::create(b, keep, condition).getResult()
+                      : condition;
+        };
+        for (const Mask *mask : conditions)
+          add(point.getElement(mask->state));
+        for (const Mask *mask : hidden)
+          add(point.getCondition(mask->state));
+        for (auto &condition : problem.conditions)
+          add(condition(point));
+        return keep;
+      });
+  forward.getAuxMutable().append(tables.getArrayRef());
+}
+
+ForwardOp Assembler::create(std::string &reason) {
+  Operation *op = problem.op;
+  OpBuilder b(op, &recorder);
+  Location loc = op->getLoc();
+  auto shape = [&](const State &state, bool isV) -> Value {
+    Value tensor = toBuiltin(b, loc, state.value);
+    Target target = getTarget(state, layout);
+    if (isV && transposedV)
+      std::swap(target[layout == Layout::bhsd ? 2 : 1], target[3]);
+    return reshape(b, tensor, state.dims, target);
+  };
+  Value query = shape(q, false), key = shape(k, false), value = shape(v, true);
+  if (!query || !key || !value) {
+    reason = "its shapes are not known well enough to be brought to rank 4";
+    return {};
+  }
+
+  std::optional<double> scale = problem.scale;
+  Value scaleValue = problem.scaleValue;
+  if (scaleValue) {
+    if (std::optional<double> number = getNumber(scaleValue)) {
+      scale = number;
+      scaleValue = {};
+    } else if (auto type = dyn_cast<FloatType>(scaleValue.getType());
+               !type || type.getWidth() > 64) {
+      reason = "its scale is no float";
+      return {};
+    } else if (type.getWidth() < 32) {
+      scaleValue = arith::ExtFOp::create(b, loc, b.getF32Type(), scaleValue);
+    } else if (type.getWidth() > 32) {
+      scaleValue = arith::TruncFOp::create(b, loc, b.getF32Type(), scaleValue);
+    }
+  }
+  auto queryType = cast<RankedTensorType>(query.getType());
+  // 1/sqrt(d) is what attention.forward has by itself.
+  if (scale && !queryType.isDynamicDim(3) &&
+      static_cast<float>(*scale) ==
+          static_cast<float>(1.0 / std::sqrt(queryType.getDimSize(3))))
+    scale = std::nullopt;
+
+  auto valueType = cast<RankedTensorType>(value.getType());
+  SmallVector<int64_t> extents(queryType.getShape());
+  extents.back() =
+      valueType.getDimSize(transposedV ? (layout == Layout::bhsd ? 2 : 1) : 3);
+  auto forward = ForwardOp::create(b, loc, query, key, value, problem.mods,
+                                   /*aux=*/ValueRange(), scaleValue, layout,
+                                   /*withLse=*/bool(problem.lse.value));
+  forward.getO().setType(
+      RankedTensorType::get(extents, queryType.getElementType()));
+  forward.setTransposedV(transposedV);
+  if (scale)
+    forward.setLiteralScaleAttr(b.getF32FloatAttr(*scale));
+  buildRegions(forward, reason);
+  return forward;
+}
+
+/// Gives the users of the other project's results those of `forward`.
+bool Assembler::replace(ForwardOp forward, std::string &reason) {
+  OpBuilder b(forward->getContext(), &recorder);
+  b.setInsertionPointAfter(forward);
+  auto convert = [&](Value result, const State &state,
+                     const Target &target) -> Value {
+    RankedTensorType wanted = getTensorType(state.value);
+    Value value = reshape(b, result, target, state.dims);
+    if (!value)
+      return {};
+    if (value.getType() != wanted) {
+      auto type = cast<RankedTensorType>(value.getType());
+      if (type.getElementType() != wanted.getElementType() ||
+          !tensor::CastOp::areCastCompatible(type, wanted))
+        return {};
+      value = tensor::CastOp::create(b, forward.getLoc(), wanted, value);
+    }
+    return fromBuiltin(b, forward.getLoc(), value, state.value.getType());
+  };
+  RankedTensorType wanted = getTensorType(o.value);
+  if (wanted.getElementType() != forward.getElementType()) {
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    os << "expects a result of the element type of q ("
+       << forward.getElementType() << "), got " << wanted.getElementType();
+    reason = text;
+    return false;
+  }
+  Value result = convert(forward.getO(), o, getTarget(o, layout));
+  Value lse;
+  if (problem.lse.value)
+    lse = convert(forward.getLse(), problem.lse,
+                  {parts.batch, parts.getHeads(), parts.query});
+  if (!result || (problem.lse.value && !lse)) {
+    reason = "the shape of its result is not known well enough";
+    return false;
+  }
+  // Others may ask what stands between the operation and `o` for extents.
+  SmallVector<std::pair<Value, Value>> asked;
+  for (const State &state : passed) {
+    if (state.value.hasOneUse())
+      continue;
+    Value same = convert(forward.getO(), state, getTarget(state, layout));
+    if (!same) {
+      reason = "the shape of its result is not known well enough";
+      return false;
+    }
+    asked.push_back({state.value, same});
+  }
+  Operation *last = o.value.getDefiningOp();
+  o.value.replaceAllUsesWith(result);
+  if (lse)
+    problem.lse.value.replaceAllUsesWith(lse);
+  for (auto [value, same] : asked)
+    value.replaceUsesWithIf(same, [](OpOperand &use) {
+      return getName(use.getOwner()) == "tensor.dim";
+    });
+  for (const State &state : llvm::reverse(passed)) {
+    SmallVector<Operation *> others;
+    for (Value operand : llvm::drop_begin(last->getOperands()))
+      if (operand.getDefiningOp())
+        others.push_back(operand.getDefiningOp());
+    last->erase();
+    eraseDead(others);
+    last = state.value.getDefiningOp();
+  }
+  for (auto [value, same] : asked)
+    if (same.use_empty() && same != forward.getO())
+      eraseDead(same.getDefiningOp());
+  return true;
+}
+
+LogicalResult Assembler::run() {
+  Operation *op = problem.op;
+  for (Value result : op->getResults())
+    if (result != problem.o.value && result != problem.lse.value &&
+        !result.use_empty())
+      return refuse(op, "its result " +
+                            Twine(cast<OpResult>(result).getResultNumber()) +
+                            " is used, which attention.forward does not have");
+  if (!chooseStates())
+    return refuse(op, "its dimensions are not those of an attention, or not in "
+                      "an order that needs no transpose");
+  std::string reason;
+  ForwardOp forward = create(reason);
+  if (forward && reason.empty()) {
+    ScopedDiagnosticHandler handler(
+        op->getContext(), [&](Diagnostic &diagnostic) {
+          if (diagnostic.getSeverity() == DiagnosticSeverity::Error &&
+              reason.empty())
+            reason = diagnostic.str();
+          return success();
+        });
+    if (failed(verify(forward, /*verifyRecursively=*/true)) && reason.empty())
+      reason = "it makes no valid attention.forward";
+  }
+  if (!reason.empty() || !replace(forward, reason)) {
+    SmallVector<Operation *> tables;
+    if (forward)
+      for (Value table : forward.getAux())
+        if (getDefiningName(table) == "torch_c.to_builtin_tensor")
+          tables.push_back(table.getDefiningOp());
+    for (Operation *made : llvm::reverse(recorder.made))
+      if (made->use_empty())
+        made->erase();
+    eraseDead(tables);
+    return refuse(op, reason);
+  }
+  llvm::SetVector<Operation *> sources;
+  op->walk([&](Operation *inner) {
+    for (Value operand : inner->getOperands())
+      if (Operation *source = operand.getDefiningOp();
+          source && !op->isAncestor(source))
+        sources.insert(source);
+  });
+  op->erase();
+  eraseDead(sources.getArrayRef());
+  return success();
+}
+
+LogicalResult fa3::convert::assemble(Problem &problem) {
+  return Assembler(problem).run();
+}

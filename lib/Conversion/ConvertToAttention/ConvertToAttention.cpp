@@ -1,0 +1,107 @@
+//===- ConvertToAttention.cpp - attention of other projects ---------------===//
+//
+// convert-to-attention: finds the operations; each project has a file of its
+// own.
+//
+//===----------------------------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+#include "fa3/Conversion/ConvertToAttention/ConvertToAttention.h"
+#include "Foreign.h"
+#include "Problem.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/SymbolTable.h"
+
+namespace fa3 {
+#define GEN_PASS_DEF_CONVERTTOATTENTION
+#include "fa3/Conversion/ConvertToAttention/Passes.h.inc"
+} // namespace fa3
+
+using namespace mlir;
+using namespace fa3;
+
+namespace {
+struct ConvertToAttention
+    : fa3::impl::ConvertToAttentionBase<ConvertToAttention> {
+  using ConvertToAttentionBase::ConvertToAttentionBase;
+
+  /// Whether an operation says that it is attention.
+  bool isFound(Operation *op) {
+    StringRef name = convert::getName(op);
+    static constexpr StringLiteral names[] = {
+        "iree_linalg_ext.attention", "iree_linalg_ext.online_attention",
+        "tm_tensor.attention", "torch.aten.scaled_dot_product_attention",
+        "torch.hop_flex_attention"};
+    if (llvm::is_contained(names, name))
+      return true;
+    if (name == "stablehlo.custom_call")
+      return convert::isCudnnAttention(op);
+    if (name == "linalg.softmax")
+      return raiseLinalg;
+    return convert::isOnnxAttention(op);
+  }
+
+  LogicalResult convertOne(Operation *op) {
+    StringRef name = convert::getName(op);
+    if (name == "iree_linalg_ext.attention")
+      return convert::convertIree(op);
+    if (name == "iree_linalg_ext.online_attention")
+      return convert::refuseOnline(op);
+    if (name == "tm_tensor.attention")
+      return convert::convertTMTensor(op);
+    if (name == "torch.aten.scaled_dot_product_attention")
+      return convert::convertTorch(op);
+    if (name == "torch.hop_flex_attention")
+      return convert::convertFlex(op, modFunctions);
+    if (name == "stablehlo.custom_call")
+      return convert::convertCudnn(op);
+    if (name == "linalg.softmax")
+      return convert::raiseLinalg(op);
+    return convert::convertOnnx(op);
+  }
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    SmallVector<Operation *> found;
+    module.walk([&](Operation *op) {
+      if (isFound(op))
+        found.push_back(op);
+    });
+    modFunctions.clear();
+    llvm::SetVector<Operation *> functions;
+    for (Operation *op : found) {
+      Operation *function = op->getParentOp();
+      while (function->getParentOp() &&
+             convert::getName(function) != "func.func")
+        function = function->getParentOp();
+      if (failed(convertOne(op))) {
+        ++leftAlone;
+        continue;
+      }
+      ++converted;
+      functions.insert(function);
+    }
+    // Functions of score and mask that nothing else calls.
+    llvm::SetVector<Operation *> unused(modFunctions.begin(),
+                                        modFunctions.end());
+    for (Operation *function : unused) {
+      Operation *table =
+          SymbolTable::getNearestSymbolTable(function->getParentOp());
+      if (table &&
+          SymbolTable::getSymbolVisibility(function) ==
+              SymbolTable::Visibility::Private &&
+          SymbolTable::symbolKnownUseEmpty(function, table)) {
+        functions.remove(function);
+        function->erase();
+      }
+    }
+    if (signatures)
+      for (Operation *function : functions)
+        convert::convertSignatures(function);
+  }
+
+  SmallVector<Operation *> modFunctions;
+};
+} // namespace

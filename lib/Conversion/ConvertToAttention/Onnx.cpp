@@ -1,0 +1,308 @@
+//===- Onnx.cpp - Attention and GroupQueryAttention of ONNX ---------------===//
+//
+// As onnx-mlir has them, `onnx.Attention` and `onnx.Custom` with a function
+// name and a domain, and as torch-mlir's importer prints them, `torch.operator`
+// with attributes `torch.onnx.*`. Of GroupQueryAttention (com.microsoft) the
+// core: no cache, no rotation.
+//
+//===----------------------------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+#include "Foreign.h"
+#include "Problem.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+using namespace fa3::convert;
+
+/// `Attention` or `GroupQueryAttention`; empty for everything else.
+static StringRef getFunction(Operation *op) {
+  StringRef name = getName(op);
+  if (name == "onnx.Attention")
+    return "Attention";
+  auto text = [&](StringRef attribute) {
+    auto value = dyn_cast_or_null<StringAttr>(op->getAttr(attribute));
+    return value ? value.getValue() : StringRef();
+  };
+  StringRef function;
+  if (name == "onnx.Custom") {
+    // Attention of com.microsoft is something else: with its projections.
+    function = text("function_name");
+    return function == "GroupQueryAttention" ? function : StringRef();
+  }
+  if (name != "torch.operator")
+    return {};
+  function = text("name");
+  if (!function.consume_front("onnx."))
+    return {};
+  return function == "Attention" || function == "GroupQueryAttention"
+             ? function
+             : StringRef();
+}
+
+bool fa3::convert::isOnnxAttention(Operation *op) {
+  return !getFunction(op).empty();
+}
+
+namespace {
+/// Attributes of an operation of ONNX, under the name that the project gives
+/// them.
+struct Attributes {
+  Operation *op;
+  Attribute get(StringRef name) const {
+    if (getName(op) == "torch.operator")
+      return op->getAttr(("torch.onnx." + name).str());
+    return op->getAttr(name);
+  }
+  int64_t getInteger(StringRef name, int64_t otherwise) const {
+    return fa3::convert::getInteger(get(name)).value_or(otherwise);
+  }
+  /// 0 if it is not there.
+  double getNumber(StringRef name) const {
+    auto number = dyn_cast_or_null<FloatAttr>(get(name));
+    return number ? number.getValueAsDouble() : 0;
+  }
+};
+
+/// Labels of a problem of ONNX.
+struct Shape {
+  Label b, i, j, c, e;
+  Group head, keyHead;
+  Dims getScores() const { return {{b}, head, {i}, {j}}; }
+};
+} // namespace
+
+/// Reads (b, h, s, d) or (b, s, h * d).
+static LogicalResult readTensors(Problem &problem, Shape &shape, int64_t heads,
+                                 int64_t keyHeads) {
+  Operation *op = problem.op;
+  Labels &labels = problem.labels;
+  RankedTensorType types[] = {
+      getTensorType(op->getOperand(0)), getTensorType(op->getOperand(1)),
+      getTensorType(op->getOperand(2)), getTensorType(op->getResult(0))};
+  for (RankedTensorType type : types)
+    if (!type || type.getRank() != types[0].getRank() ||
+        (type.getRank() != 3 && type.getRank() != 4))
+      return refuse(op, "expects q, k, v and the result to be of rank 3 or 4");
+  bool isFlat = types[0].getRank() == 3;
+  if (!isFlat) {
+    heads = types[0].getDimSize(1);
+    keyHeads = types[1].getDimSize(1);
+  }
+  auto isKnown = [](int64_t number) {
+    return !ShapedType::isDynamic(number) && number > 0;
+  };
+  if (heads != keyHeads || isFlat)
+    if (!isKnown(heads) || !isKnown(keyHeads) || heads % keyHeads)
+      return refuse(op, "expects known numbers of heads, those of q a multiple "
+                        "of those of k, got " +
+                            Twine(heads) + " and " + Twine(keyHeads));
+  auto create = [&] { return labels.create(ShapedType::kDynamic); };
+  shape.b = create(), shape.i = create(), shape.j = create();
+  Label head = labels.create(heads);
+  shape.head = shape.keyHead = {head};
+  if (heads != keyHeads) {
+    auto parts = labels.split(head, keyHeads, heads / keyHeads);
+    shape.head = {parts.first, parts.second};
+    shape.keyHead = {parts.first};
+  }
+  // Elements of a head follow from those of all.
+  auto getElements = [&](RankedTensorType type, int64_t heads) -> int64_t {
+    int64_t extent = type.getShape().back();
+    if (!isFlat)
+      return extent;
+    return ShapedType::isDynamic(extent) || extent % heads
+               ? ShapedType::kDynamic
+               : extent / heads;
+  };
+  shape.c = labels.create(getElements(types[0], heads));
+  shape.e = labels.create(getElements(types[2], keyHeads));
+  auto read = [&](Value tensor, const Group &head, Label row, Label column) {
+    if (!isFlat)
+      return makeState(labels, tensor, Dims{{shape.b}, head, {row}, {column}});
+    Group last = head;
+    last.push_back(column);
+    return makeState(labels, tensor, Dims{{shape.b}, {row}, last});
+  };
+  auto q = read(op->getOperand(0), shape.head, shape.i, shape.c),
+       k = read(op->getOperand(1), shape.keyHead, shape.j, shape.c),
+       v = read(op->getOperand(2), shape.keyHead, shape.j, shape.e),
+       o = read(op->getResult(0), shape.head, shape.i, shape.e);
+  if (failed(q) || failed(k) || failed(v) || failed(o))
+    return refuse(op, "the shapes of its operands do not fit together");
+  problem.q = *q, problem.k = *k, problem.v = *v, problem.o = *o;
+  return success();
+}
+
+/// Takes scale and soft cap, which have 0 for none.
+static LogicalResult readScale(Problem &problem, const Attributes &attributes) {
+  if (double scale = attributes.getNumber("scale"); scale != 0)
+    problem.scale = scale;
+  double cap = attributes.getNumber("softcap");
+  if (cap == 0)
+    return success();
+  MLIRContext *context = problem.op->getContext();
+  // The attribute has a verifier, which reports to nobody here.
+  auto number = FloatAttr::get(Float64Type::get(context), cap);
+  ScopedDiagnosticHandler handler(context,
+                                  [](Diagnostic &) { return success(); });
+  auto mod = fa3::attention::SoftcapAttr::getChecked(
+      [&] { return emitError(problem.op->getLoc()); }, context, number);
+  if (!mod)
+    return failure();
+  problem.mods.push_back(mod);
+  return success();
+}
+
+static LogicalResult convertAttention(Operation *op) {
+  Attributes attributes{op};
+  static constexpr StringLiteral pasts[] = {"past_key", "past_value"};
+  for (auto [number, name] : llvm::enumerate(pasts))
+    if (isGiven(getOperand(op, 4 + number)))
+      return refuse(op, "it has a '" + name +
+                            "', to which keys would have to be appended");
+  Problem problem(op);
+  Shape shape;
+  if (failed(readTensors(problem, shape,
+                         attributes.getInteger("q_num_heads", -1),
+                         attributes.getInteger("kv_num_heads", -1))))
+    return failure();
+  if (failed(readScale(problem, attributes)))
+    return refuse(op, "its soft cap is not positive");
+  bool isCausal = attributes.getInteger("is_causal", 0) != 0;
+  int64_t left = attributes.getInteger("left_window_size", -1),
+          right = attributes.getInteger("right_window_size", -1);
+  Value lengths = getOperand(op, 6);
+  if (!isGiven(lengths)) {
+    int64_t queries = problem.labels.getExtent(shape.i),
+            keys = problem.labels.getExtent(shape.j);
+    if (isCausal)
+      problem.mods.push_back(getCausal(op->getContext(), queries, keys));
+    if (left > fa3::attention::kGreatestExtent ||
+        right > fa3::attention::kGreatestExtent)
+      return refuse(op, "its window is too large");
+    if (left >= 0 || right >= 0) {
+      auto side = [](int64_t size) {
+        return size < 0 ? std::nullopt : std::optional<int64_t>(size);
+      };
+      problem.mods.push_back(fa3::attention::WindowAttr::get(
+          op->getContext(), side(left), side(right),
+          fa3::attention::Alignment::top_left));
+    }
+  } else {
+    RankedTensorType type = getTensorType(lengths);
+    if (!type || type.getRank() != 1 ||
+        !isa<IntegerType>(type.getElementType()))
+      return refuse(op, "its lengths are no integers for each batch");
+    // The last query stands at the last key in use.
+    problem.conditions.push_back([=](Point &point) -> Value {
+      Value length = point.getElement({lengths, {{shape.b}}});
+      if (!length)
+        return {};
+      length = point.toIndex(length);
+      ImplicitLocOpBuilder &b = point.b;
+      Value keep = arith::CmpIOp::create(b, arith::CmpIPredicate::slt,
+                                         point.getKey(), length);
+      Value queries = fa3::attention::LengthOp::create(
+          b, b.getIndexType(), fa3::attention::Sequence::query);
+      Value place = arith::AddIOp::create(
+          b, point.getQuery(), arith::SubIOp::create(b, length, queries));
+      auto bound = [&](arith::CmpIPredicate predicate, int64_t offset) {
+        Value limit =
+            arith::AddIOp::create(b, place, point.constantIndex(offset));
+        keep = arith::AndIOp::create(
+            b, keep,
+            arith::CmpIOp::create(b, predicate, point.getKey(), limit));
+      };
+      if (isCausal)
+        bound(arith::CmpIPredicate::sle, 0);
+      if (right >= 0)
+        bound(arith::CmpIPredicate::sle, right);
+      if (left >= 0)
+        bound(arith::CmpIPredicate::sge, -left);
+      return keep;
+    });
+  }
+  if (isGiven(getOperand(op, 3))) {
+    Value mask = op->getOperand(3);
+    RankedTensorType type = getTensorType(mask);
+    int64_t keys = problem.labels.getExtent(shape.j);
+    if (type && type.getRank() > 0 && type.getShape().back() != 1 &&
+        !type.isDynamicDim(type.getRank() - 1) && type.getShape().back() < keys)
+      return refuse(op, "its mask has fewer keys than there are");
+    if (failed(readBroadcastMask(problem, mask, shape.getScores())))
+      return failure();
+  }
+  return assemble(problem);
+}
+
+static LogicalResult convertGroupQuery(Operation *op) {
+  Attributes attributes{op};
+  if (!isGiven(getOperand(op, 1)) || !isGiven(getOperand(op, 2)))
+    return refuse(op, "its q, k and v are packed in one tensor");
+  static constexpr StringLiteral pasts[] = {"past_key", "past_value"};
+  for (auto [number, name] : llvm::enumerate(pasts)) {
+    Value past = getOperand(op, 3 + number);
+    RankedTensorType type = getTensorType(past);
+    bool isEmpty = type && type.getRank() == 4 && type.getDimSize(2) == 0;
+    if (isGiven(past) && !isEmpty)
+      return refuse(op, "it has a '" + name +
+                            "', to which keys would have to be appended");
+  }
+  if (attributes.getInteger("do_rotary", 0) != 0)
+    return refuse(op, "it rotates q and k ('do_rotary')");
+  if (attributes.getInteger("smooth_softmax", 0) > 0)
+    return refuse(op, "it has a smooth softmax");
+  static constexpr StringLiteral others[] = {"position_ids", "attention_bias",
+                                             "head_sink", "k_scale", "v_scale"};
+  for (auto [number, name] : llvm::enumerate(others))
+    if (isGiven(getOperand(op, 9 + number)))
+      return refuse(op, "it has a '" + name + "'");
+  Value lengths = getOperand(op, 5);
+  RankedTensorType type = getTensorType(lengths);
+  bool isLengths =
+      type && isa<IntegerType>(type.getElementType()) &&
+      (type.getRank() == 1 || (type.getRank() == 2 && type.getDimSize(1) == 1));
+  if (!isLengths)
+    return refuse(op, "its 'seqlens_k' are no integers for each batch");
+  Problem problem(op);
+  Shape shape;
+  if (failed(readTensors(problem, shape, attributes.getInteger("num_heads", -1),
+                         attributes.getInteger("kv_num_heads", -1))))
+    return failure();
+  int64_t queries = problem.labels.getExtent(shape.i),
+          keys = problem.labels.getExtent(shape.j);
+  if (queries != keys || ShapedType::isDynamic(queries))
+    if (!ShapedType::isDynamic(queries) || !ShapedType::isDynamic(keys))
+      return refuse(op, "it has other numbers of queries than of keys, without "
+                        "a cache");
+  if (failed(readScale(problem, attributes)))
+    return refuse(op, "its soft cap is not positive");
+  int64_t window = attributes.getInteger("local_window_size", -1);
+  using namespace fa3::attention;
+  if (window > kGreatestExtent)
+    return refuse(op, "its window is too large");
+  if (window > 0)
+    problem.mods.push_back(
+        WindowAttr::get(op->getContext(), window - 1, 0, Alignment::top_left));
+  else
+    problem.mods.push_back(getCausal(op->getContext(), queries, keys));
+  // Keys behind the last one in use, whose number the operand holds.
+  problem.conditions.push_back([=, &problem](Point &point) -> Value {
+    State state{lengths, {{shape.b}}};
+    if (type.getRank() == 2)
+      state.dims.push_back({problem.labels.create(1)});
+    Value last = point.getElement(state);
+    if (!last)
+      return {};
+    return arith::CmpIOp::create(point.b, arith::CmpIPredicate::sle,
+                                 point.getKey(), point.toIndex(last));
+  });
+  return assemble(problem);
+}
+
+LogicalResult fa3::convert::convertOnnx(Operation *op) {
+  if (op->getNumOperands() < 3 || op->getNumResults() < 1)
+    return refuse(op, "expects three operands or more, and a result");
+  return getFunction(op) == "Attention" ? convertAttention(op)
+                                        : convertGroupQuery(op);
+}

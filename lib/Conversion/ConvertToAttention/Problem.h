@@ -1,0 +1,105 @@
+//===- Problem.h - an attention of another project --------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
+#ifndef FA3_LIB_CONVERSION_CONVERTTOATTENTION_PROBLEM_H
+#define FA3_LIB_CONVERSION_CONVERTTOATTENTION_PROBLEM_H
+
+#include "Labels.h"
+#include "Point.h"
+#include <functional>
+
+namespace fa3::convert {
+
+/// A tensor that is added to the scores, or whose elements say (nonzero) that a
+/// key is visible.
+struct Mask {
+  State state;
+  bool isCondition;
+};
+
+/// What a converter has found out about an operation.
+struct Problem {
+  Problem(mlir::Operation *op) : op(op) {}
+
+  mlir::Operation *op;
+  Labels labels;
+  State q, k, v;
+  /// A result of `op` or of what follows it; `lse` has no value if nobody uses
+  /// it.
+  State o, lse;
+  /// Factor of the scores: a number, a scalar, or neither for 1/sqrt(head dim).
+  std::optional<double> scale;
+  mlir::Value scaleValue;
+  /// In front of all code below; without auxiliary operands.
+  llvm::SmallVector<mlir::Attribute> mods;
+  /// Edit scores, in order, in front of the masks.
+  llvm::SmallVector<std::function<mlir::Value(Point &, mlir::Value)>> scores;
+  llvm::SmallVector<Mask> masks;
+  /// Further conditions.
+  llvm::SmallVector<std::function<mlir::Value(Point &)>> conditions;
+};
+
+/// Says in a remark why an operation stays as it is. Fails.
+llvm::LogicalResult refuse(mlir::Operation *op, const llvm::Twine &reason);
+
+/// Says in a remark what became of an operation of several.
+void remarkConverted(mlir::Location loc, const llvm::Twine &what);
+
+/// A state whose dimensions have labels of their own.
+State makeState(Labels &labels, mlir::Value value);
+/// A state with one given label for each dimension; fails if the rank or an
+/// extent is another one.
+llvm::FailureOr<State> makeState(Labels &labels, mlir::Value value,
+                                 llvm::ArrayRef<Label> dims);
+/// The same for dimensions that are products of labels.
+llvm::FailureOr<State> makeState(Labels &labels, mlir::Value value, Dims dims);
+
+/// Puts attention.forward in the place of `problem.op`, or says in a remark why
+/// not. What has become dead is erased, `problem.op` too.
+llvm::LogicalResult assemble(Problem &problem);
+
+/// Reads operands 0 to 2 and result 0, (batch.., heads, rows, elements), with
+/// fewer heads in k and v if `grouped`.
+llvm::LogicalResult readLikeTorch(Problem &problem, bool grouped);
+/// What readLikeTorch calls the dimensions of the scores.
+Dims getScoreDims(const Problem &problem);
+/// Adds a mask whose dimensions are the last ones of `scores`, or 1.
+llvm::LogicalResult readBroadcastMask(Problem &problem, mlir::Value mask,
+                                      const Dims &scores);
+
+/// Reads operands 0 to 2 and result 0, (batch.., heads, rows, elements), with
+/// fewer heads in k and v if `grouped`.
+llvm::LogicalResult readLikeTorch(Problem &problem, bool grouped);
+/// Adds a mask whose dimensions are the last ones of the scores, or 1.
+llvm::LogicalResult readBroadcastMask(Problem &problem, mlir::Value mask);
+
+/// The mod of a causal mask by the first query and key, or, where lengths are
+/// known to be equal, the one that is usual.
+mlir::Attribute getCausal(mlir::MLIRContext *context, int64_t queries,
+                          int64_t keys);
+
+//===----------------------------------------------------------------------===//
+// One for each project
+//===----------------------------------------------------------------------===//
+
+llvm::LogicalResult convertIree(mlir::Operation *op);
+llvm::LogicalResult refuseOnline(mlir::Operation *op);
+llvm::LogicalResult convertTMTensor(mlir::Operation *op);
+llvm::LogicalResult convertTorch(mlir::Operation *op);
+/// Adds the functions of score and mask to `functions`.
+llvm::LogicalResult
+convertFlex(mlir::Operation *op,
+            llvm::SmallVectorImpl<mlir::Operation *> &functions);
+/// Names of these operations are used for other things, too.
+bool isCudnnAttention(mlir::Operation *op);
+llvm::LogicalResult convertCudnn(mlir::Operation *op);
+bool isOnnxAttention(mlir::Operation *op);
+llvm::LogicalResult convertOnnx(mlir::Operation *op);
+/// `op` is a softmax; only with raise-linalg.
+llvm::LogicalResult raiseLinalg(mlir::Operation *op);
+
+/// Functions take and give builtin tensors for those of torch.
+void convertSignatures(mlir::Operation *function);
+
+} // namespace fa3::convert
+
+#endif // FA3_LIB_CONVERSION_CONVERTTOATTENTION_PROBLEM_H
