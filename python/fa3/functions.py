@@ -208,7 +208,71 @@ def _sign(graph: Graph, x: Node) -> Node:
     return graph.select(graph.compare("gt", x, zero), ones[0], below)
 
 
+def _number(graph: Graph, value: Node | None, default: float) -> Node:
+    return graph.constant(default) if value is None else value
+
+
+def _silu(graph: Graph, x: Node, inplace: Node | None = None) -> Node:
+    return graph.arithmetic("mul", x, _sigmoid(graph, x))
+
+
+def _softplus(
+    graph: Graph, x: Node, beta: Node | None = None, threshold: Node | None = None
+) -> Node:
+    beta, limit = _number(graph, beta, 1.0), _number(graph, threshold, 20.0)
+    scaled = graph.arithmetic("mul", graph.cast(x, FLOAT), beta)
+    soft = graph.divide(graph.math("log1p", graph.math("exp", scaled)), beta)
+    return graph.select(graph.compare("gt", scaled, limit), x, soft)
+
+
+def _elu(
+    graph: Graph, x: Node, alpha: Node | None = None, inplace: Node | None = None
+) -> Node:
+    x = graph.cast(x, FLOAT)
+    below = graph.arithmetic(
+        "mul", _number(graph, alpha, 1.0), graph.math("expm1", x)
+    )
+    return graph.select(graph.compare("gt", x, graph.constant(0.0)), x, below)
+
+
+def _leaky_relu(graph: Graph, x: Node, negative_slope: Node | None = None,
+                inplace: Node | None = None) -> Node:  # fmt: skip
+    below = graph.arithmetic("mul", x, _number(graph, negative_slope, 0.01))
+    return graph.select(graph.compare("gt", x, graph.constant(0.0)), x, below)
+
+
+def _hardtanh(graph: Graph, x: Node, min_val: Node | None = None,
+              max_val: Node | None = None, inplace: Node | None = None) -> Node:  # fmt: skip
+    return _clamp(
+        graph, x, _number(graph, min_val, -1.0), _number(graph, max_val, 1.0)
+    )
+
+
+def _lerp(graph: Graph, start: Node, end: Node, weight: Node) -> Node:
+    step = graph.arithmetic("mul", weight, graph.arithmetic("sub", end, start))
+    return graph.arithmetic("add", start, step)
+
+
+def _addcmul(
+    graph: Graph, x: Node, a: Node, b: Node, value: Node | None = None
+) -> Node:
+    product = graph.arithmetic("mul", a, b)
+    if value is not None:
+        product = graph.arithmetic("mul", product, value)
+    return graph.arithmetic("add", x, product)
+
+
+def _logaddexp(graph: Graph, a: Node, b: Node) -> Node:
+    a, b = graph.cast(a, FLOAT), graph.cast(b, FLOAT)
+    far = _neg(graph, _abs(graph, graph.arithmetic("sub", a, b)))
+    rest = graph.math("log1p", graph.math("exp", far))
+    return graph.arithmetic("add", graph.arithmetic("maximum", a, b), rest)
+
+
 FUNCTIONS: dict[str, Callable[..., Node]] = {
+    "silu": _silu, "softplus": _softplus, "elu": _elu, "leaky_relu": _leaky_relu,
+    "hardtanh": _hardtanh, "lerp": _lerp, "addcmul": _addcmul, "logaddexp": _logaddexp,
+    "logsigmoid": lambda graph, x: _neg(graph, _softplus(graph, _neg(graph, x))),
     "add": _add, "sub": _sub, "mul": _arithmetic("mul"),
     "div": lambda graph, a, b: graph.divide(a, b),
     "floor_divide": _floor_divide, "remainder": _remainder,
@@ -249,7 +313,8 @@ ALIASES = {
     "clamp_max": "minimum", "fmin": "minimum", "long": "int", "short": "int",
     "half": "float", "bfloat16": "float", "double": "float", "detach": "clone",
     "contiguous": "clone", "fix": "trunc", "special_erf": "erf", "rsub": "rsub",
-    "item": "clone", "arctan": "atan", "cuda": "clone", "cpu": "clone",
+    "item": "clone", "arctan": "atan", "log_sigmoid": "logsigmoid",
+    "special_expit": "sigmoid", "special_expm1": "expm1", "special_log1p": "log1p", "cuda": "clone", "cpu": "clone",
 }  # fmt: skip
 
 

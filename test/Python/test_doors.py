@@ -109,6 +109,20 @@ class FlexTest(Interpreted):
             with self.subTest(inspect.getsource(mod)):
                 self.check(score_mod=mod, tolerance=4e-3)
 
+    def test_activations(self):
+        from torch.nn import functional
+
+        for mod in (
+            lambda s, b, h, q, kv: functional.silu(s) + functional.leaky_relu(s, 0.2),
+            lambda s, b, h, q, kv: functional.softplus(s) - functional.elu(s, 0.5),
+            lambda s, b, h, q, kv: functional.logsigmoid(s) * 2,
+            lambda s, b, h, q, kv: torch.lerp(s, s * s, 0.25) + torch.logaddexp(s, -s),
+            lambda s, b, h, q, kv: torch.addcmul(s, s, s, value=-0.1),
+            lambda s, b, h, q, kv: functional.hardtanh(s, -0.5, 0.75),
+        ):
+            with self.subTest(inspect.getsource(mod)):
+                self.check(score_mod=mod, tolerance=4e-3)
+
     def test_signature(self):
         ours = list(inspect.signature(fa3.flex_attention).parameters)
         theirs = list(inspect.signature(flex.flex_attention).parameters)

@@ -22,6 +22,24 @@ def part_torch(quick):
         compare(notes, compiled(q, k, v), expected, 3e-2)
         cut = [one[:, :, :200] for one in (q, k, v)]
         compare(notes, compiled(*cut), reference(*cut, causal=True)[0], 3e-2)
+    with check("torch", "torch.compile(fullgraph=True) with mods") as notes:
+        def scaled(factor, table):
+            return lambda s, b, h, i, j: s * factor - table[h] * torch.abs(i - j)
+
+        def window(size):
+            return lambda b, h, i, j: (i >= j) & (i - j <= size)
+
+        compiled = torch.compile(
+            lambda q, k, v, score, mask: fa3.attention(
+                q * 1.0, k, v, score_mod=score, mask_mod=mask
+            ),
+            fullgraph=True,
+        )  # fmt: skip
+        table = torch.rand(4, device=DEVICE)
+        for factor, size in ((1.5, 50), (0.5, 50), (0.5, 200)):
+            score, mask = scaled(factor, table), window(size)
+            o = compiled(q, k, v, score, mask)
+            compare(notes, o, reference(q, k, v, score=score, mask=mask)[0], 3e-2)
     with check("torch", "opcheck"):
         text = fa3.program.to_text(True, None, 0.0, None, True, "bhsd")
         torch.library.opcheck(
