@@ -314,7 +314,8 @@ ALIASES = {
     "half": "float", "bfloat16": "float", "double": "float", "detach": "clone",
     "contiguous": "clone", "fix": "trunc", "special_erf": "erf", "rsub": "rsub",
     "item": "clone", "arctan": "atan", "log_sigmoid": "logsigmoid",
-    "special_expit": "sigmoid", "special_expm1": "expm1", "special_log1p": "log1p", "cuda": "clone", "cpu": "clone",
+    "special_expit": "sigmoid", "special_expm1": "expm1", "special_log1p": "log1p",
+    "cuda": "clone", "cpu": "clone",
 }  # fmt: skip
 
 

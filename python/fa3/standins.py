@@ -293,11 +293,11 @@ def to_node(value: Any) -> Node:
     if tensors.is_torch(value):
         if value.dim() == 0 and value.device.type == "cpu":
             return graph.constant(value.item())
-        return _found_table(value)._node()
+        return found_table(value)._node()
     raise error_here(f"cannot trace a value of type {tensors.type_name(value)}")
 
 
-def _found_table(tensor: Any) -> Table:
+def found_table(tensor: Any) -> Table:
     """A tensor that the mod reaches otherwise than by its closure."""
     session = _session()
     session.found.append(tensor)
@@ -315,7 +315,7 @@ def apply(name: str, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
     if stripped == "getitem":
         table = args[0]
         if tensors.is_torch(table):
-            table = _found_table(table)
+            table = found_table(table)
         return table[args[1]]
     if stripped in _FILLS:
         return _fill(stripped, *args, **named)

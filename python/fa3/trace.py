@@ -24,6 +24,7 @@ from .standins import (
     Value,
     apply,
     current,
+    found_table,
     is_value,
     to_node,
 )
@@ -185,11 +186,52 @@ def _trace(
         if mod is None:
             continue
         session.graph = Graph()
+        original = mod
         if not capture.recursive:
             mod = Capture.substitute(mod, replace)
-        nodes[name] = _run(session, name, mod)
+        try:
+            nodes[name] = _run(session, name, mod)
+        except TraceError as error:
+            nodes[name] = _run_by_torch(
+                session, capture, name, original, constants, error
+            )
         graphs.append(session.graph)
     return _finish(capture, session, nodes, constants)
+
+
+def _run_by_torch(
+    session: Session, capture: Capture, name: str, mod: Any,
+    constants: dict[int, int | float], error: TraceError,
+) -> Node:  # fmt: skip
+    """What stand-ins cannot take, by make_fx; raises `error` if that cannot either."""
+    from . import fx_trace
+
+    known = {
+        id(one): called for one, called in zip(capture.tensors, capture.tensor_names)
+    }
+
+    def table(tensor: Any) -> Any:
+        called = known.get(id(tensor))
+        return found_table(tensor) if called is None else Table(tensor, called)
+
+    session.graph = Graph()
+    args = [Value(session.graph.argument(one, INDEX)) for one in _ARGUMENTS]
+    if name == "score_mod":
+        args.insert(0, Value(session.graph.argument("score", FLOAT)))
+    previous = getattr(current, "session", None)
+    current.session = session
+    try:
+        node = to_node(fx_trace.run(name, mod, args, apply, table))
+        made = session.graph.cast(node, FLOAT if name == "score_mod" else BOOL)
+    except Exception:  # the first error is the one that the user understands
+        raise error from None
+    finally:
+        current.session = previous
+    missing = set(range(len(capture.numbers))) - set(constants)
+    if missing:
+        # Their values are in the graph.
+        raise NeedsNumber(frozenset(missing))
+    return made
 
 
 def _run(session: Session, name: str, mod: Any) -> Node:

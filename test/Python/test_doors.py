@@ -123,6 +123,27 @@ class FlexTest(Interpreted):
             with self.subTest(inspect.getsource(mod)):
                 self.check(score_mod=mod, tolerance=4e-3)
 
+    def test_what_only_torch_can_trace(self):
+        from torch.nn import functional
+
+        factor, table = 1.5, torch.rand(4)
+
+        def in_place(s, b, h, q, kv):
+            made = s * 1.0
+            made.mul_(factor).add_(table[h])
+            return made
+
+        for mod in (
+            in_place,
+            lambda s, b, h, q, kv: functional.gelu(s, approximate="tanh"),
+            lambda s, b, h, q, kv: functional.mish(s) + functional.hardswish(s) * factor,
+            lambda s, b, h, q, kv: functional.softsign(s) * table[h],
+        ):
+            with self.subTest(inspect.getsource(mod)):
+                self.check(score_mod=mod, tolerance=4e-3)
+        factor = 0.5  # another constant, another kernel
+        self.check(score_mod=in_place, tolerance=4e-3)
+
     def test_signature(self):
         ours = list(inspect.signature(fa3.flex_attention).parameters)
         theirs = list(inspect.signature(flex.flex_attention).parameters)
