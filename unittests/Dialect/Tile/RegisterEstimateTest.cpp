@@ -121,6 +121,25 @@ TEST_F(RegisterEstimateTest, ElementCodeThatReadsATileTwiceKeepsIt) {
   EXPECT_EQ(estimate(LOAD("x") SQUARE STORE("x") SUM STORE("r")), kOther + 64);
 }
 
+TEST_F(RegisterEstimateTest, TwoWaysOfElementCodeAreComputedTogether) {
+  constexpr StringRef one = "%t = arith.addf %x, %x : tensor<64x64xf32> "
+                            "%a = arith.mulf %t, %t : tensor<64x64xf32> ",
+                      other = "%b = arith.mulf %x, %x : tensor<64x64xf32> ",
+                      sum = "%r = arith.addf %a, %b : tensor<64x64xf32> ";
+  StringRef load = LOAD("x");
+  EXPECT_EQ(estimate((load + one + other + sum + STORE("r")).str()),
+            kOther + 32);
+  EXPECT_EQ(estimate((load + other + one + sum + STORE("r")).str()),
+            kOther + 32);
+  // One of them is stored as a whole, in front of the sum.
+  EXPECT_EQ(
+      estimate((load + other + STORE("b") + one + sum + STORE("r")).str()),
+      kOther + 64);
+  EXPECT_EQ(
+      estimate((load + one + other + STORE("b") + sum + STORE("r")).str()),
+      kOther + 64);
+}
+
 TEST_F(RegisterEstimateTest, WhatATileIsNotReadBesideCounts) {
   // The first tile ends where the second begins.
   EXPECT_EQ(

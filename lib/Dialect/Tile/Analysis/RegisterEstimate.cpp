@@ -28,7 +28,7 @@ private:
   bool isTransient(Operation *op);
   /// Whether each element of `value`, or of a tile that it is computed from
   /// element by element, is in a register up to `last`.
-  bool holdsElements(Value value, Operation *last,
+  bool holdsElements(Value value, Operation *first, Operation *last,
                      llvm::DenseSet<Operation *> &visited);
 
   int64_t threads;
@@ -73,7 +73,21 @@ static bool isNumbers(RankedTensorType tile) {
          !tile.getElementType().isInteger(1);
 }
 
-bool ValueRegisters::holdsElements(Value value, Operation *last,
+/// Whether what `user` computes goes, element by element, into `last` or what
+/// comes behind it.
+static bool leadsTo(Operation *user, Operation *last, unsigned depth = 0) {
+  constexpr unsigned kMostDepth = 8;
+  if (depth == kMostDepth || user->getBlock() != last->getBlock() ||
+      !user->isBeforeInBlock(last) || !isElementwise(user) ||
+      !isElementCode(user, last))
+    return false;
+  return llvm::any_of(user->getUsers(), [&](Operation *next) {
+    return next == last || leadsTo(next, last, depth + 1);
+  });
+}
+
+bool ValueRegisters::holdsElements(Value value, Operation *first,
+                                   Operation *last,
                                    llvm::DenseSet<Operation *> &visited) {
   RankedTensorType tile = getTileType(value.getType());
   Operation *op = value.getDefiningOp();
@@ -85,11 +99,14 @@ bool ValueRegisters::holdsElements(Value value, Operation *last,
       Operation *inBlock = block->findAncestorOpInBlock(*user);
       if (!inBlock || !inBlock->isBeforeInBlock(last))
         return true;
+      // Further code on the same elements, which is computed beside them.
+      if (first->isBeforeInBlock(inBlock) && leadsTo(user, last))
+        return true;
     }
   return op && op->getBlock() == block && isElementwise(op) &&
          visited.insert(op).second && isElementCode(op, last) &&
          llvm::any_of(op->getOperands(), [&](Value operand) {
-           return holdsElements(operand, last, visited);
+           return holdsElements(operand, first, last, visited);
          });
 }
 
@@ -108,7 +125,7 @@ bool ValueRegisters::isTransient(Operation *op) {
   llvm::DenseSet<Operation *> visited;
   bool result = inElementCode && isElementCode(op, last) &&
                 llvm::any_of(op->getOperands(), [&](Value operand) {
-                  return holdsElements(operand, last, visited);
+                  return holdsElements(operand, op, last, visited);
                 });
   transient[op] = result;
   return result;
