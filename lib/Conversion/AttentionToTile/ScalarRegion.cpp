@@ -61,53 +61,77 @@ Value ScalarRegionExpander::bringInside(Location loc, Value index, Value memref,
   return arith::SelectOp::create(builder, loc, holds, index, zero);
 }
 
+/// Reads each element at its own index.
+void ScalarRegionExpander::expandGather(Operation *op) {
+  auto extract = cast<tensor::ExtractOp>(op);
+  Location loc = op->getLoc();
+  unsigned varies = Uniform;
+  for (Value index : extract.getIndices())
+    varies |= get(index).varies;
+  SmallVector<Value> indices;
+  for (Value index : extract.getIndices()) {
+    Entry entry = get(index);
+    indices.push_back(entry.varies == Uniform ? entry.value
+                                              : lift(loc, entry, varies));
+  }
+  bind(extract.getResult(),
+       {tile::GatherOp::create(builder, loc, getType(varies, extract.getType()),
+                               aux.lookup(extract.getTensor()), indices),
+        varies});
+}
+
 LogicalResult ScalarRegionExpander::expandExtract(Operation *op) {
   auto extract = cast<tensor::ExtractOp>(op);
   Location loc = op->getLoc();
   Value memref = aux.lookup(extract.getTensor());
   Type element = extract.getType();
 
-  // Uniform indices select; the others must be the query or the key itself
-  // (plus something uniform) and stand last, the query before the key.
-  SmallVector<Value> indices;
-  Value isInside;
+  // Of a block of elements uniform indices select; the others are the query or
+  // the key itself (plus something uniform) and stand last, the query before
+  // the key.
+  SmallVector<std::optional<tile::TileForm>> forms;
   unsigned varies = Uniform;
-  bool isTransposed = false;
+  bool isTransposed = false, isBlock = true;
   for (Value index : extract.getIndices()) {
-    Entry entry = entries.lookup(index);
+    Entry entry = get(index);
+    forms.emplace_back();
     if (entry.varies == Uniform) {
-      if (attention::isComputedIndex(extract, index))
-        entry.value =
-            bringInside(loc, entry.value, memref, indices.size(), isInside);
-      if (varies != Uniform)
-        return extract.emitOpError("reads an auxiliary operand at a uniform "
-                                   "index after one that varies; put the "
-                                   "dimensions of query and key last");
-      indices.push_back(entry.value);
+      isBlock &= varies == Uniform;
       continue;
     }
     std::optional<tile::TileForm> form = tile::getTileForm(entry.value);
-    if (entry.varies == Both || !form || !form->isAffine() ||
-        form->coordinates.size() != 1 ||
-        form->coordinates.front().coefficient != 1)
-      return extract.emitOpError("reads an auxiliary operand at an index that "
-                                 "is neither uniform nor the query or key plus "
-                                 "something uniform");
-    if (varies & entry.varies)
-      return extract.emitOpError("reads an auxiliary operand at two indices "
-                                 "that vary with the ")
-             << (entry.varies == Rows ? "query" : "key");
+    isBlock &= entry.varies != Both && form && form->isAffine() &&
+               form->coordinates.size() == 1 &&
+               form->coordinates.front().coefficient == 1 &&
+               !(varies & entry.varies);
     isTransposed |= varies > entry.varies;
     varies |= entry.varies;
-    indices.push_back(tile::materialize(builder, loc, form->base));
+    forms.back() = form;
   }
-  if (isTransposed) {
+  if (isTransposed && isBlock) {
     memref = transposedAux.lookupOrNull(extract.getTensor());
-    if (!memref)
-      return extract.emitOpError("reads an auxiliary operand with the key "
-                                 "before the query; transpose it");
-    std::swap(indices[indices.size() - 2], indices.back());
+    isBlock = memref != nullptr;
   }
+  if (!isBlock) {
+    expandGather(op);
+    return success();
+  }
+
+  SmallVector<Value> indices;
+  Value isInside;
+  for (auto [index, form] : llvm::zip(extract.getIndices(), forms)) {
+    if (form) {
+      indices.push_back(tile::materialize(builder, loc, form->base));
+      continue;
+    }
+    Value value = get(index).value;
+    if (attention::isComputedIndex(extract, index))
+      value = bringInside(loc, value, aux.lookup(extract.getTensor()),
+                          indices.size(), isInside);
+    indices.push_back(value);
+  }
+  if (isTransposed)
+    std::swap(indices[indices.size() - 2], indices.back());
   Value result;
   if (varies == Uniform)
     result = tile::ScalarLoadOp::create(builder, loc, element, memref, indices);
@@ -215,6 +239,33 @@ static bool isKeptNumber(Operation *op, const llvm::DenseSet<Value> &kept) {
          !matchPattern(op->getOperand(1), m_Constant());
 }
 
+/// Whether a read is of a block of elements, as far as can be told from its
+/// indices before there are tiles: uniform ones, then the query, then the key,
+/// both plus something uniform.
+static bool isBlockRead(tensor::ExtractOp extract, Value query, Value key,
+                        const llvm::DenseMap<Value, unsigned> &varies) {
+  unsigned seen = ScalarRegionExpander::Uniform;
+  for (Value index : extract.getIndices()) {
+    unsigned own = varies.lookup(index);
+    if (own <= seen && (own || seen))
+      return false;
+    while (Operation *op = index.getDefiningOp()) {
+      if (!isa<arith::AddIOp, arith::SubIOp>(op))
+        break;
+      bool isFirst = varies.lookup(op->getOperand(0)) != 0;
+      if (!isFirst && isa<arith::SubIOp>(op))
+        break;
+      if (varies.lookup(op->getOperand(isFirst ? 1 : 0)))
+        break;
+      index = op->getOperand(isFirst ? 0 : 1);
+    }
+    if (own && index != query && index != key)
+      return false;
+    seen |= own;
+  }
+  return true;
+}
+
 void fa3::addRegionDemand(Region &region, tile::LoadPolicy loads,
                           RegionDemand &demand) {
   if (region.empty())
@@ -234,8 +285,17 @@ void fa3::addRegionDemand(Region &region, tile::LoadPolicy loads,
       all |= varies.lookup(operand);
     for (Value result : op.getResults())
       varies[result] = all;
-    if (auto extract = dyn_cast<tensor::ExtractOp>(op);
-        extract && all == Expander::Both) {
+    auto extract = dyn_cast<tensor::ExtractOp>(op);
+    if (extract && all &&
+        !isBlockRead(extract, region.getArgument(last - 1),
+                     region.getArgument(last), varies)) {
+      extract.emitRemark("reads elements one by one, which is slow: expects "
+                         "uniform indices, then the query, then the key, each "
+                         "plus something uniform, for blocks of them");
+      // The elements, and their indices or addresses.
+      if (all == Expander::Both)
+        demand.loadedTiles += 2;
+    } else if (extract && all == Expander::Both) {
       auto array = cast<RankedTensorType>(extract.getTensor().getType());
       unsigned bits = array.getElementTypeBitWidth();
       bool inBulk = (bits == 16 || bits == 32) && array.getRank() <= 5 &&

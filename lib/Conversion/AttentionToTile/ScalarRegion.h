@@ -62,6 +62,7 @@ public:
 private:
   mlir::LogicalResult expandOp(mlir::Operation *op);
   mlir::LogicalResult expandExtract(mlir::Operation *op);
+  void expandGather(mlir::Operation *op);
   mlir::Value bringInside(mlir::Location loc, mlir::Value index,
                           mlir::Value memref, int64_t dim,
                           mlir::Value &isInside);

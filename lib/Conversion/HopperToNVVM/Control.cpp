@@ -22,7 +22,8 @@ constexpr int64_t kTensorMapAlignment = 64;
 static StringRef getAccess(Value argument) {
   bool reads = false, writes = false;
   for (Operation *user : argument.getUsers()) {
-    if (isa<TmaLoadOp, FragmentLoadOp, ScalarLoadOp, LLVM::LoadOp>(user)) {
+    if (isa<TmaLoadOp, FragmentLoadOp, GatherOp, ScalarLoadOp, LLVM::LoadOp>(
+            user)) {
       reads = true;
     } else if (isa<TmaStoreOp, RecordOp>(user)) {
       writes = true;

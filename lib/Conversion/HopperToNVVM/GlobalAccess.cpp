@@ -289,6 +289,86 @@ struct FragmentLoadPattern : KernelPattern<FragmentLoadOp> {
   }
 };
 
+/// Addresses and predicates element by element; what is the same for all is
+/// computed once.
+struct GatherPattern : KernelPattern<GatherOp> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult
+  matchAndRewrite(GatherOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    auto type = cast<VectorType>(op.getResult().getType());
+    Type element = type.getElementType();
+    if (!element.isInteger(1) && !isSupportedElement(element))
+      return op.emitOpError("expects elements of 1 bit, or 8 to 64, got ")
+             << element;
+    int64_t bytes = getStorageBits(element) / 8;
+    Type wide = rewriter.getI64Type();
+    Value zero = IntegerBuilder(rewriter, loc).constant(0);
+    auto getBytes = [&](Value index, Value stride) -> Value {
+      Value size = arith::ConstantOp::create(rewriter, loc,
+                                             rewriter.getI64IntegerAttr(bytes));
+      Value scaled = rewriter.createOrFold<arith::MulIOp>(loc, stride, size);
+      return arith::MulIOp::create(
+          rewriter, loc, arith::ExtSIOp::create(rewriter, loc, wide, index),
+          scaled);
+    };
+    Value base =
+        LLVM::PtrToIntOp::create(rewriter, loc, wide, adaptor.getPointer());
+    Value allInside;
+    auto isInside = [&](Value index, Value bound, Value others) -> Value {
+      // One unsigned comparison: what is below 0 is beyond every bound.
+      Value inside = arith::CmpIOp::create(
+          rewriter, loc, arith::CmpIPredicate::ult, index, bound);
+      return others ? arith::AndIOp::create(rewriter, loc, others, inside)
+                          .getResult()
+                    : inside;
+    };
+    struct Dimension {
+      SmallVector<Value> indices;
+      Value stride, bound;
+    };
+    SmallVector<Dimension> dims;
+    for (auto [index, stride, bound] : llvm::zip(
+             adaptor.getIndices(), adaptor.getStrides(), adaptor.getBounds())) {
+      Value limit = rewriter.createOrFold<arith::MaxSIOp>(loc, bound, zero);
+      if (isa<VectorType>(index.getType())) {
+        ValueRange elements =
+            vector::ToElementsOp::create(rewriter, loc, index).getElements();
+        dims.push_back({llvm::to_vector_of<Value>(elements), stride, limit});
+        continue;
+      }
+      base =
+          arith::AddIOp::create(rewriter, loc, base, getBytes(index, stride));
+      allInside = isInside(index, limit, allInside);
+    }
+    auto [loadedType, suffix] = getAccessType(rewriter, bytes);
+    SmallVector<Value> elements;
+    for (int64_t i = 0; i < type.getNumElements(); ++i) {
+      Value address = base, predicate = allInside;
+      for (const Dimension &dim : dims) {
+        address = arith::AddIOp::create(rewriter, loc, address,
+                                        getBytes(dim.indices[i], dim.stride));
+        predicate = isInside(dim.indices[i], dim.bound, predicate);
+      }
+      InlineAsm statement(rewriter, loc);
+      statement.addOutput(loadedType, /*early=*/true);
+      statement.addInput(address);
+      statement.addInput(predicate);
+      std::string move =
+          "mov.b" + std::to_string(loadedType.getIntOrFloatBitWidth());
+      Value loaded =
+          statement
+              .emit(move + " $0, 0;\n@$2 ld.global." + suffix + " $0, [$1];")
+              .front();
+      FragmentLoadPattern::append(elements, rewriter, loc, loaded, element, 1);
+    }
+    rewriter.replaceOpWithNewOp<vector::FromElementsOp>(op, type, elements);
+    return success();
+  }
+};
+
 struct FragmentStorePattern : KernelPattern<FragmentStoreOp> {
   using KernelPattern::KernelPattern;
 
@@ -392,6 +472,6 @@ struct ScalarLoadPattern : KernelPattern<ScalarLoadOp> {
 void fa3::populateGlobalAccessPatterns(RewritePatternSet &patterns,
                                        const TypeConverter &converter,
                                        const KernelInfo &info) {
-  patterns.add<FragmentLoadPattern, FragmentStorePattern, ScalarLoadPattern>(
-      converter, patterns.getContext(), info);
+  patterns.add<FragmentLoadPattern, FragmentStorePattern, GatherPattern,
+               ScalarLoadPattern>(converter, patterns.getContext(), info);
 }

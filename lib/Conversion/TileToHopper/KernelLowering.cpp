@@ -382,6 +382,7 @@ LogicalResult KernelLowering::lowerOp(Operation *op) {
       })
       .Case<tile::WhereOp>([&](auto op) { return lowerWhere(op); })
       .Case<tile::LoadOp>([&](auto op) { return lowerLoad(op); })
+      .Case<tile::GatherOp>([&](auto op) { return lowerGather(op); })
       .Case<tile::StoreOp>([&](auto op) { return lowerStore(op); })
       .Case<tile::ShareOp>([&](auto op) {
         set(op.getResult(),

@@ -137,6 +137,7 @@ private:
   std::optional<mlir::LogicalResult> lowerCoordDivision(mlir::Operation *op);
   mlir::LogicalResult lowerWhere(tile::WhereOp op);
   mlir::LogicalResult lowerLoad(tile::LoadOp op);
+  mlir::LogicalResult lowerGather(tile::GatherOp op);
   mlir::LogicalResult lowerStore(tile::StoreOp op);
   mlir::LogicalResult lowerScalarLoad(tile::ScalarLoadOp op);
   mlir::FailureOr<LinearLayout> getLayout(mlir::Operation *op, mlir::Type type);

@@ -411,6 +411,20 @@ LogicalResult KernelLowering::lowerLoad(tile::LoadOp op) {
   return success();
 }
 
+LogicalResult KernelLowering::lowerGather(tile::GatherOp op) {
+  SmallVector<Type> types;
+  FailureOr<GlobalAccess> access =
+      getAccess(b, arguments, op, op.getSource(), op.getIndices().size());
+  if (failed(access) ||
+      failed(convertType(op.getLoc(), op.getResult().getType(), types)))
+    return failure();
+  set(op.getResult(), hopper::GatherOp::create(
+                          b, types.front(), access->pointer,
+                          get(op.getIndices()), access->strides, access->bounds)
+                          .getResult());
+  return success();
+}
+
 LogicalResult KernelLowering::lowerStore(tile::StoreOp op) {
   FailureOr<LinearLayout> layout = getLayout(op, op.getValue().getType());
   if (failed(layout))

@@ -53,11 +53,13 @@ static LogicalResult convertLaunch(tile::LaunchOp launch, gpu::GPUFuncOp kernel,
 }
 
 /// What all groups read alike, so that their control flow agrees, nobody may
-/// write: one would read another number than the other.
+/// write: one would read another number than the other. Nor what is gathered,
+/// at any time.
 static LogicalResult verifyScalarArrays(gpu::GPUFuncOp kernel) {
   llvm::DenseMap<Value, Operation *> reads;
-  kernel.walk([&](tile::ScalarLoadOp load) {
-    reads.try_emplace(load.getSource(), load);
+  kernel.walk([&](Operation *op) {
+    if (isa<tile::ScalarLoadOp, tile::GatherOp>(op))
+      reads.try_emplace(op->getOperand(0), op);
   });
   WalkResult result = kernel.walk([&](Operation *op) {
     Value target;

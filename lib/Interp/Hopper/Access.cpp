@@ -35,9 +35,10 @@ private:
             [&](auto view) { follow(view->getResult(0)); })
         .Case<memref::DimOp, memref::ExtractStridedMetadataOp,
               memref::DeallocOp>([](auto) {})
-        .Case<tile::LoadOp, tile::LoadAsyncOp, tile::ScalarLoadOp,
-              memref::LoadOp, hopper::TmaLoadOp, hopper::FragmentLoadOp,
-              hopper::ScalarLoadOp>([&](auto) { result.read = true; })
+        .Case<tile::LoadOp, tile::LoadAsyncOp, tile::GatherOp,
+              tile::ScalarLoadOp, memref::LoadOp, hopper::TmaLoadOp,
+              hopper::FragmentLoadOp, hopper::GatherOp, hopper::ScalarLoadOp>(
+            [&](auto) { result.read = true; })
         .Case<tile::StoreOp, memref::StoreOp, hopper::TmaStoreOp,
               hopper::FragmentStoreOp, hopper::RecordOp>(
             [&](auto) { result.written = true; })

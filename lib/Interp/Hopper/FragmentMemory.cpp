@@ -120,6 +120,41 @@ LogicalResult decodeGlobal(Decoder &d, OpType op, Type value, Handler handler) {
   return success();
 }
 
+/// Which indices are vectors, and the elements of all threads.
+struct FragmentGatherExtra : Extra {
+  int64_t size = 0;
+  SmallVector<bool> isVector;
+};
+
+LogicalResult runFragmentGather(Context &c, const Instr &in) {
+  const auto &extra = in.get<FragmentGatherExtra>();
+  const auto &pointer = c.object<PointerObject>(in.in[0]);
+  int64_t bytes = getByteWidth(in.format), count = extra.isVector.size();
+  Lane lane = getLane(in.format);
+  Buffer &out = c.makeBuffer(in.out[0], lane, extra.size);
+  int64_t laneBytes = getLaneBytes(lane);
+  for (int64_t i = 0; i < extra.size; ++i) {
+    int64_t position = pointer.byte;
+    bool isInside = true;
+    for (int64_t dim = 0; dim < count; ++dim) {
+      CellId cell = in.in[1 + dim];
+      int64_t index = extra.isVector[dim] ? c.buffer(cell).data<int64_t>()[i]
+                                          : c.integer(cell);
+      isInside &= index >= 0 && index < c.integer(in.in[1 + 2 * count + dim]);
+      position += index * c.integer(in.in[1 + count + dim]) * bytes;
+    }
+    uint8_t *to = out.data<uint8_t>() + i * laneBytes;
+    if (!isInside) {
+      std::memset(to, 0, laneBytes);
+      continue;
+    }
+    if (failed(checkGlobal(c, in, pointer, position, bytes, "reads")))
+      return failure();
+    decode(in.format, pointer.array.getBase() + position, 0, 1, to);
+  }
+  return success();
+}
+
 LogicalResult runFragmentScalarLoad(Context &c, const Instr &in) {
   const auto &pointer = c.object<PointerObject>(in.in[0]);
   size_t count = (in.in.size() - 1) / 2;
@@ -260,6 +295,17 @@ void fa3::interp::populateHopperFragmentMemory(Registry &r) {
   });
   r.add<hopper::FragmentStoreOp>([](Decoder &d, hopper::FragmentStoreOp op) {
     return decodeGlobal(d, op, op.getValue().getType(), runFragmentStore);
+  });
+  r.add<hopper::GatherOp>([](Decoder &d, hopper::GatherOp op) -> LogicalResult {
+    FailureOr<Format> format = d.getFormat(op, op.getResult().getType());
+    if (failed(format))
+      return failure();
+    auto *extra = d.makeExtra<FragmentGatherExtra>();
+    extra->size = d.getCount(op.getResult());
+    for (Type type : op.getIndices().getTypes())
+      extra->isVector.push_back(isa<VectorType>(type));
+    d.emit(op, runFragmentGather, extra).format = *format;
+    return success();
   });
   r.add<hopper::ScalarLoadOp>(
       [](Decoder &d, hopper::ScalarLoadOp op) -> LogicalResult {

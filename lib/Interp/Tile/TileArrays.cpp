@@ -218,6 +218,35 @@ LogicalResult runStoreBelow(Context &c, const Instr &in) {
   return success();
 }
 
+/// Which indices are tiles.
+struct TileGatherExtra : Extra {
+  int64_t size = 0;
+  SmallVector<bool> isTile;
+};
+
+LogicalResult runTileGather(Context &c, const Instr &in) {
+  const auto &extra = in.get<TileGatherExtra>();
+  const Array &array = c.array(in.in[0]);
+  Lane lane = getLane(in.format);
+  Buffer &out = c.makeBuffer(in.out[0], lane, extra.size);
+  int64_t laneBytes = getLaneBytes(lane);
+  SmallVector<int64_t> at(extra.isTile.size());
+  for (int64_t i = 0; i < extra.size; ++i) {
+    bool isInside = true;
+    for (auto [dim, isTile] : llvm::enumerate(extra.isTile)) {
+      CellId cell = in.in[1 + dim];
+      at[dim] = isTile ? c.buffer(cell).data<int64_t>()[i] : c.integer(cell);
+      isInside &= at[dim] >= 0 && at[dim] < array.getShape()[dim];
+    }
+    uint8_t *to = out.data<uint8_t>() + i * laneBytes;
+    if (isInside)
+      decode(in.format, array.at(at), 0, 1, to);
+    else
+      std::memset(to, 0, laneBytes);
+  }
+  return success();
+}
+
 LogicalResult runTileScalarLoad(Context &c, const Instr &in) {
   const Array &array = c.array(in.in[0]);
   SmallVector<int64_t> indices = c.integers(in.in.drop_front());
@@ -239,6 +268,17 @@ void fa3::interp::populateTileArrays(Registry &r) {
   r.add<tile::StoreOp>([](Decoder &d, tile::StoreOp op) {
     return decodeAccess(d, op, op.getValue().getType(),
                         op.getBelow() ? runStoreBelow : runTileStore);
+  });
+  r.add<tile::GatherOp>([](Decoder &d, tile::GatherOp op) -> LogicalResult {
+    FailureOr<Format> format = d.getFormat(op, op.getResult().getType());
+    if (failed(format))
+      return failure();
+    auto *extra = d.makeExtra<TileGatherExtra>();
+    extra->size = op.getResult().getType().getNumElements();
+    for (Type type : op.getIndices().getTypes())
+      extra->isTile.push_back(isa<RankedTensorType>(type));
+    d.emit(op, runTileGather, extra).format = *format;
+    return success();
   });
   r.addPlain<tile::ScalarLoadOp>(runTileScalarLoad);
 }

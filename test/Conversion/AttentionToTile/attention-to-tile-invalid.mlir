@@ -30,64 +30,6 @@ func.func @mods(%q: !q, %k: !q, %v: !q) -> !q {
 // -----
 
 !q = tensor<1x1x?x64xf16>
-func.func @key_first(%q: !q, %k: !q, %v: !q, %bias: tensor<?x?xf32>) -> !q {
-  %o = attention.forward %q, %k, %v aux(%bias : tensor<?x?xf32>) : (!q, !q, !q) -> !q
-    score_mod (%s, %b, %h, %i, %j) {
-      // expected-error @below {{reads an auxiliary operand with the key before the query; transpose it}}
-      %x = tensor.extract %bias[%j, %i] : tensor<?x?xf32>
-      %y = arith.addf %s, %x : f32
-      attention.yield %y : f32
-    }
-  return %o : !q
-}
-
-// -----
-
-!q = tensor<1x1x?x64xf16>
-func.func @uniform_last(%q: !q, %k: !q, %v: !q, %bias: tensor<?x?xf32>) -> !q {
-  %o = attention.forward %q, %k, %v aux(%bias : tensor<?x?xf32>) : (!q, !q, !q) -> !q
-    score_mod (%s, %b, %h, %i, %j) {
-      // expected-error @below {{reads an auxiliary operand at a uniform index after one that varies; put the dimensions of query and key last}}
-      %x = tensor.extract %bias[%j, %h] : tensor<?x?xf32>
-      %y = arith.addf %s, %x : f32
-      attention.yield %y : f32
-    }
-  return %o : !q
-}
-
-// -----
-
-!q = tensor<1x1x?x64xf16>
-func.func @relative(%q: !q, %k: !q, %v: !q, %bias: tensor<?xf32>) -> !q {
-  %o = attention.forward %q, %k, %v aux(%bias : tensor<?xf32>) : (!q, !q, !q) -> !q
-    score_mod (%s, %b, %h, %i, %j) {
-      %d = arith.subi %j, %i : index
-      // expected-error @below {{reads an auxiliary operand at an index that is neither uniform nor the query or key plus something uniform}}
-      %x = tensor.extract %bias[%d] : tensor<?xf32>
-      %y = arith.addf %s, %x : f32
-      attention.yield %y : f32
-    }
-  return %o : !q
-}
-
-// -----
-
-!q = tensor<1x1x?x64xf16>
-func.func @strided(%q: !q, %k: !q, %v: !q, %bias: tensor<?xf32>) -> !q {
-  %o = attention.forward %q, %k, %v aux(%bias : tensor<?xf32>) : (!q, !q, !q) -> !q
-    score_mod (%s, %b, %h, %i, %j) {
-      %d = arith.addi %j, %j : index
-      // expected-error @below {{reads an auxiliary operand at an index that is neither uniform nor the query or key plus something uniform}}
-      %x = tensor.extract %bias[%d] : tensor<?xf32>
-      %y = arith.addf %s, %x : f32
-      attention.yield %y : f32
-    }
-  return %o : !q
-}
-
-// -----
-
-!q = tensor<1x1x?x64xf16>
 !f = tensor<1x1x?x64xf8E4M3FN>
 func.func @quantize_rows(%q: !q) -> (!f, tensor<1x1x?xf32>) {
   // expected-error @below {{has a scale for every 96 rows: expects 0 (all), 1 or a multiple of the tile's 64}}

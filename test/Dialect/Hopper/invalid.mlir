@@ -1010,6 +1010,24 @@ func.func @store_registers(%x: vector<3xf32>, %p: !llvm.ptr<1>, %i: i32, %s: i64
 
 // -----
 
+// gather C1
+func.func @gather_bounds(%p: !llvm.ptr<1>, %i: vector<4xi32>, %s: i64) {
+  // expected-error @+1 {{expects as many strides and bounds as indices (1), got 1 and 0}}
+  %0 = hopper.gather %p[%i : vector<4xi32>] strides(%s) bounds() : vector<4xi32>
+  return
+}
+
+// -----
+
+// gather C2
+func.func @gather_vector(%p: !llvm.ptr<1>, %i: vector<4xi32>, %n: i32, %s: i64) {
+  // expected-error @+1 {{expects vectors of 8 i32 as indices, got 'vector<4xi32>'}}
+  %0 = hopper.gather %p[%i : vector<4xi32>] strides(%s) bounds(%n) : vector<8xi32>
+  return
+}
+
+// -----
+
 // scalar_load C1
 func.func @scalar_load(%p: !llvm.ptr<1>, %i: i32, %s: i64) {
   // expected-error @+1 {{expects as many strides as indices (1), got 2}}

@@ -171,6 +171,9 @@ func.func @fragments(%j0: i32, %s: vector<40xf32>, %c: vector<40xi1>, %p: !llvm.
   %z = hopper.fragment.load %p[%j0] strides(%st) bounds(%j0) of #rows : vector<2xf32>
   // CHECK: hopper.scalar_load %{{.*}}[%{{.*}}] strides(%{{.*}}) : i32
   %e = hopper.scalar_load %p[%j0] strides(%st) : i32
+  // CHECK: hopper.gather %{{.*}}[%{{.*}}, %{{.*}} : i32, vector<4xi32>] strides(%{{.*}}, %{{.*}}) bounds(%{{.*}}, %{{.*}}) : vector<4xf16>
+  %at = vector.broadcast %j0 : i32 to vector<4xi32>
+  %g = hopper.gather %p[%j0, %at : i32, vector<4xi32>] strides(%st, %st) bounds(%j0, %j0) : vector<4xf16>
   // CHECK: hopper.smem.store %[[Y]] to %{{.*}}[%{{.*}}, %{{.*}}, %{{.*}}] of #[[ACC]] : vector<40xf32>, <1, tensor<64x96xf32>, 128>
   hopper.smem.store %y to %buf[%j0, %j0, %j0] of #acc : vector<40xf32>, !hopper.buffer<1, tensor<64x96xf32>, 128>
   // CHECK: hopper.smem.load %{{.*}}[%{{.*}}, %{{.*}}, %{{.*}}] of #[[ACC]] : <1, tensor<64x96xf32>, 128> -> vector<40xf32>

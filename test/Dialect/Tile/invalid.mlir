@@ -342,6 +342,42 @@ func.func @load_source(%m: memref<*xf16>, %i: index) {
 
 // -----
 
+// gather C1
+func.func @gather_count(%m: memref<8x8xf16>, %t: tensor<64xindex>) {
+  // expected-error @+1 {{'tile.gather' op expects one index per dimension of the memref (2), got 1}}
+  %0 = tile.gather %m[%t : tensor<64xindex>] : memref<8x8xf16> -> tensor<64xf16>
+  return
+}
+
+// -----
+
+// gather C1, no tile
+func.func @gather_scalar(%m: memref<8xf16>, %i: index) {
+  // expected-error @+1 {{if a result is non-scalar, then at least one operand must be non-scalar}}
+  %0 = tile.gather %m[%i : index] : memref<8xf16> -> tensor<64xf16>
+  return
+}
+
+// -----
+
+// gather C1, tiles of other integers
+func.func @gather_i32(%m: memref<8xf16>, %t: tensor<64xi32>) {
+  // expected-error @+1 {{'tile.gather' op expects tiles of index, got 'tensor<64xi32>'}}
+  %0 = tile.gather %m[%t : tensor<64xi32>] : memref<8xf16> -> tensor<64xf16>
+  return
+}
+
+// -----
+
+// gather C2
+func.func @gather_element(%m: memref<8xf16>, %t: tensor<64xindex>) {
+  // expected-error @+1 {{'tile.gather' op expects the element type of the tile ('f32') to be that of the memref ('f16')}}
+  %0 = tile.gather %m[%t : tensor<64xindex>] : memref<8xf16> -> tensor<64xf32>
+  return
+}
+
+// -----
+
 // scalar_load C1
 func.func @scalar_indices(%m: memref<8x8xf16>, %i: index) {
   // expected-error @+1 {{'tile.scalar_load' op expects one index per dimension of the memref (2), got 3}}

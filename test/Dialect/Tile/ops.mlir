@@ -77,6 +77,10 @@ func.func @memory(%K: memref<?x?x?x128xf16, strided<[?, ?, ?, 1]>>, %table: memr
   %row = tile.load %K[%i, %i, %i, %i] : memref<?x?x?x128xf16, strided<[?, ?, ?, 1]>> -> tensor<128xf16>
   // CHECK: tile.scalar_load %[[T]][%[[I]]] : memref<?xi32>
   %s = tile.scalar_load %table[%i] : memref<?xi32>
+  // CHECK: %[[AT:.*]] = tensor.splat
+  // CHECK: tile.gather %[[T]][%[[AT]] : tensor<64xindex>] : memref<?xi32> -> tensor<64xi32>
+  %at = tensor.splat %i : tensor<64xindex>
+  %g = tile.gather %table[%at : tensor<64xindex>] : memref<?xi32> -> tensor<64xi32>
   // CHECK: %[[F:.*]] = tile.load %[[K]][%[[I]], %[[I]], %[[I]], %[[I]]] fold 4 : memref<?x?x?x128xf16, strided<[?, ?, ?, 1]>> -> tensor<64x128xf16>
   %folded = tile.load %K[%i, %i, %i, %i] fold 4 : memref<?x?x?x128xf16, strided<[?, ?, ?, 1]>> -> tensor<64x128xf16>
   // CHECK: tile.store %[[F]], %[[K]][%[[I]], %[[I]], %[[I]], %[[I]]] fold 4 : tensor<64x128xf16>, memref<?x?x?x128xf16, strided<[?, ?, ?, 1]>>

@@ -119,9 +119,10 @@ def AttentionToTile : Pass<"attention-to-tile", "::mlir::ModuleOp"> {
     that does not fit wraps around.
 
     Fails on operands that are not function arguments, on results that are not
-    returned, on auxiliary operands read at indices that are neither uniform nor
-    (query, key) in the last dimensions, and on a `memref.dim` of a dimension that
-    is not there, of which the canonicalization that follows would die.
+    returned, and on a `memref.dim` of a dimension that is not there, of which the
+    canonicalization that follows would die. Auxiliary operands read at indices
+    that are neither uniform nor (query, key) in the last dimensions are read
+    element by element (`tile.gather`), with a remark.
 
     Example, without masks, types and the end of the softmax:
     ```mlir

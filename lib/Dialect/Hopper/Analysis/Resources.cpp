@@ -88,6 +88,10 @@ static ResourceUse getHopperUse(Operation *op) {
     use.issue = countRegisters(load.getResult().getType());
     use.latency = chip.globalLatency;
     use.isAwaited = true;
+  } else if (auto gather = dyn_cast<GatherOp>(op)) {
+    use.issue = countRegisters(gather.getResult().getType());
+    use.latency = chip.globalLatency;
+    use.isAwaited = true;
   } else if (auto store = dyn_cast<FragmentStoreOp>(op)) {
     use.issue = countRegisters(store.getValue().getType());
   } else if (isa<ClaimOp, ScalarLoadOp>(op)) {

@@ -453,6 +453,22 @@ LogicalResult FragmentLoadOp::verify() {
 LogicalResult FragmentStoreOp::verify() {
   return verifyAccess(*this, getValue().getType());
 }
+LogicalResult GatherOp::verify() {
+  if (getStrides().size() != getIndices().size() ||
+      getBounds().size() != getIndices().size())
+    return emitOpError("expects as many strides and bounds as indices (")
+           << getIndices().size() << "), got " << getStrides().size() << " and "
+           << getBounds().size();
+  int64_t count = cast<VectorType>(getResult().getType()).getNumElements();
+  for (Type type : getIndices().getTypes()) {
+    auto vector = dyn_cast<VectorType>(type);
+    if (vector && (!vector.getElementType().isInteger(32) ||
+                   vector.getNumElements() != count))
+      return emitOpError("expects vectors of ")
+             << count << " i32 as indices, got " << type;
+  }
+  return success();
+}
 LogicalResult ScalarLoadOp::verify() {
   if (getStrides().size() != getIndices().size())
     return emitOpError("expects as many strides as indices (")

@@ -7,6 +7,7 @@
 #include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -147,6 +148,22 @@ static LogicalResult verifyAccess(Operation *op, MemRefType memref,
 LogicalResult LoadOp::verify() {
   return verifyAccess(*this, cast<MemRefType>(getSource().getType()),
                       getIndices(), getResult().getType(), getFold());
+}
+
+LogicalResult GatherOp::verify() {
+  if (llvm::none_of(getIndices().getTypes(), llvm::IsaPred<RankedTensorType>))
+    return emitOpError("expects an index that is a tile");
+  for (Type type : getIndices().getTypes())
+    if (!getElementTypeOrSelf(type).isIndex())
+      return emitOpError("expects tiles of index, got ") << type;
+  auto memref = cast<MemRefType>(getSource().getType());
+  if (failed(verifyAccess(*this, memref, getIndices(), {})))
+    return failure();
+  if (getResult().getType().getElementType() != memref.getElementType())
+    return emitOpError("expects the element type of the tile (")
+           << getResult().getType().getElementType()
+           << ") to be that of the memref (" << memref.getElementType() << ")";
+  return success();
 }
 
 LogicalResult ScalarLoadOp::verify() {

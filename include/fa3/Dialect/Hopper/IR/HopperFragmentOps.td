@@ -137,6 +137,28 @@ def Hopper_FragmentLoadOp : Hopper_Op<"fragment.load", [AttrSizedOperandSegments
   let hasVerifier = 1;
 }
 
+def Hopper_GatherOp : Hopper_Op<"gather", [Pure, AttrSizedOperandSegments]> {
+  let summary = "reads elements of global memory, each at its own index";
+  let description = [{
+    Every register of the result is the element at `pointer` plus the sum of index
+    * stride. An index is a number, or one for each register; what is not below
+    its bound, or below 0, reads as zero. The array is one that the launch does
+    not write.
+
+    C1. as many strides and bounds as indices.
+    C2. an index that is a vector has an i32 for each register of the result.
+  }];
+  let arguments = (ins Hopper_Pointer:$pointer,
+                       Variadic<AnyTypeOf<[I32, Hopper_AnyVector]>>:$indices,
+                       Variadic<I64>:$strides, Variadic<I32>:$bounds);
+  let results = (outs Hopper_AnyVector:$result);
+  let assemblyFormat = [{
+    $pointer `[` $indices `:` type($indices) `]` `strides` `(` $strides `)`
+    `bounds` `(` $bounds `)` attr-dict `:` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
 def Hopper_FragmentStoreOp : Hopper_OrderedOp<"fragment.store", [AttrSizedOperandSegments]> {
   let summary = "writes a tile to global memory, each thread its elements";
   let description = [{

@@ -166,6 +166,34 @@ def Tile_LoadOp : Tile_Op<"load", [
   let hasVerifier = 1;
 }
 
+def Tile_GatherOp : Tile_Op<"gather",
+    !listconcat(ElementwiseMappable.traits, [Pure])> {
+  let summary = "reads elements of a global array, each at its own index";
+  let description = [{
+    Element e of the result is that of the array at the indices of e: an index is
+    a number, or a tile of them in the shape of the result. Elements outside the
+    array read as zero. The array must not be written by the launch that reads
+    it. Each thread reads its elements one by one: where rows of the result are
+    consecutive, `tile.load` is faster by far.
+
+    Example:
+    ```mlir
+    %d = arith.subi %i, %j : tensor<64x80xindex>
+    %b = tile.gather %table[%h, %d : index, tensor<64x80xindex>] : memref<?x?xf32> -> tensor<64x80xf32>
+    ```
+
+    C1. one index per dimension of the memref; at least one is a tile.
+    C2. element types agree.
+  }];
+  let arguments = (ins AnyMemRef:$source,
+                       Variadic<AnyTypeOf<[Index, Tile_Tile]>>:$indices);
+  let results = (outs Tile_Tile:$result);
+  let assemblyFormat = [{
+    $source `[` $indices `:` type($indices) `]` attr-dict `:` type($source) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
 def Tile_ScalarLoadOp : Tile_Op<"scalar_load", [Pure,
     TypesMatchWith<"result type is the element type", "source", "result",
                    "::llvm::cast<::mlir::MemRefType>($_self).getElementType()">]> {
