@@ -13,7 +13,6 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Diagnostics.h"
-#include "mlir/IR/Remarks.h"
 #include "mlir/IR/Verifier.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/SetVector.h"
@@ -23,80 +22,6 @@ using namespace mlir;
 using namespace fa3::convert;
 using fa3::attention::ForwardOp;
 using fa3::attention::Layout;
-
-//===----------------------------------------------------------------------===//
-// Remarks
-//===----------------------------------------------------------------------===//
-
-static constexpr StringLiteral kCategory = "convert-to-attention";
-
-/// Through the remark engine if that takes it, otherwise as a diagnostic.
-static void report(Location loc, remark::detail::InFlightRemark remark,
-                   StringRef text) {
-  if (remark)
-    remark << text;
-  else
-    emitRemark(loc) << text;
-}
-
-LogicalResult fa3::convert::refuse(Operation *op, const Twine &reason) {
-  std::string text =
-      ("'" + getName(op) + "' is left as it is: " + reason).str();
-  report(
-      op->getLoc(),
-      remark::missed(op->getLoc(),
-                     remark::RemarkOpts::name("LeftAlone").category(kCategory)),
-      text);
-  return failure();
-}
-
-void fa3::convert::remarkConverted(Location loc, const Twine &what) {
-  std::string text = what.str();
-  report(loc,
-         remark::passed(
-             loc, remark::RemarkOpts::name("Converted").category(kCategory)),
-         text);
-}
-
-//===----------------------------------------------------------------------===//
-// States
-//===----------------------------------------------------------------------===//
-
-State fa3::convert::makeState(Labels &labels, Value value) {
-  return {value, labels.create(getTensorType(value).getShape())};
-}
-
-FailureOr<State> fa3::convert::makeState(Labels &labels, Value value,
-                                         Dims dims) {
-  RankedTensorType type = getTensorType(value);
-  if (!type || type.getRank() != static_cast<int64_t>(dims.size()))
-    return failure();
-  for (auto [group, extent] : llvm::zip(dims, type.getShape())) {
-    if (group.size() == 1 && failed(labels.meet(group[0], extent)))
-      return failure();
-    int64_t product = labels.getExtent(group);
-    if (!ShapedType::isDynamic(extent) && !ShapedType::isDynamic(product) &&
-        extent != product)
-      return failure();
-  }
-  return State{value, std::move(dims)};
-}
-
-FailureOr<State> fa3::convert::makeState(Labels &labels, Value value,
-                                         ArrayRef<Label> dims) {
-  Dims groups;
-  for (Label label : dims)
-    groups.push_back({label});
-  return makeState(labels, value, std::move(groups));
-}
-
-Attribute fa3::convert::getCausal(MLIRContext *context, int64_t queries,
-                                  int64_t keys) {
-  using namespace fa3::attention;
-  bool isSquare = queries == keys && !ShapedType::isDynamic(queries);
-  return CausalAttr::get(context, isSquare ? Alignment::bottom_right
-                                           : Alignment::top_left);
-}
 
 //===----------------------------------------------------------------------===//
 // Roles of the labels
@@ -131,14 +56,12 @@ public:
 
 private:
   Group getLeaves(const State &state) const;
-  Group dropUnits(ArrayRef<Label> group) const;
   void findShared(ArrayRef<const State *> states);
   std::optional<Parts> classify(const State &q, const State &k, const State &v,
                                 const State &o);
   bool chooseStates();
   Target getTarget(const State &state, Layout layout) const;
   bool fits(const State &state, const Target &target) const;
-  Value reshape(OpBuilder &b, Value value, const Dims &from, const Dims &to);
   ForwardOp create(std::string &reason);
   void buildRegions(ForwardOp forward, std::string &reason);
   bool replace(ForwardOp forward, std::string &reason);
@@ -166,13 +89,6 @@ Group Assembler::getLeaves(const State &state) const {
   llvm::erase_if(leaves, [&](Label label) {
     return labels.getExtent(label) == 1 && !shared.contains(label);
   });
-  return leaves;
-}
-
-Group Assembler::dropUnits(ArrayRef<Label> group) const {
-  Group leaves = labels.resolve(group);
-  llvm::erase_if(leaves,
-                 [&](Label label) { return labels.getExtent(label) == 1; });
   return leaves;
 }
 
@@ -273,9 +189,9 @@ Target Assembler::getTarget(const State &state, Layout layout) const {
 bool Assembler::fits(const State &state, const Target &target) const {
   Group own, wanted;
   for (const Group &group : state.dims)
-    own.append(dropUnits(group));
+    own.append(labels.dropUnits(group));
   for (const Group &group : target)
-    wanted.append(dropUnits(group));
+    wanted.append(labels.dropUnits(group));
   return own == wanted;
 }
 
@@ -351,138 +267,13 @@ bool Assembler::chooseStates() {
 }
 
 //===----------------------------------------------------------------------===//
-// Shapes
-//===----------------------------------------------------------------------===//
-
-/// Expands and collapses dimensions; both lists have the same labels in the
-/// same order, besides those of one element. Null if extents are not known.
-Value Assembler::reshape(OpBuilder &b, Value value, const Dims &fromDims,
-                         const Dims &toDims) {
-  auto simplify = [&](const Dims &dims) {
-    return llvm::map_to_vector<5>(
-        dims, [&](const Group &group) { return dropUnits(group); });
-  };
-  Dims from = simplify(fromDims), to = simplify(toDims);
-  Location loc = problem.op->getLoc();
-  auto type = cast<RankedTensorType>(value.getType());
-
-  // Pieces that both sides consist of.
-  struct Piece {
-    size_t from, to;
-    int64_t extent;
-  };
-  SmallVector<Piece> pieces;
-  size_t i = 0, j = 0;
-  Group restFrom = from.empty() ? Group() : from[0],
-        restTo = to.empty() ? Group() : to[0];
-  auto nextFrom = [&] { restFrom = ++i < from.size() ? from[i] : Group(); };
-  auto nextTo = [&] { restTo = ++j < to.size() ? to[j] : Group(); };
-  if (from.empty() || to.empty())
-    return {};
-  while (i < from.size() || j < to.size()) {
-    bool isUnitFrom = i < from.size() && restFrom.empty(),
-         isUnitTo = j < to.size() && restTo.empty();
-    if (isUnitFrom && isUnitTo) {
-      pieces.push_back({i, j, 1});
-      nextFrom(), nextTo();
-    } else if (isUnitFrom) {
-      pieces.push_back({i, std::min(j, to.size() - 1), 1});
-      nextFrom();
-    } else if (isUnitTo) {
-      pieces.push_back({std::min(i, from.size() - 1), j, 1});
-      nextTo();
-    } else {
-      if (i == from.size() || j == to.size())
-        return {};
-      Group piece;
-      while (!restFrom.empty() && !restTo.empty()) {
-        if (restFrom.front() != restTo.front())
-          return {};
-        piece.push_back(restFrom.front());
-        restFrom.erase(restFrom.begin());
-        restTo.erase(restTo.begin());
-      }
-      pieces.push_back({i, j, labels.getExtent(piece)});
-      if (restFrom.empty())
-        nextFrom();
-      if (restTo.empty())
-        nextTo();
-    }
-  }
-
-  SmallVector<ReassociationIndices> expansion(from.size()), collapse(to.size());
-  for (auto [number, piece] : llvm::enumerate(pieces)) {
-    expansion[piece.from].push_back(number);
-    collapse[piece.to].push_back(number);
-  }
-  auto isTrivial = [](ArrayRef<ReassociationIndices> groups) {
-    return llvm::all_of(groups,
-                        [](const auto &group) { return group.size() == 1; });
-  };
-  if (llvm::any_of(expansion, [](auto &group) { return group.empty(); }) ||
-      llvm::any_of(collapse, [](auto &group) { return group.empty(); }))
-    return {};
-
-  // What the tensor at hand knows of the extents.
-  SmallVector<OpFoldResult> sizes(pieces.size());
-  for (auto [dim, group] : llvm::enumerate(expansion)) {
-    int64_t extent = type.getDimSize(dim), known = 1;
-    std::optional<size_t> open;
-    for (int64_t number : group) {
-      int64_t &own = pieces[number].extent;
-      if (group.size() == 1)
-        own = extent;
-      if (ShapedType::isDynamic(own)) {
-        if (open)
-          return {};
-        open = number;
-      } else {
-        known *= own;
-        sizes[number] = b.getIndexAttr(own);
-      }
-    }
-    if (known < 1)
-      return {};
-    if (!open) {
-      if (ShapedType::isDynamic(extent) || extent != known)
-        return {};
-      continue;
-    }
-    if (!ShapedType::isDynamic(extent)) {
-      if (extent % known)
-        return {};
-      pieces[*open].extent = extent / known;
-      sizes[*open] = b.getIndexAttr(extent / known);
-      continue;
-    }
-    if (isTrivial(expansion))
-      continue;
-    Value size = tensor::DimOp::create(b, loc, value, dim);
-    if (known != 1)
-      size = arith::DivSIOp::create(
-          b, loc, size, arith::ConstantIndexOp::create(b, loc, known));
-    sizes[*open] = size;
-  }
-  if (!isTrivial(expansion)) {
-    SmallVector<int64_t> shape = llvm::map_to_vector(
-        pieces, [](const Piece &piece) { return piece.extent; });
-    value = tensor::ExpandShapeOp::create(
-        b, loc, RankedTensorType::get(shape, type.getElementType()), value,
-        expansion, sizes);
-  }
-  if (!isTrivial(collapse))
-    value = tensor::CollapseShapeOp::create(b, loc, value, collapse);
-  return value;
-}
-
-//===----------------------------------------------------------------------===//
 // The operation
 //===----------------------------------------------------------------------===//
 
 void Assembler::buildRegions(ForwardOp forward, std::string &reason) {
   // Dimensions of one element need no code.
-  Roles roles{dropUnits(parts.batch), dropUnits(parts.getHeads()),
-              dropUnits(parts.query), dropUnits(parts.key)};
+  Roles roles{labels.dropUnits(parts.batch), labels.dropUnits(parts.getHeads()),
+              labels.dropUnits(parts.query), labels.dropUnits(parts.key)};
   llvm::SetVector<Value> tables;
   SmallVector<const Mask *> added, conditions, hidden;
   for (const Mask &mask : problem.masks) {
@@ -560,7 +351,7 @@ ForwardOp Assembler::create(std::string &reason) {
     Target target = getTarget(state, layout);
     if (isV && transposedV)
       std::swap(target[layout == Layout::bhsd ? 2 : 1], target[3]);
-    return reshape(b, tensor, state.dims, target);
+    return reshape(b, loc, labels, tensor, state.dims, target);
   };
   Value query = shape(q, false), key = shape(k, false), value = shape(v, true);
   if (!query || !key || !value) {
@@ -614,7 +405,8 @@ bool Assembler::replace(ForwardOp forward, std::string &reason) {
   auto convert = [&](Value result, const State &state,
                      const Target &target) -> Value {
     RankedTensorType wanted = getTensorType(state.value);
-    Value value = reshape(b, result, target, state.dims);
+    Value value =
+        reshape(b, forward.getLoc(), labels, result, target, state.dims);
     if (!value)
       return {};
     if (value.getType() != wanted) {

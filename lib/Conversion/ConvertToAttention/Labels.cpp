@@ -57,6 +57,12 @@ Dims Labels::resolve(const Dims &dims) const {
       dims, [&](const Group &group) { return resolve(group); });
 }
 
+Group Labels::dropUnits(ArrayRef<Label> labels) const {
+  Group leaves = resolve(labels);
+  llvm::erase_if(leaves, [&](Label label) { return getExtent(label) == 1; });
+  return leaves;
+}
+
 std::pair<Label, Label> Labels::split(Label label, int64_t outer,
                                       int64_t inner) {
   Label first = create(outer), second = create(inner);

@@ -40,6 +40,8 @@ public:
   /// The labels that a list consists of now.
   Group resolve(llvm::ArrayRef<Label> labels) const;
   Dims resolve(const Dims &dims) const;
+  /// The same without labels of one element.
+  Group dropUnits(llvm::ArrayRef<Label> labels) const;
 
   /// Makes a label consist of an outer one of this extent and an inner one.
   /// The extent of one of the three may be dynamic, besides that of the label.

@@ -67,12 +67,6 @@ static bool isContraction(Operation *op) {
   return getNumber(start) == 0.0;
 }
 
-static AffineMap getMap(Operation *op, unsigned number) {
-  return cast<AffineMapAttr>(
-             cast<ArrayAttr>(op->getAttr("indexing_maps"))[number])
-      .getValue();
-}
-
 static Dims getDims(AffineMap map, const Dims &loops) {
   return llvm::map_to_vector<5>(map.getResults(), [&](AffineExpr expr) {
     return loops[cast<AffineDimExpr>(expr).getPosition()];

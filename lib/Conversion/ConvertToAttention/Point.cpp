@@ -237,7 +237,7 @@ bool fa3::convert::isElementwise(Operation *op) {
          });
 }
 
-static AffineMap getMap(Operation *op, unsigned number) {
+AffineMap fa3::convert::getMap(Operation *op, unsigned number) {
   auto maps = cast<ArrayAttr>(op->getAttr("indexing_maps"));
   return cast<AffineMapAttr>(maps[number]).getValue();
 }

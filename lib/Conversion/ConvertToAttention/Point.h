@@ -10,6 +10,7 @@
 
 #include "Labels.h"
 #include "fa3/Dialect/Attention/IR/Attention.h"
+#include "mlir/IR/AffineMap.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -88,6 +89,8 @@ private:
 /// Whether an operation computes every element of its result by itself, from
 /// elements of its operands: linalg.generic without reductions.
 bool isElementwise(mlir::Operation *op);
+/// The map of an operand of an operation of linalg whose maps were checked.
+mlir::AffineMap getMap(mlir::Operation *op, unsigned number);
 /// The operands of such an operation for a result with these dimensions.
 llvm::SmallVector<State> getInputs(Labels &labels, mlir::Operation *op,
                                    const State &result);

@@ -53,6 +53,12 @@ llvm::FailureOr<State> makeState(Labels &labels, mlir::Value value,
 /// The same for dimensions that are products of labels.
 llvm::FailureOr<State> makeState(Labels &labels, mlir::Value value, Dims dims);
 
+/// Expands and collapses dimensions of a builtin tensor; both lists have the
+/// same labels in the same order, besides those of one element, which may be
+/// anywhere. Null if the extents that it takes are not known.
+mlir::Value reshape(mlir::OpBuilder &b, mlir::Location loc, Labels &labels,
+                    mlir::Value value, const Dims &from, const Dims &to);
+
 /// Puts attention.forward in the place of `problem.op`, or says in a remark why
 /// not. What has become dead is erased, `problem.op` too.
 llvm::LogicalResult assemble(Problem &problem);
