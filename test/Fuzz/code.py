@@ -10,7 +10,6 @@ after the stage of sequential tiles, and every --whole th one after every pass.
 """
 import argparse
 import concurrent.futures
-import os
 import pathlib
 import random
 import re
