@@ -41,7 +41,7 @@ def need(name):
 def run(command, text=None):
     done = subprocess.run(command, input=text, capture_output=True, text=True)
     if done.returncode:
-        lines = [line for line in done.stderr.splitlines() if "error" in l]
+        lines = [line for line in done.stderr.splitlines() if "error" in line]
         raise RuntimeError("\n".join(lines[:3] or [done.stderr[-500:]]))
     return done.stdout
 
