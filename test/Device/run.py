@@ -70,6 +70,9 @@ def _backward(commands):
     parser.add_argument("--time", action="store_true",
                         help="time beside cuDNN instead of the shapes")  # fmt: skip
     parser.add_argument("--lengths", type=_numbers, default=[512, 2048, 8192])
+    parser.add_argument("--known-heads", action="store_true",
+                        help="the compiler knows the heads of what is timed")
+    parser.add_argument("--csv", metavar="FILE", help="for the times")
     parser.add_argument("--tolerance", type=float, default=2e-2,
                         help="relative difference from cuDNN")  # fmt: skip
     parser.add_argument("--repeat", type=int, default=20,

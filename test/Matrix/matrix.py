@@ -41,11 +41,18 @@ MODS = {
     "bias": "#attention.bias<aux = 0>",
     "causal-bias": "#attention.bias<aux = 0>, #attention.causal",
 }
+# Gradients: of what attention.backward takes. Behind `grad` is an operand that
+# has one, too.
+BACKWARD = "backward-"
+DIMS_BACKWARD = [32, 64, 72, 80, 96, 112, 128, 160, 192, 256, (192, 128), (64, 128)]
+MASKS_BACKWARD = ["full", "causal", "window", "prefix", "softcap", "causal-softcap",
+                  "alibi", "bias", "causal-bias", "grad-alibi", "grad-bias",
+                  "causal-grad-bias"]
 
 
 def mods_of(mask):
     """Of a name in MODS, or of several."""
-    parts = [mask] if mask in MODS else mask.split("-")
+    parts = [mask] if mask in MODS else mask.replace("grad-", "").split("-")
     return ", ".join(MODS[part] for part in parts)
 
 
@@ -53,6 +60,9 @@ def module(dim, mask, element, layout="bhsd", known=None, has_lse=True):
     """The text of one function with one attention.forward; `known` are batch,
     heads, queries, keys and key heads, unless they are the heads, if the
     compiler knows them."""
+    if mask.startswith(BACKWARD):
+        return backward_module(dim, mask.removeprefix(BACKWARD), element, layout,
+                               known)
     d, dv = dim if isinstance(dim, tuple) else (dim, dim)
     b, h, sq, sk, *hk = known or "????"
     hk = hk[0] if hk else h
@@ -99,6 +109,45 @@ def module(dim, mask, element, layout="bhsd", known=None, has_lse=True):
 """
 
 
+def backward_module(dim, mask, element, layout="bhsd", known=None):
+    """The text of one function with one attention.backward."""
+    d, dv = dim if isinstance(dim, tuple) else (dim, dim)
+    b, h, sq, sk, *hk = known or "????"
+    hk = hk[0] if hk else h
+    def array(heads, rows, last):
+        inner = (heads, rows) if layout == "bhsd" else (rows, heads)
+        return f"tensor<{b}x{inner[0]}x{inner[1]}x{last}x{element}>"
+    q, k, v, o = array(h, sq, d), array(hk, sk, d), array(hk, sk, dv), array(h, sq, dv)
+    types = {"q": q, "k": k, "v": v, "o": o, "lse": f"tensor<{b}x{h}x{sq}xf32>",
+             "do": o}
+    gradients = {"dq": q, "dk": k, "dv": v}
+    clauses = ""
+    if "alibi" in mask or "bias" in mask:
+        # All sequences share a bias.
+        aux = (f"tensor<{h}xf32>" if "alibi" in mask else
+               f"tensor<1x{h}x{sq}x{sk}x{element}>")
+        clauses += f" aux(%aux : {aux})"
+        if "grad" in mask:
+            clauses += " grad_aux [0]"
+            gradients["daux"] = aux
+    mods = f" mods [{mods_of(mask)}]" if mods_of(mask) else ""
+    arguments = dict(types, aux=aux) if clauses else types
+    named = [", ".join(f'{sign}{type} {{tile.name = "{name}"}}'
+                       for name, type in group.items()
+                       for sign in [f"%{name}: " * is_argument])
+             for group, is_argument in ((arguments, 1), (gradients, 0))]
+    values = ", ".join("%" + name for name in gradients)
+    results = ", ".join(gradients.values())
+    return f"""func.func @kernel({named[0]})
+    -> ({named[1]}) {{
+  {values} = attention.backward %q, %k, %v, %o, %lse, %do{clauses} layout {layout}{mods}
+    : ({", ".join(types.values())})
+    -> ({results})
+  return {values} : {results}
+}}
+"""
+
+
 def configurations():
     seen = set()
     for key in itertools.chain(
@@ -106,6 +155,8 @@ def configurations():
         itertools.product(MOD_DIMS, MODS, TYPES),
         itertools.product(DIMS_8_BIT, MODS, TYPES_8_BIT),
         itertools.product(DIMS_TWO_TERMS, MODS, [TWO_TERMS]),
+        itertools.product(DIMS_BACKWARD, [BACKWARD + mask for mask in MASKS_BACKWARD],
+                          TYPES),
     ):
         if key not in seen:
             seen.add(key)

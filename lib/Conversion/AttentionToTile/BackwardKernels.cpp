@@ -24,6 +24,9 @@ using namespace fa3;
 using attention::BackwardOp;
 using attention::HostFunction;
 
+/// Rows of a tile of the statistics.
+static constexpr int64_t kDeltaRows = 64;
+
 namespace {
 class BackwardKernels {
 public:
@@ -87,7 +90,7 @@ private:
 
 void DeltaBuilder::build(Value o, Value outGrad, Value lse, Value lseGrad,
                          Value shift, Value delta) {
-  constexpr int64_t kRows = 64, kMostColumns = 64;
+  constexpr int64_t kRows = kDeltaRows, kMostColumns = 64;
   auto dim = [&](int64_t axis) -> Value {
     return memref::DimOp::create(b, o, axis);
   };
@@ -154,7 +157,12 @@ void BackwardKernels::launch(gpu::GPUFuncOp kernel,
 void BackwardKernels::buildDelta() {
   auto type = RankedTensorType::get(
       SmallVector<int64_t>(3, ShapedType::kDynamic), onHost.getF32Type());
-  Value extents[] = {host.batch, host.heads, host.queries};
+  // Whole tiles, of which all is written: rows of 64 numbers fill whole units
+  // of a bulk copy.
+  Value size = arith::ConstantIndexOp::create(onHost, kDeltaRows);
+  Value tiles = arith::CeilDivSIOp::create(onHost, host.queries, size);
+  Value extents[] = {host.batch, host.heads,
+                     arith::MulIOp::create(onHost, tiles, size)};
   shift = attention::allocateWorkspace(onHost, type, extents, "shift");
   delta = attention::allocateWorkspace(onHost, type, extents, "delta");
   KernelArguments arguments;

@@ -107,8 +107,13 @@ Value BackwardBuilder::load(Value memref, Value head, Value first,
     shape.push_back(type.getDimSize(3));
     place.push_back(index(0));
   }
-  return tile::LoadOp::create(b, tensor(shape, type.getElementType()), memref,
-                              place);
+  auto result = tile::LoadOp::create(b, tensor(shape, type.getElementType()),
+                                     memref, place);
+  // Statistics of columns come with the columns; where this is not heeded,
+  // threads load them.
+  if (type.getRank() == 3 && products.ofKeys)
+    result->setAttr(tile::TileDialect::kRoleAttrName, b.getStringAttr("load"));
+  return result;
 }
 
 BackwardBuilder::Rows BackwardBuilder::loadQueries(Value first, int64_t count) {

@@ -14,8 +14,12 @@ using namespace fa3;
 namespace {
 constexpr int64_t kRows = 128;
 /// Registers of a thread, of 240, that tiles may fill: more, and ptxas 13.0
-/// spills. Numbers of heads that come at run time stay in registers, too.
-constexpr int64_t kWithKnownHeads = 204, kWithAnyHeads = 186;
+/// spills. Numbers of heads that come at run time stay in registers, too, where
+/// a loop goes over the heads of a group.
+constexpr int64_t kWithKnownHeads = 204, kWithAnyHeads = 186, kOfQueries = 182;
+/// Columns of a head that take no registers as addresses of products, and how
+/// many beyond them take one.
+constexpr int64_t kShortHead = 128, kPerAddress = 8, kPerAddressOfQueries = 16;
 /// Addresses of a tile that threads load.
 constexpr int64_t kAddressRegisters = 8;
 /// Steps of columns: the depth of a product whose operand they are.
@@ -42,18 +46,23 @@ static int64_t getWidestStep(const BackwardProducts &products, int64_t d,
   // A tile of 64 rows takes half of its columns as registers of a thread.
   int64_t sums =
       ((products.dq || products.dk ? d : 0) + (products.dv ? dv : 0)) / 2;
-  // Scores and gradients of weights; where they are of columns the statistics
-  // of queries, a quarter for each, otherwise what is converted.
+  // Scores and gradients of weights, and what of both is converted; one step
+  // of keys is converted after the other where queries are rows.
   int64_t quarters = 2 + 2 * demand.keptTiles + 2 * demand.loadedTiles;
   if (products.needsGradient())
     quarters += 2;
-  quarters += products.ofKeys && products.needsGradient() ? 2 : 1;
+  quarters += products.ofKeys ? 2 : 1;
   quarters += demand.usesNumbers;
   // The sums of an element for each pair.
   bool isAux = products.aux != BackwardProducts::None;
   quarters += products.aux == BackwardProducts::OfPairs ? 2 : 0;
-  int64_t registers = demand.knowsHeads ? kWithKnownHeads : kWithAnyHeads;
+  bool byQuery = !products.ofKeys;
+  int64_t registers = byQuery             ? kOfQueries
+                      : demand.knowsHeads ? kWithKnownHeads
+                                          : kWithAnyHeads;
   registers -= demand.loadedTiles * kAddressRegisters;
+  registers -= std::max<int64_t>(0, std::max(d, dv) - kShortHead) /
+               (byQuery ? kPerAddressOfQueries : kPerAddress);
   int64_t byRegisters = (registers - sums) * 4 / quarters;
   // Two operands stay, and two come for every step, twice if there is room.
   int64_t rowBytes = 2 * (paddedDim(d) + paddedDim(dv));

@@ -85,8 +85,9 @@ LogicalResult KernelLowering::lowerRing(warp::RingOp op) {
                           "initial entries, got ")
            << type;
   SmallVector<int64_t> shape = {
-      tensor.getDimSize(0),
-      storage.getPaddedColumns(tensor.getDimSize(1), tensor.getElementType())};
+      tensor.getRank() == 1 ? tile::kSwizzleRows : tensor.getDimSize(0),
+      storage.getPaddedColumns(tensor.getShape().back(),
+                               tensor.getElementType())};
   auto ring = std::make_unique<Ring>();
   ring->protocol = protocol;
   ring->type = hopper::BufferType::get(
@@ -229,6 +230,8 @@ static int64_t countCopiedBytes(warp::AcquireOp op, hopper::BufferType buffer) {
           copied.push_back(view.getView().getType().getTile());
   auto entry =
       cast<RankedTensorType>(op.getSlot().getType().getPayload().front());
+  if (entry.getRank() == 1)
+    return buffer.getSlotBytes() / buffer.getRows();
   if (copied.size() != 1 ||
       copied.front().getShape().drop_front() != entry.getShape().drop_front())
     return buffer.getSlotBytes();

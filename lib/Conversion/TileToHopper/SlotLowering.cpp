@@ -9,8 +9,10 @@ using namespace mlir;
 using namespace fa3;
 
 LogicalResult KernelLowering::lowerView(tile::ViewOp op) {
+  bool hasRows = op.getOffsets().size() == 2;
   views[op.getView()] = {slotRing[op.getSlot()], get(op.getSlot()),
-                         get(op.getOffsets()[0]), get(op.getOffsets()[1]),
+                         hasRows ? get(op.getOffsets().front()) : i32(0),
+                         get(op.getOffsets().back()),
                          op.getView().getType().getTile()};
   return success();
 }
@@ -25,13 +27,17 @@ KernelLowering::forEachBox(Operation *op, const View &view, Value memref,
                            "is a kernel argument");
   hopper::BufferType buffer =
       view.ring->type.withElementType(view.tile.getElementType());
-  int64_t rows = view.tile.getDimSize(0), width = buffer.getBlockColumns();
+  bool hasRows = view.tile.getRank() == 2;
+  int64_t rows = hasRows ? view.tile.getDimSize(0) : 1;
+  int64_t columns = view.tile.getShape().back(),
+          width = buffer.getBlockColumns();
   constexpr int64_t kMaxBox = 256;
   if (rows > kMaxBox)
     return op->emitOpError("copies ")
            << rows << " rows at once, the limit of a bulk copy is " << kMaxBox;
   SmallVector<int64_t> box(indices.size(), 1);
-  box[box.size() - 2] = fold.value_or(rows);
+  if (hasRows)
+    box[box.size() - 2] = fold.value_or(rows);
   if (fold)
     box[box.size() - 3] = rows / *fold;
   box.back() = width;
@@ -41,7 +47,7 @@ KernelLowering::forEachBox(Operation *op, const View &view, Value memref,
                                          buffer.getSwizzle()));
   Values at = get(indices);
   Value firstColumn = at.back();
-  for (int64_t column = 0; column < view.tile.getDimSize(1); column += width) {
+  for (int64_t column = 0; column < columns; column += width) {
     Value offset = i32(column);
     Value inBuffer = view.column;
     if (column) {

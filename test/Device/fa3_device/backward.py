@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import pathlib
 import time
@@ -16,14 +17,23 @@ _SHAPES = [
     (1, 1), (1, 147), (64, 128), (113, 203), (128, 217), (108, 256), (256, 512),
     (384, 256), (640, 128), (1023, 1024), (1024, 1023), (2048, 2048),
 ]  # fmt: skip
+_HIDDEN = 2048  # elements of all heads of a layer that is timed
 _EXACT = 1 << 24  # scores up to which the definition is computed in f64
 _INPUTS, _GRADIENTS = ("q", "k", "v"), ("dq", "dk", "dv")
 
 
+def _shares_bias(feature):
+    """Whether all sequences have the same bias, whose gradient is a sum then."""
+    return feature.layout == "bshd"
+
+
 def module(feature):
-    """Text of a module with one attention.backward."""
+    """Text of a module with one attention.backward; auxiliary operands have
+    gradients, too."""
     mask = features.MASKS[feature.mask]
     types = features.dynamic_types(feature)
+    if _shares_bias(feature):
+        types["bias"] = types["bias"].replace("<?", "<1", 1)
     mods, aux = mask.mods()
     q, k, v, o, lse = (types[n] for n in ("q", "k", "v", "o", "lse"))
     arguments = {"q": q, "k": k, "v": v, "o": o, "lse": lse, "do": o}
@@ -32,6 +42,7 @@ def module(feature):
     if aux:
         names = ", ".join(f"%{name}" for name in aux)
         clauses += f" aux({names} : {', '.join(types[name] for name in aux)})"
+        clauses += f" grad_aux [{', '.join(map(str, range(len(aux))))}]"
     if feature.scale:
         arguments["scale"] = "f32"
         clauses += " scale %scale"
@@ -43,16 +54,18 @@ def module(feature):
         f'%{name}: {type} {{tile.name = "{name}"}}'
         for name, type in arguments.items()
     )
+    gradients = dict(zip(_GRADIENTS, (q, k, v)))
+    gradients.update(("d" + name, types[name]) for name in aux)
     results = ", ".join(
-        f'{type} {{tile.name = "{name}"}}'
-        for name, type in zip(_GRADIENTS, (q, k, v))
+        f'{type} {{tile.name = "{name}"}}' for name, type in gradients.items()
     )
+    values = ", ".join("%" + name for name in gradients)
+    returned = ", ".join(gradients.values())
     return (
         f"func.func @backward({parameters})\n    -> ({results}) {{\n"
-        "  %dq, %dk, %dv = attention.backward %q, %k, %v, %o, %lse, %do"
-        f"{clauses}\n"
-        f"    : ({q}, {k}, {v}, {o}, {lse}, {o}) -> ({q}, {k}, {v})\n"
-        f"  return %dq, %dk, %dv : {q}, {k}, {v}\n}}\n"
+        f"  {values} = attention.backward %q, %k, %v, %o, %lse, %do{clauses}\n"
+        f"    : ({q}, {k}, {v}, {o}, {lse}, {o}) -> ({returned})\n"
+        f"  return {values} : {returned}\n}}\n"
     )
 
 
@@ -88,10 +101,13 @@ def _forward(mask, x, dtype):
 
 
 def _gradients(mask, x, dtype):
-    """Gradients of q, k and v in f32, with o and lse."""
-    leaves = {n: x[n].detach().clone().requires_grad_() for n in _INPUTS}
-    if dtype != x["q"].dtype:
-        leaves = {n: x[n].detach().to(dtype).requires_grad_() for n in _INPUTS}
+    """Gradients of q, k, v and auxiliary operands in f32, with o and lse."""
+    leaves = {}
+    for name in _INPUTS + tuple(n for n in ("alibi", "bias") if n in x):
+        wide = dtype
+        if x[name].dtype != x["q"].dtype:
+            wide = torch.promote_types(dtype, x[name].dtype)
+        leaves[name] = x[name].detach().clone().to(wide).requires_grad_()
     o, lse = _forward(mask, {**x, **leaves}, dtype)
     found = torch.autograd.grad(o, list(leaves.values()), x["do"].to(dtype))
     return [g.float() for g in found], o.detach(), lse.float()
@@ -133,9 +149,13 @@ class _Problem:
             steps = torch.arange(1, case.heads + 1, device="cuda")
             self.extra["alibi"] = torch.exp2(-8.0 * steps / case.heads)
         if self.mask.bias:
-            shape = (case.batch, case.heads, case.queries, case.keys)
+            batch = 1 if _shares_bias(feature) else case.batch
+            shape = (batch, case.heads, case.queries, case.keys)
             bias = torch.randn(shape, generator=generator, device="cuda")
             self.extra["bias"] = bias.to(self.dtype)
+        self.gradients = {name: self.arrays[name].tensor for name in _GRADIENTS}
+        for name, x in self.extra.items():
+            self.gradients["d" + name] = torch.empty_like(x)
 
     def solve(self):
         """The gradients by definition and in low precision; o and lse become
@@ -159,6 +179,7 @@ class _Problem:
 
         found = {name: arranged(x.tensor) for name, x in self.arrays.items()}
         found.update(self.extra, lse=self.lse.tensor)
+        found.update(("d" + name, self.gradients["d" + name]) for name in self.extra)
         if self.feature.scale:
             found["scale"] = self.scale
         return found
@@ -166,17 +187,19 @@ class _Problem:
     def poison(self):
         for name in _GRADIENTS:
             self.arrays[name].poison()
+        for name in self.extra:
+            self.gradients["d" + name].fill_(torch.nan)
 
 
 def _complaints(problem, want, low):
     """What is wrong, and the largest error of each gradient over its bound."""
     factor = 3 if problem.mask.softcap is not None else 2
     complaints, ratios = [], {}
-    for name, exact, rough in zip(_GRADIENTS, want, low):
-        got = problem.arrays[name].tensor.float()
+    for (name, x), exact, rough in zip(problem.gradients.items(), want, low):
+        got = x.float()
         if not got.numel():
             continue
-        bound = oracle.error_bound(exact, rough, problem.dtype, factor)
+        bound = oracle.error_bound(exact, rough, x.dtype, factor)
         difference = (got - exact).abs()
         wrong = ~(difference <= bound)  # NaN, the poison, is wrong
         ratios[name] = float(difference.max()) / max(bound, 1e-30)
@@ -239,8 +262,8 @@ def _matrix(arguments, chosen, builds):
 
 def _inputs(feature, length):
     """Tensors of a layer (batch, head, sequence, element), and what it gives."""
-    tokens, hidden = 16384, 2048
-    batch, heads = max(tokens // length, 1), hidden // feature.d
+    tokens = 16384
+    batch, heads = max(tokens // length, 1), _HIDDEN // feature.d
     shape = batch, length, heads, feature.d
     generator = torch.Generator(device="cuda").manual_seed(length + feature.d)
     dtype = kernels.torch_type(feature.type)
@@ -271,8 +294,22 @@ def _peer_call(q, k, v, out_grad, causal):
     return call
 
 
+_COLUMNS = (
+    "d", "dv", "mask", "type", "length", "mode", "fa3_ms", "fa3_tflops",
+    "cudnn_ms", "cudnn_tflops", "of_cudnn",
+)  # fmt: skip
+
+
+def _write(path, rows):
+    with open(path, "w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(_COLUMNS)
+        writer.writerows(rows)
+    print(f"written to {path}")
+
+
 def _measure(arguments, chosen, builds):
-    failed = 0
+    failed, rows = 0, []
     for feature in chosen:
         done = builds[feature.name].result()
         if done.error:
@@ -308,11 +345,19 @@ def _measure(arguments, chosen, builds):
                     f"errors {', '.join(f'{e:.1e}' for e in errors)}",
                     flush=True,
                 )
+                rows.append((
+                    feature.d, feature.dv, feature.mask, feature.type, length, mode,
+                    f"{mine.ms:.5f}", f"{mine.tflops(flops):.2f}",
+                    f"{theirs.ms:.5f}", f"{theirs.tflops(flops):.2f}",
+                    f"{theirs.ms / mine.ms:.4f}",
+                ))  # fmt: skip
             if not max(errors) <= arguments.tolerance:
                 print(f"FAIL {feature.name} {length}: not what cuDNN gives")
                 failed += 1
             failed += _repeat(arguments, feature, length, run, gradients)
         program.close()
+    if arguments.csv:
+        _write(arguments.csv, rows)
     return failed
 
 
@@ -346,6 +391,8 @@ def run(arguments):
             f.type, f.d, f.dv, f.mask,
             "bhsd" if arguments.time else features.LAYOUTS[n % 2],
             f.scale and not arguments.time,
+            heads=(_HIDDEN // f.d,) * 2
+            if arguments.time and arguments.known_heads else None,
         )
         for n, f in enumerate(chosen)
     ]  # fmt: skip

@@ -99,20 +99,20 @@ func.func private @swizzle(tensor<8x64xf16, #tile.smem<16>>)
 // -----
 
 // smem C2
-// expected-error @+1 {{#tile.smem expects a tile of rank 2 whose rows are a multiple of 8, got [12, 64]}}
+// expected-error @+1 {{#tile.smem expects a tile of rank 1, or of rank 2 whose rows are a multiple of 8, got [12, 64]}}
 func.func private @smem_rows(tensor<12x64xf16, #tile.smem<128>>)
 
 // -----
 
 // smem C2
-// expected-error @+1 {{#tile.smem expects a tile of rank 2 whose rows are a multiple of 8, got [?, 64]}}
+// expected-error @+1 {{#tile.smem expects a tile of rank 1, or of rank 2 whose rows are a multiple of 8, got [?, 64]}}
 func.func private @smem_dynamic(tensor<?x64xf16, #tile.smem<128>>)
 
 // -----
 
 // smem C2
-// expected-error @+1 {{#tile.smem expects a tile of rank 2 whose rows are a multiple of 8, got [64]}}
-func.func private @smem_rank(tensor<64xf16, #tile.smem<128>>)
+// expected-error @+1 {{#tile.smem expects a tile of rank 1, or of rank 2 whose rows are a multiple of 8, got [8, 8, 64]}}
+func.func private @smem_rank(tensor<8x8x64xf16, #tile.smem<128>>)
 
 // -----
 

@@ -46,6 +46,18 @@ TEST(GridPlanTest, TilesOfDifferentWorkAreClaimedLongestFirst) {
             "one CTA per tile, longest-first, sections");
 }
 
+TEST(GridPlanTest, TheLongestTilesMayBeTheFirst) {
+  GridFacts facts = makeFacts();
+  facts.isUniform = false;
+  facts.startsLong = true;
+  EXPECT_EQ(print(chooseGrid(facts, makeOptions())),
+            "dynamic, longest-first from the start, sections");
+  // Order of rows has no end to start from.
+  EXPECT_EQ(
+      print(chooseGrid(facts, makeOptions(GridMode::Auto, GridOrder::Rows))),
+      "dynamic, rows");
+}
+
 TEST(GridPlanTest, SectionsNeedACacheAndSharedLoadsAndTwoIndices) {
   GridFacts facts = makeFacts();
   facts.isUniform = false;

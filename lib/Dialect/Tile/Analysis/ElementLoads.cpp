@@ -18,13 +18,30 @@ bool fa3::tile::allowsBulk(ShapedType array, LoadPolicy policy) {
              0;
 }
 
-bool fa3::tile::isBulkCopy(LoadOp load) {
-  auto memref = cast<MemRefType>(load.getSource().getType());
+/// Whether a bulk copy can read from an array.
+static bool isBulkSource(Value array) {
+  auto memref = cast<MemRefType>(array.getType());
   SmallVector<int64_t> strides;
   int64_t offset;
-  return load.getResult().getType().getRank() == 2 && memref.getRank() <= 5 &&
+  return memref.getRank() <= 5 &&
          succeeded(memref.getStridesAndOffset(strides, offset)) &&
          strides.back() == 1;
+}
+
+bool fa3::tile::isBulkCopy(LoadOp load) {
+  return load.getResult().getType().getRank() == 2 &&
+         isBulkSource(load.getSource());
+}
+
+bool fa3::tile::isBulkRowLoad(LoadOp load) {
+  auto role = load->getAttrOfType<StringAttr>(TileDialect::kRoleAttrName);
+  unsigned bits = load.getResult().getType().getElementTypeBitWidth();
+  return role && role == "load" && load.getResult().getType().getRank() == 1 &&
+         !load.getFold() && !load->use_empty() && (bits == 16 || bits == 32) &&
+         isBulkSource(load.getSource()) &&
+         llvm::all_of(load->getUsers(), [](Operation *user) {
+           return isElementwise(user) || isa<BroadcastOp>(user);
+         });
 }
 
 bool fa3::tile::isElementLoad(LoadOp load) {

@@ -40,12 +40,24 @@ RegisterCount fa3::tile::countRegisters(Operation *root, bool isKnown,
   // What one step in front of a loop takes is free again in the loop.
   int64_t inLoops = 0, before = 0;
   bool hasFunctions = false, hasNumbers = false;
+  int64_t productsInLoops = 0;
   root->walk([&](Operation *op) {
     if (auto dot = dyn_cast<DotOp>(op)) {
       count.groups = std::max<int64_t>(
           count.groups, dot.getType().getDimSize(0) / chip.productRows);
-      int64_t &products = isInLoop(dot, root) ? inLoops : before;
+      bool inLoop = isInLoop(dot, root);
+      int64_t &products = inLoop ? inLoops : before;
       products += countTileRegisters(dot.getType(), chip);
+      // A further product of what another one reads in another order has
+      // addresses of its own, and those of others stay alive meanwhile.
+      constexpr int64_t kFew = 2, kAddresses = 3;
+      productsInLoops += inLoop;
+      auto rhs = dot.getRhs().getDefiningOp<LoadOp>();
+      if (inLoop && productsInLoops > kFew && rhs && !rhs->hasOneUse())
+        products += kAddresses *
+                    std::max<int64_t>(0, dot.getType().getDimSize(1) -
+                                             model.shortProduct) /
+                    model.columnsPerDescriptor;
       auto lhs = dyn_cast<RankedTensorType>(dot.getLhs().getType());
       if (!lhs)
         return; // a view

@@ -294,16 +294,21 @@ int64_t SmemAttr::getPaddedColumns(int64_t columns, Type elementType) const {
 
 int64_t SmemAttr::getStorageBytes(ArrayRef<int64_t> shape,
                                   Type elementType) const {
-  return shape[0] * getPaddedColumns(shape[1], elementType) *
+  // A single row is the first of the eight that a swizzle repeats after.
+  int64_t rows = shape.size() == 1 ? kSwizzleRows : shape[0];
+  return rows * getPaddedColumns(shape.back(), elementType) *
          elementType.getIntOrFloatBitWidth() / 8;
 }
 
 LogicalResult
 SmemAttr::verifyEncoding(ArrayRef<int64_t> shape, Type elementType,
                          function_ref<InFlightDiagnostic()> emitError) const {
-  if (shape.size() != 2 || shape[0] % 8 || shape[0] <= 0 || shape[1] <= 0)
-    return emitError() << "#tile.smem expects a tile of rank 2 whose rows are "
-                          "a multiple of 8, got ["
+  bool fits = llvm::all_of(shape, [](int64_t extent) { return extent > 0; }) &&
+              (shape.size() == 1 ||
+               (shape.size() == 2 && shape[0] % kSwizzleRows == 0));
+  if (!fits)
+    return emitError() << "#tile.smem expects a tile of rank 1, or of rank 2 "
+                          "whose rows are a multiple of 8, got ["
                        << toText(shape) << "]";
   if (!elementType.isIntOrFloat() ||
       !llvm::is_contained({8u, 16u, 32u}, elementType.getIntOrFloatBitWidth()))
@@ -316,6 +321,8 @@ SmemAttr::verifyEncoding(ArrayRef<int64_t> shape, Type elementType,
 SmemAttr fa3::tile::getDefaultStorage(RankedTensorType type) {
   int64_t bytes = type.getShape().back() * type.getElementTypeBitWidth() / 8;
   int64_t swizzle = bytes > 64 ? 128 : bytes > 32 ? 64 : 32;
+  if (type.getRank() == 1)
+    return SmemAttr::get(type.getContext(), swizzle);
   // Tiles of 8-bit elements have few columns: padding would cost a good part.
   // Of others only copies in blocks of 32 bytes cost more.
   if (type.getElementTypeBitWidth() == 8)

@@ -253,7 +253,9 @@ bool fa3::tile::feedsElementCode(warp::RingOp ring) {
         continue;
       for (Operation *access : holder->getUsers()) {
         if (!isa<ReadOp>(access) ||
-            !llvm::all_of(access->getUsers(), isElementwise))
+            !llvm::all_of(access->getUsers(), [](Operation *user) {
+              return isElementwise(user) || isa<BroadcastOp>(user);
+            }))
           return false;
         hasReads = true;
       }

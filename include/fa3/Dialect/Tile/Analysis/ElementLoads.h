@@ -29,11 +29,16 @@ bool isBulkCopy(LoadOp load);
 /// Whether the tile is used by element code only.
 bool isElementLoad(LoadOp load);
 
+/// Whether the load is one of rank 1 that somebody has given the role to load:
+/// numbers of columns, whose rows in memory fill whole units of a bulk copy.
+bool isBulkRowLoad(LoadOp load);
+
 /// Whether the load is one for element code that comes in bulk.
 inline bool isBulkElementLoad(LoadOp load, LoadPolicy policy) {
-  return isBulkCopy(load) && isElementLoad(load) &&
-         allowsBulk(mlir::cast<mlir::ShapedType>(load.getSource().getType()),
-                    policy);
+  return (policy != LoadPolicy::Threads && isBulkRowLoad(load)) ||
+         (isBulkCopy(load) && isElementLoad(load) &&
+          allowsBulk(mlir::cast<mlir::ShapedType>(load.getSource().getType()),
+                     policy));
 }
 
 } // namespace fa3::tile

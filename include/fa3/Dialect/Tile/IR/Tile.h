@@ -57,6 +57,10 @@ DotShape getDotShape(mlir::RankedTensorType lhs, mlir::RankedTensorType rhs,
 /// The register layout of a tile type; empty without a layout encoding.
 std::optional<LinearLayout> getLinearLayout(mlir::RankedTensorType type);
 
+/// Rows after which the swizzle of shared memory repeats. A tile of rank 1 is
+/// the first of so many.
+constexpr int64_t kSwizzleRows = 8;
+
 /// How a tensor that a ring carries is laid out in shared memory: the widest
 /// swizzle that its columns fill.
 SmemAttr getDefaultStorage(mlir::RankedTensorType type);

@@ -165,12 +165,13 @@ def Tile_SmemAttr : Tile_Attr<"Smem", "smem", [
   let description = [{
     Blocks of `swizzle` bytes of columns; a block holds all rows, one after
     another, its 16-byte chunks permuted as TMA's swizzle mode of that width
-    does. Columns beyond the tile's pad the last block and are zero. Example:
-    `tensor<80x128xf16, #tile.smem<128>>`.
+    does. Columns beyond the tile's pad the last block and are zero. A tile of
+    rank 1 is the first of eight rows, with anything in the columns that pad it.
+    Example: `tensor<80x128xf16, #tile.smem<128>>`.
 
     C1. swizzle is 32, 64 or 128.
-    C2. the tile has rank 2, rows a multiple of 8 and elements of 8, 16 or 32
-        bits.
+    C2. the tile has rank 1, or rank 2 and rows a multiple of 8, and elements of
+        8, 16 or 32 bits.
   }];
   let parameters = (ins "int64_t":$swizzle);
   let assemblyFormat = "`<` $swizzle `>`";

@@ -29,6 +29,10 @@ def AssignRoles : Pass<"tile-assign-roles"> {
     | `bulk` | in bulk; arrays with other rows are refused at the launch |
     | `threads` | by threads, element by element |
 
+    A load of a tile of rank 1 for element code keeps a role "load" that it has:
+    whoever wrote it knows that rows of the array fill whole units. So numbers
+    of columns come with the columns. With `loads=threads` it does not.
+
     A load under a guard (`tile.any_possible`) moves in front of it when it gets
     the role "load": rings run in step whether a replica has work or not.
 

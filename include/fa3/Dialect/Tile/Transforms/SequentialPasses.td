@@ -104,8 +104,9 @@ def MapGrid : Pass<"tile-map-grid", "::mlir::ModuleOp"> {
     `order=rows`: the first grid index runs fastest.
     `order=longest-first`: the first grid index runs slowest and backwards, the
     others run fastest, so that with work growing in the first index (causal
-    masks) the longest tiles start first. `order=auto` takes the latter where
-    the bound of a loop grows with the first grid index. `order=pairs`, for
+    masks) the longest tiles start first. Forwards, where loops have fewer steps
+    for certain as it grows. `order=auto` takes this order where a bound of a
+    loop depends on the first grid index. `order=pairs`, for
     static grids: a CTA's tiles are pairs of a long and a short one (an error for
     others).
 

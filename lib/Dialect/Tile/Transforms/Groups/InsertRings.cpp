@@ -186,7 +186,7 @@ FailureOr<RingInserter::Crossing> RingInserter::inspect(LoadOp load) {
     Operation *user = use.getOwner();
     bool isOperand = isa<DotOp>(user) && use.getOperandNumber() < 2;
     crossing.forProducts &= isOperand;
-    bool isElement = isElementwise(user) || isa<RelabelOp>(user);
+    bool isElement = isElementwise(user) || isa<RelabelOp, BroadcastOp>(user);
     forElements &= isElement;
     if (!isOperand && (!isElement || !other))
       other = user;
@@ -208,10 +208,13 @@ FailureOr<RingInserter::Crossing> RingInserter::inspect(LoadOp load) {
 /// The type of what is loaded, as it lies in shared memory.
 static RankedTensorType getLoadedType(LoadOp load, bool forProducts) {
   RankedTensorType type = load.getResult().getType();
-  // Element code knows no padding: rows are as wide as they are.
+  // Element code knows no padding: rows are as wide as they are. A single one
+  // takes as few copies as can be.
   if (!forProducts)
-    type = RankedTensorType::get(type.getShape(), type.getElementType(),
-                                 getUnpaddedStorage(type));
+    type =
+        RankedTensorType::get(type.getShape(), type.getElementType(),
+                              type.getRank() == 1 ? getDefaultStorage(type)
+                                                  : getUnpaddedStorage(type));
   return type;
 }
 

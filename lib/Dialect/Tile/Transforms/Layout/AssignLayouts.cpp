@@ -289,7 +289,9 @@ void LayoutSolver::seed(Operation *op) {
           want(write.getValue(), acc);
       })
       .Case<ReadOp>([&](ReadOp read) {
-        if (isLeftOperand(read.getResult()))
+        // Numbers of columns are laid out like the tiles that they are used in.
+        if (isLeftOperand(read.getResult()) ||
+            read.getResult().getType().getRank() == 1)
           return;
         bool isTransposed =
             isTransposedLater(read.getResult()) &&

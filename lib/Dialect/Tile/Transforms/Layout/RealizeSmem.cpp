@@ -12,8 +12,8 @@ using namespace mlir;
 using namespace fa3;
 using namespace fa3::tile;
 
-/// The payload with storage encodings; a tensor of rank 1 or with rows that do
-/// not fill the swizzle's 8-row pattern has none.
+/// The payload with storage encodings; a tensor with rows that do not fill the
+/// swizzle's 8-row pattern has none.
 static FailureOr<SmallVector<Type>> realizePayload(Location loc,
                                                    ArrayRef<Type> payload) {
   SmallVector<Type> types;
@@ -23,10 +23,10 @@ static FailureOr<SmallVector<Type>> realizePayload(Location loc,
       types.push_back(type);
       continue;
     }
-    if (tensor.getRank() != 2 || tensor.getDimSize(0) % 8)
+    if (tensor.getRank() == 2 && tensor.getDimSize(0) % kSwizzleRows)
       return emitError(loc) << "a ring of " << tensor
                             << " has no layout in shared memory: expects rank "
-                               "2 and rows that are a multiple of 8";
+                               "1, or rows that are a multiple of 8";
     types.push_back(RankedTensorType::get(
         tensor.getShape(), tensor.getElementType(), getDefaultStorage(tensor)));
   }

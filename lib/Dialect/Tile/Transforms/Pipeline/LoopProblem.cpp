@@ -111,7 +111,8 @@ static Operation *findMeeting(ReadOp read) {
   Operation *op = read;
   while (op->hasOneUse()) {
     Operation *user = *op->getUsers().begin();
-    if (!isElementwise(user) || user->getBlock() != read->getBlock())
+    bool isElement = isElementwise(user) || isa<BroadcastOp>(user);
+    if (!isElement || user->getBlock() != read->getBlock())
       break;
     op = user;
     if (op->getNumOperands() > 1)

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "GridFacts.h"
 #include "GridSections.h"
+#include "GridTrend.h"
 #include "RowPartition.h"
 #include "fa3/Dialect/Tile/Analysis/RegisterCount.h"
 #include "fa3/Machine/RegisterModel.h"
@@ -69,6 +70,7 @@ GridFacts fa3::tile::getGridFacts(GridOp grid, ArrayRef<unsigned> places,
   GridFacts facts;
   facts.dimensions = grid.getUpperBounds().size();
   facts.isUniform = !workDependsOnFirstIndex(grid);
+  facts.startsLong = workFallsWithFirstIndex(grid);
   facts.hasLoader = hasLoadingGroup(grid, loads);
   facts.hasLongLoops = hasLongLoops(grid);
   facts.fitsLoop = leavesRegisters(grid, loads, /*hasEnds=*/false);

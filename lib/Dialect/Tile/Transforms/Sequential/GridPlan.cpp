@@ -105,6 +105,7 @@ GridPlan fa3::tile::chooseGrid(const GridFacts &facts,
   plan.order = options.order != GridOrder::Auto ? options.order
                : facts.isUniform                ? GridOrder::Rows
                                                 : GridOrder::LongestFirst;
+  plan.isBackwards = plan.order == GridOrder::LongestFirst && !facts.startsLong;
   if (options.mayCutRows && facts.rows)
     cutRows(plan, *facts.rows, facts.isUniform && plan.order == GridOrder::Rows,
             options.sms);
@@ -140,6 +141,8 @@ llvm::raw_ostream &fa3::tile::operator<<(llvm::raw_ostream &os,
   os << (plan.order == GridOrder::Rows           ? ", rows"
          : plan.order == GridOrder::LongestFirst ? ", longest-first"
                                                  : ", pairs");
+  if (plan.order == GridOrder::LongestFirst && !plan.isBackwards)
+    os << " from the start";
   if (plan.partition)
     os << ", " << plan.partition->numFull << " full tiles and "
        << plan.partition->numShort << " of " << plan.partition->shortHeight

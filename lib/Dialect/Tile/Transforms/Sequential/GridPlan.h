@@ -46,6 +46,8 @@ struct GridFacts {
   unsigned dimensions = 1;
   /// Whether all tiles have the same work.
   bool isUniform = true;
+  /// Whether the first tiles have the most work.
+  bool startsLong = false;
   /// Whether a group will load tiles for the others, whose warp claims tiles.
   bool hasLoader = false;
   /// Whether loops are known to be so long that starts and ends of tiles, which
@@ -79,6 +81,8 @@ struct GridPlan {
   /// number, or to those that they claim. Never Auto.
   GridMode mode = GridMode::PerTile;
   GridOrder order = GridOrder::Rows;
+  /// Whether the first index runs from its end to its start.
+  bool isBackwards = false;
   /// Full tiles and then shorter ones; or else the last tile ends with the last
   /// rows.
   std::optional<RowPartition> partition;

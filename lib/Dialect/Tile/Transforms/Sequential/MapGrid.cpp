@@ -218,7 +218,7 @@ static SmallVector<Value> decodeIndices(ImplicitLocOpBuilder &b,
   if (plan.front)
     indices[*plan.front] = arith::AddIOp::create(
         b, arith::MulIOp::create(b, indices[*plan.front], fromHost), inFront);
-  if (longestFirst) {
+  if (plan.isBackwards) {
     Value one = arith::ConstantIndexOp::create(b, 1);
     Value last = arith::SubIOp::create(b, bounds[0], one);
     indices[0] = arith::SubIOp::create(b, last, indices[0]);

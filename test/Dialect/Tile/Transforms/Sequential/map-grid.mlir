@@ -119,6 +119,48 @@ gpu.module @kernels {
     gpu.return
   }
 
+  // Work that falls with it starts with the first ones, which are the longest.
+  // AUTO-LABEL: gpu.func @falling
+  // AUTO: %[[ID:.*]] = gpu.block_id x
+  // AUTO: arith.remui %[[ID]], %arg1
+  // AUTO: %[[FIRST:.*]] = arith.divui %[[ID]], %arg1
+  // AUTO-NOT: arith.subi
+  // AUTO: %[[ROW:.*]] = arith.muli %[[FIRST]], %c128
+  // AUTO: scf.for
+  gpu.func @falling(%m: index, %h: index, %n: index, %out: memref<?xf32>) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c128 = arith.constant 128 : index
+    %c64 = arith.constant 64 : index
+    %zero = arith.constant 0.0 : f32
+    tile.grid (%i, %j) in (%m, %h) {
+      %row = arith.muli %i, %c128 : index
+      %first = arith.floordivsi %row, %c64 : index
+      %start = arith.maxsi %first, %c0 : index
+      scf.for %t = %start to %n step %c1 {
+        memref.store %zero, %out[%t] : memref<?xf32>
+      }
+    }
+    gpu.return
+  }
+
+  // What moves at both ends does not say where it is longest: backwards.
+  // AUTO-LABEL: gpu.func @moving
+  // AUTO: %[[LAST:.*]] = arith.subi %arg0
+  // AUTO: arith.subi %[[LAST]]
+  gpu.func @moving(%m: index, %h: index, %n: index, %out: memref<?xf32>) kernel {
+    %c1 = arith.constant 1 : index
+    %zero = arith.constant 0.0 : f32
+    tile.grid (%i, %j) in (%m, %h) {
+      %last = arith.addi %i, %n : index
+      %end = arith.minsi %last, %m : index
+      scf.for %t = %i to %end step %c1 {
+        memref.store %zero, %out[%t] : memref<?xf32>
+      }
+    }
+    gpu.return
+  }
+
   // Equal work runs in the order of rows; one index needs no decoding.
   // AUTO-LABEL: gpu.func @equal
   // AUTO-NOT: arith.subi
