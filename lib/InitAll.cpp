@@ -3,8 +3,10 @@
 #include "fa3/Conversion/AttentionToTile/AttentionToTile.h"
 #include "fa3/Conversion/ConvertToAttention/ConvertToAttention.h"
 #include "fa3/Conversion/HopperToNVVM/HopperToNVVM.h"
+#include "fa3/Conversion/LowerHost/LowerHost.h"
 #include "fa3/Conversion/TileToHopper/TileToHopper.h"
 #include "fa3/Dialect/Attention/IR/Attention.h"
+#include "fa3/Dialect/Attention/Transforms/Bufferization.h"
 #include "fa3/Dialect/Attention/Transforms/GradientRules.h"
 #include "fa3/Dialect/Attention/Transforms/Passes.h"
 #include "fa3/Dialect/Hopper/IR/Hopper.h"
@@ -18,11 +20,13 @@
 #include "fa3/Pipelines/Pipelines.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -34,12 +38,14 @@ void fa3::registerAllDialects(mlir::DialectRegistry &registry) {
   registry.insert<attention::AttentionDialect, warp::WarpDialect,
                   tile::TileDialect, hopper::HopperDialect>();
   registry.insert<mlir::affine::AffineDialect, mlir::arith::ArithDialect,
+                  mlir::bufferization::BufferizationDialect,
                   mlir::cf::ControlFlowDialect, mlir::func::FuncDialect,
                   mlir::gpu::GPUDialect, mlir::LLVM::LLVMDialect,
-                  mlir::math::MathDialect, mlir::memref::MemRefDialect,
-                  mlir::NVVM::NVVMDialect, mlir::scf::SCFDialect,
-                  mlir::tensor::TensorDialect, mlir::ub::UBDialect,
-                  mlir::vector::VectorDialect>();
+                  mlir::linalg::LinalgDialect, mlir::math::MathDialect,
+                  mlir::memref::MemRefDialect, mlir::NVVM::NVVMDialect,
+                  mlir::scf::SCFDialect, mlir::tensor::TensorDialect,
+                  mlir::ub::UBDialect, mlir::vector::VectorDialect>();
+  attention::registerBufferization(registry);
   attention::registerGradientRules(registry);
 }
 
@@ -54,4 +60,5 @@ void fa3::registerAllPasses() {
   hopper::registerHopperPasses();
   registerHopperToNVVMPasses();
   registerHopperToLLVMPipeline();
+  registerLowerHostPasses();
 }

@@ -76,3 +76,22 @@ if os.path.exists("/dev/nvidia0"):
     config.available_features.add("gpu")
 if config.fa3_self_contained:
     config.available_features.add("self-contained")
+
+# Programs that hold attention, in MLIR's ExecutionEngine.
+llvm_root = os.path.dirname(config.llvm_tools_dir)
+compiler = os.path.join(config.fa3_lib_dir, "libfa3.so")
+embedding = (f"{sys.executable} %S/Inputs/run.py %s --llvm {llvm_root} "
+             f"--plugin {config.fa3_lib_dir}/FA3Plugin.so "
+             f"--runtime {config.fa3_lib_dir}/libfa3_runtime.so")
+if config.fa3_self_contained:
+    embedding += f" --compiler {compiler}"
+config.substitutions += [("%embedding", embedding), ("%llvm_root", llvm_root)]
+if os.path.exists(os.path.join(config.llvm_tools_dir, "mlir-runner")):
+    config.available_features.add("mlir-runner")
+# The upstream optimizer with the plugin.
+plugin = os.path.join(config.fa3_lib_dir, "FA3Plugin.so")
+if os.path.exists(plugin):
+    config.available_features.add("plugin")
+config.substitutions.append(
+    ("%mlir_fa3", f"mlir-opt --load-dialect-plugin={plugin} "
+     f"--load-pass-plugin={plugin}"))

@@ -76,6 +76,7 @@ static Options takeOptions(const PipelineOptions &from) {
 }
 
 void fa3::buildTilePipeline(OpPassManager &pm, const PipelineOptions &options) {
+  pm.addPass(attention::createOutline());
   pm.addPass(attention::createExpandMods());
   pm.addPass(attention::createDeriveGradient());
   auto toTile = takeOptions<AttentionToTileOptions>(options);
@@ -228,6 +229,7 @@ void fa3::registerPipelines() {
       buildPTXPipeline);
   PassPipelineRegistration<PipelineOptions>(
       "fa3-lower-to-nvvm-pipeline",
-      "attention on tensors, or tile kernels -> llvm and nvvm operations",
+      "programs with attention on tensors, or tile kernels -> llvm and nvvm "
+      "operations",
       buildLowerToNVVMPipeline);
 }

@@ -1,6 +1,8 @@
 //===- TunedPipeline.cpp - options of the pipeline from a table -----------===//
 // SPDX-License-Identifier: Apache-2.0
 #include "fa3/Pipelines/TunedPipeline.h"
+#include "ProgramPipeline.h"
+#include "fa3/Dialect/Attention/Transforms/Passes.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Pass/Pass.h"
@@ -143,13 +145,23 @@ public:
   }
 
   void runOnOperation() override {
-    PipelineOptions tuned;
-    tuned.copyOptionValuesFrom(*options);
-    if (failed(applyTuning(getOperation(), tuned)))
-      return signalPassFailure();
-    OpPassManager passes(ModuleOp::getOperationName());
-    build(passes, tuned);
-    if (failed(runPipeline(passes, getOperation())))
+    ModuleOp module = getOperation();
+    auto lower = [&](ModuleOp part) -> LogicalResult {
+      PipelineOptions tuned;
+      tuned.copyOptionValuesFrom(*options);
+      if (failed(applyTuning(part, tuned)))
+        return failure();
+      OpPassManager passes(ModuleOp::getOperationName());
+      build(passes, tuned);
+      return runPipeline(passes, part);
+    };
+    OpPassManager outline(ModuleOp::getOperationName());
+    outline.addPass(attention::createOutline());
+    LogicalResult lowered = !isProgram(module) ? lower(module)
+                            : failed(runPipeline(outline, module))
+                                ? failure()
+                                : lowerApart(module, lower);
+    if (failed(lowered))
       signalPassFailure();
   }
 

@@ -46,7 +46,10 @@ void buildHopperPipeline(mlir::OpPassManager &pm,
 /// laid out -> llvm and nvvm operations.
 void buildPTXPipeline(mlir::OpPassManager &pm, const PipelineOptions &options);
 /// The whole way: attention on tensors, or tile kernels, -> llvm and nvvm
-/// operations and the launch contract.
+/// operations and the launch contract. Of a program with other code only
+/// attention changes, and every one has the options that a tuning table has for
+/// it; without a table the parts run on the whole module, and what they clean up
+/// is all of it.
 void buildLowerToNVVMPipeline(mlir::OpPassManager &pm,
                               const PipelineOptions &options);
 

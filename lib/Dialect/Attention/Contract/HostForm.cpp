@@ -21,6 +21,64 @@ static bool isKept(Operation &op) {
          llvm::all_of(op.getResultTypes(), isScalar);
 }
 
+llvm::DenseSet<StringAttr> fa3::attention::collectReferences(Operation *scope) {
+  llvm::DenseSet<StringAttr> references;
+  scope->walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (op == scope || isa<CallOp>(op))
+      return WalkResult::advance();
+    op->getAttrDictionary().walk<WalkOrder::PreOrder>(
+        [&](SymbolRefAttr symbol) {
+          references.insert(symbol.getRootReference());
+          // What it nests is looked up in the root.
+          return WalkResult::skip();
+        });
+    // Symbols inside are others.
+    return op->hasTrait<OpTrait::SymbolTable>() ? WalkResult::skip()
+                                                : WalkResult::advance();
+  });
+  return references;
+}
+
+/// What a function of attention takes and gives, without a word about it.
+bool fa3::attention::hasHostForm(func::FuncOp function) {
+  if (!llvm::hasSingleElement(function.getBody()))
+    return false;
+  Block &body = function.getBody().front();
+  Operation *scored = nullptr;
+  for (Operation &op : body.without_terminator()) {
+    if (isa<ScoredOpInterface>(op)) {
+      if (scored)
+        return false;
+      scored = &op;
+    } else if (!isa<QuantizeOp>(op) && !isKept(op)) {
+      return false;
+    }
+  }
+  auto isGiven = [](Value value) {
+    return !isa<RankedTensorType>(value.getType()) ||
+           isa<BlockArgument>(value) || value.getDefiningOp<QuantizeOp>();
+  };
+  for (Operation &op : body)
+    if ((&op == scored || isa<QuantizeOp>(op)) &&
+        !llvm::all_of(op.getOperands(), isGiven))
+      return false;
+  auto ret = dyn_cast<func::ReturnOp>(body.getTerminator());
+  if (!ret)
+    return false;
+  llvm::SmallDenseSet<Value> returned;
+  for (Value value : ret.getOperands()) {
+    Operation *op = value.getDefiningOp();
+    if (!op || (op != scored && !isa<QuantizeOp>(op)) ||
+        !returned.insert(value).second)
+      return false;
+  }
+  // Of forward lse may be left out.
+  return !scored || llvm::all_of(scored->getResults(), [&](OpResult result) {
+    return returned.contains(result) ||
+           (isa<ForwardOp>(scored) && result.getResultNumber() > 0);
+  });
+}
+
 static LogicalResult verifyOperands(ScoredOpInterface op) {
   auto check = [&](StringRef name, Value value) -> LogicalResult {
     if (isa<BlockArgument>(value) || value.getDefiningOp<QuantizeOp>())
@@ -125,7 +183,7 @@ LogicalResult fa3::attention::verifyForm(func::FuncOp function,
     return op->emitError(
         "expects mods to be expanded, run attention-expand-mods first");
   Operation *scope = function->getParentOp();
-  if (scope && !SymbolTable::symbolKnownUseEmpty(function, scope))
+  if (scope && collectReferences(scope).contains(function.getSymNameAttr()))
     return function.emitError(
         "expects a function that nothing else refers to: its type changes");
 

@@ -93,6 +93,15 @@ BackwardOp findBackward(mlir::func::FuncOp function);
 /// Whether `function` holds operations of attention, or is none of ours.
 bool hasAttention(mlir::func::FuncOp function);
 
+/// Names of symbols that operations in `scope` refer to, other than calls of
+/// attention (attention.call).
+llvm::DenseSet<mlir::StringAttr> collectReferences(mlir::Operation *scope);
+
+/// Whether `function` consists of attention on its arguments, so that it
+/// becomes a host function rather than one that holds a call of one. What else
+/// createHostFunction asks for is a matter of its errors.
+bool hasHostForm(mlir::func::FuncOp function);
+
 /// Builds the host function of `function`, in front of it and with its name;
 /// the caller erases one of the two.
 ///
@@ -107,6 +116,8 @@ bool hasAttention(mlir::func::FuncOp function);
 /// a gradient just so large), a positive scale. Scalar operations of the
 /// function are kept. Results of attention.quantize that are not returned
 /// become memory that the function allocates (memref.alloc).
+///
+/// Calls of the function (attention.call) may be anywhere.
 ///
 /// Fails with an error at the operation in question, and without a change to
 /// the IR, if the function is not of that form: one block with one

@@ -6,6 +6,7 @@
 include "mlir/Interfaces/SideEffectInterfaces.td"
 include "mlir/IR/BuiltinAttributes.td"
 include "fa3/Dialect/Attention/IR/AttentionAttrs.td"
+include "fa3/Dialect/Attention/IR/AttentionCallOp.td"
 
 class Attention_Op<string mnemonic, list<Trait> traits = []>
     : Op<Attention_Dialect, mnemonic, traits>;

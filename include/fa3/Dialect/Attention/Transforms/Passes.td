@@ -5,6 +5,55 @@
 
 include "mlir/Pass/PassBase.td"
 
+def Outline : Pass<"attention-outline", "::mlir::ModuleOp"> {
+  let summary = "attention anywhere in a program -> functions of attention and calls";
+  let description = [{
+    Every `attention.forward`, `attention.backward` and `attention.quantize` becomes
+    a private function that holds nothing else, with its operands as arguments,
+    and an `attention.call` in its place. Equal ones, up to where they are, share a
+    function and so a kernel. Scalars that regions use become arguments, constants
+    go inside. Quantizations whose results only one attention of their block uses
+    go with it.
+
+    The rest of the program may be anything: control flow, functions that call
+    each other, operations of dialects that are not registered. It stays as it is
+    but for what orders dimensions: transpositions of q, k, v and o
+    (`linalg.transpose`, or a `linalg.generic` that does nothing else) become `views`
+    of the call, also where slices, casts, and expanded or collapsed shapes are
+    between them and attention. A transposition that moves the last dimension stays,
+    since elements are contiguous.
+
+    A function that consists of attention on its arguments, and that nothing calls,
+    stays as it is: the later passes take it (attention-to-tile).
+
+    Fails at attention in an operation with symbols of its own, such as
+    `gpu.module`, and at scalars other than f32, i32, i64 and index.
+
+    Remarks of category `attention-outline` (MLIR's remark engine) say what became of
+    each attention and of each transposition.
+
+    Example:
+    ```mlir
+    func.func @layer(%x: tensor<2x?x32x128xbf16>, ..) {
+      %q = linalg.transpose ins(%x : ..) outs(%0 : ..) permutation = [0, 2, 1, 3]
+      %o = attention.forward %q, %k, %v : ..
+    // becomes
+      %o = attention.call @layer_attention(%x, %k, %v : ..) outs(%1 : ..) views [[0, 2, 1, 3], [], [], []] -> ..
+    }
+    func.func private @layer_attention(%q: tensor<2x32x?x128xbf16>, ..) -> .. {
+      %o = attention.forward %q, %k, %v : ..
+      return %o : ..
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::func::FuncDialect",
+                           "::mlir::tensor::TensorDialect"];
+  let statistics = [
+    Statistic<"numOutlined", "outlined", "operations of attention that became calls">,
+    Statistic<"numFunctions", "functions", "functions made">];
+}
+
 def ExpandMods : Pass<"attention-expand-mods"> {
   let summary = "mods of attention -> code in its regions";
   let description = [{

@@ -1,0 +1,82 @@
+//===- Passes.td - fa3-lower-host --------------------------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0
+#ifndef FA3_CONVERSION_LOWERHOST_PASSES
+#define FA3_CONVERSION_LOWERHOST_PASSES
+
+include "mlir/Pass/PassBase.td"
+
+def LowerHost : Pass<"fa3-lower-host", "::mlir::ModuleOp"> {
+  let summary = "host functions and calls of attention -> calls of the C runtime";
+  let description = [{
+    Input: a program on memrefs with `attention.call`, and host functions that
+    launch kernels. Output: the same without fa3's dialects, ready for the
+    conversions of upstream to LLVM.
+
+    The body of a host function becomes a call of `fa3_host_launch`
+    (fa3/Runtime/fa3_host.h) with its arguments as an array of `fa3_arg`; manifest
+    and kernels become globals, and the modules of kernels go. The runtime loads
+    the kernels with the first call, checks arguments against the manifest, makes
+    the tensor maps and launches. Kernels have to be lowered to LLVM
+    (fa3-lower-to-nvvm-pipeline).
+
+    With `image=ir` the host function and its kernels are carried as text in
+    place of PTX, and `fa3_host_launch` runs them in the interpreter, on the CPU,
+    on arrays in host memory. They may be at any level from tile to hopper, or
+    attention on memrefs by definition needs no pass like this at all
+    (attention-to-reference).
+
+    With `memory=host` arrays are in host memory: a call copies them to the device,
+    waits, and copies back what it writes. It is the simple way to put attention
+    into a program whose other operations run on the CPU.
+
+    `attention.call` becomes `func.call`; `views` become `memref.transpose`. A function
+    that it calls and that launches nothing, such as one that
+    attention-to-reference has made, keeps its code. The arguments of both get
+    types with any offset and strides; kernels want the last dimension contiguous,
+    which the runtime checks.
+
+    Fails at calls on tensors (bufferize first), at kernels that are not lowered,
+    and at arguments that a manifest does not know.
+
+    Example:
+    ```mlir
+    attention.call @f(%q, %k, %v : ..) outs(%o : ..)
+    // becomes
+    call @f(%q, %k, %v, %o) : ..
+    func.func private @f(%q: memref<2x?x8x64xf16, strided<[?, ?, ?, ?], offset: ?>>, ..) {
+      %args = llvm.alloca %n x !llvm.struct<"fa3_arg", ..> : (i64) -> !llvm.ptr
+      ..
+      llvm.call @fa3_host_launch(%program, %args, %n) : (!llvm.ptr, !llvm.ptr, i64) -> ()
+      return
+    }
+    llvm.mlir.global internal @f_program() : ..
+    ```
+  }];
+  let options = [
+    Option<"image", "image", "::fa3::HostImage", "::fa3::HostImage::PTX",
+           "what the program carries of its kernels",
+           [{::llvm::cl::values(
+               clEnumValN(::fa3::HostImage::PTX, "ptx", "PTX and manifest"),
+               clEnumValN(::fa3::HostImage::IR, "ir",
+                          "text for the interpreter"))}]>,
+    Option<"memory", "memory", "::fa3::HostMemory", "::fa3::HostMemory::Device",
+           "where the arrays of the program are",
+           [{::llvm::cl::values(
+               clEnumValN(::fa3::HostMemory::Device, "device",
+                          "on the device"),
+               clEnumValN(::fa3::HostMemory::Host, "host",
+                          "in host memory: copied around every call"))}]>,
+    Option<"chip", "chip", "std::string", "\"sm_90a\"", "target chip">,
+    Option<"ptxVersion", "ptx-version", "unsigned", "90",
+           "PTX ISA version times ten">
+  ];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::func::FuncDialect",
+                           "::mlir::LLVM::LLVMDialect",
+                           "::mlir::memref::MemRefDialect"];
+  let statistics = [
+    Statistic<"numCalls", "calls", "calls of attention lowered">,
+    Statistic<"numEmbedded", "embedded", "host functions with kernels">];
+}
+
+#endif // FA3_CONVERSION_LOWERHOST_PASSES

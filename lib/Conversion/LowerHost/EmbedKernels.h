@@ -1,0 +1,31 @@
+//===- EmbedKernels.h - kernels inside of a program -------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
+#ifndef FA3_LIB_CONVERSION_LOWERHOST_EMBEDKERNELS_H
+#define FA3_LIB_CONVERSION_LOWERHOST_EMBEDKERNELS_H
+
+#include "fa3/Conversion/LowerHost/LowerHost.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/SymbolTable.h"
+
+namespace fa3 {
+
+struct EmbedOptions {
+  HostImage image;
+  HostMemory memory;
+  std::string chip;
+  unsigned ptxVersion;
+};
+
+/// Whether `function` launches kernels.
+bool launchesKernels(mlir::func::FuncOp function);
+
+/// Replaces the body of a host function by a call of fa3_host_launch, with its
+/// kernels as globals of the module around it, and erases their modules.
+/// Arguments may have any strides. `symbols` are those of that module.
+mlir::LogicalResult embedKernels(mlir::func::FuncOp function,
+                                 mlir::SymbolTable &symbols,
+                                 const EmbedOptions &options);
+
+} // namespace fa3
+
+#endif // FA3_LIB_CONVERSION_LOWERHOST_EMBEDKERNELS_H

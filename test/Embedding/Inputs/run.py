@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs a program with attention in MLIR's ExecutionEngine, on the CPU.
+
+    run.py program.mlir --plugin FA3Plugin.so --runtime libfa3_runtime.so
+           --llvm directory [--compiler libfa3.so] --kernels n
+
+The program is compiled twice: with attention by its definition, as loops
+(attention-to-reference), and with kernels, which the interpreter runs when the
+program launches them (fa3-lower-host, image=ir). What both print has to be what
+values.py computes without either. `--kernels` is how many kernels the program
+has to have.
+"""
+
+import argparse
+import os
+import re
+import subprocess
+import sys
+
+import values
+
+LOWER = ("convert-linalg-to-loops,convert-scf-to-cf,expand-strided-metadata,"
+         "lower-affine,convert-to-llvm,reconcile-unrealized-casts")
+BUFFERIZE = ("one-shot-bufferize{bufferize-function-boundaries "
+             "allow-return-allocs-from-loops "
+             "function-boundary-type-conversion=identity-layout-map},"
+             "canonicalize,cse")
+WAYS = {
+    "definition": ("attention-outline,attention-expand-mods,"
+                   "attention-to-reference", "fa3-lower-host"),
+    "kernels": ("fa3-tile",
+                "fa3-lower-host{image=ir},buffer-deallocation-pipeline"),
+}
+
+
+def fail(message):
+    sys.exit("run.py: " + message)
+
+
+def call(command, **options):
+    result = subprocess.run(command, capture_output=True, text=True, **options)
+    if result.returncode:
+        fail(f"{command[0]} failed:\n{result.stdout}{result.stderr}")
+    return result.stdout
+
+
+def run(args, way):
+    front, host = WAYS[way]
+    prelude = os.path.join(os.path.dirname(__file__), "prelude.mlir")
+    text = "".join(open(name).read() for name in (prelude, args.program))
+    passes = f"{front},{BUFFERIZE},{host},{LOWER}"
+    mlir_opt = [os.path.join(args.llvm, "bin", "mlir-opt"),
+                f"--load-dialect-plugin={args.plugin}",
+                f"--load-pass-plugin={args.plugin}"]
+    lowered = call(mlir_opt + [f"--pass-pipeline=builtin.module({passes})"],
+                   input=text)
+    if way == "kernels":
+        kernels = len(re.findall(r"llvm.mlir.global internal @\w+_program\(",
+                                 lowered))
+        if kernels != args.kernels:
+            fail(f"expects {args.kernels} kernels, got {kernels}")
+    libraries = [os.path.join(args.llvm, "lib", f"libmlir_{name}runner_utils.so")
+                 for name in ("", "c_")] + [args.runtime]
+    environment = dict(os.environ)
+    if args.compiler:
+        environment["FA3_COMPILER_LIBRARY"] = args.compiler
+    printed = call([os.path.join(args.llvm, "bin", "mlir-runner"), "-e", "main",
+                    "-entry-point-result=void",
+                    "--shared-libs=" + ",".join(libraries)],
+                   input=lowered, env=environment)
+    data = re.findall(r"data =\s*\[(.*?)\]", printed, re.S)
+    return [[float(x) for x in text.split(",")] for text in data]
+
+
+def compare(way, mine, expected):
+    if len(mine) != len(expected) or not expected:
+        fail(f"{way}: expects {len(expected)} arrays, got {len(mine)}")
+    worst = 0
+    for x, y in zip(mine, expected):
+        if len(x) != len(y):
+            fail(f"{way}: expects {len(y)} elements, got {len(x)}")
+        worst = max(worst, max(abs(a - b) for a, b in zip(x, y)))
+    spread = max(abs(y) for y in expected[0])
+    print(f"{way}: {sum(map(len, mine))} elements, largest {spread:.3f}, "
+          f"at most {worst:.2g} off")
+    # Results of several attentions in a row, in f16.
+    if not worst <= 4e-3 or spread < 0.05:
+        fail(f"{way}: expects the values of values.py")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("program")
+    for name in ("plugin", "runtime", "llvm"):
+        parser.add_argument("--" + name, required=True)
+    parser.add_argument("--compiler", help="without it, no kernels are run")
+    parser.add_argument("--kernels", type=int, required=True)
+    args = parser.parse_args()
+    name = os.path.splitext(os.path.basename(args.program))[0]
+    expected = getattr(values, name)()
+    for way in WAYS if args.compiler else ["definition"]:
+        compare(way, run(args, way), expected)
+
+
+main()
