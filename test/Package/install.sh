@@ -27,4 +27,35 @@ cmake --build "$scratch/embed"
   --fa3-lower-to-nvvm-pipeline=block-m=128 >"$scratch/expected.mlir"
 cmp "$scratch/embedded.mlir" "$scratch/expected.mlir"
 grep -q 'nvvm.wgmma\|wgmma.mma_async' "$scratch/embedded.mlir"
+
+# What the dialect of embed writes is what a user would write; the program around
+# attention stays.
+for name in program written-out; do
+  "$scratch/embed/embed" "$here/Inputs/$name.mlir" >"$scratch/$name.mlir"
+done
+cmp "$scratch/program.mlir" "$scratch/written-out.mlir"
+[ "$(grep -c 'attention.call' "$scratch/program.mlir")" = 2 ]
+grep -q '"other.norm"' "$scratch/program.mlir"
+# fa3 alone has no derivative of atan.
+if "$scratch/prefix/bin/fa3-opt" --allow-unregistered-dialect \
+  --fa3-lower-to-nvvm-pipeline "$here/Inputs/no-gradient.mlir" \
+  >"$scratch/no-gradient.log" 2>&1; then
+  echo "install.sh: expects no derivative of math.atan without embed" >&2
+  exit 1
+fi
+grep -q "math.atan" "$scratch/no-gradient.log"
+
+# The checks of rings ask the operation of embed.
+for place in HELD HANDED; do
+  sed "s|// $place|\"embed.look\"(%w) : (!tile.view<tensor<64x64xf16>>) -> ()|" \
+    "$here/Inputs/slot.mlir" >"$scratch/$place.mlir"
+done
+"$scratch/embed/embed" --check "$scratch/HELD.mlir" >/dev/null
+if "$scratch/embed/embed" --check "$scratch/HANDED.mlir" >/dev/null \
+  2>"$scratch/handed.log"; then
+  echo "install.sh: expects an error at embed.look" >&2
+  exit 1
+fi
+grep -q "'embed.look' op accesses an entry that was handed over" \
+  "$scratch/handed.log"
 echo "embed: $(wc -l <"$scratch/embedded.mlir") lines, as fa3-opt writes them"

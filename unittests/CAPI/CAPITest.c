@@ -40,6 +40,22 @@ static const char good[] =
     "  return %o : tensor<?x8x?x64xf16>\n"
     "}\n";
 
+/* A program with attention in it. */
+static const char program[] =
+    "func.func @layers(%x: tensor<1x2x?x64xf16>, %n: index) -> (index,\n"
+    "    tensor<1x2x?x64xf16>) {\n"
+    "  %c0 = arith.constant 0 : index\n"
+    "  %c1 = arith.constant 1 : index\n"
+    "  %y = scf.for %i = %c0 to %n step %c1 iter_args(%z = %x)\n"
+    "      -> tensor<1x2x?x64xf16> {\n"
+    "    %o = attention.forward %z, %x, %x : (tensor<1x2x?x64xf16>,\n"
+    "      tensor<1x2x?x64xf16>, tensor<1x2x?x64xf16>) ->\n"
+    "      tensor<1x2x?x64xf16>\n"
+    "    scf.yield %o : tensor<1x2x?x64xf16>\n"
+    "  }\n"
+    "  return %n, %y : index, tensor<1x2x?x64xf16>\n"
+    "}\n";
+
 /* Not lowered, so without kernels. */
 static const char bad[] = "func.func @nothing() { return }\n";
 
@@ -93,12 +109,27 @@ int main(void) {
   printf("PTX of %zu bytes, manifest of %zu bytes\n", strlen(ptx.text),
          strlen(manifest.text));
 
+  /* The same pass manager, on attention inside of a program. */
+  MlirModule whole = parse(context, program);
+  Text text = {NULL, 0};
+  EXPECT(mlirLogicalResultIsSuccess(
+      mlirPassManagerRunOnOp(passes, mlirModuleGetOperation(whole))));
+  mlirOperationPrint(mlirModuleGetOperation(whole), keep, &text);
+  EXPECT(strstr(text.text, "attention.call @layers_attention"));
+  EXPECT(strstr(text.text, "scf.for"));
+  EXPECT(mlirLogicalResultIsSuccess(
+      fa3TranslateToPTX(whole, NULL, keep, &ptx, keep, &manifest)));
+  EXPECT(strstr(manifest.text, "\"layers_attention\""));
+  EXPECT(message.calls == 0);
+  free(text.text);
+  mlirModuleDestroy(whole);
+
   MlirModule other = parse(context, bad);
   Fa3TranslateOptions options = {{NULL, 0}, 85, {NULL, 0}, {NULL, 0}};
   EXPECT(mlirLogicalResultIsFailure(
       fa3TranslateToPTX(other, &options, keep, &ptx, keep, &manifest)));
   EXPECT(message.calls > 0 && strstr(message.text, "gpu.module"));
-  EXPECT(ptx.calls == 1 && manifest.calls == 1);
+  EXPECT(ptx.calls == 2 && manifest.calls == 2);
 
   mlirModuleDestroy(other);
   mlirPassManagerDestroy(passes);
