@@ -9,6 +9,7 @@
 #include "Places.h"
 #include "QuantizeKernels.h"
 #include "ScalarRegion.h"
+#include "UpdateKernel.h"
 #include "fa3/Dialect/Attention/Contract/HostFunction.h"
 #include "fa3/Dialect/Tile/IR/Tile.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -345,6 +346,23 @@ void AttentionToTile::buildLaunch(HostFunction &host, gpu::GPUModuleOp module,
   tile::LaunchOp::create(b, symbol, /*blocks=*/Value(), arguments.get(), cost);
 }
 
+/// Where sequences lie one behind the other, no more of them than a tile can
+/// find its own among.
+static void limitSequences(HostFunction &host) {
+  std::optional<unsigned> starts = getSequenceStarts(host.forward);
+  if (!starts || !cast<MemRefType>(host.aux[*starts].getType()).isDynamicDim(0))
+    return;
+  OpBuilder builder = host.getBuilder();
+  ImplicitLocOpBuilder b(host.forward.getLoc(), builder);
+  Value most = arith::ConstantIndexOp::create(b, kMostPackedSequences);
+  Value fits =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::sle, host.batch, most);
+  cf::AssertOp::create(b, fits,
+                       b.getStringAttr("there are more than " +
+                                       Twine(kMostPackedSequences) +
+                                       " packed sequences"));
+}
+
 /// Kernels of the operands that the attention takes in 8 bits.
 LogicalResult AttentionToTile::buildQuantizations(HostFunction &host,
                                                   gpu::GPUModuleOp module) {
@@ -381,6 +399,7 @@ LogicalResult AttentionToTile::convert(func::FuncOp function) {
   auto module = gpu::GPUModuleOp::create(
       builder, loc, (function.getName() + "_kernels").str());
   if (failed(buildQuantizations(*host, module)) ||
+      failed(buildUpdateKernel(*host, module)) ||
       (host->forward && failed(buildForward(*host, module))) ||
       (host->backward && failed(buildBackward(*host, module)))) {
     module.erase();
@@ -502,6 +521,7 @@ LogicalResult AttentionToTile::buildForward(HostFunction &host,
   if (failed(fitBlocks(forward, demand, tile)) ||
       failed(fitPlaces(forward, tile)))
     return failure();
+  limitSequences(host);
   // Without keys there is no product, for whose sake a tile is split among warp
   // groups.
   int64_t keyAxis = forward.getSequenceAxisOf(forward.getK());

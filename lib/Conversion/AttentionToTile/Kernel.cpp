@@ -1,6 +1,7 @@
 //===- Kernel.cpp - the grid of an attention kernel and its loop ----------===//
 // SPDX-License-Identifier: Apache-2.0
 #include "KernelBuilder.h"
+#include "Places.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/Support/MathExtras.h"
@@ -63,23 +64,30 @@ Value KernelBuilder::buildGrid(Value inner) {
   Value mostQueries = queryLength;
   if (operands.maxQ)
     mostQueries = arith::MaxSIOp::create(b, operands.maxQ, index(0));
+  if (std::optional<unsigned> number = getSequenceStarts(op))
+    starts = operands.aux[*number];
   SmallVector<Value> bounds = {
-      arith::CeilDivSIOp::create(b, mostQueries, queries)};
+      starts ? countTiles(queries)
+             : arith::CeilDivSIOp::create(b, mostQueries, queries)};
   if (inner)
     bounds.push_back(inner);
-  bounds.append({heads, buildBatch()});
+  bounds.push_back(heads);
+  if (!starts)
+    bounds.push_back(buildBatch());
   auto grid = tile::GridOp::create(b, bounds);
   b.setInsertionPointToStart(&grid.getBody().front());
   auto position = grid.getBody().getArguments();
+  head = position[inner ? 2 : 1];
+  batch = position.back();
   Value block = position.front();
+  if (starts)
+    block = findSequence(block, queries);
   Value firstRow = arith::MulIOp::create(b, block, queries);
   if (policy.endRows)
     endRow = arith::MulIOp::create(b, arith::AddIOp::create(b, block, index(1)),
                                    queries);
   if (inner)
     part = position[1];
-  head = position.drop_back().back();
-  batch = position.back();
   keyHead = arith::DivUIOp::create(b, head, group);
   buildLengths();
   return firstRow;

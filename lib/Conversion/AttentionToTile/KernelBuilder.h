@@ -112,6 +112,11 @@ private:
   /// Opens a grid over tiles of queries, `inner`, heads and sequences, and says
   /// which rows a tile has. Gives the first one.
   mlir::Value buildGrid(mlir::Value inner);
+  /// Where sequences lie one behind the other: how many tiles of `queries` rows
+  /// they take at most, and which sequence a tile is of, with the first query.
+  mlir::Value countTiles(mlir::Value queries);
+  mlir::Value findSequence(mlir::Value tile, mlir::Value queries);
+  int64_t getMostSequences();
   /// The query, and the head, of each row of a tile of scores.
   std::pair<Expander::Entry, Expander::Entry> buildRows(mlir::Value firstQuery);
 
@@ -194,6 +199,9 @@ private:
   AccumulationPolicy policy;
 
   mlir::Value batch, head, keyHead, queryLength, keyLength;
+  /// Where sequences of queries start, one behind the other; null if they do
+  /// not.
+  mlir::Value starts;
   /// The part of the keys, or what else is inside of the grid; null for none.
   mlir::Value part;
   /// Multiplies scores inside exp2: one f32, or one for each row.

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "KernelBuilder.h"
+#include "Places.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 using namespace mlir;
@@ -38,6 +39,58 @@ Value KernelBuilder::buildBatch() {
     return extent;
   extent = arith::SubIOp::create(b, extent, index(operands.batch.more));
   return arith::MaxSIOp::create(b, extent, index(0));
+}
+
+// Sequence b has the tiles from starts[b] div queries + b on, as many as there
+// are to that number of b + 1: enough for its rows, and at most one more, since
+// ceil(n / q) <= (s + n) div q - s div q + 1. So the host, which knows none of
+// the lengths, can tell the number of tiles; and a tile its sequence, the last
+// one that starts in front of it. Starts are to grow; if they do not, some rows
+// have no tile, and others are computed twice.
+
+Value KernelBuilder::countTiles(Value queries) {
+  Value whole = arith::DivUIOp::create(b, queryLength, queries);
+  return arith::AddIOp::create(b, whole, buildBatch());
+}
+
+Value KernelBuilder::findSequence(Value tile, Value queries) {
+  // A search that asks for three sequences at a time, which are read side by
+  // side. Who asks behind the last start gets that: it is in no tile's front.
+  Value count = buildBatch(), first = index(0);
+  Value next = arith::AddIOp::create(b, tile, index(1));
+  auto load = [&](Value sequence) -> Value {
+    Value start = tile::ScalarLoadOp::create(b, starts, sequence);
+    return arith::IndexCastOp::create(b, b.getIndexType(), start);
+  };
+  int64_t step = 1;
+  while (4 * step <= getMostSequences())
+    step *= 4;
+  for (; step; step /= 4) {
+    Value found = first;
+    for (int64_t times : {1, 2, 3}) {
+      Value sequence = arith::AddIOp::create(b, first, index(times * step));
+      Value start = load(arith::MinSIOp::create(b, sequence, count));
+      Value end = arith::MulIOp::create(
+          b, arith::SubIOp::create(b, next, sequence), queries);
+      Value isFront =
+          arith::CmpIOp::create(b, arith::CmpIPredicate::slt, start, end);
+      found = arith::SelectOp::create(b, isFront, sequence, found);
+    }
+    first = found;
+  }
+  Value last = arith::SubIOp::create(b, count, index(1));
+  batch = arith::MinSIOp::create(b, first, last);
+  // starts[b] div queries + b, the number of its first tile.
+  Value front = arith::AddIOp::create(
+      b, arith::FloorDivSIOp::create(b, load(batch), queries), batch);
+  return arith::MaxSIOp::create(b, arith::SubIOp::create(b, tile, front),
+                                index(0));
+}
+
+int64_t KernelBuilder::getMostSequences() {
+  int64_t extent = cast<MemRefType>(starts.getType()).getDimSize(0);
+  return ShapedType::isDynamic(extent) ? kMostPackedSequences
+                                       : std::max<int64_t>(extent - 1, 1);
 }
 
 void KernelBuilder::buildLengths() {

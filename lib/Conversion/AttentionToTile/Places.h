@@ -18,6 +18,16 @@ namespace fa3 {
 mlir::FailureOr<int64_t> getConsecutiveRows(attention::ForwardOp op,
                                             attention::Sequence sequence);
 
+/// Sequences that may lie one behind the other, where their number is not
+/// static: a tile looks for its own among them.
+inline constexpr int64_t kMostPackedSequences = 4095;
+
+/// The auxiliary operand that says where sequences of queries start, one behind
+/// the other: query i of sequence b is row starts[b] + i of q, and b has at
+/// most starts[b + 1] - starts[b] of them. Nothing if the regions do not say
+/// so.
+std::optional<unsigned> getSequenceStarts(attention::ForwardOp op);
+
 } // namespace fa3
 
 #endif // FA3_LIB_CONVERSION_ATTENTIONTOTILE_PLACES_H

@@ -334,8 +334,8 @@ static LogicalResult makeReference(ModuleOp module,
                                    std::optional<Problem> &reference) {
   OwningOpRef<ModuleOp> copy = module.clone();
   WalkResult attention = copy->walk([](Operation *op) {
-    return WalkResult(
-        failure(isa<attention::ScoredOpInterface, attention::QuantizeOp>(op)));
+    return WalkResult(failure(isa<attention::ScoredOpInterface>(op) ||
+                              attention::isPreparation(op)));
   });
   if (attention.wasInterrupted()) {
     PassManager manager(module.getContext());

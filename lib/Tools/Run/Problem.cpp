@@ -532,6 +532,13 @@ ProblemArgument *Problem::find(StringRef name) {
   return it == arguments.end() ? nullptr : it;
 }
 
+void Problem::keepInitial() {
+  for (ProblemArgument &argument : arguments)
+    if (const interp::Array *array = argument.getArray();
+        array && argument.access.read && argument.access.written)
+      argument.initial = array->clone();
+}
+
 SmallVector<interp::Argument> Problem::getValues() const {
   SmallVector<interp::Argument> values;
   for (const ProblemArgument &argument : arguments)

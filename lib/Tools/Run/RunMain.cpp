@@ -270,6 +270,8 @@ LogicalResult Session::runAll() {
     second = std::move(*clone);
   }
 
+  if (isChecked)
+    problem->keepInitial();
   bool onDevice = executor == ExecutorKind::Device;
   if (failed(onDevice ? runOnDevice() : runOnCpu()) || failed(writeOutputs()))
     return failure();

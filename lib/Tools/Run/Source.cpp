@@ -14,8 +14,8 @@ using namespace fa3::run;
 static bool hasAttention(ModuleOp module) {
   return module
       .walk([](Operation *op) {
-        return WalkResult(failure(
-            isa<attention::ScoredOpInterface, attention::QuantizeOp>(op)));
+        return WalkResult(failure(isa<attention::ScoredOpInterface>(op) ||
+                                  attention::isPreparation(op)));
       })
       .wasInterrupted();
 }

@@ -6,10 +6,28 @@
 // CHECK: cf.assert %{{.*}}, "k and v differ in length"
 // CHECK: cf.assert %{{.*}}, "aux1 has fewer entries in dimension 0 than needed for all batches"
 // CHECK-LABEL: gpu.func @packed
-// CHECK: %[[MOST:.*]] = arith.maxsi %{{.*}}, %c0
-// CHECK: %[[TILES:.*]] = arith.ceildivsi %[[MOST]], %c64
+// Tiles for the rows there are, and one more for every sequence.
+// CHECK: %[[WHOLE:.*]] = arith.divui %{{.*}}, %c64
 // CHECK: %[[BATCH:.*]] = arith.maxsi
-// CHECK: tile.grid (%[[M:.*]], %[[H:.*]], %[[B:.*]]) in (%[[TILES]], %{{.*}}, %[[BATCH]])
+// CHECK: %[[TILES:.*]] = arith.addi %[[WHOLE]], %[[BATCH]]
+// CHECK: tile.grid (%[[TILE:.*]], %[[H:.*]]) in (%[[TILES]], %{{.*}})
+// The last sequence with a start in front of the tile, by steps of 1024 to 1.
+// CHECK: %[[NEXT:.*]] = arith.addi %[[TILE]], %c1
+// CHECK: %[[S1:.*]] = arith.addi %{{.*}}, %c1024
+// CHECK: %[[AT:.*]] = arith.minsi %[[S1]], %{{.*}}
+// CHECK: tile.scalar_load %{{.*}}[%[[AT]]]
+// CHECK: %[[LEFT:.*]] = arith.subi %[[NEXT]], %[[S1]]
+// CHECK: %[[LIMIT:.*]] = arith.muli %[[LEFT]], %c64
+// CHECK: %[[FRONT:.*]] = arith.cmpi slt, %{{.*}}, %[[LIMIT]]
+// CHECK: arith.select %[[FRONT]], %[[S1]]
+// CHECK: arith.addi %{{.*}}, %c2048
+// CHECK: arith.addi %{{.*}}, %c3072
+// CHECK: arith.addi %{{.*}}, %c256
+// CHECK: arith.addi %{{.*}}, %c3{{[_0-9]*}} :
+// CHECK: %[[LAST:.*]] = arith.subi %{{.*}}, %c1{{[_0-9]*}} :
+// CHECK: %[[B:.*]] = arith.minsi %{{.*}}, %[[LAST]]
+// CHECK: tile.scalar_load %{{.*}}[%[[B]]]
+// CHECK: %[[M:.*]] = arith.maxsi
 // CHECK: %[[FIRST:.*]] = arith.muli %[[M]], %c64
 // CHECK: tile.scalar_load %{{.*}}[%[[B]]]
 // CHECK: %[[ROW:.*]] = arith.addi %{{.*}}, %[[FIRST]]

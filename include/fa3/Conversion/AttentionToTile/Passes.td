@@ -10,8 +10,9 @@ def AttentionToTile : Pass<"attention-to-tile", "::mlir::ModuleOp"> {
   let summary = "functions with attention -> host functions and tiled kernels";
   let description = [{
     Input: functions on tensors whose `attention.forward` or `attention.backward`
-    have no `mods` left, take function arguments, or results of `attention.quantize` of arguments,
-    and give function results; or `attention.quantize` alone.
+    have no `mods` left, take function arguments, or results of `attention.quantize`,
+    `attention.rotary` or `attention.append` of arguments, and give function
+    results; or these alone.
 
     Output: for each function a host function on memrefs (results become trailing
     arguments) that states the launch contract, and a `gpu.module` with one
@@ -65,6 +66,11 @@ def AttentionToTile : Pass<"attention-to-tile", "::mlir::ModuleOp"> {
     tensor cores inside the first and the last. Blocks of rows are multiples of
     64. What lies between kernels is memory that the host function allocates
     (`memref.alloc`), a workspace of the manifest.
+
+    `attention.rotary` and `attention.append` become one kernel `_update` in front
+    of the attention's, with a tile for 64 heads of every row of every tensor.
+    What is appended is turned on the way. It loads and stores by threads, since
+    the keys of a sequence may be anywhere.
 
     `two-level-accumulation` starts the product of every step from zero and adds
     it to the output in fp32, one fused multiply-add an element, which also

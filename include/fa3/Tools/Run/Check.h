@@ -25,7 +25,8 @@ struct CheckResult {
 /// in f64: o or gradients within the bound of getErrorBound, in f32 2^-20 of
 /// the largest more, lse within kLseTolerance or, of 8-bit floats,
 /// kFloat8LseTolerance with the largest in place of each, both exactly where no
-/// key is visible. `function` is a function on tensors of `module`, `problem`
+/// key is visible, and what is read and written, as a cache, bit for bit.
+/// `function` is a function on tensors of `module`, `problem`
 /// one of its host function. With a sample only its heads are looked at. Of a
 /// function that only quantizes, scales are compared up to rounding and 8-bit
 /// numbers up to one step of their format.

@@ -65,6 +65,8 @@ struct ProblemArgument {
   mlir::Type type;
   interp::Access access;
   interp::Argument value;
+  /// What an array that is read and written held before a run, if that is kept.
+  std::optional<interp::Array> initial;
 
   interp::Array *getArray() { return std::get_if<interp::Array>(&value); }
   const interp::Array *getArray() const {
@@ -90,6 +92,8 @@ public:
   llvm::MutableArrayRef<ProblemArgument> getArguments() { return arguments; }
   llvm::ArrayRef<ProblemArgument> getArguments() const { return arguments; }
   ProblemArgument *find(llvm::StringRef name);
+  /// Keeps what arrays that are read and written hold now.
+  void keepInitial();
 
   /// The values to call the function with.
   llvm::SmallVector<interp::Argument> getValues() const;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "HostArguments.h"
 #include "fa3/Dialect/Attention/Contract/Quantization.h"
+#include "fa3/Dialect/Attention/Contract/Update.h"
 #include "fa3/Dialect/Attention/IR/AuxPlace.h"
 #include "fa3/Support/ContractNames.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -24,6 +25,12 @@ std::optional<IndexBound> fa3::attention::getBound(Value index) {
     index = sum.getLhs();
   }
   auto argument = dyn_cast<BlockArgument>(index);
+  if (argument && isa<AppendOp>(argument.getOwner()->getParentOp())) {
+    static constexpr Extent extents[] = {Extent::Batch, Extent::KeyHeads};
+    if (argument.getArgNumber() >= std::size(extents))
+      return std::nullopt;
+    return IndexBound{extents[argument.getArgNumber()], more};
+  }
   auto op =
       argument ? dyn_cast<ScoredOpInterface>(argument.getOwner()->getParentOp())
                : ScoredOpInterface();
@@ -60,8 +67,13 @@ static StringRef getDimName(Extent extent) {
 
 void fa3::attention::forEachRead(ScoredOpInterface op, unsigned number,
                                  function_ref<void(tensor::ExtractOp)> visit) {
+  forEachRead(op.getOperation(), op.getAux()[number], visit);
+}
+
+void fa3::attention::forEachRead(Operation *op, Value tensor,
+                                 function_ref<void(tensor::ExtractOp)> visit) {
   op->walk([&](tensor::ExtractOp extract) {
-    if (extract.getTensor() == op.getAux()[number])
+    if (extract.getTensor() == tensor)
       visit(extract);
   });
 }
@@ -95,6 +107,10 @@ void fa3::attention::nameTensors(ScoredOpInterface op,
         return;
       value = quantize.getSource();
     }
+    if (auto append = value.getDefiningOp<AppendOp>())
+      value = append.getCache();
+    if (auto rotary = value.getDefiningOp<RotaryOp>())
+      value = rotary.getSource();
     HostArgument &argument =
         arguments[cast<BlockArgument>(value).getArgNumber()];
     if (!argument.role.empty())
@@ -224,6 +240,95 @@ fa3::attention::nameQuantized(func::FuncOp function, ForwardOp forward,
   return names;
 }
 
+llvm::SmallDenseMap<Operation *, std::string>
+fa3::attention::nameUpdates(func::FuncOp function,
+                            MutableArrayRef<HostArgument> arguments) {
+  llvm::SmallDenseMap<Operation *, std::string> names;
+  // A role that no other argument has.
+  auto claim = [&](std::string role) {
+    std::string name = role;
+    for (unsigned number = 1;
+         llvm::any_of(arguments,
+                      [&](HostArgument &other) { return other.role == name; });
+         ++number)
+      name = role + std::to_string(number);
+    return name;
+  };
+  auto describe = [&](Value value, StringRef role,
+                      ArrayRef<std::string> dims) -> std::string {
+    unsigned number = cast<BlockArgument>(value).getArgNumber();
+    HostArgument &argument = arguments[number];
+    // What lengths read, too, has a number until now.
+    if (argument.role.empty() ||
+        (role == "first" && StringRef(argument.role).starts_with("aux"))) {
+      argument.role = claim(role.str());
+      argument.dims.assign(dims.begin(), dims.end());
+    }
+    auto given =
+        function.getArgAttrOfType<StringAttr>(number, kArgumentNameAttr);
+    return given ? given.str() : argument.role;
+  };
+  using Dims = SmallVector<std::string>;
+  auto inLayout = [](Layout layout, Dims dims) {
+    if (layout == Layout::bshd)
+      std::swap(dims[dims.size() - 3], dims[dims.size() - 2]);
+    return dims;
+  };
+  auto describeTables = [&](RotaryOp op) {
+    describe(op.getCos(), "cos", Dims{"pos", "r"});
+    describe(op.getSin(), "sin", Dims{"pos", "r"});
+    describe(op.getFirst(), "first", Dims{"b"});
+  };
+  for (auto op : function.getBody().getOps<AppendOp>()) {
+    Dims dims = {"b", "hk", "sk", "d"};
+    auto cache = cast<RankedTensorType>(op.getCache().getType());
+    if (!op.getPlace().empty()) {
+      dims = {"hk", "tk", "d"};
+      for (int64_t dim = cache.getRank() - 4; dim >= 0; --dim)
+        dims.insert(dims.begin(), "p" + std::to_string(dim));
+    }
+    std::string name =
+        describe(op.getCache(), "cache", inLayout(op.getLayout(), dims));
+    RotaryOp rotary = getAppendedRotary(op);
+    Value source = rotary ? rotary.getSource() : op.getSource();
+    describe(source, name + "_new",
+             inLayout(op.getLayout(), {"b", "hk", "t", "d"}));
+    describe(op.getFirst(), "first", Dims{"b"});
+    if (rotary)
+      describeTables(rotary);
+    for (auto [number, value] : llvm::enumerate(op.getAux())) {
+      Dims ofAux;
+      auto type = cast<RankedTensorType>(value.getType());
+      for (int64_t dim = 0; dim < type.getRank(); ++dim)
+        ofAux.push_back("n" + std::to_string(dim));
+      forEachRead(op, value, [&](tensor::ExtractOp extract) {
+        for (auto [dim, index] : llvm::enumerate(extract.getIndices()))
+          if (std::optional<IndexBound> bound = getBound(index);
+              bound && !bound->more)
+            ofAux[dim] = getDimName(bound->extent).str();
+      });
+      describe(value, name + "_aux" + std::to_string(number), ofAux);
+    }
+    names[op] = name;
+  }
+  for (auto op : function.getBody().getOps<RotaryOp>()) {
+    if (!isInMemory(op))
+      continue;
+    Dims dims = inLayout(op.getLayout(), {"b", "h", "s", "d"});
+    std::string name = describe(op.getSource(), "x", dims);
+    describeTables(op);
+    names[op] = name;
+    Operation *ret = function.getBody().front().getTerminator();
+    for (auto [position, value] : llvm::enumerate(ret->getOperands()))
+      if (value == op.getResult()) {
+        HostArgument &result = arguments[function.getNumArguments() + position];
+        result.role = name + "_rotated";
+        result.dims = dims;
+      }
+  }
+  return names;
+}
+
 DictionaryAttr fa3::attention::nameArgument(const HostArgument &argument,
                                             unsigned number) {
   MLIRContext *context = argument.type.getContext();
@@ -329,7 +434,7 @@ fa3::attention::collectArguments(func::FuncOp function, ScoredOpInterface op,
                          {}});
   auto ret = cast<func::ReturnOp>(function.getBody().front().getTerminator());
   for (auto [number, value] : llvm::enumerate(ret.getOperands())) {
-    if (value.getDefiningOp<QuantizeOp>()) {
+    if (isPreparation(value.getDefiningOp())) {
       arguments.push_back({typeOf(value.getType(), {}),
                            value.getLoc(),
                            function.getResultAttrDict(number),

@@ -41,6 +41,9 @@ std::optional<IndexBound> getBound(mlir::Value index);
 /// operand `number`.
 void forEachRead(ScoredOpInterface op, unsigned number,
                  llvm::function_ref<void(mlir::tensor::ExtractOp)> visit);
+/// The same for a tensor that the regions of any operation read.
+void forEachRead(mlir::Operation *op, mlir::Value tensor,
+                 llvm::function_ref<void(mlir::tensor::ExtractOp)> visit);
 
 /// The arguments of the host function: those of `function`, then its results in
 /// the order in which they are returned.
@@ -57,6 +60,12 @@ void nameTensors(ScoredOpInterface op,
 llvm::SmallDenseMap<mlir::Operation *, std::string>
 nameQuantized(mlir::func::FuncOp function, ForwardOp forward,
               llvm::MutableArrayRef<HostArgument> arguments);
+
+/// Gives arguments of attention.rotary and attention.append that have no name
+/// yet theirs, and each of these operations one for what it makes.
+llvm::SmallDenseMap<mlir::Operation *, std::string>
+nameUpdates(mlir::func::FuncOp function,
+            llvm::MutableArrayRef<HostArgument> arguments);
 
 /// Adds `tile.name` and `tile.dims` where the function does not have them.
 mlir::DictionaryAttr nameArgument(const HostArgument &argument,

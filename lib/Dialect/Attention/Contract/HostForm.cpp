@@ -3,6 +3,7 @@
 #include "HostForm.h"
 #include "HostArguments.h"
 #include "fa3/Dialect/Attention/Contract/Quantization.h"
+#include "fa3/Dialect/Attention/Contract/Update.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -81,7 +82,9 @@ bool fa3::attention::hasHostForm(func::FuncOp function) {
 
 static LogicalResult verifyOperands(ScoredOpInterface op) {
   auto check = [&](StringRef name, Value value) -> LogicalResult {
-    if (isa<BlockArgument>(value) || value.getDefiningOp<QuantizeOp>())
+    // What preparations make is checked with them.
+    Operation *source = value.getDefiningOp();
+    if (!source || isPreparation(source))
       return success();
     InFlightDiagnostic diagnostic = op->emitError("expects ")
                                     << name
@@ -114,7 +117,7 @@ static LogicalResult verifyOperands(ScoredOpInterface op) {
 }
 
 /// Constant indices into auxiliary operands are checked from above on the host.
-static LogicalResult verifyReads(ScoredOpInterface op) {
+static LogicalResult verifyReads(Operation *op) {
   WalkResult result = op->walk([](tensor::ExtractOp extract) {
     for (Value index : extract.getIndices()) {
       std::optional<int64_t> literal = getConstantIntValue(index);
@@ -146,14 +149,13 @@ static LogicalResult verifyBatch(ForwardOp forward) {
                            "by sequence");
 }
 
-static LogicalResult verifyReturn(func::ReturnOp ret, ScoredOpInterface op) {
+static LogicalResult verifyReturn(func::ReturnOp ret, ScoredOpInterface op,
+                                  StringRef name) {
   for (auto [number, value] : llvm::enumerate(ret.getOperands())) {
     Operation *source = value.getDefiningOp();
-    if (!source || (source != op && !isa<QuantizeOp>(source)))
+    if (!source || (source != op && !isa<QuantizeOp, RotaryOp>(source)))
       return ret.emitError("expects result ")
-             << number << " to be a result of '"
-             << (op ? op->getName().getStringRef() : "attention.quantize")
-             << "'";
+             << number << " to be a result of '" << name << "'";
     if (llvm::is_contained(ret.getOperands().take_front(number), value))
       return ret.emitError("returns a result of '")
              << source->getName() << "' twice";
@@ -174,6 +176,10 @@ static LogicalResult verifyReturn(func::ReturnOp ret, ScoredOpInterface op) {
 LogicalResult fa3::attention::verifyForm(func::FuncOp function,
                                          ScoredOpInterface op) {
   StringRef name = op ? op->getName().getStringRef() : "attention.quantize";
+  if (!op)
+    for (Operation &other : function.getBody().front())
+      if (isPreparation(&other))
+        name = other.getName().getStringRef();
   if (!llvm::hasSingleElement(function.getBody()))
     return function.emitError("expects straight-line code around '")
            << name << "', got several blocks";
@@ -197,12 +203,12 @@ LogicalResult fa3::attention::verifyForm(func::FuncOp function,
   }
   auto forward = dyn_cast_or_null<ForwardOp>(op.getOperation());
   if ((op && failed(verifyOperands(op))) ||
-      failed(verifyQuantizations(function, forward)))
+      failed(verifyQuantizations(function, forward)) ||
+      failed(verifyUpdates(function, forward)))
     return failure();
-  bool mayQuantize = !op || forward;
+  bool mayPrepare = !op || forward;
   for (Operation &other : function.getBody().front().without_terminator()) {
-    if (&other == op || isKept(other) ||
-        (mayQuantize && isa<QuantizeOp>(other)))
+    if (&other == op || isKept(other) || (mayPrepare && isPreparation(&other)))
       continue;
     if (isa<ScoredOpInterface>(other))
       return other.emitError("is a second '")
@@ -214,13 +220,16 @@ LogicalResult fa3::attention::verifyForm(func::FuncOp function,
       dyn_cast<func::ReturnOp>(function.getBody().front().getTerminator());
   if (!ret)
     return function.emitError("expects to end in 'func.return'");
+  for (auto append : function.getBody().getOps<AppendOp>())
+    if (failed(verifyReads(append)))
+      return failure();
   if ((op && failed(verifyReads(op))) ||
       (forward && failed(verifyBatch(forward))) ||
-      failed(verifyReturn(ret, op)))
+      failed(verifyReturn(ret, op, name)))
     return failure();
   for (auto dim : function.getBody().getOps<tensor::DimOp>())
     if (dim.getSource().getDefiningOp() &&
-        !dim.getSource().getDefiningOp<QuantizeOp>() &&
+        !isPreparation(dim.getSource().getDefiningOp()) &&
         !llvm::is_contained(ret.getOperands(), dim.getSource()))
       return dim.emitError("asks for an extent of a result that is not "
                            "returned");

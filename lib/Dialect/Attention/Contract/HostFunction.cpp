@@ -47,7 +47,8 @@ BackwardOp fa3::attention::findBackward(func::FuncOp function) {
 bool fa3::attention::hasAttention(func::FuncOp function) {
   return function
       .walk([](Operation *op) {
-        return WalkResult(failure(isa<ScoredOpInterface, QuantizeOp>(op)));
+        return WalkResult(
+            failure(isa<ScoredOpInterface>(op) || isPreparation(op)));
       })
       .wasInterrupted();
 }
@@ -79,6 +80,10 @@ private:
   void requireShapes();
   void requireReads(unsigned number);
   void requireAuxGradient(unsigned position);
+  /// Checks that `argument`, which holds the tensor that regions of `op` read,
+  /// is large enough; `extents` are what bounds indices, by Extent.
+  void requireReads(Operation *op, Value tensor, Value argument,
+                    ArrayRef<Value> extents);
   void requireScales(unsigned operand);
   void cloneScalars();
   void buildForward();
@@ -86,6 +91,9 @@ private:
   void buildScale();
   void buildQuantization(HostQuantization &quantization);
   void buildRotation(HostQuantization &quantization);
+  void buildUpdate(HostUpdate &update);
+  void buildAppend(HostUpdate &update, Layout layout);
+  Value provideRotated(HostUpdate &update, Layout layout);
   Value view(Value argument, Layout layout);
   Value viewTransposed(Value argument, Layout layout);
 
@@ -232,7 +240,15 @@ void HostBuilder::requireShapes() {
 }
 
 void HostBuilder::requireReads(unsigned number) {
-  Value argument = host.aux[number];
+  Value extents[] = {host.batch, host.heads, host.queries, host.keys,
+                     host.keyHeads};
+  ScoredOpInterface op = host.getScored();
+  requireReads(op, op.getAux()[number], host.aux[number], extents);
+}
+
+void HostBuilder::requireReads(Operation *op, Value tensor, Value argument,
+                               ArrayRef<Value> extents) {
+  auto forward = dyn_cast<ForwardOp>(op);
   auto type = cast<MemRefType>(argument.getType());
   unsigned position = cast<BlockArgument>(argument).getArgNumber();
   StringRef name =
@@ -240,7 +256,7 @@ void HostBuilder::requireReads(unsigned number) {
           .getValue();
   llvm::DenseSet<std::tuple<int64_t, int64_t, int64_t>> done;
 
-  forEachRead(host.getScored(), number, [&](tensor::ExtractOp extract) {
+  forEachRead(op, tensor, [&](tensor::ExtractOp extract) {
     for (auto [axis, index] : llvm::enumerate(extract.getIndices())) {
       Value needed;
       std::string what;
@@ -254,14 +270,12 @@ void HostBuilder::requireReads(unsigned number) {
       } else if (std::optional<IndexBound> bound = getBound(index)) {
         static constexpr StringRef names[] = {"batches", "heads of q",
                                               "queries", "keys", "heads of k"};
-        Value extents[] = {host.batch, host.heads, host.queries, host.keys,
-                           host.keyHeads};
         unsigned which = static_cast<unsigned>(bound->extent);
         // Of queries and keys that have places no extent is known.
-        if (host.forward && ((bound->extent == Extent::Queries &&
-                              host.forward.hasPlace(Sequence::query)) ||
-                             (bound->extent == Extent::Keys &&
-                              host.forward.hasPlace(Sequence::key))))
+        if (forward && ((bound->extent == Extent::Queries &&
+                         forward.hasPlace(Sequence::query)) ||
+                        (bound->extent == Extent::Keys &&
+                         forward.hasPlace(Sequence::key))))
           continue;
         if (!done.insert({axis, which, bound->more}).second)
           continue;
@@ -369,7 +383,7 @@ void HostBuilder::requireScales(unsigned operand) {
 
 void HostBuilder::cloneScalars() {
   for (Operation &op : source.getBody().front().without_terminator())
-    if (!isa<ScoredOpInterface, QuantizeOp>(op)) {
+    if (!isa<ScoredOpInterface>(op) && !isPreparation(&op)) {
       if (auto extent = dyn_cast<tensor::DimOp>(op)) {
         Value memref = host.values.lookup(extent.getSource());
         Value axis = host.values.lookup(extent.getIndex());
@@ -461,6 +475,100 @@ void HostBuilder::buildRotation(HostQuantization &quantization) {
   quantization.rotation = matrix;
 }
 
+/// Memory for turned rows that are not returned; checks of the shape of what
+/// is.
+Value HostBuilder::provideRotated(HostUpdate &update, Layout layout) {
+  RotaryOp op = update.rotary;
+  RankedTensorType type = op.getResult().getType();
+  Value source = host.values.lookup(op.getSource());
+  SmallVector<Value, 4> extents;
+  for (int64_t axis = 0; axis < type.getRank(); ++axis)
+    extents.push_back(dim(source, axis));
+  if (Value argument = host.values.lookupOrNull(op.getResult())) {
+    for (auto [axis, extent] : llvm::enumerate(extents))
+      requireEqual(dim(argument, axis), extent,
+                   update.name + "_rotated has another extent in dimension " +
+                       Twine(axis) + " than " + update.name);
+    return view(argument, layout);
+  }
+  Value memory = allocateWorkspace(b, type, extents, update.name + "_rotated");
+  memory = memref::CastOp::create(
+      b, getStridedType(type, type.getElementType()), memory);
+  for (auto [axis, extent] : llvm::enumerate(extents))
+    dims[{memory, axis}] = extent;
+  host.values.map(op.getResult(), memory);
+  return view(memory, layout);
+}
+
+void HostBuilder::buildAppend(HostUpdate &update, Layout layout) {
+  AppendOp op = update.append;
+  Value cache = host.values.lookup(op.getCache());
+  int64_t rank = cast<MemRefType>(cache.getType()).getRank();
+  update.target = view(cache, layout);
+  update.first = host.values.lookup(op.getFirst());
+  host.values.map(op.getResult(), cache);
+  requireEqual(update.heads, dim(cache, AppendOp::getHeadAxis(layout, rank)),
+               update.name + " and what is appended to it differ in heads");
+  if (op.getPlace().empty())
+    requireEqual(update.batch, dim(cache, 0),
+                 update.name + " and what is appended to it differ in batch");
+  requireEqual(dim(update.first, 0), update.batch,
+               "there is not one first position for every batch of what is "
+               "appended to " +
+                   update.name);
+  Value extents[] = {update.batch, update.heads, Value(), Value(),
+                     update.heads};
+  for (Value tensor : op.getAux()) {
+    Value argument = host.values.lookup(tensor);
+    update.aux.push_back(argument);
+    requireReads(op, tensor, argument, extents);
+    // Whatever a number says, an element is read.
+    for (int64_t axis = 0, end = cast<MemRefType>(argument.getType()).getRank();
+         axis < end; ++axis)
+      if (!getConstantIntValue(dim(argument, axis)))
+        require(arith::CmpIOp::create(b, arith::CmpIPredicate::sge,
+                                      dim(argument, axis), constant(1)),
+                "an array that says where keys of " + update.name +
+                    " are has no elements in dimension " + Twine(axis));
+  }
+}
+
+void HostBuilder::buildUpdate(HostUpdate &update) {
+  RotaryOp rotary = update.rotary;
+  Layout layout = rotary ? rotary.getLayout() : update.append.getLayout();
+  Value source = host.values.lookup(rotary ? rotary.getSource()
+                                           : update.append.getSource());
+  update.batch = dim(source, 0);
+  update.heads = dim(source, AppendOp::getHeadAxis(layout, 4));
+  update.rows = dim(source, AppendOp::getRowAxis(layout, 4));
+  update.source = view(source, layout);
+  // One launch does all of them.
+  requireEqual(host.updates.front().batch, update.batch,
+               "what is turned or appended differs in batch");
+  if (rotary) {
+    update.cos = host.values.lookup(rotary.getCos());
+    update.sin = host.values.lookup(rotary.getSin());
+    update.angle = host.values.lookup(rotary.getFirst());
+    requireEqual(dim(update.cos, 0), dim(update.sin, 0),
+                 "cos and sin differ in positions");
+    requireEqual(dim(update.angle, 0), update.batch,
+                 "there is not one first position for every batch of " +
+                     update.name);
+    require(arith::CmpIOp::create(b, arith::CmpIPredicate::sge,
+                                  dim(update.cos, 0), constant(1)),
+            "cos and sin have no positions");
+  }
+  if (update.append) {
+    buildAppend(update, layout);
+    // Of a result that is nowhere, extents may be asked for.
+    if (rotary && !host.values.contains(rotary.getResult()) &&
+        !isInMemory(rotary))
+      host.values.map(rotary.getResult(), source);
+  } else {
+    update.target = provideRotated(update, layout);
+  }
+}
+
 Value HostBuilder::view(Value argument, Layout layout) {
   if (layout == Layout::bhsd)
     return argument;
@@ -483,6 +591,8 @@ Value HostBuilder::viewTransposed(Value argument, Layout layout) {
 void HostBuilder::build() {
   for (HostQuantization &quantization : host.quantizations)
     buildQuantization(quantization);
+  for (HostUpdate &update : host.updates)
+    buildUpdate(update);
   if (host.forward)
     buildForward();
   else if (host.backward)
@@ -627,6 +737,7 @@ fa3::attention::createHostFunction(func::FuncOp function,
   if (op)
     nameTensors(op, arguments);
   auto quantizedNames = nameQuantized(function, host.forward, arguments);
+  auto updateNames = nameUpdates(function, arguments);
   SmallVector<Type> types;
   SmallVector<Location> locs;
   SmallVector<DictionaryAttr> attributes;
@@ -658,6 +769,16 @@ fa3::attention::createHostFunction(func::FuncOp function,
     quantization.op = op;
     quantization.name = quantizedNames.lookup(op);
   }
+  function.walk([&](Operation *op) {
+    auto rotary = dyn_cast<RotaryOp>(op);
+    auto append = dyn_cast<AppendOp>(op);
+    if ((!rotary && !append) || (rotary && !isInMemory(rotary)))
+      return;
+    HostUpdate &update = host.updates.emplace_back();
+    update.append = append;
+    update.rotary = append ? getAppendedRotary(append) : rotary;
+    update.name = updateNames.lookup(op);
+  });
   HostBuilder(host, function).build();
   return host;
 }

@@ -68,16 +68,22 @@ LogicalResult SoftcapAttr::verify(function_ref<InFlightDiagnostic()> emitError,
 }
 
 /// The auxiliary operand `number`, or an error if there is none of this rank.
-static FailureOr<RankedTensorType>
-getAuxType(ScoredOpInterface op, StringRef mod, int64_t number, int64_t rank) {
-  if (number < 0 || number >= static_cast<int64_t>(op.getAux().size()))
-    return op->emitOpError(mod) << " reads auxiliary operand " << number
-                                << " of " << op.getAux().size();
-  auto type = cast<RankedTensorType>(op.getAux()[number].getType());
+static FailureOr<RankedTensorType> getAuxType(Operation *op, ValueRange aux,
+                                              StringRef mod, int64_t number,
+                                              int64_t rank) {
+  if (number < 0 || number >= static_cast<int64_t>(aux.size()))
+    return op->emitOpError(mod)
+           << " reads auxiliary operand " << number << " of " << aux.size();
+  auto type = cast<RankedTensorType>(aux[number].getType());
   if (type.getRank() != rank)
     return op->emitOpError(mod) << " expects auxiliary operand " << number
                                 << " of rank " << rank << ", got " << type;
   return type;
+}
+
+static FailureOr<RankedTensorType>
+getAuxType(ScoredOpInterface op, StringRef mod, int64_t number, int64_t rank) {
+  return getAuxType(op.getOperation(), op.getAux(), mod, number, rank);
 }
 
 /// An extent of an auxiliary operand against what indexes it.
@@ -204,15 +210,19 @@ LogicalResult KeyLengthsAttr::verifyMod(Operation *op) const {
 /// Auxiliary operand `number` holds integers for something.
 static LogicalResult verifyIntegers(Operation *op, StringRef mod,
                                     int64_t number, int64_t rank) {
-  auto forward = dyn_cast<ForwardOp>(op);
-  if (!forward)
+  ValueRange aux;
+  if (auto forward = dyn_cast<ForwardOp>(op))
+    aux = forward.getAux();
+  else if (auto append = dyn_cast<AppendOp>(op))
+    aux = append.getAux();
+  else
     return op->emitOpError(mod) << " is a modification of 'attention.forward' "
                                    "only";
-  FailureOr<RankedTensorType> type = getAuxType(forward, mod, number, rank);
+  FailureOr<RankedTensorType> type = getAuxType(op, aux, mod, number, rank);
   if (failed(type))
     return failure();
   if (!type->getElementType().isInteger(32))
-    return forward.emitOpError(mod)
+    return op->emitOpError(mod)
            << " expects elements of i32, got " << type->getElementType();
   return success();
 }
@@ -271,9 +281,17 @@ LogicalResult BlocksAttr::verifyMod(Operation *op) const {
 LogicalResult PagedAttr::verifyMod(Operation *op) const {
   if (failed(verifyIntegers(op, "#attention.paged", getTable(), 2)))
     return failure();
-  auto forward = cast<ForwardOp>(op);
-  auto k = cast<RankedTensorType>(forward.getK().getType());
-  if (k.isDynamicDim(forward.getSequenceAxisOf(forward.getK())))
+  RankedTensorType k;
+  int64_t axis;
+  if (auto append = dyn_cast<AppendOp>(op)) {
+    k = append.getCache().getType();
+    axis = AppendOp::getRowAxis(append.getLayout(), k.getRank());
+  } else {
+    auto forward = cast<ForwardOp>(op);
+    k = forward.getK().getType();
+    axis = forward.getSequenceAxisOf(forward.getK());
+  }
+  if (k.isDynamicDim(axis))
     return op->emitOpError("#attention.paged expects a static number of rows "
                            "in a page, got ")
            << k;
@@ -600,20 +618,33 @@ SmallVector<Value> PagedAttr::buildPlace(ImplicitLocOpBuilder &b,
     return result;
   Value rows = indexConstant(b, context.keyExtent), row = place.back();
   Value page = arith::DivUIOp::create(b, row, rows);
-  // Keys behind the last page have no entry; a row of it may be asked for.
   Value pages = tensor::DimOp::create(b, context.aux[getTable()], 1);
-  Value last = arith::SubIOp::create(b, pages, indexConstant(b, 1));
-  page = arith::MinSIOp::create(b, page, last);
-  Value batch = place.front();
+  Value batch = place.front(), exists;
+  auto isBelow = [&](Value number, Value count) -> Value {
+    return arith::CmpIOp::create(b, arith::CmpIPredicate::ult, number, count);
+  };
+  if (context.isWritten) {
+    exists = isBelow(page, pages);
+    page = arith::SelectOp::create(b, exists, page, indexConstant(b, 0));
+  } else {
+    // Keys behind the last page have no entry; a row of it may be asked for.
+    Value last = arith::SubIOp::create(b, pages, indexConstant(b, 1));
+    page = arith::MinSIOp::create(b, page, last);
+  }
   if (batch != context.batch) {
     // A number that another array holds, and that may be any.
     Value count = tensor::DimOp::create(b, context.aux[getTable()], 0);
+    if (exists)
+      exists = arith::AndIOp::create(b, exists, isBelow(batch, count));
     Value most = arith::SubIOp::create(b, count, indexConstant(b, 1));
     batch = arith::MaxSIOp::create(b, batch, indexConstant(b, 0));
     batch = arith::MinSIOp::create(b, batch, most);
   }
   result.front() =
       loadInteger(b, context.aux[getTable()], ValueRange{batch, page});
+  if (exists)
+    result.front() = arith::SelectOp::create(b, exists, result.front(),
+                                             indexConstant(b, -1));
   result.back() = arith::RemUIOp::create(b, row, rows);
   return result;
 }

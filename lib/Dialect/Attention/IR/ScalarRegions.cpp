@@ -98,6 +98,8 @@ LogicalResult fa3::attention::verifyScaleAndMods(ScoredOpInterface op) {
 
 bool fa3::attention::isComputedIndex(Operation *read, Value index) {
   Region *region = read->getParentRegion();
+  if (isa<AppendOp>(region->getParentOp()))
+    return false;
   auto forward = dyn_cast<ForwardOp>(region->getParentOp());
   bool isOfBlocks = forward && region == &forward.getBlocksRegion();
   if (forward && region != &forward.getScoreMod() &&
@@ -110,6 +112,10 @@ bool fa3::attention::isComputedIndex(Operation *read, Value index) {
   if (isOfBlocks && isGiven)
     isGiven = argument.getArgNumber() < 2;
   return !isGiven && !matchPattern(index, m_Constant());
+}
+
+bool fa3::attention::isPreparation(Operation *op) {
+  return isa<QuantizeOp, RotaryOp, AppendOp>(op);
 }
 
 bool fa3::attention::isDivision(Operation *op) {
@@ -156,7 +162,7 @@ static LogicalResult verifyMath(Operation *op, StringRef region) {
   return success();
 }
 
-LogicalResult fa3::attention::verifyScalarRegion(ScoredOpInterface op,
+LogicalResult fa3::attention::verifyScalarRegion(Operation *op, ValueRange aux,
                                                  Region &region, StringRef name,
                                                  ArrayRef<Type> arguments,
                                                  ArrayRef<Type> results) {
@@ -172,6 +178,9 @@ LogicalResult fa3::attention::verifyScalarRegion(ScoredOpInterface op,
     if (!yield ||
         !llvm::all_of(yield.getValues().getTypes(), llvm::IsaPred<IndexType>))
       return op->emitOpError("expects '") << name << "' to yield indices";
+    if (yield.getValues().size() < 2)
+      return op->emitOpError("expects '")
+             << name << "' to yield two indices or more";
     if (*std::prev(yield.getValues().end(), 2) != block.getArgument(1))
       return op->emitOpError("expects '")
              << name << "' to yield the head that it takes last but one";
@@ -185,7 +194,7 @@ LogicalResult fa3::attention::verifyScalarRegion(ScoredOpInterface op,
            << count;
   for (Operation &inner : block.without_terminator()) {
     if (isa<tensor::ExtractOp, tensor::DimOp>(inner)) {
-      if (!llvm::is_contained(op.getAux(), inner.getOperand(0)))
+      if (!llvm::is_contained(aux, inner.getOperand(0)))
         return inner.emitOpError("in '")
                << name << "' reads a tensor that is not an auxiliary operand";
     } else if (isa<math::MathDialect>(inner.getDialect())) {
@@ -203,7 +212,7 @@ LogicalResult fa3::attention::verifyScalarRegion(ScoredOpInterface op,
       if (operand.getParentRegion() &&
           !region.isAncestor(operand.getParentRegion()) &&
           !operand.getType().isIntOrIndexOrFloat() &&
-          !llvm::is_contained(op.getAux(), operand))
+          !llvm::is_contained(aux, operand))
         return inner.emitOpError("in '")
                << name << "' captures a value of type " << operand.getType()
                << "; only scalars and auxiliary operands may be captured";

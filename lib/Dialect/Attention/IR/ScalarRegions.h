@@ -31,11 +31,19 @@ mlir::LogicalResult verifyScaleAndMods(ScoredOpInterface op);
 /// C7 to C10 of both operations, C16, C17 and C22 of forward and C15 of
 /// backward, for one region;
 /// `results` are null for any number of indices.
-mlir::LogicalResult verifyScalarRegion(ScoredOpInterface op,
+mlir::LogicalResult verifyScalarRegion(mlir::Operation *op,
+                                       mlir::ValueRange aux,
                                        mlir::Region &region,
                                        llvm::StringRef name,
                                        llvm::ArrayRef<mlir::Type> arguments,
                                        llvm::ArrayRef<mlir::Type> results);
+inline mlir::LogicalResult
+verifyScalarRegion(ScoredOpInterface op, mlir::Region &region,
+                   llvm::StringRef name, llvm::ArrayRef<mlir::Type> arguments,
+                   llvm::ArrayRef<mlir::Type> results) {
+  return verifyScalarRegion(op.getOperation(), op.getAux(), region, name,
+                            arguments, results);
+}
 
 } // namespace fa3::attention
 

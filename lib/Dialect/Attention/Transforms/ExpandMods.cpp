@@ -63,9 +63,29 @@ void fa3::attention::expandMods(ScoredOpInterface op) {
                         });
 }
 
+/// Those that say where keys are.
+static void expandPlaces(AppendOp op) {
+  ArrayAttr mods = op.getModsAttr();
+  if (!mods)
+    return;
+  op.removeModsAttr();
+  op.appendPlace([&](ImplicitLocOpBuilder &b, const ModContext &context,
+                     ValueRange given) {
+    SmallVector<Value> place(given);
+    for (auto mod : mods.getAsRange<ModAttrInterface>())
+      place = mod.buildPlace(b, context, Sequence::key, place);
+    return place;
+  });
+}
+
 namespace {
 struct ExpandMods : fa3::attention::impl::ExpandModsBase<ExpandMods> {
   void runOnOperation() override {
+    getOperation()->walk([&](AppendOp op) {
+      if (ArrayAttr mods = op.getModsAttr())
+        numMods += mods.size();
+      expandPlaces(op);
+    });
     WalkResult result = getOperation()->walk([&](ScoredOpInterface op) {
       if (ArrayAttr mods = op.getModsAttr())
         numMods += mods.size();

@@ -8,6 +8,7 @@
 #include "BackwardReference.h"
 #include "QuantizeReference.h"
 #include "ReferenceRegion.h"
+#include "UpdateReference.h"
 #include "fa3/Dialect/Attention/Contract/HostFunction.h"
 #include "fa3/Dialect/Attention/Transforms/Passes.h"
 #include "fa3/Support/ContractNames.h"
@@ -516,12 +517,17 @@ Value ReferenceBuilder::buildSlice(Value first, Value last) {
 // Pass
 //===----------------------------------------------------------------------===//
 
-/// Emits the quantizations of a function.
-static void buildQuantizations(HostFunction &host) {
+/// Emits what comes before attention in a function.
+static void buildPreparations(HostFunction &host) {
   for (HostQuantization &quantization : host.quantizations) {
     OpBuilder builder = host.getBuilder();
     ImplicitLocOpBuilder b(quantization.op.getLoc(), builder);
     buildQuantizeReference(b, quantization);
+  }
+  for (HostUpdate &update : host.updates) {
+    OpBuilder builder = host.getBuilder();
+    ImplicitLocOpBuilder b(update.getOperation()->getLoc(), builder);
+    buildUpdateReference(b, host, update);
   }
 }
 
@@ -577,7 +583,7 @@ struct ToReference : fa3::attention::impl::ToReferenceBase<ToReference> {
         return signalPassFailure();
       auto workspaces =
           llvm::to_vector(host->function.getBody().getOps<memref::AllocOp>());
-      buildQuantizations(*host);
+      buildPreparations(*host);
       if (host->getScored() && slices) {
         if (failed(buildSliced(*host, precision)))
           return signalPassFailure();

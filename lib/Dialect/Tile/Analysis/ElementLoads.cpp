@@ -50,3 +50,10 @@ bool fa3::tile::isElementLoad(LoadOp load) {
          llvm::all_of(load->getUsers(),
                       [](Operation *user) { return isElementwise(user); });
 }
+
+bool fa3::tile::hasWholeRows(LoadOp load) {
+  constexpr int64_t kUnitBits = 32 * 8;
+  RankedTensorType tile = load.getResult().getType();
+  return tile.getShape().back() * tile.getElementTypeBitWidth() % kUnitBits ==
+         0;
+}

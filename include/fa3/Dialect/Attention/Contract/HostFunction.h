@@ -9,6 +9,7 @@
 #define FA3_DIALECT_ATTENTION_CONTRACT_HOSTFUNCTION_H
 
 #include "fa3/Dialect/Attention/Contract/Quantization.h"
+#include "fa3/Dialect/Attention/Contract/Update.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
 
@@ -32,12 +33,14 @@ struct HostFunction {
   /// that computes or launches goes in front of that return.
   mlir::func::FuncOp function;
   /// The operation it stands for, still in the function on tensors: one of the
-  /// two, or none if the function only quantizes. Then all of it is null but
-  /// quantizations.
+  /// two, or none if the function only prepares operands. Then all of it is
+  /// null but quantizations and updates.
   ForwardOp forward;
   BackwardOp backward;
   /// The quantizations that come before it, in order.
   llvm::SmallVector<HostQuantization, 0> quantizations;
+  /// What turns rows, or puts them into a cache, in order.
+  llvm::SmallVector<HostUpdate, 0> updates;
 
   /// Arguments seen as (batch, head, sequence, element); lse as (batch, head,
   /// query), null if the function does not return it. With a place other
@@ -70,7 +73,7 @@ struct HostFunction {
   /// capture.
   mlir::IRMapping values;
 
-  /// What both operations have; null if the function only quantizes.
+  /// What both operations have; null if the function only prepares operands.
   ScoredOpInterface getScored() const {
     if (backward)
       return ScoredOpInterface(backward);
@@ -115,16 +118,17 @@ bool hasHostForm(mlir::func::FuncOp function);
 /// heads, auxiliary operands that are large enough for the elements read (with
 /// a gradient just so large), a positive scale. Scalar operations of the
 /// function are kept. Results of attention.quantize that are not returned
-/// become memory that the function allocates (memref.alloc).
+/// become memory that the function allocates (memref.alloc). The result of
+/// attention.append is the argument that holds its cache.
 ///
 /// Calls of the function (attention.call) may be anywhere.
 ///
 /// Fails with an error at the operation in question, and without a change to
 /// the IR, if the function is not of that form: one block with one
 /// attention.forward or attention.backward without mods, whose tensors are
-/// arguments or come from attention.quantize of arguments and whose results are
-/// returned, or attention.quantize alone, and otherwise pure operations on
-/// scalars.
+/// arguments or come from attention.quantize, attention.rotary or
+/// attention.append of arguments and whose results are returned, or these
+/// alone, and otherwise pure operations on scalars.
 llvm::FailureOr<HostFunction>
 createHostFunction(mlir::func::FuncOp function,
                    const HostFunctionOptions &options = {});

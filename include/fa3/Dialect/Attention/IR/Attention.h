@@ -26,6 +26,9 @@ struct ModContext {
   mlir::ValueRange aux;
   /// Rows of k along its sequence dimension, the rows of a page.
   int64_t keyExtent = mlir::ShapedType::kDynamic;
+  /// Keys that have no place are to have an index that is outside of every
+  /// array: they are written. Otherwise any will do.
+  bool isWritten = false;
 };
 
 /// Emits an edited score, or a condition of visibility.
@@ -70,6 +73,10 @@ llvm::LogicalResult verifyExtents(mlir::Operation *op);
 /// batch, head, query or key itself, so that it may lie outside an array that
 /// is large enough.
 bool isComputedIndex(mlir::Operation *read, mlir::Value index);
+
+/// Whether a function may have the operation beside attention, or in its place:
+/// it makes operands of attention from arguments.
+bool isPreparation(mlir::Operation *op);
 
 /// Whether an operation of a region divides integers. By zero it divides by
 /// one: the quotient is the dividend, the remainder 0.

@@ -436,7 +436,7 @@ def Attention_LengthOp : Attention_Op<"length", [Pure]> {
 }
 
 def Attention_YieldOp : Attention_Op<"yield", [
-    Pure, Terminator, ParentOneOf<["ForwardOp", "BackwardOp"]>]> {
+    Pure, Terminator, ParentOneOf<["ForwardOp", "BackwardOp", "AppendOp"]>]> {
   let summary = "results of a region of attention";
   let arguments = (ins Variadic<AnyType>:$values);
   let assemblyFormat = "$values attr-dict `:` type($values)";
@@ -446,5 +446,7 @@ def Attention_YieldOp : Attention_Op<"yield", [
     ::mlir::OpOperand &getValueMutable() { return (*this)->getOpOperand(0); }
   }];
 }
+
+include "fa3/Dialect/Attention/IR/AttentionCacheOps.td"
 
 #endif // FA3_ATTENTION_OPS

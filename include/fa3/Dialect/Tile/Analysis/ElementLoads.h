@@ -33,10 +33,14 @@ bool isElementLoad(LoadOp load);
 /// numbers of columns, whose rows in memory fill whole units of a bulk copy.
 bool isBulkRowLoad(LoadOp load);
 
+/// Whether the rows of a tile fill whole units of shared memory: element code
+/// knows no padding.
+bool hasWholeRows(LoadOp load);
+
 /// Whether the load is one for element code that comes in bulk.
 inline bool isBulkElementLoad(LoadOp load, LoadPolicy policy) {
   return (policy != LoadPolicy::Threads && isBulkRowLoad(load)) ||
-         (isBulkCopy(load) && isElementLoad(load) &&
+         (isBulkCopy(load) && isElementLoad(load) && hasWholeRows(load) &&
           allowsBulk(mlir::cast<mlir::ShapedType>(load.getSource().getType()),
                      policy));
 }

@@ -200,6 +200,20 @@ static void storeInPlace(StoreOp store, ReusableView reusable) {
 /// A bulk store takes tiles of rank 2 into arrays of rank up to 5 whose last
 /// dimension is contiguous, and writes whole units of 16 bytes. It writes all
 /// rows that the array has.
+/// Whether the columns of a tile are whole blocks of what it goes through, or
+/// end where the array does: what a block has more is stored, too.
+static bool endsWithBlock(StoreOp store) {
+  auto memref = cast<MemRefType>(store.getTarget().getType());
+  RankedTensorType type = store.getValue().getType();
+  int64_t columns = type.getShape().back();
+  if (columns * type.getElementTypeBitWidth() %
+          (getDefaultStorage(type).getSwizzle() * 8) ==
+      0)
+    return true;
+  std::optional<int64_t> first = getConstantIntValue(store.getIndices().back());
+  return first && *first + columns == memref.getShape().back();
+}
+
 static bool canStage(StoreOp store) {
   constexpr int64_t kUnitBits = 16 * 8;
   auto memref = cast<MemRefType>(store.getTarget().getType());
@@ -208,7 +222,7 @@ static bool canStage(StoreOp store) {
   SmallVector<int64_t> strides;
   int64_t offset;
   return store->getParentOfType<warp::GroupOp>() && !store.getBelow() &&
-         type.getRank() == 2 && memref.getRank() <= 5 &&
+         type.getRank() == 2 && memref.getRank() <= 5 && endsWithBlock(store) &&
          succeeded(memref.getStridesAndOffset(strides, offset)) &&
          strides.back() == 1 &&
          (memref.isDynamicDim(memref.getRank() - 1) ||

@@ -1,0 +1,227 @@
+//===- CacheOps.cpp - attention.rotary and attention.append ---------------===//
+// SPDX-License-Identifier: Apache-2.0
+
+#include "ScalarRegions.h"
+#include "mlir/IR/TypeUtilities.h"
+
+using namespace mlir;
+using namespace fa3::attention;
+
+//===----------------------------------------------------------------------===//
+// What both have
+//===----------------------------------------------------------------------===//
+
+/// C3 of rotary, C4 of append.
+static LogicalResult verifyFirst(Operation *op, Value first,
+                                 RankedTensorType source) {
+  auto type = cast<RankedTensorType>(first.getType());
+  if (type.getRank() != 1 || !type.getElementType().isInteger(32))
+    return op->emitOpError("expects first positions of rank 1 and i32, got ")
+           << type;
+  if (failed(verifyCompatibleDims({type.getDimSize(0), source.getDimSize(0)})))
+    return op->emitOpError("expects a first position for every batch of the "
+                           "source (")
+           << source.getDimSize(0) << "), got " << type.getDimSize(0);
+  return success();
+}
+
+static LogicalResult verifySource(Operation *op, RankedTensorType source) {
+  Type element = source.getElementType();
+  if (source.getRank() != 4)
+    return op->emitOpError("expects a source of rank 4, got ")
+           << source.getRank();
+  if (!element.isF16() && !element.isBF16())
+    return op->emitOpError("expects a source of f16 or bf16, got ") << element;
+  int64_t d = source.getDimSize(3);
+  if (ShapedType::isDynamic(d) || d < 8 || d % 8 || d > 256)
+    return op->emitOpError("expects a static head dim that is a multiple of 8 "
+                           "up to 256, got ")
+           << source;
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Rotary
+//===----------------------------------------------------------------------===//
+
+LogicalResult RotaryOp::verify() {
+  auto source = cast<RankedTensorType>(getSource().getType());
+  auto table = cast<RankedTensorType>(getCos().getType());
+  if (failed(verifySource(*this, source)))
+    return failure();
+  Type element = table.getElementType();
+  if (table.getRank() != 2 ||
+      (!element.isF32() && !element.isF16() && !element.isBF16()))
+    return emitOpError("expects cos and sin of rank 2 with elements of f32, "
+                       "f16 or bf16, got ")
+           << table;
+  int64_t pairs = table.getDimSize(1), most = source.getDimSize(3) / 2;
+  if (ShapedType::isDynamic(pairs) || pairs < 8 || pairs % 8 || pairs > most)
+    return emitOpError("expects a static number of columns of cos and sin that "
+                       "is a multiple of 8 up to ")
+           << most << ", half the head dim, got " << table;
+  if (failed(verifyFirst(*this, getFirst(), source)))
+    return failure();
+  return verifyExtents(*this);
+}
+
+//===----------------------------------------------------------------------===//
+// Append
+//===----------------------------------------------------------------------===//
+
+void AppendOp::print(OpAsmPrinter &printer) {
+  printer << ' ' << getSource() << ", " << getCache() << " at " << getFirst();
+  if (!getAux().empty())
+    printer << " aux(" << getAux() << " : " << getAux().getTypes() << ")";
+  if (getLayout() != Layout::bhsd)
+    printer << " layout " << stringifyLayout(getLayout());
+  if (getMods())
+    printer << " mods " << getModsAttr();
+  printer.printOptionalAttrDict((*this)->getAttrs(),
+                                {getLayoutAttrName(), getModsAttrName()});
+  printer << " : " << getSource().getType() << ", " << getCache().getType()
+          << ", " << getFirst().getType();
+  printRegion(printer, "place", getPlace());
+}
+
+ParseResult AppendOp::parse(OpAsmParser &parser, OperationState &result) {
+  Builder &builder = parser.getBuilder();
+  OpAsmParser::UnresolvedOperand source, cache, first;
+  SmallVector<OpAsmParser::UnresolvedOperand> aux;
+  SmallVector<Type> auxTypes, types;
+  if (parser.parseOperand(source) || parser.parseComma() ||
+      parser.parseOperand(cache) || parser.parseKeyword("at") ||
+      parser.parseOperand(first))
+    return failure();
+  SMLoc auxLoc = parser.getCurrentLocation();
+  if (succeeded(parser.parseOptionalKeyword("aux")) &&
+      (parser.parseLParen() || parser.parseOperandList(aux) ||
+       parser.parseColonTypeList(auxTypes) || parser.parseRParen()))
+    return failure();
+  if (parseLayout(parser, result, getLayoutAttrName(result.name)))
+    return failure();
+  ArrayAttr mods;
+  if (succeeded(parser.parseOptionalKeyword("mods")) &&
+      parser.parseAttribute(mods, getModsAttrName(result.name),
+                            result.attributes))
+    return failure();
+  SMLoc typeLoc;
+  if (parser.parseOptionalAttrDict(result.attributes) || parser.parseColon() ||
+      parser.getCurrentLocation(&typeLoc) || parser.parseTypeList(types))
+    return failure();
+  if (types.size() != 3)
+    return parser.emitError(typeLoc)
+           << "expects types of source, cache and first positions, got "
+           << types.size();
+  if (parser.resolveOperands({source, cache, first}, types, typeLoc,
+                             result.operands) ||
+      parser.resolveOperands(aux, auxTypes, auxLoc, result.operands))
+    return failure();
+  result.addTypes(types[1]);
+  Region *place = result.addRegion();
+  Type index = builder.getIndexType();
+  if (succeeded(parser.parseOptionalKeyword("place")) &&
+      parseRegion(parser, *place, {index, index, index}, "place"))
+    return failure();
+  return success();
+}
+
+/// Those that say where keys are without taking a dimension away.
+static LogicalResult verifyMods(AppendOp op) {
+  ArrayAttr mods = op.getModsAttr();
+  if (!mods)
+    return success();
+  if (mods.size() > kMostMods)
+    return op.emitOpError("expects at most ")
+           << kMostMods << " mods, got " << mods.size();
+  for (Attribute attribute : mods) {
+    auto mod = dyn_cast<ModAttrInterface>(attribute);
+    constexpr int64_t kRank = 3;
+    if (!mod || !mod.hasPlace(Sequence::key) ||
+        mod.getPlaceRank(Sequence::key, kRank) != kRank)
+      return op.emitOpError("expects mods that say where keys are, as "
+                            "#attention.paged, got ")
+             << attribute;
+    if (failed(mod.verifyMod(op)))
+      return failure();
+  }
+  return success();
+}
+
+LogicalResult AppendOp::verify() {
+  auto source = cast<RankedTensorType>(getSource().getType());
+  auto cache = cast<RankedTensorType>(getCache().getType());
+  if (failed(verifySource(*this, source)))
+    return failure();
+  if (getResult().getType() != cache)
+    return emitOpError("expects a result of the type of the cache, ")
+           << cache << ", got " << getResult().getType();
+  int64_t rank = 4;
+  if (!getPlace().empty())
+    if (auto yield = dyn_cast<YieldOp>(getPlace().front().getTerminator()))
+      rank = yield.getValues().size() + 1;
+  if (rank < 3)
+    return emitOpError("expects 'place' to yield two indices or more");
+  if (cache.getRank() != rank)
+    return emitOpError("expects a cache of rank ")
+           << rank << ", got " << cache.getRank();
+  if (cache.getElementType() != source.getElementType())
+    return emitOpError("expects the cache to have the element type of the "
+                       "source (")
+           << source.getElementType() << "), got " << cache.getElementType();
+  if (cache.getShape().back() != source.getDimSize(3))
+    return emitOpError("expects source and cache to agree in head dim, got ")
+           << source.getDimSize(3) << " and " << cache.getShape().back();
+  int64_t heads = source.getDimSize(getHeadAxis(getLayout(), 4)),
+          own = cache.getDimSize(getHeadAxis(getLayout(), rank));
+  if (failed(verifyCompatibleDims({heads, own})))
+    return emitOpError("expects source and cache to agree in heads, got ")
+           << heads << " and " << own;
+  bool hasPlace = !getPlace().empty() || getMods();
+  if (!hasPlace &&
+      failed(verifyCompatibleDims({source.getDimSize(0), cache.getDimSize(0)})))
+    return emitOpError("expects source and cache to agree in batch, got ")
+           << source.getDimSize(0) << " and " << cache.getDimSize(0);
+  if (failed(verifyFirst(*this, getFirst(), source)) ||
+      failed(verifyExtents(*this)))
+    return failure();
+  return verifyMods(*this);
+}
+
+LogicalResult AppendOp::verifyRegions() {
+  Type index = IndexType::get(getContext());
+  return verifyScalarRegion(*this, getAux(), getPlace(), "place",
+                            {index, index, index}, {});
+}
+
+void AppendOp::appendPlace(
+    function_ref<SmallVector<Value>(ImplicitLocOpBuilder &, const ModContext &,
+                                    ValueRange)>
+        build) {
+  Region &region = getPlace();
+  bool isNew = region.empty();
+  if (isNew)
+    for (Block &block = region.emplaceBlock(); block.getNumArguments() < 3;)
+      block.addArgument(IndexType::get(getContext()), getLoc());
+  Block &block = region.front();
+  auto b = ImplicitLocOpBuilder::atBlockEnd(getLoc(), &block);
+  SmallVector<Value> place(block.getArguments());
+  if (!isNew) {
+    b.setInsertionPoint(block.getTerminator());
+    place.assign(block.getTerminator()->operand_begin(),
+                 block.getTerminator()->operand_end());
+  }
+  ModContext context = {block.getArgument(0), block.getArgument(1), Value(),
+                        block.getArgument(2), getAux()};
+  auto cache = cast<RankedTensorType>(getCache().getType());
+  context.keyExtent =
+      cache.getDimSize(getRowAxis(getLayout(), cache.getRank()));
+  context.isWritten = true;
+  SmallVector<Value> edited = build(b, context, place);
+  if (isNew && edited == place)
+    block.erase();
+  else if (isNew)
+    YieldOp::create(b, edited);
+  else
+    block.getTerminator()->setOperands(edited);
+}

@@ -1,0 +1,223 @@
+// RUN: fa3-opt %s -split-input-file -verify-diagnostics
+
+// Constraints of attention.rotary and attention.append, by their numbers.
+
+// rotary C1
+func.func @rank(%x: tensor<?x2x64xf16>, %c: tensor<?x32xf32>, %f: tensor<?xi32>) {
+  // expected-error @+1 {{'attention.rotary' op expects a source of rank 4, got 3}}
+  %0 = attention.rotary %x, %c, %c at %f : tensor<?x2x64xf16>, tensor<?x32xf32>, tensor<?xi32>
+  return
+}
+
+// -----
+
+// rotary C1
+func.func @element(%x: tensor<?x2x?x64xf32>, %c: tensor<?x32xf32>, %f: tensor<?xi32>) {
+  // expected-error @+1 {{expects a source of f16 or bf16, got 'f32'}}
+  %0 = attention.rotary %x, %c, %c at %f : tensor<?x2x?x64xf32>, tensor<?x32xf32>, tensor<?xi32>
+  return
+}
+
+// -----
+
+// rotary C1
+func.func @head_dim(%x: tensor<?x2x?x12xf16>, %c: tensor<?x32xf32>, %f: tensor<?xi32>) {
+  // expected-error @+1 {{expects a static head dim that is a multiple of 8 up to 256, got 'tensor<?x2x?x12xf16>'}}
+  %0 = attention.rotary %x, %c, %c at %f : tensor<?x2x?x12xf16>, tensor<?x32xf32>, tensor<?xi32>
+  return
+}
+
+// -----
+
+// rotary C2
+func.func @tables(%x: tensor<?x2x?x64xf16>, %c: tensor<?x32xf64>, %f: tensor<?xi32>) {
+  // expected-error @+1 {{expects cos and sin of rank 2 with elements of f32, f16 or bf16, got 'tensor<?x32xf64>'}}
+  %0 = attention.rotary %x, %c, %c at %f : tensor<?x2x?x64xf16>, tensor<?x32xf64>, tensor<?xi32>
+  return
+}
+
+// -----
+
+// rotary C2
+func.func @pairs(%x: tensor<?x2x?x64xf16>, %c: tensor<?x40xf32>, %f: tensor<?xi32>) {
+  // expected-error @+1 {{expects a static number of columns of cos and sin that is a multiple of 8 up to 32, half the head dim, got 'tensor<?x40xf32>'}}
+  %0 = attention.rotary %x, %c, %c at %f : tensor<?x2x?x64xf16>, tensor<?x40xf32>, tensor<?xi32>
+  return
+}
+
+// -----
+
+// rotary C3
+func.func @first(%x: tensor<?x2x?x64xf16>, %c: tensor<?x32xf32>, %f: tensor<?xi64>) {
+  // expected-error @+1 {{expects first positions of rank 1 and i32, got 'tensor<?xi64>'}}
+  %0 = attention.rotary %x, %c, %c at %f : tensor<?x2x?x64xf16>, tensor<?x32xf32>, tensor<?xi64>
+  return
+}
+
+// -----
+
+// rotary C3
+func.func @first_extent(%x: tensor<3x2x?x64xf16>, %c: tensor<?x32xf32>, %f: tensor<2xi32>) {
+  // expected-error @+1 {{expects a first position for every batch of the source (3), got 2}}
+  %0 = attention.rotary %x, %c, %c at %f : tensor<3x2x?x64xf16>, tensor<?x32xf32>, tensor<2xi32>
+  return
+}
+
+// -----
+
+// rotary C4
+func.func @extents(%x: tensor<?x2x1073741825x64xf16>, %c: tensor<?x32xf32>, %f: tensor<?xi32>) {
+  // expected-error @+1 {{expects extents of at most 1073741824}}
+  %0 = attention.rotary %x, %c, %c at %f : tensor<?x2x1073741825x64xf16>, tensor<?x32xf32>, tensor<?xi32>
+  return
+}
+
+// -----
+
+!n = tensor<?x2x?x64xf16>
+
+// append C1
+func.func @cache_rank(%n: !n, %k: tensor<?x2x64xf16>, %f: tensor<?xi32>) {
+  // expected-error @+1 {{expects a cache of rank 4, got 3}}
+  %0 = attention.append %n, %k at %f : !n, tensor<?x2x64xf16>, tensor<?xi32>
+  return
+}
+
+// -----
+
+!n = tensor<?x2x?x64xf16>
+
+// append C2
+func.func @cache_element(%n: !n, %k: tensor<?x2x?x64xbf16>, %f: tensor<?xi32>) {
+  // expected-error @+1 {{expects the cache to have the element type of the source ('f16'), got 'bf16'}}
+  %0 = attention.append %n, %k at %f : !n, tensor<?x2x?x64xbf16>, tensor<?xi32>
+  return
+}
+
+// -----
+
+!n = tensor<?x2x?x64xf16>
+
+// append C2
+func.func @cache_dim(%n: !n, %k: tensor<?x2x?x128xf16>, %f: tensor<?xi32>) {
+  // expected-error @+1 {{expects source and cache to agree in head dim, got 64 and 128}}
+  %0 = attention.append %n, %k at %f : !n, tensor<?x2x?x128xf16>, tensor<?xi32>
+  return
+}
+
+// -----
+
+!n = tensor<?x2x?x64xf16>
+
+// append C3
+func.func @cache_heads(%n: !n, %k: tensor<?x4x?x64xf16>, %f: tensor<?xi32>) {
+  // expected-error @+1 {{expects source and cache to agree in heads, got 2 and 4}}
+  %0 = attention.append %n, %k at %f : !n, tensor<?x4x?x64xf16>, tensor<?xi32>
+  return
+}
+
+// -----
+
+// append C3
+func.func @cache_batch(%n: tensor<2x2x?x64xf16>, %k: tensor<3x2x?x64xf16>, %f: tensor<2xi32>) {
+  // expected-error @+1 {{expects source and cache to agree in batch, got 2 and 3}}
+  %0 = attention.append %n, %k at %f : tensor<2x2x?x64xf16>, tensor<3x2x?x64xf16>, tensor<2xi32>
+  return
+}
+
+// -----
+
+!n = tensor<?x2x?x64xf16>
+
+// append C4
+func.func @append_first(%n: !n, %f: tensor<?x?xi32>) {
+  // expected-error @+1 {{expects first positions of rank 1 and i32, got 'tensor<?x?xi32>'}}
+  %0 = attention.append %n, %n at %f : !n, !n, tensor<?x?xi32>
+  return
+}
+
+// -----
+
+!n = tensor<?x2x?x64xf16>
+
+// append C5
+func.func @place_head(%n: !n, %f: tensor<?xi32>) {
+  // expected-error @+1 {{expects 'place' to yield the head that it takes last but one}}
+  %0 = attention.append %n, %n at %f : !n, !n, tensor<?xi32>
+    place (%b, %h, %j) {
+      attention.yield %b, %b, %j : index, index, index
+    }
+  return
+}
+
+// -----
+
+!n = tensor<?x2x?x64xf16>
+
+// append C5
+func.func @place_short(%n: !n, %k: tensor<?x64xf16>, %f: tensor<?xi32>) {
+  // expected-error @+1 {{expects 'place' to yield two indices or more}}
+  %0 = attention.append %n, %k at %f : !n, tensor<?x64xf16>, tensor<?xi32>
+    place (%b, %h, %j) {
+      attention.yield %h : index
+    }
+  return
+}
+
+// -----
+
+!n = tensor<?x2x?x64xf16>
+
+// append C6
+func.func @place_length(%n: !n, %f: tensor<?xi32>) {
+  %0 = attention.append %n, %n at %f : !n, !n, tensor<?xi32>
+    place (%b, %h, %j) {
+      // expected-error @+1 {{expects to lie in a region of 'attention.forward' or 'attention.backward'}}
+      %l = attention.length key
+      attention.yield %b, %h, %l : index, index, index
+    }
+  return
+}
+
+// -----
+
+!n = tensor<?x2x?x64xf16>
+
+// append C7
+func.func @mod_of_lengths(%n: !n, %f: tensor<?xi32>) {
+  // expected-error @+1 {{expects mods that say where keys are, as #attention.paged, got #attention.used<k = 0>}}
+  %0 = attention.append %n, %n at %f aux(%f : tensor<?xi32>) mods [#attention.used<k = 0>] : !n, !n, tensor<?xi32>
+  return
+}
+
+// -----
+
+!n = tensor<?x2x?x64xf16>
+
+// append C7
+func.func @mod_of_packing(%n: !n, %f: tensor<?xi32>) {
+  // expected-error @+1 {{expects mods that say where keys are, as #attention.paged, got #attention.packed<k = 0>}}
+  %0 = attention.append %n, %n at %f aux(%f : tensor<?xi32>) mods [#attention.packed<k = 0>] : !n, !n, tensor<?xi32>
+  return
+}
+
+// -----
+
+!n = tensor<?x2x?x64xf16>
+
+// append C7
+func.func @mod_rows(%n: !n, %f: tensor<?xi32>, %table: tensor<?x?xi32>) {
+  // expected-error @+1 {{#attention.paged expects a static number of rows in a page, got 'tensor<?x2x?x64xf16>'}}
+  %0 = attention.append %n, %n at %f aux(%table : tensor<?x?xi32>) mods [#attention.paged<table = 0>] : !n, !n, tensor<?xi32>
+  return
+}
+
+// -----
+
+!n = tensor<?x2x?x64xf16>
+
+func.func @types(%n: !n, %f: tensor<?xi32>) {
+  // expected-error @+1 {{expects types of source, cache and first positions, got 2}}
+  %0 = attention.append %n, %n at %f : !n, !n
+  return
+}
