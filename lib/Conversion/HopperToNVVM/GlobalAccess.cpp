@@ -4,6 +4,7 @@
 #include "Patterns.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "llvm/ADT/MapVector.h"
 #include <map>
@@ -53,10 +54,11 @@ public:
     base = add(base, getBytes(index, stride));
   }
   /// Adds a dimension of the tile; `start` is the coordinate of register 0.
-  void addDimension(Value start, Value stride, Value bound) {
+  /// Nothing is asked where all of the tile is inside.
+  void addDimension(Value start, Value stride, Value bound, bool isInside) {
     Value limit =
         builder.createOrFold<arith::MaxSIOp>(loc, bound, ints.constant(0));
-    dims.push_back({start, stride, limit, getDivisor(bound), {}, {}});
+    dims.push_back({start, stride, limit, getDivisor(bound), isInside, {}, {}});
   }
 
   /// Address (i64) of the element at the given offsets from register 0, without
@@ -69,10 +71,33 @@ public:
   /// `indexDivisor` divides the first coordinate, `strideDivisor` the strides
   /// of all other dimensions.
   bool canPair(int64_t indexDivisor, int64_t strideDivisor) const {
+    return mayPair(indexDivisor) && getAlignment(pointer) % (2 * bytes) == 0 &&
+           strideDivisor % 2 == 0;
+  }
+  /// The same, as far as pointer and strides do not say otherwise.
+  bool mayPair(int64_t indexDivisor) const {
     const Dimension &dim = dims.back();
     return bytes <= 4 && getConstant(dim.stride) == 1 &&
-           getAlignment(pointer) % (2 * bytes) == 0 && indexDivisor % 2 == 0 &&
-           strideDivisor % 2 == 0 && dim.boundDivisor % 2 == 0;
+           indexDivisor % 2 == 0 && dim.boundDivisor % 2 == 0;
+  }
+  /// Whether they do: what all strides but the last have in common with 2, and
+  /// the pointer with a pair.
+  Value buildAligned(ValueRange strides) {
+    Value low =
+        LLVM::PtrToIntOp::create(builder, loc, builder.getI64Type(), pointer);
+    auto constant = [&](int64_t value) -> Value {
+      return arith::ConstantOp::create(builder, loc,
+                                       builder.getI64IntegerAttr(value));
+    };
+    // The bits of an odd stride end up above those of a pair's address.
+    for (Value stride : strides)
+      low = builder.createOrFold<arith::OrIOp>(
+          loc, low,
+          builder.createOrFold<arith::MulIOp>(loc, stride, constant(bytes)));
+    low =
+        builder.createOrFold<arith::AndIOp>(loc, low, constant(2 * bytes - 1));
+    return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, low,
+                                 constant(0));
   }
 
   int64_t getElementBytes() const { return bytes; }
@@ -81,6 +106,7 @@ private:
   struct Dimension {
     Value start, stride, limit;
     int64_t boundDivisor;
+    bool isInside;
     llvm::MapVector<int64_t, Value> terms, inBounds;
   };
 
@@ -139,6 +165,8 @@ Value TileAccess::getPredicate(ArrayRef<int64_t> offsets, Value owner) {
     return predicate;
   Value all = owner;
   for (auto [dim, offset] : llvm::zip(dims, offsets)) {
+    if (dim.isInside)
+      continue;
     Value &inBounds = dim.inBounds[offset];
     // One unsigned comparison: what is below 0 is beyond every bound.
     if (!inBounds)
@@ -148,6 +176,8 @@ Value TileAccess::getPredicate(ArrayRef<int64_t> offsets, Value owner) {
     all = all ? builder.createOrFold<arith::AndIOp>(loc, all, inBounds)
               : inBounds;
   }
+  if (!all)
+    all = arith::ConstantOp::create(builder, loc, builder.getBoolAttr(true));
   return predicate = all;
 }
 
@@ -155,6 +185,13 @@ namespace {
 /// Registers of one access: one element or two adjacent ones.
 struct Access {
   int64_t first, count;
+};
+
+/// The accesses of a fragment. With `isAligned`, a condition, they are pairs
+/// where it holds, and otherwise the elements of each pair.
+struct Accesses {
+  SmallVector<Access> list;
+  Value isAligned;
 };
 } // namespace
 
@@ -169,9 +206,9 @@ static int64_t getThreadDivisor(const LinearLayout &layout, unsigned dim) {
 
 /// Sets up the access of a fragment and says which registers go together.
 template <typename AccessOp, typename Adaptor>
-static SmallVector<Access>
-prepareAccess(TileAccess &access, AccessOp op, Adaptor adaptor,
-              const KernelInfo &info, IntegerBuilder &ints) {
+static Accesses prepareAccess(TileAccess &access, AccessOp op, Adaptor adaptor,
+                              const KernelInfo &info, IntegerBuilder &ints,
+                              bool asksAlignment = false) {
   const LinearLayout &layout = op.getFragment().getLayout();
   unsigned rank = layout.getRank();
   ValueRange indices = adaptor.getIndices(), strides = adaptor.getStrides();
@@ -184,7 +221,12 @@ prepareAccess(TileAccess &access, AccessOp op, Adaptor adaptor,
   for (unsigned dim = 0; dim < rank; ++dim) {
     Value start = ints.add(indices[outer + dim],
                            info.getThreadOffset(op, op.getFragment(), dim));
-    access.addDimension(start, strides[outer + dim], adaptor.getBounds()[dim]);
+    std::optional<int64_t> first = getConstant(indices[outer + dim]),
+                           bound = getConstant(adaptor.getBounds()[dim]);
+    bool isInside = first && bound && *first >= 0 &&
+                    *first + layout.getShape()[dim] <= *bound;
+    access.addDimension(start, strides[outer + dim], adaptor.getBounds()[dim],
+                        isInside);
   }
 
   // Register bit 0 is the one that pairs.
@@ -193,15 +235,20 @@ prepareAccess(TileAccess &access, AccessOp op, Adaptor adaptor,
   int64_t indexDivisor =
       std::gcd(getDivisor(indices.back()), getThreadDivisor(layout, rank - 1));
   bool pairs = !layout.getRegisterBases().empty() &&
-               layout.getRegisterBases().front() == next &&
-               access.canPair(indexDivisor, strideDivisor);
+               layout.getRegisterBases().front() == next;
   // The other registers move by even offsets too.
   for (int64_t r = 0; pairs && r < layout.getNumRegisters(); r += 2)
     pairs = layout.getRegisterOffset(r).back() % 2 == 0;
-  SmallVector<Access> result;
+  Accesses result;
+  bool isKnown = access.canPair(indexDivisor, strideDivisor);
+  if (pairs && !isKnown) {
+    pairs = asksAlignment && access.mayPair(indexDivisor);
+    if (pairs)
+      result.isAligned = access.buildAligned(strides.drop_back());
+  }
   int64_t count = pairs ? 2 : 1;
   for (int64_t r = 0; r < layout.getNumRegisters(); r += count)
-    result.push_back({r, count});
+    result.list.push_back({r, count});
   return result;
 }
 
@@ -244,7 +291,8 @@ struct FragmentLoadPattern : KernelPattern<FragmentLoadOp> {
     IntegerBuilder ints(rewriter, loc);
     TileAccess access(rewriter, loc, adaptor.getPointer(), element);
     SmallVector<Value> elements;
-    for (auto [first, count] : prepareAccess(access, op, adaptor, info, ints)) {
+    for (auto [first, count] :
+         prepareAccess(access, op, adaptor, info, ints).list) {
       LinearLayout::Basis offset = layout.getRegisterOffset(first);
       int64_t immediate;
       Value address = access.getAddress(offset, immediate);
@@ -387,21 +435,54 @@ struct FragmentStorePattern : KernelPattern<FragmentStoreOp> {
         vector::ToElementsOp::create(rewriter, loc, adaptor.getValue())
             .getElements();
     Value owner = info.getOwner(op, op.getFragment());
-    for (auto [first, count] : prepareAccess(access, op, adaptor, info, ints)) {
+    Accesses accesses = prepareAccess(access, op, adaptor, info, ints,
+                                      /*asksAlignment=*/true);
+    // In front of a branch: what both arms use.
+    SmallVector<Store> stores;
+    for (auto [first, count] : accesses.list) {
       LinearLayout::Basis offset = layout.getRegisterOffset(first);
-      int64_t immediate;
-      Value address = access.getAddress(offset, immediate);
-      Value predicate = access.getPredicate(offset, owner);
-      int64_t bytes = access.getElementBytes() * count;
-      auto [type, suffix] = getAccessType(rewriter, bytes);
-      Value stored = join(rewriter, loc, elements.slice(first, count), type);
-      emitPredicatedAsm(rewriter, loc, predicate,
-                        "st.global." + suffix + " [$0+" + Twine(immediate) +
-                            "], $1;",
-                        {address, stored});
+      Store &store = stores.emplace_back();
+      store.elements = elements.slice(first, count);
+      store.address = access.getAddress(offset, store.immediate);
+      store.predicate = access.getPredicate(offset, owner);
+    }
+    int64_t bytes = access.getElementBytes();
+    if (!accesses.isAligned) {
+      for (const Store &store : stores)
+        emit(rewriter, loc, store, 0, store.elements.size(), bytes);
+    } else {
+      auto branch = scf::IfOp::create(rewriter, loc, accesses.isAligned,
+                                      /*withElseRegion=*/true);
+      OpBuilder::InsertionGuard guard(rewriter);
+      rewriter.setInsertionPointToStart(branch.thenBlock());
+      for (const Store &store : stores)
+        emit(rewriter, loc, store, 0, store.elements.size(), bytes);
+      rewriter.setInsertionPointToStart(branch.elseBlock());
+      for (const Store &store : stores)
+        for (size_t i = 0; i < store.elements.size(); ++i)
+          emit(rewriter, loc, store, i, 1, bytes);
     }
     rewriter.eraseOp(op);
     return success();
+  }
+
+  /// Elements that lie side by side, and where the first one goes.
+  struct Store {
+    ValueRange elements;
+    Value address, predicate;
+    int64_t immediate = 0;
+  };
+
+  /// Stores `count` of them from `first` on.
+  static void emit(OpBuilder &builder, Location loc, const Store &store,
+                   size_t first, size_t count, int64_t bytes) {
+    auto [type, suffix] = getAccessType(builder, bytes * count);
+    Value stored = join(builder, loc, store.elements.slice(first, count), type);
+    int64_t immediate = store.immediate + first * bytes;
+    emitPredicatedAsm(builder, loc, store.predicate,
+                      "st.global." + suffix + " [$0+" + Twine(immediate) +
+                          "], $1;",
+                      {store.address, stored});
   }
 
   /// One register of the given type with the elements, the first one lowest.
