@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "InlineAsm.h"
 #include "Patterns.h"
+#include "QuadStores.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -80,27 +81,28 @@ public:
     return bytes <= 4 && getConstant(dim.stride) == 1 &&
            indexDivisor % 2 == 0 && dim.boundDivisor % 2 == 0;
   }
-  /// Whether they do: what all strides but the last have in common with 2, and
-  /// the pointer with a pair.
-  Value buildAligned(ValueRange strides) {
+  /// Whether so many bytes divide the pointer and all strides but the last.
+  Value buildAligned(ValueRange strides, int64_t unit) {
     Value low =
         LLVM::PtrToIntOp::create(builder, loc, builder.getI64Type(), pointer);
     auto constant = [&](int64_t value) -> Value {
       return arith::ConstantOp::create(builder, loc,
                                        builder.getI64IntegerAttr(value));
     };
-    // The bits of an odd stride end up above those of a pair's address.
     for (Value stride : strides)
       low = builder.createOrFold<arith::OrIOp>(
           loc, low,
           builder.createOrFold<arith::MulIOp>(loc, stride, constant(bytes)));
-    low =
-        builder.createOrFold<arith::AndIOp>(loc, low, constant(2 * bytes - 1));
+    low = builder.createOrFold<arith::AndIOp>(loc, low, constant(unit - 1));
     return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, low,
                                  constant(0));
   }
 
   int64_t getElementBytes() const { return bytes; }
+  /// Whether all columns of the tile are inside of the array, side by side.
+  bool hasWholeRows() const {
+    return dims.back().isInside && getConstant(dims.back().stride) == 1;
+  }
 
 private:
   struct Dimension {
@@ -192,6 +194,8 @@ struct Access {
 struct Accesses {
   SmallVector<Access> list;
   Value isAligned;
+  /// In place of pairs, all registers by fours of words.
+  SmallVector<Quad> quads;
 };
 } // namespace
 
@@ -241,10 +245,17 @@ static Accesses prepareAccess(TileAccess &access, AccessOp op, Adaptor adaptor,
     pairs = layout.getRegisterOffset(r).back() % 2 == 0;
   Accesses result;
   bool isKnown = access.canPair(indexDivisor, strideDivisor);
-  if (pairs && !isKnown) {
+  constexpr int64_t kQuadBytes = 16;
+  int64_t bytes = access.getElementBytes();
+  if (asksAlignment && pairs && bytes == 2 && access.hasWholeRows() &&
+      getDivisor(indices.back()) * bytes % kQuadBytes == 0)
+    result.quads = findQuads(layout);
+  bool hasQuads = !result.quads.empty();
+  if (pairs && (hasQuads || !isKnown)) {
     pairs = asksAlignment && access.mayPair(indexDivisor);
     if (pairs)
-      result.isAligned = access.buildAligned(strides.drop_back());
+      result.isAligned = access.buildAligned(strides.drop_back(),
+                                             hasQuads ? kQuadBytes : 2 * bytes);
   }
   int64_t count = pairs ? 2 : 1;
   for (int64_t r = 0; r < layout.getNumRegisters(); r += count)
@@ -455,8 +466,12 @@ struct FragmentStorePattern : KernelPattern<FragmentStoreOp> {
                                       /*withElseRegion=*/true);
       OpBuilder::InsertionGuard guard(rewriter);
       rewriter.setInsertionPointToStart(branch.thenBlock());
+      Value lane = info.getOf(op).lane;
+      for (const Quad &quad : accesses.quads)
+        emitQuad(rewriter, loc, stores, quad, lane);
       for (const Store &store : stores)
-        emit(rewriter, loc, store, 0, store.elements.size(), bytes);
+        if (accesses.quads.empty())
+          emit(rewriter, loc, store, 0, store.elements.size(), bytes);
       rewriter.setInsertionPointToStart(branch.elseBlock());
       for (const Store &store : stores)
         for (size_t i = 0; i < store.elements.size(); ++i)
@@ -483,6 +498,27 @@ struct FragmentStorePattern : KernelPattern<FragmentStoreOp> {
                       "st.global." + suffix + " [$0+" + Twine(immediate) +
                           "], $1;",
                       {store.address, stored});
+  }
+
+  /// Stores 16 bytes of a row; `stores` are pairs in the order of registers.
+  static void emitQuad(OpBuilder &builder, Location loc, ArrayRef<Store> stores,
+                       const Quad &quad, Value lane) {
+    Type word = builder.getI32Type();
+    std::array<Value, 4> words;
+    for (auto [value, number] : llvm::zip_equal(words, quad))
+      value = join(builder, loc, stores[number / 2].elements, word);
+    words = exchangeQuad(builder, loc, lane, words);
+    // Lane q is 4 q bytes behind lane 0, its words are 16 q.
+    const Store &first = stores[quad.front() / 2];
+    IntegerBuilder ints(builder, loc);
+    Value offset = ints.mul(ints.bitAnd(lane, 3), 12);
+    Value address = arith::AddIOp::create(
+        builder, loc, first.address,
+        arith::ExtUIOp::create(builder, loc, builder.getI64Type(), offset));
+    emitPredicatedAsm(builder, loc, first.predicate,
+                      "st.global.v4.b32 [$0+" + Twine(first.immediate) +
+                          "], {$1, $2, $3, $4};",
+                      {address, words[0], words[1], words[2], words[3]});
   }
 
   /// One register of the given type with the elements, the first one lowest.
