@@ -139,13 +139,23 @@ LinearForm ScalarAnalysis::getFloor(const LinearForm &form, int64_t divisor) {
 }
 
 bool ScalarAnalysis::dependsOnReplica(const LinearForm &form) const {
-  return llvm::any_of(form.terms, [&](auto term) {
-    const Variable &variable = variables[term.first];
-    return variable.isReplica ||
-           llvm::any_of(variable.operands, [&](const LinearForm &operand) {
-             return dependsOnReplica(operand);
-           });
-  });
+  // Every variable once: many share operands.
+  llvm::SmallDenseSet<unsigned> seen;
+  SmallVector<unsigned> left;
+  auto add = [&](const LinearForm &other) {
+    for (auto [number, factor] : other.terms)
+      if (seen.insert(number).second)
+        left.push_back(number);
+  };
+  add(form);
+  while (!left.empty()) {
+    const Variable &variable = variables[left.pop_back_val()];
+    if (variable.isReplica)
+      return true;
+    for (const LinearForm &operand : variable.operands)
+      add(operand);
+  }
+  return false;
 }
 
 LinearForm ScalarAnalysis::getTripCount(const LinearForm &extent,
