@@ -104,6 +104,12 @@ def _parser():
     _timed(quantize, 11)
     arguments.add_tools(quantize)
     _backward(commands)
+    serving = commands.add_parser(
+        "serving", help="packed, padded and paged sequences, new keys, splits"
+    )
+    serving.add_argument("--filter", help="part of a kernel's name")
+    serving.add_argument("--max-print", type=int, default=20, help="failures printed")
+    arguments.add_tools(serving)
     gemm = commands.add_parser("gemm", help="examples/gemm.mlir beside cuBLAS")
     gemm.add_argument("--size", type=int, default=8192)
     _timed(gemm, 11)
@@ -139,6 +145,8 @@ def main():
         from fa3_device import quantize as command
     elif given.command == "backward":
         from fa3_device import backward as command
+    elif given.command == "serving":
+        from fa3_device import serving as command
     elif given.command == "gemm":
         from fa3_device import gemm as command
     else:
