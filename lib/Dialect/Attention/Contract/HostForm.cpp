@@ -51,16 +51,17 @@ bool fa3::attention::hasHostForm(func::FuncOp function) {
       if (scored)
         return false;
       scored = &op;
-    } else if (!isa<QuantizeOp>(op) && !isKept(op)) {
+    } else if (!isPreparation(&op) && !isKept(op)) {
       return false;
     }
   }
   auto isGiven = [](Value value) {
-    return !isa<RankedTensorType>(value.getType()) ||
-           isa<BlockArgument>(value) || value.getDefiningOp<QuantizeOp>();
+    Operation *source = value.getDefiningOp();
+    return !isa<RankedTensorType>(value.getType()) || !source ||
+           isPreparation(source);
   };
   for (Operation &op : body)
-    if ((&op == scored || isa<QuantizeOp>(op)) &&
+    if ((&op == scored || isPreparation(&op)) &&
         !llvm::all_of(op.getOperands(), isGiven))
       return false;
   auto ret = dyn_cast<func::ReturnOp>(body.getTerminator());
@@ -69,7 +70,7 @@ bool fa3::attention::hasHostForm(func::FuncOp function) {
   llvm::SmallDenseSet<Value> returned;
   for (Value value : ret.getOperands()) {
     Operation *op = value.getDefiningOp();
-    if (!op || (op != scored && !isa<QuantizeOp>(op)) ||
+    if (!op || (op != scored && !isPreparation(op)) ||
         !returned.insert(value).second)
       return false;
   }
