@@ -116,6 +116,7 @@ void fa3::buildSpecializePipeline(OpPassManager &pm,
   pm.addPass(
       tile::createAssignRoles(takeOptions<tile::AssignRolesOptions>(options)));
   pm.addPass(tile::createInsertRings());
+  pm.addPass(tile::createExchangeOperands());
   addCleanup(pm);
   pm.addPass(
       tile::createSpecialize(takeOptions<tile::SpecializeOptions>(options)));

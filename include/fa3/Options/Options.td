@@ -59,6 +59,7 @@ def Words_Switch : Words<"Switch", ["on", "off"]>;
 def Words_EarlyVotes
     : Words<"EarlyVotes", ["auto", "integers", "floats", "none"]>;
 def Words_ScaleOperands : Words<"ScaleOperands", ["auto", "always", "never"]>;
+def Words_BackwardForm : Words<"BackwardForm", ["auto", "split", "fused"]>;
 def Words_BarrierWait : Words<"BarrierWait", ["asm", "intrinsic"]>;
 def Words_WgmmaAsm : Words<"WgmmaAsm", ["instruction", "chain"]>;
 
@@ -99,6 +100,11 @@ def Option_LastBlock : Word<"lastBlock", "last-block", Words_LastBlock, "Auto",
     "known keys that do not fill a block: whole, narrow, or auto (narrow "
     "without mask, auxiliary tensors and ping-pong, if it spares 32 columns "
     "behind three whole blocks)">;
+
+def Option_BackwardForm : Word<
+    "backwardForm", "backward-form", Words_BackwardForm, "Auto",
+    "kernels of a gradient: split (scores twice, the same bits in every run), "
+    "fused (scores once, dq added in memory), or auto (split)">;
 
 //===----------------------------------------------------------------------===//
 // Options of the grid

@@ -3,11 +3,13 @@
 //
 // The split form: delta first, then dk and dv by blocks of keys, in one kernel
 // or two, then dq by blocks of queries. Scores are computed anew in each;
-// nothing is added in memory, so that results are the same in every run.
+// nothing is added in memory, so that results are the same in every run. The
+// fused form (BackwardFused.h): delta, all gradients, and a conversion of dq.
 //===----------------------------------------------------------------------===//
 
 #include "BackwardKernels.h"
 #include "BackwardAux.h"
+#include "BackwardFused.h"
 #include "BackwardStep.h"
 #include "Cost.h"
 #include "KernelArguments.h"
@@ -42,7 +44,8 @@ private:
                               const KernelArguments &arguments);
   void launch(gpu::GPUFuncOp kernel, const KernelArguments &arguments,
               ValueRange cost);
-  void buildDelta();
+  void buildDelta(bool isFused);
+  void buildConversion();
   void collectCaptures();
   /// The tile with what options say of it.
   TileChoice fitOptions(TileChoice tile) const {
@@ -70,6 +73,7 @@ private:
   OpBuilder builder;
   ImplicitLocOpBuilder onHost;
   Value shift, delta; ///< workspaces
+  Value dqSums;       ///< workspace of the fused form, null in the split one
   SmallVector<Value> transposedAux;
   SmallVector<std::pair<Value, Value>> captures;
 };
@@ -80,8 +84,9 @@ public:
   DeltaBuilder(OpBuilder &builder, BackwardOp op)
       : KernelMath(op.getLoc(), builder), op(op) {}
 
+  /// Zeroes `dqSums`, which may be null.
   void build(Value o, Value outGrad, Value lse, Value lseGrad, Value shift,
-             Value delta);
+             Value delta, Value dqSums);
 
 private:
   BackwardOp op;
@@ -89,7 +94,7 @@ private:
 } // namespace
 
 void DeltaBuilder::build(Value o, Value outGrad, Value lse, Value lseGrad,
-                         Value shift, Value delta) {
+                         Value shift, Value delta, Value dqSums) {
   constexpr int64_t kRows = kDeltaRows, kMostColumns = 64;
   auto dim = [&](int64_t axis) -> Value {
     return memref::DimOp::create(b, o, axis);
@@ -101,6 +106,8 @@ void DeltaBuilder::build(Value o, Value outGrad, Value lse, Value lseGrad,
   SmallVector<Value> place = {
       position[2], position[1],
       arith::MulIOp::create(b, position[0], index(kRows))};
+  if (dqSums)
+    buildZeroRows(b, b.getLoc(), dqSums, place[0], place[1], place[2], kRows);
   RankedTensorType rowType = tensor({kRows}, b.getF32Type());
   int64_t width = op.getValueHeadDim();
   int64_t columns = std::min(width, kMostColumns);
@@ -154,7 +161,7 @@ void BackwardKernels::launch(gpu::GPUFuncOp kernel,
                          cost);
 }
 
-void BackwardKernels::buildDelta() {
+void BackwardKernels::buildDelta(bool isFused) {
   auto type = RankedTensorType::get(
       SmallVector<int64_t>(3, ShapedType::kDynamic), onHost.getF32Type());
   // Whole tiles, of which all is written: rows of 64 numbers fill whole units
@@ -163,10 +170,18 @@ void BackwardKernels::buildDelta() {
   Value tiles = arith::CeilDivSIOp::create(onHost, host.queries, size);
   Value extents[] = {host.batch, host.heads,
                      arith::MulIOp::create(onHost, tiles, size)};
+  if (isFused) {
+    SmallVector<int64_t> shape(3, ShapedType::kDynamic);
+    shape.push_back(op.getHeadDim());
+    dqSums = attention::allocateWorkspace(
+        onHost, RankedTensorType::get(shape, onHost.getF32Type()),
+        {host.batch, host.heads, host.queries}, "dq_sums");
+  }
   shift = attention::allocateWorkspace(onHost, type, extents, "shift");
   delta = attention::allocateWorkspace(onHost, type, extents, "delta");
   KernelArguments arguments;
-  Value values[] = {host.o, host.outGrad, host.lse, host.lseGrad, shift, delta};
+  Value values[] = {host.o, host.outGrad, host.lse, host.lseGrad,
+                    shift,  delta,        dqSums};
   for (Value value : values)
     arguments.add(value);
   gpu::GPUFuncOp kernel = createKernel("delta", arguments);
@@ -176,7 +191,21 @@ void BackwardKernels::buildDelta() {
   };
   DeltaBuilder(inKernel, op)
       .build(get(host.o), get(host.outGrad), get(host.lse), get(host.lseGrad),
-             get(shift), get(delta));
+             get(shift), get(delta), get(dqSums));
+  launch(kernel, arguments, {});
+}
+
+void BackwardKernels::buildConversion() {
+  KernelArguments arguments;
+  for (Value value : {dqSums, host.dq, host.scale})
+    arguments.add(value);
+  gpu::GPUFuncOp kernel = createKernel("dq", arguments);
+  OpBuilder inKernel(kernel.getBody().front().getTerminator());
+  auto get = [&](Value value) {
+    return arguments.lookup(inKernel, kernel, value);
+  };
+  buildConvertedRows(inKernel, op.getLoc(), get(dqSums), get(host.dq),
+                     get(host.scale));
   launch(kernel, arguments, {});
 }
 
@@ -210,8 +239,9 @@ LogicalResult BackwardKernels::buildPart(const BackwardPart &part,
   Value dq = products.dq ? host.dq : Value();
   Value dk = products.dk ? host.dk : Value();
   Value dv = products.dv ? host.dv : Value();
+  Value sums = products.addsDq ? dqSums : Value();
   for (Value value : {host.q, host.k, v, host.outGrad, shift, ofRows, dq, dk,
-                      dv, aux.gradient, host.scale})
+                      dv, aux.gradient, sums, host.scale})
     arguments.add(value);
   ArrayRef<Value> transposed = products.ofKeys ? transposedAux : host.aux;
   for (ValueRange values : {ValueRange(host.aux), ValueRange(transposed)})
@@ -220,11 +250,12 @@ LogicalResult BackwardKernels::buildPart(const BackwardPart &part,
   for (auto [inRegion, onHost] : captures)
     arguments.add(onHost);
 
-  StringRef suffix = aux.gradient   ? StringRef(aux.suffix)
-                     : products.dq  ? "dq"
-                     : !products.dk ? "dv"
-                     : products.dv  ? "dkdv"
-                                    : "dk";
+  StringRef suffix = aux.gradient      ? StringRef(aux.suffix)
+                     : products.addsDq ? "grads"
+                     : products.dq     ? "dq"
+                     : !products.dk    ? "dv"
+                     : products.dv     ? "dkdv"
+                                       : "dk";
   gpu::GPUFuncOp kernel = createKernel(suffix, arguments);
   OpBuilder inKernel(kernel.getBody().front().getTerminator());
   auto get = [&](Value value) {
@@ -243,6 +274,7 @@ LogicalResult BackwardKernels::buildPart(const BackwardPart &part,
   operands.auxGrad = get(aux.gradient);
   operands.auxPosition = aux.position;
   operands.auxPlace = aux.place;
+  operands.dqSums = get(sums);
   operands.scale = get(host.scale);
   for (Value value : host.aux)
     operands.aux.push_back(get(value));
@@ -256,7 +288,7 @@ LogicalResult BackwardKernels::buildPart(const BackwardPart &part,
   if (failed(buildBackwardBody(inKernel, op, operands, part)))
     return failure();
   SmallVector<Value> cost;
-  if (products.dq)
+  if (products.dq || products.addsDq)
     cost = {buildBackwardFlops(onHost, host), buildBackwardBytes(onHost, host)};
   launch(kernel, arguments, cost);
   return success();
@@ -333,21 +365,40 @@ FailureOr<int64_t> BackwardKernels::build() {
   if (!op.getScoreMod().empty() && op.getScoreGradRegion().empty())
     return op.emitOpError("has score code without 'score_grad': run "
                           "attention-derive-gradient first");
-  buildDelta();
   collectCaptures();
   for (Value value : host.aux)
     transposedAux.push_back(transposeLast(onHost, value));
   BackwardDemand demand = getDemand(op);
   demand.knowsHeads =
       getConstantIntValue(host.heads) && getConstantIntValue(host.keyHeads);
-  SmallVector<BackwardPart> parts =
-      planBackward(op.getHeadDim(), op.getValueHeadDim(), demand);
+  int64_t d = op.getHeadDim(), dv = op.getValueHeadDim();
+  SmallVector<BackwardPart> parts;
+  if (options.form == options::BackwardForm::Fused) {
+    std::optional<BackwardPart> part = planFusedBackward(d, dv, demand);
+    if (!part)
+      return op.emitOpError("has no fused form with head dims ")
+             << d << " and " << dv
+             << " and its score code: sums, scores and what they need do not "
+                "fit into registers, or dq cannot be divided";
+    parts.push_back(*part);
+  } else {
+    parts = planBackward(d, dv, demand);
+  }
   for (BackwardPart &part : parts) {
     part.tile = fitOptions(part.tile);
+  }
+  bool isFused = parts.front().products.addsDq;
+  if (isFused && parts.front().tile.blockN % kDeltaRows)
+    return op.emitOpError("in the fused form expects block-n to be a multiple "
+                          "of ")
+           << kDeltaRows << ", got " << parts.front().tile.blockN;
+  buildDelta(isFused);
+  for (const BackwardPart &part : parts)
     if (failed(buildPart(part, AuxTarget())))
       return failure();
-  }
-  int64_t count = parts.size() + 1;
+  if (isFused)
+    buildConversion();
+  int64_t count = parts.size() + (isFused ? 2 : 1);
   for (unsigned position = 0; position < host.auxGrads.size(); ++position) {
     FailureOr<int64_t> own = buildAuxGradient(position, demand);
     if (failed(own))

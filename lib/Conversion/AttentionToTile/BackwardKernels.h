@@ -13,6 +13,7 @@ struct BackwardOptions {
   /// Rows and columns of the scores of a step in every kernel, 0 to choose.
   int64_t rows, columns;
   tile::LoadPolicy loads;
+  options::BackwardForm form;
 };
 
 /// Builds the kernels and their launches, and gives the number of kernels.

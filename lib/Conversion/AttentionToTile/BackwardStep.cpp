@@ -213,18 +213,33 @@ BackwardBuilder::buildStep(const Rows &own, const Rows &other, Value keep,
       ofScores = next;
     }
   }
+  auto narrow = [&](Value wide) -> Value {
+    return arith::TruncFOp::create(
+        b, tensor({rows, columns}, op.getElementType()), wide);
+  };
   auto add = [&](Value left, Value right, Value sum) -> Value {
-    Value narrow = arith::TruncFOp::create(
-        b, tensor({rows, columns}, op.getElementType()), left);
-    return tile::DotOp::create(b, sum.getType(), narrow, right, sum,
+    return tile::DotOp::create(b, sum.getType(), narrow(left), right, sum,
                                tile::LhsOrder::mk, tile::RhsOrder::kn);
   };
   if (products.aux != BackwardProducts::None)
     sums.ofAux = addToAux(expander, keep, sums.ofAux);
   if (sums.ofWeights)
     sums.ofWeights = add(weights, other.forGradients, sums.ofWeights);
+  // The same tile with its columns, which are queries, as rows.
+  Value part;
+  if (products.addsDq) {
+    Value zero = splat(tensor({columns, op.getHeadDim()}, b.getF32Type()), 0.0);
+    part =
+        tile::DotOp::create(b, zero.getType(), narrow(ofScores), own.forScores,
+                            zero, tile::LhsOrder::km, tile::RhsOrder::kn);
+  }
   if (sums.ofGradients)
     sums.ofGradients = add(ofScores, other.forScores, sums.ofGradients);
+  if (part)
+    tile::StoreOp::create(b, part, operands.dqSums,
+                          ValueRange{batch, head, other.first, index(0)},
+                          /*below=*/Value(), /*add=*/b.getUnitAttr(),
+                          /*fold=*/IntegerAttr());
   return sums;
 }
 
@@ -254,13 +269,19 @@ BackwardBuilder::buildBlock(const Rows &own, Value firstColumn, Sums sums) {
   };
   // Columns beyond the end must not enter sums: the scores of keys there are 0,
   // whose weights may be infinite, and score code may make anything of those of
-  // queries. Rows beyond the end are not stored.
+  // queries. Rows beyond the end are not stored, but enter dq.
   if (!products.ofKeys || hasScoreCode())
     require({arith::CmpIOp::create(
                  b, arith::CmpIPredicate::slt, column.value,
                  scalarTile(products.ofKeys ? queryLength : keyLength,
                             cast<RankedTensorType>(column.value.getType()))),
              Expander::Columns});
+  if (products.addsDq)
+    require(
+        {arith::CmpIOp::create(b, arith::CmpIPredicate::slt, row.value,
+                               scalarTile(keyLength, cast<RankedTensorType>(
+                                                         row.value.getType()))),
+         Expander::Rows});
   if (!op.getMaskMod().empty()) {
     bindPlace(expander, op.getMaskMod(), place, operands.captures);
     FailureOr<Expander::Entry> kept = expander.expand(op.getMaskMod());

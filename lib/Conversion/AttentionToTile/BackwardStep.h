@@ -24,6 +24,9 @@ struct BackwardOperands {
   mlir::Value auxGrad;
   unsigned auxPosition = 0;
   attention::AuxPlace auxPlace;
+  /// What steps add dq to, without the scale; f32 (batch, head, query,
+  /// element).
+  mlir::Value dqSums;
   /// Auxiliary operands, and the same with the last two dimensions exchanged.
   llvm::SmallVector<mlir::Value> aux, transposedAux;
   mlir::Value scale; ///< f32

@@ -21,11 +21,13 @@ struct BackwardProducts {
   /// Or the gradient of an auxiliary operand: of an element for each pair, or
   /// of one for each row, along which pairs are summed up.
   enum Aux { None, OfPairs, OfRows } aux = None;
+  /// Besides dk and dv what a step gives to dq, which is added in memory.
+  bool addsDq = false;
   /// Whether it needs the gradients of the weights: dv does not.
   bool needsGradient() const { return dq || dk || aux != None; }
 };
 
-/// One kernel of the split form.
+/// One kernel.
 struct BackwardPart {
   BackwardProducts products;
   TileChoice tile; ///< rows and columns of the scores of a step

@@ -60,7 +60,7 @@ void KernelBuilder::buildMerge(Value parts, Value lseParts) {
   if (!element.isF32())
     out = arith::TruncFOp::create(b, tensor({rows, columns}, element), out);
   tile::StoreOp::create(b, out, operands.o, getPlace(firstRow, firstColumn),
-                        storeEnd, getFold());
+                        storeEnd, /*add=*/UnitAttr(), getFold());
   if (!operands.lse)
     return;
   Value log2 = math::Log2Op::create(b, sum, approximate());
@@ -75,7 +75,7 @@ void KernelBuilder::buildMerge(Value parts, Value lseParts) {
   auto branch = scf::IfOp::create(b, isFirst, /*withElseRegion=*/false);
   b.setInsertionPointToStart(branch.thenBlock());
   tile::StoreOp::create(b, lse, operands.lse, getPlace(firstRow), storeEnd,
-                        getFold());
+                        /*add=*/UnitAttr(), getFold());
 }
 
 LogicalResult fa3::buildMergeBody(OpBuilder &builder, attention::ForwardOp op,

@@ -299,7 +299,7 @@ void KernelBuilder::buildEpilogue(State state, Value firstRow) {
     out = arith::TruncFOp::create(b, tensor({rows, width}, element), out);
   tile::StoreOp::create(b, out, operands.o,
                         getPartPlace(part, firstRow, index(0)), storeEnd,
-                        getFold());
+                        /*add=*/UnitAttr(), getFold());
   if (!operands.lse)
     return;
   // Natural log of the sum of exponentials: (m + log2 sum) * ln 2.
@@ -312,5 +312,5 @@ void KernelBuilder::buildEpilogue(State state, Value firstRow) {
       b, empty, splat(rowType(), -std::numeric_limits<double>::infinity()),
       lse);
   tile::StoreOp::create(b, lse, operands.lse, getPartPlace(part, firstRow),
-                        storeEnd, getFold());
+                        storeEnd, /*add=*/UnitAttr(), getFold());
 }

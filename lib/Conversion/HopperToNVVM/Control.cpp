@@ -25,11 +25,14 @@ static StringRef getAccess(Value argument) {
     if (isa<TmaLoadOp, FragmentLoadOp, GatherOp, ScalarLoadOp, LLVM::LoadOp>(
             user)) {
       reads = true;
-    } else if (isa<TmaStoreOp, RecordOp>(user)) {
+    } else if (isa<RecordOp>(user)) {
       writes = true;
+    } else if (auto store = dyn_cast<TmaStoreOp>(user)) {
+      writes = true;
+      reads |= store.getAdd();
     } else if (auto store = dyn_cast<FragmentStoreOp>(user)) {
       writes = true;
-      reads |= store.getValue() == argument;
+      reads |= store.getAdd() || store.getValue() == argument;
     } else {
       // Anything may happen, by way of a computed address for instance.
       reads = writes = true;

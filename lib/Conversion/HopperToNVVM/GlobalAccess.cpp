@@ -447,7 +447,7 @@ struct FragmentStorePattern : KernelPattern<FragmentStoreOp> {
             .getElements();
     Value owner = info.getOwner(op, op.getFragment());
     Accesses accesses = prepareAccess(access, op, adaptor, info, ints,
-                                      /*asksAlignment=*/true);
+                                      /*asksAlignment=*/!op.getAdd());
     // In front of a branch: what both arms use.
     SmallVector<Store> stores;
     for (auto [first, count] : accesses.list) {
@@ -458,7 +458,10 @@ struct FragmentStorePattern : KernelPattern<FragmentStoreOp> {
       store.predicate = access.getPredicate(offset, owner);
     }
     int64_t bytes = access.getElementBytes();
-    if (!accesses.isAligned) {
+    if (op.getAdd()) {
+      for (const Store &store : stores)
+        emitAdd(rewriter, loc, store);
+    } else if (!accesses.isAligned) {
       for (const Store &store : stores)
         emit(rewriter, loc, store, 0, store.elements.size(), bytes);
     } else {
@@ -519,6 +522,18 @@ struct FragmentStorePattern : KernelPattern<FragmentStoreOp> {
                       "st.global.v4.b32 [$0+" + Twine(first.immediate) +
                           "], {$1, $2, $3, $4};",
                       {address, words[0], words[1], words[2], words[3]});
+  }
+
+  /// Adds one element of f32 or two adjacent ones to memory.
+  static void emitAdd(OpBuilder &builder, Location loc, const Store &store) {
+    bool isPair = store.elements.size() == 2;
+    SmallVector<Value> operands = {store.address};
+    llvm::append_range(operands, store.elements);
+    emitPredicatedAsm(builder, loc, store.predicate,
+                      Twine("red.global.add.") + (isPair ? "v2." : "") +
+                          "f32 [$0+" + Twine(store.immediate) + "], " +
+                          (isPair ? "{$1, $2};" : "$1;"),
+                      operands);
   }
 
   /// One register of the given type with the elements, the first one lowest.

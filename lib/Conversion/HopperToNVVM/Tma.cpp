@@ -82,8 +82,10 @@ struct TmaStorePattern : KernelPattern<TmaStoreOp> {
         addMapOperand(operands, adaptor.getMap(), adaptor.getCoordinates());
     emitPredicatedAsm(
         rewriter, loc, info.getOf(op).getPredicate(),
-        "cp.async.bulk.tensor." + Twine(op.getCoordinates().size()) +
-            "d.global.shared::cta.bulk_group " + target + ", [$0];",
+        (op.getAdd() ? "cp.reduce.async.bulk.tensor."
+                     : "cp.async.bulk.tensor.") +
+            Twine(op.getCoordinates().size()) + "d.global.shared::cta." +
+            (op.getAdd() ? "add." : "") + "bulk_group " + target + ", [$0];",
         operands);
     rewriter.eraseOp(op);
     return success();

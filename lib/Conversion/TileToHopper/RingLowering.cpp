@@ -78,12 +78,12 @@ LogicalResult KernelLowering::lowerRing(warp::RingOp op) {
   auto tensor = dyn_cast<RankedTensorType>(type.getPayload().front());
   auto storage =
       tensor ? dyn_cast_or_null<tile::SmemAttr>(tensor.getEncoding()) : nullptr;
-  if (type.getPayload().size() != 1 || !storage || type.getParts() != 1 ||
-      type.getInitial() != 0)
+  if (type.getPayload().size() != 1 || !storage || type.getInitial() != 0)
     return op.emitOpError("has no lowering to hopper: expects a ring of one "
-                          "tensor with an #tile.smem encoding, one part and no "
-                          "initial entries, got ")
+                          "tensor with an #tile.smem encoding and no initial "
+                          "entries, got ")
            << type;
+  // What has rank 1 is the first row of as many as a swizzle has.
   SmallVector<int64_t> shape = {
       tensor.getRank() == 1 ? tile::kSwizzleRows : tensor.getDimSize(0),
       storage.getPaddedColumns(tensor.getShape().back(),
@@ -112,6 +112,12 @@ LogicalResult KernelLowering::lowerRing(warp::RingOp op) {
       return op.emitOpError("has no lowering to hopper: a ring that a leader "
                             "fills is expected to be filled by "
                             "'tile.load.async'");
+    // Every writer arrives once for an entry.
+    if (type.getParts() > 1 &&
+        (protocol.fill != Fill::writes || type.getParts() != protocol.writers))
+      return op.emitOpError("has no lowering to hopper: expects parts that "
+                            "replicas write, one each, got ")
+             << type;
     if (failed(allocateBarriers(op, *ring)))
       return failure();
   }
@@ -220,7 +226,7 @@ void KernelLowering::continueSlot(Value from, Value to) {
 }
 
 /// Bytes that are copied into an entry: all of it, or some rows if one copy
-/// brings no more.
+/// brings no more, or has rank 1.
 static int64_t countCopiedBytes(warp::AcquireOp op, hopper::BufferType buffer) {
   SmallVector<RankedTensorType> copied;
   for (Operation *user : op.getSlot().getUsers())
@@ -332,6 +338,35 @@ static bool joinsWarps(Value token, llvm::SmallPtrSetImpl<Value> &seen) {
       .Default([](Operation *) { return false; });
 }
 
+/// Whether the warps of the replica meet between all that they read of the slot
+/// and its release: to hand over what they have written to another one.
+static bool meetsBefore(warp::ReleaseOp release) {
+  Operation *meeting = release->getPrevNode();
+  auto isMeeting = [](Operation *op) {
+    auto publish = dyn_cast<warp::PublishOp>(op);
+    return publish &&
+           llvm::any_of(publish.getSlot().getUsers(), [](Operation *view) {
+             return llvm::any_of(view->getUsers(),
+                                 llvm::IsaPred<tile::WriteOp>);
+           });
+  };
+  while (meeting && !isMeeting(meeting))
+    meeting = meeting->getPrevNode();
+  if (!meeting)
+    return false;
+  auto isBefore = [&](Operation *op) {
+    return op->getBlock() == meeting->getBlock() &&
+           op->isBeforeInBlock(meeting);
+  };
+  Operation *acquire = release.getSlot().getDefiningOp();
+  if (!acquire || !isBefore(acquire))
+    return false;
+  for (Operation *view : release.getSlot().getUsers())
+    if (isa<tile::ViewOp>(view) && !llvm::all_of(view->getUsers(), isBefore))
+      return false;
+  return true;
+}
+
 LogicalResult KernelLowering::lowerRelease(warp::ReleaseOp op) {
   const Ring &ring = *slotRing[op.getSlot()];
   Values groups = get(op.getAfter());
@@ -351,7 +386,7 @@ LogicalResult KernelLowering::lowerRelease(warp::ReleaseOp op) {
     return joinsWarps(token, seen);
   });
   bool hasWarps = op->getParentOfType<warp::GroupOp>().getWarps() > 1;
-  if (ring.protocol.hasReads || (!joined && hasWarps))
+  if ((ring.protocol.hasReads || (!joined && hasWarps)) && !meetsBefore(op))
     syncReplica(op);
   hopper::BarrierArriveOp::create(b, ring.empty, get(op.getSlot()));
   return success();

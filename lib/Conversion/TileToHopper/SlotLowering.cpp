@@ -140,17 +140,15 @@ LogicalResult KernelLowering::lowerCopies(tile::LoadAsyncOp op) {
 }
 
 LogicalResult KernelLowering::lowerStoreAsync(tile::StoreAsyncOp op) {
-  if (op.getAdd())
-    return op.emitOpError("with 'add' has no lowering to hopper");
   const View &view = views[op.getView()];
   // All threads of the replica have written.
   if (!view.ring->isPrivate())
     syncReplica(op);
   if (failed(forEachBox(op, view, op.getTarget(), op.getIndices(), op.getFold(),
                         [&](Value map, ValueRange at, Value column) {
-                          hopper::TmaStoreOp::create(b, view.ring->buffer,
-                                                     view.index, view.row,
-                                                     column, map, at);
+                          hopper::TmaStoreOp::create(
+                              b, view.ring->buffer, view.index, view.row,
+                              column, map, at, op.getAdd());
                         })))
     return failure();
   arguments.markStored(op.getTarget());

@@ -439,9 +439,9 @@ LogicalResult KernelLowering::lowerStore(tile::StoreOp op) {
   if (op.getBelow())
     access->bounds.front() =
         arith::MinSIOp::create(b, access->bounds.front(), get(op.getBelow()));
-  hopper::FragmentStoreOp::create(b, get(op.getValue()), access->pointer,
-                                  get(op.getIndices()), access->strides,
-                                  access->bounds, fragment(*layout));
+  hopper::FragmentStoreOp::create(
+      b, get(op.getValue()), access->pointer, get(op.getIndices()),
+      access->strides, access->bounds, fragment(*layout), op.getAdd());
   return success();
 }
 

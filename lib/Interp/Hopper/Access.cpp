@@ -39,10 +39,10 @@ private:
               tile::ScalarLoadOp, memref::LoadOp, hopper::TmaLoadOp,
               hopper::FragmentLoadOp, hopper::GatherOp, hopper::ScalarLoadOp>(
             [&](auto) { result.read = true; })
-        .Case<tile::StoreOp, memref::StoreOp, hopper::TmaStoreOp,
-              hopper::FragmentStoreOp, hopper::RecordOp>(
+        .Case<memref::StoreOp, hopper::RecordOp>(
             [&](auto) { result.written = true; })
-        .Case([&](tile::StoreAsyncOp store) {
+        .Case<tile::StoreOp, tile::StoreAsyncOp, hopper::TmaStoreOp,
+              hopper::FragmentStoreOp>([&](auto store) {
           result.written = true;
           result.read |= store.getAdd();
         })

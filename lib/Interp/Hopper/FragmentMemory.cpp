@@ -81,6 +81,7 @@ LogicalResult runFragmentStore(Context &c, const Instr &in) {
   GlobalWindow window = getWindow(c, extra, in.in.drop_front());
   int64_t bytes = getByteWidth(in.format), threads = extra.table.threads;
   Buffer &value = c.buffer(in.in[0]);
+  bool add = cast<hopper::FragmentStoreOp>(in.op).getAdd();
   int64_t laneBytes = getLaneBytes(value.getLane());
   for (int64_t i = 0; i < value.size(); ++i) {
     const uint8_t *from = value.data<uint8_t>() + i * laneBytes;
@@ -102,7 +103,16 @@ LogicalResult runFragmentStore(Context &c, const Instr &in) {
     }
     if (failed(checkGlobal(c, in, *window.pointer, *position, bytes, "writes")))
       return failure();
-    encode(in.format, from, 1, 0, window.pointer->array.getBase() + *position);
+    uint8_t *to = window.pointer->array.getBase() + *position;
+    float sum;
+    if (add) { // elements of f32
+      float increment;
+      decode(in.format, to, 0, 1, &sum);
+      std::memcpy(&increment, from, sizeof(float));
+      sum += increment;
+      from = reinterpret_cast<const uint8_t *>(&sum);
+    }
+    encode(in.format, from, 1, 0, to);
   }
   return success();
 }

@@ -339,6 +339,7 @@ LogicalResult Machine::copyOut(const BoxCopy &store) {
   hopper::TensorMapType type = store.map->type;
   int64_t width = type.getSwizzle();
   int64_t bytes = getByteWidth(store.map->array.getFormat());
+  bool add = cast<hopper::TmaStoreOp>(store.op).getAdd();
   // What lies outside the array is clipped: those bytes may hold anything.
   LogicalResult result = success();
   SmallVector<uint8_t, 128> line(width);
@@ -357,8 +358,15 @@ LogicalResult Machine::copyOut(const BoxCopy &store) {
         return;
       std::memcpy(line.data() + chunk, memory.at(address), 16);
     }
-    if (inside)
+    if (inside && !add)
       std::memcpy(target, line.data() + first, inside * bytes);
+    for (int64_t at = 0; add && at < inside * bytes; at += sizeof(float)) {
+      float sum, increment;
+      std::memcpy(&sum, target + at, sizeof(float));
+      std::memcpy(&increment, line.data() + first + at, sizeof(float));
+      sum += increment;
+      std::memcpy(target + at, &sum, sizeof(float));
+    }
   });
   return result;
 }

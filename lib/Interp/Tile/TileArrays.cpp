@@ -173,6 +173,8 @@ namespace {
 
 struct TileExtra : Extra {
   TileShape shape;
+  /// Whether a store adds.
+  bool add = false;
 };
 
 template <typename OpType>
@@ -184,6 +186,8 @@ LogicalResult decodeAccess(Decoder &d, OpType op, RankedTensorType type,
   auto *extra = d.makeExtra<TileExtra>();
   extra->shape = getTileShape(type);
   extra->shape.fold = op.getFold().value_or(0);
+  if constexpr (std::is_same_v<OpType, tile::StoreOp>)
+    extra->add = op.getAdd();
   d.emit(op, handler, extra).format = *format;
   return success();
 }
@@ -198,7 +202,8 @@ LogicalResult runTileLoad(Context &c, const Instr &in) {
 
 LogicalResult runTileStore(Context &c, const Instr &in) {
   storeTile(c.array(in.in[1]), c.integers(in.in.drop_front(2)),
-            in.get<TileExtra>().shape, c.buffer(in.in[0]).data<uint8_t>());
+            in.get<TileExtra>().shape, c.buffer(in.in[0]).data<uint8_t>(),
+            in.get<TileExtra>().add);
   return success();
 }
 
@@ -214,7 +219,7 @@ LogicalResult runStoreBelow(Context &c, const Instr &in) {
   rows = std::clamp<int64_t>(end - indices[dim], 0, rows / unit) * unit;
   if (rows > 0)
     storeTile(c.array(in.in[1]), indices, shape,
-              c.buffer(in.in[0]).data<uint8_t>());
+              c.buffer(in.in[0]).data<uint8_t>(), in.get<TileExtra>().add);
   return success();
 }
 

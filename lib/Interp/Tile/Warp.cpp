@@ -115,7 +115,7 @@ LogicalResult runCursor(Context &c, const Instr &in) {
   cursor->side = op.getSide();
   std::string *name;
   if (cursor->side == warp::Side::write) {
-    cursor->part = op.getPart();
+    cursor->part = op.getPartOf(c.group->replica);
     cursor->position = ring->fifo.getFirstWritten();
     cursor->isIdle = !op.isActive(c.group->replica);
     if (cursor->isIdle) {

@@ -3,6 +3,7 @@
 #include "fa3/Dialect/Tile/IR/Tile.h"
 #include "fa3/Dialect/Warp/IR/Warp.h"
 #include "fa3/Tools/Mutate/Mutate.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Builders.h"
 
 using namespace mlir;
@@ -180,6 +181,42 @@ void collectDropLoad(ModuleOp module, Places &places) {
                              [](tile::LoadAsyncOp op) { op.erase(); });
 }
 
+/// All replicas write one part.
+void collectSamePart(ModuleOp module, Places &places) {
+  forEachMatch<warp::CursorOp>(
+      module, places, [](warp::CursorOp op) { return op.getEach(); },
+      [](warp::CursorOp op) { op.setEach(false); });
+}
+
+/// What another tile has added is overwritten.
+void collectDropAdd(ModuleOp module, Places &places) {
+  forEachMatch<tile::StoreAsyncOp>(
+      module, places, [](tile::StoreAsyncOp op) { return op.getAdd(); },
+      [](tile::StoreAsyncOp op) { op.setAdd(false); });
+  forEachMatch<tile::StoreOp>(
+      module, places, [](tile::StoreOp op) { return op.getAdd(); },
+      [](tile::StoreOp op) { op.setAdd(false); });
+}
+
+/// A replica reads what is not its part of a product, or writes it elsewhere:
+/// all take the window of replica 0.
+void collectSameWindow(ModuleOp module, Places &places) {
+  auto isShared = [](tile::ViewOp op) {
+    auto group = op->getParentOfType<warp::GroupOp>();
+    return group && group.getReplicas() > 1 &&
+           llvm::any_of(op->getUsers(), llvm::IsaPred<tile::WriteOp>) &&
+           llvm::any_of(op.getOffsets(), [](Value offset) {
+             return !isa_and_nonnull<arith::ConstantOp>(offset.getDefiningOp());
+           });
+  };
+  forEachMatch<tile::ViewOp>(module, places, isShared, [](tile::ViewOp op) {
+    OpBuilder builder(op);
+    Value zero = arith::ConstantIndexOp::create(builder, op.getLoc(), 0);
+    for (OpOperand &offset : op.getOffsetsMutable())
+      offset.set(zero);
+  });
+}
+
 /// Rows behind the end are written as well.
 void collectDropEnd(ModuleOp module, Places &places) {
   forEachMatch<tile::StoreOp>(
@@ -217,6 +254,10 @@ ArrayRef<MutantKind> mutate::getTileMutants() {
       {"swap-turns", "a turn is passed on before it is taken",
        collectSwapTurns},
       {"drop-load", "a copy is missing", collectDropLoad},
+      {"same-part", "replicas write one part of an entry", collectSamePart},
+      {"same-window", "replicas write one window of an entry",
+       collectSameWindow},
+      {"drop-add", "what others have added is overwritten", collectDropAdd},
       {"drop-end", "rows behind the end of a sequence are written",
        collectDropEnd},
   };

@@ -61,7 +61,7 @@ gpu.module @m {
 
 gpu.module @m {
   gpu.func @no_storage() kernel {
-    // expected-error @below {{has no lowering to hopper: expects a ring of one tensor with an #tile.smem encoding, one part and no initial entries}}
+    // expected-error @below {{has no lowering to hopper: expects a ring of one tensor with an #tile.smem encoding and no initial entries}}
     %r = warp.ring : !warp.ring<1, [tensor<64x64xf16>]>
     gpu.return
   }
@@ -334,34 +334,6 @@ gpu.module @m {
         %some = arith.constant dense<"0xAAAAAAAAAAAAAAAA"> : tensor<64xi1, #tile.slice<1, #tile.acc>>
         %y = arith.select %some, %x, %x : tensor<64xi1, #tile.slice<1, #tile.acc>>, tensor<64xf32, #tile.slice<1, #tile.acc>>
         tile.store %y, %l[%c0] : tensor<64xf32, #tile.slice<1, #tile.acc>>, memref<?xf32>
-      }
-    }
-    gpu.return
-  }
-}
-
-// -----
-
-!A = tensor<64x64xf16, #tile.smem<128>>
-!a = memref<?x?xf16, strided<[?, 1]>>
-gpu.module @m {
-  gpu.func @sum(%a: !a) kernel {
-    warp.specialize {
-      warp.group @math warps 4 (%g) {
-        %c0 = arith.constant 0 : index
-        %x = arith.constant dense<1.0> : tensor<64x64xf16, #tile.acc>
-        %r = warp.ring : !warp.ring<1, [!A]>
-        %w = warp.cursor write %r : !warp.ring<1, [!A]>
-        %q = warp.cursor read %r : !warp.ring<1, [!A]>
-        %s, %next = warp.acquire %r[%w] : !warp.ring<1, [!A]>, !warp.cursor<write>
-        %v = tile.view %s[%c0, %c0] : !warp.slot<write, [!A]> -> !tile.view<!A>
-        tile.write %x, %v : tensor<64x64xf16, #tile.acc>, !tile.view<!A>
-        warp.publish %s : !warp.slot<write, [!A]>
-        %h, %after = warp.acquire %r[%q] : !warp.ring<1, [!A]>, !warp.cursor<read>
-        %u = tile.view %h[%c0, %c0] : !warp.slot<read, [!A]> -> !tile.view<!A>
-        // expected-error @below {{with 'add' has no lowering to hopper}}
-        %d = tile.store.async %u, %a[%c0, %c0] add : !tile.view<!A>, !a
-        warp.release %h after %d : !warp.slot<read, [!A]>
       }
     }
     gpu.return

@@ -546,6 +546,15 @@ func.func @store_coordinates(%map: !hopper.tensormap<[8, 64], f16, 128>, %buf: !
 
 // -----
 
+// tma.store C3
+func.func @store_add_map(%map: !hopper.tensormap<[8, 64], f16, 128>, %buf: !hopper.buffer<1, tensor<8x64xf16>, 128>, %i: i32) {
+  // expected-error @+1 {{'hopper.tma.store' op expects a map of f32 with 'add', got '!hopper.tensormap<[8, 64], f16, 128>'}}
+  hopper.tma.store %buf[%i, %i, %i] to %map[%i, %i] add : !hopper.buffer<1, tensor<8x64xf16>, 128>, !hopper.tensormap<[8, 64], f16, 128>
+  return
+}
+
+// -----
+
 // tma.store C2
 func.func @store_element(%map: !hopper.tensormap<[8, 64], f16, 128>, %buf: !hopper.buffer<1, tensor<8x64xf16>, 64>, %i: i32) {
   // expected-error @+1 {{'hopper.tma.store' op expects a box one block wide (32 columns of 'f16', swizzle 64), got '!hopper.tensormap<[8, 64], f16, 128>'}}
@@ -994,6 +1003,17 @@ func.func @load_pointer(%p: !llvm.ptr, %i: i32, %s: i64) { // expected-note {{pr
 func.func @store_strides(%x: vector<4xf32>, %p: !llvm.ptr<1>, %i: i32, %s: i64) {
   // expected-error @+1 {{expects as many strides as indices (2), got 3}}
   hopper.fragment.store %x, %p[%i, %i] strides(%s, %s, %s) bounds(%i, %i) of #acc : vector<4xf32>
+  return
+}
+
+// -----
+
+#acc = #hopper.fragment<[64, 8], reg = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [[16, 0], [32, 0]], repeat = []>
+
+// fragment.store C3
+func.func @store_add(%x: vector<4xf16>, %p: !llvm.ptr<1>, %i: i32, %s: i64) {
+  // expected-error @+1 {{expects elements of f32 with 'add', got 'f16'}}
+  hopper.fragment.store %x, %p[%i, %i] strides(%s, %s) bounds(%i, %i) of #acc add : vector<4xf16>
   return
 }
 

@@ -476,6 +476,24 @@ func.func @load_fold_divides(%m: memref<8x3x8xf16>, %i: index) {
 
 // -----
 
+// store C5
+func.func @store_add(%x: tensor<8xf16>, %m: memref<8xf16>, %i: index) {
+  // expected-error @+1 {{'tile.store' op expects elements of f32 with 'add', got 'f16'}}
+  tile.store %x, %m[%i] add : tensor<8xf16>, memref<8xf16>
+  return
+}
+
+// -----
+
+// store.async C5
+func.func @store_async_add(%m: memref<8x8xf16>, %i: index, %v: !tile.view<tensor<8x8xf16>>) {
+  // expected-error @+1 {{'tile.store.async' op expects elements of f32 with 'add', got 'f16'}}
+  %d = tile.store.async %v, %m[%i, %i] add : !tile.view<tensor<8x8xf16>>, memref<8x8xf16>
+  return
+}
+
+// -----
+
 // store C2
 func.func @store_fold_rank(%m: memref<8xf16>, %i: index, %x: tensor<8xf16>) {
   // expected-error @+1 {{'tile.store' op expects a memref of a rank above that of the tile (1) with fold, got 1}}

@@ -87,6 +87,10 @@ func.func @memory(%K: memref<?x?x?x128xf16, strided<[?, ?, ?, 1]>>, %table: memr
   tile.store %folded, %K[%i, %i, %i, %i] fold 4 : tensor<64x128xf16>, memref<?x?x?x128xf16, strided<[?, ?, ?, 1]>>
   // CHECK: tile.store %[[F]], %[[K]][%[[I]], %[[I]], %[[I]], %[[I]]] below %[[I]] fold 4 : tensor<64x128xf16>, memref<?x?x?x128xf16, strided<[?, ?, ?, 1]>>
   tile.store %folded, %K[%i, %i, %i, %i] below %i fold 4 : tensor<64x128xf16>, memref<?x?x?x128xf16, strided<[?, ?, ?, 1]>>
+  // CHECK: tile.store %{{.*}}, %{{.*}}[%[[I]], %[[I]]] add : tensor<8x8xf32>, memref<?x?xf32>
+  %partial = arith.constant dense<1.0> : tensor<8x8xf32>
+  %totals = memref.alloc(%i, %i) : memref<?x?xf32>
+  tile.store %partial, %totals[%i, %i] add : tensor<8x8xf32>, memref<?x?xf32>
   // CHECK: tile.store %[[X]], %[[K]][%[[I]], %[[I]], %[[I]], %[[I]]] : tensor<80x128xf16>, memref<?x?x?x128xf16, strided<[?, ?, ?, 1]>>
   tile.store %k, %K[%i, %i, %i, %i] : tensor<80x128xf16>, memref<?x?x?x128xf16, strided<[?, ?, ?, 1]>>
   return
@@ -154,8 +158,8 @@ func.func @slots(%slot: !warp.slot<read, [tensor<192x128xf16>]>, %write: !warp.s
   %folded = tile.store.async %v, %G[%i, %i, %i] fold 4 : !tile.view<tensor<64x128xf16>>, memref<?x4x128xf16>
   // CHECK: %{{.*}} = tile.store.async %[[V]], %{{.*}}[%{{.*}}, %{{.*}}] : <tensor<64x128xf16>>, memref<?x128xf16>
   %d0 = tile.store.async %v, %K[%i, %i] : !tile.view<tensor<64x128xf16>>, memref<?x128xf16>
-  // CHECK: tile.store.async %[[V]], %{{.*}}[%{{.*}}, %{{.*}}] add : <tensor<64x128xf16>>, memref<?x128xf16>
-  %d1 = tile.store.async %v, %K[%i, %i] add : !tile.view<tensor<64x128xf16>>, memref<?x128xf16>
+  // CHECK: tile.store.async %[[V]], %{{.*}}[%{{.*}}, %{{.*}}] : <tensor<64x128xf16>>, memref<?x128xf16>
+  %d1 = tile.store.async %v, %K[%i, %i] : !tile.view<tensor<64x128xf16>>, memref<?x128xf16>
   // CHECK: %[[S:.*]], %{{.*}} = tile.dot.async %[[V]], %[[W]], %{{.*}} lhs mk rhs nk : !tile.view<tensor<64x128xf16>>, !tile.view<tensor<80x128xf16>>, tensor<64x80xf32> -> <tensor<64x80xf32>>
   %s, %d2 = tile.dot.async %v, %w, %zero lhs mk rhs nk
     : !tile.view<tensor<64x128xf16>>, !tile.view<tensor<80x128xf16>>, tensor<64x80xf32> -> !tile.pending<tensor<64x80xf32>>
@@ -199,5 +203,12 @@ func.func @renamed(%x: tensor<32x16xf8E4M3FN>) {
 func.func @layouts(%a: tensor<64x32xf8E4M3FN, #tile.operand_a<8>>, %b: tensor<64x32xf32, #tile.operand_a<8>>,
                    %c: tensor<32x16xf8E5M2, #tile.transposing>,
                    %d: tensor<16x32xf8E5M2, #tile.transposed<#tile.relabeled<0, [0, 3, 1, 2], #tile.transposing>>>) {
+  return
+}
+
+// CHECK-LABEL: func.func @adds
+// CHECK: tile.store.async %{{.*}}, %{{.*}}[%{{.*}}, %{{.*}}] add : <tensor<64x32xf32>>, memref<?x32xf32>
+func.func @adds(%v: !tile.view<tensor<64x32xf32>>, %a: memref<?x32xf32>, %i: index) {
+  %d = tile.store.async %v, %a[%i, %i] add : !tile.view<tensor<64x32xf32>>, memref<?x32xf32>
   return
 }

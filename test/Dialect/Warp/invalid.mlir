@@ -841,6 +841,59 @@ func.func @twice() {
 
 // -----
 
+// cursor C4
+func.func @each_reader() {
+  %ring = warp.ring : !warp.ring<1, [i32], parts = 2>
+  warp.specialize {
+    warp.group @a warps 4 replicas 2 (%g) {
+      // expected-error @+1 {{expects 'each' on the write side only, without 'leader'}}
+      %c = warp.cursor read %ring each : !warp.ring<1, [i32], parts = 2>
+    }
+  }
+  return
+}
+
+// -----
+
+func.func @each_leader() {
+  %ring = warp.ring : !warp.ring<1, [i32], parts = 2>
+  warp.specialize {
+    warp.group @a warps 4 replicas 2 (%g) {
+      // expected-error @+1 {{expects 'each' on the write side only, without 'leader'}}
+      %c = warp.cursor write %ring leader each : !warp.ring<1, [i32], parts = 2>
+    }
+  }
+  return
+}
+
+// -----
+
+func.func @each_of_one() {
+  warp.specialize {
+    warp.group @a warps 4 replicas 2 (%g) {
+      %ring = warp.ring : !warp.ring<1, [i32], parts = 2>
+      // expected-error @+1 {{expects 'each' for rings that replicas share, not for one of each replica}}
+      %c = warp.cursor write %ring each : !warp.ring<1, [i32], parts = 2>
+    }
+  }
+  return
+}
+
+// -----
+
+func.func @each_part() {
+  %ring = warp.ring : !warp.ring<1, [i32], parts = 2>
+  warp.specialize {
+    warp.group @a warps 4 replicas 3 (%g) {
+      // expected-error @+1 {{expects the ring to have a part for every replica (0 + 3), got 2}}
+      %c = warp.cursor write %ring each : !warp.ring<1, [i32], parts = 2>
+    }
+  }
+  return
+}
+
+// -----
+
 func.func @leading_reader() {
   %ring = warp.ring : !warp.ring<1, [i32]>
   warp.specialize {

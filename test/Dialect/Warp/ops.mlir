@@ -161,6 +161,18 @@ func.func @release(%zero: tensor<64x64xf32>) {
   return
 }
 
+// CHECK-LABEL: func.func @each(
+// CHECK: warp.cursor write %{{.*}} each : <1, [i32], parts = 2>
+func.func @each() {
+  %a = warp.ring : !warp.ring<1, [i32], parts = 2>
+  warp.specialize {
+    warp.group @math warps 4 replicas 2 (%g) {
+      %ca = warp.cursor write %a each : !warp.ring<1, [i32], parts = 2>
+    }
+  }
+  return
+}
+
 // CHECK-LABEL: func.func @leader(
 // CHECK: warp.cursor write %{{.*}} leader : <1, [i32]>
 // CHECK: warp.cursor write %{{.*}} part 1 leader : <1, [i32], parts = 2>

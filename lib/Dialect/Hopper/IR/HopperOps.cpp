@@ -218,7 +218,12 @@ static LogicalResult verifyTma(TmaOp op) {
 }
 
 LogicalResult TmaLoadOp::verify() { return verifyTma(*this); }
-LogicalResult TmaStoreOp::verify() { return verifyTma(*this); }
+LogicalResult TmaStoreOp::verify() {
+  if (getAdd() && !getMap().getType().getElementType().isF32())
+    return emitOpError("expects a map of f32 with 'add', got ")
+           << getMap().getType();
+  return verifyTma(*this);
+}
 
 LogicalResult TmaWaitReadOp::verify() {
   int64_t pending = getPending();
@@ -451,6 +456,9 @@ LogicalResult FragmentLoadOp::verify() {
   return verifyAccess(*this, getResult().getType());
 }
 LogicalResult FragmentStoreOp::verify() {
+  Type element = cast<VectorType>(getValue().getType()).getElementType();
+  if (getAdd() && !element.isF32())
+    return emitOpError("expects elements of f32 with 'add', got ") << element;
   return verifyAccess(*this, getValue().getType());
 }
 LogicalResult GatherOp::verify() {

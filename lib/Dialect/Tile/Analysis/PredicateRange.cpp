@@ -292,13 +292,19 @@ static PredicateRange unknownRange() {
   return {Interval::all(), Interval::none()};
 }
 
-/// form >= 0 over a tile, whose least and greatest value are given.
+/// form >= 0 over a tile, whose least and greatest value are given. What is the
+/// same for all t is a condition.
 static PredicateRange classifyAtom(const AffineForm &least,
                                    const AffineForm &greatest, Value iv) {
-  Interval possible = Interval::all();
-  if (greatest.getCoefficient(iv) == 0 && isInvariant(greatest, iv))
-    possible.conditions.push_back(greatest);
-  return {solve(greatest, iv, possible), solve(least, iv, Interval::none())};
+  auto solveCorner = [&](const AffineForm &corner, Interval unknown) {
+    if (corner.getCoefficient(iv) == 0 && isInvariant(corner, iv)) {
+      unknown = Interval::all();
+      unknown.conditions.push_back(corner);
+    }
+    return solve(corner, iv, unknown);
+  };
+  return {solveCorner(greatest, Interval::all()),
+          solveCorner(least, Interval::none())};
 }
 
 static Interval intersect(const Interval &a, const Interval &b) {
@@ -318,8 +324,12 @@ static Interval hull(const Interval &a, const Interval &b) {
 }
 
 /// A range inside the union: the union itself where both are unbounded on the
-/// same side, otherwise the first that is not empty.
+/// same side, otherwise the first that is not empty. One with conditions is
+/// taken alone, if the other says less.
 static Interval innerUnion(const Interval &a, const Interval &b) {
+  if (!a.isNone() && !b.isNone() &&
+      !(a.conditions.empty() && b.conditions.empty()))
+    return a.conditions.empty() ? a : b.conditions.empty() ? b : a;
   bool sameSide =
       (a.lower.isNegativeInfinity() && b.lower.isNegativeInfinity()) ||
       (a.upper.isPositiveInfinity() && b.upper.isPositiveInfinity());
@@ -338,15 +348,25 @@ static PredicateRange disjunction(const PredicateRange &a,
   return {hull(a.possible, b.possible), innerUnion(a.always, b.always)};
 }
 
-/// In a group of which one replica makes the copies of all, steps are the same
-/// in all replicas: the replica becomes one more coordinate.
+/// Whether replicas of a group wait for each other in every step: one makes the
+/// copies of all, or each a part of what all read.
+static bool keepsStep(warp::GroupOp group) {
+  return group
+      .walk([](warp::CursorOp cursor) {
+        return WalkResult(failure(cursor.getLeader() || cursor.getEach()));
+      })
+      .wasInterrupted();
+}
+
+/// In such a group steps are the same in all replicas: the replica becomes one
+/// more coordinate.
 static void spreadOverReplicas(TileForm &form) {
   for (auto [atom, coefficient] : SmallVector(form.base.terms)) {
     auto argument = dyn_cast<BlockArgument>(atom);
     auto group =
         argument ? dyn_cast<warp::GroupOp>(argument.getOwner()->getParentOp())
                  : warp::GroupOp();
-    if (!group || !group.hasLeader())
+    if (!group || !keepsStep(group))
       continue;
     form.base.add(atom, -coefficient);
     form.coordinates.push_back(

@@ -44,7 +44,9 @@ bool ValueRegisters::isRematerialized(Operation *op) {
   if (isa<arith::ConstantOp, tensor::SplatOp, BroadcastOp, CoordOp>(op))
     return true;
   if (isa<ReadOp>(op))
-    return llvm::all_of(op->getUsers(), isElementwise);
+    return llvm::all_of(op->getUsers(), [](Operation *user) {
+      return isElementwise(user) || isa<BroadcastOp>(user);
+    });
   if (!isElementwise(op) && !isa<RelabelOp>(op))
     return false;
   if (auto it = rematerialized.find(op); it != rematerialized.end())

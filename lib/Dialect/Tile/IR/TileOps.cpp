@@ -145,6 +145,14 @@ static LogicalResult verifyAccess(Operation *op, MemRefType memref,
   return success();
 }
 
+/// Elements that memory adds.
+static LogicalResult verifyAdd(Operation *op, bool add, RankedTensorType tile) {
+  if (!add || tile.getElementType().isF32())
+    return success();
+  return op->emitOpError("expects elements of f32 with 'add', got ")
+         << tile.getElementType();
+}
+
 LogicalResult LoadOp::verify() {
   return verifyAccess(*this, cast<MemRefType>(getSource().getType()),
                       getIndices(), getResult().getType(), getFold());
@@ -172,6 +180,8 @@ LogicalResult ScalarLoadOp::verify() {
 }
 
 LogicalResult StoreOp::verify() {
+  if (failed(verifyAdd(*this, getAdd(), getValue().getType())))
+    return failure();
   return verifyAccess(*this, cast<MemRefType>(getTarget().getType()),
                       getIndices(), getValue().getType(), getFold());
 }
@@ -202,6 +212,8 @@ LogicalResult LoadAsyncOp::verify() {
 }
 
 LogicalResult StoreAsyncOp::verify() {
+  if (failed(verifyAdd(*this, getAdd(), getView().getType().getTile())))
+    return failure();
   return verifyAccess(*this, cast<MemRefType>(getTarget().getType()),
                       getIndices(), getView().getType().getTile(), getFold());
 }

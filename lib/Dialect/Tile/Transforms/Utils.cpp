@@ -264,6 +264,20 @@ bool fa3::tile::feedsElementCode(warp::RingOp ring) {
   return hasReads;
 }
 
+Operation *fa3::tile::findMeeting(ReadOp read) {
+  Operation *op = read;
+  while (op->hasOneUse()) {
+    Operation *user = *op->getUsers().begin();
+    if ((!isElementwise(user) && !isa<BroadcastOp>(user)) ||
+        user->getBlock() != read->getBlock())
+      break;
+    op = user;
+    if (op->getNumOperands() > 1)
+      break;
+  }
+  return op;
+}
+
 DotAsyncOp fa3::tile::findNextInChain(DotAsyncOp dot) {
   for (Operation *user : dot.getResult().getUsers())
     if (auto next = dyn_cast<DotAsyncOp>(user);

@@ -76,6 +76,10 @@ bool feedsProducts(warp::RingOp ring);
 /// Whether all that is read from entries of the ring goes to element code.
 bool feedsElementCode(warp::RingOp ring);
 
+/// Where a tile that was read meets another: what converts it alone on the way
+/// is done with the use.
+mlir::Operation *findMeeting(ReadOp read);
+
 /// The product of the same block that adds to what this one leaves pending.
 DotAsyncOp findNextInChain(DotAsyncOp dot);
 

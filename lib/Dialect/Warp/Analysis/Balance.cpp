@@ -571,15 +571,20 @@ LogicalResult ControlSkeleton::checkBalance() {
         return failure();
   for (const GroupControl &group : groups)
     for (unsigned channel : group.channels.set_bits()) {
-      if (!channels[channel].joinsReplicas)
+      const Channel &info = channels[channel];
+      if (!info.joinsReplicas && !info.isEqualInReplicas)
         continue;
       SmallVector<unsigned> shared;
       for (unsigned other : group.channels.set_bits())
         if (joinsGroups.test(other))
           shared.push_back(other);
-      others[channels[channel].object] = 1;
+      size_t before = compared.size();
       if (failed(checkReplicas(group, channel, shared)))
         return failure();
+      if (info.joinsReplicas)
+        others[info.object] = 1;
+      else // compared with its object's other channels above
+        compared.resize(before, {nullptr, 0});
     }
 
   std::map<std::pair<unsigned, unsigned>, unsigned> inNest;

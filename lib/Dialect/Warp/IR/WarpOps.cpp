@@ -29,7 +29,8 @@ void CursorOp::build(OpBuilder &builder, OperationState &state, Value ring,
                      Side side) {
   build(builder, state, CursorType::get(builder.getContext(), side),
         SideAttr::get(builder.getContext(), side), ring,
-        builder.getI64IntegerAttr(0), /*leader=*/UnitAttr());
+        builder.getI64IntegerAttr(0), /*leader=*/UnitAttr(),
+        /*each=*/UnitAttr());
 }
 
 LogicalResult CursorOp::verify() {
@@ -46,6 +47,19 @@ LogicalResult CursorOp::verify() {
   if (getLeader() && ring && ring->getParentOfType<GroupOp>())
     return emitOpError("expects 'leader' for rings that replicas share, not "
                        "for one of each replica");
+  if (!getEach())
+    return success();
+  if (getSide() == Side::read || getLeader())
+    return emitOpError("expects 'each' on the write side only, without "
+                       "'leader'");
+  if (ring && ring->getParentOfType<GroupOp>())
+    return emitOpError("expects 'each' for rings that replicas share, not for "
+                       "one of each replica");
+  auto group = (*this)->getParentOfType<GroupOp>();
+  int64_t replicas = group ? group.getReplicas() : 1;
+  if (part + replicas > parts)
+    return emitOpError("expects the ring to have a part for every replica (")
+           << part << " + " << replicas << "), got " << parts;
   return success();
 }
 

@@ -43,22 +43,26 @@ static LogicalResult verifyEnds(RingOp ring, ArrayRef<CursorOp> cursors) {
       hasReader = true;
       continue;
     }
-    CursorOp &writer = writers[cursor.getPart()];
-    int64_t replicas =
-        isPrivate || cursor.getLeader() ? 1 : group.getReplicas();
-    if (writer || replicas > 1) {
-      InFlightDiagnostic diagnostic =
-          ring.emitOpError("expects one writer of part ")
-          << cursor.getPart() << ", got more";
-      diagnostic.attachNote(cursor.getLoc())
-          << "group '" << group.getSymName() << "' of " << group.getReplicas()
-          << (group.getReplicas() == 1 ? " replica" : " replicas")
-          << " writes here";
-      if (writer)
-        diagnostic.attachNote(writer.getLoc()) << "and another group here";
-      return failure();
+    int64_t parts = cursor.getEach() ? group.getReplicas() : 1;
+    int64_t writersOfPart = isPrivate || cursor.getLeader() || cursor.getEach()
+                                ? 1
+                                : group.getReplicas();
+    for (int64_t i = 0; i < parts; ++i) {
+      CursorOp &writer = writers[cursor.getPart() + i];
+      if (writer || writersOfPart > 1) {
+        InFlightDiagnostic diagnostic =
+            ring.emitOpError("expects one writer of part ")
+            << cursor.getPart() + i << ", got more";
+        diagnostic.attachNote(cursor.getLoc())
+            << "group '" << group.getSymName() << "' of " << group.getReplicas()
+            << (group.getReplicas() == 1 ? " replica" : " replicas")
+            << " writes here";
+        if (writer)
+          diagnostic.attachNote(writer.getLoc()) << "and another group here";
+        return failure();
+      }
+      writer = cursor;
     }
-    writer = cursor;
   }
   for (auto [part, writer] : llvm::enumerate(writers))
     if (!writer)
@@ -91,6 +95,8 @@ LogicalResult Rings::collect(SpecializeOp specialize) {
       return failure();
     unsigned object = objects.size();
     objects.push_back(ring.getLoc());
+    bool areAlike =
+        llvm::any_of(ofRing, [](CursorOp cursor) { return cursor.getEach(); });
     bool hasParts = ring.getRing().getType().getParts() > 1;
     for (CursorOp cursor : ofRing) {
       bool writes = cursor.getSide() == Side::write;
@@ -103,7 +109,7 @@ LogicalResult Rings::collect(SpecializeOp specialize) {
       if (hasParts && writes)
         what += " part " + std::to_string(part);
       channels.push_back({object, what, /*joinsReplicas=*/false,
-                          /*isLed=*/cursor.getLeader()});
+                          /*isLed=*/cursor.getLeader(), areAlike});
     }
   }
   llvm::SmallDenseMap<Operation *, unsigned> channelOfOrder;
@@ -129,10 +135,12 @@ LogicalResult Rings::collect(SpecializeOp specialize) {
   return success();
 }
 
-/// Whether replicas of a group wait for each other: in turns, or for the one
-/// that writes for all.
+/// Whether replicas of a group wait for each other: in turns, for the one that
+/// writes for all, or for the parts of the others.
 static bool doReplicasMeet(GroupOp group) {
-  return group.hasLeader() ||
+  WalkResult exchange = group.walk(
+      [](CursorOp cursor) { return WalkResult(failure(cursor.getEach())); });
+  return group.hasLeader() || exchange.wasInterrupted() ||
          group.walk([](TakeTurnOp) { return WalkResult::interrupt(); })
              .wasInterrupted();
 }

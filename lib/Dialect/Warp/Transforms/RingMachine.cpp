@@ -102,7 +102,7 @@ void RingMachine::addProcess(GroupOp group, int64_t replica, unsigned p) {
     if (!isIdle)
       rings[entry->second].ends.push_back(ends.size());
     ends.push_back({entry->second, p, cursor, cursor.getSide(),
-                    static_cast<int64_t>(cursor.getPart()), isIdle});
+                    cursor.getPartOf(replica), isIdle});
   });
   llvm::SmallPtrSet<Operation *, 2> orders;
   group.walk([&](TakeTurnOp take) {

@@ -163,18 +163,21 @@ def Hopper_FragmentStoreOp : Hopper_OrderedOp<"fragment.store", [AttrSizedOperan
   let summary = "writes a tile to global memory, each thread its elements";
   let description = [{
     As `hopper.fragment.load`; elements out of bounds are not written, replicated
-    elements are written by one thread.
+    elements are written by one thread. With `add` the elements are added to the
+    array's (red.global.add).
 
     C1. as many strides as indices, as many bounds as dimensions of the tile,
         and at least as many indices.
     C2. the value has one element per register of the fragment.
+    C3. with `add` the elements are f32.
   }];
   let arguments = (ins Hopper_AnyVector:$value, Hopper_Pointer:$pointer,
                        Variadic<I32>:$indices, Variadic<I64>:$strides,
-                       Variadic<I32>:$bounds, Hopper_FragmentAttr:$fragment);
+                       Variadic<I32>:$bounds, Hopper_FragmentAttr:$fragment,
+                       UnitAttr:$add);
   let assemblyFormat = [{
     $value `,` $pointer `[` $indices `]` `strides` `(` $strides `)` `bounds` `(` $bounds `)`
-    `of` $fragment attr-dict `:` type($value)
+    `of` $fragment (`add` $add^)? attr-dict `:` type($value)
   }];
   let hasVerifier = 1;
 }

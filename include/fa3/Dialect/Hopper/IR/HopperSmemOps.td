@@ -222,15 +222,18 @@ def Hopper_TmaStoreOp : Hopper_OrderedOp<"tma.store"> {
   let description = [{
     cp.async.bulk.tensor from shared to global memory; clips at the array. The
     column counts elements of the map, also where the buffer has others: rows
-    are then taken as bytes.
+    are then taken as bytes. With `add` the elements are added to the array's
+    (cp.reduce.async.bulk.tensor).
 
     C1. one coordinate per dimension of the box.
     C2. map and buffer agree in swizzle; a box is one block of columns wide.
+    C3. with `add` the elements of the map are f32.
   }];
   let arguments = (ins Hopper_BufferType:$buffer, I32:$index, I32:$row, I32:$column,
-                       Hopper_TensorMapType:$map, Variadic<I32>:$coordinates);
+                       Hopper_TensorMapType:$map, Variadic<I32>:$coordinates,
+                       UnitAttr:$add);
   let assemblyFormat = [{
-    $buffer `[` $index `,` $row `,` $column `]` `to` $map `[` $coordinates `]` attr-dict
+    $buffer `[` $index `,` $row `,` $column `]` `to` $map `[` $coordinates `]` (`add` $add^)? attr-dict
     `:` type($buffer) `,` type($map)
   }];
   let extraClassDeclaration = [{

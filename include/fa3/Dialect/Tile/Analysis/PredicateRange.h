@@ -3,8 +3,8 @@
 //
 // For a mask tile that depends on a loop's induction variable t: the range of t
 // in which some element may hold, and one in which all elements hold. Elements
-// are those of one replica; in a group of which one replica writes for all, of
-// all replicas, so that they keep step.
+// are those of one replica; in a group of which one replica writes for all, or
+// each a part, of all replicas, so that they keep step.
 //===----------------------------------------------------------------------===//
 
 #ifndef FA3_DIALECT_TILE_ANALYSIS_PREDICATERANGE_H

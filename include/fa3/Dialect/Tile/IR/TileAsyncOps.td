@@ -117,8 +117,7 @@ def Tile_StoreAsyncOp : Tile_Op<"store.async", [
   let summary = "starts copying a view into a global array";
   let description = [{
     As `tile.store`. `done` holds when the view has been read; the array holds
-    the elements when the launch has ended. With `add` the elements are added to
-    the array's.
+    the elements when the launch has ended.
 
     Example: `%d = tile.store.async %r, %O[%i, %c0] : !tile.view<tensor<64x64xf16>>, memref<?x64xf16>`
 
@@ -126,6 +125,7 @@ def Tile_StoreAsyncOp : Tile_Op<"store.async", [
     C2. the rank of the tile is at most that of the memref; with `fold` less.
     C3. element types agree.
     C4. `fold` is a power of two that divides the first extent of the tile.
+    C5. with `add` the elements are f32.
   }];
   let arguments = (ins Tile_ViewType:$view, AnyMemRef:$target, Variadic<Index>:$indices,
                        UnitAttr:$add, OptionalAttr<I64Attr>:$fold);

@@ -222,27 +222,34 @@ def Tile_StoreOp : Tile_Op<"store", [MemoryEffects<[MemWrite]>,
     dimension (with `fold` the outer one of two) is not below it: the next tile
     has them, or another sequence. The end may be any number.
 
+    With `add` the elements are added to the array's, each addition as a whole:
+    CTAs may add to the same elements, in any order, and what a sum is rounded to
+    depends on it. The launch reads nothing of the array.
+
     Example:
     ```mlir
     tile.store %o, %O[%b, %h, %i, %c0] : tensor<64x128xf16>, memref<?x?x?x128xf16>
     tile.store %o, %O[%b, %h, %i, %c0] below %end : tensor<64x128xf16>, memref<?x?x?x128xf16>
+    tile.store %x, %S[%b, %h, %i, %c0] add : tensor<64x128xf32>, memref<?x?x?x128xf32>
     ```
 
     C1. one index per dimension of the memref.
     C2. the rank of the tile is at most that of the memref; with `fold` less.
     C3. element types agree.
     C4. `fold` is a power of two that divides the first extent of the tile.
+    C5. with `add` the elements are f32.
   }];
   let arguments = (ins Tile_Tile:$value, AnyMemRef:$target, Variadic<Index>:$indices,
-                       Optional<Index>:$below, OptionalAttr<I64Attr>:$fold);
+                       Optional<Index>:$below, UnitAttr:$add, OptionalAttr<I64Attr>:$fold);
   let assemblyFormat = [{
-    $value `,` $target `[` $indices `]` (`below` $below^)? (`fold` $fold^)? attr-dict
+    $value `,` $target `[` $indices `]` (`below` $below^)? (`add` $add^)? (`fold` $fold^)? attr-dict
     `:` type($value) `,` type($target)
   }];
   let builders = [OpBuilder<(ins "::mlir::Value":$value, "::mlir::Value":$target,
                                  "::mlir::ValueRange":$indices,
                                  CArg<"::mlir::Value", "::mlir::Value()">:$below), [{
-    build($_builder, $_state, value, target, indices, below, ::mlir::IntegerAttr());
+    build($_builder, $_state, value, target, indices, below, ::mlir::UnitAttr(),
+          ::mlir::IntegerAttr());
   }]>];
   let hasVerifier = 1;
 }

@@ -92,6 +92,30 @@ def InsertRings : Pass<"tile-insert-rings"> {
   let statistics = [Statistic<"rings", "rings", "rings created">];
 }
 
+def ExchangeOperands : Pass<"tile-exchange-operands"> {
+  let summary = "computed tiles that products read from shared memory -> rings";
+  let description = [{
+    Input: sequential kernels with rings. A right operand, or a left one in the
+    order `km`, that is a tile and no constant goes through a ring: it is
+    written, published, acquired again and read by the products as a view. All
+    that is the math role's, which is at both ends of the ring. A tile that is
+    also a left operand in the order `mk` stays in registers for that.
+
+    Example:
+    ```mlir
+    %y = tile.dot %p, %b, %z lhs km rhs kn : tensor<128x64xf16>, !tile.view<tensor<128x64xf16>> -> tensor<64x64xf32>
+    // becomes
+    %s, %n = warp.acquire %ring[%c]   %w = tile.view %s[%c0, %c0]
+    tile.write %p, %w                 warp.publish %s
+    %r, %m = warp.acquire %ring[%d]   %v = tile.view %r[%c0, %c0]
+    %y = tile.dot %v, %b, %z lhs km rhs kn : !tile.view<tensor<128x64xf16>>, ...
+    warp.release %r
+    ```
+  }];
+  let dependentDialects = ["::fa3::warp::WarpDialect", "::mlir::arith::ArithDialect"];
+  let statistics = [Statistic<"rings", "rings", "rings created">];
+}
+
 def Specialize : Pass<"tile-specialize"> {
   let summary = "one stream of operations with roles -> groups of warps";
   let description = [{
@@ -99,7 +123,9 @@ def Specialize : Pass<"tile-specialize"> {
     role, each holding the slice of the program that its operations need; scalars
     are repeated. The math group gets replicas, one per 64 rows of its products
     unless `replicas` says otherwise: the rows of every tile that depends on the
-    rows of a product are divided among them.
+    rows of a product are divided among them. A product with fewer rows than others
+    is divided by its columns. A ring that the math group fills itself gets a part
+    for every replica, its own rows; what reads it reads all parts.
 
     Without `warp-specialize` the math group makes the copies itself, its first
     replica for all, ahead of the products (tile-schedule): what
@@ -111,7 +137,8 @@ def Specialize : Pass<"tile-specialize"> {
     ask row by row.
 
     Fails if a tile would have to be divided along two dimensions, or along one
-    that a product or reduction sums over.
+    that a product or reduction sums over, or if replicas would write the same tile
+    to a ring.
 
     Example, 128 rows:
     ```mlir

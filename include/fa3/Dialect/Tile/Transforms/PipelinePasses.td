@@ -14,8 +14,8 @@ def Schedule : Pass<"tile-schedule"> {
     distances in iterations, and for each operation its latency and the units it
     occupies, of one replica that has the multiprocessor for itself. Products
     that add to each other are one operation. Not so a
-    loop whose iterations are whole tiles, from several products to a store: two
-    at a time would need the registers of two tiles. A solver
+    loop whose iterations are whole tiles, from several products to a store, and
+    that carries none: two at a time would need the registers of two tiles. A solver
     gives each operation a stage and a position in the pipelined body; the answer
     is verified, then written as `tile.slotting`. Loops of other groups that feed
     the same rings follow the stages of their readers.
@@ -29,7 +29,9 @@ def Schedule : Pass<"tile-schedule"> {
     Copies that a loop both makes and waits for (tile-specialize without
     `warp-specialize`) are one more stage, ahead of the products: the wait for a
     copy is in a later stage than the copy, and a step starts its copies behind
-    its products.
+    its products. Products of a tile that replicas exchange come behind the meeting
+    for it; a tile that is converted for one product and multiplied with what another
+    gives is converted behind that, which spares registers.
 
     With two stages this is the overlap of softmax and products within a warp
     group of FlashAttention-3 (arXiv 2407.08608, section 3.2), with three and
@@ -84,7 +86,10 @@ def ReleaseEarly : Pass<"tile-release-early"> {
     or gives a token it waits for; where that is a branch, into both of its arms.
     After pipelining, a slot that lives through a loop (Q) is thus free while the
     group still works on the end of its tile, and the next tile's copy into it
-    is under way earlier.
+    is under way earlier. Where nothing but the release waits for a product that the
+    loop carries in flight, it stays where the schedule has put it. A slot whose
+    numbers of rows or columns threads have read is given back behind the next
+    publication of what threads have written, for which they meet anyway.
   }];
   let statistics = [Statistic<"hoisted", "releases-hoisted", "releases moved">];
 }
@@ -221,7 +226,8 @@ def SizeRings : Pass<"tile-size-rings"> {
     entries while all rings together fit `smem-budget`: those of inner loops
     first, those of one depth of nesting evenly. Where one is used in three loops
     around each other all have two at most: with more, groups could be ahead of
-    each other in more ways than hopper-check-protocol explores. Fails if they do not fit at the
+    each other in more ways than hopper-check-protocol explores. One that a group
+    writes for itself stays as deep as its steps need. Fails if they do not fit at the
     depth they have, with the bytes of each.
 
     Example: `!warp.ring<1, [tensor<80x128xf16>]>` becomes
@@ -240,7 +246,8 @@ def SplitByPredicate : Pass<"tile-split-by-predicate"> {
     Splits the range of a loop where the mask of a select is true for all
     elements; there the select gives way to its true operand and the mask is not
     computed. Everything the loop carries flows through the pieces. Pieces that
-    are proved empty are not made.
+    are proved empty are not made. What the mask asks for that is the same in all
+    steps is asked once: a branch, whose other arm has the loop as it was.
 
     Example:
     ```mlir

@@ -29,6 +29,9 @@ struct Channel {
   /// One replica has these events for all of its group. Control around those of
   /// the object is the same in all replicas.
   bool isLed = false;
+  /// Replicas of one group have as many of these events as each other, beside
+  /// what the object's other channels ask for.
+  bool isEqualInReplicas = false;
 };
 
 /// An event, or control that encloses events.

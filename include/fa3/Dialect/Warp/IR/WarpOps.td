@@ -47,24 +47,28 @@ def Warp_CursorOp : Warp_Op<"cursor", [
 
     With `leader` replica 0 writes for all replicas of the group: in the others
     an acquire through the cursor waits for nothing and gives the next position,
-    and what is done with its slot has no effect.
+    and what is done with its slot has no effect. With `each` every replica writes
+    a part of its own, `part` plus its number.
 
     C1. part is less than the ring's parts, and 0 on the read side.
     C2. it is the only one of its group on this side (and part, for writers) of
         the ring: a second would fork the position.
     C3. `leader` is on the write side, of a ring between replicas: not of one
         that is declared in the group.
+    C4. so is `each`, without `leader`; the ring has a part for every replica.
   }];
   let arguments = (ins Warp_Side:$side, Warp_RingType:$ring,
                        DefaultValuedAttr<I64Attr, "0">:$part,
-                       UnitAttr:$leader);
+                       UnitAttr:$leader, UnitAttr:$each);
   let results = (outs Warp_CursorType:$cursor);
-  let assemblyFormat = "$side $ring (`part` $part^)? (`leader` $leader^)? attr-dict `:` type($ring)";
+  let assemblyFormat = "$side $ring (`part` $part^)? (`leader` $leader^)? (`each` $each^)? attr-dict `:` type($ring)";
   let hasVerifier = 1;
   let builders = [OpBuilder<(ins "::mlir::Value":$ring, "::fa3::warp::Side":$side)>];
   let extraClassDeclaration = [{
     /// Whether replica `replica` of the group does what the cursor is used for.
     bool isActive(int64_t replica) { return !getLeader() || replica == 0; }
+    /// The part that replica `replica` of the group writes.
+    int64_t getPartOf(int64_t replica) { return getPart() + (getEach() ? replica : 0); }
   }];
 }
 

@@ -118,10 +118,14 @@ LogicalResult ProtocolModel::readBarriers() {
       if (Value barrier = getMbarrier(op, arrives)) {
         BarrierArray &array = barriers[barrierOf[barrier]];
         (arrives ? array.arriving : array.waiting).add(group, op);
-        joinsReplicas |= group.getReplicas() > 1 &&
-                         ((array.arriving.contains(group) &&
-                           array.waiting.contains(group)) ||
-                          dependsOn(op->getOperands(), group.getReplica()));
+        bool meets = group.getReplicas() > 1 &&
+                     array.arriving.contains(group) &&
+                     array.waiting.contains(group);
+        joinsReplicas |=
+            meets || (group.getReplicas() > 1 &&
+                      dependsOn(op->getOperands(), group.getReplica()));
+        for (unsigned i : {0, 1})
+          channels[2 * barrierOf[barrier] + i].isEqualInReplicas |= meets;
       }
     });
   for (auto [i, array] : llvm::enumerate(barriers)) {

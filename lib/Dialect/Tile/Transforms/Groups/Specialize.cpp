@@ -218,28 +218,22 @@ void RoleSlice::copy(OpBuilder &builder, IRMapping &mapping) {
 // Pass
 //===----------------------------------------------------------------------===//
 
-/// One replica per 64 rows of the kernel's products.
+/// One replica per 64 rows of the products that have most of them.
 static FailureOr<int64_t> countReplicas(gpu::GPUFuncOp kernel) {
-  int64_t rows = 0;
-  Operation *first = nullptr;
+  int64_t most = kRowsPerReplica;
   WalkResult result = kernel.walk([&](DotOp dot) {
-    int64_t m = dot.getResult().getType().getDimSize(0);
-    if (first && m != rows) {
-      dot.emitOpError("expects all products of a kernel to have the same "
-                      "number of rows, got ")
-          << rows << " and " << m;
+    int64_t rows = dot.getResult().getType().getDimSize(0);
+    if (rows % kRowsPerReplica) {
+      dot.emitOpError("expects rows that are a multiple of ")
+          << kRowsPerReplica << ", got " << rows;
       return WalkResult::interrupt();
     }
-    first = dot;
-    rows = m;
+    most = std::max(most, rows);
     return WalkResult::advance();
   });
   if (result.wasInterrupted())
     return failure();
-  if (first && rows % kRowsPerReplica)
-    return first->emitOpError("expects rows that are a multiple of ")
-           << kRowsPerReplica << ", got " << rows;
-  return first ? rows / kRowsPerReplica : 1;
+  return most / kRowsPerReplica;
 }
 
 /// A slice takes loops and branches apart; other control flow would be repeated
@@ -284,12 +278,32 @@ static void resolveEnd(StoreOp store) {
   store.getBelowMutable().clear();
 }
 
-/// Lets replica 0 make the copies of all, into rings that replicas share.
-static void chooseLeader(warp::GroupOp group) {
+/// Whether threads write the entries of the ring, not copies.
+static bool isWritten(warp::RingOp ring) {
+  return llvm::any_of(ring->getUsers(), [](Operation *user) {
+    auto acquire = dyn_cast<warp::AcquireOp>(user);
+    return acquire && acquire.getSide() == warp::Side::write &&
+           llvm::any_of(acquire.getSlot().getUsers(), [](Operation *view) {
+             return isa<ViewOp>(view) &&
+                    llvm::any_of(view->getUsers(), llvm::IsaPred<WriteOp>);
+           });
+  });
+}
+
+/// Who fills the rings that replicas share: of those that threads write every
+/// replica a part; copies are made by replica 0 for all.
+static void chooseWriters(warp::GroupOp group) {
   group.walk([&](warp::CursorOp cursor) {
-    if (cursor.getSide() == warp::Side::write &&
-        !group->isAncestor(cursor.getRing().getDefiningOp()))
-      cursor.setLeader(true);
+    auto ring = cursor.getRing().getDefiningOp<warp::RingOp>();
+    if (cursor.getSide() != warp::Side::write || group->isAncestor(ring))
+      return;
+    if (!isWritten(ring))
+      return cursor.setLeader(true);
+    warp::RingType type = ring.getRing().getType();
+    ring.getRing().setType(warp::RingType::get(
+        type.getContext(), type.getDepth(), type.getPayload(),
+        group.getReplicas(), type.getInitial(), type.getScope()));
+    cursor.setEach(true);
   });
 }
 
@@ -354,8 +368,8 @@ static LogicalResult specialize(gpu::GPUFuncOp kernel, int64_t replicas,
     op->erase();
   if (replicas != 1 && failed(splitRows(mathGroup)))
     return failure();
-  if (replicas != 1 && !warpSpecialize)
-    chooseLeader(mathGroup);
+  if (replicas != 1)
+    chooseWriters(mathGroup);
   SmallVector<StoreOp> ended;
   mathGroup.walk([&](StoreOp store) {
     if (store.getBelow())

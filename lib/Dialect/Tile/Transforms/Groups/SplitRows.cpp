@@ -2,14 +2,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A dataflow over dimensions: which dimension of a tile, if any, is divided.
-// It starts from the rows of products and follows every operation both ways.
+// It starts from the rows of products, or the columns of those with fewer, and
+// follows every operation both ways.
 //===----------------------------------------------------------------------===//
 
 #include "SplitRows.h"
 #include "../Utils.h"
+#include "mlir/Analysis/SliceAnalysis.h"
+#include "mlir/Analysis/TopologicalSortUtils.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/IRMapping.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -28,6 +32,7 @@ public:
 
 private:
   LogicalResult analyze();
+  LogicalResult chooseDimension(DotOp dot);
   LogicalResult visit(Operation *op, Value value, int64_t dim);
   /// Records that dimension `dim` of `value` is divided.
   void divide(Value value, int64_t dim) {
@@ -49,19 +54,46 @@ private:
   int64_t replicas;
   SmallVector<std::pair<Value, int64_t>> worklist;
   llvm::MapVector<Value, int64_t> divided;
+  /// The dimension of a product's result that is divided.
+  llvm::DenseMap<Operation *, int64_t> resultDim;
+  int64_t mostRows = 0; ///< of a product
 };
 } // namespace
 
 template <typename DotLike>
 LogicalResult RowSplitter::visitDot(DotLike dot, Value value, int64_t dim) {
-  int64_t lhsRows = dot.getLhsOrder() == LhsOrder::mk ? 0 : 1;
-  bool isRows = value == dot.getLhs() ? dim == lhsRows : dim == 0;
-  if (value == dot.getRhs() || !isRows)
-    return dot.emitOpError("would be divided along a dimension other than the "
-                           "rows of its result");
-  divide(dot.getLhs(), lhsRows);
-  divide(dot.getAcc(), 0);
-  divide(dot.getResult(), 0);
+  // The operand that has the divided dimension, the other one has it not.
+  bool isByRows = resultDim.lookup(dot) == 0;
+  Value operand = isByRows ? dot.getLhs() : dot.getRhs();
+  int64_t own = isByRows ? dot.getLhsOrder() == LhsOrder::km
+                         : dot.getRhsOrder() == RhsOrder::kn;
+  int64_t expected = value == operand ? own : resultDim.lookup(dot);
+  bool isOther = value == (isByRows ? dot.getRhs() : dot.getLhs());
+  if (isOther || dim != expected)
+    return dot.emitOpError("would be divided along a dimension other than the ")
+           << (isByRows ? "rows" : "columns") << " of its result";
+  divide(operand, own);
+  divide(dot.getAcc(), resultDim.lookup(dot));
+  divide(dot.getResult(), resultDim.lookup(dot));
+  return success();
+}
+
+/// Rows of the products that have most of them, and where a replica gets as
+/// many as the tensor core takes; columns of others.
+LogicalResult RowSplitter::chooseDimension(DotOp dot) {
+  constexpr int64_t kColumnUnit = 8;
+  RankedTensorType type = dot.getResult().getType();
+  if (type.getDimSize(0) == mostRows ||
+      type.getDimSize(0) % (kRowsPerReplica * replicas) == 0) {
+    resultDim[dot] = 0;
+    return success();
+  }
+  if (type.getDimSize(1) % (kColumnUnit * replicas))
+    return dot.emitOpError("cannot be divided among ")
+           << replicas << " replicas: expects rows that are a multiple of "
+           << kRowsPerReplica * replicas << ", or columns that are one of "
+           << kColumnUnit * replicas << ", got " << type;
+  resultDim[dot] = 1;
   return success();
 }
 
@@ -184,7 +216,17 @@ LogicalResult RowSplitter::visit(Operation *op, Value value, int64_t dim) {
 }
 
 LogicalResult RowSplitter::analyze() {
-  group.walk([&](DotOp dot) { divide(dot.getResult(), 0); });
+  group.walk([&](DotOp dot) {
+    mostRows = std::max(mostRows, dot.getResult().getType().getDimSize(0));
+  });
+  WalkResult chosen = group.walk([&](DotOp dot) {
+    if (failed(chooseDimension(dot)))
+      return WalkResult::interrupt();
+    divide(dot.getResult(), resultDim.lookup(dot));
+    return WalkResult::advance();
+  });
+  if (chosen.wasInterrupted())
+    return failure();
   while (!worklist.empty()) {
     auto [value, dim] = worklist.pop_back_val();
     auto [it, inserted] = divided.insert({value, dim});
@@ -308,6 +350,15 @@ LogicalResult RowSplitter::run() {
   for (Operation *op : addressed)
     if (failed(verifyFold(op)))
       return failure();
+  WalkResult written = group.walk([&](WriteOp write) {
+    if (divided.contains(write.getValue()))
+      return WalkResult::advance();
+    write.emitOpError("would be done by all replicas alike: expects a tile "
+                      "that is divided among them");
+    return WalkResult::interrupt();
+  });
+  if (written.wasInterrupted())
+    return failure();
   for (auto [value, dim] : divided)
     if (failed(rewriteType(value, dim)))
       return failure();
@@ -316,7 +367,76 @@ LogicalResult RowSplitter::run() {
   return success();
 }
 
+/// A product that takes a slot as its right operand, or with its columns as
+/// rows, has a window of its own: it is divided in another way than what others
+/// have of the slot, or not at all.
+static void separateViews(warp::GroupOp group) {
+  SmallVector<OpOperand *> uses;
+  group.walk([&](DotOp dot) {
+    if (dot.getLhsOrder() == LhsOrder::km)
+      uses.push_back(&dot.getLhsMutable());
+    uses.push_back(&dot.getRhsMutable());
+  });
+  for (OpOperand *use : uses) {
+    auto view = use->get().getDefiningOp<ViewOp>();
+    if (!view || view->hasOneUse())
+      continue;
+    OpBuilder builder(view);
+    use->set(builder.clone(*view)->getResult(0));
+  }
+}
+
+/// Whether entries of a ring that replicas share are acquired inside.
+static bool movesSharedRings(Operation *op, warp::GroupOp group) {
+  return op
+      ->walk([&](warp::AcquireOp acquire) {
+        Operation *ring = acquire.getRing().getDefiningOp();
+        return WalkResult(failure(!group->isAncestor(ring)));
+      })
+      .wasInterrupted();
+}
+
+/// Rings between replicas move in all of them or in none: a guard around one
+/// asks for the whole tile, with a mask of its own.
+static LogicalResult separateGuards(warp::GroupOp group) {
+  WalkResult result = group.walk([&](scf::IfOp guard) {
+    auto condition = guard.getCondition().getDefiningOp<AnyPossibleOp>();
+    if (!condition || !movesSharedRings(guard, group))
+      return WalkResult::advance();
+    llvm::SetVector<Operation *> slice;
+    BackwardSliceOptions options;
+    options.omitBlockArguments = true;
+    options.inclusive = true;
+    options.filter = [&](Operation *op) {
+      return group->isAncestor(op) &&
+             llvm::any_of(op->getResultTypes(),
+                          llvm::IsaPred<RankedTensorType>);
+    };
+    if (failed(getBackwardSlice(condition.getMask(), &slice, options)))
+      return WalkResult::interrupt();
+    IRMapping mapping;
+    OpBuilder builder(condition);
+    for (Operation *op : mlir::topologicalSort(slice)) {
+      if (!isPure(op) && !isa<LoadOp>(op)) {
+        InFlightDiagnostic error = condition.emitOpError(
+            "guards a ring between replicas: expects a mask that each of them "
+            "can compute alone");
+        error.attachNote(op->getLoc()) << "it depends on this";
+        return WalkResult::interrupt();
+      }
+      builder.clone(*op, mapping);
+    }
+    condition.getMaskMutable().assign(
+        mapping.lookupOrDefault(condition.getMask()));
+    return WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}
+
 LogicalResult fa3::tile::splitRows(warp::GroupOp group) {
   separateSplats(group);
+  separateViews(group);
+  if (failed(separateGuards(group)))
+    return failure();
   return RowSplitter(group).run();
 }

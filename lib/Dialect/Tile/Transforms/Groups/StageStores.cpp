@@ -76,7 +76,7 @@ static LogicalResult stageStore(StoreOp store, int64_t width) {
     auto held = warp::AcquireOp::create(b, ring, cursors[1]);
     auto copy = StoreAsyncOp::create(
         b, warp::DoneType::get(b.getContext()), window(held.getSlot()),
-        store.getTarget(), piece.indices, /*add=*/false, store.getFoldAttr());
+        store.getTarget(), piece.indices, store.getAdd(), store.getFoldAttr());
     warp::ReleaseOp::create(b, held.getSlot(), ValueRange{copy.getDone()});
     cursors = {filled.getNext(), held.getNext()};
   }
@@ -143,6 +143,15 @@ static bool isStoredFrom(Value slot) {
   });
 }
 
+/// Whether no other replica or group reads the window of `view`: neither its
+/// own rows, nor by another view of the slot.
+static bool isReadAlone(ViewOp view, warp::GroupOp group) {
+  return llvm::all_of(view.getSlot().getUsers(), [&](Operation *user) {
+    auto other = dyn_cast<ViewOp>(user);
+    return !other || isOwnWindow(other, group);
+  });
+}
+
 /// A view, in the block of the store, of a slot that is released in this block
 /// before the store, where the stored tile can be put.
 static std::optional<ReusableView> findReusableView(StoreOp store) {
@@ -151,7 +160,7 @@ static std::optional<ReusableView> findReusableView(StoreOp store) {
   for (auto view : store->getBlock()->getOps<ViewOp>()) {
     RankedTensorType tile = view.getView().getType().getTile();
     if (!view->isBeforeInBlock(store) || tile.getRank() != 2 ||
-        tile.getDimSize(0) != type.getDimSize(0) || !isOwnWindow(view, group) ||
+        tile.getDimSize(0) != type.getDimSize(0) || !isReadAlone(view, group) ||
         isStoredFrom(view.getSlot()))
       continue;
     int64_t columns = countColumnsAtOnce(type, view);
@@ -186,7 +195,7 @@ static void storeInPlace(StoreOp store, ReusableView reusable) {
     WriteOp::create(b, piece.value, window);
     done = StoreAsyncOp::create(b, warp::DoneType::get(b.getContext()), window,
                                 store.getTarget(), piece.indices,
-                                /*add=*/false, store.getFoldAttr());
+                                store.getAdd(), store.getFoldAttr());
   }
   for (Operation *user : view.getSlot().getUsers())
     if (auto release = dyn_cast<warp::ReleaseOp>(user)) {
@@ -197,9 +206,6 @@ static void storeInPlace(StoreOp store, ReusableView reusable) {
   store.erase();
 }
 
-/// A bulk store takes tiles of rank 2 into arrays of rank up to 5 whose last
-/// dimension is contiguous, and writes whole units of 16 bytes. It writes all
-/// rows that the array has.
 /// Whether the columns of a tile are whole blocks of what it goes through, or
 /// end where the array does: what a block has more is stored, too.
 static bool endsWithBlock(StoreOp store) {
@@ -214,6 +220,10 @@ static bool endsWithBlock(StoreOp store) {
   return first && *first + columns == memref.getShape().back();
 }
 
+/// A bulk store takes tiles of rank 2 into arrays of rank up to 5 whose last
+/// dimension is contiguous, and writes whole units of 16 bytes. It writes all
+/// rows that the array has. Wide elements are not worth it unless they are
+/// added, which threads do one or two at a time.
 static bool canStage(StoreOp store) {
   constexpr int64_t kUnitBits = 16 * 8;
   auto memref = cast<MemRefType>(store.getTarget().getType());
@@ -227,7 +237,8 @@ static bool canStage(StoreOp store) {
          strides.back() == 1 &&
          (memref.isDynamicDim(memref.getRank() - 1) ||
           memref.getShape().back() * bits % kUnitBits == 0) &&
-         type.getDimSize(0) % 8 == 0 && (bits == 16 || bits == 8);
+         type.getDimSize(0) % 8 == 0 &&
+         (bits == 16 || bits == 8 || (bits == 32 && store.getAdd()));
 }
 
 /// Whether threads write entries of rings that other groups read.
@@ -239,8 +250,14 @@ static bool hasConversions(gpu::GPUFuncOp kernel) {
             view ? view.getSlot().getDefiningOp<warp::AcquireOp>() : nullptr;
         auto ring =
             acquire ? acquire.getRing().getDefiningOp<warp::RingOp>() : nullptr;
-        return WalkResult(
-            failure(ring && !ring->getParentOfType<warp::GroupOp>()));
+        bool isConversion =
+            ring && !ring->getParentOfType<warp::GroupOp>() &&
+            llvm::any_of(ring->getUsers(), [&](Operation *user) {
+              auto cursor = dyn_cast<warp::CursorOp>(user);
+              return cursor && cursor->getParentOfType<warp::GroupOp>() !=
+                                   write->getParentOfType<warp::GroupOp>();
+            });
+        return WalkResult(failure(isConversion));
       })
       .wasInterrupted();
 }

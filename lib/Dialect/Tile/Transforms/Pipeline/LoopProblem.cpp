@@ -105,22 +105,6 @@ LogicalResult LoopProblem::addDataDependences(Operation *op) {
   return failure(result.wasInterrupted());
 }
 
-/// Where a tile that was read meets another: what converts it alone on the way
-/// is done with the use.
-static Operation *findMeeting(ReadOp read) {
-  Operation *op = read;
-  while (op->hasOneUse()) {
-    Operation *user = *op->getUsers().begin();
-    bool isElement = isElementwise(user) || isa<BroadcastOp>(user);
-    if (!isElement || user->getBlock() != read->getBlock())
-      break;
-    op = user;
-    if (op->getNumOperands() > 1)
-      break;
-  }
-  return op;
-}
-
 /// The memory of a slot is used before the slot is given away. Tiles for
 /// element code are used as they are read, a few registers at a time: the slot
 /// is kept until then, or the read would come as early as the slot can be
@@ -138,6 +122,54 @@ void LoopProblem::addSlotDependences(ViewOp view) {
   }
 }
 
+/// Numbers of columns or rows that element code repeats are read when what they
+/// meet is there: before, they would only occupy registers.
+void LoopProblem::addMeetingDependences(ReadOp read) {
+  if (read.getResult().getType().getRank() != 1)
+    return;
+  for (Operation *broadcast : read->getUsers())
+    for (Operation *user : broadcast->getUsers())
+      for (Value operand : user->getOperands())
+        if (auto await = operand.getDefiningOp<AwaitOp>();
+            await && isa<BroadcastOp>(broadcast) &&
+            await->getBlock() == loop.getBody())
+          depend(await, read, 0);
+}
+
+/// The awaits in `block` that element code computes a value from.
+static void collectAwaits(Value value, Block *block,
+                          llvm::SmallPtrSetImpl<Operation *> &awaits,
+                          llvm::SmallPtrSetImpl<Operation *> &seen) {
+  Operation *op = value.getDefiningOp();
+  if (!op || op->getBlock() != block || !seen.insert(op).second)
+    return;
+  if (isa<AwaitOp>(op))
+    awaits.insert(op);
+  else if (isElementwise(op))
+    for (Value operand : op->getOperands())
+      collectAwaits(operand, block, awaits, seen);
+}
+
+/// A tile that is converted for a product, and meets another product that is
+/// still awaited, is converted behind that: before, the tile and what it is
+/// converted to would both occupy registers.
+void LoopProblem::addConversionDependences(arith::TruncFOp convert) {
+  Block *block = loop.getBody();
+  if (llvm::none_of(convert->getUsers(), llvm::IsaPred<DotAsyncOp>))
+    return;
+  llvm::SmallPtrSet<Operation *, 4> own, seen;
+  collectAwaits(convert.getIn(), block, own, seen);
+  for (Operation *user : convert.getIn().getUsers()) {
+    if (user == convert || user->getBlock() != block || !isElementwise(user))
+      continue;
+    llvm::SmallPtrSet<Operation *, 4> all, seenHere;
+    for (Value operand : user->getOperands())
+      collectAwaits(operand, block, all, seenHere);
+    if (all.size() > own.size())
+      depend(user, convert, 0);
+  }
+}
+
 /// A release behind the await of its product waits for nothing further.
 void LoopProblem::addReleaseDependences(warp::ReleaseOp release) {
   for (Value token : release.getAfter())
@@ -146,13 +178,29 @@ void LoopProblem::addReleaseDependences(warp::ReleaseOp release) {
         depend(await, release, 0);
 }
 
+/// The tiles that are written into the slot that is handed over.
+static SmallVector<Value> findWrittenTiles(warp::PublishOp publish) {
+  SmallVector<Value> tiles;
+  for (Operation *user : publish.getSlot().getUsers())
+    if (isa<ViewOp>(user))
+      for (Operation *access : user->getUsers())
+        if (auto write = dyn_cast<WriteOp>(access))
+          tiles.push_back(write.getValue());
+  return tiles;
+}
+
 /// What the loop itself publishes comes before the read of it, and copies take
-/// their time.
+/// their time. Products that take what was written from registers come behind
+/// the read: replicas meet there, and would meet behind these products else.
 void LoopProblem::addArrivalDependences(warp::AcquireOp acquire) {
   for (warp::PublishOp publish : findPublications(acquire)) {
     depend(publish, acquire, 0);
     for (LoadAsyncOp copy : findCopies(publish))
       depend(copy, acquire, 0);
+    for (Value tile : findWrittenTiles(publish))
+      for (Operation *user : tile.getUsers())
+        if (isa<DotAsyncOp>(user) && user->getBlock() == loop.getBody())
+          depend(acquire, user, 0);
   }
 }
 
@@ -219,6 +267,10 @@ LogicalResult LoopProblem::addDependences(Operation *op) {
     addArrivalDependences(acquire);
   else if (auto dot = dyn_cast<DotAsyncOp>(op))
     addRegisterHazard(dot);
+  else if (auto read = dyn_cast<ReadOp>(op))
+    addMeetingDependences(read);
+  else if (auto convert = dyn_cast<arith::TruncFOp>(op))
+    addConversionDependences(convert);
   return success();
 }
 

@@ -6,6 +6,7 @@
 #include "fa3/Dialect/Tile/IR/Tile.h"
 #include "fa3/Dialect/Warp/IR/Warp.h"
 #include "fa3/Scheduling/PipelineProblem.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 
 namespace fa3::tile {
 
@@ -33,6 +34,8 @@ private:
   mlir::LogicalResult addDependences(mlir::Operation *op);
   mlir::LogicalResult addDataDependences(mlir::Operation *op);
   void addSlotDependences(ViewOp view);
+  void addMeetingDependences(ReadOp read);
+  void addConversionDependences(mlir::arith::TruncFOp convert);
   void addReleaseDependences(warp::ReleaseOp release);
   void addArrivalDependences(warp::AcquireOp acquire);
   void addRegisterHazard(DotAsyncOp dot);

@@ -35,18 +35,57 @@ static Operation *findLastNeed(warp::ReleaseOp release) {
   for (Operation *user : release.getSlot().getUsers()) {
     consider(user);
     if (auto view = dyn_cast<ViewOp>(user))
-      for (Operation *access : view.getView().getUsers())
+      for (Operation *access : view.getView().getUsers()) {
         consider(access);
+        // Numbers of rows or columns are read as they are used.
+        auto read = dyn_cast<ReadOp>(access);
+        if (read && read.getResult().getType().getRank() == 1)
+          consider(findMeeting(read));
+      }
   }
   return last;
+}
+
+/// The next operation that hands over what threads have written, for which they
+/// meet, if nobody waits on the way: who has read a slot needs no other meeting
+/// to give it back. Null if the slot has other uses than to be read.
+static Operation *findNextMeeting(warp::ReleaseOp release, Operation *last) {
+  bool isRead = false;
+  for (Operation *user : release.getSlot().getUsers())
+    for (Operation *access : user->getUsers()) {
+      if (!isa<ReadOp>(access))
+        return nullptr;
+      isRead = true;
+    }
+  if (!isRead || !release.getAfter().empty())
+    return nullptr;
+  for (Operation *op = last->getNextNode(); op; op = op->getNextNode()) {
+    if (op->getNumRegions() || isa<AwaitOp, warp::WaitOp>(op))
+      return nullptr;
+    auto publish = dyn_cast<warp::PublishOp>(op);
+    if (!publish)
+      continue;
+    for (Operation *view : publish.getSlot().getUsers())
+      if (llvm::any_of(view->getUsers(), llvm::IsaPred<WriteOp>))
+        return publish;
+  }
+  return nullptr;
 }
 
 /// Moves a release up to the last operation that needs the slot, into both
 /// arms if that is a branch. Returns whether anything changed.
 static bool hoist(warp::ReleaseOp release) {
+  // Nothing else in the block waits for a product that is carried in flight: up
+  // there the release would, and keep everything behind it.
+  for (Value token : release.getAfter())
+    if (auto dot = token.getDefiningOp<DotAsyncOp>();
+        dot && dot->getBlock() == release->getBlock() && !findAwait(dot))
+      return false;
   Operation *last = findLastNeed(release);
   if (!last)
     return false;
+  if (Operation *meeting = findNextMeeting(release, last))
+    last = meeting;
   auto branch = dyn_cast<scf::IfOp>(last);
   if (!branch || !branch.elseBlock()) {
     if (last->getNextNode() == release)

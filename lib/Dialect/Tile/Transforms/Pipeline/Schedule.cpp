@@ -95,9 +95,13 @@ scheduleFillLoop(scf::ForOp loop,
 }
 
 /// Whether an iteration is a whole tile, from several products to what it
-/// stores: two of them at a time would need the registers of two tiles.
+/// stores, and carries none: two of them at a time would need the registers of
+/// two tiles.
 static bool isOverTiles(scf::ForOp loop) {
   Block &body = *loop.getBody();
+  if (llvm::any_of(ValueRange(loop.getRegionIterArgs()).getTypes(),
+                   llvm::IsaPred<PendingType, RankedTensorType>))
+    return false;
   bool stores =
       !body.getOps<StoreOp>().empty() || !body.getOps<StoreAsyncOp>().empty();
   return stores && !llvm::hasSingleElement(body.getOps<DotAsyncOp>());

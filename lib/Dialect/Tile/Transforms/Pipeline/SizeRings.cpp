@@ -31,6 +31,23 @@ static int64_t totalBytes(ArrayRef<warp::RingOp> rings) {
   return bytes;
 }
 
+/// Whether the threads of one group write what they read from the ring: it is
+/// as deep as the group's own steps need.
+static bool isExchanged(warp::RingOp ring) {
+  llvm::SmallPtrSet<Operation *, 2> groups;
+  bool isWritten = false;
+  for (Operation *user : ring->getUsers()) {
+    if (isa<warp::CursorOp>(user))
+      groups.insert(user->getParentOfType<warp::GroupOp>());
+    auto acquire = dyn_cast<warp::AcquireOp>(user);
+    if (!acquire || acquire.getSide() != warp::Side::write)
+      continue;
+    for (Operation *view : acquire.getSlot().getUsers())
+      isWritten |= llvm::any_of(view->getUsers(), llvm::IsaPred<WriteOp>);
+  }
+  return isWritten && groups.size() == 1;
+}
+
 /// In a nest of so many loops, and how deep rings get there: by more, a group
 /// could be ahead of another in more ways than hopper-check-protocol explores.
 static constexpr unsigned kDeepNest = 3;
@@ -45,7 +62,7 @@ static LogicalResult sizeRings(gpu::GPUFuncOp kernel, int64_t smemBudget,
   kernel.walk([&](warp::RingOp ring) {
     rings.push_back(ring);
     unsigned loops = getLoopDepth(ring);
-    if (!ring->getParentOfType<warp::GroupOp>() && loops)
+    if (!ring->getParentOfType<warp::GroupOp>() && loops && !isExchanged(ring))
       growing[loops].push_back(ring);
   });
   if (totalBytes(rings) > budget) {

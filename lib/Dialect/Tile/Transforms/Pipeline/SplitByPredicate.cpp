@@ -53,6 +53,30 @@ static scf::ForOp copyRange(OpBuilder &builder, scf::ForOp loop, Value lower,
   return copy;
 }
 
+/// Moves the loop into a branch that is taken if all conditions are at least 0;
+/// the other has a copy of it.
+static void branchOn(ArrayRef<AffineForm> conditions, scf::ForOp loop) {
+  OpBuilder builder(loop);
+  Location loc = loop.getLoc();
+  Value zero = arith::ConstantIndexOp::create(builder, loc, 0), holds;
+  for (const AffineForm &form : conditions) {
+    Value one = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::sge,
+                                      materialize(builder, loc, form), zero);
+    holds = holds ? arith::AndIOp::create(builder, loc, holds, one).getResult()
+                  : one;
+  }
+  auto branch = scf::IfOp::create(builder, loc, loop.getResultTypes(), holds,
+                                  /*withElseRegion=*/true);
+  loop.replaceAllUsesWith(branch.getResults());
+  builder.setInsertionPointToStart(branch.elseBlock());
+  scf::ForOp copy = cloneLoop(builder, loop, loop.getLowerBound(),
+                              loop.getUpperBound(), loop.getInitArgs());
+  scf::YieldOp::create(builder, loc, copy.getResults());
+  builder.setInsertionPointToStart(branch.thenBlock());
+  auto yield = scf::YieldOp::create(builder, loc, loop.getResults());
+  loop->moveBefore(yield);
+}
+
 /// Splits a loop by the mask of the first select that allows it.
 static bool split(scf::ForOp loop) {
   if (!isOne(loop.getStep()))
@@ -71,6 +95,8 @@ static bool split(scf::ForOp loop) {
     if (always.provesEmpty() || always.lower.provesAtLeast(upper) ||
         always.upper.provesAtMost(lower))
       continue;
+    if (!always.conditions.empty())
+      branchOn(always.conditions, loop);
     bool fromStart = always.lower.provesAtMost(lower);
     bool toEnd = always.upper.provesAtLeast(upper);
     if (fromStart && toEnd) {

@@ -17,6 +17,7 @@ namespace fa3::tile {
 } // namespace fa3::tile
 
 using namespace mlir;
+using namespace fa3;
 using namespace fa3::tile;
 
 /// Copies the computation of `value`, made of pure operations on kernel

@@ -47,14 +47,15 @@ gpu.module @m {
 gpu.module @m {
   gpu.func @different_rows(%a: memref<?x?xf16>, %c: memref<?x?xf32>) kernel {
     %c0 = arith.constant 0 : index
-    %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+    %zero = arith.constant dense<0.0> : tensor<64x24xf32>
     %zero2 = arith.constant dense<0.0> : tensor<128x64xf32>
     %x = tile.load %a[%c0, %c0] : memref<?x?xf16> -> tensor<64x16xf16>
     %y = tile.load %a[%c0, %c0] : memref<?x?xf16> -> tensor<128x16xf16>
-    %s = tile.dot %x, %x, %zero lhs mk rhs nk : tensor<64x16xf16>, tensor<64x16xf16> -> tensor<64x64xf32>
-    // expected-error @below {{expects all products of a kernel to have the same number of rows, got 64 and 128}}
+    %z = tile.load %a[%c0, %c0] : memref<?x?xf16> -> tensor<24x16xf16>
+    // expected-error @below {{cannot be divided among 2 replicas: expects rows that are a multiple of 128, or columns that are one of 16, got 'tensor<64x24xf32>'}}
+    %s = tile.dot %x, %z, %zero lhs mk rhs nk : tensor<64x16xf16>, tensor<24x16xf16> -> tensor<64x24xf32>
     %r = tile.dot %y, %x, %zero2 lhs mk rhs nk : tensor<128x16xf16>, tensor<64x16xf16> -> tensor<128x64xf32>
-    tile.store %s, %c[%c0, %c0] : tensor<64x64xf32>, memref<?x?xf32>
+    tile.store %s, %c[%c0, %c0] : tensor<64x24xf32>, memref<?x?xf32>
     tile.store %r, %c[%c0, %c0] : tensor<128x64xf32>, memref<?x?xf32>
     gpu.return
   }

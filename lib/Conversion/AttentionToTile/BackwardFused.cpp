@@ -1,0 +1,82 @@
+//===- BackwardFused.cpp - scores once, dq added in memory ----------------===//
+// SPDX-License-Identifier: Apache-2.0
+
+#include "BackwardFused.h"
+#include "KernelMath.h"
+#include "fa3/Dialect/Tile/IR/Tile.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+using namespace mlir;
+using namespace fa3;
+
+namespace {
+constexpr int64_t kKeys = 128;
+/// Registers of a thread, of 240, that sums, scores and what is converted of
+/// them may fill; statistics of queries come from shared memory one by one.
+constexpr int64_t kRegisters = 224;
+/// Columns that a store or a conversion takes at once.
+constexpr int64_t kWidth = 64;
+constexpr int64_t kConvertedRows = 64;
+} // namespace
+
+std::optional<BackwardPart>
+fa3::planFusedBackward(int64_t d, int64_t dv, const BackwardDemand &demand) {
+  // Two warp groups share 128 queries, or the columns of 64: whole blocks of
+  // shared memory for each.
+  constexpr int64_t kColumns[] = {128, 64};
+  constexpr int64_t kBlock = 64, kGroups = 2;
+  // Scores and gradients of weights, and what is converted.
+  int64_t quarters =
+      5 + 2 * demand.keptTiles + 2 * demand.loadedTiles + demand.usesNumbers;
+  for (int64_t columns : kColumns) {
+    bool divides =
+        columns % (kBlock * kGroups) == 0 || d % (kBlock * kGroups) == 0;
+    if (!divides || (d + dv) / 2 + columns * quarters / 4 > kRegisters)
+      continue;
+    BackwardPart part;
+    part.products.ofKeys = part.products.dk = part.products.dv = true;
+    part.products.addsDq = true;
+    part.tile = {kKeys, columns};
+    return part;
+  }
+  return std::nullopt;
+}
+
+void fa3::buildZeroRows(OpBuilder &builder, Location loc, Value sums,
+                        Value batch, Value head, Value first, int64_t rows) {
+  KernelMath math(loc, builder);
+  int64_t columns = cast<MemRefType>(sums.getType()).getDimSize(3);
+  int64_t width = std::min(columns, kWidth);
+  Value zero = math.splat(math.tensor({rows, width}, builder.getF32Type()), 0);
+  // Columns beyond the last are not written.
+  for (int64_t column = 0; column < columns; column += width)
+    tile::StoreOp::create(math.b, zero, sums,
+                          ValueRange{batch, head, first, math.index(column)});
+}
+
+void fa3::buildConvertedRows(OpBuilder &builder, Location loc, Value sums,
+                             Value dq, Value scale) {
+  KernelMath math(loc, builder);
+  ImplicitLocOpBuilder &b = math.b;
+  auto target = cast<MemRefType>(dq.getType());
+  auto dim = [&](int64_t axis) -> Value {
+    return memref::DimOp::create(b, sums, axis);
+  };
+  Value blocks =
+      arith::CeilDivSIOp::create(b, dim(2), math.index(kConvertedRows));
+  auto grid = tile::GridOp::create(b, ValueRange{blocks, dim(1), dim(0)});
+  b.setInsertionPointToStart(&grid.getBody().front());
+  ValueRange position = grid.getBody().getArguments();
+  Value first =
+      arith::MulIOp::create(b, position[0], math.index(kConvertedRows));
+  int64_t columns = target.getDimSize(3), width = std::min(columns, kWidth);
+  RankedTensorType wide = math.tensor({kConvertedRows, width}, b.getF32Type());
+  for (int64_t column = 0; column < columns; column += width) {
+    Value place[] = {position[2], position[1], first, math.index(column)};
+    Value sum = tile::LoadOp::create(b, wide, sums, place);
+    sum = math.mul(sum, math.scalarTile(scale, wide));
+    Value result = arith::TruncFOp::create(
+        b, math.tensor(wide.getShape(), target.getElementType()), sum);
+    tile::StoreOp::create(b, result, dq, place);
+  }
+}

@@ -1,0 +1,37 @@
+//===- BackwardFused.h - scores once, dq added in memory --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// The fused form: one kernel computes the scores of a block once, carries dk
+// and dv in registers and adds what the block gives to dq to an array of fp32,
+// which a kernel before it zeroes and one behind it converts.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA3_LIB_CONVERSION_ATTENTIONTOTILE_BACKWARDFUSED_H
+#define FA3_LIB_CONVERSION_ATTENTIONTOTILE_BACKWARDFUSED_H
+
+#include "BackwardTiles.h"
+#include "mlir/IR/Builders.h"
+
+namespace fa3 {
+
+/// The kernel of all gradients, 128 keys a tile; none where its sums and
+/// scores do not fit into registers, or dq cannot be divided among its warp
+/// groups.
+std::optional<BackwardPart> planFusedBackward(int64_t d, int64_t dv,
+                                              const BackwardDemand &demand);
+
+/// Emits zeroes into rows [first, first + rows) of a head of `sums`, f32
+/// (batch, head, query, element).
+void buildZeroRows(mlir::OpBuilder &builder, mlir::Location loc,
+                   mlir::Value sums, mlir::Value batch, mlir::Value head,
+                   mlir::Value first, int64_t rows);
+
+/// Emits the `tile.grid` of the kernel that writes `sums` times `scale` to dq,
+/// rounded.
+void buildConvertedRows(mlir::OpBuilder &builder, mlir::Location loc,
+                        mlir::Value sums, mlir::Value dq, mlir::Value scale);
+
+} // namespace fa3
+
+#endif // FA3_LIB_CONVERSION_ATTENTIONTOTILE_BACKWARDFUSED_H
