@@ -26,7 +26,8 @@ MLIR_CAPI_EXPORTED void fa3RegisterAllDialects(MlirDialectRegistry registry);
 /** Registers fa3's passes and pipelines by name, and upstream's canonicalize,
  *  cse and the like. Once per process. Names and options are those of
  *  docs/Passes.md; those of pipelines and of passes on attention
- *  (attention-outline, fa3-lower-host, ..) are stable, see docs/Embedding.md. */
+ *  (attention-outline, fa3-lower-host, ..) are stable, see docs/Embedding.md.
+ */
 MLIR_CAPI_EXPORTED void fa3RegisterAllPasses(void);
 
 /** How a module is translated. A zero or empty field means the default. */

@@ -48,8 +48,8 @@ void buildPTXPipeline(mlir::OpPassManager &pm, const PipelineOptions &options);
 /// The whole way: attention on tensors, or tile kernels, -> llvm and nvvm
 /// operations and the launch contract. Of a program with other code only
 /// attention changes, and every one has the options that a tuning table has for
-/// it; without a table the parts run on the whole module, and what they clean up
-/// is all of it.
+/// it; without a table the parts run on the whole module, and what they clean
+/// up is all of it.
 void buildLowerToNVVMPipeline(mlir::OpPassManager &pm,
                               const PipelineOptions &options);
 

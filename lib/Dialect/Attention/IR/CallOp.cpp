@@ -99,9 +99,10 @@ LogicalResult CallOp::verify() {
 LogicalResult CallOp::verifySymbolUses(SymbolTableCollection &symbols) {
   // Operations that are not registered may be around the call.
   auto module = (*this)->getParentOfType<ModuleOp>();
-  auto function = module ? symbols.lookupSymbolIn<FunctionOpInterface>(
-                               module, getCalleeAttr())
-                         : FunctionOpInterface();
+  auto function =
+      module
+          ? symbols.lookupSymbolIn<FunctionOpInterface>(module, getCalleeAttr())
+          : FunctionOpInterface();
   if (!function)
     return emitOpError("calls '")
            << getCallee() << "', which is no function of the module";

@@ -9,8 +9,8 @@ class DialectRegistry;
 
 namespace fa3::attention {
 
-/// Lets One-Shot Bufferize take `attention.call`: it reads its inputs and writes
-/// its outs, whose contents before do not matter.
+/// Lets One-Shot Bufferize take `attention.call`: it reads its inputs and
+/// writes its outs, whose contents before do not matter.
 void registerBufferization(mlir::DialectRegistry &registry);
 
 } // namespace fa3::attention
