@@ -56,6 +56,6 @@ if "$scratch/embed/embed" --check "$scratch/HANDED.mlir" >/dev/null \
   echo "install.sh: expects an error at embed.look" >&2
   exit 1
 fi
-grep -q "'embed.look' op accesses an entry that was handed over" \
+grep -q "'embed.look' op uses a view of a slot that is no longer held" \
   "$scratch/handed.log"
 echo "embed: $(wc -l <"$scratch/embedded.mlir") lines, as fa3-opt writes them"
