@@ -133,8 +133,10 @@ class Case:
         text = ", ".join(f'%{n}: {t} {{tile.name = "{n}"}}' for n, t in arguments)
         body = "".join(f"  {line}\n" for line in lines)
         return (
-            f'func.func @serving({text}) -> ({o} {{tile.name = "o"}}, {lse} {{tile.name = "lse"}}) {{\n{body}'
-            f"  %o, %lse = attention.forward {query}, {key}, {value} aux({names} : {types}){clauses} layout bshd\n"
+            f'func.func @serving({text}) -> ({o} {{tile.name = "o"}}, '
+            f'{lse} {{tile.name = "lse"}}) {{\n{body}'
+            f"  %o, %lse = attention.forward {query}, {key}, {value} "
+            f"aux({names} : {types}){clauses} layout bshd\n"
             f"      mods [{', '.join(mods)}] : ({q}, {k}, {v}) -> ({o}, {lse}){regions}\n"
             f"  return %o, %lse : {o}, {lse}\n}}\n"
         )

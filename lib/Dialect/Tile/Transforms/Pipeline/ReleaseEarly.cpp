@@ -77,9 +77,12 @@ static Operation *findNextMeeting(warp::ReleaseOp release, Operation *last) {
 static bool hoist(warp::ReleaseOp release) {
   // Nothing else in the block waits for a product that is carried in flight: up
   // there the release would, and keep everything behind it.
+  // A left operand in registers that the loop carries is waited for anyway,
+  // before the next one is computed.
   for (Value token : release.getAfter())
     if (auto dot = token.getDefiningOp<DotAsyncOp>();
-        dot && dot->getBlock() == release->getBlock() && !findAwait(dot))
+        dot && dot->getBlock() == release->getBlock() && !findAwait(dot) &&
+        !isa<BlockArgument>(dot.getLhs()))
       return false;
   Operation *last = findLastNeed(release);
   if (!last)
