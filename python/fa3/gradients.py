@@ -94,7 +94,8 @@ def prepare(request: Request, spec: BackwardSpec, arrays: Sequence[Any]) -> Laun
     """What launches the kernel; compiled at the first time."""
     kernel = _kernels.get(spec)
     if kernel is None:
-        kernel = compile_traced(spec.to_mlir(), request.traced)
+        # Loops that are not pipelined are faster here (docs/Backward.md).
+        kernel = compile_traced(spec.to_mlir(), request.traced, stages=1)
         _kernels[spec] = kernel
     with device_guard(request.values["q"], request.device):
         return Launcher(kernel, request.device, arrays)

@@ -385,10 +385,11 @@ class Request:
         return Call(self, kernel, plan, o, lse)
 
 
-def compile_traced(text: str, traced: Traced | None) -> Kernel:
-    """Compiles a module; what is wrong with a mod is said of the user's line."""
+def compile_traced(text: str, traced: Traced | None, **options: Any) -> Kernel:
+    """Compiles a module; what is wrong with a mod is said of the user's line.
+    `options` are those of fa3.compile."""
     try:
-        return compile(text)
+        return compile(text, **options)
     except CompileError as error:
         for one in error.diagnostics:
             file, line = traced.place_of(text, one.line) if traced else ("", 0)
