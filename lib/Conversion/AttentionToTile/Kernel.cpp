@@ -129,7 +129,7 @@ LogicalResult KernelBuilder::build() {
   if (failed(state))
     return failure();
   buildEpilogue(*state, firstRow);
-  return success();
+  return failure(hasErrors);
 }
 
 std::pair<Expander::Entry, Expander::Entry>

@@ -36,6 +36,17 @@ static tensor::ExtractOp findReadByRow(ForwardOp forward) {
   return found;
 }
 
+/// Whether a query's place depends on its head otherwise than by being in it.
+static bool dependsOnHead(Region &place) {
+  if (place.empty())
+    return false;
+  Operation *yield = place.front().getTerminator();
+  return llvm::any_of(place.getArgument(1).getUses(), [&](OpOperand &use) {
+    return use.getOwner() != yield ||
+           use.getOperandNumber() + 2 != yield->getNumOperands();
+  });
+}
+
 /// Whether keys are visible by query: a tile of fewer queries and more heads
 /// then touches fewer keys beside the visible ones. Heads wider than this gain
 /// nothing, and lose 3 % of short sequences (docs/Performance.md).
@@ -119,6 +130,10 @@ fa3::chooseGroupPacking(const attention::HostFunction &host,
     return refuse([&](InFlightDiagnostic error) {
       error << "an auxiliary operand is read by head or query";
       error.attachNote(extract.getLoc()) << "it is read here";
+    });
+  if (dependsOnHead(forward.getPlaceQRegion()))
+    return refuse([](InFlightDiagnostic error) {
+      error << "the place of a query depends on its head";
     });
   if (!hasSharedScales(forward, keyHeads))
     return refuse([&](InFlightDiagnostic error) {

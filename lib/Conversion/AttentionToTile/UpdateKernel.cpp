@@ -80,6 +80,8 @@ private:
   SmallVector<Value> getPlace(const Job &job, Value batch, Value key);
 
   HostFunction &host;
+  /// Whether code of a place was refused, with an error.
+  bool hasErrors = false;
   SmallVector<Job> jobs;
   KernelArguments arguments;
   gpu::GPUFuncOp kernel;
@@ -202,10 +204,11 @@ SmallVector<Value> UpdateKernel::getPlace(const Job &job, Value batch,
     expander.bind(value, {inKernel(hostValue), ScalarRegionExpander::Uniform});
   for (auto [tensor, memref] : llvm::zip(op.getAux(), job.update->aux))
     expander.bindAux(tensor, inKernel(memref));
-  // Scalars of scalars: there is nothing that an expansion could refuse.
-  LogicalResult expanded = expander.expandOperations(region);
-  assert(succeeded(expanded) && "all values are the same for the tile");
-  (void)expanded;
+  if (failed(expander.expandOperations(region))) {
+    hasErrors = true;
+    return SmallVector<Value>(
+        region.front().getTerminator()->getNumOperands() - 1, key);
+  }
   SmallVector<Value> place;
   ValueRange yielded = region.front().getTerminator()->getOperands();
   for (auto [number, value] : llvm::enumerate(yielded))
@@ -385,6 +388,8 @@ LogicalResult UpdateKernel::build(gpu::GPUModuleOp module) {
   auto end = gpu::ReturnOp::create(b);
   b.setInsertionPoint(end);
   buildGrid();
+  if (hasErrors)
+    return failure();
   b.restoreInsertionPoint(onHost);
   auto symbol = SymbolRefAttr::get(
       module.getNameAttr(), {FlatSymbolRefAttr::get(kernel.getNameAttr())});
