@@ -21,6 +21,9 @@
 // Numbers of batches that are none: keys of zeros.
 // RUN: %{places} --lengths=cu_q=100,0,99 --lengths=used_k=130,150,9 --lengths=index=-4,5,20 --lengths=pad=13,0,9 --check-each-pass='block-m=128 block-n=64' | FileCheck %s
 
+// Heads of a group that start at other rows: they are no rows of one tile.
+// RUN: fa3-run --cpu %s --function=rows_by_head --dims b=2,n0=2,tq=40,sk=90 --lengths=used_q=19,7 --lengths=used_k=90,33 --check-each-pass | FileCheck %s
+
 // CHECK: same answer after {{[0-9]+}} passes
 // RIGHT: lse
 
@@ -52,4 +55,19 @@ func.func @places(%q: tensor<2x?x64xbf16> {tile.name = "q"}, %k: tensor<?x1x?x64
       mods [#attention.packed<q = 0>, #attention.used<k = 1>, #attention.batch_index<aux = 2>, #attention.leftpad<aux = 3>, #attention.window<left = 70>]
     : (tensor<2x?x64xbf16>, tensor<?x1x?x64xbf16>, tensor<?x1x?x64xbf16>) -> (tensor<2x?x64xbf16>, tensor<2x?xf32>)
   return %o, %lse : tensor<2x?x64xbf16>, tensor<2x?xf32>
+}
+
+func.func @rows_by_head(%q: tensor<?x4x?x64xf16> {tile.name = "q"}, %k: tensor<?x1x?x64xf16> {tile.name = "k"}, %v: tensor<?x1x?x64xf16> {tile.name = "v"},
+                        %usedq: tensor<?xi32> {tile.name = "used_q"}, %usedk: tensor<?xi32> {tile.name = "used_k"})
+    -> (tensor<?x4x?x64xf16> {tile.name = "o"}, tensor<?x4x?xf32> {tile.name = "lse"}) {
+  %o, %lse = attention.forward %q, %k, %v aux(%usedq, %usedk : tensor<?xi32>, tensor<?xi32>)
+      mods [#attention.used<q = 0, k = 1>, #attention.causal]
+    : (tensor<?x4x?x64xf16>, tensor<?x1x?x64xf16>, tensor<?x1x?x64xf16>) -> (tensor<?x4x?x64xf16>, tensor<?x4x?xf32>)
+    place_q (%b, %h, %i) {
+      %c7 = arith.constant 7 : index
+      %first = arith.muli %h, %c7 : index
+      %row = arith.addi %first, %i : index
+      attention.yield %b, %h, %row : index, index, index
+    }
+  return %o, %lse : tensor<?x4x?x64xf16>, tensor<?x4x?xf32>
 }

@@ -179,13 +179,11 @@ BackwardBuilder::buildStep(const Rows &own, const Rows &other, Value keep,
     scores = arith::MulFOp::create(b, scores, scalarTile(operands.scale, type),
                                    reassociate());
     expander.bind(op.getScoreMod().getArgument(0), {scores, Expander::Both});
-    FailureOr<Expander::Entry> edited = expander.expand(op.getScoreMod());
-    if (failed(edited))
-      return failure();
+    Expander::Entry edited = expander.expand(op.getScoreMod());
     if (products.needsGradient())
       expander.bind(op.getScoreGradRegion().getArgument(0),
                     {scores, Expander::Both});
-    scores = expander.lift(b.getLoc(), *edited, Expander::Both);
+    scores = expander.lift(b.getLoc(), edited, Expander::Both);
   } else {
     factor = mul(operands.scale, factor);
   }
@@ -203,10 +201,8 @@ BackwardBuilder::buildStep(const Rows &own, const Rows &other, Value keep,
     if (hasScoreCode()) {
       Region &region = op.getScoreGradRegion();
       expander.bind(region.getArgument(1), {ofScores, Expander::Both});
-      FailureOr<Expander::Entry> edited = expander.expand(region);
-      if (failed(edited))
-        return failure();
-      Value next = expander.lift(b.getLoc(), *edited, Expander::Both);
+      Expander::Entry edited = expander.expand(region);
+      Value next = expander.lift(b.getLoc(), edited, Expander::Both);
       // The derivative of what is masked may be no number.
       if (keep && next != ofScores)
         next = arith::SelectOp::create(b, keep, next, splat(type, 0.0));
@@ -284,10 +280,7 @@ BackwardBuilder::buildBlock(const Rows &own, Value firstColumn, Sums sums) {
          Expander::Rows});
   if (!op.getMaskMod().empty()) {
     bindPlace(expander, op.getMaskMod(), place, operands.captures);
-    FailureOr<Expander::Entry> kept = expander.expand(op.getMaskMod());
-    if (failed(kept))
-      return failure();
-    require(*kept);
+    require(expander.expand(op.getMaskMod()));
   }
   for (Region *region : {&op.getScoreMod(), &op.getScoreGradRegion()})
     if (!region->empty())

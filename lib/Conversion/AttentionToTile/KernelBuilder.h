@@ -193,8 +193,6 @@ private:
                     !llvm::isa<mlir::RankedTensorType>(y.getType());
     return isScalar ? mul(x, y) : mul(asRows(x), asRows(y));
   }
-  /// Whether code of lengths or places was refused, with an error.
-  bool hasErrors = false;
   attention::ForwardOp op;
   const KernelOperands &operands;
   int64_t rows, columns;

@@ -36,7 +36,8 @@ static tensor::ExtractOp findReadByRow(ForwardOp forward) {
   return found;
 }
 
-/// Whether a query's place depends on its head otherwise than by being in it.
+/// Whether a query's place depends on its head otherwise than by being in it,
+/// which is its last index but one.
 static bool dependsOnHead(Region &place) {
   if (place.empty())
     return false;

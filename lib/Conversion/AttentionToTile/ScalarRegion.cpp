@@ -80,7 +80,7 @@ void ScalarRegionExpander::expandGather(Operation *op) {
         varies});
 }
 
-LogicalResult ScalarRegionExpander::expandExtract(Operation *op) {
+void ScalarRegionExpander::expandExtract(Operation *op) {
   auto extract = cast<tensor::ExtractOp>(op);
   Location loc = op->getLoc();
   Value memref = aux.lookup(extract.getTensor());
@@ -114,7 +114,7 @@ LogicalResult ScalarRegionExpander::expandExtract(Operation *op) {
   }
   if (!isBlock) {
     expandGather(op);
-    return success();
+    return;
   }
 
   SmallVector<Value> indices;
@@ -145,14 +145,13 @@ LogicalResult ScalarRegionExpander::expandExtract(Operation *op) {
         builder, loc, lift(loc, {isInside, Uniform}, varies), result, nothing);
   }
   bind(extract.getResult(), {result, varies});
-  return success();
 }
 
-LogicalResult ScalarRegionExpander::expandOp(Operation *op) {
+void ScalarRegionExpander::expandOp(Operation *op) {
   if (auto length = dyn_cast<attention::LengthOp>(op)) {
     bool query = length.getSequence() == attention::Sequence::query;
     bind(length.getResult(), {query ? queryLength : keyLength, Uniform});
-    return success();
+    return;
   }
   if (isa<tensor::ExtractOp>(op))
     return expandExtract(op);
@@ -161,7 +160,7 @@ LogicalResult ScalarRegionExpander::expandOp(Operation *op) {
                                          aux.lookup(dim.getSource()),
                                          get(dim.getIndex()).value);
     bind(dim.getResult(), {extent, Uniform});
-    return success();
+    return;
   }
 
   unsigned varies = Uniform;
@@ -184,20 +183,15 @@ LogicalResult ScalarRegionExpander::expandOp(Operation *op) {
   Operation *expanded = builder.create(state);
   for (auto [from, to] : llvm::zip(op->getResults(), expanded->getResults()))
     bind(from, {to, varies});
-  return success();
 }
 
-LogicalResult ScalarRegionExpander::expandOperations(Region &region) {
+void ScalarRegionExpander::expandOperations(Region &region) {
   for (Operation &op : region.front().without_terminator())
-    if (failed(expandOp(&op)))
-      return failure();
-  return success();
+    expandOp(&op);
 }
 
-FailureOr<ScalarRegionExpander::Entry>
-ScalarRegionExpander::expand(Region &region) {
-  if (failed(expandOperations(region)))
-    return failure();
+ScalarRegionExpander::Entry ScalarRegionExpander::expand(Region &region) {
+  expandOperations(region);
   return get(
       cast<attention::YieldOp>(region.front().getTerminator()).getValue());
 }

@@ -44,10 +44,11 @@ public:
     keyLength = keys;
   }
 
-  /// Expands the operations of the region.
-  mlir::LogicalResult expandOperations(mlir::Region &region);
+  /// Expands the operations of the region: there is a form for all that the
+  /// verifier lets in.
+  void expandOperations(mlir::Region &region);
   /// Expands the region and gives the entry of the yielded value.
-  mlir::FailureOr<Entry> expand(mlir::Region &region);
+  Entry expand(mlir::Region &region);
   /// The entry of a value of an expanded region, or of a capture.
   Entry get(mlir::Value value) const {
     auto it = entries.find(value);
@@ -60,8 +61,8 @@ public:
   mlir::RankedTensorType getType(unsigned varies, mlir::Type element) const;
 
 private:
-  mlir::LogicalResult expandOp(mlir::Operation *op);
-  mlir::LogicalResult expandExtract(mlir::Operation *op);
+  void expandOp(mlir::Operation *op);
+  void expandExtract(mlir::Operation *op);
   void expandGather(mlir::Operation *op);
   mlir::Value bringInside(mlir::Location loc, mlir::Value index,
                           mlir::Value memref, int64_t dim,
