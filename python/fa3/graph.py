@@ -12,7 +12,12 @@ import math
 import struct
 from typing import Any, Sequence
 
+from .errors import TraceError
+
 INDEX, FLOAT, BOOL = "index", "f32", "i1"
+#: Of one region, with its yield: the limit of the compiler (Attention.h).
+MAX_OPERATIONS = 1024
+_GIVEN = ("argument", "number")  # print nothing
 _FAST = " fastmath<reassoc, contract>"
 _FAST_OPS = ("arith.addf", "arith.subf", "arith.mulf")
 
@@ -262,29 +267,47 @@ class Printer:
         self.lines: list[str] = []
         self.places: list[tuple[str, int]] = []
 
-    def print(self, result: Node) -> str:
-        name = self._visit(result)
-        self._line(f"attention.yield {name} : {result.type}", result.place)
+    def print(self, name: str, result: Node) -> str:
+        """The region `name`, which yields `result`. Raises TraceError at the first
+        operation that is one too many for the compiler."""
+        # A list of what is left to do: chains may be longer than Python's stack.
+        left = [result]
+        while left:
+            node = left[-1]
+            if id(node) in self._names:
+                left.pop()
+                continue
+            missing = [one for one in node.operands if id(one) not in self._names]
+            if missing:
+                left += reversed(missing)
+                continue
+            left.pop()
+            if len(self.lines) + 1 == MAX_OPERATIONS and node.op not in _GIVEN:
+                raise TraceError(
+                    f"{name} has more than {MAX_OPERATIONS} operations, the limit",
+                    *node.place,
+                )
+            self._define(node)
+        self._line(
+            f"attention.yield {self._names[id(result)]} : {result.type}", result.place
+        )
         return "\n".join(self.lines)
 
     def _line(self, text: str, place: tuple[str, int]) -> None:
         self.lines.append("      " + text)
         self.places.append(place)
 
-    def _visit(self, node: Node) -> str:
-        found = self._names.get(id(node))
-        if found is not None:
-            return found
+    def _define(self, node: Node) -> None:
+        """A name for a node whose operands have theirs."""
         if node.op == "argument":
             name = "%" + node.attribute
         elif node.op == "number":
             name = f"%arg{node.attribute}"
         else:
-            operands = [self._visit(one) for one in node.operands]
+            operands = [self._names[id(one)] for one in node.operands]
             name = f"%{len(self.lines)}"
             self._line(f"{name} = {self._operation(node, operands)}", node.place)
         self._names[id(node)] = name
-        return name
 
     def _operation(self, node: Node, operands: list[str]) -> str:
         op, type = node.op, node.type

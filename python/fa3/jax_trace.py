@@ -96,7 +96,7 @@ def trace_mods(score_mod: Any, mask_mod: Any) -> Traced:
         tensors.append(value)
         uses.append(indices)
     for name, node in nodes.items():
-        texts[name] = Printer([one.mlir for one in auxiliaries]).print(node)
+        texts[name] = Printer([one.mlir for one in auxiliaries]).print(name, node)
     regions = Regions(
         texts.get("score_mod", ""), texts.get("mask_mod", ""), tuple(auxiliaries)
     )

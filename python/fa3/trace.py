@@ -302,7 +302,7 @@ def _finish(
     texts, places = {}, {}
     for name, node in nodes.items():
         printer = Printer([one.mlir for one in auxiliaries])
-        texts[name] = _renumber(printer.print(node), numbers)
+        texts[name] = _renumber(printer.print(name, node), numbers)
         places[name] = printer.places
     order = {id(tensor): n for n, tensor in reversed(list(enumerate(capture.tensors)))}
     if any(id(tensor) not in order for tensor in session.tensors):

@@ -8,7 +8,7 @@ import unittest
 
 import support
 
-from fa3 import trace
+from fa3 import graph, trace
 from fa3.errors import TraceError
 
 if support.HAS_TORCH:
@@ -81,6 +81,33 @@ class PlainTest(unittest.TestCase):
 
         self.assertIn("constant 5", mask(window(5, True)).regions.mask)
         self.assertIn("sge", mask(window(3, True)).regions.mask)
+
+    def test_chain_longer_than_the_stack(self):
+        def chain(length):
+            def mod(s, b, h, q, kv):
+                for _ in range(length):
+                    s = abs(s) + 0.5  # one more
+                return s
+
+            return mod
+
+        # Two operations each, a constant and the yield.
+        text = score(chain(511)).regions.score
+        self.assertEqual(len(text.splitlines()), 1024)
+        for length in (512, 5000):
+            with self.assertRaises(TraceError) as caught:
+                score(chain(length))
+            self.assertIn(
+                "score_mod has more than 1024 operations, the limit",
+                str(caught.exception),
+            )
+            self.assertTrue(caught.exception.file.endswith(HERE))
+            self.assertEqual(caught.exception.line, line_of("# one more"))
+
+    def test_limit_is_that_of_the_compiler(self):
+        header = support.ROOT / "include/fa3/Dialect/Attention/IR/Attention.h"
+        text = f"kMostOperations = {graph.MAX_OPERATIONS},"
+        self.assertIn(text, header.read_text())
 
     def test_globals_are_constants_of_the_call(self):
         global LIMIT
