@@ -2,12 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks where programs and libraries look for libraries, by what readelf says.
 
-  check_elf.py [--release] FOLDER...
+  check_elf.py [--release] [--own FOLDER] FOLDER...
 
 No RUNPATH may have an empty entry, which is the current directory, or one that
 is not absolute. All are bound at once (BIND_NOW), so that their tables of
 addresses can be read only. With --release: no RUNPATH outside of the release,
-no libraries needed but libc's, and a stack protector.
+no libraries needed but libc's, and a stack protector. That of LLVM's code
+inside would do; --own asks every library libFA3*.a of a build tree's folder, and
+whether copies are checked in any (_FORTIFY_SOURCE).
 """
 
 import argparse
@@ -50,6 +52,21 @@ def check(path, release):
         yield "has no stack protector"
 
 
+def check_own(folder):
+    """Libraries of fa3 that were compiled without FA3_HARDENED."""
+    libraries = sorted(folder.glob("libFA3*.a"))
+    if not libraries:
+        yield f"{folder}: no libraries of fa3"
+    checks_copies = False
+    for path in libraries:
+        symbols = read_elf("--symbols", path)
+        checks_copies |= bool(re.search(r"\b__(?!stack)\w+_chk\b", symbols))
+        if "FUNC" in symbols and "__stack_chk_fail" not in symbols:
+            yield f"{path}: has no stack protector: configure with FA3_HARDENED=ON"
+    if not checks_copies:
+        yield f"{folder}: no library checks copies: configure with FA3_HARDENED=ON"
+
+
 def is_elf(path):
     if not path.is_file() or path.is_symlink():
         return False
@@ -64,6 +81,7 @@ def main():
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--release", action="store_true")
+    parser.add_argument("--own", type=pathlib.Path)
     parser.add_argument("folders", nargs="+", type=pathlib.Path)
     arguments = parser.parse_args()
     files = sorted(
@@ -74,12 +92,11 @@ def main():
     )
     if not files:
         sys.exit(f"check_elf.py: no programs in {', '.join(map(str, arguments.folders))}")
-    wrong = 0
-    for path in files:
-        for problem in check(path, arguments.release):
-            print(f"{path}: {problem}", file=sys.stderr)
-            wrong += 1
+    wrong = [f"{path}: {one}" for path in files for one in check(path, arguments.release)]
+    if arguments.own:
+        wrong += check_own(arguments.own)
     if wrong:
+        print(*wrong, sep="\n", file=sys.stderr)
         sys.exit(1)
     print(f"check_elf.py: {len(files)} files, nothing wrong")
 

@@ -28,7 +28,7 @@ name=fa3-$version-linux-x86_64
 tools=(fa3-opt fa3-translate fa3-run fa3-tune)
 
 # In the build tree of everything else: what is compiled there is only linked.
-fa3_configure "$fa3_build" -DFA3_WERROR=ON
+fa3_configure "$fa3_build" -DFA3_WERROR=ON -DFA3_HARDENED=ON
 fa3_make "$fa3_build" "${tools[@]/%/-static}" fa3_runtime
 
 stage=$fa3_build/static/package/$name
@@ -68,6 +68,7 @@ echo "package.sh: $archive, $(stat -c %s "$archive") bytes"
 $check_archive || exit 0
 
 # The archive alone: no LLVM in the environment, no checkout around it.
+fa3_lib=$(cd "$fa3_build/lib" && pwd)
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 tar -C "$scratch" -xf "$archive"
@@ -75,7 +76,7 @@ cd "$scratch/$name"
 clean=(env -i PATH=/usr/bin:/bin HOME="$scratch")
 sha256sum --check --quiet SHA256SUMS
 "$fa3_root/scripts/release_documents.py" --check .
-"$fa3_root/scripts/check_elf.py" --release bin lib
+"$fa3_root/scripts/check_elf.py" --release --own "$fa3_lib" bin lib
 # No library from where one happens to be.
 mkdir "$scratch/planted"
 for library in libm.so.6 libdl.so.2 libstdc++.so.6; do

@@ -35,7 +35,7 @@ glibc=2.36
 most_bytes=40000000
 
 scripts/setup.sh wheel
-fa3_configure "$fa3_build" -DFA3_WERROR=ON
+fa3_configure "$fa3_build" -DFA3_WERROR=ON -DFA3_HARDENED=ON
 fa3_make "$fa3_build" fa3 fa3_runtime
 
 tools=$fa3_build/python/tools
@@ -102,6 +102,7 @@ trap 'rm -rf "$scratch"' EXIT
 python3 -m venv "$scratch/venv"
 "$scratch/venv/bin/pip" install -q --no-deps "dist/$wheel"
 cp test/Python/Inputs/installed.py examples/causal_gqa.mlir "$scratch/"
+scripts/check_elf.py --release --own "$fa3_build/lib" "$scratch"/venv/lib/python*/site-packages/fa3
 (cd "$scratch" && env -i PATH=/usr/bin:/bin HOME="$scratch" \
   venv/bin/python installed.py causal_gqa.mlir)
 echo "wheel.sh: the wheel works by itself"
