@@ -5,9 +5,6 @@
 # runner reports for itself: lit its counts, every GoogleTest binary and ctest
 # their last lines.
 #
-# --sanitizers: also builds runtime, parsers and interpreter with ASan, UBSan and
-# TSan, in trees of their own, and runs their tests.
-#
 # --package: also makes the archive for machines without LLVM, which links the
 # tools once more, and runs what it holds.
 #
@@ -87,15 +84,8 @@ fa3_make "$fa3_build" check-fa3-hostile
 step "fuzz targets"
 fa3_make "$fa3_build" check-fa3-fuzz-targets
 
-if [ "${1:-}" = --sanitizers ]; then
-  step "sanitizers"
-  for kind in asan tsan; do
-    fa3_sanitize=$([ $kind = asan ] && echo "address;undefined" || echo thread)
-    fa3_configure "$fa3_root/build-$kind" -DCMAKE_BUILD_TYPE=RelWithDebInfo \
-      -DFA3_SELF_CONTAINED=OFF "-DFA3_SANITIZE=$fa3_sanitize"
-    fa3_make "$fa3_root/build-$kind" check-fa3-sanitized
-  done
-fi
+step "sanitizers"
+fa3_make "$fa3_build" check-fa3-asan check-fa3-tsan
 
 if [ "${1:-}" = --package ]; then
   step "package"

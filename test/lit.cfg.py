@@ -18,6 +18,13 @@ llvm_config.with_environment("PATH", config.llvm_tools_dir, append_path=True)
 llvm_config.with_environment("PATH", config.fa3_tools_dir, append_path=True)
 llvm_config.use_default_substitutions()
 
+# check-fa3-asan: a folder with programs that take the place of the tools.
+tools_dirs = [config.fa3_tools_dir, config.llvm_tools_dir]
+if "tools" in lit_config.params:
+    tools_dirs.insert(0, lit_config.params["tools"])
+    config.available_features.add("sanitized")
+    llvm_config.with_environment("PATH", tools_dirs[0], append_path=True)
+
 tools = [
     "fa3-opt",
     "fa3-translate",
@@ -31,7 +38,7 @@ tools = [
 ]
 llvm_config.add_tool_substitutions(
     [tool for tool in tools if llvm_config.use_llvm_tool(tool, required=False)],
-    [config.fa3_tools_dir, config.llvm_tools_dir],
+    tools_dirs,
 )
 config.substitutions.append(("%fa3_libs", config.fa3_lib_dir))
 config.substitutions.append(("%fa3_src", config.fa3_src_root))

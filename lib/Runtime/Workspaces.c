@@ -109,8 +109,9 @@ fa3_code fa3_bind_workspaces(const fa3_program *program, const fa3_arg *args,
     fa3_code code = resolve(program, i, args, arg, &bytes, status);
     if (code != FA3_OK)
       return code;
+    /* An address of the device: no object of C's, so no sum of pointers. */
     if (memory && bytes)
-      arg->value.data = (char *)memory + *size;
+      arg->value.data = (void *)((uintptr_t)memory + (uintptr_t)*size);
     rest = bytes % FA3_WORKSPACE_ALIGNMENT;
     if (__builtin_add_overflow(*size, bytes, size) ||
         (rest &&

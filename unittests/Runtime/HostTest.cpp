@@ -4,6 +4,7 @@
 #include "fa3/Runtime/fa3_host.h"
 
 #include <cstring>
+#include <deque>
 #include <thread>
 
 using namespace fa3test;
@@ -31,29 +32,27 @@ protected:
   }
 
   /// A program of `text` and the PTX of the tests.
-  fa3_host_program make(const std::string &text,
-                        fa3_host_memory memory = FA3_HOST_ON_DEVICE) {
+  fa3_host_program &make(const std::string &text,
+                         fa3_host_memory memory = FA3_HOST_ON_DEVICE) {
     manifestText = text;
     image = ptx();
-    return {"fwd",
-            manifestText.c_str(),
-            static_cast<int64_t>(manifestText.size()),
-            image.c_str(),
-            static_cast<int64_t>(image.size()),
-            FA3_HOST_PTX,
-            memory,
-            nullptr};
+    programs.push_back({"fwd", manifestText.c_str(),
+                        static_cast<int64_t>(manifestText.size()),
+                        image.c_str(), static_cast<int64_t>(image.size()),
+                        FA3_HOST_PTX, memory, nullptr});
+    return programs.back();
   }
   void launch(fa3_host_program &host, const std::vector<fa3_arg> &args) {
     fa3_host_launch(&host, args.data(), static_cast<int64_t>(args.size()));
   }
 
   std::string manifestText, image;
+  std::deque<fa3_host_program> programs; ///< until they are released
   std::vector<std::string> errors;
 };
 
 TEST_F(HostTest, LoadsOnceAndLaunchesOnTheStreamOfTheThread) {
-  fa3_host_program host = make(manifest());
+  fa3_host_program &host = make(manifest());
   int stream;
   launch(host, arguments());
   fa3_host_set_stream(&stream);
@@ -74,21 +73,21 @@ TEST_F(HostTest, LoadsOnceAndLaunchesOnTheStreamOfTheThread) {
 }
 
 TEST_F(HostTest, TellsTheHandler) {
-  fa3_host_program host = make(manifest());
+  fa3_host_program &host = make(manifest());
   std::vector<fa3_arg> args = arguments();
   args[K].shape[0] = 7;
   launch(host, args);
   ASSERT_EQ(errors.size(), 1u);
   EXPECT_EQ(errors[0].rfind("fwd: ", 0), 0u) << errors[0];
   EXPECT_EQ(fakeCudaNumLaunches(), 0u);
-  fa3_host_program broken = make("{");
+  fa3_host_program &broken = make("{");
   launch(broken, arguments());
   ASSERT_EQ(errors.size(), 2u);
   EXPECT_EQ(broken.state, nullptr);
 }
 
 TEST_F(HostTest, KeepsWorkspacesOfAStream) {
-  fa3_host_program host = make(withWorkspaces());
+  fa3_host_program &host = make(withWorkspaces());
   std::vector<fa3_arg> args = arguments();
   launch(host, args);
   ASSERT_EQ(errors.size(), 0u) << errors.front();
@@ -108,7 +107,7 @@ TEST_F(HostTest, KeepsWorkspacesOfAStream) {
 }
 
 TEST_F(HostTest, CopiesPiecesOfHostMemory) {
-  fa3_host_program host = make(manifest(), FA3_HOST_COPIED);
+  fa3_host_program &host = make(manifest(), FA3_HOST_COPIED);
   // q, k and v are slices of one array, o is one of another.
   Shape shape = {1, 1, 8, 8};
   constexpr int64_t kDim = 128;
@@ -150,7 +149,7 @@ TEST_F(HostTest, CopiesPiecesOfHostMemory) {
 
 TEST_F(HostTest, SaysThatThereIsNoInterpreter) {
   setenv("FA3_COMPILER_LIBRARY", "/nowhere/libfa3.so", 1);
-  fa3_host_program host = make(manifest());
+  fa3_host_program &host = make(manifest());
   host.image_kind = FA3_HOST_IR;
   launch(host, arguments());
   ASSERT_EQ(errors.size(), 1u);

@@ -3,8 +3,10 @@
 #include "Gemm.h"
 
 // Wider vectors where the CPU has them; neither variant fuses multiply and add,
-// so that results do not depend on the machine.
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+// so that results do not depend on the machine. The choice is made before the
+// thread sanitizer is there.
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) &&         \
+    !defined(__SANITIZE_THREAD__)
 #define FA3_WIDE __attribute__((target_clones("avx2", "default")))
 #else
 #define FA3_WIDE
