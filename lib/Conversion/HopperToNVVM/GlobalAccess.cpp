@@ -3,184 +3,20 @@
 #include "InlineAsm.h"
 #include "Patterns.h"
 #include "QuadStores.h"
+#include "TileAccess.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include "llvm/ADT/MapVector.h"
-#include <map>
 #include <numeric>
 
 using namespace mlir;
 using namespace fa3;
 using namespace fa3::hopper;
 
-/// Alignment of a pointer in bytes, as far as the kernel's arguments state it.
-static int64_t getAlignment(Value pointer) {
-  auto argument = dyn_cast<BlockArgument>(pointer);
-  auto function =
-      argument
-          ? dyn_cast<FunctionOpInterface>(argument.getOwner()->getParentOp())
-          : FunctionOpInterface();
-  if (!function)
-    return 1;
-  auto alignment = function.getArgAttrOfType<IntegerAttr>(
-      argument.getArgNumber(), LLVM::LLVMDialect::getAlignAttrName());
-  return alignment ? alignment.getInt() : 1;
-}
-
-/// Bits of an element in memory: a truth value is a byte, as PyTorch's.
-static int64_t getStorageBits(Type element) {
-  return std::max<int64_t>(element.getIntOrFloatBitWidth(), 8);
-}
-
 /// An unsigned integer type of the given size.
 static Type getIntegerType(OpBuilder &builder, int64_t bytes) {
   return builder.getIntegerType(bytes * 8);
-}
-
-namespace {
-/// Addresses and predicates of the elements a thread holds of a tile.
-class TileAccess {
-public:
-  TileAccess(OpBuilder &builder, Location loc, Value pointer, Type element)
-      : builder(builder), loc(loc), ints(builder, loc), pointer(pointer),
-        bytes(getStorageBits(element) / 8) {
-    base =
-        LLVM::PtrToIntOp::create(builder, loc, builder.getI64Type(), pointer);
-  }
-
-  /// Adds one index that is not of the tile.
-  void addIndex(Value index, Value stride) {
-    base = add(base, getBytes(index, stride));
-  }
-  /// Adds a dimension of the tile; `start` is the coordinate of register 0.
-  /// Nothing is asked where all of the tile is inside.
-  void addDimension(Value start, Value stride, Value bound, bool isInside) {
-    Value limit =
-        builder.createOrFold<arith::MaxSIOp>(loc, bound, ints.constant(0));
-    dims.push_back({start, stride, limit, getDivisor(bound), isInside, {}, {}});
-  }
-
-  /// Address (i64) of the element at the given offsets from register 0, without
-  /// the bytes in `immediate`.
-  Value getAddress(ArrayRef<int64_t> offsets, int64_t &immediate);
-  /// Whether the element is within bounds, and `owner` if given.
-  Value getPredicate(ArrayRef<int64_t> offsets, Value owner);
-  /// Whether elements (2i, 2i + 1) along the last dimension may be accessed
-  /// together: adjacent, aligned, and in or out of bounds as a pair.
-  /// `indexDivisor` divides the first coordinate, `strideDivisor` the strides
-  /// of all other dimensions.
-  bool canPair(int64_t indexDivisor, int64_t strideDivisor) const {
-    return mayPair(indexDivisor) && getAlignment(pointer) % (2 * bytes) == 0 &&
-           strideDivisor % 2 == 0;
-  }
-  /// The same, as far as pointer and strides do not say otherwise.
-  bool mayPair(int64_t indexDivisor) const {
-    const Dimension &dim = dims.back();
-    return bytes <= 4 && getConstant(dim.stride) == 1 &&
-           indexDivisor % 2 == 0 && dim.boundDivisor % 2 == 0;
-  }
-  /// Whether so many bytes divide the pointer and all strides but the last.
-  Value buildAligned(ValueRange strides, int64_t unit) {
-    Value low =
-        LLVM::PtrToIntOp::create(builder, loc, builder.getI64Type(), pointer);
-    auto constant = [&](int64_t value) -> Value {
-      return arith::ConstantOp::create(builder, loc,
-                                       builder.getI64IntegerAttr(value));
-    };
-    for (Value stride : strides)
-      low = builder.createOrFold<arith::OrIOp>(
-          loc, low,
-          builder.createOrFold<arith::MulIOp>(loc, stride, constant(bytes)));
-    low = builder.createOrFold<arith::AndIOp>(loc, low, constant(unit - 1));
-    return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, low,
-                                 constant(0));
-  }
-
-  int64_t getElementBytes() const { return bytes; }
-  /// Whether all columns of the tile are inside of the array, side by side.
-  bool hasWholeRows() const {
-    return dims.back().isInside && getConstant(dims.back().stride) == 1;
-  }
-
-private:
-  struct Dimension {
-    Value start, stride, limit;
-    int64_t boundDivisor;
-    bool isInside;
-    llvm::MapVector<int64_t, Value> terms, inBounds;
-  };
-
-  Value add(Value a, Value b) {
-    return builder.createOrFold<arith::AddIOp>(loc, a, b);
-  }
-  /// index (i32) * stride (i64) in bytes.
-  Value getBytes(Value index, Value stride) {
-    Value wide =
-        builder.createOrFold<arith::ExtSIOp>(loc, builder.getI64Type(), index);
-    Value size = arith::ConstantOp::create(builder, loc,
-                                           builder.getI64IntegerAttr(bytes));
-    Value scaled = builder.createOrFold<arith::MulIOp>(loc, stride, size);
-    return builder.createOrFold<arith::MulIOp>(loc, wide, scaled);
-  }
-
-  OpBuilder &builder;
-  Location loc;
-  IntegerBuilder ints;
-  Value pointer, base;
-  int64_t bytes;
-  SmallVector<Dimension, 2> dims;
-  std::map<SmallVector<int64_t, 2>, Value> addresses, predicates;
-};
-} // namespace
-
-Value TileAccess::getAddress(ArrayRef<int64_t> offsets, int64_t &immediate) {
-  // Offsets along dimensions of constant stride need no arithmetic, as far as
-  // they fit PTX's 32-bit immediates.
-  immediate = 0;
-  SmallVector<int64_t, 2> key(offsets);
-  for (auto [dim, offset] : llvm::zip(dims, key)) {
-    std::optional<int64_t> stride = getConstant(dim.stride);
-    if (stride && llvm::isInt<30>(*stride) &&
-        llvm::isInt<31>(immediate + offset * *stride * bytes)) {
-      immediate += offset * *stride * bytes;
-      offset = 0;
-    }
-  }
-  Value &address = addresses[key];
-  if (address)
-    return address;
-  Value sum = base;
-  for (auto [dim, offset] : llvm::zip(dims, key)) {
-    Value &term = dim.terms[offset];
-    if (!term)
-      term = getBytes(ints.add(dim.start, offset), dim.stride);
-    sum = add(sum, term);
-  }
-  return address = sum;
-}
-
-Value TileAccess::getPredicate(ArrayRef<int64_t> offsets, Value owner) {
-  Value &predicate = predicates[SmallVector<int64_t, 2>(offsets)];
-  if (predicate)
-    return predicate;
-  Value all = owner;
-  for (auto [dim, offset] : llvm::zip(dims, offsets)) {
-    if (dim.isInside)
-      continue;
-    Value &inBounds = dim.inBounds[offset];
-    // One unsigned comparison: what is below 0 is beyond every bound.
-    if (!inBounds)
-      inBounds = builder.createOrFold<arith::CmpIOp>(
-          loc, arith::CmpIPredicate::ult, ints.add(dim.start, offset),
-          dim.limit);
-    all = all ? builder.createOrFold<arith::AndIOp>(loc, all, inBounds)
-              : inBounds;
-  }
-  if (!all)
-    all = arith::ConstantOp::create(builder, loc, builder.getBoolAttr(true));
-  return predicate = all;
 }
 
 namespace {

@@ -1,0 +1,514 @@
+//===- ForwardReference.cpp - attention by definition on the CPU ----------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// What attention.forward means, as loops over memrefs.
+// Kept as close to the formula as possible; nothing here is for speed.
+//===----------------------------------------------------------------------===//
+
+#include "ForwardReference.h"
+#include "QuantizeReference.h"
+#include "ReferenceRegion.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include <limits>
+
+using namespace mlir;
+using namespace fa3;
+using namespace fa3::attention;
+
+namespace {
+/// Emits the loops of one host function.
+class ReferenceBuilder {
+public:
+  ReferenceBuilder(HostFunction &host, Precision precision);
+
+  /// All heads of all batches.
+  void buildAll();
+  /// The heads numbered `first` to `last`; gives the number of all.
+  Value buildSlice(Value first, Value last);
+
+private:
+  using Body = function_ref<void(Value)>;
+  using CarryingBody = function_ref<Value(Value, Value)>;
+
+  void loop(Value begin, Value end, Body body);
+  /// A loop that carries one value, and its final value.
+  Value loop(Value end, Value init, CarryingBody body);
+
+  Value number(double value);
+  /// An element of q, k or v, or an f32, in the type of the computation.
+  Value widen(Value value);
+  /// To the element type and back where the precision asks for it; to bf16
+  /// where that has 8 bits.
+  Value round(Value value);
+  /// The same for weights, which are operands of a product.
+  Value roundWeight(Value value);
+  /// An element of q, the sum of its terms.
+  Value loadQuery(ArrayRef<Value> at);
+  /// `value` times the scale of a row of q (0), k (1) or v (2).
+  Value applyScale(Value value, unsigned operand, Value batch, Value head,
+                   Value row);
+  Value loadScale(unsigned operand, Value batch, Value head, Value row);
+  Value loadSink(Value head);
+  void storeRounded(Value value, Value memref, ValueRange indices);
+
+  void buildScratch();
+  void freeScratch();
+  void buildHead(Value b, Value h);
+  void buildRow(Value b, Value h, Value keyHead, Value i);
+  void storeOutput(Value x, Value batch, Value h, Value i, Value c);
+  void buildOutput(Value b, Value h, Value keyHead, Value i, Value max);
+  Value buildScoreMod(Value b, Value h, Value keyHead, Value i, Value j);
+  Value buildDot(Value b, Value h, Value keyHead, Value i, Value j);
+  /// Whether the key is visible; null if all are.
+  Value buildVisible(Value b, Value h, Value i, Value j);
+  /// Copies the code of a region to the insertion point.
+  SmallVector<Value> inlineRegion(Region &region, ValueRange arguments);
+  /// Sets the lengths of a sequence.
+  void setLengths(Value batch);
+  /// Where a query or key is, in its arrays.
+  SmallVector<Value> getPlace(Sequence sequence, Value batch, Value h,
+                              Value row);
+  /// Runs `body` if the row is one of the array, which without a place it is.
+  void ifInside(Sequence sequence, ArrayRef<Value> place,
+                function_ref<void()> body);
+
+  HostFunction &host;
+  ImplicitLocOpBuilder b;
+  bool isLow;
+  Type compute, element;
+  Value zero, one, headDim, valueHeadDim, group, scale;
+  /// Of the sequence at hand: lengths, and how many queries are computed.
+  Value queries, keys, rows;
+  Value row;     ///< scores of one query, then their weights
+  Value product; ///< of one query and key, where that has a place
+  Value sum;     ///< weighted sum of values of one query
+};
+} // namespace
+
+ReferenceBuilder::ReferenceBuilder(HostFunction &host, Precision precision)
+    : host(host), b(host.forward.getLoc(), host.getBuilder()),
+      isLow(precision == Precision::low),
+      element(host.forward.getElementType()) {
+  compute = isLow ? b.getF32Type() : b.getF64Type();
+  auto index = [&](int64_t value) {
+    return arith::ConstantIndexOp::create(b, value);
+  };
+  zero = index(0);
+  one = index(1);
+  headDim = index(host.forward.getHeadDim());
+  valueHeadDim = index(host.forward.getValueHeadDim());
+  group = arith::DivUIOp::create(b, host.heads, host.keyHeads);
+  scale = widen(host.scale);
+}
+
+//===----------------------------------------------------------------------===//
+// Pieces
+//===----------------------------------------------------------------------===//
+
+void ReferenceBuilder::loop(Value begin, Value end, Body body) {
+  auto loop = scf::ForOp::create(b, begin, end, one);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  body(loop.getInductionVar());
+}
+
+Value ReferenceBuilder::loop(Value end, Value init, CarryingBody body) {
+  auto loop = scf::ForOp::create(b, zero, end, one, init);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  Value next = body(loop.getInductionVar(), loop.getRegionIterArg(0));
+  scf::YieldOp::create(b, next);
+  return loop.getResult(0);
+}
+
+Value ReferenceBuilder::number(double value) {
+  return arith::ConstantOp::create(b, b.getFloatAttr(compute, value));
+}
+
+Value ReferenceBuilder::loadScale(unsigned operand, Value batch, Value head,
+                                  Value row) {
+  Value scales = host.scales[operand];
+  auto share = [&](Value number, int64_t axis, Value count) -> Value {
+    Value extent = memref::DimOp::create(b, scales, axis);
+    return arith::DivUIOp::create(b, arith::MulIOp::create(b, number, extent),
+                                  count);
+  };
+  int64_t rows = host.forward.getScaleRows(operand);
+  Value block = zero;
+  if (rows)
+    block =
+        arith::DivUIOp::create(b, row, arith::ConstantIndexOp::create(b, rows));
+  return widen(
+      memref::LoadOp::create(b, scales,
+                             ValueRange{share(batch, 0, host.batch),
+                                        share(head, 1, host.heads), block}));
+}
+
+Value ReferenceBuilder::applyScale(Value value, unsigned operand, Value batch,
+                                   Value head, Value row) {
+  if (!host.forward.hasScales())
+    return value;
+  return arith::MulFOp::create(b, value, loadScale(operand, batch, head, row));
+}
+
+Value ReferenceBuilder::widen(Value value) {
+  if (value.getType().isInteger())
+    value = arith::SIToFPOp::create(b, b.getF32Type(), value);
+  else if (value.getType().getIntOrFloatBitWidth() == 8)
+    value = decodeFloat8(b, value);
+  for (Type type : {Type(b.getF32Type()), compute})
+    if (value.getType().getIntOrFloatBitWidth() < type.getIntOrFloatBitWidth())
+      value = arith::ExtFOp::create(b, type, value);
+  return value;
+}
+
+Value ReferenceBuilder::round(Value value) {
+  if (!isLow)
+    return value;
+  Type type = host.forward.hasScales() ? Type(b.getBF16Type()) : element;
+  return widen(arith::TruncFOp::create(b, type, value));
+}
+
+Value ReferenceBuilder::roundWeight(Value value) {
+  if (!isLow || !host.forward.hasScales())
+    return round(value);
+  return roundToFloat8(b, value, host.forward.getValueElementType());
+}
+
+void ReferenceBuilder::storeRounded(Value value, Value memref,
+                                    ValueRange indices) {
+  // Through f32, the type of sums in every implementation.
+  for (Type type : {Type(b.getF32Type()),
+                    cast<MemRefType>(memref.getType()).getElementType()})
+    if (type.getIntOrFloatBitWidth() < value.getType().getIntOrFloatBitWidth())
+      value = arith::TruncFOp::create(b, type, value);
+  memref::StoreOp::create(b, value, memref, indices);
+}
+
+SmallVector<Value> ReferenceBuilder::inlineRegion(Region &region,
+                                                  ValueRange arguments) {
+  Block &block = region.front();
+  IRMapping mapping(host.values);
+  mapping.map(block.getArguments(), arguments);
+  for (auto [aux, memref] : llvm::zip(host.forward.getAux(), host.aux))
+    mapping.map(aux, memref);
+  for (Operation &op : block.without_terminator()) {
+    if (auto length = dyn_cast<LengthOp>(op)) {
+      bool isKey = length.getSequence() == Sequence::key;
+      mapping.map(length.getResult(), isKey ? keys : queries);
+    } else if (auto dim = dyn_cast<tensor::DimOp>(op)) {
+      mapping.map(dim.getResult(),
+                  memref::DimOp::create(
+                      b, dim.getLoc(), mapping.lookup(dim.getSource()),
+                      mapping.lookupOrDefault(dim.getIndex())));
+    } else if (auto extract = dyn_cast<tensor::ExtractOp>(op)) {
+      mapping.map(extract.getResult(), readElement(b, extract, mapping));
+    } else {
+      cloneScalar(b, op, mapping);
+    }
+  }
+  return llvm::map_to_vector(
+      cast<YieldOp>(block.getTerminator()).getValues(),
+      [&](Value value) { return mapping.lookupOrDefault(value); });
+}
+
+//===----------------------------------------------------------------------===//
+// Lengths and places
+//===----------------------------------------------------------------------===//
+
+void ReferenceBuilder::setLengths(Value batch) {
+  queries = host.queries;
+  keys = host.keys;
+  Region &region = host.forward.getLengthsRegion();
+  if (!region.empty()) {
+    SmallVector<Value> lengths = inlineRegion(region, batch);
+    for (auto [length, extent, sequence] :
+         {std::tuple(&queries, host.queries, Sequence::query),
+          {&keys, host.keys, Sequence::key}}) {
+      *length = arith::MaxSIOp::create(
+          b, lengths[static_cast<unsigned>(sequence)], zero);
+      if (!host.forward.hasPlace(sequence))
+        *length = arith::MinSIOp::create(b, *length, extent);
+    }
+  }
+  rows = queries;
+  if (host.maxQ)
+    rows = arith::MinSIOp::create(b, rows, host.maxQ);
+}
+
+SmallVector<Value> ReferenceBuilder::getPlace(Sequence sequence, Value batch,
+                                              Value h, Value row) {
+  Region &region = host.forward.getPlaceRegion(sequence);
+  if (region.empty())
+    return {batch, h, row};
+  return inlineRegion(region, {batch, h, row});
+}
+
+void ReferenceBuilder::ifInside(Sequence sequence, ArrayRef<Value> place,
+                                function_ref<void()> body) {
+  if (!host.forward.hasPlace(sequence))
+    return body();
+  Value array = sequence == Sequence::query ? host.q : host.k, isInside;
+  for (auto [axis, index] : llvm::enumerate(place)) {
+    Value extent = memref::DimOp::create(b, array, axis);
+    // What is below 0 is beyond every extent.
+    Value fits =
+        arith::CmpIOp::create(b, arith::CmpIPredicate::ult, index, extent);
+    isInside =
+        isInside ? arith::AndIOp::create(b, isInside, fits).getResult() : fits;
+  }
+  auto branch = scf::IfOp::create(b, TypeRange(), isInside,
+                                  /*withElseRegion=*/false);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  body();
+}
+
+//===----------------------------------------------------------------------===//
+// Attention
+//===----------------------------------------------------------------------===//
+
+Value ReferenceBuilder::loadQuery(ArrayRef<Value> at) {
+  Value sum = widen(memref::LoadOp::create(b, host.q, at));
+  for (uint64_t term = 1; term < host.forward.getQTerms(); ++term) {
+    SmallVector<Value> place(at);
+    Value behind =
+        arith::ConstantIndexOp::create(b, term * host.forward.getHeadDim());
+    place.back() = arith::AddIOp::create(b, place.back(), behind);
+    Value other = widen(memref::LoadOp::create(b, host.q, place));
+    sum = arith::AddFOp::create(b, sum, other);
+  }
+  return sum;
+}
+
+Value ReferenceBuilder::buildDot(Value batch, Value h, Value keyHead, Value i,
+                                 Value j) {
+  // The order of a sum of products is free; the loop may be vectorized.
+  auto anyOrder = arith::FastMathFlagsAttr::get(
+      b.getContext(),
+      arith::FastMathFlags::reassoc | arith::FastMathFlags::contract);
+  SmallVector<Value> ofQuery = getPlace(Sequence::query, batch, h, i),
+                     ofKey = getPlace(Sequence::key, batch, keyHead, j);
+  auto at = [](SmallVector<Value> place, Value c) {
+    place.push_back(c);
+    return place;
+  };
+  auto multiply = [&]() -> Value {
+    return loop(headDim, number(0), [&](Value c, Value partial) -> Value {
+      Value x = loadQuery(at(ofQuery, c));
+      Value y = widen(memref::LoadOp::create(b, host.k, at(ofKey, c)));
+      if (isLow)
+        y = round(arith::MulFOp::create(b, y, scale));
+      Value product = arith::MulFOp::create(b, x, y, anyOrder);
+      return arith::AddFOp::create(b, partial, product, anyOrder);
+    });
+  };
+  Value dot;
+  if (!host.forward.hasPlace(Sequence::key)) {
+    dot = multiply();
+  } else {
+    // A key outside of the array is one of zeros.
+    memref::StoreOp::create(b, number(0), product);
+    ifInside(Sequence::key, ofKey,
+             [&] { memref::StoreOp::create(b, multiply(), product); });
+    dot = memref::LoadOp::create(b, product);
+  }
+  if (isLow)
+    dot = round(dot);
+  else
+    dot = arith::MulFOp::create(b, dot, scale);
+  dot = applyScale(dot, 0, batch, h, i);
+  return applyScale(dot, 1, batch, h, j);
+}
+
+Value ReferenceBuilder::buildVisible(Value batch, Value h, Value i, Value j) {
+  ForwardOp forward = host.forward;
+  Value keep;
+  if (!forward.getMaskMod().empty())
+    keep = inlineRegion(forward.getMaskMod(), {batch, h, i, j}).front();
+  auto sizes = forward.getSizesOfBlocks();
+  if (!sizes)
+    return keep;
+  auto divide = [&](Value row, int64_t size) -> Value {
+    return arith::DivUIOp::create(b, row,
+                                  arith::ConstantIndexOp::create(b, size));
+  };
+  Value ofQuery = divide(i, sizes->first), ofKey = divide(j, sizes->second);
+  // Whether the key's block is in a list, whose length is yielded as `count`.
+  auto isListed = [&](unsigned count) {
+    auto read = [&](Value t, unsigned number) {
+      return inlineRegion(forward.getBlocksRegion(),
+                          {batch, h, ofQuery, t})[number];
+    };
+    Value none = arith::ConstantIntOp::create(b, 0, 1);
+    return loop(read(zero, count), none, [&](Value t, Value found) -> Value {
+      Value isOwn = arith::CmpIOp::create(b, arith::CmpIPredicate::eq,
+                                          read(t, count + 1), ofKey);
+      return arith::OrIOp::create(b, found, isOwn);
+    });
+  };
+  Value isMasked = isListed(0), isFull = isListed(2);
+  if (keep)
+    isMasked = arith::AndIOp::create(b, isMasked, keep);
+  return arith::OrIOp::create(b, isMasked, isFull);
+}
+
+Value ReferenceBuilder::buildScoreMod(Value batch, Value h, Value keyHead,
+                                      Value i, Value j) {
+  auto edited = [&]() -> Value {
+    Value score = buildDot(batch, h, keyHead, i, j);
+    Region &region = host.forward.getScoreMod();
+    if (region.empty())
+      return score;
+    if (!isLow)
+      score = arith::TruncFOp::create(b, b.getF32Type(), score);
+    return round(widen(inlineRegion(region, {score, batch, h, i, j}).front()));
+  };
+  Value keep = buildVisible(batch, h, i, j);
+  if (!keep)
+    return edited();
+  auto branch = scf::IfOp::create(b, compute, keep, /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  Value score = edited();
+  scf::YieldOp::create(b, score);
+  b.setInsertionPointToStart(branch.elseBlock());
+  Value masked = number(-std::numeric_limits<double>::infinity());
+  scf::YieldOp::create(b, masked);
+  return branch.getResult(0);
+}
+
+void ReferenceBuilder::buildOutput(Value batch, Value h, Value keyHead, Value i,
+                                   Value max) {
+  // Without a value, the sink is in the sum of weights only.
+  Value none = number(0);
+  if (host.sinks)
+    none = math::ExpOp::create(
+        b, arith::SubFOp::create(b, loadSink(h), max).getResult());
+  Value total = loop(keys, none, [&](Value j, Value partial) {
+    Value score = memref::LoadOp::create(b, row, j);
+    Value shifted = arith::SubFOp::create(b, score, max);
+    Value weight = math::ExpOp::create(b, shifted);
+    memref::StoreOp::create(b, weight, row, j);
+    return arith::AddFOp::create(b, partial, weight).getResult();
+  });
+  loop(zero, valueHeadDim,
+       [&](Value c) { memref::StoreOp::create(b, number(0), sum, c); });
+  loop(zero, keys, [&](Value j) {
+    Value weight = memref::LoadOp::create(b, row, j);
+    weight = roundWeight(arith::DivFOp::create(b, weight, total));
+    weight = applyScale(weight, 2, batch, h, j);
+    SmallVector<Value> place = getPlace(Sequence::key, batch, keyHead, j);
+    ifInside(Sequence::key, place, [&] {
+      loop(zero, valueHeadDim, [&](Value c) {
+        SmallVector<Value> at(place);
+        at.push_back(c);
+        Value x = widen(memref::LoadOp::create(b, host.v, at));
+        Value product = arith::MulFOp::create(b, weight, x);
+        Value partial = memref::LoadOp::create(b, sum, c);
+        Value next = arith::AddFOp::create(b, partial, product);
+        memref::StoreOp::create(b, next, sum, c);
+      });
+    });
+  });
+  loop(zero, valueHeadDim, [&](Value c) {
+    Value x = memref::LoadOp::create(b, sum, c);
+    storeOutput(x, batch, h, i, c);
+  });
+  if (host.lse) {
+    Value log = math::LogOp::create(b, total);
+    storeRounded(arith::AddFOp::create(b, max, log), host.lse,
+                 getPlace(Sequence::query, batch, h, i));
+  }
+}
+
+void ReferenceBuilder::storeOutput(Value x, Value batch, Value h, Value i,
+                                   Value c) {
+  SmallVector<Value> at = getPlace(Sequence::query, batch, h, i);
+  at.push_back(c);
+  storeRounded(x, host.o, at);
+}
+
+Value ReferenceBuilder::loadSink(Value h) {
+  return widen(memref::LoadOp::create(b, host.sinks, h));
+}
+
+void ReferenceBuilder::buildRow(Value batch, Value h, Value keyHead, Value i) {
+  Value lowest = number(-std::numeric_limits<double>::infinity());
+  Value max =
+      loop(keys, host.sinks ? loadSink(h) : lowest, [&](Value j, Value max) {
+        Value score = buildScoreMod(batch, h, keyHead, i, j);
+        memref::StoreOp::create(b, score, row, j);
+        return arith::MaximumFOp::create(b, max, score).getResult();
+      });
+  // Without a visible key the softmax is 0 / 0; it is defined to be 0.
+  Value none = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, max, lowest);
+  auto branch = scf::IfOp::create(b, TypeRange(), none,
+                                  /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  loop(zero, valueHeadDim,
+       [&](Value c) { storeOutput(number(0), batch, h, i, c); });
+  if (host.lse)
+    storeRounded(lowest, host.lse, getPlace(Sequence::query, batch, h, i));
+  b.setInsertionPointToStart(branch.elseBlock());
+  buildOutput(batch, h, keyHead, i, max);
+}
+
+void ReferenceBuilder::buildHead(Value batch, Value h) {
+  Value keyHead = arith::DivUIOp::create(b, h, group);
+  setLengths(batch);
+  auto rowType = MemRefType::get({ShapedType::kDynamic}, compute);
+  row = memref::AllocOp::create(b, rowType, keys);
+  loop(zero, rows, [&](Value i) {
+    SmallVector<Value> place = getPlace(Sequence::query, batch, h, i);
+    ifInside(Sequence::query, place, [&] { buildRow(batch, h, keyHead, i); });
+  });
+  memref::DeallocOp::create(b, row);
+}
+
+void ReferenceBuilder::buildScratch() {
+  auto sumType = MemRefType::get({host.forward.getValueHeadDim()}, compute);
+  sum = memref::AllocOp::create(b, sumType);
+  if (host.forward.hasPlace(Sequence::key))
+    product = memref::AllocOp::create(b, MemRefType::get({}, compute));
+}
+
+void ReferenceBuilder::freeScratch() {
+  memref::DeallocOp::create(b, sum);
+  if (product)
+    memref::DeallocOp::create(b, product);
+}
+
+void ReferenceBuilder::buildAll() {
+  buildScratch();
+  loop(zero, host.batch, [&](Value batch) {
+    loop(zero, host.heads, [&](Value h) { buildHead(batch, h); });
+  });
+  freeScratch();
+}
+
+Value ReferenceBuilder::buildSlice(Value first, Value last) {
+  buildScratch();
+  loop(first, last, [&](Value n) {
+    Value batch = arith::DivUIOp::create(b, n, host.heads);
+    Value h = arith::RemUIOp::create(b, n, host.heads);
+    buildHead(batch, h);
+  });
+  freeScratch();
+  return arith::MulIOp::create(b, host.batch, host.heads);
+}
+
+Value fa3::attention::buildForwardReference(
+    HostFunction &host, Precision precision,
+    std::optional<std::pair<Value, Value>> slice) {
+  ReferenceBuilder builder(host, precision);
+  if (slice)
+    return builder.buildSlice(slice->first, slice->second);
+  builder.buildAll();
+  return Value();
+}
