@@ -31,9 +31,9 @@ typedef enum fa3_host_memory {
   FA3_HOST_COPIED = 1     /* arrays are in host memory, copied for each call */
 } fa3_host_memory;
 
-/* A host function and its kernels, a global of the program. The runtime keeps its
- * address from the first launch to fa3_host_release: call that before code with
- * such globals is unloaded (dlclose, or the end of a JIT). */
+/* A host function and its kernels, a global of the program. The runtime keeps
+ * its address from the first launch to fa3_host_release: call that before code
+ * with such globals is unloaded (dlclose, or the end of a JIT). */
 typedef struct fa3_host_program {
   const char *name;
   const char *manifest;
