@@ -19,6 +19,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include <numeric>
@@ -139,10 +140,16 @@ allocateParts(HostFunction &host, const std::optional<GroupPacking> &packing) {
   OpBuilder builder = host.getBuilder();
   ImplicitLocOpBuilder b(host.forward.getLoc(), builder);
   unsigned head = host.forward.getPlaceRank(attention::Sequence::query) - 2;
+  // The host requires at least 1; grids, which are counted without a sign, are
+  // to see it.
+  Value count = host.splits;
+  if (!getConstantIntValue(count))
+    count =
+        arith::MaxSIOp::create(b, count, arith::ConstantIndexOp::create(b, 1));
   auto allocate = [&](StringRef name, int64_t dims) {
     auto like = cast<MemRefType>(host.o.getType());
     SmallVector<int64_t> shape = {ShapedType::kDynamic};
-    SmallVector<Value> extents = {host.splits};
+    SmallVector<Value> extents = {count};
     for (int64_t dim = 0; dim < dims; ++dim) {
       shape.push_back(like.getDimSize(dim));
       extents.push_back(memref::DimOp::create(b, host.o, dim));
