@@ -78,6 +78,8 @@ static Options takeOptions(const PipelineOptions &from) {
 void fa3::buildTilePipeline(OpPassManager &pm, const PipelineOptions &options) {
   pm.addPass(attention::createOutline());
   pm.addPass(attention::createExpandMods());
+  pm.addPass(attention::createDeriveBlocks(
+      takeOptions<attention::DeriveBlocksOptions>(options)));
   pm.addPass(attention::createDeriveGradient());
   auto toTile = takeOptions<AttentionToTileOptions>(options);
   // A narrow block has no turn of its own.

@@ -60,8 +60,21 @@ def Words_EarlyVotes
     : Words<"EarlyVotes", ["auto", "integers", "floats", "none"]>;
 def Words_ScaleOperands : Words<"ScaleOperands", ["auto", "always", "never"]>;
 def Words_BackwardForm : Words<"BackwardForm", ["auto", "split", "fused"]>;
+def Words_BlockLists
+    : Words<"BlockLists", ["auto", "call", "apart", "never"]>;
 def Words_BarrierWait : Words<"BarrierWait", ["asm", "intrinsic"]>;
 def Words_WgmmaAsm : Words<"WgmmaAsm", ["instruction", "chain"]>;
+
+//===----------------------------------------------------------------------===//
+// Options of attention-derive-blocks
+//===----------------------------------------------------------------------===//
+
+def Option_BlockLists : Word<
+    "blockLists", "block-lists", Words_BlockLists, "Auto",
+    "lists of the blocks that a mask lets see, made from its code: call (kernels "
+    "in front of attention), apart (a function of their own, whose lists "
+    "attention takes), never, or auto (call, where lengths are known and long "
+    "and the mask is not decided by inequalities)">;
 
 //===----------------------------------------------------------------------===//
 // Options of attention-to-tile

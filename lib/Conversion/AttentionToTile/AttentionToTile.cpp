@@ -5,6 +5,7 @@
 #include "Cost.h"
 #include "Kernel.h"
 #include "KernelArguments.h"
+#include "ListKernels.h"
 #include "PackGroups.h"
 #include "Places.h"
 #include "QuantizeKernels.h"
@@ -68,7 +69,7 @@ private:
   /// Keys of a narrower block in front of the others, 0 for none.
   FailureOr<int64_t> getLastKeys(attention::ForwardOp forward, int64_t blockN);
   /// Narrows a tile to one that listed blocks are made of.
-  LogicalResult fitBlocks(attention::ForwardOp forward,
+  LogicalResult fitBlocks(attention::ForwardOp forward, int64_t rowsPerQuery,
                           const RegionDemand &demand, TileChoice &tile);
   /// Narrows a tile to rows that lie one behind the other.
   LogicalResult fitPlaces(attention::ForwardOp forward, TileChoice &tile);
@@ -265,14 +266,16 @@ FailureOr<int64_t> AttentionToTile::getLastKeys(ForwardOp forward,
 }
 
 LogicalResult AttentionToTile::fitBlocks(ForwardOp forward,
+                                         int64_t rowsPerQuery,
                                          const RegionDemand &demand,
                                          TileChoice &tile) {
   auto sizes = forward.getSizesOfBlocks();
   if (!sizes)
     return success();
-  int64_t queries = sizes->first, keys = sizes->second;
+  int64_t queries = sizes->first * rowsPerQuery, keys = sizes->second;
   for (auto [what, size, name, given] :
-       {std::tuple("queries", queries, "block-m", int64_t(blockM)),
+       {std::tuple(rowsPerQuery > 1 ? "rows" : "queries", queries, "block-m",
+                   int64_t(blockM)),
         std::tuple("keys", keys, "block-n", int64_t(blockN))})
     if (given && size % given)
       return forward.emitOpError("lists blocks of ")
@@ -405,6 +408,7 @@ LogicalResult AttentionToTile::convert(func::FuncOp function) {
   Location loc = op ? op->getLoc() : function.getLoc();
   auto module = gpu::GPUModuleOp::create(
       builder, loc, (function.getName() + "_kernels").str());
+  listKernels += buildListKernels(*host, module);
   if (failed(buildQuantizations(*host, module)) ||
       failed(buildUpdateKernel(*host, module)) ||
       (host->forward && failed(buildForward(*host, module))) ||
@@ -525,7 +529,8 @@ LogicalResult AttentionToTile::buildForward(HostFunction &host,
     tile.blockM = blockM;
   if (blockN)
     tile.blockN = blockN;
-  if (failed(fitBlocks(forward, demand, tile)) ||
+  int64_t rowsPerQuery = operands.packing ? operands.packing->rows : 1;
+  if (failed(fitBlocks(forward, rowsPerQuery, demand, tile)) ||
       failed(fitPlaces(forward, tile)))
     return failure();
   limitSequences(host);

@@ -123,7 +123,8 @@ fa3::chooseGroupPacking(const attention::HostFunction &host,
       error << "a group has " << packing.heads << ", the limit is "
             << kReplicaRows;
     });
-  if (forward.getSizesOfBlocks())
+  Region &blocks = forward.getBlocksRegion();
+  if (!blocks.empty() && !blocks.getArgument(1).use_empty())
     return refuse([](InFlightDiagnostic error) {
       error << "blocks of keys are listed by head";
     });
@@ -141,7 +142,9 @@ fa3::chooseGroupPacking(const attention::HostFunction &host,
       error << "expects scales of q for the " << keyHeads
             << " key heads or for all, and for all rows";
     });
-  bool pays = packing.heads == packing.rows && gainsByMask(forward);
+  // With lists, the keys of a tile are those of a block of queries anyway.
+  bool pays =
+      packing.heads == packing.rows && blocks.empty() && gainsByMask(forward);
   std::optional<int64_t> queries = getStaticQueries(forward);
   pays |= queries && isFilledBetter(*queries, packing);
   // Keys are divided where queries are few.

@@ -172,7 +172,7 @@ func.func @place_short(%n: !n, %k: tensor<?x64xf16>, %f: tensor<?xi32>) {
 func.func @place_length(%n: !n, %f: tensor<?xi32>) {
   %0 = attention.append %n, %n at %f : !n, !n, tensor<?xi32>
     place (%b, %h, %j) {
-      // expected-error @+1 {{expects to lie in a region of 'attention.forward' or 'attention.backward'}}
+      // expected-error @+1 {{expects to lie in a region of 'attention.forward', 'attention.backward' or 'attention.list_blocks'}}
       %l = attention.length key
       attention.yield %b, %h, %l : index, index, index
     }

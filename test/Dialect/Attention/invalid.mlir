@@ -630,7 +630,7 @@ func.func @length() {
 // -----
 
 func.func @yield(%x: f32) {
-  // expected-error @+1 {{'attention.yield' op expects parent op to be one of 'attention.forward, attention.backward, attention.append'}}
+  // expected-error @+1 {{'attention.yield' op expects parent op to be one of 'attention.forward, attention.backward, attention.append, attention.list_blocks'}}
   attention.yield %x : f32
 }
 

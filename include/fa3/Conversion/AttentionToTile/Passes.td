@@ -72,6 +72,12 @@ def AttentionToTile : Pass<"attention-to-tile", "::mlir::ModuleOp"> {
     What is appended is turned on the way. It loads and stores by threads, since
     the keys of a sequence may be anywhere.
 
+    `attention.list_blocks` becomes three kernels in front of the attention's:
+    `_pairs` counts the visible pairs of every two blocks, 64 blocks of keys a
+    tile and a query a step, `_positions` counts how many blocks in front of each
+    are in its list, and `_lists` finds the block of every entry. What lies
+    between is memory of the call.
+
     `two-level-accumulation` starts the product of every step from zero and adds
     it to the output in fp32, one fused multiply-add an element, which also
     rescales. Products of 8-bit operands keep about 14 bits of their accumulator
@@ -100,7 +106,8 @@ def AttentionToTile : Pass<"attention-to-tile", "::mlir::ModuleOp"> {
     group are a power of two and dv is at most 128: a tile then has fewer queries,
     and fewer keys beside those that they see. Rows do not end early then (`end-rows`). Needs
     known numbers of heads, score code that reads no auxiliary operand by head
-    or query, and scales of q that the heads of a group share.
+    or query, scales of q that the heads of a group share, and lists of blocks
+    that are the same for all heads.
 
     Without `block-m` and `block-n` the tile follows from the head dims: the
     widest key block for which the estimated registers of a consumer and the
@@ -162,7 +169,9 @@ def AttentionToTile : Pass<"attention-to-tile", "::mlir::ModuleOp"> {
     Statistic<"kernels", "kernels", "attention operations turned into kernels">,
     Statistic<"packed", "packed", "kernels whose rows are the heads of a group">,
     Statistic<"quantizeKernels", "quantize-kernels",
-              "kernels of attention.quantize">
+              "kernels of attention.quantize">,
+    Statistic<"listKernels", "list-kernels",
+              "kernels of attention.list_blocks">
   ];
 }
 

@@ -31,14 +31,12 @@ std::optional<IndexBound> fa3::attention::getBound(Value index) {
       return std::nullopt;
     return IndexBound{extents[argument.getArgNumber()], more};
   }
-  auto op =
-      argument ? dyn_cast<ScoredOpInterface>(argument.getOwner()->getParentOp())
-               : ScoredOpInterface();
-  if (!op)
+  Operation *op = argument ? argument.getOwner()->getParentOp() : nullptr;
+  if (!isa_and_nonnull<ScoredOpInterface, ListBlocksOp>(op))
     return std::nullopt;
   Region *region = argument.getOwner()->getParent();
   int64_t number = argument.getArgNumber();
-  auto forward = dyn_cast<ForwardOp>(op.getOperation());
+  auto forward = dyn_cast<ForwardOp>(op);
   bool isOfPair = !forward || region == &forward.getScoreMod() ||
                   region == &forward.getMaskMod();
   bool isOfBlocks = forward && region == &forward.getBlocksRegion();
@@ -147,6 +145,8 @@ void fa3::attention::nameTensors(ScoredOpInterface op,
       name(backward.getLseGrad(), "dlse", {"b", "h", "sq"});
   }
   for (auto [number, value] : llvm::enumerate(op.getAux())) {
+    if (!isa<BlockArgument>(value))
+      continue; // lists that are made by the function
     std::string role = ("aux" + Twine(number)).str();
     name(value, role, {});
     HostArgument &argument =

@@ -67,6 +67,11 @@ llvm::SmallDenseMap<mlir::Operation *, std::string>
 nameUpdates(mlir::func::FuncOp function,
             llvm::MutableArrayRef<HostArgument> arguments);
 
+/// Gives arguments that attention.list_blocks takes or gives, and that have no
+/// name yet, theirs.
+void nameBlockLists(mlir::func::FuncOp function,
+                    llvm::MutableArrayRef<HostArgument> arguments);
+
 /// Adds `tile.name` and `tile.dims` where the function does not have them.
 mlir::DictionaryAttr nameArgument(const HostArgument &argument,
                                   unsigned number);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "HostForm.h"
 #include "HostArguments.h"
+#include "fa3/Dialect/Attention/Contract/Blocks.h"
 #include "fa3/Dialect/Attention/Contract/Quantization.h"
 #include "fa3/Dialect/Attention/Contract/Update.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
@@ -154,7 +155,8 @@ static LogicalResult verifyReturn(func::ReturnOp ret, ScoredOpInterface op,
                                   StringRef name) {
   for (auto [number, value] : llvm::enumerate(ret.getOperands())) {
     Operation *source = value.getDefiningOp();
-    if (!source || (source != op && !isa<QuantizeOp, RotaryOp>(source)))
+    if (!source ||
+        (source != op && !isa<QuantizeOp, RotaryOp, ListBlocksOp>(source)))
       return ret.emitError("expects result ")
              << number << " to be a result of '" << name << "'";
     if (llvm::is_contained(ret.getOperands().take_front(number), value))
@@ -205,7 +207,8 @@ LogicalResult fa3::attention::verifyForm(func::FuncOp function,
   auto forward = dyn_cast_or_null<ForwardOp>(op.getOperation());
   if ((op && failed(verifyOperands(op))) ||
       failed(verifyQuantizations(function, forward)) ||
-      failed(verifyUpdates(function, forward)))
+      failed(verifyUpdates(function, forward)) ||
+      failed(verifyBlockLists(function, forward)))
     return failure();
   bool mayPrepare = !op || forward;
   for (Operation &other : function.getBody().front().without_terminator()) {
@@ -221,8 +224,8 @@ LogicalResult fa3::attention::verifyForm(func::FuncOp function,
       dyn_cast<func::ReturnOp>(function.getBody().front().getTerminator());
   if (!ret)
     return function.emitError("expects to end in 'func.return'");
-  for (auto append : function.getBody().getOps<AppendOp>())
-    if (failed(verifyReads(append)))
+  for (Operation &other : function.getBody().front())
+    if (isa<AppendOp, ListBlocksOp>(other) && failed(verifyReads(&other)))
       return failure();
   if ((op && failed(verifyReads(op))) ||
       (forward && failed(verifyBatch(forward))) ||

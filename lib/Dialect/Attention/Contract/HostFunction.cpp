@@ -16,6 +16,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/Transforms/RegionUtils.h"
 #include <cmath>
 
 using namespace mlir;
@@ -78,6 +79,7 @@ private:
   void countSequences();
   void requireSame(Value x, Value y, const Twine &names);
   void requireShapes();
+  StringRef getNameOf(Value array);
   void requireReads(unsigned number);
   void requireAuxGradient(unsigned position);
   /// Checks that `argument`, which holds the tensor that regions of `op` read,
@@ -86,6 +88,9 @@ private:
                     ArrayRef<Value> extents);
   void requireScales(unsigned operand);
   void cloneScalars();
+  /// Copies what computes a scalar of the function on tensors, unless done.
+  void cloneScalar(Value value);
+  void cloneScalar(Operation &op);
   void buildForward();
   void buildBackward();
   void buildScale();
@@ -94,6 +99,8 @@ private:
   void buildUpdate(HostUpdate &update);
   void buildAppend(HostUpdate &update, Layout layout);
   Value provideRotated(HostUpdate &update, Layout layout);
+  void buildBlockLists(HostBlockLists &lists);
+  Value provideList(HostBlockLists &lists, OpResult result);
   Value view(Value argument, Layout layout);
   Value viewTransposed(Value argument, Layout layout);
 
@@ -239,6 +246,18 @@ void HostBuilder::requireShapes() {
   }
 }
 
+/// The name of an argument, or of memory that the function allocates.
+StringRef HostBuilder::getNameOf(Value array) {
+  if (auto argument = dyn_cast<BlockArgument>(array))
+    return host.function
+        .getArgAttrOfType<StringAttr>(argument.getArgNumber(),
+                                      kArgumentNameAttr)
+        .getValue();
+  Operation *memory =
+      array.getDefiningOp<memref::CastOp>().getSource().getDefiningOp();
+  return memory->getAttrOfType<StringAttr>(kArgumentNameAttr).getValue();
+}
+
 void HostBuilder::requireReads(unsigned number) {
   Value extents[] = {host.batch, host.heads, host.queries, host.keys,
                      host.keyHeads};
@@ -250,10 +269,7 @@ void HostBuilder::requireReads(Operation *op, Value tensor, Value argument,
                                ArrayRef<Value> extents) {
   auto forward = dyn_cast<ForwardOp>(op);
   auto type = cast<MemRefType>(argument.getType());
-  unsigned position = cast<BlockArgument>(argument).getArgNumber();
-  StringRef name =
-      host.function.getArgAttrOfType<StringAttr>(position, kArgumentNameAttr)
-          .getValue();
+  StringRef name = getNameOf(argument);
   llvm::DenseSet<std::tuple<int64_t, int64_t, int64_t>> done;
 
   forEachRead(op, tensor, [&](tensor::ExtractOp extract) {
@@ -293,8 +309,10 @@ void HostBuilder::requireReads(Operation *op, Value tensor, Value argument,
         // Of lengths and places: what it may be is the matter of who wrote it.
         if (!isComputedIndex(extract, index))
           continue;
-        // What lies outside reads as 0, in place of an element.
-        if (!type.isDynamicDim(axis) && type.getDimSize(axis) > 0)
+        // What lies outside reads as 0, in place of an element. Lists that are
+        // made by the function have one.
+        if ((!type.isDynamicDim(axis) && type.getDimSize(axis) > 0) ||
+            !isa<BlockArgument>(argument))
           continue;
         if (!done.insert({axis, -2, 0}).second)
           continue;
@@ -381,19 +399,110 @@ void HostBuilder::requireScales(unsigned operand) {
               Twine(rows) + " rows");
 }
 
+void HostBuilder::cloneScalar(Operation &op) {
+  auto extent = dyn_cast<tensor::DimOp>(op);
+  if (!extent) {
+    b.clone(op, host.values);
+    return;
+  }
+  Value memref = host.values.lookup(extent.getSource());
+  Value axis = host.values.lookup(extent.getIndex());
+  host.values.map(extent.getResult(),
+                  memref::DimOp::create(b, extent.getLoc(), memref, axis));
+}
+
+void HostBuilder::cloneScalar(Value value) {
+  if (host.values.contains(value))
+    return;
+  Operation *op = value.getDefiningOp();
+  for (Value operand : op->getOperands())
+    cloneScalar(operand);
+  cloneScalar(*op);
+}
+
 void HostBuilder::cloneScalars() {
-  for (Operation &op : source.getBody().front().without_terminator())
-    if (!isa<ScoredOpInterface>(op) && !isPreparation(&op)) {
-      if (auto extent = dyn_cast<tensor::DimOp>(op)) {
-        Value memref = host.values.lookup(extent.getSource());
-        Value axis = host.values.lookup(extent.getIndex());
-        host.values.map(
-            extent.getResult(),
-            memref::DimOp::create(b, extent.getLoc(), memref, axis));
-      } else {
-        b.clone(op, host.values);
-      }
-    }
+  for (Operation &op : source.getBody().front().without_terminator()) {
+    bool isDone =
+        op.getNumResults() != 0 && host.values.contains(op.getResult(0));
+    if (!isDone && !isa<ScoredOpInterface>(op) && !isPreparation(&op))
+      cloneScalar(op);
+  }
+}
+
+/// A list, which the caller gives memory for or the function allocates.
+Value HostBuilder::provideList(HostBlockLists &lists, OpResult result) {
+  static constexpr StringRef names[] = {"count", "index", "full_count",
+                                        "full_index"},
+                             dimensions[] = {"batches", "heads",
+                                             "blocks of queries",
+                                             "blocks of keys"};
+  auto type = cast<RankedTensorType>(result.getType());
+  StringRef name = names[result.getResultNumber()];
+  Value argument = host.values.lookupOrNull(result);
+  SmallVector<Value> extents = {lists.batch, lists.heads, lists.queryBlocks,
+                                lists.keyBlocks};
+  extents.resize(type.getRank());
+  for (auto [axis, extent] : llvm::enumerate(extents)) {
+    Value given = argument                  ? dim(argument, axis)
+                  : type.isDynamicDim(axis) ? extent
+                                            : constant(type.getDimSize(axis));
+    std::optional<int64_t> own = getConstantIntValue(given),
+                           wanted = getConstantIntValue(extent);
+    if (given == extent || (own && own == wanted))
+      continue;
+    require(arith::CmpIOp::create(b, arith::CmpIPredicate::eq, given, extent),
+            name + " has another extent in dimension " + Twine(axis) +
+                " than there are " + dimensions[axis]);
+  }
+  if (argument)
+    return argument;
+  Value memory = allocateWorkspace(b, type, extents, name);
+  memory = memref::CastOp::create(
+      b, getStridedType(type, type.getElementType()), memory);
+  for (auto [axis, extent] : llvm::enumerate(extents))
+    dims[{memory, axis}] = extent;
+  host.values.map(result, memory);
+  return memory;
+}
+
+void HostBuilder::buildBlockLists(HostBlockLists &lists) {
+  ListBlocksOp op = lists.op;
+  llvm::SetVector<Value> captured;
+  getUsedValuesDefinedAbove(op->getRegions(), captured);
+  for (Value value : captured)
+    if (value.getType().isIntOrIndexOrFloat())
+      cloneScalar(value);
+  auto atLeast = [&](int64_t least, Value value) -> Value {
+    if (std::optional<int64_t> number = getConstantIntValue(value))
+      return constant(std::max(*number, least));
+    return arith::MaxSIOp::create(b, value, constant(least));
+  };
+  for (auto [from, to] : {std::pair(op.getBatch(), &lists.batch),
+                          {op.getHeads(), &lists.heads},
+                          {op.getQueries(), &lists.queries},
+                          {op.getKeys(), &lists.keys}}) {
+    cloneScalar(from);
+    Value number = host.values.lookup(from);
+    // Extents are no less than 0.
+    *to = number.getDefiningOp<memref::DimOp>() ? number : atLeast(0, number);
+  }
+  auto countBlocks = [&](Value rows, int64_t size) -> Value {
+    if (std::optional<int64_t> number = getConstantIntValue(rows))
+      return constant(std::max<int64_t>(llvm::divideCeil(*number, size), 1));
+    return atLeast(1, arith::CeilDivSIOp::create(b, rows, constant(size)));
+  };
+  lists.queryBlocks = countBlocks(lists.queries, op.getSizes()[0]);
+  lists.keyBlocks = countBlocks(lists.keys, op.getSizes()[1]);
+  lists.count = provideList(lists, op->getResult(0));
+  lists.index = provideList(lists, op->getResult(1));
+  lists.fullCount = provideList(lists, op->getResult(2));
+  lists.fullIndex = provideList(lists, op->getResult(3));
+  Value extents[] = {lists.batch, lists.heads, lists.queries, lists.keys,
+                     lists.heads};
+  for (Value tensor : op.getAux()) {
+    lists.aux.push_back(host.values.lookup(tensor));
+    requireReads(op, tensor, lists.aux.back(), extents);
+  }
 }
 
 /// Memory for what is not returned; checks of the shapes of what is.
@@ -593,6 +702,8 @@ void HostBuilder::build() {
     buildQuantization(quantization);
   for (HostUpdate &update : host.updates)
     buildUpdate(update);
+  for (HostBlockLists &lists : host.blockLists)
+    buildBlockLists(lists);
   if (host.forward)
     buildForward();
   else if (host.backward)
@@ -738,6 +849,7 @@ fa3::attention::createHostFunction(func::FuncOp function,
     nameTensors(op, arguments);
   auto quantizedNames = nameQuantized(function, host.forward, arguments);
   auto updateNames = nameUpdates(function, arguments);
+  nameBlockLists(function, arguments);
   SmallVector<Type> types;
   SmallVector<Location> locs;
   SmallVector<DictionaryAttr> attributes;
@@ -779,6 +891,8 @@ fa3::attention::createHostFunction(func::FuncOp function,
     update.rotary = append ? getAppendedRotary(append) : rotary;
     update.name = updateNames.lookup(op);
   });
+  for (auto op : function.getBody().getOps<ListBlocksOp>())
+    host.blockLists.emplace_back().op = op;
   HostBuilder(host, function).build();
   return host;
 }

@@ -559,9 +559,10 @@ LogicalResult ForwardOp::verifyRegions() {
 }
 
 LogicalResult LengthOp::verify() {
-  if (!(*this)->getParentOfType<ScoredOpInterface>())
-    return emitOpError("expects to lie in a region of 'attention.forward' or "
-                       "'attention.backward'");
+  if (!(*this)->getParentOfType<ScoredOpInterface>() &&
+      !(*this)->getParentOfType<ListBlocksOp>())
+    return emitOpError("expects to lie in a region of 'attention.forward', "
+                       "'attention.backward' or 'attention.list_blocks'");
   return success();
 }
 

@@ -106,8 +106,8 @@ bool fa3::attention::isComputedIndex(Operation *read, Value index) {
       region != &forward.getMaskMod() && !isOfBlocks)
     return false;
   auto argument = dyn_cast<BlockArgument>(index);
-  bool isGiven =
-      argument && isa<ScoredOpInterface>(argument.getOwner()->getParentOp());
+  bool isGiven = argument && isa<ScoredOpInterface, ListBlocksOp>(
+                                 argument.getOwner()->getParentOp());
   // Of blocks of queries and of entries the host knows no number.
   if (isOfBlocks && isGiven)
     isGiven = argument.getArgNumber() < 2;
@@ -115,7 +115,7 @@ bool fa3::attention::isComputedIndex(Operation *read, Value index) {
 }
 
 bool fa3::attention::isPreparation(Operation *op) {
-  return isa<QuantizeOp, RotaryOp, AppendOp>(op);
+  return isa<QuantizeOp, RotaryOp, AppendOp, ListBlocksOp>(op);
 }
 
 bool fa3::attention::isDivision(Operation *op) {

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "BackwardReference.h"
+#include "BlocksReference.h"
 #include "ForwardReference.h"
 #include "QuantizeReference.h"
 #include "UpdateReference.h"
@@ -38,6 +39,11 @@ static void buildPreparations(HostFunction &host) {
     OpBuilder builder = host.getBuilder();
     ImplicitLocOpBuilder b(update.getOperation()->getLoc(), builder);
     buildUpdateReference(b, host, update);
+  }
+  for (HostBlockLists &lists : host.blockLists) {
+    OpBuilder builder = host.getBuilder();
+    ImplicitLocOpBuilder b(lists.op->getLoc(), builder);
+    buildBlocksReference(b, host, lists);
   }
 }
 

@@ -423,11 +423,13 @@ def Attention_QuantizeOp : Attention_Op<"quantize", [Pure]> {
 def Attention_LengthOp : Attention_Op<"length", [Pure]> {
   let summary = "number of queries or keys of the sequence at hand";
   let description = [{
-    For use in the regions of `attention.forward` and `attention.backward`.
+    For use in the regions of `attention.forward`, `attention.backward` and
+    `attention.list_blocks`.
 
     Example: `%sk = attention.length key`
 
-    C1. lies in a region of `attention.forward` or `attention.backward`.
+    C1. lies in a region of `attention.forward`, `attention.backward` or
+        `attention.list_blocks`.
   }];
   let arguments = (ins Attention_Sequence:$sequence);
   let results = (outs Index:$result);
@@ -436,7 +438,8 @@ def Attention_LengthOp : Attention_Op<"length", [Pure]> {
 }
 
 def Attention_YieldOp : Attention_Op<"yield", [
-    Pure, Terminator, ParentOneOf<["ForwardOp", "BackwardOp", "AppendOp"]>]> {
+    Pure, Terminator, ParentOneOf<["ForwardOp", "BackwardOp", "AppendOp",
+                                   "ListBlocksOp"]>]> {
   let summary = "results of a region of attention";
   let arguments = (ins Variadic<AnyType>:$values);
   let assemblyFormat = "$values attr-dict `:` type($values)";
@@ -447,6 +450,7 @@ def Attention_YieldOp : Attention_Op<"yield", [
   }];
 }
 
+include "fa3/Dialect/Attention/IR/AttentionBlocksOp.td"
 include "fa3/Dialect/Attention/IR/AttentionCacheOps.td"
 
 #endif // FA3_ATTENTION_OPS

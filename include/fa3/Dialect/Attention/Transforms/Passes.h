@@ -7,6 +7,7 @@
 #ifndef FA3_DIALECT_ATTENTION_TRANSFORMS_PASSES_H
 #define FA3_DIALECT_ATTENTION_TRANSFORMS_PASSES_H
 
+#include "fa3/Options/Options.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
 

@@ -4,6 +4,7 @@
 #define FA3_ATTENTION_PASSES
 
 include "mlir/Pass/PassBase.td"
+include "fa3/Options/Options.td"
 
 def Outline : Pass<"attention-outline", "::mlir::ModuleOp"> {
   let summary = "attention anywhere in a program -> functions of attention and calls";
@@ -87,6 +88,57 @@ def ExpandMods : Pass<"attention-expand-mods"> {
                            "::mlir::tensor::TensorDialect"];
   let statistics = [
     Statistic<"numMods", "mods-expanded", "modifications turned into code">];
+}
+
+def DeriveBlocks : Pass<"attention-derive-blocks", "::mlir::ModuleOp"> {
+  let summary = "mask of attention.forward -> lists of the blocks that it lets see";
+  let description = [{
+    Gives attention with a `mask_mod` lists of blocks (`blocks`), made by
+    `attention.list_blocks` from the code of the mask: for every block of keys
+    whether any and whether all pairs are visible. Attention then loads no block
+    that the mask hides and runs no mask code for those that it shows as a whole,
+    whatever the mask depends on.
+
+    With `block-lists=call` the lists are made in front of attention, in memory of
+    the call. With `apart` a function NAME with attention gets four more arguments
+    in their place, `count`, `index`, `full_count` and `full_index`, and a function
+    `NAME_blocks` beside it makes them: layers and calls that share a mask and its
+    lengths share its lists. It takes the lengths (`queries`, `keys`), `batch` and
+    `heads` if the mask looks at these, and what the mask reads.
+
+    With `auto` attention gets lists in the way of `call` where both lengths are
+    known and at least 2048, and the mask is of a kind that no analysis of
+    inequalities decides: it reads memory by query or key, or divides one of them by
+    a number of the launch. `call` and `apart` are demands: attention that cannot
+    have lists is an error that says why. It cannot without a mask, where sequences
+    have lengths or places of their own, where keys are divided (`splits`), and where
+    it has lists.
+
+    Lists are of blocks of `queries` x `keys`; the tile is chosen to divide them.
+
+    Example:
+    ```mlir
+    %o = attention.forward %q, %k, %v aux(%document : tensor<1x4096xi32>) : ..
+      mask_mod (%b, %h, %i, %j) { .. }
+    // becomes
+    %lists:4 = attention.list_blocks [128, 128] (%c1, %c1, %c4096, %c4096) aux(%document : ..) : ..
+      mask_mod (%b, %h, %i, %j) { .. }
+    %o = attention.forward %q, %k, %v aux(%document, %lists#0, %lists#1, %lists#2, %lists#3 : ..) : ..
+      mask_mod (%b, %h, %i, %j) { .. }
+      blocks [128, 128] (%b, %h, %m, %t) { .. }
+    ```
+  }];
+  let options = [
+    Option_BlockLists,
+    Option<"queries", "queries", "int64_t", "128",
+           "queries of a block, a multiple of 64">,
+    Option<"keys", "keys", "int64_t", "128",
+           "keys of a block, a multiple of 16">];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::func::FuncDialect",
+                           "::mlir::tensor::TensorDialect"];
+  let statistics = [
+    Statistic<"numDerived", "derived", "attention that got lists">];
 }
 
 def DeriveGradient : Pass<"attention-derive-gradient"> {
@@ -255,7 +307,8 @@ def ToReference : Pass<"attention-to-reference", "::mlir::ModuleOp"> {
     Input: functions of one block on tensors with one `attention.forward` or
     `attention.backward`, whose mods are expanded, whose tensor operands are arguments of the function, or
     results of `attention.quantize` of arguments, and whose results it returns;
-    or with `attention.quantize` alone. Other functions stay. Output: functions on strided
+    or with operations that make operands alone (`attention.quantize`,
+    `attention.list_blocks`). Other functions stay. Output: functions on strided
     memrefs (see fa3/Dialect/Attention/Contract/HostFunction.h) that hold the
     launch contract's checks as `cf.assert` and plain `scf.for` loops: a row of
     scores, its softmax, the weighted sum of values; for gradients their formula,

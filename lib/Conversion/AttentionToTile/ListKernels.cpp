@@ -1,0 +1,467 @@
+//===- ListKernels.cpp - kernels of attention.list_blocks -----------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Three kernels, as nothing reduces across warps and no CTA sees all of a list:
+//
+//   pairs      how many pairs of a block of queries and a block of keys the
+//   mask
+//              keeps, in parts: a row of a tile is a block of keys, a column
+//              one of its keys, and a loop goes over queries, which are the
+//              same for the whole tile. So a row of the sum is a block.
+//   positions  where a block is in its list: a row is a block of keys again,
+//   and
+//              columns are blocks, of which those in front of it are counted.
+//   lists      a row is an entry of a list, and columns are blocks, of which
+//   the
+//              entry is the one that has this position.
+//
+// Numbers are f32, the type of reductions; they are whole and below 2^24.
+//===----------------------------------------------------------------------===//
+
+#include "ListKernels.h"
+#include "KernelArguments.h"
+#include "KernelMath.h"
+#include "ScalarRegion.h"
+#include "fa3/Dialect/Tile/IR/Tile.h"
+#include "fa3/Tuning/TileChoice.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Transforms/RegionUtils.h"
+
+using namespace mlir;
+using namespace fa3;
+using attention::HostBlockLists;
+using attention::HostFunction;
+using attention::ListBlocksOp;
+
+namespace {
+class ListKernels : KernelMath {
+public:
+  ListKernels(OpBuilder &onHost, HostFunction &host, HostBlockLists &lists,
+              gpu::GPUModuleOp module, std::string prefix)
+      : KernelMath(lists.op->getLoc(), onHost), host(host), lists(lists),
+        op(lists.op), module(module), prefix(std::move(prefix)),
+        queries(op.getSizes()[0]), keys(op.getSizes()[1]) {
+    keysPerPart = keys % kKeys ? kKeys / 2 : kKeys;
+    // Where batches and heads share lists there is little else to do at once.
+    auto type = cast<RankedTensorType>(op.getCount().getType());
+    isShared = type.getDimSize(0) == 1 && type.getDimSize(1) == 1;
+    queryParts = isShared && queries % kQueries == 0 ? queries / kQueries : 1;
+  }
+
+  int64_t build();
+
+private:
+  using Body = function_ref<void(ValueRange)>;
+  /// The lists: blocks of which some pairs are visible, and all.
+  enum List : int64_t { Masked, Full };
+  /// Blocks of keys of a tile, and those that a step of the second and third
+  /// kernel looks at.
+  static constexpr int64_t kRows = kReplicaRows, kColumns = kRows / 2;
+  /// Partial sums of a row that a thread keeps apart.
+  static constexpr int64_t kPartialSums = 8;
+  /// Keys and queries of a part.
+  static constexpr int64_t kKeys = 32, kQueries = 64;
+
+  /// A kernel on host values; `body` emits its grid.
+  void launch(StringRef name, ArrayRef<Value> hostValues,
+              function_ref<void()> body);
+  void grid(ValueRange bounds, Body body);
+  SmallVector<Value> loop(Value end, ValueRange init,
+                          function_ref<SmallVector<Value>(Value, ValueRange)>);
+  Value inKernel(Value hostValue) {
+    return arguments.lookup(b, kernel, hostValue);
+  }
+  Value dim(Value memref, int64_t axis) {
+    return memref::DimOp::create(b, memref, axis);
+  }
+  Value add(Value x, Value y) { return arith::AddIOp::create(b, x, y); }
+  Value times(Value x, int64_t y) {
+    return arith::MulIOp::create(b, x, index(y));
+  }
+  Value blocksOf(Value count, int64_t size) {
+    return arith::CeilDivSIOp::create(b, count, index(size));
+  }
+  RankedTensorType rowType() { return tensor({kRows}, b.getF32Type()); }
+  RankedTensorType squareType() {
+    return tensor({kRows, kColumns}, b.getF32Type());
+  }
+  /// Rows, or elements, of `size` from the first one on, at most what is left
+  /// of `length`.
+  Value getLeft(Value length, Value first, int64_t size);
+  Value allocate(StringRef name, int64_t parts);
+  Value viewCount(Value count);
+
+  void buildPairs();
+  Value countPairs(ValueRange position, Value firstQuery, Value firstKey);
+  void buildPositions();
+  /// Whether `size` blocks from the first one on are in the lists.
+  std::pair<Value, Value> loadMembers(ValueRange at, Value firstBlock,
+                                      int64_t size, Value rowsOfBlock);
+  Value countBefore(Value isMember, Value firstRow, Value firstColumn,
+                    Value init);
+  void buildLists();
+  /// The entries of one list that are among the columns, and how many blocks
+  /// are.
+  SmallVector<Value> findEntries(ValueRange at, Value firstColumn, List list,
+                                 Value entry, ValueRange sums);
+
+  HostFunction &host;
+  HostBlockLists &lists;
+  ListBlocksOp op;
+  gpu::GPUModuleOp module;
+  std::string prefix;
+  int64_t queries, keys, keysPerPart, queryParts;
+  bool isShared;
+  KernelArguments arguments;
+  gpu::GPUFuncOp kernel;
+  /// (batch, head, block of queries, part, block of keys): pairs, and positions
+  /// in the two lists, -1 for none.
+  Value pairs, positions;
+  int64_t count = 0;
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Pieces
+//===----------------------------------------------------------------------===//
+
+void ListKernels::launch(StringRef name, ArrayRef<Value> hostValues,
+                         function_ref<void()> body) {
+  arguments = KernelArguments();
+  for (Value value : hostValues)
+    arguments.add(value);
+  auto onHost = b.saveInsertionPoint();
+  b.setInsertionPointToEnd(module.getBody());
+  kernel = gpu::GPUFuncOp::create(b, prefix + "_" + name.str(),
+                                  b.getFunctionType(arguments.getTypes(), {}));
+  kernel->setAttr(gpu::GPUDialect::getKernelFuncAttrName(), b.getUnitAttr());
+  b.setInsertionPointToEnd(&kernel.getBody().front());
+  auto end = gpu::ReturnOp::create(b);
+  b.setInsertionPoint(end);
+  body();
+  b.restoreInsertionPoint(onHost);
+  auto symbol = SymbolRefAttr::get(
+      module.getNameAttr(), {FlatSymbolRefAttr::get(kernel.getNameAttr())});
+  tile::LaunchOp::create(b, symbol, /*blocks=*/Value(), arguments.get(),
+                         ValueRange());
+  ++count;
+}
+
+void ListKernels::grid(ValueRange bounds, Body body) {
+  auto grid = tile::GridOp::create(b, bounds);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(&grid.getBody().front());
+  body(grid.getBody().getArguments());
+}
+
+SmallVector<Value>
+ListKernels::loop(Value end, ValueRange init,
+                  function_ref<SmallVector<Value>(Value, ValueRange)> body) {
+  auto loop = scf::ForOp::create(b, index(0), end, index(1), init);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  scf::YieldOp::create(b,
+                       body(loop.getInductionVar(), loop.getRegionIterArgs()));
+  return SmallVector<Value>(loop.getResults());
+}
+
+Value ListKernels::getLeft(Value length, Value first, int64_t size) {
+  Value left = arith::SubIOp::create(b, length, first);
+  left = arith::MinSIOp::create(b, left, index(size));
+  return arith::MaxSIOp::create(b, left, index(0));
+}
+
+Value ListKernels::allocate(StringRef name, int64_t parts) {
+  auto type = cast<RankedTensorType>(op.getIndex().getType());
+  SmallVector<int64_t> shape(type.getShape());
+  shape.insert(shape.begin() + 3, parts);
+  return attention::allocateWorkspace(b, tensor(shape, b.getF32Type()),
+                                      {lists.batch, lists.heads,
+                                       lists.queryBlocks, index(parts),
+                                       lists.keyBlocks},
+                                      name);
+}
+
+/// With a further dimension of extent 1, outside of which all rows of a tile
+/// but the first are.
+Value ListKernels::viewCount(Value count) {
+  auto type = cast<MemRefType>(count.getType());
+  SmallVector<int64_t> shape(type.getShape());
+  shape.push_back(1);
+  SmallVector<ReassociationIndices> parts = {{0}, {1}, {2, 3}};
+  FailureOr<MemRefType> expanded =
+      memref::ExpandShapeOp::computeExpandedType(type, shape, parts);
+  assert(succeeded(expanded) && "the last dimension is contiguous");
+  return memref::ExpandShapeOp::create(b, *expanded, count, parts);
+}
+
+//===----------------------------------------------------------------------===//
+// Pairs
+//===----------------------------------------------------------------------===//
+
+Value ListKernels::countPairs(ValueRange position, Value firstQuery,
+                              Value firstKey) {
+  using Expander = ScalarRegionExpander;
+  Value batch = position[0], head = position[1], firstBlock = position[2];
+  RankedTensorType type = tensor({kRows, keysPerPart}, b.getIndexType()),
+                   f32Type = tensor({kRows, keysPerPart}, b.getF32Type()),
+                   sums = tensor({kRows, kPartialSums}, b.getF32Type());
+  Value block = tile::CoordOp::create(b, type, 0, firstBlock);
+  Value key =
+      add(arith::MulIOp::create(b, block, scalarTile(index(keys), type)),
+          tile::CoordOp::create(b, type, 1, firstKey));
+  Value keyLength = inKernel(lists.keys), queryLength = inKernel(lists.queries);
+  Value exists = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, key,
+                                       scalarTile(keyLength, type));
+  IRMapping captures;
+  llvm::SetVector<Value> captured;
+  getUsedValuesDefinedAbove(op->getRegions(), captured);
+  for (Value value : captured)
+    if (value.getType().isIntOrIndexOrFloat())
+      captures.map(value, inKernel(host.values.lookup(value)));
+  int64_t perPart = queries / queryParts;
+  Value total =
+      loop(getLeft(queryLength, firstQuery, perPart), splat(sums, 0),
+           [&](Value step, ValueRange before) -> SmallVector<Value> {
+             Expander expander(b, kRows, keysPerPart);
+             expander.bindLengths(queryLength, keyLength);
+             for (auto [tensor, memref] : llvm::zip(op.getAux(), lists.aux))
+               expander.bindAux(tensor, inKernel(memref));
+             BlockPlace place{batch,
+                              {head, Expander::Uniform},
+                              {add(firstQuery, step), Expander::Uniform},
+                              {key, Expander::Both}};
+             bindPlace(expander, op.getMaskMod(), place, captures);
+             // Elementwise code of scalars: there is nothing to refuse.
+             FailureOr<Expander::Entry> keep = expander.expand(op.getMaskMod());
+             assert(succeeded(keep) && "scalars have a form on tiles");
+             Value isKept = arith::AndIOp::create(
+                 b, exists, expander.lift(b.getLoc(), *keep, Expander::Both));
+             Value ones = arith::SelectOp::create(b, isKept, splat(f32Type, 1),
+                                                  splat(f32Type, 0));
+             Value sum = tile::ReduceOp::create(
+                 b, sums, tile::ReduceKind::add, ones, before[0], 1,
+                 b.getI64IntegerAttr(kPartialSums));
+             return {sum};
+           })
+          .front();
+  return tile::ReduceOp::create(b, rowType(), tile::ReduceKind::add, total,
+                                splat(rowType(), 0), 1, IntegerAttr());
+}
+
+void ListKernels::buildPairs() {
+  llvm::SetVector<Value> captured;
+  getUsedValuesDefinedAbove(op->getRegions(), captured);
+  SmallVector<Value> hostValues = {pairs, lists.queries, lists.keys};
+  llvm::append_range(hostValues, lists.aux);
+  for (Value value : captured)
+    if (value.getType().isIntOrIndexOrFloat())
+      hostValues.push_back(host.values.lookup(value));
+  launch("pairs", hostValues, [&] {
+    Value target = inKernel(pairs);
+    int64_t keyParts = keys / keysPerPart;
+    grid({blocksOf(dim(target, 4), kRows), index(keyParts * queryParts),
+          dim(target, 2), dim(target, 1), dim(target, 0)},
+         [&](ValueRange position) {
+           Value firstBlock = times(position[0], kRows), part = position[1];
+           Value ofKeys = arith::RemUIOp::create(b, part, index(keyParts)),
+                 ofQueries = arith::DivUIOp::create(b, part, index(keyParts));
+           Value firstQuery = add(times(position[2], queries),
+                                  times(ofQueries, queries / queryParts));
+           Value total = countPairs({position[4], position[3], firstBlock},
+                                    firstQuery, times(ofKeys, keysPerPart));
+           tile::StoreOp::create(b, total, target,
+                                 ValueRange{position[4], position[3],
+                                            position[2], part, firstBlock});
+         });
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Positions
+//===----------------------------------------------------------------------===//
+
+std::pair<Value, Value> ListKernels::loadMembers(ValueRange at,
+                                                 Value firstBlock, int64_t size,
+                                                 Value rowsOfBlock) {
+  RankedTensorType f32Type = tensor({size}, b.getF32Type());
+  Value source = inKernel(pairs), visible;
+  for (int64_t part = 0, end = keys / keysPerPart * queryParts; part < end;
+       ++part) {
+    Value own = tile::LoadOp::create(
+        b, f32Type, source,
+        ValueRange{at[0], at[1], at[2], index(part), firstBlock});
+    visible =
+        visible ? arith::AddFOp::create(b, visible, own).getResult() : own;
+  }
+  // All pairs: the queries that there are times the keys that there are.
+  RankedTensorType type = tensor({size}, b.getIndexType());
+  Value block = tile::CoordOp::create(b, type, 0, firstBlock);
+  Value width = scalarTile(index(keys), type);
+  Value left = arith::SubIOp::create(b, scalarTile(inKernel(lists.keys), type),
+                                     arith::MulIOp::create(b, block, width));
+  left = arith::MinSIOp::create(b, left, width);
+  Value all = arith::MulIOp::create(b, left, scalarTile(rowsOfBlock, type));
+  RankedTensorType integers = tensor({size}, b.getI32Type());
+  all = arith::SIToFPOp::create(b, f32Type,
+                                arith::IndexCastOp::create(b, integers, all));
+  using Predicate = arith::CmpFPredicate;
+  Value isSome =
+      arith::CmpFOp::create(b, Predicate::OGT, visible, splat(f32Type, 0));
+  Value isAll = arith::CmpFOp::create(b, Predicate::OGE, visible, all),
+        isCut = arith::CmpFOp::create(b, Predicate::OLT, visible, all);
+  return {arith::AndIOp::create(b, isSome, isCut),
+          arith::AndIOp::create(b, isSome, isAll)};
+}
+
+Value ListKernels::countBefore(Value isMember, Value firstRow,
+                               Value firstColumn, Value init) {
+  RankedTensorType type = tensor({kRows, kColumns}, b.getIndexType());
+  Value isBefore =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::slt,
+                            tile::CoordOp::create(b, type, 1, firstColumn),
+                            tile::CoordOp::create(b, type, 0, firstRow));
+  Value isCounted = arith::AndIOp::create(
+      b, isBefore,
+      tile::BroadcastOp::create(b, tensor(type.getShape(), b.getI1Type()),
+                                isMember, 0));
+  Value ones = arith::SelectOp::create(b, isCounted, splat(squareType(), 1),
+                                       splat(squareType(), 0));
+  return tile::ReduceOp::create(b, rowType(), tile::ReduceKind::add, ones, init,
+                                1, IntegerAttr());
+}
+
+void ListKernels::buildPositions() {
+  launch("positions", {pairs, positions, lists.queries, lists.keys}, [&] {
+    Value target = inKernel(positions);
+    grid({blocksOf(dim(target, 4), kRows), dim(target, 2), dim(target, 1),
+          dim(target, 0)},
+         [&](ValueRange position) {
+           SmallVector<Value> at = {position[3], position[2], position[1]};
+           Value firstRow = times(position[0], kRows);
+           Value rowsOfBlock = getLeft(inKernel(lists.queries),
+                                       times(position[1], queries), queries);
+           Value zero = splat(rowType(), 0);
+           // Blocks up to those of the rows.
+           SmallVector<Value> before = loop(
+               blocksOf(add(firstRow, index(kRows)), kColumns), {zero, zero},
+               [&](Value step, ValueRange sums) -> SmallVector<Value> {
+                 Value column = times(step, kColumns);
+                 auto [masked, full] =
+                     loadMembers(at, column, kColumns, rowsOfBlock);
+                 return {countBefore(masked, firstRow, column, sums[0]),
+                         countBefore(full, firstRow, column, sums[1])};
+               });
+           auto [masked, full] = loadMembers(at, firstRow, kRows, rowsOfBlock);
+           for (auto [list, isMember] :
+                {std::pair(Masked, masked), {Full, full}}) {
+             Value place = arith::SelectOp::create(b, isMember, before[list],
+                                                   splat(rowType(), -1));
+             tile::StoreOp::create(
+                 b, place, target,
+                 ValueRange{at[0], at[1], at[2], index(list), firstRow});
+           }
+         });
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Lists
+//===----------------------------------------------------------------------===//
+
+SmallVector<Value> ListKernels::findEntries(ValueRange at, Value firstColumn,
+                                            List list, Value entry,
+                                            ValueRange sums) {
+  RankedTensorType type = squareType(),
+                   numbers = tensor(type.getShape(), b.getIndexType()),
+                   integers = tensor(type.getShape(), b.getI32Type());
+  Value source = inKernel(positions);
+  Value place = tile::LoadOp::create(
+      b, tensor({kColumns}, b.getF32Type()), source,
+      ValueRange{at[0], at[1], at[2], index(list), firstColumn});
+  place = tile::BroadcastOp::create(b, type, place, 0);
+  Value block = tile::CoordOp::create(b, numbers, 1, firstColumn);
+  Value exists = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, block,
+                                       scalarTile(dim(source, 4), numbers));
+  Value number = arith::SIToFPOp::create(
+      b, type, arith::IndexCastOp::create(b, integers, block));
+  auto whereHolds = [&](arith::CmpFPredicate predicate, Value other,
+                        Value value) -> Value {
+    Value holds = arith::AndIOp::create(
+        b, exists, arith::CmpFOp::create(b, predicate, place, other));
+    return arith::SelectOp::create(b, holds, value, splat(type, 0));
+  };
+  Value found = whereHolds(arith::CmpFPredicate::OEQ, entry, number),
+        isMember = whereHolds(arith::CmpFPredicate::OGE, splat(type, 0),
+                              splat(type, 1));
+  return {tile::ReduceOp::create(b, rowType(), tile::ReduceKind::max, found,
+                                 sums[0], 1, IntegerAttr()),
+          tile::ReduceOp::create(b, rowType(), tile::ReduceKind::add, isMember,
+                                 sums[1], 1, IntegerAttr())};
+}
+
+void ListKernels::buildLists() {
+  Value counts[] = {viewCount(lists.count), viewCount(lists.fullCount)},
+        indices[] = {lists.index, lists.fullIndex};
+  launch(
+      "lists", {positions, counts[0], counts[1], indices[0], indices[1]}, [&] {
+        Value source = inKernel(positions);
+        grid({blocksOf(dim(source, 4), kRows), dim(source, 2), dim(source, 1),
+              dim(source, 0)},
+             [&](ValueRange position) {
+               SmallVector<Value> at = {position[3], position[2], position[1]};
+               Value first = times(position[0], kRows);
+               RankedTensorType type = squareType(),
+                                integers =
+                                    tensor(type.getShape(), b.getI32Type());
+               Value entry = tile::CoordOp::create(
+                   b, tensor(type.getShape(), b.getIndexType()), 0, first);
+               entry = arith::SIToFPOp::create(
+                   b, type, arith::IndexCastOp::create(b, integers, entry));
+               Value zero = splat(rowType(), 0);
+               SmallVector<Value> sums = loop(
+                   blocksOf(dim(source, 4), kColumns), {zero, zero, zero, zero},
+                   [&](Value step, ValueRange sums) {
+                     Value column = times(step, kColumns);
+                     SmallVector<Value> next = findEntries(
+                         at, column, Masked, entry, sums.take_front(2));
+                     next.append(findEntries(at, column, Full, entry,
+                                             sums.drop_front(2)));
+                     return next;
+                   });
+               RankedTensorType result = tensor({kRows}, b.getI32Type());
+               for (int64_t list : {Masked, Full}) {
+                 auto store = [&](Value value, Value target) {
+                   value = arith::FPToSIOp::create(b, result, value);
+                   tile::StoreOp::create(
+                       b, value, inKernel(target),
+                       ValueRange{at[0], at[1], at[2], first});
+                 };
+                 store(sums[2 * list], indices[list]);
+                 store(sums[2 * list + 1], counts[list]);
+               }
+             });
+      });
+}
+
+int64_t ListKernels::build() {
+  pairs = allocate("pairs", keys / keysPerPart * queryParts);
+  positions = allocate("positions", 2);
+  buildPairs();
+  buildPositions();
+  buildLists();
+  return count;
+}
+
+int64_t fa3::buildListKernels(HostFunction &host, gpu::GPUModuleOp module) {
+  int64_t count = 0;
+  for (auto [number, lists] : llvm::enumerate(host.blockLists)) {
+    OpBuilder onHost = host.getBuilder();
+    std::string prefix = host.function.getName().str();
+    if (number)
+      prefix += "_" + std::to_string(number);
+    count += ListKernels(onHost, host, lists, module, prefix).build();
+  }
+  return count;
+}

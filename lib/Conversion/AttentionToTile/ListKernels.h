@@ -1,0 +1,18 @@
+//===- ListKernels.h - kernels of attention.list_blocks ---------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
+#ifndef FA3_LIB_CONVERSION_ATTENTIONTOTILE_LISTKERNELS_H
+#define FA3_LIB_CONVERSION_ATTENTIONTOTILE_LISTKERNELS_H
+
+#include "fa3/Dialect/Attention/Contract/HostFunction.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+
+namespace fa3 {
+
+/// Adds the kernels of every attention.list_blocks of a host function to
+/// `module`, launches them, and gives their number.
+int64_t buildListKernels(attention::HostFunction &host,
+                         mlir::gpu::GPUModuleOp module);
+
+} // namespace fa3
+
+#endif // FA3_LIB_CONVERSION_ATTENTIONTOTILE_LISTKERNELS_H
