@@ -45,10 +45,15 @@ static int64_t paddedDim(int64_t dim) {
 static int64_t countStepsOfNumbers(int64_t dims, const RegionDemand &demand) {
   const RegisterModel &model = getModel();
   int64_t steps = demand.keyNumbers * model.stepsOfKeyNumber;
+  // So do digits of the key: the first costs nothing, beside narrow heads the
+  // first two.
+  auto ofDigits = [&](int64_t free) {
+    return std::max<int64_t>(demand.keyDigits - free, 0);
+  };
   if (dims >= model.wideColumns)
-    return steps;
+    return steps + ofDigits(1);
   int64_t uses = demand.keyUses + demand.keyNumbers - model.manyKeyUses;
-  return std::clamp<int64_t>(uses, 0, steps);
+  return std::clamp<int64_t>(uses, 0, steps) + ofDigits(2);
 }
 
 /// Widest blockN, a multiple of 16, within registers and shared memory.

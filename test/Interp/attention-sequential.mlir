@@ -38,8 +38,9 @@ gpu.module @kernels {
         %back = arith.subi %blocks, %t : index
         %n = arith.subi %back, %c1 : index
         %j0 = arith.muli %n, %c32 : index
-        %i1 = arith.addi %i0, %off : index
-        %row = tile.coord dim 0 offset %i1 : tensor<64x32xindex>
+        %query = tile.coord dim 0 offset %i0 : tensor<64x32xindex>
+        %offt = tensor.splat %off : tensor<64x32xindex>
+        %row = arith.addi %query, %offt : tensor<64x32xindex>
         %col = tile.coord dim 1 offset %j0 : tensor<64x32xindex>
         %seen = arith.cmpi sle, %col, %row : tensor<64x32xindex>
         %skt = tensor.splat %sk : tensor<64x32xindex>

@@ -4,6 +4,28 @@
 // RUN: not fa3-run --cpu %t/tile.mlir 2>&1 | FileCheck %s --check-prefix=TILE
 // RUN: not fa3-run --cpu %t/ring.mlir 2>&1 | FileCheck %s --check-prefix=RING
 // RUN: not fa3-run --cpu %t/shared.mlir 2>&1 | FileCheck %s --check-prefix=SHARED
+// RUN: not fa3-run --cpu %t/coord.mlir 2>&1 | FileCheck %s --check-prefix=COORD
+
+// COORD: coord.mlir:8:{{.*}} error: 'tile.coord' expects an offset of at least 0, got -2
+//--- coord.mlir
+gpu.module @m {
+  gpu.func @k(%out: memref<8xi32>) kernel {
+    %c1 = arith.constant 1 : index
+    %c3 = arith.constant 3 : index
+    tile.grid (%i) in (%c1) {
+      %first = arith.subi %i, %c3 : index
+      %more = arith.addi %first, %c1 : index
+      %x = tile.coord dim 0 offset %more : tensor<8xindex>
+      %y = arith.index_cast %x : tensor<8xindex> to tensor<8xi32>
+      tile.store %y, %out[%i] : tensor<8xi32>, memref<8xi32>
+    }
+    gpu.return
+  }
+}
+func.func @run(%out: memref<8xi32> {tile.name = "out"}) {
+  tile.launch @m::@k args(%out : memref<8xi32>)
+  return
+}
 
 // TILE: tile.mlir:3:{{.*}} error: 'arith.constant' brings the tiles of the kernel to 1099511627776 bytes per block, the limit of the interpreter is 1073741824
 //--- tile.mlir

@@ -8,8 +8,8 @@
 // DEFINE: %{name} =
 // DEFINE: %{tables} = --input ids=%t.ids.npy
 // DEFINE: %{check} = fa3-run --cpu %t/%{name}.mlir --check-each-pass --completion=random --schedule-seed=2 --dims b=1,h=1,hk=1,sq=150,sk=150,n1=150 %{tables} 2>&1 | FileCheck %s --check-prefix=SAME
-// DEFINE: %{tile} = fa3-opt %t/%{name}.mlir -fa3-tile -verify-diagnostics | FileCheck %t/%{name}.mlir
-// DEFINE: %{assemble} = fa3-translate %t/%{name}.mlir '--pass-pipeline=builtin.module(fa3-lower-to-nvvm-pipeline)' --mlir-to-cubin --ptxas-strict -o %t/%{name}.cubin
+// DEFINE: %{tile} = fa3-opt %t/%{name}.mlir -fa3-tile=block-lists=never -verify-diagnostics | FileCheck %t/%{name}.mlir
+// DEFINE: %{assemble} = fa3-translate %t/%{name}.mlir '--pass-pipeline=builtin.module(fa3-lower-to-nvvm-pipeline{block-lists=never})' --mlir-to-cubin --ptxas-strict -o %t/%{name}.cubin
 
 // REDEFINE: %{name} = documents
 // RUN: %{tile}

@@ -40,7 +40,13 @@ KernelBuilder::buildListedLoops(ValueRange query, Value firstRow, State init) {
   bool hasFull = !matchPattern(
       op.getBlocksRegion().front().getTerminator()->getOperand(Full), m_Zero());
   Value steps = masked, last;
-  if (hasFull) {
+  // Of keys that are known to fill blocks none is cut.
+  int64_t known =
+      op.hasLengths()
+          ? ShapedType::kDynamic
+          : op.getK().getType().getDimSize(op.getSequenceAxisOf(op.getK()));
+  bool mayBeCut = ShapedType::isDynamic(known) || known % keys != 0;
+  if (hasFull && mayBeCut) {
     // A block at the end of the keys, of which some are not there, goes with
     // those that are masked. It is the last entry, as entries ascend.
     Value behind = arith::SubIOp::create(b, full, index(1));

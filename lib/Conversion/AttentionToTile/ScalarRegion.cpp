@@ -147,6 +147,50 @@ void ScalarRegionExpander::expandExtract(Operation *op) {
   bind(extract.getResult(), {result, varies});
 }
 
+/// Whether a value of a region is at least 0 whatever it is computed from:
+/// numbers of batch, head, query and key, lengths, constants, and what keeps
+/// the sign. Sums may wrap around, so nothing is said of them.
+static bool isNonNegative(Value value, unsigned depth = 8) {
+  if (depth == 0 || !value.getType().isIntOrIndex())
+    return false;
+  if (auto argument = dyn_cast<BlockArgument>(value))
+    return argument.getType().isIndex() &&
+           isa<attention::ScoredOpInterface, attention::ListBlocksOp>(
+               argument.getOwner()->getParentOp());
+  APInt constant;
+  if (matchPattern(value, m_ConstantInt(&constant)))
+    return constant.isNonNegative();
+  Operation *op = value.getDefiningOp();
+  auto holds = [&](unsigned operand) {
+    return isNonNegative(op->getOperand(operand), depth - 1);
+  };
+  if (isa<attention::LengthOp, tensor::DimOp>(op))
+    return true;
+  if (isa<arith::DivSIOp, arith::DivUIOp, arith::FloorDivSIOp,
+          arith::CeilDivSIOp, arith::CeilDivUIOp, arith::RemUIOp,
+          arith::MinSIOp>(op))
+    return holds(0) && holds(1);
+  if (isa<arith::RemSIOp, arith::ShRUIOp, arith::ShRSIOp>(op))
+    return holds(0);
+  if (isa<arith::AndIOp, arith::MaxSIOp>(op))
+    return holds(0) || holds(1);
+  return isa<arith::SelectOp>(op) && holds(1) && holds(2);
+}
+
+/// The name of the unsigned operation that is a division of numbers of at least
+/// 0: it takes fewer instructions and registers.
+static OperationName getUnsigned(Operation *op) {
+  if (op->getNumOperands() != 2 || !isNonNegative(op->getOperand(0)) ||
+      !isNonNegative(op->getOperand(1)))
+    return op->getName();
+  MLIRContext *context = op->getContext();
+  if (isa<arith::DivSIOp, arith::FloorDivSIOp>(op))
+    return OperationName(arith::DivUIOp::getOperationName(), context);
+  if (isa<arith::RemSIOp>(op))
+    return OperationName(arith::RemUIOp::getOperationName(), context);
+  return op->getName();
+}
+
 void ScalarRegionExpander::expandOp(Operation *op) {
   if (auto length = dyn_cast<attention::LengthOp>(op)) {
     bool query = length.getSequence() == attention::Sequence::query;
@@ -173,7 +217,7 @@ void ScalarRegionExpander::expandOp(Operation *op) {
   if (attention::isDivision(op))
     operands[1].value =
         attention::buildDivisor(builder, op->getLoc(), operands[1].value);
-  OperationState state(op->getLoc(), op->getName());
+  OperationState state(op->getLoc(), getUnsigned(op));
   state.addAttributes(op->getAttrs());
   for (Entry operand : operands)
     state.addOperands(varies == Uniform ? operand.value
@@ -260,6 +304,34 @@ static bool isBlockRead(tensor::ExtractOp extract, Value query, Value key,
   return true;
 }
 
+/// Integers of the key, other than sums of it, that code looks at together with
+/// the query: the line and the column of a pixel are two.
+static int64_t countDigits(Region &region,
+                           const llvm::DenseMap<Value, unsigned> &varies) {
+  using Expander = ScalarRegionExpander;
+  llvm::SmallDenseSet<Value> made, digits;
+  for (Operation &op : region.front()) {
+    bool isMade =
+        isa<arith::DivSIOp, arith::DivUIOp, arith::FloorDivSIOp,
+            arith::CeilDivSIOp, arith::CeilDivUIOp, arith::RemSIOp,
+            arith::RemUIOp, arith::ShRUIOp, arith::ShRSIOp, arith::AndIOp>(op);
+    for (Value operand : op.getOperands())
+      isMade |= made.contains(operand);
+    for (Value result : op.getResults()) {
+      unsigned own = varies.lookup(result);
+      // Conditions are no numbers.
+      if (isMade && own == Expander::Columns &&
+          result.getType().isIntOrIndex() && !result.getType().isInteger(1))
+        made.insert(result);
+      if (own == Expander::Both)
+        for (Value operand : op.getOperands())
+          if (made.contains(operand))
+            digits.insert(operand);
+    }
+  }
+  return digits.size();
+}
+
 void fa3::addRegionDemand(Region &region, tile::LoadPolicy loads,
                           RegionDemand &demand) {
   if (region.empty())
@@ -306,4 +378,5 @@ void fa3::addRegionDemand(Region &region, tile::LoadPolicy loads,
     demand.keyUses += isa<arith::CmpIOp>(op);
     demand.keyUses += isa<arith::SIToFPOp, arith::UIToFPOp>(op) ? 2 : 0;
   }
+  demand.keyDigits = std::max(demand.keyDigits, countDigits(region, varies));
 }

@@ -118,6 +118,9 @@ LogicalResult runTileCoord(Context &c, const Instr &in) {
   const auto &extra = in.get<CoordExtra>();
   Buffer &out = c.makeBuffer(in.out[0], Lane::I64, extra.shape.size());
   int64_t offset = c.integer(in.in[0]), *to = out.data<int64_t>();
+  if (offset < 0)
+    return c.error(in) << "'tile.coord' expects an offset of at least 0, got "
+                       << offset;
   for (int64_t row = 0; row < extra.shape.rows; ++row)
     for (int64_t column = 0; column < extra.shape.columns; ++column)
       *to++ = offset + (extra.alongRows ? row : column);

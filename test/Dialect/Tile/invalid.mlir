@@ -953,6 +953,16 @@ func.func @coord_element(%i: index) {
 
 // -----
 
+// C3
+func.func @coord_offset() {
+  %i = arith.constant -1 : index
+  // expected-error @+1 {{expects an offset of at least 0, got -1}}
+  %0 = tile.coord dim 0 offset %i : tensor<8xindex>
+  return
+}
+
+// -----
+
 // tile.where
 
 // C1

@@ -86,6 +86,7 @@ LogicalResult Differentiation::verifyForward() {
       {forward.hasLengths(), "lengths of sequences"},
       {forward.hasPlace(Sequence::query) || forward.hasPlace(Sequence::key),
        "places of rows"},
+      {forward.getSizesOfBlocks().has_value(), "lists of blocks"},
       {forward.getTransposedV(), "'transposed_v'"},
       {forward.getMaxQ() != nullptr, "'max_q'"},
       {forward.getSinks() != nullptr, "sinks"}};

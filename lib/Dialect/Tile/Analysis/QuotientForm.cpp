@@ -146,6 +146,24 @@ static bool provesNonNegative(const QuotientForm &form) {
              });
 }
 
+/// Whether a value is a coordinate, or a quotient or remainder of one by a
+/// constant above 0: coordinates are at least 0 by contract.
+static bool isCoordinate(Value value, unsigned depth = 8) {
+  Operation *op = value.getDefiningOp();
+  if (!op || depth == 0)
+    return false;
+  if (isa<CoordOp>(op))
+    return true;
+  if (isa<BroadcastOp>(op))
+    return isCoordinate(op->getOperand(0), depth - 1);
+  APInt divisor;
+  return isa<arith::FloorDivSIOp, arith::DivSIOp, arith::DivUIOp,
+             arith::RemSIOp, arith::RemUIOp>(op) &&
+         matchPattern(op->getOperand(1), m_ConstantInt(&divisor)) &&
+         divisor.isStrictlyPositive() &&
+         isCoordinate(op->getOperand(0), depth - 1);
+}
+
 static std::optional<QuotientForm> readQuotientForm(Value value,
                                                     unsigned &budget) {
   if (budget == 0)
@@ -188,7 +206,9 @@ static std::optional<QuotientForm> readQuotientForm(Value value,
                                                 : std::nullopt;
   }
   bool isFloor = isa<arith::FloorDivSIOp>(op);
-  if (!number || *number <= 0 || (!isFloor && !provesNonNegative(*lhs)))
+  if (!number || *number <= 0 ||
+      (!isFloor && !isCoordinate(op->getOperand(0)) &&
+       !provesNonNegative(*lhs)))
     return std::nullopt;
   std::optional<QuotientForm> quotient = divide(*lhs, *number);
   if (!isRemainder || !quotient)

@@ -6,6 +6,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/IR/OpImplementation.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "llvm/Support/MathExtras.h"
@@ -379,6 +380,10 @@ LogicalResult CoordOp::verify() {
   if (!result.getElementType().isIndex())
     return emitOpError("expects elements of type index, got ")
            << result.getElementType();
+  APInt offset;
+  if (matchPattern(getOffset(), m_ConstantInt(&offset)) && offset.isNegative())
+    return emitOpError("expects an offset of at least 0, got ")
+           << offset.getSExtValue();
   return success();
 }
 

@@ -340,12 +340,15 @@ def Tile_CoordOp : Tile_Op<"coord", [Pure]> {
   let description = [{
     Element x of the result is `offset` plus the coordinate of x along `dim`.
     Masks and score code are written with it, so that they follow every change
-    of layout or split by construction.
+    of layout or split by construction. The offset is at least 0, so that
+    coordinates are: a division of them may be unsigned, and the interpreter
+    stops at another one.
 
     Example: `%j = tile.coord dim 1 offset %j0 : tensor<64x80xindex>`
 
     C1. dim is less than the rank of the result.
     C2. the element type is index.
+    C3. a constant offset is at least 0.
   }];
   let arguments = (ins I64Attr:$dim, Index:$offset);
   let results = (outs Tile_Tile:$result);

@@ -244,13 +244,13 @@ static bool divideNumber(arith::SIToFPOp op) {
   Value zero = arith::ConstantIndexOp::create(b, 0);
   Value base = materialize(b, op.getLoc(), plane->base);
   Value rows;
-  if (plane->rows == 1) {
+  if (plane->rows == 1 && provesNonNegative(plane->base)) {
     rows = CoordOp::create(b, indices(0), 0, base);
   } else {
     rows = tensor::SplatOp::create(b, base, indices(0));
     if (plane->rows) {
       Value row = CoordOp::create(b, indices(0), 0, zero);
-      if (plane->rows != -1)
+      if (std::abs(plane->rows) != 1)
         row = arith::MulIOp::create(
             b, row,
             arith::ConstantOp::create(
