@@ -93,8 +93,11 @@ LogicalResult fa3::applyTuning(ModuleOp module, PipelineOptions &options) {
     return failure();
   std::optional<tuning::ProblemClass> problem = tuning::classify(module);
   const tuning::Entry *entry = problem ? table->lookup(*problem) : nullptr;
-  // Its kernels have warps of their own for copies.
-  if (!entry || hasOtherTile(*entry, options) || !options.warpSpecialize)
+  // Its kernels have warps of their own for copies, and no lists of blocks.
+  bool getsLists = options.blockLists == options::BlockLists::Call ||
+                   options.blockLists == options::BlockLists::Apart;
+  if (!entry || getsLists || hasOtherTile(*entry, options) ||
+      !options.warpSpecialize)
     return success();
   // What a user gives counts more.
   std::string text;

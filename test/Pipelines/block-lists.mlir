@@ -21,16 +21,31 @@
 // Lists that hold anything: nothing outside of the arrays is read.
 // RUN: fa3-run --cpu %s --function=no_mask --dims b=1,sq=300,sk=330,n2=3,n3=2 --check-each-pass --fill count=2 --fill index=1000000 --fill full_count=0 --fill full_index=-5 | FileCheck %s
 
+// One loop for both lists, whose blocks share rings.
 // SHAPE-LABEL: gpu.func @documents
 // SHAPE: tile.grid
 // SHAPE: scf.for
+// SHAPE: arith.cmpi sge
+// SHAPE: arith.ori
 // SHAPE: tile.any_possible
 // SHAPE: tile.dot
-// SHAPE: scf.for
-// SHAPE-NOT: tile.any_possible
-// SHAPE-NOT: -inf
+// SHAPE-NOT: scf.for
 // SHAPE: tile.store
 // RUN: fa3-opt %s --attention-expand-mods --attention-to-tile --canonicalize | FileCheck %s --check-prefix=SHAPE
+
+// It is divided at the first block of the second list, which has no mask.
+// SPLIT-LABEL: gpu.func @documents
+// SPLIT-COUNT-2: warp.ring : <{{[2-9]}}, [tensor<64x64xf16>]>
+// SPLIT: warp.group @math
+// Tiles.
+// SPLIT: scf.for
+// SPLIT: scf.for
+// SPLIT: tensor<64x64xi1>
+// SPLIT: scf.yield
+// SPLIT: scf.for
+// SPLIT-NOT: tensor<64x64xi1>
+// SPLIT: scf.yield
+// RUN: fa3-opt %s -pass-pipeline='builtin.module(fa3-tile,fa3-specialize,fa3-pipeline)' | FileCheck %s --check-prefix=SPLIT
 
 !t = tensor<?x2x?x64xf16>
 func.func @documents(%q: !t {tile.name = "q"}, %k: !t {tile.name = "k"}, %v: !t {tile.name = "v"},

@@ -286,13 +286,23 @@ LogicalResult AttentionToTile::fitBlocks(ForwardOp forward,
   if (keys % step)
     return forward.emitOpError("lists blocks of ")
            << keys << " keys, expects a multiple of " << step;
+  // Numbers that lists are read with stay alive beside code of the mask: with
+  // 128 keys and wide heads, or several integers of a key, ptxas spills.
+  constexpr int64_t kWideColumns = 256;
+  bool isWide =
+      forward.getHeadDim() + forward.getValueHeadDim() >= kWideColumns;
+  bool readsLists =
+      !forward.getMaskMod().empty() && (isWide || demand.keyDigits > 0);
   auto getWidest = [&](int64_t rows) {
     constexpr int64_t kWidest = 128;
     int64_t d = forward.getHeadDim(), dv = forward.getValueHeadDim();
     int64_t widest = is8Bit ? getWidestFloat8BlockN(d, dv, demand, rows,
                                                     forward.getTransposedV())
                             : getWidestBlockN(d, dv, demand, rows);
-    widest = std::min({widest, kWidest, keys}) / step * step;
+    widest = std::min({widest, kWidest, keys});
+    if (readsLists)
+      widest = std::min(widest, kWidest - step);
+    widest = widest / step * step;
     while (widest > 0 && keys % widest)
       widest -= step;
     return widest;

@@ -168,7 +168,7 @@ FailureOr<KernelBuilder::State> KernelBuilder::buildLoop(ValueRange query,
   if (policy.twoLevel && policy.stepsBetween > 1)
     init.products = splat(init.acc.getType(), 0.0);
   if (op.getSizesOfBlocks()) {
-    FailureOr<State> result = buildListedLoops(query, firstRow, init);
+    FailureOr<State> result = buildListedLoop(query, firstRow, init);
     if (succeeded(result) && result->products)
       result->acc = arith::AddFOp::create(b, result->acc, result->products);
     return result;
@@ -221,7 +221,7 @@ FailureOr<KernelBuilder::State> KernelBuilder::buildLoop(ValueRange query,
 
 FailureOr<KernelBuilder::State>
 KernelBuilder::buildBlock(ValueRange query, Value firstRow, Value firstKey,
-                          State state, bool isVisible) {
+                          State state, ListedBlock listed) {
   SmallVector<Value> place =
       getRowPlace(attention::Sequence::key, keyHead, firstKey);
   place.push_back(index(0));
@@ -242,10 +242,13 @@ KernelBuilder::buildBlock(ValueRange query, Value firstRow, Value firstKey,
   // Which keys are visible: those of the sequence, kept by the region.
   Expander expander(b, rows, columns);
   auto [row, ofHead] = buildRows(firstRow);
-  Expander::Entry column{
-      tile::CoordOp::create(b, tensor({columns}, b.getIndexType()), 0,
-                            firstKey),
-      Expander::Columns};
+  auto getColumn = [&](Value first) {
+    return Expander::Entry{
+        tile::CoordOp::create(b, tensor({columns}, b.getIndexType()), 0, first),
+        Expander::Columns};
+  };
+  Expander::Entry column =
+      getColumn(listed.maskedKey ? listed.maskedKey : firstKey);
   expander.bindLengths(queryLength, keyLength);
   for (auto [tensor, memref] : llvm::zip(op.getAux(), operands.aux))
     expander.bindAux(tensor, memref);
@@ -255,20 +258,23 @@ KernelBuilder::buildBlock(ValueRange query, Value firstRow, Value firstKey,
           scalarTile(keyLength, tensor({columns}, b.getIndexType()))),
       Expander::Columns};
   BlockPlace at{batch, ofHead, row, column};
-  if (isVisible) {
-    keep.value = arith::ConstantOp::create(
-        b,
-        DenseElementsAttr::get(cast<ShapedType>(keep.value.getType()), true));
-  } else if (!op.getMaskMod().empty()) {
+  if (!op.getMaskMod().empty()) {
     bindPlace(expander, op.getMaskMod(), at, operands.captures);
     keep = bothHold(b, expander, keep, expander.expand(op.getMaskMod()));
   }
-  if (!op.getScoreMod().empty())
+  if (!op.getScoreMod().empty()) {
+    if (listed.maskedKey)
+      at.key = getColumn(firstKey);
     bindPlace(expander, op.getScoreMod(), at, operands.captures);
+  }
 
   keep = {expander.lift(b.getLoc(), keep, Expander::Both), Expander::Both};
-  if (isVisible)
-    return buildStep(query, key, value, firstKey, keep, expander, state);
+  if (listed.isVisible)
+    keep.value = arith::OrIOp::create(
+        b,
+        expander.lift(b.getLoc(), {listed.isVisible, Expander::Uniform},
+                      Expander::Both),
+        keep.value);
   Value needed = keep.value;
   if (endRow) {
     // Only where there is work: rows from the end on are stored by nobody.

@@ -1,8 +1,8 @@
-//===- KernelBlocks.cpp - loops over lists of key blocks ------------------===//
+//===- KernelBlocks.cpp - a loop over lists of key blocks -----------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the region of blocks says, as loops of a kernel: their trip counts and
-// the keys of each step are scalars in memory, the same for all groups.
+// What the region of blocks says, as a loop of a kernel: its trip count and the
+// keys of each step are scalars in memory, the same for all groups.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,7 +14,7 @@ using namespace mlir;
 using namespace fa3;
 
 FailureOr<KernelBuilder::State>
-KernelBuilder::buildListedLoops(ValueRange query, Value firstRow, State init) {
+KernelBuilder::buildListedLoop(ValueRange query, Value firstRow, State init) {
   enum { Masked = 0, Full = 2 }; // the number of entries, then entry t
   auto sizes = *op.getSizesOfBlocks();
   int64_t queries = sizes.first, keys = sizes.second;
@@ -64,51 +64,52 @@ KernelBuilder::buildListedLoops(ValueRange query, Value firstRow, State init) {
     full = arith::SubIOp::create(b, full, cut);
   }
 
+  // One loop for both lists, so that they share rings and a step of one hides
+  // the next one's products; which list a step is of is an inequality, by which
+  // tile-split-by-predicate divides it.
   int64_t perBlock = keys / columns;
-  auto buildLoop = [&](Value entries, Value before, State state,
-                       function_ref<Value(Value)> getBlock,
-                       bool isVisible) -> FailureOr<State> {
-    Value end = arith::MulIOp::create(b, entries, index(perBlock));
-    auto loop = scf::ForOp::create(b, index(0), end, index(1), state.list());
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(loop.getBody());
-    Value step = loop.getInductionVar();
-    iteration = step;
-    if (before)
-      iteration = arith::AddIOp::create(
-          b, step, arith::MulIOp::create(b, before, index(perBlock)));
-    Value entry = step, firstKey;
-    if (perBlock > 1) {
-      entry = arith::DivUIOp::create(b, step, index(perBlock));
-      firstKey = arith::MulIOp::create(
-          b, arith::RemUIOp::create(b, step, index(perBlock)), index(columns));
-    }
-    Value ofBlock = arith::MulIOp::create(b, getBlock(entry), index(keys));
-    firstKey = firstKey
-                   ? arith::AddIOp::create(b, ofBlock, firstKey).getResult()
-                   : ofBlock;
-    FailureOr<State> next =
-        buildBlock(query, firstRow, firstKey,
-                   State::get(loop.getRegionIterArgs()), isVisible);
-    if (failed(next))
-      return failure();
-    scf::YieldOp::create(b, next->list());
-    return State::get(loop.getResults());
+  Value firstFull = arith::MulIOp::create(b, steps, index(perBlock));
+  Value end = firstFull;
+  if (hasFull)
+    end = arith::AddIOp::create(
+        b, end, arith::MulIOp::create(b, full, index(perBlock)));
+  auto loop = scf::ForOp::create(b, index(0), end, index(1), init.list());
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  Value step = loop.getInductionVar();
+  iteration = step;
+  Value entry = step, inBlock;
+  if (perBlock > 1) {
+    entry = arith::DivUIOp::create(b, step, index(perBlock));
+    inBlock = arith::MulIOp::create(
+        b, arith::RemUIOp::create(b, step, index(perBlock)), index(columns));
+  }
+  // The mask is looked at where its own list says, so that only who loads keys
+  // reads the other.
+  Value block = readBlock(entry, Masked);
+  auto isBelow = [&](Value number) {
+    return arith::CmpIOp::create(b, arith::CmpIPredicate::slt, entry, number);
   };
-  FailureOr<State> state = buildLoop(
-      steps, Value(), init,
-      [&](Value entry) -> Value {
-        Value block = readBlock(entry, Masked);
-        if (!last)
-          return block;
-        Value isListed =
-            arith::CmpIOp::create(b, arith::CmpIPredicate::slt, entry, masked);
-        return arith::SelectOp::create(b, isListed, block, last);
-      },
-      /*isVisible=*/false);
-  if (failed(state) || !hasFull)
-    return state;
-  return buildLoop(
-      full, steps, *state, [&](Value entry) { return readBlock(entry, Full); },
-      /*isVisible=*/true);
+  if (last)
+    block = arith::SelectOp::create(b, isBelow(masked), block, last);
+  auto getFirstKey = [&](Value block) -> Value {
+    Value first = arith::MulIOp::create(b, block, index(keys));
+    return inBlock ? arith::AddIOp::create(b, first, inBlock).getResult()
+                   : first;
+  };
+  ListedBlock listed{Value(), getFirstKey(block)};
+  if (hasFull) {
+    listed.isVisible =
+        arith::CmpIOp::create(b, arith::CmpIPredicate::sge, step, firstFull);
+    Value behind = arith::SubIOp::create(b, entry, steps);
+    block = arith::SelectOp::create(b, isBelow(steps), block,
+                                    readBlock(behind, Full));
+  }
+  FailureOr<State> next =
+      buildBlock(query, firstRow, getFirstKey(block),
+                 State::get(loop.getRegionIterArgs()), listed);
+  if (failed(next))
+    return failure();
+  scf::YieldOp::create(b, next->list());
+  return State::get(loop.getResults());
 }

@@ -142,13 +142,24 @@ private:
                                    mlir::Value firstRow);
   /// The same over the blocks of keys that are listed for the tile: those that
   /// the mask looks at, then those that are visible as a whole.
-  mlir::FailureOr<State> buildListedLoops(mlir::ValueRange query,
-                                          mlir::Value firstRow, State init);
-  /// What is done with the keys from `firstKey` on, if a row may see one;
-  /// `isVisible` says that all rows see all of them.
+  mlir::FailureOr<State> buildListedLoop(mlir::ValueRange query,
+                                         mlir::Value firstRow, State init);
+  /// What lists say of a block.
+  struct ListedBlock {
+    /// Whether all rows see all keys, a scalar; null for never.
+    mlir::Value isVisible;
+    /// The first key where they do not; null for that of the block.
+    mlir::Value maskedKey;
+  };
+  /// What is done with the keys from `firstKey` on, if a row may see one.
   mlir::FailureOr<State> buildBlock(mlir::ValueRange query,
                                     mlir::Value firstRow, mlir::Value firstKey,
-                                    State state, bool isVisible = false);
+                                    State state) {
+    return buildBlock(query, firstRow, firstKey, state, ListedBlock());
+  }
+  mlir::FailureOr<State> buildBlock(mlir::ValueRange query,
+                                    mlir::Value firstRow, mlir::Value firstKey,
+                                    State state, ListedBlock listed);
   /// The products of all queries and keys, as f32.
   mlir::Value buildScores(mlir::ValueRange query, mlir::Value key);
   mlir::FailureOr<State> buildStep(mlir::ValueRange query, mlir::Value key,

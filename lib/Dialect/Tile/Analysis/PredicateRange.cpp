@@ -458,6 +458,12 @@ static PredicateRange classifyCompare(arith::CmpIOp compare,
     return unknownRange();
   // greater - lesser - margin >= 0.
   auto atLeast = [&](Value greater, Value lesser, int64_t margin) {
+    if (lhs.getType().isIndex()) {
+      // The same for all elements.
+      AffineForm form =
+          getAffineForm(greater) - getAffineForm(lesser) + AffineForm(-margin);
+      return classifyAtom(form, form, scalars.getInductionVar());
+    }
     unsigned budget = kMostSums;
     return classifySum({{greater, 1}, {lesser, -1}}, -margin, scalars, budget);
   };
@@ -496,6 +502,8 @@ static PredicateRange classify(Value mask, LoopScalars &scalars, bool negated) {
     return classifyCompare(compare, scalars, negated);
   if (auto broadcast = dyn_cast<BroadcastOp>(op))
     return classify(broadcast.getSource(), scalars, negated);
+  if (auto splat = dyn_cast<tensor::SplatOp>(op))
+    return classify(splat.getInput(), scalars, negated);
   // The same elements at other places.
   if (auto relabel = dyn_cast<RelabelOp>(op))
     return classify(relabel.getSource(), scalars, negated);
