@@ -406,7 +406,7 @@ func.func @keep_yield(%q: !t) {
 func.func @effects(%q: !t, %m: memref<f32>) {
   %o = attention.forward %q, %q, %q : (!t, !t, !t) -> !t
     score_mod (%s, %b, %h, %i, %j) {
-      // expected-error @+1 {{'memref.load' op is not allowed in 'score_mod', which holds pure elementwise scalar operations}}
+      // expected-error @+1 {{in 'score_mod' reads memory that is not an auxiliary operand}}
       %x = memref.load %m[] : memref<f32>
       attention.yield %x : f32
     }

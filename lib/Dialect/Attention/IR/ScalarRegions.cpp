@@ -6,7 +6,9 @@
 
 #include "ScalarRegions.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Matchers.h"
@@ -162,6 +164,19 @@ static LogicalResult verifyMath(Operation *op, StringRef region) {
   return success();
 }
 
+/// What bufferization makes of a read of an auxiliary operand, which is memory
+/// already: attention-outline takes it back.
+static bool readsMemory(Operation &op) {
+  return isa<memref::LoadOp, memref::DimOp>(op);
+}
+
+static bool isMemoryOf(Value memory, ValueRange aux) {
+  return llvm::any_of(aux, [&](Value value) {
+    auto tensor = value.getDefiningOp<bufferization::ToTensorOp>();
+    return tensor && tensor.getBuffer() == memory;
+  });
+}
+
 LogicalResult fa3::attention::verifyScalarRegion(Operation *op, ValueRange aux,
                                                  Region &region, StringRef name,
                                                  ArrayRef<Type> arguments,
@@ -197,6 +212,10 @@ LogicalResult fa3::attention::verifyScalarRegion(Operation *op, ValueRange aux,
       if (!llvm::is_contained(aux, inner.getOperand(0)))
         return inner.emitOpError("in '")
                << name << "' reads a tensor that is not an auxiliary operand";
+    } else if (readsMemory(inner)) {
+      if (!isMemoryOf(inner.getOperand(0), aux))
+        return inner.emitOpError("in '")
+               << name << "' reads memory that is not an auxiliary operand";
     } else if (isa<math::MathDialect>(inner.getDialect())) {
       if (failed(verifyMath(&inner, name)))
         return failure();
@@ -212,7 +231,7 @@ LogicalResult fa3::attention::verifyScalarRegion(Operation *op, ValueRange aux,
       if (operand.getParentRegion() &&
           !region.isAncestor(operand.getParentRegion()) &&
           !operand.getType().isIntOrIndexOrFloat() &&
-          !llvm::is_contained(aux, operand))
+          !llvm::is_contained(aux, operand) && !readsMemory(inner))
         return inner.emitOpError("in '")
                << name << "' captures a value of type " << operand.getType()
                << "; only scalars and auxiliary operands may be captured";

@@ -1,6 +1,7 @@
 //===- OutlineViews.cpp - orders of dimensions at a call ------------------===//
 // SPDX-License-Identifier: Apache-2.0
 #include "OutlineViews.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -245,10 +246,10 @@ fa3::attention::getTranspositionOfUsers(Value result, Operation *&blocker) {
 }
 
 static bool isView(Operation *op) {
-  return op &&
-         (getTransposition(op) ||
-          isa<tensor::CastOp, tensor::ExtractSliceOp, tensor::ExpandShapeOp,
-              tensor::CollapseShapeOp, tensor::EmptyOp>(op));
+  return op && (getTransposition(op) ||
+                isa<tensor::CastOp, tensor::ExtractSliceOp,
+                    tensor::ExpandShapeOp, tensor::CollapseShapeOp,
+                    tensor::EmptyOp, bufferization::ToTensorOp>(op));
 }
 
 void fa3::attention::eraseDeadViews(ArrayRef<Value> values) {
@@ -264,7 +265,8 @@ void fa3::attention::eraseDeadViews(ArrayRef<Value> values) {
   for (bool changes = true; changes;) {
     changes = false;
     for (Operation *op : llvm::to_vector(views))
-      if (isOpTriviallyDead(op)) {
+      if (isa<bufferization::ToTensorOp>(op) ? op->use_empty()
+                                             : isOpTriviallyDead(op)) {
         views.remove(op);
         op->erase();
         changes = true;

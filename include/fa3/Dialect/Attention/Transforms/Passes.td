@@ -24,6 +24,15 @@ def Outline : Pass<"attention-outline", "::mlir::ModuleOp"> {
     between them and attention. A transposition that moves the last dimension stays,
     since elements are contiguous.
 
+    In a program on memrefs attention has operands from `bufferization.to_tensor`,
+    and `bufferization.to_buffer` or `bufferization.materialize_in_destination` on
+    its results, as One-Shot Bufferize leaves an operation that it does not know
+    (`allow-unknown-ops`). Its call is on memrefs: subviews, transpositions and
+    other views are strides of their types. The call writes to where the program
+    copies a result in the end if that is there before, and apart from what it reads;
+    else to a new allocation. Elements of a last dimension that are known to be apart
+    are copied in front of the call.
+
     A function that consists of attention on its arguments, and that nothing calls,
     stays as it is: the later passes take it (attention-to-tile).
 
@@ -48,7 +57,9 @@ def Outline : Pass<"attention-outline", "::mlir::ModuleOp"> {
     ```
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::bufferization::BufferizationDialect",
                            "::mlir::func::FuncDialect",
+                           "::mlir::memref::MemRefDialect",
                            "::mlir::tensor::TensorDialect"];
   let statistics = [
     Statistic<"numOutlined", "outlined", "operations of attention that became calls">,
