@@ -77,7 +77,7 @@ public:
   LogicalResult run();
 
 private:
-  FailureOr<Image> translate(ModuleOp part, ArrayRef<gpu::GPUModuleOp> kernels);
+  FailureOr<Image> translate(ModuleOp part);
   LogicalResult verifyArguments();
   std::string chooseName(StringRef suffix);
   LLVM::GlobalOp addText(StringRef suffix, StringRef text);
@@ -99,34 +99,60 @@ private:
 // What is carried
 //===----------------------------------------------------------------------===//
 
-FailureOr<Image> Embedder::translate(ModuleOp part,
-                                     ArrayRef<gpu::GPUModuleOp> kernels) {
-  Image image;
-  if (options.image == HostImage::IR) {
-    llvm::raw_string_ostream(image.code) << part;
-    return image;
-  }
+FailureOr<std::string> fa3::emitKernels(func::FuncOp function,
+                                        ArrayRef<gpu::GPUModuleOp> kernels,
+                                        const EmbedOptions &options) {
   if (kernels.size() != 1)
     return function.emitError("launches kernels of ")
            << kernels.size() << " modules, expects one";
-  WalkResult lowered =
-      gpu::GPUModuleOp(kernels.front()).walk([](gpu::GPUFuncOp kernel) {
-        kernel.emitError(
-            "expects kernels that are lowered to LLVM (run "
-            "fa3-lower-to-nvvm-pipeline, or embed them with image=ir)");
-        return WalkResult::interrupt();
-      });
+  gpu::GPUModuleOp module = kernels.front();
+  WalkResult lowered = module.walk([](gpu::GPUFuncOp kernel) {
+    kernel.emitError("expects kernels that are lowered to LLVM (run "
+                     "fa3-lower-to-nvvm-pipeline, or embed them with "
+                     "image=ir)");
+    return WalkResult::interrupt();
+  });
   if (lowered.wasInterrupted())
     return failure();
   PTXOptions ptxOptions;
   ptxOptions.chip = options.chip;
   ptxOptions.ptxVersion = options.ptxVersion;
   llvm::LLVMContext context;
-  auto inPart = *part.getOps<gpu::GPUModuleOp>().begin();
-  auto ir = translateToLLVMIR(inPart, context, ptxOptions);
+  auto ir = translateToLLVMIR(module, context, ptxOptions);
   if (failed(ir))
     return failure();
-  FailureOr<std::string> ptx = emitPTX(inPart, **ir, ptxOptions);
+  return emitPTX(module, **ir, ptxOptions);
+}
+
+FailureOr<SmallVector<gpu::GPUModuleOp>>
+fa3::findKernels(func::FuncOp function, const SymbolTable &symbols) {
+  llvm::SetVector<gpu::GPUModuleOp> kernels;
+  WalkResult found = function.walk([&](Operation *op) {
+    SymbolRefAttr kernel = getKernel(op);
+    if (!kernel)
+      return WalkResult::advance();
+    auto module = symbols.lookup<gpu::GPUModuleOp>(kernel.getRootReference());
+    if (!module) {
+      op->emitError("launches '")
+          << kernel << "', which is no kernel of the module";
+      return WalkResult::interrupt();
+    }
+    kernels.insert(module);
+    return WalkResult::advance();
+  });
+  if (found.wasInterrupted())
+    return failure();
+  return llvm::to_vector(kernels);
+}
+
+FailureOr<Image> Embedder::translate(ModuleOp part) {
+  Image image;
+  if (options.image == HostImage::IR) {
+    llvm::raw_string_ostream(image.code) << part;
+    return image;
+  }
+  SmallVector<gpu::GPUModuleOp> kernels(part.getOps<gpu::GPUModuleOp>());
+  FailureOr<std::string> ptx = emitKernels(function, kernels, options);
   if (failed(ptx))
     return failure();
   FailureOr<std::string> manifest = writeManifest(
@@ -307,32 +333,20 @@ void Embedder::buildBody(LLVM::GlobalOp program) {
 LogicalResult Embedder::run() {
   if (failed(verifyArguments()))
     return failure();
-  llvm::SetVector<gpu::GPUModuleOp> kernels;
-  WalkResult found = function.walk([&](Operation *op) {
-    SymbolRefAttr kernel = getKernel(op);
-    if (!kernel)
-      return WalkResult::advance();
-    auto module = symbols.lookup<gpu::GPUModuleOp>(kernel.getRootReference());
-    if (!module) {
-      op->emitError("launches '")
-          << kernel << "', which is no kernel of the module";
-      return WalkResult::interrupt();
-    }
-    kernels.insert(module);
-    return WalkResult::advance();
-  });
-  if (found.wasInterrupted())
+  FailureOr<SmallVector<gpu::GPUModuleOp>> kernels =
+      findKernels(function, symbols);
+  if (failed(kernels))
     return failure();
   OwningOpRef<ModuleOp> part = ModuleOp::create(function.getLoc());
   OpBuilder inPart = OpBuilder::atBlockEnd(part->getBody());
   inPart.clone(*function.getOperation());
-  for (gpu::GPUModuleOp module : kernels)
+  for (gpu::GPUModuleOp module : *kernels)
     inPart.clone(*module.getOperation());
-  FailureOr<Image> image = translate(*part, kernels.getArrayRef());
+  FailureOr<Image> image = translate(*part);
   if (failed(image))
     return failure();
   buildBody(addProgram(*image));
-  for (gpu::GPUModuleOp module : kernels)
+  for (gpu::GPUModuleOp module : *kernels)
     symbols.erase(module);
   return success();
 }

@@ -5,6 +5,7 @@
 
 #include "fa3/Conversion/LowerHost/LowerHost.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/IR/SymbolTable.h"
 
 namespace fa3 {
@@ -18,6 +19,19 @@ struct EmbedOptions {
 
 /// Whether `function` launches kernels.
 bool launchesKernels(mlir::func::FuncOp function);
+
+/// The modules of the kernels that `function` launches. Fails with an error at
+/// a launch of something else.
+mlir::FailureOr<llvm::SmallVector<mlir::gpu::GPUModuleOp>>
+findKernels(mlir::func::FuncOp function, const mlir::SymbolTable &symbols);
+
+/// PTX of the kernels of `function`, which are all in one module; `kernels` may
+/// be a copy of it. Fails with an error at kernels that are not lowered to
+/// LLVM.
+mlir::FailureOr<std::string>
+emitKernels(mlir::func::FuncOp function,
+            llvm::ArrayRef<mlir::gpu::GPUModuleOp> kernels,
+            const EmbedOptions &options);
 
 /// Replaces the body of a host function by a call of fa3_host_launch, with its
 /// kernels as globals of the module around it, and erases their modules.

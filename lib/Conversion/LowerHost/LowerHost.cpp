@@ -2,11 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fa3/Conversion/LowerHost/LowerHost.h"
 #include "EmbedKernels.h"
+#include "LaunchKernels.h"
 #include "fa3/Dialect/Attention/Contract/HostFunction.h"
 #include "fa3/Target/PTX/PTX.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -135,7 +140,9 @@ LogicalResult LowerHost::lower(ModuleOp module) {
   EmbedOptions options = {image, memory, chip, ptxVersion};
   for (func::FuncOp function : functions) {
     if (launchesKernels(function)) {
-      if (failed(embedKernels(function, symbols, options)))
+      if (failed(launch == HostLaunch::GPU
+                     ? launchKernels(function, symbols, options)
+                     : embedKernels(function, symbols, options)))
         return failure();
       ++numEmbedded;
     }
@@ -151,6 +158,13 @@ LogicalResult LowerHost::lower(ModuleOp module) {
 }
 
 void LowerHost::runOnOperation() {
+  if (launch == HostLaunch::GPU &&
+      (image != HostImage::PTX || memory != HostMemory::Device)) {
+    getOperation().emitError("expects launch=gpu with image=ptx and "
+                             "memory=device: gpu.launch_func runs kernels on "
+                             "arrays on the device");
+    return signalPassFailure();
+  }
   WalkResult result = getOperation()->walk(
       [&](ModuleOp module) { return WalkResult(lower(module)); });
   if (result.wasInterrupted())

@@ -19,6 +19,12 @@ enum class HostMemory {
   Host,   ///< copied to the device and back around every call
 };
 
+/// What launches kernels.
+enum class HostLaunch {
+  Runtime, ///< fa3's, by the manifest
+  GPU,     ///< gpu.launch_func, whose wrappers are upstream's
+};
+
 #define GEN_PASS_DECL
 #define GEN_PASS_REGISTRATION
 #include "fa3/Conversion/LowerHost/Passes.h.inc"

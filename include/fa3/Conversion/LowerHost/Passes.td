@@ -35,6 +35,14 @@ def LowerHost : Pass<"fa3-lower-host", "::mlir::ModuleOp"> {
     types with any offset and strides; kernels want the last dimension contiguous,
     which the runtime checks.
 
+    With `launch=gpu` the host function keeps its checks and launches by
+    `gpu.launch_func`, which upstream's `gpu-to-llvm` and its runtime wrappers take;
+    the kernels become a `gpu.binary` of PTX, workspaces `gpu.alloc`. Nothing of
+    fa3 is linked then. It is for kernels whose arguments are addresses and numbers:
+    upstream has no place for a tensor map that is made of an array's extents and
+    strides at run time, for a counter, or for the number of multiprocessors (give
+    the pipeline `mode=cta`). A launch returns when the kernel has run.
+
     Fails at calls on tensors (bufferize first), at kernels that are not lowered,
     and at arguments that a manifest does not know.
 
@@ -66,14 +74,25 @@ def LowerHost : Pass<"fa3-lower-host", "::mlir::ModuleOp"> {
                           "on the device"),
                clEnumValN(::fa3::HostMemory::Host, "host",
                           "in host memory: copied around every call"))}]>,
+    Option<"launch", "launch", "::fa3::HostLaunch", "::fa3::HostLaunch::Runtime",
+           "what launches kernels",
+           [{::llvm::cl::values(
+               clEnumValN(::fa3::HostLaunch::Runtime, "runtime",
+                          "fa3's C runtime"),
+               clEnumValN(::fa3::HostLaunch::GPU, "gpu",
+                          "gpu.launch_func, with upstream's wrappers"))}]>,
     Option<"chip", "chip", "std::string", "\"sm_90a\"", "target chip">,
     Option<"ptxVersion", "ptx-version", "unsigned", "90",
            "PTX ISA version times ten">
   ];
   let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::cf::ControlFlowDialect",
                            "::mlir::func::FuncDialect",
+                           "::mlir::gpu::GPUDialect",
                            "::mlir::LLVM::LLVMDialect",
-                           "::mlir::memref::MemRefDialect"];
+                           "::mlir::memref::MemRefDialect",
+                           "::mlir::NVVM::NVVMDialect",
+                           "::mlir::scf::SCFDialect"];
   let statistics = [
     Statistic<"numCalls", "calls", "calls of attention lowered">,
     Statistic<"numEmbedded", "embedded", "host functions with kernels">];
