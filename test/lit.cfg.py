@@ -87,12 +87,16 @@ if config.fa3_self_contained:
 # Programs that hold attention, in MLIR's ExecutionEngine.
 llvm_root = os.path.dirname(config.llvm_tools_dir)
 compiler = os.path.join(config.fa3_lib_dir, "libfa3.so")
-embedding = (f"{sys.executable} %S/Inputs/run.py %s --llvm {llvm_root} "
+embedding = (f"--llvm {llvm_root} "
              f"--plugin {config.fa3_lib_dir}/FA3Plugin.so "
              f"--runtime {config.fa3_lib_dir}/libfa3_runtime.so")
 if config.fa3_self_contained:
     embedding += f" --compiler {compiler}"
-config.substitutions += [("%embedding", embedding), ("%llvm_root", llvm_root)]
+# Of another file than the test: %embedding_run FILE.
+run_program = f"{sys.executable} %S/Inputs/run.py {embedding}"
+config.substitutions += [("%embedding_run", run_program),
+                         ("%embedding", f"{run_program} %s"),
+                         ("%llvm_root", llvm_root)]
 if os.path.exists(os.path.join(config.llvm_tools_dir, "mlir-runner")):
     config.available_features.add("mlir-runner")
 # The upstream optimizer with the plugin.
