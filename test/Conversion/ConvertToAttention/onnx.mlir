@@ -174,6 +174,60 @@
     %1 = "torch.operator"(%arg0, %arg1, %arg2, %0, %0, %arg3, %arg4) <{name = "onnx.GroupQueryAttention"}> {torch.onnx.kv_num_heads = 2 : si64, torch.onnx.local_window_size = 8 : si64, torch.onnx.num_heads = 4 : si64, torch.onnx.scale = 5.000000e-01 : f32} : (!torch.vtensor<[2,40,64],f16>, !torch.vtensor<[2,40,32],f16>, !torch.vtensor<[2,40,32],f16>, !torch.none, !torch.none, !torch.vtensor<[2],si32>, !torch.vtensor<[1],si32>) -> !torch.vtensor<[2,40,64],f16>
     "func.return"(%1) : (!torch.vtensor<[2,40,64],f16>) -> ()
   }) {torch.onnx_meta.ir_version = 10 : si64, torch.onnx_meta.opset_version = 24 : si64, torch.onnx_meta.opset_versions = {com.microsoft = 1 : si64}, torch.onnx_meta.producer_name = "", torch.onnx_meta.producer_version = ""} : () -> ()
+// CHECK-LABEL: func.func @group_query_scale(
+// CHECK: attention.forward %{{.*}}, %{{.*}}, %{{.*}} aux(%{{.*}} : tensor<2xi32>) scale 1.250000e-01 layout bshd mods [#attention.causal] : (tensor<2x40x4x16xf16>, tensor<2x40x2x16xf16>, tensor<2x40x2x16xf16>) -> tensor<2x40x4x16xf16>
+// CHECK-NEXT: mask_mod (
+  "func.func"() <{function_type = (!torch.vtensor<[2,40,64],f16>, !torch.vtensor<[2,40,32],f16>, !torch.vtensor<[2,40,32],f16>, !torch.vtensor<[2],si32>, !torch.vtensor<[1],si32>) -> !torch.vtensor<[2,40,64],f16>, sym_name = "group_query_scale"}> ({
+  ^bb0(%arg0: !torch.vtensor<[2,40,64],f16>, %arg1: !torch.vtensor<[2,40,32],f16>, %arg2: !torch.vtensor<[2,40,32],f16>, %arg3: !torch.vtensor<[2],si32>, %arg4: !torch.vtensor<[1],si32>):
+    %0 = "torch.constant.none"() : () -> !torch.none
+    %1 = "torch.operator"(%arg0, %arg1, %arg2, %0, %0, %arg3, %arg4) <{name = "onnx.GroupQueryAttention"}> {torch.onnx.kv_num_heads = 2 : si64, torch.onnx.num_heads = 4 : si64, torch.onnx.scale = 1.250000e-01 : f32} : (!torch.vtensor<[2,40,64],f16>, !torch.vtensor<[2,40,32],f16>, !torch.vtensor<[2,40,32],f16>, !torch.none, !torch.none, !torch.vtensor<[2],si32>, !torch.vtensor<[1],si32>) -> !torch.vtensor<[2,40,64],f16>
+    "func.return"(%1) : (!torch.vtensor<[2,40,64],f16>) -> ()
+  }) {torch.onnx_meta.ir_version = 10 : si64, torch.onnx_meta.opset_version = 24 : si64, torch.onnx_meta.opset_versions = {com.microsoft = 1 : si64}, torch.onnx_meta.producer_name = "", torch.onnx_meta.producer_version = ""} : () -> ()
+// CHECK-LABEL: func.func @group_query_window_softcap(
+// CHECK: attention.forward %{{.*}}, %{{.*}}, %{{.*}} aux(%{{.*}} : tensor<2xi32>) layout bshd mods [#attention.softcap<2.000000e+00 : f64>, #attention.window<left = 15, right = 0, align = top_left>] : (tensor<2x40x4x16xf16>, tensor<2x40x2x16xf16>, tensor<2x40x2x16xf16>) -> tensor<2x40x4x16xf16>
+// CHECK-NEXT: mask_mod (
+  "func.func"() <{function_type = (!torch.vtensor<[2,40,64],f16>, !torch.vtensor<[2,40,32],f16>, !torch.vtensor<[2,40,32],f16>, !torch.vtensor<[2],si32>, !torch.vtensor<[1],si32>) -> !torch.vtensor<[2,40,64],f16>, sym_name = "group_query_window_softcap"}> ({
+  ^bb0(%arg0: !torch.vtensor<[2,40,64],f16>, %arg1: !torch.vtensor<[2,40,32],f16>, %arg2: !torch.vtensor<[2,40,32],f16>, %arg3: !torch.vtensor<[2],si32>, %arg4: !torch.vtensor<[1],si32>):
+    %0 = "torch.constant.none"() : () -> !torch.none
+    %1 = "torch.operator"(%arg0, %arg1, %arg2, %0, %0, %arg3, %arg4) <{name = "onnx.GroupQueryAttention"}> {torch.onnx.kv_num_heads = 2 : si64, torch.onnx.local_window_size = 16 : si64, torch.onnx.num_heads = 4 : si64, torch.onnx.softcap = 2.000000e+00 : f32} : (!torch.vtensor<[2,40,64],f16>, !torch.vtensor<[2,40,32],f16>, !torch.vtensor<[2,40,32],f16>, !torch.none, !torch.none, !torch.vtensor<[2],si32>, !torch.vtensor<[1],si32>) -> !torch.vtensor<[2,40,64],f16>
+    "func.return"(%1) : (!torch.vtensor<[2,40,64],f16>) -> ()
+  }) {torch.onnx_meta.ir_version = 10 : si64, torch.onnx_meta.opset_version = 24 : si64, torch.onnx_meta.opset_versions = {com.microsoft = 1 : si64}, torch.onnx_meta.producer_name = "", torch.onnx_meta.producer_version = ""} : () -> ()
+// CHECK-LABEL: func.func @group_query_all(
+// CHECK: attention.forward %{{.*}}, %{{.*}}, %{{.*}} aux(%{{.*}} : tensor<2xi32>) scale 3.000000e-01 layout bshd mods [#attention.softcap<3.000000e+00 : f64>, #attention.window<left = 4, right = 0, align = top_left>] : (tensor<2x40x4x16xf16>, tensor<2x40x2x16xf16>, tensor<2x40x2x16xf16>) -> tensor<2x40x4x16xf16>
+// CHECK-NEXT: mask_mod (
+  "func.func"() <{function_type = (!torch.vtensor<[2,40,64],f16>, !torch.vtensor<[2,40,32],f16>, !torch.vtensor<[2,40,32],f16>, !torch.vtensor<[2],si32>, !torch.vtensor<[1],si32>) -> !torch.vtensor<[2,40,64],f16>, sym_name = "group_query_all"}> ({
+  ^bb0(%arg0: !torch.vtensor<[2,40,64],f16>, %arg1: !torch.vtensor<[2,40,32],f16>, %arg2: !torch.vtensor<[2,40,32],f16>, %arg3: !torch.vtensor<[2],si32>, %arg4: !torch.vtensor<[1],si32>):
+    %0 = "torch.constant.none"() : () -> !torch.none
+    %1 = "torch.operator"(%arg0, %arg1, %arg2, %0, %0, %arg3, %arg4) <{name = "onnx.GroupQueryAttention"}> {torch.onnx.kv_num_heads = 2 : si64, torch.onnx.local_window_size = 5 : si64, torch.onnx.num_heads = 4 : si64, torch.onnx.scale = 3.000000e-01 : f32, torch.onnx.softcap = 3.000000e+00 : f32} : (!torch.vtensor<[2,40,64],f16>, !torch.vtensor<[2,40,32],f16>, !torch.vtensor<[2,40,32],f16>, !torch.none, !torch.none, !torch.vtensor<[2],si32>, !torch.vtensor<[1],si32>) -> !torch.vtensor<[2,40,64],f16>
+    "func.return"(%1) : (!torch.vtensor<[2,40,64],f16>) -> ()
+  }) {torch.onnx_meta.ir_version = 10 : si64, torch.onnx_meta.opset_version = 24 : si64, torch.onnx_meta.opset_versions = {com.microsoft = 1 : si64}, torch.onnx_meta.producer_name = "", torch.onnx_meta.producer_version = ""} : () -> ()
+// CHECK-LABEL: func.func @multi_head(
+// CHECK: attention.forward %{{.*}}, %{{.*}}, %{{.*}} aux(%{{.*}} : tensor<2xi32>) layout bshd mods [#attention.causal] : (tensor<2x40x4x16xf16>, tensor<2x40x4x16xf16>, tensor<2x40x4x16xf16>) -> tensor<2x40x4x16xf16>
+// CHECK-NEXT: mask_mod (
+  "func.func"() <{function_type = (!torch.vtensor<[2,40,64],f16>, !torch.vtensor<[2,40,64],f16>, !torch.vtensor<[2,40,64],f16>, !torch.vtensor<[2],si32>, !torch.vtensor<[1],si32>) -> !torch.vtensor<[2,40,64],f16>, sym_name = "multi_head"}> ({
+  ^bb0(%arg0: !torch.vtensor<[2,40,64],f16>, %arg1: !torch.vtensor<[2,40,64],f16>, %arg2: !torch.vtensor<[2,40,64],f16>, %arg3: !torch.vtensor<[2],si32>, %arg4: !torch.vtensor<[1],si32>):
+    %0 = "torch.constant.none"() : () -> !torch.none
+    %1 = "torch.operator"(%arg0, %arg1, %arg2, %0, %0, %arg3, %arg4) <{name = "onnx.GroupQueryAttention"}> {torch.onnx.kv_num_heads = 4 : si64, torch.onnx.num_heads = 4 : si64} : (!torch.vtensor<[2,40,64],f16>, !torch.vtensor<[2,40,64],f16>, !torch.vtensor<[2,40,64],f16>, !torch.none, !torch.none, !torch.vtensor<[2],si32>, !torch.vtensor<[1],si32>) -> !torch.vtensor<[2,40,64],f16>
+    "func.return"(%1) : (!torch.vtensor<[2,40,64],f16>) -> ()
+  }) {torch.onnx_meta.ir_version = 10 : si64, torch.onnx_meta.opset_version = 24 : si64, torch.onnx_meta.opset_versions = {com.microsoft = 1 : si64}, torch.onnx_meta.producer_name = "", torch.onnx_meta.producer_version = ""} : () -> ()
+// CHECK-LABEL: func.func @multi_query(
+// CHECK: attention.forward %{{.*}}, %{{.*}}, %{{.*}} aux(%{{.*}} : tensor<2xi32>) layout bshd mods [#attention.causal] : (tensor<2x40x4x16xf16>, tensor<2x40x1x16xf16>, tensor<2x40x1x16xf16>) -> tensor<2x40x4x16xf16>
+// CHECK-NEXT: mask_mod (
+  "func.func"() <{function_type = (!torch.vtensor<[2,40,64],f16>, !torch.vtensor<[2,40,16],f16>, !torch.vtensor<[2,40,16],f16>, !torch.vtensor<[2],si32>, !torch.vtensor<[1],si32>) -> !torch.vtensor<[2,40,64],f16>, sym_name = "multi_query"}> ({
+  ^bb0(%arg0: !torch.vtensor<[2,40,64],f16>, %arg1: !torch.vtensor<[2,40,16],f16>, %arg2: !torch.vtensor<[2,40,16],f16>, %arg3: !torch.vtensor<[2],si32>, %arg4: !torch.vtensor<[1],si32>):
+    %0 = "torch.constant.none"() : () -> !torch.none
+    %1 = "torch.operator"(%arg0, %arg1, %arg2, %0, %0, %arg3, %arg4) <{name = "onnx.GroupQueryAttention"}> {torch.onnx.kv_num_heads = 1 : si64, torch.onnx.num_heads = 4 : si64} : (!torch.vtensor<[2,40,64],f16>, !torch.vtensor<[2,40,16],f16>, !torch.vtensor<[2,40,16],f16>, !torch.none, !torch.none, !torch.vtensor<[2],si32>, !torch.vtensor<[1],si32>) -> !torch.vtensor<[2,40,64],f16>
+    "func.return"(%1) : (!torch.vtensor<[2,40,64],f16>) -> ()
+  }) {torch.onnx_meta.ir_version = 10 : si64, torch.onnx_meta.opset_version = 24 : si64, torch.onnx_meta.opset_versions = {com.microsoft = 1 : si64}, torch.onnx_meta.producer_name = "", torch.onnx_meta.producer_version = ""} : () -> ()
+// CHECK-LABEL: func.func @multi_query_window(
+// CHECK: attention.forward %{{.*}}, %{{.*}}, %{{.*}} aux(%{{.*}} : tensor<2xi32>) layout bshd mods [#attention.window<left = 0, right = 0, align = top_left>] : (tensor<2x40x4x16xf16>, tensor<2x40x1x16xf16>, tensor<2x40x1x16xf16>) -> tensor<2x40x4x16xf16>
+// CHECK-NEXT: mask_mod (
+  "func.func"() <{function_type = (!torch.vtensor<[2,40,64],f16>, !torch.vtensor<[2,40,16],f16>, !torch.vtensor<[2,40,16],f16>, !torch.vtensor<[2],si32>, !torch.vtensor<[1],si32>) -> !torch.vtensor<[2,40,64],f16>, sym_name = "multi_query_window"}> ({
+  ^bb0(%arg0: !torch.vtensor<[2,40,64],f16>, %arg1: !torch.vtensor<[2,40,16],f16>, %arg2: !torch.vtensor<[2,40,16],f16>, %arg3: !torch.vtensor<[2],si32>, %arg4: !torch.vtensor<[1],si32>):
+    %0 = "torch.constant.none"() : () -> !torch.none
+    %1 = "torch.operator"(%arg0, %arg1, %arg2, %0, %0, %arg3, %arg4) <{name = "onnx.GroupQueryAttention"}> {torch.onnx.kv_num_heads = 1 : si64, torch.onnx.local_window_size = 1 : si64, torch.onnx.num_heads = 4 : si64} : (!torch.vtensor<[2,40,64],f16>, !torch.vtensor<[2,40,16],f16>, !torch.vtensor<[2,40,16],f16>, !torch.none, !torch.none, !torch.vtensor<[2],si32>, !torch.vtensor<[1],si32>) -> !torch.vtensor<[2,40,64],f16>
+    "func.return"(%1) : (!torch.vtensor<[2,40,64],f16>) -> ()
+  }) {torch.onnx_meta.ir_version = 10 : si64, torch.onnx_meta.opset_version = 24 : si64, torch.onnx_meta.opset_versions = {com.microsoft = 1 : si64}, torch.onnx_meta.producer_name = "", torch.onnx_meta.producer_version = ""} : () -> ()
 }) : () -> ()
 
 // -----

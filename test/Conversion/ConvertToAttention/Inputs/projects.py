@@ -9,7 +9,7 @@ CPU. A project whose packages are not there is skipped, and said to be.
 
     projects.py PROJECT... --tools build/bin [--save FOLDER] [--tolerance X]
 
-Projects: torch, flex, iree, tm_tensor, jax, onnx. --save keeps the printed
+Projects: torch, flex, iree, tm_tensor, jax, onnx, linalg. --save keeps the printed
 forms, which the lit tests beside hold.
 """
 import argparse
@@ -473,19 +473,27 @@ def onnx_forms():
         "group_query": {},
         "group_query_window": dict(local_window_size=8, scale=0.5),
         "group_query_softcap": dict(softcap=5.0),
+        "group_query_scale": dict(scale=0.125),
+        "group_query_window_softcap": dict(local_window_size=16, softcap=2.0),
+        "group_query_all": dict(local_window_size=5, softcap=3.0, scale=0.3),
+        "multi_head": dict(kv_num_heads=H),
+        "multi_query": dict(kv_num_heads=1),
+        "multi_query_window": dict(kv_num_heads=1, local_window_size=1),
     }
     for name, attributes in grouped.items():
+        attributes = {"num_heads": H, "kv_num_heads": HK, **attributes}
+        key_heads = attributes["kv_num_heads"]
         # All lengths are whole: what rows behind them hold is not specified.
-        flat = [(B, S, H * D), (B, S, HK * D), (B, S, HK * D)]
+        flat = [(B, S, H * D), *[(B, S, key_heads * D)] * 2]
         inputs = arrays(np, flat) + [np.full(B, S - 1, np.int32),
                                      np.full(1, S, np.int32)]
         names = qkv + ["", "", "last", "total"]
-        attributes = dict(attributes, num_heads=H, kv_num_heads=HK)
         proto = model(inputs, names, flat[0], attributes,
                       "GroupQueryAttention", "com.microsoft")
         printed = import_model(proto)
 
-        def answer(proto=proto, inputs=inputs, names=names):
+        def answer(proto=proto, inputs=inputs, names=names,
+                   key_heads=key_heads):
             runtime = need("onnxruntime")
             wide = widen(proto)
             # ONNX Runtime's operator always has these results.
@@ -493,7 +501,7 @@ def onnx_forms():
             node.output.extend(["PK", "PV"])
             for result in ("PK", "PV"):
                 wide.graph.output.append(helper.make_tensor_value_info(
-                    result, kind.FLOAT, (B, HK, S, D)))
+                    result, kind.FLOAT, (B, key_heads, S, D)))
             session = runtime.InferenceSession(wide.SerializeToString())
             feed = {n: x.astype(np.float32) if x.dtype == np.float16 else x
                     for n, x in zip([n for n in names if n], inputs)}
@@ -517,9 +525,89 @@ def onnx_forms():
         yield name, printed, answer, inputs
 
 
+# Softmax becomes loops; then what is left of linalg does.
+LINALG_TO_LLVM = (
+    "transform-interpreter,one-shot-bufferize{bufferize-function-boundaries},"
+    "convert-linalg-to-loops,convert-scf-to-cf,expand-strided-metadata,"
+    "lower-affine,convert-math-to-libm,convert-to-llvm,"
+    "reconcile-unrealized-casts")
+DECOMPOSE = """
+module attributes {transform.with_named_sequence} {
+  transform.named_sequence @__transform_main(%m: !transform.any_op) {
+    %s = transform.structured.match ops{["linalg.softmax"]} in %m
+      : (!transform.any_op) -> !transform.any_op
+    %d = transform.structured.decompose_interface %s
+      : (!transform.any_op) -> !transform.any_op
+    transform.yield
+  }
+"""
+
+
+def linalg_forms():
+    """The functions of linalg.mlir, as mlir-opt prints them; the answer is what
+    they compute in f32, in MLIR's ExecutionEngine."""
+    np = need("numpy")
+    opt, runner = find_tool("mlir-opt"), find_tool("mlir-runner")
+    libraries = pathlib.Path(opt).resolve().parents[1] / "lib"
+    source = pathlib.Path(__file__).parents[1] / "linalg.mlir"
+    header, *functions = re.split(r"(?=^func\.func )", source.read_text(),
+                                  flags=re.M)
+    for function in functions:
+        name = re.match(r"func\.func @(\w+)", function)[1]
+        signature = function.split("\n")[0]
+        if name in ("returned", "other"):  # These stay.
+            continue
+        shapes = [[int(n) for n in re.findall(r"\d+(?=x)", kind)] for kind in
+                  re.findall(r"tensor<[^>]*>", signature)]
+        inputs = arrays(np, [tuple(shape) for shape in shapes[:-1]])
+        # Code between the contractions rounds scores to f16, which matters
+        # where they are large.
+        inputs[0] = inputs[0] / np.float16(4)
+        text = run([opt, "-mlir-print-op-generic"], header + function)
+
+        def answer(function=function, name=name, inputs=inputs,
+                   shapes=shapes):
+            wide = function.replace("f16", "f32").replace("0xFC00",
+                                                          "0xFF800000")
+            wide = re.sub(r"arith\.(?:extf|truncf) (%\w+) : f32 to f32",
+                          r"arith.maximumf \1, \1 : f32", wide)
+            types = [f"tensor<{'x'.join(map(str, shape))}xf32>"
+                     for shape in shapes]
+            lines = ["func.func private @printMemrefF32(tensor<*xf32>)",
+                     "func.func @main() {"]
+            for i, x in enumerate(inputs):
+                data = x.astype("<f4").tobytes().hex()
+                lines.append(f'  %{i} = arith.constant dense<"0x{data}"> : '
+                             + types[i])
+            names = ", ".join(f"%{i}" for i in range(len(inputs)))
+            lines += [f"  %r = call @{name}({names}) : "
+                      f"({', '.join(types[:-1])}) -> {types[-1]}",
+                      f"  %u = tensor.cast %r : {types[-1]} to tensor<*xf32>",
+                      "  call @printMemrefF32(%u) : (tensor<*xf32>) -> ()",
+                      "  return", "}", "}"]
+            lowered = run(
+                [opt, f"--pass-pipeline=builtin.module({LINALG_TO_LLVM})"],
+                header + DECOMPOSE + wide + "\n".join(lines))
+            # mlir-runner does not know the dialect.
+            lowered = re.sub(
+                r"transform\.named_sequence.*?transform\.yield *\n *\}|"
+                r"attributes \{transform\.with_named_sequence\}", "", lowered,
+                flags=re.S)
+            printed = run(
+                [runner, "-e", "main", "-entry-point-result=void",
+                 "--shared-libs=" + ",".join(
+                     str(libraries / f"libmlir_{which}runner_utils.so")
+                     for which in ("", "c_"))], lowered)
+            numbers = printed[printed.index("data ="):]
+            return np.array([float(x) for x in re.findall(
+                r"-?[\d.]+(?:e[-+]?\d+)?|nan", numbers)]).reshape(shapes[-1])
+
+        yield name, text, answer, inputs
+
+
 PROJECTS = {"torch": torch_forms, "flex": flex_forms, "iree": iree_forms,
             "tm_tensor": tm_tensor_forms, "jax": jax_forms,
-            "onnx": onnx_forms}
+            "onnx": onnx_forms, "linalg": linalg_forms}
 
 #===-----------------------------------------------------------------------===#
 # Comparison
@@ -552,8 +640,11 @@ def lift(text, inputs):
 
 def convert_and_run(tools, text, inputs, np):
     """What fa3 computes for a printed form."""
-    text = run([f"{tools}/fa3-opt", "--allow-unregistered-dialect",
-                "--convert-to-attention", "-"], text)
+    convert = "--convert-to-attention"
+    if "linalg.softmax" in text:
+        convert += "=raise-linalg"
+    text = run([f"{tools}/fa3-opt", "--allow-unregistered-dialect", convert,
+                "-"], text)
     if "attention.forward" not in text:
         raise RuntimeError("is not converted")
     text, inputs = lift(text, inputs)
