@@ -12,6 +12,7 @@
 #include "fa3/Dialect/Attention/Transforms/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "llvm/ADT/StringExtras.h"
@@ -59,10 +60,13 @@ static FailureOr<ModuleOp> findHome(Operation *op) {
        scope = scope->getParentOp()) {
     if (auto module = dyn_cast<ModuleOp>(scope))
       return module;
-    if (scope->hasTrait<OpTrait::SymbolTable>()) {
+    bool isDevice = isa<gpu::LaunchOp>(scope);
+    if (isDevice || scope->hasTrait<OpTrait::SymbolTable>()) {
       InFlightDiagnostic diagnostic =
           op->emitOpError("cannot be outlined: it lies in '")
-          << scope->getName() << "', which has symbols of its own";
+          << scope->getName()
+          << (isDevice ? "', whose code runs on the device"
+                       : "', which has symbols of its own");
       diagnostic.attachNote(scope->getLoc()) << "this is around it";
       return diagnostic;
     }

@@ -37,7 +37,8 @@ def Outline : Pass<"attention-outline", "::mlir::ModuleOp"> {
     stays as it is: the later passes take it (attention-to-tile).
 
     Fails at attention in an operation with symbols of its own, such as
-    `gpu.module`, and at scalars other than f32, i32, i64 and index.
+    `gpu.module`, or in `gpu.launch`, and at scalars other than f32, i32, i64 and
+    index.
 
     Remarks of category `attention-outline` (MLIR's remark engine) say what became of
     each attention and of each transposition.
