@@ -220,3 +220,28 @@ def float8():
     p = attention(k8, q8, v8, causal=True, scale=scale)
     return [flatten(o), flatten(p),
             flatten(attention(o, p, v, causal=True, scale=scale))]
+
+
+def rotate(x, cos, sin, first, interleaved=False):
+    def turn(row, p):
+        pairs = len(cos[p])
+        row = list(row)
+        for i in range(pairs):
+            a, b = (2 * i, 2 * i + 1) if interleaved else (i, i + pairs)
+            row[a], row[b] = (f16(row[a] * cos[p][i] - row[b] * sin[p][i]),
+                              f16(row[b] * cos[p][i] + row[a] * sin[p][i]))
+        return row
+
+    return [[[turn(row, start + t) for t, row in enumerate(head)]
+             for head in batch] for batch, start in zip(x, first)]
+
+
+def rotary():
+    x, y, v = (tensor(seed) for seed in (1, 2, 3))
+    tables = [shape(noise(320, seed), (40, 8)) for seed in (4, 5)]
+    first = [3, 11]
+    q, k = (rotate(z, *tables, first) for z in (x, y))
+    u = rotate(v, *tables, first, interleaved=True)
+    return [flatten(attention(q, k, v, causal=True, scale=0.1)),
+            flatten(attention(u, y, v, scale=0.1)),
+            flatten(attention(x, u, v, scale=0.1))]

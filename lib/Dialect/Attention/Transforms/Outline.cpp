@@ -84,6 +84,7 @@ static std::string chooseName(Operation *op, const SymbolTable &symbols) {
       c = '_';
   base += isa<BackwardOp>(op)   ? "backward"
           : isa<QuantizeOp>(op) ? "quantize"
+          : isa<RotaryOp>(op)   ? "rotary"
                                 : "attention";
   std::string name = base;
   for (unsigned i = 1;
@@ -122,6 +123,13 @@ func::FuncOp Outliner::findOrInsert(Candidate &candidate, Operation *op,
   return function;
 }
 
+/// Whether a tensor is memory, or what is prepared of such.
+static bool isInMemory(Value value) {
+  Operation *op = value.getDefiningOp();
+  return getMemory(value) || (isa_and_nonnull<QuantizeOp, RotaryOp>(op) &&
+                              isInMemory(op->getOperand(0)));
+}
+
 LogicalResult Outliner::outline(Operation *op) {
   if (done.contains(op))
     return success();
@@ -134,11 +142,11 @@ LogicalResult Outliner::outline(Operation *op) {
   }
   readTensors(op);
   // In memory already: a tensor for attention comes from a call as well.
+  SmallVector<Operation *> own = findOwnPreparations(op);
   for (Value operand : op->getOperands()) {
-    auto quantize = operand.getDefiningOp<QuantizeOp>();
-    if (quantize && getMemory(quantize.getSource()) &&
-        !llvm::is_contained(findOwnQuantizations(op), quantize) &&
-        failed(outline(quantize)))
+    Operation *source = operand.getDefiningOp();
+    if (isInMemory(operand) && isa_and_nonnull<QuantizeOp, RotaryOp>(source) &&
+        !llvm::is_contained(own, source) && failed(outline(source)))
       return failure();
   }
   std::unique_ptr<Home> &home = homes[*module];
@@ -149,7 +157,7 @@ LogicalResult Outliner::outline(Operation *op) {
     return failure();
   func::FuncOp function = findOrInsert(candidate, op, *home, *module);
   done.insert(op);
-  done.insert_range(candidate.getQuantizations());
+  done.insert_range(candidate.getPreparations());
   candidate.replace(function.getName(), dominance);
   ++numOutlined;
   return success();
@@ -157,7 +165,7 @@ LogicalResult Outliner::outline(Operation *op) {
 
 void Outline::runOnOperation() {
   // What has the form already stays as it is.
-  SmallVector<Operation *> scored, others;
+  SmallVector<Operation *> scored, others, appends;
   getOperation()->walk([&](ModuleOp module) {
     llvm::DenseSet<StringAttr> references = collectReferences(module);
     module->walk<WalkOrder::PreOrder>([&](Operation *op) {
@@ -170,11 +178,20 @@ void Outline::runOnOperation() {
         return WalkResult::skip();
       if (isa<ScoredOpInterface>(op))
         scored.push_back(op);
-      else if (isa<QuantizeOp>(op))
+      else if (isa<QuantizeOp, RotaryOp>(op))
         others.push_back(op);
+      else if (isa<AppendOp>(op))
+        appends.push_back(op);
       return WalkResult::advance();
     });
   });
+  if (!appends.empty()) {
+    appends.front()->emitOpError(
+        "cannot be outlined: it writes a cache in place, expects a function "
+        "that consists of it and of the attention that reads the cache, and "
+        "that nothing else refers to");
+    return signalPassFailure();
+  }
   Outliner outliner;
   scored.append(others);
   for (Operation *op : scored)

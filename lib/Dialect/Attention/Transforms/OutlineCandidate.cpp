@@ -115,7 +115,8 @@ LogicalResult Candidate::addOperation(Operation *op) {
     Value value = operand.get();
     unsigned number = operand.getOperandNumber();
     if (Value known = mapping.lookupOrNull(value);
-        known && known.getDefiningOp<QuantizeOp>()) {
+        known && known.getDefiningOp() &&
+        isPreparation(known.getDefiningOp())) {
       copy->setOperand(number, known);
       continue;
     }
@@ -148,32 +149,51 @@ LogicalResult Candidate::addCaptures() {
   return success();
 }
 
-SmallVector<Operation *> fa3::attention::findOwnQuantizations(Operation *root) {
-  SmallVector<Operation *> quantizations;
+/// Whether `forward` can take what `op` prepares into its function.
+static bool canTake(ForwardOp forward, Operation &op) {
+  auto reads = [&](Value value) {
+    return llvm::is_contained(
+        {Value(forward.getQ()), Value(forward.getK()), Value(forward.getV())},
+        value);
+  };
+  if (auto quantize = dyn_cast<QuantizeOp>(op))
+    return quantize.getLayout() == forward.getLayout() &&
+           reads(quantize.getValues());
+  // One launch turns all, of as many batches.
+  auto rotary = dyn_cast<RotaryOp>(op);
+  if (!rotary || rotary.getLayout() != forward.getLayout() ||
+      !reads(rotary.getResult()))
+    return false;
+  auto getBatch = [](Value value) {
+    return cast<RankedTensorType>(value.getType()).getDimSize(0);
+  };
+  return !forward.hasPlace(Sequence::query) &&
+         !forward.hasPlace(Sequence::key) &&
+         getBatch(rotary.getSource()) == getBatch(forward.getQ());
+}
+
+SmallVector<Operation *> fa3::attention::findOwnPreparations(Operation *root) {
+  SmallVector<Operation *> preparations;
   auto forward = dyn_cast<ForwardOp>(root);
   if (!forward)
-    return quantizations;
+    return preparations;
   for (Operation &op : root->getBlock()->getOperations()) {
     if (&op == root)
       break;
-    auto quantize = dyn_cast<QuantizeOp>(op);
-    if (quantize && quantize.getLayout() == forward.getLayout() &&
-        llvm::is_contained({Value(forward.getQ()), Value(forward.getK()),
-                            Value(forward.getV())},
-                           quantize.getValues()) &&
+    if (canTake(forward, op) &&
         llvm::all_of(op.getResults(), [&](Value result) {
           return !result.use_empty() &&
                  llvm::all_of(result.getUsers(),
                               [&](Operation *user) { return user == root; });
         }))
-      quantizations.push_back(&op);
+      preparations.push_back(&op);
   }
-  return quantizations;
+  return preparations;
 }
 
 LogicalResult Candidate::build() {
-  quantizations = findOwnQuantizations(root);
-  for (Operation *op : quantizations)
+  preparations = findOwnPreparations(root);
+  for (Operation *op : preparations)
     if (failed(addOperation(op)))
       return failure();
   if (failed(addOperation(root)))

@@ -26,9 +26,10 @@ mlir::remark::RemarkOpts getOutlineRemark(llvm::StringRef name,
 /// An order of dimensions as remarks have it: [0, 2, 1, 3].
 std::string toText(llvm::ArrayRef<int64_t> order);
 
-/// Quantizations beside the attention `root` that work for nobody else.
+/// Quantizations and rotations beside the attention `root` that work for nobody
+/// else.
 llvm::SmallVector<mlir::Operation *>
-findOwnQuantizations(mlir::Operation *root);
+findOwnPreparations(mlir::Operation *root);
 
 /// The function that one attention would have, and the call of it.
 class Candidate {
@@ -44,9 +45,9 @@ public:
     return std::move(function);
   }
   mlir::func::FuncOp getFunction() { return *function; }
-  /// Quantizations that the function has taken.
-  llvm::ArrayRef<mlir::Operation *> getQuantizations() const {
-    return quantizations;
+  /// Preparations that the function has taken.
+  llvm::ArrayRef<mlir::Operation *> getPreparations() const {
+    return preparations;
   }
 
 private:
@@ -82,7 +83,7 @@ private:
   mlir::ImplicitLocOpBuilder b;
   mlir::OwningOpRef<mlir::func::FuncOp> function;
   mlir::OpBuilder inside;
-  llvm::SmallVector<mlir::Operation *> quantizations;
+  llvm::SmallVector<mlir::Operation *> preparations;
   mlir::IRMapping mapping;
   llvm::SmallVector<mlir::Value> inputs, originals;
   llvm::SmallVector<llvm::SmallVector<int64_t>> views;

@@ -15,7 +15,7 @@ using bufferization::ToTensorOp;
 
 /// Attention only reads what it gets.
 static bool onlyReads(Operation *op) {
-  return isa<ScoredOpInterface, QuantizeOp, tensor::DimOp>(op);
+  return isa<ScoredOpInterface, QuantizeOp, RotaryOp, tensor::DimOp>(op);
 }
 
 Value fa3::attention::getMemory(Value tensor) {

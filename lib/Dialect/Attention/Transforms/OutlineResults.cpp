@@ -16,8 +16,7 @@ OpFoldResult Candidate::getExtent(Value value, int64_t dim) {
   auto type = cast<RankedTensorType>(value.getType());
   if (!type.isDynamicDim(dim))
     return b.getIndexAttr(type.getDimSize(dim));
-  if (auto quantize = value.getDefiningOp<QuantizeOp>();
-      quantize && llvm::is_contained(quantizations, quantize.getOperation()))
+  if (llvm::is_contained(preparations, value.getDefiningOp()))
     return getResultExtent(cast<OpResult>(value), dim);
   const OrderedView &view = seen.find(value)->second;
   int64_t source = view.order.empty() ? dim : view.order[dim];
@@ -31,6 +30,8 @@ OpFoldResult Candidate::getResultExtent(OpResult result, int64_t dim) {
   if (!type.isDynamicDim(dim))
     return b.getIndexAttr(type.getDimSize(dim));
   unsigned number = result.getResultNumber();
+  if (auto rotary = dyn_cast<RotaryOp>(result.getOwner()))
+    return getExtent(rotary.getSource(), dim);
   if (auto quantize = dyn_cast<QuantizeOp>(result.getOwner())) {
     Value source = quantize.getSource();
     if (number == 0 || dim == 0)
@@ -201,7 +202,7 @@ void Candidate::replace(StringRef callee, DominanceInfo &dominance) {
   else
     replaceOnTensors(callee, orders, dominance);
   root->erase();
-  for (Operation *op : llvm::reverse(quantizations))
+  for (Operation *op : llvm::reverse(preparations))
     op->erase();
   llvm::erase_if(originals, [](Value value) {
     return !isa<RankedTensorType>(value.getType());
