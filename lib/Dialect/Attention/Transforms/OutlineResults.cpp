@@ -163,10 +163,14 @@ void Candidate::replaceOnMemRefs(StringRef callee,
   Destinations destinations(root, memory, dominance);
   for (auto [result, order] : llvm::zip(results, orders)) {
     // What transposes it does so by strides.
-    Value value = result;
-    if (!order.empty() && result.hasOneUse())
-      value = result.user_begin()->getResult(0);
-    if (Value known = destinations.take(value)) {
+    SmallVector<Value> seenByUsers;
+    for (Operation *user : result.getUsers())
+      if (!order.empty() && !isa<tensor::DimOp>(user))
+        seenByUsers.push_back(user->getResult(0));
+    Value value = order.empty()             ? Value(result)
+                  : seenByUsers.size() == 1 ? seenByUsers.front()
+                                            : Value();
+    if (Value known = value ? destinations.take(value) : Value()) {
       inits.push_back(known);
       continue;
     }

@@ -142,6 +142,41 @@ func.func @quantized(%x: !m, %to: !m) -> !m {
 
 // -----
 
+// Orders of dimensions are views, as on tensors; extents are those of memory.
+
+// CHECK-LABEL: func.func @transposed
+// CHECK-SAME: (%[[X:.*]]: memref<2x?x4x64xf16>, %[[TO:.*]]: memref<2x?x4x64xf16>, %[[ALSO:.*]]: memref<2x?x4x64xf16>)
+// CHECK-NOT: memref.copy
+// CHECK: attention.call @transposed_attention(%[[X]], %[[X]], %[[X]] : {{.*}}) outs(%[[TO]] : memref<2x?x4x64xf16>) views {{\[}}[0, 2, 1, 3], [0, 2, 1, 3], [0, 2, 1, 3], [0, 2, 1, 3]]
+// CHECK: memref.dim %[[TO]], %{{.*}}
+// CHECK: attention.call @transposed_attention_1(%[[X]], %[[X]], %[[X]] : {{.*}}) outs(%[[ALSO]] :
+// CHECK-NEXT: memref.dim %[[ALSO]], %{{.*}}
+// CHECK-NOT: linalg.transpose
+// CHECK: func.func private
+!bshd = tensor<2x?x4x64xf16>
+!t = tensor<2x4x?x64xf16>
+func.func @transposed(%x: memref<2x?x4x64xf16>, %to: memref<2x?x4x64xf16>, %also: memref<2x?x4x64xf16>) -> index {
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %n = memref.dim %x, %c1 : memref<2x?x4x64xf16>
+  %x0 = bufferization.to_tensor %x restrict : memref<2x?x4x64xf16> to !bshd
+  %e = tensor.empty(%n) : !t
+  %q = linalg.transpose ins(%x0 : !bshd) outs(%e : !t) permutation = [0, 2, 1, 3]
+  %o = attention.forward %q, %q, %q : (!t, !t, !t) -> !t
+  %m = tensor.dim %o, %c2 : !t
+  %f = tensor.empty(%n) : !bshd
+  %r = linalg.transpose ins(%o : !t) outs(%f : !bshd) permutation = [0, 2, 1, 3]
+  bufferization.materialize_in_destination %r in restrict writable %to : (!bshd, memref<2x?x4x64xf16>) -> ()
+  %p = attention.forward %q, %q, %q mods [#attention.causal] : (!t, !t, !t) -> !t
+  %s = linalg.transpose ins(%p : !t) outs(%f : !bshd) permutation = [0, 2, 1, 3]
+  bufferization.materialize_in_destination %s in restrict writable %also : (!bshd, memref<2x?x4x64xf16>) -> ()
+  %again = tensor.dim %s, %c1 : !bshd
+  %sum = arith.addi %m, %again : index
+  return %sum : index
+}
+
+// -----
+
 // What bufferization may still write to is a tensor to the call, too.
 
 // CHECK-LABEL: func.func @writable
