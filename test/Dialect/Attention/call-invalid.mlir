@@ -111,3 +111,13 @@ func.func @extents(%q: tensor<1x4x8x64xf16>, %o: !t) {
   attention.call @f(%q : tensor<1x4x8x64xf16>) outs(%o : !t) -> !t
   return
 }
+
+// -----
+
+!c = tensor<2x2x64x64xf16>
+func.func private @f(!c, !c) -> !c
+func.func @updates(%x: !c, %cache: !c) -> !c {
+  // expected-error @+1 {{with updates expects a function without results, got 1}}
+  %r = attention.call @f(%x : !c) updates outs(%cache : !c) -> !c
+  return %r : !c
+}

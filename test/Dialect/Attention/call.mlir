@@ -20,3 +20,14 @@ func.func @memrefs(%q: memref<1x2x8x64xf16>, %o: memref<1x2x?x64xf16>, %x: f32) 
   attention.call @host(%q, %x : memref<1x2x8x64xf16>, f32) outs(%o : memref<1x2x?x64xf16>)
   return
 }
+
+// A cache, which the call changes; the function takes it, and returns nothing.
+// CHECK-LABEL: func.func @updates
+// CHECK: attention.call @append(%{{.*}} : tensor<1x2x1x64xf16>) updates outs(%{{.*}} : tensor<1x2x8x64xf16>) -> tensor<1x2x8x64xf16>
+// CHECK: attention.call @append(%{{.*}} : memref<1x2x1x64xf16>) updates outs(%{{.*}} : memref<1x2x8x64xf16>)
+func.func private @append(tensor<1x2x1x64xf16>, tensor<1x2x8x64xf16>)
+func.func @updates(%x: tensor<1x2x1x64xf16>, %c: tensor<1x2x8x64xf16>, %m: memref<1x2x1x64xf16>, %d: memref<1x2x8x64xf16>) {
+  %r = attention.call @append(%x : tensor<1x2x1x64xf16>) updates outs(%c : tensor<1x2x8x64xf16>) -> tensor<1x2x8x64xf16>
+  attention.call @append(%m : memref<1x2x1x64xf16>) updates outs(%d : memref<1x2x8x64xf16>)
+  return
+}

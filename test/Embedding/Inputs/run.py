@@ -28,7 +28,7 @@ BUFFERIZE = ("one-shot-bufferize{bufferize-function-boundaries "
              "canonicalize,cse")
 # Attention stays on tensors, between bufferization.to_tensor and to_buffer.
 KEEP = "one-shot-bufferize{allow-unknown-ops "
-FREE = "buffer-deallocation-pipeline"
+FREE = "buffer-deallocation-pipeline,convert-bufferization-to-memref"
 WAYS = {
     "definition": ("attention-outline,attention-expand-mods,"
                    f"attention-to-reference,{BUFFERIZE},fa3-lower-host"),

@@ -245,3 +245,22 @@ def rotary():
     return [flatten(attention(q, k, v, causal=True, scale=0.1)),
             flatten(attention(u, y, v, scale=0.1)),
             flatten(attention(x, u, v, scale=0.1))]
+
+
+def append():
+    x, keys, vals = (tensor(seed) for seed in (1, 2, 3))
+    tables = [shape(noise(320, seed), (40, 8)) for seed in (4, 5)]
+    last = [[[[0.0] * D] for _ in range(H)] for _ in range(B)]
+    for step in range(4):
+        first = [4 + step, 9 + step]
+        row = [[[head[step]] for head in batch] for batch in x]
+        turned = rotate(row, *tables, first)
+        for b, start in enumerate(first):
+            for h in range(H):
+                keys[b][h][start] = turned[b][h][0]
+                vals[b][h][start] = row[b][h][0]
+        o = [attention([row[b]], [[head[:n + 1] for head in keys[b]]],
+                       [[head[:n + 1] for head in vals[b]]], scale=0.1)[0]
+             for b, n in enumerate(first)]
+        last = shape(add(flatten(last), flatten(o)), (B, H, 1, D))
+    return [flatten(last), flatten(keys), flatten(vals)]

@@ -11,7 +11,7 @@ using namespace fa3::attention;
 
 void CallOp::build(OpBuilder &builder, OperationState &state, StringRef callee,
                    ValueRange inputs, ValueRange inits,
-                   ArrayRef<SmallVector<int64_t>> views) {
+                   ArrayRef<SmallVector<int64_t>> views, bool updates) {
   SmallVector<Type> results;
   for (Type type : inits.getTypes())
     if (isa<RankedTensorType>(type))
@@ -22,7 +22,7 @@ void CallOp::build(OpBuilder &builder, OperationState &state, StringRef callee,
         views, [&](const SmallVector<int64_t> &view) -> Attribute {
           return builder.getI64ArrayAttr(view);
         }));
-  build(builder, state, results, callee, inputs, inits, attribute);
+  build(builder, state, results, callee, inputs, inits, attribute, updates);
 }
 
 SmallVector<int64_t> CallOp::getView(unsigned number) {
@@ -40,10 +40,15 @@ void CallOp::getEffects(
     if (isa<MemRefType>(operand.get().getType()))
       effects.emplace_back(MemoryEffects::Read::get(), &operand,
                            SideEffects::DefaultResource::get());
-  for (OpOperand &operand : getInitsMutable())
-    if (isa<MemRefType>(operand.get().getType()))
-      effects.emplace_back(MemoryEffects::Write::get(), &operand,
+  for (OpOperand &operand : getInitsMutable()) {
+    if (!isa<MemRefType>(operand.get().getType()))
+      continue;
+    if (getUpdates())
+      effects.emplace_back(MemoryEffects::Read::get(), &operand,
                            SideEffects::DefaultResource::get());
+    effects.emplace_back(MemoryEffects::Write::get(), &operand,
+                         SideEffects::DefaultResource::get());
+  }
 }
 
 /// C3.
@@ -109,7 +114,10 @@ LogicalResult CallOp::verifySymbolUses(SymbolTableCollection &symbols) {
   size_t numInputs = getInputs().size(), numOperands = getNumOperands();
   ArrayRef<Type> arguments = function.getArgumentTypes(),
                  results = function.getResultTypes();
-  bool isHost = results.empty();
+  bool isHost = results.empty() || getUpdates();
+  if (getUpdates() && !results.empty())
+    return emitOpError("with updates expects a function without results, got ")
+           << results.size();
   if (isHost ? arguments.size() != numOperands
              : arguments.size() != numInputs ||
                    results.size() != getInits().size())

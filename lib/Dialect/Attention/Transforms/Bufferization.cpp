@@ -13,7 +13,8 @@ namespace {
 struct CallModel : DstBufferizableOpInterfaceExternalModel<CallModel, CallOp> {
   bool bufferizesToMemoryRead(Operation *op, OpOperand &operand,
                               const AnalysisState &) const {
-    return !cast<DestinationStyleOpInterface>(op).isDpsInit(&operand);
+    auto call = cast<CallOp>(op);
+    return call.getUpdates() || !call.isDpsInit(&operand);
   }
 
   LogicalResult bufferize(Operation *op, RewriterBase &rewriter,
@@ -38,7 +39,7 @@ struct CallModel : DstBufferizableOpInterfaceExternalModel<CallModel, CallOp> {
         failed(getBuffers(call.getInits(), inits)))
       return failure();
     CallOp::create(rewriter, op->getLoc(), TypeRange(), call.getCalleeAttr(),
-                   inputs, inits, call.getViewsAttr());
+                   inputs, inits, call.getViewsAttr(), call.getUpdatesAttr());
     replaceOpWithBufferizedValues(rewriter, op, inits);
     return success();
   }

@@ -85,6 +85,7 @@ static std::string chooseName(Operation *op, const SymbolTable &symbols) {
   base += isa<BackwardOp>(op)   ? "backward"
           : isa<QuantizeOp>(op) ? "quantize"
           : isa<RotaryOp>(op)   ? "rotary"
+          : isa<AppendOp>(op)   ? "append"
                                 : "attention";
   std::string name = base;
   for (unsigned i = 1;
@@ -126,8 +127,8 @@ func::FuncOp Outliner::findOrInsert(Candidate &candidate, Operation *op,
 /// Whether a tensor is memory, or what is prepared of such.
 static bool isInMemory(Value value) {
   Operation *op = value.getDefiningOp();
-  return getMemory(value) || (isa_and_nonnull<QuantizeOp, RotaryOp>(op) &&
-                              isInMemory(op->getOperand(0)));
+  return getMemory(value) ||
+         (op && isPreparation(op) && isInMemory(op->getOperand(0)));
 }
 
 LogicalResult Outliner::outline(Operation *op) {
@@ -145,7 +146,7 @@ LogicalResult Outliner::outline(Operation *op) {
   SmallVector<Operation *> own = findOwnPreparations(op);
   for (Value operand : op->getOperands()) {
     Operation *source = operand.getDefiningOp();
-    if (isInMemory(operand) && isa_and_nonnull<QuantizeOp, RotaryOp>(source) &&
+    if (isInMemory(operand) && source && isPreparation(source) &&
         !llvm::is_contained(own, source) && failed(outline(source)))
       return failure();
   }
@@ -165,7 +166,7 @@ LogicalResult Outliner::outline(Operation *op) {
 
 void Outline::runOnOperation() {
   // What has the form already stays as it is.
-  SmallVector<Operation *> scored, others, appends;
+  SmallVector<Operation *> scored, appends, others;
   getOperation()->walk([&](ModuleOp module) {
     llvm::DenseSet<StringAttr> references = collectReferences(module);
     module->walk<WalkOrder::PreOrder>([&](Operation *op) {
@@ -178,21 +179,16 @@ void Outline::runOnOperation() {
         return WalkResult::skip();
       if (isa<ScoredOpInterface>(op))
         scored.push_back(op);
-      else if (isa<QuantizeOp, RotaryOp>(op))
-        others.push_back(op);
       else if (isa<AppendOp>(op))
         appends.push_back(op);
+      else if (isPreparation(op))
+        others.push_back(op);
       return WalkResult::advance();
     });
   });
-  if (!appends.empty()) {
-    appends.front()->emitOpError(
-        "cannot be outlined: it writes a cache in place, expects a function "
-        "that consists of it and of the attention that reads the cache, and "
-        "that nothing else refers to");
-    return signalPassFailure();
-  }
   Outliner outliner;
+  // What takes others along comes first.
+  scored.append(appends);
   scored.append(others);
   for (Operation *op : scored)
     if (failed(outliner.outline(op)))

@@ -38,14 +38,20 @@ Value Candidate::addArgument(Value value, OrderedView view) {
   return function->front().addArgument(value.getType(), value.getLoc());
 }
 
+static LogicalResult verifyTensor(OpOperand &operand) {
+  auto type = cast<RankedTensorType>(operand.get().getType());
+  if (!type.getEncoding())
+    return success();
+  return operand.getOwner()->emitOpError("cannot be outlined: operand ")
+         << operand.getOperandNumber() << " of type " << type
+         << " has an encoding";
+}
+
 LogicalResult Candidate::addTensor(Operation *copy, OpOperand &operand,
                                    bool mayTranspose) {
   Value value = operand.get();
-  auto type = cast<RankedTensorType>(value.getType());
-  if (type.getEncoding())
-    return root->emitOpError("cannot be outlined: operand ")
-           << operand.getOperandNumber() << " of type " << type
-           << " has an encoding";
+  if (failed(verifyTensor(operand)))
+    return failure();
   auto [entry, isNew] = seen.try_emplace(value);
   if (isNew) {
     Operation *blocker = nullptr;
@@ -93,6 +99,12 @@ LogicalResult Candidate::addScalar(Value value) {
   return success();
 }
 
+/// The operand that attention.append changes.
+static bool isCache(OpOperand &operand) {
+  auto append = dyn_cast<AppendOp>(operand.getOwner());
+  return append && &append.getCacheMutable() == &operand;
+}
+
 /// Repeats an operation in the function. Each of its tensors has an argument of
 /// its own, so that what a function is does not depend on which are the same.
 LogicalResult Candidate::addOperation(Operation *op) {
@@ -114,6 +126,9 @@ LogicalResult Candidate::addOperation(Operation *op) {
   for (OpOperand &operand : op->getOpOperands()) {
     Value value = operand.get();
     unsigned number = operand.getOperandNumber();
+    // It is the last argument.
+    if (isCache(operand))
+      continue;
     if (Value known = mapping.lookupOrNull(value);
         known && known.getDefiningOp() &&
         isPreparation(known.getDefiningOp())) {
@@ -174,6 +189,14 @@ static bool canTake(ForwardOp forward, Operation &op) {
 
 SmallVector<Operation *> fa3::attention::findOwnPreparations(Operation *root) {
   SmallVector<Operation *> preparations;
+  if (auto append = dyn_cast<AppendOp>(root)) {
+    auto rotary = append.getSource().getDefiningOp<RotaryOp>();
+    if (rotary && rotary->hasOneUse() &&
+        rotary->getBlock() == root->getBlock() &&
+        rotary.getLayout() == append.getLayout())
+      preparations.push_back(rotary);
+    return preparations;
+  }
   auto forward = dyn_cast<ForwardOp>(root);
   if (!forward)
     return preparations;
@@ -204,6 +227,16 @@ LogicalResult Candidate::build() {
     return failure();
   for (auto [from, to] : llvm::zip(root->getRegions(), copy->getRegions()))
     from.cloneInto(&to, mapping);
+  for (OpOperand &operand : root->getOpOperands()) {
+    if (!isCache(operand))
+      continue;
+    if (failed(verifyTensor(operand)))
+      return failure();
+    copy->setOperand(operand.getOperandNumber(),
+                     function->front().addArgument(operand.get().getType(),
+                                                   operand.get().getLoc()));
+    originals.push_back(operand.get());
+  }
 
   // Of forward lse may be left out, of the others nothing.
   for (OpResult result : root->getResults())
@@ -213,7 +246,8 @@ LogicalResult Candidate::build() {
   inside.setInsertionPointToEnd(&function->front());
   SmallVector<Value> returned;
   for (OpResult result : results)
-    returned.push_back(copy->getResult(result.getResultNumber()));
+    if (!isa<AppendOp>(root))
+      returned.push_back(copy->getResult(result.getResultNumber()));
   func::ReturnOp::create(inside, root->getLoc(), returned);
   function->setType(b.getFunctionType(function->front().getArgumentTypes(),
                                       ValueRange(returned).getTypes()));

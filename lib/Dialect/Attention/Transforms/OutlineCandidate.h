@@ -28,8 +28,7 @@ std::string toText(llvm::ArrayRef<int64_t> order);
 
 /// Quantizations and rotations beside the attention `root` that work for nobody
 /// else.
-llvm::SmallVector<mlir::Operation *>
-findOwnPreparations(mlir::Operation *root);
+llvm::SmallVector<mlir::Operation *> findOwnPreparations(mlir::Operation *root);
 
 /// The function that one attention would have, and the call of it.
 class Candidate {
@@ -67,6 +66,7 @@ private:
   llvm::SmallVector<int64_t> getShape(mlir::OpResult result,
                                       llvm::ArrayRef<int64_t> order,
                                       llvm::SmallVector<mlir::Value> &extents);
+  /// What a result is written to, on tensors.
   mlir::Value createInit(mlir::OpResult result, llvm::ArrayRef<int64_t> order,
                          mlir::DominanceInfo &dominance);
   void replaceTransposed(mlir::OpResult result, mlir::Value value,

@@ -13,9 +13,10 @@ using bufferization::MaterializeInDestinationOp;
 using bufferization::ToBufferOp;
 using bufferization::ToTensorOp;
 
-/// Attention only reads what it gets.
+/// Attention only reads what it gets, but for caches, of which getCache takes
+/// care.
 static bool onlyReads(Operation *op) {
-  return isa<ScoredOpInterface, QuantizeOp, RotaryOp, tensor::DimOp>(op);
+  return isa<ScoredOpInterface, tensor::DimOp>(op) || isPreparation(op);
 }
 
 Value fa3::attention::getMemory(Value tensor) {
@@ -66,10 +67,8 @@ static bool mayBeContiguous(MemRefType type) {
          ShapedType::isDynamic(strides.back()) || type.getShape().back() == 1;
 }
 
-Value fa3::attention::getContiguous(ImplicitLocOpBuilder &b, Value memory) {
+static Value createCopy(ImplicitLocOpBuilder &b, Value memory) {
   auto type = cast<MemRefType>(memory.getType());
-  if (mayBeContiguous(type))
-    return memory;
   SmallVector<Value> extents;
   for (int64_t dim = 0; dim < type.getRank(); ++dim)
     if (type.isDynamicDim(dim))
@@ -81,6 +80,52 @@ Value fa3::attention::getContiguous(ImplicitLocOpBuilder &b, Value memory) {
       extents, b.getI64IntegerAttr(kAllocationAlignment));
   memref::CopyOp::create(b, memory, copy);
   return copy;
+}
+
+Value fa3::attention::getContiguous(ImplicitLocOpBuilder &b, Value memory) {
+  return mayBeContiguous(cast<MemRefType>(memory.getType()))
+             ? memory
+             : createCopy(b, memory);
+}
+
+/// Whether nothing between `op` and `write` looks at, or changes, what `write`
+/// writes. Tensors may be that memory, unless it is `restrict`.
+static bool isUntouched(Operation *op, Operation *write, bool isRestrict) {
+  if (write->getBlock() != op->getBlock() || !op->isBeforeInBlock(write))
+    return false;
+  for (Operation *next = op->getNextNode(); next != write;
+       next = next->getNextNode()) {
+    auto other = dyn_cast<MaterializeInDestinationOp>(next);
+    Operation *source = other ? other.getSource().getDefiningOp() : nullptr;
+    if (isa<ToBufferOp, ToTensorOp>(next) ||
+        (source && (source == op || isPreparation(source))))
+      continue;
+    if (!isRestrict &&
+        llvm::any_of(next->getOperandTypes(), llvm::IsaPred<TensorType>))
+      return false;
+    bool isAttention = isa<ScoredOpInterface>(next) || isPreparation(next);
+    if (!isAttention && !isMemoryEffectFree(next))
+      return false;
+  }
+  return true;
+}
+
+Value fa3::attention::getCache(ImplicitLocOpBuilder &b, AppendOp op) {
+  Value memory = getMemory(op.getCache());
+  MaterializeInDestinationOp write;
+  for (Operation *user : op.getResult().getUsers())
+    if (auto other = dyn_cast<MaterializeInDestinationOp>(user);
+        other && other.getDest() == memory)
+      write = other;
+  bool isOnlyUse = llvm::all_of(op.getCache().getUsers(), [&](Operation *user) {
+    return user == op || isa<tensor::DimOp>(user);
+  });
+  if (!write || !write.getRestrict() || !isOnlyUse ||
+      !isUntouched(op, write, /*isRestrict=*/true) ||
+      !mayBeContiguous(cast<MemRefType>(memory.getType())))
+    return createCopy(b, memory);
+  write->erase();
+  return memory;
 }
 
 //===----------------------------------------------------------------------===//
@@ -115,22 +160,6 @@ bool Destinations::isApart(Value memory, bool isRestrict) {
   return true;
 }
 
-/// Between the attention and what writes its result there is nothing that knows
-/// memory, but for what writes its other results.
-bool Destinations::isUntouchedUntil(Operation *write) {
-  if (write->getBlock() != root->getBlock() || !root->isBeforeInBlock(write))
-    return false;
-  for (Operation *op = root->getNextNode(); op != write;
-       op = op->getNextNode()) {
-    auto materialize = dyn_cast<MaterializeInDestinationOp>(op);
-    if (materialize && materialize.getSource().getDefiningOp() == root)
-      continue;
-    if (!isa<ToBufferOp, ToTensorOp>(op) && !isMemoryEffectFree(op))
-      return false;
-  }
-  return true;
-}
-
 Value Destinations::take(Value value) {
   Operation *write = nullptr;
   for (Operation *user : value.getUsers()) {
@@ -156,8 +185,8 @@ Value Destinations::take(Value value) {
   }
   auto type = memory ? dyn_cast<MemRefType>(memory.getType()) : MemRefType();
   if (!type || !mayBeContiguous(type) ||
-      !dominance.properlyDominates(memory, root) || !isUntouchedUntil(write) ||
-      !isApart(memory, isRestrict))
+      !dominance.properlyDominates(memory, root) ||
+      !isUntouched(root, write, isRestrict) || !isApart(memory, isRestrict))
     return {};
   taken.push_back(memory);
   write->erase();

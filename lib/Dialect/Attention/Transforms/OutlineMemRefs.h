@@ -11,6 +11,7 @@
 #ifndef FA3_LIB_DIALECT_ATTENTION_TRANSFORMS_OUTLINEMEMREFS_H
 #define FA3_LIB_DIALECT_ATTENTION_TRANSFORMS_OUTLINEMEMREFS_H
 
+#include "fa3/Dialect/Attention/IR/Attention.h"
 #include "mlir/Analysis/AliasAnalysis.h"
 #include "mlir/IR/Dominance.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
@@ -33,6 +34,10 @@ void readTensors(mlir::Operation *op);
 /// lie side by side.
 mlir::Value getContiguous(mlir::ImplicitLocOpBuilder &b, mlir::Value memory);
 
+/// The memory of the cache of `op` if the result is all that is made of it and
+/// goes there; else a copy of it.
+mlir::Value getCache(mlir::ImplicitLocOpBuilder &b, AppendOp op);
+
 /// Where a program writes results of attention in the end.
 class Destinations {
 public:
@@ -49,7 +54,6 @@ public:
 
 private:
   bool isApart(mlir::Value memory, bool isRestrict);
-  bool isUntouchedUntil(mlir::Operation *write);
 
   mlir::Operation *root;
   llvm::SmallVector<mlir::Value> inputs;

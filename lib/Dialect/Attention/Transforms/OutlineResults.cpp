@@ -65,6 +65,8 @@ OpFoldResult Candidate::getResultExtent(OpResult result, int64_t dim) {
 /// they would write to, if it is there, or memory that has no contents.
 Value Candidate::createInit(OpResult result, ArrayRef<int64_t> order,
                             DominanceInfo &dominance) {
+  if (auto append = dyn_cast<AppendOp>(root))
+    return append.getCache();
   if (!order.empty() && result.hasOneUse()) {
     auto user = cast<DestinationStyleOpInterface>(*result.user_begin());
     Value init = user.getDpsInits().front();
@@ -95,6 +97,9 @@ SmallVector<int64_t> Candidate::getShape(OpResult result,
 }
 
 SmallVector<int64_t> Candidate::findOrder(OpResult result) {
+  // That of the cache.
+  if (isa<AppendOp>(root))
+    return {};
   Operation *blocker = nullptr;
   auto order = getTranspositionOfUsers(result, blocker);
   if (blocker)
@@ -116,7 +121,8 @@ void Candidate::replaceOnTensors(StringRef callee,
   SmallVector<Value> inits;
   for (auto [result, order] : llvm::zip(results, orders))
     inits.push_back(createInit(result, order, dominance));
-  auto call = CallOp::create(b, callee, inputs, inits, views);
+  auto call =
+      CallOp::create(b, callee, inputs, inits, views, isa<AppendOp>(root));
   for (auto [number, result] : llvm::enumerate(results)) {
     Value value = call.getResult(number);
     if (orders[number].empty())
@@ -135,7 +141,8 @@ bool Candidate::isOnMemRefs() {
       return false;
     isOn = true;
   }
-  return isOn;
+  auto append = dyn_cast<AppendOp>(root);
+  return isOn && (!append || getMemory(append.getCache()));
 }
 
 void Candidate::replaceOnMemRefs(StringRef callee,
@@ -162,6 +169,10 @@ void Candidate::replaceOnMemRefs(StringRef callee,
   }
   Destinations destinations(root, memory, dominance);
   for (auto [result, order] : llvm::zip(results, orders)) {
+    if (auto append = dyn_cast<AppendOp>(root)) {
+      inits.push_back(getCache(b, append));
+      continue;
+    }
     // What transposes it does so by strides.
     SmallVector<Value> seenByUsers;
     for (Operation *user : result.getUsers())
@@ -181,7 +192,7 @@ void Candidate::replaceOnMemRefs(StringRef callee,
     inits.push_back(memref::AllocOp::create(
         b, type, extents, b.getI64IntegerAttr(kAllocationAlignment)));
   }
-  CallOp::create(b, callee, memory, inits, views);
+  CallOp::create(b, callee, memory, inits, views, isa<AppendOp>(root));
   for (auto [number, result] : llvm::enumerate(results)) {
     Value tensor = createTensor(b, inits[number]);
     if (orders[number].empty())

@@ -46,6 +46,26 @@ func.func @results(%x: !t) -> (!t, !t) {
   return %o, %p : !t, !t
 }
 
+// What is updated is read: in place, or a copy if somebody reads the old one.
+// CHECK-LABEL: func.func @updated
+// CHECK-SAME: (%[[X:.*]]: memref<1x2x8x64xf16>, %[[C:.*]]: memref<1x2x8x64xf16>)
+// CHECK-NEXT: attention.call @f(%[[X]] : {{.*}}) updates outs(%[[C]] :
+// CHECK-NEXT: return %[[C]]
+// CHECK-LABEL: func.func @old
+// CHECK-SAME: (%[[X:.*]]: memref<1x2x8x64xf16>, %[[C:.*]]: memref<1x2x8x64xf16>)
+// CHECK: %[[NEW:.*]] = memref.alloc()
+// CHECK-NEXT: memref.copy %[[C]], %[[NEW]]
+// CHECK-NEXT: attention.call @f(%[[X]] : {{.*}}) updates outs(%[[NEW]] :
+// CHECK-NEXT: return %[[C]], %[[NEW]]
+func.func @updated(%x: !t, %c: !t) -> !t {
+  %r = attention.call @f(%x : !t) updates outs(%c : !t) -> !t
+  return %r : !t
+}
+func.func @old(%x: !t, %c: !t) -> (!t, !t) {
+  %r = attention.call @f(%x : !t) updates outs(%c : !t) -> !t
+  return %c, %r : !t, !t
+}
+
 // Programs on memrefs: the call is on them, too.
 // CHECK-LABEL: func.func @memrefs
 // CHECK-SAME: (%[[X:.*]]: memref<1x2x8x64xf16>, %[[TO:.*]]: memref<1x2x8x64xf16>)

@@ -1,4 +1,4 @@
-// RUN: fa3-opt %s -attention-outline -split-input-file -allow-unregistered-dialect -verify-diagnostics
+// RUN: fa3-opt %s -attention-outline -split-input-file -verify-diagnostics
 // RUN: not fa3-opt %s -fa3-lower-to-nvvm-pipeline -split-input-file -o /dev/null 2>&1 | FileCheck %s
 
 // A place for attention that is none.
@@ -44,15 +44,4 @@ func.func @head_dim(%q: tensor<1x2x8x?xf16>, %x: index) -> index {
   // expected-error @+1 {{expects}}
   %o = attention.forward %q, %q, %q : (tensor<1x2x8x?xf16>, tensor<1x2x8x?xf16>, tensor<1x2x8x?xf16>) -> tensor<1x2x8x?xf16>
   return %x : index
-}
-
-// -----
-
-// A cache is written in place.
-!c = tensor<2x2x64x64xf16>
-func.func @append(%x: tensor<2x2x1x64xf16>, %cache: !c, %first: tensor<2xi32>, %n: index) -> index {
-  // expected-error @+1 {{'attention.append' op cannot be outlined: it writes a cache in place, expects a function that consists of it and of the attention that reads the cache, and that nothing else refers to}}
-  %k = attention.append %x, %cache at %first : tensor<2x2x1x64xf16>, !c, tensor<2xi32>
-  "other.use"(%k) : (!c) -> ()
-  return %n : index
 }

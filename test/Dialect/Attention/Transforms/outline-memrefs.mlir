@@ -1,6 +1,6 @@
 // Programs after bufferization: the call is on memrefs.
-// RUN: fa3-opt %s -attention-outline -split-input-file | FileCheck %s
-// RUN: fa3-opt %s -attention-outline -split-input-file -remarks-filter=attention-outline -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
+// RUN: fa3-opt %s -attention-outline -split-input-file -allow-unregistered-dialect | FileCheck %s
+// RUN: fa3-opt %s -attention-outline -split-input-file -allow-unregistered-dialect -remarks-filter=attention-outline -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
 
 // As One-Shot Bufferize leaves it: what it does not know is between to_tensor and
 // to_buffer. The regions read tensors, where it has made memory of them. A copy
@@ -56,6 +56,12 @@ func.func @unknown(%x: !m, %b: memref<4xf32>) -> !m {
 // CHECK: attention.call {{.*}} outs(%[[O:.*]] : memref<2x4x8x64xf16>)
 // CHECK-NEXT: memref.load %[[TO]]
 // CHECK-NEXT: memref.copy %[[O]], %[[TO]]
+// CHECK-LABEL: func.func @read
+// CHECK-SAME: (%[[Q:.*]]: memref<2x4x8x64xf16>)
+// CHECK: %[[TO:.*]] = memref.alloc() : memref<2x4x8x64xf16>
+// CHECK: attention.call {{.*}} outs(%[[O:.*]] : memref<2x4x8x64xf16>)
+// CHECK: attention.call {{.*}}(%[[TO]], %[[TO]], %[[TO]] :
+// CHECK: memref.copy %[[O]], %[[TO]]
 !t = tensor<2x4x8x64xf16>
 !m = memref<2x4x8x64xf16>
 func.func @arguments(%x: !m, %to: !m) {
@@ -79,6 +85,19 @@ func.func @between(%x: !m, %to: !m) -> f16 {
   %old = memref.load %to[%c0, %c0, %c0, %c0] : !m
   bufferization.materialize_in_destination %o in restrict writable %to : (!t, !m) -> ()
   return %old : f16
+}
+// By other attention.
+func.func @read(%x: !m) -> (!m, !m) {
+  %q = bufferization.to_tensor %x : !m to !t
+  %to = memref.alloc() : !m
+  "other.fill"(%to) : (!m) -> ()
+  %old = bufferization.to_tensor %to : !m to !t
+  %o = attention.forward %q, %q, %q : (!t, !t, !t) -> !t
+  %p = attention.forward %old, %old, %old : (!t, !t, !t) -> !t
+  %y = bufferization.to_buffer %o : !t to !m
+  memref.copy %y, %to : !m to !m
+  %z = bufferization.to_buffer %p : !t to !m
+  return %to, %z : !m, !m
 }
 
 // -----
@@ -138,6 +157,36 @@ func.func @quantized(%x: !m, %to: !m) -> !m {
   %y = bufferization.to_buffer %o : !t to !m
   bufferization.materialize_in_destination %p in restrict writable %to : (!t, !m) -> ()
   return %y : !m
+}
+
+// -----
+
+// A cache is changed where it is, if the program says that its memory is to be the
+// new one and nobody looks at the old one; else a copy is.
+
+// CHECK-LABEL: func.func @appended
+// CHECK-SAME: (%[[X:.*]]: memref<2x4x1x64xf16>, %[[C:.*]]: memref<2x4x8x64xf16>, %[[D:.*]]: memref<2x4x8x64xf16>, %[[FIRST:.*]]: memref<2xi32>, %[[TO:.*]]: memref<2x4x1x64xf16>)
+// CHECK: attention.call @appended_append(%[[X]], %[[FIRST]] : {{.*}}) updates outs(%[[C]] :
+// CHECK: %[[NEW:.*]] = memref.alloc() {alignment = 64 : i64} : memref<2x4x8x64xf16>
+// CHECK-NEXT: memref.copy %[[D]], %[[NEW]]
+// CHECK-NEXT: attention.call @appended_append(%[[X]], %[[FIRST]] : {{.*}}) updates outs(%[[NEW]] :
+// CHECK: attention.call @appended_attention(%[[X]], %{{.*}}, %{{.*}} : {{.*}}) outs(%[[TO]] :
+// CHECK-NOT: memref.copy
+// CHECK: func.func private
+!n = tensor<2x4x1x64xf16>
+!t = tensor<2x4x8x64xf16>
+!m = memref<2x4x8x64xf16>
+func.func @appended(%x: memref<2x4x1x64xf16>, %c: !m, %d: !m, %f: memref<2xi32>, %to: memref<2x4x1x64xf16>) {
+  %q = bufferization.to_tensor %x restrict : memref<2x4x1x64xf16> to !n
+  %keys = bufferization.to_tensor %c restrict writable : !m to !t
+  %values = bufferization.to_tensor %d restrict : !m to !t
+  %first = bufferization.to_tensor %f restrict : memref<2xi32> to tensor<2xi32>
+  %k = attention.append %q, %keys at %first : !n, !t, tensor<2xi32>
+  %v = attention.append %q, %values at %first : !n, !t, tensor<2xi32>
+  %o = attention.forward %q, %k, %v : (!n, !t, !t) -> !n
+  bufferization.materialize_in_destination %k in restrict writable %c : (!t, !m) -> ()
+  bufferization.materialize_in_destination %o in restrict writable %to : (!n, memref<2x4x1x64xf16>) -> ()
+  return
 }
 
 // -----

@@ -30,6 +30,10 @@ def Attention_CallOp : Op<Attention_Dialect, "call", [
     memrefs, without results. One-Shot Bufferize turns the one into the other: it
     reads what is in parentheses and writes `outs`.
 
+    With `updates` the function changes some rows of `outs` and leaves the others, as
+    `attention.append` does with a cache, so that it reads them as well. On tensors
+    it takes `outs` as its last arguments, and returns nothing.
+
     `views` says in which order the function sees the dimensions of each operand,
     `outs` included: dimension d of its argument is dimension `views[n][d]` of
     operand n. An empty list is the order of the operand. It is a matter of strides:
@@ -52,15 +56,16 @@ def Attention_CallOp : Op<Attention_Dialect, "call", [
     C5. the callee is a function of the module around the call; its arguments are
         what is in parentheses, as seen through `views`, with the same types up
         to extents that one of the two leaves open, and it returns `outs`, or it
-        takes them as its last arguments.
+        takes them as its last arguments; with `updates` it does that in any case.
   }];
   let arguments = (ins FlatSymbolRefAttr:$callee,
                        Variadic<Attention_Argument>:$inputs,
                        Variadic<Attention_Array>:$inits,
-                       OptionalAttr<Attention_Views>:$views);
+                       OptionalAttr<Attention_Views>:$views,
+                       UnitAttr:$updates);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let assemblyFormat = [{
-    $callee `(` ($inputs^ `:` type($inputs))? `)` `outs` `(` $inits `:` type($inits) `)`
+    $callee `(` ($inputs^ `:` type($inputs))? `)` (`updates` $updates^)? `outs` `(` $inits `:` type($inits) `)`
     (`views` $views^)? attr-dict (`->` type($results)^)?
   }];
   let hasVerifier = 1;
@@ -68,7 +73,8 @@ def Attention_CallOp : Op<Attention_Dialect, "call", [
     // One permutation for every operand; all empty is none.
     OpBuilder<(ins "::llvm::StringRef":$callee, "::mlir::ValueRange":$inputs,
                    "::mlir::ValueRange":$inits,
-                   "::llvm::ArrayRef<::llvm::SmallVector<int64_t>>":$views)>
+                   "::llvm::ArrayRef<::llvm::SmallVector<int64_t>>":$views,
+                   CArg<"bool", "false">:$updates)>
   ];
   let extraClassDeclaration = [{
     ::mlir::MutableOperandRange getDpsInitsMutable() { return getInitsMutable(); }

@@ -9,12 +9,13 @@ include "fa3/Options/Options.td"
 def Outline : Pass<"attention-outline", "::mlir::ModuleOp"> {
   let summary = "attention anywhere in a program -> functions of attention and calls";
   let description = [{
-    Every `attention.forward`, `backward`, `quantize` and `rotary` becomes a private
-    function that holds nothing else, with its operands as arguments,
+    Every `attention.forward`, `backward`, `quantize`, `rotary` and `append` becomes a
+    private function that holds nothing else, with its operands as arguments,
     and an `attention.call` in its place. Equal ones, up to where they are, share a
     function and so a kernel. Scalars that regions use become arguments, constants
     go inside. Quantizations and rotations whose results only one attention of their
-    block uses go with it.
+    block uses go with it. A call of `attention.append` has the cache as `outs`, with
+    `updates`: bufferization sees whether it may be written in place.
 
     The rest of the program may be anything: control flow, functions that call
     each other, operations of dialects that are not registered. It stays as it is
@@ -37,8 +38,8 @@ def Outline : Pass<"attention-outline", "::mlir::ModuleOp"> {
     stays as it is: the later passes take it (attention-to-tile).
 
     Fails at attention in an operation with symbols of its own, such as
-    `gpu.module`, or in `gpu.launch`, at scalars other than f32, i32, i64 and index,
-    and at `attention.append` outside of a function that stays as it is.
+    `gpu.module`, or in `gpu.launch`, and at scalars other than f32, i32, i64 and
+    index.
 
     Remarks of category `attention-outline` (MLIR's remark engine) say what became of
     each attention and of each transposition.
