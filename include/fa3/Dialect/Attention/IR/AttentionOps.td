@@ -118,7 +118,10 @@ def Attention_ForwardOp : Attention_Op<"forward", [
         `tensor.extract` and `tensor.dim` of auxiliary operands, and, where
         they take queries and keys, `attention.length`; at
         most 1024 operations each.
-    C10. the regions capture only scalars and auxiliary operands.
+    C10. the regions capture only scalars and auxiliary operands. After
+        bufferization `memref.load` and `memref.dim` may read the memory that
+        `bufferization.to_tensor` makes an auxiliary operand of;
+        attention-outline makes them reads of the operand again.
     C11. mods are modifications of this dialect, each fit for its operands, at
         most 64.
     C12. a constant scale is positive and at most 2^27, so that it times the
