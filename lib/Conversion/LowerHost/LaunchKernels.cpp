@@ -60,6 +60,9 @@ static LogicalResult verifyLaunches(func::FuncOp function) {
     else if (isa<hopper::SmCountOp>(op))
       fits = refuse(op, "asks for the number of multiprocessors (mode=cta "
                         "does not)");
+    else if (isa<memref::AllocOp>(op) && !isa<func::FuncOp>(op->getParentOp()))
+      fits = op->emitError("allocates a workspace under a condition: expects "
+                           "it directly in the host function");
     else if (isa<tile::LaunchOp>(op))
       fits = op->emitError("expects kernels that are lowered to LLVM (run "
                            "fa3-lower-to-nvvm-pipeline)");
@@ -185,15 +188,14 @@ void Launcher::launch(hopper::LaunchOp op) {
 void Launcher::run() {
   addChecks();
   Block &body = function.getBody().front();
-  for (Operation &op : llvm::make_early_inc_range(body)) {
-    if (auto alloc = dyn_cast<memref::AllocOp>(op))
-      allocate(alloc);
-    else if (auto launchOp = dyn_cast<hopper::LaunchOp>(op))
-      launch(launchOp);
-  }
-  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(body)))
-    if (isa<hopper::AddressOp>(op) && op.use_empty())
+  // Launches may depend on a condition, workspaces do not.
+  for (auto op : llvm::make_early_inc_range(body.getOps<memref::AllocOp>()))
+    allocate(op);
+  function.walk([&](hopper::LaunchOp op) { launch(op); });
+  function.walk([](hopper::AddressOp op) {
+    if (op.use_empty())
       op.erase();
+  });
   b.setInsertionPoint(body.getTerminator());
   b.setLoc(function.getLoc());
   if (workspaces.empty())

@@ -75,3 +75,21 @@ func.func @blocks(%x: memref<64xf32>) {
   hopper.launch @kernels::@k blocks %c1 threads 64 smem 0 args(%a : !llvm.ptr<1>)
   return
 }
+
+// -----
+
+gpu.module @kernels {
+  llvm.func @k(%a: !llvm.ptr<1>) attributes {nvvm.kernel} {
+    llvm.return
+  }
+}
+func.func @conditional(%n: index, %is_long: i1) {
+  scf.if %is_long {
+    %c1 = arith.constant 1 : index
+    // expected-error @+1 {{allocates a workspace under a condition: expects it directly in the host function}}
+    %w = memref.alloc(%n) : memref<?xf32>
+    %a = hopper.address %w : memref<?xf32>
+    hopper.launch @kernels::@k blocks %c1 threads 64 smem 0 args(%a : !llvm.ptr<1>)
+  }
+  return
+}

@@ -74,3 +74,22 @@ func.func @reversed(%x: memref<64xf32>) {
   hopper.launch @reverse_kernels::@reverse blocks %c1 threads 64 smem 1024 args(%a : !llvm.ptr<1>)
   return
 }
+
+// Under a condition.
+// CHECK-LABEL: func.func @conditional
+// CHECK: scf.if
+// CHECK: gpu.launch_func @one_kernels::@one
+// CHECK-NOT: hopper.
+gpu.module @one_kernels {
+  llvm.func @one(%x: !llvm.ptr<1>) attributes {nvvm.kernel} {
+    llvm.return
+  }
+}
+func.func @conditional(%x: memref<64xf32>, %is_long: i1) {
+  scf.if %is_long {
+    %c1 = arith.constant 1 : index
+    %a = hopper.address %x : memref<64xf32>
+    hopper.launch @one_kernels::@one blocks %c1 threads 64 smem 0 args(%a : !llvm.ptr<1>)
+  }
+  return
+}
