@@ -86,15 +86,20 @@ class Cell:
             scores -= self.rows * self.rows // 2
         return self.batch * self.heads * scores * per_score
 
-    def module(self, dynamic: bool = False, transposed: bool = False) -> str:
+    def module(
+        self, dynamic: bool = False, transposed: bool = False,
+        knows_heads: bool = False,
+    ) -> str:
         """The text that fa3-translate compiles, in bhsd order. Choices of tiles
         and grids follow static extents; with `dynamic` only types and head dims
-        are known. `transposed`: v as (batch, head, element, key)."""
+        are known, and with `knows_heads` numbers of heads. `transposed`: v as
+        (batch, head, element, key)."""
         scaling = "tensor" if self.is_8_bit else None
         if dynamic:
             feature = features.Feature(
                 self.type, self.d, self.dv, "full", scaling=scaling,
                 lse=self.has_lse, q_terms=self.q_terms,
+                heads=(self.heads, self.key_heads) if knows_heads else None,
             )  # fmt: skip
             types = features.dynamic_types(feature)
         else:

@@ -21,8 +21,10 @@ ALL_PEERS = ("cudnn", "fa2", "reference", "flex", "triton", "mosaic")
 @dataclasses.dataclass
 class Preset:
     """`variants` are fa3's kernels: names and pipeline options; `by_cell` has
-    those of cells with variants of their own. Ratios in tables are to the kernel
-    `base`."""
+    those of cells with variants of their own. `unknown` names variants that are
+    compiled without the cell's extents: "lengths" leaves only the heads, and
+    "extents" leaves nothing but types and head dims. Ratios in tables are to the
+    kernel `base`."""
 
     name: str
     cells: list[Cell]
@@ -37,6 +39,7 @@ class Preset:
     by_cell: dict[str, dict[str, str]] = dataclasses.field(
         default_factory=dict
     )
+    unknown: dict[str, str] = dataclasses.field(default_factory=dict)
 
     def variants_of(self, cell: Cell) -> dict[str, str]:
         return self.by_cell.get(cell.name, self.variants)
@@ -99,6 +102,16 @@ def _gqa() -> Preset:
         for length in LENGTHS[1:]
     ]  # fmt: skip
     return Preset("gqa", cells, modes=("single", "burst"), slow_lengths=(8192,))
+
+
+def _lengths() -> Preset:
+    """What it costs that only the launch knows lengths: the cells of `table` and
+    `gqa`, compiled for their extents, for their heads, and for nothing."""
+    unknown = {"lengths": "lengths", "extents": "extents"}
+    return Preset(
+        "lengths", _table().cells + _gqa().cells, peers=(), base="fa3",
+        variants={"fa3": "", **dict.fromkeys(unknown, "")}, unknown=unknown,
+    )  # fmt: skip
 
 
 # Queries of decoding, of speculative decoding, and of a short prompt.
@@ -224,6 +237,7 @@ PRESETS: dict[str, Callable[[], Preset]] = {
     "int8": _int8,
     "terms": _terms,
     "gqa": _gqa,
+    "lengths": _lengths,
     "few-queries": _few_queries,
     "window": _window,
     "mods": _mods,
@@ -234,7 +248,8 @@ PRESETS: dict[str, Callable[[], Preset]] = {
 
 
 def narrow(preset: Preset, given) -> Preset:
-    """Applies the filters of the command line."""
+    """Applies the filters of the command line. A further variant of a preset
+    with unknown extents has unknown lengths."""
     cells = [
         c
         for c in preset.cells
@@ -243,10 +258,12 @@ def narrow(preset: Preset, given) -> Preset:
         and (not given.masks or c.mask_name in given.masks)
         and (not given.lengths or c.length in given.lengths)
     ]
-    variants = dict(preset.variants)
+    variants, unknown = dict(preset.variants), dict(preset.unknown)
     for options in given.variant or []:
         variants[options] = options
-    changes = {"cells": cells, "variants": variants}
+        if preset.unknown:
+            unknown[options] = "lengths"
+    changes = {"cells": cells, "variants": variants, "unknown": unknown}
     if given.peers is not None:
         changes["peers"] = tuple(given.peers)
     if given.modes:

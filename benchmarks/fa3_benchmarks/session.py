@@ -59,8 +59,12 @@ class Session:
         futures: dict = {}
         wanted = []
         for cell in preset.cells:
-            module = cell.module(self.given.dynamic)
             for variant, more in preset.variants_of(cell).items():
+                unknown = preset.unknown.get(variant)
+                module = cell.module(
+                    bool(unknown) or self.given.dynamic,
+                    knows_heads=unknown == "lengths",
+                )
                 options = f"{self.given.pipeline_options} {more}".strip()
                 key = module, options
                 if key not in futures:

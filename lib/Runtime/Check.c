@@ -283,6 +283,19 @@ fa3_code fa3_check_values(const fa3_program *program, const fa3_arg *args,
  * What a launch takes from the arguments
  *===----------------------------------------------------------------------===*/
 
+fa3_code fa3_resolve_condition(const fa3_program *program,
+                               const fa3_kernel_launch *launch,
+                               const fa3_arg *args, int *holds,
+                               fa3_status *status) {
+  int64_t value = 1;
+  fa3_code code = FA3_OK;
+  if (launch->condition.num_ops > 0)
+    code = fa3_formula_evaluate(&launch->condition, args, program->device_sms,
+                                &value, status);
+  *holds = value != 0;
+  return code;
+}
+
 fa3_code fa3_resolve_grid(const fa3_program *program,
                           const fa3_kernel_launch *launch, const fa3_arg *args,
                           uint32_t *blocks, fa3_status *status) {

@@ -37,7 +37,11 @@ static fa3_code check_launch(const fa3_program *program,
                              const fa3_kernel_launch *launch,
                              const fa3_arg *args, fa3_status *status) {
   uint32_t blocks;
-  fa3_code code = fa3_resolve_grid(program, launch, args, &blocks, status);
+  int holds;
+  fa3_code code = fa3_resolve_condition(program, launch, args, &holds, status);
+  if (code != FA3_OK || !holds)
+    return code;
+  code = fa3_resolve_grid(program, launch, args, &blocks, status);
   for (size_t i = 0; i < launch->num_args && code == FA3_OK; ++i) {
     const fa3_kernel_arg *arg = &launch->args[i];
     fa3_map_geometry geometry;
@@ -96,7 +100,9 @@ fa3_code fa3_evaluate_grid(const fa3_program *program, size_t launch,
   if (!blocks || launch >= program->num_launches)
     return fa3_fail(status, FA3_ERROR_ARGUMENT,
                     "no launch of this number or no place for its grid");
-  uint32_t value;
+  const fa3_kernel_launch *chosen = &program->launches[launch];
+  uint32_t value = 0;
+  int holds = 0;
   fa3_arg storage[FA3_MAX_PARAMS];
   const fa3_arg *all;
   int64_t size;
@@ -105,8 +111,9 @@ fa3_code fa3_evaluate_grid(const fa3_program *program, size_t launch,
     code =
         fa3_bind_workspaces(program, args, NULL, storage, &all, &size, status);
   if (code == FA3_OK)
-    code = fa3_resolve_grid(program, &program->launches[launch], all, &value,
-                            status);
+    code = fa3_resolve_condition(program, chosen, all, &holds, status);
+  if (code == FA3_OK && holds)
+    code = fa3_resolve_grid(program, chosen, all, &value, status);
   if (code != FA3_OK)
     return code;
   *blocks = value;
@@ -214,7 +221,11 @@ static fa3_code launch_one(const fa3_program *program,
                            const fa3_kernel_launch *launch, const fa3_arg *args,
                            void *stream, fa3_status *status) {
   uint32_t blocks;
-  fa3_code code = fa3_resolve_grid(program, launch, args, &blocks, status);
+  int holds;
+  fa3_code code = fa3_resolve_condition(program, launch, args, &holds, status);
+  if (code != FA3_OK || !holds)
+    return code;
+  code = fa3_resolve_grid(program, launch, args, &blocks, status);
   if (code != FA3_OK || blocks == 0)
     return code;
   kernel_state state;

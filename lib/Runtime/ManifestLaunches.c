@@ -1,8 +1,9 @@
 /*===- ManifestLaunches.c - the launches of a manifest --------------------===*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Reads member `launches`: grid, block and the arguments of each kernel. What a
- * tensor map can be is checked here as far as it does not depend on a call.
+ * Reads member `launches`: condition, grid, block and the arguments of each
+ * kernel. What a tensor map can be is checked here as far as it does not depend
+ * on a call.
  *===----------------------------------------------------------------------===*/
 
 #include "Manifest.h"
@@ -215,13 +216,19 @@ static int read_kernel_args(fa3_reader *r, const fa3_json *object,
 
 static int read_launch(fa3_reader *r, const fa3_json *object, const char *where,
                        fa3_kernel_launch *launch) {
-  static const char *const keys[] = {"kernel", "grid", "block", "cluster",
-                                     "smem",   "args", NULL};
+  static const char *const keys[] = {"kernel",  "condition", "grid", "block",
+                                     "cluster", "smem",      "args", NULL};
   const char *field;
   int64_t block, cluster = 1, smem;
   if (!fa3_read_object(r, object, where, keys) ||
       !(launch->kernel = fa3_read_string(r, object, where, "kernel", &field)))
     return 0;
+  if (fa3_json_member(object, "condition")) {
+    const fa3_json *condition =
+        fa3_read_member(r, object, where, "condition", &field);
+    if (!condition || !fa3_compile(r, condition, field, &launch->condition))
+      return 0;
+  }
   const fa3_json *grid = fa3_read_member(r, object, where, "grid", &field);
   if (!grid || !fa3_compile(r, grid, field, &launch->grid) ||
       !fa3_read_integer(r, object, where, "block", 1, MAX_THREADS, &block) ||

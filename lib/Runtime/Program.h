@@ -74,6 +74,7 @@ typedef struct fa3_kernel_arg {
 
 typedef struct fa3_kernel_launch {
   const char *kernel;
+  fa3_formula condition; /* without operations: always */
   fa3_formula grid;
   uint32_t block, cluster, smem;
   const fa3_kernel_arg *args;
@@ -151,6 +152,11 @@ fa3_code fa3_check_values(const fa3_program *program, const fa3_arg *args,
  * the arguments, which were checked. */
 fa3_code fa3_check_workspace(const fa3_program *program, const fa3_arg *args,
                              void *memory, int64_t size, fa3_status *status);
+/* Whether a call makes this launch; if not, none of its formulas counts. */
+fa3_code fa3_resolve_condition(const fa3_program *program,
+                               const fa3_kernel_launch *launch,
+                               const fa3_arg *args, int *holds,
+                               fa3_status *status);
 fa3_code fa3_resolve_grid(const fa3_program *program,
                           const fa3_kernel_launch *launch, const fa3_arg *args,
                           uint32_t *blocks, fa3_status *status);

@@ -194,3 +194,24 @@ func.func @workspace_layout(%n: index) {
   hopper.launch @m::@none blocks %n threads 32 smem 0 args()
   return
 }
+// -----
+func.func @choice_with_results(%n: index) {
+  %c = arith.cmpi eq, %n, %n : index
+  // expected-error @below {{has no place in a manifest: expects no results}}
+  %m = scf.if %c -> index {
+    scf.yield %n : index
+  } else {
+    scf.yield %n : index
+  }
+  hopper.launch @m::@none blocks %m threads 32 smem 0 args()
+  return
+}
+// -----
+func.func @float_choice(%n: index, %x: f32) {
+  // expected-error @below {{has no formula: it is true for a NaN}}
+  %c = arith.cmpf une, %x, %x : f32
+  scf.if %c {
+    hopper.launch @m::@none blocks %n threads 32 smem 0 args()
+  }
+  return
+}

@@ -295,6 +295,46 @@ TEST_F(LaunchTest, LaunchesRunInOrder) {
   EXPECT_EQ(fakeCudaNumLaunches(), 2u);
 }
 
+TEST_F(LaunchTest, ConditionsChoose) {
+  // The second kernel is for long sequences; what its launch takes does not
+  // count for short ones.
+  std::string code =
+      ptx() + ".visible .entry far(.param .u32 far_param_0) { ret; }\n";
+  std::string text = replaced(
+      withHashOf(code), "]} ],\n  \"workspaces\"",
+      "]}, {\"kernel\": \"far\", \"condition\": \"(q.shape[2] < 512) == 0\", "
+      "\"grid\": \"q.shape[2] / 512 - 1\", \"block\": 32, \"smem\": 0, "
+      "\"args\": [{\"kind\": \"i32\", \"value\": \"1 / (q.shape[2] / 512)\"}]"
+      "} ],\n  \"workspaces\"");
+  text = replaced(text, "\"kernel\": \"fwd\"",
+                  "\"kernel\": \"fwd\", \"condition\": \"q.shape[2] < 512\"");
+  ASSERT_EQ(program.load(text, code), FA3_OK) << program.message();
+  std::vector<fa3_arg> few = arguments(Shape{2, 3, 511, 170});
+  std::vector<fa3_arg> many = arguments(Shape{2, 3, 1024, 170});
+  ASSERT_EQ(program.launch(few), FA3_OK) << program.message();
+  ASSERT_EQ(fakeCudaNumLaunches(), 1u);
+  EXPECT_STREQ(fakeCudaLaunch(0)->kernel, "fwd");
+  ASSERT_EQ(program.launch(many), FA3_OK) << program.message();
+  ASSERT_EQ(fakeCudaNumLaunches(), 2u);
+  EXPECT_STREQ(fakeCudaLaunch(1)->kernel, "far");
+  // One that is not launched has no blocks.
+  int64_t blocks = -1;
+  for (auto [args, launch, expected] :
+       {std::tuple(&few, 0, 18), std::tuple(&few, 1, 0),
+        std::tuple(&many, 0, 0), std::tuple(&many, 1, 1)}) {
+    ASSERT_EQ(fa3_evaluate_grid(program.get(), launch, args->data(),
+                                args->size(), &blocks, nullptr),
+              FA3_OK);
+    EXPECT_EQ(blocks, expected);
+  }
+  // A condition without a value is an error, and nothing is launched.
+  std::string wrong = replaced(text, "(q.shape[2] < 512) == 0",
+                               "1 / (q.shape[2] - q.shape[2])");
+  ASSERT_EQ(program.load(wrong, code), FA3_OK) << program.message();
+  EXPECT_EQ(program.launch(few), FA3_ERROR_ARGUMENT);
+  EXPECT_EQ(fakeCudaNumLaunches(), 2u);
+}
+
 TEST_F(LaunchTest, LendsWorkspaces) {
   load(withWorkspaces());
   std::vector<fa3_arg> args = arguments();

@@ -151,6 +151,13 @@ TEST(ManifestTest, ErrorsOfLaunches) {
   EXPECT_EQ(error("\"grid\": \"ceildiv(", "\"grid\": \"ceil("),
             "manifest field 'launches[0].grid': no argument of this name at "
             "column 1 of 'ceil(q.shape[2], 192) * q.shape[1] * q.shape[0]'");
+  EXPECT_EQ(error("\"grid\": \"ceil", "\"condition\": 1, \"grid\": \"ceil"),
+            "manifest field 'launches[0].condition': expected a formula, found "
+            "an integer");
+  EXPECT_EQ(error("\"grid\": \"ceil",
+                  "\"condition\": \"r.shape[0] < 2\", \"grid\": \"ceil"),
+            "manifest field 'launches[0].condition': no argument of this name "
+            "at column 1 of 'r.shape[0] < 2'");
   EXPECT_EQ(error("\"source\": \"lse\"", "\"source\": \"lsd\""),
             "manifest field 'launches[0].args[4].source': no argument of this "
             "name");

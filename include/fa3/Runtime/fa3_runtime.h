@@ -199,11 +199,11 @@ FA3_API fa3_code fa3_program_launch_info(const fa3_program *program,
 FA3_API fa3_code fa3_validate(const fa3_program *program, const fa3_arg *args,
                               size_t num_args, fa3_status *status);
 
-/* Launches all kernels of the program in order on `stream` (a CUstream; null is
- * the default stream). Nothing is launched unless all arguments pass all
- * checks; among them that what is written shares no memory with anything else.
- * Returns as soon as the work is queued. A launch of 0 blocks does nothing. A
- * program that needs a workspace is refused. */
+/* Launches the kernels of the program whose conditions hold, in order, on
+ * `stream` (a CUstream; null is the default stream). Nothing is launched unless
+ * all arguments pass all checks; among them that what is written shares no
+ * memory with anything else. Returns as soon as the work is queued. A launch of
+ * 0 blocks does nothing. A program that needs a workspace is refused. */
 FA3_API fa3_code fa3_launch(const fa3_program *program, const fa3_arg *args,
                             size_t num_args, void *stream, fa3_status *status);
 
@@ -234,7 +234,8 @@ FA3_API fa3_code fa3_evaluate(const fa3_program *program, fa3_quantity quantity,
                               const fa3_arg *args, size_t num_args,
                               int64_t *value, fa3_status *status);
 
-/* The number of blocks of one launch, as fa3_evaluate. */
+/* The number of blocks of one launch, as fa3_evaluate; 0 if its condition does
+ * not hold. */
 FA3_API fa3_code fa3_evaluate_grid(const fa3_program *program, size_t launch,
                                    const fa3_arg *args, size_t num_args,
                                    int64_t *blocks, fa3_status *status);

@@ -17,8 +17,8 @@ inline constexpr llvm::StringLiteral kArgumentNameAttr = "tile.name";
 /// Names of the dimensions of a memref argument, an array of strings.
 inline constexpr llvm::StringLiteral kArgumentDimsAttr = "tile.dims";
 
-/// On a module of kernels, a string: the passes on LLVM IR that a translation
-/// runs if it is not told others. Changes time only.
+/// On a module of kernels, or on one of them, a string: the passes on LLVM IR
+/// that a translation runs if it is not told others. Changes time only.
 inline constexpr llvm::StringLiteral kLLVMPassesAttr = "hopper.llvm_passes";
 
 } // namespace fa3

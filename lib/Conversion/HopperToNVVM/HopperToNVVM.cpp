@@ -116,6 +116,7 @@ struct ConvertHopperToNVVM
       return kernel.emitOpError("expects a kernel, functions called from "
                                 "kernels are not supported");
     StringAttr name = kernel.getNameAttr();
+    Attribute wish = kernel->getAttr(kLLVMPassesAttr);
     packCarriedFragments(kernel);
     KernelInfo info(options);
     if (failed(lowerShares(kernel)) || failed(expandMath(kernel)) ||
@@ -149,6 +150,8 @@ struct ConvertHopperToNVVM
       return failure();
 
     auto function = getOperation().lookupSymbol<LLVM::LLVMFuncOp>(name);
+    if (wish)
+      function->setAttr(kLLVMPassesAttr, wish);
     IRRewriter rewriter(context);
     SmallVector<warp::SpecializeOp> specialized;
     function.walk([&](warp::SpecializeOp op) { specialized.push_back(op); });

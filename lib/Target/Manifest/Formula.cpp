@@ -21,6 +21,16 @@ FailureOr<std::string> FormulaPrinter::print(Value value) {
   return text->text;
 }
 
+FailureOr<std::string> FormulaPrinter::printCondition(Value value,
+                                                      bool isTrue) {
+  FailureOr<Text> text = get(value);
+  if (failed(text))
+    return failure();
+  if (isTrue)
+    return parenthesize(*text, Comparison);
+  return parenthesize(*text, Sum) + " == 0";
+}
+
 //===----------------------------------------------------------------------===//
 // Views
 //===----------------------------------------------------------------------===//

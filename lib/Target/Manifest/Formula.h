@@ -39,6 +39,9 @@ public:
   }
 
   mlir::FailureOr<std::string> print(mlir::Value value);
+  /// Prints an i1, or its negation, so that `&&` and `||` may join it with
+  /// others.
+  mlir::FailureOr<std::string> printCondition(mlir::Value value, bool isTrue);
   /// Follows views (casts, transpositions) to the memory behind them.
   mlir::FailureOr<View> getView(mlir::Value memref);
   mlir::FailureOr<View> getExpanded(mlir::memref::ExpandShapeOp op);

@@ -9,6 +9,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
@@ -34,6 +35,11 @@ struct Argument {
   bool isRead = false, isWritten = false;
 };
 
+/// Formulas, empty for none.
+struct Cost {
+  std::string flops, bytes;
+};
+
 class ManifestWriter {
 public:
   ManifestWriter(func::FuncOp function, const ManifestOptions &options)
@@ -46,13 +52,15 @@ private:
   LogicalResult addArgument(BlockArgument argument);
   LogicalResult addTensor(Argument &result, BlockArgument argument);
   LogicalResult addOperations();
+  LogicalResult addBlock(Block &block, Cost &cost);
+  LogicalResult addIf(scf::IfOp op, Cost &cost);
   LogicalResult addAssert(cf::AssertOp op);
-  LogicalResult addLaunch(LaunchOp op);
+  LogicalResult addLaunch(LaunchOp op, Cost &cost);
   LogicalResult addWorkspace(memref::AllocOp op);
   FailureOr<llvm::json::Object> getKernelArgument(LaunchOp op, unsigned i);
   FailureOr<llvm::json::Object> getTensorMap(EncodeOp op);
   LogicalResult addAccess(LaunchOp op, unsigned i, Value source);
-  LogicalResult addCost(LaunchOp op);
+  LogicalResult addCost(LaunchOp op, Cost &cost);
   void print(llvm::raw_ostream &os, StringRef ptx);
 
   func::FuncOp function;
@@ -61,7 +69,10 @@ private:
   SmallVector<Argument> arguments;
   llvm::json::Array requirements, launches, workspaces;
   llvm::StringSet<> workspaceNames;
-  std::string flops, bytes;
+  /// Conditions around the operation that is looked at, and their negations, as
+  /// formulas that `&&` and `||` may join.
+  SmallVector<std::string> conditions, negations;
+  Cost cost;
 };
 } // namespace
 
@@ -194,8 +205,12 @@ LogicalResult ManifestWriter::addAssert(cf::AssertOp op) {
   FailureOr<std::string> that = formulas.print(op.getArg());
   if (failed(that))
     return failure();
+  // Where the conditions do not hold, nothing is asked for.
+  std::string unless;
+  if (!conditions.empty())
+    unless = llvm::join(negations, " || ") + " || ";
   requirements.push_back(
-      llvm::json::Object{{"that", *that}, {"message", op.getMsg()}});
+      llvm::json::Object{{"that", unless + *that}, {"message", op.getMsg()}});
   return success();
 }
 
@@ -335,11 +350,11 @@ FailureOr<llvm::json::Object> ManifestWriter::getKernelArgument(LaunchOp op,
          << i << " of type " << type << " has no place in a manifest";
 }
 
-LogicalResult ManifestWriter::addCost(LaunchOp op) {
+LogicalResult ManifestWriter::addCost(LaunchOp op, Cost &cost) {
   if (op.getCost().empty())
     return success();
-  for (auto [text, value] : {std::pair(&flops, op.getCost()[0]),
-                             std::pair(&bytes, op.getCost()[1])}) {
+  for (auto [text, value] : {std::pair(&cost.flops, op.getCost()[0]),
+                             std::pair(&cost.bytes, op.getCost()[1])}) {
     FailureOr<std::string> formula = formulas.print(value);
     if (failed(formula))
       return failure();
@@ -348,9 +363,9 @@ LogicalResult ManifestWriter::addCost(LaunchOp op) {
   return success();
 }
 
-LogicalResult ManifestWriter::addLaunch(LaunchOp op) {
+LogicalResult ManifestWriter::addLaunch(LaunchOp op, Cost &cost) {
   FailureOr<std::string> grid = formulas.print(op.getBlocks());
-  if (failed(grid) || failed(addCost(op)))
+  if (failed(grid) || failed(addCost(op, cost)))
     return failure();
   llvm::json::Array kernelArguments;
   for (unsigned i = 0; i < op.getKernelArgs().size(); ++i) {
@@ -361,6 +376,8 @@ LogicalResult ManifestWriter::addLaunch(LaunchOp op) {
   }
   llvm::json::Object launch;
   launch["kernel"] = op.getKernel().getLeafReference().str();
+  if (!conditions.empty())
+    launch["condition"] = llvm::join(conditions, " && ");
   launch["grid"] = *grid;
   launch["block"] = static_cast<int64_t>(op.getThreads());
   launch["cluster"] = 1;
@@ -370,16 +387,70 @@ LogicalResult ManifestWriter::addLaunch(LaunchOp op) {
   return success();
 }
 
+/// Adds what a choice costs to `sum`: where both ways cost the same, that.
+static void addChoice(const std::string &condition, const std::string &yes,
+                      const std::string &no, std::string &sum) {
+  std::string choice = yes;
+  auto weigh = [](const std::string &weight, const std::string &text) {
+    return text.empty() ? "" : weight + " * (" + text + ")";
+  };
+  if (yes != no) {
+    choice = weigh("(" + condition + ")", yes);
+    std::string other = weigh("(1 - (" + condition + "))", no);
+    choice += (choice.empty() || other.empty() ? "" : " + ") + other;
+  }
+  if (!choice.empty())
+    sum += (sum.empty() ? "" : " + ") + choice;
+}
+
+/// Launches of both ways, each under its condition.
+LogicalResult ManifestWriter::addIf(scf::IfOp op, Cost &cost) {
+  if (op.getNumResults() != 0)
+    return op.emitOpError("has no place in a manifest: expects no results");
+  FailureOr<std::string> condition = formulas.print(op.getCondition());
+  if (failed(condition))
+    return failure();
+  Cost ways[2];
+  for (bool isTrue : {true, false}) {
+    Region &region = isTrue ? op.getThenRegion() : op.getElseRegion();
+    if (region.empty())
+      continue;
+    FailureOr<std::string> mine =
+        formulas.printCondition(op.getCondition(), isTrue);
+    FailureOr<std::string> other =
+        formulas.printCondition(op.getCondition(), !isTrue);
+    if (failed(mine) || failed(other))
+      return failure();
+    conditions.push_back(*mine);
+    negations.push_back(*other);
+    LogicalResult added = addBlock(region.front(), ways[isTrue ? 0 : 1]);
+    conditions.pop_back();
+    negations.pop_back();
+    if (failed(added))
+      return failure();
+  }
+  addChoice(*condition, ways[0].flops, ways[1].flops, cost.flops);
+  addChoice(*condition, ways[0].bytes, ways[1].bytes, cost.bytes);
+  return success();
+}
+
 LogicalResult ManifestWriter::addOperations() {
   if (!function.getBody().hasOneBlock())
     return function.emitOpError("expects straight-line code, got ")
            << function.getBody().getBlocks().size() << " blocks";
-  for (Operation &op : function.getBody().front()) {
+  return addBlock(function.getBody().front(), cost);
+}
+
+LogicalResult ManifestWriter::addBlock(Block &block, Cost &cost) {
+  for (Operation &op : block) {
     if (auto assertion = dyn_cast<cf::AssertOp>(op)) {
       if (failed(addAssert(assertion)))
         return failure();
     } else if (auto launch = dyn_cast<LaunchOp>(op)) {
-      if (failed(addLaunch(launch)))
+      if (failed(addLaunch(launch, cost)))
+        return failure();
+    } else if (auto choice = dyn_cast<scf::IfOp>(op)) {
+      if (failed(addIf(choice, cost)))
         return failure();
     } else if (auto alloc = dyn_cast<memref::AllocOp>(op)) {
       if (failed(addWorkspace(alloc)))
@@ -441,8 +512,10 @@ void ManifestWriter::print(llvm::raw_ostream &os, StringRef ptx) {
       for (llvm::json::Value &value : launches) {
         llvm::json::Object &launch = *value.getAsObject();
         json.object([&] {
-          for (StringRef key : {"kernel", "grid", "block", "cluster", "smem"})
-            json.attribute(key, *launch.get(key));
+          for (StringRef key :
+               {"kernel", "condition", "grid", "block", "cluster", "smem"})
+            if (llvm::json::Value *member = launch.get(key))
+              json.attribute(key, *member);
           json.attributeArray("args", [&] {
             for (llvm::json::Value &argument : *launch.getArray("args"))
               printObject(json, *argument.getAsObject(),
@@ -460,9 +533,9 @@ void ManifestWriter::print(llvm::raw_ostream &os, StringRef ptx) {
     if (std::optional<llvm::json::Object> records = describeRecords(function))
       json.attribute("info",
                      llvm::json::Object{{"records", std::move(*records)}});
-    if (!flops.empty()) {
-      json.attribute("flops", flops);
-      json.attribute("bytes", bytes);
+    if (!cost.flops.empty()) {
+      json.attribute("flops", cost.flops);
+      json.attribute("bytes", cost.bytes);
     }
     json.attribute("ptx_hash",
                    llvm::formatv("{0:x-16}", llvm::xxh3_64bits(ptx)).str());

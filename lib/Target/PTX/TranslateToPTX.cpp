@@ -127,18 +127,58 @@ static void markConvergent(llvm::Module &module) {
             call->setConvergent();
 }
 
-static std::string getPipeline(StringRef passes) {
+/// Passes that run on one function.
+static std::optional<std::string> getFunctionPipeline(StringRef passes) {
   if (passes == "none")
     return "";
   if (passes == "rows")
-    return "function(fa3-order-rows)";
+    return "fa3-order-rows";
   if (passes == "small")
     // Verification of the fixpoint is for tests of instcombine: it aborts.
-    return "function(sroa,early-cse,instcombine<no-verify-fixpoint>,"
-           "simplifycfg)";
+    return "sroa,early-cse,instcombine<no-verify-fixpoint>,simplifycfg";
+  return std::nullopt;
+}
+
+static std::string getPipeline(StringRef passes) {
+  if (std::optional<std::string> ofFunctions = getFunctionPipeline(passes))
+    return ofFunctions->empty() ? "" : "function(" + *ofFunctions + ")";
   if (passes == "O1" || passes == "O3")
     return ("default<" + passes + ">").str();
   return passes.str();
+}
+
+/// What a module of kernels, or a kernel, asks for; empty for nothing.
+static StringRef getWish(Operation *op) {
+  auto wish = op->getAttrOfType<StringAttr>(kLLVMPassesAttr);
+  return wish ? wish.getValue() : StringRef();
+}
+
+/// Runs the passes of each kernel, where kernels differ in them.
+static LogicalResult runOwnPasses(gpu::GPUModuleOp module,
+                                  llvm::Module &llvmModule,
+                                  llvm::PassBuilder &builder,
+                                  llvm::FunctionAnalysisManager &functions) {
+  for (auto kernel : module.getOps<LLVM::LLVMFuncOp>()) {
+    llvm::Function *function = llvmModule.getFunction(kernel.getName());
+    if (!function || function->isDeclaration())
+      continue;
+    StringRef chosen = getWish(kernel);
+    if (chosen.empty())
+      chosen = getWish(module);
+    std::optional<std::string> pipeline =
+        getFunctionPipeline(chosen.empty() ? "rows" : chosen);
+    if (!pipeline)
+      return kernel.emitError("expects passes none, rows or small where "
+                              "kernels of a module differ in them, got '")
+             << chosen << "'";
+    if (pipeline->empty())
+      continue;
+    llvm::FunctionPassManager passes;
+    if (llvm::Error error = builder.parsePassPipeline(passes, *pipeline))
+      return kernel.emitError() << llvm::toString(std::move(error));
+    passes.run(*function, functions);
+  }
+  return success();
 }
 
 static LogicalResult runPasses(gpu::GPUModuleOp module,
@@ -166,8 +206,11 @@ static LogicalResult runPasses(gpu::GPUModuleOp module,
   llvm::ModulePassManager passes;
   std::string chosen = options.passes;
   if (chosen.empty()) {
-    auto wish = module->getAttrOfType<StringAttr>(kLLVMPassesAttr);
-    chosen = wish && !wish.empty() ? wish.str() : "rows";
+    if (llvm::any_of(module.getOps<LLVM::LLVMFuncOp>(), [](Operation *kernel) {
+          return !getWish(kernel).empty();
+        }))
+      return runOwnPasses(module, llvmModule, builder, functions);
+    chosen = getWish(module).empty() ? "rows" : getWish(module).str();
   }
   std::string pipeline = getPipeline(chosen);
   if (pipeline.empty())

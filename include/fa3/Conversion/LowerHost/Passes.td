@@ -98,4 +98,56 @@ def LowerHost : Pass<"fa3-lower-host", "::mlir::ModuleOp"> {
     Statistic<"numEmbedded", "embedded", "host functions with kernels">];
 }
 
+def MergeVariants : Pass<"fa3-merge-variants", "::mlir::ModuleOp"> {
+  let summary = "variants of a host function, each in a module of its own -> one "
+                "host function that chooses at the launch";
+  let description = [{
+    Input: a module of modules, the *variants*. Each has the same host function,
+    which launches kernels of its own, and the module of these kernels
+    (gpu.module). Each but the last also has a *condition*: a function with the
+    arguments of the host function and one result of type i1. Output: the host
+    function with the launches of all variants, and one module with all kernels.
+    The first variant whose condition holds is launched, the last one if none
+    does.
+
+    Launches may be `tile.launch` or `hopper.launch`, so that variants merge at any
+    level. What comes before the first launch of a variant is computed for all
+    of them, once where variants agree; checks (cf.assert) that variants do not
+    share, and all from the first launch on, stand in `scf.if`. Kernels get names
+    of their own. Passes on LLVM IR that a module of kernels asks for
+    (`hopper.llvm_passes`) become those of its kernels.
+
+    Fails, before anything changes, at a variant without a host function or a
+    condition, or with more than one of these or of modules of kernels; at host
+    functions and conditions whose arguments differ; at control flow in either.
+    A module without modules in it stays as it is.
+
+    Example:
+    ```mlir
+    module @short {
+      func.func private @is_short(%a: memref<?xf32>) -> i1 { .. }
+      func.func @f(%a: memref<?xf32>) { tile.launch @k::@f blocks %m args(%a) }
+      gpu.module @k { gpu.func @f(..) kernel { .. } }
+    }
+    module @long {
+      func.func @f(%a: memref<?xf32>) { tile.launch @k::@f blocks %n args(%a) }
+      gpu.module @k { gpu.func @f(..) kernel { .. } }
+    }
+    // becomes
+    func.func @f(%a: memref<?xf32>) {
+      %short = ..
+      scf.if %short {
+        tile.launch @k::@f blocks %m args(%a)
+      } else {
+        tile.launch @k::@f_1 blocks %n args(%a)
+      }
+    }
+    gpu.module @k { gpu.func @f(..) kernel { .. }  gpu.func @f_1(..) kernel { .. } }
+    ```
+  }];
+  let dependentDialects = ["::mlir::scf::SCFDialect"];
+  let statistics = [
+    Statistic<"numVariants", "variants", "variants of host functions">];
+}
+
 #endif // FA3_CONVERSION_LOWERHOST_PASSES

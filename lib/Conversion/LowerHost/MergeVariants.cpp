@@ -1,0 +1,366 @@
+//===- MergeVariants.cpp - one host function for several kernels ----------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Variants are compiled apart and meet here. All is checked before anything
+// changes.
+//
+//===----------------------------------------------------------------------===//
+
+#include "EmbedKernels.h"
+#include "fa3/Conversion/LowerHost/LowerHost.h"
+#include "fa3/Dialect/Hopper/IR/Hopper.h"
+#include "fa3/Dialect/Tile/IR/Tile.h"
+#include "fa3/Support/ContractNames.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/SymbolTable.h"
+
+namespace fa3 {
+#define GEN_PASS_DEF_MERGEVARIANTS
+#include "fa3/Conversion/LowerHost/Passes.h.inc"
+} // namespace fa3
+
+using namespace mlir;
+using namespace fa3;
+
+namespace {
+struct Variant {
+  ModuleOp module;
+  func::FuncOp host, condition;
+  gpu::GPUModuleOp kernels;
+  /// New names of kernels and of what else their module holds.
+  llvm::DenseMap<StringAttr, StringAttr> names;
+};
+
+class MergeVariants : public fa3::impl::MergeVariantsBase<MergeVariants> {
+public:
+  using fa3::impl::MergeVariantsBase<MergeVariants>::MergeVariantsBase;
+  void runOnOperation() override;
+};
+
+/// Puts variants together that were checked.
+class Merger {
+public:
+  explicit Merger(MutableArrayRef<Variant> variants)
+      : variants(variants), merged(variants.front().host) {}
+
+  void merge();
+
+private:
+  void moveKernels(Variant &variant);
+  void cloneShared(Variant &variant, IRMapping &values);
+  void cloneOwn(Variant &variant, IRMapping &values, OpBuilder &builder);
+  Value cloneCondition(Variant &variant);
+  Operation *findEqual(Operation *op);
+
+  MutableArrayRef<Variant> variants;
+  func::FuncOp merged;
+  /// Behind what all variants compute.
+  Operation *end = nullptr;
+  /// How many variants have a check.
+  llvm::DenseMap<Operation *, unsigned> uses;
+};
+} // namespace
+
+static bool isLaunch(Operation &op) {
+  return isa<tile::LaunchOp, hopper::LaunchOp>(op);
+}
+
+//===----------------------------------------------------------------------===//
+// Checks
+//===----------------------------------------------------------------------===//
+
+/// Takes what there has to be one of.
+template <typename Op>
+static LogicalResult take(Op &place, Op op, StringRef what) {
+  if (!place) {
+    place = op;
+    return success();
+  }
+  InFlightDiagnostic diagnostic = op.emitError("is a second ") << what;
+  diagnostic.attachNote(place.getLoc()) << "this is the first";
+  return failure();
+}
+
+static LogicalResult verifyStraight(func::FuncOp function) {
+  if (!function.getBody().hasOneBlock())
+    return function.emitError("expects straight-line code, got ")
+           << function.getBody().getBlocks().size() << " blocks";
+  for (Operation &op : function.getBody().front())
+    if (op.getNumRegions() > 0)
+      return op.emitError("expects straight-line code around launches of a "
+                          "variant, got a region");
+  return success();
+}
+
+static FailureOr<Variant> collect(ModuleOp module, bool isLast) {
+  Variant variant;
+  variant.module = module;
+  for (Operation &op : *module.getBody()) {
+    if (auto kernels = dyn_cast<gpu::GPUModuleOp>(op)) {
+      if (failed(take(variant.kernels, kernels, "module of kernels")))
+        return failure();
+      continue;
+    }
+    auto function = dyn_cast<func::FuncOp>(op);
+    if (!function || function.isExternal())
+      return op.emitError("has no place in a variant: expects host function, "
+                          "condition and kernels");
+    bool isHost = launchesKernels(function);
+    if (!isHost && !(function.getNumResults() == 1 &&
+                     function.getResultTypes().front().isInteger(1)))
+      return function.emitError("neither launches a kernel nor is a condition, "
+                                "whose result is an i1");
+    if (failed(take(isHost ? variant.host : variant.condition, function,
+                    isHost ? "host function" : "condition")) ||
+        failed(verifyStraight(function)))
+      return failure();
+  }
+  // The symbol of a launch is a kernel, so that there is a module of them.
+  if (!variant.host)
+    return module.emitError("is a variant without a host function");
+  if (isLast && variant.condition)
+    return variant.condition.emitError(
+        "is a condition of the last variant, which is launched if no other is");
+  if (!isLast && !variant.condition)
+    return module.emitError("is a variant without a condition, and not the "
+                            "last one");
+  return variant;
+}
+
+/// Whether a function of a later variant has the arguments of the first host
+/// function.
+static LogicalResult verifyArguments(func::FuncOp function,
+                                     func::FuncOp first) {
+  if (function.getArgumentTypes() == first.getArgumentTypes())
+    return success();
+  InFlightDiagnostic diagnostic =
+      function.emitError("expects the arguments of the first host function, ")
+      << first.getFunctionType() << ", got " << function.getFunctionType();
+  diagnostic.attachNote(first.getLoc()) << "this is the first";
+  return diagnostic;
+}
+
+static LogicalResult verifyAlike(ArrayRef<Variant> variants) {
+  func::FuncOp first = variants.front().host;
+  for (Variant variant : variants) {
+    if (failed(verifyArguments(variant.host, first)) ||
+        (variant.condition &&
+         failed(verifyArguments(variant.condition, first))))
+      return failure();
+    if (variant.host.getName() != first.getName()) {
+      InFlightDiagnostic diagnostic =
+          variant.host.emitError("has another name than the first host "
+                                 "function, '")
+          << first.getName() << "'";
+      diagnostic.attachNote(first.getLoc()) << "this is the first";
+      return diagnostic;
+    }
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Merging
+//===----------------------------------------------------------------------===//
+
+/// The passes that a module of kernels asks for become those of its kernels.
+static void passOnWishes(gpu::GPUModuleOp kernels) {
+  Attribute wish = kernels->removeDiscardableAttr(kLLVMPassesAttr);
+  if (!wish)
+    return;
+  for (auto function : kernels.getOps<FunctionOpInterface>())
+    if (!function->hasAttr(kLLVMPassesAttr))
+      function->setAttr(kLLVMPassesAttr, wish);
+}
+
+void Merger::moveKernels(Variant &variant) {
+  passOnWishes(variant.kernels);
+  gpu::GPUModuleOp home = variants.front().kernels;
+  if (home == variant.kernels)
+    return;
+  SymbolTable symbols(home), own(variant.kernels);
+  SmallVector<Operation *> moved;
+  for (Operation &op : *variant.kernels.getBody())
+    moved.push_back(&op);
+  for (Operation *op : moved) {
+    StringAttr name = SymbolTable::getSymbolName(op);
+    StringAttr fresh = name;
+    for (unsigned i = 1;
+         symbols.lookup(fresh) || (fresh != name && own.lookup(fresh)); ++i)
+      fresh =
+          StringAttr::get(op->getContext(), name.getValue() + "_" + Twine(i));
+    if (fresh != name) {
+      (void)own.rename(op, fresh);
+      variant.names[name] = fresh;
+    }
+    own.remove(op);
+    op->remove();
+    symbols.insert(op, home.getBody()->end());
+  }
+}
+
+/// An operation of the merged function in front of `op` that computes the same.
+Operation *Merger::findEqual(Operation *op) {
+  auto isSame = [](Value a, Value b) { return success(a == b); };
+  for (Operation &other : merged.getBody().front()) {
+    if (&other == op)
+      break;
+    if (OperationEquivalence::isEquivalentTo(
+            &other, op, isSame, /*markEquivalent=*/nullptr,
+            OperationEquivalence::IgnoreLocations))
+      return &other;
+  }
+  return nullptr;
+}
+
+/// Computes what the variant's launches take.
+void Merger::cloneShared(Variant &variant, IRMapping &values) {
+  OpBuilder builder(end);
+  for (Operation &op : variant.host.getBody().front().without_terminator()) {
+    if (isLaunch(op))
+      break;
+    bool isCheck = isa<cf::AssertOp>(op);
+    if (!isCheck && !isPure(&op))
+      continue;
+    Operation *copy = builder.clone(op, values);
+    Operation *equal = findEqual(copy);
+    if (equal) {
+      values.map(op.getResults(), equal->getResults());
+      copy->erase();
+      ++uses[equal];
+    } else if (isCheck) {
+      copy->erase(); // of this variant alone
+    }
+  }
+}
+
+/// Clones what is the variant's alone.
+void Merger::cloneOwn(Variant &variant, IRMapping &values, OpBuilder &builder) {
+  bool behind = false;
+  for (Operation &op : variant.host.getBody().front().without_terminator()) {
+    behind |= isLaunch(op);
+    if (!behind && isPure(&op))
+      continue;
+    if (isa<cf::AssertOp>(op)) {
+      // Where an equal check stands in front, nothing is left to check.
+      OpBuilder::InsertionGuard guard(builder);
+      builder.setInsertionPoint(end);
+      Operation *copy = builder.clone(op, values);
+      bool isKnown = findEqual(copy) != nullptr;
+      copy->erase();
+      if (isKnown)
+        continue;
+    }
+    Operation *copy = builder.clone(op, values);
+    if (!isLaunch(op))
+      continue;
+    auto kernel = copy->getAttrOfType<SymbolRefAttr>("kernel");
+    StringAttr home = variants.front().kernels.getNameAttr();
+    StringAttr name = kernel.getLeafReference();
+    if (StringAttr fresh = variant.names.lookup(name))
+      name = fresh;
+    copy->setAttr("kernel",
+                  SymbolRefAttr::get(home, FlatSymbolRefAttr::get(name)));
+  }
+}
+
+Value Merger::cloneCondition(Variant &variant) {
+  OpBuilder builder(end);
+  IRMapping values;
+  values.map(variant.condition.getArguments(), merged.getArguments());
+  Block &body = variant.condition.getBody().front();
+  for (Operation &op : body.without_terminator()) {
+    Operation *copy = builder.clone(op, values);
+    if (Operation *equal = isPure(copy) ? findEqual(copy) : nullptr) {
+      values.map(op.getResults(), equal->getResults());
+      copy->erase();
+    }
+  }
+  return values.lookupOrDefault(body.getTerminator()->getOperand(0));
+}
+
+void Merger::merge() {
+  for (Variant &variant : variants)
+    moveKernels(variant);
+  // What the first variant has in front of its launches stays where it is. A
+  // copy of the rest is made like those of other variants.
+  Block &body = merged.getBody().front();
+  func::FuncOp first = merged.clone();
+  variants.front().host = first;
+  bool behind = false;
+  SmallVector<Operation *> rest;
+  for (Operation &op : body.without_terminator()) {
+    behind |= isLaunch(op);
+    if (behind || (!isPure(&op) && !isa<cf::AssertOp>(op)))
+      rest.push_back(&op);
+  }
+  for (Operation *op : llvm::reverse(rest))
+    op->erase();
+  end = body.getTerminator();
+
+  SmallVector<IRMapping> values(variants.size());
+  SmallVector<Value> conditions;
+  for (auto [variant, mapping] : llvm::zip(variants, values)) {
+    mapping.map(variant.host.getArguments(), merged.getArguments());
+    cloneShared(variant, mapping);
+  }
+  for (auto check : llvm::to_vector(body.getOps<cf::AssertOp>()))
+    if (uses.lookup(check) < variants.size())
+      check.erase();
+  for (Variant &variant : variants.drop_back())
+    conditions.push_back(cloneCondition(variant));
+  OpBuilder builder(end);
+  for (auto [number, variant] : llvm::enumerate(variants)) {
+    if (number + 1 < variants.size()) {
+      auto choice =
+          scf::IfOp::create(builder, variant.host.getLoc(), conditions[number],
+                            /*withElseRegion=*/true);
+      OpBuilder inner = choice.getThenBodyBuilder();
+      cloneOwn(variant, values[number], inner);
+      builder = choice.getElseBodyBuilder();
+    } else {
+      cloneOwn(variant, values[number], builder);
+    }
+  }
+  first.erase();
+}
+
+void MergeVariants::runOnOperation() {
+  ModuleOp module = getOperation();
+  SmallVector<ModuleOp> modules(module.getOps<ModuleOp>());
+  if (modules.empty())
+    return markAllAnalysesPreserved();
+  SmallVector<Variant> variants;
+  for (ModuleOp nested : modules) {
+    FailureOr<Variant> variant = collect(nested, nested == modules.back());
+    if (failed(variant))
+      return signalPassFailure();
+    variants.push_back(std::move(*variant));
+  }
+  if (failed(verifyAlike(variants)))
+    return signalPassFailure();
+  numVariants += variants.size();
+  func::FuncOp host = variants.front().host;
+  gpu::GPUModuleOp kernels = variants.front().kernels;
+  for (Operation *op : {host.getOperation(), kernels.getOperation()}) {
+    StringAttr name = SymbolTable::getSymbolName(op);
+    Operation *other = SymbolTable::lookupSymbolIn(module, name);
+    if (!other)
+      continue;
+    InFlightDiagnostic diagnostic = op->emitError("needs the name '")
+                                    << name.getValue()
+                                    << "', which another operation has";
+    diagnostic.attachNote(other->getLoc()) << "this is the other";
+    return signalPassFailure();
+  }
+  Merger(variants).merge();
+  host->moveBefore(modules.front());
+  kernels->moveBefore(modules.front());
+  for (ModuleOp nested : modules)
+    nested.erase();
+}
