@@ -66,6 +66,7 @@ def report(rows: Iterable[Row], entries: list[dict], dynamic=False) -> str:
     lines, near, total = [], 0, 0
     by_class = {_key(e): e for e in entries}
     for key, mine in _classes(rows, dynamic).items():
+        key += (0,)
         if key not in by_class:
             continue
         entry, speeds = by_class[key], _speeds(mine)
@@ -93,7 +94,8 @@ def _dims(entry: dict) -> str:
 
 
 def _key(entry: dict) -> tuple:
-    return tuple(entry[n] for n in ("bits", "d", "dv", "mask", "length"))
+    names = ("bits", "d", "dv", "mask", "length")
+    return *(entry[n] for n in names), entry.get("below", 0)
 
 
 def merge(kept: list[dict], entries: list[dict]) -> list[dict]:

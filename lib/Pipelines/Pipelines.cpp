@@ -191,11 +191,15 @@ void fa3::buildHopperPipeline(OpPassManager &pm,
   }
 }
 
-void fa3::buildPTXPipeline(OpPassManager &pm, const PipelineOptions &options) {
-  buildHopperPipeline(pm, options);
+void fa3::buildLLVMPipeline(OpPassManager &pm, const PipelineOptions &options) {
   HopperToLLVMOptions toLLVM;
   giveOptions(options, toLLVM);
   buildHopperToLLVMPipeline(pm, toLLVM);
+}
+
+void fa3::buildPTXPipeline(OpPassManager &pm, const PipelineOptions &options) {
+  buildHopperPipeline(pm, options);
+  buildLLVMPipeline(pm, options);
 }
 
 void fa3::buildLowerToNVVMPipeline(OpPassManager &pm,

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fa3/Pipelines/TunedPipeline.h"
 #include "ProgramPipeline.h"
+#include "Variants.h"
+#include "fa3/Conversion/LowerHost/LowerHost.h"
 #include "fa3/Dialect/Attention/Transforms/Passes.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Diagnostics.h"
@@ -86,13 +88,8 @@ static bool hasOtherTile(const tuning::Entry &entry, PipelineOptions &options) {
          differs("block-n", options.blockN);
 }
 
-LogicalResult fa3::applyTuning(ModuleOp module, PipelineOptions &options) {
-  FailureOr<Table> table =
-      readTuningTable(module.getContext(), options.tuningTable);
-  if (failed(table))
-    return failure();
-  std::optional<tuning::ProblemClass> problem = tuning::classify(module);
-  const tuning::Entry *entry = problem ? table->lookup(*problem) : nullptr;
+LogicalResult fa3::applyEntry(const tuning::Entry *entry,
+                              PipelineOptions &options) {
   // Its kernels have warps of their own for copies, and no lists of blocks.
   bool getsLists = options.blockLists == options::BlockLists::Call ||
                    options.blockLists == options::BlockLists::Apart;
@@ -114,6 +111,15 @@ LogicalResult fa3::applyTuning(ModuleOp module, PipelineOptions &options) {
       text += (text.empty() ? "" : " ") + word.str();
   }
   return options.parseFromString(text, llvm::errs());
+}
+
+LogicalResult fa3::applyTuning(ModuleOp module, PipelineOptions &options) {
+  FailureOr<Table> table =
+      readTuningTable(module.getContext(), options.tuningTable);
+  if (failed(table))
+    return failure();
+  std::optional<tuning::ProblemClass> problem = tuning::classify(module);
+  return applyEntry(problem ? table->lookup(*problem) : nullptr, options);
 }
 
 bool fa3::isTuned(const PipelineOptions &options) {
@@ -144,18 +150,23 @@ public:
   void getDependentDialects(DialectRegistry &registry) const override {
     OpPassManager passes(ModuleOp::getOperationName());
     build(passes, *options);
+    passes.addPass(createMergeVariants());
     passes.getDependentDialects(registry);
   }
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
     auto lower = [&](ModuleOp part) -> LogicalResult {
-      PipelineOptions tuned;
-      tuned.copyOptionValuesFrom(*options);
-      if (failed(applyTuning(part, tuned)))
+      FailureOr<SmallVector<Variant>> variants = planVariants(part, *options);
+      if (failed(variants))
         return failure();
+      auto run = [&](OpPassManager &passes, ModuleOp module) {
+        return runPipeline(passes, module);
+      };
+      if (variants->size() > 1)
+        return lowerVariants(part, *variants, run);
       OpPassManager passes(ModuleOp::getOperationName());
-      build(passes, tuned);
+      build(passes, *variants->front().options);
       return runPipeline(passes, part);
     };
     OpPassManager outline(ModuleOp::getOperationName());

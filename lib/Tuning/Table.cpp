@@ -95,8 +95,8 @@ LogicalResult Parser::parseEntry(const llvm::json::Value &value, size_t place,
   if (!object)
     return error(place) << "expects an entry to be an object";
   for (auto &[key, unused] : *object)
-    if (!llvm::is_contained({"bits", "d", "dv", "mask", "length", "options",
-                             "tflops", "default"},
+    if (!llvm::is_contained({"bits", "d", "dv", "mask", "length", "below",
+                             "options", "tflops", "default"},
                             StringRef(key)))
       return error(place) << "unknown field '" << StringRef(key) << "'";
   for (auto [name, field] :
@@ -120,6 +120,15 @@ LogicalResult Parser::parseEntry(const llvm::json::Value &value, size_t place,
   if (length & (length - 1))
     return error(place) << "expects 'length' to be a power of two or 0, got "
                         << length;
+  if (const llvm::json::Value *below = object->get("below")) {
+    std::optional<int64_t> number = below->getAsInteger();
+    if (!number || *number < 1)
+      return error(place) << "expects 'below' to be an integer of at least 1";
+    if (length)
+      return error(place) << "'below' is for entries of 'length' 0, got "
+                          << length;
+    entry.below = *number;
+  }
   std::optional<StringRef> mask = object->getString("mask");
   auto parsed = mask ? parseMask(*mask) : std::nullopt;
   if (!parsed)
@@ -172,7 +181,7 @@ LogicalResult Parser::parse(std::vector<Entry> &entries, std::string &device,
     if (failed(parseEntry(element, place, entry)))
       return failure();
     for (auto [k, other] : llvm::enumerate(entries))
-      if (other.problem == entry.problem) {
+      if (other.problem == entry.problem && other.below == entry.below) {
         InFlightDiagnostic diagnostic = error(place) << "a second entry for "
                                                      << entry.problem.str();
         diagnostic.attachNote(getLocation(places[k])) << "the first one";
@@ -194,9 +203,21 @@ FailureOr<Table> Table::parse(MLIRContext *context, StringRef path,
 
 const Entry *Table::lookup(const ProblemClass &problem) const {
   for (const Entry &entry : entries)
-    if (entry.problem == problem)
+    if (entry.problem == problem && !entry.below)
       return &entry;
   return nullptr;
+}
+
+llvm::SmallVector<const Entry *>
+Table::lookupAll(const ProblemClass &problem) const {
+  llvm::SmallVector<const Entry *> found;
+  for (const Entry &entry : entries)
+    if (entry.problem == problem)
+      found.push_back(&entry);
+  llvm::sort(found, [](const Entry *a, const Entry *b) {
+    return a->below && (!b->below || a->below < b->below);
+  });
+  return found;
 }
 
 StringRef fa3::tuning::getShippedTable() {

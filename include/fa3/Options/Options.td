@@ -234,5 +234,10 @@ def Option_LLVMPasses : Text<"llvmPasses", "llvm-passes", "",
 def Option_TuningTable : Text<"tuningTable", "tuning-table", "",
     "table of measured options that are set unless given (empty: the shipped "
     "one; none); of the whole pipeline only">;
+let most = 8 in
+def Option_Variants : Number<"variants", "variants", "0",
+    "greatest number of kernels of one function, of which extents choose one at "
+    "the launch (0: choose, 1: one kernel for all extents); of the whole "
+    "pipeline only">;
 
 #endif // FA3_OPTIONS

@@ -43,6 +43,8 @@ void buildLayoutPipeline(mlir::OpPassManager &pm,
 /// laid out -> hopper kernels with waits, fences, registers and offsets.
 void buildHopperPipeline(mlir::OpPassManager &pm,
                          const PipelineOptions &options);
+/// hopper kernels, ready to be launched -> llvm and nvvm operations.
+void buildLLVMPipeline(mlir::OpPassManager &pm, const PipelineOptions &options);
 /// laid out -> llvm and nvvm operations.
 void buildPTXPipeline(mlir::OpPassManager &pm, const PipelineOptions &options);
 /// The whole way: attention on tensors, or tile kernels, -> llvm and nvvm

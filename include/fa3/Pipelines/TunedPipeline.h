@@ -22,6 +22,22 @@ mlir::FailureOr<tuning::Table> readTuningTable(mlir::MLIRContext *context,
 mlir::LogicalResult applyTuning(mlir::ModuleOp module,
                                 PipelineOptions &options);
 
+/// One of the kernels that a function has for different numbers of keys.
+struct Variant {
+  /// It is for fewer keys than this; 0 for the last one, for any number.
+  int64_t below = 0;
+  /// The options that it is compiled with; they name no table.
+  std::unique_ptr<PipelineOptions> options;
+};
+
+/// The kernels that a module gets by the table, from the one for the fewest
+/// keys on. More than one only if the module is one function with
+/// attention.forward whose number of keys is not known; an entry whose options
+/// for the passes after hopper, which run on all kernels at once, are others
+/// than those of the last entry is left out. Errors are diagnostics.
+mlir::FailureOr<llvm::SmallVector<Variant>>
+planVariants(mlir::ModuleOp module, const PipelineOptions &options);
+
 /// Whether applyTuning may change anything.
 bool isTuned(const PipelineOptions &options);
 

@@ -44,6 +44,9 @@ std::optional<ProblemClass> classify(mlir::ModuleOp module);
 
 struct Entry {
   ProblemClass problem;
+  /// With a length only known at run time: the entry is for fewer keys than
+  /// this; 0 for any number.
+  int64_t below = 0;
   std::string options;
   /// TFLOP/s with these options, and without any.
   double tflops = 0, byDefault = 0;
@@ -61,7 +64,11 @@ public:
                                       llvm::StringRef path,
                                       llvm::StringRef text, Validator validate);
 
+  /// The entry for any number of keys of a class.
   const Entry *lookup(const ProblemClass &problem) const;
+  /// The entries of a class, from the one for the fewest keys to the one for
+  /// any number.
+  llvm::SmallVector<const Entry *> lookupAll(const ProblemClass &problem) const;
   llvm::ArrayRef<Entry> getEntries() const { return entries; }
   /// Such as sm_90a, and a line about the measurement.
   llvm::StringRef getDevice() const { return device; }

@@ -225,7 +225,7 @@ void Merger::cloneShared(Variant &variant, IRMapping &values) {
     if (isLaunch(op))
       break;
     bool isCheck = isa<cf::AssertOp>(op);
-    if (!isCheck && !isPure(&op))
+    if (!isCheck && !isMemoryEffectFree(&op))
       continue;
     Operation *copy = builder.clone(op, values);
     Operation *equal = findEqual(copy);
@@ -244,7 +244,7 @@ void Merger::cloneOwn(Variant &variant, IRMapping &values, OpBuilder &builder) {
   bool behind = false;
   for (Operation &op : variant.host.getBody().front().without_terminator()) {
     behind |= isLaunch(op);
-    if (!behind && isPure(&op))
+    if (!behind && isMemoryEffectFree(&op))
       continue;
     if (isa<cf::AssertOp>(op)) {
       // Where an equal check stands in front, nothing is left to check.
@@ -276,7 +276,8 @@ Value Merger::cloneCondition(Variant &variant) {
   Block &body = variant.condition.getBody().front();
   for (Operation &op : body.without_terminator()) {
     Operation *copy = builder.clone(op, values);
-    if (Operation *equal = isPure(copy) ? findEqual(copy) : nullptr) {
+    if (Operation *equal =
+            isMemoryEffectFree(copy) ? findEqual(copy) : nullptr) {
       values.map(op.getResults(), equal->getResults());
       copy->erase();
     }
@@ -296,7 +297,7 @@ void Merger::merge() {
   SmallVector<Operation *> rest;
   for (Operation &op : body.without_terminator()) {
     behind |= isLaunch(op);
-    if (behind || (!isPure(&op) && !isa<cf::AssertOp>(op)))
+    if (behind || (!isMemoryEffectFree(&op) && !isa<cf::AssertOp>(op)))
       rest.push_back(&op);
   }
   for (Operation *op : llvm::reverse(rest))

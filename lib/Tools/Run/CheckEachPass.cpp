@@ -6,6 +6,7 @@
 #include "fa3/Dialect/Attention/Transforms/Passes.h"
 #include "fa3/Dialect/Hopper/IR/Hopper.h"
 #include "fa3/Dialect/Tile/IR/Tile.h"
+#include "fa3/Pipelines/TunedPipeline.h"
 #include "fa3/Tools/Run/Check.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -360,10 +361,11 @@ static LogicalResult makeReference(ModuleOp module,
   return success();
 }
 
-LogicalResult fa3::run::checkEachPass(ModuleOp module,
-                                      const PipelineOptions &pipeline,
-                                      const CheckedProblem &problem,
-                                      bool verbose) {
+/// Checks one run of the whole pipeline; gives the number of checked passes.
+static FailureOr<unsigned> checkPipeline(ModuleOp module,
+                                         const PipelineOptions &pipeline,
+                                         const CheckedProblem &problem,
+                                         bool verbose) {
   std::optional<Problem> inputs, reference;
   if (failed(makeReference(module, problem, inputs, reference)))
     return failure();
@@ -380,7 +382,32 @@ LogicalResult fa3::run::checkEachPass(ModuleOp module,
     return failure();
   if (failed(result))
     return fail("the pipeline fails");
-  llvm::outs() << "same answer after " << checker.getNumChecked()
-               << " passes\n";
+  return checker.getNumChecked();
+}
+
+LogicalResult fa3::run::checkEachPass(ModuleOp module,
+                                      const PipelineOptions &pipeline,
+                                      const CheckedProblem &problem,
+                                      bool verbose) {
+  FailureOr<SmallVector<Variant>> variants = planVariants(module, pipeline);
+  if (failed(variants))
+    return failure();
+  // A module cannot run while variants of it are at different levels, so each
+  // of them is checked by itself before all are merged.
+  unsigned numChecked = 0;
+  if (variants->size() > 1)
+    for (const Variant &variant : *variants) {
+      OwningOpRef<ModuleOp> copy = module.clone();
+      FailureOr<unsigned> checked =
+          checkPipeline(*copy, *variant.options, problem, verbose);
+      if (failed(checked))
+        return failure();
+      numChecked += *checked;
+    }
+  FailureOr<unsigned> checked =
+      checkPipeline(module, pipeline, problem, verbose);
+  if (failed(checked))
+    return failure();
+  llvm::outs() << "same answer after " << numChecked + *checked << " passes\n";
   return success();
 }

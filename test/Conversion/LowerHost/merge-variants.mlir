@@ -8,6 +8,7 @@
 // CHECK: %[[N:.*]] = memref.dim
 // CHECK: cf.assert %{{.*}}, "empty"
 // CHECK-NOT: cf.assert
+// CHECK: arith.divui
 // CHECK: %[[IS_LESS:.*]] = arith.cmpi slt, %[[N]]
 // CHECK: %[[IS_LESS2:.*]] = arith.cmpi slt, %[[N]]
 // CHECK: scf.if %[[IS_LESS]] {
@@ -57,7 +58,9 @@ module @few {
     %n = memref.dim %a, %c0 : memref<?xf32>
     %some = arith.cmpi sgt, %n, %c0 : index
     cf.assert %some, "empty"
-    tile.launch @k::@f blocks %n args(%a : memref<?xf32>)
+    %one = arith.divui %n, %n : index
+    %blocks = arith.muli %n, %one : index
+    tile.launch @k::@f blocks %blocks args(%a : memref<?xf32>)
     return
   }
   gpu.module @k attributes {hopper.llvm_passes = "none"} {
@@ -86,7 +89,10 @@ module @more {
     %rest = arith.remsi %n, %c2 : index
     %even = arith.cmpi eq, %rest, %c0 : index
     cf.assert %even, "not even"
-    tile.launch @k::@f blocks %n args(%a : memref<?xf32>)
+    // Not to be moved past the check in front of it.
+    %one = arith.divui %n, %n : index
+    %blocks = arith.muli %one, %n : index
+    tile.launch @k::@f blocks %blocks args(%a : memref<?xf32>)
     tile.launch @k::@g blocks %n args(%a : memref<?xf32>)
     return
   }
