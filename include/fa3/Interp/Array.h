@@ -20,11 +20,13 @@ class Array {
 public:
   Array() = default;
 
-  /// A new array without gaps. `order` lists the dimensions from the outermost
-  /// to the innermost in memory; empty means as they are numbered. The contents
-  /// are poison (see poison()).
+  /// A new array. `order` lists the dimensions from the outermost to the
+  /// innermost in memory; empty means as they are numbered. Behind the elements
+  /// of the innermost one there are `padding` more, and no other gaps. The
+  /// contents are poison (see poison()).
   static Array allocate(Format format, llvm::ArrayRef<int64_t> shape,
-                        llvm::ArrayRef<unsigned> order = {});
+                        llvm::ArrayRef<unsigned> order = {},
+                        int64_t padding = 0);
 
   /// Another view of the same bytes; offset and strides count elements.
   Array view(int64_t offset, llvm::ArrayRef<int64_t> shape,

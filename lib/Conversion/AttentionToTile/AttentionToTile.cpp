@@ -295,7 +295,8 @@ LogicalResult AttentionToTile::fitBlocks(ForwardOp forward,
       !forward.getMaskMod().empty() && (isWide || demand.keyDigits > 0);
   auto getWidest = [&](int64_t rows) {
     constexpr int64_t kWidest = 128;
-    int64_t d = forward.getHeadDim(), dv = forward.getValueHeadDim();
+    int64_t d = getTileWidth(forward.getHeadDim()),
+            dv = getTileWidth(forward.getValueHeadDim());
     int64_t widest = is8Bit ? getWidestFloat8BlockN(d, dv, demand, rows,
                                                     forward.getTransposedV())
                             : getWidestBlockN(d, dv, demand, rows);
@@ -461,8 +462,9 @@ static void remarkNumbers(ForwardOp forward, RegionDemand demand,
                           std::optional<int64_t> queries, TileChoice tile) {
   int64_t numbers = demand.keyNumbers;
   demand.keyNumbers = 0;
-  TileChoice plain = chooseTile(forward.getHeadDim(), forward.getValueHeadDim(),
-                                demand, queries);
+  TileChoice plain =
+      chooseTile(getTileWidth(forward.getHeadDim()),
+                 getTileWidth(forward.getValueHeadDim()), demand, queries);
   if (plain.blockM == tile.blockM && plain.blockN == tile.blockN)
     return;
   forward.emitRemark("takes tiles of ")
@@ -475,6 +477,12 @@ LogicalResult AttentionToTile::buildForward(HostFunction &host,
                                             gpu::GPUModuleOp module) {
   ForwardOp forward = host.forward;
   Location loc = forward.getLoc();
+  int64_t valueWidth = forward.getValueHeadDim();
+  if (forward.getSplits() && getTileWidth(valueWidth) != valueWidth)
+    return forward.emitOpError("splits keys: expects a head dim of v that is a "
+                               "multiple of 8, whose parts are copied in bulk, "
+                               "got ")
+           << valueWidth;
 
   // Kernels take arrays whose last dimension is contiguous.
   Value values = host.v;
@@ -531,8 +539,9 @@ LogicalResult AttentionToTile::buildForward(HostFunction &host,
   TileChoice tile =
       is8Bit ? chooseFloat8Tile(forward.getHeadDim(), forward.getValueHeadDim(),
                                 demand, needs, queries)
-             : chooseTile(forward.getHeadDim(), forward.getValueHeadDim(),
-                          demand, queries, blockN);
+             : chooseTile(getTileWidth(forward.getHeadDim()),
+                          getTileWidth(forward.getValueHeadDim()), demand,
+                          queries, blockN);
   if (!blockM && !blockN && !is8Bit && !forward.getSizesOfBlocks())
     remarkNumbers(forward, demand, queries, tile);
   if (blockM)

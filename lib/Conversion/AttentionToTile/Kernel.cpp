@@ -150,7 +150,8 @@ KernelBuilder::buildRows(Value firstQuery) {
 }
 
 SmallVector<Value> KernelBuilder::loadQuery(Value firstRow) {
-  RankedTensorType type = tensor({rows, op.getHeadDim()}, op.getElementType());
+  RankedTensorType type =
+      tensor({rows, getTileWidth(op.getHeadDim())}, op.getElementType());
   SmallVector<Value> terms;
   for (uint64_t term = 0; term < op.getQTerms(); ++term)
     terms.push_back(tile::LoadOp::create(
@@ -162,7 +163,8 @@ SmallVector<Value> KernelBuilder::loadQuery(Value firstRow) {
 FailureOr<KernelBuilder::State> KernelBuilder::buildLoop(ValueRange query,
                                                          Value firstRow) {
   Type f32Type = b.getF32Type();
-  State init{splat(tensor({rows, op.getValueHeadDim()}, f32Type), 0.0),
+  int64_t width = getTileWidth(op.getValueHeadDim());
+  State init{splat(tensor({rows, width}, f32Type), 0.0),
              splat(rowType(), sharedReference.value_or(kLowestMaximum)),
              splat(tensor({rows, kPartialSums}, f32Type), 0.0), Value()};
   if (policy.twoLevel && policy.stepsBetween > 1)
@@ -229,8 +231,9 @@ KernelBuilder::buildBlock(ValueRange query, Value firstRow, Value firstKey,
     return tile::LoadOp::create(b, tensor({columns, width}, element), memref,
                                 place);
   };
-  Value key = load(operands.k, op.getHeadDim(), op.getElementType());
-  int64_t width = op.getValueHeadDim();
+  Value key =
+      load(operands.k, getTileWidth(op.getHeadDim()), op.getElementType());
+  int64_t width = getTileWidth(op.getValueHeadDim());
   Value value =
       op.getTransposedV()
           ? tile::LoadOp::create(

@@ -9,8 +9,16 @@
 #include "fa3/Tuning/TileChoice.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
+#include "llvm/Support/MathExtras.h"
 
 namespace fa3 {
+
+/// Columns of a tile that holds rows of `dim` elements. Those beyond the row
+/// are outside of the array: they read as 0 and are not written.
+inline int64_t getTileWidth(int64_t dim) {
+  constexpr int64_t kStep = 8;
+  return llvm::alignTo(dim, kStep);
+}
 
 /// How weighted values are summed.
 struct AccumulationPolicy {

@@ -291,7 +291,7 @@ void KernelBuilder::buildEpilogue(State state, Value firstRow) {
     inverse = mul(inverse, fraction);
   if (outputScale)
     inverse = mul(inverse, asRows(outputScale));
-  int64_t width = op.getValueHeadDim();
+  int64_t width = getTileWidth(op.getValueHeadDim());
   Value out = mul(state.acc, alongColumns(inverse, width));
   Type element = cast<MemRefType>(operands.o.getType()).getElementType();
   if (!element.isF32())

@@ -7,7 +7,7 @@ using llvm::ArrayRef;
 using llvm::SmallVector;
 
 Array Array::allocate(Format format, ArrayRef<int64_t> shape,
-                      ArrayRef<unsigned> order) {
+                      ArrayRef<unsigned> order, int64_t padding) {
   Array array;
   array.format = format;
   array.shape.assign(shape.begin(), shape.end());
@@ -16,7 +16,7 @@ Array Array::allocate(Format format, ArrayRef<int64_t> shape,
   for (size_t i = shape.size(); i-- > 0;) {
     size_t dim = order.empty() ? i : order[i];
     array.strides[dim] = stride;
-    stride *= shape[dim];
+    stride *= shape[dim] + (i + 1 == shape.size() ? padding : 0);
   }
   array.bytes = std::make_shared<SmallVector<uint8_t, 0>>(
       stride * getByteWidth(format), 0xff);

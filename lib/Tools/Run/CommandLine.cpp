@@ -101,6 +101,9 @@ CommandLine::CommandLine()
              cl::desc("Order of an argument's dimensions in memory, outermost "
                       "first"),
              cl::value_desc("name=0,2,1,3")),
+      paddings("pad", cl::CommaSeparated,
+               cl::desc("Elements behind each row of an argument in memory"),
+               cl::value_desc("name=N")),
       seed("seed", cl::desc("Seed of random inputs")),
       distribution("distribution", cl::desc("Random numbers of inputs"),
                    getDistributions(), cl::init(Distribution::Normal)),
@@ -214,6 +217,7 @@ static LogicalResult parseProblem(const CommandLine &line,
       succeeded(parseAll("lengths", line.lengths, options.lengths, integers)) &&
       succeeded(parseAll("pages", line.pages, options.pages, pageOrder)) &&
       succeeded(parseAll("order", line.orders, options.orders, order)) &&
+      succeeded(parseAll("pad", line.paddings, options.paddings, integer)) &&
       succeeded(parseAll("output", line.outputs, parsed.outputs, string)));
 }
 

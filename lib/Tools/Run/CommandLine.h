@@ -28,7 +28,7 @@ struct CommandLine {
 
   // The problem.
   llvm::cl::list<std::string> dims, scalars, inputs, fills, lengths, pages,
-      orders;
+      orders, paddings;
   llvm::cl::opt<uint64_t> seed;
   llvm::cl::opt<Distribution> distribution;
 

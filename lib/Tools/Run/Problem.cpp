@@ -277,7 +277,14 @@ private:
              << allBytes << " bytes up to '" << name
              << "', more than a quarter of the memory there is ("
              << getMemoryForArguments() << " bytes)";
-    interp::Array array = interp::Array::allocate(*format, shape, permutation);
+    constexpr int64_t kMostPadding = 1 << 20;
+    int64_t padding = options.paddings.lookup(name);
+    if (padding < 0 || padding > kMostPadding)
+      return function->emitError("expects --pad of '")
+             << name << "' to be between 0 and " << kMostPadding << ", got "
+             << padding;
+    interp::Array array =
+        interp::Array::allocate(*format, shape, permutation, padding);
     if (failed(checkFits(function, name, type, array)))
       return failure();
     argument.value = array;
@@ -469,7 +476,8 @@ private:
                    succeeded(check(options.fills, usedInputs, "fill")) &&
                    succeeded(check(options.lengths, usedInputs, "lengths")) &&
                    succeeded(check(options.pages, usedInputs, "pages")) &&
-                   succeeded(check(options.orders, names, "order")));
+                   succeeded(check(options.orders, names, "order")) &&
+                   succeeded(check(options.paddings, names, "pad")));
   }
 
   FunctionOpInterface function;

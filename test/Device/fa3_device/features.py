@@ -13,6 +13,8 @@ FLOAT8 = {"f8E4M3FN": "float8_e4m3fn", "f8E5M2": "float8_e5m2"}
 EIGHT_BITS = {**FLOAT8, "i8": "int8"}
 HEAD_DIMS = [(d, d) for d in (32, 64, 72, 80, 96, 112, 128, 192, 256)]
 HEAD_DIMS.append((192, 128))
+# No multiples of 8, which tiles fill with zeros; forward only.
+UNEVEN_DIMS = [(100, 100), (60, 36)]
 LAYOUTS = ("bhsd", "bshd")
 # What shares a scale, with the rows of q, k and v that do (0: all).
 SCALINGS = {

@@ -72,7 +72,8 @@ class Problem:
 
         def guarded(heads, rows, last, dtype=dtype, memory_order=case.memory):
             shape = (case.batch, heads, rows) + ((last,) if last else ())
-            return memory.Guarded(shape, dtype, memory_order, device)
+            # Rows start at multiples of 16 bytes.
+            return memory.Guarded(shape, dtype, memory_order, device, 8)
 
         def filled(tensor, first=None):
             values = _random(

@@ -81,8 +81,10 @@ class _Report:
 
 
 def _select(arguments):
-    dims = [(int(d), int(d)) if "x" not in d else tuple(map(int, d.split("x")))
-            for d in arguments.dims] if arguments.dims else features.HEAD_DIMS  # fmt: skip
+    dims = features.HEAD_DIMS + features.UNEVEN_DIMS
+    if arguments.dims:
+        dims = [(int(d), int(d)) if "x" not in d else tuple(map(int, d.split("x")))
+                for d in arguments.dims]  # fmt: skip
     layouts = {"alternate": None, "both": list(features.LAYOUTS)}.get(
         arguments.layouts, [arguments.layouts]
     )

@@ -56,6 +56,8 @@ struct ProblemOptions {
   llvm::StringMap<PageOrder> pages;
   /// Order of the dimensions in memory, from the outermost to the innermost.
   llvm::StringMap<llvm::SmallVector<unsigned>> orders;
+  /// Elements behind each row: what the innermost dimension in memory holds.
+  llvm::StringMap<int64_t> paddings;
   Distribution distribution = Distribution::Normal;
   uint64_t seed = 0;
 };

@@ -450,16 +450,20 @@ LogicalResult ForwardOp::verify() {
       failed(verifyExtents(*this)) || failed(verifyBlocks(*this)))
     return failure();
 
-  int64_t step = is8Bit ? 16 : 8;
   bool isOneTerm = getQTerms() == 1;
   for (auto [name, tensor] : {tensors[isOneTerm ? 0 : 1], tensors[2]}) {
     int64_t dim = tensor.getShape().back();
     if (ShapedType::isDynamic(dim))
       return emitOpError("expects a static head dim, that of ")
              << name << " is dynamic";
-    if (dim < step || dim % step || dim > 256)
-      return emitOpError("expects a head dim that is a multiple of ")
-             << step << " up to 256, that of " << name << " is " << dim;
+    if (is8Bit && (dim < 16 || dim % 16 || dim > 256))
+      return emitOpError(
+                 "expects a head dim that is a multiple of 16 up to 256, "
+                 "that of ")
+             << name << " is " << dim;
+    if (dim < 1 || dim > 256)
+      return emitOpError("expects a head dim from 1 to 256, that of ")
+             << name << " is " << dim;
   }
   for (auto [first, second] :
        {std::pair(tensors[isOneTerm ? 0 : 1], tensors[1]),
