@@ -25,6 +25,7 @@ class Cell:
     queries: int | None = None
     q_terms: int = 1  # numbers whose sum is an element of q, with 8-bit floats
     lse: bool = True  # is a result, with 16-bit operands
+    model: str = ""  # that has such a layer
 
     @property
     def rows(self) -> int:
@@ -37,11 +38,18 @@ class Cell:
     @property
     def family(self) -> str:
         """Head dims, mask and queries if they are others than the keys: what
-        shares a process and a table."""
+        shares a table, and a process unless it is a model's."""
+        if self.model:
+            return self.model
         queries = f" q{self.queries}" if self.queries else ""
         terms = f" terms {self.q_terms}" if self.q_terms != 1 else ""
         lse = "" if self.lse else " no lse"
         return f"{self.dims} {self.mask_name}{queries}{terms}{lse}"
+
+    @property
+    def process(self) -> str:
+        """What shares a process."""
+        return "models" if self.model else self.family
 
     @property
     def name(self) -> str:

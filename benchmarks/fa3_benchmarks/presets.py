@@ -9,6 +9,7 @@ from typing import Callable
 
 from fa3_device.features import Mask
 
+from . import models
 from .cells import Cell
 
 LENGTHS = (512, 1024, 2048, 4096, 8192, 16384)
@@ -112,6 +113,33 @@ def _lengths() -> Preset:
         "lengths", _table().cells + _gqa().cells, peers=(), base="fa3",
         variants={"fa3": "", **dict.fromkeys(unknown, "")}, unknown=unknown,
     )  # fmt: skip
+
+
+def _models() -> Preset:
+    """Layers of models, by kernels that know no more than their heads and head
+    dims."""
+    cells = [
+        Cell(
+            type="bf16", d=m.d, dv=m.dv or m.d, mask_name=_name(m.mask),
+            mask=m.mask, length=m.length, batch=m.batch, heads=m.heads,
+            key_heads=m.key_heads, queries=m.queries, model=m.name, lse=False,
+        )  # fmt: skip
+        for m in models.MODELS
+    ]
+    lengths = tuple({m.length for m in models.MODELS})
+    return Preset(
+        "models", cells, peers=("cudnn", "flex"), slow_lengths=lengths,
+        unknown={"fa3": "lengths"},
+    )  # fmt: skip
+
+
+def _name(mask: Mask) -> str:
+    """Such as causal-window and full-bias."""
+    words = ["causal" if mask.causal else "full"]
+    words += ["window"] if mask.window else []
+    words += ["softcap"] if mask.softcap is not None else []
+    words += [name for name in ("alibi", "bias") if getattr(mask, name)]
+    return "-".join(words)
 
 
 # Queries of decoding, of speculative decoding, and of a short prompt.
@@ -238,6 +266,7 @@ PRESETS: dict[str, Callable[[], Preset]] = {
     "terms": _terms,
     "gqa": _gqa,
     "lengths": _lengths,
+    "models": _models,
     "few-queries": _few_queries,
     "window": _window,
     "mods": _mods,

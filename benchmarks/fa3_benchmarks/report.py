@@ -57,13 +57,39 @@ def table(rows: list[Row], columns: str, base: str, title: str) -> str:
     return f"{head}\n{_grid('kernel', list(map(str, names)), lines)}"
 
 
+def lines(rows: list[Row], base: str, title: str) -> str:
+    """A line for each family, and a column for each kernel, with its
+    time in microseconds."""
+    kernels = _unique(r.kernel for r in rows)
+    found = ratios(rows, base)
+    text = []
+    for family in _unique(r.family for r in rows):
+        mine = {r.kernel: r for r in rows if r.family == family}
+        line = [family]
+        for kernel in kernels:
+            row = mine.get(kernel)
+            entry = "-"
+            if row:
+                ratio = found.get((row.problem, kernel))
+                entry = f"{1e3 * row.ms:.1f} us {_entry(row, ratio)}"
+            line.append(entry)
+        text.append(line)
+    head = f"{title} (time, TFLOP/s, ratio to {base})"
+    return f"{head}\n{_grid('layer', kernels, text)}"
+
+
 def tables(rows: list[Row], base: str) -> Iterable[str]:
     """One for each family with several lengths; where families have one length
-    each, one for all of them."""
+    each, one for all of them, with a line for each if there are many."""
+    many = 12
     for key in _unique((r.preset, r.dtype, r.mode) for r in rows):
         preset, dtype, mode = key
         some = [r for r in rows if (r.preset, r.dtype, r.mode) == key]
         lengths = _unique(r.length for r in some)
+        families = _unique((r.family, r.length) for r in some)
+        if len(families) == len(_unique(f for f, _ in families)) > many:
+            yield lines(some, base, f"{preset}, {dtype}, {mode}")
+            continue
         if len(lengths) == 1:
             title = f"{preset}, {dtype}, {mode}, length {lengths[0]}"
             yield table(some, "family", base, title)

@@ -41,7 +41,7 @@ class Session:
         start = time.monotonic()
         families: dict = {}
         for cell in preset.cells:
-            families.setdefault((cell.type, cell.family), []).append(cell)
+            families.setdefault((cell.type, cell.process), []).append(cell)
         for cells in families.values():
             _Family(self, preset, cells, kernels).run()
         seconds = time.monotonic() - start

@@ -92,6 +92,31 @@ class Cells(unittest.TestCase):
         for text in (static, dynamic):
             self.assertIn("mods [#attention.causal]", text)
 
+    def test_models_know_heads_only(self):
+        preset = presets.PRESETS["models"]()
+        self.assertGreaterEqual(len(preset.cells), 40)
+        self.assertEqual(len({c.family for c in preset.cells}), len(preset.cells))
+        self.assertEqual({c.process for c in preset.cells}, {"models"})
+        self.assertEqual(preset.unknown, {"fa3": "lengths"})
+        cell = next(c for c in preset.cells if c.model == "Gemma-3 1B, local")
+        text = cell.module(dynamic=True, knows_heads=True)
+        self.assertIn("%q: tensor<?x4x?x256xbf16>", text)
+        self.assertIn("%k: tensor<?x1x?x256xbf16>", text)
+        self.assertIn("#attention.window<left = 511>", text)
+
+    def test_lengths_compare_what_is_known(self):
+        preset = presets.PRESETS["lengths"]()
+        self.assertEqual(len(preset.cells), 36 + 5)
+        given = types.SimpleNamespace(
+            types=None, dims=None, masks=None, lengths=[512],
+            variant=["mode=cta"], peers=None, modes=None, slow_lengths=None,
+        )  # fmt: skip
+        narrowed = presets.narrow(preset, given)
+        self.assertEqual(
+            narrowed.unknown,
+            {"lengths": "lengths", "extents": "extents", "mode=cta": "lengths"},
+        )
+
     def test_narrow(self):
         given = types.SimpleNamespace(
             types=None, dims=["192x128"], masks=["causal"], lengths=None,
@@ -140,6 +165,19 @@ class Rows(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("holds: d128 full 4096 over cuDNN 1.250 >= 1.07",
                       done.stdout)  # fmt: skip
+
+    def test_many_families_of_one_length_have_a_line_each(self):
+        preset = presets.PRESETS["models"]()
+        found = [
+            rows.row("models", c, "single", kernel, time(ms))
+            for c in preset.cells
+            for kernel, ms in (("cudnn", 2.0), ("fa3", 1.0))
+        ]
+        text = "\n".join(report.tables(found, "cudnn"))
+        self.assertEqual(len(text.splitlines()), 2 + len(preset.cells))
+        line = next(t for t in text.splitlines() if t.startswith("T5 11B"))
+        self.assertIn("1000.0 us", line)
+        self.assertTrue(line.endswith("2.00"))
 
     def test_table(self):
         text = report.table(self.rows, "length", "cudnn", "title")
