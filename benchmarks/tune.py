@@ -60,6 +60,10 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--count", type=int, default=10, help="points per cell")
     parser.add_argument("--dynamic", action="store_true")
     parser.add_argument(
+        "--ranges", type=int, default=3, metavar="N",
+        help="kernels of a class of unknown lengths, each for a range of them",
+    )  # fmt: skip
+    parser.add_argument(
         "--table", default="sm_90a.json", help="file to write, below --out"
     )
     parser.add_argument(
@@ -113,15 +117,20 @@ def _preset(given) -> presets.Preset:
     cells, by_cell = [], {}
     found = _points(given)
     if given.dynamic:
-        # One kernel serves all lengths: the points are those of the longest.
-        longest = {}
-        for problem in sorted(found, key=lambda p: p["length"]):
-            longest[_family(problem)] = problem["points"]
-        for problem in found:
-            problem["points"] = [
-                point for point in longest[_family(problem)]
-                if "last-block=narrow" not in point["options"]  # needs lengths
+        # A kernel serves all lengths: the points are those of the longest, and
+        # what is the default at others.
+        points: dict = {}
+        for problem in sorted(found, key=lambda p: -p["length"]):
+            known = points.setdefault(_family(problem), [])
+            new = problem["points"] if not known else problem["points"][:1]
+            taken = {point["options"] for point in known}
+            known += [
+                point for point in new
+                if point["options"] not in taken
+                and "last-block=narrow" not in point["options"]  # needs lengths
             ]
+        for problem in found:
+            problem["points"] = points[_family(problem)]
     for problem in found:
         cell = presets.cell(
             given.type, problem["d"], problem["mask"], problem["length"],
@@ -187,7 +196,9 @@ def main() -> int:
         _measure(session, preset, given)
         rows.write(out / "tune.csv", session.rows)
         print(f"written to {out / 'tune.csv'}")
-    entries = tables.choose(session.rows, given.gain, given.dynamic)
+    entries = tables.choose(
+        session.rows, given.gain, given.dynamic, given.ranges
+    )
     print(tables.report(session.rows, entries, given.dynamic))
     kept = tables.read(given.merge) if given.merge else []
     path = out / given.table

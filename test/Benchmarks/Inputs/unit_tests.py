@@ -304,6 +304,25 @@ class Tables(unittest.TestCase):
         (entry,) = tables.choose(self.rows(), 1.5, dynamic=True)
         self.assertEqual(entry["options"], "")
 
+    def test_ranges_of_unknown_lengths_have_points_of_their_own(self):
+        some = self.rows()
+        short, long = tables.choose(some, 1.01, dynamic=True, ranges=3)
+        self.assertEqual((short["length"], short["below"]), (0, 2048))
+        self.assertEqual(short["options"], "block-n=64")
+        self.assertAlmostEqual(short["tflops"] / short["default"], 2, 2)
+        self.assertEqual((long["options"], "below" in long), ("", False))
+        self.assertEqual(long["tflops"], long["default"])
+        text = tables.report(some, [short, long], dynamic=True)
+        self.assertIn("full below 2048: block-n=64", text)
+        self.assertIn("full any: no option", text)
+        # 1.2 at one of two lengths is less than 10 % in the mean.
+        (entry,) = tables.choose(some, 1.1, dynamic=True, ranges=3)
+        self.assertEqual(entry["options"], "block-n=64")
+        # Ranges take the place of what there was of their class.
+        kept = [dict(entry, below=512), dict(long, length=1024)]
+        merged = tables.merge(kept, [short, long])
+        self.assertEqual(merged, [kept[1], short, long])
+
     def test_entries_know_the_width_of_the_elements(self):
         rows = self.rows()
         cell = presets.cell("f8E4M3FN", 128, "full", 1024)
