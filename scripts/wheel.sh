@@ -3,11 +3,13 @@
 # Makes dist/fa3_compiler-<version>-py3-none-manylinux_2_36_x86_64.whl, the Python
 # package with the compiler inside, of what the build tree has compiled.
 #
-#   scripts/wheel.sh [--bundle] [--install] [--test]
+#   scripts/wheel.sh [--bundle | --no-bundle] [--install] [--test]
 #
-# --bundle puts ready-made kernels in, so that the first call of a common one
-# compiles nothing: cubins with the ptxas of the PATH or of the package
-# nvidia-cuda-nvcc, which is installed for it.
+# Ready-made kernels (python/fa3/common_kernels.json) are put in, so that their
+# first call compiles nothing: cubins by the ptxas of the PATH or of the package
+# nvidia-cuda-nvcc, which is installed for it. Where there is neither they are
+# left out, which is said here and by `python -m fa3 info`; with --bundle that
+# is an error. --no-bundle leaves them out, and saves a minute.
 # --install installs it in an environment of its own, build/venv (FA3_VENV), and
 # shows what it finds there. --test installs it in a new one, outside of the
 # checkout, compiles an example and runs one on the CPU.
@@ -17,14 +19,15 @@ set -euo pipefail
 . "$(dirname "$0")/common.sh"
 cd "$fa3_root"
 
-bundle=false install=false check=false
+bundle=wanted install=false check=false
 for argument in "$@"; do
   case $argument in
-    --bundle) bundle=true ;;
+    --bundle) bundle=needed ;;
+    --no-bundle) bundle=none ;;
     --install) install=true ;;
     --test) check=true ;;
     *)
-      echo "wheel.sh: expects --bundle, --install or --test, got '$argument'" >&2
+      echo "wheel.sh: expects --bundle, --no-bundle, --install or --test, got '$argument'" >&2
       exit 2
       ;;
   esac
@@ -43,23 +46,32 @@ if [ ! -x "$tools/bin/wheel" ]; then
   fa3_python_tools "scikit-build-core>=0.10" wheel
 fi
 prebuilt=$(cd "$fa3_build" && pwd)
-rm -rf "$fa3_build/python/bundle"
-if $bundle; then
-  command -v ptxas /usr/local/cuda/bin/ptxas >/dev/null ||
-    "$tools/bin/pip" install -q nvidia-cuda-nvcc
-  # Keys of kernels name the compiler by its hash: it must be this one.
-  FA3_LIBRARY=$prebuilt/lib/libfa3.so \
-    FA3_RUNTIME_LIBRARY=$prebuilt/lib/libfa3_runtime.so \
-    FA3_LIBCUDA=/nonexistent PYTHONPATH=python \
-    "$tools/bin/python" -m fa3 warm --common --ptx-version 90 \
-    --out "$fa3_build/python/bundle"
-  cubins=$(find "$fa3_build/python/bundle" -name kernel.cubin | wc -l)
-  echo "wheel.sh: $cubins cubins in the bundle"
-  if [ "$cubins" -eq 0 ]; then
-    echo "wheel.sh: --bundle needs a ptxas" >&2
-    exit 1
+ready=$fa3_build/python/bundle
+if [ $bundle != none ]; then
+  # As fa3.driver.find_ptxas looks for it.
+  find_ptxas() {
+    PYTHONPATH=python "$tools/bin/python" -c \
+      'from fa3.driver import find_ptxas; print(find_ptxas())'
+  }
+  if [ -z "$(find_ptxas)" ] &&
+    ! "$tools/bin/pip" install -q nvidia-cuda-nvcc >&2; then
+    echo "wheel.sh: the package nvidia-cuda-nvcc cannot be installed" >&2
+  fi
+  if [ -n "$(find_ptxas)" ]; then
+    # Keys of kernels name the compiler by its hash: it must be this one.
+    FA3_LIBRARY=$prebuilt/lib/libfa3.so \
+      FA3_RUNTIME_LIBRARY=$prebuilt/lib/libfa3_runtime.so \
+      FA3_LIBCUDA=/nonexistent PYTHONPATH=python \
+      "$tools/bin/python" -m fa3 warm --common --ptx-version 90 --out "$ready"
+    cubins=$(find "$ready" -name kernel.cubin | wc -l)
+    echo "wheel.sh: $cubins ready-made kernels in the wheel"
+  else
+    echo "wheel.sh: found no ptxas: NO READY-MADE KERNELS in the wheel" >&2
+    [ $bundle = wanted ] || exit 1
+    bundle=none
   fi
 fi
+[ $bundle != none ] || rm -rf "$ready"
 stage=$fa3_build/python/wheel
 rm -rf "$stage"
 mkdir -p "$stage" dist

@@ -165,6 +165,21 @@ def attention_kernel(
 ) -> Kernel:
     """The kernel that fa3.attention uses for these types (spelled f16, bf16,
     f8E4M3FN, f8E5M2), head dims and mods; `options` are those of fa3.compile."""
+    spec = attention_spec(
+        q_dtype, head_dim, head_dim_v=head_dim_v, k_dtype=k_dtype, v_dtype=v_dtype,
+        out_dtype=out_dtype, causal=causal, window=window, softcap=softcap,
+        return_lse=return_lse, regions=regions,
+    )  # fmt: skip
+    return compile(spec.to_mlir(), **options)
+
+
+def attention_spec(
+    q_dtype: str = "bf16", head_dim: int = 128, *, head_dim_v: int | None = None,
+    k_dtype: str | None = None, v_dtype: str | None = None, out_dtype: str | None = None,
+    causal: bool = False, window: Any = None, softcap: float = 0.0,
+    return_lse: bool = False, regions: Regions = Regions(),
+) -> Spec:  # fmt: skip
+    """What attention_kernel compiles; checked."""
     k_dtype = k_dtype or q_dtype
     v_dtype = v_dtype or q_dtype
     check_types(q_dtype, k_dtype, v_dtype)
@@ -172,9 +187,8 @@ def attention_kernel(
     head_dim_v = head_dim_v or head_dim
     for name, dim in (("head_dim", head_dim), ("head_dim_v", head_dim_v)):
         check_head_dim(name, dim, v_dtype)
-    spec = Spec(
+    return Spec(
         q_dtype, k_dtype, v_dtype, out_dtype, head_dim, head_dim_v,
         bool(causal), check_window(window), check_softcap(softcap),
         bool(return_lse), regions=regions,
     )  # fmt: skip
-    return compile(spec.to_mlir(), **options)

@@ -58,38 +58,6 @@ def make_key(text: str, options: CompileOptions, build_id: str) -> str:
     return hashlib.blake2b(content.encode(), digest_size=16).hexdigest()
 
 
-def recall(kind: str, key: str) -> str | None:
-    """What `remember` has written, by this process or another."""
-    path = _note(kind, key)
-    if path is None:
-        return None
-    try:
-        first, _, value = path.read_text().partition("\n")
-    except (OSError, UnicodeDecodeError):
-        return None
-    return value if first == key and value else None
-
-
-def remember(kind: str, key: str, value: str) -> None:
-    """Keeps a line of text beside the cache, if it can be written."""
-    path = _note(kind, key)
-    if path is None:
-        return
-    with contextlib.suppress(OSError):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=path.parent)
-        with os.fdopen(handle, "w") as file:
-            file.write(f"{key}\n{value}")
-        os.replace(name, path)
-
-
-def _note(kind: str, key: str) -> pathlib.Path | None:
-    folder = default_folder()
-    if folder is None or "\n" in key:
-        return None
-    return folder / "notes" / f"{kind}-{_digest(key.encode())}"
-
-
 def _digest(data: bytes) -> str:
     return hashlib.blake2b(data, digest_size=16).hexdigest()
 
@@ -291,13 +259,12 @@ class Cache:
 
 def bundles() -> list[Cache]:
     """Folders of ready-made kernels: that in the package, and those that
-    FA3_BUNDLE names, separated as in PATH."""
+    FA3_BUNDLE names, separated as in PATH ("0": none at all)."""
+    named = os.environ.get("FA3_BUNDLE", "")
+    if named == "0":
+        return []
     folders = [pathlib.Path(__file__).resolve().parent / "_bundle"]
-    folders += [
-        pathlib.Path(path)
-        for path in os.environ.get("FA3_BUNDLE", "").split(os.pathsep)
-        if path
-    ]
+    folders += [pathlib.Path(path) for path in named.split(os.pathsep) if path]
     return [Cache(folder, read_only=True) for folder in folders if folder.is_dir()]
 
 

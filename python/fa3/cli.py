@@ -12,11 +12,11 @@ import sys
 import time
 from typing import Any, Callable, Sequence
 
-from . import __version__, bench
+from . import __version__, bench, bundle
 from . import cache as caches
 from ._runtime import runtime
-from .compiler import get_compiler
-from .driver import Driver, default_ptx_version, find_ptxas, get_driver, set_driver
+from .compiler import build_id, get_compiler
+from .driver import default_ptx_version, find_ptxas
 from .errors import CompilerNotFoundError, Fa3Error
 
 
@@ -36,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     what.add_argument("--common", action="store_true", help="the common kernels")
     what.add_argument(
         "--spec", type=pathlib.Path, metavar="FILE",
-        help="JSON: a list of arguments of fa3.attention_kernel",
+        help="JSON: a list of kernels (docs/Python.md)",
     )  # fmt: skip
     warm.add_argument("--out", type=pathlib.Path, metavar="DIR", help="a bundle there")
     warm.add_argument(
@@ -116,12 +116,21 @@ def collect_info() -> dict[str, Any]:
     made["ptxas"] = find_ptxas() or "none: the driver compiles PTX"
     folder = caches.default_folder()
     made["cache"] = str(folder) if folder else "off"
-    made["bundles"] = [
-        f"{one.folder}, {len(one.entries())} kernels" for one in caches.bundles()
-    ]
+    made["bundles"] = _describe_bundles()
     for name in ("torch", "jax", "transformers"):
         made[name] = _version_of(name)
     return made
+
+
+def _describe_bundles() -> list[str]:
+    found = caches.bundles()
+    if not found:
+        return ["none: every kernel is compiled at its first call"]
+    try:
+        build = build_id()
+    except (CompilerNotFoundError, ImportError, OSError):
+        build = ""
+    return [bundle.describe(one, build, default_ptx_version()) for one in found]
 
 
 def _version_of(name: str) -> str:
@@ -150,39 +159,16 @@ def _info(options: argparse.Namespace) -> int:
 # -----------------------------------------------------------------------------
 
 
-def common_kernels() -> list[dict[str, Any]]:
-    """What most first calls ask for, as arguments of fa3.attention_kernel."""
-    made = []
-    for dtype in ("bf16", "f16"):
-        for dim in (64, 80, 96, 128, 192, 256):
-            for causal in (False, True):
-                for lse in (False, True):
-                    made.append(
-                        {"q_dtype": dtype, "head_dim": dim, "causal": causal,
-                         "return_lse": lse}
-                    )  # fmt: skip
-    return made
-
-
 def _warm(options: argparse.Namespace) -> int:
-    from .api import attention_kernel
-
-    kernels = common_kernels() if options.common else json.loads(
-        options.spec.read_text()
+    start = time.perf_counter()
+    kernels = bundle.common_kernels() if options.common else bundle.expand(
+        json.loads(options.spec.read_text())
     )  # fmt: skip
-    if not isinstance(kernels, list):
-        raise ValueError(f"{options.spec}: expected a list")
-    if options.out is not None:
-        set_driver(Driver(caches.Cache(options.out, limit=1 << 40), []))
-    versions = options.ptx_version or [default_ptx_version()]
-    total, start = len(kernels) * len(versions), time.perf_counter()
-    count = 0
-    for version in versions:
-        for named in kernels:
-            attention_kernel(**{**named, "ptx_version": version})
-            count += 1
-            _progress(count, total, start)
-    where = get_driver().cache.folder
+    where = bundle.warm(
+        kernels, options.ptx_version or (), options.out,
+        lambda count, total: _progress(count, total, start),
+    )  # fmt: skip
+    count = len(kernels) * max(1, len(options.ptx_version or ()))
     print(f"{count} kernels in {where}, {time.perf_counter() - start:.1f} s")
     return 0
 

@@ -19,6 +19,7 @@ import tempfile
 import threading
 from typing import Any, Mapping, Sequence
 
+from . import elf
 from ._runtime import find_file, runtime
 from .errors import CompileError, CompilerNotFoundError, Diagnostic
 
@@ -461,22 +462,13 @@ def get_compiler() -> Compiler:
 
 
 def build_id() -> str:
-    """The build ID of the compiler of this process. That of a library is kept beside
-    the cache, by path, size and time, so that a kernel is found without opening it."""
+    """The build ID of the compiler of this process. That of a library is read from
+    its file, so that a kernel is found without opening it."""
     if _compiler is not None:
         return _compiler.build_id
     library = _library_path()
-    if library is None:
-        return get_compiler().build_id
-    from . import cache
-
-    status = os.stat(library)
-    content = f"{os.path.realpath(library)} {status.st_mtime_ns} {status.st_size}"
-    known = cache.recall("build-id", content)
-    if known is None:
-        known = get_compiler().build_id
-        cache.remember("build-id", content, known)
-    return known
+    known = elf.build_id(library) if library is not None else ""
+    return known or get_compiler().build_id
 
 
 def set_compiler(compiler: Compiler | None) -> None:

@@ -18,6 +18,9 @@ from .request import Request, compile_traced, program_request, tensors_key
 from .spec import BackwardSpec
 from .tensors import CPU
 
+#: Loops that are not pipelined are faster here (docs/Backward.md).
+OPTIONS = {"stages": 1}
+
 _kernels: dict[BackwardSpec, Kernel] = {}
 _plans: dict[Any, tuple[Launcher, tuple[str, ...]]] = {}
 
@@ -94,8 +97,7 @@ def prepare(request: Request, spec: BackwardSpec, arrays: Sequence[Any]) -> Laun
     """What launches the kernel; compiled at the first time."""
     kernel = _kernels.get(spec)
     if kernel is None:
-        # Loops that are not pipelined are faster here (docs/Backward.md).
-        kernel = compile_traced(spec.to_mlir(), request.traced, stages=1)
+        kernel = compile_traced(spec.to_mlir(), request.traced, **OPTIONS)
         _kernels[spec] = kernel
     with device_guard(request.values["q"], request.device):
         return Launcher(kernel, request.device, arrays)

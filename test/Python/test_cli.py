@@ -11,9 +11,9 @@ import tempfile
 import unittest
 from unittest import mock
 
-import support
+import support  # noqa: F401
 
-from fa3 import bench, cli, driver
+from fa3 import bench, cli
 
 
 def run(*arguments):
@@ -60,30 +60,6 @@ class CommandTest(unittest.TestCase):
         code, _, errors = run("mask", "diagonal")
         self.assertEqual(code, 1)
         self.assertIn("'diagonal', expected causal, window:LEFT", errors)
-
-    @support.needs_compiler
-    def test_warm_a_bundle(self):
-        self.addCleanup(driver.set_driver, None)
-        with tempfile.TemporaryDirectory() as folder:
-            spec = pathlib.Path(folder, "spec.json")
-            spec.write_text('[{"q_dtype": "f16", "head_dim": 64}]')
-            bundle = pathlib.Path(folder, "bundle")
-            code, text, _ = run(
-                "warm", "--spec", str(spec), "--out", str(bundle), "--ptx-version", "90"
-            )
-            self.assertEqual(code, 0)
-            self.assertIn("1 kernels in", text)
-            # What a process with this bundle does.
-            with mock.patch.dict(os.environ, FA3_BUNDLE=str(bundle), FA3_CACHE="0"):
-                driver.set_driver(None)
-                from fa3 import attention_kernel
-
-                kernel = attention_kernel("f16", 64, ptx_version=90)
-            self.assertEqual(kernel.source, "bundle")
-
-    def test_common_kernels(self):
-        kernels = cli.common_kernels()
-        self.assertEqual(len({json.dumps(one) for one in kernels}), len(kernels))
 
     def test_cache(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -38,12 +38,22 @@ print(f"import fa3 {{1e3 * (imported - loaded):.0f}} ms, first call "
 
 
 def part_latency(quick):
-    """First calls in new processes, with an empty cache and a full one."""
+    """First calls in new processes: ready-made, then compiled, with an empty cache and
+    a full one."""
+    script = FIRST_CALL.format(path=package_path(), mods="")
+    if fa3.cache.bundles():
+        for _ in range(3):
+            with tempfile.TemporaryDirectory() as folder:
+                with check("latency", "first call of a ready-made kernel") as notes:
+                    said = run_python(script, FA3_CACHE_DIR=folder)
+                    notes.append(said)
+                    if "(bundle, cubin)" not in said:
+                        raise AssertionError("it was compiled")
     for name, mods in (("", ""), (" with a mod", ", score_mod=lambda s, b, h, i, j: s * 1.5")):
         script = FIRST_CALL.format(path=package_path(), mods=mods)
         for ptxas in (None, "0"):
             with tempfile.TemporaryDirectory() as folder:
-                named = {"FA3_CACHE_DIR": folder, "CUDA_CACHE_PATH": folder + "/driver"}
+                named = {"FA3_BUNDLE": "0", "FA3_CACHE_DIR": folder, "CUDA_CACHE_PATH": folder + "/driver"}
                 if ptxas:
                     named["FA3_PTXAS"] = ptxas
                 for what in ("empty cache", "full cache"):

@@ -13,6 +13,7 @@ import sys
 import time
 
 import fa3
+from fa3 import compiler
 from fa3._runtime import runtime as fa3_runtime
 from fa3.compiler import get_compiler
 from fa3.driver import set_driver
@@ -22,6 +23,19 @@ folder = pathlib.Path(fa3.__file__).resolve().parent
 assert (folder / "py.typed").exists()
 assert importlib.metadata.version("fa3-compiler") == fa3.__version__
 assert "torch" not in sys.modules and "jax" not in sys.modules
+
+# A ready-made kernel is found at once, without the compiler and an empty cache.
+if (folder / "_bundle").is_dir():
+    begin = time.monotonic()
+    common = fa3.attention_kernel("bf16", 128, causal=True, ptx_version=90)
+    common.parse()
+    spent = time.monotonic() - begin
+    assert common.source == "bundle" and common.cubin and common.registers
+    assert compiler._compiler is None, "the compiler was opened"
+    assert spent < 0.05, f"a ready-made kernel took {1e3 * spent:.0f} ms"
+    print(f"a ready-made kernel after {1e3 * spent:.1f} ms")
+else:
+    print("no ready-made kernels in this wheel")
 
 library = ctypes.CDLL(str(folder / "_lib" / "libfa3.so"))
 for name in ("fa3_version", "fa3_build_id", "fa3_result_diagnostics"):
@@ -46,9 +60,6 @@ assert "wgmma.mma_async" in kernel.ptx and "tile.launch" in kernel.ir("tile")
 assert kernel.source == "compiler" and get_compiler().name == "libfa3"
 set_driver(None)
 assert fa3.compile(text).source == "cache"
-if (folder / "_bundle").is_dir():
-    common = fa3.attention_kernel(q_dtype="bf16", head_dim=128, causal=True)
-    assert common.source == "bundle" and common.cubin and common.registers
 try:
     fa3.compile("func.func @f( {")
     raise AssertionError("a wrong module is compiled")

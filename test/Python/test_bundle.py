@@ -1,0 +1,243 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ready-made kernels: that real calls ask for those of the list, that a first call
+finds them without a compiler and at once, what a bundle says of itself."""
+
+import contextlib
+import io
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+from unittest import mock
+
+import support
+
+import fa3
+from fa3 import bundle, cache, cli, compiler, driver, elf, request
+
+if support.HAS_TORCH:
+    import torch
+
+
+def run(*arguments):
+    output, errors = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(output), contextlib.redirect_stderr(errors):
+        code = cli.main(arguments)
+    return code, output.getvalue(), errors.getvalue()
+
+
+class Recorder(compiler.Compiler):
+    """Notes the texts that are asked for; compiles nothing."""
+
+    name, version, build_id = "recorder", "0", "build"
+
+    def __init__(self):
+        self.texts = set()
+
+    def compile(self, text, options):
+        self.texts.add((options.pipeline, text))
+        return compiler.Code(b"", b'{"function": "f", "args": []}')
+
+
+class Asked(Exception):
+    pass
+
+
+class ListTest(unittest.TestCase):
+    def setUp(self):
+        self.recorder = Recorder()
+        compiler.set_compiler(self.recorder)
+        driver.set_driver(driver.Driver(cache.Cache(None), []))
+        self.addCleanup(compiler.set_compiler, None)
+        self.addCleanup(driver.set_driver, None)
+
+    def test_all_kernels_are_different_and_known(self):
+        listed = bundle.common_kernels()
+        for one in listed:
+            bundle.make_kernel(**one)
+        self.assertEqual(len(self.recorder.texts), len(listed))
+        self.assertGreaterEqual(len(listed), 64)
+
+    def test_expand(self):
+        made = bundle.expand([{"a": 1, "each": {"b": [2, 3], "c": [4, 5]}}, {"d": [6, 7]}])
+        self.assertEqual(len(made), 5)
+        self.assertIn({"a": 1, "b": 3, "c": 4}, made)
+        self.assertEqual(made[-1], {"d": [6, 7]})
+        for wrong in ({}, [1]):
+            with self.assertRaisesRegex(ValueError, "expected a list of kernels"):
+                bundle.expand(wrong)
+        with self.assertRaisesRegex(ValueError, "kernel 'sideways', expected forward"):
+            bundle.make_kernel(kernel="sideways")
+
+    def asked(self, call):
+        """What a call asks the compiler for; it goes no further than that."""
+        self.recorder.texts = set()
+        driver.set_driver(driver.Driver(cache.Cache(None), []))
+        with mock.patch.object(driver.Kernel, "program", side_effect=Asked):
+            with self.assertRaises(Asked):
+                call()
+        (one,) = self.recorder.texts
+        return one
+
+    @support.needs_torch
+    def test_calls_ask_for_those_of_the_list(self):
+        """attention, the switch, gradients, packed sequences, decoding."""
+        from fa3 import flash_attn_interface as door
+        from fa3 import gradients, program, sdpa, serving
+
+        for one in bundle.common_kernels():
+            bundle.make_kernel(**one)
+        listed = set(self.recorder.texts)
+        q = torch.zeros(2, 32, 33, 128, dtype=torch.bfloat16)
+        k = torch.zeros(2, 8, 33, 128, dtype=torch.bfloat16)
+        lse = torch.zeros(2, 32, 33)
+        rows, keys = (one[0].transpose(0, 1).contiguous() for one in (q, k))
+        cu = torch.tensor([0, 33], dtype=torch.int32)
+        pages = torch.zeros(9, 64, 8, 128, dtype=torch.bfloat16)
+        table, used = torch.zeros(2, 4).int(), torch.ones(2).int()
+        one_query = torch.zeros(2, 1, 32, 128, dtype=torch.bfloat16)
+        switch = mock.Mock(spec=sdpa._Switch, interpret=False)
+        text = program.to_text(True, None, 0.0, None, True, "bhsd")
+        with support.fake_gpu(), mock.patch.object(
+            torch.cuda, "device", lambda _: contextlib.nullcontext()
+        ), mock.patch.object(serving, "_sms", lambda _: 132):
+            for n, call in enumerate((
+                lambda: fa3.attention(q, k, k),
+                lambda: fa3.attention(q, k, k, causal=True, return_lse=True),
+                lambda: fa3.attention(
+                    *(one.transpose(1, 2) for one in (q, k, k)), layout="bshd"
+                ),
+                lambda: sdpa._Switch._run(switch, q, k, k, None, True, None, True),
+                lambda: sdpa._Switch._run(switch, q, k, k, None, False, None, False),
+                lambda: gradients.backward(q, None, q, k, k, q, lse, (), (), text, None),
+                lambda: door.flash_attn_func(rows[None], keys[None], keys[None]),
+                lambda: door.flash_attn_varlen_func(
+                    rows, keys, keys, cu, cu, 33, 33, causal=True
+                ),
+                lambda: door.flash_attn_with_kvcache(
+                    one_query, pages, pages, cache_seqlens=used, page_table=table,
+                    causal=True, num_splits=1,
+                ),
+                lambda: door.flash_attn_with_kvcache(
+                    one_query, pages, pages, cache_seqlens=used, page_table=table,
+                    causal=True, num_splits=4,
+                ),
+            )):  # fmt: skip
+                with self.subTest(n):
+                    for known in (request.kernels, request.plans, gradients._kernels,
+                                  gradients._plans, serving._kernels, serving._plans):  # fmt: skip
+                        known.clear()
+                    self.assertIn(self.asked(call), listed)
+            for known in (gradients._kernels, serving._kernels):
+                known.clear()
+
+
+FIRST_CALL = """
+import contextlib, os, sys, time
+sys.path[:0] = {path!r}
+import support, torch, fa3
+from fa3 import compiler, request
+compiler.set_compiler(None)  # which support has opened
+q = torch.zeros(1, 4, 40, 64, dtype=torch.float16)
+with support.fake_gpu():
+    start = time.perf_counter()
+    fa3.attention(q, q, q)
+    spent = time.perf_counter() - start
+    (kernel,) = request.kernels.values()
+print(kernel.source, compiler._compiler is None, support.fake_driver().fakeCudaNumLaunches(),
+      1e3 * spent, os.path.exists(os.environ["FA3_CACHE_DIR"]))
+"""
+
+
+@support.needs_interpreter
+class BundleTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.scratch = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.scratch.cleanup)
+        folder = pathlib.Path(cls.scratch.name)
+        cls.spec, cls.folder = folder / "spec.json", folder / "bundle"
+        cls.spec.write_text('[{"each": {"q_dtype": ["f16"], "head_dim": [64, 128]}}]')
+        assert cls.warm()[0] == 0
+        # One kernel less: a bundle holds what was asked for last.
+        cls.spec.write_text('[{"q_dtype": "f16", "head_dim": 64}]')
+        cls.made = cls.warm()
+
+    @classmethod
+    def warm(cls):
+        try:
+            return run("warm", "--spec", str(cls.spec), "--out", str(cls.folder),
+                       "--ptx-version", "90")  # fmt: skip
+        finally:
+            driver.set_driver(None)
+
+    def test_what_it_holds(self):
+        code, text, _ = self.made
+        self.assertEqual(code, 0)
+        self.assertIn("1 kernels in", text)
+        self.assertEqual(len(cache.Cache(self.folder).entries()), 1)
+        index = json.loads((self.folder / "bundle.json").read_text())
+        self.assertEqual((index["kernels"], index["ptx_versions"]), (1, [90]))
+        self.assertEqual(index["build_id"], compiler.get_compiler().build_id)
+
+    @support.needs_torch
+    @support.needs_driver
+    def test_first_call(self):
+        """With an empty cache: the compiler is not opened, nothing is written, and it
+        takes at most 50 ms (7 where it was written; the driver's time is not in it)."""
+        path = [str(pathlib.Path(__file__).parent), str(support.ROOT / "python")]
+        times = []
+        for n in range(3):
+            named = {
+                **os.environ, "FA3_BUNDLE": str(self.folder), "FA3_PTX_VERSION": "90",
+                "FA3_CACHE_DIR": f"{self.scratch.name}/empty{n}",
+            }  # fmt: skip
+            done = subprocess.run(
+                [sys.executable, "-c", FIRST_CALL.format(path=path)], text=True,
+                capture_output=True, check=False, env=named,
+            )  # fmt: skip
+            self.assertEqual(done.returncode, 0, done.stderr)
+            source, closed, launches, spent, written = done.stdout.split()
+            self.assertEqual(
+                (source, closed, launches, written), ("bundle", "True", "1", "False")
+            )
+            times.append(float(spent))
+        self.assertLess(min(times), 50.0)
+
+    def test_what_it_says(self):
+        kept = cache.Cache(self.folder, read_only=True)
+        build = compiler.get_compiler().build_id
+        self.assertRegex(bundle.describe(kept, build, 90), r", 1 kernels, \d cubins$")
+        self.assertIn("another build", bundle.describe(kept, "0", 90))
+        self.assertIn(
+            "not used: made for PTX 9.0, this driver has 8.4",
+            bundle.describe(kept, build, 84),
+        )
+        with mock.patch.object(cache, "bundles", lambda: []):
+            self.assertIn("none: every kernel is compiled", run("info")[1])
+        with mock.patch.object(cache, "bundles", lambda: [kept]):
+            self.assertIn(str(self.folder), run("info")[1])
+
+    def test_folders(self):
+        named = os.pathsep.join(["", str(self.folder), "/nonexistent"])
+        with mock.patch.dict(os.environ, FA3_BUNDLE=named):
+            self.assertEqual(cache.bundles()[-1].folder, self.folder)
+            self.assertTrue(all(one.read_only for one in cache.bundles()))
+        with mock.patch.dict(os.environ, FA3_BUNDLE="0"):
+            self.assertEqual(cache.bundles(), [])
+
+    def test_build_id_of_a_file(self):
+        library = compiler.get_compiler()
+        self.assertEqual(elf.build_id(library.path), library.build_id)
+        damaged = self.folder.parent / "damaged.so"
+        for content in (b"", b"\x7fELF\x02\x01" + b"\xff" * 200):
+            damaged.write_bytes(content)
+            self.assertEqual(elf.build_id(damaged), "")
+        self.assertEqual(elf.build_id(self.folder / "none"), "")
+
+
+if __name__ == "__main__":
+    unittest.main()
