@@ -32,22 +32,24 @@ _NAMES = {
     "attention": "api",
     "attention_kernel": "api",
     "flex_attention": "flex",
+    "BlockMask": "blocks",
 }
 _MODULES = (
-    "torch", "jax", "hf", "flash_attn_interface", "flex", "api", "cache", "call",
-    "compiler", "driver", "gradients", "launch", "packed", "program", "serving", "request",
-    "spec", "tensors", "trace",
+    "torch", "jax", "hf", "flash_attn_interface", "flex", "api", "blocks", "bundle", "cache",
+    "call", "compiler", "driver", "gradients", "launch", "packed", "program", "serving",
+    "request", "spec", "tensors", "trace",
 )  # fmt: skip
 
 __all__ = [
-    "ArgumentError", "ArgumentTypeError", "CompileError", "CompilerNotFoundError",
-    "Diagnostic", "Fa3Error", "Kernel", "TraceError", "UnsupportedError",
+    "ArgumentError", "ArgumentTypeError", "BlockMask", "CompileError",
+    "CompilerNotFoundError", "Diagnostic", "Fa3Error", "Kernel", "TraceError", "UnsupportedError",
     "attention", "attention_kernel", "compile", "flex_attention",
 ]  # fmt: skip
 
 if TYPE_CHECKING:
     __version__: str
     from .api import attention, attention_kernel
+    from .blocks import BlockMask
     from .driver import Kernel, compile
     from .flex import flex_attention
 

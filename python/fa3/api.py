@@ -11,13 +11,17 @@ from __future__ import annotations
 import sys
 from typing import Any, Callable
 
+from . import blocks
 from .checks import (
+    DIMS,
     check_head_dim,
+    check_layout,
     check_softcap,
     check_types,
     check_window,
 )
 from .driver import Kernel, compile
+from .errors import ArgumentError, UnsupportedError
 from .request import Request, call_key, plans, run_traced
 from .spec import FLOATS_8, Regions, Spec
 from .trace import trace_mods
@@ -34,6 +38,7 @@ def attention(
     scale: float | None = None,
     score_mod: Callable[..., Any] | None = None,
     mask_mod: Callable[..., Any] | None = None,
+    block_mask: Any = None,
     bias: Any = None,
     alibi_slopes: Any = None,
     sinks: Any = None,
@@ -66,6 +71,8 @@ def attention(
     score_mod, mask_mod: functions as FlexAttention takes them, score_mod(score,
       b, h, q, kv) and mask_mod(b, h, q, kv), traced once; indices are those of
       the tensors, from 0. Tensors that they read are arguments of the kernel.
+    block_mask: FlexAttention's BlockMask, or fa3.BlockMask: lists of the blocks of
+      keys that a block of queries looks at, with a mask_mod. Others are not loaded.
     bias: (batch or 1, heads or 1, queries, keys), added to scores.
     alibi_slopes: (heads,), float32: score - slope * |i + keys - queries - j|.
     sinks: (heads,), float32: a score more in every row of a head, without a value;
@@ -84,8 +91,12 @@ def attention(
     torch = sys.modules.get("torch")
     if type(window) is list:
         window = (window[0], window[1]) if len(window) == 2 else window
-    key = None
+    key = lists = None
     rest = (bias, alibi_slopes, sinks, q_descale, k_descale, v_descale)
+    if block_mask is not None:
+        if mask_mod is not None:
+            raise ArgumentError("mask_mod", "is given beside block_mask, which has one")
+        lists, mask_mod = blocks.read(block_mask, *extents(q, k, layout))
     if torch is not None and isinstance(q, torch.Tensor):
         plain = (
             type(q) is type(k) is type(v) is torch.Tensor
@@ -96,7 +107,19 @@ def attention(
         grads = torch.is_grad_enabled() and any(
             getattr(one, "requires_grad", False) for one in (q, k, v, *rest)
         )
-        if score_mod is mask_mod is None:
+        if lists is not None and (grads or not lists.fits):
+            if compiling:
+                # The mask would be made inside of the graph: it breaks here.
+                return torch_door().run_eagerly(
+                    q, k, v, causal=causal, window=window, softcap=softcap, scale=scale,
+                    score_mod=score_mod, block_mask=block_mask, bias=bias,
+                    alibi_slopes=alibi_slopes, sinks=sinks, q_descale=q_descale,
+                    k_descale=k_descale, v_descale=v_descale, out_dtype=out_dtype,
+                    return_lse=return_lse, layout=layout, out=out, lse=lse,
+                    interpret=interpret,
+                )  # fmt: skip
+            mask_mod, lists = blocks.as_mask(lists, mask_mod), None
+        if score_mod is mask_mod is lists is None:
             if plain and not (compiling or grads):
                 # The way of almost all calls.
                 key = call_key(
@@ -106,46 +129,71 @@ def attention(
                 if call is not None:
                     return call(q, k, v, scale)
         elif not compiling:
-            traced = trace_mods(score_mod, mask_mod)
-            score_mod, mask_mod = traced, None
-            grads = grads or torch.is_grad_enabled() and any(
+            traced = None
+            if not (score_mod is mask_mod is None):
+                traced = trace_mods(score_mod, mask_mod)
+            if traced is not None and torch.is_grad_enabled() and any(
                 one.requires_grad for one in traced.tensors
-            )
+            ):
+                grads = True
+                if lists is not None:
+                    mask_mod, lists = blocks.as_mask(lists, mask_mod), None
+                    traced = trace_mods(score_mod, mask_mod)
+            score_mod, mask_mod = traced, None
             if plain and not grads:
                 return run_traced(
                     q, k, v, causal, window, softcap, scale, traced, out_dtype,
-                    return_lse, layout,
+                    return_lse, layout, lists,
                 )  # fmt: skip
         named = {
             "causal": causal, "window": window, "softcap": softcap, "scale": scale,
             "score_mod": score_mod, "mask_mod": mask_mod, "bias": bias, "sinks": sinks,
             "q_descale": q_descale, "k_descale": k_descale, "v_descale": v_descale,
             "out_dtype": out_dtype, "return_lse": return_lse, "layout": layout,
-            "interpret": interpret,
+            "interpret": interpret, "lists": lists,
         }  # fmt: skip
         if compiling or grads:
-            from . import torch as torch_door
-
+            door = torch_door()
             described = None
             if compiling and not (score_mod is mask_mod is None):
-                described = torch_door.describe(score_mod, mask_mod)
+                described = door.describe(score_mod, mask_mod)
                 if described is not None:
                     named["score_mod"], named["mask_mod"] = described, None
             if not (out is lse is None) or (
                 compiling and described is None and not (score_mod is mask_mod is None)
             ):
                 # Dynamo does not trace what compiles kernels: the graph breaks here.
-                return torch_door.run_outside(
+                return door.run_outside(
                     q, k, v, alibi=alibi_slopes, out=out, lse=lse, **named
                 )
-            return torch_door.attention(q, k, v, alibi_slopes=alibi_slopes, **named)
+            return door.attention(q, k, v, alibi_slopes=alibi_slopes, **named)
+    elif lists is not None and not lists.fits:
+        raise UnsupportedError(
+            f"block_mask with blocks of {lists.size}, without torch; expected multiples "
+            "of (64, 16), for these lengths"
+        )
     return Request(
         q, k, v, causal=causal, window=window, softcap=softcap, scale=scale,
         score_mod=score_mod, mask_mod=mask_mod, bias=bias, alibi=alibi_slopes,
         sinks=sinks, q_descale=q_descale, k_descale=k_descale, v_descale=v_descale,
         out_dtype=out_dtype, return_lse=return_lse, layout=layout, out=out, lse=lse,
-        interpret=interpret, key=key,
+        interpret=interpret, key=key, **(lists.named if lists is not None else {}),
     ).run()  # fmt: skip
+
+
+def extents(q: Any, k: Any, layout: Any) -> tuple[int, int, int, int]:
+    """Batch, heads, queries and keys of a call."""
+    b, h, s = DIMS[check_layout(layout)]
+    for name, one in (("q", q), ("k", k)):
+        if len(one.shape) != 4:
+            raise ArgumentError(name, f"rank {len(one.shape)}, expected 4 ({layout})")
+    return q.shape[b], q.shape[h], q.shape[s], k.shape[s]
+
+
+def torch_door() -> Any:
+    from . import torch as door
+
+    return door
 
 
 def attention_kernel(

@@ -62,6 +62,8 @@ class Call:
                 names.append(name)
         outputs = plan.slots[len(inputs) :]
         self.names = tuple(names)
+        #: Descales that are not given: they are 1.
+        self._filled = tuple(n for n, name in enumerate(names) if name in request.filled)
         self.tensor_slots = (*tensor_slots, *outputs)
         self.scalars = tuple(zip(scalar_slots, request.regions.scalars))
         if not tensors.is_torch(request.values["q"]):
@@ -85,15 +87,12 @@ class Call:
         self._empty, self._empty_like = torch.empty, torch.empty_like
         self._get_stream = torch._C._cuda_getCurrentRawStream
         self._get_device = torch._C._cuda_getDevice
-        self._rest_devices = (o.device,) * (len(names) - 3)
         self._simple = plan.workspace_size == 0 and len(names) == 3
 
     def __call__(self, q: Any, k: Any, v: Any, scale: float | None) -> Any:
         """Once more, with tensors of the same types, shapes and strides."""
         if not self._simple or self._get_device() != self.device:
-            # Float8 without descales: they are 1.
-            rest = (ones(self._torch, device) for device in self._rest_devices)
-            return self.again((q, k, v, *rest), scale, ())
+            return self.again((q, k, v), scale, ())
         if scale is None:
             scale = self.default_scale
         elif not (isinstance(scale, float) and 0.0 < scale <= MAX_SCALE):
@@ -135,6 +134,8 @@ class Call:
         if self.has_lse and len(made) == 1:
             made.append(self._empty(self._lse_shape, **self._lse_named))
         given = [*inputs, *made]
+        for number in self._filled:
+            given.insert(number, ones(self._torch, given[0].device))
         if self._get_device() == self.device:
             self.launch(given, scale, scalars)
         else:

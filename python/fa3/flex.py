@@ -7,7 +7,7 @@ from __future__ import annotations
 import sys
 from typing import Any, Callable
 
-from . import api
+from . import api, blocks
 from .errors import ArgumentError, UnsupportedError
 
 
@@ -25,11 +25,11 @@ def flex_attention(
     return_aux: Any = None,
 ) -> Any:
     """As torch.nn.attention.flex_attention: query (b, h, s, d), key and value
-    (b, hk, keys, d). Of a block_mask the mask_mod is traced; which blocks are
-    empty or full the compiler finds by itself, so its tables are not read. A
-    block_mask without mask_mod, whose tables alone say what is visible, is not
-    supported. kernel_options are hints for other kernels."""
-    del kernel_options
+    (b, hk, keys, d). Of a block_mask the lists of blocks are read, by the kernel,
+    and the mask_mod is traced. kernel_options are hints for other kernels, but
+    "BLOCKS": "mask" says that the lists are those that follow from the mask_mod, as
+    create_block_mask makes them: then the compiler finds the blocks itself, which
+    is faster for causal masks, windows and the like, and for their gradients."""
     if query.shape[1] != key.shape[1] and not enable_gqa:
         raise ArgumentError(
             "key",
@@ -40,44 +40,22 @@ def flex_attention(
         if getattr(return_aux, "max_scores", False):
             raise UnsupportedError("flex_attention: return_aux with max_scores")
         wants_lse = bool(return_aux.lse)
+    mask_mod = None
+    how = (kernel_options or {}).get("BLOCKS", "lists")
+    if how not in ("lists", "mask"):
+        raise ArgumentError("kernel_options", f"BLOCKS {how!r}, expected 'lists' or 'mask'")
+    if block_mask is not None and how == "mask":
+        # Only checked.
+        _, mask_mod = blocks.read(block_mask, *api.extents(query, key, "bhsd"))
+        if mask_mod is None:
+            raise ArgumentError("block_mask", "has no mask_mod, which BLOCKS 'mask' asks for")
+        block_mask = None
     made = api.attention(
-        query, key, value, score_mod=score_mod,
-        mask_mod=_mask_mod(query, key, block_mask), scale=scale, return_lse=wants_lse,
+        query, key, value, score_mod=score_mod, mask_mod=mask_mod, block_mask=block_mask,
+        scale=scale, return_lse=wants_lse,
     )  # fmt: skip
     if return_aux is None:
         return made
     o, lse = made if wants_lse else (made, None)
     flex = sys.modules[type(return_aux).__module__]
     return o, flex.AuxOutput(lse=lse, max_scores=None)
-
-
-def _mask_mod(query: Any, key: Any, block_mask: Any) -> Any:
-    if block_mask is None:
-        return None
-    if callable(block_mask) and not hasattr(block_mask, "mask_mod"):
-        raise ArgumentError(
-            "block_mask", "is a function, expected a BlockMask (create_block_mask)"
-        )
-    mod = block_mask.mask_mod
-    lengths = getattr(block_mask, "seq_lengths", None)
-    given = (query.shape[2], key.shape[2])
-    if lengths is not None and (
-        # A block mask may be longer than the sequences, as torch's may.
-        given[0] > lengths[0] or given[1] > lengths[1]
-    ):
-        raise ArgumentError(
-            "block_mask", f"is for lengths {tuple(lengths)}, the call has {given}"
-        )
-    if mod is None or getattr(mod, "__name__", "") == "noop_mask":
-        if _is_dense(block_mask):
-            return None
-        raise UnsupportedError(
-            "flex_attention: a block_mask without mask_mod, whose tables say what is "
-            "visible"
-        )
-    return mod
-
-
-def _is_dense(block_mask: Any) -> bool:
-    """Whether all blocks are there."""
-    return block_mask.sparsity() <= 0.0

@@ -18,7 +18,7 @@ import jax
 import jax.numpy as jnp
 from jax.custom_derivatives import SymbolicZero
 
-from . import gradients
+from . import api, blocks, gradients
 from .errors import ArgumentError, UnsupportedError
 from .jax_ffi import CALL, Frame
 from .launch import keep
@@ -26,7 +26,7 @@ from .program import mods_text, parse, to_text
 from .request import Request, program_request
 from .tensors import CPU, View, contiguous
 
-_NAMES = {"float16": "f16", "bfloat16": "bf16", "float32": "f32"}
+_NAMES = {"float16": "f16", "bfloat16": "bf16", "float32": "f32", "int32": "i32"}
 _INTERNAL, _INVALID_ARGUMENT, _UNIMPLEMENTED = 13, 3, 12
 
 # -----------------------------------------------------------------------------
@@ -155,6 +155,7 @@ def attention(
     scale: float | None = None,
     score_mod: Callable[..., Any] | None = None,
     mask_mod: Callable[..., Any] | None = None,
+    block_mask: Any = None,
     bias: Any = None,
     alibi_slopes: Any = None,
     sinks: Any = None,
@@ -164,9 +165,10 @@ def attention(
 ) -> Any:
     """fa3.attention of JAX arrays, float16 or bfloat16, under jit, vmap, grad and
     shard_map. `scale` is a number, not an array. score_mod and mask_mod are
-    functions of jax.numpy on scalars, traced by their jaxpr. Gradients are those of
-    q, k, v and sinks, from o and lse. `interpret` runs on the CPU backend, for
-    tests."""
+    functions of jax.numpy on scalars, traced by their jaxpr; block_mask is a
+    fa3.BlockMask of arrays, whose lists ascend. Gradients are those of q, k, v and
+    sinks, from o and lse, without a block_mask. `interpret` runs on the CPU backend,
+    for tests."""
     views = []
     for name, value in (("q", q), ("k", k), ("v", v)):
         dtype = str(value.dtype)
@@ -177,13 +179,26 @@ def attention(
         views.append(_abstract(value))
     if scale is not None and not isinstance(scale, (int, float)):
         raise ArgumentError("scale", f"{type(scale).__name__}, expected a number")
-    traced = None
+    traced = lists = None
+    if block_mask is not None:
+        if mask_mod is not None:
+            raise ArgumentError("mask_mod", "is given beside block_mask, which has one")
+        lists, mask_mod = blocks.read(block_mask, *api.extents(q, k, layout))
+        if not lists.fits:
+            raise UnsupportedError(
+                f"block_mask with blocks of {lists.size}, expected multiples of (64, 16), "
+                "for these lengths"
+            )
     if score_mod is not None or mask_mod is not None:
         from .jax_trace import trace_mods
 
         traced = trace_mods(score_mod, mask_mod)
     more = {"bias": bias, "alibi": alibi_slopes, "sinks": sinks}
     more = {name: one for name, one in more.items() if one is not None}
+    size = None
+    if lists is not None:
+        more |= dict(zip(blocks.NAMES, lists.tensors))
+        size = lists.size
     # All checks, now; the kernel is made when it runs.
     request = Request(
         *views, causal=causal, window=window, softcap=softcap, scale=scale,
@@ -193,13 +208,13 @@ def attention(
                 for aux, one in zip(traced.regions.aux, traced.tensors)
             ),
         ),
-        return_lse=return_lse, layout=layout,
+        return_lse=return_lse, layout=layout, block_size=size,
         **{name: _abstract(one) for name, one in more.items()},
     )  # fmt: skip
     arrays = tuple(more.values()) + (traced.tensors if traced is not None else ())
     text = functools.partial(
         to_text, causal, window, softcap, None, layout=layout, extras=",".join(more),
-        mods=mods_text(traced), interpret=interpret,
+        mods=mods_text(traced), interpret=interpret, block_size=size,
     )  # fmt: skip
     call = _Static(text(lse=return_lse), text(lse=True), text(lse=True, grads="dlse"),
                    str(scale), return_lse, interpret,
@@ -285,6 +300,8 @@ def _call(
 
 
 def _rule_forward(q: Any, k: Any, v: Any, arrays: Any, call: _Static) -> Any:
+    if blocks.NAMES[0] in call.extras:
+        raise UnsupportedError("gradients of fa3.jax.attention with a block_mask")
     for number, one in enumerate(arrays):
         name = call.extras[number] if number < len(call.extras) else ""
         if one.perturbed and name != "sinks":

@@ -15,14 +15,17 @@ from .trace import Traced
 
 #: Tensors besides q, k and v, in the order in which operators take them; those
 #: that mods read follow.
-EXTRAS = ("q_descale", "k_descale", "v_descale", "bias", "alibi", "sinks")
+EXTRAS = (
+    "q_descale", "k_descale", "v_descale", "bias", "alibi", "sinks", "block_count",
+    "block_index", "full_count", "full_index",
+)  # fmt: skip
 
 
 @dataclasses.dataclass(frozen=True)
 class Program:
     """`extras` are the names of EXTRAS that are given, `grads` those of extras (aux0,
-    .. are the tensors of mods) that the backward gives gradients of; `regions`, `uses` and
-    `names` are those of traced mods."""
+    .. are the tensors of mods) that the backward gives gradients of; `block_size` is that
+    of lists of blocks; `regions`, `uses` and `names` are those of traced mods."""
 
     causal: bool = False
     window: tuple[int | None, int | None] | None = None
@@ -35,6 +38,7 @@ class Program:
     backward: str = "None"
     grads: tuple[str, ...] = ()
     extras: tuple[str, ...] = ()
+    block_size: tuple[int, int] | None = None
     regions: Regions = Regions()
     uses: tuple[tuple[str | None, ...], ...] = ()
     names: tuple[str, ...] = ()
@@ -69,16 +73,18 @@ def to_text(
     causal: Any, window: Any, softcap: Any, out_dtype: Any, lse: Any, layout: str,
     extras: str = "", mods: str = "", backward: str | None = None,
     interpret: Any = False, top_left: bool = False, grads: str = "",
+    block_size: tuple[int, int] | None = None,
 ) -> str:  # fmt: skip
     """A Program as text. Simple enough for Dynamo to follow: `extras` and `grads`
     are names with commas between, `mods` what mods_text gives."""
     left, right = window if window is not None else (None, None)
     out = str(out_dtype)[6:] if out_dtype is not None else "None"
+    blocks = "None" if block_size is None else f"{block_size[0]},{block_size[1]}"
     return (
         f"causal={bool(causal)} left={left} right={right} softcap={float(softcap)} "
         f"out={out} lse={bool(lse)} layout={layout} top_left={bool(top_left)} "
         f"interpret={interpret} backward={backward} grads={grads} extras={extras} "
-        f"mods={mods}"
+        f"blocks={blocks} mods={mods}"
     )
 
 
@@ -119,6 +125,9 @@ def parse(text: str) -> Program:
         tuple(one for one in named["grads"].split(",") if one),
         tuple(one for one in named["extras"].split(",") if one),
     )
+    if named["blocks"] != "None":
+        queries, keys = map(int, named["blocks"].split(","))
+        made = dataclasses.replace(made, block_size=(queries, keys))
     if not mods:
         return made
     read = json.loads(mods)

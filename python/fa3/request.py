@@ -9,6 +9,7 @@ from typing import Any, Sequence
 
 from . import tensors
 from ._runtime import runtime
+from .blocks import NAMES, Lists
 from .call import Call, device_guard, ones
 from .checks import (
     DIMS,
@@ -31,7 +32,7 @@ from .errors import (
 )
 from .plan import Plan
 from .program import Program, parse
-from .spec import FLOATS_8, Auxiliary, Regions, Spec
+from .spec import FLOATS_8, Auxiliary, Blocks, Regions, Spec
 from .tensors import CPU, View
 from .trace import Traced, trace_mods
 
@@ -53,7 +54,9 @@ class Request:
         q_descale: Any = None, k_descale: Any = None, v_descale: Any = None,
         out_dtype: Any = None, return_lse: Any = False, layout: Any = "bhsd",
         top_left: bool = False, out: Any = None, lse: Any = None,
-        interpret: Any = False, key: Any = None,
+        interpret: Any = False, key: Any = None, block_count: Any = None,
+        block_index: Any = None, full_count: Any = None, full_index: Any = None,
+        block_size: tuple[int, int] | None = None,
     ) -> None:  # fmt: skip
         self.values = {"q": q, "k": k, "v": v}
         self.views = {name: tensors.view(name, x) for name, x in self.values.items()}
@@ -67,10 +70,16 @@ class Request:
         self.regions = Regions()
         self.scalars: tuple[int | float, ...] = ()
         self.traced: Any = None
+        #: Tensors of the kernel that the caller has not given.
+        self.filled: set[str] = set()
         self._add_descales((q_descale, k_descale, v_descale))
         self._add_bias(bias)
         self._add_per_head("alibi", "alibi_slopes", alibi)
         self._add_per_head("sinks", "sinks", sinks)
+        self.blocks: Blocks | None = None
+        if block_size is not None:
+            lists = (block_count, block_index, full_count, full_index)
+            self._add_blocks(block_size, [one for one in lists if one is not None])
         if score_mod is not None or mask_mod is not None:
             self._add_mods(score_mod, mask_mod)
         self._check_device()
@@ -170,6 +179,7 @@ class Request:
         for name, value in zip(names, descales):
             if value is None:
                 value = self._ones()
+                self.filled.add(name)
             one = tensors.view(name, value)
             if one.type != "f32":
                 raise ArgumentTypeError(name, f"element type {one.type}, expected f32")
@@ -231,6 +241,13 @@ class Request:
                 argument,
                 f"{one.type} of shape {one.shape}, expected f32 ({self.heads},)",
             )
+
+    def _add_blocks(self, size: tuple[int, int], lists: Sequence[Any]) -> None:
+        """Lists of blocks, as fa3.blocks has checked them."""
+        for name, value in zip(NAMES, lists):
+            self._add(name, value)
+        shape = self.views["block_count"].shape
+        self.blocks = Blocks(*size, len(lists) == 4, (shape[0] == 1, shape[1] == 1))
 
     def _add_mods(self, score_mod: Any, mask_mod: Any) -> None:
         traced = score_mod
@@ -296,7 +313,7 @@ class Request:
             self.head_dim, self.head_dim_v, bool(self.causal),
             check_window(self.window), check_softcap(self.softcap), self.return_lse,
             Auxiliary(bias.type, 4) if bias else None, "alibi" in self.views,
-            "sinks" in self.views, self.top_left, self.regions,
+            "sinks" in self.views, self.top_left, self.regions, self.blocks,
         )  # fmt: skip
 
     def _outputs(self) -> tuple[Any, Any]:
@@ -412,24 +429,28 @@ def call_key(
 
 def run_traced(
     q: Any, k: Any, v: Any, causal: Any, window: Any, softcap: Any, scale: Any,
-    traced: Traced, out_dtype: Any, return_lse: Any, layout: Any,
+    traced: Traced | None, out_dtype: Any, return_lse: Any, layout: Any,
+    lists: Lists | None = None,
 ) -> Any:  # fmt: skip
-    """A call of torch tensors with mods and nothing else."""
+    """A call of torch tensors with mods, lists of blocks, and nothing else."""
+    tables = traced.tensors if traced is not None else ()
+    if lists is not None:
+        tables = (*lists.tensors, *tables)
     key = (
         call_key(q, k, v, causal, window, softcap, out_dtype, return_lse, layout),
-        traced.regions,
-        tuple(
-            (one.shape, one.stride(), one.dtype, one.get_device())
-            for one in traced.tensors
-        ),
+        traced.regions if traced is not None else None,
+        tuple((one.shape, one.stride(), one.dtype, one.get_device()) for one in tables),
+        lists.size if lists is not None else None,
     )
     call = plans.get(key)
     if call is not None:
-        return call.again((q, k, v, *traced.tensors), scale, traced.scalars)
+        return call.again(
+            (q, k, v, *tables), scale, traced.scalars if traced is not None else ()
+        )
     return Request(
         q, k, v, causal=causal, window=window, softcap=softcap, scale=scale,
         score_mod=traced, out_dtype=out_dtype, return_lse=return_lse, layout=layout,
-        key=key,
+        key=key, **(lists.named if lists is not None else {}),
     ).run()  # fmt: skip
 
 
@@ -468,5 +489,5 @@ def program_request(
         q, k, v, causal=program.causal, window=program.window, softcap=program.softcap,
         scale=scale, score_mod=traced, out_dtype=program.out_dtype,
         layout=program.layout, top_left=program.top_left, interpret=program.interpret,
-        **program.named(extras), **named,
+        block_size=program.block_size, **program.named(extras), **named,
     )  # fmt: skip

@@ -43,6 +43,35 @@ class Regions:
 
 
 @dataclasses.dataclass(frozen=True)
+class Blocks:
+    """Lists of the blocks of keys that a block of queries looks at: the size of a
+    block, whether there are two lists, and for batch and heads whether one list
+    serves all."""
+
+    queries: int
+    keys: int
+    full: bool
+    ones: tuple[bool, bool]
+
+    @property
+    def types(self) -> dict[str, str]:
+        """By name, in the order of the kernel."""
+        front = "".join("1x" if one else "?x" for one in self.ones)
+        names = ("block_count", "block_index", "full_count", "full_index")
+        return {
+            name: f"tensor<{front}?x{'?x' if name.endswith('index') else ''}i32>"
+            for name in names[: 4 if self.full else 2]
+        }
+
+    def mod(self, aux: list[str]) -> str:
+        numbers = [
+            f"{name.removeprefix('block_')} = {aux.index(name)}" for name in self.types
+        ]
+        sizes = f"queries = {self.queries}, keys = {self.keys}"
+        return f"#attention.blocks<{', '.join(numbers)}, {sizes}>"
+
+
+@dataclasses.dataclass(frozen=True)
 class Spec:
     """One kernel. Types are spelled as in MLIR; `out_type` is that of o;
     `window` are the keys that a query sees before and after its own, None where
@@ -64,6 +93,7 @@ class Spec:
     #: causal and window count from the first query and key, not from the last.
     top_left: bool = False
     regions: Regions = Regions()
+    blocks: Blocks | None = None
 
     @property
     def has_scales(self) -> bool:
@@ -76,6 +106,8 @@ class Spec:
         for name in ("bias", "alibi", "sinks"):
             if getattr(self, name):
                 names.append(name)
+        if self.blocks:
+            names += self.blocks.types
         return (*names, *(f"aux{i}" for i in range(len(self.regions.aux))))
 
     @functools.cached_property
@@ -122,6 +154,8 @@ class Spec:
             types[name] = "tensor<?x?x1xf32>"
         if self.bias:
             types["bias"] = self.bias.mlir
+        if self.blocks:
+            types |= self.blocks.types
         for i, one in enumerate(self.regions.aux):
             types[f"aux{i}"] = one.mlir
         for i, scalar in enumerate(self.regions.scalars):
@@ -133,7 +167,7 @@ class Spec:
         """The auxiliary operands."""
         return [
             name for name in self.extras
-            if name in ("bias", "alibi") or name.startswith("aux")
+            if name in ("bias", "alibi") or name.startswith(("aux", "block", "full"))
         ]  # fmt: skip
 
     def _aux_clause(self, types: dict[str, str]) -> list[str]:
@@ -191,6 +225,8 @@ class Spec:
             if ends:
                 ends += [align] if align else []
                 mods.append(f"#attention.window<{', '.join(ends)}>")
+        if self.blocks:
+            mods.append(self.blocks.mod(aux))
         return mods
 
 

@@ -14,6 +14,8 @@ from typing import Any, Callable, NamedTuple, Sequence
 import torch
 
 from . import checks, gradients, tensors
+from .blocks import NAMES as LISTS
+from .blocks import Lists
 from .capture import follow
 from .errors import ArgumentError, UnsupportedError
 from .program import EXTRAS, Program, mods_text, parse, to_text
@@ -235,10 +237,12 @@ def attention(
     layout: str = "bhsd",
     interpret: bool | str = False,
     backward: str | None = None,
+    lists: Lists | None = None,
 ) -> Any:
     """fa3.attention as an operator of torch, torch.ops.fa3.forward: for
     torch.compile and for gradients, of q, k, v, sinks, bias, slopes and the tensors
-    of mods, and through lse. `backward` as set_backward has it."""
+    of mods, and through lse. `backward` as set_backward has it; `lists` of blocks, as
+    fa3.blocks reads them, without gradients."""
     kind = _check_backward(backward) or _kind
     traced, mods, tables, numbers = None, "", (), []
     if isinstance(score_mod, _Described):
@@ -254,6 +258,11 @@ def attention(
     names = ",".join(
         name for name, one in zip(EXTRAS, given) if one is not None
     )  # fmt: skip
+    size = None
+    if lists is not None:
+        extras += list(lists.tensors)
+        names += "," + ",".join(LISTS[: len(lists.tensors)])
+        size = lists.size
     needs_grad = torch.is_grad_enabled() and (
         q.requires_grad or k.requires_grad or v.requires_grad
         or any(one.requires_grad for one in extras)
@@ -261,13 +270,15 @@ def attention(
     )  # fmt: skip
     if needs_grad:
         reason = _no_backward(q, k, v, causal, softcap, layout, kind, given, traced)
+        if lists is not None:
+            reason = "lists of blocks (block_mask)"
         if reason:
             raise UnsupportedError(f"gradients of fa3.attention: {reason}")
     # A backward needs lse.
     program = to_text(
         causal, window, softcap, out_dtype, return_lse or needs_grad, layout, names,
         mods, kind if needs_grad else None, interpret, False,
-        _grads(given, tables) if needs_grad else "",
+        _grads(given, tables) if needs_grad else "", size,
     )  # fmt: skip
     extras += list(tables)
     o, lse = torch.ops.fa3.forward(q, k, v, extras, numbers, program, scale)
@@ -310,9 +321,17 @@ def describe(score_mod: Any, mask_mod: Any) -> _Described | None:
 
 
 @torch.compiler.disable
-def run_outside(*args: Any, **named: Any) -> Any:
+def run_outside(*args: Any, lists: Lists | None = None, **named: Any) -> Any:
     """A call of fa3.attention with mods and the like, under torch.compile."""
-    return Request(*args, **named).run()
+    return Request(*args, **named, **(lists.named if lists is not None else {})).run()
+
+
+@torch.compiler.disable
+def run_eagerly(*args: Any, **named: Any) -> Any:
+    """A call of fa3.attention under torch.compile, as if it were not."""
+    from .api import attention
+
+    return attention(*args, **named)
 
 
 def _grads(given: Sequence[Any], tables: Sequence[Any]) -> str:

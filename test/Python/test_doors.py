@@ -165,13 +165,8 @@ class FlexTest(Interpreted):
             fa3.flex_attention(q, q, q, block_mask=mask)
         with self.assertRaisesRegex(fa3.ArgumentError, "'block_mask': is a function"):
             fa3.flex_attention(q, q, q, block_mask=causal)
-        tables = flex.BlockMask.from_kv_blocks(
-            torch.ones(1, 1, 1, dtype=torch.int32),
-            torch.zeros(1, 1, 1, 2, dtype=torch.int32),
-            BLOCK_SIZE=128, seq_lengths=(128, 256),
-        )  # fmt: skip
-        with self.assertRaisesRegex(fa3.UnsupportedError, "whose tables say"):
-            fa3.flex_attention(q, q, q, block_mask=tables)
+        with self.assertRaisesRegex(fa3.ArgumentError, "'kernel_options': BLOCKS 'all'"):
+            fa3.flex_attention(q, q, q, kernel_options={"BLOCKS": "all"})
 
 
 @support.needs_torch

@@ -132,6 +132,42 @@ class JaxTest(unittest.TestCase):
                 q, q, q, score_mod=lambda s, b, h, q, kv: s * slopes[h], interpret=True
             )
 
+    def test_block_mask(self):
+        # Of q + 9 >= kv, in blocks of 64 x 16, without one block of two heads.
+        i, j = np.arange(33)[:, None], np.arange(50)
+        kinds = np.tile(np.array([1, 1, 1, 0]), (1, 4, 1, 1))
+        kinds[0, 0, 0, 0] = kinds[0, 2, 0, 1] = 0
+        kinds[0, 3, 0, 0] = 2  # not of this mask, but the list says so
+        lists = []
+        for kind in (1, 2):
+            index = np.argsort(kinds != kind, axis=-1, kind="stable")
+            lists += [(kinds == kind).sum(-1), index]
+        lists = [jnp.asarray(one, jnp.int32) for one in lists]
+        kinds = kinds.repeat(64, 2).repeat(16, 3)[:, :, :33, :50]
+        seen = (kinds == 2) | ((kinds == 1) & (i + 9 >= j))
+
+        @jax.jit
+        def run(q, k, v, lists):
+            mask = fa3.BlockMask(
+                *lists, BLOCK_SIZE=(64, 16), mask_mod=lambda b, h, q, kv: q + 9 >= kv
+            )
+            return fa3.jax.attention(q, k, v, block_mask=mask, interpret=True)
+
+        k, v = (jnp.repeat(one.astype(jnp.float32), 2, axis=1) for one in (self.k, self.v))
+        s = jnp.einsum("bhid,bhjd->bhij", self.q.astype(jnp.float32), k) / 4
+        weights = jnp.nan_to_num(jax.nn.softmax(jnp.where(seen, s, -jnp.inf)))
+        expected = jnp.einsum("bhij,bhjd->bhid", weights, v)
+        for _ in range(2):
+            made = run(self.q, self.k, self.v, lists)
+        np.testing.assert_allclose(made, expected, atol=3e-3)
+        with self.assertRaisesRegex(fa3.UnsupportedError, "gradients .* block_mask"):
+            jax.grad(lambda q: run(q, self.k, self.v, lists).sum())(self.q)
+        with self.assertRaisesRegex(fa3.UnsupportedError, "blocks of .48, 16., expected"):
+            fa3.jax.attention(
+                self.q, self.k, self.v, interpret=True,
+                block_mask=fa3.BlockMask(*lists, BLOCK_SIZE=(48, 16)),
+            )  # fmt: skip
+
     def test_vmap_is_batch(self):
         q, k, v = (jnp.stack([one, one * 0.5]) for one in (self.q, self.k, self.v))
         run = jax.vmap(lambda q, k, v: fa3.jax.attention(q, k, v, interpret=True))

@@ -387,12 +387,19 @@ class CompiledModsTest(Problem):
         mask = flex.create_block_mask(self.window(9), None, None, 17, 24, device="cpu")
 
         def run(q, k, v, mask):
-            mod = fa3.flex._mask_mod(q, k, mask)
-            return self.run_attention(q, k, v, None, mod)
+            return fa3.attention(q, k, v, block_mask=mask, interpret=True)
 
         compiled = torch.compile(run, backend="aot_eager", fullgraph=True)
         given = (self.q, self.k, self.v)
         self.close(compiled(*given, mask), run(*given, mask), 1e-6)
+        # Gradients break the graph, and are right.
+        compiled = torch.compile(run, backend="aot_eager")
+        grads = []
+        for call in (compiled, run):
+            q = self.q.clone().requires_grad_()
+            call(q, *given[1:], mask).float().sum().backward()
+            grads.append(q.grad)
+        self.close(*grads, 1e-6)
 
     def test_what_cannot_be_followed_breaks_the_graph(self):
         torch._dynamo.reset()

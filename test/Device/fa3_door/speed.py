@@ -53,7 +53,8 @@ def part_latency(quick):
         script = FIRST_CALL.format(path=package_path(), mods=mods)
         for ptxas in (None, "0"):
             with tempfile.TemporaryDirectory() as folder:
-                named = {"FA3_BUNDLE": "0", "FA3_CACHE_DIR": folder, "CUDA_CACHE_PATH": folder + "/driver"}
+                named = {"FA3_BUNDLE": "0", "FA3_CACHE_DIR": folder,
+                         "CUDA_CACHE_PATH": folder + "/driver"}  # fmt: skip
                 if ptxas:
                     named["FA3_PTXAS"] = ptxas
                 for what in ("empty cache", "full cache"):
