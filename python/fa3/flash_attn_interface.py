@@ -117,17 +117,22 @@ def flash_attn_with_kvcache(
     first cache_seqlens keys of k_cache and v_cache: (batch, keys, key heads, d), of
     which sequence b has batch cache_batch_idx[b], or (page, rows of a page, key
     heads, d) with page_table (sequences, pages). The cache_leftpad keys in front do
-    not count. num_splits 0 is what fills the GPU."""
-    _refuse(
-        "flash_attn_with_kvcache", k=k, v=v, qv=qv, rotary_cos=rotary_cos,
-        rotary_sin=rotary_sin, cu_seqlens_k_new=cu_seqlens_k_new,
-        rotary_seqlens=rotary_seqlens,
-    )  # fmt: skip
+    not count. num_splits 0 is what fills the GPU.
+
+    k and v (batch, new keys, key heads, d or dv) are written into the caches, in
+    place, behind the cache_seqlens rows of each sequence, and count. rotary_cos and
+    rotary_sin (positions, pairs of elements) turn new keys and queries by their
+    positions, from cache_seqlens or rotary_seqlens on, interleaved or in halves.
+    Several queries are turned with causal, window or chunk only."""
+    _refuse("flash_attn_with_kvcache", qv=qv, cu_seqlens_k_new=cu_seqlens_k_new)
     if torch.is_grad_enabled() and any(
-        one.requires_grad for one in (q, k_cache, v_cache)
+        one is not None and one.requires_grad for one in (q, k_cache, v_cache, k, v)
     ):
         raise UnsupportedError("flash_attn_with_kvcache: gradients")
-    q, k_cache, v_cache = _contiguous(q, k_cache, v_cache)
+    if k is None:
+        q, k_cache, v_cache = _contiguous(q, k_cache, v_cache)
+    else:
+        (q,) = _contiguous(q)  # a copy of a cache is not what is to be written
     if isinstance(cache_seqlens, int):
         sequences = q.shape[0] if cu_seqlens_q is None else cu_seqlens_q.numel() - 1
         cache_seqlens = torch.full(
@@ -140,6 +145,8 @@ def flash_attn_with_kvcache(
         softcap=softcap, chunk=attention_chunk, scale=softmax_scale,
         q_descale=q_descale, k_descale=k_descale, v_descale=v_descale,
         splits=num_splits, pack_heads=pack_gqa, return_lse=return_softmax_lse,
+        k_new=k, v_new=v, rotary_cos=rotary_cos, rotary_sin=rotary_sin,
+        rotary_interleaved=rotary_interleaved, rotary_at=rotary_seqlens,
     )  # fmt: skip
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from . import checks, tensors
+from . import append, checks, tensors
 from .compiler import CompileOptions, get_compiler
 from .driver import Kernel, compile
 from .errors import ArgumentError, ArgumentTypeError, UnsupportedError
@@ -38,6 +38,9 @@ def attention(
     sinks: torch.Tensor | None = None, q_descale: Any = None, k_descale: Any = None,
     v_descale: Any = None, splits: int = 0, pack_heads: bool | None = None,
     return_lse: bool = False, out: torch.Tensor | None = None,
+    k_new: torch.Tensor | None = None, v_new: torch.Tensor | None = None,
+    rotary_cos: torch.Tensor | None = None, rotary_sin: torch.Tensor | None = None,
+    rotary_interleaved: bool = False, rotary_at: torch.Tensor | None = None,
     interpret: bool | str = False,
 ) -> Any:  # fmt: skip
     """o, or (o, lse) with `return_lse`.
@@ -54,12 +57,21 @@ def attention(
     causal, window and chunk go by the lengths of each sequence, aligned at its end.
     splits: parts that keys are summed up in, 0 for what fills the GPU (max_k bounds
     the keys of a sequence, for that). pack_heads: heads of a group are rows of a
-    tile; None: where queries are few. sinks, descales: as in fa3.attention."""
+    tile; None: where queries are few. sinks, descales: as in fa3.attention.
+
+    k_new and v_new, (batch, new keys, key heads, d or dv), are written into k and v
+    first, behind the used_k rows of each sequence, and count. rotary_cos and
+    rotary_sin (positions, pairs) turn them and the queries by their positions, which
+    count from used_k, or from rotary_at."""
     call = _Call(
         q, k, v,
         {"cu_q": cu_q, "cu_k": cu_k, "used_q": used_q, "used_k": used_k,
          "batch_index": batch_index, "leftpad": leftpad, "page_table": page_table},
         sinks, (q_descale, k_descale, v_descale), max_q,
+    )  # fmt: skip
+    appended = append.check(
+        call, k_new, v_new, rotary_cos, rotary_sin, bool(rotary_interleaved), rotary_at,
+        not causal and window is None and not chunk,
     )  # fmt: skip
     spec = Spec(
         *call.types, "bf16" if call.types[2] in FLOATS_8 else call.types[0],
@@ -78,7 +90,7 @@ def attention(
         raise ArgumentError("splits", f"{splits!r}, expected at least 0")
     serving = ServingSpec(
         spec, tuple(call.arrays), call.page, check_chunk(chunk), count > 1,
-        (call.heads, call.key_heads) if packs else None,
+        (call.heads, call.key_heads) if packs else None, appended,
     )  # fmt: skip
     o, lse = call.outputs(spec, out)
     scale = checks.check_scale(scale, call.head_dim)
@@ -277,7 +289,7 @@ class _Call:
         names = (*serving.inputs, *serving.attention.outputs)
         return [
             ("f32" if name == "scale" else "i32", value)
-            if name in ("scale", "max_q", "splits")
+            if name in ("scale", "max_q", "splits", "new")
             else tensors.view(name, value).array()
             for name, value in zip(names, values)
         ]  # fmt: skip

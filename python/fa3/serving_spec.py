@@ -10,6 +10,79 @@ from .spec import Spec, function_text
 
 #: Arrays that say where sequences lie and how long they are.
 ARRAYS = ("cu_q", "cu_k", "used_q", "used_k", "batch_index", "leftpad", "page_table")
+#: Those of them that say where keys are.
+PLACES = ("batch_index", "leftpad", "page_table")
+
+
+@dataclasses.dataclass(frozen=True)
+class Append:
+    """New keys and values, which go into the cache behind its used_k rows. `pairs` of
+    elements are turned by their positions, 0 for none; `table` is the element type
+    of cos and sin. `own_first`: the number of the first new key is an array of its
+    own, `own_position`: so is its position."""
+
+    pairs: int = 0
+    table: str = ""
+    interleaved: bool = False
+    own_first: bool = False
+    own_position: bool = False
+
+    @functools.cached_property
+    def inputs(self) -> tuple[str, ...]:
+        names = ["k_new", "v_new", *(("cos", "sin") if self.pairs else ())]
+        names += ["first"] if self.own_first else []
+        names += ["position"] if self.own_position else []
+        return (*names, "new")
+
+    def types(self, spec: Spec, key_heads: int | str) -> dict[str, str]:
+        front = f"tensor<?x?x{key_heads}x"
+        return {
+            "k_new": f"{front}{spec.head_dim}x{spec.k_type}>",
+            "v_new": f"{front}{spec.head_dim_v}x{spec.v_type}>",
+            "cos": f"tensor<?x{self.pairs}x{self.table}>",
+            "sin": f"tensor<?x{self.pairs}x{self.table}>",
+            "first": "tensor<?xi32>", "position": "tensor<?xi32>", "new": "i32",
+        }  # fmt: skip
+
+    def lines(
+        self, types: dict[str, str], places: list[str], mods: list[str]
+    ) -> tuple[list[str], tuple[str, str, str]]:
+        """The operations in front of attention, and the names of q, k and v then.
+        `places` are the arrays that say where keys are, `mods` the words."""
+        lines, names = [], {"q": "q", "k": "k_new", "v": "v_new"}
+        if self.pairs:
+            at = "position" if self.own_position else "used_k"
+            for name in "qk":
+                given = names[name]
+                lines.append(
+                    f"  %turned_{name} = attention.rotary %{given}, %cos, %sin at %{at} "
+                    f"{'interleaved ' if self.interleaved else ''}layout bshd"
+                    f" : {types[given]}, {types['cos']}, tensor<?xi32>"
+                )
+                names[name] = f"turned_{name}"
+        first = "first" if self.own_first else "used_k"
+        aux = ", ".join("%" + one for one in places)
+        of_aux = f"aux({aux} : {', '.join(types[one] for one in places)}) "
+        for name in "kv":
+            lines.append(
+                f"  %all_{name} = attention.append %{names[name]}, %{name} at %{first} "
+                f"{of_aux if places else ''}layout bshd "
+                f"{'mods [' + ', '.join(mods) + '] ' if mods else ''}"
+                f": {types[name + '_new']}, {types[name]}, tensor<?xi32>"
+            )
+        return lines, (names["q"], "all_k", "all_v")
+
+    #: The keys of a sequence: those in the cache, and the new ones.
+    LENGTHS = (
+        "    lengths (%b) {\n"
+        "      %before = tensor.extract %used_k[%b] : tensor<?xi32>\n"
+        "      %old = arith.index_cast %before : i32 to index\n"
+        "      %more = arith.index_cast %new : i32 to index\n"
+        "      %keys = arith.addi %old, %more : index\n"
+        "      %queries = attention.length query\n"
+        "      attention.yield %queries, %keys : index, index\n"
+        "    }"
+    )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -24,6 +97,7 @@ class ServingSpec:
     chunk: int = 0
     splits: bool = False
     heads: tuple[int, int] | None = None
+    append: Append | None = None
 
     @functools.cached_property
     def inputs(self) -> tuple[str, ...]:
@@ -33,6 +107,7 @@ class ServingSpec:
             "q", "k", "v", "scale", *scales, *(("sinks",) if spec.sinks else ()),
             *self.arrays, *(("max_q",) if "cu_q" in self.arrays else ()),
             *(("splits",) if self.splits else ()),
+            *(self.append.inputs if self.append else ()),
         )  # fmt: skip
 
     def to_mlir(self) -> str:
@@ -52,7 +127,15 @@ class ServingSpec:
         }  # fmt: skip
         types |= {name: "tensor<?xi32>" for name in ARRAYS if name != "page_table"}
         types |= {f"{name}_descale": "tensor<?x?x1xf32>" for name in "qkv"}
-        lines, before = ["    attention.forward %q, %k, %v"], []
+        before: list[str] = []
+        named: tuple[str, ...] = ("q", "k", "v")
+        if self.append:
+            types |= self.append.types(spec, key_heads)
+            places = [name for name in PLACES if name in arrays]
+            before, named = self.append.lines(
+                types, places, self._place_mods({n: i for i, n in enumerate(places)})
+            )
+        lines = [f"    attention.forward {', '.join('%' + one for one in named)}"]
         if arrays:
             operands = ", ".join("%" + name for name in arrays)
             lines.append(f"    aux({operands} : {', '.join(types[a] for a in arrays)})")
@@ -80,6 +163,8 @@ class ServingSpec:
             lines.append(f"    mods [{', '.join(mods)}]")
         made = ", ".join(types[name] for name in spec.outputs)
         lines.append(f"    : ({types['q']}, {types['k']}, {types['v']}) -> ({made})")
+        if self.append:
+            lines.append(Append.LENGTHS)
         return function_text(
             "attention_serving", self.inputs, spec.outputs, types, lines, before
         )
@@ -91,16 +176,21 @@ class ServingSpec:
             ends = [
                 f"{side} = {number[f'{prefix}_{side}']}"
                 for side in "qk" if f"{prefix}_{side}" in number
+                # The region of lengths adds what is new.
+                and not (self.append and (prefix, side) == ("used", "k"))
             ]  # fmt: skip
             return [f"#attention.{word}<{', '.join(ends)}>"] if ends else []
 
         mods = [*pair("packed", "cu"), *pair("used", "used")]
-        for name, text in (
-            ("batch_index", "#attention.batch_index<aux = {}>"),
-            ("leftpad", "#attention.leftpad<aux = {}>"),
-            ("page_table", "#attention.paged<table = {}>"),
-        ):
-            if name in number:
-                mods.append(text.format(number[name]))
+        mods += self._place_mods(number)
         mods += self.attention._mods([])
         return [*mods, f"#attention.chunk<{self.chunk}>"] if self.chunk else mods
+
+    @staticmethod
+    def _place_mods(number: dict[str, int]) -> list[str]:
+        words = {
+            "batch_index": "#attention.batch_index<aux = {}>",
+            "leftpad": "#attention.leftpad<aux = {}>",
+            "page_table": "#attention.paged<table = {}>",
+        }
+        return [words[name].format(number[name]) for name in PLACES if name in number]

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""New keys and values of fa3.serving: checks, and what a kernel needs to know."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import tensors
+from .errors import ArgumentError, ArgumentTypeError, UnsupportedError
+from .serving_spec import Append
+
+
+def check(
+    call: Any, k_new: Any, v_new: Any, cos: Any, sin: Any, interleaved: bool,
+    position: Any, all_at_one: bool,
+) -> Append | None:  # fmt: skip
+    """What is appended in a call (fa3.serving._Call), whose tensors are added to it.
+    `all_at_one`: queries are all at the position of the first new key."""
+    if (k_new is None) != (v_new is None):
+        raise ArgumentError("k" if k_new is None else "v", "is needed: k and v go together")
+    if (cos is None) != (sin is None):
+        raise ArgumentError("rotary_cos", "and rotary_sin go together")
+    if k_new is None:
+        for name, one in (("rotary_cos", cos), ("rotary_seqlens", position)):
+            if one is not None:
+                raise ArgumentError(name, "is for new keys, and k and v are None")
+        return None
+    if "used_k" not in call.arrays:
+        raise ArgumentError("cache_seqlens", "is needed: new keys go behind so many rows")
+    if call.types[1] not in ("f16", "bf16"):
+        raise UnsupportedError(f"new keys in a cache of {call.types[1]}")
+    for name, dim, of in (("k", call.head_dim, k_new), ("v", call.head_dim_v, v_new)):
+        rows = k_new.shape[1] if k_new.dim() == 4 else 0
+        wanted = (call.sequences, rows, call.key_heads, dim)
+        if tuple(of.shape) != wanted or of.dtype != call.given[name].dtype:
+            raise ArgumentError(
+                name, f"{of.dtype} of shape {tuple(of.shape)}, expected "
+                f"{call.given[name].dtype} {wanted}",
+            )  # fmt: skip
+        if call.given[name].stride(-1) != 1:
+            raise ArgumentError(f"{name}_cache", "last dimension is not contiguous")
+    added = {"k_new": k_new.contiguous(), "v_new": v_new.contiguous()}
+    if position is not None and cos is None:
+        raise ArgumentError("rotary_seqlens", "without rotary_cos")
+    if position is not None:
+        added["position"] = _lengths(call, "rotary_seqlens", position)
+    own_first = "leftpad" in call.arrays
+    if own_first:
+        # Keys are counted from behind the padding, rows of a cache with it.
+        added["first"] = call.arrays["used_k"] - call.arrays["leftpad"]
+    pairs, table = 0, ""
+    if cos is not None:
+        pairs, table = _check_tables(call, cos, sin)
+        added |= {"cos": cos, "sin": sin}
+        if "cu_q" in call.arrays:
+            raise UnsupportedError("rotary embedding of packed queries (cu_seqlens_q)")
+        if all_at_one and call.most_queries > 1:
+            raise UnsupportedError(
+                f"rotary embedding of {call.most_queries} queries at one position, as it is "
+                "without causal and window"
+            )
+    for name, one in added.items():
+        call.given[name], call.views[name] = one, tensors.view(name, one)
+        if call.views[name].device != call.device:
+            raise ArgumentError(name, "is not on the device of q")
+    call.given["new"] = k_new.shape[1]
+    return Append(pairs, table, interleaved, own_first, position is not None)
+
+
+def _lengths(call: Any, name: str, value: Any) -> Any:
+    one = tensors.view(name, value)
+    if one.type != "i32" or one.shape != (call.sequences,):
+        raise ArgumentTypeError(
+            name, f"{one.type} of shape {one.shape}, expected i32 ({call.sequences},)"
+        )
+    return value
+
+
+def _check_tables(call: Any, cos: Any, sin: Any) -> tuple[int, str]:
+    """Pairs of elements and element type."""
+    one, other = tensors.view("rotary_cos", cos), tensors.view("rotary_sin", sin)
+    if one.type not in ("f32", "f16", "bf16"):
+        raise ArgumentTypeError(
+            "rotary_cos", f"element type {one.type}, expected f32, f16 or bf16"
+        )
+    if one.type != other.type or one.shape != other.shape or len(one.shape) != 2:
+        raise ArgumentError(
+            "rotary_sin", f"{other.type} of shape {other.shape}, expected {one.type} "
+            f"{one.shape}, (positions, pairs)",
+        )  # fmt: skip
+    pairs = one.shape[1]
+    if pairs % 8 or not 8 <= pairs <= call.head_dim // 2:
+        raise ArgumentError(
+            "rotary_cos", f"{pairs} pairs of elements, expected a multiple of 8 up to "
+            f"{call.head_dim // 2}",
+        )  # fmt: skip
+    if one.strides[1] != 1 or other.strides[1] != 1:
+        raise ArgumentError("rotary_cos", "last dimension is not contiguous")
+    return pairs, one.type
