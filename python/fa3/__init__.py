@@ -35,8 +35,8 @@ _NAMES = {
     "BlockMask": "blocks",
 }
 _MODULES = (
-    "torch", "jax", "hf", "flash_attn_interface", "flex", "api", "blocks", "bundle", "cache",
-    "call", "compiler", "driver", "gradients", "launch", "packed", "program", "serving",
+    "torch", "jax", "hf", "flash_attn_interface", "flex", "api", "bench", "blocks", "bundle",
+    "cache", "call", "compiler", "driver", "gradients", "launch", "packed", "program", "serving",
     "request", "spec", "tensors", "trace",
 )  # fmt: skip
 

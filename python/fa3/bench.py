@@ -124,9 +124,46 @@ def run(case: Case, peers: Sequence[str]) -> dict[str, float | str]:
 
         try:
             made[name] = measure(whole)
+            if name == "fa3" and not case.backward:
+                made["share"] = through_the_call(q, k, v, case.causal)
         except Exception as error:  # a peer that cannot is a hole in the table
             made[name] = f"{type(error).__name__}: {error}".split("\n")[0]
     return made
+
+
+def alone(q: Any, k: Any, v: Any, causal: bool) -> Callable[[], None]:
+    """Launches the kernel that fa3.attention has run with these tensors, by the C
+    interface: the same arguments and stream, o where it is, no checks."""
+    import torch
+
+    from .request import call_key, plans
+
+    call = plans[call_key(q, k, v, causal, None, 0.0, None, False, "bhsd")]
+    o = torch.empty_like(q)
+    frame = call.plan.acquire()
+    for slot, one in zip(call.tensor_slots, (q, k, v, o)):
+        frame.words[slot] = one.data_ptr()
+    frame.numbers[call.scale_slot] = call.default_scale
+    stream = torch.cuda.current_stream().cuda_stream
+
+    def launch() -> None:
+        o.data_ptr()  # is kept as long as this function
+        call.plan.run(frame, stream)
+
+    return launch
+
+
+def through_the_call(q: Any, k: Any, v: Any, causal: bool) -> float:
+    """The rate of fa3.attention over that of its kernel alone, on the GPU: tensors in,
+    tensor out, beside a launch with everything prepared."""
+    import torch
+
+    from .api import attention
+
+    with torch.no_grad():
+        attention(q, k, v, causal=causal)
+        kernel = measure(alone(q, k, v, causal))
+        return kernel / measure(lambda: attention(q, k, v, causal=causal))
 
 
 def measure(call: Callable[[], Any]) -> float:
@@ -155,7 +192,7 @@ def bench(
     """Prints a table of TFLOP/s; writes it as CSV and as a picture."""
     names = ("fa3", *peers)
     print(f"{'length':>8} {'batch':>6} " + " ".join(f"{name:>8}" for name in names)
-          + "   TFLOP/s")  # fmt: skip
+          + "  TFLOP/s; fa3's share of its kernel alone")  # fmt: skip
     rows, holes = [], {}
     for case in cases:
         made = run(case, peers)
@@ -170,8 +207,11 @@ def bench(
             else:
                 row[name] = f"{case.flops / value / 1e12:.1f}"
                 cells.append(f"{row[name]:>8}")
+        share = made.get("share")
+        row["share"] = f"{share:.3f}" if share is not None else ""
         rows.append(row)
-        print(f"{case.length:8} {case.batch:6} " + " ".join(cells), flush=True)
+        print(f"{case.length:8} {case.batch:6} " + " ".join(cells) + f"  {row['share']}",
+              flush=True)  # fmt: skip
     for name, why in holes.items():
         print(f"{name}: {why}")
     if out is not None:

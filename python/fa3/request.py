@@ -461,6 +461,20 @@ def tensors_key(values: Sequence[Any]) -> tuple[Any, ...]:
     )
 
 
+def run_again(
+    q: Any, k: Any, v: Any, extras: Sequence[Any], numbers: Sequence[float], text: str,
+    scale: float | None,
+) -> Any:  # fmt: skip
+    """What run_program gives where the same was run before, else None."""
+    call = plans.get((text, tensors_key((q, k, v, *extras))))
+    if call is None:
+        return None
+    if not (extras or call.scalars):
+        return call(q, k, v, scale)
+    traced = parse(text).traced(extras, numbers)
+    return call.again((q, k, v, *extras), scale, traced.scalars if traced else ())
+
+
 def run_program(
     q: Any, k: Any, v: Any, extras: Sequence[Any], numbers: Sequence[float], text: str,
     scale: float | None, out: Any = None, lse: Any = None,

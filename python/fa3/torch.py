@@ -19,7 +19,7 @@ from .blocks import Lists
 from .capture import follow
 from .errors import ArgumentError, UnsupportedError
 from .program import EXTRAS, Program, mods_text, parse, to_text
-from .request import Request, run_program
+from .request import Request, run_again, run_program
 from .sdpa import Report, activate, deactivate, is_active, report
 from .trace import Traced, describe_mods, plan_mods, trace_mods
 
@@ -36,11 +36,14 @@ __all__ = [
 # then those of mods, `numbers` what mods have captured. No argument has a default:
 # torch strips those, and then its autograd for lists of tensors counts wrong.
 _library = torch.library.Library("fa3", "DEF")
-_library.define(
-    "forward(Tensor q, Tensor k, Tensor v, Tensor[] extras, float[] numbers, "
-    "str program, float? scale) -> (Tensor, Tensor)",
-    tags=(torch.Tag.pt2_compliant_tag, torch.Tag.needs_exact_strides),
-)
+# What has no gradients is an operator of its own: a rule for them in Python costs as
+# much host time as the dispatch itself, also where nobody asks for gradients.
+for _name in ("forward", "inference"):
+    _library.define(
+        f"{_name}(Tensor q, Tensor k, Tensor v, Tensor[] extras, float[] numbers, "
+        "str program, float? scale) -> (Tensor, Tensor)",
+        tags=(torch.Tag.pt2_compliant_tag, torch.Tag.needs_exact_strides),
+    )
 _library.define(
     "backward(Tensor do, Tensor? dlse, Tensor q, Tensor k, Tensor v, Tensor o, "
     "Tensor lse, Tensor[] extras, float[] numbers, str program, float? scale)"
@@ -53,11 +56,13 @@ def _forward(
     q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, extras: Sequence[torch.Tensor],
     numbers: Sequence[float], program: str, scale: float | None,
 ) -> tuple[torch.Tensor, torch.Tensor]:  # fmt: skip
-    with torch.no_grad():
-        made = run_program(q, k, v, extras, numbers, program, scale)
-    if parse(program).return_lse:
+    made = run_again(q, k, v, extras, numbers, program, scale)
+    if made is None:
+        with torch.no_grad():
+            made = run_program(q, k, v, extras, numbers, program, scale)
+    if type(made) is tuple:
         return made
-    return made, q.new_empty((0,), dtype=torch.float32)
+    return made, torch.empty((0,), dtype=torch.float32, device=q.device)
 
 
 def _forward_fake(
@@ -187,8 +192,10 @@ def _backward_of_torch(
 
 for _key in ("CUDA", "CPU"):
     _library.impl("forward", _forward, _key)
+    _library.impl("inference", _forward, _key)
     _library.impl("backward", _backward, _key)
 torch.library.register_fake("fa3::forward", _forward_fake, lib=_library)
+torch.library.register_fake("fa3::inference", _forward_fake, lib=_library)
 torch.library.register_fake("fa3::backward", _backward_fake, lib=_library)
 torch.library.register_autograd(
     "fa3::forward", _backward_rule, setup_context=_setup_context, lib=_library
@@ -239,10 +246,10 @@ def attention(
     backward: str | None = None,
     lists: Lists | None = None,
 ) -> Any:
-    """fa3.attention as an operator of torch, torch.ops.fa3.forward: for
-    torch.compile and for gradients, of q, k, v, sinks, bias, slopes and the tensors
-    of mods, and through lse. `backward` as set_backward has it; `lists` of blocks, as
-    fa3.blocks reads them, without gradients."""
+    """fa3.attention as an operator of torch, torch.ops.fa3.forward, or inference where
+    there are no gradients: for torch.compile and for gradients, of q, k, v, sinks,
+    bias, slopes and the tensors of mods, and through lse. `backward` as set_backward
+    has it; `lists` of blocks, as fa3.blocks reads them, without gradients."""
     kind = _check_backward(backward) or _kind
     traced, mods, tables, numbers = None, "", (), []
     if isinstance(score_mod, _Described):
@@ -281,7 +288,8 @@ def attention(
         _grads(given, tables) if needs_grad else "", size,
     )  # fmt: skip
     extras += list(tables)
-    o, lse = torch.ops.fa3.forward(q, k, v, extras, numbers, program, scale)
+    operator = torch.ops.fa3.forward if needs_grad else torch.ops.fa3.inference
+    o, lse = operator(q, k, v, extras, numbers, program, scale)
     return (o, lse) if return_lse else o
 
 

@@ -114,10 +114,10 @@ class OperatorTest(Problem):
         for order in ((0, 1, 2), (0, 2, 1), (2, 0, 1)):
             back = [order.index(d) for d in range(3)]
             q = self.q.permute(*order, 3).contiguous().permute(*back, 3)
-            torch.library.opcheck(
-                torch.ops.fa3.forward.default,
-                (q, self.k, self.v, [sinks], [], text, 0.3),
-            )
+            for operator in (torch.ops.fa3.forward, torch.ops.fa3.inference):
+                torch.library.opcheck(
+                    operator.default, (q, self.k, self.v, [sinks], [], text, 0.3)
+                )
             o, lse = torch.ops.fa3.forward(q, self.k, self.v, [sinks], [], text, 0.3)
             for dlse in (None, torch.rand_like(lse)):
                 torch.library.opcheck(

@@ -2,8 +2,10 @@
 """Values of the forward and of mods against fp32."""
 
 import torch
+from torch.nn.attention import flex_attention as flex
 
 import fa3
+from fa3.bench import measure
 
 from .common import DEVICE, TOLERANCE, check, compare, random, reference
 
@@ -91,19 +93,47 @@ def part_mods(quick):
         "relu": lambda s, b, h, i, j: torch.relu(s) + torch.log(torch.abs(s) + 1),
     }
 
-    class Mask:
-        def __init__(self, mod):
-            self.mask_mod = mod
-
     for name, mod in masks.items():
         with check("mods", f"mask {name}") as notes:
             expected, sums = reference(q, k, v, mask=mod)
-            o, lse = fa3.flex_attention(
-                q, k, v, None, Mask(mod), enable_gqa=True, return_lse=True
-            )
-            compare(notes, o, expected, 4e-3)
-            compare(notes, lse, sums, 2e-3)
+            blocks = flex.create_block_mask(mod, 2, 4, 500, 700, device=DEVICE)
+            for how in ("lists", "mask"):
+                o, lse = fa3.flex_attention(
+                    q, k, v, None, blocks, enable_gqa=True, return_lse=True,
+                    kernel_options={"BLOCKS": how},
+                )  # fmt: skip
+                compare(notes, o, expected, 4e-3)
+                compare(notes, lse, sums, 2e-3)
     for name, mod in scores.items():
         with check("mods", f"score {name}") as notes:
             expected, _ = reference(q, k, v, score=mod)
             compare(notes, fa3.flex_attention(q, k, v, mod, enable_gqa=True), expected, 6e-3)
+
+
+def part_blocks(quick):
+    """Block masks of 8192 x 8192 beside compiled FlexAttention: lists, and blocks that
+    the compiler finds."""
+    torch.manual_seed(2)
+    n = 8192
+    q, k, v = (random(1, 16, n, 128, dtype=torch.bfloat16) for _ in range(3))
+    ends = torch.randint(300, 1700, (40,), device=DEVICE).cumsum(0)
+    document = torch.searchsorted(ends, torch.arange(n, device=DEVICE), right=True).int()
+    compiled = torch.compile(flex.flex_attention, dynamic=False)
+    for name, mod in (
+        ("causal", lambda b, h, i, j: i >= j),
+        ("window of 1024", lambda b, h, i, j: (i >= j) & (i - j < 1024)),
+        ("documents", lambda b, h, i, j: document[i] == document[j]),
+    ):
+        with check("blocks", f"{name}, 16 heads of 128, {n}") as notes:
+            mask = flex.create_block_mask(mod, None, None, n, n, device=DEVICE)
+            wanted = compiled(q, k, v, block_mask=mask)
+            for how in ("lists", "mask"):
+                def call(how=how):
+                    return fa3.flex_attention(
+                        q, k, v, block_mask=mask, kernel_options={"BLOCKS": how}  # noqa: B023
+                    )
+
+                compare([], call(), wanted, 3e-2)
+                notes.append(f"{how} {1e3 * measure(call):.3f}")
+            seconds = measure(lambda: compiled(q, k, v, block_mask=mask))  # noqa: B023
+            notes.append(f"flex {1e3 * seconds:.3f} ms")

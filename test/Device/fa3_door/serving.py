@@ -83,6 +83,79 @@ def cache(notes, queries, lengths, page=0, pad=None, index=None, splits=0, rows=
     notes[:] = ["max " + max(notes, key=float)]
 
 
+def step(notes, queries, lengths, page=0, pairs=32, interleaved=True, **named):
+    """New keys and values, turned, in a cache with room for 1100; o, and the cache
+    where it was written."""
+    batch, rows, new = len(lengths), 1280, queries
+    q = random(batch, queries, 8, 128, dtype=TYPE)
+    added = [random(batch, new, 2, 128, dtype=TYPE) for _ in range(2)]
+    k, v = (random(batch, rows, 2, 128, dtype=TYPE) for _ in range(2))
+    angle = torch.rand(rows, pairs, device=DEVICE) * 6
+    given, passed = {"cache_seqlens": i32(lengths)}, (k.clone(), v.clone())
+    if page:
+        order = torch.randperm(batch * rows // page, device=DEVICE)
+        passed = tuple(torch.empty_like(one).reshape(-1, page, 2, 128) for one in (k, v))
+        for paged, plain in zip(passed, (k, v)):
+            paged[order] = plain.reshape(-1, page, 2, 128)
+        given["page_table"] = order.reshape(batch, -1).to(torch.int32)
+    o = door.flash_attn_with_kvcache(
+        q, *passed, *added, rotary_cos=angle.cos(), rotary_sin=angle.sin(), causal=True,
+        rotary_interleaved=interleaved, **given, **named,
+    )  # fmt: skip
+    if page:
+        passed = tuple(one[order].reshape(batch, rows, 2, 128) for one in passed)
+    for n, length in enumerate(lengths):
+        here = slice(length, length + new)
+        turned, keys = (rotate(x, angle[here], interleaved) for x in (q[n], added[0][n]))
+        k[n, here], v[n, here] = keys, added[1][n]
+        compare(notes, o[n], one_sequence(
+            turned, k[n, : length + new], v[n, : length + new], causal=True
+        )[0], 3e-2)  # fmt: skip
+    if not torch.equal(passed[1], v):
+        raise AssertionError("the cache of values is not what it has to be")
+    compare(notes, passed[0], k, 2e-2)
+    notes[:] = ["max " + max(notes, key=float)]
+
+
+def rotate(x, angle, interleaved):
+    pairs, y = angle.shape[1], x.float()
+    c, s = angle.cos()[:, None], angle.sin()[:, None]
+    first, second = (
+        (slice(0, 2 * pairs, 2), slice(1, 2 * pairs, 2)) if interleaved
+        else (slice(0, pairs), slice(pairs, 2 * pairs))
+    )  # fmt: skip
+    a, b = y[..., first].clone(), y[..., second].clone()
+    y[..., first], y[..., second] = a * c - b * s, b * c + a * s
+    return y.to(x.dtype)
+
+
+def part_append(quick):
+    torch.manual_seed(4)
+    for text, queries, named in (
+        ("a token", 1, {}), ("a token, pages of 64", 1, {"page": 64}),
+        ("a token, halves, all of a row", 1, {"interleaved": False, "pairs": 64}),
+        ("a token, pages of 16, 4 splits", 1, {"page": 16, "num_splits": 4}),
+        ("70 tokens, pages of 64", 70, {"page": 64}),
+    ):
+        with check("append", f"kvcache with new keys, {text}") as notes:
+            step(notes, queries, (1000, 333, 0), **named)
+    with check("append", "decode step, batch 8, 8192 keys, 32/8 heads, pages of 64") as notes:
+        q = random(8, 1, 32, 128, dtype=TYPE)
+        new = random(8, 1, 8, 128, dtype=TYPE)
+        k, v = (random(1040, 64, 8, 128, dtype=TYPE) for _ in range(2))
+        table = torch.arange(8 * 130, device=DEVICE, dtype=torch.int32).reshape(8, 130)
+        length = torch.full((8,), 8192, dtype=torch.int32, device=DEVICE)
+        cos = torch.rand(9000, 64, device=DEVICE)
+
+        def call(*added, **more):
+            return door.flash_attn_with_kvcache(
+                q, k, v, *added, cache_seqlens=length, page_table=table, causal=True, **more
+            )
+
+        with_new = measure(lambda: call(new, new, rotary_cos=cos, rotary_sin=cos))
+        notes.append(f"{1e6 * with_new:.0f} us, without new keys {1e6 * measure(call):.0f} us")
+
+
 def part_serving(quick):
     torch.manual_seed(3)
     lengths = ((70, 200), (0, 50), (240, 250), (1, 513))

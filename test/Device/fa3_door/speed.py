@@ -67,11 +67,14 @@ def part_overhead(quick):
     """Host time of a call that is not waited for."""
     q = random(1, 8, 64, 64, dtype=torch.bfloat16)
     mask_mod = lambda b, h, i, j: i >= j  # noqa: E731
+    text = fa3.program.to_text(True, None, 0.0, None, False, "bhsd")
+    operator = torch.ops.fa3.inference.default if fa3.torch else None
     calls = {
         "fa3.attention": lambda: fa3.attention(q, q, q, causal=True),
         "fa3.attention, return_lse": lambda: fa3.attention(q, q, q, return_lse=True),
         "fa3.attention, mask_mod": lambda: fa3.attention(q, q, q, mask_mod=mask_mod),
-        "torch.ops.fa3.forward": lambda: fa3.torch.attention(q, q, q, causal=True),
+        "fa3.torch.attention": lambda: fa3.torch.attention(q, q, q, causal=True),
+        "torch.ops.fa3.inference": lambda: operator(q, q, q, [], [], text, None),
         "torch sdpa": lambda: functional.scaled_dot_product_attention(
             q, q, q, is_causal=True
         ),
@@ -126,6 +129,10 @@ def part_speed(quick):
         flops = 4 * b * h * n * n * d * (0.5 if causal else 1)
         with check("speed", f"d={d} causal={causal} n={n} b={b} h={h}") as notes:
             backends = torch.nn.attention.SDPBackend
+            share = [fa3.bench.through_the_call(q, k, v, causal) for _ in range(3)]
+            notes.append(f"call/kernel {max(share):.3f}")
+            if n >= 2048 and max(share) < 0.97:
+                raise AssertionError(f"the call has {share} of the kernel's rate")
             for name, call in (
                 ("fa3", lambda: fa3.attention(q, k, v, causal=causal)),
                 ("cudnn", lambda: sdpa(backends.CUDNN_ATTENTION, q, k, v, causal)),
