@@ -31,6 +31,7 @@ from .standins import (
 
 _ARGUMENTS = ("b", "h", "i", "j")
 _MAX_I32 = 2**31 - 1
+_MAX_RANK = 8  # of an argument of a launch
 
 
 @dataclasses.dataclass
@@ -294,7 +295,11 @@ def _finish(
     if session.found:
         capture.volatile = True
     auxiliaries = []
-    for tensor in session.tensors:
+    for tensor, called in zip(session.tensors, session.tensor_names):
+        if tensor.dim() > _MAX_RANK:
+            raise TraceError(
+                f"tensor '{called}' has rank {tensor.dim()}, expected at most {_MAX_RANK}"
+            )
         type = tensors.view("", tensor).type
         auxiliaries.append(
             Auxiliary("i8" if type == "i1" else type, max(1, tensor.dim()))

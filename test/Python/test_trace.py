@@ -317,6 +317,11 @@ class TorchTest(unittest.TestCase):
             mask((lambda t: lambda b, h, q, kv: t[-1] > kv)(torch.arange(3))).regions.mask,
         )
 
+    def test_rank_of_a_table(self):
+        table = torch.zeros(2, 1, 1, 1, 1, 1, 1, 1, 2)
+        with self.assertRaisesRegex(TraceError, "'table' has rank 9, expected at most 8"):
+            trace.trace_mods(lambda s, b, h, q, kv: s + table[b, 0, 0, 0, 0, 0, 0, 0, h], None)
+
     def test_what_cannot_be_traced(self):
         table = torch.rand(4, 4)
         for mod, expected in (
