@@ -170,6 +170,16 @@ FA3_API fa3_outcome fa3_define(const char *text, size_t length,
                                const fa3_options *options, const fa3_arg *args,
                                size_t num_args, fa3_result **result);
 
+/* Predicts what the warp groups, products and copies of the first thread block
+ * do when: compiles the module with records and runs it in the interpreter with
+ * a clock, for a GPU of `sms` multiprocessors. Arguments as fa3_interpret; the
+ * arrays are not written to. Trace events as Perfetto and chrome://tracing read
+ * them, JSON, are fa3_result_ir; a cycle is shown as a nanosecond. */
+FA3_API fa3_outcome fa3_trace(const char *text, size_t length,
+                              const fa3_options *options, const fa3_arg *args,
+                              size_t num_args, int64_t sms,
+                              fa3_result **result);
+
 #ifdef __cplusplus
 }
 #endif

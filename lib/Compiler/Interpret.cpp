@@ -1,13 +1,15 @@
 //===- Interpret.cpp - libfa3: modules on the CPU -------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// fa3_interpret and fa3_define. Arguments are checked against the host function
-// before anything runs.
+// fa3_interpret, fa3_trace and fa3_define. Arguments are checked against the
+// host function before anything runs.
 //===----------------------------------------------------------------------===//
 
 #include "Result.h"
+#include "fa3/Dialect/Hopper/IR/Records.h"
 #include "fa3/Interp/Interpreter.h"
 #include "fa3/Reference/Reference.h"
+#include "fa3/Trace/Trace.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/Support/MathExtras.h"
@@ -230,6 +232,88 @@ fa3_outcome fa3_interpret(const char *text, size_t length, const char *stage,
   fa3_outcome outcome = call.begin(text, length, options);
   if (!outcome)
     outcome = interpret(call, stage ? stage : "tile", {args, num_args});
+  return call.end(outcome, result);
+}
+
+//===----------------------------------------------------------------------===//
+// Timelines
+//===----------------------------------------------------------------------===//
+
+/// The array of records of a function compiled with record=1: its last
+/// argument, one block of groups x entries, none of which is written.
+static std::optional<interp::Array> makeRecords(func::FuncOp function) {
+  if (!function.getNumArguments())
+    return std::nullopt;
+  auto type = dyn_cast<MemRefType>(function.getArgumentTypes().back());
+  if (!type || !type.hasStaticShape() || type.getRank() != 3 ||
+      !type.getElementType().isInteger(64) ||
+      !function.getArgAttr(function.getNumArguments() - 1,
+                           hopper::kRecordsAttrName))
+    return std::nullopt;
+  interp::Array records =
+      interp::Array::allocate(interp::Format::I64, type.getShape());
+  std::memset(records.getFirst(), 0xff,
+              records.getNumElements() * sizeof(uint64_t));
+  return records;
+}
+
+static fa3_outcome traceKernel(Call &call, ArrayRef<fa3_arg> args,
+                               int64_t sms) {
+  if (sms < 1)
+    return call.refuse("expects at least one multiprocessor, got " +
+                       Twine(sms));
+  if (!call.getOptions().passPipeline.empty())
+    return call.refuse("a trace and pass_pipeline exclude each other");
+  call.addPipelineOption("record=1");
+  if (fa3_outcome outcome = call.lower("hopper"))
+    return outcome;
+  func::FuncOp function =
+      findHostFunction(call.getModule(), call.getOptions().function);
+  if (!function)
+    return FA3_FAILED;
+  auto described = hopper::describeRecords(function);
+  std::optional<interp::Array> records = makeRecords(function);
+  if (!described || !records)
+    return call.refuse("the kernel has no groups, there is nothing to trace");
+  llvm::Expected<trace::Table> table = trace::Table::fromJSON(*described);
+  if (!table)
+    return call.refuse(llvm::toString(table.takeError()));
+  Arguments arguments(call, function.getArgumentTypes().drop_back(), args);
+  if (fa3_outcome outcome = arguments.check())
+    return outcome;
+  SmallVector<interp::Argument> values = arguments.copyIn();
+  values.push_back(*records);
+  std::vector<interp::BlockTimeline> units;
+  interp::Options options;
+  options.sms = sms;
+  options.completion = interp::Completion::Eager;
+  options.timed = true;
+  options.timedBlocks = 1;
+  options.timelines = &units;
+  if (failed(interp::interpret(function, values, options)))
+    return FA3_FAILED;
+  ArrayRef<uint64_t> words(
+      reinterpret_cast<const uint64_t *>(records->getFirst()),
+      records->getNumElements());
+  llvm::Expected<trace::Timeline> timeline =
+      trace::buildTimeline("predicted", *table, words);
+  if (!timeline)
+    return call.refuse(llvm::toString(timeline.takeError()));
+  if (!units.empty())
+    trace::addUnits(*timeline, units.front().uses);
+  call.getResult().ir.emplace();
+  llvm::raw_string_ostream os(*call.getResult().ir);
+  trace::writeTraceEvents(os, *timeline);
+  return FA3_DONE;
+}
+
+fa3_outcome fa3_trace(const char *text, size_t length,
+                      const fa3_options *options, const fa3_arg *args,
+                      size_t num_args, int64_t sms, fa3_result **result) {
+  Call call;
+  fa3_outcome outcome = call.begin(text, length, options);
+  if (!outcome)
+    outcome = traceKernel(call, {args, num_args}, sms);
   return call.end(outcome, result);
 }
 

@@ -69,6 +69,10 @@ public:
   /// Runs `pass_pipeline` over the module, or fa3-lower-to-nvvm-pipeline up to
   /// the end of a stage: tile, specialize, pipeline, layout, hopper or nvvm.
   fa3_outcome lower(llvm::StringRef stage);
+  /// Adds a word to `pipeline_options`.
+  void addPipelineOption(llvm::StringRef word) {
+    options.pipelineOptions += (" " + word).str();
+  }
 
   const Options &getOptions() const { return options; }
   mlir::MLIRContext &getContext() { return *context; }

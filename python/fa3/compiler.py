@@ -96,6 +96,13 @@ class Compiler:
         numbers. Without a stage attention is computed by its definition."""
         raise NotImplementedError
 
+    def trace(
+        self, text: str, args: Sequence[Any], options: CompileOptions, sms: int
+    ) -> str:
+        """What the first thread block does when, as predicted: JSON for Perfetto.
+        Arguments as for interpret."""
+        raise CompilerNotFoundError("a timeline needs libfa3.so")
+
 
 # -----------------------------------------------------------------------------
 # libfa3.so
@@ -167,6 +174,9 @@ class LibraryCompiler(Compiler):
         library.fa3_compile.argtypes = [text, size, options, p]
         library.fa3_lower.argtypes = [text, size, text, options, p]
         library.fa3_interpret.argtypes = [text, size, text, options, arg, size, p]
+        library.fa3_trace.argtypes = [
+            text, size, options, arg, size, ctypes.c_int64, p,
+        ]  # fmt: skip
         library.fa3_define.argtypes = [text, size, options, arg, size, p]
         self.version = library.fa3_version().decode()
         self.build_id = library.fa3_build_id().decode()
@@ -195,10 +205,7 @@ class LibraryCompiler(Compiler):
         self, text: str, args: Sequence[Any], options: CompileOptions,
         stage: str | None = None,
     ) -> None:  # fmt: skip
-        data, count = text.encode(), len(args)
-        array = (runtime._Arg * count)()
-        for value, arg in zip(args, array):
-            _fill_argument(arg, value)
+        data, count, array = text.encode(), len(args), _fill_arguments(args)
         chosen = self._options(options)
 
         def call(result: Any) -> int:
@@ -211,6 +218,18 @@ class LibraryCompiler(Compiler):
             )
 
         self._run(text, call, lambda result: None)
+
+    def trace(
+        self, text: str, args: Sequence[Any], options: CompileOptions, sms: int
+    ) -> str:
+        data, array = text.encode(), _fill_arguments(args)
+        return self._run(
+            text,
+            lambda result: self._c.fa3_trace(
+                data, len(data), self._options(options), array, len(args), sms, result
+            ),
+            lambda result: (self._bytes("ir", result) or b"").decode(),
+        )
 
     def _options(self, options: CompileOptions) -> Any:
         def text(value: str) -> bytes | None:
@@ -287,6 +306,13 @@ class LibraryCompiler(Compiler):
             tuple(usage),
             tuple(self._diagnostics(result)),
         )
+
+
+def _fill_arguments(values: Sequence[Any]) -> Any:
+    array = (runtime._Arg * len(values))()
+    for value, arg in zip(values, array):
+        _fill_argument(arg, value)
+    return array
 
 
 def _fill_argument(arg: Any, value: Any) -> None:

@@ -4,23 +4,23 @@ cache on disk, the compiler; and Kernel, which is what comes out."""
 
 from __future__ import annotations
 
+import ctypes
 import dataclasses
 import functools
 import glob
 import importlib.util
 import json
 import logging
+import math
 import os
-import pathlib
 import shutil
-import subprocess
-import tempfile
 import threading
 import time
 from typing import Any
 
 from . import cache as caches
-from ._runtime import find_file, runtime
+from . import tensors
+from ._runtime import runtime
 from .compiler import (
     STAGES,
     Code,
@@ -30,7 +30,7 @@ from .compiler import (
     get_compiler,
     parse_options,
 )
-from .errors import CompileError, CompilerNotFoundError, Diagnostic
+from .errors import ArgumentError, CompileError, Diagnostic
 
 logger = logging.getLogger("fa3")
 
@@ -167,30 +167,36 @@ class Kernel:
             )
         return get_compiler().lower(self.text, stage, self.options)
 
-    def timeline(self, **dims: int) -> dict[str, Any]:
-        """What warp groups, products and copies do when, as predicted for these
-        extents: a trace in the form that Perfetto reads. Needs fa3-run."""
-        tool = find_file("fa3-run", "FA3_RUN", "bin", "build/bin")
-        tool = tool or shutil.which("fa3-run")
-        if tool is None:
-            raise CompilerNotFoundError("timeline() needs fa3-run, found none")
-        with tempfile.TemporaryDirectory(prefix="fa3-") as folder:
-            source = pathlib.Path(folder, "input.mlir")
-            trace = pathlib.Path(folder, "trace.json")
-            source.write_text(self.text)
-            command = [tool, "--cpu", str(source), f"--trace={trace}"]
-            if self.options.pipeline:
-                command.append(f"--pipeline-options={self.options.pipeline}")
-            command += [f"--dims={name}={value}" for name, value in dims.items()]
-            command += [
-                f"--scalar={arg['name']}={'0.1' if arg['type'] == 'f32' else '1'}"
-                for arg in self.manifest["args"]
-                if arg["kind"] == "scalar"
-            ]
-            done = subprocess.run(command, capture_output=True, text=True, check=False)
-            if not trace.exists():
-                raise RuntimeError(f"fa3-run failed: {done.stderr or done.stdout}")
-            return json.loads(trace.read_text())
+    def timeline(self, *, sms: int = 132, **dims: int | float) -> dict[str, Any]:
+        """What the warp groups, products and copies of the first thread block do
+        when, as predicted for these extents (and numbers, by their names), on a GPU
+        of so many multiprocessors: a trace in the form that Perfetto reads. Arrays
+        hold zeros, lengths too. Needs libfa3.so."""
+        args = self.manifest["args"]
+        values: list[Any] = []
+        names = [d for arg in args for d in arg.get("dims", ()) if isinstance(d, str)]
+        names += [arg["name"] for arg in args if arg["kind"] == "scalar"]
+        for name in dims:
+            if name not in names:
+                raise ArgumentError(
+                    name, f"is no extent of the kernel: {', '.join(dict.fromkeys(names))}"
+                )
+        for arg in args:
+            if arg["kind"] == "scalar":
+                default = 0.1 if arg["type"].startswith("f") else 1
+                values.append((arg["type"], dims.get(arg["name"], default)))
+                continue
+            shape = [_extent(arg["name"], one, dims) for one in arg["dims"]]
+            count = max(1, math.prod(shape)) * tensors.ELEMENT_SIZES[arg["type"]]
+            memory = ctypes.create_string_buffer(count)
+            array = runtime.Array(
+                ctypes.addressof(memory), arg["type"], shape,
+                tensors.contiguous(tuple(shape)),
+            )  # fmt: skip
+            array.memory = memory  # kept as long as the array
+            values.append(array)
+        options = dataclasses.replace(self.options, ptxas="")
+        return json.loads(get_compiler().trace(self.text, values, options, sms))
 
     def parse(self, device_sms: int = 132) -> Any:
         """A program without a device: describes itself and checks arguments."""
@@ -224,6 +230,16 @@ class Kernel:
             program = runtime.Program(self._code.manifest, self._code.ptx)
         logger.info("%s: loaded, %.1f ms", self, 1e3 * (time.perf_counter() - start))
         return program
+
+
+def _extent(argument: str, extent: Any, dims: dict[str, Any]) -> int:
+    """An extent of the manifest, by number or name."""
+    value = dims.get(extent) if isinstance(extent, str) else extent
+    if not isinstance(value, int) or not 0 <= value < 1 << 31:
+        raise ArgumentError(
+            str(extent), f"{value!r}, expected an extent of '{argument}' of at least 0"
+        )
+    return value
 
 
 class Driver:

@@ -56,6 +56,13 @@ def view(name: str, value: Any, stream: int | None = None) -> View:
             type = "i8"
         if type is None:
             raise ArgumentTypeError(name, f"no element type for {value.dtype}")
+        torch = sys.modules["torch"]
+        if value.__class__.__torch_dispatch__ is not torch.Tensor.__torch_dispatch__:
+            # Its memory is not that of a tensor of its shape.
+            raise ArgumentTypeError(
+                name, f"{type_name(value)}, expected a plain tensor (of a DTensor: to_local(), "
+                "or scaled_dot_product_attention with fa3.torch.activate())",
+            )  # fmt: skip
         if value.layout != sys.modules["torch"].strided:
             raise ArgumentTypeError(name, f"layout is {value.layout}, expected strided")
         device = value.get_device()

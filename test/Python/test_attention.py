@@ -43,13 +43,26 @@ class CompileTest(unittest.TestCase):
         ):  # fmt: skip
             self.assertIn(expected, kernel.ir(stage))
 
-    @unittest.skipUnless(support.has_tool("fa3-run", "FA3_RUN"), "needs fa3-run")
+    @support.needs_interpreter
     def test_timeline(self):
         kernel = fa3.attention_kernel("f16", 64, causal=True)
-        trace = kernel.timeline(b=1, h=1, hk=1, sq=200, sk=200)
-        self.assertTrue(trace["traceEvents"])
-        with self.assertRaisesRegex(RuntimeError, "fa3-run failed: .*sk"):
-            kernel.timeline(b=1, h=1, hk=1, sq=200)
+        trace = kernel.timeline(b=1, h=1, hk=1, sq=200, sk=200)["traceEvents"]
+        names = {one["args"]["name"] for one in trace if one["name"] == "thread_name"}
+        self.assertIn("load", names)
+        longer = kernel.timeline(b=1, h=1, hk=1, sq=200, sk=900, scale=0.5)["traceEvents"]
+        self.assertGreater(
+            max(one.get("ts", 0) for one in longer), max(one.get("ts", 0) for one in trace)
+        )
+        extents = {"b": 1, "h": 1, "hk": 1, "sq": 200}
+        for wrong, expected in (
+            ({}, "'sk': None, expected an extent of 'k'"),
+            ({"sk": -1}, "'sk': -1, expected"),
+            ({"sk": 9, "keys": 5}, "'keys': is no extent of the kernel: b, h, sq, "),
+        ):
+            with self.assertRaisesRegex(fa3.ArgumentError, expected):
+                kernel.timeline(**extents, **wrong)
+        with self.assertRaisesRegex(fa3.CompileError, "at least one multiprocessor"):
+            kernel.timeline(**extents, sk=9, sms=0)
 
     def test_diagnostics(self):
         with self.assertRaises(fa3.CompileError) as caught:

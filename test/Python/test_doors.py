@@ -273,6 +273,15 @@ class ExampleTest(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("window of 30", done.stdout)
 
+    def test_tour(self):
+        done = subprocess.run(
+            [sys.executable, support.ROOT / "examples" / "tour.py"],
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        self.assertEqual(done.returncode, 0, done.stderr)
+        for text in ("documents, by lists", "dslopes", "tensor core", "cycles predicted"):
+            self.assertIn(text, done.stdout)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -330,6 +330,41 @@ static void testArguments(void) {
 }
 
 /*===----------------------------------------------------------------------===*\
+|* Timelines
+\*===----------------------------------------------------------------------===*/
+
+static void testTrace(void) {
+  static uint16_t o[SIZE];
+  fa3_arg args[4];
+  makeArgs(args, o);
+  memset(o, 0x7e, sizeof o);
+  fa3_result *result;
+  fa3_outcome outcome =
+      fa3_trace(good, strlen(good), NULL, args, 4, 132, &result);
+  EXPECT_OF(result, outcome == FA3_DONE);
+  const char *events = fa3_result_ir(result, NULL);
+  EXPECT(events && isIn(events, "\"traceEvents\"") && isIn(events, "load"));
+  EXPECT(o[0] == 0x7e7e && o[SIZE - 1] == 0x7e7e);
+  fa3_result_destroy(result);
+
+  outcome = fa3_trace(good, strlen(good), NULL, args, 4, 0, &result);
+  EXPECT(outcome == FA3_BAD_CALL && !fa3_result_ir(result, NULL));
+  EXPECT_OF(result, isIn(fa3_result_diagnostics(result),
+                         "expects at least one multiprocessor, got 0"));
+  fa3_result_destroy(result);
+  outcome = fa3_trace(good, strlen(good), NULL, args, 3, 132, &result);
+  EXPECT(outcome == FA3_BAD_CALL);
+  EXPECT_OF(result,
+            isIn(fa3_result_diagnostics(result), "expects 4 arguments, got 3"));
+  fa3_result_destroy(result);
+  fa3_options options = {sizeof options};
+  options.pass_pipeline = "builtin.module()";
+  outcome = fa3_trace(good, strlen(good), &options, args, 4, 132, &result);
+  EXPECT(outcome == FA3_BAD_CALL);
+  fa3_result_destroy(result);
+}
+
+/*===----------------------------------------------------------------------===*\
 |* Threads
 \*===----------------------------------------------------------------------===*/
 
@@ -371,6 +406,7 @@ int main(void) {
   testStages();
   testValues();
   testArguments();
+  testTrace();
   puts("[  PASSED  ] libfa3");
   return 0;
 }

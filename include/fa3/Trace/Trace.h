@@ -10,6 +10,7 @@
 #define FA3_TRACE_TRACE_H
 
 #include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringMap.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/JSON.h"
 #include <optional>
@@ -68,6 +69,33 @@ struct Timeline {
 /// the table does not explain.
 llvm::Expected<Timeline> buildTimeline(llvm::StringRef name, const Table &table,
                                        llvm::ArrayRef<uint64_t> words);
+
+/// Adds lanes for the units of a multiprocessor and what they do: `uses` have a
+/// unit, a name, begin and end. Uses of one name without a gap are one span.
+template <typename Uses>
+void addUnits(Timeline &timeline, const Uses &uses) {
+  struct Lane {
+    unsigned number;
+    std::optional<size_t> last; ///< span
+  };
+  llvm::StringMap<Lane> lanes;
+  for (const auto &use : uses) {
+    auto [it, isNew] = lanes.try_emplace(use.unit, Lane{0, std::nullopt});
+    Lane &lane = it->second;
+    if (isNew)
+      lane.number = timeline.addLane(use.unit);
+    if (lane.last) {
+      Span &last = timeline.spans[*lane.last];
+      if (last.name == use.name && last.when.end == use.begin) {
+        last.when.end = use.end;
+        continue;
+      }
+    }
+    lane.last = timeline.spans.size();
+    timeline.spans.push_back(
+        {lane.number, "unit", use.name, {use.begin, use.end}});
+  }
+}
 
 /// Finds typical iterations (see Timeline::iteration).
 void findSteadyState(Timeline &timeline);

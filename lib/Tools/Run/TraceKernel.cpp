@@ -106,32 +106,6 @@ LogicalResult Tracer::lower() {
   return success();
 }
 
-/// Adds what units do; uses by one group without a gap are one.
-static void addUnits(trace::Timeline &timeline,
-                     const interp::BlockTimeline &units) {
-  struct Lane {
-    unsigned number;
-    std::optional<size_t> last; ///< span
-  };
-  llvm::StringMap<Lane> lanes;
-  for (const interp::BlockTimeline::Use &use : units.uses) {
-    auto [it, isNew] = lanes.try_emplace(use.unit, Lane{0, std::nullopt});
-    Lane &lane = it->second;
-    if (isNew)
-      lane.number = timeline.addLane(use.unit);
-    if (lane.last) {
-      trace::Span &last = timeline.spans[*lane.last];
-      if (last.name == use.name && last.when.end == use.begin) {
-        last.when.end = use.end;
-        continue;
-      }
-    }
-    lane.last = timeline.spans.size();
-    timeline.spans.push_back(
-        {lane.number, "unit", use.name, {use.begin, use.end}});
-  }
-}
-
 /// Turns the records that a run left in the problem into timelines.
 LogicalResult Tracer::readRecords(Problem &problem, StringRef title,
                                   ArrayRef<interp::BlockTimeline> units) {
@@ -150,7 +124,7 @@ LogicalResult Tracer::readRecords(Problem &problem, StringRef title,
     if (timeline->spans.empty())
       continue; // fewer CTAs were launched
     if (block < static_cast<int64_t>(units.size()))
-      addUnits(*timeline, units[block]);
+      trace::addUnits(*timeline, units[block].uses);
     llvm::outs() << timeline->name << ": ";
     if (timeline->iteration)
       llvm::outs() << *timeline->iteration << " cycles per iteration\n";

@@ -58,6 +58,7 @@ text = pathlib.Path(sys.argv[1]).read_text()
 kernel = fa3.compile(text)
 assert "wgmma.mma_async" in kernel.ptx and "tile.launch" in kernel.ir("tile")
 assert kernel.source == "compiler" and get_compiler().name == "libfa3"
+assert kernel.timeline(b=1, sq=128, sk=128)["traceEvents"]
 set_driver(None)
 assert fa3.compile(text).source == "cache"
 try:
