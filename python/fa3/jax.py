@@ -18,7 +18,8 @@ import jax
 import jax.numpy as jnp
 from jax.custom_derivatives import SymbolicZero
 
-from . import api, blocks, gradients
+from . import api, blocks, gradients, jax_sharding
+from .checks import DIMS
 from .errors import ArgumentError, UnsupportedError
 from .jax_ffi import CALL, Frame
 from .launch import keep
@@ -246,6 +247,23 @@ class _Static:
     extras: tuple[str, ...]
 
 
+def _call_directly(
+    execute: Callable[..., None], call: _Static, program: str, *operands: Any
+) -> Any:
+    if execute is _backward:
+        made = [jax.ShapeDtypeStruct(one.shape, one.dtype) for one in operands[1:4]]
+    else:
+        q, _, v = operands[:3]
+        named = parse(program)
+        made = [jax.ShapeDtypeStruct((*q.shape[:3], v.shape[3]), q.dtype)]
+        if named.return_lse:
+            rows = tuple(q.shape[d] for d in DIMS[named.layout])
+            made.append(jax.ShapeDtypeStruct(rows, jnp.float32))
+    return jax.ffi.ffi_call(_register(execute, call.interpret), tuple(made))(
+        *operands, program=program, scale=call.scale
+    )
+
+
 @functools.partial(jax.custom_vjp, nondiff_argnums=(4,))
 def _differentiable(q: Any, k: Any, v: Any, arrays: Any, call: _Static) -> Any:
     made = _call_forward(q, k, v, arrays, call, call.program, call.return_lse)
@@ -255,29 +273,22 @@ def _differentiable(q: Any, k: Any, v: Any, arrays: Any, call: _Static) -> Any:
 def _call_forward(
     q: Any, k: Any, v: Any, arrays: Any, call: _Static, program: str, lse: bool
 ) -> Any:
-    def shapes(q: Any, k: Any, v: Any, *arrays: Any) -> Any:
-        made = [jax.ShapeDtypeStruct((*q.shape[:3], v.shape[3]), q.dtype)]
-        if lse:
-            rows = (q.shape[0], *call.rows[1:])
-            made.append(jax.ShapeDtypeStruct(rows, jnp.float32))
-        return made
-
-    return _call(
-        _forward, call, program, shapes, 3, q, k, v, *arrays
-    )  # fmt: skip
+    return _call(_forward, call, program, 3, q, k, v, *arrays)
 
 
 def _call(
-    execute: Callable[..., None], call: _Static, program: str,
-    shapes: Callable[..., Any], batched: int, *operands: Any,
+    execute: Callable[..., None], call: _Static, program: str, batched: int,
+    *operands: Any,
 ) -> Any:  # fmt: skip
     """Calls a handler. What vmap adds to the first `batched` operands is batch."""
+    direct = jax_sharding.partitioned(
+        functools.partial(_call_directly, execute, call, program), parse(program),
+        batched, tuple(one.shape for one in operands),
+    )  # fmt: skip
 
     @jax.custom_batching.custom_vmap
     def run(*operands: Any) -> Any:
-        return jax.ffi.ffi_call(
-            _register(execute, call.interpret), tuple(shapes(*operands))
-        )(*operands, program=program, scale=call.scale)
+        return direct(*operands)
 
     @run.def_vmap
     def rule(size: int, is_batched: Any, *operands: Any) -> Any:
@@ -324,11 +335,8 @@ def _rule_backward(call: _Static, kept: Any, cotangents: Any) -> Any:
     do = jnp.zeros_like(o) if do is None else do
     rows = (do, q, k, v, o, lse, *(() if dlse is None else (dlse,)))
     dq, dk, dv = _call(
-        _backward, call, call.with_lse if dlse is None else call.with_dlse,
-        lambda do, *given: [
-            jax.ShapeDtypeStruct(one.shape, one.dtype) for one in given[:3]
-        ],
-        len(rows), *rows, *arrays,
+        _backward, call, call.with_lse if dlse is None else call.with_dlse, len(rows),
+        *rows, *arrays,
     )  # fmt: skip
     grads = []
     for number, one in enumerate(arrays):

@@ -26,7 +26,8 @@ rng = np.random.default_rng(0)
 q, k, v = (jnp.asarray(rng.normal(size=(2, h, n, 16)), jnp.float16)
            for h, n in ((4, 33), (2, 50), (2, 50)))
 mesh = jax.sharding.Mesh(np.array(jax.devices()).reshape(2, 2), ("data", "model"))
-spec = jax.sharding.PartitionSpec("data", "model")
+P = jax.sharding.PartitionSpec
+spec = P("data", "model")
 seen = []
 
 def local(q, k, v):
@@ -46,6 +47,41 @@ made = jax.jit(jax.grad(lambda *x: loss(sharded, *x), (0, 1, 2)))(*x)
 wanted = jax.grad(lambda *x: loss(whole, *x), (0, 1, 2))(q, k, v)
 for a, b in zip(made, wanted):
     np.testing.assert_allclose(np.float32(a), np.float32(b), atol=4e-3)
+
+# Under jit alone: XLA shares out batch and heads, and gathers nothing.
+def partly(*x):
+    return jax.jit(jax.grad(lambda *x: loss(whole, *x), (0, 1, 2))).lower(*x).compile()
+
+compiled = partly(*x)
+assert "all-gather" not in compiled.as_text(), compiled.as_text()
+for a, b in zip(compiled(*x), wanted):
+    np.testing.assert_allclose(np.float32(a), np.float32(b), atol=4e-3)
+made = jax.jit(whole)(*x)
+assert made.sharding.spec == spec, made.sharding
+np.testing.assert_allclose(made, whole(q, k, v), atol=1e-3)
+
+# Heads of q that are shared out further than those of k, and sequences, are gathered.
+for other in (P(None, ("data", "model")), P(None, None, "model"), P("data")):
+    over = [jax.device_put(one, jax.sharding.NamedSharding(mesh, other)) if n < 1 else one
+            for n, one in enumerate((q[:, :, :32], k, v))]
+    np.testing.assert_allclose(jax.jit(whole)(*over), whole(q[:, :, :32], k, v), atol=1e-3)
+
+# Arrays that have batch and heads, or one for all.
+for shape in ((2, 4, 33, 56), (1, 4, 33, 56), (2, 1, 33, 56)):
+    bias = jnp.asarray(rng.normal(size=shape), jnp.float16)[..., :50]
+    more = dict(bias=bias, alibi_slopes=jnp.ones(4), sinks=jnp.ones(4))
+    run = lambda *x: fa3.jax.attention(*x, **more, layout="bhsd", return_lse=True,
+                                       interpret=True)
+    for a, b in zip(jax.jit(run)(*x), run(q, k, v)):
+        np.testing.assert_allclose(a, b, atol=1e-3)
+turn = lambda x: x.swapaxes(1, 2)
+run = lambda *x: turn(fa3.jax.attention(*map(turn, x), layout="bshd", interpret=True))
+np.testing.assert_allclose(jax.jit(run)(*x), run(q, k, v), atol=1e-3)
+
+# Mods see the numbers of batch and head of the whole.
+run = lambda *x: fa3.jax.attention(
+    *x, score_mod=lambda s, b, h, i, j: s * (1 + h) + b, interpret=True)
+np.testing.assert_allclose(jax.jit(run)(*x), run(q, k, v), atol=1e-3)
 print("ok", len(jax.devices()))
 """
 
