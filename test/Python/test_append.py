@@ -188,6 +188,7 @@ class LaunchTest(unittest.TestCase):
             serving, "_sms", lambda _: 132
         ), mock.patch.object(torch.cuda, "device", lambda _: mock.MagicMock()):
             serving._plans.clear()
+            serving._ready.clear()
             for _ in range(2):
                 before = fake.fakeCudaNumLaunches()
                 door.flash_attn_with_kvcache(
@@ -201,6 +202,7 @@ class LaunchTest(unittest.TestCase):
                 self.assertIn(k.data_ptr(), params)  # v is in a tensor map
             self.assertEqual(len(serving._plans), 1)
             serving._plans.clear()
+            serving._ready.clear()
 
 
 if __name__ == "__main__":

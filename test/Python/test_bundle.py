@@ -128,7 +128,8 @@ class ListTest(unittest.TestCase):
             )):  # fmt: skip
                 with self.subTest(n):
                     for known in (request.kernels, request.plans, gradients._kernels,
-                                  gradients._plans, serving._kernels, serving._plans):  # fmt: skip
+                                  gradients._plans, serving._kernels, serving._plans,
+                                  serving._ready):  # fmt: skip
                         known.clear()
                     self.assertIn(self.asked(call), listed)
             for known in (gradients._kernels, serving._kernels):

@@ -311,6 +311,7 @@ class LaunchTest(unittest.TestCase):
             torch.cuda, "get_device_properties", lambda device: props
         ), mock.patch.object(torch.cuda, "device", lambda device: mock.MagicMock()):
             serving._plans.clear()
+            serving._ready.clear()
             for _ in range(2):
                 before = fake.fakeCudaNumLaunches()
                 door.flash_attn_with_kvcache(
@@ -334,7 +335,26 @@ class LaunchTest(unittest.TestCase):
                     q, pages, pages, cache_seqlens=i32(2000, 17), page_table=table,
                     num_splits=splits,
                 )  # fmt: skip
+            # Calls that were made before: what is passed is that of the call.
+            for scale in (0.25, 0.5):
+                table, lengths = (torch.zeros(2, 128, dtype=torch.int32), i32(2000, 17))
+                made = door.flash_attn_with_kvcache(
+                    q, pages, pages, cache_seqlens=lengths, page_table=table,
+                    num_splits=1, softmax_scale=scale, return_softmax_lse=True,
+                )  # fmt: skip
+                launch = fake.fakeCudaLaunch(fake.fakeCudaNumLaunches() - 1).contents
+                params = list(launch.params)[: launch.num_params]
+                for one in (table, lengths, made[1]):
+                    self.assertIn(one.data_ptr(), params)
+                bits = {0.25: 0x3E800000, 0.5: 0x3F000000}
+                self.assertIn(bits[scale], [one & 0xFFFFFFFF for one in params])
+            with self.assertRaisesRegex(ValueError, "'scale': -1.0"):
+                door.flash_attn_with_kvcache(
+                    q, pages, pages, cache_seqlens=lengths, page_table=table,
+                    num_splits=1, softmax_scale=-1.0, return_softmax_lse=True,
+                )  # fmt: skip
             serving._plans.clear()
+            serving._ready.clear()
 
 
 if __name__ == "__main__":

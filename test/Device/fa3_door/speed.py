@@ -7,8 +7,10 @@ import time
 
 import torch
 from torch.nn import functional
+from torch.nn.attention.flex_attention import create_block_mask
 
 import fa3
+from fa3 import flash_attn_interface as door
 
 from .common import DEVICE, check, package_path, random, run_python
 
@@ -67,6 +69,9 @@ def part_overhead(quick):
     """Host time of a call that is not waited for."""
     q = random(1, 8, 64, 64, dtype=torch.bfloat16)
     mask_mod = lambda b, h, i, j: i >= j  # noqa: E731
+    blocks = create_block_mask(mask_mod, None, None, 64, 64, device=DEVICE)
+    one, cache = (random(2, n, 8, 64, dtype=torch.bfloat16) for n in (1, 256))
+    lengths = torch.full((2,), 200, dtype=torch.int32, device=DEVICE)
     text = fa3.program.to_text(True, None, 0.0, None, False, "bhsd")
     operator = torch.ops.fa3.inference.default if fa3.torch else None
     calls = {
@@ -75,6 +80,10 @@ def part_overhead(quick):
         "fa3.attention, mask_mod": lambda: fa3.attention(q, q, q, mask_mod=mask_mod),
         "fa3.torch.attention": lambda: fa3.torch.attention(q, q, q, causal=True),
         "torch.ops.fa3.inference": lambda: operator(q, q, q, [], [], text, None),
+        "fa3.attention, block_mask": lambda: fa3.attention(q, q, q, block_mask=blocks),
+        "flash_attn_with_kvcache": lambda: door.flash_attn_with_kvcache(
+            one, cache, cache, cache_seqlens=lengths, causal=True
+        ),
         "torch sdpa": lambda: functional.scaled_dot_product_attention(
             q, q, q, is_causal=True
         ),
