@@ -444,9 +444,10 @@ def run_traced(
     )
     call = plans.get(key)
     if call is not None:
-        return call.again(
-            (q, k, v, *tables), scale, traced.scalars if traced is not None else ()
-        )
+        scalars = traced.scalars if traced is not None else ()
+        if not tables and not scalars:
+            return call(q, k, v, scale)
+        return call.again((q, k, v, *tables), scale, scalars)
     return Request(
         q, k, v, causal=causal, window=window, softcap=softcap, scale=scale,
         score_mod=traced, out_dtype=out_dtype, return_lse=return_lse, layout=layout,

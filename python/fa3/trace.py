@@ -89,7 +89,7 @@ def trace_mods(score_mod: Any, mask_mod: Any) -> Traced:
             raise TraceError(f"{name} is {tensors.type_name(mod)}, expected a function")
     capture = Capture(score_mod, mask_mod)
     entry, is_new = _find_entry(capture, score_mod, mask_mod)
-    if is_new:
+    if is_new or not (entry.tensors or entry.numbers):
         return entry.traced
     return dataclasses.replace(
         entry.traced,
