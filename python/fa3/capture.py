@@ -93,12 +93,19 @@ class Capture:
             self._key(
                 tuple((function.__kwdefaults__ or {}).values()), code.co_name, None
             ),
-            tuple(self._global_keys(code, function.__globals__)),
+            tuple(
+                (name, self._key(value, name, None))
+                for name, value in _global_tensors(code, function.__globals__)
+            ),
+            tuple(self._global_keys(code, function.__globals__, True)),
         )
         self._active.pop()
         return key
 
-    def _global_keys(self, code: types.CodeType, scope: dict[str, Any]) -> list[Any]:
+    def _global_keys(
+        self, code: types.CodeType, scope: dict[str, Any], has_tensors: bool = False
+    ) -> list[Any]:
+        """`has_tensors`: those of `scope` are captured."""
         keys = []
         for name in code.co_names:
             if name not in scope:
@@ -109,6 +116,8 @@ class Capture:
                 keys.append((name, value))
                 self.reads_globals = True
             elif isinstance(value, _CONSTANTS):
+                continue
+            elif has_tensors and tensors.is_torch(value):
                 continue
             elif isinstance(value, types.FunctionType):
                 if value.__closure__ or value in self._active:
@@ -122,7 +131,7 @@ class Capture:
                 self.volatile = True
         for constant in code.co_consts:
             if isinstance(constant, types.CodeType):
-                keys += self._global_keys(constant, scope)
+                keys += self._global_keys(constant, scope, has_tensors)
         return keys
 
     # -- stand-ins ------------------------------------------------------------
@@ -147,9 +156,14 @@ class Capture:
                 named = dict(
                     zip(named, Capture.substitute(tuple(named.values()), replace))
                 )
+            scope = value.__globals__
+            replaced = {
+                name: replace(one) for name, one in _global_tensors(code, scope)
+            }
             made = types.FunctionType(
-                code, value.__globals__, value.__name__, defaults, cells
-            )
+                code, {**scope, **replaced} if replaced else scope, value.__name__,
+                defaults, cells,
+            )  # fmt: skip
             made.__kwdefaults__ = named
             return made
         if isinstance(value, functools.partial):
@@ -162,6 +176,23 @@ class Capture:
         if type(value) in (tuple, list):
             return type(value)(Capture.substitute(one, replace) for one in value)
         return value
+
+
+def _global_tensors(
+    code: types.CodeType, scope: dict[str, Any]
+) -> list[tuple[str, Any]]:
+    """The tensors among the globals that a function, or one in it, may read."""
+    torch = tensors.torch_module()
+    if torch is None:
+        return []
+    found = {
+        name: scope[name] for name in code.co_names
+        if isinstance(scope.get(name), torch.Tensor)
+    }  # fmt: skip
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            found |= _global_tensors(constant, scope)
+    return list(found.items())
 
 
 def _step(path: Any, kind: str, number: int) -> Any:

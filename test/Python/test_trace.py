@@ -5,6 +5,7 @@ import functools
 import math
 import pathlib
 import unittest
+from unittest import mock
 
 import support
 
@@ -316,6 +317,27 @@ class TorchTest(unittest.TestCase):
             "constant 2 : index",
             mask((lambda t: lambda b, h, q, kv: t[-1] > kv)(torch.arange(3))).regions.mask,
         )
+
+    def test_tensors_in_globals_are_arguments(self):
+        scope = {"torch": torch, "slopes": torch.rand(4), "size": 3}
+        exec(
+            "def mod(s, b, h, q, kv):\n"
+            "    return torch.where(q - kv < size, s - slopes[h], s)\n"
+            "def nested(s, b, h, q, kv):\n"
+            "    return (lambda x: x * slopes[h])(s)\n",
+            scope,
+        )
+        for name in ("mod", "nested"):
+            first = trace.trace_mods(scope[name], None)
+            scope["slopes"] = torch.rand(4)
+            with mock.patch.object(trace, "_trace", side_effect=AssertionError):
+                again = trace.trace_mods(scope[name], None)  # nothing is traced
+            self.assertEqual(again.regions, first.regions)
+            self.assertIs(again.tensors[0], scope["slopes"])
+            self.assertEqual(again.names, ("slopes",))
+        scope["size"] = 5
+        other = trace.trace_mods(scope["mod"], None)
+        self.assertNotEqual(other.regions, first.regions)
 
     def test_rank_of_a_table(self):
         table = torch.zeros(2, 1, 1, 1, 1, 1, 1, 1, 2)
