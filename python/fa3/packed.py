@@ -15,6 +15,7 @@ from .program import mods_text, to_text
 from .trace import trace_mods
 
 
+@torch.compiler.disable
 def attention(
     q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, cu_q: torch.Tensor,
     cu_k: torch.Tensor, max_q: int, max_k: int, used_q: Any, used_k: Any, *,

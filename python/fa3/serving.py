@@ -65,6 +65,19 @@ def attention(
     first, behind the used_k rows of each sequence, and count. rotary_cos and
     rotary_sin (positions, pairs) turn them and the queries by their positions, which
     count from used_k, or from rotary_at."""
+    if torch.compiler.is_compiling():
+        # Dynamo does not trace what compiles kernels: the graph breaks here.
+        return _run_eagerly(
+            q, k, v, cu_q=cu_q, cu_k=cu_k, max_q=max_q, max_k=max_k, used_q=used_q,
+            used_k=used_k, batch_index=batch_index, leftpad=leftpad,
+            page_table=page_table, causal=causal, window=window, softcap=softcap,
+            chunk=chunk, scale=scale, sinks=sinks, q_descale=q_descale,
+            k_descale=k_descale, v_descale=v_descale, splits=splits,
+            pack_heads=pack_heads, return_lse=return_lse, out=out, k_new=k_new,
+            v_new=v_new, rotary_cos=rotary_cos, rotary_sin=rotary_sin,
+            rotary_interleaved=rotary_interleaved, rotary_at=rotary_at,
+            interpret=interpret,
+        )  # fmt: skip
     given = (
         q, k, v, cu_q, cu_k, used_q, used_k, batch_index, leftpad, page_table, sinks,
         k_new, v_new, rotary_cos, rotary_sin, rotary_at,
@@ -152,6 +165,11 @@ def attention(
                 launcher, serving.inputs, values, o, lse, call.head_dim
             ))  # fmt: skip
     return (o, lse) if return_lse else o
+
+
+@torch.compiler.disable
+def _run_eagerly(*args: Any, **named: Any) -> Any:
+    return attention(*args, **named)
 
 
 class _Ready:

@@ -57,7 +57,10 @@ def view(name: str, value: Any, stream: int | None = None) -> View:
         if type is None:
             raise ArgumentTypeError(name, f"no element type for {value.dtype}")
         torch = sys.modules["torch"]
-        if value.__class__.__torch_dispatch__ is not torch.Tensor.__torch_dispatch__:
+        if (
+            value.__class__.__torch_dispatch__ is not torch.Tensor.__torch_dispatch__
+            and not torch.compiler.is_compiling()
+        ):
             # Its memory is not that of a tensor of its shape.
             raise ArgumentTypeError(
                 name, f"{type_name(value)}, expected a plain tensor (of a DTensor: to_local(), "

@@ -301,6 +301,31 @@ class ServingTest(unittest.TestCase):
 @support.needs_compiler
 @support.needs_driver
 class LaunchTest(unittest.TestCase):
+    def test_under_compile(self):
+        """The graph breaks where a kernel is launched, and goes on behind it."""
+        fake = support.fake_driver()
+        cu, x = starts((30, 40)), torch.zeros(70, 4, 64, dtype=torch.bfloat16)
+        cache, lengths = torch.zeros(2, 96, 2, 64, dtype=torch.bfloat16), i32(90, 17)
+
+        def packed_rows(x):
+            return door.flash_attn_varlen_func(x * 1, x, x, cu, cu, 40, 40, causal=True) + 1
+
+        def on_a_cache(q):
+            return door.flash_attn_with_kvcache(q * 1, cache, cache, cache_seqlens=lengths) + 1
+
+        with support.fake_gpu(), mock.patch.object(
+            serving, "_sms", lambda _: 132
+        ), mock.patch.object(torch.cuda, "device", lambda _: mock.MagicMock()):
+            for run, given in ((packed_rows, x), (on_a_cache, x[:2].reshape(2, 1, 4, 64))):
+                torch._dynamo.reset()
+                compiled = torch.compile(run, backend="eager")
+                for _ in range(2):
+                    before = fake.fakeCudaNumLaunches()
+                    self.assertEqual(compiled(given).shape, given.shape)
+                    self.assertEqual(fake.fakeCudaNumLaunches() - before, 1)
+            serving._plans.clear()
+            serving._ready.clear()
+
     def test_launches(self):
         fake = support.fake_driver()
         q = torch.zeros(2, 1, 8, 64, dtype=torch.bfloat16)
