@@ -96,7 +96,9 @@ def attention(
     if block_mask is not None:
         if mask_mod is not None:
             raise ArgumentError("mask_mod", "is given beside block_mask, which has one")
-        lists, mask_mod = blocks.read(block_mask, *extents(q, k, layout))
+        lists, mask_mod = blocks.read(
+            block_mask, *extents(q, k, layout), causal or window is not None
+        )
     if torch is not None and isinstance(q, torch.Tensor):
         plain = (
             type(q) is type(k) is type(v) is torch.Tensor
@@ -170,7 +172,7 @@ def attention(
     elif lists is not None and not lists.fits:
         raise UnsupportedError(
             f"block_mask with blocks of {lists.size}, without torch; expected multiples "
-            "of (64, 16), for these lengths"
+            "of (64, 16), for these lengths, and no causal or window beside full lists"
         )
     return Request(
         q, k, v, causal=causal, window=window, softcap=softcap, scale=scale,

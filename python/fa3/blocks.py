@@ -54,10 +54,10 @@ class Lists:
 
 
 def read(
-    mask: Any, batch: int, heads: int, queries: int, keys: int
+    mask: Any, batch: int, heads: int, queries: int, keys: int, masked: bool = False
 ) -> tuple[Lists, Callable[..., Any] | None]:
     """The lists and the mask_mod of a block mask, torch's or ours, for a call with
-    these extents."""
+    these extents; `masked`: causal or a window cuts them further."""
     if not hasattr(mask, "kv_num_blocks"):
         what = "a function" if callable(mask) else tensors.type_name(mask)
         raise ArgumentError(
@@ -84,6 +84,8 @@ def read(
     # Kernels take the numbers of blocks in the full list as they are.
     covered = -(-lengths[1] // size[1]) == -(-keys // size[1]) or len(given) == 2
     fits = covered and size[0] % 64 == 0 and size[1] % 16 == 0
+    # Of full blocks a kernel asks no mask at all.
+    fits = fits and not (masked and len(given) == 4)
     mod = getattr(mask, "mask_mod", None)
     if getattr(mod, "__name__", "") == "noop_mask":
         mod = None

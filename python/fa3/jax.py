@@ -184,11 +184,13 @@ def attention(
     if block_mask is not None:
         if mask_mod is not None:
             raise ArgumentError("mask_mod", "is given beside block_mask, which has one")
-        lists, mask_mod = blocks.read(block_mask, *api.extents(q, k, layout))
+        lists, mask_mod = blocks.read(
+            block_mask, *api.extents(q, k, layout), causal or window is not None
+        )
         if not lists.fits:
             raise UnsupportedError(
                 f"block_mask with blocks of {lists.size}, expected multiples of (64, 16), "
-                "for these lengths"
+                "for these lengths, and no causal or window beside full lists"
             )
     if score_mod is not None or mask_mod is not None:
         from .jax_trace import trace_mods

@@ -44,12 +44,6 @@ def has_interpreter():
 needs_interpreter = unittest.skipUnless(has_interpreter(), "needs libfa3.so")
 
 
-def has_tool(name, variable):
-    from fa3 import _runtime
-
-    return _runtime.find_file(name, variable, "bin", "build/bin") is not None
-
-
 def real_view(name, value, stream=None):
     """tensors.view as it is without fake_gpu()."""
     return _VIEW(name, value, stream)

@@ -132,8 +132,32 @@ class BlocksTest(unittest.TestCase):
         seen = (kinds == 2) | ((kinds == 1) & ((i + j) % 2 == 0))
         self.close(self.ours(mask), reference(self.q, self.k, self.v, seen)[0])
 
-    def ours(self, mask):
-        return fa3.attention(self.q, self.k, self.v, block_mask=mask, interpret=True)
+    def ours(self, mask, **named):
+        return fa3.attention(
+            self.q, self.k, self.v, block_mask=mask, interpret=True, **named
+        )
+
+    def test_causal_beside_lists(self):
+        """What is full in a list is not what causal leaves of it."""
+        kinds, lists = self.random_lists(1, 1, 2, 3, seed=5)
+        kinds[..., 0] = 2
+        i, j = torch.arange(200)[:, None], torch.arange(330)
+        for count in (4, 2):
+            seen = (kinds > 0) if count == 4 else (kinds == 1)
+            seen = seen.repeat_interleave(128, 2).repeat_interleave(128, 3)[:, :, :200, :330]
+            if count == 4:
+                full = (kinds == 2)
+                lists[2] = full.sum(-1).to(torch.int32)
+                lists[3] = torch.argsort(~full, dim=-1, stable=True).to(torch.int32)
+                part = (kinds == 1)
+                lists[0] = part.sum(-1).to(torch.int32)
+                lists[1] = torch.argsort(~part, dim=-1, stable=True).to(torch.int32)
+            for named, cut in (
+                ({"causal": True}, j <= i + 130),
+                ({"window": (50, 0)}, (j <= i + 130) & (j >= i + 80)),
+            ):
+                expected, _ = reference(self.q, self.k, self.v, seen & cut)
+                self.close(self.ours(fa3.BlockMask(*lists[:count]), **named), expected)
 
     def test_gradients(self):
         _, lists = self.random_lists(2, 1, 4, 3, seed=1)
