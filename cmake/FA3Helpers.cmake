@@ -40,6 +40,8 @@ function(fa3_add_library name)
   cmake_parse_arguments(ARG "" "PRECOMPILED" "DEPENDS;MLIR;FA3" ${ARGN})
   add_mlir_library(${name} ${ARG_UNPARSED_ARGUMENTS} DISABLE_INSTALL
     DEPENDS ${ARG_DEPENDS} mlir-headers)
+  # Objects of libraries with headers of their own need those of all, too.
+  add_dependencies(obj.${name} mlir-headers)
   if(NOT ARG_PRECOMPILED)
     set(ARG_PRECOMPILED FA3Precompiled)
   endif()
