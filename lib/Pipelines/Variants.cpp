@@ -38,6 +38,14 @@ static std::optional<KeyExtent> findKeys(ModuleOp module) {
   auto keys = forward ? dyn_cast<BlockArgument>(forward.getK()) : Value();
   if (!keys || forward.getSplits())
     return std::nullopt;
+  // Entries are measured with a key head for each head. Heads of a group are
+  // rows of the same tiles, so that few queries are not few tiles.
+  auto getHeads = [&](Value tensor) {
+    return cast<ShapedType>(tensor.getType())
+        .getDimSize(forward.getHeadAxisOf(tensor));
+  };
+  if (getHeads(forward.getQ()) != getHeads(forward.getK()))
+    return std::nullopt;
   return KeyExtent{cast<BlockArgument>(keys).getArgNumber(),
                    forward.getSequenceAxisOf(forward.getK())};
 }

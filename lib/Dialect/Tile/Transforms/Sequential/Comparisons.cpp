@@ -9,6 +9,21 @@
 using namespace mlir;
 using namespace fa3;
 
+/// The comparison of y and x that says what this one says of x and y.
+static arith::CmpIPredicate getReversed(arith::CmpIPredicate predicate) {
+  using Predicate = arith::CmpIPredicate;
+  switch (predicate) {
+  case Predicate::slt:
+    return Predicate::sgt;
+  case Predicate::sle:
+    return Predicate::sge;
+  case Predicate::sgt:
+    return Predicate::slt;
+  default:
+    return Predicate::sle;
+  }
+}
+
 /// Splits a comparison whose left side is a minimum, maximum or absolute value
 /// of its own. Gives the two comparisons, null if there is nothing to split.
 static std::pair<arith::CmpIOp, arith::CmpIOp> split(arith::CmpIOp compare) {
@@ -35,29 +50,20 @@ static std::pair<arith::CmpIOp, arith::CmpIOp> split(arith::CmpIOp compare) {
     // y >= x is x <= y.
     std::swap(lhs, rhs);
     isBelow = !isBelow;
-    switch (predicate) {
-    case Predicate::slt:
-      predicate = Predicate::sgt;
-      break;
-    case Predicate::sle:
-      predicate = Predicate::sge;
-      break;
-    case Predicate::sgt:
-      predicate = Predicate::slt;
-      break;
-    default:
-      predicate = Predicate::sle;
-    }
+    predicate = getReversed(predicate);
   }
   ImplicitLocOpBuilder b(compare.getLoc(), compare);
   auto first = arith::CmpIOp::create(b, predicate, op->getOperand(0), rhs);
-  Value second = op->getOperand(op->getNumOperands() - 1);
+  Value second = op->getOperand(op->getNumOperands() - 1), bound = rhs;
+  Predicate opposite = predicate;
   if (isa<math::AbsIOp>(op)) {
+    // -x <= y is x >= -y.
     Value zero = arith::ConstantOp::create(
-        b, cast<TypedAttr>(b.getZeroAttr(second.getType())));
-    second = arith::SubIOp::create(b, zero, second);
+        b, cast<TypedAttr>(b.getZeroAttr(rhs.getType())));
+    bound = b.createOrFold<arith::SubIOp>(zero, rhs);
+    opposite = getReversed(predicate);
   }
-  auto other = arith::CmpIOp::create(b, predicate, second, rhs);
+  auto other = arith::CmpIOp::create(b, opposite, second, bound);
   bool isMaximum = !isa<arith::MinSIOp>(op);
   Value both = isMaximum == isBelow
                    ? arith::AndIOp::create(b, first, other).getResult()

@@ -173,8 +173,8 @@ gpu.module @m {
   // CHECK-NOT: math.absi
   // CHECK: %[[D:.*]] = arith.subi
   // CHECK: %[[ABOVE:.*]] = arith.cmpi sle, %[[D]], %[[REACH:.*]] : tensor<64x32xindex>
-  // CHECK: %[[MINUS:.*]] = arith.subi %{{.*}}, %[[D]]
-  // CHECK: %[[BELOW:.*]] = arith.cmpi sle, %[[MINUS]], %[[REACH]]
+  // CHECK: %[[MINUS:.*]] = arith.constant dense<-7>
+  // CHECK: %[[BELOW:.*]] = arith.cmpi sge, %[[D]], %[[MINUS]]
   // CHECK: %[[NEAR:.*]] = arith.andi %[[ABOVE]], %[[BELOW]]
   // CHECK-NOT: arith.maxsi
   // CHECK: arith.cmpi sgt, %[[I:.*]], %[[REACH]]
