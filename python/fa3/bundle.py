@@ -81,7 +81,7 @@ def warm(
     into a bundle, which then holds these and no others. Gives the folder."""
     versions = list(versions) or [default_ptx_version()]
     if out is not None:
-        set_driver(Driver(caches.Cache(out, limit=1 << 40), []))
+        set_driver(Driver(caches.Cache(out, limit=1 << 40), [], variants=0))
     wanted = [{**one, "ptx_version": n} for n in versions for one in kernels]
     made: list[Kernel] = []
     # Each waits for an assembler most of the time.

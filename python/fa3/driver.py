@@ -243,13 +243,20 @@ def _extent(argument: str, extent: Any, dims: dict[str, Any]) -> int:
 
 
 class Driver:
-    """Compiles what is in no bundle and in no cache."""
+    """Compiles what is in no bundle and in no cache.
+
+    variants: kernels of one function for ranges of lengths, at most; 0 leaves it to
+    the compiler. A first call waits for what is compiled, so it is one unless the
+    options say otherwise; kernels of bundles have all.
+    """
 
     def __init__(
         self,
         cache: caches.Cache | None = None,
         bundles: list[caches.Cache] | None = None,
+        variants: int = 1,
     ) -> None:
+        self.variants = variants
         if cache is None:
             cache = caches.Cache(caches.default_folder())
         self.cache = cache
@@ -273,7 +280,7 @@ class Driver:
             if found is not None:
                 return found
             start = time.perf_counter()
-            code = _compile_by_tile(text, options)
+            code = _compile_by_tile(text, self._with_variants(options))
             seconds = time.perf_counter() - start
             self.cache.put(key, code, text)
         kernel = Kernel(text, options, code, key, "compiler")
@@ -282,6 +289,12 @@ class Driver:
         for one in code.diagnostics:
             logger.info("%r: %s", kernel, one)
         return kernel
+
+    def _with_variants(self, options: CompileOptions) -> CompileOptions:
+        if not self.variants or "variants=" in options.pipeline:
+            return options
+        pipeline = f"{options.pipeline} variants={self.variants}".strip()
+        return dataclasses.replace(options, pipeline=pipeline)
 
     def _look_up(self, key: str, text: str, options: CompileOptions) -> Kernel | None:
         for bundle in self.bundles:
