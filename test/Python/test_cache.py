@@ -55,6 +55,21 @@ class CacheTest(unittest.TestCase):
     def driver(self, **options):
         return driver.Driver(cache.Cache(self.folder, **options), [])
 
+    def test_first_call_compiles_one_kernel_for_all_lengths(self):
+        pipelines = []
+        compile_ = self.compiler.compile
+
+        def spy(text, options):
+            pipelines.append(options.pipeline)
+            return compile_(text, options)
+
+        self.compiler.compile = spy
+        self.driver().compile("a", CompileOptions())
+        self.driver().compile("a", CompileOptions(pipeline="variants=3"))
+        every = driver.Driver(cache.Cache(None), [], variants=0)
+        every.compile("a", CompileOptions())
+        self.assertEqual(pipelines, ["variants=1", "variants=3", ""])
+
     def test_second_process_finds_it(self):
         first = self.driver().compile("a", CompileOptions())
         second = self.driver().compile("a", CompileOptions())

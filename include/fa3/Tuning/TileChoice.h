@@ -52,8 +52,8 @@ int64_t getWidestFloat8BlockN(int64_t d, int64_t dv, const RegionDemand &demand,
 /// wide and regions use the key index a lot, blockN is one step narrower:
 /// values that the estimate does not see would spill. So it is for tanh of
 /// scores under a mask, and for integers of a key that stay in registers, where
-/// the number of queries is not known; and for each digit of a key but the first,
-/// or beside narrow heads the first two.
+/// the number of queries is not known; and for each digit of a key but the
+/// first, or beside narrow heads the first two.
 ///
 /// Without `queries`, a number of query rows known at compile time, the tile is
 /// the best one for long sequences; short ones may fill smaller tiles better,

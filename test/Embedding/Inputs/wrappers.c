@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The wrappers that upstream's gpu-to-llvm calls, on the CPU: memory is that of
- * the host, and the kernels of launch-func.mlir are the functions below. It says
- * what is launched. */
+ * the host, and the kernels of launch-func.mlir are the functions below. It
+ * says what is launched. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -85,9 +85,9 @@ static std::string explainRefusal(ForwardOp forward) {
   return {};
 }
 
-/// Whether intervals of queries and keys do not decide a mask: it reads memory by
-/// one of them, or divides by a number of the launch. A remainder by a constant
-/// hides single keys and no blocks.
+/// Whether intervals of queries and keys do not decide a mask: it reads memory
+/// by one of them, or divides by a number of the launch. A remainder by a
+/// constant hides single keys and no blocks.
 static bool isUndecided(ForwardOp forward) {
   llvm::SmallDenseSet<Value> varying;
   for (unsigned number : {2, 3})
