@@ -1,6 +1,6 @@
 //===- TranslateToPTX.cpp - kernels as LLVM IR and PTX --------------------===//
 // SPDX-License-Identifier: Apache-2.0
-#include "AbsoluteValues.h"
+#include "Negations.h"
 #include "OrderRows.h"
 #include "fa3/Support/ContractNames.h"
 #include "fa3/Support/PTXName.h"
@@ -281,7 +281,7 @@ fa3::translateToLLVMIR(gpu::GPUModuleOp module, llvm::LLVMContext &context,
   markConvergent(*result);
   if (failed(runPasses(module, *result, *machine, options)))
     return failure();
-  useAbsInstructions(*result);
+  hideNegations(*result);
   return result;
 }
 

@@ -19,8 +19,10 @@ static arith::CmpIPredicate getReversed(arith::CmpIPredicate predicate) {
     return Predicate::sge;
   case Predicate::sgt:
     return Predicate::slt;
-  default:
+  case Predicate::sge:
     return Predicate::sle;
+  default:
+    return predicate; // of no order
   }
 }
 
