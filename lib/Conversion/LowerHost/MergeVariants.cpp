@@ -97,12 +97,32 @@ static LogicalResult verifyStraight(func::FuncOp function) {
   return success();
 }
 
+/// What stands in front of launches is computed, or checked, for all variants.
+static LogicalResult verifyFront(func::FuncOp host) {
+  for (Operation &op : host.getBody().front().without_terminator()) {
+    if (isLaunch(op))
+      break;
+    if (!isMemoryEffectFree(&op) && !isa<cf::AssertOp>(op))
+      return op.emitError("has effects in front of the launches of a variant, "
+                          "where values and checks may stand");
+  }
+  return success();
+}
+
+static LogicalResult verifySymbols(gpu::GPUModuleOp kernels) {
+  for (Operation &op : *kernels.getBody())
+    if (!isa<SymbolOpInterface>(op))
+      return op.emitError("is no symbol in a module of kernels of a variant");
+  return success();
+}
+
 static FailureOr<Variant> collect(ModuleOp module, bool isLast) {
   Variant variant;
   variant.module = module;
   for (Operation &op : *module.getBody()) {
     if (auto kernels = dyn_cast<gpu::GPUModuleOp>(op)) {
-      if (failed(take(variant.kernels, kernels, "module of kernels")))
+      if (failed(take(variant.kernels, kernels, "module of kernels")) ||
+          failed(verifySymbols(kernels)))
         return failure();
       continue;
     }
@@ -117,7 +137,8 @@ static FailureOr<Variant> collect(ModuleOp module, bool isLast) {
                                 "whose result is an i1");
     if (failed(take(isHost ? variant.host : variant.condition, function,
                     isHost ? "host function" : "condition")) ||
-        failed(verifyStraight(function)))
+        failed(verifyStraight(function)) ||
+        (isHost && failed(verifyFront(function))))
       return failure();
   }
   // The symbol of a launch is a kernel, so that there is a module of them.
@@ -221,18 +242,19 @@ Operation *Merger::findEqual(Operation *op) {
 /// Computes what the variant's launches take.
 void Merger::cloneShared(Variant &variant, IRMapping &values) {
   OpBuilder builder(end);
+  // A variant may have a check twice.
+  llvm::SmallPtrSet<Operation *, 8> used;
   for (Operation &op : variant.host.getBody().front().without_terminator()) {
     if (isLaunch(op))
       break;
     bool isCheck = isa<cf::AssertOp>(op);
-    if (!isCheck && !isMemoryEffectFree(&op))
-      continue;
     Operation *copy = builder.clone(op, values);
     Operation *equal = findEqual(copy);
     if (equal) {
       values.map(op.getResults(), equal->getResults());
       copy->erase();
-      ++uses[equal];
+      if (used.insert(equal).second)
+        ++uses[equal];
     } else if (isCheck) {
       copy->erase(); // of this variant alone
     }
@@ -244,7 +266,7 @@ void Merger::cloneOwn(Variant &variant, IRMapping &values, OpBuilder &builder) {
   bool behind = false;
   for (Operation &op : variant.host.getBody().front().without_terminator()) {
     behind |= isLaunch(op);
-    if (!behind && isMemoryEffectFree(&op))
+    if (!behind && !isa<cf::AssertOp>(op))
       continue;
     if (isa<cf::AssertOp>(op)) {
       // Where an equal check stands in front, nothing is left to check.
@@ -297,7 +319,7 @@ void Merger::merge() {
   SmallVector<Operation *> rest;
   for (Operation &op : body.without_terminator()) {
     behind |= isLaunch(op);
-    if (behind || (!isMemoryEffectFree(&op) && !isa<cf::AssertOp>(op)))
+    if (behind)
       rest.push_back(&op);
   }
   for (Operation *op : llvm::reverse(rest))

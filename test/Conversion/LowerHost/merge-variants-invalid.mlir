@@ -203,3 +203,41 @@ module @one {
   }
 }
 }
+
+// -----
+
+// Memory of a variant alone.
+module {
+module {
+  func.func @f(%n: index) {
+    // expected-error @+1 {{has effects in front of the launches of a variant, where values and checks may stand}}
+    %w = memref.alloc(%n) : memref<?xf32>
+    %v = memref.cast %w : memref<?xf32> to memref<?xf32, strided<[?], offset: ?>>
+    tile.launch @k::@f blocks %n args()
+    return
+  }
+  gpu.module @k {
+    gpu.func @f() kernel {
+      gpu.return
+    }
+  }
+}
+}
+
+// -----
+
+module {
+module {
+  func.func @f(%n: index) {
+    tile.launch @k::@f blocks %n args()
+    return
+  }
+  gpu.module @k {
+    gpu.func @f() kernel {
+      gpu.return
+    }
+    // expected-error @+1 {{is no symbol in a module of kernels of a variant}}
+    %x = arith.constant 1 : index
+  }
+}
+}
