@@ -250,11 +250,7 @@ static std::optional<interp::Array> makeRecords(func::FuncOp function) {
       !function.getArgAttr(function.getNumArguments() - 1,
                            hopper::kRecordsAttrName))
     return std::nullopt;
-  interp::Array records =
-      interp::Array::allocate(interp::Format::I64, type.getShape());
-  std::memset(records.getFirst(), 0xff,
-              records.getNumElements() * sizeof(uint64_t));
-  return records;
+  return interp::Array::allocate(interp::Format::I64, type.getShape());
 }
 
 static fa3_outcome traceKernel(Call &call, ArrayRef<fa3_arg> args,

@@ -20,6 +20,11 @@
 // RUN: %{tiles} %t/rows.mlir | FileCheck %s --check-prefixes=CHECK,ROWS
 // RUN: %{hopper} %t/rows.mlir | FileCheck %s --check-prefixes=CHECK,ROWS
 
+// Code that asks for an extent.
+// REDEFINE: %{dims} = b=2,sq=70,sk=75,n0=9
+// RUN: %{tiles} %t/extent.mlir | FileCheck %s
+// RUN: %{hopper} %t/extent.mlir | FileCheck %s
+
 // The derivative by hand is taken as it is: a wrong one gives wrong results.
 // REDEFINE: %{dims} = b=1,sq=20,sk=20
 // RUN: not %{tiles} %t/wrong.mlir 2>&1 | FileCheck %s --check-prefix=WRONG
@@ -80,6 +85,24 @@ func.func @rows(%q: !q, %k: !q, %v: !q, %o: !q, %lse: !l, %do: !q, %a: !a, %b: !
       attention.yield %y : f32
     }
   return %dq, %dk, %dv, %da, %db, %dc, %dd : !q, !q, !q, !a, !b, !c, !d
+}
+
+//--- extent.mlir
+!q = tensor<?x?x2x64xf16>
+!l = tensor<?x2x?xf32>
+!a = tensor<?xf32>
+func.func @extent(%q: !q, %k: !q, %v: !q, %o: !q, %lse: !l, %do: !q, %a: !a) -> (!q, !q, !q) {
+  %dq, %dk, %dv = attention.backward %q, %k, %v, %o, %lse, %do aux(%a : !a) layout bshd
+    : (!q, !q, !q, !q, !l, !q) -> (!q, !q, !q)
+    mask_mod (%b, %h, %i, %j) {
+      %zero = arith.constant 0 : index
+      %n = tensor.dim %a, %zero : !a
+      %far = arith.addi %i, %n : index
+      %x = tensor.extract %a[%zero] : !a
+      %keep = arith.cmpi sle, %j, %far : index
+      attention.yield %keep : i1
+    }
+  return %dq, %dk, %dv : !q, !q, !q
 }
 
 //--- wrong.mlir

@@ -289,14 +289,13 @@ LogicalResult AttentionToTile::fitBlocks(ForwardOp forward,
   // Numbers that lists are read with stay alive beside code of the mask: with
   // 128 keys and wide heads, or several integers of a key, ptxas spills.
   constexpr int64_t kWideColumns = 256;
-  bool isWide =
-      forward.getHeadDim() + forward.getValueHeadDim() >= kWideColumns;
+  int64_t d = getTileWidth(forward.getHeadDim()),
+          dv = getTileWidth(forward.getValueHeadDim());
+  bool isWide = d + dv >= kWideColumns;
   bool readsLists =
       !forward.getMaskMod().empty() && (isWide || demand.keyDigits > 0);
   auto getWidest = [&](int64_t rows) {
     constexpr int64_t kWidest = 128;
-    int64_t d = getTileWidth(forward.getHeadDim()),
-            dv = getTileWidth(forward.getValueHeadDim());
     int64_t widest = is8Bit ? getWidestFloat8BlockN(d, dv, demand, rows,
                                                     forward.getTransposedV())
                             : getWidestBlockN(d, dv, demand, rows);

@@ -28,7 +28,8 @@ KernelBuilder::buildListedLoop(ValueRange query, Value firstRow, State init) {
     Value entries = arith::MinSIOp::create(b, read(index(0), list), blocks);
     return arith::MaxSIOp::create(b, entries, index(0));
   };
-  // Behind the last block if it is none, where no key is.
+  // Behind the last block if it is none: a list of masked blocks sees no key
+  // there, and one of full blocks keys that are 0.
   auto readBlock = [&](Value t, unsigned list) -> Value {
     Value block = read(t, list + 1);
     Value isOne =

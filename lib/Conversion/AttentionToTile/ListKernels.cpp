@@ -3,19 +3,16 @@
 //
 // Three kernels, as nothing reduces across warps and no CTA sees all of a list:
 //
-//   pairs      how many pairs of a block of queries and a block of keys the
-//   mask
-//              keeps, in parts: a row of a tile is a block of keys, a column
-//              one of its keys, and a loop goes over queries, which are the
-//              same for the whole tile. So a row of the sum is a block.
+//   pairs      how many pairs of two blocks the mask keeps, in parts: a row of
+//              a tile is a block of keys, a column one of its keys, and a loop
+//              goes over queries, which are the same for the whole tile. So a
+//              row of the sum is a block.
 //   positions  where a block is in its list: a row is a block of keys again,
-//   and
-//              columns are blocks, of which those in front of it are counted.
-//   lists      a row is an entry of a list, and columns are blocks, of which
-//   the
-//              entry is the one that has this position.
+//              columns are blocks, and those in front of it are counted.
+//   lists      a row is an entry of a list, columns are blocks, and the entry
+//              is the block that has this position.
 //
-// Numbers are f32, the type of reductions; they are whole and below 2^24.
+// Numbers are f32, the type of reductions: whole, and exact up to 2^24.
 //===----------------------------------------------------------------------===//
 
 #include "ListKernels.h"
@@ -233,11 +230,9 @@ Value ListKernels::countPairs(ValueRange position, Value firstQuery,
                               {add(firstQuery, step), Expander::Uniform},
                               {key, Expander::Both}};
              bindPlace(expander, op.getMaskMod(), place, captures);
-             // Elementwise code of scalars: there is nothing to refuse.
-             FailureOr<Expander::Entry> keep = expander.expand(op.getMaskMod());
-             assert(succeeded(keep) && "scalars have a form on tiles");
+             Expander::Entry keep = expander.expand(op.getMaskMod());
              Value isKept = arith::AndIOp::create(
-                 b, exists, expander.lift(b.getLoc(), *keep, Expander::Both));
+                 b, exists, expander.lift(b.getLoc(), keep, Expander::Both));
              Value ones = arith::SelectOp::create(b, isKept, splat(f32Type, 1),
                                                   splat(f32Type, 0));
              Value sum = tile::ReduceOp::create(
@@ -286,15 +281,16 @@ std::pair<Value, Value> ListKernels::loadMembers(ValueRange at,
                                                  Value firstBlock, int64_t size,
                                                  Value rowsOfBlock) {
   RankedTensorType f32Type = tensor({size}, b.getF32Type());
-  Value source = inKernel(pairs), visible;
-  for (int64_t part = 0, end = keys / keysPerPart * queryParts; part < end;
-       ++part) {
-    Value own = tile::LoadOp::create(
-        b, f32Type, source,
-        ValueRange{at[0], at[1], at[2], index(part), firstBlock});
-    visible =
-        visible ? arith::AddFOp::create(b, visible, own).getResult() : own;
-  }
+  Value source = inKernel(pairs);
+  Value visible =
+      loop(index(keys / keysPerPart * queryParts), splat(f32Type, 0),
+           [&](Value part, ValueRange before) -> SmallVector<Value> {
+             Value own = tile::LoadOp::create(
+                 b, f32Type, source,
+                 ValueRange{at[0], at[1], at[2], part, firstBlock});
+             return {arith::AddFOp::create(b, before[0], own)};
+           })
+          .front();
   // All pairs: the queries that there are times the keys that there are.
   RankedTensorType type = tensor({size}, b.getIndexType());
   Value block = tile::CoordOp::create(b, type, 0, firstBlock);

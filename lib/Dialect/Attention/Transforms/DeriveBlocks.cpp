@@ -62,7 +62,7 @@ static SmallVector<Value> getRead(ForwardOp forward) {
 }
 
 /// The extent of an axis of q or k as a type says it.
-static int64_t getExtent(ForwardOp forward, Value tensor, int64_t axis) {
+static int64_t getExtent(Value tensor, int64_t axis) {
   return cast<RankedTensorType>(tensor.getType()).getDimSize(axis);
 }
 
@@ -86,8 +86,8 @@ static std::string explainRefusal(ForwardOp forward) {
 }
 
 /// Whether intervals of queries and keys do not decide a mask: it reads memory
-/// by one of them, or divides by a number of the launch. A remainder by a
-/// constant hides single keys and no blocks.
+/// by one of them, or divides by a number of the launch. Quotients and
+/// remainders by constants are left to the analysis of inequalities.
 static bool isUndecided(ForwardOp forward) {
   llvm::SmallDenseSet<Value> varying;
   for (unsigned number : {2, 3})
@@ -110,9 +110,9 @@ bool DeriveBlocks::pays(ForwardOp forward) {
   constexpr int64_t kLeast = 2048;
   if (!explainRefusal(forward).empty())
     return false;
-  int64_t queries = getExtent(forward, forward.getQ(),
+  int64_t queries = getExtent(forward.getQ(),
                               forward.getSequenceAxisOf(forward.getQ())),
-          keys = getExtent(forward, forward.getK(),
+          keys = getExtent(forward.getK(),
                            forward.getSequenceAxisOf(forward.getK()));
   // What is not known is negative.
   return queries >= kLeast && keys >= kLeast && isUndecided(forward);
@@ -137,17 +137,16 @@ SmallVector<Type> DeriveBlocks::getListTypes(ForwardOp forward) {
     return getMaskArgument(forward, number).use_empty() ? 1 : extent;
   };
   auto countBlocks = [&](Value tensor, int64_t size) {
-    int64_t rows =
-        getExtent(forward, tensor, forward.getSequenceAxisOf(tensor));
+    int64_t rows = getExtent(tensor, forward.getSequenceAxisOf(tensor));
     return ShapedType::isDynamic(rows)
                ? rows
                : std::max<int64_t>(llvm::divideCeil(rows, size), 1);
   };
   Value q = forward.getQ();
-  int64_t shape[] = {
-      getShared(0, getExtent(forward, q, 0)),
-      getShared(1, getExtent(forward, q, forward.getHeadAxisOf(q))),
-      countBlocks(q, queries), countBlocks(forward.getK(), keys)};
+  int64_t shape[] = {getShared(0, getExtent(q, 0)),
+                     getShared(1, getExtent(q, forward.getHeadAxisOf(q))),
+                     countBlocks(q, queries),
+                     countBlocks(forward.getK(), keys)};
   Type element = IntegerType::get(&getContext(), 32);
   Type count = RankedTensorType::get(ArrayRef(shape).take_front(3), element),
        index = RankedTensorType::get(shape, element);
@@ -183,7 +182,7 @@ void DeriveBlocks::deriveHere(ForwardOp forward) {
   ImplicitLocOpBuilder b(forward.getLoc(), forward);
   Value q = forward.getQ(), k = forward.getK();
   auto getNumber = [&](Value tensor, int64_t axis) -> Value {
-    int64_t extent = getExtent(forward, tensor, axis);
+    int64_t extent = getExtent(tensor, axis);
     if (!ShapedType::isDynamic(extent))
       return arith::ConstantIndexOp::create(b, extent);
     return tensor::DimOp::create(b, tensor, axis);
@@ -200,7 +199,7 @@ void DeriveBlocks::deriveHere(ForwardOp forward) {
   takeLists(forward, createList(b, forward, numbers, mapping).getResults());
 }
 
-/// A name that no symbol of the module and no argument has.
+/// A name that no argument has.
 static std::string chooseArgumentName(func::FuncOp function, StringRef base) {
   llvm::SmallDenseSet<StringRef> taken;
   for (unsigned i = 0, e = function.getNumArguments(); i < e; ++i)
@@ -271,14 +270,13 @@ LogicalResult DeriveBlocks::deriveApart(ForwardOp forward) {
   auto getShared = [&](unsigned number, StringRef base, int64_t axis) -> Value {
     if (getMaskArgument(forward, number).use_empty())
       return arith::ConstantIndexOp::create(b, 1);
-    int64_t extent = getExtent(forward, forward.getQ(), axis);
+    int64_t extent = getExtent(forward.getQ(), axis);
     return ShapedType::isDynamic(extent)
                ? addNumber(base)
                : arith::ConstantIndexOp::create(b, extent).getResult();
   };
   auto getLength = [&](Value tensor, StringRef base) -> Value {
-    int64_t extent =
-        getExtent(forward, tensor, forward.getSequenceAxisOf(tensor));
+    int64_t extent = getExtent(tensor, forward.getSequenceAxisOf(tensor));
     return ShapedType::isDynamic(extent)
                ? addNumber(base)
                : arith::ConstantIndexOp::create(b, extent).getResult();

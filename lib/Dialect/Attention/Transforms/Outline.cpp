@@ -82,11 +82,12 @@ static std::string chooseName(Operation *op, const SymbolTable &symbols) {
   for (char &c : base)
     if (!llvm::isAlnum(c))
       c = '_';
-  base += isa<BackwardOp>(op)   ? "backward"
-          : isa<QuantizeOp>(op) ? "quantize"
-          : isa<RotaryOp>(op)   ? "rotary"
-          : isa<AppendOp>(op)   ? "append"
-                                : "attention";
+  base += isa<BackwardOp>(op)     ? "backward"
+          : isa<QuantizeOp>(op)   ? "quantize"
+          : isa<RotaryOp>(op)     ? "rotary"
+          : isa<AppendOp>(op)     ? "append"
+          : isa<ListBlocksOp>(op) ? "blocks"
+                                  : "attention";
   std::string name = base;
   for (unsigned i = 1;
        symbols.lookup(name) || symbols.lookup(name + "_kernels"); ++i)

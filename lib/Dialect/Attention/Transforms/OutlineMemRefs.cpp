@@ -29,16 +29,20 @@ Value fa3::attention::getMemory(Value tensor) {
 }
 
 void fa3::attention::readTensors(Operation *op) {
-  auto scored = dyn_cast<ScoredOpInterface>(op);
-  if (!scored)
-    return;
+  ValueRange aux;
+  if (auto scored = dyn_cast<ScoredOpInterface>(op))
+    aux = scored.getAux();
+  else if (auto lists = dyn_cast<ListBlocksOp>(op))
+    aux = lists.getAux();
   auto getTensor = [&](Value memory) -> Value {
-    for (Value value : scored.getAux())
+    for (Value value : aux)
       if (auto tensor = value.getDefiningOp<ToTensorOp>();
           tensor && tensor.getBuffer() == memory)
         return value;
     return {};
   };
+  if (aux.empty())
+    return;
   op->walk([&](Operation *inner) {
     OpBuilder b(inner);
     Value tensor, read;

@@ -32,6 +32,16 @@ OpFoldResult Candidate::getResultExtent(OpResult result, int64_t dim) {
   unsigned number = result.getResultNumber();
   if (auto rotary = dyn_cast<RotaryOp>(result.getOwner()))
     return getExtent(rotary.getSource(), dim);
+  if (auto lists = dyn_cast<ListBlocksOp>(result.getOwner())) {
+    // Numbers of batches, heads, queries and keys are operands in this order.
+    Value rows = lists->getOperand(dim);
+    if (dim < 2)
+      return rows;
+    Value size = arith::ConstantIndexOp::create(b, lists.getSizes()[dim - 2]),
+          one = arith::ConstantIndexOp::create(b, 1);
+    Value blocks = arith::CeilDivSIOp::create(b, rows, size);
+    return arith::MaxSIOp::create(b, blocks, one).getResult();
+  }
   if (auto quantize = dyn_cast<QuantizeOp>(result.getOwner())) {
     Value source = quantize.getSource();
     if (number == 0 || dim == 0)

@@ -62,6 +62,9 @@ static Value inlineRead(ImplicitLocOpBuilder &b, HostFunction &host,
                         Operation &op, IRMapping &mapping) {
   if (auto length = dyn_cast<LengthOp>(op))
     return length.getSequence() == Sequence::key ? host.keys : host.queries;
+  if (auto dim = dyn_cast<tensor::DimOp>(op))
+    return memref::DimOp::create(b, mapping.lookup(dim.getSource()),
+                                 mapping.lookupOrDefault(dim.getIndex()));
   auto extract = dyn_cast<tensor::ExtractOp>(op);
   if (!extract)
     return {};

@@ -262,3 +262,27 @@ func.func @apart(%x: memref<2x4x?x64xf16, strided<[?, ?, 1, 8]>>, %z: memref<2x4
   %y = bufferization.to_buffer %o : !t to memref<2x4x?x64xf16>
   return %y : memref<2x4x?x64xf16>
 }
+
+// -----
+
+// Masks of lists read memory, too.
+
+// CHECK-LABEL: func.func @lists
+// CHECK: attention.call @lists_blocks(
+// CHECK: func.func private @lists_blocks(
+// CHECK: tensor.extract
+!l = tensor<1x1x?xi32>
+!i = tensor<1x1x?x?xi32>
+func.func @lists(%memory: memref<1x?xi32>, %n: index) -> (!l, !i, !l, !i) {
+  %c1 = arith.constant 1 : index
+  %document = bufferization.to_tensor %memory restrict : memref<1x?xi32> to tensor<1x?xi32>
+  %count, %index, %full_count, %full_index = attention.list_blocks [128, 64] (%c1, %c1, %n, %n) aux(%document : tensor<1x?xi32>) : !l, !i, !l, !i
+    mask_mod (%b, %h, %i, %j) {
+      %c0 = arith.constant 0 : index
+      %x = memref.load %memory[%c0, %i] : memref<1x?xi32>
+      %y = memref.load %memory[%c0, %j] : memref<1x?xi32>
+      %keep = arith.cmpi eq, %x, %y : i32
+      attention.yield %keep : i1
+    }
+  return %count, %index, %full_count, %full_index : !l, !i, !l, !i
+}

@@ -212,3 +212,30 @@ module @inner {
     return %o, %x : !t, index
   }
 }
+
+// -----
+
+// Lists of blocks that a program computes from what is no argument.
+
+// CHECK-LABEL: func.func @program(
+// CHECK-SAME: %[[N:[^:]*]]: index)
+// CHECK: %[[ROWS:.*]] = arith.ceildivsi %[[N]], %{{.*}} : index
+// CHECK: %[[BLOCKS:.*]] = arith.maxsi %[[ROWS]]
+// CHECK: tensor.empty(%[[BLOCKS]]) : tensor<1x1x?xi32>
+// CHECK: attention.call @program_blocks(
+// CHECK: func.func private @program_blocks(
+// CHECK: attention.list_blocks
+func.func @program(%document: tensor<1x?xi32>, %n: index) -> (tensor<1x1x?xi32>, tensor<1x1x?x?xi32>, tensor<1x1x?xi32>, tensor<1x1x?x?xi32>) {
+  %c1 = arith.constant 1 : index
+  %twice = arith.addi %document, %document : tensor<1x?xi32>
+  %count, %index, %full_count, %full_index = attention.list_blocks [128, 64] (%c1, %c1, %n, %n) aux(%twice : tensor<1x?xi32>)
+    : tensor<1x1x?xi32>, tensor<1x1x?x?xi32>, tensor<1x1x?xi32>, tensor<1x1x?x?xi32>
+    mask_mod (%b, %h, %i, %j) {
+      %c0 = arith.constant 0 : index
+      %x = tensor.extract %twice[%c0, %i] : tensor<1x?xi32>
+      %y = tensor.extract %twice[%c0, %j] : tensor<1x?xi32>
+      %keep = arith.cmpi eq, %x, %y : i32
+      attention.yield %keep : i1
+    }
+  return %count, %index, %full_count, %full_index : tensor<1x1x?xi32>, tensor<1x1x?x?xi32>, tensor<1x1x?xi32>, tensor<1x1x?x?xi32>
+}
