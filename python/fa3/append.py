@@ -37,8 +37,6 @@ def check(
                 name, f"{of.dtype} of shape {tuple(of.shape)}, expected "
                 f"{call.given[name].dtype} {wanted}",
             )  # fmt: skip
-        if call.given[name].stride(-1) != 1:
-            raise ArgumentError(f"{name}_cache", "last dimension is not contiguous")
     added = {"k_new": k_new.contiguous(), "v_new": v_new.contiguous()}
     if position is not None and cos is None:
         raise ArgumentError("rotary_seqlens", "without rotary_cos")

@@ -132,8 +132,11 @@ def _ascending(count: Any, index: Any) -> Any:
     if not tensors.is_torch(index):
         return index
     torch = sys.modules["torch"]
-    compiling = torch.compiler.is_compiling()
-    if not compiling:
+    # A tensor of torch.inference_mode() does not say whether it was written since.
+    remembers = not (
+        torch.compiler.is_compiling() or count.is_inference() or index.is_inference()
+    )
+    if remembers:
         known = _known().get(index)
         if known is not None and known[0]() is count and known[1] == (
             count._version, index._version
@@ -142,7 +145,7 @@ def _ascending(count: Any, index: Any) -> Any:
     entry = torch.arange(index.shape[3], device=index.device)
     most = torch.iinfo(torch.int32).max
     made = torch.where(entry < count[..., None], index, most).sort(dim=3).values
-    if not compiling:
+    if remembers:
         _known()[index] = (
             weakref.ref(count), (count._version, index._version), made
         )  # fmt: skip

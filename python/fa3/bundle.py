@@ -80,8 +80,19 @@ def warm(
     """Compiles kernels, for each of these PTX ISAs (times ten), into the cache or
     into a bundle, which then holds these and no others. Gives the folder."""
     versions = list(versions) or [default_ptx_version()]
+    previous = get_driver()
     if out is not None:
         set_driver(Driver(caches.Cache(out, limit=1 << 40), [], variants=0))
+    try:
+        return _warm(kernels, versions, out, progress)
+    finally:
+        set_driver(previous)
+
+
+def _warm(
+    kernels: Sequence[dict[str, Any]], versions: Sequence[int],
+    out: pathlib.Path | None, progress: Callable[[int, int], None],
+) -> pathlib.Path | None:  # fmt: skip
     wanted = [{**one, "ptx_version": n} for n in versions for one in kernels]
     made: list[Kernel] = []
     # Each waits for an assembler most of the time.

@@ -272,6 +272,12 @@ class Driver:
         return kernel
 
     def _find(self, key: str, text: str, options: CompileOptions) -> Kernel:
+        for bundle in self.bundles:
+            code = bundle.get(key)
+            if code is not None:
+                return Kernel(text, options, code, key, "bundle")
+        options = self._with_variants(options)
+        key = caches.make_key(text, options, build_id())
         found = self._look_up(key, text, options)
         if found is not None:
             return found
@@ -280,7 +286,7 @@ class Driver:
             if found is not None:
                 return found
             start = time.perf_counter()
-            code = _compile_by_tile(text, self._with_variants(options))
+            code = _compile_by_tile(text, options)
             seconds = time.perf_counter() - start
             self.cache.put(key, code, text)
         kernel = Kernel(text, options, code, key, "compiler")
@@ -297,10 +303,6 @@ class Driver:
         return dataclasses.replace(options, pipeline=pipeline)
 
     def _look_up(self, key: str, text: str, options: CompileOptions) -> Kernel | None:
-        for bundle in self.bundles:
-            code = bundle.get(key)
-            if code is not None:
-                return Kernel(text, options, code, key, "bundle")
         code = self.cache.get(key)
         if code is None or (options.ptxas and code.cubin is None):
             return None

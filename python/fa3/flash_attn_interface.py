@@ -133,6 +133,9 @@ def flash_attn_with_kvcache(
         q, k_cache, v_cache = _contiguous(q, k_cache, v_cache)
     else:
         (q,) = _contiguous(q)  # a copy of a cache is not what is to be written
+        for name, one in (("k_cache", k_cache), ("v_cache", v_cache)):
+            if one.stride(-1) != 1:
+                raise ArgumentError(name, "last dimension is not contiguous")
     if isinstance(cache_seqlens, int):
         sequences = q.shape[0] if cu_seqlens_q is None else cu_seqlens_q.numel() - 1
         cache_seqlens = torch.full(

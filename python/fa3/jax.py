@@ -203,7 +203,7 @@ def attention(
         more |= dict(zip(blocks.NAMES, lists.tensors))
         size = lists.size
     # All checks, now; the kernel is made when it runs.
-    request = Request(
+    Request(
         *views, causal=causal, window=window, softcap=softcap, scale=scale,
         score_mod=None if traced is None else dataclasses.replace(
             traced, tensors=tuple(
@@ -220,9 +220,7 @@ def attention(
         mods=mods_text(traced), interpret=interpret, block_size=size,
     )  # fmt: skip
     call = _Static(text(lse=return_lse), text(lse=True), text(lse=True, grads="dlse"),
-                   str(scale), return_lse, interpret,
-                   (request.batch, request.heads, request.queries),
-                   tuple(more))  # fmt: skip
+                   str(scale), return_lse, interpret, tuple(more))  # fmt: skip
     o, lse = _differentiable(q, k, v, arrays, call)
     return (o, lse) if return_lse else o
 
@@ -245,7 +243,6 @@ class _Static:
     scale: str
     return_lse: bool
     interpret: bool
-    rows: tuple[int, int, int]
     extras: tuple[str, ...]
 
 

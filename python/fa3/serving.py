@@ -84,7 +84,8 @@ def attention(
     )  # fmt: skip
     key: Any = None
     if out is None and not interpret and (
-        q_descale is k_descale is v_descale is None
+        all(one is None or isinstance(one, torch.Tensor) for one in given)
+        and q_descale is k_descale is v_descale is None
         and (k_new is None or leftpad is None)
     ):  # fmt: skip
         # All that a call depends on but its numbers; the way of almost all calls.

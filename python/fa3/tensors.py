@@ -66,7 +66,7 @@ def view(name: str, value: Any, stream: int | None = None) -> View:
                 name, f"{type_name(value)}, expected a plain tensor (of a DTensor: to_local(), "
                 "or scaled_dot_product_attention with fa3.torch.activate())",
             )  # fmt: skip
-        if value.layout != sys.modules["torch"].strided:
+        if value.layout != torch.strided:
             raise ArgumentTypeError(name, f"layout is {value.layout}, expected strided")
         device = value.get_device()
         if device < 0 and value.device.type != "cpu":

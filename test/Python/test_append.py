@@ -165,7 +165,7 @@ class AppendTest(unittest.TestCase):
                     q, cache, cache, **{"cache_seqlens": lengths, **named}
                 )
         turned = cache.transpose(2, 3).contiguous().transpose(2, 3)
-        with self.assertRaisesRegex(ValueError, "'k': last dimension is not contiguous"):
+        with self.assertRaisesRegex(ValueError, "'k_cache': last dimension is not contiguous"):
             door.flash_attn_with_kvcache(q, turned, turned, new, new, cache_seqlens=lengths)
         with self.assertRaisesRegex(NotImplementedError, "gradients"):
             door.flash_attn_with_kvcache(

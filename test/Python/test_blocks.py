@@ -45,6 +45,14 @@ class BlocksTest(unittest.TestCase):
         ):
             return fa3.flex_attention(*args, enable_gqa=True, return_lse=True, **named)
 
+    def test_lists_made_in_inference_mode(self):
+        # They have no count of writes.
+        with torch.inference_mode():
+            count = torch.ones((1, 1, 2), dtype=torch.int32)
+            index = torch.zeros((1, 1, 2, 2), dtype=torch.int32)
+        made = fa3.blocks._ascending(count, index)
+        self.assertEqual(made[0, 0, :, 0].tolist(), [0, 0])
+
     def random_lists(self, b, h, rows, columns, seed=0, last=True):
         """A BlockMask without a mask_mod: partial and full blocks at random, some rows
         without any; entries behind the numbers are garbage."""

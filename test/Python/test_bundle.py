@@ -188,7 +188,7 @@ class BundleTest(unittest.TestCase):
     @support.needs_driver
     def test_first_call(self):
         """With an empty cache: the compiler is not opened, nothing is written, and it
-        takes at most 50 ms (7 where it was written; the driver's time is not in it)."""
+        takes at most 50 ms (the driver's time is not in it)."""
         path = [str(pathlib.Path(__file__).parent), str(support.ROOT / "python")]
         times = []
         for n in range(3):
