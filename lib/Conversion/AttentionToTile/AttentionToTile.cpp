@@ -71,8 +71,9 @@ private:
   /// Narrows a tile to one that listed blocks are made of.
   LogicalResult fitBlocks(attention::ForwardOp forward, int64_t rowsPerQuery,
                           const RegionDemand &demand, TileChoice &tile);
-  /// Narrows a tile to rows that lie one behind the other.
-  LogicalResult fitPlaces(attention::ForwardOp forward, TileChoice &tile);
+  /// Fits a tile to rows that lie one behind the other; gives the rows of the
+  /// pieces of a block of keys, 0 for one piece.
+  FailureOr<int64_t> fitPlaces(attention::ForwardOp forward, TileChoice &tile);
   void buildLaunch(HostFunction &host, gpu::GPUModuleOp module,
                    gpu::GPUFuncOp kernel, const KernelArguments &arguments);
 };
@@ -323,8 +324,25 @@ LogicalResult AttentionToTile::fitBlocks(ForwardOp forward,
   return success();
 }
 
-LogicalResult AttentionToTile::fitPlaces(ForwardOp forward, TileChoice &tile) {
+/// The widest block of at most `most` keys, of those that fit, that is made of
+/// whole pages or lies in one; if that is less than half, the widest of all.
+static int64_t fitPages(int64_t page, int64_t most,
+                        function_ref<bool(int64_t)> fits) {
   constexpr int64_t kStep = 16;
+  int64_t widest = 0;
+  for (int64_t block = most; block > 0 && (!widest || 2 * block >= most);
+       block -= kStep) {
+    if (!fits(block))
+      continue;
+    if (block % page == 0 || page % block == 0)
+      return block;
+    widest = std::max(widest, block);
+  }
+  return widest;
+}
+
+FailureOr<int64_t> AttentionToTile::fitPlaces(ForwardOp forward,
+                                              TileChoice &tile) {
   FailureOr<int64_t> queries =
       getConsecutiveRows(forward, attention::Sequence::query);
   FailureOr<int64_t> keys =
@@ -335,19 +353,15 @@ LogicalResult AttentionToTile::fitPlaces(ForwardOp forward, TileChoice &tile) {
     return forward.emitOpError("has queries of which only ")
            << *queries << " lie one behind the other, expects all";
   if (*keys == 0)
-    return success();
-  if (*keys % kStep)
-    return forward.emitOpError("has keys of which only ")
-           << *keys << " lie one behind the other, expects a multiple of "
-           << kStep;
-  if (blockN && *keys % blockN)
-    return forward.emitOpError("has keys of which ")
-           << *keys << " lie one behind the other, expects block-n to divide "
-           << "that, got " << blockN;
+    return 0;
   auto blocks = forward.getSizesOfBlocks();
-  while (*keys % tile.blockN || (blocks && blocks->second % tile.blockN))
-    tile.blockN -= kStep;
-  return success();
+  auto fits = [&](int64_t block) {
+    return !blocks || blocks->second % block == 0;
+  };
+  if (!blockN)
+    tile.blockN = fitPages(*keys, tile.blockN, fits);
+  int64_t piece = std::gcd(*keys, tile.blockN);
+  return piece == tile.blockN ? 0 : piece;
 }
 
 void AttentionToTile::buildLaunch(HostFunction &host, gpu::GPUModuleOp module,
@@ -548,9 +562,12 @@ LogicalResult AttentionToTile::buildForward(HostFunction &host,
   if (blockN)
     tile.blockN = blockN;
   int64_t rowsPerQuery = operands.packing ? operands.packing->rows : 1;
-  if (failed(fitBlocks(forward, rowsPerQuery, demand, tile)) ||
-      failed(fitPlaces(forward, tile)))
+  if (failed(fitBlocks(forward, rowsPerQuery, demand, tile)))
     return failure();
+  FailureOr<int64_t> pieceRows = fitPlaces(forward, tile);
+  if (failed(pieceRows))
+    return failure();
+  operands.pieceRows = *pieceRows;
   limitSequences(host);
   // Without keys there is no product, for whose sake a tile is split among warp
   // groups.

@@ -224,12 +224,8 @@ FailureOr<KernelBuilder::State> KernelBuilder::buildLoop(ValueRange query,
 FailureOr<KernelBuilder::State>
 KernelBuilder::buildBlock(ValueRange query, Value firstRow, Value firstKey,
                           State state, ListedBlock listed) {
-  SmallVector<Value> place =
-      getRowPlace(attention::Sequence::key, keyHead, firstKey);
-  place.push_back(index(0));
   auto load = [&](Value memref, int64_t width, Type element) -> Value {
-    return tile::LoadOp::create(b, tensor({columns, width}, element), memref,
-                                place);
+    return loadKeys(memref, tensor({columns, width}, element), firstKey);
   };
   Value key =
       load(operands.k, getTileWidth(op.getHeadDim()), op.getElementType());

@@ -64,6 +64,9 @@ struct KernelOperands {
   /// how many sequences there are.
   mlir::Value maxQ;
   attention::BatchExtent batch;
+  /// Keys of a block that lie one behind the other: a block is loaded in pieces
+  /// of as many. 0 if all do.
+  int64_t pieceRows = 0;
   /// Scalars that the regions capture.
   mlir::IRMapping captures;
   /// The heads of a group are rows.

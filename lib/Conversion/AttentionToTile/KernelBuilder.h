@@ -132,6 +132,10 @@ private:
                                              mlir::Value ofHead,
                                              mlir::Value row);
 
+  /// Loads the keys from `firstKey` on, or their values, wherever they are.
+  mlir::Value loadKeys(mlir::Value memref, mlir::RankedTensorType type,
+                       mlir::Value firstKey);
+
   /// A scale of operand 0 (q), 1 (k) or 2 (v) for the rows of a tile: one f32,
   /// or a tile of rank 1 where every row has its own.
   mlir::FailureOr<mlir::Value> loadScale(unsigned operand, mlir::Value firstRow,

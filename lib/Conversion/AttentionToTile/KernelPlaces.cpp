@@ -119,3 +119,36 @@ SmallVector<Value> KernelBuilder::getRowPlace(Sequence sequence, Value ofHead,
     return {batch, ofHead, row};
   return expandScalars(region, {batch, ofHead, row});
 }
+
+Value KernelBuilder::loadKeys(Value memref, RankedTensorType type,
+                              Value firstKey) {
+  if (!operands.pieceRows) {
+    SmallVector<Value> place = getRowPlace(Sequence::key, keyHead, firstKey);
+    place.push_back(index(0));
+    return tile::LoadOp::create(b, type, memref, place);
+  }
+  // A piece behind the last key is one of zeros: it lies outside of the array.
+  // The code of places is asked for keys that there are.
+  Value one = index(1), zero = index(0);
+  Value nowhere = memref::DimOp::create(b, memref, 0);
+  Value last =
+      arith::MaxSIOp::create(b, arith::SubIOp::create(b, keyLength, one), zero);
+  auto load = tile::LoadOp::create(
+      b, type, memref, ValueRange(), IntegerAttr(),
+      b.getI64IntegerAttr(columns / operands.pieceRows), /*placesCount=*/1);
+  OpBuilder::InsertionGuard guard(b);
+  Block *block = b.createBlock(&load.getPlaces().front(), {}, b.getIndexType(),
+                               b.getLoc());
+  Value key =
+      arith::AddIOp::create(b, firstKey,
+                            arith::MulIOp::create(b, block->getArgument(0),
+                                                  index(operands.pieceRows)));
+  Value isKey =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::slt, key, keyLength);
+  SmallVector<Value> place = getRowPlace(
+      Sequence::key, keyHead, arith::MinSIOp::create(b, key, last).getResult());
+  place.front() = arith::SelectOp::create(b, isKey, place.front(), nowhere);
+  place.push_back(zero);
+  tile::YieldOp::create(b, place);
+  return load;
+}

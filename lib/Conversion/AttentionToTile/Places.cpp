@@ -26,7 +26,8 @@ struct Motion {
 
 class PlaceAnalysis {
 public:
-  explicit PlaceAnalysis(Region &place) : block(place.front()) {
+  PlaceAnalysis(Region &place, attention::Sequence sequence)
+      : block(place.front()), sequence(sequence) {
     motions[block.getArgument(2)] = {Motion::Step, 0};
   }
   FailureOr<int64_t> run();
@@ -35,6 +36,7 @@ private:
   std::optional<Motion> visit(Operation &op);
 
   Block &block;
+  attention::Sequence sequence;
   llvm::DenseMap<Value, Motion> motions; ///< of what is not fixed
   int64_t rows = 0;
 };
@@ -68,7 +70,10 @@ std::optional<Motion> PlaceAnalysis::visit(Operation &op) {
 }
 
 FailureOr<int64_t> PlaceAnalysis::run() {
-  auto refuse = [](Operation &op) {
+  // Keys may be anywhere; each is then a copy of its own.
+  auto refuse = [&](Operation &op) -> FailureOr<int64_t> {
+    if (sequence == attention::Sequence::key)
+      return 1;
     return op.emitOpError("gives rows of a tile places that are not one behind "
                           "the other: expects the row, or its quotient or "
                           "remainder by a constant, plus what is the same for "
@@ -91,7 +96,8 @@ FailureOr<int64_t> PlaceAnalysis::run() {
 FailureOr<int64_t> fa3::getConsecutiveRows(ForwardOp op,
                                            attention::Sequence sequence) {
   Region &place = op.getPlaceRegion(sequence);
-  return place.empty() ? FailureOr<int64_t>(0) : PlaceAnalysis(place).run();
+  return place.empty() ? FailureOr<int64_t>(0)
+                       : PlaceAnalysis(place, sequence).run();
 }
 
 /// The tensor of which `value` is an element as an index: at `sequence` plus a

@@ -13,8 +13,8 @@
 namespace fa3 {
 
 /// How many rows of a sequence, from a multiple of that number on, lie one
-/// behind the other in the array: 0 for all of them. Fails with an error at the
-/// operation that leaves no two.
+/// behind the other in the array: 0 for all of them. Keys of which no two do
+/// give 1, queries an error at the operation that says so.
 mlir::FailureOr<int64_t> getConsecutiveRows(attention::ForwardOp op,
                                             attention::Sequence sequence);
 

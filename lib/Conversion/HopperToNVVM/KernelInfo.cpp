@@ -79,7 +79,8 @@ Value IntegerBuilder::isEqual(Value a, int64_t b) {
 //===----------------------------------------------------------------------===//
 
 /// Whether one thread can do all that the group does: waiting on mbarriers,
-/// elected thread's instructions, scalars and control flow.
+/// elected thread's instructions, scalars and control flow. Pieces of copies
+/// are found by as many threads as there are.
 static bool canRunInOneThread(warp::GroupOp group) {
   WalkResult result = group.walk([](Operation *op) {
     bool isCollective =
@@ -87,6 +88,8 @@ static bool canRunInOneThread(warp::GroupOp group) {
             NamedBarrierSyncOp, NamedBarrierArriveOp, VoteAnyOp, LaneReduceOp,
             SetMaxRegistersOp, gpu::BarrierOp, gpu::ThreadIdOp, gpu::LaneIdOp>(
             op);
+    auto copy = dyn_cast<TmaLoadOp>(op);
+    isCollective |= copy && copy.getPieces();
     auto isFragment = [](Type type) {
       return isa<VectorType, InflightType>(type);
     };

@@ -70,15 +70,47 @@ LogicalResult fa3::lowerShares(gpu::GPUFuncOp kernel) {
 }
 
 namespace {
+/// A value that is the same in all lanes, in a form that tells ptxas so: what
+/// depends on it can stay in uniform registers, and so can all of a loop that
+/// it ends.
+Value getUniform(OpBuilder &builder, Location loc, Value value) {
+  IntegerBuilder ints(builder, loc);
+  return NVVM::ShflOp::create(builder, loc, value.getType(), ints.constant(-1),
+                              value, ints.constant(0), ints.constant(31),
+                              NVVM::ShflKind::idx, UnitAttr());
+}
+
 struct ClaimPattern : KernelPattern<ClaimOp> {
   using KernelPattern::KernelPattern;
 
   LogicalResult
   matchAndRewrite(ClaimOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
-    if (!info.getOf(op).singleThreaded)
-      return op.emitOpError(
-          "expects a group whose code only its elected thread runs");
+    const GroupInfo &group = info.getOf(op);
+    Location loc = op.getLoc();
+    if (group.singleThreaded) {
+      rewriter.replaceOp(op, claim(op, adaptor, rewriter));
+      return success();
+    }
+    auto parent = op->getParentOfType<warp::GroupOp>();
+    if (!parent || parent.getWarps() != 1)
+      return op.emitOpError("expects a group of one warp");
+    auto branch = scf::IfOp::create(rewriter, loc, rewriter.getI32Type(),
+                                    group.elected, /*withElseRegion=*/true);
+    {
+      OpBuilder::InsertionGuard guard(rewriter);
+      rewriter.setInsertionPointToStart(branch.thenBlock());
+      scf::YieldOp::create(rewriter, loc, claim(op, adaptor, rewriter));
+      rewriter.setInsertionPointToStart(branch.elseBlock());
+      scf::YieldOp::create(rewriter, loc,
+                           IntegerBuilder(rewriter, loc).constant(0));
+    }
+    rewriter.replaceOp(op, getUniform(rewriter, loc, branch.getResult(0)));
+    return success();
+  }
+
+private:
+  Value claim(ClaimOp op, OpAdaptor adaptor, OpBuilder &rewriter) const {
     Location loc = op.getLoc();
     Type i32 = rewriter.getI32Type();
     InlineAsm add(rewriter, loc);
@@ -95,8 +127,7 @@ struct ClaimPattern : KernelPattern<ClaimOp> {
                       "st.relaxed.gpu.global.u32 [$0], 0;",
                       adaptor.getCounter());
     Value blocks = NVVM::GridDimXOp::create(rewriter, loc, i32);
-    rewriter.replaceOpWithNewOp<arith::AddIOp>(op, old, blocks);
-    return success();
+    return arith::AddIOp::create(rewriter, loc, old, blocks);
   }
 };
 
@@ -120,16 +151,6 @@ struct PostPattern : KernelPattern<MailboxPostOp> {
     return success();
   }
 };
-
-/// A value that is the same in all lanes, in a form that tells ptxas so: what
-/// depends on it can stay in uniform registers, and so can all of a loop that
-/// it ends.
-Value getUniform(OpBuilder &builder, Location loc, Value value) {
-  IntegerBuilder ints(builder, loc);
-  return NVVM::ShflOp::create(builder, loc, value.getType(), ints.constant(-1),
-                              value, ints.constant(0), ints.constant(31),
-                              NVVM::ShflKind::idx, UnitAttr());
-}
 
 struct ReadPattern : KernelPattern<MailboxReadOp> {
   using KernelPattern::KernelPattern;

@@ -3,6 +3,7 @@
 #include "InlineAsm.h"
 #include "Patterns.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 using namespace fa3;
@@ -41,8 +42,7 @@ struct TmaLoadPattern : KernelPattern<TmaLoadOp> {
   LogicalResult
   matchAndRewrite(TmaLoadOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
-    Location loc = op.getLoc();
-    IntegerBuilder ints(rewriter, loc);
+    IntegerBuilder ints(rewriter, op.getLoc());
     Value target =
         ints.add(adaptor.getBuffer(),
                  getSlotOffset(ints, op.getWindowType(), adaptor.getIndex(),
@@ -50,18 +50,70 @@ struct TmaLoadPattern : KernelPattern<TmaLoadOp> {
     Value barrier =
         ints.add(adaptor.getBarrier(), ints.mul(adaptor.getBarrierIndex(),
                                                 BarrierAllocOp::kAlignment));
+    if (op.getPieces())
+      copyPieces(op, adaptor, target, barrier, rewriter);
+    else
+      copy(op, adaptor, target, barrier, adaptor.getCoordinates(),
+           info.getOf(op).getPredicate(), rewriter);
+    rewriter.eraseOp(op);
+    return success();
+  }
+
+private:
+  void copy(TmaLoadOp op, OpAdaptor adaptor, Value target, Value barrier,
+            ValueRange coordinates, Value predicate, OpBuilder &builder) const {
     SmallVector<Value> operands = {target, barrier};
-    std::string source =
-        addMapOperand(operands, adaptor.getMap(), adaptor.getCoordinates());
-    emitPredicatedAsm(rewriter, loc, info.getOf(op).getPredicate(),
-                      "cp.async.bulk.tensor." +
-                          Twine(op.getCoordinates().size()) +
+    std::string source = addMapOperand(operands, adaptor.getMap(), coordinates);
+    emitPredicatedAsm(builder, op.getLoc(), predicate,
+                      "cp.async.bulk.tensor." + Twine(coordinates.size()) +
                           "d.shared::cluster.global.mbarrier::complete_tx::"
                           "bytes [$0], " +
                           source + ", [$1];",
                       operands);
-    rewriter.eraseOp(op);
-    return success();
+  }
+
+  /// A box for every thread: each looks up where its own is.
+  void copyPieces(TmaLoadOp op, OpAdaptor adaptor, Value target, Value barrier,
+                  ConversionPatternRewriter &rewriter) const {
+    Location loc = op.getLoc();
+    IntegerBuilder ints(rewriter, loc);
+    OpBuilder::InsertionGuard guard(rewriter);
+    const GroupInfo &group = info.getOf(op);
+    int64_t boxes = op.getNumPieces() * op.getNumBlocks();
+    int64_t threads =
+        group.singleThreaded
+            ? 1
+            : op->getParentOfType<warp::GroupOp>().getWarps() * 32;
+    Value number = group.singleThreaded ? ints.constant(0) : group.thread;
+    if (boxes > threads) {
+      auto loop = scf::ForOp::create(
+          rewriter, loc, number, ints.constant(boxes), ints.constant(threads));
+      rewriter.setInsertionPointToStart(loop.getBody());
+      number = loop.getInductionVar();
+    } else if (boxes < threads) {
+      Value isBox =
+          arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::ult,
+                                number, ints.constant(boxes));
+      auto branch =
+          scf::IfOp::create(rewriter, loc, isBox, /*withElseRegion=*/false);
+      rewriter.setInsertionPointToStart(branch.thenBlock());
+    }
+    Value piece = ints.div(number, op.getNumBlocks()),
+          block = ints.rem(number, op.getNumBlocks());
+    BufferType buffer = op.getWindowType();
+    TensorMapType map = op.getMap().getType();
+    target =
+        ints.add(ints.add(target, ints.mul(piece, map.getBoxRows() *
+                                                      buffer.getSwizzle())),
+                 ints.mul(block, buffer.getBlockBytes()));
+    Block *places = &op.getPlaces().front().front();
+    Operation *yield = places->getTerminator();
+    SmallVector<Value> at(yield->getOperands());
+    rewriter.eraseOp(yield);
+    rewriter.inlineBlockBefore(places, rewriter.getInsertionBlock(),
+                               rewriter.getInsertionPoint(), piece);
+    at.back() = ints.add(at.back(), ints.mul(block, buffer.getBlockColumns()));
+    copy(op, adaptor, target, barrier, at, Value(), rewriter);
   }
 };
 

@@ -108,6 +108,7 @@ private:
   mlir::LogicalResult lowerCopies(tile::LoadAsyncOp op);
   /// Copies of a few rows each that bring the rows in another order.
   mlir::LogicalResult lowerReordered(tile::LoadAsyncOp op);
+  mlir::LogicalResult lowerPieces(tile::LoadAsyncOp op);
   mlir::LogicalResult lowerStoreAsync(tile::StoreAsyncOp op);
   mlir::LogicalResult lowerWrite(tile::WriteOp op);
   mlir::LogicalResult lowerRead(tile::ReadOp op);

@@ -17,6 +17,14 @@ LogicalResult KernelLowering::lowerView(tile::ViewOp op) {
   return success();
 }
 
+static LogicalResult verifyBoxRows(Operation *op, int64_t rows) {
+  constexpr int64_t kMaxBox = 256;
+  if (rows <= kMaxBox)
+    return success();
+  return op->emitOpError("copies ")
+         << rows << " rows at once, the limit of a bulk copy is " << kMaxBox;
+}
+
 /// One copy per block of columns.
 LogicalResult
 KernelLowering::forEachBox(Operation *op, const View &view, Value memref,
@@ -31,10 +39,8 @@ KernelLowering::forEachBox(Operation *op, const View &view, Value memref,
   int64_t rows = hasRows ? view.tile.getDimSize(0) : 1;
   int64_t columns = view.tile.getShape().back(),
           width = buffer.getBlockColumns();
-  constexpr int64_t kMaxBox = 256;
-  if (rows > kMaxBox)
-    return op->emitOpError("copies ")
-           << rows << " rows at once, the limit of a bulk copy is " << kMaxBox;
+  if (failed(verifyBoxRows(op, rows)))
+    return failure();
   SmallVector<int64_t> box(indices.size(), 1);
   if (hasRows)
     box[box.size() - 2] = fold.value_or(rows);
@@ -120,6 +126,49 @@ LogicalResult KernelLowering::lowerReordered(tile::LoadAsyncOp op) {
   return success();
 }
 
+/// All pieces in one operation, which knows how to find each of them.
+LogicalResult KernelLowering::lowerPieces(tile::LoadAsyncOp op) {
+  // The order of 16-byte units in shared memory follows from the address, so
+  // that a copy may start with any row at a multiple of as many bytes.
+  constexpr int64_t kUnit = 128;
+  const View &view = views[op.getView()];
+  auto refuse = [&]() { return op.emitOpError("has no lowering to hopper: "); };
+  if (!arguments.isArgument(op.getSource()))
+    return refuse() << "expects an array that is a kernel argument";
+  hopper::BufferType buffer = view.ring->type;
+  int64_t pieces = *op.getPieces();
+  int64_t rows = view.tile.getDimSize(0) / pieces, width = buffer.getSwizzle();
+  if (rows * width % kUnit)
+    return refuse() << "expects pieces of a multiple of " << kUnit / width
+                    << " rows, got " << rows;
+  if (failed(verifyBoxRows(op, rows)))
+    return failure();
+  SmallVector<int64_t> box(cast<MemRefType>(op.getSource().getType()).getRank(),
+                           1);
+  box[box.size() - 2] = rows;
+  box.back() = buffer.getBlockColumns();
+  Value map = arguments.getTensorMap(
+      op.getSource(),
+      hopper::TensorMapType::get(b.getContext(), box,
+                                 view.tile.getElementType(), width));
+  int64_t blocks =
+      llvm::divideCeil(view.tile.getDimSize(1), buffer.getBlockColumns());
+  auto copy = hopper::TmaLoadOp::create(
+      b, map, ValueRange(), view.ring->buffer, view.index, view.row,
+      view.column, view.ring->full, view.index, b.getI64IntegerAttr(pieces),
+      b.getI64IntegerAttr(blocks), /*placesCount=*/1);
+  Block &from = op.getPlaces().front().front();
+  OpBuilder::InsertionGuard guard(b);
+  Block *to =
+      b.createBlock(&copy.getPlaces().front(), {}, b.getI32Type(), op.getLoc());
+  set(from.getArgument(0), to->getArgument(0));
+  if (failed(lowerBlock(from)))
+    return failure();
+  b.setLoc(op.getLoc());
+  hopper::YieldOp::create(b, get(from.getTerminator()->getOperands()));
+  return success();
+}
+
 LogicalResult KernelLowering::lowerLoadAsync(tile::LoadAsyncOp op) {
   LogicalResult result = success();
   emitFill(*views[op.getView()].ring, op->getParentOfType<warp::GroupOp>(),
@@ -130,6 +179,8 @@ LogicalResult KernelLowering::lowerLoadAsync(tile::LoadAsyncOp op) {
 LogicalResult KernelLowering::lowerCopies(tile::LoadAsyncOp op) {
   if (op.getRows())
     return lowerReordered(op);
+  if (op.getPieces())
+    return lowerPieces(op);
   const View &view = views[op.getView()];
   return forEachBox(op, view, op.getSource(), op.getIndices(), op.getFold(),
                     [&](Value map, ValueRange at, Value column) {

@@ -392,6 +392,11 @@ static FailureOr<GlobalAccess> getAccess(OpBuilder &b,
 }
 
 LogicalResult KernelLowering::lowerLoad(tile::LoadOp op) {
+  if (op.getPieces())
+    return op.emitOpError(
+        "has no lowering to hopper: expects what is loaded in "
+        "pieces to be an operand of products, in an array that "
+        "bulk copies take");
   FailureOr<LinearLayout> layout = getLayout(op, op.getResult().getType());
   SmallVector<Type> types;
   if (failed(layout) ||

@@ -49,25 +49,28 @@ LogicalResult runAddress(Context &c, const Instr &in) {
 
 /// Fills in where a box lies in shared memory and in the array.
 LogicalResult placeBox(Context &c, const Instr &in, hopper::BufferType buffer,
-                       CellId base, ArrayRef<CellId> place, CellId map,
-                       ArrayRef<CellId> coordinates, BoxCopy &copy) {
+                       CellId base, ArrayRef<int64_t> place, CellId map,
+                       ArrayRef<int64_t> coordinates, BoxCopy &copy) {
   copy.op = in.op;
   copy.group = c.group;
   copy.map = &c.object<TensorMapObject>(map);
-  copy.coordinates = c.integers(coordinates);
-  int64_t index = c.integer(place[0]), row = c.integer(place[1]);
-  int64_t column = c.integer(place[2]), rows = copy.map->type.getBoxRows();
+  copy.coordinates.assign(coordinates.begin(), coordinates.end());
+  int64_t index = place[0], row = place[1], column = place[2];
+  int64_t rows = copy.map->type.getBoxRows();
   if (index < 0 || index >= buffer.getSlots())
     return c.error(in) << "'" << in.op->getName() << "' of slot " << index
                        << " of a buffer of " << buffer.getSlots();
-  if (row < 0 || row % 8 || row + rows > buffer.getRows() || column < 0 ||
+  constexpr int64_t kUnit = 128; // of addresses
+  if (row < 0 || row * buffer.getSwizzle() % kUnit ||
+      row + rows > buffer.getRows() || column < 0 ||
       column % buffer.getBlockColumns() || column >= buffer.getColumns())
     return c.error(in) << "'" << in.op->getName() << "' of " << rows
                        << " rows at (" << row << ", " << column
                        << ") of a slot of " << buffer.getRows() << "x"
                        << buffer.getColumns()
-                       << ": expects a row that is a multiple of 8 and the "
-                          "first column of a block";
+                       << ": expects a row that is a multiple of "
+                       << kUnit / buffer.getSwizzle()
+                       << " and the first column of a block";
   int64_t width = buffer.getSwizzle();
   int64_t begin = c.integer(base) + index * buffer.getSlotBytes() +
                   column / buffer.getBlockColumns() * buffer.getBlockBytes() +
@@ -76,18 +79,21 @@ LogicalResult placeBox(Context &c, const Instr &in, hopper::BufferType buffer,
   return success();
 }
 
-LogicalResult runCopyIn(Context &c, const Instr &in) {
+/// Copies a box to a place of a slot that is so many rows and columns further
+/// on than the operation says.
+LogicalResult copyIn(Context &c, const Instr &in, ArrayRef<int64_t> coordinates,
+                     int64_t rows = 0, int64_t columns = 0) {
   auto op = cast<hopper::TmaLoadOp>(in.op);
   Machine *machine = getMachine(c, in.op);
   if (!machine)
     return failure();
-  ArrayRef<CellId> ids = in.in.drop_front();
-  size_t rank = op.getCoordinates().size();
-  ArrayRef<CellId> coordinates = ids.take_front(rank);
-  ids = ids.drop_front(rank);
+  ArrayRef<CellId> ids = in.in.drop_front(1 + op.getCoordinates().size());
+  SmallVector<int64_t> place = c.integers(ids.slice(1, 3));
+  place[1] += rows;
+  place[2] += columns;
   BoxCopy load;
-  if (failed(placeBox(c, in, op.getWindowType(), ids[0], ids.slice(1, 3),
-                      in.in[0], coordinates, load)))
+  if (failed(placeBox(c, in, op.getWindowType(), ids[0], place, in.in[0],
+                      coordinates, load)))
     return failure();
   BarrierState *state =
       lookUpBarrier(c, in.op, op.getBarrier().getType(), *machine,
@@ -119,6 +125,47 @@ LogicalResult runCopyIn(Context &c, const Instr &in) {
   return failure(machine->isBroken());
 }
 
+LogicalResult runCopyIn(Context &c, const Instr &in) {
+  auto op = cast<hopper::TmaLoadOp>(in.op);
+  return copyIn(c, in, c.integers(in.in.slice(1, op.getCoordinates().size())));
+}
+
+/// Says where the pieces of a copy are.
+struct CopyPiecesExtra : Extra {
+  Code places;
+};
+
+LogicalResult runCopyPieces(Context &c, const Instr &in) {
+  auto op = cast<hopper::TmaLoadOp>(in.op);
+  const Code &places = in.get<CopyPiecesExtra>().places;
+  hopper::TensorMapType map = op.getMap().getType();
+  int64_t width = map.getBox().back();
+  for (int64_t piece = 0; piece < op.getNumPieces(); ++piece) {
+    c.cells[places.arguments.front()].i = piece;
+    if (failed(runCode(c, places)))
+      return failure();
+    SmallVector<int64_t> at = c.integers(places.yields);
+    for (int64_t block = 0; block < op.getNumBlocks(); ++block) {
+      if (failed(copyIn(c, in, at, piece * map.getBoxRows(), block * width)))
+        return failure();
+      at.back() += width;
+    }
+  }
+  return success();
+}
+
+LogicalResult decodeCopyIn(Decoder &d, hopper::TmaLoadOp op) {
+  if (!op.getPieces()) {
+    d.emit(op, runCopyIn);
+    return success();
+  }
+  auto *extra = d.makeExtra<CopyPiecesExtra>();
+  if (failed(d.decodeRegion(op.getPlaces().front(), extra->places)))
+    return failure();
+  d.emit(op, runCopyPieces, extra);
+  return success();
+}
+
 LogicalResult runCopyOut(Context &c, const Instr &in) {
   auto op = cast<hopper::TmaStoreOp>(in.op);
   Machine *machine = getMachine(c, in.op);
@@ -126,8 +173,9 @@ LogicalResult runCopyOut(Context &c, const Instr &in) {
     return failure();
   WarpGroup &warpGroup = getWarpGroup(c);
   BoxCopy store;
-  if (failed(placeBox(c, in, op.getWindowType(), in.in[0], in.in.slice(1, 3),
-                      in.in[4], in.in.drop_front(5), store)))
+  if (failed(placeBox(c, in, op.getWindowType(), in.in[0],
+                      c.integers(in.in.slice(1, 3)), in.in[4],
+                      c.integers(in.in.drop_front(5)), store)))
     return failure();
   if (failed(machine->checkStart(c, in.op, store.range)))
     return failure();
@@ -186,7 +234,7 @@ LogicalResult runWaitRead(Context &c, const Instr &in) {
 void fa3::interp::populateHopperTma(Registry &r) {
   r.addPlain<hopper::EncodeOp>(runEncode);
   r.addPlain<hopper::AddressOp>(runAddress);
-  r.addPlain<hopper::TmaLoadOp>(runCopyIn);
+  r.add<hopper::TmaLoadOp>(decodeCopyIn);
   r.addPlain<hopper::TmaStoreOp>(runCopyOut);
   r.addPlain<hopper::TmaCommitOp>(runCommitCopies);
   r.addPlain<hopper::TmaWaitReadOp>(runWaitRead);

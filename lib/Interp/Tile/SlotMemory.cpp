@@ -120,7 +120,8 @@ LogicalResult fa3::interp::landLoads(const Context &c, Place &place) {
     auto op = cast<tile::LoadAsyncOp>(load.op);
     TileShape shape = load.view->shape;
     shape.fold = op.getFold().value_or(0);
-    loadTile(load.array, load.indices, shape, dense.data<uint8_t>());
+    loadPieces(load.array, load.indices, op.getPieces().value_or(1), shape,
+               dense.data<uint8_t>());
     if (auto rows = op.getRows())
       permuteRows(dense, load.view->shape, *rows);
     if (failed(writeWindow(c, load.op, *load.view, dense.data<uint8_t>())))

@@ -27,6 +27,13 @@ inline TileShape getTileShape(mlir::RankedTensorType type) {
 /// the array are zero.
 void loadTile(const Array &array, llvm::ArrayRef<int64_t> indices,
               TileShape shape, void *lanes);
+/// Asks the code of places for the indices of every piece of a copy, one behind
+/// the other.
+mlir::FailureOr<llvm::SmallVector<int64_t>>
+findPieces(Context &c, const Code &places, int64_t pieces);
+/// Reads a tile whose pieces are at these indices.
+void loadPieces(const Array &array, llvm::ArrayRef<int64_t> indices,
+                int64_t pieces, TileShape shape, void *lanes);
 /// Writes a tile; elements outside the array are dropped. With `add` they are
 /// added to the array's, rounding to its format.
 void storeTile(const Array &array, llvm::ArrayRef<int64_t> indices,

@@ -88,6 +88,28 @@ void fa3::interp::loadTile(const Array &array, ArrayRef<int64_t> indices,
            out + (row * shape.columns + part.columnBegin) * laneBytes);
 }
 
+FailureOr<SmallVector<int64_t>>
+fa3::interp::findPieces(Context &c, const Code &places, int64_t pieces) {
+  SmallVector<int64_t> indices;
+  for (int64_t piece = 0; piece < pieces; ++piece) {
+    c.cells[places.arguments.front()].i = piece;
+    if (failed(runCode(c, places)))
+      return failure();
+    llvm::append_range(indices, c.integers(places.yields));
+  }
+  return indices;
+}
+
+void fa3::interp::loadPieces(const Array &array, ArrayRef<int64_t> indices,
+                             int64_t pieces, TileShape shape, void *lanes) {
+  size_t rank = array.getShape().size();
+  shape.rows /= pieces;
+  size_t bytes = shape.size() * getLaneBytes(getLane(array.getFormat()));
+  for (int64_t piece = 0; piece < pieces; ++piece)
+    loadTile(array, indices.slice(piece * rank, rank), shape,
+             static_cast<uint8_t *>(lanes) + piece * bytes);
+}
+
 void fa3::interp::storeTile(const Array &array, ArrayRef<int64_t> indices,
                             TileShape shape, const void *lanes, bool add) {
   Format format = array.getFormat();
@@ -200,6 +222,38 @@ LogicalResult runTileLoad(Context &c, const Instr &in) {
   return success();
 }
 
+/// A load whose blocks of rows have places of their own.
+struct LoadPiecesExtra : TileExtra {
+  int64_t pieces = 1;
+  Code places;
+};
+
+LogicalResult runLoadPieces(Context &c, const Instr &in) {
+  const auto &extra = in.get<LoadPiecesExtra>();
+  Buffer &out = c.makeBuffer(in.out[0], getLane(in.format), extra.shape.size());
+  FailureOr<SmallVector<int64_t>> places =
+      findPieces(c, extra.places, extra.pieces);
+  if (failed(places))
+    return failure();
+  loadPieces(c.array(in.in[0]), *places, extra.pieces, extra.shape,
+             out.data<uint8_t>());
+  return success();
+}
+
+LogicalResult decodeLoad(Decoder &d, tile::LoadOp op) {
+  if (!op.getPieces())
+    return decodeAccess(d, op, op.getResult().getType(), runTileLoad);
+  FailureOr<Format> format = d.getFormat(op, op.getResult().getType());
+  auto *extra = d.makeExtra<LoadPiecesExtra>();
+  if (failed(format) ||
+      failed(d.decodeRegion(op.getPlaces().front(), extra->places)))
+    return failure();
+  extra->shape = getTileShape(op.getResult().getType());
+  extra->pieces = *op.getPieces();
+  d.emit(op, runLoadPieces, extra).format = *format;
+  return success();
+}
+
 LogicalResult runTileStore(Context &c, const Instr &in) {
   storeTile(c.array(in.in[1]), c.integers(in.in.drop_front(2)),
             in.get<TileExtra>().shape, c.buffer(in.in[0]).data<uint8_t>(),
@@ -267,9 +321,7 @@ LogicalResult runTileScalarLoad(Context &c, const Instr &in) {
 } // namespace
 
 void fa3::interp::populateTileArrays(Registry &r) {
-  r.add<tile::LoadOp>([](Decoder &d, tile::LoadOp op) {
-    return decodeAccess(d, op, op.getResult().getType(), runTileLoad);
-  });
+  r.add<tile::LoadOp>(decodeLoad);
   r.add<tile::StoreOp>([](Decoder &d, tile::StoreOp op) {
     return decodeAccess(d, op, op.getValue().getType(),
                         op.getBelow() ? runStoreBelow : runTileStore);

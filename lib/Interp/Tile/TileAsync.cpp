@@ -121,7 +121,13 @@ public:
 // Handlers
 //===----------------------------------------------------------------------===//
 
+/// A copy in pieces.
+struct PiecesExtra : Extra {
+  Code places;
+};
+
 LogicalResult runLoadAsync(Context &c, const Instr &in) {
+  auto op = cast<tile::LoadAsyncOp>(in.op);
   Ref<ViewObject> view(&c.object<ViewObject>(in.in.back()));
   if (failed(checkHeld(c, in.op, *view)))
     return failure();
@@ -130,10 +136,24 @@ LogicalResult runLoadAsync(Context &c, const Instr &in) {
            << "'tile.load.async' into a slot that is held for reading";
   if (view->slot->isIdle)
     return success();
+  FailureOr<SmallVector<int64_t>> indices =
+      c.integers(in.in.drop_front().drop_back());
+  if (op.getPieces())
+    indices = findPieces(c, in.get<PiecesExtra>().places, *op.getPieces());
+  if (failed(indices))
+    return failure();
   Place &place = view->slot->ring->getPlace(view->slot->position);
-  place.pending.push_back({in.op, c.array(in.in[0]),
-                           c.integers(in.in.drop_front().drop_back()), view});
+  place.pending.push_back({in.op, c.array(in.in[0]), *indices, view});
   return isEager(c) ? landLoads(c, place) : success();
+}
+
+LogicalResult decodeLoadAsync(Decoder &d, tile::LoadAsyncOp op) {
+  auto *extra = d.makeExtra<PiecesExtra>();
+  if (op.getPieces() &&
+      failed(d.decodeRegion(op.getPlaces().front(), extra->places)))
+    return failure();
+  d.emit(op, runLoadAsync, extra);
+  return success();
 }
 
 LogicalResult runStoreAsync(Context &c, const Instr &in) {
@@ -211,7 +231,7 @@ LogicalResult runAwait(Context &c, const Instr &in) {
 } // namespace
 
 void fa3::interp::populateTileAsync(Registry &r) {
-  r.addPlain<tile::LoadAsyncOp>(runLoadAsync);
+  r.add<tile::LoadAsyncOp>(decodeLoadAsync);
   r.addPlain<tile::StoreAsyncOp>(runStoreAsync);
   r.add<tile::DotAsyncOp>([](Decoder &d, tile::DotAsyncOp op) {
     return decodeDot(d, op, op.getResult().getType().getTile(), runDotAsync);

@@ -329,6 +329,31 @@ void collectDuplicateLoad(ModuleOp module, Places &places) {
   forEach<TmaLoadOp>(module, places, duplicate);
 }
 
+/// Every piece is where the next one should be.
+void collectNextPiece(ModuleOp module, Places &places) {
+  forEachMatch<TmaLoadOp>(
+      module, places, [](TmaLoadOp op) { return op.getNumPieces() > 1; },
+      [](TmaLoadOp op) {
+        Value number = op.getPlaces().front().getArgument(0);
+        OpBuilder builder(op);
+        builder.setInsertionPointToStart(&op.getPlaces().front().front());
+        Value one =
+            arith::ConstantIntOp::create(builder, op.getLoc(), 1, /*width=*/32);
+        auto next = arith::AddIOp::create(builder, op.getLoc(), number, one);
+        number.replaceAllUsesExcept(next, next);
+      });
+}
+
+/// A row, or a column, of boxes is missing.
+void collectFewerPieces(ModuleOp module, Places &places) {
+  forEachMatch<TmaLoadOp>(
+      module, places, [](TmaLoadOp op) { return op.getNumPieces() > 1; },
+      [](TmaLoadOp op) { op.setPieces(op.getNumPieces() - 1); });
+  forEachMatch<TmaLoadOp>(
+      module, places, [](TmaLoadOp op) { return op.getNumBlocks() > 1; },
+      [](TmaLoadOp op) { op.setBlocks(op.getNumBlocks() - 1); });
+}
+
 void collectMoreRegisters(ModuleOp module, Places &places) {
   forEach<SetMaxRegistersOp>(module, places, [](Operation *op) {
     auto set = cast<SetMaxRegistersOp>(op);
@@ -400,6 +425,9 @@ ArrayRef<MutantKind> mutate::getHopperMutants() {
        collectFewerSlots},
       {"drop-load", "a copy is missing", collectDropLoad},
       {"duplicate-load", "a copy is made twice", collectDuplicateLoad},
+      {"next-piece", "pieces are looked for where the next ones are",
+       collectNextPiece},
+      {"fewer-pieces", "pieces are missing", collectFewerPieces},
       {"more-registers", "a group asks for 8 registers more",
        collectMoreRegisters},
       {"keep-registers", "a group does not give its registers up",

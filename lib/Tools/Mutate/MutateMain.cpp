@@ -33,10 +33,15 @@ static bool fromJSON(const llvm::json::Value &value, Case &result,
   llvm::json::ObjectMapper map(value, path);
   std::vector<std::map<std::string, int64_t>> problems;
   std::map<std::string, double> scalars, fills;
+  // Lengths for every problem; tables of pages in random order.
+  std::map<std::string, std::vector<std::vector<int64_t>>> lengths;
+  std::vector<std::string> pages;
   if (!map || !map.map("name", result.name) || !map.map("file", result.file) ||
       !map.map("pipeline", result.pipeline) || !map.map("problems", problems) ||
       !map.mapOptional("scalars", scalars) ||
-      !map.mapOptional("fills", fills) || !map.mapOptional("sms", result.sms) ||
+      !map.mapOptional("fills", fills) ||
+      !map.mapOptional("lengths", lengths) ||
+      !map.mapOptional("pages", pages) || !map.mapOptional("sms", result.sms) ||
       !map.mapOptional("specialized", result.isSpecialized))
     return false;
   for (const std::map<std::string, int64_t> &dims : problems) {
@@ -47,6 +52,16 @@ static bool fromJSON(const llvm::json::Value &value, Case &result,
       problem.scalars[name] = number;
     for (auto &[name, number] : fills)
       problem.fills[name] = number;
+    for (const std::string &name : pages)
+      problem.pages[name] = run::PageOrder::Random;
+    for (auto &[name, list] : lengths) {
+      if (list.size() != problems.size()) {
+        path.field("lengths").report("expects lengths for every problem");
+        return false;
+      }
+      problem.lengths[name].assign(list[result.problems.size() - 1].begin(),
+                                   list[result.problems.size() - 1].end());
+    }
   }
   return true;
 }

@@ -217,6 +217,28 @@ void collectSameWindow(ModuleOp module, Places &places) {
   });
 }
 
+/// Whether places of pieces differ.
+bool hasPieces(tile::LoadAsyncOp op) { return op.getPieces().value_or(1) > 1; }
+
+/// Every piece is where the next one should be.
+void collectNextPiece(ModuleOp module, Places &places) {
+  forEachMatch<tile::LoadAsyncOp>(
+      module, places, hasPieces, [](tile::LoadAsyncOp op) {
+        Value number = op.getPlaces().front().getArgument(0);
+        OpBuilder builder(op);
+        builder.setInsertionPointToStart(&op.getPlaces().front().front());
+        Value one = arith::ConstantIndexOp::create(builder, op.getLoc(), 1);
+        auto next = arith::AddIOp::create(builder, op.getLoc(), number, one);
+        number.replaceAllUsesExcept(next, next);
+      });
+}
+
+/// One piece, of all rows, instead of several.
+void collectOnePiece(ModuleOp module, Places &places) {
+  forEachMatch<tile::LoadAsyncOp>(
+      module, places, hasPieces, [](tile::LoadAsyncOp op) { op.setPieces(1); });
+}
+
 /// Rows behind the end are written as well.
 void collectDropEnd(ModuleOp module, Places &places) {
   forEachMatch<tile::StoreOp>(
@@ -260,6 +282,9 @@ ArrayRef<MutantKind> mutate::getTileMutants() {
       {"drop-add", "what others have added is overwritten", collectDropAdd},
       {"drop-end", "rows behind the end of a sequence are written",
        collectDropEnd},
+      {"next-piece", "pieces are looked for where the next ones are",
+       collectNextPiece},
+      {"one-piece", "what are pieces is taken for one", collectOnePiece},
   };
   return kinds;
 }

@@ -416,7 +416,7 @@ gpu.module @m {
 
 gpu.module @m {
   gpu.func @claim(%counter: !llvm.ptr<1>, %n: i32) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
-    // expected-error @below {{expects a group whose code only its elected thread runs}}
+    // expected-error @below {{expects a group of one warp}}
     // expected-error @below {{failed to legalize operation 'hopper.claim'}}
     %next = hopper.claim %counter after %n of %n
     gpu.return

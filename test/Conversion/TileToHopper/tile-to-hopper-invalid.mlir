@@ -154,6 +154,52 @@ gpu.module @m {
 
 // -----
 
+!A = tensor<64x16xf16, #tile.smem<32>>
+!a = memref<?x?xf16, strided<[?, 1]>>
+gpu.module @m {
+  gpu.func @narrow_pieces(%a: !a) kernel {
+    %r = warp.ring : !warp.ring<1, [!A]>
+    warp.specialize {
+      warp.group @load warps 1 (%g) {
+        %c0 = arith.constant 0 : index
+        %w = warp.cursor write %r : !warp.ring<1, [!A]>
+        %s, %next = warp.acquire %r[%w] : !warp.ring<1, [!A]>, !warp.cursor<write>
+        %v = tile.view %s[%c0, %c0] : !warp.slot<write, [!A]> -> !tile.view<!A>
+        // expected-error @below {{has no lowering to hopper: expects pieces of a multiple of 4 rows, got 2}}
+        tile.load.async %a, %v pieces 32 (%n) {
+          tile.yield %n, %c0 : index, index
+        } : !a, !tile.view<!A>
+        warp.publish %s : !warp.slot<write, [!A]>
+      }
+      warp.group @math warps 4 (%g) {
+        %q = warp.cursor read %r : !warp.ring<1, [!A]>
+      }
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+!a = memref<?x?xf16, strided<[?, 1]>>
+gpu.module @m {
+  gpu.func @pieces_by_threads(%a: !a, %c: !a) kernel {
+    warp.specialize {
+      warp.group @math warps 4 (%g) {
+        %c0 = arith.constant 0 : index
+        // expected-error @below {{has no lowering to hopper: expects what is loaded in pieces to be an operand of products, in an array that bulk copies take}}
+        %x = tile.load %a pieces 2 (%n) {
+          tile.yield %n, %c0 : index, index
+        } : !a -> tensor<64x64xf16, #tile.acc>
+        tile.store %x, %c[%c0, %c0] : tensor<64x64xf16, #tile.acc>, !a
+      }
+    }
+    gpu.return
+  }
+}
+
+// -----
+
 // 72 values of K in registers: the instruction takes 16 at a time.
 !V = tensor<72x64xf16, #tile.smem<128>>
 !a = memref<?x?xf16, strided<[?, 1]>>

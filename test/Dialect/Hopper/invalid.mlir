@@ -519,6 +519,50 @@ func.func @load_coordinates(%map: !hopper.tensormap<[8, 64], f16, 128>, %buf: !h
 
 // -----
 
+// tma.load C3
+func.func @load_pieces_rows(%map: !hopper.tensormap<[8, 64], f16, 128>, %buf: !hopper.buffer<1, tensor<16x64xf16>, 128>, %b: !hopper.barrier<1, 1>, %i: i32) {
+  // expected-error @+1 {{'hopper.tma.load' op expects pieces that fit into a slot of 16x64, got 24x64}}
+  hopper.tma.load %map to %buf[%i, %i, %i] signal %b[%i] pieces 3 by 1 (%n) {
+    hopper.yield %n, %n : i32, i32
+  } : !hopper.tensormap<[8, 64], f16, 128>, !hopper.buffer<1, tensor<16x64xf16>, 128>, !hopper.barrier<1, 1>
+  return
+}
+
+// -----
+
+// tma.load C1
+func.func @load_pieces_yield(%map: !hopper.tensormap<[8, 64], f16, 128>, %buf: !hopper.buffer<1, tensor<16x64xf16>, 128>, %b: !hopper.barrier<1, 1>, %i: i32) {
+  // expected-error @+1 {{'hopper.tma.load' op expects the region to yield one 'i32' per dimension (2), got ('i32')}}
+  hopper.tma.load %map to %buf[%i, %i, %i] signal %b[%i] pieces 2 by 1 (%n) {
+    hopper.yield %n : i32
+  } : !hopper.tensormap<[8, 64], f16, 128>, !hopper.buffer<1, tensor<16x64xf16>, 128>, !hopper.barrier<1, 1>
+  return
+}
+
+// -----
+
+// tma.load C4
+func.func @load_pieces_code(%map: !hopper.tensormap<[8, 64], f16, 128>, %buf: !hopper.buffer<1, tensor<16x64xf16>, 128>, %b: !hopper.barrier<1, 1>, %i: i32) {
+  hopper.tma.load %map to %buf[%i, %i, %i] signal %b[%i] pieces 2 by 1 (%n) {
+    // expected-error @+1 {{'hopper.fence.proxy_async' op is not allowed where pieces lie, which scalar code without effects or regions says}}
+    hopper.fence.proxy_async
+    hopper.yield %n, %n : i32, i32
+  } : !hopper.tensormap<[8, 64], f16, 128>, !hopper.buffer<1, tensor<16x64xf16>, 128>, !hopper.barrier<1, 1>
+  return
+}
+
+// -----
+
+// tma.load C3
+func.func @load_blocks(%map: !hopper.tensormap<[8, 64], f16, 128>, %buf: !hopper.buffer<1, tensor<16x64xf16>, 128>, %b: !hopper.barrier<1, 1>, %i: i32) {
+  // expected-error @+1 {{'hopper.tma.load' op expects the blocks of pieces, and no others}}
+  "hopper.tma.load"(%map, %i, %i, %buf, %i, %i, %i, %b, %i) <{blocks = 1 : i64}>
+    : (!hopper.tensormap<[8, 64], f16, 128>, i32, i32, !hopper.buffer<1, tensor<16x64xf16>, 128>, i32, i32, i32, !hopper.barrier<1, 1>, i32) -> ()
+  return
+}
+
+// -----
+
 // tma.load C2
 func.func @load_width(%map: !hopper.tensormap<[8, 32], f16, 128>, %buf: !hopper.buffer<1, tensor<8x64xf16>, 128>, %b: !hopper.barrier<1, 1>, %i: i32) {
   // expected-error @+1 {{'hopper.tma.load' op expects a box one block wide (64 columns of 'f16', swizzle 128), got '!hopper.tensormap<[8, 32], f16, 128>'}}
@@ -937,7 +981,7 @@ func.func @warp_if_else_arguments(%c: i1, %x: f32) {
 // -----
 
 func.func @yield(%x: f32) {
-  // expected-error @+1 {{'hopper.yield' op expects parent op to be one of 'hopper.warp_if, hopper.warp_if_else'}}
+  // expected-error @+1 {{'hopper.yield' op expects parent op to be one of 'hopper.tma.load, hopper.warp_if, hopper.warp_if_else'}}
   hopper.yield %x : f32
 }
 

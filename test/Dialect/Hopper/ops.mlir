@@ -87,6 +87,12 @@ func.func @tma(%map: !hopper.tensormap<[1, 1, 80, 64], f16, 128>, %buf: !hopper.
   // CHECK: hopper.tma.load %[[MAP:.*]][%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}] to %[[BUF:.*]][%{{.*}}, %{{.*}}, %{{.*}}] signal %{{.*}}[%{{.*}}] : <[1, 1, 80, 64], f16, 128>, <2, tensor<80x128xf16>, 128>, <2, 1>
   hopper.tma.load %map[%b, %h, %i, %c] to %buf[%s, %c0, %c64] signal %full[%s]
     : !hopper.tensormap<[1, 1, 80, 64], f16, 128>, !hopper.buffer<2, tensor<80x128xf16>, 128>, !hopper.barrier<2, 1>
+  // CHECK: hopper.tma.load %[[MAP]] to %[[BUF]][%{{.*}}, %{{.*}}, %{{.*}}] signal %{{.*}}[%{{.*}}] pieces 1 by 2 (%[[N:.*]]) {
+  // CHECK-NEXT: hopper.yield %[[N]], %{{.*}}, %{{.*}}, %{{.*}} : i32, i32, i32, i32
+  // CHECK-NEXT: } : <[1, 1, 80, 64], f16, 128>, <2, tensor<80x128xf16>, 128>, <2, 1>
+  hopper.tma.load %map to %buf[%s, %c0, %c0] signal %full[%s] pieces 1 by 2 (%n) {
+    hopper.yield %n, %h, %i, %c : i32, i32, i32, i32
+  } : !hopper.tensormap<[1, 1, 80, 64], f16, 128>, !hopper.buffer<2, tensor<80x128xf16>, 128>, !hopper.barrier<2, 1>
   // CHECK: hopper.tma.store %[[BUF]][%{{.*}}, %{{.*}}, %{{.*}}] to %[[MAP]][%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}] : <2, tensor<80x128xf16>, 128>, <[1, 1, 80, 64], f16, 128>
   hopper.tma.store %buf[%s, %c0, %c64] to %map[%b, %h, %i, %c] : !hopper.buffer<2, tensor<80x128xf16>, 128>, !hopper.tensormap<[1, 1, 80, 64], f16, 128>
   // CHECK: hopper.tma.commit

@@ -282,7 +282,7 @@ func.func @grid_syntax(%n: index) {
 // -----
 
 func.func @yield() {
-  // expected-error @+1 {{'tile.yield' op expects parent op to be one of 'tile.grid, tile.where'}}
+  // expected-error @+1 {{'tile.yield' op expects parent op to be one of 'tile.grid, tile.load.async, tile.load, tile.where'}}
   tile.yield
 }
 
@@ -534,6 +534,108 @@ func.func @load_async_fold(%m: memref<8x8x8xf16>, %i: index, %v: !tile.view<tens
 func.func @load_async_fold_rows(%m: memref<8x8x8xf16>, %i: index, %v: !tile.view<tensor<8x8xf16>>) {
   // expected-error @+1 {{'tile.load.async' op expects rows or fold, got both}}
   tile.load.async %m[%i, %i, %i], %v rows [1, 0] fold 4 : memref<8x8x8xf16>, !tile.view<tensor<8x8xf16>>
+  return
+}
+
+// -----
+
+// load C5
+func.func @load_pieces_rows(%m: memref<8x8xf16>) {
+  // expected-error @+1 {{'tile.load' op expects pieces that divide the rows of a tile of rank 2, got 3 of 'tensor<8x8xf16>'}}
+  %t = tile.load %m pieces 3 (%n) {
+    tile.yield %n, %n : index, index
+  } : memref<8x8xf16> -> tensor<8x8xf16>
+  return
+}
+
+// -----
+
+// load C5
+func.func @load_pieces_none(%m: memref<8x8xf16>) {
+  // expected-error @+1 {{'tile.load' op expects at least 1 piece, got 0}}
+  %t = tile.load %m pieces 0 (%n) {
+    tile.yield %n, %n : index, index
+  } : memref<8x8xf16> -> tensor<8x8xf16>
+  return
+}
+
+// -----
+
+// load C5
+func.func @load_pieces_fold(%m: memref<8x8x8xf16>) {
+  // expected-error @+1 {{'tile.load' op expects fold or pieces, got both}}
+  %t = tile.load %m fold 2 pieces 2 (%n) {
+    tile.yield %n, %n, %n : index, index, index
+  } : memref<8x8x8xf16> -> tensor<8x8xf16>
+  return
+}
+
+// -----
+
+// load C1
+func.func @load_pieces_indices(%m: memref<8x8xf16>, %i: index) {
+  // expected-error @+1 {{'tile.load' op expects the region to give the places of pieces, got 2 indices beside it}}
+  %t = tile.load %m[%i, %i] pieces 2 (%n) {
+    tile.yield %n, %n : index, index
+  } : memref<8x8xf16> -> tensor<8x8xf16>
+  return
+}
+
+// -----
+
+// load C1
+func.func @load_pieces_rank(%m: memref<8x8xf16>) {
+  // expected-error @+1 {{'tile.load' op expects the region to yield one 'index' per dimension (2), got ('index')}}
+  %t = tile.load %m pieces 2 (%n) {
+    tile.yield %n : index
+  } : memref<8x8xf16> -> tensor<8x8xf16>
+  return
+}
+
+// -----
+
+// load C6
+func.func @load_pieces_code(%m: memref<8x8xf16>) {
+  %t = tile.load %m pieces 2 (%n) {
+    // expected-error @+1 {{'tile.load' op is not allowed where pieces lie, which scalar code without effects or regions says}}
+    %row = tile.load %m[%n, %n] : memref<8x8xf16> -> tensor<8xf16>
+    tile.yield %n, %n : index, index
+  } : memref<8x8xf16> -> tensor<8x8xf16>
+  return
+}
+
+// -----
+
+// load C6
+func.func @load_pieces_region(%m: memref<8x8xf16>) {
+  // expected-error @+1 {{'tile.load' op expects a region of one block that takes the number of a piece ('index')}}
+  %t = "tile.load"(%m) <{pieces = 2 : i64}> ({
+  ^bb0(%n: i32):
+    "tile.yield"() : () -> ()
+  }) : (memref<8x8xf16>) -> tensor<8x8xf16>
+  return
+}
+
+// -----
+
+// load C5
+func.func @load_no_pieces(%m: memref<8x8xf16>, %i: index) {
+  // expected-error @+1 {{'tile.load' op expects pieces with a region of their places}}
+  %t = "tile.load"(%m, %i, %i) ({
+  ^bb0(%n: index):
+    "tile.yield"(%n, %n) : (index, index) -> ()
+  }) : (memref<8x8xf16>, index, index) -> tensor<8x8xf16>
+  return
+}
+
+// -----
+
+// load.async C7
+func.func @load_async_pieces_rows(%m: memref<8x8xf16>, %i: index, %v: !tile.view<tensor<8x8xf16>>) {
+  // expected-error @+1 {{'tile.load.async' op expects rows or pieces, got both}}
+  tile.load.async %m, %v rows [1, 0] pieces 2 (%n) {
+    tile.yield %n, %n : index, index
+  } : memref<8x8xf16>, !tile.view<tensor<8x8xf16>>
   return
 }
 

@@ -81,6 +81,14 @@ func.func @memory(%K: memref<?x?x?x128xf16, strided<[?, ?, ?, 1]>>, %table: memr
   // CHECK: tile.gather %[[T]][%[[AT]] : tensor<64xindex>] : memref<?xi32> -> tensor<64xi32>
   %at = tensor.splat %i : tensor<64xindex>
   %g = tile.gather %table[%at : tensor<64xindex>] : memref<?xi32> -> tensor<64xi32>
+  // CHECK: tile.load %[[K]] pieces 2 (%[[N:.*]]) {
+  // CHECK-NEXT: %[[NEXT:.*]] = arith.addi %[[I]], %[[N]] : index
+  // CHECK-NEXT: tile.yield %[[NEXT]], %[[I]], %[[N]], %[[I]] : index, index, index, index
+  // CHECK-NEXT: } : memref<?x?x?x128xf16, strided<[?, ?, ?, 1]>> -> tensor<64x128xf16>
+  %pieces = tile.load %K pieces 2 (%n) {
+    %next = arith.addi %i, %n : index
+    tile.yield %next, %i, %n, %i : index, index, index, index
+  } : memref<?x?x?x128xf16, strided<[?, ?, ?, 1]>> -> tensor<64x128xf16>
   // CHECK: %[[F:.*]] = tile.load %[[K]][%[[I]], %[[I]], %[[I]], %[[I]]] fold 4 : memref<?x?x?x128xf16, strided<[?, ?, ?, 1]>> -> tensor<64x128xf16>
   %folded = tile.load %K[%i, %i, %i, %i] fold 4 : memref<?x?x?x128xf16, strided<[?, ?, ?, 1]>> -> tensor<64x128xf16>
   // CHECK: tile.store %[[F]], %[[K]][%[[I]], %[[I]], %[[I]], %[[I]]] fold 4 : tensor<64x128xf16>, memref<?x?x?x128xf16, strided<[?, ?, ?, 1]>>
@@ -150,6 +158,12 @@ func.func @slots(%slot: !warp.slot<read, [tensor<192x128xf16>]>, %write: !warp.s
   tile.write %x, %v : tensor<64x128xf16>, !tile.view<tensor<64x128xf16>>
   // CHECK: tile.load.async %{{.*}}[%{{.*}}, %{{.*}}], %[[W]] : memref<?x128xf16>, <tensor<80x128xf16>>
   tile.load.async %K[%i, %i], %w : memref<?x128xf16>, !tile.view<tensor<80x128xf16>>
+  // CHECK: tile.load.async %{{.*}}, %[[W]] pieces 5 (%[[N:.*]]) {
+  // CHECK-NEXT: tile.yield %[[N]], %{{.*}} : index, index
+  // CHECK-NEXT: } : memref<?x128xf16>, <tensor<80x128xf16>>
+  tile.load.async %K, %w pieces 5 (%n) {
+    tile.yield %n, %i : index, index
+  } : memref<?x128xf16>, !tile.view<tensor<80x128xf16>>
   // CHECK: tile.load.async %{{.*}}[%{{.*}}, %{{.*}}], %[[W]] rows [0, 3, 1, 2] : memref<?x128xf16>, <tensor<80x128xf16>>
   tile.load.async %K[%i, %i], %w rows [0, 3, 1, 2] : memref<?x128xf16>, !tile.view<tensor<80x128xf16>>
   // CHECK: tile.load.async %{{.*}}[%{{.*}}, %{{.*}}, %{{.*}}], %[[W]] fold 4 : memref<?x4x128xf16>, <tensor<80x128xf16>>

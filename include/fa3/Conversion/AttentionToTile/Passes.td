@@ -78,6 +78,10 @@ def AttentionToTile : Pass<"attention-to-tile", "::mlir::ModuleOp"> {
     are in its list, and `_lists` finds the block of every entry. What lies
     between is memory of the call.
 
+    Keys that lie one behind the other in parts only, as in pages, come in pieces
+    (`tile.load` with `pieces`). Without `block-n` a block is whole pages, or a
+    part of one, if that is at least half of the widest.
+
     `two-level-accumulation` starts the product of every step from zero and adds
     it to the output in fp32, one fused multiply-add an element, which also
     rescales. Products of 8-bit operands keep about 14 bits of their accumulator

@@ -1,6 +1,7 @@
 //===- HopperOps.cpp - operations of hopper -------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 #include "fa3/Dialect/Hopper/IR/Hopper.h"
+#include "fa3/Dialect/Warp/IR/Places.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/Builders.h"
@@ -9,6 +10,16 @@
 using namespace mlir;
 using namespace fa3;
 using namespace fa3::hopper;
+
+static ParseResult parsePlaces(OpAsmParser &parser,
+                               warp::PlaceRegions &places) {
+  return warp::parsePlaces(parser, places, parser.getBuilder().getI32Type());
+}
+
+static void printPlaces(OpAsmPrinter &printer, Operation *,
+                        RegionRange places) {
+  warp::printPlaces(printer, places);
+}
 
 #define GET_OP_CLASSES
 #include "fa3/Dialect/Hopper/IR/HopperOps.cpp.inc"
@@ -201,10 +212,10 @@ LogicalResult SetMaxRegistersOp::verify() {
 //===----------------------------------------------------------------------===//
 
 template <typename TmaOp>
-static LogicalResult verifyTma(TmaOp op) {
+static LogicalResult verifyTma(TmaOp op, bool hasCoordinates = true) {
   TensorMapType map = op.getMap().getType();
   BufferType buffer = op.getWindowType();
-  if (op.getCoordinates().size() != map.getBox().size())
+  if (hasCoordinates && op.getCoordinates().size() != map.getBox().size())
     return op.emitOpError("expects one coordinate per dimension of the box (")
            << map.getBox().size() << "), got " << op.getCoordinates().size();
   if (map.getElementType() != buffer.getTile().getElementType() ||
@@ -217,7 +228,26 @@ static LogicalResult verifyTma(TmaOp op) {
   return success();
 }
 
-LogicalResult TmaLoadOp::verify() { return verifyTma(*this); }
+LogicalResult TmaLoadOp::verify() {
+  if (failed(verifyTma(*this, /*hasCoordinates=*/!getPieces())))
+    return failure();
+  BufferType buffer = getBuffer().getType();
+  if (getPieces().has_value() != getBlocks().has_value())
+    return emitOpError("expects the blocks of pieces, and no others");
+  if (getNumBlocks() < 1 || getRows() > buffer.getRows() ||
+      getColumns() > buffer.getColumns())
+    return emitOpError("expects pieces that fit into a slot of ")
+           << buffer.getRows() << "x" << buffer.getColumns() << ", got "
+           << getRows() << "x" << getColumns();
+  return success();
+}
+
+LogicalResult TmaLoadOp::verifyRegions() {
+  return warp::verifyPlaces(
+      *this, getPlaces(), getPieces(), getCoordinates().size(),
+      getMap().getType().getBox().size(), IntegerType::get(getContext(), 32));
+}
+
 LogicalResult TmaStoreOp::verify() {
   if (getAdd() && !getMap().getType().getElementType().isF32())
     return emitOpError("expects a map of f32 with 'add', got ")

@@ -1,6 +1,7 @@
 //===- TileOps.cpp - operations of tile -----------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 #include "fa3/Dialect/Tile/IR/Tile.h"
+#include "fa3/Dialect/Warp/IR/Places.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -9,11 +10,22 @@
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/OpImplementation.h"
 #include "mlir/IR/TypeUtilities.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace fa3;
 using namespace fa3::tile;
+
+static ParseResult parsePlaces(OpAsmParser &parser,
+                               warp::PlaceRegions &places) {
+  return warp::parsePlaces(parser, places, parser.getBuilder().getIndexType());
+}
+
+static void printPlaces(OpAsmPrinter &printer, Operation *,
+                        RegionRange places) {
+  warp::printPlaces(printer, places);
+}
 
 #define GET_OP_CLASSES
 #include "fa3/Dialect/Tile/IR/TileOps.cpp.inc"
@@ -116,15 +128,10 @@ LogicalResult GridOp::verifyRegions() {
 // load, store and their asynchronous forms
 //===----------------------------------------------------------------------===//
 
-/// The constraints that every access to a global array shares.
-static LogicalResult verifyAccess(Operation *op, MemRefType memref,
-                                  ValueRange indices, RankedTensorType tile,
-                                  std::optional<int64_t> fold = std::nullopt) {
-  if (static_cast<int64_t>(indices.size()) != memref.getRank())
-    return op->emitOpError("expects one index per dimension of the memref (")
-           << memref.getRank() << "), got " << indices.size();
-  if (!tile)
-    return success();
+/// A tile of a global array, wherever it is.
+static LogicalResult verifyTile(Operation *op, MemRefType memref,
+                                RankedTensorType tile,
+                                std::optional<int64_t> fold) {
   if (tile.getRank() > memref.getRank())
     return op->emitOpError("expects the rank of the tile (")
            << tile.getRank() << ") to be at most that of the memref ("
@@ -146,6 +153,18 @@ static LogicalResult verifyAccess(Operation *op, MemRefType memref,
   return success();
 }
 
+/// The constraints that every access to a global array shares.
+static LogicalResult verifyAccess(Operation *op, MemRefType memref,
+                                  ValueRange indices, RankedTensorType tile,
+                                  std::optional<int64_t> fold = std::nullopt) {
+  if (static_cast<int64_t>(indices.size()) != memref.getRank())
+    return op->emitOpError("expects one index per dimension of the memref (")
+           << memref.getRank() << "), got " << indices.size();
+  if (!tile)
+    return success();
+  return verifyTile(op, memref, tile, fold);
+}
+
 /// Elements that memory adds.
 static LogicalResult verifyAdd(Operation *op, bool add, RankedTensorType tile) {
   if (!add || tile.getElementType().isF32())
@@ -154,9 +173,43 @@ static LogicalResult verifyAdd(Operation *op, bool add, RankedTensorType tile) {
          << tile.getElementType();
 }
 
-LogicalResult LoadOp::verify() {
-  return verifyAccess(*this, cast<MemRefType>(getSource().getType()),
-                      getIndices(), getResult().getType(), getFold());
+/// Verifies a copy of a tile, whose indices may be those of pieces.
+template <typename CopyOp>
+static LogicalResult verifyCopy(CopyOp op, RankedTensorType tile) {
+  auto memref = cast<MemRefType>(op.getSource().getType());
+  std::optional<int64_t> pieces = op.getPieces();
+  if (!pieces)
+    return verifyAccess(op, memref, op.getIndices(), tile, op.getFold());
+  if (op.getFold())
+    return op.emitOpError("expects fold or pieces, got both");
+  if (*pieces > 0 && (tile.getRank() != 2 || tile.getDimSize(0) % *pieces))
+    return op.emitOpError("expects pieces that divide the rows of a tile of "
+                          "rank 2, got ")
+           << *pieces << " of " << tile;
+  return verifyTile(op, memref, tile, std::nullopt);
+}
+
+template <typename CopyOp>
+static LogicalResult verifyCopyPlaces(CopyOp op) {
+  return warp::verifyPlaces(
+      op, op.getPlaces(), op.getPieces(), op.getIndices().size(),
+      cast<MemRefType>(op.getSource().getType()).getRank(),
+      IndexType::get(op.getContext()));
+}
+
+LogicalResult LoadOp::verify() { return verifyCopy(*this, getType()); }
+
+LogicalResult LoadOp::verifyRegions() { return verifyCopyPlaces(*this); }
+
+SmallVector<Value> LoadOp::getPlaceOperands() {
+  llvm::SetVector<Value> values(getIndices().begin(), getIndices().end());
+  for (Region &region : getPlaces())
+    region.walk([&](Operation *op) {
+      for (Value operand : op->getOperands())
+        if (!region.isAncestor(operand.getParentRegion()))
+          values.insert(operand);
+    });
+  return values.takeVector();
 }
 
 LogicalResult GatherOp::verify() {
@@ -187,13 +240,14 @@ LogicalResult StoreOp::verify() {
                       getIndices(), getValue().getType(), getFold());
 }
 
+LogicalResult LoadAsyncOp::verifyRegions() { return verifyCopyPlaces(*this); }
+
 LogicalResult LoadAsyncOp::verify() {
-  if (failed(verifyAccess(*this, cast<MemRefType>(getSource().getType()),
-                          getIndices(), getView().getType().getTile(),
-                          getFold())))
+  if (failed(verifyCopy(*this, getView().getType().getTile())))
     return failure();
-  if (getRows() && getFold())
-    return emitOpError("expects rows or fold, got both");
+  if (getRows() && (getFold() || getPieces()))
+    return emitOpError("expects rows or ")
+           << (getFold() ? "fold" : "pieces") << ", got both";
   if (auto view = getView().getDefiningOp<ViewOp>())
     if (view.getSlot().getType().getSide() != warp::Side::write)
       return emitOpError("expects a view of a write slot, got one of ")

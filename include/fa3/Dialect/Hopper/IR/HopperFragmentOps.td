@@ -107,8 +107,8 @@ def Hopper_WarpIfElseOp : Hopper_Op<"warp_if_else", [
 }
 
 def Hopper_YieldOp : Hopper_Op<"yield", [
-    Terminator, Pure, ParentOneOf<["WarpIfOp", "WarpIfElseOp"]>]> {
-  let summary = "results of a warp's branch";
+    Terminator, Pure, ParentOneOf<["TmaLoadOp", "WarpIfOp", "WarpIfElseOp"]>]> {
+  let summary = "results of a region";
   let arguments = (ins Variadic<AnyType>:$values);
   let assemblyFormat = "$values attr-dict `:` type($values)";
 }

@@ -193,28 +193,54 @@ def Hopper_TmaLoadOp : Hopper_OrderedOp<"tma.load"> {
     column) of slot `index`; its bytes count on the mbarrier. Coordinates are
     given outermost first.
 
+    With `pieces` n by m there are n * m boxes, n below each other and m side by
+    side, from (row, column) on. The region takes the number of a piece, which is
+    a row of boxes, and yields the coordinates of its first box; the others have
+    the columns that follow. Threads of the group start a copy each.
+
     Example:
     ```mlir
     hopper.tma.load %map[%b, %h, %i, %c] to %buf[%s, %c0, %c64] signal %full[%s]
       : !hopper.tensormap<[1, 1, 80, 64], f16, 128>, !hopper.buffer<2, tensor<80x128xf16>, 128>, !hopper.barrier<2, 1>
     ```
 
-    C1. one coordinate per dimension of the box.
+    C1. one coordinate per dimension of the box; the region yields them instead if
+        there are `pieces`.
     C2. map and buffer agree in element type and swizzle; a box is one block of
         columns wide.
+    C3. `pieces` are positive and their boxes fit into a slot.
+    C4. the region has an i32 as argument and holds scalar code without effects or
+        regions.
   }];
   let arguments = (ins Hopper_TensorMapType:$map, Variadic<I32>:$coordinates,
                        Hopper_BufferType:$buffer, I32:$index, I32:$row, I32:$column,
-                       Hopper_BarrierType:$barrier, I32:$barrierIndex);
+                       Hopper_BarrierType:$barrier, I32:$barrierIndex,
+                       OptionalAttr<I64Attr>:$pieces, OptionalAttr<I64Attr>:$blocks);
+  let regions = (region VariadicRegion<AnyRegion>:$places);
   let assemblyFormat = [{
-    $map `[` $coordinates `]` `to` $buffer `[` $index `,` $row `,` $column `]`
-    `signal` $barrier `[` $barrierIndex `]` attr-dict
+    $map (`[` $coordinates^ `]`)? `to` $buffer `[` $index `,` $row `,` $column `]`
+    `signal` $barrier `[` $barrierIndex `]`
+    (`pieces` $pieces^ `by` $blocks custom<Places>($places))? attr-dict
     `:` type($map) `,` type($buffer) `,` type($barrier)
   }];
+  let builders = [OpBuilder<(ins "::mlir::Value":$map, "::mlir::ValueRange":$coordinates,
+                                 "::mlir::Value":$buffer, "::mlir::Value":$index,
+                                 "::mlir::Value":$row, "::mlir::Value":$column,
+                                 "::mlir::Value":$barrier, "::mlir::Value":$barrierIndex), [{
+    build($_builder, $_state, map, coordinates, buffer, index, row, column, barrier,
+          barrierIndex, ::mlir::IntegerAttr(), ::mlir::IntegerAttr(), 0);
+  }]>];
   let extraClassDeclaration = [{
     ::fa3::hopper::BufferType getWindowType() { return getBuffer().getType(); }
+    /// Boxes that it copies, below each other and side by side.
+    int64_t getNumPieces() { return getPieces().value_or(1); }
+    int64_t getNumBlocks() { return getBlocks().value_or(1); }
+    /// Rows and columns of the slot that it fills.
+    int64_t getRows() { return getNumPieces() * getMap().getType().getBoxRows(); }
+    int64_t getColumns() { return getNumBlocks() * getMap().getType().getBox().back(); }
   }];
   let hasVerifier = 1;
+  let hasRegionVerifier = 1;
 }
 
 def Hopper_TmaStoreOp : Hopper_OrderedOp<"tma.store"> {

@@ -88,7 +88,8 @@ def Tile_LoadAsyncOp : Tile_Op<"load.async", [
 
     Example: `tile.load.async %K[%j, %c0], %w : memref<?x64xf16>, !tile.view<tensor<80x64xf16>>`
 
-    C1. one index per dimension of the memref.
+    C1. one index per dimension of the memref; the region yields them instead if
+        there are `pieces`.
     C2. the rank of the tile is at most that of the memref.
     C3. element types agree.
     C4. the view is of a write slot (checked where it can be followed).
@@ -96,19 +97,25 @@ def Tile_LoadAsyncOp : Tile_Op<"load.async", [
         to the number of bits divides its rows.
     C6. `fold` is a power of two that divides the first extent of the tile, of
         less rank than the memref; there is no `rows` beside it.
+    C7. `pieces` and their region are as those of `tile.load`; there is no `rows`
+        beside them.
   }];
   let arguments = (ins AnyMemRef:$source, Variadic<Index>:$indices, Tile_ViewType:$view,
-                       OptionalAttr<DenseI64ArrayAttr>:$rows, OptionalAttr<I64Attr>:$fold);
+                       OptionalAttr<DenseI64ArrayAttr>:$rows, OptionalAttr<I64Attr>:$fold,
+                       OptionalAttr<I64Attr>:$pieces);
+  let regions = (region VariadicRegion<AnyRegion>:$places);
   let assemblyFormat = [{
-    $source `[` $indices `]` `,` $view (`rows` $rows^)? (`fold` $fold^)? attr-dict
+    $source (`[` $indices^ `]`)? `,` $view (`rows` $rows^)? (`fold` $fold^)?
+    (`pieces` $pieces^ custom<Places>($places))? attr-dict
     `:` type($source) `,` type($view)
   }];
   let builders = [OpBuilder<(ins "::mlir::Value":$source, "::mlir::ValueRange":$indices,
                                  "::mlir::Value":$view), [{
     build($_builder, $_state, source, indices, view, ::mlir::DenseI64ArrayAttr(),
-          ::mlir::IntegerAttr());
+          ::mlir::IntegerAttr(), ::mlir::IntegerAttr(), 0);
   }]>];
   let hasVerifier = 1;
+  let hasRegionVerifier = 1;
 }
 
 def Tile_StoreAsyncOp : Tile_Op<"store.async", [

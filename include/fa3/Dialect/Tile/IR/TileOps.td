@@ -117,7 +117,7 @@ def Tile_GridOp : Tile_Op<"grid", [
 }
 
 def Tile_YieldOp : Tile_Op<"yield", [
-    Terminator, Pure, ReturnLike, ParentOneOf<["GridOp", "WhereOp"]>]> {
+    Terminator, Pure, ReturnLike, ParentOneOf<["GridOp", "LoadAsyncOp", "LoadOp", "WhereOp"]>]> {
   let summary = "end of a tile region";
   let arguments = (ins Variadic<AnyType>:$values);
   let builders = [OpBuilder<(ins), [{ build($_builder, $_state, ::mlir::ValueRange()); }]>];
@@ -142,27 +142,52 @@ def Tile_LoadOp : Tile_Op<"load", [
     of the outer and r mod n of the inner dimension, from the indices on.
     Elements beyond either end are outside.
 
+    With `pieces` n the tile is n blocks of as many rows, one below the other, that
+    lie anywhere: the region takes the number of a block and yields its indices.
+    A block may lie outside of the array.
+
     Example:
     ```mlir
     %k = tile.load %K[%b, %h, %j, %c0] : memref<?x?x?x128xf16, strided<[?, ?, ?, 1]>> -> tensor<80x128xf16>
     %q = tile.load %Q[%b, %h, %i, %c0, %c0] fold 4 : memref<?x8x?x4x128xf16, strided<[?, ?, ?, ?, 1]>> -> tensor<64x128xf16>
+    %p = tile.load %K pieces 2 (%n) {
+      %i = arith.addi %first, %n : index
+      %number = tile.scalar_load %pages[%i] : memref<?xi32>
+      %page = arith.index_cast %number : i32 to index
+      tile.yield %page, %c0, %c0 : index, index, index
+    } : memref<?x16x128xf16> -> tensor<32x128xf16>
     ```
 
-    C1. one index per dimension of the memref.
+    C1. one index per dimension of the memref; the region yields them instead if
+        there are `pieces`.
     C2. the rank of the tile is at most that of the memref; with `fold` less.
     C3. element types agree.
     C4. `fold` is a power of two that divides the first extent of the tile.
+    C5. `pieces` is positive and divides the first extent of the tile, which has
+        rank 2; there is no `fold` beside it.
+    C6. the region has an index as argument and holds scalar code without effects
+        or regions.
   }];
   let arguments = (ins AnyMemRef:$source, Variadic<Index>:$indices,
-                       OptionalAttr<I64Attr>:$fold);
+                       OptionalAttr<I64Attr>:$fold, OptionalAttr<I64Attr>:$pieces);
   let results = (outs Tile_Tile:$result);
+  let regions = (region VariadicRegion<AnyRegion>:$places);
   let assemblyFormat = [{
-    $source `[` $indices `]` (`fold` $fold^)? attr-dict `:` type($source) `->` type($result)
+    $source (`[` $indices^ `]`)? (`fold` $fold^)?
+    (`pieces` $pieces^ custom<Places>($places))? attr-dict
+    `:` type($source) `->` type($result)
   }];
   let builders = [OpBuilder<(ins "::mlir::Type":$result, "::mlir::Value":$source,
-                                 "::mlir::ValueRange":$indices), [{
-    build($_builder, $_state, result, source, indices, ::mlir::IntegerAttr());
+                                 "::mlir::ValueRange":$indices,
+                                 CArg<"::mlir::IntegerAttr", "{}">:$fold), [{
+    build($_builder, $_state, result, source, indices, fold, ::mlir::IntegerAttr(), 0);
   }]>];
+  let extraClassDeclaration = [{
+    /// What the place of the tile is computed from: its indices, or what code of
+    /// places captures.
+    ::llvm::SmallVector<::mlir::Value> getPlaceOperands();
+  }];
+  let hasRegionVerifier = 1;
   let hasVerifier = 1;
 }
 

@@ -199,7 +199,8 @@ ProtocolMachine::touch(JointState &joint, unsigned p, Operation *op) {
 //===----------------------------------------------------------------------===//
 
 int64_t fa3::hopper::getCopiedBytes(TmaLoadOp load) {
-  int64_t bytes = load.getBuffer().getType().getElementBytes();
+  int64_t bytes = load.getBuffer().getType().getElementBytes() *
+                  load.getNumPieces() * load.getNumBlocks();
   for (int64_t extent : load.getMap().getType().getBox())
     bytes *= extent;
   return bytes;
@@ -208,19 +209,20 @@ int64_t fa3::hopper::getCopiedBytes(TmaLoadOp load) {
 ProtocolMachine::Machine::Step ProtocolMachine::load(JointState &joint,
                                                      unsigned p, TmaLoadOp op) {
   State &state = get(joint);
-  TensorMapType map = op.getMap().getType();
   int64_t bytes = getCopiedBytes(op);
+  // Every thread may start copies of pieces.
+  unsigned member = op.getPieces() ? all(p) : elected(p);
   std::optional<SmemRegion> region =
       getRegion(joint, p, op, op.getBuffer().getDefiningOp<AllocOp>(),
-                op.getIndex(), op.getRow(), op.getColumn(), map.getBoxRows(),
-                map.getBox().back(), op.getWindowType());
+                op.getIndex(), op.getRow(), op.getColumn(), op.getRows(),
+                op.getColumns(), op.getWindowType());
   std::optional<unsigned> element =
       getElement(joint, p, op, op.getBarrier().getDefiningOp<BarrierAllocOp>(),
                  op.getBarrierIndex());
   if (!region || !element ||
-      failed(checkOrdered(joint, p, op, FactKind::CopyWrite, *region,
-                          elected(p))) ||
-      failed(checkPhaseKnown(joint, p, op, *element, elected(p))))
+      failed(
+          checkOrdered(joint, p, op, FactKind::CopyWrite, *region, member)) ||
+      failed(checkPhaseKnown(joint, p, op, *element, member)))
     return Step::Failed;
   if (scope.kind == ProtocolScope::Kind::Part) {
     // Copies belong to the phase that the process arrived at last.

@@ -131,11 +131,9 @@ static SmallVector<Window> getWindows(Operation *op,
         shape[0], shape.size() > 1 ? shape[1] : 1,
         access.getWindowType().getElementBytes());
   };
-  auto addBox = [&](auto copy, bool writes) {
-    TensorMapType map = copy.getMap().getType();
-    add(writes, copy.getBuffer(), copy.getRow(), copy.getColumn(),
-        map.getBoxRows(), map.getBox().back(),
-        copy.getWindowType().getElementBytes());
+  auto addBoxes = [&](auto copy, bool writes, int64_t rows, int64_t columns) {
+    add(writes, copy.getBuffer(), copy.getRow(), copy.getColumn(), rows,
+        columns, copy.getWindowType().getElementBytes());
   };
   auto addOperand = [&](Value operand, int64_t extent, int64_t k) {
     auto desc = operand.getDefiningOp<DescOp>();
@@ -149,8 +147,13 @@ static SmallVector<Window> getWindows(Operation *op,
   llvm::TypeSwitch<Operation *>(op)
       .Case([&](SmemStoreOp store) { addFragment(store, true); })
       .Case([&](SmemLoadOp load) { addFragment(load, false); })
-      .Case([&](TmaLoadOp load) { addBox(load, true); })
-      .Case([&](TmaStoreOp store) { addBox(store, false); })
+      .Case([&](TmaLoadOp load) {
+        addBoxes(load, true, load.getRows(), load.getColumns());
+      })
+      .Case([&](TmaStoreOp store) {
+        TensorMapType map = store.getMap().getType();
+        addBoxes(store, false, map.getBoxRows(), map.getBox().back());
+      })
       .Case([&](WgmmaOp mma) {
         addOperand(mma.getLhs(), mma.getM(), mma.getK());
         addOperand(mma.getRhs(), mma.getN(), mma.getK());

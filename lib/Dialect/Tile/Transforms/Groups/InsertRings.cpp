@@ -199,9 +199,10 @@ FailureOr<RingInserter::Crossing> RingInserter::inspect(LoadOp load) {
     return diagnostic;
   }
   crossing.rowOrder = getRowOrder(crossing.conversions);
-  if (crossing.rowOrder && load.getFold())
-    return load.emitOpError("with fold has rows that are relabeled, which no "
-                            "copy does");
+  if (crossing.rowOrder && (load.getFold() || load.getPieces()))
+    return load.emitOpError("with ")
+           << (load.getFold() ? "fold" : "pieces")
+           << " has rows that are relabeled, which no copy does";
   return crossing;
 }
 
@@ -227,9 +228,13 @@ FailureOr<SmallVector<Value>> RingInserter::pass(const Crossing &crossing,
   b.setInsertionPoint(load);
   auto filled = with(loadRole, warp::AcquireOp::create(b, loaded, cursors[0]));
   Value target = window(filled.getSlot(), type, loadRole);
-  with(loadRole,
-       LoadAsyncOp::create(b, load.getSource(), load.getIndices(), target,
-                           crossing.rowOrder, load.getFoldAttr()));
+  auto copy =
+      with(loadRole,
+           LoadAsyncOp::create(b, load.getSource(), load.getIndices(), target,
+                               crossing.rowOrder, load.getFoldAttr(),
+                               load.getPiecesAttr(), load.getPlaces().size()));
+  for (auto [to, from] : llvm::zip(copy.getPlaces(), load.getPlaces()))
+    to.takeBody(from);
   with(loadRole, warp::PublishOp::create(b, filled.getSlot()));
   SmallVector<Value> next = {filled.getNext(), Value()};
 
@@ -338,7 +343,7 @@ static bool comesBefore(LoadOp before, LoadOp load) {
          before.getSource() == load.getSource() && narrow.getRank() == 2 &&
          wide.getRank() == 2 && narrow.getDimSize(1) == wide.getDimSize(1) &&
          narrow.getDimSize(0) < wide.getDimSize(0) && !before.getFold() &&
-         !load.getFold() &&
+         !load.getFold() && !before.getPieces() && !load.getPieces() &&
          areAlike(getConversions(before), getConversions(load)) &&
          llvm::all_of(before->getUsers(),
                       llvm::IsaPred<DotOp, RelabelOp, TransposeOp>);

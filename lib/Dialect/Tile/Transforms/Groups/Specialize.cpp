@@ -241,7 +241,8 @@ static FailureOr<int64_t> countReplicas(gpu::GPUFuncOp kernel) {
 static LogicalResult verifyControlFlow(gpu::GPUFuncOp kernel) {
   WalkResult result = kernel.walk([&](Operation *op) {
     if (op == kernel || op->getNumRegions() == 0 ||
-        isa<scf::ForOp, scf::IfOp, WhereOp>(op) || isMemoryEffectFree(op))
+        isa<scf::ForOp, scf::IfOp, WhereOp, LoadAsyncOp>(op) ||
+        isMemoryEffectFree(op))
       return WalkResult::advance();
     op->emitOpError("cannot be divided among groups: expects operations with "
                     "effects in 'scf.for' and 'scf.if' only");

@@ -286,8 +286,12 @@ LogicalResult RowSplitter::verifyFold(Operation *op) const {
              << rows / replicas << ")";
     return success();
   };
-  if (auto load = dyn_cast<LoadOp>(op))
+  if (auto load = dyn_cast<LoadOp>(op)) {
+    if (load.getPieces() && divided.contains(load.getResult()))
+      return load.emitOpError("in pieces has rows that are divided among "
+                              "replicas, expects a whole tile for each");
     return verify(load.getResult(), load.getFold());
+  }
   if (auto store = dyn_cast<StoreOp>(op))
     return verify(store.getValue(), store.getFold());
   return success();

@@ -58,7 +58,7 @@ SmallVector<SharedArray> fa3::tile::getSharedArrays(GridOp grid) {
   Value first = grid.getBody().getArgument(0);
   grid.walk([&](LoadOp load) {
     auto loop = load->getParentOfType<scf::ForOp>();
-    bool shared = llvm::all_of(load.getIndices(), [&](Value index) {
+    bool shared = llvm::all_of(load.getPlaceOperands(), [&](Value index) {
       return getAffineForm(index).getCoefficient(first) == 0;
     });
     if (!loop || !grid->isProperAncestor(loop) || !shared)

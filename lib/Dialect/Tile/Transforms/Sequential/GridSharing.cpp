@@ -29,7 +29,7 @@ static bool isComputedFrom(Value position, Value index) {
 
 /// Whether the place of a loaded tile depends on an index of the grid.
 static bool dependsOn(LoadOp load, Value index) {
-  return llvm::any_of(load.getIndices(), [&](Value position) {
+  return llvm::any_of(load.getPlaceOperands(), [&](Value position) {
     return isComputedFrom(position, index);
   });
 }

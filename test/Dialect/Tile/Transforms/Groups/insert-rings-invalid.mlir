@@ -62,3 +62,19 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+!a = memref<?x?xf8E4M3FN, strided<[?, 1]>>
+gpu.module @m {
+  gpu.func @relabeled_pieces(%a: !a, %q: tensor<64x32xf8E4M3FN>, %zero: tensor<64x64xf32>) kernel {
+    %c0 = arith.constant 0 : index
+    // expected-error @below {{with pieces has rows that are relabeled, which no copy does}}
+    %x = tile.load %a pieces 4 (%n) {
+      tile.yield %n, %c0 : index, index
+    } {tile.role = "load"} : !a -> tensor<64x32xf8E4M3FN>
+    %y = tile.relabel %x dim 0 bits [1, 0] {tile.role = "math"} : tensor<64x32xf8E4M3FN> -> tensor<64x32xf8E4M3FN>
+    %s = tile.dot %q, %y, %zero lhs mk rhs nk {tile.role = "math"} : tensor<64x32xf8E4M3FN>, tensor<64x32xf8E4M3FN> -> tensor<64x64xf32>
+    gpu.return
+  }
+}

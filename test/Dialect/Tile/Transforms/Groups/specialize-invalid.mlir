@@ -168,6 +168,24 @@ gpu.module @m {
 
 // -----
 
+// A replica has some of the pieces.
+gpu.module @m {
+  gpu.func @pieces(%a: memref<?x?xf16>, %c: memref<?x?xf32>) kernel {
+    %c0 = arith.constant 0 : index
+    %zero = arith.constant dense<0.0> : tensor<128x64xf32>
+    // expected-error @below {{in pieces has rows that are divided among replicas, expects a whole tile for each}}
+    %x = tile.load %a pieces 4 (%n) {
+      tile.yield %n, %c0 : index, index
+    } : memref<?x?xf16> -> tensor<128x16xf16>
+    %y = tile.load %a[%c0, %c0] : memref<?x?xf16> -> tensor<64x16xf16>
+    %s = tile.dot %x, %y, %zero lhs mk rhs nk : tensor<128x16xf16>, tensor<64x16xf16> -> tensor<128x64xf32>
+    tile.store %s, %c[%c0, %c0] : tensor<128x64xf32>, memref<?x?xf32>
+    gpu.return
+  }
+}
+
+// -----
+
 // Control flow that a slice cannot take apart: a copy in every group would
 // store twice. Without effects it is repeated like any computation.
 gpu.module @m {
