@@ -281,8 +281,6 @@ class _Call:
         else:
             self.sequences, self.most_queries = q.shape[0], q.shape[1]
         self._check_arrays()
-        if self.page and self.page % 16:
-            raise ArgumentError("k", f"pages of {self.page} rows, expected a multiple of 16")
         if not (packed_k or paged or "batch_index" in self.arrays) and (
             k.shape[0] != self.sequences
         ):
