@@ -109,6 +109,7 @@ def _parser():
     )
     serving.add_argument("--filter", help="part of a kernel's name")
     serving.add_argument("--max-print", type=int, default=20, help="failures printed")
+    serving.add_argument("--workers", type=int, default=4, help="processes on the GPU")
     arguments.add_tools(serving)
     gemm = commands.add_parser("gemm", help="examples/gemm.mlir beside cuBLAS")
     gemm.add_argument("--size", type=int, default=8192)

@@ -7,139 +7,103 @@ batches of a cache. Rows behind the end of a sequence in its last page are finit
 as docs/Serving.md asks.
 """
 
-import dataclasses
 import itertools
+import time
 
 import torch
 
-from . import build, kernels, memory, workers
+from . import build, kernels, memory, serving_cases, workers
+from .serving_cases import LENGTHS
 
 TYPES = {"f16": torch.float16, "bf16": torch.bfloat16}
-LENGTHS = [0, 1, 63, 64, 65, 127, 128, 129, 1000]
-TABLES = ["identity", "reversed", "random", "shared", "wild"]
 GARBAGE = 100.0
 
 
-@dataclasses.dataclass(frozen=True)
-class Case:
-    """One kernel: `form` is packed, padded, paged, append or dense append."""
-
-    form: str
-    type: str = "bf16"
-    d: int = 128
-    dv: int = 128
-    heads: int = 8
-    key_heads: int = 2
-    page: int = 0
-    mask: str = "causal"
-    splits: bool = False
-    sinks: bool = False
-    pairs: int = 0
-    interleaved: bool = False
-
-    @property
-    def name(self):
-        parts = ["serving", self.form, self.type, f"d{self.d}x{self.dv}",
-                 f"h{self.heads}x{self.key_heads}", self.mask]  # fmt: skip
-        parts += [f"page{self.page}"] if self.page else []
-        parts += ["splits"] if self.splits else []
-        parts += ["sinks"] if self.sinks else []
-        if self.pairs:
-            parts.append(f"rotary{self.pairs}{'i' if self.interleaved else ''}")
-        return "-".join(parts)
-
-    @property
-    def appends(self):
-        return self.form.endswith("append")
-
-    @property
-    def packed(self):
-        return self.form == "packed"
-
-    def module(self):
-        t, h, hk = self.type, self.heads, self.key_heads
-        rows = "?" if self.packed else "?x?"
-        page = str(self.page) if self.page else "?"
-        q, o = (f"tensor<{rows}x{h}x{d}x{t}>" for d in (self.d, self.dv))
-        if self.packed:
-            k, v = (f"tensor<?x{hk}x{d}x{t}>" for d in (self.d, self.dv))
+def module(case):
+    """The text of a kernel."""
+    t, h, hk = case.type, case.heads, case.key_heads
+    rows = "?" if case.packed else "?x?"
+    page = str(case.page) if case.page else "?"
+    q, o = (f"tensor<{rows}x{h}x{d}x{t}>" for d in (case.d, case.dv))
+    if case.packed:
+        k, v = (f"tensor<?x{hk}x{d}x{t}>" for d in (case.d, case.dv))
+    else:
+        k, v = (f"tensor<?x{page}x{hk}x{d}x{t}>" for d in (case.d, case.dv))
+    lse = f"tensor<{h}x?xf32>" if case.packed else f"tensor<?x{h}x?xf32>"
+    kn, vn = (f"tensor<?x?x{hk}x{d}x{t}>" for d in (case.d, case.dv))
+    integers, table = "tensor<?xi32>", "tensor<?x?xi32>"
+    arguments = [("q", q), ("k", k), ("v", v)]
+    lines, mods, aux, clauses, regions = [], [], [], "", ""
+    query, key, value = "%q", "%k", "%v"
+    if case.appends:
+        arguments += [("k_new", kn), ("v_new", vn), ("first", integers)]
+        new = "%k_new"
+        if case.pairs:
+            angles = f"tensor<?x{case.pairs}xf32>"
+            arguments += [("cos", angles), ("sin", angles)]
+            how = "interleaved " if case.interleaved else ""
+            for name, source, type in (("tq", "%q", q), ("tk", "%k_new", kn)):
+                lines.append(
+                    f"%{name} = attention.rotary {source}, %cos, %sin at %first "
+                    f"{how}layout bshd : {type}, {angles}, {integers}"
+                )
+            query, new = "%tq", "%tk"
+        place = ""
+        if case.page:
+            place = (f" aux(%table : {table}) layout bshd "
+                     "mods [#attention.paged<table = 0>]")  # fmt: skip
         else:
-            k, v = (f"tensor<?x{page}x{hk}x{d}x{t}>" for d in (self.d, self.dv))
-        lse = f"tensor<{h}x?xf32>" if self.packed else f"tensor<?x{h}x?xf32>"
-        kn, vn = (f"tensor<?x?x{hk}x{d}x{t}>" for d in (self.d, self.dv))
-        integers, table = "tensor<?xi32>", "tensor<?x?xi32>"
-        arguments = [("q", q), ("k", k), ("v", v)]
-        lines, mods, aux, clauses, regions = [], [], [], "", ""
-        query, key, value = "%q", "%k", "%v"
-        if self.appends:
-            arguments += [("k_new", kn), ("v_new", vn), ("first", integers)]
-            new = "%k_new"
-            if self.pairs:
-                angles = f"tensor<?x{self.pairs}xf32>"
-                arguments += [("cos", angles), ("sin", angles)]
-                how = "interleaved " if self.interleaved else ""
-                for name, source, type in (("tq", "%q", q), ("tk", "%k_new", kn)):
-                    lines.append(
-                        f"%{name} = attention.rotary {source}, %cos, %sin at %first "
-                        f"{how}layout bshd : {type}, {angles}, {integers}"
-                    )
-                query, new = "%tq", "%tk"
-            place = ""
-            if self.page:
-                place = (f" aux(%table : {table}) layout bshd "
-                         "mods [#attention.paged<table = 0>]")  # fmt: skip
-            else:
-                place = " layout bshd"
-            for name, source, cache, type, old in (
-                ("k1", new, "%k", k, kn), ("v1", "%v_new", "%v", v, vn),
-            ):  # fmt: skip
-                lines.append(f"%{name} = attention.append {source}, {cache} at %first"
-                             f"{place} : {old}, {type}, {integers}")  # fmt: skip
-            key, value = "%k1", "%v1"
-            aux.append(("first", integers))
-            regions = """
-    lengths (%b) {
-      %before = tensor.extract %first[%b] : tensor<?xi32>
-      %old = arith.index_cast %before : i32 to index
-      %new = attention.length query
-      %keys = arith.addi %old, %new : index
-      attention.yield %new, %keys : index, index
-    }"""
-        elif self.packed:
-            aux += [("cu_q", integers), ("cu_k", integers)]
-            mods.append("#attention.packed<q = 0, k = 1>")
-            arguments.append(("max_q", "index"))
-            clauses += " max_q %max_q"
-        else:
-            aux += [("used_q", integers), ("used_k", integers)]
-            mods.append("#attention.used<q = 0, k = 1>")
-        if self.page:
-            mods.append(f"#attention.paged<table = {len(aux)}>")
-            aux.append(("table", table))
-        mods += {"causal": ["#attention.causal"], "none": [],
-                 "window": ["#attention.window<left = 100, right = 0>"],
-                 "softcap": ["#attention.softcap<5.0>", "#attention.causal"],
-                 }[self.mask]  # fmt: skip
-        if self.splits:
-            arguments.append(("splits", "index"))
-            clauses += " splits %splits"
-        if self.sinks:
-            arguments.append(("sinks", f"tensor<{h}xf32>"))
-            clauses += f" sinks(%sinks : tensor<{h}xf32>)"
-        known = {name for name, _ in arguments}
-        arguments += [(name, type) for name, type in aux if name not in known]
-        names = ", ".join(f"%{name}" for name, _ in aux)
-        types = ", ".join(type for _, type in aux)
-        text = ", ".join(f'%{n}: {t} {{tile.name = "{n}"}}' for n, t in arguments)
-        body = "".join(f"  {line}\n" for line in lines)
-        return (
-            f'func.func @serving({text}) -> ({o} {{tile.name = "o"}}, '
-            f'{lse} {{tile.name = "lse"}}) {{\n{body}'
-            f"  %o, %lse = attention.forward {query}, {key}, {value} "
-            f"aux({names} : {types}){clauses} layout bshd\n"
-            f"      mods [{', '.join(mods)}] : ({q}, {k}, {v}) -> ({o}, {lse}){regions}\n"
-            f"  return %o, %lse : {o}, {lse}\n}}\n"
-        )
+            place = " layout bshd"
+        for name, source, cache, type, old in (
+            ("k1", new, "%k", k, kn), ("v1", "%v_new", "%v", v, vn),
+        ):  # fmt: skip
+            lines.append(f"%{name} = attention.append {source}, {cache} at %first"
+                         f"{place} : {old}, {type}, {integers}")  # fmt: skip
+        key, value = "%k1", "%v1"
+        aux.append(("first", integers))
+        regions = """
+lengths (%b) {
+  %before = tensor.extract %first[%b] : tensor<?xi32>
+  %old = arith.index_cast %before : i32 to index
+  %new = attention.length query
+  %keys = arith.addi %old, %new : index
+  attention.yield %new, %keys : index, index
+}"""
+    elif case.packed:
+        aux += [("cu_q", integers), ("cu_k", integers)]
+        mods.append("#attention.packed<q = 0, k = 1>")
+        arguments.append(("max_q", "index"))
+        clauses += " max_q %max_q"
+    else:
+        aux += [("used_q", integers), ("used_k", integers)]
+        mods.append("#attention.used<q = 0, k = 1>")
+    if case.page:
+        mods.append(f"#attention.paged<table = {len(aux)}>")
+        aux.append(("table", table))
+    mods += {"causal": ["#attention.causal"], "none": [],
+             "window": ["#attention.window<left = 100, right = 0>"],
+             "softcap": ["#attention.softcap<5.0>", "#attention.causal"],
+             }[case.mask]  # fmt: skip
+    if case.splits:
+        arguments.append(("splits", "index"))
+        clauses += " splits %splits"
+    if case.sinks:
+        arguments.append(("sinks", f"tensor<{h}xf32>"))
+        clauses += f" sinks(%sinks : tensor<{h}xf32>)"
+    known = {name for name, _ in arguments}
+    arguments += [(name, type) for name, type in aux if name not in known]
+    names = ", ".join(f"%{name}" for name, _ in aux)
+    types = ", ".join(type for _, type in aux)
+    text = ", ".join(f'%{n}: {t} {{tile.name = "{n}"}}' for n, t in arguments)
+    body = "".join(f"  {line}\n" for line in lines)
+    return (
+        f'func.func @serving({text}) -> ({o} {{tile.name = "o"}}, '
+        f'{lse} {{tile.name = "lse"}}) {{\n{body}'
+        f"  %o, %lse = attention.forward {query}, {key}, {value} "
+        f"aux({names} : {types}){clauses} layout bshd\n"
+        f"      mods [{', '.join(mods)}] : ({q}, {k}, {v}) -> ({o}, {lse}){regions}\n"
+        f"  return %o, %lse : {o}, {lse}\n}}\n"
+    )
 
 
 # --- One sequence ------------------------------------------------------------
@@ -219,19 +183,16 @@ def _guarded(tensor):
 class Problem:
     """Lengths, inputs and what is expected, by sequence."""
 
-    def __init__(self, case, batch, seed, order="random", tokens=None):
+    def __init__(self, case, plan):
         self.case, dtype = case, TYPES[case.type]
+        batch, seed = plan.batch, plan.seed
         g = self.generator = torch.Generator(device="cuda").manual_seed(seed)
-        take = itertools.islice(itertools.cycle(LENGTHS), seed, seed + batch)
-        keys = list(take)
-        if case.packed:
-            queries = [LENGTHS[(n * 5 + seed) % len(LENGTHS)] for n in range(batch)]
-        else:
-            limit = tokens or 70
-            queries = [
-                limit if tokens else min(LENGTHS[(n * 4 + seed) % 5], limit)
-                for n in range(batch)
-            ]
+        keys = [LENGTHS[(n + seed) % len(LENGTHS)] for n in range(batch)]
+        queries = [LENGTHS[(n * 5 + seed) % len(LENGTHS)] for n in range(batch)]
+        if case.appends:
+            queries = [plan.tokens] * batch
+        elif not case.packed:
+            queries = [min(n, 130) for n in queries]
         self.queries, self.keys = queries, keys
         self.sinks = _random((case.heads,), torch.float32, g) if case.sinks else None
         make = lambda n, h, d: _random((n, h, d), dtype, g)  # noqa: E731
@@ -242,9 +203,11 @@ class Problem:
         if case.packed:
             self._pack(dtype)
         else:
-            self._place(dtype, order)
+            self._place(dtype, plan.table)
         if case.sinks:
             self.arguments["sinks"] = self.sinks
+        if case.splits:
+            self.arguments["splits"] = plan.splits
 
     def _output(self, rows, dtype):
         """o and lse, guarded."""
@@ -307,26 +270,25 @@ class Problem:
         heads = case.key_heads
         k = torch.full((count, page, heads, case.d), nan, dtype=dtype, device="cuda")
         v = torch.full((count, page, heads, case.dv), nan, dtype=dtype, device="cuda")
-        wild = order == "wild" and case.page and not case.appends
-        for n in range(batch):
-            used = -(-(self.keys[n] + new[n]) // page)
-            for slot in range(used):
-                at = table[n, slot].item()
-                a, b = slot * page, min((slot + 1) * page, self.keys[n])
-                k[at] = v[at] = 0
-                k[at].fill_(GARBAGE), v[at].fill_(GARBAGE)
-                if b > a:
-                    k[at, : b - a], v[at, : b - a] = self.k[n][a:b], self.v[n][a:b]
-            if not case.page:
-                k[n, self.keys[n] :], v[n, self.keys[n] :] = GARBAGE, GARBAGE
-        if wild:  # a number of no page is one of zeros
+        self.used_table, self.page = table, page
+        for cache, given in ((k, self.k), (v, self.v)):
+            rows = cache.view(count * page, heads, cache.shape[-1])
+            for n in sorted(range(batch), key=lambda n: self.keys[n]):
+                # Behind the end of a sequence its last page holds something; of
+                # a shared page the longest has the last word.
+                used = -(-(self.keys[n] + new[n]) // page) * page
+                rows[self._locate(n, 0, used)] = GARBAGE
+                rows[self._locate(n, 0, self.keys[n])] = given[n]
+        if order == "wild" and case.page and not case.appends:
+            # A number of no page is one of zeros.
             table = table.clone()
             for n in range(batch):
-                for slot in range(n % 2, pages, 3):
-                    table[n, slot] = count + slot if slot % 2 else -1 - slot
-                    a = slot * page
-                    self.k[n][a : a + page] = 0
-                    self.v[n][a : a + page] = 0
+                slots = torch.arange(n % 2, pages, 3)
+                table[n, slots] = torch.where(slots % 2 == 1, count + slots, -1 - slots)
+                slot = torch.arange(self.keys[n], device="cuda") // page
+                gone = (slot >= n % 2) & ((slot - n % 2) % 3 == 0)
+                self.k[n][gone] = 0
+                self.v[n][gone] = 0
         q = torch.zeros(batch, most_q, case.heads, case.d, dtype=dtype, device="cuda")
         for n in range(batch):
             q[n, : self.queries[n]] = self.q[n]
@@ -334,7 +296,6 @@ class Problem:
         self.cache = self._input("k", k), self._input("v", v)
         if case.page:
             self.arguments["table"] = table.to(torch.int32).cuda()
-        self.used_table, self.page = table, page
         if case.appends:
             self._append(dtype, most_q)
         else:
@@ -347,6 +308,12 @@ class Problem:
         self.lse_rows = [
             lambda x, n=n, m=m: x[n, :, :m] for n, m in enumerate(self.queries)
         ]
+
+    def _locate(self, n, first, end):
+        """Rows of the cache in which keys of a sequence are."""
+        keys = torch.arange(first, end)
+        rows = self.used_table[n, keys // self.page] * self.page + keys % self.page
+        return rows.cuda()
 
     def _append(self, dtype, tokens):
         case, g, batch = self.case, self.generator, len(self.queries)
@@ -364,11 +331,9 @@ class Problem:
         for n in range(batch):
             turned = rotate(case, new[0][n], cos, sin, self.keys[n])
             self.q[n] = rotate(case, self.q[n], cos, sin, self.keys[n])
-            for t in range(tokens):
-                key = self.keys[n] + t
-                at = self.used_table[n, key // self.page].item()
-                expected[0][at, key % self.page] = turned[t]
-                expected[1][at, key % self.page] = new[1][n, t]
+            at = self._locate(n, self.keys[n], self.keys[n] + tokens)
+            for cache, rows in zip(expected, (turned, new[1][n])):
+                cache.view(-1, *cache.shape[2:])[at] = rows
             self.k[n] = torch.cat([self.k[n], turned])
             self.v[n] = torch.cat([self.v[n], new[1][n]])
         self.expected = expected
@@ -403,26 +368,15 @@ class Problem:
 # --- Jobs --------------------------------------------------------------------
 
 
-def _problems(case):
-    batches = [1, 2, 7, 33]
-    for seed, batch in enumerate(batches):
-        orders = TABLES if case.page and batch == 7 else ["random"]
-        tokens = [1, 2, 17, 64] if case.appends else [None]
-        for order, count in itertools.product(orders, tokens):
-            for splits in [1, 2, 3, 7, 33] if case.splits and batch == 7 else [3]:
-                what = f"batch {batch}, table {order}, tokens {count}, splits {splits}"
-                yield what, batch, seed, order, count, splits
-
-
 def _check(job):
     case, stem = job
     program = kernels.load(stem)
-    for what, batch, seed, order, count, splits in _problems(case):
-        problem = Problem(case, batch, seed, order, count)
-        if case.splits:
-            problem.arguments["splits"] = splits
+    for plan in serving_cases.plans(case):
+        problem = Problem(case, plan)
         refused = kernels.launch(program, problem.arguments)
-        yield what, [refused] if refused else list(problem.check())
+        yield str(plan), [refused] if refused else list(problem.check())
+    if case.form in ("padded", "paged") and not case.sinks:
+        yield from _invariance(job)
 
 
 def _invariance(job):
@@ -430,9 +384,8 @@ def _invariance(job):
     launch, replayed with other lengths, what a new one gives."""
     case, stem = job
     program = kernels.load(stem)
-    problem = Problem(case, 7, 3)
-    if case.splits:
-        problem.arguments["splits"] = 3
+    plan = serving_cases.Plan(7, 3, "random", 0, 3)
+    problem = Problem(case, plan)
     kernels.launch(program, problem.arguments)
     together = problem.o.clone()
     found = []
@@ -461,52 +414,47 @@ def _invariance(job):
     yield "graph replay", found
 
 
-def _cases():
-    yield Case("packed")
-    yield Case("packed", "f16", mask="none", heads=8, key_heads=8)
-    yield Case("packed", mask="window", sinks=True)
-    yield Case("packed", "f16", 64, 64, 71, 1, mask="softcap")
-    yield Case("packed", d=192, dv=128, mask="causal")
-    yield Case("packed", d=256, dv=256, heads=4, key_heads=4)
-    yield Case("padded")
-    yield Case("padded", d=80, dv=80, heads=1, key_heads=1, mask="window")
-    yield Case("padded", splits=True, sinks=True)
-    yield Case("padded", "f16", 64, 64, 64, 8, splits=True, mask="none")
-    for page in (16, 32, 64, 128, 256):
-        yield Case("paged", page=page, splits=page % 3 == 1)
-    yield Case("paged", "f16", 64, 64, 128, 1, page=16, mask="none")
-    for page, pairs, interleaved in ((16, 0, False), (64, 64, False), (256, 32, True)):
-        yield Case("append", page=page, pairs=pairs, interleaved=interleaved)
-    yield Case("dense-append", "f16", 64, 64, pairs=16)
-    yield Case("dense-append", d=80, dv=80, pairs=40, interleaved=True)
+def _listen(pool, arguments):
+    """Counts what the workers say."""
+    passed = failed = 0
+    for (case, _), message in pool.run():
+        if message is None:
+            continue
+        if isinstance(message, workers.Lost):
+            what, found = "lost", [message.reason]
+        else:
+            what, found = message
+        passed += not found
+        for text in found:
+            failed += 1
+            if failed <= arguments.max_print:
+                print(f"FAIL {case.name}: {what}: {text}")
+    return passed, failed
 
 
 def run(arguments):
     compiler = build.Compiler(arguments)
-    chosen = [c for c in _cases() if not arguments.filter or arguments.filter in c.name]
-    futures = [(case, compiler.submit(case.name, case.module())) for case in chosen]
-    passed = failed = 0
-    for case, future in futures:
-        done = future.result()
-        complaints = []
-        bodies = [_check]
-        if case.form in ("padded", "paged") and not case.sinks:
-            bodies.append(_invariance)
+    chosen = serving_cases.kernels()
+    if arguments.filter:
+        chosen = [case for case in chosen if arguments.filter in case.name]
+    pool = workers.Pool(arguments.workers, _check, kernels.setup, arguments.timeout)
+    pool.expect(len(chosen))
+    broken, start = [], time.monotonic()
+
+    def give(case, done):
+        # Runs in a thread of the compiler.
         if done.error:
-            complaints = [f"not compiled: {done.error}"]
-            bodies = []
-        for body in bodies:
-            try:
-                for what, found in workers.run_one(
-                    body, kernels.setup, (case, done.stem), arguments.timeout
-                ):
-                    complaints += [f"{what}: {text}" for text in found]
-                    passed += not found
-            except RuntimeError as error:
-                complaints.append(str(error))
-        failed += len(complaints)
-        for complaint in complaints[: arguments.max_print]:
-            print(f"FAIL {case.name}: {complaint}")
+            broken.append(f"FAIL {case.name}: not compiled: {done.error}")
+        pool.give(None if done.error else (case, done.stem))
+
+    for case in chosen:
+        future = compiler.submit(case.name, module(case))
+        future.add_done_callback(lambda done, case=case: give(case, done.result()))
+    passed, failed = _listen(pool, arguments)
+    for line in broken:
+        print(line)
+    failed += len(broken)
     compiler.shutdown()
+    print(f"{len(chosen)} kernels, {time.monotonic() - start:.0f} s")
     print(f"passed {passed}, failed {failed}, compilations {compiler.count}")
     return 1 if failed else 0
