@@ -46,8 +46,9 @@ static Trend join(Trend x, Trend y) {
 Trend TrendAnalysis::visit(Operation &op) {
   if (llvm::all_of(op.getOperands(),
                    [&](Value operand) { return get(operand) == Trend::Fixed; }))
-    return isPure(&op) && op.getNumRegions() == 0 ? Trend::Fixed
-                                                  : Trend::Unknown;
+    // Divisions, too: whether they may be moved is not asked.
+    return isMemoryEffectFree(&op) && op.getNumRegions() == 0 ? Trend::Fixed
+                                                              : Trend::Unknown;
   if (isa<arith::IndexCastOp>(op))
     return get(op.getOperand(0));
   if (op.getNumOperands() != 2)

@@ -144,6 +144,29 @@ gpu.module @kernels {
     gpu.return
   }
 
+  // So it does where another loop is around it, as long as a quotient that
+  // nobody may move: of what never changes.
+  // AUTO-LABEL: gpu.func @falling_within
+  // AUTO: %[[ID:.*]] = gpu.block_id x
+  // AUTO: arith.remui %[[ID]], %arg1
+  // AUTO: %[[FIRST:.*]] = arith.divui %[[ID]], %arg1
+  // AUTO-NOT: arith.subi
+  // AUTO: scf.for
+  gpu.func @falling_within(%m: index, %h: index, %n: index, %out: memref<?xf32>) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %zero = arith.constant 0.0 : f32
+    %group = arith.divui %n, %h : index
+    tile.grid (%i, %j) in (%m, %h) {
+      scf.for %u = %c0 to %group step %c1 {
+        scf.for %t = %i to %n step %c1 {
+          memref.store %zero, %out[%t] : memref<?xf32>
+        }
+      }
+    }
+    gpu.return
+  }
+
   // What moves at both ends does not say where it is longest: backwards.
   // AUTO-LABEL: gpu.func @moving
   // AUTO: %[[LAST:.*]] = arith.subi %arg0
