@@ -178,6 +178,7 @@ LogicalResult KernelInfo::prepare(gpu::GPUFuncOp function, StringRef smem) {
     prepareGroup(builder, group);
   }
   prepareDescriptors(function);
+  findChangingDescriptors(function);
   return prepareFragments(function);
 }
 
@@ -316,6 +317,33 @@ void KernelInfo::prepareDescriptors(gpu::GPUFuncOp function) {
       base = arith::OrIOp::create(builder, loc, wide, bits);
     }
     descriptors[op] = base;
+  });
+}
+
+/// Whether a value is the same in every iteration of the loop.
+static bool staysIn(scf::ForOp loop, Value value) {
+  if (loop.isDefinedOutsideOfLoop(value))
+    return true;
+  Operation *op = value.getDefiningOp();
+  return op && op->getNumRegions() == 0 && isPure(op) &&
+         llvm::all_of(op->getOperands(),
+                      [&](Value operand) { return staysIn(loop, operand); });
+}
+
+void KernelInfo::findChangingDescriptors(gpu::GPUFuncOp function) {
+  function.walk([&](scf::ForOp loop) {
+    Value last;
+    for (auto product : loop.getBody()->getOps<WgmmaOp>()) {
+      bool bothStay = true;
+      for (Value operand : {Value(product.getLhs()), Value(product.getRhs())}) {
+        bool isDescriptor = isa<DescType>(operand.getType());
+        bothStay &= isDescriptor && staysIn(loop, operand);
+        if (isDescriptor && !staysIn(loop, operand))
+          last = operand;
+      }
+      if (bothStay && last)
+        changing[product] = last;
+    }
   });
 }
 

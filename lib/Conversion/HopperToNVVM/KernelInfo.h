@@ -73,6 +73,12 @@ public:
                        hopper::FragmentAttr fragment) const;
   /// Descriptor of the first slot of the op's buffer, null if not hoisted.
   mlir::Value getDescriptorBase(hopper::DescOp op) const;
+  /// Of a product both of whose operands stay while its loop runs: the
+  /// descriptor of an earlier product of the same block that changes with every
+  /// iteration. Null for other products, and if there is none.
+  mlir::Value getChangingDescriptor(hopper::WgmmaOp op) const {
+    return changing.lookup(op);
+  }
 
 private:
   struct FragmentInfo {
@@ -84,6 +90,7 @@ private:
   mlir::LogicalResult prepareRegisters(warp::GroupOp group);
   mlir::LogicalResult prepareFragments(mlir::gpu::GPUFuncOp function);
   void prepareDescriptors(mlir::gpu::GPUFuncOp function);
+  void findChangingDescriptors(mlir::gpu::GPUFuncOp function);
 
   LoweringOptions options;
   GroupInfo block;
@@ -92,7 +99,7 @@ private:
   llvm::DenseMap<mlir::Operation *, GroupInfo> groups;
   llvm::DenseMap<std::pair<mlir::Operation *, mlir::Attribute>, FragmentInfo>
       fragments;
-  llvm::DenseMap<mlir::Operation *, mlir::Value> descriptors;
+  llvm::DenseMap<mlir::Operation *, mlir::Value> descriptors, changing;
 };
 
 /// Constant high half and strides of a descriptor: all but the address.

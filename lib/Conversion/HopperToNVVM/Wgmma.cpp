@@ -279,8 +279,9 @@ SmallVector<Value> ProductEmitter::emit(ValueRange acc, Value lhsDesc,
 }
 
 /// Descriptors that do not change in a loop are hoisted out of it, 64 bits for
-/// every step of the product. More than these do not fit the 63 uniform
-/// registers beside others: ptxas then moves them to vector registers and back.
+/// every step of the product and each operand. More than these do not fit the
+/// 63 uniform registers beside others: ptxas then moves them to vector
+/// registers and back, or spills.
 static constexpr int64_t kMostHoisted = 8;
 
 /// The descriptor as something that changes with another: its sums with
@@ -338,9 +339,16 @@ struct WgmmaPattern : KernelPattern<WgmmaOp> {
 
     ProductEmitter emitter(rewriter, loc, op);
     int64_t steps = k * elementBytes / kStepBytes, blocks = m / kBlockRows;
-    Value lhs = adaptor.getLhs();
-    if (lhsType && steps * blocks > kMostHoisted)
-      lhs = pinToProduct(rewriter, loc, lhs, adaptor.getRhs());
+    Value lhs = adaptor.getLhs(), rhs = adaptor.getRhs();
+    if (Value changing = info.getChangingDescriptor(op)) {
+      if (steps * (blocks + 1) > kMostHoisted) {
+        Value other = rewriter.getRemappedValue(changing);
+        lhs = pinToProduct(rewriter, loc, lhs, other);
+        rhs = pinToProduct(rewriter, loc, rhs, other);
+      }
+    } else if (lhsType && steps * blocks > kMostHoisted) {
+      lhs = pinToProduct(rewriter, loc, lhs, rhs);
+    }
     int64_t perStatement =
         info.getOptions().wgmmaAsm == options::WgmmaAsm::Chain ? steps : 1;
     SmallVector<Value> results;
@@ -352,8 +360,8 @@ struct WgmmaPattern : KernelPattern<WgmmaOp> {
       SmallVector<Value> blockAcc = part(acc), blockLhs = part(lhsRegisters);
       int64_t rowOffset = lhsType ? getRowBlockOffset(lhsType, block) : 0;
       for (int64_t step = 0; step < steps; step += perStatement)
-        blockAcc = emitter.emit(blockAcc, lhs, blockLhs, adaptor.getRhs(),
-                                rowOffset, step, step + perStatement);
+        blockAcc = emitter.emit(blockAcc, lhs, blockLhs, rhs, rowOffset, step,
+                                step + perStatement);
       llvm::append_range(results, blockAcc);
     }
     Value result = packRegisters(rewriter, loc, results,
