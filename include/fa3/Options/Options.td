@@ -117,7 +117,11 @@ def Option_LastBlock : Word<"lastBlock", "last-block", Words_LastBlock, "Auto",
 def Option_BackwardForm : Word<
     "backwardForm", "backward-form", Words_BackwardForm, "Auto",
     "kernels of a gradient: split (scores twice, the same bits in every run), "
-    "fused (scores once, dq added in memory), or auto (split)">;
+    "fused (scores once, dq added in memory), or auto (the faster one that "
+    "`deterministic` allows)">;
+def Option_Deterministic : Flag<"deterministic", "deterministic", "false",
+    "whether every run has to give the same bits: gradients are then not added "
+    "in memory">;
 
 //===----------------------------------------------------------------------===//
 // Options of the grid
@@ -162,9 +166,9 @@ def Option_Store : Word<"store", "store", Words_Store, "Auto",
 //===----------------------------------------------------------------------===//
 
 let tunable = true in {
-let least = 1 in
-def Option_Stages : Number<"stages", "stages", "2",
-    "greatest number of pipeline stages">;
+def Option_Stages : Number<"stages", "stages", "0",
+    "greatest number of pipeline stages (0: 1 for loops in whose steps the "
+    "results of independent products meet, else 2)">;
 def Option_Solver : Word<"solver", "solver", Words_Solver, "List",
     "what finds stages and positions: list (greedy, without times), modulo (by "
     "times of units)">;

@@ -22,7 +22,10 @@ def Schedule : Pass<"tile-schedule"> {
 
     `list` goes by kinds of operations: products that consume what another
     product of the iteration yields come one stage later, if `stages` allows, and
-    a step issues what is ready, then computes, then waits. `modulo` looks for
+    a step issues what is ready, then computes, then waits. `stages=0` gives a loop
+    two stages, but one where the results of two products of a step meet in element
+    code without that one of the two needs the other: the next step's two tiles would
+    be in registers beside all of this one's. `modulo` looks for
     the least interval between two iterations by times. `print` writes problems
     with their answers as text, which `fa3-schedule` reads.
 
@@ -30,8 +33,10 @@ def Schedule : Pass<"tile-schedule"> {
     `warp-specialize`) are one more stage, ahead of the products: the wait for a
     copy is in a later stage than the copy, and a step starts its copies behind
     its products. Products of a tile that replicas exchange come behind the meeting
-    for it; a tile that is converted for one product and multiplied with what another
-    gives is converted behind that, which spares registers.
+    for it, first those that read what was exchanged; the entry for it is acquired
+    when all but the last product that the tile is made of are worked off. A tile
+    that is converted for one product and multiplied with what another gives is
+    converted behind that, which spares registers.
 
     With two stages this is the overlap of softmax and products within a warp
     group of FlashAttention-3 (arXiv 2407.08608, section 3.2), with three and

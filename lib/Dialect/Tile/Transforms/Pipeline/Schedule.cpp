@@ -107,13 +107,65 @@ static bool isOverTiles(scf::ForOp loop) {
   return stores && !llvm::hasSingleElement(body.getOps<DotAsyncOp>());
 }
 
+/// The products of the loop's step that element code computes `value` from.
+static void collectProducts(Value value, Block &body,
+                            llvm::SetVector<Operation *> &products,
+                            llvm::SmallPtrSetImpl<Operation *> &seen) {
+  Operation *op = value.getDefiningOp();
+  if (!op || op->getBlock() != &body || !seen.insert(op).second)
+    return;
+  if (auto await = dyn_cast<AwaitOp>(op); await && value == await.getResult()) {
+    if (auto dot = await.getPending().getDefiningOp<DotAsyncOp>())
+      products.insert(dot);
+    return;
+  }
+  for (Value operand : op->getOperands())
+    collectProducts(operand, body, products, seen);
+}
+
+/// Whether `product` multiplies, or adds to, what element code made of
+/// `other`'s result.
+static bool needsResult(DotAsyncOp product, Operation *other, Block &body) {
+  llvm::SetVector<Operation *> sources;
+  llvm::SmallPtrSet<Operation *, 16> seen;
+  for (Value operand : product->getOperands())
+    collectProducts(operand, body, sources, seen);
+  return llvm::any_of(sources, [&](Operation *source) {
+    return source == other ||
+           needsResult(cast<DotAsyncOp>(source), other, body);
+  });
+}
+
+/// Whether element code of a step combines the results of two products neither
+/// of which needs the other. Products of the next step would have to leave both
+/// in registers while those of this one are worked on.
+static bool combinesProducts(scf::ForOp loop) {
+  Block &body = *loop.getBody();
+  return llvm::any_of(body, [&](Operation &op) {
+    if (op.getNumOperands() < 2 || !OpTrait::hasElementwiseMappableTraits(&op))
+      return false;
+    llvm::SetVector<Operation *> products;
+    llvm::SmallPtrSet<Operation *, 16> seen;
+    for (Value operand : op.getOperands())
+      collectProducts(operand, body, products, seen);
+    for (Operation *one : products)
+      for (Operation *two : products)
+        if (one->isBeforeInBlock(two) &&
+            !needsResult(cast<DotAsyncOp>(two), one, body) &&
+            !needsResult(cast<DotAsyncOp>(one), two, body))
+          return true;
+    return false;
+  });
+}
+
 namespace {
 struct Schedule : fa3::tile::impl::ScheduleBase<Schedule> {
   using ScheduleBase::ScheduleBase;
 
   void runOnOperation() override {
-    if (stages < 1) {
-      getOperation()->emitError("tile-schedule: expects at least 1 stage, got ")
+    if (stages < 0) {
+      getOperation()->emitError("tile-schedule: expects stages of at least 0, "
+                                "got ")
           << stages.getValue();
       return signalPassFailure();
     }
@@ -144,7 +196,10 @@ struct Schedule : fa3::tile::impl::ScheduleBase<Schedule> {
       if (failed(instance.build()))
         return failure();
       // Copies of the loop's own are a stage ahead of the products.
-      int64_t allStages = stages + (instance.hasOwnCopies() ? 1 : 0);
+      int64_t allStages = stages;
+      if (stages == 0)
+        allStages = combinesProducts(loop) ? 1 : 2;
+      allStages += instance.hasOwnCopies() ? 1 : 0;
       if (std::optional<std::string> error = solve(instance.get(), allStages))
         return loop.emitOpError("cannot be scheduled: ") << *error;
       if (print) {

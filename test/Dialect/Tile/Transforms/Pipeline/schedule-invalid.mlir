@@ -1,7 +1,7 @@
 // RUN: fa3-opt %s -tile-schedule -split-input-file -verify-diagnostics
-// RUN: not fa3-opt %S/schedule.mlir -tile-schedule=stages=0 2>&1 | FileCheck %s --check-prefix=STAGES
+// RUN: not fa3-opt %S/schedule.mlir -tile-schedule=stages=-1 2>&1 | FileCheck %s --check-prefix=STAGES
 
-// STAGES: schedule.mlir:{{.*}} error: tile-schedule: expects at least 1 stage, got 0
+// STAGES: schedule.mlir:{{.*}} error: tile-schedule: expects stages of at least 0, got -1
 
 !K = tensor<32x16xf16>
 gpu.module @m {

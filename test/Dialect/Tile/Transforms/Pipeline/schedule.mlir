@@ -1,5 +1,6 @@
 // RUN: fa3-opt %s -tile-schedule | FileCheck %s
 // RUN: fa3-opt %s -tile-schedule=stages=1 | FileCheck %s --check-prefix=ONE
+// RUN: fa3-opt %s -tile-schedule=stages=2 | FileCheck %s --check-prefix=TWO
 // RUN: %stages-chain --pass tile-schedule
 
 !K = tensor<32x16xf16>
@@ -83,6 +84,62 @@ gpu.module @m {
         }
         %out = tile.await %r#0 : !tile.pending<tensor<64x64xf32>>
         tile.store %out, %o[%c0, %c0] : tensor<64x64xf32>, memref<?x?xf32>
+      }
+    }
+    gpu.return
+  }
+
+  // The results of two products that do not need each other meet: with two
+  // stages those of the next step would be in registers, too, so that there is
+  // one unless more are asked for.
+  // CHECK-LABEL: gpu.func @meeting
+  // CHECK: warp.group @math
+  // CHECK-NOT: stage = 1
+  // CHECK: gpu.return
+  // TWO-LABEL: gpu.func @meeting
+  // TWO: warp.group @math
+  // TWO: tile.dot.async {{.*}}stage = 0
+  // TWO: tile.dot.async {{.*}}stage = 1
+  gpu.func @meeting(%k: memref<?x?xf16>, %o: memref<?x?xf32>, %n: index) kernel {
+    %rk = warp.ring : !warp.ring<1, [!K]>
+    warp.specialize {
+      warp.group @load warps 1 (%g) {
+        %c0 = arith.constant 0 : index
+        %c1 = arith.constant 1 : index
+        %wk = warp.cursor write %rk : !warp.ring<1, [!K]>
+        scf.for %t = %c0 to %n step %c1 iter_args(%ck = %wk) -> (!warp.cursor<write>) {
+          %s, %nk = warp.acquire %rk[%ck] : !warp.ring<1, [!K]>, !warp.cursor<write>
+          %x = tile.view %s[%c0, %c0] : !warp.slot<write, [!K]> -> !tile.view<!K>
+          tile.load.async %k[%t, %c0], %x : memref<?x?xf16>, !tile.view<!K>
+          warp.publish %s : !warp.slot<write, [!K]>
+          scf.yield %nk : !warp.cursor<write>
+        }
+      }
+      warp.group @math warps 4 (%g) {
+        %c0 = arith.constant 0 : index
+        %c1 = arith.constant 1 : index
+        %zero = arith.constant dense<0.0> : tensor<64x32xf32>
+        %none = arith.constant dense<0.0> : tensor<64x16xf32>
+        %q = tile.load %k[%c0, %c0] : memref<?x?xf16> -> tensor<64x16xf16>
+        %p = tile.load %k[%c1, %c0] : memref<?x?xf16> -> tensor<64x16xf16>
+        %init = tile.pend %none : tensor<64x16xf32> -> !tile.pending<tensor<64x16xf32>>
+        %ik = warp.cursor read %rk : !warp.ring<1, [!K]>
+        %r:2 = scf.for %t = %c0 to %n step %c1 iter_args(%acc = %init, %ck = %ik)
+            -> (!tile.pending<tensor<64x16xf32>>, !warp.cursor<read>) {
+          %s, %nk = warp.acquire %rk[%ck] : !warp.ring<1, [!K]>, !warp.cursor<read>
+          %x = tile.view %s[%c0, %c0] : !warp.slot<read, [!K]> -> !tile.view<!K>
+          %d, %done = tile.dot.async %q, %x, %zero lhs mk rhs nk : tensor<64x16xf16>, !tile.view<!K>, tensor<64x32xf32> -> !tile.pending<tensor<64x32xf32>>
+          %e, %done1 = tile.dot.async %p, %x, %zero lhs mk rhs nk : tensor<64x16xf16>, !tile.view<!K>, tensor<64x32xf32> -> !tile.pending<tensor<64x32xf32>>
+          %a = tile.await %d : !tile.pending<tensor<64x32xf32>>
+          %b = tile.await %e : !tile.pending<tensor<64x32xf32>>
+          %m = arith.mulf %a, %b : tensor<64x32xf32>
+          %w = arith.truncf %m : tensor<64x32xf32> to tensor<64x32xf16>
+          %f, %done2 = tile.dot.async %w, %x, %acc lhs mk rhs kn : tensor<64x32xf16>, !tile.view<!K>, !tile.pending<tensor<64x16xf32>> -> !tile.pending<tensor<64x16xf32>>
+          warp.release %s after %done, %done1, %done2 : !warp.slot<read, [!K]>
+          scf.yield %f, %nk : !tile.pending<tensor<64x16xf32>>, !warp.cursor<read>
+        }
+        %out = tile.await %r#0 : !tile.pending<tensor<64x16xf32>>
+        tile.store %out, %o[%c0, %c0] : tensor<64x16xf32>, memref<?x?xf32>
       }
     }
     gpu.return
