@@ -191,16 +191,63 @@ static SmallVector<Value> findWrittenTiles(warp::PublishOp publish) {
 
 /// What the loop itself publishes comes before the read of it, and copies take
 /// their time. Products that take what was written from registers come behind
-/// the read: replicas meet there, and would meet behind these products else.
+/// those that read it: replicas meet for the read, and would meet behind these
+/// products else; and they run while what the others gave is stored.
 void LoopProblem::addArrivalDependences(warp::AcquireOp acquire) {
+  SmallVector<Operation *> readers;
+  for (Operation *view : acquire.getSlot().getUsers())
+    if (isa<ViewOp>(view))
+      for (Operation *user : view->getUsers())
+        if (isa<DotAsyncOp>(user) && user->getBlock() == loop.getBody())
+          readers.push_back(user);
   for (warp::PublishOp publish : findPublications(acquire)) {
     depend(publish, acquire, 0);
     for (LoadAsyncOp copy : findCopies(publish))
       depend(copy, acquire, 0);
     for (Value tile : findWrittenTiles(publish))
       for (Operation *user : tile.getUsers())
-        if (isa<DotAsyncOp>(user) && user->getBlock() == loop.getBody())
+        if (isa<DotAsyncOp>(user) && user->getBlock() == loop.getBody() &&
+            !llvm::is_contained(readers, user)) {
           depend(acquire, user, 0);
+          for (Operation *reader : readers)
+            depend(reader, user, 0);
+        }
+  }
+}
+
+/// An entry that threads write is asked for behind the element code of all but
+/// the last product that the tile is made of: others may read the one before
+/// until then, and who waits for the last product has done the work for the
+/// first.
+void LoopProblem::addFillDependences(warp::AcquireOp acquire) {
+  Block *block = loop.getBody();
+  auto getAwaits = [&](Value value) {
+    llvm::SmallPtrSet<Operation *, 4> awaits, seen;
+    collectAwaits(value, block, awaits, seen);
+    return awaits;
+  };
+  SmallVector<Value> rest;
+  for (Operation *view : acquire.getSlot().getUsers())
+    for (Operation *access : view->getUsers())
+      if (auto write = dyn_cast<WriteOp>(access))
+        rest.push_back(write.getValue());
+  Operation *last = nullptr;
+  for (Value tile : rest)
+    for (Operation *await : getAwaits(tile))
+      if (!last || last->isBeforeInBlock(await))
+        last = await;
+  // Up to where a tile meets the last product.
+  while (!rest.empty()) {
+    Operation *op = rest.pop_back_val().getDefiningOp();
+    if (!op || op->getBlock() != block || !isElementwise(op))
+      continue;
+    for (Value operand : op->getOperands()) {
+      auto awaits = getAwaits(operand);
+      if (awaits.contains(last))
+        rest.push_back(operand);
+      else if (!awaits.empty())
+        depend(operand.getDefiningOp(), acquire, 0);
+    }
   }
 }
 
@@ -264,7 +311,8 @@ LogicalResult LoopProblem::addDependences(Operation *op) {
   else if (auto release = dyn_cast<warp::ReleaseOp>(op))
     addReleaseDependences(release);
   else if (auto acquire = dyn_cast<warp::AcquireOp>(op))
-    addArrivalDependences(acquire);
+    acquire.getSide() == warp::Side::read ? addArrivalDependences(acquire)
+                                          : addFillDependences(acquire);
   else if (auto dot = dyn_cast<DotAsyncOp>(op))
     addRegisterHazard(dot);
   else if (auto read = dyn_cast<ReadOp>(op))

@@ -38,6 +38,7 @@ private:
   void addConversionDependences(mlir::arith::TruncFOp convert);
   void addReleaseDependences(warp::ReleaseOp release);
   void addArrivalDependences(warp::AcquireOp acquire);
+  void addFillDependences(warp::AcquireOp acquire);
   void addRegisterHazard(DotAsyncOp dot);
   void addTimes();
   void depend(mlir::Operation *from, mlir::Operation *to, unsigned distance);

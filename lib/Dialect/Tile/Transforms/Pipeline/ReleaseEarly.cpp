@@ -47,8 +47,9 @@ static Operation *findLastNeed(warp::ReleaseOp release) {
 }
 
 /// The next operation that hands over what threads have written, for which they
-/// meet, if nobody waits on the way: who has read a slot needs no other meeting
-/// to give it back. Null if the slot has other uses than to be read.
+/// meet: who has read a slot needs no other meeting to give it back. Products
+/// on the way are awaited in any case; for other things nobody waits. Null if
+/// the slot has other uses than to be read.
 static Operation *findNextMeeting(warp::ReleaseOp release, Operation *last) {
   bool isRead = false;
   for (Operation *user : release.getSlot().getUsers())
@@ -60,7 +61,7 @@ static Operation *findNextMeeting(warp::ReleaseOp release, Operation *last) {
   if (!isRead || !release.getAfter().empty())
     return nullptr;
   for (Operation *op = last->getNextNode(); op; op = op->getNextNode()) {
-    if (op->getNumRegions() || isa<AwaitOp, warp::WaitOp>(op))
+    if (op->getNumRegions() || isa<warp::WaitOp>(op))
       return nullptr;
     auto publish = dyn_cast<warp::PublishOp>(op);
     if (!publish)
