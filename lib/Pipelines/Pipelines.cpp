@@ -86,6 +86,10 @@ void fa3::buildTilePipeline(OpPassManager &pm, const PipelineOptions &options) {
   if (toTile.lastBlock == options::LastBlock::Auto &&
       options.pingPong == options::Switch::On)
     toTile.lastBlock = options::LastBlock::Whole;
+  // Warp groups exchange what dq is made of in loops of one stage.
+  if (toTile.backwardForm == options::BackwardForm::Auto &&
+      (options.stages > 1 || !options.warpSpecialize || options.replicas != 0))
+    toTile.backwardForm = options::BackwardForm::Split;
   auto grid = takeOptions<tile::MapGridOptions>(options);
   // Tiles of other heights are made of whole replicas of 64 rows.
   if (options.replicas != 0)

@@ -3,7 +3,7 @@
 
 // DEFINE: %{dims} =
 // DEFINE: %{tiles} = fa3-run --cpu --pass-pipeline='builtin.module(fa3-tile{backward-form=fused})' --dims %{dims}
-// DEFINE: %{hopper} = fa3-run --cpu --require-fences --pass-pipeline='builtin.module(fa3-tile{backward-form=fused},fa3-specialize,fa3-pipeline{stages=1},fa3-layout,fa3-hopper)' --dims %{dims}
+// DEFINE: %{hopper} = fa3-run --cpu --require-fences --pass-pipeline='builtin.module(fa3-tile{backward-form=fused},fa3-specialize,fa3-pipeline,fa3-layout,fa3-hopper)' --dims %{dims}
 
 // RUN: split-file %s %t
 // REDEFINE: %{dims} = b=1,sq=150,sk=170
@@ -38,6 +38,28 @@
 // RUN: not fa3-opt %t/wide.mlir "-fa3-tile=backward-form=fused block-n=32" 2>&1 | FileCheck %s --check-prefix=NARROW
 // NARROW: error: 'attention.backward' op in the fused form expects block-n to be a multiple of 64, got 32
 
+// The form that `auto` takes: with wide steps, or no mask; never where every run
+// has to give the same bits, or sizes of tiles are given.
+// RUN: fa3-opt -fa3-tile %t/causal.mlir | FileCheck %s --check-prefix=FUSED
+// RUN: fa3-opt -fa3-tile %t/wide.mlir | FileCheck %s --check-prefix=FUSED
+// RUN: fa3-opt -fa3-tile %t/wide-causal.mlir | FileCheck %s --check-prefix=SPLIT
+// RUN: fa3-opt -fa3-tile %t/short.mlir | FileCheck %s --check-prefix=SPLIT
+// RUN: fa3-opt -fa3-tile %t/long.mlir | FileCheck %s --check-prefix=APART
+// RUN: fa3-opt -fa3-tile=deterministic %t/causal.mlir | FileCheck %s --check-prefix=SPLIT
+// RUN: fa3-opt -fa3-tile=deterministic %t/wide.mlir | FileCheck %s --check-prefix=SPLIT
+// RUN: fa3-opt -fa3-tile=block-n=64 %t/wide.mlir | FileCheck %s --check-prefix=SPLIT
+// RUN: fa3-opt -fa3-tile=stages=2 %t/wide.mlir | FileCheck %s --check-prefix=SPLIT
+// RUN: fa3-opt -fa3-tile=warp-specialize=false %t/wide.mlir | FileCheck %s --check-prefix=SPLIT
+// FUSED: gpu.func @{{.*}}_delta
+// FUSED: gpu.func @{{.*}}_grads
+// FUSED: gpu.func @{{.*}}_dq
+// SPLIT: gpu.func @{{.*}}_delta
+// SPLIT: gpu.func @{{.*}}_dkdv
+// SPLIT: gpu.func @{{.*}}_dq
+// APART: gpu.func @{{.*}}_dv
+// RUN: not fa3-opt %t/wide.mlir "-fa3-tile=backward-form=fused deterministic" 2>&1 | FileCheck %s --check-prefix=BITS
+// BITS: error: 'attention.backward' op in the fused form adds dq in memory in any order, expects backward-form=split or auto with 'deterministic'
+
 //--- causal.mlir
 // Groups of two heads.
 func.func @causal(%q: tensor<?x4x?x64xf16>, %k: tensor<?x2x?x64xf16>, %v: tensor<?x2x?x64xf16>, %o: tensor<?x4x?x64xf16>, %lse: tensor<?x4x?xf32>, %do: tensor<?x4x?x64xf16>)
@@ -53,6 +75,22 @@ func.func @causal(%q: tensor<?x4x?x64xf16>, %k: tensor<?x2x?x64xf16>, %v: tensor
 func.func @wide(%q: !t, %k: !t, %v: !t, %o: !t, %lse: tensor<?x1x?xf32>, %do: !t) -> (!t, !t, !t) {
   %dq, %dk, %dv = attention.backward %q, %k, %v, %o, %lse, %do
     : (!t, !t, !t, !t, tensor<?x1x?xf32>, !t) -> (!t, !t, !t)
+  return %dq, %dk, %dv : !t, !t, !t
+}
+
+//--- wide-causal.mlir
+!t = tensor<?x1x?x128xbf16>
+func.func @wide(%q: !t, %k: !t, %v: !t, %o: !t, %lse: tensor<?x1x?xf32>, %do: !t) -> (!t, !t, !t) {
+  %dq, %dk, %dv = attention.backward %q, %k, %v, %o, %lse, %do mods [#attention.causal]
+    : (!t, !t, !t, !t, tensor<?x1x?xf32>, !t) -> (!t, !t, !t)
+  return %dq, %dk, %dv : !t, !t, !t
+}
+
+//--- short.mlir
+!t = tensor<?x1x512x64xbf16>
+func.func @short(%q: !t, %k: !t, %v: !t, %o: !t, %lse: tensor<?x1x512xf32>, %do: !t) -> (!t, !t, !t) {
+  %dq, %dk, %dv = attention.backward %q, %k, %v, %o, %lse, %do mods [#attention.causal]
+    : (!t, !t, !t, !t, tensor<?x1x512xf32>, !t) -> (!t, !t, !t)
   return %dq, %dk, %dv : !t, !t, !t
 }
 

@@ -1,9 +1,9 @@
-// Gradients after the passes on tiles, and by the instructions of the kernels,
+// Gradients in the split form after the passes on tiles, and by the instructions of the kernels,
 // compared with the formula in f64.
 
 // DEFINE: %{dims} =
-// DEFINE: %{tiles} = fa3-run --cpu --dims %{dims}
-// DEFINE: %{hopper} = fa3-run --cpu --require-fences --pass-pipeline='builtin.module(fa3-tile,fa3-specialize,fa3-pipeline,fa3-layout,fa3-hopper)' --dims %{dims}
+// DEFINE: %{tiles} = fa3-run --cpu --pass-pipeline='builtin.module(fa3-tile{backward-form=split})' --dims %{dims}
+// DEFINE: %{hopper} = fa3-run --cpu --require-fences --pass-pipeline='builtin.module(fa3-tile{backward-form=split},fa3-specialize,fa3-pipeline,fa3-layout,fa3-hopper)' --dims %{dims}
 
 // RUN: split-file %s %t
 // REDEFINE: %{dims} = b=1,sq=70,sk=150

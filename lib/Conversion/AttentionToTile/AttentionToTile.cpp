@@ -414,7 +414,7 @@ LogicalResult AttentionToTile::buildQuantizations(HostFunction &host,
 
 LogicalResult AttentionToTile::buildBackward(HostFunction &host,
                                              gpu::GPUModuleOp module) {
-  BackwardOptions options{blockM, blockN, loads, backwardForm};
+  BackwardOptions options{blockM, blockN, loads, backwardForm, deterministic};
   FailureOr<int64_t> count = buildBackwardKernels(host, module, options);
   if (failed(count))
     return failure();

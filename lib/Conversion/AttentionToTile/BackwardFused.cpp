@@ -26,8 +26,8 @@ fa3::planFusedBackward(int64_t d, int64_t dv, const BackwardDemand &demand) {
   constexpr int64_t kColumns[] = {128, 64};
   constexpr int64_t kBlock = 64, kGroups = 2;
   // Scores and gradients of weights, and what is converted.
-  int64_t quarters =
-      5 + 2 * demand.keptTiles + 2 * demand.loadedTiles + demand.usesNumbers;
+  int64_t quarters = 5 + 2 * demand.keptTiles + 2 * demand.loadedTiles +
+                     2 * demand.usesNumbers;
   for (int64_t columns : kColumns) {
     bool divides =
         columns % (kBlock * kGroups) == 0 || d % (kBlock * kGroups) == 0;
@@ -40,6 +40,18 @@ fa3::planFusedBackward(int64_t d, int64_t dv, const BackwardDemand &demand) {
     return part;
   }
   return std::nullopt;
+}
+
+bool fa3::isFusedFaster(const BackwardPart &fused, bool isMasked,
+                        std::optional<int64_t> queries,
+                        std::optional<int64_t> keys) {
+  if (!isMasked)
+    return true;
+  // Narrow steps of which a mask skips some leave little behind which the
+  // additions in memory are hidden; so do few steps.
+  constexpr int64_t kWideStep = 128, kShort = 512;
+  bool isShort = queries && keys && std::max(*queries, *keys) <= kShort;
+  return fused.tile.blockN >= kWideStep && !isShort;
 }
 
 void fa3::buildZeroRows(OpBuilder &builder, Location loc, Value sums,

@@ -21,6 +21,12 @@ namespace fa3 {
 std::optional<BackwardPart> planFusedBackward(int64_t d, int64_t dv,
                                               const BackwardDemand &demand);
 
+/// Whether that kernel, with those beside it, is faster than the split form, by
+/// docs/experiments/backward-forms.md; lengths that are not known count as
+/// long.
+bool isFusedFaster(const BackwardPart &fused, bool isMasked,
+                   std::optional<int64_t> queries, std::optional<int64_t> keys);
+
 /// Emits zeroes into rows [first, first + rows) of a head of `sums`, f32
 /// (batch, head, query, element).
 void buildZeroRows(mlir::OpBuilder &builder, mlir::Location loc,

@@ -62,6 +62,9 @@ private:
     Value gradient;
     std::string suffix;
   };
+  /// The kernel of all gradients, if there is to be one.
+  FailureOr<std::optional<BackwardPart>>
+  chooseFused(const BackwardDemand &demand);
   LogicalResult buildPart(const BackwardPart &part, const AuxTarget &aux);
   FailureOr<int64_t> buildAuxGradient(unsigned position,
                                       const BackwardDemand &demand);
@@ -361,6 +364,34 @@ static BackwardDemand getDemand(BackwardOp op) {
   return demand;
 }
 
+FailureOr<std::optional<BackwardPart>>
+BackwardKernels::chooseFused(const BackwardDemand &demand) {
+  std::optional<BackwardPart> none;
+  if (options.form == options::BackwardForm::Split)
+    return none;
+  bool isAsked = options.form == options::BackwardForm::Fused;
+  if (isAsked && options.deterministic)
+    return op.emitOpError("in the fused form adds dq in memory in any order, "
+                          "expects backward-form=split or auto with "
+                          "'deterministic'");
+  // Sizes that are given are those of the split form's kernels.
+  if (!isAsked && (options.deterministic || options.rows || options.columns))
+    return none;
+  int64_t d = op.getHeadDim(), dv = op.getValueHeadDim();
+  std::optional<BackwardPart> part = planFusedBackward(d, dv, demand);
+  if (isAsked && !part)
+    return op.emitOpError("has no fused form with head dims ")
+           << d << " and " << dv
+           << " and its score code: sums, scores and what they need do not "
+              "fit into registers, or dq cannot be divided";
+  if (!isAsked && part &&
+      !isFusedFaster(*part, !op.getMaskMod().empty(),
+                     getConstantIntValue(host.queries),
+                     getConstantIntValue(host.keys)))
+    return none;
+  return part;
+}
+
 FailureOr<int64_t> BackwardKernels::build() {
   if (!op.getScoreMod().empty() && op.getScoreGradRegion().empty())
     return op.emitOpError("has score code without 'score_grad': run "
@@ -371,19 +402,14 @@ FailureOr<int64_t> BackwardKernels::build() {
   BackwardDemand demand = getDemand(op);
   demand.knowsHeads =
       getConstantIntValue(host.heads) && getConstantIntValue(host.keyHeads);
-  int64_t d = op.getHeadDim(), dv = op.getValueHeadDim();
   SmallVector<BackwardPart> parts;
-  if (options.form == options::BackwardForm::Fused) {
-    std::optional<BackwardPart> part = planFusedBackward(d, dv, demand);
-    if (!part)
-      return op.emitOpError("has no fused form with head dims ")
-             << d << " and " << dv
-             << " and its score code: sums, scores and what they need do not "
-                "fit into registers, or dq cannot be divided";
-    parts.push_back(*part);
-  } else {
-    parts = planBackward(d, dv, demand);
-  }
+  FailureOr<std::optional<BackwardPart>> fused = chooseFused(demand);
+  if (failed(fused))
+    return failure();
+  if (*fused)
+    parts.push_back(**fused);
+  else
+    parts = planBackward(op.getHeadDim(), op.getValueHeadDim(), demand);
   for (BackwardPart &part : parts) {
     part.tile = fitOptions(part.tile);
   }

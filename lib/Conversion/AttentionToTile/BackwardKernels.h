@@ -14,6 +14,8 @@ struct BackwardOptions {
   int64_t rows, columns;
   tile::LoadPolicy loads;
   options::BackwardForm form;
+  /// Whether every run has to give the same bits.
+  bool deterministic;
 };
 
 /// Builds the kernels and their launches, and gives the number of kernels.

@@ -49,13 +49,17 @@ def AttentionToTile : Pass<"attention-to-tile", "::mlir::ModuleOp"> {
     One narrow step is not pipelined with the others; what it saves is most of a
     step (up to 8 % at 2048 keys), where no mask by query does that.
 
-    `attention.backward` becomes kernels in the split form (docs/Backward.md):
-    `_delta` for the statistics of queries, `_dkdv` (or `_dv` and `_dk`, where
-    both do not fit into registers) with rows of keys and a loop over the heads
-    of the group and blocks of queries, `_dq` with rows of queries and a loop
-    over blocks of keys. Two warp groups have 64 rows each; `block-m` and
-    `block-n` are rows and columns of the scores of a step in all of them, and
-    other options do not concern them. Score code needs its derivative
+    `attention.backward` becomes kernels in one of two forms (docs/Backward.md).
+    Split: `_delta` for the statistics of queries, `_dkdv` (or `_dv` and `_dk`,
+    where both do not fit into registers) with rows of keys and a loop over the
+    heads of the group and blocks of queries, `_dq` with rows of queries and a
+    loop over blocks of keys. Fused: `_delta`, `_grads`, which is `_dkdv` and adds
+    what a step gives to dq to sums in memory, and `_dq`, which rounds these.
+    `backward-form=auto` takes the fused form where head dims, mask and lengths
+    make it the faster one, unless results have to be `deterministic` or sizes of
+    tiles are given. Two warp groups have 64 rows each; `block-m` and `block-n`
+    are rows and columns of the scores of a step in all kernels, and other options
+    do not concern them. Score code needs its derivative
     (attention-derive-gradient). Its `cost` counts 2 (3 d + 2 dv) operations for
     every visible pair.
 
@@ -165,7 +169,7 @@ def AttentionToTile : Pass<"attention-to-tile", "::mlir::ModuleOp"> {
   let options = [
     Option_BlockM, Option_BlockN, Option_Rescale, Option_RescaleThreshold,
     Option_Loads, Option_TwoLevel, Option_TwoLevelSteps, Option_PackGqa,
-    Option_LastBlock, Option_BackwardForm,
+    Option_LastBlock, Option_BackwardForm, Option_Deterministic,
     Option<"endRows", "end-rows", "bool", "false",
            "state where the rows of a tile end">
   ];
