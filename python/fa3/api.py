@@ -84,7 +84,8 @@ def attention(
       (tile to hopper) in the interpreter, "definition" by the definition.
 
     Tensors of torch that require gradients get them, q, k, v and sinks, from o and
-    lse, the same bits in every run (fa3.torch.set_backward).
+    lse (fa3.torch.set_backward), the same bits in every run under
+    torch.use_deterministic_algorithms(True).
 
     Raises ArgumentError (a ValueError; ArgumentTypeError is a TypeError too),
     UnsupportedError, TraceError, CompileError, fa3_runtime.Error."""

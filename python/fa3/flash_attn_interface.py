@@ -4,9 +4,9 @@
     from fa3.flash_attn_interface import flash_attn_func
 
 Hints (sm_margin, scheduler_metadata, num_splits and pack_gqa of dense calls) are
-accepted and change nothing; gradients are deterministic. What there is no kernel
-for raises UnsupportedError, a NotImplementedError that names it. Gradients are
-those of fa3.attention (fa3.torch.set_backward).
+accepted and change nothing. What there is no kernel for raises UnsupportedError, a
+NotImplementedError that names it. Gradients are those of fa3.attention
+(fa3.torch.set_backward).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def flash_attn_func(
     _refuse("flash_attn_func", qv=qv)
     return _attention(
         q, k, v, softmax_scale, causal, (q_descale, k_descale, v_descale), window_size,
-        attention_chunk, softcap, return_attn_probs,
+        attention_chunk, softcap, return_attn_probs, deterministic,
     )  # fmt: skip
 
 
@@ -63,7 +63,7 @@ def flash_attn_qkvpacked_func(
         raise ArgumentError("qkv", f"rank {qkv.dim()}, expected 5, or 4 and num_heads_q")
     return _attention(
         q, k, v, softmax_scale, causal, (q_descale, k_descale, v_descale), window_size,
-        attention_chunk, softcap, return_attn_probs,
+        attention_chunk, softcap, return_attn_probs, deterministic,
     )  # fmt: skip
 
 
@@ -90,7 +90,7 @@ def flash_attn_varlen_func(
     }  # fmt: skip
     arrays = (cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, seqused_q, seqused_k)
     if torch.is_grad_enabled() and any(one.requires_grad for one in (q, k, v)):
-        return packed.attention(q, k, v, *arrays, **named)
+        return packed.attention(q, k, v, *arrays, deterministic=deterministic, **named)
     return serving.attention(
         q, k, v, cu_q=cu_seqlens_q, cu_k=cu_seqlens_k, max_q=max_seqlen_q,
         max_k=max_seqlen_k, used_q=seqused_q, used_k=seqused_k, splits=num_splits,
@@ -204,17 +204,25 @@ def _refuse(function: str, **named: Any) -> None:
 def _attention(
     q: Any, k: Any, v: Any, scale: float | None, causal: bool,
     descales: tuple[Any, Any, Any], window_size: Window, chunk: int, softcap: float,
-    return_lse: bool, mask_mod: Callable[..., Any] | None = None,
+    return_lse: bool, deterministic: bool,
 ) -> Any:  # fmt: skip
     q, k, v = _contiguous(q, k, v)
+    mask_mod = None
     if chunk:
         offset = k.shape[1] - q.shape[1]
         mask_mod = _chunk_mask(offset, serving.check_chunk(chunk))
-    return api.attention(
-        q, k, v, causal=causal, window=_window(window_size), softcap=softcap,
-        scale=scale, mask_mod=mask_mod, q_descale=descales[0], k_descale=descales[1],
-        v_descale=descales[2], return_lse=return_lse, layout="bshd",
-    )  # fmt: skip
+    named: dict[str, Any] = {
+        "causal": causal, "window": _window(window_size), "softcap": softcap,
+        "scale": scale, "mask_mod": mask_mod, "q_descale": descales[0],
+        "k_descale": descales[1], "v_descale": descales[2], "return_lse": return_lse,
+        "layout": "bshd",
+    }  # fmt: skip
+    grads = torch.is_grad_enabled() and any(one.requires_grad for one in (q, k, v))
+    if deterministic and grads:
+        from . import torch as door
+
+        return door.attention(q, k, v, backward="deterministic", **named)
+    return api.attention(q, k, v, **named)
 
 
 def _contiguous(*given: torch.Tensor) -> tuple[torch.Tensor, ...]:

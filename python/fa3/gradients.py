@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import Any, Sequence
 
@@ -18,10 +19,7 @@ from .request import Request, compile_traced, program_request, tensors_key
 from .spec import BackwardSpec
 from .tensors import CPU
 
-#: Loops that are not pipelined are faster here (docs/Backward.md).
-OPTIONS = {"stages": 1}
-
-_kernels: dict[BackwardSpec, Kernel] = {}
+_kernels: dict[tuple[BackwardSpec, bool], Kernel] = {}
 _plans: dict[Any, tuple[Launcher, tuple[str, ...]]] = {}
 
 
@@ -33,8 +31,9 @@ def backward(
     the type and the shape of what it is the gradient of, dq, dk and dv with its
     order in memory. do and dlse are the gradients of o and lse (dlse may be None);
     extras, numbers, text and scale are those of the forward. The same bits in every
-    run."""
+    run if is_deterministic() or the program's backward is "deterministic"."""
     program = parse(text)
+    same = program.backward == "deterministic" or is_deterministic()
     do, o = _suitable(do), _suitable(o)
     lse = lse.contiguous()
     dlse = None if dlse is None else dlse.contiguous()
@@ -52,7 +51,7 @@ def backward(
         named[f"arg{number}"] = value
     key = (text, tensors_key(
         [one for one in named.values() if isinstance(one, type(q))]
-    ), dlse is None)  # fmt: skip
+    ), dlse is None, same)  # fmt: skip
     found = _plans.get(key)
     if found is None:
         request = program_request(q, k, v, extras, program, scale, traced)
@@ -64,7 +63,7 @@ def backward(
         if request.device == CPU:
             raise ArgumentError("q", "device is cpu, expected CUDA")
         found = keep(
-            _plans, key, lambda: (prepare(request, spec, arrays), spec.arguments)
+            _plans, key, lambda: (prepare(request, spec, arrays, same), spec.arguments)
         )
     launcher, arguments = found
     launcher.run([named[name] for name in arguments])
@@ -93,12 +92,33 @@ def interpret(spec: BackwardSpec, arrays: Sequence[Any], program: Program) -> No
     )  # fmt: skip
 
 
-def prepare(request: Request, spec: BackwardSpec, arrays: Sequence[Any]) -> Launcher:
+def is_deterministic() -> bool:
+    """Whether somebody has asked for the same bits in every run:
+    torch.use_deterministic_algorithms(True), fa3.torch.set_backward("deterministic"),
+    or xla_gpu_deterministic_ops or xla_gpu_exclude_nondeterministic_ops in XLA_FLAGS."""
+    torch, door = sys.modules.get("torch"), sys.modules.get("fa3.torch")
+    if torch is not None and torch.are_deterministic_algorithms_enabled():
+        return True
+    if door is not None and door._kind == "deterministic":
+        return True
+    flags = dict(
+        one.lstrip("-").partition("=")[::2]
+        for one in os.environ.get("XLA_FLAGS", "").split()
+    )
+    names = ("xla_gpu_deterministic_ops", "xla_gpu_exclude_nondeterministic_ops")
+    return any(flags.get(name, "false") in ("", "1", "true") for name in names)
+
+
+def prepare(
+    request: Request, spec: BackwardSpec, arrays: Sequence[Any], deterministic: bool
+) -> Launcher:
     """What launches the kernel; compiled at the first time."""
-    kernel = _kernels.get(spec)
+    kernel = _kernels.get((spec, deterministic))
     if kernel is None:
-        kernel = compile_traced(spec.to_mlir(), request.traced, **OPTIONS)
-        _kernels[spec] = kernel
+        kernel = compile_traced(
+            spec.to_mlir(), request.traced, deterministic=deterministic
+        )
+        _kernels[spec, deterministic] = kernel
     with device_guard(request.values["q"], request.device):
         return Launcher(kernel, request.device, arrays)
 

@@ -111,7 +111,8 @@ def _backward(frame: Frame, interpret: bool) -> None:
             gradients.interpret(spec, arrays, program)
             return
         found = keep(_plans, key, lambda: (
-            gradients.prepare(request, spec, arrays), spec.arguments,
+            gradients.prepare(request, spec, arrays, gradients.is_deterministic()),
+            spec.arguments,
             request.scale_value,
         ))  # fmt: skip
     launcher, arguments, value = found

@@ -20,12 +20,12 @@ def attention(
     q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, cu_q: torch.Tensor,
     cu_k: torch.Tensor, max_q: int, max_k: int, used_q: Any, used_k: Any, *,
     causal: bool, window: Any, softcap: float, chunk: int, scale: float | None,
-    return_lse: bool, interpret: bool = False,
+    return_lse: bool, interpret: bool = False, deterministic: bool = False,
 ) -> Any:  # fmt: skip
     """serving.attention with gradients of q, k and v."""
     from . import torch as door
 
-    if door._kind != "fa3":
+    if door._kind not in door.OWN:
         raise UnsupportedError(f"gradients of packed sequences, set_backward({door._kind})")
     if not isinstance(max_k, int) or max_k < 0:
         raise ArgumentError("max_seqlen_k", f"{max_k!r}, expected at least 0")
@@ -33,6 +33,7 @@ def attention(
         q, k, v, cu_q, cu_k, max_q, max_k, used_q, used_k,
         {"causal": causal, "window": window, "softcap": softcap, "chunk": chunk,
          "scale": scale, "interpret": interpret},
+        deterministic,
     )  # fmt: skip
     return (o, lse) if return_lse else o
 
@@ -41,7 +42,7 @@ class _Function(torch.autograd.Function):
     @staticmethod
     def forward(
         ctx: Any, q: Any, k: Any, v: Any, cu_q: Any, cu_k: Any, max_q: int, max_k: int,
-        used_q: Any, used_k: Any, named: dict[str, Any],
+        used_q: Any, used_k: Any, named: dict[str, Any], deterministic: bool,
     ) -> Any:  # fmt: skip
         o, lse = serving.attention(
             q, k, v, cu_q=cu_q, cu_k=cu_k, max_q=max_q, max_k=max_k, used_q=used_q,
@@ -49,6 +50,7 @@ class _Function(torch.autograd.Function):
         )  # fmt: skip
         ctx.save_for_backward(q, k, v, cu_q, cu_k, used_q, used_k, o, lse)
         ctx.most, ctx.named = (max_q, max_k), named
+        ctx.kind = "deterministic" if deterministic else "fa3"
         ctx.set_materialize_grads(False)
         return o, lse
 
@@ -56,7 +58,7 @@ class _Function(torch.autograd.Function):
     def backward(ctx: Any, do: Any, dlse: Any) -> Any:  # type: ignore[override]
         q, k, v, cu_q, cu_k, used_q, used_k, o, lse = ctx.saved_tensors
         named, (max_q, max_k) = ctx.named, ctx.most
-        none = (None,) * 7
+        none = (None,) * 8
         if do is None and dlse is None:
             return None, None, None, *none
         do = torch.zeros_like(o) if do is None else do
@@ -82,7 +84,7 @@ class _Function(torch.autograd.Function):
         traced = trace_mods(None, mask_mod)
         text = to_text(
             False, None, named["softcap"], None, True, "bshd", "", mods_text(traced),
-            interpret=named["interpret"],
+            ctx.kind, interpret=named["interpret"],
         )  # fmt: skip
         # Rows of no query weigh nothing: exp(score - inf).
         sums = rows.pad(lse.t(), float("inf")).transpose(1, 2)

@@ -270,7 +270,7 @@ class _Switch:
 def _backward_is_torch() -> bool:
     from . import torch as door
 
-    return door._kind != "fa3"
+    return door._kind not in door.OWN
 
 
 def _of_gradients(why: str) -> str:

@@ -119,7 +119,7 @@ def _setup_context(ctx: Any, inputs: Any, output: Any) -> None:
     ctx.save_for_backward(q, k, v, o, lse, *extras)
     ctx.set_materialize_grads(False)
     ctx.numbers, ctx.program, ctx.scale = numbers, program, scale
-    if parse(program).backward != "fa3":
+    if parse(program).backward not in OWN:
         ctx.mark_non_differentiable(lse)
 
 
@@ -207,9 +207,14 @@ torch.library.register_autograd(
 
 _kind: str | None = "fa3"
 
+#: What says that gradients are those of fa3's kernels.
+OWN = ("fa3", "deterministic")
+
 
 def set_backward(kind: str | None) -> None:
-    """How gradients are computed: "fa3" by fa3's kernels (the default), "torch" by
+    """How gradients are computed: "fa3" by fa3's kernels (the default),
+    "deterministic" by those that give the same bits in every run, which
+    torch.use_deterministic_algorithms(True) selects, too, "torch" by
     aten::_flash_attention_backward, where it computes the same attention; None: not
     at all, a call that asks for some is an error."""
     global _kind
@@ -217,8 +222,10 @@ def set_backward(kind: str | None) -> None:
 
 
 def _check_backward(kind: Any) -> str | None:
-    if kind not in (None, "torch", "fa3"):
-        raise ArgumentError("backward", f"{kind!r}, expected None, 'fa3' or 'torch'")
+    if kind not in (None, "torch", *OWN):
+        raise ArgumentError(
+            "backward", f"{kind!r}, expected None, 'fa3', 'deterministic' or 'torch'"
+        )
     return kind
 
 
@@ -366,7 +373,7 @@ def _no_backward(
             why = gradients.no_gradient(name, uses, one.shape)
             if one.requires_grad and why:
                 return why
-    if kind == "fa3":
+    if kind in OWN:
         return ""
     if traced is not None or any(one is not None for one in given):
         return "torch's backward takes no mods, bias, slopes or sinks"

@@ -2,6 +2,7 @@
 """fa3 in torch without a GPU: the operators under torch.compile and opcheck, with
 the interpreter as their kernel on the CPU; gradients against torch's."""
 
+import os
 import unittest
 from unittest import mock
 
@@ -13,7 +14,7 @@ if support.HAS_TORCH:
     import torch
 
     import fa3.torch as door
-    from fa3 import gradients, program
+    from fa3 import flash_attn_interface, gradients, program
 
 
 def definition(q, k, v, *, causal=False, window=None, softcap=0.0, scale=None,
@@ -319,6 +320,50 @@ class GradientTest(Problem):
                 self.assertEqual(fake.fakeCudaNumLaunches() - before, 4, run)
             self.assertEqual(len(gradients._plans), 1)
             gradients._plans.clear()
+
+    @support.needs_driver
+    def test_the_same_bits_where_asked_for(self):
+        asked, compile_traced = [], gradients.compile_traced
+
+        def record(*args, **options):
+            asked.append(options["deterministic"])
+            return compile_traced(*args, **options)
+
+        q = self.q.requires_grad_()
+
+        def expect(expected, call=door.attention, **named):
+            gradients._plans.clear()
+            gradients._kernels.clear()
+            asked.clear()
+            call(q, self.k, self.v, causal=True, **named).sum().backward()
+            self.assertEqual(asked, [expected])
+
+        def flash(q, k, v, **named):
+            turned = [one.transpose(1, 2) for one in (q, k, v)]
+            return flash_attn_interface.flash_attn_func(*turned, **named)
+
+        with support.fake_gpu():
+            with mock.patch.object(gradients, "compile_traced", record):
+                expect(False)
+                expect(False, flash)
+                expect(True, backward="deterministic")
+                expect(True, flash, deterministic=True)
+                torch.use_deterministic_algorithms(True)
+                self.addCleanup(torch.use_deterministic_algorithms, False)
+                expect(True)
+                torch.use_deterministic_algorithms(False)
+                door.set_backward("deterministic")
+                self.addCleanup(door.set_backward, "fa3")
+                expect(True)
+                door.set_backward("fa3")
+                for flags, expected in (
+                    ("--xla_gpu_deterministic_ops=true", True),
+                    ("--xla_gpu_deterministic_ops=false --xla_x=1", False),
+                    ("--xla_gpu_exclude_nondeterministic_ops", True),
+                ):
+                    with mock.patch.dict(os.environ, XLA_FLAGS=flags):
+                        expect(expected)
+        gradients._plans.clear()
 
 
 @support.needs_torch
