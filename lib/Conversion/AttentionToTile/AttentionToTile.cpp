@@ -414,7 +414,8 @@ LogicalResult AttentionToTile::buildQuantizations(HostFunction &host,
 
 LogicalResult AttentionToTile::buildBackward(HostFunction &host,
                                              gpu::GPUModuleOp module) {
-  BackwardOptions options{blockM, blockN, loads, backwardForm, deterministic};
+  BackwardOptions options{blockM,       blockN,        loads,
+                          backwardForm, deterministic, stages > 1};
   FailureOr<int64_t> count = buildBackwardKernels(host, module, options);
   if (failed(count))
     return failure();

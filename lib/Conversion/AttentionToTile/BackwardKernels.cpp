@@ -400,8 +400,7 @@ FailureOr<int64_t> BackwardKernels::build() {
   for (Value value : host.aux)
     transposedAux.push_back(transposeLast(onHost, value));
   BackwardDemand demand = getDemand(op);
-  demand.knowsHeads =
-      getConstantIntValue(host.heads) && getConstantIntValue(host.keyHeads);
+  demand.pipelined = options.pipelined;
   SmallVector<BackwardPart> parts;
   FailureOr<std::optional<BackwardPart>> fused = chooseFused(demand);
   if (failed(fused))

@@ -16,6 +16,8 @@ struct BackwardOptions {
   options::BackwardForm form;
   /// Whether every run has to give the same bits.
   bool deterministic;
+  /// Whether loops will have more than one stage.
+  bool pipelined;
 };
 
 /// Builds the kernels and their launches, and gives the number of kernels.

@@ -14,12 +14,14 @@ using namespace fa3;
 namespace {
 constexpr int64_t kRows = 128;
 /// Registers of a thread, of 240, that tiles may fill: more, and ptxas 13.0
-/// spills. Numbers of heads that come at run time stay in registers, too, where
-/// a loop goes over the heads of a group.
-constexpr int64_t kWithKnownHeads = 204, kWithAnyHeads = 186, kOfQueries = 182;
+/// spills. Of kernels with rows of keys, of those among them that need no
+/// gradients of weights, and with rows of queries.
+constexpr int64_t kOfKeys = 240, kOfWeights = 204, kOfQueries = 200;
+/// The same beside tiles of another step.
+constexpr int64_t kOfKeysOfTwo = 186, kOfQueriesOfTwo = 182;
 /// Columns of a head that take no registers as addresses of products, and how
-/// many beyond them take one.
-constexpr int64_t kShortHead = 128, kPerAddress = 8, kPerAddressOfQueries = 16;
+/// many beyond them take one, in kernels with gradients of weights.
+constexpr int64_t kShortHead = 128, kPerAddress = 2, kPerAddressOfQueries = 16;
 /// Addresses of a tile that threads load.
 constexpr int64_t kAddressRegisters = 8;
 /// Steps of columns: the depth of a product whose operand they are.
@@ -31,8 +33,9 @@ constexpr int64_t kWidest = 96;
 constexpr int64_t kWidestOfAux = 64;
 /// Fewest columns for which dk and dv are computed together.
 constexpr int64_t kFewestTogether = 32;
-/// Shared memory for tiles; the rest of 227 KiB is for barriers and alignment.
-constexpr int64_t kTileBytes = 230400;
+/// Shared memory for tiles; the rest of 227 KiB is for statistics, barriers and
+/// alignment.
+constexpr int64_t kTileBytes = 228352;
 } // namespace
 
 /// Columns a head dim takes in shared memory: whole blocks of 128 bytes.
@@ -57,16 +60,24 @@ static int64_t getWidestStep(const BackwardProducts &products, int64_t d,
   bool isAux = products.aux != BackwardProducts::None;
   quarters += products.aux == BackwardProducts::OfPairs ? 2 : 0;
   bool byQuery = !products.ofKeys;
-  int64_t registers = byQuery             ? kOfQueries
-                      : demand.knowsHeads ? kWithKnownHeads
-                                          : kWithAnyHeads;
+  int64_t registers = products.needsGradient() ? kOfKeys : kOfWeights;
+  if (byQuery)
+    registers = demand.pipelined ? kOfQueriesOfTwo : kOfQueries;
+  else if (demand.pipelined)
+    registers = kOfKeysOfTwo;
   registers -= demand.loadedTiles * kAddressRegisters;
-  registers -= std::max<int64_t>(0, std::max(d, dv) - kShortHead) /
-               (byQuery ? kPerAddressOfQueries : kPerAddress);
+  if (products.needsGradient())
+    registers -= std::max<int64_t>(0, std::max(d, dv) - kShortHead) /
+                 (byQuery ? kPerAddressOfQueries : kPerAddress);
   int64_t byRegisters = (registers - sums) * 4 / quarters;
-  // Two operands stay, and two come for every step, twice if there is room.
-  int64_t rowBytes = 2 * (paddedDim(d) + paddedDim(dv));
-  int64_t byMemory = (kTileBytes - kRows * rowBytes) / rowBytes;
+  // Operands that stay, and two that come for every step: twice, if a step does
+  // not get too narrow by that.
+  int64_t perRow = 2 * paddedDim(d), perStep = perRow + 2 * paddedDim(dv);
+  if (products.needsGradient())
+    perRow = perStep;
+  int64_t byMemory = (kTileBytes - kRows * perRow) / perStep;
+  if (byMemory / 2 >= kFewestTogether)
+    byMemory /= 2;
   int64_t widest = isAux ? kWidestOfAux : kWidest;
   return std::min({byRegisters, byMemory, widest}) / kStep * kStep;
 }

@@ -41,8 +41,8 @@ struct BackwardDemand {
   /// Whether score code computes with the number of a key or query, a quarter
   /// of a tile.
   bool usesNumbers = false;
-  /// Whether the compiler knows the numbers of heads.
-  bool knowsHeads = false;
+  /// Whether loops are pipelined: tiles of the next step are alive, too.
+  bool pipelined = false;
 };
 
 /// The block sizes of a kernel.

@@ -288,12 +288,13 @@ static constexpr int64_t kMostHoisted = 8;
 /// constants are then formed where they are used, in one instruction each.
 static Value pinToProduct(OpBuilder &builder, Location loc, Value desc,
                           Value other) {
-  // Bit 61 of a descriptor is 0 (PTX ISA, "Matrix-descriptor Format").
+  // Bit 14 of a descriptor is 0, behind the address (PTX ISA,
+  // "Matrix-descriptor Format"). Of the high half ptxas knows that it stays.
   auto constant = [&](int64_t value) -> Value {
     return arith::ConstantOp::create(builder, loc,
                                      builder.getI64IntegerAttr(value));
   };
-  Value high = arith::ShLIOp::create(builder, loc, other, constant(2));
+  Value high = arith::ShLIOp::create(builder, loc, other, constant(49));
   Value zero = arith::ShRUIOp::create(builder, loc, high, constant(63));
   return arith::AddIOp::create(builder, loc, desc, zero);
 }

@@ -18,7 +18,7 @@ gpu.module @m {
   // CHECK: %[[CHANGING:.*]] = arith.addi %{{.*}}, %{{.*}} : i64
   // CHECK: wgmma.mma_async{{.*}}, %[[CHANGING]]
   // CHECK: "wgmma.commit_group.sync.aligned;"
-  // CHECK: %[[HIGH:.*]] = arith.shli %[[CHANGING]], %c2_i64
+  // CHECK: %[[HIGH:.*]] = arith.shli %[[CHANGING]], %c49_i64
   // CHECK: %[[ZERO:.*]] = arith.shrui %[[HIGH]], %c63_i64
   // CHECK: %[[LHS:.*]] = arith.addi %{{.*}}, %[[ZERO]]
   // CHECK: %[[RHS:.*]] = arith.addi %{{.*}}, %[[ZERO]]

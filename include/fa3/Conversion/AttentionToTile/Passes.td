@@ -58,8 +58,8 @@ def AttentionToTile : Pass<"attention-to-tile", "::mlir::ModuleOp"> {
     `backward-form=auto` takes the fused form where head dims, mask and lengths
     make it the faster one, unless results have to be `deterministic` or sizes of
     tiles are given. Two warp groups have 64 rows each; `block-m` and `block-n`
-    are rows and columns of the scores of a step in all kernels, and other options
-    do not concern them. Score code needs its derivative
+    are rows and columns of the scores of a step in all kernels; with `stages` of
+    two or more, steps are narrower. Other options do not concern them. Score code needs its derivative
     (attention-derive-gradient). Its `cost` counts 2 (3 d + 2 dv) operations for
     every visible pair.
 
@@ -169,7 +169,7 @@ def AttentionToTile : Pass<"attention-to-tile", "::mlir::ModuleOp"> {
   let options = [
     Option_BlockM, Option_BlockN, Option_Rescale, Option_RescaleThreshold,
     Option_Loads, Option_TwoLevel, Option_TwoLevelSteps, Option_PackGqa,
-    Option_LastBlock, Option_BackwardForm, Option_Deterministic,
+    Option_LastBlock, Option_BackwardForm, Option_Deterministic, Option_Stages,
     Option<"endRows", "end-rows", "bool", "false",
            "state where the rows of a tile end">
   ];
