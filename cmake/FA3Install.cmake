@@ -9,8 +9,8 @@ include(CMakePackageConfigHelpers)
 if(FA3_SELF_CONTAINED)
   install(TARGETS fa3 fa3_runtime DESTINATION fa3/_lib COMPONENT python
     EXCLUDE_FROM_ALL)
-  install(FILES python/fa3_runtime.py DESTINATION fa3 COMPONENT python
-    EXCLUDE_FROM_ALL)
+  install(DIRECTORY python/fa3_runtime DESTINATION fa3 COMPONENT python
+    EXCLUDE_FROM_ALL FILES_MATCHING PATTERN "*.py" PATTERN "__pycache__" EXCLUDE)
   install(TARGETS fa3 DESTINATION "${CMAKE_INSTALL_LIBDIR}")
 endif()
 
@@ -28,7 +28,8 @@ get_property(fa3_libraries GLOBAL PROPERTY FA3_ALL_LIBS)
 
 install(DIRECTORY include/fa3/Runtime
   DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/fa3")
-install(FILES python/fa3_runtime.py DESTINATION "${CMAKE_INSTALL_DATADIR}/fa3")
+install(DIRECTORY python/fa3_runtime DESTINATION "${CMAKE_INSTALL_DATADIR}/fa3"
+  FILES_MATCHING PATTERN "*.py" PATTERN "__pycache__" EXCLUDE)
 foreach(library FA3Runtime fa3_runtime)
   target_include_directories(${library} INTERFACE
     $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)

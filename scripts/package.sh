@@ -53,7 +53,7 @@ fa3 $version for Linux on x86-64, glibc 2.36 or newer. Nothing to install.
     bin/fa3-tune --help        # options by cost model and measurement
 
 lib/libfa3_runtime.so with include/fa3/Runtime/fa3_runtime.h and
-python/fa3_runtime.py launch what fa3-translate wrote: docs/Runtime.md.
+python/fa3_runtime launch what fa3-translate wrote: docs/Runtime.md.
 
 THIRD-PARTY-NOTICES.txt has the licenses of what is linked in, sbom.spdx.json
 lists it, SHA256SUMS is for sha256sum --check, SECURITY.md says what is trusted.
@@ -86,7 +86,7 @@ for tool in "${tools[@]}"; do
   (cd "$scratch/planted" && "${clean[@]}" "$scratch/$name/bin/$tool" --version)
 done
 "${clean[@]}" PYTHONPATH=python python3 -c \
-  'import fa3_runtime; print("fa3_runtime", fa3_runtime.__file__)' |
+  'import fa3_runtime; print("fa3_runtime", fa3_runtime.__path__[0])' |
   sed "s,$scratch/,,"
 "${clean[@]}" bash scripts/demo.sh
 echo "package.sh: the archive works by itself"

@@ -27,10 +27,10 @@ def _import() -> ModuleType:
     import importlib.util
     import sys
 
-    path = _HERE.parent / "fa3_runtime.py"
+    path = _HERE.parent / "fa3_runtime" / "__init__.py"
     spec = importlib.util.spec_from_file_location("fa3_runtime", path)
     if spec is None or spec.loader is None or not path.exists():
-        raise ImportError("fa3_runtime.py is neither in the package nor beside it")
+        raise ImportError("fa3_runtime is neither in the package nor beside it")
     module = importlib.util.module_from_spec(spec)
     sys.modules["fa3_runtime"] = module
     spec.loader.exec_module(module)
@@ -53,4 +53,4 @@ def find_file(name: str, variable: str, *folders: str) -> str | None:
 runtime = _import()
 _library = find_file("libfa3_runtime.so", "FA3_RUNTIME_LIBRARY", "lib", "build/lib")
 if _library is not None:
-    runtime._find_library = lambda: _library
+    runtime.interface.library_path = _library
