@@ -1,0 +1,259 @@
+//===- HostChecks.cpp - what a launch requires of its arguments -----------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Extents that must agree, elements that regions read, extents of scales and of
+// gradients. Each check is a cf.assert of the host function.
+//===----------------------------------------------------------------------===//
+
+#include "HostArguments.h"
+#include "HostBuilder.h"
+#include "fa3/Dialect/Attention/IR/AuxPlace.h"
+#include "fa3/Support/ContractNames.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+
+using namespace mlir;
+using namespace fa3;
+using namespace fa3::attention;
+
+/// Two arrays agree in batch, heads and length; one of rank 3 has them in this
+/// order.
+void HostBuilder::requireSame(Value x, Value y, const Twine &names) {
+  ScoredOpInterface op = host.getScored();
+  int64_t axes[] = {0, op.getHeadAxis(), op.getSequenceAxis()};
+  static constexpr StringRef what[] = {"batch", "heads", "length"};
+  bool isRow = cast<MemRefType>(y.getType()).getRank() == 3;
+  for (int64_t i = 0; i < 3; ++i)
+    requireEqual(dim(x, axes[i]), dim(y, isRow ? i : axes[i]),
+                 names + " differ in " + what[i]);
+}
+
+/// The sequences that the code of lengths and places has integers for.
+void HostBuilder::countSequences() {
+  ForwardOp forward = host.forward;
+  if (!forward || !forward.hasPlace(Sequence::query)) {
+    host.batch = dim(q, 0);
+    return;
+  }
+  BatchExtent &from = host.batchExtent;
+  for (auto [number, value] : llvm::enumerate(host.aux)) {
+    forEachRead(forward, number, [&](tensor::ExtractOp extract) {
+      for (auto [axis, index] : llvm::enumerate(extract.getIndices())) {
+        std::optional<IndexBound> bound = getBound(index);
+        if (!bound || bound->extent != Extent::Batch ||
+            (from.aux && *from.aux != number))
+          continue;
+        from.aux = number;
+        from.axis = axis;
+        from.more = std::max(from.more, bound->more);
+      }
+    });
+    if (from.aux)
+      break;
+  }
+  Value extent = dim(host.aux[*from.aux], from.axis);
+  if (from.more) {
+    extent = arith::SubIOp::create(b, extent, constant(from.more));
+    extent = arith::MaxSIOp::create(b, extent, constant(0));
+  }
+  host.batch = extent;
+}
+
+void HostBuilder::requireShapes() {
+  ScoredOpInterface op = host.getScored();
+  ForwardOp forward = host.forward;
+  int64_t headOfQ = op.getHeadAxisOf(op.getQ()),
+          headOfK = op.getHeadAxisOf(op.getK()),
+          queryAxis = op.getSequenceAxisOf(op.getQ()),
+          keyAxis = op.getSequenceAxisOf(op.getK());
+  bool placesQ = forward && forward.hasPlace(Sequence::query),
+       placesK = forward && forward.hasPlace(Sequence::key);
+  countSequences();
+  host.heads = dim(q, headOfQ);
+  host.keyHeads = dim(k, headOfK);
+  host.queries = dim(q, queryAxis);
+  host.keys = dim(k, keyAxis);
+
+  if (!placesK) {
+    requireEqual(host.batch, dim(k, 0), "q and k differ in batch");
+    requireEqual(host.batch, dim(v, 0), "q and v differ in batch");
+  } else {
+    for (int64_t axis = 0; axis < std::min(headOfK, keyAxis); ++axis)
+      requireEqual(dim(k, axis), dim(v, axis),
+                   "k and v differ in dimension " + Twine(axis));
+  }
+  requireEqual(host.keyHeads, dim(v, headOfK), "k and v differ in heads");
+  requireEqual(host.keys,
+               dim(v, forward && forward.getTransposedV() ? 3 : keyAxis),
+               "k and v differ in length");
+  int64_t outer = std::min(headOfQ, queryAxis);
+  auto differ = [&](StringRef name, int64_t axis) {
+    return "q and " + name.str() + " differ in " +
+           (placesQ ? "dimension " + std::to_string(axis) : "batch");
+  };
+  for (int64_t axis = 0; axis < outer; ++axis)
+    requireEqual(dim(q, axis), dim(o, axis), differ("o", axis));
+  requireEqual(host.heads, dim(o, headOfQ), "q and o differ in heads");
+  requireEqual(host.queries, dim(o, queryAxis), "q and o differ in length");
+  if (lse) {
+    for (int64_t axis = 0; axis < outer; ++axis)
+      requireEqual(dim(q, axis), dim(lse, axis), differ("lse", axis));
+    requireEqual(host.heads, dim(lse, outer), "q and lse differ in heads");
+    requireEqual(host.queries, dim(lse, outer + 1),
+                 "q and lse differ in length");
+  }
+
+  std::optional<int64_t> keyHeads = getConstantIntValue(host.keyHeads);
+  if (!keyHeads)
+    require(arith::CmpIOp::create(b, arith::CmpIPredicate::sge, host.keyHeads,
+                                  constant(1)),
+            "k has no heads");
+  if (keyHeads != 1 && !(keyHeads && getConstantIntValue(host.heads))) {
+    Value rest = arith::RemSIOp::create(b, host.heads, host.keyHeads);
+    require(
+        arith::CmpIOp::create(b, arith::CmpIPredicate::eq, rest, constant(0)),
+        "the heads of q are not a multiple of the heads of k");
+  }
+}
+
+void HostBuilder::requireReads(unsigned number) {
+  Value extents[] = {host.batch, host.heads, host.queries, host.keys,
+                     host.keyHeads};
+  ScoredOpInterface op = host.getScored();
+  requireReads(op, op.getAux()[number], host.aux[number], extents);
+}
+
+void HostBuilder::requireReads(Operation *op, Value tensor, Value argument,
+                               ArrayRef<Value> extents) {
+  auto forward = dyn_cast<ForwardOp>(op);
+  auto type = cast<MemRefType>(argument.getType());
+  StringRef name = getNameOf(argument);
+  llvm::DenseSet<std::tuple<int64_t, int64_t, int64_t>> done;
+
+  forEachRead(op, tensor, [&](tensor::ExtractOp extract) {
+    for (auto [axis, index] : llvm::enumerate(extract.getIndices())) {
+      Value needed;
+      std::string what;
+      if (std::optional<int64_t> literal = getConstantIntValue(index)) {
+        if (!type.isDynamicDim(axis) && *literal < type.getDimSize(axis))
+          continue;
+        if (!done.insert({axis, -1, *literal}).second)
+          continue;
+        needed = constant(*literal + 1);
+        what = "elements read";
+      } else if (std::optional<IndexBound> bound = getBound(index)) {
+        static constexpr StringRef names[] = {"batches", "heads of q",
+                                              "queries", "keys", "heads of k"};
+        unsigned which = static_cast<unsigned>(bound->extent);
+        // Of queries and keys that have places no extent is known.
+        if (forward && ((bound->extent == Extent::Queries &&
+                         forward.hasPlace(Sequence::query)) ||
+                        (bound->extent == Extent::Keys &&
+                         forward.hasPlace(Sequence::key))))
+          continue;
+        if (!done.insert({axis, which, bound->more}).second)
+          continue;
+        needed = extents[which];
+        what = names[which];
+        if (bound->more) {
+          needed = arith::AddIOp::create(b, needed, constant(bound->more));
+          what = "needed for all " + what;
+        }
+        std::optional<int64_t> count = getConstantIntValue(needed);
+        if (count && !type.isDynamicDim(axis) &&
+            *count <= type.getDimSize(axis))
+          continue;
+      } else {
+        // Of lengths and places: what it may be is the matter of who wrote it.
+        if (!isComputedIndex(extract, index))
+          continue;
+        // What lies outside reads as 0, in place of an element. Lists that are
+        // made by the function have one.
+        if ((!type.isDynamicDim(axis) && type.getDimSize(axis) > 0) ||
+            !isa<BlockArgument>(argument))
+          continue;
+        if (!done.insert({axis, -2, 0}).second)
+          continue;
+        needed = constant(1);
+        what = "elements read";
+      }
+      require(
+          arith::CmpIOp::create(b, arith::CmpIPredicate::sge,
+                                dim(argument, axis), needed),
+          name + " has fewer entries in dimension " + Twine(axis) + " than " +
+              (StringRef(what).starts_with("needed") ? what
+                                                     : "there are " + what));
+    }
+  });
+}
+
+/// Of an operand with a gradient every element is read, and the gradient has as
+/// many.
+void HostBuilder::requireAuxGradient(unsigned position) {
+  int64_t number = host.backward.getAuxNumbers()[position];
+  Value aux = host.aux[number], gradient = host.auxGrads[position];
+  auto getName = [&](Value argument) {
+    return host.function
+        .getArgAttrOfType<StringAttr>(
+            cast<BlockArgument>(argument).getArgNumber(), kArgumentNameAttr)
+        .getValue();
+  };
+  Value extents[] = {host.batch, host.heads, host.queries, host.keys,
+                     constant(1)};
+  static constexpr StringRef names[] = {"batches", "heads of q", "queries",
+                                        "keys", "1"};
+  // The verifier has looked at the place.
+  FailureOr<AuxPlace> place = getAuxPlace(host.backward, number);
+  for (auto [axis, index] : llvm::enumerate(place->indices)) {
+    auto which = static_cast<unsigned>(index);
+    Value extent = dim(aux, axis);
+    // Static extents may be what no verifier has compared.
+    std::optional<int64_t> own = getConstantIntValue(extent),
+                           wanted = getConstantIntValue(extents[which]);
+    if (extent != extents[which] && (!own || own != wanted))
+      require(arith::CmpIOp::create(b, arith::CmpIPredicate::eq, extent,
+                                    extents[which]),
+              getName(aux) + " has a gradient: its dimension " + Twine(axis) +
+                  " has another extent than there are " + names[which]);
+    requireEqual(extent, dim(gradient, axis),
+                 getName(aux) + " and " + getName(gradient) +
+                     " differ in dimension " + Twine(axis));
+  }
+}
+
+/// Extents of scales: those of batch and heads share evenly, and there is a
+/// scale for every block of rows.
+void HostBuilder::requireScales(unsigned operand) {
+  Value scales = host.scales[operand];
+  auto requireShare = [&](int64_t axis, Value count, StringRef what) {
+    Value extent = dim(scales, axis);
+    if (getConstantIntValue(extent) == 1 || extent == count)
+      return;
+    // An extent of 0 is as wrong as one that does not divide.
+    Value atLeastOne = arith::MaxSIOp::create(b, extent, constant(1));
+    Value rest = arith::RemSIOp::create(b, count, atLeastOne);
+    Value isShare =
+        arith::CmpIOp::create(b, arith::CmpIPredicate::eq, rest, constant(0));
+    Value isSome = arith::CmpIOp::create(b, arith::CmpIPredicate::sge, extent,
+                                         constant(1));
+    require(arith::AndIOp::create(b, isShare, isSome),
+            kScaleNames[operand] + " has a number of " + what +
+                " that does not divide that of q");
+  };
+  requireShare(0, host.batch, "batches");
+  requireShare(1, host.heads, "heads");
+  int64_t rows = host.forward.getScaleRows(operand);
+  if (rows == 0) {
+    requireEqual(dim(scales, 2), constant(1),
+                 kScaleNames[operand] +
+                     " has more than one scale for a sequence");
+    return;
+  }
+  Value length = operand == 0 ? host.queries : host.keys;
+  Value blocks = arith::CeilDivSIOp::create(b, length, constant(rows));
+  require(arith::CmpIOp::create(b, arith::CmpIPredicate::sge, dim(scales, 2),
+                                blocks),
+          kScaleNames[operand] + " has fewer scales than there are blocks of " +
+              Twine(rows) + " rows");
+}
