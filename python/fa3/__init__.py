@@ -32,18 +32,19 @@ _NAMES = {
     "attention": "api",
     "attention_kernel": "api",
     "flex_attention": "flex",
+    "merge": "merging",
     "BlockMask": "blocks",
 }
 _MODULES = (
     "torch", "jax", "hf", "flash_attn_interface", "flex", "api", "bench", "blocks", "bundle",
-    "cache", "call", "compiler", "driver", "gradients", "launch", "packed", "program", "serving",
-    "request", "spec", "tensors", "trace",
+    "cache", "call", "compiler", "driver", "gradients", "launch", "merging", "packed", "program",
+    "request", "serving", "spec", "tensors", "trace",
 )  # fmt: skip
 
 __all__ = [
     "ArgumentError", "ArgumentTypeError", "BlockMask", "CompileError",
     "CompilerNotFoundError", "Diagnostic", "Fa3Error", "Kernel", "TraceError", "UnsupportedError",
-    "attention", "attention_kernel", "compile", "flex_attention",
+    "attention", "attention_kernel", "compile", "flex_attention", "merge",
 ]  # fmt: skip
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
     from .blocks import BlockMask
     from .driver import Kernel, compile
     from .flex import flex_attention
+    from .merging import merge
 
 
 def __getattr__(name: str) -> Any:

@@ -15,7 +15,7 @@ from typing import Any, Callable
 
 import torch
 
-from . import api, packed, serving
+from . import api, merging, packed, serving
 from .errors import ArgumentError, UnsupportedError
 
 Window = tuple[int, int]
@@ -158,23 +158,18 @@ def flash_attn_combine(
     out_dtype: torch.dtype | None = None,
 ) -> tuple[torch.Tensor, torch.Tensor]:  # fmt: skip
     """Joins attention over parts of the keys: out_partial (splits, batch, queries,
-    heads, d), lse_partial (splits, batch, queries, heads); (out, lse). By torch's
-    own operations."""
+    heads, d), lse_partial (splits, batch, queries, heads), or both without batch; (out,
+    lse) by fa3.merge, out in the type of out_partial or in `out_dtype`. No gradients."""
     if lse_partial.shape != out_partial.shape[:-1]:
         raise ArgumentError(
             "lse_partial", f"shape {tuple(lse_partial.shape)}, expected "
             f"{tuple(out_partial.shape[:-1])}",
         )  # fmt: skip
-    lse = torch.logsumexp(lse_partial.float(), dim=0)
-    # No visible key in any part: weights of 0, not NaN.
-    finite = torch.where(torch.isneginf(lse), torch.zeros_like(lse), lse)
-    weights = torch.exp(lse_partial.float() - finite)
-    made = (weights[..., None] * out_partial.float()).sum(dim=0)
-    made = made.to(out_dtype or out_partial.dtype)
-    if out is not None:
-        out.copy_(made)
-        made = out
-    return made, lse
+    made, lse = merging.merge(
+        out_partial, lse_partial.transpose(-1, -2), layout="bshd", out_dtype=out_dtype,
+        out=out,
+    )  # fmt: skip
+    return made, lse.transpose(-1, -2)
 
 
 def get_scheduler_metadata(

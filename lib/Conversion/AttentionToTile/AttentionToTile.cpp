@@ -6,6 +6,7 @@
 #include "Kernel.h"
 #include "KernelArguments.h"
 #include "ListKernels.h"
+#include "MergeKernel.h"
 #include "PackGroups.h"
 #include "Places.h"
 #include "QuantizeKernels.h"
@@ -434,7 +435,8 @@ LogicalResult AttentionToTile::convert(func::FuncOp function) {
   auto module = gpu::GPUModuleOp::create(
       builder, loc, (function.getName() + "_kernels").str());
   listKernels += buildListKernels(*host, module);
-  if (failed(buildQuantizations(*host, module)) ||
+  FailureOr<int64_t> merges = buildMergeKernel(*host, module);
+  if (failed(merges) || failed(buildQuantizations(*host, module)) ||
       failed(buildUpdateKernel(*host, module)) ||
       (host->forward && failed(buildForward(*host, module))) ||
       (host->backward && failed(buildBackward(*host, module)))) {
@@ -442,6 +444,7 @@ LogicalResult AttentionToTile::convert(func::FuncOp function) {
     host->function.erase();
     return failure();
   }
+  kernels += *merges;
   function.erase();
   return success();
 }

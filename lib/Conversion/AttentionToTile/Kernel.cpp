@@ -54,31 +54,35 @@ Value KernelBuilder::buildGrid(Value inner) {
   auto dim = [&](Value memref, int64_t i) -> Value {
     return memref::DimOp::create(b, memref, i);
   };
-  int64_t queryRank = op.getPlaceRank(attention::Sequence::query),
-          keyRank = op.getPlaceRank(attention::Sequence::key);
+  int64_t queryRank = getRankOfRows();
   queryLength = dim(operands.q, queryRank - 1);
-  keyLength = dim(operands.k, keyRank - 1);
-  Value heads = dim(operands.q, queryRank - 2);
-  Value group = arith::DivUIOp::create(b, heads, dim(operands.k, keyRank - 2));
+  Value heads = dim(operands.q, queryRank - 2), group;
+  if (op) {
+    int64_t keyRank = op.getPlaceRank(attention::Sequence::key);
+    keyLength = dim(operands.k, keyRank - 1);
+    group = arith::DivUIOp::create(b, heads, dim(operands.k, keyRank - 2));
+  }
   Value queries = index(rows / getRowsPerQuery());
   Value mostQueries = queryLength;
   if (operands.maxQ)
     mostQueries = arith::MaxSIOp::create(b, operands.maxQ, index(0));
-  if (std::optional<unsigned> number = getSequenceStarts(op))
-    starts = operands.aux[*number];
+  if (op)
+    if (std::optional<unsigned> number = getSequenceStarts(op))
+      starts = operands.aux[*number];
   SmallVector<Value> bounds = {
       starts ? countTiles(queries)
              : arith::CeilDivSIOp::create(b, mostQueries, queries)};
   if (inner)
     bounds.push_back(inner);
   bounds.push_back(heads);
-  if (!starts)
+  bool hasBatch = op || queryRank > 2;
+  if (!starts && hasBatch)
     bounds.push_back(buildBatch());
   auto grid = tile::GridOp::create(b, bounds);
   b.setInsertionPointToStart(&grid.getBody().front());
   auto position = grid.getBody().getArguments();
   head = position[inner ? 2 : 1];
-  batch = position.back();
+  batch = hasBatch ? Value(position.back()) : Value();
   Value block = position.front();
   if (starts)
     block = findSequence(block, queries);
@@ -88,7 +92,8 @@ Value KernelBuilder::buildGrid(Value inner) {
                                    queries);
   if (inner)
     part = position[1];
-  keyHead = arith::DivUIOp::create(b, head, group);
+  if (group)
+    keyHead = arith::DivUIOp::create(b, head, group);
   buildLengths();
   return firstRow;
 }

@@ -74,7 +74,8 @@ struct KernelOperands {
 };
 
 /// Emits a kernel that merges `parts` (with inParts) into `whole`, whose q
-/// gives extents only.
+/// gives extents only. Without `op` the arrays are those of a caller, who may
+/// have no batch, and parts of 16 bits.
 mlir::LogicalResult buildMergeBody(mlir::OpBuilder &builder,
                                    attention::ForwardOp op,
                                    const KernelOperands &whole,

@@ -27,12 +27,14 @@ namespace fa3 {
 /// Emits the kernel of one attention.
 class KernelBuilder : KernelMath {
 public:
+  /// `op` is null for a kernel that merges what a caller has.
   KernelBuilder(mlir::OpBuilder &builder, attention::ForwardOp op,
                 const KernelOperands &operands, TileChoice tile,
                 AccumulationPolicy policy)
-      : KernelMath(op.getLoc(), builder), op(op), operands(operands),
-        rows(tile.blockM), columns(tile.blockN), policy(policy) {
-    if (op.hasScales())
+      : KernelMath(op ? op.getLoc() : operands.o.getLoc(), builder), op(op),
+        operands(operands), rows(tile.blockM), columns(tile.blockN),
+        policy(policy) {
+    if (op && op.hasScales())
       weightExponent = getLargestWeight(op.getValueElementType()) -
                        (policy.lazy ? policy.threshold : 0);
   }
@@ -123,6 +125,8 @@ private:
   /// What a region of lengths or places yields.
   llvm::SmallVector<mlir::Value> expandScalars(mlir::Region &region,
                                                mlir::ValueRange arguments);
+  /// How many indices say where a row of q is.
+  int64_t getRankOfRows();
   /// How many sequences there are.
   mlir::Value buildBatch();
   /// The lengths of the sequence at hand, and where its rows end.

@@ -15,7 +15,8 @@ using namespace mlir;
 using namespace fa3;
 
 void KernelBuilder::buildMerge(Value parts, Value lseParts) {
-  Value blocks = index(op.getValueHeadDim() / columns);
+  auto source = cast<MemRefType>(parts.getType());
+  Value blocks = index(source.getShape().back() / columns);
   Value firstRow = buildGrid(blocks);
   Value firstColumn = arith::MulIOp::create(b, part, index(columns));
   RankedTensorType type = tensor({rows, columns}, b.getF32Type());
@@ -35,7 +36,18 @@ void KernelBuilder::buildMerge(Value parts, Value lseParts) {
     Value factor = exp2(sub(old, maximum)),
           weight = exp2(sub(exponent, maximum));
     Value output = tile::LoadOp::create(
-        b, type, parts, getPartPlace(number, firstRow, firstColumn), getFold());
+        b, tensor({rows, columns}, source.getElementType()), parts,
+        getPartPlace(number, firstRow, firstColumn), getFold());
+    if (!source.getElementType().isF32())
+      output = arith::ExtFOp::create(b, type, output);
+    // What a caller has in place of a part without keys may be anything.
+    if (!op) {
+      Value none = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, weight,
+                                         splat(rowType(), 0));
+      Value isNone = tile::BroadcastOp::create(
+          b, tensor({rows, columns}, b.getI1Type()), none, 1);
+      output = arith::SelectOp::create(b, isNone, splat(type, 0), output);
+    }
     acc = math::FmaOp::create(b, acc, alongColumns(factor, columns),
                               mul(output, alongColumns(weight, columns)));
     sum = math::FmaOp::create(b, sum, factor, weight);
@@ -85,7 +97,8 @@ LogicalResult fa3::buildMergeBody(OpBuilder &builder, attention::ForwardOp op,
   // Few columns, so that there are tiles for many CTAs.
   constexpr int64_t kColumns = 32, kLeast = 8;
   int64_t columns = kColumns;
-  while (columns > kLeast && op.getValueHeadDim() % columns)
+  int64_t width = cast<MemRefType>(parts.getType()).getShape().back();
+  while (columns > kLeast && width % columns)
     columns /= 2;
   AccumulationPolicy policy = {};
   KernelBuilder(builder, op, whole, {kReplicaRows, columns}, policy)

@@ -28,6 +28,13 @@ SmallVector<Value> KernelBuilder::expandScalars(Region &region,
       [&](Value value) { return expander.get(value).value; });
 }
 
+int64_t KernelBuilder::getRankOfRows() {
+  if (op)
+    return op.getPlaceRank(Sequence::query);
+  int64_t rank = cast<MemRefType>(operands.q.getType()).getRank() - 1;
+  return operands.packing ? rank - 1 : rank;
+}
+
 Value KernelBuilder::buildBatch() {
   if (!operands.batch.aux)
     return memref::DimOp::create(b, operands.q, 0);
@@ -92,7 +99,7 @@ int64_t KernelBuilder::getMostSequences() {
 }
 
 void KernelBuilder::buildLengths() {
-  if (!op.hasLengths()) {
+  if (!op || !op.hasLengths()) {
     storeEnd = endRow;
     return;
   }
@@ -114,9 +121,11 @@ void KernelBuilder::buildLengths() {
 
 SmallVector<Value> KernelBuilder::getRowPlace(Sequence sequence, Value ofHead,
                                               Value row) {
-  Region &region = op.getPlaceRegion(sequence);
-  if (region.empty())
+  if (!batch)
+    return {ofHead, row};
+  if (!op || op.getPlaceRegion(sequence).empty())
     return {batch, ofHead, row};
+  Region &region = op.getPlaceRegion(sequence);
   return expandScalars(region, {batch, ofHead, row});
 }
 

@@ -27,7 +27,7 @@ using attention::RotaryOp;
 namespace {
 /// Columns of a tile in registers, at most: of what is copied, and of halves of
 /// pairs, of which several are live.
-constexpr int64_t kMostColumns = 128, kMostPairs = 64;
+constexpr int64_t kCopiedColumns = 128, kTurnedPairs = 64;
 
 /// An array in two views: (.., row, head, element) and, for pairs that lie side
 /// by side, (.., row, 2, head, pair).
@@ -318,14 +318,14 @@ void UpdateKernel::buildJob(const Job &job, Value row, Value block, Value batch,
         arith::SubIOp::create(b, dim(inKernel(update.cos), 0), index(1));
     angle = arith::MinSIOp::create(
         b, arith::MaxSIOp::create(b, angle, index(0)), last);
-    int64_t width = getWidth(rotary.getPairs(), kMostPairs);
+    int64_t width = getWidth(rotary.getPairs(), kTurnedPairs);
     for (int64_t pair = 0; pair < rotary.getPairs(); pair += width)
       turn(job, tile, angle, pair, width);
     column = 2 * rotary.getPairs();
   }
   if (column == columns)
     return;
-  int64_t width = getWidth(columns - column, kMostColumns);
+  int64_t width = getWidth(columns - column, kCopiedColumns);
   for (; column < columns; column += width)
     copy(job, tile, column, width);
 }

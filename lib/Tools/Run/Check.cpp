@@ -347,7 +347,25 @@ static void checkOthers(ArrayRef<ProblemArgument> mine,
           checkArray(own.name, *own.getArray(), *other.getArray(), {0, 0}));
 }
 
-/// A function that only prepares operands: all that it writes.
+/// Of a mean of parts: twice the spacing of numbers of the format, and 2^-16 of
+/// the largest for exponentials and the order of sums.
+static Tolerance getMergedTolerance(const interp::Array &exact) {
+  double largest = 0;
+  exact.forEach([&](ArrayRef<int64_t>, uint8_t *element) {
+    double value = std::abs(interp::loadAsDouble(exact.getFormat(), element));
+    if (std::isfinite(value))
+      largest = std::max(largest, value);
+  });
+  double relative = 0x1p-20;
+  if (exact.getFormat() == interp::Format::F16)
+    relative = 0x1p-10;
+  else if (exact.getFormat() == interp::Format::BF16)
+    relative = 0x1p-7;
+  return {0x1p-16 * largest, relative};
+}
+
+/// A function that only prepares operands, or merges results: all that it
+/// writes.
 static FailureOr<SmallVector<CheckResult>>
 checkQuantized(ModuleOp module, func::FuncOp function, const Problem &problem) {
   Problem exact = problem;
@@ -359,13 +377,15 @@ checkQuantized(ModuleOp module, func::FuncOp function, const Problem &problem) {
           interp::Array::allocate(array->getFormat(), array->getShape());
   if (failed(runAttention(module, function.getName(), exact)))
     return failure();
+  bool isMerge = !function.getBody().getOps<attention::MergeOp>().empty();
   SmallVector<CheckResult> checks;
   for (auto [mine, theirs] :
        llvm::zip_equal(problem.getArguments(), exact.getArguments())) {
     const interp::Array *array = theirs.getArray();
     if (!array || !theirs.access.written)
       continue;
-    Tolerance allowed = getQuantizedTolerance(array->getFormat());
+    Tolerance allowed = isMerge ? getMergedTolerance(*array)
+                                : getQuantizedTolerance(array->getFormat());
     checks.push_back(checkArray(mine.name, *mine.getArray(), *array, allowed));
   }
   return checks;

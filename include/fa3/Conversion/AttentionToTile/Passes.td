@@ -12,7 +12,7 @@ def AttentionToTile : Pass<"attention-to-tile", "::mlir::ModuleOp"> {
     Input: functions on tensors whose `attention.forward` or `attention.backward`
     have no `mods` left, take function arguments, or results of `attention.quantize`,
     `attention.rotary` or `attention.append` of arguments, and give function
-    results; or these alone.
+    results; or these alone; or one `attention.merge` of arguments.
 
     Output: for each function a host function on memrefs (results become trailing
     arguments) that states the launch contract, and a `gpu.module` with one
@@ -75,6 +75,10 @@ def AttentionToTile : Pass<"attention-to-tile", "::mlir::ModuleOp"> {
     of the attention's, with a tile for 64 heads of every row of every tensor.
     What is appended is turned on the way. It loads and stores by threads, since
     the keys of a sequence may be anywhere.
+
+    `attention.merge` becomes the kernel that merges the parts of a forward with
+    `splits`: tiles of 64 rows and 32 columns, and a loop over parts. Where the
+    number of heads is static, heads that are a power of two are rows of a tile.
 
     `attention.list_blocks` becomes three kernels in front of the attention's:
     `_pairs` counts the visible pairs of every two blocks, 64 blocks of keys a

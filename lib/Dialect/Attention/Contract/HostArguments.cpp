@@ -434,12 +434,15 @@ fa3::attention::collectArguments(func::FuncOp function, ScoredOpInterface op,
                          {}});
   auto ret = cast<func::ReturnOp>(function.getBody().front().getTerminator());
   for (auto [number, value] : llvm::enumerate(ret.getOperands())) {
-    if (isPreparation(value.getDefiningOp())) {
-      arguments.push_back({typeOf(value.getType(), {}),
-                           value.getLoc(),
-                           function.getResultAttrDict(number),
-                           "",
-                           {}});
+    if (Operation *source = value.getDefiningOp(); isPreparation(source)) {
+      auto merge = dyn_cast<MergeOp>(source);
+      bool isWide = merge && value == merge.getO();
+      arguments.push_back(
+          {typeOf(value.getType(), isWide ? outputType : Type()),
+           value.getLoc(),
+           function.getResultAttrDict(number),
+           "",
+           {}});
       continue;
     }
     auto [name, dims] = describeResult(op, cast<OpResult>(value));

@@ -72,6 +72,10 @@ nameUpdates(mlir::func::FuncOp function,
 void nameBlockLists(mlir::func::FuncOp function,
                     llvm::MutableArrayRef<HostArgument> arguments);
 
+/// Gives arguments that attention.merge takes or gives theirs.
+void nameMerge(mlir::func::FuncOp function,
+               llvm::MutableArrayRef<HostArgument> arguments);
+
 /// Adds `tile.name` and `tile.dims` where the function does not have them.
 mlir::DictionaryAttr nameArgument(const HostArgument &argument,
                                   unsigned number);

@@ -3,6 +3,7 @@
 #include "HostForm.h"
 #include "HostArguments.h"
 #include "fa3/Dialect/Attention/Contract/Blocks.h"
+#include "fa3/Dialect/Attention/Contract/Merge.h"
 #include "fa3/Dialect/Attention/Contract/Quantization.h"
 #include "fa3/Dialect/Attention/Contract/Update.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
@@ -155,8 +156,8 @@ static LogicalResult verifyReturn(func::ReturnOp ret, ScoredOpInterface op,
                                   StringRef name) {
   for (auto [number, value] : llvm::enumerate(ret.getOperands())) {
     Operation *source = value.getDefiningOp();
-    if (!source ||
-        (source != op && !isa<QuantizeOp, RotaryOp, ListBlocksOp>(source)))
+    if (!source || (source != op &&
+                    !isa<QuantizeOp, RotaryOp, ListBlocksOp, MergeOp>(source)))
       return ret.emitError("expects result ")
              << number << " to be a result of '" << name << "'";
     if (llvm::is_contained(ret.getOperands().take_front(number), value))
@@ -208,6 +209,7 @@ LogicalResult fa3::attention::verifyForm(func::FuncOp function,
   if ((op && failed(verifyOperands(op))) ||
       failed(verifyQuantizations(function, forward)) ||
       failed(verifyUpdates(function, forward)) ||
+      failed(verifyMerge(function)) ||
       failed(verifyBlockLists(function, forward)))
     return failure();
   bool mayPrepare = !op || forward;

@@ -60,6 +60,8 @@ void HostBuilder::build() {
     buildUpdate(update);
   for (HostBlockLists &lists : host.blockLists)
     buildBlockLists(lists);
+  if (host.merge)
+    buildHostMerge(b, host);
   if (host.forward)
     buildForward();
   else if (host.backward)
@@ -206,6 +208,7 @@ fa3::attention::createHostFunction(func::FuncOp function,
   auto quantizedNames = nameQuantized(function, host.forward, arguments);
   auto updateNames = nameUpdates(function, arguments);
   nameBlockLists(function, arguments);
+  nameMerge(function, arguments);
   SmallVector<Type> types;
   SmallVector<Location> locs;
   SmallVector<DictionaryAttr> attributes;
@@ -249,6 +252,8 @@ fa3::attention::createHostFunction(func::FuncOp function,
   });
   for (auto op : function.getBody().getOps<ListBlocksOp>())
     host.blockLists.emplace_back().op = op;
+  for (auto op : function.getBody().getOps<MergeOp>())
+    host.merge.emplace().op = op;
   HostBuilder(host, function).build();
   return host;
 }

@@ -117,7 +117,7 @@ bool fa3::attention::isComputedIndex(Operation *read, Value index) {
 }
 
 bool fa3::attention::isPreparation(Operation *op) {
-  return isa<QuantizeOp, RotaryOp, AppendOp, ListBlocksOp>(op);
+  return isa<QuantizeOp, RotaryOp, AppendOp, ListBlocksOp, MergeOp>(op);
 }
 
 bool fa3::attention::isDivision(Operation *op) {

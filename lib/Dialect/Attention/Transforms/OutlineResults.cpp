@@ -53,6 +53,9 @@ OpFoldResult Candidate::getResultExtent(OpResult result, int64_t dim) {
     Value rows = arith::ConstantIndexOp::create(b, quantize.getRows());
     return arith::CeilDivSIOp::create(b, length, rows).getResult();
   }
+  if (auto merge = dyn_cast<MergeOp>(root))
+    return getExtent(number == 0 ? merge.getParts() : merge.getLseParts(),
+                     dim + 1);
   if (auto backward = dyn_cast<BackwardOp>(root)) {
     constexpr unsigned kOfOperands = 3;
     if (number < kOfOperands)

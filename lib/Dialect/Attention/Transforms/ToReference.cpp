@@ -8,6 +8,7 @@
 #include "BackwardReference.h"
 #include "BlocksReference.h"
 #include "ForwardReference.h"
+#include "MergeReference.h"
 #include "QuantizeReference.h"
 #include "UpdateReference.h"
 #include "fa3/Dialect/Attention/Contract/HostFunction.h"
@@ -108,6 +109,8 @@ struct ToReference : fa3::attention::impl::ToReferenceBase<ToReference> {
           return signalPassFailure();
       } else if (host->forward) {
         buildForwardReference(*host, precision, std::nullopt);
+      } else if (host->merge) {
+        buildMergeReference(*host);
       }
       freeWorkspaces(*host, workspaces);
       function.erase();

@@ -239,3 +239,22 @@ func.func @program(%document: tensor<1x?xi32>, %n: index) -> (tensor<1x1x?xi32>,
     }
   return %count, %index, %full_count, %full_index : tensor<1x1x?xi32>, tensor<1x1x?x?xi32>, tensor<1x1x?xi32>, tensor<1x1x?x?xi32>
 }
+
+// -----
+
+// Results for parts of the keys, which what a program computes becomes one of.
+
+// CHECK-LABEL: func.func @merge(
+// CHECK-SAME: %[[P:[^:]*]]: tensor<?x?x?x4x64xf32>
+// CHECK-DAG: tensor.dim %[[P]], %c1
+// CHECK-DAG: tensor.dim %[[P]], %c2
+// CHECK: tensor.empty(%{{.*}}, %{{.*}}) : tensor<?x?x4x64xbf16>
+// CHECK: attention.call @merge_attention(%[[P]], %{{.*}} outs(%{{.*}} : tensor<?x?x4x64xbf16>, tensor<?x4x?xf32>)
+// CHECK: func.func private @merge_attention(
+// CHECK: attention.merge
+func.func @merge(%p: tensor<?x?x?x4x64xf32>, %l: tensor<?x?x4x?xf32>) -> (tensor<?x?x4x64xbf16>, tensor<?x4x?xf32>) {
+  %less = arith.negf %l : tensor<?x?x4x?xf32>
+  %o, %lse = attention.merge %p, %less layout bshd
+    : tensor<?x?x?x4x64xf32>, tensor<?x?x4x?xf32> -> tensor<?x?x4x64xbf16>, tensor<?x4x?xf32>
+  return %o, %lse : tensor<?x?x4x64xbf16>, tensor<?x4x?xf32>
+}

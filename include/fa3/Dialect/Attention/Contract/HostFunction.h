@@ -9,6 +9,7 @@
 #define FA3_DIALECT_ATTENTION_CONTRACT_HOSTFUNCTION_H
 
 #include "fa3/Dialect/Attention/Contract/Blocks.h"
+#include "fa3/Dialect/Attention/Contract/Merge.h"
 #include "fa3/Dialect/Attention/Contract/Quantization.h"
 #include "fa3/Dialect/Attention/Contract/Update.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -34,8 +35,9 @@ struct HostFunction {
   /// that computes or launches goes in front of that return.
   mlir::func::FuncOp function;
   /// The operation it stands for, still in the function on tensors: one of the
-  /// two, or none if the function only prepares operands. Then all of it is
-  /// null but quantizations, updates and lists of blocks.
+  /// two, or none if the function only prepares operands, or merges results.
+  /// Then all of it is null but quantizations, updates, lists of blocks and
+  /// what is merged.
   ForwardOp forward;
   BackwardOp backward;
   /// The quantizations that come before it, in order.
@@ -44,6 +46,8 @@ struct HostFunction {
   llvm::SmallVector<HostUpdate, 0> updates;
   /// What lists blocks of keys, in order.
   llvm::SmallVector<HostBlockLists, 0> blockLists;
+  /// What merges results, alone in its function.
+  std::optional<HostMerge> merge;
 
   /// Arguments seen as (batch, head, sequence, element); lse as (batch, head,
   /// query), null if the function does not return it. With a place other
@@ -114,16 +118,17 @@ bool hasHostForm(mlir::func::FuncOp function);
 /// Every tensor argument becomes a memref with dynamic strides, the last being
 /// 1; o and lse become trailing arguments. Arguments are named by the attribute
 /// `tile.name` ("q", "k", "v", "aux0", .., "scale", "q_scale", "k_scale",
-/// "v_scale", "o", "lse", "dq", "dk", "dv", "daux0", .., "rotation", "x8",
-/// "x_scale", "count", "index", "full_count", "full_index", "arg3" unless the
-/// argument or result has a name already) and dimensions by `tile.dims`. Checks
-/// that need the actual shapes are `cf.assert` operations: extents that must
-/// agree, key heads that divide the heads, auxiliary operands that are large
-/// enough for the elements read (with a gradient just so large), a positive
-/// scale. Scalar operations of the function are kept. Results of
-/// attention.quantize and attention.list_blocks that are not returned become
-/// memory that the function allocates (memref.alloc). The result of
-/// attention.append is the argument that holds its cache.
+/// "v_scale", "o", "lse", "o_parts", "lse_parts", "dq", "dk", "dv", "daux0",
+/// .., "rotation", "x8", "x_scale", "count", "index", "full_count",
+/// "full_index", "arg3" unless the argument or result has a name already) and
+/// dimensions by `tile.dims`. Checks that need the actual shapes are
+/// `cf.assert` operations: extents that must agree, key heads that divide the
+/// heads, auxiliary operands that are large enough for the elements read (with
+/// a gradient just so large), a positive scale. Scalar operations of the
+/// function are kept. Results of attention.quantize and attention.list_blocks
+/// that are not returned become memory that the function allocates
+/// (memref.alloc). The result of attention.append is the argument that holds
+/// its cache.
 ///
 /// Calls of the function (attention.call) may be anywhere.
 ///
@@ -132,7 +137,8 @@ bool hasHostForm(mlir::func::FuncOp function);
 /// attention.forward or attention.backward without mods, whose tensors are
 /// arguments or come from attention.quantize, attention.rotary,
 /// attention.append or attention.list_blocks of arguments and whose results are
-/// returned, or these alone, and otherwise pure operations on scalars.
+/// returned, or these alone, or one attention.merge of arguments alone, and
+/// otherwise pure operations on scalars.
 llvm::FailureOr<HostFunction>
 createHostFunction(mlir::func::FuncOp function,
                    const HostFunctionOptions &options = {});

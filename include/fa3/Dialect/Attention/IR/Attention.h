@@ -75,7 +75,7 @@ llvm::LogicalResult verifyExtents(mlir::Operation *op);
 bool isComputedIndex(mlir::Operation *read, mlir::Value index);
 
 /// Whether a function may have the operation beside attention, or in its place:
-/// it makes operands of attention from arguments.
+/// it makes operands of attention from arguments, or merges results.
 bool isPreparation(mlir::Operation *op);
 
 /// Whether an operation of a region divides integers. By zero it divides by

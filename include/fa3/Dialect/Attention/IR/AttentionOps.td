@@ -456,5 +456,6 @@ def Attention_YieldOp : Attention_Op<"yield", [
 
 include "fa3/Dialect/Attention/IR/AttentionBlocksOp.td"
 include "fa3/Dialect/Attention/IR/AttentionCacheOps.td"
+include "fa3/Dialect/Attention/IR/AttentionMergeOp.td"
 
 #endif // FA3_ATTENTION_OPS

@@ -9,7 +9,7 @@ include "fa3/Options/Options.td"
 def Outline : Pass<"attention-outline", "::mlir::ModuleOp"> {
   let summary = "attention anywhere in a program -> functions of attention and calls";
   let description = [{
-    Every `attention.forward`, `backward`, `quantize`, `rotary` and `append` becomes a
+    Every `attention.forward`, `backward`, `merge`, `quantize`, `rotary` and `append` becomes a
     private function that holds nothing else, with its operands as arguments,
     and an `attention.call` in its place. Equal ones, up to where they are, share a
     function and so a kernel. Scalars that regions use become arguments, constants
@@ -321,7 +321,7 @@ def ToReference : Pass<"attention-to-reference", "::mlir::ModuleOp"> {
     `attention.backward`, whose mods are expanded, whose tensor operands are arguments of the function, or
     results of `attention.quantize` of arguments, and whose results it returns;
     or with operations that make operands alone (`attention.quantize`,
-    `attention.list_blocks`). Other functions stay. Output: functions on strided
+    `attention.list_blocks`) or merge results (`attention.merge`). Other functions stay. Output: functions on strided
     memrefs (see fa3/Dialect/Attention/Contract/HostFunction.h) that hold the
     launch contract's checks as `cf.assert` and plain `scf.for` loops: a row of
     scores, its softmax, the weighted sum of values; for gradients their formula,
