@@ -10,8 +10,9 @@ import torch
 
 from fa3_device import kernels, timing
 
-from . import peers, sustained
+from . import peers, serving_problem, sustained
 from .problem import PEER_TOLERANCE, Problem
+from .serving import ServingCell
 
 OURS = "ours"
 
@@ -49,27 +50,35 @@ def setup():
     kernels.setup()
 
 
-def _ours(stem):
+def _ours(stem, variant):
     def make(problem, _options):
         program = kernels.load(stem)
-        run = program.bind(**problem.arguments())
+        run = program.bind(**problem.arguments(variant))
 
         def call():
             run()
-            return problem.o.tensor
+            return problem.o
 
         return peers.Candidate(call)
 
     return make
 
 
+def _problem(cell):
+    if isinstance(cell, ServingCell):
+        return serving_problem.ServingProblem(cell)
+    return Problem(cell)
+
+
 def _makers(job, cell, references):
     """(name, whether it is ours, maker), cuDNN first."""
     options = job.options
+    is_serving = isinstance(cell, ServingCell)
+    makers = serving_problem.MAKERS if is_serving else peers.MAKERS
     if "cudnn" in options.peers:
-        yield "cudnn", False, peers.MAKERS["cudnn"]
+        yield "cudnn", False, makers["cudnn"]
     for name, stem in job.stems[cell.name].items():
-        yield name, True, _ours(stem)
+        yield name, True, _ours(stem, name)
     if "reference" in options.peers:
         for name, make in references.makers():
             yield name, False, make
@@ -78,7 +87,8 @@ def _makers(job, cell, references):
             continue
         if name in peers.SLOW and cell.length not in options.slow_lengths:
             continue
-        yield name, False, peers.MAKERS[name]
+        if name in makers:
+            yield name, False, makers[name]
 
 
 def _check(problem, candidate, ours):
@@ -108,7 +118,7 @@ def body(job):
     references = None
     for cell in job.cells:
         yield "begin", cell.name, ""
-        problem = Problem(cell)
+        problem = _problem(cell)
         if references is None:
             references = peers.References(job.options, cell)
         for name, ours, make in _makers(job, cell, references):

@@ -9,7 +9,7 @@ from typing import Callable
 
 from fa3_device.features import Mask
 
-from . import models
+from . import models, serving
 from .cells import Cell
 
 LENGTHS = (512, 1024, 2048, 4096, 8192, 16384)
@@ -44,6 +44,16 @@ class Preset:
 
     def variants_of(self, cell: Cell) -> dict[str, str]:
         return self.by_cell.get(cell.name, self.variants)
+
+    def module_of(self, cell: Cell, variant: str, dynamic: bool) -> str:
+        """The text that a variant of a cell is compiled from; `dynamic`: no
+        extent is known."""
+        if isinstance(cell, serving.ServingCell):
+            return cell.module(variant)
+        unknown = self.unknown.get(variant)
+        return cell.module(
+            bool(unknown) or dynamic, knows_heads=unknown == "lengths"
+        )
 
 
 def cell(type, d, mask_name, length, *, dv=None, mask=None, batch=None,
@@ -258,6 +268,13 @@ def _sustained() -> Preset:
     )
 
 
+def _serving(name: str, cells: list[serving.ServingCell]) -> Preset:
+    return Preset(
+        name, cells, peers=("cudnn", "fa2"),
+        by_cell={cell.name: cell.variants() for cell in cells},
+    )  # fmt: skip
+
+
 PRESETS: dict[str, Callable[[], Preset]] = {
     "table": _table,
     "bf16": _bf16,
@@ -273,6 +290,11 @@ PRESETS: dict[str, Callable[[], Preset]] = {
     "head-dims": _head_dims,
     "ablation": _ablation,
     "sustained": _sustained,
+    "decode": lambda: _serving("decode", serving.decode_cells()),
+    "paged": lambda: _serving("paged", serving.paged_cells()),
+    "append": lambda: _serving("append", serving.append_cells()),
+    "varlen": lambda: _serving("varlen", serving.varlen_cells()),
+    "mixed": lambda: _serving("mixed", serving.mixed_cells()),
 }
 
 
@@ -292,7 +314,11 @@ def narrow(preset: Preset, given) -> Preset:
         variants[options] = options
         if preset.unknown:
             unknown[options] = "lengths"
-    changes = {"cells": cells, "variants": variants, "unknown": unknown}
+    more = {options: options for options in given.variant or []}
+    by_cell = {name: mine | more for name, mine in preset.by_cell.items()}
+    changes = {
+        "cells": cells, "variants": variants, "unknown": unknown, "by_cell": by_cell,
+    }  # fmt: skip
     if given.peers is not None:
         changes["peers"] = tuple(given.peers)
     if given.modes:

@@ -77,7 +77,7 @@ class Problem:
         self.lse = guarded(cell.heads, 0, torch.float32)
         self._truth = None
 
-    def arguments(self) -> dict:
+    def arguments(self, _variant: str = "") -> dict:
         """What fa3's program takes, by name."""
         arguments = {"q": self.q, "k": self.k, "v": self.v}
         if self.slopes is not None:

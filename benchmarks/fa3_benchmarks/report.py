@@ -9,6 +9,10 @@ from . import minima
 from .rows import Row, ratios
 
 
+# Presets with a line for each family, however few.
+IN_LINES = ("decode", "paged", "append", "varlen", "mixed")
+
+
 def _unique(items: Iterable) -> list:
     return list(dict.fromkeys(items))
 
@@ -26,7 +30,7 @@ def _grid(corner: str, columns: list[str], lines: list[list[str]]) -> str:
 
 
 def _entry(row: Row, ratio: float | None) -> str:
-    text = f"{row.tflops:.0f}"
+    text = f"{row.gbps:.0f} GB/s" if row.gbps else f"{row.tflops:.0f}"
     if ratio is not None:
         text += f" {ratio:.2f}"
     if row.mode == "sustained":
@@ -87,7 +91,8 @@ def tables(rows: list[Row], base: str) -> Iterable[str]:
         some = [r for r in rows if (r.preset, r.dtype, r.mode) == key]
         lengths = _unique(r.length for r in some)
         families = _unique((r.family, r.length) for r in some)
-        if len(families) == len(_unique(f for f, _ in families)) > many:
+        are_alone = len(families) == len(_unique(f for f, _ in families))
+        if are_alone and (len(families) > many or preset in IN_LINES):
             yield lines(some, base, f"{preset}, {dtype}, {mode}")
             continue
         if len(lengths) == 1:
@@ -125,6 +130,8 @@ def progress(row: Row) -> str:
         f"{row.dtype} {row.family} b{row.batch} s{row.length} {row.kernel} "
         f"{row.mode}: {row.ms:.4f} ms, {row.tflops:.0f} TFLOP/s"
     )
+    if row.gbps:
+        text += f", {row.gbps:.0f} GB/s"
     if row.clock_mhz:
         text += f", {row.clock_mhz:.0f} MHz"
     if row.watts:

@@ -35,6 +35,7 @@ class Row:
     watts: float = 0.0
     of_cudnn: float = 0.0  # ratio of throughputs
     error: float = 0.0  # relative, against the oracle
+    gbps: float = 0.0  # of keys and values, where queries are few
 
     @property
     def problem(self) -> tuple:
@@ -52,7 +53,8 @@ def row(preset: str, cell, mode: str, kernel: str, time, **more) -> Row:
         mask=cell.mask_name, length=cell.length, batch=cell.batch,
         heads=cell.heads, key_heads=cell.key_heads, dtype=cell.type,
         mode=mode, kernel=kernel, ms=time.ms, low=time.low, high=time.high,
-        tflops=time.tflops(cell.flops), clock_mhz=time.mhz, **more,
+        tflops=time.tflops(cell.flops), clock_mhz=time.mhz,
+        gbps=getattr(cell, "bytes", 0) / time.ms / 1e6, **more,
     )  # fmt: skip
 
 
@@ -76,7 +78,7 @@ def add_ratios(rows: Iterable[Row]) -> None:
 
 _PLACES = {
     "ms": 5, "low": 5, "high": 5, "tflops": 2, "clock_mhz": 0, "watts": 0,
-    "of_cudnn": 4,
+    "of_cudnn": 4, "gbps": 0,
 }  # fmt: skip
 
 
@@ -119,8 +121,8 @@ def read(path) -> list[Row]:
     fields = [(f.name, kinds[f.type]) for f in dataclasses.fields(Row)]
     rows = [
         Row(**{name: kind(line[name] or 0) if kind is not str else line[name]
-               for name, kind in fields})
-        for line in read_lines(path, (name for name, _ in fields))
+               for name, kind in fields if name in line})
+        for line in read_lines(path, (n for n, _ in fields if n != "gbps"))
     ]  # fmt: skip
     add_ratios(rows)
     return rows

@@ -60,11 +60,7 @@ class Session:
         wanted = []
         for cell in preset.cells:
             for variant, more in preset.variants_of(cell).items():
-                unknown = preset.unknown.get(variant)
-                module = cell.module(
-                    bool(unknown) or self.given.dynamic,
-                    knows_heads=unknown == "lengths",
-                )
+                module = preset.module_of(cell, variant, self.given.dynamic)
                 options = f"{self.given.pipeline_options} {more}".strip()
                 key = module, options
                 if key not in futures:

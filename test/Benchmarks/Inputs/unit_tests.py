@@ -10,7 +10,7 @@ import types
 import unittest
 
 ROOT = pathlib.Path(sys.argv.pop(1)) if len(sys.argv) > 1 else pathlib.Path()
-for folder in ("benchmarks", "test/Device"):
+for folder in ("benchmarks", "test/Device", "python"):
     sys.path.insert(0, str(ROOT / folder))
 
 from fa3_benchmarks import cells, minima, presets, report  # noqa: E402
@@ -117,6 +117,30 @@ class Cells(unittest.TestCase):
             {"lengths": "lengths", "extents": "extents", "mode=cta": "lengths"},
         )
 
+    def test_serving(self):
+        decode = presets.PRESETS["decode"]()
+        cell = next(c for c in decode.cells if c.keys == (32768,) * 8 and c.key_heads == 8)
+        # K and V of 8 heads in bf16, read once; 4 operations for each element.
+        self.assertEqual(cell.bytes, 8 * 32768 * 8 * 128 * 2 * 2)
+        self.assertEqual(cell.flops, 8 * 32768 * 32 * 128 * 4)
+        self.assertEqual(cell.parts, (2, 4, 1))
+        self.assertEqual(list(decode.variants_of(cell)), ["fa3", "4 parts", "1 parts"])
+        self.assertIn("splits %splits_index", decode.module_of(cell, "fa3", False))
+        self.assertNotIn("splits", decode.module_of(cell, "1 parts", False))
+        mix, balanced = presets.PRESETS["varlen"]().cells[:2]
+        self.assertEqual((len(mix.keys), sum(mix.keys)), (24, 65480))
+        self.assertEqual(mix.bytes, 0)
+        self.assertEqual(list(mix.variants()), ["fa3", "unknown heads"])
+        self.assertIn("dense", balanced.variants())
+        self.assertEqual(balanced.flops, balanced.dense_cell().flops)
+        self.assertIn("tensor<?x8x?x128xbf16>", balanced.module("dense"))
+        self.assertIn("tensor<?x?x128xbf16>", balanced.module("unknown heads"))
+        whole, *halves = presets.PRESETS["mixed"]().cells
+        self.assertEqual(whole.flops, sum(c.flops for c in halves))
+        self.assertEqual(whole.arrays, ("cu_q", "used_k", "page_table"))
+        for c in presets.PRESETS["append"]().cells:
+            self.assertIn("attention.append", c.module())
+
     def test_narrow(self):
         given = types.SimpleNamespace(
             types=None, dims=["192x128"], masks=["causal"], lengths=None,
@@ -178,6 +202,14 @@ class Rows(unittest.TestCase):
         line = next(t for t in text.splitlines() if t.startswith("T5 11B"))
         self.assertIn("1000.0 us", line)
         self.assertTrue(line.endswith("2.00"))
+
+    def test_few_queries_have_bytes(self):
+        cell = presets.PRESETS["decode"]().cells[0]
+        row = measured("decode", cell, "fa3", 0.25)
+        self.assertAlmostEqual(row.gbps, cell.bytes / 0.25 / 1e6)
+        text = "\n".join(report.tables([row], "cudnn"))
+        self.assertIn("8 x 32768 keys", text)
+        self.assertIn("250.0 us 4295 GB/s", text)
 
     def test_table(self):
         text = report.table(self.rows, "length", "cudnn", "title")
