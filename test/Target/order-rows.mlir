@@ -18,6 +18,15 @@
 // NONE: shfl.sync.bfly
 // NONE: call <4 x float> @llvm.exp2.v4f32
 
+// Remainders of coordinates: none is derived from another one, which would have
+// to stay alive. Those by a power of two are no products.
+// ROWS-LABEL: define {{.*}} @remainders(
+// ROWS-COUNT-4: freeze i32
+// ROWS: srem i32 {{.*}}, 40
+// ROWS-LABEL: define {{.*}} @powers(
+// ROWS-NOT: freeze
+// ROWS: srem i32 {{.*}}, 32
+
 // Numbers made of vectors of coordinates: left alone.
 // ROWS-LABEL: define {{.*}} @numbers(
 // ROWS: sitofp <4 x i32>
@@ -43,6 +52,30 @@ module attributes {gpu.container_module} {
       %d = llvm.fsub %x, %m : vector<4xf32>
       %e = llvm.intr.exp2(%d) : (vector<4xf32>) -> vector<4xf32>
       llvm.store %e, %p : vector<4xf32>, !llvm.ptr<1>
+      llvm.return
+    }
+    llvm.func @remainders(%p: !llvm.ptr<1>, %x: i32) attributes {nvvm.kernel} {
+      %zero = llvm.mlir.constant(0 : i32) : i32
+      %columns = llvm.mlir.constant(dense<[0, 1, 8, 9]> : vector<4xi32>) : vector<4xi32>
+      %by = llvm.mlir.constant(dense<40> : vector<4xi32>) : vector<4xi32>
+      %u = llvm.mlir.poison : vector<4xi32>
+      %v = llvm.insertelement %x, %u[%zero : i32] : vector<4xi32>
+      %first = llvm.shufflevector %v, %u [0, 0, 0, 0] : vector<4xi32>
+      %j = llvm.add %first, %columns : vector<4xi32>
+      %r = llvm.srem %j, %by : vector<4xi32>
+      llvm.store %r, %p : vector<4xi32>, !llvm.ptr<1>
+      llvm.return
+    }
+    llvm.func @powers(%p: !llvm.ptr<1>, %x: i32) attributes {nvvm.kernel} {
+      %zero = llvm.mlir.constant(0 : i32) : i32
+      %columns = llvm.mlir.constant(dense<[0, 1, 8, 9]> : vector<4xi32>) : vector<4xi32>
+      %by = llvm.mlir.constant(dense<32> : vector<4xi32>) : vector<4xi32>
+      %u = llvm.mlir.poison : vector<4xi32>
+      %v = llvm.insertelement %x, %u[%zero : i32] : vector<4xi32>
+      %first = llvm.shufflevector %v, %u [0, 0, 0, 0] : vector<4xi32>
+      %j = llvm.add %first, %columns : vector<4xi32>
+      %r = llvm.srem %j, %by : vector<4xi32>
+      llvm.store %r, %p : vector<4xi32>, !llvm.ptr<1>
       llvm.return
     }
     llvm.func @numbers(%p: !llvm.ptr<1>) attributes {nvvm.kernel} {

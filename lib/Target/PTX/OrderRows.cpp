@@ -6,6 +6,7 @@
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
+#include "llvm/IR/PatternMatch.h"
 #include "llvm/Transforms/Scalar/Scalarizer.h"
 
 using namespace llvm;
@@ -94,10 +95,12 @@ void Segment::reorder() {
     instructions[number]->moveBefore(end->getIterator());
 }
 
+/// Elements of a vector that has one for each row.
+static constexpr unsigned kMostRows = 2;
+
 /// Whether vectors of coordinates, more than one per row, become numbers. As
 /// scalars, LLVM derives each of them from the one before and keeps all alive.
 static bool convertsCoordinates(Function &function) {
-  constexpr unsigned kMostRows = 2;
   return any_of(instructions(function), [](Instruction &instruction) {
     auto *type = dyn_cast<FixedVectorType>(instruction.getType());
     return isa<SIToFPInst, UIToFPInst>(instruction) && type &&
@@ -105,10 +108,38 @@ static bool convertsCoordinates(Function &function) {
   });
 }
 
+/// Whether an instruction divides by something else than a power of two, which
+/// becomes products.
+static bool isDivision(const User *user) {
+  auto *division = dyn_cast<BinaryOperator>(user);
+  return division && division->isIntDivRem() &&
+         !match(division->getOperand(1), PatternMatch::m_Power2());
+}
+
+/// Coordinates are a number plus constants. Without a known relation to each
+/// other, what a division makes of one is not derived from what it makes of
+/// another, which would have to stay alive.
+static void separateCoordinates(Function &function) {
+  for (Instruction &instruction :
+       make_early_inc_range(instructions(function))) {
+    auto *type = dyn_cast<FixedVectorType>(instruction.getType());
+    if (instruction.getOpcode() != Instruction::Add || !type ||
+        type->getNumElements() <= kMostRows ||
+        none_of(instruction.operands(), IsaPred<Constant>) ||
+        none_of(instruction.users(), isDivision))
+      continue;
+    auto *separate = new FreezeInst(&instruction, "separate",
+                                    std::next(instruction.getIterator()));
+    instruction.replaceUsesWithIf(
+        separate, [&](Use &use) { return use.getUser() != separate; });
+  }
+}
+
 PreservedAnalyses fa3::OrderRowsPass::run(Function &function,
                                           FunctionAnalysisManager &analyses) {
   if (convertsCoordinates(function))
     return PreservedAnalyses::all();
+  separateCoordinates(function);
   ScalarizerPass().run(function, analyses);
   for (BasicBlock &block : function) {
     SmallVector<Instruction *> segment;

@@ -11,7 +11,8 @@ namespace fa3 {
 /// for both rows, then the next; ptxas keeps to that order by and large. This
 /// pass orders what one basic block computes by the exchanges between lanes
 /// (the maximum of a row) that lead to it, so that the second row's maximum is
-/// taken while the first row's exponentials run. Makes scalars of vectors;
+/// taken while the first row's exponentials run. Makes scalars of vectors,
+/// those of coordinates that are divided without a relation to each other;
 /// functions that turn vectors of coordinates into numbers are left as they
 /// are.
 struct OrderRowsPass : llvm::PassInfoMixin<OrderRowsPass> {
