@@ -30,52 +30,21 @@ def _shares_bias(feature):
 def module(feature):
     """Text of a module with one attention.backward; auxiliary operands have
     gradients, too."""
-    mask = features.MASKS[feature.mask]
     types = features.dynamic_types(feature)
     if _shares_bias(feature):
         types["bias"] = types["bias"].replace("<?", "<1", 1)
-    mods, aux = mask.mods()
-    q, k, v, o, lse = (types[n] for n in ("q", "k", "v", "o", "lse"))
-    arguments = {"q": q, "k": k, "v": v, "o": o, "lse": lse, "do": o}
-    arguments.update((name, types[name]) for name in aux)
-    clauses = ""
-    if aux:
-        names = ", ".join(f"%{name}" for name in aux)
-        clauses += f" aux({names} : {', '.join(types[name] for name in aux)})"
-        clauses += f" grad_aux [{', '.join(map(str, range(len(aux))))}]"
-    if feature.scale:
-        arguments["scale"] = "f32"
-        clauses += " scale %scale"
-    if feature.layout != "bhsd":
-        clauses += f" layout {feature.layout}"
-    if mods:
-        clauses += f" mods [{', '.join(mods)}]"
-    parameters = ", ".join(
-        f'%{name}: {type} {{tile.name = "{name}"}}'
-        for name, type in arguments.items()
-    )
-    gradients = dict(zip(_GRADIENTS, (q, k, v)))
-    gradients.update(("d" + name, types[name]) for name in aux)
-    results = ", ".join(
-        f'{type} {{tile.name = "{name}"}}' for name, type in gradients.items()
-    )
-    values = ", ".join("%" + name for name in gradients)
-    returned = ", ".join(gradients.values())
-    return (
-        f"func.func @backward({parameters})\n    -> ({results}) {{\n"
-        f"  {values} = attention.backward %q, %k, %v, %o, %lse, %do{clauses}\n"
-        f"    : ({q}, {k}, {v}, {o}, {lse}, {o}) -> ({returned})\n"
-        f"  return {values} : {returned}\n}}\n"
-    )
+    return features.gradient_text(
+        features.MASKS[feature.mask], types, feature.layout, feature.scale,
+        of_aux=True,
+    )  # fmt: skip
 
 
-def _forward(mask, x, dtype):
-    """o and lse, by operations that torch can differentiate."""
+def _scores(mask, x, dtype):
+    """Edited scores, by operations that torch can differentiate; which keys are
+    visible, and which queries see none, (query, 1), or None for both."""
     batch, heads, queries, d = x["q"].shape
     key_heads, keys = x["k"].shape[1:3]
-    group = heads // key_heads
-    k = x["k"].to(dtype).repeat_interleave(group, 1)
-    v = x["v"].to(dtype).repeat_interleave(group, 1)
+    k = x["k"].to(dtype).repeat_interleave(heads // key_heads, 1)
     s = (x["q"].to(dtype) * x["scale"]) @ k.transpose(-1, -2)
     if mask.softcap is not None:
         s = (s / mask.softcap).tanh() * mask.softcap
@@ -88,9 +57,16 @@ def _forward(mask, x, dtype):
     if mask.bias:
         s = s + x["bias"].to(dtype)
     keep = oracle.visible(mask, queries, keys, s.device)
-    dead = None
+    dead = None if keep is None else ~keep.any(-1)[:, None]
+    return s, keep, dead
+
+
+def _forward(mask, x, dtype):
+    """o and lse, by operations that torch can differentiate."""
+    s, keep, dead = _scores(mask, x, dtype)
+    group = s.shape[1] // x["k"].shape[1]
+    v = x["v"].to(dtype).repeat_interleave(group, 1)
     if keep is not None:
-        dead = ~keep.any(-1)[:, None]
         s = s.masked_fill(~keep & ~dead, -torch.inf)
     p = s.softmax(-1)
     lse = s.detach().to(torch.promote_types(dtype, torch.float32)).logsumexp(-1)
@@ -100,7 +76,7 @@ def _forward(mask, x, dtype):
     return p @ v, lse
 
 
-def _gradients(mask, x, dtype):
+def gradients(mask, x, dtype):
     """Gradients of q, k, v and auxiliary operands in f32, with o and lse."""
     leaves = {}
     for name in _INPUTS + tuple(n for n in ("alibi", "bias") if n in x):
@@ -111,6 +87,29 @@ def _gradients(mask, x, dtype):
     o, lse = _forward(mask, {**x, **leaves}, dtype)
     found = torch.autograd.grad(o, list(leaves.values()), x["do"].to(dtype))
     return [g.float() for g in found], o.detach(), lse.float()
+
+
+def _of_given(mask, x, o, lse, dtype):
+    """Gradients of auxiliary operands in f32 by the formula, with o and lse as
+    the operation is given them. Rounding o changes the gradients of all scores
+    of a query alike, which sums over many pairs add up."""
+    leaves = [
+        x[name].detach().clone().to(dtype).requires_grad_()
+        for name in ("alibi", "bias") if name in x
+    ]  # fmt: skip
+    if not leaves:
+        return []
+    named = dict(zip((n for n in ("alibi", "bias") if n in x), leaves))
+    s, keep, _ = _scores(mask, {**x, **named}, dtype)
+    group = s.shape[1] // x["k"].shape[1]
+    v = x["v"].to(dtype).repeat_interleave(group, 1)
+    p = (s.detach() - lse.to(dtype)[..., None]).exp()
+    if keep is not None:
+        p = p.masked_fill(~keep, 0)
+    do = x["do"].to(dtype)
+    delta = (do * o.to(dtype)).sum(-1, keepdim=True)
+    change = p * (do @ v.transpose(-1, -2) - delta)
+    return [g.float() for g in torch.autograd.grad(s, leaves, change)]
 
 
 class _Problem:
@@ -165,13 +164,13 @@ class _Problem:
         batch, heads, queries, _ = x["q"].shape
         keys = x["k"].shape[2]
         exact = batch * heads * queries * keys <= _EXACT
-        want, o, lse = _gradients(
-            self.mask, x, torch.float64 if exact else torch.float32
-        )
-        low, _, _ = _gradients(self.mask, x, self.dtype)
+        wide = torch.float64 if exact else torch.float32
+        want, o, lse = gradients(self.mask, x, wide)
+        low, _, _ = gradients(self.mask, x, self.dtype)
         self.arrays["o"].fill(o)
         self.lse.fill(lse)
-        return want, low
+        given = _of_given(self.mask, x, self.arrays["o"].tensor, lse, wide)
+        return want[: len(_GRADIENTS)] + given, low
 
     def arguments(self):
         def arranged(x):

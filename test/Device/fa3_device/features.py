@@ -207,6 +207,46 @@ def module_text(
     )
 
 
+def gradient_text(mask, types, layout="bhsd", scale=False, of_aux=False):
+    """A module with one attention.backward; `types` has those of q, k, v, o, lse
+    and of what the mask reads, which has gradients `of_aux`, too."""
+    mods, aux = mask.mods()
+    q, k, v, o, lse = (types[n] for n in ("q", "k", "v", "o", "lse"))
+    arguments = {"q": q, "k": k, "v": v, "o": o, "lse": lse, "do": o}
+    arguments.update((name, types[name]) for name in aux)
+    clauses = ""
+    if aux:
+        names = ", ".join(f"%{name}" for name in aux)
+        clauses += f" aux({names} : {', '.join(types[name] for name in aux)})"
+        if of_aux:
+            clauses += f" grad_aux [{', '.join(map(str, range(len(aux))))}]"
+    if scale:
+        arguments["scale"] = "f32"
+        clauses += " scale %scale"
+    if layout != "bhsd":
+        clauses += f" layout {layout}"
+    if mods:
+        clauses += f" mods [{', '.join(mods)}]"
+    parameters = ", ".join(
+        f'%{name}: {type} {{tile.name = "{name}"}}'
+        for name, type in arguments.items()
+    )
+    gradients = dict(zip(("dq", "dk", "dv"), (q, k, v)))
+    if of_aux:
+        gradients.update(("d" + name, types[name]) for name in aux)
+    results = ", ".join(
+        f'{type} {{tile.name = "{name}"}}' for name, type in gradients.items()
+    )
+    values = ", ".join("%" + name for name in gradients)
+    returned = ", ".join(gradients.values())
+    return (
+        f"func.func @backward({parameters})\n    -> ({results}) {{\n"
+        f"  {values} = attention.backward %q, %k, %v, %o, %lse, %do{clauses}\n"
+        f"    : ({q}, {k}, {v}, {o}, {lse}, {o}) -> ({returned})\n"
+        f"  return {values} : {returned}\n}}\n"
+    )
+
+
 def all_features(types, dims, masks, layouts, heads=None):
     """The product of the lists. With one layout, `None`, the layouts alternate
     so that each occurs with every type, head dim and mask. Numbers of query and
