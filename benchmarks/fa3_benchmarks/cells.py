@@ -26,6 +26,7 @@ class Cell:
     q_terms: int = 1  # numbers whose sum is an element of q, with 8-bit floats
     lse: bool = True  # is a result, with 16-bit operands
     model: str = ""  # that has such a layer
+    gradient: bool = False  # those of q, k and v, given o and lse
 
     @property
     def rows(self) -> int:
@@ -44,7 +45,8 @@ class Cell:
         queries = f" q{self.queries}" if self.queries else ""
         terms = f" terms {self.q_terms}" if self.q_terms != 1 else ""
         lse = "" if self.lse else " no lse"
-        return f"{self.dims} {self.mask_name}{queries}{terms}{lse}"
+        gradient = " gradient" if self.gradient else ""
+        return f"{self.dims} {self.mask_name}{queries}{terms}{lse}{gradient}"
 
     @property
     def process(self) -> str:
@@ -59,6 +61,7 @@ class Cell:
         queries = f"-q{self.queries}" if self.queries else ""
         terms = f"-terms{self.q_terms}" if self.q_terms != 1 else ""
         lse = "" if self.lse else "-nolse"
+        lse += "-gradient" if self.gradient else ""
         return (
             f"{self.type}-{self.dims}-{self.mask_name}-"
             f"b{self.batch}-{heads}{queries}{terms}{lse}-s{self.length}"
@@ -81,9 +84,11 @@ class Cell:
 
     @property
     def flops(self) -> int:
-        """Operations of both products; a causal mask counts half of the
-        scores, a window those that it shows."""
+        """Operations of both products, of the five of gradients; a causal mask
+        counts half of the scores, a window those that it shows."""
         per_score = 2 * (self.d + self.dv)
+        if self.gradient:
+            per_score = 2 * (3 * self.d + 2 * self.dv)
         scores = self.rows * self.length
         if self.queries and not self.is_plain:
             raise ValueError(f"{self.name}: visible scores are not counted")
@@ -113,6 +118,8 @@ class Cell:
         else:
             types = self._static_types(transposed)
         rows = features.SCALINGS[scaling] if scaling else None
+        if self.gradient:
+            return features.gradient_text(self.mask, types)
         return features.module_text(
             self.mask, types, rows=rows, transposed=transposed,
             q_terms=self.q_terms,

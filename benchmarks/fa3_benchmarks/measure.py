@@ -10,7 +10,7 @@ import torch
 
 from fa3_device import kernels, timing
 
-from . import peers, serving_problem, sustained
+from . import gradients, peers, serving_problem, sustained
 from .problem import PEER_TOLERANCE, Problem
 from .serving import ServingCell
 
@@ -57,7 +57,7 @@ def _ours(stem, variant):
 
         def call():
             run()
-            return problem.o
+            return problem.result()
 
         return peers.Candidate(call)
 
@@ -67,14 +67,17 @@ def _ours(stem, variant):
 def _problem(cell):
     if isinstance(cell, ServingCell):
         return serving_problem.ServingProblem(cell)
-    return Problem(cell)
+    return (gradients.GradientProblem if cell.gradient else Problem)(cell)
 
 
 def _makers(job, cell, references):
     """(name, whether it is ours, maker), cuDNN first."""
     options = job.options
-    is_serving = isinstance(cell, ServingCell)
-    makers = serving_problem.MAKERS if is_serving else peers.MAKERS
+    makers = peers.MAKERS
+    if isinstance(cell, ServingCell):
+        makers = serving_problem.MAKERS
+    elif cell.gradient:
+        makers = gradients.MAKERS
     if "cudnn" in options.peers:
         yield "cudnn", False, makers["cudnn"]
     for name, stem in job.stems[cell.name].items():

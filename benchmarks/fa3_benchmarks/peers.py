@@ -89,7 +89,8 @@ def _score_mod(problem):
     return None
 
 
-def _flex(problem, _options) -> Candidate:
+def compiled_flex(problem):
+    """FlexAttention of a problem as a function of q, k and v."""
     try:
         from torch._inductor import config
         from torch.nn.attention import flex_attention as flex
@@ -106,17 +107,26 @@ def _flex(problem, _options) -> Candidate:
             mask_mod, None, None, length, length, device=problem.q.device
         )
     compiled = torch.compile(flex.flex_attention, dynamic=False)
-    # Its own order in memory.
-    q, k, v = (x.contiguous() for x in (problem.q, problem.k, problem.v))
     score_mod = _score_mod(problem)
     grouped = problem.cell.heads != problem.cell.key_heads
 
+    def call(q, k, v):
+        return compiled(
+            q, k, v, score_mod=score_mod, block_mask=block_mask,
+            enable_gqa=grouped,
+        )  # fmt: skip
+
+    return call
+
+
+def _flex(problem, _options) -> Candidate:
+    call = compiled_flex(problem)
+    # Its own order in memory.
+    q, k, v = (x.contiguous() for x in (problem.q, problem.k, problem.v))
+
     def run():
         with torch.no_grad():
-            return compiled(
-                q, k, v, score_mod=score_mod, block_mask=block_mask,
-                enable_gqa=grouped,
-            )  # fmt: skip
+            return call(q, k, v)
 
     return Candidate(run)
 
@@ -240,6 +250,7 @@ class References:
         self._found = {}
         self._fits = (
             cell.is_plain
+            and not cell.gradient
             and cell.type == "f16"
             and cell.d == cell.dv
             and cell.heads == cell.key_heads

@@ -94,6 +94,23 @@ def _fp8() -> Preset:
     return Preset("fp8", cells, peers=(), base="fa3")
 
 
+def _backward() -> Preset:
+    """Gradients, in the form that is chosen and in each form."""
+    cells = [
+        dataclasses.replace(cell, gradient=True)
+        for cell in _grid(["bf16"], [64, 128, 256], PLAIN, LENGTHS)
+    ]
+    forms = {"fa3": "", "split": "backward-form=split"}
+    both = forms | {"fused": "backward-form=fused"}
+    # Wider heads have no fused form, and the split one is chosen.
+    by_cell = {
+        cell.name: both if cell.d <= 128 else {"fa3": ""} for cell in cells
+    }
+    return Preset(
+        "backward", cells, peers=("cudnn",), variants=forms, by_cell=by_cell
+    )  # fmt: skip
+
+
 def _int8() -> Preset:
     cells = _grid(["f8E4M3FN", "i8"], [64, 128, 256], PLAIN, LENGTHS)
     return Preset("int8", cells, peers=(), base="fa3")
@@ -279,6 +296,7 @@ PRESETS: dict[str, Callable[[], Preset]] = {
     "table": _table,
     "bf16": _bf16,
     "fp8": _fp8,
+    "backward": _backward,
     "int8": _int8,
     "terms": _terms,
     "gqa": _gqa,
@@ -315,9 +333,10 @@ def narrow(preset: Preset, given) -> Preset:
         if preset.unknown:
             unknown[options] = "lengths"
     more = {options: options for options in given.variant or []}
-    by_cell = {name: mine | more for name, mine in preset.by_cell.items()}
+    by_cell = {name: own | more for name, own in preset.by_cell.items()}
     changes = {
-        "cells": cells, "variants": variants, "unknown": unknown, "by_cell": by_cell,
+        "cells": cells, "variants": variants, "unknown": unknown,
+        "by_cell": by_cell,
     }  # fmt: skip
     if given.peers is not None:
         changes["peers"] = tuple(given.peers)

@@ -11,7 +11,22 @@ from fa3_device import comparison, features, kernels, memory, oracle
 PEER_TOLERANCE = 2e-2
 
 
-class Problem:
+class Parts:
+    """Which heads of a problem are compared; `cell` is the problem's."""
+
+    def _parts(self) -> list:
+        """Slices of batch and key heads that are compared: the first head of
+        the first batch and the last head of the last one."""
+        last = slice(self.cell.batch - 1, None)
+        last_head = slice(self.cell.key_heads - 1, self.cell.key_heads)
+        return [(slice(0, 1), slice(0, 1)), (last, last_head)]
+
+    def _queries(self, key_heads: slice) -> slice:
+        group = self.cell.heads // self.cell.key_heads
+        return slice(key_heads.start * group, key_heads.stop * group)
+
+
+class Problem(Parts):
     """Inputs and outputs lie as (batch, sequence, head, element) in larger
     buffers full of NaN. Tensors here are views (batch, head, sequence,
     element)."""
@@ -90,20 +105,12 @@ class Problem:
             arguments["lse"] = self.lse.tensor
         return arguments
 
+    def result(self):
+        return self.o.tensor
+
     def poison(self) -> None:
         self.o.poison()
         self.lse.poison()
-
-    def _parts(self) -> list:
-        """Slices of batch and key heads that are compared: the first head of
-        the first batch and the last head of the last one."""
-        last = slice(self.cell.batch - 1, None)
-        last_head = slice(self.cell.key_heads - 1, self.cell.key_heads)
-        return [(slice(0, 1), slice(0, 1)), (last, last_head)]
-
-    def _queries(self, key_heads: slice) -> slice:
-        group = self.cell.heads // self.cell.key_heads
-        return slice(key_heads.start * group, key_heads.stop * group)
 
     def truth(self) -> list:
         """What the oracle gives for each part, and what 8-bit operands may add

@@ -90,14 +90,18 @@ class Session:
 
 
 def tile_sizes(manifest: str) -> tuple[int, int]:
-    """Rows of Q and keys that the kernel of a manifest loads at a time."""
+    """Rows of Q and keys that the first kernel of a manifest with both loads at
+    a time."""
     with open(manifest) as file:
         launches = json.load(file)["launches"]
-    boxes = {}
-    for argument in launches[0]["args"]:
-        if argument["kind"] == "tensormap":
-            boxes[argument["source"]] = math.prod(argument["box"][1:])
-    return tuple(boxes.get(name, 0) for name in ("q", "k"))
+    for launch in launches:
+        boxes = {}
+        for argument in launch["args"]:
+            if argument["kind"] == "tensormap":
+                boxes[argument["source"]] = math.prod(argument["box"][1:])
+        if "q" in boxes and "k" in boxes:
+            return boxes["q"], boxes["k"]
+    return 0, 0
 
 
 class _Family:
