@@ -20,6 +20,12 @@
 // REDEFINE: %{dims} = b=1,sq=0,sk=5
 // RUN: %{hopper} %t/causal.mlir | FileCheck %s --check-prefix=EMPTY
 
+// A window, whose numbers of pairs only the mask takes.
+// RUN: sed 's/#attention.causal/#attention.window<left = 40, right = 9>/' %t/causal.mlir > %t/window.mlir
+// REDEFINE: %{dims} = b=1,sq=150,sk=170
+// RUN: %{hopper} %t/window.mlir | FileCheck %s
+// RUN: fa3-opt -fa3-tile %t/window.mlir | FileCheck %s --check-prefix=SPLIT
+
 // Columns of dq are divided.
 // REDEFINE: %{dims} = b=1,sq=70,sk=130
 // RUN: %{tiles} %t/wide.mlir | FileCheck %s
@@ -38,12 +44,18 @@
 // RUN: not fa3-opt %t/wide.mlir "-fa3-tile=backward-form=fused block-n=32" 2>&1 | FileCheck %s --check-prefix=NARROW
 // NARROW: error: 'attention.backward' op in the fused form expects block-n to be a multiple of 64, got 32
 
-// The form that `auto` takes: with wide steps, or no mask; never where every run
-// has to give the same bits, or sizes of tiles are given.
+// The form that `auto` takes: with wide steps, or no mask, or many steps; never
+// with few steps, where every run has to give the same bits, or sizes of tiles
+// are given.
 // RUN: fa3-opt -fa3-tile %t/causal.mlir | FileCheck %s --check-prefix=FUSED
 // RUN: fa3-opt -fa3-tile %t/wide.mlir | FileCheck %s --check-prefix=FUSED
 // RUN: fa3-opt -fa3-tile %t/wide-causal.mlir | FileCheck %s --check-prefix=SPLIT
 // RUN: fa3-opt -fa3-tile %t/short.mlir | FileCheck %s --check-prefix=SPLIT
+// RUN: sed 's/x512x/x2048x/g' %t/short.mlir | fa3-opt -fa3-tile | FileCheck %s --check-prefix=FUSED
+// RUN: sed 's/?x1x?x/1x1x2048x/g' %t/wide-causal.mlir | fa3-opt -fa3-tile | FileCheck %s --check-prefix=SPLIT
+// RUN: sed 's/?x1x?x/1x1x4096x/g' %t/wide-causal.mlir | fa3-opt -fa3-tile | FileCheck %s --check-prefix=FUSED
+// RUN: sed 's/?x1x?x/1x1x1024x/g' %t/wide.mlir | fa3-opt -fa3-tile | FileCheck %s --check-prefix=SPLIT
+// RUN: sed 's/?x1x?x/1x1x2048x/g' %t/wide.mlir | fa3-opt -fa3-tile | FileCheck %s --check-prefix=FUSED
 // RUN: fa3-opt -fa3-tile %t/long.mlir | FileCheck %s --check-prefix=APART
 // RUN: fa3-opt -fa3-tile=deterministic %t/causal.mlir | FileCheck %s --check-prefix=SPLIT
 // RUN: fa3-opt -fa3-tile=deterministic %t/wide.mlir | FileCheck %s --check-prefix=SPLIT

@@ -25,9 +25,10 @@ fa3::planFusedBackward(int64_t d, int64_t dv, const BackwardDemand &demand) {
   // shared memory for each.
   constexpr int64_t kColumns[] = {128, 64};
   constexpr int64_t kBlock = 64, kGroups = 2;
-  // Scores and gradients of weights, and what is converted.
+  // Scores and gradients of weights, and what is converted. Numbers of pairs
+  // that only masks take are alive in steps of their own.
   int64_t quarters = 5 + 2 * demand.keptTiles + 2 * demand.loadedTiles +
-                     2 * demand.usesNumbers;
+                     2 * demand.scoresUseNumbers;
   for (int64_t columns : kColumns) {
     bool divides =
         columns % (kBlock * kGroups) == 0 || d % (kBlock * kGroups) == 0;
@@ -45,13 +46,19 @@ fa3::planFusedBackward(int64_t d, int64_t dv, const BackwardDemand &demand) {
 bool fa3::isFusedFaster(const BackwardPart &fused, bool isMasked,
                         std::optional<int64_t> queries,
                         std::optional<int64_t> keys) {
-  if (!isMasked)
-    return true;
-  // Narrow steps of which a mask skips some leave little behind which the
-  // additions in memory are hidden; so do few steps.
-  constexpr int64_t kWideStep = 128, kShort = 512;
-  bool isShort = queries && keys && std::max(*queries, *keys) <= kShort;
-  return fused.tile.blockN >= kWideStep && !isShort;
+  // Few steps leave little behind which starts and the additions in memory are
+  // hidden; narrow ones leave less, and those that a mask skips nothing.
+  constexpr int64_t kWideStep = 128;
+  struct Shortest {
+    int64_t unmasked, masked;
+  };
+  constexpr Shortest kOfWide = {725, 1450}, kOfNarrow = {1450, 2900};
+  bool isWide = fused.tile.blockN >= kWideStep;
+  if (!queries || !keys)
+    return isWide || !isMasked;
+  const Shortest &shortest = isWide ? kOfWide : kOfNarrow;
+  return std::max(*queries, *keys) >=
+         (isMasked ? shortest.masked : shortest.unmasked);
 }
 
 void fa3::buildZeroRows(OpBuilder &builder, Location loc, Value sums,

@@ -22,8 +22,8 @@ std::optional<BackwardPart> planFusedBackward(int64_t d, int64_t dv,
                                               const BackwardDemand &demand);
 
 /// Whether that kernel, with those beside it, is faster than the split form, by
-/// docs/experiments/backward-forms.md; lengths that are not known count as
-/// long.
+/// docs/experiments/backward-forms.md; where lengths are not known, in the mean
+/// over those.
 bool isFusedFaster(const BackwardPart &fused, bool isMasked,
                    std::optional<int64_t> queries, std::optional<int64_t> keys);
 

@@ -346,13 +346,14 @@ BackwardKernels::buildAuxGradient(unsigned position,
 
 /// Tiles that score code and its gradient keep alive or load.
 static BackwardDemand getDemand(BackwardOp op) {
-  RegionDemand all;
-  for (Region *region :
-       {&op.getScoreMod(), &op.getScoreGradRegion(), &op.getMaskMod()})
-    addRegionDemand(*region, tile::LoadPolicy::Threads, all);
-  BackwardDemand demand;
-  demand.loadedTiles = all.loadedTiles + all.bulkTiles;
   constexpr int64_t kConversion = 2;
+  BackwardDemand demand;
+  RegionDemand all;
+  for (Region *region : {&op.getScoreMod(), &op.getScoreGradRegion()})
+    addRegionDemand(*region, tile::LoadPolicy::Threads, all);
+  demand.scoresUseNumbers = all.keyUses >= kConversion;
+  addRegionDemand(op.getMaskMod(), tile::LoadPolicy::Threads, all);
+  demand.loadedTiles = all.loadedTiles + all.bulkTiles;
   demand.usesNumbers = all.keyUses >= kConversion;
   Region &gradient = op.getScoreGradRegion();
   // What the derivative is made of, beside the gradient that it multiplies.
@@ -382,12 +383,14 @@ BackwardKernels::chooseFused(const BackwardDemand &demand) {
   if (isAsked && !part)
     return op.emitOpError("has no fused form with head dims ")
            << d << " and " << dv
-           << " and its score code: sums, scores and what they need do not "
-              "fit into registers, or dq cannot be divided";
+           << " and its mask or score code: sums, scores and what they need "
+              "do not fit into registers, or dq cannot be divided";
+  // Masks that take numbers more than once, as windows do, leave few steps.
+  bool hasFewSteps = demand.usesNumbers && !op.getMaskMod().empty();
   if (!isAsked && part &&
-      !isFusedFaster(*part, !op.getMaskMod().empty(),
-                     getConstantIntValue(host.queries),
-                     getConstantIntValue(host.keys)))
+      (hasFewSteps || !isFusedFaster(*part, !op.getMaskMod().empty(),
+                                     getConstantIntValue(host.queries),
+                                     getConstantIntValue(host.keys))))
     return none;
   return part;
 }

@@ -38,9 +38,9 @@ struct BackwardPart {
 /// threads load.
 struct BackwardDemand {
   int64_t keptTiles = 0, loadedTiles = 0;
-  /// Whether score code computes with the number of a key or query, a quarter
-  /// of a tile.
-  bool usesNumbers = false;
+  /// Whether masks or score code compute with the number of a key or query, a
+  /// quarter of a tile; whether score code alone does.
+  bool usesNumbers = false, scoresUseNumbers = false;
   /// Whether loops are pipelined: tiles of the next step are alive, too.
   bool pipelined = false;
 };
