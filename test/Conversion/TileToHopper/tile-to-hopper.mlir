@@ -192,6 +192,62 @@ gpu.module @m {
     gpu.return
   }
 
+  // Who has read two slots meets once to give both back, and again for what it
+  // reads behind that.
+  // CHECK-LABEL: gpu.func @readers(
+  // CHECK: warp.group @math
+  // CHECK-COUNT-2: hopper.smem.load
+  // CHECK: hopper.named_barrier.sync %{{.*}} threads 128
+  // CHECK-NEXT: hopper.barrier.arrive
+  // CHECK-NEXT: hopper.barrier.arrive
+  // CHECK: hopper.smem.load
+  // CHECK: hopper.named_barrier.sync %{{.*}} threads 128
+  // CHECK-NEXT: hopper.barrier.arrive
+  gpu.func @readers(%a: !a) kernel {
+    %r = warp.ring : !warp.ring<1, [!A]>
+    %t = warp.ring : !warp.ring<1, [!A]>
+    %u = warp.ring : !warp.ring<1, [!A]>
+    warp.specialize {
+      warp.group @load warps 1 (%g) {
+        %c0 = arith.constant 0 : index
+        %w1 = warp.cursor write %r : !warp.ring<1, [!A]>
+        %s1, %n1 = warp.acquire %r[%w1] : !warp.ring<1, [!A]>, !warp.cursor<write>
+        %v1 = tile.view %s1[%c0, %c0] : !warp.slot<write, [!A]> -> !tile.view<!A>
+        tile.load.async %a[%c0, %c0], %v1 : !a, !tile.view<!A>
+        warp.publish %s1 : !warp.slot<write, [!A]>
+        %w2 = warp.cursor write %t : !warp.ring<1, [!A]>
+        %s2, %n2 = warp.acquire %t[%w2] : !warp.ring<1, [!A]>, !warp.cursor<write>
+        %v2 = tile.view %s2[%c0, %c0] : !warp.slot<write, [!A]> -> !tile.view<!A>
+        tile.load.async %a[%c0, %c0], %v2 : !a, !tile.view<!A>
+        warp.publish %s2 : !warp.slot<write, [!A]>
+        %w3 = warp.cursor write %u : !warp.ring<1, [!A]>
+        %s3, %n3 = warp.acquire %u[%w3] : !warp.ring<1, [!A]>, !warp.cursor<write>
+        %v3 = tile.view %s3[%c0, %c0] : !warp.slot<write, [!A]> -> !tile.view<!A>
+        tile.load.async %a[%c0, %c0], %v3 : !a, !tile.view<!A>
+        warp.publish %s3 : !warp.slot<write, [!A]>
+      }
+      warp.group @math warps 4 (%g) {
+        %c0 = arith.constant 0 : index
+        %q1 = warp.cursor read %r : !warp.ring<1, [!A]>
+        %q2 = warp.cursor read %t : !warp.ring<1, [!A]>
+        %q3 = warp.cursor read %u : !warp.ring<1, [!A]>
+        %s1, %n1 = warp.acquire %r[%q1] : !warp.ring<1, [!A]>, !warp.cursor<read>
+        %s2, %n2 = warp.acquire %t[%q2] : !warp.ring<1, [!A]>, !warp.cursor<read>
+        %s3, %n3 = warp.acquire %u[%q3] : !warp.ring<1, [!A]>, !warp.cursor<read>
+        %v1 = tile.view %s1[%c0, %c0] : !warp.slot<read, [!A]> -> !tile.view<!A>
+        %v2 = tile.view %s2[%c0, %c0] : !warp.slot<read, [!A]> -> !tile.view<!A>
+        %v3 = tile.view %s3[%c0, %c0] : !warp.slot<read, [!A]> -> !tile.view<!A>
+        %x1 = tile.read %v1 : !tile.view<!A> -> tensor<64x64xf16, #tile.acc>
+        %x2 = tile.read %v2 : !tile.view<!A> -> tensor<64x64xf16, #tile.acc>
+        warp.release %s1 : !warp.slot<read, [!A]>
+        warp.release %s2 : !warp.slot<read, [!A]>
+        %x3 = tile.read %v3 : !tile.view<!A> -> tensor<64x64xf16, #tile.acc>
+        warp.release %s3 : !warp.slot<read, [!A]>
+      }
+    }
+    gpu.return
+  }
+
   // A ring of the replica's own: named barriers, one number per replica, and
   // the wait for the store that last read the slot.
   // CHECK-LABEL: gpu.func @staging(

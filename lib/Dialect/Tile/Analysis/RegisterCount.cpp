@@ -70,7 +70,10 @@ RegisterCount fa3::tile::countRegisters(Operation *root, bool isKnown,
     } else if (auto load = dyn_cast<LoadOp>(op)) {
       bool isOperand = llvm::any_of(load->getUsers(), llvm::IsaPred<DotOp>);
       bool inBulk = isBulkElementLoad(load, loads);
-      count.registers += inBulk ? ofReads : 0;
+      // Numbers of columns are read one by one, as they are used.
+      bool isOfColumns = load.getType().getRank() == 1;
+      if (inBulk)
+        count.registers += isOfColumns ? model.readAddresses : ofReads;
       count.loadsByThreads |=
           load.getType().getRank() == 2 && !isOperand && !inBulk;
     } else if (auto broadcast = dyn_cast<BroadcastOp>(op)) {

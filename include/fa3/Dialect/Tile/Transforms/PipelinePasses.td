@@ -94,7 +94,9 @@ def ReleaseEarly : Pass<"tile-release-early"> {
     is under way earlier. Where nothing but the release waits for a product that the
     loop carries in flight, it stays where the schedule has put it. A slot whose
     numbers of rows or columns threads have read is given back behind the next
-    publication of what threads have written, for which they meet anyway.
+    publication of what threads have written, for which they meet anyway; what is
+    still in front of the release of another slot that threads have read is given
+    back together with that one.
   }];
   let statistics = [Statistic<"hoisted", "releases-hoisted", "releases moved">];
 }

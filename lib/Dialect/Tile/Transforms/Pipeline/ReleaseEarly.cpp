@@ -46,19 +46,24 @@ static Operation *findLastNeed(warp::ReleaseOp release) {
   return last;
 }
 
+/// Whether the slot is only read by threads, which meet to give it back.
+static bool isOfReaders(warp::ReleaseOp release) {
+  bool isRead = false;
+  for (Operation *user : release.getSlot().getUsers())
+    for (Operation *access : user->getUsers()) {
+      if (!isa<ReadOp>(access))
+        return false;
+      isRead = true;
+    }
+  return isRead && release.getAfter().empty();
+}
+
 /// The next operation that hands over what threads have written, for which they
 /// meet: who has read a slot needs no other meeting to give it back. Products
 /// on the way are awaited in any case; for other things nobody waits. Null if
 /// the slot has other uses than to be read.
 static Operation *findNextMeeting(warp::ReleaseOp release, Operation *last) {
-  bool isRead = false;
-  for (Operation *user : release.getSlot().getUsers())
-    for (Operation *access : user->getUsers()) {
-      if (!isa<ReadOp>(access))
-        return nullptr;
-      isRead = true;
-    }
-  if (!isRead || !release.getAfter().empty())
+  if (!isOfReaders(release))
     return nullptr;
   for (Operation *op = last->getNextNode(); op; op = op->getNextNode()) {
     if (op->getNumRegions() || isa<warp::WaitOp>(op))
@@ -71,6 +76,27 @@ static Operation *findNextMeeting(warp::ReleaseOp release, Operation *last) {
         return publish;
   }
   return nullptr;
+}
+
+/// Gives a slot back together with the next one that threads read, for which
+/// they meet: one meeting does for both. Nothing that a group may wait for on
+/// others is on the way.
+static bool joinNext(warp::ReleaseOp release) {
+  if (!isOfReaders(release))
+    return false;
+  for (Operation *op = release->getNextNode(); op; op = op->getNextNode()) {
+    if (op->getNumRegions() ||
+        isa<warp::WaitOp, warp::AcquireOp, warp::PublishOp>(op))
+      return false;
+    auto other = dyn_cast<warp::ReleaseOp>(op);
+    if (!other || !isOfReaders(other))
+      continue;
+    if (release->getNextNode() == other)
+      return false;
+    release->moveBefore(other);
+    return true;
+  }
+  return false;
 }
 
 /// Moves a release up to the last operation that needs the slot, into both
@@ -119,6 +145,12 @@ struct ReleaseEarly : fa3::tile::impl::ReleaseEarlyBase<ReleaseEarly> {
         [&](warp::ReleaseOp release) { releases.push_back(release); });
     for (warp::ReleaseOp release : releases)
       hoisted += hoist(release);
+    // What is in front of others joins them, the last ones first.
+    releases.clear();
+    getOperation()->walk(
+        [&](warp::ReleaseOp release) { releases.push_back(release); });
+    for (warp::ReleaseOp release : llvm::reverse(releases))
+      hoisted += joinNext(release);
   }
 };
 } // namespace

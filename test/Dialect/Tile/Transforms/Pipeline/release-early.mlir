@@ -77,4 +77,49 @@ gpu.module @m {
     }
     gpu.return
   }
+
+  // Threads that have read two slots meet once for both, if nothing on the way
+  // waits for others.
+  // CHECK-LABEL: gpu.func @readers
+  // CHECK: %[[A:.*]], %{{.*}} = warp.acquire
+  // CHECK: %[[B:.*]], %{{.*}} = warp.acquire
+  // CHECK: tile.read
+  // CHECK-NEXT: memref.store
+  // CHECK-NEXT: tile.read
+  // CHECK-NEXT: warp.release %[[A]]
+  // CHECK-NEXT: warp.release %[[B]]
+  // CHECK: %[[C:.*]], %{{.*}} = warp.acquire
+  // CHECK: tile.read
+  // CHECK-NEXT: warp.release %[[C]]
+  // CHECK-NEXT: %[[D:.*]], %{{.*}} = warp.acquire
+  // CHECK: tile.read
+  // CHECK-NEXT: warp.release %[[D]]
+  gpu.func @readers(%o: !o, %x: f32) kernel {
+    %r = warp.ring : !warp.ring<2, [!A]>
+    warp.specialize {
+      warp.group @math warps 4 (%g) {
+        %c0 = arith.constant 0 : index
+        %q = warp.cursor read %r : !warp.ring<2, [!A]>
+        %a, %q1 = warp.acquire %r[%q] : !warp.ring<2, [!A]>, !warp.cursor<read>
+        %b, %q2 = warp.acquire %r[%q1] : !warp.ring<2, [!A]>, !warp.cursor<read>
+        %va = tile.view %a[%c0, %c0] : !warp.slot<read, [!A]> -> !tile.view<!A>
+        %vb = tile.view %b[%c0, %c0] : !warp.slot<read, [!A]> -> !tile.view<!A>
+        %ra = tile.read %va : !tile.view<!A> -> !A
+        memref.store %x, %o[%c0, %c0] : !o
+        %rb = tile.read %vb : !tile.view<!A> -> !A
+        memref.store %x, %o[%c0, %c0] : !o
+        warp.release %a : !warp.slot<read, [!A]>
+        warp.release %b : !warp.slot<read, [!A]>
+        %c, %q3 = warp.acquire %r[%q2] : !warp.ring<2, [!A]>, !warp.cursor<read>
+        %vc = tile.view %c[%c0, %c0] : !warp.slot<read, [!A]> -> !tile.view<!A>
+        %rc = tile.read %vc : !tile.view<!A> -> !A
+        %d, %q4 = warp.acquire %r[%q3] : !warp.ring<2, [!A]>, !warp.cursor<read>
+        %vd = tile.view %d[%c0, %c0] : !warp.slot<read, [!A]> -> !tile.view<!A>
+        %rd = tile.read %vd : !tile.view<!A> -> !A
+        warp.release %c : !warp.slot<read, [!A]>
+        warp.release %d : !warp.slot<read, [!A]>
+      }
+    }
+    gpu.return
+  }
 }
