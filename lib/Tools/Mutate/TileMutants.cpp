@@ -246,6 +246,18 @@ void collectDropEnd(ModuleOp module, Places &places) {
       [](tile::StoreOp op) { op.getBelowMutable().clear(); });
 }
 
+/// The row behind the end is written as well.
+void collectLaterEnd(ModuleOp module, Places &places) {
+  forEachMatch<tile::StoreOp>(
+      module, places, [](tile::StoreOp op) { return bool(op.getBelow()); },
+      [](tile::StoreOp op) {
+        OpBuilder builder(op);
+        Value one = arith::ConstantIndexOp::create(builder, op.getLoc(), 1);
+        op.getBelowMutable().assign(
+            arith::AddIOp::create(builder, op.getLoc(), op.getBelow(), one));
+      });
+}
+
 } // namespace
 
 ArrayRef<MutantKind> mutate::getTileMutants() {
@@ -282,6 +294,8 @@ ArrayRef<MutantKind> mutate::getTileMutants() {
       {"drop-add", "what others have added is overwritten", collectDropAdd},
       {"drop-end", "rows behind the end of a sequence are written",
        collectDropEnd},
+      {"later-end", "a row behind the end of a sequence is written",
+       collectLaterEnd},
       {"next-piece", "pieces are looked for where the next ones are",
        collectNextPiece},
       {"one-piece", "what are pieces is taken for one", collectOnePiece},
