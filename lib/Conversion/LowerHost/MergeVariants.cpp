@@ -11,13 +11,16 @@
 #include "fa3/Dialect/Hopper/IR/Hopper.h"
 #include "fa3/Dialect/Tile/IR/Tile.h"
 #include "fa3/Support/ContractNames.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 
 namespace fa3 {
 #define GEN_PASS_DEF_MERGEVARIANTS
@@ -42,7 +45,8 @@ public:
   void runOnOperation() override;
 };
 
-/// Puts variants together that were checked.
+/// Puts variants together that were checked. Operations of two variants that
+/// compute or check the same have one leader, the first of them.
 class Merger {
 public:
   explicit Merger(MutableArrayRef<Variant> variants)
@@ -52,22 +56,55 @@ public:
 
 private:
   void moveKernels(Variant &variant);
+  void findLeaders(Variant &variant);
+  void findOwn();
+  bool addOwn(unsigned number);
+  bool isShared(Operation *leader) const {
+    return uses.lookup(leader) == variants.size() && !own.contains(leader);
+  }
   void cloneShared(Variant &variant, IRMapping &values);
   void cloneOwn(Variant &variant, IRMapping &values, OpBuilder &builder);
-  Value cloneCondition(Variant &variant);
+  Value cloneCondition(Variant &variant, OpBuilder &builder);
   Operation *findEqual(Operation *op);
 
   MutableArrayRef<Variant> variants;
   func::FuncOp merged;
-  /// Behind what all variants compute.
+  /// Behind what is computed for all variants.
   Operation *end = nullptr;
-  /// How many variants have a check.
+  llvm::MapVector<Operation *, Operation *> leaders;
+  /// How many variants have a leader in front of their launches.
   llvm::DenseMap<Operation *, unsigned> uses;
+  /// Leaders that stand under the condition of each of their variants.
+  llvm::DenseSet<Operation *> own;
+  /// The checks in front of a leader in the first variant.
+  llvm::DenseMap<Operation *, llvm::SmallPtrSet<Operation *, 8>> checksBefore;
+  /// What computes or checks the same as a leader, for all variants.
+  llvm::DenseMap<Operation *, Operation *> copies;
 };
 } // namespace
 
 static bool isLaunch(Operation &op) {
   return isa<tile::LaunchOp, hopper::LaunchOp>(op);
+}
+
+/// Whether `op` is defined for some operands only, for which checks in front of
+/// it may see. Upstream says so of some divisions, not of these.
+static bool mayFail(Operation &op) {
+  if (!isa<arith::FloorDivSIOp, arith::RemSIOp, arith::RemUIOp>(op))
+    return !isSpeculatable(&op);
+  std::optional<int64_t> divisor = getConstantIntValue(op.getOperand(1));
+  return !divisor || *divisor == 0 || *divisor == -1;
+}
+
+/// What a host function has in front of its first launch.
+static SmallVector<Operation *> getFront(func::FuncOp host) {
+  SmallVector<Operation *> front;
+  for (Operation &op : host.getBody().front().without_terminator()) {
+    if (isLaunch(op))
+      break;
+    front.push_back(&op);
+  }
+  return front;
 }
 
 //===----------------------------------------------------------------------===//
@@ -99,13 +136,10 @@ static LogicalResult verifyStraight(func::FuncOp function) {
 
 /// What stands in front of launches is computed, or checked, for all variants.
 static LogicalResult verifyFront(func::FuncOp host) {
-  for (Operation &op : host.getBody().front().without_terminator()) {
-    if (isLaunch(op))
-      break;
-    if (!isMemoryEffectFree(&op) && !isa<cf::AssertOp>(op))
-      return op.emitError("has effects in front of the launches of a variant, "
-                          "where values and checks may stand");
-  }
+  for (Operation *op : getFront(host))
+    if (!isMemoryEffectFree(op) && !isa<cf::AssertOp>(op))
+      return op->emitError("has effects in front of the launches of a variant, "
+                           "where values and checks may stand");
   return success();
 }
 
@@ -239,45 +273,99 @@ Operation *Merger::findEqual(Operation *op) {
   return nullptr;
 }
 
-/// Computes what the variant's launches take.
-void Merger::cloneShared(Variant &variant, IRMapping &values) {
-  OpBuilder builder(end);
-  // A variant may have a check twice.
+void Merger::findLeaders(Variant &variant) {
+  auto getLeading = [&](Value value) -> Value {
+    if (auto argument = dyn_cast<BlockArgument>(value))
+      return merged.getArgument(argument.getArgNumber());
+    auto result = cast<OpResult>(value);
+    Operation *leader = leaders.lookup(result.getOwner());
+    return leader ? leader->getResult(result.getResultNumber()) : value;
+  };
+  auto isSame = [&](Value a, Value b) {
+    return success(getLeading(a) == getLeading(b));
+  };
   llvm::SmallPtrSet<Operation *, 8> used;
+  bool behind = false;
   for (Operation &op : variant.host.getBody().front().without_terminator()) {
-    if (isLaunch(op))
-      break;
-    bool isCheck = isa<cf::AssertOp>(op);
-    Operation *copy = builder.clone(op, values);
-    Operation *equal = findEqual(copy);
-    if (equal) {
-      values.map(op.getResults(), equal->getResults());
-      copy->erase();
-      if (used.insert(equal).second)
-        ++uses[equal];
-    } else if (isCheck) {
-      copy->erase(); // of this variant alone
-    }
+    behind |= isLaunch(op);
+    if (!isMemoryEffectFree(&op) && !isa<cf::AssertOp>(op))
+      continue;
+    Operation *leader = &op;
+    for (auto [other, itsLeader] : leaders)
+      if (other == itsLeader && OperationEquivalence::isEquivalentTo(
+                                    other, &op, isSame,
+                                    /*markEquivalent=*/nullptr,
+                                    OperationEquivalence::IgnoreLocations)) {
+        leader = other;
+        break;
+      }
+    leaders[&op] = leader;
+    // A variant may have a check twice.
+    if (!behind && used.insert(leader).second)
+      ++uses[leader];
   }
 }
 
-/// Clones what is the variant's alone.
+/// Adds what variant `number` has to compute or check under its condition;
+/// whether there is any more.
+bool Merger::addOwn(unsigned number) {
+  bool isMore = false;
+  llvm::SmallPtrSet<Operation *, 8> checks;
+  for (Operation *op : getFront(variants[number].host)) {
+    Operation *leader = leaders[op];
+    bool isCheck = isa<cf::AssertOp>(op);
+    bool isOwn = llvm::any_of(op->getOperands(), [&](Value operand) {
+      Operation *definition = operand.getDefiningOp();
+      return definition && own.contains(leaders[definition]);
+    });
+    isOwn |= isCheck && !isShared(leader);
+    if (!isCheck && mayFail(*op)) {
+      // In front of it stand the checks of the first variant, if all have them.
+      if (number == 0)
+        checksBefore.try_emplace(leader, checks);
+      isOwn |= !isShared(leader) || llvm::any_of(checks, [&](Operation *check) {
+        return !isShared(check) || !checksBefore[leader].contains(check);
+      });
+    }
+    if (isOwn)
+      isMore |= own.insert(leader).second;
+    if (isCheck)
+      checks.insert(leader);
+  }
+  return isMore;
+}
+
+void Merger::findOwn() {
+  for (bool isMore = true; isMore;) {
+    isMore = false;
+    for (unsigned number = 0; number < variants.size(); ++number)
+      isMore |= addOwn(number);
+  }
+}
+
+/// Computes what the variant's launches take.
+void Merger::cloneShared(Variant &variant, IRMapping &values) {
+  OpBuilder builder(end);
+  for (Operation *op : getFront(variant.host)) {
+    Operation *leader = leaders[op];
+    if (own.contains(leader))
+      continue;
+    Operation *&copy = copies[leader];
+    if (!copy)
+      copy = builder.clone(*op, values);
+    values.map(op->getResults(), copy->getResults());
+  }
+}
+
+/// Clones what stands under the variant's condition.
 void Merger::cloneOwn(Variant &variant, IRMapping &values, OpBuilder &builder) {
   bool behind = false;
   for (Operation &op : variant.host.getBody().front().without_terminator()) {
     behind |= isLaunch(op);
-    if (!behind && !isa<cf::AssertOp>(op))
+    // Where an equal check stands in front, nothing is left to check.
+    bool isKnown = copies.contains(leaders.lookup(&op));
+    if (isKnown && (!behind || isa<cf::AssertOp>(op)))
       continue;
-    if (isa<cf::AssertOp>(op)) {
-      // Where an equal check stands in front, nothing is left to check.
-      OpBuilder::InsertionGuard guard(builder);
-      builder.setInsertionPoint(end);
-      Operation *copy = builder.clone(op, values);
-      bool isKnown = findEqual(copy) != nullptr;
-      copy->erase();
-      if (isKnown)
-        continue;
-    }
     Operation *copy = builder.clone(op, values);
     if (!isLaunch(op))
       continue;
@@ -291,8 +379,7 @@ void Merger::cloneOwn(Variant &variant, IRMapping &values, OpBuilder &builder) {
   }
 }
 
-Value Merger::cloneCondition(Variant &variant) {
-  OpBuilder builder(end);
+Value Merger::cloneCondition(Variant &variant, OpBuilder &builder) {
   IRMapping values;
   values.map(variant.condition.getArguments(), merged.getArguments());
   Block &body = variant.condition.getBody().front();
@@ -310,39 +397,30 @@ Value Merger::cloneCondition(Variant &variant) {
 void Merger::merge() {
   for (Variant &variant : variants)
     moveKernels(variant);
-  // What the first variant has in front of its launches stays where it is. A
-  // copy of the rest is made like those of other variants.
+  // The function becomes the merged one; what it had is a variant like others.
   Block &body = merged.getBody().front();
   func::FuncOp first = merged.clone();
   variants.front().host = first;
-  bool behind = false;
-  SmallVector<Operation *> rest;
-  for (Operation &op : body.without_terminator()) {
-    behind |= isLaunch(op);
-    if (behind)
-      rest.push_back(&op);
-  }
-  for (Operation *op : llvm::reverse(rest))
-    op->erase();
   end = body.getTerminator();
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(body)))
+    if (&op != end)
+      op.erase();
 
+  for (Variant &variant : variants)
+    findLeaders(variant);
+  findOwn();
   SmallVector<IRMapping> values(variants.size());
-  SmallVector<Value> conditions;
   for (auto [variant, mapping] : llvm::zip(variants, values)) {
     mapping.map(variant.host.getArguments(), merged.getArguments());
     cloneShared(variant, mapping);
   }
-  for (auto check : llvm::to_vector(body.getOps<cf::AssertOp>()))
-    if (uses.lookup(check) < variants.size())
-      check.erase();
-  for (Variant &variant : variants.drop_back())
-    conditions.push_back(cloneCondition(variant));
   OpBuilder builder(end);
   for (auto [number, variant] : llvm::enumerate(variants)) {
     if (number + 1 < variants.size()) {
-      auto choice =
-          scf::IfOp::create(builder, variant.host.getLoc(), conditions[number],
-                            /*withElseRegion=*/true);
+      // A condition may count on those in front of it not to hold.
+      Value condition = cloneCondition(variant, builder);
+      auto choice = scf::IfOp::create(builder, variant.host.getLoc(), condition,
+                                      /*withElseRegion=*/true);
       OpBuilder inner = choice.getThenBodyBuilder();
       cloneOwn(variant, values[number], inner);
       builder = choice.getElseBodyBuilder();

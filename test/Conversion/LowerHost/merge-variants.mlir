@@ -8,14 +8,18 @@
 // CHECK: %[[N:.*]] = memref.dim
 // CHECK: cf.assert %{{.*}}, "empty"
 // CHECK-NOT: cf.assert
-// CHECK: arith.divui
+// CHECK-NOT: arith.divui
 // CHECK: %[[IS_LESS:.*]] = arith.cmpi slt, %[[N]]
-// CHECK: %[[IS_LESS2:.*]] = arith.cmpi slt, %[[N]]
 // CHECK: scf.if %[[IS_LESS]] {
+// CHECK-NEXT: arith.divui
+// CHECK-NEXT: arith.muli
 // CHECK-NEXT: tile.launch @k::@f blocks
 // CHECK-NEXT: } else {
+// CHECK: %[[IS_LESS2:.*]] = arith.cmpi slt, %[[N]]
 // CHECK-NEXT: scf.if %[[IS_LESS2]] {
 // CHECK-NEXT: cf.assert %{{.*}}, "not even"
+// CHECK-NEXT: arith.divui
+// CHECK-NEXT: arith.muli
 // CHECK-NEXT: tile.launch @k::@f_1 blocks
 // CHECK-NEXT: tile.launch @k::@g blocks
 // CHECK-NEXT: } else {

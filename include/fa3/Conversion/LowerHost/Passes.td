@@ -112,8 +112,11 @@ def MergeVariants : Pass<"fa3-merge-variants", "::mlir::ModuleOp"> {
 
     Launches may be `tile.launch` or `hopper.launch`, so that variants merge at any
     level. What comes before the first launch of a variant is computed for all
-    of them, once where variants agree; checks (cf.assert) that variants do not
-    share, and all from the first launch on, stand in `scf.if`. Kernels get names
+    of them, once where variants agree. Under the condition of a variant, in
+    `scf.if`, stand checks (cf.assert) that it does not share with all others, what
+    is defined for some operands only (a division by an extent) unless all variants
+    compute it behind the same checks, and all from the first launch on. A condition
+    is computed where those in front of it do not hold. Kernels get names
     of their own. Passes on LLVM IR that a module of kernels asks for
     (`hopper.llvm_passes`) become those of its kernels.
 
