@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fa3/Dialect/Attention/Contract/Blocks.h"
 #include "HostArguments.h"
+#include "fa3/Dialect/Attention/IR/BlockLists.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
@@ -70,13 +71,11 @@ void fa3::attention::nameBlockLists(func::FuncOp function,
                "aux" + std::to_string(number), dims);
     }
     Operation *ret = function.getBody().front().getTerminator();
-    static constexpr StringRef names[] = {"count", "index", "full_count",
-                                          "full_index"};
     SmallVector<std::string> dims = {"b", "h", "mq", "nk"};
     for (auto [position, value] : llvm::enumerate(ret->getOperands()))
       if (value.getDefiningOp() == op) {
         unsigned which = cast<OpResult>(value).getResultNumber();
-        describe(function.getNumArguments() + position, names[which],
+        describe(function.getNumArguments() + position, kListNames[which],
                  ArrayRef(dims).take_front(which % 2 ? 4 : 3));
       }
   }

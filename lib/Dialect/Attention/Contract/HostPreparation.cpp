@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "HostBuilder.h"
+#include "fa3/Dialect/Attention/IR/BlockLists.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -17,13 +18,10 @@ using namespace fa3::attention;
 
 /// A list, which the caller gives memory for or the function allocates.
 Value HostBuilder::provideList(HostBlockLists &lists, OpResult result) {
-  static constexpr StringRef names[] = {"count", "index", "full_count",
-                                        "full_index"},
-                             dimensions[] = {"batches", "heads",
-                                             "blocks of queries",
-                                             "blocks of keys"};
+  static constexpr StringRef dimensions[] = {
+      "batches", "heads", "blocks of queries", "blocks of keys"};
   auto type = cast<RankedTensorType>(result.getType());
-  StringRef name = names[result.getResultNumber()];
+  StringRef name = kListNames[result.getResultNumber()];
   Value argument = host.values.lookupOrNull(result);
   SmallVector<Value> extents = {lists.batch, lists.heads, lists.queryBlocks,
                                 lists.keyBlocks};

@@ -1,6 +1,7 @@
 //===- AttentionOps.cpp - operations of attention -------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 #include "ScalarRegions.h"
+#include "fa3/Dialect/Attention/IR/BlockLists.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Builders.h"
@@ -337,7 +338,7 @@ verifyElements(ForwardOp op,
 
 /// C24, but for the region, and C25.
 static LogicalResult verifyLists(ForwardOp op) {
-  constexpr int64_t kQueries = 64, kKeys = 16, kMost = int64_t(1) << 20;
+  constexpr int64_t kMost = int64_t(1) << 20;
   std::optional<ArrayRef<int64_t>> given = op.getBlockSizes();
   if (given.has_value() == op.getBlocksRegion().empty() ||
       (given && given->size() != 2))
@@ -353,9 +354,10 @@ static LogicalResult verifyLists(ForwardOp op) {
     return op.emitOpError("expects lists of blocks once, got them ")
            << lists << " times";
   auto [queries, keys] = *op.getSizesOfBlocks();
-  for (auto [what, size, step] : {std::tuple("queries", queries, kQueries),
-                                  std::tuple("keys", keys, kKeys)})
-    if (size < step || size % step || size > kMost)
+  for (auto [what, size, step] :
+       {std::tuple("queries", queries, kQueryStepOfBlock),
+        std::tuple("keys", keys, kKeyStepOfBlock)})
+    if (!isSizeOfBlock(size, step, kMost))
       return op.emitOpError("expects blocks of ")
              << what << " that are a multiple of " << step << " up to " << kMost
              << ", got " << size;

@@ -1,6 +1,7 @@
 //===- ListBlocksOp.cpp - syntax and constraints of list_blocks -----------===//
 // SPDX-License-Identifier: Apache-2.0
 #include "ScalarRegions.h"
+#include "fa3/Dialect/Attention/IR/BlockLists.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/TypeUtilities.h"
@@ -63,16 +64,16 @@ ParseResult ListBlocksOp::parse(OpAsmParser &parser, OperationState &result) {
 //===----------------------------------------------------------------------===//
 
 LogicalResult ListBlocksOp::verify() {
-  constexpr int64_t kQueryStep = 64, kKeyStep = 16, kMost = 4096;
   if (getSizes().size() != 2)
     return emitOpError("expects two sizes, queries and keys of a block, got ")
            << getSizes().size();
   for (auto [what, size, step] :
-       {std::tuple("queries", getSizes()[0], kQueryStep),
-        std::tuple("keys", getSizes()[1], kKeyStep)})
-    if (size < 1 || size % step || size > kMost)
+       {std::tuple("queries", getSizes()[0], kQueryStepOfBlock),
+        std::tuple("keys", getSizes()[1], kKeyStepOfBlock)})
+    if (!isSizeOfBlock(size, step))
       return emitOpError("expects blocks of a positive multiple of ")
-             << step << ' ' << what << " up to " << kMost << ", got " << size;
+             << step << ' ' << what << " up to " << kMostRowsOfBlock << ", got "
+             << size;
   constexpr int64_t kRankOfCount = 3, kRankOfIndex = 4;
   auto first = cast<RankedTensorType>(getIndex().getType());
   for (auto [number, type] : llvm::enumerate(getResultTypes())) {

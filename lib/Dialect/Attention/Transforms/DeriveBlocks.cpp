@@ -7,6 +7,7 @@
 
 #include "fa3/Dialect/Attention/Contract/HostFunction.h"
 #include "fa3/Dialect/Attention/IR/Attention.h"
+#include "fa3/Dialect/Attention/IR/BlockLists.h"
 #include "fa3/Dialect/Attention/Transforms/Passes.h"
 #include "fa3/Support/ContractNames.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -25,10 +26,6 @@ using namespace fa3;
 using namespace fa3::attention;
 
 namespace {
-/// Names of the lists, in the order of the results of list_blocks.
-constexpr StringLiteral kListNames[] = {"count", "index", "full_count",
-                                        "full_index"};
-
 struct DeriveBlocks : fa3::attention::impl::DeriveBlocksBase<DeriveBlocks> {
   using DeriveBlocksBase::DeriveBlocksBase;
   void runOnOperation() override;
@@ -122,13 +119,12 @@ LogicalResult DeriveBlocks::verifyOptions() {
   auto error = [&]() {
     return getOperation().emitError("attention-derive-blocks: ");
   };
-  constexpr int64_t kMost = 4096;
-  if (queries < 64 || queries % 64 || queries > kMost)
-    return error() << "expects queries to be a multiple of 64 up to " << kMost
-                   << ", got " << queries.getValue();
-  if (keys < 16 || keys % 16 || keys > kMost)
-    return error() << "expects keys to be a multiple of 16 up to " << kMost
-                   << ", got " << keys.getValue();
+  for (auto [what, size, step] :
+       {std::tuple("queries", queries.getValue(), kQueryStepOfBlock),
+        std::tuple("keys", keys.getValue(), kKeyStepOfBlock)})
+    if (!isSizeOfBlock(size, step))
+      return error() << "expects " << what << " to be a multiple of " << step
+                     << " up to " << kMostRowsOfBlock << ", got " << size;
   return success();
 }
 
