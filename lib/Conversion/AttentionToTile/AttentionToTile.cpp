@@ -12,6 +12,7 @@
 #include "QuantizeKernels.h"
 #include "ScalarRegion.h"
 #include "UpdateKernel.h"
+#include "fa3/Dialect/Attention/Contract/Captures.h"
 #include "fa3/Dialect/Attention/Contract/HostFunction.h"
 #include "fa3/Dialect/Tile/IR/Tile.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -23,7 +24,6 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
-#include "mlir/Transforms/RegionUtils.h"
 #include <numeric>
 
 namespace fa3 {
@@ -44,7 +44,6 @@ struct KernelSource {
   struct Parts {
     Value o, lse;
   };
-  using Captures = SmallVector<std::pair<Value, Value>>;
 
   /// Creates a kernel and says which of its arguments `operands` are. Its body
   /// is empty.
@@ -53,7 +52,7 @@ struct KernelSource {
                KernelOperands &operands) const;
 
   HostFunction &host;
-  Captures captures;
+  attention::Captures captures;
   Value q, values, o, lse;
 };
 
@@ -79,17 +78,6 @@ private:
                    gpu::GPUFuncOp kernel, const KernelArguments &arguments);
 };
 } // namespace
-
-/// Scalars that the regions capture, with the host values they stand for.
-static KernelSource::Captures loadCaptures(HostFunction &host) {
-  llvm::SetVector<Value> captured;
-  getUsedValuesDefinedAbove(host.forward->getRegions(), captured);
-  KernelSource::Captures captures;
-  for (Value value : captured)
-    if (value.getType().isIntOrIndexOrFloat())
-      captures.push_back({value, host.values.lookup(value)});
-  return captures;
-}
 
 std::pair<gpu::GPUFuncOp, KernelArguments>
 KernelSource::createKernel(gpu::GPUModuleOp module, StringRef name, Parts parts,
@@ -525,7 +513,9 @@ LogicalResult AttentionToTile::buildForward(HostFunction &host,
       *array = viewGroups(b, *array, ofHeads, *operands.packing);
     ++packed;
   }
-  KernelSource source = {host, loadCaptures(host), q, values, o, lse};
+  auto captures =
+      attention::collectCaptures(forward.getOperation(), host.values);
+  KernelSource source = {host, captures, q, values, o, lse};
   KernelSource::Parts parts;
   if (host.splits) {
     parts = allocateParts(host, operands.packing);

@@ -14,11 +14,11 @@
 #include "Cost.h"
 #include "KernelArguments.h"
 #include "KernelMath.h"
+#include "fa3/Dialect/Attention/Contract/Captures.h"
 #include "fa3/Dialect/Attention/Contract/Quantization.h"
 #include "fa3/Dialect/Tile/IR/Tile.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
-#include "mlir/Transforms/RegionUtils.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -78,7 +78,7 @@ private:
   Value shift, delta; ///< workspaces
   Value dqSums;       ///< workspace of the fused form, null in the split one
   SmallVector<Value> transposedAux;
-  SmallVector<std::pair<Value, Value>> captures;
+  attention::Captures captures;
 };
 
 /// Emits the kernel that computes the statistics of queries.
@@ -214,11 +214,7 @@ void BackwardKernels::buildConversion() {
 
 /// Scalars that the regions capture, with the host values they stand for.
 void BackwardKernels::collectCaptures() {
-  llvm::SetVector<Value> captured;
-  getUsedValuesDefinedAbove(op->getRegions(), captured);
-  for (Value value : captured)
-    if (value.getType().isIntOrIndexOrFloat())
-      captures.push_back({value, host.values.lookup(value)});
+  captures = attention::collectCaptures(op.getOperation(), host.values);
 }
 
 /// A view of an auxiliary operand with the last two dimensions exchanged; the

@@ -19,11 +19,11 @@
 #include "KernelArguments.h"
 #include "KernelMath.h"
 #include "ScalarRegion.h"
+#include "fa3/Dialect/Attention/Contract/Captures.h"
 #include "fa3/Dialect/Tile/IR/Tile.h"
 #include "fa3/Tuning/TileChoice.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Transforms/RegionUtils.h"
 
 using namespace mlir;
 using namespace fa3;
@@ -36,9 +36,10 @@ class ListKernels : KernelMath {
 public:
   ListKernels(OpBuilder &onHost, HostFunction &host, HostBlockLists &lists,
               gpu::GPUModuleOp module, std::string prefix)
-      : KernelMath(lists.op->getLoc(), onHost), host(host), lists(lists),
-        op(lists.op), module(module), prefix(std::move(prefix)),
-        queries(op.getSizes()[0]), keys(op.getSizes()[1]) {
+      : KernelMath(lists.op->getLoc(), onHost), lists(lists), op(lists.op),
+        captures(attention::collectCaptures(op.getOperation(), host.values)),
+        module(module), prefix(std::move(prefix)), queries(op.getSizes()[0]),
+        keys(op.getSizes()[1]) {
     keysPerPart = keys % kKeys ? kKeys / 2 : kKeys;
     // Where batches and heads share lists there is little else to do at once.
     auto type = cast<RankedTensorType>(op.getCount().getType());
@@ -103,9 +104,9 @@ private:
   SmallVector<Value> findEntries(ValueRange at, Value firstColumn, List list,
                                  Value entry, ValueRange sums);
 
-  HostFunction &host;
   HostBlockLists &lists;
   ListBlocksOp op;
+  attention::Captures captures;
   gpu::GPUModuleOp module;
   std::string prefix;
   int64_t queries, keys, keysPerPart, queryParts;
@@ -211,12 +212,9 @@ Value ListKernels::countPairs(ValueRange position, Value firstQuery,
   Value keyLength = inKernel(lists.keys), queryLength = inKernel(lists.queries);
   Value exists = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, key,
                                        scalarTile(keyLength, type));
-  IRMapping captures;
-  llvm::SetVector<Value> captured;
-  getUsedValuesDefinedAbove(op->getRegions(), captured);
-  for (Value value : captured)
-    if (value.getType().isIntOrIndexOrFloat())
-      captures.map(value, inKernel(host.values.lookup(value)));
+  IRMapping inMask;
+  for (auto [value, hostValue] : captures)
+    inMask.map(value, inKernel(hostValue));
   int64_t perPart = queries / queryParts;
   Value total =
       loop(getLeft(queryLength, firstQuery, perPart), splat(sums, 0),
@@ -229,7 +227,7 @@ Value ListKernels::countPairs(ValueRange position, Value firstQuery,
                               {head, Expander::Uniform},
                               {add(firstQuery, step), Expander::Uniform},
                               {key, Expander::Both}};
-             bindPlace(expander, op.getMaskMod(), place, captures);
+             bindPlace(expander, op.getMaskMod(), place, inMask);
              Expander::Entry keep = expander.expand(op.getMaskMod());
              Value isKept = arith::AndIOp::create(
                  b, exists, expander.lift(b.getLoc(), keep, Expander::Both));
@@ -246,13 +244,9 @@ Value ListKernels::countPairs(ValueRange position, Value firstQuery,
 }
 
 void ListKernels::buildPairs() {
-  llvm::SetVector<Value> captured;
-  getUsedValuesDefinedAbove(op->getRegions(), captured);
   SmallVector<Value> hostValues = {pairs, lists.queries, lists.keys};
   llvm::append_range(hostValues, lists.aux);
-  for (Value value : captured)
-    if (value.getType().isIntOrIndexOrFloat())
-      hostValues.push_back(host.values.lookup(value));
+  llvm::append_range(hostValues, llvm::make_second_range(captures));
   launch("pairs", hostValues, [&] {
     Value target = inKernel(pairs);
     int64_t keyParts = keys / keysPerPart;

@@ -11,11 +11,11 @@
 #include "KernelArguments.h"
 #include "KernelMath.h"
 #include "ScalarRegion.h"
+#include "fa3/Dialect/Attention/Contract/Captures.h"
 #include "fa3/Dialect/Tile/IR/Tile.h"
 #include "fa3/Tuning/TileChoice.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Transforms/RegionUtils.h"
 
 using namespace mlir;
 using namespace fa3;
@@ -83,7 +83,7 @@ private:
   SmallVector<Job> jobs;
   KernelArguments arguments;
   gpu::GPUFuncOp kernel;
-  SmallVector<std::pair<Value, Value>> captures;
+  attention::Captures captures;
 };
 } // namespace
 
@@ -154,13 +154,11 @@ Views UpdateKernel::view(const HostUpdate &update, Value array) {
 }
 
 void UpdateKernel::collectCaptures() {
-  llvm::SetVector<Value> captured;
+  SmallVector<Operation *> appends;
   for (const HostUpdate &update : host.updates)
     if (update.append)
-      getUsedValuesDefinedAbove(update.append->getRegions(), captured);
-  for (Value value : captured)
-    if (value.getType().isIntOrIndexOrFloat())
-      captures.push_back({value, host.values.lookup(value)});
+      appends.push_back(update.append);
+  captures = attention::collectCaptures(appends, host.values);
 }
 
 void UpdateKernel::addArguments() {

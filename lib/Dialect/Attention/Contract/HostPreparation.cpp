@@ -6,11 +6,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "HostBuilder.h"
+#include "fa3/Dialect/Attention/Contract/Captures.h"
 #include "fa3/Dialect/Attention/IR/BlockLists.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
-#include "mlir/Transforms/RegionUtils.h"
 
 using namespace mlir;
 using namespace fa3;
@@ -51,11 +51,8 @@ Value HostBuilder::provideList(HostBlockLists &lists, OpResult result) {
 
 void HostBuilder::buildBlockLists(HostBlockLists &lists) {
   ListBlocksOp op = lists.op;
-  llvm::SetVector<Value> captured;
-  getUsedValuesDefinedAbove(op->getRegions(), captured);
-  for (Value value : captured)
-    if (value.getType().isIntOrIndexOrFloat())
-      cloneScalar(value);
+  for (Value value : getCapturedScalars(op.getOperation()))
+    cloneScalar(value);
   auto atLeast = [&](int64_t least, Value value) -> Value {
     if (std::optional<int64_t> number = getConstantIntValue(value))
       return constant(std::max(*number, least));
