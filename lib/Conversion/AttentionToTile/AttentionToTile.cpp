@@ -422,9 +422,10 @@ LogicalResult AttentionToTile::convert(func::FuncOp function) {
   Location loc = op ? op->getLoc() : function.getLoc();
   auto module = gpu::GPUModuleOp::create(
       builder, loc, (function.getName() + "_kernels").str());
-  listKernels += buildListKernels(*host, module);
+  FailureOr<int64_t> ofLists = buildListKernels(*host, module);
   FailureOr<int64_t> merges = buildMergeKernel(*host, module);
-  if (failed(merges) || failed(buildQuantizations(*host, module)) ||
+  if (failed(ofLists) || failed(merges) ||
+      failed(buildQuantizations(*host, module)) ||
       failed(buildUpdateKernel(*host, module)) ||
       (host->forward && failed(buildForward(*host, module))) ||
       (host->backward && failed(buildBackward(*host, module)))) {
@@ -432,6 +433,7 @@ LogicalResult AttentionToTile::convert(func::FuncOp function) {
     host->function.erase();
     return failure();
   }
+  listKernels += *ofLists;
   kernels += *merges;
   function.erase();
   return success();

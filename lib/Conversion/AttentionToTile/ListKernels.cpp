@@ -22,8 +22,10 @@
 #include "fa3/Dialect/Attention/Contract/Captures.h"
 #include "fa3/Dialect/Tile/IR/Tile.h"
 #include "fa3/Tuning/TileChoice.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 
 using namespace mlir;
 using namespace fa3;
@@ -47,7 +49,8 @@ public:
     queryParts = isShared && queries % kQueries == 0 ? queries / kQueries : 1;
   }
 
-  int64_t build();
+  /// The number of kernels.
+  FailureOr<int64_t> build();
 
 private:
   using Body = function_ref<void(ValueRange)>;
@@ -90,6 +93,7 @@ private:
   Value allocate(StringRef name, int64_t parts);
   Value viewCount(Value count);
 
+  LogicalResult limitKeyBlocks();
   void buildPairs();
   Value countPairs(ValueRange position, Value firstQuery, Value firstKey);
   void buildPositions();
@@ -435,7 +439,27 @@ void ListKernels::buildLists() {
       });
 }
 
-int64_t ListKernels::build() {
+/// Refuses more blocks of keys than f32 counts, here or at the launch.
+LogicalResult ListKernels::limitKeyBlocks() {
+  constexpr int64_t kMost = int64_t(1) << 24;
+  std::optional<int64_t> number = getConstantIntValue(lists.keyBlocks);
+  if (number && *number > kMost)
+    return op.emitOpError("has lists of ")
+           << *number << " blocks of keys, expects at most " << kMost
+           << ", which kernels count exactly";
+  if (number)
+    return success();
+  Value fits = arith::CmpIOp::create(b, arith::CmpIPredicate::sle,
+                                     lists.keyBlocks, index(kMost));
+  cf::AssertOp::create(b, fits,
+                       b.getStringAttr("there are more than " + Twine(kMost) +
+                                       " blocks of keys to list"));
+  return success();
+}
+
+FailureOr<int64_t> ListKernels::build() {
+  if (failed(limitKeyBlocks()))
+    return failure();
   pairs = allocate("pairs", keys / keysPerPart * queryParts);
   positions = allocate("positions", 2);
   buildPairs();
@@ -444,14 +468,19 @@ int64_t ListKernels::build() {
   return count;
 }
 
-int64_t fa3::buildListKernels(HostFunction &host, gpu::GPUModuleOp module) {
+FailureOr<int64_t> fa3::buildListKernels(HostFunction &host,
+                                         gpu::GPUModuleOp module) {
   int64_t count = 0;
   for (auto [number, lists] : llvm::enumerate(host.blockLists)) {
     OpBuilder onHost = host.getBuilder();
     std::string prefix = host.function.getName().str();
     if (number)
       prefix += "_" + std::to_string(number);
-    count += ListKernels(onHost, host, lists, module, prefix).build();
+    FailureOr<int64_t> added =
+        ListKernels(onHost, host, lists, module, prefix).build();
+    if (failed(added))
+      return failure();
+    count += *added;
   }
   return count;
 }

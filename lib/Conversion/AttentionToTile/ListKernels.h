@@ -9,9 +9,11 @@
 namespace fa3 {
 
 /// Adds the kernels of every attention.list_blocks of a host function to
-/// `module`, launches them, and gives their number.
-int64_t buildListKernels(attention::HostFunction &host,
-                         mlir::gpu::GPUModuleOp module);
+/// `module`, launches them, and gives their number. Fails with an error at one
+/// of more than 2^24 blocks of keys; where these are counted at the launch, it
+/// requires that there are no more.
+mlir::FailureOr<int64_t> buildListKernels(attention::HostFunction &host,
+                                          mlir::gpu::GPUModuleOp module);
 
 } // namespace fa3
 
