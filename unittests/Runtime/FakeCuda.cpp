@@ -6,7 +6,6 @@
 
 #include "FakeCudaState.h"
 
-#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -71,6 +70,9 @@ int fakeCudaLiveAllocations() {
   return static_cast<int>(state().allocations.size());
 }
 
+int fakeCudaLiveStreams() { return state().streams.count(); }
+int fakeCudaLiveEvents() { return state().events.count(); }
+
 int fakeCudaRetainedContexts() {
   return state().retained[0] + state().retained[1];
 }
@@ -83,6 +85,8 @@ void fakeCudaDiscard() {
     std::free(memory);
   state().modules.clear();
   state().allocations.clear();
+  state().streams.clear();
+  state().events.clear();
   state().retained[0] = state().retained[1] = 0;
 }
 
@@ -273,16 +277,14 @@ int cuStreamCreate(void **stream, unsigned flags) {
   FAKE_ENTER_WITH_CONTEXT("cuStreamCreate");
   if (state().capturedStream && flags != 1)
     return CaptureImplicit;
-  // Only a name, so that nothing is lost if destroying it is told to fail.
-  static std::atomic<std::uintptr_t> last{0x10000};
-  *stream = reinterpret_cast<void *>(last += 16);
+  *stream = state().streams.create();
   return Success;
 }
 
 int cuStreamDestroy_v2(void *stream) {
+  bool isKnown = currentContext() && state().streams.giveBack(stream);
   FAKE_ENTER_WITH_CONTEXT("cuStreamDestroy_v2");
-  (void)stream;
-  return Success;
+  return isKnown ? Success : InvalidHandle;
 }
 
 int cuStreamSynchronize(void *stream) {
@@ -301,14 +303,14 @@ int cuStreamIsCapturing(void *stream, int *capturing) {
 
 int cuEventCreate(void **event, unsigned) {
   FAKE_ENTER_WITH_CONTEXT("cuEventCreate");
-  *event = std::malloc(1);
+  *event = state().events.create();
   return Success;
 }
 
 int cuEventDestroy_v2(void *event) {
+  bool isKnown = currentContext() && state().events.giveBack(event);
   FAKE_ENTER_WITH_CONTEXT("cuEventDestroy_v2");
-  std::free(event);
-  return Success;
+  return isKnown ? Success : InvalidHandle;
 }
 
 int cuEventRecord(void *, void *) {

@@ -65,6 +65,8 @@ const FakeLaunch *fakeCudaLaunch(size_t index);
 /// Resources that are still held.
 int fakeCudaLiveModules();
 int fakeCudaLiveAllocations();
+int fakeCudaLiveStreams();
+int fakeCudaLiveEvents();
 int fakeCudaRetainedContexts();
 /// Frees all of them, as the end of a context does.
 void fakeCudaDiscard();

@@ -33,6 +33,36 @@ struct Function {
   uint32_t maxSmem = 48 * 1024;
 };
 
+/// Streams or events: names only. One counts as handed back where its
+/// destruction is told to fail, for which its owner can do nothing.
+class Handles {
+public:
+  void *create() {
+    std::lock_guard<std::mutex> guard(lock);
+    last += 16;
+    live.insert(last);
+    return reinterpret_cast<void *>(last);
+  }
+  /// Whether it is one that was not handed back yet.
+  bool giveBack(void *handle) {
+    std::lock_guard<std::mutex> guard(lock);
+    return live.erase(reinterpret_cast<std::uintptr_t>(handle)) != 0;
+  }
+  int count() {
+    std::lock_guard<std::mutex> guard(lock);
+    return static_cast<int>(live.size());
+  }
+  void clear() {
+    std::lock_guard<std::mutex> guard(lock);
+    live.clear();
+  }
+
+private:
+  std::mutex lock;
+  std::uintptr_t last = 0x10000;
+  std::set<std::uintptr_t> live;
+};
+
 struct Module {
   std::map<std::string, Function> functions;
 };
@@ -55,6 +85,7 @@ struct State {
   void *capturedStream = nullptr;
   std::set<Module *> modules;
   std::set<void *> allocations;
+  Handles streams, events;
   int retained[numDevices] = {0, 0};
 };
 

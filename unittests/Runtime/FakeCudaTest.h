@@ -47,6 +47,8 @@ protected:
     FIND(fakeCudaLaunch);
     FIND(fakeCudaLiveModules);
     FIND(fakeCudaLiveAllocations);
+    FIND(fakeCudaLiveStreams);
+    FIND(fakeCudaLiveEvents);
     FIND(fakeCudaRetainedContexts);
     FIND(fakeCudaDiscard);
     FIND(fakeCudaSetCurrent);
@@ -62,6 +64,8 @@ protected:
     EXPECT_EQ(program.reset(), FA3_OK) << program.message();
     EXPECT_EQ(fakeCudaLiveModules(), 0);
     EXPECT_EQ(fakeCudaLiveAllocations(), 0);
+    EXPECT_EQ(fakeCudaLiveStreams(), 0);
+    EXPECT_EQ(fakeCudaLiveEvents(), 0);
     EXPECT_EQ(fakeCudaRetainedContexts(), 0);
     EXPECT_EQ(fakeCudaCurrent(), 0);
   }
@@ -83,6 +87,8 @@ protected:
   decltype(&::fakeCudaLaunch) fakeCudaLaunch;
   decltype(&::fakeCudaLiveModules) fakeCudaLiveModules;
   decltype(&::fakeCudaLiveAllocations) fakeCudaLiveAllocations;
+  decltype(&::fakeCudaLiveStreams) fakeCudaLiveStreams;
+  decltype(&::fakeCudaLiveEvents) fakeCudaLiveEvents;
   decltype(&::fakeCudaRetainedContexts) fakeCudaRetainedContexts;
   decltype(&::fakeCudaDiscard) fakeCudaDiscard;
   decltype(&::fakeCudaSetCurrent) fakeCudaSetCurrent;

@@ -219,6 +219,7 @@ TEST_F(LaunchTest, FailuresOfMoreCountersAreErrors) {
               std::string::npos)
         << program.message();
     EXPECT_EQ(fakeCudaLiveAllocations(), before) << symbol;
+    EXPECT_EQ(fakeCudaLiveStreams(), 0) << symbol;
     EXPECT_EQ(fakeCudaCaptureMode(), 0) << symbol;
     // The next one tries again.
     EXPECT_EQ(program.launch(args, stream), FA3_OK) << program.message();
@@ -530,6 +531,9 @@ TEST_F(LaunchTest, DeviceHelpers) {
   EXPECT_EQ(fa3_device_stream_create(&stream, &status), FA3_OK);
   EXPECT_EQ(fa3_device_event_create(&start, &status), FA3_OK);
   EXPECT_EQ(fa3_device_event_create(&end, &status), FA3_OK);
+  // The driver knows what it has to get back.
+  EXPECT_EQ(fakeCudaLiveStreams(), 1);
+  EXPECT_EQ(fakeCudaLiveEvents(), 2);
   EXPECT_EQ(fa3_device_event_record(start, stream, &status), FA3_OK);
   EXPECT_EQ(fa3_device_event_record(end, stream, &status), FA3_OK);
   EXPECT_EQ(fa3_device_event_synchronize(end, &status), FA3_OK);
@@ -540,7 +544,9 @@ TEST_F(LaunchTest, DeviceHelpers) {
   EXPECT_EQ(fa3_device_stream_synchronize(stream, &status), FA3_OK);
   EXPECT_EQ(fa3_device_event_destroy(start, &status), FA3_OK);
   EXPECT_EQ(fa3_device_event_destroy(end, &status), FA3_OK);
+  EXPECT_EQ(fa3_device_event_destroy(end, &status), FA3_ERROR_DRIVER);
   EXPECT_EQ(fa3_device_stream_destroy(stream, &status), FA3_OK);
+  EXPECT_EQ(fa3_device_stream_destroy(stream, &status), FA3_ERROR_DRIVER);
   EXPECT_EQ(fa3_device_synchronize(&status), FA3_OK);
   EXPECT_EQ(fa3_device_release(1, &status), FA3_OK);
   fakeCudaSetCurrent(0);
