@@ -3,7 +3,9 @@
 //
 // Fragments of 16-bit elements in the accumulator's layout go by matrices of
 // 8 x 8 (stmatrix, ldmatrix), those of 8-bit elements that fit by matrices of 8
-// rows of 16 bytes, others by the widest run of adjacent registers.
+// rows of 16 bytes, others by the widest run of adjacent registers. Where lanes
+// would meet in a bank with such runs, half of them stores another run than the
+// others.
 //===----------------------------------------------------------------------===//
 
 #include "ByteMatrices.h"
@@ -142,11 +144,77 @@ static int64_t getRunLength(const LinearLayout &layout, int64_t elementBytes,
   return run;
 }
 
+namespace {
+/// Lanes with a bit of their number exchange two runs of registers, whose
+/// columns in shared memory differ in one bit.
+struct RunExchange {
+  unsigned laneBit;
+  int64_t run;   ///< what is added to the number of the other run
+  int64_t bytes; ///< between the two, in a row
+};
+} // namespace
+
+/// Exchanges that give every lane of a store's phase banks of its own, as far
+/// as there are registers to exchange. Addresses are linear over bits: banks of
+/// a phase are distinct where its lanes' bits have independent ones.
+static SmallVector<RunExchange> avoidConflicts(const LinearLayout &layout,
+                                               const BufferType &type,
+                                               int64_t run,
+                                               int64_t columnDivisor) {
+  constexpr int64_t kPhaseBytes = 128;
+  SmallVector<RunExchange> exchanges;
+  int64_t swizzle = type.getSwizzle();
+  int64_t bytes = type.getTile().getElementType().getIntOrFloatBitWidth() / 8;
+  int64_t runBytes = run * bytes, lanes = kPhaseBytes / runBytes;
+  if (layout.getRank() != 2 || swizzle != kPhaseBytes || lanes < 2 ||
+      columnDivisor % (swizzle / bytes))
+    return exchanges;
+  // Banks that a step by one bit changes, in bytes of a row's block; rows
+  // exchange chunks of 16 bytes.
+  auto getBanks = [&](const LinearLayout::Basis &basis) -> int64_t {
+    return (basis[1] * bytes ^ (basis[0] % 8) * 16) & (swizzle - runBytes);
+  };
+  SmallVector<int64_t> known; // independent, reduced
+  auto reduce = [&](int64_t banks) {
+    for (int64_t other : known)
+      banks = std::min(banks, banks ^ other);
+    return banks;
+  };
+  unsigned phaseBits = llvm::Log2_64(lanes);
+  if (layout.getLaneBases().size() < phaseBits)
+    return exchanges;
+  SmallVector<unsigned> dependent;
+  for (unsigned bit = 0; bit < phaseBits; ++bit) {
+    int64_t banks = reduce(getBanks(layout.getLaneBases()[bit]));
+    if (banks)
+      known.push_back(banks);
+    else
+      dependent.push_back(bit);
+  }
+  unsigned firstBit = llvm::Log2_64(run);
+  auto registers = layout.getRegisterBases();
+  for (unsigned bit = firstBit; bit < registers.size() && !dependent.empty();
+       ++bit) {
+    const LinearLayout::Basis &basis = registers[bit];
+    int64_t inRow = basis[1] * bytes;
+    if (basis[0] || !llvm::isPowerOf2_64(inRow) || inRow >= swizzle)
+      continue;
+    int64_t banks = reduce(getBanks(basis));
+    if (!banks)
+      continue;
+    known.push_back(banks);
+    exchanges.push_back(
+        {dependent.pop_back_val(), int64_t(1) << (bit - firstBit), inRow});
+  }
+  return exchanges;
+}
+
 /// Address of every run of registers; each in a row and chunk of its own.
 template <typename AccessOp, typename Adaptor>
-static SmallVector<Value> getRunAddresses(OpBuilder &builder, AccessOp op,
-                                          Adaptor adaptor,
-                                          const KernelInfo &info, int64_t run) {
+static SmallVector<Value>
+getRunAddresses(OpBuilder &builder, AccessOp op, Adaptor adaptor,
+                const KernelInfo &info, int64_t run,
+                ArrayRef<RunExchange> exchanges = {}) {
   Location loc = op.getLoc();
   IntegerBuilder ints(builder, loc);
   FragmentAttr fragment = op.getFragment();
@@ -161,12 +229,22 @@ static SmallVector<Value> getRunAddresses(OpBuilder &builder, AccessOp op,
   Value column =
       ints.add(adaptor.getColumn(),
                info.getThreadOffset(op, fragment, layout.getRank() - 1));
+  Value exchanged;
+  for (const RunExchange &exchange : exchanges) {
+    Value isSet =
+        ints.bitAnd(ints.shiftRight(info.getOf(op).lane, exchange.laneBit), 1);
+    Value bytes = ints.mul(isSet, exchange.bytes);
+    exchanged = exchanged ? ints.bitXor(exchanged, bytes) : bytes;
+  }
   SmallVector<Value> addresses;
   for (int64_t r = 0; r < layout.getNumRegisters(); r += run) {
     LinearLayout::Basis offset = layout.getRegisterOffset(r);
     Value atRow = hasRows ? ints.add(row, offset[0]) : row;
     Value atColumn = ints.add(column, offset.back());
-    Value chunk = ints.bitXor(slot.getInBlock(atColumn), slot.getMask(atRow));
+    Value mask = slot.getMask(atRow);
+    if (exchanged)
+      mask = ints.bitXor(mask, exchanged);
+    Value chunk = ints.bitXor(slot.getInBlock(atColumn), mask);
     addresses.push_back(
         ints.add(ints.add(slot.getRow(atRow), chunk), slot.getBlock(atColumn)));
   }
@@ -291,6 +369,24 @@ struct SmemStorePattern : KernelPattern<SmemStoreOp> {
     }
   }
 
+  /// Exchanges runs of `count` words where the lane's bit is set.
+  static void exchangeRuns(OpBuilder &builder, Location loc,
+                           MutableArrayRef<Value> words, Value lane,
+                           const RunExchange &exchange, int64_t count) {
+    IntegerBuilder ints(builder, loc);
+    Value bit = ints.bitAnd(lane, int64_t(1) << exchange.laneBit);
+    Value isSet = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne,
+                                        bit, ints.constant(0));
+    for (int64_t i = 0, end = words.size(); i < end; ++i) {
+      if (i / count & exchange.run)
+        continue;
+      Value &one = words[i], &other = words[i + exchange.run * count];
+      Value first = one, second = other;
+      one = arith::SelectOp::create(builder, loc, isSet, second, first);
+      other = arith::SelectOp::create(builder, loc, isSet, first, second);
+    }
+  }
+
   void storeRuns(SmemStoreOp op, OpAdaptor adaptor, OpBuilder &builder) const {
     Location loc = op.getLoc();
     auto type = cast<VectorType>(op.getValue().getType());
@@ -303,13 +399,20 @@ struct SmemStorePattern : KernelPattern<SmemStoreOp> {
     int64_t words = type.getNumElements() / registers.elementsPerRegister;
     Value bits = vector::BitCastOp::create(
         builder, loc, VectorType::get(words, word), adaptor.getValue());
-    ValueRange values =
-        vector::ToElementsOp::create(builder, loc, bits).getElements();
+    SmallVector<Value> values(
+        vector::ToElementsOp::create(builder, loc, bits).getElements());
+    SmallVector<RunExchange> exchanges =
+        avoidConflicts(op.getFragment().getLayout(), op.getWindowType(), run,
+                       getDivisor(adaptor.getColumn()));
     SmallVector<Value> addresses =
-        getRunAddresses(builder, op, adaptor, info, run);
+        getRunAddresses(builder, op, adaptor, info, run, exchanges);
+    for (const RunExchange &exchange : exchanges)
+      exchangeRuns(builder, loc, values, info.getOf(op).lane, exchange,
+                   registers.count);
     for (auto [i, address] : llvm::enumerate(addresses)) {
       SmallVector<Value> operands = {address};
-      for (Value value : values.slice(i * registers.count, registers.count)) {
+      for (Value value :
+           ArrayRef(values).slice(i * registers.count, registers.count)) {
         // There are no 8-bit registers.
         if (registers.bits == 8)
           value = arith::ExtUIOp::create(builder, loc,
