@@ -111,6 +111,12 @@ def _parser():
     serving.add_argument("--max-print", type=int, default=20, help="failures printed")
     serving.add_argument("--workers", type=int, default=4, help="processes on the GPU")
     arguments.add_tools(serving)
+    masks = commands.add_parser("masks", help="examples/masks, with and without lists")
+    masks.add_argument("--filter", default="", help="part of a file's name")
+    masks.add_argument("--seed", type=int, default=1, help="of lengths and inputs")
+    masks.add_argument("--max-print", type=int, default=20, help="failures printed")
+    masks.add_argument("--workers", type=int, default=4, help="processes on the GPU")
+    arguments.add_tools(masks)
     gemm = commands.add_parser("gemm", help="examples/gemm.mlir beside cuBLAS")
     gemm.add_argument("--size", type=int, default=8192)
     _timed(gemm, 11)
@@ -148,6 +154,8 @@ def main():
         from fa3_device import backward as command
     elif given.command == "serving":
         from fa3_device import serving as command
+    elif given.command == "masks":
+        from fa3_device import masks as command
     elif given.command == "gemm":
         from fa3_device import gemm as command
     else:
