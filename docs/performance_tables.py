@@ -66,6 +66,10 @@ def forward_h100():
     return by_length(Figures("forward-h100"), lambda r: f"{r['fa3']} {r['ratio']}")
 
 
+def backward_h100():
+    return by_length(Figures("backward-h100"), lambda r: f"{r['fa3']} {r['ratio']}")
+
+
 def forward_over_fa3():
     return by_length(
         Figures("forward-over-fa3"),
@@ -102,6 +106,7 @@ def sustained():
 TABLES = {
     "forward-h200": forward_h200,
     "forward-h100": forward_h100,
+    "backward-h100": backward_h100,
     "forward-over-fa3": forward_over_fa3,
     "fp8": fp8,
     "gqa": gqa,
