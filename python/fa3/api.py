@@ -113,7 +113,7 @@ def attention(
         if lists is not None and (grads or not lists.fits):
             if compiling:
                 # The mask would be made inside of the graph: it breaks here.
-                return torch_door().run_eagerly(
+                return dynamo_door().run_eagerly(
                     q, k, v, causal=causal, window=window, softcap=softcap, scale=scale,
                     score_mod=score_mod, block_mask=block_mask, bias=bias,
                     alibi_slopes=alibi_slopes, sinks=sinks, q_descale=q_descale,
@@ -166,7 +166,7 @@ def attention(
                 compiling and described is None and not (score_mod is mask_mod is None)
             ):
                 # Dynamo does not trace what compiles kernels: the graph breaks here.
-                return door.run_outside(
+                return dynamo_door().run_outside(
                     q, k, v, alibi=alibi_slopes, out=out, lse=lse, **named
                 )
             return door.attention(q, k, v, alibi_slopes=alibi_slopes, **named)
@@ -197,6 +197,12 @@ def torch_door() -> Any:
     from . import torch as door
 
     return door
+
+
+def dynamo_door() -> Any:
+    from . import dynamo
+
+    return dynamo
 
 
 def attention_kernel(

@@ -15,7 +15,6 @@ from .program import mods_text, to_text
 from .trace import trace_mods
 
 
-@torch.compiler.disable
 def attention(
     q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, cu_q: torch.Tensor,
     cu_k: torch.Tensor, max_q: int, max_k: int, used_q: Any, used_k: Any, *,
@@ -23,6 +22,14 @@ def attention(
     return_lse: bool, interpret: bool = False, deterministic: bool = False,
 ) -> Any:  # fmt: skip
     """serving.attention with gradients of q, k and v."""
+    if torch.compiler.is_compiling():
+        from . import dynamo
+
+        return dynamo.run_packed(
+            q, k, v, cu_q, cu_k, max_q, max_k, used_q, used_k, causal=causal,
+            window=window, softcap=softcap, chunk=chunk, scale=scale,
+            return_lse=return_lse, interpret=interpret, deterministic=deterministic,
+        )  # fmt: skip
     from . import torch as door
 
     if door._kind not in door.OWN:

@@ -67,7 +67,9 @@ def attention(
     count from used_k, or from rotary_at."""
     if torch.compiler.is_compiling():
         # Dynamo does not trace what compiles kernels: the graph breaks here.
-        return _run_eagerly(
+        from . import dynamo
+
+        return dynamo.serve(
             q, k, v, cu_q=cu_q, cu_k=cu_k, max_q=max_q, max_k=max_k, used_q=used_q,
             used_k=used_k, batch_index=batch_index, leftpad=leftpad,
             page_table=page_table, causal=causal, window=window, softcap=softcap,
@@ -166,11 +168,6 @@ def attention(
                 launcher, serving.inputs, values, o, lse, call.head_dim
             ))  # fmt: skip
     return (o, lse) if return_lse else o
-
-
-@torch.compiler.disable
-def _run_eagerly(*args: Any, **named: Any) -> Any:
-    return attention(*args, **named)
 
 
 class _Ready:

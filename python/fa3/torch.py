@@ -19,9 +19,9 @@ from .blocks import Lists
 from .capture import follow
 from .errors import ArgumentError, UnsupportedError
 from .program import EXTRAS, Program, mods_text, parse, to_text
-from .request import Request, run_again, run_program
+from .request import run_again, run_program
 from .sdpa import Report, activate, deactivate, is_active, report
-from .trace import Traced, describe_mods, plan_mods, trace_mods
+from .trace import Traced, trace_mods
 
 __all__ = [
     "Report", "activate", "attention", "deactivate", "is_active", "report",
@@ -309,19 +309,17 @@ class _Described(NamedTuple):
     numbers: list[float]
 
 
-_plan_mods = torch.compiler.assume_constant_result(plan_mods)
-_describe_mods = torch.compiler.assume_constant_result(describe_mods)
-
-
 def describe(score_mod: Any, mask_mod: Any) -> _Described | None:
     """Mods for `attention`, under torch.compile; None where the graph has to break:
     where a mod reads globals or objects."""
+    from . import dynamo
+
     mods = (score_mod, mask_mod)
-    paths = _plan_mods(score_mod, mask_mod)
+    paths = dynamo.plan_mods(score_mod, mask_mod)
     if paths is None:
         return None
     of_numbers, of_tensors = paths
-    described = _describe_mods(score_mod, mask_mod)
+    described = dynamo.describe_mods(score_mod, mask_mod)
     if described is None:
         return None
     text, tables, scalars, constants = described
@@ -333,20 +331,6 @@ def describe(score_mod: Any, mask_mod: Any) -> _Described | None:
         text, tuple([follow(mods, of_tensors[n]) for n in tables]),
         [float(follow(mods, of_numbers[n])) for n in scalars],
     )  # fmt: skip
-
-
-@torch.compiler.disable
-def run_outside(*args: Any, lists: Lists | None = None, **named: Any) -> Any:
-    """A call of fa3.attention with mods and the like, under torch.compile."""
-    return Request(*args, **named, **(lists.named if lists is not None else {})).run()
-
-
-@torch.compiler.disable
-def run_eagerly(*args: Any, **named: Any) -> Any:
-    """A call of fa3.attention under torch.compile, as if it were not."""
-    from .api import attention
-
-    return attention(*args, **named)
 
 
 def _grads(given: Sequence[Any], tables: Sequence[Any]) -> str:

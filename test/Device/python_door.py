@@ -22,6 +22,7 @@ from fa3_door import (
     common,
     forward,
     gradients,
+    latency,
     models,
     operators,
     serving,
@@ -33,7 +34,7 @@ import fa3
 
 PARTS = {
     name[5:]: function
-    for module in (forward, gradients, switch, operators, serving, models, speed)
+    for module in (forward, gradients, switch, operators, serving, models, latency, speed)
     for name, function in vars(module).items()
     if name.startswith("part_")
 }

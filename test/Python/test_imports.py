@@ -37,6 +37,19 @@ class ImportTest(unittest.TestCase):
         )
         self.assertEqual(run(script).strip(), "[]")
 
+    @support.needs_torch
+    @support.needs_interpreter
+    def test_without_dynamo_where_nothing_is_compiled(self):
+        # It takes half as long to import as torch.
+        script = (
+            "import sys, torch, fa3, fa3.hf, fa3.packed, fa3.flash_attn_interface\n"
+            "fa3.torch.activate()\n"
+            "q = torch.randn(1, 2, 9, 16, dtype=torch.float16, requires_grad=True)\n"
+            "fa3.attention(q, q, q, interpret=True).sum().backward()\n"
+            "print(q.grad.shape, 'torch._dynamo' in sys.modules)"
+        )
+        self.assertEqual(run(script).strip(), "torch.Size([1, 2, 9, 16]) False")
+
     @support.needs_compiler
     def test_any_order(self):
         there = [

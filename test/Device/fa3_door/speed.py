@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""First calls in new processes, host time of a call, speed of kernels."""
+"""Host time of a call, speed of kernels."""
 
 import math
-import tempfile
 import time
 
 import torch
@@ -12,57 +11,7 @@ from torch.nn.attention.flex_attention import create_block_mask
 import fa3
 from fa3 import flash_attn_interface as door
 
-from .common import DEVICE, check, package_path, random, run_python
-
-
-FIRST_CALL = """
-import sys, time
-sys.path.insert(0, {path!r})
-start = time.perf_counter()
-import torch
-q = torch.randn(1, 8, 1024, 128, device="cuda", dtype=torch.bfloat16)
-torch.cuda.synchronize()
-loaded = time.perf_counter()
-import fa3
-fa3.attention
-imported = time.perf_counter()
-times = []
-for n in range(2):
-    before = time.perf_counter()
-    fa3.attention(q, q, q, causal=True{mods})
-    torch.cuda.synchronize()
-    times.append(time.perf_counter() - before)
-kernel = next(iter(fa3.request.kernels.values()))
-print(f"import fa3 {{1e3 * (imported - loaded):.0f}} ms, first call "
-      f"{{1e3 * times[0]:.0f}} ms ({{kernel.source}}, "
-      f"{{'cubin' if kernel.cubin else 'driver compiles'}}), second {{1e3 * times[1]:.2f}} ms")
-"""
-
-
-def part_latency(quick):
-    """First calls in new processes: ready-made, then compiled, with an empty cache and
-    a full one."""
-    script = FIRST_CALL.format(path=package_path(), mods="")
-    if fa3.cache.bundles():
-        for _ in range(3):
-            with tempfile.TemporaryDirectory() as folder:
-                with check("latency", "first call of a ready-made kernel") as notes:
-                    said = run_python(script, FA3_CACHE_DIR=folder)
-                    notes.append(said)
-                    if "(bundle, cubin)" not in said:
-                        raise AssertionError("it was compiled")
-    for name, mods in (("", ""), (" with a mod", ", score_mod=lambda s, b, h, i, j: s * 1.5")):
-        script = FIRST_CALL.format(path=package_path(), mods=mods)
-        for ptxas in (None, "0"):
-            with tempfile.TemporaryDirectory() as folder:
-                named = {"FA3_BUNDLE": "0", "FA3_CACHE_DIR": folder,
-                         "CUDA_CACHE_PATH": folder + "/driver"}  # fmt: skip
-                if ptxas:
-                    named["FA3_PTXAS"] = ptxas
-                for what in ("empty cache", "full cache"):
-                    how = "no ptxas" if ptxas else "ptxas if found"
-                    with check("latency", f"first call{name}, {what}, {how}") as notes:
-                        notes.append(run_python(script, **named))
+from .common import DEVICE, check, random
 
 
 def part_overhead(quick):
