@@ -41,9 +41,9 @@ def run(d, grads, named):
     q, k, v, do = (torch.randn(1, 8, 1024, d, device="cuda", dtype=torch.bfloat16)
                    for _ in range(4))
     if grads:
-        # What torch sets up at its own first backward is not fa3's.
+        # What torch imports and sets up at its own first backward is not fa3's.
         x = torch.randn(64, 64, device="cuda", requires_grad=True)
-        (x @ x).sum().backward()
+        (x @ x).backward(torch.ones_like(x))
         q, k, v = (one.requires_grad_() for one in (q, k, v))
     named = eval("dict(" + named + ")", dict(torch=torch))
     torch.cuda.synchronize()
