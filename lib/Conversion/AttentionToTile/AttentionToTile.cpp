@@ -45,8 +45,8 @@ struct KernelSource {
     Value o, lse;
   };
 
-  /// Creates a kernel and says which of its arguments `operands` are. Its body
-  /// is empty.
+  /// Creates a kernel that only returns and says which of its arguments
+  /// `operands` are.
   std::pair<gpu::GPUFuncOp, KernelArguments>
   createKernel(gpu::GPUModuleOp module, StringRef name, Parts parts,
                KernelOperands &operands) const;
@@ -96,13 +96,9 @@ KernelSource::createKernel(gpu::GPUModuleOp module, StringRef name, Parts parts,
   for (auto [value, hostValue] : captures)
     arguments.add(hostValue);
 
-  OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
-  auto kernel =
-      gpu::GPUFuncOp::create(builder, host.forward.getLoc(), name,
-                             builder.getFunctionType(arguments.getTypes(), {}));
-  kernel->setAttr(gpu::GPUDialect::getKernelFuncAttrName(),
-                  builder.getUnitAttr());
-  builder.setInsertionPointToEnd(&kernel.getBody().front());
+  gpu::GPUFuncOp kernel = fa3::createKernel(module, host.forward.getLoc(), name,
+                                            arguments.getTypes());
+  OpBuilder builder(kernel.getBody().front().getTerminator());
   auto inKernel = [&](Value value) {
     return arguments.lookup(builder, kernel, value);
   };
@@ -364,9 +360,7 @@ void AttentionToTile::buildLaunch(HostFunction &host, gpu::GPUModuleOp module,
       !host.forward.hasPlace(attention::Sequence::query) &&
       !host.forward.hasPlace(attention::Sequence::key))
     cost = {buildFlops(b, host), buildBytes(b, host)};
-  auto symbol = SymbolRefAttr::get(
-      module.getNameAttr(), {FlatSymbolRefAttr::get(kernel.getNameAttr())});
-  tile::LaunchOp::create(b, symbol, /*blocks=*/Value(), arguments.get(), cost);
+  launchKernel(b, b.getLoc(), module, kernel, arguments.get(), cost);
 }
 
 /// Where sequences lie one behind the other, no more of them than a tile can
@@ -527,7 +521,7 @@ LogicalResult AttentionToTile::buildForward(HostFunction &host,
   }
   auto [kernel, arguments] =
       source.createKernel(module, host.function.getName(), {}, operands);
-  OpBuilder builder = OpBuilder::atBlockEnd(&kernel.getBody().front());
+  OpBuilder builder(kernel.getBody().front().getTerminator());
   RegionDemand demand;
   for (Region *region : {&forward.getScoreMod(), &forward.getMaskMod()})
     addRegionDemand(*region, loads, demand);
@@ -593,8 +587,6 @@ LogicalResult AttentionToTile::buildForward(HostFunction &host,
     fits = forward.emitOpError("has 8-bit operands: expects block-n to be a "
                                "multiple of 32, got ")
            << tile.blockN;
-  auto end = gpu::ReturnOp::create(builder, loc);
-  builder.setInsertionPoint(end);
   if (failed(fits) ||
       failed(buildKernelBody(builder, forward, operands, tile, policy)))
     return failure();
@@ -608,18 +600,13 @@ LogicalResult AttentionToTile::buildForward(HostFunction &host,
   merged.packing = operands.packing;
   auto [merge, mergeArguments] = source.createKernel(
       module, (host.function.getName() + "_merge").str(), parts, merged);
-  builder.setInsertionPointToEnd(&merge.getBody().front());
-  end = gpu::ReturnOp::create(builder, loc);
-  builder.setInsertionPoint(end);
+  builder.setInsertionPoint(merge.getBody().front().getTerminator());
   if (failed(buildMergeBody(builder, forward, merged,
                             mergeArguments.lookup(builder, merge, parts.o),
                             mergeArguments.lookup(builder, merge, parts.lse))))
     return failure();
   OpBuilder onHost = host.getBuilder();
-  auto symbol = SymbolRefAttr::get(
-      module.getNameAttr(), {FlatSymbolRefAttr::get(merge.getNameAttr())});
-  tile::LaunchOp::create(onHost, loc, symbol, /*blocks=*/Value(),
-                         mergeArguments.get(), ValueRange());
+  launchKernel(onHost, loc, module, merge, mergeArguments.get());
   ++kernels;
   return success();
 }

@@ -46,7 +46,6 @@ private:
               ValueRange cost);
   void buildDelta(bool isFused);
   void buildConversion();
-  void collectCaptures();
   /// The tile with what options say of it.
   TileChoice fitOptions(TileChoice tile) const {
     if (options.rows)
@@ -144,24 +143,15 @@ void DeltaBuilder::build(Value o, Value outGrad, Value lse, Value lseGrad,
 
 gpu::GPUFuncOp BackwardKernels::createKernel(StringRef suffix,
                                              const KernelArguments &arguments) {
-  OpBuilder inModule = OpBuilder::atBlockEnd(module.getBody());
-  auto kernel = gpu::GPUFuncOp::create(
-      inModule, op.getLoc(), (host.function.getName() + "_" + suffix).str(),
-      inModule.getFunctionType(arguments.getTypes(), {}));
-  kernel->setAttr(gpu::GPUDialect::getKernelFuncAttrName(),
-                  inModule.getUnitAttr());
-  inModule.setInsertionPointToEnd(&kernel.getBody().front());
-  gpu::ReturnOp::create(inModule, op.getLoc());
-  return kernel;
+  return fa3::createKernel(module, op.getLoc(),
+                           host.function.getName() + "_" + suffix,
+                           arguments.getTypes());
 }
 
 void BackwardKernels::launch(gpu::GPUFuncOp kernel,
                              const KernelArguments &arguments,
                              ValueRange cost) {
-  auto symbol = SymbolRefAttr::get(
-      module.getNameAttr(), {FlatSymbolRefAttr::get(kernel.getNameAttr())});
-  tile::LaunchOp::create(onHost, symbol, /*blocks=*/Value(), arguments.get(),
-                         cost);
+  launchKernel(onHost, onHost.getLoc(), module, kernel, arguments.get(), cost);
 }
 
 void BackwardKernels::buildDelta(bool isFused) {
@@ -210,11 +200,6 @@ void BackwardKernels::buildConversion() {
   buildConvertedRows(inKernel, op.getLoc(), get(dqSums), get(host.dq),
                      get(host.scale));
   launch(kernel, arguments, {});
-}
-
-/// Scalars that the regions capture, with the host values they stand for.
-void BackwardKernels::collectCaptures() {
-  captures = attention::collectCaptures(op.getOperation(), host.values);
 }
 
 /// A view of an auxiliary operand with the last two dimensions exchanged; the
@@ -395,7 +380,7 @@ FailureOr<int64_t> BackwardKernels::build() {
   if (!op.getScoreMod().empty() && op.getScoreGradRegion().empty())
     return op.emitOpError("has score code without 'score_grad': run "
                           "attention-derive-gradient first");
-  collectCaptures();
+  captures = attention::collectCaptures(op.getOperation(), host.values);
   for (Value value : host.aux)
     transposedAux.push_back(transposeLast(onHost, value));
   BackwardDemand demand = getDemand(op);

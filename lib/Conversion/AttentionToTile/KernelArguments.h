@@ -41,6 +41,17 @@ private:
   llvm::SmallVector<mlir::Value> values;
 };
 
+/// Adds a kernel that only returns to `module`.
+mlir::gpu::GPUFuncOp createKernel(mlir::gpu::GPUModuleOp module,
+                                  mlir::Location loc, const llvm::Twine &name,
+                                  mlir::TypeRange arguments);
+
+/// Launches a kernel of `module`, whose grid says how many tiles there are.
+/// `cost` is empty, or operations and bytes.
+void launchKernel(mlir::OpBuilder &onHost, mlir::Location loc,
+                  mlir::gpu::GPUModuleOp module, mlir::gpu::GPUFuncOp kernel,
+                  mlir::ValueRange arguments, mlir::ValueRange cost = {});
+
 } // namespace fa3
 
 #endif // FA3_LIB_CONVERSION_ATTENTIONTOTILE_KERNELARGUMENTS_H

@@ -134,19 +134,12 @@ void ListKernels::launch(StringRef name, ArrayRef<Value> hostValues,
   for (Value value : hostValues)
     arguments.add(value);
   auto onHost = b.saveInsertionPoint();
-  b.setInsertionPointToEnd(module.getBody());
-  kernel = gpu::GPUFuncOp::create(b, prefix + "_" + name.str(),
-                                  b.getFunctionType(arguments.getTypes(), {}));
-  kernel->setAttr(gpu::GPUDialect::getKernelFuncAttrName(), b.getUnitAttr());
-  b.setInsertionPointToEnd(&kernel.getBody().front());
-  auto end = gpu::ReturnOp::create(b);
-  b.setInsertionPoint(end);
+  kernel = createKernel(module, b.getLoc(), prefix + "_" + name,
+                        arguments.getTypes());
+  b.setInsertionPoint(kernel.getBody().front().getTerminator());
   body();
   b.restoreInsertionPoint(onHost);
-  auto symbol = SymbolRefAttr::get(
-      module.getNameAttr(), {FlatSymbolRefAttr::get(kernel.getNameAttr())});
-  tile::LaunchOp::create(b, symbol, /*blocks=*/Value(), arguments.get(),
-                         ValueRange());
+  launchKernel(b, b.getLoc(), module, kernel, arguments.get());
   ++count;
 }
 

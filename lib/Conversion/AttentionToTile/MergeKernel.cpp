@@ -9,7 +9,6 @@
 #include "MergeKernel.h"
 #include "Kernel.h"
 #include "KernelArguments.h"
-#include "fa3/Dialect/Tile/IR/Tile.h"
 
 using namespace mlir;
 using namespace fa3;
@@ -55,27 +54,18 @@ FailureOr<int64_t> fa3::buildMergeKernel(HostFunction &host,
   KernelArguments arguments;
   for (Value value : {o, lse, merge.sinks, parts, lseParts})
     arguments.add(value);
-  OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
-  auto kernel =
-      gpu::GPUFuncOp::create(builder, loc, host.function.getName(),
-                             builder.getFunctionType(arguments.getTypes(), {}));
-  kernel->setAttr(gpu::GPUDialect::getKernelFuncAttrName(),
-                  builder.getUnitAttr());
-  builder.setInsertionPointToEnd(&kernel.getBody().front());
+  gpu::GPUFuncOp kernel =
+      createKernel(module, loc, host.function.getName(), arguments.getTypes());
+  OpBuilder builder(kernel.getBody().front().getTerminator());
   auto inKernel = [&](Value value) {
     return arguments.lookup(builder, kernel, value);
   };
   operands.o = operands.q = inKernel(o);
   operands.lse = inKernel(lse);
   operands.sinks = inKernel(merge.sinks);
-  auto end = gpu::ReturnOp::create(builder, loc);
-  builder.setInsertionPoint(end);
   if (failed(buildMergeBody(builder, attention::ForwardOp(), operands,
                             inKernel(parts), inKernel(lseParts))))
     return failure();
-  auto symbol = SymbolRefAttr::get(
-      module.getNameAttr(), {FlatSymbolRefAttr::get(kernel.getNameAttr())});
-  tile::LaunchOp::create(b, symbol, /*blocks=*/Value(), arguments.get(),
-                         ValueRange());
+  launchKernel(onHost, loc, module, kernel, arguments.get());
   return 1;
 }

@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "QuantizeKernels.h"
+#include "KernelArguments.h"
 #include "fa3/Dialect/Tile/IR/Tile.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -122,19 +123,11 @@ private:
 //===----------------------------------------------------------------------===//
 
 void QuantizeKernels::launch(StringRef name, ValueRange arguments, Body body) {
-  b.setInsertionPointToEnd(module.getBody());
-  auto kernel =
-      gpu::GPUFuncOp::create(b, prefix + "_" + name.str(),
-                             b.getFunctionType(arguments.getTypes(), {}));
-  kernel->setAttr(gpu::GPUDialect::getKernelFuncAttrName(), b.getUnitAttr());
-  b.setInsertionPointToEnd(&kernel.getBody().front());
-  auto end = gpu::ReturnOp::create(b);
-  b.setInsertionPoint(end);
+  gpu::GPUFuncOp kernel = createKernel(module, b.getLoc(), prefix + "_" + name,
+                                       arguments.getTypes());
+  b.setInsertionPoint(kernel.getBody().front().getTerminator());
   body(kernel.getBody().front().getArguments());
-  auto symbol = SymbolRefAttr::get(
-      module.getNameAttr(), {FlatSymbolRefAttr::get(kernel.getNameAttr())});
-  tile::LaunchOp::create(host, symbol, /*blocks=*/Value(), arguments,
-                         ValueRange());
+  launchKernel(host, host.getLoc(), module, kernel, arguments);
   ++count;
 }
 

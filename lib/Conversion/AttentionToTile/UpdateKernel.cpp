@@ -371,20 +371,12 @@ LogicalResult UpdateKernel::build(gpu::GPUModuleOp module) {
   collectCaptures();
   addArguments();
   auto onHost = b.saveInsertionPoint();
-  b.setInsertionPointToEnd(module.getBody());
-  kernel =
-      gpu::GPUFuncOp::create(b, (host.function.getName() + "_update").str(),
-                             b.getFunctionType(arguments.getTypes(), {}));
-  kernel->setAttr(gpu::GPUDialect::getKernelFuncAttrName(), b.getUnitAttr());
-  b.setInsertionPointToEnd(&kernel.getBody().front());
-  auto end = gpu::ReturnOp::create(b);
-  b.setInsertionPoint(end);
+  kernel = createKernel(module, b.getLoc(), host.function.getName() + "_update",
+                        arguments.getTypes());
+  b.setInsertionPoint(kernel.getBody().front().getTerminator());
   buildGrid();
   b.restoreInsertionPoint(onHost);
-  auto symbol = SymbolRefAttr::get(
-      module.getNameAttr(), {FlatSymbolRefAttr::get(kernel.getNameAttr())});
-  tile::LaunchOp::create(b, symbol, /*blocks=*/Value(), arguments.get(),
-                         ValueRange());
+  launchKernel(b, b.getLoc(), module, kernel, arguments.get());
   return success();
 }
 

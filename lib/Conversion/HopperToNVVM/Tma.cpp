@@ -42,6 +42,8 @@ struct TmaLoadPattern : KernelPattern<TmaLoadOp> {
   LogicalResult
   matchAndRewrite(TmaLoadOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
+    if (op.getPieces() && !op->getParentOfType<warp::GroupOp>())
+      return op.emitOpError("in pieces expects a group of warps around it");
     IntegerBuilder ints(rewriter, op.getLoc());
     Value target =
         ints.add(adaptor.getBuffer(),
@@ -78,13 +80,9 @@ private:
     Location loc = op.getLoc();
     IntegerBuilder ints(rewriter, loc);
     OpBuilder::InsertionGuard guard(rewriter);
-    const GroupInfo &group = info.getOf(op);
     int64_t boxes = op.getNumPieces() * op.getNumBlocks();
-    int64_t threads =
-        group.singleThreaded
-            ? 1
-            : op->getParentOfType<warp::GroupOp>().getWarps() * 32;
-    Value number = group.singleThreaded ? ints.constant(0) : group.thread;
+    int64_t threads = op->getParentOfType<warp::GroupOp>().getWarps() * 32;
+    Value number = info.getOf(op).thread;
     if (boxes > threads) {
       auto loop = scf::ForOp::create(
           rewriter, loc, number, ints.constant(boxes), ints.constant(threads));

@@ -338,18 +338,6 @@ static bool joinsWarps(Value token, llvm::SmallPtrSetImpl<Value> &seen) {
       .Default([](Operation *) { return false; });
 }
 
-/// Whether threads have read the slot, and nothing else has.
-static bool isReadByThreads(warp::ReleaseOp release) {
-  bool isRead = false;
-  for (Operation *view : release.getSlot().getUsers())
-    for (Operation *access : view->getUsers()) {
-      if (!isa<tile::ReadOp>(access))
-        return false;
-      isRead = true;
-    }
-  return isRead && release.getAfter().empty();
-}
-
 /// Whether the warps of the replica meet between all that they read of the slot
 /// and its release: to hand over what they have written to another one, or to
 /// give back another one.
@@ -357,7 +345,7 @@ static bool meetsBefore(warp::ReleaseOp release) {
   Operation *meeting = release->getPrevNode();
   auto isMeeting = [](Operation *op) {
     if (auto other = dyn_cast<warp::ReleaseOp>(op))
-      return isReadByThreads(other) && !meetsBefore(other);
+      return tile::isReadByThreads(other) && !meetsBefore(other);
     auto publish = dyn_cast<warp::PublishOp>(op);
     return publish &&
            llvm::any_of(publish.getSlot().getUsers(), [](Operation *view) {

@@ -422,3 +422,20 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+gpu.module @m {
+  gpu.func @pieces(%map: !hopper.tensormap<[1, 1, 16, 64], f16, 128>)
+      kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : i32
+    %buffer = hopper.smem.alloc offset 0 : !hopper.buffer<2, tensor<64x64xf16>, 128>
+    %full = hopper.barrier.alloc offset 32768 : !hopper.barrier<2, 1>
+    // expected-error @below {{in pieces expects a group of warps around it}}
+    // expected-error @below {{failed to legalize operation 'hopper.tma.load'}}
+    hopper.tma.load %map to %buffer[%c0, %c0, %c0] signal %full[%c0] pieces 4 by 1 (%n) {
+      hopper.yield %n, %c0, %c0, %c0 : i32, i32, i32, i32
+    } : !hopper.tensormap<[1, 1, 16, 64], f16, 128>, !hopper.buffer<2, tensor<64x64xf16>, 128>, !hopper.barrier<2, 1>
+    gpu.return
+  }
+}

@@ -114,3 +114,14 @@ llvm::raw_ostream &fa3::tile::operator<<(llvm::raw_ostream &os,
     os << "; starts full";
   return os;
 }
+
+bool fa3::tile::isReadByThreads(warp::ReleaseOp release) {
+  bool isRead = false;
+  for (Operation *view : release.getSlot().getUsers())
+    for (Operation *access : view->getUsers()) {
+      if (!isa<ReadOp>(access))
+        return false;
+      isRead = true;
+    }
+  return isRead && release.getAfter().empty();
+}

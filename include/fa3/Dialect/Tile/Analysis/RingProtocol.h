@@ -70,6 +70,10 @@ private:
   llvm::DenseMap<mlir::Value, RingProtocol> protocols;
 };
 
+/// Whether threads have read the released slot ('tile.read'), and nothing else
+/// has: they meet before one of them gives it back.
+bool isReadByThreads(warp::ReleaseOp release);
+
 } // namespace fa3::tile
 
 #endif // FA3_DIALECT_TILE_ANALYSIS_RINGPROTOCOL_H

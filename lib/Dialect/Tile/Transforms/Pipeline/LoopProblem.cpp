@@ -237,9 +237,11 @@ void LoopProblem::addFillDependences(warp::AcquireOp acquire) {
       if (!last || last->isBeforeInBlock(await))
         last = await;
   // Up to where a tile meets the last product.
+  llvm::SmallPtrSet<Operation *, 16> seen;
   while (!rest.empty()) {
     Operation *op = rest.pop_back_val().getDefiningOp();
-    if (!op || op->getBlock() != block || !isElementwise(op))
+    if (!op || op->getBlock() != block || !isElementwise(op) ||
+        !seen.insert(op).second)
       continue;
     for (Value operand : op->getOperands()) {
       auto awaits = getAwaits(operand);

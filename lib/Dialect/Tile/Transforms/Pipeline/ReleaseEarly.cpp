@@ -1,6 +1,7 @@
 //===- ReleaseEarly.cpp - tile-release-early ------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 #include "../Utils.h"
+#include "fa3/Dialect/Tile/Analysis/RingProtocol.h"
 #include "fa3/Dialect/Tile/Transforms/Passes.h"
 #include "mlir/IR/IRMapping.h"
 
@@ -46,24 +47,12 @@ static Operation *findLastNeed(warp::ReleaseOp release) {
   return last;
 }
 
-/// Whether the slot is only read by threads, which meet to give it back.
-static bool isOfReaders(warp::ReleaseOp release) {
-  bool isRead = false;
-  for (Operation *user : release.getSlot().getUsers())
-    for (Operation *access : user->getUsers()) {
-      if (!isa<ReadOp>(access))
-        return false;
-      isRead = true;
-    }
-  return isRead && release.getAfter().empty();
-}
-
 /// The next operation that hands over what threads have written, for which they
 /// meet: who has read a slot needs no other meeting to give it back. Products
 /// on the way are awaited in any case; for other things nobody waits. Null if
 /// the slot has other uses than to be read.
 static Operation *findNextMeeting(warp::ReleaseOp release, Operation *last) {
-  if (!isOfReaders(release))
+  if (!isReadByThreads(release))
     return nullptr;
   for (Operation *op = last->getNextNode(); op; op = op->getNextNode()) {
     if (op->getNumRegions() || isa<warp::WaitOp>(op))
@@ -82,14 +71,14 @@ static Operation *findNextMeeting(warp::ReleaseOp release, Operation *last) {
 /// they meet: one meeting does for both. Nothing that a group may wait for on
 /// others is on the way.
 static bool joinNext(warp::ReleaseOp release) {
-  if (!isOfReaders(release))
+  if (!isReadByThreads(release))
     return false;
   for (Operation *op = release->getNextNode(); op; op = op->getNextNode()) {
     if (op->getNumRegions() ||
         isa<warp::WaitOp, warp::AcquireOp, warp::PublishOp>(op))
       return false;
     auto other = dyn_cast<warp::ReleaseOp>(op);
-    if (!other || !isOfReaders(other))
+    if (!other || !isReadByThreads(other))
       continue;
     if (release->getNextNode() == other)
       return false;

@@ -107,55 +107,43 @@ static bool isOverTiles(scf::ForOp loop) {
   return stores && !llvm::hasSingleElement(body.getOps<DotAsyncOp>());
 }
 
-/// The products of the loop's step that element code computes `value` from.
-static void collectProducts(Value value, Block &body,
-                            llvm::SetVector<Operation *> &products,
-                            llvm::SmallPtrSetImpl<Operation *> &seen) {
-  Operation *op = value.getDefiningOp();
-  if (!op || op->getBlock() != &body || !seen.insert(op).second)
-    return;
-  if (auto await = dyn_cast<AwaitOp>(op); await && value == await.getResult()) {
-    if (auto dot = await.getPending().getDefiningOp<DotAsyncOp>())
-      products.insert(dot);
-    return;
-  }
-  for (Value operand : op->getOperands())
-    collectProducts(operand, body, products, seen);
-}
-
-/// Whether `product` multiplies, or adds to, what element code made of
-/// `other`'s result.
-static bool needsResult(DotAsyncOp product, Operation *other, Block &body) {
-  llvm::SetVector<Operation *> sources;
-  llvm::SmallPtrSet<Operation *, 16> seen;
-  for (Value operand : product->getOperands())
-    collectProducts(operand, body, sources, seen);
-  return llvm::any_of(sources, [&](Operation *source) {
-    return source == other ||
-           needsResult(cast<DotAsyncOp>(source), other, body);
-  });
-}
-
 /// Whether element code of a step combines the results of two products neither
 /// of which needs the other. Products of the next step would have to leave both
 /// in registers while those of this one are worked on.
 static bool combinesProducts(scf::ForOp loop) {
-  Block &body = *loop.getBody();
-  return llvm::any_of(body, [&](Operation &op) {
-    if (op.getNumOperands() < 2 || !OpTrait::hasElementwiseMappableTraits(&op))
-      return false;
-    llvm::SetVector<Operation *> products;
-    llvm::SmallPtrSet<Operation *, 16> seen;
+  using Products = llvm::SmallSetVector<Operation *, 4>;
+  // What element code computes a value from, and what a product needs at all.
+  llvm::DenseMap<Value, Products> sources;
+  llvm::DenseMap<Operation *, Products> needs;
+  for (Operation &op : *loop.getBody()) {
+    if (auto await = dyn_cast<AwaitOp>(op)) {
+      for (auto [kept, value] : llvm::zip(await.getKept(), await.getKeep()))
+        sources[kept] = sources.lookup(value);
+      if (auto dot = await.getPending().getDefiningOp<DotAsyncOp>())
+        sources[await.getResult()].insert(dot);
+      continue;
+    }
+    Products all;
     for (Value operand : op.getOperands())
-      collectProducts(operand, body, products, seen);
-    for (Operation *one : products)
-      for (Operation *two : products)
-        if (one->isBeforeInBlock(two) &&
-            !needsResult(cast<DotAsyncOp>(two), one, body) &&
-            !needsResult(cast<DotAsyncOp>(one), two, body))
+      all.insert_range(sources.lookup(operand));
+    if (isa<DotAsyncOp>(op)) {
+      Products needed = all;
+      for (Operation *product : all)
+        needed.insert_range(needs.lookup(product));
+      needs[&op] = needed;
+      continue;
+    }
+    for (Value result : op.getResults())
+      sources[result] = all;
+    if (op.getNumOperands() < 2 || !OpTrait::hasElementwiseMappableTraits(&op))
+      continue;
+    for (Operation *one : all)
+      for (Operation *two : all)
+        if (one != two && !needs.lookup(one).contains(two) &&
+            !needs.lookup(two).contains(one))
           return true;
-    return false;
-  });
+  }
+  return false;
 }
 
 namespace {
