@@ -10,7 +10,7 @@ from fa3_device import backward, kernels, memory, oracle
 from fa3_device.peers import BACKENDS
 
 from .peers import Candidate, Unavailable, compiled_flex
-from .problem import Parts
+from .problem import Parts, alibi_slopes
 
 NAMES = ("dq", "dk", "dv")
 
@@ -50,8 +50,7 @@ class GradientProblem(Parts):
         )
         self.slopes = self.bias = None
         if cell.mask.alibi:
-            steps = torch.arange(1, cell.heads + 1, device=device)
-            self.slopes = torch.exp2(-8.0 * steps / cell.heads)
+            self.slopes = alibi_slopes(cell.heads, device)
         if cell.mask.bias:
             shape = (1, cell.heads, cell.rows, cell.length)
             bias = torch.randn(shape, generator=generator, device=device)

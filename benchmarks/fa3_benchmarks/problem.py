@@ -26,6 +26,12 @@ class Parts:
         return slice(key_heads.start * group, key_heads.stop * group)
 
 
+def alibi_slopes(heads: int, device) -> torch.Tensor:
+    """Slopes of ALiBi (arXiv 2108.12409), one for every head: 2^(-8 i / heads)."""
+    steps = torch.arange(1, heads + 1, device=device)
+    return torch.exp2(-8.0 * steps / heads)
+
+
 class Problem(Parts):
     """Inputs and outputs lie as (batch, sequence, head, element) in larger
     buffers full of NaN. Tensors here are views (batch, head, sequence,
@@ -80,8 +86,7 @@ class Problem(Parts):
         self.scale = cell.d**-0.5
         self.slopes = self.bias = None
         if cell.mask.alibi:
-            steps = torch.arange(1, cell.heads + 1, device=device)
-            self.slopes = torch.exp2(-8.0 * steps / cell.heads)
+            self.slopes = alibi_slopes(cell.heads, device)
         if cell.mask.bias:
             # One bias serves every batch.
             shape = (1, cell.heads, cell.rows, cell.length)
