@@ -10,8 +10,8 @@ using namespace fa3;
 gpu::GPUFuncOp fa3::createKernel(gpu::GPUModuleOp module, Location loc,
                                  const Twine &name, TypeRange arguments) {
   OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
-  auto kernel = gpu::GPUFuncOp::create(
-      builder, loc, name.str(), builder.getFunctionType(arguments, {}));
+  auto kernel = gpu::GPUFuncOp::create(builder, loc, name.str(),
+                                       builder.getFunctionType(arguments, {}));
   kernel->setAttr(gpu::GPUDialect::getKernelFuncAttrName(),
                   builder.getUnitAttr());
   builder.setInsertionPointToEnd(&kernel.getBody().front());
