@@ -173,6 +173,7 @@ void fa3::buildHopperPipeline(OpPassManager &pm,
   kernels.addPass(hopper::createAssignRegisters(
       takeOptions<hopper::AssignRegistersOptions>(options)));
   pm.addPass(hopper::createAllocateSmem());
+  pm.addPass(hopper::createOverlapLaunches());
   if (options.check)
     pm.addPass(hopper::createCheckProtocol());
   pm.addPass(hopper::createHoistReciprocals());

@@ -33,6 +33,9 @@ enum {
 
   FA3_CU_FUNCTION_MAX_SMEM = 8,
   FA3_CU_LAUNCH_CLUSTER = 4,
+  FA3_CU_LAUNCH_EARLY = 6, /* PROGRAMMATIC_STREAM_SERIALIZATION */
+  /* From this version on such launches may be captured into graphs. */
+  FA3_CU_VERSION_EARLY_IN_GRAPHS = 12030,
 
   FA3_CU_STREAM_NON_BLOCKING = 1,
   FA3_CU_STREAM_CAPTURE_RELAXED = 2,
@@ -54,6 +57,7 @@ typedef struct fa3_cu_launch_attribute {
     struct {
       unsigned x, y, z;
     } cluster;
+    int early;
   } value;
 } fa3_cu_launch_attribute;
 

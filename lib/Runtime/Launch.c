@@ -217,9 +217,41 @@ static fa3_code fill_params(const fa3_program *program,
   return FA3_OK;
 }
 
+/* Launches a kernel; `is_early` says that it may be placed before those in
+ * front of it have ended. */
+static fa3_cu_result start(const fa3_program *program,
+                           const fa3_kernel_launch *launch, uint32_t blocks,
+                           int is_early, void *stream, void **params) {
+  fa3_cu_launch_attribute attributes[2];
+  unsigned count = 0;
+  memset(attributes, 0, sizeof(attributes));
+  if (launch->cluster > 1) {
+    fa3_cu_launch_attribute *cluster = &attributes[count++];
+    cluster->id = FA3_CU_LAUNCH_CLUSTER;
+    cluster->value.cluster.x = launch->cluster;
+    cluster->value.cluster.y = cluster->value.cluster.z = 1;
+  }
+  if (is_early) {
+    fa3_cu_launch_attribute *early = &attributes[count++];
+    early->id = FA3_CU_LAUNCH_EARLY;
+    early->value.early = 1;
+  }
+  if (count == 0)
+    return program->driver->launch(launch->function, blocks, 1, 1,
+                                   launch->block, 1, 1, launch->smem, stream,
+                                   params, NULL);
+  fa3_cu_launch_config config = {{blocks, 1, 1}, {launch->block, 1, 1},
+                                 launch->smem,   stream,
+                                 attributes,     count};
+  return program->driver->launch_ex(&config, launch->function, params, NULL);
+}
+
+/* Sets *started if a kernel was launched; before that it says whether one of
+ * this call was, behind which this one may start early. What the stream has in
+ * front of the call may not wait for what is in front of itself. */
 static fa3_code launch_one(const fa3_program *program,
                            const fa3_kernel_launch *launch, const fa3_arg *args,
-                           void *stream, fa3_status *status) {
+                           void *stream, int *started, fa3_status *status) {
   uint32_t blocks;
   int holds;
   fa3_code code = fa3_resolve_condition(program, launch, args, &holds, status);
@@ -232,25 +264,13 @@ static fa3_code launch_one(const fa3_program *program,
   code = fill_params(program, launch, args, stream, &state, status);
   if (code != FA3_OK)
     return code;
-  fa3_cu_result result;
-  if (launch->cluster > 1) {
-    fa3_cu_launch_attribute cluster;
-    memset(&cluster, 0, sizeof(cluster));
-    cluster.id = FA3_CU_LAUNCH_CLUSTER;
-    cluster.value.cluster.x = launch->cluster;
-    cluster.value.cluster.y = cluster.value.cluster.z = 1;
-    fa3_cu_launch_config config = {{blocks, 1, 1}, {launch->block, 1, 1},
-                                   launch->smem,   stream,
-                                   &cluster,       1};
-    result = program->driver->launch_ex(&config, launch->function, state.params,
-                                        NULL);
-  } else {
-    result =
-        program->driver->launch(launch->function, blocks, 1, 1, launch->block,
-                                1, 1, launch->smem, stream, state.params, NULL);
-  }
-  if (result == FA3_CU_SUCCESS)
+  int is_early = *started && launch->waits && program->starts_early;
+  fa3_cu_result result =
+      start(program, launch, blocks, is_early, stream, state.params);
+  if (result == FA3_CU_SUCCESS) {
+    *started = 1;
     return FA3_OK;
+  }
   char what[256];
   snprintf(what, sizeof(what), "launching kernel '%.200s'", launch->kernel);
   return fa3_driver_fail(program->driver, result, what, status);
@@ -258,13 +278,14 @@ static fa3_code launch_one(const fa3_program *program,
 
 static fa3_code launch_all(const fa3_program *program, const fa3_arg *args,
                            void *stream, fa3_status *status) {
-  int pushed;
+  int pushed, started = 0;
   fa3_code code =
       fa3_context_enter(program->driver, program->context, &pushed, status);
   if (code != FA3_OK)
     return code;
   for (size_t i = 0; i < program->num_launches && code == FA3_OK; ++i)
-    code = launch_one(program, &program->launches[i], args, stream, status);
+    code = launch_one(program, &program->launches[i], args, stream, &started,
+                      status);
   fa3_context_leave(program->driver, pushed);
   return code;
 }

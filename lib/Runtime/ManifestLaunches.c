@@ -216,8 +216,9 @@ static int read_kernel_args(fa3_reader *r, const fa3_json *object,
 
 static int read_launch(fa3_reader *r, const fa3_json *object, const char *where,
                        fa3_kernel_launch *launch) {
-  static const char *const keys[] = {"kernel",  "condition", "grid", "block",
-                                     "cluster", "smem",      "args", NULL};
+  static const char *const keys[] = {"kernel", "condition", "grid",
+                                     "block",  "cluster",   "smem",
+                                     "waits",  "args",      NULL};
   const char *field;
   int64_t block, cluster = 1, smem;
   if (!fa3_read_object(r, object, where, keys) ||
@@ -237,6 +238,11 @@ static int read_launch(fa3_reader *r, const fa3_json *object, const char *where,
   if (fa3_json_member(object, "cluster") &&
       !fa3_read_integer(r, object, where, "cluster", 1, MAX_CLUSTER, &cluster))
     return 0;
+  const fa3_json *waits = fa3_json_member(object, "waits");
+  if (waits && waits->type != FA3_JSON_BOOL)
+    return (field = fa3_field(r, "%s.waits", where)) &&
+           fa3_wrong(r, field, "expected true or false");
+  launch->waits = waits && waits->integer;
   launch->block = (uint32_t)block;
   launch->cluster = (uint32_t)cluster;
   launch->smem = (uint32_t)smem;

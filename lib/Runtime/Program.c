@@ -147,10 +147,14 @@ static fa3_code check_device(fa3_program *program, fa3_image_kind kind,
   for (int i = 0; i < 4 && result == FA3_CU_SUCCESS; ++i)
     result =
         driver->device_attribute(&values[i], attributes[i], program->device);
+  int version = 0;
+  if (result == FA3_CU_SUCCESS)
+    result = driver->driver_version(&version);
   if (result != FA3_CU_SUCCESS)
     return fa3_driver_fail(driver, result,
                            "asking for properties of the device", status);
   program->device_sms = values[0];
+  program->starts_early = version >= FA3_CU_VERSION_EARLY_IN_GRAPHS;
   if (!chip_runs_on(program->chip, kind, values[1], values[2]))
     return fa3_fail(status, FA3_ERROR_DEVICE,
                     "code for '%s' does not run on device %d of compute "

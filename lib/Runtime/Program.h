@@ -77,6 +77,9 @@ typedef struct fa3_kernel_launch {
   fa3_formula condition; /* without operations: always */
   fa3_formula grid;
   uint32_t block, cluster, smem;
+  /* The kernel waits for those in front of it before it touches memory, so it
+   * may be placed while they run. */
+  int waits;
   const fa3_kernel_arg *args;
   size_t num_args;
   fa3_cu_function function;
@@ -101,6 +104,8 @@ struct fa3_program {
   fa3_formula costs[2]; /* indexed by fa3_quantity */
 
   int64_t device_sms;
+  /* Whether the driver can start kernels early, in graphs as well. */
+  int starts_early;
   /* Null for a program without code. */
   const fa3_driver *driver;
   fa3_cu_context context;

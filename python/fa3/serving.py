@@ -130,6 +130,8 @@ def attention(
         count = splits or call.choose_splits(max_k, packs)
     if not isinstance(count, int) or count < 1:
         raise ArgumentError("splits", f"{splits!r}, expected at least 0")
+    # Of packed keys the launch knows all, not those of a sequence.
+    parts = count if splits or "cu_k" in call.arrays else 0
     serving = ServingSpec(
         spec, tuple(call.arrays), call.page, check_chunk(chunk), count > 1,
         (call.heads, call.key_heads) if packs else None, appended,
@@ -137,7 +139,7 @@ def attention(
     o, lse = call.outputs(spec, out)
     scale = checks.check_scale(scale, call.head_dim)
     values = [
-        {"scale": scale, "max_q": max_q, "splits": count}.get(name, call.given.get(name))
+        {"scale": scale, "max_q": max_q, "splits": parts}.get(name, call.given.get(name))
         for name in serving.inputs
     ]
     values += [o, lse] if return_lse else [o]
@@ -342,7 +344,7 @@ class _Call:
             self.views[name] = tensors.view(name, self.given[name])
 
     def choose_splits(self, max_k: int | None, packs: bool) -> int:
-        """Parts that fill the GPU: only where queries are few and keys many."""
+        """Parts that fill the GPU, each of 256 keys at least."""
         k = self.given["k"]
         if "page_table" in self.arrays:
             keys = self.arrays["page_table"].shape[1] * self.page
@@ -352,11 +354,17 @@ class _Call:
             keys = k.shape[1]
         rows = self.most_queries * (self.heads // self.key_heads if packs else 1)
         heads = self.key_heads if packs else self.heads
-        tiles = self.sequences * heads * -(-rows // 64)
+        tiles = max(self.sequences * heads * -(-rows // 64), 1)
         sms = _sms(self.device)
-        if not tiles or tiles * 5 >= sms * 4 or keys < 512:
+        # Kernels that take parts are for few queries.
+        if rows > 64 and tiles * 5 >= sms * 4:
             return 1
-        return max(1, min(sms // tiles, keys // 256, 64))
+        # As launches choose (lib/Conversion/AttentionToTile/SplitCount.cpp).
+        for waves in (1, 2, 4):
+            count = waves * sms // tiles
+            if count * tiles * 8 >= waves * sms * 7:
+                break
+        return max(1, min(count, keys // 256))
 
     def outputs(self, spec: Spec, out: Any) -> tuple[Any, Any]:
         q = self.given["q"]

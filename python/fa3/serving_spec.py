@@ -147,10 +147,10 @@ class ServingSpec:
                 f"{scales}, {scales}, {scales})"
             )
         # Numbers that a grid is computed of: at least so much, as a formula needs.
-        for name, least in (("max_q", 0), ("splits", 1)):
+        for name in ("max_q", "splits"):
             if name in self.inputs:
                 before += [
-                    f"  %{name}_least = arith.constant {least} : index",
+                    f"  %{name}_least = arith.constant 0 : index",
                     f"  %{name}_given = arith.index_cast %{name} : i32 to index",
                     f"  %{name}_index = arith.maxsi %{name}_given, %{name}_least : index",
                 ]

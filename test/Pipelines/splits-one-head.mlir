@@ -6,10 +6,10 @@
 // RUN: %{run} --scalar splits=2 --check-each-pass='block-n=48' | FileCheck %s
 // RUN: not %{run} --scalar splits=-1 2>&1 | FileCheck %s --check-prefix=NONE
 // CHECK: same answer after {{[0-9]+}} passes
-// NONE: splits is less than 1
-// MANIFEST: "that": "splits >= 1"
-// MANIFEST: "grid": "min(ceildiv(q.shape[2], 64) * max(splits, 1) * 2 * q.shape[0], device.sms)"
-// MANIFEST: "grid": "min(ceildiv(q.shape[2], 64) * 4 * q.shape[0], device.sms)"
+// NONE: splits is negative
+// MANIFEST: "that": "splits >= 0"
+// MANIFEST: "grid": "min(ceildiv(q.shape[2], 64) * o_parts.shape[1] * 2 * q.shape[0], device.sms)"
+// MANIFEST: "grid": "ceildiv(q.shape[2], 32) * 8 * q.shape[0]"
 
 func.func @one_head(%q: tensor<?x2x?x64xbf16> {tile.name = "q"}, %k: tensor<?x2x?x64xbf16> {tile.name = "k"}, %v: tensor<?x2x?x64xbf16> {tile.name = "v"},
                     %used: tensor<?xi32> {tile.name = "used_k"}, %splits: index {tile.name = "splits"})

@@ -5,8 +5,11 @@
 // RUN: %{few} --scalar splits=2 --check-each-pass='block-n=48 mode=static' --sms 2 --completion random | FileCheck %s
 // RUN: %{few} --scalar splits=3 --check-each-pass='block-n=64 pack-gqa=false mode=dynamic' --schedule-seed 3 --guards random | FileCheck %s
 // RUN: %{few} --scalar splits=33 --check-each-pass='block-n=48' | FileCheck %s
-// RUN: not %{few} --scalar splits=0 --check-each-pass 2>&1 | FileCheck %s --check-prefix=NONE
-// NONE: splits is less than 1
+// RUN: %{few} --scalar splits=9 --check-each-pass='block-n=16' | FileCheck %s
+// RUN: %{few} --scalar splits=0 --check-each-pass='block-n=64' | FileCheck %s
+// RUN: fa3-run --cpu %s --function=few --dims b=1,sq=1,sk=1100,h=4 --lengths=used_k=1100 --scalar splits=0 --check-each-pass='block-n=64' --sms 20 | FileCheck %s
+// RUN: not %{few} --scalar splits=-1 --check-each-pass 2>&1 | FileCheck %s --check-prefix=NONE
+// NONE: splits is negative
 // DEFINE: %{packed} = fa3-run --cpu %s --function=packed --dims tq=20,tk=300,b1=5 --lengths=cu_q=1,4,0,7 --lengths=cu_k=150,3,50,64 --scalar max_q=7
 // RUN: %{packed} --scalar splits=2 --check-each-pass='block-n=48' | FileCheck %s
 // RUN: %{packed} --scalar splits=7 --check-each-pass='block-n=64 pack-gqa=false' | FileCheck %s

@@ -60,6 +60,7 @@ class FakeLaunch(ctypes.Structure):
         ("smem", ctypes.c_uint32),
         ("max_smem", ctypes.c_uint32),
         ("cluster", ctypes.c_uint32),
+        ("early", ctypes.c_uint32),
         ("num_params", ctypes.c_uint32),
         ("stream", ctypes.c_uint64),
         ("context", ctypes.c_uint64),

@@ -342,8 +342,10 @@ class LaunchTest(unittest.TestCase):
                     q, pages, pages, cache_seqlens=i32(2000, 17), page_table=table,
                     causal=True,
                 )  # fmt: skip
-                # The parts, and what merges them.
+                # The parts, and what merges them, which waits for them itself.
                 self.assertEqual(fake.fakeCudaNumLaunches() - before, 2)
+                early = [fake.fakeCudaLaunch(before + i).contents.early for i in (0, 1)]
+                self.assertEqual(early, [0, 1])
             self.assertEqual(len(serving._plans), 1)
             # Splits of as many heads as key heads, and of many queries.
             for heads, queries in ((2, 1), (8, 40)):

@@ -45,6 +45,8 @@ void fakeCudaSetDevice(int major, int minor, int sms, int maxSmem) {
   state().maxSmem = maxSmem;
 }
 
+void fakeCudaSetVersion(int version) { state().version = version; }
+
 void fakeCudaCapture(void *stream) {
   std::lock_guard<std::recursive_mutex> guard(state().lock);
   state().capturedStream = stream;
@@ -103,7 +105,7 @@ int cuInit(unsigned) { return enter("cuInit"); }
 
 int cuDriverGetVersion(int *version) {
   FAKE_ENTER("cuDriverGetVersion");
-  *version = 13000;
+  *version = state().version;
   return Success;
 }
 

@@ -33,7 +33,8 @@ struct FakeLaunch {
   uint32_t grid[3], block[3];
   uint32_t smem;
   uint32_t maxSmem; // attribute of the function at the time of the launch
-  uint32_t cluster; // 0: launched without attributes
+  uint32_t cluster; // 0: launched without this attribute
+  uint32_t early;   // may start before the launch in front of it has ended
   uint32_t numParams;
   uint64_t stream;
   uint64_t context;
@@ -52,6 +53,8 @@ void fakeCudaPoison(int code);
 void fakeCudaSetKernel(int (*kernel)(const FakeLaunch *launch));
 /// Attributes of all devices.
 void fakeCudaSetDevice(int major, int minor, int sms, int maxSmem);
+/// What cuDriverGetVersion says.
+void fakeCudaSetVersion(int version);
 /// Lets a stream be captured into a graph; null: no stream.
 void fakeCudaCapture(void *stream);
 /// How the calling thread's calls are watched meanwhile.

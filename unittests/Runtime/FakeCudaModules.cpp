@@ -48,7 +48,7 @@ std::unique_ptr<Module> scanPtx(const std::string &text) {
 
 int recordLaunch(Function *function, const uint32_t *grid,
                  const uint32_t *block, uint32_t smem, uint32_t cluster,
-                 void *stream, void **params) {
+                 uint32_t early, void *stream, void **params) {
   if (!function || !grid[0] || !block[0] || block[0] > 1024 ||
       (cluster && grid[0] % cluster) || smem > function->maxSmem)
     return InvalidValue;
@@ -60,6 +60,7 @@ int recordLaunch(Function *function, const uint32_t *grid,
   launch.smem = smem;
   launch.maxSmem = function->maxSmem;
   launch.cluster = cluster;
+  launch.early = early;
   launch.stream = reinterpret_cast<uint64_t>(stream);
   launch.context = static_cast<uint64_t>(currentContext());
   launch.numParams = static_cast<uint32_t>(function->paramSizes.size());
@@ -154,7 +155,7 @@ int cuLaunchKernel(Function *function, unsigned gridX, unsigned gridY,
   if (extra)
     return InvalidValue;
   uint32_t grid[] = {gridX, gridY, gridZ}, block[] = {blockX, blockY, blockZ};
-  return recordLaunch(function, grid, block, smem, 0, stream, params);
+  return recordLaunch(function, grid, block, smem, 0, 0, stream, params);
 }
 
 struct LaunchAttribute {
@@ -173,11 +174,21 @@ struct LaunchConfig {
 int cuLaunchKernelEx(const LaunchConfig *config, Function *function,
                      void **params, void **extra) {
   FAKE_ENTER_WITH_CONTEXT("cuLaunchKernelEx");
-  if (extra || config->numAttributes != 1 || config->attributes->id != 4 ||
-      config->attributes->value[1] != 1 || config->attributes->value[2] != 1)
+  if (extra)
     return InvalidValue;
+  uint32_t cluster = 0, early = 0;
+  for (unsigned i = 0; i < config->numAttributes; ++i) {
+    const LaunchAttribute &attribute = config->attributes[i];
+    if (attribute.id == 4 && !cluster && attribute.value[0] &&
+        attribute.value[1] == 1 && attribute.value[2] == 1)
+      cluster = attribute.value[0];
+    else if (attribute.id == 6 && !early && attribute.value[0] == 1)
+      early = 1;
+    else
+      return InvalidValue;
+  }
   return recordLaunch(function, config->grid, config->block, config->smem,
-                      config->attributes->value[0], config->stream, params);
+                      cluster, early, config->stream, params);
 }
 
 int cuTensorMapEncodeTiled(void *map, int type, uint32_t rank, void *address,

@@ -78,7 +78,7 @@ struct State {
   std::map<std::string, int> calls;
   std::map<std::string, Failure> failures;
   int poison = 0;
-  int major = 9, minor = 0, sms = 132, maxSmem = 232448;
+  int major = 9, minor = 0, sms = 132, maxSmem = 232448, version = 13000;
   std::deque<FakeTensorMap> maps;
   std::deque<FakeLaunch> launches;
   int (*kernel)(const FakeLaunch *) = nullptr;

@@ -39,6 +39,7 @@ protected:
     FIND(fakeCudaPoison);
     FIND(fakeCudaSetDevice);
     FIND(fakeCudaCapture);
+    FIND(fakeCudaSetVersion);
     FIND(fakeCudaCaptureMode);
     FIND(fakeCudaCalls);
     FIND(fakeCudaNumTensorMaps);
@@ -79,6 +80,7 @@ protected:
   decltype(&::fakeCudaPoison) fakeCudaPoison;
   decltype(&::fakeCudaSetDevice) fakeCudaSetDevice;
   decltype(&::fakeCudaCapture) fakeCudaCapture;
+  decltype(&::fakeCudaSetVersion) fakeCudaSetVersion;
   decltype(&::fakeCudaCaptureMode) fakeCudaCaptureMode;
   decltype(&::fakeCudaCalls) fakeCudaCalls;
   decltype(&::fakeCudaNumTensorMaps) fakeCudaNumTensorMaps;

@@ -296,6 +296,54 @@ TEST_F(LaunchTest, LaunchesRunInOrder) {
   EXPECT_EQ(fakeCudaNumLaunches(), 2u);
 }
 
+/// A kernel that waits for those in front of it starts early behind one of the
+/// same call, and only there: what is in front of a call may be anything.
+TEST_F(LaunchTest, KernelsThatWaitStartEarly) {
+  std::string code =
+      ptx() + ".visible .entry post(.param .u32 post_param_0) { ret; }\n";
+  std::string text = replaced(
+      withHashOf(code), "]} ],\n  \"workspaces\"",
+      "]}, {\"kernel\": \"post\", \"grid\": \"q.shape[0]\", \"block\": 32, "
+      "\"cluster\": 2, \"smem\": 0, \"waits\": true, \"args\": "
+      "[{\"kind\": \"i32\", \"value\": \"k.shape[2]\"}]} ],\n"
+      "  \"workspaces\"");
+  int stream;
+  auto expect = [&](uint32_t first, uint32_t second) {
+    fakeCudaReset();
+    EXPECT_EQ(program.launch(arguments(), &stream), FA3_OK)
+        << program.message();
+    ASSERT_EQ(fakeCudaNumLaunches(), 2u);
+    EXPECT_EQ(fakeCudaLaunch(0)->early, first);
+    EXPECT_EQ(fakeCudaLaunch(0)->cluster, 0u);
+    EXPECT_EQ(fakeCudaLaunch(1)->early, second);
+    EXPECT_EQ(fakeCudaLaunch(1)->cluster, 2u);
+  };
+  ASSERT_EQ(program.load(text, code), FA3_OK) << program.message();
+  expect(0, 1);
+  // The same for what is captured.
+  fakeCudaCapture(&stream);
+  expect(0, 1);
+  fakeCudaCapture(nullptr);
+  // Nothing is in front of it where the first kernel has no blocks.
+  fakeCudaReset();
+  ASSERT_EQ(program.launch(arguments(Shape{2, 3, 0, 170})), FA3_OK);
+  ASSERT_EQ(fakeCudaNumLaunches(), 1u);
+  EXPECT_STREQ(fakeCudaLaunch(0)->kernel, "post");
+  EXPECT_EQ(fakeCudaLaunch(0)->early, 0u);
+  // Those that do not say so wait for nobody, and start when all have ended.
+  std::string silent = replaced(text, "\"waits\": true", "\"waits\": false");
+  ASSERT_EQ(program.load(silent, code), FA3_OK) << program.message();
+  expect(0, 0);
+  std::string both = replaced(text, "\"cluster\": 1,", "\"waits\": true,");
+  ASSERT_EQ(program.load(both, code), FA3_OK) << program.message();
+  expect(0, 1);
+  // Drivers whose graphs do not know it.
+  fakeCudaSetVersion(12020);
+  ASSERT_EQ(program.load(text, code), FA3_OK) << program.message();
+  fakeCudaSetVersion(13000);
+  expect(0, 0);
+}
+
 TEST_F(LaunchTest, ConditionsChoose) {
   // The second kernel is for long sequences; what its launch takes does not
   // count for short ones.

@@ -148,6 +148,8 @@ TEST(ManifestTest, ErrorsOfLaunches) {
             "232448");
   EXPECT_EQ(error("\"cluster\": 1", "\"cluster\": 16"),
             "manifest field 'launches[0].cluster': 16 is not between 1 and 8");
+  EXPECT_EQ(error("\"cluster\": 1", "\"cluster\": 1, \"waits\": 1"),
+            "manifest field 'launches[0].waits': expected true or false");
   EXPECT_EQ(error("\"grid\": \"ceildiv(", "\"grid\": \"ceil("),
             "manifest field 'launches[0].grid': no argument of this name at "
             "column 1 of 'ceil(q.shape[2], 192) * q.shape[1] * q.shape[0]'");

@@ -11,6 +11,7 @@
 #include "Places.h"
 #include "QuantizeKernels.h"
 #include "ScalarRegion.h"
+#include "SplitCount.h"
 #include "UpdateKernel.h"
 #include "fa3/Dialect/Attention/Contract/Captures.h"
 #include "fa3/Dialect/Attention/Contract/HostFunction.h"
@@ -121,31 +122,33 @@ KernelSource::createKernel(gpu::GPUModuleOp module, StringRef name, Parts parts,
 }
 
 /// Memory for the results of parts of the keys, like o and lse but f32 and with
-/// the number of the part in front.
+/// the number of the part in front. `rows` are those of a tile.
 static KernelSource::Parts
-allocateParts(HostFunction &host, const std::optional<GroupPacking> &packing) {
+allocateParts(HostFunction &host, const std::optional<GroupPacking> &packing,
+              int64_t rows) {
   OpBuilder builder = host.getBuilder();
   ImplicitLocOpBuilder b(host.forward.getLoc(), builder);
-  unsigned head = host.forward.getPlaceRank(attention::Sequence::query) - 2;
-  // The host requires at least 1; grids, which are counted without a sign, are
-  // to see it.
-  Value count = host.splits;
-  if (!getConstantIntValue(count))
-    count =
-        arith::MaxSIOp::create(b, count, arith::ConstantIndexOp::create(b, 1));
-  auto allocate = [&](StringRef name, int64_t dims) {
+  Value count = buildSplitCount(b, host, packing, rows);
+  // Behind the first dimension and then seen in front: extents of such a view
+  // are read, where those of an allocation are computed again for every use.
+  auto allocate = [&](StringRef name, int64_t dims) -> Value {
     auto like = cast<MemRefType>(host.o.getType());
-    SmallVector<int64_t> shape = {ShapedType::kDynamic};
-    SmallVector<Value> extents = {count};
+    SmallVector<int64_t> shape;
+    SmallVector<Value> extents;
     for (int64_t dim = 0; dim < dims; ++dim) {
       shape.push_back(like.getDimSize(dim));
       extents.push_back(memref::DimOp::create(b, host.o, dim));
     }
+    shape.insert(shape.begin() + 1, ShapedType::kDynamic);
+    extents.insert(extents.begin() + 1, count);
     auto type = RankedTensorType::get(shape, b.getF32Type());
     Value memory = attention::allocateWorkspace(b, type, extents, name);
     memory = memref::CastOp::create(
         b, attention::getStridedType(type, b.getF32Type()), memory);
-    return packing ? viewGroups(b, memory, head + 1, *packing) : memory;
+    auto order = llvm::to_vector(llvm::seq<unsigned>(0, shape.size()));
+    std::swap(order[0], order[1]);
+    AffineMap map = AffineMap::getPermutationMap(order, b.getContext());
+    return memref::TransposeOp::create(b, memory, AffineMapAttr::get(map));
   };
   int64_t rank = cast<MemRefType>(host.o.getType()).getRank();
   return {allocate("o_parts", rank), allocate("lse_parts", rank - 1)};
@@ -501,27 +504,19 @@ LogicalResult AttentionToTile::buildForward(HostFunction &host,
     return failure();
   operands.packing = *packing;
   Value q = host.q, o = host.o, lse = host.lse;
-  if (operands.packing) {
+  auto view = [&](const std::optional<GroupPacking> &packing,
+                  MutableArrayRef<Value *> arrays, unsigned inFront) {
+    if (!packing)
+      return;
     OpBuilder onHost = host.getBuilder();
     ImplicitLocOpBuilder b(loc, onHost);
     unsigned ofHeads = forward.getPlaceRank(attention::Sequence::query) - 2;
-    for (Value *array : {&q, &o, &lse})
-      *array = viewGroups(b, *array, ofHeads, *operands.packing);
-    ++packed;
-  }
-  auto captures =
-      attention::collectCaptures(forward.getOperation(), host.values);
-  KernelSource source = {host, captures, q, values, o, lse};
-  KernelSource::Parts parts;
-  if (host.splits) {
-    parts = allocateParts(host, operands.packing);
-    source.o = parts.o;
-    source.lse = parts.lse;
-    operands.inParts = true;
-  }
-  auto [kernel, arguments] =
-      source.createKernel(module, host.function.getName(), {}, operands);
-  OpBuilder builder(kernel.getBody().front().getTerminator());
+    for (Value *array : arrays)
+      *array = viewGroups(b, *array, ofHeads + inFront, *packing);
+  };
+  Value *whole[] = {&q, &o, &lse};
+  view(operands.packing, whole, 0);
+  packed += operands.packing.has_value();
   RegionDemand demand;
   for (Region *region : {&forward.getScoreMod(), &forward.getMaskMod()})
     addRegionDemand(*region, loads, demand);
@@ -564,6 +559,21 @@ LogicalResult AttentionToTile::buildForward(HostFunction &host,
   int64_t keyAxis = forward.getSequenceAxisOf(forward.getK());
   if (forward.getK().getType().getShape()[keyAxis] == 0)
     tile.blockM = kReplicaRows;
+  auto captures =
+      attention::collectCaptures(forward.getOperation(), host.values);
+  KernelSource source = {host, captures, q, values, o, lse};
+  KernelSource::Parts parts;
+  if (host.splits) {
+    parts = allocateParts(host, operands.packing, tile.blockM);
+    source.o = parts.o;
+    source.lse = parts.lse;
+    Value *ofParts[] = {&source.o, &source.lse};
+    view(operands.packing, ofParts, 1);
+    operands.inParts = true;
+  }
+  auto [kernel, arguments] =
+      source.createKernel(module, host.function.getName(), {}, operands);
+  OpBuilder builder(kernel.getBody().front().getTerminator());
   FailureOr<int64_t> lastKeys = getLastKeys(forward, tile.blockN);
   constexpr double kThreshold = 8, kThreshold8Bit = 4;
   AccumulationPolicy policy{
@@ -594,10 +604,19 @@ LogicalResult AttentionToTile::buildForward(HostFunction &host,
   ++kernels;
   if (!host.splits)
     return success();
-  source.o = o;
-  source.lse = lse;
+  source.q = host.q;
+  source.o = host.o;
+  source.lse = host.lse;
   KernelOperands merged;
+  // Sinks are read head by head.
   merged.packing = operands.packing;
+  if (std::optional<GroupPacking> packing = chooseHeadPacking(host);
+      packing && !host.sinks)
+    merged.packing = packing;
+  Value *merging[] = {&source.q, &source.o, &source.lse};
+  view(merged.packing, merging, 0);
+  Value *mergedParts[] = {&parts.o, &parts.lse};
+  view(merged.packing, mergedParts, 1);
   auto [merge, mergeArguments] = source.createKernel(
       module, (host.function.getName() + "_merge").str(), parts, merged);
   builder.setInsertionPoint(merge.getBody().front().getTerminator());

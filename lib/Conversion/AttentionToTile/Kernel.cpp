@@ -60,7 +60,8 @@ Value KernelBuilder::buildGrid(Value inner) {
   if (op) {
     int64_t keyRank = op.getPlaceRank(attention::Sequence::key);
     keyLength = dim(operands.k, keyRank - 1);
-    group = arith::DivUIOp::create(b, heads, dim(operands.k, keyRank - 2));
+    if (!merges)
+      group = arith::DivUIOp::create(b, heads, dim(operands.k, keyRank - 2));
   }
   Value queries = index(rows / getRowsPerQuery());
   Value mostQueries = queryLength;

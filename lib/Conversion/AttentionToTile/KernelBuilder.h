@@ -216,6 +216,8 @@ private:
   const KernelOperands &operands;
   int64_t rows, columns;
   AccumulationPolicy policy;
+  /// Whether this is a kernel that merges parts, which has no keys.
+  bool merges = false;
 
   mlir::Value batch, head, keyHead, queryLength, keyLength;
   /// Where sequences of queries start, one behind the other; null if they do

@@ -10,51 +10,78 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/Support/MathExtras.h"
+#include <limits>
 
 using namespace mlir;
 using namespace fa3;
 
 void KernelBuilder::buildMerge(Value parts, Value lseParts) {
+  merges = true;
   auto source = cast<MemRefType>(parts.getType());
   Value blocks = index(source.getShape().back() / columns);
   Value firstRow = buildGrid(blocks);
   Value firstColumn = arith::MulIOp::create(b, part, index(columns));
   RankedTensorType type = tensor({rows, columns}, b.getF32Type());
-  Value init[] = {splat(type, 0), splat(rowType(), kLowestMaximum),
-                  splat(rowType(), 0)};
-  auto loop = scf::ForOp::create(
-      b, index(0), memref::DimOp::create(b, parts, 0), index(1), init);
-  {
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(loop.getBody());
-    Value number = loop.getInductionVar(), acc = loop.getRegionIterArg(0),
-          old = loop.getRegionIterArg(1), sum = loop.getRegionIterArg(2);
-    Value lse = tile::LoadOp::create(b, rowType(), lseParts,
-                                     getPartPlace(number, firstRow), getFold());
-    Value exponent = mul(lse, splat(rowType(), llvm::numbers::log2e));
-    Value maximum = arith::MaxNumFOp::create(b, exponent, old);
-    Value factor = exp2(sub(old, maximum)),
-          weight = exp2(sub(exponent, maximum));
-    Value output = tile::LoadOp::create(
+  Value acc = splat(type, 0), maximum = splat(rowType(), kLowestMaximum),
+        sum = splat(rowType(), 0);
+  // The output and lse of a part, by the threads that use them: there are few
+  // rows as a rule, no work for bulk copies of whole tiles.
+  auto load = [&](Value number) -> std::pair<Value, Value> {
+    auto lse = tile::LoadOp::create(b, rowType(), lseParts,
+                                    getPartPlace(number, firstRow), getFold());
+    auto output = tile::LoadOp::create(
         b, tensor({rows, columns}, source.getElementType()), parts,
         getPartPlace(number, firstRow, firstColumn), getFold());
-    if (!source.getElementType().isF32())
-      output = arith::ExtFOp::create(b, type, output);
-    // What a caller has in place of a part without keys may be anything.
-    if (!op) {
-      Value none = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, weight,
-                                         splat(rowType(), 0));
-      Value isNone = tile::BroadcastOp::create(
-          b, tensor({rows, columns}, b.getI1Type()), none, 1);
-      output = arith::SelectOp::create(b, isNone, splat(type, 0), output);
+    for (tile::LoadOp read : {lse, output})
+      read->setAttr(tile::TileDialect::kRoleAttrName, b.getStringAttr("math"));
+    return {output, lse};
+  };
+  // So many parts at once as registers hold, then half as many, and so on: a
+  // load takes far longer than what is done with it.
+  constexpr int64_t kColumnsAtOnce = 64;
+  Value count = memref::DimOp::create(b, parts, 0), first = index(0);
+  for (int64_t atOnce = kColumnsAtOnce / columns; atOnce > 0; atOnce /= 2) {
+    Value rest = arith::RemUIOp::create(b, count, index(atOnce));
+    Value end = arith::SubIOp::create(b, count, rest);
+    auto loop = scf::ForOp::create(b, first, end, index(atOnce),
+                                   ValueRange{acc, maximum, sum});
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    acc = loop.getRegionIterArg(0);
+    Value old = maximum = loop.getRegionIterArg(1);
+    sum = loop.getRegionIterArg(2);
+    SmallVector<std::pair<Value, Value>> loaded;
+    for (int64_t i = 0; i < atOnce; ++i)
+      loaded.push_back(
+          load(arith::AddIOp::create(b, loop.getInductionVar(), index(i))));
+    for (auto &[output, exponent] : loaded) {
+      if (!source.getElementType().isF32())
+        output = arith::ExtFOp::create(b, type, output);
+      exponent = mul(exponent, splat(rowType(), llvm::numbers::log2e));
+      maximum = arith::MaxNumFOp::create(b, exponent, maximum);
     }
-    acc = math::FmaOp::create(b, acc, alongColumns(factor, columns),
-                              mul(output, alongColumns(weight, columns)));
-    sum = math::FmaOp::create(b, sum, factor, weight);
+    Value factor = exp2(sub(old, maximum));
+    acc = mul(acc, alongColumns(factor, columns));
+    sum = mul(sum, factor);
+    for (auto [output, exponent] : loaded) {
+      Value weight = exp2(sub(exponent, maximum));
+      // What a caller has in place of a part without keys may be anything.
+      if (!op) {
+        Value none = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, weight,
+                                           splat(rowType(), 0));
+        Value isNone = tile::BroadcastOp::create(
+            b, tensor({rows, columns}, b.getI1Type()), none, 1);
+        output = arith::SelectOp::create(b, isNone, splat(type, 0), output);
+      }
+      acc = math::FmaOp::create(b, output, alongColumns(weight, columns), acc);
+      sum = arith::AddFOp::create(b, sum, weight, contract());
+    }
     scf::YieldOp::create(b, ValueRange{acc, maximum, sum});
+    acc = loop.getResult(0);
+    maximum = loop.getResult(1);
+    sum = loop.getResult(2);
+    first = end;
   }
-  Value acc = loop.getResult(0), maximum = loop.getResult(1),
-        sum = loop.getResult(2);
   if (operands.sinks) {
     Value sink = buildSinks();
     Value larger = arith::MaxNumFOp::create(b, maximum, sink);
@@ -94,9 +121,10 @@ LogicalResult fa3::buildMergeBody(OpBuilder &builder, attention::ForwardOp op,
                                   const KernelOperands &whole, Value parts,
                                   Value lseParts) {
   OpBuilder::InsertionGuard guard(builder);
-  // Few columns, so that there are tiles for many CTAs.
-  constexpr int64_t kColumns = 32, kLeast = 8;
-  int64_t columns = kColumns;
+  // Few columns, so that there are tiles for many CTAs and many parts fit into
+  // registers; more of them where each head has a tile of its own.
+  constexpr int64_t kColumns = 16, kLeast = 8;
+  int64_t columns = whole.packing ? kLeast : kColumns;
   int64_t width = cast<MemRefType>(parts.getType()).getShape().back();
   while (columns > kLeast && width % columns)
     columns /= 2;

@@ -152,6 +152,23 @@ fa3::chooseGroupPacking(const attention::HostFunction &host,
   return choice == options::Choice::True || pays ? Result(packing) : Result();
 }
 
+std::optional<GroupPacking>
+fa3::chooseHeadPacking(const attention::HostFunction &host) {
+  ForwardOp forward = host.forward;
+  RankedTensorType q = forward.getQ().getType();
+  int64_t axis = forward.getHeadAxisOf(forward.getQ());
+  if (q.isDynamicDim(axis) || dependsOnHead(forward.getPlaceQRegion()))
+    return std::nullopt;
+  int64_t heads = q.getDimSize(axis), together = 1;
+  for (int64_t count = 2; count <= kReplicaRows; ++count)
+    if (heads % count == 0)
+      together = count;
+  if (together == 1)
+    return std::nullopt;
+  return GroupPacking{heads / together, together,
+                      static_cast<int64_t>(llvm::PowerOf2Ceil(together))};
+}
+
 Value fa3::viewGroups(ImplicitLocOpBuilder &b, Value array, unsigned head,
                       const GroupPacking &packing) {
   if (!array)

@@ -30,6 +30,12 @@ struct GroupPacking {
 mlir::FailureOr<std::optional<GroupPacking>>
 chooseGroupPacking(const attention::HostFunction &host, options::Choice choice);
 
+/// Heads that become rows where each is by itself, as in sums of parts: as many
+/// as fill a tile of 64 rows best. Nothing if their number is not known, or two
+/// of them do not fit into one.
+std::optional<GroupPacking>
+chooseHeadPacking(const attention::HostFunction &host);
+
 /// How many queries of a sequence are computed at most, if that is known.
 std::optional<int64_t> getStaticQueries(attention::ForwardOp forward);
 

@@ -423,10 +423,12 @@ struct ScalarLoadPattern : KernelPattern<ScalarLoadOp> {
     if (offset)
       pointer = LLVM::GEPOp::create(rewriter, loc, pointer.getType(), integer,
                                     pointer, ArrayRef<LLVM::GEPArg>{offset});
-    // The array is read-only during the launch: ld.global.nc.
+    // The array is read-only during the launch: ld.global.nc, which may move
+    // to the start of the kernel. Not if kernels in front still write.
     Value loaded = LLVM::LoadOp::create(
         rewriter, loc, integer, pointer, /*alignment=*/bytes,
-        /*isVolatile=*/false, /*isNonTemporal=*/false, /*isInvariant=*/true);
+        /*isVolatile=*/false, /*isNonTemporal=*/false,
+        /*isInvariant=*/!info.waits());
     if (element.isInteger(1))
       loaded = isNotZero(rewriter, loc, loaded);
     else if (integer != element)

@@ -1,7 +1,9 @@
 //===- HopperToNVVM.cpp - kernels of hopper to nvvm -----------------------===//
 // SPDX-License-Identifier: Apache-2.0
 #include "fa3/Conversion/HopperToNVVM/HopperToNVVM.h"
+#include "InlineAsm.h"
 #include "Patterns.h"
+#include "fa3/Dialect/Hopper/Analysis/Dependence.h"
 #include "fa3/Support/ContractNames.h"
 #include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
 #include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
@@ -110,6 +112,18 @@ struct ConvertHopperToNVVM
     return global;
   }
 
+  /// To LLVM the intrinsic has no effect on memory (LLVM 22): nothing that
+  /// accesses some moves in front of the statement behind it.
+  static void keepBehindWaits(gpu::GPUFuncOp kernel) {
+    kernel.walk([](NVVM::GriddepcontrolOp op) {
+      if (op.getKind() != NVVM::GridDepActionKind::wait)
+        return;
+      OpBuilder builder(op->getContext());
+      builder.setInsertionPointAfter(op);
+      InlineAsm(builder, op.getLoc()).emit("");
+    });
+  }
+
   LogicalResult convert(gpu::GPUFuncOp kernel, StringRef smem,
                         const LoweringOptions &options) {
     if (!kernel.isKernel())
@@ -119,9 +133,10 @@ struct ConvertHopperToNVVM
     Attribute wish = kernel->getAttr(kLLVMPassesAttr);
     packCarriedFragments(kernel);
     KernelInfo info(options);
-    if (failed(lowerShares(kernel)) || failed(expandMath(kernel)) ||
-        failed(info.prepare(kernel, smem)))
+    if (failed(verifyPredecessorWaits(kernel)) || failed(lowerShares(kernel)) ||
+        failed(expandMath(kernel)) || failed(info.prepare(kernel, smem)))
       return failure();
+    keepBehindWaits(kernel);
 
     MLIRContext *context = &getContext();
     HopperTypeConverter converter;

@@ -1,6 +1,7 @@
 //===- KernelInfo.cpp - threads of a kernel during its lowering -----------===//
 // SPDX-License-Identifier: Apache-2.0
 #include "KernelInfo.h"
+#include "fa3/Dialect/Hopper/Analysis/Dependence.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/IR/Matchers.h"
@@ -144,6 +145,7 @@ LogicalResult KernelInfo::prepare(gpu::GPUFuncOp function, StringRef smem) {
     return function.emitOpError("expects a one-dimensional 'known_block_size' "
                                 "(see hopper-pack-warpgroups)");
   numWarps = llvm::divideCeil((*size)[0], 32);
+  waitsForOthers = waitsForPredecessors(function);
   if (!function.getBody().hasOneBlock())
     return function.emitOpError("expects structured control flow, got ")
            << function.getBody().getBlocks().size() << " blocks";

@@ -62,6 +62,9 @@ public:
   mlir::Value getSharedMemory() const { return sharedMemory; }
   mlir::Value getBlockWarp() const { return block.warp; }
   int64_t getNumWarps() const { return numWarps; }
+  /// Whether the kernel may start before those in front of it have ended, so
+  /// that memory changes while it runs.
+  bool waits() const { return waitsForOthers; }
 
   /// Coordinate along `dim` of a thread's first register.
   mlir::Value getThreadOffset(mlir::Operation *op,
@@ -96,6 +99,7 @@ private:
   GroupInfo block;
   mlir::Value sharedMemory;
   int64_t numWarps = 0;
+  bool waitsForOthers = false;
   llvm::DenseMap<mlir::Operation *, GroupInfo> groups;
   llvm::DenseMap<std::pair<mlir::Operation *, mlir::Attribute>, FragmentInfo>
       fragments;

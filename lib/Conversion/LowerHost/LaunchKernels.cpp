@@ -59,7 +59,7 @@ static LogicalResult verifyLaunches(func::FuncOp function) {
       fits = refuse(op, "lends a counter to a kernel");
     else if (isa<hopper::SmCountOp>(op))
       fits = refuse(op, "asks for the number of multiprocessors (mode=cta "
-                        "does not)");
+                        "with splits of at least 1 does not)");
     else if (isa<memref::AllocOp>(op) && !isa<func::FuncOp>(op->getParentOp()))
       fits = op->emitError("allocates a workspace under a condition: expects "
                            "it directly in the host function");

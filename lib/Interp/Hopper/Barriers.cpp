@@ -5,6 +5,7 @@
 #include "Machine.h"
 #include "fa3/Machine/Chip.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 
 using namespace mlir;
 using namespace fa3;
@@ -359,6 +360,9 @@ BarrierState *fa3::interp::lookUpBarrier(const Context &c, Operation *op,
 }
 
 void fa3::interp::populateHopperBarriers(Registry &r) {
+  // Launches run one after the other.
+  r.addPlain<NVVM::GriddepcontrolOp>(
+      [](Context &, const Instr &) { return success(); });
   r.addPlain<hopper::AllocOp>(runAllocBarriers);
   r.addPlain<hopper::SmemFillOp>(runFill);
   r.addPlain<hopper::BarrierAllocOp>(runBarrierAlloc);

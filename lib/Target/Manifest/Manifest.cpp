@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fa3/Target/Manifest/Manifest.h"
 #include "Formula.h"
+#include "fa3/Dialect/Hopper/Analysis/Dependence.h"
 #include "fa3/Dialect/Hopper/IR/Hopper.h"
 #include "fa3/Dialect/Hopper/IR/Records.h"
 #include "fa3/Support/ContractNames.h"
@@ -382,6 +383,10 @@ LogicalResult ManifestWriter::addLaunch(LaunchOp op, Cost &cost) {
   launch["block"] = static_cast<int64_t>(op.getThreads());
   launch["cluster"] = 1;
   launch["smem"] = static_cast<int64_t>(op.getSmem());
+  Operation *kernel =
+      SymbolTable::lookupNearestSymbolFrom(op, op.getKernelAttr());
+  if (kernel && waitsForPredecessors(kernel))
+    launch["waits"] = true;
   launch["args"] = std::move(kernelArguments);
   launches.push_back(std::move(launch));
   return success();
@@ -512,8 +517,8 @@ void ManifestWriter::print(llvm::raw_ostream &os, StringRef ptx) {
       for (llvm::json::Value &value : launches) {
         llvm::json::Object &launch = *value.getAsObject();
         json.object([&] {
-          for (StringRef key :
-               {"kernel", "condition", "grid", "block", "cluster", "smem"})
+          for (StringRef key : {"kernel", "condition", "grid", "block",
+                                "cluster", "smem", "waits"})
             if (llvm::json::Value *member = launch.get(key))
               json.attribute(key, *member);
           json.attributeArray("args", [&] {

@@ -5,6 +5,7 @@
 #include "fa3/Tools/Mutate/Mutate.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -322,6 +323,17 @@ void collectFewerSlots(ModuleOp module, Places &places) {
       });
 }
 
+void collectLateDependence(ModuleOp module, Places &places) {
+  using NVVM::GriddepcontrolOp;
+  forEachMatch<GriddepcontrolOp>(
+      module, places,
+      [](GriddepcontrolOp op) {
+        return op.getKind() == NVVM::GridDepActionKind::wait;
+      },
+      [](GriddepcontrolOp op) {
+        op->moveBefore(op->getBlock()->getTerminator());
+      });
+}
 void collectDropLoad(ModuleOp module, Places &places) {
   forEach<TmaLoadOp>(module, places, erase);
 }
@@ -423,6 +435,8 @@ ArrayRef<MutantKind> mutate::getHopperMutants() {
       {"overlap", "two allocations overlap in shared memory", collectOverlap},
       {"fewer-slots", "a buffer or array of mbarriers is one slot shorter",
        collectFewerSlots},
+      {"late-dependence", "a kernel waits for those in front of it at its end",
+       collectLateDependence},
       {"drop-load", "a copy is missing", collectDropLoad},
       {"duplicate-load", "a copy is made twice", collectDuplicateLoad},
       {"next-piece", "pieces are looked for where the next ones are",

@@ -9,6 +9,7 @@
 #include "fa3/Pipelines/TunedPipeline.h"
 #include "fa3/Tools/Run/Check.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -246,6 +247,8 @@ bool Checker::canRun() {
     if (!function)
       return WalkResult::interrupt();
     return function.walk([](Operation *inner) {
+      if (isa<NVVM::GriddepcontrolOp>(inner))
+        return WalkResult::advance();
       StringRef dialect = inner->getName().getDialectNamespace();
       return WalkResult(success(dialect != "llvm" && dialect != "nvvm"));
     });

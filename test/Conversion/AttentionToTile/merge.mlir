@@ -1,7 +1,8 @@
 // RUN: fa3-opt %s -attention-to-tile -split-input-file | FileCheck %s
 
 // attention.merge becomes one kernel: a tile is 64 rows, which 32 heads of two
-// queries are, and 32 columns; a loop goes over the parts.
+// queries are, and 8 columns; a loop goes over eight parts at a time, others over
+// four, two and one of those that are left.
 
 // CHECK-LABEL: func.func @merge(
 // CHECK-SAME: tile.dims = ["parts", "b", "s", "h", "d"], tile.name = "o_parts"
@@ -18,13 +19,24 @@
 
 // CHECK: gpu.func @merge(%[[O:[^:]*]]: memref<?x4x?x8x128xbf16, {{[^%]*}}%[[LSE:[^:]*]]: memref<?x4x?x8xf32, {{[^%]*}}%[[SINKS:[^:]*]]: memref<?xf32, {{[^%]*}}%[[PARTS:[^:]*]]: memref<?x?x4x?x8x128xf32, {{[^%]*}}%[[LSES:[^:]*]]: memref<?x?x4x?x8xf32
 // CHECK: tile.grid (%[[M:.*]], %[[C:.*]], %[[H:.*]], %[[B:.*]]) in
-// CHECK: %[[COLUMN:.*]] = arith.muli %[[C]], %c32
+// CHECK: %[[COLUMN:.*]] = arith.muli %[[C]], %c8
 // CHECK: %[[N:.*]] = memref.dim %[[PARTS]], %c0
-// CHECK: scf.for %[[PART:.*]] = %{{.*}} to %[[N]]
-// CHECK: %[[L:.*]] = tile.load %[[LSES]][%[[PART]], %[[B]], %[[H]], %{{.*}}, %{{.*}}] fold 8 : {{.*}} -> tensor<64xf32>
-// CHECK: %[[W:.*]] = math.exp2
-// CHECK: %[[X:.*]] = tile.load %[[PARTS]][%[[PART]], %[[B]], %[[H]], %{{.*}}, %{{.*}}, %[[COLUMN]]] fold 8 : {{.*}} -> tensor<64x32xf32>
-// CHECK: arith.select %{{.*}}, %{{.*}}, %[[X]] : tensor<64x32xi1>, tensor<64x32xf32>
+// CHECK: %[[REST:.*]] = arith.remui %[[N]], %c8
+// CHECK: %[[END:.*]] = arith.subi %[[N]], %[[REST]]
+// CHECK: scf.for %[[I:.*]] = %{{.*}} to %[[END]] step %c8
+// CHECK: %[[PART:.*]] = arith.addi %[[I]], %c0
+// CHECK: tile.load %[[LSES]][%[[PART]], %[[B]], %[[H]], %{{.*}}, %{{.*}}] fold 8 {tile.role = "math"} : {{.*}} -> tensor<64xf32>
+// CHECK: %[[X:.*]] = tile.load %[[PARTS]][%[[PART]], %[[B]], %[[H]], %{{.*}}, %{{.*}}, %[[COLUMN]]] fold 8 {tile.role = "math"} : {{.*}} -> tensor<64x8xf32>
+// CHECK-COUNT-7: tile.load %[[PARTS]]
+// CHECK-NOT: tile.load
+// CHECK: math.exp2
+// CHECK: arith.select %{{.*}}, %{{.*}}, %[[X]] : tensor<64x8xi1>, tensor<64x8xf32>
+// CHECK: scf.for %{{.*}} = %[[END]] to %{{.*}} step %c4
+// CHECK-COUNT-4: tile.load %[[PARTS]]
+// CHECK: scf.for {{.*}} step %c2
+// CHECK-COUNT-2: tile.load %[[PARTS]]
+// CHECK: scf.for {{.*}} step %c1
+// CHECK: tile.load %[[PARTS]]
 // CHECK: tile.scalar_load %[[SINKS]]
 // CHECK: tile.store %{{.*}}, %[[O]][%[[B]], %[[H]], %{{.*}}, %{{.*}}, %[[COLUMN]]] fold 8
 // CHECK: scf.if
@@ -42,8 +54,8 @@ func.func @merge(%p: tensor<?x?x?x32x128xf32>, %l: tensor<?x?x32x?xf32>, %s: ten
 
 // CHECK-LABEL: gpu.func @packed(
 // CHECK: tile.grid (%[[M:.*]], %[[C:.*]], %[[H:.*]]) in
-// CHECK: tile.load %{{.*}}[%{{.*}}, %[[H]], %{{.*}}] : {{.*}} -> tensor<64xf32>
-// CHECK: %[[X:.*]] = tile.load %{{.*}}[%{{.*}}, %[[H]], %{{.*}}, %{{.*}}] : {{.*}} -> tensor<64x8xf16>
+// CHECK: tile.load %{{.*}}[%{{.*}}, %[[H]], %{{.*}}] {tile.role = "math"} : {{.*}} -> tensor<64xf32>
+// CHECK: %[[X:.*]] = tile.load %{{.*}}[%{{.*}}, %[[H]], %{{.*}}, %{{.*}}] {tile.role = "math"} : {{.*}} -> tensor<64x8xf16>
 // CHECK: arith.extf %[[X]]
 // CHECK-NOT: %lse
 // CHECK: tile.store

@@ -38,7 +38,7 @@ gpu.module @kernels {
   }
 }
 func.func @sms(%x: memref<64xf32>) {
-  // expected-error @+1 {{asks for the number of multiprocessors (mode=cta does not), for which gpu.launch_func has no place}}
+  // expected-error @+1 {{asks for the number of multiprocessors (mode=cta with splits of at least 1 does not), for which gpu.launch_func has no place}}
   %n = hopper.sm_count
   %a = hopper.address %x : memref<64xf32>
   // expected-note @+1 {{this launches '@kernels::@k'}}

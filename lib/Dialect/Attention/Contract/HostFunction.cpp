@@ -164,8 +164,8 @@ void HostBuilder::buildForward() {
     host.splits = lookup(forward.getSplits());
     if (!getConstantIntValue(host.splits))
       require(arith::CmpIOp::create(b, arith::CmpIPredicate::sge, host.splits,
-                                    constant(1)),
-              "splits is less than 1");
+                                    constant(0)),
+              "splits is negative");
   }
   if (forward.getSinks()) {
     host.sinks = lookup(forward.getSinks());

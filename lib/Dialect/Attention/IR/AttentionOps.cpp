@@ -529,8 +529,8 @@ LogicalResult ForwardOp::verify() {
 
   APInt splits;
   if (getSplits() && matchPattern(getSplits(), m_ConstantInt(&splits)) &&
-      splits.getSExtValue() < 1)
-    return emitOpError("expects splits of at least 1, got ")
+      splits.isNegative())
+    return emitOpError("expects splits of at least 0, got ")
            << splits.getSExtValue();
   if (getSinks()) {
     RankedTensorType sinks = type(getSinks());

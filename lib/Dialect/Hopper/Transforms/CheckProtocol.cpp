@@ -1,5 +1,6 @@
 //===- CheckProtocol.cpp - barriers, copies and products are in order -----===//
 // SPDX-License-Identifier: Apache-2.0
+#include "fa3/Dialect/Hopper/Analysis/Dependence.h"
 #include "fa3/Dialect/Hopper/Analysis/Protocol.h"
 #include "fa3/Dialect/Hopper/IR/Hopper.h"
 #include "fa3/Dialect/Hopper/Transforms/Passes.h"
@@ -57,6 +58,8 @@ struct CheckProtocol : hopper::impl::CheckProtocolBase<CheckProtocol> {
         kernels.push_back(function);
     });
     for (gpu::GPUFuncOp function : kernels) {
+      if (failed(verifyPredecessorWaits(function)))
+        return signalPassFailure();
       int64_t states = 0;
       LogicalResult result = checkProtocol(function, states);
       numStates += states;

@@ -44,6 +44,11 @@ bool fa3::tile::isBulkRowLoad(LoadOp load) {
          });
 }
 
+bool fa3::tile::isThreadLoad(LoadOp load) {
+  auto role = load->getAttrOfType<StringAttr>(TileDialect::kRoleAttrName);
+  return role && role == "math";
+}
+
 bool fa3::tile::isElementLoad(LoadOp load) {
   unsigned bits = load.getResult().getType().getElementTypeBitWidth();
   return !load->use_empty() && (bits == 16 || bits == 32) &&

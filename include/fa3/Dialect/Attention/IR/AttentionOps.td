@@ -80,7 +80,7 @@ def Attention_ForwardOp : Attention_Op<"forward", [
     With `splits` n the keys of a sequence are summed up in n parts, which are
     merged by their lse in fp32 (Flash-Decoding): what few queries of long
     sequences want. It changes the order of sums and nothing else. Parts without
-    keys are fine. n is at least 1.
+    keys are fine. With 0 the launch chooses n by extents and multiprocessors.
 
     `sinks` holds a score for every query head (attention sinks as in gpt-oss):
     one more column of every row, whose weight counts in the sum of weights and
@@ -137,7 +137,7 @@ def Attention_ForwardOp : Attention_Op<"forward", [
     C18. a place comes with lengths, of a region or of mods, and without scales
         and `transposed_v`.
     C19. sinks have rank 1, elements of f32 and the extent of the query heads.
-    C20. a constant number of splits is at least 1.
+    C20. a constant number of splits is at least 0.
     C21. static extents of operands and results are at most 2^30, and so is the
         number of blocks of 64 queries in all batches and heads: kernels count in
         32 bits.

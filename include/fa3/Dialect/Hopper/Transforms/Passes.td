@@ -156,6 +156,47 @@ def AllocateSmem : Pass<"hopper-allocate-smem", "::mlir::ModuleOp"> {
   ];
 }
 
+def OverlapLaunches : Pass<"hopper-overlap-launches", "::mlir::ModuleOp"> {
+  let summary = "kernels one behind the other -> each starts while one ends";
+  let description = [{
+    A host function that launches several kernels pays for the start of each:
+    the next one is brought to the multiprocessors when the last block of the one
+    in front has ended. With programmatic dependent launch it is there already,
+    and waits.
+
+    A kernel that another launch of a host function may precede (launches in
+    different branches exclude each other) gets `nvvm.griddepcontrol wait` in
+    front of the first operation that takes an address or a tensor map, where
+    all threads pass. So it has not touched memory before all kernels in front
+    of it have ended, whatever they read or write, and what is behind it may rely
+    on the same. It is brought when all blocks in front of it have ended but their
+    writes may be on their way, or, where its blocks take more than half of the
+    shared memory of a multiprocessor, when all blocks in front of it run: then
+    that kernel begins with `nvvm.griddepcontrol launch_dependents`. Small blocks
+    would gather on the few multiprocessors that have room first.
+
+    Whether a launch may begin early is a property of its kernel, which the
+    manifest states (`waits`) and the runtime uses where a kernel of the same
+    call is in front. Nothing is wrong without: then a wait is over at once.
+
+    Output: `hopper-check-protocol` and `convert-hopper-to-nvvm` verify where
+    waits stand. Running the pass again changes nothing.
+
+    Example, a kernel that merges what another has computed:
+    ```mlir
+    gpu.func @merge(%parts: !llvm.ptr<1>, ..) kernel {
+      %block = gpu.block_id x
+      nvvm.griddepcontrol wait
+      %x = hopper.fragment.load %parts[..] ..
+    ```
+  }];
+  let dependentDialects = ["::mlir::NVVM::NVVMDialect"];
+  let statistics = [
+    Statistic<"numWaits", "num-waits", "kernels that wait for others">,
+    Statistic<"numReleases", "num-releases", "kernels that let others start">,
+  ];
+}
+
 def HoistReciprocals : Pass<"hopper-hoist-reciprocals", "::mlir::ModuleOp"> {
   let summary = "divisions by what the host knows -> multiplications";
   let description = [{

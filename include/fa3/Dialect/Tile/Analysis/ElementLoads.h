@@ -37,8 +37,14 @@ bool isBulkRowLoad(LoadOp load);
 /// knows no padding.
 bool hasWholeRows(LoadOp load);
 
+/// Whether somebody has given the load to the threads that use it: there are
+/// few rows in a tile, or few steps in its loop.
+bool isThreadLoad(LoadOp load);
+
 /// Whether the load is one for element code that comes in bulk.
 inline bool isBulkElementLoad(LoadOp load, LoadPolicy policy) {
+  if (isThreadLoad(load))
+    return false;
   return (policy != LoadPolicy::Threads && isBulkRowLoad(load)) ||
          (isBulkCopy(load) && isElementLoad(load) && hasWholeRows(load) &&
           allowsBulk(mlir::cast<mlir::ShapedType>(load.getSource().getType()),

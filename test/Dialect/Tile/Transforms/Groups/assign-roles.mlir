@@ -104,6 +104,19 @@ gpu.module @m {
     gpu.return
   }
 
+  // What somebody has given to the threads stays theirs.
+  // CHECK-LABEL: gpu.func @given
+  // CHECK: tile.load {{.*}} {tile.role = "math"}
+  // BULK-LABEL: gpu.func @given
+  // BULK: tile.load {{.*}} {tile.role = "math"}
+  gpu.func @given(%a: memref<?x800xf32, strided<[?, 1]>>, %c: memref<?x?xf32>) kernel {
+    %c0 = arith.constant 0 : index
+    %x = tile.load %a[%c0, %c0] {tile.role = "math"} : memref<?x800xf32, strided<[?, 1]>> -> tensor<64x16xf32>
+    %y = arith.addf %x, %x : tensor<64x16xf32>
+    tile.store %y, %c[%c0, %c0] : tensor<64x16xf32>, memref<?x?xf32>
+    gpu.return
+  }
+
   // Functions that are no kernels are left alone.
   // CHECK-LABEL: gpu.func @helper
   // CHECK-NOT: tile.role

@@ -1,0 +1,35 @@
+//===- Dependence.h - kernels that start before others end ------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Programmatic dependent launch (CUDA C++ Programming Guide, "Programmatic
+// Dependent Launch and Synchronization"; PTX ISA, "griddepcontrol"): a kernel
+// may be started while the one in front of it still runs. It then waits
+// (`nvvm.griddepcontrol wait`) until that one has ended and its writes are
+// visible. All threads of all blocks wait before they touch memory, so it
+// neither reads what is not there yet nor overwrites what is still read, and
+// once it has ended, so has all that was in front of it.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA3_DIALECT_HOPPER_ANALYSIS_DEPENDENCE_H
+#define FA3_DIALECT_HOPPER_ANALYSIS_DEPENDENCE_H
+
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+
+namespace fa3::hopper {
+
+/// Whether an operation, or one in its regions, takes an address or a tensor
+/// map of global memory.
+bool touchesGlobalMemory(mlir::Operation *op);
+
+/// Whether a kernel, before or after its lowering, waits for those in front of
+/// it.
+bool waitsForPredecessors(mlir::Operation *kernel);
+
+/// Waits stand where all threads of a kernel pass, and nothing in front of the
+/// first one touches global memory.
+mlir::LogicalResult verifyPredecessorWaits(mlir::gpu::GPUFuncOp kernel);
+
+} // namespace fa3::hopper
+
+#endif // FA3_DIALECT_HOPPER_ANALYSIS_DEPENDENCE_H

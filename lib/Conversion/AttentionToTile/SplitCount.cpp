@@ -1,0 +1,189 @@
+//===- SplitCount.cpp - into how many parts keys are divided --------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Parts make tiles for multiprocessors that had none. One tile at a time runs
+// on each, so tiles run in waves, and the last wave should be nearly full. Of
+// the largest numbers of parts that fit one, two and four waves the first is
+// taken that fills seven eighths of them, else the last, which leaves at most a
+// quarter of a wave per wave: numbers of tiles may divide the multiprocessors
+// badly. A part also has a price, a result to write and to merge, so it has at
+// least 256 keys (docs/experiments/decode.md).
+//===----------------------------------------------------------------------===//
+
+#include "SplitCount.h"
+#include "Places.h"
+#include "fa3/Dialect/Tile/IR/Tile.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace fa3;
+using attention::HostFunction;
+using attention::Sequence;
+
+namespace {
+class SplitCount {
+public:
+  SplitCount(ImplicitLocOpBuilder &b, HostFunction &host,
+             const std::optional<GroupPacking> &packing, int64_t rows)
+      : b(b), host(host), packing(packing), rows(rows) {}
+  Value build();
+
+private:
+  Value index(int64_t value) {
+    return arith::ConstantIndexOp::create(b, value);
+  }
+  Value atLeast(Value value, int64_t least) {
+    if (least == 0 && value.getDefiningOp<memref::DimOp>())
+      return value;
+    return arith::MaxSIOp::create(b, value, index(least));
+  }
+  /// Tiles of queries of all sequences and heads.
+  Value countTiles();
+  /// Keys that a sequence has at most, as far as the host can tell.
+  Value boundKeys();
+  /// Not less than a number of keys is; null if the host does not know.
+  Value getBound(Value value);
+
+  ImplicitLocOpBuilder &b;
+  HostFunction &host;
+  const std::optional<GroupPacking> &packing;
+  int64_t rows;
+};
+} // namespace
+
+Value SplitCount::countTiles() {
+  Value queries = index(rows / (packing ? packing->rows : 1));
+  Value tiles;
+  if (getSequenceStarts(host.forward)) {
+    tiles = arith::DivUIOp::create(b, host.queries, queries);
+    tiles = arith::AddIOp::create(b, tiles, atLeast(host.batch, 0));
+  } else {
+    Value most = host.maxQ ? atLeast(host.maxQ, 0) : host.queries;
+    tiles = arith::CeilDivSIOp::create(b, most, queries);
+    tiles = arith::MulIOp::create(b, tiles, atLeast(host.batch, 0));
+  }
+  Value heads = packing ? index(packing->keyHeads) : host.heads;
+  return arith::MulIOp::create(b, tiles, heads);
+}
+
+/// Of sums, products and minima of what only grows; subtracted are numbers of
+/// rows.
+Value SplitCount::getBound(Value value) {
+  APInt constant;
+  if (matchPattern(value, m_ConstantInt(&constant)))
+    return index(std::max<int64_t>(constant.getSExtValue(), 0));
+  if (Value scalar = host.values.lookupOrNull(value))
+    return scalar.getType().isIndex() ? atLeast(scalar, 0) : Value();
+  Operation *op = value.getDefiningOp();
+  if (!op)
+    return {};
+  if (auto length = dyn_cast<attention::LengthOp>(op))
+    return length.getSequence() == Sequence::query ? host.queries : host.keys;
+  if (auto dim = dyn_cast<tensor::DimOp>(op)) {
+    Value source = host.values.lookupOrNull(dim.getSource());
+    std::optional<int64_t> axis = dim.getConstantIndex();
+    return source && axis && isa<MemRefType>(source.getType())
+               ? memref::DimOp::create(b, source, *axis)
+               : Value();
+  }
+  if (isa<arith::SubIOp, arith::IndexCastOp, arith::DivUIOp>(op)) {
+    Value bound = getBound(op->getOperand(0));
+    APInt divisor;
+    bool divides = isa<arith::DivUIOp>(op) &&
+                   matchPattern(op->getOperand(1), m_ConstantInt(&divisor)) &&
+                   divisor.isStrictlyPositive();
+    return bound && divides
+               ? arith::DivUIOp::create(b, bound, index(divisor.getSExtValue()))
+               : bound;
+  }
+  if (!isa<arith::AddIOp, arith::MulIOp, arith::MinSIOp, arith::MaxSIOp>(op))
+    return {};
+  Value lhs = getBound(op->getOperand(0)), rhs = getBound(op->getOperand(1));
+  if (isa<arith::MinSIOp>(op) && (!lhs || !rhs))
+    return lhs ? lhs : rhs;
+  if (!lhs || !rhs)
+    return {};
+  if (isa<arith::AddIOp>(op))
+    return arith::AddIOp::create(b, lhs, rhs);
+  if (isa<arith::MulIOp>(op))
+    return arith::MulIOp::create(b, lhs, rhs);
+  if (isa<arith::MinSIOp>(op))
+    return arith::MinSIOp::create(b, lhs, rhs);
+  return arith::MaxSIOp::create(b, lhs, rhs);
+}
+
+Value SplitCount::boundKeys() {
+  Value room = host.keys;
+  bool isElsewhere = host.forward.hasPlace(Sequence::key);
+  if (isElsewhere) {
+    // Rows of all pages, or of all sequences.
+    int64_t rank = cast<MemRefType>(host.k.getType()).getRank();
+    for (int64_t dim = 0; dim < rank - 3; ++dim)
+      room =
+          arith::MulIOp::create(b, room, memref::DimOp::create(b, host.k, dim));
+  }
+  if (!host.forward.hasLengths())
+    return room;
+  Operation *yield = host.forward.getLengthsRegion().front().getTerminator();
+  Value bound = getBound(yield->getOperand(1));
+  if (!bound)
+    return room;
+  return isElsewhere ? bound : arith::MinSIOp::create(b, bound, room);
+}
+
+Value SplitCount::build() {
+  constexpr int64_t kLeastKeys = 256, kMostWaves = 4, kEighths = 7;
+  Value sms = tile::SmCountOp::create(b);
+  Value tiles = atLeast(countTiles(), 1);
+  Value chosen;
+  // The fewest waves are asked last, and win.
+  for (int64_t waves = kMostWaves; waves > 0; waves /= 2) {
+    Value room = arith::MulIOp::create(b, sms, index(waves));
+    Value parts = arith::DivUIOp::create(b, room, tiles);
+    if (!chosen) {
+      chosen = parts;
+      continue;
+    }
+    Value filled = arith::MulIOp::create(b, parts, tiles);
+    Value isFull =
+        arith::CmpIOp::create(b, arith::CmpIPredicate::sge,
+                              arith::MulIOp::create(b, filled, index(8)),
+                              arith::MulIOp::create(b, room, index(kEighths)));
+    chosen = arith::SelectOp::create(b, isFull, parts, chosen);
+  }
+  Value most = arith::DivUIOp::create(b, boundKeys(), index(kLeastKeys));
+  return atLeast(arith::MinSIOp::create(b, chosen, most), 1);
+}
+
+/// Whether a number is at least 1 for certain.
+static bool isPositive(Value value) {
+  auto isAbove0 = [](Value number) {
+    std::optional<int64_t> constant = getConstantIntValue(number);
+    return constant && *constant > 0;
+  };
+  auto maximum = value.getDefiningOp<arith::MaxSIOp>();
+  return isAbove0(value) || (maximum && (isAbove0(maximum.getLhs()) ||
+                                         isAbove0(maximum.getRhs())));
+}
+
+Value fa3::buildSplitCount(ImplicitLocOpBuilder &b, HostFunction &host,
+                           const std::optional<GroupPacking> &packing,
+                           int64_t rows) {
+  Value given = host.splits;
+  if (isPositive(given))
+    return given;
+  Value chosen = SplitCount(b, host, packing, rows).build();
+  if (getConstantIntValue(given))
+    return chosen;
+  Value zero = arith::ConstantIndexOp::create(b, 0);
+  Value isGiven =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::sgt, given, zero);
+  Value count = arith::SelectOp::create(b, isGiven, given, chosen);
+  // The host requires that none is negative; grids, which are counted without a
+  // sign, are to see it.
+  return arith::MaxSIOp::create(b, count, arith::ConstantIndexOp::create(b, 1));
+}
