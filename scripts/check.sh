@@ -10,8 +10,8 @@
 #
 # FA3_BUILD: the build tree (build); FA3_JOBS: compilations at a time (all
 # processors); FA3_UNITY=OFF: file by file; FA3_PYTHON: a Python with torch, JAX
-# and transformers, for the tests of the package that need them, which are skipped
-# otherwise.
+# and transformers for the tests of the package, else they are installed in the
+# build tree, from PyPI or what pip is configured for.
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 cd "$fa3_root"
@@ -59,15 +59,18 @@ fa3_make "$fa3_build" check-fa3 check-fa3-long
 step "unit tests"
 GTEST_BRIEF=1 ctest --test-dir "$fa3_build" --verbose --no-tests=error
 
+step "Python with torch, JAX and transformers"
+fa3_python_of_tests
+
 step "wheel"
 scripts/wheel.sh --test
 
-step "package"
+step "Python tests"
 build=$(cd "$fa3_build" && pwd)
 FA3_CACHE_DIR=$build/python/cache FA3_PTXAS=0 FA3_LIBRARY=$build/lib/libfa3.so \
   FA3_RUNTIME_LIBRARY=$build/lib/libfa3_runtime.so JAX_PLATFORMS=cpu \
   FA3_LIBCUDA=$build/unittests/libfa3_fake_cuda.so PYTHONDONTWRITEBYTECODE=1 \
-  "${FA3_PYTHON:-python3}" -m unittest discover -s test/Python
+  "$FA3_PYTHON" test/Python/run.py --all
 
 step "mutants"
 fa3_make "$fa3_build" check-fa3-mutations

@@ -12,7 +12,8 @@
 # is an error. --no-bundle leaves them out, and saves a minute.
 # --install installs it in an environment of its own, build/venv (FA3_VENV), and
 # shows what it finds there. --test installs it in a new one, outside of the
-# checkout, compiles an example and runs one on the CPU.
+# checkout, compiles an example and runs one on the CPU; where FA3_PYTHON names a
+# Python with torch and JAX, in a second one beside these as well.
 #
 # PyPI, or what pip is configured for, has to have scikit-build-core and wheel.
 set -euo pipefail
@@ -118,3 +119,20 @@ scripts/check_elf.py --release --own "$fa3_build/lib" "$scratch"/venv/lib/python
 (cd "$scratch" && env -i PATH=/usr/bin:/bin HOME="$scratch" \
   venv/bin/python installed.py causal_gqa.mlir)
 echo "wheel.sh: the wheel works by itself"
+if [ -z "${FA3_PYTHON:-}" ]; then
+  echo "wheel.sh: NOT TESTED beside torch and JAX: FA3_PYTHON is not set"
+  exit 0
+fi
+
+# An environment that has the wheel and sees what FA3_PYTHON has.
+"$FA3_PYTHON" -m venv "$scratch/beside"
+"$scratch/beside/bin/pip" install -q --no-deps "dist/$wheel"
+"$FA3_PYTHON" -c 'import sysconfig; print(sysconfig.get_path("purelib"))' \
+  >"$(echo "$scratch"/beside/lib/python*/site-packages)/others.pth"
+cp test/Python/Inputs/beside.py examples/attention.py "$scratch/"
+cd "$scratch"
+alone=(env -i PATH=/usr/bin:/bin HOME="$scratch" JAX_PLATFORMS=cpu)
+"${alone[@]}" beside/bin/python -m fa3 info
+"${alone[@]}" beside/bin/python beside.py causal_gqa.mlir
+"${alone[@]}" timeout 60 beside/bin/python attention.py
+echo "wheel.sh: the wheel works beside torch and JAX"
