@@ -22,8 +22,8 @@ class ServingCell:
     """Sequences of so many `queries` that see so many `keys`, the last `new` of
     which are appended and turned first. Keys are in pages of `page` rows, or 0;
     queries are `packed`, one sequence behind the other, and so are keys that are
-    in no pages. `parts`: numbers of parts of the keys, the first is that of the
-    plain kernel."""
+    in no pages. `parts`: numbers of parts of the keys, the first is about that of
+    the plain kernel, whose launch chooses it."""
 
     form: str
     label: str
@@ -114,7 +114,13 @@ class ServingCell:
             names.append(UNKNOWN)
         if self.is_balanced:
             names.append(DENSE)
-        return dict.fromkeys(names, "")
+        packs = max(self.queries) <= _FEW_QUERIES and self.heads > self.key_heads
+        # Kernels of parts are for few queries as they are.
+        return {
+            name: "pack-gqa=true"
+            if packs and name != UNKNOWN and self.parts_of(name) == 1 else ""
+            for name in names
+        }
 
     def parts_of(self, variant: str) -> int:
         count, _, word = variant.partition(" ")
@@ -142,12 +148,14 @@ class ServingCell:
 
 def filling_parts(batch: int, queries: int, key_heads: int, group: int,
                   keys: int) -> int:  # fmt: skip
-    """Parts of the keys that fill the GPU with tiles, as the Python package
-    counts them."""
+    """Parts of the keys that fill the GPU with tiles, nearly as launches choose them
+    (lib/Conversion/AttentionToTile/SplitCount.cpp)."""
     tiles = batch * key_heads * -(-queries * group // _ROWS)
-    if tiles * 5 >= _SMS * 4 or keys < 512:
-        return 1
-    return max(1, min(_SMS // tiles, keys // 256, 64))
+    for waves in (1, 2, 4):
+        count = waves * _SMS // tiles
+        if count * tiles * 8 >= waves * _SMS * 7:
+            break
+    return max(1, min(count, max(min(keys // 256, 8), keys // 4800 * 8)))
 
 
 # -----------------------------------------------------------------------------

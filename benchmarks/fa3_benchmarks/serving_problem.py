@@ -13,7 +13,7 @@ from fa3_device import serving as definition
 from fa3_device import serving_cases
 
 from .peers import Candidate, Unavailable
-from .serving import DENSE
+from .serving import DENSE, PLAIN
 
 _MOST_ROWS = 64  # of a sequence, that are compared
 
@@ -120,7 +120,8 @@ class ServingProblem:
         if cell.packed:
             made["max_q"] = max(cell.queries)
         if cell.parts_of(variant) > 1:
-            made["splits"] = cell.parts_of(variant)
+            # 0: the launch chooses.
+            made["splits"] = 0 if variant == PLAIN else cell.parts_of(variant)
         if cell.new:
             made.update(
                 k_new=self.k_new, v_new=self.v_new, cos=self.cos, sin=self.sin,

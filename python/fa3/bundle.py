@@ -67,7 +67,7 @@ def make_kernel(kernel: str = "forward", **named: Any) -> Kernel:
         spec = ServingSpec(
             attention_spec(**named), arrays, heads=tuple(heads) if heads else None, **rest
         )
-        return compile(spec.to_mlir(), **known)
+        return compile(spec.to_mlir(), **spec.options, **known)
     raise ValueError(f"kernel '{kernel}', expected forward, backward or serving")
 
 

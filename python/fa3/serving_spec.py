@@ -110,6 +110,14 @@ class ServingSpec:
             *(self.append.inputs if self.append else ()),
         )  # fmt: skip
 
+    @property
+    def options(self) -> dict[str, bool]:
+        """Of the pipeline: heads are given for few queries, whose number the compiler
+        does not know. The heads of a group are then rows of one tile, which holds 64."""
+        heads, key_heads = self.heads or (1, 1)
+        packs = 1 < heads // key_heads <= 64 and not self.attention.has_scales
+        return {"pack_gqa": True} if packs and not self.splits else {}
+
     def to_mlir(self) -> str:
         spec, arrays = self.attention, self.arrays
         heads, key_heads = self.heads or ("?", "?")

