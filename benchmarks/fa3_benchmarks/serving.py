@@ -94,7 +94,8 @@ class ServingCell:
     @property
     def is_balanced(self) -> bool:
         """All sequences have one number of queries and keys."""
-        return self.packed and len({*self.queries, *self.keys}) == 1
+        alike = len({*self.queries, *self.keys}) == 1
+        return self.packed and not self.page and alike
 
     @property
     def arrays(self) -> tuple[str, ...]:
