@@ -223,7 +223,7 @@ class ServingTest(unittest.TestCase):
         self.assertEqual(choose(empty(1, 1, 8, 64), k[:, :300]), 1)
         pages = empty(900, 16, 2, 64)
         table = torch.zeros(2, 256, dtype=torch.int32)
-        self.assertEqual(choose(empty(2, 1, 8, 64), pages, page_table=table), 16)
+        self.assertEqual(choose(empty(2, 1, 8, 64), pages, page_table=table), 8)
 
     def test_gradients_of_packed_sequences(self):
         lengths = ((7, 20), (0, 5), (26, 26), (3, 40))
