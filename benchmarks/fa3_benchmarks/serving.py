@@ -156,7 +156,7 @@ def filling_parts(batch: int, queries: int, key_heads: int, group: int,
         count = waves * _SMS // tiles
         if count * tiles * 8 >= waves * _SMS * 7:
             break
-    return max(1, min(count, max(min(keys // 256, 8), keys // 4800 * 8)))
+    return max(1, min(count, max(min(keys // 256, 16), keys // 9600 * 16)))
 
 
 # -----------------------------------------------------------------------------

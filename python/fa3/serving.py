@@ -344,7 +344,7 @@ class _Call:
             self.views[name] = tensors.view(name, self.given[name])
 
     def choose_splits(self, max_k: int | None, packs: bool) -> int:
-        """Parts that fill the GPU, each of 256 keys at least, of 600 if more than 8."""
+        """Parts that fill the GPU, each of 256 keys at least, of 600 if more than 16."""
         k = self.given["k"]
         if "page_table" in self.arrays:
             keys = self.arrays["page_table"].shape[1] * self.page
@@ -364,7 +364,7 @@ class _Call:
             count = waves * sms // tiles
             if count * tiles * 8 >= waves * sms * 7:
                 break
-        return max(1, min(count, max(min(keys // 256, 8), keys // 4800 * 8)))
+        return max(1, min(count, max(min(keys // 256, 16), keys // 9600 * 16)))
 
     def outputs(self, spec: Spec, out: Any) -> tuple[Any, Any]:
         q = self.given["q"]

@@ -217,13 +217,13 @@ class ServingTest(unittest.TestCase):
             return torch.empty(*shape, dtype=torch.float16)
 
         k = empty(1, 8192, 2, 64)
-        self.assertEqual(choose(empty(1, 1, 8, 64), k), 8)  # keys / 256 were 32
+        self.assertEqual(choose(empty(1, 1, 8, 64), k), 16)  # keys / 256 were 32
         self.assertEqual(choose(empty(8, 1, 8, 64), k.expand(8, -1, -1, -1)), 8)
         self.assertEqual(choose(empty(64, 1, 8, 64), k.expand(64, -1, -1, -1)), 1)
         self.assertEqual(choose(empty(1, 1, 8, 64), k[:, :300]), 1)
         pages = empty(900, 16, 2, 64)
         table = torch.zeros(2, 256, dtype=torch.int32)
-        self.assertEqual(choose(empty(2, 1, 8, 64), pages, page_table=table), 8)
+        self.assertEqual(choose(empty(2, 1, 8, 64), pages, page_table=table), 16)
 
     def test_gradients_of_packed_sequences(self):
         lengths = ((7, 20), (0, 5), (26, 26), (3, 40))

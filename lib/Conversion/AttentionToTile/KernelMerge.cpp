@@ -38,7 +38,7 @@ void KernelBuilder::buildMerge(Value parts, Value lseParts) {
   };
   // So many parts at once as registers hold, then half as many, and so on: a
   // load takes far longer than what is done with it.
-  constexpr int64_t kColumnsAtOnce = 64;
+  constexpr int64_t kColumnsAtOnce = 128;
   Value count = memref::DimOp::create(b, parts, 0), first = index(0);
   for (int64_t atOnce = kColumnsAtOnce / columns; atOnce > 0; atOnce /= 2) {
     Value rest = arith::RemUIOp::create(b, count, index(atOnce));

@@ -7,8 +7,8 @@
 // taken that fills seven eighths of them, else the last, which leaves at most a
 // quarter of a wave per wave: numbers of tiles may divide the multiprocessors
 // badly. A part also has a price, a result to write and to merge, so it has at
-// least 256 keys. Results are merged eight at a time, which takes as long as
-// 600 keys: of more than eight parts each has as many
+// least 256 keys. Results are merged sixteen at a time, which takes as long as
+// 600 keys: of more than sixteen parts each has as many
 // (docs/experiments/decode.md).
 //===----------------------------------------------------------------------===//
 
@@ -139,7 +139,7 @@ Value SplitCount::boundKeys() {
 
 Value SplitCount::build() {
   constexpr int64_t kLeastKeys = 256, kMostWaves = 4, kEighths = 7;
-  constexpr int64_t kAtOnce = 8, kKeysOfMerge = 600;
+  constexpr int64_t kAtOnce = 16, kKeysOfMerge = 600;
   Value sms = tile::SmCountOp::create(b);
   Value tiles = atLeast(countTiles(), 1);
   Value chosen;
@@ -158,7 +158,7 @@ Value SplitCount::build() {
                               arith::MulIOp::create(b, room, index(kEighths)));
     chosen = arith::SelectOp::create(b, isFull, parts, chosen);
   }
-  // Eights of parts, or a few.
+  // Sixteens of parts, or a few.
   Value keys = boundKeys();
   Value few = arith::MinSIOp::create(
       b, arith::DivUIOp::create(b, keys, index(kLeastKeys)), index(kAtOnce));
