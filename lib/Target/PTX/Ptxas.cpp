@@ -203,6 +203,12 @@ static FailureOr<std::string> createTemporary(gpu::GPUModuleOp module,
   return path.str().str();
 }
 
+static int64_t countKernels(gpu::GPUModuleOp module) {
+  return llvm::count_if(
+      module.getOps<LLVM::LLVMFuncOp>(),
+      [](LLVM::LLVMFuncOp function) { return !function.isExternal(); });
+}
+
 FailureOr<PtxasReport> fa3::runPtxas(gpu::GPUModuleOp module, StringRef ptx,
                                      const PtxasOptions &options) {
   std::optional<std::string> program = findPtxas(options.path);
@@ -231,17 +237,32 @@ FailureOr<PtxasReport> fa3::runPtxas(gpu::GPUModuleOp module, StringRef ptx,
       return module.emitError() << "cannot write " << source;
   }
   std::string arch = "-arch=" + options.chip;
-  StringRef arguments[] = {*program, "-v", arch, source, "-o", cubin};
+  std::string threads =
+      "--split-compile=" + std::to_string(countKernels(module));
+  SmallVector<StringRef> arguments = {*program, "-v", arch,
+                                      source,   "-o", cubin};
   std::optional<StringRef> redirects[] = {std::nullopt, StringRef(log),
                                           StringRef(log)};
+  // A kernel for each thread, with the same code. Ptxas before CUDA 12.1 do not
+  // know the option, and say so at once.
+  arguments.push_back(threads);
   std::string message;
-  int status = llvm::sys::ExecuteAndWait(*program, arguments, std::nullopt,
-                                         redirects, 0, 0, &message);
-  if (status < 0)
-    return module.emitError() << "cannot run " << *program << ": " << message;
-  auto output = llvm::MemoryBuffer::getFile(log);
-  if (!output)
-    return module.emitError() << "cannot read the output of " << *program;
+  int status;
+  llvm::ErrorOr<std::unique_ptr<llvm::MemoryBuffer>> output(nullptr);
+  while (true) {
+    status = llvm::sys::ExecuteAndWait(*program, arguments, std::nullopt,
+                                       redirects, 0, 0, &message);
+    if (status < 0)
+      return module.emitError() << "cannot run " << *program << ": " << message;
+    output = llvm::MemoryBuffer::getFile(log);
+    if (!output)
+      return module.emitError() << "cannot read the output of " << *program;
+    bool refusesThreads = status != 0 && arguments.back() == threads &&
+                          (*output)->getBuffer().contains("split-compile");
+    if (!refusesThreads)
+      break;
+    arguments.pop_back();
+  }
   PtxasReport report = parsePtxasOutput((*output)->getBuffer());
   LogicalResult result = emitReport(module, ptx, report, options.strict);
   if (status != 0) {
