@@ -11,6 +11,7 @@
 #include "Places.h"
 #include "QuantizeKernels.h"
 #include "ScalarRegion.h"
+#include "SequenceCode.h"
 #include "SplitCount.h"
 #include "UpdateKernel.h"
 #include "fa3/Dialect/Attention/Contract/Captures.h"
@@ -366,23 +367,6 @@ void AttentionToTile::buildLaunch(HostFunction &host, gpu::GPUModuleOp module,
   launchKernel(b, b.getLoc(), module, kernel, arguments.get(), cost);
 }
 
-/// Where sequences lie one behind the other, no more of them than a tile can
-/// find its own among.
-static void limitSequences(HostFunction &host) {
-  std::optional<unsigned> starts = getSequenceStarts(host.forward);
-  if (!starts || !cast<MemRefType>(host.aux[*starts].getType()).isDynamicDim(0))
-    return;
-  OpBuilder builder = host.getBuilder();
-  ImplicitLocOpBuilder b(host.forward.getLoc(), builder);
-  Value most = arith::ConstantIndexOp::create(b, kMostPackedSequences);
-  Value fits =
-      arith::CmpIOp::create(b, arith::CmpIPredicate::sle, host.batch, most);
-  cf::AssertOp::create(b, fits,
-                       b.getStringAttr("there are more than " +
-                                       Twine(kMostPackedSequences) +
-                                       " packed sequences"));
-}
-
 /// Kernels of the operands that the attention takes in 8 bits.
 LogicalResult AttentionToTile::buildQuantizations(HostFunction &host,
                                                   gpu::GPUModuleOp module) {
@@ -553,7 +537,7 @@ LogicalResult AttentionToTile::buildForward(HostFunction &host,
   if (failed(pieceRows))
     return failure();
   operands.pieceRows = *pieceRows;
-  limitSequences(host);
+  limitSequences(host, attention::Sequence::query);
   // Without keys there is no product, for whose sake a tile is split among warp
   // groups.
   int64_t keyAxis = forward.getSequenceAxisOf(forward.getK());

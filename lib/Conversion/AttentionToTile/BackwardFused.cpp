@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "BackwardFused.h"
+#include "BackwardStep.h"
 #include "KernelMath.h"
 #include "fa3/Dialect/Tile/IR/Tile.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -62,40 +63,44 @@ bool fa3::isFusedFaster(const BackwardPart &fused, bool isMasked,
 }
 
 void fa3::buildZeroRows(OpBuilder &builder, Location loc, Value sums,
-                        Value batch, Value head, Value first, int64_t rows) {
+                        ArrayRef<Value> place, int64_t rows) {
   KernelMath math(loc, builder);
-  int64_t columns = cast<MemRefType>(sums.getType()).getDimSize(3);
+  int64_t columns = cast<MemRefType>(sums.getType()).getShape().back();
   int64_t width = std::min(columns, kWidth);
   Value zero = math.splat(math.tensor({rows, width}, builder.getF32Type()), 0);
   // Columns beyond the last are not written.
-  for (int64_t column = 0; column < columns; column += width)
-    tile::StoreOp::create(math.b, zero, sums,
-                          ValueRange{batch, head, first, math.index(column)});
+  for (int64_t column = 0; column < columns; column += width) {
+    SmallVector<Value> at(place);
+    at.push_back(math.index(column));
+    tile::StoreOp::create(math.b, zero, sums, at);
+  }
 }
 
-void fa3::buildConvertedRows(OpBuilder &builder, Location loc, Value sums,
-                             Value dq, Value scale) {
-  KernelMath math(loc, builder);
+void fa3::buildConvertedRows(OpBuilder &builder, attention::BackwardOp op,
+                             const BackwardOperands &operands) {
+  OpBuilder::InsertionGuard guard(builder);
+  KernelMath math(op.getLoc(), builder);
   ImplicitLocOpBuilder &b = math.b;
-  auto target = cast<MemRefType>(dq.getType());
-  auto dim = [&](int64_t axis) -> Value {
-    return memref::DimOp::create(b, sums, axis);
-  };
-  Value blocks =
-      arith::CeilDivSIOp::create(b, dim(2), math.index(kConvertedRows));
-  auto grid = tile::GridOp::create(b, ValueRange{blocks, dim(1), dim(0)});
-  b.setInsertionPointToStart(&grid.getBody().front());
-  ValueRange position = grid.getBody().getArguments();
-  Value first =
-      arith::MulIOp::create(b, position[0], math.index(kConvertedRows));
-  int64_t columns = target.getDimSize(3), width = std::min(columns, kWidth);
+  constexpr attention::Sequence kQuery = attention::Sequence::query;
+  SequenceCode sequences(
+      b, op,
+      {operands.q, operands.k, operands.aux, operands.maxQ, operands.batch},
+      operands.captures);
+  int64_t rank = op.getPlaceRank(kQuery);
+  Value heads = memref::DimOp::create(b, operands.dq, rank - 2);
+  auto [first, head] = sequences.openGrid(kQuery, kConvertedRows, heads);
+  SmallVector<Value> place = sequences.getPlace(kQuery, head, first);
+  Value end = sequences.getStoreEnd(kQuery, head);
+  auto target = cast<MemRefType>(operands.dq.getType());
+  int64_t columns = target.getShape().back(), width = std::min(columns, kWidth);
   RankedTensorType wide = math.tensor({kConvertedRows, width}, b.getF32Type());
   for (int64_t column = 0; column < columns; column += width) {
-    Value place[] = {position[2], position[1], first, math.index(column)};
-    Value sum = tile::LoadOp::create(b, wide, sums, place);
-    sum = math.mul(sum, math.scalarTile(scale, wide));
+    SmallVector<Value> at(place);
+    at.push_back(math.index(column));
+    Value sum = tile::LoadOp::create(b, wide, operands.dqSums, at);
+    sum = math.mul(sum, math.scalarTile(operands.scale, wide));
     Value result = arith::TruncFOp::create(
         b, math.tensor(wide.getShape(), target.getElementType()), sum);
-    tile::StoreOp::create(b, result, dq, place);
+    tile::StoreOp::create(b, result, operands.dq, at, end);
   }
 }

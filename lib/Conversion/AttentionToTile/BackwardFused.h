@@ -27,16 +27,11 @@ std::optional<BackwardPart> planFusedBackward(int64_t d, int64_t dv,
 bool isFusedFaster(const BackwardPart &fused, bool isMasked,
                    std::optional<int64_t> queries, std::optional<int64_t> keys);
 
-/// Emits zeroes into rows [first, first + rows) of a head of `sums`, f32
-/// (batch, head, query, element).
+/// Emits zeroes into `rows` rows of `sums`, f32, from those on that `place`
+/// says, without the element.
 void buildZeroRows(mlir::OpBuilder &builder, mlir::Location loc,
-                   mlir::Value sums, mlir::Value batch, mlir::Value head,
-                   mlir::Value first, int64_t rows);
-
-/// Emits the `tile.grid` of the kernel that writes `sums` times `scale` to dq,
-/// rounded.
-void buildConvertedRows(mlir::OpBuilder &builder, mlir::Location loc,
-                        mlir::Value sums, mlir::Value dq, mlir::Value scale);
+                   mlir::Value sums, llvm::ArrayRef<mlir::Value> place,
+                   int64_t rows);
 
 } // namespace fa3
 

@@ -14,6 +14,8 @@
 #include "Cost.h"
 #include "KernelArguments.h"
 #include "KernelMath.h"
+#include "Places.h"
+#include "SequenceCode.h"
 #include "fa3/Dialect/Attention/Contract/Captures.h"
 #include "fa3/Dialect/Attention/Contract/Quantization.h"
 #include "fa3/Dialect/Tile/IR/Tile.h"
@@ -46,6 +48,9 @@ private:
               ValueRange cost);
   void buildDelta(bool isFused);
   void buildConversion();
+  /// What code of lengths, places, scores and masks reads.
+  void addSequences(KernelArguments &arguments);
+  void getSequences(function_ref<Value(Value)> get, BackwardOperands &operands);
   /// The tile with what options say of it.
   TileChoice fitOptions(TileChoice tile) const {
     if (options.rows)
@@ -98,18 +103,23 @@ private:
 void DeltaBuilder::build(Value o, Value outGrad, Value lse, Value lseGrad,
                          Value shift, Value delta, Value dqSums) {
   constexpr int64_t kRows = kDeltaRows, kMostColumns = 64;
+  // All rows of the arrays, whatever sequences they are of.
+  int64_t rank = op.getPlaceRank(attention::Sequence::query);
   auto dim = [&](int64_t axis) -> Value {
     return memref::DimOp::create(b, o, axis);
   };
-  Value blocks = arith::CeilDivSIOp::create(b, dim(2), index(kRows));
-  auto grid = tile::GridOp::create(b, ValueRange{blocks, dim(1), dim(0)});
+  SmallVector<Value> bounds = {
+      arith::CeilDivSIOp::create(b, dim(rank - 1), index(kRows))};
+  for (int64_t axis = rank - 2; axis >= 0; --axis)
+    bounds.push_back(dim(axis));
+  auto grid = tile::GridOp::create(b, bounds);
   b.setInsertionPointToStart(&grid.getBody().front());
-  ValueRange position = grid.getBody().getArguments();
-  SmallVector<Value> place = {
-      position[2], position[1],
-      arith::MulIOp::create(b, position[0], index(kRows))};
+  SmallVector<Value> place(
+      llvm::reverse(grid.getBody().getArguments().drop_front()));
+  place.push_back(
+      arith::MulIOp::create(b, grid.getBody().getArgument(0), index(kRows)));
   if (dqSums)
-    buildZeroRows(b, b.getLoc(), dqSums, place[0], place[1], place[2], kRows);
+    buildZeroRows(b, b.getLoc(), dqSums, place, kRows);
   RankedTensorType rowType = tensor({kRows}, b.getF32Type());
   int64_t width = op.getValueHeadDim();
   int64_t columns = std::min(width, kMostColumns);
@@ -155,21 +165,30 @@ void BackwardKernels::launch(gpu::GPUFuncOp kernel,
 }
 
 void BackwardKernels::buildDelta(bool isFused) {
-  auto type = RankedTensorType::get(
-      SmallVector<int64_t>(3, ShapedType::kDynamic), onHost.getF32Type());
+  // Arrays like lse, and like dq.
+  int64_t rank = op.getPlaceRank(attention::Sequence::query);
+  SmallVector<Value> extents;
+  for (int64_t axis = 0; axis < rank - 2; ++axis)
+    extents.push_back(
+        op.hasPlace(attention::Sequence::query)
+            ? memref::DimOp::create(onHost, host.q, axis).getResult()
+            : host.batch);
+  extents.push_back(host.heads);
+  extents.push_back(host.queries);
+  SmallVector<int64_t> shape(rank, ShapedType::kDynamic);
+  if (isFused) {
+    SmallVector<int64_t> ofSums(shape);
+    ofSums.push_back(op.getHeadDim());
+    dqSums = attention::allocateWorkspace(
+        onHost, RankedTensorType::get(ofSums, onHost.getF32Type()), extents,
+        "dq_sums");
+  }
   // Whole tiles, of which all is written: rows of 64 numbers fill whole units
   // of a bulk copy.
   Value size = arith::ConstantIndexOp::create(onHost, kDeltaRows);
   Value tiles = arith::CeilDivSIOp::create(onHost, host.queries, size);
-  Value extents[] = {host.batch, host.heads,
-                     arith::MulIOp::create(onHost, tiles, size)};
-  if (isFused) {
-    SmallVector<int64_t> shape(3, ShapedType::kDynamic);
-    shape.push_back(op.getHeadDim());
-    dqSums = attention::allocateWorkspace(
-        onHost, RankedTensorType::get(shape, onHost.getF32Type()),
-        {host.batch, host.heads, host.queries}, "dq_sums");
-  }
+  extents.back() = arith::MulIOp::create(onHost, tiles, size);
+  auto type = RankedTensorType::get(shape, onHost.getF32Type());
   shift = attention::allocateWorkspace(onHost, type, extents, "shift");
   delta = attention::allocateWorkspace(onHost, type, extents, "delta");
   KernelArguments arguments;
@@ -188,17 +207,51 @@ void BackwardKernels::buildDelta(bool isFused) {
   launch(kernel, arguments, {});
 }
 
+void BackwardKernels::addSequences(KernelArguments &arguments) {
+  for (Value value : host.aux)
+    arguments.add(value);
+  arguments.add(host.maxQ);
+  for (auto [inRegion, onHost] : captures)
+    arguments.add(onHost);
+}
+
+void BackwardKernels::getSequences(function_ref<Value(Value)> get,
+                                   BackwardOperands &operands) {
+  for (Value value : host.aux)
+    operands.aux.push_back(get(value));
+  operands.maxQ = get(host.maxQ);
+  operands.batch = host.batchExtent;
+  for (auto [inRegion, onHost] : captures)
+    operands.captures.map(inRegion, get(onHost));
+}
+
 void BackwardKernels::buildConversion() {
   KernelArguments arguments;
+  bool hasCode = op.hasLengths();
   for (Value value : {dqSums, host.dq, host.scale})
     arguments.add(value);
+  // Of sequences that fill their arrays nothing else is to be known.
+  if (hasCode) {
+    arguments.add(host.k);
+    addSequences(arguments);
+  } else {
+    arguments.add(host.maxQ);
+  }
   gpu::GPUFuncOp kernel = createKernel("dq", arguments);
   OpBuilder inKernel(kernel.getBody().front().getTerminator());
   auto get = [&](Value value) {
     return arguments.lookup(inKernel, kernel, value);
   };
-  buildConvertedRows(inKernel, op.getLoc(), get(dqSums), get(host.dq),
-                     get(host.scale));
+  BackwardOperands operands;
+  operands.dqSums = get(dqSums);
+  operands.q = operands.dq = get(host.dq);
+  operands.k = hasCode ? get(host.k) : operands.q;
+  operands.scale = get(host.scale);
+  if (hasCode)
+    getSequences(get, operands);
+  else
+    operands.maxQ = get(host.maxQ);
+  buildConvertedRows(inKernel, op, operands);
   launch(kernel, arguments, {});
 }
 
@@ -231,8 +284,7 @@ LogicalResult BackwardKernels::buildPart(const BackwardPart &part,
   for (ValueRange values : {ValueRange(host.aux), ValueRange(transposed)})
     for (Value value : values)
       arguments.add(value);
-  for (auto [inRegion, onHost] : captures)
-    arguments.add(onHost);
+  addSequences(arguments);
 
   StringRef suffix = aux.gradient      ? StringRef(aux.suffix)
                      : products.addsDq ? "grads"
@@ -260,19 +312,19 @@ LogicalResult BackwardKernels::buildPart(const BackwardPart &part,
   operands.auxPlace = aux.place;
   operands.dqSums = get(sums);
   operands.scale = get(host.scale);
-  for (Value value : host.aux)
-    operands.aux.push_back(get(value));
+  getSequences(get, operands);
   for (Value value : transposed)
     operands.transposedAux.push_back(get(value));
-  for (auto [inRegion, onHost] : captures)
-    operands.captures.map(inRegion, get(onHost));
   std::optional<int64_t> heads = getConstantIntValue(host.heads);
   operands.hasSingleHeads =
       heads && heads == getConstantIntValue(host.keyHeads);
   if (failed(buildBackwardBody(inKernel, op, operands, part)))
     return failure();
+  // Of places the host knows nothing.
+  bool hasPlaces = op.hasPlace(attention::Sequence::query) ||
+                   op.hasPlace(attention::Sequence::key);
   SmallVector<Value> cost;
-  if (products.dq || products.addsDq)
+  if (!hasPlaces && (products.dq || products.addsDq))
     cost = {buildBackwardFlops(onHost, host), buildBackwardBytes(onHost, host)};
   launch(kernel, arguments, cost);
   return success();
@@ -368,10 +420,15 @@ BackwardKernels::chooseFused(const BackwardDemand &demand) {
               "do not fit into registers, or dq cannot be divided";
   // Masks that take numbers more than once, as windows do, leave few steps.
   bool hasFewSteps = demand.usesNumbers && !op.getMaskMod().empty();
+  // Rows of all sequences are not the length of one.
+  auto getLength = [&](attention::Sequence sequence, Value extent) {
+    return op.hasPlace(sequence) ? std::nullopt : getConstantIntValue(extent);
+  };
   if (!isAsked && part &&
-      (hasFewSteps || !isFusedFaster(*part, !op.getMaskMod().empty(),
-                                     getConstantIntValue(host.queries),
-                                     getConstantIntValue(host.keys))))
+      (hasFewSteps ||
+       !isFusedFaster(*part, !op.getMaskMod().empty(),
+                      getLength(attention::Sequence::query, host.queries),
+                      getLength(attention::Sequence::key, host.keys))))
     return none;
   return part;
 }
@@ -380,6 +437,17 @@ FailureOr<int64_t> BackwardKernels::build() {
   if (!op.getScoreMod().empty() && op.getScoreGradRegion().empty())
     return op.emitOpError("has score code without 'score_grad': run "
                           "attention-derive-gradient first");
+  for (auto sequence : {attention::Sequence::query, attention::Sequence::key}) {
+    FailureOr<int64_t> rows = getConsecutiveRows(op, sequence);
+    if (failed(rows))
+      return failure();
+    if (*rows != 0)
+      return op.emitOpError("has ")
+             << (sequence == attention::Sequence::query ? "queries" : "keys")
+             << " of which only " << *rows
+             << " lie one behind the other, expects all";
+    limitSequences(host, sequence);
+  }
   captures = attention::collectCaptures(op.getOperation(), host.values);
   for (Value value : host.aux)
     transposedAux.push_back(transposeLast(onHost, value));

@@ -18,6 +18,7 @@
 using namespace mlir;
 using namespace fa3;
 
+using attention::Sequence;
 using Expander = ScalarRegionExpander;
 
 namespace {
@@ -27,7 +28,11 @@ public:
                   const BackwardOperands &operands, const BackwardPart &part)
       : KernelMath(op.getLoc(), builder), op(op), operands(operands),
         products(part.products), rows(part.tile.blockM),
-        columns(part.tile.blockN) {}
+        columns(part.tile.blockN),
+        sequences(b, op,
+                  {operands.q, operands.k, operands.aux, operands.maxQ,
+                   operands.batch},
+                  operands.captures) {}
 
   LogicalResult build();
 
@@ -65,7 +70,8 @@ private:
   Value dim(Value memref, int64_t axis) {
     return memref::DimOp::create(b, memref, axis);
   }
-  Value load(Value memref, Value head, Value first, int64_t count);
+  /// Rows of an array of the sequence, or their statistics.
+  Value load(Value memref, Sequence sequence, Value first, int64_t count);
   Rows loadQueries(Value first, int64_t count);
   Rows loadKeys(Value first, int64_t count);
   Sums loop(Value end, Sums init, function_ref<FailureOr<Sums>(Value, Sums)>);
@@ -80,15 +86,22 @@ private:
   void storeAux(Value sum, Value firstQuery, Value firstKey);
   Value along(Value statistic);
   Value dot(Value lhs, Value rhs);
-  void store(Value sum, Value target, Value head, Value first, Value factor);
+  void store(Value sum, Value target, Value first, Value factor);
+  Value getHead(Sequence sequence) const {
+    return sequence == Sequence::query ? head : keyHead;
+  }
 
+  /// Whether sequences may end in front of what their arrays have room for.
+  bool endsEarly() { return op.hasLengths() || op.getMaxQ(); }
   bool hasScoreCode() { return !op.getScoreMod().empty(); }
 
   attention::BackwardOp op;
   const BackwardOperands &operands;
   BackwardProducts products;
   int64_t rows, columns;
-  Value batch, head, keyHead, queryLength, keyLength;
+  /// What is known of the sequence at hand.
+  SequenceCode sequences;
+  Value head, keyHead;
   Value group; ///< heads that share a key head
   bool hasFailed = false;
 };
@@ -98,20 +111,22 @@ private:
 // Memory
 //===----------------------------------------------------------------------===//
 
-Value BackwardBuilder::load(Value memref, Value head, Value first,
+Value BackwardBuilder::load(Value memref, Sequence sequence, Value first,
                             int64_t count) {
   auto type = cast<MemRefType>(memref.getType());
   SmallVector<int64_t> shape = {count};
-  SmallVector<Value> place = {batch, head, first};
-  if (type.getRank() == 4) {
-    shape.push_back(type.getDimSize(3));
+  SmallVector<Value> place =
+      sequences.getPlace(sequence, getHead(sequence), first);
+  bool hasElements = type.getRank() > static_cast<int64_t>(place.size());
+  if (hasElements) {
+    shape.push_back(type.getShape().back());
     place.push_back(index(0));
   }
   auto result = tile::LoadOp::create(b, tensor(shape, type.getElementType()),
                                      memref, place);
   // Statistics of columns come with the columns; where this is not heeded,
   // threads load them.
-  if (type.getRank() == 3 && products.ofKeys)
+  if (!hasElements && products.ofKeys)
     result->setAttr(tile::TileDialect::kRoleAttrName, b.getStringAttr("load"));
   return result;
 }
@@ -119,32 +134,36 @@ Value BackwardBuilder::load(Value memref, Value head, Value first,
 BackwardBuilder::Rows BackwardBuilder::loadQueries(Value first, int64_t count) {
   Rows result;
   result.first = first;
-  result.forScores = load(operands.q, head, first, count);
-  result.forGradients = load(operands.outGrad, head, first, count);
-  result.shift = load(operands.shift, head, first, count);
+  result.forScores = load(operands.q, Sequence::query, first, count);
+  result.forGradients = load(operands.outGrad, Sequence::query, first, count);
+  result.shift = load(operands.shift, Sequence::query, first, count);
   if (products.needsGradient())
-    result.delta = load(operands.delta, head, first, count);
+    result.delta = load(operands.delta, Sequence::query, first, count);
   return result;
 }
 
 BackwardBuilder::Rows BackwardBuilder::loadKeys(Value first, int64_t count) {
   Rows result;
   result.first = first;
-  result.forScores = load(operands.k, keyHead, first, count);
+  result.forScores = load(operands.k, Sequence::key, first, count);
   if (products.needsGradient())
-    result.forGradients = load(operands.v, keyHead, first, count);
+    result.forGradients = load(operands.v, Sequence::key, first, count);
   return result;
 }
 
-void BackwardBuilder::store(Value sum, Value target, Value head, Value first,
+void BackwardBuilder::store(Value sum, Value target, Value first,
                             Value factor) {
   auto type = cast<RankedTensorType>(sum.getType());
   if (factor)
     sum = mul(sum, scalarTile(factor, type));
   Value result = arith::TruncFOp::create(
       b, tensor(type.getShape(), op.getElementType()), sum);
-  tile::StoreOp::create(b, result, target,
-                        ValueRange{batch, head, first, index(0)});
+  Sequence sequence = products.ofKeys ? Sequence::key : Sequence::query;
+  Value ofHead = getHead(sequence);
+  SmallVector<Value> place = sequences.getPlace(sequence, ofHead, first);
+  place.push_back(index(0));
+  tile::StoreOp::create(b, result, target, place,
+                        sequences.getStoreEnd(sequence, ofHead));
 }
 
 //===----------------------------------------------------------------------===//
@@ -208,6 +227,9 @@ BackwardBuilder::buildStep(const Rows &own, const Rows &other, Value keep,
         next = arith::SelectOp::create(b, keep, next, splat(type, 0.0));
       ofScores = next;
     }
+    // Nor need delta be one, where sequences end in front of their arrays.
+    if (keep && endsEarly() && !ofScores.getDefiningOp<arith::SelectOp>())
+      ofScores = arith::SelectOp::create(b, keep, ofScores, splat(type, 0.0));
   }
   auto narrow = [&](Value wide) -> Value {
     return arith::TruncFOp::create(
@@ -231,11 +253,15 @@ BackwardBuilder::buildStep(const Rows &own, const Rows &other, Value keep,
   }
   if (sums.ofGradients)
     sums.ofGradients = add(ofScores, other.forScores, sums.ofGradients);
-  if (part)
-    tile::StoreOp::create(b, part, operands.dqSums,
-                          ValueRange{batch, head, other.first, index(0)},
+  if (part) {
+    // Rows behind the sequence, which may be those of another one, get 0.
+    SmallVector<Value> place =
+        sequences.getPlace(Sequence::query, head, other.first);
+    place.push_back(index(0));
+    tile::StoreOp::create(b, part, operands.dqSums, place,
                           /*below=*/Value(), /*add=*/b.getUnitAttr(),
                           /*fold=*/IntegerAttr());
+  }
   return sums;
 }
 
@@ -244,7 +270,7 @@ BackwardBuilder::buildBlock(const Rows &own, Value firstColumn, Sums sums) {
   Rows other = products.ofKeys ? loadQueries(firstColumn, columns)
                                : loadKeys(firstColumn, columns);
   Expander expander(b, rows, columns);
-  expander.bindLengths(queryLength, keyLength);
+  expander.bindLengths(sequences.queryLength, sequences.keyLength);
   for (auto [tensor, memref, transposed] :
        llvm::zip(op.getAux(), operands.aux, operands.transposedAux))
     expander.bindAux(tensor, memref, products.ofKeys ? transposed : Value());
@@ -254,11 +280,13 @@ BackwardBuilder::buildBlock(const Rows &own, Value firstColumn, Sums sums) {
   };
   Expander::Entry row{coordinates(own.first, rows), Expander::Rows};
   Expander::Entry column{coordinates(firstColumn, columns), Expander::Columns};
-  BlockPlace place{batch,
+  BlockPlace place{sequences.batch,
                    {head, Expander::Uniform},
                    products.ofKeys ? column : row,
                    products.ofKeys ? row : column};
 
+  Sequence ofRows = products.ofKeys ? Sequence::key : Sequence::query,
+           ofColumns = products.ofKeys ? Sequence::query : Sequence::key;
   std::optional<Expander::Entry> keep;
   auto require = [&](Expander::Entry condition) {
     keep = keep ? bothHold(b, expander, *keep, condition) : condition;
@@ -266,18 +294,19 @@ BackwardBuilder::buildBlock(const Rows &own, Value firstColumn, Sums sums) {
   // Columns beyond the end must not enter sums: the scores of keys there are 0,
   // whose weights may be infinite, and score code may make anything of those of
   // queries. Rows beyond the end are not stored, but enter dq.
-  if (!products.ofKeys || hasScoreCode())
-    require({arith::CmpIOp::create(
-                 b, arith::CmpIPredicate::slt, column.value,
-                 scalarTile(products.ofKeys ? queryLength : keyLength,
-                            cast<RankedTensorType>(column.value.getType()))),
-             Expander::Columns});
+  // What lies behind a sequence that ends early may be anything.
+  auto isInside = [&](Expander::Entry entry, Sequence sequence) {
+    return Expander::Entry{
+        arith::CmpIOp::create(
+            b, arith::CmpIPredicate::slt, entry.value,
+            scalarTile(sequences.getEnd(sequence),
+                       cast<RankedTensorType>(entry.value.getType()))),
+        entry.varies};
+  };
+  if (!products.ofKeys || hasScoreCode() || endsEarly())
+    require(isInside(column, ofColumns));
   if (products.addsDq)
-    require(
-        {arith::CmpIOp::create(b, arith::CmpIPredicate::slt, row.value,
-                               scalarTile(keyLength, cast<RankedTensorType>(
-                                                         row.value.getType()))),
-         Expander::Rows});
+    require(isInside(row, Sequence::key));
   if (!op.getMaskMod().empty()) {
     bindPlace(expander, op.getMaskMod(), place, operands.captures);
     require(expander.expand(op.getMaskMod()));
@@ -292,7 +321,13 @@ BackwardBuilder::buildBlock(const Rows &own, Value firstColumn, Sums sums) {
   // Elements that no visible pair reads have a gradient, too.
   if (products.aux == BackwardProducts::OfPairs)
     return buildStep(own, other, mask, expander, sums);
-  Value live = tile::AnyPossibleOp::create(b, b.getI1Type(), mask);
+  Value needed = mask;
+  // Only where there is work: rows from the end on are stored by nobody.
+  if (endsEarly() && !products.addsDq)
+    needed = arith::AndIOp::create(
+        b, needed,
+        expander.lift(b.getLoc(), isInside(row, ofRows), Expander::Both));
+  Value live = tile::AnyPossibleOp::create(b, b.getI1Type(), needed);
   SmallVector<Value> before = sums.list();
   auto branch = scf::IfOp::create(b, TypeRange(ValueRange(before)), live,
                                   /*withElseRegion=*/true);
@@ -330,7 +365,8 @@ BackwardBuilder::loop(Value end, Sums init,
 FailureOr<BackwardBuilder::Sums> BackwardBuilder::buildColumns(const Rows &own,
                                                                Sums sums) {
   Value blocks = arith::CeilDivSIOp::create(
-      b, products.ofKeys ? queryLength : keyLength, index(columns));
+      b, sequences.getEnd(products.ofKeys ? Sequence::query : Sequence::key),
+      index(columns));
   sums = loop(blocks, sums, [&](Value step, Sums carried) {
     Value block = step;
     if (!products.ofKeys) {
@@ -365,12 +401,12 @@ Value BackwardBuilder::addToAux(Expander &expander, Value keep, Value sum) {
 
 /// Stores the sums of the rows, or pairs, of a tile.
 void BackwardBuilder::storeAux(Value sum, Value firstQuery, Value firstKey) {
-  Value values[] = {batch, head, firstQuery, firstKey, index(0)};
+  Value values[] = {sequences.batch, head, firstQuery, firstKey, index(0)};
   SmallVector<Value> place;
   for (attention::AuxIndex which : operands.auxPlace.indices)
     place.push_back(values[static_cast<unsigned>(which)]);
   if (place.empty())
-    place = {batch, head, products.ofKeys ? firstKey : firstQuery};
+    place = {sequences.batch, head, products.ofKeys ? firstKey : firstQuery};
   auto target = cast<MemRefType>(operands.auxGrad.getType());
   auto type = cast<RankedTensorType>(sum.getType());
   if (!target.getElementType().isF32())
@@ -379,7 +415,8 @@ void BackwardBuilder::storeAux(Value sum, Value firstQuery, Value firstKey) {
   // Bulk copies want rows of whole units, which a bias need not have.
   bool isBulk = tile::allowsBulk(target, tile::LoadPolicy::Auto);
   tile::StoreOp::create(b, sum, operands.auxGrad, place,
-                        type.getRank() == 2 && !isBulk ? queryLength : Value());
+                        type.getRank() == 2 && !isBulk ? sequences.queryLength
+                                                       : Value());
 }
 
 /// A tile of elements, one for each pair. Heads and sequences that share it are
@@ -388,10 +425,12 @@ LogicalResult BackwardBuilder::buildAuxOfPairs() {
   const attention::AuxPlace &place = operands.auxPlace;
   bool ofBatch = place.has(attention::AuxIndex::Batch),
        ofHead = place.has(attention::AuxIndex::Head);
+  // There are no lengths beside gradients of auxiliary operands.
+  sequences.readExtents();
   Value batches = dim(operands.q, 0), heads = dim(operands.q, 1);
   SmallVector<Value> bounds = {
-      arith::CeilDivSIOp::create(b, queryLength, index(rows)),
-      arith::CeilDivSIOp::create(b, keyLength, index(columns))};
+      arith::CeilDivSIOp::create(b, dim(operands.q, 2), index(rows)),
+      arith::CeilDivSIOp::create(b, dim(operands.k, 2), index(columns))};
   if (ofHead)
     bounds.push_back(heads);
   if (ofBatch)
@@ -404,7 +443,7 @@ LogicalResult BackwardBuilder::buildAuxOfPairs() {
   if (ofHead)
     head = position[2];
   if (ofBatch)
-    batch = position.back();
+    sequences.setSequence(position.back());
   auto buildPairs = [&](Sums sums) {
     keyHead = arith::DivUIOp::create(b, head, group);
     return buildBlock(loadQueries(firstQuery, rows), firstKey, sums);
@@ -420,11 +459,11 @@ LogicalResult BackwardBuilder::buildAuxOfPairs() {
       count = arith::MulIOp::create(b, batches, heads);
     result = loop(count, zero, [&](Value step, Sums carried) {
       if (ofHead) {
-        batch = step;
+        sequences.setSequence(step);
       } else if (ofBatch) {
         head = step;
       } else {
-        batch = arith::DivUIOp::create(b, step, heads);
+        sequences.setSequence(arith::DivUIOp::create(b, step, heads));
         head = arith::RemUIOp::create(b, step, heads);
       }
       return buildPairs(carried);
@@ -455,24 +494,17 @@ LogicalResult BackwardBuilder::buildAuxOfRows(Value first) {
 //===----------------------------------------------------------------------===//
 
 LogicalResult BackwardBuilder::build() {
-  queryLength = dim(operands.q, 2);
-  keyLength = dim(operands.k, 2);
-  Value heads = dim(operands.q, 1), keyHeads = dim(operands.k, 1);
+  Value heads = dim(operands.q, op.getPlaceRank(Sequence::query) - 2),
+        keyHeads = dim(operands.k, op.getPlaceRank(Sequence::key) - 2);
   group = arith::DivUIOp::create(b, heads, keyHeads);
   if (products.aux == BackwardProducts::OfPairs)
     return buildAuxOfPairs();
-  Value blocks = arith::CeilDivSIOp::create(
-      b, products.ofKeys ? keyLength : queryLength, index(rows));
   bool isByKeyHead = products.ofKeys && products.aux == BackwardProducts::None;
-  auto grid =
-      tile::GridOp::create(b, ValueRange{blocks, isByKeyHead ? keyHeads : heads,
-                                         dim(operands.q, 0)});
-  b.setInsertionPointToStart(&grid.getBody().front());
-  ValueRange position = grid.getBody().getArguments();
-  Value first = arith::MulIOp::create(b, position[0], index(rows));
-  batch = position[2];
+  auto [first, ofTile] =
+      sequences.openGrid(products.ofKeys ? Sequence::key : Sequence::query,
+                         rows, isByKeyHead ? keyHeads : heads);
   if (products.aux == BackwardProducts::OfRows) {
-    head = position[1];
+    head = ofTile;
     return buildAuxOfRows(first);
   }
   auto zero = [&](int64_t width) {
@@ -485,15 +517,15 @@ LogicalResult BackwardBuilder::build() {
     sums.ofWeights = zero(op.getValueHeadDim());
 
   if (!products.ofKeys) {
-    head = position[1];
+    head = ofTile;
     keyHead = arith::DivUIOp::create(b, head, group);
     FailureOr<Sums> result = buildColumns(loadQueries(first, rows), sums);
     if (failed(result))
       return failure();
-    store(result->ofGradients, operands.dq, head, first, operands.scale);
+    store(result->ofGradients, operands.dq, first, operands.scale);
     return success();
   }
-  keyHead = position[1];
+  keyHead = ofTile;
   Rows own = loadKeys(first, rows);
   if (operands.hasSingleHeads) {
     head = keyHead;
@@ -512,9 +544,9 @@ LogicalResult BackwardBuilder::build() {
       return failure();
   }
   if (products.dk)
-    store(sums.ofGradients, operands.dk, keyHead, first, operands.scale);
+    store(sums.ofGradients, operands.dk, first, operands.scale);
   if (products.dv)
-    store(sums.ofWeights, operands.dv, keyHead, first, Value());
+    store(sums.ofWeights, operands.dv, first, Value());
   return success();
 }
 

@@ -4,6 +4,7 @@
 #define FA3_LIB_CONVERSION_ATTENTIONTOTILE_BACKWARDSTEP_H
 
 #include "BackwardTiles.h"
+#include "SequenceCode.h"
 #include "fa3/Dialect/Attention/IR/AuxPlace.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
@@ -11,11 +12,11 @@
 namespace fa3 {
 
 /// Values that a kernel takes: memrefs in (batch, head, sequence, element)
-/// order.
+/// order, or what places index instead.
 struct BackwardOperands {
   mlir::Value q, k, v, outGrad;
   /// For every query -lse * log2(e), 0 where it sees no key, and the sum of the
-  /// products of o and its gradient; f32 (batch, head, query).
+  /// products of o and its gradient; f32, like lse.
   mlir::Value shift, delta;
   mlir::Value dq, dk, dv; ///< null where the kernel does not compute them
   /// Where the gradient of an auxiliary operand goes, which its number in
@@ -24,17 +25,25 @@ struct BackwardOperands {
   mlir::Value auxGrad;
   unsigned auxPosition = 0;
   attention::AuxPlace auxPlace;
-  /// What steps add dq to, without the scale; f32 (batch, head, query,
-  /// element).
+  /// What steps add dq to, without the scale; f32, like dq.
   mlir::Value dqSums;
   /// Auxiliary operands, and the same with the last two dimensions exchanged.
   llvm::SmallVector<mlir::Value> aux, transposedAux;
   mlir::Value scale; ///< f32
+  /// How many queries of a sequence are computed, null for all; and what says
+  /// how many sequences there are.
+  mlir::Value maxQ;
+  attention::BatchExtent batch;
   /// Scalars that the regions capture.
   mlir::IRMapping captures;
   /// Whether a key head has one query head only.
   bool hasSingleHeads = false;
 };
+
+/// Emits the `tile.grid` of the kernel that writes `dqSums` times `scale` to
+/// dq, rounded.
+void buildConvertedRows(mlir::OpBuilder &builder, attention::BackwardOp op,
+                        const BackwardOperands &operands);
 
 /// Emits the `tile.grid` of a kernel at the builder's position.
 mlir::LogicalResult buildBackwardBody(mlir::OpBuilder &builder,

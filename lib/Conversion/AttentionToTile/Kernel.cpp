@@ -68,17 +68,18 @@ Value KernelBuilder::buildGrid(Value inner) {
   if (operands.maxQ)
     mostQueries = arith::MaxSIOp::create(b, operands.maxQ, index(0));
   if (op)
-    if (std::optional<unsigned> number = getSequenceStarts(op))
+    if (std::optional<unsigned> number =
+            attention::getSequenceStarts(op, attention::Sequence::query))
       starts = operands.aux[*number];
   SmallVector<Value> bounds = {
-      starts ? countTiles(queries)
+      starts ? getSequences().countTiles(queryLength, queries)
              : arith::CeilDivSIOp::create(b, mostQueries, queries)};
   if (inner)
     bounds.push_back(inner);
   bounds.push_back(heads);
   bool hasBatch = op || queryRank > 2;
   if (!starts && hasBatch)
-    bounds.push_back(buildBatch());
+    bounds.push_back(getSequences().buildBatch());
   auto grid = tile::GridOp::create(b, bounds);
   b.setInsertionPointToStart(&grid.getBody().front());
   auto position = grid.getBody().getArguments();
@@ -86,7 +87,8 @@ Value KernelBuilder::buildGrid(Value inner) {
   batch = hasBatch ? Value(position.back()) : Value();
   Value block = position.front();
   if (starts)
-    block = findSequence(block, queries);
+    std::tie(batch, block) =
+        getSequences().findSequence(starts, block, queries);
   Value firstRow = arith::MulIOp::create(b, block, queries);
   if (policy.endRows)
     endRow = arith::MulIOp::create(b, arith::AddIOp::create(b, block, index(1)),

@@ -20,6 +20,7 @@
 #include "Kernel.h"
 #include "KernelMath.h"
 #include "ScalarRegion.h"
+#include "SequenceCode.h"
 #include "fa3/Dialect/Tile/IR/Tile.h"
 
 namespace fa3 {
@@ -114,21 +115,16 @@ private:
   /// Opens a grid over tiles of queries, `inner`, heads and sequences, and says
   /// which rows a tile has. Gives the first one.
   mlir::Value buildGrid(mlir::Value inner);
-  /// Where sequences lie one behind the other: how many tiles of `queries` rows
-  /// they take at most, and which sequence a tile is of, with the first query.
-  mlir::Value countTiles(mlir::Value queries);
-  mlir::Value findSequence(mlir::Value tile, mlir::Value queries);
-  int64_t getMostSequences();
   /// The query, and the head, of each row of a tile of scores.
   std::pair<Expander::Entry, Expander::Entry> buildRows(mlir::Value firstQuery);
 
+  /// Code on lengths and places.
+  SequenceCode getSequences();
   /// What a region of lengths or places yields.
   llvm::SmallVector<mlir::Value> expandScalars(mlir::Region &region,
                                                mlir::ValueRange arguments);
   /// How many indices say where a row of q is.
   int64_t getRankOfRows();
-  /// How many sequences there are.
-  mlir::Value buildBatch();
   /// The lengths of the sequence at hand, and where its rows end.
   void buildLengths();
   /// Where a row of a sequence is in its arrays, without the element.

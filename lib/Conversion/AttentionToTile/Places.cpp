@@ -7,13 +7,12 @@
 
 #include "Places.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
 #include <numeric>
 
 using namespace mlir;
 using namespace fa3;
-using attention::ForwardOp;
+using attention::ScoredOpInterface;
 
 namespace {
 /// How a value of a place region moves with the row, within a block of rows.
@@ -93,63 +92,9 @@ FailureOr<int64_t> PlaceAnalysis::run() {
   return rows;
 }
 
-FailureOr<int64_t> fa3::getConsecutiveRows(ForwardOp op,
+FailureOr<int64_t> fa3::getConsecutiveRows(ScoredOpInterface op,
                                            attention::Sequence sequence) {
   Region &place = op.getPlaceRegion(sequence);
   return place.empty() ? FailureOr<int64_t>(0)
                        : PlaceAnalysis(place, sequence).run();
-}
-
-/// The tensor of which `value` is an element as an index: at `sequence` plus a
-/// constant.
-static Value getTensorRead(Value value, Value sequence, int64_t more) {
-  auto asIndex = value.getDefiningOp<arith::IndexCastOp>();
-  auto extract =
-      asIndex ? asIndex.getIn().getDefiningOp<tensor::ExtractOp>() : nullptr;
-  if (!extract || extract.getIndices().size() != 1)
-    return {};
-  Value index = extract.getIndices().front();
-  if (more) {
-    auto sum = index.getDefiningOp<arith::AddIOp>();
-    APInt number;
-    if (!sum || !matchPattern(sum.getRhs(), m_ConstantInt(&number)) ||
-        number.getSExtValue() != more)
-      return {};
-    index = sum.getLhs();
-  }
-  return index == sequence ? extract.getTensor() : Value();
-}
-
-/// Whether a number is at most the distance of two elements that lie side by
-/// side.
-static bool isWithinNext(Value length, Value sequence, Value starts) {
-  if (auto least = length.getDefiningOp<arith::MinSIOp>())
-    return isWithinNext(least.getLhs(), sequence, starts) ||
-           isWithinNext(least.getRhs(), sequence, starts);
-  auto distance = length.getDefiningOp<arith::SubIOp>();
-  return distance && getTensorRead(distance.getLhs(), sequence, 1) == starts &&
-         getTensorRead(distance.getRhs(), sequence, 0) == starts;
-}
-
-std::optional<unsigned> fa3::getSequenceStarts(ForwardOp op) {
-  Region &place = op.getPlaceRegion(attention::Sequence::query);
-  Region &lengths = op.getLengthsRegion();
-  if (place.empty() || lengths.empty())
-    return std::nullopt;
-  // Nothing but the head is beside the row.
-  ValueRange indices = place.front().getTerminator()->getOperands();
-  if (indices.size() != 2 || indices[0] != place.getArgument(1))
-    return std::nullopt;
-  auto row = indices[1].getDefiningOp<arith::AddIOp>();
-  if (!row)
-    return std::nullopt;
-  Value first = row.getLhs(), query = row.getRhs();
-  if (first == place.getArgument(2))
-    std::swap(first, query);
-  Value starts = getTensorRead(first, place.getArgument(0), 0);
-  if (query != place.getArgument(2) || !starts ||
-      !isWithinNext(lengths.front().getTerminator()->getOperand(0),
-                    lengths.getArgument(0), starts))
-    return std::nullopt;
-  return llvm::find(op.getAux(), starts) - op.getAux().begin();
 }

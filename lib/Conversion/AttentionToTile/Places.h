@@ -15,18 +15,8 @@ namespace fa3 {
 /// How many rows of a sequence, from a multiple of that number on, lie one
 /// behind the other in the array: 0 for all of them. Keys of which no two do
 /// give 1, queries an error at the operation that says so.
-mlir::FailureOr<int64_t> getConsecutiveRows(attention::ForwardOp op,
+mlir::FailureOr<int64_t> getConsecutiveRows(attention::ScoredOpInterface op,
                                             attention::Sequence sequence);
-
-/// Sequences that may lie one behind the other, where their number is not
-/// static: a tile looks for its own among them.
-inline constexpr int64_t kMostPackedSequences = 4095;
-
-/// The auxiliary operand that says where sequences of queries start, one behind
-/// the other: query i of sequence b is row starts[b] + i of q, and b has at
-/// most starts[b + 1] - starts[b] of them. Nothing if the regions do not say
-/// so.
-std::optional<unsigned> getSequenceStarts(attention::ForwardOp op);
 
 } // namespace fa3
 

@@ -107,6 +107,12 @@ static void replaceByForward(func::FuncOp function,
       backward.getV(), mods, aux, backward.getScale(), backward.getLayout());
   forward.getScoreMod().takeBody(backward.getScoreMod());
   forward.getMaskMod().takeBody(backward.getMaskMod());
+  forward.getLengthsRegion().takeBody(backward.getLengthsRegion());
+  for (auto sequence : {attention::Sequence::query, attention::Sequence::key})
+    forward.getPlaceRegion(sequence).takeBody(
+        backward.getPlaceRegion(sequence));
+  if (backward.getMaxQ())
+    forward.getMaxQMutable().assign(backward.getMaxQ());
   Operation *end = function.getBody().back().getTerminator();
   end->setOperands(forward->getResults());
   function.setType(builder.getFunctionType(function.getArgumentTypes(),

@@ -37,9 +37,8 @@ std::optional<IndexBound> fa3::attention::getBound(Value index) {
   Region *region = argument.getOwner()->getParent();
   int64_t number = argument.getArgNumber();
   auto forward = dyn_cast<ForwardOp>(op);
-  bool isOfPair = !forward || region == &forward.getScoreMod() ||
-                  region == &forward.getMaskMod();
   bool isOfBlocks = forward && region == &forward.getBlocksRegion();
+  bool isOfPair = !isOfBlocks && !isOfSequences(region);
   // There, what lies outside reads as 0.
   if ((isOfPair || isOfBlocks) && more)
     return std::nullopt;
@@ -52,8 +51,8 @@ std::optional<IndexBound> fa3::attention::getBound(Value index) {
     return std::nullopt;
   }
   auto extent = static_cast<Extent>(number);
-  if (forward && region == &forward.getPlaceKRegion() &&
-      extent == Extent::Heads)
+  auto scored = dyn_cast<ScoredOpInterface>(op);
+  if (scored && region == &scored.getPlaceKRegion() && extent == Extent::Heads)
     extent = Extent::KeyHeads;
   return IndexBound{extent, more};
 }
@@ -80,16 +79,15 @@ void fa3::attention::forEachRead(Operation *op, Value tensor,
 /// (batch, head, sequence).
 static SmallVector<StringRef> nameRows(ScoredOpInterface op,
                                        Sequence sequence) {
-  auto forward = dyn_cast<ForwardOp>(op.getOperation());
   bool isQuery = sequence == Sequence::query;
   StringRef head = isQuery ? "h" : "hk";
-  if (!forward || !forward.hasPlace(sequence))
+  if (!op.hasPlace(sequence))
     return {"b", head, isQuery ? "sq" : "sk"};
   static constexpr StringRef outer[] = {"n0", "n1", "n2", "n3", "n4", "n5"};
   static constexpr StringRef outerOfKey[] = {"p0", "p1", "p2",
                                              "p3", "p4", "p5"};
   SmallVector<StringRef> names;
-  int64_t rank = forward.getPlaceRank(sequence);
+  int64_t rank = op.getPlaceRank(sequence);
   for (int64_t dim = 0; dim < rank - 2; ++dim)
     names.push_back((isQuery ? outer : outerOfKey)[std::min<int64_t>(dim, 5)]);
   names.push_back(head);
@@ -138,11 +136,12 @@ void fa3::attention::nameTensors(ScoredOpInterface op,
   else
     name(op.getV(), "v", withLast(ofKey, "dv"));
   if (auto backward = dyn_cast<BackwardOp>(op.getOperation())) {
-    name(backward.getO(), "o", {"b", "h", "sq", "dv"});
-    name(backward.getLse(), "lse", {"b", "h", "sq"});
-    name(backward.getOutGrad(), "do", {"b", "h", "sq", "dv"});
+    SmallVector<StringRef> ofQuery = nameRows(op, Sequence::query);
+    name(backward.getO(), "o", withLast(ofQuery, "dv"));
+    name(backward.getLse(), "lse", ofQuery);
+    name(backward.getOutGrad(), "do", withLast(ofQuery, "dv"));
     if (backward.getLseGrad())
-      name(backward.getLseGrad(), "dlse", {"b", "h", "sq"});
+      name(backward.getLseGrad(), "dlse", ofQuery);
   }
   for (auto [number, value] : llvm::enumerate(op.getAux())) {
     if (!isa<BlockArgument>(value))

@@ -17,28 +17,40 @@ using namespace mlir;
 using namespace fa3;
 using namespace fa3::attention;
 
-/// Two arrays agree in batch, heads and length; one of rank 3 has them in this
-/// order.
+/// Two arrays agree in batch, or what places have in its stead, heads and
+/// length; one without elements has them in this order. The first one is q, k
+/// or v.
 void HostBuilder::requireSame(Value x, Value y, const Twine &names) {
   ScoredOpInterface op = host.getScored();
-  int64_t axes[] = {0, op.getHeadAxis(), op.getSequenceAxis()};
-  static constexpr StringRef what[] = {"batch", "heads", "length"};
-  bool isRow = cast<MemRefType>(y.getType()).getRank() == 3;
-  for (int64_t i = 0; i < 3; ++i)
-    requireEqual(dim(x, axes[i]), dim(y, isRow ? i : axes[i]),
-                 names + " differ in " + what[i]);
+  int64_t rank = cast<MemRefType>(x.getType()).getRank() - 1;
+  bool isRow = cast<MemRefType>(y.getType()).getRank() == rank;
+  bool isSwapped = op.getLayout() == Layout::bshd;
+  Sequence sequence = x == q ? Sequence::query : Sequence::key;
+  auto nameOf = [&](int64_t axis) -> std::string {
+    if (axis >= rank - 2)
+      return axis == rank - 2 ? "heads" : "length";
+    return op.hasPlace(sequence) ? "dimension " + std::to_string(axis)
+                                 : "batch";
+  };
+  for (int64_t i = 0; i < rank; ++i) {
+    int64_t axis = i;
+    if (isSwapped && i >= rank - 2)
+      axis = i == rank - 2 ? rank - 1 : rank - 2;
+    requireEqual(dim(x, axis), dim(y, isRow ? i : axis),
+                 names + " differ in " + nameOf(i));
+  }
 }
 
 /// The sequences that the code of lengths and places has integers for.
 void HostBuilder::countSequences() {
-  ForwardOp forward = host.forward;
-  if (!forward || !forward.hasPlace(Sequence::query)) {
+  ScoredOpInterface op = host.getScored();
+  if (!op.hasPlace(Sequence::query)) {
     host.batch = dim(q, 0);
     return;
   }
   BatchExtent &from = host.batchExtent;
   for (auto [number, value] : llvm::enumerate(host.aux)) {
-    forEachRead(forward, number, [&](tensor::ExtractOp extract) {
+    forEachRead(op, number, [&](tensor::ExtractOp extract) {
       for (auto [axis, index] : llvm::enumerate(extract.getIndices())) {
         std::optional<IndexBound> bound = getBound(index);
         if (!bound || bound->extent != Extent::Batch ||
@@ -67,8 +79,8 @@ void HostBuilder::requireShapes() {
           headOfK = op.getHeadAxisOf(op.getK()),
           queryAxis = op.getSequenceAxisOf(op.getQ()),
           keyAxis = op.getSequenceAxisOf(op.getK());
-  bool placesQ = forward && forward.hasPlace(Sequence::query),
-       placesK = forward && forward.hasPlace(Sequence::key);
+  bool placesQ = op.hasPlace(Sequence::query),
+       placesK = op.hasPlace(Sequence::key);
   countSequences();
   host.heads = dim(q, headOfQ);
   host.keyHeads = dim(k, headOfK);
@@ -126,7 +138,7 @@ void HostBuilder::requireReads(unsigned number) {
 
 void HostBuilder::requireReads(Operation *op, Value tensor, Value argument,
                                ArrayRef<Value> extents) {
-  auto forward = dyn_cast<ForwardOp>(op);
+  auto scored = dyn_cast<ScoredOpInterface>(op);
   auto type = cast<MemRefType>(argument.getType());
   StringRef name = getNameOf(argument);
   llvm::DenseSet<std::tuple<int64_t, int64_t, int64_t>> done;
@@ -147,10 +159,10 @@ void HostBuilder::requireReads(Operation *op, Value tensor, Value argument,
                                               "queries", "keys", "heads of k"};
         unsigned which = static_cast<unsigned>(bound->extent);
         // Of queries and keys that have places no extent is known.
-        if (forward && ((bound->extent == Extent::Queries &&
-                         forward.hasPlace(Sequence::query)) ||
-                        (bound->extent == Extent::Keys &&
-                         forward.hasPlace(Sequence::key))))
+        if (scored &&
+            ((bound->extent == Extent::Queries &&
+              scored.hasPlace(Sequence::query)) ||
+             (bound->extent == Extent::Keys && scored.hasPlace(Sequence::key))))
           continue;
         if (!done.insert({axis, which, bound->more}).second)
           continue;

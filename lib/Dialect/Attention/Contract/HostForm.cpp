@@ -6,6 +6,7 @@
 #include "fa3/Dialect/Attention/Contract/Merge.h"
 #include "fa3/Dialect/Attention/Contract/Quantization.h"
 #include "fa3/Dialect/Attention/Contract/Update.h"
+#include "fa3/Dialect/Attention/IR/SequenceStarts.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -135,10 +136,10 @@ static LogicalResult verifyReads(Operation *op) {
 }
 
 /// Something has to say how many sequences there are.
-static LogicalResult verifyBatch(ForwardOp forward) {
-  if (!forward.hasPlace(Sequence::query))
+static LogicalResult verifyBatch(ScoredOpInterface op) {
+  if (!op.hasPlace(Sequence::query))
     return success();
-  WalkResult found = forward->walk([](tensor::ExtractOp extract) {
+  WalkResult found = op->walk([](tensor::ExtractOp extract) {
     return WalkResult(
         failure(llvm::any_of(extract.getIndices(), [](Value index) {
           std::optional<IndexBound> bound = getBound(index);
@@ -147,9 +148,19 @@ static LogicalResult verifyBatch(ForwardOp forward) {
   });
   if (found.wasInterrupted())
     return success();
-  return forward.emitError("has a number of sequences that nothing says: "
-                           "expects its regions to read an auxiliary operand "
-                           "by sequence");
+  return op->emitError("has a number of sequences that nothing says: "
+                       "expects its regions to read an auxiliary operand "
+                       "by sequence");
+}
+
+/// A gradient of a key that several sequences share would be a sum over them.
+static LogicalResult verifyKeys(BackwardOp op) {
+  if (!mayShareKeys(op))
+    return success();
+  return op.emitError("has places of keys that may be the same for two, whose "
+                      "gradients are not summed up: expects 'place_k' to yield "
+                      "the sequence, or rows behind what an auxiliary operand "
+                      "of rank 1 says of each, one for every key");
 }
 
 static LogicalResult verifyReturn(func::ReturnOp ret, ScoredOpInterface op,
@@ -206,6 +217,7 @@ LogicalResult fa3::attention::verifyForm(func::FuncOp function,
              << number << " to be a ranked tensor or a scalar, got " << type;
   }
   auto forward = dyn_cast_or_null<ForwardOp>(op.getOperation());
+  auto backward = dyn_cast_or_null<BackwardOp>(op.getOperation());
   if ((op && failed(verifyOperands(op))) ||
       failed(verifyQuantizations(function, forward)) ||
       failed(verifyUpdates(function, forward)) ||
@@ -229,8 +241,8 @@ LogicalResult fa3::attention::verifyForm(func::FuncOp function,
   for (Operation &other : function.getBody().front())
     if (isa<AppendOp, ListBlocksOp>(other) && failed(verifyReads(&other)))
       return failure();
-  if ((op && failed(verifyReads(op))) ||
-      (forward && failed(verifyBatch(forward))) ||
+  if ((op && failed(verifyReads(op))) || (op && failed(verifyBatch(op))) ||
+      (backward && failed(verifyKeys(backward))) ||
       failed(verifyReturn(ret, op, name)))
     return failure();
   for (auto dim : function.getBody().getOps<tensor::DimOp>())

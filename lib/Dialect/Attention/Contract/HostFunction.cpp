@@ -126,6 +126,8 @@ void HostBuilder::buildBackward() {
     requireAuxGradient(position);
   }
   cloneScalars();
+  if (backward.getMaxQ())
+    host.maxQ = lookup(backward.getMaxQ());
   buildScale();
 
   Layout layout = backward.getLayout();

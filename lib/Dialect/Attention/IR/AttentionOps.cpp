@@ -62,9 +62,7 @@ void ForwardOp::print(OpAsmPrinter &printer) {
     printer << getO().getType();
   printRegion(printer, "score_mod", getScoreMod());
   printRegion(printer, "mask_mod", getMaskMod());
-  printRegion(printer, "lengths", getLengthsRegion());
-  printRegion(printer, "place_q", getPlaceQRegion());
-  printRegion(printer, "place_k", getPlaceKRegion());
+  printSequenceRegions(printer, *this);
   std::string blocks;
   if (std::optional<ArrayRef<int64_t>> sizes = getBlockSizes())
     blocks = "blocks [" +
@@ -190,14 +188,8 @@ ParseResult ForwardOp::parse(OpAsmParser &parser, OperationState &result) {
   if (succeeded(parser.parseOptionalKeyword("mask_mod")) &&
       parseRegion(parser, *keep, {index, index, index, index}, "mask_mod"))
     return failure();
-  if (succeeded(parser.parseOptionalKeyword("lengths")) &&
-      parseRegion(parser, *lengths, index, "lengths"))
+  if (parseSequenceRegions(parser, *lengths, *placeQ, *placeK))
     return failure();
-  for (auto [region, keyword] :
-       {std::pair(placeQ, "place_q"), std::pair(placeK, "place_k")})
-    if (succeeded(parser.parseOptionalKeyword(keyword)) &&
-        parseRegion(parser, *region, {index, index, index}, keyword))
-      return failure();
   if (failed(parser.parseOptionalKeyword("blocks")))
     return success();
   int64_t sizes[2];
@@ -231,30 +223,6 @@ static SmallVector<ModAttrInterface> getModList(ForwardOp op) {
     if (auto mod = dyn_cast<ModAttrInterface>(attribute))
       mods.push_back(mod);
   return mods;
-}
-
-bool ForwardOp::hasPlace(Sequence sequence) {
-  return !getPlaceRegion(sequence).empty() ||
-         llvm::any_of(getModList(*this), [&](ModAttrInterface mod) {
-           return mod.hasPlace(sequence);
-         });
-}
-
-bool ForwardOp::hasLengths() {
-  return !getLengthsRegion().empty() ||
-         llvm::any_of(getModList(*this),
-                      [](ModAttrInterface mod) { return mod.hasLengths(); });
-}
-
-int64_t ForwardOp::getPlaceRank(Sequence sequence) {
-  int64_t rank = 3;
-  Region &region = getPlaceRegion(sequence);
-  if (!region.empty())
-    if (auto yield = dyn_cast<YieldOp>(region.front().getTerminator()))
-      rank = yield.getValues().size();
-  for (ModAttrInterface mod : getModList(*this))
-    rank = mod.getPlaceRank(sequence, rank);
-  return rank;
 }
 
 std::optional<std::pair<int64_t, int64_t>> ForwardOp::getSizesOfBlocks() {
@@ -367,18 +335,14 @@ static LogicalResult verifyLists(ForwardOp op) {
 }
 
 /// C18.
-static LogicalResult verifyPlaces(ForwardOp op) {
-  for (Sequence sequence : {Sequence::query, Sequence::key}) {
-    if (!op.hasPlace(sequence))
-      continue;
-    StringRef name = sequence == Sequence::query ? "place_q" : "place_k";
-    if (!op.hasLengths())
-      return op.emitOpError("expects 'lengths' beside '") << name << "'";
-    if (op.hasScales() || op.getTransposedV())
+static LogicalResult verifyPlacesOfForward(ForwardOp op) {
+  if (failed(verifyPlaces(op)))
+    return failure();
+  for (Sequence sequence : {Sequence::query, Sequence::key})
+    if (op.hasPlace(sequence) && (op.hasScales() || op.getTransposedV()))
       return op.emitOpError("expects no ")
              << (op.hasScales() ? "scales" : "transposed_v") << " beside '"
-             << name << "'";
-  }
+             << (sequence == Sequence::query ? "place_q" : "place_k") << "'";
   return success();
 }
 
@@ -481,7 +445,7 @@ LogicalResult ForwardOp::verify() {
            << columns << " columns, " << getQTerms()
            << " for each element of k, got " << q.getShape().back();
 
-  if (failed(verifyPlaces(*this)) || failed(verifyLists(*this)))
+  if (failed(verifyPlacesOfForward(*this)) || failed(verifyLists(*this)))
     return failure();
   bool hasPlaces = hasPlace(Sequence::query) || hasPlace(Sequence::key);
   for (auto [name, tensor] : tensors)
@@ -551,13 +515,7 @@ LogicalResult ForwardOp::verifyRegions() {
       failed(verifyScalarRegion(*this, getMaskMod(), "mask_mod",
                                 {index, index, index, index},
                                 builder.getI1Type())) ||
-      failed(verifyScalarRegion(*this, getLengthsRegion(), "lengths", index,
-                                {index, index})) ||
-      failed(verifyScalarRegion(*this, getPlaceQRegion(), "place_q",
-                                {index, index, index}, {})))
-    return failure();
-  if (failed(verifyScalarRegion(*this, getPlaceKRegion(), "place_k",
-                                {index, index, index}, {})))
+      failed(verifySequenceRegions(*this)))
     return failure();
   return verifyScalarRegion(*this, getBlocksRegion(), "blocks",
                             {index, index, index, index},
@@ -587,8 +545,8 @@ void ForwardOp::build(OpBuilder &builder, OperationState &state, Value q,
   Type o = RankedTensorType::get(shape, query.getElementType()), lse;
   if (withLse) {
     shape.pop_back();
-    if (layout == Layout::bshd && shape.size() == 3)
-      std::swap(shape[1], shape[2]);
+    if (layout == Layout::bshd && shape.size() >= 2)
+      std::swap(shape[shape.size() - 2], shape.back());
     lse = RankedTensorType::get(shape, builder.getF32Type());
   }
   build(builder, state, o, lse, q, k, v, aux, scale,
@@ -598,68 +556,6 @@ void ForwardOp::build(OpBuilder &builder, OperationState &state, Value q,
         LayoutAttr::get(builder.getContext(), layout), UnitAttr(),
         mods.empty() ? ArrayAttr() : builder.getArrayAttr(mods), FloatAttr(),
         /*blockSizes=*/DenseI64ArrayAttr());
-}
-
-void ForwardOp::appendLengths(LengthsBuilder build) {
-  Region &region = getLengthsRegion();
-  bool isNew = region.empty();
-  if (isNew)
-    region.emplaceBlock().addArgument(IndexType::get(getContext()), getLoc());
-  Block &block = region.front();
-  auto b = ImplicitLocOpBuilder::atBlockEnd(getLoc(), &block);
-  Value queries, keys;
-  if (!isNew) {
-    b.setInsertionPoint(block.getTerminator());
-    queries = block.getTerminator()->getOperand(0);
-    keys = block.getTerminator()->getOperand(1);
-  }
-  ModContext context = {block.getArgument(0), {}, {}, {}, getAux()};
-  context.keyExtent = cast<RankedTensorType>(getK().getType())
-                          .getDimSize(getSequenceAxisOf(getK()));
-  auto [newQueries, newKeys] = build(b, context, queries, keys);
-  if (isNew && !newQueries && !newKeys) {
-    block.erase();
-    return;
-  }
-  auto orExtent = [&](Value length, Sequence sequence) -> Value {
-    return length ? length : LengthOp::create(b, b.getIndexType(), sequence);
-  };
-  Value values[] = {orExtent(newQueries, Sequence::query),
-                    orExtent(newKeys, Sequence::key)};
-  if (isNew)
-    YieldOp::create(b, values);
-  else
-    block.getTerminator()->setOperands(values);
-}
-
-void ForwardOp::appendPlace(Sequence sequence, PlaceBuilder build) {
-  Region &region = getPlaceRegion(sequence);
-  bool isNew = region.empty();
-  if (isNew)
-    for (Block &block = region.emplaceBlock(); block.getNumArguments() < 3;)
-      block.addArgument(IndexType::get(getContext()), getLoc());
-  Block &block = region.front();
-  auto b = ImplicitLocOpBuilder::atBlockEnd(getLoc(), &block);
-  SmallVector<Value> place(block.getArguments());
-  if (!isNew) {
-    b.setInsertionPoint(block.getTerminator());
-    place.assign(block.getTerminator()->operand_begin(),
-                 block.getTerminator()->operand_end());
-  }
-  bool isQuery = sequence == Sequence::query;
-  Value row = block.getArgument(2);
-  ModContext context = {block.getArgument(0), block.getArgument(1),
-                        isQuery ? row : Value(), isQuery ? Value() : row,
-                        getAux()};
-  context.keyExtent = cast<RankedTensorType>(getK().getType())
-                          .getDimSize(getSequenceAxisOf(getK()));
-  SmallVector<Value> edited = build(b, context, place);
-  if (isNew && edited == place)
-    block.erase();
-  else if (isNew)
-    YieldOp::create(b, edited);
-  else
-    block.getTerminator()->setOperands(edited);
 }
 
 void ForwardOp::addBlocks(std::pair<int64_t, int64_t> sizes,

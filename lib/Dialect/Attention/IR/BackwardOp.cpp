@@ -27,6 +27,8 @@ void BackwardOp::print(OpAsmPrinter &printer) {
   }
   if (getScale())
     printer << " scale " << getScale();
+  if (getMaxQ())
+    printer << " max_q " << getMaxQ();
   if (getLayout() != Layout::bhsd)
     printer << " layout " << stringifyLayout(getLayout());
   if (getMods())
@@ -42,6 +44,7 @@ void BackwardOp::print(OpAsmPrinter &printer) {
   printRegion(printer, "score_mod", getScoreMod());
   printRegion(printer, "score_grad", getScoreGradRegion());
   printRegion(printer, "mask_mod", getMaskMod());
+  printSequenceRegions(printer, *this);
 }
 
 ParseResult BackwardOp::parse(OpAsmParser &parser, OperationState &result) {
@@ -50,7 +53,7 @@ ParseResult BackwardOp::parse(OpAsmParser &parser, OperationState &result) {
   Builder &builder = parser.getBuilder();
   SmallVector<Operand> arrays, aux;
   SmallVector<Type> auxTypes;
-  Operand scale;
+  Operand scale, maxQ;
   SMLoc loc = parser.getCurrentLocation();
   if (parser.parseOperandList(arrays))
     return failure();
@@ -80,6 +83,9 @@ ParseResult BackwardOp::parse(OpAsmParser &parser, OperationState &result) {
   bool hasScale = succeeded(parser.parseOptionalKeyword("scale"));
   if (hasScale && parser.parseOperand(scale))
     return failure();
+  bool hasMaxQ = succeeded(parser.parseOptionalKeyword("max_q"));
+  if (hasMaxQ && parser.parseOperand(maxQ))
+    return failure();
   ArrayAttr mods;
   FunctionType type;
   SMLoc typeLoc;
@@ -99,17 +105,20 @@ ParseResult BackwardOp::parse(OpAsmParser &parser, OperationState &result) {
                              result.operands) ||
       parser.resolveOperands(aux, auxTypes, auxLoc, result.operands) ||
       (hasScale &&
-       parser.resolveOperand(scale, builder.getF32Type(), result.operands)))
+       parser.resolveOperand(scale, builder.getF32Type(), result.operands)) ||
+      (hasMaxQ &&
+       parser.resolveOperand(maxQ, builder.getIndexType(), result.operands)))
     return failure();
   result.addTypes(type.getResults());
   result.addAttribute(
       getOperandSegmentSizesAttrName(result.name),
       builder.getDenseI32ArrayAttr({1, 1, 1, 1, 1, 1, hasLseGrad ? 1 : 0,
                                     static_cast<int32_t>(aux.size()),
-                                    hasScale ? 1 : 0}));
+                                    hasScale ? 1 : 0, hasMaxQ ? 1 : 0}));
   Type f32 = builder.getF32Type(), index = builder.getIndexType();
   Region *score = result.addRegion(), *gradient = result.addRegion(),
-         *keep = result.addRegion();
+         *keep = result.addRegion(), *lengths = result.addRegion(),
+         *placeQ = result.addRegion(), *placeK = result.addRegion();
   if (succeeded(parser.parseOptionalKeyword("score_mod")) &&
       parseRegion(parser, *score, {f32, index, index, index, index},
                   "score_mod"))
@@ -121,7 +130,7 @@ ParseResult BackwardOp::parse(OpAsmParser &parser, OperationState &result) {
   if (succeeded(parser.parseOptionalKeyword("mask_mod")) &&
       parseRegion(parser, *keep, {index, index, index, index}, "mask_mod"))
     return failure();
-  return success();
+  return parseSequenceRegions(parser, *lengths, *placeQ, *placeK);
 }
 
 //===----------------------------------------------------------------------===//
@@ -138,7 +147,7 @@ struct NamedTensor {
 /// C3: the head dims of a tensor and of another one that has the same.
 static LogicalResult verifyHeadDims(BackwardOp op, NamedTensor tensor,
                                     NamedTensor other) {
-  int64_t dim = tensor.type.getDimSize(3);
+  int64_t dim = tensor.type.getShape().back();
   if (ShapedType::isDynamic(dim))
     return op.emitOpError("expects a static head dim, that of ")
            << tensor.name << " is dynamic";
@@ -146,10 +155,11 @@ static LogicalResult verifyHeadDims(BackwardOp op, NamedTensor tensor,
     return op.emitOpError("expects a head dim that is a multiple of 8 up to "
                           "256, that of ")
            << tensor.name << " is " << dim;
-  if (other.type.getDimSize(3) != dim)
-    return op.emitOpError("expects ") << tensor.name << " and " << other.name
-                                      << " to agree in head dim, got " << dim
-                                      << " and " << other.type.getDimSize(3);
+  if (other.type.getShape().back() != dim)
+    return op.emitOpError("expects ")
+           << tensor.name << " and " << other.name
+           << " to agree in head dim, got " << dim << " and "
+           << other.type.getShape().back();
   return success();
 }
 
@@ -206,10 +216,17 @@ LogicalResult BackwardOp::verify() {
   SmallVector<NamedTensor> rows = {lse};
   if (getLseGrad())
     rows.push_back(make("dlse", getLseGrad()));
+  int64_t queryRank = getPlaceRank(Sequence::query),
+          keyRank = getPlaceRank(Sequence::key);
+  if (queryRank < 2 || keyRank < 2)
+    return emitOpError("expects '") << (queryRank < 2 ? "place_q" : "place_k")
+                                    << "' to yield two indices or more";
   for (NamedTensor tensor : {q, k, v, o, outGrad}) {
-    if (tensor.type.getRank() != 4)
-      return emitOpError("expects ")
-             << tensor.name << " of rank 4, got " << tensor.type.getRank();
+    bool isKey = tensor.name == "k" || tensor.name == "v";
+    int64_t rank = (isKey ? keyRank : queryRank) + 1;
+    if (tensor.type.getRank() != rank)
+      return emitOpError("expects ") << tensor.name << " of rank " << rank
+                                     << ", got " << tensor.type.getRank();
     Type element = tensor.type.getElementType();
     if (!element.isF16() && !element.isBF16())
       return emitOpError("expects elements of f16 or bf16, got ") << element;
@@ -219,35 +236,58 @@ LogicalResult BackwardOp::verify() {
              << getElementType() << "), got " << element;
   }
   for (NamedTensor tensor : rows)
-    if (tensor.type.getRank() != 3 || !tensor.type.getElementType().isF32())
-      return emitOpError("expects ")
-             << tensor.name << " of rank 3 and f32, got " << tensor.type;
+    if (tensor.type.getRank() != queryRank ||
+        !tensor.type.getElementType().isF32())
+      return emitOpError("expects ") << tensor.name << " of rank " << queryRank
+                                     << " and f32, got " << tensor.type;
   if (failed(verifyHeadDims(*this, q, k)) ||
       failed(verifyHeadDims(*this, v, o)) ||
       failed(verifyHeadDims(*this, v, outGrad)))
     return failure();
 
-  int64_t head = getHeadAxis(), sequence = getSequenceAxis();
-  SmallVector<std::pair<NamedTensor, int64_t>> batches = {
-      {q, 0}, {k, 0}, {v, 0}, {o, 0}, {outGrad, 0}};
+  // Dimensions in front of heads and rows are that of the batch, or whatever a
+  // place says.
+  int64_t head = getHeadAxisOf(getQ()), sequence = getSequenceAxisOf(getQ()),
+          keyHead = getHeadAxisOf(getK()),
+          keySequence = getSequenceAxisOf(getK());
   SmallVector<std::pair<NamedTensor, int64_t>> heads = {
       {q, head}, {o, head}, {outGrad, head}};
   SmallVector<std::pair<NamedTensor, int64_t>> lengths = {
       {q, sequence}, {o, sequence}, {outGrad, sequence}};
   for (NamedTensor tensor : rows) {
-    batches.push_back({tensor, 0});
-    heads.push_back({tensor, 1});
-    lengths.push_back({tensor, 2});
+    heads.push_back({tensor, queryRank - 2});
+    lengths.push_back({tensor, queryRank - 1});
   }
-  if (failed(attention::verifyExtents(*this)) ||
-      failed(verifySameExtent(*this, "batch", batches)) ||
+  if (failed(attention::verifyExtents(*this)) || failed(verifyPlaces(*this)))
+    return failure();
+  bool hasPlaces = hasPlace(Sequence::query) || hasPlace(Sequence::key);
+  if (!hasPlaces && failed(verifySameExtent(*this, "batch", {{q, 0}, {k, 0}})))
+    return failure();
+  auto verifyOuter = [&](ArrayRef<NamedTensor> tensors, int64_t outer,
+                         Sequence sequence) -> LogicalResult {
+    for (int64_t axis = 0; axis < outer; ++axis) {
+      SmallVector<std::pair<NamedTensor, int64_t>> extents;
+      for (NamedTensor tensor : tensors)
+        extents.push_back({tensor, axis});
+      std::string what =
+          hasPlace(sequence) ? "dimension " + std::to_string(axis) : "batch";
+      if (failed(verifySameExtent(*this, what, extents)))
+        return failure();
+    }
+    return success();
+  };
+  SmallVector<NamedTensor> ofQuery = {q, o, outGrad};
+  ofQuery.append(rows);
+  if (failed(verifyOuter(ofQuery, queryRank - 2, Sequence::query)) ||
+      failed(verifyOuter({k, v}, keyRank - 2, Sequence::key)) ||
       failed(verifySameExtent(*this, "heads", heads)) ||
       failed(verifySameExtent(*this, "length", lengths)) ||
-      failed(verifySameExtent(*this, "heads", {{k, head}, {v, head}})) ||
-      failed(verifySameExtent(*this, "length", {{k, sequence}, {v, sequence}})))
+      failed(verifySameExtent(*this, "heads", {{k, keyHead}, {v, keyHead}})) ||
+      failed(verifySameExtent(*this, "length",
+                              {{k, keySequence}, {v, keySequence}})))
     return failure();
   int64_t queryHeads = q.type.getDimSize(head),
-          keyHeads = k.type.getDimSize(head);
+          keyHeads = k.type.getDimSize(keyHead);
   if (!ShapedType::isDynamic(queryHeads) && !ShapedType::isDynamic(keyHeads) &&
       (keyHeads == 0 || queryHeads % keyHeads))
     return emitOpError("expects the key heads (")
@@ -261,6 +301,8 @@ LogicalResult BackwardOp::verify() {
              << tensor.type << "), got " << result.getType();
   if (failed(verifyAuxNumbers(*this)))
     return failure();
+  if (hasLengths() && !getAuxNumbers().empty())
+    return emitOpError("expects no 'grad_aux' beside 'lengths'");
   return verifyScaleAndMods(*this);
 }
 
@@ -274,7 +316,8 @@ LogicalResult BackwardOp::verifyRegions() {
                                 {f32, index, index, index, index}, f32)) ||
       failed(verifyScalarRegion(*this, getScoreGradRegion(), "score_grad",
                                 {f32, f32, index, index, index, index},
-                                gradients)))
+                                gradients)) ||
+      failed(verifySequenceRegions(*this)))
     return failure();
   for (int64_t number : getAuxNumbers()) {
     FailureOr<AuxPlace> place = getAuxPlace(*this, number);

@@ -109,8 +109,7 @@ LogicalResult AlibiAttr::verifyMod(Operation *op) const {
 /// An extent of q or k. Of what has a place the extents are no lengths.
 static int64_t getExtent(ScoredOpInterface scored, Sequence sequence,
                          int64_t axis) {
-  auto forward = dyn_cast<ForwardOp>(scored.getOperation());
-  if (forward && forward.hasPlace(sequence))
+  if (scored.hasPlace(sequence))
     return ShapedType::kDynamic;
   Value array = sequence == Sequence::query ? scored.getQ() : scored.getK();
   return cast<RankedTensorType>(array.getType()).getDimSize(axis);
@@ -202,10 +201,12 @@ LogicalResult KeyLengthsAttr::verifyMod(Operation *op) const {
 
 /// Auxiliary operand `number` holds integers for something.
 static LogicalResult verifyIntegers(Operation *op, StringRef mod,
-                                    int64_t number, int64_t rank) {
+                                    int64_t number, int64_t rank,
+                                    bool hasGradients = false) {
   ValueRange aux;
-  if (auto forward = dyn_cast<ForwardOp>(op))
-    aux = forward.getAux();
+  auto scored = dyn_cast<ScoredOpInterface>(op);
+  if (scored && (hasGradients || isa<ForwardOp>(op)))
+    aux = scored.getAux();
   else if (auto append = dyn_cast<AppendOp>(op))
     aux = append.getAux();
   else
@@ -226,7 +227,8 @@ static LogicalResult verifyOneOrTwo(Operation *op, StringRef mod,
   if (!q && !k)
     return op->emitOpError(mod) << " expects q or k, got neither";
   for (std::optional<int64_t> number : {q, k})
-    if (number && failed(verifyIntegers(op, mod, *number, 1)))
+    if (number && failed(verifyIntegers(op, mod, *number, 1,
+                                        /*hasGradients=*/true)))
       return failure();
   return success();
 }
@@ -244,7 +246,8 @@ LogicalResult BatchIndexAttr::verifyMod(Operation *op) const {
 }
 
 LogicalResult LeftPadAttr::verifyMod(Operation *op) const {
-  return verifyIntegers(op, "#attention.leftpad", getAux(), 1);
+  return verifyIntegers(op, "#attention.leftpad", getAux(), 1,
+                        /*hasGradients=*/true);
 }
 
 LogicalResult BlocksAttr::verifyMod(Operation *op) const {

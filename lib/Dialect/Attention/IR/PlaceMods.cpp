@@ -34,10 +34,15 @@ bool UsedAttr::hasLengths() const { return true; }
 Lengths UsedAttr::buildLengths(ImplicitLocOpBuilder &b,
                                const ModContext &context, Value queries,
                                Value keys) const {
+  // No more than there are without it.
+  auto use = [&](Value length, int64_t aux) -> Value {
+    Value used = loadInteger(b, context.aux[aux], context.batch);
+    return length ? arith::MinSIOp::create(b, length, used).getResult() : used;
+  };
   if (getQ())
-    queries = loadInteger(b, context.aux[*getQ()], context.batch);
+    queries = use(queries, *getQ());
   if (getK())
-    keys = loadInteger(b, context.aux[*getK()], context.batch);
+    keys = use(keys, *getK());
   return {queries, keys};
 }
 

@@ -102,11 +102,10 @@ bool fa3::attention::isComputedIndex(Operation *read, Value index) {
   Region *region = read->getParentRegion();
   if (isa<AppendOp>(region->getParentOp()))
     return false;
+  if (isOfSequences(region))
+    return false;
   auto forward = dyn_cast<ForwardOp>(region->getParentOp());
   bool isOfBlocks = forward && region == &forward.getBlocksRegion();
-  if (forward && region != &forward.getScoreMod() &&
-      region != &forward.getMaskMod() && !isOfBlocks)
-    return false;
   auto argument = dyn_cast<BlockArgument>(index);
   bool isGiven = argument && isa<ScoredOpInterface, ListBlocksOp>(
                                  argument.getOwner()->getParentOp());

@@ -45,6 +45,20 @@ verifyScalarRegion(ScoredOpInterface op, mlir::Region &region,
                             arguments, results);
 }
 
+/// C18 of forward and C20 of backward: a place comes with lengths.
+mlir::LogicalResult verifyPlaces(ScoredOpInterface op);
+
+/// C16 and C17 of forward, C18 and C19 of backward.
+mlir::LogicalResult verifySequenceRegions(ScoredOpInterface op);
+
+/// Parses and prints `lengths`, `place_q` and `place_k`, as far as they are
+/// there.
+mlir::ParseResult parseSequenceRegions(mlir::OpAsmParser &parser,
+                                       mlir::Region &lengths,
+                                       mlir::Region &placeQ,
+                                       mlir::Region &placeK);
+void printSequenceRegions(mlir::OpAsmPrinter &printer, ScoredOpInterface op);
+
 } // namespace fa3::attention
 
 #endif // FA3_LIB_DIALECT_ATTENTION_IR_SCALARREGIONS_H

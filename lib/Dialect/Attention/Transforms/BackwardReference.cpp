@@ -57,6 +57,14 @@ private:
   };
 
   void loop(Value begin, Value end, Body body);
+  /// Sets the lengths of a sequence.
+  void setLengths(Value batch);
+  /// Where a query or key is, in its arrays.
+  SmallVector<Value> getPlace(Sequence sequence, Value batch, Value h,
+                              Value row);
+  /// Runs `body` if the row is one of the array, which without a place it is.
+  void ifInside(Sequence sequence, ArrayRef<Value> place,
+                function_ref<void()> body);
   /// The sum of products of `count` elements of two rows.
   Value dot(Value count, Value x, ValueRange atX, Value y, ValueRange atY);
   /// target[at, c] += factor * source[from, c].
@@ -68,9 +76,11 @@ private:
                 ValueRange to);
 
   void buildGroup(Value batch, Value keyHead);
-  void buildRow(Value batch, Value h, Value keyHead, Value i);
-  void buildPair(Value batch, Value h, Value keyHead, Value i, Value j,
-                 Value shift, Value delta);
+  void buildRow(Value batch, Value h, Value keyHead, Value i,
+                ArrayRef<Value> at);
+  void buildPair(Value batch, Value h, Value i, Value j,
+                 ArrayRef<Value> ofQuery, ArrayRef<Value> ofKey, Value shift,
+                 Value delta);
   /// What code makes of x.
   Score buildScoreMod(Value x, ValueRange place);
   /// Where an element of an auxiliary operand is, in its sums or in memory.
@@ -118,6 +128,10 @@ private:
   Type compute;
   Value zero, one, headDim, valueHeadDim, group, scale;
   Value dq, dk, dv; ///< sums of one query and of the keys of one head
+  /// Of the sequence at hand: what `attention.length` is, and how many queries
+  /// are computed.
+  SequenceLengths lengths;
+  Value rows;
   SmallVector<AuxSum> aux;
   /// Whether no element of them is shared by groups of heads.
   bool ofGroups = true;
@@ -134,6 +148,46 @@ void BackwardReference::loop(Value begin, Value end, Body body) {
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
   body(loop.getInductionVar());
+}
+
+void BackwardReference::setLengths(Value batch) {
+  lengths = {host.queries, host.keys};
+  Region &region = op.getLengthsRegion();
+  if (!region.empty()) {
+    SmallVector<Value> said = inlineRegion(b, host, region, batch);
+    auto limit = [&](Value length, Sequence sequence, Value extent) -> Value {
+      length = arith::MaxSIOp::create(b, length, zero);
+      return op.hasPlace(sequence)
+                 ? length
+                 : arith::MinSIOp::create(b, length, extent).getResult();
+    };
+    lengths = {limit(said[0], Sequence::query, host.queries),
+               limit(said[1], Sequence::key, host.keys)};
+  }
+  rows = lengths.queries;
+  if (host.maxQ)
+    rows = arith::MinSIOp::create(b, rows, host.maxQ);
+}
+
+SmallVector<Value> BackwardReference::getPlace(Sequence sequence, Value batch,
+                                               Value h, Value row) {
+  Region &region = op.getPlaceRegion(sequence);
+  if (region.empty())
+    return {batch, h, row};
+  return inlineRegion(b, host, region, {batch, h, row}, lengths);
+}
+
+void BackwardReference::ifInside(Sequence sequence, ArrayRef<Value> place,
+                                 function_ref<void()> body) {
+  if (!op.hasPlace(sequence))
+    return body();
+  Value isInside =
+      buildIsInside(b, sequence == Sequence::query ? host.q : host.k, place);
+  auto branch = scf::IfOp::create(b, TypeRange(), isInside,
+                                  /*withElseRegion=*/false);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  body();
 }
 
 static SmallVector<Value> append(ValueRange at, Value last) {
@@ -198,7 +252,7 @@ BackwardReference::Score BackwardReference::buildScoreMod(Value x,
   auto evaluate = [&](Value at, ReadShift shift = {}) {
     SmallVector<Value> arguments = {at};
     arguments.append(place.begin(), place.end());
-    return inlineRegionWide(b, host, region, arguments, shift);
+    return inlineRegionWide(b, host, region, arguments, lengths, shift);
   };
   // A central difference errs by its step squared, and by rounding over it.
   constexpr double kStep = 0x1p-17;
@@ -226,9 +280,10 @@ BackwardReference::Score BackwardReference::buildScoreMod(Value x,
   return score;
 }
 
-void BackwardReference::buildPair(Value batch, Value h, Value keyHead, Value i,
-                                  Value j, Value shift, Value delta) {
-  Value ofQuery[] = {batch, h, i}, ofKey[] = {batch, keyHead, j};
+void BackwardReference::buildPair(Value batch, Value h, Value i, Value j,
+                                  ArrayRef<Value> ofQuery,
+                                  ArrayRef<Value> ofKey, Value shift,
+                                  Value delta) {
   Value x = round(mul(dot(headDim, host.q, ofQuery, host.k, ofKey), scale));
   Score score;
   score.value = x;
@@ -342,8 +397,8 @@ void BackwardReference::storeAux(Value batch, Value first) {
 // Loops
 //===----------------------------------------------------------------------===//
 
-void BackwardReference::buildRow(Value batch, Value h, Value keyHead, Value i) {
-  Value at[] = {batch, h, i};
+void BackwardReference::buildRow(Value batch, Value h, Value keyHead, Value i,
+                                 ArrayRef<Value> at) {
   Value delta = dot(valueHeadDim, host.outGrad, at, host.o, at);
   if (host.lseGrad)
     delta = sub(delta, load(host.lseGrad, at));
@@ -353,47 +408,65 @@ void BackwardReference::buildRow(Value batch, Value h, Value keyHead, Value i) {
   Value shift =
       arith::SelectOp::create(b, isEqual(lse, lowest), number(0), lse);
   fillZero(dq, one, headDim);
-  loop(zero, host.keys, [&](Value j) {
+  loop(zero, lengths.keys, [&](Value j) {
+    SmallVector<Value> ofKey = getPlace(Sequence::key, batch, keyHead, j);
+    // A key outside of the array is one of zeros, and gives dq nothing.
+    auto buildVisible = [&]() {
+      ifInside(Sequence::key, ofKey,
+               [&]() { buildPair(batch, h, i, j, at, ofKey, shift, delta); });
+    };
     if (op.getMaskMod().empty())
-      return buildPair(batch, h, keyHead, i, j, shift, delta);
-    Value keep = inlineRegion(b, host, op.getMaskMod(), {batch, h, i, j});
+      return buildVisible();
+    Value keep =
+        inlineRegion(b, host, op.getMaskMod(), {batch, h, i, j}, lengths)
+            .front();
     auto branch = scf::IfOp::create(b, TypeRange(), keep,
                                     /*withElseRegion=*/false);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(branch.thenBlock());
-    buildPair(batch, h, keyHead, i, j, shift, delta);
+    buildVisible();
   });
   storeRow(headDim, dq, zero, scale, host.dq, at);
 }
 
 void BackwardReference::buildGroup(Value batch, Value keyHead) {
-  fillZero(dk, host.keys, headDim);
-  fillZero(dv, host.keys, valueHeadDim);
+  setLengths(batch);
+  auto allocate = [&](int64_t columns) {
+    return memref::AllocOp::create(
+        b, MemRefType::get({ShapedType::kDynamic, columns}, compute),
+        lengths.keys);
+  };
+  dk = allocate(op.getHeadDim());
+  dv = allocate(op.getValueHeadDim());
+  fillZero(dk, lengths.keys, headDim);
+  fillZero(dv, lengths.keys, valueHeadDim);
   firstHead = arith::MulIOp::create(b, keyHead, group);
   if (ofGroups)
     clearAux();
   loop(zero, group, [&](Value n) {
     Value h = arith::AddIOp::create(b, firstHead, n);
-    loop(zero, host.queries, [&](Value i) { buildRow(batch, h, keyHead, i); });
+    loop(zero, rows, [&](Value i) {
+      SmallVector<Value> at = getPlace(Sequence::query, batch, h, i);
+      ifInside(Sequence::query, at,
+               [&]() { buildRow(batch, h, keyHead, i, at); });
+    });
   });
-  loop(zero, host.keys, [&](Value j) {
-    Value at[] = {batch, keyHead, j};
-    storeRow(headDim, dk, j, scale, host.dk, at);
-    storeRow(valueHeadDim, dv, j, number(1), host.dv, at);
+  loop(zero, lengths.keys, [&](Value j) {
+    SmallVector<Value> at = getPlace(Sequence::key, batch, keyHead, j);
+    ifInside(Sequence::key, at, [&]() {
+      storeRow(headDim, dk, j, scale, host.dk, at);
+      storeRow(valueHeadDim, dv, j, number(1), host.dv, at);
+    });
   });
   if (ofGroups)
     storeAux(batch, firstHead);
+  for (Value array : {dk, dv})
+    memref::DeallocOp::create(b, array);
 }
 
 Value BackwardReference::build(std::optional<std::pair<Value, Value>> slice) {
-  auto allocate = [&](int64_t rows, int64_t columns) {
-    return memref::AllocOp::create(
-        b, MemRefType::get({rows, columns}, compute),
-        ShapedType::isDynamic(rows) ? ValueRange(host.keys) : ValueRange());
-  };
-  dq = allocate(1, op.getHeadDim());
-  dk = allocate(ShapedType::kDynamic, op.getHeadDim());
-  dv = allocate(ShapedType::kDynamic, op.getValueHeadDim());
+  dq = memref::AllocOp::create(b,
+                               MemRefType::get({1, op.getHeadDim()}, compute));
   allocateAux();
   Value count = arith::MulIOp::create(b, host.batch, host.keyHeads);
   auto buildGroups = [&](Value first, Value last) {
@@ -415,8 +488,7 @@ Value BackwardReference::build(std::optional<std::pair<Value, Value>> slice) {
     });
     count = one;
   }
-  for (Value array : {dq, dk, dv})
-    memref::DeallocOp::create(b, array);
+  memref::DeallocOp::create(b, dq);
   for (const AuxSum &sum : aux)
     memref::DeallocOp::create(b, sum.sums);
   return hasFailed ? Value() : count;

@@ -82,18 +82,25 @@ LogicalResult Differentiation::verifyForward() {
     return forward.emitOpError("has no gradients that are known with operands "
                                "of ")
            << element << ", expects f16 or bf16";
+  auto hasMod = [&](auto isIt) {
+    ArrayAttr mods = forward.getModsAttr();
+    return mods && llvm::any_of(mods, isIt);
+  };
   const std::pair<bool, StringRef> unknown[] = {
-      {forward.hasLengths(), "lengths of sequences"},
-      {forward.hasPlace(Sequence::query) || forward.hasPlace(Sequence::key),
-       "places of rows"},
+      {hasMod([](Attribute mod) { return isa<PagedAttr>(mod); }),
+       "pages, which sequences may share"},
+      {hasMod([](Attribute mod) { return isa<BatchIndexAttr>(mod); }),
+       "numbers of batches, which sequences may share"},
       {forward.getSizesOfBlocks().has_value(), "lists of blocks"},
       {forward.getTransposedV(), "'transposed_v'"},
-      {forward.getMaxQ() != nullptr, "'max_q'"},
       {forward.getSinks() != nullptr, "sinks"}};
   for (auto [isThere, what] : unknown)
     if (isThere)
       return forward.emitOpError("has no gradients that are known with ")
              << what;
+  if (forward.hasLengths() && !gradAux.empty())
+    return forward.emitOpError("has no gradients of auxiliary operands that "
+                               "are known with lengths of sequences");
   auto count = static_cast<int64_t>(forward.getAux().size());
   for (int64_t number : gradAux)
     if (number < 0 || number >= count)
@@ -162,10 +169,10 @@ void Differentiation::keepLse() {
     // An optional result is there from the beginning or not at all.
     builder.setInsertionPoint(forward);
     auto o = cast<RankedTensorType>(forward.getO().getType());
-    int64_t head = forward.getHeadAxis(), query = forward.getSequenceAxis();
-    auto lse = RankedTensorType::get(
-        {o.getDimSize(0), o.getDimSize(head), o.getDimSize(query)},
-        builder.getF32Type());
+    SmallVector<int64_t> shape(o.getShape().drop_back());
+    if (forward.getLayout() == Layout::bshd)
+      std::swap(shape[shape.size() - 2], shape.back());
+    auto lse = RankedTensorType::get(shape, builder.getF32Type());
     OperationState state(forward.getLoc(), forward->getName());
     state.addOperands(forward->getOperands());
     state.addTypes({o, lse});
@@ -263,11 +270,16 @@ void Differentiation::build(StringRef name) {
       ArrayRef(results).drop_front(3), lookup(forward.getQ()),
       lookup(forward.getK()), lookup(forward.getV()), last[0], last[1], last[2],
       ofLse ? Value(last[3]) : Value(), aux, scale,
+      forward.getMaxQ() ? lookup(forward.getMaxQ()) : Value(),
       gradAux.empty() ? DenseI64ArrayAttr()
                       : builder.getDenseI64ArrayAttr(gradAux),
       forward.getLayoutAttr(), forward.getModsAttr());
   forward.getScoreMod().cloneInto(&backward.getScoreMod(), mapping);
   forward.getMaskMod().cloneInto(&backward.getMaskMod(), mapping);
+  forward.getLengthsRegion().cloneInto(&backward.getLengthsRegion(), mapping);
+  for (Sequence sequence : {Sequence::query, Sequence::key})
+    forward.getPlaceRegion(sequence).cloneInto(
+        &backward.getPlaceRegion(sequence), mapping);
   func::ReturnOp::create(builder, loc, backward->getResults());
 }
 

@@ -37,30 +37,27 @@ void fa3::attention::expandMods(ScoredOpInterface op) {
         keep = keep ? arith::AndIOp::create(b, keep, other).getResult() : other;
     return keep;
   });
-  auto forward = dyn_cast<ForwardOp>(op.getOperation());
-  if (!forward)
-    return;
-  forward.appendLengths([&](ImplicitLocOpBuilder &b, const ModContext &context,
-                            Value queries, Value keys) {
+  op.appendLengths([&](ImplicitLocOpBuilder &b, const ModContext &context,
+                       Value queries, Value keys) {
     for (auto mod : mods.getAsRange<ModAttrInterface>())
       std::tie(queries, keys) = mod.buildLengths(b, context, queries, keys);
     return std::pair(queries, keys);
   });
+  auto forward = dyn_cast<ForwardOp>(op.getOperation());
   for (auto mod : mods.getAsRange<ModAttrInterface>())
-    if (auto sizes = mod.getBlockSizes())
+    if (auto sizes = mod.getBlockSizes(); sizes && forward)
       forward.addBlocks(
           *sizes, [&](ImplicitLocOpBuilder &b, const ModContext &context) {
             return mod.buildBlocks(b, context);
           });
   for (Sequence sequence : {Sequence::query, Sequence::key})
-    forward.appendPlace(sequence,
-                        [&](ImplicitLocOpBuilder &b, const ModContext &context,
-                            ValueRange given) {
-                          SmallVector<Value> place(given);
-                          for (auto mod : mods.getAsRange<ModAttrInterface>())
-                            place = mod.buildPlace(b, context, sequence, place);
-                          return place;
-                        });
+    op.appendPlace(sequence, [&](ImplicitLocOpBuilder &b,
+                                 const ModContext &context, ValueRange given) {
+      SmallVector<Value> place(given);
+      for (auto mod : mods.getAsRange<ModAttrInterface>())
+        place = mod.buildPlace(b, context, sequence, place);
+      return place;
+    });
 }
 
 /// Those that say where keys are.

@@ -12,7 +12,6 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include <limits>
 
 using namespace mlir;
@@ -191,29 +190,7 @@ void ReferenceBuilder::storeRounded(Value value, Value memref,
 
 SmallVector<Value> ReferenceBuilder::inlineRegion(Region &region,
                                                   ValueRange arguments) {
-  Block &block = region.front();
-  IRMapping mapping(host.values);
-  mapping.map(block.getArguments(), arguments);
-  for (auto [aux, memref] : llvm::zip(host.forward.getAux(), host.aux))
-    mapping.map(aux, memref);
-  for (Operation &op : block.without_terminator()) {
-    if (auto length = dyn_cast<LengthOp>(op)) {
-      bool isKey = length.getSequence() == Sequence::key;
-      mapping.map(length.getResult(), isKey ? keys : queries);
-    } else if (auto dim = dyn_cast<tensor::DimOp>(op)) {
-      mapping.map(dim.getResult(),
-                  memref::DimOp::create(
-                      b, dim.getLoc(), mapping.lookup(dim.getSource()),
-                      mapping.lookupOrDefault(dim.getIndex())));
-    } else if (auto extract = dyn_cast<tensor::ExtractOp>(op)) {
-      mapping.map(extract.getResult(), readElement(b, extract, mapping));
-    } else {
-      cloneScalar(b, op, mapping);
-    }
-  }
-  return llvm::map_to_vector(
-      cast<YieldOp>(block.getTerminator()).getValues(),
-      [&](Value value) { return mapping.lookupOrDefault(value); });
+  return attention::inlineRegion(b, host, region, arguments, {queries, keys});
 }
 
 //===----------------------------------------------------------------------===//
@@ -252,15 +229,8 @@ void ReferenceBuilder::ifInside(Sequence sequence, ArrayRef<Value> place,
                                 function_ref<void()> body) {
   if (!host.forward.hasPlace(sequence))
     return body();
-  Value array = sequence == Sequence::query ? host.q : host.k, isInside;
-  for (auto [axis, index] : llvm::enumerate(place)) {
-    Value extent = memref::DimOp::create(b, array, axis);
-    // What is below 0 is beyond every extent.
-    Value fits =
-        arith::CmpIOp::create(b, arith::CmpIPredicate::ult, index, extent);
-    isInside =
-        isInside ? arith::AndIOp::create(b, isInside, fits).getResult() : fits;
-  }
+  Value isInside =
+      buildIsInside(b, sequence == Sequence::query ? host.q : host.k, place);
   auto branch = scf::IfOp::create(b, TypeRange(), isInside,
                                   /*withElseRegion=*/false);
   OpBuilder::InsertionGuard guard(b);

@@ -46,6 +46,20 @@ Value fa3::attention::readElement(ImplicitLocOpBuilder &b,
   return branch.getResult(0);
 }
 
+Value fa3::attention::buildIsInside(ImplicitLocOpBuilder &b, Value array,
+                                    ArrayRef<Value> place) {
+  Value isInside;
+  for (auto [axis, index] : llvm::enumerate(place)) {
+    Value extent = memref::DimOp::create(b, array, axis);
+    // What is below 0 is beyond every extent.
+    Value fits =
+        arith::CmpIOp::create(b, arith::CmpIPredicate::ult, index, extent);
+    isInside =
+        isInside ? arith::AndIOp::create(b, isInside, fits).getResult() : fits;
+  }
+  return isInside;
+}
+
 void fa3::attention::cloneScalar(ImplicitLocOpBuilder &b, Operation &op,
                                  IRMapping &mapping) {
   Operation *copy = b.clone(op, mapping);
@@ -58,10 +72,11 @@ void fa3::attention::cloneScalar(ImplicitLocOpBuilder &b, Operation &op,
 
 /// Scalars of the function, lengths and elements of auxiliary operands; null
 /// for other operations.
-static Value inlineRead(ImplicitLocOpBuilder &b, HostFunction &host,
+static Value inlineRead(ImplicitLocOpBuilder &b, SequenceLengths lengths,
                         Operation &op, IRMapping &mapping) {
   if (auto length = dyn_cast<LengthOp>(op))
-    return length.getSequence() == Sequence::key ? host.keys : host.queries;
+    return length.getSequence() == Sequence::key ? lengths.keys
+                                                 : lengths.queries;
   if (auto dim = dyn_cast<tensor::DimOp>(op))
     return memref::DimOp::create(b, mapping.lookup(dim.getSource()),
                                  mapping.lookupOrDefault(dim.getIndex()));
@@ -80,22 +95,39 @@ static IRMapping makeMapping(HostFunction &host, Block &block,
   return mapping;
 }
 
-Value fa3::attention::inlineRegion(ImplicitLocOpBuilder &b, HostFunction &host,
-                                   Region &region, ValueRange arguments) {
+static SequenceLengths orExtents(HostFunction &host, SequenceLengths lengths) {
+  if (!lengths.queries)
+    lengths.queries = host.queries;
+  if (!lengths.keys)
+    lengths.keys = host.keys;
+  return lengths;
+}
+
+SmallVector<Value> fa3::attention::inlineRegion(ImplicitLocOpBuilder &b,
+                                                HostFunction &host,
+                                                Region &region,
+                                                ValueRange arguments,
+                                                SequenceLengths lengths) {
+  lengths = orExtents(host, lengths);
   Block &block = region.front();
   IRMapping mapping = makeMapping(host, block, arguments);
   for (Operation &op : block.without_terminator()) {
-    if (Value read = inlineRead(b, host, op, mapping))
+    if (Value read = inlineRead(b, lengths, op, mapping))
       mapping.map(op.getResult(0), read);
     else
       cloneScalar(b, op, mapping);
   }
-  return mapping.lookup(cast<YieldOp>(block.getTerminator()).getValue());
+  return llvm::map_to_vector(
+      cast<YieldOp>(block.getTerminator()).getValues(),
+      [&](Value value) { return mapping.lookupOrDefault(value); });
 }
 
 Value fa3::attention::inlineRegionWide(ImplicitLocOpBuilder &b,
                                        HostFunction &host, Region &region,
-                                       ValueRange arguments, ReadShift shift) {
+                                       ValueRange arguments,
+                                       SequenceLengths lengths,
+                                       ReadShift shift) {
+  lengths = orExtents(host, lengths);
   Block &block = region.front();
   IRMapping mapping = makeMapping(host, block, arguments);
   Type f64 = b.getF64Type();
@@ -113,7 +145,7 @@ Value fa3::attention::inlineRegionWide(ImplicitLocOpBuilder &b,
                      "number");
       return {};
     }
-    if (Value read = inlineRead(b, host, op, mapping)) {
+    if (Value read = inlineRead(b, lengths, op, mapping)) {
       read = widen(read);
       auto extract = dyn_cast<tensor::ExtractOp>(op);
       if (extract && extract.getTensor() == shift.tensor)

@@ -15,14 +15,26 @@ mlir::Value readElement(mlir::ImplicitLocOpBuilder &b,
                         mlir::tensor::ExtractOp extract,
                         mlir::IRMapping &mapping);
 
+/// Whether a row, which some indices say, is one of the array.
+mlir::Value buildIsInside(mlir::ImplicitLocOpBuilder &b, mlir::Value array,
+                          llvm::ArrayRef<mlir::Value> place);
+
 /// Copies an operation of a region, a division as what it is there.
 void cloneScalar(mlir::ImplicitLocOpBuilder &b, mlir::Operation &op,
                  mlir::IRMapping &mapping);
 
+/// What `attention.length` is; null for the extents of the host function.
+struct SequenceLengths {
+  mlir::Value queries, keys;
+};
+
 /// Copies the code of a region of attention to the insertion point, reading the
 /// arrays of the host function, and gives what it yields.
-mlir::Value inlineRegion(mlir::ImplicitLocOpBuilder &b, HostFunction &host,
-                         mlir::Region &region, mlir::ValueRange arguments);
+llvm::SmallVector<mlir::Value> inlineRegion(mlir::ImplicitLocOpBuilder &b,
+                                            HostFunction &host,
+                                            mlir::Region &region,
+                                            mlir::ValueRange arguments,
+                                            SequenceLengths lengths = {});
 
 /// What is added to the elements of an auxiliary operand, in f64.
 struct ReadShift {
@@ -34,7 +46,7 @@ struct ReadShift {
 /// bits of a number.
 mlir::Value inlineRegionWide(mlir::ImplicitLocOpBuilder &b, HostFunction &host,
                              mlir::Region &region, mlir::ValueRange arguments,
-                             ReadShift shift = {});
+                             SequenceLengths lengths, ReadShift shift = {});
 
 } // namespace fa3::attention
 

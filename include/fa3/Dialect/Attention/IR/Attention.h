@@ -74,6 +74,9 @@ llvm::LogicalResult verifyExtents(mlir::Operation *op);
 /// is large enough.
 bool isComputedIndex(mlir::Operation *read, mlir::Value index);
 
+/// Whether a region says lengths or places of sequences.
+bool isOfSequences(mlir::Region *region);
+
 /// Whether a function may have the operation beside attention, or in its place:
 /// it makes operands of attention from arguments, or merges results.
 bool isPreparation(mlir::Operation *op);
@@ -92,6 +95,26 @@ uint64_t getMostTerms(mlir::Type format);
 } // namespace fa3::attention
 
 #include "fa3/Dialect/Attention/IR/AttentionEnums.h.inc"
+
+namespace fa3::attention {
+
+/// What a sequence of `queries` and `keys` really has; either may be null where
+/// extents do not say it.
+using LengthsBuilder = llvm::function_ref<std::pair<mlir::Value, mlir::Value>(
+    mlir::ImplicitLocOpBuilder &, const ModContext &, mlir::Value,
+    mlir::Value)>;
+/// Where the row is that is said to be at some indices.
+using PlaceBuilder = llvm::function_ref<llvm::SmallVector<mlir::Value>(
+    mlir::ImplicitLocOpBuilder &, const ModContext &, mlir::ValueRange)>;
+
+/// What the methods of ScoredOpInterface of these names do.
+bool hasPlace(mlir::Operation *op, Sequence sequence);
+bool hasLengths(mlir::Operation *op);
+int64_t getPlaceRank(mlir::Operation *op, Sequence sequence);
+void appendLengths(mlir::Operation *op, LengthsBuilder build);
+void appendPlace(mlir::Operation *op, Sequence sequence, PlaceBuilder build);
+
+} // namespace fa3::attention
 
 #include "fa3/Dialect/Attention/IR/AttentionAttrInterfaces.h.inc"
 #include "fa3/Dialect/Attention/IR/AttentionDialect.h.inc"

@@ -72,12 +72,16 @@ def Attention_ScoredOpInterface : OpInterface<"ScoredOpInterface"> {
   let cppNamespace = "::fa3::attention";
   let description = [{
     Attention whose scores are edited by a `score_mod` region and whose keys a
-    `mask_mod` region makes visible: forward and backward.
+    `mask_mod` region makes visible: forward and backward. Sequences may have
+    lengths of their own, and lie anywhere.
   }];
   let methods = [
-    InterfaceMethod<"Queries, a tensor of rank 4.", "::mlir::Value", "getQ">,
-    InterfaceMethod<"Keys, a tensor of rank 4.", "::mlir::Value", "getK">,
-    InterfaceMethod<"Values, a tensor of rank 4.", "::mlir::Value", "getV">,
+    InterfaceMethod<"Queries, a tensor of rank 4 if they have no place.",
+                    "::mlir::Value", "getQ">,
+    InterfaceMethod<"Keys, a tensor of rank 4 if they have no place.",
+                    "::mlir::Value", "getK">,
+    InterfaceMethod<"Values, in a tensor like that of the keys.",
+                    "::mlir::Value", "getV">,
     InterfaceMethod<"Tensors that the regions read.", "::mlir::OperandRange",
                     "getAux">,
     InterfaceMethod<"Factor of the scores, null for the default.",
@@ -88,6 +92,14 @@ def Attention_ScoredOpInterface : OpInterface<"ScoredOpInterface"> {
                     "getScoreMod">,
     InterfaceMethod<"Code that says whether a key is visible.",
                     "::mlir::Region &", "getMaskMod">,
+    InterfaceMethod<"Code that says how many queries and keys a sequence has.",
+                    "::mlir::Region &", "getLengthsRegion">,
+    InterfaceMethod<"Code that says where a query is.", "::mlir::Region &",
+                    "getPlaceQRegion">,
+    InterfaceMethod<"Code that says where a key is.", "::mlir::Region &",
+                    "getPlaceKRegion">,
+    InterfaceMethod<"Bound of the queries of a sequence, null for none.",
+                    "::mlir::Value", "getMaxQ">,
     InterfaceMethod<"One-line modifications, null for none.",
                     "::mlir::ArrayAttr", "getModsAttr">,
     InterfaceMethod<"Takes the modifications away.", "::mlir::Attribute",
@@ -106,6 +118,29 @@ def Attention_ScoredOpInterface : OpInterface<"ScoredOpInterface"> {
     /// changes when `build` gives null.
     void prependMaskMod(::fa3::attention::MaskModBuilder build) {
       ::fa3::attention::prependMaskMod($_op, build);
+    }
+    ::mlir::Region &getPlaceRegion(::fa3::attention::Sequence sequence) {
+      return sequence == ::fa3::attention::Sequence::query
+                 ? $_op.getPlaceQRegion() : $_op.getPlaceKRegion();
+    }
+    /// Whether rows of a sequence are elsewhere than at (b, h, i), after mods.
+    bool hasPlace(::fa3::attention::Sequence sequence) {
+      return ::fa3::attention::hasPlace($_op, sequence);
+    }
+    /// Whether sequences have lengths of their own, after mods.
+    bool hasLengths() { return ::fa3::attention::hasLengths($_op); }
+    /// Dimensions of q (of k) without the last, after mods.
+    int64_t getPlaceRank(::fa3::attention::Sequence sequence) {
+      return ::fa3::attention::getPlaceRank($_op, sequence);
+    }
+    /// Edits what `lengths`, or the place of a sequence, yields. Nothing changes
+    /// when `build` gives back what it was given.
+    void appendLengths(::fa3::attention::LengthsBuilder build) {
+      ::fa3::attention::appendLengths($_op, build);
+    }
+    void appendPlace(::fa3::attention::Sequence sequence,
+                     ::fa3::attention::PlaceBuilder build) {
+      ::fa3::attention::appendPlace($_op, sequence, build);
     }
     /// Positions of the dimensions in q, k, v and o that have no place.
     int64_t getHeadAxis() {

@@ -179,18 +179,6 @@ def Attention_ForwardOp : Attention_Op<"forward", [
                    CArg<"bool", "true">:$withLse)>
   ];
   let extraClassDeclaration = [{
-    /// What a sequence of `queries` and `keys` really has; either may be null
-    /// where extents do not say it.
-    using LengthsBuilder = ::llvm::function_ref<std::pair<::mlir::Value, ::mlir::Value>(
-        ::mlir::ImplicitLocOpBuilder &, const ModContext &, ::mlir::Value, ::mlir::Value)>;
-    /// Where the row is that is said to be at some indices.
-    using PlaceBuilder = ::llvm::function_ref<::llvm::SmallVector<::mlir::Value>(
-        ::mlir::ImplicitLocOpBuilder &, const ModContext &, ::mlir::ValueRange)>;
-    /// Edits what `lengths`, or the place of a sequence, yields. Nothing changes
-    /// when `build` gives back what it was given.
-    void appendLengths(LengthsBuilder build);
-    void appendPlace(Sequence sequence, PlaceBuilder build);
-
     /// What the lists of blocks say; see `blocks`.
     using BlocksBuilder = ::llvm::function_ref<::llvm::SmallVector<::mlir::Value>(
         ::mlir::ImplicitLocOpBuilder &, const ModContext &)>;
@@ -198,16 +186,6 @@ def Attention_ForwardOp : Attention_Op<"forward", [
     void addBlocks(std::pair<int64_t, int64_t> sizes, BlocksBuilder build);
     /// Queries and keys of a listed block, after mods; none without lists.
     ::std::optional<std::pair<int64_t, int64_t>> getSizesOfBlocks();
-
-    ::mlir::Region &getPlaceRegion(Sequence sequence) {
-      return sequence == Sequence::query ? getPlaceQRegion() : getPlaceKRegion();
-    }
-    /// Whether rows of a sequence are elsewhere than at (b, h, i), after mods.
-    bool hasPlace(Sequence sequence);
-    /// Whether sequences have lengths of their own, after mods.
-    bool hasLengths();
-    /// Dimensions of q (of k) without the last, after mods.
-    int64_t getPlaceRank(Sequence sequence);
 
     /// Elements of a query and of a key; q has `q_terms` columns for each.
     int64_t getHeadDim() {
@@ -274,6 +252,14 @@ def Attention_BackwardOp : Attention_Op<"backward", [
     pair (i, j) adds to the element that it reads. An extent that q and k do not
     have is 1, and read at 0: a bias that all batches or all heads share.
 
+    `lengths`, `place_q`, `place_k` and `max_q` are those of the forward: q, o, do
+    and dq have their rows where `place_q` says, lse and dlse theirs, k, v, dk and
+    dv where `place_k` says. Sums over i are over the first `max_q` queries of a
+    sequence. Rows of dq, dk and dv that are no row of a sequence are never
+    written, rows of lse and dlse that are none never looked at. No two keys have
+    the same place: `place_k` yields b itself, or, as `packed` does, rows from an
+    element of a rank-1 operand on that say where each sequence starts.
+
     Example:
     ```mlir
     %dq, %dk, %dv = attention.backward %q, %k, %v, %o, %lse, %do mods [#attention.causal]
@@ -282,12 +268,14 @@ def Attention_BackwardOp : Attention_Op<"backward", [
       -> (tensor<2x32x?x128xbf16>, tensor<2x8x?x128xbf16>, tensor<2x8x?x128xbf16>)
     ```
 
-    C1. q, k, v, o and do have rank 4, lse and dlse rank 3.
+    C1. q, k, v, o and do have rank 4, lse and dlse rank 3; with `place_q` or
+        `place_k` they have one dimension for every index it yields, and q, k, v, o
+        and do the last one.
     C2. q, k, v, o and do have one element type, f16 or bf16; lse and dlse have
         f32.
     C3. the head dims are static multiples of 8 up to 256; q and k, and v, o and
         do agree.
-    C4. batch extents agree.
+    C4. batch extents agree, where there is no place.
     C5. k and v agree in heads and in keys; q, o, do, lse and dlse in heads and
         queries.
     C6. the key heads divide the query heads.
@@ -309,12 +297,18 @@ def Attention_BackwardOp : Attention_Op<"backward", [
     C17. score_mod, once mods are expanded, reads each of them at one place. An
         index of it is batch, head, query or key, each at most once, or 0 along
         an extent of 1. Query and key are the last ones, in this order.
+    C18. lengths has the argument (index) and yields (index, index).
+    C19. a place has arguments (index, index, index) and yields indices, at
+        least two; the last but one is the head that it takes.
+    C20. a place comes with lengths, of a region or of mods.
+    C21. there are no lengths beside grad_aux.
   }];
   let arguments = (ins AnyRankedTensor:$q, AnyRankedTensor:$k, AnyRankedTensor:$v,
                        AnyRankedTensor:$o, AnyRankedTensor:$lse,
                        AnyRankedTensor:$outGrad,
                        Optional<AnyRankedTensor>:$lseGrad,
                        Variadic<AnyRankedTensor>:$aux, Optional<F32>:$scale,
+                       Optional<Index>:$maxQ,
                        OptionalAttr<DenseI64ArrayAttr>:$gradAux,
                        DefaultValuedAttr<Attention_Layout, "::fa3::attention::Layout::bhsd">:$layout,
                        OptionalAttr<ArrayAttr>:$mods);
@@ -322,16 +316,19 @@ def Attention_BackwardOp : Attention_Op<"backward", [
                       Variadic<AnyRankedTensor>:$auxGrads);
   let regions = (region MaxSizedRegion<1>:$scoreMod,
                         MaxSizedRegion<1>:$scoreGradRegion,
-                        MaxSizedRegion<1>:$maskMod);
+                        MaxSizedRegion<1>:$maskMod,
+                        MaxSizedRegion<1>:$lengthsRegion,
+                        MaxSizedRegion<1>:$placeQRegion,
+                        MaxSizedRegion<1>:$placeKRegion);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
   let hasRegionVerifier = 1;
   let extraClassDeclaration = [{
     int64_t getHeadDim() {
-      return ::llvm::cast<::mlir::RankedTensorType>(getK().getType()).getDimSize(3);
+      return ::llvm::cast<::mlir::RankedTensorType>(getK().getType()).getShape().back();
     }
     int64_t getValueHeadDim() {
-      return ::llvm::cast<::mlir::RankedTensorType>(getV().getType()).getDimSize(3);
+      return ::llvm::cast<::mlir::RankedTensorType>(getV().getType()).getShape().back();
     }
     ::mlir::Type getElementType() {
       return ::llvm::cast<::mlir::RankedTensorType>(getQ().getType()).getElementType();

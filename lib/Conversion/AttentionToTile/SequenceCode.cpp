@@ -1,0 +1,195 @@
+//===- SequenceCode.cpp - lengths and places in a kernel ------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Of sequences that lie one behind the other, b has the tiles from
+// starts[b] div rows + b on, as many as there are to that number of b + 1:
+// enough for its rows, and at most one more, since
+// ceil(n / r) <= (s + n) div r - s div r + 1. So the host, which knows none of
+// the lengths, can tell the number of tiles; and a tile its sequence, the last
+// one that starts in front of it. Starts are to grow; if they do not, some rows
+// have no tile, and others are computed twice.
+//===----------------------------------------------------------------------===//
+
+#include "SequenceCode.h"
+#include "ScalarRegion.h"
+#include "fa3/Dialect/Tile/IR/Tile.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+using namespace mlir;
+using namespace fa3;
+using attention::Sequence;
+
+/// Sequences that may lie one behind the other, where their number is not
+/// static: a tile looks for its own among them.
+static constexpr int64_t kMostPackedSequences = 4095;
+
+Value SequenceCode::index(int64_t value) {
+  return arith::ConstantIndexOp::create(b, value);
+}
+
+Value SequenceCode::dim(Value array, int64_t axis) {
+  return memref::DimOp::create(b, array, axis);
+}
+
+void SequenceCode::readExtents() {
+  queryExtent = dim(operands.q, op.getPlaceRank(Sequence::query) - 1);
+  keyExtent = dim(operands.k, op.getPlaceRank(Sequence::key) - 1);
+}
+
+SmallVector<Value> SequenceCode::expand(Region &region, ValueRange arguments,
+                                        Value queries, Value keys) {
+  using Expander = ScalarRegionExpander;
+  // All values are scalars: the sizes of tiles do not matter.
+  Expander expander(b, 1, 1);
+  for (auto [from, to] : llvm::zip_equal(region.getArguments(), arguments))
+    expander.bind(from, {to, Expander::Uniform});
+  for (auto [from, to] : captures.getValueMap())
+    expander.bind(from, {to, Expander::Uniform});
+  for (auto [tensor, memref] : llvm::zip(op.getAux(), operands.aux))
+    expander.bindAux(tensor, memref);
+  expander.bindLengths(queries, keys);
+  expander.expandOperations(region);
+  return llvm::map_to_vector(
+      region.front().getTerminator()->getOperands(),
+      [&](Value value) { return expander.get(value).value; });
+}
+
+Value SequenceCode::buildBatch() {
+  if (!operands.batch.aux)
+    return dim(operands.q, 0);
+  Value extent = dim(operands.aux[*operands.batch.aux], operands.batch.axis);
+  if (operands.batch.more == 0)
+    return extent;
+  extent = arith::SubIOp::create(b, extent, index(operands.batch.more));
+  return arith::MaxSIOp::create(b, extent, index(0));
+}
+
+Value SequenceCode::countTiles(Value extent, Value rows) {
+  Value whole = arith::DivUIOp::create(b, extent, rows);
+  return arith::AddIOp::create(b, whole, buildBatch());
+}
+
+/// The most sequences that starts say something of.
+static int64_t getMostSequences(Value starts) {
+  int64_t extent = cast<MemRefType>(starts.getType()).getDimSize(0);
+  return ShapedType::isDynamic(extent) ? kMostPackedSequences
+                                       : std::max<int64_t>(extent - 1, 1);
+}
+
+std::pair<Value, Value> SequenceCode::findSequence(Value starts, Value tile,
+                                                   Value rows) {
+  // A search that asks for three sequences at a time, which are read side by
+  // side. Who asks behind the last start gets that: it is in no tile's front.
+  Value count = buildBatch(), first = index(0);
+  Value next = arith::AddIOp::create(b, tile, index(1));
+  auto load = [&](Value sequence) -> Value {
+    Value start = tile::ScalarLoadOp::create(b, starts, sequence);
+    return arith::IndexCastOp::create(b, b.getIndexType(), start);
+  };
+  int64_t step = 1;
+  while (4 * step <= getMostSequences(starts))
+    step *= 4;
+  for (; step; step /= 4) {
+    Value found = first;
+    for (int64_t times : {1, 2, 3}) {
+      Value sequence = arith::AddIOp::create(b, first, index(times * step));
+      Value start = load(arith::MinSIOp::create(b, sequence, count));
+      Value end = arith::MulIOp::create(
+          b, arith::SubIOp::create(b, next, sequence), rows);
+      Value isFront =
+          arith::CmpIOp::create(b, arith::CmpIPredicate::slt, start, end);
+      found = arith::SelectOp::create(b, isFront, sequence, found);
+    }
+    first = found;
+  }
+  Value last = arith::SubIOp::create(b, count, index(1));
+  Value sequence = arith::MinSIOp::create(b, first, last);
+  // starts[b] div rows + b, the number of its first tile.
+  Value front = arith::AddIOp::create(
+      b, arith::FloorDivSIOp::create(b, load(sequence), rows), sequence);
+  Value ofSequence = arith::MaxSIOp::create(
+      b, arith::SubIOp::create(b, tile, front), index(0));
+  return {sequence, ofSequence};
+}
+
+std::pair<Value, Value> SequenceCode::openGrid(Sequence rows, int64_t count,
+                                               Value heads) {
+  readExtents();
+  Value perTile = index(count), starts;
+  Value extent = rows == Sequence::query ? queryExtent : keyExtent;
+  if (std::optional<unsigned> number = attention::getSequenceStarts(op, rows))
+    starts = operands.aux[*number];
+  Value tiles;
+  if (starts) {
+    tiles = countTiles(extent, perTile);
+  } else {
+    if (rows == Sequence::query && operands.maxQ)
+      extent = arith::MaxSIOp::create(b, operands.maxQ, index(0));
+    tiles = arith::CeilDivSIOp::create(b, extent, perTile);
+  }
+  SmallVector<Value> bounds = {tiles, heads};
+  if (!starts)
+    bounds.push_back(buildBatch());
+  auto grid = tile::GridOp::create(b, bounds);
+  b.setInsertionPointToStart(&grid.getBody().front());
+  ValueRange position = grid.getBody().getArguments();
+  Value tile = position[0], sequence = position.back();
+  if (starts)
+    std::tie(sequence, tile) = findSequence(starts, tile, perTile);
+  Value first = arith::MulIOp::create(b, tile, perTile);
+  setSequence(sequence);
+  return {first, position[1]};
+}
+
+void SequenceCode::setSequence(Value sequence) {
+  batch = sequence;
+  queryLength = queryEnd = queryExtent;
+  keyLength = keyExtent;
+  if (op.hasLengths()) {
+    SmallVector<Value> lengths =
+        expand(op.getLengthsRegion(), batch, queryExtent, keyExtent);
+    auto limit = [&](Value length, Sequence sequence, Value extent) -> Value {
+      length = arith::MaxSIOp::create(b, length, index(0));
+      return op.hasPlace(sequence)
+                 ? length
+                 : arith::MinSIOp::create(b, length, extent).getResult();
+    };
+    queryLength = queryEnd = limit(lengths[0], Sequence::query, queryExtent);
+    keyLength = limit(lengths[1], Sequence::key, keyExtent);
+  }
+  if (operands.maxQ)
+    queryEnd = arith::MinSIOp::create(b, queryLength, operands.maxQ);
+}
+
+SmallVector<Value> SequenceCode::getPlace(Sequence sequence, Value head,
+                                          Value row) {
+  Region &region = op.getPlaceRegion(sequence);
+  if (region.empty())
+    return {batch, head, row};
+  return expand(region, {batch, head, row}, queryLength, keyLength);
+}
+
+Value SequenceCode::getStoreEnd(Sequence sequence, Value head) {
+  bool endsEarly =
+      op.hasLengths() || (sequence == Sequence::query && operands.maxQ);
+  return endsEarly ? getPlace(sequence, head, getEnd(sequence)).back()
+                   : Value();
+}
+
+void fa3::limitSequences(attention::HostFunction &host, Sequence sequence) {
+  attention::ScoredOpInterface op = host.getScored();
+  std::optional<unsigned> starts = attention::getSequenceStarts(op, sequence);
+  if (!starts || !cast<MemRefType>(host.aux[*starts].getType()).isDynamicDim(0))
+    return;
+  OpBuilder builder = host.getBuilder();
+  ImplicitLocOpBuilder b(op->getLoc(), builder);
+  Value most = arith::ConstantIndexOp::create(b, kMostPackedSequences);
+  Value fits =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::sle, host.batch, most);
+  cf::AssertOp::create(b, fits,
+                       b.getStringAttr("there are more than " +
+                                       Twine(kMostPackedSequences) +
+                                       " packed sequences"));
+}
