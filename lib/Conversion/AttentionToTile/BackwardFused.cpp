@@ -33,7 +33,9 @@ fa3::planFusedBackward(int64_t d, int64_t dv, const BackwardDemand &demand) {
   for (int64_t columns : kColumns) {
     bool divides =
         columns % (kBlock * kGroups) == 0 || d % (kBlock * kGroups) == 0;
-    if (!divides || (d + dv) / 2 + columns * quarters / 4 > kRegisters)
+    if (!divides ||
+        (d + dv) / 2 + columns * quarters / 4 + demand.sequenceRegisters >
+            kRegisters)
       continue;
     BackwardPart part;
     part.products.ofKeys = part.products.dk = part.products.dv = true;

@@ -28,9 +28,6 @@ using namespace fa3;
 using attention::BackwardOp;
 using attention::HostFunction;
 
-/// Rows of a tile of the statistics.
-static constexpr int64_t kDeltaRows = 64;
-
 namespace {
 class BackwardKernels {
 public:
@@ -48,9 +45,10 @@ private:
               ValueRange cost);
   void buildDelta(bool isFused);
   void buildConversion();
-  /// What code of lengths, places, scores and masks reads.
+  /// What a kernel without scores takes to find its rows, those of `queries`.
   void addSequences(KernelArguments &arguments);
-  void getSequences(function_ref<Value(Value)> get, BackwardOperands &operands);
+  void getSequences(function_ref<Value(Value)> get, Value queries,
+                    BackwardOperands &operands);
   /// The tile with what options say of it.
   TileChoice fitOptions(TileChoice tile) const {
     if (options.rows)
@@ -88,38 +86,32 @@ private:
 /// Emits the kernel that computes the statistics of queries.
 class DeltaBuilder : KernelMath {
 public:
-  DeltaBuilder(OpBuilder &builder, BackwardOp op)
-      : KernelMath(op.getLoc(), builder), op(op) {}
+  DeltaBuilder(OpBuilder &builder, BackwardOp op,
+               const BackwardOperands &operands)
+      : KernelMath(op.getLoc(), builder), op(op), operands(operands) {}
 
-  /// Zeroes `dqSums`, which may be null.
-  void build(Value o, Value outGrad, Value lse, Value lseGrad, Value shift,
-             Value delta, Value dqSums);
+  /// Zeroes the sums of dq, which may be null.
+  void build(Value o, Value lse, Value lseGrad);
 
 private:
   BackwardOp op;
+  const BackwardOperands &operands;
 };
 } // namespace
 
-void DeltaBuilder::build(Value o, Value outGrad, Value lse, Value lseGrad,
-                         Value shift, Value delta, Value dqSums) {
-  constexpr int64_t kRows = kDeltaRows, kMostColumns = 64;
-  // All rows of the arrays, whatever sequences they are of.
-  int64_t rank = op.getPlaceRank(attention::Sequence::query);
-  auto dim = [&](int64_t axis) -> Value {
-    return memref::DimOp::create(b, o, axis);
-  };
-  SmallVector<Value> bounds = {
-      arith::CeilDivSIOp::create(b, dim(rank - 1), index(kRows))};
-  for (int64_t axis = rank - 2; axis >= 0; --axis)
-    bounds.push_back(dim(axis));
-  auto grid = tile::GridOp::create(b, bounds);
-  b.setInsertionPointToStart(&grid.getBody().front());
-  SmallVector<Value> place(
-      llvm::reverse(grid.getBody().getArguments().drop_front()));
-  place.push_back(
-      arith::MulIOp::create(b, grid.getBody().getArgument(0), index(kRows)));
-  if (dqSums)
-    buildZeroRows(b, b.getLoc(), dqSums, place, kRows);
+void DeltaBuilder::build(Value o, Value lse, Value lseGrad) {
+  constexpr int64_t kRows = 64, kMostColumns = 64;
+  constexpr attention::Sequence kQuery = attention::Sequence::query;
+  SequenceCode sequences(
+      b, op,
+      {operands.q, operands.k, operands.aux, operands.maxQ, operands.batch},
+      operands.captures);
+  Value heads = memref::DimOp::create(b, o, op.getPlaceRank(kQuery) - 2);
+  auto [first, head] = sequences.openGrid(
+      kQuery, kRows, heads, SequenceCode::getStatisticRows(op) / kRows);
+  SmallVector<Value> place = sequences.getPlace(kQuery, head, first);
+  if (operands.dqSums)
+    buildZeroRows(b, b.getLoc(), operands.dqSums, place, kRows);
   RankedTensorType rowType = tensor({kRows}, b.getF32Type());
   int64_t width = op.getValueHeadDim();
   int64_t columns = std::min(width, kMostColumns);
@@ -134,21 +126,35 @@ void DeltaBuilder::build(Value o, Value outGrad, Value lse, Value lseGrad,
       return arith::ExtFOp::create(b, tensor({kRows, columns}, b.getF32Type()),
                                    part);
     };
-    Value product = mul(load(o), load(outGrad));
+    Value product = mul(load(o), load(operands.outGrad));
     sum = tile::ReduceOp::create(b, rowType, tile::ReduceKind::add, product,
                                  sum, 1, IntegerAttr());
   }
   if (lseGrad)
     sum = sub(sum, tile::LoadOp::create(b, rowType, lseGrad, place));
-  tile::StoreOp::create(b, sum, delta, place);
-
   Value statistic = tile::LoadOp::create(b, rowType, lse, place);
   Value none = arith::CmpFOp::create(
       b, arith::CmpFPredicate::OEQ, statistic,
       splat(rowType, -std::numeric_limits<double>::infinity()));
   Value scaled = mul(statistic, splat(rowType, -llvm::numbers::log2e));
   scaled = arith::SelectOp::create(b, none, splat(rowType, 0.0), scaled);
-  tile::StoreOp::create(b, scaled, shift, place);
+  if (SequenceCode::endsEarly(op)) {
+    // Behind the end of a sequence there may be another one, or nothing that
+    // was ever written: queries there weigh nothing.
+    RankedTensorType numbers = tensor({kRows}, b.getIndexType());
+    Value isQuery =
+        arith::CmpIOp::create(b, arith::CmpIPredicate::slt,
+                              tile::CoordOp::create(b, numbers, 0, first),
+                              scalarTile(sequences.queryEnd, numbers));
+    auto orElse = [&](Value value, double other) -> Value {
+      return arith::SelectOp::create(b, isQuery, value, splat(rowType, other));
+    };
+    sum = orElse(sum, 0.0);
+    scaled = orElse(scaled, -std::numeric_limits<double>::infinity());
+  }
+  SmallVector<Value> at = sequences.getStatisticPlace(head, first);
+  tile::StoreOp::create(b, sum, operands.delta, at);
+  tile::StoreOp::create(b, scaled, operands.shift, at);
 }
 
 gpu::GPUFuncOp BackwardKernels::createKernel(StringRef suffix,
@@ -165,30 +171,29 @@ void BackwardKernels::launch(gpu::GPUFuncOp kernel,
 }
 
 void BackwardKernels::buildDelta(bool isFused) {
-  // Arrays like lse, and like dq.
-  int64_t rank = op.getPlaceRank(attention::Sequence::query);
-  SmallVector<Value> extents;
-  for (int64_t axis = 0; axis < rank - 2; ++axis)
-    extents.push_back(
-        op.hasPlace(attention::Sequence::query)
-            ? memref::DimOp::create(onHost, host.q, axis).getResult()
-            : host.batch);
-  extents.push_back(host.heads);
-  extents.push_back(host.queries);
-  SmallVector<int64_t> shape(rank, ShapedType::kDynamic);
   if (isFused) {
-    SmallVector<int64_t> ofSums(shape);
-    ofSums.push_back(op.getHeadDim());
+    // An array like dq.
+    int64_t rank = cast<MemRefType>(host.dq.getType()).getRank();
+    SmallVector<int64_t> shape(rank - 1, ShapedType::kDynamic);
+    shape.push_back(op.getHeadDim());
+    SmallVector<Value> extents;
+    for (int64_t axis = 0; axis < rank - 3; ++axis)
+      extents.push_back(
+          op.hasPlace(attention::Sequence::query)
+              ? memref::DimOp::create(onHost, host.q, axis).getResult()
+              : host.batch);
+    extents.push_back(host.heads);
+    extents.push_back(host.queries);
     dqSums = attention::allocateWorkspace(
-        onHost, RankedTensorType::get(ofSums, onHost.getF32Type()), extents,
+        onHost, RankedTensorType::get(shape, onHost.getF32Type()), extents,
         "dq_sums");
   }
-  // Whole tiles, of which all is written: rows of 64 numbers fill whole units
-  // of a bulk copy.
-  Value size = arith::ConstantIndexOp::create(onHost, kDeltaRows);
-  Value tiles = arith::CeilDivSIOp::create(onHost, host.queries, size);
-  extents.back() = arith::MulIOp::create(onHost, tiles, size);
-  auto type = RankedTensorType::get(shape, onHost.getF32Type());
+  // Whole blocks, of which all is written: they fill whole units of a bulk
+  // copy.
+  SmallVector<Value> extents = getStatisticExtents(onHost, host);
+  auto type = RankedTensorType::get(
+      SmallVector<int64_t>(extents.size(), ShapedType::kDynamic),
+      onHost.getF32Type());
   shift = attention::allocateWorkspace(onHost, type, extents, "shift");
   delta = attention::allocateWorkspace(onHost, type, extents, "delta");
   KernelArguments arguments;
@@ -196,47 +201,54 @@ void BackwardKernels::buildDelta(bool isFused) {
                     shift,  delta,        dqSums};
   for (Value value : values)
     arguments.add(value);
+  addSequences(arguments);
   gpu::GPUFuncOp kernel = createKernel("delta", arguments);
   OpBuilder inKernel(kernel.getBody().front().getTerminator());
   auto get = [&](Value value) {
     return arguments.lookup(inKernel, kernel, value);
   };
-  DeltaBuilder(inKernel, op)
-      .build(get(host.o), get(host.outGrad), get(host.lse), get(host.lseGrad),
-             get(shift), get(delta), get(dqSums));
+  BackwardOperands operands;
+  operands.outGrad = get(host.outGrad);
+  operands.shift = get(shift);
+  operands.delta = get(delta);
+  operands.dqSums = get(dqSums);
+  getSequences(get, host.o, operands);
+  DeltaBuilder(inKernel, op, operands)
+      .build(get(host.o), get(host.lse), get(host.lseGrad));
   launch(kernel, arguments, {});
 }
 
 void BackwardKernels::addSequences(KernelArguments &arguments) {
+  arguments.add(host.maxQ);
+  // Of sequences that fill their arrays nothing else is to be known.
+  if (!op.hasLengths())
+    return;
+  arguments.add(host.k);
   for (Value value : host.aux)
     arguments.add(value);
-  arguments.add(host.maxQ);
   for (auto [inRegion, onHost] : captures)
     arguments.add(onHost);
 }
 
 void BackwardKernels::getSequences(function_ref<Value(Value)> get,
-                                   BackwardOperands &operands) {
-  for (Value value : host.aux)
-    operands.aux.push_back(get(value));
+                                   Value queries, BackwardOperands &operands) {
   operands.maxQ = get(host.maxQ);
   operands.batch = host.batchExtent;
+  operands.q = operands.k = get(queries);
+  if (!op.hasLengths())
+    return;
+  operands.k = get(host.k);
+  for (Value value : host.aux)
+    operands.aux.push_back(get(value));
   for (auto [inRegion, onHost] : captures)
     operands.captures.map(inRegion, get(onHost));
 }
 
 void BackwardKernels::buildConversion() {
   KernelArguments arguments;
-  bool hasCode = op.hasLengths();
   for (Value value : {dqSums, host.dq, host.scale})
     arguments.add(value);
-  // Of sequences that fill their arrays nothing else is to be known.
-  if (hasCode) {
-    arguments.add(host.k);
-    addSequences(arguments);
-  } else {
-    arguments.add(host.maxQ);
-  }
+  addSequences(arguments);
   gpu::GPUFuncOp kernel = createKernel("dq", arguments);
   OpBuilder inKernel(kernel.getBody().front().getTerminator());
   auto get = [&](Value value) {
@@ -244,13 +256,9 @@ void BackwardKernels::buildConversion() {
   };
   BackwardOperands operands;
   operands.dqSums = get(dqSums);
-  operands.q = operands.dq = get(host.dq);
-  operands.k = hasCode ? get(host.k) : operands.q;
+  operands.dq = get(host.dq);
   operands.scale = get(host.scale);
-  if (hasCode)
-    getSequences(get, operands);
-  else
-    operands.maxQ = get(host.maxQ);
+  getSequences(get, host.dq, operands);
   buildConvertedRows(inKernel, op, operands);
   launch(kernel, arguments, {});
 }
@@ -284,7 +292,9 @@ LogicalResult BackwardKernels::buildPart(const BackwardPart &part,
   for (ValueRange values : {ValueRange(host.aux), ValueRange(transposed)})
     for (Value value : values)
       arguments.add(value);
-  addSequences(arguments);
+  arguments.add(host.maxQ);
+  for (auto [inRegion, onHost] : captures)
+    arguments.add(onHost);
 
   StringRef suffix = aux.gradient      ? StringRef(aux.suffix)
                      : products.addsDq ? "grads"
@@ -312,7 +322,12 @@ LogicalResult BackwardKernels::buildPart(const BackwardPart &part,
   operands.auxPlace = aux.place;
   operands.dqSums = get(sums);
   operands.scale = get(host.scale);
-  getSequences(get, operands);
+  operands.maxQ = get(host.maxQ);
+  operands.batch = host.batchExtent;
+  for (Value value : host.aux)
+    operands.aux.push_back(get(value));
+  for (auto [inRegion, onHost] : captures)
+    operands.captures.map(inRegion, get(onHost));
   for (Value value : transposed)
     operands.transposedAux.push_back(get(value));
   std::optional<int64_t> heads = getConstantIntValue(host.heads);
@@ -412,7 +427,12 @@ BackwardKernels::chooseFused(const BackwardDemand &demand) {
   if (!isAsked && (options.deterministic || options.rows || options.columns))
     return none;
   int64_t d = op.getHeadDim(), dv = op.getValueHeadDim();
-  std::optional<BackwardPart> part = planFusedBackward(d, dv, demand);
+  BackwardDemand ofFused = demand;
+  // Who asks for it has it, with some spills.
+  constexpr int64_t kSequenceRegisters = 20;
+  if (!isAsked && op.hasLengths())
+    ofFused.sequenceRegisters = kSequenceRegisters;
+  std::optional<BackwardPart> part = planFusedBackward(d, dv, ofFused);
   if (isAsked && !part)
     return op.emitOpError("has no fused form with head dims ")
            << d << " and " << dv
@@ -465,10 +485,11 @@ FailureOr<int64_t> BackwardKernels::build() {
     part.tile = fitOptions(part.tile);
   }
   bool isFused = parts.front().products.addsDq;
-  if (isFused && parts.front().tile.blockN % kDeltaRows)
+  constexpr int64_t kColumns = 64;
+  if (isFused && parts.front().tile.blockN % kColumns)
     return op.emitOpError("in the fused form expects block-n to be a multiple "
                           "of ")
-           << kDeltaRows << ", got " << parts.front().tile.blockN;
+           << kColumns << ", got " << parts.front().tile.blockN;
   buildDelta(isFused);
   for (const BackwardPart &part : parts)
     if (failed(buildPart(part, AuxTarget())))

@@ -70,8 +70,9 @@ private:
   Value dim(Value memref, int64_t axis) {
     return memref::DimOp::create(b, memref, axis);
   }
-  /// Rows of an array of the sequence, or their statistics.
+  /// Rows of an array of the sequence, and statistics of queries.
   Value load(Value memref, Sequence sequence, Value first, int64_t count);
+  Value loadStatistic(Value memref, Value first, int64_t count);
   Rows loadQueries(Value first, int64_t count);
   Rows loadKeys(Value first, int64_t count);
   Sums loop(Value end, Sums init, function_ref<FailureOr<Sums>(Value, Sums)>);
@@ -91,8 +92,7 @@ private:
     return sequence == Sequence::query ? head : keyHead;
   }
 
-  /// Whether sequences may end in front of what their arrays have room for.
-  bool endsEarly() { return op.hasLengths() || op.getMaxQ(); }
+  bool endsEarly() { return SequenceCode::endsEarly(op); }
   bool hasScoreCode() { return !op.getScoreMod().empty(); }
 
   attention::BackwardOp op;
@@ -114,19 +114,20 @@ private:
 Value BackwardBuilder::load(Value memref, Sequence sequence, Value first,
                             int64_t count) {
   auto type = cast<MemRefType>(memref.getType());
-  SmallVector<int64_t> shape = {count};
   SmallVector<Value> place =
       sequences.getPlace(sequence, getHead(sequence), first);
-  bool hasElements = type.getRank() > static_cast<int64_t>(place.size());
-  if (hasElements) {
-    shape.push_back(type.getShape().back());
-    place.push_back(index(0));
-  }
-  auto result = tile::LoadOp::create(b, tensor(shape, type.getElementType()),
-                                     memref, place);
+  place.push_back(index(0));
+  return tile::LoadOp::create(
+      b, tensor({count, type.getShape().back()}, type.getElementType()), memref,
+      place);
+}
+
+Value BackwardBuilder::loadStatistic(Value memref, Value first, int64_t count) {
+  auto result = tile::LoadOp::create(b, tensor({count}, b.getF32Type()), memref,
+                                     sequences.getStatisticPlace(head, first));
   // Statistics of columns come with the columns; where this is not heeded,
   // threads load them.
-  if (!hasElements && products.ofKeys)
+  if (products.ofKeys)
     result->setAttr(tile::TileDialect::kRoleAttrName, b.getStringAttr("load"));
   return result;
 }
@@ -136,9 +137,9 @@ BackwardBuilder::Rows BackwardBuilder::loadQueries(Value first, int64_t count) {
   result.first = first;
   result.forScores = load(operands.q, Sequence::query, first, count);
   result.forGradients = load(operands.outGrad, Sequence::query, first, count);
-  result.shift = load(operands.shift, Sequence::query, first, count);
+  result.shift = loadStatistic(operands.shift, first, count);
   if (products.needsGradient())
-    result.delta = load(operands.delta, Sequence::query, first, count);
+    result.delta = loadStatistic(operands.delta, first, count);
   return result;
 }
 
@@ -227,9 +228,6 @@ BackwardBuilder::buildStep(const Rows &own, const Rows &other, Value keep,
         next = arith::SelectOp::create(b, keep, next, splat(type, 0.0));
       ofScores = next;
     }
-    // Nor need delta be one, where sequences end in front of their arrays.
-    if (keep && endsEarly() && !ofScores.getDefiningOp<arith::SelectOp>())
-      ofScores = arith::SelectOp::create(b, keep, ofScores, splat(type, 0.0));
   }
   auto narrow = [&](Value wide) -> Value {
     return arith::TruncFOp::create(
@@ -294,7 +292,10 @@ BackwardBuilder::buildBlock(const Rows &own, Value firstColumn, Sums sums) {
   // Columns beyond the end must not enter sums: the scores of keys there are 0,
   // whose weights may be infinite, and score code may make anything of those of
   // queries. Rows beyond the end are not stored, but enter dq.
-  // What lies behind a sequence that ends early may be anything.
+  // What lies behind a sequence that ends early may be anything, but that its
+  // statistics let it weigh nothing.
+  bool hasStatistics = products.ofKeys && !hasScoreCode() &&
+                       SequenceCode::getStatisticRows(op) % columns == 0;
   auto isInside = [&](Expander::Entry entry, Sequence sequence) {
     return Expander::Entry{
         arith::CmpIOp::create(
@@ -303,7 +304,7 @@ BackwardBuilder::buildBlock(const Rows &own, Value firstColumn, Sums sums) {
                        cast<RankedTensorType>(entry.value.getType()))),
         entry.varies};
   };
-  if (!products.ofKeys || hasScoreCode() || endsEarly())
+  if (!products.ofKeys || hasScoreCode() || (endsEarly() && !hasStatistics))
     require(isInside(column, ofColumns));
   if (products.addsDq)
     require(isInside(row, Sequence::key));
@@ -314,19 +315,23 @@ BackwardBuilder::buildBlock(const Rows &own, Value firstColumn, Sums sums) {
   for (Region *region : {&op.getScoreMod(), &op.getScoreGradRegion()})
     if (!region->empty())
       bindPlace(expander, *region, place, operands.captures);
-  if (!keep)
+  // Only where there is work: rows from the end on are stored by nobody.
+  std::optional<Expander::Entry> work = keep;
+  if (endsEarly() && !products.addsDq) {
+    Expander::Entry isRow = isInside(row, ofRows);
+    work = keep ? bothHold(b, expander, *keep, isRow) : isRow;
+  }
+  if (!work)
     return buildStep(own, other, Value(), expander, sums);
 
-  Value mask = expander.lift(b.getLoc(), *keep, Expander::Both);
+  Value mask;
+  if (keep)
+    mask = expander.lift(b.getLoc(), *keep, Expander::Both);
   // Elements that no visible pair reads have a gradient, too.
   if (products.aux == BackwardProducts::OfPairs)
     return buildStep(own, other, mask, expander, sums);
-  Value needed = mask;
-  // Only where there is work: rows from the end on are stored by nobody.
-  if (endsEarly() && !products.addsDq)
-    needed = arith::AndIOp::create(
-        b, needed,
-        expander.lift(b.getLoc(), isInside(row, ofRows), Expander::Both));
+  Value needed =
+      endsEarly() ? expander.lift(b.getLoc(), *work, Expander::Both) : mask;
   Value live = tile::AnyPossibleOp::create(b, b.getI1Type(), needed);
   SmallVector<Value> before = sums.list();
   auto branch = scf::IfOp::create(b, TypeRange(ValueRange(before)), live,

@@ -16,7 +16,7 @@ namespace fa3 {
 struct BackwardOperands {
   mlir::Value q, k, v, outGrad;
   /// For every query -lse * log2(e), 0 where it sees no key, and the sum of the
-  /// products of o and its gradient; f32, like lse.
+  /// products of o and its gradient; f32, see SequenceCode.
   mlir::Value shift, delta;
   mlir::Value dq, dk, dv; ///< null where the kernel does not compute them
   /// Where the gradient of an auxiliary operand goes, which its number in

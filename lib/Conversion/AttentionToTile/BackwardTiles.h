@@ -43,6 +43,8 @@ struct BackwardDemand {
   bool usesNumbers = false, scoresUseNumbers = false;
   /// Whether loops are pipelined: tiles of the next step are alive, too.
   bool pipelined = false;
+  /// Registers that numbers of sequences take: where rows start and end.
+  int64_t sequenceRegisters = 0;
 };
 
 /// The block sizes of a kernel.

@@ -115,30 +115,39 @@ std::pair<Value, Value> SequenceCode::findSequence(Value starts, Value tile,
 }
 
 std::pair<Value, Value> SequenceCode::openGrid(Sequence rows, int64_t count,
-                                               Value heads) {
+                                               Value heads, int64_t parts) {
   readExtents();
-  Value perTile = index(count), starts;
+  Value perBlock = index(count * parts), starts;
   Value extent = rows == Sequence::query ? queryExtent : keyExtent;
   if (std::optional<unsigned> number = attention::getSequenceStarts(op, rows))
     starts = operands.aux[*number];
   Value tiles;
   if (starts) {
-    tiles = countTiles(extent, perTile);
+    tiles = countTiles(extent, perBlock);
   } else {
     if (rows == Sequence::query && operands.maxQ)
       extent = arith::MaxSIOp::create(b, operands.maxQ, index(0));
-    tiles = arith::CeilDivSIOp::create(b, extent, perTile);
+    tiles = arith::CeilDivSIOp::create(b, extent, perBlock);
   }
+  if (parts > 1)
+    tiles = arith::MulIOp::create(b, tiles, index(parts));
   SmallVector<Value> bounds = {tiles, heads};
   if (!starts)
     bounds.push_back(buildBatch());
   auto grid = tile::GridOp::create(b, bounds);
   b.setInsertionPointToStart(&grid.getBody().front());
   ValueRange position = grid.getBody().getArguments();
-  Value tile = position[0], sequence = position.back();
+  Value block = position[0], sequence = position.back(), part;
+  if (parts > 1) {
+    part = arith::RemUIOp::create(b, block, index(parts));
+    block = arith::DivUIOp::create(b, block, index(parts));
+  }
   if (starts)
-    std::tie(sequence, tile) = findSequence(starts, tile, perTile);
-  Value first = arith::MulIOp::create(b, tile, perTile);
+    std::tie(sequence, block) = findSequence(starts, block, perBlock);
+  Value first = arith::MulIOp::create(b, block, perBlock);
+  if (part)
+    first = arith::AddIOp::create(b, first,
+                                  arith::MulIOp::create(b, part, index(count)));
   setSequence(sequence);
   return {first, position[1]};
 }
@@ -171,11 +180,45 @@ SmallVector<Value> SequenceCode::getPlace(Sequence sequence, Value head,
   return expand(region, {batch, head, row}, queryLength, keyLength);
 }
 
+SmallVector<Value> SequenceCode::getStatisticPlace(Value head, Value query) {
+  std::optional<unsigned> number =
+      attention::getSequenceStarts(op, Sequence::query);
+  if (!number)
+    return {batch, head, query};
+  // The blocks that openGrid has for the sequence.
+  Value rows = index(getStatisticRows(op));
+  Value start = tile::ScalarLoadOp::create(b, operands.aux[*number], batch);
+  start = arith::IndexCastOp::create(b, b.getIndexType(), start);
+  Value tile = arith::AddIOp::create(
+      b, arith::FloorDivSIOp::create(b, start, rows), batch);
+  return {head, arith::AddIOp::create(b, arith::MulIOp::create(b, tile, rows),
+                                      query)};
+}
+
 Value SequenceCode::getStoreEnd(Sequence sequence, Value head) {
-  bool endsEarly =
+  bool isEarly =
       op.hasLengths() || (sequence == Sequence::query && operands.maxQ);
-  return endsEarly ? getPlace(sequence, head, getEnd(sequence)).back()
-                   : Value();
+  return isEarly ? getPlace(sequence, head, getEnd(sequence)).back() : Value();
+}
+
+SmallVector<Value>
+fa3::getStatisticExtents(ImplicitLocOpBuilder &b,
+                         const attention::HostFunction &host) {
+  Value rows = arith::ConstantIndexOp::create(
+      b, SequenceCode::getStatisticRows(host.getScored()));
+  auto fill = [&](Value tiles) -> Value {
+    return arith::MulIOp::create(b, tiles, rows);
+  };
+  if (attention::getSequenceStarts(host.getScored(), Sequence::query)) {
+    Value whole = arith::DivUIOp::create(b, host.queries, rows);
+    return {host.heads, fill(arith::AddIOp::create(b, whole, host.batch))};
+  }
+  Value queries = host.queries;
+  if (host.maxQ)
+    queries = arith::MaxSIOp::create(b, host.maxQ,
+                                     arith::ConstantIndexOp::create(b, 0));
+  return {host.batch, host.heads,
+          fill(arith::CeilDivSIOp::create(b, queries, rows))};
 }
 
 void fa3::limitSequences(attention::HostFunction &host, Sequence sequence) {

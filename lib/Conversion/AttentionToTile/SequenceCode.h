@@ -30,11 +30,13 @@ public:
 
   /// Reads what q and k have room for.
   void readExtents();
-  /// Opens a grid over tiles of so many rows of all sequences and `heads`; the
+  /// Opens a grid over tiles of `count` rows of all sequences and `heads`; the
   /// builder moves into it. Gives the first row of the tile and the head; the
-  /// sequence and its lengths are then known.
-  std::pair<mlir::Value, mlir::Value>
-  openGrid(attention::Sequence rows, int64_t count, mlir::Value heads);
+  /// sequence and its lengths are then known. Of a sequence there are whole
+  /// blocks of `parts` tiles.
+  std::pair<mlir::Value, mlir::Value> openGrid(attention::Sequence rows,
+                                               int64_t count, mlir::Value heads,
+                                               int64_t parts = 1);
   /// Sets the sequence, and with it the lengths, once the extents are read.
   void setSequence(mlir::Value sequence);
 
@@ -48,6 +50,18 @@ public:
   /// Where a row is in its array, without the element.
   llvm::SmallVector<mlir::Value> getPlace(attention::Sequence sequence,
                                           mlir::Value head, mlir::Value row);
+  /// Where the statistics of queries are: in an array that has whole blocks of
+  /// rows for each sequence, so that those behind its end are of no other one.
+  static int64_t getStatisticRows(attention::ScoredOpInterface op) {
+    constexpr int64_t kTile = 64, kBlock = 128;
+    return endsEarly(op) ? kBlock : kTile;
+  }
+  /// Whether sequences may end in front of what their arrays have room for.
+  static bool endsEarly(attention::ScoredOpInterface op) {
+    return op.hasLengths() || op.getMaxQ();
+  }
+  llvm::SmallVector<mlir::Value> getStatisticPlace(mlir::Value head,
+                                                   mlir::Value query);
   /// Where stores of rows end in the array; null where they end with it.
   mlir::Value getStoreEnd(attention::Sequence sequence, mlir::Value head);
 
@@ -74,6 +88,11 @@ private:
   SequenceOperands operands;
   const mlir::IRMapping &captures;
 };
+
+/// The extents of an array of statistics of queries, on the host.
+llvm::SmallVector<mlir::Value>
+getStatisticExtents(mlir::ImplicitLocOpBuilder &b,
+                    const attention::HostFunction &host);
 
 /// Where sequences lie one behind the other, requires no more of them on the
 /// host than a tile can find its own among.

@@ -1613,7 +1613,7 @@ func.func @grad_aux_twice(%q: tensor<2x8x?x64xf16>, %lse: tensor<2x8x?xf32>, %a:
 // backward C16
 func.func @grad_aux_results(%q: tensor<2x8x?x64xf16>, %lse: tensor<2x8x?xf32>, %a: tensor<8xf32>) {
   // expected-error @+1 {{expects a result for every number of 'grad_aux', 1, got 0}}
-  %g:3 = "attention.backward"(%q, %q, %q, %q, %lse, %q, %a) <{gradAux = array<i64: 0>, operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 1, 0, 1, 0>}> ({}, {}, {})
+  %g:3 = "attention.backward"(%q, %q, %q, %q, %lse, %q, %a) <{gradAux = array<i64: 0>, operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 1, 0, 1, 0, 0>}> ({}, {}, {}, {}, {}, {})
     : (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?xf32>, tensor<2x8x?x64xf16>, tensor<8xf32>)
     -> (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>)
   return
@@ -1735,12 +1735,141 @@ func.func @backward_aux(%q: tensor<2x8x?x64xf16>, %k: tensor<2x8x?x64xf16>, %v: 
 
 // -----
 
-// backward C11, a modification of forward only
-func.func @backward_used(%q: tensor<2x8x?x64xf16>, %lse: tensor<2x8x?xf32>, %used: tensor<2xi32>) {
-  // expected-error @+1 {{#attention.used is a modification of 'attention.forward' only}}
-  %g:3 = attention.backward %q, %q, %q, %q, %lse, %q aux(%used : tensor<2xi32>) mods [#attention.used<k = 0>]
+// backward C11, keys that sequences may share
+func.func @backward_paged(%q: tensor<2x8x?x64xf16>, %lse: tensor<2x8x?xf32>, %table: tensor<?x?xi32>) {
+  // expected-error @+1 {{#attention.paged is a modification of 'attention.forward' only}}
+  %g:3 = attention.backward %q, %q, %q, %q, %lse, %q aux(%table : tensor<?x?xi32>) mods [#attention.paged<table = 0>]
     : (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?xf32>, tensor<2x8x?x64xf16>)
     -> (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>)
+  return
+}
+
+// -----
+
+// backward C11, keys that sequences may share
+func.func @backward_batch_index(%q: tensor<2x8x?x64xf16>, %lse: tensor<2x8x?xf32>, %index: tensor<?xi32>) {
+  // expected-error @+1 {{#attention.batch_index is a modification of 'attention.forward' only}}
+  %g:3 = attention.backward %q, %q, %q, %q, %lse, %q aux(%index : tensor<?xi32>) mods [#attention.batch_index<aux = 0>, #attention.used<k = 0>]
+    : (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?xf32>, tensor<2x8x?x64xf16>)
+    -> (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>)
+  return
+}
+
+// -----
+
+// backward C11
+func.func @backward_used(%q: tensor<2x8x?x64xf16>, %lse: tensor<2x8x?xf32>, %used: tensor<2xf32>) {
+  // expected-error @+1 {{#attention.used expects elements of i32, got 'f32'}}
+  %g:3 = attention.backward %q, %q, %q, %q, %lse, %q aux(%used : tensor<2xf32>) mods [#attention.used<k = 0>]
+    : (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?xf32>, tensor<2x8x?x64xf16>)
+    -> (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>)
+  return
+}
+
+// -----
+
+// backward C1, of packed rows
+func.func @backward_packed_rank(%q: tensor<2x8x?x64xf16>, %lse: tensor<2x8x?xf32>, %cu: tensor<?xi32>) {
+  // expected-error @+1 {{expects q of rank 3, got 4}}
+  %g:3 = attention.backward %q, %q, %q, %q, %lse, %q aux(%cu : tensor<?xi32>) mods [#attention.packed<q = 0, k = 0>]
+    : (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?xf32>, tensor<2x8x?x64xf16>)
+    -> (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>)
+  return
+}
+
+// -----
+
+// backward C1, of packed rows
+func.func @backward_packed_lse(%q: tensor<?x8x64xf16>, %lse: tensor<2x8x?xf32>, %cu: tensor<?xi32>) {
+  // expected-error @+1 {{expects lse of rank 2 and f32, got 'tensor<2x8x?xf32>'}}
+  %g:3 = attention.backward %q, %q, %q, %q, %lse, %q aux(%cu : tensor<?xi32>) layout bshd mods [#attention.packed<q = 0, k = 0>]
+    : (tensor<?x8x64xf16>, tensor<?x8x64xf16>, tensor<?x8x64xf16>, tensor<?x8x64xf16>, tensor<2x8x?xf32>, tensor<?x8x64xf16>)
+    -> (tensor<?x8x64xf16>, tensor<?x8x64xf16>, tensor<?x8x64xf16>)
+  return
+}
+
+// -----
+
+// backward C5, of packed rows
+func.func @backward_packed_heads(%q: tensor<?x8x64xf16>, %lse: tensor<4x?xf32>, %cu: tensor<?xi32>) {
+  // expected-error @+1 {{expects q and lse to agree in heads, got 8 and 4}}
+  %g:3 = attention.backward %q, %q, %q, %q, %lse, %q aux(%cu : tensor<?xi32>) layout bshd mods [#attention.packed<q = 0, k = 0>]
+    : (tensor<?x8x64xf16>, tensor<?x8x64xf16>, tensor<?x8x64xf16>, tensor<?x8x64xf16>, tensor<4x?xf32>, tensor<?x8x64xf16>)
+    -> (tensor<?x8x64xf16>, tensor<?x8x64xf16>, tensor<?x8x64xf16>)
+  return
+}
+
+// -----
+
+// backward C18
+func.func @backward_lengths(%q: tensor<2x8x?x64xf16>, %lse: tensor<2x8x?xf32>) {
+  // expected-error @+1 {{expects 'lengths' to yield 'index', 'index'}}
+  %g:3 = attention.backward %q, %q, %q, %q, %lse, %q 
+    : (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?xf32>, tensor<2x8x?x64xf16>)
+    -> (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>)
+    lengths (%b) {
+      attention.yield %b : index
+    }
+  return
+}
+
+// -----
+
+// backward C19
+func.func @backward_place_indices(%q: tensor<2x8x?x64xf16>, %lse: tensor<2x8x?xf32>) {
+  // expected-error @+1 {{expects 'place_q' to yield two indices or more}}
+  %g:3 = attention.backward %q, %q, %q, %q, %lse, %q 
+    : (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?xf32>, tensor<2x8x?x64xf16>)
+    -> (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>)
+    lengths (%b) {
+      attention.yield %b, %b : index, index
+    }
+    place_q (%b, %h, %i) {
+      attention.yield %i : index
+    }
+  return
+}
+
+// -----
+
+// backward C19
+func.func @backward_place_head(%q: tensor<2x8x?x64xf16>, %lse: tensor<2x8x?xf32>) {
+  // expected-error @+1 {{expects 'place_k' to yield the head that it takes last but one}}
+  %g:3 = attention.backward %q, %q, %q, %q, %lse, %q 
+    : (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?xf32>, tensor<2x8x?x64xf16>)
+    -> (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>)
+    lengths (%b) {
+      attention.yield %b, %b : index, index
+    }
+    place_k (%b, %h, %i) {
+      attention.yield %h, %b, %i : index, index, index
+    }
+  return
+}
+
+// -----
+
+// backward C20
+func.func @backward_place_alone(%q: tensor<2x8x?x64xf16>, %lse: tensor<2x8x?xf32>) {
+  // expected-error @+1 {{expects 'lengths' beside 'place_k'}}
+  %g:3 = attention.backward %q, %q, %q, %q, %lse, %q 
+    : (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?xf32>, tensor<2x8x?x64xf16>)
+    -> (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>)
+    place_k (%b, %h, %i) {
+      attention.yield %b, %h, %i : index, index, index
+    }
+  return
+}
+
+// -----
+
+// backward C21
+func.func @backward_lengths_aux(%q: tensor<2x8x?x64xf16>, %lse: tensor<2x8x?xf32>, %used: tensor<2xi32>, %a: tensor<8xf32>) {
+  // expected-error @+1 {{expects no 'grad_aux' beside 'lengths'}}
+  %g:4 = attention.backward %q, %q, %q, %q, %lse, %q aux(%used, %a : tensor<2xi32>, tensor<8xf32>) grad_aux [1]
+    mods [#attention.used<k = 0>, #attention.alibi<aux = 1>]
+    : (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?xf32>, tensor<2x8x?x64xf16>)
+    -> (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<8xf32>)
   return
 }
 

@@ -257,6 +257,39 @@ func.func @backward_bshd(%q: tensor<2x?x8x64xbf16>, %lse: tensor<2x8x?xf32>) {
   return
 }
 
+// Gradients of sequences that lie anywhere.
+// CHECK-LABEL: func.func @backward_places(
+func.func @backward_places(%q: tensor<?x8x64xbf16>, %lse: tensor<8x?xf32>, %cu: tensor<?xi32>, %most: index, %x: f32) {
+  // CHECK: attention.backward %{{.*}} aux(%{{.*}} : tensor<?xi32>) scale %{{.*}} max_q %{{.*}} layout bshd mods [#attention.packed<q = 0, k = 0>] : (tensor<?x8x64xbf16>
+  %a:3 = attention.backward %q, %q, %q, %q, %lse, %q aux(%cu : tensor<?xi32>) scale %x max_q %most layout bshd
+    mods [#attention.packed<q = 0, k = 0>]
+    : (tensor<?x8x64xbf16>, tensor<?x8x64xbf16>, tensor<?x8x64xbf16>, tensor<?x8x64xbf16>, tensor<8x?xf32>, tensor<?x8x64xbf16>)
+    -> (tensor<?x8x64xbf16>, tensor<?x8x64xbf16>, tensor<?x8x64xbf16>)
+  // CHECK: attention.backward
+  // CHECK-NEXT: mask_mod (%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}) {
+  // CHECK: lengths (%{{.*}}) {
+  // CHECK: place_q (%{{.*}}, %{{.*}}, %{{.*}}) {
+  // CHECK: place_k (%{{.*}}, %{{.*}}, %{{.*}}) {
+  %b:3 = attention.backward %q, %q, %q, %q, %lse, %q aux(%cu : tensor<?xi32>) layout bshd
+    : (tensor<?x8x64xbf16>, tensor<?x8x64xbf16>, tensor<?x8x64xbf16>, tensor<?x8x64xbf16>, tensor<8x?xf32>, tensor<?x8x64xbf16>)
+    -> (tensor<?x8x64xbf16>, tensor<?x8x64xbf16>, tensor<?x8x64xbf16>)
+    mask_mod (%b0, %h, %i, %j) {
+      %c = arith.cmpi sle, %j, %i : index
+      attention.yield %c : i1
+    }
+    lengths (%b0) {
+      %queries = attention.length query
+      attention.yield %queries, %queries : index, index
+    }
+    place_q (%b0, %h, %i) {
+      attention.yield %h, %i : index, index
+    }
+    place_k (%b0, %h, %j) {
+      attention.yield %h, %j : index, index
+    }
+  return
+}
+
 // One-line masks, alignment and a scale that is a number.
 // CHECK-LABEL: func.func @one_liners
 // CHECK: attention.forward %{{.*}} aux(%{{.*}}, %{{.*}}, %{{.*}} : tensor<2x?xi32>, tensor<2xi64>, tensor<1x1x?x?xi1>) scale 1.250000e-01

@@ -38,6 +38,38 @@ func.func @blocks(%q: !t, %s: tensor<1x1x?xi32>) -> !t {
 
 !t = tensor<1x2x?x64xf16>
 
+func.func @pages(%q: !t, %k: tensor<?x2x64x64xf16>, %table: tensor<?x?xi32>) -> !t {
+  // expected-error @+1 {{has no gradients that are known with pages, which sequences may share}}
+  %o = attention.forward %q, %k, %k aux(%table : tensor<?x?xi32>) mods [#attention.paged<table = 0>]
+    : (!t, tensor<?x2x64x64xf16>, tensor<?x2x64x64xf16>) -> !t
+  return %o : !t
+}
+
+// -----
+
+!t = tensor<1x2x?x64xf16>
+
+func.func @batches(%q: !t, %index: tensor<?xi32>) -> !t {
+  // expected-error @+1 {{has no gradients that are known with numbers of batches, which sequences may share}}
+  %o = attention.forward %q, %q, %q aux(%index : tensor<?xi32>) mods [#attention.used<k = 0>, #attention.batch_index<aux = 0>]
+    : (!t, !t, !t) -> !t
+  return %o : !t
+}
+
+// -----
+
+!t = tensor<1x2x?x64xf16>
+
+func.func @lengths(%q: !t, %used: tensor<?xi32>) -> !t {
+  // expected-error @+1 {{has no gradients of auxiliary operands that are known with lengths of sequences}}
+  %o = attention.forward %q, %q, %q aux(%used : tensor<?xi32>) mods [#attention.used<k = 0>] : (!t, !t, !t) -> !t
+  return %o : !t
+}
+
+// -----
+
+!t = tensor<1x2x?x64xf16>
+
 func.func @taken(%q: !t, %s: tensor<2xf32>) -> !t {
   %o = attention.forward %q, %q, %q aux(%s : tensor<2xf32>) : (!t, !t, !t) -> !t
   return %o : !t

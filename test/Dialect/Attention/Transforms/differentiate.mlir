@@ -49,3 +49,29 @@ func.func @bias(%q: !q, %k: !k, %slopes: !s {tile.name = "slopes"}, %bias: !b {t
     }
   return %lse, %o : !l, !q
 }
+
+// Lengths and places are those of the forward; lse has no dimension of sequences.
+// CHECK: func.func @packed(%{{.*}}) -> (tensor<?x4x64xbf16>, tensor<4x?xf32>) {
+// CHECK: func.func @packed_backward(
+// CHECK-SAME: %[[Q:[^:]*]]: tensor<?x4x64xbf16>, %[[CU:[^:]*]]: tensor<?xi32>, %[[MAX:[^:]*]]: i32, %[[O:[^:]*]]: tensor<?x4x64xbf16>, %[[L:[^:]*]]: tensor<4x?xf32>, %[[G:[^:]*]]: tensor<?x4x64xbf16>)
+// CHECK: %[[MOST:.*]] = arith.index_cast %[[MAX]]
+// CHECK: attention.backward %[[Q]], %[[Q]], %[[Q]], %[[O]], %[[L]], %[[G]] aux(%[[CU]] : tensor<?xi32>) max_q %[[MOST]] layout bshd mods [#attention.packed<q = 0>]
+// CHECK: lengths (%{{.*}}) {
+// CHECK: place_k (%[[B:.*]], %[[H:.*]], %[[J:.*]]) {
+// CHECK: tensor.extract %[[CU]][%[[B]]]
+func.func @packed(%q: tensor<?x4x64xbf16>, %cu: tensor<?xi32>, %max: i32) -> tensor<?x4x64xbf16> {
+  %most = arith.index_cast %max : i32 to index
+  %o = attention.forward %q, %q, %q aux(%cu : tensor<?xi32>) max_q %most layout bshd mods [#attention.packed<q = 0>]
+    : (tensor<?x4x64xbf16>, tensor<?x4x64xbf16>, tensor<?x4x64xbf16>) -> tensor<?x4x64xbf16>
+    lengths (%b) {
+      %keys = attention.length key
+      attention.yield %keys, %keys : index, index
+    }
+    place_k (%b, %h, %j) {
+      %start = tensor.extract %cu[%b] : tensor<?xi32>
+      %first = arith.index_cast %start : i32 to index
+      %row = arith.addi %first, %j : index
+      attention.yield %h, %row : index, index
+    }
+  return %o : tensor<?x4x64xbf16>
+}
