@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Gradients of packed sequences. There is no backward kernel with places, so that
-rows are laid out with padding for it: what is padded costs time and memory. The
-forward runs on the sequences as they lie."""
+"""Gradients of packed sequences, by kernels that take the rows as they lie."""
 
 from __future__ import annotations
 
@@ -9,10 +7,16 @@ from typing import Any
 
 import torch
 
-from . import gradients, serving
+from . import checks, gradients, serving, tensors
+from .compiler import CompileOptions, get_compiler
+from .driver import Kernel, compile
 from .errors import ArgumentError, UnsupportedError
-from .program import mods_text, to_text
-from .trace import trace_mods
+from .launch import Launcher, keep
+from .serving_spec import ServingBackwardSpec, ServingSpec
+from .spec import Spec
+
+_kernels: dict[tuple[ServingBackwardSpec, bool], Kernel] = {}
+_plans: dict[Any, Launcher] = {}
 
 
 def attention(
@@ -56,74 +60,75 @@ class _Function(torch.autograd.Function):
             used_k=used_k, return_lse=True, **named,
         )  # fmt: skip
         ctx.save_for_backward(q, k, v, cu_q, cu_k, used_q, used_k, o, lse)
-        ctx.most, ctx.named = (max_q, max_k), named
-        ctx.kind = "deterministic" if deterministic else "fa3"
+        ctx.most, ctx.named = max_q, named
+        ctx.deterministic = deterministic or gradients.is_deterministic()
         ctx.set_materialize_grads(False)
         return o, lse
 
     @staticmethod
     def backward(ctx: Any, do: Any, dlse: Any) -> Any:  # type: ignore[override]
         q, k, v, cu_q, cu_k, used_q, used_k, o, lse = ctx.saved_tensors
-        named, (max_q, max_k) = ctx.named, ctx.most
         none = (None,) * 8
         if do is None and dlse is None:
             return None, None, None, *none
-        do = torch.zeros_like(o) if do is None else do
-        rows = _Padding(cu_q, used_q, max_q, q.shape[0])
-        keys = _Padding(cu_k, used_k, max_k, k.shape[0])
-        lengths_q, lengths_k = rows.lengths, keys.lengths
-        chunk, window = named["chunk"], named["window"]
-        left, right = window if window is not None else (None, None)
-        if named["causal"]:
-            right = 0
+        do = torch.zeros_like(o) if do is None else do.contiguous()
+        values = {
+            "q": q, "k": k, "v": v, "o": o, "lse": lse, "do": do,
+            "dlse": None if dlse is None else dlse.contiguous(),
+            "cu_q": cu_q, "cu_k": cu_k, "used_q": used_q, "used_k": used_k,
+            "max_q": ctx.most,
+        }  # fmt: skip
+        # Rows that are none of a sequence are written by nobody.
+        grads = {f"d{name}": values[name].new_zeros(values[name].shape) for name in "qkv"}
+        _run(values | grads, ctx.named, ctx.deterministic)
+        return *grads.values(), *none
 
-        def mask_mod(b: Any, h: Any, i: Any, j: Any) -> Any:
-            here = i + lengths_k[b] - lengths_q[b]
-            seen = j < lengths_k[b]
-            if right is not None and right >= 0:
-                seen = seen & (j <= here + right)
-            if left is not None and left >= 0:
-                seen = seen & (j >= here - left)
-            if chunk:
-                seen = seen & (here // chunk == j // chunk)
-            return seen
 
-        traced = trace_mods(None, mask_mod)
-        text = to_text(
-            False, None, named["softcap"], None, True, "bshd", "", mods_text(traced),
-            ctx.kind, interpret=named["interpret"],
+def _run(values: dict[str, Any], named: dict[str, Any], deterministic: bool) -> None:
+    """Computes dq, dk and dv, which are among the values by name."""
+    q, v = values["q"], values["v"]
+    types = [tensors.view(name, values[name]).type for name in "qkv"]
+    if types[0] not in ("f16", "bf16"):
+        raise UnsupportedError(f"gradients of {types[0]}")
+    spec = Spec(
+        types[0], types[1], types[2], types[0], q.shape[-1], v.shape[-1],
+        bool(named["causal"]), checks.check_window(named["window"]),
+        checks.check_softcap(named["softcap"]), True,
+    )  # fmt: skip
+    arrays = tuple(
+        name for name in ("cu_q", "cu_k", "used_q", "used_k") if values[name] is not None
+    )
+    backward = ServingBackwardSpec(
+        ServingSpec(spec, arrays, chunk=named["chunk"]), values["dlse"] is not None
+    )
+    scale = checks.check_scale(named["scale"], q.shape[-1])
+    names = (*backward.inputs, *backward.outputs)
+    given = [scale if name == "scale" else values[name] for name in names]
+    described = lambda: [  # noqa: E731
+        (
+            ("f32" if name == "scale" else "i32", value)
+            if name in ("scale", "max_q")
+            else tensors.view(name, value).array()
+        )
+        for name, value in zip(names, given)
+    ]
+    if named["interpret"]:
+        get_compiler().interpret(
+            backward.to_mlir(), described(), CompileOptions(),
+            None if named["interpret"] == "definition" else "tile",
         )  # fmt: skip
-        # Rows of no query weigh nothing: exp(score - inf).
-        sums = rows.pad(lse.t(), float("inf")).transpose(1, 2)
-        grads = gradients.backward(
-            rows.pad(do), None if dlse is None else rows.pad(dlse.t()).transpose(1, 2),
-            rows.pad(q), keys.pad(k), keys.pad(v), rows.pad(o), sums, traced.tensors,
-            traced.scalars, text, named["scale"],
-        )  # fmt: skip
-        made = (rows.pack(grads[0]), keys.pack(grads[1]), keys.pack(grads[2]))
-        return *made, *none
-
-
-class _Padding:
-    """Rows of sequences one behind the other, as (sequence, row) and back; without
-    the host knowing where they begin."""
-
-    def __init__(self, starts: Any, used: Any, most: int, count: int) -> None:
-        self.lengths = (starts[1:] - starts[:-1]).clamp(min=0, max=most)
-        if used is not None:
-            self.lengths = torch.minimum(self.lengths, used.clamp(min=0))
-        self.lengths = self.lengths.to(torch.int32)
-        self.count = count
-        place = torch.arange(most, device=starts.device)
-        self.real = place < self.lengths[:, None]
-        # A row more takes what is padding.
-        self.rows = torch.where(self.real, starts[:-1, None] + place, count)
-
-    def pad(self, packed: Any, value: float = 0.0) -> Any:
-        row = packed.new_full((1, *packed.shape[1:]), value)
-        return torch.cat([packed, row])[self.rows]
-
-    def pack(self, padded: Any) -> Any:
-        made = padded.new_zeros((self.count + 1, *padded.shape[2:]))
-        made[self.rows.reshape(-1)] = padded.flatten(0, 1)
-        return made[:-1]
+        return
+    device = q.get_device()
+    key = (backward, deterministic, device, tuple(
+        (one.shape, one.stride(), one.dtype)
+        for one in given if isinstance(one, torch.Tensor)
+    ))  # fmt: skip
+    launcher = _plans.get(key)
+    if launcher is None:
+        kernel = _kernels.get((backward, deterministic))
+        if kernel is None:
+            kernel = compile(backward.to_mlir(), deterministic=deterministic)
+            _kernels[backward, deterministic] = kernel
+        with torch.cuda.device(device):
+            launcher = keep(_plans, key, lambda: Launcher(kernel, device, described()))
+    launcher.run(given)

@@ -118,7 +118,9 @@ class ServingSpec:
         packs = 1 < heads // key_heads <= 64 and not self.attention.has_scales
         return {"pack_gqa": True} if packs and not self.splits else {}
 
-    def to_mlir(self) -> str:
+    @functools.cached_property
+    def types(self) -> dict[str, str]:
+        """By name, without those of new keys."""
         spec, arrays = self.attention, self.arrays
         heads, key_heads = self.heads or ("?", "?")
         packed_q, packed_k = "cu_q" in arrays, "cu_k" in arrays
@@ -135,6 +137,12 @@ class ServingSpec:
         }  # fmt: skip
         types |= {name: "tensor<?xi32>" for name in ARRAYS if name != "page_table"}
         types |= {f"{name}_descale": "tensor<?x?x1xf32>" for name in "qkv"}
+        return types
+
+    def to_mlir(self) -> str:
+        spec, arrays = self.attention, self.arrays
+        key_heads = self.heads[1] if self.heads else "?"
+        types = dict(self.types)
         before: list[str] = []
         named: tuple[str, ...] = ("q", "k", "v")
         if self.append:
@@ -157,11 +165,7 @@ class ServingSpec:
         # Numbers that a grid is computed of: at least so much, as a formula needs.
         for name in ("max_q", "splits"):
             if name in self.inputs:
-                before += [
-                    f"  %{name}_least = arith.constant 0 : index",
-                    f"  %{name}_given = arith.index_cast %{name} : i32 to index",
-                    f"  %{name}_index = arith.maxsi %{name}_given, %{name}_least : index",
-                ]
+                before += _index_of(name)
                 lines.append(f"    {name} %{name}_index")
         if spec.sinks:
             lines.append(f"    sinks(%sinks : {types['sinks']})")
@@ -202,3 +206,51 @@ class ServingSpec:
             "page_table": "#attention.paged<table = {}>",
         }
         return [words[name].format(number[name]) for name in PLACES if name in number]
+
+
+@dataclasses.dataclass(frozen=True)
+class ServingBackwardSpec:
+    """The kernels of the gradients of q, k and v of a ServingSpec. `dlse`: there is a
+    gradient of lse too."""
+
+    forward: ServingSpec
+    dlse: bool = False
+
+    @functools.cached_property
+    def inputs(self) -> tuple[str, ...]:
+        given = ("q", "k", "v", "o", "lse", "do", *(("dlse",) if self.dlse else ()))
+        most = ("max_q",) if "cu_q" in self.forward.arrays else ()
+        return (*given, "scale", *self.forward.arrays, *most)
+
+    outputs = ("dq", "dk", "dv")
+
+    def to_mlir(self) -> str:
+        arrays, types = self.forward.arrays, dict(self.forward.types)
+        types["do"], types["dlse"] = types["o"], types["lse"]
+        types |= {f"d{name}": types[name] for name in "qkv"}
+        dlse = " dlse %dlse" if self.dlse else ""
+        lines = [f"    attention.backward %q, %k, %v, %o, %lse, %do{dlse}"]
+        operands = ", ".join("%" + name for name in arrays)
+        lines.append(f"    aux({operands} : {', '.join(types[a] for a in arrays)})")
+        lines.append("    scale %scale")
+        before: list[str] = []
+        if "max_q" in self.inputs:
+            before = _index_of("max_q")
+            lines.append("    max_q %max_q_index")
+        lines.append("    layout bshd")
+        lines.append(f"    mods [{', '.join(self.forward._mods())}]")
+        given = ", ".join(types[name] for name in self.inputs[: 7 if self.dlse else 6])
+        made = ", ".join(types[name] for name in self.outputs)
+        lines.append(f"    : ({given}) -> ({made})")
+        return function_text(
+            "attention_serving_backward", self.inputs, self.outputs, types, lines, before
+        )
+
+
+def _index_of(name: str) -> list[str]:
+    """Lines that make an index, at least 0, of an i32 that a grid is computed of."""
+    return [
+        f"  %{name}_least = arith.constant 0 : index",
+        f"  %{name}_given = arith.index_cast %{name} : i32 to index",
+        f"  %{name}_index = arith.maxsi %{name}_given, %{name}_least : index",
+    ]

@@ -261,6 +261,37 @@ class ServingTest(unittest.TestCase):
             for made, expected in zip(*grads):
                 self.close(made, expected, 8e-3)
 
+    def test_gradients_with_used_lengths(self):
+        lengths, used = ((7, 20), (0, 5), (26, 26)), ((5, 20), (0, 3), (26, 11))
+        cu_q, cu_k = (starts(one) for one in zip(*lengths))
+        used_q, used_k = (i32(*one) for one in zip(*used))
+        given = [self.random(int(cu[-1]) + 2, 2, 16) for cu in (cu_q, cu_k, cu_k)]
+        real = packed.attention
+        with mock.patch.object(
+            packed, "attention", lambda *a, **more: real(*a, **more, interpret=True)
+        ):
+            q, k, v = (one.clone().requires_grad_() for one in given)
+            o = door.flash_attn_varlen_func(
+                q, k, v, cu_q, cu_k, 26, 26, used_q, used_k, causal=True
+            )
+        weights = torch.zeros(o.shape)
+        expected = [torch.zeros(one.shape) for one in given]
+        for n, (a, b) in enumerate(used):
+            i, j = int(cu_q[n]), int(cu_k[n])
+            rows, keys = slice(i, i + a), slice(j, j + b)
+            weights[rows] = torch.linspace(-1, 1, 16)
+            x, y, z = (
+                one[s].float().requires_grad_()
+                for one, s in zip(given, (rows, keys, keys))
+            )
+            made, _ = one_sequence(x, y, z, causal=True)
+            (made * weights[rows]).sum().backward()
+            for sums, s, one in zip(expected, (rows, keys, keys), (x, y, z)):
+                sums[s] = one.grad
+        o.backward(weights.half())
+        for made, wanted in zip((q, k, v), expected):
+            self.close(made.grad, wanted, 8e-3)
+
     def test_errors(self):
         q, k = self.random(33, 4, 16), self.random(50, 2, 16)
         start = starts((33,))
