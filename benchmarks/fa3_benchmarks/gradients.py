@@ -6,7 +6,7 @@ from __future__ import annotations
 import torch
 from torch.nn.attention import sdpa_kernel
 
-from fa3_device import backward, kernels, memory, oracle
+from fa3_device import gradient_oracle, kernels, memory, oracle
 from fa3_device.peers import BACKENDS
 
 from .peers import Candidate, Unavailable, compiled_flex
@@ -104,7 +104,7 @@ class GradientProblem(Parts):
                     x["bias"] = self.bias[at]
                 mask = self.cell.mask
                 self._truth.append([
-                    backward.gradients(mask, x, dtype)[0][: len(NAMES)]
+                    gradient_oracle.gradients(mask, x, dtype)[0][: len(NAMES)]
                     for dtype in (torch.float32, self.dtype)
                 ])  # fmt: skip
         return self._truth

@@ -11,7 +11,9 @@ import zlib
 
 import torch
 
-from . import build, cases, features, kernels, memory, oracle, timing
+from . import (
+    backward_places, build, cases, features, gradient_oracle, kernels, memory, oracle, timing,
+)  # fmt: skip
 
 _SHAPES = [
     (1, 1), (1, 147), (64, 128), (113, 203), (128, 217), (108, 256), (256, 512),
@@ -19,7 +21,7 @@ _SHAPES = [
 ]  # fmt: skip
 _HIDDEN = 2048  # elements of all heads of a layer that is timed
 _EXACT = 1 << 24  # scores up to which the definition is computed in f64
-_INPUTS, _GRADIENTS = ("q", "k", "v"), ("dq", "dk", "dv")
+_GRADIENTS = ("dq", "dk", "dv")
 
 
 def _shares_bias(feature):
@@ -37,79 +39,6 @@ def module(feature):
         features.MASKS[feature.mask], types, feature.layout, feature.scale,
         of_aux=True,
     )  # fmt: skip
-
-
-def _scores(mask, x, dtype):
-    """Edited scores, by operations that torch can differentiate; which keys are
-    visible, and which queries see none, (query, 1), or None for both."""
-    batch, heads, queries, d = x["q"].shape
-    key_heads, keys = x["k"].shape[1:3]
-    k = x["k"].to(dtype).repeat_interleave(heads // key_heads, 1)
-    s = (x["q"].to(dtype) * x["scale"]) @ k.transpose(-1, -2)
-    if mask.softcap is not None:
-        s = (s / mask.softcap).tanh() * mask.softcap
-    if mask.alibi:
-        i = torch.arange(queries, device=s.device)[:, None] + (keys - queries)
-        j = torch.arange(keys, device=s.device)[None, :]
-        wide = torch.promote_types(dtype, torch.float32)
-        slopes = x["alibi"].to(wide)[:, None, None]
-        s = (s.to(wide) - slopes * (i - j).abs().to(wide)).to(dtype)
-    if mask.bias:
-        s = s + x["bias"].to(dtype)
-    keep = oracle.visible(mask, queries, keys, s.device)
-    dead = None if keep is None else ~keep.any(-1)[:, None]
-    return s, keep, dead
-
-
-def _forward(mask, x, dtype):
-    """o and lse, by operations that torch can differentiate."""
-    s, keep, dead = _scores(mask, x, dtype)
-    group = s.shape[1] // x["k"].shape[1]
-    v = x["v"].to(dtype).repeat_interleave(group, 1)
-    if keep is not None:
-        s = s.masked_fill(~keep & ~dead, -torch.inf)
-    p = s.softmax(-1)
-    lse = s.detach().to(torch.promote_types(dtype, torch.float32)).logsumexp(-1)
-    if dead is not None:
-        p = p.masked_fill(dead, 0)
-        lse = lse.masked_fill(dead[:, 0], -torch.inf)
-    return p @ v, lse
-
-
-def gradients(mask, x, dtype):
-    """Gradients of q, k, v and auxiliary operands in f32, with o and lse."""
-    leaves = {}
-    for name in _INPUTS + tuple(n for n in ("alibi", "bias") if n in x):
-        wide = dtype
-        if x[name].dtype != x["q"].dtype:
-            wide = torch.promote_types(dtype, x[name].dtype)
-        leaves[name] = x[name].detach().clone().to(wide).requires_grad_()
-    o, lse = _forward(mask, {**x, **leaves}, dtype)
-    found = torch.autograd.grad(o, list(leaves.values()), x["do"].to(dtype))
-    return [g.float() for g in found], o.detach(), lse.float()
-
-
-def _of_given(mask, x, o, lse, dtype):
-    """Gradients of auxiliary operands in f32 by the formula, with o and lse as
-    the operation is given them. Rounding o changes the gradients of all scores
-    of a query alike, which sums over many pairs add up."""
-    leaves = [
-        x[name].detach().clone().to(dtype).requires_grad_()
-        for name in ("alibi", "bias") if name in x
-    ]  # fmt: skip
-    if not leaves:
-        return []
-    named = dict(zip((n for n in ("alibi", "bias") if n in x), leaves))
-    s, keep, _ = _scores(mask, {**x, **named}, dtype)
-    group = s.shape[1] // x["k"].shape[1]
-    v = x["v"].to(dtype).repeat_interleave(group, 1)
-    p = (s.detach() - lse.to(dtype)[..., None]).exp()
-    if keep is not None:
-        p = p.masked_fill(~keep, 0)
-    do = x["do"].to(dtype)
-    delta = (do * o.to(dtype)).sum(-1, keepdim=True)
-    change = p * (do @ v.transpose(-1, -2) - delta)
-    return [g.float() for g in torch.autograd.grad(s, leaves, change)]
 
 
 class _Problem:
@@ -165,11 +94,11 @@ class _Problem:
         keys = x["k"].shape[2]
         exact = batch * heads * queries * keys <= _EXACT
         wide = torch.float64 if exact else torch.float32
-        want, o, lse = gradients(self.mask, x, wide)
-        low, _, _ = gradients(self.mask, x, self.dtype)
+        want, o, lse = gradient_oracle.gradients(self.mask, x, wide)
+        low, _, _ = gradient_oracle.gradients(self.mask, x, self.dtype)
         self.arrays["o"].fill(o)
         self.lse.fill(lse)
-        given = _of_given(self.mask, x, self.arrays["o"].tensor, lse, wide)
+        given = gradient_oracle.of_given(self.mask, x, self.arrays["o"].tensor, lse, wide)
         return want[: len(_GRADIENTS)] + given, low
 
     def arguments(self):
@@ -406,7 +335,12 @@ def run(arguments):
     builds = {
         f.name: compiler.submit("backward-" + f.name, module(f)) for f in chosen
     }
-    failed = (_measure if arguments.time else _matrix)(arguments, chosen, builds)
+    places = [] if arguments.time else backward_places.submit(compiler, arguments)
+    failed = 0
+    if chosen:
+        failed = (_measure if arguments.time else _matrix)(arguments, chosen, builds)
+        print(f"{len(chosen)} feature sets, {time.monotonic() - start:.0f} s")
+    if places:
+        failed += backward_places.run(arguments, places)
     compiler.shutdown()
-    print(f"{len(chosen)} feature sets, {time.monotonic() - start:.0f} s")
     return 1 if failed else 0
