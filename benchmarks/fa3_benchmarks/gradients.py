@@ -67,7 +67,7 @@ class GradientProblem(Parts):
         }
         self._truth = None
 
-    def arguments(self) -> dict:
+    def arguments(self, _variant: str = "") -> dict:
         """What fa3's program takes, by name."""
         found = {
             name: x.tensor
