@@ -10,9 +10,9 @@ import torch
 
 from fa3_device import kernels, timing
 
-from . import gradients, peers, serving_problem, sustained
+from . import gradients, packed_gradients, peers, serving_problem, sustained
 from .problem import PEER_TOLERANCE, Problem
-from .serving import ServingCell
+from .serving import PackedGradientCell, ServingCell
 
 OURS = "ours"
 
@@ -65,6 +65,8 @@ def _ours(stem, variant):
 
 
 def _problem(cell):
+    if isinstance(cell, PackedGradientCell):
+        return packed_gradients.PackedGradientProblem(cell)
     if isinstance(cell, ServingCell):
         return serving_problem.ServingProblem(cell)
     return (gradients.GradientProblem if cell.gradient else Problem)(cell)
@@ -74,7 +76,9 @@ def _makers(job, cell, references):
     """(name, whether it is ours, maker), cuDNN first."""
     options = job.options
     makers = peers.MAKERS
-    if isinstance(cell, ServingCell):
+    if isinstance(cell, PackedGradientCell):
+        makers = packed_gradients.MAKERS
+    elif isinstance(cell, ServingCell):
         makers = serving_problem.MAKERS
     elif cell.gradient:
         makers = gradients.MAKERS

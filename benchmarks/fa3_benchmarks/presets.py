@@ -292,6 +292,15 @@ def _serving(name: str, cells: list[serving.ServingCell]) -> Preset:
     )  # fmt: skip
 
 
+def _backward_varlen() -> Preset:
+    """Gradients of packed sequences, in each form, beside FlashAttention-2."""
+    cells = serving.packed_gradient_cells()
+    return Preset(
+        "backward-varlen", cells, peers=("fa2",), base="fa2",
+        by_cell={cell.name: cell.variants() for cell in cells},
+    )  # fmt: skip
+
+
 PRESETS: dict[str, Callable[[], Preset]] = {
     "table": _table,
     "bf16": _bf16,
@@ -313,6 +322,7 @@ PRESETS: dict[str, Callable[[], Preset]] = {
     "append": lambda: _serving("append", serving.append_cells()),
     "varlen": lambda: _serving("varlen", serving.varlen_cells()),
     "mixed": lambda: _serving("mixed", serving.mixed_cells()),
+    "backward-varlen": _backward_varlen,
 }
 
 

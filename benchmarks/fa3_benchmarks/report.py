@@ -10,7 +10,7 @@ from .rows import Row, ratios
 
 
 # Presets with a line for each family, however few.
-IN_LINES = ("decode", "paged", "append", "varlen", "mixed")
+IN_LINES = ("decode", "paged", "append", "varlen", "mixed", "backward-varlen")
 
 
 def _unique(items: Iterable) -> list:

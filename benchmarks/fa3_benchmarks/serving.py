@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from fa3.serving_spec import Append, ServingSpec
+from fa3.serving_spec import Append, ServingBackwardSpec, ServingSpec
 from fa3.spec import Spec
 from fa3_device.features import Mask
 
@@ -147,6 +147,35 @@ class ServingCell:
         ).to_mlir()  # fmt: skip
 
 
+@dataclasses.dataclass(frozen=True)
+class PackedGradientCell(ServingCell):
+    """Gradients of q, k and v of packed sequences, given o and lse."""
+
+    @property
+    def flops(self) -> int:
+        """Operations of five products for every visible score."""
+        return super().flops * 5 // 2
+
+    def variants(self) -> dict[str, str]:
+        """The form that is chosen, and each form; where all sequences have one
+        length, the kernels for a batch of them, too."""
+        forms = {
+            PLAIN: "", "split": "backward-form=split", "fused": "backward-form=fused",
+        }  # fmt: skip
+        return forms | ({DENSE: ""} if self.is_balanced else {})
+
+    def dense_cell(self) -> Cell:
+        return dataclasses.replace(super().dense_cell(), gradient=True, lse=True)
+
+    def module(self, variant: str = PLAIN) -> str:
+        if variant == DENSE:
+            return self.dense_cell().module(dynamic=True, knows_heads=True)
+        spec = Spec(*[self.type] * 4, self.d, self.d, causal=self.causal, lse=True)
+        heads = self.heads, self.key_heads
+        forward = ServingSpec(spec, self.arrays, heads=heads)
+        return ServingBackwardSpec(forward).to_mlir()
+
+
 def filling_parts(batch: int, queries: int, key_heads: int, group: int,
                   keys: int) -> int:  # fmt: skip
     """Parts of the keys that fill the GPU with tiles, nearly as launches choose them
@@ -213,17 +242,28 @@ def _mix() -> tuple[int, ...]:
     return few + many
 
 
+def _label(keys: tuple[int, ...]) -> str:
+    some = f"{keys[0]}" if min(keys) == max(keys) else f"{min(keys)} to {max(keys)}"
+    return f"{len(keys)} of {some}"
+
+
 def varlen_cells() -> list[ServingCell]:
     """Packed sequences, of different lengths and of one."""
     lengths = [_mix(), *((n,) * (65536 // n) for n in (4096, 2048, 1024))]
     return [
-        ServingCell(
-            "varlen",
-            f"{len(keys)} of {min(keys)} to {max(keys)}" if len(set(keys)) > 1
-            else f"{len(keys)} of {keys[0]}",
-            keys, keys, causal=True, packed=True,
-        )
+        ServingCell("varlen", _label(keys), keys, keys, causal=True, packed=True)
         for keys in lengths
+    ]
+
+
+def packed_gradient_cells() -> list[ServingCell]:
+    """The layer of Llama-3 8B on packed sequences, of different lengths and of
+    one."""
+    return [
+        PackedGradientCell(
+            "backward-varlen", _label(keys), keys, keys, causal=True, packed=True,
+        )
+        for keys in (_mix(), (4096,) * 16)
     ]  # fmt: skip
 
 

@@ -141,6 +141,21 @@ class Cells(unittest.TestCase):
         for c in presets.PRESETS["append"]().cells:
             self.assertIn("attention.append", c.module())
 
+    def test_packed_gradients(self):
+        preset = presets.PRESETS["backward-varlen"]()
+        mix, balanced = preset.cells
+        forward = presets.PRESETS["varlen"]().cells[0]
+        self.assertEqual(2 * mix.flops, 5 * forward.flops)
+        self.assertEqual(list(preset.variants_of(mix)), ["fa3", "split", "fused"])
+        self.assertIn("dense", preset.variants_of(balanced))
+        self.assertEqual(balanced.flops, balanced.dense_cell().flops)
+        text = preset.module_of(mix, "split", False)
+        self.assertIn("attention.backward %q, %k, %v, %o, %lse, %do", text)
+        self.assertIn("#attention.packed<q = 0, k = 1>", text)
+        self.assertIn("%q: tensor<?x32x128xbf16>", text)
+        dense = preset.module_of(balanced, "dense", False)
+        self.assertIn("%k: tensor<?x8x?x128xbf16>", dense)
+
     def test_narrow(self):
         given = types.SimpleNamespace(
             types=None, dims=["192x128"], masks=["causal"], lengths=None,
