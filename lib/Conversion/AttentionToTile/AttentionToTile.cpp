@@ -122,39 +122,6 @@ KernelSource::createKernel(gpu::GPUModuleOp module, StringRef name, Parts parts,
   return {kernel, std::move(arguments)};
 }
 
-/// Memory for the results of parts of the keys, like o and lse but f32 and with
-/// the number of the part in front. `rows` are those of a tile.
-static KernelSource::Parts
-allocateParts(HostFunction &host, const std::optional<GroupPacking> &packing,
-              int64_t rows) {
-  OpBuilder builder = host.getBuilder();
-  ImplicitLocOpBuilder b(host.forward.getLoc(), builder);
-  Value count = buildSplitCount(b, host, packing, rows);
-  // Behind the first dimension and then seen in front: extents of such a view
-  // are read, where those of an allocation are computed again for every use.
-  auto allocate = [&](StringRef name, int64_t dims) -> Value {
-    auto like = cast<MemRefType>(host.o.getType());
-    SmallVector<int64_t> shape;
-    SmallVector<Value> extents;
-    for (int64_t dim = 0; dim < dims; ++dim) {
-      shape.push_back(like.getDimSize(dim));
-      extents.push_back(memref::DimOp::create(b, host.o, dim));
-    }
-    shape.insert(shape.begin() + 1, ShapedType::kDynamic);
-    extents.insert(extents.begin() + 1, count);
-    auto type = RankedTensorType::get(shape, b.getF32Type());
-    Value memory = attention::allocateWorkspace(b, type, extents, name);
-    memory = memref::CastOp::create(
-        b, attention::getStridedType(type, b.getF32Type()), memory);
-    auto order = llvm::to_vector(llvm::seq<unsigned>(0, shape.size()));
-    std::swap(order[0], order[1]);
-    AffineMap map = AffineMap::getPermutationMap(order, b.getContext());
-    return memref::TransposeOp::create(b, memory, AffineMapAttr::get(map));
-  };
-  int64_t rank = cast<MemRefType>(host.o.getType()).getRank();
-  return {allocate("o_parts", rank), allocate("lse_parts", rank - 1)};
-}
-
 LogicalResult AttentionToTile::verifyOptions() {
   auto error = [&]() {
     return getOperation().emitError("attention-to-tile: ");
@@ -548,7 +515,8 @@ LogicalResult AttentionToTile::buildForward(HostFunction &host,
   KernelSource source = {host, captures, q, values, o, lse};
   KernelSource::Parts parts;
   if (host.splits) {
-    parts = allocateParts(host, operands.packing, tile.blockM);
+    std::tie(parts.o, parts.lse) =
+        allocateParts(host, operands.packing, tile.blockM);
     source.o = parts.o;
     source.lse = parts.lse;
     Value *ofParts[] = {&source.o, &source.lse};

@@ -180,9 +180,11 @@ static bool isPositive(Value value) {
                                          isAbove0(maximum.getRhs())));
 }
 
-Value fa3::buildSplitCount(ImplicitLocOpBuilder &b, HostFunction &host,
-                           const std::optional<GroupPacking> &packing,
-                           int64_t rows) {
+/// What `splits` says if that is above 0, and else what fills the
+/// multiprocessors.
+static Value buildSplitCount(ImplicitLocOpBuilder &b, HostFunction &host,
+                             const std::optional<GroupPacking> &packing,
+                             int64_t rows) {
   Value given = host.splits;
   if (isPositive(given))
     return given;
@@ -196,4 +198,35 @@ Value fa3::buildSplitCount(ImplicitLocOpBuilder &b, HostFunction &host,
   // The host requires that none is negative; grids, which are counted without a
   // sign, are to see it.
   return arith::MaxSIOp::create(b, count, arith::ConstantIndexOp::create(b, 1));
+}
+
+std::pair<Value, Value>
+fa3::allocateParts(HostFunction &host,
+                   const std::optional<GroupPacking> &packing, int64_t rows) {
+  OpBuilder builder = host.getBuilder();
+  ImplicitLocOpBuilder b(host.forward.getLoc(), builder);
+  Value count = buildSplitCount(b, host, packing, rows);
+  // Behind the first dimension and then seen in front: extents of such a view
+  // are read, where those of an allocation are computed again for every use.
+  auto allocate = [&](StringRef name, int64_t dims) -> Value {
+    auto like = cast<MemRefType>(host.o.getType());
+    SmallVector<int64_t> shape;
+    SmallVector<Value> extents;
+    for (int64_t dim = 0; dim < dims; ++dim) {
+      shape.push_back(like.getDimSize(dim));
+      extents.push_back(memref::DimOp::create(b, host.o, dim));
+    }
+    shape.insert(shape.begin() + 1, ShapedType::kDynamic);
+    extents.insert(extents.begin() + 1, count);
+    auto type = RankedTensorType::get(shape, b.getF32Type());
+    Value memory = attention::allocateWorkspace(b, type, extents, name);
+    memory = memref::CastOp::create(
+        b, attention::getStridedType(type, b.getF32Type()), memory);
+    auto order = llvm::to_vector(llvm::seq<unsigned>(0, shape.size()));
+    std::swap(order[0], order[1]);
+    AffineMap map = AffineMap::getPermutationMap(order, b.getContext());
+    return memref::TransposeOp::create(b, memory, AffineMapAttr::get(map));
+  };
+  int64_t rank = cast<MemRefType>(host.o.getType()).getRank();
+  return {allocate("o_parts", rank), allocate("lse_parts", rank - 1)};
 }

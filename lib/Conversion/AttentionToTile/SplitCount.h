@@ -14,13 +14,13 @@
 
 namespace fa3 {
 
-/// The number of parts of a launch, at least 1, on the host: what `splits` says
-/// if that is above 0, and else what fills the multiprocessors. `rows` are
-/// those of a tile.
-mlir::Value buildSplitCount(mlir::ImplicitLocOpBuilder &b,
-                            attention::HostFunction &host,
-                            const std::optional<GroupPacking> &packing,
-                            int64_t rows);
+/// Memory for o and lse of each part of the keys: f32, the number of the part
+/// is the first dimension, the others are those of o and lse. Parts are as many
+/// as `splits` says if that is above 0, and else fill the multiprocessors.
+/// `rows` are those of a tile.
+std::pair<mlir::Value, mlir::Value>
+allocateParts(attention::HostFunction &host,
+              const std::optional<GroupPacking> &packing, int64_t rows);
 
 } // namespace fa3
 
