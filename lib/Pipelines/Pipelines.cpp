@@ -103,6 +103,8 @@ void fa3::buildTilePipeline(OpPassManager &pm, const PipelineOptions &options) {
   // It is the group for copies that claims tiles.
   if (grid.mode == options::Mode::Auto && !options.warpSpecialize)
     grid.mode = options::Mode::Cta;
+  pm.addPass(
+      tile::createListTiles(takeOptions<tile::ListTilesOptions>(options)));
   pm.addPass(tile::createMapGrid(grid));
 }
 

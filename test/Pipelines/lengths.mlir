@@ -11,10 +11,18 @@
 // DEFINE: %{padded} = fa3-run --cpu %s --function=padded --dims b=8,sq=131,sk=150
 // RUN: %{padded} --lengths=used_q=0,1,63,64,65,127,128,129 --lengths=used_k=64,129,1,0,128,65,127,63 --check-each-pass='block-m=128 block-n=64' | FileCheck %s
 // RUN: %{padded} --lengths=used_q=0,1,63,64,65,127,128,129 --lengths=used_k=150,129,1,0,128,65,127,63 --check-each-pass='block-m=64 block-n=80 pack-gqa=false mode=static' --sms 2 --completion random | FileCheck %s
+// In the order of a list, which has the sequences of packed rows, too; padded, one
+// of batches and tiles.
+// RUN: %{packed} --scalar max_q=129 --check-each-pass='order=list block-m=128 block-n=64' --sms 2 | FileCheck %s
+// RUN: %{packed} --scalar max_q=200 --check-each-pass='order=list block-m=64 block-n=80 pack-gqa=false mode=static' --sms 2 --completion random | FileCheck %s
+// RUN: %{padded} --lengths=used_q=0,1,63,64,65,127,128,129 --lengths=used_k=64,129,1,0,128,65,127,63 --check-each-pass='order=list block-m=128 block-n=64' --sms 2 --schedule-seed 7 | FileCheck %s
+// RUN: fa3-opt %s -pass-pipeline='builtin.module(fa3-tile{order=list})' -o /dev/null 2>&1 | FileCheck %s --check-prefix=LISTS --allow-empty
+// LISTS-NOT: remark
 // All empty; lengths that are none.
 // RUN: %{padded} --fill used_q=0 --fill used_k=0 --check-each-pass | FileCheck %s
 // RUN: %{padded} --lengths=used_q=-1,500,2000000000,131,-2000000000,3,2,1 --lengths=used_k=500,-1,70,2000000000,5,-2000000000,2,1 --check-each-pass='block-m=128 block-n=64' | FileCheck %s
 // RUN: fa3-run --cpu %s --function=packed --dims tq=590,tk=580,b1=4 --scalar max_q=600 --lengths=cu_q=-5,300,2000000000 --lengths=cu_k=100,-70,2000000000 --check-each-pass='block-m=128 block-n=64' | FileCheck %s
+// RUN: fa3-run --cpu %s --function=packed --dims tq=590,tk=580,b1=4 --scalar max_q=600 --lengths=cu_q=-5,300,2000000000 --lengths=cu_k=100,-70,2000000000 --check-each-pass='order=list block-m=128 block-n=64' | FileCheck %s
 
 // DEFINE: %{places} = fa3-run --cpu %s --function=places --dims b1=4,b=3,tq=200,p0=5,tk=150
 // RUN: %{places} --lengths=cu_q=100,0,99 --lengths=used_k=130,150,9 --lengths=index=4,0,2 --lengths=pad=13,0,9 --check-each-pass='block-m=128 block-n=64' | FileCheck %s

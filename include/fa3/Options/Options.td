@@ -50,7 +50,7 @@ def Words_Rescale : Words<"Rescale", ["lazy", "eager", "never"]>;
 def Words_Loads : Words<"Loads", ["auto", "bulk", "threads"]>;
 def Words_LastBlock : Words<"LastBlock", ["auto", "whole", "narrow"]>;
 def Words_Mode : Words<"Mode", ["auto", "cta", "static", "dynamic"]>;
-def Words_Order : Words<"Order", ["auto", "rows", "longest-first", "pairs"]>;
+def Words_Order : Words<"Order", ["auto", "rows", "longest-first", "pairs", "list"]>;
 def Words_Heights : Words<"Heights", ["even", "auto"]>;
 def Words_Sums : Words<"Sums", ["auto", "exact", "rounded"]>;
 def Words_Store : Words<"Store", ["auto", "staged", "in-place", "direct"]>;
@@ -131,7 +131,7 @@ let tunable = true in {
 def Option_Mode : Word<"mode", "mode", Words_Mode, "Auto",
     "cta: one CTA per tile; one per SM: static, dynamic; auto">;
 def Option_Order : Word<"order", "order", Words_Order, "Auto",
-    "order of tiles: auto, rows, longest-first or pairs">;
+    "order of tiles: auto, rows, longest-first, pairs or list">;
 def Option_Heights : Word<"heights", "heights", Words_Heights, "Auto",
     "whether tiles may have fewer rows than others, for known extents: even, "
     "auto">;

@@ -4,6 +4,8 @@
 #include "fa3/Dialect/Warp/IR/Warp.h"
 #include "fa3/Tools/Mutate/Mutate.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/Builders.h"
 
 using namespace mlir;
@@ -258,6 +260,50 @@ void collectLaterEnd(ModuleOp module, Places &places) {
       });
 }
 
+/// Whether a group reads an array that a launch in front of this one writes, of
+/// which other groups read the same element.
+bool readsList(tile::ScalarLoadOp op) {
+  auto groups = op->getParentOfType<warp::SpecializeOp>();
+  auto kernel = op->getParentOfType<gpu::GPUFuncOp>();
+  auto array = dyn_cast<BlockArgument>(op.getSource());
+  if (!groups || llvm::hasSingleElement(groups.getOps<warp::GroupOp>()) ||
+      !array || array.getOwner() != &kernel.getBody().front())
+    return false;
+  WalkResult result =
+      kernel->getParentOfType<ModuleOp>().walk([&](tile::LaunchOp launch) {
+        bool isOurs =
+            launch.getKernelAttr().getLeafReference() == kernel.getNameAttr();
+        Value memory =
+            isOurs ? launch.getKernelArgs()[array.getArgNumber()] : Value();
+        return WalkResult(
+            failure(memory && memory.getDefiningOp<memref::AllocOp>()));
+      });
+  return result.wasInterrupted();
+}
+
+/// A group works on the next entry of a list.
+void collectNextEntry(ModuleOp module, Places &places) {
+  forEachMatch<tile::ScalarLoadOp>(
+      module, places, readsList, [](tile::ScalarLoadOp op) {
+        OpBuilder builder(op);
+        Value one = arith::ConstantIndexOp::create(builder, op.getLoc(), 1);
+        OpOperand &entry = op.getIndicesMutable()[0];
+        entry.set(
+            arith::AddIOp::create(builder, op.getLoc(), entry.get(), one));
+      });
+}
+
+/// A group takes the place in a list for what stands there.
+void collectNoEntry(ModuleOp module, Places &places) {
+  forEachMatch<tile::ScalarLoadOp>(
+      module, places, readsList, [](tile::ScalarLoadOp op) {
+        OpBuilder builder(op);
+        Value place = arith::IndexCastOp::create(
+            builder, op.getLoc(), op.getType(), op.getIndices()[0]);
+        op.getResult().replaceAllUsesWith(place);
+      });
+}
+
 } // namespace
 
 ArrayRef<MutantKind> mutate::getTileMutants() {
@@ -299,6 +345,10 @@ ArrayRef<MutantKind> mutate::getTileMutants() {
       {"next-piece", "pieces are looked for where the next ones are",
        collectNextPiece},
       {"one-piece", "what are pieces is taken for one", collectOnePiece},
+      {"next-entry", "a group works on the next entry of a list",
+       collectNextEntry},
+      {"no-entry", "a group takes the place in a list for its entry",
+       collectNoEntry},
   };
   return kinds;
 }

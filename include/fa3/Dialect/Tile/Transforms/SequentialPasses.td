@@ -85,12 +85,69 @@ def StrengthReduce : Pass<"tile-strength-reduce"> {
   ];
 }
 
+def ListTiles : Pass<"tile-list-tiles", "::mlir::ModuleOp"> {
+  let summary = "grids whose work lies in memory -> grids in the order of a list";
+  let description = [{
+    Input: kernels with a `tile.grid`, before `tile-map-grid`. Does nothing unless
+    `order=list`.
+
+    Where bounds of loops of a tile depend on indices of the grid by way of
+    memory (lengths, starts, counts of sequences), the host cannot tell long tiles
+    from short ones, and neither can a formula. Kernels in front of this one then
+    can: they make a list of the values of those indices, in order of the steps
+    that their loops take, least first, as `tile-map-grid` expects it of work that
+    grows with the first index. The grid gets the list's entries as its first
+    index, in place of those.
+
+    What else every tile would find out by a chain of dependent loads (which of
+    many sequences its rows belong to) is in the entry, too: scalars that are
+    computed from listed indices, arguments and memory alone, by at least two
+    loads that wait for each other, of which the rest of the tile sees nothing but
+    the result.
+
+    Three kernels, one after the other, named like theirs:
+    `_steps` counts the steps of a tile, `_ranks` the tiles that come before it in
+    the order, which breaks ties by number, and `_list` writes entries to their
+    places. Memory between them is the host's (`memref.alloc`). Ranks are counted
+    one by one, so that a launch has at most 65536 entries; the host requires it.
+
+    A kernel is left as it is, with a remark, if no bound of a loop depends on the
+    grid by way of memory, if the grid's bounds are in memory themselves, and if
+    several launches have it.
+
+    Example:
+    ```mlir
+    tile.grid (%s, %h) in (%sequences, %heads) {
+      %n = tile.scalar_load %lengths[%s]
+      scf.for %t = %c0 to %n step %c1 { ... }
+    }
+    // becomes, behind kernels that write %list
+    tile.grid (%e, %h) in (%sequences, %heads) {
+      %i = tile.scalar_load %list[%e, %c0]
+      %s = arith.index_cast %i : i32 to index
+      %n = tile.scalar_load %lengths[%s]
+      ...
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect",
+                           "::mlir::scf::SCFDialect", "::mlir::memref::MemRefDialect",
+                           "::mlir::tensor::TensorDialect",
+                           "::mlir::cf::ControlFlowDialect"];
+  let options = [Option_Order];
+  let statistics = [
+    Statistic<"numLists", "lists", "kernels whose tiles are in a list">,
+    Statistic<"numScalars", "listed-scalars", "scalars that entries have">
+  ];
+}
+
 def MapGrid : Pass<"tile-map-grid", "::mlir::ModuleOp"> {
   let summary = "tile.grid -> block indices and the number of blocks at the launch";
   let description = [{
     Input: kernels with a `tile.grid` whose bounds are computed from kernel
-    arguments. Output: the body, preceded by the decoding of a linear tile
-    number; `tile.launch` gets its `blocks`.
+    arguments, or read from memory (`tile.scalar_load`). Output: the body,
+    preceded by the decoding of a linear tile number; `tile.launch` gets its
+    `blocks`.
 
     `mode=cta`: one CTA per tile. `mode=static`: one CTA per SM, each in a
     loop over every n-th tile. `mode=dynamic`: one CTA per SM, each in a
@@ -108,7 +165,8 @@ def MapGrid : Pass<"tile-map-grid", "::mlir::ModuleOp"> {
     for certain as it grows. `order=auto` takes this order where a bound of a
     loop depends on the first grid index. `order=pairs`, for
     static grids: a CTA's tiles are pairs of a long and a short one (an error for
-    others).
+    others). `order=list` is that of a list that `tile-list-tiles` has made, and
+    as `auto` for a grid without one.
 
     `heights=auto`: where all tiles have the same work, extents are known, and all
     stores end at their tile's end of rows (`below`), rows are cut into full tiles
@@ -140,11 +198,17 @@ def MapGrid : Pass<"tile-map-grid", "::mlir::ModuleOp"> {
     the cache before the next batch reads it) and its stride is zero; the host
     finds out and tells the kernel how many of its values do.
 
+    A bound that is read from memory, such as the number of entries of a list of
+    work, is known when the kernel runs: there is one CTA per SM, and each reads
+    the bound and goes through its tiles, or claims them. Nothing is then cut or
+    shared by what the host would compute; a negative bound is one of no tiles.
+    `mode=cta` is refused.
+
     What does not change from tile to tile, such as scales in memory, is computed
     or read in front of the loop over tiles.
 
-    Fails on a grid bound that is no index arithmetic on kernel arguments, and on
-    a second grid.
+    Fails on a grid bound that is no index arithmetic on kernel arguments and
+    elements of arrays that the kernel only reads, and on a second grid.
 
     Example, `mode=cta order=rows`:
     ```mlir

@@ -3,6 +3,7 @@
 #include "GridFacts.h"
 #include "GridSections.h"
 #include "GridTrend.h"
+#include "ListTiles.h"
 #include "RowPartition.h"
 #include "fa3/Dialect/Tile/Analysis/RegisterCount.h"
 #include "fa3/Machine/RegisterModel.h"
@@ -65,10 +66,19 @@ static bool hasLongLoops(GridOp grid) {
   return result.wasInterrupted();
 }
 
+/// Whether a bound of the grid is computed from what is in memory.
+static bool hasBoundInMemory(GridOp grid) {
+  ScalarSlice slice;
+  for (Value bound : grid.getUpperBounds())
+    slice.add(bound, grid);
+  return slice.readsMemory();
+}
+
 GridFacts fa3::tile::getGridFacts(GridOp grid, ArrayRef<unsigned> places,
                                   LoadPolicy loads, int64_t l2Bytes) {
   GridFacts facts;
   facts.dimensions = grid.getUpperBounds().size();
+  facts.hasBoundInMemory = hasBoundInMemory(grid);
   facts.isUniform = !workDependsOnFirstIndex(grid);
   facts.startsLong = workFallsWithFirstIndex(grid);
   facts.hasLoader = hasLoadingGroup(grid, loads);

@@ -92,8 +92,14 @@ static GridMode chooseMode(const GridFacts &facts, const GridOptions &options,
   // there is one CTA for each.
   bool wantsDynamic =
       options.mode == GridMode::Dynamic || (fits && !facts.isUniform);
+  // Where nobody knows how many tiles there are, none has a CTA of its own.
+  bool mustLoop = facts.hasBoundInMemory && options.mode != GridMode::PerTile;
+  if (mustLoop && isAuto)
+    wantsDynamic = true;
   if (wantsDynamic && facts.hasLoader)
     return GridMode::Dynamic;
+  if (mustLoop)
+    return GridMode::Static;
   bool wantsStatic = options.mode == GridMode::Static ||
                      (fits && facts.isUniform && !facts.hasLongLoops);
   return wantsStatic ? GridMode::Static : GridMode::PerTile;
@@ -106,11 +112,12 @@ GridPlan fa3::tile::chooseGrid(const GridFacts &facts,
                : facts.isUniform                ? GridOrder::Rows
                                                 : GridOrder::LongestFirst;
   plan.isBackwards = plan.order == GridOrder::LongestFirst && !facts.startsLong;
-  if (options.mayCutRows && facts.rows)
+  if (options.mayCutRows && facts.rows && !facts.hasBoundInMemory)
     cutRows(plan, *facts.rows, facts.isUniform && plan.order == GridOrder::Rows,
             options.sms);
   plan.mode = chooseMode(facts, options, plan.hasEnds());
-  bool hasCache = options.l2Bytes > 0;
+  // The host computes what sections there are, and what runs in front.
+  bool hasCache = options.l2Bytes > 0 && !facts.hasBoundInMemory;
   plan.hasSections = plan.order == GridOrder::LongestFirst && hasCache &&
                      facts.sharesLoads && facts.dimensions > 1;
   if (plan.order == GridOrder::Rows && hasCache)
@@ -120,6 +127,9 @@ GridPlan fa3::tile::chooseGrid(const GridFacts &facts,
 
 std::optional<std::string> fa3::tile::getObstacle(const GridPlan &plan,
                                                   const GridFacts &facts) {
+  if (facts.hasBoundInMemory && plan.mode == GridMode::PerTile)
+    return "has a bound in memory, of which the host knows nothing: expects a "
+           "static or dynamic grid, got one CTA per tile";
   if (plan.order != GridOrder::Pairs)
     return std::nullopt;
   const char *got = plan.mode == GridMode::Dynamic   ? "a dynamic one"

@@ -44,6 +44,8 @@ struct RowFacts {
 
 struct GridFacts {
   unsigned dimensions = 1;
+  /// Whether bounds are in memory, so that the host does not know them.
+  bool hasBoundInMemory = false;
   /// Whether all tiles have the same work.
   bool isUniform = true;
   /// Whether the first tiles have the most work.

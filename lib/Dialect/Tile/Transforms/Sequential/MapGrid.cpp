@@ -102,6 +102,8 @@ struct MappedGrid {
   /// With an index in front: what its values share.
   std::optional<SharedRows> sharedRows;
   int64_t l2Bytes, sectionRounds;
+  /// Whether only the kernel knows the bounds.
+  bool hasBoundInMemory;
 
   /// Whether the host computes a number that the kernel takes: of sections, or
   /// of values of an index that run in front of the first.
@@ -116,6 +118,10 @@ static LogicalResult applyOnHost(MappedGrid &mapped, LaunchOp launch) {
   auto onHost = [&](Value value) {
     return computeOnHost(b, value, mapped.kernel, launch, mapping);
   };
+  if (mapped.hasBoundInMemory) {
+    launch.getBlocksMutable().assign(SmCountOp::create(b));
+    return success();
+  }
   SmallVector<Value> bounds;
   for (Value bound : mapped.grid.getUpperBounds()) {
     FailureOr<Value> copy = onHost(bound);
@@ -162,12 +168,14 @@ struct TileNumber {
 };
 } // namespace
 
-static TileNumber createNumber(ImplicitLocOpBuilder &b, GridOp grid,
-                               GridMode mode) {
+static TileNumber createNumber(ImplicitLocOpBuilder &b,
+                               const MappedGrid &mapped) {
+  GridMode mode = mapped.plan.mode;
   TileNumber number;
   number.id = gpu::BlockIdOp::create(b, gpu::Dimension::x);
   if (mode == GridMode::PerTile)
     return number;
+  GridOp grid = mapped.grid;
   number.tiles = product(b, grid.getUpperBounds());
   number.step = gpu::GridDimOp::create(b, gpu::Dimension::x);
   Value lower = number.id, upper = number.tiles, by = number.step;
@@ -240,7 +248,7 @@ static LogicalResult applyInKernel(MappedGrid &mapped) {
       return failure();
     fromHost = mapped.kernel.getArgument(position);
   }
-  TileNumber number = createNumber(b, grid, mapped.plan.mode);
+  TileNumber number = createNumber(b, mapped);
   SmallVector<Value> indices = decodeIndices(b, mapped, number, fromHost);
   Block &body = grid.getBody().front();
   body.getTerminator()->erase();
@@ -265,11 +273,20 @@ GridOptions MapGrid::getOptions() const {
                   : order == options::Order::Rows ? GridOrder::Rows
                   : order == options::Order::LongestFirst
                       ? GridOrder::LongestFirst
-                      : GridOrder::Pairs;
+                  : order == options::Order::Pairs ? GridOrder::Pairs
+                                                   : GridOrder::Auto;
   options.mayCutRows = heights == options::Heights::Auto;
   options.sms = sms;
   options.l2Bytes = l2Bytes;
   return options;
+}
+
+/// What memory holds may be anything: no tiles, if it is negative.
+static void clampBounds(GridOp grid) {
+  ImplicitLocOpBuilder b(grid.getLoc(), grid);
+  Value zero = arith::ConstantIndexOp::create(b, 0);
+  for (OpOperand &bound : grid->getOpOperands())
+    bound.set(arith::MaxSIOp::create(b, bound.get(), zero));
 }
 
 LogicalResult MapGrid::map(gpu::GPUFuncOp kernel, ArrayRef<LaunchOp> launches) {
@@ -291,8 +308,17 @@ LogicalResult MapGrid::map(gpu::GPUFuncOp kernel, ArrayRef<LaunchOp> launches) {
 
   if (plan.hasEnds())
     applyRows(grid, plan, *facts.rows);
-  MappedGrid mapped = {kernel, grid,         plan,    places,
-                       {},     std::nullopt, l2Bytes, sectionRounds};
+  if (facts.hasBoundInMemory)
+    clampBounds(grid);
+  MappedGrid mapped = {kernel,
+                       grid,
+                       plan,
+                       places,
+                       {},
+                       std::nullopt,
+                       l2Bytes,
+                       sectionRounds,
+                       facts.hasBoundInMemory};
   if (plan.hasSections)
     mapped.shared = getSharedArrays(grid);
   if (plan.front)
