@@ -61,7 +61,7 @@ struct CheckProtocol : hopper::impl::CheckProtocolBase<CheckProtocol> {
       if (failed(verifyPredecessorWaits(function)))
         return signalPassFailure();
       int64_t states = 0;
-      LogicalResult result = checkProtocol(function, states);
+      LogicalResult result = checkProtocol(function, mostStates, states);
       numStates += states;
       if (failed(result))
         return signalPassFailure();

@@ -272,7 +272,10 @@ Explorer::Outcome Explorer::runProcess(JointState &state, unsigned p) {
         process.registers[target] = kUnknown;
       ++process.pc;
       break;
-    case Kind::Mark:
+    case Kind::Mark: {
+      // In a nest whose objects are all left out nothing bounds how far a
+      // process is ahead, and nobody has to wait for it to be caught up with.
+      bool isCounted = false;
       for (unsigned object :
            skeleton.getNestObjects(instruction.nest).set_bits()) {
         if (!counted[p][object])
@@ -280,10 +283,12 @@ Explorer::Outcome Explorer::runProcess(JointState &state, unsigned p) {
         if (!announce(state, p, object, kIteration + instruction.nest))
           return Outcome::Dropped;
         process.announced.reset(object);
+        isCounted = true;
       }
-      ++process.epoch;
+      process.epoch += isCounted ? 1 : 0;
       ++process.pc;
       break;
+    }
     case Kind::End:
       if (process.ended)
         return moved ? Outcome::Moved : Outcome::Stuck;
@@ -314,13 +319,15 @@ std::string Explorer::getKey(const JointState &state, unsigned p) const {
   std::vector<int64_t> key;
   key.reserve(1024);
   key.push_back(p);
+  // Nobody is behind who has ended.
   unsigned leastEpoch = ~0u;
   for (const Process &process : state.processes)
-    leastEpoch = std::min(leastEpoch, process.epoch);
+    if (!process.ended)
+      leastEpoch = std::min(leastEpoch, process.epoch);
   for (auto [i, process] : llvm::enumerate(state.processes)) {
     key.push_back(process.pc);
     key.push_back(process.ended);
-    key.push_back(process.epoch - leastEpoch);
+    key.push_back(process.ended ? 0 : process.epoch - leastEpoch);
     for (auto [object, position] : llvm::enumerate(process.positions))
       if (counted[i][object]) {
         key.push_back(position - state.tapes[object].base);
@@ -443,10 +450,10 @@ LogicalResult Explorer::runState(JointState state) {
 LogicalResult Explorer::runPending(Pending next) {
   if (next.origin) {
     next.origin->pending = nullptr;
-    if (++numStates > kMostStates)
+    if (++numStates > mostStates)
       return next.state.processes[next.chooser].group.emitOpError(
                  "has more than ")
-             << kMostStates
+             << mostStates
              << " states relative to the other groups, so that its "
                 "liveness is not proven (pipelines have 'check=false')";
     JointState other = next.state.clone();
@@ -465,7 +472,7 @@ LogicalResult Explorer::run() {
   if (failed(runState(std::move(initial))))
     return failure();
   while (!pending.empty() && !accepted) {
-    if (iterationLimit && pending.size() > kMostStates)
+    if (iterationLimit && pending.size() > mostStates)
       return failure();
     Pending next = std::move(pending.front());
     pending.pop_front();

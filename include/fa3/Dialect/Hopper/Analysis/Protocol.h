@@ -14,9 +14,10 @@
 namespace fa3::hopper {
 
 /// Checks a kernel; emits located errors. Kernels without groups pass.
-/// `numStates` counts the relative states that were explored.
+/// `numStates` counts the relative states that were explored; no part, nor the
+/// whole, may have more than `mostStates`.
 mlir::LogicalResult checkProtocol(mlir::gpu::GPUFuncOp function,
-                                  int64_t &numStates);
+                                  int64_t mostStates, int64_t &numStates);
 
 /// Writes a drawing of one iteration of the kernel's longest loop with
 /// products: what happens before what, between groups, copies and the tensor

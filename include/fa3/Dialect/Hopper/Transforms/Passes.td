@@ -465,6 +465,9 @@ def CheckProtocol : Pass<"hopper-check-protocol", "::mlir::ModuleOp"> {
     Option<"happensBefore", "happens-before", "std::string", "",
            "file for a drawing (SVG) of what orders one iteration of the longest "
            "loop with products of the first kernel">,
+    Option<"mostStates", "most-states", "unsigned", "50000",
+           "relative states after which a part of a kernel, or all of it, counts "
+           "as not proven">,
   ];
   let statistics = [
     Statistic<"numStates", "num-states", "relative states explored">,

@@ -33,7 +33,8 @@ struct Process {
   mutable GroupOp group; ///< operations have no const methods
   unsigned replica;
   unsigned pc = 0;
-  unsigned epoch = 0; ///< iterations of nests so far
+  /// Iterations so far of nests with objects that are looked at.
+  unsigned epoch = 0;
   bool ended = false;
   /// By object: its next item is on the tape already.
   llvm::SmallBitVector announced;
@@ -116,6 +117,7 @@ public:
 
 class Explorer {
 public:
+  static constexpr unsigned kMostStates = 50000;
   /// `channelOf` names the channel of an event, as for the skeleton.
   using ChannelOf = std::function<std::optional<unsigned>(mlir::Operation *)>;
   Explorer(const ControlSkeleton &skeleton, Machine &machine,
@@ -123,6 +125,8 @@ public:
       : skeleton(skeleton), machine(machine), channelOf(std::move(channelOf)) {}
 
   void addProcess(GroupOp group, unsigned replica, const Program &program);
+  /// Gives up after `most` states.
+  void limitStates(unsigned most) { mostStates = most; }
 
   /// Explores to closure. Fails with a located error on the first state in
   /// which all processes wait for each other or an instruction fails.
@@ -137,7 +141,7 @@ public:
   /// States at which a choice was taken; what has been merged counts again.
   unsigned getNumStates() const { return numStates; }
   /// Whether there were too many states.
-  bool hasGivenUp() const { return numStates > kMostStates; }
+  bool hasGivenUp() const { return numStates > mostStates; }
   /// The value of `value` in process `p`.
   static int64_t get(const JointState &state, unsigned p, mlir::Value value,
                      Machine &machine);
@@ -150,7 +154,6 @@ public:
 
 private:
   enum class Outcome { Moved, Stuck, Choice, Dropped, Failed };
-  static constexpr unsigned kMostStates = 50000;
   /// Choices that one replica may be ahead of another. Rings bound how far a
   /// replica is ahead in entries, but not in choices: what one does in a loop
   /// that all make alike, another may still do in a loop before it.
@@ -205,7 +208,7 @@ private:
   mlir::LogicalResult runPending(Pending next);
   std::deque<Pending> pending;
   std::unordered_map<std::string, Visited> visited;
-  unsigned numStates = 0;
+  unsigned numStates = 0, mostStates = kMostStates;
 };
 
 } // namespace fa3::warp

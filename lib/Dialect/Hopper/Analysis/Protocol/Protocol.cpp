@@ -33,8 +33,9 @@ private:
 
 /// A kernel whose groups are balanced.
 struct Session {
-  explicit Session(ProtocolModel &&model)
-      : model(std::move(model)),
+  explicit Session(ProtocolModel &&model,
+                   int64_t mostStates = warp::Explorer::kMostStates)
+      : mostStates(mostStates), model(std::move(model)),
         skeleton(this->model.specialize, this->model.channels,
                  this->model.objects) {
     for (Value tile : this->model.agreedTiles)
@@ -71,6 +72,7 @@ struct Session {
   /// Everything, part by part; fails without that being an error.
   LogicalResult proveByParts();
 
+  int64_t mostStates; ///< of one exploration
   ProtocolModel model;
   warp::ControlSkeleton skeleton;
   ArrayLags lags;
@@ -97,6 +99,7 @@ struct Exploration {
         hasTurns(scope.kind == ProtocolScope::Kind::All ||
                  scope.kind == ProtocolScope::Kind::Turns) {
     machine.prepare();
+    explorer.limitStates(session.mostStates);
   }
 
   /// Adds the replicas of `groups` that have to be looked at; groups that do
@@ -203,6 +206,7 @@ LogicalResult Session::exploreWaits() {
   ProtocolCounts counts(model, lags);
   warp::Explorer explorer(
       skeleton, counts, [this](Operation *op) { return model.getChannel(op); });
+  explorer.limitStates(mostStates);
   ArrayRef<warp::GroupControl> groups = skeleton.getGroups();
   SmallVector<warp::GroupOp> present;
   for (const warp::GroupControl &control : groups)
@@ -263,6 +267,7 @@ static FailureOr<warp::SpecializeOp> findGroups(gpu::GPUFuncOp function) {
 }
 
 LogicalResult fa3::hopper::checkProtocol(gpu::GPUFuncOp function,
+                                         int64_t mostStates,
                                          int64_t &numStates) {
   OwningOpRef<gpu::GPUFuncOp> peeled = peelFirstIterations(function);
   if (peeled)
@@ -275,7 +280,7 @@ LogicalResult fa3::hopper::checkProtocol(gpu::GPUFuncOp function,
   FailureOr<ProtocolModel> model = ProtocolModel::build(function, *specialize);
   if (failed(model))
     return failure();
-  Session session(std::move(*model));
+  Session session(std::move(*model), mostStates);
   if (failed(session.prepare()))
     return failure();
   MLIRContext *context = function.getContext();
