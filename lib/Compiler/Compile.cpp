@@ -80,8 +80,9 @@ static LogicalResult printLLVMIR(Call &call, llvm::raw_ostream &os) {
   if (failed(kernels))
     return failure();
   llvm::LLVMContext context;
-  auto ir =
-      translateToLLVMIR(*kernels, context, getPTXOptions(call.getOptions()));
+  PTXOptions ptxOptions = getPTXOptions(call.getOptions());
+  ptxOptions.names = true;
+  auto ir = translateToLLVMIR(*kernels, context, ptxOptions);
   if (failed(ir))
     return failure();
   os << **ir;

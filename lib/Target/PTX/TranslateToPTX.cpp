@@ -262,6 +262,7 @@ fa3::translateToLLVMIR(gpu::GPUModuleOp module, llvm::LLVMContext &context,
       createTargetMachine(module, options);
   if (!machine)
     return failure();
+  context.setDiscardValueNames(!options.names);
   OwningOpRef<ModuleOp> kernels = extractKernels(module);
   if (options.locations) {
     mlir::PassManager manager(module.getContext());

@@ -213,7 +213,7 @@ static LogicalResult translate(ModuleOp module, const Options &options,
   if (failed(kernels))
     return failure();
   PTXOptions ptxOptions = {options.chip, options.ptxVersion, options.passes,
-                           options.locations};
+                           options.locations, options.kind == Output::LLVMIR};
   llvm::LLVMContext context;
   TimingScope step = timing.nest("LLVM IR");
   FailureOr<std::unique_ptr<llvm::Module>> ir =

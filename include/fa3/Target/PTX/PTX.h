@@ -35,6 +35,9 @@ struct PTXOptions {
   /// Locations as `.loc` directives, which change no code. Messages of ptxas
   /// can then be traced to operations.
   bool locations = false;
+  /// Names of values in LLVM IR that is to be read. PTX has none of them, and
+  /// keeping them takes time.
+  bool names = false;
 };
 
 /// Registers what `translateToLLVMIR` needs, before a context is made.
