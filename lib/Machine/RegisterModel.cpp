@@ -63,6 +63,8 @@ static constexpr FittedConstant kTable[] = {
     FITTED(tile8OfThree, 152, "d128-full-f8E4M3FN", "tiles and code, 8 bits"),
     FITTED(loopOfTwo, 264, "grid-choice.mlir",
            "with a loop over tiles: no kernel of two spills below"),
+    FITTED(numbersOfTwo, 260, "grid-choice-numbers.mlir",
+           "with a loop over tiles that read integers in front"),
     FITTED(loopOfThree, 164, "grid-choice.mlir", "with a loop"),
     FITTED(loopOfFour, 116, "grid-choice.mlir", "with a loop"),
     FITTED(termsOfTwo, 230, "row-terms-registers.mlir", "with row terms"),

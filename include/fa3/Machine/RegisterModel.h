@@ -35,7 +35,7 @@ struct RegisterModel {
   // What a consumer may take, by the number of consumers.
   int64_t tileOfTwo, tileOfThree, tileOfFour;
   int64_t tile8OfTwo, tile8OfThree;
-  int64_t loopOfTwo, loopOfThree, loopOfFour;
+  int64_t loopOfTwo, numbersOfTwo, loopOfThree, loopOfFour;
   int64_t termsOfTwo, termsOfThree, termsOfFour;
   int64_t mostOfConsumer;
 

@@ -32,14 +32,35 @@ static bool workDependsOnFirstIndex(GridOp grid) {
   return result.wasInterrupted();
 }
 
+/// Whether integers that a tile reads in front of its loops, as how long its
+/// sequence is, stay in registers of consumers. A search among many is worth
+/// the loop over tiles, which hides it, and ptxas has room for what it finds
+/// where steps are in a loop of a loop.
+static bool keepsNumbers(GridOp grid) {
+  constexpr int64_t kFew = 8;
+  int64_t numbers = 0;
+  bool isNested = false;
+  grid.walk([&](Operation *op) {
+    auto loop = op->getParentOfType<scf::ForOp>();
+    bool inLoop = loop && grid->isProperAncestor(loop);
+    isNested |= inLoop && isa<scf::ForOp>(op);
+    if (auto load = dyn_cast<ScalarLoadOp>(op))
+      numbers += !inLoop && load.getType().isInteger();
+  });
+  return isNested ? numbers > 0 && numbers <= kFew : numbers > 0;
+}
+
 /// Whether consumers have registers left for the state of a loop over tiles.
 /// Tiles that threads load for other ends keep their addresses alive as well.
 static bool leavesRegisters(GridOp grid, LoadPolicy loads, bool hasEnds) {
   const fa3::RegisterModel &model = getRegisterModel(fa3::getChip(grid));
   bool isKnown = matchPattern(grid.getUpperBounds().front(), m_Constant());
   RegisterCount count = countRegisters(grid, isKnown, loads, hasEnds);
-  return !count.loadsByThreads && count.registers + model.loopOverTiles <=
-                                      model.getLoopBudget(count.groups);
+  int64_t budget = model.getLoopBudget(count.groups);
+  if (count.groups == 2 && keepsNumbers(grid))
+    budget = model.numbersOfTwo;
+  return !count.loadsByThreads &&
+         count.registers + model.loopOverTiles <= budget;
 }
 
 /// Whether tile-assign-roles will give loads to a group of their own, whose
