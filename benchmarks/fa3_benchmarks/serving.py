@@ -258,12 +258,13 @@ def varlen_cells() -> list[ServingCell]:
 
 def packed_gradient_cells() -> list[ServingCell]:
     """The layer of Llama-3 8B on packed sequences, of different lengths and of
-    one."""
+    one, and that of Llama-3.2 1B, of half the head dim."""
     return [
         PackedGradientCell(
-            "backward-varlen", _label(keys), keys, keys, causal=True, packed=True,
+            "backward-varlen", f"{_label(keys)}, d {d}", keys, keys, d=d,
+            causal=True, packed=True,
         )
-        for keys in (_mix(), (4096,) * 16)
+        for keys, d in ((_mix(), 128), ((4096,) * 16, 128), (_mix(), 64))
     ]  # fmt: skip
 
 

@@ -143,7 +143,8 @@ class Cells(unittest.TestCase):
 
     def test_packed_gradients(self):
         preset = presets.PRESETS["backward-varlen"]()
-        mix, balanced = preset.cells
+        mix, balanced, narrow = preset.cells
+        self.assertEqual(mix.flops, 2 * narrow.flops)
         forward = presets.PRESETS["varlen"]().cells[0]
         self.assertEqual(2 * mix.flops, 5 * forward.flops)
         self.assertEqual(list(preset.variants_of(mix)), ["fa3", "split", "fused"])
