@@ -10,6 +10,7 @@
 #include "fa3/Conversion/LowerHost/LowerHost.h"
 #include "fa3/Dialect/Attention/Contract/HostFunction.h"
 #include "fa3/Support/ContractNames.h"
+#include "fa3/Support/FunctionPasses.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -59,8 +60,8 @@ static bool lowersAlike(const PipelineOptions &a, const PipelineOptions &b) {
 
 /// Whether a kernel may have these passes on LLVM IR where others of its module
 /// have none or others.
-static bool isOfOneKernel(const std::string &passes) {
-  return llvm::is_contained({"", "none", "rows", "small"}, StringRef(passes));
+static bool isOfOneKernel(StringRef passes) {
+  return passes.empty() || getFunctionPasses(passes);
 }
 
 static std::unique_ptr<PipelineOptions>

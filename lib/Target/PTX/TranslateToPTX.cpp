@@ -3,6 +3,7 @@
 #include "Negations.h"
 #include "OrderRows.h"
 #include "fa3/Support/ContractNames.h"
+#include "fa3/Support/FunctionPasses.h"
 #include "fa3/Support/PTXName.h"
 #include "fa3/Target/PTX/PTX.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -128,21 +129,9 @@ static void markConvergent(llvm::Module &module) {
             call->setConvergent();
 }
 
-/// Passes that run on one function.
-static std::optional<std::string> getFunctionPipeline(StringRef passes) {
-  if (passes == "none")
-    return "";
-  if (passes == "rows")
-    return "fa3-order-rows";
-  if (passes == "small")
-    // Verification of the fixpoint is for tests of instcombine: it aborts.
-    return "sroa,early-cse,instcombine<no-verify-fixpoint>,simplifycfg";
-  return std::nullopt;
-}
-
 static std::string getPipeline(StringRef passes) {
-  if (std::optional<std::string> ofFunctions = getFunctionPipeline(passes))
-    return ofFunctions->empty() ? "" : "function(" + *ofFunctions + ")";
+  if (std::optional<StringRef> ofFunctions = getFunctionPasses(passes))
+    return ofFunctions->empty() ? "" : ("function(" + *ofFunctions + ")").str();
   if (passes == "O1" || passes == "O3")
     return ("default<" + passes + ">").str();
   return passes.str();
@@ -166,8 +155,8 @@ static LogicalResult runOwnPasses(gpu::GPUModuleOp module,
     StringRef chosen = getWish(kernel);
     if (chosen.empty())
       chosen = getWish(module);
-    std::optional<std::string> pipeline =
-        getFunctionPipeline(chosen.empty() ? "rows" : chosen);
+    std::optional<StringRef> pipeline =
+        getFunctionPasses(chosen.empty() ? "rows" : chosen);
     if (!pipeline)
       return kernel.emitError("expects passes none, rows or small where "
                               "kernels of a module differ in them, got '")
