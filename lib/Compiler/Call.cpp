@@ -113,10 +113,7 @@ fa3_outcome Call::end(fa3_outcome outcome, fa3_result **destination) {
 // Passes
 //===----------------------------------------------------------------------===//
 
-namespace {
-enum class Stage { Tile, Specialize, Pipeline, Layout, Hopper, NVVM };
-} // namespace
-
+/// A part of the pipeline by its name.
 static std::optional<Stage> parseStage(StringRef name) {
   return llvm::StringSwitch<std::optional<Stage>>(name)
       .Case("tile", Stage::Tile)
@@ -124,27 +121,13 @@ static std::optional<Stage> parseStage(StringRef name) {
       .Case("pipeline", Stage::Pipeline)
       .Case("layout", Stage::Layout)
       .Case("hopper", Stage::Hopper)
-      .Case("nvvm", Stage::NVVM)
       .Default(std::nullopt);
-}
-
-/// The parts of the whole pipeline up to the end of a stage before NVVM.
-static void buildUpTo(Stage stage, OpPassManager &passes,
-                      const PipelineOptions &options) {
-  buildTilePipeline(passes, options);
-  if (stage >= Stage::Specialize)
-    buildSpecializePipeline(passes, options);
-  if (stage >= Stage::Pipeline)
-    buildPipelinePipeline(passes, options);
-  if (stage >= Stage::Layout)
-    buildLayoutPipeline(passes, options);
-  if (stage >= Stage::Hopper)
-    buildHopperPipeline(passes, options);
 }
 
 fa3_outcome Call::lower(StringRef name) {
   std::optional<Stage> stage = parseStage(name);
-  if (!stage)
+  bool isWhole = name == "nvvm";
+  if (!stage && !isWhole)
     return refuse("expects a stage of tile, specialize, pipeline, layout, "
                   "hopper, nvvm, got '" +
                   name + "'");
@@ -166,12 +149,12 @@ fa3_outcome Call::lower(StringRef name) {
   } else if (failed(pipeline.parseFromString(options.pipelineOptions, os))) {
     return refuse("cannot read pipeline_options '" + options.pipelineOptions +
                   "': " + StringRef(error).trim());
-  } else if (*stage == Stage::NVVM) {
+  } else if (isWhole) {
     buildLowerToNVVMPipeline(passes, pipeline);
   } else {
     if (failed(applyTuning(*module, pipeline)))
       return FA3_FAILED;
-    buildUpTo(*stage, passes, pipeline);
+    buildPipelineTo(*stage, passes, pipeline);
   }
   return failed(passes.run(*module)) ? FA3_FAILED : FA3_DONE;
 }

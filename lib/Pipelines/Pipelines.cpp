@@ -198,6 +198,27 @@ void fa3::buildHopperPipeline(OpPassManager &pm,
   }
 }
 
+void fa3::buildPipelineTo(Stage last, OpPassManager &pm,
+                          const PipelineOptions &options) {
+  constexpr void (*kParts[])(OpPassManager &, const PipelineOptions &) = {
+      buildTilePipeline, buildSpecializePipeline, buildPipelinePipeline,
+      buildLayoutPipeline, buildHopperPipeline};
+  for (auto *build : ArrayRef(kParts).take_front(static_cast<int>(last) + 1))
+    build(pm, options);
+}
+
+bool fa3::lowersAlike(const PipelineOptions &a, const PipelineOptions &b) {
+  bool isAlike = true;
+  // The member of that name counts for kernels one by one.
+  [[maybe_unused]] StringRef ofOneKernel = "llvmPasses";
+#define FA3_PIPELINE_OPTION(member, ...)                                       \
+  if constexpr (Has_##member<HopperToLLVMOptions>::value)                      \
+    isAlike &=                                                                 \
+        ofOneKernel == #member || a.member.getValue() == b.member.getValue();
+#include "fa3/Options/Options.h.inc"
+  return isAlike;
+}
+
 void fa3::buildLLVMPipeline(OpPassManager &pm, const PipelineOptions &options) {
   HopperToLLVMOptions toLLVM;
   giveOptions(options, toLLVM);
@@ -215,11 +236,8 @@ void fa3::buildLowerToNVVMPipeline(OpPassManager &pm,
     pm.addPass(createLowerTuned(options));
     return;
   }
-  buildTilePipeline(pm, options);
-  buildSpecializePipeline(pm, options);
-  buildPipelinePipeline(pm, options);
-  buildLayoutPipeline(pm, options);
-  buildPTXPipeline(pm, options);
+  buildPipelineTo(Stage::Hopper, pm, options);
+  buildLLVMPipeline(pm, options);
 }
 
 void fa3::registerPipelines() {

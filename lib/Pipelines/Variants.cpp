@@ -51,13 +51,6 @@ static std::optional<KeyExtent> findKeys(ModuleOp module) {
                    forward.getSequenceAxisOf(forward.getK())};
 }
 
-/// Whether kernels with these options may be lowered together from hopper on,
-/// but for their passes on LLVM IR.
-static bool lowersAlike(const PipelineOptions &a, const PipelineOptions &b) {
-  return a.barrierWait == b.barrierWait && a.wgmmaAsm == b.wgmmaAsm &&
-         a.reductionChains == b.reductionChains;
-}
-
 /// Whether a kernel may have these passes on LLVM IR where others of its module
 /// have none or others.
 static bool isOfOneKernel(StringRef passes) {
@@ -157,11 +150,7 @@ fa3::lowerVariants(ModuleOp module, ArrayRef<Variant> variants,
     auto apart = ModuleOp::create(builder, function.getLoc());
     OpBuilder::atBlockEnd(apart.getBody()).clone(*function);
     OpPassManager passes(ModuleOp::getOperationName());
-    buildTilePipeline(passes, *variant.options);
-    buildSpecializePipeline(passes, *variant.options);
-    buildPipelinePipeline(passes, *variant.options);
-    buildLayoutPipeline(passes, *variant.options);
-    buildHopperPipeline(passes, *variant.options);
+    buildPipelineTo(Stage::Hopper, passes, *variant.options);
     if (failed(run(passes, apart)))
       return failure();
     if (variant.below)

@@ -45,6 +45,12 @@ void buildHopperPipeline(mlir::OpPassManager &pm,
                          const PipelineOptions &options);
 /// hopper kernels, ready to be launched -> llvm and nvvm operations.
 void buildLLVMPipeline(mlir::OpPassManager &pm, const PipelineOptions &options);
+/// The parts up to hopper kernels, in their order.
+enum class Stage { Tile, Specialize, Pipeline, Layout, Hopper };
+/// attention on tensors, or tile kernels, -> the end of a stage: the pipelines
+/// above one behind the other, without a tuning table.
+void buildPipelineTo(Stage last, mlir::OpPassManager &pm,
+                     const PipelineOptions &options);
 /// laid out -> llvm and nvvm operations.
 void buildPTXPipeline(mlir::OpPassManager &pm, const PipelineOptions &options);
 /// The whole way: attention on tensors, or tile kernels, -> llvm and nvvm
@@ -54,6 +60,11 @@ void buildPTXPipeline(mlir::OpPassManager &pm, const PipelineOptions &options);
 /// up is all of it.
 void buildLowerToNVVMPipeline(mlir::OpPassManager &pm,
                               const PipelineOptions &options);
+
+/// Whether kernels with these options may be lowered together from hopper on,
+/// but for their passes on LLVM IR: what the pipeline from there on takes is
+/// the same.
+bool lowersAlike(const PipelineOptions &a, const PipelineOptions &b);
 
 /// Registers the pipelines by name.
 void registerPipelines();

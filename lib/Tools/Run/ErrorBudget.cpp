@@ -151,11 +151,7 @@ LogicalResult Budget::print() {
   if (failed(tiles))
     return failure();
   FailureOr<Problem> instructions = run([&](ModuleOp, OpPassManager &manager) {
-    buildTilePipeline(manager, pipeline);
-    buildSpecializePipeline(manager, pipeline);
-    buildPipelinePipeline(manager, pipeline);
-    buildLayoutPipeline(manager, pipeline);
-    buildHopperPipeline(manager, pipeline);
+    buildPipelineTo(Stage::Hopper, manager, pipeline);
     return success();
   });
   if (failed(instructions))

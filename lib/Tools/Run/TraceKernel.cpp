@@ -85,11 +85,7 @@ LogicalResult Tracer::lower() {
   if (failed(applyTuning(*kernels, pipeline)))
     return failure();
   PassManager manager(&context);
-  buildTilePipeline(manager, pipeline);
-  buildSpecializePipeline(manager, pipeline);
-  buildPipelinePipeline(manager, pipeline);
-  buildLayoutPipeline(manager, pipeline);
-  buildHopperPipeline(manager, pipeline);
+  buildPipelineTo(Stage::Hopper, manager, pipeline);
   if (failed(manager.run(*kernels)))
     return failure();
   function = findHostFunction(*kernels, line.function);
