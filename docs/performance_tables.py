@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the tables of docs/Performance.md and its picture from docs/figures.
+"""Writes the tables of docs/Performance.md and docs/Serving.md, and a picture, from
+docs/figures.
 
 Each CSV file starts with lines `# key: value`: what, device, date, mode,
 commit, command. A table stands between `<!-- table: NAME -->` and
@@ -103,7 +104,18 @@ def sustained():
     return markdown(["", "fa3", "cuDNN", "ratio"], rows) + ["", figures.source()]
 
 
+def decode_h100():
+    figures = Figures("decode-h100")
+    rows = [
+        [r["cell"], f"{r['fa3_us']} ({r['fa3_gbps']} GB/s)", r["cudnn_us"], r["fa2_us"]]
+        for r in figures.rows
+    ]
+    head = ["batch x keys", "fa3", "cuDNN", "FlashAttention-2"]
+    return markdown(head, rows) + ["", figures.source()]
+
+
 TABLES = {
+    "decode-h100": decode_h100,
     "forward-h200": forward_h200,
     "forward-h100": forward_h100,
     "backward-h100": backward_h100,
@@ -172,14 +184,14 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--update", action="store_true", help="rewrite the files")
     options = parser.parse_args()
-    page = DOCS / "Performance.md"
-    text = page.read_text()
     wanted = {
         page: TABLE.sub(
-            lambda m: m["start"] + "\n".join(TABLES[m["name"]]()) + "\n" + m["end"], text
-        ),
-        DOCS / "images" / "forward.svg": picture(),
+            lambda m: m["start"] + "\n".join(TABLES[m["name"]]()) + "\n" + m["end"],
+            page.read_text(),
+        )
+        for page in (DOCS / "Performance.md", DOCS / "Serving.md")
     }
+    wanted[DOCS / "images" / "forward.svg"] = picture()
     stale = [p for p, t in wanted.items() if not p.exists() or p.read_text() != t]
     for path in stale:
         if options.update:
