@@ -47,20 +47,22 @@ fa3_python_tools() {
 
 # fa3_python_of_tests: exports FA3_PYTHON, where it names none: a Python with torch,
 # JAX and transformers, as test/Python/requirements.txt has them, in an environment of
-# the build tree. What is there already is kept while the list stays the same.
+# the build tree. What is there already is kept while the list stays the same. Fails
+# if they cannot be installed.
 fa3_python_of_tests() {
   if [ -z "${FA3_PYTHON:-}" ]; then
     local folder=$fa3_build/python/tests list=$fa3_root/test/Python/requirements.txt
     if ! cmp -s "$list" "$folder/installed.txt"; then
       rm -rf "$folder"
-      python3 -m venv "$folder"
-      "$folder/bin/pip" install -q --no-deps --no-cache-dir -r "$list"
+      python3 -m venv "$folder" || return
+      "$folder/bin/pip" install -q --no-deps --no-cache-dir -r "$list" || return
       cp "$list" "$folder/installed.txt"
     fi
     FA3_PYTHON=$(cd "$folder" && pwd)/bin/python
   fi
   "$FA3_PYTHON" -c 'import jax, torch, transformers as t
-print(f"torch {torch.__version__}, JAX {jax.__version__}, transformers {t.__version__}")'
+print(f"torch {torch.__version__}, JAX {jax.__version__}, transformers {t.__version__}")' ||
+    return
   export FA3_PYTHON
 }
 
