@@ -75,7 +75,7 @@ struct CommandLine {
   cl::opt<unsigned> jobs{"j", cl::desc("Threads"), cl::init(1)};
   cl::opt<int64_t> states{
       "states", cl::desc("States of a block that are explored at most"),
-      cl::init(1000000)};
+      cl::init(2000000)};
   cl::opt<std::string> only{"case", cl::desc("The only case to try")};
   cl::opt<std::string> kind{"kind", cl::desc("The only kind of mutant to try")};
   cl::opt<bool> checkers{
