@@ -28,8 +28,8 @@ struct Chip {
   // when registers are moved between warp groups, at least `leastRegisters`.
   int64_t registers, maxRegistersPerThread, registerGranule, leastRegisters;
 
-  /// Bytes of shared memory of a block.
-  int64_t maxSharedMemoryBytes;
+  /// Bytes of shared memory, and those that a block can have.
+  int64_t sharedMemoryBytes, maxSharedMemoryBytes;
 
   /// Barriers of threads; number 0 is that of the whole block.
   int64_t namedBarriers;
@@ -90,6 +90,7 @@ constexpr Chip makeSm90a() {
   chip.maxRegistersPerThread = 255;
   chip.registerGranule = 8;
   chip.leastRegisters = 24;
+  chip.sharedMemoryBytes = 233472;
   chip.maxSharedMemoryBytes = 232448;
   chip.namedBarriers = 16;
   chip.maxBarrierCount = (1 << 20) - 1;

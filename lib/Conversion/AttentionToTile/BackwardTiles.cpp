@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "BackwardTiles.h"
+#include "fa3/Machine/Chip.h"
 #include "llvm/Support/MathExtras.h"
 #include <algorithm>
 
@@ -33,9 +34,8 @@ constexpr int64_t kWidest = 96;
 constexpr int64_t kWidestOfAux = 64;
 /// Fewest columns for which dk and dv are computed together.
 constexpr int64_t kFewestTogether = 32;
-/// Shared memory for tiles; the rest of 227 KiB is for statistics, barriers and
-/// alignment.
-constexpr int64_t kTileBytes = 228352;
+/// Shared memory for tiles; the rest is for statistics, barriers and alignment.
+constexpr int64_t kTileBytes = kSm90a.maxSharedMemoryBytes - 4096;
 } // namespace
 
 /// Columns a head dim takes in shared memory: whole blocks of 128 bytes.

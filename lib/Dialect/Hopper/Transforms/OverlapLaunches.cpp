@@ -3,6 +3,7 @@
 #include "fa3/Dialect/Hopper/Analysis/Dependence.h"
 #include "fa3/Dialect/Hopper/IR/Hopper.h"
 #include "fa3/Dialect/Hopper/Transforms/Passes.h"
+#include "fa3/Machine/Chip.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
@@ -17,10 +18,6 @@ using namespace fa3;
 using namespace fa3::hopper;
 using NVVM::GridDepActionKind;
 using NVVM::GriddepcontrolOp;
-
-/// Shared memory of a multiprocessor of sm_90 (CUDA C++ Programming Guide,
-/// compute capabilities).
-static constexpr int64_t kMultiprocessorBytes = 228 * 1024;
 
 /// Whether a kernel has the operation already.
 static bool has(gpu::GPUFuncOp kernel, GridDepActionKind kind) {
@@ -76,7 +73,7 @@ struct OverlapLaunches : hopper::impl::OverlapLaunchesBase<OverlapLaunches> {
   /// multiprocessor. Others would all gather where there is room first.
   static bool areAloneBehind(LaunchOp launch, ArrayRef<LaunchOp> behind) {
     for (LaunchOp next : behind) {
-      if (2 * int64_t(next.getSmem()) <= kMultiprocessorBytes)
+      if (2 * int64_t(next.getSmem()) <= getChip(launch).sharedMemoryBytes)
         return false;
       // Nothing behind one that is always launched comes next.
       if (next->getParentRegion()->isAncestor(launch->getParentRegion()))
