@@ -30,6 +30,17 @@ SMALLER = [
     ("prefix<128>", "prefix<90>"),
 ]
 
+# Tolerances for values of order 1 (fa3-run's own) do not hold where slopes have any sign
+# and size: all queries may see the same key, whose gradients are sums of as many terms,
+# and the gradient of a slope sums all scores times their distance. Pattern, then absolute
+# and relative tolerance.
+LARGE_SUMS = [
+    (r"backward.*grad-alibi-f16", ("0.5", "0.002")),
+    (r"backward.*grad-alibi-bf16", ("1", "0.016")),
+    (r"backward.*alibi-f16", ("0.015", "0.002")),
+    (r"backward.*alibi-bf16", ("0.12", "0.016")),
+]
+
 # What a pass says of a kernel that the device cannot hold.
 LIMITS = re.compile(r"error: .*(registers|shared memory)")
 
@@ -48,11 +59,13 @@ def check(tool, folder, key, shape, options, timeout):
     source = os.path.join(folder, name + ".mlir")
     with open(source, "w") as file:
         file.write(module(key))
+    large = [sizes for pattern, sizes in LARGE_SUMS if re.search(pattern, name)]
+    more = ["--%s=%s" % pair for sizes in large[:1] for pair in zip(("atol", "rtol"), sizes)]
     try:
         run = subprocess.run(
             [tool, "--cpu", "--check-each-pass=" + options, source,
              "--dims=b=1,h=2,hk=1,sq=%d,sk=%d" % shape,
-             "--completion=random", "--schedule-seed=1"],
+             "--completion=random", "--schedule-seed=1", *more],
             capture_output=True, text=True, timeout=timeout)
         code, text = run.returncode, run.stderr
     except subprocess.TimeoutExpired:
