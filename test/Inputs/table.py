@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes a table of integers: table.py FILE TYPE SHAPE FORMULA.
+"""Writes a table of numbers: table.py FILE TYPE SHAPE FORMULA.
 
-TYPE is that of a .npy file (|b1, |i1, <i2, <i4, <i8), SHAPE as in 2,3, the
+TYPE is that of a .npy file (|b1, |i1, <i2, <i4, <i8, <f4), SHAPE as in 2,3, the
 formula is Python over the indices i, j, k, l of an element.
 """
 import itertools
@@ -10,7 +10,7 @@ import math
 import struct
 import sys
 
-CODES = {"|b1": "?", "|i1": "b", "<i2": "h", "<i4": "i", "<i8": "q"}
+CODES = {"|b1": "?", "|i1": "b", "<i2": "h", "<i4": "i", "<i8": "q", "<f4": "f"}
 path, kind, shape, formula = sys.argv[1:]
 extents = [int(extent) for extent in shape.split(",")]
 code = compile(formula, "formula", "eval")
