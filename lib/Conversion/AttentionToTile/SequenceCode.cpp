@@ -80,32 +80,18 @@ static int64_t getMostSequences(Value starts) {
 
 std::pair<Value, Value> SequenceCode::findSequence(Value starts, Value tile,
                                                    Value rows) {
-  // A search that asks for three sequences at a time, which are read side by
-  // side. Who asks behind the last start gets that: it is in no tile's front.
-  Value count = buildBatch(), first = index(0);
-  Value next = arith::AddIOp::create(b, tile, index(1));
+  // The first tile of sequence b is number starts[b] div rows + b: it is not
+  // behind `tile` if starts[b] < (tile + 1 - b) * rows.
+  Value count = arith::MaxSIOp::create(b, buildBatch(), index(1));
+  Value limit =
+      arith::MulIOp::create(b, arith::AddIOp::create(b, tile, index(1)), rows);
+  Value sequence =
+      tile::SearchOp::create(b, b.getIndexType(), starts, index(1), count,
+                             limit, rows, getMostSequences(starts));
   auto load = [&](Value sequence) -> Value {
     Value start = tile::ScalarLoadOp::create(b, starts, sequence);
     return arith::IndexCastOp::create(b, b.getIndexType(), start);
   };
-  int64_t step = 1;
-  while (4 * step <= getMostSequences(starts))
-    step *= 4;
-  for (; step; step /= 4) {
-    Value found = first;
-    for (int64_t times : {1, 2, 3}) {
-      Value sequence = arith::AddIOp::create(b, first, index(times * step));
-      Value start = load(arith::MinSIOp::create(b, sequence, count));
-      Value end = arith::MulIOp::create(
-          b, arith::SubIOp::create(b, next, sequence), rows);
-      Value isFront =
-          arith::CmpIOp::create(b, arith::CmpIPredicate::slt, start, end);
-      found = arith::SelectOp::create(b, isFront, sequence, found);
-    }
-    first = found;
-  }
-  Value last = arith::SubIOp::create(b, count, index(1));
-  Value sequence = arith::MinSIOp::create(b, first, last);
   // starts[b] div rows + b, the number of its first tile.
   Value front = arith::AddIOp::create(
       b, arith::FloorDivSIOp::create(b, load(sequence), rows), sequence);

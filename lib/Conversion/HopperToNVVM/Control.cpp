@@ -22,8 +22,8 @@ constexpr int64_t kTensorMapAlignment = 64;
 static StringRef getAccess(Value argument) {
   bool reads = false, writes = false;
   for (Operation *user : argument.getUsers()) {
-    if (isa<TmaLoadOp, FragmentLoadOp, GatherOp, ScalarLoadOp, LLVM::LoadOp>(
-            user)) {
+    if (isa<TmaLoadOp, FragmentLoadOp, GatherOp, ScalarLoadOp, SearchOp,
+            LLVM::LoadOp>(user)) {
       reads = true;
     } else if (isa<RecordOp>(user)) {
       writes = true;

@@ -158,6 +158,7 @@ struct ConvertHopperToNVVM
     populateWgmmaGroupPatterns(patterns, converter, info);
     populateFragmentPatterns(patterns, converter, info);
     populateGlobalAccessPatterns(patterns, converter, info);
+    populateSearchPatterns(patterns, converter, info);
     populateSharedAccessPatterns(patterns, converter, info);
     populateElementwisePatterns(patterns, target);
     populateControlPatterns(patterns, converter, target, info);

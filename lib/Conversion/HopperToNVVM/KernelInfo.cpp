@@ -84,11 +84,10 @@ Value IntegerBuilder::isEqual(Value a, int64_t b) {
 /// are found by as many threads as there are.
 static bool canRunInOneThread(warp::GroupOp group) {
   WalkResult result = group.walk([](Operation *op) {
-    bool isCollective =
-        isa<WgmmaOp, WgmmaFenceOp, WgmmaCommitOp, WgmmaWaitOp,
-            NamedBarrierSyncOp, NamedBarrierArriveOp, VoteAnyOp, LaneReduceOp,
-            SetMaxRegistersOp, gpu::BarrierOp, gpu::ThreadIdOp, gpu::LaneIdOp>(
-            op);
+    bool isCollective = isa<WgmmaOp, WgmmaFenceOp, WgmmaCommitOp, WgmmaWaitOp,
+                            NamedBarrierSyncOp, NamedBarrierArriveOp, VoteAnyOp,
+                            SearchOp, LaneReduceOp, SetMaxRegistersOp,
+                            gpu::BarrierOp, gpu::ThreadIdOp, gpu::LaneIdOp>(op);
     auto copy = dyn_cast<TmaLoadOp>(op);
     isCollective |= copy && copy.getPieces();
     auto isFragment = [](Type type) {

@@ -51,6 +51,9 @@ void populateFragmentPatterns(mlir::RewritePatternSet &patterns,
 void populateGlobalAccessPatterns(mlir::RewritePatternSet &patterns,
                                   const mlir::TypeConverter &converter,
                                   const KernelInfo &info);
+void populateSearchPatterns(mlir::RewritePatternSet &patterns,
+                            const mlir::TypeConverter &converter,
+                            const KernelInfo &info);
 void populateSharedAccessPatterns(mlir::RewritePatternSet &patterns,
                                   const mlir::TypeConverter &converter,
                                   const KernelInfo &info);

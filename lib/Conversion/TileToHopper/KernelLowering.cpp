@@ -391,6 +391,7 @@ LogicalResult KernelLowering::lowerOp(Operation *op) {
       })
       .Case<tile::ClaimOp>([&](auto op) { return lowerClaim(op); })
       .Case<tile::ScalarLoadOp>([&](auto op) { return lowerScalarLoad(op); })
+      .Case<tile::SearchOp>([&](auto op) { return lowerSearch(op); })
       .Case<arith::ConstantOp>([&](auto op) { return lowerConstant(op); })
       .Case<gpu::BlockIdOp, gpu::GridDimOp>([&](auto op) {
         set(op.getResult(), asI32(b.clone(*op.getOperation())->getResult(0)));

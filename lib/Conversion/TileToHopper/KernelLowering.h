@@ -141,6 +141,7 @@ private:
   mlir::LogicalResult lowerGather(tile::GatherOp op);
   mlir::LogicalResult lowerStore(tile::StoreOp op);
   mlir::LogicalResult lowerScalarLoad(tile::ScalarLoadOp op);
+  mlir::LogicalResult lowerSearch(tile::SearchOp op);
   mlir::FailureOr<LinearLayout> getLayout(mlir::Operation *op, mlir::Type type);
   hopper::FragmentAttr fragment(const LinearLayout &layout);
   mlir::Value shuffleLike(mlir::Value source, const LinearLayout &from,

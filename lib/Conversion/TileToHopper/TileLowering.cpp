@@ -461,3 +461,17 @@ LogicalResult KernelLowering::lowerScalarLoad(tile::ScalarLoadOp op) {
           .getResult());
   return success();
 }
+
+LogicalResult KernelLowering::lowerSearch(tile::SearchOp op) {
+  FailureOr<GlobalAccess> access =
+      getAccess(b, arguments, op, op.getSource(), 0);
+  if (failed(access))
+    return failure();
+  set(op.getResult(),
+      hopper::SearchOp::create(b, b.getI32Type(), access->pointer,
+                               access->strides.front(), get(op.getFirst()),
+                               get(op.getEnd()), get(op.getLimit()),
+                               get(op.getStep()), op.getMostAttr())
+          .getResult());
+  return success();
+}

@@ -58,7 +58,7 @@ static LogicalResult convertLaunch(tile::LaunchOp launch, gpu::GPUFuncOp kernel,
 static LogicalResult verifyScalarArrays(gpu::GPUFuncOp kernel) {
   llvm::DenseMap<Value, Operation *> reads;
   kernel.walk([&](Operation *op) {
-    if (isa<tile::ScalarLoadOp, tile::GatherOp>(op))
+    if (isa<tile::ScalarLoadOp, tile::SearchOp, tile::GatherOp>(op))
       reads.try_emplace(op->getOperand(0), op);
   });
   WalkResult result = kernel.walk([&](Operation *op) {

@@ -36,8 +36,9 @@ private:
         .Case<memref::DimOp, memref::ExtractStridedMetadataOp,
               memref::DeallocOp>([](auto) {})
         .Case<tile::LoadOp, tile::LoadAsyncOp, tile::GatherOp,
-              tile::ScalarLoadOp, memref::LoadOp, hopper::TmaLoadOp,
-              hopper::FragmentLoadOp, hopper::GatherOp, hopper::ScalarLoadOp>(
+              tile::ScalarLoadOp, tile::SearchOp, memref::LoadOp,
+              hopper::TmaLoadOp, hopper::FragmentLoadOp, hopper::GatherOp,
+              hopper::ScalarLoadOp, hopper::SearchOp>(
             [&](auto) { result.read = true; })
         .Case<memref::StoreOp, hopper::RecordOp>(
             [&](auto) { result.written = true; })

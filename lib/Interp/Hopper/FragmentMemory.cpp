@@ -1,6 +1,7 @@
 //===- FragmentMemory.cpp - fragments of hopper: loads and stores ---------===//
 // SPDX-License-Identifier: Apache-2.0
 #include "../Core/Elementwise.h"
+#include "../Core/Search.h"
 #include "Fragment.h"
 #include "Machine.h"
 
@@ -178,6 +179,32 @@ LogicalResult runFragmentScalarLoad(Context &c, const Instr &in) {
   return success();
 }
 
+LogicalResult runSearch(Context &c, const Instr &in) {
+  const auto &pointer = c.object<PointerObject>(in.in[0]);
+  int64_t stride = c.integer(in.in[1]), first = c.integer(in.in[2]);
+  int64_t end = c.integer(in.in[3]), limit = c.integer(in.in[4]);
+  int64_t step = c.integer(in.in[5]);
+  if (int64_t most = cast<hopper::SearchOp>(in.op).getMost();
+      end - first > most)
+    return c.error(in) << "'hopper.search' in " << end - first
+                       << " elements, at most " << most;
+  auto getByte = [&](int64_t i) {
+    return pointer.byte + i * stride * int64_t(sizeof(int32_t));
+  };
+  // Lanes that have no element read the last one.
+  for (int64_t i : {std::min(first, end - 1), end - 1})
+    if (failed(checkGlobal(c, in, pointer, getByte(i), 4, "reads")))
+      return failure();
+  c.cells[in.out[0]].i =
+      search(std::max<int64_t>(end - first, 0), [&](int64_t i) {
+        int32_t number;
+        std::memcpy(&number, pointer.array.getBase() + getByte(first + i),
+                    sizeof(number));
+        return number < limit - step * (first + i);
+      });
+  return success();
+}
+
 //===----------------------------------------------------------------------===//
 // Shared memory
 //===----------------------------------------------------------------------===//
@@ -325,6 +352,7 @@ void fa3::interp::populateHopperFragmentMemory(Registry &r) {
         d.emit(op, runFragmentScalarLoad).format = *format;
         return success();
       });
+  r.addPlain<hopper::SearchOp>(runSearch);
   r.add<hopper::SmemStoreOp>([](Decoder &d, hopper::SmemStoreOp op) {
     return decodeSmem(d, op, runSmemStore);
   });

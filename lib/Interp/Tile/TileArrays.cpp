@@ -3,6 +3,7 @@
 #include "../Core/Elementwise.h"
 #include "../Core/Engine.h"
 #include "../Core/Gemm.h"
+#include "../Core/Search.h"
 #include "TileAccess.h"
 
 using namespace mlir;
@@ -318,6 +319,24 @@ LogicalResult runTileScalarLoad(Context &c, const Instr &in) {
   return success();
 }
 
+LogicalResult runTileSearch(Context &c, const Instr &in) {
+  const Array &array = c.array(in.in[0]);
+  int64_t first = c.integer(in.in[1]), end = c.integer(in.in[2]);
+  int64_t limit = c.integer(in.in[3]), step = c.integer(in.in[4]);
+  int64_t most = cast<tile::SearchOp>(in.op).getMost();
+  if (first < 0 || end < 1 || end > array.getShape()[0] || end - first > most)
+    return c.error(in) << "'tile.search' from " << first << " to " << end
+                       << " of an array of " << array.getShape()[0]
+                       << ", at most " << most;
+  c.cells[in.out[0]].i =
+      search(std::max<int64_t>(end - first, 0), [&](int64_t i) {
+        int32_t number;
+        std::memcpy(&number, array.at({first + i}), sizeof(number));
+        return number < limit - step * (first + i);
+      });
+  return success();
+}
+
 } // namespace
 
 void fa3::interp::populateTileArrays(Registry &r) {
@@ -338,4 +357,5 @@ void fa3::interp::populateTileArrays(Registry &r) {
     return success();
   });
   r.addPlain<tile::ScalarLoadOp>(runTileScalarLoad);
+  r.addPlain<tile::SearchOp>(runTileSearch);
 }

@@ -281,6 +281,22 @@ bool readsList(tile::ScalarLoadOp op) {
   return result.wasInterrupted();
 }
 
+/// A group finds one more element, as if the line were one step further up.
+void collectNextFound(ModuleOp module, Places &places) {
+  forEachMatch<tile::SearchOp>(
+      module, places,
+      [](tile::SearchOp op) {
+        auto groups = op->getParentOfType<warp::SpecializeOp>();
+        return groups &&
+               !llvm::hasSingleElement(groups.getOps<warp::GroupOp>());
+      },
+      [](tile::SearchOp op) {
+        OpBuilder builder(op);
+        op.getLimitMutable().assign(arith::AddIOp::create(
+            builder, op.getLoc(), op.getLimit(), op.getStep()));
+      });
+}
+
 /// A group works on the next entry of a list.
 void collectNextEntry(ModuleOp module, Places &places) {
   forEachMatch<tile::ScalarLoadOp>(
@@ -347,6 +363,8 @@ ArrayRef<MutantKind> mutate::getTileMutants() {
       {"one-piece", "what are pieces is taken for one", collectOnePiece},
       {"next-entry", "a group works on the next entry of a list",
        collectNextEntry},
+      {"next-found", "a search of a group finds one more element",
+       collectNextFound},
       {"no-entry", "a group takes the place in a list for its entry",
        collectNoEntry},
   };

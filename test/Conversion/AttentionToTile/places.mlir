@@ -11,21 +11,11 @@
 // CHECK: %[[BATCH:.*]] = arith.maxsi
 // CHECK: %[[TILES:.*]] = arith.addi %[[WHOLE]], %[[BATCH]]
 // CHECK: tile.grid (%[[TILE:.*]], %[[H:.*]]) in (%[[TILES]], %{{.*}})
-// The last sequence with a start in front of the tile, by steps of 1024 to 1.
+// The last sequence whose first tile is not behind this one.
+// CHECK: %[[COUNT:.*]] = arith.maxsi %{{.*}}, %c1
 // CHECK: %[[NEXT:.*]] = arith.addi %[[TILE]], %c1
-// CHECK: %[[S1:.*]] = arith.addi %{{.*}}, %c1024
-// CHECK: %[[AT:.*]] = arith.minsi %[[S1]], %{{.*}}
-// CHECK: tile.scalar_load %{{.*}}[%[[AT]]]
-// CHECK: %[[LEFT:.*]] = arith.subi %[[NEXT]], %[[S1]]
-// CHECK: %[[LIMIT:.*]] = arith.muli %[[LEFT]], %c64
-// CHECK: %[[FRONT:.*]] = arith.cmpi slt, %{{.*}}, %[[LIMIT]]
-// CHECK: arith.select %[[FRONT]], %[[S1]]
-// CHECK: arith.addi %{{.*}}, %c2048
-// CHECK: arith.addi %{{.*}}, %c3072
-// CHECK: arith.addi %{{.*}}, %c256
-// CHECK: arith.addi %{{.*}}, %c3{{[_0-9]*}} :
-// CHECK: %[[LAST:.*]] = arith.subi %{{.*}}, %c1{{[_0-9]*}} :
-// CHECK: %[[B:.*]] = arith.minsi %{{.*}}, %[[LAST]]
+// CHECK: %[[LIMIT:.*]] = arith.muli %[[NEXT]], %c64
+// CHECK: %[[B:.*]] = tile.search %{{.*}} from %c1{{[_0-9]*}} to %[[COUNT]] below %[[LIMIT]] step %c64 most 4095
 // CHECK: tile.scalar_load %{{.*}}[%[[B]]]
 // CHECK: %[[M:.*]] = arith.maxsi
 // CHECK: %[[FIRST:.*]] = arith.muli %[[M]], %c64

@@ -1092,6 +1092,15 @@ func.func @gather_vector(%p: !llvm.ptr<1>, %i: vector<4xi32>, %n: i32, %s: i64) 
 
 // -----
 
+// search C1
+func.func @search(%p: !llvm.ptr<1>, %i: i32, %s: i64) {
+  // expected-error @+1 {{attribute 'most' failed to satisfy constraint: 64-bit signless integer attribute whose minimum value is 1 whose maximum value is 32768}}
+  %0 = hopper.search %p stride %s from %i to %i below %i step %i most 40000
+  return
+}
+
+// -----
+
 // scalar_load C1
 func.func @scalar_load(%p: !llvm.ptr<1>, %i: i32, %s: i64) {
   // expected-error @+1 {{expects as many strides as indices (1), got 2}}

@@ -177,6 +177,8 @@ func.func @fragments(%j0: i32, %s: vector<40xf32>, %c: vector<40xi1>, %p: !llvm.
   %z = hopper.fragment.load %p[%j0] strides(%st) bounds(%j0) of #rows : vector<2xf32>
   // CHECK: hopper.scalar_load %{{.*}}[%{{.*}}] strides(%{{.*}}) : i32
   %e = hopper.scalar_load %p[%j0] strides(%st) : i32
+  // CHECK: hopper.search %{{.*}} stride %{{.*}} from %{{.*}} to %{{.*}} below %{{.*}} step %{{.*}} most 64
+  %found = hopper.search %p stride %st from %j0 to %j0 below %j0 step %j0 most 64
   // CHECK: hopper.gather %{{.*}}[%{{.*}}, %{{.*}} : i32, vector<4xi32>] strides(%{{.*}}, %{{.*}}) bounds(%{{.*}}, %{{.*}}) : vector<4xf16>
   %at = vector.broadcast %j0 : i32 to vector<4xi32>
   %g = hopper.gather %p[%j0, %at : i32, vector<4xi32>] strides(%st, %st) bounds(%j0, %j0) : vector<4xf16>

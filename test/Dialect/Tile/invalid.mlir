@@ -395,6 +395,24 @@ func.func @scalar_type(%m: memref<8xf16>, %i: index) {
 
 // -----
 
+// search C1
+func.func @search_array(%m: memref<8x8xi32>, %i: index) {
+  // expected-error @+1 {{'tile.search' op operand #0 must be 1D memref of 32-bit signless integer values, but got 'memref<8x8xi32>'}}
+  %0 = "tile.search"(%m, %i, %i, %i, %i) <{most = 64}> : (memref<8x8xi32>, index, index, index, index) -> index
+  return
+}
+
+// -----
+
+// search C2
+func.func @search_most(%m: memref<8xi32>, %i: index) {
+  // expected-error @+1 {{attribute 'most' failed to satisfy constraint: 64-bit signless integer attribute whose minimum value is 1 whose maximum value is 32768}}
+  %0 = tile.search %m from %i to %i below %i step %i most 0 : memref<8xi32>
+  return
+}
+
+// -----
+
 // store C1
 func.func @store_indices(%x: tensor<8xf16>, %m: memref<8x8xf16>, %i: index) {
   // expected-error @+1 {{'tile.store' op expects one index per dimension of the memref (2), got 1}}

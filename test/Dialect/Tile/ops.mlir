@@ -77,6 +77,8 @@ func.func @memory(%K: memref<?x?x?x128xf16, strided<[?, ?, ?, 1]>>, %table: memr
   %row = tile.load %K[%i, %i, %i, %i] : memref<?x?x?x128xf16, strided<[?, ?, ?, 1]>> -> tensor<128xf16>
   // CHECK: tile.scalar_load %[[T]][%[[I]]] : memref<?xi32>
   %s = tile.scalar_load %table[%i] : memref<?xi32>
+  // CHECK: tile.search %[[T]] from %[[I]] to %[[I]] below %[[I]] step %[[I]] most 64 : memref<?xi32>
+  %f = tile.search %table from %i to %i below %i step %i most 64 : memref<?xi32>
   // CHECK: %[[AT:.*]] = tensor.splat
   // CHECK: tile.gather %[[T]][%[[AT]] : tensor<64xindex>] : memref<?xi32> -> tensor<64xi32>
   %at = tensor.splat %i : tensor<64xindex>

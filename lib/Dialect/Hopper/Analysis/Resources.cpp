@@ -94,6 +94,10 @@ static ResourceUse getHopperUse(Operation *op) {
     use.isAwaited = true;
   } else if (auto store = dyn_cast<FragmentStoreOp>(op)) {
     use.issue = countRegisters(store.getValue().getType());
+  } else if (isa<SearchOp>(op)) {
+    // Two rounds of a load, a vote and a count.
+    use.latency = 2 * (chip.globalLatency + chip.shuffleLatency);
+    use.isAwaited = true;
   } else if (isa<ClaimOp, ScalarLoadOp>(op)) {
     use.latency = chip.globalLatency;
     use.isAwaited = true;

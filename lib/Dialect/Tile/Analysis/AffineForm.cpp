@@ -335,7 +335,7 @@ private:
     Operation *op = value.getDefiningOp();
     llvm::TypeSwitch<Operation *>(op)
         .Case<memref::DimOp, gpu::BlockIdOp, gpu::GridDimOp, SmCountOp, ShareOp,
-              ClaimOp>([&](auto) { require(atom(value)); })
+              ClaimOp, SearchOp>([&](auto) { require(atom(value)); })
         .Case<arith::CeilDivSIOp>(
             [&](auto div) { defineQuotient(div, depth, /*ceil=*/true); })
         .Case<arith::FloorDivSIOp>(

@@ -198,6 +198,23 @@ def Hopper_ScalarLoadOp : Hopper_Op<"scalar_load", [Pure, AttrSizedOperandSegmen
   let hasVerifier = 1;
 }
 
+def Hopper_SearchOp : Hopper_Op<"search", [Pure]> {
+  let summary = "how many numbers of a rising array lie below a falling line";
+  let description = [{
+    As `tile.search`. Each warp of the group counts for itself, 32 elements at a
+    time, and gets the same result. Element end - 1 is in the array.
+
+    C1. `most` is from 1 to 32768.
+  }];
+  let arguments = (ins Hopper_Pointer:$pointer, I64:$stride, I32:$first, I32:$end,
+                       I32:$limit, I32:$step, ConfinedAttr<I64Attr, [IntMinValue<1>, IntMaxValue<32768>]>:$most);
+  let results = (outs I32:$result);
+  let assemblyFormat = [{
+    $pointer `stride` $stride `from` $first `to` $end `below` $limit `step` $step
+    `most` $most attr-dict
+  }];
+}
+
 def Hopper_SmemStoreOp : Hopper_OrderedOp<"smem.store"> {
   let summary = "writes a fragment into a buffer slot (stmatrix or st.shared)";
   let description = [{

@@ -238,6 +238,37 @@ def Tile_ScalarLoadOp : Tile_Op<"scalar_load", [Pure,
   let hasVerifier = 1;
 }
 
+def Tile_SearchOp : Tile_Op<"search", [Pure]> {
+  let summary = "how many numbers of a rising array lie below a falling line";
+  let description = [{
+    Of the elements i = `first`, ... `end` - 1 of the array, those count for which
+    source[i] < limit - step * i. Where source[i] + step * i rises with i they are
+    the first ones, and the next one of them is found. The array is one that the
+    launch never writes, so the result is pure, as that of `tile.scalar_load` is.
+    Warps read 32 elements at a time: two reads in a row, one if there are 32.
+
+    Let n = end - first and s = ceil(n / 32). Among the elements first + j * s those
+    below the line are counted first, say c; behind the last of c such elements
+    the s - 1 next ones. What has no order has a result from 0 to n that way, too,
+    and all groups of warps have the same one.
+
+    Example: the last sequence that starts in front of a row, but for the first.
+    ```mlir
+    %s = tile.search %starts from %c1 to %n below %row step %c0 most 4096 : memref<?xi32>
+    ```
+
+    C1. the array has one dimension of i32.
+    C2. `most`, which n does not exceed, is from 1 to 32768.
+  }];
+  let arguments = (ins MemRefRankOf<[I32], [1]>:$source, Index:$first, Index:$end,
+                       Index:$limit, Index:$step, ConfinedAttr<I64Attr, [IntMinValue<1>, IntMaxValue<32768>]>:$most);
+  let results = (outs Index:$result);
+  let assemblyFormat = [{
+    $source `from` $first `to` $end `below` $limit `step` $step `most` $most
+    attr-dict `:` type($source)
+  }];
+}
+
 def Tile_StoreOp : Tile_Op<"store", [MemoryEffects<[MemWrite]>,
     AttrSizedOperandSegments]> {
   let summary = "writes a tile into a global array";

@@ -46,6 +46,8 @@ static bool keepsNumbers(GridOp grid) {
     isNested |= inLoop && isa<scf::ForOp>(op);
     if (auto load = dyn_cast<ScalarLoadOp>(op))
       numbers += !inLoop && load.getType().isInteger();
+    else if (isa<SearchOp>(op))
+      numbers += !inLoop ? kFew + 1 : 0;
   });
   return isNested ? numbers > 0 && numbers <= kFew : numbers > 0;
 }

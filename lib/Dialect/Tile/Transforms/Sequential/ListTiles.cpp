@@ -54,14 +54,14 @@ bool ScalarSlice::add(Value value, GridOp grid) {
 }
 
 bool ScalarSlice::readsMemory() const {
-  return llvm::any_of(ops, llvm::IsaPred<ScalarLoadOp>);
+  return llvm::any_of(ops, llvm::IsaPred<ScalarLoadOp, SearchOp>);
 }
 
 bool ScalarSlice::readsAtIndices(GridOp grid) const {
   return llvm::any_of(ops, [&](Operation *op) {
     ScalarSlice ofLoad;
-    return isa<ScalarLoadOp>(op) && ofLoad.add(op->getResult(0), grid) &&
-           !ofLoad.indices.empty();
+    return isa<ScalarLoadOp, SearchOp>(op) &&
+           ofLoad.add(op->getResult(0), grid) && !ofLoad.indices.empty();
   });
 }
 
@@ -82,7 +82,8 @@ static int64_t countWaitingLoads(Operation *op,
   for (Value operand : op->getOperands())
     most =
         std::max(most, countWaitingLoads(operand.getDefiningOp(), cone, known));
-  return known[op] = most + isa<ScalarLoadOp>(op);
+  // A search is two of them.
+  return known[op] = most + isa<ScalarLoadOp>(op) + 2 * isa<SearchOp>(op);
 }
 
 /// What is computed for `root` alone, in the block of the grid: nobody else

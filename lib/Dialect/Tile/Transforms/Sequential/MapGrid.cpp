@@ -35,7 +35,7 @@ static FailureOr<Value> computeOnHost(OpBuilder &builder, Value value,
     return operand;
   }
   Operation *op = value.getDefiningOp();
-  if (!isPure(op) || isa<ScalarLoadOp>(op) || op->getNumRegions())
+  if (!isPure(op) || isa<ScalarLoadOp, SearchOp>(op) || op->getNumRegions())
     return op->emitOpError("is part of a grid bound, which must be index "
                            "arithmetic on kernel arguments");
   for (Value operand : op->getOperands())
