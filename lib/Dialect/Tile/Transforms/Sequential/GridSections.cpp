@@ -31,6 +31,44 @@ static bool stripClamp(Value &x, Value &y) {
   return false;
 }
 
+/// Whether memory says what `value` is, at a place that depends on `index`.
+static bool findsInMemory(Value value, Value index) {
+  llvm::SetVector<Value> values, read;
+  values.insert(value);
+  for (size_t i = 0; i < values.size(); ++i)
+    if (Operation *op = values[i].getDefiningOp())
+      (isa<ScalarLoadOp, SearchOp>(op) ? read : values)
+          .insert(op->operand_begin(), op->operand_end());
+  for (size_t i = 0; i < read.size(); ++i)
+    if (Operation *op = read[i].getDefiningOp())
+      read.insert(op->operand_begin(), op->operand_end());
+  return read.contains(index);
+}
+
+/// Bytes that one tile of the grid loads in a loop, if it finds in memory where
+/// its rows begin and they lie one behind the other: what a sequence has, of
+/// those that are packed into an array. How many rows that is nobody knows.
+static std::optional<int64_t> getBytesOfRun(scf::ForOp loop, LoadOp load,
+                                            GridOp grid) {
+  constexpr int64_t kRowsOfRun = 8192;
+  Value first = grid.getBody().getArgument(0);
+  auto outer = loop->getParentOfType<scf::ForOp>();
+  if (outer && grid->isProperAncestor(outer))
+    return std::nullopt;
+  bool isRun = false;
+  for (Value place : load.getPlaceOperands()) {
+    if (findsInMemory(place, loop.getInductionVar()))
+      return std::nullopt;
+    isRun |= findsInMemory(place, first);
+  }
+  if (!isRun)
+    return std::nullopt;
+  RankedTensorType tile = load.getResult().getType();
+  int64_t elements = tile.getNumElements() / tile.getDimSize(0);
+  return kRowsOfRun * elements *
+         llvm::divideCeil(tile.getElementTypeBitWidth(), 8);
+}
+
 /// Bytes that one tile of the grid loads at most in all iterations of a loop,
 /// by a bound of their number that holds for all tiles: the keys of a window,
 /// wherever it is. Nothing without one, and for a loop in a loop.
@@ -64,6 +102,8 @@ SmallVector<SharedArray> fa3::tile::getSharedArrays(GridOp grid) {
     if (!loop || !grid->isProperAncestor(loop) || !shared)
       return;
     std::optional<int64_t> bytes = getBoundedBytes(loop, load, grid);
+    if (!bytes)
+      bytes = getBytesOfRun(loop, load, grid);
     auto *known = llvm::find_if(arrays, [&](const SharedArray &other) {
       return other.array == load.getSource();
     });

@@ -12,7 +12,8 @@ namespace fa3::tile {
 struct SharedArray {
   mlir::Value array;
   /// Bytes of it that one tile loads at most, if there is a bound for all
-  /// tiles; tiles that follow each other load about the same ones.
+  /// tiles; tiles that follow each other load about the same ones. For packed
+  /// sequences a guess.
   std::optional<int64_t> bytesOfTile;
 };
 
