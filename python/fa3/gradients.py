@@ -3,15 +3,18 @@
 
 from __future__ import annotations
 
+import dataclasses
+import logging
 import os
 import sys
+import threading
 from typing import Any, Sequence
 
 from . import tensors
 from .call import device_guard
 from .checks import DIMS, check_scale
 from .compiler import CompileOptions, get_compiler
-from .driver import Kernel
+from .driver import Kernel, default_ptx_version, find_ptxas
 from .errors import ArgumentError, ArgumentTypeError, UnsupportedError
 from .launch import Launcher, keep
 from .program import Program, parse
@@ -19,7 +22,11 @@ from .request import Request, compile_traced, program_request, tensors_key
 from .spec import BackwardSpec
 from .tensors import CPU
 
+logger = logging.getLogger("fa3")
+
 _kernels: dict[tuple[BackwardSpec, bool], Kernel] = {}
+#: Those that are being compiled before a backward has asked for them.
+_ahead: dict[tuple[BackwardSpec, bool], threading.Thread] = {}
 _plans: dict[Any, tuple[Launcher, tuple[str, ...]]] = {}
 
 
@@ -109,10 +116,44 @@ def is_deterministic() -> bool:
     return any(flags.get(name, "false") in ("", "1", "true") for name in names)
 
 
+def compile_ahead(request: Request, program: Program) -> None:
+    """Begins to compile the kernel of the gradients of a forward, which is about to
+    compile its own. It is a guess: that there will be a backward, without a gradient
+    of lse, and as deterministic as now. Gradients of extras are not guessed, since
+    their kernel depends on shapes. What is wrong with it is said by the backward."""
+    if program.backward not in ("fa3", "deterministic") or program.grads:
+        return
+    if program.interpret or request.device == CPU:
+        return
+    same = program.backward == "deterministic" or is_deterministic()
+    # As the backward describes it, which makes no lse.
+    key = BackwardSpec(dataclasses.replace(request.spec, lse=False)), same
+    if key in _kernels or key in _ahead:
+        return
+    # Both ask the driver, in this thread, which has a context.
+    options = {"ptx_version": default_ptx_version(), "ptxas": find_ptxas()}
+
+    def run() -> None:
+        try:
+            _kernels[key] = compile_traced(
+                key[0].to_mlir(), request.traced, deterministic=same, **options
+            )
+        except Exception as error:
+            logger.debug("gradients compiled ahead: %s", error)
+
+    # No daemon: a process must not end while its compiler runs.
+    thread = threading.Thread(target=run, name="fa3-gradients")
+    _ahead[key] = thread
+    thread.start()
+
+
 def prepare(
     request: Request, spec: BackwardSpec, arrays: Sequence[Any], deterministic: bool
 ) -> Launcher:
     """What launches the kernel; compiled at the first time."""
+    ahead = _ahead.pop((spec, deterministic), None)
+    if ahead is not None:
+        ahead.join()
     kernel = _kernels.get((spec, deterministic))
     if kernel is None:
         kernel = compile_traced(

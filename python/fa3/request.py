@@ -5,7 +5,7 @@ the arguments in its order."""
 from __future__ import annotations
 
 import sys
-from typing import Any, Sequence
+from typing import Any, Callable, Sequence
 
 from . import tensors
 from ._runtime import runtime
@@ -479,8 +479,10 @@ def run_again(
 def run_program(
     q: Any, k: Any, v: Any, extras: Sequence[Any], numbers: Sequence[float], text: str,
     scale: float | None, out: Any = None, lse: Any = None,
+    ahead: Callable[[Request, Program], None] | None = None,
 ) -> Any:  # fmt: skip
-    """A call as operators make it: `text` is a Program. Gives o or (o, lse)."""
+    """A call as operators make it: `text` is a Program. Gives o or (o, lse). `ahead`
+    is called before a kernel is looked for."""
     outputs = [one for one in (out, lse) if one is not None]
     key = (text, tensors_key((q, k, v, *extras, *outputs)))
     call = plans.get(key)
@@ -490,10 +492,13 @@ def run_program(
         return call.again(
             (q, k, v, *extras), scale, traced.scalars if traced else (), outputs
         )
-    return program_request(
+    request = program_request(
         q, k, v, extras, program, scale, traced, out=out, lse=lse,
         return_lse=program.return_lse, key=None if program.interpret else key,
-    ).run()  # fmt: skip
+    )  # fmt: skip
+    if ahead is not None:
+        ahead(request, program)
+    return request.run()
 
 
 def program_request(

@@ -60,7 +60,9 @@ def _forward(
     made = run_again(q, k, v, extras, numbers, program, scale)
     if made is None:
         with torch.no_grad():
-            made = run_program(q, k, v, extras, numbers, program, scale)
+            made = run_program(
+                q, k, v, extras, numbers, program, scale, ahead=gradients.compile_ahead
+            )
     if type(made) is tuple:
         return made
     return made, torch.empty((0,), dtype=torch.float32, device=q.device)

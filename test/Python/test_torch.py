@@ -3,6 +3,7 @@
 the interpreter as their kernel on the CPU; gradients against torch's."""
 
 import os
+import threading
 import unittest
 from unittest import mock
 
@@ -322,6 +323,44 @@ class GradientTest(Problem):
             gradients._plans.clear()
 
     @support.needs_driver
+    def test_compiled_beside_the_forward(self):
+        made, compile_traced = [], gradients.compile_traced
+
+        def record(text, *args, **options):
+            made.append((threading.current_thread().name, "%dlse" in text))
+            if len(made) == 1:
+                self.assertTrue(forward.wait(60), "the forward waits for its gradients")
+            return compile_traced(text, *args, **options)
+
+        def run(**named):
+            made.clear()
+            forward.clear()
+            results = fa3.attention(q, self.k, self.v, **named)
+            forward.set()
+            sum(one.sum() for one in results).backward()
+            return list(made)
+
+        q, forward, ahead = self.q.requires_grad_(), threading.Event(), "fa3-gradients"
+        own = threading.current_thread().name
+        for known in (gradients._plans, gradients._kernels, gradients._ahead):
+            known.clear()
+        with support.fake_gpu(), mock.patch.object(gradients, "compile_traced", record):
+            self.assertEqual(run(window=(9, 1)), [(ahead, False)])
+            # A window of its own, and a gradient of lse, which is not guessed.
+            self.assertEqual(run(window=(9, 2), return_lse=True), [(ahead, False), (own, True)])
+            with torch.no_grad():
+                fa3.attention(q, self.k, self.v, window=(9, 3))
+            self.assertEqual(len(made), 2)
+        with support.fake_gpu(), mock.patch.object(
+            gradients, "compile_traced", side_effect=fa3.UnsupportedError("no")
+        ) as failing:
+            o = fa3.attention(q, self.k, self.v, window=(9, 4))
+            with self.assertRaisesRegex(fa3.UnsupportedError, "no"):
+                o.sum().backward()
+            self.assertEqual(failing.call_count, 2)
+        gradients._plans.clear()
+
+    @support.needs_driver
     def test_the_same_bits_where_asked_for(self):
         asked, compile_traced = [], gradients.compile_traced
 
@@ -334,6 +373,7 @@ class GradientTest(Problem):
         def expect(expected, call=door.attention, **named):
             gradients._plans.clear()
             gradients._kernels.clear()
+            gradients._ahead.clear()
             asked.clear()
             call(q, self.k, self.v, causal=True, **named).sum().backward()
             self.assertEqual(asked, [expected])
