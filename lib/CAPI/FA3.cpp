@@ -51,11 +51,7 @@ MlirLogicalResult fa3TranslateToPTX(MlirModule module,
                    << kernels.size();
     return wrap(failure());
   }
-  llvm::LLVMContext context;
-  auto ir = fa3::translateToLLVMIR(kernels.front(), context, ptxOptions);
-  if (failed(ir))
-    return wrap(failure());
-  auto text = fa3::emitPTX(kernels.front(), **ir, ptxOptions);
+  auto text = fa3::translateToPTX(kernels.front(), ptxOptions);
   if (failed(text))
     return wrap(failure());
   auto launches = fa3::writeManifest(op, *text, manifestOptions);

@@ -38,11 +38,7 @@ static LogicalResult translate(Call &call) {
   FailureOr<gpu::GPUModuleOp> kernels = findKernels(call.getModule());
   if (failed(kernels))
     return failure();
-  llvm::LLVMContext context;
-  auto ir = translateToLLVMIR(*kernels, context, ptxOptions);
-  if (failed(ir))
-    return failure();
-  FailureOr<std::string> ptx = emitPTX(*kernels, **ir, ptxOptions);
+  FailureOr<std::string> ptx = translateToPTX(*kernels, ptxOptions);
   if (failed(ptx))
     return failure();
   FailureOr<std::string> manifest =

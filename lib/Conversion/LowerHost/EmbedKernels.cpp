@@ -117,11 +117,7 @@ FailureOr<std::string> fa3::emitKernels(func::FuncOp function,
   PTXOptions ptxOptions;
   ptxOptions.chip = options.chip;
   ptxOptions.ptxVersion = options.ptxVersion;
-  llvm::LLVMContext context;
-  auto ir = translateToLLVMIR(module, context, ptxOptions);
-  if (failed(ir))
-    return failure();
-  return emitPTX(module, **ir, ptxOptions);
+  return translateToPTX(module, ptxOptions);
 }
 
 FailureOr<SmallVector<gpu::GPUModuleOp>>

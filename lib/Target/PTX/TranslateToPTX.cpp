@@ -1,5 +1,6 @@
 //===- TranslateToPTX.cpp - kernels as LLVM IR and PTX --------------------===//
 // SPDX-License-Identifier: Apache-2.0
+#include "Emit.h"
 #include "Negations.h"
 #include "OrderRows.h"
 #include "fa3/Support/ContractNames.h"
@@ -35,6 +36,8 @@
 using namespace mlir;
 using namespace fa3;
 
+constexpr llvm::StringLiteral kTriple = "nvptx64-nvidia-cuda";
+
 void fa3::registerPTXTranslation(DialectRegistry &registry) {
   registerBuiltinDialectTranslation(registry);
   registerLLVMDialectTranslation(registry);
@@ -42,12 +45,17 @@ void fa3::registerPTXTranslation(DialectRegistry &registry) {
 }
 
 /// The module's functions and globals in a builtin module of their own, without
-/// attributes that LLVM does not know.
-static OwningOpRef<ModuleOp> extractKernels(gpu::GPUModuleOp module) {
+/// attributes that LLVM does not know; of its kernels only this one, if any is
+/// given.
+static OwningOpRef<ModuleOp> extractKernels(gpu::GPUModuleOp module,
+                                            LLVM::LLVMFuncOp only = nullptr) {
   OwningOpRef<ModuleOp> copy(ModuleOp::create(module.getLoc()));
   OpBuilder builder = OpBuilder::atBlockEnd(copy->getBody());
-  for (Operation &op : *module.getBody())
-    builder.clone(op);
+  for (Operation &op : *module.getBody()) {
+    auto kernel = dyn_cast<LLVM::LLVMFuncOp>(op);
+    if (!only || !kernel || kernel.isExternal() || kernel == only)
+      builder.clone(op);
+  }
   for (auto function : copy->getOps<LLVM::LLVMFuncOp>())
     for (unsigned i = 0; i < function.getNumArguments(); ++i)
       for (NamedAttribute attribute :
@@ -59,7 +67,7 @@ static OwningOpRef<ModuleOp> extractKernels(gpu::GPUModuleOp module) {
   return copy;
 }
 
-static LogicalResult verifyLowered(gpu::GPUModuleOp module) {
+LogicalResult fa3::verifyLowered(gpu::GPUModuleOp module) {
   WalkResult result = module.walk([&](Operation *op) {
     // LLVM ends the program at a name that it cannot write.
     if (auto function = dyn_cast<LLVM::LLVMFuncOp>(op);
@@ -78,8 +86,7 @@ static LogicalResult verifyLowered(gpu::GPUModuleOp module) {
   return failure(result.wasInterrupted());
 }
 
-static std::unique_ptr<llvm::TargetMachine>
-createTargetMachine(gpu::GPUModuleOp module, const PTXOptions &options) {
+static const llvm::Target *findTarget(std::string &error) {
   static const bool isInitialized = [] {
     LLVMInitializeNVPTXTargetInfo();
     LLVMInitializeNVPTXTarget();
@@ -88,34 +95,36 @@ createTargetMachine(gpu::GPUModuleOp module, const PTXOptions &options) {
     return true;
   }();
   (void)isInitialized;
-  if (options.ptxVersion < 80 || options.ptxVersion > 90) {
-    module.emitError() << "expects a PTX version between 80 and 90, got "
-                       << options.ptxVersion;
-    return nullptr;
-  }
-  llvm::Triple triple("nvptx64-nvidia-cuda");
+  return llvm::TargetRegistry::lookupTarget(llvm::Triple(kTriple), error);
+}
+
+static LogicalResult checkTarget(gpu::GPUModuleOp module,
+                                 const PTXOptions &options) {
+  if (options.ptxVersion < 80 || options.ptxVersion > 90)
+    return module.emitError() << "expects a PTX version between 80 and 90, got "
+                              << options.ptxVersion;
   std::string error;
-  const llvm::Target *target =
-      llvm::TargetRegistry::lookupTarget(triple, error);
-  if (!target) {
-    module.emitError() << "has no code generator: " << error;
-    return nullptr;
-  }
+  const llvm::Target *target = findTarget(error);
+  if (!target)
+    return module.emitError() << "has no code generator: " << error;
   // Of another name the code generator only warns.
   std::unique_ptr<llvm::MCSubtargetInfo> chips(
-      target->createMCSubtargetInfo(triple, "", ""));
-  if (!chips->isCPUStringValid(options.chip)) {
-    module.emitError() << "expects a chip that LLVM knows, got '"
-                       << options.chip << "'";
-    return nullptr;
-  }
+      target->createMCSubtargetInfo(llvm::Triple(kTriple), "", ""));
+  if (!chips->isCPUStringValid(options.chip))
+    return module.emitError()
+           << "expects a chip that LLVM knows, got '" << options.chip << "'";
+  return success();
+}
+
+/// The code generator, after checkTarget.
+static std::unique_ptr<llvm::TargetMachine>
+createTargetMachine(const PTXOptions &options) {
+  std::string error;
   std::string features = "+ptx" + std::to_string(options.ptxVersion);
-  std::unique_ptr<llvm::TargetMachine> machine(target->createTargetMachine(
-      triple, options.chip, features, llvm::TargetOptions(), std::nullopt,
-      std::nullopt, llvm::CodeGenOptLevel::Aggressive));
-  if (!machine)
-    module.emitError() << "has no code generator for " << options.chip;
-  return machine;
+  return std::unique_ptr<llvm::TargetMachine>(
+      findTarget(error)->createTargetMachine(
+          llvm::Triple(kTriple), options.chip, features, llvm::TargetOptions(),
+          std::nullopt, std::nullopt, llvm::CodeGenOptLevel::Aggressive));
 }
 
 /// Statements on warps and warp groups must not become dependent on more
@@ -171,87 +180,106 @@ static LogicalResult runOwnPasses(gpu::GPUModuleOp module,
   return success();
 }
 
-static LogicalResult runPasses(gpu::GPUModuleOp module,
-                               llvm::Module &llvmModule,
-                               llvm::TargetMachine &machine,
-                               const PTXOptions &options) {
+namespace {
+/// Managers of LLVM's passes, which know fa3's.
+struct Managers {
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager sccs;
   llvm::ModuleAnalysisManager modules;
-  llvm::PassBuilder builder(&machine);
-  builder.registerPipelineParsingCallback(
-      [](StringRef name, llvm::FunctionPassManager &manager,
-         ArrayRef<llvm::PassBuilder::PipelineElement>) {
-        if (name != "fa3-order-rows")
-          return false;
-        manager.addPass(OrderRowsPass());
-        return true;
-      });
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(sccs);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, sccs, modules);
+  llvm::PassBuilder builder;
+
+  explicit Managers(llvm::TargetMachine &machine) : builder(&machine) {
+    builder.registerPipelineParsingCallback(
+        [](StringRef name, llvm::FunctionPassManager &manager,
+           ArrayRef<llvm::PassBuilder::PipelineElement>) {
+          if (name != "fa3-order-rows")
+            return false;
+          manager.addPass(OrderRowsPass());
+          return true;
+        });
+    builder.registerModuleAnalyses(modules);
+    builder.registerCGSCCAnalyses(sccs);
+    builder.registerFunctionAnalyses(functions);
+    builder.registerLoopAnalyses(loops);
+    builder.crossRegisterProxies(loops, functions, sccs, modules);
+  }
+};
+} // namespace
+
+std::optional<StringRef> fa3::getFunctionPipeline(gpu::GPUModuleOp module,
+                                                  LLVM::LLVMFuncOp kernel,
+                                                  const PTXOptions &options) {
+  for (StringRef chosen :
+       {StringRef(options.passes), getWish(kernel), getWish(module)})
+    if (!chosen.empty())
+      return getFunctionPasses(chosen);
+  return getFunctionPasses("rows");
+}
+
+static LogicalResult runPasses(gpu::GPUModuleOp module,
+                               llvm::Module &llvmModule,
+                               llvm::TargetMachine &machine,
+                               const PTXOptions &options) {
+  Managers managers(machine);
   llvm::ModulePassManager passes;
   std::string chosen = options.passes;
   if (chosen.empty()) {
     if (llvm::any_of(module.getOps<LLVM::LLVMFuncOp>(), [](Operation *kernel) {
           return !getWish(kernel).empty();
         }))
-      return runOwnPasses(module, llvmModule, builder, functions);
+      return runOwnPasses(module, llvmModule, managers.builder,
+                          managers.functions);
     chosen = getWish(module).empty() ? "rows" : getWish(module).str();
   }
   std::string pipeline = getPipeline(chosen);
   if (pipeline.empty())
     return success();
-  if (llvm::Error error = builder.parsePassPipeline(passes, pipeline))
+  if (llvm::Error error = managers.builder.parsePassPipeline(passes, pipeline))
     return module.emitError()
            << "expects passes none, rows, small, O1, O3 or a "
               "pipeline of LLVM passes: "
            << llvm::toString(std::move(error));
-  passes.run(llvmModule, modules);
+  passes.run(llvmModule, managers.modules);
   return success();
 }
 
-namespace {
-/// Turns messages of LLVM into diagnostics while it lives.
-class DiagnosticsToMLIR : public llvm::DiagnosticHandler {
-public:
-  DiagnosticsToMLIR(Operation *op, bool &failed) : op(op), failed(failed) {}
-  bool handleDiagnostics(const llvm::DiagnosticInfo &info) override {
-    if (info.getSeverity() != llvm::DS_Error &&
-        info.getSeverity() != llvm::DS_Warning)
-      return true;
-    std::string text;
-    llvm::raw_string_ostream os(text);
-    llvm::DiagnosticPrinterRawOStream printer(os);
-    info.print(printer);
-    if (info.getSeverity() == llvm::DS_Error) {
-      failed = true;
-      op->emitError() << "code generation: " << text;
-    } else {
-      op->emitWarning() << "code generation: " << text;
-    }
-    return true;
+void fa3::runFunctionPasses(llvm::Module &module, StringRef pipeline,
+                            const PTXOptions &options) {
+  if (!pipeline.empty()) {
+    std::unique_ptr<llvm::TargetMachine> machine = createTargetMachine(options);
+    Managers managers(*machine);
+    llvm::FunctionPassManager passes;
+    // Those of kFunctionPasses can be parsed.
+    llvm::cantFail(managers.builder.parsePassPipeline(passes, pipeline));
+    for (llvm::Function &function : module)
+      if (!function.isDeclaration())
+        passes.run(function, managers.functions);
   }
+  hideNegations(module);
+}
 
-private:
-  Operation *op;
-  bool &failed;
-};
-} // namespace
+/// LLVM IR of these kernels, for the target.
+static FailureOr<std::unique_ptr<llvm::Module>>
+translate(gpu::GPUModuleOp module, ModuleOp kernels, llvm::LLVMContext &context,
+          const PTXOptions &options) {
+  context.setDiscardValueNames(!options.names);
+  std::unique_ptr<llvm::Module> result =
+      translateModuleToLLVMIR(kernels, context, module.getName());
+  if (!result)
+    return failure();
+  std::unique_ptr<llvm::TargetMachine> machine = createTargetMachine(options);
+  result->setTargetTriple(machine->getTargetTriple());
+  result->setDataLayout(machine->createDataLayout());
+  markConvergent(*result);
+  return result;
+}
 
 FailureOr<std::unique_ptr<llvm::Module>>
 fa3::translateToLLVMIR(gpu::GPUModuleOp module, llvm::LLVMContext &context,
                        const PTXOptions &options) {
-  if (failed(verifyLowered(module)))
+  if (failed(verifyLowered(module)) || failed(checkTarget(module, options)))
     return failure();
-  std::unique_ptr<llvm::TargetMachine> machine =
-      createTargetMachine(module, options);
-  if (!machine)
-    return failure();
-  context.setDiscardValueNames(!options.names);
   OwningOpRef<ModuleOp> kernels = extractKernels(module);
   if (options.locations) {
     mlir::PassManager manager(module.getContext());
@@ -262,22 +290,56 @@ fa3::translateToLLVMIR(gpu::GPUModuleOp module, llvm::LLVMContext &context,
     if (failed(manager.run(*kernels)))
       return failure();
   }
-  std::unique_ptr<llvm::Module> result =
-      translateModuleToLLVMIR(*kernels, context, module.getName());
-  if (!result)
+  auto result = translate(module, *kernels, context, options);
+  if (failed(result))
     return failure();
-  result->setTargetTriple(machine->getTargetTriple());
-  result->setDataLayout(machine->createDataLayout());
-  markConvergent(*result);
-  if (failed(runPasses(module, *result, *machine, options)))
+  std::unique_ptr<llvm::TargetMachine> machine = createTargetMachine(options);
+  if (failed(runPasses(module, **result, *machine, options)))
     return failure();
-  hideNegations(*result);
+  hideNegations(**result);
   return result;
 }
 
-/// Whether a block ends in a branch on a vote that was held in an earlier one
-/// (hopper-vote-early).
-static bool hasOldVotes(const llvm::Module &module) {
+FailureOr<std::unique_ptr<llvm::Module>>
+fa3::translateKernel(gpu::GPUModuleOp module, LLVM::LLVMFuncOp kernel,
+                     llvm::LLVMContext &context, const PTXOptions &options) {
+  if (failed(checkTarget(module, options)))
+    return failure();
+  return translate(module, *extractKernels(module, kernel), context, options);
+}
+
+namespace {
+/// Keeps messages of LLVM while it lives.
+class MessagesOfLLVM : public llvm::DiagnosticHandler {
+public:
+  explicit MessagesOfLLVM(SmallVectorImpl<Emission::Message> &messages)
+      : messages(messages) {}
+  bool handleDiagnostics(const llvm::DiagnosticInfo &info) override {
+    if (info.getSeverity() != llvm::DS_Error &&
+        info.getSeverity() != llvm::DS_Warning)
+      return true;
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    llvm::DiagnosticPrinterRawOStream printer(os);
+    info.print(printer);
+    messages.push_back({info.getSeverity() == llvm::DS_Error, text});
+    return true;
+  }
+
+private:
+  SmallVectorImpl<Emission::Message> &messages;
+};
+} // namespace
+
+LogicalResult Emission::report(Operation *op) const {
+  for (const Message &message : messages)
+    (message.isError ? op->emitError() : op->emitWarning())
+        << "code generation: " << message.text;
+  return failure(llvm::any_of(
+      messages, [](const Message &message) { return message.isError; }));
+}
+
+bool fa3::hasOldVotes(const llvm::Module &module) {
   auto endsInOldVote = [](const llvm::BasicBlock &block) {
     auto *branch = dyn_cast<llvm::BranchInst>(block.getTerminator());
     if (!branch || !branch->isConditional())
@@ -292,20 +354,19 @@ static bool hasOldVotes(const llvm::Module &module) {
   });
 }
 
-/// The passes of TargetMachine::addPassesToEmitFile, without sinking where
-/// branches hang on old votes. What stands in front of such a branch is a
-/// step's exponentials, and hardly any warp takes it: sinking moves what only
-/// later blocks use behind it, the conversions of the weights first of all,
-/// though both ways lead there, and ptxas then cannot mix it with the
+/// The passes of TargetMachine::addPassesToEmitFile, without sinking if asked
+/// for: where branches hang on old votes. What stands in front of such a branch
+/// is a step's exponentials, and hardly any warp takes it: sinking moves what
+/// only later blocks use behind it, the conversions of the weights first of
+/// all, though both ways lead there, and ptxas then cannot mix it with the
 /// exponentials. (RegisterTargetPassConfigCallback changes a configuration,
 /// too, but those of all threads.) Returns whether the target writes assembly.
 static bool addPassesToEmit(llvm::legacy::PassManager &passes,
-                            llvm::TargetMachine &machine,
-                            const llvm::Module &module,
+                            llvm::TargetMachine &machine, bool sinks,
                             llvm::raw_pwrite_stream &os) {
   llvm::TargetPassConfig *config = machine.createPassConfig(passes);
   config->setDisableVerify(true);
-  if (hasOldVotes(module))
+  if (!sinks)
     config->disablePass(&llvm::MachineSinkingLegacyID);
   passes.add(config);
   auto *functions = new llvm::MachineModuleInfoWrapperPass(&machine);
@@ -322,30 +383,35 @@ static bool addPassesToEmit(llvm::legacy::PassManager &passes,
   return true;
 }
 
-FailureOr<std::string> fa3::emitPTX(gpu::GPUModuleOp module,
-                                    llvm::Module &llvmModule,
-                                    const PTXOptions &options) {
-  std::unique_ptr<llvm::TargetMachine> machine =
-      createTargetMachine(module, options);
-  if (!machine)
-    return failure();
-  llvm::LLVMContext &context = llvmModule.getContext();
-  bool hasErrors = false;
+Emission fa3::emit(llvm::Module &module, const PTXOptions &options,
+                   bool sinks) {
+  std::unique_ptr<llvm::TargetMachine> machine = createTargetMachine(options);
+  llvm::LLVMContext &context = module.getContext();
+  Emission emission;
   std::unique_ptr<llvm::DiagnosticHandler> previous =
       context.getDiagnosticHandler();
   context.setDiagnosticHandler(
-      std::make_unique<DiagnosticsToMLIR>(module, hasErrors));
-
+      std::make_unique<MessagesOfLLVM>(emission.messages));
   SmallString<0> ptx;
   llvm::raw_svector_ostream os(ptx);
   llvm::legacy::PassManager passes;
-  bool isSupported = addPassesToEmit(passes, *machine, llvmModule, os);
-  if (isSupported)
-    passes.run(llvmModule);
+  if (addPassesToEmit(passes, *machine, sinks, os))
+    passes.run(module);
+  else
+    emission.messages.push_back(
+        {/*isError=*/true, options.chip + " has no assembly"});
   context.setDiagnosticHandler(std::move(previous));
-  if (!isSupported)
-    return module.emitError() << options.chip << " has no assembly";
-  if (hasErrors)
+  emission.ptx = ptx.str().str();
+  return emission;
+}
+
+FailureOr<std::string> fa3::emitPTX(gpu::GPUModuleOp module,
+                                    llvm::Module &llvmModule,
+                                    const PTXOptions &options) {
+  if (failed(checkTarget(module, options)))
     return failure();
-  return ptx.str().str();
+  Emission emission = emit(llvmModule, options, !hasOldVotes(llvmModule));
+  if (failed(emission.report(module)))
+    return failure();
+  return std::move(emission.ptx);
 }

@@ -54,12 +54,7 @@ fa3::run::compileForDevice(ModuleOp module, const CompileOptions &options) {
   if (failed(kernels))
     return failure();
   PTXOptions ptxOptions;
-  llvm::LLVMContext context;
-  FailureOr<std::unique_ptr<llvm::Module>> ir =
-      translateToLLVMIR(*kernels, context, ptxOptions);
-  if (failed(ir))
-    return failure();
-  FailureOr<std::string> ptx = emitPTX(*kernels, **ir, ptxOptions);
+  FailureOr<std::string> ptx = translateToPTX(*kernels, ptxOptions);
   if (failed(ptx))
     return failure();
   FailureOr<std::string> manifest = writeManifest(

@@ -214,20 +214,19 @@ static LogicalResult translate(ModuleOp module, const Options &options,
     return failure();
   PTXOptions ptxOptions = {options.chip, options.ptxVersion, options.passes,
                            options.locations, options.kind == Output::LLVMIR};
-  llvm::LLVMContext context;
-  TimingScope step = timing.nest("LLVM IR");
-  FailureOr<std::unique_ptr<llvm::Module>> ir =
-      translateToLLVMIR(*kernels, context, ptxOptions);
-  if (failed(ir))
-    return failure();
   if (options.kind == Output::LLVMIR) {
+    llvm::LLVMContext context;
+    FailureOr<std::unique_ptr<llvm::Module>> ir =
+        translateToLLVMIR(*kernels, context, ptxOptions);
+    if (failed(ir))
+      return failure();
     std::string text;
     llvm::raw_string_ostream(text) << **ir;
     return writeFiles({{options.output, text}});
   }
 
-  step = timing.nest("PTX");
-  FailureOr<std::string> ptx = emitPTX(*kernels, **ir, ptxOptions);
+  TimingScope step = timing.nest("PTX");
+  FailureOr<std::string> ptx = translateToPTX(*kernels, ptxOptions);
   if (failed(ptx))
     return failure();
   step.stop();
