@@ -106,6 +106,7 @@ class ListTest(unittest.TestCase):
         ), mock.patch.object(serving, "_sms", lambda _: 132):
             for n, call in enumerate((
                 lambda: fa3.attention(q, k, k),
+                lambda: fa3.attention(q, k, k, causal=True, softcap=30.0),
                 lambda: fa3.attention(q, k, k, causal=True, return_lse=True),
                 lambda: fa3.attention(
                     *(one.transpose(1, 2) for one in (q, k, k)), layout="bshd"
