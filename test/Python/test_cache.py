@@ -128,6 +128,20 @@ class CacheTest(unittest.TestCase):
         made = driver.Driver(cache.Cache(None), [])
         self.assertEqual(made.compile("a", CompileOptions()).source, "compiler")
 
+    def test_few_new_entries_look_at_many(self):
+        made, code = cache.Cache(self.folder, limit=10000), Code(b"PTX", MANIFEST)
+        counts = []
+        with mock.patch.object(cache, "_FEW", 8), mock.patch.object(
+            cache, "_size", side_effect=cache._size
+        ) as size:
+            for number in range(300):
+                made.put(f"{number:032x}", code, "text")
+                counts.append(len(made._folders()))
+        # About 20 are within the limit; between two looks there may be more.
+        self.assertGreater(max(counts), 20)
+        self.assertLess(max(counts), 80)
+        self.assertLess(size.call_count, 4000)
+
     def test_limit(self):
         made = self.driver(limit=1500)
         for number in range(5):
