@@ -222,6 +222,13 @@ FailureOr<int64_t> AttentionToTile::getLastKeys(ForwardOp forward,
   return last;
 }
 
+/// Whether the numbers of queries and of keys are known.
+static bool hasKnownLengths(ForwardOp forward) {
+  RankedTensorType type = forward.getK().getType();
+  return getStaticQueries(forward) && !forward.hasLengths() &&
+         !type.isDynamicDim(forward.getSequenceAxisOf(forward.getK()));
+}
+
 LogicalResult AttentionToTile::fitBlocks(ForwardOp forward,
                                          int64_t rowsPerQuery,
                                          const RegionDemand &demand,
@@ -244,11 +251,16 @@ LogicalResult AttentionToTile::fitBlocks(ForwardOp forward,
     return forward.emitOpError("lists blocks of ")
            << keys << " keys, expects a multiple of " << step;
   // Numbers that lists are read with stay alive beside code of the mask: with
-  // 128 keys and wide heads, or several integers of a key, ptxas spills.
+  // 128 keys and wide heads, or several integers of a key, ptxas spills; with
+  // heads of 128 unless the mask compares the key once, or where lengths are
+  // known an integer of it.
   constexpr int64_t kWideColumns = 256;
   int64_t d = getTileWidth(forward.getHeadDim()),
           dv = getTileWidth(forward.getValueHeadDim());
-  bool isWide = d + dv >= kWideColumns;
+  bool isSimple = demand.keyUses <= 1 &&
+                  demand.keyNumbers <= (hasKnownLengths(forward) ? 1 : 0) &&
+                  demand.loadedTiles + demand.bulkTiles == 0;
+  bool isWide = d + dv > kWideColumns || (d + dv == kWideColumns && !isSimple);
   bool readsLists =
       !forward.getMaskMod().empty() && (isWide || demand.keyDigits > 0);
   auto getWidest = [&](int64_t rows) {
