@@ -294,12 +294,11 @@ LogicalResult AttentionToTile::fitBlocks(ForwardOp forward,
 
 /// The widest block of at most `most` keys, of those that fit, that is made of
 /// whole pages or lies in one; if that is less than half, the widest of all.
-static int64_t fitPages(int64_t page, int64_t most,
+static int64_t fitPages(int64_t page, int64_t most, int64_t step,
                         function_ref<bool(int64_t)> fits) {
-  constexpr int64_t kStep = 16;
   int64_t widest = 0;
   for (int64_t block = most; block > 0 && (!widest || 2 * block >= most);
-       block -= kStep) {
+       block -= step) {
     if (!fits(block))
       continue;
     if (block % page == 0 || page % block == 0)
@@ -326,8 +325,9 @@ FailureOr<int64_t> AttentionToTile::fitPlaces(ForwardOp forward,
   auto fits = [&](int64_t block) {
     return !blocks || blocks->second % block == 0;
   };
+  int64_t step = forward.hasScales() ? 32 : 16;
   if (!blockN)
-    tile.blockN = fitPages(*keys, tile.blockN, fits);
+    tile.blockN = fitPages(*keys, tile.blockN, step, fits);
   int64_t piece = std::gcd(*keys, tile.blockN);
   return piece == tile.blockN ? 0 : piece;
 }

@@ -37,9 +37,9 @@ FailureOr<Value> KernelBuilder::loadScale(unsigned operand, Value firstRow,
     return arith::DivUIOp::create(b, arith::MulIOp::create(b, number, extent),
                                   count);
   };
-  Value at[] = {share(batch, 0, memref::DimOp::create(b, operands.q, 0)),
-                share(head, 1, memref::DimOp::create(b, operands.q, 1)),
-                index(0)};
+  Value heads = memref::DimOp::create(b, operands.q, getRankOfRows() - 2);
+  Value at[] = {share(batch, 0, getSequences().buildBatch()),
+                share(head, 1, heads), index(0)};
   if (perScale == 1) {
     at[2] = firstRow;
     return Value(

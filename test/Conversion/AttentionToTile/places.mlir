@@ -34,3 +34,36 @@ func.func @packed(%q: tensor<?x2x64xf16>, %k: tensor<?x1x64xf16>, %v: tensor<?x1
     : (tensor<?x2x64xf16>, tensor<?x1x64xf16>, tensor<?x1x64xf16>) -> (tensor<?x2x64xf16>, tensor<2x?xf32>)
   return %o, %lse : tensor<?x2x64xf16>, tensor<2x?xf32>
 }
+
+// Scales are those of the sequence that the tile is found to be of; pages leave
+// 8-bit blocks of multiples of 32 keys.
+// CHECK-LABEL: gpu.func @scales
+// CHECK: tile.grid
+// CHECK: %[[B:.*]] = arith.minsi
+// CHECK: tile.load {{.*}} -> tensor<64x64xf8E4M3FN>
+// CHECK: %[[OF:.*]] = arith.divui
+// CHECK: tile.scalar_load %{{.*}}[%[[OF]], %c0{{.*}}, %c0{{.*}}] : memref<?x1x1xf32
+// CHECK: tile.scalar_load %{{.*}}[%c0{{.*}}, %{{.*}}, %c0{{.*}}] : memref<1x2x1xf32
+// CHECK: tile.scalar_load %{{.*}}[%c0{{.*}}, %c0{{.*}}, %c0{{.*}}] : memref<1x1x1xf32
+// CHECK: scf.for
+func.func @scales(%q: tensor<?x4x64xf8E4M3FN>, %k: tensor<?x2x64xf8E4M3FN>, %cu: tensor<?xi32>, %max: index,
+                  %qs: tensor<?x1x1xf32>, %ks: tensor<1x2x1xf32>, %vs: tensor<1x1x1xf32>) -> tensor<?x4x64xbf16> {
+  %o = attention.forward %q, %k, %k aux(%cu : tensor<?xi32>)
+      scales(%qs, %ks, %vs : tensor<?x1x1xf32>, tensor<1x2x1xf32>, tensor<1x1x1xf32>) max_q %max layout bshd
+      mods [#attention.packed<q = 0, k = 0>]
+    : (tensor<?x4x64xf8E4M3FN>, tensor<?x2x64xf8E4M3FN>, tensor<?x2x64xf8E4M3FN>) -> tensor<?x4x64xbf16>
+  return %o : tensor<?x4x64xbf16>
+}
+
+// RUN: fa3-opt %s -attention-expand-mods -attention-to-tile | FileCheck %s --check-prefix=PAGES
+// PAGES-LABEL: gpu.func @scales_pages
+// PAGES: tile.load {{.*}} pieces 8 (
+// PAGES: } : {{.*}} -> tensor<128x64xf8E4M3FN>
+func.func @scales_pages(%q: tensor<?x4x?x64xf8E4M3FN>, %k: tensor<?x2x112x64xf8E4M3FN>, %used: tensor<?xi32>, %table: tensor<?x?xi32>,
+                        %s: tensor<1x1x1xf32>) -> tensor<?x4x?x64xbf16> {
+  %o = attention.forward %q, %k, %k aux(%used, %table : tensor<?xi32>, tensor<?x?xi32>)
+      scales(%s, %s, %s : tensor<1x1x1xf32>, tensor<1x1x1xf32>, tensor<1x1x1xf32>)
+      mods [#attention.used<k = 0>, #attention.paged<table = 1>]
+    : (tensor<?x4x?x64xf8E4M3FN>, tensor<?x2x112x64xf8E4M3FN>, tensor<?x2x112x64xf8E4M3FN>) -> tensor<?x4x?x64xbf16>
+  return %o : tensor<?x4x?x64xbf16>
+}

@@ -1133,6 +1133,32 @@ func.func @place_without_lengths(%q: !t, %index: tensor<?xi32>) {
 
 // -----
 
+// C18, scales of rows
+!q = tensor<?x4x64xf8E4M3FN>
+!s = tensor<1x1x?xf32>
+!one = tensor<1x1x1xf32>
+func.func @place_rows(%q: !q, %cu: tensor<?xi32>, %s: !s, %one: !one) {
+  // expected-error @+1 {{expects scales for whole sequences beside 'place_q', got one for every 64 rows of k}}
+  %o = attention.forward %q, %q, %q aux(%cu : tensor<?xi32>) scales(%one, %s, %one : !one, !s, !one) rows [0, 64, 0]
+    layout bshd mods [#attention.packed<q = 0, k = 0>] : (!q, !q, !q) -> tensor<?x4x64xf16>
+  return
+}
+
+// -----
+
+// C18, scales of tokens
+!q = tensor<?x4x?x64xf8E4M3FN>
+!s = tensor<1x1x?xf32>
+!one = tensor<1x1x1xf32>
+func.func @place_tokens(%q: !q, %pad: tensor<?xi32>, %s: !s, %one: !one) {
+  // expected-error @+1 {{expects scales for whole sequences beside 'place_k', got one for every row of q}}
+  %o = attention.forward %q, %q, %q aux(%pad : tensor<?xi32>) scales(%s, %one, %one : !s, !one, !one) rows [1, 0, 0]
+    mods [#attention.leftpad<aux = 0>] : (!q, !q, !q) -> tensor<?x4x?x64xf16>
+  return
+}
+
+// -----
+
 // C18, v transposed
 !p = tensor<4x?x64xf16>
 !t = tensor<?x4x?x64xf16>

@@ -336,13 +336,22 @@ static LogicalResult verifyLists(ForwardOp op) {
 
 /// C18.
 static LogicalResult verifyPlacesOfForward(ForwardOp op) {
+  static constexpr StringRef names[] = {"q", "k", "v"};
   if (failed(verifyPlaces(op)))
     return failure();
-  for (Sequence sequence : {Sequence::query, Sequence::key})
-    if (op.hasPlace(sequence) && (op.hasScales() || op.getTransposedV()))
-      return op.emitOpError("expects no ")
-             << (op.hasScales() ? "scales" : "transposed_v") << " beside '"
-             << (sequence == Sequence::query ? "place_q" : "place_k") << "'";
+  for (Sequence sequence : {Sequence::query, Sequence::key}) {
+    if (!op.hasPlace(sequence))
+      continue;
+    StringRef place = sequence == Sequence::query ? "place_q" : "place_k";
+    if (op.getTransposedV())
+      return op.emitOpError("expects no transposed_v beside '") << place << "'";
+    for (auto [operand, name] : llvm::enumerate(names))
+      if (int64_t rows = op.getScaleRows(operand); rows && op.hasScales())
+        return op.emitOpError("expects scales for whole sequences beside '")
+               << place << "', got one for every "
+               << (rows == 1 ? "row" : Twine(rows).concat(" rows").str())
+               << " of " << name;
+  }
   return success();
 }
 

@@ -134,8 +134,8 @@ def Attention_ForwardOp : Attention_Op<"forward", [
     C16. lengths has the argument (index) and yields (index, index).
     C17. a place has arguments (index, index, index) and yields indices, at
         least two; the last but one is the head that it takes.
-    C18. a place comes with lengths, of a region or of mods, and without scales
-        and `transposed_v`.
+    C18. a place comes with lengths, of a region or of mods, without
+        `transposed_v`, and scales beside it are for whole sequences.
     C19. sinks have rank 1, elements of f32 and the extent of the query heads.
     C20. a constant number of splits is at least 0.
     C21. static extents of operands and results are at most 2^30, and so is the
