@@ -13,7 +13,7 @@ import torch
 from . import append, checks, tensors
 from .compiler import CompileOptions, get_compiler
 from .driver import Kernel, compile
-from .errors import ArgumentError, ArgumentTypeError, UnsupportedError
+from .errors import ArgumentError, ArgumentTypeError
 from .launch import Launcher, keep
 from .serving_spec import ServingSpec
 from .spec import FLOATS_8, Spec
@@ -82,12 +82,11 @@ def attention(
         )  # fmt: skip
     given = (
         q, k, v, cu_q, cu_k, used_q, used_k, batch_index, leftpad, page_table, sinks,
-        k_new, v_new, rotary_cos, rotary_sin, rotary_at,
+        k_new, v_new, rotary_cos, rotary_sin, rotary_at, q_descale, k_descale, v_descale,
     )  # fmt: skip
     key: Any = None
     if out is None and not interpret and (
         all(one is None or isinstance(one, torch.Tensor) for one in given)
-        and q_descale is k_descale is v_descale is None
         and (k_new is None or leftpad is None)
     ):  # fmt: skip
         # All that a call depends on but its numbers; the way of almost all calls.
@@ -120,14 +119,9 @@ def attention(
         call.head_dim, call.head_dim_v, bool(causal), checks.check_window(window),
         checks.check_softcap(softcap), bool(return_lse), sinks=sinks is not None,
     )  # fmt: skip
-    few = call.most_queries <= _FEW_QUERIES and call.heads > call.key_heads
-    packs = few if pack_heads is None else pack_heads and call.heads > call.key_heads
-    if call.types[2] in FLOATS_8:
-        count = 1
-        if splits > 1:
-            raise UnsupportedError(f"{splits} splits of {call.types[0]}")
-    else:
-        count = splits or call.choose_splits(max_k, packs)
+    few = call.most_queries <= _FEW_QUERIES
+    packs = bool(few if pack_heads is None else pack_heads) and call.may_pack
+    count = splits or call.choose_splits(max_k, packs)
     if not isinstance(count, int) or count < 1:
         raise ArgumentError("splits", f"{splits!r}, expected at least 0")
     # Of packed keys the launch knows all, not those of a sequence.
@@ -135,6 +129,7 @@ def attention(
     serving = ServingSpec(
         spec, tuple(call.arrays), call.page, check_chunk(chunk), count > 1,
         (call.heads, call.key_heads) if packs else None, appended,
+        call.scale_heads if packs else None,
     )  # fmt: skip
     o, lse = call.outputs(spec, out)
     scale = checks.check_scale(scale, call.head_dim)
@@ -167,7 +162,7 @@ def attention(
         launcher.run(values)
         if key is not None:
             keep(_ready, key, lambda: _Ready(
-                launcher, serving.inputs, values, o, lse, call.head_dim
+                launcher, serving.inputs, values, given, o, lse, call.head_dim
             ))  # fmt: skip
     return (o, lse) if return_lse else o
 
@@ -180,18 +175,20 @@ class _Ready:
         name: place for place, name in enumerate((
             "q", "k", "v", "cu_q", "cu_k", "used_q", "used_k", "batch_index", "leftpad",
             "page_table", "sinks", "k_new", "v_new", "cos", "sin", "position",
+            "q_descale", "k_descale", "v_descale",
         ))
     }  # fmt: skip
 
     def __init__(
-        self, launcher: Launcher, names: tuple[str, ...], values: list[Any], o: Any,
-        lse: Any, head_dim: int,
+        self, launcher: Launcher, names: tuple[str, ...], values: list[Any],
+        given: tuple[Any, ...], o: Any, lse: Any, head_dim: int,
     ) -> None:  # fmt: skip
         self.launcher = launcher
         self.default_scale = head_dim**-0.5
+        # What a call leaves out is what it was: scales of 1.
         self.sources = tuple(
-            (self._PLACES.get(name, -1), value if name not in self._PLACES else None)
-            for name, value in zip(names, values)
+            (place, None) if place >= 0 and given[place] is not None else (-1, value)
+            for place, value in zip((self._PLACES.get(n, -1) for n in names), values)
         )
         self.scale_at = names.index("scale")
         self.o = (tuple(o.shape), {"dtype": o.dtype, "device": o.device})
@@ -204,10 +201,11 @@ class _Ready:
         values[self.scale_at] = (
             self.default_scale if scale is None else checks.check_scale(scale, 1)
         )
-        if given[11] is not None:
-            for number, (place, _) in enumerate(self.sources):
-                if place in (11, 12):
-                    values[number] = values[number].contiguous()
+        for number, (place, _) in enumerate(self.sources):
+            if place in (11, 12):
+                values[number] = values[number].contiguous()
+            elif place >= 16:
+                values[number] = values[number].unsqueeze(-1)
         o = torch.empty(self.o[0], **self.o[1])
         values.append(o)
         if self.lse is None:
@@ -253,10 +251,6 @@ class _Call:
             self._check_rows(name, rank)
         self.types = [self.views[name].type for name in "qkv"]
         checks.check_types(*self.types)
-        if self.types[2] in FLOATS_8 and set(self.arrays) - {"used_q", "used_k"}:
-            raise UnsupportedError(
-                f"packed, paged, indexed or left-padded sequences of {self.types[0]}"
-            )
         self.heads, self.head_dim = q.shape[-2:]
         self.key_heads, self.head_dim_v = k.shape[-2], v.shape[-1]
         if k.shape[-1] != self.head_dim:
@@ -330,6 +324,8 @@ class _Call:
 
     def _add_descales(self, descales: tuple[Any, Any, Any]) -> None:
         names = ("q_descale", "k_descale", "v_descale")
+        #: Heads of each, if there are any.
+        self.scale_heads: tuple[int, ...] | None = None
         if self.types[2] not in FLOATS_8:
             for name, one in zip(names, descales):
                 if one is not None:
@@ -340,8 +336,21 @@ class _Call:
                 one = torch.ones((1, 1), device=self.given["q"].device)
             if one.dim() != 2 or one.dtype != torch.float32:
                 raise ArgumentTypeError(name, "expected float32 (batch, heads)")
+            batch, heads = one.shape
+            if not batch or not heads or self.sequences % batch or self.heads % heads:
+                raise ArgumentError(
+                    name, f"shape {(batch, heads)}, expected numbers that divide those of "
+                    f"sequences ({self.sequences}) and heads ({self.heads})",
+                )  # fmt: skip
             self.given[name] = one.unsqueeze(-1)
             self.views[name] = tensors.view(name, self.given[name])
+        self.scale_heads = tuple(self.given[name].shape[1] for name in names)
+
+    @property
+    def may_pack(self) -> bool:
+        """Whether heads of a group may be rows of a tile, whose queries share a scale."""
+        shares = self.scale_heads is None or self.scale_heads[0] in (1, self.key_heads)
+        return self.heads > self.key_heads and shares
 
     def choose_splits(self, max_k: int | None, packs: bool) -> int:
         """Parts that fill the GPU, each of 256 keys at least, of 600 if more than 16."""

@@ -89,7 +89,8 @@ class Append:
 class ServingSpec:
     """A kernel with places and lengths: `arrays` are the names of ARRAYS that it
     takes; `page` are the rows of a page, 0 without pages; `heads` the numbers of
-    heads and key heads where the compiler is to know them."""
+    heads and key heads, and `scale_heads` those of scales of q, k and v, where the
+    compiler is to know them."""
 
     attention: Spec
     arrays: tuple[str, ...]
@@ -98,6 +99,7 @@ class ServingSpec:
     splits: bool = False
     heads: tuple[int, int] | None = None
     append: Append | None = None
+    scale_heads: tuple[int, ...] | None = None
 
     @functools.cached_property
     def inputs(self) -> tuple[str, ...]:
@@ -115,7 +117,7 @@ class ServingSpec:
         """Of the pipeline: heads are given for few queries, whose number the compiler
         does not know. The heads of a group are then rows of one tile, which holds 64."""
         heads, key_heads = self.heads or (1, 1)
-        packs = 1 < heads // key_heads <= 64 and not self.attention.has_scales
+        packs = 1 < heads // key_heads <= 64
         return {"pack_gqa": True} if packs and not self.splits else {}
 
     @functools.cached_property
@@ -136,7 +138,8 @@ class ServingSpec:
             "sinks": f"tensor<{heads}xf32>", "page_table": "tensor<?x?xi32>",
         }  # fmt: skip
         types |= {name: "tensor<?xi32>" for name in ARRAYS if name != "page_table"}
-        types |= {f"{name}_descale": "tensor<?x?x1xf32>" for name in "qkv"}
+        for name, count in zip("qkv", self.scale_heads or ("?",) * 3):
+            types[f"{name}_descale"] = f"tensor<?x{count}x1xf32>"
         return types
 
     def to_mlir(self) -> str:
@@ -157,11 +160,8 @@ class ServingSpec:
             lines.append(f"    aux({operands} : {', '.join(types[a] for a in arrays)})")
         lines.append("    scale %scale")
         if spec.has_scales:
-            scales = types["q_descale"]
-            lines.append(
-                "    scales(%q_descale, %k_descale, %v_descale : "
-                f"{scales}, {scales}, {scales})"
-            )
+            scales = ", ".join(types[f"{name}_descale"] for name in "qkv")
+            lines.append(f"    scales(%q_descale, %k_descale, %v_descale : {scales})")
         # Numbers that a grid is computed of: at least so much, as a formula needs.
         for name in ("max_q", "splits"):
             if name in self.inputs:

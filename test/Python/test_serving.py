@@ -8,8 +8,6 @@ from unittest import mock
 
 import support
 
-import fa3
-
 if support.HAS_TORCH:
     import torch
 
@@ -187,26 +185,90 @@ class ServingTest(unittest.TestCase):
             self.close(o[n], expected)
             self.close(lse[n], sums)
 
+    def small(self, *shape, dtype=None):
+        """8-bit numbers, and the same wide."""
+        one = self.random(*shape).to(dtype or torch.float8_e4m3fn)
+        return one, one.float()
+
     def test_cache_of_float8(self):
-        q, k, v = (self.random(2, n, 2, 32) for n in (4, 40, 40))
-        scales = torch.rand(2, 2) + 0.5
-        small = [one.to(torch.float8_e4m3fn) for one in (q, k, v)]
-        o = door.flash_attn_with_kvcache(
-            *small, cache_seqlens=i32(40, 7), causal=True, q_descale=scales,
-            k_descale=scales,
-        )  # fmt: skip
-        wide = [one.float() for one in small]
-        for n, length in enumerate((40, 7)):
-            expected, _ = one_sequence(
-                wide[0][n] * scales[n][None, :, None],
-                wide[1][n, :length] * scales[n][None, :, None], wide[2][n, :length],
-                causal=True,
+        shapes = (2, 4, 4, 32), (3, 40, 2, 32), (3, 40, 2, 32)
+        (q, wq), (k, wk), (v, wv) = (self.small(*shape) for shape in shapes)
+        scales = [torch.rand(2, 2) + 0.5 for _ in "qkv"]
+        descales = dict(zip(("q_descale", "k_descale", "v_descale"), scales))
+        lengths = i32(40, 7)
+        for index, pad, splits in (
+            (None, None, 1), ((2, 0), None, 1), (None, (5, 3), 1), (None, None, 3),
+            ((1, 2), (0, 2), 2),
+        ):  # fmt: skip
+            given = {} if index is None else {"cache_batch_idx": i32(*index)}
+            given |= {} if pad is None else {"cache_leftpad": i32(*pad)}
+            caches = (k, v) if index else (k[:2], v[:2])
+            o, lse = door.flash_attn_with_kvcache(
+                q, *caches, cache_seqlens=lengths, causal=True, num_splits=splits,
+                return_softmax_lse=True, **descales, **given,
             )  # fmt: skip
-            self.close(o[n], expected, 0.15)
-        with self.assertRaisesRegex(fa3.UnsupportedError, "packed, paged, indexed"):
-            door.flash_attn_with_kvcache(
-                *small, cache_seqlens=i32(40, 7), cache_batch_idx=i32(1, 0)
+            for n, length in enumerate(lengths.tolist()):
+                rows = slice(0 if pad is None else pad[n], length)
+                which = n if index is None else index[n]
+                expected, sums = one_sequence(
+                    wq[n] * scales[0][n].repeat_interleave(2)[:, None],
+                    wk[which, rows] * scales[1][n, :, None],
+                    wv[which, rows] * scales[2][n, :, None], causal=True,
+                )  # fmt: skip
+                self.close(o[n], expected, 0.15)
+                self.close(lse[n], sums, 0.01)
+
+    def test_pages_of_float8(self):
+        table = i32(4, 0, 2, 1, 5, 3).view(2, 3)
+        for dtype, page in ((torch.float8_e4m3fn, 16), (torch.float8_e5m2, 64)):
+            (q, wq), (k, wk), (v, wv) = (
+                self.small(*shape, dtype=dtype)
+                for shape in ((2, 1, 8, 64), (6, page, 2, 64), (6, page, 2, 64))
             )
+            scale = torch.rand(1, 1) + 0.5
+            for splits in (1, 2):
+                o = door.flash_attn_with_kvcache(
+                    q, k, v, cache_seqlens=i32(3 * page, page - 3), page_table=table,
+                    causal=True, q_descale=scale, k_descale=scale, v_descale=scale,
+                    num_splits=splits,
+                )  # fmt: skip
+                for n, length in enumerate((3 * page, page - 3)):
+                    keys, values = (x[table[n].long()].flatten(0, 1)[:length] for x in (wk, wv))
+                    expected, _ = one_sequence(
+                        wq[n] * scale, keys * scale, values * scale, causal=True
+                    )
+                    self.close(o[n], expected, 0.15)
+
+    def test_packed_float8(self):
+        lengths = ((7, 20), (0, 5), (26, 26), (3, 40))
+        cu_q, cu_k = (starts(one) for one in zip(*lengths))
+        (q, wq), (k, wk), (v, wv) = (
+            self.small(int(cu[-1]), h, 32) for cu, h in ((cu_q, 4), (cu_k, 2), (cu_k, 2))
+        )
+        # Of all heads, of each head of q, and of none.
+        scales = torch.rand(4, 1) + 0.5, torch.rand(4, 4) + 0.5
+        o = door.flash_attn_varlen_func(
+            q, k, v, cu_q, cu_k, 26, 40, causal=True, q_descale=scales[1],
+            v_descale=scales[0],
+        )  # fmt: skip
+        for n in range(4):
+            a, b = (slice(*cu[n : n + 2].tolist()) for cu in (cu_q, cu_k))
+            expected, _ = one_sequence(
+                wq[a] * scales[1][n, :, None], wk[b], wv[b] * scales[0][n], causal=True
+            )
+            self.close(o[a], expected, 0.15)
+
+    def test_errors_of_float8(self):
+        q, k = (self.small(2, n, 2, 32)[0] for n in (4, 40))
+        new = k[:, :1]
+        for named, error, expected in (
+            ({"k_descale": torch.ones(2)}, TypeError, "'k_descale': expected float32"),
+            ({"k_descale": torch.ones(3, 1)}, ValueError, r"'k_descale': shape .3, 1., ex"),
+            ({"v_descale": torch.ones(2, 5)}, ValueError, r"and heads .2."),
+            ({"k": new, "v": new}, NotImplementedError, "new keys in a cache of f8E4M3FN"),
+        ):  # fmt: skip
+            with self.assertRaisesRegex(error, expected):
+                door.flash_attn_with_kvcache(q, k, k, cache_seqlens=i32(40, 7), **named)
 
     def test_number_of_splits(self):
         def choose(q, k, **named):
@@ -410,6 +472,19 @@ class LaunchTest(unittest.TestCase):
                     q, pages, pages, cache_seqlens=lengths, page_table=table,
                     num_splits=1, softmax_scale=-1.0, return_softmax_lse=True,
                 )  # fmt: skip
+            # Scales of 8-bit numbers are those of the call, too; what is left out is 1.
+            small_q, small = (x.to(torch.float8_e4m3fn) for x in (q, pages))
+            for _ in range(2):
+                scales = torch.ones(2, 2), torch.ones(2, 2)
+                made = door.flash_attn_with_kvcache(
+                    small_q, small, small, cache_seqlens=lengths, page_table=table,
+                    num_splits=1, q_descale=scales[0], v_descale=scales[1],
+                )  # fmt: skip
+                launch = fake.fakeCudaLaunch(fake.fakeCudaNumLaunches() - 1).contents
+                params = list(launch.params)[: launch.num_params]
+                for one in scales:
+                    self.assertIn(one.data_ptr(), params)
+                self.assertEqual((made.dtype, made.shape), (torch.bfloat16, q.shape))
             serving._plans.clear()
             serving._ready.clear()
 
