@@ -32,11 +32,24 @@ NEW = {
     "place": ["padded", *PAGES],
     "new": ["plain", "half", "all", "half interleaved", "all interleaved"],
 }
+# 8-bit operands: what scales of q, k and v are for. Copies of a few keys have at
+# least 128 bytes.
+FLOATS_8 = {
+    "place": ["packed", "padded", "indexed", 8, 16, 32, 64, 128, 256],
+    "dims": [(64, 64), (96, 96), (128, 128), (192, 128), (256, 256)],
+    "heads": AXES["heads"],
+    "mask": AXES["mask"],
+    "splits": [False, True],
+    "sinks": [False, True],
+    "type": ["f8E4M3FN", "f8E5M2"],
+    "scales": ["tensor", "sequence", "head"],
+}
 
 
 @dataclasses.dataclass(frozen=True)
 class Case:
-    """One kernel: `form` is packed, padded, paged, append or dense append."""
+    """One kernel: `form` is packed, padded, indexed, paged, append or dense append.
+    `scales` of 8-bit operands are for all, for sequences, or for their heads."""
 
     form: str
     type: str = "bf16"
@@ -50,11 +63,13 @@ class Case:
     sinks: bool = False
     pairs: int = 0
     interleaved: bool = False
+    scales: str = ""
 
     @property
     def name(self):
         parts = ["serving", self.form, self.type, f"d{self.d}x{self.dv}",
                  f"h{self.heads}x{self.key_heads}", self.mask]  # fmt: skip
+        parts += [self.scales] if self.scales else []
         parts += [f"page{self.page}"] if self.page else []
         parts += ["splits"] if self.splits else []
         parts += ["sinks"] if self.sinks else []
@@ -113,11 +128,12 @@ def _case(row):
         form = "append" if page else "dense-append"
     turned = 0 if new in ("no", "plain") else d if new.startswith("all") else d // 2
     return Case(form, row["type"], d, dv, *row["heads"], page, row["mask"], row["splits"],
-                row["sinks"], turned // 16 * 8, new.endswith("interleaved"))  # fmt: skip
+                row["sinks"], turned // 16 * 8, new.endswith("interleaved"),
+                row.get("scales", ""))  # fmt: skip
 
 
 def kernels():
-    return [_case(row) for axes in (AXES, NEW) for row in cover(axes)]
+    return [_case(row) for axes in (AXES, NEW, FLOATS_8) for row in cover(axes)]
 
 
 @dataclasses.dataclass(frozen=True)
