@@ -8,7 +8,7 @@ import dataclasses
 
 from fa3.serving_spec import Append, ServingBackwardSpec, ServingSpec
 from fa3.spec import Spec
-from fa3_device.features import Mask
+from fa3_device.features import EIGHT_BITS, Mask
 
 from .cells import Cell
 
@@ -89,7 +89,12 @@ class ServingCell:
         """Of the keys and values, where queries are few: 0 elsewhere."""
         if max(self.queries) > _FEW_QUERIES:
             return 0
-        return 2 * 2 * self.d * self.key_heads * sum(self.keys)
+        size = 1 if self.is_8_bit else 2
+        return 2 * size * self.d * self.key_heads * sum(self.keys)
+
+    @property
+    def is_8_bit(self) -> bool:
+        return self.type in EIGHT_BITS
 
     @property
     def is_balanced(self) -> bool:
@@ -113,7 +118,7 @@ class ServingCell:
         names = [PLAIN, *(f"{count} parts" for count in self.parts[1:])]
         if self.packed:
             names.append(UNKNOWN)
-        if self.is_balanced:
+        if self.is_balanced and not self.is_8_bit:
             names.append(DENSE)
         packs = max(self.queries) <= _FEW_QUERIES and self.heads > self.key_heads
         # Kernels of parts are for few queries as they are.
@@ -137,13 +142,15 @@ class ServingCell:
         if variant == DENSE:
             return self.dense_cell().module(dynamic=True, knows_heads=True)
         spec = Spec(
-            *[self.type] * 4, self.d, self.d, causal=self.causal, lse=False
-        )
+            *[self.type] * 3, "bf16" if self.is_8_bit else self.type, self.d, self.d,
+            causal=self.causal, lse=False,
+        )  # fmt: skip
         append = Append(pairs=self.d // 2, table="f32") if self.new else None
         heads = None if variant == UNKNOWN else (self.heads, self.key_heads)
         return ServingSpec(
             spec, self.arrays, self.page, splits=self.parts_of(variant) > 1,
             heads=heads, append=append,
+            scale_heads=(self.key_heads,) * 3 if heads and self.is_8_bit else None,
         ).to_mlir()  # fmt: skip
 
 
@@ -194,17 +201,19 @@ def filling_parts(batch: int, queries: int, key_heads: int, group: int,
 
 
 def _few(form: str, batch: int, keys: int, queries: int = 1, *, key_heads: int = 8,
-         page: int = 0, new: int = 0, causal: bool = False) -> ServingCell:  # fmt: skip
+         page: int = 0, new: int = 0, causal: bool = False,
+         type: str = "bf16") -> ServingCell:  # fmt: skip
     words = [f"{batch} x {keys} keys"]
     words += [f"{queries} queries"] if queries > 1 else []
     words += ["32/32 heads"] if key_heads == 32 else []
     words += [f"pages of {page}"] if page else []
+    words += [type] if type != "bf16" else []
     count = filling_parts(batch, queries, key_heads, 32 // key_heads, keys)
     # Twice as many and half, to see whether that is the best.
     others = [n for n in (count * 2, count // 2) if n >= 1]
     return ServingCell(
         form, ", ".join(words), (queries,) * batch, (keys,) * batch,
-        key_heads=key_heads, page=page, new=new, causal=causal,
+        key_heads=key_heads, type=type, page=page, new=new, causal=causal,
         parts=(count, *others),
     )  # fmt: skip
 
@@ -222,8 +231,12 @@ def decode_cells() -> list[ServingCell]:
 
 
 def paged_cells() -> list[ServingCell]:
-    """One query on keys in pages, and in none."""
-    return [_few("paged", 8, 32768, page=page) for page in (0, 16, 64, 128, 256)]
+    """One query on keys in pages, and in none; the same in 8 bits."""
+    pages = (0, 16, 64, 128, 256)
+    return [
+        *(_few("paged", 8, 32768, page=page) for page in pages),
+        *(_few("paged", 8, 32768, page=page, type="f8E4M3FN") for page in pages),
+    ]
 
 
 def append_cells() -> list[ServingCell]:
@@ -248,11 +261,15 @@ def _label(keys: tuple[int, ...]) -> str:
 
 
 def varlen_cells() -> list[ServingCell]:
-    """Packed sequences, of different lengths and of one."""
+    """Packed sequences, of different lengths and of one; some in 8 bits."""
     lengths = [_mix(), *((n,) * (65536 // n) for n in (4096, 2048, 1024))]
-    return [
+    cells = [
         ServingCell("varlen", _label(keys), keys, keys, causal=True, packed=True)
         for keys in lengths
+    ]
+    return cells + [
+        dataclasses.replace(cell, label=f"{cell.label}, f8E4M3FN", type="f8E4M3FN")
+        for cell in cells[:2]
     ]
 
 

@@ -32,23 +32,33 @@ class ServingProblem:
 
     def __init__(self, cell):
         self.cell = cell
-        self.dtype = getattr(torch, {"bf16": "bfloat16", "f16": "float16"}[cell.type])
+        self.dtype = (definition.TYPES | definition.FLOATS_8)[cell.type]
         self._generator = torch.Generator(device="cuda").manual_seed(cell.length)
         self.case = serving_cases.Case(
             "benchmark", cell.type, cell.d, cell.d, cell.heads, cell.key_heads,
             mask="causal" if cell.causal else "none",
+            scales="head" if cell.is_8_bit else "",
         )  # fmt: skip
         self.scale = cell.d**-0.5
         rows = (sum(cell.queries),) if cell.packed else (cell.batch, cell.queries[0])
         self.q = self._random(*rows, cell.heads, cell.d)
-        self.o = torch.empty_like(self.q)
+        self.o = torch.empty_like(
+            self.q, dtype=torch.bfloat16 if cell.is_8_bit else self.dtype
+        )
+        self.descales = {
+            name: 0.5 + torch.rand(
+                cell.batch, cell.key_heads, 1, generator=self._generator, device="cuda"
+            )
+            for name in ("qkv" if cell.is_8_bit else "")
+        }  # fmt: skip
         self._fill_keys()
         self._truth = None
 
     def _random(self, *shape) -> torch.Tensor:
+        wide = torch.bfloat16 if self.cell.is_8_bit else self.dtype
         return torch.randn(
-            shape, generator=self._generator, device="cuda", dtype=self.dtype
-        )
+            shape, generator=self._generator, device="cuda", dtype=wide
+        ).to(self.dtype)
 
     def _fill_keys(self) -> None:
         cell = self.cell
@@ -71,7 +81,11 @@ class ServingProblem:
             first += count
         caches = [self._random(len(order), cell.page, *shape) for _ in "kv"]
         for cache in caches:
-            cache[order[first:]] = torch.nan
+            # A NaN of any type; torch does not index 8-bit floats.
+            bits, nan = {1: (torch.uint8, 0x7F), 2: (torch.int16, 0x7FFF)}[
+                cache.element_size()
+            ]
+            cache.view(bits)[order[first:]] = nan
         self.k, self.v = caches
         if cell.new:
             self._turn_new_keys(shape)
@@ -117,6 +131,7 @@ class ServingProblem:
             "used_k": lambda: _integers(old), "page_table": lambda: self.table,
         }  # fmt: skip
         made.update({name: arrays[name]() for name in cell.arrays})
+        made.update({f"{name}_descale": x for name, x in self.descales.items()})
         if cell.packed:
             made["max_q"] = max(cell.queries)
         if cell.parts_of(variant) > 1:
@@ -138,7 +153,18 @@ class ServingProblem:
     # --- What is right ---------------------------------------------------------
 
     def sequence(self, number: int):
-        """q, k and v of one sequence."""
+        """q, k and v of one sequence, those of 8 bits times their scales in f32."""
+        given = self._stored(number)
+        if not self.descales:
+            return given
+        return tuple(
+            x.float() * self.descales[name][number].repeat_interleave(
+                x.shape[1] // self.cell.key_heads, 0
+            )
+            for name, x in zip("qkv", given)
+        )  # fmt: skip
+
+    def _stored(self, number: int):
         cell, queries = self.cell, self.cell.queries
         q = self.turned if cell.new else self.q
         if cell.packed:
@@ -173,7 +199,11 @@ class ServingProblem:
                 q = q[-_MOST_ROWS:]
                 o, _ = definition.attend(self.case, q, k, v, None)
                 low, _ = definition.attend(self.case, q, k, v, None, self.dtype)
-                self._truth.append((number, o, (low - o).abs().max().item()))
+                rounding, extra = definition.slack(self.case, q, k, v, None)
+                # Half of what is allowed beside rounding of o.
+                slack = (rounding + extra * o.abs().max().item()) / 2
+                error = (low - o).abs().max().item()
+                self._truth.append((number, o, max(error, slack)))
         return self._truth
 
     def check_ours(self) -> tuple[list[str], float]:
@@ -203,6 +233,8 @@ class ServingProblem:
     def dense(self):
         """(batch, sequence, head, element), where all lengths are the same."""
         cell = self.cell
+        if cell.is_8_bit:
+            raise Unavailable("has no 8-bit operands")
         if len(set(cell.queries)) > 1 or len(set(cell.keys)) > 1:
             raise Unavailable("has sequences of one length only")
         if not (cell.page or cell.packed):
@@ -211,6 +243,8 @@ class ServingProblem:
         return tuple(torch.stack(x) for x in zip(*parts))
 
     def packed(self):
+        if self.cell.is_8_bit:
+            raise Unavailable("has no 8-bit operands")
         parts = [self.sequence(number) for number in range(self.cell.batch)]
         return tuple(torch.cat(x) for x in zip(*parts))
 

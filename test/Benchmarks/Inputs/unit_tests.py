@@ -135,6 +135,14 @@ class Cells(unittest.TestCase):
         self.assertEqual(balanced.flops, balanced.dense_cell().flops)
         self.assertIn("tensor<?x8x?x128xbf16>", balanced.module("dense"))
         self.assertIn("tensor<?x?x128xbf16>", balanced.module("unknown heads"))
+        wide, small = presets.PRESETS["paged"]().cells[::5]
+        self.assertEqual(wide.bytes, 2 * small.bytes)
+        self.assertIn("%k_descale: tensor<?x8x1xf32>", small.module())
+        small = presets.PRESETS["varlen"]().cells[5]
+        self.assertEqual(small.flops, balanced.flops)
+        self.assertEqual(list(small.variants()), ["fa3", "unknown heads"])
+        self.assertIn("-> (tensor<?x32x128xbf16> ", small.module())
+        self.assertIn("%q_descale: tensor<?x?x1xf32>", small.module("unknown heads"))
         whole, *halves = presets.PRESETS["mixed"]().cells
         self.assertEqual(whole.flops, sum(c.flops for c in halves))
         self.assertEqual(whole.arrays, ("cu_q", "used_k", "page_table"))
