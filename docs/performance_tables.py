@@ -114,8 +114,17 @@ def decode_h100():
     return markdown(head, rows) + ["", figures.source()]
 
 
+def varlen_h100():
+    figures = Figures("varlen-h100")
+    columns = "fa3", "fa3_fp8", "cudnn", "fa2", "dense"
+    rows = [[r["cell"]] + [r[column] for column in columns] for r in figures.rows]
+    head = ["sequences", "fa3", "fa3, 8 bits", "cuDNN", "FlashAttention-2", "dense"]
+    return markdown(head, rows) + ["", figures.source()]
+
+
 TABLES = {
     "decode-h100": decode_h100,
+    "varlen-h100": varlen_h100,
     "forward-h200": forward_h200,
     "forward-h100": forward_h100,
     "backward-h100": backward_h100,
