@@ -257,12 +257,17 @@ LogicalResult AttentionToTile::fitBlocks(ForwardOp forward,
   constexpr int64_t kWideColumns = 256;
   int64_t d = getTileWidth(forward.getHeadDim()),
           dv = getTileWidth(forward.getValueHeadDim());
+  bool isKnown = hasKnownLengths(forward);
   bool isSimple = demand.keyUses <= 1 &&
-                  demand.keyNumbers <= (hasKnownLengths(forward) ? 1 : 0) &&
+                  demand.keyNumbers <= (isKnown ? 1 : 0) &&
                   demand.loadedTiles + demand.bulkTiles == 0;
   bool isWide = d + dv > kWideColumns || (d + dv == kWideColumns && !isSimple);
   bool readsLists =
       !forward.getMaskMod().empty() && (isWide || demand.keyDigits > 0);
+  // Three groups have no room for such integers of 64 keys.
+  constexpr int64_t kRowsOfThree = 192, kWidestOfThree = 48;
+  bool isTight =
+      d + dv >= kWideColumns && demand.keyNumbers > 0 && !isKnown && !is8Bit;
   auto getWidest = [&](int64_t rows) {
     constexpr int64_t kWidest = 128;
     int64_t widest = is8Bit ? getWidestFloat8BlockN(d, dv, demand, rows,
@@ -271,6 +276,8 @@ LogicalResult AttentionToTile::fitBlocks(ForwardOp forward,
     widest = std::min({widest, kWidest, keys});
     if (readsLists)
       widest = std::min(widest, kWidest - step);
+    if (isTight && rows == kRowsOfThree)
+      widest = std::min(widest, kWidestOfThree);
     widest = widest / step * step;
     while (widest > 0 && keys % widest)
       widest -= step;
@@ -286,6 +293,9 @@ LogicalResult AttentionToTile::fitBlocks(ForwardOp forward,
         tile.blockM = rows;
         break;
       }
+    // Fewer keys are better than one group.
+    if (isTight && tile.blockM == kReplicaRows && queries % kRowsOfThree == 0)
+      tile.blockM = kRowsOfThree;
   }
   if (!blockN)
     tile.blockN = std::max(getWidest(tile.blockM), step);

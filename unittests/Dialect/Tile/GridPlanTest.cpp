@@ -82,6 +82,19 @@ TEST(GridPlanTest, WithoutRegistersThereIsNoLoop) {
             "dynamic, rows");
 }
 
+TEST(GridPlanTest, WithoutRegistersNobodyClaims) {
+  GridFacts facts = makeFacts();
+  facts.isUniform = false;
+  facts.fitsClaims = false;
+  EXPECT_EQ(print(chooseGrid(facts, makeOptions())),
+            "static, longest-first, sections");
+  EXPECT_EQ(print(chooseGrid(facts, makeOptions(GridMode::Dynamic))),
+            "dynamic, longest-first, sections");
+  facts.fitsLoop = false;
+  EXPECT_EQ(print(chooseGrid(facts, makeOptions())),
+            "one CTA per tile, longest-first, sections");
+}
+
 TEST(GridPlanTest, LongLoopsNeedNone) {
   GridFacts facts = makeFacts();
   facts.hasLongLoops = true;

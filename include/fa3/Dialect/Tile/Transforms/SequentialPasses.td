@@ -156,7 +156,9 @@ def MapGrid : Pass<"tile-map-grid", "::mlir::ModuleOp"> {
     tile (a remark, if no kernel has one).
     `mode=auto`: a loop over tiles if registers are left for its state; dynamic
     if the work differs between tiles, static if not, unless loops are known to
-    be so long that starting a CTA per tile costs nothing.
+    be so long that starting a CTA per tile costs nothing. Static as well where
+    registers are left for the loop, but none for a claimed number: three groups
+    of consumers whose steps are in lists in memory.
 
     `order=rows`: the first grid index runs fastest.
     `order=longest-first`: the first grid index runs slowest and backwards, the

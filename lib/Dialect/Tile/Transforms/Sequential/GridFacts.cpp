@@ -65,6 +65,32 @@ static bool leavesRegisters(GridOp grid, LoadPolicy loads, bool hasEnds) {
          count.registers + model.loopOverTiles <= budget;
 }
 
+/// Whether consumers have registers left for the number of a tile that is
+/// claimed. Three of them have not where a tile reads from a list, at a place
+/// that the grid says, how many steps it takes, and on the way which.
+static bool leavesNumber(GridOp grid, LoadPolicy loads) {
+  constexpr int64_t kTight = 3;
+  bool isKnown = matchPattern(grid.getUpperBounds().front(), m_Constant());
+  if (countRegisters(grid, isKnown, loads, /*hasEnds=*/false).groups != kTight)
+    return true;
+  auto isListed = [&](Operation *op) {
+    ScalarSlice place;
+    return isa<ScalarLoadOp>(op) &&
+           llvm::all_of(op->getOperands().drop_front(),
+                        [&](Value index) { return place.add(index, grid); }) &&
+           place.indices.contains(0) && !place.readsMemory();
+  };
+  for (auto loop : grid.getBody().front().getOps<scf::ForOp>()) {
+    ScalarSlice bounds;
+    bounds.add(loop.getLowerBound(), grid);
+    bounds.add(loop.getUpperBound(), grid);
+    if (llvm::any_of(bounds.ops, isListed) &&
+        !loop.getBody()->getOps<ScalarLoadOp>().empty())
+      return false;
+  }
+  return true;
+}
+
 /// Whether tile-assign-roles will give loads to a group of their own, whose
 /// warp claims tiles for all.
 static bool hasLoadingGroup(GridOp grid, LoadPolicy loads) {
@@ -108,6 +134,7 @@ GridFacts fa3::tile::getGridFacts(GridOp grid, ArrayRef<unsigned> places,
   facts.hasLongLoops = hasLongLoops(grid);
   facts.fitsLoop = leavesRegisters(grid, loads, /*hasEnds=*/false);
   facts.fitsLoopWithEnds = leavesRegisters(grid, loads, /*hasEnds=*/true);
+  facts.fitsClaims = leavesNumber(grid, loads);
   facts.sharesLoads = !getSharedArrays(grid).empty();
   for (auto [place, index] : llvm::enumerate(places))
     if (place && !facts.front && findSharedRows(grid, index, loads, l2Bytes))

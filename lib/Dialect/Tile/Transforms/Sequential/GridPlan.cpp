@@ -97,7 +97,7 @@ static GridMode chooseMode(const GridFacts &facts, const GridOptions &options,
   if (mustLoop && isAuto)
     wantsDynamic = true;
   if (wantsDynamic && facts.hasLoader)
-    return GridMode::Dynamic;
+    return isAuto && !facts.fitsClaims ? GridMode::Static : GridMode::Dynamic;
   if (mustLoop)
     return GridMode::Static;
   bool wantsStatic = options.mode == GridMode::Static ||

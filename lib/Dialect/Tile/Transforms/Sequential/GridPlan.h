@@ -58,6 +58,8 @@ struct GridFacts {
   /// Whether consumers have registers for a loop over tiles; and whether they
   /// do if some tiles end before all of their replicas have rows.
   bool fitsLoop = false, fitsLoopWithEnds = false;
+  /// Whether a claimed number fits as well.
+  bool fitsClaims = true;
   /// Whether loops load from arrays of which tiles that differ in the first
   /// index alone load the same part.
   bool sharesLoads = false;
