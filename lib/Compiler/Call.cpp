@@ -10,6 +10,7 @@
 #include "fa3/InitAllPasses.h"
 #include "fa3/Pipelines/TunedPipeline.h"
 #include "fa3/Target/PTX/PTX.h"
+#include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
@@ -149,6 +150,13 @@ fa3_outcome Call::lower(StringRef name) {
   } else if (failed(pipeline.parseFromString(options.pipelineOptions, os))) {
     return refuse("cannot read pipeline_options '" + options.pipelineOptions +
                   "': " + StringRef(error).trim());
+  } else if (isWhole && isTuned(pipeline)) {
+    // Operations of LLVM, which only conversions make, are verified once, in
+    // the end: after each pass that takes up to a tenth of the time to PTX.
+    passes.enableVerifier(false);
+    passes.addPass(createLowerTuned(pipeline, /*verifiesParts=*/true));
+    return failed(passes.run(*module)) || failed(verify(*module)) ? FA3_FAILED
+                                                                  : FA3_DONE;
   } else if (isWhole) {
     buildLowerToNVVMPipeline(passes, pipeline);
   } else {

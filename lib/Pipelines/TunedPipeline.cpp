@@ -135,12 +135,14 @@ class LowerTuned : public PassWrapper<LowerTuned, OperationPass<ModuleOp>> {
 public:
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(LowerTuned)
 
-  explicit LowerTuned(const PipelineOptions &given)
-      : options(std::make_shared<PipelineOptions>()) {
+  LowerTuned(const PipelineOptions &given, bool verifiesParts)
+      : options(std::make_shared<PipelineOptions>()),
+        verifiesParts(verifiesParts) {
     options->copyOptionValuesFrom(given);
   }
   LowerTuned(const LowerTuned &other)
-      : PassWrapper(other), options(other.options) {}
+      : PassWrapper(other), options(other.options),
+        verifiesParts(other.verifiesParts) {}
 
   StringRef getArgument() const override { return "fa3-lower-tuned"; }
   StringRef getDescription() const override {
@@ -156,23 +158,31 @@ public:
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
+    auto run = [&](OpPassManager &passes, ModuleOp module) -> LogicalResult {
+      if (!verifiesParts)
+        return runPipeline(passes, module);
+      PassManager verifying(module.getContext(), ModuleOp::getOperationName());
+      static_cast<OpPassManager &>(verifying) = std::move(passes);
+      return verifying.run(module);
+    };
     auto lower = [&](ModuleOp part) -> LogicalResult {
       FailureOr<SmallVector<Variant>> variants = planVariants(part, *options);
       if (failed(variants))
         return failure();
-      auto run = [&](OpPassManager &passes, ModuleOp module) {
-        return runPipeline(passes, module);
-      };
       if (variants->size() > 1)
         return lowerVariants(part, *variants, run);
-      OpPassManager passes(ModuleOp::getOperationName());
-      build(passes, *variants->front().options);
-      return runPipeline(passes, part);
+      const PipelineOptions &chosen = *variants->front().options;
+      OpPassManager toHopper(ModuleOp::getOperationName());
+      OpPassManager toLLVM(ModuleOp::getOperationName());
+      buildPipelineTo(Stage::Hopper, toHopper, chosen);
+      buildLLVMPipeline(toLLVM, chosen);
+      return failed(run(toHopper, part)) ? failure()
+                                         : runPipeline(toLLVM, part);
     };
     OpPassManager outline(ModuleOp::getOperationName());
     outline.addPass(attention::createOutline());
     LogicalResult lowered = !isProgram(module) ? lower(module)
-                            : failed(runPipeline(outline, module))
+                            : failed(run(outline, module))
                                 ? failure()
                                 : lowerApart(module, lower);
     if (failed(lowered))
@@ -188,9 +198,11 @@ private:
   }
 
   std::shared_ptr<PipelineOptions> options;
+  bool verifiesParts;
 };
 } // namespace
 
-std::unique_ptr<Pass> fa3::createLowerTuned(const PipelineOptions &options) {
-  return std::make_unique<LowerTuned>(options);
+std::unique_ptr<Pass> fa3::createLowerTuned(const PipelineOptions &options,
+                                            bool verifiesParts) {
+  return std::make_unique<LowerTuned>(options, verifiesParts);
 }

@@ -42,7 +42,12 @@ planVariants(mlir::ModuleOp module, const PipelineOptions &options);
 bool isTuned(const PipelineOptions &options);
 
 /// The whole pipeline as one pass, which looks at the module first.
-std::unique_ptr<mlir::Pass> createLowerTuned(const PipelineOptions &options);
+///
+/// With `verifiesParts` it is for a pass manager that does not verify, and
+/// verifies after each pass by itself, but not between the conversions of
+/// finished kernels to LLVM: what comes out is left to the caller.
+std::unique_ptr<mlir::Pass> createLowerTuned(const PipelineOptions &options,
+                                             bool verifiesParts = false);
 
 } // namespace fa3
 
