@@ -49,8 +49,8 @@ mlir::FailureOr<std::unique_ptr<llvm::Module>>
 translateToLLVMIR(mlir::gpu::GPUModuleOp module, llvm::LLVMContext &context,
                   const PTXOptions &options);
 
-/// PTX of a module at the end of the pipeline. Kernels of a module have a thread
-/// each; what is written does not depend on that.
+/// PTX of a module at the end of the pipeline. Kernels of a module have a
+/// thread each; what is written does not depend on that.
 mlir::FailureOr<std::string> translateToPTX(mlir::gpu::GPUModuleOp module,
                                             const PTXOptions &options);
 
