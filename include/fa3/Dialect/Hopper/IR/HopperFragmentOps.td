@@ -207,7 +207,9 @@ def Hopper_SearchOp : Hopper_Op<"search", [Pure]> {
     C1. `most` is from 1 to 32768.
   }];
   let arguments = (ins Hopper_Pointer:$pointer, I64:$stride, I32:$first, I32:$end,
-                       I32:$limit, I32:$step, ConfinedAttr<I64Attr, [IntMinValue<1>, IntMaxValue<32768>]>:$most);
+                       I32:$limit, I32:$step,
+                       ConfinedAttr<I64Attr, [IntMinValue<1>,
+                                              IntMaxValue<32768>]>:$most);
   let results = (outs I32:$result);
   let assemblyFormat = [{
     $pointer `stride` $stride `from` $first `to` $end `below` $limit `step` $step

@@ -261,7 +261,9 @@ def Tile_SearchOp : Tile_Op<"search", [Pure]> {
     C2. `most`, which n does not exceed, is from 1 to 32768.
   }];
   let arguments = (ins MemRefRankOf<[I32], [1]>:$source, Index:$first, Index:$end,
-                       Index:$limit, Index:$step, ConfinedAttr<I64Attr, [IntMinValue<1>, IntMaxValue<32768>]>:$most);
+                       Index:$limit, Index:$step,
+                       ConfinedAttr<I64Attr, [IntMinValue<1>,
+                                              IntMaxValue<32768>]>:$most);
   let results = (outs Index:$result);
   let assemblyFormat = [{
     $source `from` $first `to` $end `below` $limit `step` $step `most` $most
