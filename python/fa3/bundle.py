@@ -47,7 +47,7 @@ def make_kernel(kernel: str = "forward", **named: Any) -> Kernel:
     """forward: `named` are arguments of fa3.attention_kernel. backward: the gradients
     of such a kernel. serving: fa3.serving, with `arrays` (names of what is given),
     `page` (rows of a page), `heads` (heads and key heads, where heads of a group are
-    packed), `splits`, `chunk`."""
+    packed), `group` (heads of each key head), `splits`, `chunk`."""
     from .api import attention_kernel, attention_spec
 
     if kernel == "forward":
@@ -62,7 +62,8 @@ def make_kernel(kernel: str = "forward", **named: Any) -> Kernel:
         from .serving_spec import ServingSpec
 
         heads = named.pop("heads", None)
-        rest = {n: named.pop(n) for n in ("page", "chunk", "splits") if n in named}
+        fields = ("page", "chunk", "splits", "group")
+        rest = {n: named.pop(n) for n in fields if n in named}
         arrays = tuple(named.pop("arrays", ()))
         spec = ServingSpec(
             attention_spec(**named), arrays, heads=tuple(heads) if heads else None, **rest

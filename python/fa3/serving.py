@@ -19,8 +19,10 @@ from .serving_spec import ServingSpec
 from .spec import FLOATS_8, Spec
 from .tensors import CPU
 
-# Heads of a group are rows of a tile up to so many queries a sequence.
+# Heads of a group are rows of a tile up to so many queries a sequence, and of packed
+# queries up to so many in the mean: steps of decoding beside a prompt.
 _FEW_QUERIES = 16
+_FEW_IN_THE_MEAN = 128
 
 
 _kernels: dict[ServingSpec, Kernel] = {}
@@ -126,10 +128,14 @@ def attention(
         raise ArgumentError("splits", f"{splits!r}, expected at least 0")
     # Of packed keys the launch knows all, not those of a sequence.
     parts = count if splits or "cu_k" in call.arrays else 0
+    chunk = check_chunk(chunk)
+    group, short = None, False
+    if pack_heads is None and not packs:
+        group, short = call.choose_group(bool(causal or window or chunk))
     serving = ServingSpec(
-        spec, tuple(call.arrays), call.page, check_chunk(chunk), count > 1,
+        spec, tuple(call.arrays), call.page, chunk, count > 1,
         (call.heads, call.key_heads) if packs else None, appended,
-        call.scale_heads if packs else None,
+        call.scale_heads if packs or group else None, group, short,
     )  # fmt: skip
     o, lse = call.outputs(spec, out)
     scale = checks.check_scale(scale, call.head_dim)
@@ -351,6 +357,20 @@ class _Call:
         """Whether heads of a group may be rows of a tile, whose queries share a scale."""
         shares = self.scale_heads is None or self.scale_heads[0] in (1, self.key_heads)
         return self.heads > self.key_heads and shares
+
+    def choose_group(self, masked: bool) -> tuple[int | None, bool]:
+        """Heads of each key head, if their being rows of a tile makes a better kernel
+        of packed queries, and whether the compiler, which sees no lengths, is to be
+        told so: because most sequences are short. It packs by itself where keys are
+        masked by query (chooseGroupPacking in lib/Conversion/AttentionToTile)."""
+        group = self.heads // self.key_heads
+        one_scale = self.scale_heads is None or self.scale_heads[0] == 1
+        if "cu_q" not in self.arrays or group == 1 or not one_scale:
+            return None, False
+        if masked and group & (group - 1) == 0 and self.head_dim_v <= 128:
+            return group, False
+        short = self.given["q"].shape[0] <= _FEW_IN_THE_MEAN * self.sequences
+        return (group, True) if short else (None, False)
 
     def choose_splits(self, max_k: int | None, packs: bool) -> int:
         """Parts that fill the GPU, each of 256 keys at least, of 600 if more than 16."""

@@ -90,7 +90,8 @@ class ServingSpec:
     """A kernel with places and lengths: `arrays` are the names of ARRAYS that it
     takes; `page` are the rows of a page, 0 without pages; `heads` the numbers of
     heads and key heads, and `scale_heads` those of scales of q, k and v, where the
-    compiler is to know them."""
+    compiler is to know them; `group` the heads of each key head, where it is to know
+    only that. `short`: most sequences have few queries."""
 
     attention: Spec
     arrays: tuple[str, ...]
@@ -100,6 +101,8 @@ class ServingSpec:
     heads: tuple[int, int] | None = None
     append: Append | None = None
     scale_heads: tuple[int, ...] | None = None
+    group: int | None = None
+    short: bool = False
 
     @functools.cached_property
     def inputs(self) -> tuple[str, ...]:
@@ -115,10 +118,12 @@ class ServingSpec:
     @property
     def options(self) -> dict[str, bool]:
         """Of the pipeline: heads are given for few queries, whose number the compiler
-        does not know. The heads of a group are then rows of one tile, which holds 64."""
-        heads, key_heads = self.heads or (1, 1)
-        packs = 1 < heads // key_heads <= 64
-        return {"pack_gqa": True} if packs and not self.splits else {}
+        does not know. The heads of a group are then rows of one tile, which holds 64.
+        A group alone leaves it to the compiler, unless sequences are short."""
+        group = (self.group or 1) if self.short else 1
+        if self.heads:
+            group = self.heads[0] // self.heads[1]
+        return {"pack_gqa": True} if 1 < group <= 64 and not self.splits else {}
 
     @functools.cached_property
     def types(self) -> dict[str, str]:
@@ -169,6 +174,8 @@ class ServingSpec:
                 lines.append(f"    {name} %{name}_index")
         if spec.sinks:
             lines.append(f"    sinks(%sinks : {types['sinks']})")
+        if self.group:
+            lines.append(f"    group {self.group}")
         lines.append("    layout bshd")
         mods = self._mods()
         if mods:

@@ -3,6 +3,7 @@
 functions: values in the interpreter against torch, launches by the fake driver."""
 
 import itertools
+import re
 import unittest
 from unittest import mock
 
@@ -103,6 +104,35 @@ class ServingTest(unittest.TestCase):
         self.check_packed(
             lengths, used_q=i32(5, 0, 26, 1), used_k=i32(20, 3, 11, 40), causal=True
         )
+
+    def test_heads_of_a_group_are_rows(self):
+        """The compiler knows the group, not the heads: kernels serve all models of it."""
+        made = []
+        real = serving.ServingSpec
+
+        def spec(*args, **named):
+            made.append(real(*args, **named))
+            return made[-1]
+
+        def asked(key_heads=2, rows=300, **named):
+            cu = i32(0, rows)
+            q, k = (self.random(rows, h, 16) for h in (8, key_heads))
+            serving.attention(q, k, k, cu_q=cu, cu_k=cu, max_q=rows, **named)
+            text = made[-1].to_mlir()
+            self.assertIn("%q: tensor<?x?x16xf16>", text)
+            found = re.search(r"\bgroup (\d+)", text)
+            return int(found[1]) if found else None, made[-1].options
+
+        packs = {"pack_gqa": True}
+        with mock.patch.object(serving, "ServingSpec", spec):
+            self.assertEqual(asked(causal=True), (4, {}))
+            self.assertEqual(asked(window=(20, 3)), (4, {}))
+            self.assertEqual(asked(), (None, {}))
+            self.assertEqual(asked(key_heads=8, causal=True), (None, {}))
+            self.assertEqual(asked(causal=True, pack_heads=False), (None, {}))
+            # Tiles of short sequences are fuller with them.
+            self.assertEqual(asked(rows=100), (4, packs))
+            self.assertEqual(asked(rows=100, causal=True), (4, {}))
 
     def check_cache(self, queries, lengths, *, pad=None, index=None, page=0, rows=96,
                     splits=1, **named):  # fmt: skip

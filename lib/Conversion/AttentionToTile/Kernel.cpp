@@ -60,8 +60,13 @@ Value KernelBuilder::buildGrid(Value inner) {
   if (op) {
     int64_t keyRank = op.getPlaceRank(attention::Sequence::key);
     keyLength = dim(operands.k, keyRank - 1);
-    if (!merges)
-      group = arith::DivUIOp::create(b, heads, dim(operands.k, keyRank - 2));
+    if (!merges && !operands.packing) {
+      std::optional<int64_t> known = op.getStaticGroup();
+      group =
+          known ? index(*known)
+                : arith::DivUIOp::create(b, heads, dim(operands.k, keyRank - 2))
+                      .getResult();
+    }
   }
   Value queries = index(rows / getRowsPerQuery());
   Value mostQueries = queryLength;
@@ -97,6 +102,8 @@ Value KernelBuilder::buildGrid(Value inner) {
     part = position[1];
   if (group)
     keyHead = arith::DivUIOp::create(b, head, group);
+  else if (op && !merges)
+    keyHead = head;
   buildLengths();
   return firstRow;
 }

@@ -60,13 +60,25 @@ static bool gainsByMask(ForwardOp forward) {
   return !query.use_empty();
 }
 
+/// Heads of k by the types of q or k and `group`; dynamic if nothing says it.
+static int64_t getStaticKeyHeads(ForwardOp forward) {
+  int64_t heads = forward.getQ().getType().getDimSize(
+      forward.getHeadAxisOf(forward.getQ()));
+  if (std::optional<int64_t> group = forward.getGroup();
+      group && !ShapedType::isDynamic(heads))
+    return heads / *group;
+  return forward.getK().getType().getDimSize(
+      forward.getHeadAxisOf(forward.getK()));
+}
+
 /// Whether the queries of all heads of a group share their scales.
 static bool hasSharedScales(ForwardOp forward, int64_t keyHeads) {
   if (!forward.hasScales())
     return true;
   int64_t heads =
       cast<RankedTensorType>(forward.getScales()[0].getType()).getDimSize(1);
-  return forward.getScaleRows(0) == 0 && (heads == 1 || heads == keyHeads);
+  bool isOfKeyHeads = !ShapedType::isDynamic(heads) && heads == keyHeads;
+  return forward.getScaleRows(0) == 0 && (heads == 1 || isOfKeyHeads);
 }
 
 /// Whether tiles of rows that hold all heads are filled better by 10 % than
@@ -104,17 +116,15 @@ fa3::chooseGroupPacking(const attention::HostFunction &host,
                                 "rows: "));
     return failure();
   };
-  int64_t headOfQ = forward.getHeadAxisOf(forward.getQ()),
-          headOfK = forward.getHeadAxisOf(forward.getK());
-  RankedTensorType q = forward.getQ().getType(), k = forward.getK().getType();
-  if (q.isDynamicDim(headOfQ) || k.isDynamicDim(headOfK))
+  std::optional<int64_t> group = forward.getStaticGroup();
+  if (!group)
     return refuse([](InFlightDiagnostic error) {
-      error << "expects numbers of heads that are known to the compiler";
+      error << "expects numbers of heads, or a group, that are known to the "
+               "compiler";
     });
-  int64_t keyHeads = k.getDimSize(headOfK);
   GroupPacking packing;
-  packing.keyHeads = keyHeads;
-  packing.heads = q.getDimSize(headOfQ) / keyHeads;
+  packing.keyHeads = getStaticKeyHeads(forward);
+  packing.heads = *group;
   packing.rows = llvm::PowerOf2Ceil(packing.heads);
   if (packing.heads == 1)
     return Result();
@@ -137,10 +147,12 @@ fa3::chooseGroupPacking(const attention::HostFunction &host,
     return refuse([](InFlightDiagnostic error) {
       error << "the place of a query depends on its head";
     });
-  if (!hasSharedScales(forward, keyHeads))
+  if (!hasSharedScales(forward, packing.keyHeads))
     return refuse([&](InFlightDiagnostic error) {
-      error << "expects scales of q for the " << keyHeads
-            << " key heads or for all, and for all rows";
+      error << "expects scales of q for ";
+      if (!ShapedType::isDynamic(packing.keyHeads))
+        error << "the " << packing.keyHeads << " key heads or for ";
+      error << "all, and for all rows";
     });
   // With lists, the keys of a tile are those of a block of queries anyway.
   bool pays =
@@ -174,7 +186,8 @@ Value fa3::viewGroups(ImplicitLocOpBuilder &b, Value array, unsigned head,
   if (!array)
     return {};
   auto type = cast<MemRefType>(array.getType());
-  if (type.isDynamicDim(head)) {
+  bool isKnown = !ShapedType::isDynamic(packing.keyHeads);
+  if (isKnown && type.isDynamicDim(head)) {
     // The host function checks that the arrays agree in heads.
     SmallVector<int64_t> known(type.getShape());
     known[head] = packing.keyHeads * packing.heads;
@@ -195,7 +208,26 @@ Value fa3::viewGroups(ImplicitLocOpBuilder &b, Value array, unsigned head,
   FailureOr<MemRefType> expanded =
       memref::ExpandShapeOp::computeExpandedType(type, shape, parts);
   assert(succeeded(expanded) && "arrays have strides");
-  Value view = memref::ExpandShapeOp::create(b, *expanded, array, parts);
+  SmallVector<OpFoldResult> extents;
+  for (int64_t dim = 0; dim < type.getRank(); ++dim) {
+    Value extent;
+    if (type.isDynamicDim(dim))
+      extent = memref::DimOp::create(b, array, dim);
+    if (dim == head) {
+      if (!isKnown)
+        extent = arith::DivUIOp::create(
+            b, extent, arith::ConstantIndexOp::create(b, packing.heads));
+      extents.push_back(isKnown ? OpFoldResult(b.getIndexAttr(packing.keyHeads))
+                                : OpFoldResult(extent));
+      extents.push_back(b.getIndexAttr(packing.heads));
+      continue;
+    }
+    extents.push_back(extent
+                          ? OpFoldResult(extent)
+                          : OpFoldResult(b.getIndexAttr(type.getDimSize(dim))));
+  }
+  Value view =
+      memref::ExpandShapeOp::create(b, *expanded, array, parts, extents);
   // The head of the group behind the query.
   auto order = llvm::to_vector(llvm::seq<unsigned>(0, shape.size()));
   std::swap(order[head + 1], order[head + 2]);

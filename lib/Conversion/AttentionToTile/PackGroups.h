@@ -14,9 +14,9 @@
 
 namespace fa3 {
 
-/// Groups, heads of each and the rows that each query of them takes: the next
-/// power of two. Rows of a query without a head are loaded as zero and not
-/// stored.
+/// Groups (dynamic where only the launch knows), heads of each and the rows
+/// that each query of them takes: the next power of two. Rows of a query
+/// without a head are loaded as zero and not stored.
 struct GroupPacking {
   int64_t keyHeads = 1, heads = 1, rows = 1;
 };

@@ -68,7 +68,7 @@ Value SplitCount::countTiles() {
     tiles = arith::CeilDivSIOp::create(b, most, queries);
     tiles = arith::MulIOp::create(b, tiles, atLeast(host.batch, 0));
   }
-  Value heads = packing ? index(packing->keyHeads) : host.heads;
+  Value heads = packing ? host.keyHeads : host.heads;
   return arith::MulIOp::create(b, tiles, heads);
 }
 

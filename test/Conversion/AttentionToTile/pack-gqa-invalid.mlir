@@ -5,7 +5,7 @@
 !q = tensor<2x?x1x64xf16>
 !k = tensor<2x2x300x64xf16>
 func.func @heads(%q: !q, %k: !k, %v: !k) -> !q {
-  // expected-error @below {{cannot have the heads of a group packed into rows: expects numbers of heads that are known to the compiler}}
+  // expected-error @below {{cannot have the heads of a group packed into rows: expects numbers of heads, or a group, that are known to the compiler}}
   %o = attention.forward %q, %k, %v : (!q, !k, !k) -> !q
   return %o : !q
 }
@@ -65,4 +65,15 @@ func.func @place(%q: !q, %k: !k, %v: !k, %used: tensor<?xi32>) -> !q {
       attention.yield %number, %h, %i : index, index, index
     }
   return %o : !q
+}
+
+// -----
+
+!q = tensor<2x?x1x64xf8E4M3FN>
+!o = tensor<2x?x1x64xf16>
+!s = tensor<2x?x1xf32>
+func.func @scales_of_unknown_heads(%q: !q, %k: !q, %v: !q, %s: !s) -> !o {
+  // expected-error @below {{cannot have the heads of a group packed into rows: expects scales of q for all, and for all rows}}
+  %o = attention.forward %q, %k, %v scales(%s, %s, %s : !s, !s, !s) group 4 : (!q, !q, !q) -> !o
+  return %o : !o
 }

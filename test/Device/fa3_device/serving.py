@@ -24,6 +24,8 @@ GARBAGE = 100.0
 def module(case):
     """The text of a kernel."""
     t, h, hk = case.type, case.heads, case.key_heads
+    if case.by_group:
+        h = hk = "?"
     rows = "?" if case.packed else "?x?"
     page = str(case.page) if case.page else "?"
     of_result = "bf16" if case.scales else t
@@ -106,6 +108,8 @@ lengths (%b) {
     if case.sinks:
         arguments.append(("sinks", f"tensor<{h}xf32>"))
         clauses += f" sinks(%sinks : tensor<{h}xf32>)"
+    if case.by_group:
+        clauses += f" group {case.heads // case.key_heads}"
     known = {name for name, _ in arguments}
     arguments += [(name, type) for name, type in aux if name not in known]
     names = ", ".join(f"%{name}" for name, _ in aux)

@@ -25,6 +25,7 @@ AXES = {
     "splits": [False, True],
     "sinks": [False, True],
     "type": ["bf16", "f16"],
+    "known": ["heads", "group"],
 }
 # New keys: turned elements of a row, and how. Nothing is appended to packed ones.
 NEW = {
@@ -43,13 +44,16 @@ FLOATS_8 = {
     "sinks": [False, True],
     "type": ["f8E4M3FN", "f8E5M2"],
     "scales": ["tensor", "sequence", "head"],
+    "known": AXES["known"],
 }
 
 
 @dataclasses.dataclass(frozen=True)
 class Case:
     """One kernel: `form` is packed, padded, indexed, paged, append or dense append.
-    `scales` of 8-bit operands are for all, for sequences, or for their heads."""
+    `scales` of 8-bit operands are for all, for sequences, or for their heads. With
+    `by_group` the compiler knows how many heads a key head has, not how many there
+    are."""
 
     form: str
     type: str = "bf16"
@@ -64,6 +68,7 @@ class Case:
     pairs: int = 0
     interleaved: bool = False
     scales: str = ""
+    by_group: bool = False
 
     @property
     def name(self):
@@ -73,6 +78,7 @@ class Case:
         parts += [f"page{self.page}"] if self.page else []
         parts += ["splits"] if self.splits else []
         parts += ["sinks"] if self.sinks else []
+        parts += ["group"] if self.by_group else []
         if self.pairs:
             parts.append(f"rotary{self.pairs}{'i' if self.interleaved else ''}")
         return "-".join(parts)
@@ -129,7 +135,7 @@ def _case(row):
     turned = 0 if new in ("no", "plain") else d if new.startswith("all") else d // 2
     return Case(form, row["type"], d, dv, *row["heads"], page, row["mask"], row["splits"],
                 row["sinks"], turned // 16 * 8, new.endswith("interleaved"),
-                row.get("scales", ""))  # fmt: skip
+                row.get("scales", ""), row["known"] == "group")  # fmt: skip
 
 
 def kernels():

@@ -291,6 +291,38 @@ func.func @no_groups(%q: !t, %k: !u) {
 
 // -----
 
+// C26
+!t = tensor<1x?x?x64xf16>
+func.func @group_of_none(%q: !t) {
+  // expected-error @+1 {{expects a group of at least 1 head, got 0}}
+  %o = attention.forward %q, %q, %q group 0 : (!t, !t, !t) -> !t
+  return
+}
+
+// -----
+
+// C26
+!t = tensor<1x6x?x64xf16>
+!u = tensor<1x?x?x64xf16>
+func.func @group_of_heads(%q: !t, %k: !u) {
+  // expected-error @+1 {{expects groups of 4 query heads, one for every key head, got 6 heads and any number of key heads}}
+  %o = attention.forward %q, %k, %k group 4 : (!t, !u, !u) -> !t
+  return
+}
+
+// -----
+
+// C26
+!t = tensor<1x8x?x64xf16>
+!u = tensor<1x4x?x64xf16>
+func.func @group_of_key_heads(%q: !t, %k: !u) {
+  // expected-error @+1 {{expects groups of 4 query heads, one for every key head, got 8 heads and 4 key heads}}
+  %o = attention.forward %q, %k, %k group 4 : (!t, !u, !u) -> !t
+  return
+}
+
+// -----
+
 // C7
 !t = tensor<1x2x?x64xf16>
 func.func @score_types(%q: !t) {

@@ -147,6 +147,14 @@ func.func @quantize(%x: tensor<2x8x?x96xf16>, %f: tensor<?x?x?x16xf32>, %s: tens
   return
 }
 
+// CHECK-LABEL: func.func @group
+func.func @group(%q: tensor<?x?x?x64xf16>) -> tensor<?x?x?x64xf16> {
+  // CHECK: attention.forward %{{.*}}, %{{.*}}, %{{.*}} group 1 layout bshd :
+  %o = attention.forward %q, %q, %q group 1 layout bshd
+    : (tensor<?x?x?x64xf16>, tensor<?x?x?x64xf16>, tensor<?x?x?x64xf16>) -> tensor<?x?x?x64xf16>
+  return %o : tensor<?x?x?x64xf16>
+}
+
 // Lengths and places, by mods and by hand; sinks and parts.
 // CHECK-LABEL: func @places
 // CHECK: attention.forward %{{.*}}, %{{.*}}, %{{.*}} aux(%{{.*}}, %{{.*}} : tensor<?xi32>, tensor<?x?xi32>) max_q %{{.*}} splits %{{.*}} sinks(%{{.*}} : tensor<?xf32>) layout bshd mods [#attention.packed<q = 0>, #attention.used<k = 0>, #attention.paged<table = 1>] : (tensor<?x4x64xf16>, tensor<?x16x2x64xf16>, tensor<?x16x2x64xf16>) -> (tensor<?x4x64xf16>, tensor<4x?xf32>)

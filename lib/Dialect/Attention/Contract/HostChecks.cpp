@@ -121,7 +121,15 @@ void HostBuilder::requireShapes() {
     require(arith::CmpIOp::create(b, arith::CmpIPredicate::sge, host.keyHeads,
                                   constant(1)),
             "k has no heads");
-  if (keyHeads != 1 && !(keyHeads && getConstantIntValue(host.heads))) {
+  std::optional<int64_t> group;
+  if (forward)
+    group = forward.getGroup();
+  if (group) {
+    Value all = arith::MulIOp::create(b, host.keyHeads, constant(*group));
+    requireEqual(host.heads, all,
+                 "q does not have " + Twine(*group) +
+                     " heads for each of those of k");
+  } else if (keyHeads != 1 && !(keyHeads && getConstantIntValue(host.heads))) {
     Value rest = arith::RemSIOp::create(b, host.heads, host.keyHeads);
     require(
         arith::CmpIOp::create(b, arith::CmpIPredicate::eq, rest, constant(0)),

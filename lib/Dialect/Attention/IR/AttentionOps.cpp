@@ -43,17 +43,20 @@ void ForwardOp::print(OpAsmPrinter &printer) {
     printer << " sinks(" << getSinks() << " : " << getSinks().getType() << ")";
   if (getQTerms() != 1)
     printer << " q_terms " << getQTerms();
+  if (getGroup())
+    printer << " group " << *getGroup();
   if (getLayout() != Layout::bhsd)
     printer << " layout " << stringifyLayout(getLayout());
   if (getTransposedV())
     printer << " transposed_v";
   if (getMods())
     printer << " mods " << getModsAttr();
-  printer.printOptionalAttrDict(
-      (*this)->getAttrs(),
-      {getLayoutAttrName(), getModsAttrName(), getLiteralScaleAttrName(),
-       getRowsAttrName(), getBlockSizesAttrName(), getQTermsAttrName(),
-       getTransposedVAttrName(), getOperandSegmentSizesAttrName()});
+  printer.printOptionalAttrDict((*this)->getAttrs(),
+                                {getLayoutAttrName(), getModsAttrName(),
+                                 getLiteralScaleAttrName(), getRowsAttrName(),
+                                 getBlockSizesAttrName(), getQTermsAttrName(),
+                                 getGroupAttrName(), getTransposedVAttrName(),
+                                 getOperandSegmentSizesAttrName()});
   printer << " : (" << getQ().getType() << ", " << getK().getType() << ", "
           << getV().getType() << ") -> ";
   if (getLse())
@@ -137,6 +140,13 @@ ParseResult ForwardOp::parse(OpAsmParser &parser, OperationState &result) {
       return failure();
     result.addAttribute(getQTermsAttrName(result.name),
                         builder.getI64IntegerAttr(terms));
+  }
+  if (succeeded(parser.parseOptionalKeyword("group"))) {
+    int64_t group;
+    if (parser.parseInteger(group))
+      return failure();
+    result.addAttribute(getGroupAttrName(result.name),
+                        builder.getI64IntegerAttr(group));
   }
   if (parseLayout(parser, result, getLayoutAttrName(result.name)))
     return failure();
@@ -499,6 +509,19 @@ LogicalResult ForwardOp::verify() {
       (keyHeads == 0 || heads % keyHeads))
     return emitOpError("expects the key heads (")
            << keyHeads << ") to divide the query heads (" << heads << ")";
+  if (std::optional<int64_t> group = getGroup()) {
+    if (*group < 1)
+      return emitOpError("expects a group of at least 1 head, got ") << *group;
+    if (!ShapedType::isDynamic(heads) &&
+        (heads % *group ||
+         (!ShapedType::isDynamic(keyHeads) && heads != keyHeads * *group)))
+      return emitOpError("expects groups of ")
+             << *group << " query heads, one for every key head, got " << heads
+             << " heads and "
+             << (ShapedType::isDynamic(keyHeads) ? "any number of"
+                                                 : std::to_string(keyHeads))
+             << " key heads";
+  }
 
   APInt splits;
   if (getSplits() && matchPattern(getSplits(), m_ConstantInt(&splits)) &&
@@ -514,6 +537,16 @@ LogicalResult ForwardOp::verify() {
              << heads << "), got " << sinks.getDimSize(0);
   }
   return verifyScaleAndMods(*this);
+}
+
+std::optional<int64_t> ForwardOp::getStaticGroup() {
+  if (std::optional<int64_t> group = getGroup())
+    return group;
+  int64_t heads = getQ().getType().getDimSize(getHeadAxisOf(getQ())),
+          keyHeads = getK().getType().getDimSize(getHeadAxisOf(getK()));
+  if (ShapedType::isDynamic(heads) || ShapedType::isDynamic(keyHeads))
+    return std::nullopt;
+  return heads / keyHeads;
 }
 
 LogicalResult ForwardOp::verifyRegions() {
@@ -564,7 +597,7 @@ void ForwardOp::build(OpBuilder &builder, OperationState &state, Value q,
         /*qTerms=*/builder.getI64IntegerAttr(1),
         LayoutAttr::get(builder.getContext(), layout), UnitAttr(),
         mods.empty() ? ArrayAttr() : builder.getArrayAttr(mods), FloatAttr(),
-        /*blockSizes=*/DenseI64ArrayAttr());
+        /*blockSizes=*/DenseI64ArrayAttr(), /*group=*/IntegerAttr());
 }
 
 void ForwardOp::addBlocks(std::pair<int64_t, int64_t> sizes,

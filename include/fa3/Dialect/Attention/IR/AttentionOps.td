@@ -93,6 +93,11 @@ def Attention_ForwardOp : Attention_Op<"forward", [
     many, keep one number an element. It is what `attention.quantize` gives with
     `terms` 2.
 
+    With `group` n every key head has n query heads (grouped-query attention),
+    which the launch checks. It is for types that do not say how many heads there
+    are: a pass that wants to know only n, to make the heads of a group rows of
+    one tile, has it.
+
     Example:
     ```mlir
     %o, %lse = attention.forward %q, %k, %v mods [#attention.causal]
@@ -149,6 +154,7 @@ def Attention_ForwardOp : Attention_Op<"forward", [
         at most 2^20.
     C25. there is one `blocks`, of a region or of mods, and no `splits` beside
         it.
+    C26. `group` is at least 1, and static numbers of heads agree with it.
   }];
   let arguments = (ins AnyRankedTensor:$q, AnyRankedTensor:$k, AnyRankedTensor:$v,
                        Variadic<AnyRankedTensor>:$aux, Optional<F32>:$scale,
@@ -160,7 +166,8 @@ def Attention_ForwardOp : Attention_Op<"forward", [
                        UnitAttr:$transposedV,
                        OptionalAttr<ArrayAttr>:$mods,
                        OptionalAttr<F32Attr>:$literalScale,
-                       OptionalAttr<DenseI64ArrayAttr>:$blockSizes);
+                       OptionalAttr<DenseI64ArrayAttr>:$blockSizes,
+                       OptionalAttr<I64Attr>:$group);
   let results = (outs AnyRankedTensor:$o, Optional<AnyRankedTensor>:$lse);
   let regions = (region MaxSizedRegion<1>:$scoreMod, MaxSizedRegion<1>:$maskMod,
                         MaxSizedRegion<1>:$lengthsRegion, MaxSizedRegion<1>:$placeQRegion,
@@ -201,6 +208,8 @@ def Attention_ForwardOp : Attention_Op<"forward", [
       return getRows() ? (*getRows())[operand] : 0;
     }
     bool hasScales() { return !getScales().empty(); }
+    /// Query heads of every key head, if types or `group` say how many.
+    ::std::optional<int64_t> getStaticGroup();
     /// The element type of q and k, and that of v and of the weights.
     ::mlir::Type getElementType() {
       return ::llvm::cast<::mlir::RankedTensorType>(getQ().getType()).getElementType();
