@@ -154,7 +154,8 @@ void fa3::buildPipelinePipeline(OpPassManager &pm,
     pm.nest<gpu::GPUModuleOp>().addPass(warp::createCheck());
   pm.addPass(
       tile::createSizeRings(takeOptions<tile::SizeRingsOptions>(options)));
-  pm.addPass(tile::createSplitByPredicate());
+  pm.addPass(tile::createSplitByPredicate(
+      takeOptions<tile::SplitByPredicateOptions>(options)));
   addCleanup(pm);
 }
 

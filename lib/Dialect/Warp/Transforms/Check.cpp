@@ -1,6 +1,7 @@
 //===- Check.cpp - groups joined by rings do not deadlock -----------------===//
 // SPDX-License-Identifier: Apache-2.0
 #include "RingMachine.h"
+#include "fa3/Dialect/Warp/Analysis/Rounds.h"
 #include "fa3/Dialect/Warp/Transforms/Passes.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 
@@ -168,7 +169,14 @@ countExploredReplicas(ArrayRef<GroupControl> groups) {
 namespace {
 struct Check : fa3::warp::impl::CheckBase<Check> {
   void runOnOperation() override {
-    WalkResult result = getOperation().walk(
+    Operation *checked = getOperation();
+    OwningOpRef<Operation *> copy;
+    if (hasRounds(checked)) {
+      copy = checked->clone();
+      checked = *copy;
+      writeOutRounds(checked);
+    }
+    WalkResult result = checked->walk(
         [&](SpecializeOp specialize) { return WalkResult(check(specialize)); });
     if (result.wasInterrupted())
       signalPassFailure();

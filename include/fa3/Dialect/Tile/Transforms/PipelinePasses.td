@@ -253,8 +253,11 @@ def SplitByPredicate : Pass<"tile-split-by-predicate"> {
     Splits the range of a loop where the mask of a select is true for all
     elements; there the select gives way to its true operand and the mask is not
     computed. Everything the loop carries flows through the pieces. Pieces that
-    are proved empty are not made. What the mask asks for that is the same in all
-    steps is asked once: a branch, whose other arm has the loop as it was.
+    are proved empty are not made. Where there are pieces in front of that range
+    and behind it, they are loops of their own, or with `edges=together` one loop
+    in two rounds, so that the body is not there three times. What the mask asks
+    for that is the same in all steps is asked once: a branch, whose other arm has
+    the loop as it was.
 
     Example:
     ```mlir
@@ -265,6 +268,7 @@ def SplitByPredicate : Pass<"tile-split-by-predicate"> {
     ```
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect"];
+  let options = [Option_Edges];
   let statistics = [Statistic<"splitLoops", "loops-split", "loops split">];
 }
 

@@ -1,6 +1,7 @@
-//===- PeelFirst.cpp - loops whose first iteration is another -------------===//
+//===- PeelFirst.cpp - loops whose iterations differ ----------------------===//
 // SPDX-License-Identifier: Apache-2.0
 #include "PeelFirst.h"
+#include "fa3/Dialect/Warp/Analysis/Rounds.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
@@ -126,9 +127,10 @@ fa3::hopper::peelFirstIterations(gpu::GPUFuncOp function) {
     });
     return loops;
   };
-  if (find(function).empty())
+  if (find(function).empty() && !warp::hasRounds(function))
     return {};
   OwningOpRef<gpu::GPUFuncOp> copy = function.clone();
+  warp::writeOutRounds(*copy);
   IRRewriter rewriter(function.getContext());
   // Inner loops come first, and each has fewer such branches afterwards.
   for (scf::ForOp loop : find(*copy))

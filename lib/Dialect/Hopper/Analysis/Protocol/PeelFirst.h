@@ -1,10 +1,11 @@
-//===- PeelFirst.h - loops whose first iteration is another -----*- C++ -*-===//
+//===- PeelFirst.h - loops whose iterations differ --------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // "Not in the first iteration" decides how often something happens: a group may
 // hand back the slot of the iteration before. Counting and exploration know
 // conditions of the whole loop only, so they look at the first iteration and at
 // the others apart.
+// Loops of a few rounds are written out (Dialect/Warp/Analysis/Rounds.h).
 //===----------------------------------------------------------------------===//
 
 #ifndef FA3_LIB_DIALECT_HOPPER_ANALYSIS_PROTOCOL_PEELFIRST_H
@@ -16,7 +17,8 @@
 namespace fa3::hopper {
 
 /// A copy of `function` in which no branch asks whether an iteration is the
-/// first one of its loop; null if none does.
+/// first one of its loop, and which has no loops of a few rounds; null if that
+/// is so already.
 mlir::OwningOpRef<mlir::gpu::GPUFuncOp>
 peelFirstIterations(mlir::gpu::GPUFuncOp function);
 

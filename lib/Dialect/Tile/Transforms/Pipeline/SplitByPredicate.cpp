@@ -78,7 +78,7 @@ static void branchOn(ArrayRef<AffineForm> conditions, scf::ForOp loop) {
 }
 
 /// Splits a loop by the mask of the first select that allows it.
-static bool split(scf::ForOp loop) {
+static bool split(scf::ForOp loop, options::Edges edges) {
   if (!isOne(loop.getStep()))
     return false;
   llvm::MapVector<Value, SmallVector<arith::SelectOp>> selectsOf;
@@ -119,11 +119,37 @@ static bool split(scf::ForOp loop) {
           copyRange(builder, loop, from, to, carried, selects, copies);
       carried.assign(copy.getResults().begin(), copy.getResults().end());
     };
-    if (!fromStart)
-      piece(loop.getLowerBound(), begin, ignored);
-    piece(begin, end, certain);
-    if (!toEnd)
-      piece(end, loop.getUpperBound(), ignored);
+    if (fromStart || toEnd || edges == options::Edges::Apart) {
+      if (!fromStart)
+        piece(loop.getLowerBound(), begin, ignored);
+      piece(begin, end, certain);
+      if (!toEnd)
+        piece(end, loop.getUpperBound(), ignored);
+    } else {
+      // First what is in front and the certain ones, then what is behind and
+      // none.
+      auto index = [&](int64_t n) -> Value {
+        return arith::ConstantIndexOp::create(builder, loc, n);
+      };
+      Value zero = index(0);
+      auto rounds =
+          scf::ForOp::create(builder, loc, zero, index(2), index(1), carried);
+      builder.setInsertionPointToStart(rounds.getBody());
+      carried.assign(rounds.getRegionIterArgs().begin(),
+                     rounds.getRegionIterArgs().end());
+      Value isFirst =
+          arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
+                                rounds.getInductionVar(), zero);
+      auto pick = [&](Value first, Value second) -> Value {
+        return arith::SelectOp::create(builder, loc, isFirst, first, second);
+      };
+      Value from = pick(loop.getLowerBound(), end);
+      Value to = pick(begin, loop.getUpperBound());
+      piece(from, to, ignored);
+      piece(begin, pick(end, begin), certain);
+      scf::YieldOp::create(builder, loc, carried);
+      carried.assign(rounds.getResults().begin(), rounds.getResults().end());
+    }
     assumeTrue(certain);
     loop.replaceAllUsesWith(carried);
     loop.erase();
@@ -143,7 +169,7 @@ struct SplitByPredicate
         loops.push_back(loop);
     });
     for (scf::ForOp loop : loops)
-      this->splitLoops += split(loop);
+      this->splitLoops += split(loop, edges);
   }
 };
 } // namespace

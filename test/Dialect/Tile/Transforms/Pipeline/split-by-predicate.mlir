@@ -1,4 +1,5 @@
 // RUN: fa3-opt %s -tile-split-by-predicate | FileCheck %s
+// RUN: fa3-opt %s -tile-split-by-predicate=edges=together | FileCheck %s --check-prefix=TOGETHER
 // RUN: %stages-window --pass tile-split-by-predicate
 
 !s = tensor<64x32xindex>
@@ -63,7 +64,9 @@ gpu.module @m {
     gpu.return
   }
 
-  // A window holds in the middle: three loops.
+  // A window holds in the middle: three loops. Together, one loop is what is in
+  // front of that and behind it, in two rounds: in the second one the middle is
+  // empty.
   // CHECK-LABEL: gpu.func @window
   // CHECK: scf.for %{{.*}} = %c0{{.*}} to %[[FROM:[^ ]*]] step
   // CHECK: arith.select
@@ -73,6 +76,19 @@ gpu.module @m {
   // CHECK: arith.select
   // CHECK-NOT: scf.for
   // CHECK: gpu.return
+  // TOGETHER-LABEL: gpu.func @window
+  // TOGETHER: %[[SUM:.*]] = scf.for %[[ROUND:.*]] = %c0{{.*}} to %c2{{.*}} step %c1{{[^ ]*}} iter_args(%[[IN:.*]] = %{{.*}})
+  // TOGETHER: %[[FIRST:.*]] = arith.cmpi eq, %[[ROUND]], %c0
+  // TOGETHER: %[[LOWER:.*]] = arith.select %[[FIRST]], %c0{{.*}}, %[[TO:.*]] : index
+  // TOGETHER: %[[UPPER:.*]] = arith.select %[[FIRST]], %[[FROM:.*]], %arg0 : index
+  // TOGETHER: %[[EDGE:.*]] = scf.for %{{.*}} = %[[LOWER]] to %[[UPPER]] step %{{.*}} iter_args(%{{.*}} = %[[IN]])
+  // TOGETHER: arith.select {{.*}} : tensor<64x32xi1>
+  // TOGETHER: %[[LAST:.*]] = arith.select %[[FIRST]], %[[TO]], %[[FROM]] : index
+  // TOGETHER: %[[MIDDLE:.*]] = scf.for %{{.*}} = %[[FROM]] to %[[LAST]] step %{{.*}} iter_args(%{{.*}} = %[[EDGE]])
+  // TOGETHER-NOT: arith.select
+  // TOGETHER: scf.yield %[[MIDDLE]]
+  // TOGETHER-NOT: scf.for
+  // TOGETHER: tile.store %[[SUM]]
   gpu.func @window(%n: index, %i0: index, %p: memref<?x?xf32>) kernel {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
