@@ -271,6 +271,15 @@ class Driver:
             self._kernels[key] = kernel
         return kernel
 
+    def is_ready(self, text: str, options: CompileOptions) -> bool:
+        """Whether there is nothing to compile."""
+        key = caches.make_key(text, options, build_id())
+        if key in self._kernels or any(one.get(key) for one in self.bundles):
+            return True
+        options = self._with_variants(options)
+        key = caches.make_key(text, options, build_id())
+        return self._look_up(key, text, options) is not None
+
     def _find(self, key: str, text: str, options: CompileOptions) -> Kernel:
         for bundle in self.bundles:
             code = bundle.get(key)
@@ -372,9 +381,18 @@ def compile(text: str, **options: Any) -> Kernel:
     Raises CompileError, whose diagnostics have line and column."""
     if not isinstance(text, str):
         raise TypeError(f"argument 'text': {type(text).__name__}, expected str")
+    return get_driver().compile(text, _choose(options))
+
+
+def is_ready(text: str, **options: Any) -> bool:
+    """Whether `compile` finds a kernel in this process, a bundle or the cache."""
+    return get_driver().is_ready(text, _choose(options))
+
+
+def _choose(options: dict[str, Any]) -> CompileOptions:
     chosen = parse_options(options)
     if "ptx_version" not in options:
         chosen = dataclasses.replace(chosen, ptx_version=default_ptx_version())
     if "ptxas" not in options:
         chosen = dataclasses.replace(chosen, ptxas=find_ptxas())
-    return get_driver().compile(text, chosen)
+    return chosen

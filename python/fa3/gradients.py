@@ -16,9 +16,10 @@ from .checks import DIMS, check_scale
 from .compiler import CompileOptions, get_compiler
 from .driver import Kernel, default_ptx_version, find_ptxas
 from .errors import ArgumentError, ArgumentTypeError, UnsupportedError
+from .kernels import compile_traced
 from .launch import Launcher, keep
 from .program import Program, parse
-from .request import Request, compile_traced, program_request, tensors_key
+from .request import Request, program_request, tensors_key
 from .spec import BackwardSpec
 from .tensors import CPU
 

@@ -22,14 +22,8 @@ from .checks import (
     out_type,
 )
 from .compiler import CompileOptions, get_compiler
-from .driver import Kernel, compile
-from .errors import (
-    ArgumentError,
-    ArgumentTypeError,
-    CompileError,
-    TraceError,
-    UnsupportedError,
-)
+from .errors import ArgumentError, ArgumentTypeError, UnsupportedError
+from .kernels import find
 from .plan import Plan
 from .program import Program, parse
 from .spec import FLOATS_8, Auxiliary, Blocks, Regions, Spec
@@ -40,8 +34,6 @@ _MAX_PLANS = 4096
 
 #: Calls that can be made again, by all that they depend on.
 plans: dict[Any, Call] = {}
-#: Kernels by what they are for.
-kernels: dict[Spec, Kernel] = {}
 
 
 class Request:
@@ -65,6 +57,7 @@ class Request:
         self.layout, self.top_left = check_layout(layout), bool(top_left)
         self.out, self.lse, self.interpret = out, lse, interpret
         self.scale, self.key = scale, key
+        self.is_final = True  # the kernel: others are found again by the next call
         self._check_shapes()
         self.scale_value = check_scale(scale, self.head_dim)
         self.regions = Regions()
@@ -101,7 +94,8 @@ class Request:
                 inputs = [self.values[n] for n in call.names]
                 call.launch([*inputs, *self._given(o, lse)], self.scale_value,
                             self.scalars)  # fmt: skip
-                if self.key is not None:
+                # A kernel that is there until the better one is has no plan.
+                if self.key is not None and self.is_final:
                     if len(plans) >= _MAX_PLANS:
                         plans.clear()
                     plans[self.key] = call
@@ -387,14 +381,7 @@ class Request:
         )
 
     def make_call(self, o: Any, lse: Any) -> "Call":
-        kernel = kernels.get(self.spec)
-        if kernel is None:
-            # Less code where a mask of the caller's has steps in front of those that
-            # need no mask and behind: 20 % less to compile, at most 1 % slower.
-            options = {"edges": "together"} if self.regions.mask else {}
-            kernel = kernels[self.spec] = compile_traced(
-                self.spec.to_mlir(), self.traced, **options
-            )
+        kernel, self.is_final = find(self.spec, self.traced)
         program = kernel.program(self.device)
         try:
             plan = Plan(program, self._kernel_values(o, lse))
@@ -403,19 +390,6 @@ class Request:
                 raise ArgumentError("", str(error)) from error
             raise
         return Call(self, kernel, plan, o, lse)
-
-
-def compile_traced(text: str, traced: Traced | None, **options: Any) -> Kernel:
-    """Compiles a module; what is wrong with a mod is said of the user's line.
-    `options` are those of fa3.compile."""
-    try:
-        return compile(text, **options)
-    except CompileError as error:
-        for one in error.diagnostics:
-            file, line = traced.place_of(text, one.line) if traced else ("", 0)
-            if one.severity == "error" and file:
-                raise TraceError(one.message, file, line) from error
-        raise
 
 
 def call_key(

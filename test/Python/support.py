@@ -81,7 +81,7 @@ def fake_gpu():
     """Torch tensors in host memory count as on device 0, streams are 77."""
     import torch
 
-    from fa3 import request, tensors
+    from fa3 import kernels, request, tensors
 
     real = real_view
 
@@ -100,7 +100,9 @@ def fake_gpu():
                 )
             )
         request.plans.clear()
-        request.kernels.clear()
+        kernels.wait()
+        kernels.kernels.clear()
         yield
         request.plans.clear()
-        request.kernels.clear()
+        kernels.wait()
+        kernels.kernels.clear()

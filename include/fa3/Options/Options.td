@@ -55,7 +55,7 @@ def Words_Heights : Words<"Heights", ["even", "auto"]>;
 def Words_Sums : Words<"Sums", ["auto", "exact", "rounded"]>;
 def Words_Store : Words<"Store", ["auto", "staged", "in-place", "direct"]>;
 def Words_Solver : Words<"Solver", ["list", "modulo"]>;
-def Words_Edges : Words<"Edges", ["apart", "together"]>;
+def Words_Edges : Words<"Edges", ["apart", "together", "none"]>;
 def Words_Switch : Words<"Switch", ["on", "off"]>;
 def Words_EarlyVotes
     : Words<"EarlyVotes", ["auto", "integers", "floats", "none"]>;
@@ -168,9 +168,9 @@ def Option_Store : Word<"store", "store", Words_Store, "Auto",
 
 let tunable = true in
 def Option_Edges : Word<"edges", "edges", Words_Edges, "Apart",
-    "steps with a mask in front of those without one and behind them: apart, or "
-    "together in one loop, which is less code for ptxas, and 1 % slower where "
-    "windows are narrow">;
+    "steps with a mask in front of those without one and behind them: apart, "
+    "together in one loop (less code for ptxas), or none: all steps have the "
+    "mask (least code)">;
 let tunable = true in {
 def Option_Stages : Number<"stages", "stages", "0",
     "greatest number of pipeline stages (0: 1 for loops in whose steps the "

@@ -5,6 +5,7 @@ import torch
 from torch.nn.attention import flex_attention as flex
 
 import fa3
+from fa3 import kernels
 from fa3.bench import measure
 
 from .common import DEVICE, TOLERANCE, check, compare, random, reference
@@ -108,6 +109,15 @@ def part_mods(quick):
         with check("mods", f"score {name}") as notes:
             expected, _ = reference(q, k, v, score=mod)
             compare(notes, fa3.flex_attention(q, k, v, mod, enable_gqa=True), expected, 6e-3)
+    wide = [random(2, h, n, 256) for h, n in ((4, 500), (2, 700), (2, 700))]
+    for name in ("window, captured", "prefix or causal", "documents"):
+        with check("mods", f"mask {name}, d 256, the quick kernel and the later") as notes:
+            first = fa3.attention(*wide, mask_mod=masks[name])
+            kernels.wait()
+            later = fa3.attention(*wide, mask_mod=masks[name])
+            if not torch.equal(first, later):
+                raise AssertionError("other bits")
+            compare(notes, later, reference(*wide, mask=masks[name])[0], 4e-3)
 
 
 def part_blocks(quick):

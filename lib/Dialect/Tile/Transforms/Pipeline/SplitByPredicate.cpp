@@ -95,10 +95,13 @@ static bool split(scf::ForOp loop, options::Edges edges) {
     if (always.provesEmpty() || always.lower.provesAtLeast(upper) ||
         always.upper.provesAtMost(lower))
       continue;
-    if (!always.conditions.empty())
-      branchOn(always.conditions, loop);
     bool fromStart = always.lower.provesAtMost(lower);
     bool toEnd = always.upper.provesAtLeast(upper);
+    bool isAlways = fromStart && toEnd && always.conditions.empty();
+    if (edges == options::Edges::None && !isAlways)
+      continue;
+    if (!always.conditions.empty())
+      branchOn(always.conditions, loop);
     if (fromStart && toEnd) {
       assumeTrue(selects);
       return true;

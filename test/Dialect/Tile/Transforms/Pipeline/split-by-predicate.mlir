@@ -1,5 +1,6 @@
 // RUN: fa3-opt %s -tile-split-by-predicate | FileCheck %s
 // RUN: fa3-opt %s -tile-split-by-predicate=edges=together | FileCheck %s --check-prefix=TOGETHER
+// RUN: fa3-opt %s -tile-split-by-predicate=edges=none | FileCheck %s --check-prefix=NONE
 // RUN: %stages-window --pass tile-split-by-predicate
 
 !s = tensor<64x32xindex>
@@ -45,6 +46,13 @@ gpu.module @m {
   // CHECK-NOT: arith.select
   // CHECK-NOT: scf.for
   // CHECK: gpu.return
+  // NONE-LABEL: gpu.func @always
+  // NONE-NOT: arith.select
+  // NONE-LABEL: gpu.func @window
+  // NONE-COUNT-1: scf.for
+  // NONE: arith.select
+  // NONE-NOT: scf.for
+  // NONE: gpu.return
   gpu.func @always(%n: index, %p: memref<?x?xf32>) kernel {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
