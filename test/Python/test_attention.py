@@ -12,7 +12,7 @@ from unittest import mock
 import support
 
 import fa3
-from fa3 import compiler, driver, request, spec
+from fa3 import compiler, driver, kernels, request, spec
 
 if support.HAS_TORCH:
     import torch
@@ -164,10 +164,10 @@ class LaunchTest(unittest.TestCase):
         for _ in range(2):  # compiled, then of the cache
             driver.set_driver(None)
             self.addCleanup(driver.set_driver, None)
-            request.kernels.clear()
+            kernels.kernels.clear()
             request.plans.clear()
             fa3.attention(self.q, self.k, self.k, score_mod=mod)
-            (kernel,) = request.kernels.values()
+            (kernel,) = kernels.kernels.values()
             first, tile = kernel.options.pipeline.split(" ", 1)
             self.assertEqual(first, "variants=1")
             self.assertIn(tile, driver._TILES)
@@ -235,7 +235,7 @@ class LaunchTest(unittest.TestCase):
 
     def test_a_mod_is_not_that_of_the_next_call(self):
         mod = lambda s, b, h, q, kv: s * 2.0  # noqa: E731
-        kernels = fa3.request.kernels
+        kernels = fa3.kernels.kernels
         for number in range(2):
             fa3.attention(self.q, self.k, self.k, score_mod=mod)
             self.assertEqual(len(kernels), 1 + number)

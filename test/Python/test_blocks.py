@@ -8,7 +8,7 @@ from unittest import mock
 import support
 
 import fa3
-from fa3 import api, blocks, request
+from fa3 import api, blocks, kernels
 
 if support.HAS_TORCH:
     import torch
@@ -263,7 +263,7 @@ class LaunchTest(unittest.TestCase):
                 lists[3] = blocks._ascending(*lists[2:])
                 for one in lists + ([keep] if n >= 2 else []):
                     self.assertIn(one.data_ptr(), params)
-            self.assertEqual(len(request.kernels), 2)
+            self.assertEqual(len(kernels.kernels), 2)
 
     def test_descales_that_are_not_given(self):
         """Calls made again: descales of 1 are where the kernel expects them."""

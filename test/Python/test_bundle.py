@@ -16,7 +16,7 @@ from unittest import mock
 import support
 
 import fa3
-from fa3 import bundle, cache, cli, compiler, driver, elf, request
+from fa3 import bundle, cache, cli, compiler, driver, elf, kernels, request
 
 if support.HAS_TORCH:
     import torch
@@ -128,7 +128,7 @@ class ListTest(unittest.TestCase):
                 ),
             )):  # fmt: skip
                 with self.subTest(n):
-                    for known in (request.kernels, request.plans, gradients._kernels,
+                    for known in (kernels.kernels, request.plans, gradients._kernels,
                                   gradients._plans, serving._kernels, serving._plans,
                                   serving._ready):  # fmt: skip
                         known.clear()
@@ -141,14 +141,14 @@ FIRST_CALL = """
 import contextlib, os, sys, time
 sys.path[:0] = {path!r}
 import support, torch, fa3
-from fa3 import compiler, request
+from fa3 import compiler, kernels
 compiler.set_compiler(None)  # which support has opened
 q = torch.zeros(1, 4, 40, 64, dtype=torch.float16)
 with support.fake_gpu():
     start = time.perf_counter()
     fa3.attention(q, q, q)
     spent = time.perf_counter() - start
-    (kernel,) = request.kernels.values()
+    (kernel,) = kernels.kernels.values()
 print(kernel.source, compiler._compiler is None, support.fake_driver().fakeCudaNumLaunches(),
       1e3 * spent, os.path.exists(os.environ["FA3_CACHE_DIR"]))
 """
