@@ -13,7 +13,7 @@ import torch
 from . import append, checks, tensors
 from .compiler import CompileOptions, get_compiler
 from .driver import Kernel, compile
-from .errors import ArgumentError, ArgumentTypeError
+from .errors import ArgumentError, ArgumentTypeError, UnsupportedError
 from .launch import Launcher, keep
 from .serving_spec import ServingSpec
 from .spec import FLOATS_8, Spec
@@ -117,7 +117,7 @@ def attention(
         not causal and window is None and not chunk,
     )  # fmt: skip
     spec = Spec(
-        *call.types, "bf16" if call.types[2] in FLOATS_8 else call.types[0],
+        *call.types, "bf16" if call.types[0] in FLOATS_8 else call.types[0],
         call.head_dim, call.head_dim_v, bool(causal), checks.check_window(window),
         checks.check_softcap(softcap), bool(return_lse), sinks=sinks is not None,
     )  # fmt: skip
@@ -256,7 +256,14 @@ class _Call:
         ):  # fmt: skip
             self._check_rows(name, rank)
         self.types = [self.views[name].type for name in "qkv"]
-        checks.check_types(*self.types)
+        #: Queries of 16 bits, which a kernel in front makes two numbers of 8 bits of.
+        self.quantizes = self.types[0] in ("f16", "bf16") and self.types[1] in FLOATS_8
+        checks.check_types(self.types[1] if self.quantizes else self.types[0], *self.types[1:])
+        if self.quantizes and packed_q:
+            raise UnsupportedError(
+                f"packed queries (cu_seqlens_q) of {self.types[0]} with keys of "
+                f"{self.types[1]}: quantize them, or pad"
+            )
         self.heads, self.head_dim = q.shape[-2:]
         self.key_heads, self.head_dim_v = k.shape[-2], v.shape[-1]
         if k.shape[-1] != self.head_dim:
@@ -337,6 +344,10 @@ class _Call:
                 if one is not None:
                     raise ArgumentError(name, f"is for float8, q has {self.types[0]}")
             return
+        if self.quantizes:
+            if descales[0] is not None:
+                raise ArgumentError("q_descale", f"is for float8, q has {self.types[0]}")
+            names, descales = names[1:], descales[1:]
         for name, one in zip(names, descales):
             if one is None:
                 one = torch.ones((1, 1), device=self.given["q"].device)
@@ -351,6 +362,8 @@ class _Call:
             self.given[name] = one.unsqueeze(-1)
             self.views[name] = tensors.view(name, self.given[name])
         self.scale_heads = tuple(self.given[name].shape[1] for name in names)
+        if self.quantizes:
+            self.scale_heads = (1, *self.scale_heads)
 
     @property
     def may_pack(self) -> bool:

@@ -108,12 +108,19 @@ class ServingSpec:
     def inputs(self) -> tuple[str, ...]:
         spec = self.attention
         scales = ("q_descale", "k_descale", "v_descale") if spec.has_scales else ()
+        if self.quantizes:
+            scales = scales[1:]
         return (
             "q", "k", "v", "scale", *scales, *(("sinks",) if spec.sinks else ()),
             *self.arrays, *(("max_q",) if "cu_q" in self.arrays else ()),
             *(("splits",) if self.splits else ()),
             *(self.append.inputs if self.append else ()),
         )  # fmt: skip
+
+    @property
+    def quantizes(self) -> bool:
+        """Whether queries of 16 bits meet a cache of 8."""
+        return self.attention.has_scales and self.attention.q_type in ("f16", "bf16")
 
     @property
     def options(self) -> dict[str, bool]:
@@ -159,6 +166,18 @@ class ServingSpec:
             before, named = self.append.lines(
                 types, places, self._place_mods({n: i for i, n in enumerate(places)})
             )
+        of_q = types["q"]
+        if self.quantizes:
+            # In two terms, with a scale for all heads of a sequence.
+            types["q_descale"] = "tensor<?x1x1xf32>"
+            of_q = of_q.replace(
+                f"x{spec.head_dim}x{spec.q_type}", f"x{2 * spec.head_dim}x{spec.k_type}"
+            )
+            before.append(
+                f"  %q8, %q_descale = attention.quantize %{named[0]} terms 2 layout bshd"
+                f" : {types['q']} -> {of_q}, {types['q_descale']}"
+            )
+            named = ("q8", *named[1:])
         lines = [f"    attention.forward {', '.join('%' + one for one in named)}"]
         if arrays:
             operands = ", ".join("%" + name for name in arrays)
@@ -174,6 +193,8 @@ class ServingSpec:
                 lines.append(f"    {name} %{name}_index")
         if spec.sinks:
             lines.append(f"    sinks(%sinks : {types['sinks']})")
+        if self.quantizes:
+            lines.append("    q_terms 2")
         if self.group:
             lines.append(f"    group {self.group}")
         lines.append("    layout bshd")
@@ -181,7 +202,7 @@ class ServingSpec:
         if mods:
             lines.append(f"    mods [{', '.join(mods)}]")
         made = ", ".join(types[name] for name in spec.outputs)
-        lines.append(f"    : ({types['q']}, {types['k']}, {types['v']}) -> ({made})")
+        lines.append(f"    : ({of_q}, {types['k']}, {types['v']}) -> ({made})")
         if self.append:
             lines.append(Append.LENGTHS)
         return function_text(

@@ -288,6 +288,42 @@ class ServingTest(unittest.TestCase):
             )
             self.close(o[a], expected, 0.15)
 
+    def test_16_bit_queries_on_float8(self):
+        """A kernel in front makes two 8-bit numbers of each element of q."""
+        table = i32(4, 0, 2, 1, 5, 3).view(2, 3)
+        scales = [torch.rand(2, 2) + 0.5 for _ in "kv"]
+        descales = dict(zip(("k_descale", "v_descale"), scales))
+        (k, wk), (v, wv) = (self.small(6, 16, 2, 64) for _ in "kv")
+        lengths = (48, 13)
+        for queries, splits in ((1, 1), (1, 2), (20, 1)):
+            q = self.random(2, queries, 8, 64)
+            o, lse = door.flash_attn_with_kvcache(
+                q, k, v, cache_seqlens=i32(*lengths), page_table=table, causal=True,
+                num_splits=splits, return_softmax_lse=True, **descales,
+            )  # fmt: skip
+            self.assertEqual(o.dtype, torch.float16)
+            for n, length in enumerate(lengths):
+                keys, values = (
+                    x[table[n].long()].flatten(0, 1)[:length] * scale[n, :, None]
+                    for x, scale in zip((wk, wv), scales)
+                )
+                expected, sums = one_sequence(q[n], keys, values, causal=True)
+                self.close(o[n], expected, 0.15)
+                self.close(lse[n], sums, 0.03)
+        q, cu = self.random(7, 4, 64), starts((7,))
+        k = self.small(7, 2, 64)[0]
+        for call, error, expected in (
+            (lambda: door.flash_attn_varlen_func(q, k, k, cu, cu, 7, 7),
+             NotImplementedError, "packed queries .cu_seqlens_q. of f16 with keys of f8E4M3FN"),
+            (lambda: door.flash_attn_with_kvcache(
+                q[None], k[None], k[None], q_descale=torch.ones(1, 1)),
+             ValueError, "'q_descale': is for float8, q has f16"),
+            (lambda: door.flash_attn_with_kvcache(q[None], k[None], q[None, :, :2]),
+             TypeError, "'v': element type f16, expected f8E4M3FN"),
+        ):  # fmt: skip
+            with self.assertRaisesRegex(error, expected):
+                call()
+
     def test_errors_of_float8(self):
         q, k = (self.small(2, n, 2, 32)[0] for n in (4, 40))
         new = k[:, :1]

@@ -52,11 +52,15 @@ def packed(notes, lengths, used=None, splits=1, **named):
 
 
 def cache(notes, queries, lengths, page=0, pad=None, index=None, splits=0, rows=1024,
-          **named):  # fmt: skip
+          of_8_bits=False, **named):  # fmt: skip
+    """`of_8_bits`: keys and values are float8, queries are not."""
     batch, caches = len(lengths), 6 if index is not None else len(lengths)
     q = random(batch, queries, 16, 128, dtype=TYPE)
     k, v = (random(caches, rows, 2, 128, dtype=TYPE) for _ in range(2))
-    given, passed = {"cache_seqlens": i32(lengths), "num_splits": splits}, (k, v)
+    given = {"cache_seqlens": i32(lengths), "num_splits": splits}
+    if of_8_bits:
+        k, v = (one.to(torch.float8_e4m3fn).to(TYPE) for one in (k, v))
+    passed = k, v
     for name, values in (("cache_leftpad", pad), ("cache_batch_idx", index)):
         if values is not None:
             given[name] = i32(values)
@@ -69,6 +73,8 @@ def cache(notes, queries, lengths, page=0, pad=None, index=None, splits=0, rows=
         for paged, plain in zip(passed, (k, v)):
             paged[order] = plain.reshape(caches * pages, page, 2, 128)
         given["page_table"] = order.reshape(caches, pages).to(torch.int32)
+    if of_8_bits:
+        passed = tuple(one.to(torch.float8_e4m3fn) for one in passed)
     o, lse = door.flash_attn_with_kvcache(
         q, *passed, return_softmax_lse=True, **given, **named
     )
@@ -78,8 +84,9 @@ def cache(notes, queries, lengths, page=0, pad=None, index=None, splits=0, rows=
             q[n], k[which, first:length], v[which, first:length],
             **{{"window_size": "window"}.get(a, a): b for a, b in named.items()},
         )  # fmt: skip
-        compare(notes, o[n], wanted, 3e-2)
-        compare(notes, lse[n], sums, 2e-3)
+        # Weights have 8 bits, too.
+        compare(notes, o[n], wanted, 0.1 if of_8_bits else 3e-2)
+        compare(notes, lse[n], sums, 1e-2 if of_8_bits else 2e-3)
     notes[:] = ["max " + max(notes, key=float)]
 
 
@@ -176,6 +183,10 @@ def part_serving(quick):
         ("pages of 256", 40, {"causal": True, "page": 256}),
         ("pages of 64, 4 splits", 2, {"causal": True, "page": 64, "splits": 4}),
         ("pages, batch numbers", 1, {"causal": True, "page": 64, "index": (5, 0, 2)}),
+        ("float8, q bf16", 1, {**causal, "of_8_bits": True}),
+        ("float8, q bf16, 30 queries, pages of 64", 30,
+         {**causal, "of_8_bits": True, "page": 64}),
+        ("float8, q bf16, 3 splits", 2, {**causal, "of_8_bits": True, "splits": 3}),
     ):
         with check("serving", f"kvcache, {text}") as notes:
             cache(notes, queries, (1000, 333, 512), **named)
