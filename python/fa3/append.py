@@ -8,6 +8,7 @@ from typing import Any
 from . import tensors
 from .errors import ArgumentError, ArgumentTypeError, UnsupportedError
 from .serving_spec import Append
+from .spec import FLOATS_8
 
 
 def check(
@@ -27,16 +28,21 @@ def check(
         return None
     if "used_k" not in call.arrays:
         raise ArgumentError("cache_seqlens", "is needed: new keys go behind so many rows")
-    if call.types[1] not in ("f16", "bf16"):
-        raise UnsupportedError(f"new keys in a cache of {call.types[1]}")
+    of_8_bits = call.types[1] in FLOATS_8
+    if of_8_bits and cos is not None:
+        raise UnsupportedError(f"rotary embedding with a cache of {call.types[1]}")
+    given = tensors.view("k", k_new).type
+    if of_8_bits and given not in ("f16", "bf16"):
+        raise UnsupportedError(f"new keys of {given} in a cache of {call.types[1]}")
     for name, dim, of in (("k", call.head_dim, k_new), ("v", call.head_dim_v, v_new)):
         rows = k_new.shape[1] if k_new.dim() == 4 else 0
         wanted = (call.sequences, rows, call.key_heads, dim)
-        if tuple(of.shape) != wanted or of.dtype != call.given[name].dtype:
+        type = k_new.dtype if of_8_bits else call.given[name].dtype
+        if tuple(of.shape) != wanted or of.dtype != type:
             raise ArgumentError(
-                name, f"{of.dtype} of shape {tuple(of.shape)}, expected "
-                f"{call.given[name].dtype} {wanted}",
-            )  # fmt: skip
+                name, f"{of.dtype} of shape {tuple(of.shape)}, expected {type} {wanted}"
+            )
+    shared = tuple(_check_units(call, name) for name in "kv") if of_8_bits else ()
     added = {"k_new": k_new.contiguous(), "v_new": v_new.contiguous()}
     if position is not None and cos is None:
         raise ArgumentError("rotary_seqlens", "without rotary_cos")
@@ -62,7 +68,21 @@ def check(
         if call.views[name].device != call.device:
             raise ArgumentError(name, "is not on the device of q")
     call.given["new"] = k_new.shape[1]
-    return Append(pairs, table, interleaved, own_first, position is not None)
+    return Append(
+        pairs, table, interleaved, own_first, position is not None,
+        given if of_8_bits else "", shared,
+    )  # fmt: skip
+
+
+def _check_units(call: Any, name: str) -> bool:
+    """Whether all new rows have one scale."""
+    shape = tuple(call.given[f"{name}_descale"].shape[:2])
+    if shape not in ((1, 1), (call.sequences, call.key_heads)):
+        raise ArgumentError(
+            f"{name}_descale", f"shape {shape}, expected (1, 1) or "
+            f"{(call.sequences, call.key_heads)} with new keys",
+        )  # fmt: skip
+    return shape == (1, 1)
 
 
 def _lengths(call: Any, name: str, value: Any) -> Any:

@@ -19,13 +19,16 @@ class Append:
     """New keys and values, which go into the cache behind its used_k rows. `pairs` of
     elements are turned by their positions, 0 for none; `table` is the element type
     of cos and sin. `own_first`: the number of the first new key is an array of its
-    own, `own_position`: so is its position."""
+    own, `own_position`: so is its position. In a cache of 8 bits new rows have
+    `new_type`, and `shared` says of k and v whether all have one scale."""
 
     pairs: int = 0
     table: str = ""
     interleaved: bool = False
     own_first: bool = False
     own_position: bool = False
+    new_type: str = ""
+    shared: tuple[bool, ...] = ()
 
     @functools.cached_property
     def inputs(self) -> tuple[str, ...]:
@@ -37,8 +40,8 @@ class Append:
     def types(self, spec: Spec, key_heads: int | str) -> dict[str, str]:
         front = f"tensor<?x?x{key_heads}x"
         return {
-            "k_new": f"{front}{spec.head_dim}x{spec.k_type}>",
-            "v_new": f"{front}{spec.head_dim_v}x{spec.v_type}>",
+            "k_new": f"{front}{spec.head_dim}x{self.new_type or spec.k_type}>",
+            "v_new": f"{front}{spec.head_dim_v}x{self.new_type or spec.v_type}>",
             "cos": f"tensor<?x{self.pairs}x{self.table}>",
             "sin": f"tensor<?x{self.pairs}x{self.table}>",
             "first": "tensor<?xi32>", "position": "tensor<?xi32>", "new": "i32",
@@ -64,9 +67,10 @@ class Append:
         aux = ", ".join("%" + one for one in places)
         of_aux = f"aux({aux} : {', '.join(types[one] for one in places)}) "
         for name in "kv":
+            scales = f"scales(%{name}_descale : {types[f'{name}_descale']}) "
             lines.append(
                 f"  %all_{name} = attention.append %{names[name]}, %{name} at %{first} "
-                f"{of_aux if places else ''}layout bshd "
+                f"{of_aux if places else ''}{scales if self.new_type else ''}layout bshd "
                 f"{'mods [' + ', '.join(mods) + '] ' if mods else ''}"
                 f": {types[name + '_new']}, {types[name]}, tensor<?xi32>"
             )
@@ -152,6 +156,9 @@ class ServingSpec:
         types |= {name: "tensor<?xi32>" for name in ARRAYS if name != "page_table"}
         for name, count in zip("qkv", self.scale_heads or ("?",) * 3):
             types[f"{name}_descale"] = f"tensor<?x{count}x1xf32>"
+        for name, shared in zip("kv", self.append.shared if self.append else ()):
+            extents = "1x1" if shared else f"?x{key_heads}"
+            types[f"{name}_descale"] = f"tensor<{extents}x1xf32>"
         return types
 
     def to_mlir(self) -> str:

@@ -22,6 +22,14 @@
 // RUN: fa3-run --cpu --function alone %s --dims b=3,s=5,t=4,p0=4,tk=20,pos=9 --lengths=first=-3,8,18 --lengths=pad=2,0,1 --lengths=idx=3,9,0 | FileCheck %s --check-prefix=ALONE
 // RUN: fa3-run --check-each-pass --function alone %s --dims b=3,s=5,t=4,p0=4,tk=20,pos=9 --lengths=first=-3,8,18 --lengths=pad=2,0,1 --lengths=idx=3,9,0 | FileCheck %s --check-prefix=SAME
 
+// A cache of 8 bits: new rows are divided by scales, of heads and of all, and rounded.
+// DEFINE: %{eight} = --function eight %s --dims b=2,sq=3,t=3,sk=90,q_scale.0=2,k_scale.0=2
+// RUN: fa3-run --cpu %{eight} --lengths=first=88,20 | FileCheck %s
+// RUN: fa3-run --cpu %{eight} --lengths=first=-2,20 --distribution=outlier --seed 3 | FileCheck %s
+// RUN: fa3-run --check-each-pass %{eight} --lengths=first=80,87 | FileCheck %s --check-prefix=SAME
+// RUN: not fa3-run --cpu --function eight %s --dims b=2,sq=3,t=3,sk=90,q_scale.0=2,k_scale.0=3 --lengths=first=80,87 2>&1 | FileCheck %s --check-prefix=SCALES
+// SCALES: scales of k and what is appended to it differ in dimension 0
+
 // CHECK: o: max error {{[0-9.e-]+}}, bound {{[0-9.e-]+}}
 // CHECK-NEXT: k: max abs 0, max rel 0, rms 0
 // CHECK-NEXT: v: max abs 0, max rel 0, rms 0
@@ -73,4 +81,20 @@ func.func @alone(%x: tensor<?x3x?x64xbf16>, %cos: tensor<?x8xf32>, %sin: tensor<
   %k1 = attention.append %kn, %k at %first aux(%pad, %idx : tensor<?xi32>, tensor<?xi32>)
       mods [#attention.leftpad<aux = 0>, #attention.batch_index<aux = 1>] : tensor<?x3x?x64xbf16>, tensor<?x3x?x64xbf16>, tensor<?xi32>
   return %y : tensor<?x3x?x64xbf16>
+}
+
+func.func @eight(%q: tensor<?x?x4x64xf8E4M3FN>, %kn: tensor<?x?x2x64xbf16>, %vn: tensor<?x?x2x64xbf16>, %k: tensor<?x?x2x64xf8E4M3FN>, %v: tensor<?x?x2x64xf8E4M3FN>,
+    %qs: tensor<?x1x1xf32>, %ks: tensor<?x2x1xf32>, %vs: tensor<1x1x1xf32>, %first: tensor<?xi32>) -> tensor<?x?x4x64xbf16> {
+  %k1 = attention.append %kn, %k at %first scales(%ks : tensor<?x2x1xf32>) layout bshd : tensor<?x?x2x64xbf16>, tensor<?x?x2x64xf8E4M3FN>, tensor<?xi32>
+  %v1 = attention.append %vn, %v at %first scales(%vs : tensor<1x1x1xf32>) layout bshd : tensor<?x?x2x64xbf16>, tensor<?x?x2x64xf8E4M3FN>, tensor<?xi32>
+  %o = attention.forward %q, %k1, %v1 aux(%first : tensor<?xi32>) scales(%qs, %ks, %vs : tensor<?x1x1xf32>, tensor<?x2x1xf32>, tensor<1x1x1xf32>) layout bshd mods [#attention.causal]
+    : (tensor<?x?x4x64xf8E4M3FN>, tensor<?x?x2x64xf8E4M3FN>, tensor<?x?x2x64xf8E4M3FN>) -> tensor<?x?x4x64xbf16>
+    lengths (%b) {
+      %before = tensor.extract %first[%b] : tensor<?xi32>
+      %old = arith.index_cast %before : i32 to index
+      %new = attention.length query
+      %keys = arith.addi %old, %new : index
+      attention.yield %new, %keys : index, index
+    }
+  return %o : tensor<?x?x4x64xbf16>
 }

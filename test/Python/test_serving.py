@@ -324,6 +324,44 @@ class ServingTest(unittest.TestCase):
             with self.assertRaisesRegex(error, expected):
                 call()
 
+    def test_new_keys_in_float8(self):
+        """They are divided by descales and rounded; attention reads what was written."""
+        lengths, new = (20, 37), 3
+        for dtype, shape in ((torch.float8_e4m3fn, (2, 2)), (torch.float8_e5m2, (1, 1))):
+            scales = [torch.rand(shape) + 0.5 for _ in "kv"]
+            (k, wk), (v, wv) = (self.small(2, 48, 2, 64, dtype=dtype) for _ in "kv")
+            added = [self.random(2, new, 2, 64) for _ in "kv"]
+            q = self.random(2, new, 4, 64)
+            o = door.flash_attn_with_kvcache(
+                q, k, v, *added, cache_seqlens=i32(*lengths), causal=True,
+                k_descale=scales[0], v_descale=scales[1],
+            )  # fmt: skip
+            for cache, wide, rows, scale in zip((k, v), (wk, wv), added, scales):
+                units = scale.expand(2, 2)[:, None, :, None]
+                for n, length in enumerate(lengths):
+                    wide[n, length : length + new] = (
+                        (rows[n].float() / units[n]).to(dtype).float()
+                    )
+                self.assertTrue(torch.equal(cache.float(), wide))
+            for n, length in enumerate(lengths):
+                keys, values = (
+                    one[n, : length + new] * scale.expand(2, 2)[n, :, None]
+                    for one, scale in zip((wk, wv), scales)
+                )
+                expected, _ = one_sequence(q[n], keys, values, causal=True)
+                self.close(o[n], expected, 0.2)
+        table, length = torch.zeros(8, 8), i32(4, 4)
+        for named, error, expected in (
+            ({"rotary_cos": table, "rotary_sin": table}, NotImplementedError,
+             "rotary embedding with a cache of f8E5M2"),
+            ({"k_descale": torch.ones(2, 1)}, ValueError,
+             r"'k_descale': shape .2, 1., expected .1, 1. or .2, 2. with new keys"),
+            ({"v": added[1].float()}, ValueError, "'v': torch.float32 of shape"),
+        ):  # fmt: skip
+            given = {"k": added[0], "v": added[1], **named}
+            with self.assertRaisesRegex(error, expected):
+                door.flash_attn_with_kvcache(q, k, v, cache_seqlens=length, **given)
+
     def test_errors_of_float8(self):
         q, k = (self.small(2, n, 2, 32)[0] for n in (4, 40))
         new = k[:, :1]
@@ -331,7 +369,7 @@ class ServingTest(unittest.TestCase):
             ({"k_descale": torch.ones(2)}, TypeError, "'k_descale': expected float32"),
             ({"k_descale": torch.ones(3, 1)}, ValueError, r"'k_descale': shape .3, 1., ex"),
             ({"v_descale": torch.ones(2, 5)}, ValueError, r"and heads .2."),
-            ({"k": new, "v": new}, NotImplementedError, "new keys in a cache of f8E4M3FN"),
+            ({"k": new, "v": new}, NotImplementedError, "new keys of f8E4M3FN in a cache of"),
         ):  # fmt: skip
             with self.assertRaisesRegex(error, expected):
                 door.flash_attn_with_kvcache(q, k, k, cache_seqlens=i32(40, 7), **named)

@@ -48,15 +48,18 @@ private:
   struct Job {
     const HostUpdate *update;
     Views source, target;
+    Value scales; ///< (batch, 1, head)
   };
   /// The rows of a tile, and where they go.
   struct Tile {
     SmallVector<Value> from, to;
     Value sourceHead, targetHead;
+    Value units; ///< of each row, for a cache of 8 bits
   };
 
   LogicalResult verify();
   Views view(const HostUpdate &update, Value array);
+  Value viewScales(const HostUpdate &update);
   void addArguments();
   void collectCaptures();
   Value dim(Value memref, int64_t axis) {
@@ -70,6 +73,10 @@ private:
   void buildGrid();
   void buildJob(const Job &job, Value row, Value block, Value batch,
                 Value isMine);
+  /// The scales of the heads of a tile.
+  Value loadUnits(const Job &job, Value batch, Value head);
+  /// Elements in units, in an 8-bit format; beyond its largest number that one.
+  Value scale(Value part, Value units, Type format);
   void copy(const Job &job, const Tile &tile, int64_t column, int64_t width);
   void turn(const Job &job, const Tile &tile, Value angle, int64_t pair,
             int64_t width);
@@ -153,6 +160,14 @@ Views UpdateKernel::view(const HostUpdate &update, Value array) {
   return views;
 }
 
+Value UpdateKernel::viewScales(const HostUpdate &update) {
+  if (!update.scales)
+    return {};
+  AffineMap map =
+      AffineMap::getPermutationMap(ArrayRef<int64_t>{0, 2, 1}, b.getContext());
+  return memref::TransposeOp::create(b, update.scales, AffineMapAttr::get(map));
+}
+
 void UpdateKernel::collectCaptures() {
   SmallVector<Operation *> appends;
   for (const HostUpdate &update : host.updates)
@@ -164,9 +179,9 @@ void UpdateKernel::collectCaptures() {
 void UpdateKernel::addArguments() {
   for (Job &job : jobs) {
     const HostUpdate &update = *job.update;
-    for (Value value :
-         {job.source.plain, job.source.pairs, job.target.plain,
-          job.target.pairs, update.cos, update.sin, update.angle, update.first})
+    for (Value value : {job.source.plain, job.source.pairs, job.target.plain,
+                        job.target.pairs, job.scales, update.cos, update.sin,
+                        update.angle, update.first})
       arguments.add(value);
     for (Value value : update.aux)
       arguments.add(value);
@@ -216,6 +231,28 @@ static SmallVector<Value> append(ArrayRef<Value> place,
   return at;
 }
 
+Value UpdateKernel::loadUnits(const Job &job, Value batch, Value head) {
+  Value scales = inKernel(job.scales);
+  auto type = cast<MemRefType>(scales.getType());
+  if (type.getDimSize(0) == 1)
+    batch = index(0);
+  RankedTensorType row = tensor({kReplicaRows}, b.getF32Type());
+  if (type.getDimSize(2) != 1)
+    return tile::LoadOp::create(b, row, scales,
+                                ValueRange{batch, index(0), head});
+  Value one = tile::ScalarLoadOp::create(b, b.getF32Type(), scales,
+                                         ValueRange{batch, index(0), index(0)});
+  return tensor::SplatOp::create(b, row, one);
+}
+
+Value UpdateKernel::scale(Value part, Value units, Type format) {
+  auto type = cast<RankedTensorType>(part.getType()).clone(b.getF32Type());
+  Value wide = arith::ExtFOp::create(b, type, part);
+  Value unit = tile::BroadcastOp::create(b, type, units, 1);
+  Value scaled = arith::DivFOp::create(b, wide, unit);
+  return arith::TruncFOp::create(b, type.clone(format), scaled);
+}
+
 void UpdateKernel::copy(const Job &job, const Tile &tile, int64_t column,
                         int64_t width) {
   Value source = inKernel(job.source.plain),
@@ -224,6 +261,9 @@ void UpdateKernel::copy(const Job &job, const Tile &tile, int64_t column,
   Value part =
       tile::LoadOp::create(b, tensor({kReplicaRows, width}, element), source,
                            append(tile.from, {tile.sourceHead, index(column)}));
+  if (tile.units)
+    part = scale(part, tile.units,
+                 cast<MemRefType>(target.getType()).getElementType());
   tile::StoreOp::create(b, part, target,
                         append(tile.to, {tile.targetHead, index(column)}));
 }
@@ -308,6 +348,8 @@ void UpdateKernel::buildJob(const Job &job, Value row, Value block, Value batch,
     }
   }
   tile.targetHead = headsIf(isInside, target);
+  if (job.scales)
+    tile.units = loadUnits(job, batch, tile.sourceHead);
   int64_t columns = cast<MemRefType>(source.getType()).getShape().back();
   int64_t column = 0;
   if (RotaryOp rotary = update.rotary) {
@@ -366,8 +408,8 @@ LogicalResult UpdateKernel::build(gpu::GPUModuleOp module) {
   if (failed(verify()))
     return failure();
   for (const HostUpdate &update : host.updates)
-    jobs.push_back(
-        {&update, view(update, update.source), view(update, update.target)});
+    jobs.push_back({&update, view(update, update.source),
+                    view(update, update.target), viewScales(update)});
   collectCaptures();
   addArguments();
   auto onHost = b.saveInsertionPoint();

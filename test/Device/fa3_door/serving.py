@@ -124,6 +124,49 @@ def step(notes, queries, lengths, page=0, pairs=32, interleaved=True, **named):
     notes[:] = ["max " + max(notes, key=float)]
 
 
+def step_of_8_bits(notes, queries, lengths, page=0, type=torch.float8_e4m3fn, shared=False,
+                   **named):  # fmt: skip
+    """New rows of 16 bits in a float8 cache, in units of descales."""
+    batch, rows = len(lengths), 1280
+    q = random(batch, queries, 8, 128, dtype=TYPE)
+    added = [random(batch, queries, 2, 128, dtype=TYPE) for _ in range(2)]
+    caches = [random(batch, rows, 2, 128, dtype=TYPE).to(type) for _ in range(2)]
+    extents = (1, 1) if shared else (batch, 2)
+    scales = [torch.rand(extents, device=DEVICE) + 0.5 for _ in range(2)]
+    given, passed = {"cache_seqlens": i32(lengths)}, [one.clone() for one in caches]
+    if page:
+        order = torch.randperm(batch * rows // page, device=DEVICE)
+        passed = [torch.empty_like(one).reshape(-1, page, 2, 128) for one in caches]
+        for paged, plain in zip(passed, caches):
+            # Not every operation of torch takes float8.
+            paged.view(torch.int8)[order] = plain.view(torch.int8).reshape(-1, page, 2, 128)
+        given["page_table"] = order.reshape(batch, -1).to(torch.int32)
+    o = door.flash_attn_with_kvcache(
+        q, *passed, *added, causal=True, k_descale=scales[0], v_descale=scales[1],
+        **given, **named,
+    )  # fmt: skip
+    if page:
+        passed = [one.view(torch.int8)[order].reshape(batch, rows, 2, 128).view(type)
+                  for one in passed]  # fmt: skip
+    wide = []
+    for made, cache, new, scale in zip(passed, caches, added, scales):
+        units = scale.expand(batch, 2)[:, None, :, None]
+        expected = cache.float()
+        for n, length in enumerate(lengths):
+            here = slice(length, length + queries)
+            expected[n, here] = (new[n].float() / units[n]).to(type).float()
+        # A quotient next to a tie may be rounded the other way.
+        other = (made.float() - expected).abs() > 0
+        if other.float().mean() > 1e-4:
+            raise AssertionError(f"{int(other.sum())} elements of a cache are others")
+        compare(notes, made.float() / 8, expected / 8, 0.07)
+        wide.append(made.float() * units)
+    for n, length in enumerate(lengths):
+        k, v = (one[n, : length + queries] for one in wide)
+        compare(notes, o[n], one_sequence(q[n].float(), k, v, causal=True)[0], 0.15)
+    notes[:] = ["max " + max(notes, key=float)]
+
+
 def rotate(x, angle, interleaved):
     pairs, y = angle.shape[1], x.float()
     c, s = angle.cos()[:, None], angle.sin()[:, None]
@@ -146,6 +189,13 @@ def part_append(quick):
     ):
         with check("append", f"kvcache with new keys, {text}") as notes:
             step(notes, queries, (1000, 333, 0), **named)
+    for text, queries, named in (
+        ("a token", 1, {}), ("a token, one scale", 1, {"shared": True}),
+        ("a token, pages of 64, 3 splits", 1, {"page": 64, "num_splits": 3}),
+        ("70 tokens, e5m2, pages of 16", 70, {"page": 16, "type": torch.float8_e5m2}),
+    ):
+        with check("append", f"float8 cache with new bf16 keys, {text}") as notes:
+            step_of_8_bits(notes, queries, (1000, 333, 0), **named)
     with check("append", "decode step, batch 8, 8192 keys, 32/8 heads, pages of 64") as notes:
         q = random(8, 1, 32, 128, dtype=TYPE)
         new = random(8, 1, 8, 128, dtype=TYPE)

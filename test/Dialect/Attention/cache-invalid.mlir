@@ -89,7 +89,7 @@ func.func @cache_rank(%n: !n, %k: tensor<?x2x64xf16>, %f: tensor<?xi32>) {
 
 // append C2
 func.func @cache_element(%n: !n, %k: tensor<?x2x?x64xbf16>, %f: tensor<?xi32>) {
-  // expected-error @+1 {{expects the cache to have the element type of the source ('f16'), got 'bf16'}}
+  // expected-error @+1 {{expects the cache to have the element type of the source ('f16'), f8E4M3FN or f8E5M2, got 'bf16'}}
   %0 = attention.append %n, %k at %f : !n, tensor<?x2x?x64xbf16>, tensor<?xi32>
   return
 }
@@ -219,5 +219,65 @@ func.func @mod_rows(%n: !n, %f: tensor<?xi32>, %table: tensor<?x?xi32>) {
 func.func @types(%n: !n, %f: tensor<?xi32>) {
   // expected-error @+1 {{expects types of source, cache and first positions, got 2}}
   %0 = attention.append %n, %n at %f : !n, !n
+  return
+}
+
+// -----
+
+!n = tensor<?x2x?x64xf16>
+!k = tensor<?x2x?x64xf8E4M3FN>
+
+// append C9
+func.func @no_scales(%n: !n, %k: !k, %f: tensor<?xi32>) {
+  // expected-error @+1 {{expects scales for a cache of 8 bits}}
+  %0 = attention.append %n, %k at %f : !n, !k, tensor<?xi32>
+  return
+}
+
+// -----
+
+!n = tensor<?x2x?x64xf16>
+!k = tensor<?x2x?x64xf8E4M3FN>
+
+// append C9
+func.func @scales_of_16_bits(%n: !n, %f: tensor<?xi32>, %s: tensor<1x1x1xf32>) {
+  // expected-error @+1 {{has scales: expects a cache of f8E4M3FN or f8E5M2, got 'f16'}}
+  %0 = attention.append %n, %n at %f scales(%s : tensor<1x1x1xf32>) : !n, !n, tensor<?xi32>
+  return
+}
+
+// -----
+
+!n = tensor<?x2x?x64xf16>
+!k = tensor<?x2x?x64xf8E4M3FN>
+
+// append C9
+func.func @rank_of_scales(%n: !n, %k: !k, %f: tensor<?xi32>, %s: tensor<1x1xf32>) {
+  // expected-error @+1 {{expects scales of rank 3 and f32, got 'tensor<1x1xf32>'}}
+  %0 = attention.append %n, %k at %f scales(%s : tensor<1x1xf32>) : !n, !k, tensor<?xi32>
+  return
+}
+
+// -----
+
+!n = tensor<?x2x?x64xf16>
+!k = tensor<?x2x?x64xf8E4M3FN>
+
+// append C9
+func.func @extents_of_scales(%n: !n, %k: !k, %f: tensor<?xi32>, %s: tensor<?x4x1xf32>) {
+  // expected-error @+1 {{expects scales to have extent 1 or 2 in dimension 1, got 4}}
+  %0 = attention.append %n, %k at %f scales(%s : tensor<?x4x1xf32>) : !n, !k, tensor<?xi32>
+  return
+}
+
+// -----
+
+!n = tensor<?x2x?x72xf16>
+!k = tensor<?x2x?x72xf8E4M3FN>
+
+// append C2
+func.func @dim_of_8_bits(%n: !n, %k: !k, %f: tensor<?xi32>, %s: tensor<1x1x1xf32>) {
+  // expected-error @+1 {{has a cache of 8 bits: expects a head dim that is a multiple of 16, got 72}}
+  %0 = attention.append %n, %k at %f scales(%s : tensor<1x1x1xf32>) : !n, !k, tensor<?xi32>
   return
 }

@@ -293,6 +293,8 @@ fa3::attention::nameUpdates(func::FuncOp function,
     describe(source, name + "_new",
              inLayout(op.getLayout(), {"b", "hk", "t", "d"}));
     describe(op.getFirst(), "first", Dims{"b"});
+    if (op.getScales())
+      describe(op.getScales(), name + "_scale", Dims{"b", "hk", "one"});
     if (rotary)
       describeTables(rotary);
     for (auto [number, value] : llvm::enumerate(op.getAux())) {

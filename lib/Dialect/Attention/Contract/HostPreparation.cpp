@@ -206,6 +206,17 @@ void HostBuilder::buildAppend(HostUpdate &update, Layout layout) {
                "there is not one first position for every batch of what is "
                "appended to " +
                    update.name);
+  if (op.getScales()) {
+    update.scales = host.values.lookup(op.getScales());
+    Value extents[] = {update.batch, update.heads, constant(1)};
+    for (auto [axis, extent] : llvm::enumerate(extents))
+      if (Value own = dim(update.scales, axis); getConstantIntValue(own) != 1)
+        requireEqual(own, extent,
+                     "scales of " + update.name +
+                         " and what is appended to "
+                         "it differ in dimension " +
+                         Twine(axis));
+  }
   Value extents[] = {update.batch, update.heads, Value(), Value(),
                      update.heads};
   for (Value tensor : op.getAux()) {

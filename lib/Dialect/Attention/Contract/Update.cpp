@@ -83,6 +83,11 @@ static LogicalResult verifyAppend(AppendOp op, ForwardOp forward) {
       failed(verifyArgument(op, "the cache", op.getCache())) ||
       failed(verifyArgument(op, "first positions", op.getFirst())))
     return failure();
+  if (op.getScales() && failed(verifyArgument(op, "scales", op.getScales())))
+    return failure();
+  if (op.getScales() && getAppendedRotary(op))
+    return op.emitOpError("has a cache of 8 bits: expects a source that is not "
+                          "the result of 'attention.rotary'");
   for (auto [number, value] : llvm::enumerate(op.getAux()))
     if (failed(verifyArgument(op, ("auxiliary operand " + Twine(number)).str(),
                               value)))

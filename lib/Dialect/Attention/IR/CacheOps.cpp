@@ -73,12 +73,16 @@ void AppendOp::print(OpAsmPrinter &printer) {
   printer << ' ' << getSource() << ", " << getCache() << " at " << getFirst();
   if (!getAux().empty())
     printer << " aux(" << getAux() << " : " << getAux().getTypes() << ")";
+  if (getScales())
+    printer << " scales(" << getScales() << " : " << getScales().getType()
+            << ")";
   if (getLayout() != Layout::bhsd)
     printer << " layout " << stringifyLayout(getLayout());
   if (getMods())
     printer << " mods " << getModsAttr();
   printer.printOptionalAttrDict((*this)->getAttrs(),
-                                {getLayoutAttrName(), getModsAttrName()});
+                                {getLayoutAttrName(), getModsAttrName(),
+                                 getOperandSegmentSizesAttrName()});
   printer << " : " << getSource().getType() << ", " << getCache().getType()
           << ", " << getFirst().getType();
   printRegion(printer, "place", getPlace());
@@ -98,6 +102,12 @@ ParseResult AppendOp::parse(OpAsmParser &parser, OperationState &result) {
       (parser.parseLParen() || parser.parseOperandList(aux) ||
        parser.parseColonTypeList(auxTypes) || parser.parseRParen()))
     return failure();
+  OpAsmParser::UnresolvedOperand scales;
+  Type scalesType;
+  if (succeeded(parser.parseOptionalKeyword("scales")) &&
+      (parser.parseLParen() || parser.parseOperand(scales) ||
+       parser.parseColonType(scalesType) || parser.parseRParen()))
+    return failure();
   if (parseLayout(parser, result, getLayoutAttrName(result.name)))
     return failure();
   ArrayAttr mods;
@@ -115,8 +125,14 @@ ParseResult AppendOp::parse(OpAsmParser &parser, OperationState &result) {
            << types.size();
   if (parser.resolveOperands({source, cache, first}, types, typeLoc,
                              result.operands) ||
-      parser.resolveOperands(aux, auxTypes, auxLoc, result.operands))
+      parser.resolveOperands(aux, auxTypes, auxLoc, result.operands) ||
+      (scalesType &&
+       parser.resolveOperand(scales, scalesType, result.operands)))
     return failure();
+  result.addAttribute(
+      getOperandSegmentSizesAttrName(result.name),
+      builder.getDenseI32ArrayAttr(
+          {1, 1, 1, static_cast<int32_t>(aux.size()), scalesType ? 1 : 0}));
   result.addTypes(types[1]);
   Region *place = result.addRegion();
   Type index = builder.getIndexType();
@@ -148,6 +164,30 @@ static LogicalResult verifyMods(AppendOp op) {
   return success();
 }
 
+/// C9.
+static LogicalResult verifyScales(AppendOp op, RankedTensorType source,
+                                  bool is8Bit) {
+  if (!op.getScales())
+    return is8Bit ? op.emitOpError("expects scales for a cache of 8 bits")
+                  : success();
+  if (!is8Bit)
+    return op.emitOpError("has scales: expects a cache of f8E4M3FN or "
+                          "f8E5M2, got ")
+           << op.getCache().getType().getElementType();
+  auto scales = cast<RankedTensorType>(op.getScales().getType());
+  if (scales.getRank() != 3 || !scales.getElementType().isF32())
+    return op.emitOpError("expects scales of rank 3 and f32, got ") << scales;
+  int64_t extents[] = {
+      source.getDimSize(0),
+      source.getDimSize(AppendOp::getHeadAxis(op.getLayout(), 4)), 1};
+  for (auto [axis, extent] : llvm::enumerate(extents))
+    if (int64_t own = scales.getDimSize(axis);
+        own != 1 && failed(verifyCompatibleDims({own, extent})))
+      return op.emitOpError("expects scales to have extent 1 or ")
+             << extent << " in dimension " << axis << ", got " << own;
+  return success();
+}
+
 LogicalResult AppendOp::verify() {
   auto source = cast<RankedTensorType>(getSource().getType());
   auto cache = cast<RankedTensorType>(getCache().getType());
@@ -165,10 +205,17 @@ LogicalResult AppendOp::verify() {
   if (cache.getRank() != rank)
     return emitOpError("expects a cache of rank ")
            << rank << ", got " << cache.getRank();
-  if (cache.getElementType() != source.getElementType())
+  Type element = cache.getElementType();
+  bool is8Bit = isa<Float8E4M3FNType, Float8E5M2Type>(element);
+  if (element != source.getElementType() && !is8Bit)
     return emitOpError("expects the cache to have the element type of the "
                        "source (")
-           << source.getElementType() << "), got " << cache.getElementType();
+           << source.getElementType() << "), f8E4M3FN or f8E5M2, got "
+           << element;
+  if (is8Bit && source.getDimSize(3) % 16)
+    return emitOpError("has a cache of 8 bits: expects a head dim that is a "
+                       "multiple of 16, got ")
+           << source.getDimSize(3);
   if (cache.getShape().back() != source.getDimSize(3))
     return emitOpError("expects source and cache to agree in head dim, got ")
            << source.getDimSize(3) << " and " << cache.getShape().back();
@@ -183,7 +230,8 @@ LogicalResult AppendOp::verify() {
     return emitOpError("expects source and cache to agree in batch, got ")
            << source.getDimSize(0) << " and " << cache.getDimSize(0);
   if (failed(verifyFirst(*this, getFirst(), source)) ||
-      failed(verifyExtents(*this)))
+      failed(verifyExtents(*this)) ||
+      failed(verifyScales(*this, source, is8Bit)))
     return failure();
   return verifyMods(*this);
 }

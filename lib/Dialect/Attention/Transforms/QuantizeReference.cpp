@@ -54,9 +54,8 @@ Value fa3::attention::roundToFloat8(ImplicitLocOpBuilder &b, Value value,
   return arith::SelectOp::create(b, isSmall, subnormal, normal);
 }
 
-/// The number of `format` nearest to an f32: beyond the largest that one, of a
-/// NaN the code 0x7f.
-static Value encodeFloat8(ImplicitLocOpBuilder &b, Value value, Type type) {
+Value fa3::attention::encodeFloat8(ImplicitLocOpBuilder &b, Value value,
+                                   Type type) {
   Float8Format format(type);
   Value isNaN =
       arith::CmpFOp::create(b, arith::CmpFPredicate::UNO, value, value);

@@ -23,6 +23,11 @@ mlir::Value decodeFloat8(mlir::ImplicitLocOpBuilder &b, mlir::Value value);
 mlir::Value roundToFloat8(mlir::ImplicitLocOpBuilder &b, mlir::Value value,
                           mlir::Type format);
 
+/// The number of an 8-bit format nearest to an f32: beyond the largest that
+/// one, of a NaN the code 0x7f.
+mlir::Value encodeFloat8(mlir::ImplicitLocOpBuilder &b, mlir::Value value,
+                         mlir::Type type);
+
 /// Emits what attention.quantize means as loops over memrefs.
 void buildQuantizeReference(mlir::ImplicitLocOpBuilder &b,
                             const HostQuantization &quantization);

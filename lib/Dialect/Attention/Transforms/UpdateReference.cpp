@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "UpdateReference.h"
+#include "QuantizeReference.h"
 #include "ReferenceRegion.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -41,6 +42,8 @@ private:
   SmallVector<Value> getPlace(Value batch, Value head, Value row,
                               Value &isInside);
   Value loadWide(Value memref, ValueRange at);
+  /// An element of a row in units of its scale, in the format of the cache.
+  Value scale(Value value, ArrayRef<Value> from);
   void storeRow(ArrayRef<Value> from, ArrayRef<Value> to);
   void storePairs(ArrayRef<Value> from, ArrayRef<Value> to);
 
@@ -142,6 +145,17 @@ void UpdateBuilder::storePairs(ArrayRef<Value> from, ArrayRef<Value> to) {
   });
 }
 
+Value UpdateBuilder::scale(Value value, ArrayRef<Value> from) {
+  auto type = cast<MemRefType>(update.scales.getType());
+  Value at[] = {type.getDimSize(0) == 1 ? zero : from[0],
+                type.getDimSize(1) == 1 ? zero : from[1], zero};
+  Value unit = memref::LoadOp::create(b, update.scales, at);
+  Value wide = arith::ExtFOp::create(b, b.getF32Type(), value);
+  return encodeFloat8(
+      b, arith::DivFOp::create(b, wide, unit),
+      cast<MemRefType>(update.target.getType()).getElementType());
+}
+
 void UpdateBuilder::storeRow(ArrayRef<Value> from, ArrayRef<Value> to) {
   int64_t d = cast<MemRefType>(update.source.getType()).getShape().back();
   int64_t turned = 0;
@@ -152,6 +166,8 @@ void UpdateBuilder::storeRow(ArrayRef<Value> from, ArrayRef<Value> to) {
   loop(index(d - turned), [&](Value c) {
     c = arith::AddIOp::create(b, c, index(turned));
     Value value = memref::LoadOp::create(b, update.source, with(from, c));
+    if (update.scales)
+      value = scale(value, from);
     memref::StoreOp::create(b, value, update.target, with(to, c));
   });
 }

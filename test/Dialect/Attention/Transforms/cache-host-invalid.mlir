@@ -64,6 +64,33 @@ func.func @computed(%x: !t, %c: !c) -> !t {
 // -----
 
 !t = tensor<?x2x?x64xf16>
+!k = tensor<?x2x?x64xf8E4M3FN>
+!c = tensor<?x32xf32>
+!f = tensor<?xi32>
+!s = tensor<1x1x1xf32>
+func.func @turned_into_8_bits(%x: !t, %k: !k, %c: !c, %f: !f, %s: !s) {
+  %0 = attention.rotary %x, %c, %c at %f : !t, !c, !f
+  // expected-error @+1 {{has a cache of 8 bits: expects a source that is not the result of 'attention.rotary'}}
+  %1 = attention.append %0, %k at %f scales(%s : !s) : !t, !k, !f
+  return
+}
+
+// -----
+
+!t = tensor<?x2x?x64xf16>
+!k = tensor<?x2x?x64xf8E4M3FN>
+!f = tensor<?xi32>
+func.func @computed_scales(%x: !t, %k: !k, %f: !f) {
+  // expected-note @+1 {{it is computed here}}
+  %s = arith.constant dense<1.0> : tensor<1x1x1xf32>
+  // expected-error @+1 {{expects scales to be an argument of the function}}
+  %1 = attention.append %x, %k at %f scales(%s : tensor<1x1x1xf32>) : !t, !k, !f
+  return
+}
+
+// -----
+
+!t = tensor<?x2x?x64xf16>
 !f = tensor<?xi32>
 func.func @returned(%n: !t, %k: !t, %f: !f) -> !t {
   // expected-error @+1 {{expects its result, the caller's cache, to be k or v of 'attention.forward' only}}

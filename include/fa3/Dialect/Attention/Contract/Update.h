@@ -29,6 +29,8 @@ struct HostUpdate {
   mlir::Value cos, sin, angle;
   /// The keys that first rows become; null without append.
   mlir::Value first;
+  /// In units of which an 8-bit cache has its numbers; null without.
+  mlir::Value scales;
   /// Arguments of the auxiliary operands of append.
   llvm::SmallVector<mlir::Value> aux;
   /// Extents of the source.

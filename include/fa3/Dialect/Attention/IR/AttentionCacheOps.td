@@ -54,7 +54,7 @@ def Attention_RotaryOp : Attention_Op<"rotary", [
   }];
 }
 
-def Attention_AppendOp : Attention_Op<"append", [SingleBlock]> {
+def Attention_AppendOp : Attention_Op<"append", [SingleBlock, AttrSizedOperandSegments]> {
   let summary = "puts new keys or values into a cache";
   let description = [{
     Row t of sequence b becomes key j = first[b] + t of the sequence. `place`
@@ -65,6 +65,11 @@ def Attention_AppendOp : Attention_Op<"append", [SingleBlock]> {
     key below 0, or whose place is not inside of the cache, is dropped: nothing
     outside of the cache is written whatever the arrays hold. Where two new keys
     have one place, one of them is there.
+
+    A cache of 8-bit floats holds numbers in units of `scales` (batch, head, 1),
+    which attention takes with it; an extent of 1 is shared. An element x becomes
+    the number nearest to x / scale in f32, ties to even, and beyond the largest
+    number that one; of a NaN, a NaN.
 
     The result is the cache, in the same memory: the caller's array is written,
     other rows of it stay as they are. Who reads the cache reads the result.
@@ -78,8 +83,9 @@ def Attention_AppendOp : Attention_Op<"append", [SingleBlock]> {
 
     C1. the source has rank 4; the cache, too, or one dimension for each index of
         the place and the last one.
-    C2. source and cache have one element type, f16 or bf16, and one last extent,
-        a static multiple of 8 up to 256.
+    C2. source and cache have one last extent, a static multiple of 8 up to 256,
+        and one element type, f16 or bf16; or the cache has f8E4M3FN or f8E5M2, and
+        the last extent is a multiple of 16.
     C3. they agree in heads, and without a place in the batch extent.
     C4. first has rank 1, elements of i32 and the batch extent of the source.
     C5. a place has arguments (index, index, index) and yields indices, at least
@@ -88,9 +94,12 @@ def Attention_AppendOp : Attention_Op<"append", [SingleBlock]> {
         there), but not `attention.length`.
     C7. mods say where keys are, each fit for its operands, at most 64.
     C8. static extents are at most 2^30.
+    C9. scales come with a cache of 8 bits, have rank 3 and f32, and the extents of
+        batch and heads, or 1, and 1.
   }];
   let arguments = (ins AnyRankedTensor:$source, AnyRankedTensor:$cache,
                        AnyRankedTensor:$first, Variadic<AnyRankedTensor>:$aux,
+                       Optional<AnyRankedTensor>:$scales,
                        DefaultValuedAttr<Attention_Layout, "::fa3::attention::Layout::bhsd">:$layout,
                        OptionalAttr<ArrayAttr>:$mods);
   let results = (outs AnyRankedTensor:$result);
