@@ -1,0 +1,201 @@
+//===- ForwardSyntax.cpp - how attention.forward is written ---------------===//
+// SPDX-License-Identifier: Apache-2.0
+#include "ScalarRegions.h"
+#include "mlir/IR/Builders.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace fa3::attention;
+
+void ForwardOp::print(OpAsmPrinter &printer) {
+  printer << ' ' << getQ() << ", " << getK() << ", " << getV();
+  if (!getAux().empty())
+    printer << " aux(" << getAux() << " : " << getAux().getTypes() << ")";
+  if (getScale())
+    printer << " scale " << getScale();
+  if (FloatAttr scale = getLiteralScaleAttr()) {
+    printer << " scale ";
+    printer.printAttributeWithoutType(scale);
+  }
+  if (hasScales()) {
+    printer << " scales(" << getScales() << " : " << getScales().getTypes()
+            << ")";
+    if (getRows())
+      printer << " rows [" << *getRows() << "]";
+  }
+  if (getMaxQ())
+    printer << " max_q " << getMaxQ();
+  if (getSplits())
+    printer << " splits " << getSplits();
+  if (getSinks())
+    printer << " sinks(" << getSinks() << " : " << getSinks().getType() << ")";
+  if (getQTerms() != 1)
+    printer << " q_terms " << getQTerms();
+  if (getGroup())
+    printer << " group " << *getGroup();
+  if (getLayout() != Layout::bhsd)
+    printer << " layout " << stringifyLayout(getLayout());
+  if (getTransposedV())
+    printer << " transposed_v";
+  if (getMods())
+    printer << " mods " << getModsAttr();
+  printer.printOptionalAttrDict((*this)->getAttrs(),
+                                {getLayoutAttrName(), getModsAttrName(),
+                                 getLiteralScaleAttrName(), getRowsAttrName(),
+                                 getBlockSizesAttrName(), getQTermsAttrName(),
+                                 getGroupAttrName(), getTransposedVAttrName(),
+                                 getOperandSegmentSizesAttrName()});
+  printer << " : (" << getQ().getType() << ", " << getK().getType() << ", "
+          << getV().getType() << ") -> ";
+  if (getLse())
+    printer << "(" << getO().getType() << ", " << getLse().getType() << ")";
+  else
+    printer << getO().getType();
+  printRegion(printer, "score_mod", getScoreMod());
+  printRegion(printer, "mask_mod", getMaskMod());
+  printSequenceRegions(printer, *this);
+  std::string blocks;
+  if (std::optional<ArrayRef<int64_t>> sizes = getBlockSizes())
+    blocks = "blocks [" +
+             llvm::join(
+                 llvm::map_range(
+                     *sizes, [](int64_t size) { return std::to_string(size); }),
+                 ", ") +
+             "]";
+  printRegion(printer, blocks, getBlocksRegion());
+}
+
+ParseResult ForwardOp::parse(OpAsmParser &parser, OperationState &result) {
+  Builder &builder = parser.getBuilder();
+  OpAsmParser::UnresolvedOperand q, k, v, scale, maxQ;
+  SmallVector<OpAsmParser::UnresolvedOperand> aux, scales;
+  SmallVector<Type> auxTypes, scaleTypes;
+  bool hasScale = false, hasMaxQ = false;
+  if (parser.parseOperand(q) || parser.parseComma() || parser.parseOperand(k) ||
+      parser.parseComma() || parser.parseOperand(v))
+    return failure();
+  SMLoc auxLoc = parser.getCurrentLocation();
+  if (succeeded(parser.parseOptionalKeyword("aux")) &&
+      (parser.parseLParen() || parser.parseOperandList(aux) ||
+       parser.parseColonTypeList(auxTypes) || parser.parseRParen()))
+    return failure();
+  if (succeeded(parser.parseOptionalKeyword("scale"))) {
+    OptionalParseResult value = parser.parseOptionalOperand(scale);
+    hasScale = value.has_value();
+    FloatAttr literal;
+    if (hasScale
+            ? failed(*value)
+            : failed(parser.parseAttribute(literal, builder.getF32Type(),
+                                           getLiteralScaleAttrName(result.name),
+                                           result.attributes)))
+      return failure();
+  }
+  SMLoc scalesLoc = parser.getCurrentLocation();
+  if (succeeded(parser.parseOptionalKeyword("scales"))) {
+    if (parser.parseLParen() || parser.parseOperandList(scales) ||
+        parser.parseColonTypeList(scaleTypes) || parser.parseRParen())
+      return failure();
+    SmallVector<int64_t> rows;
+    if (succeeded(parser.parseOptionalKeyword("rows"))) {
+      if (parser.parseCommaSeparatedList(OpAsmParser::Delimiter::Square, [&]() {
+            return parser.parseInteger(rows.emplace_back());
+          }))
+        return failure();
+      result.addAttribute(getRowsAttrName(result.name),
+                          builder.getDenseI64ArrayAttr(rows));
+    }
+  }
+  if (succeeded(parser.parseOptionalKeyword("max_q"))) {
+    hasMaxQ = true;
+    if (parser.parseOperand(maxQ))
+      return failure();
+  }
+  OpAsmParser::UnresolvedOperand splits, sinks;
+  bool hasSplits = false;
+  if (succeeded(parser.parseOptionalKeyword("splits"))) {
+    hasSplits = true;
+    if (parser.parseOperand(splits))
+      return failure();
+  }
+  Type sinksType;
+  if (succeeded(parser.parseOptionalKeyword("sinks")) &&
+      (parser.parseLParen() || parser.parseOperand(sinks) ||
+       parser.parseColonType(sinksType) || parser.parseRParen()))
+    return failure();
+  if (succeeded(parser.parseOptionalKeyword("q_terms"))) {
+    int64_t terms;
+    if (parser.parseInteger(terms))
+      return failure();
+    result.addAttribute(getQTermsAttrName(result.name),
+                        builder.getI64IntegerAttr(terms));
+  }
+  if (succeeded(parser.parseOptionalKeyword("group"))) {
+    int64_t group;
+    if (parser.parseInteger(group))
+      return failure();
+    result.addAttribute(getGroupAttrName(result.name),
+                        builder.getI64IntegerAttr(group));
+  }
+  if (parseLayout(parser, result, getLayoutAttrName(result.name)))
+    return failure();
+  if (succeeded(parser.parseOptionalKeyword("transposed_v")))
+    result.addAttribute(getTransposedVAttrName(result.name),
+                        builder.getUnitAttr());
+  ArrayAttr mods;
+  if (succeeded(parser.parseOptionalKeyword("mods")) &&
+      parser.parseAttribute(mods, getModsAttrName(result.name),
+                            result.attributes))
+    return failure();
+  FunctionType type;
+  SMLoc typeLoc;
+  if (parser.parseOptionalAttrDict(result.attributes) || parser.parseColon() ||
+      parser.getCurrentLocation(&typeLoc) || parser.parseType(type))
+    return failure();
+  if (type.getNumInputs() != 3 || type.getNumResults() < 1 ||
+      type.getNumResults() > 2)
+    return parser.emitError(typeLoc)
+           << "expects 3 operand types and 1 or 2 result types, got "
+           << type.getNumInputs() << " and " << type.getNumResults();
+  if (parser.resolveOperands({q, k, v}, type.getInputs(), typeLoc,
+                             result.operands) ||
+      parser.resolveOperands(aux, auxTypes, auxLoc, result.operands) ||
+      (hasScale &&
+       parser.resolveOperand(scale, builder.getF32Type(), result.operands)) ||
+      parser.resolveOperands(scales, scaleTypes, scalesLoc, result.operands) ||
+      (hasMaxQ &&
+       parser.resolveOperand(maxQ, builder.getIndexType(), result.operands)) ||
+      (hasSplits && parser.resolveOperand(splits, builder.getIndexType(),
+                                          result.operands)) ||
+      (sinksType && parser.resolveOperand(sinks, sinksType, result.operands)))
+    return failure();
+  result.addTypes(type.getResults());
+  result.addAttribute(
+      getOperandSegmentSizesAttrName(result.name),
+      builder.getDenseI32ArrayAttr(
+          {1, 1, 1, static_cast<int32_t>(aux.size()), hasScale ? 1 : 0,
+           static_cast<int32_t>(scales.size()), hasMaxQ ? 1 : 0,
+           hasSplits ? 1 : 0, sinksType ? 1 : 0}));
+  Region *score = result.addRegion(), *keep = result.addRegion();
+  Region *lengths = result.addRegion(), *placeQ = result.addRegion(),
+         *placeK = result.addRegion(), *blocks = result.addRegion();
+  Type f32 = builder.getF32Type(), index = builder.getIndexType();
+  if (succeeded(parser.parseOptionalKeyword("score_mod")) &&
+      parseRegion(parser, *score, {f32, index, index, index, index},
+                  "score_mod"))
+    return failure();
+  if (succeeded(parser.parseOptionalKeyword("mask_mod")) &&
+      parseRegion(parser, *keep, {index, index, index, index}, "mask_mod"))
+    return failure();
+  if (parseSequenceRegions(parser, *lengths, *placeQ, *placeK))
+    return failure();
+  if (failed(parser.parseOptionalKeyword("blocks")))
+    return success();
+  int64_t sizes[2];
+  if (parser.parseLSquare() || parser.parseInteger(sizes[0]) ||
+      parser.parseComma() || parser.parseInteger(sizes[1]) ||
+      parser.parseRSquare())
+    return failure();
+  result.addAttribute(getBlockSizesAttrName(result.name),
+                      builder.getDenseI64ArrayAttr(sizes));
+  return parseRegion(parser, *blocks, {index, index, index, index}, "blocks");
+}
