@@ -2,6 +2,8 @@
 """Which kernels calls get: a quick one first where another takes long, by the fake
 driver."""
 
+import contextlib
+import importlib.util
 import threading
 import unittest
 from unittest import mock
@@ -73,6 +75,31 @@ class QuickKernelTest(unittest.TestCase):
             self.call(256)
         self.assertEqual(self.made, [("together", True)])
         self.assertEqual(len(request.plans), 1)
+
+    @unittest.skipUnless(importlib.util.find_spec("jax"), "needs jax")
+    def test_jax_asks_again(self):
+        from fa3 import jax as door
+        from fa3 import program, trace
+
+        traced = trace.trace_mods(None, lambda b, h, i, j: (i >= j) & (i - j < 70))
+        text = program.to_text(
+            False, None, 0.0, None, False, "bhsd", mods=program.mods_text(traced)
+        )
+        rows = torch.zeros(4, 1, 2, 33, 256, dtype=torch.bfloat16)
+        views = [fa3.tensors.view("x", one) for one in rows]
+        frame = mock.Mock()
+        frame.device.return_value, frame.stream.return_value = 0, 77
+        frame.operands.return_value, frame.results.return_value = views[:3], views[3:]
+        frame.text.side_effect = lambda name: text if name == "program" else "None"
+        frame.scratch = lambda size: contextlib.nullcontext(0)
+        door._plans.clear()
+        door._forward(frame, False)
+        self.assertEqual((self.made, len(door._plans)), ([("none", False)], 0))
+        self.may_end.set()
+        kernels.wait()
+        door._forward(frame, False)
+        self.assertEqual((len(self.made), len(door._plans)), (2, 1))
+        door._plans.clear()
 
     def test_what_cannot_be_compiled(self):
         """The quick one stays, if there is one; an error is that of the call."""
