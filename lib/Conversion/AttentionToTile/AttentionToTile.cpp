@@ -3,6 +3,7 @@
 #include "fa3/Conversion/AttentionToTile/AttentionToTile.h"
 #include "BackwardKernels.h"
 #include "Cost.h"
+#include "ForwardChoices.h"
 #include "Kernel.h"
 #include "KernelArguments.h"
 #include "ListKernels.h"
@@ -407,47 +408,6 @@ LogicalResult AttentionToTile::convert(func::FuncOp function) {
   kernels += *merges;
   function.erase();
   return success();
-}
-
-/// Whether so many products of 8-bit operands are added up that their sum loses
-/// what a step adds, by a figure of docs/Performance.md ("Long sequences"): a
-/// result of which one key is half is off by a fifth.
-static bool needsTwoLevels(HostFunction &host) {
-  constexpr int64_t kManyKeys = 32768, kWidest = 128;
-  ForwardOp forward = host.forward;
-  RankedTensorType keys = forward.getK().getType();
-  int64_t axis = forward.getSequenceAxisOf(forward.getK());
-  return forward.hasScales() && !keys.isDynamicDim(axis) &&
-         keys.getDimSize(axis) >= kManyKeys &&
-         getWidthOfBand(host).value_or(kManyKeys) >= kManyKeys &&
-         forward.getValueHeadDim() <= kWidest;
-}
-
-/// After how many steps products are added to the sum in fp32. By figures of
-/// docs/Performance.md ("Long sequences"): 8 err a fifth of what rounding of
-/// the inputs does, and are faster by 11 % for narrow heads without a mask; of
-/// wide heads they are not, and with a mask every step is 3 % faster.
-static int64_t chooseTwoLevelSteps(ForwardOp forward) {
-  constexpr int64_t kNarrow = 64, kSteps = 8;
-  bool isNarrow = forward.getValueHeadDim() <= kNarrow;
-  return isNarrow && forward.getMaskMod().empty() ? kSteps : 1;
-}
-
-/// Says so if integers that mask or score code keeps for each key have made the
-/// tile smaller.
-static void remarkNumbers(ForwardOp forward, RegionDemand demand,
-                          std::optional<int64_t> queries, TileChoice tile) {
-  int64_t numbers = demand.keyNumbers;
-  demand.keyNumbers = 0;
-  TileChoice plain =
-      chooseTile(getTileWidth(forward.getHeadDim()),
-                 getTileWidth(forward.getValueHeadDim()), demand, queries);
-  if (plain.blockM == tile.blockM && plain.blockN == tile.blockN)
-    return;
-  forward.emitRemark("takes tiles of ")
-      << tile.blockM << " x " << tile.blockN << ", not " << plain.blockM
-      << " x " << plain.blockN << ": mask or score code keeps " << numbers
-      << " integers of every key in registers";
 }
 
 LogicalResult AttentionToTile::buildForward(HostFunction &host,
