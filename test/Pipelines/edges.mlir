@@ -1,6 +1,5 @@
 // Steps with a mask in front of those without one and behind them as one loop in two
-// rounds: the same answer after every pass, whatever of the three is empty, and the
-// tables that the checkers keep say that every key is taken.
+// rounds: the same answer after every pass, whatever of the three is empty.
 // DEFINE: %{edges} = fa3-run --cpu %S/../Inputs/window.mlir
 // RUN: %{edges} --dims b=1,h=2,hk=1,sq=150,sk=333 --check-each-pass='block-m=64 block-n=32 edges=together' | FileCheck %s
 // RUN: %{edges} --dims b=2,h=1,hk=1,sq=129,sk=65 --check-each-pass='block-m=128 block-n=64 edges=together mode=static' --sms 2 --completion random | FileCheck %s

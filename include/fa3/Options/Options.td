@@ -166,12 +166,11 @@ def Option_Store : Word<"store", "store", Words_Store, "Auto",
 // Options of the software pipeline
 //===----------------------------------------------------------------------===//
 
-let tunable = true in
+let tunable = true in {
 def Option_Edges : Word<"edges", "edges", Words_Edges, "Apart",
     "steps with a mask in front of those without one and behind them: apart, "
     "together in one loop (less code for ptxas), or none: all steps have the "
     "mask (least code)">;
-let tunable = true in {
 def Option_Stages : Number<"stages", "stages", "0",
     "greatest number of pipeline stages (0: 1 for loops in whose steps the "
     "results of independent products meet, else 2)">;

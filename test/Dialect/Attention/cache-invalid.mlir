@@ -228,6 +228,18 @@ func.func @types(%n: !n, %f: tensor<?xi32>) {
 !k = tensor<?x2x?x64xf8E4M3FN>
 
 // append C9
+func.func @two_scales(%n: !n, %k: !k, %f: tensor<?xi32>, %s: tensor<1x1x1xf32>) {
+  // expected-error @+1 {{expects scales to be one operand, got 2}}
+  %0 = attention.append %n, %k at %f scales(%s, %s : tensor<1x1x1xf32>, tensor<1x1x1xf32>) : !n, !k, tensor<?xi32>
+  return
+}
+
+// -----
+
+!n = tensor<?x2x?x64xf16>
+!k = tensor<?x2x?x64xf8E4M3FN>
+
+// append C9
 func.func @no_scales(%n: !n, %k: !k, %f: tensor<?xi32>) {
   // expected-error @+1 {{expects scales for a cache of 8 bits}}
   %0 = attention.append %n, %k at %f : !n, !k, tensor<?xi32>

@@ -63,10 +63,8 @@ ParseResult BackwardOp::parse(OpAsmParser &parser, OperationState &result) {
   bool hasLseGrad = succeeded(parser.parseOptionalKeyword("dlse"));
   if (hasLseGrad && parser.parseOperand(arrays.emplace_back()))
     return failure();
-  SMLoc auxLoc = parser.getCurrentLocation();
-  if (succeeded(parser.parseOptionalKeyword("aux")) &&
-      (parser.parseLParen() || parser.parseOperandList(aux) ||
-       parser.parseColonTypeList(auxTypes) || parser.parseRParen()))
+  SMLoc auxLoc;
+  if (parseTypedOperands(parser, "aux", aux, auxTypes, auxLoc))
     return failure();
   SmallVector<int64_t> auxNumbers;
   if (succeeded(parser.parseOptionalKeyword("grad_aux"))) {

@@ -97,17 +97,17 @@ ParseResult AppendOp::parse(OpAsmParser &parser, OperationState &result) {
       parser.parseOperand(cache) || parser.parseKeyword("at") ||
       parser.parseOperand(first))
     return failure();
-  SMLoc auxLoc = parser.getCurrentLocation();
-  if (succeeded(parser.parseOptionalKeyword("aux")) &&
-      (parser.parseLParen() || parser.parseOperandList(aux) ||
-       parser.parseColonTypeList(auxTypes) || parser.parseRParen()))
+  SMLoc auxLoc;
+  if (parseTypedOperands(parser, "aux", aux, auxTypes, auxLoc))
     return failure();
-  OpAsmParser::UnresolvedOperand scales;
-  Type scalesType;
-  if (succeeded(parser.parseOptionalKeyword("scales")) &&
-      (parser.parseLParen() || parser.parseOperand(scales) ||
-       parser.parseColonType(scalesType) || parser.parseRParen()))
+  SmallVector<OpAsmParser::UnresolvedOperand> scales;
+  SmallVector<Type> scalesTypes;
+  SMLoc scalesLoc;
+  if (parseTypedOperands(parser, "scales", scales, scalesTypes, scalesLoc))
     return failure();
+  if (scales.size() > 1)
+    return parser.emitError(scalesLoc)
+           << "expects scales to be one operand, got " << scales.size();
   if (parseLayout(parser, result, getLayoutAttrName(result.name)))
     return failure();
   ArrayAttr mods;
@@ -126,13 +126,12 @@ ParseResult AppendOp::parse(OpAsmParser &parser, OperationState &result) {
   if (parser.resolveOperands({source, cache, first}, types, typeLoc,
                              result.operands) ||
       parser.resolveOperands(aux, auxTypes, auxLoc, result.operands) ||
-      (scalesType &&
-       parser.resolveOperand(scales, scalesType, result.operands)))
+      parser.resolveOperands(scales, scalesTypes, scalesLoc, result.operands))
     return failure();
   result.addAttribute(
       getOperandSegmentSizesAttrName(result.name),
-      builder.getDenseI32ArrayAttr(
-          {1, 1, 1, static_cast<int32_t>(aux.size()), scalesType ? 1 : 0}));
+      builder.getDenseI32ArrayAttr({1, 1, 1, static_cast<int32_t>(aux.size()),
+                                    static_cast<int32_t>(scales.size())}));
   result.addTypes(types[1]);
   Region *place = result.addRegion();
   Type index = builder.getIndexType();

@@ -74,10 +74,8 @@ ParseResult ForwardOp::parse(OpAsmParser &parser, OperationState &result) {
   if (parser.parseOperand(q) || parser.parseComma() || parser.parseOperand(k) ||
       parser.parseComma() || parser.parseOperand(v))
     return failure();
-  SMLoc auxLoc = parser.getCurrentLocation();
-  if (succeeded(parser.parseOptionalKeyword("aux")) &&
-      (parser.parseLParen() || parser.parseOperandList(aux) ||
-       parser.parseColonTypeList(auxTypes) || parser.parseRParen()))
+  SMLoc auxLoc;
+  if (parseTypedOperands(parser, "aux", aux, auxTypes, auxLoc))
     return failure();
   if (succeeded(parser.parseOptionalKeyword("scale"))) {
     OptionalParseResult value = parser.parseOptionalOperand(scale);

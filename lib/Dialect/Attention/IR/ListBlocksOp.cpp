@@ -43,10 +43,8 @@ ParseResult ListBlocksOp::parse(OpAsmParser &parser, OperationState &result) {
            << numbers.size();
   result.addAttribute(getSizesAttrName(result.name),
                       builder.getDenseI64ArrayAttr(sizes));
-  SMLoc auxLoc = parser.getCurrentLocation();
-  if (succeeded(parser.parseOptionalKeyword("aux")) &&
-      (parser.parseLParen() || parser.parseOperandList(aux) ||
-       parser.parseColonTypeList(auxTypes) || parser.parseRParen()))
+  SMLoc auxLoc;
+  if (parseTypedOperands(parser, "aux", aux, auxTypes, auxLoc))
     return failure();
   if (parser.parseOptionalAttrDict(result.attributes) ||
       parser.parseColonTypeList(types) ||

@@ -48,6 +48,17 @@ ParseResult fa3::attention::parseRegion(OpAsmParser &parser, Region &region,
   return parser.parseRegion(region, arguments);
 }
 
+ParseResult fa3::attention::parseTypedOperands(
+    OpAsmParser &parser, StringRef keyword,
+    SmallVectorImpl<OpAsmParser::UnresolvedOperand> &operands,
+    SmallVectorImpl<Type> &types, SMLoc &loc) {
+  loc = parser.getCurrentLocation();
+  if (failed(parser.parseOptionalKeyword(keyword)))
+    return success();
+  return failure(parser.parseLParen() || parser.parseOperandList(operands) ||
+                 parser.parseColonTypeList(types) || parser.parseRParen());
+}
+
 ParseResult fa3::attention::parseLayout(OpAsmParser &parser,
                                         OperationState &result,
                                         StringAttr name) {

@@ -20,6 +20,13 @@ mlir::ParseResult parseRegion(mlir::OpAsmParser &parser, mlir::Region &region,
                               llvm::ArrayRef<mlir::Type> types,
                               llvm::StringRef keyword);
 
+/// Parses `keyword(%a, %b : types)`, if it is there; `loc` is where it would
+/// be.
+mlir::ParseResult parseTypedOperands(
+    mlir::OpAsmParser &parser, llvm::StringRef keyword,
+    llvm::SmallVectorImpl<mlir::OpAsmParser::UnresolvedOperand> &operands,
+    llvm::SmallVectorImpl<mlir::Type> &types, llvm::SMLoc &loc);
+
 /// Parses `layout bshd`, if it is there, to an attribute of this name.
 mlir::ParseResult parseLayout(mlir::OpAsmParser &parser,
                               mlir::OperationState &result,

@@ -3,61 +3,30 @@
 #include "fa3/Dialect/Warp/Analysis/Rounds.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/IR/IRMapping.h"
+#include "mlir/Dialect/SCF/Utils/Utils.h"
 #include "mlir/IR/PatternMatch.h"
 
 using namespace mlir;
 using namespace fa3;
 
-/// How many rounds of loops there are, if `loop` is one of a few.
-static std::optional<int64_t> getRounds(scf::ForOp loop) {
+/// Whether `loop` has a few rounds of loops, and its number only says which run
+/// how far.
+static bool isOfRounds(scf::ForOp loop) {
   constexpr int64_t kMostRounds = 4;
   bool isOnlyCompared =
       llvm::all_of(loop.getInductionVar().getUsers(),
                    [](Operation *user) { return isa<arith::CmpIOp>(user); });
   if (loop.getInductionVar().use_empty() || !isOnlyCompared ||
       loop.getBody()->getOps<scf::ForOp>().empty())
-    return std::nullopt;
+    return false;
   std::optional<APInt> rounds = loop.getStaticTripCount();
-  if (!rounds || rounds->ugt(kMostRounds))
-    return std::nullopt;
-  return rounds->getSExtValue();
-}
-
-static void writeOut(IRRewriter &rewriter, scf::ForOp loop) {
-  int64_t rounds = *getRounds(loop),
-          first = *getConstantIntValue(loop.getLowerBound()),
-          step = *getConstantIntValue(loop.getStep());
-  rewriter.setInsertionPoint(loop);
-  SmallVector<Value> carried(loop.getInitArgs());
-  for (int64_t round = 0; round < rounds; ++round) {
-    IRMapping mapping;
-    TypedAttr number = rewriter.getIntegerAttr(loop.getInductionVar().getType(),
-                                               first + round * step);
-    mapping.map(loop.getInductionVar(),
-                arith::ConstantOp::create(rewriter, loop.getLoc(), number));
-    mapping.map(loop.getRegionIterArgs(), carried);
-    for (Operation &op : loop.getBody()->without_terminator()) {
-      Operation *copy = rewriter.clone(op, mapping);
-      SmallVector<Value> folded;
-      if (copy->getNumRegions() || failed(rewriter.tryFold(copy, folded)) ||
-          folded.empty())
-        continue;
-      mapping.map(op.getResults(), folded);
-      rewriter.eraseOp(copy);
-    }
-    carried.clear();
-    for (Value value : loop.getYieldedValues())
-      carried.push_back(mapping.lookupOrDefault(value));
-  }
-  rewriter.replaceOp(loop, carried);
+  return rounds && rounds->ule(kMostRounds);
 }
 
 bool fa3::warp::hasRounds(Operation *op) {
   return op
-      ->walk([](scf::ForOp loop) {
-        return WalkResult(failure(getRounds(loop).has_value()));
-      })
+      ->walk(
+          [](scf::ForOp loop) { return WalkResult(failure(isOfRounds(loop))); })
       .wasInterrupted();
 }
 
@@ -65,10 +34,20 @@ void fa3::warp::writeOutRounds(Operation *op) {
   // Inner loops come first.
   SmallVector<scf::ForOp> loops;
   op->walk([&](scf::ForOp loop) {
-    if (getRounds(loop))
+    if (isOfRounds(loop))
       loops.push_back(loop);
   });
+  for (scf::ForOp loop : loops) {
+    [[maybe_unused]] LogicalResult unrolled = loopUnrollFull(loop);
+    assert(succeeded(unrolled) && "constants say how many rounds there are");
+  }
+  // Which loops run how far is now decided by comparing constants.
   IRRewriter rewriter(op->getContext());
-  for (scf::ForOp loop : loops)
-    writeOut(rewriter, loop);
+  op->walk([&](Operation *inner) {
+    SmallVector<Value> folded;
+    if (inner->getNumRegions() || failed(rewriter.tryFold(inner, folded)) ||
+        folded.empty())
+      return;
+    rewriter.replaceOp(inner, folded);
+  });
 }

@@ -67,9 +67,10 @@ def Attention_AppendOp : Attention_Op<"append", [SingleBlock, AttrSizedOperandSe
     have one place, one of them is there.
 
     A cache of 8-bit floats holds numbers in units of `scales` (batch, head, 1),
-    which attention takes with it; an extent of 1 is shared. An element x becomes
-    the number nearest to x / scale in f32, ties to even, and beyond the largest
-    number that one; of a NaN, a NaN.
+    which attention takes with it; a static extent of 1 is shared. An element x
+    becomes the number nearest to x / scale in f32, ties to even, and beyond the
+    largest number that one; of a NaN, a NaN. A kernel's quotient may be two units
+    in the last place off.
 
     The result is the cache, in the same memory: the caller's array is written,
     other rows of it stay as they are. Who reads the cache reads the result.

@@ -255,9 +255,9 @@ def SplitByPredicate : Pass<"tile-split-by-predicate"> {
     computed. Everything the loop carries flows through the pieces. Pieces that
     are proved empty are not made. Where there are pieces in front of that range
     and behind it, they are loops of their own, or with `edges=together` one loop
-    in two rounds, so that the body is not there three times. What the mask asks
-    for that is the same in all steps is asked once: a branch, whose other arm has
-    the loop as it was.
+    in two rounds, so that the body is not there three times. With `edges=none`
+    no range is split. What the mask asks for that is the same in all steps is
+    asked once: a branch, whose other arm has the loop as it was.
 
     Example:
     ```mlir
