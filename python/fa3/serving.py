@@ -20,9 +20,10 @@ from .spec import FLOATS_8, Spec
 from .tensors import CPU
 
 # Heads of a group are rows of a tile up to so many queries a sequence, and of packed
-# queries up to so many in the mean: steps of decoding beside a prompt.
+# queries up to so many in the mean: steps of decoding beside a prompt
+# (docs/experiments/packed-tiles.md).
 _FEW_QUERIES = 16
-_FEW_IN_THE_MEAN = 128
+_FEW_IN_THE_MEAN = 256
 
 
 _kernels: dict[ServingSpec, Kernel] = {}

@@ -350,6 +350,25 @@ class ServingTest(unittest.TestCase):
                 )
                 expected, _ = one_sequence(q[n], keys, values, causal=True)
                 self.close(o[n], expected, 0.2)
+        # Beyond the largest number, and none.
+        q, rows = self.random(1, 1, 4, 64), self.random(1, 1, 2, 64)
+        rows[..., 0], rows[..., 1], rows[..., 2] = 6e4, float("-inf"), float("nan")
+        for dtype, unit in ((torch.float8_e4m3fn, 1.0), (torch.float8_e5m2, 0.5)):
+            k, v = (torch.zeros(1, 8, 2, 64).to(dtype) for _ in "kv")
+            scale = torch.full((1, 1), unit)
+            door.flash_attn_with_kvcache(
+                q, k, v, rows, rows, cache_seqlens=i32(5), causal=True, k_descale=scale,
+                v_descale=scale,
+            )  # fmt: skip
+            largest = torch.finfo(dtype).max
+            wanted = torch.tensor([largest, -largest, float("nan")]).expand(2, 3)
+            for cache in (k, v):
+                torch.testing.assert_close(
+                    cache[0, 5, :, :3].float(), wanted, equal_nan=True, atol=0, rtol=0
+                )
+        q, (k, v) = self.random(2, new, 4, 64), (
+            self.small(2, 48, 2, 64, dtype=torch.float8_e5m2)[0] for _ in "kv"
+        )  # fmt: skip
         table, length = torch.zeros(8, 8), i32(4, 4)
         for named, error, expected in (
             ({"rotary_cos": table, "rotary_sin": table}, NotImplementedError,
