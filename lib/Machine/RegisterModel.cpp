@@ -1,7 +1,7 @@
 //===- RegisterModel.cpp - constants fitted to ptxas ----------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// One table of all of them. To fit another ptxas, change values here and run
+// The table of forward tiles. To fit another ptxas, change values here and run
 // check-fa3-register-model: it fails where a kernel spills, and where a wider
 // tile would have fitted.
 //===----------------------------------------------------------------------===//

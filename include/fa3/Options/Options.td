@@ -19,7 +19,7 @@ class Words<string name, list<string> theWords> {
 }
 
 /// An option of the pipelines. A tuning table may set it if it is `tunable`,
-/// which changes the time that a kernel takes and nothing else.
+/// which changes the time that a kernel takes, and answers by rounding at most.
 class PipelineOption<string member, string name, string type, string init,
                      string text> : Option<member, name, type, init, text> {
   bit tunable = false;

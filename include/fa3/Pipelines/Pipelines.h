@@ -1,8 +1,8 @@
 //===- Pipelines.h - named compositions of passes ---------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// Each pipeline is a list of passes and nothing else. The whole one, if there
-// is a tuning table, is a pass that runs that list with the options it finds.
+// Each pipeline is a list of passes. Where an option is left open, it may choose
+// by the others. With a tuning table the whole one is a pass that runs the list.
 //===----------------------------------------------------------------------===//
 
 #ifndef FA3_PIPELINES_PIPELINES_H

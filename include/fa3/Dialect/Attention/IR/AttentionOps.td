@@ -242,8 +242,9 @@ def Attention_BackwardOp : Attention_Op<"backward", [
     Sums over i are over the queries of all heads that share the key head. Keys
     that are not visible have p = dx = 0, so that queries without visible keys
     (lse = -inf) have dq = 0, and keys that nobody sees dk = dv = 0. Sums are in
-    fp32, p and dx are rounded to the element type. The result is the same bit
-    for bit in every run.
+    fp32, p and dx are rounded to the element type. The order of the sums of dq
+    may differ from run to run: `attention-to-tile` keeps it with
+    `deterministic`, and otherwise where `backward-form` is split.
 
     Operands, `layout`, `scale`, `mods`, `score_mod` and `mask_mod` are those of the
     `attention.forward`. `dlse` is the gradient with respect to its lse, 0 if it

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What decides how the slots of a ring change hands: the table of rings in
-// docs/Design.md. It is computed once for a kernel; a lowering reads it and
-// asks neither cursors nor views.
+// docs/Design.md. It is computed once for a kernel; a lowering asks views for
+// sizes and order only.
 //===----------------------------------------------------------------------===//
 
 #ifndef FA3_DIALECT_TILE_ANALYSIS_RINGPROTOCOL_H
