@@ -6,21 +6,18 @@ from __future__ import annotations
 from typing import Any
 
 from . import tensors
-from .errors import ArgumentError, ArgumentTypeError, UnsupportedError
+from .errors import ArgumentError, ArgumentTypeError
 from .serving_spec import Append
 from .spec import FLOATS_8
 
 
 def check(
     call: Any, k_new: Any, v_new: Any, cos: Any, sin: Any, interleaved: bool,
-    position: Any, all_at_one: bool,
+    position: Any,
 ) -> Append | None:  # fmt: skip
     """What is appended in a call (fa3.serving._Call), whose tensors are added to it.
-    `all_at_one`: queries are all at the position of the first new key."""
-    if (k_new is None) != (v_new is None):
-        raise ArgumentError("k" if k_new is None else "v", "is needed: k and v go together")
-    if (cos is None) != (sin is None):
-        raise ArgumentError("rotary_cos", "and rotary_sin go together")
+    What the kernel does not take was written before (fa3.cache_rows)."""
+    check_pairs(k_new, v_new, cos, sin)
     if k_new is None:
         for name, one in (("rotary_cos", cos), ("rotary_seqlens", position)):
             if one is not None:
@@ -29,11 +26,11 @@ def check(
     if "used_k" not in call.arrays:
         raise ArgumentError("cache_seqlens", "is needed: new keys go behind so many rows")
     of_8_bits = call.types[1] in FLOATS_8
-    if of_8_bits and cos is not None:
-        raise UnsupportedError(f"rotary embedding with a cache of {call.types[1]}")
     given = tensors.view("k", k_new).type
     if of_8_bits and given not in ("f16", "bf16"):
-        raise UnsupportedError(f"new keys of {given} in a cache of {call.types[1]}")
+        raise ArgumentError(
+            "k", f"element type {given}, expected f16, bf16 or that of the cache"
+        )
     for name, dim, of in (("k", call.head_dim, k_new), ("v", call.head_dim_v, v_new)):
         rows = k_new.shape[1] if k_new.dim() == 4 else 0
         wanted = (call.sequences, rows, call.key_heads, dim)
@@ -56,13 +53,6 @@ def check(
     if cos is not None:
         pairs, table = _check_tables(call, cos, sin)
         added |= {"cos": cos, "sin": sin}
-        if "cu_q" in call.arrays:
-            raise UnsupportedError("rotary embedding of packed queries (cu_seqlens_q)")
-        if all_at_one and call.most_queries > 1:
-            raise UnsupportedError(
-                f"rotary embedding of {call.most_queries} queries at one position, as it is "
-                "without causal and window"
-            )
     for name, one in added.items():
         call.given[name], call.views[name] = one, tensors.view(name, one)
         if call.views[name].device != call.device:
@@ -72,6 +62,13 @@ def check(
         pairs, table, interleaved, own_first, position is not None,
         given if of_8_bits else "", shared,
     )  # fmt: skip
+
+
+def check_pairs(k_new: Any, v_new: Any, cos: Any, sin: Any) -> None:
+    if (k_new is None) != (v_new is None):
+        raise ArgumentError("k" if k_new is None else "v", "is needed: k and v go together")
+    if (cos is None) != (sin is None):
+        raise ArgumentError("rotary_cos", "and rotary_sin go together")
 
 
 def _check_units(call: Any, name: str) -> bool:

@@ -3,10 +3,11 @@
 
     from fa3.flash_attn_interface import flash_attn_func
 
-Hints (sm_margin, scheduler_metadata, num_splits and pack_gqa of dense calls) are
-accepted and change nothing. What there is no kernel for raises UnsupportedError, a
-NotImplementedError that names it. Gradients are those of fa3.attention
-(fa3.torch.set_backward).
+Numbers may be of Python or numpy, or tensors with one element. Hints (sm_margin,
+scheduler_metadata, num_splits and pack_gqa of dense calls) are accepted and change
+nothing. What there is no kernel for raises UnsupportedError, a NotImplementedError that
+names it. Gradients are those of fa3.attention (fa3.torch.set_backward); float8 has none,
+which its backward says.
 """
 
 from __future__ import annotations
@@ -15,10 +16,12 @@ from typing import Any, Callable
 
 import torch
 
-from . import api, merging, packed, serving
+from torch.nn import functional
+
+from . import api, merging, packed, refusals, serving, values
 from .errors import ArgumentError, UnsupportedError
 
-Window = tuple[int, int]
+Window = Any  # two whole numbers, -1 for no end
 
 
 def flash_attn_func(
@@ -82,21 +85,22 @@ def flash_attn_varlen_func(
     + 1,), int32, say where each begins, seqused (sequences,) how many rows of it
     count. out, or (out, softmax_lse (heads, queries)) with `return_attn_probs`."""
     _refuse("flash_attn_varlen_func", qv=qv)
-    q, k, v = _contiguous(q, k, v)
-    named = {
-        "causal": causal, "window": _window(window_size), "softcap": softcap,
-        "chunk": attention_chunk, "scale": softmax_scale,
-        "return_lse": return_attn_probs,
-    }  # fmt: skip
-    arrays = (cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, seqused_q, seqused_k)
-    if torch.is_grad_enabled() and any(one.requires_grad for one in (q, k, v)):
-        return packed.attention(q, k, v, *arrays, deterministic=deterministic, **named)
-    return serving.attention(
-        q, k, v, cu_q=cu_seqlens_q, cu_k=cu_seqlens_k, max_q=max_seqlen_q,
-        max_k=max_seqlen_k, used_q=seqused_q, used_k=seqused_k, splits=num_splits,
-        pack_heads=pack_gqa, q_descale=q_descale, k_descale=k_descale,
-        v_descale=v_descale, **named,
-    )  # fmt: skip
+    max_q = values.whole("max_seqlen_q", max_seqlen_q)
+    max_k = values.whole("max_seqlen_k", max_seqlen_k)
+    splits = values.whole("num_splits", num_splits)
+
+    def run(q: Any, k: Any, v: Any, named: dict[str, Any], grads: bool) -> Any:
+        arrays = (cu_seqlens_q, cu_seqlens_k, max_q, max_k, seqused_q, seqused_k)
+        if grads:
+            return packed.attention(q, k, v, *arrays, deterministic=deterministic, **named)
+        return serving.attention(
+            q, k, v, cu_q=cu_seqlens_q, cu_k=cu_seqlens_k, max_q=max_q, max_k=max_k,
+            used_q=seqused_q, used_k=seqused_k, splits=splits, pack_heads=pack_gqa,
+            q_descale=q_descale, k_descale=k_descale, v_descale=v_descale, **named,
+        )  # fmt: skip
+
+    named = _named(q, softmax_scale, causal, window_size, softcap, attention_chunk)
+    return _with_head_dims(q, k, v, named | {"return_lse": bool(return_attn_probs)}, run)
 
 
 def flash_attn_with_kvcache(
@@ -119,12 +123,13 @@ def flash_attn_with_kvcache(
     heads, d) with page_table (sequences, pages). The cache_leftpad keys in front do
     not count. num_splits 0 is what fills the GPU.
 
-    k and v (batch, new keys, key heads, d or dv) are written into the caches, in
-    place, behind the cache_seqlens rows of each sequence, and count. rotary_cos and
+    k and v (batch, new keys, key heads, d or dv), or (rows, key heads, d or dv) with
+    cu_seqlens_k_new, are written into the caches, in place, behind the cache_seqlens
+    rows of each sequence, and count; float8 as it is. rotary_cos and
     rotary_sin (positions, pairs of elements) turn new keys and queries by their
     positions, from cache_seqlens or rotary_seqlens on, interleaved or in halves.
-    Several queries are turned with causal, window or chunk only."""
-    _refuse("flash_attn_with_kvcache", qv=qv, cu_seqlens_k_new=cu_seqlens_k_new)
+    Without causal, window and chunk all queries are turned by the first position."""
+    _refuse("flash_attn_with_kvcache", qv=qv)
     if torch.is_grad_enabled() and any(
         one is not None and one.requires_grad for one in (q, k_cache, v_cache, k, v)
     ):
@@ -136,20 +141,30 @@ def flash_attn_with_kvcache(
         for name, one in (("k_cache", k_cache), ("v_cache", v_cache)):
             if one.stride(-1) != 1:
                 raise ArgumentError(name, "last dimension is not contiguous")
-    if isinstance(cache_seqlens, int):
+    if cache_seqlens is not None and not (
+        isinstance(cache_seqlens, torch.Tensor) and cache_seqlens.dim()
+    ):  # fmt: skip
         sequences = q.shape[0] if cu_seqlens_q is None else cu_seqlens_q.numel() - 1
         cache_seqlens = torch.full(
-            (sequences,), cache_seqlens, dtype=torch.int32, device=q.device
-        )
+            (sequences,), values.whole("cache_seqlens", cache_seqlens),
+            dtype=torch.int32, device=q.device,
+        )  # fmt: skip
+    if cu_seqlens_q is not None and max_seqlen_q is not None:
+        max_seqlen_q = values.whole("max_seqlen_q", max_seqlen_q)
+    if k is None and v is None:
+        # FlashAttention-3 looks at them beside new keys only.
+        cu_seqlens_k_new = None
+    if rotary_cos is None:
+        rotary_seqlens = None
     return serving.attention(
         q, k_cache, v_cache, cu_q=cu_seqlens_q, max_q=max_seqlen_q,
         used_k=cache_seqlens, batch_index=cache_batch_idx, leftpad=cache_leftpad,
-        page_table=page_table, causal=causal, window=_window(window_size),
-        softcap=softcap, chunk=attention_chunk, scale=softmax_scale,
-        q_descale=q_descale, k_descale=k_descale, v_descale=v_descale,
-        splits=num_splits, pack_heads=pack_gqa, return_lse=return_softmax_lse,
-        k_new=k, v_new=v, rotary_cos=rotary_cos, rotary_sin=rotary_sin,
+        page_table=page_table, q_descale=q_descale, k_descale=k_descale,
+        v_descale=v_descale, splits=values.whole("num_splits", num_splits),
+        pack_heads=pack_gqa, return_lse=bool(return_softmax_lse), k_new=k, v_new=v,
+        cu_new=cu_seqlens_k_new, rotary_cos=rotary_cos, rotary_sin=rotary_sin,
         rotary_interleaved=rotary_interleaved, rotary_at=rotary_seqlens,
+        **_named(q, softmax_scale, causal, window_size, softcap, attention_chunk),
     )  # fmt: skip
 
 
@@ -196,38 +211,74 @@ def _refuse(function: str, **named: Any) -> None:
             raise UnsupportedError(f"{function}: argument '{name}'")
 
 
-def _attention(
-    q: Any, k: Any, v: Any, scale: float | None, causal: bool,
-    descales: tuple[Any, Any, Any], window_size: Window, chunk: int, softcap: float,
-    return_lse: bool, deterministic: bool,
-) -> Any:  # fmt: skip
-    q, k, v = _contiguous(q, k, v)
-    mask_mod = None
-    if chunk:
-        offset = k.shape[1] - q.shape[1]
-        mask_mod = _chunk_mask(offset, serving.check_chunk(chunk))
-    named: dict[str, Any] = {
-        "causal": causal, "window": _window(window_size), "softcap": softcap,
-        "scale": scale, "mask_mod": mask_mod, "q_descale": descales[0],
-        "k_descale": descales[1], "v_descale": descales[2], "return_lse": return_lse,
-        "layout": "bshd",
+def _named(
+    q: torch.Tensor, scale: Any, causal: Any, window_size: Any, softcap: Any, chunk: Any
+) -> dict[str, Any]:  # fmt: skip
+    """Arguments that all functions have, by the names of serving.attention."""
+    return {
+        "causal": bool(causal), "window": values.window(window_size),
+        "softcap": values.real("softcap", softcap),
+        "chunk": max(values.whole("attention_chunk", chunk), 0),
+        "scale": None if scale is None else values.real("softmax_scale", scale),
     }  # fmt: skip
-    grads = torch.is_grad_enabled() and any(one.requires_grad for one in (q, k, v))
-    if deterministic and grads:
-        from . import torch as door
 
-        return door.attention(q, k, v, backward="deterministic", **named)
-    return api.attention(q, k, v, **named)
+
+def _attention(
+    q: Any, k: Any, v: Any, scale: Any, causal: Any, descales: tuple[Any, Any, Any],
+    window_size: Any, chunk: Any, softcap: Any, return_lse: Any, deterministic: bool,
+) -> Any:  # fmt: skip
+    def run(q: Any, k: Any, v: Any, named: dict[str, Any], grads: bool) -> Any:
+        chunk, mask_mod = serving.check_chunk(named.pop("chunk")), None
+        if chunk:
+            mask_mod = _chunk_mask(k.shape[1] - q.shape[1], chunk)
+        named |= {
+            "mask_mod": mask_mod, "q_descale": descales[0], "k_descale": descales[1],
+            "v_descale": descales[2], "layout": "bshd",
+        }  # fmt: skip
+        if deterministic and grads:
+            from . import torch as door
+
+            return door.attention(q, k, v, backward="deterministic", **named)
+        return api.attention(q, k, v, **named)
+
+    named = _named(q, scale, causal, window_size, softcap, chunk)
+    return _with_head_dims(q, k, v, named | {"return_lse": bool(return_lse)}, run)
+
+
+def _with_head_dims(
+    q: Any, k: Any, v: Any, named: dict[str, Any], run: Callable[..., Any]
+) -> Any:  # fmt: skip
+    """run(q, k, v, named, whether gradients are asked for), with head dims that kernels
+    take: 0 is added behind others. A forward of float8 whose tensors require gradients
+    is computed, its backward is an error."""
+    grads = torch.is_grad_enabled() and any(one.requires_grad for one in (q, k, v))
+    if grads and q.element_size() == 1:
+        with torch.no_grad():
+            made = _with_head_dims(*(x.detach() for x in (q, k, v)), named, run)
+        return refusals.without_gradient(f"gradients of {q.dtype}", made, q, k, v)
+    step = 16 if q.element_size() == 1 else 8
+    dims = q.shape[-1], v.shape[-1]
+    if dims[0] % step == dims[1] % step == 0:
+        return run(*_contiguous(q, k, v), named, grads)
+    if named["scale"] is None:
+        named["scale"] = dims[0] ** -0.5
+    made = run(*(_padded(one, step) for one in (q, k, v)), named, grads)
+    if named["return_lse"]:
+        return made[0][..., : dims[1]], made[1]
+    return made[..., : dims[1]]
+
+
+def _padded(one: torch.Tensor, step: int) -> torch.Tensor:
+    more = -one.shape[-1] % step
+    if one.element_size() == 1:
+        bits = functional.pad(one.contiguous().view(torch.uint8), (0, more))
+        return bits.view(one.dtype)
+    return functional.pad(one, (0, more)).contiguous()
 
 
 def _contiguous(*given: torch.Tensor) -> tuple[torch.Tensor, ...]:
     # As FlashAttention does.
     return tuple(one if one.stride(-1) == 1 else one.contiguous() for one in given)
-
-
-def _window(size: Window) -> Any:
-    left, right = size
-    return None if left == right == -1 else (left, right)
 
 
 def _chunk_mask(offset: int, chunk: int) -> Callable[..., Any]:

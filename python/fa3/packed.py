@@ -40,6 +40,7 @@ def attention(
         raise UnsupportedError(f"gradients of packed sequences, set_backward({door._kind})")
     if not isinstance(max_k, int) or max_k < 0:
         raise ArgumentError("max_seqlen_k", f"{max_k!r}, expected at least 0")
+    cu_q, cu_k, used_q, used_k = serving.with_empty_sequences(cu_q, cu_k, used_q, used_k)
     o, lse = _Function.apply(
         q, k, v, cu_q, cu_k, max_q, max_k, used_q, used_k,
         {"causal": causal, "window": window, "softcap": softcap, "chunk": chunk,
@@ -98,9 +99,14 @@ def _run(values: dict[str, Any], named: dict[str, Any], deterministic: bool) -> 
     arrays = tuple(
         name for name in ("cu_q", "cu_k", "used_q", "used_k") if values[name] is not None
     )
+    sequences = values["cu_q"].numel() - 1
     backward = ServingBackwardSpec(
-        ServingSpec(spec, arrays, chunk=named["chunk"]), values["dlse"] is not None
-    )
+        ServingSpec(
+            spec, arrays, chunk=named["chunk"],
+            many=sequences if sequences > serving.FEW_SEQUENCES else None,
+        ),
+        values["dlse"] is not None,
+    )  # fmt: skip
     scale = checks.check_scale(named["scale"], q.shape[-1])
     names = (*backward.inputs, *backward.outputs)
     given = [scale if name == "scale" else values[name] for name in names]

@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from . import append, checks, tensors
+from . import append, cache_rows, checks, tensors
 from .compiler import CompileOptions, get_compiler
 from .driver import Kernel, compile
 from .errors import ArgumentError, ArgumentTypeError, UnsupportedError
@@ -25,6 +25,10 @@ from .tensors import CPU
 _FEW_QUERIES = 16
 _FEW_IN_THE_MEAN = 256
 
+
+#: Packed sequences that kernels look among (kMostPackedSequences in lib/Conversion/
+#: AttentionToTile), and those that one of a known number may look among (tile.search).
+FEW_SEQUENCES, MOST_SEQUENCES = 4095, 32768
 
 _kernels: dict[ServingSpec, Kernel] = {}
 _plans: dict[Any, Launcher] = {}
@@ -46,7 +50,7 @@ def attention(
     k_new: torch.Tensor | None = None, v_new: torch.Tensor | None = None,
     rotary_cos: torch.Tensor | None = None, rotary_sin: torch.Tensor | None = None,
     rotary_interleaved: bool = False, rotary_at: torch.Tensor | None = None,
-    interpret: bool | str = False,
+    cu_new: torch.Tensor | None = None, interpret: bool | str = False,
 ) -> Any:  # fmt: skip
     """o, or (o, lse) with `return_lse`.
 
@@ -67,7 +71,9 @@ def attention(
     k_new and v_new, (batch, new keys, key heads, d or dv), are written into k and v
     first, behind the used_k rows of each sequence, and count. rotary_cos and
     rotary_sin (positions, pairs) turn them and the queries by their positions, which
-    count from used_k, or from rotary_at."""
+    count from used_k, or from rotary_at. With cu_new, starts of the sequences' new keys,
+    k_new is (rows, key heads, d). What the kernel that writes does not take is written
+    by operations of torch in front of it (fa3.cache_rows)."""
     if torch.compiler.is_compiling():
         # Dynamo does not trace what compiles kernels: the graph breaks here.
         from . import dynamo
@@ -80,9 +86,20 @@ def attention(
             k_descale=k_descale, v_descale=v_descale, splits=splits,
             pack_heads=pack_heads, return_lse=return_lse, out=out, k_new=k_new,
             v_new=v_new, rotary_cos=rotary_cos, rotary_sin=rotary_sin,
-            rotary_interleaved=rotary_interleaved, rotary_at=rotary_at,
+            rotary_interleaved=rotary_interleaved, rotary_at=rotary_at, cu_new=cu_new,
             interpret=interpret,
         )  # fmt: skip
+    at_one = not causal and window is None and not chunk
+    if k_new is not None and v_new is not None and cache_rows.is_apart(
+        q, k, cu_q, k_new, cu_new, rotary_cos, at_one
+    ):  # fmt: skip
+        append.check_pairs(k_new, v_new, rotary_cos, rotary_sin)
+        q, used_k = cache_rows.write(
+            q, (k, v), (k_new, v_new), cu_q, cu_new, used_k, batch_index, page_table,
+            (rotary_cos, rotary_sin), bool(rotary_interleaved), rotary_at, at_one,
+            (k_descale, v_descale),
+        )  # fmt: skip
+        k_new = v_new = rotary_cos = rotary_sin = rotary_at = None
     given = (
         q, k, v, cu_q, cu_k, used_q, used_k, batch_index, leftpad, page_table, sinks,
         k_new, v_new, rotary_cos, rotary_sin, rotary_at, q_descale, k_descale, v_descale,
@@ -107,6 +124,7 @@ def attention(
         ready = _ready.get(key)
         if ready is not None:
             return ready.again(given, scale)
+    cu_q, cu_k, used_q, used_k = with_empty_sequences(cu_q, cu_k, used_q, used_k)
     call = _Call(
         q, k, v,
         {"cu_q": cu_q, "cu_k": cu_k, "used_q": used_q, "used_k": used_k,
@@ -115,7 +133,6 @@ def attention(
     )  # fmt: skip
     appended = append.check(
         call, k_new, v_new, rotary_cos, rotary_sin, bool(rotary_interleaved), rotary_at,
-        not causal and window is None and not chunk,
     )  # fmt: skip
     spec = Spec(
         *call.types, "bf16" if call.types[0] in FLOATS_8 else call.types[0],
@@ -136,7 +153,7 @@ def attention(
     serving = ServingSpec(
         spec, tuple(call.arrays), call.page, chunk, count > 1,
         (call.heads, call.key_heads) if packs else None, appended,
-        call.scale_heads if packs or group else None, group, short,
+        call.scale_heads if packs or group else None, group, short, call.many,
     )  # fmt: skip
     o, lse = call.outputs(spec, out)
     scale = checks.check_scale(scale, call.head_dim)
@@ -156,8 +173,8 @@ def attention(
         plan = (serving, tuple(
             (one.shape, one.stride(), one.dtype) for one in values
             if isinstance(one, torch.Tensor)
-            # The workspace is as large as the parts ask for.
-        ), call.device, (count, max_q) if count > 1 else None)  # fmt: skip
+            # The workspace is as large as the parts ask for, given or chosen.
+        ), call.device, (parts, count, max_q) if count > 1 else None)  # fmt: skip
         launcher = _plans.get(plan)
         if launcher is None:
             if serving not in _kernels:
@@ -224,6 +241,33 @@ class _Ready:
         return o, lse
 
 
+def with_empty_sequences(
+    cu_q: Any, cu_k: Any, used_q: Any, used_k: Any
+) -> tuple[Any, Any, Any, Any]:  # fmt: skip
+    """Starts and lengths of packed sequences; more than kernels look among by themselves
+    get empty ones behind them, up to a number that a kernel is compiled for."""
+    starts = cu_q if cu_q is not None else cu_k
+    sequences = starts.numel() - 1 if isinstance(starts, torch.Tensor) else 0
+    if sequences <= FEW_SEQUENCES or starts.dim() != 1:
+        return cu_q, cu_k, used_q, used_k
+    if sequences > MOST_SEQUENCES:
+        raise ArgumentError(
+            "cu_seqlens_q" if cu_q is not None else "cu_seqlens_k",
+            f"{sequences} sequences, expected at most {MOST_SEQUENCES}",
+        )  # fmt: skip
+    more = (1 << (sequences - 1).bit_length()) - sequences
+
+    def longer(one: Any, count: int, at_end: bool) -> Any:
+        if one is None or one.dim() != 1 or one.numel() != count:
+            return one  # which is an error
+        return torch.cat((one, one[-1:].expand(more) if at_end else one.new_zeros(more)))
+
+    return (
+        longer(cu_q, sequences + 1, True), longer(cu_k, sequences + 1, True),
+        longer(used_q, sequences, False), longer(used_k, sequences, False),
+    )  # fmt: skip
+
+
 def check_chunk(chunk: Any) -> int:
     if not isinstance(chunk, int) or not 0 <= chunk <= 1 << 30:
         raise ArgumentError("attention_chunk", f"{chunk!r}, expected 0 to 2^30")
@@ -287,6 +331,8 @@ class _Call:
             self.most_queries = max_q
         else:
             self.sequences, self.most_queries = q.shape[0], q.shape[1]
+        #: Of so many sequences that a kernel has to know their number.
+        self.many = self.sequences if self.sequences > FEW_SEQUENCES else None
         self._check_arrays()
         if not (packed_k or paged or "batch_index" in self.arrays) and (
             k.shape[0] != self.sequences

@@ -95,7 +95,8 @@ class ServingSpec:
     takes; `page` are the rows of a page, 0 without pages; `heads` the numbers of
     heads and key heads, and `scale_heads` those of scales of q, k and v, where the
     compiler is to know them; `group` the heads of each key head, where it is to know
-    only that. `short`: most sequences have few queries."""
+    only that. `short`: most sequences have few queries. `many`: the number of packed
+    sequences, where the compiler has to know it."""
 
     attention: Spec
     arrays: tuple[str, ...]
@@ -107,6 +108,7 @@ class ServingSpec:
     scale_heads: tuple[int, ...] | None = None
     group: int | None = None
     short: bool = False
+    many: int | None = None
 
     @functools.cached_property
     def inputs(self) -> tuple[str, ...]:
@@ -154,6 +156,8 @@ class ServingSpec:
             "sinks": f"tensor<{heads}xf32>", "page_table": "tensor<?x?xi32>",
         }  # fmt: skip
         types |= {name: "tensor<?xi32>" for name in ARRAYS if name != "page_table"}
+        if self.many:
+            types |= {name: f"tensor<{self.many + 1}xi32>" for name in ("cu_q", "cu_k")}
         for name, count in zip("qkv", self.scale_heads or ("?",) * 3):
             types[f"{name}_descale"] = f"tensor<?x{count}x1xf32>"
         for name, shared in zip("kv", self.append.shared if self.append else ()):
