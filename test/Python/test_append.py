@@ -148,17 +148,15 @@ class AppendTest(unittest.TestCase):
             ({"k": new, "v": new, "cache_seqlens": None}, ValueError, "'cache_seqlens': is nee"),
             ({"k": new, "v": new[:, :2]}, ValueError, "'v': torch.float16 of shape .2, 2, 2"),
             ({"k": new.float(), "v": new}, ValueError, "'k': torch.float32 of shape .2, 3, 2"),
-            ({"k": new, "v": new, "rotary_seqlens": lengths}, ValueError, "without rotary_cos"),
-            ({"k": new, "v": new, "rotary_cos": table, "rotary_sin": table[:9]}, ValueError,
+            ({"k": new, "v": new, "causal": True, "rotary_cos": table, "rotary_sin": table[:9]},
+             ValueError,
              "'rotary_sin': f32 of shape .9, 16., expected f32 .60, 16."),
             ({"k": new, "v": new, "rotary_cos": table[:, :4], "rotary_sin": table[:, :4]},
              ValueError, "4 pairs of elements, expected a multiple of 8 up to 16"),
-            ({"k": new, "v": new, "rotary_cos": table, "rotary_sin": table},
-             NotImplementedError, "rotary embedding of 3 queries at one position"),
             ({"k": new, "v": new, "causal": True, "rotary_cos": table, "rotary_sin": table,
               "rotary_seqlens": lengths[:1]}, TypeError, "'rotary_seqlens': i32 of shape .1,"),
-            ({"k": new, "v": new, "cu_seqlens_k_new": lengths}, NotImplementedError,
-             "argument 'cu_seqlens_k_new'"),
+            ({"k": new, "v": new, "cu_seqlens_k_new": lengths}, TypeError,
+             "'cu_seqlens_k_new': torch.int32 of shape .2,., expected int32 .3,."),
         ):  # fmt: skip
             with self.subTest(expected), self.assertRaisesRegex(error, expected):
                 door.flash_attn_with_kvcache(
