@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The interfaces of others: flex_attention, FlashAttention-3's functions and
-transformers, with values in the interpreter against torch."""
+"""The interfaces of others: flex_attention and FlashAttention-3's functions, with
+values in the interpreter against torch."""
 
-import importlib.util
 import inspect
 import subprocess
 import sys
@@ -19,10 +18,6 @@ if support.HAS_TORCH:
     from torch.nn.attention import flex_attention as flex
 
     from fa3 import flash_attn_interface as door
-
-needs_transformers = unittest.skipUnless(
-    importlib.util.find_spec("transformers"), "needs transformers"
-)
 
 
 class Interpreted(unittest.TestCase):
@@ -237,33 +232,6 @@ class FlashTest(Interpreted):
         expected, sums = self.reference(self.q, self.k, self.v, j <= i)
         self.close(o, expected)
         self.close(lse, sums.transpose(1, 2))
-
-
-@support.needs_torch
-@support.needs_interpreter
-@needs_transformers
-class TransformersTest(unittest.TestCase):
-    def test_model_is_that_of_sdpa(self):
-        import transformers
-
-        fa3.hf.register("fa3", interpret=True)
-        torch.manual_seed(0)
-        config = transformers.LlamaConfig(
-            vocab_size=64, hidden_size=64, intermediate_size=64, num_hidden_layers=2,
-            num_attention_heads=4, num_key_value_heads=2, max_position_embeddings=64,
-        )  # fmt: skip
-        model = transformers.LlamaForCausalLM(config).to(torch.float16).eval()
-        ids = torch.randint(0, 64, (2, 21))
-        padded = torch.ones_like(ids)
-        padded[1, :6] = 0
-        for mask in (None, padded):
-            logits = []
-            for name in ("sdpa", "fa3"):
-                model.set_attn_implementation(name)
-                with torch.no_grad():
-                    made = model(input_ids=ids, attention_mask=mask).logits
-                logits.append(made[0] if mask is None else made[1, 6:])
-            torch.testing.assert_close(*logits, atol=5e-3, rtol=5e-3)
 
 
 @support.needs_torch

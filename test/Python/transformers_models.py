@@ -1,0 +1,298 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Models of transformers with random weights, small enough for the interpreter: what
+fa3 computes in them beside what transformers' eager attention does.
+
+    python3 test/Python/transformers_models.py [--only NAME,..] [--caches KIND,..]
+
+compares logits, of a prompt in one piece and in two, and the tokens of generate, for
+every model and every kind of cache that it has, and prints a line for each pair.
+"""
+
+import argparse
+import dataclasses
+import sys
+import time
+import traceback
+
+import support  # noqa: F401, finds the package
+import torch
+import transformers
+from transformers import cache_utils
+
+import fa3
+
+#: dynamic and static caches have layers of windows where the model has; "full" are
+#: dynamic ones without, "beams" are reordered by a search.
+CACHES = ("none", "dynamic", "static", "quantized", "beams")
+LENGTH, SPLIT, NEW = 11, 7, 5
+WINDOW = 6
+
+
+@dataclasses.dataclass(frozen=True)
+class Model:
+    """A model by the names of its classes; `named` are arguments of its config."""
+
+    config: str
+    model: str
+    named: dict
+    kind: str = "causal"  # or encoder, encoder-decoder, image
+    caches: tuple = CACHES
+
+
+_SMALL = {
+    "vocab_size": 96, "hidden_size": 64, "intermediate_size": 64, "num_hidden_layers": 2,
+    "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 16,
+    "max_position_embeddings": 64, "initializer_range": 0.2, "pad_token_id": 0,
+    "bos_token_id": 1, "eos_token_id": 2,
+}  # fmt: skip
+_HYBRID = {
+    "sliding_window": WINDOW, "layer_types": ["sliding_attention", "full_attention"],
+}  # fmt: skip
+_EXPERTS = {"num_local_experts": 4, "num_experts_per_tok": 2}
+#: Quantized ones are for full attention only.
+_OF_WINDOWS = ("none", "dynamic", "static", "full", "beams")
+
+
+def _causal(name, config="", /, caches=CACHES, without=(), **named):
+    named = {**_SMALL, **named}
+    for one in without:
+        del named[one]
+    return Model(
+        config or f"{name}Config", f"{name}ForCausalLM", named, "causal", caches
+    )
+
+
+def _hybrid(name, config="", /, **named):
+    return _causal(name, config, caches=_OF_WINDOWS, **{**_HYBRID, **named})
+
+
+MODELS = {
+    "llama": _causal("Llama"),
+    "mistral": _causal("Mistral", caches=_OF_WINDOWS, sliding_window=WINDOW),
+    "mixtral": _causal("Mixtral", sliding_window=None, **_EXPERTS),
+    "qwen2": _causal("Qwen2"),
+    "qwen3": _causal("Qwen3"),
+    "qwen3_moe": _causal(
+        "Qwen3Moe", num_experts=4, num_experts_per_tok=2, moe_intermediate_size=32
+    ),
+    "gemma": _causal("Gemma"),
+    "gemma2": _hybrid("Gemma2", query_pre_attn_scalar=24, attn_logit_softcapping=4.0),
+    "gemma3": _hybrid("Gemma3", "Gemma3TextConfig"),
+    "cohere2": _hybrid("Cohere2"),
+    "gpt_oss": _hybrid("GptOss", **_EXPERTS),
+    "smollm3": _causal("SmolLM3"),
+    "olmo2": _causal("Olmo2"),
+    "olmo3": _hybrid("Olmo3"),
+    "exaone4": _hybrid("Exaone4"),
+    "phi": _causal("Phi"),
+    "phi3": _causal("Phi3", sliding_window=None),
+    "granite": _causal("Granite", attention_multiplier=0.2),
+    "starcoder2": _causal("Starcoder2", sliding_window=None),
+    "stablelm": _causal("StableLm"),
+    "glm4": _causal("Glm4"),
+    "nemotron": _causal("Nemotron"),
+    "gpt_neox": _causal("GPTNeoX"),
+    "gpt2": Model("GPT2Config", "GPT2LMHeadModel", {
+        "vocab_size": 96, "n_positions": 64, "n_embd": 64, "n_layer": 2, "n_head": 4,
+        "initializer_range": 0.2, "bos_token_id": 1, "eos_token_id": 2,
+    }),
+    "opt": _causal("OPT", ffn_dim=64, word_embed_proj_dim=64),
+    "falcon": _causal("Falcon", new_decoder_architecture=True, num_kv_heads=2),
+    "deepseek_v3": _causal(
+        "DeepseekV3", without=("head_dim",), num_key_value_heads=4, n_routed_experts=4,
+        num_experts_per_tok=2, moe_intermediate_size=32, first_k_dense_replace=1,
+        kv_lora_rank=16, q_lora_rank=16, qk_rope_head_dim=8, qk_nope_head_dim=16,
+        v_head_dim=16, n_group=1, topk_group=1,
+    ),
+    "llama4": _causal(
+        "Llama4", "Llama4TextConfig", caches=_OF_WINDOWS, num_hidden_layers=2,
+        attention_chunk_size=WINDOW, intermediate_size_mlp=64, num_local_experts=2,
+        num_experts_per_tok=1, layer_types=["chunked_attention", "full_attention"],
+        no_rope_layers=[1, 0],
+    ),
+    "modernbert_decoder": _hybrid("ModernBertDecoder", local_attention=WINDOW),
+    "bart": Model("BartConfig", "BartForConditionalGeneration", {
+        "vocab_size": 96, "d_model": 64, "encoder_layers": 2, "decoder_layers": 2,
+        "encoder_attention_heads": 4, "decoder_attention_heads": 4, "encoder_ffn_dim": 64,
+        "decoder_ffn_dim": 64, "max_position_embeddings": 64, "init_std": 0.2,
+        "forced_eos_token_id": None,
+    }, "encoder-decoder", ("none", "dynamic", "static", "beams")),
+    "t5": Model("T5Config", "T5ForConditionalGeneration", {
+        "vocab_size": 96, "d_model": 64, "d_kv": 16, "d_ff": 64, "num_layers": 2,
+        "num_heads": 4, "decoder_start_token_id": 0, "initializer_factor": 1.0,
+    }, "encoder-decoder", ("none", "dynamic", "static", "beams")),
+    "bert": Model("BertConfig", "BertForMaskedLM", _SMALL, "encoder", ("none",)),
+    "modernbert": Model("ModernBertConfig", "ModernBertForMaskedLM", {
+        **_SMALL, "local_attention": 2 * WINDOW, "global_attn_every_n_layers": 2,
+    }, "encoder", ("none",)),
+    "vit": Model("ViTConfig", "ViTForImageClassification", {
+        "hidden_size": 64, "intermediate_size": 64, "num_hidden_layers": 2,
+        "num_attention_heads": 4, "image_size": 16, "patch_size": 4,
+        "initializer_range": 0.2,
+    }, "image", ("none",)),
+}  # fmt: skip
+
+
+def make(one, name="fa3"):
+    """A model with random weights, half precision, on the CPU."""
+    torch.manual_seed(0)
+    config = getattr(transformers, one.config)(**one.named)
+    model = getattr(transformers, one.model)(config).eval()
+    for parameter in model.parameters():
+        if bool(torch.isnan(parameter).any()) or not bool(parameter.any()):
+            # Sinks are made empty, biases 0.
+            torch.nn.init.normal_(parameter, std=0.2)
+    return model.to(torch.float16)
+
+
+def cache_of(model, kind, length=48):
+    config = model.config
+    if kind == "static":
+        return cache_utils.StaticCache(config=config, max_cache_len=length)
+    if kind == "none":
+        return None
+    if kind == "quantized":
+        return cache_utils.Cache(layers=[_Rounded() for _ in range(2)])
+    return cache_utils.DynamicCache(config=None if kind == "full" else config)
+
+
+class _Rounded(cache_utils.QuantizedLayer):
+    """A cache in steps of 1/64, since those of transformers need other packages."""
+
+    def __init__(self):
+        super().__init__(residual_length=2)
+
+    def _quantize(self, tensor, axis):
+        return (tensor * 64).round().to(torch.int16), tensor.dtype
+
+    def _dequantize(self, made):
+        return made[0].to(made[1]) / 64
+
+
+def inputs_of(model, one):
+    """Calls of the model: its arguments."""
+    torch.manual_seed(1)
+    if one.kind == "image":
+        return [{"pixel_values": torch.randn(2, 3, 16, 16, dtype=torch.float16)}]
+    ids = torch.randint(3, 96, (2, LENGTH))
+    seen = torch.ones_like(ids)
+    seen[1, :4] = 0
+    if one.kind == "encoder-decoder":
+        return [{"input_ids": ids, "attention_mask": seen,
+                 "decoder_input_ids": ids[:, :5] % 7 + 3}]  # fmt: skip
+    if one.kind == "encoder":
+        seen = seen.flip(1)
+    return [{"input_ids": ids}, {"input_ids": ids, "attention_mask": seen}]
+
+
+def logits_of(model, one, kind):
+    """What a model says of prompts in one piece, and in two with a cache; padding
+    is left out."""
+    made = []
+    with torch.no_grad():
+        for named in inputs_of(model, one):
+            seen = named.get("attention_mask")
+            if one.kind in ("image", "encoder", "encoder-decoder"):
+                logits = model(**named).logits
+                if one.kind == "encoder":
+                    logits = logits if seen is None else logits[seen.bool()]
+                made.append(logits)
+                continue
+            cache = cache_of(model, kind)
+            if cache is None:
+                logits = model(**named, use_cache=False).logits
+            else:
+                parts = []
+                for begin, end in ((0, SPLIT), (SPLIT, LENGTH - 1), (LENGTH - 1, LENGTH)):
+                    part = {"input_ids": named["input_ids"][:, begin:end]}
+                    if seen is not None:
+                        part["attention_mask"] = seen[:, :end]
+                    parts.append(
+                        model(**part, **{_CACHE: cache}, use_cache=True).logits
+                    )
+                logits = torch.cat(parts, 1)
+            made.append(logits if seen is None else logits[seen.bool()])
+    return made
+
+
+_CACHE = (
+    "cache" if hasattr(transformers.masking_utils, "create_recurrent_attention_mask")
+    else "past_key_values"
+)  # fmt: skip
+
+
+def tokens_of(model, one, kind):
+    """What generate makes of prompts."""
+    if one.kind in ("image", "encoder"):
+        return []
+    made = []
+    for named in inputs_of(model, one):
+        named.pop("decoder_input_ids", None)
+        more = {
+            "none": {"use_cache": False},
+            "dynamic": {},
+            "static": {"cache_implementation": "static", "disable_compile": True},
+            "quantized": {_CACHE: cache_of(model, kind)},
+            "full": {_CACHE: cache_of(model, kind)},
+            "beams": {"num_beams": 3},
+        }[kind]  # fmt: skip
+        made.append(
+            model.generate(
+                **named, **more, max_new_tokens=NEW, min_new_tokens=NEW, do_sample=False
+            )
+        )
+    return made
+
+
+def compare(name, kind, attention="fa3"):
+    """Raises AssertionError where a model is not what eager attention makes it."""
+    one = MODELS[name]
+    model = make(one)
+    found = []
+    for implementation in ("eager", attention):
+        model.set_attn_implementation(implementation)
+        found.append((logits_of(model, one, kind), tokens_of(model, one, kind)))
+    (logits, tokens), (ours, our_tokens) = found
+    for expected, made in zip(logits, ours):
+        expected, made = expected.float(), made.float()
+        error = float((expected - made).abs().max() / expected.abs().max())
+        if not error < 0.02:
+            raise AssertionError(f"logits differ by {error:.3f} of the largest")
+    for expected, made in zip(tokens, our_tokens):
+        if not torch.equal(expected, made):
+            raise AssertionError(f"tokens {made.tolist()}, expected {expected.tolist()}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("--only", default="", help="models, with commas between")
+    parser.add_argument("--caches", default="", help="kinds, with commas between")
+    parser.add_argument("--trace", action="store_true", help="tracebacks")
+    options = parser.parse_args()
+    transformers.logging.set_verbosity_error()
+    torch.set_num_threads(2)
+    fa3.hf.register("fa3", interpret=True)
+    names = [one for one in options.only.split(",") if one] or list(MODELS)
+    passed, failed, models = 0, 0, set()
+    for name in names:
+        for kind in MODELS[name].caches:
+            if options.caches and kind not in options.caches.split(","):
+                continue
+            start = time.perf_counter()
+            try:
+                compare(name, kind)
+                said, passed = "equal", passed + 1
+                models.add(name)
+            except Exception as error:
+                said, failed = f"{type(error).__name__}: {error}", failed + 1
+                if options.trace:
+                    traceback.print_exc()
+            print(f"{name:20}{kind:10} {time.perf_counter() - start:6.1f} s  {said}",
+                  flush=True)  # fmt: skip
+    print(f"{passed} pairs of {len(models)} models equal, {failed} not")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
