@@ -123,6 +123,10 @@ private:
 
   // Tile values: TileLowering.cpp.
   mlir::LogicalResult lowerDot(tile::DotAsyncOp op);
+  /// The left operand of a product, fenced once where it is made, if a loop
+  /// around the insertion point does not change it: a product of the step
+  /// before may still read it. Else null.
+  mlir::Value fenceInFrontOfLoop(mlir::Value lhs);
   mlir::LogicalResult lowerPend(tile::PendOp op);
   mlir::LogicalResult lowerAwait(tile::AwaitOp op);
   mlir::LogicalResult lowerReduce(tile::ReduceOp op);
@@ -173,6 +177,8 @@ private:
   /// The left operand of the last product, and as its fence gave it: a product
   /// with the same one takes it from there, not from a copy.
   mlir::Value lastLhs, fencedLhs;
+  /// Left operands that loops do not change, as their fences gave them.
+  llvm::DenseMap<mlir::Value, mlir::Value> fencedOutside;
   /// The group that claims tiles, and how it tells the others.
   struct Mailbox {
     warp::GroupOp claimer;

@@ -32,6 +32,28 @@ static bool isZero(Value value) {
   return matchPattern(value, m_AnyZeroFloat()) || matchPattern(value, m_Zero());
 }
 
+Value KernelLowering::fenceInFrontOfLoop(Value lhs) {
+  Value made = get(lhs);
+  Operation *inner = made.getParentBlock()->findAncestorOpInBlock(
+      *b.getInsertionBlock()->getParentOp());
+  bool isInLoop = false;
+  for (Operation *op = b.getInsertionBlock()->getParentOp(); inner && !isInLoop;
+       op = op->getParentOp()) {
+    isInLoop = isa<LoopLikeOpInterface>(op);
+    if (op == inner)
+      break;
+  }
+  if (!isInLoop)
+    return {};
+  Value &fenced = fencedOutside[made];
+  if (!fenced) {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointAfterValue(made);
+    fenced = hopper::WgmmaFenceOp::create(b, made).getResults().front();
+  }
+  return fenced;
+}
+
 LogicalResult KernelLowering::lowerDot(tile::DotAsyncOp op) {
   RankedTensorType lhsTile = tile::getTileType(op.getLhs().getType());
   RankedTensorType rhsTile = tile::getTileType(op.getRhs().getType());
@@ -78,10 +100,15 @@ LogicalResult KernelLowering::lowerDot(tile::DotAsyncOp op) {
   bool isHeld = op.getLhs().getDefiningOp<tile::ReadOp>() != nullptr;
   bool isFencedHere = lhsInRegisters && op.getLhs() == lastLhs &&
                       fencedLhs.getParentBlock() == b.getInsertionBlock();
-  bool isFenced = isHeld || isFencedHere;
+  Value fencedBefore;
+  if (isFencedHere)
+    fencedBefore = fencedLhs;
+  else if (lhsInRegisters && !isHeld)
+    fencedBefore = fenceInFrontOfLoop(op.getLhs());
+  bool isFenced = isHeld || fencedBefore;
   Value lhs =
       lhsInRegisters
-          ? isFencedHere ? fencedLhs : get(op.getLhs())
+          ? fencedBefore ? fencedBefore : get(op.getLhs())
           : descriptor(op.getLhs(), op.getLhsOrder() == tile::LhsOrder::mk);
   if (lhsInRegisters) {
     // The operand's layout must be what the instruction reads.

@@ -207,12 +207,30 @@ static FailureOr<scf::ForOp> expand(scf::ForOp loop) {
   return expanded;
 }
 
+/// Waits for the product of the step before, where the loop carries its token,
+/// in front of what makes the left operand anew: nothing else may wait for a
+/// sum that the loop does not look at. Costs nothing where something does.
+static void keepBehindLastStep(scf::ForOp loop, DotAsyncOp dot) {
+  Operation *made = dot.getLhs().getDefiningOp();
+  if (!made || made->getBlock() != loop.getBody() ||
+      !isa<RankedTensorType>(dot.getLhs().getType()) || findAwait(dot))
+    return;
+  for (OpOperand &use : dot.getDone().getUses())
+    if (use.getOwner() == loop.getBody()->getTerminator()) {
+      OpBuilder b(made);
+      warp::WaitOp::create(b, dot.getLoc(),
+                           loop.getRegionIterArg(use.getOperandNumber()));
+      return;
+    }
+}
+
 /// Keeps the conversion of a product's next left operand behind the await of
 /// the product, or a wait for it: until then the tensor core reads the
 /// registers it writes.
 static void keepBehindAwaits(scf::ForOp loop) {
   for (auto dot :
        llvm::make_early_inc_range(loop.getBody()->getOps<DotAsyncOp>())) {
+    keepBehindLastStep(loop, dot);
     auto operand = dyn_cast<BlockArgument>(dot.getLhs());
     if (!operand || operand.getOwner() != loop.getBody() ||
         !isa<RankedTensorType>(operand.getType()))

@@ -5,6 +5,7 @@
 #include "fa3/Dialect/Tile/Transforms/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "mlir/IR/Builders.h"
@@ -86,6 +87,27 @@ static bool isComputed(Value value) {
       continue;
     if (isa<DotOp>(op))
       return true;
+    llvm::append_range(worklist, op->getOperands());
+  }
+  return false;
+}
+
+/// Whether the layout of a tile follows from that of an accumulator: it depends
+/// on a product or, if its own product is not used, on statistics of rows,
+/// which loops carry beside the accumulator that they belong to.
+static bool isTiedToAccumulator(Value value) {
+  SmallVector<Value> worklist = {value};
+  llvm::DenseSet<Value> seen;
+  while (!worklist.empty()) {
+    Value next = worklist.pop_back_val();
+    if (!isTile(next.getType()) || !seen.insert(next).second)
+      continue;
+    Operation *op = next.getDefiningOp();
+    if (op ? isa<DotOp, ReduceOp>(op)
+           : isa<scf::ForOp>(next.getParentBlock()->getParentOp()))
+      return true;
+    if (!op)
+      continue;
     llvm::append_range(worklist, op->getOperands());
   }
   return false;
@@ -236,7 +258,7 @@ static bool reorderSource(DotOp dot, ArrayRef<int64_t> bits) {
 //===----------------------------------------------------------------------===//
 
 static LogicalResult relabel(DotOp dot, int64_t &count) {
-  if (dot.getLhsOrder() != LhsOrder::mk || !isComputed(dot.getLhs()) ||
+  if (dot.getLhsOrder() != LhsOrder::mk || !isTiedToAccumulator(dot.getLhs()) ||
       !isTile(dot.getLhs().getType()) || !isTile(dot.getRhs().getType()))
     return success();
   RankedTensorType lhs = getTileType(dot.getLhs().getType());
@@ -273,7 +295,7 @@ struct RelabelContractions
     int64_t count = 0;
     SmallVector<DotOp> dots;
     getOperation()->walk([&](DotOp dot) {
-      if (isComputed(dot.getLhs()))
+      if (isTiedToAccumulator(dot.getLhs()))
         dots.push_back(dot);
     });
     LogicalResult result = success();
