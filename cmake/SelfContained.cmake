@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Libraries and tools with LLVM, MLIR and the C++ runtime inside; only libc stays
 # shared, because the runtime opens libcuda with dlopen. They are linked from the
-# objects that the rest of the build tree compiles, so they cost a link only.
+# objects that the rest of the build tree compiles, so they cost a link only. They
+# run with an older C library (OldGlibc.cmake).
 #
 # Every library <name>, own or upstream, has a twin <name>.static: the same archive,
 # which asks for archives in place of the shared libMLIR and libLLVM.
@@ -168,6 +169,7 @@ function(fa3_link_archives target)
   fa3_map_to_static(needs)
   target_link_libraries(${target} PRIVATE ${needs})
   target_link_options(${target} PRIVATE ${fa3_static_link_options})
+  fa3_link_old_glibc(${target})
   set_target_properties(${target} PROPERTIES LINKER_LANGUAGE CXX)
   # Once all libraries are there. Arguments of a deferred call are evaluated late.
   cmake_language(EVAL CODE "cmake_language(DEFER DIRECTORY [[${CMAKE_SOURCE_DIR}]]

@@ -2,14 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks where programs and libraries look for libraries, by what readelf says.
 
-  check_elf.py [--release] [--own FOLDER] FOLDER...
+  check_elf.py [--release] [--glibc VERSION] [--own FOLDER] FOLDER...
 
 No RUNPATH may have an empty entry, which is the current directory, or one that
 is not absolute. All are bound at once (BIND_NOW), so that their tables of
 addresses can be read only. With --release: no RUNPATH outside of the release,
 no libraries needed but libc's, and a stack protector. That of LLVM's code
 inside would do; --own asks every library libFA3*.a of a build tree's folder, and
-whether copies are checked in any (_FORTIFY_SOURCE).
+whether copies are checked in any (_FORTIFY_SOURCE). With --glibc: no symbols of a
+newer C library.
 """
 
 import argparse
@@ -29,7 +30,11 @@ def read_elf(option, path):
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 
-def check(path, release):
+def number(version):
+    return tuple(map(int, version.split(".")))
+
+
+def check(path, release, glibc):
     """What is wrong with one file."""
     dynamic = read_elf("--dynamic", path)
     if "There is no dynamic section" in dynamic:
@@ -43,6 +48,11 @@ def check(path, release):
                 yield f"RUNPATH '{entries}' leaves the release: '{entry}'"
     if not re.search(r"BIND_NOW|Flags:.*\bNOW\b", dynamic):
         yield "is bound lazily, without BIND_NOW"
+    if glibc:
+        symbols = read_elf("--dyn-syms", path)
+        for symbol in sorted(set(re.findall(r"(\S+@GLIBC_[0-9.]+)", symbols))):
+            if number(symbol.split("@GLIBC_")[1]) > number(glibc):
+                yield f"needs {symbol}"
     if not release:
         return
     for library in re.findall(r"\(NEEDED\).*\[(.*)\]", dynamic):
@@ -81,6 +91,7 @@ def main():
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--release", action="store_true")
+    parser.add_argument("--glibc")
     parser.add_argument("--own", type=pathlib.Path)
     parser.add_argument("folders", nargs="+", type=pathlib.Path)
     arguments = parser.parse_args()
@@ -92,7 +103,11 @@ def main():
     )
     if not files:
         sys.exit(f"check_elf.py: no programs in {', '.join(map(str, arguments.folders))}")
-    wrong = [f"{path}: {one}" for path in files for one in check(path, arguments.release)]
+    wrong = [
+        f"{path}: {one}"
+        for path in files
+        for one in check(path, arguments.release, arguments.glibc)
+    ]
     if arguments.own:
         wrong += check_own(arguments.own)
     if wrong:

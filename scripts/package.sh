@@ -2,14 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 # Makes dist/fa3-<version>-linux-x86_64.tar.xz: the tools without LLVM beside
 # them, the runtime, examples and device tests, for a machine with a GPU and
-# nothing else. It needs glibc 2.36 or newer; Python 3 for the device tests.
+# nothing else. It needs glibc 2.28 or newer; Python 3 for the device tests.
 #
 #   scripts/package.sh [--test]
 #
 # --test unpacks the archive elsewhere and runs what is in it, with an empty
-# environment.
+# environment, then in a Debian 11, where one can be made.
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
+. "$(dirname "$0")/debian11.sh"
 cd "$fa3_root"
 
 check_archive=false
@@ -44,7 +45,7 @@ cp scripts/demo.sh scripts/common.sh scripts/release_documents.py \
 [ ! -d test/Device ] || cp -r test/Device "$stage/test/"
 find "$stage" -name __pycache__ -prune -exec rm -rf {} +
 cat >"$stage/README.md" <<TEXT
-fa3 $version for Linux on x86-64, glibc 2.36 or newer. Nothing to install.
+fa3 $version for Linux on x86-64, glibc 2.28 or newer. Nothing to install.
 
     scripts/demo.sh            # examples/causal_gqa.mlir to PTX, checked, run
     bin/fa3-opt --help         # passes and pipelines
@@ -76,7 +77,7 @@ cd "$scratch/$name"
 clean=(env -i PATH=/usr/bin:/bin HOME="$scratch")
 sha256sum --check --quiet SHA256SUMS
 "$fa3_root/scripts/release_documents.py" --check .
-"$fa3_root/scripts/check_elf.py" --release --own "$fa3_lib" bin lib
+"$fa3_root/scripts/check_elf.py" --release --glibc 2.28 --own "$fa3_lib" bin lib
 # No library from where one happens to be.
 mkdir "$scratch/planted"
 for library in libm.so.6 libdl.so.2 libstdc++.so.6; do
@@ -90,3 +91,15 @@ done
   sed "s,$scratch/,,"
 "${clean[@]}" bash scripts/demo.sh
 echo "package.sh: the archive works by itself"
+
+cd "$fa3_root"
+if fa3_debian11_make; then
+  rm -rf "$fa3_debian11/package"
+  mv "$scratch/$name" "$fa3_debian11/package"
+  rm -rf "$fa3_debian11/package/demo"
+  fa3_in_debian11 bash /package/scripts/demo.sh
+  fa3_in_debian11 /package/bin/fa3-tune --help >/dev/null
+  echo "package.sh: the archive works in a Debian 11"
+else
+  echo "package.sh: NOT TESTED WITH AN OLDER C LIBRARY: no Debian 11 can be made" >&2
+fi

@@ -18,8 +18,8 @@ packages=(g++ cmake ninja-build ccache llvm-22-dev libmlir-22-dev mlir-22-tools
 for purpose in "$@"; do
   case $purpose in
     check) packages+=(clang-format-22 git xz-utils) ;;
-    package) packages+=(xz-utils) ;;
-    wheel) packages+=(binutils python3-venv) ;;
+    package) packages+=(mmdebstrap xz-utils) ;;
+    wheel) packages+=(binutils mmdebstrap python3-venv) ;;
     *)
       echo "setup.sh: expects check, package or wheel, got '$purpose'" >&2
       exit 2
