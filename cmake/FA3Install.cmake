@@ -16,8 +16,7 @@ endif()
 
 # The archive of scripts/package.sh: cmake --install --component release --strip.
 if(FA3_SELF_CONTAINED)
-  install(TARGETS fa3-opt-static fa3-translate-static fa3-run-static
-    fa3-tune-static
+  install(TARGETS fa3-tools
     RUNTIME DESTINATION bin COMPONENT release EXCLUDE_FROM_ALL)
 endif()
 install(TARGETS fa3_runtime

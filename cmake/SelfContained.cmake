@@ -54,7 +54,8 @@ function(fa3_add_upstream_twins)
     AggressiveInstCombine Analysis BitReader BitWriter CodeGen Core Coroutines
     ExecutionEngine FrontendOpenMP IPO IRReader InstCombine JITLink Linker MC
     MCJIT NVPTXCodeGen NVPTXDesc NVPTXInfo OrcJIT OrcShared OrcTargetProcess
-    Passes PerfJITEvents Remarks Support Target TargetParser TransformUtils
+    Passes PerfJITEvents Remarks Support SupportLSP Target TargetParser
+    TransformUtils
     native)
   # Of those that need "all of MLIR" only the execution engine is used.
   set(mlir_archives MLIRBuiltinToLLVMIRTranslation MLIRExecutionEngineUtils
@@ -187,6 +188,45 @@ function(fa3_add_static_tool tool)
   # They look for no library but libc, so nowhere for any.
   set_target_properties(${tool}-static PROPERTIES
     OUTPUT_NAME ${tool}
+    INSTALL_RPATH ""
+    INSTALL_RPATH_USE_LINK_PATH OFF
+    RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/static/bin)
+  set_property(GLOBAL PROPERTY FA3_LINKS_OF_${tool} ${ARGN})
+endfunction()
+
+# fa3_add_static_tools(<name> <tool>...): one program that is each of the tools, by
+# the name that it is called by: LLVM is in it once. Its objects are those of the
+# tools, with their `main` under other names.
+function(fa3_add_static_tools name)
+  if(NOT FA3_SELF_CONTAINED)
+    return()
+  endif()
+  set(objects "")
+  set(own "")
+  set(upstream "")
+  set(table "")
+  foreach(tool IN LISTS ARGN)
+    string(MAKE_C_IDENTIFIER "${tool}_main" main)
+    set(object "${CMAKE_CURRENT_BINARY_DIR}/${tool}-main.o")
+    add_custom_command(OUTPUT "${object}"
+      COMMAND "${CMAKE_OBJCOPY}" --redefine-sym main=${main}
+              $<TARGET_OBJECTS:${tool}> "${object}"
+      DEPENDS ${tool} $<TARGET_OBJECTS:${tool}> VERBATIM)
+    list(APPEND objects "${object}")
+    string(APPEND table "TOOL(\"${tool}\", ${main})\n")
+    get_property(links GLOBAL PROPERTY FA3_LINKS_OF_${tool})
+    cmake_parse_arguments(LINKS "" "" "MLIR;FA3" ${links})
+    list(APPEND own ${LINKS_FA3})
+    list(APPEND upstream ${LINKS_MLIR})
+  endforeach()
+  list(REMOVE_DUPLICATES own)
+  list(REMOVE_DUPLICATES upstream)
+  file(CONFIGURE OUTPUT "${CMAKE_CURRENT_BINARY_DIR}/${name}.inc"
+    CONTENT "${table}")
+  add_executable(${name} EXCLUDE_FROM_ALL ${name}.cpp ${objects})
+  target_include_directories(${name} PRIVATE "${CMAKE_CURRENT_BINARY_DIR}")
+  fa3_link_archives(${name} FA3 ${own} MLIR ${upstream})
+  set_target_properties(${name} PROPERTIES
     INSTALL_RPATH ""
     INSTALL_RPATH_USE_LINK_PATH OFF
     RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/static/bin)

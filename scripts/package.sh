@@ -26,17 +26,20 @@ esac
 scripts/setup.sh package
 version=$(sed -n 's/^project(fa3 VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
 name=fa3-$version-linux-x86_64
-tools=(fa3-opt fa3-translate fa3-run fa3-tune)
+tools=(fa3-opt fa3-translate fa3-run fa3-tune fa3-lsp-server)
 
 # In the build tree of everything else: what is compiled there is only linked.
 fa3_configure "$fa3_build" -DFA3_WERROR=ON -DFA3_HARDENED=ON
-fa3_make "$fa3_build" "${tools[@]/%/-static}" fa3_runtime
+fa3_make "$fa3_build" fa3-tools fa3_runtime
 
 stage=$fa3_build/static/package/$name
 rm -rf "$stage"
 mkdir -p "$stage"/{bin,lib,include/fa3,test,scripts,docs} dist
 cmake --install "$fa3_build" --component release --strip --prefix "$stage" \
   >"$fa3_build/static/install.log"
+for tool in "${tools[@]}"; do
+  ln -s fa3-tools "$stage/bin/$tool"
+done
 cp -r include/fa3/Runtime "$stage/include/fa3/"
 cp -r python examples benchmarks LICENSE SECURITY.md "$stage/"
 cp docs/Runtime.md "$stage/docs/"
@@ -52,7 +55,9 @@ fa3 $version for Linux on x86-64, glibc 2.28 or newer. Nothing to install.
     bin/fa3-translate --help   # MLIR to PTX and manifest
     bin/fa3-run --help         # runs it, on the GPU or in the interpreter
     bin/fa3-tune --help        # options by cost model and measurement
+    bin/fa3-lsp-server --help  # for editors
 
+They are one program, bin/fa3-tools, under several names.
 lib/libfa3_runtime.so with include/fa3/Runtime/fa3_runtime.h and
 python/fa3_runtime launch what fa3-translate wrote: docs/Runtime.md.
 

@@ -9,7 +9,9 @@ THIRD-PARTY-NOTICES.txt   licenses of the code of others that is linked in,
 sbom.spdx.json            the same as a list for tools, SPDX 2.3
 SHA256SUMS                of every other file; sha256sum --check SHA256SUMS
 
-With --check, compares the folder with its sums and looks for the notices.
+With --check, compares the folder with its sums and looks for the notices. With
+--check-links, FOLDER is a file of commands that link, such as `ninja -t commands`
+prints: every archive in them has to be of a package that the notices name.
 """
 
 import argparse
@@ -116,16 +118,15 @@ def sums(folder):
     return "".join(lines)
 
 
-def check(folder):
-    if (folder / SUMS).read_text() != sums(folder):
-        sys.exit(f"release_documents.py: files of {folder} are not those of {SUMS}")
-    text = (folder / NOTICES).read_text()
-    listed = json.loads((folder / SBOM).read_text())["packages"]
+def lacks(text, bill):
+    """What the notices and the list of parts do not have."""
+    listed = bill["packages"]
+    missing = []
     for name, license, *_ in COMPONENTS:
         if f"\n{name} " not in text:
-            sys.exit(f"release_documents.py: {NOTICES} does not name {name}")
+            missing.append(f"{NOTICES} does not name {name}")
         if not any(p["name"] == name and p["licenseDeclared"] == license for p in listed):
-            sys.exit(f"release_documents.py: {SBOM} does not list {name}")
+            missing.append(f"{SBOM} does not list {name}")
     # Texts that have to be there word by word.
     for words in (
         "LLVM Exceptions to the Apache 2.0 License",
@@ -135,8 +136,41 @@ def check(folder):
         "GCC Runtime Library Exception",
     ):
         if words.lower() not in re.sub(r"\s+", " ", text).lower():
-            sys.exit(f"release_documents.py: {NOTICES} lacks '{words}'")
-    print(f"release_documents.py: {len(listed)} packages, notices and sums are right")
+            missing.append(f"{NOTICES} lacks '{words}'")
+    return missing
+
+
+def check(folder):
+    if (folder / SUMS).read_text() != sums(folder):
+        sys.exit(f"release_documents.py: files of {folder} are not those of {SUMS}")
+    bill = json.loads((folder / SBOM).read_text())
+    missing = lacks((folder / NOTICES).read_text(), bill)
+    if missing:
+        sys.exit("\n".join(f"release_documents.py: {one}" for one in missing))
+    count = len(bill["packages"])
+    print(f"release_documents.py: {count} packages, notices and sums are right")
+
+
+# Archives that every program of the compiler takes a few lines of.
+OF_THE_COMPILER = {"libc6-dev", "libgcc-12-dev"}
+
+
+def check_links(commands):
+    """Archives in commands that link, and the packages that they are from: each has
+    to be among the components."""
+    archives = sorted(set(re.findall(r"(/usr/\S+\.a)\b", commands)))
+    known = {package for _, _, _, package, _ in COMPONENTS} | OF_THE_COMPILER
+    known |= {"libmlir-22-dev"}  # of the same source as llvm-22-dev
+    owners = {}
+    query = subprocess.run(["dpkg", "-S", *archives], capture_output=True, text=True)
+    for line in query.stdout.splitlines():
+        package, _, path = line.partition(": ")
+        owners[path] = package.split(":")[0]
+    wrong = [f"{one} is of {owners.get(one, 'no package')}" for one in archives
+             if owners.get(one) not in known]  # fmt: skip
+    if wrong or not archives:
+        sys.exit("\n".join(f"release_documents.py: {one}" for one in wrong or ["no archives"]))
+    print(f"release_documents.py: {len(archives)} archives of others, all in the notices")
 
 
 def main():
@@ -146,9 +180,13 @@ def main():
     parser.add_argument("--version")
     parser.add_argument("--time", type=int)
     parser.add_argument("--check", action="store_true")
+    parser.add_argument("--check-links", action="store_true")
     parser.add_argument("folder", type=pathlib.Path)
     arguments = parser.parse_args()
     folder = arguments.folder
+    if arguments.check_links:
+        check_links(folder.read_text())
+        return
     if arguments.check:
         check(folder)
         return

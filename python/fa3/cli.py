@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""python -m fa3 info | warm | cache | bench | mask."""
+"""python -m fa3 info | demo | warm | cache | bench | mask."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import importlib.util
 import json
 import pathlib
 import platform
+import subprocess
 import sys
 import time
 from typing import Any, Callable, Sequence
@@ -28,6 +29,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     info = commands.add_parser("info", help="versions, device, cache; for bug reports")
     info.add_argument("--json", action="store_true", help="as JSON")
+
+    commands.add_parser(
+        "demo", help="compiles, interprets, and launches where there is a Hopper"
+    )
 
     warm = commands.add_parser(
         "warm", help="compiles kernels into the cache, or into a bundle"
@@ -94,6 +99,7 @@ def collect_info() -> dict[str, Any]:
     """What a bug report needs."""
     made: dict[str, Any] = {
         "fa3": __version__,
+        "commit": describe_commit(),
         "python": platform.python_version(),
         "system": f"{platform.platform()}, {' '.join(platform.libc_ver())}",
     }
@@ -110,8 +116,10 @@ def collect_info() -> dict[str, Any]:
             f"{one.name}, sm_{one.compute_capability[0]}{one.compute_capability[1]}, "
             f"{one.sms} SMs" for one in devices
         ]  # fmt: skip
+        made["hopper"] = _describe_hopper([one.compute_capability for one in devices])
     except (runtime.Error, OSError) as error:
         made["driver"], made["devices"] = f"none: {error}", []
+        made["hopper"] = _describe_hopper([])
     made["ptx_version"] = default_ptx_version() / 10
     made["ptxas"] = find_ptxas() or "none: the driver compiles PTX"
     folder = caches.default_folder()
@@ -120,6 +128,36 @@ def collect_info() -> dict[str, Any]:
     for name in ("torch", "jax", "transformers"):
         made[name] = _version_of(name)
     return made
+
+
+def describe_commit() -> str:
+    """What `git describe` said where the wheel was made, or says in a clone."""
+    folder = pathlib.Path(__file__).resolve().parent
+    try:
+        return (folder / "_commit.txt").read_text().strip()
+    except OSError:
+        pass
+    root = folder.parents[1]
+    if not (root / ".git").exists() or not (root / "python" / "fa3").samefile(folder):
+        return "unknown"
+    command = ["git", "-C", str(root), "describe", "--always", "--dirty", "--tags"]
+    try:
+        made = subprocess.run(command, capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"
+    return made.stdout.strip()
+
+
+def _describe_hopper(capabilities: Sequence[tuple[int, int]]) -> str:
+    """Whether kernels run on the devices: those of compute capability 9.0."""
+    if not capabilities:
+        return "no device: kernels run in the interpreter"
+    fitting = [str(i) for i, one in enumerate(capabilities) if tuple(one) == (9, 0)]
+    if not fitting:
+        return "no: kernels need compute capability 9.0 (H100, H200, H800, GH200)"
+    if len(fitting) == len(capabilities):
+        return "yes"
+    return f"yes, of the devices only {', '.join(fitting)}"
 
 
 def _describe_bundles() -> list[str]:
@@ -152,6 +190,12 @@ def _info(options: argparse.Namespace) -> int:
             value = "; ".join(value) or "-"
         print(f"{name:14}{value}")
     return 0
+
+
+def _demo(options: argparse.Namespace) -> int:
+    from . import demo
+
+    return demo.run()
 
 
 # -----------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from unittest import mock
 
 import support  # noqa: F401
 
-from fa3 import bench, cli
+from fa3 import bench, cli, demo
 
 
 def run(*arguments):
@@ -31,6 +31,38 @@ class CommandTest(unittest.TestCase):
         for name in ("fa3", "compiler", "driver", "devices", "ptxas", "cache", "torch"):
             self.assertIn(name, made)
         self.assertIn("ptx_version", run("info")[1])
+
+    def test_info_says_whether_there_is_a_hopper(self):
+        describe = cli._describe_hopper
+        self.assertIn("no device", describe([]))
+        self.assertIn("no: kernels need compute capability 9.0", describe([(8, 0), (10, 0)]))
+        self.assertEqual(describe([(9, 0), (9, 0)]), "yes")
+        self.assertEqual(describe([(8, 9), (9, 0)]), "yes, of the devices only 1")
+
+    def test_info_names_the_commit(self):
+        name = cli.describe_commit()
+        self.assertRegex(name, "unknown|[0-9a-f]{7}|v[0-9]")
+        with tempfile.TemporaryDirectory() as folder:
+            package = pathlib.Path(folder, "fa3")
+            package.mkdir()
+            with mock.patch.object(cli, "__file__", str(package / "cli.py")):
+                self.assertEqual(cli.describe_commit(), "unknown")
+                (package / "_commit.txt").write_text("v1.2-3-gabc\n")
+                self.assertEqual(cli.describe_commit(), "v1.2-3-gabc")
+
+    def test_demo(self):
+        code, text, errors = run("demo")
+        self.assertEqual((code, errors), (0, ""))
+        self.assertRegex(text, r"the sum in Python [0-9.]+e-0[4-9]")
+        self.assertRegex(text, r"[1-9][0-9]* x wgmma.mma_async")
+        self.assertIn("all right", text)
+
+    def test_demo_sees_a_wrong_result(self):
+        zeros = [0.0] * (demo._QUERIES * demo._DIM)
+        with mock.patch.object(demo, "_expected", lambda *arrays: zeros):
+            code, text, _ = run("demo")
+        self.assertEqual(code, 1)
+        self.assertIn("WRONG", text)
 
     def test_mask(self):
         code, text, _ = run(
