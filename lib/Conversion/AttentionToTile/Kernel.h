@@ -6,7 +6,7 @@
 #include "PackGroups.h"
 #include "fa3/Dialect/Attention/Contract/HostFunction.h"
 #include "fa3/Dialect/Attention/IR/Attention.h"
-#include "fa3/Tuning/TileChoice.h"
+#include "fa3/Tuning/ForwardPlan.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/Support/MathExtras.h"
@@ -19,27 +19,6 @@ inline int64_t getTileWidth(int64_t dim) {
   constexpr int64_t kStep = 8;
   return llvm::alignTo(dim, kStep);
 }
-
-/// How weighted values are summed.
-struct AccumulationPolicy {
-  /// All rows share a reference, so that nothing is rescaled and no maximum
-  /// needed; scores have to have bounds.
-  bool sharesReference;
-  /// The accumulator is rescaled only where a row maximum has grown much.
-  bool lazy;
-  /// log2 of the tolerated growth of a row maximum, lazy only.
-  double threshold;
-  /// Products start from zero and are added in fp32, instead of being
-  /// accumulated inside the product: every step, or after some steps.
-  bool twoLevel;
-  int64_t stepsBetween;
-  /// Rows end at the next tile's first: iterations and stores say so, and tiles
-  /// may have different numbers of rows.
-  bool endRows;
-  /// Keys of a narrower block that comes first: what is left of a known number
-  /// of keys, rounded up to what products take; 0 for none.
-  int64_t lastKeys;
-};
 
 /// log2 of the largest weight that fits an element type with a factor below 2
 /// to spare: 8 of 448, 15 of 57344 and of 65504; bf16 has the range of f32.

@@ -1,0 +1,220 @@
+//===- ForwardKernels.cpp - kernels of a forward --------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+#include "ForwardKernels.h"
+#include "Cost.h"
+#include "ForwardFacts.h"
+#include "Kernel.h"
+#include "KernelArguments.h"
+#include "SequenceCode.h"
+#include "SplitCount.h"
+#include "fa3/Dialect/Attention/Contract/Captures.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+using namespace mlir;
+using namespace fa3;
+using attention::ForwardOp;
+using attention::HostFunction;
+
+namespace {
+/// Results of an attention, or of its parts, in memory.
+struct Results {
+  Value o, lse;
+};
+
+/// Builds the kernels of one forward.
+class ForwardBuilder {
+public:
+  ForwardBuilder(HostFunction &host, gpu::GPUModuleOp module)
+      : host(host), module(module), forward(host.forward) {}
+
+  FailureOr<ForwardKernels> build(const ForwardOptions &options);
+
+private:
+  /// Kernels take arrays whose last dimension is contiguous.
+  Value getValues();
+  /// What makes heads of arrays rows: those have `inFront` dimensions in front
+  /// of the others.
+  void view(const std::optional<GroupPacking> &packing,
+            ArrayRef<Value *> arrays, unsigned inFront);
+  /// Creates a kernel that only returns and says which of its arguments
+  /// `operands` are.
+  std::pair<gpu::GPUFuncOp, KernelArguments>
+  createKernel(StringRef name, Value q, Results results, Results parts,
+               KernelOperands &operands);
+  LogicalResult buildAttention(const ForwardPlan &plan,
+                               KernelOperands &operands);
+  void buildLaunch(gpu::GPUFuncOp kernel, const KernelArguments &arguments);
+  LogicalResult buildMerge(const std::optional<GroupPacking> &packing);
+
+  HostFunction &host;
+  gpu::GPUModuleOp module;
+  ForwardOp forward;
+  Value values;
+  attention::Captures captures;
+  /// Where parts of the keys go, null for none.
+  Results parts;
+};
+} // namespace
+
+Value ForwardBuilder::getValues() {
+  if (!forward.getTransposedV())
+    return host.v;
+  OpBuilder onHost = host.getBuilder();
+  AffineMap map = AffineMap::getPermutationMap(ArrayRef<int64_t>{0, 1, 3, 2},
+                                               module.getContext());
+  return memref::TransposeOp::create(onHost, forward.getLoc(), host.v,
+                                     AffineMapAttr::get(map));
+}
+
+void ForwardBuilder::view(const std::optional<GroupPacking> &packing,
+                          ArrayRef<Value *> arrays, unsigned inFront) {
+  if (!packing)
+    return;
+  OpBuilder onHost = host.getBuilder();
+  ImplicitLocOpBuilder b(forward.getLoc(), onHost);
+  unsigned ofHeads = forward.getPlaceRank(attention::Sequence::query) - 2;
+  for (Value *array : arrays)
+    *array = viewGroups(b, *array, ofHeads + inFront, *packing);
+}
+
+std::pair<gpu::GPUFuncOp, KernelArguments>
+ForwardBuilder::createKernel(StringRef name, Value q, Results results,
+                             Results parts, KernelOperands &operands) {
+  KernelArguments arguments;
+  for (Value value : {q, host.k, values})
+    arguments.add(value);
+  for (Value value : host.aux)
+    arguments.add(value);
+  for (Value value : {results.o, results.lse, host.scale})
+    arguments.add(value);
+  for (Value value : host.scales)
+    arguments.add(value);
+  for (Value value : {host.maxQ, host.sinks, parts.o, parts.lse})
+    arguments.add(value);
+  for (auto [value, hostValue] : captures)
+    arguments.add(hostValue);
+
+  gpu::GPUFuncOp kernel =
+      fa3::createKernel(module, forward.getLoc(), name, arguments.getTypes());
+  OpBuilder builder(kernel.getBody().front().getTerminator());
+  auto inKernel = [&](Value value) {
+    return arguments.lookup(builder, kernel, value);
+  };
+  operands.q = inKernel(q);
+  operands.k = inKernel(host.k);
+  operands.v = inKernel(values);
+  operands.o = inKernel(results.o);
+  operands.lse = inKernel(results.lse);
+  operands.scale = inKernel(host.scale);
+  operands.maxQ = inKernel(host.maxQ);
+  operands.sinks = inKernel(host.sinks);
+  operands.batch = host.batchExtent;
+  for (Value value : host.aux)
+    operands.aux.push_back(inKernel(value));
+  for (Value value : host.scales)
+    operands.scales.push_back(inKernel(value));
+  for (auto [value, hostValue] : captures)
+    operands.captures.map(value, inKernel(hostValue));
+  return {kernel, std::move(arguments)};
+}
+
+void ForwardBuilder::buildLaunch(gpu::GPUFuncOp kernel,
+                                 const KernelArguments &arguments) {
+  OpBuilder builder = host.getBuilder();
+  ImplicitLocOpBuilder b(forward.getLoc(), builder);
+  // The host does not know the work of places and of listed blocks.
+  SmallVector<Value> cost;
+  if (!forward.getSizesOfBlocks() &&
+      !forward.hasPlace(attention::Sequence::query) &&
+      !forward.hasPlace(attention::Sequence::key))
+    cost = {buildFlops(b, host), buildBytes(b, host)};
+  launchKernel(b, b.getLoc(), module, kernel, arguments.get(), cost);
+}
+
+LogicalResult ForwardBuilder::buildAttention(const ForwardPlan &plan,
+                                             KernelOperands &operands) {
+  Value q = host.q;
+  Results results = {host.o, host.lse};
+  view(operands.packing, {&q, &results.o, &results.lse}, 0);
+  limitSequences(host, attention::Sequence::query);
+  captures = attention::collectCaptures(forward.getOperation(), host.values);
+  if (host.splits) {
+    std::tie(parts.o, parts.lse) =
+        allocateParts(host, operands.packing, plan.tile.blockM);
+    results = parts;
+    view(operands.packing, {&results.o, &results.lse}, 1);
+    operands.inParts = true;
+  }
+  auto [kernel, arguments] =
+      createKernel(host.function.getName(), q, results, {}, operands);
+  OpBuilder builder(kernel.getBody().front().getTerminator());
+  if (failed(buildKernelBody(builder, forward, operands, plan.tile,
+                             plan.accumulation)))
+    return failure();
+  buildLaunch(kernel, arguments);
+  return success();
+}
+
+LogicalResult
+ForwardBuilder::buildMerge(const std::optional<GroupPacking> &packing) {
+  KernelOperands merged;
+  // Sinks are read head by head.
+  merged.packing = packing;
+  if (std::optional<GroupPacking> heads = chooseHeadPacking(host);
+      heads && !host.sinks)
+    merged.packing = heads;
+  Value q = host.q;
+  Results results = {host.o, host.lse};
+  view(merged.packing, {&q, &results.o, &results.lse}, 0);
+  view(merged.packing, {&parts.o, &parts.lse}, 1);
+  auto [merge, arguments] = createKernel(
+      (host.function.getName() + "_merge").str(), q, results, parts, merged);
+  OpBuilder builder(merge.getBody().front().getTerminator());
+  if (failed(buildMergeBody(builder, forward, merged,
+                            arguments.lookup(builder, merge, parts.o),
+                            arguments.lookup(builder, merge, parts.lse))))
+    return failure();
+  OpBuilder onHost = host.getBuilder();
+  launchKernel(onHost, forward.getLoc(), module, merge, arguments.get());
+  return success();
+}
+
+FailureOr<ForwardKernels> ForwardBuilder::build(const ForwardOptions &options) {
+  int64_t valueWidth = forward.getValueHeadDim();
+  if (forward.getSplits() && getTileWidth(valueWidth) != valueWidth)
+    return forward.emitOpError("splits keys: expects a head dim of v that is a "
+                               "multiple of 8, whose parts are copied in bulk, "
+                               "got ")
+           << valueWidth;
+  KernelOperands operands;
+  FailureOr<std::optional<GroupPacking>> packing =
+      chooseGroupPacking(host, options.packGqa);
+  if (failed(packing))
+    return failure();
+  FailureOr<ForwardFacts> facts =
+      readForwardFacts(host, *packing, options.loads);
+  if (failed(facts))
+    return failure();
+  FailureOr<ForwardPlan> plan =
+      planForward(*facts, options.plan, [&](const Twine &sentence) {
+        forward.emitOpError(sentence);
+      });
+  if (failed(plan))
+    return failure();
+  remarkNumbers(forward, *facts, *plan);
+  values = getValues();
+  operands.packing = *packing;
+  operands.pieceRows = plan->pieceRows;
+  if (failed(buildAttention(*plan, operands)) ||
+      (host.splits && failed(buildMerge(*packing))))
+    return failure();
+  return ForwardKernels{host.splits ? 2 : 1, packing->has_value()};
+}
+
+FailureOr<ForwardKernels>
+fa3::buildForwardKernels(HostFunction &host, gpu::GPUModuleOp module,
+                         const ForwardOptions &options) {
+  return ForwardBuilder(host, module).build(options);
+}
