@@ -10,6 +10,7 @@
 #include "fa3/Dialect/Warp/Transforms/Passes.h"
 #include "fa3/Pipelines/TunedPipeline.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
 
@@ -75,12 +76,18 @@ static Options takeOptions(const PipelineOptions &from) {
   return to;
 }
 
-void fa3::buildTilePipeline(OpPassManager &pm, const PipelineOptions &options) {
+/// What attention-to-tile expects: attention that is a function of its own,
+/// with its code written out.
+static void addFront(OpPassManager &pm, const PipelineOptions &options) {
   pm.addPass(attention::createOutline());
   pm.addPass(attention::createExpandMods());
   pm.addPass(attention::createDeriveBlocks(
       takeOptions<attention::DeriveBlocksOptions>(options)));
   pm.addPass(attention::createDeriveGradient());
+}
+
+/// The options of attention-to-tile, those left open by the others.
+static AttentionToTileOptions getToTile(const PipelineOptions &options) {
   auto toTile = takeOptions<AttentionToTileOptions>(options);
   // A narrow block has no turn of its own.
   if (toTile.lastBlock == options::LastBlock::Auto &&
@@ -90,12 +97,28 @@ void fa3::buildTilePipeline(OpPassManager &pm, const PipelineOptions &options) {
   if (toTile.backwardForm == options::BackwardForm::Auto &&
       (options.stages > 1 || !options.warpSpecialize || options.replicas != 0))
     toTile.backwardForm = options::BackwardForm::Split;
-  auto grid = takeOptions<tile::MapGridOptions>(options);
   // Tiles of other heights are made of whole replicas of 64 rows.
+  toTile.endRows =
+      options.replicas == 0 && options.heights != options::Heights::Even;
+  return toTile;
+}
+
+FailureOr<SmallVector<PlannedForward>>
+fa3::planForwards(ModuleOp module, const PipelineOptions &options) {
+  OwningOpRef<ModuleOp> front = module.clone();
+  PassManager pm(module.getContext());
+  addFront(pm, options);
+  if (failed(pm.run(*front)))
+    return failure();
+  return planForwards(*front, getToTile(options));
+}
+
+void fa3::buildTilePipeline(OpPassManager &pm, const PipelineOptions &options) {
+  addFront(pm, options);
+  auto grid = takeOptions<tile::MapGridOptions>(options);
   if (options.replicas != 0)
     grid.heights = options::Heights::Even;
-  toTile.endRows = grid.heights != options::Heights::Even;
-  pm.addPass(createAttentionToTile(toTile));
+  pm.addPass(createAttentionToTile(getToTile(options)));
   addCleanup(pm);
   pm.addPass(tile::createStrengthReduce());
   pm.addPass(createCanonicalizerPass());

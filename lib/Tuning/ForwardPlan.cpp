@@ -1,6 +1,7 @@
 //===- ForwardPlan.cpp - how a forward is tiled ---------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 #include "fa3/Tuning/ForwardPlan.h"
+#include "llvm/Support/Format.h"
 #include "llvm/Support/MathExtras.h"
 #include "llvm/Support/raw_ostream.h"
 #include <numeric>
@@ -348,7 +349,7 @@ void ForwardPlan::print(llvm::raw_ostream &os) const {
   auto size = [&](TileChoice tile) {
     os << tile.blockM << " rows x " << tile.blockN << " keys";
   };
-  os << "tile: ";
+  os << "  tile: ";
   size(tile);
   if (tileWithoutNumbers) {
     os << ", without integers of keys in registers ";
@@ -356,19 +357,21 @@ void ForwardPlan::print(llvm::raw_ostream &os) const {
   }
   os << '\n';
   if (pieceRows)
-    os << "keys are loaded in pieces of: " << pieceRows << '\n';
+    os << "  keys are loaded in pieces of: " << pieceRows << '\n';
   if (accumulation.lastKeys)
-    os << "keys of the narrower first block: " << accumulation.lastKeys << '\n';
-  os << "rescaling: ";
+    os << "  keys of the narrower first block: " << accumulation.lastKeys
+       << '\n';
+  os << "  rescaling: ";
   if (accumulation.sharesReference)
     os << "never, all rows share a reference\n";
   else if (accumulation.lazy)
-    os << "where a maximum has grown by 2^" << accumulation.threshold << '\n';
+    os << "where a maximum has grown by 2^"
+       << llvm::format("%g", accumulation.threshold) << '\n';
   else
     os << "every step\n";
   if (accumulation.twoLevel)
-    os << "products are added in fp32 after steps: "
+    os << "  products are added in fp32 after steps: "
        << accumulation.stepsBetween << '\n';
-  os << "rows end at the next tile's first: "
+  os << "  rows end at the next tile's first: "
      << (accumulation.endRows ? "yes" : "no") << '\n';
 }

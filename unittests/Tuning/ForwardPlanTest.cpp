@@ -230,8 +230,8 @@ TEST(ForwardPlan, Print) {
   std::string text;
   llvm::raw_string_ostream os(text);
   planOf(facts, options).print(os);
-  EXPECT_EQ(text, "tile: 128 rows x 80 keys\n"
-                  "keys are loaded in pieces of: 16\n"
-                  "rescaling: where a maximum has grown by 2^8.000000e+00\n"
-                  "rows end at the next tile's first: yes\n");
+  EXPECT_EQ(text, "  tile: 128 rows x 80 keys\n"
+                  "  keys are loaded in pieces of: 16\n"
+                  "  rescaling: where a maximum has grown by 2^8\n"
+                  "  rows end at the next tile's first: yes\n");
 }

@@ -1,13 +1,15 @@
 //===- Pipelines.h - named compositions of passes ---------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// Each pipeline is a list of passes. Where an option is left open, it may choose
-// by the others. With a tuning table the whole one is a pass that runs the list.
+// Each pipeline is a list of passes. Where an option is left open, it may
+// choose by the others. With a tuning table the whole one is a pass that runs
+// the list.
 //===----------------------------------------------------------------------===//
 
 #ifndef FA3_PIPELINES_PIPELINES_H
 #define FA3_PIPELINES_PIPELINES_H
 
+#include "fa3/Conversion/AttentionToTile/AttentionToTile.h"
 #include "fa3/Options/Options.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassOptions.h"
@@ -60,6 +62,11 @@ void buildPTXPipeline(mlir::OpPassManager &pm, const PipelineOptions &options);
 /// up is all of it.
 void buildLowerToNVVMPipeline(mlir::OpPassManager &pm,
                               const PipelineOptions &options);
+
+/// How attention-to-tile, with these options, tiles each forward of a module,
+/// which stays as it is. Errors are diagnostics.
+mlir::FailureOr<llvm::SmallVector<PlannedForward>>
+planForwards(mlir::ModuleOp module, const PipelineOptions &options);
 
 /// Whether kernels with these options may be lowered together from hopper on,
 /// but for their passes on LLVM IR: what the pipeline from there on takes is

@@ -111,11 +111,10 @@ LogicalResult AttentionToTile::buildQuantizations(HostFunction &host,
 
 LogicalResult AttentionToTile::buildForward(HostFunction &host,
                                             gpu::GPUModuleOp module) {
-  ForwardOptions options;
-  options.plan = {blockM,   blockN,        rescale,   rescaleThreshold,
-                  twoLevel, twoLevelSteps, lastBlock, endRows};
-  options.loads = loads;
-  options.packGqa = packGqa;
+  ForwardOptions options = {{blockM, blockN, rescale, rescaleThreshold,
+                             twoLevel, twoLevelSteps, lastBlock, endRows},
+                            loads,
+                            packGqa};
   FailureOr<ForwardKernels> built = buildForwardKernels(host, module, options);
   if (failed(built))
     return failure();
@@ -160,4 +159,29 @@ LogicalResult AttentionToTile::convert(func::FuncOp function) {
   kernels += *merges;
   function.erase();
   return success();
+}
+
+FailureOr<SmallVector<PlannedForward>>
+fa3::planForwards(ModuleOp module, const AttentionToTileOptions &options) {
+  ForwardOptions forward = {{options.blockM, options.blockN, options.rescale,
+                             options.rescaleThreshold, options.twoLevel,
+                             options.twoLevelSteps, options.lastBlock,
+                             options.endRows},
+                            options.loads,
+                            options.packGqa};
+  SmallVector<PlannedForward> plans;
+  for (auto function : llvm::to_vector(module.getOps<func::FuncOp>())) {
+    if (!attention::hasAttention(function))
+      continue;
+    FailureOr<HostFunction> host = attention::createHostFunction(function);
+    if (failed(host))
+      return failure();
+    if (!host->forward)
+      continue;
+    FailureOr<ForwardPlan> plan = planForward(*host, forward);
+    if (failed(plan))
+      return failure();
+    plans.push_back({function.getName().str(), *plan});
+  }
+  return plans;
 }

@@ -181,14 +181,17 @@ ForwardBuilder::buildMerge(const std::optional<GroupPacking> &packing) {
   return success();
 }
 
-FailureOr<ForwardKernels> ForwardBuilder::build(const ForwardOptions &options) {
-  int64_t valueWidth = forward.getValueHeadDim();
-  if (forward.getSplits() && getTileWidth(valueWidth) != valueWidth)
-    return forward.emitOpError("splits keys: expects a head dim of v that is a "
-                               "multiple of 8, whose parts are copied in bulk, "
-                               "got ")
-           << valueWidth;
-  KernelOperands operands;
+namespace {
+/// A plan and what it was made from.
+struct Decision {
+  std::optional<GroupPacking> packing;
+  ForwardFacts facts;
+  ForwardPlan plan;
+};
+} // namespace
+
+static FailureOr<Decision> decide(HostFunction &host,
+                                  const ForwardOptions &options) {
   FailureOr<std::optional<GroupPacking>> packing =
       chooseGroupPacking(host, options.packGqa);
   if (failed(packing))
@@ -199,18 +202,41 @@ FailureOr<ForwardKernels> ForwardBuilder::build(const ForwardOptions &options) {
     return failure();
   FailureOr<ForwardPlan> plan =
       planForward(*facts, options.plan, [&](const Twine &sentence) {
-        forward.emitOpError(sentence);
+        host.forward.emitOpError(sentence);
       });
   if (failed(plan))
     return failure();
-  remarkNumbers(forward, *facts, *plan);
-  values = getValues();
-  operands.packing = *packing;
-  operands.pieceRows = plan->pieceRows;
-  if (failed(buildAttention(*plan, operands)) ||
-      (host.splits && failed(buildMerge(*packing))))
+  return Decision{*packing, *facts, *plan};
+}
+
+FailureOr<ForwardPlan> fa3::planForward(HostFunction &host,
+                                        const ForwardOptions &options) {
+  FailureOr<Decision> decision = decide(host, options);
+  if (failed(decision))
     return failure();
-  return ForwardKernels{host.splits ? 2 : 1, packing->has_value()};
+  return decision->plan;
+}
+
+FailureOr<ForwardKernels> ForwardBuilder::build(const ForwardOptions &options) {
+  int64_t valueWidth = forward.getValueHeadDim();
+  if (forward.getSplits() && getTileWidth(valueWidth) != valueWidth)
+    return forward.emitOpError("splits keys: expects a head dim of v that is a "
+                               "multiple of 8, whose parts are copied in bulk, "
+                               "got ")
+           << valueWidth;
+  FailureOr<Decision> decision = decide(host, options);
+  if (failed(decision))
+    return failure();
+  const auto &[packing, facts, plan] = *decision;
+  remarkNumbers(forward, facts, plan);
+  values = getValues();
+  KernelOperands operands;
+  operands.packing = packing;
+  operands.pieceRows = plan.pieceRows;
+  if (failed(buildAttention(plan, operands)) ||
+      (host.splits && failed(buildMerge(packing))))
+    return failure();
+  return ForwardKernels{host.splits ? 2 : 1, packing.has_value()};
 }
 
 FailureOr<ForwardKernels>

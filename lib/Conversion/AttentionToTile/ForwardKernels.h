@@ -22,6 +22,10 @@ struct ForwardKernels {
   bool packsGroups = false;
 };
 
+/// The plan of a forward.
+mlir::FailureOr<ForwardPlan> planForward(attention::HostFunction &host,
+                                         const ForwardOptions &options);
+
 /// Plans the kernel of a forward, and that which merges parts if keys are
 /// split; emits both with their launches.
 mlir::FailureOr<ForwardKernels>

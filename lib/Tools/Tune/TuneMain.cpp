@@ -128,6 +128,7 @@ private:
   LogicalResult printPredictions();
   LogicalResult printPoints();
   LogicalResult explainModule();
+  LogicalResult explainPlans(ModuleOp module);
   LogicalResult checkTable();
   bool needsFile() const {
     return line.action == Action::Explain || line.action == Action::Check;
@@ -304,15 +305,41 @@ LogicalResult Session::explainModule() {
   auto module = parseSourceFile<ModuleOp>(line.file, ParserConfig(&context));
   if (!module)
     return failure();
-  std::optional<ProblemClass> found = classify(*module);
-  if (!found)
-    return fail("the module has no attention that a table knows: one kind of "
-                "'attention.forward', full, causal or with a window, with one "
-                "softcap, ALiBi or bias of 16 bits or nothing else");
   FailureOr<Table> table = readTuningTable(&context, line.table);
   if (failed(table))
     return failure();
-  explain(llvm::outs(), getProblem(*module, *found, line), *found, *table);
+  if (std::optional<ProblemClass> found = classify(*module))
+    explain(llvm::outs(), getProblem(*module, *found, line), *found, *table);
+  else
+    llvm::outs()
+        << "no class of the table, which has one kind of forward: full, "
+           "causal or with a window, with one softcap, ALiBi or bias "
+           "of 16 bits or nothing else\n";
+  return explainPlans(*module);
+}
+
+/// Prints the plan of every forward, of each variant that the table asks for.
+LogicalResult Session::explainPlans(ModuleOp module) {
+  PipelineOptions options;
+  options.tuningTable = line.table.getValue();
+  FailureOr<SmallVector<Variant>> variants = planVariants(module, options);
+  if (failed(variants))
+    return failure();
+  for (const Variant &variant : *variants) {
+    FailureOr<SmallVector<PlannedForward>> forwards =
+        planForwards(module, *variant.options);
+    if (failed(forwards))
+      return failure();
+    if (forwards->empty())
+      return fail("the module has no 'attention.forward'");
+    for (const PlannedForward &forward : *forwards) {
+      llvm::outs() << "plan of '" << forward.function << "'";
+      if (variant.below)
+        llvm::outs() << " for fewer than " << variant.below << " keys";
+      llvm::outs() << '\n';
+      forward.plan.print(llvm::outs());
+    }
+  }
   return success();
 }
 
