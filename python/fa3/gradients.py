@@ -174,6 +174,8 @@ def extra_names(program: Program, extras: Sequence[Any]) -> tuple[str, ...]:
 def _suitable(one: Any) -> Any:
     """A tensor that kernels take, copied where it is not: a gradient may be
     expanded or turned."""
+    if not one.numel():
+        return one.new_empty(one.shape)  # it is contiguous with any strides
     strides = one.stride()
     step = 16 // one.element_size()
     good = strides[3] == 1 and not one.data_ptr() % 16

@@ -72,10 +72,10 @@ class _Function(torch.autograd.Function):
         none = (None,) * 8
         if do is None and dlse is None:
             return None, None, None, *none
-        do = torch.zeros_like(o) if do is None else do.contiguous()
+        do = torch.zeros_like(o) if do is None else do.resolve_neg().contiguous()
         values = {
             "q": q, "k": k, "v": v, "o": o, "lse": lse, "do": do,
-            "dlse": None if dlse is None else dlse.contiguous(),
+            "dlse": None if dlse is None else dlse.resolve_neg().contiguous(),
             "cu_q": cu_q, "cu_k": cu_k, "used_q": used_q, "used_k": used_k,
             "max_q": ctx.most,
         }  # fmt: skip

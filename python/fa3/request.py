@@ -50,13 +50,16 @@ class Request:
         block_index: Any = None, full_count: Any = None, full_index: Any = None,
         block_size: tuple[int, int] | None = None,
     ) -> None:  # fmt: skip
-        self.values = {"q": q, "k": k, "v": v}
+        # Negative views are copied; what depends on their memory has no key.
+        given = {"q": q, "k": k, "v": v}
+        self.values = {name: tensors.resolved(one) for name, one in given.items()}
         self.views = {name: tensors.view(name, x) for name, x in self.values.items()}
         self.causal, self.window, self.softcap = causal, window, softcap
         self.out_dtype, self.return_lse = out_dtype, bool(return_lse)
         self.layout, self.top_left = check_layout(layout), bool(top_left)
         self.out, self.lse, self.interpret = out, lse, interpret
-        self.scale, self.key = scale, key
+        copied = any(self.values[name] is not one for name, one in given.items())
+        self.scale, self.key = scale, None if copied else key
         self.is_final = True  # the kernel: others are found again by the next call
         self._check_shapes()
         self.scale_value = check_scale(scale, self.head_dim)
@@ -151,6 +154,9 @@ class Request:
 
     def _add(self, name: str, value: Any, narrow: Sequence[int | None] = ()) -> View:
         """A further tensor, whose extents are cut to `narrow`."""
+        given, value = value, tensors.resolved(value)
+        if value is not given:
+            self.key = None
         one = tensors.view(name, value)
         if narrow:
             shape = tuple(
@@ -396,11 +402,13 @@ def call_key(
     q: Any, k: Any, v: Any, causal: Any, window: Any, softcap: Any, out_dtype: Any,
     return_lse: Any, layout: Any,
 ) -> tuple[Any, ...]:  # fmt: skip
-    """All that a call of torch tensors without further arguments depends on."""
+    """All that a call of torch tensors without further arguments depends on. Negative
+    views have no call: their memory has the other sign."""
     return (
         q.shape, k.shape, v.shape, q.stride(), k.stride(), v.stride(),
         q.dtype, k.dtype, v.dtype, q.get_device(), k.get_device(), v.get_device(),
-        causal, window, softcap, out_dtype, return_lse, layout,
+        q.is_neg() or k.is_neg() or v.is_neg(), causal, window, softcap, out_dtype,
+        return_lse, layout,
     )  # fmt: skip
 
 
@@ -416,7 +424,10 @@ def run_traced(
     key = (
         call_key(q, k, v, causal, window, softcap, out_dtype, return_lse, layout),
         traced.regions if traced is not None else None,
-        tuple((one.shape, one.stride(), one.dtype, one.get_device()) for one in tables),
+        tuple(
+            (one.shape, one.stride(), one.dtype, one.get_device(), one.is_neg())
+            for one in tables
+        ),
         lists.size if lists is not None else None,
     )
     call = plans.get(key)

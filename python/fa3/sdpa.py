@@ -18,12 +18,16 @@ from typing import Any, Callable
 import torch
 
 from . import checks, gradients
-from .errors import UnsupportedError
+from .errors import Fa3Error, UnsupportedError
 from .program import to_text
 from .request import run_program
 
 IMPLEMENTATION = "fa3-compiler"
 _PREFIX = "_scaled_dot_product_"
+_WHOLE = "scaled_dot_product_attention"
+# Before, what a boolean mask hides came to cuDNN's operator as -65504, so that rows
+# without visible keys saw all of them. Everywhere else they are 0.
+_BOOLEANS_BECOME_FINITE = torch.__version__ < (2, 12)
 
 
 class Report:
@@ -81,6 +85,7 @@ class _Switch:
             name: torch.library.get_kernel(f"aten::{_PREFIX}{name}", key)
             for name in overrides
         }
+        self.device = key.lower()
         self.library: Any = torch.library.Library("aten", "IMPL")
         with warnings.catch_warnings():
             # That a kernel is overridden is what was asked for.
@@ -89,11 +94,38 @@ class _Switch:
                 self.library.impl(
                     _PREFIX + name, function, key, with_keyset=True, allow_override=True
                 )
+            if _BOOLEANS_BECOME_FINITE:
+                self.whole = torch.library.get_kernel(f"aten::{_WHOLE}", key)
+                self.library.impl(
+                    _WHOLE, self.attention, "CompositeImplicitAutograd",
+                    with_keyset=True, allow_override=True,
+                )  # fmt: skip
 
     def remove(self) -> None:
         library, self.library = self.library, None
         if library is not None:
             library._destroy()
+
+    # -- masks --------------------------------------------------------------------
+
+    def attention(
+        self, keys: Any, query: Any, key: Any, value: Any, attn_mask: Any = None,
+        dropout_p: float = 0.0, is_causal: bool = False, *, scale: float | None = None,
+        enable_gqa: bool = False,
+    ) -> Any:  # fmt: skip
+        """All of scaled_dot_product_attention, where torch chooses a kernel: what a
+        boolean mask hides is -inf."""
+        if (
+            attn_mask is not None
+            and attn_mask.dtype is torch.bool
+            and query.device.type == self.device
+        ):
+            zero = attn_mask.new_zeros((), dtype=query.dtype)
+            attn_mask = torch.where(attn_mask, zero, zero.new_full((), -torch.inf))
+        return self.whole.call_boxed(
+            keys, query, key, value, attn_mask, dropout_p, is_causal, scale=scale,
+            enable_gqa=enable_gqa,
+        )
 
     # -- forward ------------------------------------------------------------------
 
@@ -105,12 +137,13 @@ class _Switch:
         why = "return_debug_mask" if return_debug_mask else _declines(
             query, key, value, dropout_p, scale
         )  # fmt: skip
-        if why:
+        made = why or self._run(query, key, value, None, is_causal, scale, True)
+        if isinstance(made, str):
             return self._run_stock(
-                why, "flash_attention", keys, query, key, value, dropout_p, is_causal,
+                made, "flash_attention", keys, query, key, value, dropout_p, is_causal,
                 return_debug_mask, scale=scale,
             )  # fmt: skip
-        o, lse = self._run(query, key, value, None, is_causal, scale, True)
+        o, lse = made
         state = torch.empty((2,), dtype=torch.uint64, device=query.device)
         offset = torch.empty((), dtype=torch.uint64, device=query.device)
         mask = torch.empty((0,), dtype=query.dtype, device=query.device)
@@ -123,16 +156,18 @@ class _Switch:
         compute_log_sumexp: bool, dropout_p: float = 0.0, is_causal: bool = False,
         return_debug_mask: bool = False, *, scale: float | None = None,
     ) -> Any:  # fmt: skip
-        why = _declines_cudnn(query, key, value, attn_bias, dropout_p, is_causal, scale)
-        if return_debug_mask or why:
-            return self._run_stock(
-                why or "return_debug_mask", "cudnn_attention", keys, query, key, value,
-                attn_bias, compute_log_sumexp, dropout_p, is_causal, return_debug_mask,
-                scale=scale,
-            )  # fmt: skip
-        o, lse = self._run(
+        why = "return_debug_mask" if return_debug_mask else _declines_cudnn(
+            query, key, value, attn_bias, dropout_p, is_causal, scale
+        )  # fmt: skip
+        made = why or _declines_gradient(attn_bias) or self._run(
             query, key, value, attn_bias, is_causal, scale, compute_log_sumexp
-        )
+        )  # fmt: skip
+        if isinstance(made, str):
+            return self._run_stock(
+                made, "cudnn_attention", keys, query, key, value, attn_bias,
+                compute_log_sumexp, dropout_p, is_causal, return_debug_mask, scale=scale,
+            )  # fmt: skip
+        o, lse = made
         state, offset = (
             torch.empty((), dtype=torch.int64, device=query.device) for _ in range(2)
         )
@@ -146,19 +181,22 @@ class _Switch:
         compute_log_sumexp: bool, dropout_p: float = 0.0, is_causal: bool = False, *,
         scale: float | None = None,
     ) -> Any:  # fmt: skip
-        why = _declines(query, key, value, dropout_p, scale, attn_bias)
-        if why:
+        made: Any = _declines(query, key, value, dropout_p, scale, attn_bias)
+        made = made or _declines_gradient(attn_bias)
+        if not made:
+            b, h, s, _ = query.shape
+            # As torch's kernel leaves it.
+            out = query.new_empty((b, s, h, value.shape[3])).transpose(1, 2)
+            made = self._run(
+                query, key, value, attn_bias, is_causal, scale, compute_log_sumexp,
+                top_left=query.shape[2] != key.shape[2], out=out,
+            )  # fmt: skip
+        if isinstance(made, str):
             return self._run_stock(
-                why, "efficient_attention", keys, query, key, value, attn_bias,
+                made, "efficient_attention", keys, query, key, value, attn_bias,
                 compute_log_sumexp, dropout_p, is_causal, scale=scale,
             )  # fmt: skip
-        b, h, s, _ = query.shape
-        # As torch's kernel leaves it.
-        out = query.new_empty((b, s, h, value.shape[3])).transpose(1, 2)
-        o, lse = self._run(
-            query, key, value, attn_bias, is_causal, scale, compute_log_sumexp,
-            top_left=query.shape[2] != key.shape[2], out=out,
-        )  # fmt: skip
+        o, lse = made
         if lse is None:
             lse = query.new_empty((b, h, 0), dtype=torch.float32)
         elif s % 32:
@@ -171,16 +209,19 @@ class _Switch:
     def _run(
         self, query: Any, key: Any, value: Any, bias: Any, causal: bool,
         scale: float | None, wants_lse: bool, top_left: bool = False, out: Any = None,
-    ) -> tuple[Any, Any]:  # fmt: skip
+    ) -> tuple[Any, Any] | str:  # fmt: skip
+        """o and lse, or why there are none."""
         text = to_text(
             causal, None, 0.0, None, wants_lse, "bhsd",
             "" if bias is None else "bias", interpret=self.interpret,
             top_left=causal and top_left,
         )  # fmt: skip
-        with torch.no_grad():
-            made = run_program(
-                query, key, value, () if bias is None else (bias,), (), text, scale, out
-            )
+        extras = () if bias is None else (_as_kernels_read(bias, query, key),)
+        try:
+            with torch.no_grad():
+                made = run_program(query, key, value, extras, (), text, scale, out)
+        except Fa3Error as error:
+            return _reason_of(error, self.strict)
         _report.ran += 1
         return made if wants_lse else (made, None)
 
@@ -192,16 +233,19 @@ class _Switch:
         dropout_p: float, is_causal: bool, philox_seed: Any, philox_offset: Any, *,
         scale: float | None = None,
     ) -> Any:  # fmt: skip
-        why = _declines(query, key, value, dropout_p, scale)
-        if why or _backward_is_torch():
+        made = (
+            _declines(query, key, value, dropout_p, scale) or _declines_backward()
+            or self._run_backward(
+                grad_out, query, key, value, out, logsumexp, None, is_causal, scale
+            )
+        )  # fmt: skip
+        if isinstance(made, str):
             return self._run_stock(
-                _of_gradients(why), "flash_attention_backward", keys, grad_out, query,
+                f"gradients: {made}", "flash_attention_backward", keys, grad_out, query,
                 key, value, out, logsumexp, cum_seq_q, cum_seq_k, max_q, max_k,
                 dropout_p, is_causal, philox_seed, philox_offset, scale=scale,
             )  # fmt: skip
-        return self._run_backward(
-            grad_out, query, key, value, out, logsumexp, None, is_causal, scale
-        )
+        return made
 
     def cudnn_backward(
         self, keys: Any, grad_out: Any, query: Any, key: Any, value: Any, out: Any,
@@ -209,17 +253,21 @@ class _Switch:
         cum_seq_q: Any, cum_seq_k: Any, max_q: int, max_k: int, dropout_p: float,
         is_causal: bool, *, scale: float | None = None,
     ) -> Any:  # fmt: skip
-        why = _declines_cudnn(query, key, value, attn_bias, dropout_p, is_causal, scale)
-        if why or _backward_is_torch():
+        rows = logsumexp.squeeze(-1) if logsumexp.dim() == 4 else logsumexp
+        made = (
+            _declines_cudnn(query, key, value, attn_bias, dropout_p, is_causal, scale)
+            or _declines_backward()
+            or self._run_backward(
+                grad_out, query, key, value, out, rows, attn_bias, is_causal, scale
+            )
+        )  # fmt: skip
+        if isinstance(made, str):
             return self._run_stock(
-                _of_gradients(why), "cudnn_attention_backward", keys, grad_out, query,
+                f"gradients: {made}", "cudnn_attention_backward", keys, grad_out, query,
                 key, value, out, logsumexp, philox_seed, philox_offset, attn_bias,
                 cum_seq_q, cum_seq_k, max_q, max_k, dropout_p, is_causal, scale=scale,
             )  # fmt: skip
-        rows = logsumexp.squeeze(-1) if logsumexp.dim() == 4 else logsumexp
-        return self._run_backward(
-            grad_out, query, key, value, out, rows, attn_bias, is_causal, scale
-        )
+        return made
 
     def efficient_backward(
         self, keys: Any, grad_out: Any, query: Any, key: Any, value: Any,
@@ -227,19 +275,24 @@ class _Switch:
         dropout_p: float, grad_input_mask: Any, is_causal: bool = False, *,
         scale: float | None = None,
     ) -> Any:  # fmt: skip
-        why = _declines(query, key, value, dropout_p, scale, attn_bias)
-        if not why and attn_bias is not None and grad_input_mask[3]:
-            why = "the mask requires a gradient"
-        if why or _backward_is_torch():
+        made: Any = _declines(query, key, value, dropout_p, scale, attn_bias)
+        if not made and attn_bias is not None and grad_input_mask[3]:
+            made = _MASK_GRADIENT
+        made = made or _declines_backward()
+        if not made:
+            made = self._run_backward(
+                grad_out, query, key, value, out, logsumexp[:, :, : query.shape[2]],
+                attn_bias, is_causal, scale, top_left=query.shape[2] != key.shape[2],
+            )  # fmt: skip
+        if isinstance(made, str):
+            if attn_bias is not None:
+                # Of rows without visible keys: weights of 0 for every kernel.
+                logsumexp = logsumexp.masked_fill(logsumexp == -torch.inf, torch.inf)
             return self._run_stock(
-                _of_gradients(why), "efficient_attention_backward", keys, grad_out,
+                f"gradients: {made}", "efficient_attention_backward", keys, grad_out,
                 query, key, value, attn_bias, out, logsumexp, philox_seed,
                 philox_offset, dropout_p, grad_input_mask, is_causal, scale=scale,
             )  # fmt: skip
-        made = self._run_backward(
-            grad_out, query, key, value, out, logsumexp[:, :, : query.shape[2]],
-            attn_bias, is_causal, scale, top_left=query.shape[2] != key.shape[2],
-        )  # fmt: skip
         return (*made, None)
 
     def _run_backward(
@@ -250,11 +303,14 @@ class _Switch:
             causal, None, 0.0, None, True, "bhsd", "" if bias is None else "bias",
             interpret=self.interpret, top_left=causal and top_left,
         )  # fmt: skip
-        with torch.no_grad():
-            *made, _ = gradients.backward(
-                do, None, query, key, value, o, lse, () if bias is None else (bias,),
-                (), text, scale,
-            )  # fmt: skip
+        extras = () if bias is None else (_as_kernels_read(bias, query, key),)
+        try:
+            with torch.no_grad():
+                *made, _ = gradients.backward(
+                    do, None, query, key, value, o, lse, extras, (), text, scale
+                )
+        except Fa3Error as error:
+            return _reason_of(error, self.strict)
         _report.gradients += 1
         return tuple(made)
 
@@ -267,14 +323,38 @@ class _Switch:
         return self.stock[name].call_boxed(keys, *args, **named)
 
 
-def _backward_is_torch() -> bool:
+_MASK_GRADIENT = "the mask requires a gradient"
+
+
+def _declines_backward() -> str:
     from . import torch as door
 
-    return door._kind not in door.OWN
+    return "" if door._kind in door.OWN else "set_backward"
 
 
-def _of_gradients(why: str) -> str:
-    return f"gradients: {why or 'set_backward'}"
+def _declines_gradient(bias: Any) -> str:
+    """Forward and backward of such a mask are torch's, both."""
+    return _MASK_GRADIENT if bias is not None and bias.requires_grad else ""
+
+
+def _reason_of(error: Fa3Error, strict: bool) -> str:
+    """Why a call that passed `_declines` is torch's."""
+    if strict:
+        raise error
+    return f"{type(error).__name__}: {error}".partition("\n")[0]
+
+
+def _as_kernels_read(bias: Any, q: Any, k: Any) -> Any:
+    """A mask (batch or 1, heads or 1, queries or 1, keys) whose keys lie one behind the
+    other, of one that `_declines_mask` lets pass."""
+    bias = bias[(None,) * (4 - bias.dim())]
+    if bias.shape[3] == k.shape[2] and (k.shape[2] <= 1 or bias.stride(3) == 1):
+        return bias
+    for d in range(3):
+        # What is the same for all is not copied for each of them.
+        if bias.stride(d) == 0 and bias.shape[d] > 1:
+            bias = bias.narrow(d, 0, 1)
+    return bias.expand(-1, -1, -1, k.shape[2]).contiguous()
 
 
 def activate(strict: bool = False) -> None:
@@ -353,8 +433,15 @@ def _declines(
         return "dropout"
     if q.dtype not in (torch.float16, torch.bfloat16):
         return f"element type {q.dtype}"
-    if q.dim() != 4:
-        return f"rank {q.dim()}"
+    for one in (q, k, v):
+        if one.dim() != 4:
+            return f"rank {one.dim()}"
+        if one.dtype != q.dtype:
+            return f"element types {q.dtype} and {one.dtype}"
+    if not q.shape[0] == k.shape[0] == v.shape[0]:
+        return "batches of different size"
+    if k.shape[2] != v.shape[2] or q.shape[3] != k.shape[3]:
+        return "shapes that do not fit"
     if k.shape[1] == 0 or q.shape[1] % k.shape[1] or v.shape[1] != k.shape[1]:
         return "heads that key heads do not divide"
     for dim in (q.shape[3], v.shape[3]):
@@ -384,16 +471,10 @@ def _declines(
 def _declines_mask(bias: Any, q: Any, k: Any) -> str:
     if bias.dtype not in (torch.float16, torch.bfloat16, torch.float32):
         return f"mask of {bias.dtype}"
-    if bias.dim() != 4 or bias.shape[3] != k.shape[2]:
-        return f"mask of shape {tuple(bias.shape)}"
-    for extent, limit in zip(bias.shape, (q.shape[0], q.shape[1], q.shape[2])):
-        if extent not in (1, limit):
-            return f"mask of shape {tuple(bias.shape)}"
-    strides, step = bias.stride(), 16 // bias.element_size()
-    if bias.shape[3] > 1 and strides[3] != 1:
-        return "mask whose last dimension is not contiguous"
-    if bias.data_ptr() % 16 or any(
-        stride % step and extent > 1 for stride, extent in zip(strides, bias.shape[:3])
+    limits = (q.shape[0], q.shape[1], q.shape[2], k.shape[2])
+    if not 1 <= bias.dim() <= 4 or any(
+        extent not in (1, limit)
+        for extent, limit in zip(reversed(bias.shape), reversed(limits))
     ):
-        return "mask whose strides are no multiples of 16 bytes"
+        return f"mask of shape {tuple(bias.shape)}"
     return ""

@@ -115,7 +115,9 @@ def attention(
         key = (
             tuple([
                 None if one is None
-                else (one.shape, one.stride(), one.dtype, one.get_device())
+                else (
+                    one.shape, one.stride(), one.dtype, one.get_device(), one.is_neg()
+                )
                 for one in given
             ]),
             causal, window, softcap, chunk, splits, pack_heads, max_q, max_k, return_lse,

@@ -68,6 +68,9 @@ def view(name: str, value: Any, stream: int | None = None) -> View:
             )  # fmt: skip
         if value.layout != torch.strided:
             raise ArgumentTypeError(name, f"layout is {value.layout}, expected strided")
+        if value.is_neg():
+            # Its memory has the other sign.
+            raise ArgumentError(name, "is a negative view, expected resolve_neg()")
         device = value.get_device()
         if device < 0 and value.device.type != "cpu":
             raise ArgumentError(name, f"device is {value.device}, expected CUDA")
@@ -81,6 +84,11 @@ def view(name: str, value: Any, stream: int | None = None) -> View:
     raise ArgumentTypeError(
         name, f"{type_name(value)}, expected a torch tensor or one with DLPack"
     )
+
+
+def resolved(value: Any) -> Any:
+    """A tensor whose memory has its numbers: torch's negative views have the others."""
+    return value.resolve_neg() if is_torch(value) and value.is_neg() else value
 
 
 def type_name(value: Any) -> str:

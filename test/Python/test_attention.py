@@ -12,7 +12,7 @@ from unittest import mock
 import support
 
 import fa3
-from fa3 import compiler, driver, kernels, request, spec
+from fa3 import call, compiler, driver, kernels, request, spec
 
 if support.HAS_TORCH:
     import torch
@@ -131,6 +131,29 @@ class LaunchTest(unittest.TestCase):
         fa3.attention(self.q, self.k, self.k, causal=True, scale=0.5)
         launch = self.fake.fakeCudaLaunch(3).contents
         self.assertIn(0x3F000000, list(launch.params))
+
+    def test_negative_views(self):
+        """Never launched as their memory is, nor later calls as they were."""
+        fa3.attention(self.q, self.k, self.k)
+        for number in range(3):
+            given = [self.q, self.k, self.k]
+            given[number] = torch._neg_view(given[number])
+            for _ in range(2):
+                with mock.patch.object(
+                    call.Call, "launch", autospec=True, side_effect=call.Call.launch
+                ) as launch:
+                    fa3.attention(*given)
+                one = launch.call_args.args[1][number]
+                self.assertFalse(one.is_neg())
+                torch.testing.assert_close(one, given[number])
+        table = torch.randn(100, 200)
+        for bias in (table, torch._neg_view(table), table):
+            fa3.attention(self.q, self.k, self.k,
+                          score_mod=lambda s, b, h, q, kv, bias=bias: s + bias[q, kv])  # fmt: skip
+            params = list(self.fake.fakeCudaLaunch(self.launches() - 1).contents.params)
+            self.assertEqual(table.data_ptr() in params, not bias.is_neg())
+        with self.assertRaisesRegex(fa3.ArgumentError, "'out': is a negative view"):
+            fa3.attention(self.q, self.k, self.k, out=torch._neg_view(self.q.clone()))
 
     def test_one_kernel_for_all_sizes(self):
         with mock.patch.object(
@@ -433,6 +456,22 @@ class ValueTest(unittest.TestCase):
 
     def test_plain(self):
         self.check(self.q, self.k, self.v)
+
+    def test_negative_views(self):
+        bias = torch.randn(1, 2, 40, 70, dtype=torch.float16)
+        expected = fa3.attention(-self.q, self.k, -self.v, bias=-bias, interpret=True)
+        made = fa3.attention(
+            torch._neg_view(self.q), self.k, torch._neg_view(self.v),
+            bias=torch._neg_view(bias), interpret=True,
+        )  # fmt: skip
+        torch.testing.assert_close(made, expected, rtol=0, atol=0)
+        imaginary = torch.complex(self.q.float(), self.q.float()).conj().imag
+        self.assertTrue(imaginary.is_neg())
+        q = self.q.clone().requires_grad_()
+        fa3.attention(torch._neg_view(q), self.k, self.v, interpret=True).sum().backward()
+        minus = (-self.q).requires_grad_()
+        fa3.attention(minus, self.k, self.v, interpret=True).sum().backward()
+        torch.testing.assert_close(q.grad, -minus.grad, rtol=0, atol=0)
 
     def test_layout(self):
         q, k, v = (one.transpose(1, 2).contiguous() for one in (self.q, self.k, self.v))

@@ -13,6 +13,7 @@ import fa3
 
 if support.HAS_TORCH:
     import torch
+    from torch.nn import attention as nn_attention
     from torch.nn import functional
     from test_torch import definition
 
@@ -173,25 +174,156 @@ class SwitchTest(unittest.TestCase):
                 self.assertEqual(self.calls.pop(), name)
             self.assertIn(why, str(sdpa.report()))
         for bias, why in (
-            (torch.zeros(2, 1, 17, 17, dtype=torch.float16), "no multiples of 16 bytes"),
-            (torch.zeros(2, 1, 17, 1, dtype=torch.float16), "mask of shape"),
+            (torch.zeros(2, 1, 17, 18, dtype=torch.float16), "mask of shape"),
             (torch.zeros(3, 1, 17, 17, dtype=torch.float16), "mask of shape"),
+            (torch.zeros(1, 2, 1, 17, 17, dtype=torch.float16), "mask of shape"),
+            (torch.zeros(17, 17, dtype=torch.bool), "mask of torch.bool"),
+            (torch.zeros(17, 17, dtype=torch.float64), "mask of torch.float64"),
         ):
             self.run_backend("cudnn", q, k, self.v, bias=bias)
             self.assertIn(why, str(sdpa.report()))
-        self.assertIn("fa3 ran 0 calls and 0 gradients, torch 18", str(sdpa.report()))
+        self.assertIn("fa3 ran 0 calls and 0 gradients, torch 20", str(sdpa.report()))
         self.switch.strict = True
         with self.assertRaisesRegex(fa3.UnsupportedError, "attention: dropout"):
             self.run_backend("flash", q, k, self.v, drop=0.5)
 
+    def math(self, q, k, v, mask=None, **named):
+        """What torch's math says, in f32."""
+        k, v = (one.float().repeat_interleave(q.shape[1] // k.shape[1], 1) for one in (k, v))
+        mask = mask if mask is None or mask.dtype == torch.bool else mask.float()
+        with nn_attention.sdpa_kernel(nn_attention.SDPBackend.MATH):
+            return functional.scaled_dot_product_attention(
+                q.float(), k, v, attn_mask=mask, **named
+            )
+
+    def check(self, name, mask, visible=None, tolerance=5e-3):
+        """o and gradients of a mask, with `visible` in its place for torch."""
+        grads = []
+        for ours in (True, False):
+            given = [
+                one.detach().clone().requires_grad_() for one in (self.q, self.k, self.v)
+            ]
+            if ours:
+                o = self.run_backend(name, *given, bias=mask)
+            else:
+                o = self.math(*given, mask if visible is None else visible)
+            (o.float() * torch.linspace(0, 1, 32)).sum().backward()
+            grads.append([o, *(one.grad for one in given)])
+        for made, expected in zip(*grads):
+            self.close(made, expected, tolerance)
+        self.assertEqual(self.calls, [])
+
+    def test_masks_of_any_form(self):
+        full = torch.randn(2, 4, 17, 17)
+        for number, index in enumerate((
+            (slice(None), slice(None), slice(None)), (0,), (0, slice(1)), (0, 0),
+            (0, 0, slice(1)), (0, 0, 0), (slice(None), slice(1)),
+            (slice(1), slice(None), slice(1)), (..., slice(1)), (0, 0, ..., slice(1)),
+        )):  # fmt: skip
+            for dtype in (torch.float16, torch.float32)[number % 2 :]:
+                mask = full[index].to(dtype)
+                with self.subTest(f"{tuple(mask.shape)} {dtype}"):
+                    self.check("efficient", mask)
+                    self.check("cudnn", mask)
+        turned = full.to(torch.float16).mT
+        self.check("cudnn", turned)
+        self.check("cudnn", turned[:1, :1].expand(2, 4, 17, 17))
+        self.check("cudnn", torch.cat([turned, turned], 3)[..., 3:20])
+        self.check("cudnn", torch._neg_view(turned))
+
+    def test_rows_without_visible_keys(self):
+        seen = torch.rand(2, 1, 17, 17) > 0.4
+        seen[:, :, 3] = False
+        seen[1] = False
+        mask = torch.where(seen, 0.0, -torch.inf).half()
+        for name in ("cudnn", "efficient"):
+            self.check(name, mask, seen)
+            o = self.run_backend(name, self.q, self.k, self.v, bias=mask)
+            self.assertFalse(bool(o[:, :, 3].any()))
+            self.assertFalse(bool(o[1].any()))
+
+    def test_booleans_before_torch_chooses(self):
+        """What reaches torch's choice: -inf, not the -65504 of its way to cuDNN."""
+        seen = torch.rand(17, 17) > 0.4
+        seen[3] = False
+        made = []
+        real = self.switch.whole.call_boxed
+        with mock.patch.object(self.switch, "whole") as whole:
+            def call_boxed(keys, *args, **named):
+                made.append(args[3])
+                return real(keys, *args, **named)
+
+            whole.call_boxed = call_boxed
+            for dtype in (torch.float16, torch.bfloat16):
+                for q in (self.q.to(dtype), self.q.to(dtype).requires_grad_()):
+                    o = functional.scaled_dot_product_attention(q, q, q, attn_mask=seen)
+                    mask = made[-1]
+                    self.assertEqual(mask.dtype, dtype)
+                    self.assertEqual(mask.isinf().logical_not().tolist(), seen.tolist())
+                    self.close(o, self.math(q, q, q, seen), 2e-2)
+            o = functional.scaled_dot_product_attention(q, q, q, is_causal=True)
+            self.assertIsNone(made[-1])
+            self.close(o, self.math(q, q, q, is_causal=True), 2e-2)
+
+    def test_negative_views(self):
+        for name in NAMES:
+            o = self.run_backend(name, torch._neg_view(self.q), self.k, self.v)
+            self.close(o, self.math(-self.q, self.k, self.v))
+            o = self.run_backend(name, self.q, self.k, torch._neg_view(self.v))
+            self.close(o, self.math(self.q, self.k, -self.v))
+            q = self.q.detach().clone().requires_grad_()
+            o = self.run_backend(name, torch._neg_view(q), self.k, self.v)
+            o.backward(torch._neg_view(torch.ones_like(o)))
+            expected = self.q.float().requires_grad_()
+            self.math(-expected, self.k, self.v).sum().neg().backward()
+            self.close(q.grad, expected.grad)
+
+    def test_sizes_of_0(self):
+        for name in NAMES:
+            for q, k in (
+                (self.q[:0], self.k[:0]), (self.q[:, :, :0], self.k),
+                (self.q, self.k[:, :, :0]),
+            ):  # fmt: skip
+                q = q.detach().clone().requires_grad_()
+                o = self.run_backend(name, q, k, k)
+                self.assertEqual(o.shape, q.shape)
+                self.assertFalse(bool(o.any()))
+                o.sum().backward()
+                self.assertFalse(bool(q.grad.any()))
+        self.assertEqual(self.calls, [], sdpa.report())
+
+    def test_what_does_not_fit_is_torch_s(self):
+        q, k, v = self.q, self.k, self.v
+        for given, why in (
+            ((q, k[:1], v), "batches of different size"),
+            ((q, k[:, :, :9], v), "shapes that do not fit"),
+            ((q, k, v.bfloat16()), "element types torch.float16 and torch.bfloat16"),
+            ((q, k[0], v), "rank 3"),
+        ):
+            self.run_backend("cudnn", *given)
+            self.assertEqual(self.calls.pop(), "cudnn")
+            self.assertIn(why, str(sdpa.report()))
+
+    def test_what_fa3_refuses_is_torch_s(self):
+        error = fa3.UnsupportedError("no such kernel\nat all")
+        with mock.patch.object(sdpa, "run_program", side_effect=error):
+            for name in NAMES:
+                o = self.run_backend(name, self.q, self.k, self.v)
+                self.assertTrue(bool((o == 7).all()))
+            self.assertIn("3 UnsupportedError: no such kernel", str(sdpa.report()))
+            self.switch.strict = True
+            with self.assertRaises(fa3.UnsupportedError):
+                self.run_backend("flash", self.q, self.k, self.v)
+
     def test_gradient_of_a_mask_is_torch_s(self):
         bias = torch.zeros(2, 4, 17, 24, dtype=torch.float16, requires_grad=True)
-        q = self.q.requires_grad_()
+        q = self.q.detach().requires_grad_()
         o = self.run_backend("efficient", q, self.k, self.v, bias=bias[..., :17])
         with contextlib.suppress(RuntimeError):  # the stub gives no gradient of it
             o.sum().backward()
-        self.assertEqual(self.calls, ["efficient_backward"])
-        self.assertIn("gradients: the mask requires", str(sdpa.report()))
+        self.assertEqual(self.calls, ["efficient", "efficient_backward"])
+        self.assertIn("1 gradients: the mask requires", str(sdpa.report()))
+        self.assertIn("1 the mask requires", str(sdpa.report()))
 
     def test_set_backward(self):
         door.set_backward("torch")
@@ -230,7 +362,13 @@ class ActivateTest(unittest.TestCase):
     def test_activate_and_deactivate(self):
         q = torch.randn(1, 2, 8, 16)
         before = functional.scaled_dot_product_attention(q, q, q)
-        with mock.patch.object(torch.library, "get_kernel", lambda *_: None):
+        real = torch.library.get_kernel
+
+        def get_kernel(name, key):
+            # torch for CPUs has none of the fused ones.
+            return None if "aten::_scaled" in name else real(name, key)
+
+        with mock.patch.object(torch.library, "get_kernel", get_kernel):
             door.activate()
             try:
                 self.assertTrue(door.is_active())

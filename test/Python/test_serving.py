@@ -503,6 +503,14 @@ class ServingTest(unittest.TestCase):
         with self.assertRaisesRegex(NotImplementedError, "gradients"):
             door.flash_attn_with_kvcache(q.requires_grad_(), cache, cache)
 
+    def test_negative_views(self):
+        q, cache = self.random(2, 1, 4, 16), self.random(2, 40, 2, 16)
+        for given in (
+            (torch._neg_view(q), cache, cache), (q, torch._neg_view(cache), cache),
+        ):  # fmt: skip
+            with self.assertRaisesRegex(ValueError, "'[qk]': is a negative view"):
+                door.flash_attn_with_kvcache(*given)
+
     def test_what_is_missing_is_named(self):
         q = self.random(2, 1, 4, 16)
         with self.assertRaisesRegex(NotImplementedError, "argument 'qv'"):
