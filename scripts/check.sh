@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # Builds everything with warnings as errors and runs every test that needs no
 # GPU. Stops at the first step that fails, with its exit code. Each step's
-# runner reports for itself: lit its counts, every GoogleTest binary and ctest
-# their last lines.
+# runner reports for itself, as lit and ctest do, and each step says how long it
+# took.
 #
-# --package: also makes the archive for machines without LLVM, which links the
-# tools once more, and runs what it holds.
+# --package: also makes the archive for machines without LLVM, and runs what it
+# holds.
 #
 # FA3_BUILD: the build tree (build); FA3_JOBS: compilations at a time (all
 # processors); FA3_UNITY=OFF: file by file; FA3_PYTHON: a Python with torch, JAX
@@ -45,6 +45,10 @@ else
   echo "ruff cannot be installed: Python files were not checked"
 fi
 
+# Their download takes as long as a part of the build, and no processor.
+mkdir -p "$fa3_build/python"
+(fa3_python_of_tests) >"$fa3_build/python/tests.log" 2>&1 &
+
 step "build"
 fa3_configure "$fa3_build" -DFA3_WERROR=ON
 fa3_make "$fa3_build" all
@@ -58,10 +62,12 @@ step "lit"
 fa3_make "$fa3_build" check-fa3 check-fa3-long
 
 step "unit tests"
-GTEST_BRIEF=1 ctest --test-dir "$fa3_build" --verbose --no-tests=error
+GTEST_BRIEF=1 ctest --test-dir "$fa3_build" -j "$fa3_jobs" --output-on-failure \
+  --no-tests=error
 
 step "Python with torch, JAX and transformers"
 python_tests=(--all)
+wait # for the download
 if ! fa3_python_of_tests; then
   [ -z "${FA3_PYTHON:-}" ] || exit 1
   echo "check.sh: torch, JAX and transformers CANNOT BE INSTALLED: their tests are skipped" >&2
@@ -76,7 +82,7 @@ build=$(cd "$fa3_build" && pwd)
 FA3_CACHE_DIR=$build/python/cache FA3_PTXAS=0 FA3_LIBRARY=$build/lib/libfa3.so \
   FA3_RUNTIME_LIBRARY=$build/lib/libfa3_runtime.so JAX_PLATFORMS=cpu \
   FA3_LIBCUDA=$build/unittests/libfa3_fake_cuda.so PYTHONDONTWRITEBYTECODE=1 \
-  "${FA3_PYTHON:-python3}" test/Python/run.py "${python_tests[@]}"
+  "${FA3_PYTHON:-python3}" test/Python/run.py --jobs "$fa3_jobs" "${python_tests[@]}"
 
 step "mutants"
 fa3_make "$fa3_build" check-fa3-mutations
@@ -101,3 +107,4 @@ if [ "${1:-}" = --package ]; then
 fi
 
 step "all of it passed"
+fa3_show_steps

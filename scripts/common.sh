@@ -66,5 +66,23 @@ print(f"torch {torch.__version__}, JAX {jax.__version__}, transformers {t.__vers
   export FA3_PYTHON
 }
 
-# step <words>...: a heading in the log.
-step() { printf '\n=== %s\n' "$*"; }
+# step <words>...: a heading in the log, and how long what stood below the one before
+# took: by the clock, and of all processors together.
+fa3_step_start=0 fa3_step_used=0 fa3_step_name= fa3_steps=()
+step() {
+  local now=$SECONDS used status
+  # Times of all children that have ended, in hundredths of a second.
+  read -r -a status </proc/$$/stat
+  used=$(((status[15] + status[16]) / 100))
+  if [ -n "$fa3_step_name" ]; then
+    fa3_steps+=("$(printf '%5d s %6d s  %s' $((now - fa3_step_start)) \
+      $((used - fa3_step_used)) "$fa3_step_name")")
+    printf '    %d s, of processors %d s\n' $((now - fa3_step_start)) \
+      $((used - fa3_step_used))
+  fi
+  fa3_step_start=$now fa3_step_used=$used fa3_step_name=$*
+  printf '\n=== %s\n' "$*"
+}
+
+# fa3_show_steps: all of them.
+fa3_show_steps() { printf '%s\n' "  clock  processors" "${fa3_steps[@]}"; }

@@ -11,6 +11,7 @@ after the stage of sequential tiles, and every --whole th one after every pass.
 """
 import argparse
 import concurrent.futures
+import os
 import pathlib
 import random
 import re
@@ -307,7 +308,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--whole", type=int, default=20, metavar="N",
                         help="every Nth problem after every pass, 0 for none")
-    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--timeout", type=int, default=120)
     parser.add_argument("--print", type=int, metavar="NUMBER", help="show a problem and stop")
     args = parser.parse_args()
