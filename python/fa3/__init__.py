@@ -21,6 +21,7 @@ from .errors import (
     CompilerNotFoundError,
     Diagnostic,
     Fa3Error,
+    SettingError,
     TraceError,
     UnsupportedError,
 )
@@ -43,7 +44,7 @@ _MODULES = (
 
 __all__ = [
     "ArgumentError", "ArgumentTypeError", "BlockMask", "CompileError",
-    "CompilerNotFoundError", "Diagnostic", "Fa3Error", "Kernel", "TraceError", "UnsupportedError",
+    "CompilerNotFoundError", "Diagnostic", "Fa3Error", "Kernel", "SettingError", "TraceError", "UnsupportedError",
     "attention", "attention_kernel", "compile", "flex_attention", "merge",
 ]  # fmt: skip
 

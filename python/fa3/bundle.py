@@ -9,11 +9,11 @@ it is for. Other compilers and drivers do not find anything in it."""
 from __future__ import annotations
 
 import concurrent.futures
+import contextlib
 import itertools
 import json
 import os
 import pathlib
-import shutil
 from typing import Any, Callable, Sequence
 
 from . import cache as caches
@@ -82,7 +82,7 @@ def warm(
     versions = list(versions) or [default_ptx_version()]
     previous = get_driver()
     if out is not None:
-        set_driver(Driver(caches.Cache(out, limit=1 << 40), [], variants=0))
+        set_driver(Driver(caches.Cache(out, limit=1 << 40, shared=True), [], variants=0))
     try:
         return _warm(kernels, versions, out, progress)
     finally:
@@ -109,10 +109,12 @@ def _write_index(
     folder: pathlib.Path, kernels: Sequence[Kernel], versions: Sequence[int]
 ) -> None:
     keys = {one.key for one in kernels}
-    for entry in caches.Cache(folder).entries():
+    made = caches.Cache(folder)
+    for entry in made.entries():
         if entry.key not in keys:
-            shutil.rmtree(entry.path)
-    shutil.rmtree(folder / "locks", ignore_errors=True)
+            made.remove(entry.key)
+    with contextlib.suppress(OSError):
+        (folder / "locks").rmdir()
     index = {
         "build_id": build_id(), "ptx_versions": sorted(versions),
         "kernels": len(keys),

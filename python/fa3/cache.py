@@ -2,10 +2,13 @@
 """The cache of compiled kernels on disk, and bundles of ready-made ones.
 
 An entry is a folder `<key>` with kernel.ptx, kernel.json, kernel.cubin if it
-was assembled, source.mlir, and meta.json, which holds the hash of each of them
-and is read first. It is written under another name and renamed, so it is
+was assembled, source.mlir, and meta.json, which holds the key and the hash of each
+of them and is read first. It is written under another name and renamed, so it is
 either whole or not there. A bundle is a folder of the same form that is only
 read. Keys hold values only: the text, the options, the build of the compiler.
+
+Kernels are code. What is loaded belongs to the user or to root and nobody else may
+write it, the folder, the entry and each of its files (fa3.folders).
 """
 
 from __future__ import annotations
@@ -17,19 +20,29 @@ import json
 import logging
 import os
 import pathlib
-import shutil
-import tempfile
-import threading
+import re
 import time
 import zlib
-from typing import Iterator
+from typing import Any, Iterator
 
+from . import folders, forks, settings
 from .compiler import Code, CompileOptions, KernelUsage
 from .errors import Diagnostic
+
+try:
+    import fcntl
+except ImportError:  # no locks between processes
+    fcntl = None  # type: ignore[assignment]
 
 logger = logging.getLogger("fa3")
 SCHEMA = 1
 _FILES = {"ptx": "kernel.ptx", "manifest": "kernel.json", "cubin": "kernel.cubin"}
+_META, _SOURCE = "meta.json", "source.mlir"
+_KNOWN = frozenset((*_FILES.values(), _META, _SOURCE))
+_KEY = re.compile("[0-9a-f]{32}")
+# What a process leaves that was killed, and how many seconds nobody is writing it.
+_LEFT = re.compile(r"\.(new|old)-[0-9a-z_]{8}")
+_OLD = 3600
 _DEFAULT_LIMIT = 1 << 30
 # A first call waits until all entries were looked at. With more than so many, one new
 # entry of so many looks: the limit is not kept to the byte.
@@ -39,7 +52,7 @@ _FEW = 64
 def default_folder() -> pathlib.Path | None:
     """$FA3_CACHE_DIR, else $XDG_CACHE_HOME/fa3, else ~/.cache/fa3; None with
     FA3_CACHE=0."""
-    if os.environ.get("FA3_CACHE") == "0":
+    if not settings.flag("FA3_CACHE", True):
         return None
     chosen = os.environ.get("FA3_CACHE_DIR")
     if chosen:
@@ -86,10 +99,24 @@ class Entry:
     function: str
 
 
+#: Files that are locked by this process.
+_locked: set[int] = set()
+
+
+@forks.in_child
+def _forget_locks() -> None:
+    # Closed, not unlocked: they are the parent's.
+    for descriptor in _locked:
+        with contextlib.suppress(OSError):
+            os.close(descriptor)
+    _locked.clear()
+
+
 class Cache:
     """A folder of entries. No method raises for what is wrong with the folder: an
-    entry that cannot be read is a miss, and a folder that cannot be written is
-    reported once."""
+    entry that cannot be read is a miss, and a folder that cannot be written, or that
+    others may write, is reported once. `trusted`: a part of the package, whoever owns
+    that. `shared`: others may read what is written."""
 
     def __init__(
         self,
@@ -97,145 +124,223 @@ class Cache:
         *,
         limit: int | None = None,
         read_only: bool = False,
+        trusted: bool = False,
+        shared: bool = False,
     ) -> None:
         self.folder = pathlib.Path(folder) if folder is not None else None
         if limit is None:
-            limit = int(os.environ.get("FA3_CACHE_SIZE", _DEFAULT_LIMIT))
-        self.limit, self.read_only = limit, read_only
+            limit = settings.number("FA3_CACHE_SIZE", _DEFAULT_LIMIT, "bytes", 0)
+        self.limit, self.read_only, self.trusted = limit, read_only, trusted
+        self._modes = (0o755, 0o644) if shared else (0o700, 0o600)
         self._warned = False
-        self._guard = threading.Lock()
-        self._locks: dict[str, threading.Lock] = {}
+        self._guard = forks.lock()
+        self._locks: dict[str, Any] = {}
 
     def get(self, key: str) -> Code | None:
         """The code of an entry, or None if it is not there or damaged."""
         if self.folder is None:
             return None
-        entry = self.folder / key
         try:
-            meta = json.loads((entry / "meta.json").read_text())
-            if meta["schema"] != SCHEMA:
-                return None
-            files: dict[str, bytes | None] = {}
-            for name, file in _FILES.items():
-                digest = meta["files"].get(name)
-                data = (entry / file).read_bytes() if digest else None
-                if data is not None and _digest(data) != digest:
-                    raise ValueError(f"{file} is not what was written")
-                files[name] = data
-            ptx, manifest = files["ptx"], files["manifest"]
-            if ptx is None or manifest is None:
-                raise ValueError("no code")
-            code = Code(
-                ptx,
-                manifest,
-                files["cubin"],
-                tuple(KernelUsage(**usage) for usage in meta["usage"]),
-                tuple(Diagnostic(**one) for one in meta["diagnostics"]),
-                meta.get("tile", ""),
-            )
+            with folders.opened(self.folder, self.trusted) as root:
+                try:
+                    with folders.opened_below(root, key, self.trusted) as entry:
+                        return self._read(key, entry)
+                except FileNotFoundError:
+                    return None
+                except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+                    logger.warning(
+                        "cache entry %s is ignored: %s", self.folder / key, error
+                    )
+                    return None
         except FileNotFoundError:
             return None
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-            logger.warning("cache entry %s is ignored: %s", entry, error)
+        except OSError as error:
+            self._warn(error)
             return None
+
+    def _read(self, key: str, entry: int) -> Code | None:
+        meta = json.loads(folders.read(entry, _META, self.trusted))
+        if meta["schema"] != SCHEMA:
+            return None
+        if meta.get("key") != key:
+            raise ValueError(f"it is the entry {meta.get('key')}")
+        files: dict[str, bytes | None] = {}
+        for name, file in _FILES.items():
+            digest = meta["files"].get(name)
+            data = folders.read(entry, file, self.trusted) if digest else None
+            if data is not None and _digest(data) != digest:
+                raise ValueError(f"{file} is not what was written")
+            files[name] = data
+        ptx, manifest = files["ptx"], files["manifest"]
+        if ptx is None or manifest is None:
+            raise ValueError("no code")
+        code = Code(
+            ptx,
+            manifest,
+            files["cubin"],
+            tuple(KernelUsage(**usage) for usage in meta["usage"]),
+            tuple(Diagnostic(**one) for one in meta["diagnostics"]),
+            meta.get("tile", ""),
+        )
         if not self.read_only:
             with contextlib.suppress(OSError):
-                os.utime(entry / "meta.json")
+                os.utime(_META, dir_fd=entry, follow_symlinks=False)
         return code
 
     def put(self, key: str, code: Code, text: str) -> None:
         """Writes an entry, in place of a damaged one."""
         if self.folder is None or self.read_only:
             return
-        temporary = None
         try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            temporary = pathlib.Path(
-                tempfile.mkdtemp(prefix=".new-", dir=self.folder)
-            )
-            self._write(temporary, code, text)
-            target = self.folder / key
-            self._replace(temporary, target)
-            self._evict(key)
+            folders.make(self.folder, self._modes[0])
+            with folders.opened(self.folder) as root:
+                temporary = folders.make_temporary(root, ".new-", self._modes[0])
+                try:
+                    with folders.opened_below(root, temporary) as entry:
+                        self._write(entry, key, code, text)
+                    self._replace(root, temporary, key)
+                finally:
+                    folders.remove(root, temporary, _KNOWN)  # if it is still there
+                self._evict(root, key)
         except OSError as error:
-            if temporary is not None:
-                shutil.rmtree(temporary, ignore_errors=True)
             self._warn(error)
 
     @contextlib.contextmanager
     def lock(self, key: str) -> Iterator[None]:
         """Held by the one thread and process that compiles a key. Where no file
-        can be locked only threads of this process are kept out."""
+        can be locked only threads of this process are kept out. A forked child holds
+        none of its parent's."""
         with self._guard:
-            mine = self._locks.setdefault(key, threading.Lock())
-        with mine, self._lock_file(key):
-            yield
+            mine = self._locks.setdefault(key, forks.lock())
+        process = os.getpid()
+        mine.acquire()
+        try:
+            with self._lock_file(key):
+                yield
+        finally:
+            if process == os.getpid():
+                mine.release()
 
     def entries(self) -> list[Entry]:
         """The entries, those used last at the end."""
         made = []
         for path in self._folders():
             try:
-                meta = json.loads((path / "meta.json").read_text())
+                meta = json.loads((path / _META).read_text())
                 size = _size(path)
-                used = (path / "meta.json").stat().st_mtime
+                used = (path / _META).stat().st_mtime
                 made.append(Entry(path.name, path, size, used, meta["function"]))
             except (OSError, ValueError, KeyError, TypeError):
                 continue
         return sorted(made, key=lambda entry: entry.used)
 
     def clear(self) -> int:
-        """Removes all entries; gives their number."""
-        count = 0
-        for path in self._folders():
-            shutil.rmtree(path, ignore_errors=True)
-            count += 1
-        return count
+        """Removes all entries, and what was left of some, but no folder that holds
+        anything else; gives the number of entries."""
+        if self.folder is None or self.read_only:
+            return 0
+        try:
+            with folders.opened(self.folder) as root:
+                self._sweep(root, 0)
+                return sum(self._remove(root, path.name) for path in self._folders())
+        except FileNotFoundError:
+            return 0
+        except OSError as error:
+            self._warn(error)
+            return 0
+
+    def remove(self, key: str) -> bool:
+        """Removes an entry."""
+        if self.folder is None or self.read_only:
+            return False
+        with folders.opened(self.folder) as root:
+            return self._remove(root, key)
+
+    @staticmethod
+    def _remove(root: int, name: str) -> bool:
+        """An empty folder, or one without any of an entry's own files, is not ours."""
+        try:
+            with folders.opened_below(root, name) as entry:
+                found = set(os.listdir(entry))
+                if found == {_META}:
+                    found |= set(json.loads(folders.read(entry, _META))["files"].values())
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            return False
+        return len(found) > 1 and folders.remove(root, name, _KNOWN)
 
     def _folders(self) -> list[pathlib.Path]:
         if self.folder is None or not self.folder.is_dir():
             return []
-        return [path for path in self.folder.iterdir() if len(path.name) == 32]
+        with os.scandir(self.folder) as found:
+            return [
+                pathlib.Path(self.folder, one.name) for one in found
+                if _KEY.fullmatch(one.name) and one.is_dir(follow_symlinks=False)
+            ]  # fmt: skip
+
+    def _sweep(self, root: int, age: float) -> None:
+        """What killed processes left, if nobody touched it for so many seconds."""
+        before = time.time() - age
+        with os.scandir(root) as found:
+            left = [
+                one.name for one in found
+                if _LEFT.fullmatch(one.name) and one.is_dir(follow_symlinks=False)
+                and one.stat(follow_symlinks=False).st_mtime <= before
+            ]  # fmt: skip
+        for name in left:
+            folders.remove(root, name, _KNOWN)
+        with contextlib.suppress(OSError), folders.opened_below(root, "locks") as locks:
+            for name in os.listdir(locks):
+                if _KEY.fullmatch(name):
+                    self._sweep_lock(locks, name, before)
 
     @staticmethod
-    def _write(folder: pathlib.Path, code: Code, text: str) -> None:
+    def _sweep_lock(locks: int, name: str, before: float) -> None:
+        with contextlib.suppress(OSError):
+            what = os.stat(name, dir_fd=locks, follow_symlinks=False)
+            if fcntl is None or what.st_size or what.st_mtime > before:
+                return
+            descriptor = _open_lock(locks, name)
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                if _is_file(descriptor, locks, name):
+                    os.unlink(name, dir_fd=locks)
+            finally:
+                os.close(descriptor)
+
+    def _write(self, entry: int, key: str, code: Code, text: str) -> None:
         digests = {}
         for name, file in _FILES.items():
             data = getattr(code, name)
             if data is not None:
-                (folder / file).write_bytes(data)
+                folders.write(entry, file, data, self._modes[1])
                 digests[name] = _digest(data)
-        (folder / "source.mlir").write_text(text)
+        folders.write(entry, _SOURCE, text.encode(), self._modes[1])
         meta = {
             "schema": SCHEMA,
+            "key": key,
             "function": json.loads(code.manifest)["function"],
             "files": digests,
             "usage": [dataclasses.asdict(usage) for usage in code.usage],
             "diagnostics": [dataclasses.asdict(one) for one in code.diagnostics],
             "tile": code.tile,
         }
-        (folder / "meta.json").write_text(json.dumps(meta, indent=1))
+        folders.write(entry, _META, json.dumps(meta, indent=1).encode(), self._modes[1])
 
-    def _replace(self, temporary: pathlib.Path, target: pathlib.Path) -> None:
-        try:
-            os.rename(temporary, target)
-            return
-        except OSError:
-            if not target.exists():
-                raise
-        # Another process was faster, or the entry is damaged: move it away, since
-        # a folder is not replaced by a rename.
-        old = temporary.with_name(f".old-{temporary.name[5:]}")
+    def _replace(self, root: int, temporary: str, key: str) -> None:
         with contextlib.suppress(OSError):
-            os.rename(target, old)
-            shutil.rmtree(old, ignore_errors=True)
-        os.rename(temporary, target)
-
-    def _evict(self, keep: str) -> None:
-        folders = self._folders()
-        if len(folders) > _FEW and zlib.crc32(keep.encode()) % _FEW:
+            os.rename(temporary, key, src_dir_fd=root, dst_dir_fd=root)
             return
-        if sum(map(_size, folders)) <= self.limit:
+        # Another process was faster, or the entry is damaged: it goes away, since a
+        # folder is not replaced by a rename.
+        self._remove(root, key)
+        os.rename(temporary, key, src_dir_fd=root, dst_dir_fd=root)
+
+    def _evict(self, root: int, keep: str) -> None:
+        found = self._folders()
+        if len(found) > _FEW and zlib.crc32(keep.encode()) % _FEW:
+            return
+        self._sweep(root, _OLD)
+        if sum(map(_size, found)) <= self.limit:
             return
         entries = self.entries()
         total = sum(entry.size for entry in entries)
@@ -244,28 +349,61 @@ class Cache:
                 return
             if entry.key == keep:
                 continue
-            shutil.rmtree(entry.path, ignore_errors=True)
+            self._remove(root, entry.key)
             logger.info("cache: removed %s, %d bytes", entry.key, entry.size)
             total -= entry.size
 
     @contextlib.contextmanager
     def _lock_file(self, key: str) -> Iterator[None]:
-        file = None
-        try:
-            import fcntl
-
-            if self.folder is not None and not self.read_only:
-                folder = self.folder / "locks"
-                folder.mkdir(parents=True, exist_ok=True)
-                file = open(folder / key, "w")
-                fcntl.flock(file, fcntl.LOCK_EX)
-        except (OSError, ImportError) as error:
-            self._warn(error)
+        descriptor, process = None, os.getpid()
+        if self.folder is not None and not self.read_only and fcntl is not None:
+            try:
+                descriptor = self._lock(key)
+            except OSError as error:
+                self._warn(error)
         try:
             yield
         finally:
-            if file is not None:
-                file.close()
+            if descriptor is not None and process == os.getpid():
+                self._unlock(key, descriptor)
+
+    def _lock(self, key: str) -> int:
+        """The descriptor of the file `locks/<key>`, which is locked."""
+        assert self.folder is not None
+        folders.make(self.folder, self._modes[0])
+        while True:
+            with folders.opened(self.folder) as root:
+                with contextlib.suppress(FileExistsError):
+                    folders.make_below(root, "locks")
+                with folders.opened_below(root, "locks") as locks:
+                    descriptor = _open_lock(locks, key)
+                    _locked.add(descriptor)
+                    try:
+                        fcntl.flock(descriptor, fcntl.LOCK_EX)
+                        # Who had it has removed it.
+                        if _is_file(descriptor, locks, key):
+                            return descriptor
+                    except BaseException:
+                        self._close(descriptor)
+                        raise
+            self._close(descriptor)
+
+    def _unlock(self, key: str, descriptor: int) -> None:
+        assert self.folder is not None
+        with contextlib.suppress(OSError), folders.opened(self.folder) as root:
+            with folders.opened_below(root, "locks") as locks:
+                if _is_file(descriptor, locks, key):
+                    os.unlink(key, dir_fd=locks)
+        with contextlib.suppress(OSError):
+            # Also where a child that was not forked by Python has it open.
+            fcntl.flock(descriptor, fcntl.LOCK_UN)
+        self._close(descriptor)
+
+    @staticmethod
+    def _close(descriptor: int) -> None:
+        _locked.discard(descriptor)
+        with contextlib.suppress(OSError):
+            os.close(descriptor)
 
     def _warn(self, error: Exception) -> None:
         if not self._warned:
@@ -275,15 +413,36 @@ class Cache:
             )
 
 
+def _open_lock(locks: int, name: str) -> int:
+    flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
+    return os.open(name, flags, 0o600, dir_fd=locks)
+
+
+def _is_file(descriptor: int, folder: int, name: str) -> bool:
+    """Whether a file is that of this name."""
+    try:
+        there = os.stat(name, dir_fd=folder, follow_symlinks=False)
+    except FileNotFoundError:
+        return False
+    return os.path.samestat(os.fstat(descriptor), there)
+
+
 def bundles() -> list[Cache]:
     """Folders of ready-made kernels: that in the package, and those that
     FA3_BUNDLE names, separated as in PATH ("0": none at all)."""
     named = os.environ.get("FA3_BUNDLE", "")
     if named == "0":
         return []
-    folders = [pathlib.Path(__file__).resolve().parent / "_bundle"]
-    folders += [pathlib.Path(path) for path in named.split(os.pathsep) if path]
-    return [Cache(folder, read_only=True) for folder in folders if folder.is_dir()]
+    made = []
+    own = pathlib.Path(__file__).resolve().parent / "_bundle"
+    if own.is_dir():
+        made.append(Cache(own, read_only=True, trusted=True))
+    for path in filter(None, named.split(os.pathsep)):
+        if os.path.isdir(path):
+            made.append(Cache(path, read_only=True))
+        else:
+            logger.warning("FA3_BUNDLE: %s is no folder", path)
+    return made
 
 
 def age(entry: Entry) -> str:

@@ -16,10 +16,9 @@ import re
 import shutil
 import subprocess
 import tempfile
-import threading
 from typing import Any, Mapping, Sequence
 
-from . import elf
+from . import elf, forks
 from ._runtime import find_file, runtime
 from .errors import CompileError, CompilerNotFoundError, Diagnostic
 
@@ -473,7 +472,7 @@ def parse_usage(output: str) -> tuple[KernelUsage, ...]:
 # -----------------------------------------------------------------------------
 
 _compiler: Compiler | None = None
-_lock = threading.Lock()
+_lock = forks.lock()
 
 
 def get_compiler() -> Compiler:

@@ -14,12 +14,11 @@ import logging
 import math
 import os
 import shutil
-import threading
 import time
 from typing import Any
 
 from . import cache as caches
-from . import tensors
+from . import forks, settings, tensors
 from ._runtime import runtime
 from .compiler import (
     STAGES,
@@ -30,7 +29,7 @@ from .compiler import (
     get_compiler,
     parse_options,
 )
-from .errors import ArgumentError, CompileError, Diagnostic
+from .errors import ArgumentError, CompileError, Diagnostic, SettingError
 
 logger = logging.getLogger("fa3")
 
@@ -58,9 +57,9 @@ def ptx_version_for(driver_version: int) -> int:
 def default_ptx_version() -> int:
     """FA3_PTX_VERSION (such as 80), else by the driver of this machine, else the
     newest."""
-    chosen = os.environ.get("FA3_PTX_VERSION")
+    chosen = settings.number("FA3_PTX_VERSION", 0, "a PTX ISA times ten", 80, 90)
     if chosen:
-        return int(chosen)
+        return chosen
     try:
         version = runtime.device_info().driver_version
     except (runtime.Error, OSError):
@@ -73,8 +72,12 @@ def find_ptxas() -> str:
     """Path of an assembler, or "": $FA3_PTXAS ("0": none), PATH, CUDA_HOME and
     /usr/local/cuda, the packages of NVIDIA on PyPI, that of triton."""
     chosen = os.environ.get("FA3_PTXAS")
+    if chosen == "0":
+        return ""
     if chosen:
-        return "" if chosen == "0" else chosen
+        if not (os.path.isfile(chosen) and os.access(chosen, os.X_OK)):
+            raise SettingError("FA3_PTXAS", f"'{chosen}' is no program, expected one or 0")
+        return chosen
     candidates = [shutil.which("ptxas")]
     for home in (os.environ.get("CUDA_HOME"), "/usr/local/cuda"):
         if home:
@@ -116,7 +119,7 @@ class Kernel:
         self.source = source
         self._code = code
         self._programs: dict[Any, Any] = {}
-        self._lock = threading.Lock()
+        self._lock = forks.lock()
 
     def __repr__(self) -> str:
         return f"<fa3.Kernel {self.name} {self.key[:8]} from {self.source}>"
@@ -353,7 +356,7 @@ def _wants_smaller_tile(error: CompileError) -> bool:
 
 
 _driver: Driver | None = None
-_lock = threading.Lock()
+_lock = forks.lock()
 
 
 def get_driver() -> Driver:

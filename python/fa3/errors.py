@@ -25,6 +25,15 @@ class ArgumentTypeError(ArgumentError, TypeError):
     """An argument has a type or an element type that fa3 does not take."""
 
 
+class SettingError(Fa3Error, ValueError):
+    """A variable of the environment has a value that means nothing; `variable` is its
+    name."""
+
+    def __init__(self, variable: str, message: str) -> None:
+        super().__init__(f"{variable}: {message}")
+        self.variable = variable
+
+
 class UnsupportedError(Fa3Error, NotImplementedError):
     """A case that fa3 has no kernel for; the message names what is missing."""
 

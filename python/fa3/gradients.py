@@ -10,7 +10,7 @@ import sys
 import threading
 from typing import Any, Sequence
 
-from . import tensors
+from . import forks, tensors
 from .call import device_guard
 from .checks import DIMS, check_scale
 from .compiler import CompileOptions, get_compiler
@@ -28,6 +28,7 @@ logger = logging.getLogger("fa3")
 _kernels: dict[tuple[BackwardSpec, bool], Kernel] = {}
 #: Those that are being compiled before a backward has asked for them.
 _ahead: dict[tuple[BackwardSpec, bool], threading.Thread] = {}
+forks.in_child(_ahead.clear)
 _plans: dict[Any, tuple[Launcher, tuple[str, ...]]] = {}
 
 

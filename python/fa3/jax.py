@@ -11,14 +11,13 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import threading
 from typing import Any, Callable
 
 import jax
 import jax.numpy as jnp
 from jax.custom_derivatives import SymbolicZero
 
-from . import api, blocks, gradients, jax_sharding
+from . import api, blocks, forks, gradients, jax_sharding
 from .checks import DIMS
 from .errors import ArgumentError, UnsupportedError
 from .jax_ffi import CALL, Frame
@@ -123,7 +122,7 @@ def _backward(frame: Frame, interpret: bool) -> None:
         )  # fmt: skip
 
 
-_lock = threading.Lock()
+_lock = forks.lock()
 _registered: dict[str, Any] = {}
 
 

@@ -14,6 +14,7 @@ import sys
 import threading
 from typing import Any
 
+from . import forks
 from .driver import Kernel, compile, default_ptx_version, find_ptxas, is_ready
 from .errors import CompileError, TraceError
 from .spec import Spec
@@ -28,7 +29,9 @@ kernels: dict[Spec, Kernel] = {}
 _quick: dict[Spec, Kernel] = {}
 _pending: dict[Spec, threading.Thread] = {}
 _failed: set[Spec] = set()
-_lock = threading.Lock()
+_lock = forks.lock()
+# A forked child has none of its parent's threads.
+forks.in_child(_pending.clear)
 
 
 def compile_traced(text: str, traced: Traced | None, **options: Any) -> Kernel:

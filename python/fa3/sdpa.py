@@ -11,13 +11,12 @@ from __future__ import annotations
 
 import collections
 import functools
-import threading
 import warnings
 from typing import Any, Callable
 
 import torch
 
-from . import checks, gradients
+from . import checks, forks, gradients
 from .errors import Fa3Error, UnsupportedError
 from .program import to_text
 from .request import run_program
@@ -51,7 +50,7 @@ class Report:
 
 
 _report = Report()
-_lock = threading.Lock()
+_lock = forks.lock()
 _active: "_Switch | None" = None
 
 

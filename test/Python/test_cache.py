@@ -5,6 +5,7 @@ import logging
 import multiprocessing
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -16,7 +17,7 @@ from unittest import mock
 
 import support
 
-from fa3 import cache, compiler, driver
+from fa3 import cache, compiler, driver, errors
 from fa3.compiler import Code, CompileOptions, Compiler
 
 MANIFEST = b'{"function": "f", "args": []}'
@@ -200,6 +201,341 @@ class CacheTest(unittest.TestCase):
             process.join()
             self.assertEqual(process.exitcode, 0)
         self.assertEqual(pathlib.Path(log).read_text(), "compiled\n")
+
+
+class FolderTest(unittest.TestCase):
+    """What is loaded, written and removed, where others have been at the folder."""
+
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.scratch = pathlib.Path(scratch.name)
+        self.folder = self.scratch / "above" / "cache"
+        self.code = Code(b"PTX", MANIFEST)
+        self.key = f"{1:032x}"
+
+    def made(self, **named):
+        one = cache.Cache(self.folder, **named)
+        one.put(self.key, self.code, "text")
+        return one
+
+    def refused(self, why, made=None):
+        """Nothing is loaded, and a warning says why."""
+        with self.assertLogs("fa3", logging.WARNING) as logs:
+            self.assertIsNone((made or cache.Cache(self.folder)).get(self.key))
+        self.assertIn(why, "\n".join(logs.output))
+
+    def mode(self, path):
+        return path.stat().st_mode & 0o777
+
+    def test_modes_do_not_depend_on_the_umask(self):
+        for mask in (0, 0o077):
+            before = os.umask(mask)
+            try:
+                made = self.made()
+                with made.lock(self.key):
+                    self.assertEqual(self.mode(self.folder / "locks"), 0o700)
+                    self.assertEqual(self.mode(self.folder / "locks" / self.key), 0o600)
+            finally:
+                os.umask(before)
+            for path in (self.folder.parent, self.folder, self.folder / self.key):
+                self.assertEqual(self.mode(path), 0o700, path)
+            for path in (self.folder / self.key).iterdir():
+                self.assertEqual(self.mode(path), 0o600, path)
+            self.assertEqual(made.get(self.key), self.code)
+            shutil.rmtree(self.folder.parent)
+
+    def test_bundles_can_be_read_by_others(self):
+        self.made(shared=True)
+        self.assertEqual(self.mode(self.folder), 0o755)
+        self.assertEqual(self.mode(self.folder / self.key), 0o755)
+        self.assertEqual(self.mode(self.folder / self.key / "kernel.ptx"), 0o644)
+
+    def test_what_others_may_write_is_not_loaded(self):
+        for path in (".", self.key, f"{self.key}/kernel.ptx", f"{self.key}/meta.json"):
+            for more in (0o002, 0o020):
+                self.made()
+                path = self.folder / path
+                path.chmod(self.mode(path) | more)
+                self.refused("may be written by others: mode")
+                self.refused("may be written", cache.Cache(self.folder, read_only=True))
+                path.chmod(self.mode(path) & ~more)
+                self.assertEqual(cache.Cache(self.folder).get(self.key), self.code)
+        self.folder.chmod(0o777)
+        made = cache.Cache(self.folder)
+        with self.assertLogs("fa3", logging.WARNING) as logs:
+            made.put(f"{2:032x}", self.code, "text")
+        self.assertIn("memory only", logs.output[0])
+        self.assertEqual([one.name for one in self.folder.iterdir()], [self.key])
+
+    def test_what_others_own_is_not_loaded(self):
+        if os.geteuid() != 0:  # who cannot give files away is somebody else
+            self.made()
+            with mock.patch.object(os, "geteuid", return_value=os.geteuid() + 1):
+                self.refused(f"belongs to user {os.getuid()}")
+            return
+        for path in (".", self.key, f"{self.key}/kernel.cubin", f"{self.key}/meta.json"):
+            self.code = Code(b"PTX", MANIFEST, b"cubin")
+            self.made()
+            path = self.folder / path
+            os.chown(path, 1234, -1)
+            self.refused("belongs to user 1234")
+            cache.Cache(self.folder).clear()
+            self.assertTrue(path.exists())
+            self.assertIsNotNone(
+                cache.Cache(self.folder, read_only=True, trusted=True).get(self.key)
+            )
+            os.chown(path, 0, -1)
+        link = self.scratch / "link"
+        link.symlink_to(self.folder)
+        self.assertEqual(cache.Cache(link).get(self.key), self.code)
+        os.chown(link, 1234, -1, follow_symlinks=False)
+        self.refused("is a link of user 1234", cache.Cache(link))
+
+    def test_links_are_not_followed(self):
+        target = self.scratch / "precious"
+        target.write_text("precious")
+        made = self.made()
+        locks = self.folder / "locks"
+        locks.mkdir(mode=0o700)
+        (locks / self.key).symlink_to(target)
+        with self.assertLogs("fa3", logging.WARNING), made.lock(self.key):
+            pass
+        self.assertEqual(target.read_text(), "precious")
+        shutil.rmtree(locks)
+        elsewhere = self.scratch / "elsewhere"
+        elsewhere.mkdir(mode=0o700)
+        locks.symlink_to(elsewhere)
+        with self.assertLogs("fa3", logging.WARNING), cache.Cache(self.folder).lock("a"):
+            pass
+        self.assertEqual(list(elsewhere.iterdir()), [])
+        (self.folder / self.key).rename(self.scratch / self.key)
+        (self.folder / self.key).symlink_to(self.scratch / self.key)
+        self.refused("")
+        self.assertEqual(made.clear(), 0)
+        self.assertTrue((self.scratch / self.key / "kernel.ptx").exists())
+        (self.folder / self.key).unlink()
+        self.made()
+        code = self.folder / self.key / "kernel.ptx"
+        code.rename(self.scratch / "kernel.ptx")
+        code.symlink_to(self.scratch / "kernel.ptx")
+        self.refused("")
+
+    def test_pipes_are_not_waited_for(self):
+        self.made()
+        for name in ("kernel.ptx", "meta.json"):
+            path = self.folder / self.key / name
+            path.unlink()
+            os.mkfifo(path, 0o600)
+            self.refused("is no file")
+
+    def test_entries_hold_their_key(self):
+        self.made()
+        other = f"{2:032x}"
+        shutil.copytree(self.folder / self.key, self.folder / other)
+        with self.assertLogs("fa3", logging.WARNING) as logs:
+            self.assertIsNone(cache.Cache(self.folder).get(other))
+        self.assertIn(f"it is the entry {self.key}", logs.output[0])
+        cache.Cache(self.folder).put(other, self.code, "text")
+        self.assertEqual(cache.Cache(self.folder).get(other), self.code)
+
+    def test_clear_removes_nothing_of_others(self):
+        self.made()
+        kept = {
+            "x" * 32: {"a": "text"}, f"{5:032x}": {"notes.txt": "text"},
+            f"{6:032x}": {"kernel.ptx": "text", "mine": "text"}, f"{7:032x}": {},
+            f"{8:032x}": {"meta.json": "{}"}, "project": {"kernel.ptx": "text"},
+            ".new-folder": {"kernel.ptx": ""}, ".old-12345678": {"mine": ""},
+        }  # fmt: skip
+        for name, files in kept.items():
+            (self.folder / name).mkdir(mode=0o700)
+            for file, text in files.items():
+                (self.folder / name / file).write_text(text)
+        (self.folder / f"{9:032x}").write_text("a file")
+        damaged = self.folder / f"{3:032x}"
+        damaged.mkdir(mode=0o700)
+        (damaged / "kernel.ptx").write_text("PTX")
+        (damaged / "meta.json").write_text("{")
+        made = cache.Cache(self.folder)
+        self.assertEqual(made.clear(), 2)
+        self.assertEqual(
+            sorted(one.name for one in self.folder.iterdir()),
+            sorted([*kept, f"{9:032x}"]),
+        )
+        for name, files in kept.items():
+            self.assertEqual(sorted(os.listdir(self.folder / name)), sorted(files))
+        # Nor does an entry take the place of another's folder.
+        with self.assertLogs("fa3", logging.WARNING):
+            made.put(f"{6:032x}", self.code, "text")
+        self.assertTrue((self.folder / f"{6:032x}" / "mine").exists())
+
+    def test_what_is_left_is_swept(self):
+        made = self.made()
+        old = time.time() - 7200
+        locks = self.folder / "locks"
+        for name in (".new-abcdefgh", ".old-0_1234ab"):
+            (self.folder / name).mkdir(mode=0o700)
+            (self.folder / name / "kernel.ptx").write_text("PTX")
+        locks.mkdir(mode=0o700)
+        for number in (7, 8):
+            (locks / f"{number:032x}").touch(0o600)
+        (locks / "other").touch()
+        made.put(f"{2:032x}", self.code, "text")  # they are young
+        self.assertEqual(len(list(locks.iterdir())), 3)
+        for path in (*self.folder.glob(".*"), *locks.iterdir()):
+            os.utime(path, (old, old))
+        with cache.Cache(self.folder).lock(f"{8:032x}"):
+            os.utime(locks / f"{8:032x}", (old, old))
+            made.put(f"{3:032x}", self.code, "text")
+            self.assertEqual(list(self.folder.glob(".*")), [])
+            # One that is held stays.
+            left = {one.name for one in locks.iterdir()}
+            self.assertEqual(left, {"other", f"{8:032x}"})
+        self.assertEqual({one.name for one in locks.iterdir()}, {"other"})
+
+    def test_names_of_settings(self):
+        for name, value, call in (
+            ("FA3_CACHE_SIZE", "1G", lambda: cache.Cache(None)),
+            ("FA3_CACHE_SIZE", "-1", lambda: cache.Cache(None)),
+            ("FA3_CACHE", "no", cache.default_folder),
+            ("FA3_PTX_VERSION", "8.0", driver.default_ptx_version.__wrapped__),
+            ("FA3_PTX_VERSION", "8", driver.default_ptx_version.__wrapped__),
+            ("FA3_PTXAS", "/no/such/ptxas", driver.find_ptxas.__wrapped__),
+        ):
+            with mock.patch.dict(os.environ, {name: value}), self.assertRaisesRegex(
+                errors.SettingError, f"{name}: '{value}'"
+            ):
+                call()
+        with mock.patch.dict(os.environ, FA3_CACHE_SIZE="10", FA3_PTX_VERSION="80"):
+            self.assertEqual(cache.Cache(None).limit, 10)
+            self.assertEqual(driver.default_ptx_version.__wrapped__(), 80)
+        with mock.patch.dict(os.environ, FA3_BUNDLE="/no/such/folder"):
+            with self.assertLogs("fa3", logging.WARNING) as logs:
+                cache.bundles()
+        self.assertIn("FA3_BUNDLE: /no/such/folder is no folder", logs.output[0])
+
+    def test_variables_are_documented(self):
+        package = support.ROOT / "python"
+        used = set()
+        for path in package.rglob("*.py"):
+            used |= set(re.findall(r'"((?:FA3|XDG)_[A-Z_]+|CUDA_HOME)"', path.read_text()))
+        manual = (support.ROOT / "docs" / "Python.md").read_text()
+        security = (support.ROOT / "SECURITY.md").read_text()
+        plain = {"FA3_CACHE", "FA3_CACHE_SIZE", "FA3_LOG", "FA3_PTX_VERSION"}
+        self.assertIn("FA3_BUNDLE", used)
+        self.assertLess(plain, used)
+        for name in used:
+            self.assertIn(name, manual)
+            if name not in plain:  # names code, or a folder that code is loaded from
+                self.assertIn(f"`{name}`", security)
+
+
+@unittest.skipUnless(hasattr(os, "fork"), "needs fork")
+class ForkTest(unittest.TestCase):
+    """A child that is forked while its parent compiles."""
+
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.folder = pathlib.Path(scratch.name, "cache")
+        self.addCleanup(compiler.set_compiler, None)
+        self.inside, self.go_on = threading.Event(), threading.Event()
+        waiting = self
+
+        class Slow(CountingCompiler):
+            def compile(self, text, options):
+                waiting.inside.set()
+                waiting.go_on.wait(20)
+                return super().compile(text, options)
+
+        compiler.set_compiler(Slow())
+
+    def fork(self, run):
+        """The exit code of a child, which has 20 s; -9 if it hangs."""
+        child = os.fork()
+        if child == 0:
+            code = 1
+            try:
+                code = run()
+            finally:
+                os._exit(code)
+        return child
+
+    def wait(self, child, seconds=20):
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            done, status = os.waitpid(child, os.WNOHANG)
+            if done:
+                return os.waitstatus_to_exitcode(status)
+            time.sleep(0.01)
+        os.kill(child, 9)
+        os.waitpid(child, 0)
+        return "hangs"
+
+    def parent(self, made):
+        thread = threading.Thread(target=made.compile, args=("a", CompileOptions()))
+        thread.start()
+        self.assertTrue(self.inside.wait(20))
+        return thread
+
+    def test_child_asks_for_what_its_parent_compiles(self):
+        for folder in (self.folder, None):
+            self.inside.clear()
+            self.go_on.clear()
+            made = driver.Driver(cache.Cache(folder), [])
+            thread = self.parent(made)
+
+            def run(made=made):
+                compiler.set_compiler(CountingCompiler())
+                kernel = made.compile("a", CompileOptions())
+                return 10 + ("compiler", "cache").index(kernel.source)
+
+            child = self.fork(run)
+            time.sleep(0.1)
+            self.go_on.set()
+            thread.join()
+            self.assertEqual(self.wait(child), 10 if folder is None else 11)
+
+    def test_child_does_not_keep_the_lock(self):
+        made = driver.Driver(cache.Cache(self.folder), [])
+        thread = self.parent(made)
+        child = self.fork(lambda: time.sleep(30) or 0)
+        self.addCleanup(self.wait, child, 0)
+        self.go_on.set()
+        thread.join()
+        # Neither after its parent has gone on ...
+        start = time.monotonic()
+        kernel = made.compile("a", CompileOptions())
+        with cache.Cache(self.folder).lock(kernel.key):
+            self.assertLess(time.monotonic() - start, 5)
+
+    def test_lock_of_a_parent_that_died(self):
+        # ... nor after it has died with the lock.
+        reader, writer = os.pipe()
+
+        def parent():
+            held = cache.Cache(self.folder).lock(self.id_of_key)
+            held.__enter__()
+            if os.fork() == 0:
+                os.write(writer, b"%d\n" % os.getpid())
+                time.sleep(30)
+                os._exit(0)
+            time.sleep(0.2)
+            return 5
+
+        self.id_of_key = f"{1:032x}"
+        self.assertEqual(self.wait(self.fork(parent)), 5)
+        grandchild = int(os.read(reader, 20))
+        self.addCleanup(os.kill, grandchild, 9)
+        start = time.monotonic()
+        with cache.Cache(self.folder).lock(self.id_of_key):
+            self.assertLess(time.monotonic() - start, 5)
+
+    def test_locks_of_modules(self):
+        for lock in (driver._lock, compiler._lock):
+            with lock:
+                child = self.fork(lambda lock=lock: 0 if lock.acquire(timeout=5) else 3)
+                self.assertEqual(self.wait(child), 0)
 
 
 class DriverTest(unittest.TestCase):

@@ -98,7 +98,9 @@ MODELS = {
         "initializer_range": 0.2, "bos_token_id": 1, "eos_token_id": 2,
     }),
     "opt": _causal("OPT", ffn_dim=64, word_embed_proj_dim=64),
-    "falcon": _causal("Falcon", new_decoder_architecture=True, num_kv_heads=2),
+    "falcon": _causal(
+        "Falcon", without=("head_dim",), new_decoder_architecture=True, num_kv_heads=2
+    ),
     "deepseek_v3": _causal(
         "DeepseekV3", without=("head_dim",), num_key_value_heads=4, n_routed_experts=4,
         num_experts_per_tok=2, moe_intermediate_size=32, first_k_dense_replace=1,
