@@ -9,7 +9,8 @@ On a GPU the kernels run; without one the interpreter runs them on the CPU.
 import pathlib
 import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "python"))
+# The package of this clone, if none is installed.
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "python"))
 
 import torch
 

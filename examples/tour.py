@@ -12,7 +12,8 @@ import pathlib
 import sys
 
 if "__file__" in globals():
-    sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "python"))
+    # The package of this clone, if none is installed.
+    sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "python"))
 
 import torch
 

@@ -44,8 +44,9 @@ _MODULES = (
 
 __all__ = [
     "ArgumentError", "ArgumentTypeError", "BlockMask", "CompileError",
-    "CompilerNotFoundError", "Diagnostic", "Fa3Error", "Kernel", "SettingError", "TraceError", "UnsupportedError",
-    "attention", "attention_kernel", "compile", "flex_attention", "merge",
+    "CompilerNotFoundError", "Diagnostic", "Fa3Error", "Kernel", "SettingError",
+    "TraceError", "UnsupportedError", "attention", "attention_kernel", "compile",
+    "flex_attention", "merge",
 ]  # fmt: skip
 
 if TYPE_CHECKING:

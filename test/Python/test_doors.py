@@ -3,8 +3,11 @@
 values in the interpreter against torch."""
 
 import inspect
+import os
+import pathlib
 import subprocess
 import sys
+import tempfile
 import unittest
 from unittest import mock
 
@@ -244,6 +247,20 @@ class ExampleTest(unittest.TestCase):
         )  # fmt: skip
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("window of 30", done.stdout)
+
+    def test_installed_package_comes_first(self):
+        """A clone has no compiler until it is built; an installed wheel has."""
+        with tempfile.TemporaryDirectory() as folder:
+            package = pathlib.Path(folder, "fa3")
+            package.mkdir()
+            (package / "__init__.py").write_text("raise SystemExit('the installed one')")
+            for name in ("attention.py", "tour.py"):
+                done = subprocess.run(
+                    [sys.executable, support.ROOT / "examples" / name],
+                    capture_output=True, text=True, check=False,
+                    env={**os.environ, "PYTHONPATH": folder},
+                )  # fmt: skip
+                self.assertIn("the installed one", done.stderr)
 
     def test_tour(self):
         done = subprocess.run(
