@@ -71,6 +71,15 @@ def check_softcap(softcap: Any) -> float:
     return value
 
 
+def check_scalars(types: Sequence[str], values: Sequence[Any]) -> None:
+    """Numbers that mods have captured: whole ones have 32 bits in a kernel."""
+    for type, value in zip(types, values):
+        if type != "f32" and not -(1 << 31) <= value < 1 << 31:
+            raise ArgumentError(
+                "score_mod, mask_mod", f"the number {value}, expected -2^31 to 2^31 - 1"
+            )
+
+
 def check_scale(scale: Any, head_dim: int) -> float:
     if scale is None:
         return 1.0 / math.sqrt(head_dim)
