@@ -342,6 +342,7 @@ class LaunchTest(unittest.TestCase):
         q, k = self.q, self.k
         for args, named, error, expected in (
             ((q, k, k), {"scale": -1.0}, ValueError, "'scale': -1.0, expected above 0"),
+            ((q, k, k), {"scale": 1e6}, ValueError, "'scale': 1000000.0, .* at most 2\\^16"),
             ((q, k, k), {"scale": "x"}, TypeError, "'scale': 'x', expected a number"),
             ((q, k[:1], k), {}, ValueError, "'k': batch 1, expected 2 as q"),
             ((q, k, k[:, :1]), {}, ValueError, "'v': 1 heads, expected 2 as k"),
