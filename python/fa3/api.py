@@ -67,7 +67,7 @@ def attention(
     window: keys before and after that a query sees, (left, right); None, or -1,
       is unbounded.
     softcap: cap * tanh(score / cap), 0 for none.
-    scale: of q k^T; 1/sqrt(d). Positive, at most 2^16, with gradients 2^10.
+    scale: of q k^T; 1/sqrt(d). Positive, at most 2^27.
     score_mod, mask_mod: functions as FlexAttention takes them, score_mod(score,
       b, h, q, kv) and mask_mod(b, h, q, kv), traced once; indices are those of
       the tensors, from 0. Tensors that they read are arguments of the kernel.
@@ -107,20 +107,24 @@ def attention(
             is out is lse is None and not interpret
         )  # fmt: skip
         compiling = torch.compiler.is_compiling()
+        asked: dict[str, Any] = {}
+        if compiling:
+            asked = {
+                "causal": causal, "window": window, "softcap": softcap, "scale": scale,
+                "score_mod": score_mod, "block_mask": block_mask, "bias": bias,
+                "mask_mod": mask_mod if block_mask is None else None, "sinks": sinks,
+                "alibi_slopes": alibi_slopes, "q_descale": q_descale,
+                "k_descale": k_descale, "v_descale": v_descale, "out_dtype": out_dtype,
+                "return_lse": return_lse, "layout": layout, "out": out, "lse": lse,
+                "interpret": interpret,
+            }  # fmt: skip
         grads = torch.is_grad_enabled() and any(
             getattr(one, "requires_grad", False) for one in (q, k, v, *rest)
         )
         if lists is not None and (grads or not lists.fits):
             if compiling:
                 # The mask would be made inside of the graph: it breaks here.
-                return dynamo_door().run_eagerly(
-                    q, k, v, causal=causal, window=window, softcap=softcap, scale=scale,
-                    score_mod=score_mod, block_mask=block_mask, bias=bias,
-                    alibi_slopes=alibi_slopes, sinks=sinks, q_descale=q_descale,
-                    k_descale=k_descale, v_descale=v_descale, out_dtype=out_dtype,
-                    return_lse=return_lse, layout=layout, out=out, lse=lse,
-                    interpret=interpret,
-                )  # fmt: skip
+                return dynamo_door().run_eagerly(q, k, v, **asked)
             mask_mod, lists = blocks.as_mask(lists, mask_mod), None
         if score_mod is mask_mod is lists is None:
             if plain and not (compiling or grads):
@@ -155,20 +159,22 @@ def attention(
             "out_dtype": out_dtype, "return_lse": return_lse, "layout": layout,
             "interpret": interpret, "lists": lists,
         }  # fmt: skip
+        if compiling and not (out is lse is None):
+            return dynamo_door().run_eagerly(q, k, v, **asked)
         if compiling or grads:
-            door = torch_door()
-            described = None
             if compiling and not (score_mod is mask_mod is None):
-                described = door.describe(score_mod, mask_mod)
-                if described is not None:
-                    named["score_mod"], named["mask_mod"] = described, None
-            if not (out is lse is None) or (
-                compiling and described is None and not (score_mod is mask_mod is None)
-            ):
-                # Dynamo does not trace what compiles kernels: the graph breaks here.
+                described = dynamo_door().describe(score_mod, mask_mod)
+                if described is None or (
+                    lists is not None and any(one.requires_grad for one in described.tensors)
+                ):
+                    # Dynamo cannot guard what they read: the graph breaks here.
+                    return dynamo_door().run_eagerly(q, k, v, **asked)
+                named["score_mod"], named["mask_mod"] = described, None
+            if not (out is lse is None):
                 return dynamo_door().run_outside(
                     q, k, v, alibi=alibi_slopes, out=out, lse=lse, **named
                 )
+            door = torch_door()
             return door.attention(q, k, v, alibi_slopes=alibi_slopes, **named)
     elif lists is not None and not lists.fits:
         raise UnsupportedError(

@@ -87,11 +87,17 @@ def read(
     # Of full blocks a kernel asks no mask at all.
     fits = fits and not (masked and len(given) == 4)
     mod = getattr(mask, "mask_mod", None)
-    if getattr(mod, "__name__", "") == "noop_mask":
+    if _is_noop(mod):
         mod = None
     if fits and len(given) == 4 and keys % size[1]:
         given = (*given[:3], _ascending(given[2], given[3]))
     return Lists(given, size, fits, keys), mod
+
+
+def _is_noop(mod: Any) -> bool:
+    """Whether a mask_mod is the one that torch puts where there is none."""
+    flex = sys.modules.get("torch.nn.attention.flex_attention")
+    return flex is not None and mod is not None and mod is getattr(flex, "noop_mask", None)
 
 
 def _check(given: Any, size: Any, batch: int, heads: int) -> None:

@@ -45,7 +45,7 @@ class TraceError(Fa3Error):
     def __init__(self, message: str, file: str = "", line: int = 0) -> None:
         where = f"{file}:{line}: " if file else ""
         super().__init__(f"{where}{message}")
-        self.file, self.line = file, line
+        self.message, self.file, self.line = message, file, line
 
 
 @dataclasses.dataclass(frozen=True)

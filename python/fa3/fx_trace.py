@@ -16,13 +16,20 @@ _SAME = ("alias", "clone", "contiguous", "copy", "detach", "expand", "lift_fresh
 _NAMES = {"convert_element_type": "to", "_to_copy": "to"}
 
 
-def run(name: str, mod: Callable[..., Any], args: list[Any], apply: Any, table: Any) -> Any:
+#: Answers of tensors that are no tensors, and are part of a Capture's key.
+_KEYED = ("dtype", "device", "ndim")
+
+
+def run(
+    name: str, mod: Callable[..., Any], args: list[Any], apply: Any, table: Any
+) -> tuple[Any, bool]:
     """The value of a mod of these stand-ins: `apply(name, args, kwargs)` is a function
-    of torch on them, `table(tensor)` stands for a tensor."""
+    of torch on them, `table(tensor)` stands for a tensor. And whether it has asked
+    tensors for nothing that is a number, as item() is."""
     torch = tensors.torch_module()
     if torch is None:
         raise TraceError(f"{name}: needs torch")
-    graph = _graph(torch, name, mod, len(args))
+    graph, is_closed = _graph(torch, name, mod, len(args))
     values: dict[Any, Any] = {}
     given = iter(args)
 
@@ -37,19 +44,21 @@ def run(name: str, mod: Callable[..., Any], args: list[Any], apply: Any, table: 
         if node.op == "placeholder":
             values[node] = next(given)
         elif node.op == "get_attr":
-            tensor = getattr(graph, node.target)
-            scalar = tensor.dim() == 0 and tensor.device.type == "cpu"
-            values[node] = tensor.item() if scalar else table(tensor)
+            values[node] = table(getattr(graph, node.target))
         elif node.op == "output":
-            return read(node.args[0])
+            return read(node.args[0]), is_closed
         else:
             values[node] = _call(node, read, apply)
     raise TraceError(f"{name}: gives nothing")
 
 
-def _graph(torch: Any, name: str, mod: Callable[..., Any], count: int) -> Any:
+def _graph(
+    torch: Any, name: str, mod: Callable[..., Any], count: int
+) -> tuple[Any, bool]:
     from torch.fx.experimental.proxy_tensor import make_fx
     from torch.overrides import TorchFunctionMode
+
+    asked = []
 
     class Indexing(TorchFunctionMode):
         """table[index] as an operator, where torch would ask for the value."""
@@ -61,7 +70,10 @@ def _graph(torch: Any, name: str, mod: Callable[..., Any], count: int) -> Any:
                 index = args[1] if isinstance(args[1], tuple) else (args[1],)
                 if all(isinstance(one, torch.Tensor) for one in index):
                     return torch.ops.aten.index.Tensor(args[0], list(index))
-            return func(*args, **(kwargs or {}))
+            made = func(*args, **(kwargs or {}))
+            if not isinstance(made, torch.Tensor):
+                asked.append(func)
+            return made
 
     def called(*given: Any) -> Any:
         with Indexing():
@@ -71,10 +83,12 @@ def _graph(torch: Any, name: str, mod: Callable[..., Any], count: int) -> Any:
     if count == 5:
         examples.insert(0, torch.zeros(()))
     with torch.no_grad():
-        return make_fx(
+        graph = make_fx(
             torch.func.functionalize(called),
             decomposition_table=torch._decomp.decomposition_table,
         )(*examples)
+    keyed = {getattr(torch.Tensor, one).__get__ for one in _KEYED} | {torch.Tensor.dim}
+    return graph, all(one in keyed for one in asked)
 
 
 def _call(node: Any, read: Callable[[Any], Any], apply: Any) -> Any:

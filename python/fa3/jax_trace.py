@@ -110,7 +110,10 @@ def _trace(session: _Session, name: str, mod: Callable[..., Any]) -> Node:
     index = jax.ShapeDtypeStruct((), jnp.int32)
     score = [jax.ShapeDtypeStruct((), jnp.float32)] if name == "score_mod" else []
     try:
-        closed = jax.make_jaxpr(mod)(*score, index, index, index, index)
+        # JAX keeps the trace of a function, and of jitted ones that it calls: a new
+        # function has none, and without jit those are run.
+        with jax.disable_jit():
+            closed = jax.make_jaxpr(lambda *given: mod(*given))(*score, *4 * [index])
     except Exception as error:
         raise TraceError(f"{name}: {type(error).__name__}: {error}") from error
     graph = session.graph

@@ -65,6 +65,7 @@ class Program:
         )  # fmt: skip
 
 
+_MAX_PLACES = 1024
 #: The user's lines of mods that this process has traced.
 known_places: dict[Regions, dict[str, list[tuple[str, int]]]] = {}
 
@@ -92,6 +93,8 @@ def mods_text(traced: Traced | None) -> str:
     """Traced mods without their tensors and numbers."""
     if traced is None:
         return ""
+    if len(known_places) >= _MAX_PLACES:
+        known_places.pop(next(iter(known_places)), None)
     known_places[traced.regions] = traced.places
     regions = traced.regions
     return json.dumps({

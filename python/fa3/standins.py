@@ -9,23 +9,46 @@ raises TraceError with the user's file and line.
 
 from __future__ import annotations
 
+import math
 import threading
-from typing import Any, Callable, Iterator
+from typing import Any, Callable, Iterator, Sequence
 
 from . import tensors
-from .functions import ALIASES, FUNCTIONS, NeedsNumber, current_place, error_here, truncating
+from .capture import is_numpy_number
+from .errors import TraceError
+from .functions import (
+    ALIASES,
+    FUNCTIONS,
+    NeedsNumber,
+    ReadsElements,
+    current_place,
+    error_here,
+    truncating,
+)
 from .graph import BOOL, FLOAT, INDEX, Graph, Node, value_of
 
 
 class Session:
-    """One run of a mod."""
+    """One run of mods that have captured these numbers."""
 
-    def __init__(self) -> None:
+    def __init__(self, numbers: Sequence[int | float] = ()) -> None:
+        self.numbers = numbers
         self.graph = Graph()
         self.tensors: list[Any] = []
         self.tensor_names: list[str] = []
         self.found: list[Any] = []
         self.uses: list[tuple[str | None, ...]] = []
+        #: What mods have read of tensors besides their elements.
+        self.reads: list[tuple[Any, str, Any]] = []
+        #: Captured numbers that are indices of dimensions of tensors.
+        self.indices: list[tuple[int, Any, int]] = []
+
+    def read(self, tensor: Any, what: str) -> Any:
+        """A property of a tensor, on which the trace then depends."""
+        value = PROPERTIES[what](tensor)
+        if not any(one is tensor and name == what for one, name, _ in self.reads):
+            self.reads.append((tensor, what, value))
+        return value
 
     def aux(self, tensor: Any, name: str, uses: tuple[str | None, ...]) -> int:
         """The number of a tensor that is read in this way, for both mods."""
@@ -37,6 +60,12 @@ class Session:
         self.uses.append(uses)
         return len(self.tensors) - 1
 
+
+PROPERTIES: dict[str, Callable[[Any], Any]] = {
+    "shape": lambda tensor: tuple(tensor.shape),
+    "stride": lambda tensor: tensor.stride(),
+    "requires_grad": lambda tensor: tensor.requires_grad,
+}
 
 current = threading.local()
 
@@ -130,6 +159,12 @@ class Operators:
             )
         )
 
+    def __str__(self) -> str:
+        return str(self._refuse("str() or a format", "compare numbers"))
+
+    def __format__(self, how: str) -> str:
+        return format(self._refuse("str() or a format", "compare numbers"), how)
+
     def __iter__(self) -> Iterator[Any]:
         raise error_here("a traced value is a scalar, it cannot be iterated")
 
@@ -204,10 +239,10 @@ class Table(Operators):
         """As a number, which a tensor of one element is."""
         rank = self.tensor.dim() - len(self.indices)
         if rank:
-            raise error_here(
+            raise ReadsElements(
                 f"tensor '{self.name}' of {rank} dimensions where a scalar is "
-                "needed; index it"
-            )
+                "needed; index it", *current_place(),
+            )  # fmt: skip
         return _load_element(self)
 
     @property
@@ -225,23 +260,52 @@ class Table(Operators):
     def dim(self) -> int:
         return self.ndim
 
+    def _refuse(self, what: str, instead: str) -> Any:
+        try:
+            return super()._refuse(what, instead)
+        except TraceError as error:
+            raise ReadsElements(error.message, error.file, error.line) from None
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return super().__getattr__(name)
+        except TraceError as error:
+            raise ReadsElements(error.message, error.file, error.line) from None
+
+    def _read(self, what: str) -> Any:
+        return _session().read(self.tensor, what)
+
     @property
     def shape(self) -> Any:
-        raise ReadsShape
+        return type(self.tensor.shape)(self._read("shape")[len(self.indices) :])
 
     def size(self, dim: int | None = None) -> Any:
-        raise ReadsShape
+        return self.shape if dim is None else self.shape[int(dim)]
+
+    def stride(self, dim: int | None = None) -> Any:
+        strides = self._read("stride")[len(self.indices) :]
+        return strides if dim is None else strides[int(dim)]
+
+    def numel(self) -> int:
+        return math.prod(self.shape)
+
+    nelement = numel
 
     def __len__(self) -> int:
-        raise ReadsShape
+        if not self.ndim:
+            raise TypeError("len() of a tensor without dimensions")
+        return self.shape[0]
 
-
-class ReadsShape(Exception):
-    """A mod reads the extents of a captured tensor."""
+    @property
+    def requires_grad(self) -> bool:
+        return self._read("requires_grad")
 
 
 def is_value(value: Any) -> bool:
-    return isinstance(value, (Operators, bool, int, float)) or tensors.is_torch(value)
+    return (
+        isinstance(value, (Operators, bool, int, float)) or tensors.is_torch(value)
+        or is_numpy_number(value)
+    )  # fmt: skip
 
 
 def _load(table: Table, index: tuple[Any, ...]) -> Any:
@@ -253,9 +317,17 @@ def _load(table: Table, index: tuple[Any, ...]) -> Any:
                 f"tensor '{table.name}' is indexed by {one!r}; only whole numbers "
                 "are traced"
             )
-        if node.is_constant and value_of(node) < 0:
-            extent = table.tensor.shape[len(table.indices) + len(nodes)]
-            node = _session().graph.constant(value_of(node) + extent)
+        dim = len(table.indices) + len(nodes)
+        if dim < table.tensor.dim():
+            _check_number(table, node, dim)
+        if node.is_constant and dim < table.tensor.dim():
+            extent = _session().read(table.tensor, "shape")[dim]
+            if not -extent <= value_of(node) < extent:
+                raise error_here(
+                    f"index {value_of(node)} of dimension {dim} of tensor "
+                    f"'{table.name}', which has extent {extent}"
+                )
+            node = _session().graph.constant(value_of(node) % extent)
         nodes.append(node)
     indices = (*table.indices, *nodes)
     if len(indices) > table.tensor.dim():
@@ -265,6 +337,20 @@ def _load(table: Table, index: tuple[Any, ...]) -> Any:
         )
     made = Table(table.tensor, table.name, indices)
     return made if made.ndim else Value(_load_element(made))
+
+
+def _check_number(table: Table, node: Node, dim: int) -> None:
+    """A captured number may be an index while it counts from the start."""
+    if node.is_constant or node.varies:
+        return
+    session = _session()
+    number = node.operands[0] if node.op == "arith.index_cast" else node
+    if number.op == "number":
+        value = session.numbers[number.attribute]
+        if 0 <= value < table.tensor.shape[dim]:
+            session.indices.append((number.attribute, table.tensor, dim))
+            return
+    raise NeedsNumber(node.numbers)
 
 
 def _load_element(table: Table) -> Node:
@@ -290,11 +376,18 @@ def to_node(value: Any) -> Node:
         return value._node()
     if isinstance(value, (bool, int, float)):
         return graph.constant(value)
+    if is_numpy_number(value):
+        return graph.constant(value.item())
     if tensors.is_torch(value):
-        if value.dim() == 0 and value.device.type == "cpu":
+        if is_constant(value):
             return graph.constant(value.item())
         return found_table(value)._node()
     raise error_here(f"cannot trace a value of type {tensors.type_name(value)}")
+
+
+def is_constant(tensor: Any) -> bool:
+    """Whether a tensor that a mod has made or found can be a number of the kernel."""
+    return tensor.dim() == 0 and tensor.device.type == "cpu" and not tensor.requires_grad
 
 
 def found_table(tensor: Any) -> Table:

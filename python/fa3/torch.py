@@ -10,14 +10,13 @@ from __future__ import annotations
 
 import inspect
 import math
-from typing import Any, Callable, NamedTuple, Sequence
+from typing import Any, Callable, Sequence
 
 import torch
 
 from . import checks, gradients, tensors
 from .blocks import NAMES as LISTS
 from .blocks import Lists
-from .capture import follow
 from .errors import ArgumentError, UnsupportedError
 from .program import EXTRAS, Program, mods_text, parse, to_text
 from .request import run_again, run_program
@@ -244,7 +243,7 @@ def attention(
     window: tuple[int | None, int | None] | None = None,
     softcap: float = 0.0,
     scale: float | None = None,
-    score_mod: Callable[..., Any] | Traced | _Described | None = None,
+    score_mod: Callable[..., Any] | Traced | tuple[Any, ...] | None = None,
     mask_mod: Callable[..., Any] | None = None,
     bias: torch.Tensor | None = None,
     alibi_slopes: torch.Tensor | None = None,
@@ -265,7 +264,7 @@ def attention(
     has it; `lists` of blocks, as fa3.blocks reads them, without gradients."""
     kind = _check_backward(backward) or _kind
     traced, mods, tables, numbers = None, "", (), []
-    if isinstance(score_mod, _Described):
+    if isinstance(score_mod, tuple):  # dynamo.Described
         mods, tables, numbers = score_mod
     elif score_mod is not None or mask_mod is not None:
         traced = score_mod if isinstance(score_mod, Traced) else trace_mods(
@@ -294,8 +293,6 @@ def attention(
             reason = "lists of blocks (block_mask)"
         if reason:
             raise UnsupportedError(f"gradients of fa3.attention: {reason}")
-        if kind != "torch":
-            checks.check_scale(scale, q.shape[3], gradients=True)
     # A backward needs lse.
     program = to_text(
         causal, window, softcap, out_dtype, return_lse or needs_grad, layout, names,
@@ -306,39 +303,6 @@ def attention(
     operator = torch.ops.fa3.forward if needs_grad else torch.ops.fa3.inference
     o, lse = operator(q, k, v, extras, numbers, program, scale)
     return (o, lse) if return_lse else o
-
-
-class _Described(NamedTuple):
-    """Mods under torch.compile: traced when Dynamo traces, their numbers and tensors
-    read, and so guarded, by Dynamo."""
-
-    text: str
-    tensors: tuple[Any, ...]
-    numbers: list[float]
-
-
-def describe(score_mod: Any, mask_mod: Any) -> _Described | None:
-    """Mods for `attention`, under torch.compile; None where the graph has to break:
-    where a mod reads globals or objects."""
-    from . import dynamo
-
-    mods = (score_mod, mask_mod)
-    paths = dynamo.plan_mods(score_mod, mask_mod)
-    if paths is None:
-        return None
-    of_numbers, of_tensors = paths
-    described = dynamo.describe_mods(score_mod, mask_mod)
-    if described is None:
-        return None
-    text, tables, scalars, constants = described
-    for n, value in constants:
-        # A guard: another number is another trace.
-        if follow(mods, of_numbers[n]) != value:
-            return None
-    return _Described(
-        text, tuple([follow(mods, of_tensors[n]) for n in tables]),
-        [float(follow(mods, of_numbers[n])) for n in scalars],
-    )  # fmt: skip
 
 
 def _grads(given: Sequence[Any], tables: Sequence[Any]) -> str:

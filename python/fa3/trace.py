@@ -8,23 +8,25 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import traceback
-from typing import Any
+from typing import Any, Callable
 
 from . import tensors
 from .capture import Capture
+from .copies import Copies
 from .errors import TraceError
-from .functions import NeedsNumber, is_ours
+from .functions import NeedsNumber, ReadsElements, is_ours
 from .graph import BOOL, FLOAT, INDEX, Graph, Node, Printer
 from .spec import Auxiliary, Regions
 from .standins import (
+    PROPERTIES,
     Operators,
-    ReadsShape,
     Session,
     Table,
     Value,
     apply,
     current,
     found_table,
+    is_constant,
     is_value,
     to_node,
 )
@@ -69,16 +71,31 @@ class Traced:
 @dataclasses.dataclass
 class _Entry:
     """A trace in the cache: with these captured numbers as constants, the others
-    as arguments in this order."""
+    as arguments in this order. `reads` are the extents, strides and the like of
+    captured tensors that the mods have read, as (tensor, what, value), `indices` the
+    numbers that are indices, as (number, tensor, dimension)."""
 
     constants: dict[int, int | float]
     numbers: tuple[int, ...]
     tensors: tuple[int, ...]
+    reads: tuple[tuple[int, str, Any], ...]
+    indices: tuple[tuple[int, int, int], ...]
     traced: Traced
+
+    def is_of(self, capture: Capture) -> bool:
+        # As text: zeros have signs, NaN is NaN.
+        return all(
+            repr(capture.numbers[n]) == repr(x) for n, x in self.constants.items()
+        ) and all(
+            PROPERTIES[what](capture.tensors[n]) == value for n, what, value in self.reads
+        ) and all(
+            0 <= capture.numbers[n] < capture.tensors[t].shape[d] for n, t, d in self.indices
+        )
 
 
 _entries: dict[Any, list[_Entry]] = {}
-_MAX_ENTRIES = 1024
+#: Of all mods, and of those that differ only in constants and extents.
+_MAX_ENTRIES, _MAX_ALIKE = 1024, 32
 
 
 def trace_mods(score_mod: Any, mask_mod: Any) -> Traced:
@@ -103,108 +120,139 @@ def _find_entry(
 ) -> tuple["_Entry", bool]:
     """The trace of mods, and whether it was just made: then it has its tensors."""
     if not capture.volatile:
-        try:
-            found = _entries.get(capture.key, ())
-        except TypeError:  # something in a closure has no hash
-            capture.volatile, found = True, ()
-        for entry in found:
-            if all(capture.numbers[n] == x for n, x in entry.constants.items()):
+        for entry in _entries.get(capture.key, ()):
+            if entry.is_of(capture):
                 return entry, False
+    entry = _trace_anew(capture, score_mod, mask_mod)
+    if not capture.volatile:
+        alike = _entries.setdefault(capture.key, [])
+        if len(alike) >= _MAX_ALIKE:
+            alike.pop(0)
+        if len(_entries) > _MAX_ENTRIES:
+            _entries.pop(next(iter(_entries)), None)
+        # Tensors belong to the call.
+        kept = dataclasses.replace(entry.traced, tensors=())
+        alike.append(dataclasses.replace(entry, traced=kept))
+    return entry, True
+
+
+def _trace_anew(capture: Capture, score_mod: Any, mask_mod: Any) -> "_Entry":
     constants: dict[int, int | float] = {
         n: x for n, x in enumerate(capture.numbers)
         if isinstance(x, int) and abs(x) > _MAX_I32
     }  # fmt: skip
     while True:
         try:
-            entry = _trace(capture, score_mod, mask_mod, constants)
-            break
+            return _trace(capture, score_mod, mask_mod, constants)
         except NeedsNumber as needed:
             constants = {**constants, **{n: capture.numbers[n] for n in needed.numbers}}
-        except ReadsShape:
-            capture.volatile = capture.recursive = True
-    if not capture.volatile:
-        if len(_entries) >= _MAX_ENTRIES:
-            _entries.clear()
-        # Tensors belong to the call.
-        kept = dataclasses.replace(entry.traced, tensors=())
-        _entries.setdefault(capture.key, []).append(
-            dataclasses.replace(entry, traced=kept)
-        )
-    return entry, True
-
-
-def plan_mods(score_mod: Any, mask_mod: Any) -> Any:
-    """For torch.compile: where the numbers and tensors of mods are, as paths for
-    fa3.capture.follow; None where not all of what matters can be followed."""
-    try:
-        capture = Capture(score_mod, mask_mod)
-        hash(capture.key)
-    except TypeError:
-        return None
-    if capture.volatile or capture.reads_globals:
-        return None
-    if None in capture.number_paths or None in capture.tensor_paths:
-        return None
-    return tuple(capture.number_paths), tuple(capture.tensor_paths)
 
 
 def describe_mods(score_mod: Any, mask_mod: Any) -> Any:
-    """For torch.compile: traced mods as text; which of the captured tensors and
-    numbers are arguments, in order; and the numbers that are constants of the
-    kernel, with their values. None if not all tensors are captured ones."""
+    """For torch.compile: traced mods as text; where the tensors and numbers that are
+    its arguments are, and the numbers that are its constants, as paths for
+    fa3.dynamo.follow; and all else that the trace depends on, as facts. None if that
+    is not known, or cannot be followed."""
     from .program import mods_text
 
-    capture = Capture(score_mod, mask_mod)
+    capture = Capture(score_mod, mask_mod, paths=True)
+    if capture.volatile or capture.facts is None:
+        return None
     entry, _ = _find_entry(capture, score_mod, mask_mod)
     if capture.volatile or -1 in entry.tensors:
         return None
+    constants = tuple(
+        (capture.number_paths[n], value) for n, value in entry.constants.items()
+    )
+    if any(value == 0 or value != value for _, value in constants):
+        return None  # Dynamo does not tell the signs of zeros
     return (
-        mods_text(entry.traced), entry.tensors, entry.numbers,
-        tuple(entry.constants.items()),
-    )  # fmt: skip
+        mods_text(entry.traced),
+        tuple(capture.tensor_paths[n] for n in entry.tensors),
+        tuple(capture.number_paths[n] for n in entry.numbers),
+        constants,
+        tuple(
+            (kind, path, capture.tensor_paths[value] if kind == "tensor" else value)
+            for kind, path, value in capture.facts
+        ),
+        tuple(
+            (capture.tensor_paths[n], one.dtype, one.dim(), one.device)
+            for n, one in enumerate(capture.tensors)
+        ),
+        tuple(
+            (capture.tensor_paths[n], what, value) for n, what, value in entry.reads
+        ),
+        tuple(
+            (capture.number_paths[n], capture.tensor_paths[t], dim)
+            for n, t, dim in entry.indices
+        ),
+    )
 
 
 def _trace(
     capture: Capture, score_mod: Any, mask_mod: Any, constants: dict[int, int | float]
 ) -> _Entry:
-    session = Session()
+    session = Session(capture.numbers)
     nodes: dict[str, Node] = {}
-    graphs = []
     position = [0, 0]  # of captured numbers and tensors, over both mods
 
-    def replace(value: Any) -> Any:
-        if tensors.is_torch(value):
-            position[1] += 1
-            return Table(value, capture.tensor_names[position[1] - 1])
-        number = position[0]
+    def number(value: Any) -> Any:
+        place = position[0]
         position[0] += 1
-        if number in constants:
+        value = capture.numbers[place]
+        if place in constants:
             return value
         type = "i32" if isinstance(value, int) else FLOAT
-        return Value(session.graph.number(number, type))
+        return Value(session.graph.number(place, type))
 
+    def table(tensor: Any) -> Any:
+        position[1] += 1
+        return Table(tensor, capture.tensor_names[position[1] - 1])
+
+    copies = Copies(number, table)
     for name, mod in (("score_mod", score_mod), ("mask_mod", mask_mod)):
         if mod is None:
             continue
         session.graph = Graph()
-        original = mod
-        if not capture.recursive:
-            mod = Capture.substitute(mod, replace)
+        copy = mod if capture.as_it_is else copies.of(mod)
         try:
-            nodes[name] = _run(session, name, mod)
+            nodes[name] = _run(session, name, copy)
         except TraceError as error:
-            nodes[name] = _run_by_torch(
-                session, capture, name, original, constants, error
-            )
-        graphs.append(session.graph)
+            nodes[name] = _run_otherwise(session, capture, name, mod, constants, error)
     return _finish(capture, session, nodes, constants)
+
+
+def _run_otherwise(
+    session: Session, capture: Capture, name: str, mod: Any,
+    constants: dict[int, int | float], error: TraceError,
+) -> Node:  # fmt: skip
+    """What stand-ins for what is captured cannot take: by make_fx, or without those, so
+    that elements of tensors can be read. Raises `error` if nothing can."""
+    ways: list[Callable[[], Node]] = [
+        lambda: _run_by_torch(session, capture, name, mod, constants),
+        lambda: _run_as_it_is(session, capture, name, mod),
+    ]
+    if isinstance(error, ReadsElements):
+        ways.reverse()
+    for way in ways:
+        session.graph = Graph()
+        try:
+            return way()
+        except Exception:  # the first error is the one that the user understands
+            continue
+    raise error
+
+
+def _run_as_it_is(session: Session, capture: Capture, name: str, mod: Any) -> Node:
+    made = _run(session, name, mod)
+    capture.volatile = True
+    return made
 
 
 def _run_by_torch(
     session: Session, capture: Capture, name: str, mod: Any,
-    constants: dict[int, int | float], error: TraceError,
+    constants: dict[int, int | float],
 ) -> Node:  # fmt: skip
-    """What stand-ins cannot take, by make_fx; raises `error` if that cannot either."""
     from . import fx_trace
 
     known = {
@@ -213,25 +261,31 @@ def _run_by_torch(
 
     def table(tensor: Any) -> Any:
         called = known.get(id(tensor))
-        return found_table(tensor) if called is None else Table(tensor, called)
+        if called is not None:
+            return Table(tensor, called)
+        return tensor.item() if is_constant(tensor) else found_table(tensor)
 
-    session.graph = Graph()
     args = [Value(session.graph.argument(one, INDEX)) for one in _ARGUMENTS]
     if name == "score_mod":
         args.insert(0, Value(session.graph.argument("score", FLOAT)))
     previous = getattr(current, "session", None)
     current.session = session
     try:
-        node = to_node(fx_trace.run(name, mod, args, apply, table))
+        result, is_closed = fx_trace.run(name, mod, args, apply, table)
+        node = to_node(result)
         made = session.graph.cast(node, FLOAT if name == "score_mod" else BOOL)
-    except Exception:  # the first error is the one that the user understands
-        raise error from None
     finally:
         current.session = previous
     missing = set(range(len(capture.numbers))) - set(constants)
     if missing:
         # Their values are in the graph.
         raise NeedsNumber(frozenset(missing))
+    if not is_closed:
+        capture.volatile = True
+    for tensor in capture.tensors:
+        # torch's own code may have read them.
+        for what in PROPERTIES:
+            session.read(tensor, what)
     return made
 
 
@@ -252,7 +306,7 @@ def _run(session: Session, name: str, mod: Any) -> Node:
             )
         node = to_node(result)
         return graph.cast(node, FLOAT if name == "score_mod" else BOOL)
-    except (TraceError, NeedsNumber, ReadsShape):
+    except TraceError:
         raise
     except Exception as error:
         file, line = "", 0
@@ -309,8 +363,10 @@ def _finish(
         printer = Printer([one.mlir for one in auxiliaries])
         texts[name] = _renumber(printer.print(name, node), numbers)
         places[name] = printer.places
-    order = {id(tensor): n for n, tensor in reversed(list(enumerate(capture.tensors)))}
-    if any(id(tensor) not in order for tensor in session.tensors):
+    order = {id(tensor): n for n, tensor in enumerate(capture.tensors)}
+    known = [*session.tensors, *(one for one, _, _ in session.reads),
+             *(one for _, one, _ in session.indices)]  # fmt: skip
+    if any(id(tensor) not in order for tensor in known):
         capture.volatile = True
     regions = Regions(
         texts.get("score_mod", ""),
@@ -324,7 +380,9 @@ def _finish(
     )  # fmt: skip
     return _Entry(
         dict(constants), tuple(numbers),
-        tuple(order.get(id(tensor), -1) for tensor in session.tensors), traced,
+        tuple(order.get(id(tensor), -1) for tensor in session.tensors),
+        tuple((order.get(id(one), -1), what, value) for one, what, value in session.reads),
+        tuple((n, order.get(id(one), -1), dim) for n, one, dim in session.indices), traced,
     )  # fmt: skip
 
 

@@ -17,6 +17,7 @@ sys.path.insert(0, str(ROOT / "python"))
 
 HAS_TORCH = importlib.util.find_spec("torch") is not None
 needs_torch = unittest.skipUnless(HAS_TORCH, "needs torch")
+needs_jax = unittest.skipUnless(importlib.util.find_spec("jax"), "needs JAX")
 needs_driver = unittest.skipUnless(
     "fake" in os.environ.get("FA3_LIBCUDA", ""), "needs FA3_LIBCUDA, the fake driver"
 )

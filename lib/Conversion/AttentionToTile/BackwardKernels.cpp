@@ -15,7 +15,6 @@
 #include "KernelArguments.h"
 #include "KernelMath.h"
 #include "Places.h"
-#include "ScoreRange.h"
 #include "SequenceCode.h"
 #include "fa3/Dialect/Attention/Contract/Captures.h"
 #include "fa3/Dialect/Attention/Contract/Quantization.h"
@@ -44,7 +43,7 @@ private:
                               const KernelArguments &arguments);
   void launch(gpu::GPUFuncOp kernel, const KernelArguments &arguments,
               ValueRange cost);
-  void buildDelta(bool isFused, bool hasLargeScores);
+  void buildDelta(bool isFused);
   void buildConversion();
   /// What a kernel without scores takes to find its rows, those of `queries`.
   void addSequences(KernelArguments &arguments);
@@ -79,7 +78,6 @@ private:
   OpBuilder builder;
   ImplicitLocOpBuilder onHost;
   Value shift, delta; ///< workspaces
-  Value rest;         ///< workspace where scores may be large, else null
   Value dqSums;       ///< workspace of the fused form, null in the split one
   SmallVector<Value> transposedAux;
   attention::Captures captures;
@@ -92,8 +90,8 @@ public:
                const BackwardOperands &operands)
       : KernelMath(op.getLoc(), builder), op(op), operands(operands) {}
 
-  /// Zeroes the sums of dq, which may be null. `unit` is that of shifts.
-  void build(Value o, Value lse, Value lseGrad, double unit);
+  /// Zeroes the sums of dq, which may be null.
+  void build(Value o, Value lse, Value lseGrad);
 
 private:
   BackwardOp op;
@@ -101,7 +99,7 @@ private:
 };
 } // namespace
 
-void DeltaBuilder::build(Value o, Value lse, Value lseGrad, double unit) {
+void DeltaBuilder::build(Value o, Value lse, Value lseGrad) {
   constexpr int64_t kRows = 64, kMostColumns = 64;
   constexpr attention::Sequence kQuery = attention::Sequence::query;
   SequenceCode sequences(
@@ -138,7 +136,7 @@ void DeltaBuilder::build(Value o, Value lse, Value lseGrad, double unit) {
   Value none = arith::CmpFOp::create(
       b, arith::CmpFPredicate::OEQ, statistic,
       splat(rowType, -std::numeric_limits<double>::infinity()));
-  Value scaled = mul(statistic, splat(rowType, -unit));
+  Value scaled = mul(statistic, splat(rowType, -llvm::numbers::log2e));
   scaled = arith::SelectOp::create(b, none, splat(rowType, 0.0), scaled);
   if (SequenceCode::endsEarly(op)) {
     // Behind the end of a sequence there may be another one, or nothing that
@@ -172,7 +170,7 @@ void BackwardKernels::launch(gpu::GPUFuncOp kernel,
   launchKernel(onHost, onHost.getLoc(), module, kernel, arguments.get(), cost);
 }
 
-void BackwardKernels::buildDelta(bool isFused, bool hasLargeScores) {
+void BackwardKernels::buildDelta(bool isFused) {
   if (isFused) {
     // An array like dq.
     int64_t rank = cast<MemRefType>(host.dq.getType()).getRank();
@@ -198,8 +196,6 @@ void BackwardKernels::buildDelta(bool isFused, bool hasLargeScores) {
       onHost.getF32Type());
   shift = attention::allocateWorkspace(onHost, type, extents, "shift");
   delta = attention::allocateWorkspace(onHost, type, extents, "delta");
-  if (hasLargeScores)
-    rest = attention::allocateWorkspace(onHost, type, extents, "rest");
   KernelArguments arguments;
   Value values[] = {host.o, host.outGrad, host.lse, host.lseGrad,
                     shift,  delta,        dqSums};
@@ -218,8 +214,7 @@ void BackwardKernels::buildDelta(bool isFused, bool hasLargeScores) {
   operands.dqSums = get(dqSums);
   getSequences(get, host.o, operands);
   DeltaBuilder(inKernel, op, operands)
-      .build(get(host.o), get(host.lse), get(host.lseGrad),
-             hasLargeScores ? 1 : llvm::numbers::log2e);
+      .build(get(host.o), get(host.lse), get(host.lseGrad));
   launch(kernel, arguments, {});
 }
 
@@ -290,8 +285,8 @@ LogicalResult BackwardKernels::buildPart(const BackwardPart &part,
   Value dk = products.dk ? host.dk : Value();
   Value dv = products.dv ? host.dv : Value();
   Value sums = products.addsDq ? dqSums : Value();
-  for (Value value : {host.q, host.k, v, host.outGrad, shift, ofRows, rest, dq,
-                      dk, dv, aux.gradient, sums, host.scale})
+  for (Value value : {host.q, host.k, v, host.outGrad, shift, ofRows, dq, dk,
+                      dv, aux.gradient, sums, host.scale})
     arguments.add(value);
   ArrayRef<Value> transposed = products.ofKeys ? transposedAux : host.aux;
   for (ValueRange values : {ValueRange(host.aux), ValueRange(transposed)})
@@ -319,7 +314,6 @@ LogicalResult BackwardKernels::buildPart(const BackwardPart &part,
   operands.outGrad = get(host.outGrad);
   operands.shift = get(shift);
   operands.delta = get(ofRows);
-  operands.rest = get(rest);
   operands.dq = get(dq);
   operands.dk = get(dk);
   operands.dv = get(dv);
@@ -409,8 +403,6 @@ static BackwardDemand getDemand(BackwardOp op) {
   addRegionDemand(op.getMaskMod(), tile::LoadPolicy::Threads, all);
   demand.loadedTiles = all.loadedTiles + all.bulkTiles;
   demand.usesNumbers = all.keyUses >= kConversion;
-  demand.hasLargeScores = mayBeLarge(op.getScoreMod(), kLargeScoreOfGradients);
-  demand.isMasked = !op.getMaskMod().empty();
   Region &gradient = op.getScoreGradRegion();
   // What the derivative is made of, beside the gradient that it multiplies.
   if (!gradient.empty()) {
@@ -431,13 +423,6 @@ BackwardKernels::chooseFused(const BackwardDemand &demand) {
     return op.emitOpError("in the fused form adds dq in memory in any order, "
                           "expects backward-form=split or auto with "
                           "'deterministic'");
-  if (isAsked && demand.hasLargeScores)
-    return op.emitOpError("has no fused form with score code that may yield "
-                          "more than ")
-           << kLargeScoreOfGradients
-           << ": sums of weights come from another kernel";
-  if (demand.hasLargeScores)
-    return none;
   // Sizes that are given are those of the split form's kernels.
   if (!isAsked && (options.deterministic || options.rows || options.columns))
     return none;
@@ -505,7 +490,7 @@ FailureOr<int64_t> BackwardKernels::build() {
     return op.emitOpError("in the fused form expects block-n to be a multiple "
                           "of ")
            << kColumns << ", got " << parts.front().tile.blockN;
-  buildDelta(isFused, demand.hasLargeScores);
+  buildDelta(isFused);
   for (const BackwardPart &part : parts)
     if (failed(buildPart(part, AuxTarget())))
       return failure();

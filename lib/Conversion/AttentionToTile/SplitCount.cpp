@@ -14,7 +14,6 @@
 
 #include "SplitCount.h"
 #include "Places.h"
-#include "fa3/Dialect/Attention/IR/SequenceStarts.h"
 #include "fa3/Dialect/Tile/IR/Tile.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"

@@ -9,11 +9,336 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "Foreign.h"
 #include "Problem.h"
-#include "ScalarCode.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/SymbolTable.h"
+#include "llvm/ADT/StringSwitch.h"
 
 using namespace mlir;
 using namespace fa3::convert;
+
+namespace {
+/// Scalar code of a function on tensors of rank 0.
+class Translator {
+public:
+  Translator(Point &point) : point(point), b(point.b) {}
+
+  void map(Value value, Value scalar) { known[value] = scalar; }
+  Value get(Value value);
+
+private:
+  enum class Kind { Float, Integer, Boolean };
+  /// What a value of torch is; nothing for what is no number.
+  std::optional<Kind> getKind(Value value);
+  Value compute(Operation *op, Kind kind);
+  Value computeBinary(Operation *op, StringRef name, Kind kind);
+  Value computeUnary(StringRef name, Value x);
+  Value compare(Operation *op, StringRef name);
+  Value as(Value value, Kind kind);
+  Value operand(Operation *op, unsigned number, Kind kind) {
+    return as(getOperand(op, number), kind);
+  }
+  Value floorDivide(Value x, Value y) {
+    return arith::FloorDivSIOp::create(b, x, y);
+  }
+
+  Point &point;
+  ImplicitLocOpBuilder &b;
+  llvm::DenseMap<Value, Value> known;
+  unsigned depth = 0, count = 0;
+};
+} // namespace
+
+std::optional<Translator::Kind> Translator::getKind(Value value) {
+  Type type = value.getType();
+  if (RankedTensorType tensor = getTensorType(type)) {
+    Type element = tensor.getElementType();
+    return isa<FloatType>(element) ? Kind::Float
+           : element.isInteger(1)  ? Kind::Boolean
+                                   : Kind::Integer;
+  }
+  return llvm::StringSwitch<std::optional<Kind>>(getDefiningName(value))
+      .Case("torch.constant.float", Kind::Float)
+      .Case("torch.constant.int", Kind::Integer)
+      .Case("torch.constant.bool", Kind::Boolean)
+      .Default(std::nullopt);
+}
+
+/// A number as one of the three kinds; null with a problem noted.
+Value Translator::as(Value value, Kind kind) {
+  if (!value)
+    return point.fail("its code has an operation with too few operands");
+  Value scalar = get(value);
+  if (!scalar)
+    return {};
+  Type type = scalar.getType();
+  switch (kind) {
+  case Kind::Float:
+    return point.toF32(scalar);
+  case Kind::Integer:
+    if (isa<FloatType>(type)) {
+      scalar = arith::FPToSIOp::create(b, b.getI32Type(), scalar);
+      return arith::IndexCastOp::create(b, b.getIndexType(), scalar);
+    }
+    return point.toIndex(scalar);
+  case Kind::Boolean:
+    if (type.isInteger(1))
+      return scalar;
+    if (isa<FloatType>(type))
+      return arith::CmpFOp::create(b, arith::CmpFPredicate::UNE, scalar,
+                                   point.constant(0, type));
+    return arith::CmpIOp::create(b, arith::CmpIPredicate::ne, scalar,
+                                 point.constantIndex(0));
+  }
+  return {};
+}
+
+Value Translator::get(Value value) {
+  if (Value scalar = known.lookup(value))
+    return scalar;
+  std::optional<Kind> kind = getKind(value);
+  if (!kind)
+    return point.fail("its code has a value that is no number");
+  Value scalar;
+  Operation *op = value.getDefiningOp();
+  if (std::optional<double> number = getNumber(value)) {
+    scalar = *kind == Kind::Float ? point.constant(*number, b.getF32Type())
+             : *kind == Kind::Boolean
+                 ? point.constant(*number != 0, b.getI1Type())
+                 : point.constantIndex(static_cast<int64_t>(*number));
+  } else if (!op) {
+    return point.fail("its code uses an argument that it does not have");
+  } else {
+    if (++count > fa3::attention::kMostOperations || depth > 256)
+      return point.fail("its code is too long");
+    ++depth;
+    scalar = compute(op, *kind);
+    --depth;
+    if (!scalar)
+      return point.fail("its code has '" + getName(op) + "'");
+  }
+  known[value] = scalar;
+  return scalar;
+}
+
+Value Translator::compare(Operation *op, StringRef name) {
+  Value x = getOperand(op, 0), y = getOperand(op, 1);
+  if (!x || !y)
+    return {};
+  std::optional<Kind> first = getKind(x), second = getKind(y);
+  if (first == Kind::Float || second == Kind::Float) {
+    auto predicate = llvm::StringSwitch<arith::CmpFPredicate>(name)
+                         .Case("ge", arith::CmpFPredicate::OGE)
+                         .Case("gt", arith::CmpFPredicate::OGT)
+                         .Case("le", arith::CmpFPredicate::OLE)
+                         .Case("lt", arith::CmpFPredicate::OLT)
+                         .Case("eq", arith::CmpFPredicate::OEQ)
+                         .Default(arith::CmpFPredicate::UNE);
+    Value left = as(x, Kind::Float), right = as(y, Kind::Float);
+    if (!left || !right)
+      return {};
+    return arith::CmpFOp::create(b, predicate, left, right);
+  }
+  auto predicate = llvm::StringSwitch<arith::CmpIPredicate>(name)
+                       .Case("ge", arith::CmpIPredicate::sge)
+                       .Case("gt", arith::CmpIPredicate::sgt)
+                       .Case("le", arith::CmpIPredicate::sle)
+                       .Case("lt", arith::CmpIPredicate::slt)
+                       .Case("eq", arith::CmpIPredicate::eq)
+                       .Default(arith::CmpIPredicate::ne);
+  Value left = as(x, Kind::Integer), right = as(y, Kind::Integer);
+  if (!left || !right)
+    return {};
+  return arith::CmpIOp::create(b, predicate, left, right);
+}
+
+Value Translator::computeUnary(StringRef name, Value x) {
+  Type f32 = b.getF32Type();
+  auto one = [&] { return point.constant(1, f32); };
+  if (name == "tanh")
+    return math::TanhOp::create(b, x);
+  if (name == "exp")
+    return math::ExpOp::create(b, x);
+  if (name == "exp2")
+    return math::Exp2Op::create(b, x);
+  if (name == "log")
+    return math::LogOp::create(b, x);
+  if (name == "log2")
+    return math::Log2Op::create(b, x);
+  if (name == "log1p")
+    return math::Log1pOp::create(b, x);
+  if (name == "sqrt")
+    return math::SqrtOp::create(b, x);
+  if (name == "rsqrt")
+    return math::RsqrtOp::create(b, x);
+  if (name == "sin")
+    return math::SinOp::create(b, x);
+  if (name == "cos")
+    return math::CosOp::create(b, x);
+  if (name == "erf")
+    return math::ErfOp::create(b, x);
+  if (name == "floor")
+    return math::FloorOp::create(b, x);
+  if (name == "ceil")
+    return math::CeilOp::create(b, x);
+  if (name == "square")
+    return arith::MulFOp::create(b, x, x);
+  if (name == "reciprocal")
+    return arith::DivFOp::create(b, one(), x);
+  if (name == "relu")
+    return arith::MaximumFOp::create(b, x, point.constant(0, f32));
+  if (name == "sigmoid")
+    return arith::DivFOp::create(
+        b, one(),
+        arith::AddFOp::create(
+            b, one(), math::ExpOp::create(b, arith::NegFOp::create(b, x))));
+  return {};
+}
+
+Value Translator::computeBinary(Operation *op, StringRef name, Kind kind) {
+  Value x = operand(op, 0, kind), y = operand(op, 1, kind);
+  if (!x || !y)
+    return {};
+  bool isFloat = kind == Kind::Float, isBoolean = kind == Kind::Boolean;
+  if (name == "add" || name == "sub") {
+    // The third operand is a factor of the second.
+    Value factor = getOperand(op, 2);
+    if (isBoolean || (factor && getNumber(factor) != 1.0))
+      return {};
+    bool isAdd = name == "add";
+    if (isFloat)
+      return isAdd ? arith::AddFOp::create(b, x, y).getResult()
+                   : arith::SubFOp::create(b, x, y).getResult();
+    return isAdd ? arith::AddIOp::create(b, x, y).getResult()
+                 : arith::SubIOp::create(b, x, y).getResult();
+  }
+  if (name == "mul")
+    return isBoolean ? arith::AndIOp::create(b, x, y).getResult()
+           : isFloat ? arith::MulFOp::create(b, x, y).getResult()
+                     : arith::MulIOp::create(b, x, y).getResult();
+  if (name == "div")
+    return isFloat ? arith::DivFOp::create(b, x, y).getResult() : Value();
+  if (isFloat) {
+    if (name == "maximum")
+      return arith::MaximumFOp::create(b, x, y);
+    if (name == "minimum")
+      return arith::MinimumFOp::create(b, x, y);
+    if (name == "pow")
+      return math::PowFOp::create(b, x, y);
+    return {};
+  }
+  if (name == "and")
+    return arith::AndIOp::create(b, x, y);
+  if (name == "or")
+    return arith::OrIOp::create(b, x, y);
+  if (name == "xor")
+    return arith::XOrIOp::create(b, x, y);
+  if (isBoolean)
+    return {};
+  if (name == "maximum")
+    return arith::MaxSIOp::create(b, x, y);
+  if (name == "minimum")
+    return arith::MinSIOp::create(b, x, y);
+  if (name == "floor_divide")
+    return floorDivide(x, y);
+  // The remainder of a division that rounds down.
+  if (name == "remainder")
+    return arith::SubIOp::create(
+        b, x, arith::MulIOp::create(b, floorDivide(x, y), y));
+  if (name == "fmod")
+    return arith::RemSIOp::create(b, x, y);
+  return {};
+}
+
+Value Translator::compute(Operation *op, Kind kind) {
+  StringRef name = getName(op);
+  if (!name.consume_front("torch.aten.") && !name.consume_front("torch.prims."))
+    return {};
+  // What the overload says follows from the types.
+  StringRef base = name.split('.').first;
+  base = llvm::StringSwitch<StringRef>(base)
+             .Cases({"bitwise_and", "logical_and", "__and__"}, "and")
+             .Cases({"bitwise_or", "logical_or", "__or__"}, "or")
+             .Cases({"bitwise_xor", "logical_xor", "__xor__"}, "xor")
+             .Cases({"bitwise_not", "logical_not"}, "not")
+             .Cases({"floor_divide", "__floordiv__"}, "floor_divide")
+             .Default(base);
+
+  static constexpr StringLiteral compared[] = {"ge", "gt", "le",
+                                               "lt", "eq", "ne"};
+  if (llvm::is_contained(compared, base))
+    return compare(op, base);
+  static constexpr StringLiteral same[] = {
+      "clone", "detach",   "alias",   "contiguous", "convert_element_type",
+      "to",    "_to_copy", "type_as", "view",       "squeeze"};
+  if (llvm::is_contained(same, base))
+    return operand(op, 0, kind);
+  if (base == "new_ones" || base == "ones_like" || base == "ones")
+    return kind == Kind::Float     ? point.constant(1, b.getF32Type())
+           : kind == Kind::Boolean ? point.constant(1, b.getI1Type())
+                                   : point.constantIndex(1);
+  if (base == "new_zeros" || base == "zeros_like" || base == "zeros")
+    return kind == Kind::Float     ? point.constant(0, b.getF32Type())
+           : kind == Kind::Boolean ? point.constant(0, b.getI1Type())
+                                   : point.constantIndex(0);
+  if (base == "scalar_tensor")
+    return operand(op, 0, kind);
+  if (base == "full" || base == "full_like")
+    return operand(op, 1, kind);
+  if (base == "where") {
+    Value condition = operand(op, 0, Kind::Boolean), x = operand(op, 1, kind),
+          y = operand(op, 2, kind);
+    if (!condition || !x || !y)
+      return {};
+    return arith::SelectOp::create(b, condition, x, y);
+  }
+  if (base == "not" && kind == Kind::Boolean) {
+    Value x = operand(op, 0, kind);
+    if (!x)
+      return {};
+    return arith::XOrIOp::create(b, x, point.constant(1, b.getI1Type()));
+  }
+  if (base == "neg" || base == "abs") {
+    Value x = operand(op, 0, kind);
+    if (!x || kind == Kind::Boolean)
+      return {};
+    if (kind == Kind::Float)
+      return base == "neg" ? arith::NegFOp::create(b, x).getResult()
+                           : math::AbsFOp::create(b, x).getResult();
+    Value negated = arith::SubIOp::create(b, point.constantIndex(0), x);
+    return base == "neg" ? negated
+                         : arith::MaxSIOp::create(b, x, negated).getResult();
+  }
+  if (name == "div.Tensor_mode" || name == "div.Scalar_mode") {
+    Operation *mode =
+        getOperand(op, 2) ? getOperand(op, 2).getDefiningOp() : nullptr;
+    auto text = mode ? dyn_cast_or_null<StringAttr>(mode->getAttr("value"))
+                     : StringAttr();
+    Value x = operand(op, 0, kind), y = operand(op, 1, kind);
+    if (!x || !y || !text || kind != Kind::Integer)
+      return {};
+    if (text == "floor")
+      return floorDivide(x, y);
+    return text == "trunc" ? arith::DivSIOp::create(b, x, y).getResult()
+                           : Value();
+  }
+  if (kind == Kind::Float) {
+    static constexpr StringLiteral unary[] = {
+        "tanh", "exp",    "exp2", "log",     "log2",      "log1p",
+        "sqrt", "rsqrt",  "sin",  "cos",     "erf",       "floor",
+        "ceil", "square", "relu", "sigmoid", "reciprocal"};
+    if (llvm::is_contained(unary, base)) {
+      Value x = operand(op, 0, kind);
+      return x ? computeUnary(base, x) : Value();
+    }
+  }
+  static constexpr StringLiteral binary[] = {
+      "add", "sub",  "mul",     "div",     "and",          "or",       "xor",
+      "pow", "fmod", "maximum", "minimum", "floor_divide", "remainder"};
+  if (llvm::is_contained(binary, base))
+    return computeBinary(op, base, kind);
+  return {};
+}
 
 //===----------------------------------------------------------------------===//
 // The operation

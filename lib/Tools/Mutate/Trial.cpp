@@ -3,7 +3,6 @@
 #include "Trial.h"
 #include "fa3/Dialect/Hopper/Transforms/Passes.h"
 #include "fa3/Dialect/Warp/Transforms/Passes.h"
-#include "fa3/Support/ModuleText.h"
 #include "fa3/Tools/Run/Compare.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
@@ -11,6 +10,7 @@
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 
 using namespace mlir;
@@ -54,7 +54,8 @@ FailureOr<std::unique_ptr<Trial>> Trial::create(MLIRContext &context,
                                                 int64_t numStates,
                                                 bool useCheckers) {
   std::unique_ptr<Trial> trial(new Trial(testCase, numStates));
-  trial->tile = parseModuleFile(testCase.file, &context);
+  trial->tile =
+      parseSourceFile<ModuleOp>(testCase.file, ParserConfig(&context));
   if (!trial->tile ||
       failed(trial->pipeline.parseFromString(testCase.pipeline, llvm::errs())))
     return failure();
