@@ -203,6 +203,7 @@ if fa3_debian11_make; then
     --platform "$tag" --target "$tried/site" "dist/$wheel" "dist/$tools_wheel"
   cp -r examples test/OldGlibc/modules.py test/Python/Inputs/installed.py "$tried/"
   fa3_in_debian11 sh -c 'getconf GNU_LIBC_VERSION && cd /tried &&
+    python3.9 -m compileall -q site &&
     PYTHONPATH=site python3.9 installed.py examples/causal_gqa.mlir &&
     PYTHONPATH=site exec python3.9 -m fa3 demo'
   modules=(examples/*.mlir examples/masks/*.mlir)
