@@ -57,6 +57,11 @@ step "docs"
 fa3_make "$fa3_build" mlir-doc
 python3 docs/check_docs.py --build "$fa3_build"
 python3 docs/performance_tables.py
+if fa3_python_tools -r docs/site/requirements.txt; then
+  "$fa3_python_bin/python" docs/site/build.py "$fa3_build/site"
+else
+  echo "check.sh: mkdocs CANNOT BE INSTALLED: the site was not built" >&2
+fi
 
 step "lit"
 fa3_make "$fa3_build" check-fa3 check-fa3-long

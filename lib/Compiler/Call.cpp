@@ -9,6 +9,7 @@
 #include "fa3/InitAllDialects.h"
 #include "fa3/InitAllPasses.h"
 #include "fa3/Pipelines/TunedPipeline.h"
+#include "fa3/Support/ModuleText.h"
 #include "fa3/Target/PTX/PTX.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
@@ -75,6 +76,11 @@ fa3_outcome Call::readOptions(const fa3_options *given) {
   take(options.ptxas, full.ptxas);
   if (full.ptx_version)
     options.ptxVersion = full.ptx_version;
+  PTXOptions target;
+  target.chip = options.chip;
+  target.ptxVersion = options.ptxVersion;
+  if (std::optional<std::string> wrong = explainWrongTarget(target))
+    return refuse(*wrong);
   options.locations = full.locations;
   if (full.assemble != FA3_ASSEMBLE_NEVER &&
       full.assemble != FA3_ASSEMBLE_ALWAYS)
@@ -94,6 +100,8 @@ fa3_outcome Call::begin(const char *text, size_t length,
     return outcome;
   // The parser wants a zero byte behind the text.
   std::string source(text, length);
+  if (failed(checkModuleText({source, options.source}, context.get())))
+    return FA3_FAILED;
   module = parseSourceString<ModuleOp>(source, ParserConfig(context.get()),
                                        options.source);
   return module ? FA3_DONE : FA3_FAILED;

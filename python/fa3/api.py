@@ -67,7 +67,7 @@ def attention(
     window: keys before and after that a query sees, (left, right); None, or -1,
       is unbounded.
     softcap: cap * tanh(score / cap), 0 for none.
-    scale: of q k^T; 1/sqrt(d). Positive, at most 2^27.
+    scale: of q k^T; 1/sqrt(d). Positive, at most 2^16, with gradients 2^10.
     score_mod, mask_mod: functions as FlexAttention takes them, score_mod(score,
       b, h, q, kv) and mask_mod(b, h, q, kv), traced once; indices are those of
       the tensors, from 0. Tensors that they read are arguments of the kernel.

@@ -160,10 +160,10 @@ class Cache:
 
     def _read(self, key: str, entry: int) -> Code | None:
         meta = json.loads(folders.read(entry, _META, self.trusted))
-        if meta["schema"] != SCHEMA:
-            return None
-        if meta.get("key") != key:
-            raise ValueError(f"it is the entry {meta.get('key')}")
+        if meta["schema"] != SCHEMA or "key" not in meta:
+            return None  # of another version
+        if meta["key"] != key:
+            raise ValueError(f"it is the entry {meta['key']}")
         files: dict[str, bytes | None] = {}
         for name, file in _FILES.items():
             digest = meta["files"].get(name)

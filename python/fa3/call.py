@@ -9,7 +9,7 @@ import sys
 from typing import TYPE_CHECKING, Any, Sequence
 
 from . import tensors
-from .checks import MAX_SCALE, check_scale
+from .checks import MAX_SCALE, check_scalars, check_scale
 from .driver import Kernel
 from .errors import UnsupportedError
 from .launch import ALIGNMENT
@@ -167,6 +167,7 @@ class Call:
             raise UnsupportedError(
                 f"a workspace of {self.workspace_size} bytes, without torch"
             )
+        check_scalars([type for _, type in self.scalars], scalars)
         frame = self.plan.acquire()
         for slot, address in zip(self.tensor_slots, addresses):
             frame.words[slot] = address

@@ -11,7 +11,10 @@ from .errors import ArgumentError, ArgumentTypeError
 from .spec import FLOATS_8
 
 MAX_HEAD_DIM = 256
-MAX_SCALE = 2.0**27
+#: Weights of plain attention are right up to scores of 2^24, their gradients, which
+#: take a rounded lse, up to 2^14: what is left is for products of queries and keys.
+MAX_SCALE = 2.0**16
+MAX_SCALE_OF_GRADIENTS = 2.0**10
 LAYOUTS = ("bhsd", "bshd")
 # Dimensions of (batch, head, sequence) by layout.
 DIMS = {"bhsd": (0, 1, 2), "bshd": (0, 2, 1)}
@@ -71,7 +74,16 @@ def check_softcap(softcap: Any) -> float:
     return value
 
 
-def check_scale(scale: Any, head_dim: int) -> float:
+def check_scalars(types: Sequence[str], values: Sequence[Any]) -> None:
+    """Numbers that mods have captured: whole ones have 32 bits in a kernel."""
+    for type, value in zip(types, values):
+        if type != "f32" and not -(1 << 31) <= value < 1 << 31:
+            raise ArgumentError(
+                "score_mod, mask_mod", f"the number {value}, expected -2^31 to 2^31 - 1"
+            )
+
+
+def check_scale(scale: Any, head_dim: int, gradients: bool = False) -> float:
     if scale is None:
         return 1.0 / math.sqrt(head_dim)
     try:
@@ -79,7 +91,9 @@ def check_scale(scale: Any, head_dim: int) -> float:
     except (TypeError, ValueError):
         raise ArgumentTypeError("scale", f"{scale!r}, expected a number") from None
     if not 0.0 < value <= MAX_SCALE:
-        raise ArgumentError("scale", f"{value}, expected above 0 and at most 2^27")
+        raise ArgumentError("scale", f"{value}, expected above 0 and at most 2^16")
+    if gradients and value > MAX_SCALE_OF_GRADIENTS:
+        raise ArgumentError("scale", f"{value}, expected at most 2^10 with gradients")
     return value
 
 

@@ -178,9 +178,15 @@ def _where(graph: Graph, condition: Node, a: Node, b: Node) -> Node:
 
 def _clamp(graph: Graph, x: Node, min: Node | None = None,
            max: Node | None = None) -> Node:  # fmt: skip
-    if min is not None:
-        x = graph.arithmetic("maximum", x, min)
-    return x if max is None else graph.arithmetic("minimum", x, max)
+    for name, whole, limit in (("lt", "maximum", min), ("gt", "minimum", max)):
+        if limit is None:
+            continue
+        if FLOAT in (x.type, limit.type):
+            # At the limit the gradient is that of x.
+            x = graph.select(graph.compare(name, x, limit), limit, x)
+        else:
+            x = graph.arithmetic(whole, x, limit)
+    return x
 
 
 def _sigmoid(graph: Graph, x: Node) -> Node:
@@ -190,6 +196,8 @@ def _sigmoid(graph: Graph, x: Node) -> Node:
 
 
 def _pow(graph: Graph, x: Node, y: Node) -> Node:
+    if y.is_constant and value_of(y) == 0:
+        return graph.cast(graph.constant(1), x.type)
     if y.is_constant and value_of(y) == int(value_of(y)) and 1 <= value_of(y) <= 8:
         result = x
         for _ in range(int(value_of(y)) - 1):
@@ -248,9 +256,19 @@ def _leaky_relu(graph: Graph, x: Node, negative_slope: Node | None = None,
 
 def _hardtanh(graph: Graph, x: Node, min_val: Node | None = None,
               max_val: Node | None = None, inplace: Node | None = None) -> Node:  # fmt: skip
-    return _clamp(
-        graph, x, _number(graph, min_val, -1.0), _number(graph, max_val, 1.0)
-    )
+    # As clamp, but without a gradient at the limits.
+    low, high = _number(graph, min_val, -1.0), _number(graph, max_val, 1.0)
+    for name, limit in (("le", low), ("ge", high)):
+        x = graph.select(graph.compare(name, x, limit), limit, x)
+    return x
+
+
+def _relu(graph: Graph, x: Node) -> Node:
+    zero = graph.cast(graph.constant(0), x.type)
+    if x.type != FLOAT:
+        return graph.arithmetic("maximum", x, zero)
+    # At 0 there is no gradient.
+    return graph.select(graph.compare("le", x, zero), zero, x)
 
 
 def _lerp(graph: Graph, start: Node, end: Node, weight: Node) -> Node:
@@ -298,8 +316,9 @@ FUNCTIONS: dict[str, Callable[..., Node]] = {
     "sin": _math("sin"), "cos": _math("cos"), "erf": _math("erf"),
     "atan": _math("atan"), "atan2": lambda graph, a, b: graph.math("atan2", a, b),
     "sigmoid": _sigmoid,
-    "relu": lambda graph, x: graph.arithmetic(
-        "maximum", x, graph.cast(graph.constant(0), x.type)),
+    "relu": _relu,
+    "clamp_min": lambda graph, x, min: _clamp(graph, x, min),
+    "clamp_max": lambda graph, x, max: _clamp(graph, x, None, max),
     "square": lambda graph, x: graph.arithmetic("mul", x, x),
     "reciprocal": lambda graph, x: graph.divide(graph.constant(1.0), x),
     "floor": _round_with("floor"), "ceil": _round_with("ceil"), "trunc": _trunc,
@@ -314,8 +333,8 @@ ALIASES = {
     "subtract": "sub", "multiply": "mul", "divide": "div", "true_divide": "div",
     "absolute": "abs", "negative": "neg", "greater": "gt", "less": "lt",
     "greater_equal": "ge", "less_equal": "le", "not_equal": "ne", "clip": "clamp",
-    "max": "maximum", "min": "minimum", "clamp_min": "maximum", "fmax": "maximum",
-    "clamp_max": "minimum", "fmin": "minimum", "long": "int", "short": "int",
+    "max": "maximum", "min": "minimum", "fmax": "maximum", "fmin": "minimum",
+    "long": "int", "short": "int",
     "half": "float", "bfloat16": "float", "double": "float", "detach": "clone",
     "contiguous": "clone", "fix": "trunc", "special_erf": "erf", "rsub": "rsub",
     "item": "clone", "arctan": "atan", "log_sigmoid": "logsigmoid",

@@ -52,7 +52,7 @@ def backward(
         "q": q, "k": k, "v": v, "o": o, "lse": lse, "do": do, "dlse": dlse,
         "dq": grads[0], "dk": grads[1], "dv": grads[2],
         **{f"d{name}": cut for name, (_, cut) in buffers.items()},
-        "scale": check_scale(scale, q.shape[3]),
+        "scale": check_scale(scale, q.shape[3], gradients=True),
         **dict(zip(extra_names(program, extras), extras)),
     }  # fmt: skip
     traced = program.traced(extras, numbers)

@@ -215,7 +215,21 @@ class Graph:
             name = ("une" if predicate == "ne" else "o" + predicate)
             return self.add("arith.cmpf", (a, b), BOOL, name)
         name = predicate if predicate in ("eq", "ne") else "s" + predicate
+        if type == INDEX:
+            a, b = self._in_full(a, b)
         return self.add("arith.cmpi", (a, b), BOOL, name)
+
+    def _in_full(self, a: Node, b: Node) -> tuple[Node, Node]:
+        """Whole numbers to be compared: elements of 64 bits with each other and with
+        constants in all their bits, everything else in the 32 of a kernel."""
+        wide = [_is_wide(one) for one in (a, b)]
+        if not any(wide) or not all(w or one.is_constant for w, one in zip(wide, (a, b))):
+            return a, b
+        first, second = (
+            one.operands[0] if w else self.add("arith.constant", (), "i64", one.attribute)
+            for w, one in zip(wide, (a, b))
+        )
+        return first, second
 
     def select(self, condition: Node, a: Node, b: Node) -> Node:
         (a, b), type = self.join(a, b)
@@ -241,6 +255,10 @@ class Graph:
             wide = self.add("arith.extui", (raw,), "i32", nonnegative=True)
             return self.add("arith.index_cast", (wide,), INDEX, nonnegative=True)
         return self.add("arith.index_cast", (raw,), INDEX)
+
+
+def _is_wide(node: Node) -> bool:
+    return node.op == "arith.index_cast" and node.operands[0].type == "i64"
 
 
 def value_of(node: Node) -> Any:

@@ -10,6 +10,7 @@ CUDA graph wait for the second one."""
 from __future__ import annotations
 
 import logging
+import re
 import sys
 import threading
 from typing import Any
@@ -22,6 +23,7 @@ from .trace import Traced
 
 logger = logging.getLogger("fa3")
 
+_COMPARED = re.compile(r"arith\.cmpi \w+, .* : i64$", re.MULTILINE)
 _WIDE_HEADS = 128  # wider ones have a quick kernel before the one that is meant
 
 #: Kernels by what they are for.
@@ -54,8 +56,16 @@ def find(spec: Spec, traced: Traced | None) -> tuple[Kernel, bool]:
         return kernel, True
     # Less code where a caller's mask has steps in front of those that need no mask
     # and behind: 20 % less to compile, and as fast.
-    options = {"edges": "together"} if spec.regions.mask else {}
+    options: dict[str, Any] = {"edges": "together"} if spec.regions.mask else {}
     text = spec.to_mlir()
+    if _compares_64_bits(spec):
+        # Three groups of 64 rows have no registers for them.
+        options["block_m"] = 128
+        try:
+            kernel = kernels[spec] = compile_traced(text, traced, **options)
+            return kernel, True
+        except (CompileError, TraceError):
+            del options["block_m"]  # a smaller tile yet, or what is wrong is said
     if not _has_quick(spec) or is_ready(text, **options):
         kernel = kernels[spec] = compile_traced(text, traced, **options)
         return kernel, True
@@ -76,6 +86,12 @@ def wait() -> None:
     """Until no kernel is compiled for later calls."""
     for thread in list(_pending.values()):
         thread.join()
+
+
+def _compares_64_bits(spec: Spec) -> bool:
+    code = spec.regions.score + spec.regions.mask
+    narrow = max(spec.head_dim, spec.head_dim_v) <= _WIDE_HEADS
+    return narrow and spec.blocks is None and bool(_COMPARED.search(code))
 
 
 def _has_quick(spec: Spec) -> bool:

@@ -107,7 +107,7 @@ def _run(values: dict[str, Any], named: dict[str, Any], deterministic: bool) -> 
         ),
         values["dlse"] is not None,
     )  # fmt: skip
-    scale = checks.check_scale(named["scale"], q.shape[-1])
+    scale = checks.check_scale(named["scale"], q.shape[-1], gradients=True)
     names = (*backward.inputs, *backward.outputs)
     given = [scale if name == "scale" else values[name] for name in names]
     described = lambda: [  # noqa: E731

@@ -15,6 +15,7 @@ from .checks import (
     DIMS,
     check_head_dim,
     check_layout,
+    check_scalars,
     check_scale,
     check_softcap,
     check_types,
@@ -255,6 +256,7 @@ class Request:
             traced = trace_mods(score_mod, mask_mod)
         self.traced = traced
         self.regions, self.scalars = traced.regions, traced.scalars
+        check_scalars(traced.regions.scalars, traced.scalars)
         extents = {
             "b": self.batch, "h": self.heads, "i": self.queries, "j": self.keys,
         }  # fmt: skip

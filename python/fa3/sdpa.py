@@ -446,7 +446,7 @@ def _declines(
     for dim in (q.shape[3], v.shape[3]):
         if dim % 8 or not 8 <= dim <= checks.MAX_HEAD_DIM:
             return f"head dim {dim}"
-    if scale is not None and not 0.0 < scale <= checks.MAX_SCALE:
+    if scale is not None and not 0.0 < scale <= checks.MAX_SCALE_OF_GRADIENTS:
         return f"scale {scale}"
     for one in (q, k, v):
         strides = one.stride()

@@ -207,7 +207,7 @@ class Spec:
         mods = []
         # As FlashAttention: the cap comes first, then what is added.
         if self.softcap:
-            mods.append(f"#attention.softcap<{self.softcap!r}>")
+            mods.append(f"#attention.softcap<{_literal(self.softcap)}>")
         if self.bias:
             mods.append(f"#attention.bias<aux = {aux.index('bias')}>")
         if self.alibi:
@@ -282,6 +282,12 @@ class BackwardSpec:
         lines.append(f"    : ({', '.join(given)}) -> ({made})")
         lines += spec._region_clauses(types)
         return function_text("attention_backward", self.inputs, self.outputs, types, lines)
+
+
+def _literal(value: float) -> str:
+    """A float as MLIR reads it, which wants a point in front of an exponent."""
+    digits, e, exponent = repr(float(value)).partition("e")
+    return (digits if "." in digits else digits + ".0") + e + exponent
 
 
 def function_text(

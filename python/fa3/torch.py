@@ -293,6 +293,8 @@ def attention(
             reason = "lists of blocks (block_mask)"
         if reason:
             raise UnsupportedError(f"gradients of fa3.attention: {reason}")
+        if kind != "torch":
+            checks.check_scale(scale, q.shape[3], gradients=True)
     # A backward needs lse.
     program = to_text(
         causal, window, softcap, out_dtype, return_lse or needs_grad, layout, names,

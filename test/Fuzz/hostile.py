@@ -42,6 +42,28 @@ def score(count):
     return "\n".join(lines)
 
 
+def additions(count):
+    lines = ["    score_mod (%s0, %b, %h, %i, %j) {",
+             "      %c = arith.constant 1.0 : f32"]
+    lines += [f"      %s{i + 1} = arith.addf %s{i}, %c : f32"
+              for i in range(count)]
+    lines.append(f"      attention.yield %s{count} : f32\n    }}\n")
+    return "\n".join(lines)
+
+
+def chain(count, step):
+    """A mask by x = step(x + i, 2 to 14), over and over."""
+    lines = ["    mask_mod (%b, %h, %i, %j) {",
+             "      %x0 = arith.addi %i, %j : index"]
+    for i in range(count):
+        lines += [f"      %c{i} = arith.constant {i % 13 + 2} : index",
+                  f"      %y{i} = arith.addi %x{i}, %i : index",
+                  f"      %x{i + 1} = arith.{step} %y{i}, %c{i} : index"]
+    lines.append(f"      %m = arith.cmpi sge, %x{count}, %j : index\n"
+                 "      attention.yield %m : i1\n    }\n")
+    return "\n".join(lines)
+
+
 def windows(count, both=True):
     def right(i):
         return f", right = {50 + i}" if both else ""
@@ -81,6 +103,21 @@ def cases():
     yield "500 operations", forward(region=score(500)), None
     yield ("10000 operations", forward(region=score(10000)),
            "expects at most 1024 operations in 'score_mod'")
+    yield "1000 additions", forward(region=additions(1000)), None
+    for step in ("floordivsi", "remsi", "addi"):
+        yield f"a chain of 40 {step}", forward(region=chain(40, step)), None
+    yield ("300 divisions in a chain", forward(region=chain(300, "divsi")),
+           None)
+    deep = 100000
+    nests = "nests more than 256 brackets and regions"
+    yield "deep regions", "module {\n" * deep + "}\n" * deep, nests
+    yield ("deep types", f"func.func private @f({'tuple<' * deep}i1"
+           f"{'>' * deep})\n", nests)
+    yield ("deep affine expressions", "#m = affine_map<(d0) -> ("
+           f"{'(' * deep}d0{')' * deep})>\n" + forward(), nests)
+    yield ("a number of 100000 digits", "func.func @g() {\n"
+           f"  %c = arith.constant {'9' * deep} : i32\n  return\n}}\n",
+           "has a number or a shape of more than 1000 characters")
     yield "64 windows", forward(mods=windows(64)), None
     yield "64 half windows", forward(mods=windows(64, both=False)), None
     yield ("199 windows", forward(mods=windows(199)),

@@ -155,6 +155,25 @@ class LaunchTest(unittest.TestCase):
         with self.assertRaisesRegex(fa3.ArgumentError, "'out': is a negative view"):
             fa3.attention(self.q, self.k, self.k, out=torch._neg_view(self.q.clone()))
 
+    def test_numbers_of_mods_that_do_not_fit(self):
+        def mod(n):
+            return lambda b, h, q, kv: q - kv <= n
+
+        fa3.attention(self.q, self.k, self.k, mask_mod=mod(7))
+        count = self.launches()
+        with self.assertRaisesRegex(fa3.errors.Fa3Error, "4294967303"):
+            fa3.attention(self.q, self.k, self.k, mask_mod=mod(7 + (1 << 32)))
+        self.assertEqual(self.launches(), count)
+
+    def test_tile_of_64_bit_ids(self):
+        for dtype, expected in ((torch.int64, True), (torch.int32, False)):
+            ids = torch.zeros(200, dtype=dtype)
+            kernels.kernels.clear()
+            fa3.attention(self.q, self.k, self.k,
+                          mask_mod=lambda b, h, q, kv, ids=ids: ids[q] == ids[kv])  # fmt: skip
+            (kernel,) = kernels.kernels.values()
+            self.assertEqual("block-m=128" in kernel.options.pipeline, expected)
+
     def test_one_kernel_for_all_sizes(self):
         with mock.patch.object(
             compiler.get_compiler(), "compile", wraps=compiler.get_compiler().compile
@@ -323,6 +342,7 @@ class LaunchTest(unittest.TestCase):
         q, k = self.q, self.k
         for args, named, error, expected in (
             ((q, k, k), {"scale": -1.0}, ValueError, "'scale': -1.0, expected above 0"),
+            ((q, k, k), {"scale": 1e6}, ValueError, "'scale': 1000000.0, .* at most 2\\^16"),
             ((q, k, k), {"scale": "x"}, TypeError, "'scale': 'x', expected a number"),
             ((q, k[:1], k), {}, ValueError, "'k': batch 1, expected 2 as q"),
             ((q, k, k[:, :1]), {}, ValueError, "'v': 1 heads, expected 2 as k"),
@@ -472,6 +492,36 @@ class ValueTest(unittest.TestCase):
         minus = (-self.q).requires_grad_()
         fa3.attention(minus, self.k, self.v, interpret=True).sum().backward()
         torch.testing.assert_close(q.grad, -minus.grad, rtol=0, atol=0)
+
+    def test_numbers_of_64_bits(self):
+        """In a kernel whole numbers have 32 bits; elements are compared in all theirs."""
+        ids = torch.tensor([3, 3 + (1 << 32), -1, 3 - (1 << 32)] * 18)[:70]
+        odd = torch.arange(70) % 2 + (1 << 40)
+        table = ids[:40, None] + odd
+        for mod, mask in (
+            (lambda b, h, q, kv: ids[q] == ids[kv], ids[:40, None] == ids),
+            (lambda b, h, q, kv: ids[q] != ids[kv], ids[:40, None] != ids),
+            (lambda b, h, q, kv: ids[q] <= ids[kv], ids[:40, None] <= ids),
+            (lambda b, h, q, kv: odd[kv] == (1 << 40), (odd == 1 << 40).expand(40, 70)),
+            (lambda b, h, q, kv: table[q, kv] > 3, table > 3),
+            (lambda b, h, q, kv: (ids[kv] > 0) & (kv <= q), (ids > 0) & (self.j <= self.i)),
+        ):
+            q, k, v = self.q.float(), self.k.float(), self.v.float()
+            scores = torch.einsum("bhid,bhjd->bhij", q, k) / 4
+            weights = torch.softmax(scores.masked_fill(~mask, -torch.inf), -1).nan_to_num()
+            expected = torch.einsum("bhij,bhjd->bhid", weights, v)
+            for stage in (True, "hopper"):
+                o = fa3.attention(self.q, self.k, self.v, mask_mod=mod, interpret=stage)
+                torch.testing.assert_close(o.float(), expected, atol=2e-3, rtol=2e-3)
+
+    def test_captured_numbers_have_32_bits(self):
+        def mod(n):
+            return lambda b, h, q, kv: q - kv <= n
+
+        fa3.attention(self.q, self.k, self.v, mask_mod=mod(7), interpret=True)
+        for n in (1 << 31, 1 << 40, -(1 << 31) - 1):
+            with self.assertRaisesRegex(fa3.errors.Fa3Error, f"{n}"):
+                fa3.attention(self.q, self.k, self.v, mask_mod=mod(n), interpret="hopper")
 
     def test_layout(self):
         q, k, v = (one.transpose(1, 2).contiguous() for one in (self.q, self.k, self.v))

@@ -198,6 +198,12 @@ class GradientTest(Problem):
                 self.check(named)
                 self.check(named, lse=False, layout="bshd")
 
+    def test_of_a_large_scale_are_an_error(self):
+        q = self.q.requires_grad_()
+        fa3.attention(q.detach(), self.k, self.v, scale=2e3, interpret=True)
+        with self.assertRaisesRegex(fa3.ArgumentError, "2000.0, expected at most 2.10"):
+            fa3.attention(q, self.k, self.v, scale=2e3, interpret=True)
+
     def test_of_mods(self):
         slopes, factor = torch.rand(4), 1.5
         mod = lambda s, b, h, i, j: factor * torch.tanh(s) - slopes[h] * (i - j)  # noqa: E731

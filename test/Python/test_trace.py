@@ -229,7 +229,7 @@ class TorchTest(unittest.TestCase):
         for mod, expected in (
             (lambda s, b, h, q, kv: torch.tanh(s / 20.0) * 20.0, "math.tanh"),
             (lambda s, b, h, q, kv: torch.where(q >= kv, s, -float("inf")), "0xFF800000"),
-            (lambda s, b, h, q, kv: torch.clamp(s, min=-5.0, max=5.0), "minimumf"),
+            (lambda s, b, h, q, kv: torch.clamp(s, min=-5.0, max=5.0), "arith.cmpf ogt"),
             (lambda s, b, h, q, kv: torch.relu(s) + torch.log(s.abs() + 1), "math.log"),
             (lambda s, b, h, q, kv: s.masked_fill(q < kv, float("-inf")), "arith.select"),
             (lambda s, b, h, q, kv: s * torch.exp2(-(h + 1).float()), "math.exp2"),

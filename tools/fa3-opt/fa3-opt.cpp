@@ -2,15 +2,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fa3/InitAllDialects.h"
 #include "fa3/InitAllPasses.h"
+#include "fa3/Support/ModuleText.h"
 #include "fa3/Support/Tool.h"
 #include "fa3/Tools/Mutate/Mutate.h"
+#include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/DialectRegistry.h"
+#include "mlir/IR/MLIRContext.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Support/FileUtilities.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "mlir/Transforms/Passes.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/ToolOutputFile.h"
 
 using namespace mlir;
@@ -19,6 +23,16 @@ using namespace mlir;
 static LogicalResult fail(const llvm::Twine &message) {
   llvm::errs() << "fa3-opt: error: " << message << '\n';
   return failure();
+}
+
+/// What fa3::checkModuleText finds is reported as the parser would.
+static LogicalResult checkText(llvm::MemoryBufferRef input) {
+  MLIRContext context;
+  llvm::SourceMgr sources;
+  sources.AddNewSourceBuffer(llvm::MemoryBuffer::getMemBuffer(input),
+                             llvm::SMLoc());
+  SourceMgrDiagnosticHandler handler(sources, &context);
+  return fa3::checkModuleText(input, &context);
 }
 
 /// What mlir-opt does with files; an output that cannot be written is named.
@@ -40,6 +54,8 @@ static LogicalResult run(llvm::StringRef inputName, llvm::StringRef outputName,
       openInputFile(inputName, &message);
   if (!input)
     return fail(message);
+  if (failed(checkText(*input)))
+    return failure();
   std::unique_ptr<llvm::ToolOutputFile> output =
       openOutputFile(outputName, &message);
   if (!output)

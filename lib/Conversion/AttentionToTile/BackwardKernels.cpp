@@ -15,6 +15,7 @@
 #include "KernelArguments.h"
 #include "KernelMath.h"
 #include "Places.h"
+#include "ScoreRange.h"
 #include "SequenceCode.h"
 #include "fa3/Dialect/Attention/Contract/Captures.h"
 #include "fa3/Dialect/Attention/Contract/Quantization.h"
@@ -43,7 +44,7 @@ private:
                               const KernelArguments &arguments);
   void launch(gpu::GPUFuncOp kernel, const KernelArguments &arguments,
               ValueRange cost);
-  void buildDelta(bool isFused);
+  void buildDelta(bool isFused, bool hasLargeScores);
   void buildConversion();
   /// What a kernel without scores takes to find its rows, those of `queries`.
   void addSequences(KernelArguments &arguments);
@@ -78,6 +79,7 @@ private:
   OpBuilder builder;
   ImplicitLocOpBuilder onHost;
   Value shift, delta; ///< workspaces
+  Value rest;         ///< workspace where scores may be large, else null
   Value dqSums;       ///< workspace of the fused form, null in the split one
   SmallVector<Value> transposedAux;
   attention::Captures captures;
@@ -90,8 +92,8 @@ public:
                const BackwardOperands &operands)
       : KernelMath(op.getLoc(), builder), op(op), operands(operands) {}
 
-  /// Zeroes the sums of dq, which may be null.
-  void build(Value o, Value lse, Value lseGrad);
+  /// Zeroes the sums of dq, which may be null. `unit` is that of shifts.
+  void build(Value o, Value lse, Value lseGrad, double unit);
 
 private:
   BackwardOp op;
@@ -99,7 +101,7 @@ private:
 };
 } // namespace
 
-void DeltaBuilder::build(Value o, Value lse, Value lseGrad) {
+void DeltaBuilder::build(Value o, Value lse, Value lseGrad, double unit) {
   constexpr int64_t kRows = 64, kMostColumns = 64;
   constexpr attention::Sequence kQuery = attention::Sequence::query;
   SequenceCode sequences(
@@ -136,7 +138,7 @@ void DeltaBuilder::build(Value o, Value lse, Value lseGrad) {
   Value none = arith::CmpFOp::create(
       b, arith::CmpFPredicate::OEQ, statistic,
       splat(rowType, -std::numeric_limits<double>::infinity()));
-  Value scaled = mul(statistic, splat(rowType, -llvm::numbers::log2e));
+  Value scaled = mul(statistic, splat(rowType, -unit));
   scaled = arith::SelectOp::create(b, none, splat(rowType, 0.0), scaled);
   if (SequenceCode::endsEarly(op)) {
     // Behind the end of a sequence there may be another one, or nothing that
@@ -170,7 +172,7 @@ void BackwardKernels::launch(gpu::GPUFuncOp kernel,
   launchKernel(onHost, onHost.getLoc(), module, kernel, arguments.get(), cost);
 }
 
-void BackwardKernels::buildDelta(bool isFused) {
+void BackwardKernels::buildDelta(bool isFused, bool hasLargeScores) {
   if (isFused) {
     // An array like dq.
     int64_t rank = cast<MemRefType>(host.dq.getType()).getRank();
@@ -196,6 +198,8 @@ void BackwardKernels::buildDelta(bool isFused) {
       onHost.getF32Type());
   shift = attention::allocateWorkspace(onHost, type, extents, "shift");
   delta = attention::allocateWorkspace(onHost, type, extents, "delta");
+  if (hasLargeScores)
+    rest = attention::allocateWorkspace(onHost, type, extents, "rest");
   KernelArguments arguments;
   Value values[] = {host.o, host.outGrad, host.lse, host.lseGrad,
                     shift,  delta,        dqSums};
@@ -214,7 +218,8 @@ void BackwardKernels::buildDelta(bool isFused) {
   operands.dqSums = get(dqSums);
   getSequences(get, host.o, operands);
   DeltaBuilder(inKernel, op, operands)
-      .build(get(host.o), get(host.lse), get(host.lseGrad));
+      .build(get(host.o), get(host.lse), get(host.lseGrad),
+             hasLargeScores ? 1 : llvm::numbers::log2e);
   launch(kernel, arguments, {});
 }
 
@@ -285,8 +290,8 @@ LogicalResult BackwardKernels::buildPart(const BackwardPart &part,
   Value dk = products.dk ? host.dk : Value();
   Value dv = products.dv ? host.dv : Value();
   Value sums = products.addsDq ? dqSums : Value();
-  for (Value value : {host.q, host.k, v, host.outGrad, shift, ofRows, dq, dk,
-                      dv, aux.gradient, sums, host.scale})
+  for (Value value : {host.q, host.k, v, host.outGrad, shift, ofRows, rest, dq,
+                      dk, dv, aux.gradient, sums, host.scale})
     arguments.add(value);
   ArrayRef<Value> transposed = products.ofKeys ? transposedAux : host.aux;
   for (ValueRange values : {ValueRange(host.aux), ValueRange(transposed)})
@@ -314,6 +319,7 @@ LogicalResult BackwardKernels::buildPart(const BackwardPart &part,
   operands.outGrad = get(host.outGrad);
   operands.shift = get(shift);
   operands.delta = get(ofRows);
+  operands.rest = get(rest);
   operands.dq = get(dq);
   operands.dk = get(dk);
   operands.dv = get(dv);
@@ -403,6 +409,8 @@ static BackwardDemand getDemand(BackwardOp op) {
   addRegionDemand(op.getMaskMod(), tile::LoadPolicy::Threads, all);
   demand.loadedTiles = all.loadedTiles + all.bulkTiles;
   demand.usesNumbers = all.keyUses >= kConversion;
+  demand.hasLargeScores = mayBeLarge(op.getScoreMod(), kLargeScoreOfGradients);
+  demand.isMasked = !op.getMaskMod().empty();
   Region &gradient = op.getScoreGradRegion();
   // What the derivative is made of, beside the gradient that it multiplies.
   if (!gradient.empty()) {
@@ -423,6 +431,13 @@ BackwardKernels::chooseFused(const BackwardDemand &demand) {
     return op.emitOpError("in the fused form adds dq in memory in any order, "
                           "expects backward-form=split or auto with "
                           "'deterministic'");
+  if (isAsked && demand.hasLargeScores)
+    return op.emitOpError("has no fused form with score code that may yield "
+                          "more than ")
+           << kLargeScoreOfGradients
+           << ": sums of weights come from another kernel";
+  if (demand.hasLargeScores)
+    return none;
   // Sizes that are given are those of the split form's kernels.
   if (!isAsked && (options.deterministic || options.rows || options.columns))
     return none;
@@ -490,7 +505,7 @@ FailureOr<int64_t> BackwardKernels::build() {
     return op.emitOpError("in the fused form expects block-n to be a multiple "
                           "of ")
            << kColumns << ", got " << parts.front().tile.blockN;
-  buildDelta(isFused);
+  buildDelta(isFused, demand.hasLargeScores);
   for (const BackwardPart &part : parts)
     if (failed(buildPart(part, AuxTarget())))
       return failure();

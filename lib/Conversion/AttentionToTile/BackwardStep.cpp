@@ -38,12 +38,13 @@ public:
 
 private:
   /// The sums that a kernel carries: those of dq or dk, and those of dv, or
-  /// those of an auxiliary operand; null where there are none.
+  /// those of an auxiliary operand, and beside dq the weights of the rows, in
+  /// parts; null where there are none.
   struct Sums {
-    Value ofGradients, ofWeights, ofAux;
+    Value ofGradients, ofWeights, ofAux, ofRows;
     SmallVector<Value> list() const {
       SmallVector<Value> values;
-      for (Value value : {ofGradients, ofWeights, ofAux})
+      for (Value value : {ofGradients, ofWeights, ofAux, ofRows})
         if (value)
           values.push_back(value);
       return values;
@@ -54,8 +55,10 @@ private:
   struct Rows {
     Value first; ///< number of the first row
     Value forScores, forGradients;
-    Value shift, delta;
+    Value shift, delta, rest;
   };
+  /// Parts of the sum of a row, as in the forward.
+  static constexpr int64_t kPartialSums = 8;
 
   Sums makeSums(ValueRange values) const {
     Sums sums;
@@ -63,8 +66,8 @@ private:
       sums.ofAux = values.front();
     else if (products.needsGradient())
       sums.ofGradients = values.front();
-    if (products.dv)
-      sums.ofWeights = values.back();
+    if (products.dv || products.sumsWeights)
+      (products.dv ? sums.ofWeights : sums.ofRows) = values.back();
     return sums;
   }
   Value dim(Value memref, int64_t axis) {
@@ -86,6 +89,10 @@ private:
   LogicalResult buildAuxOfRows(Value first);
   void storeAux(Value sum, Value firstQuery, Value firstKey);
   Value along(Value statistic);
+  Value buildExponents(Value scores, Value factor, const Rows &queries);
+  /// What the rounding of lse left of exponents, of sums of weights: stored,
+  /// and dq with it.
+  void storeNormalized(const Sums &sums, const Rows &own);
   Value dot(Value lhs, Value rhs);
   void store(Value sum, Value target, Value first, Value factor);
   Value getHead(Sequence sequence) const {
@@ -140,6 +147,8 @@ BackwardBuilder::Rows BackwardBuilder::loadQueries(Value first, int64_t count) {
   result.shift = loadStatistic(operands.shift, first, count);
   if (products.needsGradient())
     result.delta = loadStatistic(operands.delta, first, count);
+  if (operands.rest && !products.sumsWeights)
+    result.rest = loadStatistic(operands.rest, first, count);
   return result;
 }
 
@@ -177,6 +186,42 @@ Value BackwardBuilder::along(Value statistic) {
                                    statistic, products.ofKeys ? 0 : 1);
 }
 
+/// A score less the logarithm of its row's sum, in units of exponents.
+Value BackwardBuilder::buildExponents(Value scores, Value factor,
+                                      const Rows &queries) {
+  if (!operands.rest)
+    return math::FmaOp::create(b, scores, factor, along(queries.shift),
+                               reassociate());
+  // Of large scores the difference comes first, and no flag lets the score's
+  // terms be joined to what comes behind.
+  Value difference = arith::AddFOp::create(b, scores, along(queries.shift));
+  if (!queries.rest)
+    return mul(difference, factor);
+  return math::FmaOp::create(b, difference, factor, along(queries.rest));
+}
+
+void BackwardBuilder::storeNormalized(const Sums &sums, const Rows &own) {
+  RankedTensorType type = tensor({rows}, b.getF32Type());
+  Value sum = tile::ReduceOp::create(b, type, tile::ReduceKind::add,
+                                     sums.ofRows, Value(), 1, IntegerAttr());
+  Value rest =
+      arith::NegFOp::create(b, math::Log2Op::create(b, sum, approximate()));
+  // A sum of weights is not 1 where the lse that is given was rounded by as
+  // much, and where it has further terms: a sink, or keys of other calls. Only
+  // the first is made up for: two units of the last place.
+  constexpr double kRounding = 0x1p-22;
+  Value most = mul(math::AbsFOp::create(b, own.shift),
+                   splat(type, kRounding * llvm::numbers::log2e));
+  Value isRounding = arith::CmpFOp::create(b, arith::CmpFPredicate::OLE,
+                                           math::AbsFOp::create(b, rest), most);
+  rest = arith::SelectOp::create(b, isRounding, rest, splat(type, 0));
+  tile::StoreOp::create(b, rest, operands.rest,
+                        sequences.getStatisticPlace(head, own.first));
+  Value factor =
+      tile::BroadcastOp::create(b, sums.ofGradients.getType(), exp2(rest), 1);
+  store(mul(sums.ofGradients, factor), operands.dq, own.first, operands.scale);
+}
+
 /// The products of the rows of two tiles.
 Value BackwardBuilder::dot(Value lhs, Value rhs) {
   RankedTensorType type = tensor({rows, columns}, b.getF32Type());
@@ -207,8 +252,7 @@ BackwardBuilder::buildStep(const Rows &own, const Rows &other, Value keep,
   } else {
     factor = mul(operands.scale, factor);
   }
-  Value exponents = math::FmaOp::create(b, scores, scalarTile(factor, type),
-                                        along(queries.shift), reassociate());
+  Value exponents = buildExponents(scores, scalarTile(factor, type), queries);
   if (keep)
     exponents = arith::SelectOp::create(
         b, keep, exponents,
@@ -239,6 +283,12 @@ BackwardBuilder::buildStep(const Rows &own, const Rows &other, Value keep,
   };
   if (products.aux != BackwardProducts::None)
     sums.ofAux = addToAux(expander, keep, sums.ofAux);
+  if (sums.ofRows) {
+    Value parts = tile::ReduceOp::create(
+        b, sums.ofRows.getType(), tile::ReduceKind::add, weights, Value(), 1,
+        b.getI64IntegerAttr(kPartialSums));
+    sums.ofRows = arith::AddFOp::create(b, sums.ofRows, parts, contract());
+  }
   if (sums.ofWeights)
     sums.ofWeights = add(weights, other.forGradients, sums.ofWeights);
   // The same tile with its columns, which are queries, as rows.
@@ -524,10 +574,16 @@ LogicalResult BackwardBuilder::build() {
   if (!products.ofKeys) {
     head = ofTile;
     keyHead = arith::DivUIOp::create(b, head, group);
-    FailureOr<Sums> result = buildColumns(loadQueries(first, rows), sums);
+    if (products.sumsWeights)
+      sums.ofRows = zero(kPartialSums);
+    Rows own = loadQueries(first, rows);
+    FailureOr<Sums> result = buildColumns(own, sums);
     if (failed(result))
       return failure();
-    store(result->ofGradients, operands.dq, first, operands.scale);
+    if (products.sumsWeights)
+      storeNormalized(*result, own);
+    else
+      store(result->ofGradients, operands.dq, first, operands.scale);
     return success();
   }
   keyHead = ofTile;

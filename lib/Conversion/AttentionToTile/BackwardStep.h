@@ -18,6 +18,9 @@ struct BackwardOperands {
   /// For every query -lse * log2(e), 0 where it sees no key, and the sum of the
   /// products of o and its gradient; f32, see SequenceCode.
   mlir::Value shift, delta;
+  /// With large scores, where `shift` is -lse: what the rounding of lse left of
+  /// exponents, to be added to them. The kernel of dq writes it. Null without.
+  mlir::Value rest;
   mlir::Value dq, dk, dv; ///< null where the kernel does not compute them
   /// Where the gradient of an auxiliary operand goes, which its number in
   /// `grad_aux` is, and where `score_mod` reads it. Without a place, sums of

@@ -25,6 +25,9 @@ constexpr int64_t kOfKeysOfTwo = 186, kOfQueriesOfTwo = 182;
 constexpr int64_t kShortHead = 128, kPerAddress = 2, kPerAddressOfQueries = 16;
 /// Addresses of a tile that threads load.
 constexpr int64_t kAddressRegisters = 8;
+/// One more statistic of queries beside sums of dk and dv, and what it takes
+/// beside a mask where heads are not short.
+constexpr int64_t kStatisticRegisters = 8, kMaskedStatisticRegisters = 12;
 /// Steps of columns: the depth of a product whose operand they are.
 constexpr int64_t kStep = 16;
 /// More bring nothing, and spill first.
@@ -66,6 +69,10 @@ static int64_t getWidestStep(const BackwardProducts &products, int64_t d,
   else if (demand.pipelined)
     registers = kOfKeysOfTwo;
   registers -= demand.loadedTiles * kAddressRegisters;
+  if (demand.hasLargeScores && products.dk && products.dv)
+    registers -= demand.isMasked && std::max(d, dv) >= kShortHead
+                     ? kMaskedStatisticRegisters
+                     : kStatisticRegisters;
   if (products.needsGradient())
     registers -= std::max<int64_t>(0, std::max(d, dv) - kShortHead) /
                  (byQuery ? kPerAddressOfQueries : kPerAddress);
@@ -94,6 +101,11 @@ fa3::planBackward(int64_t d, int64_t dv, const BackwardDemand &demand) {
   auto add = [&](BackwardProducts products) {
     parts.push_back({products, chooseBackwardTile(products, d, dv, demand)});
   };
+  BackwardProducts ofQueries;
+  ofQueries.dq = true;
+  ofQueries.sumsWeights = demand.hasLargeScores;
+  if (ofQueries.sumsWeights)
+    add(ofQueries);
   BackwardProducts together;
   together.ofKeys = together.dk = together.dv = true;
   if (getWidestStep(together, d, dv, demand) >= kFewestTogether) {
@@ -105,8 +117,7 @@ fa3::planBackward(int64_t d, int64_t dv, const BackwardDemand &demand) {
     std::swap(apart.dk, apart.dv);
     add(apart);
   }
-  BackwardProducts ofQueries;
-  ofQueries.dq = true;
-  add(ofQueries);
+  if (!ofQueries.sumsWeights)
+    add(ofQueries);
   return parts;
 }

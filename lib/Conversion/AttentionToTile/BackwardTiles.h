@@ -23,6 +23,9 @@ struct BackwardProducts {
   enum Aux { None, OfPairs, OfRows } aux = None;
   /// Besides dk and dv what a step gives to dq, which is added in memory.
   bool addsDq = false;
+  /// Besides dq what is left of the logarithms of the queries' sums of weights
+  /// when they are rounded, which the kernels behind it take.
+  bool sumsWeights = false;
   /// Whether it needs the gradients of the weights: dv does not.
   bool needsGradient() const { return dq || dk || aux != None; }
 };
@@ -45,6 +48,10 @@ struct BackwardDemand {
   bool pipelined = false;
   /// Registers that numbers of sequences take: where rows start and end.
   int64_t sequenceRegisters = 0;
+  /// Whether scores may be so large that rounded logarithms of sums do not say
+  /// what weights are.
+  bool hasLargeScores = false;
+  bool isMasked = false;
 };
 
 /// The block sizes of a kernel.
@@ -52,7 +59,8 @@ TileChoice chooseBackwardTile(const BackwardProducts &products, int64_t d,
                               int64_t dv, const BackwardDemand &demand);
 
 /// The kernels behind that of delta, in order. dk and dv share one as long as
-/// both fit into registers beside a step of 32 queries.
+/// both fit into registers beside a step of 32 queries. dq comes last, or first
+/// where it sums up weights.
 llvm::SmallVector<BackwardPart> planBackward(int64_t d, int64_t dv,
                                              const BackwardDemand &demand);
 

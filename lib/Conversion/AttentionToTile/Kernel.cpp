@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "KernelBuilder.h"
 #include "Places.h"
+#include "ScoreRange.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/Support/MathExtras.h"
@@ -113,7 +114,12 @@ LogicalResult KernelBuilder::build() {
     return memref::DimOp::create(b, memref, i);
   };
   bool hasScoreCode = !op.getScoreMod().empty();
-  double factor = hasScoreCode ? getYieldedFactor(op.getScoreMod()).second : 1;
+  // Scales of blocks of v are in the exponents, which a maximum of scores is
+  // not.
+  isLarge = !policy.sharesReference && op.getScaleRows(2) == 0 &&
+            mayBeLarge(op.getScoreMod(), kLargeScore);
+  double factor =
+      hasScoreCode && !isLarge ? getYieldedFactor(op.getScoreMod()).second : 1;
   Value log2e = f32(llvm::numbers::log2e * factor);
   exponentScale = hasScoreCode ? log2e : mul(operands.scale, log2e);
   scoreScale = operands.scale;
@@ -180,7 +186,7 @@ FailureOr<KernelBuilder::State> KernelBuilder::buildLoop(ValueRange query,
   Type f32Type = b.getF32Type();
   int64_t width = getTileWidth(op.getValueHeadDim());
   State init{splat(tensor({rows, width}, f32Type), 0.0),
-             splat(rowType(), sharedReference.value_or(kLowestMaximum)),
+             splat(rowType(), sharedReference.value_or(getLowestMaximum())),
              splat(tensor({rows, kPartialSums}, f32Type), 0.0), Value()};
   if (policy.twoLevel && policy.stepsBetween > 1)
     init.products = splat(init.acc.getType(), 0.0);

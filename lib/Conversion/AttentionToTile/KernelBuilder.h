@@ -8,6 +8,11 @@
 // finite value far below any. A masked score is -inf, so its exponent -inf - m
 // is -inf and its weight 0 whatever m is: no guard against -inf - (-inf).
 //
+// Where score code may yield numbers of any size, m is in units of scores,
+// starts from the least float, and is taken off before the product with
+// log2(e): an instruction more for each score, and right up to the largest
+// float.
+//
 // Kernel.cpp has the grid and the loop over key blocks, KernelBlocks.cpp the
 // loops over lists of them, KernelStep.cpp what is done with one block and at
 // the end.
@@ -22,6 +27,8 @@
 #include "ScalarRegion.h"
 #include "SequenceCode.h"
 #include "fa3/Dialect/Tile/IR/Tile.h"
+#include "llvm/Support/MathExtras.h"
+#include <limits>
 
 namespace fa3 {
 
@@ -50,13 +57,16 @@ private:
   /// Start value of the running maximum, finite so that differences are
   /// numbers: less than any exponent of sensible scores.
   static constexpr double kLowestMaximum = -0x1p100;
+  double getLowestMaximum() const {
+    return isLarge ? -std::numeric_limits<float>::max() : kLowestMaximum;
+  }
   /// Partial sums per row; 8 columns apart is 2 registers a thread apart in the
   /// accumulator of wgmma, so they are summed without lane exchanges.
   static constexpr int64_t kPartialSums = 8;
 
-  /// Carried from key block to key block: output, row maximum in units of
-  /// exponents, row sums, and with several steps between additions to the
-  /// output the products since the last one.
+  /// Carried from key block to key block: output, row maximum, row sums, and
+  /// with several steps between additions to the output the products since the
+  /// last one.
   struct State {
     mlir::Value acc, maximum, sums, products;
 
@@ -73,7 +83,8 @@ private:
   };
 
   /// What the weights of a step refer to: the row maximum, where it has moved
-  /// (lazy only), and what is added to the exponents of each row.
+  /// (lazy only), and what is added to the exponents of each row; null where
+  /// the maximum is taken off the scores.
   struct Weighting {
     mlir::Value maximum, grown, shift;
   };
@@ -182,7 +193,16 @@ private:
                    mlir::Value valueScale);
   State addProducts(State state);
   void buildEpilogue(State state, mlir::Value firstRow);
-  /// The sink of each row, in units of exponents.
+  /// A difference of maxima, or of scores, in units of exponents.
+  mlir::Value asExponent(mlir::Value difference) {
+    if (!isLarge)
+      return difference;
+    return mul(difference, splat(difference.getType(), llvm::numbers::log2e));
+  }
+  /// The exponents of the weights of a step.
+  mlir::Value buildExponents(mlir::Value scores, mlir::Value factor,
+                             const Weighting &weighting);
+  /// The sink of each row, in units of its maximum.
   mlir::Value buildSinks();
 
   mlir::RankedTensorType rowType() { return tensor({rows}, b.getF32Type()); }
@@ -232,6 +252,8 @@ private:
   mlir::Value endRow, storeEnd;
   /// What all rows have in place of a maximum.
   std::optional<double> sharedReference;
+  /// Whether scores may be too large for exponents with one rounding.
+  bool isLarge = false;
   /// Number of the step, counted in key blocks.
   mlir::Value iteration;
   /// log2 of the factor of all weights.

@@ -97,7 +97,11 @@ KernelBuilder::buildStep(ValueRange query, Value key, Value value,
         arith::MulFOp::create(b, scores, asScores(scoreFactor), reassociate());
     expander.bind(op.getScoreMod().getArgument(0), {scaled, Expander::Both});
     expander.expandOperations(op.getScoreMod());
-    Value edited = getYieldedFactor(op.getScoreMod()).first;
+    Value edited =
+        isLarge
+            ? cast<attention::YieldOp>(op.getScoreMod().front().getTerminator())
+                  .getValue()
+            : getYieldedFactor(op.getScoreMod()).first;
     scores = expander.lift(b.getLoc(), expander.get(edited), Expander::Both);
   }
   scores = arith::SelectOp::create(
@@ -109,11 +113,7 @@ KernelBuilder::buildStep(ValueRange query, Value key, Value value,
           ? Weighting{state.maximum, Value(),
                       splat(rowType(), -*sharedReference)}
           : buildReference(scores, exponentFactor, valueExponent, state);
-  // Weights exp2(scale * score - reference), times their own factor.
-  Value exponents = math::FmaOp::create(b, scores, asScores(exponentFactor),
-                                        alongColumns(weighting.shift, columns),
-                                        reassociate());
-  Value weights = exp2(exponents);
+  Value weights = exp2(buildExponents(scores, exponentFactor, weighting));
   Value sums = tile::ReduceOp::create(b, state.sums.getType(),
                                       tile::ReduceKind::add, weights, Value(),
                                       1, b.getI64IntegerAttr(kPartialSums));
@@ -126,6 +126,23 @@ KernelBuilder::buildStep(ValueRange query, Value key, Value value,
                     sums, valueScale);
 }
 
+/// exp2(scale * score - reference) is a weight, times its own factor.
+Value KernelBuilder::buildExponents(Value scores, Value factor,
+                                    const Weighting &weighting) {
+  if (!isLarge)
+    return math::FmaOp::create(b, scores, asScores(factor),
+                               alongColumns(weighting.shift, columns),
+                               reassociate());
+  // The difference is a number for all finite scores, or -inf. No flag lets
+  // the score's terms be joined to what comes behind.
+  Value difference = arith::SubFOp::create(
+      b, scores, alongColumns(weighting.maximum, columns));
+  if (weightExponent == 0)
+    return asExponent(difference);
+  return math::FmaOp::create(b, difference, asScores(factor),
+                             splat(scores.getType(), weightExponent));
+}
+
 KernelBuilder::Weighting KernelBuilder::buildReference(Value scores,
                                                        Value exponentFactor,
                                                        Value valueExponent,
@@ -135,17 +152,19 @@ KernelBuilder::Weighting KernelBuilder::buildReference(Value scores,
   if (valueExponent)
     blockMaximum = math::FmaOp::create(b, blockMaximum, asRows(exponentFactor),
                                        scalarTile(valueExponent, rowType()));
-  else
+  else if (!isLarge)
     blockMaximum = mul(blockMaximum, asRows(exponentFactor));
   Value maximum, grown;
   if (policy.lazy) {
     grown = arith::CmpFOp::create(b, arith::CmpFPredicate::OGT,
-                                  sub(blockMaximum, state.maximum),
+                                  asExponent(sub(blockMaximum, state.maximum)),
                                   splat(rowType(), policy.threshold));
     maximum = arith::SelectOp::create(b, grown, blockMaximum, state.maximum);
   } else {
     maximum = arith::MaxNumFOp::create(b, blockMaximum, state.maximum);
   }
+  if (isLarge)
+    return {maximum, grown, Value()};
   Value shift = arith::NegFOp::create(b, maximum);
   if (valueExponent)
     shift = arith::AddFOp::create(
@@ -193,7 +212,7 @@ KernelBuilder::State KernelBuilder::accumulate(State state, Value maximum,
         op.getTransposedV() ? tile::RhsOrder::nk : tile::RhsOrder::kn);
   };
   auto factorFor = [&](Value tile) {
-    Value factor = exp2(sub(state.maximum, maximum));
+    Value factor = exp2(asExponent(sub(state.maximum, maximum)));
     return alongColumns(factor,
                         cast<RankedTensorType>(tile.getType()).getDimSize(1));
   };
@@ -244,7 +263,7 @@ Value KernelBuilder::buildSinks() {
   auto load = [&](Value head) -> Value {
     Value sink =
         tile::ScalarLoadOp::create(b, b.getF32Type(), operands.sinks, head);
-    return mul(sink, f32(llvm::numbers::log2e));
+    return isLarge ? sink : mul(sink, f32(llvm::numbers::log2e));
   };
   if (!operands.packing)
     return scalarTile(load(head), rowType());
@@ -277,8 +296,8 @@ void KernelBuilder::buildEpilogue(State state, Value firstRow) {
     // One more score, which may be larger than all that the sum refers to.
     Value sink = buildSinks();
     maximum = arith::MaxNumFOp::create(b, state.maximum, sink);
-    fraction = exp2(sub(state.maximum, maximum));
-    Value shifted = sub(sink, maximum);
+    fraction = exp2(asExponent(sub(state.maximum, maximum)));
+    Value shifted = asExponent(sub(sink, maximum));
     if (weightExponent != 0)
       shifted = arith::AddFOp::create(
           b, shifted, splat(rowType(), weightExponent), contract());
@@ -305,8 +324,11 @@ void KernelBuilder::buildEpilogue(State state, Value firstRow) {
   Value log2 = math::Log2Op::create(b, sum, approximate());
   if (weightExponent != 0)
     log2 = sub(log2, splat(rowType(), weightExponent));
-  Value exponent = arith::AddFOp::create(b, maximum, log2, contract());
-  Value lse = mul(exponent, splat(rowType(), llvm::numbers::ln2));
+  Value ln2 = splat(rowType(), llvm::numbers::ln2), lse;
+  if (isLarge)
+    lse = math::FmaOp::create(b, log2, ln2, maximum);
+  else
+    lse = mul(arith::AddFOp::create(b, maximum, log2, contract()), ln2);
   lse = arith::SelectOp::create(
       b, empty, splat(rowType(), -std::numeric_limits<double>::infinity()),
       lse);

@@ -1,8 +1,10 @@
 //===- ScoreRange.cpp - intervals of score code ---------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 #include "ScoreRange.h"
+#include "fa3/Dialect/Attention/IR/Attention.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -42,6 +44,11 @@ namespace {
 /// Ranges of values that were asked for before.
 class Intervals {
 public:
+  Intervals(Value value, ScoreRange range) {
+    if (value)
+      known[value] = range;
+  }
+
   ScoreRange get(Value value) {
     auto [it, isNew] = known.try_emplace(value);
     if (!isNew)
@@ -57,6 +64,57 @@ private:
   llvm::DenseMap<Value, ScoreRange> known;
 };
 } // namespace
+
+/// The numbers of an element type; of `index` those that count what a sequence
+/// has, and differences of them.
+static ScoreRange getRangeOfType(Type type, bool isSigned = true) {
+  constexpr unsigned kIndexBits = 21;
+  if (auto element = dyn_cast<FloatType>(type)) {
+    APFloat largest = APFloat::getLargest(element.getFloatSemantics());
+    bool losesInfo;
+    largest.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven,
+                    &losesInfo);
+    double most = largest.convertToDouble();
+    return {-most, most};
+  }
+  unsigned bits =
+      isa<IndexType>(type) ? kIndexBits : type.getIntOrFloatBitWidth();
+  if (!isSigned)
+    return {0, std::ldexp(1.0, bits)};
+  double most = std::ldexp(1.0, bits - 1);
+  return {-most, most};
+}
+
+/// The same of an integer, which may be a wider one's.
+static ScoreRange getRangeOfInteger(Value value, bool isSigned) {
+  while (auto cast = value.getDefiningOp<arith::IndexCastOp>())
+    value = cast.getIn();
+  return getRangeOfType(value.getType(), isSigned);
+}
+
+/// Whether a selection is that of the larger, or of the smaller, of its two
+/// values, as a clamp is; none otherwise.
+static std::optional<bool> choosesLarger(arith::SelectOp select) {
+  auto condition = select.getCondition().getDefiningOp<arith::CmpFOp>();
+  if (!condition)
+    return std::nullopt;
+  Value first = condition.getLhs(), second = condition.getRhs();
+  bool isStraight =
+      first == select.getTrueValue() && second == select.getFalseValue();
+  if (!isStraight &&
+      (second != select.getTrueValue() || first != select.getFalseValue()))
+    return std::nullopt;
+  switch (condition.getPredicate()) {
+  case arith::CmpFPredicate::OGT:
+  case arith::CmpFPredicate::OGE:
+    return isStraight;
+  case arith::CmpFPredicate::OLT:
+  case arith::CmpFPredicate::OLE:
+    return !isStraight;
+  default:
+    return std::nullopt;
+  }
+}
 
 ScoreRange Intervals::compute(Value value) {
   FloatAttr constant;
@@ -91,14 +149,52 @@ ScoreRange Intervals::compute(Value value) {
           [&](auto) { return choose(operand(0), operand(1), least); })
       .Case<arith::MaximumFOp, arith::MaxNumFOp>(
           [&](auto) { return choose(operand(0), operand(1), largest); })
-      .Case([&](arith::SelectOp) {
+      .Case([&](math::AbsFOp) {
+        ScoreRange x = operand(0);
+        if (!isBounded(x))
+          return ScoreRange{0, kInfinity};
+        return ScoreRange{0, std::max(std::abs(x.low), std::abs(x.high))};
+      })
+      .Case([&](math::FmaOp) {
+        return combine(
+            combine(operand(0), operand(1), std::multiplies<double>()),
+            operand(2), std::plus<double>());
+      })
+      .Case<arith::ExtFOp, arith::TruncFOp>([&](auto) { return operand(0); })
+      .Case<arith::SIToFPOp, arith::UIToFPOp>([&](auto conversion) {
+        bool isSigned = isa<arith::SIToFPOp>(conversion.getOperation());
+        return getRangeOfInteger(conversion.getIn(), isSigned);
+      })
+      .Case([](tensor::ExtractOp read) {
+        // f32 and bf16 have numbers of any size.
+        Type element = read.getType();
+        bool isAny = element.isF32() || element.isBF16();
+        return isAny || !isa<FloatType>(element) ? ScoreRange()
+                                                 : getRangeOfType(element);
+      })
+      .Case([&](arith::SelectOp select) {
         ScoreRange a = operand(1), b = operand(2);
+        if (std::optional<bool> isLarger = choosesLarger(select))
+          return *isLarger ? choose(a, b, largest) : choose(a, b, least);
         return ScoreRange{std::min(a.low, b.low), std::max(a.high, b.high)};
       })
       .Default([](Operation *) { return ScoreRange(); });
 }
 
-ScoreRange fa3::getScoreRange(Value value) { return Intervals().get(value); }
+ScoreRange fa3::getScoreRange(Value value, Value known, ScoreRange ofKnown) {
+  return Intervals(known, ofKnown).get(value);
+}
+
+bool fa3::mayBeLarge(Region &scoreMod, double limit) {
+  if (scoreMod.empty())
+    return false;
+  Block &block = scoreMod.front();
+  Value yielded = cast<attention::YieldOp>(block.getTerminator()).getValue();
+  ScoreRange range = getScoreRange(yielded, block.getArgument(0),
+                                   {-kGreatestProduct, kGreatestProduct});
+  // Without numbers nothing is visible.
+  return range.low <= range.high && (range.low < -limit || range.high > limit);
+}
 
 std::optional<double> fa3::getSharedReference(ScoreRange scores,
                                               double factor) {

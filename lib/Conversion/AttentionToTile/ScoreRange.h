@@ -3,6 +3,7 @@
 #ifndef FA3_LIB_CONVERSION_ATTENTIONTOTILE_SCORERANGE_H
 #define FA3_LIB_CONVERSION_ATTENTIONTOTILE_SCORERANGE_H
 
+#include "mlir/IR/Region.h"
 #include "mlir/IR/Value.h"
 #include "llvm/Support/MathExtras.h"
 #include <limits>
@@ -19,8 +20,25 @@ struct ScoreRange {
 
 /// The range of a value of element code, by interval arithmetic on the
 /// operations that compute it: tanh, sine, cosine, clamps, selects, sums and
-/// products. Whatever else is unbounded.
-ScoreRange getScoreRange(mlir::Value value);
+/// products, elements and integers by their types. Whatever else is unbounded,
+/// but `known`, which is of a range that is given.
+ScoreRange getScoreRange(mlir::Value value, mlir::Value known = {},
+                         ScoreRange ofKnown = {});
+
+/// Weights are exp2(c * score - round(c * maximum)), with one rounding: an
+/// error that all weights of a row have in common, and at most 2 up to this
+/// score. Beyond it a maximum is taken off before the product with c.
+constexpr double kLargeScore = 0x1p24;
+/// In gradients the logarithm of a row's sum stands for the maximum, as f32,
+/// whose rounding is one of the weights: at most 2^-10 of them up to this
+/// score.
+constexpr double kLargeScoreOfGradients = 0x1p14;
+/// What products of queries and keys times the scale are taken for.
+constexpr double kGreatestProduct = 0x1p12;
+
+/// Whether score code may yield a number beyond -limit to limit, its first
+/// argument being a product. Without code it yields the product.
+bool mayBeLarge(mlir::Region &scoreMod, double limit);
 
 /// Binades of the weights of rows that share a reference: sums of 2^20 of the
 /// largest, times values up to 2^40, are below 2^127, and the least is no

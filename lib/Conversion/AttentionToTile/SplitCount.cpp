@@ -14,6 +14,7 @@
 
 #include "SplitCount.h"
 #include "Places.h"
+#include "fa3/Dialect/Attention/IR/SequenceStarts.h"
 #include "fa3/Dialect/Tile/IR/Tile.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"

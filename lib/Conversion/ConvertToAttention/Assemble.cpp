@@ -60,6 +60,7 @@ private:
   std::optional<Parts> classify(const State &q, const State &k, const State &v,
                                 const State &o);
   bool chooseStates();
+  bool chooseLayout(ArrayRef<SmallVector<State>> states);
   Target getTarget(const State &state, Layout layout) const;
   bool fits(const State &state, const Target &target) const;
   ForwardOp create(std::string &reason);
@@ -205,8 +206,15 @@ void Assembler::findShared(ArrayRef<const State *> states) {
           shared.insert(label);
 }
 
-/// Takes, for the layout that is reached furthest from the operation, a state
-/// of each tensor.
+/// Whether a result has the element type of q, or none has.
+static bool isOfType(ArrayRef<State> results, size_t number, Type element) {
+  auto has = [&](const State &state) {
+    return getTensorType(state.value).getElementType() == element;
+  };
+  return has(results[number]) || llvm::none_of(results, has);
+}
+
+/// Finds out the parts, and takes a state of each tensor.
 bool Assembler::chooseStates() {
   SmallVector<State> states[] = {
       peelAll(labels, problem.q), peelAll(labels, problem.k),
@@ -226,6 +234,19 @@ bool Assembler::chooseStates() {
     if (!classifyAll())
       return false;
   }
+  if (chooseLayout(states))
+    return true;
+  // Batches behind the rows are heads as well as others.
+  parts.batch.append(parts.keyHead);
+  parts.keyHead = std::move(parts.batch);
+  parts.batch.clear();
+  return chooseLayout(states);
+}
+
+/// Takes, for the layout that is reached furthest from the operation, a state
+/// of each tensor.
+bool Assembler::chooseLayout(ArrayRef<SmallVector<State>> states) {
+  Type element = getTensorType(problem.q.value).getElementType();
   std::optional<size_t> best;
   for (bool transposed : {false, true}) {
     if (best)
@@ -243,7 +264,8 @@ bool Assembler::chooseStates() {
           std::swap(target[candidate == Layout::bhsd ? 2 : 1], target[3]);
         bool some = false;
         for (size_t i = list.size(); i-- > 0 && !some;) {
-          if (!fits(list[i], target))
+          if (!fits(list[i], target) ||
+              (number == 3 && !isOfType(list, i, element)))
             continue;
           some = true;
           // No reshape at all decides between equals.

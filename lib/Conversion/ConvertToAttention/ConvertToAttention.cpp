@@ -6,8 +6,10 @@
 //===----------------------------------------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 #include "fa3/Conversion/ConvertToAttention/ConvertToAttention.h"
+#include "Contraction.h"
 #include "Foreign.h"
 #include "Problem.h"
+#include "Softmax.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -38,8 +40,6 @@ struct ConvertToAttention
       return true;
     if (name == "stablehlo.custom_call")
       return convert::isCudnnAttention(op);
-    if (name == "linalg.softmax")
-      return raiseLinalg;
     return convert::isOnnxAttention(op);
   }
 
@@ -57,9 +57,38 @@ struct ConvertToAttention
       return convert::convertFlex(op, modFunctions);
     if (name == "stablehlo.custom_call")
       return convert::convertCudnn(op);
-    if (name == "linalg.softmax")
-      return convert::raiseLinalg(op);
     return convert::convertOnnx(op);
+  }
+
+  /// The function that an operation is in, or the operation at the top.
+  static Operation *getFunction(Operation *op) {
+    Operation *function = op->getParentOp();
+    while (function->getParentOp() && convert::getName(function) != "func.func")
+      function = function->getParentOp();
+    return function;
+  }
+
+  /// Attention that is written out. An operation that is erased with one comes
+  /// in front of it, and so was looked at.
+  void raiseAll(ModuleOp module, llvm::SetVector<Operation *> &functions) {
+    SmallVector<Operation *> contractions;
+    module.walk([&](Operation *op) {
+      if (convert::readContraction(op))
+        contractions.push_back(op);
+    });
+    llvm::SmallPtrSet<Operation *, 8> seen;
+    for (Operation *op : contractions) {
+      Operation *function = getFunction(op);
+      convert::Raised raised = convert::raise(op, seen);
+      converted += raised == convert::Raised::converted;
+      leftAlone += raised == convert::Raised::refused;
+      if (raised == convert::Raised::converted)
+        functions.insert(function);
+    }
+    module.walk([&](Operation *op) {
+      if (convert::isNamedSoftmax(op) && !seen.contains(op))
+        leftAlone += convert::refuseSoftmax(op) == convert::Raised::refused;
+    });
   }
 
   void runOnOperation() override {
@@ -72,10 +101,7 @@ struct ConvertToAttention
     modFunctions.clear();
     llvm::SetVector<Operation *> functions;
     for (Operation *op : found) {
-      Operation *function = op->getParentOp();
-      while (function->getParentOp() &&
-             convert::getName(function) != "func.func")
-        function = function->getParentOp();
+      Operation *function = getFunction(op);
       if (failed(convertOne(op))) {
         ++leftAlone;
         continue;
@@ -83,6 +109,8 @@ struct ConvertToAttention
       ++converted;
       functions.insert(function);
     }
+    if (raise)
+      raiseAll(module, functions);
     // Functions of score and mask that nothing else calls.
     llvm::SetVector<Operation *> unused(modFunctions.begin(),
                                         modFunctions.end());

@@ -120,12 +120,13 @@ static Attribute getConstant(Value value) {
   if (!op || op->getNumOperands() != 0)
     return {};
   static constexpr StringLiteral names[] = {
-      "arith.constant",       "torch.constant.int", "torch.constant.float",
-      "torch.constant.bool",  "stablehlo.constant", "onnx.Constant",
-      "torch.vtensor.literal"};
-  if (!llvm::is_contained(names, convert::getName(op)))
+      "arith.constant",        "torch.constant.int", "torch.constant.float",
+      "torch.constant.bool",   "stablehlo.constant", "onnx.Constant",
+      "torch.vtensor.literal", "tosa.const"};
+  StringRef name = convert::getName(op);
+  if (!llvm::is_contained(names, name))
     return {};
-  Attribute attribute = op->getAttr("value");
+  Attribute attribute = op->getAttr(name == "tosa.const" ? "values" : "value");
   if (auto dense = dyn_cast_or_null<DenseElementsAttr>(attribute)) {
     if (!dense.isSplat())
       return {};
@@ -160,6 +161,8 @@ std::optional<SmallVector<int64_t>> convert::getIntegers(Attribute attribute) {
   SmallVector<int64_t> numbers;
   if (auto dense = dyn_cast_or_null<DenseI64ArrayAttr>(attribute))
     return llvm::to_vector(dense.asArrayRef());
+  if (auto dense = dyn_cast_or_null<DenseI32ArrayAttr>(attribute))
+    return SmallVector<int64_t>(dense.asArrayRef());
   if (auto dense = dyn_cast_or_null<DenseIntElementsAttr>(attribute)) {
     auto type = dyn_cast<IntegerType>(dense.getElementType());
     if (dense.getNumElements() > 64 || (type && type.getWidth() > 64))
@@ -213,45 +216,62 @@ Value convert::getOperand(Operation *op, unsigned number) {
 // Dead code
 //===----------------------------------------------------------------------===//
 
-/// Whether an operation of another project is known to have no effects.
-static bool isEffectFree(Operation *op) {
+/// Whether an operation of torch gives tensors that nothing changes, and
+/// changes none: names of those that do end with an underscore.
+static bool isValueOfTorch(Operation *op) {
+  StringRef name = convert::getName(op);
+  return name.consume_front("torch.aten.") && op->getNumResults() > 0 &&
+         !name.split('.').first.ends_with("_") &&
+         llvm::all_of(op->getResultTypes(),
+                      [](Type type) { return convert::isVTensor(type); });
+}
+
+bool convert::isEffectFree(Operation *op) {
   if (op->isRegistered())
     return isMemoryEffectFree(op);
-  static constexpr StringLiteral names[] = {
-      "linalg.generic",
-      "linalg.fill",
-      "linalg.transpose",
-      "linalg.broadcast",
-      "linalg.softmax",
-      "linalg.batch_matmul",
-      "linalg.matmul",
-      "onnx.Constant",
-      "onnx.NoValue",
-      "onnx.Transpose",
-      "onnx.Reshape",
-      "onnx.Expand",
-      "onnx.Unsqueeze",
-      "stablehlo.constant",
-      "stablehlo.transpose",
-      "stablehlo.reshape",
-      "stablehlo.broadcast_in_dim",
-      "torch.aten.unsqueeze",
-      "torch.aten.expand",
-      "torch.aten.broadcast_to",
-      "torch.aten.reshape",
-      "torch.aten.view",
-      "torch.aten.clone",
-      "torch.aten.contiguous",
-      "torch.aten.transpose.int",
-      "torch.aten.permute",
-      "torch.aten.repeat_interleave.self_int",
-      "torch.prims.collapse",
-      "torch.prim.ListConstruct",
-      "torch.vtensor.literal",
-      "torch_c.to_builtin_tensor",
-      "torch_c.from_builtin_tensor"};
+  static constexpr StringLiteral names[] = {"linalg.generic",
+                                            "linalg.fill",
+                                            "linalg.transpose",
+                                            "linalg.broadcast",
+                                            "linalg.softmax",
+                                            "linalg.batch_matmul",
+                                            "linalg.matmul",
+                                            "onnx.Constant",
+                                            "onnx.NoValue",
+                                            "onnx.Transpose",
+                                            "onnx.Reshape",
+                                            "onnx.Expand",
+                                            "onnx.Unsqueeze",
+                                            "stablehlo.constant",
+                                            "stablehlo.transpose",
+                                            "stablehlo.reshape",
+                                            "stablehlo.broadcast_in_dim",
+                                            "stablehlo.ceil",
+                                            "stablehlo.add",
+                                            "stablehlo.and",
+                                            "stablehlo.compare",
+                                            "stablehlo.convert",
+                                            "stablehlo.divide",
+                                            "stablehlo.dot_general",
+                                            "stablehlo.dynamic_iota",
+                                            "stablehlo.exponential",
+                                            "stablehlo.iota",
+                                            "stablehlo.maximum",
+                                            "stablehlo.multiply",
+                                            "stablehlo.reduce",
+                                            "stablehlo.select",
+                                            "stablehlo.subtract",
+                                            "stablehlo.tanh",
+                                            "torch.prims.collapse",
+                                            "torch.prim.ListConstruct",
+                                            "torch.vtensor.literal",
+                                            "torch_c.to_builtin_tensor",
+                                            "torch_c.from_builtin_tensor"};
   StringRef name = convert::getName(op);
-  if (!llvm::is_contained(names, name) && !name.starts_with("torch.constant."))
+  bool isTosa = name.starts_with("tosa.") && op->getNumRegions() == 0 &&
+                !name.starts_with("tosa.variable") && name != "tosa.custom";
+  if (!llvm::is_contained(names, name) && !isTosa && !isValueOfTorch(op) &&
+      !name.starts_with("torch.constant."))
     return false;
   return llvm::all_of(op->getOperandTypes(),
                       [](Type type) { return !isa<BaseMemRefType>(type); });

@@ -54,6 +54,8 @@ std::optional<int64_t> getInteger(mlir::Attribute attribute);
 /// Operand `number`, null if there are not so many.
 mlir::Value getOperand(mlir::Operation *op, unsigned number);
 
+/// Whether an operation is known to have no effects.
+bool isEffectFree(mlir::Operation *op);
 /// Erases operations that nothing uses and that are known to have no effects,
 /// and then what they alone have used.
 void eraseDead(llvm::ArrayRef<mlir::Operation *> ops);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "Point.h"
 #include "Foreign.h"
+#include "ScalarCode.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -312,10 +313,7 @@ Value Point::getGenericElement(Operation *op, const State &state,
     return getIndex(loops[*dim]);
   };
   Value result = clone(wanted, &block, resolve);
-  if (result && negated)
-    result = arith::XOrIOp::create(
-        b, result, arith::ConstantOp::create(b, b.getBoolAttr(true)));
-  return result;
+  return result && negated ? negate(result) : result;
 }
 
 Value Point::getElement(const State &wanted) {
@@ -328,8 +326,11 @@ Value Point::getElement(const State &wanted) {
   if (!type || type.getRank() != static_cast<int64_t>(state.dims.size()))
     return fail("its mask is no tensor of known rank");
   Value value = state.value;
+  // Code of linalg has types; all other code computes in f32.
   if (op && op == given.first)
-    return toFloat(given.second, type.getElementType());
+    return getName(op).starts_with("linalg.")
+               ? toFloat(given.second, type.getElementType())
+               : given.second;
   if (getName(op) == "linalg.fill" || getName(op) == "tensor.splat") {
     Value scalar = getOperand(op, 0);
     if (scalar && scalar.getType() == type.getElementType()) {
@@ -352,6 +353,12 @@ Value Point::getElement(const State &wanted) {
     if (inner)
       return getGenericElement(op, state, /*condition=*/false);
   }
+  if (op && !isElementwise(op)) {
+    if (isCounting(op))
+      return computeCount(*this, state);
+    if (auto inputs = readElements(labels, state))
+      return computeElement(*this, state, *inputs);
+  }
   SmallVector<Value> indices;
   for (const Group &group : state.dims) {
     indices.push_back(getIndex(group));
@@ -363,13 +370,26 @@ Value Point::getElement(const State &wanted) {
 
 Value Point::getCondition(const State &wanted) {
   State state = peelAll(labels, wanted).back();
-  return getGenericElement(state.value.getDefiningOp(), state,
-                           /*condition=*/true);
+  auto choice = readChoice(labels, state);
+  if (!choice)
+    return getGenericElement(state.value.getDefiningOp(), state,
+                             /*condition=*/true);
+  Value element = getElement(choice->first);
+  if (element && !element.getType().isInteger(1))
+    return fail("its mask chooses by what is no boolean");
+  return element && choice->second ? negate(element) : element;
+}
+
+Value Point::negate(Value condition) {
+  return arith::XOrIOp::create(
+      b, condition, arith::ConstantOp::create(b, b.getBoolAttr(true)));
 }
 
 bool fa3::convert::isCondition(Labels &labels, const State &given) {
   State state = peelAll(labels, given).back();
   Operation *op = state.value.getDefiningOp();
+  if (readChoice(labels, state))
+    return true;
   return op && isElementwise(op) &&
          matchChoice(op->getRegion(0).front().back().getOperand(0)).first;
 }

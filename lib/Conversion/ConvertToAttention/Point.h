@@ -60,6 +60,7 @@ public:
   mlir::Value toIndex(mlir::Value value);
   mlir::Value toF32(mlir::Value value);
   mlir::Value toFloat(mlir::Value value, mlir::Type type);
+  mlir::Value negate(mlir::Value condition);
 
   /// A value of a block of scalar code, whose arguments and operations that are
   /// not of arith or math `resolve` gives. Null with a problem noted.

@@ -5,6 +5,7 @@
 
 #include "Labels.h"
 #include "Point.h"
+#include "llvm/ADT/SmallPtrSet.h"
 #include <functional>
 
 namespace fa3::convert {
@@ -72,12 +73,6 @@ Dims getScoreDims(const Problem &problem);
 llvm::LogicalResult readBroadcastMask(Problem &problem, mlir::Value mask,
                                       const Dims &scores);
 
-/// Reads operands 0 to 2 and result 0, (batch.., heads, rows, elements), with
-/// fewer heads in k and v if `grouped`.
-llvm::LogicalResult readLikeTorch(Problem &problem, bool grouped);
-/// Adds a mask whose dimensions are the last ones of the scores, or 1.
-llvm::LogicalResult readBroadcastMask(Problem &problem, mlir::Value mask);
-
 /// The mod of a causal mask by the first query and key, or, where lengths are
 /// known to be equal, the one that is usual.
 mlir::Attribute getCausal(mlir::MLIRContext *context, int64_t queries,
@@ -100,8 +95,16 @@ bool isCudnnAttention(mlir::Operation *op);
 llvm::LogicalResult convertCudnn(mlir::Operation *op);
 bool isOnnxAttention(mlir::Operation *op);
 llvm::LogicalResult convertOnnx(mlir::Operation *op);
-/// `op` is a softmax; only with raise-linalg.
-llvm::LogicalResult raiseLinalg(mlir::Operation *op);
+
+/// What became of softmax between two contractions.
+enum class Raised { none, converted, refused };
+/// `op` may be the second contraction of an attention that is written out. Adds
+/// a softmax that is refused to `seen`.
+Raised raise(mlir::Operation *op,
+             llvm::SmallPtrSetImpl<mlir::Operation *> &seen);
+/// Says why a softmax by name that is left is none of an attention, if there
+/// are contractions in front of it and behind it.
+Raised refuseSoftmax(mlir::Operation *op);
 
 /// Functions take and give builtin tensors for those of torch.
 void convertSignatures(mlir::Operation *function);

@@ -7,6 +7,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "Foreign.h"
 #include "Labels.h"
+#include "ScalarCode.h"
 #include "mlir/IR/AffineMap.h"
 #include "mlir/IR/BuiltinAttributes.h"
 
@@ -212,9 +213,26 @@ static std::optional<View> getByName(Operation *op, StringRef name,
       name == "torch_c.to_builtin_tensor" ||
       name == "torch_c.from_builtin_tensor")
     return view;
-  if (name == "torch.aten.reshape" || name == "torch.aten.view" ||
-      name == "torch.prims.collapse" || name == "stablehlo.reshape" ||
-      name == "onnx.Reshape" || name == "onnx.Unsqueeze") {
+  if (name == "tosa.transpose")
+    return permute(getIntegers(op->getAttr("perms")));
+  // Copies side by side, of extents of 1 only.
+  if (name == "tosa.tile") {
+    if (result.getRank() != rank)
+      return std::nullopt;
+    for (int64_t dim = 0; dim < rank; ++dim)
+      if (source.getDimSize(dim) != result.getDimSize(dim) &&
+          source.getDimSize(dim) != 1)
+        return std::nullopt;
+    return broadcast();
+  }
+  if (name == "torch.aten.detach" || name == "torch.aten.alias")
+    return view;
+  if (name == "torch.aten.squeeze.dim" || name == "torch.aten.unflatten.int" ||
+      name == "torch.aten.flatten.using_ints" || name == "tosa.reshape" ||
+      name == "torch.aten._unsafe_view" || name == "torch.aten.reshape" ||
+      name == "torch.aten.view" || name == "torch.prims.collapse" ||
+      name == "stablehlo.reshape" || name == "onnx.Reshape" ||
+      name == "onnx.Unsqueeze") {
     auto groups = getCollapsed(source.getShape(), result.getShape());
     if (groups) {
       view.groups = std::move(*groups);
@@ -304,12 +322,20 @@ State fa3::convert::peel(Labels &labels, const State &state) {
   if (getName(op) == "torch.aten.repeat_interleave.self_int")
     return peelInterleave(labels, state);
   std::optional<View> view = getView(op);
-  if (!view || !view->expanded.empty() ||
-      state.dims.size() !=
-          static_cast<size_t>(getTensorType(state.value).getRank()))
+  if (!view || state.dims.size() !=
+                   static_cast<size_t>(getTensorType(state.value).getRank()))
     return {};
   RankedTensorType source = getTensorType(view->source);
   State result{view->source, Dims(source.getRank())};
+  if (!view->expanded.empty()) {
+    for (auto [from, group] : llvm::enumerate(view->expanded))
+      for (int64_t dim : group)
+        result.dims[from].append(state.dims[dim]);
+    for (auto [dim, group] : llvm::enumerate(result.dims))
+      if (group.empty())
+        group.push_back(labels.create(source.getDimSize(dim)));
+    return result;
+  }
   if (view->groups.empty()) {
     for (auto [dim, from] : llvm::enumerate(view->from))
       if (from >= 0)
@@ -343,11 +369,22 @@ State fa3::convert::follow(Labels &labels, const State &state) {
     return {};
   OpOperand &use = *uses.front();
   Operation *op = use.getOwner();
+  if (use.getOperandNumber() == 0 && getElementName(op) == "round")
+    return {op->getResult(0), state.dims};
   std::optional<View> view = getView(op);
-  if (!view || use.getOperandNumber() != 0 || !view->groups.empty())
+  if (!view || use.getOperandNumber() != 0)
     return {};
   RankedTensorType type = getTensorType(op->getResult(0));
   State result{op->getResult(0), Dims(type.getRank())};
+  if (!view->groups.empty()) {
+    for (auto [dim, group] : llvm::enumerate(view->groups)) {
+      for (int64_t from : group)
+        result.dims[dim].append(state.dims[from]);
+      if (result.dims[dim].empty())
+        result.dims[dim].push_back(labels.create(1));
+    }
+    return result;
+  }
   if (view->expanded.empty()) {
     // Broadcasts make something else of it.
     if (!isPermutation(view->from, state.dims.size()))

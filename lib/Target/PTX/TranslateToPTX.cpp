@@ -22,12 +22,13 @@
 #include "llvm/CodeGen/TargetPassConfig.h"
 #include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/DiagnosticPrinter.h"
+#include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
-#include "llvm/MC/MCSubtargetInfo.h"
+#include "llvm/IR/Verifier.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/TargetSelect.h"
@@ -37,6 +38,7 @@ using namespace mlir;
 using namespace fa3;
 
 constexpr llvm::StringLiteral kTriple = "nvptx64-nvidia-cuda";
+constexpr llvm::StringLiteral kSupportedChip = "sm_90a";
 
 void fa3::registerPTXTranslation(DialectRegistry &registry) {
   registerBuiltinDialectTranslation(registry);
@@ -98,21 +100,25 @@ static const llvm::Target *findTarget(std::string &error) {
   return llvm::TargetRegistry::lookupTarget(llvm::Triple(kTriple), error);
 }
 
+std::optional<std::string> fa3::explainWrongTarget(const PTXOptions &options) {
+  if (options.chip != kSupportedChip)
+    return ("expects the chip " + Twine(kSupportedChip) + ", got '" +
+            options.chip + "'")
+        .str();
+  if (options.ptxVersion < 80 || options.ptxVersion > 90)
+    return ("expects a PTX version between 80 and 90, got " +
+            Twine(options.ptxVersion))
+        .str();
+  return std::nullopt;
+}
+
 static LogicalResult checkTarget(gpu::GPUModuleOp module,
                                  const PTXOptions &options) {
-  if (options.ptxVersion < 80 || options.ptxVersion > 90)
-    return module.emitError() << "expects a PTX version between 80 and 90, got "
-                              << options.ptxVersion;
+  if (std::optional<std::string> wrong = explainWrongTarget(options))
+    return module.emitError(*wrong);
   std::string error;
-  const llvm::Target *target = findTarget(error);
-  if (!target)
+  if (!findTarget(error))
     return module.emitError() << "has no code generator: " << error;
-  // Of another name the code generator only warns.
-  std::unique_ptr<llvm::MCSubtargetInfo> chips(
-      target->createMCSubtargetInfo(llvm::Triple(kTriple), "", ""));
-  if (!chips->isCPUStringValid(options.chip))
-    return module.emitError()
-           << "expects a chip that LLVM knows, got '" << options.chip << "'";
   return success();
 }
 
@@ -264,10 +270,17 @@ static FailureOr<std::unique_ptr<llvm::Module>>
 translate(gpu::GPUModuleOp module, ModuleOp kernels, llvm::LLVMContext &context,
           const PTXOptions &options) {
   context.setDiscardValueNames(!options.names);
-  std::unique_ptr<llvm::Module> result =
-      translateModuleToLLVMIR(kernels, context, module.getName());
+  std::unique_ptr<llvm::Module> result = translateModuleToLLVMIR(
+      kernels, context, module.getName(), /*disableVerification=*/true);
   if (!result)
     return failure();
+  // Upstream's own check prints what it finds, and emits no diagnostic.
+  std::string wrong;
+  llvm::raw_string_ostream os(wrong);
+  if (llvm::verifyModule(*result, &os)) {
+    module.emitError() << "is no valid LLVM IR: " << StringRef(wrong).trim();
+    return failure();
+  }
   std::unique_ptr<llvm::TargetMachine> machine = createTargetMachine(options);
   result->setTargetTriple(machine->getTargetTriple());
   result->setDataLayout(machine->createDataLayout());
@@ -383,6 +396,57 @@ static bool addPassesToEmit(llvm::legacy::PassManager &passes,
   return true;
 }
 
+/// Pairs of sums and products with an operand in common, about. Straight-line
+/// strength reduction looks at each: minutes for code of masks of a few dozen
+/// operations, whose elements all start from one row.
+static uint64_t countSharedOperands(const llvm::Function &function) {
+  llvm::DenseMap<const llvm::Value *, uint64_t> uses;
+  for (const llvm::Instruction &op : llvm::instructions(function))
+    switch (op.getOpcode()) {
+    case llvm::Instruction::Add:
+    case llvm::Instruction::Sub:
+    case llvm::Instruction::Mul:
+    case llvm::Instruction::Shl:
+      for (const llvm::Value *operand : op.operand_values())
+        if (!isa<llvm::Constant>(operand))
+          ++uses[operand];
+      break;
+    default:
+      break;
+    }
+  uint64_t pairs = 0;
+  for (auto [operand, count] : uses)
+    pairs += count * count;
+  return pairs;
+}
+
+/// Whether straight-line strength reduction would take too long.
+static bool isTooMuchToReduce(const llvm::Module &module) {
+  // Kernels without such code have at most 25,000.
+  constexpr uint64_t kMostPairs = 1 << 15;
+  return llvm::any_of(module, [](const llvm::Function &function) {
+    return countSharedOperands(function) > kMostPairs;
+  });
+}
+
+namespace {
+/// Takes no straight-line strength reduction, if asked: ptxas finds most of
+/// what it does. (The pass asks no llvm::OptPassGate.)
+class PassManagerOfTarget : public llvm::legacy::PassManager {
+public:
+  explicit PassManagerOfTarget(bool reduces) : reduces(reduces) {}
+  void add(llvm::Pass *pass) override {
+    if (!reduces && pass->getPassName() == "Straight line strength reduction")
+      delete pass;
+    else
+      llvm::legacy::PassManager::add(pass);
+  }
+
+private:
+  bool reduces;
+};
+} // namespace
+
 Emission fa3::emit(llvm::Module &module, const PTXOptions &options,
                    bool sinks) {
   std::unique_ptr<llvm::TargetMachine> machine = createTargetMachine(options);
@@ -394,7 +458,7 @@ Emission fa3::emit(llvm::Module &module, const PTXOptions &options,
       std::make_unique<MessagesOfLLVM>(emission.messages));
   SmallString<0> ptx;
   llvm::raw_svector_ostream os(ptx);
-  llvm::legacy::PassManager passes;
+  PassManagerOfTarget passes(!isTooMuchToReduce(module));
   if (addPassesToEmit(passes, *machine, sinks, os))
     passes.run(module);
   else

@@ -3,6 +3,7 @@
 #include "Trial.h"
 #include "fa3/Dialect/Hopper/Transforms/Passes.h"
 #include "fa3/Dialect/Warp/Transforms/Passes.h"
+#include "fa3/Support/ModuleText.h"
 #include "fa3/Tools/Run/Compare.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
@@ -10,7 +11,6 @@
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
-#include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 
 using namespace mlir;
@@ -54,8 +54,7 @@ FailureOr<std::unique_ptr<Trial>> Trial::create(MLIRContext &context,
                                                 int64_t numStates,
                                                 bool useCheckers) {
   std::unique_ptr<Trial> trial(new Trial(testCase, numStates));
-  trial->tile =
-      parseSourceFile<ModuleOp>(testCase.file, ParserConfig(&context));
+  trial->tile = parseModuleFile(testCase.file, &context);
   if (!trial->tile ||
       failed(trial->pipeline.parseFromString(testCase.pipeline, llvm::errs())))
     return failure();

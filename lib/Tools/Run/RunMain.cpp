@@ -10,10 +10,10 @@
 #include "Source.h"
 #include "TraceKernel.h"
 #include "fa3/InitAllPasses.h"
+#include "fa3/Support/ModuleText.h"
 #include "fa3/Target/PTX/PTX.h"
 #include "fa3/Tools/Run/Check.h"
 #include "fa3/Tools/Run/Npy.h"
-#include "mlir/Parser/Parser.h"
 #include "mlir/Transforms/Passes.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/SourceMgr.h"
@@ -251,8 +251,7 @@ LogicalResult Session::runAll() {
 
   // Tile kernels that ran on a device are compared with the module itself.
   if (!line.against.empty()) {
-    secondModule =
-        parseSourceFile<ModuleOp>(line.against, ParserConfig(&context));
+    secondModule = parseModuleFile(line.against, &context);
     if (!secondModule)
       return failure();
     secondFunction =
@@ -298,7 +297,7 @@ static LogicalResult runStages(const CommandLine &line,
   FailureOr<ParsedOptions> options = parseOptions(line);
   if (failed(options))
     return failure();
-  auto module = parseSourceFile<ModuleOp>(line.file, ParserConfig(&context));
+  auto module = parseModuleFile(line.file, &context);
   PipelineOptions pipeline;
   bool showsErrors = checks.errorBudget.getNumOccurrences();
   if (showsErrors && checks.eachPass.getNumOccurrences())

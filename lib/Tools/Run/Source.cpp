@@ -4,7 +4,7 @@
 #include "CommandLine.h"
 #include "Fail.h"
 #include "fa3/Dialect/Attention/IR/Attention.h"
-#include "mlir/Parser/Parser.h"
+#include "fa3/Support/ModuleText.h"
 #include "llvm/Support/Path.h"
 
 using namespace mlir;
@@ -22,7 +22,7 @@ static bool hasAttention(ModuleOp module) {
 
 LogicalResult Source::loadModule(StringRef path, const CommandLine &line,
                                  MLIRContext &context) {
-  module = parseSourceFile<ModuleOp>(path, ParserConfig(&context));
+  module = parseModuleFile(path, &context);
   if (!module)
     return failure();
   attention = hasAttention(*module);

@@ -10,11 +10,11 @@
 #include "Output.h"
 #include "fa3/Dialect/Hopper/IR/Records.h"
 #include "fa3/Pipelines/TunedPipeline.h"
+#include "fa3/Support/ModuleText.h"
 #include "fa3/Tools/Run/DeviceExecutor.h"
 #include "fa3/Trace/Trace.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
-#include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "llvm/Support/WithColor.h"
 
@@ -74,7 +74,7 @@ LogicalResult Tracer::openDevice() {
 
 /// Makes the kernels with records, at the end of the hopper stage.
 LogicalResult Tracer::lower() {
-  module = parseSourceFile<ModuleOp>(line.file, ParserConfig(&context));
+  module = parseModuleFile(line.file, &context);
   if (!module)
     return failure();
   kernels = module->clone();

@@ -3,6 +3,7 @@
 #include "fa3/Tools/Translate/TranslateMain.h"
 #include "fa3/InitAllDialects.h"
 #include "fa3/InitAllPasses.h"
+#include "fa3/Support/ModuleText.h"
 #include "fa3/Target/Manifest/Manifest.h"
 #include "fa3/Target/PTX/PTX.h"
 #include "fa3/Target/PTX/Ptxas.h"
@@ -272,6 +273,14 @@ int fa3::translateMain(int argc, char **argv) {
     return 1;
   }
 
+  PTXOptions target;
+  target.chip = options.chip;
+  target.ptxVersion = options.ptxVersion;
+  if (std::optional<std::string> wrong = explainWrongTarget(target)) {
+    llvm::errs() << "fa3-translate: error: " << *wrong << '\n';
+    return 1;
+  }
+
   DefaultTimingManager manager;
   applyDefaultTimingManagerCLOptions(manager);
   TimingScope timing = manager.getRootScope();
@@ -289,6 +298,8 @@ int fa3::translateMain(int argc, char **argv) {
   auto sources = std::make_shared<llvm::SourceMgr>();
   sources->AddNewSourceBuffer(std::move(file), SMLoc());
   SourceMgrDiagnosticHandler handler(*sources, &context);
+  if (failed(checkModuleText(*sources->getMemoryBuffer(1), &context)))
+    return 1;
   TimingScope step = timing.nest("parser");
   OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(sources, &context);
   if (!module)

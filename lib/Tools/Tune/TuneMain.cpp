@@ -4,8 +4,8 @@
 #include "Explain.h"
 #include "fa3/Dialect/Attention/IR/Attention.h"
 #include "fa3/Pipelines/TunedPipeline.h"
+#include "fa3/Support/ModuleText.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "mlir/Parser/Parser.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -302,7 +302,7 @@ static Problem getProblem(ModuleOp module, const ProblemClass &found,
 }
 
 LogicalResult Session::explainModule() {
-  auto module = parseSourceFile<ModuleOp>(line.file, ParserConfig(&context));
+  auto module = parseModuleFile(line.file, &context);
   if (!module)
     return failure();
   FailureOr<Table> table = readTuningTable(&context, line.table);

@@ -139,7 +139,12 @@ def AttentionToTile : Pass<"attention-to-tile", "::mlir::ModuleOp"> {
     counts as if it held, so a prefix or a mask that is loaded counts in full.
 
     The running maximum starts from the finite value -2^100, so a score below
-    that counts as masked. Index arithmetic of the regions has 32 bits in the
+    that counts as masked. Where score code may yield more than 2^24, as
+    intervals tell, it has the unit of scores, starts from the least float and is
+    taken off before the product with log2(e): right for all finite scores. Where
+    it may yield more than 2^14, `attention.backward` has the split form, whose
+    kernel of dq comes first and sums up weights (docs/Backward.md). Index
+    arithmetic of the regions has 32 bits in the
     kernel; a constant that does not fit is refused by `tile-to-hopper`, a sum
     that does not fit wraps around.
 

@@ -22,7 +22,7 @@ def ConvertToAttention : Pass<"convert-to-attention", "::mlir::ModuleOp"> {
     | `torch.aten.scaled_dot_product_attention`, `torch.hop_flex_attention` | torch-mlir |
     | `stablehlo.custom_call` of `__cudnn$fmhaSoftmax`, `__cudnn$fmhaScaleBiasSoftmax` | JAX |
     | `onnx.Attention`; `onnx.Custom` of GroupQueryAttention; `torch.operator` of both | onnx-mlir, torch-mlir |
-    | `linalg.softmax` between two contractions, with `raise-linalg` | MLIR |
+    | softmax between two contractions: `linalg`, `stablehlo`, `tosa`, `torch.aten` | all of them |
 
     The dimensions of operands and results are named and followed through
     transposes, broadcasts and collapsed or expanded shapes, whichever project
@@ -59,8 +59,8 @@ def ConvertToAttention : Pass<"convert-to-attention", "::mlir::ModuleOp"> {
     "::mlir::math::MathDialect", "::mlir::tensor::TensorDialect"
   ];
   let options = [
-    Option<"raiseLinalg", "raise-linalg", "bool", "false",
-           "also softmax between two contractions in linalg">,
+    Option<"raise", "raise", "bool", "true",
+           "also softmax between two contractions, named or written out">,
     Option<"signatures", "signatures", "bool", "true",
            "functions take builtin tensors for those of torch">
   ];

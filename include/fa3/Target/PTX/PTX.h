@@ -40,6 +40,10 @@ struct PTXOptions {
   bool names = false;
 };
 
+/// What is wrong with chip or version, if anything: the kernels' instructions
+/// are those of Hopper, and exist on no other chip.
+std::optional<std::string> explainWrongTarget(const PTXOptions &options);
+
 /// Registers what `translateToLLVMIR` needs, before a context is made.
 void registerPTXTranslation(mlir::DialectRegistry &registry);
 

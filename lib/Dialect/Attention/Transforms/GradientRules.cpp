@@ -100,13 +100,32 @@ static Values ofSelect(RuleBuilder &r, arith::SelectOp op, Value g) {
   Values arms = r.split(op.getCondition(), g);
   return {Value(), arms[0], arms[1]};
 }
-template <typename Op>
-static Values ofMax(RuleBuilder &r, Op op, Value g) {
+/// Where both are equal each has a half, as of torch.maximum and minimum.
+static Values chooseOrShare(RuleBuilder &r, arith::CmpFPredicate isFirst,
+                            Value x, Value y, Value g) {
+  Value isEqual = r.compare(arith::CmpFPredicate::OEQ, x, y);
+  Value shared = r.select(isEqual, r.mul(g, 0.5), g);
+  Value zero = r.number(g.getType(), 0);
+  // Of what is neither, one is no number, and so is the result.
+  Values parts;
+  for (auto [one, other] : {std::pair(x, y), std::pair(y, x)})
+    parts.push_back(r.select(r.compare(isFirst, other, one), zero, shared));
+  return parts;
+}
+static Values ofMaximum(RuleBuilder &r, arith::MaximumFOp op, Value g) {
+  return chooseOrShare(r, arith::CmpFPredicate::OGT, op.getLhs(), op.getRhs(),
+                       g);
+}
+static Values ofMinimum(RuleBuilder &r, arith::MinimumFOp op, Value g) {
+  return chooseOrShare(r, arith::CmpFPredicate::OLT, op.getLhs(), op.getRhs(),
+                       g);
+}
+/// Where both are equal the first has it, as of torch.fmax and fmin.
+static Values ofMaxNum(RuleBuilder &r, arith::MaxNumFOp op, Value g) {
   return r.split(r.compare(arith::CmpFPredicate::OGE, op.getLhs(), op.getRhs()),
                  g);
 }
-template <typename Op>
-static Values ofMin(RuleBuilder &r, Op op, Value g) {
+static Values ofMinNum(RuleBuilder &r, arith::MinNumFOp op, Value g) {
   return r.split(r.compare(arith::CmpFPredicate::OLE, op.getLhs(), op.getRhs()),
                  g);
 }
@@ -125,10 +144,11 @@ static Values ofFma(RuleBuilder &r, math::FmaOp op, Value g) {
   return {r.mul(g, op.getB()), r.mul(g, op.getA()), g};
 }
 static Values ofAbs(RuleBuilder &r, math::AbsFOp op, Value g) {
-  Value zero = r.number(g.getType(), 0);
-  Value isNegative =
-      r.compare(arith::CmpFPredicate::OLT, op.getOperand(), zero);
-  return {r.select(isNegative, r.neg(g), g)};
+  // 0 at 0.
+  Value zero = r.number(g.getType(), 0), x = op.getOperand();
+  Value isNegative = r.compare(arith::CmpFPredicate::OLT, x, zero),
+        isZero = r.compare(arith::CmpFPredicate::OEQ, x, zero);
+  return {r.select(isZero, zero, r.select(isNegative, r.neg(g), g))};
 }
 static Values ofExp(RuleBuilder &r, math::ExpOp op, Value g) {
   return {r.mul(g, op.getResult())};
@@ -186,10 +206,10 @@ void fa3::attention::registerGradientRules(DialectRegistry &registry) {
     attach<arith::MulFOp, ofMul>(context);
     attach<arith::DivFOp, ofDiv>(context);
     attach<arith::SelectOp, ofSelect>(context);
-    attach<arith::MaximumFOp, ofMax<arith::MaximumFOp>>(context);
-    attach<arith::MaxNumFOp, ofMax<arith::MaxNumFOp>>(context);
-    attach<arith::MinimumFOp, ofMin<arith::MinimumFOp>>(context);
-    attach<arith::MinNumFOp, ofMin<arith::MinNumFOp>>(context);
+    attach<arith::MaximumFOp, ofMaximum>(context);
+    attach<arith::MaxNumFOp, ofMaxNum>(context);
+    attach<arith::MinimumFOp, ofMinimum>(context);
+    attach<arith::MinNumFOp, ofMinNum>(context);
     attach<arith::ExtFOp, ofExtend>(context);
     attach<arith::TruncFOp, ofTruncate>(context);
   });

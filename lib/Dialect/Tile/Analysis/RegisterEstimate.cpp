@@ -30,10 +30,29 @@ private:
   /// element by element, is in a register up to `last`.
   bool holdsElements(Value value, Operation *first, Operation *last,
                      llvm::DenseSet<Operation *> &visited);
+  /// Whether all of the code from `first` to `last`, in one block, may be
+  /// computed element by element: nothing in between waits, or changes memory.
+  bool isElementCode(Operation *first, Operation *last);
+  /// Whether what `user` computes goes, element by element, into `last` or what
+  /// comes behind it.
+  bool leadsTo(Operation *user, Operation *last);
+  /// The last use in the block of the value, or of one that it is computed from
+  /// element by element.
+  unsigned getLastUse(Value value, Block *block);
+  /// Where an operation is in its block.
+  struct Place {
+    unsigned index;
+    /// Operations in front of it that wait or change memory.
+    unsigned effects;
+  };
+  Place getPlace(Operation *op);
 
   int64_t threads;
   const Chip &chip;
   llvm::DenseMap<Operation *, bool> rematerialized, transient;
+  llvm::DenseMap<Operation *, Place> places;
+  llvm::DenseMap<std::pair<Value, Block *>, unsigned> lastUses;
+  llvm::DenseMap<Operation *, llvm::DenseSet<Operation *>> sources;
 };
 } // namespace
 
@@ -59,13 +78,22 @@ bool ValueRegisters::isRematerialized(Operation *op) {
   return result;
 }
 
-/// Whether all of the code from `first` to `last`, in one block, may be
-/// computed element by element: nothing in between waits, or changes memory.
-static bool isElementCode(Operation *first, Operation *last) {
-  for (Operation *op = first; op != last; op = op->getNextNode())
-    if (!isPure(op))
-      return false;
-  return isElementwise(last);
+ValueRegisters::Place ValueRegisters::getPlace(Operation *op) {
+  auto it = places.find(op);
+  if (it != places.end())
+    return it->second;
+  Place place{0, 0};
+  for (Operation &other : *op->getBlock()) {
+    places[&other] = place;
+    ++place.index;
+    place.effects += !isPure(&other);
+  }
+  return places.lookup(op);
+}
+
+bool ValueRegisters::isElementCode(Operation *first, Operation *last) {
+  return getPlace(first).effects == getPlace(last).effects &&
+         isElementwise(last);
 }
 
 /// Whether a tile is one of numbers, which registers hold; masks and places are
@@ -75,17 +103,43 @@ static bool isNumbers(RankedTensorType tile) {
          !tile.getElementType().isInteger(1);
 }
 
-/// Whether what `user` computes goes, element by element, into `last` or what
-/// comes behind it.
-static bool leadsTo(Operation *user, Operation *last, unsigned depth = 0) {
+bool ValueRegisters::leadsTo(Operation *user, Operation *last) {
   constexpr unsigned kMostDepth = 8;
-  if (depth == kMostDepth || user->getBlock() != last->getBlock() ||
-      !user->isBeforeInBlock(last) || !isElementwise(user) ||
-      !isElementCode(user, last))
-    return false;
-  return llvm::any_of(user->getUsers(), [&](Operation *next) {
-    return next == last || leadsTo(next, last, depth + 1);
-  });
+  auto [it, inserted] = sources.try_emplace(last);
+  llvm::DenseSet<Operation *> &reached = it->second;
+  SmallVector<Operation *> level = {last};
+  for (unsigned depth = 0; inserted && depth < kMostDepth; ++depth) {
+    SmallVector<Operation *> next;
+    for (Operation *op : level)
+      for (Value operand : op->getOperands()) {
+        Operation *def = operand.getDefiningOp();
+        if (def && def->getBlock() == last->getBlock() && isElementwise(def) &&
+            isElementCode(def, last) && reached.insert(def).second)
+          next.push_back(def);
+      }
+    level = std::move(next);
+  }
+  return reached.contains(user);
+}
+
+unsigned ValueRegisters::getLastUse(Value value, Block *block) {
+  RankedTensorType tile = getTileType(value.getType());
+  Operation *op = value.getDefiningOp();
+  if (!tile || tile.getRank() != 2 || (op && isRematerialized(op)))
+    return 0;
+  auto it = lastUses.find({value, block});
+  if (it != lastUses.end())
+    return it->second;
+  constexpr unsigned kElsewhere = std::numeric_limits<unsigned>::max();
+  unsigned last = 0;
+  for (Operation *user : value.getUsers()) {
+    Operation *inBlock = block->findAncestorOpInBlock(*user);
+    last = std::max(last, inBlock ? getPlace(inBlock).index : kElsewhere);
+  }
+  if (op && op->getBlock() == block && isElementwise(op))
+    for (Value operand : op->getOperands())
+      last = std::max(last, getLastUse(operand, block));
+  return lastUses[{value, block}] = last;
 }
 
 bool ValueRegisters::holdsElements(Value value, Operation *first,
@@ -96,6 +150,9 @@ bool ValueRegisters::holdsElements(Value value, Operation *first,
   if (!tile || tile.getRank() != 2 || (op && isRematerialized(op)))
     return false;
   Block *block = last->getBlock();
+  // Nothing that it is computed from has a use behind the first operation.
+  if (getLastUse(value, block) <= getPlace(first).index)
+    return false;
   if (isNumbers(tile))
     for (Operation *user : value.getUsers()) {
       Operation *inBlock = block->findAncestorOpInBlock(*user);

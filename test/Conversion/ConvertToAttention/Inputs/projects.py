@@ -9,7 +9,7 @@ CPU. A project whose packages are not there is skipped, and said to be.
 
     projects.py PROJECT... --tools build/bin [--save FOLDER] [--tolerance X]
 
-Projects: torch, flex, iree, tm_tensor, jax, onnx, linalg. --save keeps the printed
+Projects: torch, flex, iree, tm_tensor, jax, onnx, linalg, written. --save keeps the printed
 forms, which the lit tests beside hold.
 """
 import argparse
@@ -26,12 +26,13 @@ from forms.jax import jax_forms
 from forms.linalg import linalg_forms
 from forms.onnx import onnx_forms
 from forms.pytorch import flex_forms, torch_forms
+from forms.written import look_alikes, written_forms
 
 warnings.filterwarnings("ignore")
 
 PROJECTS = {"torch": torch_forms, "flex": flex_forms, "iree": iree_forms,
             "tm_tensor": tm_tensor_forms, "jax": jax_forms,
-            "onnx": onnx_forms, "linalg": linalg_forms}
+            "onnx": onnx_forms, "linalg": linalg_forms, "written": written_forms}
 
 
 def lift(text, inputs):
@@ -60,11 +61,8 @@ def lift(text, inputs):
 
 def convert_and_run(tools, text, inputs, np):
     """What fa3 computes for a printed form."""
-    convert = "--convert-to-attention"
-    if "linalg.softmax" in text:
-        convert += "=raise-linalg"
-    text = run([f"{tools}/fa3-opt", "--allow-unregistered-dialect", convert,
-                "-"], text)
+    text = run([f"{tools}/fa3-opt", "--allow-unregistered-dialect",
+                "--convert-to-attention", "-"], text)
     if "attention.forward" not in text:
         raise RuntimeError("is not converted")
     text, inputs = lift(text, inputs)
@@ -84,6 +82,20 @@ def convert_and_run(tools, text, inputs, np):
         result = os.path.join(folder, "o.npy")
         run(command + [f"--output=o={result}"])
         return np.load(result).astype(np.float32)
+
+
+def check_look_alikes(tools):
+    """How many programs that are no attention stay, and how many do not."""
+    kept = changed = 0
+    for name, text in look_alikes():
+        done = run([f"{tools}/fa3-opt", "--allow-unregistered-dialect",
+                    "--convert-to-attention", "-"], text)
+        if "attention.forward" in done:
+            print(f"look-alike {name}: FAILED: is converted")
+            changed += 1
+        else:
+            kept += 1
+    return kept, changed
 
 
 def main():
@@ -122,6 +134,10 @@ def main():
         except Skip as reason:
             skipped += 1
             print(f"{project}: skipped: {reason}")
+    if "written" in args.projects:
+        kept, changed = check_look_alikes(args.tools)
+        passed += kept
+        failed += changed
     print(f"{passed} passed, {failed} failed, {skipped} skipped")
     return 1 if failed else 0
 

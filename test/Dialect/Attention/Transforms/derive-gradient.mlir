@@ -116,3 +116,32 @@ func.func @reads(%q: !t, %lse: !l, %a: tensor<2xf32>, %c: tensor<2xf32>) -> (!t,
     }
   return %g#0, %g#1, %g#2, %g#3, %g#4 : !t, !t, !t, tensor<2xf32>, tensor<2xf32>
 }
+
+// Where a derivative has a choice it is torch's: 0 of an absolute value at 0, a
+// half for each of two equal numbers of a maximum, the first of maxnum.
+// CHECK-LABEL: func.func @ties(
+// CHECK: score_grad (%[[X:.*]], %[[G:.*]], %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}) {
+// CHECK: %[[A:.*]] = math.absf %[[X]]
+// CHECK: %[[M:.*]] = arith.maximumf %[[X]], %[[A]]
+// CHECK: %[[FIRST:.*]] = arith.cmpf oge, %[[M]], %[[X]]
+// CHECK: %[[EQUAL:.*]] = arith.cmpf oeq, %[[X]], %[[A]]
+// CHECK: %[[HALF:.*]] = arith.mulf %[[OFM:.*]], %{{.*}}
+// CHECK: %[[SHARED:.*]] = arith.select %[[EQUAL]], %[[HALF]], %[[OFM]]
+// CHECK: %[[LESS:.*]] = arith.cmpf ogt, %[[A]], %[[X]]
+// CHECK: arith.select %[[LESS]], %{{.*}}, %[[SHARED]]
+// CHECK: %[[MORE:.*]] = arith.cmpf ogt, %[[X]], %[[A]]
+// CHECK: %[[OFA:.*]] = arith.select %[[MORE]], %{{.*}}, %[[SHARED]]
+// CHECK: %[[BELOW:.*]] = arith.cmpf olt, %[[X]], %[[ZERO:.*]]
+// CHECK: %[[IS0:.*]] = arith.cmpf oeq, %[[X]], %[[ZERO]]
+// CHECK: %[[SIGNED:.*]] = arith.select %[[BELOW]]
+// CHECK: arith.select %[[IS0]], %{{.*}}, %[[SIGNED]]
+func.func @ties(%q: !t, %lse: !l) -> (!t, !t, !t) {
+  %g:3 = attention.backward %q, %q, %q, %q, %lse, %q : (!t, !t, !t, !t, !l, !t) -> (!t, !t, !t)
+    score_mod (%s, %b, %h, %i, %j) {
+      %a = math.absf %s : f32
+      %m = arith.maximumf %s, %a : f32
+      %n = arith.maxnumf %m, %s : f32
+      attention.yield %n : f32
+    }
+  return %g#0, %g#1, %g#2 : !t, !t, !t
+}

@@ -266,6 +266,8 @@ static bool hasConversions(gpu::GPUFuncOp kernel) {
 /// loops use, or the innermost ones only, three of what products read beside
 /// conversions, of tiles for element code one, which is free again early.
 static int64_t bytesOfRings(gpu::GPUFuncOp kernel, bool innermostOnly) {
+  // Of buffers in shared memory.
+  constexpr int64_t kAlignment = 1024;
   unsigned innermost = 1;
   kernel.walk([&](warp::RingOp ring) {
     innermost = std::max(innermost, getLoopDepth(ring));
@@ -280,9 +282,11 @@ static int64_t bytesOfRings(gpu::GPUFuncOp kernel, bool innermostOnly) {
     else if (depth >= (innermostOnly ? innermost : 1) &&
              !feedsElementCode(ring))
       entries = converts && depth == innermost && feedsProducts(ring) ? 3 : 2;
+    int64_t own = 0;
     for (Type type : ring.getRing().getType().getPayload())
       if (auto tensor = dyn_cast<RankedTensorType>(type))
-        bytes += getStorageBytes(tensor) * entries;
+        own += getStorageBytes(tensor) * entries;
+    bytes += llvm::alignTo(own, kAlignment);
   });
   return bytes;
 }

@@ -9,8 +9,26 @@
 // CHECK: arith.addf %[[MAX]], %[[TERM:.*]] : tensor<192xf32>
 // CHECK: math.fma %[[TERM]], %{{.*}} : tensor<192xf32>
 func.func @room(%q: tensor<4x8x2048x96xf16>, %k: tensor<4x8x2048x96xf16>, %v: tensor<4x8x2048x96xf16>, %slopes: tensor<8xf32>) -> tensor<4x8x2048x96xf16> {
-  %o = attention.forward %q, %k, %v aux(%slopes : tensor<8xf32>) mods [#attention.alibi<aux = 0>, #attention.causal]
+  %o = attention.forward %q, %k, %v aux(%slopes : tensor<8xf32>) mods [#attention.causal]
     : (tensor<4x8x2048x96xf16>, tensor<4x8x2048x96xf16>, tensor<4x8x2048x96xf16>) -> tensor<4x8x2048x96xf16>
+    score_mod (%s, %b, %h, %i, %j) {
+      %c1 = arith.constant 1.0 : f32
+      %c0 = arith.constant 0.0 : f32
+      %any = tensor.extract %slopes[%h] : tensor<8xf32>
+      %atleast = arith.maximumf %any, %c0 : f32
+      %slope = arith.minimumf %atleast, %c1 : f32
+      %keys = attention.length key
+      %queries = attention.length query
+      %off = arith.subi %keys, %queries : index
+      %last = arith.addi %i, %off : index
+      %n = arith.subi %j, %last : index
+      %n32 = arith.index_cast %n : index to i32
+      %f = arith.sitofp %n32 : i32 to f32
+      %d = math.absf %f : f32
+      %p = arith.mulf %slope, %d fastmath<reassoc,contract> : f32
+      %z = arith.subf %s, %p fastmath<reassoc,contract> : f32
+      attention.yield %z : f32
+    }
   return %o : tensor<4x8x2048x96xf16>
 }
 
@@ -20,7 +38,25 @@ func.func @room(%q: tensor<4x8x2048x96xf16>, %k: tensor<4x8x2048x96xf16>, %v: te
 // WIDE-NOT: math.fma {{.*}} : tensor<192xf32>
 // WIDE: math.fma {{.*}} : tensor<192x112xf32>
 func.func @none(%q: tensor<4x8x2048x80xf16>, %k: tensor<4x8x2048x80xf16>, %v: tensor<4x8x2048x80xf16>, %slopes: tensor<8xf32>) -> tensor<4x8x2048x80xf16> {
-  %o = attention.forward %q, %k, %v aux(%slopes : tensor<8xf32>) mods [#attention.alibi<aux = 0>, #attention.causal]
+  %o = attention.forward %q, %k, %v aux(%slopes : tensor<8xf32>) mods [#attention.causal]
     : (tensor<4x8x2048x80xf16>, tensor<4x8x2048x80xf16>, tensor<4x8x2048x80xf16>) -> tensor<4x8x2048x80xf16>
+    score_mod (%s, %b, %h, %i, %j) {
+      %c1 = arith.constant 1.0 : f32
+      %c0 = arith.constant 0.0 : f32
+      %any = tensor.extract %slopes[%h] : tensor<8xf32>
+      %atleast = arith.maximumf %any, %c0 : f32
+      %slope = arith.minimumf %atleast, %c1 : f32
+      %keys = attention.length key
+      %queries = attention.length query
+      %off = arith.subi %keys, %queries : index
+      %last = arith.addi %i, %off : index
+      %n = arith.subi %j, %last : index
+      %n32 = arith.index_cast %n : index to i32
+      %f = arith.sitofp %n32 : i32 to f32
+      %d = math.absf %f : f32
+      %p = arith.mulf %slope, %d fastmath<reassoc,contract> : f32
+      %z = arith.subf %s, %p fastmath<reassoc,contract> : f32
+      attention.yield %z : f32
+    }
   return %o : tensor<4x8x2048x80xf16>
 }
