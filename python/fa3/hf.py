@@ -54,6 +54,13 @@ def register(name: str = "fa3", interpret: bool | str = False) -> str:
     from transformers import AttentionInterface
     from transformers.masking_utils import AttentionMaskInterface, sdpa_mask
 
+    def make_mask(*args: Any, **named: Any) -> Any:
+        if not says_is_causal(type(named.get("config"))):
+            named["allow_is_causal_skip"] = False
+            if "allow_is_bidirectional_skip" in named:
+                named["allow_is_bidirectional_skip"] = False
+        return sdpa_mask(*args, **named)
+
     def forward(module: Any, query: Any, key: Any, value: Any, attention_mask: Any,
                 **named: Any) -> Any:  # fmt: skip
         return attention_forward(
@@ -61,8 +68,32 @@ def register(name: str = "fa3", interpret: bool | str = False) -> str:
         )
 
     AttentionInterface.register(name, forward)
-    AttentionMaskInterface.register(name, sdpa_mask)
+    AttentionMaskInterface.register(name, make_mask)
     return name
+
+
+_known: dict[type, bool] = {}
+
+
+def says_is_causal(config: type) -> bool:
+    """Whether modules of models with such a config say by `is_causal` what a mask that
+    is left out would have said: that is what supporting sdpa takes."""
+    import torch
+
+    if config in _known:
+        return _known[config]
+    if torch.compiler.is_compiling():
+        return False  # a mask is right in any case, and Dynamo has no list of classes
+    from transformers import PreTrainedModel
+
+    found, left = [], [PreTrainedModel]
+    while left:
+        one = left.pop()
+        left += one.__subclasses__()
+        if getattr(one, "config_class", None) is config:
+            found.append(one)
+    made = bool(found) and all(getattr(one, "_supports_sdpa", False) for one in found)
+    return _known.setdefault(config, made)
 
 
 def attention_forward(
@@ -132,9 +163,15 @@ def attention_forward(
                 position_bias = position_bias[..., :queries]
         elif is_causal and keys < queries:
             is_causal = False
-            mask_mod = lambda b, h, q, kv: q >= kv  # noqa: E731
-    else:
+            attention_mask = torch.ones(
+                (1, 1, queries, keys), dtype=torch.bool, device=query.device
+            ).tril()
+    if attention_mask is not None:
         mask = _checked(torch, "attention_mask", attention_mask, query, key)
+        if mask.dtype == torch.bool and torch.compiler.is_compiling():
+            # A mod that is made here would break the graph.
+            zero = torch.zeros((), dtype=query.dtype, device=query.device)
+            mask = torch.where(mask, zero, torch.full_like(zero, -torch.inf))
         if mask.dtype == torch.bool:
             mask_mod = _mask_mod(mask)
         elif position_bias is None:
@@ -144,6 +181,9 @@ def attention_forward(
     bias = None
     if position_bias is not None:
         bias = _checked(torch, "position_bias", position_bias, query, key)
+    query, key, value = (
+        _as_kernels_read(torch, one) for one in (query, key, value)
+    )
     o = _attention(torch)(
         deterministic, query, key, value, causal=is_causal, mask_mod=mask_mod, bias=bias,
         sinks=sinks, **common,
@@ -182,6 +222,19 @@ def _autocast(torch: Any, *given: Any) -> tuple[Any, ...]:
     return tuple(
         one.to(dtype) if one.dtype == torch.float32 else one for one in given
     )
+
+
+def _as_kernels_read(torch: Any, one: Any) -> Any:
+    """A tensor whose elements lie one behind the other and whose rows are aligned;
+    a copy where a model has turned it."""
+    step = 16 // one.element_size()
+    *rest, last = one.stride()
+    good = last == 1 or one.shape[3] == 1
+    # Dynamo knows no addresses.
+    good = good and (torch.compiler.is_compiling() or not one.data_ptr() % 16) and all(
+        extent == 1 or stride % step == 0 for extent, stride in zip(one.shape, rest)
+    )
+    return one if good else one.clone(memory_format=torch.contiguous_format)
 
 
 def _number(name: str, value: Any) -> float | None:

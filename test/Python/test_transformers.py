@@ -306,6 +306,14 @@ class ArgumentsTest(unittest.TestCase):
             o = self.run_ours()
         self.assertEqual(o.data_ptr(), made[0].data_ptr())
 
+    def test_turned_operands(self):
+        expected = self.run_ours()
+        q, k = (one.mT.contiguous().mT for one in (self.q, self.k))
+        torch.testing.assert_close(self.run_ours(q=q, k=k), expected)
+        odd = torch.empty(2, 2, 13, 17, dtype=torch.float16)[..., 1:]
+        odd.copy_(self.v)
+        torch.testing.assert_close(self.run_ours(v=odd), expected)
+
     def test_autocast(self):
         expected = self.run_ours()
         with torch.autocast("cpu", dtype=torch.float16):
@@ -331,9 +339,27 @@ class ModelsTest(unittest.TestCase):
             ("llama", "none"), ("llama", "static"), ("qwen2", "quantized"),
             ("mistral", "dynamic"), ("gemma2", "static"), ("gpt_oss", "full"),
             ("opt", "beams"), ("t5", "static"), ("modernbert", "none"),
+            ("bigbird_pegasus", "static"),
         ):  # fmt: skip
             with self.subTest(f"{name} {kind}"):
                 models.compare(name, kind)
+
+    def test_under_compile(self):
+        """One graph, with masks and without, of the values that a model has without."""
+        model = models.make(models.MODELS["llama"])
+        model.set_attn_implementation("fa3")
+        ids = torch.randint(3, 96, (2, 11))
+        seen = torch.ones_like(ids)
+        seen[1, :4] = 0
+        torch._dynamo.reset()
+        compiled = torch.compile(model, backend="aot_eager", fullgraph=True)
+        with torch.no_grad():
+            for mask in (None, seen):
+                named = {"input_ids": ids, "attention_mask": mask, "use_cache": False}
+                expected, made = model(**named).logits, compiled(**named).logits
+                torch.testing.assert_close(
+                    made[seen.bool()], expected[seen.bool()], atol=2e-2, rtol=2e-2
+                )
 
     def test_difference_is_seen(self):
         # What these models pass matters to the comparison.

@@ -124,6 +124,12 @@ MODELS = {
         "vocab_size": 96, "d_model": 64, "d_kv": 16, "d_ff": 64, "num_layers": 2,
         "num_heads": 4, "decoder_start_token_id": 0, "initializer_factor": 1.0,
     }, "encoder-decoder", ("none", "dynamic", "static", "beams")),
+    # Without sdpa, its modules do not say whether they are causal.
+    "bigbird_pegasus": Model("BigBirdPegasusConfig", "BigBirdPegasusForCausalLM", {
+        "vocab_size": 96, "d_model": 64, "encoder_layers": 2, "decoder_layers": 2,
+        "encoder_attention_heads": 4, "decoder_attention_heads": 4, "encoder_ffn_dim": 64,
+        "decoder_ffn_dim": 64, "max_position_embeddings": 64, "init_std": 0.2,
+    }),
     "bert": Model("BertConfig", "BertForMaskedLM", _SMALL, "encoder", ("none",)),
     "modernbert": Model("ModernBertConfig", "ModernBertForMaskedLM", {
         **_SMALL, "local_attention": 2 * WINDOW, "global_attn_every_n_layers": 2,
