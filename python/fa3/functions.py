@@ -258,6 +258,8 @@ def _hardtanh(graph: Graph, x: Node, min_val: Node | None = None,
               max_val: Node | None = None, inplace: Node | None = None) -> Node:  # fmt: skip
     # As clamp, but without a gradient at the limits.
     low, high = _number(graph, min_val, -1.0), _number(graph, max_val, 1.0)
+    if FLOAT not in (x.type, low.type, high.type):
+        return _clamp(graph, x, low, high)
     for name, limit in (("le", low), ("ge", high)):
         x = graph.select(graph.compare(name, x, limit), limit, x)
     return x

@@ -157,6 +157,8 @@ def _apply(session: _Session, equation: Any, operands: list[Any]) -> list[Any]:
         inner = named[_CALLS[name]]
         if not hasattr(inner, "consts"):
             inner = ClosedJaxpr(inner, ())
+        if name == "custom_jvp_call" and _is_relu(inner.jaxpr):
+            return [functions.FUNCTIONS["relu"](graph, operands[0])]
         return _run(session, inner, operands)
     if name == "dynamic_slice":
         return [_slice(session, operands[0], operands[1:], named["slice_sizes"])]
@@ -172,6 +174,17 @@ def _apply(session: _Session, equation: Any, operands: list[Any]) -> list[Any]:
     if any(isinstance(one, _Array) for one in nodes):
         raise TraceError(f"{name} of a captured array; only its elements are read")
     return [_scalar(graph, name, named, nodes)]
+
+
+def _is_relu(jaxpr: Any) -> bool:
+    """Whether this is the code of jax.nn.relu, whose own derivative is 0 at 0: that of
+    a maximum is a half."""
+    while len(jaxpr.eqns) == 1 and jaxpr.eqns[0].primitive.name in ("pjit", "jit"):
+        jaxpr = jaxpr.eqns[0].params["jaxpr"].jaxpr
+    if len(jaxpr.eqns) != 1 or jaxpr.eqns[0].primitive.name != "max":
+        return False
+    limits = [one.val for one in jaxpr.eqns[0].invars if hasattr(one, "val")]
+    return len(jaxpr.invars) == 1 and limits == [0]
 
 
 def _slice(session: _Session, array: Any, starts: list[Node], sizes: Any) -> Any:
@@ -205,7 +218,8 @@ def _scalar(graph: Graph, name: str, named: Any, nodes: list[Node]) -> Node:
     if name == "select_n" and len(nodes) == 3:
         return graph.select(graph.cast(nodes[0], BOOL), nodes[2], nodes[1])
     if name == "clamp":
-        return functions.FUNCTIONS["clamp"](graph, nodes[1], nodes[0], nodes[2])
+        # As hardtanh: JAX has no gradient at the limits.
+        return functions.FUNCTIONS["hardtanh"](graph, nodes[1], nodes[0], nodes[2])
     if name == "integer_pow":
         exponent = int(named["y"])
         made = functions.FUNCTIONS["pow"](graph, nodes[0], graph.constant(abs(exponent)))

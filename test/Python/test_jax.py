@@ -322,6 +322,32 @@ class JaxTest(unittest.TestCase):
                 np.float32(one), np.float32(wanted), atol=8e-3, rtol=8e-3
             )
 
+    def test_gradients_at_ties_are_those_of_jax(self):
+        q = self.q.at[:, :, ::2].set(0)
+        weights = jnp.linspace(-1, 1, 16)
+
+        def reference(q, k, v, edit):
+            k, v = (jnp.repeat(one.astype(jnp.float32), 2, axis=1) for one in (k, v))
+            s = jnp.einsum("bhid,bhjd->bhij", q.astype(jnp.float32), k) / 4
+            return jnp.einsum("bhij,bhjd->bhid", jax.nn.softmax(edit(s)), v)
+
+        def ours(q, k, v, edit):
+            return fa3.jax.attention(
+                q, k, v, interpret=True, score_mod=lambda s, b, h, i, j: edit(s)
+            )
+
+        for edit in (
+            jax.nn.relu, lambda s: jnp.maximum(s, 0.5 * s), lambda s: jnp.maximum(s, 0.0),
+            lambda s: jax.lax.clamp(0.0, s, 2.0),
+        ):  # fmt: skip
+            made, wanted = (
+                jax.grad(lambda q, f=f: (f(q, self.k, self.v, edit) * weights).sum())(q)
+                for f in (ours, reference)
+            )
+            np.testing.assert_allclose(
+                np.float32(made), np.float32(wanted), atol=4e-3, rtol=4e-3
+            )
+
     def test_bias_and_slopes(self):
         bias = jnp.asarray(np.random.default_rng(2).normal(size=(1, 4, 33, 50)), jnp.float16)
         slopes = jnp.asarray([0.5, 0.25, 0.1, 0.05], jnp.float32)
