@@ -411,6 +411,10 @@ static BackwardDemand getDemand(BackwardOp op) {
   demand.usesNumbers = all.keyUses >= kConversion;
   demand.hasLargeScores = mayBeLarge(op.getScoreMod(), kLargeScoreOfGradients);
   demand.isMasked = !op.getMaskMod().empty();
+  demand.widensHalf =
+      demand.loadedTiles > 0 && llvm::any_of(op.getAux(), [](Value array) {
+        return cast<RankedTensorType>(array.getType()).getElementType().isF16();
+      });
   Region &gradient = op.getScoreGradRegion();
   // What the derivative is made of, beside the gradient that it multiplies.
   if (!gradient.empty()) {

@@ -26,8 +26,8 @@ constexpr int64_t kShortHead = 128, kPerAddress = 2, kPerAddressOfQueries = 16;
 /// Addresses of a tile that threads load.
 constexpr int64_t kAddressRegisters = 8;
 /// One more statistic of queries beside sums of dk and dv, and what it takes
-/// beside a mask where heads are not short.
-constexpr int64_t kStatisticRegisters = 8, kMaskedStatisticRegisters = 12;
+/// beside a mask where heads are not short, or tiles of f16 where they are.
+constexpr int64_t kStatisticRegisters = 8, kTightStatisticRegisters = 12;
 /// Steps of columns: the depth of a product whose operand they are.
 constexpr int64_t kStep = 16;
 /// More bring nothing, and spill first.
@@ -69,10 +69,11 @@ static int64_t getWidestStep(const BackwardProducts &products, int64_t d,
   else if (demand.pipelined)
     registers = kOfKeysOfTwo;
   registers -= demand.loadedTiles * kAddressRegisters;
-  if (demand.hasLargeScores && products.dk && products.dv)
-    registers -= demand.isMasked && std::max(d, dv) >= kShortHead
-                     ? kMaskedStatisticRegisters
-                     : kStatisticRegisters;
+  if (demand.hasLargeScores && products.dk && products.dv) {
+    bool isShort = std::max(d, dv) < kShortHead;
+    bool isTight = isShort ? demand.widensHalf : demand.isMasked;
+    registers -= isTight ? kTightStatisticRegisters : kStatisticRegisters;
+  }
   if (products.needsGradient())
     registers -= std::max<int64_t>(0, std::max(d, dv) - kShortHead) /
                  (byQuery ? kPerAddressOfQueries : kPerAddress);

@@ -52,6 +52,9 @@ struct BackwardDemand {
   /// what weights are.
   bool hasLargeScores = false;
   bool isMasked = false;
+  /// Whether tiles that threads load are of f16, which takes an instruction
+  /// more to widen than bf16.
+  bool widensHalf = false;
 };
 
 /// The block sizes of a kernel.
