@@ -26,16 +26,34 @@ static ArrayRef<llvm::StringLiteral> getWordsOf() {
     return {};
 }
 
+/// What is wrong with the text of an option of this type, if it is a number.
+template <typename T>
+static std::optional<std::string> explainNumber(options::Bounds bounds,
+                                                StringRef text, T init) {
+  if constexpr (std::is_same_v<T, int64_t>) {
+    int64_t number;
+    if (!text.getAsInteger(0, number))
+      return bounds.explain(number, init);
+  }
+  return std::nullopt;
+}
+
 std::optional<std::string> fa3::explainWrongWord(StringRef text) {
   SmallVector<StringRef> settings;
   text.split(settings, ' ', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
   for (StringRef setting : settings) {
     auto [name, word] = setting.split('=');
     ArrayRef<llvm::StringLiteral> words;
-#define FA3_PIPELINE_OPTION(member, itsName, type, ...)                        \
-  if (name == itsName)                                                         \
-    words = getWordsOf<type>();
+    std::optional<std::string> wrong;
+#define FA3_PIPELINE_OPTION(member, itsName, type, init, text, isTunable,      \
+                            least, most, step)                                 \
+  if (name == itsName) {                                                       \
+    words = getWordsOf<type>();                                                \
+    wrong = explainNumber<type>({least, most, step}, word, type(init));        \
+  }
 #include "fa3/Options/Options.h.inc"
+    if (wrong)
+      return (name + Twine(" ") + *wrong).str();
     if (!words.empty() && !llvm::is_contained(words, word))
       return (name + Twine(" expects ") + options::listWords(words) +
               ", got '" + word + "'")

@@ -11,6 +11,7 @@
 
 #include "fa3/Conversion/AttentionToTile/AttentionToTile.h"
 #include "fa3/Options/Options.h"
+#include "fa3/Pipelines/BoundedNumber.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassOptions.h"
 #include <optional>
@@ -21,8 +22,11 @@ namespace fa3 {
 /// Options of the whole pipeline, from Options.td. A value of 0 lets the pass
 /// choose.
 struct PipelineOptions : public mlir::PassPipelineOptions<PipelineOptions> {
-#define FA3_PIPELINE_OPTION(member, name, type, value, text, ...)              \
-  Option<type> member{*this, name, llvm::cl::desc(text), llvm::cl::init(value)};
+#define FA3_PIPELINE_OPTION(member, name, type, value, text, isTunable, least, \
+                            most, step)                                        \
+  Option<type, options::ParserOf<type>> member{                                \
+      *this, name, llvm::cl::desc(text), llvm::cl::init(value),                \
+      options::Bounds{least, most, step}};
 #include "fa3/Options/Options.h.inc"
 };
 
