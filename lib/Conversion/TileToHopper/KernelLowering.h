@@ -109,6 +109,15 @@ private:
   /// Copies of a few rows each that bring the rows in another order.
   mlir::LogicalResult lowerReordered(tile::LoadAsyncOp op);
   mlir::LogicalResult lowerPieces(tile::LoadAsyncOp op);
+  mlir::LogicalResult lowerWhole(tile::LoadAsyncOp op);
+  // Rows that end early: LimitedCopies.cpp.
+  mlir::LogicalResult lowerLimited(tile::LoadAsyncOp op);
+  mlir::LogicalResult lowerCut(tile::LoadAsyncOp op);
+  mlir::LogicalResult copySingleRows(tile::LoadAsyncOp op, int64_t first,
+                                     int64_t count);
+  mlir::LogicalResult copyGroup(tile::LoadAsyncOp op, int64_t first);
+  mlir::FailureOr<Values> lowerPlace(tile::LoadAsyncOp op, mlir::Value number);
+  mlir::Value getBoxMap(tile::LoadAsyncOp op, int64_t rows);
   mlir::LogicalResult lowerStoreAsync(tile::StoreAsyncOp op);
   mlir::LogicalResult lowerWrite(tile::WriteOp op);
   mlir::LogicalResult lowerRead(tile::ReadOp op);

@@ -179,6 +179,11 @@ LogicalResult KernelLowering::lowerLoadAsync(tile::LoadAsyncOp op) {
 LogicalResult KernelLowering::lowerCopies(tile::LoadAsyncOp op) {
   if (op.getRows())
     return lowerReordered(op);
+  return op.getLimit() ? lowerLimited(op) : lowerWhole(op);
+}
+
+/// All rows of the tile.
+LogicalResult KernelLowering::lowerWhole(tile::LoadAsyncOp op) {
   if (op.getPieces())
     return lowerPieces(op);
   const View &view = views[op.getView()];

@@ -435,6 +435,14 @@ LogicalResult KernelLowering::lowerLoad(tile::LoadOp op) {
       getAccess(b, arguments, op, op.getSource(), layout->getRank());
   if (failed(access))
     return failure();
+  if (op.getLimit()) {
+    // Rows in front of the array are outside of it in any case.
+    Value first = get(op.getIndices().drop_back().back());
+    Value left = arith::SubIOp::create(b, access->bounds.front(), first);
+    Value count = arith::MinSIOp::create(b, get(op.getLimit()), left);
+    access->bounds.front() = arith::AddIOp::create(
+        b, first, arith::MaxSIOp::create(b, count, i32(0)));
+  }
   set(op.getResult(),
       hopper::FragmentLoadOp::create(b, types.front(), access->pointer,
                                      get(op.getIndices()), access->strides,

@@ -39,6 +39,7 @@ struct PendingLoad {
   mlir::Operation *op;
   Array array;
   llvm::SmallVector<int64_t> indices;
+  std::optional<int64_t> limit; ///< of rows
   Ref<ViewObject> view;
 };
 

@@ -121,7 +121,7 @@ LogicalResult fa3::interp::landLoads(const Context &c, Place &place) {
     TileShape shape = load.view->shape;
     shape.fold = op.getFold().value_or(0);
     loadPieces(load.array, load.indices, op.getPieces().value_or(1), shape,
-               dense.data<uint8_t>());
+               load.limit, dense.data<uint8_t>());
     if (auto rows = op.getRows())
       permuteRows(dense, load.view->shape, *rows);
     if (failed(writeWindow(c, load.op, *load.view, dense.data<uint8_t>())))

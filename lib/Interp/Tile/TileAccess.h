@@ -31,9 +31,11 @@ void loadTile(const Array &array, llvm::ArrayRef<int64_t> indices,
 /// the other.
 mlir::FailureOr<llvm::SmallVector<int64_t>>
 findPieces(Context &c, const Code &places, int64_t pieces);
-/// Reads a tile whose pieces are at these indices.
+/// Reads a tile whose pieces are at these indices; rows from number `limit` on
+/// are zero.
 void loadPieces(const Array &array, llvm::ArrayRef<int64_t> indices,
-                int64_t pieces, TileShape shape, void *lanes);
+                int64_t pieces, TileShape shape, std::optional<int64_t> limit,
+                void *lanes);
 /// Writes a tile; elements outside the array are dropped. With `add` they are
 /// added to the array's, rounding to its format.
 void storeTile(const Array &array, llvm::ArrayRef<int64_t> indices,

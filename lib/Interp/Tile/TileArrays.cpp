@@ -102,13 +102,23 @@ fa3::interp::findPieces(Context &c, const Code &places, int64_t pieces) {
 }
 
 void fa3::interp::loadPieces(const Array &array, ArrayRef<int64_t> indices,
-                             int64_t pieces, TileShape shape, void *lanes) {
+                             int64_t pieces, TileShape shape,
+                             std::optional<int64_t> limit, void *lanes) {
   size_t rank = array.getShape().size();
   shape.rows /= pieces;
   size_t bytes = shape.size() * getLaneBytes(getLane(array.getFormat()));
-  for (int64_t piece = 0; piece < pieces; ++piece)
-    loadTile(array, indices.slice(piece * rank, rank), shape,
-             static_cast<uint8_t *>(lanes) + piece * bytes);
+  for (int64_t piece = 0; piece < pieces; ++piece) {
+    ArrayRef<int64_t> at = indices.slice(piece * rank, rank);
+    uint8_t *target = static_cast<uint8_t *>(lanes) + piece * bytes;
+    TileShape part = shape;
+    if (limit) {
+      part.rows =
+          std::clamp<int64_t>(*limit - piece * shape.rows, 0, shape.rows);
+      std::memset(target, 0, bytes);
+    }
+    if (part.rows > 0)
+      loadTile(array, at, part, target);
+  }
 }
 
 void fa3::interp::storeTile(const Array &array, ArrayRef<int64_t> indices,
@@ -215,6 +225,17 @@ LogicalResult decodeAccess(Decoder &d, OpType op, RankedTensorType type,
   return success();
 }
 
+/// A load whose last operand limits the rows.
+LogicalResult runLimitedLoad(Context &c, const Instr &in) {
+  TileShape shape = in.get<TileExtra>().shape;
+  Buffer &out = c.makeBuffer(in.out[0], getLane(in.format), shape.size());
+  SmallVector<int64_t> indices = c.integers(in.in.drop_front());
+  int64_t limit = indices.pop_back_val();
+  loadPieces(c.array(in.in[0]), indices, /*pieces=*/1, shape, limit,
+             out.data<uint8_t>());
+  return success();
+}
+
 LogicalResult runTileLoad(Context &c, const Instr &in) {
   TileShape shape = in.get<TileExtra>().shape;
   Buffer &out = c.makeBuffer(in.out[0], getLane(in.format), shape.size());
@@ -236,14 +257,18 @@ LogicalResult runLoadPieces(Context &c, const Instr &in) {
       findPieces(c, extra.places, extra.pieces);
   if (failed(places))
     return failure();
-  loadPieces(c.array(in.in[0]), *places, extra.pieces, extra.shape,
+  std::optional<int64_t> limit;
+  if (in.in.size() > 1)
+    limit = c.integer(in.in.back());
+  loadPieces(c.array(in.in[0]), *places, extra.pieces, extra.shape, limit,
              out.data<uint8_t>());
   return success();
 }
 
 LogicalResult decodeLoad(Decoder &d, tile::LoadOp op) {
   if (!op.getPieces())
-    return decodeAccess(d, op, op.getResult().getType(), runTileLoad);
+    return decodeAccess(d, op, op.getResult().getType(),
+                        op.getLimit() ? runLimitedLoad : runTileLoad);
   FailureOr<Format> format = d.getFormat(op, op.getResult().getType());
   auto *extra = d.makeExtra<LoadPiecesExtra>();
   if (failed(format) ||

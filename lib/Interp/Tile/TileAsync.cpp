@@ -128,7 +128,13 @@ struct PiecesExtra : Extra {
 
 LogicalResult runLoadAsync(Context &c, const Instr &in) {
   auto op = cast<tile::LoadAsyncOp>(in.op);
-  Ref<ViewObject> view(&c.object<ViewObject>(in.in.back()));
+  ArrayRef<CellId> operands = in.in;
+  std::optional<int64_t> limit;
+  if (op.getLimit()) {
+    limit = c.integer(operands.back());
+    operands = operands.drop_back();
+  }
+  Ref<ViewObject> view(&c.object<ViewObject>(operands.back()));
   if (failed(checkHeld(c, in.op, *view)))
     return failure();
   if (view->slot->side != warp::Side::write)
@@ -137,13 +143,13 @@ LogicalResult runLoadAsync(Context &c, const Instr &in) {
   if (view->slot->isIdle)
     return success();
   FailureOr<SmallVector<int64_t>> indices =
-      c.integers(in.in.drop_front().drop_back());
+      c.integers(operands.drop_front().drop_back());
   if (op.getPieces())
     indices = findPieces(c, in.get<PiecesExtra>().places, *op.getPieces());
   if (failed(indices))
     return failure();
   Place &place = view->slot->ring->getPlace(view->slot->position);
-  place.pending.push_back({in.op, c.array(in.in[0]), *indices, view});
+  place.pending.push_back({in.op, c.array(in.in[0]), *indices, limit, view});
   return isEager(c) ? landLoads(c, place) : success();
 }
 

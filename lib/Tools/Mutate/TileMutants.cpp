@@ -260,6 +260,29 @@ void collectLaterEnd(ModuleOp module, Places &places) {
       });
 }
 
+bool hasLimit(tile::LoadAsyncOp op) { return bool(op.getLimit()); }
+
+/// What is behind the end of a sequence is copied as well.
+void collectDropLimit(ModuleOp module, Places &places) {
+  forEachMatch<tile::LoadAsyncOp>(
+      module, places, hasLimit,
+      [](tile::LoadAsyncOp op) { op.getLimitMutable().clear(); });
+}
+
+/// A row behind the end of a sequence is copied as well, or the last one is
+/// not.
+template <int64_t difference>
+void collectLimit(ModuleOp module, Places &places) {
+  forEachMatch<tile::LoadAsyncOp>(
+      module, places, hasLimit, [](tile::LoadAsyncOp op) {
+        OpBuilder builder(op);
+        Value more =
+            arith::ConstantIndexOp::create(builder, op.getLoc(), difference);
+        op.getLimitMutable().assign(
+            arith::AddIOp::create(builder, op.getLoc(), op.getLimit(), more));
+      });
+}
+
 /// Whether a group reads an array that a launch in front of this one writes, of
 /// which other groups read the same element.
 bool readsList(tile::ScalarLoadOp op) {
@@ -358,6 +381,12 @@ ArrayRef<MutantKind> mutate::getTileMutants() {
        collectDropEnd},
       {"later-end", "a row behind the end of a sequence is written",
        collectLaterEnd},
+      {"drop-limit", "rows behind the end of a sequence are copied",
+       collectDropLimit},
+      {"later-limit", "a row behind the end of a sequence is copied",
+       collectLimit<1>},
+      {"earlier-limit", "the last row of a sequence is not copied",
+       collectLimit<-1>},
       {"next-piece", "pieces are looked for where the next ones are",
        collectNextPiece},
       {"one-piece", "what are pieces is taken for one", collectOnePiece},

@@ -181,6 +181,31 @@ gpu.module @m {
 
 // -----
 
+!A = tensor<64x32xf16, #tile.smem<64>>
+!a = memref<?x32xf16, strided<[?, 1]>>
+gpu.module @m {
+  gpu.func @narrow_limit(%a: !a, %n: index) kernel {
+    %r = warp.ring : !warp.ring<1, [!A]>
+    warp.specialize {
+      warp.group @load warps 1 (%g) {
+        %c0 = arith.constant 0 : index
+        %w = warp.cursor write %r : !warp.ring<1, [!A]>
+        %s, %next = warp.acquire %r[%w] : !warp.ring<1, [!A]>, !warp.cursor<write>
+        %v = tile.view %s[%c0, %c0] : !warp.slot<write, [!A]> -> !tile.view<!A>
+        // expected-error @below {{has no lowering to hopper: expects a limit of rows of 128 bytes in shared memory, got 64}}
+        tile.load.async %a[%c0, %c0], %v limit %n : !a, !tile.view<!A>
+        warp.publish %s : !warp.slot<write, [!A]>
+      }
+      warp.group @math warps 4 (%g) {
+        %q = warp.cursor read %r : !warp.ring<1, [!A]>
+      }
+    }
+    gpu.return
+  }
+}
+
+// -----
+
 !a = memref<?x?xf16, strided<[?, 1]>>
 gpu.module @m {
   gpu.func @pieces_by_threads(%a: !a, %c: !a) kernel {

@@ -494,6 +494,42 @@ func.func @load_fold_divides(%m: memref<8x3x8xf16>, %i: index) {
 
 // -----
 
+// load C7
+func.func @load_limit_fold(%m: memref<8x4x8xf16>, %i: index) {
+  // expected-error @+1 {{'tile.load' op expects a tile of rank 2 without fold beside 'limit', got fold 4}}
+  %0 = tile.load %m[%i, %i, %i] fold 4 limit %i : memref<8x4x8xf16> -> tensor<8x8xf16>
+  return
+}
+
+// -----
+
+// load C7
+func.func @load_limit_rank(%m: memref<8x8xf16>, %i: index) {
+  // expected-error @+1 {{'tile.load' op expects a tile of rank 2 beside 'limit', got rank 1}}
+  %0 = tile.load %m[%i, %i] limit %i : memref<8x8xf16> -> tensor<8xf16>
+  return
+}
+
+// -----
+
+// load.async C8
+func.func @load_async_limit_rows(%m: memref<8x8xf16>, %i: index, %v: !tile.view<tensor<8x8xf16>>) {
+  // expected-error @+1 {{'tile.load.async' op expects rows or limit, got both}}
+  tile.load.async %m[%i, %i], %v rows [1, 0] limit %i : memref<8x8xf16>, !tile.view<tensor<8x8xf16>>
+  return
+}
+
+// -----
+
+// load.async C8
+func.func @load_async_limit_rank(%m: memref<8x8xf16>, %i: index, %v: !tile.view<tensor<8xf16>>) {
+  // expected-error @+1 {{'tile.load.async' op expects a tile of rank 2 beside 'limit', got rank 1}}
+  tile.load.async %m[%i, %i], %v limit %i : memref<8x8xf16>, !tile.view<tensor<8xf16>>
+  return
+}
+
+// -----
+
 // store C5
 func.func @store_add(%x: tensor<8xf16>, %m: memref<8xf16>, %i: index) {
   // expected-error @+1 {{'tile.store' op expects elements of f32 with 'add', got 'f16'}}
@@ -627,7 +663,7 @@ func.func @load_pieces_code(%m: memref<8x8xf16>) {
 // load C6
 func.func @load_pieces_region(%m: memref<8x8xf16>) {
   // expected-error @+1 {{'tile.load' op expects a region of one block that takes the number of a piece ('index')}}
-  %t = "tile.load"(%m) <{pieces = 2 : i64}> ({
+  %t = "tile.load"(%m) <{pieces = 2 : i64, operandSegmentSizes = array<i32: 1, 0, 0>}> ({
   ^bb0(%n: i32):
     "tile.yield"() : () -> ()
   }) : (memref<8x8xf16>) -> tensor<8x8xf16>
@@ -639,7 +675,7 @@ func.func @load_pieces_region(%m: memref<8x8xf16>) {
 // load C5
 func.func @load_no_pieces(%m: memref<8x8xf16>, %i: index) {
   // expected-error @+1 {{'tile.load' op expects pieces with a region of their places}}
-  %t = "tile.load"(%m, %i, %i) ({
+  %t = "tile.load"(%m, %i, %i) <{operandSegmentSizes = array<i32: 1, 2, 0>}> ({
   ^bb0(%n: index):
     "tile.yield"(%n, %n) : (index, index) -> ()
   }) : (memref<8x8xf16>, index, index) -> tensor<8x8xf16>

@@ -91,6 +91,12 @@ func.func @memory(%K: memref<?x?x?x128xf16, strided<[?, ?, ?, 1]>>, %table: memr
     %next = arith.addi %i, %n : index
     tile.yield %next, %i, %n, %i : index, index, index, index
   } : memref<?x?x?x128xf16, strided<[?, ?, ?, 1]>> -> tensor<64x128xf16>
+  // CHECK: tile.load %[[K]][%[[I]], %[[I]], %[[I]], %[[I]]] limit %[[I]] : memref<?x?x?x128xf16, strided<[?, ?, ?, 1]>> -> tensor<80x128xf16>
+  %limited = tile.load %K[%i, %i, %i, %i] limit %i : memref<?x?x?x128xf16, strided<[?, ?, ?, 1]>> -> tensor<80x128xf16>
+  // CHECK: tile.load %[[K]] limit %[[I]] pieces 2 (
+  %limited_pieces = tile.load %K limit %i pieces 2 (%n) {
+    tile.yield %i, %i, %n, %i : index, index, index, index
+  } : memref<?x?x?x128xf16, strided<[?, ?, ?, 1]>> -> tensor<64x128xf16>
   // CHECK: %[[F:.*]] = tile.load %[[K]][%[[I]], %[[I]], %[[I]], %[[I]]] fold 4 : memref<?x?x?x128xf16, strided<[?, ?, ?, 1]>> -> tensor<64x128xf16>
   %folded = tile.load %K[%i, %i, %i, %i] fold 4 : memref<?x?x?x128xf16, strided<[?, ?, ?, 1]>> -> tensor<64x128xf16>
   // CHECK: tile.store %[[F]], %[[K]][%[[I]], %[[I]], %[[I]], %[[I]]] fold 4 : tensor<64x128xf16>, memref<?x?x?x128xf16, strided<[?, ?, ?, 1]>>
@@ -164,6 +170,12 @@ func.func @slots(%slot: !warp.slot<read, [tensor<192x128xf16>]>, %write: !warp.s
   // CHECK-NEXT: tile.yield %[[N]], %{{.*}} : index, index
   // CHECK-NEXT: } : memref<?x128xf16>, <tensor<80x128xf16>>
   tile.load.async %K, %w pieces 5 (%n) {
+    tile.yield %n, %i : index, index
+  } : memref<?x128xf16>, !tile.view<tensor<80x128xf16>>
+  // CHECK: tile.load.async %{{.*}}[%{{.*}}, %{{.*}}], %[[W]] limit %{{.*}} : memref<?x128xf16>, <tensor<80x128xf16>>
+  tile.load.async %K[%i, %i], %w limit %i : memref<?x128xf16>, !tile.view<tensor<80x128xf16>>
+  // CHECK: tile.load.async %{{.*}}, %[[W]] limit %{{.*}} pieces 5 (
+  tile.load.async %K, %w limit %i pieces 5 (%n) {
     tile.yield %n, %i : index, index
   } : memref<?x128xf16>, !tile.view<tensor<80x128xf16>>
   // CHECK: tile.load.async %{{.*}}[%{{.*}}, %{{.*}}], %[[W]] rows [0, 3, 1, 2] : memref<?x128xf16>, <tensor<80x128xf16>>

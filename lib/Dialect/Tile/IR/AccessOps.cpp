@@ -65,6 +65,11 @@ template <typename CopyOp>
 static LogicalResult verifyCopy(CopyOp op, RankedTensorType tile) {
   auto memref = cast<MemRefType>(op.getSource().getType());
   std::optional<int64_t> pieces = op.getPieces();
+  if (op.getLimit() && (tile.getRank() != 2 || op.getFold()))
+    return op.emitOpError("expects a tile of rank 2 ")
+           << (op.getFold() ? "without fold beside 'limit', got fold "
+                            : "beside 'limit', got rank ")
+           << (op.getFold() ? *op.getFold() : tile.getRank());
   if (!pieces)
     return verifyAccess(op, memref, op.getIndices(), tile, op.getFold());
   if (op.getFold())
@@ -132,9 +137,11 @@ LogicalResult LoadAsyncOp::verifyRegions() { return verifyCopyPlaces(*this); }
 LogicalResult LoadAsyncOp::verify() {
   if (failed(verifyCopy(*this, getView().getType().getTile())))
     return failure();
-  if (getRows() && (getFold() || getPieces()))
-    return emitOpError("expects rows or ")
-           << (getFold() ? "fold" : "pieces") << ", got both";
+  if (getRows() && (getFold() || getPieces() || getLimit()))
+    return emitOpError("expects rows or ") << (getFold()     ? "fold"
+                                               : getPieces() ? "pieces"
+                                                             : "limit")
+                                           << ", got both";
   if (auto view = getView().getDefiningOp<ViewOp>())
     if (view.getSlot().getType().getSide() != warp::Side::write)
       return emitOpError("expects a view of a write slot, got one of ")

@@ -77,7 +77,7 @@ def Tile_WriteOp : Tile_Op<"write", [
 }
 
 def Tile_LoadAsyncOp : Tile_Op<"load.async", [
-    MemoryEffects<[MemRead, MemWrite<Tile_SlotMemory>]>,
+    MemoryEffects<[MemRead, MemWrite<Tile_SlotMemory>]>, AttrSizedOperandSegments,
     DeclareOpInterfaceMethods<Warp_AccessOpInterface>]> {
   let summary = "starts copying a tile of a global array into a view";
   let description = [{
@@ -99,20 +99,23 @@ def Tile_LoadAsyncOp : Tile_Op<"load.async", [
         less rank than the memref; there is no `rows` beside it.
     C7. `pieces` and their region are as those of `tile.load`; there is no `rows`
         beside them.
+    C8. a tile with a `limit` has rank 2, and neither `fold` nor `rows`.
   }];
   let arguments = (ins AnyMemRef:$source, Variadic<Index>:$indices, Tile_ViewType:$view,
+                       Optional<Index>:$limit,
                        OptionalAttr<DenseI64ArrayAttr>:$rows, OptionalAttr<I64Attr>:$fold,
                        OptionalAttr<I64Attr>:$pieces);
   let regions = (region VariadicRegion<AnyRegion>:$places);
   let assemblyFormat = [{
     $source (`[` $indices^ `]`)? `,` $view (`rows` $rows^)? (`fold` $fold^)?
-    (`pieces` $pieces^ custom<Places>($places))? attr-dict
+    (`limit` $limit^)? (`pieces` $pieces^ custom<Places>($places))? attr-dict
     `:` type($source) `,` type($view)
   }];
   let builders = [OpBuilder<(ins "::mlir::Value":$source, "::mlir::ValueRange":$indices,
                                  "::mlir::Value":$view), [{
-    build($_builder, $_state, source, indices, view, ::mlir::DenseI64ArrayAttr(),
-          ::mlir::IntegerAttr(), ::mlir::IntegerAttr(), 0);
+    build($_builder, $_state, source, indices, view, ::mlir::Value(),
+          ::mlir::DenseI64ArrayAttr(), ::mlir::IntegerAttr(),
+          ::mlir::IntegerAttr(), 0);
   }]>];
   let hasVerifier = 1;
   let hasRegionVerifier = 1;

@@ -129,7 +129,7 @@ def Tile_YieldOp : Tile_Op<"yield", [
 //===----------------------------------------------------------------------===//
 
 def Tile_LoadOp : Tile_Op<"load", [
-    MemoryEffects<[]>, AlwaysSpeculatable]> {
+    MemoryEffects<[]>, AlwaysSpeculatable, AttrSizedOperandSegments]> {
   let summary = "reads a tile of a global array";
   let description = [{
     The tile covers the last dimensions of the memref, starting at the given
@@ -146,6 +146,10 @@ def Tile_LoadOp : Tile_Op<"load", [
     lie anywhere: the region takes the number of a block and yields its indices.
     A block may lie outside of the array.
 
+    With `limit` n the rows of the tile from number n on read as zero, whatever
+    lies there: another sequence, say, or what nobody has written. n may be any
+    number.
+
     Example:
     ```mlir
     %k = tile.load %K[%b, %h, %j, %c0] : memref<?x?x?x128xf16, strided<[?, ?, ?, 1]>> -> tensor<80x128xf16>
@@ -156,6 +160,7 @@ def Tile_LoadOp : Tile_Op<"load", [
       %page = arith.index_cast %number : i32 to index
       tile.yield %page, %c0, %c0 : index, index, index
     } : memref<?x16x128xf16> -> tensor<32x128xf16>
+    %v = tile.load %V[%h, %j, %c0] limit %left : memref<8x?x128xf16> -> tensor<80x128xf16>
     ```
 
     C1. one index per dimension of the memref; the region yields them instead if
@@ -167,24 +172,27 @@ def Tile_LoadOp : Tile_Op<"load", [
         rank 2; there is no `fold` beside it.
     C6. the region has an index as argument and holds scalar code without effects
         or regions.
+    C7. a tile with a `limit` has rank 2 and no `fold`.
   }];
   let arguments = (ins AnyMemRef:$source, Variadic<Index>:$indices,
+                       Optional<Index>:$limit,
                        OptionalAttr<I64Attr>:$fold, OptionalAttr<I64Attr>:$pieces);
   let results = (outs Tile_Tile:$result);
   let regions = (region VariadicRegion<AnyRegion>:$places);
   let assemblyFormat = [{
-    $source (`[` $indices^ `]`)? (`fold` $fold^)?
+    $source (`[` $indices^ `]`)? (`fold` $fold^)? (`limit` $limit^)?
     (`pieces` $pieces^ custom<Places>($places))? attr-dict
     `:` type($source) `->` type($result)
   }];
   let builders = [OpBuilder<(ins "::mlir::Type":$result, "::mlir::Value":$source,
                                  "::mlir::ValueRange":$indices,
                                  CArg<"::mlir::IntegerAttr", "{}">:$fold), [{
-    build($_builder, $_state, result, source, indices, fold, ::mlir::IntegerAttr(), 0);
+    build($_builder, $_state, result, source, indices, ::mlir::Value(), fold,
+          ::mlir::IntegerAttr(), 0);
   }]>];
   let extraClassDeclaration = [{
     /// What the place of the tile is computed from: its indices, or what code of
-    /// places captures.
+    /// places captures. A limit does not move it.
     ::llvm::SmallVector<::mlir::Value> getPlaceOperands();
   }];
   let hasRegionVerifier = 1;

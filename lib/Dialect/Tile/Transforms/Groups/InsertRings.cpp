@@ -134,7 +134,12 @@ LogicalResult RingInserter::copyConverted(ArrayRef<Operation *> conversions,
       auto getType = [&] {
         return RankedTensorType::get(shape, type.getElementType());
       };
-      Value view = window(source, getType(), convertRole, row, column);
+      auto entry = cast<RankedTensorType>(
+          cast<warp::SlotType>(source.getType()).getPayload().front());
+      Value view = window(source,
+                          RankedTensorType::get(shape, type.getElementType(),
+                                                entry.getEncoding()),
+                          convertRole, row, column);
       Value part = with(convertRole, ReadOp::create(b, getType(), view));
       for (Operation *op : conversions) {
         if (auto relabel = dyn_cast<RelabelOp>(op)) {
@@ -199,9 +204,12 @@ FailureOr<RingInserter::Crossing> RingInserter::inspect(LoadOp load) {
     return diagnostic;
   }
   crossing.rowOrder = getRowOrder(crossing.conversions);
-  if (crossing.rowOrder && (load.getFold() || load.getPieces()))
+  if (crossing.rowOrder &&
+      (load.getFold() || load.getPieces() || load.getLimit()))
     return load.emitOpError("with ")
-           << (load.getFold() ? "fold" : "pieces")
+           << (load.getFold()     ? "fold"
+               : load.getPieces() ? "pieces"
+                                  : "limit")
            << " has rows that are relabeled, which no copy does";
   return crossing;
 }
@@ -216,6 +224,11 @@ static RankedTensorType getLoadedType(LoadOp load, bool forProducts) {
         RankedTensorType::get(type.getShape(), type.getElementType(),
                               type.getRank() == 1 ? getDefaultStorage(type)
                                                   : getUnpaddedStorage(type));
+  // Single rows of a tile are copied where they are as wide as can be.
+  constexpr int64_t kWidest = 128;
+  if (load.getLimit() && getDefaultStorage(type).getSwizzle() != kWidest)
+    type = RankedTensorType::get(type.getShape(), type.getElementType(),
+                                 SmemAttr::get(type.getContext(), kWidest));
   return type;
 }
 
@@ -229,10 +242,10 @@ FailureOr<SmallVector<Value>> RingInserter::pass(const Crossing &crossing,
   auto filled = with(loadRole, warp::AcquireOp::create(b, loaded, cursors[0]));
   Value target = window(filled.getSlot(), type, loadRole);
   auto copy =
-      with(loadRole,
-           LoadAsyncOp::create(b, load.getSource(), load.getIndices(), target,
-                               crossing.rowOrder, load.getFoldAttr(),
-                               load.getPiecesAttr(), load.getPlaces().size()));
+      with(loadRole, LoadAsyncOp::create(
+                         b, load.getSource(), load.getIndices(), target,
+                         load.getLimit(), crossing.rowOrder, load.getFoldAttr(),
+                         load.getPiecesAttr(), load.getPlaces().size()));
   for (auto [to, from] : llvm::zip(copy.getPlaces(), load.getPlaces()))
     to.takeBody(from);
   with(loadRole, warp::PublishOp::create(b, filled.getSlot()));

@@ -48,6 +48,7 @@ private:
   LogicalResult verifyFold(Operation *op) const;
   LogicalResult rewriteType(Value value, int64_t dim);
   void rewriteOffset(Operation *op);
+  Value getFirstRow(ImplicitLocOpBuilder &b, int64_t rows);
   Value shift(ImplicitLocOpBuilder &b, Value offset, int64_t rows);
 
   warp::GroupOp group;
@@ -297,11 +298,15 @@ LogicalResult RowSplitter::verifyFold(Operation *op) const {
   return success();
 }
 
+/// g * rows.
+Value RowSplitter::getFirstRow(ImplicitLocOpBuilder &b, int64_t rows) {
+  return arith::MulIOp::create(b, group.getReplica(),
+                               arith::ConstantIndexOp::create(b, rows));
+}
+
 /// offset + g * rows.
 Value RowSplitter::shift(ImplicitLocOpBuilder &b, Value offset, int64_t rows) {
-  Value first = arith::MulIOp::create(b, group.getReplica(),
-                                      arith::ConstantIndexOp::create(b, rows));
-  return arith::AddIOp::create(b, offset, first);
+  return arith::AddIOp::create(b, offset, getFirstRow(b, rows));
 }
 
 /// Operations that address a tile by its first element start at the replica's.
@@ -330,8 +335,13 @@ void RowSplitter::rewriteOffset(Operation *op) {
                     coord.getResult().getType().getDimSize(dim)));
       })
       .Case<LoadOp>([&](LoadOp load) {
-        shiftIndex(load.getIndicesMutable(), load.getResult().getType(),
-                   load.getResult(), load.getFold());
+        RankedTensorType tile = load.getResult().getType();
+        shiftIndex(load.getIndicesMutable(), tile, load.getResult(),
+                   load.getFold());
+        auto it = divided.find(load.getResult());
+        if (load.getLimit() && it != divided.end() && it->second == 0)
+          load.getLimitMutable().assign(arith::SubIOp::create(
+              b, load.getLimit(), getFirstRow(b, tile.getDimSize(0))));
       })
       .Case<StoreOp>([&](StoreOp store) {
         shiftIndex(store.getIndicesMutable(), store.getValue().getType(),

@@ -51,6 +51,20 @@ gpu.module @m {
 
 // -----
 
+!a = memref<?x?xf8E4M3FN, strided<[?, 1]>>
+gpu.module @m {
+  gpu.func @relabeled_limit(%a: !a, %q: tensor<64x32xf8E4M3FN>, %n: index, %zero: tensor<64x64xf32>) kernel {
+    %c0 = arith.constant 0 : index
+    // expected-error @below {{with limit has rows that are relabeled, which no copy does}}
+    %x = tile.load %a[%c0, %c0] limit %n {tile.role = "load"} : !a -> tensor<64x32xf8E4M3FN>
+    %y = tile.relabel %x dim 0 bits [1, 0] {tile.role = "math"} : tensor<64x32xf8E4M3FN> -> tensor<64x32xf8E4M3FN>
+    %s = tile.dot %q, %y, %zero lhs mk rhs nk {tile.role = "math"} : tensor<64x32xf8E4M3FN>, tensor<64x32xf8E4M3FN> -> tensor<64x64xf32>
+    gpu.return
+  }
+}
+
+// -----
+
 !a = memref<?x?x?xf8E4M3FN, strided<[?, ?, 1]>>
 gpu.module @m {
   gpu.func @relabeled_fold(%a: !a, %q: tensor<64x32xf8E4M3FN>, %zero: tensor<64x64xf32>) kernel {
