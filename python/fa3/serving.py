@@ -30,6 +30,9 @@ _FEW_IN_THE_MEAN = 256
 #: AttentionToTile), and those that one of a known number may look among (tile.search).
 FEW_SEQUENCES, MOST_SEQUENCES = 4095, 32768
 
+#: fa3.torch.set_unused_rows
+_zeroes_unused_rows = False
+
 _kernels: dict[ServingSpec, Kernel] = {}
 _plans: dict[Any, Launcher] = {}
 #: Calls that can be made again.
@@ -217,6 +220,7 @@ class _Ready:
             for place, value in zip((self._PLACES.get(n, -1) for n in names), values)
         )
         self.scale_at = names.index("scale")
+        self.has_unused_rows = "cu_q" in names or "used_q" in names
         self.o = (tuple(o.shape), {"dtype": o.dtype, "device": o.device})
         self.lse = None if lse is None else (
             tuple(lse.shape), {"dtype": lse.dtype, "device": o.device}
@@ -233,11 +237,16 @@ class _Ready:
             elif place >= 16:
                 values[number] = values[number].unsqueeze(-1)
         o = torch.empty(self.o[0], **self.o[1])
+        zeroes = _zeroes_unused_rows and self.has_unused_rows
+        if zeroes:
+            o.zero_()
         values.append(o)
         if self.lse is None:
             self.launcher.run(values)
             return o
         lse = torch.empty(self.lse[0], **self.lse[1])
+        if zeroes:
+            lse.fill_(float("-inf"))
         values.append(lse)
         self.launcher.run(values)
         return o, lse
@@ -467,12 +476,16 @@ class _Call:
             raise ArgumentError(
                 "out", f"{out.dtype} of shape {tuple(out.shape)}, expected {dtype} {shape}"
             )
+        zeroes = _zeroes_unused_rows and ("cu_q" in self.arrays or "used_q" in self.arrays)
+        if zeroes:
+            out.zero_()
         if not spec.lse:
             return out, None
         rows = (self.heads, q.shape[0]) if q.dim() == 3 else (
             q.shape[0], self.heads, q.shape[1]
         )  # fmt: skip
-        return out, q.new_empty(rows, dtype=torch.float32)
+        lse = q.new_empty(rows, dtype=torch.float32)
+        return out, lse.fill_(float("-inf")) if zeroes else lse
 
     def described(self, serving: ServingSpec, values: list[Any]) -> list[Any]:
         """The arguments as arrays and (type, number)."""

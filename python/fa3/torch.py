@@ -226,6 +226,18 @@ def set_backward(kind: str | None) -> None:
     _kind = _check_backward(kind)
 
 
+def set_unused_rows(kind: str) -> None:
+    """What rows of o hold that are no query's, of packed and padded sequences: in front
+    of and behind those of cu_seqlens_q, or behind seqused_q. "kept": what was there
+    (the default), nothing writes them; "zero": 0, and -inf in lse, in caller's memory
+    (out=) as well. That writes all of o once more."""
+    if kind not in ("kept", "zero"):
+        raise ArgumentError("kind", f"{kind!r}, expected 'kept' or 'zero'")
+    from . import serving
+
+    serving._zeroes_unused_rows = kind == "zero"
+
+
 def _check_backward(kind: Any) -> str | None:
     if kind not in (None, "torch", *OWN):
         raise ArgumentError(

@@ -74,10 +74,13 @@ private:
     return memref::DimOp::create(b, memref, axis);
   }
   /// Rows of an array of the sequence, and statistics of queries.
-  Value load(Value memref, Sequence sequence, Value first, int64_t count);
+  /// With `areSummed` they are summed up over, each with its weight: behind a
+  /// sequence that is 0, and what lies there has to be a number, so 0 as well.
+  Value load(Value memref, Sequence sequence, Value first, int64_t count,
+             bool areSummed);
   Value loadStatistic(Value memref, Value first, int64_t count);
-  Rows loadQueries(Value first, int64_t count);
-  Rows loadKeys(Value first, int64_t count);
+  Rows loadQueries(Value first, int64_t count, bool areSummed);
+  Rows loadKeys(Value first, int64_t count, bool areSummed);
   Sums loop(Value end, Sums init, function_ref<FailureOr<Sums>(Value, Sums)>);
   FailureOr<Sums> buildColumns(const Rows &own, Sums sums);
   FailureOr<Sums> buildBlock(const Rows &own, Value firstColumn, Sums sums);
@@ -119,14 +122,17 @@ private:
 //===----------------------------------------------------------------------===//
 
 Value BackwardBuilder::load(Value memref, Sequence sequence, Value first,
-                            int64_t count) {
+                            int64_t count, bool areSummed) {
   auto type = cast<MemRefType>(memref.getType());
   SmallVector<Value> place =
       sequences.getPlace(sequence, getHead(sequence), first);
   place.push_back(index(0));
+  Value limit;
+  if (areSummed && endsEarly())
+    limit = arith::SubIOp::create(b, sequences.getEnd(sequence), first);
   return tile::LoadOp::create(
       b, tensor({count, type.getShape().back()}, type.getElementType()), memref,
-      place);
+      place, limit, IntegerAttr(), IntegerAttr(), /*placesCount=*/0);
 }
 
 Value BackwardBuilder::loadStatistic(Value memref, Value first, int64_t count) {
@@ -139,11 +145,13 @@ Value BackwardBuilder::loadStatistic(Value memref, Value first, int64_t count) {
   return result;
 }
 
-BackwardBuilder::Rows BackwardBuilder::loadQueries(Value first, int64_t count) {
+BackwardBuilder::Rows BackwardBuilder::loadQueries(Value first, int64_t count,
+                                                   bool areSummed) {
   Rows result;
   result.first = first;
-  result.forScores = load(operands.q, Sequence::query, first, count);
-  result.forGradients = load(operands.outGrad, Sequence::query, first, count);
+  result.forScores = load(operands.q, Sequence::query, first, count, areSummed);
+  result.forGradients =
+      load(operands.outGrad, Sequence::query, first, count, areSummed);
   result.shift = loadStatistic(operands.shift, first, count);
   if (products.needsGradient())
     result.delta = loadStatistic(operands.delta, first, count);
@@ -152,12 +160,14 @@ BackwardBuilder::Rows BackwardBuilder::loadQueries(Value first, int64_t count) {
   return result;
 }
 
-BackwardBuilder::Rows BackwardBuilder::loadKeys(Value first, int64_t count) {
+BackwardBuilder::Rows BackwardBuilder::loadKeys(Value first, int64_t count,
+                                                bool areSummed) {
   Rows result;
   result.first = first;
-  result.forScores = load(operands.k, Sequence::key, first, count);
+  result.forScores = load(operands.k, Sequence::key, first, count, areSummed);
   if (products.needsGradient())
-    result.forGradients = load(operands.v, Sequence::key, first, count);
+    result.forGradients =
+        load(operands.v, Sequence::key, first, count, areSummed);
   return result;
 }
 
@@ -302,7 +312,17 @@ BackwardBuilder::buildStep(const Rows &own, const Rows &other, Value keep,
   if (sums.ofGradients)
     sums.ofGradients = add(ofScores, other.forScores, sums.ofGradients);
   if (part) {
-    // Rows behind the sequence, which may be those of another one, get 0.
+    // Rows behind the sequence, which may be those of another one, get 0,
+    // whatever the keys are.
+    if (endsEarly()) {
+      auto type = cast<RankedTensorType>(part.getType());
+      RankedTensorType numbers = tensor(type.getShape(), b.getIndexType());
+      Value isQuery = arith::CmpIOp::create(
+          b, arith::CmpIPredicate::slt,
+          tile::CoordOp::create(b, numbers, 0, other.first),
+          scalarTile(sequences.queryEnd, numbers));
+      part = arith::SelectOp::create(b, isQuery, part, splat(type, 0.0));
+    }
     SmallVector<Value> place =
         sequences.getPlace(Sequence::query, head, other.first);
     place.push_back(index(0));
@@ -315,8 +335,9 @@ BackwardBuilder::buildStep(const Rows &own, const Rows &other, Value keep,
 
 FailureOr<BackwardBuilder::Sums>
 BackwardBuilder::buildBlock(const Rows &own, Value firstColumn, Sums sums) {
-  Rows other = products.ofKeys ? loadQueries(firstColumn, columns)
-                               : loadKeys(firstColumn, columns);
+  Rows other = products.ofKeys
+                   ? loadQueries(firstColumn, columns, /*areSummed=*/true)
+                   : loadKeys(firstColumn, columns, /*areSummed=*/true);
   Expander expander(b, rows, columns);
   expander.bindLengths(sequences.queryLength, sequences.keyLength);
   for (auto [tensor, memref, transposed] :
@@ -501,7 +522,8 @@ LogicalResult BackwardBuilder::buildAuxOfPairs() {
     sequences.setSequence(position.back());
   auto buildPairs = [&](Sums sums) {
     keyHead = arith::DivUIOp::create(b, head, group);
-    return buildBlock(loadQueries(firstQuery, rows), firstKey, sums);
+    return buildBlock(loadQueries(firstQuery, rows, /*areSummed=*/false),
+                      firstKey, sums);
   };
   FailureOr<Sums> result;
   if (ofHead && ofBatch) {
@@ -537,7 +559,9 @@ LogicalResult BackwardBuilder::buildAuxOfRows(Value first) {
   Sums sums;
   sums.ofAux = splat(tensor({rows}, b.getF32Type()), 0.0);
   FailureOr<Sums> result = buildColumns(
-      products.ofKeys ? loadKeys(first, rows) : loadQueries(first, rows), sums);
+      products.ofKeys ? loadKeys(first, rows, /*areSummed=*/false)
+                      : loadQueries(first, rows, /*areSummed=*/false),
+      sums);
   if (failed(result))
     return failure();
   storeAux(result->ofAux, first, first);
@@ -576,7 +600,7 @@ LogicalResult BackwardBuilder::build() {
     keyHead = arith::DivUIOp::create(b, head, group);
     if (products.sumsWeights)
       sums.ofRows = zero(kPartialSums);
-    Rows own = loadQueries(first, rows);
+    Rows own = loadQueries(first, rows, /*areSummed=*/false);
     FailureOr<Sums> result = buildColumns(own, sums);
     if (failed(result))
       return failure();
@@ -587,7 +611,7 @@ LogicalResult BackwardBuilder::build() {
     return success();
   }
   keyHead = ofTile;
-  Rows own = loadKeys(first, rows);
+  Rows own = loadKeys(first, rows, /*areSummed=*/products.addsDq);
   if (operands.hasSingleHeads) {
     head = keyHead;
     FailureOr<Sums> result = buildColumns(own, sums);

@@ -245,11 +245,15 @@ FailureOr<KernelBuilder::State> KernelBuilder::buildLoop(ValueRange query,
 FailureOr<KernelBuilder::State>
 KernelBuilder::buildBlock(ValueRange query, Value firstRow, Value firstKey,
                           State state, ListedBlock listed) {
-  auto load = [&](Value memref, int64_t width, Type element) -> Value {
-    return loadKeys(memref, tensor({columns, width}, element), firstKey);
+  auto load = [&](Value memref, int64_t width, Type element,
+                  bool areClean) -> Value {
+    return loadKeys(memref, tensor({columns, width}, element), firstKey,
+                    areClean);
   };
-  Value key =
-      load(operands.k, getTileWidth(op.getHeadDim()), op.getElementType());
+  // The scores of keys that do not count are replaced, whatever they are. But
+  // values have a weight of 0, and 0 times what is no number is none.
+  Value key = load(operands.k, getTileWidth(op.getHeadDim()),
+                   op.getElementType(), /*areClean=*/false);
   int64_t width = getTileWidth(op.getValueHeadDim());
   Value value =
       op.getTransposedV()
@@ -257,7 +261,8 @@ KernelBuilder::buildBlock(ValueRange query, Value firstRow, Value firstKey,
                 b, tensor({width, columns}, op.getValueElementType()),
                 operands.v, ValueRange{batch, keyHead, index(0), firstKey})
                 .getResult()
-          : load(operands.v, width, op.getValueElementType());
+          : load(operands.v, width, op.getValueElementType(),
+                 /*areClean=*/true);
 
   // Which keys are visible: those of the sequence, kept by the region.
   Expander expander(b, rows, columns);

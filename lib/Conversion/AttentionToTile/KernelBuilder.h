@@ -144,8 +144,9 @@ private:
                                              mlir::Value row);
 
   /// Loads the keys from `firstKey` on, or their values, wherever they are.
+  /// With `areClean` what lies behind the sequence reads as zero.
   mlir::Value loadKeys(mlir::Value memref, mlir::RankedTensorType type,
-                       mlir::Value firstKey);
+                       mlir::Value firstKey, bool areClean);
 
   /// A scale of operand 0 (q), 1 (k) or 2 (v) for the rows of a tile: one f32,
   /// or a tile of rank 1 where every row has its own.

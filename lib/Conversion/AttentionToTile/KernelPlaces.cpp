@@ -63,11 +63,16 @@ SmallVector<Value> KernelBuilder::getRowPlace(Sequence sequence, Value ofHead,
 }
 
 Value KernelBuilder::loadKeys(Value memref, RankedTensorType type,
-                              Value firstKey) {
+                              Value firstKey, bool areClean) {
+  // Where sequences fill their arrays, copies end with these.
+  Value limit;
+  if (areClean && op.hasLengths())
+    limit = arith::SubIOp::create(b, keyLength, firstKey);
   if (!operands.pieceRows) {
     SmallVector<Value> place = getRowPlace(Sequence::key, keyHead, firstKey);
     place.push_back(index(0));
-    return tile::LoadOp::create(b, type, memref, place);
+    return tile::LoadOp::create(b, type, memref, place, limit, IntegerAttr(),
+                                IntegerAttr(), /*placesCount=*/0);
   }
   // A piece behind the last key is one of zeros: it lies outside of the array.
   // The code of places is asked for keys that there are.
@@ -76,7 +81,7 @@ Value KernelBuilder::loadKeys(Value memref, RankedTensorType type,
   Value last =
       arith::MaxSIOp::create(b, arith::SubIOp::create(b, keyLength, one), zero);
   auto load = tile::LoadOp::create(
-      b, type, memref, ValueRange(), IntegerAttr(),
+      b, type, memref, ValueRange(), limit, IntegerAttr(),
       b.getI64IntegerAttr(columns / operands.pieceRows), /*placesCount=*/1);
   OpBuilder::InsertionGuard guard(b);
   Block *block = b.createBlock(&load.getPlaces().front(), {}, b.getIndexType(),

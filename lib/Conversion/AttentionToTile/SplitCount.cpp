@@ -61,7 +61,7 @@ private:
 Value SplitCount::countTiles() {
   Value queries = index(rows / (packing ? packing->rows : 1));
   Value tiles;
-  if (getSequenceStarts(host.forward, Sequence::query)) {
+  if (attention::getSequenceStarts(host.forward, Sequence::query)) {
     tiles = arith::DivUIOp::create(b, host.queries, queries);
     tiles = arith::AddIOp::create(b, tiles, atLeast(host.batch, 0));
   } else {

@@ -23,8 +23,10 @@
 // CHECK: %[[ROW:.*]] = arith.addi %{{.*}}, %[[FIRST]]
 // CHECK: tile.load %{{.*}}[%[[H]], %[[ROW]], %c0{{.*}}] : memref<2x?x64xf16
 // CHECK: scf.for
+// Values behind the last key read as zeros; the scores of keys there are masked.
 // CHECK: tile.load %{{.*}}[%{{.*}}, %{{.*}}, %c0{{.*}}] : memref<1x?x64xf16
-// CHECK: tile.load %{{.*}}[%{{.*}}, %{{.*}}, %c0{{.*}}] : memref<1x?x64xf16
+// CHECK: %[[LEFT:.*]] = arith.subi %{{.*}}, %{{.*}} : index
+// CHECK: tile.load %{{.*}}[%{{.*}}, %{{.*}}, %c0{{.*}}] limit %[[LEFT]] : memref<1x?x64xf16
 // CHECK: tile.store %{{.*}}, %{{.*}}[%[[H]], %{{.*}}, %c0{{.*}}] below %[[END:.*]] : tensor<64x64xf16>
 // CHECK: tile.store %{{.*}}, %{{.*}}[%[[H]], %{{.*}}] below %[[END]] : tensor<64xf32>
 func.func @packed(%q: tensor<?x2x64xf16>, %k: tensor<?x1x64xf16>, %v: tensor<?x1x64xf16>, %cuq: tensor<?xi32>, %cuk: tensor<?xi32>, %max: index)

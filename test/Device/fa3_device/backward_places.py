@@ -2,11 +2,9 @@
 """Gradients of sequences with lengths and places of their own, against those of
 each one.
 
-Every sequence is computed alone in f64. What no sequence uses holds NaN: o, lse
-and its gradient everywhere else, q, k, v and the gradient of o but for the rows
-behind the end of a sequence in its last block, which are finite, as
-docs/Backward.md asks. Rows of dq, dk and dv that are none of a sequence are to
-stay as they were.
+Every sequence is computed alone in f64. What no sequence uses holds NaN. Rows of
+dq, dk and dv that are none of a sequence are to stay as they were. A packed sequence
+has the same bits when all others are NaN.
 """
 
 from __future__ import annotations
@@ -22,7 +20,6 @@ from . import (
 from .backward_places_cases import GRADIENTS, INPUTS, OPTIONS, plans
 from .serving_cases import LENGTHS
 
-GARBAGE = 100.0
 BLOCK = 128  # rows that are loaded at a time, at most
 UNTOUCHED = 0x7FBD  # bits of a NaN
 MOST = 100  # max_q of packed sequences, in half of the problems
@@ -43,7 +40,6 @@ class _Rows:
             self.bounds = [*self.starts, end]
             self.count = end + BLOCK + 40
             self.shape = (self.count,)
-            self.ends = [self.count] * len(lengths)
             return
         pads = [
             draw.randrange(1, 70) if is_key and case.place == "leftpad" else 0
@@ -53,17 +49,11 @@ class _Rows:
         self.pads, self.count = pads, len(lengths) * room
         self.shape = (len(lengths), room)
         self.starts = [n * room + pad for n, pad in enumerate(pads)]
-        self.ends = [(n + 1) * room for n in range(len(lengths))]
 
     def of(self, n, most=None):
         """Rows of sequence n, as a slice; of the first `most`."""
         length = self.lengths[n] if most is None else min(self.lengths[n], most)
         return slice(self.starts[n], self.starts[n] + length)
-
-    def behind(self, n):
-        """Rows behind the end of sequence n that a block may hold."""
-        end = self.starts[n] + self.lengths[n]
-        return slice(end, min(end + BLOCK, self.ends[n]))
 
 
 class Problem:
@@ -145,9 +135,6 @@ class Problem:
     def _fill(self, name, flat, rows):
         flat.fill_(torch.nan)
         is_statistic = name in ("o", "lse", "dlse")
-        if not is_statistic:
-            for n in range(len(rows.lengths)):
-                flat[rows.behind(n)] = GARBAGE
         for n, x in enumerate(self.sequences):
             # What a forward with max_q writes, and what goes with it.
             at = rows.of(n, self.max_q if is_statistic else None)
@@ -189,6 +176,20 @@ class Problem:
         for name, values in self.used.items():
             alone = [v if n == sequence else 0 for n, v in enumerate(values)]
             self.arguments[name].copy_(torch.tensor(alone, dtype=torch.int32))
+
+    def spoil(self, sequence):
+        """Makes all inputs of other sequences NaN."""
+        for name in ("q", "k", "v", "o", "do"):
+            rows = self.keys if name in ("k", "v") else self.queries
+            own = self.flat[name][rows.of(sequence)].clone()
+            self.flat[name].fill_(torch.nan)
+            self.flat[name][rows.of(sequence)] = own
+        for name in ("lse", "dlse"):
+            if name in self.arguments:
+                at = self.queries.of(sequence)
+                own = self.arguments[name][..., at].clone()
+                self.arguments[name].fill_(torch.nan)
+                self.arguments[name][..., at] = own
 
     def rows_of(self, name, n):
         """Rows of sequence n that are written."""
@@ -245,6 +246,8 @@ def check(job):
         yield "repeated", 0.0, _repeat(case, program, problem)
     if not refused and case.is_repeatable and case.place != "packed":
         yield "alone", 0.0, _alone(program, problem)
+    if not refused and case.is_packed:
+        yield "neighbors", 0.0, _find_neighbors(case, program, plan)
     program.close()
 
 
@@ -258,6 +261,28 @@ def _repeat(case, program, problem):
         for name, old, new in zip(GRADIENTS, before, problem.bits())
         if (case.is_repeatable or name != "dq") and not torch.equal(old, new)
     ]
+
+
+def _find_neighbors(case, program, plan):
+    """Sequences that NaN in others reaches; where nothing is added in memory, by
+    their bits."""
+    found = []
+    for n in range(min(plan.batch, 4)):
+        problem = Problem(case, plan)
+        problem.poison()
+        kernels.launch(program, problem.arguments)
+        at = {name: problem.rows_of(name, n) for name in GRADIENTS}
+        before = {name: problem.flat[name][at[name]].clone() for name in GRADIENTS}
+        problem.spoil(n)
+        kernels.launch(program, problem.arguments)
+        for name, old in before.items():
+            new = problem.flat[name][at[name]]
+            same = torch.equal(old.view(torch.int16), new.view(torch.int16))
+            if not case.is_repeatable and name == "dq":
+                same = bool(torch.isfinite(new).all())
+            if not same:
+                found.append(f"{name}: NaN beside sequence {n} reaches it")
+    return found
 
 
 def _alone(program, problem):

@@ -2,9 +2,9 @@
 """Sequences with lengths and places of their own, against attention of each one.
 
 Every sequence is computed alone in fp32 from the keys that its table names.
-What no sequence uses holds NaN: pages, rows in front of a padding's end, other
-batches of a cache. Rows behind the end of a sequence in its last page are finite,
-as docs/Serving.md asks.
+What no sequence uses holds NaN: pages, rows behind the end of a sequence, rows in
+front of a padding's end, other batches of a cache. A sequence between others has the
+same bits when those are NaN, or infinite.
 """
 
 import itertools
@@ -18,7 +18,6 @@ from .serving_cases import LENGTHS
 TYPES = {"f16": torch.float16, "bf16": torch.bfloat16}
 FLOATS_8 = {"f8E4M3FN": torch.float8_e4m3fn, "f8E5M2": torch.float8_e5m2}
 SCALES = ["tensor", "sequence", "head"]
-GARBAGE = 100.0
 
 
 def module(case):
@@ -338,13 +337,8 @@ class Problem:
         self.used_table, self.page = table, page
         for cache, given in ((k, self.k), (v, self.v)):
             rows = cache.view(count * page, heads, cache.shape[-1])
+            # Of a shared page the longest sequence has the last word.
             for n in sorted(range(batch), key=lambda n: self.keys[n]):
-                # Behind the end of a sequence its last page holds something; of
-                # a shared page the longest has the last word.
-                used = -(-(self.keys[n] + new[n]) // page) * page
-                if case.form == "indexed":
-                    used = page - self.pads[n]
-                rows[self._locate(n, 0, used)] = GARBAGE
                 rows[self._locate(n, 0, self.keys[n])] = given[n]
         if order == "wild" and case.page and not case.appends:
             # A number of no page is one of zeros.
@@ -356,7 +350,8 @@ class Problem:
                 gone = (slot >= n % 2) & ((slot - n % 2) % 3 == 0)
                 self.k[n][gone] = 0
                 self.v[n][gone] = 0
-        q = torch.zeros(batch, most_q, case.heads, case.d, dtype=wide, device="cuda")
+        shape = batch, most_q, case.heads, case.d
+        q = torch.full(shape, nan, dtype=wide, device="cuda")
         for n in range(batch):
             q[n, : self.queries[n]] = self.q[n]
         self._input("q", q.to(dtype))
@@ -380,6 +375,15 @@ class Problem:
         self.lse_rows = [
             lambda x, n=n, m=m: x[n, :, :m] for n, m in enumerate(self.queries)
         ]
+
+    def spoil(self, sequence, value):
+        """Puts a number in place of all others of packed sequences."""
+        for name, lengths in (("q", self.queries), ("k", self.keys), ("v", self.keys)):
+            first = sum(lengths[:sequence])
+            array = self.arguments[name]
+            wide = _wide(array)
+            wide[:first] = wide[first + lengths[sequence] :] = value
+            array.copy_(wide.to(array.dtype))
 
     def _locate(self, n, first, end):
         """Rows of the cache in which keys of a sequence are."""
@@ -460,6 +464,23 @@ def _check(job):
         yield str(plan), found
     if case.form in ("padded", "paged") and not case.sinks:
         yield from _invariance(job)
+    if case.packed and not refused:
+        yield "neighbors", list(_find_neighbors(case, program, plan))
+
+
+def _find_neighbors(case, program, plan):
+    """Sequences that what lies beside them reaches."""
+    for n in range(min(plan.batch, 5)):
+        problem = Problem(case, plan)
+        kernels.launch(program, problem.arguments)
+        before = problem.rows[n](problem.o).clone(), problem.lse_rows[n](problem.lse).clone()
+        for value in (float("inf"), float("nan")):
+            problem.spoil(n, value)
+            kernels.launch(program, problem.arguments)
+            after = problem.rows[n](problem.o), problem.lse_rows[n](problem.lse)
+            for old, new in zip(before, after):
+                if not torch.equal(old.view(torch.uint8), new.contiguous().view(torch.uint8)):
+                    yield f"{value} beside sequence {n} reaches it"
 
 
 def _invariance(job):
