@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the tests of the package share: where things are, and a GPU that is not
 there: tensors in host memory that say they are on device 0, and the fake driver,
-which records launches."""
+which records launches. With this imported, what is interpreted is compiled for a
+GPU, too."""
 
 import contextlib
 import ctypes
+import dataclasses
 import importlib.util
 import os
 import pathlib
@@ -43,6 +45,56 @@ def has_interpreter():
 
 
 needs_interpreter = unittest.skipUnless(has_interpreter(), "needs libfa3.so")
+
+
+_compiled = set()
+_only_interpreted = False
+
+
+def compile_too(compiler):
+    """What the interpreter has run is compiled to PTX, too, once: a GPU gets another
+    pipeline than the CPU."""
+    real = type(compiler).interpret
+
+    def interpret(self, text, args, options, stage=None):
+        real(self, text, args, options, stage)
+        if (text, options) not in _compiled and not _only_interpreted:
+            _compiled.add((text, options))
+            compile_for_gpu(text, options)
+
+    type(compiler).interpret = interpret
+
+
+def compile_for_gpu(text, options):
+    """As fa3.kernels and its kin ask for it, without ptxas."""
+    from fa3 import driver
+
+    pipeline = options.pipeline
+    if "attention.forward" in text and "mask_mod (" in text:
+        pipeline += " edges=together"
+    return driver.get_driver().compile(
+        text,
+        dataclasses.replace(
+            options, pipeline=pipeline.strip(), ptx_version=driver.default_ptx_version()
+        ),
+    )
+
+
+@contextlib.contextmanager
+def only_interpreted():
+    """For many kernels of kinds that other tests compile."""
+    global _only_interpreted
+    _only_interpreted = True
+    try:
+        yield
+    finally:
+        _only_interpreted = False
+
+
+if has_interpreter():
+    from fa3 import compiler as _module
+
+    compile_too(_module.get_compiler())
 
 
 def real_view(name, value, stream=None):

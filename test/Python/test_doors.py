@@ -14,7 +14,7 @@ from unittest import mock
 import support
 
 import fa3
-from fa3 import api, merging
+from fa3 import api, errors, merging
 
 if support.HAS_TORCH:
     import torch
@@ -106,6 +106,12 @@ class FlexTest(Interpreted):
         ):
             with self.subTest(inspect.getsource(mod)):
                 self.check(score_mod=mod, tolerance=4e-3)
+
+    def test_what_is_interpreted_is_compiled(self):
+        error = fa3.CompileError([errors.Diagnostic("error", "no such kernel")])
+        with mock.patch.object(support, "compile_for_gpu", side_effect=error):
+            with self.assertRaisesRegex(fa3.CompileError, "no such kernel"):
+                api.attention(self.q, self.k, self.v, softcap=12.625)
 
     def test_activations(self):
         from torch.nn import functional

@@ -61,7 +61,8 @@ class StaleTest(unittest.TestCase):
         return s.softmax(-1).nan_to_num() @ self.v.double()
 
     def check_value(self, mods):
-        made = self.attention(mods)
+        with support.only_interpreted():
+            made = self.attention(mods)
         self.assertLess((made.double() - self.expected(mods)).abs().max().item(), 5e-3)
 
     def test_traces(self):
@@ -134,9 +135,10 @@ class StaleTest(unittest.TestCase):
             with self.subTest(name):
                 torch._dynamo.reset()
                 compiled = torch.compile(self.attention, backend="eager")
-                compiled(next(pair))
-                mods = next(pair)
-                error = compiled(mods).double() - self.expected(mods)
+                with support.only_interpreted():
+                    compiled(next(pair))
+                    mods = next(pair)
+                    error = compiled(mods).double() - self.expected(mods)
                 self.assertLess(error.abs().max().item(), 5e-3)
                 count += 1
         self.assertGreaterEqual(count, 30)

@@ -213,6 +213,20 @@ class GradientTest(Problem):
             {"score": mod, "causal": True},
         )
 
+    def test_of_code_that_ignores_scores(self):
+        """A GPU's pipeline refused the gradients; support.py compiles for it."""
+        mod = lambda s, b, h, i, j: (i - j) * 0.125  # noqa: E731
+        made = [one.clone().requires_grad_() for one in (self.q, self.k, self.v)]
+        wanted = [one.detach().clone().requires_grad_() for one in made]
+        weights = torch.linspace(-1, 1, self.v.shape[3])
+        o = fa3.attention(*made, score_mod=mod, interpret=True)
+        expected, _ = definition(*wanted, score=mod)
+        for one in (o, expected):
+            (one.float() * weights).sum().backward()
+        self.close(o, expected, 6e-3)
+        self.close(made[2].grad, wanted[2].grad, 6e-3)
+        self.assertEqual([one.grad.abs().max().item() for one in made[:2]], [0, 0])
+
     def test_of_bias_slopes_and_sinks(self):
         bias, slopes = torch.randn(1, 1, 17, 24, dtype=torch.float16), torch.rand(4)
         self.check({"bias": bias})
