@@ -144,15 +144,17 @@ class BesideTest(unittest.TestCase):
                 lengths = (50, 3) if page < 16 else (130, 3)
                 each = -(-max(lengths) // page)
                 table = torch.randperm(2 * each + 2)[: 2 * each].view(2, each)
+                # Copies of one row have at least 128 bytes.
+                dim = 128 if page == 1 else 32
                 k, v = (
-                    self.random(2 * each + 2, page, 2, 32, dtype=dtype) for _ in "kv"
+                    self.random(2 * each + 2, page, 2, dim, dtype=dtype) for _ in "kv"
                 )
                 of_k = self.used((2 * each + 2, page))
                 for n, length in enumerate(lengths):
                     for j in range(length):
                         of_k[table[n, j // page], j % page] = True
                 for queries, splits in ((1, 2), (20, 1)):
-                    q = self.random(2, queries, 4, 32, dtype=dtype)
+                    q = self.random(2, queries, 4, dim, dtype=dtype)
                     of_q = self.used((2, queries), slice(None))
 
                     def call(k, v, q=q, splits=splits, table=table, lengths=lengths):

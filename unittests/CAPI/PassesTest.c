@@ -53,7 +53,7 @@ static const char *const stableNames[] = {
     "attention-differentiate{suffix=_grad grad-aux=0}",
     "attention-quantize{format=f8E4M3FN scales=head hadamard=true}",
     "attention-to-reference{precision=f64 slices=false}",
-    "convert-to-attention{raise-linalg=true}",
+    "convert-to-attention{raise=true}",
     "attention-to-tile{block-m=128 block-n=64}",
     "fa3-lower-host{image=ptx memory=host launch=runtime chip=sm_90a}",
     "fa3-tile",

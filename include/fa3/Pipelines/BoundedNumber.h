@@ -51,8 +51,9 @@ struct Bounds {
 
 /// What a text becomes first; a type of its own has a parser of its own.
 struct BoundedNumber {
-  int64_t value = 0;
+  BoundedNumber(int64_t value = 0) : value(value) {}
   operator int64_t() const { return value; }
+  int64_t value;
 };
 
 /// Parses a number that has bounds.
