@@ -41,6 +41,10 @@ private:
   /// Leads to an issue, and no wait leads to it.
   llvm::SmallVector<bool> enabling;
   llvm::SmallVector<bool> afterWait;
+  /// Of the chain of a meeting: a stage later than the rest.
+  llvm::SmallVector<bool> afterMeeting;
+  /// Leads to an issue within a step.
+  llvm::SmallVector<bool> leadsToIssue;
   llvm::SmallVector<int64_t> issuePosition;
 };
 } // namespace
@@ -64,17 +68,28 @@ void ListScheduler::sortTopologically() {
 }
 
 void ListScheduler::assignStages() {
+  // The last stage is that of meetings alone, where there are some.
+  bool hasMeeting = llvm::any_of(problem.getOperations(), [](const auto &op) {
+    return op.kind == Kind::Meeting;
+  });
   // Whether a wait of the operation's own stage leads to it.
   llvm::SmallVector<bool> waited(count, false), anyWait(count, false);
+  afterMeeting.assign(count, false);
   for (unsigned op : topological) {
     bool waits = kind(op) == Kind::Wait || kind(op) == Kind::DeferredWait;
+    afterMeeting[op] = kind(op) == Kind::Meeting;
+    for (const auto &dep : problem.getDependences())
+      if (dep.to == op && dep.distance == 0 && afterMeeting[dep.from])
+        afterMeeting[op] = true;
+    int64_t last = std::max<int64_t>(
+        stages - 1 - (hasMeeting && !afterMeeting[op] ? 1 : 0), 0);
     for (const auto &dep : problem.getDependences()) {
       if (dep.to != op || dep.distance != 0)
         continue;
       bool later = (kind(op) == Kind::Issue && waited[dep.from]) ||
-                   kind(op) == Kind::DeferredWait || kind(op) == Kind::Arrival;
-      int64_t earliest =
-          std::min(stage[dep.from] + (later ? 1 : 0), stages - 1);
+                   kind(op) == Kind::DeferredWait ||
+                   kind(op) == Kind::Arrival || kind(op) == Kind::Meeting;
+      int64_t earliest = std::min(stage[dep.from] + (later ? 1 : 0), last);
       stage[op] = std::max(stage[op], earliest);
       anyWait[op] = anyWait[op] || anyWait[dep.from];
     }
@@ -101,7 +116,7 @@ void ListScheduler::assignStages() {
 }
 
 void ListScheduler::classify() {
-  llvm::SmallVector<bool> leadsToIssue(count, false);
+  leadsToIssue.assign(count, false);
   afterWait.assign(count, false);
   // Reachability within a step; the graph is small, iterate to a fixpoint.
   for (bool changed = true; changed;) {
@@ -124,7 +139,10 @@ void ListScheduler::classify() {
 std::tuple<int, int64_t, unsigned> ListScheduler::rank(unsigned op) const {
   if (kind(op) == Kind::Wait || kind(op) == Kind::DeferredWait)
     return {2, issuePosition[op], op};
-  if (enabling[op] || kind(op) == Kind::Issue)
+  // What was started an iteration ago goes on as soon as its place in the step
+  // has come.
+  if (enabling[op] || kind(op) == Kind::Issue ||
+      (afterMeeting[op] && leadsToIssue[op]))
     return {0, stage[op], op};
   return {1, kind(op) == Kind::Free ? 0 : 1, op};
 }
@@ -153,6 +171,8 @@ std::optional<std::string> ListScheduler::assignPositions() {
   for (const auto &dep : problem.getDependences())
     if (stage[dep.from] == stage[dep.to] + int64_t(dep.distance))
       sameStep.push_back({dep.from, dep.to});
+  for (const auto &order : problem.getOrders())
+    sameStep.push_back({order.from, order.to});
   classify();
   llvm::SmallVector<unsigned> missing(count, 0), order;
   for (auto [from, to] : sameStep)

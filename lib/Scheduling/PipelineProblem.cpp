@@ -9,8 +9,8 @@ using namespace fa3;
 
 llvm::StringRef fa3::getName(PipelineProblem::Kind kind) {
   static constexpr llvm::StringLiteral names[PipelineProblem::kNumKinds] = {
-      "compute", "issue",  "wait", "deferred-wait",
-      "free",    "spread", "copy", "arrival"};
+      "compute", "issue", "wait",    "deferred-wait", "free",
+      "spread",  "copy",  "arrival", "meeting"};
   return names[static_cast<unsigned>(kind)];
 }
 
@@ -56,6 +56,11 @@ std::optional<std::string> PipelineProblem::check() const {
              std::to_string(dep.distance) + " iterations, more than 1";
     missing[dep.to] += dep.distance == 0;
   }
+  for (const Order &order : orders)
+    if (order.from >= count || order.to >= count)
+      return "an order names operation " +
+             std::to_string(std::max(order.from, order.to)) + " of " +
+             std::to_string(count);
   // Kahn's algorithm over the dependences within one iteration.
   llvm::SmallVector<unsigned> ready;
   for (unsigned op = 0; op < count; ++op)
@@ -97,6 +102,14 @@ std::optional<std::string> PipelineProblem::verify() const {
              ", position " + std::to_string(*from.position) +
              "), on which it depends over " + std::to_string(dep.distance) +
              " iterations";
+  }
+  for (const Order &order : orders) {
+    const Operation &from = operations[order.from], &to = operations[order.to];
+    if (*from.position >= *to.position)
+      return "'" + to.name + "' (position " + std::to_string(*to.position) +
+             ") comes before '" + from.name + "' (position " +
+             std::to_string(*from.position) +
+             "), behind which it has its place in a step";
   }
   return interval ? verifyTimes() : std::nullopt;
 }
@@ -160,6 +173,8 @@ void PipelineProblem::print(llvm::raw_ostream &os) const {
   }
   for (const Dependence &dep : dependences)
     os << dep.from << " -> " << dep.to << " distance " << dep.distance << '\n';
+  for (const Order &order : orders)
+    os << order.from << " -> " << order.to << " in step\n";
   if (interval)
     os << "interval " << *interval << '\n';
 }

@@ -106,12 +106,22 @@ std::optional<std::string> Reader::readDependence() {
   std::optional<int64_t> from = takeNumber();
   take();
   std::optional<int64_t> to = takeNumber();
-  if (take() != "distance")
-    return std::string("expected 'distance'");
-  std::optional<int64_t> distance = takeNumber();
   auto isWrong = [](std::optional<int64_t> number) {
     return !number || *number < 0 || *number > kMostCycles;
   };
+  llvm::StringRef what = take();
+  if (what == "in") {
+    if (isWrong(from) || isWrong(to) || take() != "step")
+      return "expected 'FROM -> TO in step' with numbers between 0 and " +
+             std::to_string(kMostCycles);
+    if (problem.getOrders().size() == kMostDependences)
+      return tooMany("orders", kMostDependences);
+    problem.addOrder(*from, *to);
+    return std::nullopt;
+  }
+  if (what != "distance")
+    return std::string("expected 'distance' or 'in step'");
+  std::optional<int64_t> distance = takeNumber();
   if (isWrong(from) || isWrong(to) || isWrong(distance))
     return "expected 'FROM -> TO distance NUMBER' with numbers between 0 and " +
            std::to_string(kMostCycles);

@@ -63,6 +63,7 @@ private:
                     .Case("spread", Kind::Spread)
                     .Case("copy", Kind::Copy)
                     .Case("arrival", Kind::Arrival)
+                    .Case("meeting", Kind::Meeting)
                     .Default(std::nullopt);
     ASSERT_TRUE(kind && words.size() > 1) << words[0].str();
     unsigned op = problem.addOperation(words[1].str(), *kind);

@@ -35,8 +35,9 @@ public:
     Spread,       ///< makes much of little: belongs to the stage of its use
     Copy,         ///< starts a copy, which is needed a stage later
     Arrival,      ///< waits for a copy
+    Meeting,      ///< waits for what other threads do in the iteration before
   };
-  static constexpr unsigned kNumKinds = 8;
+  static constexpr unsigned kNumKinds = 9;
   /// A unit that is occupied from the start of an operation on.
   struct Use {
     unsigned unit;
@@ -56,8 +57,15 @@ public:
     unsigned from, to, distance;
   };
 
+  /// In every step of the pipelined loop `to` has its place behind `from`,
+  /// whatever the iterations that they work for.
+  struct Order {
+    unsigned from, to;
+  };
+
   unsigned addOperation(std::string name, Kind kind);
   void addDependence(unsigned from, unsigned to, unsigned distance);
+  void addOrder(unsigned from, unsigned to) { orders.push_back({from, to}); }
   /// Units do one thing at a time.
   unsigned addUnit(std::string name);
   void addUse(unsigned op, unsigned unit, int64_t cycles);
@@ -67,6 +75,7 @@ public:
 
   llvm::ArrayRef<Operation> getOperations() const { return operations; }
   llvm::ArrayRef<Dependence> getDependences() const { return dependences; }
+  llvm::ArrayRef<Order> getOrders() const { return orders; }
   llvm::ArrayRef<std::string> getUnits() const { return units; }
   void setStage(unsigned op, int64_t stage) { operations[op].stage = stage; }
   void setPosition(unsigned op, int64_t position) {
@@ -79,17 +88,18 @@ public:
   void setInterval(int64_t cycles) { interval = cycles; }
 
   /// What is wrong with the instance: a dependence between operations that do
-  /// not exist, a distance above 1 (the expander carries values over one
-  /// iteration only), a cycle within one iteration, a unit that does not exist,
-  /// a negative time.
+  /// not exist, or an order of them, a distance above 1 (the expander carries
+  /// values over one iteration only), a cycle within one iteration, a unit that
+  /// does not exist, a negative time.
   std::optional<std::string> check() const;
   /// What is wrong with the answer: an operation without stage or position, two
-  /// at one position, a dependence that is not respected; with an interval,
-  /// also a start that is too early, stages and positions that are not those of
-  /// the starts, and a unit that two operations occupy at once.
+  /// at one position, a dependence or an order that is not respected; with an
+  /// interval, also a start that is too early, stages and positions that are
+  /// not those of the starts, and a unit that two operations occupy at once.
   std::optional<std::string> verify() const;
 
-  /// One line per unit, operation and dependence, and one for the interval.
+  /// One line per unit, operation, dependence and order, and one for the
+  /// interval.
   void print(llvm::raw_ostream &os) const;
 
 private:
@@ -97,6 +107,7 @@ private:
 
   llvm::SmallVector<Operation> operations;
   llvm::SmallVector<Dependence> dependences;
+  llvm::SmallVector<Order> orders;
   llvm::SmallVector<std::string> units;
   std::optional<int64_t> interval;
 };

@@ -6,7 +6,8 @@
 //
 //   unit tensor
 //   0: issue tile.dot.async latency 704 uses tensor 640 start 0 stage 0
-//   position 0 1: wait tile.await 0 -> 1 distance 0 interval 2571
+//   position 0 1: wait tile.await 0 -> 1 distance 0 0 -> 1 in step interval
+//   2571
 //===----------------------------------------------------------------------===//
 
 #ifndef FA3_SCHEDULING_PROBLEMTEXT_H

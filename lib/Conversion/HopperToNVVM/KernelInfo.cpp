@@ -179,7 +179,7 @@ LogicalResult KernelInfo::prepare(gpu::GPUFuncOp function, StringRef smem) {
     prepareGroup(builder, group);
   }
   prepareDescriptors(function);
-  findChangingDescriptors(function);
+  findPins(function);
   return prepareFragments(function);
 }
 
@@ -331,19 +331,65 @@ static bool staysIn(scf::ForOp loop, Value value) {
                       [&](Value operand) { return staysIn(loop, operand); });
 }
 
-void KernelInfo::findChangingDescriptors(gpu::GPUFuncOp function) {
+/// Descriptors of an operand: one for each step, and each 64 rows on the left.
+static int64_t countDescriptors(WgmmaOp product, bool isLeft) {
+  DescType type = product.getRhs().getType();
+  int64_t bits = type.getElementType().getIntOrFloatBitWidth();
+  int64_t steps = product.getK() * bits / (kSm90a.productBytes * 8);
+  return steps * (isLeft ? product.getM() / kSm90a.productRows : 1);
+}
+
+/// Whether steps that were peeled off a loop, in front of it or behind it, have
+/// a descriptor of the same window.
+static bool isUsedOutside(scf::ForOp loop, Value descriptor) {
+  auto desc = descriptor.getDefiningOp<DescOp>();
+  if (!desc)
+    return false;
+  return llvm::any_of(desc.getBuffer().getUsers(), [&](Operation *user) {
+    auto around = user->getParentOfType<scf::ForOp>();
+    return isa<DescOp>(user) && (!around || around->isProperAncestor(loop)) &&
+           user->getParentOfType<warp::GroupOp>() ==
+               loop->getParentOfType<warp::GroupOp>();
+  });
+}
+
+void KernelInfo::findPins(gpu::GPUFuncOp function) {
   function.walk([&](scf::ForOp loop) {
+    auto products = loop.getBody()->getOps<WgmmaOp>();
+    auto isDescriptor = [](Value operand) {
+      return isa<DescType>(operand.getType());
+    };
+    // Products that read the same window share its descriptors. What products
+    // outside of the loop read as well lives on beside what the loop needs.
+    llvm::SmallDenseSet<Value> staying;
+    int64_t count = 0;
+    bool isShared = false;
+    for (WgmmaOp product : products)
+      for (Value operand : {Value(product.getLhs()), Value(product.getRhs())})
+        if (isDescriptor(operand) && staysIn(loop, operand) &&
+            staying.insert(operand).second) {
+          count += countDescriptors(product, operand == product.getLhs());
+          isShared |= isUsedOutside(loop, operand);
+        }
+    bool pinsAll = count > kMostHoisted && isShared;
     Value last;
-    for (auto product : loop.getBody()->getOps<WgmmaOp>()) {
-      bool bothStay = true;
-      for (Value operand : {Value(product.getLhs()), Value(product.getRhs())}) {
-        bool isDescriptor = isa<DescType>(operand.getType());
-        bothStay &= isDescriptor && staysIn(loop, operand);
-        if (isDescriptor && !staysIn(loop, operand))
+    for (WgmmaOp product : products) {
+      Value lhs = product.getLhs(), rhs = product.getRhs();
+      for (Value operand : {lhs, rhs})
+        if (isDescriptor(operand) && !staysIn(loop, operand))
           last = operand;
-      }
-      if (bothStay && last)
-        changing[product] = last;
+      if (!last)
+        continue;
+      bool lhsStays = isDescriptor(lhs) && staysIn(loop, lhs);
+      bool rhsStays = staysIn(loop, rhs);
+      bool isMany = lhsStays && rhsStays &&
+                    countDescriptors(product, /*isLeft=*/true) +
+                            countDescriptors(product, /*isLeft=*/false) >
+                        kMostHoisted;
+      if (lhsStays && (pinsAll || isMany))
+        pins[product].lhs = last;
+      if (rhsStays && (pinsAll || isMany))
+        pins[product].rhs = last;
     }
   });
 }

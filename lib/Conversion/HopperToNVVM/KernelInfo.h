@@ -76,12 +76,14 @@ public:
                        hopper::FragmentAttr fragment) const;
   /// Descriptor of the first slot of the op's buffer, null if not hoisted.
   mlir::Value getDescriptorBase(hopper::DescOp op) const;
-  /// Of a product both of whose operands stay while its loop runs: the
-  /// descriptor of an earlier product of the same block that changes with every
-  /// iteration. Null for other products, and if there is none.
-  mlir::Value getChangingDescriptor(hopper::WgmmaOp op) const {
-    return changing.lookup(op);
-  }
+  /// What the descriptors of a product's operands that stay while its loop runs
+  /// shall be formed from in every iteration: one that changes, of the product
+  /// or of an earlier one of the same block. Null for operands that change, and
+  /// where all that stay in the loop have room outside of it.
+  struct Pins {
+    mlir::Value lhs, rhs;
+  };
+  Pins getPins(hopper::WgmmaOp op) const { return pins.lookup(op); }
 
 private:
   struct FragmentInfo {
@@ -93,7 +95,7 @@ private:
   mlir::LogicalResult prepareRegisters(warp::GroupOp group);
   mlir::LogicalResult prepareFragments(mlir::gpu::GPUFuncOp function);
   void prepareDescriptors(mlir::gpu::GPUFuncOp function);
-  void findChangingDescriptors(mlir::gpu::GPUFuncOp function);
+  void findPins(mlir::gpu::GPUFuncOp function);
 
   LoweringOptions options;
   GroupInfo block;
@@ -103,8 +105,15 @@ private:
   llvm::DenseMap<mlir::Operation *, GroupInfo> groups;
   llvm::DenseMap<std::pair<mlir::Operation *, mlir::Attribute>, FragmentInfo>
       fragments;
-  llvm::DenseMap<mlir::Operation *, mlir::Value> descriptors, changing;
+  llvm::DenseMap<mlir::Operation *, mlir::Value> descriptors;
+  llvm::DenseMap<mlir::Operation *, Pins> pins;
 };
+
+/// Descriptors that do not change in a loop are hoisted out of it, 64 bits for
+/// every step of a product and each operand. More than these do not fit the 63
+/// uniform registers beside others: ptxas then moves them to vector registers
+/// and back, or spills.
+constexpr int64_t kMostHoisted = 8;
 
 /// Constant high half and strides of a descriptor: all but the address.
 uint64_t getDescriptorTemplate(hopper::DescType type);

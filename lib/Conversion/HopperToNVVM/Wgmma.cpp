@@ -278,12 +278,6 @@ SmallVector<Value> ProductEmitter::emit(ValueRange acc, Value lhsDesc,
   return statement.emit(prologue + text + "}");
 }
 
-/// Descriptors that do not change in a loop are hoisted out of it, 64 bits for
-/// every step of the product and each operand. More than these do not fit the
-/// 63 uniform registers beside others: ptxas then moves them to vector
-/// registers and back, or spills.
-static constexpr int64_t kMostHoisted = 8;
-
 /// The descriptor as something that changes with another: its sums with
 /// constants are then formed where they are used, in one instruction each.
 static Value pinToProduct(OpBuilder &builder, Location loc, Value desc,
@@ -341,15 +335,15 @@ struct WgmmaPattern : KernelPattern<WgmmaOp> {
     ProductEmitter emitter(rewriter, loc, op);
     int64_t steps = k * elementBytes / kStepBytes, blocks = m / kBlockRows;
     Value lhs = adaptor.getLhs(), rhs = adaptor.getRhs();
-    if (Value changing = info.getChangingDescriptor(op)) {
-      if (steps * (blocks + 1) > kMostHoisted) {
-        Value other = rewriter.getRemappedValue(changing);
-        lhs = pinToProduct(rewriter, loc, lhs, other);
-        rhs = pinToProduct(rewriter, loc, rhs, other);
-      }
-    } else if (lhsType && steps * blocks > kMostHoisted) {
+    KernelInfo::Pins pins = info.getPins(op);
+    if (pins.lhs)
+      lhs =
+          pinToProduct(rewriter, loc, lhs, rewriter.getRemappedValue(pins.lhs));
+    if (pins.rhs)
+      rhs =
+          pinToProduct(rewriter, loc, rhs, rewriter.getRemappedValue(pins.rhs));
+    if (!pins.lhs && lhsType && steps * blocks > kMostHoisted)
       lhs = pinToProduct(rewriter, loc, lhs, rhs);
-    }
     int64_t perStatement =
         info.getOptions().wgmmaAsm == options::WgmmaAsm::Chain ? steps : 1;
     SmallVector<Value> results;

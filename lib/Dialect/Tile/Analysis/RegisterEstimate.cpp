@@ -56,16 +56,38 @@ private:
 };
 } // namespace
 
+/// Whether numbers of columns are read in front of products that are issued
+/// before these numbers meet a tile.
+static bool isAheadOfProducts(ReadOp read) {
+  if (read.getResult().getType().getRank() != 1)
+    return false;
+  Operation *first = nullptr;
+  for (Operation *user : read->getUsers()) {
+    auto broadcast = dyn_cast<BroadcastOp>(user);
+    if (!broadcast || broadcast.getDim() != 0)
+      return false;
+    for (Operation *use : broadcast->getUsers())
+      if (use->getBlock() == read->getBlock() &&
+          (!first || use->isBeforeInBlock(first)))
+        first = use;
+  }
+  for (Operation *op = read; first && op != first; op = op->getNextNode())
+    if (isa<DotAsyncOp>(op))
+      return true;
+  return false;
+}
+
 /// Whether a tile is computed element by element from scalars, coordinates,
 /// statistics and what is read from shared memory for element code: each
 /// element then exists only next to its use.
 bool ValueRegisters::isRematerialized(Operation *op) {
   if (isa<arith::ConstantOp, tensor::SplatOp, BroadcastOp, CoordOp>(op))
     return true;
-  if (isa<ReadOp>(op))
-    return llvm::all_of(op->getUsers(), [](Operation *user) {
-      return isElementwise(user) || isa<BroadcastOp>(user);
-    });
+  if (auto read = dyn_cast<ReadOp>(op))
+    return !isAheadOfProducts(read) &&
+           llvm::all_of(op->getUsers(), [](Operation *user) {
+             return isElementwise(user) || isa<BroadcastOp>(user);
+           });
   if (!isElementwise(op) && !isa<RelabelOp>(op))
     return false;
   if (auto it = rematerialized.find(op); it != rematerialized.end())

@@ -61,6 +61,18 @@ static ResourceUse getReduceUse(ReduceOp reduce, int64_t threads) {
   return use;
 }
 
+bool tile::isBoundByReads(DotAsyncOp dot) {
+  constexpr double kShare = 0.8;
+  if (!isa<ViewType>(dot.getLhs().getType()) ||
+      !isa<ViewType>(dot.getRhs().getType()))
+    return false;
+  const Chip &chip = getChip(dot);
+  int64_t n = dot.getResult().getType().getTile().getDimSize(1);
+  return double((chip.productRows + n) * chip.productBytes) /
+             chip.sharedBytes >=
+         kShare * double(n) / 2;
+}
+
 ResourceUse tile::getResourceUse(Operation *op, int64_t threads) {
   if (auto dot = dyn_cast<DotAsyncOp>(op))
     return getProductUse(dot);

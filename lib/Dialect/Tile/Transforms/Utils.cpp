@@ -1,6 +1,9 @@
 //===- Utils.cpp - shared by the passes on tile ---------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 #include "Utils.h"
+#include "fa3/Dialect/Tile/Analysis/RegisterEstimate.h"
+#include "fa3/Dialect/Warp/Analysis/Control.h"
+#include "fa3/Machine/RegisterModel.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
@@ -276,6 +279,25 @@ Operation *fa3::tile::findMeeting(ReadOp read) {
       break;
   }
   return op;
+}
+
+int64_t fa3::tile::getSpareRegisters(warp::GroupOp group) {
+  const Chip &chip = getChip(group);
+  int64_t consumers = 0;
+  bool isNested = false, converts = false;
+  for (auto other : group->getBlock()->getOps<warp::GroupOp>()) {
+    if (int64_t(other.getWarps()) >= chip.warpsPerWarpgroup) {
+      consumers +=
+          other.getReplicas() * other.getWarps() / chip.warpsPerWarpgroup;
+      continue;
+    }
+    isNested |= warp::hasNestedLoops(other);
+    other.walk([&](ReadOp) { converts = true; });
+  }
+  int64_t producer = getRegisterModel(chip).getProducerRegisters(
+      consumers, isNested, converts);
+  Operation *where = nullptr;
+  return getRegisterLimit(group, producer) - estimateRegisters(group, where);
 }
 
 DotAsyncOp fa3::tile::findNextInChain(DotAsyncOp dot) {

@@ -80,6 +80,10 @@ bool feedsElementCode(warp::RingOp ring);
 /// is done with the use.
 mlir::Operation *findMeeting(ReadOp read);
 
+/// Registers per thread that the group leaves unused, by the estimate; less
+/// than 0 if it needs more than there are.
+int64_t getSpareRegisters(warp::GroupOp group);
+
 /// The product of the same block that adds to what this one leaves pending.
 DotAsyncOp findNextInChain(DotAsyncOp dot);
 

@@ -22,6 +22,12 @@ struct ResourceUse {
 /// fa3/Machine/Chip.h. `threads` hold the tiles.
 ResourceUse getResourceUse(mlir::Operation *op, int64_t threads);
 
+/// Whether the operands of a product in shared memory keep it busy for most of
+/// the time that the tensor core takes: per step of 64 rows it reads 32 bytes
+/// of each of the 64 rows and of `n` columns, 128 in a cycle, and takes n / 2
+/// cycles.
+bool isBoundByReads(DotAsyncOp dot);
+
 } // namespace fa3::tile
 
 #endif // FA3_DIALECT_TILE_ANALYSIS_RESOURCES_H

@@ -50,7 +50,7 @@ def Schedule : Pass<"tile-schedule"> {
     ```
   }];
   let options = [
-    Option_Stages, Option_Solver,
+    Option_Stages, Option_Solver, Option_LateProducts,
     Option<"print", "print", "bool", "false",
            "print instances and answers as text to standard output">,
   ];

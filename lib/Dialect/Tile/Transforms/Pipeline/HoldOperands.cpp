@@ -6,9 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "../Utils.h"
-#include "fa3/Dialect/Tile/Analysis/RegisterEstimate.h"
+#include "fa3/Dialect/Tile/Analysis/Resources.h"
 #include "fa3/Dialect/Tile/Transforms/Passes.h"
-#include "fa3/Dialect/Warp/Analysis/Control.h"
 #include "fa3/Machine/RegisterModel.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -69,40 +68,6 @@ static int64_t getStepRegisters(ViewOp view, warp::GroupOp group) {
                                                  kRegisterBytes);
 }
 
-/// Registers per thread that the group leaves unused.
-static int64_t getSpareRegisters(warp::GroupOp group) {
-  const Chip &chip = getChip(group);
-  int64_t consumers = 0;
-  bool isNested = false, converts = false;
-  for (auto other : group->getBlock()->getOps<warp::GroupOp>()) {
-    if (int64_t(other.getWarps()) >= chip.warpsPerWarpgroup) {
-      consumers +=
-          other.getReplicas() * other.getWarps() / chip.warpsPerWarpgroup;
-      continue;
-    }
-    isNested |= warp::hasNestedLoops(other);
-    other.walk([&](ReadOp) { converts = true; });
-  }
-  int64_t producer = getRegisterModel(chip).getProducerRegisters(
-      consumers, isNested, converts);
-  Operation *where = nullptr;
-  return getRegisterLimit(group, producer) - estimateRegisters(group, where);
-}
-
-/// Whether reading both operands from shared memory keeps it busy for most of
-/// the time that the tensor core takes for these products: per step of 64 rows
-/// it reads 32 bytes of each of the 64 rows and of `n` columns, 128 in a cycle,
-/// and takes n / 2 cycles.
-static bool areBoundByReads(ArrayRef<DotAsyncOp> dots) {
-  constexpr double kShare = 0.8;
-  const Chip &chip = getChip(dots.front());
-  return llvm::all_of(dots, [&](DotAsyncOp dot) {
-    int64_t n = dot.getResult().getType().getTile().getDimSize(1);
-    return double((chip.productRows + n) * kStepBytes) / chip.sharedBytes >=
-           kShare * double(n) / 2;
-  });
-}
-
 /// Whether the group computes with tiles that its threads load or with numbers
 /// that differ from column to column, which stay in registers from step to
 /// step. The estimate takes them for something that is made anew.
@@ -148,7 +113,9 @@ static int64_t chooseSteps(ArrayRef<DotAsyncOp> dots, int64_t readColumns,
   const RegisterModel &model = getRegisterModel(getChip(first));
   int64_t least = model.worthHolding;
   if (!readColumns)
-    return spare >= least * perStep && areBoundByReads(dots) ? least : 0;
+    return spare >= least * perStep && llvm::all_of(dots, isBoundByReads)
+               ? least
+               : 0;
   // Tiles for element code go through shared memory as well, and every step
   // that is held makes room for them. They take registers that the estimate
   // does not see, and so do conversions to 8 bits.

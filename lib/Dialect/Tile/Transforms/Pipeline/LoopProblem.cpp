@@ -40,7 +40,92 @@ static bool isArrival(warp::AcquireOp acquire) {
   });
 }
 
-static Kind classify(Operation *op) {
+/// The tiles that are written into the slot that is handed over.
+static SmallVector<Value> findWrittenTiles(warp::PublishOp publish) {
+  SmallVector<Value> tiles;
+  for (Operation *user : publish.getSlot().getUsers())
+    if (isa<ViewOp>(user))
+      for (Operation *access : user->getUsers())
+        if (auto write = dyn_cast<WriteOp>(access))
+          tiles.push_back(write.getValue());
+  return tiles;
+}
+
+/// The products of the loop's body that read the entry.
+static SmallVector<DotAsyncOp> findReaders(warp::AcquireOp acquire) {
+  SmallVector<DotAsyncOp> readers;
+  for (Operation *view : acquire.getSlot().getUsers())
+    if (isa<ViewOp>(view))
+      for (Operation *user : view->getUsers())
+        if (auto dot = dyn_cast<DotAsyncOp>(user);
+            dot && dot->getBlock() == acquire->getBlock())
+          readers.push_back(dot);
+  return readers;
+}
+
+/// Whether all that becomes of a value in its block is stored, at the most
+/// through rings that nothing but stores reads.
+static bool isOnlyStored(Value value, unsigned depth = 0) {
+  constexpr unsigned kMostDepth = 16;
+  Operation *def = value.getDefiningOp();
+  return depth < kMostDepth && def &&
+         llvm::all_of(
+             value.getUsers(),
+             [&](Operation *user) {
+               if (user->getBlock() != def->getBlock())
+                 return false;
+               if (isa<StoreOp, StoreAsyncOp>(user))
+                 return true;
+               if (isa<AwaitOp>(user) || (isElementwise(user) && isPure(user)))
+                 return llvm::all_of(user->getResults(), [&](Value result) {
+                   return isOnlyStored(result, depth + 1);
+                 });
+               auto write = dyn_cast<WriteOp>(user);
+               auto view =
+                   write ? write.getView().getDefiningOp<ViewOp>() : ViewOp();
+               auto filled =
+                   view ? view.getSlot().getDefiningOp<warp::AcquireOp>()
+                        : warp::AcquireOp();
+               if (!filled || filled->getBlock() != def->getBlock())
+                 return false;
+               return llvm::all_of(
+                   filled.getRing().getUsers(), [&](Operation *other) {
+                     auto read = dyn_cast<warp::AcquireOp>(other);
+                     return !read || read.getSide() == warp::Side::write ||
+                            llvm::all_of(
+                                read.getSlot().getUsers(), [](Operation *end) {
+                                  return !isa<ViewOp>(end) ||
+                                         llvm::all_of(
+                                             end->getUsers(),
+                                             llvm::IsaPred<StoreAsyncOp>);
+                                });
+                   });
+             });
+}
+
+/// Whether products read an entry that threads of the loop fill, and nothing
+/// else of the loop needs what they give.
+static bool isMeeting(warp::AcquireOp acquire) {
+  SmallVector<DotAsyncOp> readers = findReaders(acquire);
+  auto publications = findPublications(acquire);
+  return !readers.empty() && !publications.empty() &&
+         llvm::all_of(publications,
+                      [](warp::PublishOp publish) {
+                        return findCopies(publish).empty() &&
+                               !findWrittenTiles(publish).empty();
+                      }) &&
+         llvm::all_of(acquire.getSlot().getUsers(),
+                      [&](Operation *user) {
+                        return !isa<ViewOp>(user) ||
+                               llvm::all_of(user->getUsers(),
+                                            llvm::IsaPred<DotAsyncOp>);
+                      }) &&
+         llvm::all_of(readers, [](DotAsyncOp dot) {
+           return isOnlyStored(dot.getResult());
+         });
+}
+
+Kind LoopProblem::classify(Operation *op) const {
   if (isa<DotAsyncOp>(op))
     return Kind::Issue;
   if (isa<LoadAsyncOp>(op))
@@ -49,7 +134,9 @@ static Kind classify(Operation *op) {
   if (auto publish = dyn_cast<warp::PublishOp>(op))
     return findCopies(publish).empty() ? Kind::Compute : Kind::Copy;
   if (auto acquire = dyn_cast<warp::AcquireOp>(op))
-    return isArrival(acquire) ? Kind::Arrival : Kind::Compute;
+    return isArrival(acquire)                 ? Kind::Arrival
+           : order.late && isMeeting(acquire) ? Kind::Meeting
+                                              : Kind::Compute;
   if (isa<AwaitOp>(op))
     return Kind::Wait;
   if (auto release = dyn_cast<warp::ReleaseOp>(op)) {
@@ -68,6 +155,19 @@ bool LoopProblem::hasOwnCopies() const {
   return llvm::any_of(problem.getOperations(), [](const auto &operation) {
     return operation.kind == Kind::Arrival;
   });
+}
+
+bool LoopProblem::hasMeetings() const {
+  return llvm::any_of(problem.getOperations(), [](const auto &operation) {
+    return operation.kind == Kind::Meeting;
+  });
+}
+
+void LoopProblem::placeBehind(Operation *from, Operation *to) {
+  auto source = numbers.find(from), target = numbers.find(to);
+  if (source != numbers.end() && target != numbers.end() &&
+      source->second != target->second)
+    problem.addOrder(source->second, target->second);
 }
 
 void LoopProblem::depend(Operation *from, Operation *to, unsigned distance) {
@@ -122,18 +222,66 @@ void LoopProblem::addSlotDependences(ViewOp view) {
   }
 }
 
-/// Numbers of columns or rows that element code repeats are read when what they
-/// meet is there: before, they would only occupy registers.
-void LoopProblem::addMeetingDependences(ReadOp read) {
+/// The awaits of the loop whose results element code combines with numbers of
+/// columns or rows that are read.
+static SmallVector<AwaitOp> findMetAwaits(ReadOp read) {
+  SmallVector<AwaitOp> awaits;
   if (read.getResult().getType().getRank() != 1)
-    return;
+    return awaits;
   for (Operation *broadcast : read->getUsers())
     for (Operation *user : broadcast->getUsers())
       for (Value operand : user->getOperands())
         if (auto await = operand.getDefiningOp<AwaitOp>();
             await && isa<BroadcastOp>(broadcast) &&
-            await->getBlock() == loop.getBody())
-          depend(await, read, 0);
+            await->getBlock() == read->getBlock())
+          awaits.push_back(await);
+  return awaits;
+}
+
+/// Whether a read of numbers of columns behind the await would wait for a
+/// product in flight: one that is issued next and whose operands keep shared
+/// memory busy.
+static bool isStarved(ReadOp read, AwaitOp await) {
+  bool isOfColumns = llvm::all_of(read->getUsers(), [](Operation *user) {
+    auto broadcast = dyn_cast<BroadcastOp>(user);
+    return broadcast && broadcast.getDim() == 0;
+  });
+  auto first = await.getPending().getDefiningOp<DotAsyncOp>();
+  if (!isOfColumns || !first || first->getBlock() != read->getBlock())
+    return false;
+  return llvm::any_of(
+      read->getBlock()->getOps<DotAsyncOp>(), [&](DotAsyncOp other) {
+        return first->isBeforeInBlock(other) && other->isBeforeInBlock(await) &&
+               fa3::tile::isBoundByReads(other);
+      });
+}
+
+/// Numbers of columns or rows that element code repeats are read when what they
+/// meet is there: before, they would only occupy registers. Where they would
+/// wait for the operands of a product, they come before all products instead.
+void LoopProblem::addMeetingDependences(ReadOp read) {
+  for (AwaitOp await : findMetAwaits(read)) {
+    if (!order.readsEarly || !isStarved(read, await)) {
+      depend(await, read, 0);
+      continue;
+    }
+    // In front of all products that are in flight then: the first of them is
+    // awaited first.
+    for (auto dot : loop.getBody()->getOps<DotAsyncOp>())
+      if (dot->isBeforeInBlock(await))
+        placeBehind(read, dot);
+  }
+}
+
+bool fa3::tile::canReadEarly(scf::ForOp loop) {
+  return llvm::any_of(loop.getBody()->getOps<ReadOp>(), [](ReadOp read) {
+    return llvm::any_of(findMetAwaits(read),
+                        [&](AwaitOp await) { return isStarved(read, await); });
+  });
+}
+
+bool fa3::tile::canBeLate(scf::ForOp loop) {
+  return llvm::any_of(loop.getBody()->getOps<warp::AcquireOp>(), isMeeting);
 }
 
 /// The awaits in `block` that element code computes a value from.
@@ -178,41 +326,58 @@ void LoopProblem::addReleaseDependences(warp::ReleaseOp release) {
         depend(await, release, 0);
 }
 
-/// The tiles that are written into the slot that is handed over.
-static SmallVector<Value> findWrittenTiles(warp::PublishOp publish) {
-  SmallVector<Value> tiles;
-  for (Operation *user : publish.getSlot().getUsers())
-    if (isa<ViewOp>(user))
-      for (Operation *access : user->getUsers())
-        if (auto write = dyn_cast<WriteOp>(access))
-          tiles.push_back(write.getValue());
-  return tiles;
-}
-
 /// What the loop itself publishes comes before the read of it, and copies take
 /// their time. Products that take what was written from registers come behind
 /// those that read it: replicas meet for the read, and would meet behind these
 /// products else; and they run while what the others gave is stored.
 void LoopProblem::addArrivalDependences(warp::AcquireOp acquire) {
-  SmallVector<Operation *> readers;
-  for (Operation *view : acquire.getSlot().getUsers())
-    if (isa<ViewOp>(view))
-      for (Operation *user : view->getUsers())
-        if (isa<DotAsyncOp>(user) && user->getBlock() == loop.getBody())
-          readers.push_back(user);
+  SmallVector<DotAsyncOp> readers = findReaders(acquire);
+  bool isLate = classify(acquire) == Kind::Meeting;
+  if (isLate)
+    addMeetingOrders(acquire);
   for (warp::PublishOp publish : findPublications(acquire)) {
     depend(publish, acquire, 0);
     for (LoadAsyncOp copy : findCopies(publish))
       depend(copy, acquire, 0);
+    if (isLate)
+      continue;
     for (Value tile : findWrittenTiles(publish))
       for (Operation *user : tile.getUsers())
         if (isa<DotAsyncOp>(user) && user->getBlock() == loop.getBody() &&
-            !llvm::is_contained(readers, user)) {
+            !llvm::is_contained(readers, cast<DotAsyncOp>(user))) {
           depend(acquire, user, 0);
-          for (Operation *reader : readers)
+          for (DotAsyncOp reader : readers)
             depend(reader, user, 0);
         }
   }
+}
+
+/// Products that read what was exchanged in the iteration before come behind
+/// the element code of a step, when its tiles are down to what is converted,
+/// and in front of the products that take these from registers. Others wait for
+/// the entry of this step, so that it is handed over before further products
+/// are issued that take it from registers.
+void LoopProblem::addMeetingOrders(warp::AcquireOp acquire) {
+  SmallVector<DotAsyncOp> readers = findReaders(acquire);
+  auto isReader = [&](DotAsyncOp dot) {
+    return llvm::is_contained(readers, dot);
+  };
+  for (auto dot : loop.getBody()->getOps<DotAsyncOp>()) {
+    if (!isa<RankedTensorType>(dot.getLhs().getType()) || isReader(dot))
+      continue;
+    if (Operation *converted = dot.getLhs().getDefiningOp())
+      placeBehind(converted, acquire);
+    for (DotAsyncOp reader : readers)
+      placeBehind(reader, dot);
+  }
+  for (warp::PublishOp publish : findPublications(acquire))
+    for (Value tile : findWrittenTiles(publish)) {
+      if (Operation *made = tile.getDefiningOp())
+        placeBehind(made, acquire);
+      for (Operation *user : tile.getUsers())
+        if (auto dot = dyn_cast<DotAsyncOp>(user); dot && !isReader(dot))
+          placeBehind(publish, dot);
+    }
 }
 
 /// An entry that threads write is asked for behind the element code of all but
@@ -231,6 +396,18 @@ void LoopProblem::addFillDependences(warp::AcquireOp acquire) {
     for (Operation *access : view->getUsers())
       if (auto write = dyn_cast<WriteOp>(access))
         rest.push_back(write.getValue());
+  // With an entry that others still read an iteration later, there is no hurry.
+  bool isLate = llvm::any_of(block->getOps<warp::AcquireOp>(),
+                             [&](warp::AcquireOp other) {
+                               return other.getRing() == acquire.getRing() &&
+                                      classify(other) == Kind::Meeting;
+                             });
+  if (isLate) {
+    for (Value tile : rest)
+      if (Operation *made = tile.getDefiningOp())
+        depend(made, acquire, 0);
+    return;
+  }
   Operation *last = nullptr;
   for (Value tile : rest)
     for (Operation *await : getAwaits(tile))

@@ -10,16 +10,28 @@
 
 namespace fa3::tile {
 
+/// What a schedule may spend registers on.
+struct LoopOrder {
+  /// Products that read what replicas exchange, and what is stored of them, one
+  /// iteration late.
+  bool late = false;
+  /// Numbers of columns read in front of products that keep shared memory busy.
+  bool readsEarly = false;
+};
+
 /// The problem of one loop, and the operations behind its numbers.
 class LoopProblem {
 public:
-  explicit LoopProblem(mlir::scf::ForOp loop) : loop(loop) {}
+  explicit LoopProblem(mlir::scf::ForOp loop, LoopOrder order = {})
+      : loop(loop), order(order) {}
 
   /// Fills the instance. Fails with an error on what cannot be scheduled.
   mlir::LogicalResult build();
   PipelineProblem &get() { return problem; }
   /// Whether the loop waits for copies that it makes itself.
   bool hasOwnCopies() const;
+  /// Whether products of the loop read what its threads exchange.
+  bool hasMeetings() const;
   /// The first of those behind a number.
   mlir::Operation *getOperation(unsigned i) const {
     return operations[i].front();
@@ -38,16 +50,27 @@ private:
   void addConversionDependences(mlir::arith::TruncFOp convert);
   void addReleaseDependences(warp::ReleaseOp release);
   void addArrivalDependences(warp::AcquireOp acquire);
+  void addMeetingOrders(warp::AcquireOp acquire);
   void addFillDependences(warp::AcquireOp acquire);
   void addRegisterHazard(DotAsyncOp dot);
   void addTimes();
   void depend(mlir::Operation *from, mlir::Operation *to, unsigned distance);
+  void placeBehind(mlir::Operation *from, mlir::Operation *to);
+  PipelineProblem::Kind classify(mlir::Operation *op) const;
 
   mlir::scf::ForOp loop;
+  LoopOrder order;
   PipelineProblem problem;
   llvm::SmallVector<llvm::SmallVector<mlir::Operation *, 1>> operations;
   llvm::DenseMap<mlir::Operation *, unsigned> numbers;
 };
+
+/// Whether some order other than the default would make a difference.
+bool canBeLate(mlir::scf::ForOp loop);
+bool canReadEarly(mlir::scf::ForOp loop);
+
+/// Expands a loop that has its schedule (tile-pipeline).
+mlir::LogicalResult pipelineLoop(mlir::scf::ForOp loop);
 
 } // namespace fa3::tile
 

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "../Utils.h"
+#include "LoopProblem.h"
 #include "fa3/Dialect/Tile/Transforms/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/Transforms/Transforms.h"
@@ -276,7 +277,7 @@ static void keepBehindAwaits(scf::ForOp loop) {
   }
 }
 
-static LogicalResult pipeline(scf::ForOp loop) {
+LogicalResult fa3::tile::pipelineLoop(scf::ForOp loop) {
   deepenRings(loop);
   borrowInStages(loop);
   int64_t lastStage = getLastStage(loop);
@@ -346,7 +347,7 @@ struct Pipeline : fa3::tile::impl::PipelineBase<Pipeline> {
     if (result.wasInterrupted())
       return signalPassFailure();
     for (scf::ForOp loop : loops)
-      if (failed(::pipeline(loop)))
+      if (failed(pipelineLoop(loop)))
         return signalPassFailure();
     pipelined += loops.size();
   }

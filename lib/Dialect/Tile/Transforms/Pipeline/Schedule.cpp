@@ -4,6 +4,8 @@
 #include "LoopProblem.h"
 #include "fa3/Dialect/Tile/Transforms/Passes.h"
 #include "fa3/Scheduling/Solvers.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/OwningOpRef.h"
 #include "llvm/ADT/MapVector.h"
 
 namespace fa3::tile {
@@ -164,6 +166,61 @@ struct Schedule : fa3::tile::impl::ScheduleBase<Schedule> {
       signalPassFailure();
   }
 
+  /// What a loop may spend registers on, the best first.
+  SmallVector<LoopOrder> getOrders(scf::ForOp loop) {
+    SmallVector<LoopOrder> orders;
+    bool isOff = lateProducts == options::Choice::False ||
+                 solver != options::Solver::List;
+    bool late = !isOff && canBeLate(loop);
+    bool early = !isOff && canReadEarly(loop);
+    if (late && early)
+      orders.push_back({/*late=*/true, /*readsEarly=*/true});
+    if (late)
+      orders.push_back({/*late=*/true, /*readsEarly=*/false});
+    if (late && lateProducts == options::Choice::True)
+      return orders;
+    if (early)
+      orders.push_back({/*late=*/false, /*readsEarly=*/true});
+    orders.push_back({});
+    return orders;
+  }
+
+  /// Whether the group of a scheduled loop has the registers for what
+  /// tile-pipeline will make of it.
+  static bool hasRegisters(gpu::GPUFuncOp kernel, scf::ForOp loop) {
+    IRMapping mapping;
+    OwningOpRef<gpu::GPUFuncOp> copy(
+        cast<gpu::GPUFuncOp>(kernel->clone(mapping)));
+    auto copied = cast<scf::ForOp>(mapping.lookup(loop.getOperation()));
+    auto group = copied->getParentOfType<warp::GroupOp>();
+    return group && succeeded(pipelineLoop(copied)) &&
+           getSpareRegisters(group) >= 0;
+  }
+
+  /// Gives the loop the best schedule that it has the registers for.
+  LogicalResult schedule(gpu::GPUFuncOp kernel, scf::ForOp loop,
+                         std::optional<LoopProblem> &instance) {
+    SmallVector<LoopOrder> orders = getOrders(loop);
+    for (const LoopOrder &order : orders) {
+      instance.emplace(loop, order);
+      if (failed(instance->build()))
+        return failure();
+      // Copies of the loop's own are a stage ahead of the products, products
+      // that come late one behind.
+      int64_t allStages = stages;
+      if (stages == 0)
+        allStages = combinesProducts(loop) ? 1 : 2;
+      allStages += instance->hasOwnCopies() ? 1 : 0;
+      allStages += instance->hasMeetings() ? 1 : 0;
+      if (std::optional<std::string> error = solve(instance->get(), allStages))
+        return loop.emitOpError("cannot be scheduled: ") << *error;
+      instance->annotate();
+      if (&order == &orders.back() || hasRegisters(kernel, loop))
+        break;
+    }
+    return success();
+  }
+
   LogicalResult schedule(gpu::GPUFuncOp kernel) {
     SmallVector<scf::ForOp> products, fills;
     kernel.walk([&](scf::ForOp loop) {
@@ -180,25 +237,17 @@ struct Schedule : fa3::tile::impl::ScheduleBase<Schedule> {
     });
     llvm::MapVector<Value, Demand> demands;
     for (scf::ForOp loop : products) {
-      LoopProblem instance(loop);
-      if (failed(instance.build()))
+      std::optional<LoopProblem> instance;
+      if (failed(schedule(kernel, loop, instance)))
         return failure();
-      // Copies of the loop's own are a stage ahead of the products.
-      int64_t allStages = stages;
-      if (stages == 0)
-        allStages = combinesProducts(loop) ? 1 : 2;
-      allStages += instance.hasOwnCopies() ? 1 : 0;
-      if (std::optional<std::string> error = solve(instance.get(), allStages))
-        return loop.emitOpError("cannot be scheduled: ") << *error;
       if (print) {
         llvm::outs() << "// " << kernel.getName() << '\n';
-        instance.get().print(llvm::outs());
+        instance->get().print(llvm::outs());
       }
-      instance.annotate();
       ++numScheduled;
-      for (auto [i, op] : llvm::enumerate(instance.get().getOperations()))
+      for (auto [i, op] : llvm::enumerate(instance->get().getOperations()))
         if (auto acquire =
-                dyn_cast<warp::AcquireOp>(instance.getOperation(i))) {
+                dyn_cast<warp::AcquireOp>(instance->getOperation(i))) {
           Demand &demand = demands[acquire.getRing()];
           demand.stage = std::max(demand.stage, *op.stage);
           demand.position = std::max(demand.position, *op.position);
