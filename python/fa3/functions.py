@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Callable
+from typing import Any, Callable
 
 from .errors import TraceError
 from .graph import BOOL, FLOAT, INDEX, Graph, Node, value_of
@@ -294,6 +294,13 @@ def _logaddexp(graph: Graph, a: Node, b: Node) -> Node:
     return graph.arithmetic("add", graph.arithmetic("maximum", a, b), rest)
 
 
+def _refuse(name: str, why: str) -> Callable[..., Node]:
+    def refuse(graph: Graph, *operands: Any) -> Node:
+        raise TraceError(f"{name}: {why}")
+
+    return refuse
+
+
 FUNCTIONS: dict[str, Callable[..., Node]] = {
     "silu": _silu, "softplus": _softplus, "elu": _elu, "leaky_relu": _leaky_relu,
     "hardtanh": _hardtanh, "lerp": _lerp, "addcmul": _addcmul, "logaddexp": _logaddexp,
@@ -329,15 +336,18 @@ FUNCTIONS: dict[str, Callable[..., Node]] = {
     "int": lambda graph, x: graph.cast(x, INDEX),
     "bool": lambda graph, x: graph.cast(x, BOOL),
     "clone": lambda graph, x: x,
+    "detach": _refuse("detach", "gradients that end in a mod are not supported"),
+    "fmax": _refuse("fmax", "a number beside NaN is not supported, use maximum"),
+    "fmin": _refuse("fmin", "a number beside NaN is not supported, use minimum"),
 }  # fmt: skip
 
 ALIASES = {
     "subtract": "sub", "multiply": "mul", "divide": "div", "true_divide": "div",
     "absolute": "abs", "negative": "neg", "greater": "gt", "less": "lt",
     "greater_equal": "ge", "less_equal": "le", "not_equal": "ne", "clip": "clamp",
-    "max": "maximum", "min": "minimum", "fmax": "maximum", "fmin": "minimum",
+    "max": "maximum", "min": "minimum",
     "long": "int", "short": "int",
-    "half": "float", "bfloat16": "float", "double": "float", "detach": "clone",
+    "half": "float", "bfloat16": "float", "double": "float",
     "contiguous": "clone", "fix": "trunc", "special_erf": "erf", "rsub": "rsub",
     "item": "clone", "arctan": "atan", "log_sigmoid": "logsigmoid",
     "special_expit": "sigmoid", "special_expm1": "expm1", "special_log1p": "log1p",

@@ -100,8 +100,23 @@ def _call(node: Any, read: Callable[[Any], Any], apply: Any) -> Any:
         named.pop(key, None)
     if base == "index":
         return args[0][tuple(args[1])]
+    if base == "detach" and _depends(node):
+        raise TraceError("detach: gradients that end in a mod are not supported")
     if base in _SAME or (base == "_to_copy" and named.get("dtype") is None):
         return args[-1] if base == "copy" else args[0]
     if base in ("scalar_tensor", "full"):
         return args[0] if base == "scalar_tensor" else args[1]
     return apply(_NAMES.get(base, base), tuple(args), named)
+
+
+def _depends(node: Any) -> bool:
+    """Whether a node is computed from what the mod is given."""
+    work, seen = [node], set()
+    while work:
+        one = work.pop()
+        if one.op == "placeholder":
+            return True
+        if one not in seen:
+            seen.add(one)
+            work += one.all_input_nodes
+    return False

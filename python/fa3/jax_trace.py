@@ -27,7 +27,7 @@ _CALLS = {"jit": "jaxpr", "pjit": "jaxpr", "closed_call": "call_jaxpr",
           "custom_jvp_call": "call_jaxpr", "custom_vjp_call": "call_jaxpr",
           "remat": "jaxpr", "checkpoint": "jaxpr"}  # fmt: skip
 # Values pass through: extents are 1, gradients do not matter.
-_SAME = ("copy", "stop_gradient", "squeeze", "reshape", "broadcast_in_dim",
+_SAME = ("copy", "squeeze", "reshape", "broadcast_in_dim",
          "expand_dims", "reduce_precision")  # fmt: skip
 _PLAIN = {
     "add": "add", "sub": "sub", "mul": "mul", "max": "maximum", "min": "minimum",
@@ -162,6 +162,8 @@ def _apply(session: _Session, equation: Any, operands: list[Any]) -> list[Any]:
         return _run(session, inner, operands)
     if name == "dynamic_slice":
         return [_slice(session, operands[0], operands[1:], named["slice_sizes"])]
+    if name == "stop_gradient":
+        raise TraceError("stop_gradient: gradients that end in a mod are not supported")
     if name in _SAME:
         # A slice of an array keeps only what was not indexed.
         return [operands[0]]

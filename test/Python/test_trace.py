@@ -204,6 +204,18 @@ class PlainTest(unittest.TestCase):
 
         self.error("not a constant", "# divide", mod, mask)
 
+    @unittest.skipUnless(support.HAS_TORCH, "needs torch")
+    def test_refused_by_name(self):
+        """What would be another function, or another gradient, without a word."""
+        for name, mod in (
+            ("detach", lambda s, b, h, q, kv: s - s.detach()),
+            ("detach", lambda s, b, h, q, kv: torch.nn.functional.gelu(s.detach())),
+            ("fmax", lambda s, b, h, q, kv: torch.fmax(s, s * 2)),
+            ("fmin", lambda s, b, h, q, kv: torch.fmin(s, s * 2)),
+        ):
+            with self.assertRaisesRegex(TraceError, f"{name}: "):
+                score(mod)
+
     def test_wrong_results_and_arguments(self):
         with self.assertRaisesRegex(TraceError, "returns builtins.str"):
             score(lambda s, b, h, q, kv: "s")

@@ -134,7 +134,7 @@ static void testRefusals(void) {
   bad = (fa3_options){.size = sizeof bad, .assemble = 7};
   expectRefused(good, &bad, FA3_BAD_CALL, "got 7");
   bad = (fa3_options){.size = sizeof bad, .ptx_version = 60};
-  expectRefused(good, &bad, FA3_FAILED, "between 80 and 90, got 60");
+  expectRefused(good, &bad, FA3_BAD_CALL, "between 80 and 90, got 60");
   bad = (fa3_options){.size = sizeof bad, .chip = "sm_0"};
   expectRefused(good, &bad, FA3_BAD_CALL, "expects the chip sm_90a, got");
   bad = (fa3_options){.size = sizeof bad,
