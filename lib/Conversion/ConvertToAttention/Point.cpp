@@ -1,6 +1,7 @@
 //===- Point.cpp - code of one score --------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 #include "Point.h"
+#include "Elements.h"
 #include "Foreign.h"
 #include "ScalarCode.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -8,9 +8,9 @@
 //===----------------------------------------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 #include "Contraction.h"
+#include "Elements.h"
 #include "Foreign.h"
 #include "Problem.h"
-#include "ScalarCode.h"
 #include "Softmax.h"
 #include "llvm/ADT/SetVector.h"
 #include <cmath>
@@ -106,24 +106,24 @@ static std::optional<double> getConstant(Labels &labels, const Term &term) {
 
 /// Whether an operation does nothing with a tensor: it asks for an extent or a
 /// type, or has results of its own that nobody uses.
-static bool isIdle(Operation *op, unsigned depth = 0) {
+static bool isIdle(Operation *op, unsigned &budget) {
   StringRef name = getName(op);
   if (name == "tensor.dim" || name == "torch.aten._assert_tensor_metadata")
     return true;
-  constexpr unsigned kDeepest = 8;
-  return depth < kDeepest && !op->hasTrait<OpTrait::IsTerminator>() &&
-         isEffectFree(op) &&
-         llvm::all_of(
-             op->getUsers(),
-             [&](Operation *user) { return isIdle(user, depth + 1); });
+  if (budget == 0 || op->hasTrait<OpTrait::IsTerminator>() || !isEffectFree(op))
+    return false;
+  --budget;
+  return llvm::all_of(op->getUsers(),
+                      [&](Operation *user) { return isIdle(user, budget); });
 }
 
 /// Whether each tensor has one user that does something with it.
 static bool isUsedOnce(ArrayRef<State> chain) {
   return llvm::all_of(chain, [](const State &state) {
     llvm::SmallPtrSet<Operation *, 4> users;
+    unsigned budget = 32;
     for (Operation *user : state.value.getUsers())
-      if (!isIdle(user))
+      if (!isIdle(user, budget))
         users.insert(user);
     return users.size() == 1;
   });
@@ -232,7 +232,9 @@ Operation *Raiser::takeInnerFactors(Operation *leaf) {
     Value score = leaf->getResult(0);
     Operation *user = *score.user_begin();
     StringRef name = getElementName(user);
-    auto terms = name == "mul" || name == "div"
+    bool isFactor =
+        (name == "mul" || name == "div") && getTensorType(user->getResult(0));
+    auto terms = isFactor
                      ? readTerms(labels, makeState(labels, user->getResult(0)))
                      : std::nullopt;
     if (!terms)
@@ -308,8 +310,8 @@ Raised Raiser::run() {
     return refuseHere("its result is not only used by a contraction");
   problem.v = *v;
   problem.o = *o;
-  if (auto problem = readFirst(search))
-    return refuseHere(*problem);
+  if (auto reason = readFirst(search))
+    return refuseHere(*reason);
   State scores = softmax->input;
   while (splitMask(scores, search))
     ;

@@ -1,8 +1,7 @@
-//===- ScalarCode.h - elements of other projects' operations ----*- C++ -*-===//
+//===- ScalarCode.h - the code of one element -------------------*- C++ -*-===//
 //
-// Operations of torch, StableHLO and TOSA, and linalg.generic, that compute
-// every element of their result from elements of their operands; and the scalar
-// code of one element: floats are f32, integers index, booleans i1.
+// Scalar code of operations of torch, StableHLO and TOSA: floats are f32,
+// integers index, booleans i1.
 //
 //===----------------------------------------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
@@ -46,42 +45,10 @@ private:
   unsigned depth = 0, count = 0;
 };
 
-/// What an operation does to each element, by torch's name for it without the
-/// overload: "add", "ge", "where", "to". Of a linalg.generic whose body is one
-/// operation, that; "round" for a change of the float type. Empty for others.
-llvm::StringRef getElementName(mlir::Operation *op);
-
-/// The tensors that an elementwise operation reads for an element of `result`,
-/// in the order of its operands; nothing if the operation is none, or none that
-/// there is scalar code for.
-std::optional<llvm::SmallVector<State>> readElements(Labels &labels,
-                                                     const State &result);
-
-/// An operand of an elementwise operation: a tensor, or a number in its place.
-struct Term {
-  State state;
-  std::optional<double> number;
-};
-
-/// The operands of an operation that has a name, in the order that the name
-/// asks for; nothing if readElements does not take it.
-std::optional<llvm::SmallVector<Term>> readTerms(Labels &labels,
-                                                 const State &result);
-
 /// The code of an element, for what readElements takes but linalg.generic; null
 /// with a problem noted.
 mlir::Value computeElement(Point &point, const State &result,
                            llvm::ArrayRef<State> inputs);
-
-/// The position that each element of a tensor counts: of `arange`, `iota`.
-/// Nothing if it does not.
-bool isCounting(mlir::Operation *op);
-mlir::Value computeCount(Point &point, const State &state);
-
-/// What a choice between 0 and -inf depends on, and whether 0 is what it does
-/// not choose; nothing if an operation is no such choice.
-std::optional<std::pair<State, bool>> readChoice(Labels &labels,
-                                                 const State &result);
 
 } // namespace fa3::convert
 

@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 #include "Softmax.h"
+#include "Elements.h"
 #include "Foreign.h"
-#include "ScalarCode.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/AffineMap.h"
 #include <cmath>
@@ -19,8 +19,12 @@ using namespace fa3::convert;
 SmallVector<State> fa3::convert::peelRounds(Labels &labels, State state,
                                             bool widens) {
   SmallVector<State> states;
-  auto getBits = [](Value value) {
-    return getTensorType(value).getElementType().getIntOrFloatBitWidth();
+  // Of f16 and bf16 neither has all numbers of the other.
+  auto isExact = [](Value from, Value to) {
+    Type own = getTensorType(from).getElementType(),
+         other = getTensorType(to).getElementType();
+    return own == other ||
+           own.getIntOrFloatBitWidth() < other.getIntOrFloatBitWidth();
   };
   // Nothing refers to itself but by mistake.
   while (states.size() < 64) {
@@ -32,12 +36,14 @@ SmallVector<State> fa3::convert::peelRounds(Labels &labels, State state,
     Operation *op = state.value.getDefiningOp();
     if (getElementName(op) != "round")
       break;
-    auto inputs = readElements(labels, state);
-    if (!inputs || inputs->empty() ||
-        (*inputs)[0].dims.size() != state.dims.size() ||
-        (widens && getBits((*inputs)[0].value) > getBits(state.value)))
+    auto terms = readTerms(labels, state);
+    if (!terms || terms->size() != 1)
       break;
-    state = (*inputs)[0];
+    const State &source = terms->front().state;
+    if (!source.value || source.dims.size() != state.dims.size() ||
+        (widens && !isExact(source.value, state.value)))
+      break;
+    state = source;
   }
   return states;
 }

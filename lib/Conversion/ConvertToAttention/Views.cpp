@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
+#include "Elements.h"
 #include "Foreign.h"
-#include "Labels.h"
-#include "ScalarCode.h"
+#include "Problem.h"
 #include "mlir/IR/AffineMap.h"
 #include "mlir/IR/BuiltinAttributes.h"
 
@@ -359,6 +359,28 @@ State fa3::convert::peel(Labels &labels, const State &state) {
   return result;
 }
 
+/// The result of an operation that rounds each element of a tensor, and may
+/// move them.
+static State followRound(Labels &labels, Operation *op, const State &state) {
+  if (!getTensorType(op->getResult(0)))
+    return {};
+  State result = makeState(labels, op->getResult(0));
+  auto terms = readTerms(labels, result);
+  if (!terms || terms->size() != 1)
+    return {};
+  const State &source = terms->front().state;
+  if (source.value != state.value || source.dims.size() != result.dims.size() ||
+      source.dims.size() != state.dims.size())
+    return {};
+  for (Group &dim : result.dims) {
+    auto *at = llvm::find(source.dims, dim);
+    if (at == source.dims.end())
+      return {};
+    dim = state.dims[at - source.dims.begin()];
+  }
+  return result;
+}
+
 State fa3::convert::follow(Labels &labels, const State &state) {
   // Questions for extents do not count.
   SmallVector<OpOperand *> uses;
@@ -369,8 +391,8 @@ State fa3::convert::follow(Labels &labels, const State &state) {
     return {};
   OpOperand &use = *uses.front();
   Operation *op = use.getOwner();
-  if (use.getOperandNumber() == 0 && getElementName(op) == "round")
-    return {op->getResult(0), state.dims};
+  if (getElementName(op) == "round")
+    return followRound(labels, op, state);
   std::optional<View> view = getView(op);
   if (!view || use.getOperandNumber() != 0)
     return {};
