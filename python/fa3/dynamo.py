@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import torch
 
-from . import packed, serving, trace
+from . import serving, trace
 from .blocks import Lists
 from .request import Request
 
@@ -134,11 +134,5 @@ def run_eagerly(*args: Any, **named: Any) -> Any:
 
 @torch.compiler.disable
 def serve(*args: Any, **named: Any) -> Any:
-    """A call of serving.attention."""
+    """A call of serving.attention that writes into given memory."""
     return serving.attention(*args, **named)
-
-
-@torch.compiler.disable
-def run_packed(*args: Any, **named: Any) -> Any:
-    """A call of packed.attention."""
-    return packed.attention(*args, **named)

@@ -81,6 +81,10 @@ def merge(
     keys (rings), kernels that split keys: whoever computes a part."""
     torch = tensors.torch_module()
     if torch is not None and torch.compiler.is_compiling():
+        if out is lse is None:
+            from . import operators
+
+            return operators.merge(outs, lses, sinks, layout, out_dtype, interpret)
         # Dynamo does not trace what compiles kernels: the graph breaks here.
         return _run_eagerly()(
             outs, lses, sinks=sinks, layout=layout, out_dtype=out_dtype, out=out, lse=lse,

@@ -27,9 +27,9 @@ def attention(
 ) -> Any:  # fmt: skip
     """serving.attention with gradients of q, k and v."""
     if torch.compiler.is_compiling():
-        from . import dynamo
+        from . import operators
 
-        return dynamo.run_packed(
+        return operators.attention(
             q, k, v, cu_q, cu_k, max_q, max_k, used_q, used_k, causal=causal,
             window=window, softcap=softcap, chunk=chunk, scale=scale,
             return_lse=return_lse, interpret=interpret, deterministic=deterministic,

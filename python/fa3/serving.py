@@ -78,10 +78,10 @@ def attention(
     k_new is (rows, key heads, d). What the kernel that writes does not take is written
     by operations of torch in front of it (fa3.cache_rows)."""
     if torch.compiler.is_compiling():
-        # Dynamo does not trace what compiles kernels: the graph breaks here.
-        from . import dynamo
+        # Dynamo does not trace what compiles kernels: that is in an operator.
+        from . import operators
 
-        return dynamo.serve(
+        return operators.serve(
             q, k, v, cu_q=cu_q, cu_k=cu_k, max_q=max_q, max_k=max_k, used_q=used_q,
             used_k=used_k, batch_index=batch_index, leftpad=leftpad,
             page_table=page_table, causal=causal, window=window, softcap=softcap,
