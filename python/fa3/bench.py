@@ -11,11 +11,16 @@ from typing import Any, Callable, Sequence
 
 #: In the order of the table; the names of --with.
 PEERS = ("cudnn", "flash", "flex", "fa4")
+#: What a row is: whole sequences, one query of each beside a cache, packed
+#: sequences of three lengths.
+KINDS = ("dense", "decode", "varlen")
+FLOAT_8 = "float8_e4m3fn"
 
 
 @dataclasses.dataclass(frozen=True)
 class Case:
-    """One row: batch, heads, key heads, length, head dim."""
+    """One row: batch, heads, key heads, length, head dim; keys before a query that it
+    sees in a window."""
 
     batch: int
     heads: int
@@ -25,73 +30,197 @@ class Case:
     causal: bool
     backward: bool
     dtype: str
+    kind: str = "dense"
+    window: int | None = None
+
+    @property
+    def lengths(self) -> list[int]:
+        """The sequences of the batch: packed ones have half, all and one and a half
+        of the length in turn."""
+        if self.kind != "varlen":
+            return [self.length] * self.batch
+        return [max(1, self.length * (1 + i % 3) // 2) for i in range(self.batch)]
+
+    @property
+    def pairs(self) -> float:
+        """Pairs of a query and a key that it sees, of one head."""
+        if self.kind == "decode":
+            return self.batch * min(self.length, (self.window or self.length) + 1)
+        if self.window is None:
+            return sum(n * n for n in self.lengths) / (2 if self.causal else 1)
+        seen = [min(n, self.window + 1) for n in self.lengths]
+        return sum(w * (w + 1) / 2 + w * (n - w) for n, w in zip(self.lengths, seen))
 
     @property
     def flops(self) -> float:
-        """By the rule of FlashAttention's authors: 4 b h n^2 d, half of it where
-        causal, 2.5 times that for a backward."""
-        made = 4.0 * self.batch * self.heads * self.length**2 * self.head_dim
-        made /= 2 if self.causal else 1
+        """By the rule of FlashAttention's authors: 4 h d for each pair that is seen,
+        2.5 times that for a backward."""
+        made = 4.0 * self.heads * self.head_dim * self.pairs
         return made * 3.5 if self.backward else made
 
 
-def calls(case: Case, peers: Sequence[str]) -> dict[str, Callable[..., Any]]:
-    """A function of q, k and v for fa3 and each peer; what is not installed raises
-    at its first call."""
+def operands(case: Case, device: str) -> tuple[Any, Any, Any]:
+    """q, k and v: (batch, heads, length, d), packed (tokens, heads, d)."""
+    import torch
+
+    def make(heads: int, rows: int) -> Any:
+        shape = (case.batch, heads, rows, case.head_dim)
+        if case.kind == "varlen":
+            shape = (sum(case.lengths), heads, case.head_dim)
+        made = torch.randn(shape, device=device, dtype=torch.bfloat16)
+        made = made.to(getattr(torch, case.dtype))
+        return made.requires_grad_(case.backward)
+
+    queries = 1 if case.kind == "decode" else case.length
+    return (
+        make(case.heads, queries), make(case.key_heads, case.length),
+        make(case.key_heads, case.length),
+    )  # fmt: skip
+
+
+def _ours(case: Case, device: str) -> Callable[..., Any]:
+    """The function of fa3 that users of this kind call."""
+    import torch
+
+    from . import flash_attn_interface as interface
+    from .api import attention
+
+    window = None if case.window is None else (case.window, 0)
+    if case.kind == "dense":
+        if case.dtype == FLOAT_8:
+            one = torch.ones(case.batch, case.key_heads, device=device)
+            scales = {f"{name}_descale": one for name in "qkv"}
+        else:
+            scales = {}
+        named = {"causal": case.causal, **({"window": window} if window else {}), **scales}
+        return lambda q, k, v: attention(q, k, v, **named)
+    shared: dict[str, Any] = {"window_size": window or (-1, -1), "causal": case.causal}
+    if case.dtype == FLOAT_8:
+        one = torch.ones(case.batch, case.key_heads, device=device)
+        shared |= {f"{name}_descale": one for name in "qkv"}
+    lengths = torch.tensor(case.lengths, dtype=torch.int32, device=device)
+    if case.kind == "decode":
+
+        def decode(q: Any, k: Any, v: Any) -> Any:
+            return interface.flash_attn_with_kvcache(
+                *(one.transpose(1, 2) for one in (q, k, v)), cache_seqlens=lengths,
+                **shared,
+            )  # fmt: skip
+
+        return decode
+    starts, most = _starts(lengths), max(case.lengths)
+    return lambda q, k, v: interface.flash_attn_varlen_func(
+        q, k, v, starts, starts, most, most, **shared
+    )
+
+
+def _starts(lengths: Any) -> Any:
+    import torch
+
+    zero = torch.zeros(1, dtype=torch.int32, device=lengths.device)
+    return torch.cat([zero, lengths.cumsum(0).to(torch.int32)])
+
+
+def _sdpa(case: Case, backend: Any) -> Callable[..., Any]:
     import torch
     from torch.nn.functional import scaled_dot_product_attention
 
-    from .api import attention
+    if case.kind == "varlen" or case.window is not None:
+        raise ImportError(f"has no {case.kind if case.window is None else 'window'}")
+    # Of one query, which is the last, causal hides nothing.
+    causal = case.causal and case.kind == "dense"
+
+    def call(q: Any, k: Any, v: Any) -> Any:
+        with torch.nn.attention.sdpa_kernel(backend):
+            return scaled_dot_product_attention(
+                q, k, v, is_causal=causal, enable_gqa=case.heads != case.key_heads
+            )
+
+    return call
+
+
+def _flash(case: Case, device: str) -> Callable[..., Any]:
+    import torch
+
+    if case.kind != "varlen":
+        return _sdpa(case, torch.nn.attention.SDPBackend.FLASH_ATTENTION)
+    if case.window is not None:
+        raise ImportError("has no window")
+    from torch.nn.attention.varlen import varlen_attn
+
+    starts = _starts(torch.tensor(case.lengths, dtype=torch.int32, device=device))
+    most = max(case.lengths)
+    return lambda q, k, v: varlen_attn(
+        q, k, v, starts, starts, most, most, is_causal=case.causal,
+        enable_gqa=case.heads != case.key_heads,
+    )  # fmt: skip
+
+
+def _flex(case: Case, device: str) -> Callable[..., Any]:
+    import torch
+    from torch.nn.attention import flex_attention as module
+
+    if case.kind == "varlen":
+        raise ImportError("has no packed sequences here")
+    mask, queries = None, case.length
+    offset = 0
+    if case.kind == "decode":
+        queries, offset = 1, case.length - 1
+    if case.window is not None:
+        left = case.window
+
+        def seen(b: Any, h: Any, q: Any, kv: Any) -> Any:
+            return (q + offset >= kv) & (q + offset - kv <= left)
+
+    else:
+
+        def seen(b: Any, h: Any, q: Any, kv: Any) -> Any:
+            return q + offset >= kv
+
+    if case.window is not None or (case.causal and case.kind == "dense"):
+        mask = module.create_block_mask(
+            seen, None, None, queries, case.length, device=device
+        )
+    compiled = torch.compile(module.flex_attention, dynamic=False)
+    return lambda q, k, v: compiled(
+        q, k, v, block_mask=mask, enable_gqa=case.heads != case.key_heads
+    )
+
+
+def _fa4(case: Case) -> Callable[..., Any]:
+    from flash_attn.cute import flash_attn_func
+
+    if case.kind != "dense" or case.window is not None:
+        raise ImportError("is measured without --kind and --window only")
+
+    def call(q: Any, k: Any, v: Any) -> Any:
+        turned = (one.transpose(1, 2) for one in (q, k, v))
+        made = flash_attn_func(*turned, causal=case.causal)
+        return (made[0] if isinstance(made, tuple) else made).transpose(1, 2)
+
+    return call
+
+
+def calls(
+    case: Case, peers: Sequence[str], device: str = "cuda"
+) -> dict[str, Callable[..., Any]]:
+    """A function of q, k and v for fa3 and each peer; what is not installed, or does
+    not take the case, raises at its first call."""
+    import torch
 
     backends = torch.nn.attention.SDPBackend
-
-    def ours(q: Any, k: Any, v: Any) -> Any:
-        return attention(q, k, v, causal=case.causal)
-
-    def sdpa(backend: Any) -> Callable[..., Any]:
-        def call(q: Any, k: Any, v: Any) -> Any:
-            with torch.nn.attention.sdpa_kernel(backend):
-                return scaled_dot_product_attention(
-                    q, k, v, is_causal=case.causal,
-                    enable_gqa=case.heads != case.key_heads,
-                )  # fmt: skip
-
-        return call
-
-    def flex() -> Callable[..., Any]:
-        from torch.nn.attention import flex_attention as module
-
-        mask = None
-        if case.causal:
-            mask = module.create_block_mask(
-                lambda b, h, q, kv: q >= kv, None, None, case.length, case.length,
-                device="cuda",
-            )  # fmt: skip
-        compiled = torch.compile(module.flex_attention, dynamic=False)
-        return lambda q, k, v: compiled(
-            q, k, v, block_mask=mask, enable_gqa=case.heads != case.key_heads
-        )
-
-    def fa4() -> Callable[..., Any]:
-        from flash_attn.cute import flash_attn_func
-
-        def call(q: Any, k: Any, v: Any) -> Any:
-            turned = (one.transpose(1, 2) for one in (q, k, v))
-            made = flash_attn_func(*turned, causal=case.causal)
-            return (made[0] if isinstance(made, tuple) else made).transpose(1, 2)
-
-        return call
-
     makers: dict[str, Callable[[], Callable[..., Any]]] = {
-        "cudnn": lambda: sdpa(backends.CUDNN_ATTENTION),
-        "flash": lambda: sdpa(backends.FLASH_ATTENTION),
-        "flex": flex, "fa4": fa4,
+        "cudnn": lambda: _sdpa(case, backends.CUDNN_ATTENTION),
+        "flash": lambda: _flash(case, device),
+        "flex": lambda: _flex(case, device), "fa4": lambda: _fa4(case),
     }  # fmt: skip
-    made: dict[str, Callable[..., Any]] = {"fa3": ours}
+    made: dict[str, Callable[..., Any]] = {"fa3": _ours(case, device)}
     for name in peers:
         try:
+            if case.dtype == FLOAT_8:
+                raise ImportError("has no float8")
             made[name] = makers[name]()
-        except ImportError as error:
+        except (ImportError, TypeError) as error:
             made[name] = _raising(error)
     return made
 
@@ -103,28 +232,24 @@ def _raising(error: Exception) -> Callable[..., Any]:
     return call
 
 
-def run(case: Case, peers: Sequence[str]) -> dict[str, float | str]:
+def run(
+    case: Case, peers: Sequence[str], device: str = "cuda"
+) -> dict[str, float | str]:
     """Seconds of each, or why there are none."""
     import torch
 
-    dtype = getattr(torch, case.dtype)
-    shape = (case.batch, case.key_heads, case.length, case.head_dim)
-    k, v = (torch.randn(shape, device="cuda", dtype=dtype) for _ in range(2))
-    q = torch.randn(
-        (case.batch, case.heads, *shape[2:]), device="cuda", dtype=dtype
-    )
-    do = torch.randn_like(q)
-    for one in (q, k, v):
-        one.requires_grad_(case.backward)
+    q, k, v = operands(case, device)
+    do = torch.randn_like(q) if case.backward else None
     made: dict[str, float | str] = {}
-    for name, call in calls(case, peers).items():
+    for name, call in calls(case, peers, device).items():
         def whole() -> Any:
             o = call(q, k, v)  # noqa: B023
             return torch.autograd.grad(o, (q, k, v), do) if case.backward else o
 
         try:
             made[name] = measure(whole)
-            if name == "fa3" and not case.backward:
+            plain = case.kind == "dense" and case.window is None
+            if name == "fa3" and plain and not case.backward and case.dtype != FLOAT_8:
                 made["share"] = through_the_call(q, k, v, case.causal)
         except Exception as error:  # a peer that cannot is a hole in the table
             made[name] = f"{type(error).__name__}: {error}".split("\n")[0]

@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import argparse
+import difflib
 import importlib.util
+import inspect
 import json
 import pathlib
 import platform
@@ -13,9 +15,11 @@ import sys
 import time
 from typing import Any, Callable, Sequence
 
-from . import __version__, bench, bundle
+from . import __version__, bundle
+from . import bench as benchmarks
 from . import cache as caches
 from ._runtime import runtime
+from .checks import MAX_HEAD_DIM
 from .compiler import build_id, get_compiler
 from .driver import default_ptx_version, find_ptxas
 from .errors import CompilerNotFoundError, Fa3Error
@@ -55,32 +59,71 @@ def main(arguments: Sequence[str] | None = None) -> int:
     bench = commands.add_parser(
         "bench", help="TFLOP/s through the Python call, beside other kernels"
     )
-    bench.add_argument("--lengths", default="1024,4096,16384")
-    bench.add_argument("--head-dim", type=int, default=128)
-    bench.add_argument("--heads", type=int, default=16)
-    bench.add_argument("--key-heads", type=int, help="as many as --heads")
     bench.add_argument(
-        "--tokens", type=int, default=16384, help="batch times length, at least one"
+        "--kind", choices=benchmarks.KINDS, default="dense",
+        help="dense: whole sequences; decode: one query of each beside a cache; "
+        "varlen: packed sequences of half, all and one and a half of a length",
+    )  # fmt: skip
+    bench.add_argument(
+        "--lengths", type=_numbers, default="1024,4096,16384", metavar="N,N",
+        help="keys of a sequence, a row each (default: %(default)s)",
+    )  # fmt: skip
+    bench.add_argument(
+        "--tokens", type=_positive, default=16384, metavar="N",
+        help="batch times length, at least one sequence (default: %(default)s)",
+    )  # fmt: skip
+    bench.add_argument(
+        "--heads", type=_positive, default=16, metavar="N",
+        help="of queries (default: %(default)s)",
+    )  # fmt: skip
+    bench.add_argument(
+        "--key-heads", type=_positive, metavar="N", help="as many as --heads by default"
     )
-    bench.add_argument("--dtype", choices=("bfloat16", "float16"), default="bfloat16")
-    bench.add_argument("--causal", action="store_true")
+    bench.add_argument(
+        "--head-dim", type=_positive, default=128, metavar="N",
+        help="of q, k and v (default: %(default)s)",
+    )  # fmt: skip
+    bench.add_argument(
+        "--dtype", choices=("bfloat16", "float16", benchmarks.FLOAT_8), default="bfloat16",
+        help="of q, k and v (default: %(default)s)",
+    )  # fmt: skip
+    bench.add_argument(
+        "--causal", action="store_true", help="a query sees no later key"
+    )
+    bench.add_argument(
+        "--window", type=_positive, metavar="N",
+        help="keys before a query that it sees; implies --causal",
+    )  # fmt: skip
     bench.add_argument("--backward", action="store_true", help="forward and backward")
     bench.add_argument(
-        "--with", dest="peers", default="cudnn,flash,flex",
+        "--with", dest="peers", default="cudnn,flash,flex", metavar="NAMES",
         help="of cudnn, flash (FlashAttention-2 of torch), flex (compiled "
-        "FlexAttention), fa4; default: all but fa4",
+        "FlexAttention), fa4 (default: %(default)s)",
     )  # fmt: skip
     bench.add_argument("--out", type=pathlib.Path, metavar="FILE", help="a CSV")
-    bench.add_argument("--plot", type=pathlib.Path, help="a PNG (needs matplotlib)")
+    bench.add_argument(
+        "--plot", type=pathlib.Path, metavar="FILE", help="a PNG (needs matplotlib)"
+    )
 
     mask = commands.add_parser(
         "mask", help="a picture of a mask_mod: full, partial and empty blocks"
     )
     mask.add_argument("mod", help="causal, window:LEFT, prefix:N, or FILE.py:FUNCTION")
-    mask.add_argument("--queries", type=int, default=1024)
-    mask.add_argument("--keys", type=int, default=1024)
-    mask.add_argument("--block", type=int, default=64)
-    mask.add_argument("--png", type=pathlib.Path, help="a PNG, a pixel an element")
+    mask.add_argument(
+        "--queries", type=_positive, default=1024, metavar="N",
+        help="rows of the picture (default: %(default)s)",
+    )  # fmt: skip
+    mask.add_argument(
+        "--keys", type=_positive, default=1024, metavar="N",
+        help="its columns (default: %(default)s)",
+    )  # fmt: skip
+    mask.add_argument(
+        "--block", type=_positive, default=64, metavar="N",
+        help="queries and keys of a block (default: %(default)s)",
+    )  # fmt: skip
+    mask.add_argument(
+        "--png", type=pathlib.Path, metavar="FILE", help="a PNG, a pixel an element"
+    )
 
     options = parser.parse_args(arguments)
     try:
@@ -88,6 +131,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (Fa3Error, OSError, ValueError) as error:
         print(f"fa3: {error}", file=sys.stderr)
         return 1
+
+
+def _positive(text: str) -> int:
+    if not text.strip().isdecimal() or int(text) == 0:
+        raise argparse.ArgumentTypeError(f"'{text}', expected a number from 1 on")
+    return int(text)
+
+
+def _numbers(text: str) -> list[int]:
+    return [_positive(one) for one in text.split(",")]
 
 
 # -----------------------------------------------------------------------------
@@ -253,35 +306,53 @@ def _cache(options: argparse.Namespace) -> int:
 # -----------------------------------------------------------------------------
 
 
-def bench_cases(options: argparse.Namespace) -> tuple[list[bench.Case], list[str]]:
+def bench_cases(
+    options: argparse.Namespace,
+) -> tuple[list[benchmarks.Case], list[str]]:
     """The rows and peers that were asked for."""
-    lengths = [int(one) for one in options.lengths.split(",")]
     key_heads = options.key_heads or options.heads
-    peers = [one for one in options.peers.split(",") if one]
+    peers = [one.strip() for one in options.peers.split(",") if one.strip()]
     for name in peers:
-        if name not in bench.PEERS:
-            raise ValueError(f"--with: '{name}', expected {', '.join(bench.PEERS)}")
-    if min(lengths) < 1 or options.heads % key_heads:
-        raise ValueError("--lengths and --key-heads: expected positive numbers and a "
-                         "divisor of --heads")  # fmt: skip
-    return [
-        bench.Case(
-            max(1, options.tokens // n), options.heads, key_heads, n,
-            options.head_dim, options.causal, options.backward, options.dtype,
+        if name not in benchmarks.PEERS:
+            raise ValueError(f"--with: '{name}', expected {', '.join(benchmarks.PEERS)}")
+    if options.heads % key_heads:
+        raise ValueError(
+            f"--key-heads: {key_heads}, expected a divisor of --heads, {options.heads}"
         )
-        for n in lengths
+    is_8_bit = options.dtype == benchmarks.FLOAT_8
+    step = 16 if is_8_bit else 8
+    if options.head_dim % step or options.head_dim > MAX_HEAD_DIM:
+        raise ValueError(
+            f"--head-dim: {options.head_dim}, expected a multiple of {step} up to "
+            f"{MAX_HEAD_DIM}"
+        )
+    if options.backward and (is_8_bit or options.kind == "decode"):
+        given = f"--dtype {options.dtype}" if is_8_bit else "--kind decode"
+        raise ValueError(f"--backward: there is none with {given}")
+    return [
+        benchmarks.Case(
+            max(1, options.tokens // n), options.heads, key_heads, n,
+            options.head_dim, options.causal or options.window is not None,
+            options.backward, options.dtype, options.kind, options.window,
+        )
+        for n in options.lengths
     ], peers  # fmt: skip
 
 
 def _bench(options: argparse.Namespace) -> int:
     cases, peers = bench_cases(options)
+    for path in (options.out, options.plot):
+        if path is not None and not path.resolve().parent.is_dir():
+            raise ValueError(f"{path}: there is no folder {path.resolve().parent}")
+    if options.plot is not None and importlib.util.find_spec("matplotlib") is None:
+        raise ValueError("--plot needs matplotlib (pip install matplotlib)")
     try:
         import torch
     except ImportError:
-        raise ValueError("bench needs torch") from None
+        raise ValueError("bench needs torch (pip install torch)") from None
     if not torch.cuda.is_available():
-        raise ValueError("bench needs a GPU")
-    bench.bench(cases, peers, options.out, options.plot)
+        raise ValueError("bench needs a GPU that torch sees (python -m fa3 info)")
+    benchmarks.bench(cases, peers, options.out, options.plot)
     return 0
 
 
@@ -292,26 +363,46 @@ def _bench(options: argparse.Namespace) -> int:
 
 def load_mod(text: str) -> Callable[..., Any]:
     """A mask_mod by name, or of a file."""
-    name, _, value = text.partition(":")
+    name, _, value = text.rpartition(":") if ":" in text else (text, "", "")
     if name == "causal":
         return lambda b, h, q, kv: q >= kv
     if name == "window" and value:
-        left = int(value)
+        left = _mod_number(text, value)
         return lambda b, h, q, kv: (q >= kv) & (q - kv <= left)
     if name == "prefix" and value:
-        length = int(value)
+        length = _mod_number(text, value)
         return lambda b, h, q, kv: (q >= kv) | (kv < length)
     path = pathlib.Path(name)
     if path.suffix != ".py" or not value:
+        near = difflib.get_close_matches(name, ("causal", "window", "prefix"), 1)
         raise ValueError(
             f"'{text}', expected causal, window:LEFT, prefix:N or FILE.py:FUNCTION"
+            + (f"; did you mean '{near[0]}'?" if near and near[0] != name else "")
         )
+    if not path.is_file():
+        raise ValueError(f"there is no file {path}")
     spec = importlib.util.spec_from_file_location(path.stem, path)
-    if spec is None or spec.loader is None:
-        raise ValueError(f"{path} cannot be imported")
+    assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return getattr(module, value)
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        raise ValueError(f"{path}: {type(error).__name__}: {error}") from error
+    mod = getattr(module, value, None)
+    if not callable(mod):
+        names = [n for n, one in vars(module).items() if inspect.isfunction(one)]
+        near = difflib.get_close_matches(value, names, 1)
+        raise ValueError(
+            f"{path} has no function '{value}'"
+            + (f"; did you mean '{near[0]}'?" if near else "")
+        )
+    return mod
+
+
+def _mod_number(text: str, value: str) -> int:
+    if not value.isdecimal():
+        raise ValueError(f"'{text}': '{value}', expected a number from 0 on")
+    return int(value)
 
 
 def evaluate_mask(
@@ -348,6 +439,8 @@ def classify(rows: list[bytearray], block: int) -> list[str]:
 
 
 def _mask(options: argparse.Namespace) -> int:
+    if options.png is not None and not options.png.resolve().parent.is_dir():
+        raise ValueError(f"{options.png}: there is no folder {options.png.resolve().parent}")
     rows = evaluate_mask(load_mod(options.mod), options.queries, options.keys)
     blocks = classify(rows, options.block)
     for line in blocks:

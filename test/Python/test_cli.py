@@ -92,6 +92,20 @@ class CommandTest(unittest.TestCase):
         code, _, errors = run("mask", "diagonal")
         self.assertEqual(code, 1)
         self.assertIn("'diagonal', expected causal, window:LEFT", errors)
+        with tempfile.TemporaryDirectory() as folder:
+            source = pathlib.Path(folder, "mods.py")
+            source.write_text("def far(b, h, q, kv):\n    return q - kv > 3\n")
+            broken = pathlib.Path(folder, "broken.py")
+            broken.write_text("def far(:\n")
+            for mod, expected in (
+                ("casual", "did you mean 'causal'?"),
+                ("window:wide", "'wide', expected a number from 0 on"),
+                (f"{folder}/none.py:far", "there is no file"),
+                (f"{source}:fra", "has no function 'fra'; did you mean 'far'?"),
+                (f"{broken}:far", "SyntaxError"),
+            ):
+                with self.subTest(mod):
+                    self.assertIn(expected, run("mask", mod)[2])
 
     def test_cache(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -105,7 +119,96 @@ class CommandTest(unittest.TestCase):
         self.assertEqual(code, 1)
         self.assertIn("bench needs", errors)
         self.assertIn("'fast', expected cudnn", run("bench", "--with", "fast")[2])
-        self.assertIn("a divisor of --heads", run("bench", "--key-heads", "3")[2])
+        for expected, *arguments in (
+            ("3, expected a divisor of --heads, 16", "--key-heads", "3"),
+            ("100, expected a multiple of 8 up to 256", "--head-dim", "100"),
+            ("there is none with --kind decode", "--backward", "--kind", "decode"),
+            ("there is no folder", "--out", "/no/such/folder/b.csv"),
+        ):
+            with self.subTest(expected):
+                self.assertIn(expected, run("bench", *arguments)[2])
+
+    def test_numbers_are_numbers(self):
+        for arguments in (
+            ("bench", "--lengths", "1024,many"), ("bench", "--tokens", "0"),
+            ("mask", "causal", "--block", "-4"), ("mask", "causal", "--keys", "x"),
+        ):  # fmt: skip
+            errors = io.StringIO()
+            with self.subTest(arguments), contextlib.redirect_stderr(errors):
+                with self.assertRaises(SystemExit):
+                    cli.main(arguments)
+                self.assertIn("expected a number from 1 on", errors.getvalue())
+
+    def test_every_option_has_a_help_text(self):
+        for command in ("info", "demo", "warm", "cache", "bench", "mask"):
+            output = io.StringIO()
+            with contextlib.redirect_stdout(output), self.assertRaises(SystemExit):
+                cli.main([command, "--help"])
+            lines = output.getvalue().splitlines()
+            for line, after in zip(lines, [*lines[1:], ""]):
+                if line.startswith("  -"):
+                    with self.subTest(command=command, option=line):
+                        said = "  " in line.strip() or after.startswith(" " * 20)
+                        self.assertTrue(said, line)
+
+    @support.needs_torch
+    @support.needs_interpreter
+    def test_bench_calls_of_every_kind(self):
+        """Each call of fa3 by values, in the interpreter."""
+        import torch
+
+        from fa3 import api, packed, serving
+
+        seen = []
+        for module in (api, packed, serving):
+            real = module.attention
+            patch = mock.patch.object(
+                module, "attention",
+                lambda *args, real=real, **named: real(*args, **{"interpret": True, **named}),
+            )  # fmt: skip
+            patch.start()
+            self.addCleanup(patch.stop)
+        with mock.patch.object(bench, "measure", lambda call: seen.append(call()) or 1.0), \
+                mock.patch.object(bench, "through_the_call", lambda *_: 1.0):  # fmt: skip
+            for kind in bench.KINDS:
+                for window in (None, 5):
+                    for dtype in ("bfloat16", bench.FLOAT_8):
+                        case = bench.Case(
+                            3, 2, 1, 16, 32, True, False, dtype, kind, window
+                        )
+                        with self.subTest(case):
+                            torch.manual_seed(0)
+                            made = bench.run(case, (), "cpu")
+                            self.assertEqual(made["fa3"], 1.0)
+                            torch.manual_seed(0)
+                            self.compare(case, bench.operands(case, "cpu"), seen[-1])
+
+    def compare(self, case, operands, made):
+        import torch
+
+        q, k, v = (one.detach().float() for one in operands)
+        rows = 1 if case.kind == "decode" else case.length
+        if case.kind == "varlen":
+            q, k, v = (one.split(case.lengths) for one in (q, k, v))
+            wanted = torch.cat([
+                self.attend(case, *(x.transpose(0, 1) for x in one)).transpose(0, 1)
+                for one in zip(q, k, v)
+            ])  # fmt: skip
+        else:
+            wanted = self.attend(case, q, k, v)
+            if case.kind == "decode":
+                wanted = wanted.transpose(1, 2)
+            self.assertEqual(q.shape[2], rows)
+        torch.testing.assert_close(made.float(), wanted, atol=0.1, rtol=0.1)
+
+    def attend(self, case, q, k, v):
+        import torch
+
+        i = torch.arange(q.shape[-2])[:, None] + k.shape[-2] - q.shape[-2]
+        j = torch.arange(k.shape[-2])
+        keep = (j <= i) & (i - j <= (case.window or case.length * 2))
+        s = q @ k.repeat_interleave(2, -3).mT * q.shape[-1] ** -0.5
+        return s.masked_fill(~keep, -torch.inf).softmax(-1) @ v.repeat_interleave(2, -3)
 
     def test_bench_table(self):
         """With times that are not measured."""
