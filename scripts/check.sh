@@ -57,6 +57,7 @@ step "docs"
 fa3_make "$fa3_build" mlir-doc
 python3 docs/check_docs.py --build "$fa3_build"
 python3 docs/performance_tables.py
+python3 docs/experiments_table.py
 if fa3_python_tools -r docs/site/requirements.txt; then
   "$fa3_python_bin/python" docs/site/build.py "$fa3_build/site"
 else
