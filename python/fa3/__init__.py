@@ -35,18 +35,20 @@ _NAMES = {
     "flex_attention": "flex",
     "merge": "merging",
     "BlockMask": "blocks",
+    "install_flash_attn_3": "flash_attn_3",
+    "uninstall_flash_attn_3": "flash_attn_3",
 }
 _MODULES = (
-    "torch", "jax", "hf", "flash_attn_interface", "flex", "api", "bench", "blocks", "bundle",
-    "cache", "call", "compiler", "driver", "gradients", "launch", "merging", "packed", "program",
-    "request", "serving", "spec", "tensors", "trace",
+    "torch", "jax", "hf", "flash_attn_3", "flash_attn_interface", "flex", "api", "bench", "blocks",
+    "bundle", "cache", "call", "compiler", "driver", "gradients", "launch", "merging", "operators",
+    "packed", "program", "request", "serving", "spec", "tensors", "trace",
 )  # fmt: skip
 
 __all__ = [
     "ArgumentError", "ArgumentTypeError", "BlockMask", "CompileError",
     "CompilerNotFoundError", "Diagnostic", "Fa3Error", "Kernel", "SettingError",
     "TraceError", "UnsupportedError", "attention", "attention_kernel", "compile",
-    "flex_attention", "merge",
+    "flex_attention", "install_flash_attn_3", "merge", "uninstall_flash_attn_3",
 ]  # fmt: skip
 
 if TYPE_CHECKING:
@@ -54,6 +56,7 @@ if TYPE_CHECKING:
     from .api import attention, attention_kernel
     from .blocks import BlockMask
     from .driver import Kernel, compile
+    from .flash_attn_3 import install_flash_attn_3, uninstall_flash_attn_3
     from .flex import flex_attention
     from .merging import merge
 

@@ -35,18 +35,20 @@ _plans: dict[Any, tuple[Launcher, tuple[str, ...]]] = {}
 def backward(
     do: Any, dlse: Any, q: Any, k: Any, v: Any, o: Any, lse: Any,
     extras: Sequence[Any], numbers: Sequence[float], text: str, scale: float | None,
+    into: Sequence[Any] | None = None,
 ) -> tuple[Any, Any, Any, list[Any]]:  # fmt: skip
     """dq, dk, dv, and the gradients of the extras that the program names, each with
     the type and the shape of what it is the gradient of, dq, dk and dv with its
     order in memory. do and dlse are the gradients of o and lse (dlse may be None);
     extras, numbers, text and scale are those of the forward. The same bits in every
-    run if is_deterministic() or the program's backward is "deterministic"."""
+    run if is_deterministic() or the program's backward is "deterministic". `into`: memory
+    for dq, dk and dv."""
     program = parse(text)
     same = program.backward == "deterministic" or is_deterministic()
     do, o = _suitable(do), _suitable(o)
     lse = lse.contiguous()
     dlse = None if dlse is None else dlse.contiguous()
-    grads = [_empty(one) for one in (q, k, v)]
+    grads = list(into or (_empty(one) for one in (q, k, v)))
     buffers = _buffers(program, q, k, extras)
     named: dict[str, Any] = {
         "q": q, "k": k, "v": v, "o": o, "lse": lse, "do": do, "dlse": dlse,

@@ -59,28 +59,39 @@ def _ends(window: Any) -> tuple[int | None, int | None]:
     return left, right
 
 
-def serve(q: Any, k: Any, v: Any, **named: Any) -> Any:
-    """serving.attention, where Dynamo traces."""
+_ARRAY_NAMES = (
+    "cu_q", "cu_k", "used_q", "used_k", "batch_index", "leftpad", "page_table", "sinks",
+    "q_descale", "k_descale", "v_descale",
+)  # fmt: skip
+_NEW_NAMES = (
+    "k_new", "v_new", "rotary_cos", "rotary_sin", "rotary_interleaved", "rotary_at",
+    "cu_new",
+)  # fmt: skip
+_DEFAULTS: dict[str, Any] = {
+    **dict.fromkeys((*_ARRAY_NAMES, *_NEW_NAMES)), "max_q": None, "max_k": None,
+    "causal": False, "window": None, "softcap": 0.0, "chunk": 0, "scale": None,
+    "splits": 0, "pack_heads": None, "return_lse": False, "out": None,
+    "rotary_interleaved": False, "interpret": False,
+}  # fmt: skip
+
+
+def serve(q: Any, k: Any, v: Any, **given: Any) -> Any:
+    """serving.attention, where graphs are made."""
+    named = _DEFAULTS | given
     if named["out"] is not None:
         from . import dynamo
 
         return dynamo.serve(q, k, v, **named)
     left, right = _ends(named["window"])
-    given = [named[name] for name in (
-        "cu_q", "cu_k", "used_q", "used_k", "batch_index", "leftpad", "page_table",
-        "sinks", "q_descale", "k_descale", "v_descale", "max_q", "max_k", "causal",
-    )]  # fmt: skip
-    given += [left, right, float(named["softcap"])]
-    given += [named[name] for name in ("chunk", "scale", "splits", "pack_heads", "return_lse")]
-    given.append(_spelled(named["interpret"]))
-    new = [named[name] for name in (
-        "k_new", "v_new", "rotary_cos", "rotary_sin", "rotary_interleaved", "rotary_at",
-        "cu_new",
-    )]  # fmt: skip
+    rest = [named[name] for name in (*_ARRAY_NAMES, "max_q", "max_k", "causal")]
+    rest += [left, right, float(named["softcap"])]
+    rest += [named[name] for name in ("chunk", "scale", "splits", "pack_heads", "return_lse")]
+    rest.append(_spelled(named["interpret"]))
+    new = [named[name] for name in _NEW_NAMES]
     if all([one is None for one in (*new[:4], *new[5:])]):
-        o, lse = torch.ops.fa3.serve(q, k, v, *given)
+        o, lse = torch.ops.fa3.serve(q, k, v, *rest)
     else:
-        o, lse = torch.ops.fa3.append(q, k, v, *given, *new)
+        o, lse = torch.ops.fa3.append(q, k, v, *rest, *new)
     return (o, lse) if named["return_lse"] else o
 
 

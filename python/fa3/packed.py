@@ -99,11 +99,14 @@ def _run(values: dict[str, Any], named: dict[str, Any], deterministic: bool) -> 
     arrays = tuple(
         name for name in ("cu_q", "cu_k", "used_q", "used_k") if values[name] is not None
     )
-    sequences = values["cu_q"].numel() - 1
+    starts = values["cu_q"]
+    sequences = q.shape[0] if starts is None else starts.numel() - 1
     backward = ServingBackwardSpec(
         ServingSpec(
             spec, arrays, chunk=named["chunk"],
-            many=sequences if sequences > serving.FEW_SEQUENCES else None,
+            many=sequences if starts is not None and (
+                sequences > serving.FEW_SEQUENCES
+            ) else None,
         ),
         values["dlse"] is not None,
     )  # fmt: skip
