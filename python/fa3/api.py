@@ -24,6 +24,7 @@ from .driver import Kernel, compile
 from .errors import ArgumentError, UnsupportedError
 from .request import Request, call_key, plans, run_traced
 from .spec import FLOATS_8, Regions, Spec
+from .tensors import autocast, beside
 from .trace import trace_mods
 
 
@@ -92,6 +93,21 @@ def attention(
     torch = sys.modules.get("torch")
     if type(window) is list:
         window = (window[0], window[1]) if len(window) == 2 else window
+    if torch is not None and isinstance(q, torch.Tensor):
+        compiling = torch.compiler.is_compiling()
+        if (
+            watch().is_derived() if compiling else (_is_watched or _watch())()
+            or type(q) is not torch.Tensor and watch().is_fake(q)
+        ):
+            door = dynamo_door().run_eagerly if compiling else watched_door()
+            return door(
+                q, k, v, causal=causal, window=window, softcap=softcap, scale=scale,
+                score_mod=score_mod, mask_mod=mask_mod, block_mask=block_mask, bias=bias,
+                alibi_slopes=alibi_slopes, sinks=sinks, q_descale=q_descale,
+                k_descale=k_descale, v_descale=v_descale, out_dtype=out_dtype,
+                return_lse=return_lse, layout=layout, out=out, lse=lse,
+                interpret=interpret,
+            )  # fmt: skip
     key = lists = None
     rest = (bias, alibi_slopes, sinks, q_descale, k_descale, v_descale)
     if block_mask is not None:
@@ -106,7 +122,6 @@ def attention(
             and bias is alibi_slopes is sinks is q_descale is k_descale is v_descale
             is out is lse is None and not interpret
         )  # fmt: skip
-        compiling = torch.compiler.is_compiling()
         asked: dict[str, Any] = {}
         if compiling:
             asked = {
@@ -147,7 +162,10 @@ def attention(
                     mask_mod, lists = blocks.as_mask(lists, mask_mod), None
                     traced = trace_mods(score_mod, mask_mod)
             score_mod, mask_mod = traced, None
+            if traced is not None and not grads and traced.tensors:
+                traced.tensors = tuple(beside(q, traced.tensors))
             if plain and not grads:
+                q, k, v = autocast(q, k, v)
                 return run_traced(
                     q, k, v, causal, window, softcap, scale, traced, out_dtype,
                     return_lse, layout, lists,
@@ -176,6 +194,7 @@ def attention(
                 )
             door = torch_door()
             return door.attention(q, k, v, alibi_slopes=alibi_slopes, **named)
+        q, k, v = autocast(q, k, v)
     elif lists is not None and not lists.fits:
         raise UnsupportedError(
             f"block_mask with blocks of {lists.size}, without torch; expected multiples "
@@ -188,6 +207,22 @@ def attention(
         out_dtype=out_dtype, return_lse=return_lse, layout=layout, out=out, lse=lse,
         interpret=interpret, key=key, **(lists.named if lists is not None else {}),
     ).run()  # fmt: skip
+
+
+#: fa3.watch.is_watched, once there is torch.
+_is_watched: Any = None
+
+
+def _watch() -> Any:
+    global _is_watched
+    _is_watched = watch().is_watched
+    return _is_watched
+
+
+def watch() -> Any:
+    from . import watch
+
+    return watch
 
 
 def extents(q: Any, k: Any, layout: Any) -> tuple[int, int, int, int]:
@@ -203,6 +238,12 @@ def torch_door() -> Any:
     from . import torch as door
 
     return door
+
+
+def watched_door() -> Any:
+    from .watched import attention
+
+    return attention
 
 
 def dynamo_door() -> Any:

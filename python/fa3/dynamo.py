@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import torch
 
-from . import serving, trace
+from . import packed, serving, trace
 from .blocks import Lists
 from .request import Request
 
@@ -133,6 +133,20 @@ def run_eagerly(*args: Any, **named: Any) -> Any:
 
 
 @torch.compiler.disable
+def run_watched(*args: Any, **named: Any) -> Any:
+    """A call of fa3.torch.attention under a transform, as if nothing were compiled."""
+    from .watched import attention
+
+    return attention(*args, **named)
+
+
+@torch.compiler.disable
 def serve(*args: Any, **named: Any) -> Any:
-    """A call of serving.attention that writes into given memory."""
+    """A call of serving.attention that writes into given memory, or under a transform."""
     return serving.attention(*args, **named)
+
+
+@torch.compiler.disable
+def run_packed(*args: Any, **named: Any) -> Any:
+    """A call of packed.attention under a transform."""
+    return packed.attention(*args, **named)

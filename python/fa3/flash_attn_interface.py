@@ -18,7 +18,7 @@ import torch
 
 from torch.nn import functional
 
-from . import api, merging, packed, refusals, serving, values
+from . import api, merging, packed, refusals, serving, values, watch
 from .errors import ArgumentError, UnsupportedError
 
 Window = Any  # two whole numbers, -1 for no end
@@ -252,6 +252,8 @@ def _with_head_dims(
     take: 0 is added behind others. A forward of float8 whose tensors require gradients
     is computed, its backward is an error."""
     grads = torch.is_grad_enabled() and any(one.requires_grad for one in (q, k, v))
+    # Transforms of torch.func take what has gradients.
+    grads = grads or (q.element_size() > 1 and watch.transforms())
     if grads and q.element_size() == 1:
         with torch.no_grad():
             made = _with_head_dims(*(x.detach() for x in (q, k, v)), named, run)

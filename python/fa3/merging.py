@@ -81,7 +81,9 @@ def merge(
     keys (rings), kernels that split keys: whoever computes a part."""
     torch = tensors.torch_module()
     if torch is not None and torch.compiler.is_compiling():
-        if out is lse is None:
+        from . import watch
+
+        if out is lse is None and not watch.is_derived():
             from . import operators
 
             return operators.merge(outs, lses, sinks, layout, out_dtype, interpret)
@@ -90,6 +92,11 @@ def merge(
             outs, lses, sinks=sinks, layout=layout, out_dtype=out_dtype, out=out, lse=lse,
             interpret=interpret,
         )  # fmt: skip
+    if torch is not None:
+        from . import watch
+
+        if watch.is_watched():
+            watch.check_unwatched("merge", *_each(outs), *_each(lses), sinks, out, lse)
     outs, lses = _one("outs", outs), _one("lses", lses)
     call = _Call(outs, lses, sinks, checks.check_layout(layout), out_dtype, out, lse)
     if interpret:
@@ -110,6 +117,10 @@ def merge(
 @functools.cache
 def _run_eagerly() -> Any:
     return sys.modules["torch"].compiler.disable(merge)
+
+
+def _each(given: Any) -> Any:
+    return given if isinstance(given, (list, tuple)) else (given,)
 
 
 def _one(name: str, given: Any) -> Any:

@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import torch
 
-from . import checks, gradients, serving, tensors
+from . import checks, gradients, serving, tensors, watch
 from .compiler import CompileOptions, get_compiler
 from .driver import Kernel, compile
 from .errors import ArgumentError, UnsupportedError
@@ -27,9 +28,10 @@ def attention(
 ) -> Any:  # fmt: skip
     """serving.attention with gradients of q, k and v."""
     if torch.compiler.is_compiling():
-        from . import operators
+        from . import dynamo, operators
 
-        return operators.attention(
+        door = dynamo.run_packed if watch.is_derived() else operators.attention
+        return door(
             q, k, v, cu_q, cu_k, max_q, max_k, used_q, used_k, causal=causal,
             window=window, softcap=softcap, chunk=chunk, scale=scale,
             return_lse=return_lse, interpret=interpret, deterministic=deterministic,
@@ -41,48 +43,108 @@ def attention(
     if not isinstance(max_k, int) or max_k < 0:
         raise ArgumentError("max_seqlen_k", f"{max_k!r}, expected at least 0")
     cu_q, cu_k, used_q, used_k = serving.with_empty_sequences(cu_q, cu_k, used_q, used_k)
-    o, lse = _Function.apply(
-        q, k, v, cu_q, cu_k, max_q, max_k, used_q, used_k,
-        {"causal": causal, "window": window, "softcap": softcap, "chunk": chunk,
-         "scale": scale, "interpret": interpret},
-        deterministic,
+    call = _Call(
+        max_q, max_k, {
+            "causal": causal, "window": window, "softcap": softcap, "chunk": chunk,
+            "scale": scale, "interpret": interpret,
+        }, deterministic or gradients.is_deterministic(),
     )  # fmt: skip
+    watch.check_tangents(_WHAT, q, k, v)
+    o, lse = _Attention.apply(q, k, v, cu_q, cu_k, used_q, used_k, call)
     return (o, lse) if return_lse else o
 
 
-class _Function(torch.autograd.Function):
+_WHAT = "packed sequences"
+
+
+@dataclasses.dataclass(frozen=True)
+class _Call:
+    """All of a call that is no tensor."""
+
+    max_q: int
+    max_k: int
+    named: dict[str, Any]
+    deterministic: bool
+
+
+class _Attention(torch.autograd.Function):
     @staticmethod
     def forward(
-        ctx: Any, q: Any, k: Any, v: Any, cu_q: Any, cu_k: Any, max_q: int, max_k: int,
-        used_q: Any, used_k: Any, named: dict[str, Any], deterministic: bool,
-    ) -> Any:  # fmt: skip
-        o, lse = serving.attention(
-            q, k, v, cu_q=cu_q, cu_k=cu_k, max_q=max_q, max_k=max_k, used_q=used_q,
-            used_k=used_k, return_lse=True, **named,
+        q: Any, k: Any, v: Any, cu_q: Any, cu_k: Any, used_q: Any, used_k: Any, call: _Call
+    ) -> Any:
+        return serving.attention(
+            q, k, v, cu_q=cu_q, cu_k=cu_k, max_q=call.max_q, max_k=call.max_k,
+            used_q=used_q, used_k=used_k, return_lse=True, **call.named,
         )  # fmt: skip
-        ctx.save_for_backward(q, k, v, cu_q, cu_k, used_q, used_k, o, lse)
-        ctx.most, ctx.named = max_q, named
-        ctx.deterministic = deterministic or gradients.is_deterministic()
-        ctx.set_materialize_grads(False)
-        return o, lse
 
     @staticmethod
+    @watch.by_hand
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        *given, call = inputs
+        ctx.save_for_backward(*given, *output)
+        ctx.call = call
+        ctx.set_materialize_grads(False)
+
+    @staticmethod
+    @watch.by_hand
     def backward(ctx: Any, do: Any, dlse: Any) -> Any:  # type: ignore[override]
-        q, k, v, cu_q, cu_k, used_q, used_k, o, lse = ctx.saved_tensors
-        none = (None,) * 8
         if do is None and dlse is None:
-            return None, None, None, *none
-        do = torch.zeros_like(o) if do is None else do.resolve_neg().contiguous()
+            return (None,) * 8
+        *_, o, _lse = ctx.saved_tensors
+        watch.check_tangents(f"gradients of {_WHAT}", do, dlse)
+        do = torch.zeros_like(o) if do is None else do
+        grads = _Gradients.apply(do, dlse, *ctx.saved_tensors, ctx.call)
+        return *grads, *(None,) * 5
+
+    @staticmethod
+    def jvp(ctx: Any, *tangents: Any) -> Any:
+        raise watch.forward_mode(_WHAT)
+
+    @staticmethod
+    @watch.by_hand
+    def vmap(info: Any, in_dims: Any, *args: Any) -> Any:  # type: ignore[override]
+        return watch.one_by_one(_Attention.apply, info, in_dims, args)
+
+
+class _Gradients(torch.autograd.Function):
+    """dq, dk and dv."""
+
+    @staticmethod
+    def forward(
+        do: Any, dlse: Any, q: Any, k: Any, v: Any, cu_q: Any, cu_k: Any, used_q: Any,
+        used_k: Any, o: Any, lse: Any, call: _Call,
+    ) -> Any:  # fmt: skip
+        watch.check_unwatched(f"gradients of {_WHAT}")
         values = {
-            "q": q, "k": k, "v": v, "o": o, "lse": lse, "do": do,
+            "q": q, "k": k, "v": v, "o": o, "lse": lse,
+            "do": do.resolve_neg().contiguous(),
             "dlse": None if dlse is None else dlse.resolve_neg().contiguous(),
             "cu_q": cu_q, "cu_k": cu_k, "used_q": used_q, "used_k": used_k,
-            "max_q": ctx.most,
+            "max_q": call.max_q,
         }  # fmt: skip
         # Rows that are none of a sequence are written by nobody.
         grads = {f"d{name}": values[name].new_zeros(values[name].shape) for name in "qkv"}
-        _run(values | grads, ctx.named, ctx.deterministic)
-        return *grads.values(), *none
+        _run(values | grads, call.named, call.deterministic)
+        return tuple(grads.values())
+
+    @staticmethod
+    @watch.by_hand
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        pass
+
+    @staticmethod
+    @watch.by_hand
+    def backward(ctx: Any, *grads: Any) -> Any:  # type: ignore[override]
+        raise watch.second_order(_WHAT)
+
+    @staticmethod
+    def jvp(ctx: Any, *tangents: Any) -> Any:
+        raise watch.forward_mode(f"gradients of {_WHAT}")
+
+    @staticmethod
+    @watch.by_hand
+    def vmap(info: Any, in_dims: Any, *args: Any) -> Any:  # type: ignore[override]
+        return watch.one_by_one(_Gradients.apply, info, in_dims, args)
 
 
 def _run(values: dict[str, Any], named: dict[str, Any], deterministic: bool) -> None:

@@ -13,14 +13,19 @@ from .errors import UnsupportedError
 
 class _Without(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, what: str, count: int, *given: Any) -> Any:
-        ctx.what = what
-        made = given[:count]
-        ctx.mark_dirty(*made)
-        return made
+    def forward(what: str, count: int, *given: Any) -> Any:
+        return tuple(one.view_as(one) for one in given[:count])
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        ctx.what = inputs[0]
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:  # type: ignore[override]
+        raise UnsupportedError(ctx.what)
+
+    @staticmethod
+    def jvp(ctx: Any, *tangents: Any) -> Any:
         raise UnsupportedError(ctx.what)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from . import append, cache_rows, checks, tensors
+from . import append, cache_rows, checks, tensors, watch
 from .compiler import CompileOptions, get_compiler
 from .driver import Kernel, compile
 from .errors import ArgumentError, ArgumentTypeError, UnsupportedError
@@ -79,9 +79,10 @@ def attention(
     by operations of torch in front of it (fa3.cache_rows)."""
     if torch.compiler.is_compiling():
         # Dynamo does not trace what compiles kernels: that is in an operator.
-        from . import operators
+        from . import dynamo, operators
 
-        return operators.serve(
+        door = dynamo.serve if watch.is_derived() else operators.serve
+        return door(
             q, k, v, cu_q=cu_q, cu_k=cu_k, max_q=max_q, max_k=max_k, used_q=used_q,
             used_k=used_k, batch_index=batch_index, leftpad=leftpad,
             page_table=page_table, causal=causal, window=window, softcap=softcap,
@@ -91,6 +92,11 @@ def attention(
             v_new=v_new, rotary_cos=rotary_cos, rotary_sin=rotary_sin,
             rotary_interleaved=rotary_interleaved, rotary_at=rotary_at, cu_new=cu_new,
             interpret=interpret,
+        )  # fmt: skip
+    if watch.is_watched():
+        watch.check_unwatched(
+            "attention to packed, padded or paged sequences", q, k, v, sinks, q_descale,
+            k_descale, v_descale, k_new, v_new, rotary_cos, rotary_sin,
         )  # fmt: skip
     at_one = not causal and window is None and not chunk
     if k_new is not None and v_new is not None and cache_rows.is_apart(

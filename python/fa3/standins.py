@@ -358,16 +358,16 @@ def _load_element(table: Table) -> Node:
     indices = table.indices or (session.graph.constant(0),)
     uses = tuple(one.attribute if one.op == "argument" else None for one in indices)
     number = session.aux(table.tensor, table.name, uses)
-    one = tensors.view(table.name, table.tensor)
-    if one.type == "i1":
+    type = tensors.element_type(table.name, table.tensor)
+    if type == "i1":
         return session.graph.load(number, "i8", indices, BOOL)
-    if one.type in ("f16", "bf16", "f32"):
-        return session.graph.load(number, one.type, indices, FLOAT)
-    if one.type in ("i8", "i16", "i32", "i64"):
+    if type in ("f16", "bf16", "f32"):
+        return session.graph.load(number, type, indices, FLOAT)
+    if type in ("i8", "i16", "i32", "i64"):
         unsigned = str(table.tensor.dtype) == "torch.uint8"
         kind = "unsigned" if unsigned else INDEX
-        return session.graph.load(number, one.type, indices, kind)
-    raise error_here(f"tensor '{table.name}' has elements of {one.type}")
+        return session.graph.load(number, type, indices, kind)
+    raise error_here(f"tensor '{table.name}' has elements of {type}")
 
 
 def to_node(value: Any) -> Node:
@@ -387,7 +387,10 @@ def to_node(value: Any) -> Node:
 
 def is_constant(tensor: Any) -> bool:
     """Whether a tensor that a mod has made or found can be a number of the kernel."""
-    return tensor.dim() == 0 and tensor.device.type == "cpu" and not tensor.requires_grad
+    return (
+        tensor.dim() == 0 and tensor.device.type == "cpu" and not tensor.requires_grad
+        and not tensors.is_wrapped(tensor)
+    )  # fmt: skip
 
 
 def found_table(tensor: Any) -> Table:

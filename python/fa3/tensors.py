@@ -7,7 +7,7 @@ from __future__ import annotations
 import ctypes
 import dataclasses
 import sys
-from typing import Any
+from typing import Any, Sequence
 
 from ._runtime import runtime
 from .errors import ArgumentError, ArgumentTypeError
@@ -51,11 +51,7 @@ def view(name: str, value: Any, stream: int | None = None) -> View:
     if isinstance(value, View):
         return value
     if is_torch(value):
-        type = TORCH_TYPES.get(str(value.dtype)[6:])
-        if str(value.dtype) == "torch.uint8":
-            type = "i8"
-        if type is None:
-            raise ArgumentTypeError(name, f"no element type for {value.dtype}")
+        type = element_type(name, value)
         torch = sys.modules["torch"]
         if (
             value.__class__.__torch_dispatch__ is not torch.Tensor.__torch_dispatch__
@@ -84,6 +80,47 @@ def view(name: str, value: Any, stream: int | None = None) -> View:
     raise ArgumentTypeError(
         name, f"{type_name(value)}, expected a torch tensor or one with DLPack"
     )
+
+
+def element_type(name: str, value: Any) -> str:
+    """That of an argument, which need not have memory (transforms of torch.func)."""
+    if not is_torch(value):
+        return view(name, value).type
+    spelled = str(value.dtype)[6:]
+    type = "i8" if spelled == "uint8" else TORCH_TYPES.get(spelled)
+    if type is None:
+        raise ArgumentTypeError(name, f"no element type for {value.dtype}")
+    return type
+
+
+def autocast(q: Any, k: Any, v: Any) -> tuple[Any, Any, Any]:
+    """float32 under torch.autocast becomes its type, all three, as those of
+    scaled_dot_product_attention do."""
+    torch = sys.modules["torch"]
+    if not all(isinstance(one, torch.Tensor) for one in (q, k, v)):
+        return q, k, v  # which is an error
+    if torch.float32 not in (q.dtype, k.dtype, v.dtype):
+        return q, k, v
+    device = q.device.type
+    if not torch.is_autocast_enabled(device):
+        return q, k, v
+    dtype = torch.get_autocast_dtype(device)
+    return q.to(dtype), k.to(dtype), v.to(dtype)
+
+
+def is_wrapped(value: Any) -> bool:
+    """Whether a tensor of torch is one of a transform of torch.func."""
+    return sys.modules["torch"]._C._functorch.is_functorch_wrapped_tensor(value)
+
+
+def beside(q: Any, given: Sequence[Any]) -> list[Any]:
+    """Tensors of torch on the device of q, where they are numbers on the host that
+    require a gradient; others without dimensions are numbers of the kernel."""
+    return [
+        one.to(q.device) if not one.dim() and one.device != q.device
+        and one.device.type == "cpu" else one
+        for one in given
+    ]  # fmt: skip
 
 
 def resolved(value: Any) -> Any:

@@ -14,7 +14,7 @@ from typing import Any, Callable, Sequence
 
 import torch
 
-from . import checks, gradients, tensors
+from . import api, checks, flops, gradients, tensors, watch
 from .blocks import NAMES as LISTS
 from .blocks import Lists
 from .errors import ArgumentError, UnsupportedError
@@ -56,6 +56,9 @@ def _forward(
     q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, extras: Sequence[torch.Tensor],
     numbers: Sequence[float], program: str, scale: float | None,
 ) -> tuple[torch.Tensor, torch.Tensor]:  # fmt: skip
+    if watch.is_tracing():
+        with watch.untraced():
+            return _forward(q, k, v, extras, numbers, program, scale)
     made = run_again(q, k, v, extras, numbers, program, scale)
     if made is None:
         with torch.no_grad():
@@ -91,6 +94,11 @@ def _backward(
     v: torch.Tensor, o: torch.Tensor, lse: torch.Tensor, extras: Sequence[torch.Tensor],
     numbers: Sequence[float], program: str, scale: float | None,
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, list[torch.Tensor]]:  # fmt: skip
+    if watch.is_tracing():
+        with watch.untraced():
+            return _backward(
+                do, dlse, q, k, v, o, lse, extras, numbers, program, scale
+            )
     with torch.no_grad():
         return gradients.backward(
             do, dlse, q, k, v, o, lse, extras, numbers, program, scale
@@ -127,35 +135,57 @@ def _setup_context(ctx: Any, inputs: Any, output: Any) -> None:
 
 def _backward_rule(ctx: Any, do: Any, dlse: Any) -> Any:
     q, k, v, o, lse, *extras = ctx.saved_tensors
-    program = parse(ctx.program)
-    none = [None for _ in extras]
     # One for every argument, and for every tensor of a list; an empty list is one
     # of tensors.
     rest = (None if ctx.numbers else [], None, None)
     if do is None and dlse is None:
-        return None, None, None, none, *rest
+        return None, None, None, [None for _ in extras], *rest
+    watch.check_tangents("gradients of fa3.attention", do, dlse, q, k, v, *extras)
+
+    def run(do: Any, dlse: Any) -> tuple[Any, ...]:
+        flops.count()
+        *made, given = torch.ops.fa3.backward(
+            do, dlse, q, k, v, o, lse, extras, ctx.numbers, ctx.program, ctx.scale
+        )
+        return (*made, *given)
+
+    made, of_extras = gradients_of(
+        parse(ctx.program), do, dlse, (q, k, v, o, lse), extras, ctx.scale, run,
+        [one.requires_grad for one in extras],
+    )  # fmt: skip
+    return (*made, of_extras, *rest)
+
+
+def gradients_of(
+    program: Program, do: Any, dlse: Any, saved: Sequence[Any], extras: Sequence[Any],
+    scale: Any, run: Callable[[Any, Any], Sequence[Any]], needed: Sequence[bool],
+) -> tuple[Sequence[Any], list[Any]]:  # fmt: skip
+    """The gradients of q, k and v, and those of extras, where some are `needed`, of
+    `saved`: q, k, v, o, lse. `run` gives what torch.ops.fa3.backward does."""
+    q, k, v, o, lse = saved
+    of_extras: list[Any] = [None for _ in extras]
     if program.backward == "None" or not program.return_lse:
         raise UnsupportedError(
             "gradients of torch.ops.fa3.forward: its program asks for none; "
             "call fa3.torch.attention"
         )
     if program.backward == "torch":
-        made = _backward_of_torch(program, do, q, k, v, o, lse, ctx.scale)
-        return (*made, none, *rest)
+        return _backward_of_torch(program, do, q, k, v, o, lse, scale), of_extras
     if do is None:
         do = torch.zeros_like(o)
-    *made, given = torch.ops.fa3.backward(
-        do, dlse, q, k, v, o, lse, extras, ctx.numbers, ctx.program, ctx.scale
-    )
-    of_extras: list[Any] = none
+    dq, dk, dv, *given = run(do, dlse)
     names = gradients.extra_names(program, extras)
     for name, one in zip(program.grads, given):
         of_extras[names.index(name)] = one
     if "sinks" in program.extras:
         number = program.extras.index("sinks")
-        if extras[number].requires_grad:
+        if needed[number]:
             of_extras[number] = _of_sinks(extras[number], do, dlse, o, lse, program)
-    return (*made, of_extras, *rest)
+    return (dq, dk, dv), of_extras
+
+
+def _no_second_order(ctx: Any, *grads: Any) -> Any:
+    raise watch.second_order("fa3.attention")
 
 
 def _of_sinks(
@@ -205,6 +235,8 @@ torch.library.register_fake("fa3::backward", _backward_fake, lib=_library)
 torch.library.register_autograd(
     "fa3::forward", _backward_rule, setup_context=_setup_context, lib=_library
 )
+torch.library.register_autograd("fa3::backward", _no_second_order, lib=_library)
+flops.register()
 
 # -----------------------------------------------------------------------------
 # The function
@@ -274,6 +306,36 @@ def attention(
     there are no gradients: for torch.compile and for gradients, of q, k, v, sinks,
     bias, slopes and the tensors of mods, and through lse. `backward` as set_backward
     has it; `lists` of blocks, as fa3.blocks reads them, without gradients."""
+    compiling = torch.compiler.is_compiling()
+    if watch.is_derived() if compiling else watch.is_watched():
+        door = api.dynamo_door().run_watched if compiling else api.watched_door()
+        return door(
+            q, k, v, causal=causal, window=window, softcap=softcap, scale=scale,
+            score_mod=score_mod, mask_mod=mask_mod, bias=bias, alibi_slopes=alibi_slopes,
+            sinks=sinks, q_descale=q_descale, k_descale=k_descale, v_descale=v_descale,
+            out_dtype=out_dtype, return_lse=return_lse, layout=layout,
+            interpret=interpret, backward=backward, lists=lists,
+        )  # fmt: skip
+    q, k, v = tensors.autocast(q, k, v)
+    extras, numbers, program, needs_grad = prepare(
+        q, k, v, causal, window, softcap, scale, score_mod, mask_mod,
+        (q_descale, k_descale, v_descale, bias, alibi_slopes, sinks), out_dtype,
+        return_lse, layout, interpret, backward, lists,
+    )  # fmt: skip
+    operator = torch.ops.fa3.forward if needs_grad else torch.ops.fa3.inference
+    extras = tensors.beside(q, extras)
+    o, lse = operator(q, k, v, extras, numbers, program, scale)
+    return (o, lse) if return_lse else o
+
+
+def prepare(
+    q: Any, k: Any, v: Any, causal: Any, window: Any, softcap: Any, scale: Any,
+    score_mod: Any, mask_mod: Any, given: Sequence[Any], out_dtype: Any, return_lse: Any,
+    layout: Any, interpret: Any, backward: Any, lists: Any,
+    requires_grad: Callable[[Any], bool] = lambda one: one.requires_grad,
+) -> tuple[list[Any], list[float], str, bool]:  # fmt: skip
+    """The extras, numbers and program of an operator, and whether it is the one with
+    gradients."""
     kind = _check_backward(backward) or _kind
     traced, mods, tables, numbers = None, "", (), []
     if isinstance(score_mod, tuple):  # dynamo.Described
@@ -284,7 +346,6 @@ def attention(
         )  # fmt: skip
         mods, tables = mods_text(traced), traced.tensors
         numbers = [float(one) for one in traced.scalars]
-    given = (q_descale, k_descale, v_descale, bias, alibi_slopes, sinks)
     extras = [one for one in given if one is not None]
     names = ",".join(
         name for name, one in zip(EXTRAS, given) if one is not None
@@ -295,12 +356,14 @@ def attention(
         names += "," + ",".join(LISTS[: len(lists.tensors)])
         size = lists.size
     needs_grad = torch.is_grad_enabled() and (
-        q.requires_grad or k.requires_grad or v.requires_grad
-        or any(one.requires_grad for one in extras)
-        or any(one.requires_grad for one in tables)
+        requires_grad(q) or requires_grad(k) or requires_grad(v)
+        or any(requires_grad(one) for one in extras)
+        or any(requires_grad(one) for one in tables)
     )  # fmt: skip
     if needs_grad:
-        reason = _no_backward(q, k, v, causal, softcap, layout, kind, given, traced)
+        reason = _no_backward(
+            q, k, v, causal, softcap, layout, kind, given, traced, requires_grad
+        )
         if lists is not None:
             reason = "lists of blocks (block_mask)"
         if reason:
@@ -311,27 +374,26 @@ def attention(
     program = to_text(
         causal, window, softcap, out_dtype, return_lse or needs_grad, layout, names,
         mods, kind if needs_grad else None, interpret, False,
-        _grads(given, tables) if needs_grad else "", size,
+        _grads(given, tables, requires_grad) if needs_grad else "", size,
     )  # fmt: skip
-    extras += list(tables)
-    operator = torch.ops.fa3.forward if needs_grad else torch.ops.fa3.inference
-    o, lse = operator(q, k, v, extras, numbers, program, scale)
-    return (o, lse) if return_lse else o
+    return [*extras, *tables], numbers, program, needs_grad
 
 
-def _grads(given: Sequence[Any], tables: Sequence[Any]) -> str:
+def _grads(
+    given: Sequence[Any], tables: Sequence[Any], requires_grad: Callable[[Any], bool]
+) -> str:
     """The names of extras whose gradients are asked for."""
     names = [
         name for name, one in zip(EXTRAS, given)
-        if one is not None and one.requires_grad and name != "sinks"
+        if one is not None and requires_grad(one) and name != "sinks"
     ]  # fmt: skip
-    names += [f"aux{n}" for n, one in enumerate(tables) if one.requires_grad]
+    names += [f"aux{n}" for n, one in enumerate(tables) if requires_grad(one)]
     return ",".join(names)
 
 
 def _no_backward(
     q: Any, k: Any, v: Any, causal: Any, softcap: Any, layout: str, kind: str | None,
-    given: Sequence[Any], traced: Traced | None,
+    given: Sequence[Any], traced: Traced | None, requires_grad: Callable[[Any], bool],
 ) -> str:  # fmt: skip
     """Why there are no gradients; "" if there are."""
     if kind is None:
@@ -341,7 +403,7 @@ def _no_backward(
     if traced is not None:
         for name, one, uses in zip(traced.names, traced.tensors, traced.uses):
             why = gradients.no_gradient(name, uses, one.shape)
-            if one.requires_grad and why:
+            if requires_grad(one) and why:
                 return why
     if kind in OWN:
         return ""

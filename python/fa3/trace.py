@@ -354,7 +354,7 @@ def _finish(
             raise TraceError(
                 f"tensor '{called}' has rank {tensor.dim()}, expected at most {_MAX_RANK}"
             )
-        type = tensors.view("", tensor).type
+        type = tensors.element_type("", tensor)
         auxiliaries.append(
             Auxiliary("i8" if type == "i1" else type, max(1, tensor.dim()))
         )

@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who looks on while a call is made: transforms of torch.func, dispatch modes
+(make_fx, FakeTensorMode, FlopCounterMode), torch.jit.trace, dual numbers. They see
+what torch's dispatcher sees. A launch goes past it, so that a watched call is one of
+operators (fa3.watched), or refused by name."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any, Callable, Iterator, Sequence
+
+import torch
+from torch.autograd import forward_ad
+
+from .errors import UnsupportedError
+from .tensors import is_wrapped
+
+# Older versions of torch have some of them not.
+_transforms = getattr(torch._C, "_are_functorch_transforms_active", lambda: False)
+_modes = getattr(torch._C, "_len_torch_dispatch_stack", lambda: 0)
+is_tracing = torch._C._is_tracing
+
+#: What records operators, or counts them; other modes only look.
+_RECORDERS = (
+    "ProxyTorchDispatchMode", "FakeTensorMode", "FunctionalTensorMode", "_FlopCounterMode",
+    "FlopCounterMode", "SchemaCheckMode",
+)  # fmt: skip
+
+
+def is_watched() -> bool:
+    """Whether somebody looks on; asked in every call."""
+    return bool(
+        _modes() or _transforms() or is_tracing() or forward_ad._current_level >= 0
+    )
+
+
+def is_derived() -> bool:
+    """Whether torch.func or dual numbers look on, for Dynamo, which can follow this."""
+    return torch._C._are_functorch_transforms_active() or forward_ad._current_level >= 0
+
+
+def is_fake(value: Any) -> bool:
+    """Whether a tensor has no memory, but a meaning to operators."""
+    return type(value).__name__ in ("FakeTensor", "FunctionalTensor")
+
+
+def transforms() -> bool:
+    """Whether there are transforms of torch.func that differentiate or map."""
+    if not _transforms():
+        return False
+    kinds = torch._C._functorch.TransformType
+    stack = torch._C._functorch.get_interpreter_stack() or ()
+    return any(one.key() != kinds.Functionalize for one in stack)
+
+
+def requires_grad(value: Any) -> bool:
+    """Whether a tensor requires a gradient in any transform around."""
+    if not isinstance(value, torch.Tensor):
+        return False
+    while not value.requires_grad:
+        if not is_wrapped(value):
+            return False
+        value = torch._C._functorch.get_unwrapped(value)
+    return True
+
+
+def modes() -> list[Any]:
+    """Dispatch modes, the innermost first."""
+    if not _modes():
+        return []
+    from torch.utils._python_dispatch import _get_current_dispatch_mode_stack
+
+    return list(reversed(_get_current_dispatch_mode_stack()))
+
+
+def check_tangents(what: str, *given: Any) -> None:
+    """Raises where a tensor has a tangent."""
+    if forward_ad._current_level < 0:
+        return
+    for one in given:
+        if isinstance(one, torch.Tensor) and not is_wrapped(one):
+            if forward_ad.unpack_dual(one).tangent is not None:
+                raise forward_mode(what)
+
+
+def forward_mode(what: str) -> UnsupportedError:
+    return UnsupportedError(
+        f"forward-mode derivatives of {what} (dual numbers, torch.func.jvp); expected "
+        "reverse mode: torch.autograd.grad, torch.func.vjp"
+    )
+
+
+def second_order(what: str) -> UnsupportedError:
+    return UnsupportedError(
+        f"second-order derivatives of {what}: its gradients have no gradients"
+    )
+
+
+def check_unwatched(what: str, *given: Any) -> None:
+    """Raises where somebody has to see `what`, which is no operator."""
+    if is_tracing():
+        raise UnsupportedError(f"{what} under torch.jit.trace")
+    for mode in modes():
+        if type(mode).__name__ in _RECORDERS:
+            name = type(mode).__name__.lstrip("_")
+            named = "make_fx" if name.startswith("Proxy") else name
+            raise UnsupportedError(f"{what} under {named}: it is no operator of torch")
+    if any(isinstance(one, torch.Tensor) and is_wrapped(one) for one in given):
+        raise UnsupportedError(f"{what} under torch.func (vmap, grad, vjp, jvp)")
+    check_tangents(what, *given)
+
+
+def one_by_one(
+    apply: Callable[..., Any], info: Any, in_dims: Any, args: Sequence[Any]
+) -> Any:
+    """vmap where there is no kernel for all at once: a call for each."""
+    made = [
+        apply(*(one if d is None else one.select(d, n) for one, d in zip(args, in_dims)))
+        for n in range(info.batch_size)
+    ]
+    return tuple(torch.stack(ones) for ones in zip(*made)), (0,) * len(made[0])
+
+
+def by_hand(function: Any) -> Any:
+    """A function that Dynamo neither traces nor follows into: it meets tensors of
+    transforms there that it cannot make again. As torch.compiler.disable, which imports
+    Dynamo."""
+    frames = torch._C._dynamo.eval_frame
+    if hasattr(frames, "set_code_exec_strategy"):
+        skip = frames._FrameAction.SKIP
+        frames.set_code_exec_strategy(
+            function.__code__, frames._FrameExecStrategy(skip, skip)
+        )
+    return function
+
+
+@contextlib.contextmanager
+def unseen() -> Iterator[None]:
+    """Nobody looks on: for what is found out in front of an operator, and in it."""
+    from torch._functorch.pyfunctorch import temporarily_clear_interpreter_stack
+    from torch.utils._python_dispatch import _disable_current_modes
+
+    with contextlib.ExitStack() as stack:
+        if is_tracing():
+            stack.enter_context(untraced())
+        if _modes():
+            stack.enter_context(_disable_current_modes())
+        if _transforms():
+            stack.enter_context(temporarily_clear_interpreter_stack())
+        yield
+
+
+@contextlib.contextmanager
+def untraced() -> Iterator[None]:
+    """torch.jit.trace does not look: extents are numbers, nothing is recorded."""
+    state = torch._C._get_tracing_state()
+    torch._C._set_tracing_state(None)
+    try:
+        yield
+    finally:
+        torch._C._set_tracing_state(state)

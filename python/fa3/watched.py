@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""fa3.attention where somebody looks on (fa3.watch): always an operator of torch, or
+its rule for transforms of torch.func, so that it is recorded, counted and derived."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from . import api, blocks, flops, tensors, watch
+from . import torch as door
+from .derivatives import Asked, Attention
+from .errors import ArgumentError, UnsupportedError
+from .trace import Traced, trace_mods
+
+
+@watch.by_hand
+def attention(
+    q: Any, k: Any, v: Any, *, causal: Any = False, window: Any = None,
+    softcap: Any = 0.0, scale: Any = None, score_mod: Any = None, mask_mod: Any = None,
+    block_mask: Any = None, bias: Any = None, alibi_slopes: Any = None, sinks: Any = None,
+    q_descale: Any = None, k_descale: Any = None, v_descale: Any = None,
+    out_dtype: Any = None, return_lse: Any = False, layout: Any = "bhsd", out: Any = None,
+    lse: Any = None, interpret: Any = False, backward: Any = None, lists: Any = None,
+) -> Any:  # fmt: skip
+    given = (q_descale, k_descale, v_descale, bias, alibi_slopes, sinks)
+    watch.check_tangents("fa3.attention", q, k, v, *given)
+    q, k, v = tensors.autocast(q, k, v)
+    # torch.jit.trace checks a second graph, made without gradients, against the first.
+    grad_mode = torch.is_grad_enabled() or watch.is_tracing()
+    with watch.unseen(), torch.set_grad_enabled(grad_mode):
+        if block_mask is not None:
+            lists, mask_mod = blocks.read(
+                block_mask, *api.extents(q, k, layout), causal or window is not None
+            )
+        grads = grad_mode and any(
+            watch.requires_grad(one) for one in (q, k, v, *given)
+        )
+        traced = score_mod
+        if not isinstance(traced, Traced):
+            traced = None
+            if not (score_mod is mask_mod is None):
+                traced = trace_mods(score_mod, mask_mod)
+        grads = grads or traced is not None and grad_mode and any(
+            watch.requires_grad(one) for one in traced.tensors
+        )
+        if lists is not None and (grads or not lists.fits):
+            traced, lists = trace_mods(score_mod, blocks.as_mask(lists, mask_mod)), None
+        watch.check_tangents("fa3.attention", *(traced.tensors if traced else ()))
+        if grads and not (out is lse is None):
+            raise UnsupportedError(
+                "gradients of fa3.attention: there are none with given outputs; use "
+                "torch.no_grad()"
+            )
+        extras, numbers, program, needs_grad = door.prepare(
+            q, k, v, causal, window, softcap, scale, traced, None, given, out_dtype,
+            return_lse, layout, interpret, backward, lists, watch.requires_grad,
+        )  # fmt: skip
+    flops.count()
+    extras = tensors.beside(q, extras)
+    if watch.transforms():
+        asked = Asked(tuple(numbers), program, scale)
+        made = Attention.apply(q, k, v, asked, *extras)
+    elif needs_grad:
+        made = torch.ops.fa3.forward(q, k, v, extras, numbers, program, scale)
+    else:
+        made = torch.ops.fa3.inference(q, k, v, extras, numbers, program, scale)
+    for name, one, target in (("out", made[0], out), ("lse", made[1], lse)):
+        if target is not None:
+            _write(name, one, target, name == "out" or return_lse)
+    made = tuple(
+        one if target is None else target for one, target in zip(made, (out, lse))
+    )
+    return made if return_lse else made[0]
+
+
+def _write(name: str, made: Any, target: Any, is_made: Any) -> None:
+    if not is_made:
+        raise ArgumentError("lse", "is given, but return_lse is False")
+    if target.shape != made.shape or target.dtype != made.dtype:
+        raise ArgumentError(
+            name, f"{target.dtype} of shape {tuple(target.shape)}, expected {made.dtype} "
+            f"{tuple(made.shape)}",
+        )  # fmt: skip
+    target.copy_(made)
