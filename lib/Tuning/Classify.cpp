@@ -31,7 +31,8 @@ static std::optional<Score> getScore(attention::ForwardOp forward,
 /// edits scores; code of one's own has none.
 static std::optional<std::pair<Mask, Score>>
 getMask(attention::ForwardOp forward) {
-  if (!forward.getScoreMod().empty() || !forward.getMaskMod().empty())
+  if (!forward.getScoreMod().empty() || !forward.getMaskMod().empty() ||
+      !forward.getKeepMod().empty())
     return std::nullopt;
   Mask mask = Mask::Full;
   Score score = Score::Plain;

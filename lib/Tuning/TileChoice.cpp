@@ -31,8 +31,10 @@ static const RegisterModel &getModel() { return getRegisterModel(kSm90a); }
 /// control, and what score code loads or reads.
 static int64_t countOthers(const RegionDemand &demand) {
   const RegisterModel &model = getModel();
+  // Words of a random number, and the next ones.
+  constexpr int64_t kWords = 16;
   return model.others + demand.loadedTiles * model.loadAddresses +
-         demand.bulkTiles * model.readAddresses;
+         demand.bulkTiles * model.readAddresses + (demand.keySpan ? kWords : 0);
 }
 
 /// Columns a head dim takes in shared memory: whole blocks of 128 bytes.
@@ -85,7 +87,10 @@ static int64_t widestBlockN(int64_t d, int64_t dv, const RegionDemand &demand,
       d + dv > model.wideColumns && blockM > 128 && demand.bulkTiles > 0;
   int64_t steps = std::max<int64_t>(needsIndex || isTight,
                                     countStepsOfNumbers(d + dv, demand));
-  return columns - steps * kStep;
+  columns -= steps * kStep;
+  if (demand.keySpan && columns > demand.keySpan)
+    columns = columns / demand.keySpan * demand.keySpan;
+  return columns;
 }
 
 int64_t fa3::getWidestBlockN(int64_t d, int64_t dv, const RegionDemand &demand,
@@ -134,10 +139,14 @@ TileChoice fa3::chooseTile(int64_t d, int64_t dv, const RegionDemand &given,
     int64_t one = widestBlockN(d, dv, demand, kReplicaRows, widest);
     return {kReplicaRows, std::max(one, kStep)};
   }
+  // What is computed for spans of keys leaves four groups too few registers,
+  // and beside wide heads three.
+  constexpr int64_t kWideBesideSpans = 160;
   int64_t four = widestBlockN(d, dv, demand, 256, kWidestBlockN);
   bool hasRoomForFour =
-      four >= kNarrowestBlockN || (four >= kNarrowestBlockNFourGroups &&
-                                   isNarrowBlockBetter(d, dv, demand, queries));
+      !demand.keySpan && (four >= kNarrowestBlockN ||
+                          (four >= kNarrowestBlockNFourGroups &&
+                           isNarrowBlockBetter(d, dv, demand, queries)));
   if (hasRoomForFour && four >= leastBlockN)
     return {256, four};
   int64_t three = widestBlockN(d, dv, demand, 192, kWidestBlockN);
@@ -148,7 +157,8 @@ TileChoice fa3::chooseTile(int64_t d, int64_t dv, const RegionDemand &given,
   int64_t two = widestBlockN(d, dv, demand, 128, kWidestBlockNTwoGroups);
   bool isShort = queries && estimateTime(*queries, 128, kRowOfTwoGroups) <
                                 estimateTime(*queries, 192, 1);
-  if (three >= kNarrowestBlockN && three >= leastBlockN && !isShort)
+  bool isTight = demand.keySpan && d + dv > kWideBesideSpans;
+  if (three >= kNarrowestBlockN && three >= leastBlockN && !isShort && !isTight)
     return {192, three};
   return {128, std::max<int64_t>(two, kStep)};
 }

@@ -32,6 +32,11 @@ struct RegionDemand {
   /// Integers of a key, made by division by constants or of its bits, that are
   /// looked at together with the query.
   int64_t keyDigits = 0;
+  /// Keys whose numbers agree in all bits but the last ones, where code of a
+  /// query and a key computes for them together what it takes apart for each
+  /// (the bits of a random number); 0 without such code. A block has whole
+  /// spans where it can.
+  int64_t keySpan = 0;
   /// Whether it computes tanh of scores.
   bool hasTanh = false;
 };

@@ -476,6 +476,8 @@ FailureOr<int64_t> BackwardKernels::build() {
   if (!op.getScoreMod().empty() && op.getScoreGradRegion().empty())
     return op.emitOpError("has score code without 'score_grad': run "
                           "attention-derive-gradient first");
+  if (!op.getKeepMod().empty())
+    return op.emitOpError("has no lowering of 'keep_mod' to tiles yet");
   for (auto sequence : {attention::Sequence::query, attention::Sequence::key}) {
     FailureOr<int64_t> rows = getConsecutiveRows(op, sequence);
     if (failed(rows))

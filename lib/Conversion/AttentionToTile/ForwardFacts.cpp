@@ -52,6 +52,16 @@ fa3::readForwardFacts(HostFunction &host,
   facts.dv = getTileWidth(forward.getValueHeadDim());
   for (Region *region : {&forward.getScoreMod(), &forward.getMaskMod()})
     addRegionDemand(*region, loads, facts.demand);
+  facts.demand.keySpan = getKeySpan(forward.getKeepMod());
+  // What a span has in common is counted once for all.
+  RegionDemand ofKept;
+  addRegionDemand(forward.getKeepMod(), loads,
+                  facts.demand.keySpan ? ofKept : facts.demand);
+  if (facts.demand.keySpan) {
+    facts.demand.loadedTiles += ofKept.loadedTiles;
+    facts.demand.bulkTiles += ofKept.bulkTiles;
+    facts.demand.bulkBytes += ofKept.bulkBytes;
+  }
   facts.rows = getStaticQueries(forward);
   facts.knowsQueries = facts.rows.has_value();
   // Parts are for few queries.

@@ -57,16 +57,20 @@ Value KernelBuilder::buildGrid(Value inner) {
   };
   int64_t queryRank = getRankOfRows();
   queryLength = dim(operands.q, queryRank - 1);
-  Value heads = dim(operands.q, queryRank - 2), group;
+  Value extent = dim(operands.q, queryRank - 2), group;
+  heads = operands.packing
+              ? arith::MulIOp::create(b, extent, index(operands.packing->heads))
+                    .getResult()
+              : extent;
   if (op) {
     int64_t keyRank = op.getPlaceRank(attention::Sequence::key);
     keyLength = dim(operands.k, keyRank - 1);
     if (!merges && !operands.packing) {
       std::optional<int64_t> known = op.getStaticGroup();
-      group =
-          known ? index(*known)
-                : arith::DivUIOp::create(b, heads, dim(operands.k, keyRank - 2))
-                      .getResult();
+      group = known ? index(*known)
+                    : arith::DivUIOp::create(b, extent,
+                                             dim(operands.k, keyRank - 2))
+                          .getResult();
     }
   }
   Value queries = index(rows / getRowsPerQuery());
@@ -82,7 +86,7 @@ Value KernelBuilder::buildGrid(Value inner) {
              : arith::CeilDivSIOp::create(b, mostQueries, queries)};
   if (inner)
     bounds.push_back(inner);
-  bounds.push_back(heads);
+  bounds.push_back(extent);
   bool hasBatch = op || queryRank > 2;
   if (!starts && hasBatch)
     bounds.push_back(getSequences().buildBatch());
@@ -291,6 +295,12 @@ KernelBuilder::buildBlock(ValueRange query, Value firstRow, Value firstKey,
     if (listed.maskedKey)
       at.key = getColumn(firstKey);
     bindPlace(expander, op.getScoreMod(), at, operands.captures);
+  }
+
+  if (!op.getKeepMod().empty()) {
+    at.key = getColumn(firstKey);
+    bindPlace(expander, op.getKeepMod(), at, operands.captures);
+    expander.bindHeads(heads);
   }
 
   keep = {expander.lift(b.getLoc(), keep, Expander::Both), Expander::Both};

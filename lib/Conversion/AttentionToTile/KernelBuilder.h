@@ -192,6 +192,9 @@ private:
   State accumulate(State state, mlir::Value maximum, mlir::Value grown,
                    mlir::Value weights, mlir::Value values, mlir::Value sums,
                    mlir::Value valueScale);
+  /// The weights that the product with the values takes, without their common
+  /// factor.
+  mlir::Value dropWeights(mlir::Value weights, Expander &expander);
   State addProducts(State state);
   void buildEpilogue(State state, mlir::Value firstRow);
   /// A difference of maxima, or of scores, in units of exponents.
@@ -237,6 +240,7 @@ private:
   bool merges = false;
 
   mlir::Value batch, head, keyHead, queryLength, keyLength;
+  mlir::Value heads; ///< of queries, how many
   /// Where sequences of queries start, one behind the other; null if they do
   /// not.
   mlir::Value starts;

@@ -120,10 +120,20 @@ KernelBuilder::buildStep(ValueRange query, Value key, Value value,
   // Before the branch around the rescaling, so that conversions can fill the
   // gaps between exponentials.
   Value converted = arith::TruncFOp::create(
-      b, tensor({rows, columns}, op.getValueElementType()), weights);
+      b, tensor({rows, columns}, op.getValueElementType()),
+      dropWeights(weights, expander));
 
   return accumulate(state, weighting.maximum, weighting.grown, converted, value,
                     sums, valueScale);
+}
+
+Value KernelBuilder::dropWeights(Value weights, Expander &expander) {
+  if (op.getKeepMod().empty())
+    return weights;
+  Value keep = expander.lift(b.getLoc(), expander.expand(op.getKeepMod()),
+                             Expander::Both);
+  return arith::SelectOp::create(b, keep, weights,
+                                 splat(weights.getType(), 0.0));
 }
 
 /// exp2(scale * score - reference) is a weight, times its own factor.
@@ -310,6 +320,9 @@ void KernelBuilder::buildEpilogue(State state, Value firstRow) {
     inverse = mul(inverse, fraction);
   if (outputScale)
     inverse = mul(inverse, asRows(outputScale));
+  auto scored = cast<attention::ScoredOpInterface>(op.getOperation());
+  if (float factor = scored.getFactorOfKept(); factor != 1)
+    inverse = mul(inverse, splat(rowType(), factor));
   int64_t width = getTileWidth(op.getValueHeadDim());
   Value out = mul(state.acc, alongColumns(inverse, width));
   Type element = cast<MemRefType>(operands.o.getType()).getElementType();

@@ -17,7 +17,8 @@ using attention::ForwardOp;
 static tensor::ExtractOp findReadByRow(ForwardOp forward) {
   llvm::DenseSet<Value> byRow;
   tensor::ExtractOp found;
-  for (Region *region : {&forward.getScoreMod(), &forward.getMaskMod()}) {
+  for (Region *region :
+       {&forward.getScoreMod(), &forward.getMaskMod(), &forward.getKeepMod()}) {
     if (region->empty())
       continue;
     unsigned last = region->getNumArguments() - 1;
@@ -155,6 +156,9 @@ fa3::chooseGroupPacking(const attention::HostFunction &host,
       error << "all, and for all rows";
     });
   // With lists, the keys of a tile are those of a block of queries anyway.
+  // Rows of different heads have no random numbers in common.
+  if (choice == options::Choice::Auto && !forward.getKeepMod().empty())
+    return Result();
   bool pays =
       packing.heads == packing.rows && blocks.empty() && gainsByMask(forward);
   std::optional<int64_t> queries = getStaticQueries(forward);

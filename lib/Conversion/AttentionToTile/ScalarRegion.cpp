@@ -164,7 +164,7 @@ static bool isNonNegative(Value value, unsigned depth = 8) {
   auto holds = [&](unsigned operand) {
     return isNonNegative(op->getOperand(operand), depth - 1);
   };
-  if (isa<attention::LengthOp, tensor::DimOp>(op))
+  if (isa<attention::LengthOp, attention::HeadsOp, tensor::DimOp>(op))
     return true;
   if (isa<arith::DivSIOp, arith::DivUIOp, arith::FloorDivSIOp,
           arith::CeilDivSIOp, arith::CeilDivUIOp, arith::RemUIOp,
@@ -197,6 +197,8 @@ void ScalarRegionExpander::expandOp(Operation *op) {
     bind(length.getResult(), {query ? queryLength : keyLength, Uniform});
     return;
   }
+  if (auto count = dyn_cast<attention::HeadsOp>(op))
+    return bind(count.getResult(), {heads, Uniform});
   if (isa<tensor::ExtractOp>(op))
     return expandExtract(op);
   if (auto dim = dyn_cast<tensor::DimOp>(op)) {
@@ -379,4 +381,25 @@ void fa3::addRegionDemand(Region &region, tile::LoadPolicy loads,
     demand.keyUses += isa<arith::SIToFPOp, arith::UIToFPOp>(op) ? 2 : 0;
   }
   demand.keyDigits = std::max(demand.keyDigits, countDigits(region, varies));
+}
+
+int64_t fa3::getKeySpan(Region &region) {
+  if (region.empty())
+    return 0;
+  constexpr int64_t kWidest = 64;
+  int64_t span = 0;
+  Value key = region.getArguments().back();
+  llvm::SmallDenseSet<Value> same = {key};
+  for (Operation &op : region.front()) {
+    if (op.getNumOperands() == 0 || !same.contains(op.getOperand(0)))
+      continue;
+    APInt amount;
+    if (isa<arith::IndexCastOp, arith::IndexCastUIOp>(op))
+      same.insert(op.getResult(0));
+    else if (isa<arith::ShRUIOp, arith::ShRSIOp>(op) &&
+             matchPattern(op.getOperand(1), m_ConstantInt(&amount)) &&
+             amount.ult(llvm::Log2_64(kWidest) + 1))
+      span = std::max(span, int64_t(1) << amount.getZExtValue());
+  }
+  return span;
 }

@@ -44,6 +44,9 @@ public:
     keyLength = keys;
   }
 
+  /// What `attention.heads` stands for.
+  void bindHeads(mlir::Value value) { heads = value; }
+
   /// Expands the operations of the region: there is a form for all that the
   /// verifier lets in.
   void expandOperations(mlir::Region &region);
@@ -72,7 +75,7 @@ private:
   int64_t rows, columns;
   llvm::DenseMap<mlir::Value, Entry> entries;
   mlir::IRMapping aux, transposedAux;
-  mlir::Value queryLength, keyLength;
+  mlir::Value queryLength, keyLength, heads;
 };
 
 /// Where the scores of a block are.
@@ -95,6 +98,10 @@ ScalarRegionExpander::Entry bothHold(mlir::ImplicitLocOpBuilder &b,
 /// key.
 void addRegionDemand(mlir::Region &region, tile::LoadPolicy loads,
                      RegionDemand &demand);
+
+/// Keys that a region computes something for together with the query, before it
+/// looks at their last bits: 2^n if it shifts the key by n; 0 for none.
+int64_t getKeySpan(mlir::Region &region);
 
 } // namespace fa3
 

@@ -313,6 +313,8 @@ LogicalResult KernelLowering::lowerGeneric(Operation *op) {
     set(op->getResult(0), value);
     return success();
   }
+  if (lowerCoordBits(op) || lowerRepeated(op, operands, types.front()))
+    return success();
   OperationState state(op->getLoc(), op->getName(), operands, types,
                        op->getAttrs());
   set(op->getResult(0), b.create(state)->getResult(0));

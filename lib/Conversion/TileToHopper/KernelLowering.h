@@ -155,6 +155,14 @@ private:
   mlir::LogicalResult lowerStore(tile::StoreOp op);
   mlir::LogicalResult lowerScalarLoad(tile::ScalarLoadOp op);
   mlir::LogicalResult lowerSearch(tile::SearchOp op);
+
+  // Registers that are alike: RepeatedElements.cpp. Both say whether they did.
+  /// Bits of coordinates that several registers have in common.
+  bool lowerCoordBits(mlir::Operation *op);
+  /// An elementwise operation on integers, where operands repeat theirs.
+  bool lowerRepeated(mlir::Operation *op, mlir::ValueRange operands,
+                     mlir::Type resultType);
+
   mlir::FailureOr<LinearLayout> getLayout(mlir::Operation *op, mlir::Type type);
   hopper::FragmentAttr fragment(const LinearLayout &layout);
   mlir::Value shuffleLike(mlir::Value source, const LinearLayout &from,

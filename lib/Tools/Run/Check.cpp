@@ -107,6 +107,8 @@ static void replaceByForward(func::FuncOp function,
       backward.getV(), mods, aux, backward.getScale(), backward.getLayout());
   forward.getScoreMod().takeBody(backward.getScoreMod());
   forward.getMaskMod().takeBody(backward.getMaskMod());
+  forward.getKeepMod().takeBody(backward.getKeepMod());
+  forward.setKeptScaleAttr(backward.getKeptScaleAttr());
   forward.getLengthsRegion().takeBody(backward.getLengthsRegion());
   for (auto sequence : {attention::Sequence::query, attention::Sequence::key})
     forward.getPlaceRegion(sequence).takeBody(

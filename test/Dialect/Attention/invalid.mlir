@@ -335,6 +335,7 @@ func.func @score_types(%q: !t) {
   }, {
   }, {
   }, {
+  }, {
   }) : (!t, !t, !t) -> !t
   return
 }
@@ -400,6 +401,7 @@ func.func @keep_types(%q: !t) {
   }, {
   ^bb0(%s: i1):
     "attention.yield"(%s) : (i1) -> ()
+  }, {
   }, {
   }, {
   }, {
@@ -1671,7 +1673,7 @@ func.func @grad_aux_twice(%q: tensor<2x8x?x64xf16>, %lse: tensor<2x8x?xf32>, %a:
 // backward C16
 func.func @grad_aux_results(%q: tensor<2x8x?x64xf16>, %lse: tensor<2x8x?xf32>, %a: tensor<8xf32>) {
   // expected-error @+1 {{expects a result for every number of 'grad_aux', 1, got 0}}
-  %g:3 = "attention.backward"(%q, %q, %q, %q, %lse, %q, %a) <{gradAux = array<i64: 0>, operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 1, 0, 1, 0, 0>}> ({}, {}, {}, {}, {}, {})
+  %g:3 = "attention.backward"(%q, %q, %q, %q, %lse, %q, %a) <{gradAux = array<i64: 0>, operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 1, 0, 1, 0, 0>}> ({}, {}, {}, {}, {}, {}, {})
     : (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?xf32>, tensor<2x8x?x64xf16>, tensor<8xf32>)
     -> (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>)
   return
@@ -2035,7 +2037,7 @@ func.func @scale(%q: tensor<1x1x?x64xf16>) {
 // C23
 func.func @two_scales(%q: tensor<1x1x?x64xf16>, %s: f32) {
   // expected-error @+1 {{expects one scale, got a value and a number}}
-  %o = "attention.forward"(%q, %q, %q, %s) <{literalScale = 0.5 : f32, operandSegmentSizes = array<i32: 1, 1, 1, 0, 1, 0, 0, 0, 0>}> ({}, {}, {}, {}, {}, {})
+  %o = "attention.forward"(%q, %q, %q, %s) <{literalScale = 0.5 : f32, operandSegmentSizes = array<i32: 1, 1, 1, 0, 1, 0, 0, 0, 0>}> ({}, {}, {}, {}, {}, {}, {})
     : (tensor<1x1x?x64xf16>, tensor<1x1x?x64xf16>, tensor<1x1x?x64xf16>, f32) -> tensor<1x1x?x64xf16>
   return
 }
@@ -2107,5 +2109,133 @@ func.func @mask_heads(%q: tensor<1x1x?x64xf16>, %a: tensor<1x2x?x?xi1>) {
   // expected-error @+1 {{#attention.mask expects as many entries in dimension 1 as query heads (1), got 'tensor<1x2x?x?xi1>'}}
   %o = attention.forward %q, %q, %q aux(%a : tensor<1x2x?x?xi1>) mods [#attention.mask<aux = 0>]
     : (tensor<1x1x?x64xf16>, tensor<1x1x?x64xf16>, tensor<1x1x?x64xf16>) -> tensor<1x1x?x64xf16>
+  return
+}
+
+// -----
+
+// C27
+!t = tensor<1x2x?x64xf16>
+func.func @keep_type(%q: !t) {
+  // expected-error @+1 {{expects 'keep_mod' to yield 'i1'}}
+  %o = attention.forward %q, %q, %q : (!t, !t, !t) -> !t
+    keep_mod (%b, %h, %i, %j) {
+      attention.yield %j : index
+    }
+  return
+}
+
+// -----
+
+// C28
+!t = tensor<1x2x?x64xf16>
+func.func @kept_scale_of_none(%q: !t) {
+  // expected-error @+1 {{expects 'keep_mod' beside 'kept_scale'}}
+  %o = attention.forward %q, %q, %q kept_scale 2.0 : (!t, !t, !t) -> !t
+  return
+}
+
+// -----
+
+// C28
+!t = tensor<1x2x?x64xf16>
+func.func @kept_scale(%q: !t) {
+  // expected-error @+1 {{expects a positive 'kept_scale' that is a normal number of f32, got 0.000000e+00}}
+  %o = attention.forward %q, %q, %q kept_scale 0.0 : (!t, !t, !t) -> !t
+    keep_mod (%b, %h, %i, %j) {
+      %keep = arith.cmpi ne, %i, %j : index
+      attention.yield %keep : i1
+    }
+  return
+}
+
+// -----
+
+// backward C22
+!t = tensor<1x2x?x64xf16>
+func.func @backward_keep_type(%q: !t, %lse: tensor<1x2x?xf32>) {
+  // expected-error @+1 {{expects 'keep_mod' to yield 'i1'}}
+  %g:3 = attention.backward %q, %q, %q, %q, %lse, %q : (!t, !t, !t, !t, tensor<1x2x?xf32>, !t) -> (!t, !t, !t)
+    keep_mod (%b, %h, %i, %j) {
+      attention.yield %j : index
+    }
+  return
+}
+
+// -----
+
+// backward C23
+!t = tensor<1x2x?x64xf16>
+func.func @backward_kept_scale(%q: !t, %lse: tensor<1x2x?xf32>) {
+  // expected-error @+1 {{expects 'keep_mod' beside 'kept_scale'}}
+  %g:3 = attention.backward %q, %q, %q, %q, %lse, %q kept_scale 2.0 : (!t, !t, !t, !t, tensor<1x2x?xf32>, !t) -> (!t, !t, !t)
+  return
+}
+
+// -----
+
+// attention.heads C1
+!t = tensor<1x2x?x64xf16>
+func.func @heads_of_mask(%q: !t) {
+  %o = attention.forward %q, %q, %q : (!t, !t, !t) -> !t
+    mask_mod (%b, %h, %i, %j) {
+      // expected-error @+1 {{expects to lie in 'keep_mod' of 'attention.forward' or 'attention.backward'}}
+      %heads = attention.heads
+      %keep = arith.cmpi ult, %i, %heads : index
+      attention.yield %keep : i1
+    }
+  return
+}
+
+// -----
+
+// C9
+!t = tensor<1x2x?x64xf16>
+func.func @two_results(%q: !t) {
+  %o = attention.forward %q, %q, %q : (!t, !t, !t) -> !t
+    mask_mod (%b, %h, %i, %j) {
+      // expected-error @+1 {{is not allowed in 'mask_mod', whose operations have one result}}
+      %low, %high = arith.mului_extended %i, %j : index
+      %keep = arith.cmpi eq, %low, %high : index
+      attention.yield %keep : i1
+    }
+  return
+}
+
+// -----
+
+// dropout C1
+// expected-error @+1 {{#attention.dropout expects p from 0 to less than 1, got 1.000000e+00}}
+func.func private @dropout() attributes {a = #attention.dropout<p = 1.0, aux = 0>}
+
+// -----
+
+// dropout C1: 1 in f32
+// expected-error @+1 {{#attention.dropout expects p from 0 to less than 1}}
+func.func private @dropout() attributes {a = #attention.dropout<p = 0.99999999999, aux = 0>}
+
+// -----
+
+// dropout C1
+// expected-error @+1 {{#attention.dropout expects p from 0 to less than 1}}
+func.func private @dropout() attributes {a = #attention.dropout<p = -0.1, aux = 0>}
+
+// -----
+
+// dropout C2
+!t = tensor<1x2x?x64xf16>
+func.func @dropout_state(%q: !t, %a: tensor<2xi32>) {
+  // expected-error @+1 {{#attention.dropout expects seed and offset of i64, got 'i32'}}
+  %o = attention.forward %q, %q, %q aux(%a : tensor<2xi32>) mods [#attention.dropout<p = 0.1, aux = 0>] : (!t, !t, !t) -> !t
+  return
+}
+
+// -----
+
+// dropout C3
+!t = tensor<1x2x?x64xf16>
+func.func @dropout_entries(%q: !t, %a: tensor<3xi64>) {
+  // expected-error @+1 {{#attention.dropout expects as many entries in dimension 0 as seed and offset (2), got 'tensor<3xi64>'}}
+  %o = attention.forward %q, %q, %q aux(%a : tensor<3xi64>) mods [#attention.dropout<p = 0.1, aux = 0>] : (!t, !t, !t) -> !t
   return
 }

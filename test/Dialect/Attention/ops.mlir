@@ -311,3 +311,28 @@ func.func @one_liners(%q: tensor<2x1x?x64xf16>, %d: tensor<2x?xi32>, %n: tensor<
     : (tensor<2x1x?x64xf16>, tensor<2x1x?x64xf16>, tensor<2x1x?x64xf16>) -> tensor<2x1x?x64xf16>
   return %o : tensor<2x1x?x64xf16>
 }
+
+// Weights that are dropped, by name and as code.
+// CHECK-LABEL: func.func @dropped
+// CHECK: attention.forward %{{.*}} aux(%{{.*}} : tensor<2xi64>) mods [#attention.dropout<p = 1.000000e-01 : f64, aux = 0>] :
+// CHECK: attention.forward %{{.*}} mods [#attention.causal] kept_scale 2.000000e+00 :
+// CHECK-NEXT: keep_mod (%{{.*}}, %[[H:.*]], %{{.*}}, %[[J:.*]]) {
+// CHECK-NEXT: %[[N:.*]] = attention.heads
+// CHECK: attention.backward %{{.*}} kept_scale 1.250000e+00 :
+// CHECK-NEXT: keep_mod (%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}) {
+!t = tensor<1x2x?x64xf16>
+func.func @dropped(%q: !t, %lse: tensor<1x2x?xf32>, %state: tensor<2xi64>) {
+  %0 = attention.forward %q, %q, %q aux(%state : tensor<2xi64>) mods [#attention.dropout<p = 0.1, aux = 0>] : (!t, !t, !t) -> !t
+  %1 = attention.forward %q, %q, %q mods [#attention.causal] kept_scale 2.0 : (!t, !t, !t) -> !t
+    keep_mod (%b, %h, %i, %j) {
+      %heads = attention.heads
+      %keep = arith.cmpi ult, %j, %heads : index
+      attention.yield %keep : i1
+    }
+  %g:3 = attention.backward %q, %q, %q, %q, %lse, %q kept_scale 1.25 : (!t, !t, !t, !t, tensor<1x2x?xf32>, !t) -> (!t, !t, !t)
+    keep_mod (%b, %h, %i, %j) {
+      %keep = arith.cmpi ne, %j, %i : index
+      attention.yield %keep : i1
+    }
+  return
+}

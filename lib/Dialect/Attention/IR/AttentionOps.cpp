@@ -359,7 +359,7 @@ LogicalResult ForwardOp::verifyRegions() {
       failed(verifyScalarRegion(*this, getMaskMod(), "mask_mod",
                                 {index, index, index, index},
                                 builder.getI1Type())) ||
-      failed(verifySequenceRegions(*this)))
+      failed(verifyKeepMod(*this)) || failed(verifySequenceRegions(*this)))
     return failure();
   return verifyScalarRegion(*this, getBlocksRegion(), "blocks",
                             {index, index, index, index},
@@ -371,6 +371,14 @@ LogicalResult LengthOp::verify() {
       !(*this)->getParentOfType<ListBlocksOp>())
     return emitOpError("expects to lie in a region of 'attention.forward', "
                        "'attention.backward' or 'attention.list_blocks'");
+  return success();
+}
+
+LogicalResult HeadsOp::verify() {
+  auto op = (*this)->getParentOfType<ScoredOpInterface>();
+  if (!op || !op.getKeepMod().isAncestor((*this)->getParentRegion()))
+    return emitOpError("expects to lie in 'keep_mod' of 'attention.forward' or "
+                       "'attention.backward'");
   return success();
 }
 
@@ -399,7 +407,8 @@ void ForwardOp::build(OpBuilder &builder, OperationState &state, Value q,
         /*qTerms=*/builder.getI64IntegerAttr(1),
         LayoutAttr::get(builder.getContext(), layout), UnitAttr(),
         mods.empty() ? ArrayAttr() : builder.getArrayAttr(mods), FloatAttr(),
-        /*blockSizes=*/DenseI64ArrayAttr(), /*group=*/IntegerAttr());
+        /*blockSizes=*/DenseI64ArrayAttr(), /*group=*/IntegerAttr(),
+        /*keptScale=*/FloatAttr());
 }
 
 void ForwardOp::addBlocks(std::pair<int64_t, int64_t> sizes,

@@ -33,9 +33,10 @@ void BackwardOp::print(OpAsmPrinter &printer) {
     printer << " layout " << stringifyLayout(getLayout());
   if (getMods())
     printer << " mods " << getModsAttr();
+  printKeptScale(printer, *this);
   printer.printOptionalAttrDict((*this)->getAttrs(),
                                 {getLayoutAttrName(), getModsAttrName(),
-                                 getGradAuxAttrName(),
+                                 getGradAuxAttrName(), getKeptScaleAttrName(),
                                  getOperandSegmentSizesAttrName()});
   SmallVector<Type> types(ValueRange(arrays).getTypes());
   if (getLseGrad())
@@ -44,6 +45,7 @@ void BackwardOp::print(OpAsmPrinter &printer) {
   printRegion(printer, "score_mod", getScoreMod());
   printRegion(printer, "score_grad", getScoreGradRegion());
   printRegion(printer, "mask_mod", getMaskMod());
+  printRegion(printer, "keep_mod", getKeepMod());
   printSequenceRegions(printer, *this);
 }
 
@@ -91,6 +93,7 @@ ParseResult BackwardOp::parse(OpAsmParser &parser, OperationState &result) {
       (succeeded(parser.parseOptionalKeyword("mods")) &&
        parser.parseAttribute(mods, getModsAttrName(result.name),
                              result.attributes)) ||
+      parseKeptScale(parser, result, getKeptScaleAttrName(result.name)) ||
       parser.parseOptionalAttrDict(result.attributes) || parser.parseColon() ||
       parser.getCurrentLocation(&typeLoc) || parser.parseType(type))
     return failure();
@@ -116,7 +119,8 @@ ParseResult BackwardOp::parse(OpAsmParser &parser, OperationState &result) {
   Type f32 = builder.getF32Type(), index = builder.getIndexType();
   Region *score = result.addRegion(), *gradient = result.addRegion(),
          *keep = result.addRegion(), *lengths = result.addRegion(),
-         *placeQ = result.addRegion(), *placeK = result.addRegion();
+         *placeQ = result.addRegion(), *placeK = result.addRegion(),
+         *kept = result.addRegion();
   if (succeeded(parser.parseOptionalKeyword("score_mod")) &&
       parseRegion(parser, *score, {f32, index, index, index, index},
                   "score_mod"))
@@ -127,6 +131,9 @@ ParseResult BackwardOp::parse(OpAsmParser &parser, OperationState &result) {
     return failure();
   if (succeeded(parser.parseOptionalKeyword("mask_mod")) &&
       parseRegion(parser, *keep, {index, index, index, index}, "mask_mod"))
+    return failure();
+  if (succeeded(parser.parseOptionalKeyword("keep_mod")) &&
+      parseRegion(parser, *kept, {index, index, index, index}, "keep_mod"))
     return failure();
   return parseSequenceRegions(parser, *lengths, *placeQ, *placeK);
 }
@@ -315,7 +322,7 @@ LogicalResult BackwardOp::verifyRegions() {
       failed(verifyScalarRegion(*this, getScoreGradRegion(), "score_grad",
                                 {f32, f32, index, index, index, index},
                                 gradients)) ||
-      failed(verifySequenceRegions(*this)))
+      failed(verifyKeepMod(*this)) || failed(verifySequenceRegions(*this)))
     return failure();
   for (int64_t number : getAuxNumbers()) {
     FailureOr<AuxPlace> place = getAuxPlace(*this, number);

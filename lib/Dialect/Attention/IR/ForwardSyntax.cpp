@@ -39,12 +39,13 @@ void ForwardOp::print(OpAsmPrinter &printer) {
     printer << " transposed_v";
   if (getMods())
     printer << " mods " << getModsAttr();
-  printer.printOptionalAttrDict((*this)->getAttrs(),
-                                {getLayoutAttrName(), getModsAttrName(),
-                                 getLiteralScaleAttrName(), getRowsAttrName(),
-                                 getBlockSizesAttrName(), getQTermsAttrName(),
-                                 getGroupAttrName(), getTransposedVAttrName(),
-                                 getOperandSegmentSizesAttrName()});
+  printKeptScale(printer, *this);
+  printer.printOptionalAttrDict(
+      (*this)->getAttrs(),
+      {getLayoutAttrName(), getModsAttrName(), getLiteralScaleAttrName(),
+       getRowsAttrName(), getBlockSizesAttrName(), getQTermsAttrName(),
+       getGroupAttrName(), getTransposedVAttrName(), getKeptScaleAttrName(),
+       getOperandSegmentSizesAttrName()});
   printer << " : (" << getQ().getType() << ", " << getK().getType() << ", "
           << getV().getType() << ") -> ";
   if (getLse())
@@ -53,6 +54,7 @@ void ForwardOp::print(OpAsmPrinter &printer) {
     printer << getO().getType();
   printRegion(printer, "score_mod", getScoreMod());
   printRegion(printer, "mask_mod", getMaskMod());
+  printRegion(printer, "keep_mod", getKeepMod());
   printSequenceRegions(printer, *this);
   std::string blocks;
   if (std::optional<ArrayRef<int64_t>> sizes = getBlockSizes())
@@ -144,6 +146,8 @@ ParseResult ForwardOp::parse(OpAsmParser &parser, OperationState &result) {
       parser.parseAttribute(mods, getModsAttrName(result.name),
                             result.attributes))
     return failure();
+  if (parseKeptScale(parser, result, getKeptScaleAttrName(result.name)))
+    return failure();
   FunctionType type;
   SMLoc typeLoc;
   if (parser.parseOptionalAttrDict(result.attributes) || parser.parseColon() ||
@@ -175,7 +179,8 @@ ParseResult ForwardOp::parse(OpAsmParser &parser, OperationState &result) {
            hasSplits ? 1 : 0, sinksType ? 1 : 0}));
   Region *score = result.addRegion(), *keep = result.addRegion();
   Region *lengths = result.addRegion(), *placeQ = result.addRegion(),
-         *placeK = result.addRegion(), *blocks = result.addRegion();
+         *placeK = result.addRegion(), *blocks = result.addRegion(),
+         *kept = result.addRegion();
   Type f32 = builder.getF32Type(), index = builder.getIndexType();
   if (succeeded(parser.parseOptionalKeyword("score_mod")) &&
       parseRegion(parser, *score, {f32, index, index, index, index},
@@ -183,6 +188,9 @@ ParseResult ForwardOp::parse(OpAsmParser &parser, OperationState &result) {
     return failure();
   if (succeeded(parser.parseOptionalKeyword("mask_mod")) &&
       parseRegion(parser, *keep, {index, index, index, index}, "mask_mod"))
+    return failure();
+  if (succeeded(parser.parseOptionalKeyword("keep_mod")) &&
+      parseRegion(parser, *kept, {index, index, index, index}, "keep_mod"))
     return failure();
   if (parseSequenceRegions(parser, *lengths, *placeQ, *placeK))
     return failure();

@@ -60,6 +60,15 @@ LogicalResult SoftcapAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   return success();
 }
 
+LogicalResult DropoutAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                  FloatAttr p, int64_t) {
+  if (getKeptShare(p.getValueAsDouble()))
+    return success();
+  return emitError() << "#attention.dropout expects p from 0 to less than 1, "
+                        "got "
+                     << p;
+}
+
 /// The auxiliary operand `number`, or an error if there is none of this rank.
 static FailureOr<RankedTensorType> getAuxType(Operation *op, ValueRange aux,
                                               StringRef mod, int64_t number,
@@ -197,6 +206,18 @@ LogicalResult KeyLengthsAttr::verifyMod(Operation *op) const {
   if (failed(type))
     return failure();
   return verifyExtent(scored, mod, *type, 0, "batches", getBatch(scored));
+}
+
+LogicalResult DropoutAttr::verifyMod(Operation *op) const {
+  constexpr StringLiteral mod = "#attention.dropout";
+  auto scored = cast<ScoredOpInterface>(op);
+  FailureOr<RankedTensorType> type = getAuxType(scored, mod, getAux(), 1);
+  if (failed(type))
+    return failure();
+  if (!type->getElementType().isInteger(64))
+    return op->emitOpError(mod)
+           << " expects seed and offset of i64, got " << type->getElementType();
+  return verifyExtent(scored, mod, *type, 0, "seed and offset", 2);
 }
 
 /// Auxiliary operand `number` holds integers for something.

@@ -32,6 +32,25 @@ void fa3::attention::printRegion(OpAsmPrinter &printer, StringRef keyword,
   printer.printRegion(region, /*printEntryBlockArgs=*/false);
 }
 
+ParseResult fa3::attention::parseKeptScale(OpAsmParser &parser,
+                                           OperationState &result,
+                                           StringAttr name) {
+  FloatAttr scale;
+  if (failed(parser.parseOptionalKeyword("kept_scale")))
+    return success();
+  return parser.parseAttribute(scale, parser.getBuilder().getF32Type(), name,
+                               result.attributes);
+}
+
+void fa3::attention::printKeptScale(OpAsmPrinter &printer,
+                                    ScoredOpInterface op) {
+  FloatAttr scale = op.getKeptScaleAttr();
+  if (!scale)
+    return;
+  printer << " kept_scale ";
+  printer.printAttributeWithoutType(scale);
+}
+
 ParseResult fa3::attention::parseRegion(OpAsmParser &parser, Region &region,
                                         ArrayRef<Type> types,
                                         StringRef keyword) {
@@ -229,7 +248,10 @@ LogicalResult fa3::attention::verifyScalarRegion(Operation *op, ValueRange aux,
     } else if (isa<math::MathDialect>(inner.getDialect())) {
       if (failed(verifyMath(&inner, name)))
         return failure();
-    } else if (!isa<LengthOp>(inner) && !isDivision(&inner) &&
+    } else if (inner.getNumResults() > 1) {
+      return inner.emitOpError("is not allowed in '")
+             << name << "', whose operations have one result";
+    } else if (!isa<LengthOp, HeadsOp>(inner) && !isDivision(&inner) &&
                !inner.hasTrait<OpTrait::ConstantLike>() &&
                !(isPure(&inner) &&
                  OpTrait::hasElementwiseMappableTraits(&inner))) {
@@ -300,10 +322,10 @@ void fa3::attention::prependScoreMod(Operation *operation,
     YieldOp::create(b, edited);
 }
 
-void fa3::attention::prependMaskMod(Operation *operation,
-                                    MaskModBuilder build) {
-  auto op = cast<ScoredOpInterface>(operation);
-  Region &region = op.getMaskMod();
+/// Puts a condition in front of that of a region; both must hold. Gives whether
+/// there is one.
+static bool prependCondition(ScoredOpInterface op, Region &region,
+                             MaskModBuilder build) {
   bool isNew = region.empty();
   Block &block = getOrCreateBlock(op, region, {});
   auto b = ImplicitLocOpBuilder::atBlockBegin(op->getLoc(), &block);
@@ -313,12 +335,44 @@ void fa3::attention::prependMaskMod(Operation *operation,
       YieldOp::create(b, keep);
     else
       region.front().erase();
-    return;
+    return keep != nullptr;
   }
   if (!keep)
-    return;
+    return false;
   auto yield = cast<YieldOp>(block.getTerminator());
   b.setInsertionPoint(yield);
   yield.getValueMutable().assign(
       arith::AndIOp::create(b, keep, yield.getValue()));
+  return true;
+}
+
+void fa3::attention::prependMaskMod(Operation *operation,
+                                    MaskModBuilder build) {
+  auto op = cast<ScoredOpInterface>(operation);
+  prependCondition(op, op.getMaskMod(), build);
+}
+
+void fa3::attention::prependKeepMod(Operation *operation, MaskModBuilder build,
+                                    float factor) {
+  auto op = cast<ScoredOpInterface>(operation);
+  if (!prependCondition(op, op.getKeepMod(), build))
+    return;
+  op.setKeptScaleAttr(
+      Builder(op->getContext()).getF32FloatAttr(op.getFactorOfKept() * factor));
+}
+
+LogicalResult fa3::attention::verifyKeepMod(ScoredOpInterface op) {
+  Builder builder(op->getContext());
+  Type index = builder.getIndexType();
+  if (FloatAttr scale = op.getKeptScaleAttr()) {
+    APFloat value = scale.getValue();
+    if (!value.isNormal() || value.isNegative())
+      return op->emitOpError("expects a positive 'kept_scale' that is a normal "
+                             "number of f32, got ")
+             << scale;
+    if (op.getKeepMod().empty())
+      return op->emitOpError("expects 'keep_mod' beside 'kept_scale'");
+  }
+  return verifyScalarRegion(op, op.getKeepMod(), "keep_mod",
+                            {index, index, index, index}, builder.getI1Type());
 }

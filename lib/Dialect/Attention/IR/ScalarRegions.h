@@ -32,6 +32,13 @@ mlir::ParseResult parseLayout(mlir::OpAsmParser &parser,
                               mlir::OperationState &result,
                               mlir::StringAttr name);
 
+/// Parses `kept_scale 1.25`, if it is there, to an attribute of this name, and
+/// prints it.
+mlir::ParseResult parseKeptScale(mlir::OpAsmParser &parser,
+                                 mlir::OperationState &result,
+                                 mlir::StringAttr name);
+void printKeptScale(mlir::OpAsmPrinter &printer, ScoredOpInterface op);
+
 /// C11 and C12 of both operations, C23 of forward.
 mlir::LogicalResult verifyScaleAndMods(ScoredOpInterface op);
 
@@ -51,6 +58,9 @@ verifyScalarRegion(ScoredOpInterface op, mlir::Region &region,
   return verifyScalarRegion(op.getOperation(), op.getAux(), region, name,
                             arguments, results);
 }
+
+/// C27 and C28 of forward, C22 and C23 of backward.
+mlir::LogicalResult verifyKeepMod(ScoredOpInterface op);
 
 /// C18 of forward and C20 of backward: a place comes with lengths.
 mlir::LogicalResult verifyPlaces(ScoredOpInterface op);

@@ -297,6 +297,19 @@ void BackwardReference::buildPair(Value batch, Value h, Value i, Value j,
   Value weight = round(math::ExpOp::create(b, sub(score.value, shift)));
   Value ofWeight =
       round(dot(valueHeadDim, host.outGrad, ofQuery, host.v, ofKey));
+  Value kept = weight;
+  if (!op.getKeepMod().empty()) {
+    auto scored = cast<ScoredOpInterface>(op.getOperation());
+    Value keep =
+        inlineRegion(b, host, op.getKeepMod(), {batch, h, i, j}, lengths)
+            .front();
+    auto drop = [&](Value value) -> Value {
+      Value scaled = mul(value, number(scored.getFactorOfKept()));
+      return arith::SelectOp::create(b, keep, scaled, number(0));
+    };
+    ofWeight = drop(ofWeight);
+    kept = round(drop(weight));
+  }
   Value gradient = round(mul(weight, sub(ofWeight, delta)));
   if (score.derivative) {
     // What weighs nothing has no gradient, whatever the derivative is.
@@ -308,7 +321,7 @@ void BackwardReference::buildPair(Value batch, Value h, Value i, Value j,
     addToAux(llvm::map_to_vector(score.ofAux, multiply), batch, h, i, j);
     gradient = multiply(score.derivative);
   }
-  addScaled(valueHeadDim, dv, j, weight, host.outGrad, ofQuery);
+  addScaled(valueHeadDim, dv, j, kept, host.outGrad, ofQuery);
   addScaled(headDim, dk, j, gradient, host.q, ofQuery);
   addScaled(headDim, dq, zero, gradient, host.k, ofKey);
 }

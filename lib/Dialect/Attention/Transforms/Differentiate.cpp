@@ -273,9 +273,11 @@ void Differentiation::build(StringRef name) {
       forward.getMaxQ() ? lookup(forward.getMaxQ()) : Value(),
       gradAux.empty() ? DenseI64ArrayAttr()
                       : builder.getDenseI64ArrayAttr(gradAux),
-      forward.getLayoutAttr(), forward.getModsAttr());
+      forward.getLayoutAttr(), forward.getModsAttr(),
+      forward.getKeptScaleAttr());
   forward.getScoreMod().cloneInto(&backward.getScoreMod(), mapping);
   forward.getMaskMod().cloneInto(&backward.getMaskMod(), mapping);
+  forward.getKeepMod().cloneInto(&backward.getKeepMod(), mapping);
   forward.getLengthsRegion().cloneInto(&backward.getLengthsRegion(), mapping);
   for (Sequence sequence : {Sequence::query, Sequence::key})
     forward.getPlaceRegion(sequence).cloneInto(

@@ -37,6 +37,12 @@ void fa3::attention::expandMods(ScoredOpInterface op) {
         keep = keep ? arith::AndIOp::create(b, keep, other).getResult() : other;
     return keep;
   });
+  for (auto mod : mods.getAsRange<ModAttrInterface>())
+    op.prependKeepMod(
+        [&](ImplicitLocOpBuilder &b, const ModContext &context) {
+          return mod.buildKeepMod(b, context);
+        },
+        mod.getFactorOfKept());
   op.appendLengths([&](ImplicitLocOpBuilder &b, const ModContext &context,
                        Value queries, Value keys) {
     for (auto mod : mods.getAsRange<ModAttrInterface>())

@@ -62,6 +62,8 @@ private:
   void buildOutput(Value b, Value h, Value keyHead, Value i, Value max);
   Value buildScoreMod(Value b, Value h, Value keyHead, Value i, Value j);
   Value buildDot(Value b, Value h, Value keyHead, Value i, Value j);
+  /// What a weight is in the output.
+  Value dropWeight(Value weight, Value b, Value h, Value i, Value j);
   /// Whether the key is visible; null if all are.
   Value buildVisible(Value b, Value h, Value i, Value j);
   /// Copies the code of a region to the insertion point.
@@ -352,6 +354,18 @@ Value ReferenceBuilder::buildScoreMod(Value batch, Value h, Value keyHead,
   return branch.getResult(0);
 }
 
+Value ReferenceBuilder::dropWeight(Value weight, Value batch, Value h, Value i,
+                                   Value j) {
+  ForwardOp forward = host.forward;
+  if (forward.getKeepMod().empty())
+    return weight;
+  auto scored = cast<ScoredOpInterface>(forward.getOperation());
+  Value kept =
+      arith::MulFOp::create(b, weight, number(scored.getFactorOfKept()));
+  Value keep = inlineRegion(forward.getKeepMod(), {batch, h, i, j}).front();
+  return arith::SelectOp::create(b, keep, kept, number(0));
+}
+
 void ReferenceBuilder::buildOutput(Value batch, Value h, Value keyHead, Value i,
                                    Value max) {
   // Without a value, the sink is in the sum of weights only.
@@ -370,7 +384,8 @@ void ReferenceBuilder::buildOutput(Value batch, Value h, Value keyHead, Value i,
        [&](Value c) { memref::StoreOp::create(b, number(0), sum, c); });
   loop(zero, keys, [&](Value j) {
     Value weight = memref::LoadOp::create(b, row, j);
-    weight = roundWeight(arith::DivFOp::create(b, weight, total));
+    weight = arith::DivFOp::create(b, weight, total);
+    weight = roundWeight(dropWeight(weight, batch, h, i, j));
     weight = applyScale(weight, 2, batch, h, j);
     SmallVector<Value> place = getPlace(Sequence::key, batch, keyHead, j);
     ifInside(Sequence::key, place, [&] {

@@ -72,8 +72,11 @@ void fa3::attention::cloneScalar(ImplicitLocOpBuilder &b, Operation &op,
 
 /// Scalars of the function, lengths and elements of auxiliary operands; null
 /// for other operations.
-static Value inlineRead(ImplicitLocOpBuilder &b, SequenceLengths lengths,
-                        Operation &op, IRMapping &mapping) {
+static Value inlineRead(ImplicitLocOpBuilder &b, HostFunction &host,
+                        SequenceLengths lengths, Operation &op,
+                        IRMapping &mapping) {
+  if (isa<HeadsOp>(op))
+    return host.heads;
   if (auto length = dyn_cast<LengthOp>(op))
     return length.getSequence() == Sequence::key ? lengths.keys
                                                  : lengths.queries;
@@ -112,7 +115,7 @@ SmallVector<Value> fa3::attention::inlineRegion(ImplicitLocOpBuilder &b,
   Block &block = region.front();
   IRMapping mapping = makeMapping(host, block, arguments);
   for (Operation &op : block.without_terminator()) {
-    if (Value read = inlineRead(b, lengths, op, mapping))
+    if (Value read = inlineRead(b, host, lengths, op, mapping))
       mapping.map(op.getResult(0), read);
     else
       cloneScalar(b, op, mapping);
@@ -145,7 +148,7 @@ Value fa3::attention::inlineRegionWide(ImplicitLocOpBuilder &b,
                      "number");
       return {};
     }
-    if (Value read = inlineRead(b, lengths, op, mapping)) {
+    if (Value read = inlineRead(b, host, lengths, op, mapping)) {
       read = widen(read);
       auto extract = dyn_cast<tensor::ExtractOp>(op);
       if (extract && extract.getTensor() == shift.tensor)

@@ -40,6 +40,7 @@ using MaskModBuilder = llvm::function_ref<mlir::Value(
 /// What the methods of ScoredOpInterface of these names do.
 void prependScoreMod(mlir::Operation *op, ScoreModBuilder build);
 void prependMaskMod(mlir::Operation *op, MaskModBuilder build);
+void prependKeepMod(mlir::Operation *op, MaskModBuilder build, float factor);
 
 /// Scores are finite down to -2^100, the start of their maximum; this factor
 /// and log2(e) keep them so.
@@ -73,6 +74,16 @@ llvm::LogicalResult verifyExtents(mlir::Operation *op);
 /// batch, head, query or key itself, so that it may lie outside an array that
 /// is large enough.
 bool isComputedIndex(mlir::Operation *read, mlir::Value index);
+
+/// Of dropout with probability p, by FlashAttention-2's rounding: a weight is
+/// kept where its random byte is at most `greatestByte`, and multiplied by
+/// `scale`.
+struct KeptShare {
+  int64_t greatestByte;
+  float scale;
+};
+/// None if p is not at least 0 and less than 1 in f32.
+std::optional<KeptShare> getKeptShare(double p);
 
 /// Whether a region says lengths or places of sequences.
 bool isOfSequences(mlir::Region *region);

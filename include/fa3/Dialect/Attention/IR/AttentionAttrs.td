@@ -115,6 +115,34 @@ def Attention_BiasAttr : Attention_Mod<"Bias", "bias", ["verifyMod", "buildScore
   let assemblyFormat = "`<` struct(params) `>`";
 }
 
+def Attention_DropoutAttr : Attention_Mod<"Dropout", "dropout", ["verifyMod", "buildKeepMod", "getFactorOfKept"]> {
+  let summary = "weights are dropped with probability p, by FlashAttention-2's random numbers";
+  let description = [{
+    `aux` is the number of the auxiliary operand that holds seed and offset, two
+    i64 (flash-attention's `rng_state`). A weight of batch b, head h, query i and
+    key j is kept if a byte of Philox4x32-7 (Salmon et al., "Parallel Random
+    Numbers: As Easy as 1, 2, 3") is at most floor((1 - p) * 255), and multiplied
+    by 1 / (1 - p). The key of Philox is the seed; its counter, from the lowest
+    word, is
+    ```
+    offset + (b * heads + h) * 32 + i mod 8 * 4 + j mod 8 div 2   (64 bits)
+    i div 16
+    j div 32
+    ```
+    and of its 16 bytes the number is j mod 32 div 8 * 4 + i mod 16 div 8 * 2 +
+    j mod 2. The same seed and offset drop the same weights in forward and
+    backward, and the same ones as in FlashAttention-2.
+    `#attention.dropout<p = 0.1, aux = 0>`.
+
+    C1. p is at least 0 and, in f32, less than 1.
+    C2. aux is the number of an auxiliary operand of rank 1 and elements i64.
+    C3. it has two entries, where their number is static.
+  }];
+  let parameters = (ins "::mlir::FloatAttr":$p, "int64_t":$aux);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+}
+
 class Attention_PlaceMod<string name, string mnem, list<string> methods>
     : Attention_Mod<name, mnem, !listconcat(["verifyMod"], methods)> {
   let assemblyFormat = "`<` struct(params) `>`";

@@ -45,6 +45,14 @@ def Attention_ModAttrInterface : AttrInterface<"ModAttrInterface"> {
            "const ::fa3::attention::ModContext &":$context,
            "::fa3::attention::Sequence":$sequence, "::mlir::ValueRange":$place),
       "", "return ::llvm::to_vector(place);">,
+    InterfaceMethod<
+      "Emits whether a weight counts in the output (i1), null where all do.",
+      "::mlir::Value", "buildKeepMod",
+      (ins "::mlir::ImplicitLocOpBuilder &":$builder,
+           "const ::fa3::attention::ModContext &":$context),
+      "", "return {};">,
+    InterfaceMethod<"Factor of the weights that `buildKeepMod` keeps.",
+      "float", "getFactorOfKept", (ins), "", "return 1;">,
     InterfaceMethod<"Whether `buildLengths` says anything.",
       "bool", "hasLengths", (ins), "", "return false;">,
     InterfaceMethod<"Whether `buildPlace` says anything of the sequence.",
@@ -92,6 +100,12 @@ def Attention_ScoredOpInterface : OpInterface<"ScoredOpInterface"> {
                     "getScoreMod">,
     InterfaceMethod<"Code that says whether a key is visible.",
                     "::mlir::Region &", "getMaskMod">,
+    InterfaceMethod<"Code that says whether a weight counts in the output.",
+                    "::mlir::Region &", "getKeepMod">,
+    InterfaceMethod<"Factor of the weights that count, null for 1.",
+                    "::mlir::FloatAttr", "getKeptScaleAttr">,
+    InterfaceMethod<"Sets that factor.", "void", "setKeptScaleAttr",
+                    (ins "::mlir::FloatAttr":$scale)>,
     InterfaceMethod<"Code that says how many queries and keys a sequence has.",
                     "::mlir::Region &", "getLengthsRegion">,
     InterfaceMethod<"Code that says where a query is.", "::mlir::Region &",
@@ -118,6 +132,15 @@ def Attention_ScoredOpInterface : OpInterface<"ScoredOpInterface"> {
     /// changes when `build` gives null.
     void prependMaskMod(::fa3::attention::MaskModBuilder build) {
       ::fa3::attention::prependMaskMod($_op, build);
+    }
+    /// The same for `keep_mod`; weights that count get a further factor.
+    void prependKeepMod(::fa3::attention::MaskModBuilder build, float factor) {
+      ::fa3::attention::prependKeepMod($_op, build, factor);
+    }
+    /// Factor of the weights that count in the output.
+    float getFactorOfKept() {
+      ::mlir::FloatAttr scale = $_op.getKeptScaleAttr();
+      return scale ? scale.getValue().convertToFloat() : 1;
     }
     ::mlir::Region &getPlaceRegion(::fa3::attention::Sequence sequence) {
       return sequence == ::fa3::attention::Sequence::query

@@ -93,6 +93,15 @@ def Attention_ForwardOp : Attention_Op<"forward", [
     many, keep one number an element. It is what `attention.quantize` gives with
     `terms` 2.
 
+    `keep_mod` takes (index b, h, i, j) and yields whether a weight counts in o
+    (dropout): one that does is multiplied by `kept_scale` there, 1 if that is not
+    given, another one has no value. The sum of weights, and lse, are of all that
+    are visible:
+    ```
+    o[i, c] = kept_scale * sum_j (keep_mod(b, h, i, j) ? softmax(s)[j] : 0) * v[j, c]
+    ```
+    It may use `attention.heads` as well. `#attention.dropout` is such code.
+
     With `group` n every key head has n query heads (grouped-query attention),
     which the launch checks. It is for types that do not say how many heads there
     are: a pass that wants to know only n, to make the heads of a group rows of
@@ -155,6 +164,8 @@ def Attention_ForwardOp : Attention_Op<"forward", [
     C25. there is one `blocks`, of a region or of mods, and no `splits` beside
         it.
     C26. `group` is at least 1, and static numbers of heads agree with it.
+    C27. keep_mod has arguments (index, index, index, index) and yields i1.
+    C28. `kept_scale` is positive, a normal number of f32, and beside `keep_mod`.
   }];
   let arguments = (ins AnyRankedTensor:$q, AnyRankedTensor:$k, AnyRankedTensor:$v,
                        Variadic<AnyRankedTensor>:$aux, Optional<F32>:$scale,
@@ -167,11 +178,13 @@ def Attention_ForwardOp : Attention_Op<"forward", [
                        OptionalAttr<ArrayAttr>:$mods,
                        OptionalAttr<F32Attr>:$literalScale,
                        OptionalAttr<DenseI64ArrayAttr>:$blockSizes,
-                       OptionalAttr<I64Attr>:$group);
+                       OptionalAttr<I64Attr>:$group,
+                       OptionalAttr<F32Attr>:$keptScale);
   let results = (outs AnyRankedTensor:$o, Optional<AnyRankedTensor>:$lse);
   let regions = (region MaxSizedRegion<1>:$scoreMod, MaxSizedRegion<1>:$maskMod,
                         MaxSizedRegion<1>:$lengthsRegion, MaxSizedRegion<1>:$placeQRegion,
-                        MaxSizedRegion<1>:$placeKRegion, MaxSizedRegion<1>:$blocksRegion);
+                        MaxSizedRegion<1>:$placeKRegion, MaxSizedRegion<1>:$blocksRegion,
+                        MaxSizedRegion<1>:$keepMod);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
   let hasRegionVerifier = 1;
@@ -250,6 +263,13 @@ def Attention_BackwardOp : Attention_Op<"backward", [
     `attention.forward`. `dlse` is the gradient with respect to its lse, 0 if it
     is not given.
 
+    `keep_mod` and `kept_scale` are those of the forward. With r = `kept_scale`
+    where `keep_mod` keeps a pair and 0 elsewhere,
+    ```
+    dz       = p * (r * sum_c do[i, c] * v[j, c] - delta)
+    dv[j, c] = sum_i r * p * do[i, c]
+    ```
+
     `score_grad` takes (f32 x, f32 dz, index b, h, i, j) and yields dx; what it
     holds is as in `score_mod`. `attention-derive-gradient` writes it where it is
     missing and there is score code.
@@ -312,6 +332,8 @@ def Attention_BackwardOp : Attention_Op<"backward", [
         least two; the last but one is the head that it takes.
     C20. a place comes with lengths, of a region or of mods.
     C21. there are no lengths beside grad_aux.
+    C22. keep_mod has arguments (index, index, index, index) and yields i1.
+    C23. `kept_scale` is positive, a normal number of f32, and beside `keep_mod`.
   }];
   let arguments = (ins AnyRankedTensor:$q, AnyRankedTensor:$k, AnyRankedTensor:$v,
                        AnyRankedTensor:$o, AnyRankedTensor:$lse,
@@ -321,7 +343,8 @@ def Attention_BackwardOp : Attention_Op<"backward", [
                        Optional<Index>:$maxQ,
                        OptionalAttr<DenseI64ArrayAttr>:$gradAux,
                        DefaultValuedAttr<Attention_Layout, "::fa3::attention::Layout::bhsd">:$layout,
-                       OptionalAttr<ArrayAttr>:$mods);
+                       OptionalAttr<ArrayAttr>:$mods,
+                       OptionalAttr<F32Attr>:$keptScale);
   let results = (outs AnyRankedTensor:$dq, AnyRankedTensor:$dk, AnyRankedTensor:$dv,
                       Variadic<AnyRankedTensor>:$auxGrads);
   let regions = (region MaxSizedRegion<1>:$scoreMod,
@@ -329,7 +352,8 @@ def Attention_BackwardOp : Attention_Op<"backward", [
                         MaxSizedRegion<1>:$maskMod,
                         MaxSizedRegion<1>:$lengthsRegion,
                         MaxSizedRegion<1>:$placeQRegion,
-                        MaxSizedRegion<1>:$placeKRegion);
+                        MaxSizedRegion<1>:$placeKRegion,
+                        MaxSizedRegion<1>:$keepMod);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
   let hasRegionVerifier = 1;
@@ -445,6 +469,20 @@ def Attention_LengthOp : Attention_Op<"length", [Pure]> {
   let arguments = (ins Attention_Sequence:$sequence);
   let results = (outs Index:$result);
   let assemblyFormat = "$sequence attr-dict";
+  let hasVerifier = 1;
+}
+
+def Attention_HeadsOp : Attention_Op<"heads", [Pure]> {
+  let summary = "number of query heads";
+  let description = [{
+    For use in `keep_mod`, to number the rows of all batches and heads.
+
+    Example: `%heads = attention.heads`
+
+    C1. lies in `keep_mod` of `attention.forward` or `attention.backward`.
+  }];
+  let results = (outs Index:$result);
+  let assemblyFormat = "attr-dict";
   let hasVerifier = 1;
 }
 
