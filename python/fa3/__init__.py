@@ -32,6 +32,7 @@ _NAMES = {
     "Kernel": "driver",
     "attention": "api",
     "attention_kernel": "api",
+    "autotune": "tuning",
     "flex_attention": "flex",
     "merge": "merging",
     "BlockMask": "blocks",
@@ -41,13 +42,13 @@ _NAMES = {
 _MODULES = (
     "torch", "jax", "hf", "flash_attn_3", "flash_attn_interface", "flex", "api", "bench", "blocks",
     "bundle", "cache", "call", "compiler", "driver", "gradients", "launch", "merging", "operators",
-    "packed", "program", "request", "serving", "spec", "tensors", "trace",
+    "packed", "program", "request", "serving", "spec", "tensors", "trace", "tuning",
 )  # fmt: skip
 
 __all__ = [
     "ArgumentError", "ArgumentTypeError", "BlockMask", "CompileError",
     "CompilerNotFoundError", "Diagnostic", "Fa3Error", "Kernel", "SettingError",
-    "TraceError", "UnsupportedError", "attention", "attention_kernel", "compile",
+    "TraceError", "UnsupportedError", "attention", "attention_kernel", "autotune", "compile",
     "flex_attention", "install_flash_attn_3", "merge", "uninstall_flash_attn_3",
 ]  # fmt: skip
 
@@ -59,6 +60,7 @@ if TYPE_CHECKING:
     from .flash_attn_3 import install_flash_attn_3, uninstall_flash_attn_3
     from .flex import flex_attention
     from .merging import merge
+    from .tuning import autotune
 
 
 def __getattr__(name: str) -> Any:

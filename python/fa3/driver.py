@@ -124,6 +124,11 @@ class Kernel:
     def __repr__(self) -> str:
         return f"<fa3.Kernel {self.name} {self.key[:8]} from {self.source}>"
 
+    @property
+    def code(self) -> Code:
+        """What the compiler made."""
+        return self._code
+
     @functools.cached_property
     def manifest(self) -> dict[str, Any]:
         """How it is launched (docs/Design.md)."""
@@ -279,11 +284,28 @@ class Driver:
         key = caches.make_key(text, options, build_id())
         if key in self._kernels or any(one.get(key) for one in self.bundles):
             return True
+        if self._look_up(_tuned_key(text, options), text, options) is not None:
+            return True
         options = self._with_variants(options)
         key = caches.make_key(text, options, build_id())
         return self._look_up(key, text, options) is not None
 
+    def keep(self, text: str, options: CompileOptions, kernel: Kernel) -> None:
+        """From now on, in later processes too, `compile` gives this kernel of the same
+        text, whatever options it was compiled with."""
+        key = _tuned_key(text, options)
+        self.cache.put(key, kernel.code, text)
+        self._kernels[caches.make_key(text, options, build_id())] = kernel
+
+    def forget(self, text: str, options: CompileOptions) -> bool:
+        """Takes `keep` back; whether there was something."""
+        self._kernels.pop(caches.make_key(text, options, build_id()), None)
+        return self.cache.remove(_tuned_key(text, options))
+
     def _find(self, key: str, text: str, options: CompileOptions) -> Kernel:
+        tuned = self._look_up(_tuned_key(text, options), text, options)
+        if tuned is not None:
+            return tuned
         for bundle in self.bundles:
             code = bundle.get(key)
             if code is not None:
@@ -319,6 +341,11 @@ class Driver:
         if code is None or (options.ptxas and code.cubin is None):
             return None
         return Kernel(text, options, code, key, "cache")
+
+
+def _tuned_key(text: str, options: CompileOptions) -> str:
+    """The entry of a kernel that fa3.autotune has kept."""
+    return caches.make_key(f"// tuned\n{text}", options, build_id())
 
 
 # Tiles of queries and keys to take, in this order, where registers run out.

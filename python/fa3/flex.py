@@ -4,10 +4,11 @@ its score_mod, mask_mod and BlockMask as they are."""
 
 from __future__ import annotations
 
+import functools
 import sys
 from typing import Any, Callable
 
-from . import api, blocks
+from . import api, blocks, tuning
 from .errors import ArgumentError, UnsupportedError
 
 
@@ -26,8 +27,10 @@ def flex_attention(
 ) -> Any:
     """As torch.nn.attention.flex_attention: query (b, h, s, d), key and value
     (b, hk, keys, d). Of a block_mask the lists of blocks are read, by the kernel,
-    and the mask_mod is traced. kernel_options are hints for other kernels, but
-    "BLOCKS": "mask" says that the lists are those that follow from the mask_mod, as
+    and the mask_mod is traced. kernel_options has options of
+    fa3's kernels in small letters, such as "block_m": 128 (docs/Tuning.md), without
+    gradients and not under torch.compile. Those of other kernels are hints and change
+    nothing, but "BLOCKS": "mask" says that the lists are those that follow from the mask_mod, as
     create_block_mask makes them: then the compiler finds the blocks itself, which
     is faster for causal masks, windows and the like, and for their gradients."""
     if query.shape[1] != key.shape[1] and not enable_gqa:
@@ -50,9 +53,19 @@ def flex_attention(
         if mask_mod is None:
             raise ArgumentError("block_mask", "has no mask_mod, which BLOCKS 'mask' asks for")
         block_mask = None
-    made = api.attention(
-        query, key, value, score_mod=score_mod, mask_mod=mask_mod, block_mask=block_mask,
-        scale=scale, return_lse=wants_lse,
+    options = tuning.split_options(kernel_options) if kernel_options else ()
+    if options and block_mask is not None:
+        raise UnsupportedError(
+            f"flex_attention: kernel_options {', '.join(dict(options))} beside lists of "
+            "blocks; BLOCKS 'mask' finds the blocks by the mask_mod"
+        )
+    if options:
+        attend: Any = functools.partial(tuning.attention, options)
+    else:
+        attend = functools.partial(api.attention, block_mask=block_mask)
+    made = attend(
+        query, key, value, score_mod=score_mod, mask_mod=mask_mod, scale=scale,
+        return_lse=wants_lse,
     )  # fmt: skip
     if return_aux is None:
         return made

@@ -29,6 +29,9 @@ _WIDE_HEADS = 128  # wider ones have a quick kernel before the one that is meant
 #: Kernels by what they are for.
 kernels: dict[Spec, Kernel] = {}
 _quick: dict[Spec, Kernel] = {}
+#: Those whose options the caller has chosen.
+Options = tuple[tuple[str, Any], ...]
+_chosen: dict[tuple[Spec, Options], Kernel] = {}
 _pending: dict[Spec, threading.Thread] = {}
 _failed: set[Spec] = set()
 _lock = forks.lock()
@@ -49,18 +52,33 @@ def compile_traced(text: str, traced: Traced | None, **options: Any) -> Kernel:
         raise
 
 
-def find(spec: Spec, traced: Traced | None) -> tuple[Kernel, bool]:
-    """The kernel for a call, and whether it is the one for later calls, too."""
-    kernel = kernels.get(spec)
-    if kernel is not None:
-        return kernel, True
+def options_of(spec: Spec) -> dict[str, Any]:
+    """What a kernel is compiled with first."""
     # Less code where a caller's mask has steps in front of those that need no mask
     # and behind: 20 % less to compile, and as fast.
     options: dict[str, Any] = {"edges": "together"} if spec.regions.mask else {}
-    text = spec.to_mlir()
     if _compares_64_bits(spec):
         # Three groups of 64 rows have no registers for them.
         options["block_m"] = 128
+    return options
+
+
+def find(
+    spec: Spec, traced: Traced | None, given: Options = ()
+) -> tuple[Kernel, bool]:
+    """The kernel for a call, and whether it is the one for later calls, too. `given`
+    are options of fa3.compile that the caller has chosen."""
+    if given:
+        if (spec, given) not in _chosen:
+            options = {**options_of(spec), **dict(given)}
+            _chosen[spec, given] = compile_traced(spec.to_mlir(), traced, **options)
+        return _chosen[spec, given], True
+    kernel = kernels.get(spec)
+    if kernel is not None:
+        return kernel, True
+    options = options_of(spec)
+    text = spec.to_mlir()
+    if "block_m" in options:
         try:
             kernel = kernels[spec] = compile_traced(text, traced, **options)
             return kernel, True

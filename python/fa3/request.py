@@ -49,7 +49,7 @@ class Request:
         top_left: bool = False, out: Any = None, lse: Any = None,
         interpret: Any = False, key: Any = None, block_count: Any = None,
         block_index: Any = None, full_count: Any = None, full_index: Any = None,
-        block_size: tuple[int, int] | None = None,
+        block_size: tuple[int, int] | None = None, options: Any = (),
     ) -> None:  # fmt: skip
         # Negative views are copied; what depends on their memory has no key.
         given = {"q": q, "k": k, "v": v}
@@ -60,6 +60,7 @@ class Request:
         self.layout, self.top_left = check_layout(layout), bool(top_left)
         self.out, self.lse, self.interpret = out, lse, interpret
         copied = any(self.values[name] is not one for name, one in given.items())
+        self.options = options
         self.scale, self.key = scale, None if copied else key
         self.is_final = True  # the kernel: others are found again by the next call
         self._check_shapes()
@@ -389,7 +390,7 @@ class Request:
         )
 
     def make_call(self, o: Any, lse: Any) -> "Call":
-        kernel, self.is_final = find(self.spec, self.traced)
+        kernel, self.is_final = find(self.spec, self.traced, self.options)
         program = kernel.program(self.device)
         try:
             plan = Plan(program, self._kernel_values(o, lse))
@@ -417,9 +418,10 @@ def call_key(
 def run_traced(
     q: Any, k: Any, v: Any, causal: Any, window: Any, softcap: Any, scale: Any,
     traced: Traced | None, out_dtype: Any, return_lse: Any, layout: Any,
-    lists: Lists | None = None,
+    lists: Lists | None = None, options: Any = (),
 ) -> Any:  # fmt: skip
-    """A call of torch tensors with mods, lists of blocks, and nothing else."""
+    """A call of torch tensors with mods, lists of blocks, and nothing else; `options`
+    of the kernel that the caller has chosen."""
     tables = traced.tensors if traced is not None else ()
     if lists is not None:
         tables = (*lists.tensors, *tables)
@@ -431,6 +433,7 @@ def run_traced(
             for one in tables
         ),
         lists.size if lists is not None else None,
+        options,
     )
     call = plans.get(key)
     if call is not None:
@@ -441,7 +444,7 @@ def run_traced(
     return Request(
         q, k, v, causal=causal, window=window, softcap=softcap, scale=scale,
         score_mod=traced, out_dtype=out_dtype, return_lse=return_lse, layout=layout,
-        key=key, **(lists.named if lists is not None else {}),
+        key=key, options=options, **(lists.named if lists is not None else {}),
     ).run()  # fmt: skip
 
 
