@@ -64,7 +64,6 @@ private:
   Target getTarget(const State &state, Layout layout) const;
   bool fits(const State &state, const Target &target) const;
   ForwardOp create(std::string &reason);
-  void buildRegions(ForwardOp forward, std::string &reason);
   bool replace(ForwardOp forward, std::string &reason);
 
   Problem &problem;
@@ -292,78 +291,6 @@ bool Assembler::chooseLayout(ArrayRef<SmallVector<State>> states) {
 // The operation
 //===----------------------------------------------------------------------===//
 
-void Assembler::buildRegions(ForwardOp forward, std::string &reason) {
-  // Dimensions of one element need no code.
-  Roles roles{labels.dropUnits(parts.batch), labels.dropUnits(parts.getHeads()),
-              labels.dropUnits(parts.query), labels.dropUnits(parts.key)};
-  llvm::SetVector<Value> tables;
-  SmallVector<const Mask *> added, conditions, hidden;
-  for (const Mask &mask : problem.masks) {
-    if (mask.isCondition) {
-      conditions.push_back(&mask);
-      continue;
-    }
-    bool isHidden = isCondition(labels, mask.state);
-    (isHidden ? hidden : added).push_back(&mask);
-  }
-
-  if (!problem.scores.empty() || !added.empty())
-    forward.prependScoreMod([&](ImplicitLocOpBuilder &b,
-                                const fa3::attention::ModContext &context,
-                                Value score) -> Value {
-      Point point(b, labels, roles, context, tables, reason);
-      Value edited = score;
-      for (auto &edit : problem.scores)
-        if (Value next = edit(point, edited))
-          edited = next;
-      for (const Mask *mask : added) {
-        Value element = point.getElement(mask->state);
-        if (!element)
-          continue;
-        if (!isa<FloatType>(element.getType())) {
-          point.fail("its mask has elements of a type that is no float");
-          continue;
-        }
-        edited = arith::AddFOp::create(b, edited, point.toF32(element));
-      }
-      return edited;
-    });
-  if (problem.conditions.empty() && conditions.empty() && hidden.empty()) {
-    forward.getAuxMutable().append(tables.getArrayRef());
-    return;
-  }
-  forward.prependMaskMod(
-      [&](ImplicitLocOpBuilder &b,
-          const fa3::attention::ModContext &context) -> Value {
-        Point point(b, labels, roles, context, tables, reason);
-        Value keep;
-        auto add = [&](Value condition) {
-          if (!condition)
-            return;
-          if (!condition.getType().isInteger(1)) {
-            auto type = dyn_cast<IntegerType>(condition.getType());
-            if (!type) {
-              point.fail("its mask has elements of a type that is no integer");
-              return;
-            }
-            condition =
-                arith::CmpIOp::create(b, arith::CmpIPredicate::ne, condition,
-                                      point.constant(0, type));
-          }
-          keep = keep ? arith::AndIOp::create(b, keep, condition).getResult()
-                      : condition;
-        };
-        for (const Mask *mask : conditions)
-          add(point.getElement(mask->state));
-        for (const Mask *mask : hidden)
-          add(point.getCondition(mask->state));
-        for (auto &condition : problem.conditions)
-          add(condition(point));
-        return keep;
-      });
-  forward.getAuxMutable().append(tables.getArrayRef());
-}
-
 ForwardOp Assembler::create(std::string &reason) {
   Operation *op = problem.op;
   OpBuilder b(op, &recorder);
@@ -416,7 +343,10 @@ ForwardOp Assembler::create(std::string &reason) {
   forward.setTransposedV(transposedV);
   if (scale)
     forward.setLiteralScaleAttr(b.getF32FloatAttr(*scale));
-  buildRegions(forward, reason);
+  // Dimensions of one element need no code.
+  Roles roles{labels.dropUnits(parts.batch), labels.dropUnits(parts.getHeads()),
+              labels.dropUnits(parts.query), labels.dropUnits(parts.key)};
+  buildRegions(forward, problem, roles, reason);
   return forward;
 }
 

@@ -47,6 +47,9 @@ StringRef fa3::convert::getTorchName(Operation *op) {
     return getComparison(op);
   if (name == "chlo.erf")
     return "erf";
+  RankedTensorType type =
+      op->getNumResults() > 0 ? getTensorType(op->getResult(0)) : nullptr;
+  bool isInteger = type && type.getElementType().isIntOrIndex();
   if (name.consume_front("stablehlo."))
     return llvm::StringSwitch<StringRef>(name)
         .Cases({"add", "maximum", "minimum", "tanh", "log", "sqrt", "rsqrt",
@@ -54,7 +57,8 @@ StringRef fa3::convert::getTorchName(Operation *op) {
                name)
         .Case("subtract", "sub")
         .Case("multiply", "mul")
-        .Case("divide", "div")
+        .Case("divide", isInteger ? "trunc_divide" : "div")
+        .Case("remainder", isInteger ? "fmod" : "")
         .Case("power", "pow")
         .Case("exponential", "exp")
         .Case("log_plus_one", "log1p")
@@ -83,6 +87,7 @@ StringRef fa3::convert::getTorchName(Operation *op) {
         .Case("logical_or", "or")
         .Case("logical_xor", "xor")
         .Case("logical_not", "not")
+        .Case("intdiv", "trunc_divide")
         .Case("select", "where")
         .Case("cast", "to")
         .Case("greater", "gt")
@@ -194,7 +199,7 @@ static unsigned countInputs(Operation *op, StringRef name) {
     return type.getRank() >= 2 && getInteger(getOperand(op, 1)) ? 1 : 0;
   if (name == "div" || name == "pow")
     return isFloat && !getName(op).ends_with("_mode") ? 2 : 0;
-  if (isOneOf({"floor_divide", "remainder", "fmod"}))
+  if (isOneOf({"floor_divide", "trunc_divide", "remainder", "fmod"}))
     return isFloat || isBoolean ? 0 : 2;
   return isFloat && isOneOf({"tanh", "exp", "exp2", "log", "log2", "log1p",
                              "sqrt", "rsqrt", "sin", "cos", "erf", "floor",
@@ -338,10 +343,69 @@ Value fa3::convert::computeCount(Point &point, const State &state) {
   return index;
 }
 
-std::optional<std::pair<State, bool>>
-fa3::convert::readChoice(Labels &labels, const State &result) {
+//===----------------------------------------------------------------------===//
+// Choices
+//===----------------------------------------------------------------------===//
+
+bool fa3::convert::hides(std::optional<double> number, Type type) {
+  auto own = dyn_cast<FloatType>(type);
+  if (!number || !own)
+    return false;
+  if (*number == -INFINITY)
+    return true;
+  return *number == APFloat::getLargest(own.getFloatSemantics(),
+                                        /*Negative=*/true)
+                        .convertToDouble();
+}
+
+std::optional<double> fa3::convert::getUniform(Labels &labels,
+                                               const State &given) {
+  if (!given.value)
+    return std::nullopt;
+  Value value = peelAll(labels, given).back().value;
+  if (auto number = getNumber(value))
+    return number;
+  Operation *op = value.getDefiningOp();
+  StringRef name = getElementName(op);
+  if (name == "full" || name == "full_like")
+    return getNumber(getOperand(op, 1));
+  if (name == "zeros" || name == "zeros_like" || name == "new_zeros")
+    return 0;
+  if (getName(op) == "linalg.fill" || getName(op) == "tensor.splat")
+    return getNumber(getOperand(op, 0));
+  return std::nullopt;
+}
+
+/// The choice that a body of a linalg.generic ends with.
+static std::optional<std::pair<State, Choice>>
+readChoiceOfBody(const State &result, Type type) {
+  Block &block = result.value.getDefiningOp()->getRegion(0).front();
+  auto select = block.back().getOperand(0).getDefiningOp<arith::SelectOp>();
+  if (!select || select->getBlock() != &block)
+    return std::nullopt;
+  auto chosen = getNumber(select.getTrueValue()),
+       other = getNumber(select.getFalseValue());
+  Choice choice;
+  choice.inBody = select.getCondition();
+  choice.isNegated = other == 0.0;
+  if (!choice.isNegated && chosen != 0.0)
+    return std::nullopt;
+  auto hidden = choice.isNegated ? chosen : other;
+  if (!hides(hidden, select.getType()) && !hides(hidden, type))
+    return std::nullopt;
+  choice.hidden = *hidden;
+  return std::pair(result, choice);
+}
+
+std::optional<std::pair<State, Choice>>
+fa3::convert::readChoice(Labels &labels, const State &result, Type type) {
   Operation *op = result.value.getDefiningOp();
-  StringRef name = op && !isElementwise(op) ? getElementName(op) : "";
+  if (!op)
+    return std::nullopt;
+  if (isElementwise(op))
+    if (auto choice = readChoiceOfBody(result, type))
+      return choice;
+  StringRef name = getElementName(op);
   if (name != "where" && name != "masked_fill")
     return std::nullopt;
   auto terms = readTerms(labels, result);
@@ -351,17 +415,24 @@ fa3::convert::readChoice(Labels &labels, const State &result) {
   bool fills = name == "masked_fill";
   const State &condition = (*terms)[fills ? 1 : 0].state;
   auto number = [&](const Term &term) {
-    return term.number ? term.number
-                       : getNumber(peelAll(labels, term.state).back().value);
+    return term.number ? term.number : getUniform(labels, term.state);
   };
-  auto chosen = number((*terms)[fills ? 2 : 1]),
-       other = number((*terms)[fills ? 0 : 2]);
-  if (!chosen || !other || !condition.value)
+  const Term &chosen = (*terms)[fills ? 2 : 1],
+             &other = (*terms)[fills ? 0 : 2];
+  Type own = getTensorType(result.value).getElementType();
+  auto isHidden = [&](std::optional<double> number) {
+    return hides(number, own) || hides(number, type);
+  };
+  Choice choice;
+  choice.isNegated = isHidden(number(chosen));
+  auto hidden = number(choice.isNegated ? chosen : other);
+  const Term &rest = choice.isNegated ? other : chosen;
+  auto shown = number(rest);
+  if (!condition.value || !isHidden(hidden) || isHidden(shown) ||
+      (!rest.state.value && shown != 0.0))
     return std::nullopt;
-  auto isHidden = [](double value) { return value == -INFINITY; };
-  if (*chosen == 0 && isHidden(*other))
-    return std::pair(condition, false);
-  if (isHidden(*chosen) && *other == 0)
-    return std::pair(condition, true);
-  return std::nullopt;
+  choice.hidden = *hidden;
+  if (shown != 0.0)
+    choice.rest = rest.state;
+  return std::pair(condition, choice);
 }

@@ -10,6 +10,7 @@
 
 #include "Labels.h"
 #include "mlir/IR/Operation.h"
+#include <limits>
 
 namespace fa3::convert {
 
@@ -46,10 +47,32 @@ std::optional<llvm::SmallVector<Term>> readTerms(Labels &labels,
 bool isCounting(mlir::Operation *op);
 mlir::Value computeCount(Point &point, const State &state);
 
-/// What a choice between 0 and -inf depends on, and whether 0 is what it does
-/// not choose; nothing if an operation is no such choice.
-std::optional<std::pair<State, bool>> readChoice(Labels &labels,
-                                                 const State &result);
+/// How a condition chooses what is not hidden.
+struct Choice {
+  /// What is in the place of a score that is hidden: -inf, or the least number
+  /// of its type, which hides a key where its row has others.
+  double hidden = -std::numeric_limits<double>::infinity();
+  /// Whether it holds for what is hidden.
+  bool isNegated = false;
+  /// What is added where nothing is hidden; no value for 0.
+  State rest = {};
+  /// The condition inside of the body of a linalg.generic; null if it is an
+  /// element.
+  mlir::Value inBody = {};
+};
+
+/// Whether a number of a type hides a score.
+bool hides(std::optional<double> number, mlir::Type type);
+
+/// The number that all elements of a tensor are.
+std::optional<double> getUniform(Labels &labels, const State &state);
+
+/// What a choice between a number and what hides depends on: a tensor of
+/// conditions, or a linalg.generic that has the condition. Nothing if an
+/// operation is no such choice. `type` is what the
+/// result is rounded to.
+std::optional<std::pair<State, Choice>>
+readChoice(Labels &labels, const State &result, mlir::Type type);
 
 } // namespace fa3::convert
 

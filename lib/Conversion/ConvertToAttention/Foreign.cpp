@@ -220,8 +220,10 @@ Value convert::getOperand(Operation *op, unsigned number) {
 /// changes none: names of those that do end with an underscore.
 static bool isValueOfTorch(Operation *op) {
   StringRef name = convert::getName(op);
-  return name.consume_front("torch.aten.") && op->getNumResults() > 0 &&
-         !name.split('.').first.ends_with("_") &&
+  bool isAten = name.consume_front("torch.aten.");
+  StringRef base = name.split('.').first;
+  return isAten && op->getNumResults() > 0 &&
+         (!base.ends_with("_") || base.ends_with("__")) &&
          llvm::all_of(op->getResultTypes(),
                       [](Type type) { return convert::isVTensor(type); });
 }
@@ -247,6 +249,22 @@ bool convert::isEffectFree(Operation *op) {
                                             "stablehlo.reshape",
                                             "stablehlo.broadcast_in_dim",
                                             "stablehlo.ceil",
+                                            "stablehlo.floor",
+                                            "stablehlo.abs",
+                                            "stablehlo.negate",
+                                            "stablehlo.not",
+                                            "stablehlo.or",
+                                            "stablehlo.xor",
+                                            "stablehlo.minimum",
+                                            "stablehlo.power",
+                                            "stablehlo.log",
+                                            "stablehlo.sqrt",
+                                            "stablehlo.rsqrt",
+                                            "stablehlo.remainder",
+                                            "stablehlo.slice",
+                                            "stablehlo.concatenate",
+                                            "stablehlo.gather",
+                                            "stablehlo.reduce_window",
                                             "stablehlo.add",
                                             "stablehlo.and",
                                             "stablehlo.compare",
@@ -264,10 +282,16 @@ bool convert::isEffectFree(Operation *op) {
                                             "stablehlo.tanh",
                                             "torch.prims.collapse",
                                             "torch.prim.ListConstruct",
+                                            "iree_linalg_ext.scan",
+                                            "tm_tensor.scan",
                                             "torch.vtensor.literal",
                                             "torch_c.to_builtin_tensor",
                                             "torch_c.from_builtin_tensor"};
   StringRef name = convert::getName(op);
+  // What torch-mlir keeps as text because it does not know it.
+  auto kept = dyn_cast_or_null<StringAttr>(op->getAttr("name"));
+  if (name == "torch.operator" && kept && kept.getValue() == "torch.aten.diff")
+    return true;
   bool isTosa = name.starts_with("tosa.") && op->getNumRegions() == 0 &&
                 !name.starts_with("tosa.variable") && name != "tosa.custom";
   if (!llvm::is_contained(names, name) && !isTosa && !isValueOfTorch(op) &&
@@ -277,13 +301,28 @@ bool convert::isEffectFree(Operation *op) {
                       [](Type type) { return !isa<BaseMemRefType>(type); });
 }
 
+bool convert::isAssertion(Operation *op) {
+  return convert::getName(op) == "torch.aten._assert_tensor_metadata" &&
+         op->getNumResults() == 0;
+}
+
 void convert::eraseDead(ArrayRef<Operation *> ops) {
   llvm::SetVector<Operation *> work(ops.begin(), ops.end());
   while (!work.empty()) {
     Operation *dead = work.pop_back_val();
-    if (!dead->use_empty() || !isEffectFree(dead) ||
-        dead->hasTrait<OpTrait::IsTerminator>())
+    if (!isEffectFree(dead) || dead->hasTrait<OpTrait::IsTerminator>() ||
+        !llvm::all_of(dead->getUsers(), isAssertion))
       continue;
+    // Types say what is asserted of them.
+    llvm::SetVector<Operation *> assertions(dead->user_begin(),
+                                            dead->user_end());
+    for (Operation *assertion : assertions) {
+      for (Value operand : assertion->getOperands())
+        if (Operation *source = operand.getDefiningOp();
+            source && source != dead)
+          work.insert(source);
+      assertion->erase();
+    }
     // What it uses, also in its regions.
     llvm::SetVector<Operation *> sources;
     dead->walk([&](Operation *inner) {

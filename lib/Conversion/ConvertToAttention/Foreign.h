@@ -56,6 +56,8 @@ mlir::Value getOperand(mlir::Operation *op, unsigned number);
 
 /// Whether an operation is known to have no effects.
 bool isEffectFree(mlir::Operation *op);
+/// Whether an operation says again what the type of a tensor says.
+bool isAssertion(mlir::Operation *op);
 /// Erases operations that nothing uses and that are known to have no effects,
 /// and then what they alone have used.
 void eraseDead(llvm::ArrayRef<mlir::Operation *> ops);

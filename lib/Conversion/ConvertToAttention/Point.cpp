@@ -3,6 +3,7 @@
 #include "Point.h"
 #include "Elements.h"
 #include "Foreign.h"
+#include "Moves.h"
 #include "ScalarCode.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -11,9 +12,32 @@
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/ScopeExit.h"
+#include "llvm/Support/SaveAndRestore.h"
 
 using namespace mlir;
 using namespace fa3::convert;
+
+void fa3::convert::setRanges(Facts &facts, Labels &labels, const Roles &roles,
+                             const fa3::attention::ModContext &context) {
+  const std::pair<const Group *, Value> all[] = {{&roles.batch, context.batch},
+                                                 {&roles.head, context.head},
+                                                 {&roles.query, context.query},
+                                                 {&roles.key, context.key}};
+  for (auto [role, index] : all) {
+    int64_t extent = labels.getExtent(*role);
+    bool isKnown = !ShapedType::isDynamic(extent) && extent > 0;
+    // Indices have 32 bits in a kernel.
+    facts.setRange(index, 0, (isKnown ? extent : int64_t(1) << 31) - 1);
+  }
+}
+
+Point::Point(ImplicitLocOpBuilder &b, Labels &labels, const Roles &roles,
+             const fa3::attention::ModContext &context,
+             llvm::SetVector<Value> &tables, std::string &problem)
+    : b(b), labels(labels), roles(roles), context(context), tables(tables),
+      problem(problem) {
+  setRanges(facts, labels, roles, context);
+}
 
 Value Point::fail(const Twine &reason) {
   if (problem.empty())
@@ -66,6 +90,27 @@ Value Point::toFloat(Value value, Type type) {
   return toFloat(toFloat(value, b.getF32Type()), type);
 }
 
+Value Point::toType(Value value, Type type) {
+  Type own = value.getType();
+  if (own == type)
+    return value;
+  if (isa<FloatType>(type))
+    return toFloat(value, type);
+  if (type.isIndex())
+    return toIndex(value);
+  if (!isa<IntegerType>(type) || isa<FloatType>(own))
+    return fail("its code uses a float as an integer");
+  if (type.isInteger(1))
+    return fail("its code uses a number as a condition");
+  if (own.isIndex())
+    return arith::IndexCastOp::create(b, type, value);
+  if (own.isInteger(1))
+    return arith::ExtUIOp::create(b, type, value);
+  if (own.getIntOrFloatBitWidth() < type.getIntOrFloatBitWidth())
+    return arith::ExtSIOp::create(b, type, value);
+  return arith::TruncIOp::create(b, type, value);
+}
+
 Value Point::toF32(Value value) { return toFloat(value, b.getF32Type()); }
 
 //===----------------------------------------------------------------------===//
@@ -104,10 +149,13 @@ Value Point::getIndex(ArrayRef<Label> group) {
                    [&](Label label) { return labels.getExtent(label) == 1; });
     return own;
   };
-  const std::pair<Group, Value> all[] = {{resolve(roles.batch), context.batch},
-                                         {resolve(roles.head), context.head},
-                                         {resolve(roles.query), context.query},
-                                         {resolve(roles.key), context.key}};
+  SmallVector<std::pair<Group, Value>> all = {
+      {resolve(roles.batch), context.batch},
+      {resolve(roles.head), context.head},
+      {resolve(roles.query), context.query},
+      {resolve(roles.key), context.key}};
+  for (auto [label, index] : bound)
+    all.push_back({resolve({label}), index});
   if (leaves.empty())
     return constantIndex(0);
   Value sum;
@@ -159,6 +207,72 @@ Value Point::load(Value tensor, ValueRange indices) {
   return tensor::ExtractOp::create(b, builtin, indices);
 }
 
+Label Point::bind(Value index, int64_t extent) {
+  Label label = labels.create(extent);
+  bound.push_back({label, index});
+  return label;
+}
+
+Value Point::attempt(function_ref<Value()> compute,
+                     function_ref<bool(Value)> accepts) {
+  Block *block = b.getInsertionBlock();
+  auto getLast = [&]() -> Operation * {
+    auto at = b.getInsertionPoint();
+    return at == block->begin() ? nullptr : &*std::prev(at);
+  };
+  Operation *last = getLast();
+  size_t tableCount = tables.size(), boundCount = bound.size();
+  unsigned countBefore = count;
+  std::string before = problem;
+  Value result = compute();
+  if (result && accepts(result))
+    return result;
+  problem = before;
+  count = countBefore;
+  elements.clear();
+  facts.forget();
+  bound.truncate(boundCount);
+  while (Operation *made = getLast()) {
+    if (made == last)
+      break;
+    made->erase();
+  }
+  while (tables.size() > tableCount) {
+    Operation *cast = tables.pop_back_val().getDefiningOp();
+    if (fa3::convert::getName(cast) == "torch_c.to_builtin_tensor")
+      eraseDead(cast);
+  }
+  return {};
+}
+
+/// Scores have 32 bits, so has what is computed for them.
+static Type narrow(Type type) {
+  return type.isF64() ? Float32Type::get(type.getContext()) : type;
+}
+
+/// An element of a table that code reads by itself.
+Value Point::extract(Operation *op, Block *block,
+                     function_ref<Value(Value)> resolve,
+                     llvm::DenseMap<Value, Value> &known) {
+  Value table = op->getOperand(0);
+  if (table.getParentBlock() == block)
+    return fail("its code reads a table that it makes");
+  State state{table, {}};
+  for (auto [dim, operand] :
+       llvm::enumerate(llvm::drop_begin(op->getOperands()))) {
+    Value index = clone(operand, block, resolve, known);
+    if (!index)
+      return {};
+    if (isStrict && !facts.isOfArguments(index))
+      return fail("its code reads a table at an index that is computed");
+    int64_t extent = cast<RankedTensorType>(table.getType()).getDimSize(dim);
+    state.dims.push_back({bind(index, extent)});
+  }
+  Value element = getElement(state);
+  return element ? toType(element, narrow(op->getResult(0).getType()))
+                 : Value();
+}
+
 Value Point::clone(Value value, Block *block,
                    function_ref<Value(Value)> resolve,
                    llvm::DenseMap<Value, Value> &known) {
@@ -171,11 +285,19 @@ Value Point::clone(Value value, Block *block,
     Attribute attribute;
     if (op && matchPattern(value, m_Constant(&attribute)) &&
         isa<TypedAttr>(attribute) && value.getType().isIntOrIndexOrFloat())
-      result = arith::ConstantOp::create(b, cast<TypedAttr>(attribute));
+      result = isa<FloatAttr>(attribute)
+                   ? constant(cast<FloatAttr>(attribute).getValueAsDouble(),
+                              narrow(value.getType()))
+                   : arith::ConstantOp::create(b, cast<TypedAttr>(attribute))
+                         .getResult();
     else if (value.getType().isIntOrIndexOrFloat())
       result = value;
     else
       return fail("its code uses a value from outside that is no scalar");
+  } else if (isa_and_nonnull<tensor::ExtractOp>(op)) {
+    result = extract(op, block, resolve, known);
+    if (!result)
+      return {};
   } else if (!op || !isa_and_nonnull<arith::ArithDialect, math::MathDialect>(
                         op->getDialect())) {
     result = resolve(value);
@@ -191,13 +313,24 @@ Value Point::clone(Value value, Block *block,
       Value copy = clone(operand, block, resolve, known);
       if (!copy)
         return {};
-      if (copy.getType() != operand.getType())
+      if (copy.getType() != narrow(operand.getType()))
         return fail("its code has operands of types that are not known");
       mapping.map(operand, copy);
     }
-    Operation *copy = b.clone(*op, mapping);
-    copy->setDiscardableAttrs(b.getDictionaryAttr({}));
-    result = copy->getResult(cast<OpResult>(value).getResultNumber());
+    if (isa<arith::ExtFOp, arith::TruncFOp>(op)) {
+      result =
+          toFloat(mapping.lookup(op->getOperand(0)), narrow(value.getType()));
+    } else {
+      Operation *copy = b.clone(*op, mapping);
+      copy->setDiscardableAttrs(b.getDictionaryAttr({}));
+      for (Value own : copy->getResults())
+        own.setType(narrow(own.getType()));
+      if (auto number = dyn_cast<arith::ConstantOp>(copy))
+        if (auto wide = dyn_cast<FloatAttr>(number.getValue()))
+          number.setValueAttr(
+              b.getFloatAttr(number.getType(), wide.getValueAsDouble()));
+      result = copy->getResult(cast<OpResult>(value).getResultNumber());
+    }
   }
   known[value] = result;
   return result;
@@ -269,42 +402,17 @@ SmallVector<State> fa3::convert::getInputs(Labels &labels, Operation *op,
   return inputs;
 }
 
-/// What decides between 0 and -inf; and whether it is the other way round.
-static std::pair<Value, bool> matchChoice(Value value) {
-  auto select = value.getDefiningOp<arith::SelectOp>();
-  if (!select)
-    return {};
-  auto isHidden = [](Value number) {
-    APFloat constant(0.0);
-    return matchPattern(number, m_ConstantFloat(&constant)) &&
-           constant.isInfinity() && constant.isNegative();
-  };
-  auto isZero = [](Value number) {
-    return matchPattern(number, m_AnyZeroFloat());
-  };
-  if (isZero(select.getTrueValue()) && isHidden(select.getFalseValue()))
-    return {select.getCondition(), false};
-  if (isHidden(select.getTrueValue()) && isZero(select.getFalseValue()))
-    return {select.getCondition(), true};
-  return {};
-}
-
 Value Point::getGenericElement(Operation *op, const State &state,
-                               bool condition) {
+                               Value wanted) {
   Block &block = op->getRegion(0).front();
   Dims loops = getLoops(op, state);
   SmallVector<State> inputs = getInputs(labels, op, state);
 
-  Value wanted = block.back().getOperand(0);
-  bool negated = false;
-  if (condition) {
-    std::tie(wanted, negated) = matchChoice(wanted);
-    if (!wanted)
-      return {};
-  }
   auto resolve = [&](Value value) -> Value {
-    if (auto argument = dyn_cast<BlockArgument>(value))
-      return getElement(inputs[argument.getArgNumber()]);
+    if (auto argument = dyn_cast<BlockArgument>(value)) {
+      Value element = getElement(inputs[argument.getArgNumber()]);
+      return element ? toType(element, narrow(argument.getType())) : Value();
+    }
     Operation *inner = value.getDefiningOp();
     if (getName(inner) != "linalg.index")
       return {};
@@ -313,72 +421,98 @@ Value Point::getGenericElement(Operation *op, const State &state,
       return {};
     return getIndex(loops[*dim]);
   };
-  Value result = clone(wanted, &block, resolve);
-  return result && negated ? negate(result) : result;
+  return clone(wanted, &block, resolve);
 }
 
 Value Point::getElement(const State &wanted) {
-  if (++depth > 32)
-    return fail("its mask is computed in too many steps");
-  llvm::scope_exit leave([&] { --depth; });
   State state = peelAll(labels, wanted).back();
-  Operation *op = state.value.getDefiningOp();
   RankedTensorType type = getTensorType(state.value);
   if (!type || type.getRank() != static_cast<int64_t>(state.dims.size()))
     return fail("its mask is no tensor of known rank");
-  Value value = state.value;
-  // Code of linalg has types; all other code computes in f32.
-  if (op && op == given.first)
-    return getName(op).starts_with("linalg.")
-               ? toFloat(given.second, type.getElementType())
-               : given.second;
-  if (getName(op) == "linalg.fill" || getName(op) == "tensor.splat") {
-    Value scalar = getOperand(op, 0);
-    if (scalar && scalar.getType() == type.getElementType()) {
-      if (auto number = getNumber(scalar))
-        return constant(*number, scalar.getType());
-      return scalar;
-    }
-  }
-  if (auto number = getNumber(value);
-      number && type.getElementType().isIntOrIndexOrFloat())
-    return constant(*number, type.getElementType());
-  if (op && isElementwise(op)) {
-    // A terminator that is not registered is none for `without_terminator`.
-    bool inner = llvm::all_of(op->getRegion(0).front(), [](Operation &other) {
-      return getName(&other) == "linalg.index" ||
-             getName(&other) == "linalg.yield" ||
-             isa_and_nonnull<arith::ArithDialect, math::MathDialect>(
-                 other.getDialect());
-    });
-    if (inner)
-      return getGenericElement(op, state, /*condition=*/false);
-  }
-  if (op && !isElementwise(op)) {
-    if (isCounting(op))
-      return computeCount(*this, state);
-    if (auto inputs = readElements(labels, state))
-      return computeElement(*this, state, *inputs);
-  }
+  Dims own = llvm::map_to_vector<5>(
+      state.dims, [&](const Group &group) { return labels.dropUnits(group); });
+  for (const auto &[dims, element] : elements.lookup(state.value))
+    if (dims == own)
+      return element;
+  ++depth;
+  Value element = depth > 64 ? loadElement(state) : evaluate(state);
+  --depth;
+  if (element)
+    elements[state.value].push_back({own, element});
+  return element;
+}
+
+Value Point::loadElement(const State &state) {
   SmallVector<Value> indices;
   for (const Group &group : state.dims) {
     indices.push_back(getIndex(group));
     if (!indices.back())
       return {};
   }
-  return load(value, indices);
+  return load(state.value, indices);
 }
 
-Value Point::getCondition(const State &wanted) {
-  State state = peelAll(labels, wanted).back();
-  auto choice = readChoice(labels, state);
-  if (!choice)
-    return getGenericElement(state.value.getDefiningOp(), state,
-                             /*condition=*/true);
-  Value element = getElement(choice->first);
-  if (element && !element.getType().isInteger(1))
+Value Point::evaluate(const State &state) {
+  Value value = state.value;
+  Operation *op = value.getDefiningOp();
+  Type type = getTensorType(value).getElementType();
+  // Code of linalg has types; all other code computes in f32.
+  if (op && op == given.first)
+    return getName(op).starts_with("linalg.") ? toFloat(given.second, type)
+                                              : given.second;
+  if (getName(op) == "linalg.fill" || getName(op) == "tensor.splat") {
+    Value scalar = getOperand(op, 0);
+    if (scalar && scalar.getType() == type) {
+      if (auto number = getNumber(scalar))
+        return constant(*number, scalar.getType());
+      return scalar;
+    }
+  }
+  if (auto number = getNumber(value); number && type.isIntOrIndexOrFloat())
+    return constant(*number, type);
+  if (op && isElementwise(op)) {
+    // A terminator that is not registered is none for `without_terminator`.
+    Block &body = op->getRegion(0).front();
+    bool isScalar = llvm::all_of(body, [](Operation &other) {
+      return getName(&other) == "linalg.index" ||
+             getName(&other) == "linalg.yield" ||
+             isa<tensor::ExtractOp>(other) ||
+             isa_and_nonnull<arith::ArithDialect, math::MathDialect>(
+                 other.getDialect());
+    });
+    auto compute = [&] {
+      return getGenericElement(op, state, body.back().getOperand(0));
+    };
+    bool reads = llvm::any_of(
+        body, [](Operation &other) { return isa<tensor::ExtractOp>(other); });
+    if (isScalar && !reads)
+      return compute();
+    if (isScalar) {
+      llvm::SaveAndRestore strict(isStrict, true);
+      if (Value element = attempt(compute))
+        return element;
+    }
+    return loadElement(state);
+  }
+  if (op && isCounting(op))
+    return computeCount(*this, state);
+  if (op && op->getNumResults() == 1)
+    if (auto inputs = readElements(labels, state))
+      return fa3::convert::computeElement(*this, state, *inputs);
+  if (Value moved = computeMoved(*this, state))
+    return moved;
+  return loadElement(state);
+}
+
+Value Point::getVisible(const State &state, const Choice &choice) {
+  Value element = choice.inBody ? getGenericElement(state.value.getDefiningOp(),
+                                                    state, choice.inBody)
+                                : getElement(state);
+  if (!element)
+    return {};
+  if (!element.getType().isInteger(1))
     return fail("its mask chooses by what is no boolean");
-  return element && choice->second ? negate(element) : element;
+  return choice.isNegated ? negate(element) : element;
 }
 
 Value Point::negate(Value condition) {
@@ -386,11 +520,13 @@ Value Point::negate(Value condition) {
       b, condition, arith::ConstantOp::create(b, b.getBoolAttr(true)));
 }
 
-bool fa3::convert::isCondition(Labels &labels, const State &given) {
-  State state = peelAll(labels, given).back();
-  Operation *op = state.value.getDefiningOp();
-  if (readChoice(labels, state))
-    return true;
-  return op && isElementwise(op) &&
-         matchChoice(op->getRegion(0).front().back().getOperand(0)).first;
+Value Point::toCondition(Value element) {
+  Type type = element.getType();
+  if (type.isInteger(1))
+    return element;
+  if (!type.isIntOrIndex())
+    return fail("its mask has elements of a type that is no integer");
+  return arith::CmpIOp::create(
+      b, arith::CmpIPredicate::ne, element,
+      arith::ConstantOp::create(b, b.getIntegerAttr(type, 0)));
 }

@@ -8,6 +8,8 @@
 #ifndef FA3_LIB_CONVERSION_CONVERTTOATTENTION_POINT_H
 #define FA3_LIB_CONVERSION_CONVERTTOATTENTION_POINT_H
 
+#include "Elements.h"
+#include "Facts.h"
 #include "Labels.h"
 #include "fa3/Dialect/Attention/IR/Attention.h"
 #include "mlir/IR/AffineMap.h"
@@ -25,12 +27,12 @@ class Point {
 public:
   Point(mlir::ImplicitLocOpBuilder &b, Labels &labels, const Roles &roles,
         const attention::ModContext &context,
-        llvm::SetVector<mlir::Value> &tables, std::string &problem)
-      : b(b), labels(labels), roles(roles), context(context), tables(tables),
-        problem(problem) {}
+        llvm::SetVector<mlir::Value> &tables, std::string &problem);
 
   mlir::ImplicitLocOpBuilder &b;
   Labels &labels;
+  /// What is known of the code so far.
+  Facts facts;
 
   /// The indices of the problem.
   mlir::Value getBatch() const { return context.batch; }
@@ -45,12 +47,22 @@ public:
   /// An element of a tensor: computed in place where elementwise linalg code
   /// does nothing else, loaded otherwise. Null with a problem noted.
   mlir::Value getElement(const State &state);
+  /// Whether a choice does not hide, given the tensor that it depends on.
+  mlir::Value getVisible(const State &state, const Choice &choice);
   /// The results of an operation have this element wherever it is asked for.
   void setElement(mlir::Operation *op, mlir::Value element) {
     given = {op, element};
+    elements.clear();
   }
-  /// Of a tensor for which `isCondition` is true, what holds.
-  mlir::Value getCondition(const State &state);
+  /// A label for a dimension along which an element is at this position.
+  Label bind(mlir::Value index, int64_t extent);
+  /// Runs `compute`. If that fails, or `accepts` not, nothing is left of it but
+  /// a null value.
+  mlir::Value attempt(
+      llvm::function_ref<mlir::Value()> compute,
+      llvm::function_ref<bool(mlir::Value)> accepts = [](mlir::Value) {
+        return true;
+      });
   /// Loads an element of a builtin tensor, or of one of torch.
   mlir::Value load(mlir::Value tensor, mlir::ValueRange indices);
 
@@ -60,7 +72,11 @@ public:
   mlir::Value toIndex(mlir::Value value);
   mlir::Value toF32(mlir::Value value);
   mlir::Value toFloat(mlir::Value value, mlir::Type type);
+  /// A scalar as one of this type.
+  mlir::Value toType(mlir::Value value, mlir::Type type);
   mlir::Value negate(mlir::Value condition);
+  /// An element as a condition: whether it is not 0.
+  mlir::Value toCondition(mlir::Value element);
 
   /// A value of a block of scalar code, whose arguments and operations that are
   /// not of arith or math `resolve` gives. Null with a problem noted.
@@ -75,14 +91,24 @@ private:
                     llvm::function_ref<mlir::Value(mlir::Value)> resolve,
                     llvm::DenseMap<mlir::Value, mlir::Value> &known);
   mlir::Value getGenericElement(mlir::Operation *op, const State &state,
-                                bool condition);
+                                mlir::Value wanted);
   mlir::Value getIndexOf(Label label, const Group &role, mlir::Value index);
+  mlir::Value evaluate(const State &state);
+  mlir::Value loadElement(const State &state);
+  mlir::Value extract(mlir::Operation *op, mlir::Block *block,
+                      llvm::function_ref<mlir::Value(mlir::Value)> resolve,
+                      llvm::DenseMap<mlir::Value, mlir::Value> &known);
 
   const Roles &roles;
   const attention::ModContext &context;
   llvm::SetVector<mlir::Value> &tables;
   std::string &problem;
   std::pair<mlir::Operation *, mlir::Value> given;
+  llvm::SmallVector<std::pair<Label, mlir::Value>> bound;
+  llvm::DenseMap<mlir::Value, llvm::SmallVector<std::pair<Dims, mlir::Value>>>
+      elements;
+  /// Whether tables are read at arguments and constants only.
+  bool isStrict = false;
   unsigned depth = 0;
   unsigned count = 0;
 };
@@ -96,9 +122,9 @@ mlir::AffineMap getMap(mlir::Operation *op, unsigned number);
 llvm::SmallVector<State> getInputs(Labels &labels, mlir::Operation *op,
                                    const State &result);
 
-/// Whether a tensor is computed to be 0 where something holds and -inf
-/// elsewhere.
-bool isCondition(Labels &labels, const State &state);
+/// Where the indices of the problem lie.
+void setRanges(Facts &facts, Labels &labels, const Roles &roles,
+               const attention::ModContext &context);
 
 } // namespace fa3::convert
 

@@ -15,6 +15,10 @@ namespace fa3::convert {
 struct Mask {
   State state;
   bool isCondition;
+  Choice choice = {};
+  /// The type in which the program has the sum, if that is known: the least
+  /// number of f16 is small enough that a score would change it otherwise.
+  mlir::Type sumType = {};
 };
 
 /// What a converter has found out about an operation.
@@ -34,7 +38,8 @@ struct Problem {
   llvm::SmallVector<mlir::Attribute> mods;
   /// Edit scores, in order, in front of the masks.
   llvm::SmallVector<std::function<mlir::Value(Point &, mlir::Value)>> scores;
-  llvm::SmallVector<Mask> masks;
+  /// From the outside to the inside of the code.
+  llvm::SmallVector<Mask, 1> masks;
   /// Further conditions.
   llvm::SmallVector<std::function<mlir::Value(Point &)>> conditions;
 };
@@ -59,6 +64,11 @@ llvm::FailureOr<State> makeState(Labels &labels, mlir::Value value, Dims dims);
 /// anywhere. Null if the extents that it takes are not known.
 mlir::Value reshape(mlir::OpBuilder &b, mlir::Location loc, Labels &labels,
                     mlir::Value value, const Dims &from, const Dims &to);
+
+/// Writes the regions of `forward`, and its auxiliary operands. Notes in
+/// `reason` why that is not possible.
+void buildRegions(attention::ForwardOp forward, Problem &problem,
+                  const Roles &roles, std::string &reason);
 
 /// Puts attention.forward in the place of `problem.op`, or says in a remark why
 /// not. What has become dead is erased, `problem.op` too.

@@ -100,15 +100,16 @@ bool Search::contains(const State &given) {
 
 /// The number that an operand is, or all of its elements are.
 static std::optional<double> getConstant(Labels &labels, const Term &term) {
-  return term.number ? term.number
-                     : getNumber(peelRounds(labels, term.state).back().value);
+  return term.number
+             ? term.number
+             : getUniform(labels, peelRounds(labels, term.state).back());
 }
 
 /// Whether an operation does nothing with a tensor: it asks for an extent or a
 /// type, or has results of its own that nobody uses.
 static bool isIdle(Operation *op, unsigned &budget) {
   StringRef name = getName(op);
-  if (name == "tensor.dim" || name == "torch.aten._assert_tensor_metadata")
+  if (name == "tensor.dim" || isAssertion(op))
     return true;
   if (budget == 0 || op->hasTrait<OpTrait::IsTerminator>() || !isEffectFree(op))
     return false;
@@ -146,7 +147,8 @@ bool Raiser::splitMask(State &scores, Search &search) {
     const Term &mask = (*terms)[first ? 1 : 0];
     if (first == hasProduct((*terms)[1]) || !mask.state.value)
       return false;
-    problem.masks.push_back({mask.state, false});
+    problem.masks.push_back(
+        {mask.state, false, {}, getTensorType(state.value).getElementType()});
     scores = (*terms)[first ? 0 : 1].state;
     return true;
   }
@@ -157,18 +159,15 @@ bool Raiser::splitMask(State &scores, Search &search) {
   const Term &condition = (*terms)[fills ? 1 : 0],
              &chosen = (*terms)[fills ? 2 : 1],
              &other = (*terms)[fills ? 0 : 2];
-  bool isNegated = getConstant(labels, chosen) == -INFINITY;
-  const Term &rest = isNegated ? other : chosen;
-  if ((!isNegated && getConstant(labels, other) != -INFINITY) ||
-      !condition.state.value || !hasProduct(rest))
+  Type type = getTensorType(state.value).getElementType();
+  Choice choice;
+  choice.isNegated = hides(getConstant(labels, chosen), type);
+  auto hidden = getConstant(labels, choice.isNegated ? chosen : other);
+  const Term &rest = choice.isNegated ? other : chosen;
+  if (!hides(hidden, type) || !condition.state.value || !hasProduct(rest))
     return false;
-  problem.conditions.push_back(
-      [mask = condition.state, isNegated](Point &point) -> Value {
-        Value element = point.getElement(mask);
-        if (element && !element.getType().isInteger(1))
-          return point.fail("its mask chooses by what is no boolean");
-        return element && isNegated ? point.negate(element) : element;
-      });
+  choice.hidden = *hidden;
+  problem.masks.push_back({condition.state, true, choice});
   scores = rest.state;
   return true;
 }
@@ -333,19 +332,8 @@ Raised Raiser::run() {
       << " between two contractions became attention.forward, which keeps "
          "scores in f32";
   Location loc = softmax->op->getLoc();
-  // What types say already.
-  llvm::SetVector<Operation *> asserted, assertions;
-  for (const State &state : chain)
-    for (Operation *user : state.value.getUsers())
-      if (getName(user) == "torch.aten._assert_tensor_metadata") {
-        assertions.insert(user);
-        asserted.insert(state.value.getDefiningOp());
-      }
   if (failed(assemble(problem)))
     return Raised::refused;
-  for (Operation *op : assertions)
-    op->erase();
-  eraseDead(asserted.getArrayRef());
   remarkConverted(loc, what);
   return Raised::converted;
 }

@@ -95,8 +95,7 @@ Value Translator::as(Value value, Kind kind) {
     if (isa<FloatType>(type))
       return arith::CmpFOp::create(b, arith::CmpFPredicate::UNE, scalar,
                                    point.constant(0, type));
-    return arith::CmpIOp::create(b, arith::CmpIPredicate::ne, scalar,
-                                 point.constantIndex(0));
+    return point.toCondition(scalar);
   }
   return {};
 }
@@ -249,6 +248,8 @@ Value Translator::computeBinary(Operation *op, StringRef name, Kind kind) {
     return arith::MinSIOp::create(b, x, y);
   if (name == "floor_divide")
     return floorDivide(x, y);
+  if (name == "trunc_divide")
+    return arith::DivSIOp::create(b, x, y);
   // The remainder of a division that rounds down.
   if (name == "remainder")
     return arith::SubIOp::create(
@@ -339,8 +340,9 @@ Value Translator::compute(Operation *op, Kind kind) {
     }
   }
   static constexpr StringLiteral binary[] = {
-      "add", "sub",  "mul",     "div",     "and",          "or",       "xor",
-      "pow", "fmod", "maximum", "minimum", "floor_divide", "remainder"};
+      "add",     "sub",          "mul",          "div",      "and",
+      "or",      "xor",          "pow",          "fmod",     "maximum",
+      "minimum", "floor_divide", "trunc_divide", "remainder"};
   if (llvm::is_contained(binary, base))
     return computeBinary(op, base, kind);
   return {};

@@ -216,17 +216,34 @@ static std::optional<View> getByName(Operation *op, StringRef name,
   if (name == "tosa.transpose")
     return permute(getIntegers(op->getAttr("perms")));
   // Copies side by side, of extents of 1 only.
-  if (name == "tosa.tile") {
-    if (result.getRank() != rank)
+  if (name == "tosa.tile" || name == "torch.aten.repeat") {
+    int64_t more = result.getRank() - rank;
+    if (more < 0)
       return std::nullopt;
     for (int64_t dim = 0; dim < rank; ++dim)
-      if (source.getDimSize(dim) != result.getDimSize(dim) &&
+      if (source.getDimSize(dim) != result.getDimSize(more + dim) &&
           source.getDimSize(dim) != 1)
         return std::nullopt;
     return broadcast();
   }
-  if (name == "torch.aten.detach" || name == "torch.aten.alias")
+  if (name == "torch.aten.detach" || name == "torch.aten.alias" ||
+      name == "torch.aten.lift_fresh_copy")
     return view;
+  // The source knows as much.
+  if (name == "tensor.cast")
+    return source.getNumDynamicDims() <= result.getNumDynamicDims()
+               ? std::optional(view)
+               : std::nullopt;
+  // Nothing is dropped outside of a training.
+  if (name == "torch.aten.dropout" &&
+      (getNumber(getOperand(op, 1)) == 0.0 || integer(2) == 0))
+    return view;
+  // All of a tensor.
+  if (name == "torch.aten.slice.Tensor") {
+    bool isWhole = source.getShape() == result.getShape() &&
+                   source.hasStaticShape() && integer(4) == 1;
+    return isWhole ? std::optional(view) : std::nullopt;
+  }
   if (name == "torch.aten.squeeze.dim" || name == "torch.aten.unflatten.int" ||
       name == "torch.aten.flatten.using_ints" || name == "tosa.reshape" ||
       name == "torch.aten._unsafe_view" || name == "torch.aten.reshape" ||

@@ -5,7 +5,7 @@
 
 // CHECK-LABEL: func.func @alibi
 // CHECK-SAME: (%[[A0:.*]]: tensor<2x4x40x16xf16>, %[[A1:.*]]: tensor<2x4x40x16xf16>, %[[A2:.*]]: tensor<2x4x40x16xf16>) -> tensor<2x4x40x16xf16>
-// CHECK-NEXT: %[[O:.*]] = attention.forward %[[A0]], %[[A1]], %[[A2]] : (tensor<2x4x40x16xf16>, tensor<2x4x40x16xf16>, tensor<2x4x40x16xf16>) -> tensor<2x4x40x16xf16>
+// CHECK-NEXT: %[[O:.*]] = attention.forward %[[A0]], %[[A1]], %[[A2]] mods [#attention.causal] : (tensor<2x4x40x16xf16>, tensor<2x4x40x16xf16>, tensor<2x4x40x16xf16>) -> tensor<2x4x40x16xf16>
 // CHECK-NEXT: score_mod (%[[A3:.*]], %[[A4:.*]], %[[A5:.*]], %[[A6:.*]], %[[A7:.*]]) {
 // CHECK-NEXT: %[[X0:.*]] = arith.index_cast %[[A5]] : index to i32
 // CHECK-NEXT: %[[X1:.*]] = arith.sitofp %[[X0]] : i32 to f32
@@ -24,9 +24,6 @@
 // CHECK-NEXT: %[[X11:.*]] = arith.mulf %[[X5]], %[[X10]] : f32
 // CHECK-NEXT: %[[X12:.*]] = arith.subf %[[A3]], %[[X11]] : f32
 // CHECK-NEXT: attention.yield %[[X12]] : f32
-// CHECK: mask_mod (%[[A3:.*]], %[[A4:.*]], %[[A5:.*]], %[[A6:.*]]) {
-// CHECK-NEXT: %[[X0:.*]] = arith.cmpi sge, %[[A5]], %[[A6]] : index
-// CHECK-NEXT: attention.yield %[[X0]] : i1
 // CHECK: return %[[O]] : tensor<2x4x40x16xf16>
 "builtin.module"() ({
   "func.func"() <{function_type = (!torch.vtensor<[],f16>, !torch.vtensor<[],si32>, !torch.vtensor<[],si32>, !torch.vtensor<[],si32>, !torch.vtensor<[],si32>) -> !torch.vtensor<[],f32>, sym_name = "sdpa_score0", sym_visibility = "private"}> ({
@@ -72,10 +69,7 @@
 // CHECK-NEXT: %[[C20:.*]] = arith.constant 20 : index
 // CHECK-NEXT: %[[X1:.*]] = arith.addi %[[X0]], %[[C20]] : index
 // CHECK-NEXT: %[[X2:.*]] = arith.cmpi sle, %[[A6]], %[[X1]] : index
-// CHECK-NEXT: %[[C0:.*]] = arith.constant 0 : index
-// CHECK-NEXT: %[[X3:.*]] = arith.cmpi sge, %[[A4]], %[[C0]] : index
-// CHECK-NEXT: %[[X4:.*]] = arith.andi %[[X2]], %[[X3]] : i1
-// CHECK-NEXT: attention.yield %[[X4]] : i1
+// CHECK-NEXT: attention.yield %[[X2]] : i1
 // CHECK: return %[[O]] : tensor<2x4x40x16xf16>
 "builtin.module"() ({
   "func.func"() <{function_type = (!torch.vtensor<[],f16>, !torch.vtensor<[],si32>, !torch.vtensor<[],si32>, !torch.vtensor<[],si32>, !torch.vtensor<[],si32>) -> !torch.vtensor<[],f16>, sym_name = "sdpa_score0", sym_visibility = "private"}> ({
@@ -109,11 +103,8 @@
 
 // CHECK-LABEL: func.func @causal
 // CHECK-SAME: (%[[A0:.*]]: tensor<2x4x40x16xf16>, %[[A1:.*]]: tensor<2x4x40x16xf16>, %[[A2:.*]]: tensor<2x4x40x16xf16>) -> tensor<2x4x40x16xf16>
-// CHECK-NEXT: %[[O:.*]] = attention.forward %[[A0]], %[[A1]], %[[A2]] : (tensor<2x4x40x16xf16>, tensor<2x4x40x16xf16>, tensor<2x4x40x16xf16>) -> tensor<2x4x40x16xf16>
-// CHECK-NEXT: mask_mod (%[[A3:.*]], %[[A4:.*]], %[[A5:.*]], %[[A6:.*]]) {
-// CHECK-NEXT: %[[X0:.*]] = arith.cmpi sge, %[[A5]], %[[A6]] : index
-// CHECK-NEXT: attention.yield %[[X0]] : i1
-// CHECK: return %[[O]] : tensor<2x4x40x16xf16>
+// CHECK-NEXT: %[[O:.*]] = attention.forward %[[A0]], %[[A1]], %[[A2]] mods [#attention.causal] : (tensor<2x4x40x16xf16>, tensor<2x4x40x16xf16>, tensor<2x4x40x16xf16>) -> tensor<2x4x40x16xf16>
+// CHECK-NEXT: return %[[O]] : tensor<2x4x40x16xf16>
 "builtin.module"() ({
   "func.func"() <{function_type = (!torch.vtensor<[],f16>, !torch.vtensor<[],si32>, !torch.vtensor<[],si32>, !torch.vtensor<[],si32>, !torch.vtensor<[],si32>) -> !torch.vtensor<[],f16>, sym_name = "sdpa_score0", sym_visibility = "private"}> ({
   ^bb0(%arg7: !torch.vtensor<[],f16>, %arg8: !torch.vtensor<[],si32>, %arg9: !torch.vtensor<[],si32>, %arg10: !torch.vtensor<[],si32>, %arg11: !torch.vtensor<[],si32>):
@@ -175,7 +166,7 @@
 
 // CHECK-LABEL: func.func @dilated
 // CHECK-SAME: (%[[A0:.*]]: tensor<2x4x40x16xf16>, %[[A1:.*]]: tensor<2x4x40x16xf16>, %[[A2:.*]]: tensor<2x4x40x16xf16>) -> tensor<2x4x40x16xf16>
-// CHECK-NEXT: %[[O:.*]] = attention.forward %[[A0]], %[[A1]], %[[A2]] : (tensor<2x4x40x16xf16>, tensor<2x4x40x16xf16>, tensor<2x4x40x16xf16>) -> tensor<2x4x40x16xf16>
+// CHECK-NEXT: %[[O:.*]] = attention.forward %[[A0]], %[[A1]], %[[A2]] mods [#attention.causal] : (tensor<2x4x40x16xf16>, tensor<2x4x40x16xf16>, tensor<2x4x40x16xf16>) -> tensor<2x4x40x16xf16>
 // CHECK-NEXT: mask_mod (%[[A3:.*]], %[[A4:.*]], %[[A5:.*]], %[[A6:.*]]) {
 // CHECK-NEXT: %[[X0:.*]] = arith.subi %[[A5]], %[[A6]] : index
 // CHECK-NEXT: %[[C3:.*]] = arith.constant 3 : index
@@ -184,9 +175,7 @@
 // CHECK-NEXT: %[[X3:.*]] = arith.subi %[[X0]], %[[X2]] : index
 // CHECK-NEXT: %[[C0:.*]] = arith.constant 0 : index
 // CHECK-NEXT: %[[X4:.*]] = arith.cmpi eq, %[[X3]], %[[C0]] : index
-// CHECK-NEXT: %[[X5:.*]] = arith.cmpi sge, %[[A5]], %[[A6]] : index
-// CHECK-NEXT: %[[X6:.*]] = arith.andi %[[X4]], %[[X5]] : i1
-// CHECK-NEXT: attention.yield %[[X6]] : i1
+// CHECK-NEXT: attention.yield %[[X4]] : i1
 // CHECK: return %[[O]] : tensor<2x4x40x16xf16>
 "builtin.module"() ({
   "func.func"() <{function_type = (!torch.vtensor<[],f16>, !torch.vtensor<[],si32>, !torch.vtensor<[],si32>, !torch.vtensor<[],si32>, !torch.vtensor<[],si32>) -> !torch.vtensor<[],f16>, sym_name = "sdpa_score0", sym_visibility = "private"}> ({
@@ -219,7 +208,7 @@
 
 // CHECK-LABEL: func.func @distance
 // CHECK-SAME: (%[[A0:.*]]: tensor<2x4x40x16xf16>, %[[A1:.*]]: tensor<2x4x40x16xf16>, %[[A2:.*]]: tensor<2x4x40x16xf16>) -> tensor<2x4x40x16xf16>
-// CHECK-NEXT: %[[O:.*]] = attention.forward %[[A0]], %[[A1]], %[[A2]] scale 5.000000e-01 : (tensor<2x4x40x16xf16>, tensor<2x4x40x16xf16>, tensor<2x4x40x16xf16>) -> tensor<2x4x40x16xf16>
+// CHECK-NEXT: %[[O:.*]] = attention.forward %[[A0]], %[[A1]], %[[A2]] scale 5.000000e-01 mods [#attention.causal] : (tensor<2x4x40x16xf16>, tensor<2x4x40x16xf16>, tensor<2x4x40x16xf16>) -> tensor<2x4x40x16xf16>
 // CHECK-NEXT: score_mod (%[[A3:.*]], %[[A4:.*]], %[[A5:.*]], %[[A6:.*]], %[[A7:.*]]) {
 // CHECK-NEXT: %[[X0:.*]] = arith.subi %[[A7]], %[[A6]] : index
 // CHECK-NEXT: %[[X1:.*]] = arith.index_cast %[[X0]] : index to i32
@@ -228,9 +217,6 @@
 // CHECK-NEXT: %[[X3:.*]] = arith.mulf %[[X2]], %[[CST]] : f32
 // CHECK-NEXT: %[[X4:.*]] = arith.addf %[[A3]], %[[X3]] : f32
 // CHECK-NEXT: attention.yield %[[X4]] : f32
-// CHECK: mask_mod (%[[A3:.*]], %[[A4:.*]], %[[A5:.*]], %[[A6:.*]]) {
-// CHECK-NEXT: %[[X0:.*]] = arith.cmpi sge, %[[A5]], %[[A6]] : index
-// CHECK-NEXT: attention.yield %[[X0]] : i1
 // CHECK: return %[[O]] : tensor<2x4x40x16xf16>
 "builtin.module"() ({
   "func.func"() <{function_type = (!torch.vtensor<[],f16>, !torch.vtensor<[],si32>, !torch.vtensor<[],si32>, !torch.vtensor<[],si32>, !torch.vtensor<[],si32>) -> !torch.vtensor<[],f32>, sym_name = "sdpa_score0", sym_visibility = "private"}> ({
@@ -262,11 +248,8 @@
 
 // CHECK-LABEL: func.func @gqa
 // CHECK-SAME: (%[[A0:.*]]: tensor<2x4x40x16xf16>, %[[A1:.*]]: tensor<2x2x40x16xf16>, %[[A2:.*]]: tensor<2x2x40x16xf16>) -> tensor<2x4x40x16xf16>
-// CHECK-NEXT: %[[O:.*]] = attention.forward %[[A0]], %[[A1]], %[[A2]] : (tensor<2x4x40x16xf16>, tensor<2x2x40x16xf16>, tensor<2x2x40x16xf16>) -> tensor<2x4x40x16xf16>
-// CHECK-NEXT: mask_mod (%[[A3:.*]], %[[A4:.*]], %[[A5:.*]], %[[A6:.*]]) {
-// CHECK-NEXT: %[[X0:.*]] = arith.cmpi sge, %[[A5]], %[[A6]] : index
-// CHECK-NEXT: attention.yield %[[X0]] : i1
-// CHECK: return %[[O]] : tensor<2x4x40x16xf16>
+// CHECK-NEXT: %[[O:.*]] = attention.forward %[[A0]], %[[A1]], %[[A2]] mods [#attention.causal] : (tensor<2x4x40x16xf16>, tensor<2x2x40x16xf16>, tensor<2x2x40x16xf16>) -> tensor<2x4x40x16xf16>
+// CHECK-NEXT: return %[[O]] : tensor<2x4x40x16xf16>
 "builtin.module"() ({
   "func.func"() <{function_type = (!torch.vtensor<[],f16>, !torch.vtensor<[],si32>, !torch.vtensor<[],si32>, !torch.vtensor<[],si32>, !torch.vtensor<[],si32>) -> !torch.vtensor<[],f16>, sym_name = "sdpa_score0", sym_visibility = "private"}> ({
   ^bb0(%arg7: !torch.vtensor<[],f16>, %arg8: !torch.vtensor<[],si32>, %arg9: !torch.vtensor<[],si32>, %arg10: !torch.vtensor<[],si32>, %arg11: !torch.vtensor<[],si32>):
@@ -326,7 +309,7 @@
 
 // CHECK-LABEL: func.func @where
 // CHECK-SAME: (%[[A0:.*]]: tensor<2x4x40x16xf16>, %[[A1:.*]]: tensor<2x4x40x16xf16>, %[[A2:.*]]: tensor<2x4x40x16xf16>) -> tensor<2x4x40x16xf16>
-// CHECK-NEXT: %[[O:.*]] = attention.forward %[[A0]], %[[A1]], %[[A2]] : (tensor<2x4x40x16xf16>, tensor<2x4x40x16xf16>, tensor<2x4x40x16xf16>) -> tensor<2x4x40x16xf16>
+// CHECK-NEXT: %[[O:.*]] = attention.forward %[[A0]], %[[A1]], %[[A2]] mods [#attention.causal] : (tensor<2x4x40x16xf16>, tensor<2x4x40x16xf16>, tensor<2x4x40x16xf16>) -> tensor<2x4x40x16xf16>
 // CHECK-NEXT: score_mod (%[[A3:.*]], %[[A4:.*]], %[[A5:.*]], %[[A6:.*]], %[[A7:.*]]) {
 // CHECK-NEXT: %[[X0:.*]] = arith.addi %[[A6]], %[[A7]] : index
 // CHECK-NEXT: %[[C2:.*]] = arith.constant 2 : index
@@ -339,9 +322,6 @@
 // CHECK-NEXT: %[[X5:.*]] = arith.mulf %[[A3]], %[[CST]] : f32
 // CHECK-NEXT: %[[X6:.*]] = arith.select %[[X4]], %[[X5]], %[[A3]] : f32
 // CHECK-NEXT: attention.yield %[[X6]] : f32
-// CHECK: mask_mod (%[[A3:.*]], %[[A4:.*]], %[[A5:.*]], %[[A6:.*]]) {
-// CHECK-NEXT: %[[X0:.*]] = arith.cmpi sge, %[[A5]], %[[A6]] : index
-// CHECK-NEXT: attention.yield %[[X0]] : i1
 // CHECK: return %[[O]] : tensor<2x4x40x16xf16>
 "builtin.module"() ({
   "func.func"() <{function_type = (!torch.vtensor<[],f16>, !torch.vtensor<[],si32>, !torch.vtensor<[],si32>, !torch.vtensor<[],si32>, !torch.vtensor<[],si32>) -> !torch.vtensor<[],f16>, sym_name = "sdpa_score0", sym_visibility = "private"}> ({
@@ -376,7 +356,7 @@
 
 // CHECK-LABEL: func.func @window_cap
 // CHECK-SAME: (%[[A0:.*]]: tensor<2x4x40x16xf16>, %[[A1:.*]]: tensor<2x4x40x16xf16>, %[[A2:.*]]: tensor<2x4x40x16xf16>) -> tensor<2x4x40x16xf16>
-// CHECK-NEXT: %[[O:.*]] = attention.forward %[[A0]], %[[A1]], %[[A2]] : (tensor<2x4x40x16xf16>, tensor<2x4x40x16xf16>, tensor<2x4x40x16xf16>) -> tensor<2x4x40x16xf16>
+// CHECK-NEXT: %[[O:.*]] = attention.forward %[[A0]], %[[A1]], %[[A2]] mods [#attention.window<left = 8, right = 0>] : (tensor<2x4x40x16xf16>, tensor<2x4x40x16xf16>, tensor<2x4x40x16xf16>) -> tensor<2x4x40x16xf16>
 // CHECK-NEXT: score_mod (%[[A3:.*]], %[[A4:.*]], %[[A5:.*]], %[[A6:.*]], %[[A7:.*]]) {
 // CHECK-NEXT: %[[CST:.*]] = arith.constant 5.000000e+00 : f32
 // CHECK-NEXT: %[[X0:.*]] = arith.divf %[[A3]], %[[CST]] : f32
@@ -384,13 +364,6 @@
 // CHECK-NEXT: %[[CST_0:.*]] = arith.constant 5.000000e+00 : f32
 // CHECK-NEXT: %[[X2:.*]] = arith.mulf %[[X1]], %[[CST_0]] : f32
 // CHECK-NEXT: attention.yield %[[X2]] : f32
-// CHECK: mask_mod (%[[A3:.*]], %[[A4:.*]], %[[A5:.*]], %[[A6:.*]]) {
-// CHECK-NEXT: %[[X0:.*]] = arith.cmpi sge, %[[A5]], %[[A6]] : index
-// CHECK-NEXT: %[[X1:.*]] = arith.subi %[[A5]], %[[A6]] : index
-// CHECK-NEXT: %[[C8:.*]] = arith.constant 8 : index
-// CHECK-NEXT: %[[X2:.*]] = arith.cmpi sle, %[[X1]], %[[C8]] : index
-// CHECK-NEXT: %[[X3:.*]] = arith.andi %[[X0]], %[[X2]] : i1
-// CHECK-NEXT: attention.yield %[[X3]] : i1
 // CHECK: return %[[O]] : tensor<2x4x40x16xf16>
 "builtin.module"() ({
   "func.func"() <{function_type = (!torch.vtensor<[],f16>, !torch.vtensor<[],si32>, !torch.vtensor<[],si32>, !torch.vtensor<[],si32>, !torch.vtensor<[],si32>) -> !torch.vtensor<[],f16>, sym_name = "sdpa_score0", sym_visibility = "private"}> ({

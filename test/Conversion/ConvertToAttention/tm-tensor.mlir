@@ -40,11 +40,8 @@
 
 // CHECK-LABEL: func.func @causal
 // CHECK-SAME: (%[[A0:.*]]: tensor<2x4x40x16xf16>, %[[A1:.*]]: tensor<2x4x40x16xf16>, %[[A2:.*]]: tensor<2x4x40x16xf16>) -> tensor<2x4x40x16xf16>
-// CHECK-NEXT: %[[O:.*]] = attention.forward %[[A0]], %[[A1]], %[[A2]] : (tensor<2x4x40x16xf16>, tensor<2x4x40x16xf16>, tensor<2x4x40x16xf16>) -> tensor<2x4x40x16xf16>
-// CHECK-NEXT: mask_mod (%[[A3:.*]], %[[A4:.*]], %[[A5:.*]], %[[A6:.*]]) {
-// CHECK-NEXT: %[[X0:.*]] = arith.cmpi sge, %[[A5]], %[[A6]] : index
-// CHECK-NEXT: attention.yield %[[X0]] : i1
-// CHECK: return %[[O]] : tensor<2x4x40x16xf16>
+// CHECK-NEXT: %[[O:.*]] = attention.forward %[[A0]], %[[A1]], %[[A2]] mods [#attention.causal] : (tensor<2x4x40x16xf16>, tensor<2x4x40x16xf16>, tensor<2x4x40x16xf16>) -> tensor<2x4x40x16xf16>
+// CHECK-NEXT: return %[[O]] : tensor<2x4x40x16xf16>
 #map = affine_map<(d0, d1, d2, d3) -> (d0, d1, d2, d3)>
 "builtin.module"() ({
   "func.func"() <{function_type = (tensor<2x4x40x16xf16>, tensor<2x4x40x16xf16>, tensor<2x4x40x16xf16>) -> tensor<2x4x40x16xf16>, sym_name = "causal"}> ({
@@ -83,11 +80,8 @@
 
 // CHECK-LABEL: func.func @causal_longer
 // CHECK-SAME: (%[[A0:.*]]: tensor<2x4x40x16xf16>, %[[A1:.*]]: tensor<2x4x72x16xf16>, %[[A2:.*]]: tensor<2x4x72x16xf16>) -> tensor<2x4x40x16xf16>
-// CHECK-NEXT: %[[O:.*]] = attention.forward %[[A0]], %[[A1]], %[[A2]] : (tensor<2x4x40x16xf16>, tensor<2x4x72x16xf16>, tensor<2x4x72x16xf16>) -> tensor<2x4x40x16xf16>
-// CHECK-NEXT: mask_mod (%[[A3:.*]], %[[A4:.*]], %[[A5:.*]], %[[A6:.*]]) {
-// CHECK-NEXT: %[[X0:.*]] = arith.cmpi sge, %[[A5]], %[[A6]] : index
-// CHECK-NEXT: attention.yield %[[X0]] : i1
-// CHECK: return %[[O]] : tensor<2x4x40x16xf16>
+// CHECK-NEXT: %[[O:.*]] = attention.forward %[[A0]], %[[A1]], %[[A2]] mods [#attention.causal<align = top_left>] : (tensor<2x4x40x16xf16>, tensor<2x4x72x16xf16>, tensor<2x4x72x16xf16>) -> tensor<2x4x40x16xf16>
+// CHECK-NEXT: return %[[O]] : tensor<2x4x40x16xf16>
 #map = affine_map<(d0, d1, d2, d3) -> (d0, d1, d2, d3)>
 "builtin.module"() ({
   "func.func"() <{function_type = (tensor<2x4x40x16xf16>, tensor<2x4x72x16xf16>, tensor<2x4x72x16xf16>) -> tensor<2x4x40x16xf16>, sym_name = "causal_longer"}> ({
@@ -237,11 +231,8 @@
 
 // CHECK-LABEL: func.func @permuted
 // CHECK-SAME: (%[[A0:.*]]: tensor<2x40x4x16xf16>, %[[A1:.*]]: tensor<2x40x4x16xf16>, %[[A2:.*]]: tensor<2x40x4x16xf16>) -> tensor<2x40x4x16xf16>
-// CHECK-NEXT: %[[O:.*]] = attention.forward %[[A0]], %[[A1]], %[[A2]] layout bshd : (tensor<2x40x4x16xf16>, tensor<2x40x4x16xf16>, tensor<2x40x4x16xf16>) -> tensor<2x40x4x16xf16>
-// CHECK-NEXT: mask_mod (%[[A3:.*]], %[[A4:.*]], %[[A5:.*]], %[[A6:.*]]) {
-// CHECK-NEXT: %[[X0:.*]] = arith.cmpi sge, %[[A5]], %[[A6]] : index
-// CHECK-NEXT: attention.yield %[[X0]] : i1
-// CHECK: return %[[O]] : tensor<2x40x4x16xf16>
+// CHECK-NEXT: %[[O:.*]] = attention.forward %[[A0]], %[[A1]], %[[A2]] layout bshd mods [#attention.causal] : (tensor<2x40x4x16xf16>, tensor<2x40x4x16xf16>, tensor<2x40x4x16xf16>) -> tensor<2x40x4x16xf16>
+// CHECK-NEXT: return %[[O]] : tensor<2x40x4x16xf16>
 #map = affine_map<(d0, d1, d2, d3) -> (d0, d1, d2, d3)>
 "builtin.module"() ({
   "func.func"() <{function_type = (tensor<2x40x4x16xf16>, tensor<2x40x4x16xf16>, tensor<2x40x4x16xf16>) -> tensor<2x40x4x16xf16>, sym_name = "permuted"}> ({
@@ -322,11 +313,8 @@
 
 // CHECK-LABEL: func.func @repeat_kv
 // CHECK-SAME: (%[[A0:.*]]: tensor<2x4x40x16xf16>, %[[A1:.*]]: tensor<2x2x40x16xf16>, %[[A2:.*]]: tensor<2x2x40x16xf16>) -> tensor<2x4x40x16xf16>
-// CHECK-NEXT: %[[O:.*]] = attention.forward %[[A0]], %[[A1]], %[[A2]] : (tensor<2x4x40x16xf16>, tensor<2x2x40x16xf16>, tensor<2x2x40x16xf16>) -> tensor<2x4x40x16xf16>
-// CHECK-NEXT: mask_mod (%[[A3:.*]], %[[A4:.*]], %[[A5:.*]], %[[A6:.*]]) {
-// CHECK-NEXT: %[[X0:.*]] = arith.cmpi sge, %[[A5]], %[[A6]] : index
-// CHECK-NEXT: attention.yield %[[X0]] : i1
-// CHECK: return %[[O]] : tensor<2x4x40x16xf16>
+// CHECK-NEXT: %[[O:.*]] = attention.forward %[[A0]], %[[A1]], %[[A2]] mods [#attention.causal] : (tensor<2x4x40x16xf16>, tensor<2x2x40x16xf16>, tensor<2x2x40x16xf16>) -> tensor<2x4x40x16xf16>
+// CHECK-NEXT: return %[[O]] : tensor<2x4x40x16xf16>
 #map = affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d3, d4)>
 #map1 = affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d2, d3, d4)>
 #map2 = affine_map<(d0, d1, d2, d3) -> (d0, d1, d2, d3)>

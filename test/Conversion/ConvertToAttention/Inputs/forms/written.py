@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Attention that is written out: softmax between two products, in ten forms.
+"""Attention that is written out: softmax between two products, in sixteen forms.
 
 The texts beside, in `written`, are what torch-mlir 20261001 prints of the functions of
 the same names for torch 2.11: `raw` as torch.export leaves them, `torch` decomposed,
@@ -33,10 +33,36 @@ def inputs_of(np, name, random):
         shapes = [(BATCH * HEADS, LENGTH, DIM)] * 3
     if name == "additive":
         shapes.append((BATCH, 1, LENGTH, LENGTH))
-    return [random.standard_normal(shape).astype(np.float16) for shape in shapes]
+    inputs = [random.standard_normal(shape).astype(np.float16) for shape in shapes]
+    if name == "padding":
+        # The first keys of the second batch: seven rows see none at all.
+        inputs.append(np.ones((BATCH, LENGTH), np.int64))
+        inputs[-1][1, :7] = 0
+    return inputs
+
+
+def get_visible(np, name, mask):
+    i, j = np.arange(LENGTH)[:, None], np.arange(LENGTH)[None]
+    return {"lowest": j <= i, "lowest_rows": j < i, "lowest_fill": j < i,
+            "windows": (j <= i) & (j > i - 9),
+            "chunks": (j <= i) & (i // 16 == j // 16),
+            "padding": (j <= i) & (mask is not None and
+                                   mask.astype(bool)[:, None, None, :])}.get(name)
 
 
 def answer_of(np, name, q, k, v, mask=None):
+    visible = get_visible(np, name, mask)
+    if visible is not None:
+        def hide(scores):
+            hidden = np.full_like(scores, -np.inf)
+            if name == "lowest_fill":
+                hidden[:] = np.finfo(np.float16).min
+            elif name in ("lowest", "lowest_rows", "padding"):
+                # As torch rounds the sum.
+                with np.errstate(over="ignore"):
+                    hidden = (scores.astype(np.float16) + np.finfo(np.float16).min)
+            return np.where(visible, scores, hidden.astype(np.float32))
+        return attend(np, q, k, v, hide)
     if name == "causal_fill":
         hidden = np.triu(np.ones((LENGTH, LENGTH), bool), 1)
         return attend(np, q, k, v, lambda s: np.where(hidden, -np.inf, s))
