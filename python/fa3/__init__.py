@@ -12,6 +12,7 @@ from __future__ import annotations
 import importlib
 import logging as _logging
 import os as _os
+import sys as _sys
 from typing import TYPE_CHECKING, Any
 
 from .errors import (
@@ -37,6 +38,7 @@ _NAMES = {
     "merge": "merging",
     "BlockMask": "blocks",
     "install_flash_attn_3": "flash_attn_3",
+    "register": "sdpa",
     "uninstall_flash_attn_3": "flash_attn_3",
 }
 _MODULES = (
@@ -49,7 +51,7 @@ __all__ = [
     "ArgumentError", "ArgumentTypeError", "BlockMask", "CompileError",
     "CompilerNotFoundError", "Diagnostic", "Fa3Error", "Kernel", "SettingError",
     "TraceError", "UnsupportedError", "attention", "attention_kernel", "autotune", "compile",
-    "flex_attention", "install_flash_attn_3", "merge", "uninstall_flash_attn_3",
+    "flex_attention", "install_flash_attn_3", "merge", "register", "uninstall_flash_attn_3",
 ]  # fmt: skip
 
 if TYPE_CHECKING:
@@ -60,6 +62,7 @@ if TYPE_CHECKING:
     from .flash_attn_3 import install_flash_attn_3, uninstall_flash_attn_3
     from .flex import flex_attention
     from .merging import merge
+    from .sdpa import register
     from .tuning import autotune
 
 
@@ -113,4 +116,15 @@ def _configure_logging() -> None:
     logger.setLevel(getattr(_logging, level, _logging.WARNING))
 
 
+def _list_in_torch() -> None:
+    """fa3.register(), where torch is loaded, without importing more."""
+    attention_module = _sys.modules.get("torch.nn.attention")
+    if hasattr(attention_module, "register_flash_attention_impl"):
+        attention_module.register_flash_attention_impl(
+            "fa3-compiler",
+            register_fn=lambda: importlib.import_module(".sdpa", __name__)._activated_by_torch(),
+        )
+
+
 _configure_logging()
+_list_in_torch()

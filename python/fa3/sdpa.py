@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import collections
 import functools
+import threading
 import warnings
 from typing import Any, Callable
 
 import torch
 
-from . import checks, forks, gradients
+from . import checks, forks, gradients, sdpa_packed
 from .errors import Fa3Error, UnsupportedError
 from .program import to_text
 from .request import run_program
@@ -84,6 +85,19 @@ class _Switch:
             name: torch.library.get_kernel(f"aten::{_PREFIX}{name}", key)
             for name in overrides
         }
+        # torch's own kernels call _flash_attention_forward.
+        self.depth = threading.local()
+        packed = {
+            sdpa_packed.FORWARD: functools.partial(sdpa_packed.forward, self),
+            sdpa_packed.BACKWARD: functools.partial(sdpa_packed.backward, self),
+        }
+        packed = {
+            name: function for name, function in packed.items()
+            if torch._C._dispatch_has_kernel_for_dispatch_key(f"aten::{name}", key)
+        }
+        self.stock |= {
+            name: torch.library.get_kernel(f"aten::{name}", key) for name in packed
+        }
         self.device = key.lower()
         self.library: Any = torch.library.Library("aten", "IMPL")
         with warnings.catch_warnings():
@@ -93,6 +107,10 @@ class _Switch:
                 self.library.impl(
                     _PREFIX + name, function, key, with_keyset=True, allow_override=True
                 )
+            for name, function in packed.items():
+                self.library.impl(
+                    name, function, key, with_keyset=True, allow_override=True
+                )
             if _BOOLEANS_BECOME_FINITE:
                 self.whole = torch.library.get_kernel(f"aten::{_WHOLE}", key)
                 self.library.impl(
@@ -101,6 +119,9 @@ class _Switch:
                 )  # fmt: skip
 
     def remove(self) -> None:
+        global _active
+        if _active is self:
+            _active = None
         library, self.library = self.library, None
         if library is not None:
             library._destroy()
@@ -138,7 +159,7 @@ class _Switch:
         )  # fmt: skip
         made = why or self._run(query, key, value, None, is_causal, scale, True)
         if isinstance(made, str):
-            return self._run_stock(
+            return self.run_stock(
                 made, "flash_attention", keys, query, key, value, dropout_p, is_causal,
                 return_debug_mask, scale=scale,
             )  # fmt: skip
@@ -162,7 +183,7 @@ class _Switch:
             query, key, value, attn_bias, is_causal, scale, compute_log_sumexp
         )  # fmt: skip
         if isinstance(made, str):
-            return self._run_stock(
+            return self.run_stock(
                 made, "cudnn_attention", keys, query, key, value, attn_bias,
                 compute_log_sumexp, dropout_p, is_causal, return_debug_mask, scale=scale,
             )  # fmt: skip
@@ -191,7 +212,7 @@ class _Switch:
                 top_left=query.shape[2] != key.shape[2], out=out,
             )  # fmt: skip
         if isinstance(made, str):
-            return self._run_stock(
+            return self.run_stock(
                 made, "efficient_attention", keys, query, key, value, attn_bias,
                 compute_log_sumexp, dropout_p, is_causal, scale=scale,
             )  # fmt: skip
@@ -239,7 +260,7 @@ class _Switch:
             )
         )  # fmt: skip
         if isinstance(made, str):
-            return self._run_stock(
+            return self.run_stock(
                 f"gradients: {made}", "flash_attention_backward", keys, grad_out, query,
                 key, value, out, logsumexp, cum_seq_q, cum_seq_k, max_q, max_k,
                 dropout_p, is_causal, philox_seed, philox_offset, scale=scale,
@@ -261,7 +282,7 @@ class _Switch:
             )
         )  # fmt: skip
         if isinstance(made, str):
-            return self._run_stock(
+            return self.run_stock(
                 f"gradients: {made}", "cudnn_attention_backward", keys, grad_out, query,
                 key, value, out, logsumexp, philox_seed, philox_offset, attn_bias,
                 cum_seq_q, cum_seq_k, max_q, max_k, dropout_p, is_causal, scale=scale,
@@ -287,7 +308,7 @@ class _Switch:
             if attn_bias is not None:
                 # Of rows without visible keys: weights of 0 for every kernel.
                 logsumexp = logsumexp.masked_fill(logsumexp == -torch.inf, torch.inf)
-            return self._run_stock(
+            return self.run_stock(
                 f"gradients: {made}", "efficient_attention_backward", keys, grad_out,
                 query, key, value, attn_bias, out, logsumexp, philox_seed,
                 philox_offset, dropout_p, grad_input_mask, is_causal, scale=scale,
@@ -315,11 +336,39 @@ class _Switch:
 
     # -- torch's ------------------------------------------------------------------
 
-    def _run_stock(self, why: str, name: str, keys: Any, *args: Any, **named: Any) -> Any:
-        if self.strict:
-            raise UnsupportedError(f"scaled_dot_product_attention: {why}")
-        _report.declined[why] += 1
-        return self.stock[name].call_boxed(keys, *args, **named)
+    def run_stock(self, why: str, name: str, keys: Any, *args: Any, **named: Any) -> Any:
+        inside = self.runs_stock()
+        if not inside:
+            if self.strict:
+                what = name if name.startswith("_flash") else "scaled_dot_product_attention"
+                raise UnsupportedError(f"{what}: {why}")
+            _report.declined[why] += 1
+        self.depth.inside = True
+        try:
+            return self.stock[name].call_boxed(keys, *args, **named)
+        finally:
+            self.depth.inside = inside
+
+    def runs_stock(self) -> str:
+        """That one of torch's kernels, which calls this, was to run; "" if not."""
+        return "called by torch's kernel" if getattr(self.depth, "inside", False) else ""
+
+    def counted(self, run: Callable[..., Any], *args: Any, gradients: bool = False) -> Any:
+        """What `run` gives, or why that is torch's."""
+        try:
+            with torch.no_grad():
+                made = run(*args)
+        except Fa3Error as error:
+            return _reason_of(error, self.strict)
+        if gradients:
+            _report.gradients += 1
+        else:
+            _report.ran += 1
+        return made
+
+    def declines(self, q: Any, gradients: bool) -> str:
+        """What any call of torch's FlashAttention is declined for."""
+        return _declines_device(q) or (_declines_backward() if gradients else "")
 
 
 _MASK_GRADIENT = "the mask requires a gradient"
@@ -362,7 +411,7 @@ def activate(strict: bool = False) -> None:
     causal, and with a mask; gradients by fa3's kernels (set_backward). What fa3 does
     not take goes to the kernel that torch has chosen and is counted (report()); with
     `strict` it raises. Needs torch 2.9."""
-    global _active
+    global _active, _strict
     with _lock:
         if _active is not None:
             _active.strict = strict
@@ -372,21 +421,36 @@ def activate(strict: bool = False) -> None:
                 f"activate() needs torch.library.get_kernel, torch {torch.__version__} "
                 "has none"
             )
-        attention_module = torch.nn.attention
-        if hasattr(attention_module, "register_flash_attention_impl"):
-            made: list[_Switch] = []
-
-            def register() -> _Switch:
-                made.append(_Switch(strict))
-                return made[0]
-
-            attention_module.register_flash_attention_impl(
-                IMPLEMENTATION, register_fn=register
-            )
-            attention_module.activate_flash_attention_impl(IMPLEMENTATION)
-            _active = made[0]
+        if register():
+            _strict = strict
+            try:
+                torch.nn.attention.activate_flash_attention_impl(IMPLEMENTATION)
+            finally:
+                _strict = False
         else:
             _active = _Switch(strict)
+
+
+_strict = False
+
+
+def register() -> bool:
+    """Lists fa3 among torch.nn.attention.list_flash_attention_impls(), which
+    activate_flash_attention_impl("fa3-compiler") is activate() of then. False where torch,
+    before 2.11, has no such list. `import fa3` behind `import torch` does it."""
+    attention_module = torch.nn.attention
+    if not hasattr(attention_module, "register_flash_attention_impl"):
+        return False
+    attention_module.register_flash_attention_impl(
+        IMPLEMENTATION, register_fn=_activated_by_torch
+    )
+    return True
+
+
+def _activated_by_torch() -> _Switch:
+    global _active
+    _active = _Switch(_strict)
+    return _active
 
 
 def deactivate() -> None:
@@ -462,6 +526,10 @@ def _declines(
         why = _declines_mask(bias, q, k)
         if why:
             return why
+    return _declines_device(q)
+
+
+def _declines_device(q: Any) -> str:
     if q.is_cuda and _capability(q.get_device()) != (9, 0):
         return "device of compute capability {}.{}".format(*_capability(q.get_device()))
     return ""

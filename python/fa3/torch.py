@@ -20,11 +20,11 @@ from .blocks import Lists
 from .errors import ArgumentError, UnsupportedError
 from .program import EXTRAS, Program, mods_text, parse, to_text
 from .request import run_again, run_program
-from .sdpa import Report, activate, deactivate, is_active, report
+from .sdpa import Report, activate, deactivate, is_active, register, report
 from .trace import Traced, trace_mods
 
 __all__ = [
-    "Report", "activate", "attention", "deactivate", "is_active", "report",
+    "Report", "activate", "attention", "deactivate", "is_active", "register", "report",
     "set_backward",
 ]  # fmt: skip
 
@@ -237,6 +237,7 @@ torch.library.register_autograd(
 )
 torch.library.register_autograd("fa3::backward", _no_second_order, lib=_library)
 flops.register()
+register()
 
 # -----------------------------------------------------------------------------
 # The function
