@@ -27,6 +27,16 @@ class ReadsElements(TraceError):
     """A mod reads elements of a tensor while it is traced."""
 
 
+class EndsGradient(TraceError):
+    """A mod says that something has no gradient, or another one, which kernels do not
+    know."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(
+            f"{what}: gradients that end in a mod are not supported", *current_place()
+        )
+
+
 # -----------------------------------------------------------------------------
 # Places in the user's code
 # -----------------------------------------------------------------------------
@@ -301,6 +311,10 @@ def _refuse(name: str, why: str) -> Callable[..., Node]:
     return refuse
 
 
+def _detach(graph: Graph, *operands: Any) -> Node:
+    raise EndsGradient("detach")
+
+
 FUNCTIONS: dict[str, Callable[..., Node]] = {
     "silu": _silu, "softplus": _softplus, "elu": _elu, "leaky_relu": _leaky_relu,
     "hardtanh": _hardtanh, "lerp": _lerp, "addcmul": _addcmul, "logaddexp": _logaddexp,
@@ -336,7 +350,7 @@ FUNCTIONS: dict[str, Callable[..., Node]] = {
     "int": lambda graph, x: graph.cast(x, INDEX),
     "bool": lambda graph, x: graph.cast(x, BOOL),
     "clone": lambda graph, x: x,
-    "detach": _refuse("detach", "gradients that end in a mod are not supported"),
+    "detach": _detach, "detach_": _detach, "requires_grad_": _detach,
     "fmax": _refuse("fmax", "a number beside NaN is not supported, use maximum"),
     "fmin": _refuse("fmin", "a number beside NaN is not supported, use minimum"),
 }  # fmt: skip

@@ -9,9 +9,10 @@ from typing import Any, Callable
 
 from . import tensors
 from .errors import TraceError
+from .functions import EndsGradient
 
 # What leaves a scalar as it is.
-_SAME = ("alias", "clone", "contiguous", "copy", "detach", "expand", "lift_fresh",
+_SAME = ("alias", "clone", "contiguous", "copy", "expand", "lift_fresh",
          "lift_fresh_copy", "reshape", "squeeze", "unsqueeze", "view")  # fmt: skip
 _NAMES = {"convert_element_type": "to", "_to_copy": "to"}
 
@@ -58,7 +59,8 @@ def _graph(
     from torch.fx.experimental.proxy_tensor import make_fx
     from torch.overrides import TorchFunctionMode
 
-    asked = []
+    asked: list[Any] = []
+    inside: list[Any] = []
 
     class Indexing(TorchFunctionMode):
         """table[index] as an operator, where torch would ask for the value."""
@@ -66,17 +68,30 @@ def _graph(
         def __torch_function__(
             self, func: Any, types: Any, args: Any = (), kwargs: Any = None
         ) -> Any:
+            if not inside:  # and not in what torch makes of the mod's calls
+                if func in _detaches(torch):
+                    return _detached(torch, args[0])
+                if (
+                    has_gradient and not torch.is_grad_enabled()
+                    and func is not torch._C._set_grad_enabled
+                ):  # fmt: skip
+                    raise EndsGradient("torch.no_grad, or a torch.autograd.Function")
             if func is torch.Tensor.__getitem__:
                 index = args[1] if isinstance(args[1], tuple) else (args[1],)
                 if all(isinstance(one, torch.Tensor) for one in index):
                     return torch.ops.aten.index.Tensor(args[0], list(index))
+            inside.append(func)
             made = func(*args, **(kwargs or {}))
+            inside.pop()
             if not isinstance(made, torch.Tensor):
                 asked.append(func)
             return made
 
+    # That of a mask has none.
+    has_gradient = count == 5
+
     def called(*given: Any) -> Any:
-        with Indexing():
+        with torch.set_grad_enabled(has_gradient), Indexing():
             return mod(*given)
 
     examples = [torch.zeros((), dtype=torch.int32) for _ in range(4)]
@@ -91,6 +106,23 @@ def _graph(
     return graph, all(one in keyed for one in asked)
 
 
+def _detaches(torch: Any) -> tuple[Any, ...]:
+    return (
+        torch.Tensor.detach, torch.detach, torch.Tensor.detach_, torch.detach_,
+        torch.Tensor.requires_grad_, torch.Tensor.data.__get__,
+    )  # fmt: skip
+
+
+def _detached(torch: Any, tensor: Any) -> Any:
+    """A captured tensor without its gradient is another tensor."""
+    if torch._is_functional_tensor(tensor):
+        raise EndsGradient("detach")
+    from . import watch
+
+    with watch.unseen(), torch._C.DisableTorchFunction():
+        return tensor.detach()
+
+
 def _call(node: Any, read: Callable[[Any], Any], apply: Any) -> Any:
     target = node.target
     base = target._schema.name.partition("::")[2]
@@ -100,23 +132,9 @@ def _call(node: Any, read: Callable[[Any], Any], apply: Any) -> Any:
         named.pop(key, None)
     if base == "index":
         return args[0][tuple(args[1])]
-    if base == "detach" and _depends(node):
-        raise TraceError("detach: gradients that end in a mod are not supported")
     if base in _SAME or (base == "_to_copy" and named.get("dtype") is None):
         return args[-1] if base == "copy" else args[0]
     if base in ("scalar_tensor", "full"):
         return args[0] if base == "scalar_tensor" else args[1]
     return apply(_NAMES.get(base, base), tuple(args), named)
 
-
-def _depends(node: Any) -> bool:
-    """Whether a node is computed from what the mod is given."""
-    work, seen = [node], set()
-    while work:
-        one = work.pop()
-        if one.op == "placeholder":
-            return True
-        if one not in seen:
-            seen.add(one)
-            work += one.all_input_nodes
-    return False

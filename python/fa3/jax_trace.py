@@ -6,6 +6,7 @@ auxiliary operands, captured numbers constants."""
 from __future__ import annotations
 
 import dataclasses
+import os
 from typing import Any, Callable
 
 import jax
@@ -27,7 +28,7 @@ _CALLS = {"jit": "jaxpr", "pjit": "jaxpr", "closed_call": "call_jaxpr",
           "custom_jvp_call": "call_jaxpr", "custom_vjp_call": "call_jaxpr",
           "remat": "jaxpr", "checkpoint": "jaxpr"}  # fmt: skip
 # Values pass through: extents are 1, gradients do not matter.
-_SAME = ("copy", "squeeze", "reshape", "broadcast_in_dim",
+_SAME = ("copy", "stop_gradient", "squeeze", "reshape", "broadcast_in_dim",
          "expand_dims", "reduce_precision")  # fmt: skip
 _PLAIN = {
     "add": "add", "sub": "sub", "mul": "mul", "max": "maximum", "min": "minimum",
@@ -56,6 +57,8 @@ class _Session:
         self.arrays: list[Any] = []
         self.loads: dict[tuple[int, tuple[str | None, ...]], int] = {}
         self.graph = Graph()
+        #: Whether what is traced has a gradient.
+        self.has_gradient = False
 
     def array(self, value: Any) -> int:
         for number, known in enumerate(self.arrays):
@@ -87,7 +90,7 @@ def trace_mods(score_mod: Any, mask_mod: Any) -> Traced:
     nodes: dict[str, Node] = {}
     for name, mod in (("score_mod", score_mod), ("mask_mod", mask_mod)):
         if mod is not None:
-            session.graph = Graph()
+            session.graph, session.has_gradient = Graph(), name == "score_mod"
             nodes[name] = _trace(session, name, mod)
     auxiliaries, tensors, uses = [], [], []
     for number, indices in session.loads:
@@ -159,10 +162,20 @@ def _apply(session: _Session, equation: Any, operands: list[Any]) -> list[Any]:
             inner = ClosedJaxpr(inner, ())
         if name == "custom_jvp_call" and _is_relu(inner.jaxpr):
             return [functions.FUNCTIONS["relu"](graph, operands[0])]
+        if name.startswith("custom") and session.has_gradient:
+            source = _source(inner.jaxpr)
+            if not source[1].startswith(os.path.dirname(jax.__file__) + os.sep):
+                raise TraceError(
+                    f"{name}: gradients that a mod gives itself are not supported"
+                )
+            if source[0] == "relu6":
+                limits = (graph.constant(0.0), graph.constant(6.0))
+                return [functions.FUNCTIONS["hardtanh"](graph, operands[0], *limits)]
         return _run(session, inner, operands)
     if name == "dynamic_slice":
         return [_slice(session, operands[0], operands[1:], named["slice_sizes"])]
-    if name == "stop_gradient":
+    whole = isinstance(operands[0], Node) and operands[0].type != FLOAT
+    if name == "stop_gradient" and session.has_gradient and not whole:
         raise TraceError("stop_gradient: gradients that end in a mod are not supported")
     if name in _SAME:
         # A slice of an array keeps only what was not indexed.
@@ -176,6 +189,13 @@ def _apply(session: _Session, equation: Any, operands: list[Any]) -> list[Any]:
     if any(isinstance(one, _Array) for one in nodes):
         raise TraceError(f"{name} of a captured array; only its elements are read")
     return [_scalar(graph, name, named, nodes)]
+
+
+def _source(jaxpr: Any) -> tuple[str, str]:
+    """Name and file of the function that a jaxpr is of."""
+    said = str(getattr(jaxpr.debug_info, "func_src_info", None) or "")
+    name, _, place = said.partition(" at ")
+    return name, place
 
 
 def _is_relu(jaxpr: Any) -> bool:

@@ -19,6 +19,7 @@ from .errors import TraceError
 from .functions import (
     ALIASES,
     FUNCTIONS,
+    EndsGradient,
     NeedsNumber,
     ReadsElements,
     current_place,
@@ -42,6 +43,15 @@ class Session:
         self.reads: list[tuple[Any, str, Any]] = []
         #: Captured numbers that are indices of dimensions of tensors.
         self.indices: list[tuple[int, Any, int]] = []
+        #: Whether what is computed has a gradient.
+        self.has_gradient = False
+
+    def check_gradient(self) -> None:
+        """Raises in torch.no_grad(), which the forward of an autograd.Function is in."""
+        if self.has_gradient:
+            torch = tensors.torch_module()
+            if torch is not None and not torch.is_grad_enabled():
+                raise EndsGradient("torch.no_grad, or a torch.autograd.Function")
 
     def read(self, tensor: Any, what: str) -> Any:
         """A property of a tensor, on which the trace then depends."""
@@ -309,6 +319,7 @@ def is_value(value: Any) -> bool:
 
 
 def _load(table: Table, index: tuple[Any, ...]) -> Any:
+    _session().check_gradient()
     nodes: list[Node] = []
     for one in index:
         node = to_node(one) if is_value(one) else None
@@ -407,6 +418,7 @@ def found_table(tensor: Any) -> Table:
 
 def apply(name: str, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
     """A function of torch, an operator or a method, on stand-ins."""
+    _session().check_gradient()
     stripped = name.strip("_") if name.startswith("__") else name
     if stripped == "getitem":
         table = args[0]

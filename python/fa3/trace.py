@@ -14,7 +14,7 @@ from . import tensors
 from .capture import Capture
 from .copies import Copies
 from .errors import TraceError
-from .functions import NeedsNumber, ReadsElements, is_ours
+from .functions import EndsGradient, NeedsNumber, ReadsElements, is_ours
 from .graph import BOOL, FLOAT, INDEX, Graph, Node, Printer
 from .spec import Auxiliary, Regions
 from .standins import (
@@ -228,6 +228,8 @@ def _run_otherwise(
 ) -> Node:  # fmt: skip
     """What stand-ins for what is captured cannot take: by make_fx, or without those, so
     that elements of tensors can be read. Raises `error` if nothing can."""
+    if isinstance(error, EndsGradient):
+        raise error
     ways: list[Callable[[], Node]] = [
         lambda: _run_by_torch(session, capture, name, mod, constants),
         lambda: _run_as_it_is(session, capture, name, mod),
@@ -238,6 +240,8 @@ def _run_otherwise(
         session.graph = Graph()
         try:
             return way()
+        except EndsGradient:
+            raise
         except Exception:  # the first error is the one that the user understands
             continue
     raise error
@@ -297,7 +301,8 @@ def _run(session: Session, name: str, mod: Any) -> Node:
     previous = getattr(current, "session", None)
     current.session = session
     try:
-        with _torch_mode():
+        with _torch_mode(name == "score_mod"):
+            session.has_gradient = name == "score_mod"
             result = mod(*args)
         if not is_value(result):
             raise TraceError(
@@ -315,11 +320,12 @@ def _run(session: Session, name: str, mod: Any) -> Node:
                 file, line = frame.filename, frame.lineno or 0
         raise TraceError(f"{name}: {type(error).__name__}: {error}", file, line) from error
     finally:
-        current.session = previous
+        current.session, session.has_gradient = previous, False
 
 
-def _torch_mode() -> Any:
-    """Makes tensor[traced] come to us, which asks only the tensor otherwise."""
+def _torch_mode(has_gradient: bool) -> Any:
+    """Makes tensor[traced] come to us, which asks only the tensor otherwise; what has a
+    gradient is computed where there are some."""
     torch = tensors.torch_module()
     if torch is None:
         return contextlib.nullcontext()
@@ -338,7 +344,11 @@ def _torch_mode() -> Any:
                 return apply(func.__name__, args, kwargs or {})
             return func(*args, **(kwargs or {}))
 
-    return Mode()
+    stack = contextlib.ExitStack()
+    stack.enter_context(Mode())
+    if has_gradient:
+        stack.enter_context(torch.enable_grad())
+    return stack
 
 
 def _finish(

@@ -393,6 +393,44 @@ class TransformTest(Problem):
 
 @support.needs_torch
 @support.needs_interpreter
+class DetachedTest(Problem):
+    """A table without its gradient, in a mod: that of torch is 0, not left out."""
+
+    def test_values(self):
+        gelu = torch.nn.functional.gelu
+        for mod in (
+            lambda t: lambda s, b, h, i, j: gelu(s) + t.detach()[h],
+            lambda t: lambda s, b, h, i, j: gelu(s) * t.data[h],
+            lambda t: lambda s, b, h, i, j: s * (t[h] + t.detach()[h]),
+            lambda t: lambda s, b, h, i, j: gelu(s) * t.detach().clone()[h] + t[h],
+        ):
+            grads = []
+            for f, name in ((self.ours, "score_mod"), (self.theirs, "score")):
+                torch.manual_seed(1)
+                given = [torch.rand(4, requires_grad=True), self.q.clone().requires_grad_()]
+                made = torch.autograd.grad(
+                    f(given[1], self.k, self.v, **{name: mod(given[0])}), given,
+                    materialize_grads=True,
+                )  # fmt: skip
+                grads.append(made)
+            self.close(*grads, 3e-2)
+
+    def test_masks_need_no_gradient(self):
+        table = torch.arange(9)
+
+        @torch.no_grad()
+        def mask_mod(b, h, i, j):
+            return (table.detach()[i] >= j) | (i < 0)
+
+        made = fa3.attention(self.q, self.k, self.v, mask_mod=mask_mod, interpret=True)
+        wanted = fa3.attention(
+            self.q, self.k, self.v, interpret=True, mask_mod=lambda b, h, i, j: i >= j
+        )
+        self.close([made], [wanted], 0)
+
+
+@support.needs_torch
+@support.needs_interpreter
 class CompiledTest(Problem):
     """Transforms in compiled functions, and of them: Dynamo's gradients were 0."""
 

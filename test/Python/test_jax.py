@@ -154,14 +154,33 @@ class JaxTest(unittest.TestCase):
             np.testing.assert_allclose(o, expected, atol=4e-3)
 
     def test_mods_that_cannot_be_traced(self):
-        q, table = self.q, jnp.ones((3, 3))
+        q, table, row = self.q, jnp.ones((3, 3)), jnp.ones(4)
+        scaled = jax.custom_jvp(lambda x: x * 2)
+        scaled.defjvps(lambda t, answer, x: t * 5)
+        clipped = jax.custom_vjp(lambda x: x * 2)
+        clipped.defvjp(lambda x: (x * 2, None), lambda rest, t: (jnp.clip(t, -1, 1),))
         for mod, expected in (
             (lambda s, b, h, q, kv: s if q > kv else -s, "TracerBoolConversionError"),
             (lambda s, b, h, q, kv: s + table.sum() + table[h].sum(), "of a captured"),
             (lambda s, b, h, q, kv: jnp.sinh(s), "primitive 'sinh' of JAX"),
+            (lambda s, b, h, q, kv: s + jax.lax.stop_gradient(s), "stop_gradient: grad"),
+            (lambda s, b, h, q, kv: s * jax.lax.stop_gradient(row)[h], "stop_gradient"),
+            (lambda s, b, h, q, kv: scaled(s), "custom_jvp_call: gradients that a mod"),
+            (lambda s, b, h, q, kv: clipped(s), "custom_vjp_call: gradients that a mod"),
         ):
             with self.assertRaisesRegex(fa3.TraceError, expected):
                 fa3.jax.attention(q, q, q, score_mod=mod, interpret=True)
+        # Masks and indices have none.
+        stop = jax.lax.stop_gradient
+        made = fa3.jax.attention(
+            q, q, q, interpret=True, mask_mod=lambda b, h, i, j: stop(i) * 2 >= clipped(j),
+            score_mod=lambda s, b, h, i, j: s + stop(i - j) * 0.1,
+        )  # fmt: skip
+        wanted = fa3.jax.attention(
+            q, q, q, interpret=True, mask_mod=lambda b, h, i, j: i >= j,
+            score_mod=lambda s, b, h, i, j: s + (i - j) * 0.1,
+        )  # fmt: skip
+        np.testing.assert_array_equal(made, wanted)
         slopes = jnp.ones(3)
         with self.assertRaisesRegex(fa3.ArgumentError, "3 elements of dimension 0"):
             fa3.jax.attention(
@@ -338,7 +357,7 @@ class JaxTest(unittest.TestCase):
 
         for edit in (
             jax.nn.relu, lambda s: jnp.maximum(s, 0.5 * s), lambda s: jnp.maximum(s, 0.0),
-            lambda s: jax.lax.clamp(0.0, s, 2.0),
+            lambda s: jax.lax.clamp(0.0, s, 2.0), jax.nn.relu6,
         ):  # fmt: skip
             made, wanted = (
                 jax.grad(lambda q, f=f: (f(q, self.k, self.v, edit) * weights).sum())(q)

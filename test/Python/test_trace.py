@@ -207,7 +207,38 @@ class PlainTest(unittest.TestCase):
     @unittest.skipUnless(support.HAS_TORCH, "needs torch")
     def test_refused_by_name(self):
         """What would be another function, or another gradient, without a word."""
+        import torch
+
+        gelu, table = torch.nn.functional.gelu, torch.rand(4, requires_grad=True)
+
+        class Doubled(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                return x * 2
+
+            @staticmethod
+            def backward(ctx, gradient):
+                return gradient * 5
+
+        def constant(s, b, h, q, kv):
+            with torch.no_grad():
+                slope = table[h]
+            return s * slope
+
+        def part(s, b, h, q, kv):
+            with torch.no_grad():
+                kept = gelu(s)
+            return s + kept
+
         for name, mod in (
+            ("detach", lambda s, b, h, q, kv: s * table[h].detach()),
+            ("detach", lambda s, b, h, q, kv: gelu(s) * table[h].detach()),
+            ("detach", lambda s, b, h, q, kv: s.data * 2),
+            ("detach", lambda s, b, h, q, kv: gelu(s) * table[h].data),
+            ("torch.no_grad.*", constant), ("torch.no_grad.*", part),
+            ("torch.no_grad.*", torch.no_grad()(lambda s, b, h, q, kv: s * 2)),
+            (".*autograd.Function", lambda s, b, h, q, kv: Doubled.apply(s)),
+            (".*autograd.Function", lambda s, b, h, q, kv: gelu(Doubled.apply(s))),
             ("detach", lambda s, b, h, q, kv: s - s.detach()),
             ("detach", lambda s, b, h, q, kv: torch.nn.functional.gelu(s.detach())),
             ("fmax", lambda s, b, h, q, kv: torch.fmax(s, s * 2)),
