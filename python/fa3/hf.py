@@ -49,8 +49,9 @@ _IF_FALSE = {
 def register(name: str = "fa3", interpret: bool | str = False) -> str:
     """Registers fa3 as an attention of transformers, and the masks for it, which
     are those of sdpa: none where a model is causal or full, else an array of
-    booleans, which the kernel reads. Gives `name`. `interpret` as in
-    fa3.attention: models on the CPU, for tests."""
+    booleans, which the kernel reads. Gives `name`. And "flash_" and the name, as one of
+    transformers' FlashAttentions (fa3.hf_flash), where transformers, from 5.24 on, has
+    what that takes. `interpret` as in fa3.attention: models on the CPU, for tests."""
     from transformers import AttentionInterface
     from transformers.masking_utils import AttentionMaskInterface, sdpa_mask
 
@@ -69,6 +70,10 @@ def register(name: str = "fa3", interpret: bool | str = False) -> str:
 
     AttentionInterface.register(name, forward)
     AttentionMaskInterface.register(name, make_mask)
+    from . import hf_flash
+
+    if hf_flash.is_possible():
+        hf_flash.register(f"flash_{name}", interpret)
     return name
 
 
