@@ -21,7 +21,7 @@ from typing import Any
 import torch
 from torch._subclasses.functional_tensor import FunctionalTensorMode
 
-from . import api, forks, gradients, merging, operators, packed, program, serving
+from . import api, forks, gradients, merging, operators, packed, program, serving, watch
 from . import flash_attn_interface as functions
 from .errors import ArgumentError, Fa3Error, UnsupportedError
 
@@ -474,7 +474,7 @@ def _define() -> Any:
         ("get_scheduler_metadata", _get_scheduler_metadata, _get_scheduler_metadata),
     ):  # fmt: skip
         for key in ("CUDA", "CPU"):
-            library.impl(name, function, key)
+            library.impl(name, watch.kernel(function), key)
         torch.library.register_fake(f"{_NAMESPACE}::{name}", fake, lib=library)
     # Graphs are made of operators without side effects, which those that give `out` back
     # are not.

@@ -80,23 +80,32 @@ def merge(
     It has no gradients. Prefixes that sequences share, devices that hold parts of the
     keys (rings), kernels that split keys: whoever computes a part."""
     torch = tensors.torch_module()
-    if torch is not None and torch.compiler.is_compiling():
-        from . import watch
-
-        if out is lse is None and not watch.is_derived():
-            from . import operators
-
-            return operators.merge(outs, lses, sinks, layout, out_dtype, interpret)
-        # Dynamo does not trace what compiles kernels: the graph breaks here.
-        return _run_eagerly()(
-            outs, lses, sinks=sinks, layout=layout, out_dtype=out_dtype, out=out, lse=lse,
-            interpret=interpret,
-        )  # fmt: skip
     if torch is not None:
         from . import watch
 
-        if watch.is_watched():
-            watch.check_unwatched("merge", *_each(outs), *_each(lses), sinks, out, lse)
+        compiling = torch.compiler.is_compiling()
+        if not compiling and watch.is_watched():
+            watch.check_underived("merge", *_each(outs), *_each(lses), sinks, out, lse)
+        given = not (out is lse is None)
+        if compiling and (given or watch.is_derived()):
+            # Dynamo does not trace what compiles kernels: the graph breaks here.
+            return _run_eagerly()(
+                outs, lses, sinks=sinks, layout=layout, out_dtype=out_dtype, out=out,
+                lse=lse, interpret=interpret,
+            )  # fmt: skip
+        if compiling or (watch.is_recorded() and all(map(tensors.is_torch, _each(outs)))):
+            from . import operators
+
+            made = operators.merge(outs, lses, sinks, layout, out_dtype, interpret)
+            if not given:
+                return made
+            for name, one, target in zip(("out", "lse"), made, (out, lse)):
+                if target is not None:
+                    watch.check_output(name, one, target)
+                    target.copy_(one)
+            return tuple(
+                one if target is None else target for one, target in zip(made, (out, lse))
+            )  # type: ignore[return-value]
     outs, lses = _one("outs", outs), _one("lses", lses)
     call = _Call(outs, lses, sinks, checks.check_layout(layout), out_dtype, out, lse)
     if interpret:

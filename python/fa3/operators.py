@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from . import gradients, merging, packed, serving
+from . import flops, gradients, merging, packed, serving, watch
 from .errors import UnsupportedError
 
 _ARRAYS = "Tensor? cu_q, Tensor? cu_k, Tensor? used_q, Tensor? used_k"
@@ -76,12 +76,10 @@ _DEFAULTS: dict[str, Any] = {
 
 
 def serve(q: Any, k: Any, v: Any, **given: Any) -> Any:
-    """serving.attention, where graphs are made."""
+    """serving.attention, where graphs are made, or others record; `out` by a copy."""
+    if not torch.compiler.is_compiling():
+        flops.count()
     named = _DEFAULTS | given
-    if named["out"] is not None:
-        from . import dynamo
-
-        return dynamo.serve(q, k, v, **named)
     left, right = _ends(named["window"])
     rest = [named[name] for name in (*_ARRAY_NAMES, "max_q", "max_k", "causal")]
     rest += [left, right, float(named["softcap"])]
@@ -92,6 +90,11 @@ def serve(q: Any, k: Any, v: Any, **given: Any) -> Any:
         o, lse = torch.ops.fa3.serve(q, k, v, *rest)
     else:
         o, lse = torch.ops.fa3.append(q, k, v, *rest, *new)
+    out = named["out"]
+    if out is not None:
+        watch.check_output("out", o, out)
+        out.copy_(o)
+        o = out
     return (o, lse) if named["return_lse"] else o
 
 
@@ -144,7 +147,7 @@ def attention(
     used_k: Any, *, causal: bool, window: Any, softcap: float, chunk: int, scale: Any,
     return_lse: bool, interpret: bool | str = False, deterministic: bool = False,
 ) -> Any:  # fmt: skip
-    """packed.attention, where Dynamo traces."""
+    """packed.attention, where Dynamo traces, or others record."""
     left, right = _ends(window)
     o, lse = torch.ops.fa3.packed(
         q, k, v, cu_q, cu_k, used_q, used_k, max_q, max_k, causal, left, right,
@@ -184,6 +187,7 @@ def _backward_rule(ctx: Any, do: Any, dlse: Any) -> Any:
     q, k, v, cu_q, cu_k, used_q, used_k, o, lse = ctx.saved_tensors
     if do is None:
         do = torch.zeros_like(o)
+    watch.check_tangents("gradients of packed sequences", do, dlse)
     grads = torch.ops.fa3.packed_backward(
         do, dlse, q, k, v, o, lse, cu_q, cu_k, used_q, used_k, *ctx.rest
     )
@@ -204,6 +208,20 @@ def _packed_backward(
         deterministic,
     )  # fmt: skip
     return tuple(grads)
+
+
+def backward(
+    do: Any, dlse: Any, given: Any, arrays: Any, max_q: int, max_k: int,
+    named: dict[str, Any], deterministic: bool,
+) -> Any:  # fmt: skip
+    """dq, dk and dv of packed sequences, of q, k, v, o and lse."""
+    flops.count()
+    left, right = _ends(named["window"])
+    return torch.ops.fa3.packed_backward(
+        do, dlse, *given, *arrays, max_q, max_k, named["causal"], left, right,
+        float(named["softcap"]), named["chunk"], named["scale"], deterministic,
+        _spelled(named["interpret"]),
+    )  # fmt: skip
 
 
 def packed_gradients(
@@ -247,7 +265,7 @@ def _without(what: str) -> Any:
 def merge(
     outs: Any, lses: Any, sinks: Any, layout: str, out_dtype: Any, interpret: bool | str
 ) -> Any:
-    """fa3.merge, where Dynamo traces."""
+    """fa3.merge, where Dynamo traces, or others record."""
     outs, lses = (
         torch.stack(list(one)) if isinstance(one, (list, tuple)) else one
         for one in (outs, lses)
@@ -284,14 +302,15 @@ for _name, _function, _fake in (
     ("merge", _merge, _merge_fake),
 ):
     for _key in ("CUDA", "CPU"):
-        _library.impl(_name, _function, _key)
+        _library.impl(_name, watch.kernel(_function), _key)
     torch.library.register_fake(f"fa3::{_name}", _fake, lib=_library)
 torch.library.register_autograd(
     "fa3::packed", _backward_rule, setup_context=_setup_context, lib=_library
 )
 for _name, _what in (
-    ("packed_backward", "gradients of gradients of packed sequences"),
+    ("packed_backward", str(watch.second_order("packed sequences"))),
     ("serve", "gradients of torch.ops.fa3.serve; fa3.packed.attention has some"),
     ("merge", "gradients of fa3.merge"),
 ):
     torch.library.register_autograd(f"fa3::{_name}", _without(_what), lib=_library)
+flops.register()

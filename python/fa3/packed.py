@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from . import checks, gradients, serving, tensors, watch
+from . import checks, flops, gradients, serving, tensors, watch
 from .compiler import CompileOptions, get_compiler
 from .driver import Kernel, compile
 from .errors import ArgumentError, UnsupportedError
@@ -27,10 +27,16 @@ def attention(
     return_lse: bool, interpret: bool = False, deterministic: bool = False,
 ) -> Any:  # fmt: skip
     """serving.attention with gradients of q, k and v."""
-    if torch.compiler.is_compiling():
+    compiling = torch.compiler.is_compiling()
+    if compiling or watch.is_recorded() and not watch.transforms():
         from . import dynamo, operators
 
-        door = dynamo.run_packed if watch.is_derived() else operators.attention
+        if not compiling:
+            watch.check_tangents(_WHAT, q, k, v)
+            flops.count()
+        door = (
+            dynamo.run_packed if compiling and watch.is_derived() else operators.attention
+        )
         return door(
             q, k, v, cu_q, cu_k, max_q, max_k, used_q, used_k, causal=causal,
             window=window, softcap=softcap, chunk=chunk, scale=scale,
@@ -114,7 +120,13 @@ class _Gradients(torch.autograd.Function):
         do: Any, dlse: Any, q: Any, k: Any, v: Any, cu_q: Any, cu_k: Any, used_q: Any,
         used_k: Any, o: Any, lse: Any, call: _Call,
     ) -> Any:  # fmt: skip
-        watch.check_unwatched(f"gradients of {_WHAT}")
+        if watch.is_recorded():
+            from . import operators
+
+            return operators.backward(
+                do, dlse, (q, k, v, o, lse), (cu_q, cu_k, used_q, used_k), call.max_q,
+                call.max_k, call.named, call.deterministic,
+            )  # fmt: skip
         values = {
             "q": q, "k": k, "v": v, "o": o, "lse": lse,
             "do": do.resolve_neg().contiguous(),

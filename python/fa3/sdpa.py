@@ -17,7 +17,7 @@ from typing import Any, Callable
 
 import torch
 
-from . import checks, forks, gradients, sdpa_packed
+from . import checks, forks, gradients, sdpa_packed, watch
 from .errors import Fa3Error, UnsupportedError
 from .program import to_text
 from .request import run_program
@@ -105,12 +105,14 @@ class _Switch:
             warnings.simplefilter("ignore")
             for name, function in overrides.items():
                 self.library.impl(
-                    _PREFIX + name, function, key, with_keyset=True, allow_override=True
-                )
+                    _PREFIX + name, watch.kernel(function), key, with_keyset=True,
+                    allow_override=True,
+                )  # fmt: skip
             for name, function in packed.items():
                 self.library.impl(
-                    name, function, key, with_keyset=True, allow_override=True
-                )
+                    name, watch.kernel(function), key, with_keyset=True,
+                    allow_override=True,
+                )  # fmt: skip
             if _BOOLEANS_BECOME_FINITE:
                 self.whole = torch.library.get_kernel(f"aten::{_WHOLE}", key)
                 self.library.impl(

@@ -77,11 +77,18 @@ def attention(
     count from used_k, or from rotary_at. With cu_new, starts of the sequences' new keys,
     k_new is (rows, key heads, d). What the kernel that writes does not take is written
     by operations of torch in front of it (fa3.cache_rows)."""
-    if torch.compiler.is_compiling():
+    compiling = torch.compiler.is_compiling()
+    if not compiling and watch.is_watched():
+        watch.check_underived(
+            "attention to packed, padded or paged sequences", q, k, v, sinks, q_descale,
+            k_descale, v_descale, k_new, v_new, rotary_cos, rotary_sin, out,
+        )  # fmt: skip
+    if compiling or watch.is_recorded():
         # Dynamo does not trace what compiles kernels: that is in an operator.
         from . import dynamo, operators
 
-        door = dynamo.serve if watch.is_derived() else operators.serve
+        eagerly = compiling and (out is not None or watch.is_derived())
+        door = dynamo.serve if eagerly else operators.serve
         return door(
             q, k, v, cu_q=cu_q, cu_k=cu_k, max_q=max_q, max_k=max_k, used_q=used_q,
             used_k=used_k, batch_index=batch_index, leftpad=leftpad,
@@ -92,11 +99,6 @@ def attention(
             v_new=v_new, rotary_cos=rotary_cos, rotary_sin=rotary_sin,
             rotary_interleaved=rotary_interleaved, rotary_at=rotary_at, cu_new=cu_new,
             interpret=interpret,
-        )  # fmt: skip
-    if watch.is_watched():
-        watch.check_unwatched(
-            "attention to packed, padded or paged sequences", q, k, v, sinks, q_descale,
-            k_descale, v_descale, k_new, v_new, rotary_cos, rotary_sin,
         )  # fmt: skip
     at_one = not causal and window is None and not chunk
     if k_new is not None and v_new is not None and cache_rows.is_apart(

@@ -56,9 +56,6 @@ def _forward(
     q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, extras: Sequence[torch.Tensor],
     numbers: Sequence[float], program: str, scale: float | None,
 ) -> tuple[torch.Tensor, torch.Tensor]:  # fmt: skip
-    if watch.is_tracing():
-        with watch.untraced():
-            return _forward(q, k, v, extras, numbers, program, scale)
     made = run_again(q, k, v, extras, numbers, program, scale)
     if made is None:
         with torch.no_grad():
@@ -94,11 +91,6 @@ def _backward(
     v: torch.Tensor, o: torch.Tensor, lse: torch.Tensor, extras: Sequence[torch.Tensor],
     numbers: Sequence[float], program: str, scale: float | None,
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, list[torch.Tensor]]:  # fmt: skip
-    if watch.is_tracing():
-        with watch.untraced():
-            return _backward(
-                do, dlse, q, k, v, o, lse, extras, numbers, program, scale
-            )
     with torch.no_grad():
         return gradients.backward(
             do, dlse, q, k, v, o, lse, extras, numbers, program, scale
@@ -223,9 +215,9 @@ def _backward_of_torch(
 
 
 for _key in ("CUDA", "CPU"):
-    _library.impl("forward", _forward, _key)
-    _library.impl("inference", _forward, _key)
-    _library.impl("backward", _backward, _key)
+    _library.impl("forward", watch.kernel(_forward), _key)
+    _library.impl("inference", watch.kernel(_forward), _key)
+    _library.impl("backward", watch.kernel(_backward), _key)
 # register_fake asks inspect for this line, which then looks for the module of this file
 # among all that are loaded, 30 ms with torch. So inspect's cache says it at once.
 inspect.modulesbyfile.setdefault(__file__, __name__)

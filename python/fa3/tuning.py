@@ -251,6 +251,15 @@ def attention(options: Any, q: Any, k: Any, v: Any, **named: Any) -> Any:
         raise UnsupportedError(
             f"kernel_options: {names}, under torch.compile; fa3.autotune chooses for all calls"
         )
+    from . import watch
+
+    if watch.is_watched():
+        watch.check_underived(f"kernel_options: {names}", q, k, v)
+        if watch.is_recorded():
+            raise UnsupportedError(
+                f"kernel_options: {names}, while operators are recorded (make_fx, "
+                "torch.jit.trace, dispatch modes); fa3.autotune chooses for all calls"
+            )
     traced = None
     if named["score_mod"] is not None or named["mask_mod"] is not None:
         traced = api.trace_mods(named["score_mod"], named["mask_mod"])

@@ -12,7 +12,7 @@ from typing import Any, Callable, Iterator, Sequence
 import torch
 from torch.autograd import forward_ad
 
-from .errors import UnsupportedError
+from .errors import ArgumentError, UnsupportedError
 from .tensors import is_wrapped
 
 # Older versions of torch have some of them not.
@@ -20,18 +20,16 @@ _transforms = getattr(torch._C, "_are_functorch_transforms_active", lambda: Fals
 _modes = getattr(torch._C, "_len_torch_dispatch_stack", lambda: 0)
 is_tracing = torch._C._is_tracing
 
-#: What records operators, or counts them; other modes only look.
-_RECORDERS = (
-    "ProxyTorchDispatchMode", "FakeTensorMode", "FunctionalTensorMode", "_FlopCounterMode",
-    "FlopCounterMode", "SchemaCheckMode",
-)  # fmt: skip
-
-
 def is_watched() -> bool:
     """Whether somebody looks on; asked in every call."""
     return bool(
         _modes() or _transforms() or is_tracing() or forward_ad._current_level >= 0
     )
+
+
+def is_recorded() -> bool:
+    """Whether operators are recorded, counted or faked: a call has to be one."""
+    return bool(_modes() or is_tracing())
 
 
 def is_derived() -> bool:
@@ -96,18 +94,20 @@ def second_order(what: str) -> UnsupportedError:
     )
 
 
-def check_unwatched(what: str, *given: Any) -> None:
-    """Raises where somebody has to see `what`, which is no operator."""
-    if is_tracing():
-        raise UnsupportedError(f"{what} under torch.jit.trace")
-    for mode in modes():
-        if type(mode).__name__ in _RECORDERS:
-            name = type(mode).__name__.lstrip("_")
-            named = "make_fx" if name.startswith("Proxy") else name
-            raise UnsupportedError(f"{what} under {named}: it is no operator of torch")
+def check_underived(what: str, *given: Any) -> None:
+    """Raises where a transform of torch.func or a tangent has part in `what`."""
     if any(isinstance(one, torch.Tensor) and is_wrapped(one) for one in given):
         raise UnsupportedError(f"{what} under torch.func (vmap, grad, vjp, jvp)")
     check_tangents(what, *given)
+
+
+def check_output(name: str, made: Any, target: Any) -> None:
+    """Of a result that is copied to where the caller wants it."""
+    if target.shape != made.shape or target.dtype != made.dtype:
+        raise ArgumentError(
+            name, f"{target.dtype} of shape {tuple(target.shape)}, expected {made.dtype} "
+            f"{tuple(made.shape)}",
+        )  # fmt: skip
 
 
 def one_by_one(
@@ -148,6 +148,18 @@ def unseen() -> Iterator[None]:
         if _transforms():
             stack.enter_context(temporarily_clear_interpreter_stack())
         yield
+
+
+def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that the dispatcher calls, in which nobody looks on."""
+
+    def run(*args: Any, **named: Any) -> Any:
+        if not is_tracing():
+            return function(*args, **named)
+        with untraced():
+            return function(*args, **named)
+
+    return run
 
 
 @contextlib.contextmanager

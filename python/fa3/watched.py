@@ -68,19 +68,11 @@ def attention(
         made = torch.ops.fa3.inference(q, k, v, extras, numbers, program, scale)
     for name, one, target in (("out", made[0], out), ("lse", made[1], lse)):
         if target is not None:
-            _write(name, one, target, name == "out" or return_lse)
+            if name == "lse" and not return_lse:
+                raise ArgumentError("lse", "is given, but return_lse is False")
+            watch.check_output(name, one, target)
+            target.copy_(one)
     made = tuple(
         one if target is None else target for one, target in zip(made, (out, lse))
     )
     return made if return_lse else made[0]
-
-
-def _write(name: str, made: Any, target: Any, is_made: Any) -> None:
-    if not is_made:
-        raise ArgumentError("lse", "is given, but return_lse is False")
-    if target.shape != made.shape or target.dtype != made.dtype:
-        raise ArgumentError(
-            name, f"{target.dtype} of shape {tuple(target.shape)}, expected {made.dtype} "
-            f"{tuple(made.shape)}",
-        )  # fmt: skip
-    target.copy_(made)

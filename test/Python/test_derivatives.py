@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Derivatives at the doors, and who looks on while a call is made: each kind is right,
-by value, or an error at the call. Nothing is dropped."""
+"""Derivatives at the doors: each kind is right, by value, or an error at the call.
+Nothing is dropped."""
 
-import timeit
 import unittest
 
 import support
@@ -14,10 +13,8 @@ if support.HAS_TORCH:
     from torch import func
     from torch._subclasses.fake_tensor import FakeTensorMode
     from torch.autograd import forward_ad
-    from torch.fx.experimental.proxy_tensor import make_fx
-    from torch.utils.flop_counter import FlopCounterMode
 
-    from fa3 import packed, serving, watch
+    from fa3 import packed, serving
 
 
 def definition(q, k, v, score=None, sinks=None, bias=None):
@@ -474,207 +471,6 @@ class CompiledTest(Problem):
         (made,) = torch.autograd.grad(compiled(q), q, create_graph=True)
         with self.assertRaisesRegex(RuntimeError, "double backward"):
             torch.autograd.grad((made + q).float().sum(), q)
-
-
-@support.needs_torch
-@support.needs_interpreter
-class RecorderTest(Problem):
-    """What is recorded is the call, with all that it computes."""
-
-    def other(self):
-        return torch.randn(2, 4, 9, 16, dtype=torch.float16)
-
-    def test_make_fx(self):
-        table, other = torch.rand(4), self.other()
-        mod = lambda s, b, h, i, j: s * table[h]  # noqa: E731
-        graph = make_fx(
-            lambda q: fa3.attention(q, self.k, self.v, interpret=True, score_mod=mod)
-        )(self.q)
-        self.close([graph(other)], [definition(other, self.k, self.v, mod)])
-        for mode in ("fake", "symbolic"):
-            graph = make_fx(
-                lambda *x: fa3.attention(*x, interpret=True, return_lse=True),
-                tracing_mode=mode,
-            )(self.q, self.k, self.v)  # fmt: skip
-            self.close([graph(other, self.k, self.v)[0]], [definition(other, self.k, self.v)])
-
-    def test_make_fx_of_gradients(self):
-        def step(q):
-            q = q.detach().requires_grad_()
-            return torch.autograd.grad(self.ours(q, self.k, self.v), q)
-
-        other = self.other()
-        made = make_fx(step)(self.q)(other)
-        self.close(made, step(other))
-        graph = make_fx(func.grad(lambda q: self.ours(q, self.k, self.v)))(self.q)
-        self.close([graph(other)], made)
-
-    def test_jit_trace(self):
-        """For other lengths, too, and with gradients."""
-        call = lambda *x: fa3.attention(*x, interpret=True, causal=True)  # noqa: E731
-        traced = torch.jit.trace(call, (self.q, self.k, self.v))
-        for shape in ((2, 4, 9, 16), (1, 6, 5, 32)):
-            given = [torch.randn(shape, dtype=torch.float16) for _ in range(3)]
-            self.assertTrue(torch.equal(traced(*given), call(*given)))
-        made = []
-        q = self.q.clone().requires_grad_()
-        traced = torch.jit.trace(lambda q: self.ours(q, self.k, self.v), (q,))
-        other = self.other().requires_grad_()
-        for f in (traced, lambda q: self.theirs(q, self.k, self.v)):
-            made.append(torch.autograd.grad(f(other), other))
-        self.close(*made, 2e-2)
-
-    def test_fake_tensors(self):
-        mode = FakeTensorMode()
-        fake = [mode.from_tensor(one) for one in (self.q, self.k, self.v)]
-        for inside in (False, True):
-            for layout in ("bhsd", "bshd"):
-                given = fake
-                real = [self.q, self.k, self.v]
-                if layout == "bshd":
-                    given, real = (
-                        [one.transpose(1, 2) for one in ones] for ones in (fake, real)
-                    )
-                call = lambda *x, layout=layout: fa3.attention(  # noqa: E731
-                    *x, layout=layout, return_lse=True, interpret=True
-                )
-                if inside:
-                    with mode:
-                        made = call(*given)
-                else:
-                    made = call(*given)
-                for one, other in zip(made, call(*real)):
-                    self.assertEqual(
-                        (one.shape, one.stride(), one.dtype),
-                        (other.shape, other.stride(), other.dtype),
-                    )
-
-    def test_flop_counter(self):
-        """As of scaled_dot_product_attention, forward and backward."""
-        def count(call):
-            given = [one.clone().requires_grad_() for one in given_as]
-            with FlopCounterMode(display=False) as counter:
-                call(*given).float().sum().backward()
-            return counter.get_total_flops()
-
-        given_as = (self.q, *(one.repeat_interleave(2, 1) for one in (self.k, self.v)))
-        made = count(lambda *x: fa3.attention(*x, interpret=True))
-        scores = 2 * 4 * 9 * 12
-        self.assertEqual(made, 2 * scores * (2 + 5) * 16)
-        given_as = [one.transpose(1, 2) for one in given_as]
-        self.assertEqual(
-            made, count(lambda *x: fa3.attention(*x, interpret=True, layout="bshd"))
-        )
-        with FlopCounterMode(display=False) as counter, torch.no_grad():
-            fa3.attention(self.q, self.k, self.v, interpret=True)
-        self.assertEqual(counter.get_total_flops(), 4 * scores * 16)
-
-    def test_given_outputs(self):
-        wanted = fa3.attention(self.q, self.k, self.v, interpret=True, return_lse=True)
-        out, lse = torch.zeros_like(wanted[0]), torch.zeros_like(wanted[1])
-        with FlopCounterMode(display=False) as counter:
-            made = fa3.attention(
-                self.q, self.k, self.v, interpret=True, return_lse=True, out=out, lse=lse
-            )
-        self.assertGreater(counter.get_total_flops(), 0)
-        self.assertIs(made[0], out)
-        self.assertIs(made[1], lse)
-        self.close((out, lse), wanted, 0)
-        with FlopCounterMode(display=False):
-            with self.assertRaisesRegex(fa3.ArgumentError, "'out': .*expected"):
-                fa3.attention(self.q, self.k, self.v, interpret=True, out=out[:1])
-        with self.assertRaisesRegex(fa3.UnsupportedError, "given outputs"):
-            func.grad(lambda q: self.ours(q, self.k, self.v, out=out))(self.q)
-
-    def test_autocast(self):
-        """float32 is cast as that of scaled_dot_product_attention."""
-        given = [one.float() for one in (self.q, self.k, self.v)]
-        scale = lambda s, b, h, i, j: s * 2  # noqa: E731
-        with self.assertRaisesRegex(fa3.ArgumentError, "element type f32"):
-            fa3.attention(*given, interpret=True)
-        compiled = torch.compile(
-            lambda *x: fa3.attention(*x, interpret=True), backend="aot_eager", fullgraph=True
-        )
-        for dtype in (torch.bfloat16, torch.float16):
-            with torch.autocast("cpu", dtype):
-                for named in ({}, {"score_mod": scale}):
-                    o = fa3.attention(*given, interpret=True, **named)
-                    self.assertEqual(o.dtype, dtype)
-                    wanted = definition(*given, **({"score": scale} if named else {}))
-                    self.close([o], [wanted], 2e-2)
-                self.assertTrue(torch.equal(compiled(*given), fa3.attention(
-                    *given, interpret=True
-                )))  # fmt: skip
-                self.assertTrue(torch.equal(
-                    func.vmap(lambda q: fa3.attention(q, *given[1:], interpret=True))(
-                        given[0][None]
-                    )[0], compiled(*given),
-                ))  # fmt: skip
-                mixed = fa3.attention(given[0], self.k, given[2], interpret=True)
-                self.assertEqual(mixed.dtype, dtype)
-                leaves = [one.clone().requires_grad_() for one in given]
-                made = torch.autograd.grad(self.ours(*leaves), leaves)
-            wanted = torch.autograd.grad(self.theirs(*leaves), leaves)
-            self.assertEqual({one.dtype for one in made}, {torch.float32})
-            self.close(made, wanted, 4e-2)
-            with torch.autocast("cpu", torch.bfloat16):
-                # As it is.
-                o = fa3.attention(self.q, self.k, self.v, interpret=True)
-            self.assertEqual(o.dtype, torch.float16)
-
-    def test_what_is_no_operator_is_refused(self):
-        rows, attend = self.rows()
-        o, lse = self.q.float()[None], torch.zeros(1, 2, 4, 9)
-        calls = {
-            "packed": (lambda q: attend(q, *rows[1:]), rows[0]),
-            "padded": (
-                lambda q: serving.attention(
-                    q, *(one[None] for one in rows[1:]), interpret=True
-                ), rows[0][None],
-            ),
-            "merge": (lambda o: fa3.merge(o, lse, interpret=True), o),
-        }  # fmt: skip
-
-        def fake(call, given):
-            with FakeTensorMode(allow_non_fake_inputs=True):
-                call(given)
-
-        def count(call, given):
-            with FlopCounterMode(display=False):
-                call(given)
-
-        for name, (call, given) in calls.items():
-            for kind, run in (
-                ("make_fx", lambda: make_fx(call)(given)),
-                ("jit.trace", lambda: torch.jit.trace(call, (given,))),
-                ("FakeTensorMode", lambda: fake(call, given)),
-                ("FlopCounterMode", lambda: count(call, given)),
-            ):
-                with self.subTest(name=name, kind=kind):
-                    with self.assertRaisesRegex(
-                        fa3.UnsupportedError, f"({name}|packed, padded).* under .*{kind}"
-                    ):
-                        run()
-        for name in ("padded", "merge"):
-            call, given = calls[name]
-            with self.assertRaisesRegex(fa3.UnsupportedError, "under torch.func"):
-                func.vmap(call)(given[None])
-
-    def test_other_modes_pass(self):
-        class Quiet(torch.utils._python_dispatch.TorchDispatchMode):
-            def __torch_dispatch__(self, operator, types, args=(), kwargs=None):
-                return operator(*args, **(kwargs or {}))
-
-        rows, call = self.rows()
-        with Quiet():
-            made = call(*rows)
-        self.close([made], [self.packed_definition(*rows)])
-
-    def test_cost(self):
-        """It is asked in every call: under a microsecond."""
-        calls = 20000
-        best = min(timeit.repeat(watch.is_watched, number=calls, repeat=5)) / calls
-        self.assertLess(best, 1e-6)
 
 
 if __name__ == "__main__":

@@ -76,6 +76,47 @@ class SwitchTest(unittest.TestCase):
             made.float(), expected.float(), atol=tolerance, rtol=tolerance
         )
 
+    def test_derivatives_and_recorders(self):
+        """torch's rules, around fa3's kernels: values, or an error."""
+        from torch.autograd import forward_ad
+        from torch.fx.experimental.proxy_tensor import make_fx
+        from torch.utils.flop_counter import FlopCounterMode
+
+        k, v = self.k.repeat_interleave(2, 1), self.v.repeat_interleave(2, 1)
+        other, weights = 0.5 * self.q + 1, torch.linspace(-1, 1, 32)
+        wanted, _ = definition(other, k, v)
+        leaf = other.clone().requires_grad_()
+        (gradient,) = torch.autograd.grad((definition(leaf, k, v)[0] * weights).sum(), leaf)
+        for name in NAMES:
+
+            def call(q):
+                return self.run_backend(name, q, k, v)
+
+            def loss(q):
+                return (call(q).float() * weights).sum()
+
+            with self.subTest(name):
+                sdpa.report(reset=True)
+                if name == "efficient":  # torch traces the others from above
+                    self.close(torch.jit.trace(call, (self.q,))(other), wanted)
+                self.close(make_fx(call)(self.q)(other), wanted)
+                self.close(torch.func.grad(loss)(other), gradient)
+                several = torch.stack([self.q, other])
+                self.close(torch.func.vmap(call)(several)[1], wanted)
+                made = torch.func.vmap(torch.func.grad(loss))(several)
+                self.close(made[1], gradient)
+                with FlopCounterMode(display=False) as counter:
+                    call(other)
+                self.assertGreater(counter.get_total_flops(), 0)
+                q = other.clone().requires_grad_()
+                (made,) = torch.autograd.grad(loss(q), q, create_graph=True)
+                with self.assertRaisesRegex(RuntimeError, "derivative.*not implemented"):
+                    torch.autograd.grad((made.square() + q).float().sum(), q)
+                with forward_ad.dual_level():
+                    with self.assertRaisesRegex(NotImplementedError, "forward AD"):
+                        call(forward_ad.make_dual(self.q, self.q))
+                self.assertFalse(sdpa.report().declined)
+
     def test_takes_all_backends_and_their_gradients(self):
         for name in NAMES:
             for named in ({}, {"causal": True}, {"scale": 0.4}):
