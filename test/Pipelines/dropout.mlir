@@ -10,27 +10,34 @@
 // RUN: %python %fa3_src/test/Inputs/table.py %t/starts.npy "<i4" 4 "[0, 37, 37, 110][i]"
 // DEFINE: %{function} =
 // DEFINE: %{more} =
-// DEFINE: %{options} =
-// DEFINE: %{check} = fa3-run --cpu %s --function=%{function} --input rng=%t/rng.npy %{more} --check-each-pass='%{options}'
+// DEFINE: %{run} = fa3-run --cpu %s --function=%{function} --input rng=%t/rng.npy %{more}
 // CHECK: same answer after {{[0-9]+}} passes
+// RIGHT: max error
 
 // REDEFINE: %{function} = causal
-// REDEFINE: %{more} = --dims b=2,sq=70,sk=140
-// RUN: %{check} | FileCheck %s
-// REDEFINE: %{options} = pack-gqa=true
-// RUN: %{check} | FileCheck %s
-// REDEFINE: %{options} =
+// REDEFINE: %{more} = --dims b=2,sq=40,sk=70
+// RUN: %{run} --check-each-pass | FileCheck %s
+// RUN: %{run} --pass-pipeline='builtin.module(fa3-tile{pack-gqa=true})' | FileCheck %s --check-prefix=RIGHT
 // REDEFINE: %{function} = packed
 // REDEFINE: %{more} = --dims total_q=110,total_k=110,n=4,tq=110 --scalar max_q=73 --input starts=%t/starts.npy
-// RUN: %{check} | FileCheck %s
+// RUN: %{run} | FileCheck %s --check-prefix=RIGHT
 // REDEFINE: %{function} = parts
-// REDEFINE: %{more} = --dims b=1,sq=20,sk=200
-// RUN: %{check} | FileCheck %s
+// REDEFINE: %{more} = --dims b=1,sq=20,sk=100
+// RUN: %{run} | FileCheck %s --check-prefix=RIGHT
 // REDEFINE: %{function} = bytes
-// REDEFINE: %{more} = --dims b=1,sq=70,sk=100,qs.0=1,ks.0=1,vs.0=1
-// RUN: %{check} | FileCheck %s
-// REDEFINE: %{function} = half
-// RUN: fa3-run --cpu %s --function=half --dims b=1,sq=70,sk=100 --check-each-pass | FileCheck %s
+// REDEFINE: %{more} = --dims b=1,sq=40,sk=70,qs.0=1,ks.0=1,vs.0=1 --fill qs=0.5 --fill ks=0.25 --fill vs=0.5
+// RUN: %{run} | FileCheck %s --check-prefix=RIGHT
+// RUN: fa3-run --cpu %s --function=half --dims b=1,sq=40,sk=70 | FileCheck %s --check-prefix=RIGHT
+
+// Gradients: of plain and of edited scores, of packed sequences.
+// REDEFINE: %{function} = gradients
+// REDEFINE: %{more} = --dims b=1,sq=40,sk=70
+// RUN: %{run} --check-each-pass | FileCheck %s
+// REDEFINE: %{function} = edited_gradients
+// RUN: %{run} | FileCheck %s --check-prefix=RIGHT
+// REDEFINE: %{function} = packed_gradients
+// REDEFINE: %{more} = --dims tq=110,tk=110 --scalar max_q=73 --input starts=%t/starts.npy
+// RUN: %{run} | FileCheck %s --check-prefix=RIGHT
 
 // 16 weights of a thread take their bytes from one call of Philox: 64 weights
 // of a step need 56 products at most, of which those that calls have in common
@@ -45,6 +52,8 @@
 // RUN: sed 's/x128x/x256x/g; s/#attention.causal,/#attention.window<left = 128>, #attention.softcap<20.0>,/' %fa3_src/examples/dropout.mlir > %t/256.mlir
 // RUN: %if ptxas %{ fa3-translate --mlir-to-cubin --ptxas-strict %fa3_src/examples/dropout.mlir %{lower} -o %t/128.cubin %}
 // RUN: %if ptxas %{ fa3-translate --mlir-to-cubin --ptxas-strict %t/64.mlir %{lower} -o %t/64.cubin %}
+// RUN: fa3-opt %fa3_src/examples/dropout.mlir --attention-differentiate | fa3-opt --symbol-privatize=exclude=dropout_backward --symbol-dce > %t/backward.mlir
+// RUN: %if ptxas %{ fa3-translate --mlir-to-cubin --ptxas-strict %t/backward.mlir %{lower} -o %t/backward.cubin %}
 // RUN: %if ptxas %{ fa3-translate --mlir-to-cubin --ptxas-strict %t/256.mlir %{lower} -o %t/256.cubin %}
 
 !rng = tensor<2xi64>
@@ -104,4 +113,35 @@ func.func @half(%q: !x {tile.name = "q"}, %k: !x {tile.name = "k"}, %v: !x {tile
       attention.yield %keep : i1
     }
   return %o : !x
+}
+
+func.func @gradients(%q: !x {tile.name = "q"}, %k: !x {tile.name = "k"}, %v: !x {tile.name = "v"},
+    %o: !x {tile.name = "o"}, %lse: tensor<?x2x?xf32> {tile.name = "lse"}, %do: !x {tile.name = "do"},
+    %rng: !rng {tile.name = "rng"})
+    -> (!x {tile.name = "dq"}, !x {tile.name = "dk"}, !x {tile.name = "dv"}) {
+  %g:3 = attention.backward %q, %k, %v, %o, %lse, %do aux(%rng : !rng)
+    mods [#attention.dropout<p = 0.3, aux = 0>]
+    : (!x, !x, !x, !x, tensor<?x2x?xf32>, !x) -> (!x, !x, !x)
+  return %g#0, %g#1, %g#2 : !x, !x, !x
+}
+
+func.func @edited_gradients(%q: !x {tile.name = "q"}, %k: !x {tile.name = "k"}, %v: !x {tile.name = "v"},
+    %o: !x {tile.name = "o"}, %lse: tensor<?x2x?xf32> {tile.name = "lse"}, %do: !x {tile.name = "do"},
+    %rng: !rng {tile.name = "rng"})
+    -> (!x {tile.name = "dq"}, !x {tile.name = "dk"}, !x {tile.name = "dv"}) {
+  %g:3 = attention.backward %q, %k, %v, %o, %lse, %do aux(%rng : !rng)
+    mods [#attention.causal, #attention.softcap<20.0>, #attention.dropout<p = 0.1, aux = 0>]
+    : (!x, !x, !x, !x, tensor<?x2x?xf32>, !x) -> (!x, !x, !x)
+  return %g#0, %g#1, %g#2 : !x, !x, !x
+}
+
+func.func @packed_gradients(%q: tensor<?x2x64xf16> {tile.name = "q"}, %k: tensor<?x2x64xf16> {tile.name = "k"}, %v: tensor<?x2x64xf16> {tile.name = "v"},
+    %o: tensor<?x2x64xf16> {tile.name = "o"}, %lse: tensor<2x?xf32> {tile.name = "lse"}, %do: tensor<?x2x64xf16> {tile.name = "do"},
+    %rng: !rng {tile.name = "rng"}, %starts: tensor<?xi32> {tile.name = "starts"}, %max_q: i32 {tile.name = "max_q"})
+    -> (tensor<?x2x64xf16> {tile.name = "dq"}, tensor<?x2x64xf16> {tile.name = "dk"}, tensor<?x2x64xf16> {tile.name = "dv"}) {
+  %most = arith.index_cast %max_q : i32 to index
+  %g:3 = attention.backward %q, %k, %v, %o, %lse, %do aux(%starts, %rng : tensor<?xi32>, !rng) max_q %most layout bshd
+    mods [#attention.packed<q = 0, k = 0>, #attention.causal, #attention.dropout<p = 0.5, aux = 1>]
+    : (tensor<?x2x64xf16>, tensor<?x2x64xf16>, tensor<?x2x64xf16>, tensor<?x2x64xf16>, tensor<2x?xf32>, tensor<?x2x64xf16>) -> (tensor<?x2x64xf16>, tensor<?x2x64xf16>, tensor<?x2x64xf16>)
+  return %g#0, %g#1, %g#2 : tensor<?x2x64xf16>, tensor<?x2x64xf16>, tensor<?x2x64xf16>
 }

@@ -26,6 +26,9 @@ fa3::planFusedBackward(int64_t d, int64_t dv, const BackwardDemand &demand) {
   // shared memory for each.
   constexpr int64_t kColumns[] = {128, 64};
   constexpr int64_t kBlock = 64, kGroups = 2;
+  // What is random has no room beside all sums.
+  if (demand.dropsWeights)
+    return std::nullopt;
   // Scores and gradients of weights, and what is converted. Numbers of pairs
   // that only masks take are alive in steps of their own.
   int64_t quarters = 5 + 2 * demand.keptTiles + 2 * demand.loadedTiles +

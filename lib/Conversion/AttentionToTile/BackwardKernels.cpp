@@ -407,7 +407,11 @@ static BackwardDemand getDemand(BackwardOp op) {
     addRegionDemand(*region, tile::LoadPolicy::Threads, all);
   demand.scoresUseNumbers = all.keyUses >= kConversion;
   addRegionDemand(op.getMaskMod(), tile::LoadPolicy::Threads, all);
-  demand.loadedTiles = all.loadedTiles + all.bulkTiles;
+  RegionDemand ofKept;
+  addRegionDemand(op.getKeepMod(), tile::LoadPolicy::Threads, ofKept);
+  demand.dropsWeights = !op.getKeepMod().empty();
+  demand.loadedTiles =
+      all.loadedTiles + all.bulkTiles + ofKept.loadedTiles + ofKept.bulkTiles;
   demand.usesNumbers = all.keyUses >= kConversion;
   demand.hasLargeScores = mayBeLarge(op.getScoreMod(), kLargeScoreOfGradients);
   demand.isMasked = !op.getMaskMod().empty();
@@ -476,8 +480,6 @@ FailureOr<int64_t> BackwardKernels::build() {
   if (!op.getScoreMod().empty() && op.getScoreGradRegion().empty())
     return op.emitOpError("has score code without 'score_grad': run "
                           "attention-derive-gradient first");
-  if (!op.getKeepMod().empty())
-    return op.emitOpError("has no lowering of 'keep_mod' to tiles yet");
   for (auto sequence : {attention::Sequence::query, attention::Sequence::key}) {
     FailureOr<int64_t> rows = getConsecutiveRows(op, sequence);
     if (failed(rows))

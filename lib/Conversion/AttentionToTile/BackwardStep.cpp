@@ -104,6 +104,10 @@ private:
 
   bool endsEarly() { return SequenceCode::endsEarly(op); }
   bool hasScoreCode() { return !op.getScoreMod().empty(); }
+  float getFactorOfKept() {
+    return cast<attention::ScoredOpInterface>(op.getOperation())
+        .getFactorOfKept();
+  }
 
   attention::BackwardOp op;
   const BackwardOperands &operands;
@@ -113,6 +117,7 @@ private:
   SequenceCode sequences;
   Value head, keyHead;
   Value group; ///< heads that share a key head
+  Value heads; ///< of queries, how many
   bool hasFailed = false;
 };
 } // namespace
@@ -269,9 +274,26 @@ BackwardBuilder::buildStep(const Rows &own, const Rows &other, Value keep,
         splat(type, -std::numeric_limits<double>::infinity()));
   Value weights = exp2(exponents);
 
+  // Of weights that are dropped, and of their gradients, nothing is left; the
+  // factor of the others is that of a whole sum for dv.
+  Value isKept, kept = weights;
+  if (!op.getKeepMod().empty()) {
+    isKept = expander.lift(b.getLoc(), expander.expand(op.getKeepMod()),
+                           Expander::Both);
+    kept = arith::SelectOp::create(b, isKept, weights, splat(type, 0.0));
+  }
   Value ofScores;
   if (gradients) {
-    ofScores = mul(weights, sub(gradients, along(queries.delta)));
+    if (isKept) {
+      gradients =
+          arith::SelectOp::create(b, isKept, gradients, splat(type, 0.0));
+      Value delta = arith::NegFOp::create(b, queries.delta);
+      ofScores = math::FmaOp::create(
+          b, gradients, splat(type, getFactorOfKept()), along(delta));
+    } else {
+      ofScores = sub(gradients, along(queries.delta));
+    }
+    ofScores = mul(weights, ofScores);
     if (hasScoreCode()) {
       Region &region = op.getScoreGradRegion();
       expander.bind(region.getArgument(1), {ofScores, Expander::Both});
@@ -300,7 +322,7 @@ BackwardBuilder::buildStep(const Rows &own, const Rows &other, Value keep,
     sums.ofRows = arith::AddFOp::create(b, sums.ofRows, parts, contract());
   }
   if (sums.ofWeights)
-    sums.ofWeights = add(weights, other.forGradients, sums.ofWeights);
+    sums.ofWeights = add(kept, other.forGradients, sums.ofWeights);
   // The same tile with its columns, which are queries, as rows.
   Value part;
   if (products.addsDq) {
@@ -340,6 +362,7 @@ BackwardBuilder::buildBlock(const Rows &own, Value firstColumn, Sums sums) {
                    : loadKeys(firstColumn, columns, /*areSummed=*/true);
   Expander expander(b, rows, columns);
   expander.bindLengths(sequences.queryLength, sequences.keyLength);
+  expander.bindHeads(heads);
   for (auto [tensor, memref, transposed] :
        llvm::zip(op.getAux(), operands.aux, operands.transposedAux))
     expander.bindAux(tensor, memref, products.ofKeys ? transposed : Value());
@@ -383,7 +406,8 @@ BackwardBuilder::buildBlock(const Rows &own, Value firstColumn, Sums sums) {
     bindPlace(expander, op.getMaskMod(), place, operands.captures);
     require(expander.expand(op.getMaskMod()));
   }
-  for (Region *region : {&op.getScoreMod(), &op.getScoreGradRegion()})
+  for (Region *region :
+       {&op.getScoreMod(), &op.getScoreGradRegion(), &op.getKeepMod()})
     if (!region->empty())
       bindPlace(expander, *region, place, operands.captures);
   // Only where there is work: rows from the end on are stored by nobody.
@@ -503,7 +527,7 @@ LogicalResult BackwardBuilder::buildAuxOfPairs() {
        ofHead = place.has(attention::AuxIndex::Head);
   // There are no lengths beside gradients of auxiliary operands.
   sequences.readExtents();
-  Value batches = dim(operands.q, 0), heads = dim(operands.q, 1);
+  Value batches = dim(operands.q, 0);
   SmallVector<Value> bounds = {
       arith::CeilDivSIOp::create(b, dim(operands.q, 2), index(rows)),
       arith::CeilDivSIOp::create(b, dim(operands.k, 2), index(columns))};
@@ -573,8 +597,8 @@ LogicalResult BackwardBuilder::buildAuxOfRows(Value first) {
 //===----------------------------------------------------------------------===//
 
 LogicalResult BackwardBuilder::build() {
-  Value heads = dim(operands.q, op.getPlaceRank(Sequence::query) - 2),
-        keyHeads = dim(operands.k, op.getPlaceRank(Sequence::key) - 2);
+  heads = dim(operands.q, op.getPlaceRank(Sequence::query) - 2);
+  Value keyHeads = dim(operands.k, op.getPlaceRank(Sequence::key) - 2);
   group = arith::DivUIOp::create(b, heads, keyHeads);
   if (products.aux == BackwardProducts::OfPairs)
     return buildAuxOfPairs();
@@ -631,7 +655,8 @@ LogicalResult BackwardBuilder::build() {
   if (products.dk)
     store(sums.ofGradients, operands.dk, first, operands.scale);
   if (products.dv)
-    store(sums.ofWeights, operands.dv, first, Value());
+    store(sums.ofWeights, operands.dv, first,
+          op.getKeepMod().empty() ? Value() : f32(getFactorOfKept()));
   return success();
 }
 

@@ -59,6 +59,11 @@ static int64_t getWidestStep(const BackwardProducts &products, int64_t d,
     quarters += 2;
   quarters += products.ofKeys ? 2 : 1;
   quarters += demand.usesNumbers;
+  // Random numbers of keys that are rows have little in common, and are made
+  // beside both sums.
+  constexpr int64_t kDropped = 4, kBesideKept = 3;
+  if (demand.dropsWeights && products.ofKeys)
+    quarters += kDropped + kBesideKept * demand.keptTiles;
   // The sums of an element for each pair.
   bool isAux = products.aux != BackwardProducts::None;
   quarters += products.aux == BackwardProducts::OfPairs ? 2 : 0;
@@ -87,7 +92,12 @@ static int64_t getWidestStep(const BackwardProducts &products, int64_t d,
   if (byMemory / 2 >= kFewestTogether)
     byMemory /= 2;
   int64_t widest = isAux ? kWidestOfAux : kWidest;
-  return std::min({byRegisters, byMemory, widest}) / kStep * kStep;
+  int64_t columns = std::min({byRegisters, byMemory, widest}) / kStep * kStep;
+  // Those of keys that are columns have, 32 at a time.
+  constexpr int64_t kSpan = 32;
+  if (demand.dropsWeights && byQuery && columns > kSpan)
+    columns = columns / kSpan * kSpan;
+  return columns;
 }
 
 TileChoice fa3::chooseBackwardTile(const BackwardProducts &products, int64_t d,

@@ -52,6 +52,8 @@ struct BackwardDemand {
   /// what weights are.
   bool hasLargeScores = false;
   bool isMasked = false;
+  /// Whether code drops weights.
+  bool dropsWeights = false;
   /// Whether tiles that threads load are of f16, which takes an instruction
   /// more to widen than bf16.
   bool widensHalf = false;
