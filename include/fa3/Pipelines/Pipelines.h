@@ -11,7 +11,7 @@
 
 #include "fa3/Conversion/AttentionToTile/AttentionToTile.h"
 #include "fa3/Options/Options.h"
-#include "fa3/Pipelines/BoundedNumber.h"
+#include "fa3/Options/Number.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassOptions.h"
 #include <optional>
