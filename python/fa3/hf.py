@@ -48,10 +48,11 @@ _IF_FALSE = {
 
 def register(name: str = "fa3", interpret: bool | str = False) -> str:
     """Registers fa3 as an attention of transformers, and the masks for it, which
-    are those of sdpa: none where a model is causal or full, else an array of
-    booleans, which the kernel reads. Gives `name`. And "flash_" and the name, as one of
-    transformers' FlashAttentions (fa3.hf_flash), where transformers, from 5.24 on, has
-    what that takes. `interpret` as in fa3.attention: models on the CPU, for tests."""
+    are those of sdpa: none where a model is causal or full, code for windows, padding,
+    packed sequences and chunks, else an array of booleans, which the kernel reads. Gives
+    `name`. And "flash_" and the name, as one of transformers' FlashAttentions
+    (fa3.hf_flash), where transformers, from 5.24 on, has what that takes. `interpret` as
+    in fa3.attention: models on the CPU, for tests."""
     from transformers import AttentionInterface
     from transformers.masking_utils import AttentionMaskInterface, sdpa_mask
 
@@ -60,6 +61,15 @@ def register(name: str = "fa3", interpret: bool | str = False) -> str:
             named["allow_is_causal_skip"] = False
             if "allow_is_bidirectional_skip" in named:
                 named["allow_is_bidirectional_skip"] = False
+        if not args and takes_code(type(named.get("config"))):
+            from . import hf_masks
+
+            always = {
+                name: False for name in ("allow_is_causal_skip", "allow_is_bidirectional_skip")
+            }
+            made = hf_masks.make(lambda: sdpa_mask(**(named | always)), named)
+            if made is not None:
+                return made
         return sdpa_mask(*args, **named)
 
     def forward(module: Any, query: Any, key: Any, value: Any, attention_mask: Any,
@@ -77,18 +87,28 @@ def register(name: str = "fa3", interpret: bool | str = False) -> str:
     return name
 
 
-_known: dict[type, bool] = {}
+_known: dict[tuple[type, str], bool] = {}
 
 
 def says_is_causal(config: type) -> bool:
     """Whether modules of models with such a config say by `is_causal` what a mask that
     is left out would have said: that is what supporting sdpa takes."""
+    return _all_say(config, "_supports_sdpa")
+
+
+def takes_code(config: type) -> bool:
+    """Whether models with such a config pass on masks that are no arrays, as those that
+    support FlexAttention do."""
+    return _all_say(config, "_supports_flex_attn")
+
+
+def _all_say(config: type, attribute: str) -> bool:
     import torch
 
-    if config in _known:
-        return _known[config]
+    if (config, attribute) in _known:
+        return _known[config, attribute]
     if torch.compiler.is_compiling():
-        return False  # a mask is right in any case, and Dynamo has no list of classes
+        return False  # an array is right in any case, and Dynamo has no list of classes
     from transformers import PreTrainedModel
 
     found, left = [], [PreTrainedModel]
@@ -97,8 +117,8 @@ def says_is_causal(config: type) -> bool:
         left += one.__subclasses__()
         if getattr(one, "config_class", None) is config:
             found.append(one)
-    made = bool(found) and all(getattr(one, "_supports_sdpa", False) for one in found)
-    return _known.setdefault(config, made)
+    made = bool(found) and all(getattr(one, attribute, False) for one in found)
+    return _known.setdefault((config, attribute), made)
 
 
 def attention_forward(
@@ -113,7 +133,8 @@ def attention_forward(
     the key heads; gives (b, s, h, d).
 
     attention_mask (b or 1, h or 1, queries or 1, keys or more): booleans, or numbers
-      that are added. It says all: causal, window and sequences are in it.
+      that are added; or its code (fa3.hf_masks). It says all: causal, window and
+      sequences are in it.
     is_causal: without a mask, key j is visible to query i if j <= i, both from 0, as
       a static cache means it whose further keys are not written yet. One query sees
       all keys. The module's if None.
@@ -153,8 +174,16 @@ def attention_forward(
             is_causal, sliding_window, sinks, bool(deterministic), **common,
         )  # fmt: skip
         return o, None
-    mask_mod = None
-    if attention_mask is None:
+    mask_mod = window = None
+    if getattr(attention_mask, "make_array", None) is not None and (
+        torch.compiler.is_compiling()
+        or attention_mask.shape != (query.shape[0], 1, queries, keys)
+    ):
+        attention_mask = attention_mask.array()
+    if getattr(attention_mask, "make_array", None) is not None:
+        terms, mask_mod = attention_mask.terms, attention_mask.mask_mod
+        is_causal, window = terms.causal, terms.window
+    elif attention_mask is None:
         if sliding_window is not None and keys > sliding_window:
             raise ArgumentError(
                 "sliding_window",
@@ -171,7 +200,7 @@ def attention_forward(
             attention_mask = torch.ones(
                 (1, 1, queries, keys), dtype=torch.bool, device=query.device
             ).tril()
-    if attention_mask is not None:
+    if attention_mask is not None and mask_mod is window is None:
         mask = _checked(torch, "attention_mask", attention_mask, query, key)
         if mask.dtype == torch.bool and torch.compiler.is_compiling():
             # A mod that is made here would break the graph.
@@ -190,8 +219,8 @@ def attention_forward(
         _as_kernels_read(torch, one) for one in (query, key, value)
     )
     o = _attention(torch)(
-        deterministic, query, key, value, causal=is_causal, mask_mod=mask_mod, bias=bias,
-        sinks=sinks, **common,
+        deterministic, query, key, value, causal=is_causal, window=window,
+        mask_mod=mask_mod, bias=bias, sinks=sinks, **common,
     )
     # As modules expect it; as it lies where q's rows lie so, as they mostly do.
     return o.transpose(1, 2).contiguous(), None
