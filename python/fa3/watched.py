@@ -31,6 +31,10 @@ def attention(
     grad_mode = torch.is_grad_enabled() or watch.is_tracing()
     with watch.unseen(), torch.set_grad_enabled(grad_mode):
         if block_mask is not None:
+            if mask_mod is not None:
+                raise ArgumentError(
+                    "mask_mod", "is given beside block_mask, which has one"
+                )
             lists, mask_mod = blocks.read(
                 block_mask, *api.extents(q, k, layout), causal or window is not None
             )

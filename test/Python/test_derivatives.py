@@ -383,6 +383,11 @@ class TransformTest(Problem):
         )
         made = func.vmap(run)(several)
         self.close([made], [torch.stack([run(one) for one in several])])
+        with self.assertRaisesRegex(fa3.ArgumentError, "'mask_mod': is given beside"):
+            func.vmap(lambda q: fa3.attention(
+                q, self.k, self.v, block_mask=mask, interpret=True,
+                mask_mod=lambda b, h, i, j: i > j,
+            ))(several)  # fmt: skip
         loss = lambda q: (run(q).float() * self.weights).sum()  # noqa: E731
         q = self.q.clone().requires_grad_()
         self.close([func.grad(loss)(self.q)], torch.autograd.grad(loss(q), q))
