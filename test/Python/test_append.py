@@ -6,11 +6,10 @@ import unittest
 from unittest import mock
 
 import support
+from sequences import OnCpu, i32, one_sequence, starts
 
 if support.HAS_TORCH:
     import torch
-    from test_serving import i32, one_sequence, starts
-
     from fa3 import flash_attn_interface as door
     from fa3 import serving
 
@@ -33,20 +32,7 @@ def turn(x, cos, sin, at, interleaved):
 
 @support.needs_torch
 @support.needs_interpreter
-class AppendTest(unittest.TestCase):
-    def setUp(self):
-        real = serving.attention
-        patch = mock.patch.object(
-            serving, "attention",
-            lambda *args, **named: real(*args, **{**named, "interpret": True}),
-        )  # fmt: skip
-        patch.start()
-        self.addCleanup(patch.stop)
-        torch.manual_seed(0)
-
-    def random(self, *shape):
-        return torch.randn(*shape, dtype=torch.float16)
-
+class AppendTest(OnCpu):
     def check(self, queries, new, lengths, *, pad=None, index=None, page=0, pairs=0,
               interleaved=True, at=None, splits=1, table=None, dim_v=32, **named):  # fmt: skip
         """Against the cache as it has to be, and every sequence by itself."""

@@ -3,11 +3,10 @@
 padding's end, of pages that nobody has, of other sequences. The bits of a sequence
 are the same beside zeros, numbers, the largest ones, infinities and NaN."""
 
-import itertools
 import unittest
-from unittest import mock
 
 import support
+from sequences import OnCpu, i32, starts
 
 if support.HAS_TORCH:
     import torch
@@ -15,14 +14,6 @@ if support.HAS_TORCH:
     from fa3 import flash_attn_interface as door
     from fa3 import packed, serving
     from fa3 import torch as torch_door
-
-
-def starts(lengths):
-    return torch.tensor([0, *itertools.accumulate(lengths)], dtype=torch.int32)
-
-
-def i32(*values):
-    return torch.tensor(values, dtype=torch.int32)
 
 
 def others(dtype):
@@ -52,20 +43,7 @@ def bits(array):
 
 @support.needs_torch
 @support.needs_interpreter
-class BesideTest(unittest.TestCase):
-    def setUp(self):
-        real = serving.attention
-        patch = mock.patch.object(
-            serving, "attention",
-            lambda *args, **named: real(*args, **{**named, "interpret": True}),
-        )  # fmt: skip
-        patch.start()
-        self.addCleanup(patch.stop)
-        torch.manual_seed(0)
-
-    def random(self, *shape, dtype=None):
-        return torch.randn(*shape).to(dtype or torch.float16)
-
+class BesideTest(OnCpu):
     def check(self, call, arrays, results):
         """`arrays`: name to array and which of its rows are used; `results`: for
         each result the same. A call is compared with one beside zeros."""

@@ -9,7 +9,7 @@ import unittest
 from unittest import mock
 
 import support
-from test_serving import i32, one_sequence, starts
+from sequences import i32, one_sequence, starts
 
 if support.HAS_TORCH:
     import torch

@@ -8,14 +8,14 @@ import unittest
 from unittest import mock
 
 import support
-from test_serving import i32, one_sequence, starts
+from sequences import OnCpu, i32, one_sequence, starts
 
 if support.HAS_TORCH:
     import numpy
     import torch
 
     import fa3
-    from fa3 import api, packed, serving
+    from fa3 import packed, serving
     from fa3 import flash_attn_interface as door
 
 
@@ -29,29 +29,6 @@ def turned(x, positions, cos, sin, interleaved):
     made[..., first] = x[..., first] * cos - x[..., second] * sin
     made[..., second] = x[..., second] * cos + x[..., first] * sin
     return made
-
-
-class OnCpu(unittest.TestCase):
-    """Whatever the functions call runs in the interpreter."""
-
-    def setUp(self):
-        for module in (api, packed, serving):
-            real = module.attention
-            patch = mock.patch.object(
-                module, "attention",
-                lambda *args, real=real, **named: real(*args, **{"interpret": True, **named}),
-            )  # fmt: skip
-            patch.start()
-            self.addCleanup(patch.stop)
-        torch.manual_seed(0)
-
-    def random(self, *shape, dtype=None):
-        return torch.randn(*shape).to(dtype or torch.float16)
-
-    def close(self, made, expected, tolerance=3e-3):
-        torch.testing.assert_close(
-            made.float(), expected.float(), atol=tolerance, rtol=tolerance
-        )
 
 
 @support.needs_torch

@@ -6,8 +6,7 @@ import unittest
 from unittest import mock
 
 import support
-from test_flash_attn_interface import OnCpu
-from test_serving import i32, one_sequence, starts
+from sequences import OnCpu, i32, one_sequence, starts
 
 if support.HAS_TORCH:
     import torch
