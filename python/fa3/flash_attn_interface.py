@@ -85,6 +85,10 @@ def flash_attn_varlen_func(
     + 1,), int32, say where each begins, seqused (sequences,) how many rows of it
     count. out, or (out, softmax_lse (heads, queries)) with `return_attn_probs`."""
     _refuse("flash_attn_varlen_func", qv=qv)
+    _refuse_gradients(
+        "flash_attn_varlen_func", q_descale=q_descale, k_descale=k_descale,
+        v_descale=v_descale,
+    )  # fmt: skip
     max_q = values.whole("max_seqlen_q", max_seqlen_q)
     max_k = values.whole("max_seqlen_k", max_seqlen_k)
     splits = values.whole("num_splits", num_splits)
@@ -130,10 +134,11 @@ def flash_attn_with_kvcache(
     positions, from cache_seqlens or rotary_seqlens on, interleaved or in halves.
     Without causal, window and chunk all queries are turned by the first position."""
     _refuse("flash_attn_with_kvcache", qv=qv)
-    if torch.is_grad_enabled() and any(
-        one is not None and one.requires_grad for one in (q, k_cache, v_cache, k, v)
-    ):
-        raise UnsupportedError("flash_attn_with_kvcache: gradients")
+    _refuse_gradients(
+        "flash_attn_with_kvcache", q=q, k_cache=k_cache, v_cache=v_cache, k=k, v=v,
+        rotary_cos=rotary_cos, rotary_sin=rotary_sin, q_descale=q_descale,
+        k_descale=k_descale, v_descale=v_descale,
+    )  # fmt: skip
     if k is None:
         q, k_cache, v_cache = _contiguous(q, k_cache, v_cache)
     else:
@@ -209,6 +214,13 @@ def _refuse(function: str, **named: Any) -> None:
     for name, value in named.items():
         if value is not None:
             raise UnsupportedError(f"{function}: argument '{name}'")
+
+
+def _refuse_gradients(function: str, **named: Any) -> None:
+    if torch.is_grad_enabled():
+        for name, value in named.items():
+            if value is not None and value.requires_grad:
+                raise UnsupportedError(f"{function}: gradients, and '{name}' requires some")
 
 
 def _named(

@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from . import api, packed, serving, values
+from . import api, packed, serving, values, watch
 from . import flash_attn_interface as functions
 from .errors import ArgumentError, UnsupportedError
 
@@ -101,9 +101,10 @@ class _Functions:
         cu_q, cu_k = (one.to(torch.int32) for one in (cu_seqlens_q, cu_seqlens_k))
         max_q = values.whole("max_seqlen_q", max_seqlen_q)
         max_k = values.whole("max_seqlen_k", max_seqlen_k)
-        derived = torch.is_grad_enabled() and sinks is not None and any(
-            [one.requires_grad for one in (q, k, v, s_aux)]
-        )
+        derived = sinks is not None and (
+            watch.transforms() or torch.is_grad_enabled()
+            and any([one.requires_grad for one in (q, k, v, s_aux)])
+        )  # fmt: skip
         if derived:
             raise UnsupportedError("flash_fa3: gradients of packed sequences with s_aux")
 
@@ -129,7 +130,7 @@ class _Functions:
         page_table: Any = None, cache_seqlens: Any = None,
     ) -> Any:  # fmt: skip
         sinks = _checked(q, dropout_p, s_aux)
-        given = [one for one in (q, k_cache, v_cache, k, v) if one is not None]
+        given = [one for one in (q, k_cache, v_cache, k, v, s_aux) if one is not None]
         if torch.is_grad_enabled() and any([one.requires_grad for one in given]):
             raise UnsupportedError("flash_attn_with_kvcache: gradients")
         # Sequences that fill up a batch have no row (-1) and no pages.

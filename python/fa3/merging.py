@@ -107,6 +107,8 @@ def merge(
                 one if target is None else target for one, target in zip(made, (out, lse))
             )  # type: ignore[return-value]
     outs, lses = _one("outs", outs), _one("lses", lses)
+    if sinks is not None:
+        _check_gradient("sinks", sinks)
     call = _Call(outs, lses, sinks, checks.check_layout(layout), out_dtype, out, lse)
     if interpret:
         if call.device != CPU:
@@ -132,6 +134,12 @@ def _each(given: Any) -> Any:
     return given if isinstance(given, (list, tuple)) else (given,)
 
 
+def _check_gradient(name: str, given: Any) -> None:
+    if tensors.is_torch(given) and given.requires_grad:
+        if sys.modules["torch"].is_grad_enabled():
+            raise UnsupportedError(f"merge: gradients, and '{name}' requires some")
+
+
 def _one(name: str, given: Any) -> Any:
     """A list of parts as one tensor; elements of a row side by side."""
     torch = tensors.torch_module()
@@ -141,8 +149,7 @@ def _one(name: str, given: Any) -> Any:
         given = torch.stack(tuple(given))
     if not tensors.is_torch(given):
         return given
-    if given.requires_grad and torch.is_grad_enabled():
-        raise UnsupportedError(f"merge: gradients, and '{name}' requires some")
+    _check_gradient(name, given)
     return given if given.dim() and given.stride(-1) == 1 else given.contiguous()
 
 

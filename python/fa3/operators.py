@@ -270,8 +270,8 @@ def merge(
         torch.stack(list(one)) if isinstance(one, (list, tuple)) else one
         for one in (outs, lses)
     )
-    for name, one in (("outs", outs), ("lses", lses)):
-        if one.requires_grad and torch.is_grad_enabled():
+    for name, one in (("outs", outs), ("lses", lses), ("sinks", sinks)):
+        if one is not None and one.requires_grad and torch.is_grad_enabled():
             raise UnsupportedError(f"merge: gradients, and '{name}' requires some")
     return torch.ops.fa3.merge(outs, lses, sinks, layout, out_dtype, _spelled(interpret))
 

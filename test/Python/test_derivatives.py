@@ -14,7 +14,7 @@ if support.HAS_TORCH:
     from torch._subclasses.fake_tensor import FakeTensorMode
     from torch.autograd import forward_ad
 
-    from fa3 import packed, serving
+    from fa3 import flash_attn_interface, packed, serving
 
 
 def definition(q, k, v, score=None, sinks=None, bias=None):
@@ -120,6 +120,40 @@ class SecondOrderTest(Problem):
             func.grad(loss)(self.q)
         with self.assertRaisesRegex(fa3.UnsupportedError, "forward-mode"):
             func.hessian(self.ours)(self.q, self.k, self.v)
+
+
+@support.needs_torch
+@support.needs_interpreter
+class LeftOutTest(Problem):
+    """What requires a gradient that there is none of is named."""
+
+    def test_merge(self):
+        outs, lses = torch.randn(2, 2, 4, 9, 16), torch.randn(2, 2, 4, 9)
+        for name in ("outs", "lses", "sinks"):
+            given = {"outs": outs, "lses": lses, "sinks": torch.randn(4)}
+            given[name] = given[name].clone().requires_grad_()
+            with self.assertRaisesRegex(fa3.UnsupportedError, f"'{name}' requires some"):
+                fa3.merge(**given, interpret=True)
+            with torch.no_grad():
+                fa3.merge(**given, interpret=True)
+
+    def test_flash_attn_functions(self):
+        q, cache = torch.randn(2, 1, 2, 32).half(), torch.randn(2, 16, 2, 32).half()
+        used, cu = torch.tensor([3, 4], dtype=torch.int32), torch.tensor([0, 1, 2]).int()
+        table, scale = torch.rand(32, 16), torch.ones(2, 2, requires_grad=True)
+        new = cache[:, :1]
+        for name in ("q", "k_cache", "v_cache", "k", "v", "rotary_cos", "rotary_sin"):
+            given = {"q": q, "k_cache": cache.clone(), "v_cache": cache.clone(), "k": new,
+                     "v": new, "rotary_cos": table, "rotary_sin": table}  # fmt: skip
+            given[name] = given[name].clone().requires_grad_()
+            with self.assertRaisesRegex(fa3.UnsupportedError, f"'{name}' requires some"):
+                flash_attn_interface.flash_attn_with_kvcache(**given, cache_seqlens=used)
+        small = [torch.randn(2, 2, 32).to(torch.float8_e4m3fn) for _ in range(3)]
+        for name in ("q_descale", "k_descale", "v_descale"):
+            with self.assertRaisesRegex(fa3.UnsupportedError, f"'{name}' requires some"):
+                flash_attn_interface.flash_attn_varlen_func(
+                    *small, cu, cu, 1, 1, **{name: scale}
+                )
 
 
 @support.needs_torch
