@@ -162,6 +162,7 @@ void fa3::buildSpecializePipeline(OpPassManager &pm,
   pm.addPass(tile::createScaleOperands(scale));
   pm.addPass(tile::createSumByProducts(
       takeOptions<tile::SumByProductsOptions>(options)));
+  pm.addPass(tile::createSplitSums());
   pm.addPass(
       tile::createAssignRoles(takeOptions<tile::AssignRolesOptions>(options)));
   pm.addPass(tile::createInsertRings());

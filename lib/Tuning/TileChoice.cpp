@@ -19,6 +19,8 @@ constexpr int64_t kWidestBlockNOneGroup = 192;
 /// Below this a further warp group does not pay for the narrower block. A
 /// fourth one may pay from the second number on.
 constexpr int64_t kNarrowestBlockN = 64, kNarrowestBlockNFourGroups = 48;
+/// Columns of one product of the tensor core.
+constexpr int64_t kMostColumns = 256;
 /// Shared memory for tiles.
 constexpr int64_t kTileBytes = kSharedMemoryBudget - kReservedSharedBytes;
 /// Columns of the output that are in shared memory at a time: two blocks.
@@ -124,12 +126,38 @@ static bool isNarrowBlockBetter(int64_t d, int64_t dv,
                         estimateTime(*queries, 192, 1);
 }
 
+/// Columns of a wide sum that one of the groups that share it keeps.
+static int64_t getSumColumns(int64_t dv) {
+  constexpr int64_t kUnit = 64;
+  int64_t count = llvm::divideCeil(dv, kMostColumns);
+  return count == 1 ? dv : llvm::alignTo(llvm::divideCeil(dv, count), kUnit);
+}
+
+/// Heads of which a product has not all columns, or whose queries leave no room
+/// for keys beside 128 rows: 64 rows, the output by columns among groups
+/// (tile-split-sums). K and V are there once, the weights go through memory.
+static TileChoice chooseWideTile(int64_t d, int64_t dv,
+                                 const RegionDemand &demand) {
+  constexpr int64_t kWidest = 64, kVectorBytes = 2 * 1024;
+  const RegisterModel &model = getModel();
+  int64_t eighths = 6 + 4 * demand.loadedTiles + demand.bulkTiles;
+  int64_t registers =
+      model.mostOfConsumer - countOthers(demand) - getSumColumns(dv) / 2;
+  int64_t bytes = kTileBytes - kReplicaRows * paddedDim(d) * 2 - kVectorBytes;
+  int64_t ofKey = 2 * (paddedDim(d) + paddedDim(dv)) +
+                  kReplicaRows * (2 + demand.bulkBytes);
+  int64_t columns = std::min({registers * 8 / eighths, bytes / ofKey, kWidest});
+  return {kReplicaRows, std::max(columns / kStep * kStep, kStep)};
+}
+
 TileChoice fa3::chooseTile(int64_t d, int64_t dv, const RegionDemand &given,
                            std::optional<int64_t> queries,
                            int64_t leastBlockN) {
   RegionDemand demand = given;
   if (queries)
     demand.keyNumbers = 0;
+  if (std::max(d, dv) > kMostColumns)
+    return chooseWideTile(d, dv, demand);
   constexpr double kRowOfTwoGroups = 1.05;
   if (queries && *queries <= kReplicaRows) {
     // Tiles that score code reads keep addresses and parts of them alive.

@@ -344,8 +344,12 @@ struct WgmmaPattern : KernelPattern<WgmmaOp> {
           pinToProduct(rewriter, loc, rhs, rewriter.getRemappedValue(pins.rhs));
     if (!pins.lhs && lhsType && steps * blocks > kMostHoisted)
       lhs = pinToProduct(rewriter, loc, lhs, rhs);
-    int64_t perStatement =
-        info.getOptions().wgmmaAsm == options::WgmmaAsm::Chain ? steps : 1;
+    // Sums for descriptors of more steps than heads of 256 have would be
+    // hoisted, beside sums of 256 columns, into registers that are not there.
+    constexpr int64_t kMostApart = 16;
+    bool isChain = steps > kMostApart ||
+                   info.getOptions().wgmmaAsm == options::WgmmaAsm::Chain;
+    int64_t perStatement = isChain ? steps : 1;
     SmallVector<Value> results;
     for (int64_t block = 0; block < blocks; ++block) {
       auto part = [&](ArrayRef<Value> all) {

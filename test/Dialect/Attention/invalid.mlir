@@ -161,9 +161,9 @@ func.func @dynamic_head_dim(%q: !t) {
 
 // C3
 !t = tensor<1x2x?x64xf16>
-!u = tensor<1x2x?x264xf16>
+!u = tensor<1x2x?x520xf16>
 func.func @value_head_dim(%q: !t, %v: !u) {
-  // expected-error @+1 {{expects a head dim from 1 to 256, that of v is 264}}
+  // expected-error @+1 {{expects a head dim from 1 to 512, that of v is 520}}
   %o = attention.forward %q, %q, %v : (!t, !t, !u) -> !u
   return
 }
@@ -173,7 +173,7 @@ func.func @value_head_dim(%q: !t, %v: !u) {
 // C3
 !t = tensor<1x2x?x0xf16>
 func.func @no_head_dim(%q: !t) {
-  // expected-error @+1 {{expects a head dim from 1 to 256, that of q is 0}}
+  // expected-error @+1 {{expects a head dim from 1 to 576, that of q is 0}}
   %o = attention.forward %q, %q, %q : (!t, !t, !t) -> !t
   return
 }

@@ -143,7 +143,7 @@ func.func private @slotting_syntax() attributes {a = #tile.slotting<stage = 0, 1
 
 // -----
 
-// expected-error @+1 {{expects 'tile.role' to be "load", "convert" or "math", got "store"}}
+// expected-error @+1 {{expects 'tile.role' to be "load", "convert", "math" or "math" with a number, got "store"}}
 func.func private @role() attributes {tile.role = "store"}
 
 // -----

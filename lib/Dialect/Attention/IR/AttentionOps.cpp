@@ -202,6 +202,10 @@ static LogicalResult verifyBlocks(ForwardOp op) {
   return success();
 }
 
+/// Head dims of 16-bit operands: 512 and 64 columns beside them for keys, which
+/// fit shared memory as rows of queries and keys; two sums for values.
+static constexpr int64_t kMostQueryDim = 576, kMostValueDim = 512;
+
 LogicalResult ForwardOp::verify() {
   auto type = [](Value value) {
     return cast<RankedTensorType>(value.getType());
@@ -248,9 +252,10 @@ LogicalResult ForwardOp::verify() {
                  "expects a head dim that is a multiple of 16 up to 256, "
                  "that of ")
              << name << " is " << dim;
-    if (dim < 1 || dim > 256)
-      return emitOpError("expects a head dim from 1 to 256, that of ")
-             << name << " is " << dim;
+    int64_t most = name == tensors[2].first ? kMostValueDim : kMostQueryDim;
+    if (dim < 1 || dim > most)
+      return emitOpError("expects a head dim from 1 to ")
+             << most << ", that of " << name << " is " << dim;
   }
   for (auto [first, second] :
        {std::pair(tensors[isOneTerm ? 0 : 1], tensors[1]),

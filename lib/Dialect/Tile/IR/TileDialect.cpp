@@ -35,15 +35,24 @@ void TileDialect::initialize() {
       >();
 }
 
+/// Those who copy, who convert and who compute; of the last there may be
+/// several with different work.
+static bool isRole(StringRef role) {
+  if (role.consume_front("math"))
+    return llvm::all_of(role, llvm::isDigit);
+  return role == "load" || role == "convert";
+}
+
 LogicalResult TileDialect::verifyOperationAttribute(Operation *op,
                                                     NamedAttribute attribute) {
   StringRef name = attribute.getName();
   if (name == kRoleAttrName) {
     auto role = dyn_cast<StringAttr>(attribute.getValue());
-    if (!role || (role != "load" && role != "convert" && role != "math"))
+    if (!role || !isRole(role))
       return op->emitOpError("expects '")
-             << name << "' to be \"load\", \"convert\" or \"math\", got "
-             << attribute.getValue();
+             << name
+             << "' to be \"load\", \"convert\", \"math\" or \"math\" with "
+             << "a number, got " << attribute.getValue();
     return success();
   }
   if (name == kSlottingAttrName) {

@@ -120,8 +120,8 @@ def Attention_ForwardOp : Attention_Op<"forward", [
     C2. q, k and v have one element type: f16, bf16, f8E4M3FN or f8E5M2; or q
         and k have i8, and v f8E4M3FN or f8E5M2. o has that of q, or f16, bf16
         or f32 with 8-bit operands; lse has f32.
-    C3. the head dims (element dimensions) are static, from 1 to 256, multiples of
-        16 with 8-bit operands; that of q is `q_terms` times that of k, v and o
+    C3. the head dims (element dimensions) are static, from 1 to 576, that of v to
+        512; with 8-bit operands multiples of 16 to 256; that of q is `q_terms` times that of k, v and o
         agree. In memory rows of q, k and v start at multiples of 16 bytes: with
         head dims that are no multiples of 8 there is room behind them.
     C4. batch extents agree, where there is no place.

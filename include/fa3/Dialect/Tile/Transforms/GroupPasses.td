@@ -36,6 +36,14 @@ def AssignRoles : Pass<"tile-assign-roles"> {
     A load under a guard (`tile.any_possible`) moves in front of it when it gets
     the role "load": rings run in step whether a replica has work or not.
 
+    Sums of 64 rows that a loop carries from product to product, and that one warp
+    group has no registers for, are divided among groups: those for which there is
+    no room get the roles "math1" and on, and with them the products, and
+    everything that follows from a sum. A `tile.where` with results of several
+    roles is taken apart, and guards (`tile.any_possible`) are true: all groups do
+    every step. Nothing is assigned where something follows from sums of
+    two roles.
+
     Example:
     ```mlir
     %k = tile.load %K[...] {tile.role = "load"} : ...       // operand of a product
@@ -47,7 +55,8 @@ def AssignRoles : Pass<"tile-assign-roles"> {
   let statistics = [
     Statistic<"numLoads", "loads", "loads given to the load role">,
     Statistic<"numElementLoads", "element-loads",
-              "of these, loads of tiles for element code">
+              "of these, loads of tiles for element code">,
+    Statistic<"numSums", "further-sums", "sums given to further groups">
   ];
 }
 
@@ -100,6 +109,15 @@ def ExchangeOperands : Pass<"tile-exchange-operands"> {
     written, published, acquired again and read by the products as a view. All
     that is the math role's, which is at both ends of the ring. A tile that is
     also a left operand in the order `mk` stays in registers for that.
+
+    What follows from the sums of a further role ("math1", ...) uses tiles that
+    "math" computes. They go through rings as well, written by "math" and read by
+    that role: operands of products as views, others with `tile.read`. A vector
+    crosses before it is repeated along rows, a tile before it is extended.
+    Coordinates, and what follows from them alone, are computed by each role, and
+    conditions again from what crosses. Rows that a `tile.where` multiplies by a
+    vector are multiplied by `select(condition, vector, 1)` instead, where that is
+    not 1: so the condition need not cross.
 
     Example:
     ```mlir

@@ -389,4 +389,39 @@ def SumByProducts : Pass<"tile-sum-by-products"> {
   ];
 }
 
+def SplitSums : Pass<"tile-split-sums"> {
+  let summary = "sums of more than 256 columns -> sums of columns one product has";
+  let description = [{
+    Input: sequential kernels. A product of the tensor core has at most 256
+    columns. A sum of 64 rows and more columns, which a loop carries from product
+    to product, becomes as many sums as it takes, of as equal numbers of whole
+    units of 64 columns as can be. All that has these columns is divided with it:
+    elementwise operations, `tile.where`, loops and branches, the right operand
+    of the product and its load, stores. What has no such columns stays one:
+    the left operand, vectors of rows, conditions.
+
+    Fails where something cannot be divided so: a reduction along the columns, a
+    product that has them as rows of its operand.
+
+    Example:
+    ```mlir
+    %y = scf.for ... iter_args(%acc = %zero) -> (tensor<64x512xf32>) {
+      %b = tile.load %B[%k, %c0] : ... -> tensor<64x512xf16>
+      %r = tile.dot %a, %b, %acc lhs mk rhs kn : ...
+      scf.yield %r : tensor<64x512xf32>
+    }
+    // becomes
+    %y:2 = scf.for ... iter_args(%p = %zero, %q = %zero) -> (tensor<64x256xf32>, tensor<64x256xf32>) {
+      %b = tile.load %B[%k, %c0] : ... -> tensor<64x256xf16>
+      %d = tile.load %B[%k, %c256] : ... -> tensor<64x256xf16>
+      %r = tile.dot %a, %b, %p lhs mk rhs kn : ...
+      %s = tile.dot %a, %d, %q lhs mk rhs kn : ...
+      scf.yield %r, %s : tensor<64x256xf32>, tensor<64x256xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+  let statistics = [Statistic<"numSplit", "split", "sums that were divided">];
+}
+
 #endif // FA3_TILE_SEQUENTIAL_PASSES

@@ -1,6 +1,7 @@
 //===- AssignRoles.cpp - tile-assign-roles --------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 #include "../Utils.h"
+#include "AssignSums.h"
 #include "OperandCode.h"
 #include "fa3/Dialect/Tile/Analysis/ElementLoads.h"
 #include "fa3/Dialect/Tile/Transforms/Passes.h"
@@ -98,6 +99,7 @@ struct AssignRoles : fa3::tile::impl::AssignRolesBase<AssignRoles> {
         ++numLoads;
         ++numElementLoads;
       }
+    numSums += assignSums(kernel);
   }
 };
 } // namespace

@@ -3,12 +3,14 @@
 //
 // The tensor core takes a left operand out of registers only with its rows as
 // they are, and a right one never: what a kernel computes for such a place goes
-// through shared memory. Who computes it is also who multiplies, so the ring
+// through shared memory. Where who computes it is also who multiplies, the ring
 // has the same role at both ends; where that role is several replicas, each
-// writes its part and reads those of all.
+// writes its part and reads those of all. What one role computes and another
+// one uses goes through rings as well (ExchangeBetweenRoles.cpp).
 //
 //===----------------------------------------------------------------------===//
 
+#include "ExchangeOperands.h"
 #include "../Utils.h"
 #include "fa3/Dialect/Tile/Transforms/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -36,23 +38,28 @@ static bool needsMemory(DotOp dot, OpOperand &operand) {
           dot.getLhsOrder() == LhsOrder::km);
 }
 
-/// Lets a tile go through a ring to operands, all in blocks inside of the
-/// tile's own.
-static LogicalResult exchange(gpu::GPUFuncOp kernel,
-                              ArrayRef<OpOperand *> operands) {
+LogicalResult fa3::tile::exchange(gpu::GPUFuncOp kernel,
+                                  ArrayRef<OpOperand *> operands,
+                                  StringRef writer, StringRef reader) {
   Value tile = operands.front()->get();
   auto type = cast<RankedTensorType>(tile.getType());
   Operation *origin = tile.getDefiningOp();
   Operation *site =
       origin ? origin : &cast<BlockArgument>(tile).getOwner()->front();
   ImplicitLocOpBuilder b(tile.getLoc(), kernel.getContext());
+  // Without an attribute the role is "math".
+  auto with = [&](StringRef role, auto op) {
+    if (role != "math")
+      op->setAttr(TileDialect::kRoleAttrName, b.getStringAttr(role));
+    return op;
+  };
   b.setInsertionPointToStart(&kernel.getBody().front());
   Value ring =
       warp::RingOp::create(b, warp::RingType::get(b.getContext(), 1, {type}, 1,
                                                   0, warp::Scope::cta));
   SmallVector<Value> cursors = {
-      warp::CursorOp::create(b, warp::Side::write, ring),
-      warp::CursorOp::create(b, warp::Side::read, ring)};
+      with(writer, warp::CursorOp::create(b, warp::Side::write, ring)),
+      with(reader, warp::CursorOp::create(b, warp::Side::read, ring))};
   if (failed(threadTo(site, cursors)))
     return failure();
   // Loops that carry it have been replaced.
@@ -62,14 +69,14 @@ static LogicalResult exchange(gpu::GPUFuncOp kernel,
     b.setInsertionPointAfter(origin);
   else
     b.setInsertionPoint(site);
-  Value zeros[] = {arith::ConstantIndexOp::create(b, 0),
-                   arith::ConstantIndexOp::create(b, 0)};
-  auto window = [&](Value slot) -> Value {
-    return ViewOp::create(b, ViewType::get(type), slot, zeros);
+  SmallVector<Value> zeros(type.getRank(),
+                           arith::ConstantIndexOp::create(b, 0));
+  auto window = [&](StringRef role, Value slot) -> Value {
+    return with(role, ViewOp::create(b, ViewType::get(type), slot, zeros));
   };
-  auto filled = warp::AcquireOp::create(b, ring, cursors[0]);
-  WriteOp::create(b, tile, window(filled.getSlot()));
-  warp::PublishOp::create(b, filled.getSlot());
+  auto filled = with(writer, warp::AcquireOp::create(b, ring, cursors[0]));
+  with(writer, WriteOp::create(b, tile, window(writer, filled.getSlot())));
+  with(writer, warp::PublishOp::create(b, filled.getSlot()));
 
   Block *block = filled->getBlock();
   Operation *first = nullptr, *last = nullptr;
@@ -77,16 +84,25 @@ static LogicalResult exchange(gpu::GPUFuncOp kernel,
     Operation *use = block->findAncestorOpInBlock(*operand->getOwner());
     if (!first || use->isBeforeInBlock(first))
       first = use;
-    if (!last || last->isBeforeInBlock(use))
+    if (isa<DotOp>(operand->getOwner()) &&
+        (!last || last->isBeforeInBlock(use)))
       last = use;
   }
   b.setInsertionPoint(first);
-  auto held = warp::AcquireOp::create(b, ring, cursors[1]);
-  Value view = window(held.getSlot());
-  for (OpOperand *operand : operands)
-    operand->set(view);
-  b.setInsertionPointAfter(last);
-  warp::ReleaseOp::create(b, held.getSlot(), ValueRange());
+  auto held = with(reader, warp::AcquireOp::create(b, ring, cursors[1]));
+  Value view = window(reader, held.getSlot()), numbers;
+  for (OpOperand *operand : operands) {
+    if (isa<DotOp>(operand->getOwner())) {
+      operand->set(view);
+      continue;
+    }
+    if (!numbers)
+      numbers = with(reader, ReadOp::create(b, type, view));
+    operand->set(numbers);
+  }
+  if (last)
+    b.setInsertionPointAfter(last);
+  with(reader, warp::ReleaseOp::create(b, held.getSlot(), ValueRange()));
   threadFrom(filled, {filled.getNext(), held.getNext()});
   return success();
 }
@@ -98,6 +114,10 @@ struct ExchangeOperands
   void runOnOperation() override {
     LogicalResult result =
         forEachKernel(getOperation(), [&](gpu::GPUFuncOp kernel) {
+          FailureOr<int64_t> between = exchangeBetweenRoles(kernel);
+          if (failed(between))
+            return failure();
+          rings += *between;
           llvm::MapVector<Value, SmallVector<OpOperand *>> operandsOf;
           kernel.walk([&](DotOp dot) {
             for (OpOperand &operand : dot->getOpOperands())

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "../Utils.h"
 #include "OperandCode.h"
+#include "Roles.h"
 #include "fa3/Dialect/Tile/Transforms/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/IRMapping.h"
@@ -45,13 +46,21 @@ private:
     Value operand;
     bool forProducts = true;
     DenseI64ArrayAttr rowOrder;
+    /// Who reads it.
+    llvm::SmallSetVector<StringAttr, 2> readers;
     bool isConverted() const { return !conversions.empty() && !rowOrder; }
   };
   FailureOr<Crossing> inspect(LoadOp load);
   /// Lets a tile go through the rings of what is loaded and of what is read,
-  /// which may be the same. Gives the cursors behind it.
-  FailureOr<SmallVector<Value>> pass(const Crossing &crossing, Value loaded,
+  /// which may be the same. Gives the cursors behind it. They are that of the
+  /// copy, one of each reader, and two of conversions.
+  FailureOr<SmallVector<Value>> pass(const Crossing &crossing,
+                                     ArrayRef<StringAttr> readers, Value loaded,
                                      Value ring, ArrayRef<Value> cursors);
+  /// Lets a reader of the slot have what is its own among the uses of a tile,
+  /// and release it behind the last one.
+  void read(const Crossing &crossing, StringAttr reader, Value slot,
+            RankedTensorType type);
   /// Marks an operation with a role and gives it back.
   template <typename Op>
   Op with(StringAttr role, Op op) {
@@ -78,7 +87,7 @@ private:
   }
   LogicalResult copyConverted(ArrayRef<Operation *> conversions, Value source,
                               Value target);
-  void readFrom(Value view, OpOperand &use);
+  void readFrom(Value view, OpOperand &use, StringAttr reader);
   void computeInPlace(const OperandCode &code, LoadOp load, Value view);
 
   gpu::GPUFuncOp kernel;
@@ -159,11 +168,11 @@ LogicalResult RingInserter::copyConverted(ArrayRef<Operation *> conversions,
 }
 
 /// Reads a tile for one use, right in front of it.
-void RingInserter::readFrom(Value view, OpOperand &use) {
+void RingInserter::readFrom(Value view, OpOperand &use, StringAttr reader) {
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPoint(use.getOwner());
   use.set(
-      with(mathRole, ReadOp::create(b, use.get().getType(), view)).getResult());
+      with(reader, ReadOp::create(b, use.get().getType(), view)).getResult());
 }
 
 /// Replaces what lies in the view by what is computed of it. Rows of a left
@@ -195,7 +204,14 @@ FailureOr<RingInserter::Crossing> RingInserter::inspect(LoadOp load) {
     forElements &= isElement;
     if (!isOperand && (!isElement || !other))
       other = user;
+    crossing.readers.insert(isOperand ? b.getStringAttr(getRole(user))
+                                      : mathRole);
   }
+  if (crossing.readers.empty())
+    crossing.readers.insert(mathRole);
+  if (crossing.code && crossing.readers.size() > 1)
+    return load.emitOpError("is changed on its way to products of several "
+                            "groups, which would all write it");
   if (!crossing.forProducts && !forElements) {
     InFlightDiagnostic diagnostic = load.emitOpError(
         "has the load role, which loads left and right operands of products, "
@@ -232,7 +248,34 @@ static RankedTensorType getLoadedType(LoadOp load, bool forProducts) {
   return type;
 }
 
+void RingInserter::read(const Crossing &crossing, StringAttr reader, Value slot,
+                        RankedTensorType type) {
+  Value operand = crossing.operand, source = window(slot, type, reader);
+  if (crossing.code)
+    computeInPlace(*crossing.code, crossing.load, source);
+  Operation *lastUse = source.getDefiningOp();
+  SmallVector<OpOperand *> uses;
+  for (OpOperand &use : operand.getUses())
+    if (!crossing.forProducts || getRole(use.getOwner()) == reader)
+      uses.push_back(&use);
+  for (OpOperand *use : uses) {
+    Operation *at =
+        crossing.load->getBlock()->findAncestorOpInBlock(*use->getOwner());
+    if (lastUse->isBeforeInBlock(at))
+      lastUse = at;
+  }
+  for (OpOperand *use : uses) {
+    if (crossing.forProducts)
+      use->set(source);
+    else
+      readFrom(source, *use, reader);
+  }
+  b.setInsertionPointAfter(lastUse);
+  with(reader, warp::ReleaseOp::create(b, slot, ValueRange()));
+}
+
 FailureOr<SmallVector<Value>> RingInserter::pass(const Crossing &crossing,
+                                                 ArrayRef<StringAttr> readers,
                                                  Value loaded, Value ring,
                                                  ArrayRef<Value> cursors) {
   LoadOp load = crossing.load;
@@ -249,12 +292,13 @@ FailureOr<SmallVector<Value>> RingInserter::pass(const Crossing &crossing,
   for (auto [to, from] : llvm::zip(copy.getPlaces(), load.getPlaces()))
     to.takeBody(from);
   with(loadRole, warp::PublishOp::create(b, filled.getSlot()));
-  SmallVector<Value> next = {filled.getNext(), Value()};
+  SmallVector<Value> next = {filled.getNext()};
+  next.resize(1 + readers.size());
 
   if (crossing.isConverted()) {
-    auto from =
-        with(convertRole, warp::AcquireOp::create(b, loaded, cursors[2]));
-    auto to = with(convertRole, warp::AcquireOp::create(b, ring, cursors[3]));
+    ArrayRef<Value> own = cursors.take_back(2);
+    auto from = with(convertRole, warp::AcquireOp::create(b, loaded, own[0]));
+    auto to = with(convertRole, warp::AcquireOp::create(b, ring, own[1]));
     if (failed(
             copyConverted(crossing.conversions, from.getSlot(), to.getSlot())))
       return failure();
@@ -263,28 +307,17 @@ FailureOr<SmallVector<Value>> RingInserter::pass(const Crossing &crossing,
     next.append({from.getNext(), to.getNext()});
   }
 
-  Value operand = crossing.operand;
-  auto held = with(mathRole, warp::AcquireOp::create(b, ring, cursors[1]));
-  next[1] = held.getNext();
-  Value source = window(
-      held.getSlot(),
-      crossing.isConverted() ? cast<RankedTensorType>(operand.getType()) : type,
-      mathRole);
-  if (crossing.code)
-    computeInPlace(*crossing.code, load, source);
-  Operation *lastUse = source.getDefiningOp();
-  for (Operation *user : operand.getUsers()) {
-    Operation *use = load->getBlock()->findAncestorOpInBlock(*user);
-    if (lastUse->isBeforeInBlock(use))
-      lastUse = use;
+  RankedTensorType held =
+      crossing.isConverted()
+          ? cast<RankedTensorType>(crossing.operand.getType())
+          : type;
+  auto insertionPoint = b.saveInsertionPoint();
+  for (auto [i, reader] : llvm::enumerate(readers)) {
+    b.restoreInsertionPoint(insertionPoint);
+    auto slot = with(reader, warp::AcquireOp::create(b, ring, cursors[1 + i]));
+    next[1 + i] = slot.getNext();
+    read(crossing, reader, slot.getSlot(), held);
   }
-  if (crossing.forProducts)
-    operand.replaceAllUsesWith(source);
-  else
-    for (OpOperand &use : llvm::make_early_inc_range(operand.getUses()))
-      readFrom(source, use);
-  b.setInsertionPointAfter(lastUse);
-  with(mathRole, warp::ReleaseOp::create(b, held.getSlot(), ValueRange()));
   return next;
 }
 
@@ -307,8 +340,13 @@ LogicalResult RingInserter::insert(LoadOp load, LoadOp before) {
       crossing->isConverted()
           ? makeRing(cast<RankedTensorType>(crossing->operand.getType()))
           : loaded;
-  SmallVector<Value> cursors = {makeCursor(loaded, warp::Side::write, loadRole),
-                                makeCursor(ring, warp::Side::read, mathRole)};
+  SmallVector<Value> cursors = {
+      makeCursor(loaded, warp::Side::write, loadRole)};
+  llvm::SmallSetVector<StringAttr, 2> readers;
+  for (const Crossing &each : all)
+    readers.insert_range(each.readers);
+  for (StringAttr reader : readers)
+    cursors.push_back(makeCursor(ring, warp::Side::read, reader));
   if (crossing->isConverted()) {
     cursors.push_back(makeCursor(loaded, warp::Side::read, convertRole));
     cursors.push_back(makeCursor(ring, warp::Side::write, convertRole));
@@ -318,7 +356,8 @@ LogicalResult RingInserter::insert(LoadOp load, LoadOp before) {
   for (const Crossing &each : all) {
     if (failed(threadTo(each.load, cursors, outer)))
       return failure();
-    FailureOr<SmallVector<Value>> next = pass(each, loaded, ring, cursors);
+    FailureOr<SmallVector<Value>> next =
+        pass(each, readers.getArrayRef(), loaded, ring, cursors);
     if (failed(next))
       return failure();
     cursors = *next;

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "../Utils.h"
+#include "Roles.h"
 #include "SplitRows.h"
 #include "fa3/Dialect/Tile/Analysis/AffineForm.h"
 #include "fa3/Dialect/Tile/Transforms/Passes.h"
@@ -26,11 +27,6 @@ using namespace fa3::tile;
 
 /// Warps of the convert group: as many as share a warp group with the loader.
 static constexpr int64_t kConvertWarps = 2;
-
-static StringRef getRole(Operation *op) {
-  auto role = op->getAttrOfType<StringAttr>(TileDialect::kRoleAttrName);
-  return role ? role.getValue() : "math";
-}
 
 namespace {
 /// The slice of a kernel that the operations of some roles need.
@@ -337,10 +333,20 @@ static LogicalResult specialize(gpu::GPUFuncOp kernel, int64_t replicas,
   }
   if (!warpSpecialize && failed(verifyNoConversions(kernel)))
     return failure();
-  SmallVector<StringRef> mathRoles = {"math"}, loadRoles;
+  SmallVector<StringRef> mathRoles = {"math"}, furtherRoles, loadRoles;
+  for (StringRef role : getComputingRoles(kernel))
+    if (role != "math")
+      (warpSpecialize ? furtherRoles : mathRoles).push_back(role);
   (warpSpecialize ? loadRoles : mathRoles).push_back("load");
+  if (!furtherRoles.empty() && replicas != 1)
+    return kernel.emitOpError("has sums for several groups, which compute all "
+                              "rows: expects 1 replica, got ")
+           << replicas;
   RoleSlice load(kernel, loadRoles), convert(kernel, {"convert"}),
       math(kernel, mathRoles);
+  SmallVector<std::pair<std::string, RoleSlice>> further;
+  for (StringRef role : furtherRoles)
+    further.push_back({role.str(), RoleSlice(kernel, {role})});
   OpBuilder builder(entry.getTerminator());
   auto specialized = warp::SpecializeOp::create(builder, kernel.getLoc());
   builder.createBlock(&specialized.getBody());
@@ -361,6 +367,8 @@ static LogicalResult specialize(gpu::GPUFuncOp kernel, int64_t replicas,
   if (!convert.isEmpty())
     addGroup(convert, "convert", kConvertWarps, 1);
   warp::GroupOp mathGroup = addGroup(math, "math", 4, replicas);
+  for (auto &[role, slice] : further)
+    addGroup(slice, role, 4, 1);
   SmallVector<Operation *> original;
   for (Operation &op : entry.without_terminator())
     if (!isa<warp::RingOp, warp::SpecializeOp>(op))
@@ -372,7 +380,7 @@ static LogicalResult specialize(gpu::GPUFuncOp kernel, int64_t replicas,
   if (replicas != 1)
     chooseWriters(mathGroup);
   SmallVector<StoreOp> ended;
-  mathGroup.walk([&](StoreOp store) {
+  specialized.walk([&](StoreOp store) {
     if (store.getBelow())
       ended.push_back(store);
   });

@@ -284,7 +284,9 @@ void LayoutSolver::seed(Operation *op) {
           want(store.getValue(), acc);
       })
       .Case<WriteOp>([&](WriteOp write) {
-        if (!isa_and_nonnull<RelabelOp, TransposeOp>(
+        // A vector of rows or of columns is laid out by what it is made of.
+        if (write.getValue().getType().getRank() == 2 &&
+            !isa_and_nonnull<RelabelOp, TransposeOp>(
                 write.getValue().getDefiningOp()))
           want(write.getValue(), acc);
       })

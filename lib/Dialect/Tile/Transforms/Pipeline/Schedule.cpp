@@ -148,6 +148,20 @@ static bool combinesProducts(scf::ForOp loop) {
   return false;
 }
 
+/// Whether groups with different work compute: the element code of one runs
+/// under the products of another. A second stage would take registers for
+/// scores, and entries of rings that are held meanwhile, for what they do.
+static bool hasOtherConsumers(scf::ForOp loop) {
+  auto group = loop->getParentOfType<warp::GroupOp>();
+  if (!group)
+    return false;
+  int64_t least = getChip(group).warpsPerWarpgroup;
+  return llvm::any_of(
+      group->getBlock()->getOps<warp::GroupOp>(), [&](warp::GroupOp other) {
+        return other != group && int64_t(other.getWarps()) >= least;
+      });
+}
+
 namespace {
 struct Schedule : fa3::tile::impl::ScheduleBase<Schedule> {
   using ScheduleBase::ScheduleBase;
@@ -209,7 +223,7 @@ struct Schedule : fa3::tile::impl::ScheduleBase<Schedule> {
       // that come late one behind.
       int64_t allStages = stages;
       if (stages == 0)
-        allStages = combinesProducts(loop) ? 1 : 2;
+        allStages = combinesProducts(loop) || hasOtherConsumers(loop) ? 1 : 2;
       allStages += instance->hasOwnCopies() ? 1 : 0;
       allStages += instance->hasMeetings() ? 1 : 0;
       if (std::optional<std::string> error = solve(instance->get(), allStages))

@@ -1,0 +1,154 @@
+//===- AssignSums.cpp - sums of a kernel among groups ---------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// A tile of 64 rows is the least that a warp group computes: its columns are
+// all that can be divided. Where sums of columns that loops carry do not fit
+// the registers of one group, further groups take them. What a sum becomes
+// goes with it; what it is made of stays with who computes that.
+//
+//===----------------------------------------------------------------------===//
+
+#include "AssignSums.h"
+#include "../Utils.h"
+#include "Roles.h"
+#include "fa3/Machine/RegisterModel.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/MapVector.h"
+
+using namespace mlir;
+using namespace fa3;
+using namespace fa3::tile;
+
+/// Registers on each thread of a warp group.
+static int64_t countRegisters(Type type) {
+  auto tile = dyn_cast<RankedTensorType>(type);
+  constexpr int64_t kBits = 32 * kSm90a.getThreadsPerWarpgroup();
+  return tile ? tile.getNumElements() * tile.getElementTypeBitWidth() / kBits
+              : 0;
+}
+
+/// Numbers of the groups that carry the sums, all 0 if one can.
+static SmallVector<unsigned> distribute(gpu::GPUFuncOp kernel,
+                                        ArrayRef<CarriedSum> sums) {
+  const RegisterModel &model = getRegisterModel(getChip(kernel));
+  int64_t limit = model.mostOfConsumer - model.others;
+  llvm::SmallPtrSet<Operation *, 4> products;
+  int64_t ofSums = 0, weights = 0, scores = 0;
+  for (CarriedSum sum : sums) {
+    products.insert(sum.dot);
+    ofSums += countRegisters(sum.dot.getType());
+    if (!sum.dot.getLhs().getDefiningOp<LoadOp>())
+      weights = std::max(weights, countRegisters(sum.dot.getLhs().getType()));
+  }
+  bool isOneRow = true;
+  kernel.walk([&](DotOp dot) {
+    isOneRow &= dot.getType().getDimSize(0) == kRowsPerReplica;
+    if (!products.contains(dot) && dot->getParentOfType<scf::ForOp>())
+      scores = std::max(scores, countRegisters(dot.getType()));
+  });
+  SmallVector<unsigned> roles(sums.size(), 0);
+  if (!isOneRow || ofSums + scores + weights <= limit)
+    return roles;
+  SmallVector<int64_t> room = {limit - scores - weights};
+  for (auto [sum, role] : llvm::zip(sums, roles)) {
+    int64_t needed = countRegisters(CarriedSum(sum).dot.getType());
+    while (role < room.size() && room[role] < needed && room[role] != limit)
+      ++role;
+    if (role == room.size())
+      room.push_back(limit);
+    room[role] -= needed;
+  }
+  return roles;
+}
+
+/// Takes the results of a `tile.where` apart by the numbers of their groups.
+static void divide(WhereOp where, ArrayRef<unsigned> roles) {
+  llvm::MapVector<unsigned, SmallVector<unsigned>> parts;
+  for (auto [i, role] : llvm::enumerate(roles))
+    parts[role].push_back(i);
+  if (parts.size() < 2)
+    return;
+  OpBuilder b(where);
+  for (auto &[role, indices] : parts) {
+    SmallVector<Value> otherwise, yields;
+    SmallVector<Type> types;
+    for (unsigned i : indices) {
+      otherwise.push_back(where.getOtherwise()[i]);
+      types.push_back(where.getResult(i).getType());
+    }
+    auto part = WhereOp::create(b, where.getLoc(), types, where.getCondition(),
+                                otherwise);
+    OpBuilder::InsertionGuard guard(b);
+    b.createBlock(&part.getBody());
+    IRMapping mapping;
+    for (Operation &op : where.getBody().front().without_terminator())
+      b.clone(op, mapping);
+    for (unsigned i : indices)
+      yields.push_back(mapping.lookupOrDefault(where.getYield().getOperand(i)));
+    YieldOp::create(b, where.getLoc(), yields);
+    for (Operation &op :
+         llvm::make_early_inc_range(llvm::reverse(part.getBody().front())))
+      if (op.use_empty() && !op.hasTrait<OpTrait::IsTerminator>())
+        op.erase();
+    for (auto [result, i] : llvm::zip(part.getResults(), indices))
+      where.getResult(i).replaceAllUsesWith(result);
+  }
+  where.erase();
+}
+
+/// Lets all groups do every step. A guard around work that is the identity may
+/// be resolved so at any time, and one that groups resolve for themselves would
+/// be control that no ring tells them they share.
+static void openGuards(gpu::GPUFuncOp kernel) {
+  SmallVector<AnyPossibleOp> guards;
+  kernel.walk([&](AnyPossibleOp guard) { guards.push_back(guard); });
+  for (AnyPossibleOp guard : guards) {
+    OpBuilder b(guard);
+    guard.replaceAllUsesWith(
+        arith::ConstantIntOp::create(b, guard.getLoc(), 1, 1).getResult());
+    guard.erase();
+  }
+}
+
+static Dependents getDependents(CarriedSum sum) {
+  return findDependents(
+      {sum.loop.getRegionIterArg(sum.index), sum.dot.getResult()});
+}
+
+int64_t fa3::tile::assignSums(gpu::GPUFuncOp kernel) {
+  SmallVector<CarriedSum> sums = findCarriedSums(kernel);
+  SmallVector<unsigned> roles = distribute(kernel, sums);
+  if (llvm::all_of(roles, [](unsigned role) { return role == 0; }))
+    return 0;
+  SmallVector<WhereOp> wheres;
+  kernel.walk([&](WhereOp where) { wheres.push_back(where); });
+  SmallVector<Dependents> all = llvm::map_to_vector(sums, getDependents);
+  for (WhereOp where : wheres) {
+    SmallVector<unsigned> ofResults(where.getNumResults(), 0);
+    for (auto [result, role] : llvm::zip(where.getResults(), ofResults))
+      for (auto [dependents, ofSum] : llvm::zip(all, roles))
+        if (dependents.values.contains(result))
+          role = ofSum;
+    divide(where, ofResults);
+  }
+  // What several sums become has no place.
+  all = llvm::map_to_vector(sums, getDependents);
+  llvm::DenseMap<Operation *, unsigned> roleOf;
+  for (auto [dependents, role] : llvm::zip(all, roles))
+    for (Operation *op : dependents.operations)
+      if (roleOf.try_emplace(op, role).first->second != role)
+        return 0;
+  openGuards(kernel);
+  int64_t count = 0;
+  for (auto [dependents, role] : llvm::zip(all, roles)) {
+    if (role == 0)
+      continue;
+    ++count;
+    auto name = StringAttr::get(kernel.getContext(), "math" + Twine(role));
+    for (Operation *op : dependents.operations)
+      if (isa<DotOp>(op) || !isMemoryEffectFree(op))
+        op->setAttr(TileDialect::kRoleAttrName, name);
+  }
+  return count;
+}

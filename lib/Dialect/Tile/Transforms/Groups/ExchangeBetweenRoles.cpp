@@ -1,0 +1,220 @@
+//===- ExchangeBetweenRoles.cpp - what groups compute for others ----------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Further groups have what follows from their sums. What goes into that and
+// "math" computes crosses where it is least: a left operand as it is rounded, a
+// vector before it is repeated along rows. Coordinates and the like are
+// computed by each group, and so are conditions, from what has crossed.
+//
+//===----------------------------------------------------------------------===//
+
+#include "../Utils.h"
+#include "ExchangeOperands.h"
+#include "Roles.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/IR/TypeUtilities.h"
+#include "llvm/ADT/MapVector.h"
+
+using namespace mlir;
+using namespace fa3;
+using namespace fa3::tile;
+
+namespace {
+/// Finds what one further role uses of others.
+class RoleBoundary {
+public:
+  RoleBoundary(gpu::GPUFuncOp kernel, StringRef role);
+  void run();
+  llvm::MapVector<Value, SmallVector<OpOperand *>> crossing;
+
+private:
+  bool isOwn(Value value) const;
+  bool isRepeated(Value value) const;
+  void visit(Operation *op);
+  void visit(OpOperand &operand);
+  void scaleAlways(WhereOp where);
+
+  StringRef role;
+  Dependents own;
+};
+} // namespace
+
+RoleBoundary::RoleBoundary(gpu::GPUFuncOp kernel, StringRef role) : role(role) {
+  SmallVector<Value> starts;
+  kernel.walk([&](DotOp dot) {
+    if (getRole(dot) == role)
+      starts.push_back(dot.getResult());
+  });
+  own = findDependents(starts);
+}
+
+bool RoleBoundary::isOwn(Value value) const {
+  if (own.values.contains(value))
+    return true;
+  Operation *op = value.getDefiningOp();
+  if (!op)
+    return false;
+  if (own.operations.contains(op) || getRole(op) == role)
+    return true;
+  auto where = dyn_cast<WhereOp>(op->getParentOp());
+  return where && own.operations.contains(where);
+}
+
+/// Whether every group computes the value by itself: no tile that is a product,
+/// a sum or in memory goes into it.
+bool RoleBoundary::isRepeated(Value value) const {
+  if (!getTileType(value.getType()) || isOwn(value))
+    return true;
+  Operation *op = value.getDefiningOp();
+  if (!op)
+    return false;
+  if (isa<arith::ConstantOp, tensor::SplatOp, CoordOp>(op))
+    return true;
+  return (isElementwise(op) || isa<BroadcastOp>(op)) &&
+         llvm::all_of(op->getOperands(),
+                      [&](Value operand) { return isRepeated(operand); });
+}
+
+/// Takes vectors that a region computes for itself, and what they are computed
+/// from there, out of it: as far up as they can be, so that others see them.
+static void hoist(Value vector, WhereOp where) {
+  Operation *op = vector.getDefiningOp();
+  if (!op || op->getParentOp() != where || op->getNumRegions())
+    return;
+  Block *block = where->getBlock();
+  Operation *last = nullptr;
+  auto follow = [&](Value value) {
+    Operation *def = value.getDefiningOp();
+    if (def && def->getBlock() == block &&
+        (!last || last->isBeforeInBlock(def)))
+      last = def;
+  };
+  for (Value operand : op->getOperands()) {
+    hoist(operand, where);
+    follow(operand);
+  }
+  follow(where.getCondition());
+  if (last)
+    op->moveAfter(last);
+  else
+    op->moveBefore(where);
+}
+
+/// Makes what scales rows where a condition holds scale by 1 elsewhere, which
+/// keeps every bit: where c else x { x * v } is x * select(c, v, 1), and the
+/// vector tells where there is something to do.
+void RoleBoundary::scaleAlways(WhereOp where) {
+  if (isRepeated(where.getCondition()))
+    return;
+  Value factor;
+  SmallVector<BroadcastOp> broadcasts;
+  for (auto [otherwise, yielded] :
+       llvm::zip(where.getOtherwise(), where.getYield().getOperands())) {
+    auto mul = yielded.getDefiningOp<arith::MulFOp>();
+    if (!mul || (mul.getLhs() != otherwise && mul.getRhs() != otherwise))
+      return;
+    auto broadcast = (mul.getLhs() == otherwise ? mul.getRhs() : mul.getLhs())
+                         .getDefiningOp<BroadcastOp>();
+    if (!broadcast || broadcast.getDim() != 1 ||
+        (factor && broadcast.getSource() != factor))
+      return;
+    factor = broadcast.getSource();
+    broadcasts.push_back(broadcast);
+  }
+  Operation *condition = where.getCondition().getDefiningOp();
+  Operation *made = factor.getDefiningOp();
+  if (where.getCondition().getType().getRank() != 1 || !condition || !made)
+    return;
+  hoist(factor, where);
+  ImplicitLocOpBuilder b(where.getLoc(), where);
+  if (condition->getBlock() == made->getBlock())
+    b.setInsertionPointAfter(condition->isBeforeInBlock(made) ? made
+                                                              : condition);
+  auto type = cast<RankedTensorType>(factor.getType());
+  Value one = arith::ConstantOp::create(
+      b,
+      DenseElementsAttr::get(type, b.getFloatAttr(type.getElementType(), 1.0)));
+  Value scale = arith::SelectOp::create(b, where.getCondition(), factor, one);
+  b.setInsertionPoint(where);
+  auto changes =
+      arith::CmpFOp::create(b, arith::CmpFPredicate::UNE, scale, one);
+  where.getConditionMutable().assign(changes);
+  own.operations.insert(changes);
+  own.values.insert(changes.getResult());
+  for (BroadcastOp broadcast : broadcasts) {
+    if (where->isAncestor(broadcast)) {
+      broadcast.getSourceMutable().assign(scale);
+      continue;
+    }
+    Operation *mul = nullptr;
+    for (Operation *user : broadcast->getUsers())
+      if (where->isAncestor(user))
+        mul = user;
+    b.setInsertionPoint(mul);
+    auto copy = BroadcastOp::create(b, broadcast.getType(), scale, 1);
+    mul->replaceUsesOfWith(broadcast, copy);
+  }
+}
+
+void RoleBoundary::visit(OpOperand &operand) {
+  Value value = operand.get();
+  if (isRepeated(value) || isa<ViewType>(value.getType()))
+    return;
+  Operation *op = value.getDefiningOp();
+  // What takes more bytes than its source is computed again.
+  bool isWider =
+      op && (isa<BroadcastOp, arith::ExtFOp>(op) ||
+             (isElementwise(op) && getElementTypeOrSelf(value).isInteger(1)));
+  if (!isWider) {
+    crossing[value].push_back(&operand);
+    return;
+  }
+  Operation *user = operand.getOwner();
+  while (isa<WhereOp>(user->getParentOp()))
+    user = user->getParentOp();
+  OpBuilder b(user);
+  Operation *copy = b.clone(*op);
+  operand.set(copy->getResult(0));
+  own.values.insert(copy->getResult(0));
+  own.operations.insert(copy);
+  for (OpOperand &next : copy->getOpOperands())
+    visit(next);
+}
+
+void RoleBoundary::visit(Operation *op) {
+  op->walk([&](Operation *inner) {
+    for (OpOperand &operand : inner->getOpOperands())
+      visit(operand);
+  });
+}
+
+void RoleBoundary::run() {
+  SmallVector<Operation *> operations(own.operations.getArrayRef());
+  for (Operation *op : operations)
+    if (auto where = dyn_cast<WhereOp>(op))
+      scaleAlways(where);
+  operations.assign(own.operations.begin(), own.operations.end());
+  for (Operation *op : operations)
+    if (!op->hasTrait<OpTrait::IsTerminator>() &&
+        !isa<WhereOp>(op->getParentOp()))
+      visit(op);
+}
+
+FailureOr<int64_t> fa3::tile::exchangeBetweenRoles(gpu::GPUFuncOp kernel) {
+  int64_t count = 0;
+  SmallVector<std::string> roles;
+  for (StringRef role : getComputingRoles(kernel))
+    if (role != "math")
+      roles.push_back(role.str());
+  for (StringRef role : roles) {
+    RoleBoundary boundary(kernel, role);
+    boundary.run();
+    for (auto &entry : boundary.crossing)
+      if (failed(exchange(kernel, entry.second, "math", role)))
+        return failure();
+    count += boundary.crossing.size();
+  }
+  return count;
+}

@@ -1,0 +1,23 @@
+//===- ExchangeOperands.h - computed tiles through rings --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
+#ifndef FA3_LIB_DIALECT_TILE_TRANSFORMS_GROUPS_EXCHANGEOPERANDS_H
+#define FA3_LIB_DIALECT_TILE_TRANSFORMS_GROUPS_EXCHANGEOPERANDS_H
+
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+
+namespace fa3::tile {
+
+/// Lets a tile go through a ring to operands, all in blocks inside of the
+/// tile's own: products read a view, others what `tile.read` gives.
+llvm::LogicalResult exchange(mlir::gpu::GPUFuncOp kernel,
+                             llvm::ArrayRef<mlir::OpOperand *> operands,
+                             llvm::StringRef writer = "math",
+                             llvm::StringRef reader = "math");
+
+/// Lets what further groups use and "math" computes go through rings. Returns
+/// how many.
+llvm::FailureOr<int64_t> exchangeBetweenRoles(mlir::gpu::GPUFuncOp kernel);
+
+} // namespace fa3::tile
+
+#endif // FA3_LIB_DIALECT_TILE_TRANSFORMS_GROUPS_EXCHANGEOPERANDS_H
