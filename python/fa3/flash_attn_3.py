@@ -419,24 +419,34 @@ def install_flash_attn_3(interpret: bool | str = False) -> None:
     `flash_attn_interface` and `flash_attn_3`, those of this file, in this process. What
     imported them before keeps what it has; where FlashAttention-3 itself is loaded it is
     an error. A second call does nothing. `interpret` as in fa3.attention, for tests."""
-    global _library, _interpret
+    global _interpret
     with _lock:
-        if _library is not None:
-            _interpret = interpret
-            return
-        theirs = [name for name in MODULES if name in sys.modules] + [
-            f"torch.ops.{name.replace('::', '.')}"
-            for name in torch._C._dispatch_get_all_op_names()
-            if _names is None and name.startswith(f"{_NAMESPACE}::")
+        theirs = [
+            name for name in MODULES
+            if not getattr(sys.modules.get(name), "is_fa3", name not in sys.modules)
         ]
         if theirs:
-            raise Fa3Error(
-                f"install_flash_attn_3: {theirs[0]} is loaded, FlashAttention-3 itself or "
-                "what stands for it; nothing is put in its place"
-            )
-        _library, _interpret = _define(), interpret
-        _installed.update(_modules())
-        sys.modules.update(_installed)
+            raise _is_loaded(theirs[0])
+        _define()
+        _interpret = interpret
+        for name, module in _modules().items():
+            if name not in sys.modules:
+                sys.modules[name] = _installed[name] = module
+
+
+def define() -> dict[str, Any]:
+    """Defines the operators, and gives what FlashAttention-3's modules have in them: for
+    the distribution of that name (python/drop_in)."""
+    with _lock:
+        _define()
+    return _contents()
+
+
+def _is_loaded(what: str) -> Fa3Error:
+    return Fa3Error(
+        f"install_flash_attn_3: {what} is loaded, FlashAttention-3 itself or what stands "
+        "for it; nothing is put in its place"
+    )
 
 
 def uninstall_flash_attn_3() -> None:
@@ -456,9 +466,14 @@ def uninstall_flash_attn_3() -> None:
         _library = None
 
 
-def _define() -> Any:
-    global _names
+def _define() -> None:
+    global _names, _library
+    if _library is not None:
+        return
     if _names is None:
+        for name in torch._C._dispatch_get_all_op_names():
+            if name.startswith(f"{_NAMESPACE}::"):
+                raise _is_loaded(f"torch.ops.{name.replace('::', '.')}")
         _names = torch.library.Library(_NAMESPACE, "DEF")
         for schema in _SCHEMAS:
             _names.define(schema, tags=(torch.Tag.needs_exact_strides,))
@@ -485,10 +500,10 @@ def _define() -> Any:
         )  # fmt: skip
     for function in (_flash_attn_forward, _flash_attn_backward):
         library.impl(function.__name__, function, "CompositeImplicitAutograd")
-    return library
+    _library = library
 
 
-def _modules() -> dict[str, types.ModuleType]:
+def _contents() -> dict[str, Any]:
     names = {
         name: getattr(functions, name)
         for name in (
@@ -499,8 +514,12 @@ def _modules() -> dict[str, types.ModuleType]:
     names |= {
         "_flash_attn_forward": _flash_attn_forward,
         "_flash_attn_backward": _flash_attn_backward,
-        "flash_attn_3_gpu": torch.ops.flash_attn_3,
+        "flash_attn_3_gpu": torch.ops.flash_attn_3, "is_fa3": True,
     }
+    return names
+
+
+def _modules() -> dict[str, types.ModuleType]:
     made = {}
     for path in MODULES:
         module = types.ModuleType(path, __doc__)
@@ -511,9 +530,9 @@ def _modules() -> dict[str, types.ModuleType]:
         )
         if path == _NAMESPACE:
             module.__path__ = []
-            module.__version__ = VERSION  # type: ignore[attr-defined]
+            vars(module).update(__version__=VERSION, is_fa3=True)
         else:
-            vars(module).update(names)
+            vars(module).update(_contents())
         made[path] = module
     made[_NAMESPACE].flash_attn_interface = made[MODULES[2]]  # type: ignore[attr-defined]
     return made

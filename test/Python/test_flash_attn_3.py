@@ -4,7 +4,11 @@ interpreter against torch's math, schemas, graphs, and what is refused."""
 
 import importlib
 import importlib.util
+import os
+import subprocess
 import sys
+import tomllib
+import types
 import unittest
 from unittest import mock
 
@@ -347,8 +351,31 @@ class InstalledTest(unittest.TestCase):
 
 @support.needs_torch
 class InstallTest(unittest.TestCase):
+    def test_distribution(self):
+        """The modules of python/drop_in, in a process of their own."""
+        program = """
+import flash_attn_3._C, torch
+ops = torch.ops.flash_attn_3
+assert len(ops.fwd.default._schema.arguments) == 34
+import flash_attn_3.flash_attn_interface as one, flash_attn_interface as other, fa3
+assert one.flash_attn_func is other.flash_attn_func is fa3.flash_attn_interface.flash_attn_func
+assert one._flash_attn_backward is other._flash_attn_backward
+assert flash_attn_3.__version__ == fa3.flash_attn_3.VERSION
+fa3.install_flash_attn_3()
+import sys
+assert sys.modules["flash_attn_interface"] is other
+"""
+        folder = support.ROOT / "python" / "drop_in"
+        path = os.pathsep.join([str(folder), str(folder.parent), *sys.path])
+        subprocess.run([sys.executable, "-c", program], check=True,
+                       env={**os.environ, "PYTHONPATH": path})  # fmt: skip
+        with open(folder / "pyproject.toml", "rb") as file:
+            project = tomllib.load(file)["project"]
+        self.assertEqual((project["name"], project["version"]),
+                         ("flash-attn-3", flash_attn_3.VERSION))  # fmt: skip
+
     def test_what_is_there_already(self):
-        theirs = mock.MagicMock()
+        theirs = types.ModuleType("flash_attn_interface")
         with mock.patch.dict(sys.modules, {"flash_attn_interface": theirs}):
             with self.assertRaisesRegex(fa3.Fa3Error, "flash_attn_interface is loaded"):
                 fa3.install_flash_attn_3()

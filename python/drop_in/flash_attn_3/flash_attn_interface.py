@@ -1,0 +1,6 @@
+# SPDX-License-Identifier: Apache-2.0
+"""FlashAttention-3's interface, by fa3."""
+
+from fa3 import flash_attn_3 as _fa3
+
+globals().update(_fa3.define())
