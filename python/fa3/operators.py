@@ -187,7 +187,7 @@ def _backward_rule(ctx: Any, do: Any, dlse: Any) -> Any:
     q, k, v, cu_q, cu_k, used_q, used_k, o, lse = ctx.saved_tensors
     if do is None:
         do = torch.zeros_like(o)
-    watch.check_tangents("gradients of packed sequences", do, dlse)
+    watch.check_gradients("packed sequences", do, dlse)
     grads = torch.ops.fa3.packed_backward(
         do, dlse, q, k, v, o, lse, cu_q, cu_k, used_q, used_k, *ctx.rest
     )

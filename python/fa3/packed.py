@@ -97,7 +97,7 @@ class _Attention(torch.autograd.Function):
         if do is None and dlse is None:
             return (None,) * 8
         *_, o, _lse = ctx.saved_tensors
-        watch.check_tangents(f"gradients of {_WHAT}", do, dlse)
+        watch.check_gradients(_WHAT, do, dlse)
         do = torch.zeros_like(o) if do is None else do
         grads = _Gradients.apply(do, dlse, *ctx.saved_tensors, ctx.call)
         return *grads, *(None,) * 5

@@ -67,6 +67,21 @@ def _forward(
     return made, torch.empty((0,), dtype=torch.float32, device=q.device)
 
 
+def _inference(
+    q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, extras: Sequence[torch.Tensor],
+    numbers: Sequence[float], program: str, scale: float | None,
+) -> tuple[torch.Tensor, torch.Tensor]:  # fmt: skip
+    # What was recorded without gradients may run with tensors that require some.
+    if torch.is_grad_enabled() and (
+        q.requires_grad or k.requires_grad or v.requires_grad
+        or any([one.requires_grad for one in extras])
+    ):  # fmt: skip
+        raise UnsupportedError(
+            "gradients of torch.ops.fa3.inference, which a graph without them was made of"
+        )
+    return _forward(q, k, v, extras, numbers, program, scale)
+
+
 def _forward_fake(
     q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, extras: Sequence[torch.Tensor],
     numbers: Sequence[float], program: str, scale: float | None,
@@ -132,7 +147,7 @@ def _backward_rule(ctx: Any, do: Any, dlse: Any) -> Any:
     rest = (None if ctx.numbers else [], None, None)
     if do is None and dlse is None:
         return None, None, None, [None for _ in extras], *rest
-    watch.check_tangents("gradients of fa3.attention", do, dlse, q, k, v, *extras)
+    watch.check_gradients("fa3.attention", do, dlse, q, k, v, *extras)
 
     def run(do: Any, dlse: Any) -> tuple[Any, ...]:
         flops.count()
@@ -216,7 +231,7 @@ def _backward_of_torch(
 
 for _key in ("CUDA", "CPU"):
     _library.impl("forward", watch.kernel(_forward), _key)
-    _library.impl("inference", watch.kernel(_forward), _key)
+    _library.impl("inference", watch.kernel(_inference), _key)
     _library.impl("backward", watch.kernel(_backward), _key)
 # register_fake asks inspect for this line, which then looks for the module of this file
 # among all that are loaded, 30 ms with torch. So inspect's cache says it at once.

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import sys
 import traceback
 from typing import Any, Callable
 
@@ -263,10 +264,30 @@ def _run_by_torch(
         id(one): called for one, called in zip(capture.tensors, capture.tensor_names)
     }
 
+    plain: dict[int, Any] = {}
+
+    def without_transform(tensor: Any) -> Any:
+        """make_fx cannot look at tensors of torch.func: of another one of their form it
+        learns the same, unless it looks at numbers."""
+        if not tensors.is_wrapped(tensor):
+            return tensor
+        made = sys.modules["torch"].zeros(
+            tensor.shape, dtype=tensor.dtype, device=tensor.device,
+            requires_grad=tensor.requires_grad,
+        )  # fmt: skip
+        plain[id(made)] = tensor, made
+        return made
+
+    if any(tensors.is_torch(one) and tensors.is_wrapped(one) for one in capture.tensors):
+        mod = Copies(lambda value: value, without_transform).of(mod)
+
     def table(tensor: Any) -> Any:
+        tensor, _ = plain.get(id(tensor), (tensor, None))
         called = known.get(id(tensor))
         if called is not None:
             return Table(tensor, called)
+        if plain:
+            raise TraceError(f"{name}: a tensor of torch.func is no plain table")
         return tensor.item() if is_constant(tensor) else found_table(tensor)
 
     args = [Value(session.graph.argument(one, INDEX)) for one in _ARGUMENTS]
@@ -285,6 +306,8 @@ def _run_by_torch(
         # Their values are in the graph.
         raise NeedsNumber(frozenset(missing))
     if not is_closed:
+        if plain:
+            raise TraceError(f"{name}: a number of a tensor of torch.func is read")
         capture.volatile = True
     for tensor in capture.tensors:
         # torch's own code may have read them.

@@ -301,6 +301,26 @@ class TransformTest(Problem):
             made.append(torch.autograd.grad(loss, k))
         self.close(*made, 2e-2)
 
+    def test_batched_gradients(self):
+        """vmap of the backward alone; torch's older way has no rules."""
+        rows, call = self.rows()
+        dense = (self.q, lambda q: fa3.attention(q, self.k, self.v, interpret=True),
+                 lambda q: definition(q, self.k, self.v))  # fmt: skip
+        packed_ones = (rows[0], lambda q: call(q, *rows[1:]),
+                       lambda q: self.packed_definition(q, *rows[1:]))  # fmt: skip
+        for given, *calls in (dense, packed_ones):
+            grads = []
+            for f in calls:
+                o, pull = func.vjp(f, given)
+                several = torch.linspace(-1, 1, 3 * o.numel()).view(3, *o.shape)
+                grads.append(func.vmap(pull)(several.to(o.dtype)))
+            self.close(*grads, 3e-2)
+            q = given.clone().requires_grad_()
+            with self.assertRaisesRegex(fa3.UnsupportedError, "is_grads_batched"):
+                torch.autograd.grad(
+                    calls[0](q), q, several.half(), is_grads_batched=True
+                )
+
     def test_jacrev(self):
         made, wanted = (
             func.jacrev(lambda q, call=call: call(q, self.k, self.v)[0, 0, 0])(self.q)
@@ -351,6 +371,26 @@ class TransformTest(Problem):
                 func.vmap(func.grad(f, (0, 1)), dims)(*given) for f in (ours, theirs)
             )
             self.close(made, wanted, 3e-2)
+
+    def test_mods_that_torch_traces(self):
+        """gelu is traced by make_fx, which cannot look at tensors of a transform."""
+        gelu, table = torch.nn.functional.gelu, torch.rand(4)
+        ours, theirs = (
+            lambda t, f=f, name=name: f(
+                self.q, self.k, self.v, **{name: lambda s, b, h, i, j: gelu(s) * t[h]}
+            )
+            for f, name in ((self.ours, "score_mod"), (self.theirs, "score"))
+        )
+        self.close([func.grad(ours)(table)], [func.grad(theirs)(table)], 3e-2)
+        several = torch.stack([table, -table])
+        made, wanted = (func.vmap(func.grad(f))(several) for f in (ours, theirs))
+        self.close([made], [wanted], 3e-2)
+        for read in (lambda t: float(t[1]), lambda t: t.detach()[0]):
+            with self.assertRaises((fa3.TraceError, RuntimeError)):
+                func.grad(lambda t, read=read: self.ours(
+                    self.q, self.k, self.v,
+                    score_mod=lambda s, b, h, i, j: gelu(s) * read(t) * t[h],
+                ))(table)  # fmt: skip
 
     def test_numbers_that_are_tensors(self):
         """A parameter without dimensions."""

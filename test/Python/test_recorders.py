@@ -69,6 +69,16 @@ class RecorderTest(Problem):
             made.append(torch.autograd.grad(f(other), other))
         self.close(*made, 2e-2)
 
+    def test_recorded_without_gradients(self):
+        """Such a graph has none, and says so."""
+        call = lambda q: fa3.attention(q, self.k, self.v, interpret=True)  # noqa: E731
+        other = self.other().requires_grad_()
+        for graph in (make_fx(call)(self.q), torch.jit.trace(call, (self.q,))):
+            with self.assertRaisesRegex(RuntimeError, "gradients of torch.ops.fa3.inference"):
+                graph(other)
+            with torch.no_grad():
+                self.close([graph(other)], [definition(other, self.k, self.v)])
+
     def test_fake_tensors(self):
         mode = FakeTensorMode()
         fake = [mode.from_tensor(one) for one in (self.q, self.k, self.v)]
