@@ -11,6 +11,7 @@
 #include "Problem.h"
 #include "Softmax.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -69,22 +70,58 @@ struct ConvertToAttention
   }
 
   /// Attention that is written out. An operation that is erased with one comes
-  /// in front of it, and so was looked at.
-  void raiseAll(ModuleOp module, llvm::SetVector<Operation *> &functions) {
+  /// in front of it, and so was looked at. Whether there was one. Functions
+  /// that were `seen` are passed by.
+  bool raiseIn(Operation *scope, llvm::SetVector<Operation *> &functions,
+               llvm::SmallPtrSetImpl<Operation *> &seen) {
     SmallVector<Operation *> contractions;
-    module.walk([&](Operation *op) {
+    scope->walk<WalkOrder::PreOrder>([&](Operation *op) {
+      if (op != scope && seen.contains(op))
+        return WalkResult::skip();
       if (convert::readContraction(op))
         contractions.push_back(op);
+      return WalkResult::advance();
     });
-    llvm::SmallPtrSet<Operation *, 8> seen;
+    bool some = false;
     for (Operation *op : contractions) {
       Operation *function = getFunction(op);
       convert::Raised raised = convert::raise(op, seen);
       converted += raised == convert::Raised::converted;
       leftAlone += raised == convert::Raised::refused;
-      if (raised == convert::Raised::converted)
+      if (raised == convert::Raised::converted) {
         functions.insert(function);
+        some = true;
+      }
     }
+    return some;
+  }
+
+  void raiseAll(ModuleOp module, llvm::SetVector<Operation *> &functions) {
+    llvm::SmallPtrSet<Operation *, 8> seen;
+    // Parts of an attention may be in functions that are called.
+    SmallVector<func::FuncOp> callers;
+    module.walk([&](func::FuncOp function) {
+      bool contracts = false, calls = false;
+      function.walk([&](Operation *op) {
+        contracts |= convert::readContraction(op).has_value();
+        calls |= isa<func::CallOp>(op);
+      });
+      if (contracts && calls)
+        callers.push_back(function);
+    });
+    for (func::FuncOp function : callers) {
+      // As it was, if nothing is found.
+      OwningOpRef<func::FuncOp> copy = function.clone();
+      SmallVector<Operation *> helpers;
+      if (!convert::inlineHelpers(function, helpers))
+        continue;
+      seen.insert(function);
+      if (raiseIn(function, functions, seen))
+        modFunctions.append(helpers);
+      else
+        function.getBody().takeBody(copy->getBody());
+    }
+    (void)raiseIn(module, functions, seen);
     module.walk([&](Operation *op) {
       if (convert::isNamedSoftmax(op) && !seen.contains(op))
         leftAlone += convert::refuseSoftmax(op) == convert::Raised::refused;
@@ -111,7 +148,7 @@ struct ConvertToAttention
     }
     if (raise)
       raiseAll(module, functions);
-    // Functions of score and mask that nothing else calls.
+    // Functions of score and mask, and helpers, that nothing else calls.
     llvm::SetVector<Operation *> unused(modFunctions.begin(),
                                         modFunctions.end());
     for (Operation *function : unused) {

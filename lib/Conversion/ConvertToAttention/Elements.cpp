@@ -351,11 +351,10 @@ bool fa3::convert::hides(std::optional<double> number, Type type) {
   auto own = dyn_cast<FloatType>(type);
   if (!number || !own)
     return false;
-  if (*number == -INFINITY)
-    return true;
-  return *number == APFloat::getLargest(own.getFloatSemantics(),
-                                        /*Negative=*/true)
-                        .convertToDouble();
+  // JAX takes 0.7 of the least number.
+  double least = APFloat::getLargest(own.getFloatSemantics(), /*Negative=*/true)
+                     .convertToDouble();
+  return *number <= 0.5 * least;
 }
 
 std::optional<double> fa3::convert::getUniform(Labels &labels,

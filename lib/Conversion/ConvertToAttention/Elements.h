@@ -49,8 +49,8 @@ mlir::Value computeCount(Point &point, const State &state);
 
 /// How a condition chooses what is not hidden.
 struct Choice {
-  /// What is in the place of a score that is hidden: -inf, or the least number
-  /// of its type, which hides a key where its row has others.
+  /// What is in the place of a score that is hidden: -inf, or one of the least
+  /// numbers of its type, which hides a key where its row has others.
   double hidden = -std::numeric_limits<double>::infinity();
   /// Whether it holds for what is hidden.
   bool isNegated = false;
@@ -61,7 +61,8 @@ struct Choice {
   mlir::Value inBody = {};
 };
 
-/// Whether a number of a type hides a score.
+/// Whether a number of a type hides a score: -inf, and half of the least number
+/// or less.
 bool hides(std::optional<double> number, mlir::Type type);
 
 /// The number that all elements of a tensor are.

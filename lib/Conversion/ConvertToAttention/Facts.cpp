@@ -177,6 +177,14 @@ Linear Facts::computeQuotient(Operation *op, Value value, bool isRest) {
   return makeAtom(value, Range{divide(range.least), divide(range.greatest)});
 }
 
+/// Not a condition.
+static Linear negate(Linear form) {
+  form.constant = 1 - form.constant;
+  for (auto &term : form.terms)
+    term.second = -term.second;
+  return form;
+}
+
 Linear Facts::computeChoice(Operation *op, Value value) {
   Value condition = op->getOperand(0);
   Linear chosen = getForm(op->getOperand(1)),
@@ -185,6 +193,10 @@ Linear Facts::computeChoice(Operation *op, Value value) {
     return *known ? chosen : other;
   if (chosen == other)
     return chosen;
+  // A condition itself.
+  if (value.getType().isInteger(1) && chosen.terms.empty() &&
+      other.terms.empty())
+    return chosen.constant ? getForm(condition) : negate(getForm(condition));
   // Where only one number has the first value, and the second is the same for
   // it.
   if (auto compare = condition.getDefiningOp<arith::CmpIOp>()) {
@@ -226,14 +238,6 @@ Linear Facts::computeChoice(Operation *op, Value value) {
   Range a = getRange(chosen), b = getRange(other);
   return makeAtom(value, Range{std::min(a.least, b.least),
                                std::max(a.greatest, b.greatest)});
-}
-
-/// Not a condition.
-static Linear negate(Linear form) {
-  form.constant = 1 - form.constant;
-  for (auto &term : form.terms)
-    term.second = -term.second;
-  return form;
 }
 
 /// The number that a float is.

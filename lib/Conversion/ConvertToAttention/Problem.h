@@ -116,6 +116,11 @@ Raised raise(mlir::Operation *op,
 /// are contractions in front of it and behind it.
 Raised refuseSoftmax(mlir::Operation *op);
 
+/// Puts the code of private functions that only compute in the place of their
+/// calls, and adds these functions to `helpers`; whether there were any.
+bool inlineHelpers(mlir::Operation *function,
+                   llvm::SmallVectorImpl<mlir::Operation *> &helpers);
+
 /// Functions take and give builtin tensors for those of torch.
 void convertSignatures(mlir::Operation *function);
 

@@ -225,14 +225,46 @@ bool fa3::convert::isNamedSoftmax(Operation *op) {
          llvm::is_contained(names, getName(op));
 }
 
+/// What a tensor is a view of, or the maximum with -inf.
+static State peelLeast(Labels &labels, const State &state) {
+  State last = peelRounds(labels, state).back();
+  if (getElementName(last.value.getDefiningOp()) != "maximum")
+    return last;
+  auto terms = readTerms(labels, last);
+  if (!terms || terms->size() != 2)
+    return last;
+  for (unsigned side : {0, 1}) {
+    const Term &term = (*terms)[side], &other = (*terms)[1 - side];
+    auto number = term.number ? term.number : getUniform(labels, term.state);
+    if (number == -INFINITY && other.state.value)
+      return peelRounds(labels, other.state).back();
+  }
+  return last;
+}
+
 /// Whether `state` is `kind` of a tensor of the chain along a dimension; that.
 /// `along`, if it is not empty, is the one to be.
 static std::optional<Group> matchReduction(Labels &labels, const State &state,
                                            Kind kind, ArrayRef<State> chain,
                                            const Group &along = {}) {
-  auto reduction = readReduction(peelRounds(labels, state).back());
+  auto reduction = readReduction(peelLeast(labels, state));
   if (!reduction || reduction->kind != kind)
     return std::nullopt;
+  auto isInChain = [&](Value value) {
+    return llvm::any_of(
+        chain, [&](const State &tensor) { return tensor.value == value; });
+  };
+  // Sums are of wider floats.
+  for (unsigned step = 0; step < 4 && !isInChain(reduction->source.value);
+       ++step) {
+    if (getElementName(reduction->source.value.getDefiningOp()) != "round")
+      break;
+    auto terms = readTerms(labels, reduction->source);
+    if (!terms || terms->size() != 1 ||
+        terms->front().state.dims != reduction->source.dims)
+      break;
+    reduction->source = terms->front().state;
+  }
   for (const State &tensor : chain) {
     if (tensor.value != reduction->source.value ||
         tensor.dims.size() != reduction->source.dims.size())

@@ -9,8 +9,8 @@ CPU. A project whose packages are not there is skipped, and said to be.
 
     projects.py PROJECT... --tools build/bin [--save FOLDER] [--tolerance X]
 
-Projects: torch, flex, iree, tm_tensor, jax, onnx, linalg, written. --save keeps the printed
-forms, which the lit tests beside hold.
+Projects: torch, flex, iree, tm_tensor, jax, jax_written, onnx, linalg, written. --save keeps
+the printed forms, which the lit tests beside hold.
 """
 import argparse
 import os
@@ -23,6 +23,7 @@ import warnings
 from forms.common import Skip, need, run
 from forms.iree import iree_forms, tm_tensor_forms
 from forms.jax import jax_forms
+from forms.jax_written import jax_written_forms
 from forms.linalg import linalg_forms
 from forms.onnx import onnx_forms
 from forms.pytorch import flex_forms, torch_forms
@@ -32,7 +33,8 @@ warnings.filterwarnings("ignore")
 
 PROJECTS = {"torch": torch_forms, "flex": flex_forms, "iree": iree_forms,
             "tm_tensor": tm_tensor_forms, "jax": jax_forms,
-            "onnx": onnx_forms, "linalg": linalg_forms, "written": written_forms}
+            "jax_written": jax_written_forms, "onnx": onnx_forms,
+            "linalg": linalg_forms, "written": written_forms}
 
 
 def lift(text, inputs):
