@@ -81,11 +81,11 @@ def check_tangents(what: str, *given: Any) -> None:
                 raise forward_mode(what)
 
 
-def check_gradients(what: str, *given: Any) -> None:
+def check_gradients(what: str, do: Any, dlse: Any, *given: Any) -> None:
     """Raises where the gradients that come to a backward have tangents, or are several
     of torch.autograd.grad(.., is_grads_batched=True), which has no rules."""
-    check_tangents(f"gradients of {what}", *given)
-    for one in given:
+    check_tangents(f"gradients of {what}", do, dlse, *given)
+    for one in (do, dlse):
         if isinstance(one, torch.Tensor) and torch._C._functorch.is_legacy_batchedtensor(one):
             raise UnsupportedError(
                 f"gradients of {what} with is_grads_batched; expected torch.func.vmap of "
