@@ -121,14 +121,14 @@ static AttentionToTileOptions getToTile(const PipelineOptions &options) {
   return toTile;
 }
 
-FailureOr<SmallVector<PlannedForward>>
-fa3::planForwards(ModuleOp module, const PipelineOptions &options) {
+FailureOr<SmallVector<PlannedFunction>>
+fa3::planFunctions(ModuleOp module, const PipelineOptions &options) {
   OwningOpRef<ModuleOp> front = module.clone();
   PassManager pm(module.getContext());
   addFront(pm, options);
   if (failed(pm.run(*front)))
     return failure();
-  return planForwards(*front, getToTile(options));
+  return planFunctions(*front, getToTile(options));
 }
 
 void fa3::buildTilePipeline(OpPassManager &pm, const PipelineOptions &options) {

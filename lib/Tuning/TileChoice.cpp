@@ -39,8 +39,7 @@ static int64_t countOthers(const RegionDemand &demand) {
          demand.bulkTiles * model.readAddresses + (demand.keySpan ? kWords : 0);
 }
 
-/// Columns a head dim takes in shared memory: whole blocks of 128 bytes.
-static int64_t paddedDim(int64_t dim) {
+int64_t fa3::getPaddedDim(int64_t dim) {
   return llvm::alignTo(dim, dim > 32 ? 64 : dim > 16 ? 32 : 16);
 }
 
@@ -77,8 +76,9 @@ static int64_t widestBlockN(int64_t d, int64_t dv, const RegionDemand &demand,
   // the rows of Q, and the next Q for it.
   int64_t bytes =
       kTileBytes -
-      blockM * (paddedDim(d) + std::min(paddedDim(dv), kStagedColumns)) * 2;
-  int64_t byMemory = bytes / (2 * 2 * (paddedDim(d) + paddedDim(dv)) +
+      blockM * (getPaddedDim(d) + std::min(getPaddedDim(dv), kStagedColumns)) *
+          2;
+  int64_t byMemory = bytes / (2 * 2 * (getPaddedDim(d) + getPaddedDim(dv)) +
                               blockM * demand.bulkBytes);
   int64_t columns = std::min({byRegisters, byMemory, widest}) / kStep * kStep;
   // Uses of the key index cost a step of a wide tile, and so does, with more
@@ -143,8 +143,9 @@ static TileChoice chooseWideTile(int64_t d, int64_t dv,
   int64_t eighths = 6 + 4 * demand.loadedTiles + demand.bulkTiles;
   int64_t registers =
       model.mostOfConsumer - countOthers(demand) - getSumColumns(dv) / 2;
-  int64_t bytes = kTileBytes - kReplicaRows * paddedDim(d) * 2 - kVectorBytes;
-  int64_t ofKey = 2 * (paddedDim(d) + paddedDim(dv)) +
+  int64_t bytes =
+      kTileBytes - kReplicaRows * getPaddedDim(d) * 2 - kVectorBytes;
+  int64_t ofKey = 2 * (getPaddedDim(d) + getPaddedDim(dv)) +
                   kReplicaRows * (2 + demand.bulkBytes);
   int64_t columns = std::min({registers * 8 / eighths, bytes / ofKey, kWidest});
   return {kReplicaRows, std::max(columns / kStep * kStep, kStep)};
@@ -215,8 +216,9 @@ static int64_t widestFloat8BlockN(int64_t d, int64_t dv,
   int64_t byRegisters = (registers - others - outputs) * 8 / eighths;
   // Two stages of K, V and V transposed beside Q. If there is no room for O,
   // it goes through the rows of Q.
-  int64_t bytes = kTileBytes - blockM * needs.queryTerms * paddedDim(d);
-  int64_t ofKey = paddedDim(d) + (needs.transposedV ? 1 : 2) * paddedDim(dv);
+  int64_t bytes = kTileBytes - blockM * needs.queryTerms * getPaddedDim(d);
+  int64_t ofKey =
+      getPaddedDim(d) + (needs.transposedV ? 1 : 2) * getPaddedDim(dv);
   int64_t byMemory = bytes / (2 * ofKey + blockM * demand.bulkBytes);
   int64_t columns = std::min({byRegisters, byMemory, kWidest});
   // Columns as numbers and as a mask are kept beside both sums, or what score

@@ -10,8 +10,8 @@
 #define FA3_PIPELINES_PIPELINES_H
 
 #include "fa3/Conversion/AttentionToTile/AttentionToTile.h"
-#include "fa3/Options/Options.h"
 #include "fa3/Options/Number.h"
+#include "fa3/Options/Options.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassOptions.h"
 #include <optional>
@@ -67,10 +67,10 @@ void buildPTXPipeline(mlir::OpPassManager &pm, const PipelineOptions &options);
 void buildLowerToNVVMPipeline(mlir::OpPassManager &pm,
                               const PipelineOptions &options);
 
-/// How attention-to-tile, with these options, tiles each forward of a module,
+/// How attention-to-tile, with these options, tiles each function of a module,
 /// which stays as it is. Errors are diagnostics.
-mlir::FailureOr<llvm::SmallVector<PlannedForward>>
-planForwards(mlir::ModuleOp module, const PipelineOptions &options);
+mlir::FailureOr<llvm::SmallVector<PlannedFunction>>
+planFunctions(mlir::ModuleOp module, const PipelineOptions &options);
 
 /// Whether kernels with these options may be lowered together from hopper on,
 /// but for their passes on LLVM IR: what the pipeline from there on takes is

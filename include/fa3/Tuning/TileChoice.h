@@ -41,6 +41,9 @@ struct RegionDemand {
   bool hasTanh = false;
 };
 
+/// Columns a head dim takes in shared memory: whole blocks of 128 bytes.
+int64_t getPaddedDim(int64_t dim);
+
 /// Most keys in a block beside blockM rows, by registers and shared memory.
 int64_t getWidestBlockN(int64_t d, int64_t dv, const RegionDemand &demand,
                         int64_t blockM);

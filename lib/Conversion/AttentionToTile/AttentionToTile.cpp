@@ -34,6 +34,8 @@ struct AttentionToTile : fa3::impl::AttentionToTileBase<AttentionToTile> {
   void runOnOperation() override;
 
 private:
+  /// As the C++ interface gives them.
+  AttentionToTileOptions getOptions() const;
   LogicalResult verifyOptions();
   LogicalResult convert(func::FuncOp function);
   LogicalResult buildQuantizations(HostFunction &host, gpu::GPUModuleOp module);
@@ -41,6 +43,24 @@ private:
   LogicalResult buildBackward(HostFunction &host, gpu::GPUModuleOp module);
 };
 } // namespace
+
+AttentionToTileOptions AttentionToTile::getOptions() const {
+  AttentionToTileOptions options;
+  options.blockM = blockM;
+  options.blockN = blockN;
+  options.rescale = rescale;
+  options.rescaleThreshold = rescaleThreshold;
+  options.loads = loads;
+  options.twoLevel = twoLevel;
+  options.twoLevelSteps = twoLevelSteps;
+  options.lastBlock = lastBlock;
+  options.endRows = endRows;
+  options.packGqa = packGqa;
+  options.backwardForm = backwardForm;
+  options.deterministic = deterministic;
+  options.stages = stages;
+  return options;
+}
 
 LogicalResult AttentionToTile::verifyOptions() {
   auto error = [&]() {
@@ -109,13 +129,24 @@ LogicalResult AttentionToTile::buildQuantizations(HostFunction &host,
   return success();
 }
 
+static ForwardOptions getForwardOptions(const AttentionToTileOptions &options) {
+  return {{options.blockM, options.blockN, options.rescale,
+           options.rescaleThreshold, options.twoLevel, options.twoLevelSteps,
+           options.lastBlock, options.endRows},
+          options.loads,
+          options.packGqa};
+}
+
+static BackwardPlanOptions
+getBackwardOptions(const AttentionToTileOptions &options) {
+  return {options.blockM, options.blockN, options.backwardForm,
+          options.deterministic, options.stages > 1};
+}
+
 LogicalResult AttentionToTile::buildForward(HostFunction &host,
                                             gpu::GPUModuleOp module) {
-  ForwardOptions options = {{blockM, blockN, rescale, rescaleThreshold,
-                             twoLevel, twoLevelSteps, lastBlock, endRows},
-                            loads,
-                            packGqa};
-  FailureOr<ForwardKernels> built = buildForwardKernels(host, module, options);
+  FailureOr<ForwardKernels> built =
+      buildForwardKernels(host, module, getForwardOptions(getOptions()));
   if (failed(built))
     return failure();
   packed += built->packsGroups;
@@ -125,9 +156,8 @@ LogicalResult AttentionToTile::buildForward(HostFunction &host,
 
 LogicalResult AttentionToTile::buildBackward(HostFunction &host,
                                              gpu::GPUModuleOp module) {
-  BackwardOptions options{blockM,       blockN,        loads,
-                          backwardForm, deterministic, stages > 1};
-  FailureOr<int64_t> count = buildBackwardKernels(host, module, options);
+  FailureOr<int64_t> count =
+      buildBackwardKernels(host, module, getBackwardOptions(getOptions()));
   if (failed(count))
     return failure();
   kernels += *count;
@@ -161,27 +191,41 @@ LogicalResult AttentionToTile::convert(func::FuncOp function) {
   return success();
 }
 
-FailureOr<SmallVector<PlannedForward>>
-fa3::planForwards(ModuleOp module, const AttentionToTileOptions &options) {
-  ForwardOptions forward = {{options.blockM, options.blockN, options.rescale,
-                             options.rescaleThreshold, options.twoLevel,
-                             options.twoLevelSteps, options.lastBlock,
-                             options.endRows},
-                            options.loads,
-                            options.packGqa};
-  SmallVector<PlannedForward> plans;
+/// The plans of one function.
+static LogicalResult plan(HostFunction &host,
+                          const AttentionToTileOptions &options,
+                          PlannedFunction &planned) {
+  if (host.forward) {
+    FailureOr<ForwardPlan> forward =
+        planForward(host, getForwardOptions(options));
+    if (failed(forward))
+      return failure();
+    planned.forward = *forward;
+  }
+  if (host.backward) {
+    FailureOr<BackwardPlan> backward =
+        planBackward(host, getBackwardOptions(options));
+    if (failed(backward))
+      return failure();
+    planned.backward = *backward;
+  }
+  return success();
+}
+
+FailureOr<SmallVector<PlannedFunction>>
+fa3::planFunctions(ModuleOp module, const AttentionToTileOptions &options) {
+  SmallVector<PlannedFunction> plans;
   for (auto function : llvm::to_vector(module.getOps<func::FuncOp>())) {
     if (!attention::hasAttention(function))
       continue;
     FailureOr<HostFunction> host = attention::createHostFunction(function);
     if (failed(host))
       return failure();
-    if (!host->forward)
-      continue;
-    FailureOr<ForwardPlan> plan = planForward(*host, forward);
-    if (failed(plan))
+    PlannedFunction planned{function.getName().str(), {}, {}};
+    if (failed(plan(*host, options, planned)))
       return failure();
-    plans.push_back({function.getName().str(), *plan});
+    if (planned.forward || planned.backward)
+      plans.push_back(std::move(planned));
   }
   return plans;
 }

@@ -4,8 +4,9 @@
 #ifndef FA3_LIB_CONVERSION_ATTENTIONTOTILE_BACKWARDAUX_H
 #define FA3_LIB_CONVERSION_ATTENTIONTOTILE_BACKWARDAUX_H
 
-#include "BackwardTiles.h"
 #include "fa3/Dialect/Attention/IR/AuxPlace.h"
+#include "fa3/Tuning/BackwardPlan.h"
+#include "mlir/IR/Builders.h"
 
 namespace fa3 {
 

@@ -3,9 +3,9 @@
 #ifndef FA3_LIB_CONVERSION_ATTENTIONTOTILE_BACKWARDSTEP_H
 #define FA3_LIB_CONVERSION_ATTENTIONTOTILE_BACKWARDSTEP_H
 
-#include "BackwardTiles.h"
 #include "SequenceCode.h"
 #include "fa3/Dialect/Attention/IR/AuxPlace.h"
+#include "fa3/Tuning/BackwardPlan.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
 
@@ -43,16 +43,10 @@ struct BackwardOperands {
   bool hasSingleHeads = false;
 };
 
-/// Emits the `tile.grid` of the kernel that writes `dqSums` times `scale` to
-/// dq, rounded.
-void buildConvertedRows(mlir::OpBuilder &builder, attention::BackwardOp op,
-                        const BackwardOperands &operands);
-
 /// Emits the `tile.grid` of a kernel at the builder's position.
-mlir::LogicalResult buildBackwardBody(mlir::OpBuilder &builder,
-                                      attention::BackwardOp op,
-                                      const BackwardOperands &operands,
-                                      const BackwardPart &part);
+void buildBackwardBody(mlir::OpBuilder &builder, attention::BackwardOp op,
+                       const BackwardOperands &operands,
+                       const BackwardPart &part);
 
 } // namespace fa3
 

@@ -29,10 +29,6 @@ ScoreRange getScoreRange(mlir::Value value, mlir::Value known = {},
 /// error that all weights of a row have in common, and at most 2 up to this
 /// score. Beyond it a maximum is taken off before the product with c.
 constexpr double kLargeScore = 0x1p24;
-/// In gradients the logarithm of a row's sum stands for the maximum, as f32,
-/// whose rounding is one of the weights: at most 2^-10 of them up to this
-/// score.
-constexpr double kLargeScoreOfGradients = 0x1p14;
 /// What products of queries and keys times the scale are taken for.
 constexpr double kGreatestProduct = 0x1p12;
 

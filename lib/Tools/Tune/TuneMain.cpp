@@ -318,7 +318,24 @@ LogicalResult Session::explainModule() {
   return explainPlans(*module);
 }
 
-/// Prints the plan of every forward, of each variant that the table asks for.
+static void print(const PlannedFunction &function, int64_t below) {
+  auto start = [&](const char *what) {
+    llvm::outs() << "plan of '" << function.name << "'" << what;
+    if (below)
+      llvm::outs() << " for fewer than " << below << " keys";
+    llvm::outs() << '\n';
+  };
+  if (function.forward) {
+    start("");
+    function.forward->print(llvm::outs());
+  }
+  if (function.backward) {
+    start(function.forward ? ", gradients" : "");
+    function.backward->print(llvm::outs());
+  }
+}
+
+/// Prints the plans of every function, of each variant that the table asks for.
 LogicalResult Session::explainPlans(ModuleOp module) {
   PipelineOptions options;
   options.tuningTable = line.table.getValue();
@@ -326,19 +343,15 @@ LogicalResult Session::explainPlans(ModuleOp module) {
   if (failed(variants))
     return failure();
   for (const Variant &variant : *variants) {
-    FailureOr<SmallVector<PlannedForward>> forwards =
-        planForwards(module, *variant.options);
-    if (failed(forwards))
+    FailureOr<SmallVector<PlannedFunction>> functions =
+        planFunctions(module, *variant.options);
+    if (failed(functions))
       return failure();
-    if (forwards->empty())
-      return fail("the module has no 'attention.forward'");
-    for (const PlannedForward &forward : *forwards) {
-      llvm::outs() << "plan of '" << forward.function << "'";
-      if (variant.below)
-        llvm::outs() << " for fewer than " << variant.below << " keys";
-      llvm::outs() << '\n';
-      forward.plan.print(llvm::outs());
-    }
+    if (functions->empty())
+      return fail("the module has no 'attention.forward' or "
+                  "'attention.backward'");
+    for (const PlannedFunction &function : *functions)
+      print(function, variant.below);
   }
   return success();
 }

@@ -4,6 +4,7 @@
 #define FA3_CONVERSION_ATTENTIONTOTILE_ATTENTIONTOTILE_H
 
 #include "fa3/Options/Options.h"
+#include "fa3/Tuning/BackwardPlan.h"
 #include "fa3/Tuning/ForwardPlan.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
@@ -14,16 +15,17 @@ namespace fa3 {
 #define GEN_PASS_REGISTRATION
 #include "fa3/Conversion/AttentionToTile/Passes.h.inc"
 
-/// The plan of a forward, and the function that it is in.
-struct PlannedForward {
-  std::string function;
-  ForwardPlan plan;
+/// The plans of a function: of its forward, its backward, or both.
+struct PlannedFunction {
+  std::string name;
+  std::optional<ForwardPlan> forward;
+  std::optional<BackwardPlan> backward;
 };
 
-/// What the pass would build of each forward of `module`, which gets a host
+/// What the pass would build of each function of `module`, which gets a host
 /// function for each and is of no use afterwards. Errors are diagnostics.
-mlir::FailureOr<llvm::SmallVector<PlannedForward>>
-planForwards(mlir::ModuleOp module, const AttentionToTileOptions &options);
+mlir::FailureOr<llvm::SmallVector<PlannedFunction>>
+planFunctions(mlir::ModuleOp module, const AttentionToTileOptions &options);
 
 } // namespace fa3
 

@@ -1,0 +1,151 @@
+//===- BackwardBuilder.h - body of one backward kernel ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// The class that emits it. BackwardBody.cpp has rows in memory, loops and the
+// grid, BackwardStep.cpp one block of scores, BackwardAuxStep.cpp what
+// gradients of auxiliary operands need.
+//===----------------------------------------------------------------------===//
+
+#ifndef FA3_LIB_CONVERSION_ATTENTIONTOTILE_BACKWARDBUILDER_H
+#define FA3_LIB_CONVERSION_ATTENTIONTOTILE_BACKWARDBUILDER_H
+
+#include "BackwardStep.h"
+#include "KernelMath.h"
+#include "ScalarRegion.h"
+
+namespace fa3 {
+
+/// Emits the body of one kernel.
+class BackwardBuilder : KernelMath {
+public:
+  BackwardBuilder(mlir::OpBuilder &builder, attention::BackwardOp op,
+                  const BackwardOperands &operands, const BackwardPart &part)
+      : KernelMath(op.getLoc(), builder), op(op), operands(operands),
+        products(part.products), rows(part.tile.blockM),
+        columns(part.tile.blockN),
+        sequences(b, op,
+                  {operands.q, operands.k, operands.aux, operands.maxQ,
+                   operands.batch},
+                  operands.captures) {}
+
+  void build();
+
+private:
+  using Value = mlir::Value;
+  using Sequence = attention::Sequence;
+  using Expander = ScalarRegionExpander;
+
+  /// The sums that a kernel carries: those of dq or dk, and those of dv, or
+  /// those of an auxiliary operand, and beside dq the weights of the rows, in
+  /// parts; null where there are none.
+  struct Sums {
+    Value ofGradients, ofWeights, ofAux, ofRows;
+    llvm::SmallVector<Value> list() const {
+      llvm::SmallVector<Value> values;
+      for (Value value : {ofGradients, ofWeights, ofAux, ofRows})
+        if (value)
+          values.push_back(value);
+      return values;
+    }
+  };
+  /// What stays while the loop runs, or comes with a step: rows of q or k and
+  /// of do or v, and for queries their statistics.
+  struct Rows {
+    Value first; ///< number of the first row
+    Value forScores, forGradients;
+    Value shift, delta, rest;
+  };
+  /// Parts of the sum of a row, as in the forward.
+  static constexpr int64_t kPartialSums = 8;
+
+  Sums makeSums(mlir::ValueRange values) const {
+    Sums sums;
+    if (products.aux != BackwardProducts::None)
+      sums.ofAux = values.front();
+    else if (products.needsGradient())
+      sums.ofGradients = values.front();
+    if (products.dv || products.sumsWeights)
+      (products.dv ? sums.ofWeights : sums.ofRows) = values.back();
+    return sums;
+  }
+  Sums makeZeros();
+  Value dim(Value memref, int64_t axis);
+  /// Rows of an array of the sequence, and statistics of queries.
+  /// With `areSummed` they are summed up over, each with its weight: behind a
+  /// sequence that is 0, and what lies there has to be a number, so 0 as well.
+  Value load(Value memref, Sequence sequence, Value first, int64_t count,
+             bool areSummed);
+  Value loadStatistic(Value memref, Value first, int64_t count);
+  Rows loadQueries(Value first, int64_t count, bool areSummed);
+  Rows loadKeys(Value first, int64_t count, bool areSummed);
+  void store(Value sum, Value target, Value first, Value factor);
+
+  Sums loop(Value end, Sums init, llvm::function_ref<Sums(Value, Sums)>);
+  /// The steps of one head.
+  Sums buildColumns(const Rows &own, Sums sums);
+  void buildOfQueries(Value first);
+  void buildOfKeys(Value first);
+
+  /// Which pairs of a block count, and which are work; none for all.
+  struct Pairs {
+    std::optional<Expander::Entry> keep, work;
+  };
+  Expander::Entry isInside(Expander::Entry entry, Sequence sequence);
+  /// Binds what score and mask code ask of a block.
+  Pairs bindBlock(Expander &expander, const Rows &own, Value firstColumn);
+  Sums buildBlock(const Rows &own, Value firstColumn, Sums sums);
+  Sums buildStep(const Rows &own, const Rows &other, Value keep,
+                 Expander &expander, Sums sums);
+  /// The products of the rows of two tiles.
+  Value dot(Value lhs, Value rhs);
+  /// A statistic of the queries as a tile of scores.
+  Value along(Value statistic);
+  /// A score less the logarithm of its row's sum, in units of exponents.
+  Value buildExponents(Value scores, Value factor, const Rows &queries);
+  /// Binds the scores that the gradient of score code is of, too.
+  Value buildWeights(Value scores, Value keep, const Rows &queries,
+                     Expander &expander);
+  /// Gradients of scores from those of weights. `isKept` says which weights are
+  /// not dropped, null for all.
+  Value derive(Value weights, Value gradients, Value keep, Value isKept,
+               const Rows &queries, Expander &expander);
+  Value narrow(Value wide);
+  /// Adds the product of a tile of scores and the rows that it weighs.
+  Value addProduct(Value weights, Value rows, Value sum);
+  /// Adds what a step gives to dq, in memory.
+  void addToQueries(Value part, Value first);
+  /// What the rounding of lse left of exponents, of sums of weights: stored,
+  /// and dq with it.
+  void storeNormalized(const Sums &sums, const Rows &own);
+
+  /// Adds what a block of pairs gives the elements of an auxiliary operand.
+  Value addToAux(Expander &expander, Value keep, Value sum);
+  void buildAuxOfPairs();
+  void buildAuxOfRows(Value first);
+  void storeAux(Value sum, Value firstQuery, Value firstKey);
+
+  Value getHead(Sequence sequence) const {
+    return sequence == Sequence::query ? head : keyHead;
+  }
+
+  bool endsEarly() { return SequenceCode::endsEarly(op); }
+  bool hasScoreCode() { return !op.getScoreMod().empty(); }
+  float getFactorOfKept() {
+    return llvm::cast<attention::ScoredOpInterface>(op.getOperation())
+        .getFactorOfKept();
+  }
+
+  attention::BackwardOp op;
+  const BackwardOperands &operands;
+  BackwardProducts products;
+  int64_t rows, columns;
+  /// What is known of the sequence at hand.
+  SequenceCode sequences;
+  Value head, keyHead;
+  Value group; ///< heads that share a key head
+  Value heads; ///< of queries, how many
+};
+
+} // namespace fa3
+
+#endif // FA3_LIB_CONVERSION_ATTENTIONTOTILE_BACKWARDBUILDER_H

@@ -1,0 +1,91 @@
+//===- BackwardFacts.cpp - what a plan asks of a gradient -----------------===//
+// SPDX-License-Identifier: Apache-2.0
+#include "BackwardFacts.h"
+#include "BackwardAux.h"
+#include "Places.h"
+#include "ScalarRegion.h"
+#include "ScoreRange.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+
+using namespace mlir;
+using namespace fa3;
+using attention::BackwardOp;
+using attention::HostFunction;
+using attention::Sequence;
+
+/// Tiles that score code and its gradient keep alive or load.
+static BackwardDemand readDemand(BackwardOp op) {
+  constexpr int64_t kConversion = 2;
+  BackwardDemand demand;
+  RegionDemand all;
+  for (Region *region : {&op.getScoreMod(), &op.getScoreGradRegion()})
+    addRegionDemand(*region, tile::LoadPolicy::Threads, all);
+  demand.scoresUseNumbers = all.keyUses >= kConversion;
+  addRegionDemand(op.getMaskMod(), tile::LoadPolicy::Threads, all);
+  RegionDemand ofKept;
+  addRegionDemand(op.getKeepMod(), tile::LoadPolicy::Threads, ofKept);
+  demand.dropsWeights = !op.getKeepMod().empty();
+  demand.loadedTiles =
+      all.loadedTiles + all.bulkTiles + ofKept.loadedTiles + ofKept.bulkTiles;
+  demand.usesNumbers = all.keyUses >= kConversion;
+  demand.hasLargeScores = mayBeLarge(op.getScoreMod(), kLargeScoreOfGradients);
+  demand.isMasked = !op.getMaskMod().empty();
+  demand.widensHalf =
+      demand.loadedTiles > 0 && llvm::any_of(op.getAux(), [](Value array) {
+        return cast<RankedTensorType>(array.getType()).getElementType().isF16();
+      });
+  Region &gradient = op.getScoreGradRegion();
+  // What the derivative is made of, beside the gradient that it multiplies.
+  if (!gradient.empty()) {
+    Value yielded =
+        cast<attention::YieldOp>(gradient.front().getTerminator()).getValue();
+    demand.keptTiles = yielded != gradient.getArgument(1);
+  }
+  return demand;
+}
+
+static LogicalResult verifyPlaces(BackwardOp op) {
+  for (auto sequence : {Sequence::query, Sequence::key}) {
+    FailureOr<int64_t> rows = getConsecutiveRows(op, sequence);
+    if (failed(rows))
+      return failure();
+    if (*rows != 0)
+      return op.emitOpError("has ")
+             << (sequence == Sequence::query ? "queries" : "keys")
+             << " of which only " << *rows
+             << " lie one behind the other, expects all";
+  }
+  return success();
+}
+
+FailureOr<attention::AuxPlace> fa3::getPlaceOfGradient(BackwardOp op,
+                                                       unsigned position) {
+  return attention::getAuxPlace(op, op.getAuxNumbers()[position]);
+}
+
+FailureOr<BackwardFacts> fa3::readBackwardFacts(HostFunction &host) {
+  BackwardOp op = host.backward;
+  if (!op.getScoreMod().empty() && op.getScoreGradRegion().empty())
+    return op.emitOpError("has score code without 'score_grad': run "
+                          "attention-derive-gradient first");
+  if (failed(verifyPlaces(op)))
+    return failure();
+  BackwardFacts facts;
+  facts.d = op.getHeadDim();
+  facts.dv = op.getValueHeadDim();
+  facts.demand = readDemand(op);
+  facts.hasLengths = op.hasLengths();
+  // Rows of all sequences are not the length of one.
+  auto getLength = [&](Sequence sequence, Value extent) {
+    return op.hasPlace(sequence) ? std::nullopt : getConstantIntValue(extent);
+  };
+  facts.queries = getLength(Sequence::query, host.queries);
+  facts.keys = getLength(Sequence::key, host.keys);
+  for (unsigned position = 0; position < host.auxGrads.size(); ++position) {
+    FailureOr<attention::AuxPlace> place = getPlaceOfGradient(op, position);
+    if (failed(place))
+      return failure();
+    facts.aux.push_back(getAuxProducts(*place));
+  }
+  return facts;
+}

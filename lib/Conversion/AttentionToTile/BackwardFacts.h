@@ -1,0 +1,22 @@
+//===- BackwardFacts.h - what a plan asks of a gradient ---------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
+#ifndef FA3_LIB_CONVERSION_ATTENTIONTOTILE_BACKWARDFACTS_H
+#define FA3_LIB_CONVERSION_ATTENTIONTOTILE_BACKWARDFACTS_H
+
+#include "fa3/Dialect/Attention/Contract/HostFunction.h"
+#include "fa3/Dialect/Attention/IR/AuxPlace.h"
+#include "fa3/Tuning/BackwardPlan.h"
+
+namespace fa3 {
+
+/// Reads what Tuning/BackwardPlan.h plans by.
+mlir::FailureOr<BackwardFacts> readBackwardFacts(attention::HostFunction &host);
+
+/// Where score code reads the auxiliary operand whose gradient is the result
+/// with this number.
+mlir::FailureOr<attention::AuxPlace>
+getPlaceOfGradient(attention::BackwardOp op, unsigned position);
+
+} // namespace fa3
+
+#endif // FA3_LIB_CONVERSION_ATTENTIONTOTILE_BACKWARDFACTS_H

@@ -1,0 +1,218 @@
+//===- BackwardPlanTest.cpp - plans of gradients by facts -----------------===//
+// SPDX-License-Identifier: Apache-2.0
+#include "fa3/Tuning/BackwardPlan.h"
+#include "llvm/Support/raw_ostream.h"
+#include "gtest/gtest.h"
+
+using namespace fa3;
+
+namespace {
+BackwardFacts makeBackwardFacts(int64_t d) {
+  BackwardFacts facts;
+  facts.d = facts.dv = d;
+  return facts;
+}
+
+/// The plan, or what it is refused with.
+struct BackwardOutcome {
+  mlir::FailureOr<BackwardPlan> plan = mlir::failure();
+  std::string refusal;
+};
+
+BackwardOutcome plan(const BackwardFacts &facts,
+                     const BackwardPlanOptions &options = {}) {
+  BackwardOutcome outcome;
+  int64_t refusals = 0;
+  outcome.plan = planBackward(facts, options, [&](const llvm::Twine &sentence) {
+    outcome.refusal = sentence.str();
+    ++refusals;
+  });
+  EXPECT_EQ(refusals, failed(outcome.plan) ? 1 : 0);
+  return outcome;
+}
+
+BackwardPlan planOf(const BackwardFacts &facts,
+                    const BackwardPlanOptions &options = {}) {
+  BackwardOutcome outcome = plan(facts, options);
+  EXPECT_EQ(outcome.refusal, "");
+  BackwardPlan none;
+  none.parts.emplace_back();
+  return succeeded(outcome.plan) ? *outcome.plan : none;
+}
+
+BackwardPlanOptions makeOptions(options::BackwardForm form) {
+  BackwardPlanOptions options;
+  options.form = form;
+  return options;
+}
+
+const BackwardPlanOptions split = makeOptions(options::BackwardForm::Split),
+                          fused = makeOptions(options::BackwardForm::Fused);
+
+/// The names of the kernels in order.
+std::string namesOf(const BackwardPlan &plan) {
+  std::string names;
+  for (const BackwardPart &part : plan.parts)
+    names += (names.empty() ? "" : " ") + part.products.getName().str();
+  return names;
+}
+} // namespace
+
+TEST(BackwardPlan, ShortHeadsShareAKernel) {
+  EXPECT_EQ(namesOf(planOf(makeBackwardFacts(64), split)), "dkdv dq");
+  EXPECT_EQ(namesOf(planOf(makeBackwardFacts(128), split)), "dkdv dq");
+  EXPECT_EQ(namesOf(planOf(makeBackwardFacts(256), split)), "dv dk dq");
+}
+
+TEST(BackwardPlan, TilesHaveTwoGroupsAndWholeSteps) {
+  for (int64_t d = 8; d <= 256; d += 8) {
+    for (const BackwardPart &part : planOf(makeBackwardFacts(d), split).parts) {
+      EXPECT_EQ(part.tile.blockM, 128);
+      EXPECT_GE(part.tile.blockN, 16);
+      EXPECT_LE(part.tile.blockN, 96);
+      EXPECT_EQ(part.tile.blockN % 16, 0);
+    }
+  }
+}
+
+TEST(BackwardPlan, DemandNarrowsSteps) {
+  BackwardFacts plain = makeBackwardFacts(128), loads = plain, keeps = plain;
+  loads.demand.loadedTiles = 1;
+  keeps.demand.keptTiles = 1;
+  BackwardPlanOptions pipelined = split;
+  pipelined.pipelined = true;
+  auto widthOfDq = [](const BackwardPlan &plan) {
+    return plan.parts.back().tile.blockN;
+  };
+  int64_t width = widthOfDq(planOf(plain, split));
+  EXPECT_LT(widthOfDq(planOf(loads, split)), width);
+  EXPECT_LT(widthOfDq(planOf(keeps, split)), width);
+  EXPECT_LE(widthOfDq(planOf(plain, pipelined)), width);
+}
+
+TEST(BackwardPlan, UnknownLengthsAreLong) {
+  BackwardFacts facts = makeBackwardFacts(64);
+  EXPECT_TRUE(planOf(facts).isFused());
+  EXPECT_EQ(namesOf(planOf(facts)), "grads");
+  facts.queries = facts.keys = 512;
+  EXPECT_FALSE(planOf(facts).isFused());
+  facts.keys = 4096;
+  EXPECT_TRUE(planOf(facts).isFused());
+}
+
+TEST(BackwardPlan, WhatSpeaksAgainstTheFusedForm) {
+  BackwardFacts facts = makeBackwardFacts(64);
+  BackwardPlanOptions options;
+  options.deterministic = true;
+  EXPECT_FALSE(planOf(facts, options).isFused());
+  options = {};
+  options.blockN = 64;
+  EXPECT_FALSE(planOf(facts, options).isFused());
+  EXPECT_FALSE(planOf(makeBackwardFacts(256)).isFused());
+  BackwardFacts window = facts;
+  window.demand.isMasked = window.demand.usesNumbers = true;
+  EXPECT_FALSE(planOf(window).isFused());
+  EXPECT_TRUE(planOf(window, fused).isFused());
+  BackwardFacts large = facts;
+  large.demand.hasLargeScores = true;
+  EXPECT_FALSE(planOf(large).isFused());
+}
+
+TEST(BackwardPlan, LengthsTakeRegistersUnlessTheFormIsAskedFor) {
+  // Of some head dims the registers of sequences decide.
+  int64_t decided = 0;
+  for (int64_t d = 8; d <= 256; d += 8) {
+    BackwardFacts facts = makeBackwardFacts(d);
+    facts.hasLengths = true;
+    BackwardOutcome asked = plan(facts, fused);
+    bool isFused = planOf(facts).isFused();
+    EXPECT_TRUE(!isFused || succeeded(asked.plan));
+    decided += !isFused && succeeded(asked.plan);
+  }
+  EXPECT_GT(decided, 0);
+}
+
+TEST(BackwardPlan, LargeScoresSumWeightsFirst) {
+  BackwardFacts facts = makeBackwardFacts(64);
+  facts.demand.hasLargeScores = true;
+  BackwardPlan large = planOf(facts);
+  EXPECT_EQ(namesOf(large), "dq dkdv");
+  EXPECT_TRUE(large.hasLargeScores);
+  EXPECT_TRUE(large.parts.front().products.sumsWeights);
+  EXPECT_FALSE(large.parts.back().products.sumsWeights);
+}
+
+TEST(BackwardPlan, RefusesWithOneSentence) {
+  BackwardFacts facts = makeBackwardFacts(64);
+  BackwardPlanOptions options = fused;
+  options.deterministic = true;
+  EXPECT_EQ(plan(facts, options).refusal,
+            "in the fused form adds dq in memory in any order, expects "
+            "backward-form=split or auto with 'deterministic'");
+  options = fused;
+  options.blockN = 96;
+  EXPECT_EQ(plan(facts, options).refusal,
+            "in the fused form expects block-n to be a multiple of 64, got 96");
+  EXPECT_EQ(plan(makeBackwardFacts(256), fused).refusal,
+            "has no fused form with head dims 256 and 256 and its mask or "
+            "score code: sums, scores and what they need do not fit into "
+            "registers, or dq cannot be divided");
+  facts.demand.hasLargeScores = true;
+  EXPECT_EQ(plan(facts, fused).refusal,
+            "has no fused form with score code that may yield more than "
+            "1.638400e+04: sums of weights come from another kernel");
+}
+
+TEST(BackwardPlan, OptionsGiveTilesOfAllKernels) {
+  BackwardFacts facts = makeBackwardFacts(128);
+  facts.aux.emplace_back();
+  facts.aux.back().aux = BackwardProducts::OfRows;
+  BackwardPlanOptions options = split;
+  options.blockM = 64;
+  options.blockN = 32;
+  BackwardPlan small = planOf(facts, options);
+  ASSERT_EQ(small.aux.size(), 1u);
+  small.parts.append(small.aux);
+  for (const BackwardPart &part : small.parts) {
+    EXPECT_EQ(part.tile.blockM, 64);
+    EXPECT_EQ(part.tile.blockN, 32);
+  }
+}
+
+TEST(BackwardPlan, PrintsEveryDecision) {
+  BackwardFacts facts = makeBackwardFacts(64);
+  facts.aux.resize(2);
+  facts.aux[0].aux = BackwardProducts::OfPairs;
+  facts.aux[1].aux = BackwardProducts::OfRows;
+  facts.aux[1].ofKeys = true;
+  BackwardPlanOptions options = split;
+  options.blockN = 32;
+  auto print = [](const BackwardPlan &plan) {
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    plan.print(os);
+    return text;
+  };
+  EXPECT_EQ(print(planOf(facts, options)),
+            "  form: split, nothing is added in memory\n"
+            "  tile of dkdv: 128 keys x 32 queries\n"
+            "  tile of dq: 128 queries x 32 keys\n"
+            "  tile of an auxiliary operand's gradient, pair by pair: 128 "
+            "queries x 32 keys\n"
+            "  tile of an auxiliary operand's gradient, row by row: 128 keys x "
+            "32 queries\n");
+  options = fused;
+  options.blockN = 64;
+  EXPECT_EQ(print(planOf(makeBackwardFacts(64), options)),
+            "  form: fused, dq is added in memory\n"
+            "  tile of grads: 128 keys x 64 queries\n");
+  facts = makeBackwardFacts(64);
+  facts.demand.hasLargeScores = true;
+  options = {};
+  options.blockN = 32;
+  EXPECT_EQ(print(planOf(facts, options)),
+            "  form: split, nothing is added in memory\n"
+            "  tile of dq: 128 queries x 32 keys\n"
+            "  tile of dkdv: 128 keys x 32 queries\n"
+            "  scores may be large: dq comes first and sums weights\n");
+}
