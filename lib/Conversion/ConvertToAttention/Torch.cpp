@@ -43,6 +43,12 @@ LogicalResult fa3::convert::readLikeTorch(Problem &problem, bool grouped) {
       keyOuter.push_back({head});
       continue;
     }
+    // One key head serves all query heads, as torch broadcasts it.
+    if (isHead && other == 1 && own != 1 && v.getDimSize(dim) == 1) {
+      outer.push_back({label});
+      keyOuter.push_back({labels.create(1)});
+      continue;
+    }
     if (!ShapedType::isDynamic(own) && !ShapedType::isDynamic(other) &&
         own != other)
       return refuse(op, "k has extent " + Twine(other) + " in dimension " +

@@ -136,6 +136,19 @@ func.func @positions(%q: tensor<2x4x8x16xf16>, %k: tensor<2x4x8x16xf16>, %v: ten
 
 // -----
 
+// SDPA broadcasts one key head.
+// CHECK-LABEL: func.func @one_head
+// CHECK: attention.forward %arg0, %arg1, %arg2 : (tensor<2x4x8x16xf16>, tensor<2x1x8x16xf16>, tensor<2x1x8x16xf16>)
+func.func @one_head(%q: tensor<2x4x8x16xf16>, %k: tensor<2x1x8x16xf16>, %v: tensor<2x1x8x16xf16>) -> tensor<2x4x8x16xf16> {
+  %none = "torch.constant.none"() : () -> !torch.none
+  %zero = "torch.constant.float"() <{value = 0.0 : f64}> : () -> !torch.float
+  %no = "torch.constant.bool"() <{value = false}> : () -> !torch.bool
+  %o = "torch.aten.scaled_dot_product_attention"(%q, %k, %v, %none, %zero, %no, %none, %no) : (tensor<2x4x8x16xf16>, tensor<2x1x8x16xf16>, tensor<2x1x8x16xf16>, !torch.none, !torch.float, !torch.bool, !torch.none, !torch.bool) -> tensor<2x4x8x16xf16>
+  return %o : tensor<2x4x8x16xf16>
+}
+
+// -----
+
 // TOSA's shifts and zero points change the numbers.
 // CHECK-LABEL: func.func @shifted
 // CHECK-COUNT-3: torch.aten.softmax.int
