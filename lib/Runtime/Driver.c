@@ -75,6 +75,19 @@ fa3_code fa3_driver_get(const fa3_driver **driver, fa3_status *status) {
   return code;
 }
 
+fa3_code fa3_driver_replace(const fa3_driver *driver, fa3_status *status) {
+  pthread_mutex_lock(&driver_lock);
+  int was_ready = driver_ready;
+  if (!was_ready) {
+    the_driver = *driver;
+    driver_ready = 1;
+  }
+  pthread_mutex_unlock(&driver_lock);
+  return was_ready ? fa3_fail(status, FA3_ERROR_DRIVER,
+                              "a CUDA driver is open in this process")
+                   : fa3_succeed(status);
+}
+
 /* Errors of kernels, which leave their context unusable (CUDA driver API,
  * CUresult: "must be destroyed"). */
 static int is_sticky(fa3_cu_result result) {

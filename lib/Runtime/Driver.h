@@ -43,9 +43,16 @@ enum {
   FA3_CU_MAP_L2_PROMOTION_256B = 3
 };
 
+#ifdef __cplusplus
+extern "C" {
+#define FA3_ALIGNAS(bytes) alignas(bytes)
+#else
+#define FA3_ALIGNAS(bytes) _Alignas(bytes)
+#endif
+
 /* CUtensorMap, which the driver wants on 64 bytes. */
 typedef struct fa3_cu_tensor_map {
-  _Alignas(64) unsigned char bytes[128];
+  FA3_ALIGNAS(64) unsigned char bytes[128];
 } fa3_cu_tensor_map;
 
 /* CUlaunchAttribute. */
@@ -152,6 +159,10 @@ typedef struct fa3_driver {
  * kept. FA3_LIBCUDA overrides its path. */
 fa3_code fa3_driver_get(const fa3_driver **driver, fa3_status *status);
 
+/* Puts other entry points in place of the driver's, for the rest of the process:
+ * a model of the device. No driver may have been opened before. */
+fa3_code fa3_driver_replace(const fa3_driver *driver, fa3_status *status);
+
 /* Turns the result of a driver call into an error value; `what` says what was
  * tried. */
 fa3_code fa3_driver_fail(const fa3_driver *driver, fa3_cu_result result,
@@ -162,5 +173,9 @@ fa3_code fa3_driver_fail(const fa3_driver *driver, fa3_cu_result result,
 fa3_code fa3_context_enter(const fa3_driver *driver, fa3_cu_context context,
                            int *pushed, fa3_status *status);
 void fa3_context_leave(const fa3_driver *driver, int pushed);
+
+#ifdef __cplusplus
+} /* extern "C" */
+#endif
 
 #endif /* FA3_LIB_RUNTIME_DRIVER_H */

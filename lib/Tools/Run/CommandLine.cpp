@@ -25,6 +25,8 @@ static auto getExecutors() {
   return cl::values(clEnumValN(ExecutorKind::Auto, "auto",
                                "a GPU, or the CPU if there is none (default)"),
                     clEnumValN(ExecutorKind::Device, "device", "a GPU"),
+                    clEnumValN(ExecutorKind::PTX, "ptx",
+                               "the CPU: PTX as it is, or of a module"),
                     clEnumValN(ExecutorKind::Interpreter, "interpreter",
                                "the CPU: kernels of any stage, interpreted"),
                     clEnumValN(ExecutorKind::Reference, "reference",
@@ -110,7 +112,8 @@ CommandLine::CommandLine()
 
       executor("executor", cl::desc("Where to run"), getExecutors(),
                cl::init(ExecutorKind::Auto)),
-      cpu("cpu", cl::desc("Run in the interpreter")),
+      cpu("cpu", cl::desc("Run on the CPU: a module in the interpreter, or "
+                          "what a .ptx file says")),
       device("device", cl::desc("Number of the GPU"), cl::init(0)),
       sms("sms", cl::init(3), cl::desc("SMs of the modeled device")),
       scheduleSeed("schedule-seed",
@@ -261,8 +264,8 @@ static LogicalResult parseExecutor(const CommandLine &line,
     if (!(value >= 0))
       return fail("--" + Twine(name) + " expects at least 0, got " +
                   llvm::formatv("{0}", value).str());
-  bool isCpu =
-      kind == ExecutorKind::Interpreter || kind == ExecutorKind::Reference;
+  bool isCpu = kind == ExecutorKind::Interpreter ||
+               kind == ExecutorKind::Reference || kind == ExecutorKind::PTX;
   if (isCpu && (line.repeat > 1 || !line.time.empty()))
     return fail("--repeat and --time need a GPU");
   if (!line.passPipeline.empty() && !line.pipelineOptions.empty())

@@ -12,7 +12,7 @@
 namespace fa3::run {
 
 /// Where a problem is run.
-enum class ExecutorKind { Auto, Device, Interpreter, Reference };
+enum class ExecutorKind { Auto, Device, PTX, Interpreter, Reference };
 
 /// The options as they are given.
 struct CommandLine {

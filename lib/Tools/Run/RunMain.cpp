@@ -10,6 +10,7 @@
 #include "Source.h"
 #include "TraceKernel.h"
 #include "fa3/InitAllPasses.h"
+#include "fa3/Interp/PTXDriver.h"
 #include "fa3/Support/ModuleText.h"
 #include "fa3/Target/PTX/PTX.h"
 #include "fa3/Tools/Run/Check.h"
@@ -42,6 +43,7 @@ public:
 private:
   LogicalResult runAll();
   LogicalResult chooseExecutor();
+  LogicalResult choosePTX();
   LogicalResult runOnDevice();
   LogicalResult runOnCpu();
   LogicalResult writeOutputs();
@@ -83,6 +85,11 @@ static LogicalResult refuse(ArrayRef<OptionRef> options, const Twine &with) {
 
 LogicalResult Session::chooseExecutor() {
   executor = options.executor;
+  bool isText = source->getCode() && !source->getCode()->isCubin;
+  if (executor == ExecutorKind::Interpreter && isText)
+    executor = ExecutorKind::PTX;
+  if (executor == ExecutorKind::PTX)
+    return choosePTX();
   ExecutorKind onCpu = source->isAttention() ? ExecutorKind::Reference
                                              : ExecutorKind::Interpreter;
   if (executor == ExecutorKind::Auto || executor == ExecutorKind::Device) {
@@ -120,20 +127,49 @@ LogicalResult Session::chooseExecutor() {
   return success();
 }
 
+/// The executor of PTX is a driver with a device of its own.
+LogicalResult Session::choosePTX() {
+  if (failed(refuse({line.ptxas, line.jit, line.iterations}, "a run on the CPU")))
+    return failure();
+  if (source->getCode() && source->getCode()->isCubin)
+    return fail("code for a GPU cannot be run on the CPU, give its module by "
+                "--reference");
+  interp::ptx::RunOptions run;
+  run.sms = options.interpreter.sms;
+  run.scheduleSeed = options.interpreter.scheduleSeed;
+  std::string reason;
+  if (!interp::ptx::installDriver(run, reason))
+    return fail(reason);
+  device = Device::open(0, reason);
+  if (!device)
+    return fail(reason);
+  report.setExecutor("ptx", "CPU", /*isExpected=*/true);
+  return success();
+}
+
 LogicalResult Session::runOnDevice() {
   std::optional<DeviceCode> code = source->getCode();
+  bool onCpu = executor == ExecutorKind::PTX;
+  if (code && onCpu)
+    code->manifest = interp::ptx::acceptText(code->manifest, code->image);
   if (!code) {
     OwningOpRef<ModuleOp> copy(cast<ModuleOp>(source->getModule()->clone()));
-    FailureOr<DeviceCode> compiled = compileForDevice(*copy, options.compile);
+    CompileOptions compile = options.compile;
+    compile.jit |= onCpu;
+    FailureOr<DeviceCode> compiled = compileForDevice(*copy, compile);
     if (failed(compiled))
       return failure();
     code = std::move(*compiled);
   }
   auto created = DeviceExecutor::create(*code, *problem);
-  if (failed(created))
-    return failure();
-  deviceExecutor = std::move(*created);
-  return deviceExecutor->run();
+  if (succeeded(created))
+    deviceExecutor = std::move(*created);
+  if (deviceExecutor && succeeded(deviceExecutor->run()))
+    return success();
+  // All of what the executor says; a status holds a line.
+  if (onCpu)
+    llvm::errs() << interp::ptx::takeDriverError() << "\n";
+  return failure();
 }
 
 LogicalResult Session::runOnCpu() {
@@ -249,6 +285,8 @@ LogicalResult Session::runAll() {
                                              options.problem, *problem)))
     return failure();
 
+  bool onDevice =
+      executor == ExecutorKind::Device || executor == ExecutorKind::PTX;
   // Tile kernels that ran on a device are compared with the module itself.
   if (!line.against.empty()) {
     secondModule = parseModuleFile(line.against, &context);
@@ -258,7 +296,7 @@ LogicalResult Session::runAll() {
         findHostFunction(*secondModule, source->getFunction().getName());
     if (!secondFunction)
       return failure();
-  } else if (executor == ExecutorKind::Device && source->getModule() &&
+  } else if (onDevice && source->getModule() &&
              !source->isAttention() && !line.noCheck) {
     secondFunction = source->getFunction();
   }
@@ -271,7 +309,6 @@ LogicalResult Session::runAll() {
 
   if (isChecked)
     problem->keepInitial();
-  bool onDevice = executor == ExecutorKind::Device;
   if (failed(onDevice ? runOnDevice() : runOnCpu()) || failed(writeOutputs()))
     return failure();
   LogicalResult checked = checkResults();

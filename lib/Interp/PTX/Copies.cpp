@@ -1,0 +1,375 @@
+//===- Copies.cpp - bulk and tensor copies --------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Section 9.7.9.25, "Data Movement and Conversion Instructions: Asynchronous
+// copy": cp.async.bulk, cp.async.bulk.tensor, their reductions and groups, with
+// tensor maps (section 5.5, "Tensors"). A copy is done where it is issued; what
+// may not rely on that is found by its clocks (Shadow.h).
+//===----------------------------------------------------------------------===//
+
+#include "Numbers.h"
+
+using namespace fa3::interp;
+using namespace fa3::interp::ptx;
+using llvm::Twine;
+
+namespace {
+
+/// Bytes of a chunk that swizzling moves as a whole.
+constexpr int64_t kChunk = 16;
+
+/// imm[1]: rank, 0 without tensor map; imm[2]: whether it adds.
+struct CopyExtra : Extra {
+  bool toShared = false;
+  Type reduction = Type::None; ///< of a bulk copy without tensor map
+};
+
+/// Where a copy happens: what it may know, and whose it is.
+struct Copier {
+  Warp &w;
+  const Instr &in;
+  Access access;
+  Step fail(const Twine &what) { return w.fail(in, what); }
+  bool check(int64_t place, int64_t bytes, bool writes) {
+    std::string error;
+    Shadow &shared = w.block.shared;
+    if (writes ? shared.write(place, bytes, access, true, error)
+               : shared.read(place, bytes, access, true, error))
+      return true;
+    w.fail(in, error);
+    return false;
+  }
+};
+
+/// The tensor map at a generic address; null after an error.
+const TensorMap *findMap(Warp &w, const Instr &in, uint64_t address,
+                         TensorMap &map) {
+  const uint8_t *bytes = nullptr;
+  if (address >= kParamWindow && address < kSharedWindow) {
+    if (address - kParamWindow + sizeof(map) <= w.block.params.size())
+      bytes = w.block.params.data() + (address - kParamWindow);
+  } else if (w.block.memory.contains(address, sizeof(map))) {
+    bytes = reinterpret_cast<const uint8_t *>(address);
+  }
+  if (bytes)
+    std::memcpy(&map, bytes, sizeof(map));
+  if (bytes && map.magic == TensorMap::kMagic)
+    return &map;
+  w.fail(in, "expects a tensor map at address 0x" + Twine::utohexstr(address));
+  return nullptr;
+}
+
+/// Adds floats or integers of an array to those in memory.
+void add(const TensorMap &map, uint8_t *to, const uint8_t *from, int64_t bytes) {
+  for (int64_t i = 0; i < bytes; i += map.elementBytes) {
+    if (map.elementBytes == 4 && map.isFloat == 1) {
+      float a, b;
+      std::memcpy(&a, to + i, 4);
+      std::memcpy(&b, from + i, 4);
+      a += b;
+      std::memcpy(to + i, &a, 4);
+    } else if (map.elementBytes == 2) {
+      uint16_t a, b;
+      std::memcpy(&a, to + i, 2);
+      std::memcpy(&b, from + i, 2);
+      a = map.isFloat == 1
+              ? HalfFormat::encode(decodeF16(a) + decodeF16(b))
+              : BrainFormat::encode(decodeBF16(a) + decodeBF16(b));
+      std::memcpy(to + i, &a, 2);
+    } else {
+      uint32_t a, b;
+      std::memcpy(&a, to + i, 4);
+      std::memcpy(&b, from + i, 4);
+      a += b;
+      std::memcpy(to + i, &a, 4);
+    }
+  }
+}
+
+/// Copies the box of a map at coordinates to shared memory or back.
+Step copyBox(Copier &c, const TensorMap &map, const int64_t *start,
+             int64_t place, bool toShared, bool adds) {
+  int64_t size = map.elementBytes, width = map.box[0] * size, rows = 1;
+  for (unsigned dim = 1; dim < map.rank; ++dim)
+    rows *= map.box[dim];
+  if (map.swizzle && width != map.swizzle)
+    return c.fail("copies rows of " + Twine(width) +
+                  " bytes with a swizzle of " + Twine(unsigned(map.swizzle)));
+  if (place % 128)
+    return c.fail("expects shared memory on 128 bytes, got address " +
+                  Twine(place + kSharedStart));
+  if (toShared && !c.check(place, rows * width, /*writes=*/true))
+    return Step::Fail;
+  SharedMemory &memory = c.w.block.shared.memory;
+  int64_t before = std::clamp<int64_t>(-start[0], 0, map.box[0]);
+  int64_t inside = std::max<int64_t>(
+      0, std::min<int64_t>(map.box[0], int64_t(map.dims[0]) - start[0]) - before);
+  llvm::SmallVector<uint8_t, 256> line(width);
+  auto locate = [&](int64_t row, int64_t byte) {
+    int64_t linear = place + row * width + byte;
+    return map.swizzle ? SharedMemory::swizzle(linear, map.swizzle) : linear;
+  };
+  for (int64_t row = 0; row < rows; ++row) {
+    bool some = inside > 0;
+    uint64_t address = map.address + (start[0] + before) * size;
+    for (int64_t dim = 1, rest = row; dim < map.rank; ++dim) {
+      int64_t index = start[dim] + rest % map.box[dim];
+      rest /= map.box[dim];
+      some &= index >= 0 && uint64_t(index) < map.dims[dim];
+      address += index * int64_t(map.strides[dim - 1]);
+    }
+    if (some && !c.w.block.memory.contains(address, inside * size))
+      return c.fail("has a tensor map that reaches out of its allocation");
+    auto *global = reinterpret_cast<uint8_t *>(address);
+    int64_t first = before * size, last = (before + inside) * size;
+    if (toShared) {
+      std::fill(line.begin(), line.end(), 0);
+      if (some)
+        std::memcpy(line.data() + first, global, last - first);
+      for (int64_t byte = 0; byte < width; byte += kChunk)
+        std::memcpy(memory.at(locate(row, byte)), line.data() + byte,
+                    std::min(kChunk, width - byte));
+      continue;
+    }
+    if (!some)
+      continue;
+    for (int64_t byte = first / kChunk * kChunk; byte < last; byte += kChunk) {
+      int64_t from = std::max(first, byte), to = std::min(last, byte + kChunk);
+      int64_t at = locate(row, byte) + from - byte;
+      if (!c.check(at, to - from, /*writes=*/false))
+        return Step::Fail;
+      std::memcpy(line.data() + from, memory.at(at), to - from);
+    }
+    if (adds)
+      add(map, global, line.data() + first, last - first);
+    else
+      std::memcpy(global, line.data() + first, last - first);
+  }
+  return Step::Next;
+}
+
+/// Operands of loads: shared memory, map, mbarrier, coordinates; of stores:
+/// map, shared memory, coordinates.
+Step runTensor(Warp &w, const Instr &in, uint32_t mask) {
+  const auto &copy = static_cast<const CopyExtra &>(*in.extra);
+  Step result = Step::Next;
+  forLanes(mask, [&](unsigned lane) {
+    if (result != Step::Next)
+      return;
+    result = Step::Fail;
+    uint64_t target = getBits(w, in.in(0), lane),
+             source = getBits(w, in.in(1), lane);
+    TensorMap storage;
+    const TensorMap *map =
+        findMap(w, in, copy.toShared ? source : target, storage);
+    if (!map)
+      return;
+    if (map->rank != in.imm[1]) {
+      w.fail(in, "has " + Twine(in.imm[1]) + " coordinates, its tensor map " +
+                     Twine(unsigned(map->rank)));
+      return;
+    }
+    unsigned first = copy.toShared ? 3 : 2;
+    int64_t start[5];
+    for (int64_t i = 0; i < in.imm[1]; ++i)
+      start[i] = get<int32_t>(w, in.in(first + i), lane);
+    ++w.block.counts.copies;
+    Agents agents = w.block.shared.agents;
+    if (!copy.toShared) {
+      Copier copier{w, in, {agents.ofStores(w.index), w.openStores, w.clock, in.line}};
+      w.storesIssued = true;
+      result = copyBox(copier, *map, start, Block::toShared(source), false,
+                       in.imm[2]);
+      return;
+    }
+    MbarrierState *barrier =
+        findMbarrier(w, in, getBits(w, in.in(2), lane), /*async=*/true);
+    if (!barrier)
+      return;
+    Copier copier{w, in, {agents.ofLoads(barrier->number),
+                          uint32_t(barrier->barrier.getPhase()) + 1, w.clock,
+                          in.line}};
+    result = copyBox(copier, *map, start, Block::toShared(target), true, false);
+    int64_t bytes = map->elementBytes;
+    for (unsigned dim = 0; dim < map->rank; ++dim)
+      bytes *= map->box[dim];
+    if (result == Step::Next)
+      result = completeBytes(w, in, *barrier, bytes);
+  });
+  return result;
+}
+
+/// Without tensor map: target, source, size, and the mbarrier of a load.
+Step runBulk(Warp &w, const Instr &in, uint32_t mask) {
+  const auto &copy = static_cast<const CopyExtra &>(*in.extra);
+  Step result = Step::Next;
+  forLanes(mask, [&](unsigned lane) {
+    if (result != Step::Next)
+      return;
+    result = Step::Fail;
+    uint64_t target = getBits(w, in.in(0), lane),
+             source = getBits(w, in.in(1), lane);
+    int64_t bytes = get<uint32_t>(w, in.in(2), lane);
+    uint64_t global = copy.toShared ? source : target;
+    int64_t place = Block::toShared(copy.toShared ? target : source);
+    if (bytes % 16 || global % 16 || place % 16) {
+      w.fail(in, "expects addresses and a size on 16 bytes");
+      return;
+    }
+    if (!w.block.memory.contains(global, bytes)) {
+      w.fail(in, "copies " + Twine(bytes) + " bytes at address 0x" +
+                     Twine::utohexstr(global) + ", which is in no allocation");
+      return;
+    }
+    ++w.block.counts.copies;
+    Agents agents = w.block.shared.agents;
+    auto *memory = reinterpret_cast<uint8_t *>(global);
+    if (copy.toShared) {
+      MbarrierState *barrier =
+          findMbarrier(w, in, getBits(w, in.in(3), lane), /*async=*/true);
+      if (!barrier)
+        return;
+      Copier copier{w, in, {agents.ofLoads(barrier->number),
+                            uint32_t(barrier->barrier.getPhase()) + 1, w.clock,
+                            in.line}};
+      if (!copier.check(place, bytes, /*writes=*/true))
+        return;
+      std::memcpy(w.block.shared.memory.at(place), memory, bytes);
+      result = completeBytes(w, in, *barrier, bytes);
+      return;
+    }
+    Copier copier{w, in, {agents.ofStores(w.index), w.openStores, w.clock, in.line}};
+    w.storesIssued = true;
+    if (!copier.check(place, bytes, /*writes=*/false))
+      return;
+    const uint8_t *data = w.block.shared.memory.at(place);
+    result = Step::Next;
+    if (!in.imm[2]) {
+      std::memcpy(memory, data, bytes);
+      return;
+    }
+    TensorMap like{};
+    like.elementBytes = getBits(copy.reduction) / 8;
+    like.isFloat = copy.reduction == Type::BF16 ? 2
+                   : copy.reduction == Type::F16 || copy.reduction == Type::F32;
+    add(like, memory, data, bytes);
+  });
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Groups
+//===----------------------------------------------------------------------===//
+
+Step runCommit(Warp &w, const Instr &, uint32_t) {
+  ++w.openStores;
+  w.storesIssued = false;
+  return Step::Next;
+}
+
+Step runWaitGroup(Warp &w, const Instr &in, uint32_t) {
+  int64_t done = int64_t(w.openStores) - 1 - in.imm[0];
+  if (done > w.storesDone) {
+    w.storesDone = done;
+    w.clock.raise(w.block.shared.agents.ofStores(w.index), done);
+  }
+  return Step::Next;
+}
+
+bool takeHints(Decoder &d, size_t &args) {
+  if (d.take("L2::cache_hint"))
+    --args; // a policy, which changes no value
+  return true;
+}
+
+bool decodeTensor(Decoder &d, bool reduces) {
+  auto copy = std::make_shared<CopyExtra>();
+  d.instr.extra = copy;
+  int rank = d.takeOneOf({"1d", "2d", "3d", "4d", "5d"}) + 1;
+  copy->toShared = !reduces && d.takeOneOf({"shared::cluster", "shared::cta"}) >= 0;
+  bool ok = d.take("global");
+  if (copy->toShared) {
+    d.take("tile");
+    ok &= d.take("mbarrier::complete_tx::bytes");
+  } else {
+    ok &= d.take("shared::cta");
+    if (reduces)
+      ok &= d.take("add");
+    d.take("tile");
+    ok &= d.take("bulk_group");
+  }
+  size_t args = d.getStatement().args.size();
+  if (!ok || !rank || !takeHints(d, args) || args != (copy->toShared ? 3u : 2u))
+    return d.fail("has a form that the executor does not know");
+  if (!d.finish(d.getStatement().args.size()))
+    return false;
+  const std::vector<Arg> &all = d.getStatement().args;
+  const Arg &tensor = all[copy->toShared ? 1 : 0];
+  if (tensor.kind != Arg::Memory || tensor.list.size() != 2 ||
+      tensor.list[1].kind != Arg::List ||
+      tensor.list[1].list.size() != size_t(rank))
+    return d.fail("expects a tensor map and " + Twine(rank) + " coordinates");
+  for (unsigned i = 0; i < args; ++i)
+    if (!d.address(i))
+      return false;
+    else if (d.instr.imm[0])
+      return d.fail("has an offset behind an address");
+  for (const Arg &coordinate : tensor.list[1].list)
+    if (!d.operand(coordinate, Type::S32))
+      return false;
+  d.instr.imm[1] = rank;
+  d.instr.imm[2] = reduces;
+  d.instr.run = runTensor;
+  return true;
+}
+
+bool decodeBulk(Decoder &d, bool reduces) {
+  auto copy = std::make_shared<CopyExtra>();
+  d.instr.extra = copy;
+  copy->toShared = !reduces && d.takeOneOf({"shared::cluster", "shared::cta"}) >= 0;
+  bool ok = d.take("global");
+  if (copy->toShared)
+    ok &= d.take("mbarrier::complete_tx::bytes");
+  else
+    ok &= d.take("shared::cta") && d.take("bulk_group");
+  size_t args = d.getStatement().args.size();
+  takeHints(d, args);
+  if (reduces) {
+    ok &= d.take("add");
+    d.take("noftz");
+    copy->reduction = d.takeType();
+    ok &= getBits(copy->reduction) == 16 || getBits(copy->reduction) == 32;
+  }
+  if (!ok || args != (copy->toShared ? 4u : 3u) ||
+      !d.finish(d.getStatement().args.size()))
+    return d.fail("has a form that the executor does not know");
+  for (unsigned i : {0u, 1u})
+    if (!d.address(i) || d.instr.imm[0])
+      return d.fail("has an offset behind an address");
+  if (!d.operand(2, Type::U32) ||
+      (copy->toShared && (!d.address(3) || d.instr.imm[0])))
+    return d.fail("has an offset behind an address");
+  d.instr.imm[2] = reduces;
+  d.instr.run = runBulk;
+  return true;
+}
+
+bool decodeCopy(Decoder &d) {
+  bool reduces = d.take("reduce");
+  if (!d.take("async") || !d.take("bulk"))
+    return d.fail("is a copy that the executor does not know");
+  if (d.take("commit_group")) {
+    d.instr.run = runCommit;
+    return d.finish(0);
+  }
+  if (d.take("wait_group")) {
+    d.take("read");
+    d.instr.run = runWaitGroup;
+    return d.finish(1) && d.constant(0, d.instr.imm[0]);
+  }
+  return d.take("tensor") ? decodeTensor(d, reduces) : decodeBulk(d, reduces);
+}
+
+} // namespace
+
+void fa3::interp::ptx::addCopies(Table &table) { table["cp"] = decodeCopy; }

@@ -1,0 +1,263 @@
+//===- Floats.cpp - arithmetic with floats --------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Sections 9.7.3, "Floating Point Instructions", and 9.7.4, "Half Precision
+// Floating Point Instructions". Approximations are correctly rounded or nearly
+// so here; the manual allows
+//   ex2.approx  2 ulp + 2^-22 relative         lg2.approx  2^-22 absolute
+//   rcp.approx  1 ulp                          div.full    2 ulp
+//   sqrt.approx 2^-23 relative                 rsqrt.approx 2^-22.9 relative
+//   tanh.approx 2^-11 relative                 sin, cos.approx 2^-20.9 absolute
+// and a chip is somewhere in these bounds.
+//===----------------------------------------------------------------------===//
+
+#include "Numbers.h"
+
+using namespace fa3::interp;
+using namespace fa3::interp::ptx;
+
+namespace {
+
+#define FA3_FLOAT1(NAME, EXPRESSION)                                           \
+  struct NAME {                                                                \
+    template <typename T>                                                      \
+    static T apply(T a) {                                                      \
+      return EXPRESSION;                                                       \
+    }                                                                          \
+  };
+#define FA3_FLOAT2(NAME, EXPRESSION)                                           \
+  struct NAME {                                                                \
+    template <typename T>                                                      \
+    static T apply(T a, T b) {                                                 \
+      return EXPRESSION;                                                       \
+    }                                                                          \
+  };
+FA3_FLOAT1(NegF, -a)
+FA3_FLOAT1(AbsF, std::abs(a))
+FA3_FLOAT1(Rcp, T(1) / a)
+FA3_FLOAT1(Sqrt, std::sqrt(a))
+FA3_FLOAT1(Rsqrt, T(1) / std::sqrt(a))
+FA3_FLOAT1(Ex2, std::exp2(a))
+FA3_FLOAT1(Lg2, std::log2(a))
+FA3_FLOAT1(Tanh, std::tanh(a))
+FA3_FLOAT1(Sin, std::sin(a))
+FA3_FLOAT1(Cos, std::cos(a))
+FA3_FLOAT2(AddF, a + b)
+FA3_FLOAT2(SubF, a - b)
+FA3_FLOAT2(MulF, a *b)
+FA3_FLOAT2(DivF, a / b)
+// A number beside a NaN wins; -0 is less than +0.
+FA3_FLOAT2(MinF, std::isnan(a)   ? b
+                 : std::isnan(b) ? a
+                 : a == b        ? (std::signbit(a) ? a : b)
+                                 : (a < b ? a : b))
+FA3_FLOAT2(MaxF, std::isnan(a)   ? b
+                 : std::isnan(b) ? a
+                 : a == b        ? (std::signbit(a) ? b : a)
+                                 : (a < b ? b : a))
+FA3_FLOAT2(MinNaN, std::isnan(a) || std::isnan(b) ? T(NAN) : MinF::apply(a, b))
+FA3_FLOAT2(MaxNaN, std::isnan(a) || std::isnan(b) ? T(NAN) : MaxF::apply(a, b))
+#undef FA3_FLOAT1
+#undef FA3_FLOAT2
+struct FmaF {
+  template <typename T>
+  static T apply(T a, T b, T c) {
+    return std::fma(a, b, c);
+  }
+};
+
+/// Sign changes keep the bits of a NaN.
+template <typename F>
+constexpr bool kKeepsNaN = std::is_same_v<F, NegF> || std::is_same_v<F, AbsF>;
+
+/// F on floats of 32 bits; `ftz` flushes what goes in and what comes out.
+template <typename F, bool ftz>
+struct Single {
+  static float in(float value) { return ftz ? flush(value) : value; }
+  static float out(float value) {
+    if (!kKeepsNaN<F>)
+      value = canonical(value);
+    return ftz ? flush(value) : value;
+  }
+  static float apply(float a) { return out(F::apply(in(a))); }
+  static float apply(float a, float b) { return out(F::apply(in(a), in(b))); }
+  static float apply(float a, float b, float c) {
+    return out(F::apply(in(a), in(b), in(c)));
+  }
+};
+
+/// F on floats of 16 bits.
+template <typename F, typename Format>
+struct Narrow {
+  static uint16_t apply(uint16_t a) {
+    if (std::is_same_v<F, NegF>)
+      return a ^ 0x8000;
+    if (std::is_same_v<F, AbsF>)
+      return a & 0x7fff;
+    return Format::encode(F::apply(Format::decode(a)));
+  }
+  static uint16_t apply(uint16_t a, uint16_t b) {
+    return Format::encode(F::apply(Format::decode(a), Format::decode(b)));
+  }
+  static uint16_t apply(uint16_t a, uint16_t b, uint16_t c) {
+    return Format::encode(
+        fmaToOdd(Format::decode(a), Format::decode(b), Format::decode(c)));
+  }
+};
+
+/// F on both halves of 32 bits.
+template <typename F>
+struct Pair {
+  template <typename... T>
+  static uint32_t apply(T... values) {
+    return F::apply(uint16_t(values)...) |
+           uint32_t(F::apply(uint16_t(values >> 16)...)) << 16;
+  }
+};
+
+template <typename F>
+Handler chooseUnary(Type type, bool ftz) {
+  switch (type) {
+  case Type::F32:
+    return ftz ? runUnary<Single<F, true>, float, float>
+               : runUnary<Single<F, false>, float, float>;
+  case Type::F64: return runUnary<F, double, double>;
+  case Type::F16: return runUnary<Narrow<F, HalfFormat>, uint16_t, uint16_t>;
+  case Type::BF16: return runUnary<Narrow<F, BrainFormat>, uint16_t, uint16_t>;
+  case Type::F16x2:
+    return runUnary<Pair<Narrow<F, HalfFormat>>, uint32_t, uint32_t>;
+  case Type::BF16x2:
+    return runUnary<Pair<Narrow<F, BrainFormat>>, uint32_t, uint32_t>;
+  default: return nullptr;
+  }
+}
+template <typename F>
+Handler chooseBinary(Type type, bool ftz) {
+  switch (type) {
+  case Type::F32:
+    return ftz ? runBinary<Single<F, true>, float, float>
+               : runBinary<Single<F, false>, float, float>;
+  case Type::F64: return runBinary<F, double, double>;
+  case Type::F16: return runBinary<Narrow<F, HalfFormat>, uint16_t, uint16_t>;
+  case Type::BF16: return runBinary<Narrow<F, BrainFormat>, uint16_t, uint16_t>;
+  case Type::F16x2:
+    return runBinary<Pair<Narrow<F, HalfFormat>>, uint32_t, uint32_t>;
+  case Type::BF16x2:
+    return runBinary<Pair<Narrow<F, BrainFormat>>, uint32_t, uint32_t>;
+  default: return nullptr;
+  }
+}
+Handler chooseFma(Type type, bool ftz) {
+  switch (type) {
+  case Type::F32:
+    return ftz ? runTernary<Single<FmaF, true>, float, float>
+               : runTernary<Single<FmaF, false>, float, float>;
+  case Type::F64: return runTernary<FmaF, double, double>;
+  case Type::F16: return runTernary<Narrow<FmaF, HalfFormat>, uint16_t, uint16_t>;
+  case Type::BF16:
+    return runTernary<Narrow<FmaF, BrainFormat>, uint16_t, uint16_t>;
+  case Type::F16x2:
+    return runTernary<Pair<Narrow<FmaF, HalfFormat>>, uint32_t, uint32_t>;
+  case Type::BF16x2:
+    return runTernary<Pair<Narrow<FmaF, BrainFormat>>, uint32_t, uint32_t>;
+  default: return nullptr;
+  }
+}
+
+bool isFloatType(Type type) {
+  return type == Type::F32 || type == Type::F64 || type == Type::F16 ||
+         type == Type::BF16 || type == Type::F16x2 || type == Type::BF16x2;
+}
+
+bool finishFloat(Decoder &d, Handler run, Type type, size_t numArgs) {
+  d.instr.run = run;
+  if (!run)
+    return d.fail("has a type that the executor does not know");
+  return decodePlain(d, type, numArgs);
+}
+
+template <typename F, IntegerKind kind>
+bool decodeArithmetic(Decoder &d) {
+  if (!isFloatType(d.getLastType()))
+    return decodeInteger(d, kind);
+  d.take("rn");
+  bool ftz = d.take("ftz");
+  Type type = d.takeType();
+  return finishFloat(d, chooseBinary<F>(type, ftz), type, 3);
+}
+
+/// Division with 2 ulp (approx, full) or correctly rounded.
+bool decodeDiv(Decoder &d) {
+  if (!isFloatType(d.getLastType()))
+    return decodeInteger(d, IntegerKind::Div);
+  d.takeOneOf({"approx", "full", "rn"});
+  bool ftz = d.take("ftz");
+  Type type = d.takeType();
+  return finishFloat(d, chooseBinary<DivF>(type, ftz), type, 3);
+}
+
+template <typename F, typename PropagatingF, IntegerKind kind>
+bool decodeMinMax(Decoder &d) {
+  if (!isFloatType(d.getLastType()))
+    return decodeInteger(d, kind);
+  bool ftz = d.take("ftz");
+  bool propagates = d.take("NaN");
+  Type type = d.takeType();
+  return finishFloat(d,
+                     propagates ? chooseBinary<PropagatingF>(type, ftz)
+                                : chooseBinary<F>(type, ftz),
+                     type, 3);
+}
+
+template <typename F, IntegerKind kind>
+bool decodeSign(Decoder &d) {
+  if (!isFloatType(d.getLastType()))
+    return decodeInteger(d, kind);
+  bool ftz = d.take("ftz");
+  Type type = d.takeType();
+  return finishFloat(d, chooseUnary<F>(type, ftz), type, 2);
+}
+
+bool decodeFma(Decoder &d) {
+  d.take("rn");
+  bool ftz = d.take("ftz");
+  Type type = d.takeType();
+  return finishFloat(d, chooseFma(type, ftz), type, 4);
+}
+
+bool decodeMad(Decoder &d) {
+  return isFloatType(d.getLastType()) ? decodeFma(d)
+                                      : decodeInteger(d, IntegerKind::Mad);
+}
+
+template <typename F>
+bool decodeSpecial(Decoder &d) {
+  d.takeOneOf({"approx", "rn"});
+  bool ftz = d.take("ftz");
+  Type type = d.takeType();
+  return finishFloat(d, chooseUnary<F>(type, ftz), type, 2);
+}
+
+} // namespace
+
+void fa3::interp::ptx::addArithmetic(Table &table) {
+  table["add"] = decodeArithmetic<AddF, IntegerKind::Add>;
+  table["sub"] = decodeArithmetic<SubF, IntegerKind::Sub>;
+  table["mul"] = decodeArithmetic<MulF, IntegerKind::Mul>;
+  table["div"] = decodeDiv;
+  table["rem"] = [](Decoder &d) { return decodeInteger(d, IntegerKind::Rem); };
+  table["min"] = decodeMinMax<MinF, MinNaN, IntegerKind::Min>;
+  table["max"] = decodeMinMax<MaxF, MaxNaN, IntegerKind::Max>;
+  table["neg"] = decodeSign<NegF, IntegerKind::Neg>;
+  table["abs"] = decodeSign<AbsF, IntegerKind::Abs>;
+  table["fma"] = decodeFma;
+  table["mad"] = decodeMad;
+  table["rcp"] = decodeSpecial<Rcp>;
+  table["sqrt"] = decodeSpecial<Sqrt>;
+  table["rsqrt"] = decodeSpecial<Rsqrt>;
+  table["ex2"] = decodeSpecial<Ex2>;
+  table["lg2"] = decodeSpecial<Lg2>;
+  table["tanh"] = decodeSpecial<Tanh>;
+  table["sin"] = decodeSpecial<Sin>;
+  table["cos"] = decodeSpecial<Cos>;
+}
