@@ -8,6 +8,7 @@
 #include "fa3/Dialect/Tile/IR/Tile.h"
 #include "fa3/Pipelines/TunedPipeline.h"
 #include "fa3/Tools/Run/Check.h"
+#include "fa3/Tools/Run/TextExecutor.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -193,6 +194,9 @@ public:
     rows.push_back(std::move(row));
   }
 
+  /// Runs the PTX of the module, which all passes have lowered.
+  void checkText();
+
   bool isBroken() const { return broken; }
   unsigned getNumChecked() const { return numChecked; }
   void printTable(raw_ostream &os) const;
@@ -212,6 +216,7 @@ private:
 
   bool canRun();
   void check(Row &row, bool onModule);
+  void compareWith(Row &row, Effect effect, Problem answer);
 
   const CheckedProblem &problem;
   ModuleOp module;
@@ -297,10 +302,15 @@ void Checker::check(Row &row, bool onModule) {
     (void)fail("the module does not run after " + row.pass);
     return;
   }
+  compareWith(row, effect, std::move(*answer));
+}
+
+/// Compares an answer with the one before and with the reference.
+void Checker::compareWith(Row &row, Effect effect, Problem answer) {
   std::string fromReference = findDifference(
-      *answer, reference, false, problem.tolerance, changes, &row.distance);
+      answer, reference, false, problem.tolerance, changes, &row.distance);
   std::string fromPrevious =
-      previous ? findDifference(*answer, *previous, effect == Effect::Exact,
+      previous ? findDifference(answer, *previous, effect == Effect::Exact,
                                 problem.tolerance, changes)
                : "";
   if (!fromPrevious.empty() || !fromReference.empty()) {
@@ -312,9 +322,35 @@ void Checker::check(Row &row, bool onModule) {
     return;
   }
   row.verdict = effect == Effect::Exact ? "same" : "rounds";
-  previous = std::move(*answer);
+  previous = std::move(answer);
   broken = false;
   ++numChecked;
+}
+
+/// Instructions approximate what the dialects compute: logarithms, divisions,
+/// exponentials.
+void Checker::checkText() {
+  Row row{"(ptx)"};
+  begin = Clock::now();
+  broken = true;
+  FunctionOpInterface function = findHostFunction(module, problem.function);
+  FailureOr<Problem> answer = failure();
+  if (function)
+    answer = inputs.cloneFor(function);
+  CompileOptions compile;
+  compile.jit = true;
+  compile.function = problem.function;
+  FailureOr<DeviceCode> code = translateForDevice(module, compile);
+  row.passTime = since(begin);
+  begin = Clock::now();
+  if (failed(answer) || failed(code) ||
+      failed(runText(*code, *answer, problem.execution))) {
+    (void)fail("the PTX does not run");
+    return;
+  }
+  row.runTime = since(begin);
+  compareWith(row, Effect::Rounds, std::move(*answer));
+  rows.push_back(std::move(row));
 }
 
 void Checker::printTable(raw_ostream &os) const {
@@ -379,6 +415,8 @@ static FailureOr<unsigned> checkPipeline(ModuleOp module,
   Checker &checker = *owned;
   manager.addInstrumentation(std::move(owned));
   LogicalResult result = manager.run(module);
+  if (succeeded(result) && !checker.isBroken())
+    checker.checkText();
   if (verbose)
     checker.printTable(llvm::outs());
   if (checker.isBroken())

@@ -50,6 +50,11 @@ fa3::run::compileForDevice(ModuleOp module, const CompileOptions &options) {
   }
   if (failed(runPasses(module, pipeline)))
     return failure();
+  return translateForDevice(module, options);
+}
+
+FailureOr<DeviceCode>
+fa3::run::translateForDevice(ModuleOp module, const CompileOptions &options) {
   FailureOr<gpu::GPUModuleOp> kernels = findKernels(module);
   if (failed(kernels))
     return failure();

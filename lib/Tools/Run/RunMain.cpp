@@ -10,11 +10,11 @@
 #include "Source.h"
 #include "TraceKernel.h"
 #include "fa3/InitAllPasses.h"
-#include "fa3/Interp/PTXDriver.h"
 #include "fa3/Support/ModuleText.h"
 #include "fa3/Target/PTX/PTX.h"
 #include "fa3/Tools/Run/Check.h"
 #include "fa3/Tools/Run/Npy.h"
+#include "fa3/Tools/Run/TextExecutor.h"
 #include "mlir/Transforms/Passes.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/SourceMgr.h"
@@ -134,15 +134,9 @@ LogicalResult Session::choosePTX() {
   if (source->getCode() && source->getCode()->isCubin)
     return fail("code for a GPU cannot be run on the CPU, give its module by "
                 "--reference");
-  interp::ptx::RunOptions run;
-  run.sms = options.interpreter.sms;
-  run.scheduleSeed = options.interpreter.scheduleSeed;
-  std::string reason;
-  if (!interp::ptx::installDriver(run, reason))
-    return fail(reason);
-  device = Device::open(0, reason);
+  device = openTextDevice(options.interpreter);
   if (!device)
-    return fail(reason);
+    return failure();
   report.setExecutor("ptx", "CPU", /*isExpected=*/true);
   return success();
 }
@@ -150,8 +144,6 @@ LogicalResult Session::choosePTX() {
 LogicalResult Session::runOnDevice() {
   std::optional<DeviceCode> code = source->getCode();
   bool onCpu = executor == ExecutorKind::PTX;
-  if (code && onCpu)
-    code->manifest = interp::ptx::acceptText(code->manifest, code->image);
   if (!code) {
     OwningOpRef<ModuleOp> copy(cast<ModuleOp>(source->getModule()->clone()));
     CompileOptions compile = options.compile;
@@ -161,15 +153,13 @@ LogicalResult Session::runOnDevice() {
       return failure();
     code = std::move(*compiled);
   }
-  auto created = DeviceExecutor::create(*code, *problem);
-  if (succeeded(created))
-    deviceExecutor = std::move(*created);
-  if (deviceExecutor && succeeded(deviceExecutor->run()))
-    return success();
-  // All of what the executor says; a status holds a line.
   if (onCpu)
-    llvm::errs() << interp::ptx::takeDriverError() << "\n";
-  return failure();
+    return runText(std::move(*code), *problem, options.interpreter);
+  auto created = DeviceExecutor::create(*code, *problem);
+  if (failed(created))
+    return failure();
+  deviceExecutor = std::move(*created);
+  return deviceExecutor->run();
 }
 
 LogicalResult Session::runOnCpu() {
@@ -312,7 +302,7 @@ LogicalResult Session::runAll() {
   if (failed(onDevice ? runOnDevice() : runOnCpu()) || failed(writeOutputs()))
     return failure();
   LogicalResult checked = checkResults();
-  if (!onDevice)
+  if (executor != ExecutorKind::Device)
     return checked;
   // Times of a wrong kernel are still of interest.
   return success(succeeded(measureDevice()) && succeeded(checked));

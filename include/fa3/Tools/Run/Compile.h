@@ -37,6 +37,11 @@ mlir::LogicalResult runPasses(mlir::ModuleOp module,
 mlir::FailureOr<DeviceCode> compileForDevice(mlir::ModuleOp module,
                                              const CompileOptions &options);
 
+/// The second half of that: a module at the end of the pipeline. Of the options
+/// those of passes mean nothing.
+mlir::FailureOr<DeviceCode> translateForDevice(mlir::ModuleOp module,
+                                               const CompileOptions &options);
+
 /// Reads a manifest and the PTX (`.ptx`) or cubin (`.cubin`) it belongs to.
 mlir::FailureOr<DeviceCode> readDeviceCode(llvm::StringRef image,
                                            llvm::StringRef manifest);
