@@ -31,8 +31,8 @@ struct ParamPlace {
   int64_t offset, size;
 };
 /// Those of a kernel; empty if there is no kernel of the name.
-std::optional<llvm::SmallVector<ParamPlace>>
-getParams(const Module &module, llvm::StringRef kernel);
+std::optional<llvm::SmallVector<ParamPlace>> getParams(const Module &module,
+                                                       llvm::StringRef kernel);
 
 /// Memory of the device: allocations of the host, by address.
 class GlobalMemory {

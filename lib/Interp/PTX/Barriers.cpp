@@ -128,7 +128,8 @@ Step runInit(Warp &w, const Instr &in, uint32_t mask) {
       result = w.fail(in, "puts an mbarrier at address " + Twine(address) +
                               " of shared memory");
     else if (count < 1 || count > (1 << 20) - 1)
-      result = w.fail(in, "expects 1 to 2^20 - 1 arrivals, got " + Twine(count));
+      result =
+          w.fail(in, "expects 1 to 2^20 - 1 arrivals, got " + Twine(count));
     else if (block.mbarriers.count(place))
       result = w.fail(in, "initializes an mbarrier again, first done by line " +
                               Twine(block.mbarriers[place].line));
@@ -162,8 +163,7 @@ Step runArrive(Warp &w, const Instr &in, uint32_t mask) {
       forBarriers(w, in, mask, [&](MbarrierState &state, unsigned lane) {
         Mbarrier &barrier = state.barrier;
         int64_t before = barrier.getPhase();
-        uint32_t amount =
-            in.numIn() > 1 ? get<uint32_t>(w, in.in(1), lane) : 1;
+        uint32_t amount = in.numIn() > 1 ? get<uint32_t>(w, in.in(1), lane) : 1;
         if (expects && !barrier.expect(amount))
           return w.fail(in, "expects more than 2^20 - 1 bytes");
         if (arrives) {

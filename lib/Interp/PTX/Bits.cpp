@@ -35,11 +35,20 @@ template <typename F>
 bool decodeLogic(Decoder &d) {
   Type type = d.takeType();
   switch (getBits(type)) {
-  case 1: d.instr.run = runPreds<F>; break;
-  case 16: d.instr.run = runBinary<F, uint16_t, uint16_t>; break;
-  case 32: d.instr.run = runBinary<F, uint32_t, uint32_t>; break;
-  case 64: d.instr.run = runBinary<F, uint64_t, uint64_t>; break;
-  default: return d.fail("has a type that the executor does not know");
+  case 1:
+    d.instr.run = runPreds<F>;
+    break;
+  case 16:
+    d.instr.run = runBinary<F, uint16_t, uint16_t>;
+    break;
+  case 32:
+    d.instr.run = runBinary<F, uint32_t, uint32_t>;
+    break;
+  case 64:
+    d.instr.run = runBinary<F, uint64_t, uint64_t>;
+    break;
+  default:
+    return d.fail("has a type that the executor does not know");
   }
   return decodePlain(d, type, 3);
 }
@@ -60,10 +69,17 @@ bool decodeNot(Decoder &d) {
       return Step::Next;
     };
     break;
-  case 16: d.instr.run = runUnary<Not, uint16_t, uint16_t>; break;
-  case 32: d.instr.run = runUnary<Not, uint32_t, uint32_t>; break;
-  case 64: d.instr.run = runUnary<Not, uint64_t, uint64_t>; break;
-  default: return d.fail("has a type that the executor does not know");
+  case 16:
+    d.instr.run = runUnary<Not, uint16_t, uint16_t>;
+    break;
+  case 32:
+    d.instr.run = runUnary<Not, uint32_t, uint32_t>;
+    break;
+  case 64:
+    d.instr.run = runUnary<Not, uint64_t, uint64_t>;
+    break;
+  default:
+    return d.fail("has a type that the executor does not know");
   }
   return decodePlain(d, type, 2);
 }
@@ -110,7 +126,8 @@ bool decodeShift(Decoder &d) {
   case 64:
     run = hasSign ? runShift<F, int64_t> : runShift<F, uint64_t>;
     break;
-  default: return d.fail("has a type that the executor does not know");
+  default:
+    return d.fail("has a type that the executor does not know");
   }
   return d.finish(3) && d.result(0, type) && d.operand(1, type) &&
          d.operand(2, Type::U32);
@@ -134,8 +151,9 @@ bool decodeFunnel(Decoder &d) {
   int left = d.takeOneOf({"r", "l"}), wrap = d.takeOneOf({"clamp", "wrap"});
   if (left < 0 || wrap < 0 || d.takeType() != Type::B32)
     return d.fail("expects a direction, a mode and .b32");
-  d.instr.run = left ? (wrap ? runFunnel<true, true> : runFunnel<true, false>)
-                     : (wrap ? runFunnel<false, true> : runFunnel<false, false>);
+  d.instr.run = left
+                    ? (wrap ? runFunnel<true, true> : runFunnel<true, false>)
+                    : (wrap ? runFunnel<false, true> : runFunnel<false, false>);
   return d.finish(4) && d.result(0, Type::B32) && d.operand(1, Type::B32) &&
          d.operand(2, Type::B32) && d.operand(3, Type::U32);
 }
@@ -190,11 +208,20 @@ Step runExtract(Warp &w, const Instr &in, uint32_t mask) {
 bool decodeExtract(Decoder &d) {
   Type type = d.takeType();
   switch (type) {
-  case Type::U32: d.instr.run = runExtract<uint32_t>; break;
-  case Type::S32: d.instr.run = runExtract<int32_t>; break;
-  case Type::U64: d.instr.run = runExtract<uint64_t>; break;
-  case Type::S64: d.instr.run = runExtract<int64_t>; break;
-  default: return d.fail("has a type that the executor does not know");
+  case Type::U32:
+    d.instr.run = runExtract<uint32_t>;
+    break;
+  case Type::S32:
+    d.instr.run = runExtract<int32_t>;
+    break;
+  case Type::U64:
+    d.instr.run = runExtract<uint64_t>;
+    break;
+  case Type::S64:
+    d.instr.run = runExtract<int64_t>;
+    break;
+  default:
+    return d.fail("has a type that the executor does not know");
   }
   return d.finish(4) && d.result(0, type) && d.operand(1, type) &&
          d.operand(2, Type::U32) && d.operand(3, Type::U32);

@@ -88,8 +88,8 @@ bool Block::finish() {
     }
   for (auto &[address, state] : mbarriers)
     if (state.barrier.getPendingBytes() != 0) {
-      error = "the mbarrier of line " + std::to_string(state.line) + " ends with " +
-              std::to_string(state.barrier.getPendingBytes()) +
+      error = "the mbarrier of line " + std::to_string(state.line) +
+              " ends with " + std::to_string(state.barrier.getPendingBytes()) +
               " bytes that it still expects";
       return false;
     }

@@ -218,8 +218,7 @@ inline void setBits(Warp &warp, const Operand &operand, unsigned lane,
         operand.bits == 16 ? bits & 0xffff : static_cast<uint32_t>(bits);
 }
 inline uint32_t getPred(const Warp &warp, const Operand &operand) {
-  return operand.negated ? ~warp.preds[operand.slot]
-                         : warp.preds[operand.slot];
+  return operand.negated ? ~warp.preds[operand.slot] : warp.preds[operand.slot];
 }
 inline void setPred(Warp &warp, const Operand &operand, uint32_t mask,
                     uint32_t value) {
@@ -227,13 +226,13 @@ inline void setPred(Warp &warp, const Operand &operand, uint32_t mask,
   pred = (pred & ~mask) | (value & mask);
 }
 /// The value that all lanes of a mask agree on, if they do.
-inline std::optional<uint64_t> getUniform(const Warp &warp,
-                                          const Operand &operand,
-                                          uint32_t mask) {
+inline std::optional<uint64_t>
+getUniform(const Warp &warp, const Operand &operand, uint32_t mask) {
   uint64_t value = getBits(warp, operand, llvm::countr_zero(mask));
   bool same = true;
-  forLanes(mask,
-           [&](unsigned lane) { same &= getBits(warp, operand, lane) == value; });
+  forLanes(mask, [&](unsigned lane) {
+    same &= getBits(warp, operand, lane) == value;
+  });
   return same ? std::optional(value) : std::nullopt;
 }
 

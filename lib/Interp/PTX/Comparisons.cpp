@@ -13,7 +13,20 @@ namespace {
 
 /// Comparisons; those whose name ends in u hold for unordered floats, too.
 enum Relation : uint8_t {
-  Eq, Ne, Lt, Le, Gt, Ge, Equ, Neu, Ltu, Leu, Gtu, Geu, Num, Nan
+  Eq,
+  Ne,
+  Lt,
+  Le,
+  Gt,
+  Ge,
+  Equ,
+  Neu,
+  Ltu,
+  Leu,
+  Gtu,
+  Geu,
+  Num,
+  Nan
 };
 
 template <typename T>
@@ -28,20 +41,26 @@ bool compare(int64_t relation, T a, T b) {
       relation -= Equ;
   }
   switch (relation) {
-  case Eq: return a == b;
-  case Ne: return a != b;
-  case Lt: return a < b;
-  case Le: return a <= b;
-  case Gt: return a > b;
-  default: return a >= b;
+  case Eq:
+    return a == b;
+  case Ne:
+    return a != b;
+  case Lt:
+    return a < b;
+  case Le:
+    return a <= b;
+  case Gt:
+    return a > b;
+  default:
+    return a >= b;
   }
 }
 
 enum Combination : int64_t { NoCombination, CombineAnd, CombineOr, CombineXor };
 
 uint32_t combine(int64_t how, uint32_t value, uint32_t other) {
-  return how == CombineAnd  ? value & other
-         : how == CombineOr ? value | other
+  return how == CombineAnd   ? value & other
+         : how == CombineOr  ? value | other
          : how == CombineXor ? value ^ other
                              : value;
 }
@@ -78,25 +97,39 @@ Step runSetpFlush(Warp &w, const Instr &in, uint32_t mask) {
 }
 template <typename Format>
 Step runSetpNarrow(Warp &w, const Instr &in, uint32_t mask) {
-  return runSetp<float>(w, in, mask,
-                        [&](const Operand &operand, unsigned lane) {
-                          return Format::decode(get<uint16_t>(w, operand, lane));
-                        });
+  return runSetp<float>(
+      w, in, mask, [&](const Operand &operand, unsigned lane) {
+        return Format::decode(get<uint16_t>(w, operand, lane));
+      });
 }
 
 Handler chooseSetp(Type type, bool ftz) {
   switch (type) {
-  case Type::B16: case Type::U16: return runSetpPlain<uint16_t>;
-  case Type::S16: return runSetpPlain<int16_t>;
-  case Type::B32: case Type::U32: return runSetpPlain<uint32_t>;
-  case Type::S32: return runSetpPlain<int32_t>;
-  case Type::B64: case Type::U64: return runSetpPlain<uint64_t>;
-  case Type::S64: return runSetpPlain<int64_t>;
-  case Type::F32: return ftz ? runSetpFlush : runSetpPlain<float>;
-  case Type::F64: return runSetpPlain<double>;
-  case Type::F16: return runSetpNarrow<HalfFormat>;
-  case Type::BF16: return runSetpNarrow<BrainFormat>;
-  default: return nullptr;
+  case Type::B16:
+  case Type::U16:
+    return runSetpPlain<uint16_t>;
+  case Type::S16:
+    return runSetpPlain<int16_t>;
+  case Type::B32:
+  case Type::U32:
+    return runSetpPlain<uint32_t>;
+  case Type::S32:
+    return runSetpPlain<int32_t>;
+  case Type::B64:
+  case Type::U64:
+    return runSetpPlain<uint64_t>;
+  case Type::S64:
+    return runSetpPlain<int64_t>;
+  case Type::F32:
+    return ftz ? runSetpFlush : runSetpPlain<float>;
+  case Type::F64:
+    return runSetpPlain<double>;
+  case Type::F16:
+    return runSetpNarrow<HalfFormat>;
+  case Type::BF16:
+    return runSetpNarrow<BrainFormat>;
+  default:
+    return nullptr;
   }
 }
 

@@ -27,19 +27,27 @@ bool isFloatType(Type type) {
 
 double roundToInteger(double value, Rounding rounding) {
   switch (rounding) {
-  case Rounding::Zero: return std::trunc(value);
-  case Rounding::Down: return std::floor(value);
-  case Rounding::Up: return std::ceil(value);
-  default: return std::nearbyint(value);
+  case Rounding::Zero:
+    return std::trunc(value);
+  case Rounding::Down:
+    return std::floor(value);
+  case Rounding::Up:
+    return std::ceil(value);
+  default:
+    return std::nearbyint(value);
   }
 }
 
 double loadFloat(Type type, uint64_t bits) {
   switch (type) {
-  case Type::F16: return decodeF16(bits);
-  case Type::BF16: return decodeBF16(bits);
-  case Type::F32: return llvm::bit_cast<float>(uint32_t(bits));
-  default: return llvm::bit_cast<double>(bits);
+  case Type::F16:
+    return decodeF16(bits);
+  case Type::BF16:
+    return decodeBF16(bits);
+  case Type::F32:
+    return llvm::bit_cast<float>(uint32_t(bits));
+  default:
+    return llvm::bit_cast<double>(bits);
   }
 }
 
@@ -136,7 +144,7 @@ uint64_t convert(const CvtExtra &cvt, uint64_t bits) {
       magnitude = -loadSigned(cvt.from, bits);
     if (cvt.to != Type::F64 && magnitude >> 53)
       magnitude = (magnitude & ~uint64_t(0xfff)) | ((magnitude & 0xfff) != 0)
-                                                        << 12;
+                                                       << 12;
     double value = static_cast<double>(magnitude);
     return storeFloat(cvt, negative ? -value : value);
   }
@@ -211,7 +219,8 @@ Step runRepack(Warp &w, const Instr &in, uint32_t mask) {
   forLanes(mask, [&](unsigned lane) {
     uint32_t pair = get<uint32_t>(w, in.in(0), lane);
     auto encode = [&](uint16_t bits) -> uint16_t {
-      float value = cvt.from == Type::F16x2 ? decodeF16(bits) : decodeBF16(bits);
+      float value =
+          cvt.from == Type::F16x2 ? decodeF16(bits) : decodeBF16(bits);
       if (cvt.relu && !(value > 0) && !std::isnan(value))
         value = 0;
       return cvt.to == Type::E4M3x2 ? encodeF8E4M3FN(value)
@@ -225,7 +234,8 @@ Step runRepack(Warp &w, const Instr &in, uint32_t mask) {
 bool decodeCvt(Decoder &d) {
   auto cvt = std::make_shared<CvtExtra>();
   d.instr.extra = cvt;
-  int rounding = d.takeOneOf({"rn", "rz", "rm", "rp", "rni", "rzi", "rmi", "rpi"});
+  int rounding =
+      d.takeOneOf({"rn", "rz", "rm", "rp", "rni", "rzi", "rmi", "rpi"});
   static constexpr Rounding modes[] = {Rounding::Nearest, Rounding::Zero,
                                        Rounding::Down, Rounding::Up};
   if (rounding >= 0)

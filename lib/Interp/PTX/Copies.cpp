@@ -60,7 +60,8 @@ const TensorMap *findMap(Warp &w, const Instr &in, uint64_t address,
 }
 
 /// Adds floats or integers of an array to those in memory.
-void add(const TensorMap &map, uint8_t *to, const uint8_t *from, int64_t bytes) {
+void add(const TensorMap &map, uint8_t *to, const uint8_t *from,
+         int64_t bytes) {
   for (int64_t i = 0; i < bytes; i += map.elementBytes) {
     if (map.elementBytes == 4 && map.isFloat == 1) {
       float a, b;
@@ -72,9 +73,8 @@ void add(const TensorMap &map, uint8_t *to, const uint8_t *from, int64_t bytes) 
       uint16_t a, b;
       std::memcpy(&a, to + i, 2);
       std::memcpy(&b, from + i, 2);
-      a = map.isFloat == 1
-              ? HalfFormat::encode(decodeF16(a) + decodeF16(b))
-              : BrainFormat::encode(decodeBF16(a) + decodeBF16(b));
+      a = map.isFloat == 1 ? HalfFormat::encode(decodeF16(a) + decodeF16(b))
+                           : BrainFormat::encode(decodeBF16(a) + decodeBF16(b));
       std::memcpy(to + i, &a, 2);
     } else {
       uint32_t a, b;
@@ -103,7 +103,8 @@ Step copyBox(Copier &c, const TensorMap &map, const int64_t *start,
   SharedMemory &memory = c.w.block.shared.memory;
   int64_t before = std::clamp<int64_t>(-start[0], 0, map.box[0]);
   int64_t inside = std::max<int64_t>(
-      0, std::min<int64_t>(map.box[0], int64_t(map.dims[0]) - start[0]) - before);
+      0,
+      std::min<int64_t>(map.box[0], int64_t(map.dims[0]) - start[0]) - before);
   llvm::SmallVector<uint8_t, 256> line(width);
   auto locate = [&](int64_t row, int64_t byte) {
     int64_t linear = place + row * width + byte;
@@ -176,7 +177,8 @@ Step runTensor(Warp &w, const Instr &in, uint32_t mask) {
     ++w.block.counts.copies;
     Agents agents = w.block.shared.agents;
     if (!copy.toShared) {
-      Copier copier{w, in, {agents.ofStores(w.index), w.openStores, w.clock, in.line}};
+      Copier copier{
+          w, in, {agents.ofStores(w.index), w.openStores, w.clock, in.line}};
       w.storesIssued = true;
       result = copyBox(copier, *map, start, Block::toShared(source), false,
                        in.imm[2]);
@@ -186,9 +188,11 @@ Step runTensor(Warp &w, const Instr &in, uint32_t mask) {
         findMbarrier(w, in, getBits(w, in.in(2), lane), /*async=*/true);
     if (!barrier)
       return;
-    Copier copier{w, in, {agents.ofLoads(barrier->number),
-                          uint32_t(barrier->barrier.getPhase()) + 1, w.clock,
-                          in.line}};
+    Copier copier{w,
+                  in,
+                  {agents.ofLoads(barrier->number),
+                   uint32_t(barrier->barrier.getPhase()) + 1, w.clock,
+                   in.line}};
     result = copyBox(copier, *map, start, Block::toShared(target), true, false);
     int64_t bytes = map->elementBytes;
     for (unsigned dim = 0; dim < map->rank; ++dim)
@@ -229,16 +233,19 @@ Step runBulk(Warp &w, const Instr &in, uint32_t mask) {
           findMbarrier(w, in, getBits(w, in.in(3), lane), /*async=*/true);
       if (!barrier)
         return;
-      Copier copier{w, in, {agents.ofLoads(barrier->number),
-                            uint32_t(barrier->barrier.getPhase()) + 1, w.clock,
-                            in.line}};
+      Copier copier{w,
+                    in,
+                    {agents.ofLoads(barrier->number),
+                     uint32_t(barrier->barrier.getPhase()) + 1, w.clock,
+                     in.line}};
       if (!copier.check(place, bytes, /*writes=*/true))
         return;
       std::memcpy(w.block.shared.memory.at(place), memory, bytes);
       result = completeBytes(w, in, *barrier, bytes);
       return;
     }
-    Copier copier{w, in, {agents.ofStores(w.index), w.openStores, w.clock, in.line}};
+    Copier copier{
+        w, in, {agents.ofStores(w.index), w.openStores, w.clock, in.line}};
     w.storesIssued = true;
     if (!copier.check(place, bytes, /*writes=*/false))
       return;
@@ -250,8 +257,10 @@ Step runBulk(Warp &w, const Instr &in, uint32_t mask) {
     }
     TensorMap like{};
     like.elementBytes = getBits(copy.reduction) / 8;
-    like.isFloat = copy.reduction == Type::BF16 ? 2
-                   : copy.reduction == Type::F16 || copy.reduction == Type::F32;
+    like.isFloat =
+        copy.reduction == Type::BF16
+            ? 2
+            : copy.reduction == Type::F16 || copy.reduction == Type::F32;
     add(like, memory, data, bytes);
   });
   return result;
@@ -286,7 +295,8 @@ bool decodeTensor(Decoder &d, bool reduces) {
   auto copy = std::make_shared<CopyExtra>();
   d.instr.extra = copy;
   int rank = d.takeOneOf({"1d", "2d", "3d", "4d", "5d"}) + 1;
-  copy->toShared = !reduces && d.takeOneOf({"shared::cluster", "shared::cta"}) >= 0;
+  copy->toShared =
+      !reduces && d.takeOneOf({"shared::cluster", "shared::cta"}) >= 0;
   bool ok = d.take("global");
   if (copy->toShared) {
     d.take("tile");
@@ -326,7 +336,8 @@ bool decodeTensor(Decoder &d, bool reduces) {
 bool decodeBulk(Decoder &d, bool reduces) {
   auto copy = std::make_shared<CopyExtra>();
   d.instr.extra = copy;
-  copy->toShared = !reduces && d.takeOneOf({"shared::cluster", "shared::cta"}) >= 0;
+  copy->toShared =
+      !reduces && d.takeOneOf({"shared::cluster", "shared::cta"}) >= 0;
   bool ok = d.take("global");
   if (copy->toShared)
     ok &= d.take("mbarrier::complete_tx::bytes");

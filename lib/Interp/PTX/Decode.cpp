@@ -264,9 +264,11 @@ bool Decoder::addOperand(const Arg &arg, Type type, bool isResult, bool wide) {
     if (!isResult)
       return fail("reads '_'");
     // A register that nobody reads.
-    return add(makePreset(Preset::Value, type == Type::Pred ? 1
-                                         : bits == 64       ? 64
-                                                            : 32, 0));
+    return add(makePreset(Preset::Value,
+                          type == Type::Pred ? 1
+                          : bits == 64       ? 64
+                                             : 32,
+                          0));
   case Arg::Memory:
   case Arg::List:
     return fail("has an address or a list in place of a register");
@@ -289,9 +291,10 @@ bool Decoder::addOperand(const Arg &arg, Type type, bool isResult, bool wide) {
   std::optional<Operand> operand = lookUp(arg);
   if (!operand)
     return false;
-  bool fits = wide && type != Type::Pred ? operand->bits >= std::min(bits, 64u) &&
-                                               operand->bank != Bank::Pred
-                                         : operand->bits == bits;
+  bool fits =
+      wide && type != Type::Pred
+          ? operand->bits >= std::min(bits, 64u) && operand->bank != Bank::Pred
+          : operand->bits == bits;
   if (!fits)
     return fail("expects '" + arg.name + "' to have " + Twine(bits) +
                 " bits, got " + Twine(unsigned(operand->bits)));

@@ -17,12 +17,27 @@ namespace fa3::interp::ptx {
 enum class Type : uint8_t {
   None,
   Pred,
-  B8, U8, S8,
-  B16, U16, S16, F16, BF16,
-  B32, U32, S32, F32, F16x2, BF16x2,
-  B64, U64, S64, F64,
+  B8,
+  U8,
+  S8,
+  B16,
+  U16,
+  S16,
+  F16,
+  BF16,
+  B32,
+  U32,
+  S32,
+  F32,
+  F16x2,
+  BF16x2,
+  B64,
+  U64,
+  S64,
+  F64,
   B128,
-  E4M3x2, E5M2x2,
+  E4M3x2,
+  E5M2x2,
 };
 Type parseType(llvm::StringRef name);
 unsigned getBits(Type type);
@@ -99,7 +114,16 @@ using Table = llvm::StringMap<DecodeFn>;
 
 /// Instructions that exist for integers and floats; the type decides.
 enum class IntegerKind : uint8_t {
-  Add, Sub, Mul, Mad, Div, Rem, Min, Max, Neg, Abs
+  Add,
+  Sub,
+  Mul,
+  Mad,
+  Div,
+  Rem,
+  Min,
+  Max,
+  Neg,
+  Abs
 };
 bool decodeInteger(Decoder &d, IntegerKind kind);
 bool decodeWide(Decoder &d, Type type, bool adds);

@@ -121,14 +121,18 @@ Handler chooseUnary(Type type, bool ftz) {
   case Type::F32:
     return ftz ? runUnary<Single<F, true>, float, float>
                : runUnary<Single<F, false>, float, float>;
-  case Type::F64: return runUnary<F, double, double>;
-  case Type::F16: return runUnary<Narrow<F, HalfFormat>, uint16_t, uint16_t>;
-  case Type::BF16: return runUnary<Narrow<F, BrainFormat>, uint16_t, uint16_t>;
+  case Type::F64:
+    return runUnary<F, double, double>;
+  case Type::F16:
+    return runUnary<Narrow<F, HalfFormat>, uint16_t, uint16_t>;
+  case Type::BF16:
+    return runUnary<Narrow<F, BrainFormat>, uint16_t, uint16_t>;
   case Type::F16x2:
     return runUnary<Pair<Narrow<F, HalfFormat>>, uint32_t, uint32_t>;
   case Type::BF16x2:
     return runUnary<Pair<Narrow<F, BrainFormat>>, uint32_t, uint32_t>;
-  default: return nullptr;
+  default:
+    return nullptr;
   }
 }
 template <typename F>
@@ -137,14 +141,18 @@ Handler chooseBinary(Type type, bool ftz) {
   case Type::F32:
     return ftz ? runBinary<Single<F, true>, float, float>
                : runBinary<Single<F, false>, float, float>;
-  case Type::F64: return runBinary<F, double, double>;
-  case Type::F16: return runBinary<Narrow<F, HalfFormat>, uint16_t, uint16_t>;
-  case Type::BF16: return runBinary<Narrow<F, BrainFormat>, uint16_t, uint16_t>;
+  case Type::F64:
+    return runBinary<F, double, double>;
+  case Type::F16:
+    return runBinary<Narrow<F, HalfFormat>, uint16_t, uint16_t>;
+  case Type::BF16:
+    return runBinary<Narrow<F, BrainFormat>, uint16_t, uint16_t>;
   case Type::F16x2:
     return runBinary<Pair<Narrow<F, HalfFormat>>, uint32_t, uint32_t>;
   case Type::BF16x2:
     return runBinary<Pair<Narrow<F, BrainFormat>>, uint32_t, uint32_t>;
-  default: return nullptr;
+  default:
+    return nullptr;
   }
 }
 Handler chooseFma(Type type, bool ftz) {
@@ -152,15 +160,18 @@ Handler chooseFma(Type type, bool ftz) {
   case Type::F32:
     return ftz ? runTernary<Single<FmaF, true>, float, float>
                : runTernary<Single<FmaF, false>, float, float>;
-  case Type::F64: return runTernary<FmaF, double, double>;
-  case Type::F16: return runTernary<Narrow<FmaF, HalfFormat>, uint16_t, uint16_t>;
+  case Type::F64:
+    return runTernary<FmaF, double, double>;
+  case Type::F16:
+    return runTernary<Narrow<FmaF, HalfFormat>, uint16_t, uint16_t>;
   case Type::BF16:
     return runTernary<Narrow<FmaF, BrainFormat>, uint16_t, uint16_t>;
   case Type::F16x2:
     return runTernary<Pair<Narrow<FmaF, HalfFormat>>, uint32_t, uint32_t>;
   case Type::BF16x2:
     return runTernary<Pair<Narrow<FmaF, BrainFormat>>, uint32_t, uint32_t>;
-  default: return nullptr;
+  default:
+    return nullptr;
   }
 }
 

@@ -13,12 +13,30 @@ namespace {
 
 template <typename T>
 struct Wide;
-template <> struct Wide<int16_t> { using type = int32_t; };
-template <> struct Wide<uint16_t> { using type = uint32_t; };
-template <> struct Wide<int32_t> { using type = int64_t; };
-template <> struct Wide<uint32_t> { using type = uint64_t; };
-template <> struct Wide<int64_t> { using type = __int128; };
-template <> struct Wide<uint64_t> { using type = unsigned __int128; };
+template <>
+struct Wide<int16_t> {
+  using type = int32_t;
+};
+template <>
+struct Wide<uint16_t> {
+  using type = uint32_t;
+};
+template <>
+struct Wide<int32_t> {
+  using type = int64_t;
+};
+template <>
+struct Wide<uint32_t> {
+  using type = uint64_t;
+};
+template <>
+struct Wide<int64_t> {
+  using type = __int128;
+};
+template <>
+struct Wide<uint64_t> {
+  using type = unsigned __int128;
+};
 template <typename T>
 using WideOf = typename Wide<T>::type;
 template <typename T>
@@ -76,42 +94,60 @@ struct MadWide {
 template <template <typename> class F>
 Handler chooseBinary(Type type) {
   switch (type) {
-  case Type::S16: return runBinary<F<int16_t>, int16_t, int16_t>;
-  case Type::U16: return runBinary<F<uint16_t>, uint16_t, uint16_t>;
-  case Type::S32: return runBinary<F<int32_t>, int32_t, int32_t>;
-  case Type::U32: return runBinary<F<uint32_t>, uint32_t, uint32_t>;
-  case Type::S64: return runBinary<F<int64_t>, int64_t, int64_t>;
-  case Type::U64: return runBinary<F<uint64_t>, uint64_t, uint64_t>;
-  default: return nullptr;
+  case Type::S16:
+    return runBinary<F<int16_t>, int16_t, int16_t>;
+  case Type::U16:
+    return runBinary<F<uint16_t>, uint16_t, uint16_t>;
+  case Type::S32:
+    return runBinary<F<int32_t>, int32_t, int32_t>;
+  case Type::U32:
+    return runBinary<F<uint32_t>, uint32_t, uint32_t>;
+  case Type::S64:
+    return runBinary<F<int64_t>, int64_t, int64_t>;
+  case Type::U64:
+    return runBinary<F<uint64_t>, uint64_t, uint64_t>;
+  default:
+    return nullptr;
   }
 }
 template <template <typename> class F>
 Handler chooseTernary(Type type) {
   switch (type) {
-  case Type::S16: return runTernary<F<int16_t>, int16_t, int16_t>;
-  case Type::U16: return runTernary<F<uint16_t>, uint16_t, uint16_t>;
-  case Type::S32: return runTernary<F<int32_t>, int32_t, int32_t>;
-  case Type::U32: return runTernary<F<uint32_t>, uint32_t, uint32_t>;
-  case Type::S64: return runTernary<F<int64_t>, int64_t, int64_t>;
-  case Type::U64: return runTernary<F<uint64_t>, uint64_t, uint64_t>;
-  default: return nullptr;
+  case Type::S16:
+    return runTernary<F<int16_t>, int16_t, int16_t>;
+  case Type::U16:
+    return runTernary<F<uint16_t>, uint16_t, uint16_t>;
+  case Type::S32:
+    return runTernary<F<int32_t>, int32_t, int32_t>;
+  case Type::U32:
+    return runTernary<F<uint32_t>, uint32_t, uint32_t>;
+  case Type::S64:
+    return runTernary<F<int64_t>, int64_t, int64_t>;
+  case Type::U64:
+    return runTernary<F<uint64_t>, uint64_t, uint64_t>;
+  default:
+    return nullptr;
   }
 }
 template <template <typename> class F>
 Handler chooseSignedUnary(Type type) {
   switch (type) {
-  case Type::S16: return runUnary<F<int16_t>, int16_t, int16_t>;
-  case Type::S32: return runUnary<F<int32_t>, int32_t, int32_t>;
-  case Type::S64: return runUnary<F<int64_t>, int64_t, int64_t>;
-  default: return nullptr;
+  case Type::S16:
+    return runUnary<F<int16_t>, int16_t, int16_t>;
+  case Type::S32:
+    return runUnary<F<int32_t>, int32_t, int32_t>;
+  case Type::S64:
+    return runUnary<F<int64_t>, int64_t, int64_t>;
+  default:
+    return nullptr;
   }
 }
 
 } // namespace
 
 bool fa3::interp::ptx::decodeInteger(Decoder &d, IntegerKind kind) {
-  bool isRelu = (kind == IntegerKind::Min || kind == IntegerKind::Max) &&
-                d.take("relu");
+  bool isRelu =
+      (kind == IntegerKind::Min || kind == IntegerKind::Max) && d.take("relu");
   int part = -1; // lo, hi, wide
   if (kind == IntegerKind::Mul || kind == IntegerKind::Mad)
     part = d.takeOneOf({"lo", "hi", "wide"});
@@ -119,10 +155,18 @@ bool fa3::interp::ptx::decodeInteger(Decoder &d, IntegerKind kind) {
   Handler &run = d.instr.run;
   size_t numArgs = 3;
   switch (kind) {
-  case IntegerKind::Add: run = chooseBinary<Add>(type); break;
-  case IntegerKind::Sub: run = chooseBinary<Sub>(type); break;
-  case IntegerKind::Div: run = chooseBinary<Div>(type); break;
-  case IntegerKind::Rem: run = chooseBinary<Rem>(type); break;
+  case IntegerKind::Add:
+    run = chooseBinary<Add>(type);
+    break;
+  case IntegerKind::Sub:
+    run = chooseBinary<Sub>(type);
+    break;
+  case IntegerKind::Div:
+    run = chooseBinary<Div>(type);
+    break;
+  case IntegerKind::Rem:
+    run = chooseBinary<Rem>(type);
+    break;
   case IntegerKind::Min:
     run = isRelu ? chooseBinary<MinRelu>(type) : chooseBinary<Min>(type);
     break;

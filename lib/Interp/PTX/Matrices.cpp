@@ -84,7 +84,8 @@ Step runStoreMatrix(Warp &w, const Instr &in, uint32_t mask) {
     for (unsigned lane = 0; lane < kLanes; ++lane)
       for (unsigned half = 0; half < 2; ++half) {
         auto [row, column] = getPlace(lane, half, in.imm[1]);
-        uint16_t value = get<uint32_t>(w, in.in(matrix + 1), lane) >> (16 * half);
+        uint16_t value =
+            get<uint32_t>(w, in.in(matrix + 1), lane) >> (16 * half);
         std::memcpy(rows[row] + 2 * column, &value, 2);
       }
   }
@@ -96,7 +97,8 @@ bool decodeMatrix(Decoder &d) {
   bool ok = d.take("sync") && d.take("aligned") && d.take("m8n8");
   int size = d.takeOneOf({"x1", "x2", "x4"});
   d.instr.imm[1] = d.take("trans");
-  ok &= d.takeOneOf({"shared", "shared::cta"}) >= 0 && d.takeType() == Type::B16;
+  ok &=
+      d.takeOneOf({"shared", "shared::cta"}) >= 0 && d.takeType() == Type::B16;
   if (!ok || size < 0)
     return d.fail("has a form that the executor does not know");
   d.instr.run = loads ? runLoadMatrix : runStoreMatrix;

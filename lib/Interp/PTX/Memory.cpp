@@ -64,7 +64,8 @@ uint8_t *access(Warp &w, const Instr &in, uint64_t address, int64_t bytes,
       bool isGlobal = false;
       for (const std::vector<uint8_t> &variable : w.block.module.globals) {
         uint64_t start = reinterpret_cast<uint64_t>(variable.data());
-        isGlobal |= address >= start && address + bytes <= start + variable.size();
+        isGlobal |=
+            address >= start && address + bytes <= start + variable.size();
       }
       if (!isGlobal) {
         w.fail(in, "accesses " + Twine(bytes) + " bytes at address 0x" +
@@ -129,7 +130,8 @@ int64_t takeSpace(Decoder &d) {
   int64_t space = Generic;
   d.takeOneOf({"weak", "volatile", "relaxed", "acquire", "release"});
   d.takeOneOf({"cta", "cluster", "gpu", "sys"});
-  int found = d.takeOneOf({"global", "shared", "shared::cta", "param", "const"});
+  int found =
+      d.takeOneOf({"global", "shared", "shared::cta", "param", "const"});
   if (found == 0 || found == 4)
     space = Global;
   else if (found == 1 || found == 2)
@@ -196,7 +198,18 @@ bool decodeStore(Decoder &d) {
 // Atomic operations
 //===----------------------------------------------------------------------===//
 
-enum class Atomic : uint8_t { Add, Min, Max, And, Or, Xor, Exch, Inc, Dec, Cas };
+enum class Atomic : uint8_t {
+  Add,
+  Min,
+  Max,
+  And,
+  Or,
+  Xor,
+  Exch,
+  Inc,
+  Dec,
+  Cas
+};
 
 struct AtomicExtra : Extra {
   Atomic what;
@@ -209,15 +222,24 @@ template <typename T>
 T combineIntegers(Atomic what, T a, T b) {
   using U = std::make_unsigned_t<T>;
   switch (what) {
-  case Atomic::Add: return T(U(a) + U(b));
-  case Atomic::Min: return std::min(a, b);
-  case Atomic::Max: return std::max(a, b);
-  case Atomic::And: return a & b;
-  case Atomic::Or: return a | b;
-  case Atomic::Xor: return a ^ b;
-  case Atomic::Inc: return U(a) >= U(b) ? 0 : a + 1;
-  case Atomic::Dec: return a == 0 || U(a) > U(b) ? b : a - 1;
-  default: return b;
+  case Atomic::Add:
+    return T(U(a) + U(b));
+  case Atomic::Min:
+    return std::min(a, b);
+  case Atomic::Max:
+    return std::max(a, b);
+  case Atomic::And:
+    return a & b;
+  case Atomic::Or:
+    return a | b;
+  case Atomic::Xor:
+    return a ^ b;
+  case Atomic::Inc:
+    return U(a) >= U(b) ? 0 : a + 1;
+  case Atomic::Dec:
+    return a == 0 || U(a) > U(b) ? b : a - 1;
+  default:
+    return b;
   }
 }
 
@@ -227,20 +249,26 @@ uint64_t combine(const AtomicExtra &atomic, uint64_t a, uint64_t b) {
     return Format::encode(Format::decode(x) + Format::decode(y));
   };
   switch (atomic.type) {
-  case Type::S32: return uint32_t(combineIntegers<int32_t>(atomic.what, a, b));
+  case Type::S32:
+    return uint32_t(combineIntegers<int32_t>(atomic.what, a, b));
   case Type::B32:
-  case Type::U32: return combineIntegers<uint32_t>(atomic.what, a, b);
-  case Type::S64: return combineIntegers<int64_t>(atomic.what, a, b);
+  case Type::U32:
+    return combineIntegers<uint32_t>(atomic.what, a, b);
+  case Type::S64:
+    return combineIntegers<int64_t>(atomic.what, a, b);
   case Type::B64:
-  case Type::U64: return combineIntegers<uint64_t>(atomic.what, a, b);
+  case Type::U64:
+    return combineIntegers<uint64_t>(atomic.what, a, b);
   case Type::F32:
     return llvm::bit_cast<uint32_t>(llvm::bit_cast<float>(uint32_t(a)) +
                                     llvm::bit_cast<float>(uint32_t(b)));
   case Type::F64:
     return llvm::bit_cast<uint64_t>(llvm::bit_cast<double>(a) +
                                     llvm::bit_cast<double>(b));
-  case Type::F16: return sum(HalfFormat(), a, b);
-  case Type::BF16: return sum(BrainFormat(), a, b);
+  case Type::F16:
+    return sum(HalfFormat(), a, b);
+  case Type::BF16:
+    return sum(BrainFormat(), a, b);
   case Type::F16x2:
     return sum(HalfFormat(), a & 0xffff, b & 0xffff) |
            sum(HalfFormat(), a >> 16, b >> 16) << 16;
@@ -284,8 +312,8 @@ bool decodeAtomic(Decoder &d) {
   auto atomic = std::make_shared<AtomicExtra>();
   d.instr.extra = atomic;
   int64_t space = takeSpace(d);
-  int what = d.takeOneOf({"add", "min", "max", "and", "or", "xor", "exch", "inc",
-                          "dec", "cas"});
+  int what = d.takeOneOf(
+      {"add", "min", "max", "and", "or", "xor", "exch", "inc", "dec", "cas"});
   d.take("noftz");
   bool fits = takeVector(d, hasResult ? 2 : 1);
   atomic->what = static_cast<Atomic>(what);
@@ -296,8 +324,8 @@ bool decodeAtomic(Decoder &d) {
   bool isFloat = atomic->type == Type::F32 || atomic->type == Type::F64 ||
                  atomic->type == Type::F16 || atomic->type == Type::BF16 ||
                  atomic->type == Type::F16x2 || atomic->type == Type::BF16x2;
-  if (what < 0 || !fits || bits < 16 || bits > 64 ||
-      (bits == 16 && !isFloat) || (isFloat && what != 0))
+  if (what < 0 || !fits || bits < 16 || bits > 64 || (bits == 16 && !isFloat) ||
+      (isFloat && what != 0))
     return d.fail("is an atomic operation that the executor does not know");
   bool isCas = atomic->what == Atomic::Cas;
   if (!d.finish(2 + hasResult + isCas))

@@ -67,7 +67,8 @@ bool decodeMove(Decoder &d) {
   if (!d.finish(2) || (bits != 1 && bits != 16 && bits != 32 && bits != 64))
     return d.fail("has a type that the executor does not know");
   const Statement &s = d.getStatement();
-  bool unpacks = s.args[0].kind == Arg::List, packs = s.args[1].kind == Arg::List;
+  bool unpacks = s.args[0].kind == Arg::List,
+       packs = s.args[1].kind == Arg::List;
   if (packs || unpacks) {
     llvm::ArrayRef<Arg> parts = d.elements(packs ? 1 : 0);
     unsigned each = bits / parts.size();
@@ -110,9 +111,7 @@ bool decodeCvta(Decoder &d) {
     d.take("cta");
   if (space < 0 || d.takeType() != Type::U64)
     return d.fail("expects a state space and .u64");
-  uint64_t start = space == 1   ? kSharedWindow
-                   : space == 2 ? kParamWindow
-                                : 0;
+  uint64_t start = space == 1 ? kSharedWindow : space == 2 ? kParamWindow : 0;
   d.instr.imm[0] = back ? -start : start;
   d.instr.run = runWindow<uint64_t>;
   return d.finish(2) && d.result(0, Type::U64) && d.operand(1, Type::U64);

@@ -65,12 +65,18 @@ private:
 
 float decodeElement(Element element, uint16_t bits) {
   switch (element) {
-  case Element::F16: return decodeF16(bits);
-  case Element::BF16: return decodeBF16(bits);
-  case Element::E4M3: return decodeF8E4M3FN(bits);
-  case Element::E5M2: return decodeF8E5M2(bits);
-  case Element::S8: return int8_t(bits);
-  case Element::U8: return uint8_t(bits);
+  case Element::F16:
+    return decodeF16(bits);
+  case Element::BF16:
+    return decodeBF16(bits);
+  case Element::E4M3:
+    return decodeF8E4M3FN(bits);
+  case Element::E5M2:
+    return decodeF8E5M2(bits);
+  case Element::S8:
+    return int8_t(bits);
+  case Element::U8:
+    return uint8_t(bits);
   }
   return 0;
 }
@@ -123,7 +129,8 @@ bool gather(Warp &w, const Instr &in, const ProductExtra &product,
         if (!data)
           return false;
         decodeChunk(element, data,
-                    out + row * rowStride + chunk * perChunk * kStride, kStride);
+                    out + row * rowStride + chunk * perChunk * kStride,
+                    kStride);
       }
     return true;
   }
@@ -216,15 +223,16 @@ bool claim(Warp &w, const Instr &in, const Operand &operand, uint8_t as) {
   RegisterState &state = w.states[operand.slot];
   const std::string &name = w.block.kernel.names32[operand.slot];
   if (w.fences == 0 || state.fence == w.fences) {
-    w.fail(in, "uses register " + name + " without 'wgmma.fence' since it was "
-                                         "accessed");
+    w.fail(in, "uses register " + name +
+                   " without 'wgmma.fence' since it was "
+                   "accessed");
     return false;
   }
   if (state.inFlight & ~as) {
-    w.fail(in, Twine("uses register ") + name + " as " +
-                   (as == RegisterState::Accumulator ? "accumulator"
-                                                     : "operand") +
-                   ", which a product in flight uses in another way");
+    w.fail(in,
+           Twine("uses register ") + name + " as " +
+               (as == RegisterState::Accumulator ? "accumulator" : "operand") +
+               ", which a product in flight uses in another way");
     return false;
   }
   if (!state.inFlight)
@@ -387,8 +395,8 @@ bool decodeMma(Decoder &d) {
     return d.fail("expects at least 4 operands");
   product->aInRegisters = args[1].kind == Arg::List;
   bool hasScales = type == Type::F32, is16 = product->k == 16;
-  size_t wanted = 4 + 2 * hasScales +
-                  (is16 ? (product->aInRegisters ? 1 : 2) : 0);
+  size_t wanted =
+      4 + 2 * hasScales + (is16 ? (product->aInRegisters ? 1 : 2) : 0);
   if (!d.finish(wanted))
     return false;
   if (d.elements(0).size() != product->n / 2 ||
@@ -431,8 +439,7 @@ bool decodeWgmma(Decoder &d) {
   if (kind < 0 || !d.take("sync") || !d.take("aligned"))
     return d.fail("has a form that the executor does not know");
   d.instr.run = kind == 0 ? runFence : kind == 1 ? runCommit : runWait;
-  return d.finish(kind == 2) &&
-         (kind != 2 || d.constant(0, d.instr.imm[0]));
+  return d.finish(kind == 2) && (kind != 2 || d.constant(0, d.instr.imm[0]));
 }
 
 } // namespace

@@ -52,8 +52,8 @@ fa3::interp::ptx::getParams(const Module &module, llvm::StringRef name) {
 
 uint64_t GlobalMemory::allocate(uint64_t size) {
   constexpr uint64_t kAlignment = 256;
-  void *memory = std::aligned_alloc(
-      kAlignment, (size + kAlignment) / kAlignment * kAlignment);
+  void *memory = std::aligned_alloc(kAlignment, (size + kAlignment) /
+                                                    kAlignment * kAlignment);
   if (!memory)
     return 0;
   auto address = reinterpret_cast<uint64_t>(memory);
@@ -108,8 +108,8 @@ bool fa3::interp::ptx::run(const Module &module, llvm::StringRef name,
   uint32_t next = 0;
   while (next < launch.blocks || !resident.empty()) {
     while (next < launch.blocks && int64_t(resident.size()) < options.sms)
-      resident.push_back(std::make_unique<Block>(module, *kernel, launch, memory,
-                                                 options, counts, next++));
+      resident.push_back(std::make_unique<Block>(
+          module, *kernel, launch, memory, options, counts, next++));
     std::unique_ptr<Block> block = std::move(resident.front());
     resident.pop_front();
     switch (block->run(kTurn)) {

@@ -33,8 +33,8 @@ bool Shadow::checkBounds(int64_t address, int64_t bytes, const char *verb,
   ByteRange range{address, address + bytes};
   for (const ByteRange &barrier : barriers)
     if (range.overlaps(barrier)) {
-      error = (Twine(verb) + " bytes " + Twine(address + kSharedStart) + " to " +
-               Twine(address + bytes + kSharedStart) +
+      error = (Twine(verb) + " bytes " + Twine(address + kSharedStart) +
+               " to " + Twine(address + bytes + kSharedStart) +
                " of shared memory, where an mbarrier is")
                   .str();
       return false;

@@ -20,7 +20,8 @@ Step meet(Warp &w, const Instr &in, uint32_t mask, const Operand &operand,
     return w.fail(in, "has a member mask that differs between lanes");
   members = uint32_t(*wanted);
   if (mask & ~members)
-    return w.fail(in, "is executed by lanes that its member mask does not have");
+    return w.fail(in,
+                  "is executed by lanes that its member mask does not have");
   members &= w.alive;
   if (members == mask)
     return Step::Next;
@@ -100,8 +101,7 @@ Step runVote(Warp &w, const Instr &in, uint32_t mask) {
     return met;
   uint32_t votes = getPred(w, in.in(0)) & mask;
   if (in.imm[0] == Ballot) {
-    forLanes(mask,
-             [&](unsigned lane) { w.b32[in.out().slot][lane] = votes; });
+    forLanes(mask, [&](unsigned lane) { w.b32[in.out().slot][lane] = votes; });
     return Step::Next;
   }
   bool holds = in.imm[0] == All   ? votes == mask
@@ -160,8 +160,9 @@ Step runReduce(Warp &w, const Instr &in, uint32_t mask) {
 }
 
 bool decodeReduce(Decoder &d) {
-  int mode = d.take("sync") ? d.takeOneOf({"add", "min", "max", "and", "or", "xor"})
-                            : -1;
+  int mode = d.take("sync")
+                 ? d.takeOneOf({"add", "min", "max", "and", "or", "xor"})
+                 : -1;
   Type type = d.takeType();
   if (mode < 0 || getBits(type) != 32 || type == Type::F32)
     return d.fail("expects '.sync', an operation and an integer type");
@@ -189,10 +190,10 @@ bool decodeElect(Decoder &d) {
   if (!d.take("sync") || !d.finish(2))
     return d.fail("expects '.sync' and two operands");
   const std::vector<Arg> &second = d.getStatement().args[0].list;
-  return second.empty() ? d.fail("expects two results")
-                        : d.result(0, Type::B32) &&
-                              d.result(second[0], Type::Pred) &&
-                              d.operand(1, Type::B32);
+  return second.empty()
+             ? d.fail("expects two results")
+             : d.result(0, Type::B32) && d.result(second[0], Type::Pred) &&
+                   d.operand(1, Type::B32);
 }
 
 Step runActiveMask(Warp &w, const Instr &in, uint32_t mask) {

@@ -137,16 +137,17 @@ Token Lexer::next() {
     return take(Token::Number, length);
   }
   if (first == '"')
-    return take(Token::String,
-                std::min(rest.size(), std::max<size_t>(rest.find('"', 1), 1) + 1));
+    return take(
+        Token::String,
+        std::min(rest.size(), std::max<size_t>(rest.find('"', 1), 1) + 1));
   if (!isWordStart(first))
     return take(Token::Character, 1);
   size_t length = 1;
   while (length < rest.size()) {
     if (isWordPart(rest[length]))
       ++length;
-    else if (rest.substr(length).starts_with("::") && length + 2 < rest.size() &&
-             isWordStart(rest[length + 2]))
+    else if (rest.substr(length).starts_with("::") &&
+             length + 2 < rest.size() && isWordStart(rest[length + 2]))
       length += 2;
     else
       break;
@@ -181,7 +182,8 @@ bool Parser::parseInteger(int64_t &value) {
 /// Section 4.5, "Constants".
 bool Parser::parseNumber(Arg &arg, bool negative) {
   StringRef text = token.text;
-  if (text.starts_with_insensitive("0f") || text.starts_with_insensitive("0d")) {
+  if (text.starts_with_insensitive("0f") ||
+      text.starts_with_insensitive("0d")) {
     arg.kind = Arg::Float;
     arg.isDouble = llvm::toLower(text[1]) == 'd';
     if (text.size() != (arg.isDouble ? 18u : 10u) ||
@@ -479,8 +481,7 @@ bool Parser::parseKernel(ModuleText &module) {
     if (!expect(')'))
       return false;
   }
-  if (!parseKernelOptions(kernel) || !expect('{') ||
-      !parseBody(module, kernel))
+  if (!parseKernelOptions(kernel) || !expect('{') || !parseBody(module, kernel))
     return false;
   module.kernels.push_back(std::move(kernel));
   return true;

@@ -88,7 +88,7 @@ bool Warp::checkRegisters(const Instr &in) {
                    block.kernel.names32[operand.slot] +
                    ", which a product in flight may still " +
                    (state.inFlight & RegisterState::Accumulator ? "write"
-                                                                 : "read"));
+                                                                : "read"));
       return false;
     }
     state.fence = fences;

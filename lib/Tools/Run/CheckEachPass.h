@@ -24,6 +24,10 @@ struct CheckOptions {
           "and the module after each pass; fails at the first that "
           "changes the answer"),
       llvm::cl::value_desc("pipeline options")};
+  llvm::cl::opt<bool> text{
+      "check-ptx",
+      llvm::cl::desc("Lets --check-each-pass end with the PTX of the module, "
+                     "executed on the CPU")};
   llvm::cl::opt<std::string> errorBudget{
       "error-budget", llvm::cl::ValueOptional,
       llvm::cl::desc("Runs attention by definition and its kernels on the CPU "
@@ -56,6 +60,8 @@ struct CheckedProblem {
   /// Distance from the reference that rounding explains; without it, what
   /// follows from the element types (see getRoundingTolerance).
   std::optional<Tolerance> tolerance;
+  /// Whether the PTX is run as well.
+  bool withText = false;
 };
 
 /// Runs `module` pass by pass through the whole pipeline, which changes it. The

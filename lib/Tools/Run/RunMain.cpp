@@ -129,7 +129,8 @@ LogicalResult Session::chooseExecutor() {
 
 /// The executor of PTX is a driver with a device of its own.
 LogicalResult Session::choosePTX() {
-  if (failed(refuse({line.ptxas, line.jit, line.iterations}, "a run on the CPU")))
+  if (failed(
+          refuse({line.ptxas, line.jit, line.iterations}, "a run on the CPU")))
     return failure();
   if (source->getCode() && source->getCode()->isCubin)
     return fail("code for a GPU cannot be run on the CPU, give its module by "
@@ -286,8 +287,8 @@ LogicalResult Session::runAll() {
         findHostFunction(*secondModule, source->getFunction().getName());
     if (!secondFunction)
       return failure();
-  } else if (onDevice && source->getModule() &&
-             !source->isAttention() && !line.noCheck) {
+  } else if (onDevice && source->getModule() && !source->isAttention() &&
+             !line.noCheck) {
     secondFunction = source->getFunction();
   }
   if (secondFunction) {
@@ -335,7 +336,7 @@ static LogicalResult runStages(const CommandLine &line,
       failed(pipeline.parseFromString(StringRef(text).trim(), llvm::errs())))
     return failure();
   CheckedProblem problem{
-      line.function, options->problem, options->interpreter, {}};
+      line.function, options->problem, options->interpreter, {}, checks.text};
   if (line.atol.getNumOccurrences() || line.rtol.getNumOccurrences())
     problem.tolerance = {line.atol, line.rtol};
   if (showsErrors)
@@ -370,7 +371,8 @@ int fa3::run::runMain(int argc, char **argv, DialectRegistry &registry) {
   if (trace.isAsked())
     return failed(refuse(ofRuns, "--trace and --trace-svg")) ||
            failed(traceKernel(line, trace, context));
-  if (failed(refuse({trace.ctas}, "a run without --trace and --trace-svg")))
+  if (failed(refuse({trace.ctas}, "a run without --trace and --trace-svg")) ||
+      failed(refuse({checks.text}, "a run without --check-each-pass")))
     return 1;
   return failed(Session(line, checks, context).run());
 }
