@@ -264,8 +264,11 @@ def _as_kernels_read(torch: Any, one: Any) -> Any:
     step = 16 // one.element_size()
     *rest, last = one.stride()
     good = last == 1 or one.shape[3] == 1
-    # Dynamo knows no addresses.
-    good = good and (torch.compiler.is_compiling() or not one.data_ptr() % 16) and all(
+    from . import watch
+
+    # Dynamo, transforms of torch.func and fake tensors know no addresses.
+    unknown = torch.compiler.is_compiling() or watch.is_wrapped(one) or watch.is_fake(one)
+    good = good and (unknown or not one.data_ptr() % 16) and all(
         extent == 1 or stride % step == 0 for extent, stride in zip(one.shape, rest)
     )
     return one if good else one.clone(memory_format=torch.contiguous_format)

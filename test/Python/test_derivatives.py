@@ -13,8 +13,9 @@ if support.HAS_TORCH:
     from torch import func
     from torch._subclasses.fake_tensor import FakeTensorMode
     from torch.autograd import forward_ad
+    from torch.fx.experimental.proxy_tensor import make_fx
 
-    from fa3 import flash_attn_interface, packed, serving
+    from fa3 import flash_attn_interface, hf, packed, serving
 
 
 def definition(q, k, v, score=None, sinks=None, bias=None):
@@ -446,6 +447,25 @@ class TransformTest(Problem):
             [func.vmap(call, (0, None, None))(*rows)],
             [func.vmap(self.packed_definition, (0, None, None))(*rows)],
         )
+
+    def test_transformers(self):
+        """Its function for models looks at addresses."""
+        module = torch.nn.Module()
+        module.is_causal, module.config = False, None
+        module.eval()
+
+        def ours(q):
+            o, _ = hf.attention_forward(module, q, self.k, self.v, None, interpret=True)
+            return (o.transpose(1, 2).float() * self.weights).sum()
+
+        several = torch.stack([self.q, -self.q])
+        made, wanted = (
+            func.vmap(func.grad(f))(several)
+            for f in (ours, lambda q: self.theirs(q, self.k, self.v))
+        )
+        self.close([made], [wanted])
+        other = torch.randn_like(self.q)
+        self.close([make_fx(ours)(self.q)(other)], [ours(other)], 0)
 
     def test_block_mask(self):
         from torch.nn.attention import flex_attention as flex
