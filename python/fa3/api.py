@@ -49,6 +49,9 @@ def attention(
     out_dtype: Any = None,
     return_lse: bool = False,
     layout: str = "bhsd",
+    dropout_p: float = 0.0,
+    rng_state: Any = None,
+    generator: Any = None,
     out: Any = None,
     lse: Any = None,
     interpret: bool | str = False,
@@ -80,6 +83,10 @@ def attention(
       it counts in lse.
     q_descale, k_descale, v_descale: what float8 numbers are in units of, float32
       (batch or 1, heads or key heads or 1); None is 1.
+    dropout_p: the probability with which a weight is dropped, less than 1; others are
+      multiplied by 1 / (1 - dropout_p). lse is that without dropout. rng_state: seed
+      and offset, int64 (2,), in memory, of which the weights that are dropped are a
+      function: FlashAttention-2's. Without it `generator`, or torch's own, draws them.
     out, lse: tensors to write into.
     interpret: run on tensors in host memory, slowly, for tests: True or a stage
       (tile to hopper) in the interpreter, "definition" by the definition.
@@ -106,8 +113,24 @@ def attention(
                 alibi_slopes=alibi_slopes, sinks=sinks, q_descale=q_descale,
                 k_descale=k_descale, v_descale=v_descale, out_dtype=out_dtype,
                 return_lse=return_lse, layout=layout, out=out, lse=lse,
-                interpret=interpret,
+                interpret=interpret, dropout_p=dropout_p, rng_state=rng_state,
+                generator=generator,
             )  # fmt: skip
+        if dropout_p:
+            if compiling and generator is not None:
+                # Graphs know no generators.
+                return dynamo_door().run_eagerly(
+                    q, k, v, causal=causal, window=window, softcap=softcap, scale=scale,
+                    score_mod=score_mod, mask_mod=mask_mod, block_mask=block_mask,
+                    bias=bias, alibi_slopes=alibi_slopes, sinks=sinks,
+                    q_descale=q_descale, k_descale=k_descale, v_descale=v_descale,
+                    out_dtype=out_dtype, return_lse=return_lse, layout=layout, out=out,
+                    lse=lse, interpret=interpret, dropout_p=dropout_p,
+                    rng_state=rng_state, generator=generator,
+                )  # fmt: skip
+            rng_state = torch_door().state_of(dropout_p, q, rng_state, generator)
+    if generator is not None and (torch is None or not isinstance(q, torch.Tensor)):
+        raise ArgumentError("generator", "is torch's, and q is no tensor of torch")
     key = lists = None
     rest = (bias, alibi_slopes, sinks, q_descale, k_descale, v_descale)
     if block_mask is not None:
@@ -120,7 +143,7 @@ def attention(
         plain = (
             type(q) is type(k) is type(v) is torch.Tensor
             and bias is alibi_slopes is sinks is q_descale is k_descale is v_descale
-            is out is lse is None and not interpret
+            is out is lse is None and not (interpret or dropout_p)
         )  # fmt: skip
         asked: dict[str, Any] = {}
         if compiling:
@@ -131,7 +154,7 @@ def attention(
                 "alibi_slopes": alibi_slopes, "q_descale": q_descale,
                 "k_descale": k_descale, "v_descale": v_descale, "out_dtype": out_dtype,
                 "return_lse": return_lse, "layout": layout, "out": out, "lse": lse,
-                "interpret": interpret,
+                "interpret": interpret, "dropout_p": dropout_p, "rng_state": rng_state,
             }  # fmt: skip
         grads = torch.is_grad_enabled() and any(
             getattr(one, "requires_grad", False) for one in (q, k, v, *rest)
@@ -175,11 +198,14 @@ def attention(
             "score_mod": score_mod, "mask_mod": mask_mod, "bias": bias, "sinks": sinks,
             "q_descale": q_descale, "k_descale": k_descale, "v_descale": v_descale,
             "out_dtype": out_dtype, "return_lse": return_lse, "layout": layout,
-            "interpret": interpret, "lists": lists,
+            "interpret": interpret, "lists": lists, "dropout_p": dropout_p,
+            "rng_state": rng_state,
         }  # fmt: skip
         if compiling and not (out is lse is None):
             return dynamo_door().run_eagerly(q, k, v, **asked)
-        if compiling or grads:
+        # With a state that is drawn for each call, what is kept of a call is an operator's.
+        by_operator = dropout_p and not interpret and out is lse is None
+        if compiling or grads or by_operator:
             if compiling and not (score_mod is mask_mod is None):
                 described = dynamo_door().describe(score_mod, mask_mod)
                 if described is None or (
@@ -205,7 +231,8 @@ def attention(
         score_mod=score_mod, mask_mod=mask_mod, bias=bias, alibi=alibi_slopes,
         sinks=sinks, q_descale=q_descale, k_descale=k_descale, v_descale=v_descale,
         out_dtype=out_dtype, return_lse=return_lse, layout=layout, out=out, lse=lse,
-        interpret=interpret, key=key, **(lists.named if lists is not None else {}),
+        interpret=interpret, key=key, dropout_p=dropout_p, rng_state=rng_state,
+        **(lists.named if lists is not None else {}),
     ).run()  # fmt: skip
 
 

@@ -74,6 +74,15 @@ def check_softcap(softcap: Any) -> float:
     return value
 
 
+def check_dropout(p: Any) -> float:
+    if not isinstance(p, (int, float)) or isinstance(p, bool):
+        raise ArgumentTypeError("dropout_p", f"{p!r}, expected a number")
+    # 1 - p is positive in float32, in which kernels have it.
+    if not 0.0 <= p < 1.0 - 2.0**-24:
+        raise ArgumentError("dropout_p", f"{p}, expected 0 to less than 1")
+    return float(p)
+
+
 def check_scalars(types: Sequence[str], values: Sequence[Any]) -> None:
     """Numbers that mods have captured: whole ones have 32 bits in a kernel."""
     for type, value in zip(types, values):

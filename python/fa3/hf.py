@@ -145,8 +145,8 @@ def attention_forward(
     import torch
 
     _refuse_unknown(named)
-    if dropout:
-        raise UnsupportedError(f"fa3 in transformers: dropout {dropout}")
+    if dropout and not (cu_seq_lens_q is cu_seq_lens_k is None):
+        raise UnsupportedError(f"fa3 in transformers: dropout {dropout} with cu_seq_lens_q")
     query, key, value = _autocast(torch, query, key, value)
     for name, one in (("query", query), ("key", key), ("value", value)):
         if one.dim() != 4:
@@ -220,7 +220,8 @@ def attention_forward(
     )
     o = _attention(torch)(
         deterministic, query, key, value, causal=is_causal, window=window,
-        mask_mod=mask_mod, bias=bias, sinks=sinks, **common,
+        mask_mod=mask_mod, bias=bias, sinks=sinks, dropout_p=dropout,
+        **common,
     )
     # As modules expect it; as it lies where q's rows lie so, as they mostly do.
     return o.transpose(1, 2).contiguous(), None

@@ -16,8 +16,8 @@ from .trace import Traced
 #: Tensors besides q, k and v, in the order in which operators take them; those
 #: that mods read follow.
 EXTRAS = (
-    "q_descale", "k_descale", "v_descale", "bias", "alibi", "sinks", "block_count",
-    "block_index", "full_count", "full_index",
+    "q_descale", "k_descale", "v_descale", "bias", "alibi", "sinks", "rng_state",
+    "block_count", "block_index", "full_count", "full_index",
 )  # fmt: skip
 
 
@@ -42,6 +42,7 @@ class Program:
     regions: Regions = Regions()
     uses: tuple[tuple[str | None, ...], ...] = ()
     names: tuple[str, ...] = ()
+    dropout: float = 0.0
 
     @property
     def has_mods(self) -> bool:
@@ -74,7 +75,7 @@ def to_text(
     causal: Any, window: Any, softcap: Any, out_dtype: Any, lse: Any, layout: str,
     extras: str = "", mods: str = "", backward: str | None = None,
     interpret: Any = False, top_left: bool = False, grads: str = "",
-    block_size: tuple[int, int] | None = None,
+    block_size: tuple[int, int] | None = None, dropout: float = 0.0,
 ) -> str:  # fmt: skip
     """A Program as text. Simple enough for Dynamo to follow: `extras` and `grads`
     are names with commas between, `mods` what mods_text gives."""
@@ -85,7 +86,7 @@ def to_text(
         f"causal={bool(causal)} left={left} right={right} softcap={float(softcap)} "
         f"out={out} lse={bool(lse)} layout={layout} top_left={bool(top_left)} "
         f"interpret={interpret} backward={backward} grads={grads} extras={extras} "
-        f"blocks={blocks} mods={mods}"
+        f"blocks={blocks} dropout={float(dropout)} mods={mods}"
     )
 
 
@@ -128,6 +129,8 @@ def parse(text: str) -> Program:
         tuple(one for one in named["grads"].split(",") if one),
         tuple(one for one in named["extras"].split(",") if one),
     )
+    if named["dropout"] != "0.0":
+        made = dataclasses.replace(made, dropout=float(named["dropout"]))
     if named["blocks"] != "None":
         queries, keys = map(int, named["blocks"].split(","))
         made = dataclasses.replace(made, block_size=(queries, keys))

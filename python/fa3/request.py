@@ -13,6 +13,7 @@ from .blocks import NAMES, Lists
 from .call import Call, device_guard, ones
 from .checks import (
     DIMS,
+    check_dropout,
     check_head_dim,
     check_layout,
     check_scalars,
@@ -50,6 +51,7 @@ class Request:
         interpret: Any = False, key: Any = None, block_count: Any = None,
         block_index: Any = None, full_count: Any = None, full_index: Any = None,
         block_size: tuple[int, int] | None = None, options: Any = (),
+        dropout_p: Any = 0.0, rng_state: Any = None,
     ) -> None:  # fmt: skip
         # Negative views are copied; what depends on their memory has no key.
         given = {"q": q, "k": k, "v": v}
@@ -74,6 +76,9 @@ class Request:
         self._add_bias(bias)
         self._add_per_head("alibi", "alibi_slopes", alibi)
         self._add_per_head("sinks", "sinks", sinks)
+        self.dropout = check_dropout(dropout_p)
+        if self.dropout:
+            self._add_state(rng_state)
         self.blocks: Blocks | None = None
         if block_size is not None:
             lists = (block_count, block_index, full_count, full_index)
@@ -244,6 +249,16 @@ class Request:
                 f"{one.type} of shape {one.shape}, expected f32 ({self.heads},)",
             )
 
+    def _add_state(self, state: Any) -> None:
+        if state is None:
+            raise ArgumentError("rng_state", "is needed for dropout_p")
+        one = self._add("rng_state", state)
+        if one.type != "i64" or one.shape != (2,):
+            raise ArgumentError(
+                "rng_state", f"{one.type} of shape {one.shape}, expected i64 (2,): seed "
+                "and offset",
+            )  # fmt: skip
+
     def _add_blocks(self, size: tuple[int, int], lists: Sequence[Any]) -> None:
         """Lists of blocks, as fa3.blocks has checked them."""
         for name, value in zip(NAMES, lists):
@@ -317,6 +332,7 @@ class Request:
             check_window(self.window), check_softcap(self.softcap), self.return_lse,
             Auxiliary(bias.type, 4) if bias else None, "alibi" in self.views,
             "sinks" in self.views, self.top_left, self.regions, self.blocks,
+            self.dropout,
         )  # fmt: skip
 
     def _outputs(self) -> tuple[Any, Any]:
@@ -502,5 +518,5 @@ def program_request(
         q, k, v, causal=program.causal, window=program.window, softcap=program.softcap,
         scale=scale, score_mod=traced, out_dtype=program.out_dtype,
         layout=program.layout, top_left=program.top_left, interpret=program.interpret,
-        block_size=program.block_size, **program.named(extras), **named,
+        block_size=program.block_size, dropout_p=program.dropout, **program.named(extras), **named,
     )  # fmt: skip

@@ -157,16 +157,22 @@ class _Switch:
         scale: float | None = None,
     ) -> Any:  # fmt: skip
         why = "return_debug_mask" if return_debug_mask else _declines(
-            query, key, value, dropout_p, scale
+            query, key, value, 0.0, scale
         )  # fmt: skip
-        made = why or self._run(query, key, value, None, is_causal, scale, True)
+        state = torch.empty((2,), dtype=torch.uint64, device=query.device)
+        if dropout_p and not why:
+            why = _declines_dropout(dropout_p)
+            state.view(torch.int64).random_(0, 2**63 - 1)
+        made = why or self._run(
+            query, key, value, None, is_causal, scale, True, dropout=dropout_p,
+            state=state,
+        )  # fmt: skip
         if isinstance(made, str):
             return self.run_stock(
                 made, "flash_attention", keys, query, key, value, dropout_p, is_causal,
                 return_debug_mask, scale=scale,
             )  # fmt: skip
         o, lse = made
-        state = torch.empty((2,), dtype=torch.uint64, device=query.device)
         offset = torch.empty((), dtype=torch.uint64, device=query.device)
         mask = torch.empty((0,), dtype=query.dtype, device=query.device)
         return (
@@ -231,14 +237,15 @@ class _Switch:
     def _run(
         self, query: Any, key: Any, value: Any, bias: Any, causal: bool,
         scale: float | None, wants_lse: bool, top_left: bool = False, out: Any = None,
+        dropout: float = 0.0, state: Any = None,
     ) -> tuple[Any, Any] | str:  # fmt: skip
         """o and lse, or why there are none."""
         text = to_text(
             causal, None, 0.0, None, wants_lse, "bhsd",
-            "" if bias is None else "bias", interpret=self.interpret,
-            top_left=causal and top_left,
+            _names(bias, dropout), interpret=self.interpret,
+            top_left=causal and top_left, dropout=dropout,
         )  # fmt: skip
-        extras = () if bias is None else (_as_kernels_read(bias, query, key),)
+        extras = _extras(bias, query, key, dropout, state)
         try:
             with torch.no_grad():
                 made = run_program(query, key, value, extras, (), text, scale, out)
@@ -256,9 +263,10 @@ class _Switch:
         scale: float | None = None,
     ) -> Any:  # fmt: skip
         made = (
-            _declines(query, key, value, dropout_p, scale) or _declines_backward()
+            _declines(query, key, value, 0.0, scale) or _declines_backward()
             or self._run_backward(
-                grad_out, query, key, value, out, logsumexp, None, is_causal, scale
+                grad_out, query, key, value, out, logsumexp, None, is_causal, scale,
+                dropout=dropout_p, state=philox_seed,
             )
         )  # fmt: skip
         if isinstance(made, str):
@@ -319,13 +327,14 @@ class _Switch:
 
     def _run_backward(
         self, do: Any, query: Any, key: Any, value: Any, o: Any, lse: Any, bias: Any,
-        causal: bool, scale: float | None, top_left: bool = False,
+        causal: bool, scale: float | None, top_left: bool = False, dropout: float = 0.0,
+        state: Any = None,
     ) -> Any:  # fmt: skip
         text = to_text(
-            causal, None, 0.0, None, True, "bhsd", "" if bias is None else "bias",
-            interpret=self.interpret, top_left=causal and top_left,
+            causal, None, 0.0, None, True, "bhsd", _names(bias, dropout),
+            interpret=self.interpret, top_left=causal and top_left, dropout=dropout,
         )  # fmt: skip
-        extras = () if bias is None else (_as_kernels_read(bias, query, key),)
+        extras = _extras(bias, query, key, dropout, state)
         try:
             with torch.no_grad():
                 *made, _ = gradients.backward(
@@ -529,6 +538,24 @@ def _declines(
         if why:
             return why
     return _declines_device(q)
+
+
+def _declines_dropout(p: float) -> str:
+    """FlashAttention drops all with p of 1; kernels multiply by 1 / (1 - p)."""
+    return "" if p < 1.0 - 2.0**-24 else f"dropout {p}"
+
+
+def _names(bias: Any, dropout: float) -> str:
+    """The extras of a call."""
+    names = (() if bias is None else ("bias",), ("rng_state",) if dropout else ())
+    return ",".join(names[0] + names[1])
+
+
+def _extras(bias: Any, query: Any, key: Any, dropout: float, state: Any) -> tuple[Any, ...]:
+    made = () if bias is None else (_as_kernels_read(bias, query, key),)
+    # Seed and offset as FlashAttention-2's kernels have them, whose backward drops the
+    # same weights.
+    return (*made, state.view(torch.int64)) if dropout else made
 
 
 def _declines_device(q: Any) -> str:

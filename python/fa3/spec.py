@@ -94,6 +94,8 @@ class Spec:
     top_left: bool = False
     regions: Regions = Regions()
     blocks: Blocks | None = None
+    #: The probability with which a weight is dropped, by the state `rng_state`.
+    dropout: float = 0.0
 
     @property
     def has_scales(self) -> bool:
@@ -106,6 +108,8 @@ class Spec:
         for name in ("bias", "alibi", "sinks"):
             if getattr(self, name):
                 names.append(name)
+        if self.dropout:
+            names.append("rng_state")
         if self.blocks:
             names += self.blocks.types
         return (*names, *(f"aux{i}" for i in range(len(self.regions.aux))))
@@ -148,7 +152,7 @@ class Spec:
             "v": self._tensor(self.head_dim_v, self.v_type),
             "o": self._tensor(self.head_dim_v, self.out_type),
             "lse": "tensor<?x?x?xf32>", "scale": "f32", "alibi": "tensor<?xf32>",
-            "sinks": "tensor<?xf32>",
+            "sinks": "tensor<?xf32>", "rng_state": "tensor<2xi64>",
         }  # fmt: skip
         for name in ("q_descale", "k_descale", "v_descale"):
             types[name] = "tensor<?x?x1xf32>"
@@ -167,7 +171,7 @@ class Spec:
         """The auxiliary operands."""
         return [
             name for name in self.extras
-            if name in ("bias", "alibi") or name.startswith(("aux", "block", "full"))
+            if name in ("bias", "alibi", "rng_state") or name.startswith(("aux", "block", "full"))
         ]  # fmt: skip
 
     def _aux_clause(self, types: dict[str, str]) -> list[str]:
@@ -227,6 +231,9 @@ class Spec:
                 mods.append(f"#attention.window<{', '.join(ends)}>")
         if self.blocks:
             mods.append(self.blocks.mod(aux))
+        if self.dropout:
+            p = _literal(self.dropout)
+            mods.append(f"#attention.dropout<p = {p}, aux = {aux.index('rng_state')}>")
         return mods
 
 

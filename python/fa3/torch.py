@@ -17,7 +17,7 @@ import torch
 from . import api, checks, flops, gradients, tensors, watch
 from .blocks import NAMES as LISTS
 from .blocks import Lists
-from .errors import ArgumentError, UnsupportedError
+from .errors import ArgumentError, ArgumentTypeError, UnsupportedError
 from .program import EXTRAS, Program, mods_text, parse, to_text
 from .request import run_again, run_program
 from .sdpa import Report, activate, deactivate, is_active, register, report
@@ -309,6 +309,8 @@ def attention(
     interpret: bool | str = False,
     backward: str | None = None,
     lists: Lists | None = None,
+    dropout_p: float = 0.0,
+    rng_state: torch.Tensor | None = None,
 ) -> Any:
     """fa3.attention as an operator of torch, torch.ops.fa3.forward, or inference where
     there are no gradients: for torch.compile and for gradients, of q, k, v, sinks,
@@ -322,13 +324,16 @@ def attention(
             score_mod=score_mod, mask_mod=mask_mod, bias=bias, alibi_slopes=alibi_slopes,
             sinks=sinks, q_descale=q_descale, k_descale=k_descale, v_descale=v_descale,
             out_dtype=out_dtype, return_lse=return_lse, layout=layout,
-            interpret=interpret, backward=backward, lists=lists,
+            interpret=interpret, backward=backward, lists=lists, dropout_p=dropout_p,
+            rng_state=rng_state,
         )  # fmt: skip
+    if dropout_p:
+        rng_state = state_of(dropout_p, q, rng_state)
     q, k, v = tensors.autocast(q, k, v)
     extras, numbers, program, needs_grad = prepare(
         q, k, v, causal, window, softcap, scale, score_mod, mask_mod,
-        (q_descale, k_descale, v_descale, bias, alibi_slopes, sinks), out_dtype,
-        return_lse, layout, interpret, backward, lists,
+        (q_descale, k_descale, v_descale, bias, alibi_slopes, sinks, rng_state),
+        out_dtype, return_lse, layout, interpret, backward, lists, dropout_p=dropout_p,
     )  # fmt: skip
     operator = torch.ops.fa3.forward if needs_grad else torch.ops.fa3.inference
     extras = tensors.beside(q, extras)
@@ -336,11 +341,27 @@ def attention(
     return (o, lse) if return_lse else o
 
 
+def state_of(p: Any, q: Any, state: Any, generator: Any = None) -> Any:
+    """Seed and offset of a call with dropout: those that are given, or new ones of
+    torch's generator, on the device, so that graphs draw them, too."""
+    checks.check_dropout(p)
+    if state is not None:
+        if generator is not None:
+            raise ArgumentError("generator", "is given beside rng_state")
+        if not isinstance(state, torch.Tensor):
+            raise ArgumentTypeError("rng_state", f"{type(state).__name__}, expected a tensor")
+        return state.view(torch.int64) if state.dtype == torch.uint64 else state
+    return torch.randint(
+        0, 2**63 - 1, (2,), generator=generator, dtype=torch.int64, device=q.device
+    )
+
+
 def prepare(
     q: Any, k: Any, v: Any, causal: Any, window: Any, softcap: Any, scale: Any,
     score_mod: Any, mask_mod: Any, given: Sequence[Any], out_dtype: Any, return_lse: Any,
     layout: Any, interpret: Any, backward: Any, lists: Any,
     requires_grad: Callable[[Any], bool] = lambda one: one.requires_grad,
+    dropout_p: float = 0.0,
 ) -> tuple[list[Any], list[float], str, bool]:  # fmt: skip
     """The extras, numbers and program of an operator, and whether it is the one with
     gradients."""
@@ -354,6 +375,8 @@ def prepare(
         )  # fmt: skip
         mods, tables = mods_text(traced), traced.tensors
         numbers = [float(one) for one in traced.scalars]
+    if not dropout_p:
+        given = given[:6]
     extras = [one for one in given if one is not None]
     names = ",".join(
         name for name, one in zip(EXTRAS, given) if one is not None
@@ -382,7 +405,7 @@ def prepare(
     program = to_text(
         causal, window, softcap, out_dtype, return_lse or needs_grad, layout, names,
         mods, kind if needs_grad else None, interpret, False,
-        _grads(given, tables, requires_grad) if needs_grad else "", size,
+        _grads(given, tables, requires_grad) if needs_grad else "", size, dropout_p,
     )  # fmt: skip
     return [*extras, *tables], numbers, program, needs_grad
 
@@ -416,7 +439,7 @@ def _no_backward(
     if kind in OWN:
         return ""
     if traced is not None or any(one is not None for one in given):
-        return "torch's backward takes no mods, bias, slopes or sinks"
+        return "torch's backward takes no mods, bias, slopes, sinks or dropout"
     if q.shape[3] != v.shape[3]:
         return f"head dims {q.shape[3]} and {v.shape[3]}, torch's backward takes equal ones"
     if softcap:

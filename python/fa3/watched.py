@@ -23,8 +23,14 @@ def attention(
     q_descale: Any = None, k_descale: Any = None, v_descale: Any = None,
     out_dtype: Any = None, return_lse: Any = False, layout: Any = "bhsd", out: Any = None,
     lse: Any = None, interpret: Any = False, backward: Any = None, lists: Any = None,
+    dropout_p: Any = 0.0, rng_state: Any = None, generator: Any = None,
 ) -> Any:  # fmt: skip
     given = (q_descale, k_descale, v_descale, bias, alibi_slopes, sinks)
+    if dropout_p:
+        if watch.transforms():
+            # A transform takes batches apart, by which weights are dropped.
+            raise UnsupportedError("dropout_p under a transform of torch.func")
+        given = (*given, door.state_of(dropout_p, q, rng_state, generator))
     watch.check_tangents("fa3.attention", q, k, v, *given)
     q, k, v = tensors.autocast(q, k, v)
     # torch.jit.trace checks a second graph, made without gradients, against the first.
@@ -60,6 +66,7 @@ def attention(
         extras, numbers, program, needs_grad = door.prepare(
             q, k, v, causal, window, softcap, scale, traced, None, given, out_dtype,
             return_lse, layout, interpret, backward, lists, watch.requires_grad,
+            dropout_p,
         )  # fmt: skip
     flops.count()
     extras = tensors.beside(q, extras)

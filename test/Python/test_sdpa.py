@@ -202,7 +202,7 @@ class SwitchTest(unittest.TestCase):
     def test_declines(self):
         q, k = self.q, self.k
         for change, why in (
-            ({"drop": 0.5}, "dropout"),
+            ({"drop": 1.0}, "dropout"),
             ({"q": q.float(), "k": k.float(), "v": k.float()}, "element type torch.float32"),
             ({"scale": -1.0}, "scale -1.0"),
             ({"q": q.mT.contiguous().mT}, "last dimension not contiguous"),
@@ -226,7 +226,34 @@ class SwitchTest(unittest.TestCase):
         self.assertIn("fa3 ran 0 calls and 0 gradients, torch 20", str(sdpa.report()))
         self.switch.strict = True
         with self.assertRaisesRegex(fa3.UnsupportedError, "attention: dropout"):
-            self.run_backend("flash", q, k, self.v, drop=0.5)
+            self.run_backend("flash", q, k, self.v, drop=1.0)
+
+    def test_dropout(self):
+        """FlashAttention's operator gives seed and offset, by which weights are dropped."""
+        import test_dropout
+
+        k, v = self.k.repeat_interleave(2, 1), self.v.repeat_interleave(2, 1)
+        given = [one.clone().requires_grad_() for one in (self.q, k, v)]
+        o, *_, state, _, _ = torch.ops.aten._scaled_dot_product_flash_attention(
+            *given, 0.5, True, False
+        )
+        self.assertEqual(state.dtype, torch.uint64)
+        wide = [one.detach().float().requires_grad_() for one in given]
+        expected, _ = test_dropout.definition(
+            *wide, state.view(torch.int64), 0.5, causal=True
+        )
+        self.close(o, expected)
+        do = torch.randn_like(o)
+        for one, other in zip(
+            torch.autograd.grad(o, given, do),
+            torch.autograd.grad(expected, wide, do.float()),
+        ):
+            self.close(one, other, 2e-2)
+        # Others do not say what they drop so, and stay torch's.
+        self.assertEqual(self.calls, [])
+        for name in ("cudnn", "efficient"):
+            self.run_backend(name, self.q, k, v, drop=0.5)
+            self.assertEqual(self.calls.pop(), name)
 
     def math(self, q, k, v, mask=None, **named):
         """What torch's math says, in f32."""

@@ -195,8 +195,23 @@ class ArgumentsTest(unittest.TestCase):
         )
         with self.assertRaisesRegex(fa3.UnsupportedError, "gradient of 'scaling'"):
             self.run_ours(scaling=torch.tensor(0.7, requires_grad=True))
-        with self.assertRaisesRegex(fa3.UnsupportedError, "dropout 0.1"):
-            self.run_ours(dropout=0.1)
+
+    def test_dropout(self):
+        import test_dropout
+
+        torch.manual_seed(5)
+        o = self.run_ours(dropout=0.5, scaling=0.25, is_causal=False)
+        torch.manual_seed(5)
+        state = torch.randint(0, 2**63 - 1, (2,), dtype=torch.int64)
+        q, k, v = (one.float() for one in (self.q, self.k, self.v))
+        self.assertEqual(q.shape[3], 16)
+        self.close(o, test_dropout.definition(q, k, v, state, 0.5)[0].transpose(1, 2))
+        starts = torch.tensor([0, self.q.shape[2]], dtype=torch.int32)
+        with self.assertRaisesRegex(fa3.UnsupportedError, "dropout 0.1 with cu_seq_lens_q"):
+            self.run_ours(
+                dropout=0.1, q=self.q[:1], k=self.k[:1], v=self.v[:1],
+                cu_seq_lens_q=starts, cu_seq_lens_k=starts,
+            )  # fmt: skip
 
     def test_sinks(self):
         sinks = torch.randn(4, dtype=torch.float16)
