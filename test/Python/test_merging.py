@@ -43,11 +43,12 @@ class MergeTest(unittest.TestCase):
         if sinks is not None:
             column = sinks.double()[:, None].expand(sums.shape[1:])[None]
             sums = torch.cat([sums, column])
-        lse = torch.logsumexp(sums, 0)
-        finite = torch.where(torch.isneginf(lse), torch.zeros_like(lse), lse)
-        weights = torch.exp(lses.double() - finite)[..., None]
+        largest = sums.amax(0)
+        shift = torch.where(torch.isneginf(largest), torch.zeros_like(largest), largest)
+        total = torch.exp(sums - shift).sum(0)
+        weights = torch.exp(lses.double() - shift)[..., None]
         o = torch.where(weights == 0, torch.zeros(()).double(), weights * outs.double())
-        return o.sum(0), lse
+        return o.sum(0) / total.clamp(min=1e-300)[..., None], shift + torch.log(total)
 
     def close(self, made, expected, tolerance):
         torch.testing.assert_close(
@@ -70,6 +71,24 @@ class MergeTest(unittest.TestCase):
             expected = self.definition(outs, lses, sink)
             self.close(o, expected[0], 1e-5 if o.dtype == torch.float32 else 2e-3)
             self.close(lse, expected[1], 1e-5)
+
+    def test_sums_of_any_size(self):
+        """An lse may be any float: parts are weighed by differences."""
+        most = torch.finfo(torch.float32).max
+        sums = torch.tensor([
+            [-most, most, -1e31, 1e9, 3e38, 12345.67, -math.inf],
+            [-most, -most, -1e31, 1e9, 3e38, 12345.0, -1e31],
+            [-math.inf, 1.0, -2e31, -1e9, 0.0, 12344.0, -math.inf],
+        ])  # fmt: skip
+        lses = sums[:, None, None].expand(3, 1, 2, 7).contiguous()
+        outs = torch.randn(3, 1, 2, 7, 8)
+        for sinks in (None, torch.tensor([1e9, -most])):
+            for stage in ("tile", "definition"):
+                with self.subTest(stage=stage, sinks=sinks):
+                    o, lse = fa3.merge(outs, lses, sinks=sinks, interpret=stage)
+                    expected = self.definition(outs, lses, sinks)
+                    self.close(o, expected[0], 1e-5)
+                    self.close(lse, expected[1].clamp(-most, most), 1e-6)
 
     def test_layouts(self):
         outs, lses = torch.randn(2, 3, 7, 4, 8), torch.randn(2, 3, 4, 7)

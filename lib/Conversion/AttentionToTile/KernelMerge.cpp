@@ -22,7 +22,9 @@ void KernelBuilder::buildMerge(Value parts, Value lseParts) {
   Value firstRow = buildGrid(blocks);
   Value firstColumn = arith::MulIOp::create(b, part, index(columns));
   RankedTensorType type = tensor({rows, columns}, b.getF32Type());
-  Value acc = splat(type, 0), maximum = splat(rowType(), kLowestMaximum),
+  // Differences of lse come before they are scaled: it may be any float.
+  isLarge = true;
+  Value acc = splat(type, 0), maximum = splat(rowType(), getLowestMaximum()),
         sum = splat(rowType(), 0);
   // The output and lse of a part, by the threads that use them: there are few
   // rows as a rule, no work for bulk copies of whole tiles.
@@ -57,14 +59,13 @@ void KernelBuilder::buildMerge(Value parts, Value lseParts) {
     for (auto &[output, exponent] : loaded) {
       if (!source.getElementType().isF32())
         output = arith::ExtFOp::create(b, type, output);
-      exponent = mul(exponent, splat(rowType(), llvm::numbers::log2e));
       maximum = arith::MaxNumFOp::create(b, exponent, maximum);
     }
-    Value factor = exp2(sub(old, maximum));
+    Value factor = exp2(asExponent(sub(old, maximum)));
     acc = mul(acc, alongColumns(factor, columns));
     sum = mul(sum, factor);
     for (auto [output, exponent] : loaded) {
-      Value weight = exp2(sub(exponent, maximum));
+      Value weight = exp2(asExponent(sub(exponent, maximum)));
       // What a caller has in place of a part without keys may be anything.
       if (!op) {
         Value none = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, weight,
@@ -85,8 +86,9 @@ void KernelBuilder::buildMerge(Value parts, Value lseParts) {
   if (operands.sinks) {
     Value sink = buildSinks();
     Value larger = arith::MaxNumFOp::create(b, maximum, sink);
-    Value fraction = exp2(sub(maximum, larger));
-    sum = math::FmaOp::create(b, sum, fraction, exp2(sub(sink, larger)));
+    Value fraction = exp2(asExponent(sub(maximum, larger)));
+    sum = math::FmaOp::create(b, sum, fraction,
+                              exp2(asExponent(sub(sink, larger))));
     acc = mul(acc, alongColumns(fraction, columns));
     maximum = larger;
   }
@@ -103,8 +105,8 @@ void KernelBuilder::buildMerge(Value parts, Value lseParts) {
   if (!operands.lse)
     return;
   Value log2 = math::Log2Op::create(b, sum, approximate());
-  Value exponent = arith::AddFOp::create(b, maximum, log2, contract());
-  Value lse = mul(exponent, splat(rowType(), llvm::numbers::ln2));
+  Value lse = math::FmaOp::create(b, log2, splat(rowType(), llvm::numbers::ln2),
+                                  maximum);
   lse = arith::SelectOp::create(
       b, empty, splat(rowType(), -std::numeric_limits<double>::infinity()),
       lse);

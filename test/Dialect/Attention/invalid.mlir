@@ -595,7 +595,7 @@ func.func @bias_extent(%q: !t, %a: tensor<1x1x9x2xf16>) {
 !t = tensor<1x2x?x64xf16>
 func.func @scale(%q: !t) {
   %s = arith.constant -1.0 : f32
-  // expected-error @+1 {{expects a positive scale of at most 2^27, got -1.000000e+00}}
+  // expected-error @+1 {{expects a positive scale of at most 2^16, got -1.000000e+00}}
   %o = attention.forward %q, %q, %q scale %s : (!t, !t, !t) -> !t
   return
 }
@@ -606,7 +606,7 @@ func.func @scale(%q: !t) {
 !t = tensor<1x2x?x64xf16>
 func.func @zero_scale(%q: !t) {
   %s = arith.constant 0.0 : f32
-  // expected-error @+1 {{expects a positive scale of at most 2^27, got 0.000000e+00}}
+  // expected-error @+1 {{expects a positive scale of at most 2^16, got 0.000000e+00}}
   %o = attention.forward %q, %q, %q scale %s : (!t, !t, !t) -> !t
   return
 }
@@ -616,8 +616,8 @@ func.func @zero_scale(%q: !t) {
 // C12
 !t = tensor<1x2x?x64xf16>
 func.func @large_scale(%q: !t) {
-  %s = arith.constant 134217744.0 : f32
-  // expected-error @+1 {{expects a positive scale of at most 2^27, got 1.342177e+08}}
+  %s = arith.constant 65537.0 : f32
+  // expected-error @+1 {{expects a positive scale of at most 2^16, got 6.553700e+04}}
   %o = attention.forward %q, %q, %q scale %s : (!t, !t, !t) -> !t
   return
 }
@@ -628,7 +628,7 @@ func.func @large_scale(%q: !t) {
 !t = tensor<1x2x?x64xf16>
 func.func @infinite_scale(%q: !t) {
   %s = arith.constant 0x7F800000 : f32
-  // expected-error @+1 {{expects a positive scale of at most 2^27, got}}
+  // expected-error @+1 {{expects a positive scale of at most 2^16, got}}
   %o = attention.forward %q, %q, %q scale %s : (!t, !t, !t) -> !t
   return
 }
@@ -1602,6 +1602,18 @@ func.func @backward_dk(%q: tensor<2x8x?x64xf16>, %k: tensor<2x8x?x64xf16>, %v: t
 
 // -----
 
+// backward C12
+func.func @backward_scale(%q: tensor<2x8x?x64xf16>, %k: tensor<2x8x?x64xf16>, %v: tensor<2x8x?x64xf16>, %o: tensor<2x8x?x64xf16>, %lse: tensor<2x8x?xf32>, %do: tensor<2x8x?x64xf16>) {
+  %scale = arith.constant 1025.0 : f32
+  // expected-error @+1 {{expects a positive scale of at most 2^10, got 1.025000e+03}}
+  %g:3 = attention.backward %q, %k, %v, %o, %lse, %do scale %scale
+    : (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?xf32>, tensor<2x8x?x64xf16>)
+    -> (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>)
+  return
+}
+
+// -----
+
 // backward C14
 func.func @backward_score_grad(%q: tensor<2x8x?x64xf16>, %k: tensor<2x8x?x64xf16>, %v: tensor<2x8x?x64xf16>, %o: tensor<2x8x?x64xf16>, %lse: tensor<2x8x?xf32>, %do: tensor<2x8x?x64xf16>) {
   // expected-error @+1 {{expects no 'score_grad' without 'score_mod'}}
@@ -2026,7 +2038,7 @@ func.func @wide(%q: tensor<1x1x?x64xf16>) {
 
 // C12, a number
 func.func @scale(%q: tensor<1x1x?x64xf16>) {
-  // expected-error @+1 {{expects a positive scale of at most 2^27, got -5.000000e-01}}
+  // expected-error @+1 {{expects a positive scale of at most 2^16, got -5.000000e-01}}
   %o = attention.forward %q, %q, %q scale -0.5
     : (tensor<1x1x?x64xf16>, tensor<1x1x?x64xf16>, tensor<1x1x?x64xf16>) -> tensor<1x1x?x64xf16>
   return

@@ -80,11 +80,11 @@ void HostBuilder::buildScale() {
       require(
           arith::CmpFOp::create(b, arith::CmpFPredicate::OGT, host.scale, zero),
           "scale is not positive");
-      Value most =
-          arith::ConstantOp::create(b, b.getF32FloatAttr(kGreatestScale));
+      double greatest = getGreatestScale(op);
+      Value most = arith::ConstantOp::create(b, b.getF32FloatAttr(greatest));
       require(
           arith::CmpFOp::create(b, arith::CmpFPredicate::OLE, host.scale, most),
-          "scale exceeds 2^27");
+          host.backward ? "scale exceeds 2^10" : "scale exceeds 2^16");
     }
   } else {
     double scale = 1 / std::sqrt(static_cast<double>(op.getHeadDim()));

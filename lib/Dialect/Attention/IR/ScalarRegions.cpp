@@ -13,6 +13,7 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/StringExtras.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace fa3::attention;
@@ -99,6 +100,10 @@ ParseResult fa3::attention::parseLayout(OpAsmParser &parser,
 // Verification
 //===----------------------------------------------------------------------===//
 
+double fa3::attention::getGreatestScale(Operation *op) {
+  return isa<BackwardOp>(op) ? 0x1p10 : 0x1p16;
+}
+
 LogicalResult fa3::attention::verifyScaleAndMods(ScoredOpInterface op) {
   FloatAttr scale;
   if (auto forward = dyn_cast<ForwardOp>(op.getOperation()))
@@ -107,10 +112,10 @@ LogicalResult fa3::attention::verifyScaleAndMods(ScoredOpInterface op) {
     return op->emitOpError("expects one scale, got a value and a number");
   if (scale ||
       (op.getScale() && matchPattern(op.getScale(), m_Constant(&scale)))) {
-    if (!(scale.getValueAsDouble() > 0 &&
-          scale.getValueAsDouble() <= kGreatestScale))
-      return op->emitOpError("expects a positive scale of at most 2^27, got ")
-             << scale.getValueAsDouble();
+    double greatest = getGreatestScale(op), value = scale.getValueAsDouble();
+    if (!(value > 0 && value <= greatest))
+      return op->emitOpError("expects a positive scale of at most 2^")
+             << std::ilogb(greatest) << ", got " << value;
   }
   if (ArrayAttr mods = op.getModsAttr()) {
     if (mods.size() > kMostMods)

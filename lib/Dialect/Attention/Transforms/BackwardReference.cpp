@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "BackwardReference.h"
+#include "DeriveGradient.h"
 #include "ReferenceRegion.h"
 #include "fa3/Dialect/Attention/IR/AuxPlace.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -50,9 +51,13 @@ private:
     AuxPlace place;
     Value sums;
   };
-  /// What the score is for a pair, and its derivatives; null without code.
+  /// The product of a query and a key, and what code makes of it.
   struct Score {
-    Value value, derivative;
+    Value product, value;
+  };
+  /// Derivatives of a score; null without code.
+  struct Derivatives {
+    Value ofProduct;
     SmallVector<Value> ofAux;
   };
 
@@ -78,11 +83,17 @@ private:
   void buildGroup(Value batch, Value keyHead);
   void buildRow(Value batch, Value h, Value keyHead, Value i,
                 ArrayRef<Value> at);
-  void buildPair(Value batch, Value h, Value i, Value j,
-                 ArrayRef<Value> ofQuery, ArrayRef<Value> ofKey, Value shift,
-                 Value delta);
-  /// What code makes of x.
-  Score buildScoreMod(Value x, ValueRange place);
+  /// Runs `body` for each key that a query sees, with its place.
+  void forVisible(Value batch, Value h, Value keyHead, Value i,
+                  function_ref<void(Value, ArrayRef<Value>)> body);
+  /// What the rounding of lse left of the logarithm of a row's sum.
+  Value buildRest(Value batch, Value h, Value keyHead, Value i,
+                  ArrayRef<Value> at, Value lse);
+  void buildPair(ArrayRef<Value> place, ArrayRef<Value> ofQuery,
+                 ArrayRef<Value> ofKey, Value lse, Value rest, Value delta);
+  Score buildScore(ArrayRef<Value> place, ArrayRef<Value> ofQuery,
+                   ArrayRef<Value> ofKey);
+  Derivatives buildDerivatives(Value x, ValueRange place);
   /// Where an element of an auxiliary operand is, in its sums or in memory.
   SmallVector<Value> getAuxIndices(const AuxPlace &place, Value batch, Value h,
                                    Value i, Value j);
@@ -128,6 +139,7 @@ private:
   Type compute;
   Value zero, one, headDim, valueHeadDim, group, scale;
   Value dq, dk, dv; ///< sums of one query and of the keys of one head
+  Value total;      ///< the sum of weights of one query
   /// Of the sequence at hand: what `attention.length` is, and how many queries
   /// are computed.
   SequenceLengths lengths;
@@ -138,10 +150,6 @@ private:
   Value firstHead; ///< of the group at hand
 };
 } // namespace
-
-//===----------------------------------------------------------------------===//
-// Pieces
-//===----------------------------------------------------------------------===//
 
 void BackwardReference::loop(Value begin, Value end, Body body) {
   auto loop = scf::ForOp::create(b, begin, end, one);
@@ -246,63 +254,97 @@ void BackwardReference::storeRow(Value count, Value sums, Value at,
 // Gradients
 //===----------------------------------------------------------------------===//
 
-BackwardReference::Score BackwardReference::buildScoreMod(Value x,
-                                                          ValueRange place) {
+BackwardReference::Score BackwardReference::buildScore(ArrayRef<Value> place,
+                                                       ArrayRef<Value> ofQuery,
+                                                       ArrayRef<Value> ofKey) {
+  Value x = round(mul(dot(headDim, host.q, ofQuery, host.k, ofKey), scale));
+  if (op.getScoreMod().empty())
+    return {x, x};
+  // In f32, as in every implementation: large scores are rounded.
+  SmallVector<Value> arguments = {convert(x, b.getF32Type())};
+  llvm::append_range(arguments, place);
+  Value value =
+      inlineRegion(b, host, op.getScoreMod(), arguments, lengths).front();
+  return {x, round(widen(value))};
+}
+
+BackwardReference::Derivatives
+BackwardReference::buildDerivatives(Value x, ValueRange place) {
   Region &region = op.getScoreMod();
   auto evaluate = [&](Value at, ReadShift shift = {}) {
     SmallVector<Value> arguments = {at};
     arguments.append(place.begin(), place.end());
     return inlineRegionWide(b, host, region, arguments, lengths, shift);
   };
-  // A central difference errs by its step squared, and by rounding over it.
   constexpr double kStep = 0x1p-17;
   Type f64 = b.getF64Type();
   auto wide = [&](double value) -> Value {
     return arith::ConstantOp::create(b, b.getFloatAttr(f64, value));
   };
-  auto differ = [&](Value above, Value below) {
-    return convert(mul(sub(above, below), wide(0.5 / kStep)), compute);
-  };
-  Value at = convert(x, f64);
-  Score score;
-  Value value = evaluate(at);
-  if (!value)
+  Value at = convert(x, f64), middle = evaluate(at);
+  if (!middle)
     return {};
-  score.value = round(convert(value, compute));
-  Value above = evaluate(add(at, wide(kStep)));
-  Value below = evaluate(sub(at, wide(kStep)));
-  score.derivative = differ(above, below);
-  for (const AuxSum &sum : aux) {
-    above = evaluate(at, {sum.tensor, wide(kStep)});
-    below = evaluate(at, {sum.tensor, wide(-kStep)});
-    score.ofAux.push_back(differ(above, below));
+  // The derivatives by the rules, if there are any.
+  SmallVector<Value> ruled;
+  if (!op.getScoreGradRegion().empty()) {
+    Value dz = arith::ConstantOp::create(b, b.getF32FloatAttr(1));
+    SmallVector<Value> arguments = {convert(x, b.getF32Type()), dz};
+    arguments.append(place.begin(), place.end());
+    ruled = inlineRegion(b, host, op.getScoreGradRegion(), arguments, lengths);
   }
-  return score;
+  auto isBelow = [&](Value value, Value most) -> Value {
+    return arith::CmpFOp::create(b, arith::CmpFPredicate::OLE,
+                                 math::AbsFOp::create(b, value), most);
+  };
+  constexpr double kMostScore = 0x1p20, kMostChange = 0x1p-6,
+                   kMostSlope = 0x1p12;
+  Value isSmall = isBelow(middle, wide(kMostScore));
+  // A central difference errs by its step squared, and by rounding over it.
+  // Where the two sides differ (a tie, whose derivative is a convention), or
+  // where the score has no digits for the step, the rules decide.
+  auto differ = [&](Value above, Value below, unsigned number) -> Value {
+    Value right = sub(above, middle), left = sub(middle, below);
+    Value central = mul(add(right, left), wide(0.5 / kStep));
+    if (ruled.empty())
+      return convert(central, compute);
+    Value most =
+        mul(add(math::AbsFOp::create(b, right), math::AbsFOp::create(b, left)),
+            wide(kMostChange));
+    most = add(most, wide(kStep * kMostChange));
+    Value isSmooth =
+        arith::AndIOp::create(b, isSmall, isBelow(sub(right, left), most));
+    // A jump has equal sides where it is in the middle.
+    isSmooth = arith::AndIOp::create(b, isSmooth,
+                                     isBelow(right, wide(kStep * kMostSlope)));
+    Value rule = convert(ruled[number], f64);
+    return convert(arith::SelectOp::create(b, isSmooth, central, rule),
+                   compute);
+  };
+  Derivatives derivatives;
+  derivatives.ofProduct =
+      differ(evaluate(add(at, wide(kStep))), evaluate(sub(at, wide(kStep))), 0);
+  for (const AuxSum &sum : aux)
+    derivatives.ofAux.push_back(differ(evaluate(at, {sum.tensor, wide(kStep)}),
+                                       evaluate(at, {sum.tensor, wide(-kStep)}),
+                                       1 + derivatives.ofAux.size()));
+  return derivatives;
 }
 
-void BackwardReference::buildPair(Value batch, Value h, Value i, Value j,
+void BackwardReference::buildPair(ArrayRef<Value> place,
                                   ArrayRef<Value> ofQuery,
-                                  ArrayRef<Value> ofKey, Value shift,
+                                  ArrayRef<Value> ofKey, Value lse, Value rest,
                                   Value delta) {
-  Value x = round(mul(dot(headDim, host.q, ofQuery, host.k, ofKey), scale));
-  Score score;
-  score.value = x;
-  if (!op.getScoreMod().empty()) {
-    score = buildScoreMod(x, {batch, h, i, j});
-    if (!score.value) {
-      hasFailed = true;
-      return;
-    }
-  }
-  Value weight = round(math::ExpOp::create(b, sub(score.value, shift)));
+  Score score = buildScore(place, ofQuery, ofKey);
+  Value exponent = sub(score.value, lse);
+  if (rest)
+    exponent = sub(exponent, rest);
+  Value weight = round(math::ExpOp::create(b, exponent));
   Value ofWeight =
       round(dot(valueHeadDim, host.outGrad, ofQuery, host.v, ofKey));
   Value kept = weight;
   if (!op.getKeepMod().empty()) {
     auto scored = cast<ScoredOpInterface>(op.getOperation());
-    Value keep =
-        inlineRegion(b, host, op.getKeepMod(), {batch, h, i, j}, lengths)
-            .front();
+    Value keep = inlineRegion(b, host, op.getKeepMod(), place, lengths).front();
     auto drop = [&](Value value) -> Value {
       Value scaled = mul(value, number(scored.getFactorOfKept()));
       return arith::SelectOp::create(b, keep, scaled, number(0));
@@ -311,16 +353,23 @@ void BackwardReference::buildPair(Value batch, Value h, Value i, Value j,
     kept = round(drop(weight));
   }
   Value gradient = round(mul(weight, sub(ofWeight, delta)));
-  if (score.derivative) {
+  if (!op.getScoreMod().empty()) {
+    Derivatives derivatives = buildDerivatives(score.product, place);
+    if (!derivatives.ofProduct) {
+      hasFailed = true;
+      return;
+    }
     // What weighs nothing has no gradient, whatever the derivative is.
     Value none = isEqual(weight, number(0));
     auto multiply = [&](Value derivative) -> Value {
       return arith::SelectOp::create(b, none, number(0),
                                      round(mul(gradient, derivative)));
     };
-    addToAux(llvm::map_to_vector(score.ofAux, multiply), batch, h, i, j);
-    gradient = multiply(score.derivative);
+    addToAux(llvm::map_to_vector(derivatives.ofAux, multiply), place[0],
+             place[1], place[2], place[3]);
+    gradient = multiply(derivatives.ofProduct);
   }
+  Value j = place[3];
   addScaled(valueHeadDim, dv, j, kept, host.outGrad, ofQuery);
   addScaled(headDim, dk, j, gradient, host.q, ofQuery);
   addScaled(headDim, dq, zero, gradient, host.k, ofKey);
@@ -410,23 +459,14 @@ void BackwardReference::storeAux(Value batch, Value first) {
 // Loops
 //===----------------------------------------------------------------------===//
 
-void BackwardReference::buildRow(Value batch, Value h, Value keyHead, Value i,
-                                 ArrayRef<Value> at) {
-  Value delta = dot(valueHeadDim, host.outGrad, at, host.o, at);
-  if (host.lseGrad)
-    delta = sub(delta, load(host.lseGrad, at));
-  // Of a query that sees no key it is -inf, and every weight is 0.
-  Value lowest = number(-std::numeric_limits<double>::infinity());
-  Value lse = load(host.lse, at);
-  Value shift =
-      arith::SelectOp::create(b, isEqual(lse, lowest), number(0), lse);
-  fillZero(dq, one, headDim);
+void BackwardReference::forVisible(
+    Value batch, Value h, Value keyHead, Value i,
+    function_ref<void(Value, ArrayRef<Value>)> body) {
   loop(zero, lengths.keys, [&](Value j) {
     SmallVector<Value> ofKey = getPlace(Sequence::key, batch, keyHead, j);
     // A key outside of the array is one of zeros, and gives dq nothing.
     auto buildVisible = [&]() {
-      ifInside(Sequence::key, ofKey,
-               [&]() { buildPair(batch, h, i, j, at, ofKey, shift, delta); });
+      ifInside(Sequence::key, ofKey, [&]() { body(j, ofKey); });
     };
     if (op.getMaskMod().empty())
       return buildVisible();
@@ -438,6 +478,55 @@ void BackwardReference::buildRow(Value batch, Value h, Value keyHead, Value i,
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(branch.thenBlock());
     buildVisible();
+  });
+}
+
+Value BackwardReference::buildRest(Value batch, Value h, Value keyHead, Value i,
+                                   ArrayRef<Value> at, Value lse) {
+  // An lse of f32 has digits enough below. Above, weights that it gives sum up
+  // to something else than 1 by its rounding; what is more than that is a term
+  // of other calls, or a sink. It is the rule of attention-to-tile.
+  constexpr double kLarge = 0x1p12, kRounding = 0x1p-22;
+  Value size = math::AbsFOp::create(b, lse);
+  Value isLarge =
+      arith::CmpFOp::create(b, arith::CmpFPredicate::OGE, size, number(kLarge));
+  auto branch = scf::IfOp::create(b, compute, isLarge, /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.elseBlock());
+  scf::YieldOp::create(b, number(0));
+  b.setInsertionPointToStart(branch.thenBlock());
+  SmallVector<Value> only = {zero, zero};
+  memref::StoreOp::create(b, number(0), total, only);
+  forVisible(batch, h, keyHead, i, [&](Value j, ArrayRef<Value> ofKey) {
+    Value score = buildScore({batch, h, i, j}, at, ofKey).value;
+    Value weight = math::ExpOp::create(b, sub(score, lse));
+    Value before = memref::LoadOp::create(b, total, only);
+    memref::StoreOp::create(b, add(before, weight), total, only);
+  });
+  Value rest = math::LogOp::create(b, memref::LoadOp::create(b, total, only));
+  Value isRounding = arith::CmpFOp::create(b, arith::CmpFPredicate::OLE,
+                                           math::AbsFOp::create(b, rest),
+                                           mul(size, number(kRounding)));
+  rest = arith::SelectOp::create(b, isRounding, rest, number(0));
+  scf::YieldOp::create(b, rest);
+  return branch.getResult(0);
+}
+
+void BackwardReference::buildRow(Value batch, Value h, Value keyHead, Value i,
+                                 ArrayRef<Value> at) {
+  Value delta = dot(valueHeadDim, host.outGrad, at, host.o, at);
+  if (host.lseGrad)
+    delta = sub(delta, load(host.lseGrad, at));
+  // Of a query that sees no key it is -inf, and every weight is 0.
+  Value lowest = number(-std::numeric_limits<double>::infinity());
+  Value lse = load(host.lse, at);
+  lse = arith::SelectOp::create(b, isEqual(lse, lowest), number(0), lse);
+  Value rest;
+  if (!op.getScoreMod().empty())
+    rest = buildRest(batch, h, keyHead, i, at, lse);
+  fillZero(dq, one, headDim);
+  forVisible(batch, h, keyHead, i, [&](Value j, ArrayRef<Value> ofKey) {
+    buildPair({batch, h, i, j}, at, ofKey, lse, rest, delta);
   });
   storeRow(headDim, dq, zero, scale, host.dq, at);
 }
@@ -480,6 +569,7 @@ void BackwardReference::buildGroup(Value batch, Value keyHead) {
 Value BackwardReference::build(std::optional<std::pair<Value, Value>> slice) {
   dq = memref::AllocOp::create(b,
                                MemRefType::get({1, op.getHeadDim()}, compute));
+  total = memref::AllocOp::create(b, MemRefType::get({1, 1}, compute));
   allocateAux();
   Value count = arith::MulIOp::create(b, host.batch, host.keyHeads);
   auto buildGroups = [&](Value first, Value last) {
@@ -502,6 +592,7 @@ Value BackwardReference::build(std::optional<std::pair<Value, Value>> slice) {
     count = one;
   }
   memref::DeallocOp::create(b, dq);
+  memref::DeallocOp::create(b, total);
   for (const AuxSum &sum : aux)
     memref::DeallocOp::create(b, sum.sums);
   return hasFailed ? Value() : count;
@@ -510,5 +601,12 @@ Value BackwardReference::build(std::optional<std::pair<Value, Value>> slice) {
 Value fa3::attention::buildBackwardReference(
     HostFunction &host, Precision precision,
     std::optional<std::pair<Value, Value>> slice) {
+  BackwardOp op = host.backward;
+  if (!op.getScoreMod().empty() && op.getScoreGradRegion().empty()) {
+    // Without rules differences decide everywhere.
+    ScopedDiagnosticHandler quiet(op.getContext(),
+                                  [](Diagnostic &) { return success(); });
+    (void)deriveScoreGradient(op);
+  }
   return BackwardReference(host, precision).build(slice);
 }

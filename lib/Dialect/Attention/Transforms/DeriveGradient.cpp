@@ -5,7 +5,7 @@
 // constant factor, so that constants are multiplied once.
 //===----------------------------------------------------------------------===//
 
-#include "fa3/Dialect/Attention/IR/Attention.h"
+#include "DeriveGradient.h"
 #include "fa3/Dialect/Attention/Transforms/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -224,6 +224,10 @@ LogicalResult Derivation::run() {
   return success();
 }
 
+LogicalResult fa3::attention::deriveScoreGradient(BackwardOp op) {
+  return Derivation(op).run();
+}
+
 namespace {
 struct DeriveGradient
     : fa3::attention::impl::DeriveGradientBase<DeriveGradient> {
@@ -232,7 +236,7 @@ struct DeriveGradient
       if (op.getScoreMod().empty() || !op.getScoreGradRegion().empty())
         return WalkResult::advance();
       ++numDerived;
-      return WalkResult(Derivation(op).run());
+      return WalkResult(deriveScoreGradient(op));
     });
     if (result.wasInterrupted())
       signalPassFailure();

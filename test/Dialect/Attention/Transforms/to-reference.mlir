@@ -26,7 +26,7 @@
 // CHECK: %[[POSITIVE:.*]] = arith.cmpf ogt, %[[SCALE]]
 // CHECK: cf.assert %[[POSITIVE]], "scale is not positive"
 // CHECK: %[[FINITE:.*]] = arith.cmpf ole, %[[SCALE]], %{{.*}} : f32
-// CHECK: cf.assert %[[FINITE]], "scale exceeds 2^27"
+// CHECK: cf.assert %[[FINITE]], "scale exceeds 2^16"
 // CHECK: %[[ROW:.*]] = memref.alloc(%{{.*}}) : memref<?xf64>
 // CHECK: scf.for
 // CHECK: math.exp {{.*}} : f64

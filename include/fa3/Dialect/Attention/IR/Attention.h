@@ -42,9 +42,10 @@ void prependScoreMod(mlir::Operation *op, ScoreModBuilder build);
 void prependMaskMod(mlir::Operation *op, MaskModBuilder build);
 void prependKeepMod(mlir::Operation *op, MaskModBuilder build, float factor);
 
-/// Scores are finite down to -2^100, the start of their maximum; this factor
-/// and log2(e) keep them so.
-constexpr double kGreatestScale = 0x1p27;
+/// The greatest scale of an operation. Weights are right up to scores of 2^24,
+/// gradients, which take a rounded lse, up to 2^14: products of queries and
+/// keys have the rest.
+double getGreatestScale(mlir::Operation *op);
 
 /// The least scale that attention.quantize gives.
 constexpr double kLeastQuantizedScale = 0x1p-64;

@@ -139,8 +139,8 @@ def Attention_ForwardOp : Attention_Op<"forward", [
         attention-outline makes them reads of the operand again.
     C11. mods are modifications of this dialect, each fit for its operands, at
         most 64.
-    C12. a constant scale is positive and at most 2^27, so that it times the
-        lowest score that counts as visible (-2^100) is finite.
+    C12. a constant scale is positive and at most 2^16: products of queries and
+        keys times a larger one have no digits left for weights.
     C13. 8-bit operands have scales for q, k and v, others none; scales are of
         rank 3 and f32, the last extent 1 for `rows` 0.
     C14. `rows` are three numbers of at least 0.
@@ -317,7 +317,7 @@ def Attention_BackwardOp : Attention_Op<"backward", [
         `attention.length` and `tensor.extract` of auxiliary operands.
     C10. the regions capture only scalars and auxiliary operands.
     C11. mods are modifications of this dialect, each fit for its operands.
-    C12. a constant scale is positive and at most 2^27.
+    C12. a constant scale is positive and at most 2^10.
     C13. dq, dk and dv have the types of q, k and v.
     C14. there is no score_grad without score.
     C15. of math the regions may have what docs/ScoreCode.md lists, on floats of
