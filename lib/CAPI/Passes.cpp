@@ -41,7 +41,7 @@ static MlirLogicalResult addPipeline(AddPasses build, MlirOpPassManager passes,
       anchor != OpPassManager::getAnyOpAnchorName())
     os << "expects passes on '" << ModuleOp::getOperationName() << "', got '"
        << anchor << "'";
-  else if (std::optional<std::string> wrong = explainWrongWord(unwrap(text)))
+  else if (std::optional<std::string> wrong = explainWrongOption(unwrap(text)))
     os << *wrong;
   else if (succeeded(options.parseFromString(unwrap(text), os)))
     build(manager, options);

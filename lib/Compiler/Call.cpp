@@ -8,6 +8,7 @@
 #include "Result.h"
 #include "fa3/InitAllDialects.h"
 #include "fa3/InitAllPasses.h"
+#include "fa3/Pipelines/PassText.h"
 #include "fa3/Pipelines/TunedPipeline.h"
 #include "fa3/Support/ModuleText.h"
 #include "fa3/Target/PTX/PTX.h"
@@ -145,6 +146,10 @@ fa3_outcome Call::lower(StringRef name) {
   llvm::raw_string_ostream os(error);
   PipelineOptions pipeline;
   if (!options.passPipeline.empty()) {
+    if (std::optional<std::string> wrong =
+            explainPipelineText(options.passPipeline))
+      return refuse("cannot read pass_pipeline '" + options.passPipeline +
+                    "': " + *wrong);
     FailureOr<OpPassManager> parsed =
         parsePassPipeline(options.passPipeline, os);
     if (failed(parsed))
@@ -152,7 +157,7 @@ fa3_outcome Call::lower(StringRef name) {
                     "': " + StringRef(error).trim());
     static_cast<OpPassManager &>(passes) = std::move(*parsed);
   } else if (std::optional<std::string> wrong =
-                 explainWrongWord(options.pipelineOptions)) {
+                 explainWrongOption(options.pipelineOptions)) {
     return refuse("cannot read pipeline_options '" + options.pipelineOptions +
                   "': " + *wrong);
   } else if (failed(pipeline.parseFromString(options.pipelineOptions, os))) {

@@ -1,6 +1,7 @@
 //===- Pipelines.cpp - named compositions of passes -----------------------===//
 // SPDX-License-Identifier: Apache-2.0
 #include "fa3/Pipelines/Pipelines.h"
+#include "StageCheck.h"
 #include "fa3/Conversion/AttentionToTile/AttentionToTile.h"
 #include "fa3/Conversion/HopperToNVVM/HopperToNVVM.h"
 #include "fa3/Conversion/TileToHopper/TileToHopper.h"
@@ -16,51 +17,6 @@
 
 using namespace mlir;
 using namespace fa3;
-
-/// The words of an option of this type, none if it takes others than words.
-template <typename T>
-static ArrayRef<llvm::StringLiteral> getWordsOf() {
-  if constexpr (std::is_enum_v<T>)
-    return getWords(T());
-  else
-    return {};
-}
-
-/// What is wrong with the text of an option of this type, if it is a number.
-template <typename T>
-static std::optional<std::string> explainNumber(options::Bounds bounds,
-                                                StringRef text, T init) {
-  if constexpr (std::is_same_v<T, int64_t>) {
-    int64_t number;
-    if (!text.getAsInteger(0, number))
-      return bounds.explain(number, init);
-  }
-  return std::nullopt;
-}
-
-std::optional<std::string> fa3::explainWrongWord(StringRef text) {
-  SmallVector<StringRef> settings;
-  text.split(settings, ' ', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
-  for (StringRef setting : settings) {
-    auto [name, word] = setting.split('=');
-    ArrayRef<llvm::StringLiteral> words;
-    std::optional<std::string> wrong;
-#define FA3_PIPELINE_OPTION(member, itsName, type, init, text, isTunable,      \
-                            least, most, step)                                 \
-  if (name == itsName) {                                                       \
-    words = getWordsOf<type>();                                                \
-    wrong = explainNumber<type>({least, most, step}, word, type(init));        \
-  }
-#include "fa3/Options/Options.h.inc"
-    if (wrong)
-      return (name + Twine(" ") + *wrong).str();
-    if (!words.empty() && !llvm::is_contained(words, word))
-      return (name + Twine(" expects ") + options::listWords(words) +
-              ", got '" + word + "'")
-          .str();
-  }
-  return std::nullopt;
-}
 
 static void addCleanup(OpPassManager &pm) {
   pm.addPass(createCanonicalizerPass());
@@ -283,28 +239,47 @@ void fa3::buildLowerToNVVMPipeline(OpPassManager &pm,
   buildLLVMPipeline(pm, options);
 }
 
+namespace {
+struct NamedPipeline {
+  StringRef name, summary;
+  void (*build)(OpPassManager &, const PipelineOptions &);
+  /// The stage whose input is looked at, if the pipeline is one of a part.
+  std::optional<Stage> stage = std::nullopt;
+};
+} // namespace
+
+static constexpr NamedPipeline kPipelines[] = {
+    {"fa3-tile", "attention on tensors -> sequential tile kernels",
+     buildTilePipeline},
+    {"fa3-specialize", "sequential tile kernels -> groups joined by rings",
+     buildSpecializePipeline, Stage::Specialize},
+    {"fa3-pipeline", "asynchronous groups -> software-pipelined groups",
+     buildPipelinePipeline, Stage::Pipeline},
+    {"fa3-layout", "pipelined groups -> tiles and rings with layouts",
+     buildLayoutPipeline, Stage::Layout},
+    {"fa3-hopper", "laid-out groups -> hopper kernels, ready to be launched",
+     buildHopperPipeline, Stage::Hopper},
+    {"fa3-ptx", "laid-out groups -> llvm and nvvm operations", buildPTXPipeline,
+     Stage::Hopper},
+    {"fa3-lower-to-nvvm-pipeline",
+     "programs with attention on tensors, or tile kernels -> llvm and nvvm "
+     "operations",
+     buildLowerToNVVMPipeline},
+};
+
+SmallVector<StringRef> fa3::getPipelineNames() {
+  return llvm::map_to_vector(
+      kPipelines, [](const NamedPipeline &pipeline) { return pipeline.name; });
+}
+
 void fa3::registerPipelines() {
-  PassPipelineRegistration<PipelineOptions>(
-      "fa3-tile", "attention on tensors -> sequential tile kernels",
-      buildTilePipeline);
-  PassPipelineRegistration<PipelineOptions>(
-      "fa3-specialize", "sequential tile kernels -> groups joined by rings",
-      buildSpecializePipeline);
-  PassPipelineRegistration<PipelineOptions>(
-      "fa3-pipeline", "asynchronous groups -> software-pipelined groups",
-      buildPipelinePipeline);
-  PassPipelineRegistration<PipelineOptions>(
-      "fa3-layout", "pipelined groups -> tiles and rings with layouts",
-      buildLayoutPipeline);
-  PassPipelineRegistration<PipelineOptions>(
-      "fa3-hopper", "laid-out groups -> hopper kernels, ready to be launched",
-      buildHopperPipeline);
-  PassPipelineRegistration<PipelineOptions>(
-      "fa3-ptx", "laid-out groups -> llvm and nvvm operations",
-      buildPTXPipeline);
-  PassPipelineRegistration<PipelineOptions>(
-      "fa3-lower-to-nvvm-pipeline",
-      "programs with attention on tensors, or tile kernels -> llvm and nvvm "
-      "operations",
-      buildLowerToNVVMPipeline);
+  registerPass([] { return createStageCheck(Stage::Specialize); });
+  for (const NamedPipeline &pipeline : kPipelines)
+    PassPipelineRegistration<PipelineOptions>(
+        pipeline.name, pipeline.summary,
+        [&pipeline](OpPassManager &pm, const PipelineOptions &options) {
+          if (pipeline.stage)
+            pm.addPass(createStageCheck(*pipeline.stage));
+          pipeline.build(pm, options);
+        });
 }

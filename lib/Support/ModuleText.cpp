@@ -263,6 +263,15 @@ LogicalResult fa3::checkModuleText(llvm::MemoryBufferRef buffer,
          << fault->message;
 }
 
+LogicalResult fa3::printModuleTextFault(llvm::MemoryBufferRef buffer) {
+  MLIRContext context(MLIRContext::Threading::DISABLED);
+  llvm::SourceMgr sources;
+  sources.AddNewSourceBuffer(llvm::MemoryBuffer::getMemBuffer(buffer),
+                             llvm::SMLoc());
+  SourceMgrDiagnosticHandler handler(sources, &context);
+  return checkModuleText(buffer, &context);
+}
+
 OwningOpRef<ModuleOp> fa3::parseModuleFile(StringRef path,
                                            MLIRContext *context) {
   std::string message;

@@ -2,19 +2,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fa3/InitAllDialects.h"
 #include "fa3/InitAllPasses.h"
+#include "fa3/Pipelines/PassText.h"
 #include "fa3/Support/ModuleText.h"
 #include "fa3/Support/Tool.h"
 #include "fa3/Tools/Mutate/Mutate.h"
-#include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/DialectRegistry.h"
-#include "mlir/IR/MLIRContext.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Support/FileUtilities.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "mlir/Transforms/Passes.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/MemoryBuffer.h"
-#include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/ToolOutputFile.h"
 
 using namespace mlir;
@@ -23,16 +21,6 @@ using namespace mlir;
 static LogicalResult fail(const llvm::Twine &message) {
   llvm::errs() << "fa3-opt: error: " << message << '\n';
   return failure();
-}
-
-/// What fa3::checkModuleText finds is reported as the parser would.
-static LogicalResult checkText(llvm::MemoryBufferRef input) {
-  MLIRContext context;
-  llvm::SourceMgr sources;
-  sources.AddNewSourceBuffer(llvm::MemoryBuffer::getMemBuffer(input),
-                             llvm::SMLoc());
-  SourceMgrDiagnosticHandler handler(sources, &context);
-  return fa3::checkModuleText(input, &context);
 }
 
 /// What mlir-opt does with files; an output that cannot be written is named.
@@ -54,7 +42,7 @@ static LogicalResult run(llvm::StringRef inputName, llvm::StringRef outputName,
       openInputFile(inputName, &message);
   if (!input)
     return fail(message);
-  if (failed(checkText(*input)))
+  if (failed(fa3::printModuleTextFault(*input)))
     return failure();
   std::unique_ptr<llvm::ToolOutputFile> output =
       openOutputFile(outputName, &message);
@@ -82,5 +70,7 @@ int main(int argc, char **argv) {
   fa3::mutate::registerMutationPasses();
   auto [input, output] = registerAndParseCLIOptions(
       argc, argv, "fa3 optimizer driver\n", registry);
+  if (auto wrong = fa3::explainPassArguments({argv + 1, argv + argc}))
+    return asMainReturnCode(fail(*wrong));
   return asMainReturnCode(run(input, output, registry));
 }

@@ -55,13 +55,17 @@ static void writeDeclaration(raw_ostream &os, const Record &record) {
   writeQuoted(os, record.getValueAsString("argument"));
   os << ", llvm::cl::desc(";
   writeQuoted(os, record.getValueAsString("description"));
-  os << "), llvm::cl::init(" << getInit(record) << ")}\n";
+  os << "), llvm::cl::init(" << getInit(record) << ")";
+  if (StringRef flags = record.getValueAsString("additionalOptFlags");
+      !flags.empty())
+    os << ", " << flags;
+  os << "}\n";
 }
 
 static void writeTunable(raw_ostream &os, const Record &record) {
   os << "FA3_TUNABLE_OPTION(" << record.getValueAsString("cppName") << ", ";
   writeQuoted(os, record.getValueAsString("argument"));
-  bool isNumber = record.getValueAsString("type") == "int64_t";
+  bool isNumber = record.getValueAsString("type") == "::fa3::options::Number";
   os << ", " << (isNumber ? "true" : "false") << ")\n";
 }
 

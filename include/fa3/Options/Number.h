@@ -1,22 +1,29 @@
-//===- BoundedNumber.h - numbers of pipeline options ------------*- C++ -*-===//
+//===- Number.h - numbers of options ----------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // A number outside of the range that Options.td gives its option is refused
-// where the text is parsed, under the option's own name. The default is always
-// taken: mostly it is 0 and lets a pass choose.
+// where the text is parsed, under the option's own name: of a pipeline and of a
+// single pass. The default is always taken: mostly it is 0 and lets a pass
+// choose.
 //===----------------------------------------------------------------------===//
 
-#ifndef FA3_PIPELINES_BOUNDEDNUMBER_H
-#define FA3_PIPELINES_BOUNDEDNUMBER_H
+#ifndef FA3_OPTIONS_NUMBER_H
+#define FA3_OPTIONS_NUMBER_H
 
-#include "fa3/Options/Options.h"
-#include "mlir/Pass/PassOptions.h"
+#include "llvm/Support/CommandLine.h"
+#include <cstdint>
 #include <limits>
 #include <optional>
 #include <string>
-#include <type_traits>
 
 namespace fa3::options {
+
+/// An int64_t whose parser has bounds.
+struct Number {
+  Number(int64_t value = 0) : value(value) {}
+  operator int64_t() const { return value; }
+  int64_t value;
+};
 
 /// What an option takes besides its default.
 struct Bounds {
@@ -43,31 +50,24 @@ struct Bounds {
   /// As a modifier of an option, behind its cl::init.
   template <typename Option>
   void apply(Option &option) const {
-    if constexpr (std::is_same_v<std::decay_t<decltype(option.getValue())>,
-                                 int64_t>)
-      option.getParser().setBounds(*this, option.getValue());
+    option.getParser().setBounds(*this, option.getValue());
   }
 };
 
-/// What a text becomes first; a type of its own has a parser of its own.
-struct BoundedNumber {
-  BoundedNumber(int64_t value = 0) : value(value) {}
-  operator int64_t() const { return value; }
-  int64_t value;
-};
-
 /// Parses a number that has bounds.
-class NumberParser : public llvm::cl::basic_parser<BoundedNumber> {
+class NumberParser : public llvm::cl::basic_parser<Number> {
 public:
-  using llvm::cl::basic_parser<BoundedNumber>::basic_parser;
+  using llvm::cl::basic_parser<Number>::basic_parser;
   bool parse(llvm::cl::Option &option, llvm::StringRef, llvm::StringRef text,
-             BoundedNumber &number) {
+             Number &number) {
     if (text.getAsInteger(0, number.value))
       return option.error("expects a number, got '" + text + "'");
     std::optional<std::string> wrong = bounds.explain(number, init);
     return wrong && option.error(*wrong);
   }
   llvm::StringRef getValueName() const override { return "long"; }
+  void printOptionDiff(const llvm::cl::Option &, Number,
+                       const llvm::cl::OptionValue<Number> &, size_t) const {}
   void setBounds(Bounds theBounds, int64_t theInit) {
     bounds = theBounds;
     init = theInit;
@@ -81,18 +81,9 @@ private:
 } // namespace fa3::options
 
 template <>
-class llvm::cl::parser<fa3::options::BoundedNumber>
+class llvm::cl::parser<fa3::options::Number>
     : public fa3::options::NumberParser {
   using NumberParser::NumberParser;
 };
 
-namespace fa3::options {
-
-template <typename T>
-using ParserOf = std::conditional_t<std::is_same_v<T, int64_t>,
-                                    llvm::cl::parser<BoundedNumber>,
-                                    mlir::detail::PassOptions::OptionParser<T>>;
-
-} // namespace fa3::options
-
-#endif // FA3_PIPELINES_BOUNDEDNUMBER_H
+#endif // FA3_OPTIONS_NUMBER_H

@@ -9,10 +9,12 @@
 #define FA3_OPTIONS_OPTIONS_H
 
 #include "fa3/Machine/Chip.h"
+#include "fa3/Options/Number.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CommandLine.h"
+#include <algorithm>
 
 namespace fa3::options {
 
@@ -30,6 +32,23 @@ inline std::string listWords(llvm::ArrayRef<llvm::StringLiteral> words) {
     text += (llvm::Twine(between) + "'" + word + "'").str();
   }
   return text;
+}
+
+/// "; did you mean 'b'?" of what is nearest to a word, if anything is near.
+inline std::string suggest(llvm::StringRef wrong,
+                           llvm::ArrayRef<llvm::StringRef> right) {
+  // A third of the letters, at most three of them, may be wrong.
+  unsigned most = std::clamp<unsigned>(wrong.size() / 3, 1, 3) + 1;
+  llvm::StringRef nearest;
+  for (llvm::StringRef word : right) {
+    unsigned distance =
+        wrong.edit_distance(word, /*AllowReplacements=*/true, most);
+    if (distance < most) {
+      most = distance;
+      nearest = word;
+    }
+  }
+  return nearest.empty() ? "" : ("; did you mean '" + nearest + "'?").str();
 }
 
 /// Parses the words of an enumeration.

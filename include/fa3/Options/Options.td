@@ -30,7 +30,10 @@ class PipelineOption<string member, string name, string type, string init,
 }
 
 class Number<string member, string name, string init, string text>
-    : PipelineOption<member, name, "int64_t", init, text>;
+    : PipelineOption<member, name, "::fa3::options::Number", init, text> {
+  let additionalOptFlags = "::fa3::options::Bounds{" # !cast<string>(least) #
+      ", " # !cast<string>(most) # ", " # !cast<string>(step) # "}";
+}
 class Text<string member, string name, string init, string text>
     : PipelineOption<member, name, "std::string", "\"" # init # "\"", text>;
 class Flag<string member, string name, string init, string text>

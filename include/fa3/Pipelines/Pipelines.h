@@ -10,7 +10,6 @@
 #define FA3_PIPELINES_PIPELINES_H
 
 #include "fa3/Conversion/AttentionToTile/AttentionToTile.h"
-#include "fa3/Options/Number.h"
 #include "fa3/Options/Options.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassOptions.h"
@@ -22,17 +21,17 @@ namespace fa3 {
 /// Options of the whole pipeline, from Options.td. A value of 0 lets the pass
 /// choose.
 struct PipelineOptions : public mlir::PassPipelineOptions<PipelineOptions> {
-#define FA3_PIPELINE_OPTION(member, name, type, value, text, isTunable, least, \
-                            most, step)                                        \
-  Option<type, options::ParserOf<type>> member{                                \
-      *this, name, llvm::cl::desc(text), llvm::cl::init(value),                \
-      options::Bounds{least, most, step}};
+#define FA3_PIPELINE_OPTION(member, ...) FA3_OPTION_##member;
 #include "fa3/Options/Options.h.inc"
 };
 
-/// What is wrong with the words in `name=value ..`, where a library cannot
-/// leave it to the parser to print it; nothing if all are right.
-std::optional<std::string> explainWrongWord(llvm::StringRef options);
+/// The names of the pipelines, and of their options, in order.
+llvm::SmallVector<llvm::StringRef> getPipelineNames();
+llvm::ArrayRef<llvm::StringRef> getPipelineOptionNames();
+
+/// What is wrong with the names, words and numbers in `name=value ..`, where a
+/// library cannot leave it to the parser to print it; nothing if all are right.
+std::optional<std::string> explainWrongOption(llvm::StringRef options);
 
 /// attention on tensors -> sequential tile kernels.
 void buildTilePipeline(mlir::OpPassManager &pm, const PipelineOptions &options);

@@ -33,6 +33,9 @@ std::optional<TextFault> findTextFault(llvm::StringRef text);
 mlir::LogicalResult checkModuleText(llvm::MemoryBufferRef buffer,
                                     mlir::MLIRContext *context);
 
+/// The same without a context: prints it as the parser would.
+mlir::LogicalResult printModuleTextFault(llvm::MemoryBufferRef buffer);
+
 /// What mlir::parseSourceFile does, behind that check. `-` is standard input.
 mlir::OwningOpRef<mlir::ModuleOp> parseModuleFile(llvm::StringRef path,
                                                   mlir::MLIRContext *context);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fa3/Tools/Run/Compile.h"
 #include "Fail.h"
+#include "fa3/Pipelines/PassText.h"
 #include "fa3/Target/Manifest/Manifest.h"
 #include "fa3/Target/PTX/PTX.h"
 #include "fa3/Target/PTX/Ptxas.h"
@@ -18,6 +19,8 @@ using namespace fa3;
 using namespace fa3::run;
 
 LogicalResult fa3::run::runPasses(ModuleOp module, StringRef passPipeline) {
+  if (std::optional<std::string> wrong = explainPipelineText(passPipeline))
+    return fail("--pass-pipeline: " + *wrong);
   FailureOr<OpPassManager> passes = parsePassPipeline(passPipeline);
   if (failed(passes))
     return failure();

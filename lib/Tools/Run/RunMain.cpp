@@ -48,6 +48,7 @@ private:
   LogicalResult runOnCpu();
   LogicalResult writeOutputs();
   LogicalResult checkResults();
+  void sayUnchecked();
   LogicalResult checkAgainstModule();
   LogicalResult measureDevice();
 
@@ -219,12 +220,31 @@ LogicalResult Session::checkAgainstModule() {
   return report.addChecks(checkAgainst(*problem, *second, tolerance));
 }
 
+/// A run without a word would look like a check, unless results are shown.
+void Session::sayUnchecked() {
+  if (!options.outputs.empty() || !line.prints.empty() || line.checksum ||
+      line.json || checks.explore)
+    return;
+  bool isReference = executor == ExecutorKind::Reference;
+  llvm::WithColor::note(llvm::errs(), "fa3-run")
+      << "'" << source->getFunction().getName()
+      << (isReference ? "' was computed by its definition"
+                      : "' ran without a fault")
+      << "; nothing was compared: "
+      << (source->getModule() ? "--check-each-pass or --against=MODULE do, "
+                              : "--reference=MODULE does, ")
+      << "--print=NAME shows results\n";
+}
+
 LogicalResult Session::checkResults() {
   if (second)
     return checkAgainstModule();
-  if (line.noCheck || !source->isAttention() ||
-      executor == ExecutorKind::Reference)
+  if (line.noCheck)
     return success();
+  if (!source->isAttention() || executor == ExecutorKind::Reference) {
+    sayUnchecked();
+    return success();
+  }
   FailureOr<SmallVector<CheckResult>> checks =
       checkAttention(source->getModule(), source->getFunction().getName(),
                      *problem, {line.checkHeads, line.seed});
@@ -332,6 +352,8 @@ static LogicalResult runStages(const CommandLine &line,
     return fail("--check-each-pass and --error-budget exclude each other");
   std::string text = (showsErrors ? checks.errorBudget : checks.eachPass) +
                      " " + line.pipelineOptions;
+  if (std::optional<std::string> wrong = explainWrongOption(text))
+    return fail(*wrong);
   if (!module ||
       failed(pipeline.parseFromString(StringRef(text).trim(), llvm::errs())))
     return failure();

@@ -79,6 +79,8 @@ LogicalResult Tracer::lower() {
     return failure();
   kernels = module->clone();
   PipelineOptions pipeline;
+  if (auto wrong = explainWrongOption(getPipelineOptions()))
+    return fail(*wrong);
   if (failed(pipeline.parseFromString(StringRef(getPipelineOptions()).trim(),
                                       llvm::errs())))
     return failure();

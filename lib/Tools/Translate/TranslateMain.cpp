@@ -3,6 +3,7 @@
 #include "fa3/Tools/Translate/TranslateMain.h"
 #include "fa3/InitAllDialects.h"
 #include "fa3/InitAllPasses.h"
+#include "fa3/Pipelines/PassText.h"
 #include "fa3/Support/ModuleText.h"
 #include "fa3/Target/Manifest/Manifest.h"
 #include "fa3/Target/PTX/PTX.h"
@@ -257,6 +258,31 @@ static LogicalResult translate(ModuleOp module, const Options &options,
   return writeFiles(files);
 }
 
+/// Operations that passes have to lower first are an error that names them.
+static LogicalResult checkIsLowered(ModuleOp module) {
+  Operation *found = nullptr;
+  module.walk([&](Operation *op) {
+    StringRef dialect = op->getName().getDialectNamespace();
+    // Host functions launch, and ask for the device, in fa3's dialects.
+    bool isKernel = op->getParentOfType<gpu::GPUModuleOp>() != nullptr;
+    if (dialect != "attention" &&
+        !(isKernel && llvm::is_contained({"tile", "warp", "hopper"}, dialect)))
+      return WalkResult::advance();
+    found = op;
+    return WalkResult::interrupt();
+  });
+  if (!found)
+    return success();
+  bool isHopper = found->getName().getDialectNamespace() == "hopper";
+  StringRef passes =
+      isHopper ? "fa3-hopper-to-llvm" : "fa3-lower-to-nvvm-pipeline";
+  InFlightDiagnostic diagnostic =
+      found->emitOpError("is not lowered to llvm and nvvm operations");
+  diagnostic.attachNote() << "--pass-pipeline='builtin.module(" << passes
+                          << ")' lowers the module first";
+  return diagnostic;
+}
+
 int fa3::translateMain(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   Options options;
@@ -306,6 +332,11 @@ int fa3::translateMain(int argc, char **argv) {
     return 1;
   step.stop();
   if (!options.pipeline.empty()) {
+    if (auto wrong = explainPipelineText(options.pipeline)) {
+      llvm::errs() << "fa3-translate: error: --pass-pipeline: " << *wrong
+                   << '\n';
+      return 1;
+    }
     FailureOr<OpPassManager> passes = parsePassPipeline(options.pipeline);
     if (failed(passes))
       return 1;
@@ -317,5 +348,7 @@ int fa3::translateMain(int argc, char **argv) {
     if (failed(passManager.run(*module)))
       return 1;
   }
+  if (failed(checkIsLowered(*module)))
+    return 1;
   return failed(translate(*module, options, timing));
 }

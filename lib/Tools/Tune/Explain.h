@@ -4,6 +4,7 @@
 #define FA3_LIB_TOOLS_TUNE_EXPLAIN_H
 
 #include "fa3/Tuning/Table.h"
+#include "mlir/IR/BuiltinOps.h"
 
 namespace llvm {
 class raw_ostream;
@@ -16,6 +17,11 @@ namespace fa3::tune {
 void explain(llvm::raw_ostream &os, const tuning::Problem &problem,
              const tuning::ProblemClass &problemClass,
              const tuning::Table &table);
+
+/// Says what the pipeline makes of kernels of tiles: groups, rings, products,
+/// threads, registers and shared memory.
+mlir::LogicalResult explainKernels(llvm::raw_ostream &os,
+                                   mlir::ModuleOp module);
 
 /// The main reason why a point is predicted to take longer than another one.
 std::string compare(const tuning::Problem &problem,

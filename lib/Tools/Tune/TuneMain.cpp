@@ -305,6 +305,10 @@ LogicalResult Session::explainModule() {
   auto module = parseModuleFile(line.file, &context);
   if (!module)
     return failure();
+  bool hasAttention = false;
+  module->walk([&](attention::ForwardOp) { hasAttention = true; });
+  if (!hasAttention)
+    return explainKernels(llvm::outs(), *module);
   FailureOr<Table> table = readTuningTable(&context, line.table);
   if (failed(table))
     return failure();
@@ -373,9 +377,15 @@ static int measure(int argc, char **argv) {
   std::string self = llvm::sys::fs::getMainExecutable(
       argv[0], reinterpret_cast<void *>(&measure));
   SmallString<128> script;
+  // A module among the arguments is what is measured, else the table.
+  bool isModule =
+      llvm::any_of(ArrayRef(argv + 1, argc - 1), [](StringRef word) {
+        return !word.starts_with("-") && word.ends_with(".mlir");
+      });
   for (StringRef up : {"..", "../.."}) {
     script = llvm::sys::path::parent_path(self);
-    llvm::sys::path::append(script, up, "benchmarks", "tune.py");
+    llvm::sys::path::append(script, up, "benchmarks",
+                            isModule ? "tune_module.py" : "tune.py");
     if (llvm::sys::fs::exists(script))
       break;
   }
