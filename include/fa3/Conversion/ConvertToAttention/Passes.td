@@ -28,7 +28,7 @@ def ConvertToAttention : Pass<"convert-to-attention", "::mlir::ModuleOp"> {
     transposes, broadcasts and collapsed or expanded shapes, whichever project
     wrote them. So keys that are repeated for a group of query heads are read
     once (GQA), and tensors in the order (batch, sequence, head, element) stay in
-    it (`layout bshd`). What is left of the reshapes are `tensor.expand_shape` and
+    it (`layout bshd`). The reshapes that remain are `tensor.expand_shape` and
     `tensor.collapse_shape`. Operations that nothing uses any longer are erased if
     they are known to do nothing else.
 
@@ -39,13 +39,7 @@ def ConvertToAttention : Pass<"convert-to-attention", "::mlir::ModuleOp"> {
     keys are skipped. Other masks are auxiliary operands, read where they are.
     A query that sees no key gives 0, as in torch; with IREE it is a NaN.
 
-    What is not converted stays as it is, with a remark that says why: through
-    MLIR's remark engine (category `convert-to-attention`) where there is one, as
-    a diagnostic otherwise. The pass does not fail.
-
-    With `signatures` (the default) functions that have a converted attention,
-    and that no symbol refers to, take and give builtin tensors where they had
-    `!torch.vtensor` that is only cast.
+    [Notes](PassNotes.md#convert-to-attention) say more.
 
     Example:
     ```mlir

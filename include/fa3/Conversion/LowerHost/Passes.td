@@ -29,22 +29,10 @@ def LowerHost : Pass<"fa3-lower-host", "::mlir::ModuleOp"> {
     waits, and copies back what it writes. It is the simple way to put attention
     into a program whose other operations run on the CPU.
 
-    `attention.call` becomes `func.call`; `views` become `memref.transpose`. A function
-    that it calls and that launches nothing, such as one that
-    attention-to-reference has made, keeps its code. The arguments of both get
-    types with any offset and strides; kernels want the last dimension contiguous,
-    which the runtime checks.
-
-    With `launch=gpu` the host function keeps its checks and launches by
-    `gpu.launch_func`, which upstream's `gpu-to-llvm` and its runtime wrappers take;
-    the kernels become a `gpu.binary` of PTX, workspaces `gpu.alloc`. Nothing of
-    fa3 is linked then. It is for kernels whose arguments are addresses and numbers:
-    upstream has no place for a tensor map that is made of an array's extents and
-    strides at run time, for a counter, or for the number of multiprocessors (give
-    the pipeline `mode=cta`). A launch returns when the kernel has run.
-
     Fails at calls on tensors (bufferize first), at kernels that are not lowered,
     and at arguments that a manifest does not know.
+
+    [Notes](PassNotes.md#fa3-lower-host) say more.
 
     Example:
     ```mlir
@@ -110,20 +98,12 @@ def MergeVariants : Pass<"fa3-merge-variants", "::mlir::ModuleOp"> {
     The first variant whose condition holds is launched, the last one if none
     does.
 
-    Launches may be `tile.launch` or `hopper.launch`, so that variants merge at any
-    level. What comes before the first launch of a variant is computed for all
-    of them, once where variants agree. Under the condition of a variant, in
-    `scf.if`, stand checks (cf.assert) that it does not share with all others, what
-    is defined for some operands only (a division by an extent) unless all variants
-    compute it behind the same checks, and all from the first launch on. A condition
-    is computed where those in front of it do not hold. Kernels get names
-    of their own. Passes on LLVM IR that a module of kernels asks for
-    (`hopper.llvm_passes`) become those of its kernels.
-
     Fails, before anything changes, at a variant without a host function or a
     condition, or with more than one of these or of modules of kernels; at host
     functions and conditions whose arguments differ; at control flow in either.
     A module without modules in it stays as it is.
+
+    [Notes](PassNotes.md#fa3-merge-variants) say more.
 
     Example:
     ```mlir

@@ -25,15 +25,6 @@ def Outline : Pass<"attention-outline", "::mlir::ModuleOp"> {
     between them and attention. A transposition that moves the last dimension stays,
     since elements are contiguous.
 
-    In a program on memrefs attention has operands from `bufferization.to_tensor`,
-    and `bufferization.to_buffer` or `bufferization.materialize_in_destination` on
-    its results, as One-Shot Bufferize leaves an operation that it does not know
-    (`allow-unknown-ops`). Its call is on memrefs: subviews, transpositions and
-    other views are strides of their types. The call writes to where the program
-    copies a result in the end if that is there before, and apart from what it reads;
-    else to a new allocation. Elements of a last dimension that are known to be apart
-    are copied in front of the call.
-
     A function that consists of attention on its arguments, and that nothing calls,
     stays as it is: the later passes take it (attention-to-tile).
 
@@ -41,8 +32,7 @@ def Outline : Pass<"attention-outline", "::mlir::ModuleOp"> {
     `gpu.module`, or in `gpu.launch`, and at scalars other than f32, i32, i64 and
     index.
 
-    Remarks of category `attention-outline` (MLIR's remark engine) say what became of
-    each attention and of each transposition.
+    [Notes](PassNotes.md#attention-outline) say more.
 
     Example:
     ```mlir
@@ -160,7 +150,7 @@ def DeriveGradient : Pass<"attention-derive-gradient"> {
     Every `attention.backward` with a `score_mod` region and without `score_grad`
     gets one, by reverse mode: the code of `score_mod` is repeated, and behind it
     every operation whose operands depend on the score adds to the gradients of
-    these (GradientOpInterface). What does not depend on the score costs nothing:
+    these (GradientOpInterface). Code that does not depend on the score costs nothing:
     for ALiBi and bias `score_grad` yields the gradient as it came. A constant
     factor with the flag `reassoc` is multiplied once, at the end, and not at all
     if the factors cancel, as those of a soft cap do.
@@ -272,16 +262,13 @@ def Quantize : Pass<"attention-quantize", "::mlir::ModuleOp"> {
     about the digits of bf16; k and v have one number an element as before. The
     first product then is two.
 
-    `hadamard` rotates q and k by a Hadamard matrix. It spreads outliers and
-    leaves the scores as they are, up to rounding. The signs of its rows are a
-    further argument of the function, d numbers with the name `signs`, of which
-    only the sign counts: random ones, fixed or not.
-
     Fails on head dims that 8-bit products do not have (multiples of 16) and,
     with `hadamard`, on head dims other than 1, 12 or 20 times a power of two,
     on attention that does not lie directly in a function, on several in one
     that differ in head dim or element type, and on functions that something
     refers to.
+
+    [Notes](PassNotes.md#attention-quantize) say more.
 
     Example, `scales=block hadamard`:
     ```mlir

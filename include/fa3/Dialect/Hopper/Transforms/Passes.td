@@ -279,27 +279,7 @@ def ShortenTanh : Pass<"hopper-shorten-tanh", "::mlir::gpu::GPUFuncOp"> {
     has made the cubic coefficient of c tanh(k x) -1, x (c a k - x^2) takes a
     multiplication less.
 
-    Where a branch of warps hangs on a maximum across lanes of tanh(k x), for a
-    constant k above 0 and at least 16 elements x of f32 in a thread, and that
-    maximum is compared with a limit that is a function of what a loop carries
-    (lazy rescaling), lanes vote on one maximum of |x| instead: whether it is
-    below 0.25 / k and below what the limit makes of it. tanh(k x) is at most
-    k |x|, so then both the polynomial is good and the maximum of tanh does not
-    exceed its limit. What depends on the tanh, up to the next operation that has
-    effects, is computed in both regions of a `warp_if_else`: as it was where some
-    argument is too large; else by the polynomial, merged with a constant factor
-    behind it, and without the maximum, as if the condition were false.
-
-    The limit is computed where it changes and carried by the loop. A negative one
-    says that a warp goes the first way without asking: -1 where the limit of the
-    maximum is below 0, -16, which then counts up, behind an argument that was too
-    large. So code whose scores are beyond a quarter of the cap as a rule loses
-    little (docs/Performance.md). Arguments that are NaN take either way and
-    remain NaN.
-
-    Leaves alone what does not have this form: tanh of masked scores or with sums
-    behind it, eager rescaling; products of integers, which ptxas would keep beside
-    the floats that they become; and loops of fewer than five iterations.
+    [Notes](PassNotes.md#hopper-shorten-tanh) say more.
 
     Example:
     ```mlir
@@ -360,16 +340,9 @@ def VoteEarly : Pass<"hopper-vote-early", "::mlir::gpu::GPUFuncOp"> {
     carried from there. It is a 64th of the threshold lower than asked, more than
     rounding makes of it; in the branch the condition itself decides.
 
-    `auto` does that where the numbers are results of products, of which the
-    greatest is positive as a rule. Where what is read from shared memory is added
-    to them, as a bias is, lanes vote on floats, if a thread has at most 48
-    numbers. `auto` leaves votes alone on masked numbers, which stand where few
-    steps are, and on those that are edited otherwise: the special-function unit
-    is busy behind the vote and would idle in front of it, and for what code adds
-    to every element registers are short. `integers` votes on bits wherever it
-    can, and else on floats; `floats` does that only.
-
     Fails if the option is none of these.
+
+    [Notes](PassNotes.md#hopper-vote-early) say more.
 
     Example, `early-votes=floats`:
     ```mlir

@@ -127,7 +127,7 @@ def InsertPingPong : Pass<"tile-insert-ping-pong"> {
     product of them is awaited, or right behind the acquire where the block has
     no product (steps that a replica skips). All replicas acquire an entry of a
     ring between groups equally often, so they take equally many turns.
-    What the products need is acquired before the turn is taken.
+    Operands of the products are acquired before the turn is taken.
 
     Whether that pays is measured: with three and four replicas, and where
     element code runs under products already, turns cost up to 6 %
@@ -172,14 +172,7 @@ def HoldOperands : Pass<"tile-hold-operands"> {
     memory, too, it holds up to four: every step makes room for those. A number
     holds at most so many steps, whatever is left; 0 none.
 
-    Leaves alone: products whose operands are no windows, or whose left operand
-    has its K along the rows; windows of a product that its loop awaits before it
-    issues another one with a left operand in registers (loops of one stage), since
-    ptxas 13.0 may overwrite held registers there. `auto` also leaves groups
-    alone that compute with tiles which their threads load, with numbers of
-    columns, with tanh of tiles (which `hopper-shorten-tanh` makes two ways of),
-    or with tiles that they read beside products of 8 bits: they need the
-    registers.
+    [Notes](PassNotes.md#tile-hold-operands) say more.
 
     Example: with hold=1,
 

@@ -58,10 +58,7 @@ def StrengthReduce : Pass<"tile-strength-reduce"> {
     costs an operation per row instead of one per element, and what is left of
     slope * (j - i) is the same for all rows, one product per column.
 
-    *Comparisons.* A minimum, a maximum or an absolute value of index tiles that
-    only a comparison reads is taken apart: max(x, y) <= z is x <= z and y <= z,
-    |x| <= z is x <= z and -x <= z. Of coordinates these are comparisons with one
-    base and immediates.
+    [Notes](PassNotes.md#tile-strength-reduce) say more.
 
     Example, under `%keep` = `j <= i`:
     ```mlir
@@ -111,9 +108,7 @@ def ListTiles : Pass<"tile-list-tiles", "::mlir::ModuleOp"> {
     places. Memory between them is the host's (`memref.alloc`). Ranks are counted
     one by one, so that a launch has at most 65536 entries; the host requires it.
 
-    A kernel is left as it is, with a remark, if no bound of a loop depends on the
-    grid by way of memory, if the grid's bounds are in memory themselves, and if
-    several launches have it.
+    [Notes](PassNotes.md#tile-list-tiles) say more.
 
     Example:
     ```mlir
@@ -160,57 +155,16 @@ def MapGrid : Pass<"tile-map-grid", "::mlir::ModuleOp"> {
     registers are left for the loop, but none for a claimed number: three groups
     of consumers whose steps are in lists in memory.
 
-    `order=rows`: the first grid index runs fastest.
-    `order=longest-first`: the first grid index runs slowest and backwards, the
-    others run fastest, so that with work growing in the first index (causal
-    masks) the longest tiles start first. Forwards, where loops have fewer steps
-    for certain as it grows. `order=auto` takes this order where a bound of a
-    loop depends on the first grid index. `order=pairs`, for
-    static grids: a CTA's tiles are pairs of a long and a short one (an error for
-    others). `order=list` is that of a list that `tile-list-tiles` has made, and
-    as `auto` for a grid without one.
-
-    `heights=auto`: where all tiles have the same work, extents are known, and all
-    stores end at their tile's end of rows (`below`), rows are cut into full tiles
-    and shorter ones, of fewer replicas, that come last: as many that by estimate
-    the launch ends first on `sms` SMs. 10.4 rounds of full tiles
-    take 11; 9 rounds and two of tiles of 2/3 of the rows end earlier. The
-    estimate gives a tile of a part of the rows 0.3 + 0.7 * part of the time.
-    Otherwise the last tile ends with the last replica that has rows.
-
-    Tiles that differ in the first index alone read the same parts of the arrays
-    that their loops load from. With longest-first order they are far apart, so
-    the other indices are cut into sections whose parts fit `l2-bytes`: one
-    section is done for all first indices, then the next. Of an array that a loop
-    walks in a range of bounded length (the keys of a window) the part is that
-    range. What tiles do not share passes through the cache, too, the more often
-    the more indices a section has: unless all parts are bounded, there are as
-    many sections that each has about `section-rounds` tiles for every SM,
-    enough for long tiles and short ones to end at the same time. The number of
-    sections is computed at the launch and becomes a kernel argument.
-
-    Of the other indices those run fastest on which the place of some loaded tile
-    does not depend (the batch, where all batches read the same bias): tiles that
-    share it are then worked on at the same time. Behind them follow, from the
-    last on, indices of dimensions whose stride the launch gives in an array of
-    which threads read tiles in bulk: an array that is one for all batches often
-    comes with a stride of zero. In other orders than longest-first the first
-    such index runs before the first grid index where more than `l2-bytes` of
-    the array belong to the others (a row of tiles of such a bias would have left
-    the cache before the next batch reads it) and its stride is zero; the host
-    finds out and tells the kernel how many of its values do.
-
     A bound that is read from memory, such as the number of entries of a list of
     work, is known when the kernel runs: there is one CTA per SM, and each reads
     the bound and goes through its tiles, or claims them. Nothing is then cut or
     shared by what the host would compute; a negative bound is one of no tiles.
     `mode=cta` is refused.
 
-    What does not change from tile to tile, such as scales in memory, is computed
-    or read in front of the loop over tiles.
-
     Fails on a grid bound that is no index arithmetic on kernel arguments and
     elements of arrays that the kernel only reads, and on a second grid.
+
+    [Notes](PassNotes.md#tile-map-grid) say more.
 
     Example, `mode=cta order=rows`:
     ```mlir
@@ -319,11 +273,7 @@ def ScaleOperands : Pass<"tile-scale-operands"> {
     only; for a head dim of 128 and a cap of 30 f is 0.0071. It is not done where
     f is below 1/512 or above 1.
 
-    | `when` | |
-    |---|---|
-    | `auto` | up to 128 columns, where the loop may run 12 times or more and sums of rows only divide |
-    | `always` | wherever that is possible |
-    | `never` | nowhere |
+    [Notes](PassNotes.md#tile-scale-operands) say more.
 
     Example:
     ```mlir
@@ -360,7 +310,7 @@ def SumByProducts : Pass<"tile-sum-by-products"> {
     1/8. So all that is done with the partial sums has to be linear, and they
     have to be summed in the end.
 
-    What is summed is then the operand as the product takes it, converted to its
+    The sum is then that of the operand as the product takes it, converted to its
     type: sums and product see the same rounding, and a quotient of the two loses
     nothing. A sum that is told to others, say by its logarithm, is off by at most
     the type's unit roundoff. Every sum starts from zero: the tensor core keeps
