@@ -306,7 +306,9 @@ LogicalResult Session::explainModule() {
   if (!module)
     return failure();
   bool hasAttention = false;
-  module->walk([&](attention::ForwardOp) { hasAttention = true; });
+  module->walk([&](Operation *op) {
+    hasAttention |= isa<attention::ForwardOp, attention::BackwardOp>(op);
+  });
   if (!hasAttention)
     return explainKernels(llvm::outs(), *module);
   FailureOr<Table> table = readTuningTable(&context, line.table);
