@@ -14,8 +14,8 @@ static int64_t getExtent(Value tensor, int64_t dim) {
 }
 
 /// `number` as a dimension of `rank`, counted from the end if it is below 0.
-static std::optional<int64_t> getDimension(std::optional<int64_t> number,
-                                           int64_t rank) {
+static std::optional<int64_t> wrapDimension(std::optional<int64_t> number,
+                                            int64_t rank) {
   if (!number || *number < -rank || *number >= rank)
     return std::nullopt;
   return *number < 0 ? *number + rank : *number;
@@ -96,7 +96,7 @@ static Value readTorchSlice(Point &point, Operation *op, const State &state) {
   int64_t rank = state.dims.size();
   Value source = getOperand(op, 0);
   RankedTensorType type = getTensorType(source);
-  auto dim = getDimension(getInteger(getOperand(op, 1)), rank);
+  auto dim = wrapDimension(getInteger(getOperand(op, 1)), rank);
   auto start = isNone(getOperand(op, 2)) ? 0 : getInteger(getOperand(op, 2)),
        step = getInteger(getOperand(op, 4));
   if (!type || type.getRank() != rank || !dim || !start || !step || *step < 1)
@@ -116,7 +116,7 @@ static Value readSelect(Point &point, Operation *op, const State &state) {
   Value source = getOperand(op, 0);
   int64_t rank = state.dims.size() + 1;
   RankedTensorType type = getTensorType(source);
-  auto dim = getDimension(getInteger(getOperand(op, 1)), rank);
+  auto dim = wrapDimension(getInteger(getOperand(op, 1)), rank);
   auto index = getInteger(getOperand(op, 2));
   if (!type || type.getRank() != rank || !dim || !index)
     return {};
@@ -259,7 +259,7 @@ static bool isTorch(Operation *op, StringRef name) {
 /// torch.aten.diff: (x, how often, dimension, in front, behind).
 static Value readDifference(Point &point, Operation *op, const State &state) {
   int64_t rank = state.dims.size();
-  auto dim = getDimension(getInteger(getOperand(op, 2)), rank);
+  auto dim = wrapDimension(getInteger(getOperand(op, 2)), rank);
   if (getInteger(getOperand(op, 1)) != 1 || !dim)
     return {};
   SmallVector<Value> parts;
@@ -330,7 +330,7 @@ static Value readRunningSum(Point &point, Value source,
                             std::optional<int64_t> number, const State &state) {
   int64_t rank = state.dims.size();
   RankedTensorType type = getTensorType(source);
-  auto dim = getDimension(number, rank);
+  auto dim = wrapDimension(number, rank);
   if (!type || type.getRank() != rank || !dim)
     return {};
   Value element = point.getElement({source, state.dims});
@@ -376,7 +376,7 @@ Value fa3::convert::computeMoved(Point &point, const State &state) {
                          isKnown);
   if (auto joined = getJoined(op)) {
     auto &[parts, number] = *joined;
-    auto dim = getDimension(number, state.dims.size());
+    auto dim = wrapDimension(number, state.dims.size());
     if (!dim || parts.empty() || parts.size() > 4)
       return {};
     return point.attempt(
