@@ -249,8 +249,9 @@ bool BackwardPlanner::isFusedFaster(const BackwardPart &fused) const {
   };
   constexpr Shortest kOfWide = {725, 1450}, kOfNarrow = {1450, 2900};
   bool isWide = fused.tile.blockN >= kWideStep;
+  // Sequences with places are short more often than others.
   if (!facts.queries || !facts.keys)
-    return isWide || !demand.isMasked;
+    return isWide || !demand.isMasked || !facts.hasPlaces;
   const Shortest &shortest = isWide ? kOfWide : kOfNarrow;
   return std::max(*facts.queries, *facts.keys) >=
          (demand.isMasked ? shortest.masked : shortest.unmasked);

@@ -28,6 +28,7 @@ struct RegisterModel {
   int64_t shortProduct, columnsPerDescriptor;
   int64_t loopOverTiles;
   int64_t termsOfUnknown, termsOfBytes;
+  int64_t lateTiles, lateInLoop, lateToConstant;
 
   // Tiles that make ptxas keep more than is counted.
   int64_t wideColumns, manyKeyUses, stepsOfKeyNumber;
@@ -44,7 +45,7 @@ struct RegisterModel {
       producerOfMore, converter;
 
   // Operands held in registers, in steps of a product.
-  int64_t worthHolding, mostHeld, narrowRead, columnsPerUnseen;
+  int64_t worthHolding, mostHeld, heldLate, narrowRead, columnsPerUnseen;
 
   /// The largest sum of tiles and code that the choice of a tile may plan for;
   /// of 8-bit operands, beside a role that converts.

@@ -178,7 +178,7 @@ def Option_Stages : Number<"stages", "stages", "0",
     "greatest number of pipeline stages (0: 1 for loops in whose steps the "
     "results of independent products meet, else 2)">;
 def Option_LateProducts : Word<
-    "lateProducts", "late-products", Words_Choice, "False",
+    "lateProducts", "late-products", Words_Choice, "Auto",
     "whether products that read what replicas exchange in a loop, and what is "
     "stored of them, come an iteration late, and numbers of columns are read in "
     "front of the product that starves them: true, false, or auto, where the "

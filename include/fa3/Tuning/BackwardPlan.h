@@ -77,6 +77,8 @@ struct BackwardFacts {
   BackwardDemand demand;
   /// Whether sequences have lengths of their own.
   bool hasLengths = false;
+  /// Whether sequences have places in memory, as packed ones.
+  bool hasPlaces = false;
   /// Of one sequence, where the compiler knows them.
   std::optional<int64_t> queries, keys;
   /// Kernels of gradients of auxiliary operands, in order.

@@ -75,6 +75,7 @@ FailureOr<BackwardFacts> fa3::readBackwardFacts(HostFunction &host) {
   facts.dv = op.getValueHeadDim();
   facts.demand = readDemand(op);
   facts.hasLengths = op.hasLengths();
+  facts.hasPlaces = op.hasPlace(Sequence::query) || op.hasPlace(Sequence::key);
   // Rows of all sequences are not the length of one.
   auto getLength = [&](Sequence sequence, Value extent) {
     return op.hasPlace(sequence) ? std::nullopt : getConstantIntValue(extent);

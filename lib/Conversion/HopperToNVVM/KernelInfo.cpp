@@ -1,10 +1,12 @@
 //===- KernelInfo.cpp - threads of a kernel during its lowering -----------===//
 // SPDX-License-Identifier: Apache-2.0
 #include "KernelInfo.h"
+#include "Patterns.h"
 #include "fa3/Dialect/Hopper/Analysis/Dependence.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/IR/Matchers.h"
+#include "llvm/ADT/MapVector.h"
 #include <numeric>
 
 using namespace mlir;
@@ -163,6 +165,8 @@ LogicalResult KernelInfo::prepare(gpu::GPUFuncOp function, StringRef smem) {
   auto pointer = LLVM::LLVMPointerType::get(builder.getContext(), 3);
   Value start = LLVM::AddressOfOp::create(builder, loc, pointer, smem);
   sharedMemory = LLVM::PtrToIntOp::create(builder, loc, i32, start);
+  // Where shared memory starts takes less than 31 bits.
+  renewHeldOperands(function, ints.shiftRight(sharedMemory, 31));
 
   SmallVector<warp::GroupOp> order;
   function.walk([&](warp::GroupOp group) { order.push_back(group); });
@@ -178,8 +182,8 @@ LogicalResult KernelInfo::prepare(gpu::GPUFuncOp function, StringRef smem) {
       return failure();
     prepareGroup(builder, group);
   }
-  prepareDescriptors(function);
   findPins(function);
+  prepareDescriptors(function);
   return prepareFragments(function);
 }
 
@@ -192,10 +196,8 @@ const GroupInfo &KernelInfo::getOf(Operation *op) const {
 // Fragments
 //===----------------------------------------------------------------------===//
 
-/// Sum of the offsets along `dim` that the set bits of `index` add. Runs of
-/// bits whose offsets double are taken together.
-static Value sumBits(IntegerBuilder &ints, Value index,
-                     ArrayRef<LinearLayout::Basis> bases, unsigned dim) {
+Value fa3::sumBits(IntegerBuilder &ints, Value index,
+                   ArrayRef<LinearLayout::Basis> bases, unsigned dim) {
   Value sum = ints.constant(0);
   for (size_t bit = 0; bit < bases.size();) {
     int64_t offset = bases[bit][dim];
@@ -293,32 +295,63 @@ uint64_t fa3::getDescriptorTemplate(DescType type) {
   return mode << 62 | (stride >> 4) << 32 | (leading >> 4) << 16;
 }
 
+/// All but the address of a descriptor, by halves.
+static int64_t getHigh(uint64_t descriptor) { return descriptor >> 32 << 32; }
+static int64_t getLow(uint64_t descriptor) {
+  return descriptor & std::numeric_limits<uint32_t>::max();
+}
+
 void KernelInfo::prepareDescriptors(gpu::GPUFuncOp function) {
-  llvm::DenseMap<std::pair<Operation *, Type>, Value> bases;
+  llvm::MapVector<std::pair<Operation *, Type>, SmallVector<DescOp>> users;
   function.walk([&](DescOp op) {
-    auto alloc = op.getBuffer().getDefiningOp<AllocOp>();
-    if (!alloc)
-      return;
-    Value &base = bases[{alloc, op.getDesc().getType()}];
-    if (!base) {
-      OpBuilder builder(op.getContext());
-      builder.setInsertionPointAfter(alloc);
-      Location loc = op.getLoc();
-      // The conversion of the allocation makes the cast vanish.
-      Value address = UnrealizedConversionCastOp::create(
-                          builder, loc, builder.getI32Type(), alloc.getBuffer())
-                          .getResult(0);
-      Value field = IntegerBuilder(builder, loc).shiftRight(address, 4);
-      Value wide =
-          arith::ExtUIOp::create(builder, loc, builder.getI64Type(), field);
-      Value bits = arith::ConstantOp::create(
-          builder, loc,
-          builder.getI64IntegerAttr(
-              getDescriptorTemplate(op.getDesc().getType())));
-      base = arith::OrIOp::create(builder, loc, wide, bits);
-    }
-    descriptors[op] = base;
+    if (auto alloc = op.getBuffer().getDefiningOp<AllocOp>())
+      users[{alloc, op.getDesc().getType()}].push_back(op);
   });
+  isTight = formsAnew && users.size() > kMostBases;
+  for (auto &[key, ops] : users) {
+    auto alloc = cast<AllocOp>(key.first);
+    OpBuilder builder(function.getContext());
+    builder.setInsertionPointAfter(alloc);
+    uint64_t bits = getDescriptorTemplate(cast<DescType>(key.second));
+    DescriptorBase base;
+    if (isTight && alloc.getOffset())
+      base = {getStartOf(builder, alloc, getLow(bits)), getHigh(bits)};
+    else
+      base = {getAddressOf(builder, alloc, bits), std::nullopt};
+    for (DescOp op : ops)
+      descriptors[op] = base;
+  }
+}
+
+/// The descriptor of a buffer as one number.
+Value KernelInfo::getAddressOf(OpBuilder &builder, AllocOp alloc,
+                               uint64_t bits) {
+  Location loc = alloc.getLoc();
+  // The conversion of the allocation makes the cast vanish.
+  Value address = UnrealizedConversionCastOp::create(
+                      builder, loc, builder.getI32Type(), alloc.getBuffer())
+                      .getResult(0);
+  Value field = IntegerBuilder(builder, loc).shiftRight(address, 4);
+  Value wide =
+      arith::ExtUIOp::create(builder, loc, builder.getI64Type(), field);
+  Value constant =
+      arith::ConstantOp::create(builder, loc, builder.getI64IntegerAttr(bits));
+  return arith::OrIOp::create(builder, loc, wide, constant);
+}
+
+/// The low half of the descriptor of a buffer, as a constant more than where
+/// shared memory starts.
+Value KernelInfo::getStartOf(OpBuilder &builder, AllocOp alloc, int64_t low) {
+  Location loc = alloc.getLoc();
+  IntegerBuilder ints(builder, loc);
+  Value start = ints.add(ints.shiftRight(sharedMemory, 4),
+                         low + int64_t(*alloc.getOffset() >> 4));
+  auto group = alloc->getParentOfType<warp::GroupOp>();
+  if (!group || group.getReplicas() == 1)
+    return start;
+  Value replica = arith::IndexCastOp::create(builder, loc, builder.getI32Type(),
+                                             getOf(alloc).replica);
+  return ints.add(start, ints.mul(replica, alloc.getReplicaBytes() >> 4));
 }
 
 /// Whether a value is the same in every iteration of the loop.
@@ -372,6 +405,7 @@ void KernelInfo::findPins(gpu::GPUFuncOp function) {
           isShared |= isUsedOutside(loop, operand);
         }
     bool pinsAll = count > kMostHoisted && isShared;
+    formsAnew |= pinsAll;
     Value last;
     for (WgmmaOp product : products) {
       Value lhs = product.getLhs(), rhs = product.getRhs();
@@ -394,6 +428,6 @@ void KernelInfo::findPins(gpu::GPUFuncOp function) {
   });
 }
 
-Value KernelInfo::getDescriptorBase(DescOp op) const {
+DescriptorBase KernelInfo::getDescriptorBase(DescOp op) const {
   return descriptors.lookup(op);
 }

@@ -42,6 +42,14 @@ struct GroupInfo {
   }
 };
 
+/// What the descriptors of a buffer are counted from.
+struct DescriptorBase {
+  /// The whole descriptor (i64), or its low half (i32).
+  mlir::Value start;
+  /// The high half, in its place, where `start` is the low one.
+  std::optional<int64_t> high;
+};
+
 class KernelInfo {
 public:
   explicit KernelInfo(const LoweringOptions &options) : options(options) {}
@@ -65,6 +73,9 @@ public:
   /// Whether the kernel may start before those in front of it have ended, so
   /// that memory changes while it runs.
   bool waits() const { return waitsForOthers; }
+  /// Whether a loop forms all of its descriptors anew in each step, and they
+  /// are of many buffers: what threads compute addresses from is kept small.
+  bool savesRegisters() const { return isTight; }
 
   /// Coordinate along `dim` of a thread's first register.
   mlir::Value getThreadOffset(mlir::Operation *op,
@@ -74,8 +85,8 @@ public:
   /// ones; null if nothing is replicated.
   mlir::Value getOwner(mlir::Operation *op,
                        hopper::FragmentAttr fragment) const;
-  /// Descriptor of the first slot of the op's buffer, null if not hoisted.
-  mlir::Value getDescriptorBase(hopper::DescOp op) const;
+  /// Of the first slot of the op's buffer; null if not hoisted.
+  DescriptorBase getDescriptorBase(hopper::DescOp op) const;
   /// What the descriptors of a product's operands that stay while its loop runs
   /// shall be formed from in every iteration: one that changes, of the product
   /// or of an earlier one of the same block. Null for operands that change, and
@@ -95,6 +106,10 @@ private:
   mlir::LogicalResult prepareRegisters(warp::GroupOp group);
   mlir::LogicalResult prepareFragments(mlir::gpu::GPUFuncOp function);
   void prepareDescriptors(mlir::gpu::GPUFuncOp function);
+  mlir::Value getAddressOf(mlir::OpBuilder &builder, hopper::AllocOp alloc,
+                           uint64_t bits);
+  mlir::Value getStartOf(mlir::OpBuilder &builder, hopper::AllocOp alloc,
+                         int64_t low);
   void findPins(mlir::gpu::GPUFuncOp function);
 
   LoweringOptions options;
@@ -102,10 +117,11 @@ private:
   mlir::Value sharedMemory;
   int64_t numWarps = 0;
   bool waitsForOthers = false;
+  bool formsAnew = false, isTight = false;
   llvm::DenseMap<mlir::Operation *, GroupInfo> groups;
   llvm::DenseMap<std::pair<mlir::Operation *, mlir::Attribute>, FragmentInfo>
       fragments;
-  llvm::DenseMap<mlir::Operation *, mlir::Value> descriptors;
+  llvm::DenseMap<mlir::Operation *, DescriptorBase> descriptors;
   llvm::DenseMap<mlir::Operation *, Pins> pins;
 };
 
@@ -114,6 +130,10 @@ private:
 /// uniform registers beside others: ptxas then moves them to vector registers
 /// and back, or spills.
 constexpr int64_t kMostHoisted = 8;
+/// Where a loop forms its descriptors anew in each step, it keeps what they are
+/// counted from: the addresses of so many buffers, or else where shared memory
+/// starts, which all have in common.
+constexpr size_t kMostBases = 4;
 
 /// Constant high half and strides of a descriptor: all but the address.
 uint64_t getDescriptorTemplate(hopper::DescType type);
@@ -139,6 +159,11 @@ private:
   mlir::OpBuilder &builder;
   mlir::Location loc;
 };
+
+/// Sum of the offsets along `dim` that the set bits of `index` add. Runs of
+/// bits whose offsets double are taken together.
+mlir::Value sumBits(IntegerBuilder &ints, mlir::Value index,
+                    llvm::ArrayRef<LinearLayout::Basis> bases, unsigned dim);
 
 /// The constant behind an integer value, if it is one.
 std::optional<int64_t> getConstant(mlir::Value value);

@@ -25,6 +25,9 @@ protected:
 
 /// Makes loops and branches carry 8-bit fragments as 32-bit words.
 void packCarriedFragments(mlir::gpu::GPUFuncOp kernel);
+/// Keeps registers that products of a loop only read from being given away by
+/// ptxas. `zero`: an i32 that is 0, which ptxas does not know.
+void renewHeldOperands(mlir::gpu::GPUFuncOp kernel, mlir::Value zero);
 /// Turns loops over the tiles of a CTA into loops that test the tile.
 mlir::LogicalResult lowerShares(mlir::gpu::GPUFuncOp kernel);
 void populateSharePatterns(mlir::RewritePatternSet &patterns,

@@ -92,12 +92,17 @@ getMatrixAddresses(OpBuilder &builder, AccessOp op, Adaptor adaptor,
   // from the layout's warp bits alone, so they are taken from lane 0's start.
   const GroupInfo &group = info.getOf(op);
   Value lane = group.lane;
+  // Bits that are taken together take one register less. Other kernels may be
+  // slower by it: ptxas orders the stores of the output in another way.
+  auto warpBases = op.getFragment().getLayout().getWarpBases();
   Value warpRow = ints.constant(0);
-  const LinearLayout &layout = op.getFragment().getLayout();
-  for (auto [bit, basis] : llvm::enumerate(layout.getWarpBases())) {
-    Value isSet = ints.bitAnd(ints.shiftRight(group.warp, bit), 1);
-    warpRow = ints.add(warpRow, ints.mul(isSet, basis[0]));
-  }
+  if (info.savesRegisters())
+    warpRow = sumBits(ints, group.warp, warpBases, 0);
+  else
+    for (auto [bit, basis] : llvm::enumerate(warpBases)) {
+      Value isSet = ints.bitAnd(ints.shiftRight(group.warp, bit), 1);
+      warpRow = ints.add(warpRow, ints.mul(isSet, basis[0]));
+    }
   Value matrix = ints.shiftRight(lane, 3);
   Value row = ints.add(
       ints.add(adaptor.getRow(), warpRow),

@@ -54,8 +54,8 @@ struct DescPattern : KernelPattern<DescOp> {
              << unit << " bytes, got " << inBlock << " bytes into a block";
 
     Location loc = op.getLoc();
-    Value base = info.getDescriptorBase(op);
-    if (!base)
+    DescriptorBase base = info.getDescriptorBase(op);
+    if (!base.start)
       return op.emitOpError("expects a buffer that is the result of a "
                             "'hopper.smem.alloc'");
     IntegerBuilder ints(rewriter, loc);
@@ -66,8 +66,17 @@ struct DescPattern : KernelPattern<DescOp> {
                           buffer.getBlockBytes() >> 4));
     window = ints.add(window, inBlock >> 4);
     Value slot = ints.mul(adaptor.getIndex(), buffer.getSlotBytes() >> 4);
-    rewriter.replaceOp(
-        op, advance(rewriter, loc, advance(rewriter, loc, base, window), slot));
+    if (!base.high) {
+      Value first = advance(rewriter, loc, base.start, window);
+      rewriter.replaceOp(op, advance(rewriter, loc, first, slot));
+      return success();
+    }
+    Type i64 = rewriter.getI64Type();
+    Value low = ints.add(ints.add(base.start, window), slot);
+    rewriter.replaceOpWithNewOp<arith::OrIOp>(
+        op, arith::ExtUIOp::create(rewriter, loc, i64, low),
+        arith::ConstantOp::create(rewriter, loc,
+                                  rewriter.getI64IntegerAttr(*base.high)));
     return success();
   }
 

@@ -84,4 +84,55 @@ gpu.module @m {
     }
     gpu.return
   }
+
+  // Beside the windows of five buffers their addresses would have to stay: all are
+  // counted from where shared memory starts.
+  // CHECK-LABEL: llvm.func @five_buffers(
+  // CHECK: %[[START:.*]] = arith.shrui %{{.*}}, %c4_i32 : i32
+  // CHECK-COUNT-5: arith.addi %[[START]], %{{.*}} : i32
+  // CHECK: scf.for
+  // CHECK: arith.extui %{{.*}} : i32 to i64
+  // CHECK: arith.ori %{{.*}}, %{{.*}} : i64
+  // CHECK: llvm.return
+  gpu.func @five_buffers(%n: i32, %out: !llvm.ptr<1>) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %a = hopper.smem.alloc offset 0 : !a
+    %b = hopper.smem.alloc offset 16384 : !b
+    %c = hopper.smem.alloc offset 24576 : !c
+    %d = hopper.smem.alloc offset 40960 : !c
+    %e = hopper.smem.alloc offset 57344 : !c
+    warp.specialize {
+      warp.group @math warps 4 at 0 (%g) {
+        %c0 = arith.constant 0 : i32
+        %c1 = arith.constant 1 : i32
+        %stride = arith.constant 32 : i64
+        %one = arith.constant 1 : i64
+        %rows = arith.constant 64 : i32
+        %x0 = hopper.desc %a[%c0, %c0, %c0] : !a -> !lhs
+        %y0 = hopper.desc %b[%c0, %c0, %c0] : !b -> !rhs
+        hopper.wgmma.fence
+        %p = hopper.wgmma.mma %x0, %y0 m 64 n 32 k 128 : !lhs, !rhs -> !frag
+        %q = hopper.wgmma.commit
+        %r = hopper.wgmma.wait %q inflight(%p : !frag) pending 0
+        hopper.fragment.store %r, %out[%c0, %c0] strides(%stride, %one) bounds(%rows, %rows) of #part : vector<16xf32>
+        scf.for %t = %c0 to %n step %c1 : i32 {
+          %x = hopper.desc %a[%c0, %c0, %c0] : !a -> !lhs
+          %y = hopper.desc %b[%c0, %c0, %c0] : !b -> !rhs
+          %z0 = hopper.desc %c[%t, %c0, %c0] : !c -> !rhs
+          %z1 = hopper.desc %d[%t, %c0, %c0] : !c -> !rhs
+          %z2 = hopper.desc %e[%t, %c0, %c0] : !c -> !rhs
+          hopper.wgmma.fence
+          %s0 = hopper.wgmma.mma %x, %z0 m 64 n 32 k 64 : !lhs, !rhs -> !frag
+          %s1 = hopper.wgmma.mma %x, %z1 acc %s0 : !frag m 64 n 32 k 64 : !lhs, !rhs -> !frag
+          %s2 = hopper.wgmma.mma %x, %z2 acc %s1 : !frag m 64 n 32 k 64 : !lhs, !rhs -> !frag
+          %h = hopper.wgmma.commit
+          %s3 = hopper.wgmma.mma %x, %y m 64 n 32 k 128 : !lhs, !rhs -> !frag
+          %i = hopper.wgmma.commit
+          %v:2 = hopper.wgmma.wait %i inflight(%s2, %s3 : !frag, !frag) pending 0
+          hopper.fragment.store %v#0, %out[%c0, %c0] strides(%stride, %one) bounds(%rows, %rows) of #part : vector<16xf32>
+          hopper.fragment.store %v#1, %out[%c0, %c0] strides(%stride, %one) bounds(%rows, %rows) of #part : vector<16xf32>
+        }
+      }
+    }
+    gpu.return
+  }
 }

@@ -309,13 +309,37 @@ static int64_t visitBlock(Block &block, const Liveness &liveness,
   return most;
 }
 
+bool fa3::tile::readsEarlierExchange(scf::ForOp loop) {
+  auto acquires = loop.getBody()->getOps<warp::AcquireOp>();
+  auto isWritten = [](warp::AcquireOp acquire) {
+    return llvm::any_of(acquire.getSlot().getUsers(), [](Operation *user) {
+      return isa<ViewOp>(user) &&
+             llvm::any_of(user->getUsers(), llvm::IsaPred<WriteOp>);
+    });
+  };
+  return llvm::any_of(acquires, [&](warp::AcquireOp read) {
+    return read.getSide() == warp::Side::read &&
+           llvm::any_of(acquires, [&](warp::AcquireOp write) {
+             return write.getSide() == warp::Side::write &&
+                    write.getRing() == read.getRing() &&
+                    read->isBeforeInBlock(write) && isWritten(write);
+           });
+  });
+}
+
 int64_t fa3::tile::estimateRegisters(warp::GroupOp group, Operation *&where) {
   Liveness liveness(group);
   const Chip &chip = getChip(group);
+  const RegisterModel &model = getRegisterModel(chip);
   ValueRegisters registers(group.getWarps() * chip.threadsPerWarp, chip);
   where = group;
-  return getRegisterModel(chip).others +
-         visitBlock(*group.getBodyBlock(), liveness, {}, registers, where);
+  int64_t tiles =
+      visitBlock(*group.getBodyBlock(), liveness, {}, registers, where);
+  WalkResult late = group.walk([](scf::ForOp loop) {
+    return readsEarlierExchange(loop) ? WalkResult::interrupt()
+                                      : WalkResult::advance();
+  });
+  return model.others + tiles - (late.wasInterrupted() ? model.lateTiles : 0);
 }
 
 int64_t fa3::tile::countThreads(warp::SpecializeOp op) {

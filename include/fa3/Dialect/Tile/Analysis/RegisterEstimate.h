@@ -17,6 +17,12 @@ namespace fa3::tile {
 /// operation at which the largest sum occurs.
 int64_t estimateRegisters(warp::GroupOp group, mlir::Operation *&where);
 
+/// Whether products of a loop read, in each step, an entry of a ring that the
+/// threads of the loop filled in an earlier one, as tile-schedule orders loops
+/// with `late-products`. Tiles of such loops follow each other in the same
+/// registers.
+bool readsEarlierExchange(mlir::scf::ForOp loop);
+
 /// Registers per thread that a group may have: what is left of the register
 /// file when warp groups of other roles keep `others`, or else the least that
 /// the chip lets them, at most `mostOfConsumer` of the register model.

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "../Utils.h"
+#include "fa3/Dialect/Tile/Analysis/RegisterEstimate.h"
 #include "fa3/Dialect/Tile/Analysis/Resources.h"
 #include "fa3/Dialect/Tile/Transforms/Passes.h"
 #include "fa3/Machine/RegisterModel.h"
@@ -129,8 +130,9 @@ static int64_t chooseSteps(ArrayRef<DotAsyncOp> dots, int64_t readColumns,
 
 /// Whether a product is awaited before another one with a left operand in
 /// registers is issued in a loop that does not change the window, as in loops
-/// of one stage. ptxas (13.0) may give the held registers to that operand
-/// although the next iteration reads them (docs/Performance.md).
+/// of one stage. There ptxas (13.0) may give the held registers to that operand
+/// although the next iteration reads them, unless the loop writes them anew
+/// (HopperToNVVM/HeldOperands.cpp), which was measured with late products only.
 static bool isAwaitedFirst(DotAsyncOp dot, ViewOp view) {
   auto loop = dyn_cast<scf::ForOp>(dot->getParentOp());
   if (!loop || loop->isAncestor(view))
@@ -146,6 +148,24 @@ static bool isAwaitedFirst(DotAsyncOp dot, ViewOp view) {
       return false;
   }
   return hasOthers;
+}
+
+/// Whether a product is in a loop that reads what an earlier step exchanged.
+static bool isLate(DotAsyncOp dot) {
+  auto loop = dyn_cast<scf::ForOp>(dot->getParentOp());
+  return loop && readsEarlierExchange(loop);
+}
+
+/// How many steps of a window are worth holding beside late products: none
+/// where a loop around theirs has a state, too.
+static int64_t chooseLateSteps(ArrayRef<DotAsyncOp> dots, int64_t spare,
+                               int64_t perStep) {
+  bool isNested = llvm::any_of(dots, [](DotAsyncOp dot) {
+    auto loop = dyn_cast<scf::ForOp>(dot->getParentOp());
+    return loop && loop->getParentOfType<scf::ForOp>();
+  });
+  int64_t steps = getRegisterModel(getChip(dots.front())).heldLate;
+  return isNested || spare < steps * perStep ? 0 : steps;
 }
 
 //===----------------------------------------------------------------------===//
@@ -253,22 +273,27 @@ struct HoldOperands : fa3::tile::impl::HoldOperandsBase<HoldOperands> {
   /// Holds so many steps of each operand, or as many as are worth it.
   void transform(warp::GroupOp group, std::optional<int64_t> wanted) {
     Products products = findInvariant(group);
-    if (products.empty() || (!wanted && keepsElements(group)))
+    if (products.empty())
       return;
     int64_t readColumns = getReadColumns(group);
-    if (!wanted && !readColumns && computesTanh(group))
-      return;
+    bool mayHold = wanted || (!keepsElements(group) &&
+                              (readColumns || !computesTanh(group)));
     int64_t spare = wanted ? 0 : getSpareRegisters(group);
     for (auto &[view, dots] : products) {
-      if (llvm::any_of(dots, [view = view](DotAsyncOp dot) {
-            return isAwaitedFirst(dot, view);
-          }))
+      bool late = llvm::any_of(dots, isLate);
+      bool mayHoldThis =
+          late || wanted ||
+          (mayHold && llvm::none_of(dots, [view = view](DotAsyncOp dot) {
+             return isAwaitedFirst(dot, view);
+           }));
+      if (!mayHoldThis)
         continue;
       RankedTensorType tile = view.getView().getType().getTile();
       int64_t stepColumns = getStepColumns(tile);
       int64_t perStep = getStepRegisters(view, group);
-      int64_t count =
-          wanted ? *wanted : chooseSteps(dots, readColumns, spare, perStep);
+      int64_t count = wanted ? *wanted
+                      : late ? chooseLateSteps(dots, spare, perStep)
+                             : chooseSteps(dots, readColumns, spare, perStep);
       count = std::min(count, tile.getDimSize(1) / stepColumns);
       if (count == 0)
         continue;

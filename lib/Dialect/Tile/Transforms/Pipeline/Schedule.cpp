@@ -3,7 +3,9 @@
 #include "../Utils.h"
 #include "LoopProblem.h"
 #include "fa3/Dialect/Tile/Transforms/Passes.h"
+#include "fa3/Machine/RegisterModel.h"
 #include "fa3/Scheduling/Solvers.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "llvm/ADT/MapVector.h"
@@ -162,6 +164,29 @@ static bool hasOtherConsumers(scf::ForOp loop) {
       });
 }
 
+/// Whether numbers of more columns than ptxas finds registers for beside late
+/// products meet the tiles of a loop.
+static bool isWide(scf::ForOp loop) {
+  int64_t narrow = getRegisterModel(getChip(loop)).narrowRead;
+  return llvm::any_of(loop.getBody()->getOps<BroadcastOp>(),
+                      [&](BroadcastOp broadcast) {
+                        return broadcast.getDim() == 0 &&
+                               broadcast.getType().getDimSize(1) > narrow;
+                      });
+}
+
+/// What a loop around this one keeps in registers while it runs, and the
+/// estimate does not count.
+static int64_t getRegistersAround(scf::ForOp loop) {
+  if (!loop->getParentOfType<scf::ForOp>())
+    return 0;
+  const RegisterModel &model = getRegisterModel(getChip(loop));
+  bool startsAnywhere = !getConstantIntValue(loop.getLowerBound());
+  return startsAnywhere && getConstantIntValue(loop.getUpperBound())
+             ? model.lateToConstant
+             : model.lateInLoop;
+}
+
 namespace {
 struct Schedule : fa3::tile::impl::ScheduleBase<Schedule> {
   using ScheduleBase::ScheduleBase;
@@ -201,14 +226,18 @@ struct Schedule : fa3::tile::impl::ScheduleBase<Schedule> {
 
   /// Whether the group of a scheduled loop has the registers for what
   /// tile-pipeline will make of it.
-  static bool hasRegisters(gpu::GPUFuncOp kernel, scf::ForOp loop) {
+  static bool hasRegisters(gpu::GPUFuncOp kernel, scf::ForOp loop,
+                           const LoopOrder &order) {
+    if (order.late && isWide(loop))
+      return false;
+    int64_t needed = order.late ? getRegistersAround(loop) : 0;
     IRMapping mapping;
     OwningOpRef<gpu::GPUFuncOp> copy(
         cast<gpu::GPUFuncOp>(kernel->clone(mapping)));
     auto copied = cast<scf::ForOp>(mapping.lookup(loop.getOperation()));
     auto group = copied->getParentOfType<warp::GroupOp>();
     return group && succeeded(pipelineLoop(copied)) &&
-           getSpareRegisters(group) >= 0;
+           getSpareRegisters(group) >= needed;
   }
 
   /// Gives the loop the best schedule that it has the registers for.
@@ -229,7 +258,7 @@ struct Schedule : fa3::tile::impl::ScheduleBase<Schedule> {
       if (std::optional<std::string> error = solve(instance->get(), allStages))
         return loop.emitOpError("cannot be scheduled: ") << *error;
       instance->annotate();
-      if (&order == &orders.back() || hasRegisters(kernel, loop))
+      if (&order == &orders.back() || hasRegisters(kernel, loop, order))
         break;
     }
     return success();
