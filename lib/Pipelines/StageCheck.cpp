@@ -64,10 +64,13 @@ static bool has(gpu::GPUFuncOp kernel, StringRef name) {
       .wasInterrupted();
 }
 
-/// An operation whose result is a tile without a layout.
+/// An operation whose result is a tile without a layout. Constants have none
+/// where only products read them.
 static Operation *findWithoutLayout(gpu::GPUFuncOp kernel) {
   Operation *found = nullptr;
   kernel.walk([&](Operation *op) {
+    if (op->hasTrait<OpTrait::ConstantLike>())
+      return WalkResult::advance();
     for (Type type : op->getResultTypes())
       if (auto tensor = dyn_cast<RankedTensorType>(type);
           tensor && !tensor.getEncoding()) {

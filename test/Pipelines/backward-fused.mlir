@@ -49,7 +49,7 @@
 // are given.
 // RUN: fa3-opt -fa3-tile %t/causal.mlir | FileCheck %s --check-prefix=FUSED
 // RUN: fa3-opt -fa3-tile %t/wide.mlir | FileCheck %s --check-prefix=FUSED
-// RUN: fa3-opt -fa3-tile %t/wide-causal.mlir | FileCheck %s --check-prefix=SPLIT
+// RUN: fa3-opt -fa3-tile %t/wide-causal.mlir | FileCheck %s --check-prefix=FUSED
 // RUN: fa3-opt -fa3-tile %t/short.mlir | FileCheck %s --check-prefix=SPLIT
 // RUN: sed 's/x512x/x2048x/g' %t/short.mlir | fa3-opt -fa3-tile | FileCheck %s --check-prefix=FUSED
 // RUN: sed 's/?x1x?x/1x1x2048x/g' %t/wide-causal.mlir | fa3-opt -fa3-tile | FileCheck %s --check-prefix=SPLIT

@@ -100,6 +100,18 @@ TEST(BackwardPlan, UnknownLengthsAreLong) {
   EXPECT_TRUE(planOf(facts).isFused());
 }
 
+TEST(BackwardPlan, MaskedHeadsOf128AreFusedUnlessSequencesHavePlaces) {
+  BackwardFacts facts = makeBackwardFacts(128);
+  EXPECT_TRUE(planOf(facts).isFused());
+  facts.demand.isMasked = true;
+  EXPECT_TRUE(planOf(facts).isFused());
+  facts.hasPlaces = true;
+  EXPECT_FALSE(planOf(facts).isFused());
+  facts.hasPlaces = false;
+  facts.queries = facts.keys = 2048;
+  EXPECT_FALSE(planOf(facts).isFused());
+}
+
 TEST(BackwardPlan, WhatSpeaksAgainstTheFusedForm) {
   BackwardFacts facts = makeBackwardFacts(64);
   BackwardPlanOptions options;

@@ -10,15 +10,15 @@
 // RUN: not fa3-opt %S/attention-to-tile.mlir -attention-to-tile=loads=all -o %t.none 2>&1 | FileCheck %s --check-prefix=LOADS
 // RUN: not ls %t.none
 
-// M: attention-to-tile.mlir:{{.*}} error: attention-to-tile: expects block-m to be a multiple of 64, got 100
-// NEGATIVE: error: attention-to-tile: expects block-m to be a multiple of 64, got -64
-// N: error: attention-to-tile: expects block-n to be a multiple of 16 up to 256, got 24
-// WIDE: error: attention-to-tile: expects block-n to be a multiple of 16 up to 256, got 272
+// M: for the --block-m option: expects 0 or a multiple of 64 from 64 on, got 100
+// NEGATIVE: for the --block-m option: expects 0 or a multiple of 64 from 64 on, got -64
+// N: for the --block-n option: expects 0 or a multiple of 16 from 16 to 256, got 24
+// WIDE: for the --block-n option: expects 0 or a multiple of 16 from 16 to 256, got 272
 // RESCALE: for the --rescale option: expects 'lazy', 'eager' or 'never', got 'seldom'
 // STEPS: error: attention-to-tile: expects no two-level-steps without two-level-accumulation, got 2
 // THRESHOLD: error: attention-to-tile: expects rescale-threshold between 0 and 14, or -1, got 1.5{{0*}}e+01
 // LOADS: for the --loads option: expects 'auto', 'bulk' or 'threads', got 'all'
-// UNKNOWN: no such option block-k
+// UNKNOWN: error: 'attention-to-tile' has no option 'block-k'; did you mean 'block-m'?
 
 !q = tensor<1x1x?x64xf16>
 func.func @mods(%q: !q, %k: !q, %v: !q) -> !q {

@@ -17,7 +17,7 @@
 
 // Negative ones there are none.
 // RUN: not fa3-opt %s -attention-to-tile="two-level-steps=-1" -o /dev/null 2>&1 | FileCheck %s --check-prefix=NEGATIVE
-// NEGATIVE: error: attention-to-tile: expects two-level-steps of at least 0, got -1
+// NEGATIVE: for the --two-level-steps option: expects a number from 0 on, got -1
 
 // STEPS-LABEL: gpu.func @forward
 // STEPS: scf.for %[[STEP:[a-z0-9]+]] = {{.*}} iter_args(%[[ACC:[a-z0-9]+]] = {{[^,]*}}, {{[^,]*}}, {{[^,]*}}, %[[PRODUCTS:[a-z0-9]+]] =

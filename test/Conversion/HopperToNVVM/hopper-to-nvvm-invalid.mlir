@@ -5,7 +5,7 @@
 
 // WAIT: for the --barrier-wait option: expects 'asm' or 'intrinsic', got 'spin'
 // ASM: for the --wgmma-asm option: expects 'instruction' or 'chain', got 'all'
-// CHAINS: error: option reduction-chains expects at least 1, got 0
+// CHAINS: for the --reduction-chains option: expects a number from 1 on, got 0
 
 gpu.module @m {
   // expected-error @below {{expects a one-dimensional 'known_block_size' (see hopper-pack-warpgroups)}}

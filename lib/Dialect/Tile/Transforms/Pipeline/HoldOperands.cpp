@@ -282,7 +282,7 @@ struct HoldOperands : fa3::tile::impl::HoldOperandsBase<HoldOperands> {
     for (auto &[view, dots] : products) {
       bool late = llvm::any_of(dots, isLate);
       bool mayHoldThis =
-          late || wanted ||
+          late ||
           (mayHold && llvm::none_of(dots, [view = view](DotAsyncOp dot) {
              return isAwaitedFirst(dot, view);
            }));

@@ -4,7 +4,7 @@
 // RUN: not ls %t.none
 
 // STORE: for the --store option: expects {{.*}}, got 'never'
-// BUDGET: make-async.mlir:{{.*}} error: tile-make-async: expects smem-budget of at least 0, got -1
+// BUDGET: for the --smem-budget option: expects a number from 0 on, got -1
 
 gpu.module @m {
   gpu.func @registers(%q: memref<?x?xf16>, %o: memref<?x?xf32>) kernel {

@@ -2,7 +2,7 @@
 // RUN: not fa3-opt %S/specialize.mlir -tile-specialize=replicas=-1 2>&1 | FileCheck %s --check-prefix=COUNT
 // RUN: not fa3-opt %S/specialize.mlir -tile-specialize=replicas=3 2>&1 | FileCheck %s --check-prefix=THREE
 
-// COUNT: error: tile-specialize: expects replicas of at least 0, got -1
+// COUNT: for the --replicas option: expects a number from 0 on, got -1
 // THREE: specialize.mlir:{{[0-9]+}}:{{[0-9]+}}: error: expects the replicas of the group (3) to divide the rows of a tile (128)
 
 gpu.module @m {

@@ -1,7 +1,7 @@
 // RUN: fa3-opt %s -tile-schedule -split-input-file -verify-diagnostics
 // RUN: not fa3-opt %S/schedule.mlir -tile-schedule=stages=-1 2>&1 | FileCheck %s --check-prefix=STAGES
 
-// STAGES: schedule.mlir:{{.*}} error: tile-schedule: expects stages of at least 0, got -1
+// STAGES: for the --stages option: expects a number from 0 on, got -1
 
 !K = tensor<32x16xf16>
 gpu.module @m {

@@ -3,8 +3,8 @@
 // RUN: not fa3-opt %S/size-rings.mlir -tile-size-rings=smem-budget=-1 -o %t.none 2>&1 | FileCheck %s --check-prefix=BUDGET
 // RUN: not ls %t.none
 
-// DEPTH: size-rings.mlir:{{.*}} error: tile-size-rings: expects max-depth of at least 1, got 0
-// BUDGET: size-rings.mlir:{{.*}} error: tile-size-rings: expects smem-budget of at least 0, got -1
+// DEPTH: for the --max-depth option: expects a number from 1 on, got 0
+// BUDGET: for the --smem-budget option: expects a number from 0 on, got -1
 
 // Rows that do not fill a block of the swizzle are padded: 32 x 72 takes 8192
 // bytes. Staging counts once per replica.

@@ -6,7 +6,7 @@
 // RUN: not fa3-opt %s -tile-map-grid=heights=odd -o %t.none 2>&1 | FileCheck %s --check-prefix=HEIGHTS
 // RUN: not fa3-opt %s -tile-map-grid=sms=0 -o %t.none 2>&1 | FileCheck %s --check-prefix=PROCESSORS
 // HEIGHTS: for the --heights option: expects 'even' or 'auto', got 'odd'
-// PROCESSORS: {{.*}}.mlir{{.*}}: error: tile-map-grid: expects sms of at least 1, got 0
+// PROCESSORS: for the --sms option: expects a number from 1 on, got 0
 
 // 7 tiles of 192 rows for each of 3 heads, on 4 SMs: 21 tiles are 6
 // rounds. 4 tiles of 192 and 4 of 128 rows for each head: 12 full ones are 3

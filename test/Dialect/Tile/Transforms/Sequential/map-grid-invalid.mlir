@@ -10,8 +10,8 @@
 
 // MODE: for the --mode option: expects {{.*}}, got 'cluster'
 // ORDER: for the --order option: expects {{.*}}, got 'columns'
-// CACHE: {{.*}}.mlir{{.*}}: error: tile-map-grid: expects l2-bytes of at least 0, got -1
-// SECTIONS: {{.*}}.mlir{{.*}}: error: tile-map-grid: expects section-rounds of 0 to 1048576, got -1
+// CACHE: for the --l2-bytes option: expects a number from 0 on, got -1
+// SECTIONS: for the --section-rounds option: expects a number from 0 to 1048576, got -1
 // LOADS: for the --loads option: expects {{.*}}, got 'all'
 // PAIRS: error: 'tile.grid' op order 'pairs' expects a static grid of two or more dimensions, got a dynamic one
 // LINE: error: 'tile.grid' op order 'pairs' expects a static grid of two or more dimensions, got one of one dimension
