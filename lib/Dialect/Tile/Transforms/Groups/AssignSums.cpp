@@ -34,7 +34,7 @@ static SmallVector<unsigned> distribute(gpu::GPUFuncOp kernel,
   const RegisterModel &model = getRegisterModel(getChip(kernel));
   int64_t limit = model.mostOfConsumer - model.others;
   llvm::SmallPtrSet<Operation *, 4> products;
-  int64_t ofSums = 0, weights = 0, scores = 0;
+  int64_t ofSums = 0, weights = 0, scores = 0, tiles = 0;
   for (CarriedSum sum : sums) {
     products.insert(sum.dot);
     ofSums += countRegisters(sum.dot.getType());
@@ -47,10 +47,19 @@ static SmallVector<unsigned> distribute(gpu::GPUFuncOp kernel,
     if (!products.contains(dot) && dot->getParentOfType<scf::ForOp>())
       scores = std::max(scores, countRegisters(dot.getType()));
   });
+  // A tile for element code meets what a product gives, in f32 as that is.
+  kernel.walk([&](LoadOp load) {
+    bool isOperand = llvm::all_of(load->getUsers(),
+                                  llvm::IsaPred<DotOp, RelabelOp, TransposeOp>);
+    RankedTensorType type = load.getType();
+    if (!isOperand && type.getRank() == 2 &&
+        load->getParentOfType<scf::ForOp>())
+      tiles += countRegisters(type.clone(Float32Type::get(type.getContext())));
+  });
   SmallVector<unsigned> roles(sums.size(), 0);
-  if (!isOneRow || ofSums + scores + weights <= limit)
+  if (!isOneRow || ofSums + scores + weights + tiles <= limit)
     return roles;
-  SmallVector<int64_t> room = {limit - scores - weights};
+  SmallVector<int64_t> room = {limit - scores - weights - tiles};
   for (auto [sum, role] : llvm::zip(sums, roles)) {
     int64_t needed = countRegisters(CarriedSum(sum).dot.getType());
     while (role < room.size() && room[role] < needed && room[role] != limit)
