@@ -90,6 +90,11 @@ static int64_t widestBlockN(int64_t d, int64_t dv, const RegionDemand &demand,
   int64_t steps = std::max<int64_t>(needsIndex || isTight,
                                     countStepsOfNumbers(d + dv, demand));
   columns -= steps * kStep;
+  // Three groups beside narrow heads have no room for numbers of many keys.
+  constexpr int64_t kNarrowHeads = 160, kFewKeys = 64;
+  if (demand.keySpan && d + dv <= kNarrowHeads &&
+      demand.keyUses + demand.keyNumbers > 1)
+    columns = std::min(columns, kFewKeys);
   if (demand.keySpan && columns > demand.keySpan)
     columns = columns / demand.keySpan * demand.keySpan;
   return columns;
@@ -221,6 +226,10 @@ static int64_t widestFloat8BlockN(int64_t d, int64_t dv,
       getPaddedDim(d) + (needs.transposedV ? 1 : 2) * getPaddedDim(dv);
   int64_t byMemory = bytes / (2 * ofKey + blockM * demand.bulkBytes);
   int64_t columns = std::min({byRegisters, byMemory, kWidest});
+  // Random numbers beside wide heads, whose addresses come and go.
+  constexpr int64_t kWideBesideSpans = 256;
+  if (demand.keySpan && dv >= kWideBesideSpans)
+    columns -= kFloat8Step;
   // Columns as numbers and as a mask are kept beside both sums, or what score
   // code reads beside the addresses of further terms.
   bool readsBesideTerms = needs.queryTerms > 1 && demand.bulkTiles > 0;
