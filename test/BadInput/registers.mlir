@@ -1,5 +1,5 @@
 // RUN: rm -f %t.ptx %t.json
-// RUN: not fa3-translate %s --pass-pipeline='builtin.module(fa3-lower-to-nvvm-pipeline{block-m=64 block-n=256})' --mlir-to-ptx -o %t.ptx 2>&1 | FileCheck %s
+// RUN: not fa3-translate %s --pass-pipeline='builtin.module(fa3-lower-to-nvvm-pipeline{block-m=128 block-n=256})' --mlir-to-ptx -o %t.ptx 2>&1 | FileCheck %s
 // RUN: not ls %t.ptx
 // RUN: not ls %t.json
 // CHECK: registers.mlir:{{[0-9]+}}:{{[0-9]+}}: error: 'warp.group' op needs about {{[0-9]+}} registers per thread, the limit is 240; choose a smaller tile (block-m, block-n) or more replicas

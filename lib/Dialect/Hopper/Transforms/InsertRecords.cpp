@@ -196,13 +196,14 @@ struct InsertRecords : hopper::impl::InsertRecordsBase<InsertRecords> {
     if (ctas < 1)
       return getOperation().emitError(
                  "hopper-insert-records: expects at least 1 CTA, got ")
-             << ctas.getValue();
+             << int64_t(ctas.getValue());
     if (capacity < 2 || capacity > RecordOp::kMaxCapacity ||
         !llvm::isPowerOf2_64(capacity))
       return getOperation().emitError(
                  "hopper-insert-records: expects a capacity that is a power of "
                  "two between 2 and ")
-             << RecordOp::kMaxCapacity << ", got " << capacity.getValue();
+             << RecordOp::kMaxCapacity << ", got "
+             << int64_t(capacity.getValue());
     return success();
   }
 
