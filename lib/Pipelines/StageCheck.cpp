@@ -19,7 +19,7 @@ public:
   }
   StageCheck(const StageCheck &other) : PassWrapper(other) {}
 
-  StringRef getArgument() const override { return "fa3-check-stage"; }
+  StringRef getArgument() const override { return "check-stage"; }
   StringRef getDescription() const override {
     return "what a stage takes -> the same, or an error that names the stages "
            "before it";
