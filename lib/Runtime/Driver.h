@@ -159,8 +159,8 @@ typedef struct fa3_driver {
  * kept. FA3_LIBCUDA overrides its path. */
 fa3_code fa3_driver_get(const fa3_driver **driver, fa3_status *status);
 
-/* Puts other entry points in place of the driver's, for the rest of the process:
- * a model of the device. No driver may have been opened before. */
+/* Puts other entry points in place of the driver's, for the rest of the
+ * process: a model of the device. No driver may have been opened before. */
 fa3_code fa3_driver_replace(const fa3_driver *driver, fa3_status *status);
 
 /* Turns the result of a driver call into an error value; `what` says what was
