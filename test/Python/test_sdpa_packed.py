@@ -161,10 +161,10 @@ class PackedTest(unittest.TestCase):
     def test_torch_s_kernel_calls_the_other(self):
         """What was declined once runs torch's kernels all the way."""
         q = self.random(1, 2, 20, 16)
-        made = torch.ops.aten._scaled_dot_product_flash_attention(q, q, q, 0.1, False, False)
+        made = torch.ops.aten._scaled_dot_product_flash_attention(q, q, q, 0.0, False, True)
         self.assertTrue(bool((made[0] == 7).all()))
         self.assertEqual(self.calls, ["forward"])
-        self.assertEqual(dict(sdpa.report().declined), {"dropout": 1})
+        self.assertEqual(dict(sdpa.report().declined), {"return_debug_mask": 1})
         made = torch.ops.aten._scaled_dot_product_flash_attention(q, q, q, 0.0, False, False)
         self.assertFalse(bool((made[0] == 7).all()))
         self.assertEqual(self.calls, ["forward"])
