@@ -15,6 +15,11 @@
 #include <limits>
 #include <optional>
 #include <string>
+#include <type_traits>
+
+namespace mlir {
+class Diagnostic;
+} // namespace mlir
 
 namespace fa3::options {
 
@@ -22,6 +27,14 @@ namespace fa3::options {
 struct Number {
   Number(int64_t value = 0) : value(value) {}
   operator int64_t() const { return value; }
+  /// Else a diagnostic would take the number for a character. A template, since
+  /// this header needs no more of diagnostics.
+  template <typename Diagnostic,
+            std::enable_if_t<std::is_same_v<Diagnostic, mlir::Diagnostic>> * =
+                nullptr>
+  friend Diagnostic &operator<<(Diagnostic &diagnostic, Number number) {
+    return diagnostic << number.value;
+  }
   int64_t value;
 };
 

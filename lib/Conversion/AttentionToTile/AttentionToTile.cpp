@@ -68,17 +68,17 @@ LogicalResult AttentionToTile::verifyOptions() {
   };
   if (blockM < 0 || blockM % 64)
     return error() << "expects block-m to be a multiple of 64, got "
-                   << int64_t(blockM.getValue());
+                   << blockM.getValue();
   if (blockN < 0 || blockN % 16 || blockN > 256)
     return error() << "expects block-n to be a multiple of 16 up to 256, got "
-                   << int64_t(blockN.getValue());
+                   << blockN.getValue();
   if (twoLevelSteps < 0)
     return error() << "expects two-level-steps of at least 0, got "
-                   << int64_t(twoLevelSteps.getValue());
+                   << twoLevelSteps.getValue();
   if (twoLevelSteps != 0 && twoLevel == options::Choice::False)
     return error() << "expects no two-level-steps without "
                       "two-level-accumulation, got "
-                   << int64_t(twoLevelSteps.getValue());
+                   << twoLevelSteps.getValue();
   // 2^threshold must fit the type of the weights; 2^15 is f16's last power.
   if (rescaleThreshold != -1 &&
       !(rescaleThreshold >= 0 && rescaleThreshold <= 14))

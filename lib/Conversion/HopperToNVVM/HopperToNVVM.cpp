@@ -75,7 +75,7 @@ struct ConvertHopperToNVVM
     if (reductionChains < 1)
       return getOperation().emitError()
              << "option reduction-chains expects at least 1, got "
-             << int64_t(reductionChains.getValue());
+             << reductionChains.getValue();
     options.reductionChains = reductionChains;
     return options;
   }

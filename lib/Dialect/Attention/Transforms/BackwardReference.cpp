@@ -3,153 +3,17 @@
 //
 // The formula of attention.backward, one query after the other. The derivative
 // of score code is a difference of its values, so that it checks what
-// `score_grad` holds.
+// `score_grad` holds; at ties, jumps and in scores without digits for a
+// difference it is what `score_grad` says.
 //===----------------------------------------------------------------------===//
 
 #include "BackwardReference.h"
+#include "BackwardReferenceBuilder.h"
 #include "DeriveGradient.h"
-#include "ReferenceRegion.h"
-#include "fa3/Dialect/Attention/IR/AuxPlace.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 using namespace fa3::attention;
-
-namespace {
-class BackwardReference {
-public:
-  BackwardReference(HostFunction &host, Precision precision)
-      : host(host), op(host.backward), b(op.getLoc(), host.getBuilder()),
-        isLow(precision == Precision::low) {
-    compute = isLow ? b.getF32Type() : b.getF64Type();
-    zero = arith::ConstantIndexOp::create(b, 0);
-    one = arith::ConstantIndexOp::create(b, 1);
-    headDim = arith::ConstantIndexOp::create(b, op.getHeadDim());
-    valueHeadDim = arith::ConstantIndexOp::create(b, op.getValueHeadDim());
-    group = arith::DivUIOp::create(b, host.heads, host.keyHeads);
-    scale = widen(host.scale);
-    for (auto [number, target] :
-         llvm::zip_equal(op.getAuxNumbers(), host.auxGrads)) {
-      // The verifier has looked at the place.
-      FailureOr<AuxPlace> place = getAuxPlace(op, number);
-      ofGroups &= place->has(AuxIndex::Batch) && place->has(AuxIndex::Head);
-      aux.push_back({op.getAux()[number], target, *place, {}});
-    }
-  }
-
-  Value build(std::optional<std::pair<Value, Value>> slice);
-
-private:
-  using Body = function_ref<void(Value)>;
-  /// The gradient of an auxiliary operand, and its sums: of the heads of a
-  /// group, or of all.
-  struct AuxSum {
-    Value tensor, target;
-    AuxPlace place;
-    Value sums;
-  };
-  /// The product of a query and a key, and what code makes of it.
-  struct Score {
-    Value product, value;
-  };
-  /// Derivatives of a score; null without code.
-  struct Derivatives {
-    Value ofProduct;
-    SmallVector<Value> ofAux;
-  };
-
-  void loop(Value begin, Value end, Body body);
-  /// Sets the lengths of a sequence.
-  void setLengths(Value batch);
-  /// Where a query or key is, in its arrays.
-  SmallVector<Value> getPlace(Sequence sequence, Value batch, Value h,
-                              Value row);
-  /// Runs `body` if the row is one of the array, which without a place it is.
-  void ifInside(Sequence sequence, ArrayRef<Value> place,
-                function_ref<void()> body);
-  /// The sum of products of `count` elements of two rows.
-  Value dot(Value count, Value x, ValueRange atX, Value y, ValueRange atY);
-  /// target[at, c] += factor * source[from, c].
-  void addScaled(Value count, Value target, Value at, Value factor,
-                 Value source, ValueRange from);
-  void fillZero(Value array, Value rows, Value columns);
-  /// Stores `factor` times a row of sums.
-  void storeRow(Value count, Value sums, Value at, Value factor, Value target,
-                ValueRange to);
-
-  void buildGroup(Value batch, Value keyHead);
-  void buildRow(Value batch, Value h, Value keyHead, Value i,
-                ArrayRef<Value> at);
-  /// Runs `body` for each key that a query sees, with its place.
-  void forVisible(Value batch, Value h, Value keyHead, Value i,
-                  function_ref<void(Value, ArrayRef<Value>)> body);
-  /// What the rounding of lse left of the logarithm of a row's sum.
-  Value buildRest(Value batch, Value h, Value keyHead, Value i,
-                  ArrayRef<Value> at, Value lse);
-  void buildPair(ArrayRef<Value> place, ArrayRef<Value> ofQuery,
-                 ArrayRef<Value> ofKey, Value lse, Value rest, Value delta);
-  Score buildScore(ArrayRef<Value> place, ArrayRef<Value> ofQuery,
-                   ArrayRef<Value> ofKey);
-  Derivatives buildDerivatives(Value x, ValueRange place);
-  /// Where an element of an auxiliary operand is, in its sums or in memory.
-  SmallVector<Value> getAuxIndices(const AuxPlace &place, Value batch, Value h,
-                                   Value i, Value j);
-  void addToAux(ArrayRef<Value> gradients, Value batch, Value h, Value i,
-                Value j);
-  void allocateAux();
-  /// Sets the sums to zero, or stores and frees them. `batch` and the head
-  /// `first` are those of a group.
-  void clearAux();
-  void storeAux(Value batch, Value first);
-  void loopOver(const AuxSum &sum, function_ref<void(ValueRange)> body);
-
-  Value number(double value) {
-    return arith::ConstantOp::create(b, b.getFloatAttr(compute, value));
-  }
-  Value load(Value memref, ValueRange at) {
-    return widen(memref::LoadOp::create(b, memref, at));
-  }
-  Value widen(Value value) { return convert(value, compute); }
-  Value convert(Value value, Type type) {
-    unsigned from = value.getType().getIntOrFloatBitWidth(),
-             to = type.getIntOrFloatBitWidth();
-    if (from < to)
-      return arith::ExtFOp::create(b, type, value);
-    return from > to ? arith::TruncFOp::create(b, type, value).getResult()
-                     : value;
-  }
-  /// To the element type and back where the precision asks for it.
-  Value round(Value value) {
-    return isLow ? widen(convert(value, op.getElementType())) : value;
-  }
-  Value mul(Value x, Value y) { return arith::MulFOp::create(b, x, y); }
-  Value add(Value x, Value y) { return arith::AddFOp::create(b, x, y); }
-  Value sub(Value x, Value y) { return arith::SubFOp::create(b, x, y); }
-  Value isEqual(Value x, Value y) {
-    return arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, x, y);
-  }
-
-  HostFunction &host;
-  BackwardOp op;
-  ImplicitLocOpBuilder b;
-  bool isLow, hasFailed = false;
-  Type compute;
-  Value zero, one, headDim, valueHeadDim, group, scale;
-  Value dq, dk, dv; ///< sums of one query and of the keys of one head
-  Value total;      ///< the sum of weights of one query
-  /// Of the sequence at hand: what `attention.length` is, and how many queries
-  /// are computed.
-  SequenceLengths lengths;
-  Value rows;
-  SmallVector<AuxSum> aux;
-  /// Whether no element of them is shared by groups of heads.
-  bool ofGroups = true;
-  Value firstHead; ///< of the group at hand
-};
-} // namespace
 
 void BackwardReference::loop(Value begin, Value end, Body body) {
   auto loop = scf::ForOp::create(b, begin, end, one);
@@ -373,86 +237,6 @@ void BackwardReference::buildPair(ArrayRef<Value> place,
   addScaled(valueHeadDim, dv, j, kept, host.outGrad, ofQuery);
   addScaled(headDim, dk, j, gradient, host.q, ofQuery);
   addScaled(headDim, dq, zero, gradient, host.k, ofKey);
-}
-
-//===----------------------------------------------------------------------===//
-// Gradients of auxiliary operands
-//===----------------------------------------------------------------------===//
-
-SmallVector<Value> BackwardReference::getAuxIndices(const AuxPlace &place,
-                                                    Value batch, Value h,
-                                                    Value i, Value j) {
-  Value values[] = {batch, h, i, j, zero};
-  return llvm::map_to_vector(place.indices, [&](AuxIndex index) {
-    return values[static_cast<unsigned>(index)];
-  });
-}
-
-void BackwardReference::addToAux(ArrayRef<Value> gradients, Value batch,
-                                 Value h, Value i, Value j) {
-  if (ofGroups) {
-    batch = zero;
-    h = arith::SubIOp::create(b, h, firstHead);
-  }
-  for (auto [sum, gradient] : llvm::zip_equal(aux, gradients)) {
-    SmallVector<Value> at = getAuxIndices(sum.place, batch, h, i, j);
-    Value before = memref::LoadOp::create(b, sum.sums, at);
-    memref::StoreOp::create(b, add(before, gradient), sum.sums, at);
-  }
-}
-
-void BackwardReference::allocateAux() {
-  for (AuxSum &sum : aux) {
-    SmallVector<Value> extents =
-        getAuxIndices(sum.place, ofGroups ? one : host.batch,
-                      ofGroups ? group : host.heads, host.queries, host.keys);
-    for (auto [extent, index] : llvm::zip_equal(extents, sum.place.indices))
-      if (index == AuxIndex::One)
-        extent = one;
-    SmallVector<int64_t> shape(extents.size(), ShapedType::kDynamic);
-    sum.sums =
-        memref::AllocOp::create(b, MemRefType::get(shape, compute), extents);
-  }
-}
-
-void BackwardReference::loopOver(const AuxSum &sum,
-                                 function_ref<void(ValueRange)> body) {
-  SmallVector<Value> at;
-  std::function<void()> nest = [&]() {
-    if (at.size() == sum.place.indices.size())
-      return body(at);
-    Value extent = memref::DimOp::create(b, sum.sums, at.size());
-    loop(zero, extent, [&](Value index) {
-      at.push_back(index);
-      nest();
-      at.pop_back();
-    });
-  };
-  nest();
-}
-
-void BackwardReference::clearAux() {
-  for (const AuxSum &sum : aux)
-    loopOver(sum, [&](ValueRange at) {
-      memref::StoreOp::create(b, number(0), sum.sums, at);
-    });
-}
-
-void BackwardReference::storeAux(Value batch, Value first) {
-  for (const AuxSum &sum : aux)
-    loopOver(sum, [&](ValueRange at) {
-      SmallVector<Value> to(at);
-      for (auto [index, which] : llvm::zip_equal(to, sum.place.indices)) {
-        if (ofGroups && which == AuxIndex::Batch)
-          index = batch;
-        if (ofGroups && which == AuxIndex::Head)
-          index = arith::AddIOp::create(b, first, index);
-      }
-      Type element = cast<MemRefType>(sum.target.getType()).getElementType();
-      Value value =
-          convert(memref::LoadOp::create(b, sum.sums, at), b.getF32Type());
-      memref::StoreOp::create(b, convert(value, element), sum.target, to);
-    });
 }
 
 //===----------------------------------------------------------------------===//

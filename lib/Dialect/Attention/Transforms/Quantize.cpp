@@ -69,7 +69,7 @@ LogicalResult Quantize::readFormats() {
   if (qTerms < 1 || qTerms > most)
     return getOperation().emitError("attention-quantize: expects q-terms of 1")
            << (most > 1 ? " or 2" : "") << " with q and k of " << rowType
-           << ", got " << int64_t(qTerms.getValue());
+           << ", got " << qTerms.getValue();
   return success();
 }
 

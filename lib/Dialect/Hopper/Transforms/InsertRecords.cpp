@@ -196,14 +196,13 @@ struct InsertRecords : hopper::impl::InsertRecordsBase<InsertRecords> {
     if (ctas < 1)
       return getOperation().emitError(
                  "hopper-insert-records: expects at least 1 CTA, got ")
-             << int64_t(ctas.getValue());
+             << ctas.getValue();
     if (capacity < 2 || capacity > RecordOp::kMaxCapacity ||
         !llvm::isPowerOf2_64(capacity))
       return getOperation().emitError(
                  "hopper-insert-records: expects a capacity that is a power of "
                  "two between 2 and ")
-             << RecordOp::kMaxCapacity << ", got "
-             << int64_t(capacity.getValue());
+             << RecordOp::kMaxCapacity << ", got " << capacity.getValue();
     return success();
   }
 

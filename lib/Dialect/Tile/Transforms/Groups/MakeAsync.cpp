@@ -172,7 +172,7 @@ struct MakeAsync : fa3::tile::impl::MakeAsyncBase<MakeAsync> {
     if (smemBudget < 0) {
       getOperation()->emitError("tile-make-async: expects smem-budget of at "
                                 "least 0, got ")
-          << int64_t(smemBudget.getValue());
+          << smemBudget.getValue();
       return signalPassFailure();
     }
     if (failed(forEachKernel(getOperation(), [&](gpu::GPUFuncOp kernel) {

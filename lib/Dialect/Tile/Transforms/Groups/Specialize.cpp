@@ -396,7 +396,7 @@ struct Specialize : fa3::tile::impl::SpecializeBase<Specialize> {
     if (replicas < 0) {
       getOperation()->emitError("tile-specialize: expects replicas of at least "
                                 "0, got ")
-          << int64_t(replicas.getValue());
+          << replicas.getValue();
       return signalPassFailure();
     }
     if (failed(forEachKernel(getOperation(), [&](gpu::GPUFuncOp kernel) {

@@ -21,7 +21,7 @@ struct CheckRegisters : fa3::tile::impl::CheckRegistersBase<CheckRegisters> {
     if (registers < 0) {
       getOperation()->emitError("tile-check-registers: expects registers of at "
                                 "least 0, got ")
-          << int64_t(registers.getValue());
+          << registers.getValue();
       return signalPassFailure();
     }
     // A block that cannot start has no use for advice on its registers.

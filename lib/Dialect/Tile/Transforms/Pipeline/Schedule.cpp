@@ -195,7 +195,7 @@ struct Schedule : fa3::tile::impl::ScheduleBase<Schedule> {
     if (stages < 0) {
       getOperation()->emitError("tile-schedule: expects stages of at least 0, "
                                 "got ")
-          << int64_t(stages.getValue());
+          << stages.getValue();
       return signalPassFailure();
     }
     solve = getPipelineSolver(options::getWord(solver.getValue()));

@@ -53,7 +53,7 @@ struct MapGrid : fa3::tile::impl::MapGridBase<MapGrid> {
     if (sms < 1) {
       getOperation().emitError("tile-map-grid: expects sms of at least "
                                "1, got ")
-          << int64_t(sms.getValue());
+          << sms.getValue();
       return signalPassFailure();
     }
     if (l2Bytes < 0) {
@@ -66,7 +66,7 @@ struct MapGrid : fa3::tile::impl::MapGridBase<MapGrid> {
     constexpr int64_t kMostRounds = 1 << 20;
     if (sectionRounds < 0 || sectionRounds > kMostRounds) {
       getOperation().emitError("tile-map-grid: expects section-rounds of 0 to ")
-          << kMostRounds << ", got " << int64_t(sectionRounds.getValue());
+          << kMostRounds << ", got " << sectionRounds.getValue();
       return signalPassFailure();
     }
     numMapped = numClaiming = 0;

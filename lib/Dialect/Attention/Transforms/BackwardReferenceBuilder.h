@@ -1,0 +1,168 @@
+//===- BackwardReferenceBuilder.h - loops of the gradients ------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// What BackwardReference.cpp and BackwardReferenceAux.cpp are parts of.
+//===----------------------------------------------------------------------===//
+
+#ifndef FA3_LIB_DIALECT_ATTENTION_TRANSFORMS_BACKWARDREFERENCEBUILDER_H
+#define FA3_LIB_DIALECT_ATTENTION_TRANSFORMS_BACKWARDREFERENCEBUILDER_H
+
+#include "BackwardReference.h"
+#include "ReferenceRegion.h"
+#include "fa3/Dialect/Attention/IR/AuxPlace.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+namespace fa3::attention {
+
+class BackwardReference {
+public:
+  BackwardReference(HostFunction &host, Precision precision)
+      : host(host), op(host.backward), b(op.getLoc(), host.getBuilder()),
+        isLow(precision == Precision::low) {
+    compute = isLow ? b.getF32Type() : b.getF64Type();
+    zero = mlir::arith::ConstantIndexOp::create(b, 0);
+    one = mlir::arith::ConstantIndexOp::create(b, 1);
+    headDim = mlir::arith::ConstantIndexOp::create(b, op.getHeadDim());
+    valueHeadDim =
+        mlir::arith::ConstantIndexOp::create(b, op.getValueHeadDim());
+    group = mlir::arith::DivUIOp::create(b, host.heads, host.keyHeads);
+    scale = widen(host.scale);
+    for (auto [number, target] :
+         llvm::zip_equal(op.getAuxNumbers(), host.auxGrads)) {
+      // The verifier has looked at the place.
+      mlir::FailureOr<AuxPlace> place = getAuxPlace(op, number);
+      ofGroups &= place->has(AuxIndex::Batch) && place->has(AuxIndex::Head);
+      aux.push_back({op.getAux()[number], target, *place, {}});
+    }
+  }
+
+  mlir::Value build(std::optional<std::pair<mlir::Value, mlir::Value>> slice);
+
+private:
+  using Body = llvm::function_ref<void(mlir::Value)>;
+  /// The gradient of an auxiliary operand, and its sums: of the heads of a
+  /// group, or of all.
+  struct AuxSum {
+    mlir::Value tensor, target;
+    AuxPlace place;
+    mlir::Value sums;
+  };
+  /// The product of a query and a key, and what code makes of it.
+  struct Score {
+    mlir::Value product, value;
+  };
+  /// Derivatives of a score; null without code.
+  struct Derivatives {
+    mlir::Value ofProduct;
+    llvm::SmallVector<mlir::Value> ofAux;
+  };
+
+  void loop(mlir::Value begin, mlir::Value end, Body body);
+  /// Sets the lengths of a sequence.
+  void setLengths(mlir::Value batch);
+  /// Where a query or key is, in its arrays.
+  llvm::SmallVector<mlir::Value> getPlace(Sequence sequence, mlir::Value batch,
+                                          mlir::Value h, mlir::Value row);
+  /// Runs `body` if the row is one of the array, which without a place it is.
+  void ifInside(Sequence sequence, llvm::ArrayRef<mlir::Value> place,
+                llvm::function_ref<void()> body);
+  /// The sum of products of `count` elements of two rows.
+  mlir::Value dot(mlir::Value count, mlir::Value x, mlir::ValueRange atX,
+                  mlir::Value y, mlir::ValueRange atY);
+  /// target[at, c] += factor * source[from, c].
+  void addScaled(mlir::Value count, mlir::Value target, mlir::Value at,
+                 mlir::Value factor, mlir::Value source, mlir::ValueRange from);
+  void fillZero(mlir::Value array, mlir::Value rows, mlir::Value columns);
+  /// Stores `factor` times a row of sums.
+  void storeRow(mlir::Value count, mlir::Value sums, mlir::Value at,
+                mlir::Value factor, mlir::Value target, mlir::ValueRange to);
+
+  void buildGroup(mlir::Value batch, mlir::Value keyHead);
+  void buildRow(mlir::Value batch, mlir::Value h, mlir::Value keyHead,
+                mlir::Value i, llvm::ArrayRef<mlir::Value> at);
+  /// Runs `body` for each key that a query sees, with its place.
+  void forVisible(
+      mlir::Value batch, mlir::Value h, mlir::Value keyHead, mlir::Value i,
+      llvm::function_ref<void(mlir::Value, llvm::ArrayRef<mlir::Value>)> body);
+  /// What the rounding of lse left of the logarithm of a row's sum.
+  mlir::Value buildRest(mlir::Value batch, mlir::Value h, mlir::Value keyHead,
+                        mlir::Value i, llvm::ArrayRef<mlir::Value> at,
+                        mlir::Value lse);
+  void buildPair(llvm::ArrayRef<mlir::Value> place,
+                 llvm::ArrayRef<mlir::Value> ofQuery,
+                 llvm::ArrayRef<mlir::Value> ofKey, mlir::Value lse,
+                 mlir::Value rest, mlir::Value delta);
+  Score buildScore(llvm::ArrayRef<mlir::Value> place,
+                   llvm::ArrayRef<mlir::Value> ofQuery,
+                   llvm::ArrayRef<mlir::Value> ofKey);
+  Derivatives buildDerivatives(mlir::Value x, mlir::ValueRange place);
+  /// Where an element of an auxiliary operand is, in its sums or in memory.
+  llvm::SmallVector<mlir::Value> getAuxIndices(const AuxPlace &place,
+                                               mlir::Value batch, mlir::Value h,
+                                               mlir::Value i, mlir::Value j);
+  void addToAux(llvm::ArrayRef<mlir::Value> gradients, mlir::Value batch,
+                mlir::Value h, mlir::Value i, mlir::Value j);
+  void allocateAux();
+  /// Sets the sums to zero, or stores and frees them. `batch` and the head
+  /// `first` are those of a group.
+  void clearAux();
+  void storeAux(mlir::Value batch, mlir::Value first);
+  void loopOver(const AuxSum &sum,
+                llvm::function_ref<void(mlir::ValueRange)> body);
+
+  mlir::Value number(double value) {
+    return mlir::arith::ConstantOp::create(b, b.getFloatAttr(compute, value));
+  }
+  mlir::Value load(mlir::Value memref, mlir::ValueRange at) {
+    return widen(mlir::memref::LoadOp::create(b, memref, at));
+  }
+  mlir::Value widen(mlir::Value value) { return convert(value, compute); }
+  mlir::Value convert(mlir::Value value, mlir::Type type) {
+    unsigned from = value.getType().getIntOrFloatBitWidth(),
+             to = type.getIntOrFloatBitWidth();
+    if (from < to)
+      return mlir::arith::ExtFOp::create(b, type, value);
+    return from > to ? mlir::arith::TruncFOp::create(b, type, value).getResult()
+                     : value;
+  }
+  /// To the element type and back where the precision asks for it.
+  mlir::Value round(mlir::Value value) {
+    return isLow ? widen(convert(value, op.getElementType())) : value;
+  }
+  mlir::Value mul(mlir::Value x, mlir::Value y) {
+    return mlir::arith::MulFOp::create(b, x, y);
+  }
+  mlir::Value add(mlir::Value x, mlir::Value y) {
+    return mlir::arith::AddFOp::create(b, x, y);
+  }
+  mlir::Value sub(mlir::Value x, mlir::Value y) {
+    return mlir::arith::SubFOp::create(b, x, y);
+  }
+  mlir::Value isEqual(mlir::Value x, mlir::Value y) {
+    return mlir::arith::CmpFOp::create(b, mlir::arith::CmpFPredicate::OEQ, x,
+                                       y);
+  }
+
+  HostFunction &host;
+  BackwardOp op;
+  mlir::ImplicitLocOpBuilder b;
+  bool isLow, hasFailed = false;
+  mlir::Type compute;
+  mlir::Value zero, one, headDim, valueHeadDim, group, scale;
+  mlir::Value dq, dk, dv; ///< sums of one query and of the keys of one head
+  mlir::Value total;      ///< the sum of weights of one query
+  /// Of the sequence at hand: what `attention.length` is, and how many queries
+  /// are computed.
+  SequenceLengths lengths;
+  mlir::Value rows;
+  llvm::SmallVector<AuxSum> aux;
+  /// Whether no element of them is shared by groups of heads.
+  bool ofGroups = true;
+  mlir::Value firstHead; ///< of the group at hand
+};
+
+} // namespace fa3::attention
+
+#endif // FA3_LIB_DIALECT_ATTENTION_TRANSFORMS_BACKWARDREFERENCEBUILDER_H
