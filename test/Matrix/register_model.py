@@ -64,6 +64,18 @@ def read_careful():
             if line.strip() and not line.startswith("#")}
 
 
+def get_inside(text, start):
+    """What stands between `start` and its closing parenthesis, on one line.
+    Warnings of the run may stand behind it."""
+    rest = text[text.index(start) + len(start):]
+    depth = 1
+    for end, letter in enumerate(rest):
+        depth += (letter == "(") - (letter == ")")
+        if depth == 0:
+            return " ".join(rest[:end].split())
+    sys.exit(f"no end of '{start}': {text[:300]}")
+
+
 class Runner:
     def __init__(self, args, folder):
         self.args, self.folder = args, folder
@@ -88,8 +100,7 @@ class Runner:
         asked of ptxas, not of the model."""
         run = self.run([self.args.opt, os.devnull, "--dump-pass-pipeline",
                         "--pass-pipeline=builtin.module(fa3-pipeline)"])
-        text = " ".join(run.stderr.split("builtin.module(", 1)[1].split())
-        passes = text[:text.rindex(")")]
+        passes = get_inside(run.stderr, "builtin.module(")
         passes, count = re.subn(r"(tile-check-registers\{[^}]*?)(?<!-)registers=0",
                                 r"\1registers=255", passes)
         if count != 1:
@@ -115,7 +126,9 @@ class Runner:
             return "registers", message
         if "shared memory" in message or "smem" in message:
             return "memory", message
-        return "spills", message
+        if "spill stores" in message or "insufficient register" in message:
+            return "spills", message
+        sys.exit(f"{source} [{options}] does not compile: {message}")
 
     def check(self, key):
         """(name, tile, verdict of the tile, of the next one, message)"""
