@@ -20,13 +20,16 @@ constexpr fa3_cu_result OutOfMemory = 2, InvalidImage = 200, LaunchFailed = 719,
 /// Shared memory that a block may have.
 constexpr int kMaxSmem = 227 * 1024;
 
-struct LoadedModule {
-  std::shared_ptr<Module> module;
-};
+struct LoadedModule;
 
 struct LoadedFunction {
   LoadedModule *module;
   std::string name;
+};
+
+struct LoadedModule {
+  std::shared_ptr<Module> module;
+  std::vector<std::unique_ptr<LoadedFunction>> functions; ///< handed out
 };
 
 struct State {
@@ -151,14 +154,15 @@ fa3_cu_result unloadModule(fa3_cu_module module) {
   delete reinterpret_cast<LoadedModule *>(module);
   return FA3_CU_SUCCESS;
 }
-/// Functions live as long as the process: there are few.
+/// Functions live as long as their module.
 fa3_cu_result getFunction(fa3_cu_function *function, fa3_cu_module module,
                           const char *name) {
   auto *loaded = reinterpret_cast<LoadedModule *>(module);
   if (!getParams(*loaded->module, name))
     return FA3_CU_NOT_FOUND;
-  *function =
-      reinterpret_cast<fa3_cu_function>(new LoadedFunction{loaded, name});
+  loaded->functions.push_back(
+      std::make_unique<LoadedFunction>(LoadedFunction{loaded, name}));
+  *function = reinterpret_cast<fa3_cu_function>(loaded->functions.back().get());
   return FA3_CU_SUCCESS;
 }
 fa3_cu_result setFunctionAttribute(fa3_cu_function, int, int) {
