@@ -368,7 +368,10 @@ void fa3::addRegionDemand(Region &region, tile::LoadPolicy loads,
       unsigned bits = array.getElementTypeBitWidth();
       bool inBulk = (bits == 16 || bits == 32) && array.getRank() <= 5 &&
                     tile::allowsBulk(array, loads);
-      ++(inBulk ? demand.bulkTiles : demand.loadedTiles);
+      if (inBulk)
+        ++demand.bulkTiles;
+      else
+        demand.loadedTiles += bits > 32 ? 2 : 1;
       demand.bulkBytes += inBulk ? bits / 8 : 0;
     }
     if (!(all & Expander::Columns))

@@ -1,8 +1,11 @@
 //===- DeriveGradient.cpp - attention-derive-gradient ---------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reverse mode over straight-line scalar code. A gradient is a value times a
-// constant factor, so that constants are multiplied once.
+// Reverse mode over straight-line scalar code. What comes back is the
+// derivative of the score: everything but the last product is known before the
+// gradient of the score is, and one number for each pair has to wait for it. A
+// derivative is a value times a constant factor, so that constants are
+// multiplied once.
 //===----------------------------------------------------------------------===//
 
 #include "DeriveGradient.h"
@@ -23,9 +26,30 @@ namespace fa3::attention {
 using namespace mlir;
 using namespace fa3::attention;
 
+/// The flags of products whose rounding is free.
+static arith::FastMathFlagsAttr getFlexible(ImplicitLocOpBuilder &b) {
+  return arith::FastMathFlagsAttr::get(b.getContext(),
+                                       arith::FastMathFlags::contract |
+                                           arith::FastMathFlags::reassoc);
+}
+
+static Value multiply(ImplicitLocOpBuilder &b, Value value, double factor) {
+  // A number and its inverse in f32 cancel up to their rounding.
+  constexpr double kRounding = 0x1p-22;
+  if (std::abs(factor - 1) <= kRounding)
+    return value;
+  if (std::abs(factor + 1) <= kRounding)
+    return arith::NegFOp::create(b, value, getFlexible(b));
+  Value constant =
+      arith::ConstantOp::create(b, b.getFloatAttr(value.getType(), factor));
+  return arith::MulFOp::create(b, value, constant, getFlexible(b));
+}
+
 namespace {
-/// A gradient: a value times a factor.
-struct Gradient {
+/// The derivative of what the score code yields: a value times a factor, or
+/// that factor alone. Rounding is free: it is multiplied with a gradient in the
+/// end.
+struct Derivative {
   Value value;
   double factor = 1;
 };
@@ -41,8 +65,9 @@ public:
 private:
   void cloneScore();
   LogicalResult visit(Operation &inner);
-  void add(Value value, Gradient gradient);
-  Value materialize(Gradient gradient);
+  void add(Value value, Derivative derivative);
+  Value makeNumber(Type type, double number);
+  Value materialize(Derivative derivative, Type type);
   Value getGradient(Value value);
   Value getGradientOfAux(int64_t number);
   void eraseUnused();
@@ -54,7 +79,7 @@ private:
   Value yielded;
   /// What depends on the score, or on an operand whose gradient is asked for.
   llvm::DenseSet<Value> active;
-  llvm::DenseMap<Value, Gradient> gradients;
+  llvm::DenseMap<Value, Derivative> derivatives;
 };
 } // namespace
 
@@ -93,29 +118,31 @@ void Derivation::cloneScore() {
       mapping.lookupOrDefault(cast<YieldOp>(score.getTerminator()).getValue());
 }
 
-Value Derivation::materialize(Gradient gradient) {
-  // A number and its inverse in f32 cancel up to their rounding.
-  constexpr double kRounding = 0x1p-22;
-  if (std::abs(gradient.factor - 1) <= kRounding)
-    return gradient.value;
-  auto flags = arith::FastMathFlagsAttr::get(b.getContext(),
-                                             arith::FastMathFlags::contract |
-                                                 arith::FastMathFlags::reassoc);
-  Type type = gradient.value.getType();
-  Value factor =
-      arith::ConstantOp::create(b, b.getFloatAttr(type, gradient.factor));
-  return arith::MulFOp::create(b, gradient.value, factor, flags);
+Value Derivation::makeNumber(Type type, double number) {
+  return arith::ConstantOp::create(b, b.getFloatAttr(type, number));
 }
 
-void Derivation::add(Value value, Gradient gradient) {
-  if (!gradient.value || !active.contains(value))
+Value Derivation::materialize(Derivative derivative, Type type) {
+  if (!derivative.value)
+    return makeNumber(type, derivative.factor);
+  return multiply(b, derivative.value, derivative.factor);
+}
+
+void Derivation::add(Value value, Derivative derivative) {
+  if (!active.contains(value))
     return;
-  auto [it, isNew] = gradients.try_emplace(value, gradient);
+  auto [it, isNew] = derivatives.try_emplace(value, derivative);
   if (isNew)
     return;
-  Value sum =
-      arith::AddFOp::create(b, materialize(it->second), materialize(gradient));
-  gradients[value] = {sum, 1};
+  Derivative &sum = it->second;
+  if (!sum.value && !derivative.value) {
+    sum.factor += derivative.factor;
+    return;
+  }
+  Type type = value.getType();
+  sum = {arith::AddFOp::create(b, materialize(sum, type),
+                               materialize(derivative, type)),
+         1};
 }
 
 /// The constant that a product multiplies the other operand with, if its
@@ -145,15 +172,15 @@ LogicalResult Derivation::visit(Operation &inner) {
   if (inner.getNumResults() != 1 || !active.contains(inner.getResult(0)) ||
       isa<tensor::ExtractOp>(inner) || getWidenedRead(inner))
     return success();
-  auto it = gradients.find(inner.getResult(0));
-  if (it == gradients.end())
+  auto it = derivatives.find(inner.getResult(0));
+  if (it == derivatives.end())
     return success();
-  Gradient gradient = it->second;
+  Derivative derivative = it->second;
   b.setLoc(inner.getLoc());
   if (auto product = dyn_cast<arith::MulFOp>(inner)) {
     Value other;
     if (std::optional<double> factor = getFactor(product, other)) {
-      add(other, {gradient.value, gradient.factor * *factor});
+      add(other, {derivative.value, derivative.factor * *factor});
       return success();
     }
   }
@@ -165,9 +192,18 @@ LogicalResult Derivation::visit(Operation &inner) {
     diagnostic.attachNote(op.getLoc()) << "its gradient is asked for here";
     return diagnostic;
   }
-  SmallVector<Value> parts = known.buildGradients(b, gradient.value);
-  for (auto [operand, part] : llvm::zip_equal(inner.getOperands(), parts))
-    add(operand, {part, gradient.factor});
+  Value value = derivative.value ? derivative.value
+                                 : makeNumber(inner.getResult(0).getType(), 1);
+  SmallVector<Value> parts = known.buildGradients(b, value);
+  for (auto [operand, part] : llvm::zip_equal(inner.getOperands(), parts)) {
+    if (!part)
+      continue;
+    FloatAttr constant;
+    if (matchPattern(part, m_Constant(&constant)))
+      add(operand, {Value(), derivative.factor * constant.getValueAsDouble()});
+    else
+      add(operand, {part, derivative.factor});
+  }
   return success();
 }
 
@@ -180,12 +216,20 @@ void Derivation::eraseUnused() {
       inner->erase();
 }
 
-/// The gradient of a value as one number; 0 without one.
+/// The gradient of a value: its derivative times the gradient of the score,
+/// which the code gets; 0 without one.
 Value Derivation::getGradient(Value value) {
-  auto it = gradients.find(value);
-  return it == gradients.end()
-             ? arith::ConstantOp::create(b, b.getF32FloatAttr(0)).getResult()
-             : materialize(it->second);
+  auto it = derivatives.find(value);
+  Value ofScore = block->getArgument(1);
+  if (it == derivatives.end())
+    return makeNumber(ofScore.getType(), 0);
+  Derivative derivative = it->second;
+  if (!derivative.value)
+    return multiply(b, ofScore, derivative.factor);
+  Value widened = materialize(derivative, value.getType());
+  if (!widened.getType().isF32())
+    widened = arith::ExtFOp::create(b, b.getF32Type(), widened);
+  return arith::MulFOp::create(b, ofScore, widened, getFlexible(b));
 }
 
 /// What a pair adds to the element that it reads, over all reads, as f32.
@@ -196,11 +240,9 @@ Value Derivation::getGradientOfAux(int64_t number) {
     if (!read)
       read = getWidenedRead(*inner);
     if (!read || read.getTensor() != op.getAux()[number] ||
-        !gradients.contains(inner->getResult(0)))
+        !derivatives.contains(inner->getResult(0)))
       continue;
     Value part = getGradient(inner->getResult(0));
-    if (!part.getType().isF32())
-      part = arith::ExtFOp::create(b, b.getF32Type(), part);
     sum = sum ? arith::AddFOp::create(b, sum, part).getResult() : part;
   }
   return sum ? sum : getGradient(Value());
@@ -209,7 +251,7 @@ Value Derivation::getGradientOfAux(int64_t number) {
 LogicalResult Derivation::run() {
   cloneScore();
   if (active.contains(yielded))
-    gradients[yielded] = {block->getArgument(1), 1};
+    derivatives[yielded] = {};
   for (Operation *inner : llvm::reverse(primal))
     if (failed(visit(*inner))) {
       block->erase();

@@ -8,6 +8,7 @@
 #include "fa3/Dialect/Attention/IR/Attention.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/Matchers.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -28,6 +29,8 @@ public:
     return arith::ConstantOp::create(b, b.getFloatAttr(type, value));
   }
   Value mul(Value x, Value y) {
+    if (matchPattern(x, m_OneFloat()))
+      return y;
     return arith::MulFOp::create(b, x, y, flexible);
   }
   Value mul(Value x, double y) { return mul(x, number(x.getType(), y)); }
@@ -40,7 +43,11 @@ public:
   Value div(Value x, Value y) {
     return arith::DivFOp::create(b, x, y, flexible);
   }
-  Value neg(Value x) { return arith::NegFOp::create(b, x, flexible); }
+  Value neg(Value x) {
+    if (matchPattern(x, m_OneFloat()))
+      return number(x.getType(), -1);
+    return arith::NegFOp::create(b, x, flexible);
+  }
   Value select(Value condition, Value x, Value y) {
     return arith::SelectOp::create(b, condition, x, y);
   }

@@ -39,15 +39,33 @@ func.func @softcap(%q: !t, %lse: !l) -> (!t, !t, !t) {
 // A score that is used twice has the sum of both; one that is not used has 0.
 // CHECK-LABEL: func.func @square(
 // CHECK: score_grad (%[[X:.*]], %[[G:.*]], %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}) {
-// CHECK: %[[A:.*]] = arith.mulf %[[G]], %[[X]] {{.*}} : f32
-// CHECK: %[[B:.*]] = arith.mulf %[[G]], %[[X]] {{.*}} : f32
-// CHECK: %[[Y:.*]] = arith.addf %[[A]], %[[B]] : f32
+// CHECK-NEXT: %[[D:.*]] = arith.addf %[[X]], %[[X]] : f32
+// CHECK-NEXT: %[[Y:.*]] = arith.mulf %[[G]], %[[D]] {{.*}} : f32
 // CHECK-NEXT: attention.yield %[[Y]] : f32
 func.func @square(%q: !t, %lse: !l) -> (!t, !t, !t) {
   %g:3 = attention.backward %q, %q, %q, %q, %lse, %q : (!t, !t, !t, !t, !l, !t) -> (!t, !t, !t)
     score_mod (%s, %b, %h, %i, %j) {
       %y = arith.mulf %s, %s : f32
       attention.yield %y : f32
+    }
+  return %g#0, %g#1, %g#2 : !t, !t, !t
+}
+
+// The derivative of a chain is one number before the gradient of the score comes
+// to it: only the last product waits for that.
+// CHECK-LABEL: func.func @chain(
+// CHECK: score_grad (%[[X:.*]], %[[G:.*]], %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}) {
+// CHECK-NOT: %[[G]]
+// CHECK: %[[Y:.*]] = arith.mulf %[[G]], %{{.*}} : f32
+// CHECK-NEXT: attention.yield %[[Y]] : f32
+func.func @chain(%q: !t, %lse: !l) -> (!t, !t, !t) {
+  %g:3 = attention.backward %q, %q, %q, %q, %lse, %q : (!t, !t, !t, !t, !l, !t) -> (!t, !t, !t)
+    score_mod (%s, %b, %h, %i, %j) {
+      %t = math.tanh %s : f32
+      %a = arith.addf %s, %t : f32
+      %u = math.tanh %a : f32
+      %c = arith.subf %a, %u : f32
+      attention.yield %c : f32
     }
   return %g#0, %g#1, %g#2 : !t, !t, !t
 }
@@ -88,8 +106,8 @@ func.func @by_hand(%q: !t, %lse: !l) -> (!t, !t, !t) {
 // CHECK-LABEL: func.func @aux(
 // CHECK: score_grad (%{{.*}}, %[[G:.*]], %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}) {
 // CHECK: %[[FAR:.*]] = math.absf
-// CHECK: %[[N:.*]] = arith.negf %[[G]]
-// CHECK: %[[S:.*]] = arith.mulf %[[N]], %[[FAR]]
+// CHECK: %[[N:.*]] = arith.negf %[[FAR]]
+// CHECK: %[[S:.*]] = arith.mulf %[[G]], %[[N]]
 // CHECK-NEXT: attention.yield %[[G]], %[[G]], %[[S]] : f32, f32, f32
 func.func @aux(%q: !t, %lse: !l, %slopes: tensor<2xf32>, %bias: tensor<1x2x?x?xf16>) -> (!t, !t, !t, tensor<1x2x?x?xf16>, tensor<2xf32>) {
   %g:5 = attention.backward %q, %q, %q, %q, %lse, %q aux(%slopes, %bias : tensor<2xf32>, tensor<1x2x?x?xf16>) grad_aux [1, 0]
@@ -120,7 +138,7 @@ func.func @reads(%q: !t, %lse: !l, %a: tensor<2xf32>, %c: tensor<2xf32>) -> (!t,
 // Where a derivative has a choice it is torch's: 0 of an absolute value at 0, a
 // half for each of two equal numbers of a maximum, the first of maxnum.
 // CHECK-LABEL: func.func @ties(
-// CHECK: score_grad (%[[X:.*]], %[[G:.*]], %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}) {
+// CHECK: score_grad (%[[X:.*]], %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}) {
 // CHECK: %[[A:.*]] = math.absf %[[X]]
 // CHECK: %[[M:.*]] = arith.maximumf %[[X]], %[[A]]
 // CHECK: %[[FIRST:.*]] = arith.cmpf oge, %[[M]], %[[X]]

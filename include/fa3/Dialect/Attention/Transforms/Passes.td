@@ -150,13 +150,15 @@ def DeriveGradient : Pass<"attention-derive-gradient"> {
     Every `attention.backward` with a `score_mod` region and without `score_grad`
     gets one, by reverse mode: the code of `score_mod` is repeated, and behind it
     every operation whose operands depend on the score adds to the gradients of
-    these (GradientOpInterface). Code that does not depend on the score costs nothing:
+    these (GradientOpInterface). The derivative is whole before the gradient of the
+    score is multiplied with it, so that one number for each pair waits for that.
+    Code that does not depend on the score costs nothing:
     for ALiBi and bias `score_grad` yields the gradient as it came. A constant
     factor with the flag `reassoc` is multiplied once, at the end, and not at all
     if the factors cancel, as those of a soft cap do.
 
-    Where a function has no derivative (the larger of two equal numbers) the
-    operand that comes first counts. Conditions and integers have none.
+    Where a function has no derivative it is torch's: each of two equal numbers of
+    a maximum has a half. Conditions and integers have none.
 
     For every number of `grad_aux` the region yields one more: the gradient of
     the element that it reads of this auxiliary operand, in f32.

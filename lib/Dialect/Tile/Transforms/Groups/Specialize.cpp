@@ -214,9 +214,24 @@ void RoleSlice::copy(OpBuilder &builder, IRMapping &mapping) {
 // Pass
 //===----------------------------------------------------------------------===//
 
+/// Replicas of a kernel that has no product: one group has a power of two of 64
+/// rows, so that as many replicas as the odd part of their number divide them.
+static int64_t countReplicasOfStores(gpu::GPUFuncOp kernel) {
+  int64_t replicas = 1;
+  kernel.walk([&](StoreOp store) {
+    RankedTensorType type = cast<RankedTensorType>(store.getValue().getType());
+    int64_t rows = type.getDimSize(0);
+    if (type.getRank() != 2 || rows % kRowsPerReplica)
+      return;
+    uint64_t blocks = rows / kRowsPerReplica;
+    replicas = std::max<int64_t>(replicas, blocks >> llvm::countr_zero(blocks));
+  });
+  return replicas;
+}
+
 /// One replica per 64 rows of the products that have most of them.
 static FailureOr<int64_t> countReplicas(gpu::GPUFuncOp kernel) {
-  int64_t most = kRowsPerReplica;
+  int64_t most = 0;
   WalkResult result = kernel.walk([&](DotOp dot) {
     int64_t rows = dot.getResult().getType().getDimSize(0);
     if (rows % kRowsPerReplica) {
@@ -229,7 +244,7 @@ static FailureOr<int64_t> countReplicas(gpu::GPUFuncOp kernel) {
   });
   if (result.wasInterrupted())
     return failure();
-  return most / kRowsPerReplica;
+  return most == 0 ? countReplicasOfStores(kernel) : most / kRowsPerReplica;
 }
 
 /// A slice takes loops and branches apart; other control flow would be repeated

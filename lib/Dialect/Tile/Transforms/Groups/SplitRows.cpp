@@ -33,6 +33,7 @@ public:
 private:
   LogicalResult analyze();
   LogicalResult chooseDimension(DotOp dot);
+  void divideStores();
   LogicalResult visit(Operation *op, Value value, int64_t dim);
   /// Records that dimension `dim` of `value` is divided.
   void divide(Value value, int64_t dim) {
@@ -216,6 +217,16 @@ LogicalResult RowSplitter::visit(Operation *op, Value value, int64_t dim) {
       });
 }
 
+/// Without a product a replica has as many rows of what is stored.
+void RowSplitter::divideStores() {
+  group.walk([&](StoreOp store) {
+    auto type = cast<RankedTensorType>(store.getValue().getType());
+    if (type.getRank() == 2 &&
+        type.getDimSize(0) % (kRowsPerReplica * replicas) == 0)
+      divide(store.getValue(), 0);
+  });
+}
+
 LogicalResult RowSplitter::analyze() {
   group.walk([&](DotOp dot) {
     mostRows = std::max(mostRows, dot.getResult().getType().getDimSize(0));
@@ -228,6 +239,8 @@ LogicalResult RowSplitter::analyze() {
   });
   if (chosen.wasInterrupted())
     return failure();
+  if (mostRows == 0)
+    divideStores();
   while (!worklist.empty()) {
     auto [value, dim] = worklist.pop_back_val();
     auto [it, inserted] = divided.insert({value, dim});
