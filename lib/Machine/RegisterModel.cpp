@@ -83,7 +83,7 @@ static constexpr FittedConstant kTable[] = {
     FITTED(producerOfOne, 56, "assign-registers.mlir", "beside one consumer"),
     FITTED(producerOfTwo, 24, "assign-registers.mlir", "beside two"),
     FITTED(nestedProducerOfTwo, 40, "assign-registers.mlir",
-           "beside two, with nested loops"),
+           "beside two, with nested loops or rings for different groups"),
     FITTED(producerOfThree, 32, "assign-registers.mlir",
            "beside three or four"),
     FITTED(producerOfMore, 24, "assign-registers.mlir", "beside more"),
@@ -140,7 +140,7 @@ int64_t RegisterModel::getTermsBudget(int64_t consumers) const {
   return byConsumers(consumers, termsOfTwo, termsOfThree, termsOfFour);
 }
 
-int64_t RegisterModel::getProducerRegisters(int64_t consumers, bool isNested,
+int64_t RegisterModel::getProducerRegisters(int64_t consumers, bool keepsMuch,
                                             bool converts) const {
   if (converts)
     return converter;
@@ -148,7 +148,7 @@ int64_t RegisterModel::getProducerRegisters(int64_t consumers, bool isNested,
   case 1:
     return producerOfOne;
   case 2:
-    return isNested ? nestedProducerOfTwo : producerOfTwo;
+    return keepsMuch ? nestedProducerOfTwo : producerOfTwo;
   case 3:
   case 4:
     return producerOfThree;

@@ -57,9 +57,10 @@ struct RegisterModel {
   int64_t getTermsBudget(int64_t consumers) const;
 
   /// Of the warp group of groups that do not compute, so that consumers get the
-  /// most. `isNested`: a loop of theirs holds another one, and the state of
-  /// both is live. `converts`: some group changes elements on their way.
-  int64_t getProducerRegisters(int64_t consumers, bool isNested,
+  /// most. `keepsMuch`: a loop of theirs holds another one, and the state of
+  /// both is live; or they fill rings for groups that compute different things.
+  /// `converts`: some group changes elements on their way.
+  int64_t getProducerRegisters(int64_t consumers, bool keepsMuch,
                                bool converts) const;
 };
 

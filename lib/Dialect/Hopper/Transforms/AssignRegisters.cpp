@@ -109,14 +109,18 @@ struct AssignRegisters : hopper::impl::AssignRegistersBase<AssignRegisters> {
     auto converts = [](warp::GroupOp group) {
       return !isConsumer(group) && holdsFragments(group);
     };
+    // Groups that compute different things have rings of their own, whose
+    // places a loader keeps.
+    bool keepsMuch = llvm::any_of(groups, loadsInNest) ||
+                     llvm::count_if(groups, isConsumer) > 1;
     // Registers per thread, summed over warp groups.
     int64_t entry = chip.getEntryRegisters(warpgroups * perGroup);
     int64_t pool = entry * warpgroups;
-    int64_t producer = producerRegisters != 0
-                           ? producerRegisters
-                           : model.getProducerRegisters(
-                                 consumers, llvm::any_of(groups, loadsInNest),
-                                 llvm::any_of(groups, converts));
+    int64_t producer =
+        producerRegisters != 0
+            ? producerRegisters
+            : model.getProducerRegisters(consumers, keepsMuch,
+                                         llvm::any_of(groups, converts));
     int64_t consumer = consumerRegisters;
     if (consumer == 0)
       consumer = std::min<int64_t>(

@@ -283,19 +283,20 @@ Operation *fa3::tile::findMeeting(ReadOp read) {
 
 int64_t fa3::tile::getSpareRegisters(warp::GroupOp group) {
   const Chip &chip = getChip(group);
-  int64_t consumers = 0;
+  int64_t consumers = 0, computing = 0;
   bool isNested = false, converts = false;
   for (auto other : group->getBlock()->getOps<warp::GroupOp>()) {
     if (int64_t(other.getWarps()) >= chip.warpsPerWarpgroup) {
       consumers +=
           other.getReplicas() * other.getWarps() / chip.warpsPerWarpgroup;
+      ++computing;
       continue;
     }
     isNested |= warp::hasNestedLoops(other);
     other.walk([&](ReadOp) { converts = true; });
   }
   int64_t producer = getRegisterModel(chip).getProducerRegisters(
-      consumers, isNested, converts);
+      consumers, isNested || computing > 1, converts);
   Operation *where = nullptr;
   return getRegisterLimit(group, producer) - estimateRegisters(group, where);
 }

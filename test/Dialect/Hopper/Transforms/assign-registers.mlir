@@ -37,6 +37,25 @@ gpu.module @m {
     gpu.return
   }
 
+  // A loader of groups that compute different things keeps the places of more
+  // rings.
+  // CHECK-LABEL: @two_roles
+  gpu.func @two_roles(%x: vector<4xf32>) kernel attributes {known_block_size = array<i32: 384, 1, 1>} {
+    warp.specialize {
+      // CHECK: setmaxnreg decrease 40
+      warp.group @load warps 1 at 0 (%g) {}
+      // CHECK: setmaxnreg increase 232
+      warp.group @left warps 4 at 4 (%g) {
+        %y = arith.addf %x, %x : vector<4xf32>
+      }
+      // CHECK: setmaxnreg increase 232
+      warp.group @right warps 4 at 8 (%g) {
+        %y = arith.addf %x, %x : vector<4xf32>
+      }
+    }
+    gpu.return
+  }
+
   // CHECK-LABEL: @one_of_each
   gpu.func @one_of_each(%x: vector<4xf32>) kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
     warp.specialize {

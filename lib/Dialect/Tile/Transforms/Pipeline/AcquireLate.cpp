@@ -33,12 +33,27 @@ static Operation *findFirstNeed(warp::AcquireOp acquire) {
   return first;
 }
 
+/// Whether threads may wait for something in the operation, or others for what
+/// they do in it.
+static bool meetsOthers(Operation *op) {
+  return op
+      ->walk([](Operation *inner) {
+        return isa<warp::AcquireOp, warp::PublishOp, warp::ReleaseOp,
+                   warp::WaitOp>(inner)
+                   ? WalkResult::interrupt()
+                   : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
 /// Moves an acquire and its views down to the first operation that needs the
 /// entry, but behind no other operation on a ring than releases: groups agree
-/// on the order of what they wait for. Where no product is issued on the way
-/// there is nothing to gain, and scalars that are kept longer cost registers.
-/// Returns whether anything changed.
-static bool sink(warp::AcquireOp acquire) {
+/// on the order of what they wait for. `passesRings`: behind those as well, and
+/// behind code without any; two waits in a row may change places, and what is
+/// handed over before a wait instead of behind it helps whoever waits for it.
+/// Where no product is issued on the way there is nothing to gain, and scalars
+/// that are kept longer cost registers. Returns whether anything changed.
+static bool sink(warp::AcquireOp acquire, bool passesRings) {
   Operation *first = findFirstNeed(acquire);
   if (!first)
     return false;
@@ -52,7 +67,9 @@ static bool sink(warp::AcquireOp acquire) {
       views.push_back(op);
       continue;
     }
-    if (isa<warp::AcquireOp, warp::PublishOp>(op) || op->getNumRegions())
+    bool mayPass = passesRings && (!op->getNumRegions() || !meetsOthers(op));
+    if (!mayPass &&
+        (isa<warp::AcquireOp, warp::PublishOp>(op) || op->getNumRegions()))
       break;
     passesProduct |= isa<DotAsyncOp>(op);
     target = op;
@@ -68,12 +85,31 @@ static bool sink(warp::AcquireOp acquire) {
   return true;
 }
 
-/// Whether the operation lies in an innermost loop, which has been scheduled.
-static bool isInnermost(Operation *op) {
+/// The innermost loop that the operation lies in, which has been scheduled.
+static scf::ForOp getInnermost(Operation *op) {
   auto loop = dyn_cast<scf::ForOp>(op->getParentOp());
-  return loop && !loop.getBody()
-                      ->walk([](scf::ForOp) { return WalkResult::interrupt(); })
-                      .wasInterrupted();
+  bool isInnermost =
+      loop && !loop.getBody()
+                   ->walk([](scf::ForOp) { return WalkResult::interrupt(); })
+                   .wasInterrupted();
+  return isInnermost ? loop : scf::ForOp();
+}
+
+/// Whether no ring that the loop reads has a second entry, so that what a step
+/// reads is on its way when the step begins, and another group that computes
+/// waits for the step: replicas of one group hide such waits from each other.
+static bool isAwaited(scf::ForOp loop) {
+  auto group = loop->getParentOfType<warp::GroupOp>();
+  int64_t groups = llvm::count_if(
+      group->getBlock()->getOps<warp::GroupOp>(), [](warp::GroupOp other) {
+        return int64_t(other.getWarps()) >= getChip(other).warpsPerWarpgroup;
+      });
+  return groups > 1 &&
+         llvm::all_of(loop.getBody()->getOps<warp::AcquireOp>(),
+                      [](warp::AcquireOp acquire) {
+                        return acquire.getSide() != warp::Side::read ||
+                               acquire.getRing().getType().getDepth() == 1;
+                      });
 }
 
 namespace {
@@ -82,11 +118,12 @@ struct AcquireLate : fa3::tile::impl::AcquireLateBase<AcquireLate> {
   void runOnOperation() override {
     SmallVector<warp::AcquireOp> acquires;
     getOperation()->walk([&](warp::AcquireOp acquire) {
-      if (acquire.getSide() == warp::Side::read && !isInnermost(acquire))
+      scf::ForOp loop = getInnermost(acquire);
+      if (acquire.getSide() == warp::Side::read && (!loop || isAwaited(loop)))
         acquires.push_back(acquire);
     });
     for (warp::AcquireOp acquire : llvm::reverse(acquires))
-      sunk += sink(acquire);
+      sunk += sink(acquire, /*passesRings=*/bool(getInnermost(acquire)));
   }
 };
 } // namespace
