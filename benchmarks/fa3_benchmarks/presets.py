@@ -243,6 +243,21 @@ def _head_dims() -> Preset:
     return Preset("head-dims", cells, peers=("cudnn", "fa2"))
 
 
+# Of q and k, and of v, with heads for which the work is that of a few tiles per SM.
+WIDE_DIMS = ((512, 512), (576, 512), (64, 512))
+
+
+def _wide() -> Preset:
+    """Head dims above 256: the output's columns are in two warp groups."""
+    cells = [
+        cell("bf16", d, mask, length, dv=dv, batch=1, heads=8)
+        for d, dv in WIDE_DIMS
+        for mask in PLAIN
+        for length in (8192, 16384)
+    ]
+    return Preset("wide", cells, peers=(), base="fa3")
+
+
 # On the tile of the table or of the passes, and on one that leaves registers
 # for three stages.
 _SMALL = "block-m=128 block-n=64"
@@ -315,6 +330,7 @@ PRESETS: dict[str, Callable[[], Preset]] = {
     "window": _window,
     "mods": _mods,
     "head-dims": _head_dims,
+    "wide": _wide,
     "ablation": _ablation,
     "sustained": _sustained,
     "decode": lambda: _serving("decode", serving.decode_cells()),

@@ -14,7 +14,7 @@ from typing import Any, Callable
 from . import blocks
 from .checks import (
     DIMS,
-    check_head_dim,
+    check_head_dims,
     check_layout,
     check_softcap,
     check_types,
@@ -61,10 +61,11 @@ def attention(
     q is (batch, heads, queries, d), k is (batch, key heads, keys, d), v is
     (batch, key heads, keys, dv); with layout="bshd" heads and sequence change
     places. Key heads divide heads. Element types are float16, bfloat16, or
-    float8 (e4m3fn, e5m2) with descales; d and dv are multiples of 8 (float8: 16)
-    up to 256 and may differ. The last dimension is contiguous, other strides are
-    multiples of 16 bytes. o has q's type (float8: bfloat16, or `out_dtype`) and
-    order in memory; lse is (batch, heads, queries), float32, natural logarithm.
+    float8 (e4m3fn, e5m2) with descales; d and dv may differ, and are multiples of 8
+    up to 576 (dv: 512), with gradients up to 256 (float8: of 16 up to 256). The last
+    dimension is contiguous, other strides are multiples of 16 bytes. o has q's type
+    (float8: bfloat16, or `out_dtype`) and order in memory; lse is (batch, heads,
+    queries), float32, natural logarithm.
 
     causal: key j is visible to query i if j <= i + keys - queries (aligned at
       the bottom right).
@@ -316,8 +317,7 @@ def attention_spec(
     check_types(q_dtype, k_dtype, v_dtype)
     out_dtype = out_dtype or ("bf16" if v_dtype in FLOATS_8 else q_dtype)
     head_dim_v = head_dim_v or head_dim
-    for name, dim in (("head_dim", head_dim), ("head_dim_v", head_dim_v)):
-        check_head_dim(name, dim, v_dtype)
+    check_head_dims(head_dim, head_dim_v, v_dtype, ("head_dim", "head_dim_v"))
     return Spec(
         q_dtype, k_dtype, v_dtype, out_dtype, head_dim, head_dim_v,
         bool(causal), check_window(window), check_softcap(softcap),

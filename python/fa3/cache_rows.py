@@ -8,19 +8,22 @@ from typing import Any
 
 import torch
 
-from . import tensors
+from . import checks, tensors
 from .errors import ArgumentError, ArgumentTypeError
 from .spec import FLOATS_8
 
 
 def is_apart(
-    q: Any, k: Any, cu_q: Any, k_new: Any, cu_new: Any, cos: Any, all_at_one: bool
+    q: Any, k: Any, v: Any, cu_q: Any, k_new: Any, cu_new: Any, cos: Any,
+    all_at_one: bool,
 ) -> bool:
     """Whether new keys are written here, and not by the kernel: packed ones, those of
-    8 bits, and turned ones of caches of 8 bits, beside packed queries, and beside
-    several queries that are all at one position."""
+    8 bits, rows too wide for it, and turned ones of caches of 8 bits, beside packed
+    queries, and beside several queries that are all at one position."""
     of_8_bits = k.element_size() == 1
     if cu_new is not None or (of_8_bits and k_new.element_size() == 1):
+        return True
+    if max(k.shape[-1], v.shape[-1]) > checks.MAX_HEAD_DIM:
         return True
     return cos is not None and (
         of_8_bits or cu_q is not None or (all_at_one and q.dim() == 4 and q.shape[1] > 1)

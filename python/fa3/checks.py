@@ -10,7 +10,10 @@ from . import tensors
 from .errors import ArgumentError, ArgumentTypeError
 from .spec import FLOATS_8
 
+#: Head dims of gradients and of float8.
 MAX_HEAD_DIM = 256
+#: Those of q and k, and of v, in 16 bits without gradients.
+MAX_QUERY_DIM, MAX_VALUE_DIM = 576, 512
 #: Weights of plain attention are right up to scores of 2^24, their gradients, which
 #: take a rounded lse, up to 2^14: what is left is for products of queries and keys.
 MAX_SCALE = 2.0**16
@@ -35,12 +38,34 @@ def check_types(q: str, k: str, v: str) -> None:
     )
 
 
-def check_head_dim(name: str, dim: int, v_type: str) -> None:
-    step = 16 if v_type in FLOATS_8 else 8
-    if dim < step or dim > MAX_HEAD_DIM or dim % step:
-        raise ArgumentError(
-            name, f"head dim {dim}, expected a multiple of {step} up to {MAX_HEAD_DIM}"
-        )
+def check_head_dims(
+    dim: int, dim_v: int, v_type: str, names: tuple[str, str] = ("q", "v")
+) -> None:
+    """Of queries and keys, and of values, in a forward."""
+    is_8_bit = v_type in FLOATS_8
+    step = 16 if is_8_bit else 8
+    most = (MAX_HEAD_DIM,) * 2 if is_8_bit else (MAX_QUERY_DIM, MAX_VALUE_DIM)
+    for name, one, limit in zip(names, (dim, dim_v), most):
+        if one < step or one > limit or one % step:
+            raise ArgumentError(
+                name, f"head dim {one}, expected a multiple of {step} up to {limit}"
+                + (" for float8" if is_8_bit and one > limit else ""),
+            )  # fmt: skip
+
+
+def no_gradients(dim: int, dim_v: int) -> str:
+    """Why head dims that a forward takes have no gradients; "" if they have."""
+    if max(dim, dim_v) <= MAX_HEAD_DIM:
+        return ""
+    return f"head dims {dim} and {dim_v}, expected up to {MAX_HEAD_DIM}"
+
+
+def declines_head_dims(dim: int, dim_v: int, gradients: bool) -> str:
+    """Why a caller that has another kernel takes that for these, in 16 bits."""
+    for one, limit in ((dim, MAX_QUERY_DIM), (dim_v, MAX_VALUE_DIM)):
+        if one % 8 or not 8 <= one <= (MAX_HEAD_DIM if gradients else limit):
+            return f"head dim {one}"
+    return ""
 
 
 def check_layout(layout: Any) -> str:

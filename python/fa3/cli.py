@@ -19,7 +19,7 @@ from . import __version__, bundle
 from . import bench as benchmarks
 from . import cache as caches
 from ._runtime import runtime
-from .checks import MAX_HEAD_DIM
+from .checks import MAX_HEAD_DIM, MAX_VALUE_DIM
 from .compiler import build_id, get_compiler
 from .driver import default_ptx_version, find_ptxas
 from .errors import CompilerNotFoundError, Fa3Error
@@ -321,10 +321,10 @@ def bench_cases(
         )
     is_8_bit = options.dtype == benchmarks.FLOAT_8
     step = 16 if is_8_bit else 8
-    if options.head_dim % step or options.head_dim > MAX_HEAD_DIM:
+    most = MAX_HEAD_DIM if is_8_bit or options.backward else MAX_VALUE_DIM
+    if options.head_dim % step or options.head_dim > most:
         raise ValueError(
-            f"--head-dim: {options.head_dim}, expected a multiple of {step} up to "
-            f"{MAX_HEAD_DIM}"
+            f"--head-dim: {options.head_dim}, expected a multiple of {step} up to {most}"
         )
     if options.backward and (is_8_bit or options.kind == "decode"):
         given = f"--dtype {options.dtype}" if is_8_bit else "--kind decode"

@@ -14,7 +14,7 @@ from .call import Call, device_guard, ones
 from .checks import (
     DIMS,
     check_dropout,
-    check_head_dim,
+    check_head_dims,
     check_layout,
     check_scalars,
     check_scale,
@@ -154,8 +154,7 @@ class Request:
             raise ArgumentError(
                 "k", f"{k.shape[h]} heads, expected a divisor of q's {q.shape[h]}"
             )
-        check_head_dim("q", q.shape[3], v.type)
-        check_head_dim("v", v.shape[3], v.type)
+        check_head_dims(q.shape[3], v.shape[3], v.type)
         self.batch, self.heads, self.queries = q.shape[b], q.shape[h], q.shape[s]
         self.keys, self.head_dim, self.head_dim_v = k.shape[s], q.shape[3], v.shape[3]
 

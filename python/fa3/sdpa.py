@@ -113,12 +113,11 @@ class _Switch:
                     name, watch.kernel(function), key, with_keyset=True,
                     allow_override=True,
                 )  # fmt: skip
-            if _BOOLEANS_BECOME_FINITE:
-                self.whole = torch.library.get_kernel(f"aten::{_WHOLE}", key)
-                self.library.impl(
-                    _WHOLE, self.attention, "CompositeImplicitAutograd",
-                    with_keyset=True, allow_override=True,
-                )  # fmt: skip
+            self.whole = torch.library.get_kernel(f"aten::{_WHOLE}", key)
+            self.library.impl(
+                _WHOLE, self.attention, "CompositeImplicitAutograd",
+                with_keyset=True, allow_override=True,
+            )  # fmt: skip
 
     def remove(self) -> None:
         global _active
@@ -136,9 +135,17 @@ class _Switch:
         enable_gqa: bool = False,
     ) -> Any:  # fmt: skip
         """All of scaled_dot_product_attention, where torch chooses a kernel: what a
-        boolean mask hides is -inf."""
+        boolean mask hides is -inf. torch's one kernel for wide heads takes no groups
+        of them, so that its choice would be none."""
+        if enable_gqa and query.device.type == self.device and _are_wide_groups(
+            query, key, value
+        ):  # fmt: skip
+            groups = query.shape[1] // key.shape[1]
+            key, value = (one.repeat_interleave(groups, 1) for one in (key, value))
+            enable_gqa = False
         if (
-            attn_mask is not None
+            _BOOLEANS_BECOME_FINITE
+            and attn_mask is not None
             and attn_mask.dtype is torch.bool
             and query.device.type == self.device
         ):
@@ -157,7 +164,7 @@ class _Switch:
         scale: float | None = None,
     ) -> Any:  # fmt: skip
         why = "return_debug_mask" if return_debug_mask else _declines(
-            query, key, value, 0.0, scale
+            query, key, value, 0.0, scale, gradients=_require(query, key, value)
         )  # fmt: skip
         state = torch.empty((2,), dtype=torch.uint64, device=query.device)
         if dropout_p and not why:
@@ -185,7 +192,8 @@ class _Switch:
         return_debug_mask: bool = False, *, scale: float | None = None,
     ) -> Any:  # fmt: skip
         why = "return_debug_mask" if return_debug_mask else _declines_cudnn(
-            query, key, value, attn_bias, dropout_p, is_causal, scale
+            query, key, value, attn_bias, dropout_p, is_causal, scale,
+            _require(query, key, value),
         )  # fmt: skip
         made = why or _declines_gradient(attn_bias) or self._run(
             query, key, value, attn_bias, is_causal, scale, compute_log_sumexp
@@ -209,7 +217,10 @@ class _Switch:
         compute_log_sumexp: bool, dropout_p: float = 0.0, is_causal: bool = False, *,
         scale: float | None = None,
     ) -> Any:  # fmt: skip
-        made: Any = _declines(query, key, value, dropout_p, scale, attn_bias)
+        # Wide heads too: the backward of torch's kernel has no limit.
+        made: Any = _declines(
+            query, key, value, dropout_p, scale, attn_bias, gradients=False
+        )
         made = made or _declines_gradient(attn_bias)
         if not made:
             b, h, s, _ = query.shape
@@ -263,7 +274,8 @@ class _Switch:
         scale: float | None = None,
     ) -> Any:  # fmt: skip
         made = (
-            _declines(query, key, value, 0.0, scale) or _declines_backward()
+            _declines(query, key, value, 0.0, scale, gradients=True)
+            or _declines_backward()
             or self._run_backward(
                 grad_out, query, key, value, out, logsumexp, None, is_causal, scale,
                 dropout=dropout_p, state=philox_seed,
@@ -285,7 +297,9 @@ class _Switch:
     ) -> Any:  # fmt: skip
         rows = logsumexp.squeeze(-1) if logsumexp.dim() == 4 else logsumexp
         made = (
-            _declines_cudnn(query, key, value, attn_bias, dropout_p, is_causal, scale)
+            _declines_cudnn(
+                query, key, value, attn_bias, dropout_p, is_causal, scale, True
+            )
             or _declines_backward()
             or self._run_backward(
                 grad_out, query, key, value, out, rows, attn_bias, is_causal, scale
@@ -305,7 +319,9 @@ class _Switch:
         dropout_p: float, grad_input_mask: Any, is_causal: bool = False, *,
         scale: float | None = None,
     ) -> Any:  # fmt: skip
-        made: Any = _declines(query, key, value, dropout_p, scale, attn_bias)
+        made: Any = _declines(
+            query, key, value, dropout_p, scale, attn_bias, gradients=True
+        )
         if not made and attn_bias is not None and grad_input_mask[3]:
             made = _MASK_GRADIENT
         made = made or _declines_backward()
@@ -389,6 +405,25 @@ def _declines_backward() -> str:
     from . import torch as door
 
     return "" if door._kind in door.OWN else "set_backward"
+
+
+def _are_wide_groups(q: Any, k: Any, v: Any) -> bool:
+    """Key heads of several heads each, with head dims that fa3 takes and torch's kernels
+    for groups do not."""
+    if not q.dim() == k.dim() == v.dim() == 4 or q.element_size() != 2:
+        return False
+    if checks.declines_head_dims(q.shape[3], v.shape[3], False):
+        return False
+    return (
+        max(q.shape[3], v.shape[3]) > checks.MAX_HEAD_DIM
+        and 0 < k.shape[1] == v.shape[1] < q.shape[1]
+        and q.shape[1] % k.shape[1] == 0
+    )
+
+
+def _require(*given: Any) -> bool:
+    """Whether a backward may follow, by the same kernel of torch."""
+    return any(one.requires_grad for one in given)
 
 
 def _declines_gradient(bias: Any) -> str:
@@ -490,17 +525,18 @@ def _capability(device: int) -> tuple[int, int]:
 
 def _declines_cudnn(
     q: Any, k: Any, v: Any, bias: Any, dropout: float, causal: bool,
-    scale: float | None,
+    scale: float | None, gradients: bool,
 ) -> str:  # fmt: skip
     if causal and q.dim() == 4 and q.shape[2] != k.shape[2]:
         return "causal with queries and keys of unequal number, by cuDNN"
     if causal and bias is not None:
         return "causal with a mask"
-    return _declines(q, k, v, dropout, scale, bias)
+    return _declines(q, k, v, dropout, scale, bias, gradients=gradients)
 
 
 def _declines(
-    q: Any, k: Any, v: Any, dropout: float, scale: float | None, bias: Any = None
+    q: Any, k: Any, v: Any, dropout: float, scale: float | None, bias: Any = None, *,
+    gradients: bool,
 ) -> str:
     """Why a call is torch's; "" if it is ours."""
     if dropout:
@@ -518,9 +554,9 @@ def _declines(
         return "shapes that do not fit"
     if k.shape[1] == 0 or q.shape[1] % k.shape[1] or v.shape[1] != k.shape[1]:
         return "heads that key heads do not divide"
-    for dim in (q.shape[3], v.shape[3]):
-        if dim % 8 or not 8 <= dim <= checks.MAX_HEAD_DIM:
-            return f"head dim {dim}"
+    wide = checks.declines_head_dims(q.shape[3], v.shape[3], gradients)
+    if wide:
+        return wide
     if scale is not None and not 0.0 < scale <= checks.MAX_SCALE_OF_GRADIENTS:
         return f"scale {scale}"
     for one in (q, k, v):

@@ -102,7 +102,7 @@ def attention(
         )  # fmt: skip
     at_one = not causal and window is None and not chunk
     if k_new is not None and v_new is not None and cache_rows.is_apart(
-        q, k, cu_q, k_new, cu_new, rotary_cos, at_one
+        q, k, v, cu_q, k_new, cu_new, rotary_cos, at_one
     ):  # fmt: skip
         append.check_pairs(k_new, v_new, rotary_cos, rotary_sin)
         q, used_k = cache_rows.write(
@@ -340,8 +340,7 @@ class _Call:
             raise ArgumentError(
                 "k", f"{self.key_heads} heads, expected a divisor of q's {self.heads}"
             )
-        checks.check_head_dim("q", self.head_dim, self.types[2])
-        checks.check_head_dim("v", self.head_dim_v, self.types[2])
+        checks.check_head_dims(self.head_dim, self.head_dim_v, self.types[2])
         self.page = k.shape[1] if paged else 0
         if packed_q:
             if not isinstance(max_q, int) or max_q < 0:

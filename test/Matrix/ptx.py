@@ -46,7 +46,9 @@ EXAMPLES = {
     "fp8_decode_paged": "--dims b=2,sq=2,p0=7,pages_of_sequence=3,q_scale.0=2,"
                         "k_scale.0=2,v_scale.0=2 " + PAGED,
     "gemm": "--dims m=200,n=136,k=136",
+    "head_512": "--dims b=1,sq=70,sk=130",
     "merge_prefix": "--dims parts=2,b=3,s=2",
+    "mla_decode": "--dims b=2,sq=1,p0=7,pages_of_sequence=3 " + PAGED,
     "mixed_batch": "--dims tq=73,b=4,b1=5,p0=9,pages_of_sequence=3"
                    " --lengths=cu_q=1,70,1,1 --lengths=used_k=130,90,64,3"
                    " --pages=page_table=random --scalar max_q=70",

@@ -92,7 +92,8 @@ class CompileTest(unittest.TestCase):
         for named, expected in (
             ({"q_dtype": "f32"}, "argument 'q': element type f32, expected f16"),
             ({"head_dim": 100}, "argument 'head_dim': head dim 100, expected a mult"),
-            ({"head_dim_v": 264}, "argument 'head_dim_v': head dim 264"),
+            ({"head_dim": 584}, "argument 'head_dim': head dim 584, expected .* up to 576"),
+            ({"head_dim_v": 520}, "argument 'head_dim_v': head dim 520"),
             ({"window": 5}, "argument 'window': 5, expected \\(left, right\\)"),
             ({"window": (-2, 0)}, "argument 'window': -2, expected None, -1 or 0"),
             ({"softcap": -1.0}, "argument 'softcap': -1.0, expected 0 or"),

@@ -121,7 +121,8 @@ class CommandTest(unittest.TestCase):
         self.assertIn("'fast', expected cudnn", run("bench", "--with", "fast")[2])
         for expected, *arguments in (
             ("3, expected a divisor of --heads, 16", "--key-heads", "3"),
-            ("100, expected a multiple of 8 up to 256", "--head-dim", "100"),
+            ("100, expected a multiple of 8 up to 512", "--head-dim", "100"),
+            ("512, expected a multiple of 8 up to 256", "--head-dim", "512", "--backward"),
             ("there is none with --kind decode", "--backward", "--kind", "decode"),
             ("there is no folder", "--out", "/no/such/folder/b.csv"),
         ):

@@ -81,7 +81,7 @@ class _Report:
 
 
 def _select(arguments):
-    dims = features.HEAD_DIMS + features.UNEVEN_DIMS
+    dims = features.HEAD_DIMS + features.UNEVEN_DIMS + features.WIDE_DIMS
     if arguments.dims:
         dims = [(int(d), int(d)) if "x" not in d else tuple(map(int, d.split("x")))
                 for d in arguments.dims]  # fmt: skip

@@ -19,7 +19,9 @@ SPLITS = [1, 2, 3, 7, 33]  # blocks of 64 keys or more: 33 is more than there ar
 PAGES = [1, 4, 8, 16, 32, 64, 128, 256]
 AXES = {
     "place": ["packed", "padded", *PAGES],
-    "dims": [(64, 64), (80, 80), (128, 128), (192, 128), (256, 256)],
+    "dims": [
+        (64, 64), (80, 80), (128, 128), (192, 128), (256, 256), (512, 512), (576, 512),
+    ],
     "heads": [(1, 1), (8, 8), (32, 8), (64, 8), (71, 1), (128, 1)],
     "mask": ["none", "causal", "window", "softcap"],
     "splits": [False, True],
@@ -31,6 +33,7 @@ AXES = {
 NEW = {
     **AXES,
     "place": ["padded", *PAGES],
+    "dims": [(64, 64), (80, 80), (128, 128), (192, 128), (256, 256)],
     "new": ["plain", "half", "all", "half interleaved", "all interleaved"],
 }
 # 8-bit operands: what scales of q, k and v are for. Copies of a few keys have at
