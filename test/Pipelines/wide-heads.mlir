@@ -14,6 +14,7 @@
 // REDEFINE: %{dv} = 320
 // REDEFINE: %{mods} = []
 // RUN: %{make} > %t.mlir && %{check},sq=66,sk=65 | FileCheck %s
+// RUN: fa3-opt %t.mlir --fa3-tile --fa3-specialize | FileCheck %s --check-prefix=GROUPS
 // RUN: %if ptxas %{ %{assemble} %}
 // Keys are wide, the output is not: one group.
 // REDEFINE: %{d} = 576

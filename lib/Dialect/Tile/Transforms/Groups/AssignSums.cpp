@@ -57,9 +57,17 @@ static SmallVector<unsigned> distribute(gpu::GPUFuncOp kernel,
       tiles += countRegisters(type.clone(Float32Type::get(type.getContext())));
   });
   SmallVector<unsigned> roles(sums.size(), 0);
-  if (!isOneRow || ofSums + scores + weights + tiles <= limit)
+  // Beside more columns than one product has there are no registers for code
+  // that is not counted here, as of bounds and random numbers.
+  constexpr int64_t kMostOfProduct = 256;
+  int64_t mostOfOne = countRegisters(
+      RankedTensorType::get({kRowsPerReplica, kMostOfProduct},
+                            Float32Type::get(kernel.getContext())));
+  if (!isOneRow ||
+      (ofSums <= mostOfOne && ofSums + scores + weights + tiles <= limit))
     return roles;
-  SmallVector<int64_t> room = {limit - scores - weights - tiles};
+  SmallVector<int64_t> room = {
+      std::min(limit - scores - weights - tiles, mostOfOne)};
   for (auto [sum, role] : llvm::zip(sums, roles)) {
     int64_t needed = countRegisters(CarriedSum(sum).dot.getType());
     while (role < room.size() && room[role] < needed && room[role] != limit)
