@@ -84,7 +84,9 @@ def _fwd(
     sm_margin: int = 0,
 ) -> Any:  # fmt: skip
     if q_v is not None:
-        raise UnsupportedError("flash_attn_3.fwd: argument 'q_v'")
+        if not (k_new is v_new is rotary_cos is None):
+            raise UnsupportedError("flash_attn_3.fwd: 'q_v' with 'k_new' and 'v_new'")
+        q, k = functions._joined(q, q_v, k, v)
     if cu_seqlens_k is not None and max_seqlen_k is None:
         raise ArgumentError("max_seqlen_k", "is None, and cu_seqlens_k is given")
     named = _named(
@@ -196,7 +198,7 @@ def _flash_attn_forward(
         if cu_seqlens_q is None and not (cu_seqlens_k is seqused_q is seqused_k is None):
             raise UnsupportedError("_flash_attn_forward: gradients without 'cu_seqlens_q'")
         if qv is not None:
-            raise UnsupportedError("_flash_attn_forward: argument 'qv'")
+            raise UnsupportedError("_flash_attn_forward: gradients with 'qv'")
 
         def run(q: Any, k: Any, v: Any, named: dict[str, Any], grads: bool) -> Any:
             if cu_seqlens_q is None:

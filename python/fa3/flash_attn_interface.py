@@ -18,8 +18,9 @@ import torch
 
 from torch.nn import functional
 
-from . import api, merging, packed, refusals, serving, values, watch
+from . import api, append, cache_rows, merging, packed, refusals, serving, values, watch
 from .errors import ArgumentError, UnsupportedError
+from .qv import join
 
 Window = Any  # two whole numbers, -1 for no end
 
@@ -33,8 +34,9 @@ def flash_attn_func(
     sm_margin: int = 0, return_attn_probs: bool = False,
 ) -> Any:  # fmt: skip
     """q (batch, queries, heads, d), k and v (batch, keys, key heads, d or dv): out,
-    or (out, softmax_lse) with `return_attn_probs`."""
-    _refuse("flash_attn_func", qv=qv)
+    or (out, softmax_lse) with `return_attn_probs`. With qv (batch, queries, heads, dv)
+    scores are q k^T + qv v^T (fa3.qv)."""
+    q, k = _joined(q, qv, k, v)
     return _attention(
         q, k, v, softmax_scale, causal, (q_descale, k_descale, v_descale), window_size,
         attention_chunk, softcap, return_attn_probs, deterministic,
@@ -83,8 +85,9 @@ def flash_attn_varlen_func(
 ) -> Any:  # fmt: skip
     """q (queries of all sequences, heads, d), k and v likewise; cu_seqlens (sequences
     + 1,), int32, say where each begins, seqused (sequences,) how many rows of it
-    count. out, or (out, softmax_lse (heads, queries)) with `return_attn_probs`."""
-    _refuse("flash_attn_varlen_func", qv=qv)
+    count. out, or (out, softmax_lse (heads, queries)) with `return_attn_probs`. qv
+    (queries of all sequences, heads, dv) as flash_attn_func has it."""
+    q, k = _joined(q, qv, k, v)
     _refuse_gradients(
         "flash_attn_varlen_func", q_descale=q_descale, k_descale=k_descale,
         v_descale=v_descale,
@@ -132,10 +135,11 @@ def flash_attn_with_kvcache(
     rows of each sequence, and count; float8 as it is. rotary_cos and
     rotary_sin (positions, pairs of elements) turn new keys and queries by their
     positions, from cache_seqlens or rotary_seqlens on, interleaved or in halves.
-    Without causal, window and chunk all queries are turned by the first position."""
-    _refuse("flash_attn_with_kvcache", qv=qv)
+    Without causal, window and chunk all queries are turned by the first position. qv
+    (as q, of dv columns) is not turned; a cache of which v and k are columns next to
+    each other is read where it lies."""
     _refuse_gradients(
-        "flash_attn_with_kvcache", q=q, k_cache=k_cache, v_cache=v_cache, k=k, v=v,
+        "flash_attn_with_kvcache", q=q, qv=qv, k_cache=k_cache, v_cache=v_cache, k=k, v=v,
         rotary_cos=rotary_cos, rotary_sin=rotary_sin, q_descale=q_descale,
         k_descale=k_descale, v_descale=v_descale,
     )  # fmt: skip
@@ -161,6 +165,18 @@ def flash_attn_with_kvcache(
         cu_seqlens_k_new = None
     if rotary_cos is None:
         rotary_seqlens = None
+    named = _named(q, softmax_scale, causal, window_size, softcap, attention_chunk)
+    if qv is not None:
+        if not (k is v is None):
+            q, cache_seqlens = _written(
+                q, (k_cache, v_cache), (k, v), cu_seqlens_q, cu_seqlens_k_new,
+                cache_seqlens, cache_batch_idx, page_table, (rotary_cos, rotary_sin),
+                rotary_interleaved, rotary_seqlens, named,
+            )  # fmt: skip
+            k = v = cu_seqlens_k_new = rotary_cos = rotary_sin = rotary_seqlens = None
+        elif rotary_cos is not None:
+            raise ArgumentError("rotary_cos", "is for new keys, and k and v are None")
+        q, k_cache = _joined(q, qv, k_cache, v_cache)
     return serving.attention(
         q, k_cache, v_cache, cu_q=cu_seqlens_q, max_q=max_seqlen_q,
         used_k=cache_seqlens, batch_index=cache_batch_idx, leftpad=cache_leftpad,
@@ -168,8 +184,7 @@ def flash_attn_with_kvcache(
         v_descale=v_descale, splits=values.whole("num_splits", num_splits),
         pack_heads=pack_gqa, return_lse=bool(return_softmax_lse), k_new=k, v_new=v,
         cu_new=cu_seqlens_k_new, rotary_cos=rotary_cos, rotary_sin=rotary_sin,
-        rotary_interleaved=rotary_interleaved, rotary_at=rotary_seqlens,
-        **_named(q, softmax_scale, causal, window_size, softcap, attention_chunk),
+        rotary_interleaved=rotary_interleaved, rotary_at=rotary_seqlens, **named,
     )  # fmt: skip
 
 
@@ -210,10 +225,24 @@ def get_scheduler_metadata(
 # -----------------------------------------------------------------------------
 
 
-def _refuse(function: str, **named: Any) -> None:
-    for name, value in named.items():
-        if value is not None:
-            raise UnsupportedError(f"{function}: argument '{name}'")
+def _joined(q: Any, qv: Any, k: Any, v: Any) -> tuple[Any, Any]:
+    """Queries and keys of one product."""
+    return (q, k) if qv is None else join(q, qv, k, v)
+
+
+def _written(
+    q: Any, caches: Any, new: Any, cu_q: Any, cu_new: Any, used: Any, batch_index: Any,
+    page_table: Any, tables: Any, interleaved: Any, position: Any, named: dict[str, Any],
+) -> tuple[Any, Any]:  # fmt: skip
+    """New keys in the caches, in front of an attention that reads another tensor; the
+    turned queries, and how many rows sequences have then."""
+    append.check_pairs(*new, *tables)
+    at_one = not named["causal"] and named["window"] is None and not named["chunk"]
+    with torch.no_grad():
+        return cache_rows.write(
+            q, caches, new, cu_q, cu_new, used, batch_index, page_table, tables,
+            bool(interleaved), position, at_one, (None, None),
+        )  # fmt: skip
 
 
 def _refuse_gradients(function: str, **named: Any) -> None:

@@ -72,8 +72,14 @@ class InstalledTest(unittest.TestCase):
                 self.assertEqual(made[0].data_ptr(), out.data_ptr())
         o, _ = self.reference(q, k, v, causal=True, chunk=8)
         self.close(self.ops.fwd(q, k, v, is_causal=True, attention_chunk=8)[0], o)
-        with self.assertRaisesRegex(NotImplementedError, "argument 'q_v'"):
-            self.ops.fwd(q, k, v, q_v=q)
+        # Scores of two parts: q k^T + q_v v^T.
+        q_v = self.random(2, 20, 4, 24)
+        o, lse = self.reference(torch.cat((q, q_v), -1), torch.cat((k, v), -1), v)
+        made = self.ops.fwd(q, k, v, q_v=q_v)
+        self.close(made[0], o)
+        self.close(made[1], lse)
+        with self.assertRaisesRegex(NotImplementedError, "'q_v' with 'k_new'"):
+            self.ops.fwd(q, k, v, k, v, q_v, seqused_k=i32(1, 2))
         with self.assertRaisesRegex(ValueError, "'max_seqlen_k': is None"):
             self.ops.fwd(q[0], k[0], v[0], cu_seqlens_q=i32(0, 20), max_seqlen_q=20,
                          cu_seqlens_k=i32(0, 30))  # fmt: skip
