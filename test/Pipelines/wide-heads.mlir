@@ -22,7 +22,12 @@
 // RUN: %{make} > %t.mlir && %{check},sq=40,sk=70 | FileCheck %s
 // CHECK: same answer after
 
+// Weights, which a product of the other group reads, are handed over in front of
+// the factors that it scales its sum by.
 // GROUPS: warp.group @math warps 4
+// GROUPS: warp.publish {{.*}}, [tensor<64x64xbf16>]>
+// GROUPS-NEXT: warp.acquire {{.*}}, [tensor<64xf32>]>, <write>
+// GROUPS: warp.publish {{.*}}, [tensor<64xf32>]>
 // GROUPS: warp.group @math1 warps 4
 
 !q = tensor<?x?x?xDIMxbf16>

@@ -117,7 +117,8 @@ def ExchangeOperands : Pass<"tile-exchange-operands"> {
     Coordinates, and what follows from them alone, are computed by each role, and
     conditions again from what crosses. Rows that a `tile.where` multiplies by a
     vector are multiplied by `select(condition, vector, 1)` instead, where that is
-    not 1: so the condition need not cross.
+    not 1: so the condition need not cross. Operands of products are handed over
+    first where the other role uses vectors behind them: threads meet for each.
 
     Example:
     ```mlir

@@ -202,6 +202,84 @@ void RoleBoundary::run() {
       visit(op);
 }
 
+namespace {
+/// What one group writes into a ring and another reads.
+struct Handover {
+  warp::AcquireOp filled;
+  SmallVector<Operation *> views;
+  WriteOp write;
+  warp::PublishOp publish;
+  warp::AcquireOp held;
+  bool isOperand = false;
+};
+} // namespace
+
+/// What the role reads of what others have written in the same block.
+static SmallVector<Handover> findHandovers(gpu::GPUFuncOp kernel,
+                                           StringRef role) {
+  SmallVector<Handover> result;
+  kernel.walk([&](warp::AcquireOp held) {
+    if (held.getSide() != warp::Side::read || getRole(held) != role)
+      return;
+    Handover handover;
+    handover.held = held;
+    for (Operation *user : held.getRing().getUsers())
+      if (auto filled = dyn_cast<warp::AcquireOp>(user);
+          filled && filled.getSide() == warp::Side::write &&
+          filled->getBlock() == held->getBlock())
+        handover.filled = filled;
+    if (!handover.filled)
+      return;
+    for (Operation *user : handover.filled.getSlot().getUsers()) {
+      if (auto publish = dyn_cast<warp::PublishOp>(user))
+        handover.publish = publish;
+      if (auto view = dyn_cast<ViewOp>(user)) {
+        handover.views.push_back(view);
+        for (Operation *access : view.getView().getUsers())
+          if (auto write = dyn_cast<WriteOp>(access))
+            handover.write = write;
+      }
+    }
+    for (Operation *user : held.getSlot().getUsers())
+      if (auto view = dyn_cast<ViewOp>(user))
+        handover.isOperand |=
+            llvm::any_of(view.getView().getUsers(), llvm::IsaPred<DotOp>);
+    if (handover.write && handover.publish)
+      result.push_back(handover);
+  });
+  return result;
+}
+
+/// Hands operands of products over in front of numbers for element code, where
+/// the other group uses those behind: threads meet for everything that is
+/// handed over, and the product is what the other group is for.
+static void publishOperandsFirst(gpu::GPUFuncOp kernel, StringRef role) {
+  SmallVector<Handover> all = findHandovers(kernel, role);
+  for (Handover &numbers : all) {
+    if (numbers.isOperand)
+      continue;
+    Operation *last = nullptr;
+    for (Handover &operand : all) {
+      Operation *publish = operand.publish;
+      if (operand.isOperand &&
+          publish->getBlock() == numbers.publish->getBlock() &&
+          numbers.publish->isBeforeInBlock(publish) &&
+          publish->isBeforeInBlock(numbers.held) &&
+          (!last || last->isBeforeInBlock(publish)))
+        last = publish;
+    }
+    if (!last)
+      continue;
+    SmallVector<Operation *> moved = {numbers.filled};
+    moved.append(numbers.views);
+    moved.append({numbers.write, numbers.publish});
+    for (Operation *op : moved) {
+      op->moveAfter(last);
+      last = op;
+    }
+  }
+}
+
 FailureOr<int64_t> fa3::tile::exchangeBetweenRoles(gpu::GPUFuncOp kernel) {
   int64_t count = 0;
   SmallVector<std::string> roles;
@@ -214,6 +292,7 @@ FailureOr<int64_t> fa3::tile::exchangeBetweenRoles(gpu::GPUFuncOp kernel) {
     for (auto &entry : boundary.crossing)
       if (failed(exchange(kernel, entry.second, "math", role)))
         return failure();
+    publishOperandsFirst(kernel, role);
     count += boundary.crossing.size();
   }
   return count;
