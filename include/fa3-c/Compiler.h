@@ -58,6 +58,21 @@ FA3_API const char *fa3_result_manifest(const fa3_result *result, size_t *size);
 FA3_API const char *fa3_result_cubin(const fa3_result *result, size_t *size);
 FA3_API const char *fa3_result_ir(const fa3_result *result, size_t *size);
 
+/* The functions of a program (fa3_compile_program), in its order. */
+typedef struct fa3_function {
+  /* The symbol that attention.call names; in a module inside of the program
+   * with the names of modules in front, "inner::f". */
+  const char *name;
+  /* As the accessors above give them; no cubin is null. */
+  const char *ptx, *manifest, *cubin;
+  size_t ptx_size, manifest_size, cubin_size;
+} fa3_function;
+
+FA3_API size_t fa3_result_num_functions(const fa3_result *result);
+/* Fills *function and returns 1; returns 0 if there is no such function. */
+FA3_API int fa3_result_function(const fa3_result *result, size_t index,
+                                fa3_function *function);
+
 typedef enum fa3_severity {
   FA3_NOTE = 0, /* belongs to the diagnostic before it */
   FA3_REMARK = 1,
@@ -125,6 +140,13 @@ typedef struct fa3_options {
   /* Locations in the PTX: messages of ptxas name the operation. */
   int32_t locations;
   fa3_assemble assemble;
+  /* The text may have operations of dialects that fa3 does not know, and
+   * attention of other projects becomes attention.forward before anything else
+   * is done (docs/Importing.md). A pass_pipeline says by itself where it wants
+   * that: convert-to-attention. */
+  int32_t foreign;
+  /* Options of convert-to-attention, such as "raise=false"; for `foreign`. */
+  const char *convert_options;
 } fa3_options;
 
 /* Compiles a module to PTX and manifest, and with FA3_ASSEMBLE_ALWAYS to a
@@ -132,6 +154,16 @@ typedef struct fa3_options {
 FA3_API fa3_outcome fa3_compile(const char *text, size_t length,
                                 const fa3_options *options,
                                 fa3_result **result);
+
+/* Compiles the attention of a whole program, which may hold anything else: each
+ * kind of attention has a function, a PTX and a manifest of its own
+ * (fa3_result_function). fa3_result_ir is the program with attention.call in
+ * the place of attention, as attention-outline makes it; in the generic form if
+ * `foreign`. A program without attention, or with some that does not compile,
+ * fails. Takes no pass_pipeline and no `function`. */
+FA3_API fa3_outcome fa3_compile_program(const char *text, size_t length,
+                                        const fa3_options *options,
+                                        fa3_result **result);
 
 /* Runs the compiler up to the end of a stage and gives the module as text, as
  * fa3_compile with the same options would have it there. Stages, in order:

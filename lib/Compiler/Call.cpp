@@ -88,6 +88,12 @@ fa3_outcome Call::readOptions(const fa3_options *given) {
     return refuse("expects FA3_ASSEMBLE_NEVER or FA3_ASSEMBLE_ALWAYS, got " +
                   Twine(static_cast<int>(full.assemble)));
   options.assemble = full.assemble == FA3_ASSEMBLE_ALWAYS;
+  options.foreign = full.foreign;
+  take(options.convertOptions, full.convert_options);
+  if (!options.convertOptions.empty() && !options.foreign)
+    return refuse("convert_options expects foreign, which it is not");
+  if (!options.convertOptions.empty() && !options.passPipeline.empty())
+    return refuse("pass_pipeline and convert_options exclude each other");
   if (!options.passPipeline.empty() && !options.pipelineOptions.empty())
     return refuse("pass_pipeline and pipeline_options exclude each other");
   return FA3_DONE;
@@ -99,18 +105,39 @@ fa3_outcome Call::begin(const char *text, size_t length,
     return refuse("expects the text of a module, got null");
   if (fa3_outcome outcome = readOptions(given))
     return outcome;
+  context->allowUnregisteredDialects(options.foreign);
   // The parser wants a zero byte behind the text.
   std::string source(text, length);
   if (failed(checkModuleText({source, options.source}, context.get())))
     return FA3_FAILED;
   module = parseSourceString<ModuleOp>(source, ParserConfig(context.get()),
                                        options.source);
-  return module ? FA3_DONE : FA3_FAILED;
+  if (!module)
+    return FA3_FAILED;
+  return options.foreign && options.passPipeline.empty() ? convert() : FA3_DONE;
+}
+
+fa3_outcome Call::convert() {
+  std::string text =
+      "builtin.module(convert-to-attention{" + options.convertOptions + "})";
+  std::string error;
+  llvm::raw_string_ostream os(error);
+  std::optional<std::string> wrong = explainPipelineText(text);
+  FailureOr<OpPassManager> parsed =
+      wrong ? FailureOr<OpPassManager>() : parsePassPipeline(text, os);
+  if (failed(parsed))
+    return refuse("cannot read convert_options '" + options.convertOptions +
+                  "': " + (wrong ? *wrong : StringRef(error).trim()));
+  PassManager passes(context.get());
+  static_cast<OpPassManager &>(passes) = std::move(*parsed);
+  return failed(passes.run(*module)) ? FA3_FAILED : FA3_DONE;
 }
 
 fa3_outcome Call::end(fa3_outcome outcome, fa3_result **destination) {
-  if (outcome)
+  if (outcome) {
     result->ptx = result->manifest = result->cubin = result->ir = std::nullopt;
+    result->functions.clear();
+  }
   result->finish();
   // Diagnostics of the teardown have no result to go to.
   module = nullptr;
@@ -134,7 +161,7 @@ static std::optional<Stage> parseStage(StringRef name) {
       .Default(std::nullopt);
 }
 
-fa3_outcome Call::lower(StringRef name) {
+fa3_outcome Call::lower(ModuleOp part, StringRef name) {
   std::optional<Stage> stage = parseStage(name);
   bool isWhole = name == "nvvm";
   if (!stage && !isWhole)
@@ -168,14 +195,14 @@ fa3_outcome Call::lower(StringRef name) {
     // the end: after each pass that takes up to a tenth of the time to PTX.
     passes.enableVerifier(false);
     passes.addPass(createLowerTuned(pipeline, /*verifiesParts=*/true));
-    return failed(passes.run(*module)) || failed(verify(*module)) ? FA3_FAILED
-                                                                  : FA3_DONE;
+    return failed(passes.run(part)) || failed(verify(part)) ? FA3_FAILED
+                                                            : FA3_DONE;
   } else if (isWhole) {
     buildLowerToNVVMPipeline(passes, pipeline);
   } else {
-    if (failed(applyTuning(*module, pipeline)))
+    if (failed(applyTuning(part, pipeline)))
       return FA3_FAILED;
     buildPipelineTo(*stage, passes, pipeline);
   }
-  return failed(passes.run(*module)) ? FA3_FAILED : FA3_DONE;
+  return failed(passes.run(part)) ? FA3_FAILED : FA3_DONE;
 }

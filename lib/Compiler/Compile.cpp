@@ -18,10 +18,15 @@ using namespace fa3::compiler;
 
 static FailureOr<gpu::GPUModuleOp> findKernels(ModuleOp module) {
   SmallVector<gpu::GPUModuleOp> modules(module.getOps<gpu::GPUModuleOp>());
-  if (modules.size() != 1)
-    return module.emitError()
-           << "expects one module of kernels (gpu.module), got "
-           << modules.size();
+  if (modules.size() != 1) {
+    InFlightDiagnostic error = module.emitError()
+                               << "expects one module of kernels (gpu.module), "
+                                  "got "
+                               << modules.size();
+    if (modules.size() > 1)
+      error << "; fa3_compile_program compiles a program with several";
+    return error;
+  }
   return modules.front();
 }
 
@@ -30,32 +35,44 @@ static PTXOptions getPTXOptions(const Options &options) {
           options.locations};
 }
 
-/// PTX, manifest and cubin of a lowered module.
-static LogicalResult translate(Call &call) {
+FailureOr<fa3_result::Function>
+fa3::compiler::translate(Call &call, ModuleOp module, StringRef function) {
   const Options &options = call.getOptions();
-  fa3_result &result = call.getResult();
   PTXOptions ptxOptions = getPTXOptions(options);
-  FailureOr<gpu::GPUModuleOp> kernels = findKernels(call.getModule());
+  FailureOr<gpu::GPUModuleOp> kernels = findKernels(module);
   if (failed(kernels))
     return failure();
   FailureOr<std::string> ptx = translateToPTX(*kernels, ptxOptions);
   if (failed(ptx))
     return failure();
-  FailureOr<std::string> manifest =
-      writeManifest(call.getModule(), *ptx,
-                    {options.chip, options.ptxVersion, options.function});
+  FailureOr<std::string> manifest = writeManifest(
+      module, *ptx, {options.chip, options.ptxVersion, function.str()});
   if (failed(manifest))
     return failure();
+  fa3_result::Function made = {function.str(), std::move(*ptx),
+                               std::move(*manifest), std::nullopt};
   if (options.assemble) {
     FailureOr<PtxasReport> report = runPtxas(
-        *kernels, *ptx, {options.ptxas, options.chip, /*strict=*/false});
+        *kernels, made.ptx, {options.ptxas, options.chip, /*strict=*/false});
     if (failed(report))
       return failure();
-    result.cubin = std::move(report->cubin);
-    result.kernels.assign(report->kernels.begin(), report->kernels.end());
+    made.cubin = std::move(report->cubin);
+    std::vector<KernelUsage> &usage = call.getResult().kernels;
+    usage.insert(usage.end(), report->kernels.begin(), report->kernels.end());
   }
-  result.ptx = std::move(*ptx);
-  result.manifest = std::move(*manifest);
+  return made;
+}
+
+/// The same of the module of a call, into its result.
+static LogicalResult translate(Call &call) {
+  FailureOr<fa3_result::Function> made =
+      translate(call, call.getModule(), call.getOptions().function);
+  if (failed(made))
+    return failure();
+  fa3_result &result = call.getResult();
+  result.ptx = std::move(made->ptx);
+  result.manifest = std::move(made->manifest);
+  result.cubin = std::move(made->cubin);
   return success();
 }
 

@@ -94,6 +94,25 @@ const char *fa3_result_ir(const fa3_result *result, size_t *size) {
   return get(result->ir, size);
 }
 
+size_t fa3_result_num_functions(const fa3_result *result) {
+  return result->functions.size();
+}
+int fa3_result_function(const fa3_result *result, size_t index,
+                        fa3_function *function) {
+  if (index >= result->functions.size())
+    return 0;
+  const fa3_result::Function &made = result->functions[index];
+  *function = {made.name.c_str(),
+               made.ptx.c_str(),
+               made.manifest.c_str(),
+               nullptr,
+               made.ptx.size(),
+               made.manifest.size(),
+               0};
+  function->cubin = get(made.cubin, &function->cubin_size);
+  return 1;
+}
+
 size_t fa3_result_num_diagnostics(const fa3_result *result) {
   return result->diagnostics.size();
 }

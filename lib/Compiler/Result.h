@@ -33,7 +33,14 @@ struct fa3_result {
   /// Makes the text of all diagnostics.
   void finish();
 
+  /// The code of one function of a program.
+  struct Function {
+    std::string name, ptx, manifest;
+    std::optional<std::string> cubin;
+  };
+
   std::optional<std::string> ptx, manifest, cubin, ir;
+  std::vector<Function> functions;
   std::vector<Diagnostic> diagnostics;
   std::string text;
   std::vector<fa3::KernelUsage> kernels;
@@ -45,8 +52,9 @@ namespace fa3::compiler {
 struct Options {
   std::string source = "<input>", pipelineOptions, passPipeline;
   std::string chip = "sm_90a", function, llvmPasses, ptxas;
+  std::string convertOptions;
   unsigned ptxVersion = 90;
-  bool locations = false, assemble = false;
+  bool locations = false, assemble = false, foreign = false;
 };
 
 /// One call: options, context and result. A call runs to its end or returns the
@@ -56,7 +64,8 @@ public:
   Call();
   ~Call();
 
-  /// Reads the options and parses the module. FA3_DONE if both succeed.
+  /// Reads the options, parses the module, and converts it if it is foreign.
+  /// FA3_DONE if all succeed.
   fa3_outcome begin(const char *text, size_t length,
                     const fa3_options *options);
   fa3_outcome refuse(const llvm::Twine &message) {
@@ -68,7 +77,9 @@ public:
 
   /// Runs `pass_pipeline` over the module, or fa3-lower-to-nvvm-pipeline up to
   /// the end of a stage: tile, specialize, pipeline, layout, hopper or nvvm.
-  fa3_outcome lower(llvm::StringRef stage);
+  fa3_outcome lower(llvm::StringRef stage) { return lower(*module, stage); }
+  /// The same for a part of it.
+  fa3_outcome lower(mlir::ModuleOp part, llvm::StringRef stage);
   /// Adds a word to `pipeline_options`.
   void addPipelineOption(llvm::StringRef word) {
     options.pipelineOptions += (" " + word).str();
@@ -81,6 +92,7 @@ public:
 
 private:
   fa3_outcome readOptions(const fa3_options *given);
+  fa3_outcome convert();
 
   Options options;
   std::unique_ptr<fa3_result> result;
@@ -88,6 +100,12 @@ private:
   std::unique_ptr<mlir::ScopedDiagnosticHandler> handler;
   mlir::OwningOpRef<mlir::ModuleOp> module;
 };
+
+/// PTX, manifest and cubin of a lowered module with one module of kernels.
+/// `function` names the host function; empty: the only one. What ptxas says of
+/// the kernels goes into the result of the call.
+mlir::FailureOr<fa3_result::Function>
+translate(Call &call, mlir::ModuleOp module, llvm::StringRef function);
 
 } // namespace fa3::compiler
 

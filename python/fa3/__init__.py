@@ -30,6 +30,7 @@ from .errors import (
 # Public names by the module that has them; imported at the first use.
 _NAMES = {
     "compile": "driver",
+    "compile_program": "foreign",
     "Kernel": "driver",
     "attention": "api",
     "attention_kernel": "api",
@@ -43,8 +44,8 @@ _NAMES = {
 }
 _MODULES = (
     "torch", "jax", "hf", "hf_flash", "flash_attn_3", "flash_attn_interface", "flex", "api",
-    "bench", "blocks", "bundle", "cache", "call", "compiler", "driver", "gradients", "launch",
-    "merging", "operators", "packed", "program", "request", "serving", "spec", "tensors",
+    "bench", "blocks", "bundle", "cache", "call", "compiler", "driver", "foreign", "gradients",
+    "launch", "merging", "operators", "packed", "program", "request", "serving", "spec", "tensors",
     "trace", "tuning",
 )  # fmt: skip
 
@@ -52,7 +53,8 @@ __all__ = [
     "ArgumentError", "ArgumentTypeError", "BlockMask", "CompileError",
     "CompilerNotFoundError", "Diagnostic", "Fa3Error", "Kernel", "SettingError",
     "TraceError", "UnsupportedError", "attention", "attention_kernel", "autotune", "compile",
-    "flex_attention", "install_flash_attn_3", "merge", "register", "uninstall_flash_attn_3",
+    "compile_program", "flex_attention", "install_flash_attn_3", "merge", "register",
+    "uninstall_flash_attn_3",
 ]  # fmt: skip
 
 if TYPE_CHECKING:
@@ -62,6 +64,7 @@ if TYPE_CHECKING:
     from .driver import Kernel, compile
     from .flash_attn_3 import install_flash_attn_3, uninstall_flash_attn_3
     from .flex import flex_attention
+    from .foreign import compile_program
     from .merging import merge
     from .sdpa import register
     from .tuning import autotune

@@ -72,6 +72,18 @@ class Code:
     tile: str = ""
 
 
+@dataclasses.dataclass(frozen=True)
+class ProgramCode:
+    """What was made of a whole program: `text` has `attention.call` in the place
+    of attention, `functions` the code of each function that is called, by name;
+    no `usage` of its own, which is that of all."""
+
+    text: str
+    functions: Mapping[str, Code]
+    usage: tuple[KernelUsage, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+
 class Compiler:
     """What both compilers do. `build_id` names the build: two compilers with one
     build ID make the same code from the same input."""
@@ -82,6 +94,13 @@ class Compiler:
 
     def compile(self, text: str, options: CompileOptions) -> Code:
         raise NotImplementedError
+
+    def compile_program(
+        self, text: str, options: CompileOptions, foreign: bool, convert: str
+    ) -> ProgramCode:
+        """The attention of a whole program. `foreign`: attention of other projects
+        is converted first, with `convert` as options of convert-to-attention."""
+        raise CompilerNotFoundError("a program needs libfa3.so")
 
     def lower(self, text: str, stage: str, options: CompileOptions) -> str:
         """The module at the end of a stage, one of STAGES."""
@@ -121,6 +140,20 @@ class _Options(ctypes.Structure):
         ("ptx_version", ctypes.c_int32),
         ("locations", ctypes.c_int32),
         ("assemble", ctypes.c_int),
+        ("foreign", ctypes.c_int32),
+        ("convert_options", ctypes.c_char_p),
+    ]
+
+
+class _Function(ctypes.Structure):
+    _fields_ = [
+        ("name", ctypes.c_char_p),
+        ("ptx", ctypes.c_void_p),
+        ("manifest", ctypes.c_void_p),
+        ("cubin", ctypes.c_void_p),
+        ("ptx_size", ctypes.c_size_t),
+        ("manifest_size", ctypes.c_size_t),
+        ("cubin_size", ctypes.c_size_t),
     ]
 
 
@@ -171,6 +204,13 @@ class LibraryCompiler(Compiler):
         library.fa3_result_destroy.restype = None
         library.fa3_result_destroy.argtypes = [p]
         library.fa3_compile.argtypes = [text, size, options, p]
+        # A library of an earlier version has neither.
+        self._has_programs = hasattr(library, "fa3_compile_program")
+        if self._has_programs:
+            library.fa3_compile_program.argtypes = [text, size, options, p]
+            library.fa3_result_num_functions.restype = size
+            library.fa3_result_num_functions.argtypes = [p]
+            library.fa3_result_function.argtypes = [p, size, ctypes.POINTER(_Function)]
         library.fa3_lower.argtypes = [text, size, text, options, p]
         library.fa3_interpret.argtypes = [text, size, text, options, arg, size, p]
         library.fa3_trace.argtypes = [
@@ -188,6 +228,19 @@ class LibraryCompiler(Compiler):
                 data, len(data), self._options(options), result
             ),
             self._code,
+        )
+
+    def compile_program(
+        self, text: str, options: CompileOptions, foreign: bool, convert: str
+    ) -> ProgramCode:
+        if not self._has_programs:
+            raise CompilerNotFoundError(f"{self.path} does not compile programs yet")
+        data = text.encode()
+        chosen = self._options(options, foreign, convert)
+        return self._run(
+            text,
+            lambda result: self._c.fa3_compile_program(data, len(data), chosen, result),
+            self._program,
         )
 
     def lower(self, text: str, stage: str, options: CompileOptions) -> str:
@@ -230,13 +283,16 @@ class LibraryCompiler(Compiler):
             lambda result: (self._bytes("ir", result) or b"").decode(),
         )
 
-    def _options(self, options: CompileOptions) -> Any:
+    def _options(
+        self, options: CompileOptions, foreign: bool = False, convert: str = ""
+    ) -> Any:
         def text(value: str) -> bytes | None:
             return value.encode() if value else None
 
         return ctypes.byref(
             _Options(
-                ctypes.sizeof(_Options),
+                # That of the first version, where nothing else is asked for.
+                ctypes.sizeof(_Options) if foreign or convert else _Options.foreign.offset,
                 text(options.source_name),
                 text(options.pipeline),
                 None,
@@ -247,6 +303,8 @@ class LibraryCompiler(Compiler):
                 options.ptx_version,
                 0,
                 1 if options.ptxas else 0,
+                1 if foreign else 0,
+                text(convert),
             )
         )
 
@@ -283,6 +341,21 @@ class LibraryCompiler(Compiler):
                 )
             )
         return made
+
+    def _program(self, result: Any) -> ProgramCode:
+        functions = {}
+        for index in range(self._c.fa3_result_num_functions(result)):
+            one = _Function()
+            self._c.fa3_result_function(result, index, ctypes.byref(one))
+            cubin = ctypes.string_at(one.cubin, one.cubin_size) if one.cubin else None
+            functions[one.name.decode()] = Code(
+                ctypes.string_at(one.ptx, one.ptx_size),
+                ctypes.string_at(one.manifest, one.manifest_size),
+                cubin,
+            )
+        whole = self._code(result)
+        text = (self._bytes("ir", result) or b"").decode()
+        return ProgramCode(text, functions, whole.usage, whole.diagnostics)
 
     def _code(self, result: Any) -> Code:
         usage = []

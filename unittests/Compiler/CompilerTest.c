@@ -277,6 +277,118 @@ static void testValues(void) {
   }
 }
 
+/*===----------------------------------------------------------------------===*\
+|* Programs of other projects
+\*===----------------------------------------------------------------------===*/
+
+#define TORCH(l) "!torch.vtensor<[2,2," l ",64],f16>"
+#define SDPA(o, q, k, causal)                                                  \
+  "  " o " = \"torch.aten.scaled_dot_product_attention\"(" q ", " k ", " k     \
+  ", %none, %p, " causal                                                       \
+  ", %none, %no) : (" TORCH("8") ", " TORCH("8") ", " TORCH(                   \
+      "8") ", !torch.none, !torch.float, !torch.bool, !torch.none, "           \
+           "!torch.bool) -> " TORCH("8") "\n"
+#define FOREIGN(name, body)                                                    \
+  "func.func @" name "(%q: " TORCH("8") ", %k: " TORCH("8") ") -> " TORCH(     \
+      "8") " {\n"                                                              \
+           "  %none = \"torch.constant.none\"() : () -> !torch.none\n"         \
+           "  %p = \"torch.constant.float\"() <{value = 0.0 : f64}> : () "     \
+           "-> !torch.float\n"                                                 \
+           "  %no = \"torch.constant.bool\"() <{value = false}> : () -> "      \
+           "!torch.bool\n"                                                     \
+           "  %yes = \"torch.constant.bool\"() <{value = true}> : () -> "      \
+           "!torch.bool\n" body "}\n"
+
+#define BUILTIN "tensor<2x2x8x64xf16>"
+#define BY_HAND(name, mods)                                                    \
+  "func.func @" name "(%q: " BUILTIN ", %k: " BUILTIN ", %v: " BUILTIN         \
+  ") -> " BUILTIN " {\n"                                                       \
+  "  %o = attention.forward %q, %k, %v" mods " : (" BUILTIN ", " BUILTIN       \
+  ", " BUILTIN ") -> " BUILTIN "\n  return %o : " BUILTIN "\n}\n"
+
+static void expectSame(const fa3_function *function, const char *byHand) {
+  fa3_result *result;
+  EXPECT(fa3_compile(byHand, strlen(byHand), NULL, &result) == FA3_DONE);
+  EXPECT(!strcmp(function->ptx, fa3_result_ptx(result, NULL)));
+  EXPECT(!strcmp(function->manifest, fa3_result_manifest(result, NULL)));
+  EXPECT(strlen(function->ptx) == function->ptx_size);
+  EXPECT(strlen(function->manifest) == function->manifest_size);
+  EXPECT(!function->cubin && !function->cubin_size);
+  fa3_result_destroy(result);
+}
+
+static void testPrograms(void) {
+  static const char two[] = FOREIGN(
+      "layer", SDPA("%a", "%q", "%k", "%yes") SDPA(
+                   "%b", "%a", "%k", "%no") "  return %b : " TORCH("8") "\n");
+  fa3_options options = {.size = sizeof options, .foreign = 1};
+  fa3_result *result;
+  fa3_outcome outcome =
+      fa3_compile_program(two, strlen(two), &options, &result);
+  EXPECT_OF(result, outcome == FA3_DONE);
+  EXPECT(!fa3_result_ptx(result, NULL));
+  EXPECT(fa3_result_num_functions(result) == 2);
+  fa3_function function;
+  EXPECT(fa3_result_function(result, 0, &function));
+  EXPECT(!strcmp(function.name, "layer_attention"));
+  EXPECT(isIn(fa3_result_ir(result, NULL), "callee = @layer_attention,"));
+  EXPECT(isIn(fa3_result_ir(result, NULL), "callee = @layer_attention_0") ||
+         isIn(fa3_result_ir(result, NULL), "callee = @layer_attention_1"));
+  EXPECT(fa3_result_function(result, 1, &function));
+  EXPECT(isIn(function.name, "layer_attention_"));
+  EXPECT(!fa3_result_function(result, 2, &function));
+  fa3_result_destroy(result);
+
+  /* One kernel each: fa3_compile does not choose, a program has both. */
+  static const char pair[] =
+      BY_HAND("f", " mods [#attention.causal]") BY_HAND("g", "");
+  EXPECT(fa3_compile_program(pair, strlen(pair), NULL, &result) == FA3_DONE);
+  EXPECT(fa3_result_num_functions(result) == 2);
+  EXPECT(fa3_result_function(result, 0, &function));
+  EXPECT(!strcmp(function.name, "f"));
+  expectSame(&function, BY_HAND("f", " mods [#attention.causal]"));
+  EXPECT(fa3_result_function(result, 1, &function));
+  EXPECT(!strcmp(function.name, "g"));
+  expectSame(&function, BY_HAND("g", ""));
+  fa3_result_destroy(result);
+
+  /* A foreign function is like one by hand, for every call. */
+  static const char one
+      [] = "func.func @h(%q: " TORCH("8") ", %k: " TORCH("8") ", %v: " TORCH("8") ") -> " TORCH(
+          "8") " {\n"
+               "  %none = \"torch.constant.none\"() : () -> !torch.none\n"
+               "  %p = \"torch.constant.float\"() <{value = 0.0 : f64}> : () "
+               "-> !torch.float\n"
+               "  %no = \"torch.constant.bool\"() <{value = false}> : () "
+               "-> !torch.bool\n"
+               "  %a = \"torch.aten.scaled_dot_product_attention\"(%q, %k, %v, "
+               "%none, "
+               "%p, %no, %none, %no) : (" TORCH("8") ", " TORCH("8") ", " TORCH(
+                   "8") ", !torch.none, !torch.float, !torch.bool, "
+                        "!torch.none, !torch.bool) -> " TORCH("8") "\n  return "
+                                                                   "%a "
+                                                                   ": " TORCH("8") "\n}\n";
+  EXPECT(fa3_compile(one, strlen(one), &options, &result) == FA3_DONE);
+  fa3_function made = {0};
+  made.ptx = fa3_result_ptx(result, &made.ptx_size);
+  made.manifest = fa3_result_manifest(result, &made.manifest_size);
+  expectSame(&made, BY_HAND("h", ""));
+  fa3_result_destroy(result);
+
+  /* Refusals. */
+  expectRefused(one, NULL, FA3_FAILED, "torch");
+  options.convert_options = "no-such=1";
+  expectRefused(one, &options, FA3_BAD_CALL, "no-such");
+  options.foreign = 0;
+  expectRefused(one, &options, FA3_BAD_CALL, "expects foreign");
+  options = (fa3_options){.size = sizeof options, .function = "f"};
+  EXPECT(fa3_compile_program(pair, strlen(pair), &options, &result) ==
+         FA3_BAD_CALL);
+  EXPECT(isIn(fa3_result_diagnostics(result), "neither pass_pipeline nor"));
+  EXPECT(fa3_result_num_functions(result) == 0);
+  fa3_result_destroy(result);
+}
+
 /* A wrong argument is named, and nothing runs. */
 static void expectRefusedArgs(const fa3_arg *args, size_t count,
                               const char *words) {
@@ -405,6 +517,7 @@ int main(void) {
   testDiagnostics();
   testStages();
   testValues();
+  testPrograms();
   testArguments();
   testTrace();
   puts("[  PASSED  ] libfa3");
