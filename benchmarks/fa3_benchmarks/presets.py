@@ -307,6 +307,12 @@ def _serving(name: str, cells: list[serving.ServingCell]) -> Preset:
     )  # fmt: skip
 
 
+def _mla() -> Preset:
+    return dataclasses.replace(
+        _serving("mla", serving.mla_cells()), peers=(), base="fa3"
+    )
+
+
 def _backward_varlen() -> Preset:
     """Gradients of packed sequences, in each form, beside FlashAttention-2."""
     cells = serving.packed_gradient_cells()
@@ -335,6 +341,7 @@ PRESETS: dict[str, Callable[[], Preset]] = {
     "sustained": _sustained,
     "decode": lambda: _serving("decode", serving.decode_cells()),
     "paged": lambda: _serving("paged", serving.paged_cells()),
+    "mla": _mla,
     "append": lambda: _serving("append", serving.append_cells()),
     "varlen": lambda: _serving("varlen", serving.varlen_cells()),
     "mixed": lambda: _serving("mixed", serving.mixed_cells()),

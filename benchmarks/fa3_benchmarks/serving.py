@@ -23,7 +23,8 @@ class ServingCell:
     which are appended and turned first. Keys are in pages of `page` rows, or 0;
     queries are `packed`, one sequence behind the other, and so are keys that are
     in no pages. `parts`: numbers of parts of the keys, the first is about that of
-    the plain kernel, whose launch chooses it."""
+    the plain kernel, whose launch chooses it. `value_dim`: values are so many of the
+    columns of keys, in one memory; 0: they are as wide, and apart."""
 
     form: str
     label: str
@@ -38,17 +39,18 @@ class ServingCell:
     page: int = 0
     new: int = 0
     parts: tuple[int, ...] = (1,)
+    value_dim: int = 0
 
     has_lse = False
     is_plain = False  # what peers of dense cells compute
 
     @property
     def dv(self) -> int:
-        return self.d
+        return self.value_dim or self.d
 
     @property
     def dims(self) -> str:
-        return f"d{self.d}"
+        return f"d{self.d}" if self.d == self.dv else f"d{self.d}x{self.dv}"
 
     @property
     def mask_name(self) -> str:
@@ -82,15 +84,16 @@ class ServingCell:
             q * k - (q * q // 2 if self.causal else 0)
             for q, k in zip(self.queries, self.keys)
         )
-        return 4 * self.d * self.heads * scores
+        return 2 * (self.d + self.dv) * self.heads * scores
 
     @property
     def bytes(self) -> int:
-        """Of the keys and values, where queries are few: 0 elsewhere."""
+        """Of the memory of keys and values, where queries are few: 0 elsewhere."""
         if max(self.queries) > _FEW_QUERIES:
             return 0
         size = 1 if self.is_8_bit else 2
-        return 2 * size * self.d * self.key_heads * sum(self.keys)
+        rows = self.d if self.value_dim else 2 * self.d
+        return size * rows * self.key_heads * sum(self.keys)
 
     @property
     def is_8_bit(self) -> bool:
@@ -120,7 +123,9 @@ class ServingCell:
             names.append(UNKNOWN)
         if self.is_balanced and not self.is_8_bit:
             names.append(DENSE)
-        packs = max(self.queries) <= _FEW_QUERIES and self.heads > self.key_heads
+        packs = max(self.queries) <= _FEW_QUERIES and (
+            1 < self.heads // self.key_heads <= _ROWS
+        )
         # Kernels of parts are for few queries as they are.
         return {
             name: "pack-gqa=true"
@@ -142,7 +147,7 @@ class ServingCell:
         if variant == DENSE:
             return self.dense_cell().module(dynamic=True, knows_heads=True)
         spec = Spec(
-            *[self.type] * 3, "bf16" if self.is_8_bit else self.type, self.d, self.d,
+            *[self.type] * 3, "bf16" if self.is_8_bit else self.type, self.d, self.dv,
             causal=self.causal, lse=False,
         )  # fmt: skip
         append = Append(pairs=self.d // 2, table="f32") if self.new else None
@@ -237,6 +242,21 @@ def paged_cells() -> list[ServingCell]:
         *(_few("paged", 8, 32768, page=page) for page in pages),
         *(_few("paged", 8, 32768, page=page, type="f8E4M3FN") for page in pages),
     ]
+
+
+def mla_cells() -> list[ServingCell]:
+    """One query of multi-head latent attention in its absorbed form, on pages of 64:
+    one key of 576 columns for all heads, whose first 512 are the value."""
+    cells = []
+    for heads in (16, 64, 128):
+        for keys in (4096, 8192, 16384):
+            count = filling_parts(64, 1, 1, heads, keys)
+            cells.append(ServingCell(
+                "mla", f"64 x {keys} keys, {heads} heads", (1,) * 64, (keys,) * 64,
+                heads=heads, key_heads=1, d=576, value_dim=512, page=64,
+                parts=(count, *(n for n in (2 * count, count // 2) if n >= 1)),
+            ))  # fmt: skip
+    return cells
 
 
 def append_cells() -> list[ServingCell]:

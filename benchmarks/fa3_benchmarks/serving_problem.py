@@ -35,7 +35,7 @@ class ServingProblem:
         self.dtype = (definition.TYPES | definition.FLOATS_8)[cell.type]
         self._generator = torch.Generator(device="cuda").manual_seed(cell.length)
         self.case = serving_cases.Case(
-            "benchmark", cell.type, cell.d, cell.d, cell.heads, cell.key_heads,
+            "benchmark", cell.type, cell.d, cell.dv, cell.heads, cell.key_heads,
             mask="causal" if cell.causal else "none",
             scales="head" if cell.is_8_bit else "",
         )  # fmt: skip
@@ -43,7 +43,8 @@ class ServingProblem:
         rows = (sum(cell.queries),) if cell.packed else (cell.batch, cell.queries[0])
         self.q = self._random(*rows, cell.heads, cell.d)
         self.o = torch.empty_like(
-            self.q, dtype=torch.bfloat16 if cell.is_8_bit else self.dtype
+            self.q[..., : cell.dv].contiguous(),
+            dtype=torch.bfloat16 if cell.is_8_bit else self.dtype,
         )
         self.descales = {
             name: 0.5 + torch.rand(
@@ -65,7 +66,8 @@ class ServingProblem:
         shape = (cell.key_heads, cell.d)
         if not cell.page:
             rows = (sum(cell.keys),) if cell.packed else (cell.batch, cell.keys[0])
-            self.k, self.v = self._random(*rows, *shape), self._random(*rows, *shape)
+            self.k = self._random(*rows, *shape)
+            self.v = self._values(lambda: self._random(*rows, *shape))
             self.table = None
             return
         pages = [-(-count // cell.page) for count in cell.keys]
@@ -86,9 +88,13 @@ class ServingProblem:
                 cache.element_size()
             ]
             cache.view(bits)[order[first:]] = nan
-        self.k, self.v = caches
+        self.k, self.v = caches[0], self._values(lambda: caches[1])
         if cell.new:
             self._turn_new_keys(shape)
+
+    def _values(self, make) -> torch.Tensor:
+        """Columns of the keys, or what `make` gives."""
+        return self.k[..., : self.cell.dv] if self.cell.value_dim else make()
 
     def _turn_new_keys(self, shape) -> None:
         """New keys, and what kernels of others see: queries that are turned and
