@@ -123,9 +123,7 @@ class ServingCell:
             names.append(UNKNOWN)
         if self.is_balanced and not self.is_8_bit:
             names.append(DENSE)
-        packs = max(self.queries) <= _FEW_QUERIES and (
-            1 < self.heads // self.key_heads <= _ROWS
-        )
+        packs = max(self.queries) <= _FEW_QUERIES and self.heads > self.key_heads
         # Kernels of parts are for few queries as they are.
         return {
             name: "pack-gqa=true"

@@ -136,7 +136,12 @@ class ServingSpec:
         group = (self.group or 1) if self.short else 1
         if self.heads:
             group = self.heads[0] // self.heads[1]
-        return {"pack_gqa": True} if 1 < group <= 64 and not self.splits else {}
+        # More than 64 are several groups of the most that divide them, unless scales of
+        # key heads would tell those apart.
+        packs = 1 < group <= 64 or not self.attention.has_scales and any(
+            group % count == 0 for count in range(2, 65)
+        )
+        return {"pack_gqa": True} if packs and not self.splits else {}
 
     @functools.cached_property
     def types(self) -> dict[str, str]:

@@ -98,6 +98,23 @@ class WideTest(OnCpu):
                         self.assertTrue(torch.equal(one[where], other[b, 0]))
                 self.close(made[b], one_sequence(q[b], *keys, causal=True)[0])
 
+    def test_more_heads_than_rows(self):
+        """128 heads of one key head are two tiles of 64 rows."""
+        from fa3.serving_spec import ServingSpec
+        from fa3.spec import Spec
+
+        q, k, v = self.random(1, 1, 128, 64), self.random(1, 70, 1, 64), self.random(1, 70, 1, 64)
+        for splits in (1, 2):
+            made = flash_attn_interface.flash_attn_with_kvcache(
+                q, k, v, cache_seqlens=i32(70), num_splits=splits
+            )
+            self.close(made[0], one_sequence(q[0], k[0], v[0])[0])
+        packs = [
+            ServingSpec(Spec(*["bf16"] * 4, 64, 64), ("used_k",), heads=(n, 1)).options
+            for n in (1, 64, 71, 128)
+        ]
+        self.assertEqual(packs, [{}, {"pack_gqa": True}, {}, {"pack_gqa": True}])
+
     def test_rotated_cache(self):
         """The kernel that writes takes no wide rows, with rotary embedding neither."""
         import test_flash_attn_interface

@@ -65,6 +65,8 @@ Value KernelBuilder::buildGrid(Value inner) {
   if (op) {
     int64_t keyRank = op.getPlaceRank(attention::Sequence::key);
     keyLength = dim(operands.k, keyRank - 1);
+    if (!merges && operands.packing && operands.packing->parts > 1)
+      group = index(operands.packing->parts);
     if (!merges && !operands.packing) {
       std::optional<int64_t> known = op.getStaticGroup();
       group = known ? index(*known)

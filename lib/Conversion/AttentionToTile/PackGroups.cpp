@@ -82,6 +82,15 @@ static bool hasSharedScales(ForwardOp forward, int64_t keyHeads) {
   return forward.getScaleRows(0) == 0 && (heads == 1 || isOfKeyHeads);
 }
 
+/// The most of so many heads, each a row of a tile, that divide them.
+static int64_t getMostTogether(int64_t heads) {
+  int64_t together = 1;
+  for (int64_t count = 2; count <= kReplicaRows; ++count)
+    if (heads % count == 0)
+      together = count;
+  return together;
+}
+
 /// Whether tiles of rows that hold all heads are filled better by 10 % than
 /// tiles of the queries of one head.
 static bool isFilledBetter(int64_t queries, const GroupPacking &packing) {
@@ -125,14 +134,15 @@ fa3::chooseGroupPacking(const attention::HostFunction &host,
     });
   GroupPacking packing;
   packing.keyHeads = getStaticKeyHeads(forward);
-  packing.heads = *group;
-  packing.rows = llvm::PowerOf2Ceil(packing.heads);
-  if (packing.heads == 1)
+  if (*group == 1)
     return Result();
-  if (packing.rows > kReplicaRows)
+  packing.heads = getMostTogether(*group);
+  packing.rows = llvm::PowerOf2Ceil(packing.heads);
+  packing.parts = *group / packing.heads;
+  if (packing.heads == 1)
     return refuse([&](InFlightDiagnostic error) {
-      error << "a group has " << packing.heads << ", the limit is "
-            << kReplicaRows;
+      error << "a group has " << *group << ", expects at most " << kReplicaRows
+            << " or a number that one up to that divides";
     });
   Region &blocks = forward.getBlocksRegion();
   if (!blocks.empty() && !blocks.getArgument(1).use_empty())
@@ -148,13 +158,16 @@ fa3::chooseGroupPacking(const attention::HostFunction &host,
     return refuse([](InFlightDiagnostic error) {
       error << "the place of a query depends on its head";
     });
-  if (!hasSharedScales(forward, packing.keyHeads))
+  // Parts of a group are not told apart by scales of key heads.
+  if (!hasSharedScales(forward, packing.parts == 1 ? packing.keyHeads : 1))
     return refuse([&](InFlightDiagnostic error) {
       error << "expects scales of q for ";
       if (!ShapedType::isDynamic(packing.keyHeads))
         error << "the " << packing.keyHeads << " key heads or for ";
       error << "all, and for all rows";
     });
+  if (packing.parts > 1 && !ShapedType::isDynamic(packing.keyHeads))
+    packing.keyHeads *= packing.parts;
   // With lists, the keys of a tile are those of a block of queries anyway.
   // Rows of different heads have no random numbers in common.
   if (choice == options::Choice::Auto && !forward.getKeepMod().empty())
@@ -175,10 +188,7 @@ fa3::chooseHeadPacking(const attention::HostFunction &host) {
   int64_t axis = forward.getHeadAxisOf(forward.getQ());
   if (q.isDynamicDim(axis) || dependsOnHead(forward.getPlaceQRegion()))
     return std::nullopt;
-  int64_t heads = q.getDimSize(axis), together = 1;
-  for (int64_t count = 2; count <= kReplicaRows; ++count)
-    if (heads % count == 0)
-      together = count;
+  int64_t heads = q.getDimSize(axis), together = getMostTogether(heads);
   if (together == 1)
     return std::nullopt;
   return GroupPacking{heads / together, together,

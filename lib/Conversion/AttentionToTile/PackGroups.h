@@ -16,9 +16,10 @@ namespace fa3 {
 
 /// Groups (dynamic where only the launch knows), heads of each and the rows
 /// that each query of them takes: the next power of two. Rows of a query
-/// without a head are loaded as zero and not stored.
+/// without a head are loaded as zero and not stored. A group of more heads than
+/// a tile has rows is `parts` groups that share a key head.
 struct GroupPacking {
-  int64_t keyHeads = 1, heads = 1, rows = 1;
+  int64_t keyHeads = 1, heads = 1, rows = 1, parts = 1;
 };
 
 /// Whether, by the option "auto", "true" or "false", the heads of a group

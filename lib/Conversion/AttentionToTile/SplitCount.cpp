@@ -70,6 +70,8 @@ Value SplitCount::countTiles() {
     tiles = arith::MulIOp::create(b, tiles, atLeast(host.batch, 0));
   }
   Value heads = packing ? host.keyHeads : host.heads;
+  if (packing && packing->parts > 1)
+    heads = arith::MulIOp::create(b, heads, index(packing->parts));
   return arith::MulIOp::create(b, tiles, heads);
 }
 

@@ -15,7 +15,7 @@ func.func @heads(%q: !q, %k: !k, %v: !k) -> !q {
 !q = tensor<2x71x1x64xf16>
 !k = tensor<2x1x300x64xf16>
 func.func @limit(%q: !q, %k: !k, %v: !k) -> !q {
-  // expected-error @below {{cannot have the heads of a group packed into rows: a group has 71, the limit is 64}}
+  // expected-error @below {{cannot have the heads of a group packed into rows: a group has 71, expects at most 64 or a number that one up to that divides}}
   %o = attention.forward %q, %k, %v : (!q, !k, !k) -> !q
   return %o : !q
 }
