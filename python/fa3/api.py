@@ -11,7 +11,7 @@ from __future__ import annotations
 import sys
 from typing import Any, Callable
 
-from . import blocks
+from . import blocks, values
 from .checks import (
     DIMS,
     check_head_dims,
@@ -88,7 +88,7 @@ def attention(
       multiplied by 1 / (1 - dropout_p). lse is that without dropout. rng_state: seed
       and offset, int64 (2,), in memory, of which the weights that are dropped are a
       function: FlashAttention-2's. Without it `generator`, or torch's own, draws them.
-    out, lse: tensors to write into.
+    out, lse: tensors to write into, in no operand's memory.
     interpret: run on tensors in host memory, slowly, for tests: True or a stage
       (tile to hopper) in the interpreter, "definition" by the definition.
 
@@ -99,6 +99,10 @@ def attention(
     Raises ArgumentError (a ValueError; ArgumentTypeError is a TypeError too),
     UnsupportedError, TraceError, CompileError, fa3_runtime.Error."""
     torch = sys.modules.get("torch")
+    if type(causal) is not bool:
+        causal = values.flag("causal", causal)
+    if type(return_lse) is not bool:
+        return_lse = values.flag("return_lse", return_lse)
     if type(window) is list:
         window = (window[0], window[1]) if len(window) == 2 else window
     if torch is not None and isinstance(q, torch.Tensor):

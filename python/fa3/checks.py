@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 import math
+import numbers
 from typing import Any, Sequence
 
 from . import tensors
 from .errors import ArgumentError, ArgumentTypeError
 from .spec import FLOATS_8
+from .values import refuse_gradient
 
 #: Head dims of gradients and of float8.
 MAX_HEAD_DIM = 256
@@ -83,15 +85,19 @@ def check_window(window: Any) -> tuple[int | None, int | None] | None:
     for end in window:
         if end is None or end == -1:
             ends.append(None)
-        elif isinstance(end, int) and 0 <= end <= 1 << 30:
-            ends.append(end)
+        elif _is_whole(end) and 0 <= end <= 1 << 30:
+            ends.append(int(end))
         else:
             raise ArgumentError("window", f"{end!r}, expected None, -1 or 0 to 2^30")
     return None if ends == [None, None] else (ends[0], ends[1])
 
 
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, numbers.Integral) and not isinstance(value, bool)
+
+
 def check_softcap(softcap: Any) -> float:
-    if not isinstance(softcap, (int, float)) or isinstance(softcap, bool):
+    if not isinstance(softcap, numbers.Real) or isinstance(softcap, bool):
         raise ArgumentTypeError("softcap", f"{softcap!r}, expected a number")
     value = float(softcap)
     if value and not 1e-37 < value < 1e37:
@@ -120,6 +126,9 @@ def check_scalars(types: Sequence[str], values: Sequence[Any]) -> None:
 def check_scale(scale: Any, head_dim: int, gradients: bool = False) -> float:
     if scale is None:
         return 1.0 / math.sqrt(head_dim)
+    refuse_gradient("scale", scale)
+    if isinstance(scale, (bool, str, bytes)):
+        raise ArgumentTypeError("scale", f"{scale!r}, expected a number")
     try:
         value = float(scale)
     except (TypeError, ValueError):

@@ -107,7 +107,8 @@ def flash_attn_varlen_func(
         )  # fmt: skip
 
     named = _named(q, softmax_scale, causal, window_size, softcap, attention_chunk)
-    return _with_head_dims(q, k, v, named | {"return_lse": bool(return_attn_probs)}, run)
+    named["return_lse"] = values.flag("return_attn_probs", return_attn_probs)
+    return _with_head_dims(q, k, v, named, run)
 
 
 def flash_attn_with_kvcache(
@@ -182,7 +183,8 @@ def flash_attn_with_kvcache(
         used_k=cache_seqlens, batch_index=cache_batch_idx, leftpad=cache_leftpad,
         page_table=page_table, q_descale=q_descale, k_descale=k_descale,
         v_descale=v_descale, splits=values.whole("num_splits", num_splits),
-        pack_heads=pack_gqa, return_lse=bool(return_softmax_lse), k_new=k, v_new=v,
+        pack_heads=pack_gqa, k_new=k, v_new=v,
+        return_lse=values.flag("return_softmax_lse", return_softmax_lse),
         cu_new=cu_seqlens_k_new, rotary_cos=rotary_cos, rotary_sin=rotary_sin,
         rotary_interleaved=rotary_interleaved, rotary_at=rotary_seqlens, **named,
     )  # fmt: skip
@@ -257,7 +259,7 @@ def _named(
 ) -> dict[str, Any]:  # fmt: skip
     """Arguments that all functions have, by the names of serving.attention."""
     return {
-        "causal": bool(causal), "window": values.window(window_size),
+        "causal": values.flag("causal", causal), "window": values.window(window_size),
         "softcap": values.real("softcap", softcap),
         "chunk": max(values.whole("attention_chunk", chunk), 0),
         "scale": None if scale is None else values.real("softmax_scale", scale),
@@ -283,7 +285,8 @@ def _attention(
         return api.attention(q, k, v, **named)
 
     named = _named(q, scale, causal, window_size, softcap, chunk)
-    return _with_head_dims(q, k, v, named | {"return_lse": bool(return_lse)}, run)
+    named["return_lse"] = values.flag("return_attn_probs", return_lse)
+    return _with_head_dims(q, k, v, named, run)
 
 
 def _with_head_dims(

@@ -8,7 +8,7 @@ import functools
 import sys
 from typing import Any
 
-from . import checks, tensors
+from . import checks, outputs, tensors
 from ._runtime import runtime
 from .call import device_guard
 from .compiler import CompileOptions, get_compiler
@@ -110,6 +110,11 @@ def merge(
     if sinks is not None:
         _check_gradient("sinks", sinks)
     call = _Call(outs, lses, sinks, checks.check_layout(layout), out_dtype, out, lse)
+    if not (out is lse is None):
+        outputs.check(
+            {"out": out, "lse": lse}, {"outs": outs, "lses": lses, "sinks": sinks}
+        )
+        outputs.mark(out, lse)
     if interpret:
         if call.device != CPU:
             raise ArgumentError("interpret", "is for tensors in host memory")

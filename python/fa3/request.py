@@ -7,7 +7,7 @@ from __future__ import annotations
 import sys
 from typing import Any, Callable, Sequence
 
-from . import tensors
+from . import outputs, tensors
 from ._runtime import runtime
 from .blocks import NAMES, Lists
 from .call import Call, device_guard, ones
@@ -91,6 +91,9 @@ class Request:
     def run(self) -> Any:
         self._check_gradients()
         o, lse = self._outputs()
+        if not (self.out is self.lse is None):
+            outputs.check({"out": self.out, "lse": self.lse}, self.values)
+            outputs.mark(self.out, self.lse)
         if self.interpret:
             self._interpret(o, lse)
             return (o, lse) if self.return_lse else o
@@ -225,6 +228,7 @@ class Request:
         if len(one.shape) != 4:
             raise ArgumentError("bias", f"rank {len(one.shape)}, expected 4")
         strides = list(one.strides)
+        tensors.check_dense("bias", one)
         for d, (extent, limit) in enumerate(zip(one.shape, limits)):
             if extent == limit:
                 continue
@@ -247,6 +251,7 @@ class Request:
                 argument,
                 f"{one.type} of shape {one.shape}, expected f32 ({self.heads},)",
             )
+        tensors.check_dense(argument, one)
 
     def _add_state(self, state: Any) -> None:
         if state is None:
@@ -292,6 +297,7 @@ class Request:
                     )
                 # A table may be longer than what is read of it.
                 shape[d] = extents[index]
+            tensors.check_dense(traced.names[number], one)
             type = "i8" if one.type == "i1" else one.type
             self.views[name] = View(
                 one.address, type, tuple(shape), one.strides, one.device
@@ -366,6 +372,7 @@ class Request:
             raise ArgumentTypeError(name, f"element type {one.type}, expected {type}")
         if one.device != self.device:
             raise ArgumentError(name, "is not on the device of q")
+        tensors.check_dense(name, one)
 
     def _kernel_values(self, o: Any, lse: Any) -> list[Any]:
         values = [self.kernel_value(name) for name in self.spec.inputs]

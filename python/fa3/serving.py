@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from . import append, cache_rows, checks, tensors, watch
+from . import append, cache_rows, checks, outputs, tensors, watch
 from .compiler import CompileOptions, get_compiler
 from .driver import Kernel, compile
 from .errors import ArgumentError, ArgumentTypeError, UnsupportedError
@@ -168,6 +168,13 @@ def attention(
         (call.heads, call.key_heads) if packs else None, appended,
         call.scale_heads if packs or group else None, group, short, call.many,
     )  # fmt: skip
+    if out is not None:
+        outputs.check({"out": out}, call.given)
+        outputs.mark(out)
+    if appended is not None:
+        outputs.check({"k_cache": k}, {})
+        outputs.check({"v_cache": v}, {})
+        outputs.mark(k, v)
     o, lse = call.outputs(spec, out)
     scale = checks.check_scale(scale, call.head_dim)
     values = [
@@ -229,6 +236,7 @@ class _Ready:
         )
         self.scale_at = names.index("scale")
         self.has_unused_rows = "cu_q" in names or "used_q" in names
+        self.appends = "k_new" in names
         self.o = (tuple(o.shape), {"dtype": o.dtype, "device": o.device})
         self.lse = None if lse is None else (
             tuple(lse.shape), {"dtype": lse.dtype, "device": o.device}
@@ -245,6 +253,8 @@ class _Ready:
             elif place >= 16:
                 values[number] = values[number].unsqueeze(-1)
         o = torch.empty(self.o[0], **self.o[1])
+        if self.appends:
+            outputs.mark(given[1], given[2])
         zeroes = _zeroes_unused_rows and self.has_unused_rows
         if zeroes:
             o.zero_()
@@ -300,6 +310,13 @@ def _sms(device: int) -> int:
     return torch.cuda.get_device_properties(device).multi_processor_count
 
 
+#: As FlashAttention-3's functions name them.
+_SPELLED = {
+    "cu_q": "cu_seqlens_q", "cu_k": "cu_seqlens_k", "used_q": "seqused_q",
+    "used_k": "seqused_k",
+}  # fmt: skip
+
+
 class _Call:
     """The tensors of a call, checked."""
 
@@ -308,6 +325,11 @@ class _Call:
         descales: tuple[Any, Any, Any], max_q: int | None,
     ) -> None:  # fmt: skip
         self.arrays = {name: one for name, one in arrays.items() if one is not None}
+        for name, one in self.arrays.items():
+            if not isinstance(one, torch.Tensor):
+                raise ArgumentTypeError(
+                    _SPELLED.get(name, name), f"{type(one).__name__}, expected a tensor"
+                )
         self.views = {n: tensors.view(n, x) for n, x in zip("qkv", (q, k, v))}
         self.given: dict[str, Any] = {"q": q, "k": k, "v": v, **self.arrays}
         packed_q, packed_k = "cu_q" in self.arrays, "cu_k" in self.arrays
@@ -377,13 +399,12 @@ class _Call:
             raise ArgumentTypeError(
                 name, f"{one.type} of shape {one.shape}, expected {type} {shape}"
             )
+        tensors.check_dense(name, one)
         self.views[name], self.given[name] = one, value
 
     def _check_arrays(self) -> None:
-        spelled = {"cu_q": "cu_seqlens_q", "cu_k": "cu_seqlens_k", "used_q": "seqused_q",
-                   "used_k": "seqused_k"}  # fmt: skip
         for name, value in self.arrays.items():
-            one = tensors.view(spelled.get(name, name), value)
+            one = tensors.view(_SPELLED.get(name, name), value)
             wanted: tuple[int, ...] = (self.sequences,)
             if name in ("cu_q", "cu_k"):
                 wanted = (self.sequences + 1,)
@@ -393,9 +414,10 @@ class _Call:
                 wanted = (rows, one.shape[1])
             if one.type != "i32" or one.shape != wanted:
                 raise ArgumentTypeError(
-                    spelled.get(name, name),
+                    _SPELLED.get(name, name),
                     f"{one.type} of shape {one.shape}, expected i32 {wanted}",
                 )
+            tensors.check_dense(_SPELLED.get(name, name), one)
             self.views[name] = one
         if "cu_q" in self.arrays and self.sequences < 1:
             raise ArgumentTypeError("cu_seqlens_q", "1 element, expected sequences + 1")

@@ -128,6 +128,14 @@ def resolved(value: Any) -> Any:
     return value.resolve_neg() if is_torch(value) and value.is_neg() else value
 
 
+def check_dense(name: str, one: View) -> None:
+    """Rows of what kernels read as an array lie element by element."""
+    if one.shape and one.shape[-1] > 1 and one.strides[-1] != 1:
+        raise ArgumentError(
+            name, f"stride {one.strides[-1]} of the last dimension, expected 1"
+        )
+
+
 def type_name(value: Any) -> str:
     return f"{type(value).__module__}.{type(value).__qualname__}"
 

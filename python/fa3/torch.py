@@ -22,6 +22,7 @@ from .program import EXTRAS, Program, mods_text, parse, to_text
 from .request import run_again, run_program
 from .sdpa import Report, activate, deactivate, is_active, register, report
 from .trace import Traced, trace_mods
+from .values import refuse_gradient
 
 __all__ = [
     "Report", "activate", "attention", "deactivate", "is_active", "register", "report",
@@ -351,6 +352,10 @@ def state_of(p: Any, q: Any, state: Any, generator: Any = None) -> Any:
         if not isinstance(state, torch.Tensor):
             raise ArgumentTypeError("rng_state", f"{type(state).__name__}, expected a tensor")
         return state.view(torch.int64) if state.dtype == torch.uint64 else state
+    if not isinstance(generator, (torch.Generator, type(None))):
+        raise ArgumentTypeError(
+            "generator", f"{type(generator).__name__}, expected a torch.Generator"
+        )
     return torch.randint(
         0, 2**63 - 1, (2,), generator=generator, dtype=torch.int64, device=q.device
     )
@@ -366,6 +371,7 @@ def prepare(
     """The extras, numbers and program of an operator, and whether it is the one with
     gradients."""
     kind = _check_backward(backward) or _kind
+    refuse_gradient("scale", scale)
     traced, mods, tables, numbers = None, "", (), []
     if isinstance(score_mod, tuple):  # dynamo.Described
         mods, tables, numbers = score_mod

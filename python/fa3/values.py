@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+import numbers
 import operator
+import sys
 from typing import Any
 
-from .errors import ArgumentTypeError
+from .errors import ArgumentTypeError, UnsupportedError
 
 #: Ends of a window from here on are none.
 _FAR = 1 << 30
@@ -26,11 +28,33 @@ def whole(name: str, value: Any) -> int:
 def real(name: str, value: Any) -> float:
     if type(value) is float:
         return value
+    refuse_gradient(name, value)
     try:
         return float(value)
     except (TypeError, ValueError):
         pass
     raise ArgumentTypeError(name, f"{value!r}, expected a number")
+
+
+def refuse_gradient(name: str, value: Any) -> None:
+    """A tensor that becomes a number has no gradient, which would be left out."""
+    if getattr(value, "requires_grad", False) and sys.modules["torch"].is_grad_enabled():
+        raise UnsupportedError(f"gradient of '{name}', which is a number of the call")
+
+
+def flag(name: str, value: Any) -> bool:
+    """A truth value of Python or numpy, 0 or 1, None, or a tensor with one element."""
+    if value is None or type(value) is bool:
+        return bool(value)
+    if type(value).__name__ in ("bool", "bool_") or (
+        isinstance(value, numbers.Integral) and value in (0, 1)
+    ):  # fmt: skip
+        return bool(value)
+    if hasattr(value, "ndim") and getattr(value, "size", None) is not None:
+        elements = value.numel() if hasattr(value, "numel") else value.size
+        if elements == 1:
+            return bool(value)
+    raise ArgumentTypeError(name, f"{value!r}, expected True or False")
 
 
 def window(size: Any) -> tuple[int | None, int | None] | None:

@@ -354,7 +354,8 @@ class ModelsTest(unittest.TestCase):
             ("llama", "none"), ("llama", "static"), ("qwen2", "quantized"),
             ("mistral", "dynamic"), ("gemma2", "static"), ("gpt_oss", "full"),
             ("opt", "beams"), ("t5", "static"), ("modernbert", "none"),
-            ("bigbird_pegasus", "static"),
+            ("bigbird_pegasus", "static"), ("gemma3", "quantized"), ("llama", "offloaded"),
+            ("exaone4", "offloaded_static"), ("qwen3", "fp8"),
         ):  # fmt: skip
             with self.subTest(f"{name} {kind}"):
                 models.compare(name, kind)
