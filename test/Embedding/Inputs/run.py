@@ -109,4 +109,5 @@ def main():
         compare(way, run(args, way), expected, tolerance)
 
 
-main()
+if __name__ == "__main__":
+    main()

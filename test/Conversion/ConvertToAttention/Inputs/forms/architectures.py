@@ -170,12 +170,14 @@ def build(name, implementation):
     return Model(model, names, constants), [inputs[key] for key in names]
 
 
-def print_program(name, implementation, form):
-    """The text of a model: `raw`, or lowered to `linalg`."""
+def print_program(name, implementation, form, change=None):
+    """The text of a model, of which `change` edits weights: `raw`, or lowered to `linalg`."""
     from torch_mlir import fx
     from torch_mlir.extras.fx_decomp_util import get_decomposition_table
     model, inputs = build(name, implementation)
     with torch.no_grad():
+        if change:
+            change(model)
         program = torch.export.export(model, tuple(inputs), strict=False)
     table, kind = {}, "raw"
     if form == "linalg":
