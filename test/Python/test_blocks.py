@@ -201,6 +201,35 @@ class BlocksTest(unittest.TestCase):
         (o.float() * weights).sum().backward()
         self.assertEqual(bias.grad.shape, (4,))
 
+    def test_gradients_beside_cuts(self):
+        """What is full in a list, for each batch and head, beside causal; blocks of
+        sizes that no kernel has lists of. Heads of a group add up in dk and dv."""
+        i, j = torch.arange(200)[:, None], torch.arange(330)
+        causal = j <= i + 130
+        weights = torch.linspace(-1, 1, 16)
+        for size, b, h, named, cut in (
+            ((64, 128), 2, 4, {"causal": True}, causal),
+            ((40, 24), 1, 1, {"window": (50, 0)}, causal & (j >= i + 80)),
+        ):
+            kinds, lists = self.random_lists(
+                b, h, -(-200 // size[0]), -(-330 // size[1]), seed=7
+            )
+            seen = kinds.repeat_interleave(size[0], 2).repeat_interleave(size[1], 3)
+            seen = (seen[:, :, :200, :330] > 0) & cut
+            grads = []
+            for ours in (True, False):
+                q, k, v = (one.detach().clone().requires_grad_() for one in
+                           (self.q, self.k, self.v))  # fmt: skip
+                if ours:
+                    mask = fa3.BlockMask(*lists, BLOCK_SIZE=size)
+                    o = fa3.attention(q, k, v, block_mask=mask, interpret=True, **named)
+                else:
+                    o = reference(q, k, v, seen)[0]
+                (o.float() * weights).sum().backward()
+                grads.append((q.grad, k.grad, v.grad))
+            for made, expected in zip(*grads):
+                self.close(made, expected, 1e-2)
+
     def test_numpy(self):
         import numpy
 
