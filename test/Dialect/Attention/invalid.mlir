@@ -1829,6 +1829,17 @@ func.func @backward_batch_index(%q: tensor<2x8x?x64xf16>, %lse: tensor<2x8x?xf32
 
 // -----
 
+// backward C11, lists by blocks of queries
+func.func @backward_with_lists_of_blocks(%q: tensor<2x8x?x64xf16>, %lse: tensor<2x8x?xf32>, %count: tensor<1x1x?xi32>, %index: tensor<1x1x?x?xi32>) {
+  // expected-error @+1 {{#attention.blocks is a modification of 'attention.forward' only}}
+  %g:3 = attention.backward %q, %q, %q, %q, %lse, %q aux(%count, %index : tensor<1x1x?xi32>, tensor<1x1x?x?xi32>) mods [#attention.blocks<count = 0, index = 1, queries = 64, keys = 64>]
+    : (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?xf32>, tensor<2x8x?x64xf16>)
+    -> (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>)
+  return
+}
+
+// -----
+
 // backward C11
 func.func @backward_used(%q: tensor<2x8x?x64xf16>, %lse: tensor<2x8x?xf32>, %used: tensor<2xf32>) {
   // expected-error @+1 {{#attention.used expects elements of i32, got 'f32'}}
