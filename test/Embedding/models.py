@@ -62,7 +62,12 @@ def sharpen(model):
             weight.mul_(0.12 / weight.float().std())
 
 
-def compute(name):
+def widen(model):
+    sharpen(model)
+    model.float()
+
+
+def compute(name, change):
     """(inputs, output) of torch, as arrays of numpy."""
     import torch
     from forms.architectures import build
@@ -74,7 +79,9 @@ def compute(name):
 
     model, inputs = build(name, "sdpa")
     with torch.no_grad():
-        sharpen(model)
+        change(model)
+        if change == widen:
+            inputs = [x.float() if x.is_floating_point() else x for x in inputs]
         output = model(*inputs)
         functional.scaled_dot_product_attention = attend_to_all
         unmasked = model(*inputs)
@@ -88,7 +95,8 @@ def compute(name):
 
 def compile_library(args, text, way, path):
     """The program as a library; returns how many kernels it has."""
-    passes = f"func.func(llvm-request-c-wrappers),{WAYS[way]},{LOWER}"
+    passes = ("func.func(llvm-request-c-wrappers),func.func(convert-elementwise-to-linalg),"
+              f"{WAYS[way]},{LOWER}")
     llvm = pathlib.Path(args.llvm, "bin")
     plugin = f"{args.build}/lib/FA3Plugin.so"
     lowered = call([llvm / "mlir-opt", f"--load-dialect-plugin={plugin}",
@@ -108,7 +116,7 @@ def write(args, name, text, way, folder):
     kernels = compile_library(args, text, way, folder / "model.so")
     if kernels != (0 if way == "definition" else MODELS[name][1]):
         sys.exit(f"{name}, {way}: {kernels} of {MODELS[name][1]} kernels")
-    inputs, output = compute(name)
+    inputs, output = compute(name, widen if args.cast else sharpen)
     about = {"name": name, "function": name, "way": way, "tolerance": TOLERANCE, "inputs": []}
     kinds = {"float16": "f16", "float32": "f32", "int64": "i64"}
 
@@ -129,14 +137,17 @@ def main():
     parser.add_argument("--build", required=True)
     parser.add_argument("--llvm", default="/usr/lib/llvm-22")
     parser.add_argument("--ways", default="definition,kernels")
+    parser.add_argument("--cast", choices=("f16",),
+                        help="the model is in f32, its attention in this type")
     parser.add_argument("--prepare", type=pathlib.Path)
     args = parser.parse_args()
     from forms.architectures import print_program
     runtime = f"{args.build}/lib/libfa3_runtime.so"
     for name in args.models or MODELS:
-        program = print_program(name, "sdpa", "linalg", sharpen)
+        program = print_program(name, "sdpa", "linalg",
+                                widen if args.cast else sharpen)
         converted = call([f"{args.build}/bin/fa3-opt", "--allow-unregistered-dialect",
-                          "--convert-to-attention", "-"], input=program)
+                          f"--convert-to-attention=cast={args.cast or 'none'}", "-"], input=program)
         sites = len(re.findall(r"= attention\.forward ", converted))
         named = len(re.findall(r"mods \[", converted))
         if "tm_tensor" in converted or sites != MODELS[name][0]:

@@ -63,6 +63,7 @@ private:
   bool chooseLayout(ArrayRef<SmallVector<State>> states);
   Target getTarget(const State &state, Layout layout) const;
   bool fits(const State &state, const Target &target) const;
+  Value narrow(OpBuilder &b, Value tensor) const;
   ForwardOp create(std::string &reason);
   bool replace(ForwardOp forward, std::string &reason);
 
@@ -291,6 +292,15 @@ bool Assembler::chooseLayout(ArrayRef<SmallVector<State>> states) {
 // The operation
 //===----------------------------------------------------------------------===//
 
+/// A tensor of f32 in the type that the caller of the pass asked for.
+Value Assembler::narrow(OpBuilder &b, Value tensor) const {
+  auto type = cast<RankedTensorType>(tensor.getType());
+  if (!problem.castType || !type.getElementType().isF32())
+    return tensor;
+  return arith::TruncFOp::create(b, problem.op->getLoc(),
+                                 type.clone(problem.castType), tensor);
+}
+
 ForwardOp Assembler::create(std::string &reason) {
   Operation *op = problem.op;
   OpBuilder b(op, &recorder);
@@ -307,6 +317,9 @@ ForwardOp Assembler::create(std::string &reason) {
     reason = "its shapes are not known well enough to be brought to rank 4";
     return {};
   }
+
+  for (Value *tensor : {&query, &key, &value})
+    *tensor = narrow(b, *tensor);
 
   std::optional<double> scale = problem.scale;
   Value scaleValue = problem.scaleValue;
@@ -371,7 +384,12 @@ bool Assembler::replace(ForwardOp forward, std::string &reason) {
     return fromBuiltin(b, forward.getLoc(), value, state.value.getType());
   };
   RankedTensorType wanted = getTensorType(o.value);
-  if (wanted.getElementType() != forward.getElementType()) {
+  Value out = forward.getO();
+  if (problem.castType && wanted.getElementType().isF32()) {
+    auto type = cast<RankedTensorType>(out.getType());
+    out = arith::ExtFOp::create(b, forward.getLoc(), type.clone(b.getF32Type()),
+                                out);
+  } else if (wanted.getElementType() != forward.getElementType()) {
     std::string text;
     llvm::raw_string_ostream os(text);
     os << "expects a result of the element type of q ("
@@ -379,7 +397,7 @@ bool Assembler::replace(ForwardOp forward, std::string &reason) {
     reason = text;
     return false;
   }
-  Value result = convert(forward.getO(), o, getTarget(o, layout));
+  Value result = convert(out, o, getTarget(o, layout));
   Value lse;
   if (problem.lse.value)
     lse = convert(forward.getLse(), problem.lse,
@@ -393,7 +411,7 @@ bool Assembler::replace(ForwardOp forward, std::string &reason) {
   for (const State &state : passed) {
     if (state.value.hasOneUse())
       continue;
-    Value same = convert(forward.getO(), state, getTarget(state, layout));
+    Value same = convert(out, state, getTarget(state, layout));
     if (!same) {
       reason = "the shape of its result is not known well enough";
       return false;
@@ -418,7 +436,7 @@ bool Assembler::replace(ForwardOp forward, std::string &reason) {
     last = state.value.getDefiningOp();
   }
   for (auto [value, same] : asked)
-    if (same.use_empty() && same != forward.getO())
+    if (same.use_empty() && same != out)
       eraseDead(same.getDefiningOp());
   return true;
 }

@@ -47,18 +47,18 @@ struct ConvertToAttention
   LogicalResult convertOne(Operation *op) {
     StringRef name = convert::getName(op);
     if (name == "iree_linalg_ext.attention")
-      return convert::convertIree(op);
+      return convert::convertIree(op, castType);
     if (name == "iree_linalg_ext.online_attention")
       return convert::refuseOnline(op);
     if (name == "tm_tensor.attention")
-      return convert::convertTMTensor(op);
+      return convert::convertTMTensor(op, castType);
     if (name == "torch.aten.scaled_dot_product_attention")
-      return convert::convertTorch(op);
+      return convert::convertTorch(op, castType);
     if (name == "torch.hop_flex_attention")
-      return convert::convertFlex(op, modFunctions);
+      return convert::convertFlex(op, castType, modFunctions);
     if (name == "stablehlo.custom_call")
-      return convert::convertCudnn(op);
-    return convert::convertOnnx(op);
+      return convert::convertCudnn(op, castType);
+    return convert::convertOnnx(op, castType);
   }
 
   /// The function that an operation is in, or the operation at the top.
@@ -85,7 +85,7 @@ struct ConvertToAttention
     bool some = false;
     for (Operation *op : contractions) {
       Operation *function = getFunction(op);
-      convert::Raised raised = convert::raise(op, seen);
+      convert::Raised raised = convert::raise(op, castType, seen);
       converted += raised == convert::Raised::converted;
       leftAlone += raised == convert::Raised::refused;
       if (raised == convert::Raised::converted) {
@@ -130,6 +130,10 @@ struct ConvertToAttention
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
+    if (castTo == ImportCast::F16)
+      castType = Float16Type::get(&getContext());
+    else if (castTo == ImportCast::BF16)
+      castType = BFloat16Type::get(&getContext());
     SmallVector<Operation *> found;
     module.walk([&](Operation *op) {
       if (isFound(op))
@@ -168,5 +172,7 @@ struct ConvertToAttention
   }
 
   SmallVector<Operation *> modFunctions;
+  /// In the place of f32, if there is one.
+  FloatType castType;
 };
 } // namespace

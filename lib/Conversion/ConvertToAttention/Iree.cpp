@@ -40,7 +40,7 @@ static FailureOr<State> readMap(Labels &labels, Value tensor,
   return makeState(labels, tensor, std::move(dims));
 }
 
-LogicalResult fa3::convert::convertIree(Operation *op) {
+LogicalResult fa3::convert::convertIree(Operation *op, FloatType castType) {
   auto maps = dyn_cast_or_null<ArrayAttr>(op->getAttr("indexing_maps"));
   if (!maps)
     return refuse(op, "it has no 'indexing_maps', as in IREE before 2024");
@@ -59,7 +59,7 @@ LogicalResult fa3::convert::convertIree(Operation *op) {
   if (!first)
     return refuse(op, "expects 'indexing_maps' of maps");
 
-  Problem problem(op);
+  Problem problem(op, castType);
   SmallVector<Label> loops;
   for (unsigned i = 0; i < first.getValue().getNumDims(); ++i)
     loops.push_back(problem.labels.create(ShapedType::kDynamic));

@@ -153,14 +153,14 @@ static LogicalResult readScale(Problem &problem, const Attributes &attributes) {
   return success();
 }
 
-static LogicalResult convertAttention(Operation *op) {
+static LogicalResult convertAttention(Operation *op, FloatType castType) {
   Attributes attributes{op};
   static constexpr StringLiteral pasts[] = {"past_key", "past_value"};
   for (auto [number, name] : llvm::enumerate(pasts))
     if (isGiven(getOperand(op, 4 + number)))
       return refuse(op, "it has a '" + name +
                             "', to which keys would have to be appended");
-  Problem problem(op);
+  Problem problem(op, castType);
   Shape shape;
   if (failed(readTensors(problem, shape,
                          attributes.getInteger("q_num_heads", -1),
@@ -235,7 +235,7 @@ static LogicalResult convertAttention(Operation *op) {
   return assemble(problem);
 }
 
-static LogicalResult convertGroupQuery(Operation *op) {
+static LogicalResult convertGroupQuery(Operation *op, FloatType castType) {
   Attributes attributes{op};
   if (!isGiven(getOperand(op, 1)) || !isGiven(getOperand(op, 2)))
     return refuse(op, "its q, k and v are packed in one tensor");
@@ -264,7 +264,7 @@ static LogicalResult convertGroupQuery(Operation *op) {
       (type.getRank() == 1 || (type.getRank() == 2 && type.getDimSize(1) == 1));
   if (!isLengths)
     return refuse(op, "its 'seqlens_k' are no integers for each batch");
-  Problem problem(op);
+  Problem problem(op, castType);
   Shape shape;
   if (failed(readTensors(problem, shape, attributes.getInteger("num_heads", -1),
                          attributes.getInteger("kv_num_heads", -1))))
@@ -300,9 +300,9 @@ static LogicalResult convertGroupQuery(Operation *op) {
   return assemble(problem);
 }
 
-LogicalResult fa3::convert::convertOnnx(Operation *op) {
+LogicalResult fa3::convert::convertOnnx(Operation *op, FloatType castType) {
   if (op->getNumOperands() < 3 || op->getNumResults() < 1)
     return refuse(op, "expects three operands or more, and a result");
-  return getFunction(op) == "Attention" ? convertAttention(op)
-                                        : convertGroupQuery(op);
+  return getFunction(op) == "Attention" ? convertAttention(op, castType)
+                                        : convertGroupQuery(op, castType);
 }

@@ -23,9 +23,12 @@ struct Mask {
 
 /// What a converter has found out about an operation.
 struct Problem {
-  Problem(mlir::Operation *op) : op(op) {}
+  Problem(mlir::Operation *op, mlir::FloatType castType)
+      : op(op), castType(castType) {}
 
   mlir::Operation *op;
+  /// What q, k and v of f32 become, or none.
+  mlir::FloatType castType;
   Labels labels;
   State q, k, v;
   /// A result of `op` or of what follows it; `lse` has no value if nobody uses
@@ -92,25 +95,26 @@ mlir::Attribute getCausal(mlir::MLIRContext *context, int64_t queries,
 // One for each project
 //===----------------------------------------------------------------------===//
 
-llvm::LogicalResult convertIree(mlir::Operation *op);
+llvm::LogicalResult convertIree(mlir::Operation *op, mlir::FloatType castType);
 llvm::LogicalResult refuseOnline(mlir::Operation *op);
-llvm::LogicalResult convertTMTensor(mlir::Operation *op);
-llvm::LogicalResult convertTorch(mlir::Operation *op);
+llvm::LogicalResult convertTMTensor(mlir::Operation *op,
+                                    mlir::FloatType castType);
+llvm::LogicalResult convertTorch(mlir::Operation *op, mlir::FloatType castType);
 /// Adds the functions of score and mask to `functions`.
 llvm::LogicalResult
-convertFlex(mlir::Operation *op,
+convertFlex(mlir::Operation *op, mlir::FloatType castType,
             llvm::SmallVectorImpl<mlir::Operation *> &functions);
 /// Names of these operations are used for other things, too.
 bool isCudnnAttention(mlir::Operation *op);
-llvm::LogicalResult convertCudnn(mlir::Operation *op);
+llvm::LogicalResult convertCudnn(mlir::Operation *op, mlir::FloatType castType);
 bool isOnnxAttention(mlir::Operation *op);
-llvm::LogicalResult convertOnnx(mlir::Operation *op);
+llvm::LogicalResult convertOnnx(mlir::Operation *op, mlir::FloatType castType);
 
 /// What became of softmax between two contractions.
 enum class Raised { none, converted, refused };
 /// `op` may be the second contraction of an attention that is written out. Adds
 /// a softmax that is refused to `seen`.
-Raised raise(mlir::Operation *op,
+Raised raise(mlir::Operation *op, mlir::FloatType castType,
              llvm::SmallPtrSetImpl<mlir::Operation *> &seen);
 /// Says why a softmax by name that is left is none of an attention, if there
 /// are contractions in front of it and behind it.

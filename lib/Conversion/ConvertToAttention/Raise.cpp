@@ -40,9 +40,9 @@ private:
 /// Finds out what is an attention.
 class Raiser {
 public:
-  Raiser(const Contraction &second, unsigned side)
-      : second(second), side(side), problem(second.op), labels(problem.labels) {
-  }
+  Raiser(const Contraction &second, unsigned side, FloatType castType)
+      : second(second), side(side), problem(second.op, castType),
+        labels(problem.labels) {}
 
   Raised run();
   Operation *getSoftmax() const { return softmax->op; }
@@ -338,13 +338,13 @@ Raised Raiser::run() {
   return Raised::converted;
 }
 
-Raised fa3::convert::raise(Operation *op,
+Raised fa3::convert::raise(Operation *op, FloatType castType,
                            llvm::SmallPtrSetImpl<Operation *> &seen) {
   auto second = readContraction(op);
   if (!second)
     return Raised::none;
   for (unsigned side : {0, 1}) {
-    Raiser raiser(*second, side);
+    Raiser raiser(*second, side, castType);
     Raised raised = raiser.run();
     if (raised == Raised::refused)
       seen.insert(raiser.getSoftmax());

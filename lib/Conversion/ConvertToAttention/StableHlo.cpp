@@ -59,7 +59,7 @@ static bool isRowMajor(Attribute attribute) {
   });
 }
 
-LogicalResult fa3::convert::convertCudnn(Operation *op) {
+LogicalResult fa3::convert::convertCudnn(Operation *op, FloatType castType) {
   StringRef target = getTarget(op);
   bool hasBias = target == "__cudnn$fmhaScaleBiasSoftmax";
   if (!hasBias && target != "__cudnn$fmhaSoftmax")
@@ -121,7 +121,7 @@ LogicalResult fa3::convert::convertCudnn(Operation *op) {
     return refuse(op, "its products have other dimensions than those of "
                       "(b, s, h, d) or (b, h, s, d)");
 
-  Problem problem(op);
+  Problem problem(op, castType);
   problem.scale = *scale;
   Labels &labels = problem.labels;
   RankedTensorType q = getTensorType(op->getOperand(0)),

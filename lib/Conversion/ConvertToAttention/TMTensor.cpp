@@ -12,7 +12,7 @@
 using namespace mlir;
 using namespace fa3::convert;
 
-LogicalResult fa3::convert::convertTMTensor(Operation *op) {
+LogicalResult fa3::convert::convertTMTensor(Operation *op, FloatType castType) {
   unsigned count = op->getNumOperands();
   if ((count != 4 && count != 5) || op->getNumResults() != 1)
     return refuse(op, "expects q, k, v, perhaps a mask, and the output as "
@@ -20,7 +20,7 @@ LogicalResult fa3::convert::convertTMTensor(Operation *op) {
   RankedTensorType type = getTensorType(op->getOperand(0));
   if (!type || type.getRank() < 3)
     return refuse(op, "expects tensors of rank 3 or more");
-  Problem problem(op);
+  Problem problem(op, castType);
   Labels &labels = problem.labels;
   SmallVector<Label> batch;
   for (int64_t i = 0; i + 2 < type.getRank(); ++i)

@@ -107,7 +107,7 @@ LogicalResult fa3::convert::readBroadcastMask(Problem &problem, Value mask,
   return success();
 }
 
-LogicalResult fa3::convert::convertTorch(Operation *op) {
+LogicalResult fa3::convert::convertTorch(Operation *op, FloatType castType) {
   if (op->getNumOperands() != 8 || op->getNumResults() != 1)
     return refuse(op, "expects 8 operands and a result, got " +
                           Twine(op->getNumOperands()) + " and " +
@@ -120,7 +120,7 @@ LogicalResult fa3::convert::convertTorch(Operation *op) {
     return refuse(op, "it has a dropout that is not known to be 0");
   if (!causal || !grouped)
     return refuse(op, "expects is_causal and enable_gqa to be constants");
-  Problem problem(op);
+  Problem problem(op, castType);
   if (failed(readLikeTorch(problem, *grouped != 0)))
     return failure();
   if (!isNone(scale)) {

@@ -39,13 +39,13 @@ static Block *getBody(Operation *function, unsigned count) {
 }
 
 LogicalResult
-fa3::convert::convertFlex(Operation *op,
+fa3::convert::convertFlex(Operation *op, FloatType castType,
                           SmallVectorImpl<Operation *> &functions) {
   if (op->getNumOperands() != 6 || op->getNumResults() < 1)
     return refuse(op, "expects q, k, v, the scale and two flags as operands, "
                       "got " +
                           Twine(op->getNumOperands()));
-  Problem problem(op);
+  Problem problem(op, castType);
   if (failed(readLikeTorch(problem, /*grouped=*/true)))
     return failure();
   if (!isNone(op->getOperand(3))) {

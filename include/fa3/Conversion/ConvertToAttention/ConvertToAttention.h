@@ -8,6 +8,9 @@
 
 namespace fa3 {
 
+/// What attention of f32 is computed in; none: it stays as it is.
+enum class ImportCast { None, F16, BF16 };
+
 #define GEN_PASS_DECL
 #define GEN_PASS_REGISTRATION
 #include "fa3/Conversion/ConvertToAttention/Passes.h.inc"

@@ -56,7 +56,14 @@ def ConvertToAttention : Pass<"convert-to-attention", "::mlir::ModuleOp"> {
     Option<"raise", "raise", "bool", "true",
            "also softmax between two contractions, named or written out">,
     Option<"signatures", "signatures", "bool", "true",
-           "functions take builtin tensors for those of torch">
+           "functions take builtin tensors for those of torch">,
+    Option<"castTo", "cast", "::fa3::ImportCast", "::fa3::ImportCast::None",
+           "what q, k and v of f32 are rounded to",
+           [{::llvm::cl::values(
+               clEnumValN(::fa3::ImportCast::None, "none",
+                          "nothing: attention of f32 stays as it is"),
+               clEnumValN(::fa3::ImportCast::F16, "f16", "f16"),
+               clEnumValN(::fa3::ImportCast::BF16, "bf16", "bf16"))}]>
   ];
   let statistics = [
     Statistic<"converted", "converted", "operations turned into attention.forward">,
