@@ -101,6 +101,8 @@ def attention(
     torch = sys.modules.get("torch")
     if type(causal) is not bool:
         causal = values.flag("causal", causal)
+    if scale is not None and type(scale) is not float and values.is_tensor(scale):
+        scale = values.number("scale", scale)
     if type(return_lse) is not bool:
         return_lse = values.flag("return_lse", return_lse)
     if type(window) is list:

@@ -22,7 +22,7 @@ from .program import EXTRAS, Program, mods_text, parse, to_text
 from .request import run_again, run_program
 from .sdpa import Report, activate, deactivate, is_active, register, report
 from .trace import Traced, trace_mods
-from .values import refuse_gradient
+from .values import number
 
 __all__ = [
     "Report", "activate", "attention", "deactivate", "is_active", "register", "report",
@@ -318,6 +318,8 @@ def attention(
     bias, slopes and the tensors of mods, and through lse. `backward` as set_backward
     has it; `lists` of blocks, as fa3.blocks reads them, without gradients."""
     compiling = torch.compiler.is_compiling()
+    if isinstance(scale, torch.Tensor):
+        scale = number("scale", scale)
     if watch.is_derived() if compiling else watch.is_watched():
         door = api.dynamo_door().run_watched if compiling else api.watched_door()
         return door(
@@ -371,7 +373,6 @@ def prepare(
     """The extras, numbers and program of an operator, and whether it is the one with
     gradients."""
     kind = _check_backward(backward) or _kind
-    refuse_gradient("scale", scale)
     traced, mods, tables, numbers = None, "", (), []
     if isinstance(score_mod, tuple):  # dynamo.Described
         mods, tables, numbers = score_mod

@@ -28,7 +28,8 @@ def whole(name: str, value: Any) -> int:
 def real(name: str, value: Any) -> float:
     if type(value) is float:
         return value
-    refuse_gradient(name, value)
+    if is_tensor(value):
+        return number(name, value)
     try:
         return float(value)
     except (TypeError, ValueError):
@@ -42,6 +43,33 @@ def refuse_gradient(name: str, value: Any) -> None:
         raise UnsupportedError(f"gradient of '{name}', which is a number of the call")
 
 
+def is_tensor(value: Any) -> bool:
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(value, torch.Tensor)
+
+
+def number(name: str, value: Any) -> float:
+    """That of a tensor, of which nothing else is known to the call: what derives it,
+    maps it or records it is refused."""
+    from . import tensors, watch
+
+    torch = sys.modules["torch"]
+    refuse_gradient(name, value)
+    if not torch.compiler.is_compiling():
+        if tensors.is_wrapped(value):
+            raise UnsupportedError(
+                f"'{name}' in a transform of torch.func: it is a number of the call"
+            )
+        if torch._C._get_tracing_state() is not None:
+            raise UnsupportedError(
+                f"'{name}' as a tensor in torch.jit.trace, which would record its value"
+            )
+        watch.check_tangents(f"'{name}'", value)
+    if value.numel() != 1:
+        raise ArgumentTypeError(name, f"{value.numel()} elements, expected a number")
+    return float(value)
+
+
 def flag(name: str, value: Any) -> bool:
     """A truth value of Python or numpy, 0 or 1, None, or a tensor with one element."""
     if value is None or type(value) is bool:
@@ -50,10 +78,11 @@ def flag(name: str, value: Any) -> bool:
         isinstance(value, numbers.Integral) and value in (0, 1)
     ):  # fmt: skip
         return bool(value)
-    if hasattr(value, "ndim") and getattr(value, "size", None) is not None:
-        elements = value.numel() if hasattr(value, "numel") else value.size
-        if elements == 1:
-            return bool(value)
+    if is_tensor(value):
+        if value.numel() == 1:
+            return bool(number(name, value))
+    elif hasattr(value, "ndim") and getattr(value, "size", 0) == 1:
+        return bool(value)
     raise ArgumentTypeError(name, f"{value!r}, expected True or False")
 
 

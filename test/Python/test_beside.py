@@ -10,7 +10,9 @@ from sequences import OnCpu, i32, starts
 
 if support.HAS_TORCH:
     import torch
+    from torch.nn.attention import flex_attention as flex
 
+    from fa3 import api
     from fa3 import flash_attn_interface as door
     from fa3 import packed, serving
     from fa3 import torch as torch_door
@@ -187,6 +189,57 @@ class BesideTest(OnCpu):
             lambda k, v: (door.flash_attn_with_kvcache(
                 q, k, v, added, added, cache_seqlens=i32(*lengths), causal=True),),
             {"k": (k, of_k), "v": (v, of_k)}, (of_q,),
+        )  # fmt: skip
+
+    def test_masks(self):
+        """What a mask hides from all rows that are looked at: keys of any content, values
+        of any finite one (a weight of 0 times NaN is NaN, in torch's formula, too)."""
+        at = torch.arange(150)
+        for name, given, seen, rows in (
+            ("mask_mod", lambda mask: {"mask_mod": mask}, at < 90, slice(None)),
+            ("additive", lambda _: {"bias": torch.where(at < 90, 0.0, -torch.inf).expand(
+                2, 4, 70, 150).contiguous()}, at < 90, slice(None)),
+            ("causal", lambda _: {"causal": True}, at < 100, slice(0, 20)),
+            ("window", lambda _: {"window": (16, 16)}, (at >= 84) & (at < 120), slice(20, 24)),
+            ("block_mask", lambda mask: {"block_mask": flex.create_block_mask(
+                mask, None, None, 70, 150, device="cpu", BLOCK_SIZE=(64, 32))},
+             at < 90, slice(None)),
+        ):  # fmt: skip
+            for dtype in (torch.float16, torch.bfloat16):
+                q, k, v = (self.random(2, n, s, 32, dtype=dtype) for n, s in (
+                    (4, 70), (2, 150), (2, 150)))  # fmt: skip
+                of_k = seen[None, None].expand(2, 2, -1)
+                named = given(lambda b, h, i, j: j < 90)
+                with self.subTest(name, dtype=dtype):
+                    expected = None
+                    for other in others(dtype):
+                        value = other if other == "numbers" or abs(other) < 1e9 else 1e4
+                        if name == "additive":
+                            other = value  # -inf added to NaN is NaN
+                        o, lse = api.attention(
+                            q, put(k, of_k, other), put(v, of_k, value),
+                            return_lse=True, **named,
+                        )  # fmt: skip
+                        made = o[:, :, rows].clone(), lse[:, :, rows].clone()
+                        self.assertTrue(all(bool(torch.isfinite(x).all()) for x in made))
+                        expected = expected or made
+                        for x, y in zip(made, expected):
+                            self.assertTrue(torch.equal(bits(x), bits(y)), other)
+
+    def test_other_rows_of_gradients(self):
+        """Rows and keys of other heads and batches, and rows that see other keys."""
+        q, k, v, grad = (self.random(2, n, s, 32) for n, s in (
+            (4, 70), (2, 130), (2, 130), (4, 70)))  # fmt: skip
+        of_q, of_k = (self.used((2, n, s), (0, slice(m))) for n, s, m in (
+            (4, 70, 2), (2, 130, 1)))  # fmt: skip
+
+        def call(q, k, v, grad):
+            given = [x.clone().requires_grad_() for x in (q, k, v)]
+            return torch.autograd.grad(api.attention(*given, causal=True), given, grad)
+
+        self.check(
+            call, {"q": (q, of_q), "k": (k, of_k), "v": (v, of_k), "grad": (grad, of_q)},
+            (of_q, of_k, of_k),
         )  # fmt: skip
 
     def test_gradients(self):

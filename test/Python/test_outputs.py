@@ -128,6 +128,29 @@ class NumbersTest(OnCpu):
             made = api.attention(*self.given, scale=number)
             torch.testing.assert_close(made, api.attention(*self.given, scale=0.5))
 
+    def test_numbers_that_are_derived_or_recorded(self):
+        from torch.autograd import forward_ad
+
+        number = torch.tensor(0.5)
+
+        def call(scale):
+            return api.attention(*self.given, scale=scale)
+
+        with forward_ad.dual_level():
+            dual = forward_ad.make_dual(number, torch.tensor(1.0))
+            with self.assertRaisesRegex(fa3.UnsupportedError, "'scale'"):
+                call(dual)
+        with self.assertRaisesRegex(fa3.UnsupportedError, "'scale' in a transform"):
+            torch.func.vmap(call)(torch.tensor([0.5, 0.25]))
+        with self.assertRaisesRegex(fa3.UnsupportedError, "'scale'"):
+            torch.func.grad(lambda scale: call(scale).float().sum())(number)
+        with self.assertRaisesRegex(fa3.UnsupportedError, "'scale' .* torch.jit.trace"):
+            torch.jit.trace(call, (number,), check_trace=False)
+        torch._dynamo.reset()
+        compiled = torch.compile(call, backend="aot_eager")
+        for value in (0.5, 0.25):
+            torch.testing.assert_close(compiled(torch.tensor(value)), call(value))
+
     def test_flags(self):
         expected = api.attention(*self.given, causal=True)
         for yes in (1, np.True_, torch.tensor(True), np.array([1])):
