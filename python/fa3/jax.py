@@ -17,7 +17,7 @@ import jax
 import jax.numpy as jnp
 from jax.custom_derivatives import SymbolicZero
 
-from . import api, blocks, forks, gradients, jax_sharding
+from . import api, blocks, forks, gradients, jax_sharding, values
 from .checks import DIMS, check_scale, no_gradients
 from .errors import ArgumentError, UnsupportedError
 from .jax_ffi import CALL, Frame
@@ -178,6 +178,8 @@ def attention(
                 name, f"element type {dtype}, expected float16 or bfloat16"
             )
         views.append(_abstract(value))
+    causal = values.flag("causal", causal)
+    return_lse = values.flag("return_lse", return_lse)
     if scale is not None and not isinstance(scale, (int, float)):
         raise ArgumentError("scale", f"{type(scale).__name__}, expected a number")
     traced = lists = None

@@ -265,6 +265,8 @@ class JaxTest(unittest.TestCase):
             ((q[:, :3], k, v), {}, "'k': 2 heads, expected a divisor of q's 3"),
             ((q, k, v), {"scale": -1.0}, "'scale': -1.0, expected above 0"),
             ((q, k, v), {"scale": jnp.ones(())}, "'scale': ArrayImpl, expected a num"),
+            ((q, k, v), {"causal": "False"}, "'causal': 'False', expected True or False"),
+            ((q, k, v), {"return_lse": 2}, "'return_lse': 2, expected True or False"),
         ):
             with self.assertRaisesRegex(fa3.ArgumentError, expected):
                 fa3.jax.attention(*args, interpret=True, **named)
