@@ -33,6 +33,8 @@ KERNELS = [
     ("../examples/chain.mlir", ""),
 ]
 TO_NVVM = "fa3-lower-to-nvvm-pipeline"
+# What follows a conversion: programs and their attention, on tensors and as tiles.
+IMPORTED = "attention-outline,attention-expand-mods,attention-to-tile"
 NUMBERS = ["0", "1", "2", "3", "-1", "7", "16", "63", "64", "65", "128", "255",
            "4096", "65536", "2147483647", "-2147483648", "4294967296",
            "9223372036854775807"]
@@ -289,6 +291,9 @@ class Trials:
         self.args, self.folder = args, folder
         self.imports = list(read_imports(args.mlir_opt))
         self.modules = [*read_tests(), *read_stages(args.tools), *self.imports]
+        self.chosen = [m for m in self.modules if args.only and args.only in m[0]]
+        if args.only and not self.chosen:
+            sys.exit(f"no source has '{args.only}' in its name")
         self.passes = read_passes(args.tools)
         words, self.lines_of = set(), {}
         for _, text in self.modules:
@@ -327,6 +332,8 @@ class Trials:
         base = os.path.join(self.folder, f"trial{number}")
         kind = rng.choices(["text", "bytecode", "manifest"],
                            [8, 1, 1 if self.programs else 0])[0]
+        if self.chosen:
+            kind = "text"
         if kind == "manifest":
             name, program, text = rng.choice(self.programs)
             if rng.random() < 0.3:
@@ -345,7 +352,7 @@ class Trials:
             path = base + ".mlirbc"
             pathlib.Path(path).write_bytes(damage_bytes(rng, data))
         else:
-            name, text = rng.choice(rng.choice(
+            name, text = rng.choice(self.chosen or rng.choice(
                 [self.modules, self.modules, self.stages, self.stages,
                  self.imports]))
             gentle = rng.random() < 0.8
@@ -377,9 +384,16 @@ class Trials:
             command = [f"{tools}/fa3-run", "--cpu", "--no-check", "--dims=" +
                        ",".join(f"{d}={rng.choice([1, 2, 3])}" for d in dims)]
         if name.endswith(" import"):
-            command = [f"{tools}/fa3-opt", "--allow-unregistered-dialect",
-                       "--convert-to-attention"]
-            what = "pass"
+            foreign = "--allow-unregistered-dialect"
+            command = [f"{tools}/fa3-opt", foreign, "--convert-to-attention"]
+            if what == "code":
+                command = [f"{tools}/fa3-translate", foreign, "--mlir-to-ptx",
+                           "--no-manifest", "--pass-pipeline=builtin.module("
+                           f"convert-to-attention,{TO_NVVM})"]
+            elif what in ("passes", "run"):
+                what = "passes"
+                command = [f"{tools}/fa3-opt", foreign, "--pass-pipeline="
+                           f"builtin.module(convert-to-attention,{IMPORTED})"]
         if what in ("parse", "pass", "passes"):
             command += ["-o", os.devnull, "--mlir-disable-threading"]
         elif what == "code":
@@ -427,6 +441,8 @@ def main():
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--only", help="only sources with this in their name, such as "
+                        "' import', or 'written' for attention that is written out")
     parser.add_argument("--timeout", type=int, default=60)
     parser.add_argument("--save", help="folder for what fails")
     args = parser.parse_args()
