@@ -22,12 +22,15 @@
 // RUN: %{make} > %t.mlir && %{check},sq=40,sk=70 | FileCheck %s
 // CHECK: same answer after
 
-// Weights, which a product of the other group reads, are handed over in front of
-// the factors that it scales its sum by.
+// Keys are awaited in pieces of columns; weights, which a product of the other
+// group reads, are handed over with the factors that it scales its sum by, in front.
 // GROUPS: warp.group @math warps 4
-// GROUPS: warp.publish {{.*}}, [tensor<64x64xbf16>]>
-// GROUPS-NEXT: warp.acquire {{.*}}, [tensor<64xf32>]>, <write>
-// GROUPS: warp.publish {{.*}}, [tensor<64xf32>]>
+// GROUPS: tile.dot.async {{.*}} lhs mk rhs nk
+// GROUPS: tile.dot.async {{.*}} lhs mk rhs nk
+// GROUPS: warp.acquire {{.*}}, [tensor<64xf32>]>, <write>
+// GROUPS: tile.write
+// GROUPS-NEXT: warp.publish {{.*}}, [tensor<64x64xbf16>]>
+// GROUPS-NEXT: warp.publish {{.*}}, [tensor<64xf32>]>
 // GROUPS: warp.group @math1 warps 4
 
 !q = tensor<?x?x?xDIMxbf16>

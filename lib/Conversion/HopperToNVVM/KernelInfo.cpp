@@ -182,6 +182,7 @@ LogicalResult KernelInfo::prepare(gpu::GPUFuncOp function, StringRef smem) {
       return failure();
     prepareGroup(builder, group);
   }
+  findChains(function);
   findPins(function);
   prepareDescriptors(function);
   return prepareFragments(function);
@@ -383,6 +384,16 @@ static bool isUsedOutside(scf::ForOp loop, Value descriptor) {
     return isa<DescOp>(user) && (!around || around->isProperAncestor(loop)) &&
            user->getParentOfType<warp::GroupOp>() ==
                loop->getParentOfType<warp::GroupOp>();
+  });
+}
+
+void KernelInfo::findChains(gpu::GPUFuncOp function) {
+  function.walk([&](WgmmaOp product) {
+    auto before = product.getAcc() ? product.getAcc().getDefiningOp<WgmmaOp>()
+                                   : WgmmaOp();
+    Operation *root = before ? roots.lookup(before) : product.getOperation();
+    roots[product] = root;
+    columns[root] += product.getK();
   });
 }
 

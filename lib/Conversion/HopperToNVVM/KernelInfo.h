@@ -96,6 +96,12 @@ public:
   };
   Pins getPins(hopper::WgmmaOp op) const { return pins.lookup(op); }
 
+  /// Columns of the products that a product adds to and is added to in flight,
+  /// its own among them.
+  int64_t getChainColumns(hopper::WgmmaOp op) const {
+    return columns.lookup(roots.lookup(op));
+  }
+
 private:
   struct FragmentInfo {
     llvm::SmallVector<mlir::Value, 2> offsets;
@@ -110,6 +116,7 @@ private:
                            uint64_t bits);
   mlir::Value getStartOf(mlir::OpBuilder &builder, hopper::AllocOp alloc,
                          int64_t low);
+  void findChains(mlir::gpu::GPUFuncOp function);
   void findPins(mlir::gpu::GPUFuncOp function);
 
   LoweringOptions options;
@@ -123,6 +130,8 @@ private:
       fragments;
   llvm::DenseMap<mlir::Operation *, DescriptorBase> descriptors;
   llvm::DenseMap<mlir::Operation *, Pins> pins;
+  llvm::DenseMap<mlir::Operation *, mlir::Operation *> roots;
+  llvm::DenseMap<mlir::Operation *, int64_t> columns;
 };
 
 /// Descriptors that do not change in a loop are hoisted out of it, 64 bits for

@@ -356,7 +356,8 @@ struct WgmmaPattern : KernelPattern<WgmmaOp> {
     // Sums for descriptors of more steps than heads of 256 have would be
     // hoisted, beside sums of 256 columns, into registers that are not there.
     constexpr int64_t kMostApart = 16;
-    bool isChain = steps > kMostApart ||
+    int64_t inFlight = info.getChainColumns(op) * elementBytes / kStepBytes;
+    bool isChain = inFlight > kMostApart ||
                    info.getOptions().wgmmaAsm == options::WgmmaAsm::Chain;
     int64_t perStatement = isChain ? steps : 1;
     SmallVector<Value> results;

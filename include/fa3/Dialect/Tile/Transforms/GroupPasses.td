@@ -118,7 +118,8 @@ def ExchangeOperands : Pass<"tile-exchange-operands"> {
     conditions again from what crosses. Rows that a `tile.where` multiplies by a
     vector are multiplied by `select(condition, vector, 1)` instead, where that is
     not 1: so the condition need not cross. Operands of products are handed over
-    first where the other role uses vectors behind them: threads meet for each.
+    with vectors that the other role uses behind them, unless its product is the
+    longer one.
 
     Example:
     ```mlir

@@ -350,6 +350,10 @@ def SplitSums : Pass<"tile-split-sums"> {
     of the product and its load, stores. What has no such columns stays one:
     the left operand, vectors of rows, conditions.
 
+    Beside such sums a product of one step over more than 256 columns of two loads
+    becomes a chain of products over 128 or 192: each piece is awaited and given
+    back by itself.
+
     Fails where something cannot be divided so: a reduction along the columns, a
     product that has them as rows of its operand.
 

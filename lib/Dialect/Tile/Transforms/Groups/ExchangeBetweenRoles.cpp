@@ -250,19 +250,35 @@ static SmallVector<Handover> findHandovers(gpu::GPUFuncOp kernel,
   return result;
 }
 
-/// Hands operands of products over in front of numbers for element code, where
-/// the other group uses those behind: threads meet for everything that is
-/// handed over, and the product is what the other group is for.
+/// Multiplications of the products of the block, of the role or of others.
+static int64_t countWork(Block *block, StringRef role, bool isOwn) {
+  int64_t work = 0;
+  for (DotOp dot : block->getOps<DotOp>()) {
+    auto lhs = cast<ShapedType>(getTileType(dot.getLhs().getType()));
+    bool isOfRole = getRole(dot) == role;
+    bool isSum = !dot.getAcc().getDefiningOp<arith::ConstantOp>() &&
+                 !dot.getAcc().getDefiningOp<DotOp>();
+    if (isOwn ? isOfRole : !isOfRole && !isSum)
+      work += lhs.getNumElements() * dot.getType().getDimSize(1);
+  }
+  return work;
+}
+
+/// Hands operands of products over together with numbers for element code that
+/// the other group uses behind them, both when both are written: threads meet
+/// for everything that is handed over. Where the products in front are shorter
+/// than that of the other group, it is late anyway, and has its numbers early.
 static void publishOperandsFirst(gpu::GPUFuncOp kernel, StringRef role) {
   SmallVector<Handover> all = findHandovers(kernel, role);
   for (Handover &numbers : all) {
-    if (numbers.isOperand)
+    Block *block = numbers.publish->getBlock();
+    if (numbers.isOperand || countWork(block, role, /*isOwn=*/false) <
+                                 countWork(block, role, /*isOwn=*/true))
       continue;
     Operation *last = nullptr;
     for (Handover &operand : all) {
       Operation *publish = operand.publish;
-      if (operand.isOperand &&
-          publish->getBlock() == numbers.publish->getBlock() &&
+      if (operand.isOperand && publish->getBlock() == block &&
           numbers.publish->isBeforeInBlock(publish) &&
           publish->isBeforeInBlock(numbers.held) &&
           (!last || last->isBeforeInBlock(publish)))
@@ -270,13 +286,11 @@ static void publishOperandsFirst(gpu::GPUFuncOp kernel, StringRef role) {
     }
     if (!last)
       continue;
-    SmallVector<Operation *> moved = {numbers.filled};
-    moved.append(numbers.views);
-    moved.append({numbers.write, numbers.publish});
-    for (Operation *op : moved) {
-      op->moveAfter(last);
-      last = op;
-    }
+    numbers.filled->moveBefore(last);
+    for (Operation *view : numbers.views)
+      view->moveBefore(last);
+    numbers.write->moveBefore(last);
+    numbers.publish->moveAfter(last);
   }
 }
 

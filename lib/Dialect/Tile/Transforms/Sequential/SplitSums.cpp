@@ -446,6 +446,78 @@ static std::optional<CarriedSum> findWideSum(gpu::GPUFuncOp kernel) {
   return std::nullopt;
 }
 
+/// A load of some columns of what another loads.
+static Value loadColumns(OpBuilder &b, LoadOp load, Piece piece) {
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPoint(load);
+  auto copy = cast<LoadOp>(b.clone(*load));
+  OpOperand *column = nullptr;
+  if (copy.getPieces()) {
+    Operation *yield = copy.getPlaces().front().front().getTerminator();
+    b.setInsertionPoint(yield);
+    column = &yield->getOpOperand(yield->getNumOperands() - 1);
+  } else {
+    b.setInsertionPoint(copy);
+    column = &*std::prev(copy.getIndicesMutable().end());
+  }
+  if (piece.first)
+    column->set(arith::AddIOp::create(
+        b, load.getLoc(), column->get(),
+        arith::ConstantIndexOp::create(b, load.getLoc(), piece.first)));
+  RankedTensorType type = load.getType();
+  copy.getResult().setType(type.clone({type.getDimSize(0), piece.extent}));
+  return copy.getResult();
+}
+
+/// A product in a loop of what the loop loads, over more columns than a row of
+/// memory has room for, that no sum is: its result is for one step.
+static bool isLongInStep(DotOp dot) {
+  auto loop = dot->getParentOfType<scf::ForOp>();
+  auto lhs = dot.getLhs().getDefiningOp<LoadOp>(),
+       rhs = dot.getRhs().getDefiningOp<LoadOp>();
+  return loop && lhs && rhs && lhs->hasOneUse() && rhs->hasOneUse() &&
+         loop->isAncestor(rhs) && dot.getLhsOrder() == LhsOrder::mk &&
+         dot.getRhsOrder() == RhsOrder::nk &&
+         dot.getType().getDimSize(0) == kRowsPerReplica &&
+         lhs.getType().getDimSize(1) > kMostColumns &&
+         lhs.getType().getDimSize(1) % kColumnUnit == 0 &&
+         dot.getAcc().getDefiningOp<arith::ConstantOp>();
+}
+
+/// Products over columns become chains of products over some of them, whose
+/// operands are loaded, awaited and given back one by one.
+static int64_t splitContractions(gpu::GPUFuncOp kernel) {
+  constexpr int64_t kColumns = 160;
+  SmallVector<DotOp> dots;
+  kernel.walk([&](DotOp dot) {
+    if (isLongInStep(dot))
+      dots.push_back(dot);
+  });
+  for (DotOp dot : dots) {
+    auto lhs = dot.getLhs().getDefiningOp<LoadOp>(),
+         rhs = dot.getRhs().getDefiningOp<LoadOp>();
+    int64_t columns = lhs.getType().getDimSize(1),
+            count = llvm::divideCeil(columns, kColumns),
+            width =
+                llvm::alignTo(llvm::divideCeil(columns, count), kColumnUnit);
+    OpBuilder b(dot);
+    Value sum = dot.getAcc();
+    for (int64_t first = 0; first < columns; first += width) {
+      Piece piece{first, std::min(width, columns - first)};
+      auto copy = cast<DotOp>(b.clone(*dot));
+      copy.getLhsMutable().assign(loadColumns(b, lhs, piece));
+      copy.getRhsMutable().assign(loadColumns(b, rhs, piece));
+      copy.getAccMutable().assign(sum);
+      sum = copy.getResult();
+    }
+    dot.getResult().replaceAllUsesWith(sum);
+    dot.erase();
+    lhs.erase();
+    rhs.erase();
+  }
+  return dots.size();
+}
+
 namespace {
 struct SplitSums : fa3::tile::impl::SplitSumsBase<SplitSums> {
   using SplitSumsBase::SplitSumsBase;
@@ -458,6 +530,7 @@ struct SplitSums : fa3::tile::impl::SplitSumsBase<SplitSums> {
               return failure();
             splitter.rewrite(kernel.getBody().front());
             ++numSplit;
+            numSplit += splitContractions(kernel);
             // What was whole has no use any more.
             OpPassManager cleanup(gpu::GPUFuncOp::getOperationName());
             cleanup.addPass(createCanonicalizerPass());
