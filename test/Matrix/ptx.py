@@ -7,7 +7,8 @@ matrix.py at small shapes. Each is compiled to PTX, which fa3-run executes; the
 same module at the end of the hopper dialect is interpreted on the same inputs.
 Both have the same bits, or differ by what approximations of instructions and the
 order of sums explain: 4 roundings of the narrowest type. One line per failure;
-the exit code is 1 if there is any. --sample takes so many problems, evenly.
+the exit code is 1 if there is any. --sample takes so many problems: the examples,
+and of masks, forward and backward kernels the same number.
 """
 import argparse
 import concurrent.futures
@@ -31,7 +32,7 @@ SHORT = "--dims b=1,sq=100,sk=170"
 PAGED = "--pages=page_table=random --scalar splits=2 --lengths=used_k=150,64"
 # Arguments of fa3-run by example; those of examples/masks are in masks.py.
 EXAMPLES = {
-    "alibi_bias": SHORT + ",h=2,hk=1",
+    "alibi_bias": SHORT + ",h=2,hk=1 --scalar strength=0.5",
     "append_rotary": "--dims b=2,sq=2,t=2,p0=7,pages_of_sequence=3,pos=200"
                      " --lengths=first=148,62 --pages=page_table=random",
     "backward_bias": "--dims b=2,sq=20,sk=30",
@@ -40,13 +41,19 @@ EXAMPLES = {
     "backward_varlen": "--dims tq=80,tk=130,b1=4 --lengths=cu_q=1,0,70"
                        " --lengths=cu_k=65,3,60",
     "causal_gqa": SHORT,
+    "chain": "--dims m=64,n=16",
     "decode_paged": "--dims b=2,sq=2,p0=7,pages_of_sequence=3 " + PAGED,
     "decode_split": "--dims b=2,sq=1,sk=300 --lengths=used_k=260,5"
                     " --scalar splits=3",
     "fp8_decode_paged": "--dims b=2,sq=2,p0=7,pages_of_sequence=3,q_scale.0=2,"
                         "k_scale.0=2,v_scale.0=2 " + PAGED,
+    "fp8_blocks": "--dims b=1,h=2,hk=1,sq=70,sk=130",
+    "fp8_terms": "--dims b=1,h=2,hk=1,sq=70,sk=130,k_scale.0=1,k_scale.1=1,"
+                 "v_scale.0=1,v_scale.1=1",
+    "fp8_transposed_v": "--dims b=1,h=2,hk=1,sq=70,sk=144",
     "gemm": "--dims m=200,n=136,k=136",
     "head_512": "--dims b=1,sq=70,sk=130",
+    "int8_scores": "--dims b=1,h=2,hk=1,sq=70,sk=130",
     "merge_prefix": "--dims parts=2,b=3,s=2",
     "mla_decode": "--dims b=2,sq=1,p0=7,pages_of_sequence=3 " + PAGED,
     "mixed_batch": "--dims tq=73,b=4,b1=5,p0=9,pages_of_sequence=3"
@@ -105,6 +112,24 @@ def problems(folder):
             yield name, path, ["--dims=b=1,h=2,hk=1,sq=%d,sk=%d" % shape, *more]
 
 
+def sample(chosen, count):
+    """Examples, then as many masks, forward and backward kernels, evenly."""
+    def family(problem):
+        if problem[0] in EXAMPLES:
+            return 0
+        if problem[0].startswith("mask-"):
+            return 1
+        return 3 if "backward" in problem[0] else 2
+    families = [[problem for problem in chosen if family(problem) == i]
+                for i in range(4)]
+    taken = []
+    for i, members in enumerate(families):
+        left = count - len(taken)
+        take = min(len(members), left if i == 0 else left // (4 - i))
+        taken += [members[j * len(members) // take] for j in range(take)]
+    return taken
+
+
 def check(args, folder, name, path, arguments):
     """(name, 'same', 'close', 'limit' or 'failed', what the tools say)"""
     hopper = folder / f"{name}.hopper"
@@ -143,9 +168,8 @@ def main():
         folder = pathlib.Path(name)
         chosen = [problem for problem in problems(folder)
                   if re.search(args.filter, problem[0])]
-        if args.sample and len(chosen) > args.sample:
-            chosen = [chosen[i * len(chosen) // args.sample]
-                      for i in range(args.sample)]
+        if args.sample:
+            chosen = sample(chosen, args.sample)
         if not chosen:
             sys.exit(f"no problem matches '{args.filter}'")
         for name, verdict, message in pool.map(

@@ -8,6 +8,7 @@
 #include "fa3/Target/PTX/Ptxas.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/SymbolTable.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "llvm/IR/LLVMContext.h"
@@ -34,8 +35,15 @@ LogicalResult fa3::run::runPasses(ModuleOp module, StringRef passPipeline) {
   return manager.run(module);
 }
 
-static FailureOr<gpu::GPUModuleOp> findKernels(ModuleOp module) {
+/// The only module of kernels, or the only one that a host function names.
+static FailureOr<gpu::GPUModuleOp> findKernels(ModuleOp module,
+                                               StringRef function) {
   SmallVector<gpu::GPUModuleOp> modules(module.getOps<gpu::GPUModuleOp>());
+  Operation *host = function.empty() ? nullptr : module.lookupSymbol(function);
+  if (host && modules.size() > 1)
+    llvm::erase_if(modules, [&](gpu::GPUModuleOp kernels) {
+      return SymbolTable::symbolKnownUseEmpty(kernels, host);
+    });
   if (modules.size() != 1)
     return module.emitError("expects one module of kernels (gpu.module), got ")
            << modules.size();
@@ -58,7 +66,7 @@ fa3::run::compileForDevice(ModuleOp module, const CompileOptions &options) {
 
 FailureOr<DeviceCode>
 fa3::run::translateForDevice(ModuleOp module, const CompileOptions &options) {
-  FailureOr<gpu::GPUModuleOp> kernels = findKernels(module);
+  FailureOr<gpu::GPUModuleOp> kernels = findKernels(module, options.function);
   if (failed(kernels))
     return failure();
   PTXOptions ptxOptions;
