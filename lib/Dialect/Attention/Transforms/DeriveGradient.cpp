@@ -128,8 +128,25 @@ Value Derivation::materialize(Derivative derivative, Type type) {
   return multiply(b, derivative.value, derivative.factor);
 }
 
+/// The sum of what two arms of one choice contribute, as a choice; null where
+/// they are something else.
+static Value addArms(ImplicitLocOpBuilder &b, Value x, Value y) {
+  auto first = x.getDefiningOp<arith::SelectOp>(),
+       second = y.getDefiningOp<arith::SelectOp>();
+  if (!first || !second || first.getCondition() != second.getCondition())
+    return Value();
+  if (matchPattern(first.getTrueValue(), m_AnyZeroFloat()))
+    std::swap(first, second);
+  if (!matchPattern(first.getFalseValue(), m_AnyZeroFloat()) ||
+      !matchPattern(second.getTrueValue(), m_AnyZeroFloat()))
+    return Value();
+  return arith::SelectOp::create(b, first.getCondition(), first.getTrueValue(),
+                                 second.getFalseValue());
+}
+
 void Derivation::add(Value value, Derivative derivative) {
-  if (!active.contains(value))
+  bool isZero = !derivative.value && derivative.factor == 0;
+  if (isZero || !active.contains(value))
     return;
   auto [it, isNew] = derivatives.try_emplace(value, derivative);
   if (isNew)
@@ -140,9 +157,9 @@ void Derivation::add(Value value, Derivative derivative) {
     return;
   }
   Type type = value.getType();
-  sum = {arith::AddFOp::create(b, materialize(sum, type),
-                               materialize(derivative, type)),
-         1};
+  Value x = materialize(sum, type), y = materialize(derivative, type);
+  Value arms = addArms(b, x, y);
+  sum = {arms ? arms : arith::AddFOp::create(b, x, y).getResult(), 1};
 }
 
 /// The constant that a product multiplies the other operand with, if its

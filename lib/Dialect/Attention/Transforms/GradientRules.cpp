@@ -31,6 +31,13 @@ public:
   Value mul(Value x, Value y) {
     if (matchPattern(x, m_OneFloat()))
       return y;
+    if (auto choice = x.getDefiningOp<arith::SelectOp>())
+      if (isZeroOrOne(choice.getTrueValue()) &&
+          isZeroOrOne(choice.getFalseValue()))
+        return select(choice.getCondition(), mul(choice.getTrueValue(), y),
+                      mul(choice.getFalseValue(), y));
+    if (matchPattern(x, m_AnyZeroFloat()))
+      return x;
     return arith::MulFOp::create(b, x, y, flexible);
   }
   Value mul(Value x, double y) { return mul(x, number(x.getType(), y)); }
@@ -60,6 +67,9 @@ public:
     Value zero = number(gradient.getType(), 0);
     return {select(condition, gradient, zero),
             select(condition, zero, gradient)};
+  }
+  static bool isZeroOrOne(Value x) {
+    return matchPattern(x, m_AnyZeroFloat()) || matchPattern(x, m_OneFloat());
   }
   template <typename Op>
   Value create(Value x) {

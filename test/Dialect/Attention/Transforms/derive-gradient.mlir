@@ -69,6 +69,28 @@ func.func @chain(%q: !t, %lse: !l) -> (!t, !t, !t) {
     }
   return %g#0, %g#1, %g#2 : !t, !t, !t
 }
+// The derivative of a choice is a choice: 1 or e^s of elu.
+// CHECK-LABEL: func.func @choice(
+// CHECK: score_grad (%[[X:.*]], %[[G:.*]], %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}) {
+// CHECK: %[[E:.*]] = math.exp %[[X]] : f32
+// CHECK: %[[C:.*]] = arith.cmpf ogt, %[[X]]
+// CHECK: %[[ONE:.*]] = arith.constant 1.000000e+00 : f32
+// CHECK-NEXT: %[[D:.*]] = arith.select %[[C]], %[[ONE]], %[[E]] : f32
+// CHECK-NEXT: %[[Y:.*]] = arith.mulf %[[G]], %[[D]] {{.*}} : f32
+// CHECK-NEXT: attention.yield %[[Y]] : f32
+func.func @choice(%q: !t, %lse: !l) -> (!t, !t, !t) {
+  %g:3 = attention.backward %q, %q, %q, %q, %lse, %q : (!t, !t, !t, !t, !l, !t) -> (!t, !t, !t)
+    score_mod (%s, %b, %h, %i, %j) {
+      %zero = arith.constant 0.0 : f32
+      %one = arith.constant 1.0 : f32
+      %e = math.exp %s : f32
+      %low = arith.subf %e, %one : f32
+      %c = arith.cmpf ogt, %s, %zero : f32
+      %y = arith.select %c, %s, %low : f32
+      attention.yield %y : f32
+    }
+  return %g#0, %g#1, %g#2 : !t, !t, !t
+}
 // CHECK-LABEL: func.func @constant(
 // CHECK: score_grad
 // CHECK-NEXT: %[[Z:.*]] = arith.constant 0.000000e+00 : f32
@@ -142,8 +164,9 @@ func.func @reads(%q: !t, %lse: !l, %a: tensor<2xf32>, %c: tensor<2xf32>) -> (!t,
 // CHECK: %[[A:.*]] = math.absf %[[X]]
 // CHECK: %[[M:.*]] = arith.maximumf %[[X]], %[[A]]
 // CHECK: %[[FIRST:.*]] = arith.cmpf oge, %[[M]], %[[X]]
+// CHECK: %[[OFM:.*]] = arith.select %[[FIRST]], %{{.*}}, %{{.*}}
 // CHECK: %[[EQUAL:.*]] = arith.cmpf oeq, %[[X]], %[[A]]
-// CHECK: %[[HALF:.*]] = arith.mulf %[[OFM:.*]], %{{.*}}
+// CHECK: %[[HALF:.*]] = arith.select %[[FIRST]], %{{.*}}, %{{.*}}
 // CHECK: %[[SHARED:.*]] = arith.select %[[EQUAL]], %[[HALF]], %[[OFM]]
 // CHECK: %[[LESS:.*]] = arith.cmpf ogt, %[[A]], %[[X]]
 // CHECK: arith.select %[[LESS]], %{{.*}}, %[[SHARED]]
