@@ -14,6 +14,7 @@ and prints a line for each pair.
 import argparse
 import contextlib
 import dataclasses
+import inspect
 import pathlib
 import sys
 import time
@@ -280,10 +281,13 @@ def logits_of(model, one, kind):
     return made
 
 
+#: What a model's forward calls a cache.
 _CACHE = (
-    "cache" if hasattr(transformers.masking_utils, "create_recurrent_attention_mask")
-    else "past_key_values"
-)  # fmt: skip
+    "past_key_values"
+    if "past_key_values"
+    in inspect.signature(transformers.LlamaForCausalLM.forward).parameters
+    else "cache"
+)
 
 
 def tokens_of(model, one, kind):
