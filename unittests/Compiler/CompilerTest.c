@@ -353,31 +353,19 @@ static void testPrograms(void) {
   fa3_result_destroy(result);
 
   /* A foreign function is like one by hand, for every call. */
-  static const char one[] = "func.func @h(%q: " TORCH("8") ", %k: " TORCH("8") ", %v: " TORCH(
-      "8") ") -> " TORCH("8") " {\n"
-                              "  %none = \"torch.constant.none\"() : () -> "
-                              "!torch.none\n"
-                              "  %p = \"torch.constant.float\"() <{value = 0.0 "
-                              ": f64}> : () "
-                              "-> !torch.float\n"
-                              "  %no = \"torch.constant.bool\"() <{value = "
-                              "false}> : () "
-                              "-> !torch.bool\n"
-                              "  %a = "
-                              "\"torch.aten.scaled_dot_product_attention\"(%q, "
-                              "%k, %v, "
-                              "%none, "
-                              "%p, %no, %none, %no) : (" TORCH("8") ", " TORCH(
-                                  "8") ", " TORCH("8") ", !torch.none, "
-                                                       "!torch.float, "
-                                                       "!torch.bool, "
-                                                       "!torch.none, "
-                                                       "!torch.bool) -> " TORCH(
-                                                           "8") "\n  return "
-                                                                "%a "
-                                                                ": " TORCH(
-                                                                    "8") "\n}"
-                                                                         "\n";
+  static const char one[] =
+      "!t = !torch.vtensor<[2,2,8,64],f16>\n"
+      "func.func @h(%q: !t, %k: !t, %v: !t) -> !t {\n"
+      "  %none = \"torch.constant.none\"() : () -> !torch.none\n"
+      "  %p = \"torch.constant.float\"() <{value = 0.0 : f64}>\n"
+      "    : () -> !torch.float\n"
+      "  %no = \"torch.constant.bool\"() <{value = false}>\n"
+      "    : () -> !torch.bool\n"
+      "  %a = \"torch.aten.scaled_dot_product_attention\"(%q, %k, %v,\n"
+      "    %none, %p, %no, %none, %no) : (!t, !t, !t, !torch.none,\n"
+      "    !torch.float, !torch.bool, !torch.none, !torch.bool) -> !t\n"
+      "  return %a : !t\n"
+      "}\n";
   EXPECT(fa3_compile(one, strlen(one), &options, &result) == FA3_DONE);
   fa3_function made = {0};
   made.ptx = fa3_result_ptx(result, &made.ptx_size);
