@@ -19,7 +19,8 @@ func.func @step(%x: !t, %g: !t) -> (!t, !t) {
         %one = arith.constant 1.0 : f32
         %square = arith.mulf %s, %s : f32
         %sum = arith.addf %one, %square : f32
-        %r = arith.divf %d, %sum : f32
+        %slope = arith.divf %one, %sum : f32
+        %r = arith.mulf %d, %slope fastmath<reassoc,contract> : f32
         attention.yield %r : f32
       }
     "other.yield"(%dq, %dk, %dv) : (!t, !t, !t) -> ()
