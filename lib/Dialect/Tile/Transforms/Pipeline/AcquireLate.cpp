@@ -1,6 +1,6 @@
 //===- AcquireLate.cpp - tile-acquire-late --------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
-#include "../Utils.h"
+#include "RingSizes.h"
 #include "fa3/Dialect/Tile/Transforms/Passes.h"
 
 namespace fa3::tile {
@@ -95,10 +95,14 @@ static scf::ForOp getInnermost(Operation *op) {
   return isInnermost ? loop : scf::ForOp();
 }
 
-/// Whether no ring that the loop reads has a second entry, so that what a step
-/// reads is on its way when the step begins, and another group that computes
-/// waits for the step: replicas of one group hide such waits from each other.
+/// Whether no ring that the loop reads has or gets a second entry, so that what
+/// a step reads is on its way when the step begins, and another group that
+/// computes waits for the step: replicas of one group hide such waits from each
+/// other.
 static bool isAwaited(scf::ForOp loop) {
+  auto kernel = loop->getParentOfType<gpu::GPUFuncOp>();
+  RingSizes sizes(kernel);
+  int64_t budget = kSharedMemoryBudget - getConstantBytes(kernel);
   auto group = loop->getParentOfType<warp::GroupOp>();
   int64_t groups = llvm::count_if(
       group->getBlock()->getOps<warp::GroupOp>(), [](warp::GroupOp other) {
@@ -106,9 +110,13 @@ static bool isAwaited(scf::ForOp loop) {
       });
   return groups > 1 &&
          llvm::all_of(loop.getBody()->getOps<warp::AcquireOp>(),
-                      [](warp::AcquireOp acquire) {
-                        return acquire.getSide() != warp::Side::read ||
-                               acquire.getRing().getType().getDepth() == 1;
+                      [&](warp::AcquireOp acquire) {
+                        if (acquire.getSide() != warp::Side::read)
+                          return true;
+                        auto ring =
+                            acquire.getRing().getDefiningOp<warp::RingOp>();
+                        return acquire.getRing().getType().getDepth() == 1 &&
+                               !(ring && sizes.growsToTwo(ring, budget));
                       });
 }
 

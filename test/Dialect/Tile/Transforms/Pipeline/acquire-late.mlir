@@ -59,8 +59,8 @@ gpu.module @m {
     gpu.return
   }
 
-  // A step that another group waits for, without a second entry of any ring: the
-  // second entry is waited for behind what the step hands over.
+  // A step that another group waits for, and memory that has no room for a second
+  // entry of any ring: V is waited for behind what the step hands over.
   // CHECK-LABEL: gpu.func @awaited
   // CHECK: scf.for
   // CHECK-NEXT: %[[S:.*]], %{{.*}} = warp.acquire
@@ -71,6 +71,51 @@ gpu.module @m {
   // CHECK-NEXT: tile.view %[[T]]
   // CHECK-NEXT: tile.dot.async
   gpu.func @awaited(%n: index) kernel {
+    %k = warp.ring : !warp.ring<1, [!a]>
+    %v = warp.ring : !warp.ring<1, [!a]>
+    %rest = warp.ring : !warp.ring<1, [tensor<1728x64xf16>]>
+    %p = warp.ring : !warp.ring<1, [tensor<64x32xf32>]>
+    warp.specialize {
+      warp.group @math warps 4 (%g) {
+        %c0 = arith.constant 0 : index
+        %c1 = arith.constant 1 : index
+        %x = arith.constant dense<1.0> : tensor<64x64xf16>
+        %zero = arith.constant dense<0.0> : tensor<64x32xf32>
+        %kc = warp.cursor read %k : !warp.ring<1, [!a]>
+        %vc = warp.cursor read %v : !warp.ring<1, [!a]>
+        %pc = warp.cursor write %p : !warp.ring<1, [tensor<64x32xf32>]>
+        %all:4 = scf.for %i = %c0 to %n step %c1 iter_args(%sum = %zero, %k1 = %kc, %v1 = %vc, %p1 = %pc) -> (tensor<64x32xf32>, !c, !c, !warp.cursor<write>) {
+          %s, %k2 = warp.acquire %k[%k1] : !warp.ring<1, [!a]>, !c
+          %sv = tile.view %s[%c0, %c0] : !slot -> !tile.view<!a>
+          %t, %v2 = warp.acquire %v[%v1] : !warp.ring<1, [!a]>, !c
+          %tv = tile.view %t[%c0, %c0] : !slot -> !tile.view<!a>
+          %q, %d = tile.dot.async %x, %sv, %zero lhs mk rhs kn : tensor<64x64xf16>, !tile.view<!a>, tensor<64x32xf32> -> !tile.pending<tensor<64x32xf32>>
+          %r = tile.await %q : !tile.pending<tensor<64x32xf32>>
+          warp.release %s after %d : !slot
+          %o, %p2 = warp.acquire %p[%p1] : !warp.ring<1, [tensor<64x32xf32>]>, !warp.cursor<write>
+          %ov = tile.view %o[%c0, %c0] : !warp.slot<write, [tensor<64x32xf32>]> -> !tile.view<tensor<64x32xf32>>
+          tile.write %r, %ov : tensor<64x32xf32>, !tile.view<tensor<64x32xf32>>
+          warp.publish %o : !warp.slot<write, [tensor<64x32xf32>]>
+          %w, %e = tile.dot.async %x, %tv, %sum lhs mk rhs kn : tensor<64x64xf16>, !tile.view<!a>, tensor<64x32xf32> -> !tile.pending<tensor<64x32xf32>>
+          %z = tile.await %w : !tile.pending<tensor<64x32xf32>>
+          warp.release %t after %e : !slot
+          scf.yield %z, %k2, %v2, %p2 : tensor<64x32xf32>, !c, !c, !warp.cursor<write>
+        }
+      }
+      warp.group @other warps 4 (%g) {
+        %pc = warp.cursor read %p : !warp.ring<1, [tensor<64x32xf32>]>
+      }
+    }
+    gpu.return
+  }
+
+  // With room for two entries, which tile-size-rings gives, waits stay.
+  // CHECK-LABEL: gpu.func @room
+  // CHECK: scf.for
+  // CHECK-NEXT: warp.acquire
+  // CHECK-NEXT: tile.view
+  // CHECK-NEXT: warp.acquire
+  gpu.func @room(%n: index) kernel {
     %k = warp.ring : !warp.ring<1, [!a]>
     %v = warp.ring : !warp.ring<1, [!a]>
     %p = warp.ring : !warp.ring<1, [tensor<64x32xf32>]>
