@@ -18,7 +18,7 @@ import subprocess
 import tempfile
 from typing import Any, Mapping, Sequence
 
-from . import elf, forks
+from . import capi, elf, forks
 from ._runtime import find_file, runtime
 from .errors import CompileError, CompilerNotFoundError, Diagnostic
 
@@ -127,56 +127,6 @@ class Compiler:
 # -----------------------------------------------------------------------------
 
 
-class _Options(ctypes.Structure):
-    _fields_ = [
-        ("size", ctypes.c_size_t),
-        ("source_name", ctypes.c_char_p),
-        ("pipeline_options", ctypes.c_char_p),
-        ("pass_pipeline", ctypes.c_char_p),
-        ("chip", ctypes.c_char_p),
-        ("function", ctypes.c_char_p),
-        ("llvm_passes", ctypes.c_char_p),
-        ("ptxas", ctypes.c_char_p),
-        ("ptx_version", ctypes.c_int32),
-        ("locations", ctypes.c_int32),
-        ("assemble", ctypes.c_int),
-        ("foreign", ctypes.c_int32),
-        ("convert_options", ctypes.c_char_p),
-    ]
-
-
-class _Function(ctypes.Structure):
-    _fields_ = [
-        ("name", ctypes.c_char_p),
-        ("ptx", ctypes.c_void_p),
-        ("manifest", ctypes.c_void_p),
-        ("cubin", ctypes.c_void_p),
-        ("ptx_size", ctypes.c_size_t),
-        ("manifest_size", ctypes.c_size_t),
-        ("cubin_size", ctypes.c_size_t),
-    ]
-
-
-class _Diagnostic(ctypes.Structure):
-    _fields_ = [
-        ("severity", ctypes.c_int),
-        ("line", ctypes.c_int32),
-        ("column", ctypes.c_int32),
-        ("file", ctypes.c_char_p),
-        ("message", ctypes.c_char_p),
-    ]
-
-
-class _Usage(ctypes.Structure):
-    _fields_ = [
-        ("name", ctypes.c_char_p),
-        ("registers", ctypes.c_int64),
-        ("stack_bytes", ctypes.c_int64),
-        ("spill_store_bytes", ctypes.c_int64),
-        ("spill_load_bytes", ctypes.c_int64),
-    ]
-
-
 class LibraryCompiler(Compiler):
     """libfa3.so by ctypes; calls release the interpreter's lock."""
 
@@ -189,7 +139,7 @@ class LibraryCompiler(Compiler):
             raise ImportError(f"{path} has interface {abi}, expected {COMPILER_ABI}")
         self._c, self.path = library, path
         p, size, text = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_char_p
-        options = ctypes.POINTER(_Options)
+        options = ctypes.POINTER(capi.Options)
         arg = ctypes.POINTER(runtime._Arg)
         for name in ("fa3_version", "fa3_llvm_version", "fa3_build_id"):
             getattr(library, name).restype = text
@@ -199,8 +149,8 @@ class LibraryCompiler(Compiler):
         for name in ("num_diagnostics", "num_kernels"):
             function = getattr(library, f"fa3_result_{name}")
             function.restype, function.argtypes = size, [p]
-        library.fa3_result_diagnostic.argtypes = [p, size, ctypes.POINTER(_Diagnostic)]
-        library.fa3_result_kernel.argtypes = [p, size, ctypes.POINTER(_Usage)]
+        library.fa3_result_diagnostic.argtypes = [p, size, ctypes.POINTER(capi.Diagnostic)]
+        library.fa3_result_kernel.argtypes = [p, size, ctypes.POINTER(capi.Usage)]
         library.fa3_result_destroy.restype = None
         library.fa3_result_destroy.argtypes = [p]
         library.fa3_compile.argtypes = [text, size, options, p]
@@ -210,7 +160,7 @@ class LibraryCompiler(Compiler):
             library.fa3_compile_program.argtypes = [text, size, options, p]
             library.fa3_result_num_functions.restype = size
             library.fa3_result_num_functions.argtypes = [p]
-            library.fa3_result_function.argtypes = [p, size, ctypes.POINTER(_Function)]
+            library.fa3_result_function.argtypes = [p, size, ctypes.POINTER(capi.Function)]
         library.fa3_lower.argtypes = [text, size, text, options, p]
         library.fa3_interpret.argtypes = [text, size, text, options, arg, size, p]
         library.fa3_trace.argtypes = [
@@ -257,7 +207,7 @@ class LibraryCompiler(Compiler):
         self, text: str, args: Sequence[Any], options: CompileOptions,
         stage: str | None = None,
     ) -> None:  # fmt: skip
-        data, count, array = text.encode(), len(args), _fill_arguments(args)
+        data, count, array = text.encode(), len(args), capi.fill_arguments(args)
         chosen = self._options(options)
 
         def call(result: Any) -> int:
@@ -274,7 +224,7 @@ class LibraryCompiler(Compiler):
     def trace(
         self, text: str, args: Sequence[Any], options: CompileOptions, sms: int
     ) -> str:
-        data, array = text.encode(), _fill_arguments(args)
+        data, array = text.encode(), capi.fill_arguments(args)
         return self._run(
             text,
             lambda result: self._c.fa3_trace(
@@ -290,9 +240,9 @@ class LibraryCompiler(Compiler):
             return value.encode() if value else None
 
         return ctypes.byref(
-            _Options(
+            capi.Options(
                 # That of the first version, where nothing else is asked for.
-                ctypes.sizeof(_Options) if foreign or convert else _Options.foreign.offset,
+                ctypes.sizeof(capi.Options) if foreign or convert else capi.Options.foreign.offset,
                 text(options.source_name),
                 text(options.pipeline),
                 None,
@@ -329,7 +279,7 @@ class LibraryCompiler(Compiler):
     def _diagnostics(self, result: Any) -> list[Diagnostic]:
         made = []
         for index in range(self._c.fa3_result_num_diagnostics(result)):
-            one = _Diagnostic()
+            one = capi.Diagnostic()
             self._c.fa3_result_diagnostic(result, index, ctypes.byref(one))
             made.append(
                 Diagnostic(
@@ -345,7 +295,7 @@ class LibraryCompiler(Compiler):
     def _program(self, result: Any) -> ProgramCode:
         functions = {}
         for index in range(self._c.fa3_result_num_functions(result)):
-            one = _Function()
+            one = capi.Function()
             self._c.fa3_result_function(result, index, ctypes.byref(one))
             cubin = ctypes.string_at(one.cubin, one.cubin_size) if one.cubin else None
             functions[one.name.decode()] = Code(
@@ -360,7 +310,7 @@ class LibraryCompiler(Compiler):
     def _code(self, result: Any) -> Code:
         usage = []
         for index in range(self._c.fa3_result_num_kernels(result)):
-            one = _Usage()
+            one = capi.Usage()
             self._c.fa3_result_kernel(result, index, ctypes.byref(one))
             usage.append(
                 KernelUsage(
@@ -378,33 +328,6 @@ class LibraryCompiler(Compiler):
             tuple(usage),
             tuple(self._diagnostics(result)),
         )
-
-
-def _fill_arguments(values: Sequence[Any]) -> Any:
-    array = (runtime._Arg * len(values))()
-    for value, arg in zip(values, array):
-        _fill_argument(arg, value)
-    return array
-
-
-def _fill_argument(arg: Any, value: Any) -> None:
-    """An argument of the interpreter. A number has to say its type: (type,
-    number)."""
-    if isinstance(value, runtime.Array):
-        arg.kind = 0
-        arg.type = runtime.TYPES.index(value.type)
-        arg.value.data = value.address
-        arg.rank = len(value.shape)
-        for d, (extent, stride) in enumerate(zip(value.shape, value.strides)):
-            arg.shape[d], arg.stride[d] = extent, stride
-        return
-    type, number = value
-    arg.kind = 1
-    arg.type = runtime.TYPES.index(type)
-    if type.startswith("i"):
-        arg.value.integer = number
-    else:
-        arg.value.real = number
 
 
 # -----------------------------------------------------------------------------

@@ -39,13 +39,13 @@ class Plan:
     for scalars, in the order of the manifest."""
 
     def __init__(self, program: Any, values: Sequence[Any]) -> None:
-        from .compiler import _fill_argument
+        from .capi import fill_argument
 
         self.program = program
         self.count = len(values)
         array = (runtime._Arg * self.count)()
         for value, arg in zip(values, array):
-            _fill_argument(arg, value)
+            fill_argument(arg, value)
         self._content = bytes(array)
         #: Word of the value of each argument.
         self.slots = tuple(

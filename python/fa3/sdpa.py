@@ -21,6 +21,12 @@ from . import checks, forks, gradients, sdpa_packed, watch
 from .errors import Fa3Error, UnsupportedError
 from .program import to_text
 from .request import run_program
+from .sdpa_declines import (
+    declines,
+    declines_cudnn,
+    declines_device,
+    declines_dropout,
+)
 
 IMPLEMENTATION = "fa3-compiler"
 _PREFIX = "_scaled_dot_product_"
@@ -163,12 +169,12 @@ class _Switch:
         is_causal: bool = False, return_debug_mask: bool = False, *,
         scale: float | None = None,
     ) -> Any:  # fmt: skip
-        why = "return_debug_mask" if return_debug_mask else _declines(
+        why = "return_debug_mask" if return_debug_mask else declines(
             query, key, value, 0.0, scale, gradients=_require(query, key, value)
         )  # fmt: skip
         state = torch.empty((2,), dtype=torch.uint64, device=query.device)
         if dropout_p and not why:
-            why = _declines_dropout(dropout_p)
+            why = declines_dropout(dropout_p)
             state.view(torch.int64).random_(0, 2**63 - 1)
         made = why or self._run(
             query, key, value, None, is_causal, scale, True, dropout=dropout_p,
@@ -191,7 +197,7 @@ class _Switch:
         compute_log_sumexp: bool, dropout_p: float = 0.0, is_causal: bool = False,
         return_debug_mask: bool = False, *, scale: float | None = None,
     ) -> Any:  # fmt: skip
-        why = "return_debug_mask" if return_debug_mask else _declines_cudnn(
+        why = "return_debug_mask" if return_debug_mask else declines_cudnn(
             query, key, value, attn_bias, dropout_p, is_causal, scale,
             _require(query, key, value),
         )  # fmt: skip
@@ -218,7 +224,7 @@ class _Switch:
         scale: float | None = None,
     ) -> Any:  # fmt: skip
         # Wide heads too: the backward of torch's kernel has no limit.
-        made: Any = _declines(
+        made: Any = declines(
             query, key, value, dropout_p, scale, attn_bias, gradients=False
         )
         made = made or _declines_gradient(attn_bias)
@@ -274,7 +280,7 @@ class _Switch:
         scale: float | None = None,
     ) -> Any:  # fmt: skip
         made = (
-            _declines(query, key, value, 0.0, scale, gradients=True)
+            declines(query, key, value, 0.0, scale, gradients=True)
             or _declines_backward()
             or self._run_backward(
                 grad_out, query, key, value, out, logsumexp, None, is_causal, scale,
@@ -297,7 +303,7 @@ class _Switch:
     ) -> Any:  # fmt: skip
         rows = logsumexp.squeeze(-1) if logsumexp.dim() == 4 else logsumexp
         made = (
-            _declines_cudnn(
+            declines_cudnn(
                 query, key, value, attn_bias, dropout_p, is_causal, scale, True
             )
             or _declines_backward()
@@ -319,7 +325,7 @@ class _Switch:
         dropout_p: float, grad_input_mask: Any, is_causal: bool = False, *,
         scale: float | None = None,
     ) -> Any:  # fmt: skip
-        made: Any = _declines(
+        made: Any = declines(
             query, key, value, dropout_p, scale, attn_bias, gradients=True
         )
         if not made and attn_bias is not None and grad_input_mask[3]:
@@ -395,7 +401,7 @@ class _Switch:
 
     def declines(self, q: Any, gradients: bool) -> str:
         """What any call of torch's FlashAttention is declined for."""
-        return _declines_device(q) or (_declines_backward() if gradients else "")
+        return declines_device(q) or (_declines_backward() if gradients else "")
 
 
 _MASK_GRADIENT = "the mask requires a gradient"
@@ -432,7 +438,7 @@ def _declines_gradient(bias: Any) -> str:
 
 
 def _reason_of(error: Fa3Error, strict: bool) -> str:
-    """Why a call that passed `_declines` is torch's."""
+    """Why a call that passed `declines` is torch's."""
     if strict:
         raise error
     return f"{type(error).__name__}: {error}".partition("\n")[0]
@@ -440,7 +446,7 @@ def _reason_of(error: Fa3Error, strict: bool) -> str:
 
 def _as_kernels_read(bias: Any, q: Any, k: Any) -> Any:
     """A mask (batch or 1, heads or 1, queries or 1, keys) whose keys lie one behind the
-    other, of one that `_declines_mask` lets pass."""
+    other, of one that `declines_mask` lets pass."""
     bias = bias[(None,) * (4 - bias.dim())]
     if bias.shape[3] == k.shape[2] and (k.shape[2] <= 1 or bias.stride(3) == 1):
         return bias
@@ -518,69 +524,6 @@ def is_active() -> bool:
     return _active is not None
 
 
-@functools.lru_cache(maxsize=None)
-def _capability(device: int) -> tuple[int, int]:
-    return torch.cuda.get_device_capability(device)
-
-
-def _declines_cudnn(
-    q: Any, k: Any, v: Any, bias: Any, dropout: float, causal: bool,
-    scale: float | None, gradients: bool,
-) -> str:  # fmt: skip
-    if causal and q.dim() == 4 and q.shape[2] != k.shape[2]:
-        return "causal with queries and keys of unequal number, by cuDNN"
-    if causal and bias is not None:
-        return "causal with a mask"
-    return _declines(q, k, v, dropout, scale, bias, gradients=gradients)
-
-
-def _declines(
-    q: Any, k: Any, v: Any, dropout: float, scale: float | None, bias: Any = None, *,
-    gradients: bool,
-) -> str:
-    """Why a call is torch's; "" if it is ours."""
-    if dropout:
-        return "dropout"
-    if q.dtype not in (torch.float16, torch.bfloat16):
-        return f"element type {q.dtype}"
-    for one in (q, k, v):
-        if one.dim() != 4:
-            return f"rank {one.dim()}"
-        if one.dtype != q.dtype:
-            return f"element types {q.dtype} and {one.dtype}"
-    if not q.shape[0] == k.shape[0] == v.shape[0]:
-        return "batches of different size"
-    if k.shape[2] != v.shape[2] or q.shape[3] != k.shape[3]:
-        return "shapes that do not fit"
-    if k.shape[1] == 0 or q.shape[1] % k.shape[1] or v.shape[1] != k.shape[1]:
-        return "heads that key heads do not divide"
-    wide = checks.declines_head_dims(q.shape[3], v.shape[3], gradients)
-    if wide:
-        return wide
-    if scale is not None and not 0.0 < scale <= checks.MAX_SCALE_OF_GRADIENTS:
-        return f"scale {scale}"
-    for one in (q, k, v):
-        strides = one.stride()
-        if strides[3] != 1:
-            return "last dimension not contiguous"
-        if any(
-            stride % 8 and extent > 1 for stride, extent in zip(strides[:3], one.shape)
-        ):
-            return "strides that are no multiples of 16 bytes"
-        if one.data_ptr() % 16:
-            return "addresses that are no multiples of 16 bytes"
-    if bias is not None:
-        why = _declines_mask(bias, q, k)
-        if why:
-            return why
-    return _declines_device(q)
-
-
-def _declines_dropout(p: float) -> str:
-    """FlashAttention drops all with p of 1; kernels multiply by 1 / (1 - p)."""
-    return "" if p < 1.0 - 2.0**-24 else f"dropout {p}"
-
-
 def _names(bias: Any, dropout: float) -> str:
     """The extras of a call."""
     names = (() if bias is None else ("bias",), ("rng_state",) if dropout else ())
@@ -592,21 +535,3 @@ def _extras(bias: Any, query: Any, key: Any, dropout: float, state: Any) -> tupl
     # Seed and offset as FlashAttention-2's kernels have them, whose backward drops the
     # same weights.
     return (*made, state.view(torch.int64)) if dropout else made
-
-
-def _declines_device(q: Any) -> str:
-    if q.is_cuda and _capability(q.get_device()) != (9, 0):
-        return "device of compute capability {}.{}".format(*_capability(q.get_device()))
-    return ""
-
-
-def _declines_mask(bias: Any, q: Any, k: Any) -> str:
-    if bias.dtype not in (torch.float16, torch.bfloat16, torch.float32):
-        return f"mask of {bias.dtype}"
-    limits = (q.shape[0], q.shape[1], q.shape[2], k.shape[2])
-    if not 1 <= bias.dim() <= 4 or any(
-        extent not in (1, limit)
-        for extent, limit in zip(reversed(bias.shape), reversed(limits))
-    ):
-        return f"mask of shape {tuple(bias.shape)}"
-    return ""

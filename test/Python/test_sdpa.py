@@ -8,6 +8,7 @@ import unittest
 from unittest import mock
 
 import support
+import switch_case
 
 import fa3
 
@@ -21,49 +22,19 @@ if support.HAS_TORCH:
     from fa3 import sdpa
 
 HAS_KERNELS = support.HAS_TORCH and hasattr(torch.library, "get_kernel")
-NAMES = ("flash", "cudnn", "efficient")
+NAMES = switch_case.NAMES
 
 
 @support.needs_torch
 @unittest.skipUnless(HAS_KERNELS, "needs torch.library.get_kernel, torch 2.9")
 @support.needs_interpreter
-class SwitchTest(unittest.TestCase):
+class SwitchTest(switch_case.SwitchCase):
     def setUp(self):
-        torch.manual_seed(0)
+        super().setUp()
         self.q = torch.randn(2, 4, 17, 32, dtype=torch.float16)
         self.k, self.v = (
             torch.randn(2, 2, 17, 32, dtype=torch.float16) for _ in range(2)
         )
-        self.calls = []
-        stubs = torch.library.Library("aten", "IMPL")
-        for name in NAMES:
-            for kind in ("", "_backward"):
-                stubs.impl(
-                    f"_scaled_dot_product_{name}_attention{kind}",
-                    self.stub(name + kind), "CPU",
-                )  # fmt: skip
-        self.addCleanup(stubs._destroy)
-        sdpa.report(reset=True)
-        self.switch = sdpa._Switch(False, "CPU", interpret=True)
-        self.addCleanup(self.switch.remove)
-
-    def stub(self, name):
-        """A kernel of torch that says that it ran: outputs are 7."""
-
-        def run(*args, **named):
-            self.calls.append(name)
-            if name.endswith("backward"):
-                first = 1
-                made = [torch.full_like(one, 7) for one in args[first : first + 3]]
-                return (*made, None) if "efficient" in name else tuple(made)
-            q = args[0]
-            o, lse = torch.full_like(q, 7), q.new_zeros(q.shape[:3], dtype=torch.float32)
-            state = torch.zeros((), dtype=torch.int64)
-            if name == "efficient":
-                return o, lse, state, state
-            return o, lse, None, None, q.shape[2], 17, state, state, None
-
-        return run
 
     def run_backend(self, name, q, k, v, bias=None, causal=False, scale=None, drop=0.0):
         operator = getattr(torch.ops.aten, f"_scaled_dot_product_{name}_attention")

@@ -6,6 +6,7 @@ import unittest
 from unittest import mock
 
 import support
+import switch_case
 from sequences import OnCpu, i32, one_sequence, starts
 
 import fa3
@@ -182,38 +183,13 @@ class WideTest(OnCpu):
     support.HAS_TORCH and hasattr(torch.library, "get_kernel"), "needs torch 2.9"
 )
 @support.needs_interpreter
-class SwitchTest(unittest.TestCase):
+class SwitchTest(switch_case.SwitchCase):
     """scaled_dot_product_attention, for which torch has one kernel for wide heads."""
 
     def setUp(self):
-        torch.manual_seed(0)
-        self.calls = []
-        stubs = torch.library.Library("aten", "IMPL")
-        for name in ("flash", "cudnn", "efficient"):
-            for kind in ("", "_backward"):
-                stubs.impl(
-                    f"_scaled_dot_product_{name}_attention{kind}",
-                    self.stub(name + kind), "CPU",
-                )  # fmt: skip
-        self.addCleanup(stubs._destroy)
-        sdpa.report(reset=True)
-        self.switch = sdpa._Switch(False, "CPU", interpret=True)
-        self.addCleanup(self.switch.remove)
+        super().setUp()
         self.q = torch.randn(1, 2, 5, 512).half()
         self.k, self.v = (torch.randn(1, 1, 33, 512).half() for _ in range(2))
-
-    def stub(self, name):
-        def run(*args, **named):
-            self.calls.append(name)
-            if name.endswith("backward"):
-                made = [torch.full_like(one, 7) for one in args[1:4]]
-                return (*made, None) if "efficient" in name else tuple(made)
-            q = args[0]
-            o, lse = torch.full_like(q, 7), q.new_zeros(q.shape[:3], dtype=torch.float32)
-            state = torch.zeros((), dtype=torch.int64)
-            return o, lse, None, None, q.shape[2], 33, state, state, None
-
-        return run
 
     def test_forward_and_gradients_of_torch(self):
         operators = torch.ops.aten

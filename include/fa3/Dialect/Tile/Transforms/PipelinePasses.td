@@ -108,7 +108,8 @@ def AcquireLate : Pass<"tile-acquire-late"> {
     operation that needs the entry, if a product is issued on the way: a group
     then waits for the values of a step when it multiplies them, not before the
     scores. Acquires keep their order, and innermost loops that of their schedule,
-    unless several groups compute and no ring that a loop reads has a second entry.
+    unless several groups compute and no ring that a loop reads has a second entry,
+    or gets one by tile-size-rings.
     Then entries are on their way when a step begins, and acquires pass whatever
     does not use them: two waits in a row may change places, and what is handed over
     before a wait instead of behind it helps whoever waits for that.

@@ -487,6 +487,8 @@ static bool isLongInStep(DotOp dot) {
 /// Products over columns become chains of products over some of them, whose
 /// operands are loaded, awaited and given back one by one.
 static int64_t splitContractions(gpu::GPUFuncOp kernel) {
+  // Pieces of 128 or 192 columns, whichever divide better: with four of 512
+  // each has time to arrive (docs/experiments/wide-heads.md).
   constexpr int64_t kColumns = 160;
   SmallVector<DotOp> dots;
   kernel.walk([&](DotOp dot) {
