@@ -10,8 +10,8 @@ from typing import Any
 
 import torch
 
-from . import append, cache_rows, checks, outputs, tensors, watch
-from .compiler import CompileOptions, get_compiler
+from . import append, cache_rows, checks, invariance, outputs, tensors, watch
+from .compiler import get_compiler, parse_options
 from .driver import Kernel, compile
 from .errors import ArgumentError, ArgumentTypeError, UnsupportedError
 from .launch import Launcher, keep
@@ -53,7 +53,8 @@ def attention(
     k_new: torch.Tensor | None = None, v_new: torch.Tensor | None = None,
     rotary_cos: torch.Tensor | None = None, rotary_sin: torch.Tensor | None = None,
     rotary_interleaved: bool = False, rotary_at: torch.Tensor | None = None,
-    cu_new: torch.Tensor | None = None, interpret: bool | str = False,
+    cu_new: torch.Tensor | None = None, batch_invariant: bool | int | None = None,
+    interpret: bool | str = False,
 ) -> Any:  # fmt: skip
     """o, or (o, lse) with `return_lse`.
 
@@ -76,7 +77,12 @@ def attention(
     rotary_sin (positions, pairs) turn them and the queries by their positions, which
     count from used_k, or from rotary_at. With cu_new, starts of the sequences' new keys,
     k_new is (rows, key heads, d). What the kernel that writes does not take is written
-    by operations of torch in front of it (fa3.cache_rows)."""
+    by operations of torch in front of it (fa3.cache_rows).
+
+    batch_invariant: a sequence's results have the same bits in every batch and in every
+    piece; True, or the number of keys that kernels sum up before they are merged
+    (fa3.invariance). max_k bounds the keys of a sequence; None is what is set by
+    invariance.set_batch_invariant."""
     compiling = torch.compiler.is_compiling()
     if not compiling and watch.is_watched():
         watch.check_underived(
@@ -87,7 +93,11 @@ def attention(
         # Dynamo does not trace what compiles kernels: that is in an operator.
         from . import dynamo, operators
 
-        eagerly = compiling and (out is not None or watch.is_derived())
+        eagerly = compiling and (
+            out is not None or batch_invariant is not None or watch.is_derived()
+        )
+        if batch_invariant is not None and not compiling:
+            raise UnsupportedError("batch_invariant of a call that is recorded")
         door = dynamo.serve if eagerly else operators.serve
         return door(
             q, k, v, cu_q=cu_q, cu_k=cu_k, max_q=max_q, max_k=max_k, used_q=used_q,
@@ -99,7 +109,10 @@ def attention(
             v_new=v_new, rotary_cos=rotary_cos, rotary_sin=rotary_sin,
             rotary_interleaved=rotary_interleaved, rotary_at=rotary_at, cu_new=cu_new,
             interpret=interpret,
+            **({"batch_invariant": batch_invariant} if eagerly else {}),
         )  # fmt: skip
+    part = invariance.part_keys(batch_invariant)
+    turns = rotary_cos is not None
     at_one = not causal and window is None and not chunk
     if k_new is not None and v_new is not None and cache_rows.is_apart(
         q, k, v, cu_q, k_new, cu_new, rotary_cos, at_one
@@ -132,7 +145,7 @@ def attention(
                 for one in given
             ]),
             causal, window, softcap, chunk, splits, pack_heads, max_q, max_k, return_lse,
-            rotary_interleaved,
+            rotary_interleaved, part,
         )  # fmt: skip
         ready = _ready.get(key)
         if ready is not None:
@@ -154,19 +167,26 @@ def attention(
     )  # fmt: skip
     few = call.most_queries <= _FEW_QUERIES
     packs = bool(few if pack_heads is None else pack_heads) and call.may_pack
-    count = splits or call.choose_splits(max_k, packs)
-    if not isinstance(count, int) or count < 1:
+    if not isinstance(splits, int) or splits < 0:
         raise ArgumentError("splits", f"{splits!r}, expected at least 0")
-    # Of packed keys the launch knows all, not those of a sequence.
-    parts = count if splits or "cu_k" in call.arrays else 0
+    if part:
+        invariance.refuse(spec, splits, call.quantizes, turns, appended is not None)
+        parts = invariance.count_parts(part, call.most_keys(max_k), spec.sinks)
+        count, in_parts = max(parts, 1), parts > 0
+    else:
+        count = splits or call.choose_splits(max_k, packs)
+        # Of packed keys the launch knows all, not those of a sequence.
+        parts = count if splits or "cu_k" in call.arrays else 0
+        in_parts = count > 1
     chunk = check_chunk(chunk)
     group, short = None, False
     if pack_heads is None and not packs:
         group, short = call.choose_group(bool(causal or window or chunk))
     serving = ServingSpec(
-        spec, tuple(call.arrays), call.page, chunk, count > 1,
+        spec, tuple(call.arrays), call.page, chunk, in_parts,
         (call.heads, call.key_heads) if packs else None, appended,
         call.scale_heads if packs or group else None, group, short, call.many,
+        part,
     )  # fmt: skip
     if out is not None:
         outputs.check({"out": out}, call.given)
@@ -184,7 +204,8 @@ def attention(
     values += [o, lse] if return_lse else [o]
     if interpret:
         get_compiler().interpret(
-            serving.to_mlir(), call.described(serving, values), CompileOptions(),
+            serving.to_mlir(), call.described(serving, values),
+            parse_options(serving.options if part else {}),
             None if interpret == "definition" else "tile",
         )  # fmt: skip
     else:
@@ -194,7 +215,7 @@ def attention(
             (one.shape, one.stride(), one.dtype) for one in values
             if isinstance(one, torch.Tensor)
             # The workspace is as large as the parts ask for, given or chosen.
-        ), call.device, (parts, count, max_q) if count > 1 else None)  # fmt: skip
+        ), call.device, (parts, count, max_q) if in_parts else None)  # fmt: skip
         launcher = _plans.get(plan)
         if launcher is None:
             if serving not in _kernels:
@@ -472,15 +493,18 @@ class _Call:
         short = self.given["q"].shape[0] <= _FEW_IN_THE_MEAN * self.sequences
         return (group, True) if short else (None, False)
 
+    def most_keys(self, max_k: int | None) -> int:
+        """Keys that a sequence has at most, for parts of a number of keys: all of them
+        are computed however many there are."""
+        if max_k is not None:
+            return max_k
+        if "cu_k" in self.arrays:
+            raise ArgumentError("max_k", "None with batch_invariant, expected a number")
+        return self._room(None)
+
     def choose_splits(self, max_k: int | None, packs: bool) -> int:
         """Parts that fill the GPU, each of 256 keys at least, of 600 if more than 16."""
-        k = self.given["k"]
-        if "page_table" in self.arrays:
-            keys = self.arrays["page_table"].shape[1] * self.page
-        elif "cu_k" in self.arrays:
-            keys = max_k or 0
-        else:
-            keys = k.shape[1]
+        keys = self._room(max_k)
         rows = self.most_queries * (self.heads // self.key_heads if packs else 1)
         heads = self.key_heads if packs else self.heads
         tiles = max(self.sequences * heads * -(-rows // 64), 1)
@@ -494,6 +518,12 @@ class _Call:
             if count * tiles * 8 >= waves * sms * 7:
                 break
         return max(1, min(count, max(min(keys // 256, 16), keys // 9600 * 16)))
+
+    def _room(self, max_k: int | None) -> int:
+        """Keys that there is room for."""
+        if "page_table" in self.arrays:
+            return self.arrays["page_table"].shape[1] * self.page
+        return (max_k or 0) if "cu_k" in self.arrays else self.given["k"].shape[1]
 
     def outputs(self, spec: Spec, out: Any) -> tuple[Any, Any]:
         q = self.given["q"]

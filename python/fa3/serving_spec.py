@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+from typing import Any
 
+from . import invariance
 from .spec import Spec, function_text
 
 #: Arrays that say where sequences lie and how long they are.
@@ -96,7 +98,8 @@ class ServingSpec:
     heads and key heads, and `scale_heads` those of scales of q, k and v, where the
     compiler is to know them; `group` the heads of each key head, where it is to know
     only that. `short`: most sequences have few queries. `many`: the number of packed
-    sequences, where the compiler has to know it."""
+    sequences, where the compiler has to know it. `part`: keys of each part, in kernels
+    that give the same bits in every batch; 0 for others."""
 
     attention: Spec
     arrays: tuple[str, ...]
@@ -109,6 +112,7 @@ class ServingSpec:
     group: int | None = None
     short: bool = False
     many: int | None = None
+    part: int = 0
 
     @functools.cached_property
     def inputs(self) -> tuple[str, ...]:
@@ -129,7 +133,7 @@ class ServingSpec:
         return self.attention.has_scales and self.attention.q_type in ("f16", "bf16")
 
     @property
-    def options(self) -> dict[str, bool]:
+    def options(self) -> dict[str, Any]:
         """Of the pipeline: heads are given for few queries, whose number the compiler
         does not know. The heads of a group are then rows of one tile, which holds 64.
         A group alone leaves it to the compiler, unless sequences are short."""
@@ -141,7 +145,10 @@ class ServingSpec:
         packs = 1 < group <= 64 or not self.attention.has_scales and any(
             group % count == 0 for count in range(2, 65)
         )
-        return {"pack_gqa": True} if packs and not self.splits else {}
+        chosen: dict[str, Any] = {"pack_gqa": True} if packs and not self.splits else {}
+        if self.part:
+            chosen |= invariance.options(self.attention, self.part, self.splits)
+        return chosen
 
     @functools.cached_property
     def types(self) -> dict[str, str]:

@@ -112,6 +112,11 @@ def Option_TwoLevelSteps : Number<"twoLevelSteps", "two-level-steps", "0",
 def Option_PackGqa : Word<"packGqa", "pack-gqa", Words_Choice, "Auto",
     "the heads of a group as rows of one tile: auto (for few queries and masks "
     "by query), true or false">;
+let step = 16 in
+def Option_PartKeys : Number<"partKeys", "part-keys", "0",
+    "keys of each part of `splits`, the last of which has all the rest; results "
+    "do not depend on the number of parts if there are enough (0: as many parts "
+    "as there are share the keys)">;
 let tunable = true in
 def Option_LastBlock : Word<"lastBlock", "last-block", Words_LastBlock, "Auto",
     "known keys that do not fill a block: whole, narrow, or auto (narrow "

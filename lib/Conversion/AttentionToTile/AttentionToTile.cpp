@@ -56,6 +56,7 @@ AttentionToTileOptions AttentionToTile::getOptions() const {
   options.lastBlock = lastBlock;
   options.endRows = endRows;
   options.packGqa = packGqa;
+  options.partKeys = partKeys;
   options.backwardForm = backwardForm;
   options.deterministic = deterministic;
   options.stages = stages;
@@ -134,7 +135,8 @@ static ForwardOptions getForwardOptions(const AttentionToTileOptions &options) {
            options.rescaleThreshold, options.twoLevel, options.twoLevelSteps,
            options.lastBlock, options.endRows},
           options.loads,
-          options.packGqa};
+          options.packGqa,
+          options.partKeys};
 }
 
 static BackwardPlanOptions

@@ -53,8 +53,9 @@ private:
   ForwardOp forward;
   Value values;
   attention::Captures captures;
-  /// Where parts of the keys go, null for none.
+  /// Where parts of the keys go, null for none; and how many each has.
   Results parts;
+  int64_t partKeys = 0;
 };
 } // namespace
 
@@ -142,10 +143,11 @@ LogicalResult ForwardBuilder::buildAttention(const ForwardPlan &plan,
   captures = attention::collectCaptures(forward.getOperation(), host.values);
   if (host.splits) {
     std::tie(parts.o, parts.lse) =
-        allocateParts(host, operands.packing, plan.tile.blockM);
+        allocateParts(host, operands.packing, plan.tile.blockM, partKeys);
     results = parts;
     view(operands.packing, {&results.o, &results.lse}, 1);
     operands.inParts = true;
+    operands.partKeys = partKeys;
   }
   auto [kernel, arguments] =
       createKernel(host.function.getName(), q, results, {}, operands);
@@ -160,6 +162,7 @@ LogicalResult ForwardBuilder::buildAttention(const ForwardPlan &plan,
 LogicalResult
 ForwardBuilder::buildMerge(const std::optional<GroupPacking> &packing) {
   KernelOperands merged;
+  merged.partKeys = partKeys;
   // Sinks are read head by head.
   merged.packing = packing;
   if (std::optional<GroupPacking> heads = chooseHeadPacking(host);
@@ -228,7 +231,12 @@ FailureOr<ForwardKernels> ForwardBuilder::build(const ForwardOptions &options) {
   if (failed(decision))
     return failure();
   const auto &[packing, facts, plan] = *decision;
+  if (host.splits && options.partKeys % plan.tile.blockN)
+    return forward.emitOpError("splits keys: expects part-keys to be a "
+                               "multiple of the ")
+           << plan.tile.blockN << " keys of a step, got " << options.partKeys;
   remarkNumbers(forward, facts, plan);
+  partKeys = options.partKeys;
   values = getValues();
   KernelOperands operands;
   operands.packing = packing;

@@ -14,6 +14,8 @@ struct ForwardOptions {
   ForwardPlanOptions plan;
   tile::LoadPolicy loads;
   options::Choice packGqa;
+  /// Keys of each part, where keys are split; 0 for equal parts.
+  int64_t partKeys = 0;
 };
 
 /// How many kernels there are, and whether heads of a group are rows.

@@ -220,9 +220,18 @@ FailureOr<KernelBuilder::State> KernelBuilder::buildLoop(ValueRange query,
   Value count = blocks;
   if (operands.inParts) {
     Value parts = memref::DimOp::create(b, operands.o, 0);
-    Value each = arith::CeilDivSIOp::create(b, blocks, parts);
+    Value each = operands.partKeys
+                     ? index(operands.partKeys / columns)
+                     : arith::CeilDivSIOp::create(b, blocks, parts).getResult();
     Value first = arith::MulIOp::create(b, part, each);
     Value end = arith::AddIOp::create(b, first, each);
+    if (operands.partKeys) {
+      // Whatever the number of parts is, no key is left out.
+      Value isLast =
+          arith::CmpIOp::create(b, arith::CmpIPredicate::eq, part,
+                                arith::SubIOp::create(b, parts, index(1)));
+      end = arith::SelectOp::create(b, isLast, blocks, end);
+    }
     blocks = arith::MinSIOp::create(b, end, blocks);
     count = arith::SubIOp::create(b, blocks, first);
   }

@@ -38,6 +38,8 @@ struct KernelOperands {
   /// Whether o and lse are of parts of the keys: f32, with the number of the
   /// part in front of other indices.
   bool inParts = false;
+  /// Keys of each part but the last, which has the rest; 0 for equal parts.
+  int64_t partKeys = 0;
   mlir::Value sinks; ///< f32 for every query head, null for none
   /// How many queries of a sequence are computed, null for all; and what says
   /// how many sequences there are.

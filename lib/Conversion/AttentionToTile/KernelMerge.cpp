@@ -4,6 +4,11 @@
 // Every part has a normalized output and the logarithm of its sum of weights:
 // the sum of the outputs, weighted by exp(lse - the largest lse), divided by
 // the sum of these weights. Parts without keys have lse = -inf and weight 0.
+//
+// Parts of a fixed number of keys are merged so that those without keys change
+// no bit, and that one with keys comes out as it is: in groups of as many,
+// however many parts there are, whose missing ones have no keys; and from -0
+// on, the number that changes none when it is added.
 //===----------------------------------------------------------------------===//
 
 #include "KernelBuilder.h"
@@ -24,11 +29,21 @@ void KernelBuilder::buildMerge(Value parts, Value lseParts) {
   RankedTensorType type = tensor({rows, columns}, b.getF32Type());
   // Differences of lse come before they are scaled: it may be any float.
   isLarge = true;
-  Value acc = splat(type, 0), maximum = splat(rowType(), getLowestMaximum()),
+  bool isFixed = operands.partKeys != 0;
+  double none = isFixed ? -0.0 : 0.0;
+  Value acc = splat(type, none), maximum = splat(rowType(), getLowestMaximum()),
         sum = splat(rowType(), 0);
   // The output and lse of a part, by the threads that use them: there are few
   // rows as a rule, no work for bulk copies of whole tiles.
+  Value count = memref::DimOp::create(b, parts, 0), first = index(0);
   auto load = [&](Value number) -> std::pair<Value, Value> {
+    Value isThere;
+    if (isFixed) {
+      isThere =
+          arith::CmpIOp::create(b, arith::CmpIPredicate::slt, number, count);
+      number = arith::MinSIOp::create(
+          b, number, arith::SubIOp::create(b, count, index(1)));
+    }
     auto lse = tile::LoadOp::create(b, rowType(), lseParts,
                                     getPartPlace(number, firstRow), getFold());
     auto output = tile::LoadOp::create(
@@ -36,15 +51,24 @@ void KernelBuilder::buildMerge(Value parts, Value lseParts) {
         getPartPlace(number, firstRow, firstColumn), getFold());
     for (tile::LoadOp read : {lse, output})
       read->setAttr(tile::TileDialect::kRoleAttrName, b.getStringAttr("math"));
-    return {output, lse};
+    if (!isThere)
+      return {output, lse};
+    Value isThereForRows = scalarTile(isThere, tensor({rows}, b.getI1Type()));
+    Value exponent = arith::SelectOp::create(
+        b, isThereForRows, lse,
+        splat(rowType(), -std::numeric_limits<double>::infinity()));
+    return {output, exponent};
   };
   // So many parts at once as registers hold, then half as many, and so on: a
   // load takes far longer than what is done with it.
-  constexpr int64_t kColumnsAtOnce = 128;
-  Value count = memref::DimOp::create(b, parts, 0), first = index(0);
-  for (int64_t atOnce = kColumnsAtOnce / columns; atOnce > 0; atOnce /= 2) {
-    Value rest = arith::RemUIOp::create(b, count, index(atOnce));
-    Value end = arith::SubIOp::create(b, count, rest);
+  constexpr int64_t kColumnsAtOnce = 128, kFixedAtOnce = 8;
+  int64_t most = isFixed ? kFixedAtOnce : kColumnsAtOnce / columns;
+  for (int64_t atOnce = most; atOnce > 0; atOnce = isFixed ? 0 : atOnce / 2) {
+    Value end = count;
+    if (!isFixed) {
+      Value rest = arith::RemUIOp::create(b, count, index(atOnce));
+      end = arith::SubIOp::create(b, count, rest);
+    }
     auto loop = scf::ForOp::create(b, first, end, index(atOnce),
                                    ValueRange{acc, maximum, sum});
     OpBuilder::InsertionGuard guard(b);
@@ -67,12 +91,12 @@ void KernelBuilder::buildMerge(Value parts, Value lseParts) {
     for (auto [output, exponent] : loaded) {
       Value weight = exp2(asExponent(sub(exponent, maximum)));
       // What a caller has in place of a part without keys may be anything.
-      if (!op) {
-        Value none = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, weight,
-                                           splat(rowType(), 0));
+      if (!op || isFixed) {
+        Value isZero = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ,
+                                             weight, splat(rowType(), 0));
         Value isNone = tile::BroadcastOp::create(
-            b, tensor({rows, columns}, b.getI1Type()), none, 1);
-        output = arith::SelectOp::create(b, isNone, splat(type, 0), output);
+            b, tensor({rows, columns}, b.getI1Type()), isZero, 1);
+        output = arith::SelectOp::create(b, isNone, splat(type, none), output);
       }
       acc = math::FmaOp::create(b, output, alongColumns(weight, columns), acc);
       sum = arith::AddFOp::create(b, sum, weight, contract());

@@ -34,6 +34,11 @@ public:
              const std::optional<GroupPacking> &packing, int64_t rows)
       : b(b), host(host), packing(packing), rows(rows) {}
   Value build();
+  /// As many parts of so many keys as a sequence may have.
+  Value buildForParts(int64_t partKeys) {
+    Value count = arith::CeilDivSIOp::create(b, boundKeys(), index(partKeys));
+    return atLeast(count, 1);
+  }
 
 private:
   Value index(int64_t value) {
@@ -184,14 +189,15 @@ static bool isPositive(Value value) {
 }
 
 /// What `splits` says if that is above 0, and else what fills the
-/// multiprocessors.
+/// multiprocessors, or with `partKeys` parts of so many keys.
 static Value buildSplitCount(ImplicitLocOpBuilder &b, HostFunction &host,
                              const std::optional<GroupPacking> &packing,
-                             int64_t rows) {
+                             int64_t rows, int64_t partKeys) {
   Value given = host.splits;
   if (isPositive(given))
     return given;
-  Value chosen = SplitCount(b, host, packing, rows).build();
+  SplitCount counter(b, host, packing, rows);
+  Value chosen = partKeys ? counter.buildForParts(partKeys) : counter.build();
   if (getConstantIntValue(given))
     return chosen;
   Value zero = arith::ConstantIndexOp::create(b, 0);
@@ -205,10 +211,11 @@ static Value buildSplitCount(ImplicitLocOpBuilder &b, HostFunction &host,
 
 std::pair<Value, Value>
 fa3::allocateParts(HostFunction &host,
-                   const std::optional<GroupPacking> &packing, int64_t rows) {
+                   const std::optional<GroupPacking> &packing, int64_t rows,
+                   int64_t partKeys) {
   OpBuilder builder = host.getBuilder();
   ImplicitLocOpBuilder b(host.forward.getLoc(), builder);
-  Value count = buildSplitCount(b, host, packing, rows);
+  Value count = buildSplitCount(b, host, packing, rows, partKeys);
   // Behind the first dimension and then seen in front: extents of such a view
   // are read, where those of an allocation are computed again for every use.
   auto allocate = [&](StringRef name, int64_t dims) -> Value {

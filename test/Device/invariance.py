@@ -1,0 +1,241 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Batch invariance on a GPU: python test/Device/invariance.py [--batches 1000] [--time] [--cpu].
+
+* Random batches: 1 to 256 sequences of 1 to 32768 keys, of which the last few are
+  queries (all, one, or some): packed, or in pages of 1 to 256 rows, in any order. Some
+  sequences of each are computed alone, in another form (packed or pages of another
+  size), at once, in two pieces, and the last token by itself; o and lse have to have the
+  same bits. A sequence in another number of parts has to have others, else nothing is
+  compared.
+* With --time: time of batch invariant calls over that of the free choice.
+
+--cpu runs small problems in the interpreter.
+"""
+import argparse
+import pathlib
+import random
+import sys
+
+import torch
+
+try:
+    import fa3
+except ImportError:
+    sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "python"))
+    import fa3  # noqa: F401
+from fa3 import serving
+
+#: Types, head dims, heads and what else a call has.
+CASES = (
+    (torch.bfloat16, 128, (32, 8), {}),
+    (torch.bfloat16, 64, (64, 8), {"sinks": True, "window": (127, 0)}),
+    (torch.float16, 256, (16, 8), {"softcap": 30.0}),
+    (torch.bfloat16, 192, (8, 8), {}),
+    (torch.bfloat16, 96, (12, 4), {"window": (1000, 0)}),
+    (torch.float8_e4m3fn, 128, (32, 8), {}),
+)  # fmt: skip
+PARTS = (128, 512, 1024, 4096)
+PAGES = (0, 1, 4, 16, 64, 128, 256)
+
+
+class Batch:
+    """Sequences by themselves, and attention to them in several forms."""
+
+    def __init__(self, chance, device, lengths, queries, case, part):
+        dtype, d, (heads, key_heads), named = case
+
+        def rows(count, h):
+            return torch.randn(count, h, d, device=device).to(dtype)
+
+        self.chance, self.device, self.lengths, self.queries = chance, device, lengths, queries
+        self.q = [rows(n, heads) for n in queries]
+        self.k, self.v = ([rows(n, key_heads) for n in lengths] for _ in "kv")
+        self.named = {"causal": True, "return_lse": True, "batch_invariant": part, **named}
+        if named.get("sinks"):
+            self.named["sinks"] = torch.randn(heads, device=device)
+        if device == "cpu":
+            self.named["interpret"] = True
+
+    def run(self, numbers, page, ends=None, only=None, **named):
+        """[(o, lse)] of queries [only[n]) of the first ends[n] keys of sequences."""
+        ends = ends or {n: self.lengths[n] for n in numbers}
+        only = only or {n: (0, self.queries[n]) for n in numbers}
+        q = [self.q[n][slice(*only[n])] for n in numbers]
+        counts, lengths = [one.shape[0] for one in q], [ends[n] for n in numbers]
+        cu = self.starts(counts)
+        given = {"cu_q": cu, "max_q": max(counts), "max_k": max(lengths)}
+        if page:
+            k, v, table = self.pages(numbers, ends, page)
+            given |= {"page_table": table, "used_k": self.i32(lengths)}
+        else:
+            k, v = (torch.cat([one[n][: ends[n]] for n in numbers]) for one in (self.k, self.v))
+            given["cu_k"] = self.starts(lengths)
+        o, lse = serving.attention(torch.cat(q), k, v, **given, **{**self.named, **named})
+        cut = [slice(*cu[n : n + 2].tolist()) for n in range(len(numbers))]
+        return [(o[one], lse[:, one]) for one in cut]
+
+    def pages(self, numbers, ends, page):
+        widths = [-(-ends[n] // page) for n in numbers]
+        table = torch.zeros(len(numbers), max(widths) + self.chance.randrange(9), dtype=torch.int32)
+        order = torch.randperm(sum(widths)).to(torch.int32)
+        first = 0
+        for line, width in zip(table, widths):
+            line[:width] = order[first : first + width]
+            first += width
+        made = []
+        for given in (self.k, self.v):
+            rows = torch.zeros(sum(widths) * page, *given[0].shape[1:], device=self.device)
+            rows = rows.to(given[0].dtype).view(sum(widths), page, *given[0].shape[1:])
+            for line, width, n in zip(table.tolist(), widths, numbers):
+                padded = given[n].new_zeros(width * page, *given[n].shape[1:])
+                padded[: ends[n]] = given[n][: ends[n]]
+                rows[line[:width]] = padded.view(width, page, *given[n].shape[1:])
+            made.append(rows)
+        return *made, table.to(self.device)
+
+    def i32(self, values):
+        return torch.tensor(values, dtype=torch.int32, device=self.device)
+
+    def starts(self, counts):
+        return self.i32([sum(counts[:n]) for n in range(len(counts) + 1)])
+
+
+def make(chance, device, most, sequences, total):
+    """A random batch and the form that it has."""
+    dtype, d, heads, named = case = chance.choice(CASES)
+    if device == "cpu":
+        case = dtype, 64, (4, 2), named
+    count = min(chance.choice((1, 2, 3, 8, 64, 256)), sequences)
+    lengths = []
+    for _ in range(count):
+        length = chance.choice((chance.randint(1, most), chance.randint(1, 300), 1))
+        if sum(lengths) + length > total:
+            break
+        lengths.append(length)
+    lengths = lengths or [min(total, most)]
+    queries = [
+        chance.choice((1, min(n, chance.randint(1, 16)), min(n, 8192) if len(lengths) < 9 else 1))
+        for n in lengths
+    ]
+    part = chance.choice(PARTS[: 2 if device == "cpu" else None])
+    return Batch(chance, device, lengths, queries, case, part), case
+
+
+def differ(one, other):
+    return sum(
+        int((x.contiguous().view(torch.uint8) != y.contiguous().view(torch.uint8)).sum())
+        for x, y in zip(one, other)
+    )
+
+
+def check(chance, batch, alone):
+    """How many comparisons of a batch there were, and the differences."""
+    numbers = list(range(len(batch.lengths)))
+    form, other = chance.choice(PAGES), chance.choice(PAGES)
+    whole = batch.run(numbers, form)
+    checked, wrong = 0, []
+    for n in chance.sample(numbers, min(alone, len(numbers))):
+        rows, keys = batch.queries[n], batch.lengths[n]
+        half = chance.randint(0, rows - 1)
+        for first, end in {(0, rows), (0, half), (half, rows), (rows - 1, rows)}:
+            if first == end:
+                continue
+            ends = {n: keys - rows + end}
+            made = batch.run([n], other, ends, {n: (first, end)})[0]
+            expected = whole[n][0][first:end], whole[n][1][:, first:end]
+            checked += 1
+            if differ(made, expected):
+                wrong.append(f"rows {first} to {end} of {rows}, {keys} keys, pages {form}, {other}")
+    return checked, wrong
+
+
+def check_comparison(chance, device, most):
+    """Whether another number of parts gives other bits, as it has to."""
+    case = (torch.float16, 64, (4, 2), {})
+    batch = Batch(chance, device, [most, 5], [1, 1], case, False)
+    whole = batch.run([0, 1], 0, splits=1)
+    return differ(batch.run([0], 64, splits=5)[0], whole[0]) > 0
+
+
+def time_of(call, repeats=30):
+    for _ in range(3):
+        call()
+    cold = torch.empty(1 << 27, dtype=torch.uint8, device="cuda")
+    times = []
+    for _ in range(repeats):
+        cold.zero_()
+        a, b = (torch.cuda.Event(enable_timing=True) for _ in "ab")
+        a.record()
+        call()
+        b.record()
+        torch.cuda.synchronize()
+        times.append(a.elapsed_time(b))
+    return sorted(times)[repeats // 2]
+
+
+#: Name, lengths, queries of each, rows of a page.
+TIMES = (
+    ("decode 8 x 32768", [32768] * 8, [1] * 8, 64), ("decode 32 x 4096", [4096] * 32, [1] * 32, 64),
+    ("decode 1 x 131072", [131072], [1], 64), ("decode 1 x 8192", [8192], [1], 64),
+    ("decode 1 x 2048", [2048], [1], 64),
+    ("mixed: 2 prompts of 2048, 62 steps", [2048] * 2 + [4096] * 62, [2048] * 2 + [1] * 62, 64),
+    ("varlen 16 x 4096", [4096] * 16, [4096] * 16, 0),
+    ("varlen 64 x 1024", [1024] * 64, [1024] * 64, 0),
+    ("varlen 24 of 128 to 8192", [128 + 350 * n for n in range(24)],
+     [128 + 350 * n for n in range(24)], 0),
+)  # fmt: skip
+
+
+def measure(parts):
+    for name, lengths, queries, page in TIMES:
+        batch = Batch(random.Random(0), "cuda", lengths, queries, CASES[0], False)
+        numbers = list(range(len(lengths)))
+        real, calls = serving.attention, []
+
+        def record(*args, real=real, calls=calls, **named):
+            calls.append((args, named))
+            return real(*args, **named)
+
+        serving.attention = record
+        batch.run(numbers, page)
+        serving.attention = real
+        args, named = calls[0]
+        free = time_of(lambda args=args, named=named, real=real: real(*args, **named))
+        line = [f"{name}: free {1e3 * free:.1f} us"]
+        for part in parts:
+            invariant = {**named, "batch_invariant": part}
+            taken = time_of(lambda args=args, named=invariant, real=real: real(*args, **named))
+            line.append(f"{part}: {1e3 * taken:.1f} us ({free / taken:.3f} of its speed)")
+        print(", ".join(line), flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--batches", type=int, default=1000)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--time", action="store_true")
+    parser.add_argument("--cpu", action="store_true")
+    given = parser.parse_args()
+    chance, device = random.Random(given.seed), "cpu" if given.cpu else "cuda"
+    torch.manual_seed(given.seed)
+    most, sequences, total = (400, 4, 700) if given.cpu else (32768, 256, 300000)
+    failed = checked = 0
+    for number in range(given.batches):
+        batch, case = make(chance, device, most, sequences, total)
+        count, wrong = check(chance, batch, 2 if given.cpu else 8)
+        checked += count
+        failed += len(wrong)
+        for one in wrong[:3]:
+            print(f"batch {number}, {case}, part {batch.named['batch_invariant']}: {one}")
+    if not check_comparison(chance, device, 4 * most):
+        failed += 1
+        print("another number of parts gives the same bits: nothing was compared")
+    print(f"batches {given.batches}, comparisons {checked}, failed {failed}")
+    if given.time and not given.cpu:
+        measure((1024, 4096))
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
