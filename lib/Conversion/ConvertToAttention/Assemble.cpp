@@ -38,14 +38,6 @@ struct Parts {
   }
 };
 
-/// What an attempt has made, so that it can be taken back.
-struct Recorder : OpBuilder::Listener {
-  void notifyOperationInserted(Operation *op, OpBuilder::InsertPoint) override {
-    made.push_back(op);
-  }
-  SmallVector<Operation *> made;
-};
-
 /// The dimensions that a tensor is to have: four lists of labels.
 using Target = Dims;
 
@@ -236,6 +228,9 @@ bool Assembler::chooseStates() {
   }
   if (chooseLayout(states))
     return true;
+  // These are by batch and by head.
+  if (problem.keyLengths || problem.sinks)
+    return false;
   // Batches behind the rows are heads as well as others.
   parts.batch.append(parts.keyHead);
   parts.keyHead = std::move(parts.batch);
@@ -348,9 +343,19 @@ ForwardOp Assembler::create(std::string &reason) {
   SmallVector<int64_t> extents(queryType.getShape());
   extents.back() =
       valueType.getDimSize(transposedV ? (layout == Layout::bhsd ? 2 : 1) : 3);
-  auto forward = ForwardOp::create(b, loc, query, key, value, problem.mods,
-                                   /*aux=*/ValueRange(), scaleValue, layout,
-                                   /*withLse=*/bool(problem.lse.value));
+  SmallVector<Attribute> mods;
+  SmallVector<Value, 1> aux;
+  if (problem.keyLengths) {
+    aux.push_back(problem.keyLengths);
+    mods.push_back(fa3::attention::UsedAttr::get(b.getContext(), std::nullopt,
+                                                 std::optional<int64_t>(0)));
+  }
+  mods.append(problem.mods);
+  auto forward =
+      ForwardOp::create(b, loc, query, key, value, mods, aux, scaleValue,
+                        layout, /*withLse=*/bool(problem.lse.value));
+  if (problem.sinks)
+    forward.getSinksMutable().assign(problem.sinks);
   forward.getO().setType(
       RankedTensorType::get(extents, queryType.getElementType()));
   forward.setTransposedV(transposedV);
@@ -471,9 +476,7 @@ LogicalResult Assembler::run() {
       for (Value table : forward.getAux())
         if (getDefiningName(table) == "torch_c.to_builtin_tensor")
           tables.push_back(table.getDefiningOp());
-    for (Operation *made : llvm::reverse(recorder.made))
-      if (made->use_empty())
-        made->erase();
+    recorder.takeBack();
     eraseDead(tables);
     return refuse(op, reason);
   }

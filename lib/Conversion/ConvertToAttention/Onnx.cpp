@@ -1,24 +1,28 @@
-//===- Onnx.cpp - Attention and GroupQueryAttention of ONNX ---------------===//
+//===- Onnx.cpp - attention of ONNX without a cache -----------------------===//
 //
 // As onnx-mlir has them, `onnx.Attention` and `onnx.Custom` with a function
 // name and a domain, and as torch-mlir's importer prints them, `torch.operator`
-// with attributes `torch.onnx.*`. Of GroupQueryAttention (com.microsoft) the
-// core: no cache, no rotation.
+// with attributes `torch.onnx.*`.
 //
 //===----------------------------------------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
-#include "Foreign.h"
-#include "Problem.h"
+#include "Onnx.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
 using namespace fa3::convert;
 
-/// `Attention` or `GroupQueryAttention`; empty for everything else.
+/// The function of ONNX that an operation is, of those that are converted;
+/// empty for everything else.
 static StringRef getFunction(Operation *op) {
   StringRef name = getName(op);
-  if (name == "onnx.Attention")
-    return "Attention";
+  static constexpr StringLiteral standard[] = {"Attention", "RotaryEmbedding",
+                                               "TensorScatter"},
+                                 microsoft[] = {"GroupQueryAttention",
+                                                "RotaryEmbedding"};
+  if (StringRef own = name;
+      own.consume_front("onnx.") && llvm::is_contained(standard, own))
+    return own;
   auto text = [&](StringRef attribute) {
     auto value = dyn_cast_or_null<StringAttr>(op->getAttr(attribute));
     return value ? value.getValue() : StringRef();
@@ -27,14 +31,15 @@ static StringRef getFunction(Operation *op) {
   if (name == "onnx.Custom") {
     // Attention of com.microsoft is something else: with its projections.
     function = text("function_name");
-    return function == "GroupQueryAttention" ? function : StringRef();
+    return llvm::is_contained(microsoft, function) ? function : StringRef();
   }
   if (name != "torch.operator")
     return {};
   function = text("name");
   if (!function.consume_front("onnx."))
     return {};
-  return function == "Attention" || function == "GroupQueryAttention"
+  return llvm::is_contained(standard, function) ||
+                 llvm::is_contained(microsoft, function)
              ? function
              : StringRef();
 }
@@ -43,37 +48,14 @@ bool fa3::convert::isOnnxAttention(Operation *op) {
   return !getFunction(op).empty();
 }
 
-namespace {
-/// Attributes of an operation of ONNX, under the name that the project gives
-/// them.
-struct Attributes {
-  Operation *op;
-  Attribute get(StringRef name) const {
-    if (getName(op) == "torch.operator")
-      return op->getAttr(("torch.onnx." + name).str());
-    return op->getAttr(name);
-  }
-  int64_t getInteger(StringRef name, int64_t otherwise) const {
-    return fa3::convert::getInteger(get(name)).value_or(otherwise);
-  }
-  /// 0 if it is not there.
-  double getNumber(StringRef name) const {
-    auto number = dyn_cast_or_null<FloatAttr>(get(name));
-    return number ? number.getValueAsDouble() : 0;
-  }
-};
+Value fa3::convert::getUsedResult(Operation *op, unsigned number) {
+  if (number >= op->getNumResults() || op->getResult(number).use_empty())
+    return {};
+  return op->getResult(number);
+}
 
-/// Labels of a problem of ONNX.
-struct Shape {
-  Label b, i, j, c, e;
-  Group head, keyHead;
-  Dims getScores() const { return {{b}, head, {i}, {j}}; }
-};
-} // namespace
-
-/// Reads (b, h, s, d) or (b, s, h * d).
-static LogicalResult readTensors(Problem &problem, Shape &shape, int64_t heads,
-                                 int64_t keyHeads) {
+LogicalResult fa3::convert::readOnnxTensors(Problem &problem, OnnxShape &shape,
+                                            int64_t heads, int64_t keyHeads) {
   Operation *op = problem.op;
   Labels &labels = problem.labels;
   RankedTensorType types[] = {
@@ -133,8 +115,8 @@ static LogicalResult readTensors(Problem &problem, Shape &shape, int64_t heads,
   return success();
 }
 
-/// Takes scale and soft cap, which have 0 for none.
-static LogicalResult readScale(Problem &problem, const Attributes &attributes) {
+LogicalResult fa3::convert::readOnnxScale(Problem &problem,
+                                          const Attributes &attributes) {
   if (double scale = attributes.getNumber("scale"); scale != 0)
     problem.scale = scale;
   double cap = attributes.getNumber("softcap");
@@ -155,18 +137,21 @@ static LogicalResult readScale(Problem &problem, const Attributes &attributes) {
 
 static LogicalResult convertAttention(Operation *op, FloatType castType) {
   Attributes attributes{op};
-  static constexpr StringLiteral pasts[] = {"past_key", "past_value"};
-  for (auto [number, name] : llvm::enumerate(pasts))
-    if (isGiven(getOperand(op, 4 + number)))
-      return refuse(op, "it has a '" + name +
-                            "', to which keys would have to be appended");
+  if (getUsedResult(op, 3))
+    return refuse(op,
+                  "its 'qk_matmul_output' is used (mode " +
+                      Twine(attributes.getInteger("qk_matmul_output_mode", 0)) +
+                      "), which attention.forward does not have");
+  if (isGiven(getOperand(op, 4)) || isGiven(getOperand(op, 5)) ||
+      getUsedResult(op, 1) || getUsedResult(op, 2))
+    return convertOnnxWithPast(op, castType);
   Problem problem(op, castType);
-  Shape shape;
-  if (failed(readTensors(problem, shape,
-                         attributes.getInteger("q_num_heads", -1),
-                         attributes.getInteger("kv_num_heads", -1))))
+  OnnxShape shape;
+  if (failed(readOnnxTensors(problem, shape,
+                             attributes.getInteger("q_num_heads", -1),
+                             attributes.getInteger("kv_num_heads", -1))))
     return failure();
-  if (failed(readScale(problem, attributes)))
+  if (failed(readOnnxScale(problem, attributes)))
     return refuse(op, "its soft cap is not positive");
   bool isCausal = attributes.getInteger("is_causal", 0) != 0;
   int64_t left = attributes.getInteger("left_window_size", -1),
@@ -235,74 +220,15 @@ static LogicalResult convertAttention(Operation *op, FloatType castType) {
   return assemble(problem);
 }
 
-static LogicalResult convertGroupQuery(Operation *op, FloatType castType) {
-  Attributes attributes{op};
-  if (!isGiven(getOperand(op, 1)) || !isGiven(getOperand(op, 2)))
-    return refuse(op, "its q, k and v are packed in one tensor");
-  static constexpr StringLiteral pasts[] = {"past_key", "past_value"};
-  for (auto [number, name] : llvm::enumerate(pasts)) {
-    Value past = getOperand(op, 3 + number);
-    RankedTensorType type = getTensorType(past);
-    bool isEmpty = type && type.getRank() == 4 && type.getDimSize(2) == 0;
-    if (isGiven(past) && !isEmpty)
-      return refuse(op, "it has a '" + name +
-                            "', to which keys would have to be appended");
-  }
-  if (attributes.getInteger("do_rotary", 0) != 0)
-    return refuse(op, "it rotates q and k ('do_rotary')");
-  if (attributes.getInteger("smooth_softmax", 0) > 0)
-    return refuse(op, "it has a smooth softmax");
-  static constexpr StringLiteral others[] = {"position_ids", "attention_bias",
-                                             "head_sink", "k_scale", "v_scale"};
-  for (auto [number, name] : llvm::enumerate(others))
-    if (isGiven(getOperand(op, 9 + number)))
-      return refuse(op, "it has a '" + name + "'");
-  Value lengths = getOperand(op, 5);
-  RankedTensorType type = getTensorType(lengths);
-  bool isLengths =
-      type && isa<IntegerType>(type.getElementType()) &&
-      (type.getRank() == 1 || (type.getRank() == 2 && type.getDimSize(1) == 1));
-  if (!isLengths)
-    return refuse(op, "its 'seqlens_k' are no integers for each batch");
-  Problem problem(op, castType);
-  Shape shape;
-  if (failed(readTensors(problem, shape, attributes.getInteger("num_heads", -1),
-                         attributes.getInteger("kv_num_heads", -1))))
-    return failure();
-  int64_t queries = problem.labels.getExtent(shape.i),
-          keys = problem.labels.getExtent(shape.j);
-  if (queries != keys || ShapedType::isDynamic(queries))
-    if (!ShapedType::isDynamic(queries) || !ShapedType::isDynamic(keys))
-      return refuse(op, "it has other numbers of queries than of keys, without "
-                        "a cache");
-  if (failed(readScale(problem, attributes)))
-    return refuse(op, "its soft cap is not positive");
-  int64_t window = attributes.getInteger("local_window_size", -1);
-  using namespace fa3::attention;
-  if (window > kGreatestExtent)
-    return refuse(op, "its window is too large");
-  if (window > 0)
-    problem.mods.push_back(
-        WindowAttr::get(op->getContext(), window - 1, 0, Alignment::top_left));
-  else
-    problem.mods.push_back(getCausal(op->getContext(), queries, keys));
-  // Keys behind the last one in use, whose number the operand holds.
-  problem.conditions.push_back([=, &problem](Point &point) -> Value {
-    State state{lengths, {{shape.b}}};
-    if (type.getRank() == 2)
-      state.dims.push_back({problem.labels.create(1)});
-    Value last = point.getElement(state);
-    if (!last)
-      return {};
-    return arith::CmpIOp::create(point.b, arith::CmpIPredicate::sle,
-                                 point.getKey(), point.toIndex(last));
-  });
-  return assemble(problem);
-}
-
 LogicalResult fa3::convert::convertOnnx(Operation *op, FloatType castType) {
-  if (op->getNumOperands() < 3 || op->getNumResults() < 1)
+  StringRef function = getFunction(op);
+  if (op->getNumResults() < 1 || op->getNumOperands() < 2 ||
+      (function.ends_with("Attention") && op->getNumOperands() < 3))
     return refuse(op, "expects three operands or more, and a result");
-  return getFunction(op) == "Attention" ? convertAttention(op, castType)
-                                        : convertGroupQuery(op, castType);
+  if (function == "RotaryEmbedding")
+    return convertOnnxRotary(op);
+  if (function == "TensorScatter")
+    return convertTensorScatter(op);
+  return function == "Attention" ? convertAttention(op, castType)
+                                 : convertGroupQuery(op, castType);
 }

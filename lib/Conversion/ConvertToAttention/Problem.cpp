@@ -43,6 +43,18 @@ void fa3::convert::remarkConverted(Location loc, const Twine &what) {
          text);
 }
 
+void Recorder::takeBack() {
+  // What is inside of another operation goes with it.
+  llvm::SmallPtrSet<Operation *, 16> all(made.begin(), made.end());
+  llvm::erase_if(made, [&](Operation *op) {
+    return op->getParentOp() && all.contains(op->getParentOp());
+  });
+  for (Operation *op : llvm::reverse(made))
+    if (op->use_empty())
+      op->erase();
+  made.clear();
+}
+
 //===----------------------------------------------------------------------===//
 // States
 //===----------------------------------------------------------------------===//

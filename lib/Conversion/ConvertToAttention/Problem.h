@@ -21,6 +21,17 @@ struct Mask {
   mlir::Type sumType = {};
 };
 
+/// What an attempt has made, so that it can be taken back.
+struct Recorder : mlir::OpBuilder::Listener {
+  void notifyOperationInserted(mlir::Operation *op,
+                               mlir::OpBuilder::InsertPoint) override {
+    made.push_back(op);
+  }
+  /// Erases it all, but what is used.
+  void takeBack();
+  llvm::SmallVector<mlir::Operation *> made;
+};
+
 /// What a converter has found out about an operation.
 struct Problem {
   Problem(mlir::Operation *op, mlir::FloatType castType)
@@ -37,6 +48,10 @@ struct Problem {
   /// Factor of the scores: a number, a scalar, or neither for 1/sqrt(head dim).
   std::optional<double> scale;
   mlir::Value scaleValue;
+  /// How many keys each sequence of the batch has, a tensor of i32, if that is
+  /// not the extent of k; and a score for each query head, a tensor of f32,
+  /// whose weight has no value.
+  mlir::Value keyLengths, sinks;
   /// In front of all code below; without auxiliary operands.
   llvm::SmallVector<mlir::Attribute> mods;
   /// Edit scores, in order, in front of the masks.

@@ -170,19 +170,19 @@ func.func @cudnn(%q: tensor<2x40x4x16xf16>) {
 // -----
 
 func.func @onnx(%q: tensor<2x4x40x16xf16>, %p: tensor<2x4x8x16xf16>, %n: none, %f: tensor<2x40x64xf16>, %l: tensor<2xi32>) -> tensor<2x4x40x40xf16> {
-  // expected-remark @below {{it has a 'past_key', to which keys would have to be appended}}
-  %0 = "onnx.Attention"(%q, %q, %q, %n, %p, %p) : (tensor<2x4x40x16xf16>, tensor<2x4x40x16xf16>, tensor<2x4x40x16xf16>, none, tensor<2x4x8x16xf16>, tensor<2x4x8x16xf16>) -> tensor<2x4x40x16xf16>
+  // expected-remark @below {{its 'past_value' is no tensor (batch, head, row, element) that fits its keys and values}}
+  %0 = "onnx.Attention"(%q, %q, %q, %n, %p, %n) : (tensor<2x4x40x16xf16>, tensor<2x4x40x16xf16>, tensor<2x4x40x16xf16>, none, tensor<2x4x8x16xf16>, none) -> tensor<2x4x40x16xf16>
   // expected-remark @below {{expects three operands or more, and a result}}
   %1 = "onnx.Attention"(%q) : (tensor<2x4x40x16xf16>) -> tensor<2x4x40x16xf16>
   // expected-remark @below {{expects known numbers of heads, those of q a multiple of those of k, got -1 and -1}}
   %2 = "onnx.Attention"(%f, %f, %f) : (tensor<2x40x64xf16>, tensor<2x40x64xf16>, tensor<2x40x64xf16>) -> tensor<2x40x64xf16>
   // expected-remark @below {{its soft cap is not positive}}
   %3 = "onnx.Attention"(%q, %q, %q) {softcap = -1.0 : f32} : (tensor<2x4x40x16xf16>, tensor<2x4x40x16xf16>, tensor<2x4x40x16xf16>) -> tensor<2x4x40x16xf16>
-  // expected-remark @below {{its result 3 is used, which attention.forward does not have}}
+  // expected-remark @below {{its 'qk_matmul_output' is used (mode 0), which attention.forward does not have}}
   %4:4 = "onnx.Attention"(%q, %q, %q) : (tensor<2x4x40x16xf16>, tensor<2x4x40x16xf16>, tensor<2x4x40x16xf16>) -> (tensor<2x4x40x16xf16>, none, none, tensor<2x4x40x40xf16>)
-  // expected-remark @below {{it rotates q and k ('do_rotary')}}
+  // expected-remark @below {{it rotates q and k ('do_rotary') without 'cos_cache' and 'sin_cache'}}
   %5 = "onnx.Custom"(%f, %f, %f, %n, %n, %l, %l) {function_name = "GroupQueryAttention", domain_name = "com.microsoft", num_heads = 4 : si64, kv_num_heads = 4 : si64, do_rotary = 1 : si64} : (tensor<2x40x64xf16>, tensor<2x40x64xf16>, tensor<2x40x64xf16>, none, none, tensor<2xi32>, tensor<2xi32>) -> tensor<2x40x64xf16>
-  // expected-remark @below {{its q, k and v are packed in one tensor}}
+  // expected-remark @below {{expects a tensor (batch, sequence, columns), columns a multiple of its 12 heads}}
   %6 = "onnx.Custom"(%f, %n, %n, %n, %n, %l, %l) {function_name = "GroupQueryAttention", domain_name = "com.microsoft", num_heads = 4 : si64, kv_num_heads = 4 : si64} : (tensor<2x40x64xf16>, none, none, none, none, tensor<2xi32>, tensor<2xi32>) -> tensor<2x40x64xf16>
   // Attention of com.microsoft has its projections: something else.
   %7 = "onnx.Custom"(%f, %f) {function_name = "Attention", domain_name = "com.microsoft"} : (tensor<2x40x64xf16>, tensor<2x40x64xf16>) -> tensor<2x40x64xf16>

@@ -8,11 +8,12 @@ The program is compiled three times: with attention by its definition, as loops
 (attention-to-reference), with kernels, which the interpreter runs when the
 program launches them (fa3-lower-host, image=ir), and with these again, but
 bufferized before fa3 sees it. What all print has to be what
-values.py computes without either. `--kernels` is how many kernels the program
-has to have.
+values.py, or a file of the program's name beside it, computes without either.
+`--kernels` is how many kernels the program has to have.
 """
 
 import argparse
+import importlib
 import os
 import re
 import subprocess
@@ -53,9 +54,12 @@ def run(args, way):
     prelude = os.path.join(os.path.dirname(__file__), "prelude.mlir")
     text = "".join(open(name).read() for name in (prelude, args.program))
     passes = f"{WAYS[way]},{LOWER}"
+    if args.before:
+        passes = f"{args.before},{passes}"
     mlir_opt = [os.path.join(args.llvm, "bin", "mlir-opt"),
                 f"--load-dialect-plugin={args.plugin}",
-                f"--load-pass-plugin={args.plugin}"]
+                f"--load-pass-plugin={args.plugin}",
+                "--allow-unregistered-dialect"]
     lowered = call(mlir_opt + [f"--pass-pipeline=builtin.module({passes})"],
                    input=text)
     if way != "definition":
@@ -98,9 +102,11 @@ def main():
         parser.add_argument("--" + name, required=True)
     parser.add_argument("--compiler", help="without it, no kernels are run")
     parser.add_argument("--kernels", type=int, required=True)
+    parser.add_argument("--before", help="passes in front of all others")
     args = parser.parse_args()
     name = os.path.splitext(os.path.basename(args.program))[0]
-    expected = getattr(values, name)()
+    module = values if hasattr(values, name) else importlib.import_module(name)
+    expected = getattr(module, name)()
     for way in WAYS if args.compiler else ["definition"]:
         # Results of several attentions in a row, in f16.
         tolerance = 4e-3

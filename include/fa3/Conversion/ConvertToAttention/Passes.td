@@ -22,6 +22,7 @@ def ConvertToAttention : Pass<"convert-to-attention", "::mlir::ModuleOp"> {
     | `torch.aten.scaled_dot_product_attention`, `torch.hop_flex_attention` | torch-mlir |
     | `stablehlo.custom_call` of `__cudnn$fmhaSoftmax`, `__cudnn$fmhaScaleBiasSoftmax` | JAX |
     | `onnx.Attention`; `onnx.Custom` of GroupQueryAttention; `torch.operator` of both | onnx-mlir, torch-mlir |
+    | RotaryEmbedding and TensorScatter of ONNX: `attention.rotary`, `attention.append` | onnx-mlir, torch-mlir |
     | softmax between two contractions: `linalg`, `stablehlo`, `tosa`, `torch.aten` | all of them |
 
     The dimensions of operands and results are named and followed through
@@ -50,7 +51,8 @@ def ConvertToAttention : Pass<"convert-to-attention", "::mlir::ModuleOp"> {
   }];
   let dependentDialects = [
     "::fa3::attention::AttentionDialect", "::mlir::arith::ArithDialect",
-    "::mlir::math::MathDialect", "::mlir::tensor::TensorDialect"
+    "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect",
+    "::mlir::tensor::TensorDialect"
   ];
   let options = [
     Option<"raise", "raise", "bool", "true",
@@ -66,7 +68,7 @@ def ConvertToAttention : Pass<"convert-to-attention", "::mlir::ModuleOp"> {
                clEnumValN(::fa3::ImportCast::BF16, "bf16", "bf16"))}]>
   ];
   let statistics = [
-    Statistic<"converted", "converted", "operations turned into attention.forward">,
+    Statistic<"converted", "converted", "operations turned into those of attention">,
     Statistic<"leftAlone", "left-alone", "operations that stay, with a remark">
   ];
 }
