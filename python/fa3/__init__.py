@@ -45,8 +45,8 @@ _NAMES = {
 _MODULES = (
     "torch", "jax", "hf", "hf_flash", "flash_attn_3", "flash_attn_interface", "flex", "api",
     "bench", "blocks", "bundle", "cache", "call", "compiler", "driver", "foreign", "gradients",
-    "invariance", "launch", "merging", "operators", "packed", "program", "request", "serving",
-    "spec", "tensors", "trace", "tuning",
+    "invariance", "launch", "masks", "merging", "operators", "packed", "program", "request",
+    "serving", "spec", "tensors", "trace", "tuning",
 )  # fmt: skip
 
 __all__ = [

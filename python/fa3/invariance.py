@@ -65,7 +65,9 @@ def keys_of_step(spec: Spec) -> int:
     widest = max(spec.head_dim, spec.head_dim_v)
     if widest > 256:
         return 32
-    return 64 if widest > 128 else 128
+    # Code of masks and scores has registers of its own.
+    has_code = spec.regions.score or spec.regions.mask
+    return 64 if widest > 128 or has_code else 128
 
 
 def refuse(spec: Spec, splits: int, quantizes: bool, turns: bool, appends: bool) -> None:

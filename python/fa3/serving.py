@@ -10,13 +10,14 @@ from typing import Any
 
 import torch
 
-from . import append, cache_rows, checks, invariance, outputs, tensors, watch
+from . import append, cache_rows, checks, invariance, outputs, serving_mods, tensors, watch
 from .compiler import get_compiler, parse_options
-from .driver import Kernel, compile
+from .driver import Kernel
 from .errors import ArgumentError, ArgumentTypeError, UnsupportedError
+from .kernels import compile_traced
 from .launch import Launcher, keep
 from .serving_spec import ServingSpec
-from .spec import FLOATS_8, Spec
+from .spec import FLOATS_8, Regions, Spec
 from .tensors import CPU
 
 # Heads of a group are rows of a tile up to so many queries a sequence, and of packed
@@ -54,7 +55,7 @@ def attention(
     rotary_cos: torch.Tensor | None = None, rotary_sin: torch.Tensor | None = None,
     rotary_interleaved: bool = False, rotary_at: torch.Tensor | None = None,
     cu_new: torch.Tensor | None = None, batch_invariant: bool | int | None = None,
-    interpret: bool | str = False,
+    score_mod: Any = None, mask_mod: Any = None, interpret: bool | str = False,
 ) -> Any:  # fmt: skip
     """o, or (o, lse) with `return_lse`.
 
@@ -82,7 +83,11 @@ def attention(
     batch_invariant: a sequence's results have the same bits in every batch and in every
     piece; True, or the number of keys that kernels sum up before they are merged
     (fa3.invariance). max_k bounds the keys of a sequence; None is what is set by
-    invariance.set_batch_invariant."""
+    invariance.set_batch_invariant.
+
+    score_mod(score, b, h, q, kv) and mask_mod(b, h, q, kv) are functions as fa3.attention
+    takes them; b is the number of a sequence, q and kv count its queries and keys from 0.
+    What they capture may change from call to call (fa3.serving_mods, fa3.masks)."""
     compiling = torch.compiler.is_compiling()
     if not compiling and watch.is_watched():
         watch.check_underived(
@@ -93,11 +98,13 @@ def attention(
         # Dynamo does not trace what compiles kernels: that is in an operator.
         from . import dynamo, operators
 
-        eagerly = compiling and (
-            out is not None or batch_invariant is not None or watch.is_derived()
-        )
-        if batch_invariant is not None and not compiling:
-            raise UnsupportedError("batch_invariant of a call that is recorded")
+        more = {
+            "batch_invariant": batch_invariant, "score_mod": score_mod, "mask_mod": mask_mod
+        }  # fmt: skip
+        more = {name: one for name, one in more.items() if one is not None}
+        eagerly = compiling and bool(out is not None or more or watch.is_derived())
+        if more and not compiling:
+            raise UnsupportedError(f"{' and '.join(more)} of a call that is recorded")
         door = dynamo.serve if eagerly else operators.serve
         return door(
             q, k, v, cu_q=cu_q, cu_k=cu_k, max_q=max_q, max_k=max_k, used_q=used_q,
@@ -109,9 +116,10 @@ def attention(
             v_new=v_new, rotary_cos=rotary_cos, rotary_sin=rotary_sin,
             rotary_interleaved=rotary_interleaved, rotary_at=rotary_at, cu_new=cu_new,
             interpret=interpret,
-            **({"batch_invariant": batch_invariant} if eagerly else {}),
+            **more,
         )  # fmt: skip
     part = invariance.part_keys(batch_invariant)
+    traced = serving_mods.trace(score_mod, mask_mod)
     turns = rotary_cos is not None
     at_one = not causal and window is None and not chunk
     if k_new is not None and v_new is not None and cache_rows.is_apart(
@@ -145,11 +153,13 @@ def attention(
                 for one in given
             ]),
             causal, window, softcap, chunk, splits, pack_heads, max_q, max_k, return_lse,
-            rotary_interleaved, part,
+            rotary_interleaved, part, serving_mods.form(traced),
         )  # fmt: skip
+        if traced is not None:
+            given += traced.tensors
         ready = _ready.get(key)
         if ready is not None:
-            return ready.again(given, scale)
+            return ready.again(given, scale, traced.scalars if traced else ())
     cu_q, cu_k, used_q, used_k = with_empty_sequences(cu_q, cu_k, used_q, used_k)
     call = _Call(
         q, k, v,
@@ -157,6 +167,8 @@ def attention(
          "batch_index": batch_index, "leftpad": leftpad, "page_table": page_table},
         sinks, (q_descale, k_descale, v_descale), max_q,
     )  # fmt: skip
+    if traced is not None:
+        serving_mods.add(call, traced)
     appended = append.check(
         call, k_new, v_new, rotary_cos, rotary_sin, bool(rotary_interleaved), rotary_at,
     )  # fmt: skip
@@ -164,9 +176,13 @@ def attention(
         *call.types, "bf16" if call.types[0] in FLOATS_8 else call.types[0],
         call.head_dim, call.head_dim_v, bool(causal), checks.check_window(window),
         checks.check_softcap(softcap), bool(return_lse), sinks=sinks is not None,
+        regions=traced.regions if traced else Regions(),
     )  # fmt: skip
+    may_pack = call.may_pack and not serving_mods.reads_by_row(traced)
+    if pack_heads and call.may_pack and not may_pack:
+        raise UnsupportedError("pack_heads: tables of mods are read by query or head")
     few = call.most_queries <= _FEW_QUERIES
-    packs = bool(few if pack_heads is None else pack_heads) and call.may_pack
+    packs = bool(few if pack_heads is None else pack_heads) and may_pack
     if not isinstance(splits, int) or splits < 0:
         raise ArgumentError("splits", f"{splits!r}, expected at least 0")
     if part:
@@ -180,8 +196,9 @@ def attention(
         in_parts = count > 1
     chunk = check_chunk(chunk)
     group, short = None, False
-    if pack_heads is None and not packs:
-        group, short = call.choose_group(bool(causal or window or chunk))
+    if pack_heads is None and not packs and (may_pack or not call.may_pack):
+        masked = causal or window or chunk or (traced is not None and traced.regions.mask)
+        group, short = call.choose_group(bool(masked))
     serving = ServingSpec(
         spec, tuple(call.arrays), call.page, chunk, in_parts,
         (call.heads, call.key_heads) if packs else None, appended,
@@ -219,7 +236,9 @@ def attention(
         launcher = _plans.get(plan)
         if launcher is None:
             if serving not in _kernels:
-                _kernels[serving] = compile(serving.to_mlir(), **serving.options)
+                _kernels[serving] = compile_traced(
+                    serving.to_mlir(), traced, **serving.options
+                )
             with torch.cuda.device(call.device):
                 launcher = keep(_plans, plan, lambda: Launcher(
                     _kernels[serving], call.device, call.described(serving, values)
@@ -253,9 +272,10 @@ class _Ready:
         # What a call leaves out is what it was: scales of 1.
         self.sources = tuple(
             (place, None) if place >= 0 and given[place] is not None else (-1, value)
-            for place, value in zip((self._PLACES.get(n, -1) for n in names), values)
+            for place, value in zip(map(self._place_of, names), values)
         )
         self.scale_at = names.index("scale")
+        self.numbers_at = tuple(n for n, one in enumerate(names) if one.startswith("arg"))
         self.has_unused_rows = "cu_q" in names or "used_q" in names
         self.appends = "k_new" in names
         self.o = (tuple(o.shape), {"dtype": o.dtype, "device": o.device})
@@ -263,15 +283,24 @@ class _Ready:
             tuple(lse.shape), {"dtype": lse.dtype, "device": o.device}
         )  # fmt: skip
 
-    def again(self, given: tuple[Any, ...], scale: float | None) -> Any:
+    def _place_of(self, name: str) -> int:
+        if name.startswith("aux"):
+            return len(self._PLACES) + int(name[3:])
+        return self._PLACES.get(name, -1)
+
+    def again(
+        self, given: tuple[Any, ...], scale: float | None, numbers: tuple[Any, ...] = ()
+    ) -> Any:
         values = [given[place] if place >= 0 else value for place, value in self.sources]
         values[self.scale_at] = (
             self.default_scale if scale is None else checks.check_scale(scale, 1)
         )
+        for place, number in zip(self.numbers_at, numbers):
+            values[place] = number
         for number, (place, _) in enumerate(self.sources):
             if place in (11, 12):
                 values[number] = values[number].contiguous()
-            elif place >= 16:
+            elif 16 <= place < len(self._PLACES):
                 values[number] = values[number].unsqueeze(-1)
         o = torch.empty(self.o[0], **self.o[1])
         if self.appends:
@@ -549,9 +578,14 @@ class _Call:
     def described(self, serving: ServingSpec, values: list[Any]) -> list[Any]:
         """The arguments as arrays and (type, number)."""
         names = (*serving.inputs, *serving.attention.outputs)
-        return [
-            ("f32" if name == "scale" else "i32", value)
-            if name in ("scale", "max_q", "splits", "new")
-            else tensors.view(name, value).array()
-            for name, value in zip(names, values)
-        ]  # fmt: skip
+        scalars = serving.attention.regions.scalars
+
+        def describe(name: str, value: Any) -> Any:
+            if name.startswith("arg"):
+                return scalars[int(name[3:])], value
+            if name in ("scale", "max_q", "splits", "new"):
+                return "f32" if name == "scale" else "i32", value
+            known = self.views[name] if name.startswith("aux") else None
+            return (known or tensors.view(name, value)).array()
+
+        return [describe(name, value) for name, value in zip(names, values)]

@@ -122,10 +122,16 @@ class ServingSpec:
             scales = scales[1:]
         return (
             "q", "k", "v", "scale", *scales, *(("sinks",) if spec.sinks else ()),
-            *self.arrays, *(("max_q",) if "cu_q" in self.arrays else ()),
+            *self.arrays, *self.tables, *(("max_q",) if "cu_q" in self.arrays else ()),
             *(("splits",) if self.splits else ()),
             *(self.append.inputs if self.append else ()),
+            *(f"arg{n}" for n in range(len(spec.regions.scalars))),
         )  # fmt: skip
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """What mask and score code reads."""
+        return tuple(f"aux{n}" for n in range(len(self.attention.regions.aux)))
 
     @property
     def quantizes(self) -> bool:
@@ -146,6 +152,8 @@ class ServingSpec:
             group % count == 0 for count in range(2, 65)
         )
         chosen: dict[str, Any] = {"pack_gqa": True} if packs and not self.splits else {}
+        if self.attention.regions.mask:
+            chosen["edges"] = "together"  # less code, and as fast
         if self.part:
             chosen |= invariance.options(self.attention, self.part, self.splits)
         return chosen
@@ -168,6 +176,8 @@ class ServingSpec:
             "sinks": f"tensor<{heads}xf32>", "page_table": "tensor<?x?xi32>",
         }  # fmt: skip
         types |= {name: "tensor<?xi32>" for name in ARRAYS if name != "page_table"}
+        types |= {name: one.mlir for name, one in zip(self.tables, spec.regions.aux)}
+        types |= {f"arg{n}": one for n, one in enumerate(spec.regions.scalars)}
         if self.many:
             types |= {name: f"tensor<{self.many + 1}xi32>" for name in ("cu_q", "cu_k")}
         for name, count in zip("qkv", self.scale_heads or ("?",) * 3):
@@ -202,9 +212,10 @@ class ServingSpec:
             )
             named = ("q8", *named[1:])
         lines = [f"    attention.forward {', '.join('%' + one for one in named)}"]
-        if arrays:
-            operands = ", ".join("%" + name for name in arrays)
-            lines.append(f"    aux({operands} : {', '.join(types[a] for a in arrays)})")
+        aux = (*arrays, *self.tables)
+        if aux:
+            operands = ", ".join("%" + name for name in aux)
+            lines.append(f"    aux({operands} : {', '.join(types[a] for a in aux)})")
         lines.append("    scale %scale")
         if spec.has_scales:
             scales = ", ".join(types[f"{name}_descale"] for name in "qkv")
@@ -226,6 +237,7 @@ class ServingSpec:
             lines.append(f"    mods [{', '.join(mods)}]")
         made = ", ".join(types[name] for name in spec.outputs)
         lines.append(f"    : ({of_q}, {types['k']}, {types['v']}) -> ({made})")
+        lines += spec._region_clauses(types)
         if self.append:
             lines.append(Append.LENGTHS)
         return function_text(

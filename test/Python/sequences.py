@@ -23,12 +23,14 @@ def i32(*values):
 
 
 def one_sequence(q, k, v, *, causal=False, window=(-1, -1), chunk=0, sinks=None,
-                 softcap=0.0):  # fmt: skip
-    """(queries, heads, d): o and lse (heads, queries)."""
+                 softcap=0.0, mask=None, scores=None):  # fmt: skip
+    """(queries, heads, d): o and lse (heads, queries). `mask` (queries, keys) says what
+    is seen besides, `scores` is a function of the scores (heads, queries, keys)."""
     k, v = (x.repeat_interleave(q.shape[1] // k.shape[1], 1).float() for x in (k, v))
     s = torch.einsum("ihd,jhd->hij", q.float(), k) * q.shape[2] ** -0.5
     if softcap:
         s = softcap * torch.tanh(s / softcap)
+    s = s if scores is None else scores(s)
     i = torch.arange(q.shape[0])[:, None] + k.shape[0] - q.shape[0]
     j = torch.arange(k.shape[0])[None]
     left, right = window
@@ -40,6 +42,8 @@ def one_sequence(q, k, v, *, causal=False, window=(-1, -1), chunk=0, sinks=None,
         seen = seen & (j >= i - left)
     if chunk:
         seen = seen & (i // chunk == j // chunk)
+    if mask is not None:
+        seen = seen & mask
     s = s.masked_fill(~seen, float("-inf"))
     if sinks is not None:
         s = torch.cat([s, sinks[:, None, None].expand(-1, s.shape[1], 1)], -1)

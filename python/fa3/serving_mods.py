@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Mask and score code of fa3.serving: what it captures becomes arguments of a launch. In
+it b is the number of a sequence, h that of a head, q and kv count the queries and keys of
+a sequence from 0, wherever they lie."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from . import tensors
+from .checks import check_scalars
+from .errors import ArgumentError
+from .tensors import View
+from .trace import Traced, trace_mods
+
+
+def trace(score_mod: Any, mask_mod: Any) -> Traced | None:
+    """Traced mods; None without."""
+    if score_mod is None and mask_mod is None:
+        return None
+    traced = trace_mods(score_mod, mask_mod)
+    check_scalars(traced.regions.scalars, traced.scalars)
+    return traced
+
+
+def form(traced: Traced | None) -> Any:
+    """What a call with mods depends on, but numbers and addresses."""
+    if traced is None:
+        return None
+    return traced.regions, tuple([
+        (one.shape, one.stride(), one.dtype, one.get_device(), one.is_neg())
+        for one in traced.tensors
+    ])  # fmt: skip
+
+
+def add(call: Any, traced: Traced) -> None:
+    """The tensors and numbers that mods read, to a call (fa3.serving._Call). An index
+    outside of a table reads 0; those of sequences and heads have to be there."""
+    extents = {"b": call.sequences, "h": call.heads, "i": call.most_queries}
+    for number, (value, uses) in enumerate(zip(traced.tensors, traced.uses)):
+        name, called = f"aux{number}", traced.names[number]
+        one = tensors.view(called, value)
+        if not one.shape:
+            one = View(one.address, one.type, (1,), (1,), one.device)
+        for d, index in enumerate(uses):
+            if one.shape[d] < extents.get(index or "", 0):
+                raise ArgumentError(
+                    called, f"{one.shape[d]} elements of dimension {d} are read at "
+                    f"{extents[index]} indices",
+                )  # fmt: skip
+        tensors.check_dense(called, one)
+        if one.device != call.views["q"].device:
+            raise ArgumentError(called, "is not on the device of q")
+        type = "i8" if one.type == "i1" else one.type
+        call.views[name] = dataclasses.replace(one, type=type)
+        call.given[name] = value
+    for number, value in enumerate(traced.scalars):
+        call.given[f"arg{number}"] = value
+
+
+def reads_by_row(traced: Traced | None) -> bool:
+    """Whether tables are read by query or head, or at a computed index, which may be:
+    heads of a group are no rows of a tile then."""
+    return traced is not None and any(
+        index not in ("b", "j") for uses in traced.uses for index in uses
+    )
