@@ -62,10 +62,11 @@ struct Place {
 };
 
 /// A copy of a group that reads a ring; the group is null for the code that
-/// creates the ring.
+/// creates the ring, where each role that has a group later is a reader.
 struct RingReader {
   mlir::Operation *group;
   int64_t replica;
+  mlir::Attribute role;
 };
 
 class RingObject final : public Object {

@@ -56,6 +56,11 @@ static std::string str(Location location) {
 
 namespace {
 
+/// The role of a cursor in code that has not been divided among groups.
+Attribute getRole(warp::CursorOp cursor) {
+  return cursor->getAttr(tile::TileDialect::kRoleAttrName);
+}
+
 struct RingExtra : Extra {
   warp::RingType type;
   SmallVector<RingReader> readers;
@@ -85,19 +90,20 @@ LogicalResult decodeRing(Decoder &d, warp::RingOp op) {
       return failure();
   }
   Operation *home = op->getParentOfType<warp::GroupOp>();
-  SmallVector<Operation *> seen;
+  SmallVector<std::pair<Operation *, Attribute>> seen;
   for (Operation *user : op.getRing().getUsers()) {
     auto cursor = dyn_cast<warp::CursorOp>(user);
     if (!cursor || cursor.getSide() != warp::Side::read)
       continue;
     auto group = cursor->getParentOfType<warp::GroupOp>();
     Operation *reader = group.getOperation() == home ? nullptr : group;
-    if (llvm::is_contained(seen, reader))
+    Attribute role = reader ? Attribute() : getRole(cursor);
+    if (llvm::is_contained(seen, std::pair(reader, role)))
       continue;
-    seen.push_back(reader);
+    seen.push_back({reader, role});
     int64_t replicas = reader ? group.getReplicas() : 1;
     for (int64_t i = 0; i < replicas; ++i)
-      extra->readers.push_back({reader, i});
+      extra->readers.push_back({reader, i, role});
   }
   d.emit(op, runRing, extra);
   return success();
@@ -125,8 +131,8 @@ LogicalResult runCursor(Context &c, const Instr &in) {
     name = &ring->writerNames[cursor->part];
   } else {
     auto *reader = llvm::find_if(ring->readers, [&](const RingReader &r) {
-      return !r.group ||
-             (r.group == c.group->op && r.replica == c.group->replica);
+      return r.group ? r.group == c.group->op && r.replica == c.group->replica
+                     : r.role == getRole(op);
     });
     if (reader == ring->readers.end())
       return c.error(in) << "creates a cursor of a ring this group does not "

@@ -348,7 +348,9 @@ def SplitSums : Pass<"tile-split-sums"> {
     units of 64 columns as can be. All that has these columns is divided with it:
     elementwise operations, `tile.where`, loops and branches, the right operand
     of the product and its load, stores. What has no such columns stays one:
-    the left operand, vectors of rows, conditions.
+    the left operand, vectors of rows, conditions. A product that sums up over
+    them, of rows that are the right operand of another step, becomes a chain of
+    products, each over the columns of a piece.
 
     Beside such sums a product of one step over more than 256 columns of two loads
     becomes a chain of products over 128 or 192: each piece is awaited and given

@@ -431,12 +431,19 @@ void LoopProblem::addFillDependences(warp::AcquireOp acquire) {
 }
 
 /// A left operand in registers is read until the product is awaited: the next
-/// iteration's may not be made before that.
+/// iteration's may not be made before that, and what others get of it through
+/// memory is handed over in front of the product.
 void LoopProblem::addRegisterHazard(DotAsyncOp dot) {
+  Value lhs = dot.getLhs();
+  if (!isa<RankedTensorType>(lhs.getType()))
+    return;
   AwaitOp await = findAwait(dot);
-  if (await && isa<RankedTensorType>(dot.getLhs().getType()) &&
-      dot.getLhs().getDefiningOp())
-    depend(await, dot.getLhs().getDefiningOp(), 1);
+  if (await && lhs.getDefiningOp())
+    depend(await, lhs.getDefiningOp(), 1);
+  for (auto publish : loop.getBody()->getOps<warp::PublishOp>())
+    if (publish->isBeforeInBlock(dot) &&
+        llvm::is_contained(findWrittenTiles(publish), lhs))
+      depend(publish, dot, 0);
 }
 
 /// Units and latencies of one replica that has the multiprocessor for itself:

@@ -66,6 +66,7 @@ private:
     parts[value].assign(pieces.begin(), pieces.end());
   }
   void rewriteOp(Operation *op);
+  void rewriteChain(DotOp dot);
   void rewriteLoop(scf::ForOp loop);
   void rewriteBranch(scf::IfOp branch);
   void rewriteWhere(WhereOp where);
@@ -77,6 +78,8 @@ private:
   SmallVector<std::pair<Value, int64_t>> worklist;
   llvm::DenseMap<Value, int64_t> dims;
   llvm::DenseMap<Value, SmallVector<Value>> parts;
+  /// Products that sum up over what is divided.
+  llvm::DenseSet<Operation *> chained;
 };
 } // namespace
 
@@ -111,6 +114,15 @@ LogicalResult ColumnSplitter::visit(Operation *op, Value value, int64_t dim) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case<DotOp>([&](DotOp dot) -> LogicalResult {
         int64_t own = dot.getRhsOrder() == RhsOrder::kn;
+        // What is summed up over becomes a chain of products.
+        int64_t ofLhs = dot.getLhsOrder() == LhsOrder::mk;
+        if ((value == dot.getLhs() && dim == ofLhs) ||
+            (value == dot.getRhs() && dim == 1 - own)) {
+          chained.insert(dot);
+          divide(dot.getLhs(), ofLhs);
+          divide(dot.getRhs(), 1 - own);
+          return success();
+        }
         if (value == dot.getLhs() || dim != (value == dot.getRhs() ? own : 1))
           return refuse("multiplies by");
         divide(dot.getRhs(), own);
@@ -408,6 +420,20 @@ void ColumnSplitter::rewriteWhere(WhereOp where) {
   }
 }
 
+/// One product for each piece, onto that of the piece in front.
+void ColumnSplitter::rewriteChain(DotOp dot) {
+  OpBuilder b(dot);
+  Value sum = dot.getAcc();
+  for (unsigned p = 0; p < pieces.size(); ++p) {
+    IRMapping mapping;
+    mapOperands(dot, p, mapping);
+    auto copied = cast<DotOp>(b.clone(*dot, mapping));
+    copied.getAccMutable().assign(sum);
+    sum = copied.getResult();
+  }
+  dot.getResult().replaceAllUsesWith(sum);
+}
+
 void ColumnSplitter::rewriteOp(Operation *op) {
   if (auto loop = dyn_cast<scf::ForOp>(op))
     return rewriteLoop(loop);
@@ -417,6 +443,8 @@ void ColumnSplitter::rewriteOp(Operation *op) {
     return rewriteWhere(where);
   if (!touches(op))
     return;
+  if (chained.contains(op))
+    return rewriteChain(cast<DotOp>(op));
   OpBuilder b(op);
   for (unsigned p = 0; p < pieces.size(); ++p) {
     IRMapping mapping;

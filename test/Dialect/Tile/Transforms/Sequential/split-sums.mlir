@@ -76,6 +76,36 @@ gpu.module @gemm {
     tile.store %all, %c[%n, %c0] : tensor<64x320xf32>, memref<?x320xf32>
     gpu.return
   }
+
+  // What the sum's product takes by columns another one sums up over: a chain, of
+  // what is loaded once.
+  // CHECK-LABEL: gpu.func @shared
+  // CHECK-DAG: %[[A:.*]] = tile.load %arg0[%{{.*}}, %c0] : {{.*}} -> tensor<64x256xbf16>
+  // CHECK-DAG: %[[B:.*]] = tile.load %arg0[%{{.*}}, %c256] : {{.*}} -> tensor<64x256xbf16>
+  // CHECK: scf.for
+  // CHECK-DAG: %[[L:.*]] = tile.load %arg1[%{{.*}}, %c0] : {{.*}} -> tensor<32x256xbf16>
+  // CHECK-DAG: %[[H:.*]] = tile.load %arg1[%{{.*}}, %c256] : {{.*}} -> tensor<32x256xbf16>
+  // CHECK: %[[S:.*]] = tile.dot %[[A]], %[[L]], %{{.*}} lhs mk rhs nk
+  // CHECK: %[[T:.*]] = tile.dot %[[B]], %[[H]], %[[S]] lhs mk rhs nk
+  // CHECK: %[[W:.*]] = arith.truncf %[[T]]
+  // CHECK-DAG: tile.dot %[[W]], %[[L]], %{{.*}} lhs mk rhs kn
+  // CHECK-DAG: tile.dot %[[W]], %[[H]], %{{.*}} lhs mk rhs kn
+  gpu.func @shared(%a: !b, %b: !b, %c: !c, %i: index, %n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c32 = arith.constant 32 : index
+    %zero = arith.constant dense<0.0> : tensor<64x512xf32>
+    %none = arith.constant dense<0.0> : tensor<64x32xf32>
+    %x = tile.load %a[%i, %c0] : !b -> tensor<64x512xbf16>
+    %r = scf.for %k = %c0 to %n step %c32 iter_args(%acc = %zero) -> (tensor<64x512xf32>) {
+      %y = tile.load %b[%k, %c0] : !b -> tensor<32x512xbf16>
+      %s = tile.dot %x, %y, %none lhs mk rhs nk : tensor<64x512xbf16>, tensor<32x512xbf16> -> tensor<64x32xf32>
+      %w = arith.truncf %s : tensor<64x32xf32> to tensor<64x32xbf16>
+      %d = tile.dot %w, %y, %acc lhs mk rhs kn : tensor<64x32xbf16>, tensor<32x512xbf16> -> tensor<64x512xf32>
+      scf.yield %d : tensor<64x512xf32>
+    }
+    tile.store %r, %c[%i, %c0] : tensor<64x512xf32>, !c
+    gpu.return
+  }
 }
 
 // -----
@@ -105,7 +135,7 @@ gpu.module @refused {
     %c0 = arith.constant 0 : index
     %c64 = arith.constant 64 : index
     %zero = arith.constant dense<0.0> : tensor<64x512xf32>
-    %none = arith.constant dense<0.0> : tensor<64x64xf32>
+    %none = arith.constant dense<0.0> : tensor<512x64xf32>
     %y = tile.load %b[%n, %c0] : memref<?x512xbf16> -> tensor<64x512xbf16>
     %r = scf.for %k = %c0 to %n step %c64 iter_args(%acc = %zero) -> (tensor<64x512xf32>) {
       %x = tile.load %a[%c0, %k] : memref<?x?xbf16> -> tensor<64x64xbf16>
@@ -113,9 +143,10 @@ gpu.module @refused {
       scf.yield %d : tensor<64x512xf32>
     }
     %h = arith.truncf %r : tensor<64x512xf32> to tensor<64x512xbf16>
+    %z = tile.load %a[%n, %c0] : memref<?x?xbf16> -> tensor<64x64xbf16>
     // expected-error @+1 {{multiplies by the columns of a sum that takes 2 products}}
-    %s = tile.dot %h, %y, %none lhs mk rhs nk : tensor<64x512xbf16>, tensor<64x512xbf16> -> tensor<64x64xf32>
-    tile.store %s, %c[%c0, %c0] : tensor<64x64xf32>, memref<?x?xf32>
+    %s = tile.dot %h, %z, %none lhs km rhs kn : tensor<64x512xbf16>, tensor<64x64xbf16> -> tensor<512x64xf32>
+    tile.store %s, %c[%c0, %c0] : tensor<512x64xf32>, memref<?x?xf32>
     gpu.return
   }
 }
