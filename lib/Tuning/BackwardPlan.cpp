@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Two warp groups with 64 rows each. Columns of a step as many as registers and
-// shared memory allow.
+// shared memory allow. Of wide heads one tile has 64 rows, whose sums two warp
+// groups share by columns (tile-split-sums).
 //===----------------------------------------------------------------------===//
 
 #include "fa3/Tuning/BackwardPlan.h"
@@ -39,10 +40,17 @@ private:
     return options.form == form;
   }
 
+  /// Quarters of a tile of scores that are alive in a step.
+  int64_t countQuarters(const BackwardProducts &products) const;
   int64_t countRegisters(const BackwardProducts &products) const;
   int64_t getWidestByRegisters(const BackwardProducts &products) const;
   int64_t getWidestByMemory(const BackwardProducts &products) const;
-  /// Most columns of a step, 0 if there is no room for one.
+  bool hasWideHeads() const { return std::max(facts.d, facts.dv) > kProduct; }
+  /// A multiple of steps of products, and of what random numbers share.
+  int64_t alignStep(const BackwardProducts &products, int64_t columns) const;
+  /// Most columns of a step, 0 if there is no room for one; of a tile of 64
+  /// rows, which wide heads have.
+  int64_t getWidestWideStep(const BackwardProducts &products) const;
   int64_t getWidestStep(const BackwardProducts &products) const;
   BackwardPart choose(const BackwardProducts &products) const;
   llvm::SmallVector<BackwardPart> planSplit() const;
@@ -55,6 +63,11 @@ private:
   FailureOr<std::optional<BackwardPart>> chooseFused() const;
 
   static constexpr int64_t kRows = 128;
+  /// Rows and most columns of a step where heads are wide, and registers that
+  /// tiles may fill beside code.
+  static constexpr int64_t kWideRows = 64, kWidestOfWide = 64, kOfWide = 204;
+  /// Columns of one product: a wider sum is one of several.
+  static constexpr int64_t kProduct = 256;
   /// Registers of a thread, of 240, that tiles may fill: more, and ptxas 13.0
   /// spills. Of kernels with rows of keys, of those among them that need no
   /// gradients of weights, and with rows of queries.
@@ -127,8 +140,7 @@ BackwardPlanner::countRegisters(const BackwardProducts &products) const {
   return registers - sums / 2;
 }
 
-int64_t
-BackwardPlanner::getWidestByRegisters(const BackwardProducts &products) const {
+int64_t BackwardPlanner::countQuarters(const BackwardProducts &products) const {
   // Scores and gradients of weights, and what of both is converted; one step
   // of keys is converted after the other where queries are rows.
   int64_t quarters = 2 + 2 * demand.keptTiles + 2 * demand.loadedTiles;
@@ -142,8 +154,12 @@ BackwardPlanner::getWidestByRegisters(const BackwardProducts &products) const {
   if (demand.dropsWeights && products.ofKeys)
     quarters += kDropped + kBesideKept * demand.keptTiles;
   // The sums of an element for each pair.
-  quarters += products.aux == BackwardProducts::OfPairs ? 2 : 0;
-  return countRegisters(products) * 4 / quarters;
+  return quarters + (products.aux == BackwardProducts::OfPairs ? 2 : 0);
+}
+
+int64_t
+BackwardPlanner::getWidestByRegisters(const BackwardProducts &products) const {
+  return countRegisters(products) * 4 / countQuarters(products);
 }
 
 int64_t
@@ -158,12 +174,9 @@ BackwardPlanner::getWidestByMemory(const BackwardProducts &products) const {
   return columns / 2 >= kFewestTogether ? columns / 2 : columns;
 }
 
-int64_t BackwardPlanner::getWidestStep(const BackwardProducts &products) const {
-  bool isAux = products.aux != BackwardProducts::None;
-  int64_t widest = isAux ? kWidestOfAux : kWidest;
-  int64_t columns = std::min({getWidestByRegisters(products),
-                              getWidestByMemory(products), widest}) /
-                    kStep * kStep;
+int64_t BackwardPlanner::alignStep(const BackwardProducts &products,
+                                   int64_t columns) const {
+  columns = columns / kStep * kStep;
   // Random numbers of keys that are columns have something in common, 32 at a
   // time.
   constexpr int64_t kSpan = 32;
@@ -172,7 +185,40 @@ int64_t BackwardPlanner::getWidestStep(const BackwardProducts &products) const {
   return columns;
 }
 
+int64_t BackwardPlanner::getWidestStep(const BackwardProducts &products) const {
+  bool isAux = products.aux != BackwardProducts::None;
+  int64_t widest = isAux ? kWidestOfAux : kWidest;
+  return alignStep(products, std::min({getWidestByRegisters(products),
+                                       getWidestByMemory(products), widest}));
+}
+
+int64_t
+BackwardPlanner::getWidestWideStep(const BackwardProducts &products) const {
+  // The group that computes scores has one piece of the sum, of whole blocks of
+  // shared memory.
+  int64_t sum = products.dv                  ? facts.dv
+                : products.dq || products.dk ? facts.d
+                                             : 0;
+  int64_t pieces = std::max<int64_t>(llvm::divideCeil(sum, kProduct), 1);
+  int64_t piece = llvm::alignTo(llvm::divideCeil(sum, pieces), kBlock);
+  int64_t registers =
+      kOfWide - piece / 2 - demand.loadedTiles * kAddressRegisters;
+  // Everything is there once, and what the other group multiplies by.
+  int64_t perRow = 2 * getPaddedDim(facts.d);
+  int64_t perStep = perRow + 2 * getPaddedDim(facts.dv);
+  if (products.needsGradient())
+    perRow = perStep;
+  if (pieces > 1)
+    perStep += 2 * kWideRows;
+  int64_t byMemory = (kTileBytes - kWideRows * perRow) / perStep;
+  return alignStep(products, std::min({registers * 4 / countQuarters(products),
+                                       byMemory, kWidestOfWide}));
+}
+
 BackwardPart BackwardPlanner::choose(const BackwardProducts &products) const {
+  if (hasWideHeads())
+    return {products,
+            {kWideRows, std::max(getWidestWideStep(products), kStep)}};
   return {products, {kRows, std::max(getWidestStep(products), kStep)}};
 }
 
@@ -185,7 +231,7 @@ llvm::SmallVector<BackwardPart> BackwardPlanner::planSplit() const {
     parts.push_back(choose(ofQueries));
   BackwardProducts together;
   together.ofKeys = together.dk = together.dv = true;
-  if (getWidestStep(together) >= kFewestTogether) {
+  if (!hasWideHeads() && getWidestStep(together) >= kFewestTogether) {
     parts.push_back(choose(together));
   } else {
     BackwardProducts apart;

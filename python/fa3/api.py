@@ -62,8 +62,8 @@ def attention(
     (batch, key heads, keys, dv); with layout="bshd" heads and sequence change
     places. Key heads divide heads. Element types are float16, bfloat16, or
     float8 (e4m3fn, e5m2) with descales; d and dv may differ, and are multiples of 8
-    up to 576 (dv: 512), with gradients up to 256 (float8: of 16 up to 256). The last
-    dimension is contiguous, other strides are multiples of 16 bytes. o has q's type
+    up to 576 (dv: 512; float8: of 16 up to 256). The last dimension is contiguous,
+    other strides are multiples of 16 bytes. o has q's type
     (float8: bfloat16, or `out_dtype`) and order in memory; lse is (batch, heads,
     queries), float32, natural logarithm.
 

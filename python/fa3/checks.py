@@ -12,9 +12,9 @@ from .errors import ArgumentError, ArgumentTypeError
 from .spec import FLOATS_8
 from .values import refuse_gradient
 
-#: Head dims of gradients and of float8.
+#: Head dims of float8.
 MAX_HEAD_DIM = 256
-#: Those of q and k, and of v, in 16 bits without gradients.
+#: Those of q and k, and of v, in 16 bits.
 MAX_QUERY_DIM, MAX_VALUE_DIM = 576, 512
 #: Weights of plain attention are right up to scores of 2^24, their gradients, which
 #: take a rounded lse, up to 2^14: what is left is for products of queries and keys.
@@ -55,17 +55,10 @@ def check_head_dims(
             )  # fmt: skip
 
 
-def no_gradients(dim: int, dim_v: int) -> str:
-    """Why head dims that a forward takes have no gradients; "" if they have."""
-    if max(dim, dim_v) <= MAX_HEAD_DIM:
-        return ""
-    return f"head dims {dim} and {dim_v}, expected up to {MAX_HEAD_DIM}"
-
-
-def declines_head_dims(dim: int, dim_v: int, gradients: bool) -> str:
+def declines_head_dims(dim: int, dim_v: int) -> str:
     """Why a caller that has another kernel takes that for these, in 16 bits."""
     for one, limit in ((dim, MAX_QUERY_DIM), (dim_v, MAX_VALUE_DIM)):
-        if one % 8 or not 8 <= one <= (MAX_HEAD_DIM if gradients else limit):
+        if one % 8 or not 8 <= one <= limit:
             return f"head dim {one}"
     return ""
 

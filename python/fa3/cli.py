@@ -321,7 +321,7 @@ def bench_cases(
         )
     is_8_bit = options.dtype == benchmarks.FLOAT_8
     step = 16 if is_8_bit else 8
-    most = MAX_HEAD_DIM if is_8_bit or options.backward else MAX_VALUE_DIM
+    most = MAX_HEAD_DIM if is_8_bit else MAX_VALUE_DIM
     if options.head_dim % step or options.head_dim > most:
         raise ValueError(
             f"--head-dim: {options.head_dim}, expected a multiple of {step} up to {most}"

@@ -12,7 +12,7 @@ from typing import Any, Sequence
 
 from . import forks, tensors
 from .call import device_guard
-from .checks import DIMS, check_scale, no_gradients
+from .checks import DIMS, check_scale
 from .compiler import CompileOptions, get_compiler
 from .driver import Kernel, default_ptx_version, find_ptxas
 from .errors import ArgumentError, ArgumentTypeError, UnsupportedError
@@ -266,9 +266,6 @@ def _check(request: Request, named: dict[str, Any]) -> None:
     type = request.spec.q_type
     if type not in ("f16", "bf16"):
         raise UnsupportedError(f"gradients of {type}")
-    wide = no_gradients(request.head_dim, request.head_dim_v)
-    if wide:
-        raise UnsupportedError(f"gradients of {wide}")
     shape = list(request.views["q"].shape)
     shape[3] = request.head_dim_v
     rows = [shape[d] for d in DIMS[request.layout]]

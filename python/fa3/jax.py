@@ -18,7 +18,7 @@ import jax.numpy as jnp
 from jax.custom_derivatives import SymbolicZero
 
 from . import api, blocks, forks, gradients, jax_sharding, values
-from .checks import DIMS, check_scale, no_gradients
+from .checks import DIMS, check_scale
 from .errors import ArgumentError, UnsupportedError
 from .jax_ffi import CALL, Frame
 from .launch import keep
@@ -322,9 +322,6 @@ def _rule_forward(q: Any, k: Any, v: Any, arrays: Any, call: _Static) -> Any:
                 "requires one"
             )
     q, k, v = q.value, k.value, v.value
-    wide = no_gradients(q.shape[3], v.shape[3])
-    if wide:
-        raise UnsupportedError(f"gradients of fa3.jax.attention: {wide}")
     check_scale(_scale(call.scale), q.shape[3], gradients=True)
     given = tuple(one.value for one in arrays)
     o, lse = _call_forward(q, k, v, given, call, call.with_lse, True)

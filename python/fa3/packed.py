@@ -48,7 +48,6 @@ def attention(
         raise UnsupportedError(f"gradients of packed sequences, set_backward({door._kind})")
     if not isinstance(max_k, int) or max_k < 0:
         raise ArgumentError("max_seqlen_k", f"{max_k!r}, expected at least 0")
-    _check_head_dims(q, v)
     cu_q, cu_k, used_q, used_k = serving.with_empty_sequences(cu_q, cu_k, used_q, used_k)
     call = _Call(
         max_q, max_k, {
@@ -160,19 +159,12 @@ class _Gradients(torch.autograd.Function):
         return watch.one_by_one(_Gradients.apply, info, in_dims, args)
 
 
-def _check_head_dims(q: Any, v: Any) -> None:
-    wide = checks.no_gradients(q.shape[-1], v.shape[-1])
-    if wide:
-        raise UnsupportedError(f"gradients of {_WHAT}: {wide}")
-
-
 def _run(values: dict[str, Any], named: dict[str, Any], deterministic: bool) -> None:
     """Computes dq, dk and dv, which are among the values by name."""
     q, v = values["q"], values["v"]
     types = [tensors.view(name, values[name]).type for name in "qkv"]
     if types[0] not in ("f16", "bf16"):
         raise UnsupportedError(f"gradients of {types[0]}")
-    _check_head_dims(q, v)
     spec = Spec(
         types[0], types[1], types[2], types[0], q.shape[-1], v.shape[-1],
         bool(named["causal"]), checks.check_window(named["window"]),

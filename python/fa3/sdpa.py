@@ -170,7 +170,7 @@ class _Switch:
         scale: float | None = None,
     ) -> Any:  # fmt: skip
         why = "return_debug_mask" if return_debug_mask else declines(
-            query, key, value, 0.0, scale, gradients=_require(query, key, value)
+            query, key, value, 0.0, scale
         )  # fmt: skip
         state = torch.empty((2,), dtype=torch.uint64, device=query.device)
         if dropout_p and not why:
@@ -198,9 +198,8 @@ class _Switch:
         return_debug_mask: bool = False, *, scale: float | None = None,
     ) -> Any:  # fmt: skip
         why = "return_debug_mask" if return_debug_mask else declines_cudnn(
-            query, key, value, attn_bias, dropout_p, is_causal, scale,
-            _require(query, key, value),
-        )  # fmt: skip
+            query, key, value, attn_bias, dropout_p, is_causal, scale
+        )
         made = why or _declines_gradient(attn_bias) or self._run(
             query, key, value, attn_bias, is_causal, scale, compute_log_sumexp
         )  # fmt: skip
@@ -223,10 +222,7 @@ class _Switch:
         compute_log_sumexp: bool, dropout_p: float = 0.0, is_causal: bool = False, *,
         scale: float | None = None,
     ) -> Any:  # fmt: skip
-        # Wide heads too: the backward of torch's kernel has no limit.
-        made: Any = declines(
-            query, key, value, dropout_p, scale, attn_bias, gradients=False
-        )
+        made: Any = declines(query, key, value, dropout_p, scale, attn_bias)
         made = made or _declines_gradient(attn_bias)
         if not made:
             b, h, s, _ = query.shape
@@ -280,7 +276,7 @@ class _Switch:
         scale: float | None = None,
     ) -> Any:  # fmt: skip
         made = (
-            declines(query, key, value, 0.0, scale, gradients=True)
+            declines(query, key, value, 0.0, scale)
             or _declines_backward()
             or self._run_backward(
                 grad_out, query, key, value, out, logsumexp, None, is_causal, scale,
@@ -303,9 +299,7 @@ class _Switch:
     ) -> Any:  # fmt: skip
         rows = logsumexp.squeeze(-1) if logsumexp.dim() == 4 else logsumexp
         made = (
-            declines_cudnn(
-                query, key, value, attn_bias, dropout_p, is_causal, scale, True
-            )
+            declines_cudnn(query, key, value, attn_bias, dropout_p, is_causal, scale)
             or _declines_backward()
             or self._run_backward(
                 grad_out, query, key, value, out, rows, attn_bias, is_causal, scale
@@ -325,9 +319,7 @@ class _Switch:
         dropout_p: float, grad_input_mask: Any, is_causal: bool = False, *,
         scale: float | None = None,
     ) -> Any:  # fmt: skip
-        made: Any = declines(
-            query, key, value, dropout_p, scale, attn_bias, gradients=True
-        )
+        made: Any = declines(query, key, value, dropout_p, scale, attn_bias)
         if not made and attn_bias is not None and grad_input_mask[3]:
             made = _MASK_GRADIENT
         made = made or _declines_backward()
@@ -418,18 +410,13 @@ def _are_wide_groups(q: Any, k: Any, v: Any) -> bool:
     for groups do not."""
     if not q.dim() == k.dim() == v.dim() == 4 or q.element_size() != 2:
         return False
-    if checks.declines_head_dims(q.shape[3], v.shape[3], False):
+    if checks.declines_head_dims(q.shape[3], v.shape[3]):
         return False
     return (
         max(q.shape[3], v.shape[3]) > checks.MAX_HEAD_DIM
         and 0 < k.shape[1] == v.shape[1] < q.shape[1]
         and q.shape[1] % k.shape[1] == 0
     )
-
-
-def _require(*given: Any) -> bool:
-    """Whether a backward may follow, by the same kernel of torch."""
-    return any(one.requires_grad for one in given)
 
 
 def _declines_gradient(bias: Any) -> str:

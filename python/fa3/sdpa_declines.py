@@ -21,18 +21,17 @@ def _capability(device: int) -> tuple[int, int]:
 
 def declines_cudnn(
     q: Any, k: Any, v: Any, bias: Any, dropout: float, causal: bool,
-    scale: float | None, gradients: bool,
+    scale: float | None,
 ) -> str:  # fmt: skip
     if causal and q.dim() == 4 and q.shape[2] != k.shape[2]:
         return "causal with queries and keys of unequal number, by cuDNN"
     if causal and bias is not None:
         return "causal with a mask"
-    return declines(q, k, v, dropout, scale, bias, gradients=gradients)
+    return declines(q, k, v, dropout, scale, bias)
 
 
 def declines(
-    q: Any, k: Any, v: Any, dropout: float, scale: float | None, bias: Any = None, *,
-    gradients: bool,
+    q: Any, k: Any, v: Any, dropout: float, scale: float | None, bias: Any = None
 ) -> str:
     """Why a call is torch's; "" if it is ours."""
     if dropout:
@@ -50,7 +49,7 @@ def declines(
         return "shapes that do not fit"
     if k.shape[1] == 0 or q.shape[1] % k.shape[1] or v.shape[1] != k.shape[1]:
         return "heads that key heads do not divide"
-    wide = checks.declines_head_dims(q.shape[3], v.shape[3], gradients)
+    wide = checks.declines_head_dims(q.shape[3], v.shape[3])
     if wide:
         return wide
     if scale is not None and not 0.0 < scale <= checks.MAX_SCALE_OF_GRADIENTS:

@@ -22,8 +22,7 @@ def forward(
     seqused_k: Any = None, alibi_slopes: Any = None, **more: Any,
 ) -> Any:  # fmt: skip
     why = "return_debug_mask" if return_debug_mask else _declines(
-        query, key, value, cum_seq_q, cum_seq_k, dropout_p, scale, seqused_k,
-        any(one.requires_grad for one in (query, key, value)),
+        query, key, value, cum_seq_q, cum_seq_k, dropout_p, scale, seqused_k
     ) or switch.declines(query, False)  # fmt: skip
     for name, one in ({"alibi_slopes": alibi_slopes} | more).items():
         why = why or (f"argument {name}" if one is not None else "")
@@ -53,7 +52,7 @@ def backward(
     window_size_right: int | None = None, **more: Any,
 ) -> Any:  # fmt: skip
     made: Any = _declines(
-        query, key, value, cum_seq_q, cum_seq_k, dropout_p, scale, None, True
+        query, key, value, cum_seq_q, cum_seq_k, dropout_p, scale, None
     ) or switch.declines(query, True)
     for name, one in more.items():
         made = made or (f"argument {name}" if one is not None else "")
@@ -116,7 +115,7 @@ def _text(named: dict[str, Any]) -> str:
 
 def _declines(
     q: Any, k: Any, v: Any, cu_q: Any, cu_k: Any, dropout: float, scale: float | None,
-    used_k: Any, gradients: bool,
+    used_k: Any,
 ) -> str:  # fmt: skip
     """Why a call is torch's; "" if it is ours."""
     if dropout:
@@ -140,7 +139,7 @@ def _declines(
         return "batches of different size"
     if k.shape[-2] == 0 or q.shape[-2] % k.shape[-2]:
         return "heads that key heads do not divide"
-    wide = checks.declines_head_dims(q.shape[-1], v.shape[-1], gradients)
+    wide = checks.declines_head_dims(q.shape[-1], v.shape[-1])
     if wide:
         return wide
     if scale is not None and not 0.0 < scale <= checks.MAX_SCALE_OF_GRADIENTS:

@@ -438,9 +438,6 @@ def _no_backward(
         return "they are switched off by set_backward(None); use torch.no_grad()"
     if q.dtype not in (torch.float16, torch.bfloat16):
         return f"element type {q.dtype}, the backward takes float16 and bfloat16"
-    wide = checks.no_gradients(q.shape[3], v.shape[3])
-    if wide:
-        return wide
     if traced is not None:
         for name, one, uses in zip(traced.names, traced.tensors, traced.uses):
             why = gradients.no_gradient(name, uses, one.shape)

@@ -37,6 +37,7 @@ EXAMPLES = {
                      " --lengths=first=148,62 --pages=page_table=random",
     "backward_bias": "--dims b=2,sq=20,sk=30",
     "backward_causal_gqa": "--dims b=1,sq=70,sk=90",
+    "backward_head_512": "--dims b=1,sq=30,sk=40",
     "backward_softcap_window": "--dims b=1,sq=70,sk=90 --scalar=scale=0.0625",
     "backward_varlen": "--dims tq=80,tk=130,b1=4 --lengths=cu_q=1,0,70"
                        " --lengths=cu_k=65,3,60",

@@ -122,7 +122,7 @@ class CommandTest(unittest.TestCase):
         for expected, *arguments in (
             ("3, expected a divisor of --heads, 16", "--key-heads", "3"),
             ("100, expected a multiple of 8 up to 512", "--head-dim", "100"),
-            ("512, expected a multiple of 8 up to 256", "--head-dim", "512", "--backward"),
+            ("520, expected a multiple of 8 up to 512", "--head-dim", "520", "--backward"),
             ("there is none with --kind decode", "--backward", "--kind", "decode"),
             ("there is no folder", "--out", "/no/such/folder/b.csv"),
         ):

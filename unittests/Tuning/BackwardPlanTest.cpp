@@ -75,6 +75,38 @@ TEST(BackwardPlan, TilesHaveTwoGroupsAndWholeSteps) {
   }
 }
 
+TEST(BackwardPlan, WideHeadsHaveTilesOf64Rows) {
+  struct Wide {
+    int64_t d, dv;
+    std::string columns;
+  };
+  const Wide all[] = {{512, 512, "64 32 32"},
+                      {576, 512, "64 32 32"},
+                      {320, 320, "64 64 64"},
+                      {64, 512, "64 64 64"},
+                      {264, 8, "64 64 64"}};
+  for (const Wide &wide : all) {
+    BackwardFacts facts;
+    facts.d = wide.d;
+    facts.dv = wide.dv;
+    facts.aux = {{}};
+    facts.aux.front().aux = BackwardProducts::OfPairs;
+    BackwardPlan made = planOf(facts);
+    EXPECT_EQ(namesOf(made), "dv dk dq");
+    std::string columns;
+    for (const BackwardPart &part : made.parts) {
+      EXPECT_EQ(part.tile.blockM, 64);
+      columns +=
+          (columns.empty() ? "" : " ") + std::to_string(part.tile.blockN);
+    }
+    EXPECT_EQ(columns, wide.columns) << wide.d << " " << wide.dv;
+    EXPECT_EQ(made.aux.front().tile.blockM, 64);
+    facts.demand.keptTiles = 2;
+    EXPECT_LT(planOf(facts).parts.back().tile.blockN, 64);
+    EXPECT_EQ(plan(facts, fused).refusal.substr(0, 17), "has no fused form");
+  }
+}
+
 TEST(BackwardPlan, DemandNarrowsSteps) {
   BackwardFacts plain = makeBackwardFacts(128), loads = plain, keeps = plain;
   loads.demand.loadedTiles = 1;

@@ -1516,10 +1516,21 @@ func.func @backward_dynamic_dim(%q: tensor<2x8x?x?xf16>, %k: tensor<2x8x?x64xf16
 
 // backward C3
 func.func @backward_head_dim(%q: tensor<2x8x?x60xf16>, %k: tensor<2x8x?x64xf16>, %v: tensor<2x8x?x64xf16>, %o: tensor<2x8x?x64xf16>, %lse: tensor<2x8x?xf32>, %do: tensor<2x8x?x64xf16>) {
-  // expected-error @+1 {{expects a head dim that is a multiple of 8 up to 256, that of q is 60}}
+  // expected-error @+1 {{expects a head dim that is a multiple of 8 up to 576, that of q is 60}}
   %g:3 = attention.backward %q, %k, %v, %o, %lse, %do
     : (tensor<2x8x?x60xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?xf32>, tensor<2x8x?x64xf16>)
     -> (tensor<2x8x?x60xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>)
+  return
+}
+
+// -----
+
+// backward C3
+func.func @backward_value_head_dim(%q: tensor<2x8x?x64xf16>, %k: tensor<2x8x?x64xf16>, %v: tensor<2x8x?x520xf16>, %o: tensor<2x8x?x520xf16>, %lse: tensor<2x8x?xf32>, %do: tensor<2x8x?x520xf16>) {
+  // expected-error @+1 {{expects a head dim that is a multiple of 8 up to 512, that of v is 520}}
+  %g:3 = attention.backward %q, %k, %v, %o, %lse, %do
+    : (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x520xf16>, tensor<2x8x?x520xf16>, tensor<2x8x?xf32>, tensor<2x8x?x520xf16>)
+    -> (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x520xf16>)
   return
 }
 

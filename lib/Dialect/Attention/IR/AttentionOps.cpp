@@ -202,10 +202,6 @@ static LogicalResult verifyBlocks(ForwardOp op) {
   return success();
 }
 
-/// Head dims of 16-bit operands: 512 and 64 columns beside them for keys, which
-/// fit shared memory as rows of queries and keys; two sums for values.
-static constexpr int64_t kMostQueryDim = 576, kMostValueDim = 512;
-
 LogicalResult ForwardOp::verify() {
   auto type = [](Value value) {
     return cast<RankedTensorType>(value.getType());

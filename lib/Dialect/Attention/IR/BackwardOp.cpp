@@ -151,15 +151,14 @@ struct NamedTensor {
 
 /// C3: the head dims of a tensor and of another one that has the same.
 static LogicalResult verifyHeadDims(BackwardOp op, NamedTensor tensor,
-                                    NamedTensor other) {
+                                    NamedTensor other, int64_t most) {
   int64_t dim = tensor.type.getShape().back();
   if (ShapedType::isDynamic(dim))
     return op.emitOpError("expects a static head dim, that of ")
            << tensor.name << " is dynamic";
-  if (dim < 8 || dim % 8 || dim > 256)
-    return op.emitOpError("expects a head dim that is a multiple of 8 up to "
-                          "256, that of ")
-           << tensor.name << " is " << dim;
+  if (dim < 8 || dim % 8 || dim > most)
+    return op.emitOpError("expects a head dim that is a multiple of 8 up to ")
+           << most << ", that of " << tensor.name << " is " << dim;
   if (other.type.getShape().back() != dim)
     return op.emitOpError("expects ")
            << tensor.name << " and " << other.name
@@ -245,9 +244,9 @@ LogicalResult BackwardOp::verify() {
         !tensor.type.getElementType().isF32())
       return emitOpError("expects ") << tensor.name << " of rank " << queryRank
                                      << " and f32, got " << tensor.type;
-  if (failed(verifyHeadDims(*this, q, k)) ||
-      failed(verifyHeadDims(*this, v, o)) ||
-      failed(verifyHeadDims(*this, v, outGrad)))
+  if (failed(verifyHeadDims(*this, q, k, kMostQueryDim)) ||
+      failed(verifyHeadDims(*this, v, o, kMostValueDim)) ||
+      failed(verifyHeadDims(*this, v, outGrad, kMostValueDim)))
     return failure();
 
   // Dimensions in front of heads and rows are that of the batch, or whatever a

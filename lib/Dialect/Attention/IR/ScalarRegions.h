@@ -11,6 +11,10 @@
 
 namespace fa3::attention {
 
+/// Head dims of 16-bit operands: 512 and 64 columns beside them for keys, which
+/// fit shared memory as rows of queries and keys; two sums for values.
+inline constexpr int64_t kMostQueryDim = 576, kMostValueDim = 512;
+
 /// Prints a region behind its keyword; nothing if it is empty.
 void printRegion(mlir::OpAsmPrinter &printer, llvm::StringRef keyword,
                  mlir::Region &region);

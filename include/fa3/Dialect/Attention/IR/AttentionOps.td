@@ -303,8 +303,8 @@ def Attention_BackwardOp : Attention_Op<"backward", [
         and do the last one.
     C2. q, k, v, o and do have one element type, f16 or bf16; lse and dlse have
         f32.
-    C3. the head dims are static multiples of 8 up to 256; q and k, and v, o and
-        do agree.
+    C3. the head dims are static multiples of 8, that of q and k up to 576, that of
+        v, o and do up to 512; they agree.
     C4. batch extents agree, where there is no place.
     C5. k and v agree in heads and in keys; q, o, do, lse and dlse in heads and
         queries.

@@ -37,6 +37,11 @@ private:
     return numberOf.lookup(value.getDefiningOp());
   }
   void join(unsigned a, unsigned b) { classes.join(a, b); }
+  SmallVector<unsigned> getWaitsForReaders(warp::GroupOp group,
+                                           unsigned arrival) const;
+  void joinWritten(
+      warp::GroupOp group, ArrayRef<std::pair<unsigned, unsigned>> waitsBefore,
+      const llvm::MapVector<unsigned, std::optional<unsigned>> &arrivalAfter);
 
   const ProtocolModel &model;
   llvm::MapVector<Operation *, unsigned> numberOf;
@@ -89,6 +94,43 @@ static SmallVector<SlotUse, 2> getSlotUses(Operation *op) {
   return {};
 }
 
+/// Where the group waits for nobody but those that wait for this arrival of
+/// its: readers that are other groups.
+SmallVector<unsigned> Partition::getWaitsForReaders(warp::GroupOp group,
+                                                    unsigned arrival) const {
+  const Parties &readers = model.barriers[arrival].waiting;
+  SmallVector<unsigned> waits;
+  if (readers.contains(group))
+    return waits;
+  for (auto [i, array] : llvm::enumerate(model.barriers))
+    if (array.waiting.contains(group) && !array.arriving.empty() &&
+        llvm::all_of(array.arriving.get(), [&](const Party &party) {
+          return readers.contains(party.group);
+        }))
+      waits.push_back(i);
+  return waits;
+}
+
+/// Buffers that threads write. Who asks for the slot early waits for other
+/// things in between: then every wait for its readers may be the one.
+void Partition::joinWritten(
+    warp::GroupOp group, ArrayRef<std::pair<unsigned, unsigned>> waitsBefore,
+    const llvm::MapVector<unsigned, std::optional<unsigned>> &arrivalAfter) {
+  for (auto [buffer, wait] : waitsBefore) {
+    std::optional<unsigned> arrival = arrivalAfter.lookup(buffer);
+    SmallVector<unsigned> waits;
+    if (arrival)
+      waits = getWaitsForReaders(group, *arrival);
+    if (waits.empty() || llvm::is_contained(waits, wait))
+      waits = {wait};
+    for (unsigned each : waits)
+      join(each, buffer);
+  }
+  for (auto [buffer, arrival] : arrivalAfter)
+    if (arrival)
+      join(*arrival, buffer);
+}
+
 /// What uses one position of a ring belongs together. Positions of rings with
 /// one slot are constants and tell nothing: there, what is written belongs to
 /// the wait before, and what threads write to the arrival after the last of it.
@@ -96,8 +138,9 @@ void Partition::joinGroup(warp::GroupOp group) {
   llvm::DenseMap<Value, unsigned> firstOf;
   std::optional<unsigned> lastWait;
   llvm::MapVector<unsigned, std::optional<unsigned>> arrivalAfter;
+  SmallVector<std::pair<unsigned, unsigned>> waitsBefore;
   group.walk([&](Operation *op) {
-    bool writes = isa<TmaLoadOp, SmemStoreOp, MailboxPostOp>(op);
+    bool writes = isa<TmaLoadOp, MailboxPostOp>(op);
     for (auto [object, slot] : getSlotUses(op)) {
       unsigned number = get(object);
       bool isConstant = matchPattern(slot, m_Constant());
@@ -107,11 +150,14 @@ void Partition::joinGroup(warp::GroupOp group) {
         join(*lastWait, number);
       if (!isConstant || group->isAncestor(object.getDefiningOp()))
         continue;
-      if (isa<SmemStoreOp>(op))
+      if (isa<SmemStoreOp>(op)) {
         arrivalAfter[number].reset();
-      else if (isa<BarrierArriveOp>(op))
+        if (lastWait)
+          waitsBefore.push_back({number, *lastWait});
+      } else if (isa<BarrierArriveOp>(op)) {
         for (auto &[buffer, arrival] : arrivalAfter)
           arrival = arrival.value_or(number);
+      }
     }
     if (auto load = dyn_cast<TmaLoadOp>(op))
       join(get(load.getBuffer()), get(load.getBarrier()));
@@ -119,9 +165,7 @@ void Partition::joinGroup(warp::GroupOp group) {
       if (matchPattern(wait.getIndex(), m_Constant()))
         lastWait = get(wait.getBarrier());
   });
-  for (auto [buffer, arrival] : arrivalAfter)
-    if (arrival)
-      join(*arrival, buffer);
+  joinWritten(group, waitsBefore, arrivalAfter);
 }
 
 std::vector<ProtocolScope> Partition::getScopes() {
