@@ -166,12 +166,11 @@ def attention(
         grads = torch.is_grad_enabled() and any(
             getattr(one, "requires_grad", False) for one in (q, k, v, *rest)
         )
-        if lists is not None and (grads or not lists.fits):
-            if compiling:
-                # The mask would be made inside of the graph: it breaks here.
-                return dynamo_door().run_eagerly(q, k, v, **asked)
+        # Where Dynamo traces, a mask of tables is made inside of the graph.
+        inside = compiling and lists is not None and (grads or not lists.fits)
+        if lists is not None and not inside and (grads or not lists.fits):
             mask_mod, lists = blocks.as_mask(lists, mask_mod), None
-        if score_mod is mask_mod is lists is None:
+        if score_mod is None and mask_mod is None and lists is None:
             if plain and not (compiling or grads):
                 # The way of almost all calls.
                 key = call_key(
@@ -182,7 +181,7 @@ def attention(
                     return call(q, k, v, scale)
         elif not compiling:
             traced = None
-            if not (score_mod is mask_mod is None):
+            if score_mod is not None or mask_mod is not None:
                 traced = trace_mods(score_mod, mask_mod)
             if traced is not None and torch.is_grad_enabled() and any(
                 one.requires_grad for one in traced.tensors
@@ -213,13 +212,16 @@ def attention(
         # With a state that is drawn for each call, what is kept of a call is an operator's.
         by_operator = dropout_p and not interpret and out is lse is None
         if compiling or grads or by_operator:
-            if compiling and not (score_mod is mask_mod is None):
-                described = dynamo_door().describe(score_mod, mask_mod)
+            if compiling and (inside or score_mod is not None or mask_mod is not None):
+                described = None
+                if not inside:
+                    described = dynamo_door().describe(score_mod, mask_mod)
                 if described is None or (
                     lists is not None and any(one.requires_grad for one in described.tensors)
                 ):
-                    # Dynamo cannot guard what they read: the graph breaks here.
-                    return dynamo_door().run_eagerly(q, k, v, **asked)
+                    # Dynamo makes graphs of them.
+                    named["alibi_slopes"] = alibi_slopes
+                    return dynamo_door().run_inside(q, k, v, lists, named, asked)
                 named["score_mod"], named["mask_mod"] = described, None
             if not (out is lse is None):
                 return dynamo_door().run_outside(

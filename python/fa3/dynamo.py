@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import torch
 
-from . import packed, serving, trace
+from . import inside, packed, serving, trace
 from .blocks import Lists
 from .request import Request
 
@@ -116,6 +116,16 @@ def follow(functions: Any, path: Any) -> Any:
         else:
             value = value[name]
     return value
+
+
+def run_inside(
+    q: Any, k: Any, v: Any, lists: Lists | None, named: dict[str, Any], asked: dict[str, Any]
+) -> Any:
+    """A call of fa3.attention with mods that are made by what is compiled, in its graph;
+    `asked`: as it was asked for, where the graph has to break."""
+    if inside.operator is None:
+        return run_eagerly(q, k, v, **asked)
+    return inside.attention(q, k, v, lists, named)
 
 
 @torch.compiler.disable

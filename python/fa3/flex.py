@@ -8,7 +8,7 @@ import functools
 import sys
 from typing import Any, Callable
 
-from . import api, blocks, tuning
+from . import api, blocks, flex_options, tuning
 from .errors import ArgumentError, UnsupportedError
 
 
@@ -24,15 +24,17 @@ def flex_attention(
     kernel_options: dict[str, Any] | None = None,
     *,
     return_aux: Any = None,
+    interpret: bool | str = False,
 ) -> Any:
     """As torch.nn.attention.flex_attention: query (b, h, s, d), key and value
     (b, hk, keys, d). Of a block_mask the lists of blocks are read, by the kernel,
     and the mask_mod is traced. kernel_options has options of
     fa3's kernels in small letters, such as "block_m": 128 (docs/Tuning.md), without
-    gradients and not under torch.compile. Those of other kernels are hints and change
-    nothing, but "BLOCKS": "mask" says that the lists are those that follow from the mask_mod, as
-    create_block_mask makes them: then the compiler finds the blocks itself, which
-    is faster for causal masks, windows and the like, and for their gradients."""
+    gradients and not under torch.compile. Those of FlexAttention's kernels are hints and
+    change nothing; others are an error. "BLOCKS": "mask" says that the lists are those
+    that follow from the mask_mod, as create_block_mask makes them: then the compiler
+    finds the blocks itself, which is faster for causal masks, windows and the like, and
+    for their gradients. interpret: as in fa3.attention, on the CPU, for tests."""
     if query.shape[1] != key.shape[1] and not enable_gqa:
         raise ArgumentError(
             "key",
@@ -44,25 +46,28 @@ def flex_attention(
             raise UnsupportedError("flex_attention: return_aux with max_scores")
         wants_lse = bool(return_aux.lse)
     mask_mod = None
-    how = (kernel_options or {}).get("BLOCKS", "lists")
-    if how not in ("lists", "mask"):
-        raise ArgumentError("kernel_options", f"BLOCKS {how!r}, expected 'lists' or 'mask'")
+    how, options = flex_options.split(kernel_options)
     if block_mask is not None and how == "mask":
         # Only checked.
         _, mask_mod = blocks.read(block_mask, *api.extents(query, key, "bhsd"))
         if mask_mod is None:
             raise ArgumentError("block_mask", "has no mask_mod, which BLOCKS 'mask' asks for")
         block_mask = None
-    options = tuning.split_options(kernel_options) if kernel_options else ()
     if options and block_mask is not None:
         raise UnsupportedError(
             f"flex_attention: kernel_options {', '.join(dict(options))} beside lists of "
             "blocks; BLOCKS 'mask' finds the blocks by the mask_mod"
         )
+    if options and interpret:
+        raise UnsupportedError(
+            f"flex_attention: kernel_options {', '.join(dict(options))} with interpret"
+        )
     if options:
         attend: Any = functools.partial(tuning.attention, options)
     else:
-        attend = functools.partial(api.attention, block_mask=block_mask)
+        attend = functools.partial(
+            api.attention, block_mask=block_mask, interpret=interpret
+        )
     made = attend(
         query, key, value, score_mod=score_mod, mask_mod=mask_mod, scale=scale,
         return_lse=wants_lse,

@@ -228,19 +228,6 @@ def _compare(made: Any, wanted: Any) -> None:
         raise UnsupportedError("its results are not those without options")
 
 
-def split_options(given: Mapping[str, Any] | None) -> tuple[tuple[str, Any], ...]:
-    """What kernel_options has of fa3: names in small letters, such as block_m. Those
-    of FlexAttention are in capitals, or of Triton's launches, and hints."""
-    hints = ("num_warps", "num_stages", "num_ctas", "num_buffers_warp_spec")
-    triton = ("matrix_instr_nonkdim", "waves_per_eu", "kpack", "num_consumer_groups")
-    made = {
-        name: value for name, value in (given or {}).items()
-        if name == name.lower() and name not in (*hints, *triton)
-        and not name.startswith(("fwd_", "bwd_"))
-    }  # fmt: skip
-    return tuple(sorted(made.items()))
-
-
 def attention(options: Any, q: Any, k: Any, v: Any, **named: Any) -> Any:
     """fa3.attention by a kernel of these options, without gradients."""
     torch = tensors.torch_module()

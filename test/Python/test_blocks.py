@@ -3,12 +3,11 @@
 against what the lists say; tables where there are no kernels with lists."""
 
 import unittest
-from unittest import mock
 
 import support
 
 import fa3
-from fa3 import api, blocks, kernels
+from fa3 import blocks, kernels
 
 if support.HAS_TORCH:
     import torch
@@ -39,11 +38,9 @@ class BlocksTest(unittest.TestCase):
         )
 
     def run_flex(self, *args, **named):
-        real = api.attention
-        with mock.patch.object(
-            api, "attention", lambda *args, **more: real(*args, **more, interpret=True)
-        ):
-            return fa3.flex_attention(*args, enable_gqa=True, return_lse=True, **named)
+        return fa3.flex_attention(
+            *args, enable_gqa=True, return_lse=True, interpret=True, **named
+        )
 
     def test_lists_made_in_inference_mode(self):
         # They have no count of writes.

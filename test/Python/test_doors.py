@@ -29,7 +29,7 @@ class Interpreted(unittest.TestCase):
     def setUp(self):
         real = api.attention
         patch = mock.patch.object(
-            api, "attention", lambda *args, **named: real(*args, **named, interpret=True)
+            api, "attention", lambda *args, **named: real(*args, **(named | {"interpret": True}))
         )
         patch.start()
         self.addCleanup(patch.stop)
@@ -151,7 +151,7 @@ class FlexTest(Interpreted):
     def test_signature(self):
         ours = list(inspect.signature(fa3.flex_attention).parameters)
         theirs = list(inspect.signature(flex.flex_attention).parameters)
-        self.assertEqual(ours, theirs)
+        self.assertEqual(ours, [*theirs, "interpret"])
 
     def test_aux(self):
         o, aux = fa3.flex_attention(
@@ -171,6 +171,23 @@ class FlexTest(Interpreted):
             fa3.flex_attention(q, q, q, block_mask=causal)
         with self.assertRaisesRegex(fa3.ArgumentError, "'kernel_options': BLOCKS 'all'"):
             fa3.flex_attention(q, q, q, kernel_options={"BLOCKS": "all"})
+
+
+@support.needs_torch
+@support.needs_interpreter
+class FlexInterpretTest(unittest.TestCase):
+    def test_interpret(self):
+        q, k, bias = torch.randn(2, 4, 33, 16), torch.randn(2, 2, 50, 16), torch.randn(33, 50)
+        mod = lambda s, b, h, i, j: s + bias[i, j]  # noqa: E731
+        mask = flex.create_block_mask(
+            lambda b, h, i, j: (j <= i + 17) & (i % 7 != 3), None, None, 33, 50, device="cpu"
+        )
+        named = {"block_mask": mask, "enable_gqa": True, "scale": 0.3}
+        expected = flex.flex_attention(q, k, k, mod, **named)
+        q, k = q.half(), k.half()
+        for how in (True, "definition"):
+            o = fa3.flex_attention(q, k, k, mod, interpret=how, **named)
+            torch.testing.assert_close(o.float(), expected, atol=4e-3, rtol=4e-3)
 
 
 @support.needs_torch

@@ -134,6 +134,19 @@ class TuningTest(unittest.TestCase):
         fa3.flex_attention(q, q, q, mod, kernel_options=hints)
         self.assertEqual(list(kernels.kernels.values()), [plain])
         self.assertEqual(len(kernels._chosen), 1)
+        for name, expected in (
+            ("BLOCKM", "'BLOCKM' is no option .*; did you mean 'BLOCK_M'"),
+            ("bwd_BLOCK_M3", "did you mean 'bwd_BLOCK_M.?'"), ("TILES", "'TILES' is no option"),
+            (7, "key 7, expected a string"),
+        ):  # fmt: skip
+            with self.assertRaisesRegex(fa3.ArgumentError, expected):
+                fa3.flex_attention(q, q, q, mod, kernel_options={name: 1})
+        with self.assertRaisesRegex(fa3.ArgumentTypeError, "str, expected a dictionary"):
+            fa3.flex_attention(q, q, q, mod, kernel_options="BLOCK_M")
+        with self.assertRaisesRegex(fa3.UnsupportedError, "block_m with interpret"):
+            fa3.flex_attention(
+                q, q, q, mod, kernel_options={"block_m": 64}, interpret=True
+            )
         with self.assertRaisesRegex(fa3.Fa3Error, "blok-m"):
             fa3.flex_attention(q, q, q, mod, kernel_options={"blok_m": 64})
         q.requires_grad_()
