@@ -88,11 +88,15 @@ def __dir__() -> list[str]:
 
 
 def _version() -> str:
-    """That of CMakeLists.txt, which a wheel has as its metadata."""
+    """That of CMakeLists.txt, which a wheel has as its metadata, and a folder of
+    scripts/hub_kernel.py as a file."""
     import pathlib
     import re
     from importlib import metadata
 
+    stated = pathlib.Path(__file__).with_name("VERSION")
+    if stated.exists():
+        return stated.read_text().strip()
     source = pathlib.Path(__file__).resolve().parents[2] / "CMakeLists.txt"
     if source.exists():
         found = re.search(r"project\(fa3 VERSION ([0-9.]+)", source.read_text())
@@ -123,7 +127,9 @@ def _configure_logging() -> None:
 def _list_in_torch() -> None:
     """fa3.register(), where torch is loaded, without importing more."""
     attention_module = _sys.modules.get("torch.nn.attention")
-    if hasattr(attention_module, "register_flash_attention_impl"):
+    listed = getattr(attention_module, "list_flash_attention_impls", lambda: ("fa3-compiler",))
+    # By another copy of the package, if it is.
+    if "fa3-compiler" not in listed():
         attention_module.register_flash_attention_impl(
             "fa3-compiler",
             register_fn=lambda: importlib.import_module(".sdpa", __name__)._activated_by_torch(),

@@ -11,6 +11,7 @@ from typing import Any, Sequence
 import torch
 
 from . import flops, watch
+from .namespace import ops
 from .program import Program, parse
 
 _WHAT = "fa3.attention"
@@ -35,7 +36,7 @@ class Attention(torch.autograd.Function):
 
     @staticmethod
     def forward(q: Any, k: Any, v: Any, asked: Asked, *extras: Any) -> Any:
-        return torch.ops.fa3.inference(
+        return ops.inference(
             q, k, v, list(extras), list(asked.numbers), asked.text, asked.scale
         )
 
@@ -93,7 +94,7 @@ class Gradients(torch.autograd.Function):
         do: Any, dlse: Any, q: Any, k: Any, v: Any, o: Any, lse: Any, asked: Asked,
         *extras: Any,
     ) -> Any:  # fmt: skip
-        *made, given = torch.ops.fa3.backward(
+        *made, given = ops.backward(
             do, dlse, q, k, v, o, lse, list(extras), list(asked.numbers), asked.text,
             asked.scale,
         )  # fmt: skip

@@ -7,10 +7,10 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-import torch
 
 from . import watch
 from .checks import DIMS
+from .namespace import ops
 from .program import parse
 
 
@@ -112,7 +112,6 @@ _FORMULAS = {
 
 def _registered() -> list[tuple[Any, Any]]:
     """Operators that there are, with formulas."""
-    ops = torch.ops.fa3
     return [(getattr(ops, name), one) for name, one in _FORMULAS.items() if hasattr(ops, name)]
 
 

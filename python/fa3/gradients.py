@@ -107,7 +107,7 @@ def is_deterministic() -> bool:
     """Whether somebody has asked for the same bits in every run:
     torch.use_deterministic_algorithms(True), fa3.torch.set_backward("deterministic"),
     or xla_gpu_deterministic_ops or xla_gpu_exclude_nondeterministic_ops in XLA_FLAGS."""
-    torch, door = sys.modules.get("torch"), sys.modules.get("fa3.torch")
+    torch, door = sys.modules.get("torch"), sys.modules.get(f"{__package__}.torch")
     if torch is not None and torch.are_deterministic_algorithms_enabled():
         return True
     if door is not None and door._kind == "deterministic":

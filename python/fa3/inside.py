@@ -18,6 +18,7 @@ from . import blocks, checks, tensors, watch
 from . import torch as door
 from .errors import TraceError, UnsupportedError
 from .graph import BOOL, FLOAT, INDEX, Graph
+from .namespace import ops
 from .standins import Session, Table, Value, current, to_node
 from .trace import _ARGUMENTS, Traced, _finish, _torch_mode, trace_mods
 
@@ -174,7 +175,7 @@ def _launch(
             return_lse, layout, interpret, backward, None if is_table else found,
             dropout_p=dropout_p,
         )  # fmt: skip
-    call = torch.ops.fa3.forward if needs_grad else torch.ops.fa3.inference
+    call = ops.forward if needs_grad else ops.inference
     return call(q, k, v, tensors.beside(q, extras), numbers, program, scale)
 
 

@@ -11,6 +11,7 @@ import torch
 
 from . import flops, gradients, merging, packed, serving, watch
 from .errors import UnsupportedError
+from .namespace import NAME, ops
 
 _ARRAYS = "Tensor? cu_q, Tensor? cu_k, Tensor? used_q, Tensor? used_k"
 _PLACES = "Tensor? batch_index, Tensor? leftpad, Tensor? page_table"
@@ -27,7 +28,7 @@ _NEW = (
 _MOST = "SymInt? max_q, SymInt? max_k"
 
 # No argument has a default, as in fa3.torch.
-_library = torch.library.Library("fa3", "FRAGMENT")
+_library = torch.library.Library(NAME, "FRAGMENT")
 _TAGS = (torch.Tag.pt2_compliant_tag, torch.Tag.needs_exact_strides)
 for _schema in (
     f"serve(Tensor q, Tensor k, Tensor v, {_ARRAYS}, {_PLACES}, {_SCALES}, {_MOST}, "
@@ -87,9 +88,9 @@ def serve(q: Any, k: Any, v: Any, **given: Any) -> Any:
     rest.append(_spelled(named["interpret"]))
     new = [named[name] for name in _NEW_NAMES]
     if all([one is None for one in (*new[:4], *new[5:])]):
-        o, lse = torch.ops.fa3.serve(q, k, v, *rest)
+        o, lse = ops.serve(q, k, v, *rest)
     else:
-        o, lse = torch.ops.fa3.append(q, k, v, *rest, *new)
+        o, lse = ops.append(q, k, v, *rest, *new)
     out = named["out"]
     if out is not None:
         watch.check_output("out", o, out)
@@ -149,7 +150,7 @@ def attention(
 ) -> Any:  # fmt: skip
     """packed.attention, where Dynamo traces, or others record."""
     left, right = _ends(window)
-    o, lse = torch.ops.fa3.packed(
+    o, lse = ops.packed(
         q, k, v, cu_q, cu_k, used_q, used_k, max_q, max_k, causal, left, right,
         float(softcap), chunk, scale, deterministic or gradients.is_deterministic(),
         _spelled(interpret),
@@ -188,7 +189,7 @@ def _backward_rule(ctx: Any, do: Any, dlse: Any) -> Any:
     if do is None:
         do = torch.zeros_like(o)
     watch.check_gradients("packed sequences", do, dlse)
-    grads = torch.ops.fa3.packed_backward(
+    grads = ops.packed_backward(
         do, dlse, q, k, v, o, lse, cu_q, cu_k, used_q, used_k, *ctx.rest
     )
     return *grads, *none
@@ -217,7 +218,7 @@ def backward(
     """dq, dk and dv of packed sequences, of q, k, v, o and lse."""
     flops.count()
     left, right = _ends(named["window"])
-    return torch.ops.fa3.packed_backward(
+    return ops.packed_backward(
         do, dlse, *given, *arrays, max_q, max_k, named["causal"], left, right,
         float(named["softcap"]), named["chunk"], named["scale"], deterministic,
         _spelled(named["interpret"]),
@@ -273,7 +274,7 @@ def merge(
     for name, one in (("outs", outs), ("lses", lses), ("sinks", sinks)):
         if one is not None and one.requires_grad and torch.is_grad_enabled():
             raise UnsupportedError(f"merge: gradients, and '{name}' requires some")
-    return torch.ops.fa3.merge(outs, lses, sinks, layout, out_dtype, _spelled(interpret))
+    return ops.merge(outs, lses, sinks, layout, out_dtype, _spelled(interpret))
 
 
 def _merge(
@@ -303,14 +304,14 @@ for _name, _function, _fake in (
 ):
     for _key in ("CUDA", "CPU"):
         _library.impl(_name, watch.kernel(_function), _key)
-    torch.library.register_fake(f"fa3::{_name}", _fake, lib=_library)
+    torch.library.register_fake(f"{NAME}::{_name}", _fake, lib=_library)
 torch.library.register_autograd(
-    "fa3::packed", _backward_rule, setup_context=_setup_context, lib=_library
+    f"{NAME}::packed", _backward_rule, setup_context=_setup_context, lib=_library
 )
 for _name, _what in (
     ("packed_backward", str(watch.second_order("packed sequences"))),
     ("serve", "gradients of torch.ops.fa3.serve; fa3.packed.attention has some"),
     ("merge", "gradients of fa3.merge"),
 ):
-    torch.library.register_autograd(f"fa3::{_name}", _without(_what), lib=_library)
+    torch.library.register_autograd(f"{NAME}::{_name}", _without(_what), lib=_library)
 flops.register()

@@ -18,6 +18,7 @@ from . import api, checks, flops, gradients, tensors, watch
 from .blocks import NAMES as LISTS
 from .blocks import Lists
 from .errors import ArgumentError, ArgumentTypeError, UnsupportedError
+from .namespace import NAME, ops
 from .program import EXTRAS, Program, mods_text, parse, to_text
 from .request import run_again, run_program
 from .sdpa import Report, activate, deactivate, is_active, register, report
@@ -36,7 +37,7 @@ __all__ = [
 # `program` is a fa3.program.Program as text, `extras` the tensors that it names and
 # then those of mods, `numbers` what mods have captured. No argument has a default:
 # torch strips those, and then its autograd for lists of tensors counts wrong.
-_library = torch.library.Library("fa3", "DEF")
+_library = torch.library.Library(NAME, "DEF")
 # What has no gradients is an operator of its own: a rule for them in Python costs as
 # much host time as the dispatch itself, also where nobody asks for gradients.
 for _name in ("forward", "inference"):
@@ -152,7 +153,7 @@ def _backward_rule(ctx: Any, do: Any, dlse: Any) -> Any:
 
     def run(do: Any, dlse: Any) -> tuple[Any, ...]:
         flops.count()
-        *made, given = torch.ops.fa3.backward(
+        *made, given = ops.backward(
             do, dlse, q, k, v, o, lse, extras, ctx.numbers, ctx.program, ctx.scale
         )
         return (*made, *given)
@@ -237,15 +238,16 @@ for _key in ("CUDA", "CPU"):
 # register_fake asks inspect for this line, which then looks for the module of this file
 # among all that are loaded, 30 ms with torch. So inspect's cache says it at once.
 inspect.modulesbyfile.setdefault(__file__, __name__)
-torch.library.register_fake("fa3::forward", _forward_fake, lib=_library)
-torch.library.register_fake("fa3::inference", _forward_fake, lib=_library)
-torch.library.register_fake("fa3::backward", _backward_fake, lib=_library)
+torch.library.register_fake(f"{NAME}::forward", _forward_fake, lib=_library)
+torch.library.register_fake(f"{NAME}::inference", _forward_fake, lib=_library)
+torch.library.register_fake(f"{NAME}::backward", _backward_fake, lib=_library)
 torch.library.register_autograd(
-    "fa3::forward", _backward_rule, setup_context=_setup_context, lib=_library
+    f"{NAME}::forward", _backward_rule, setup_context=_setup_context, lib=_library
 )
-torch.library.register_autograd("fa3::backward", _no_second_order, lib=_library)
+torch.library.register_autograd(f"{NAME}::backward", _no_second_order, lib=_library)
 flops.register()
-register()
+if NAME == "fa3":  # not a second copy of the package
+    register()
 
 # -----------------------------------------------------------------------------
 # The function
@@ -338,7 +340,7 @@ def attention(
         (q_descale, k_descale, v_descale, bias, alibi_slopes, sinks, rng_state),
         out_dtype, return_lse, layout, interpret, backward, lists, dropout_p=dropout_p,
     )  # fmt: skip
-    operator = torch.ops.fa3.forward if needs_grad else torch.ops.fa3.inference
+    operator = ops.forward if needs_grad else ops.inference
     extras = tensors.beside(q, extras)
     o, lse = operator(q, k, v, extras, numbers, program, scale)
     return (o, lse) if return_lse else o

@@ -12,6 +12,7 @@ from . import api, blocks, flops, tensors, watch
 from . import torch as door
 from .derivatives import Asked, Attention
 from .errors import ArgumentError, UnsupportedError
+from .namespace import ops
 from .trace import Traced, trace_mods
 
 
@@ -74,9 +75,9 @@ def attention(
         asked = Asked(tuple(numbers), program, scale)
         made = Attention.apply(q, k, v, asked, *extras)
     elif needs_grad:
-        made = torch.ops.fa3.forward(q, k, v, extras, numbers, program, scale)
+        made = ops.forward(q, k, v, extras, numbers, program, scale)
     else:
-        made = torch.ops.fa3.inference(q, k, v, extras, numbers, program, scale)
+        made = ops.inference(q, k, v, extras, numbers, program, scale)
     for name, one, target in (("out", made[0], out), ("lse", made[1], lse)):
         if target is not None:
             if name == "lse" and not return_lse:
