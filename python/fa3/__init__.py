@@ -38,12 +38,15 @@ _NAMES = {
     "flex_attention": "flex",
     "merge": "merging",
     "BlockMask": "blocks",
+    "install_flash_attn_2": "flash_attn_2",
     "install_flash_attn_3": "flash_attn_3",
     "register": "sdpa",
+    "uninstall_flash_attn_2": "flash_attn_2",
     "uninstall_flash_attn_3": "flash_attn_3",
 }
 _MODULES = (
-    "torch", "jax", "hf", "hf_flash", "flash_attn_3", "flash_attn_interface", "flex", "api",
+    "torch", "jax", "hf", "hf_flash", "flash_attn_2", "flash_attn_3", "flash_attn_interface",
+    "flex", "api",
     "bench", "blocks", "bundle", "cache", "call", "compiler", "driver", "foreign", "gradients",
     "invariance", "launch", "masks", "merging", "operators", "packed", "program", "request",
     "serving", "spec", "tensors", "trace", "tuning",
@@ -53,8 +56,8 @@ __all__ = [
     "ArgumentError", "ArgumentTypeError", "BlockMask", "CompileError",
     "CompilerNotFoundError", "Diagnostic", "Fa3Error", "Kernel", "SettingError",
     "TraceError", "UnsupportedError", "attention", "attention_kernel", "autotune", "compile",
-    "compile_program", "flex_attention", "install_flash_attn_3", "merge", "register",
-    "uninstall_flash_attn_3",
+    "compile_program", "flex_attention", "install_flash_attn_2", "install_flash_attn_3",
+    "merge", "register", "uninstall_flash_attn_2", "uninstall_flash_attn_3",
 ]  # fmt: skip
 
 if TYPE_CHECKING:
@@ -62,6 +65,7 @@ if TYPE_CHECKING:
     from .api import attention, attention_kernel
     from .blocks import BlockMask
     from .driver import Kernel, compile
+    from .flash_attn_2 import install_flash_attn_2, uninstall_flash_attn_2
     from .flash_attn_3 import install_flash_attn_3, uninstall_flash_attn_3
     from .flex import flex_attention
     from .foreign import compile_program
