@@ -46,6 +46,7 @@ EXAMPLES = {
     "decode_paged": "--dims b=2,sq=2,p0=7,pages_of_sequence=3 " + PAGED,
     "decode_split": "--dims b=2,sq=1,sk=300 --lengths=used_k=260,5"
                     " --scalar splits=3",
+    "dropout": "--dims b=1,sq=70,sk=200 --input rng_state={folder}/rng_state.npy",
     "fp8_decode_paged": "--dims b=2,sq=2,p0=7,pages_of_sequence=3,q_scale.0=2,"
                         "k_scale.0=2,v_scale.0=2 " + PAGED,
     "fp8_blocks": "--dims b=1,h=2,hk=1,sq=70,sk=130",
@@ -53,6 +54,10 @@ EXAMPLES = {
                  "v_scale.0=1,v_scale.1=1",
     "fp8_transposed_v": "--dims b=1,h=2,hk=1,sq=70,sk=144",
     "gemm": "--dims m=200,n=136,k=136",
+    "grouped_gemm": "--dims m=210,n=72,k=80,groups=3,entries=6,one=1"
+                    " --distribution=uniform --lengths=row=83,1,70,0,200,203"
+                    " --lengths=end=200,66,80,1,203,210"
+                    " --lengths=group=2,0,1,0,1,1 --lengths=count=5",
     "head_512": "--dims b=1,sq=70,sk=130",
     "int8_scores": "--dims b=1,h=2,hk=1,sq=70,sk=130",
     "merge_prefix": "--dims parts=2,b=3,s=2",
@@ -98,8 +103,14 @@ def mask_arguments(path, folder):
 
 def problems(folder):
     """(name, file, arguments) of everything."""
+    missing = {path.stem for path in (ROOT / "examples").glob("*.mlir")} - set(EXAMPLES)
+    if missing:
+        sys.exit(f"no arguments for the examples {sorted(missing)}")
+    run([sys.executable, check_each_pass.TABLE, folder / "rng_state.npy", "<i8", "2",
+         "1234567 + i"])
     for name, arguments in EXAMPLES.items():
-        yield name, ROOT / "examples" / f"{name}.mlir", arguments.split()
+        yield (name, ROOT / "examples" / f"{name}.mlir",
+               arguments.format(folder=folder).split())
     for path in sorted(masks.MASKS.glob("*.mlir")):
         yield "mask-" + path.stem, path, mask_arguments(path, folder)
     slopes = folder / "slopes.npy"

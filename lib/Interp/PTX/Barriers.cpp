@@ -1,8 +1,8 @@
 //===- Barriers.cpp - barriers, mbarriers, fences, registers --------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sections 9.7.13.1 to 9.7.13.4, "bar", "barrier", "bar.warp.sync", "fence",
-// 9.7.13.15, "mbarrier", and 9.7.19.5, "setmaxnreg".
+// Of section 9.7.13, "Parallel Synchronization and Communication Instructions",
+// what stands by each handler, and setmaxnreg.
 //===----------------------------------------------------------------------===//
 
 #include "Lanes.h"
@@ -26,12 +26,13 @@ bool arriveNamed(Warp &w, const Instr &in, NamedBarrier &barrier) {
   if (barrier.arrived < barrier.threads)
     return false;
   barrier.arrived = 0;
+  barrier.present = 0;
   ++barrier.generation;
   barrier.completed = barrier.arriving;
   return true;
 }
 
-/// imm[0]: whether it waits.
+/// bar.sync, bar.arrive (section 9.7.13.1). imm[0]: whether it waits.
 Step runBarrier(Warp &w, const Instr &in, uint32_t mask) {
   Step met = requireConverged(w, in, mask);
   if (met != Step::Next)
@@ -53,6 +54,12 @@ Step runBarrier(Warp &w, const Instr &in, uint32_t mask) {
       return w.fail(in, "is for " + Twine(*threads) + " threads, line " +
                             Twine(barrier.line) + " waits for " +
                             Twine(barrier.threads) + " at the same barrier");
+    uint64_t bit = uint64_t(1) << w.index;
+    if (barrier.present & bit)
+      return w.fail(in,
+                    "is reached by the warp a second time, before barrier " +
+                        Twine(*number) + " has opened");
+    barrier.present |= bit;
     barrier.threads = *threads;
     w.strand->ticket = barrier.generation;
     arriveNamed(w, in, barrier);
@@ -115,6 +122,7 @@ void notePhase(MbarrierState &state, int64_t before, const Agents &agents) {
                         uint32_t(state.barrier.getPhase()));
 }
 
+/// Section 9.7.13.15.9.
 Step runInit(Warp &w, const Instr &in, uint32_t mask) {
   Step result = Step::Next;
   forLanes(mask, [&](unsigned lane) {
@@ -146,6 +154,7 @@ Step runInit(Warp &w, const Instr &in, uint32_t mask) {
   return result;
 }
 
+/// Section 9.7.13.15.10.
 Step runInvalidate(Warp &w, const Instr &in, uint32_t mask) {
   return forBarriers(w, in, mask, [&](MbarrierState &, unsigned lane) {
     int64_t place = Block::toShared(getAddress(w, in, lane));
@@ -155,6 +164,7 @@ Step runInvalidate(Warp &w, const Instr &in, uint32_t mask) {
   });
 }
 
+/// mbarrier.expect_tx (section 9.7.13.15.11), mbarrier.arrive (9.7.13.15.13).
 /// imm: offset, whether it arrives, whether it expects bytes. Operands: the
 /// address, then bytes or a number of arrivals.
 Step runArrive(Warp &w, const Instr &in, uint32_t mask) {
@@ -184,9 +194,9 @@ Step runArrive(Warp &w, const Instr &in, uint32_t mask) {
   return result;
 }
 
-/// imm: offset, whether the operand is a parity, whether it may block. The
-/// first attempt of a blocking wait fails, as it may on a chip: a program has
-/// to come back.
+/// mbarrier.test_wait, mbarrier.try_wait (section 9.7.13.15.16). imm: offset,
+/// whether the operand is a parity, whether it may block. The first attempt of
+/// a blocking wait fails, as it may on a chip: a program has to come back.
 Step runTestWait(Warp &w, const Instr &in, uint32_t mask) {
   uint32_t done = 0;
   uint32_t line = 0;
@@ -274,6 +284,7 @@ bool decodeMbarrier(Decoder &d) {
 
 enum Fence : int64_t { Memory, ProxyAsync, MbarrierInit };
 
+/// membar, fence (section 9.7.13.4).
 Step runFence(Warp &w, const Instr &in, uint32_t) {
   if (in.imm[0] != MbarrierInit)
     w.block.shared.fenceReads(w.index);
@@ -307,7 +318,7 @@ bool decodeFence(Decoder &d) {
 // Registers
 //===----------------------------------------------------------------------===//
 
-/// imm: registers, whether more.
+/// Section 9.7.19.5. imm: registers, whether more.
 Step runSetRegisters(Warp &w, const Instr &in, uint32_t mask) {
   Step met = requireConverged(w, in, mask);
   if (met != Step::Next)

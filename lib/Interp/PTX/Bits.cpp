@@ -1,8 +1,7 @@
 //===- Bits.cpp - logic, shifts and bit fields ----------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sections 9.7.8, "Logic and Shift Instructions", and those of 9.7.1 that
-// handle bit fields.
+// Section 9.7.8, "Logic and Shift Instructions", and what handles bit fields.
 //===----------------------------------------------------------------------===//
 
 #include "Lanes.h"
@@ -31,26 +30,13 @@ Step runPreds(Warp &w, const Instr &in, uint32_t mask) {
   return Step::Next;
 }
 
+/// and, or, xor: sections 9.7.8.1 to 9.7.8.3.
 template <typename F>
 bool decodeLogic(Decoder &d) {
   Type type = d.takeType();
-  switch (getBits(type)) {
-  case 1:
-    d.instr.run = runPreds<F>;
-    break;
-  case 16:
-    d.instr.run = runBinary<F, uint16_t, uint16_t>;
-    break;
-  case 32:
-    d.instr.run = runBinary<F, uint32_t, uint32_t>;
-    break;
-  case 64:
-    d.instr.run = runBinary<F, uint64_t, uint64_t>;
-    break;
-  default:
-    return d.fail("has a type that the executor does not know");
-  }
-  return decodePlain(d, type, 3);
+  Handler run = forWidth(
+      type, [](auto t) -> Handler { return runEach<F, 2, decltype(t)>; });
+  return decodePlain(d, type == Type::Pred ? runPreds<F> : run, type, 3);
 }
 
 struct Not {
@@ -60,28 +46,17 @@ struct Not {
   }
 };
 
+/// Section 9.7.8.4.
 bool decodeNot(Decoder &d) {
   Type type = d.takeType();
-  switch (getBits(type)) {
-  case 1:
-    d.instr.run = [](Warp &w, const Instr &in, uint32_t mask) {
+  Handler run = forWidth(
+      type, [](auto t) -> Handler { return runEach<Not, 1, decltype(t)>; });
+  if (type == Type::Pred)
+    run = [](Warp &w, const Instr &in, uint32_t mask) {
       setPred(w, in.out(), mask, ~getPred(w, in.in(0)));
       return Step::Next;
     };
-    break;
-  case 16:
-    d.instr.run = runUnary<Not, uint16_t, uint16_t>;
-    break;
-  case 32:
-    d.instr.run = runUnary<Not, uint32_t, uint32_t>;
-    break;
-  case 64:
-    d.instr.run = runUnary<Not, uint64_t, uint64_t>;
-    break;
-  default:
-    return d.fail("has a type that the executor does not know");
-  }
-  return decodePlain(d, type, 2);
+  return decodePlain(d, run, type, 2);
 }
 
 /// Amounts beyond the width are clamped to it.
@@ -111,29 +86,21 @@ Step runShift(Warp &w, const Instr &in, uint32_t mask) {
   return Step::Next;
 }
 
+/// shl, shr: sections 9.7.8.8 and 9.7.8.9.
 template <typename F>
 bool decodeShift(Decoder &d) {
   Type type = d.takeType();
-  bool hasSign = isSigned(type) && std::is_same_v<F, ShiftRight>;
-  Handler &run = d.instr.run;
-  switch (getBits(type)) {
-  case 16:
-    run = hasSign ? runShift<F, int16_t> : runShift<F, uint16_t>;
-    break;
-  case 32:
-    run = hasSign ? runShift<F, int32_t> : runShift<F, uint32_t>;
-    break;
-  case 64:
-    run = hasSign ? runShift<F, int64_t> : runShift<F, uint64_t>;
-    break;
-  default:
+  auto choose = [](auto t) -> Handler { return runShift<F, decltype(t)>; };
+  d.instr.run = isSigned(type) && std::is_same_v<F, ShiftRight>
+                    ? forInteger(type, choose)
+                    : forWidth(type, choose);
+  if (!d.instr.run)
     return d.fail("has a type that the executor does not know");
-  }
   return d.finish(3) && d.result(0, type) && d.operand(1, type) &&
          d.operand(2, Type::U32);
 }
 
-/// shf.l, shf.r: 32 bits of a shifted pair.
+/// shf.l, shf.r: 32 bits of a shifted pair (section 9.7.8.7).
 template <bool left, bool wrap>
 Step runFunnel(Warp &w, const Instr &in, uint32_t mask) {
   forLanes(mask, [&](unsigned lane) {
@@ -158,7 +125,7 @@ bool decodeFunnel(Decoder &d) {
          d.operand(2, Type::B32) && d.operand(3, Type::U32);
 }
 
-/// lop3: any function of three bits, as a table of eight.
+/// lop3: any function of three bits, as a table of eight (section 9.7.8.6).
 Step runLop3(Warp &w, const Instr &in, uint32_t mask) {
   forLanes(mask, [&](unsigned lane) {
     uint32_t a = get<uint32_t>(w, in.in(0), lane),
@@ -174,14 +141,14 @@ Step runLop3(Warp &w, const Instr &in, uint32_t mask) {
 
 bool decodeLop3(Decoder &d) {
   d.instr.run = runLop3;
-  return d.takeType() == Type::B32 && d.finish(5) && d.result(0, Type::B32) &&
-                 d.operand(1, Type::B32) && d.operand(2, Type::B32) &&
-                 d.operand(3, Type::B32) && d.constant(4, d.instr.imm[0])
-             ? true
-             : d.fail("expects .b32");
+  return (d.takeType() == Type::B32 && d.finish(5) && d.result(0, Type::B32) &&
+          d.operand(1, Type::B32) && d.operand(2, Type::B32) &&
+          d.operand(3, Type::B32) && d.constant(4, d.instr.imm[0])) ||
+         d.fail("expects .b32");
 }
 
-/// bfe: a field of a number, with its sign if the type has one.
+/// bfe: a field of a number, with its sign if the type has one (section
+/// 9.7.1.19).
 template <typename T>
 Step runExtract(Warp &w, const Instr &in, uint32_t mask) {
   constexpr unsigned bits = 8 * sizeof(T);
@@ -207,27 +174,16 @@ Step runExtract(Warp &w, const Instr &in, uint32_t mask) {
 
 bool decodeExtract(Decoder &d) {
   Type type = d.takeType();
-  switch (type) {
-  case Type::U32:
-    d.instr.run = runExtract<uint32_t>;
-    break;
-  case Type::S32:
-    d.instr.run = runExtract<int32_t>;
-    break;
-  case Type::U64:
-    d.instr.run = runExtract<uint64_t>;
-    break;
-  case Type::S64:
-    d.instr.run = runExtract<int64_t>;
-    break;
-  default:
+  d.instr.run = forInteger(type, [](auto t) -> Handler {
+    return sizeof(t) < 4 ? nullptr : runExtract<decltype(t)>;
+  });
+  if (!d.instr.run)
     return d.fail("has a type that the executor does not know");
-  }
   return d.finish(4) && d.result(0, type) && d.operand(1, type) &&
          d.operand(2, Type::U32) && d.operand(3, Type::U32);
 }
 
-/// bfi: a field of a into b.
+/// bfi: a field of a into b (section 9.7.1.20).
 template <typename T>
 Step runInsert(Warp &w, const Instr &in, uint32_t mask) {
   constexpr unsigned bits = 8 * sizeof(T);
@@ -253,7 +209,7 @@ bool decodeInsert(Decoder &d) {
          d.operand(4, Type::U32);
 }
 
-/// popc, clz, brev and bfind.u32 count or turn bits.
+/// popc, clz and bfind (sections 9.7.1.14 to 9.7.1.16) count bits.
 template <typename T>
 struct Popc {
   static uint32_t apply(T a) { return llvm::popcount(a); }
@@ -274,8 +230,8 @@ bool decodeCount(Decoder &d) {
   unsigned bits = getBits(type);
   if ((bits != 32 && bits != 64) || isSigned(type))
     return d.fail("has a type that the executor does not know");
-  d.instr.run = bits == 32 ? runUnary<F<uint32_t>, uint32_t, uint32_t>
-                           : runUnary<F<uint64_t>, uint32_t, uint64_t>;
+  d.instr.run = bits == 32 ? runEach<F<uint32_t>, 1, uint32_t>
+                           : runEach<F<uint64_t>, 1, uint32_t, uint64_t>;
   return d.finish(2) && d.result(0, Type::U32) && d.operand(1, type);
 }
 
@@ -289,13 +245,14 @@ struct Reverse {
   }
 };
 
+/// brev: section 9.7.1.18.
 bool decodeReverse(Decoder &d) {
   Type type = d.takeType();
-  if (type != Type::B32 && type != Type::B64)
-    return d.fail("has a type that the executor does not know");
-  d.instr.run = type == Type::B32 ? runUnary<Reverse, uint32_t, uint32_t>
-                                  : runUnary<Reverse, uint64_t, uint64_t>;
-  return decodePlain(d, type, 2);
+  return decodePlain(d,
+                     type == Type::B32   ? runEach<Reverse, 1, uint32_t>
+                     : type == Type::B64 ? runEach<Reverse, 1, uint64_t>
+                                         : nullptr,
+                     type, 2);
 }
 
 /// prmt: four bytes of two registers, by a selector of four nibbles; the high
@@ -318,8 +275,7 @@ Step runPermute(Warp &w, const Instr &in, uint32_t mask) {
 }
 
 bool decodePermute(Decoder &d) {
-  d.instr.run = runPermute;
-  return d.takeType() == Type::B32 ? decodePlain(d, Type::B32, 4)
+  return d.takeType() == Type::B32 ? decodePlain(d, runPermute, Type::B32, 4)
                                    : d.fail("expects .b32 and no mode");
 }
 

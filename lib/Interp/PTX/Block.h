@@ -108,6 +108,7 @@ struct MbarrierState {
 
 struct NamedBarrier {
   int64_t threads = 0, arrived = 0, generation = 0;
+  uint64_t present = 0; ///< warps that have arrived
   VectorClock arriving, completed;
   uint32_t line = 0; ///< of the last arrival
 };

@@ -1,7 +1,8 @@
 //===- Comparisons.cpp - setp, set and selp -------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// Section 9.7.6, "Comparison and Selection Instructions".
+// Section 9.7.6, "Comparison and Selection Instructions": set (9.7.6.1), setp
+// (9.7.6.2), selp (9.7.6.3).
 //===----------------------------------------------------------------------===//
 
 #include "Numbers.h"
@@ -105,21 +106,6 @@ Step runSetpNarrow(Warp &w, const Instr &in, uint32_t mask) {
 
 Handler chooseSetp(Type type, bool ftz) {
   switch (type) {
-  case Type::B16:
-  case Type::U16:
-    return runSetpPlain<uint16_t>;
-  case Type::S16:
-    return runSetpPlain<int16_t>;
-  case Type::B32:
-  case Type::U32:
-    return runSetpPlain<uint32_t>;
-  case Type::S32:
-    return runSetpPlain<int32_t>;
-  case Type::B64:
-  case Type::U64:
-    return runSetpPlain<uint64_t>;
-  case Type::S64:
-    return runSetpPlain<int64_t>;
   case Type::F32:
     return ftz ? runSetpFlush : runSetpPlain<float>;
   case Type::F64:
@@ -128,11 +114,16 @@ Handler chooseSetp(Type type, bool ftz) {
     return runSetpNarrow<HalfFormat>;
   case Type::BF16:
     return runSetpNarrow<BrainFormat>;
-  default:
+  case Type::F16x2:
+  case Type::BF16x2:
     return nullptr;
+  default:
+    auto choose = [](auto t) -> Handler { return runSetpPlain<decltype(t)>; };
+    return isSigned(type) ? forInteger(type, choose) : forWidth(type, choose);
   }
 }
 
+/// Sections 9.7.6.2, and 9.7.7.2 for floats of 16 bits.
 bool decodeSetp(Decoder &d) {
   int relation = d.takeOneOf({"eq", "ne", "lt", "le", "gt", "ge", "equ", "neu",
                               "ltu", "leu", "gtu", "geu", "num", "nan"});
@@ -156,8 +147,8 @@ bool decodeSetp(Decoder &d) {
          (!combination || d.operand(3, Type::Pred));
 }
 
-/// set: all ones or 1.0 where a comparison holds. imm as of setp; imm[2]: what
-/// is set.
+/// set (section 9.7.6.1): all ones or 1.0 where a comparison holds. imm as of
+/// setp; imm[2]: what is set.
 template <typename T>
 Step runSet(Warp &w, const Instr &in, uint32_t mask) {
   forLanes(mask, [&](unsigned lane) {
@@ -185,22 +176,18 @@ bool decodeSet(Decoder &d) {
          d.operand(2, from);
 }
 
+/// Section 9.7.6.3.
 Step runSelp(Warp &w, const Instr &in, uint32_t mask) {
   uint32_t pred = getPred(w, in.in(2));
-  if (in.out().bank == Bank::B32) {
-    auto &to = w.b32[in.out().slot];
-    const auto &a = w.b32[in.in(0).slot], &b = w.b32[in.in(1).slot];
+  auto select = [&](auto &bank) {
+    auto &to = bank[in.out().slot];
+    const auto &a = bank[in.in(0).slot], &b = bank[in.in(1).slot];
     forLanes(mask, [&](unsigned lane) {
       to[lane] = pred >> lane & 1 ? a[lane] : b[lane];
     });
     return Step::Next;
-  }
-  auto &to = w.b64[in.out().slot];
-  const auto &a = w.b64[in.in(0).slot], &b = w.b64[in.in(1).slot];
-  forLanes(mask, [&](unsigned lane) {
-    to[lane] = pred >> lane & 1 ? a[lane] : b[lane];
-  });
-  return Step::Next;
+  };
+  return in.out().bank == Bank::B32 ? select(w.b32) : select(w.b64);
 }
 
 bool decodeSelp(Decoder &d) {

@@ -174,7 +174,8 @@ Step runCvt(Warp &w, const Instr &in, uint32_t mask) {
   return Step::Next;
 }
 
-/// Two floats into one register; the first one into the high half.
+/// cvt.rn.f16x2.f32 and its kin: two floats into one register; the first one
+/// into the high half.
 Step runPack(Warp &w, const Instr &in, uint32_t mask) {
   const auto &cvt = static_cast<const CvtExtra &>(*in.extra);
   auto load = [&](const Operand &operand, unsigned lane) {

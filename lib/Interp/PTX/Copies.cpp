@@ -1,9 +1,8 @@
 //===- Copies.cpp - bulk and tensor copies --------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// Section 9.7.9.25, "Data Movement and Conversion Instructions: Asynchronous
-// copy": cp.async.bulk, cp.async.bulk.tensor, their reductions and groups, with
-// tensor maps (section 5.5, "Tensors"). A copy is done where it is issued; what
+// Section 9.7.9.25, "Asynchronous copy", with tensor maps (section 5.5,
+// "Tensors"). A copy is done where it is issued; what
 // may not rely on that is found by its clocks (Shadow.h).
 //===----------------------------------------------------------------------===//
 
@@ -149,8 +148,9 @@ Step copyBox(Copier &c, const TensorMap &map, const int64_t *start,
   return Step::Next;
 }
 
-/// Operands of loads: shared memory, map, mbarrier, coordinates; of stores:
-/// map, shared memory, coordinates.
+/// cp.async.bulk.tensor (section 9.7.9.25.5.2), cp.reduce.async.bulk.tensor
+/// (9.7.9.25.5.3). Operands of loads: shared memory, map, mbarrier,
+/// coordinates; of stores: map, shared memory, coordinates.
 Step runTensor(Warp &w, const Instr &in, uint32_t mask) {
   const auto &copy = static_cast<const CopyExtra &>(*in.extra);
   Step result = Step::Next;
@@ -203,7 +203,8 @@ Step runTensor(Warp &w, const Instr &in, uint32_t mask) {
   return result;
 }
 
-/// Without tensor map: target, source, size, and the mbarrier of a load.
+/// cp.async.bulk (section 9.7.9.25.4.1), cp.reduce.async.bulk (9.7.9.25.4.2),
+/// without tensor map: target, source, size, and the mbarrier of a load.
 Step runBulk(Warp &w, const Instr &in, uint32_t mask) {
   const auto &copy = static_cast<const CopyExtra &>(*in.extra);
   Step result = Step::Next;
@@ -270,12 +271,14 @@ Step runBulk(Warp &w, const Instr &in, uint32_t mask) {
 // Groups
 //===----------------------------------------------------------------------===//
 
+/// Section 9.7.9.25.6.1.
 Step runCommit(Warp &w, const Instr &, uint32_t) {
   ++w.openStores;
   w.storesIssued = false;
   return Step::Next;
 }
 
+/// Section 9.7.9.25.6.2.
 Step runWaitGroup(Warp &w, const Instr &in, uint32_t) {
   int64_t done = int64_t(w.openStores) - 1 - in.imm[0];
   if (done > w.storesDone) {

@@ -370,7 +370,7 @@ bool Decoder::resolveTarget() {
   return fail("jumps to '" + label.name + "', which is no label");
 }
 
-/// Section 9.7.12, "Control Flow Instructions".
+/// bra (section 9.7.12.3), ret (9.7.12.6), exit (9.7.12.7).
 bool Decoder::decodeFlow() {
   if (statement->opcode.starts_with("bra")) {
     instr.flow = Flow::Branch;

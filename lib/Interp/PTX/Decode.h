@@ -126,7 +126,6 @@ enum class IntegerKind : uint8_t {
   Abs
 };
 bool decodeInteger(Decoder &d, IntegerKind kind);
-bool decodeWide(Decoder &d, Type type, bool adds);
 
 /// bar.warp.sync.
 Step syncLanes(Warp &warp, const Instr &in, uint32_t mask);

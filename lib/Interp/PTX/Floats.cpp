@@ -115,61 +115,22 @@ struct Pair {
   }
 };
 
-template <typename F>
-Handler chooseUnary(Type type, bool ftz) {
+template <typename F, unsigned n>
+Handler choose(Type type, bool ftz) {
   switch (type) {
   case Type::F32:
-    return ftz ? runUnary<Single<F, true>, float, float>
-               : runUnary<Single<F, false>, float, float>;
+    return ftz ? runEach<Single<F, true>, n, float>
+               : runEach<Single<F, false>, n, float>;
   case Type::F64:
-    return runUnary<F, double, double>;
+    return runEach<F, n, double>;
   case Type::F16:
-    return runUnary<Narrow<F, HalfFormat>, uint16_t, uint16_t>;
+    return runEach<Narrow<F, HalfFormat>, n, uint16_t>;
   case Type::BF16:
-    return runUnary<Narrow<F, BrainFormat>, uint16_t, uint16_t>;
+    return runEach<Narrow<F, BrainFormat>, n, uint16_t>;
   case Type::F16x2:
-    return runUnary<Pair<Narrow<F, HalfFormat>>, uint32_t, uint32_t>;
+    return runEach<Pair<Narrow<F, HalfFormat>>, n, uint32_t>;
   case Type::BF16x2:
-    return runUnary<Pair<Narrow<F, BrainFormat>>, uint32_t, uint32_t>;
-  default:
-    return nullptr;
-  }
-}
-template <typename F>
-Handler chooseBinary(Type type, bool ftz) {
-  switch (type) {
-  case Type::F32:
-    return ftz ? runBinary<Single<F, true>, float, float>
-               : runBinary<Single<F, false>, float, float>;
-  case Type::F64:
-    return runBinary<F, double, double>;
-  case Type::F16:
-    return runBinary<Narrow<F, HalfFormat>, uint16_t, uint16_t>;
-  case Type::BF16:
-    return runBinary<Narrow<F, BrainFormat>, uint16_t, uint16_t>;
-  case Type::F16x2:
-    return runBinary<Pair<Narrow<F, HalfFormat>>, uint32_t, uint32_t>;
-  case Type::BF16x2:
-    return runBinary<Pair<Narrow<F, BrainFormat>>, uint32_t, uint32_t>;
-  default:
-    return nullptr;
-  }
-}
-Handler chooseFma(Type type, bool ftz) {
-  switch (type) {
-  case Type::F32:
-    return ftz ? runTernary<Single<FmaF, true>, float, float>
-               : runTernary<Single<FmaF, false>, float, float>;
-  case Type::F64:
-    return runTernary<FmaF, double, double>;
-  case Type::F16:
-    return runTernary<Narrow<FmaF, HalfFormat>, uint16_t, uint16_t>;
-  case Type::BF16:
-    return runTernary<Narrow<FmaF, BrainFormat>, uint16_t, uint16_t>;
-  case Type::F16x2:
-    return runTernary<Pair<Narrow<FmaF, HalfFormat>>, uint32_t, uint32_t>;
-  case Type::BF16x2:
-    return runTernary<Pair<Narrow<FmaF, BrainFormat>>, uint32_t, uint32_t>;
+    return runEach<Pair<Narrow<F, BrainFormat>>, n, uint32_t>;
   default:
     return nullptr;
   }
@@ -180,11 +141,12 @@ bool isFloatType(Type type) {
          type == Type::BF16 || type == Type::F16x2 || type == Type::BF16x2;
 }
 
-bool finishFloat(Decoder &d, Handler run, Type type, size_t numArgs) {
-  d.instr.run = run;
-  if (!run)
-    return d.fail("has a type that the executor does not know");
-  return decodePlain(d, type, numArgs);
+/// What is left of an instruction with `n` operands, from `.ftz` on.
+template <typename F, unsigned n>
+bool finish(Decoder &d) {
+  bool ftz = d.take("ftz");
+  Type type = d.takeType();
+  return decodePlain(d, choose<F, n>(type, ftz), type, n + 1);
 }
 
 template <typename F, IntegerKind kind>
@@ -192,9 +154,7 @@ bool decodeArithmetic(Decoder &d) {
   if (!isFloatType(d.getLastType()))
     return decodeInteger(d, kind);
   d.take("rn");
-  bool ftz = d.take("ftz");
-  Type type = d.takeType();
-  return finishFloat(d, chooseBinary<F>(type, ftz), type, 3);
+  return finish<F, 2>(d);
 }
 
 /// Division with 2 ulp (approx, full) or correctly rounded.
@@ -202,38 +162,30 @@ bool decodeDiv(Decoder &d) {
   if (!isFloatType(d.getLastType()))
     return decodeInteger(d, IntegerKind::Div);
   d.takeOneOf({"approx", "full", "rn"});
-  bool ftz = d.take("ftz");
-  Type type = d.takeType();
-  return finishFloat(d, chooseBinary<DivF>(type, ftz), type, 3);
+  return finish<DivF, 2>(d);
 }
 
 template <typename F, typename PropagatingF, IntegerKind kind>
 bool decodeMinMax(Decoder &d) {
   if (!isFloatType(d.getLastType()))
     return decodeInteger(d, kind);
-  bool ftz = d.take("ftz");
-  bool propagates = d.take("NaN");
+  bool ftz = d.take("ftz"), propagates = d.take("NaN");
   Type type = d.takeType();
-  return finishFloat(d,
-                     propagates ? chooseBinary<PropagatingF>(type, ftz)
-                                : chooseBinary<F>(type, ftz),
+  return decodePlain(d,
+                     propagates ? choose<PropagatingF, 2>(type, ftz)
+                                : choose<F, 2>(type, ftz),
                      type, 3);
 }
 
 template <typename F, IntegerKind kind>
 bool decodeSign(Decoder &d) {
-  if (!isFloatType(d.getLastType()))
-    return decodeInteger(d, kind);
-  bool ftz = d.take("ftz");
-  Type type = d.takeType();
-  return finishFloat(d, chooseUnary<F>(type, ftz), type, 2);
+  return isFloatType(d.getLastType()) ? finish<F, 1>(d)
+                                      : decodeInteger(d, kind);
 }
 
 bool decodeFma(Decoder &d) {
   d.take("rn");
-  bool ftz = d.take("ftz");
-  Type type = d.takeType();
-  return finishFloat(d, chooseFma(type, ftz), type, 4);
+  return finish<FmaF, 3>(d);
 }
 
 bool decodeMad(Decoder &d) {
@@ -244,31 +196,32 @@ bool decodeMad(Decoder &d) {
 template <typename F>
 bool decodeSpecial(Decoder &d) {
   d.takeOneOf({"approx", "rn"});
-  bool ftz = d.take("ftz");
-  Type type = d.takeType();
-  return finishFloat(d, chooseUnary<F>(type, ftz), type, 2);
+  return finish<F, 1>(d);
 }
 
 } // namespace
 
+/// Beside each instruction its sections of floats; see Integers.cpp for others.
 void fa3::interp::ptx::addArithmetic(Table &table) {
-  table["add"] = decodeArithmetic<AddF, IntegerKind::Add>;
-  table["sub"] = decodeArithmetic<SubF, IntegerKind::Sub>;
-  table["mul"] = decodeArithmetic<MulF, IntegerKind::Mul>;
-  table["div"] = decodeDiv;
+  table["add"] = decodeArithmetic<AddF, IntegerKind::Add>; // 9.7.3.3, 9.7.4.1
+  table["sub"] = decodeArithmetic<SubF, IntegerKind::Sub>; // 9.7.3.4, 9.7.4.2
+  table["mul"] = decodeArithmetic<MulF, IntegerKind::Mul>; // 9.7.3.5, 9.7.4.3
+  table["div"] = decodeDiv;                                // 9.7.3.8
   table["rem"] = [](Decoder &d) { return decodeInteger(d, IntegerKind::Rem); };
-  table["min"] = decodeMinMax<MinF, MinNaN, IntegerKind::Min>;
-  table["max"] = decodeMinMax<MaxF, MaxNaN, IntegerKind::Max>;
-  table["neg"] = decodeSign<NegF, IntegerKind::Neg>;
-  table["abs"] = decodeSign<AbsF, IntegerKind::Abs>;
-  table["fma"] = decodeFma;
-  table["mad"] = decodeMad;
-  table["rcp"] = decodeSpecial<Rcp>;
-  table["sqrt"] = decodeSpecial<Sqrt>;
-  table["rsqrt"] = decodeSpecial<Rsqrt>;
-  table["ex2"] = decodeSpecial<Ex2>;
-  table["lg2"] = decodeSpecial<Lg2>;
-  table["tanh"] = decodeSpecial<Tanh>;
-  table["sin"] = decodeSpecial<Sin>;
-  table["cos"] = decodeSpecial<Cos>;
+  table["min"] =
+      decodeMinMax<MinF, MinNaN, IntegerKind::Min>; // 9.7.3.11, 9.7.4.7
+  table["max"] =
+      decodeMinMax<MaxF, MaxNaN, IntegerKind::Max>;  // 9.7.3.12, 9.7.4.8
+  table["neg"] = decodeSign<NegF, IntegerKind::Neg>; // 9.7.3.10, 9.7.4.5
+  table["abs"] = decodeSign<AbsF, IntegerKind::Abs>; // 9.7.3.9, 9.7.4.6
+  table["fma"] = decodeFma;                          // 9.7.3.6, 9.7.4.4
+  table["mad"] = decodeMad;                          // 9.7.3.7
+  table["rcp"] = decodeSpecial<Rcp>;                 // 9.7.3.13
+  table["sqrt"] = decodeSpecial<Sqrt>;               // 9.7.3.15
+  table["rsqrt"] = decodeSpecial<Rsqrt>;             // 9.7.3.16
+  table["ex2"] = decodeSpecial<Ex2>;                 // 9.7.3.21, 9.7.4.10
+  table["lg2"] = decodeSpecial<Lg2>;                 // 9.7.3.20
+  table["tanh"] = decodeSpecial<Tanh>;               // 9.7.3.22, 9.7.4.9
+  table["sin"] = decodeSpecial<Sin>;                 // 9.7.3.18
+  table["cos"] = decodeSpecial<Cos>;                 // 9.7.3.19
 }

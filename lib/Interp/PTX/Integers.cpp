@@ -1,7 +1,9 @@
 //===- Integers.cpp - integer arithmetic ----------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// Section 9.7.1, "Integer Arithmetic Instructions".
+// Section 9.7.1, "Integer Arithmetic Instructions": add (9.7.1.1), sub
+// (9.7.1.2), mul (9.7.1.3), mad (9.7.1.4), div (9.7.1.8), rem (9.7.1.9), abs
+// (9.7.1.10), neg (9.7.1.11), min (9.7.1.12), max (9.7.1.13).
 //===----------------------------------------------------------------------===//
 
 #include "Lanes.h"
@@ -11,34 +13,15 @@ using namespace fa3::interp::ptx;
 
 namespace {
 
+/// A number of twice the width.
+int32_t widen(int16_t a) { return a; }
+uint32_t widen(uint16_t a) { return a; }
+int64_t widen(int32_t a) { return a; }
+uint64_t widen(uint32_t a) { return a; }
+__int128 widen(int64_t a) { return a; }
+unsigned __int128 widen(uint64_t a) { return a; }
 template <typename T>
-struct Wide;
-template <>
-struct Wide<int16_t> {
-  using type = int32_t;
-};
-template <>
-struct Wide<uint16_t> {
-  using type = uint32_t;
-};
-template <>
-struct Wide<int32_t> {
-  using type = int64_t;
-};
-template <>
-struct Wide<uint32_t> {
-  using type = uint64_t;
-};
-template <>
-struct Wide<int64_t> {
-  using type = __int128;
-};
-template <>
-struct Wide<uint64_t> {
-  using type = unsigned __int128;
-};
-template <typename T>
-using WideOf = typename Wide<T>::type;
+using WideOf = decltype(widen(T()));
 template <typename T>
 using Unsigned = std::make_unsigned_t<T>;
 
@@ -91,144 +74,78 @@ struct MadWide {
   }
 };
 
-template <template <typename> class F>
-Handler chooseBinary(Type type) {
-  switch (type) {
-  case Type::S16:
-    return runBinary<F<int16_t>, int16_t, int16_t>;
-  case Type::U16:
-    return runBinary<F<uint16_t>, uint16_t, uint16_t>;
-  case Type::S32:
-    return runBinary<F<int32_t>, int32_t, int32_t>;
-  case Type::U32:
-    return runBinary<F<uint32_t>, uint32_t, uint32_t>;
-  case Type::S64:
-    return runBinary<F<int64_t>, int64_t, int64_t>;
-  case Type::U64:
-    return runBinary<F<uint64_t>, uint64_t, uint64_t>;
-  default:
-    return nullptr;
-  }
+template <template <typename> class F, unsigned n>
+Handler choose(Type type) {
+  return forInteger(type, [](auto t) -> Handler {
+    return runEach<F<decltype(t)>, n, decltype(t)>;
+  });
 }
-template <template <typename> class F>
-Handler chooseTernary(Type type) {
-  switch (type) {
-  case Type::S16:
-    return runTernary<F<int16_t>, int16_t, int16_t>;
-  case Type::U16:
-    return runTernary<F<uint16_t>, uint16_t, uint16_t>;
-  case Type::S32:
-    return runTernary<F<int32_t>, int32_t, int32_t>;
-  case Type::U32:
-    return runTernary<F<uint32_t>, uint32_t, uint32_t>;
-  case Type::S64:
-    return runTernary<F<int64_t>, int64_t, int64_t>;
-  case Type::U64:
-    return runTernary<F<uint64_t>, uint64_t, uint64_t>;
-  default:
-    return nullptr;
+
+/// `part`: 0 for the low half of a product, 1 for the high one.
+Handler choose(IntegerKind kind, Type type, bool isRelu, int part) {
+  switch (kind) {
+  case IntegerKind::Add:
+    return choose<Add, 2>(type);
+  case IntegerKind::Sub:
+    return choose<Sub, 2>(type);
+  case IntegerKind::Div:
+    return choose<Div, 2>(type);
+  case IntegerKind::Rem:
+    return choose<Rem, 2>(type);
+  case IntegerKind::Min:
+    return isRelu ? choose<MinRelu, 2>(type) : choose<Min, 2>(type);
+  case IntegerKind::Max:
+    return isRelu ? choose<MaxRelu, 2>(type) : choose<Max, 2>(type);
+  case IntegerKind::Neg:
+    return isSigned(type) ? choose<Neg, 1>(type) : nullptr;
+  case IntegerKind::Abs:
+    return isSigned(type) ? choose<Abs, 1>(type) : nullptr;
+  case IntegerKind::Mul:
+    return part == 0   ? choose<MulLow, 2>(type)
+           : part == 1 ? choose<MulHigh, 2>(type)
+                       : nullptr;
+  case IntegerKind::Mad:
+    return part == 0   ? choose<MadLow, 3>(type)
+           : part == 1 ? choose<MadHigh, 3>(type)
+                       : nullptr;
   }
+  return nullptr;
 }
-template <template <typename> class F>
-Handler chooseSignedUnary(Type type) {
-  switch (type) {
-  case Type::S16:
-    return runUnary<F<int16_t>, int16_t, int16_t>;
-  case Type::S32:
-    return runUnary<F<int32_t>, int32_t, int32_t>;
-  case Type::S64:
-    return runUnary<F<int64_t>, int64_t, int64_t>;
-  default:
-    return nullptr;
-  }
+
+/// mul.wide, mad.wide: the whole product.
+bool decodeWide(Decoder &d, Type type, bool adds) {
+  d.instr.run = forInteger(type, [&](auto t) -> Handler {
+    using T = decltype(t);
+    using W = WideOf<T>;
+    if constexpr (sizeof(T) < 8)
+      return adds ? runEach<MadWide<T>, 3, W, T, W>
+                  : runEach<MulWide<T>, 2, W, T>;
+    else
+      return nullptr;
+  });
+  if (!d.instr.run)
+    return d.fail("has a type that the executor does not know");
+  Type wide = type == Type::S16   ? Type::S32
+              : type == Type::U16 ? Type::U32
+              : type == Type::S32 ? Type::S64
+                                  : Type::U64;
+  return d.finish(3 + adds) && d.result(0, wide) && d.operand(1, type) &&
+         d.operand(2, type) && (!adds || d.operand(3, wide));
 }
 
 } // namespace
 
 bool fa3::interp::ptx::decodeInteger(Decoder &d, IntegerKind kind) {
+  bool multiplies = kind == IntegerKind::Mul || kind == IntegerKind::Mad;
   bool isRelu =
       (kind == IntegerKind::Min || kind == IntegerKind::Max) && d.take("relu");
-  int part = -1; // lo, hi, wide
-  if (kind == IntegerKind::Mul || kind == IntegerKind::Mad)
-    part = d.takeOneOf({"lo", "hi", "wide"});
+  int part = multiplies ? d.takeOneOf({"lo", "hi", "wide"}) : -1;
   Type type = d.takeType();
-  Handler &run = d.instr.run;
-  size_t numArgs = 3;
-  switch (kind) {
-  case IntegerKind::Add:
-    run = chooseBinary<Add>(type);
-    break;
-  case IntegerKind::Sub:
-    run = chooseBinary<Sub>(type);
-    break;
-  case IntegerKind::Div:
-    run = chooseBinary<Div>(type);
-    break;
-  case IntegerKind::Rem:
-    run = chooseBinary<Rem>(type);
-    break;
-  case IntegerKind::Min:
-    run = isRelu ? chooseBinary<MinRelu>(type) : chooseBinary<Min>(type);
-    break;
-  case IntegerKind::Max:
-    run = isRelu ? chooseBinary<MaxRelu>(type) : chooseBinary<Max>(type);
-    break;
-  case IntegerKind::Neg:
-    run = chooseSignedUnary<Neg>(type);
-    numArgs = 2;
-    break;
-  case IntegerKind::Abs:
-    run = chooseSignedUnary<Abs>(type);
-    numArgs = 2;
-    break;
-  case IntegerKind::Mul:
-    if (part == 2)
-      return decodeWide(d, type, /*adds=*/false);
-    run = part == 0   ? chooseBinary<MulLow>(type)
-          : part == 1 ? chooseBinary<MulHigh>(type)
-                      : nullptr;
-    break;
-  case IntegerKind::Mad:
-    if (part == 2)
-      return decodeWide(d, type, /*adds=*/true);
-    run = part == 0   ? chooseTernary<MadLow>(type)
-          : part == 1 ? chooseTernary<MadHigh>(type)
-                      : nullptr;
-    numArgs = 4;
-    break;
-  }
-  if (!run)
-    return d.fail("has a type that the executor does not know");
-  return decodePlain(d, type, numArgs);
-}
-
-bool fa3::interp::ptx::decodeWide(Decoder &d, Type type, bool adds) {
-  Type wide = Type::None;
-  Handler &run = d.instr.run;
-  switch (type) {
-  case Type::S16:
-    wide = Type::S32;
-    run = adds ? runTernary<MadWide<int16_t>, int32_t, int16_t, int32_t>
-               : runBinary<MulWide<int16_t>, int32_t, int16_t>;
-    break;
-  case Type::U16:
-    wide = Type::U32;
-    run = adds ? runTernary<MadWide<uint16_t>, uint32_t, uint16_t, uint32_t>
-               : runBinary<MulWide<uint16_t>, uint32_t, uint16_t>;
-    break;
-  case Type::S32:
-    wide = Type::S64;
-    run = adds ? runTernary<MadWide<int32_t>, int64_t, int32_t, int64_t>
-               : runBinary<MulWide<int32_t>, int64_t, int32_t>;
-    break;
-  case Type::U32:
-    wide = Type::U64;
-    run = adds ? runTernary<MadWide<uint32_t>, uint64_t, uint32_t, uint64_t>
-               : runBinary<MulWide<uint32_t>, uint64_t, uint32_t>;
-    break;
-  default:
-    return d.fail("has a type that the executor does not know");
-  }
-  return d.finish(3 + adds) && d.result(0, wide) && d.operand(1, type) &&
-         d.operand(2, type) && (!adds || d.operand(3, wide));
+  if (part == 2)
+    return decodeWide(d, type, kind == IntegerKind::Mad);
+  bool isUnary = kind == IntegerKind::Neg || kind == IntegerKind::Abs;
+  return decodePlain(d, choose(kind, type, isRelu, part), type,
+                     isUnary                    ? 2
+                     : kind == IntegerKind::Mad ? 4
+                                                : 3);
 }

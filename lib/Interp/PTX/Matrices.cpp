@@ -1,10 +1,10 @@
 //===- Matrices.cpp - ldmatrix, stmatrix, movmatrix -----------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sections 9.7.14.5.15, "ldmatrix", 9.7.14.5.16, "stmatrix", and 9.7.14.5.17,
-// "movmatrix": matrices of 8 x 8 elements of 16 bits. Lane 8 i + r has the
-// address of row r of matrix i; a register holds elements 2 (lane % 4) and the
-// next of row lane / 4, or of that column if transposed.
+// Of section 9.7.14, "Warp-Level Matrix Instructions", matrices of 8 x 8
+// elements of 16 bits. Lane 8 i + r has the address of row r of matrix i; a
+// register holds elements 2 (lane % 4) and the next of row lane / 4, or of that
+// column if transposed.
 //===----------------------------------------------------------------------===//
 
 #include "Lanes.h"
@@ -48,7 +48,7 @@ bool findRows(Warp &w, const Instr &in, const Operand &base, unsigned matrix,
   return true;
 }
 
-/// imm: offset, whether transposed.
+/// Section 9.7.14.5.15. imm: offset, whether transposed.
 Step runLoadMatrix(Warp &w, const Instr &in, uint32_t mask) {
   Step met = requireConverged(w, in, mask);
   if (met != Step::Next)
@@ -73,6 +73,7 @@ Step runLoadMatrix(Warp &w, const Instr &in, uint32_t mask) {
   return Step::Next;
 }
 
+/// Section 9.7.14.5.16.
 Step runStoreMatrix(Warp &w, const Instr &in, uint32_t mask) {
   Step met = requireConverged(w, in, mask);
   if (met != Step::Next)
@@ -119,6 +120,7 @@ bool decodeMatrix(Decoder &d) {
   return true;
 }
 
+/// Section 9.7.14.5.17.
 Step runMoveMatrix(Warp &w, const Instr &in, uint32_t mask) {
   Step met = requireConverged(w, in, mask);
   if (met != Step::Next)

@@ -1,9 +1,8 @@
 //===- Memory.cpp - ld, st, atom, red -------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sections 9.7.9.8, "ld", 9.7.9.11, "st", 9.7.13.5, "atom", and 9.7.13.7,
-// "red". Blocks run one after another or in turns on one thread, so that every
-// access to global memory is atomic.
+// Memory as threads access it. Blocks run one after another or in turns on one
+// thread, so that every access to global memory is atomic.
 //===----------------------------------------------------------------------===//
 
 #include "Numbers.h"
@@ -78,6 +77,7 @@ uint8_t *access(Warp &w, const Instr &in, uint64_t address, int64_t bytes,
   }
 }
 
+/// ld, ldu (sections 9.7.9.8 to 9.7.9.10).
 Step runLoad(Warp &w, const Instr &in, uint32_t mask) {
   unsigned count = in.results, bytes = in.imm[2] & 0xff;
   bool extend = in.imm[2] >> 8;
@@ -103,6 +103,7 @@ Step runLoad(Warp &w, const Instr &in, uint32_t mask) {
   return ok ? Step::Next : Step::Fail;
 }
 
+/// Section 9.7.9.11.
 Step runStore(Warp &w, const Instr &in, uint32_t mask) {
   unsigned count = in.numIn() - 1, bytes = in.imm[2];
   bool ok = true;
@@ -278,6 +279,7 @@ uint64_t combine(const AtomicExtra &atomic, uint64_t a, uint64_t b) {
   }
 }
 
+/// atom (section 9.7.13.5), red (9.7.13.6).
 Step runAtomic(Warp &w, const Instr &in, uint32_t mask) {
   const auto &atomic = static_cast<const AtomicExtra &>(*in.extra);
   unsigned bytes = in.imm[2];

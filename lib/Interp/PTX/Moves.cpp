@@ -1,8 +1,7 @@
 //===- Moves.cpp - mov and addresses --------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sections 9.7.9.3, "mov", 9.7.9.4, "mov" of vectors, 9.7.9.20, "cvta", and
-// instructions that change nothing here.
+// What moves registers, and instructions that change nothing here.
 //===----------------------------------------------------------------------===//
 
 #include "Lanes.h"
@@ -12,6 +11,7 @@ using namespace fa3::interp::ptx;
 
 namespace {
 
+/// Section 9.7.9.3.
 Step runMove(Warp &w, const Instr &in, uint32_t mask) {
   if (in.out().bank == Bank::Pred)
     setPred(w, in.out(), mask, getPred(w, in.in(0)));
@@ -26,7 +26,8 @@ Step runMove(Warp &w, const Instr &in, uint32_t mask) {
   return Step::Next;
 }
 
-/// Several registers into one, or one into several; the first has the low bits.
+/// Section 9.7.9.4: several registers into one, or one into several; the first
+/// has the low bits.
 Step runPack(Warp &w, const Instr &in, uint32_t mask) {
   unsigned count = in.numIn(), bits = in.imm[0];
   forLanes(mask, [&](unsigned lane) {
@@ -49,7 +50,7 @@ Step runUnpack(Warp &w, const Instr &in, uint32_t mask) {
   return Step::Next;
 }
 
-/// What the clocks say: instructions of the block.
+/// What the clocks say (section 10): instructions of the block.
 Step runClock(Warp &w, const Instr &in, uint32_t mask) {
   forLanes(mask, [&](unsigned lane) {
     setBits(w, in.out(), lane, w.block.executed);
@@ -94,7 +95,7 @@ bool decodeMove(Decoder &d) {
   return d.result(0, type) && d.operand(1, type);
 }
 
-/// Adds the start of a window: imm[0].
+/// cvta (section 9.7.9.20) adds the start of a window: imm[0].
 template <typename T>
 Step runWindow(Warp &w, const Instr &in, uint32_t mask) {
   forLanes(mask, [&](unsigned lane) {
@@ -117,8 +118,8 @@ bool decodeCvta(Decoder &d) {
   return d.finish(2) && d.result(0, Type::U64) && d.operand(1, Type::U64);
 }
 
-/// Launches follow each other here (griddepcontrol), and the host does not look
-/// into other blocks' caches (prefetch, discard, applypriority).
+/// Launches follow each other here (griddepcontrol, section 9.7.13.13), and
+/// there is no cache (prefetch, section 9.7.9.15).
 template <size_t numArgs>
 bool decodeNothing(Decoder &d) {
   while (d.takeOneOf({"wait", "launch_dependents", "tensormap", "tensor", "L2",
@@ -128,11 +129,13 @@ bool decodeNothing(Decoder &d) {
   return d.finish(numArgs);
 }
 
+/// Section 9.7.19.2.
 bool decodeNanosleep(Decoder &d) {
   d.instr.run = [](Warp &, const Instr &, uint32_t) { return Step::Next; };
   return d.takeType() == Type::U32 && d.finish(1) && d.operand(0, Type::U32);
 }
 
+/// Section 9.7.19.4.
 bool decodeTrap(Decoder &d) {
   d.instr.run = [](Warp &w, const Instr &in, uint32_t) {
     return w.fail(in, "was reached");

@@ -268,6 +268,7 @@ bool agree(Warp &w, const Instr &in, uint64_t a, uint64_t b, bool accumulate) {
   return true;
 }
 
+/// wgmma.mma_async (section 9.7.15.5.2).
 Step runProduct(Warp &w, const Instr &in, uint32_t mask) {
   const auto &product = static_cast<const ProductExtra &>(*in.extra);
   Step met = requireConverged(w, in, mask);
@@ -308,6 +309,7 @@ Step runProduct(Warp &w, const Instr &in, uint32_t mask) {
 // Fence, commit, wait
 //===----------------------------------------------------------------------===//
 
+/// Section 9.7.15.7.1.
 Step runFence(Warp &w, const Instr &in, uint32_t mask) {
   Step met = requireConverged(w, in, mask);
   if (met == Step::Next)
@@ -315,6 +317,7 @@ Step runFence(Warp &w, const Instr &in, uint32_t mask) {
   return met;
 }
 
+/// Section 9.7.15.7.2.
 Step runCommit(Warp &w, const Instr &in, uint32_t mask) {
   Step met = requireConverged(w, in, mask);
   if (met != Step::Next)
@@ -324,8 +327,8 @@ Step runCommit(Warp &w, const Instr &in, uint32_t mask) {
   return Step::Next;
 }
 
-/// All warps of the warp group have issued what one of them waits for: they do
-/// it together.
+/// Section 9.7.15.7.3. All warps of the warp group have issued what one of them
+/// waits for: they do it together.
 Step runWait(Warp &w, const Instr &in, uint32_t mask) {
   Step met = requireConverged(w, in, mask);
   if (met != Step::Next)

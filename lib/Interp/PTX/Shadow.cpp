@@ -121,10 +121,13 @@ bool Shadow::write(int64_t address, int64_t bytes, const Access &access,
     granule.writeEpoch = access.epoch;
     granule.writeLine = access.line;
   }
-  if (async && memory.hasReaders(range)) {
+  bool isUnfenced = memory.contains(range, SharedMemory::Unfenced);
+  if (async && (isUnfenced || memory.hasReaders(range))) {
     error = ("writes bytes " + Twine(address + kSharedStart) + " to " +
              Twine(address + bytes + kSharedStart) +
-             " of shared memory, which threads have read without a fence since")
+             " of shared memory, which threads have " +
+             (isUnfenced ? "written without 'fence.proxy.async' since"
+                         : "read without a fence since"))
                 .str();
     return false;
   }

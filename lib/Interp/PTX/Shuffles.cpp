@@ -1,8 +1,7 @@
 //===- Shuffles.cpp - shfl, vote, match, elect ----------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sections 9.7.9.6, "shfl.sync", 9.7.13.9 to 9.7.13.15 of synchronization
-// between the lanes of a warp.
+// What the lanes of a warp do together.
 //===----------------------------------------------------------------------===//
 
 #include "Lanes.h"
@@ -32,6 +31,7 @@ Step meet(Warp &w, const Instr &in, uint32_t mask, const Operand &operand,
 
 enum ShuffleMode : int64_t { Index, Up, Down, Butterfly };
 
+/// Section 9.7.9.6.
 Step runShuffle(Warp &w, const Instr &in, uint32_t mask) {
   uint32_t members;
   Step met = meet(w, in, mask, in.in(3), members);
@@ -94,6 +94,7 @@ bool decodeShuffle(Decoder &d) {
 
 enum VoteMode : int64_t { All, Any, Uniform, Ballot };
 
+/// Section 9.7.13.9.
 Step runVote(Warp &w, const Instr &in, uint32_t mask) {
   uint32_t members;
   Step met = meet(w, in, mask, in.in(1), members);
@@ -124,7 +125,7 @@ bool decodeVote(Decoder &d) {
          d.operand(2, Type::B32);
 }
 
-/// redux.sync: a sum, minimum, .. over lanes.
+/// redux.sync (section 9.7.13.12): a sum, minimum, .. over lanes.
 enum ReduceMode : int64_t { RAdd, RMin, RMax, RAnd, ROr, RXor };
 
 Step runReduce(Warp &w, const Instr &in, uint32_t mask) {
@@ -173,7 +174,7 @@ bool decodeReduce(Decoder &d) {
          d.operand(2, Type::B32);
 }
 
-/// elect.sync: the first lane is the leader.
+/// elect.sync (section 9.7.13.14): the first lane is the leader.
 Step runElect(Warp &w, const Instr &in, uint32_t mask) {
   uint32_t members;
   Step met = meet(w, in, mask, in.in(0), members);
@@ -196,6 +197,7 @@ bool decodeElect(Decoder &d) {
                    d.operand(1, Type::B32);
 }
 
+/// Section 9.7.13.11.
 Step runActiveMask(Warp &w, const Instr &in, uint32_t mask) {
   forLanes(mask, [&](unsigned lane) { w.b32[in.out().slot][lane] = mask; });
   return Step::Next;
@@ -208,6 +210,7 @@ bool decodeActiveMask(Decoder &d) {
 
 } // namespace
 
+/// Section 9.7.13.2.
 Step fa3::interp::ptx::syncLanes(Warp &w, const Instr &in, uint32_t mask) {
   uint32_t members;
   return meet(w, in, mask, in.in(0), members);
