@@ -388,6 +388,8 @@ def _modules() -> dict[str, types.ModuleType]:
         )
         names = _PUBLIC if is_package else (*_PUBLIC, *_BY_HAND)
         vars(module).update({name: globals()[name] for name in names}, is_fa3=True)
+        if not is_package:
+            vars(module).update({f"_wrapped{name}": globals()[name] for name in _BY_HAND})
         if is_package:
             vars(module).update(__version__=VERSION, __path__=[])
         made[path] = module
