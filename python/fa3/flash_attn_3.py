@@ -148,11 +148,31 @@ def _is_traced(q: Any) -> bool:
 def _serve(q: Any, k: Any, v: Any, *, out: Any = None, **named: Any) -> Any:
     if not _is_traced(q):
         return serving.attention(q, k, v, out=out, **named)
-    if out is not None:
-        raise UnsupportedError("flash_attn_3.fwd: 'out' of sequences in a compiled graph")
-    return operators.serve(q, k, v, **named)
+    o, lse = operators.serve(q, k, v, **named)
+    if out is None:
+        return o, lse
+    if o.shape != out.shape or o.dtype != out.dtype:
+        raise ArgumentError(
+            "out", f"{out.dtype} of shape {tuple(out.shape)}, expected {o.dtype} "
+            f"{tuple(o.shape)}",
+        )  # fmt: skip
+    rows = _rows_of_sequences(out, named.get("cu_q"), named.get("used_q"))
+    return out.copy_(o if rows is None else torch.where(rows[..., None, None], o, out)), lse
 
 
+def _rows_of_sequences(out: Any, cu_q: Any, used_q: Any) -> Any:
+    """Which rows a kernel writes; None if all."""
+    if cu_q is None:
+        if used_q is None:
+            return None
+        return torch.arange(out.shape[1], device=out.device) < used_q[:, None]
+    at = torch.arange(out.shape[0], device=out.device)
+    owner = torch.searchsorted(cu_q[1:].long(), at, right=True)
+    inside = (at >= cu_q[0]) & (owner < cu_q.shape[0] - 1)
+    if used_q is None:
+        return inside
+    owner = owner.clamp(max=cu_q.shape[0] - 2)
+    return inside & (at - cu_q[owner] < used_q[owner])
 
 
 def _nothing(like: Any, count: int) -> list[Any]:

@@ -314,8 +314,23 @@ class Table(Operators):
 def is_value(value: Any) -> bool:
     return (
         isinstance(value, (Operators, bool, int, float)) or tensors.is_torch(value)
-        or is_numpy_number(value)
+        or is_numpy_number(value) or _is_symbol(value)
     )  # fmt: skip
+
+
+def _is_symbol(value: Any) -> bool:
+    """A number that torch.export does not know."""
+    torch = tensors.torch_module()
+    return torch is not None and isinstance(value, (torch.SymInt, torch.SymFloat))
+
+
+def _symbol(value: Any) -> "Table":
+    """As a tensor that the graph makes; where nobody records, there is no graph."""
+    torch = tensors.torch_module()
+    if not torch._C._len_torch_dispatch_stack():
+        raise error_here("a number that is not known (SymInt) is captured")
+    dtype = torch.int32 if isinstance(value, torch.SymInt) else torch.float32
+    return found_table(torch.full((), value, dtype=dtype))
 
 
 def _load(table: Table, index: tuple[Any, ...]) -> Any:
@@ -393,6 +408,8 @@ def to_node(value: Any) -> Node:
         if is_constant(value):
             return graph.constant(value.item())
         return found_table(value)._node()
+    if _is_symbol(value):
+        return _symbol(value)._node()
     raise error_here(f"cannot trace a value of type {tensors.type_name(value)}")
 
 

@@ -278,6 +278,46 @@ class InstalledTest(unittest.TestCase):
         for one, other in zip(made, expected):
             self.assertTrue(torch.equal(one, other))
 
+    def test_given_memory_in_graphs(self):
+        """Rows of `out` that are of no sequence stay, as in an eager call."""
+        q, new = self.random(30, 2, 16), self.random(2, 3, 2, 16)
+        cu, used = i32(2, 20, 25), i32(7, 9)
+
+        def packed(q, out, used):
+            return self.ops.fwd(
+                q, q, q, cu_seqlens_q=cu, cu_seqlens_k=cu, max_seqlen_q=18, max_seqlen_k=18,
+                seqused_q=used, out=out, is_causal=True,
+            )[0]  # fmt: skip
+
+        def padded(q, out, used):
+            q, out = q.reshape(2, 15, 2, 16), out.reshape(2, 15, 2, 16)
+            return self.ops.fwd(q, q, q, seqused_q=used, seqused_k=used, out=out)[0]
+
+        for call in (packed, padded):
+            for given in (i32(7, 4), None) if call is packed else (used,):
+                made = []
+                for one in (call, self.compiled(call)):
+                    out = torch.full_like(q, 3.0)
+                    one(q, out, given)
+                    made.append(out)
+                self.assertTrue(torch.equal(*made))
+                self.assertEqual(made[0].flatten()[-1], 3.0)
+
+        def cached(q, cache, new, out):
+            self.ops.fwd(q, cache, cache, new, new, seqused_k=i32(5, 6), out=out)
+            return out + 1
+
+        caches = [self.random(2, 16, 2, 16)] * 2
+        made = [
+            (call(new, cache, new, torch.zeros_like(new)), cache)
+            for call, cache in zip((cached, self.compiled(cached)),
+                                   [one.clone() for one in caches])
+        ]  # fmt: skip
+        for one, other in zip(*made):
+            self.assertTrue(torch.equal(one, other))
+        with self.assertRaisesRegex(Exception, "'out': torch.float16 of shape"):
+            self.compiled(packed)(q, torch.zeros(29, 2, 16).half(), None)
+
     def test_opcheck(self):
         q, lengths = self.random(2, 12, 2, 16), i32(7, 9)
         o, lse, *_ = self.ops.fwd(q, q, q)

@@ -254,6 +254,22 @@ class InsideTest(unittest.TestCase):
         self.assertEqual(seen.count("fa3.backward.default"), 2)
         self.assertNotIn("fa3_attention", seen)
 
+    def test_export(self):
+        """torch.export, by Dynamo and without, with lengths that are not known."""
+        model = Model().eval()
+        lengths = ({2: torch.export.Dim.AUTO},) * 3 + (None,)
+        for strict in (True, False):
+            exported = torch.export.export(
+                model, (*self.random(), 3), dynamic_shapes=lengths, strict=strict
+            )
+            targets = [str(node.target) for node in exported.graph.nodes]
+            self.assertEqual(targets.count("fa3.forward.default"), 2)
+            for queries, keys in ((17, 24), (9, 33)):
+                given = (*self.random(queries, keys), 3)
+                torch.testing.assert_close(
+                    exported.module()(*given), model(*given), atol=0, rtol=0
+                )
+
 
 if __name__ == "__main__":
     unittest.main()
