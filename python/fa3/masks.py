@@ -70,6 +70,24 @@ def packed_bits(mask: Any, starts: Any, keys: Any) -> Mask:
     return mask_mod
 
 
+def flat(mask: Any, starts: Any, keys: Any) -> Mask:
+    """As SGLang gives a custom mask: boolean, element starts[b] + q * keys[b] + kv; starts
+    and keys are int32 (sequences,)."""
+    import torch
+
+    if mask.dim() != 1 or mask.dtype != torch.bool:
+        raise ArgumentTypeError("mask", f"{mask.dtype}, rank {mask.dim()}, expected bool, 1")
+    _check("starts", starts, 1)
+    _check("keys", keys, 1)
+    if mask.numel() >= 1 << 31:
+        raise ArgumentError("mask", f"{mask.numel()} elements, expected less than 2^31")
+
+    def mask_mod(b: Any, h: Any, q: Any, kv: Any) -> Any:
+        return mask[starts[b] + q * keys[b] + kv]
+
+    return mask_mod
+
+
 def prefix(lengths: Any, first: Any) -> Mask:
     """Causal, and the first lengths[b] keys are seen by all."""
     _check("lengths", lengths, 1)
@@ -81,10 +99,11 @@ def prefix(lengths: Any, first: Any) -> Mask:
     return mask_mod
 
 
-def ranges(starts: Any, ends: Any, first: Any) -> Mask:
+def ranges(starts: Any, ends: Any, first: Any, left: int = -1) -> Mask:
     """Causal, and keys and queries that are both in [starts[b, n], ends[b, n]), int32
     (sequences, ranges), see each other: images of a prompt. Ranges that a sequence has
-    not are empty. Each is a condition, so few are fast."""
+    not are empty. Each is a condition, so few are fast. With `left` from 0 on a query
+    sees so many keys in front of its own, and those of its range."""
     for name, one in (("starts", starts), ("ends", ends)):
         _check(name, one, 2)
     _check("first", first, 1)
@@ -94,6 +113,8 @@ def ranges(starts: Any, ends: Any, first: Any) -> Mask:
     def mask_mod(b: Any, h: Any, q: Any, kv: Any) -> Any:
         row = q + first[b]
         seen = kv <= row
+        if left >= 0:
+            seen = seen & (row - kv <= left)
         for n in range(starts.shape[1]):
             begin, end = starts[b, n], ends[b, n]
             seen = seen | ((row >= begin) & (row < end) & (kv >= begin) & (kv < end))

@@ -41,6 +41,19 @@ def check(targets: dict[str, Any], operands: dict[str, Any]) -> None:
                 raise ArgumentError(name, f"lies in the memory of '{other}'")
 
 
+def is_apart(target: Any, operands: Any) -> bool:
+    """Whether `check` has nothing to say of a target that it was content with before: its
+    memory was allocated for itself. None is apart."""
+    if target is None:
+        return True
+    if getattr(target, "requires_grad", True):
+        return False
+    memory = target.untyped_storage().data_ptr()
+    return all([
+        one is None or one.untyped_storage().data_ptr() != memory for one in operands
+    ])
+
+
 def mark(*targets: Any) -> None:
     """Says to autograd that they were written."""
     torch = sys.modules.get("torch")

@@ -137,8 +137,9 @@ def attention(
         k_new, v_new, rotary_cos, rotary_sin, rotary_at, q_descale, k_descale, v_descale,
     )  # fmt: skip
     key: Any = None
-    if out is None and not interpret and (
+    if not interpret and (
         all(one is None or isinstance(one, torch.Tensor) for one in given)
+        and outputs.is_apart(out, given)
         and (k_new is None or leftpad is None)
     ):  # fmt: skip
         # All that a call depends on but its numbers; the way of almost all calls.
@@ -154,12 +155,15 @@ def attention(
             ]),
             causal, window, softcap, chunk, splits, pack_heads, max_q, max_k, return_lse,
             rotary_interleaved, part, serving_mods.form(traced),
+            None if out is None else (
+                out.shape, out.stride(), out.dtype, out.get_device(), out.is_neg()
+            ),
         )  # fmt: skip
         if traced is not None:
             given += traced.tensors
         ready = _ready.get(key)
         if ready is not None:
-            return ready.again(given, scale, traced.scalars if traced else ())
+            return ready.again(given, scale, traced.scalars if traced else (), out)
     cu_q, cu_k, used_q, used_k = with_empty_sequences(cu_q, cu_k, used_q, used_k)
     call = _Call(
         q, k, v,
@@ -289,8 +293,9 @@ class _Ready:
         return self._PLACES.get(name, -1)
 
     def again(
-        self, given: tuple[Any, ...], scale: float | None, numbers: tuple[Any, ...] = ()
-    ) -> Any:
+        self, given: tuple[Any, ...], scale: float | None, numbers: tuple[Any, ...] = (),
+        out: Any = None,
+    ) -> Any:  # fmt: skip
         values = [given[place] if place >= 0 else value for place, value in self.sources]
         values[self.scale_at] = (
             self.default_scale if scale is None else checks.check_scale(scale, 1)
@@ -302,7 +307,11 @@ class _Ready:
                 values[number] = values[number].contiguous()
             elif 16 <= place < len(self._PLACES):
                 values[number] = values[number].unsqueeze(-1)
-        o = torch.empty(self.o[0], **self.o[1])
+        if out is None:
+            o = torch.empty(self.o[0], **self.o[1])
+        else:
+            o = out
+            outputs.mark(o)
         if self.appends:
             outputs.mark(given[1], given[2])
         zeroes = _zeroes_unused_rows and self.has_unused_rows

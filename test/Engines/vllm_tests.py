@@ -1,0 +1,137 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""vLLM's own tests of attention backends with fa3 in the place of all of them, on one GPU.
+
+    test/Engines/vllm_tests.py CHECKOUT [arguments of pytest]
+
+CHECKOUT has vLLM's tests/ (a clone of its repository at the version that is installed, or
+that folder alone). Needed are vllm (its Python files; the tests need none of its compiled
+extensions), pytest, torch and transformers; no network: models are configurations that are
+written here. Only tests/v1/attention is copied, so that the clone's vllm is not imported.
+
+Runs test_attention_backends.py: BACKENDS_TO_TEST and SLIDING_WINDOW_BACKENDS_TO_TEST are
+CUSTOM, blocks of FlexAttention are left out. Prints what was tested; the exit code is
+pytest's."""
+
+import argparse
+import json
+import pathlib
+import shutil
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+NAME = "test_attention_backends"
+_LLAMA = {
+    "architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": 4096,
+    "intermediate_size": 14336, "num_attention_heads": 32, "num_key_value_heads": 8,
+    "num_hidden_layers": 1, "vocab_size": 128256, "max_position_embeddings": 8192,
+    "torch_dtype": "bfloat16", "rms_norm_eps": 1e-5,
+}  # fmt: skip
+#: What the tests read of models: heads, head dims, windows, types.
+MODELS = {
+    "meta-llama/Meta-Llama-3-8B": _LLAMA,
+    "microsoft/Phi-tiny-MoE-instruct": {
+        **_LLAMA, "architectures": ["MistralForCausalLM"], "model_type": "mistral",
+        "num_attention_heads": 16, "num_key_value_heads": 4, "hidden_size": 2048,
+        "vocab_size": 32064, "sliding_window": 2047,
+    },
+    "google/embeddinggemma-300m": {
+        **_LLAMA, "architectures": ["MistralForCausalLM"], "model_type": "mistral",
+        "num_attention_heads": 4, "num_key_value_heads": 2, "hidden_size": 1024,
+        "head_dim": 256, "sliding_window": 257, "max_position_embeddings": 2048,
+    },
+}  # fmt: skip
+
+
+def write_models(folder):
+    """Folders of configurations, by the names of models."""
+    made = {}
+    for name, config in MODELS.items():
+        path = folder / name.replace("/", "--")
+        path.mkdir(parents=True)
+        (path / "config.json").write_text(json.dumps(config))
+        made[name] = str(path)
+    return made
+
+
+def copy_tests(checkout, folder):
+    source = checkout / "tests" / "v1" / "attention"
+    target = folder / "tests" / "v1" / "attention"
+    target.mkdir(parents=True)
+    for one in (folder / "tests", folder / "tests" / "v1", target):
+        (one / "__init__.py").touch()
+    for name in (f"{NAME}.py", "utils.py"):
+        shutil.copy(source / name, target / name)
+    return target / f"{NAME}.py"
+
+
+class Plugin:
+    """Puts fa3 in the place of backends when the tests are imported."""
+
+    def __init__(self, models):
+        self.models = models
+
+    def pytest_collection_modifyitems(self, session, config, items):
+        # Tests of other backends' own functions.
+        items[:] = [one for one in items if "backend_correctness" in one.name]
+        for module in {one.module for one in items}:
+            self.patch(module)
+
+    def patch(self, module):
+        from vllm.v1.attention.backends.registry import AttentionBackendEnum
+
+        custom = [AttentionBackendEnum.CUSTOM]
+        for name in ("BACKENDS_TO_TEST", "SLIDING_WINDOW_BACKENDS_TO_TEST"):
+            if not hasattr(module, name):
+                sys.exit(f"{NAME}.py has no {name}: another version of vLLM")
+            setattr(module, name, custom)
+        module.is_torch_equal_or_newer = lambda version: False
+        real_config, real_create = module.ModelConfig, module.create_vllm_config
+
+        def local(named, name):
+            return {**named, name: self.models.get(named[name], named[name])}
+
+        module.ModelConfig = lambda **named: real_config(
+            **local(named, "model"), skip_tokenizer_init=True
+        )
+        module.create_vllm_config = lambda **named: real_create(**local(named, "model_name"))
+
+
+def fixtures(pytest):
+    class Fixtures:
+        @pytest.fixture
+        def default_vllm_config(self):
+            from vllm.config import VllmConfig, set_current_vllm_config
+
+            with set_current_vllm_config(VllmConfig()):
+                yield
+
+    return Fixtures()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("checkout", type=pathlib.Path)
+    given, rest = parser.parse_known_args()
+    import pytest
+
+    try:
+        import fa3  # noqa: F401
+    except ImportError:
+        sys.path.insert(0, str(ROOT / "python"))
+    from fa3.engines import plugins
+
+    plugins.register_vllm()
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        test = copy_tests(given.checkout, folder)
+        sys.path.insert(0, name)
+        return pytest.main(
+            [str(test), "-q", f"--rootdir={name}", "-p", "no:cacheprovider", *rest],
+            plugins=[Plugin(write_models(folder / "models")), fixtures(pytest)],
+        )
+
+
+if __name__ == "__main__":
+    sys.exit(main())
