@@ -14,8 +14,14 @@
 // REDEFINE: %{dv} = 320
 // REDEFINE: %{mods} = []
 // RUN: %{make} > %t.mlir && %{check},sq=66,sk=65 | FileCheck %s
+// RUN: fa3-opt %t.mlir --fa3-tile --fa3-specialize | FileCheck %s --check-prefix=ONE
+// RUN: %if ptxas %{ %{assemble} %}
+// Code in integers needs registers beside so wide a sum.
+// REDEFINE: %{mods} = [#attention.chunk<96>]
+// RUN: %{make} > %t.mlir && %{check},sq=66,sk=65 | FileCheck %s
 // RUN: fa3-opt %t.mlir --fa3-tile --fa3-specialize | FileCheck %s --check-prefix=GROUPS
 // RUN: %if ptxas %{ %{assemble} %}
+// REDEFINE: %{mods} = []
 // Keys are wide, the output is not: one group.
 // REDEFINE: %{d} = 576
 // REDEFINE: %{dv} = 64
@@ -32,6 +38,7 @@
 // GROUPS-NEXT: warp.publish {{.*}}, [tensor<64x64xbf16>]>
 // GROUPS-NEXT: warp.publish {{.*}}, [tensor<64xf32>]>
 // GROUPS: warp.group @math1 warps 4
+// ONE-NOT: warp.group @math1
 
 !q = tensor<?x?x?xDIMxbf16>
 !o = tensor<?x?x?xVALUESxbf16>

@@ -13,6 +13,7 @@
 #include "Roles.h"
 #include "fa3/Machine/RegisterModel.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/MapVector.h"
 
@@ -26,6 +27,30 @@ static int64_t countRegisters(Type type) {
   constexpr int64_t kBits = 32 * kSm90a.getThreadsPerWarpgroup();
   return tile ? tile.getNumElements() * tile.getElementTypeBitWidth() / kBits
               : 0;
+}
+
+/// Whether loops compute in integers for each element, divide coordinates or
+/// load integers, as for random numbers, tables and documents. What that keeps
+/// in registers is not counted here; coordinates compared are little.
+static bool hasIntegerCode(gpu::GPUFuncOp kernel) {
+  WalkResult result = kernel.walk([](Operation *op) {
+    if (op->getNumResults() != 1 || !op->getParentOfType<scf::ForOp>())
+      return WalkResult::advance();
+    auto tile = dyn_cast<RankedTensorType>(op->getResult(0).getType());
+    if (!tile || !tile.getElementType().isIntOrIndex() ||
+        tile.getElementType().isInteger(1))
+      return WalkResult::advance();
+    bool isElement = tile.getRank() == 2 &&
+                     isa_and_nonnull<arith::ArithDialect, math::MathDialect>(
+                         op->getDialect());
+    bool isDivision =
+        isa<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp,
+            arith::FloorDivSIOp, arith::CeilDivSIOp>(op);
+    bool isLoad = isa<LoadOp>(op) && !tile.getElementType().isInteger(8);
+    return isElement || isDivision || isLoad ? WalkResult::interrupt()
+                                             : WalkResult::advance();
+  });
+  return result.wasInterrupted();
 }
 
 /// Numbers of the groups that carry the sums, all 0 if one can.
@@ -42,10 +67,13 @@ static SmallVector<unsigned> distribute(gpu::GPUFuncOp kernel,
       weights = std::max(weights, countRegisters(sum.dot.getLhs().getType()));
   }
   bool isOneRow = true;
+  unsigned chains = 0;
   kernel.walk([&](DotOp dot) {
     isOneRow &= dot.getType().getDimSize(0) == kRowsPerReplica;
-    if (!products.contains(dot) && dot->getParentOfType<scf::ForOp>())
-      scores = std::max(scores, countRegisters(dot.getType()));
+    if (products.contains(dot) || !dot->getParentOfType<scf::ForOp>())
+      return;
+    scores = std::max(scores, countRegisters(dot.getType()));
+    chains += !dot.getAcc().getDefiningOp<DotOp>();
   });
   // A tile for element code meets what a product gives, in f32 as that is.
   kernel.walk([&](LoadOp load) {
@@ -57,12 +85,14 @@ static SmallVector<unsigned> distribute(gpu::GPUFuncOp kernel,
       tiles += countRegisters(type.clone(Float32Type::get(type.getContext())));
   });
   SmallVector<unsigned> roles(sums.size(), 0);
-  // Beside more columns than one product has there are no registers for code
-  // that is not counted here, as of bounds and random numbers.
+  // Beside more columns than one product has there are no registers left for
+  // what is not counted: integers, and element code of several products.
   constexpr int64_t kMostOfProduct = 256;
-  int64_t mostOfOne = countRegisters(
-      RankedTensorType::get({kRowsPerReplica, kMostOfProduct},
-                            Float32Type::get(kernel.getContext())));
+  int64_t mostOfOne = limit;
+  if (chains > 1 || hasIntegerCode(kernel))
+    mostOfOne = countRegisters(
+        RankedTensorType::get({kRowsPerReplica, kMostOfProduct},
+                              Float32Type::get(kernel.getContext())));
   if (!isOneRow ||
       (ofSums <= mostOfOne && ofSums + scores + weights + tiles <= limit))
     return roles;

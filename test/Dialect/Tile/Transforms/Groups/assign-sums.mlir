@@ -50,6 +50,52 @@ gpu.module @m {
     gpu.return
   }
 
+  // One group has a sum of 320 columns, but beside tables read at computed places.
+  // CHECK-LABEL: gpu.func @wide
+  // CHECK-NOT: math1
+  // CHECK-LABEL: gpu.func @wide_by_table
+  // CHECK: tile.dot {{.*}} lhs mk rhs kn : {{.*}} -> tensor<64x256xf32>
+  // CHECK: tile.dot {{.*}} lhs mk rhs kn {tile.role = "math1"} : {{.*}} -> tensor<64x64xf32>
+  gpu.func @wide(%a: !a, %b: !a, %c: memref<?x?xf32>, %n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c64 = arith.constant 64 : index
+    %c256 = arith.constant 256 : index
+    %left = arith.constant dense<0.0> : tensor<64x256xf32>
+    %right = arith.constant dense<0.0> : tensor<64x64xf32>
+    %r:2 = scf.for %k = %c0 to %n step %c64 iter_args(%p = %left, %q = %right) -> (tensor<64x256xf32>, tensor<64x64xf32>) {
+      %x = tile.load %a[%c0, %k] : !a -> tensor<64x64xbf16>
+      %y = tile.load %b[%k, %c0] : !a -> tensor<64x256xbf16>
+      %z = tile.load %b[%k, %c256] : !a -> tensor<64x64xbf16>
+      %d = tile.dot %x, %y, %p lhs mk rhs kn : tensor<64x64xbf16>, tensor<64x256xbf16> -> tensor<64x256xf32>
+      %e = tile.dot %x, %z, %q lhs mk rhs kn : tensor<64x64xbf16>, tensor<64x64xbf16> -> tensor<64x64xf32>
+      scf.yield %d, %e : tensor<64x256xf32>, tensor<64x64xf32>
+    }
+    tile.store %r#0, %c[%c0, %c0] : tensor<64x256xf32>, memref<?x?xf32>
+    tile.store %r#1, %c[%c0, %c256] : tensor<64x64xf32>, memref<?x?xf32>
+    gpu.return
+  }
+  gpu.func @wide_by_table(%a: !a, %b: !a, %c: memref<?x?xf32>, %t: memref<?x?xi32>, %n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c64 = arith.constant 64 : index
+    %c256 = arith.constant 256 : index
+    %left = arith.constant dense<0.0> : tensor<64x256xf32>
+    %right = arith.constant dense<0.0> : tensor<64x64xf32>
+    %r:2 = scf.for %k = %c0 to %n step %c64 iter_args(%p = %left, %q = %right) -> (tensor<64x256xf32>, tensor<64x64xf32>) {
+      %x = tile.load %a[%c0, %k] : !a -> tensor<64x64xbf16>
+      %y = tile.load %b[%k, %c0] : !a -> tensor<64x256xbf16>
+      %z = tile.load %b[%k, %c256] : !a -> tensor<64x64xbf16>
+      %i = tile.load %t[%c0, %k] : memref<?x?xi32> -> tensor<64x64xi32>
+      %f = arith.sitofp %i : tensor<64x64xi32> to tensor<64x64xbf16>
+      %w = arith.mulf %x, %f : tensor<64x64xbf16>
+      %d = tile.dot %w, %y, %p lhs mk rhs kn : tensor<64x64xbf16>, tensor<64x256xbf16> -> tensor<64x256xf32>
+      %e = tile.dot %w, %z, %q lhs mk rhs kn : tensor<64x64xbf16>, tensor<64x64xbf16> -> tensor<64x64xf32>
+      scf.yield %d, %e : tensor<64x256xf32>, tensor<64x64xf32>
+    }
+    tile.store %r#0, %c[%c0, %c0] : tensor<64x256xf32>, memref<?x?xf32>
+    tile.store %r#1, %c[%c0, %c256] : tensor<64x64xf32>, memref<?x?xf32>
+    gpu.return
+  }
+
   // What is stored is made of both: one group has to have them.
   // CHECK-LABEL: gpu.func @together
   // CHECK-NOT: math1
