@@ -258,6 +258,11 @@ def _wide() -> Preset:
     return Preset("wide", cells, peers=(), base="fa3")
 
 
+def _wide_backward() -> Preset:
+    cells = [dataclasses.replace(cell, gradient=True) for cell in _wide().cells]
+    return Preset("wide-backward", cells, peers=(), base="fa3")
+
+
 # On the tile of the table or of the passes, and on one that leaves registers
 # for three stages.
 _SMALL = "block-m=128 block-n=64"
@@ -337,6 +342,7 @@ PRESETS: dict[str, Callable[[], Preset]] = {
     "mods": _mods,
     "head-dims": _head_dims,
     "wide": _wide,
+    "wide-backward": _wide_backward,
     "ablation": _ablation,
     "sustained": _sustained,
     "decode": lambda: _serving("decode", serving.decode_cells()),

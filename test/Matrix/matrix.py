@@ -44,7 +44,8 @@ MODS = {
 # Gradients: of what attention.backward takes. Behind `grad` is an operand that
 # has one, too.
 BACKWARD = "backward-"
-DIMS_BACKWARD = [32, 64, 72, 80, 96, 112, 128, 160, 192, 256, (192, 128), (64, 128)]
+DIMS_BACKWARD = [32, 64, 72, 80, 96, 112, 128, 160, 192, 256, (192, 128), (64, 128),
+                 320, 512, (576, 512), (64, 512), (192, 512)]
 MASKS_BACKWARD = ["full", "causal", "window", "prefix", "softcap", "causal-softcap",
                   "alibi", "bias", "causal-bias", "grad-alibi", "grad-bias",
                   "causal-grad-bias"]

@@ -21,6 +21,7 @@ AXES = {
         (128, 128, "fused"), (128, 128, "split"), (128, 128, "auto"),
         (192, 128, "auto"), (192, 128, "deterministic"),
         (256, 256, "split"), (256, 256, "deterministic"),
+        (512, 512, "auto"), (576, 512, "auto"), (64, 512, "auto"),
     ],
     "mask": ["full", "causal", "window"],
     "heads": [(2, 2), (8, 2)],

@@ -15,7 +15,7 @@ HEAD_DIMS = [(d, d) for d in (32, 64, 72, 80, 96, 112, 128, 192, 256)]
 HEAD_DIMS.append((192, 128))
 # No multiples of 8, which tiles fill with zeros; forward only.
 UNEVEN_DIMS = [(100, 100), (60, 36)]
-# Columns of the output in two warp groups, or keys wider than that; forward of 16 bits.
+# Columns of the output in two warp groups, or keys wider than that; 16 bits.
 WIDE_DIMS = [(320, 320), (512, 512), (576, 512), (64, 512), (192, 512)]
 LAYOUTS = ("bhsd", "bshd")
 # What shares a scale, with the rows of q, k and v that do (0: all).
