@@ -8,6 +8,7 @@
 #include "fa3/Dialect/Attention/IR/Attention.h"
 #include "fa3/Dialect/Attention/Transforms/Bufferization.h"
 #include "fa3/Dialect/Attention/Transforms/GradientRules.h"
+#include "fa3/Dialect/Attention/Transforms/Interfaces.h"
 #include "fa3/Dialect/Attention/Transforms/Passes.h"
 #include "fa3/Dialect/Hopper/IR/Hopper.h"
 #include "fa3/Dialect/Hopper/Transforms/Passes.h"
@@ -47,6 +48,8 @@ void fa3::registerAllDialects(mlir::DialectRegistry &registry) {
                   mlir::ub::UBDialect, mlir::vector::VectorDialect>();
   attention::registerBufferization(registry);
   attention::registerGradientRules(registry);
+  attention::registerShapeReification(registry);
+  attention::registerTiling(registry);
 }
 
 void fa3::registerAllPasses() {

@@ -1,0 +1,408 @@
+//===- Tiling.cpp - tiles of attention ------------------------------------===//
+//
+// attention.forward by batch, query head and query. A tile is the same
+// operation on slices; what its regions know of batch, head and query is
+// counted from the tile's first one on.
+//
+//===----------------------------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+#include "TileSlices.h"
+#include "fa3/Dialect/Attention/IR/Attention.h"
+#include "fa3/Dialect/Attention/Transforms/Interfaces.h"
+#include "fa3/Dialect/Attention/Transforms/Passes.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/Interfaces/TilingInterface.h"
+
+using namespace mlir;
+using namespace fa3::attention;
+
+//===----------------------------------------------------------------------===//
+// Offsets
+//===----------------------------------------------------------------------===//
+
+/// Whether a number is known to be a multiple of another: what loops over
+/// tiles, affine.apply and affine.min make of constants.
+static bool isMultipleOf(OpFoldResult number, int64_t factor,
+                         unsigned depth = 0) {
+  if (factor == 1)
+    return true;
+  if (std::optional<int64_t> constant = getConstantIntValue(number))
+    return *constant % factor == 0;
+  constexpr unsigned kMostDepth = 8;
+  Value value = cast<Value>(number);
+  if (depth == kMostDepth)
+    return false;
+  auto areMultiples = [&](ArrayRef<OpFoldResult> numbers) {
+    return llvm::all_of(numbers, [&](OpFoldResult other) {
+      return isMultipleOf(other, factor, depth + 1);
+    });
+  };
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    Operation *parent = argument.getOwner()->getParentOp();
+    if (auto loop = dyn_cast_or_null<scf::ForOp>(parent))
+      return argument == loop.getInductionVar() &&
+             areMultiples({loop.getLowerBound(), loop.getStep()});
+    auto loop = dyn_cast_or_null<scf::ForallOp>(parent);
+    if (!loop || argument.getArgNumber() >= loop.getRank())
+      return false;
+    unsigned dim = argument.getArgNumber();
+    return areMultiples(
+        {loop.getMixedLowerBound()[dim], loop.getMixedStep()[dim]});
+  }
+  // An operand that is a multiple is a multiple of another one.
+  Operation *op = value.getDefiningOp();
+  auto apply = dyn_cast<affine::AffineApplyOp>(op);
+  auto least = dyn_cast<affine::AffineMinOp>(op);
+  if (!apply && !least)
+    return false;
+  AffineMap map = apply ? apply.getAffineMap() : least.getAffineMap();
+  SmallVector<AffineExpr> dims, symbols;
+  for (auto [i, operand] : llvm::enumerate(op->getOperands())) {
+    bool isDim = i < map.getNumDims();
+    AffineExpr expr =
+        isDim ? getAffineDimExpr(i, op->getContext())
+              : getAffineSymbolExpr(i - map.getNumDims(), op->getContext());
+    if (isMultipleOf(operand, factor, depth + 1))
+      expr = expr * factor;
+    (isDim ? dims : symbols).push_back(expr);
+  }
+  return llvm::all_of(map.getResults(), [&](AffineExpr result) {
+    return result.replaceDimsAndSymbols(dims, symbols).isMultipleOf(factor);
+  });
+}
+
+static OpFoldResult divide(OpBuilder &b, Location loc, OpFoldResult number,
+                           int64_t divisor) {
+  AffineExpr d0 = b.getAffineDimExpr(0);
+  return affine::makeComposedFoldedAffineApply(b, loc, d0.floorDiv(divisor),
+                                               {number});
+}
+
+//===----------------------------------------------------------------------===//
+// Forward
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Dimensions of the domain.
+enum { kBatch, kHead, kQuery, kNumDims };
+
+class ForwardTile {
+public:
+  ForwardTile(ForwardOp op, OpBuilder &b, ArrayRef<OpFoldResult> offsets,
+              ArrayRef<OpFoldResult> sizes)
+      : op(op), b(b), loc(op.getLoc()), offsets(offsets), sizes(sizes) {
+    int64_t axes[] = {0, op.getHeadAxis(), op.getSequenceAxis()};
+    if (!op.hasPlace(Sequence::query))
+      for (int dim = 0; dim < kNumDims; ++dim)
+        whole[dim] = isWhole(offsets[dim], sizes[dim], op.getQ(), axes[dim]);
+  }
+  FailureOr<TilingResult> build();
+
+private:
+  LogicalResult check();
+  LogicalResult findKeyHeads();
+  bool isFreeOfPlace();
+  void shiftRegions(ForwardOp tile);
+  void shift(Region &region, unsigned first, unsigned count);
+  void sliceOperands(ForwardOp tile, SmallVectorImpl<Operation *> &slices);
+  void setTypes(ForwardOp tile);
+
+  ForwardOp op;
+  OpBuilder &b;
+  Location loc;
+  ArrayRef<OpFoldResult> offsets, sizes;
+  bool whole[kNumDims] = {};
+  OpFoldResult firstKeyHead, keyHeads;
+  /// Query heads of a key head in the tile, if that is known.
+  std::optional<int64_t> group;
+};
+} // namespace
+
+/// What a tile would need more for than slices and offsets.
+LogicalResult ForwardTile::check() {
+  if (op.hasPlace(Sequence::query) || op.hasPlace(Sequence::key))
+    return op.emitOpError("cannot be tiled: its sequences lie anywhere "
+                          "('place_q', 'place_k', packed or paged)");
+  if (op.hasScales())
+    return op.emitOpError("cannot be tiled: it has operands of 8 bits, whose "
+                          "scales are for parts of their own");
+  if (whole[kQuery])
+    return success();
+  if (op.getMaxQ())
+    return op.emitOpError("cannot be tiled by queries: it has a 'max_q'");
+  if (op.getSizesOfBlocks())
+    return op.emitOpError("cannot be tiled by queries: it has lists of blocks");
+  return success();
+}
+
+/// The keys of the heads of a tile: whole groups, or part of one.
+LogicalResult ForwardTile::findKeyHeads() {
+  int64_t axis = op.getHeadAxis();
+  std::optional<int64_t> all = op.getStaticGroup();
+  if (whole[kHead]) {
+    firstKeyHead = b.getIndexAttr(0);
+    keyHeads = tensor::getMixedSize(b, loc, op.getK(), axis);
+    group = op.getGroup();
+    return success();
+  }
+  if (!all)
+    return op.emitOpError("cannot be tiled by heads: neither types nor 'group' "
+                          "say how many there are for each key head");
+  OpFoldResult offset = offsets[kHead], size = sizes[kHead];
+  if (isMultipleOf(offset, *all) && isMultipleOf(size, *all)) {
+    firstKeyHead = divide(b, loc, offset, *all);
+    keyHeads = divide(b, loc, size, *all);
+    group = op.getGroup();
+    return success();
+  }
+  std::optional<int64_t> count = getConstantIntValue(size);
+  if (count && *count > 0 && *all % *count == 0 &&
+      isMultipleOf(offset, *count)) {
+    firstKeyHead = divide(b, loc, offset, *all);
+    keyHeads = b.getIndexAttr(1);
+    if (op.getGroup())
+      group = count;
+    return success();
+  }
+  return op.emitOpError("cannot be tiled by heads: expects tiles of whole "
+                        "groups of ")
+         << *all << " heads, or of parts that divide them";
+}
+
+/// Whether mods ask for nothing but the distance of query and key.
+bool ForwardTile::isFreeOfPlace() {
+  ArrayAttr mods = op.getModsAttr();
+  return !mods || llvm::all_of(mods, [](Attribute mod) {
+    return isa<CausalAttr, WindowAttr, PrefixAttr, SoftcapAttr, ChunkAttr,
+               DilationAttr>(mod);
+  });
+}
+
+/// Arguments `first` to `first + count` of a region are batch, head and query.
+void ForwardTile::shift(Region &region, unsigned first, unsigned count) {
+  if (region.empty())
+    return;
+  Block &block = region.front();
+  OpBuilder::InsertionGuard guard(b);
+  for (unsigned dim = 0; dim < count; ++dim) {
+    if (getConstantIntValue(offsets[dim]) == 0)
+      continue;
+    b.setInsertionPointToStart(&block);
+    BlockArgument own = block.getArgument(first + dim);
+    // A constant is one of the region.
+    Value offset = getValueOrCreateConstantIndexOp(b, loc, offsets[dim]);
+    auto sum = arith::AddIOp::create(b, loc, own, offset);
+    own.replaceAllUsesExcept(sum, sum);
+  }
+}
+
+/// What regions say of all, they say of the tile.
+void ForwardTile::shiftRegions(ForwardOp tile) {
+  OpFoldResult queries = tensor::getMixedSize(b, loc, op.getQ(),
+                                              op.getSequenceAxis()),
+               heads =
+                   tensor::getMixedSize(b, loc, op.getQ(), op.getHeadAxis());
+  shift(tile.getScoreMod(), 1, kNumDims);
+  shift(tile.getMaskMod(), 0, kNumDims);
+  shift(tile.getKeepMod(), 0, kNumDims);
+  shift(tile.getLengthsRegion(), 0, 1);
+  shift(tile.getBlocksRegion(), 0, 2);
+  OpBuilder::InsertionGuard guard(b);
+  auto replace = [&](Operation *asked, OpFoldResult number) {
+    b.setInsertionPoint(asked);
+    asked->getResult(0).replaceAllUsesWith(
+        getValueOrCreateConstantIndexOp(b, loc, number));
+    asked->erase();
+  };
+  for (Region &region : tile->getRegions()) {
+    if (region.empty())
+      continue;
+    Operation *yield = region.front().getTerminator();
+    SmallVector<Operation *> all = llvm::map_to_vector(
+        region.front(), [](Operation &inner) { return &inner; });
+    for (Operation *inner : all) {
+      if (isa<HeadsOp>(inner)) {
+        if (!whole[kHead])
+          replace(inner, heads);
+        continue;
+      }
+      auto length = dyn_cast<LengthOp>(inner);
+      if (!length || length.getSequence() != Sequence::query || whole[kQuery])
+        continue;
+      // As many queries as the tile has, where the region says how many.
+      if (&region == &tile.getLengthsRegion() &&
+          yield->getOperand(0) == length.getResult()) {
+        b.setInsertionPoint(yield);
+        yield->setOperand(0, b.clone(*inner)->getResult(0));
+      }
+      replace(inner, queries);
+    }
+  }
+}
+
+void ForwardTile::sliceOperands(ForwardOp tile,
+                                SmallVectorImpl<Operation *> &slices) {
+  int64_t head = op.getHeadAxis(), row = op.getSequenceAxis();
+  TilePart batch = {0, offsets[kBatch], sizes[kBatch]};
+  tile.getQMutable().assign(takeSlice(b, loc, op.getQ(),
+                                      {batch,
+                                       {head, offsets[kHead], sizes[kHead]},
+                                       {row, offsets[kQuery], sizes[kQuery]}},
+                                      slices));
+  TilePart keys = {head, firstKeyHead, keyHeads};
+  tile.getKMutable().assign(
+      takeSlice(b, loc, op.getK(), {batch, keys}, slices));
+  // A transposed v has elements where others have keys: heads stay.
+  tile.getVMutable().assign(
+      takeSlice(b, loc, op.getV(), {batch, keys}, slices));
+  if (Value sinks = op.getSinks())
+    tile.getSinksMutable().assign(
+        takeSlice(b, loc, sinks, {{0, offsets[kHead], sizes[kHead]}}, slices));
+}
+
+void ForwardTile::setTypes(ForwardOp tile) {
+  auto q = cast<RankedTensorType>(tile.getQ().getType()),
+       o = cast<RankedTensorType>(op.getO().getType());
+  SmallVector<int64_t> shape(q.getShape());
+  shape.back() = o.getShape().back();
+  tile.getO().setType(RankedTensorType::get(shape, o.getElementType()));
+  if (tile.getLse())
+    tile.getLse().setType(RankedTensorType::get(
+        {shape[0], shape[op.getHeadAxis()], shape[op.getSequenceAxis()]},
+        b.getF32Type()));
+}
+
+FailureOr<TilingResult> ForwardTile::build() {
+  if (failed(check()) || failed(findKeyHeads()))
+    return failure();
+  auto tile = cast<ForwardOp>(b.clone(*op));
+  if (!whole[kQuery] || !isFreeOfPlace())
+    expandMods(cast<ScoredOpInterface>(tile.getOperation()));
+  if (!whole[kQuery] && !tile.getLengthsRegion().empty()) {
+    Operation *yield = tile.getLengthsRegion().front().getTerminator();
+    auto count = yield->getOperand(0).getDefiningOp<LengthOp>();
+    if (!count || count.getSequence() != Sequence::query) {
+      tile->erase();
+      op.emitOpError("cannot be tiled by queries: its sequences have numbers "
+                     "of queries of their own");
+      return failure();
+    }
+  }
+  SmallVector<Operation *> slices;
+  // In front of the tile, which has offsets in its regions.
+  b.setInsertionPoint(tile);
+  shiftRegions(tile);
+  sliceOperands(tile, slices);
+  setTypes(tile);
+  if (group)
+    tile.setGroup(*group);
+  else
+    tile.removeGroupAttr();
+  b.setInsertionPointAfter(tile);
+  return TilingResult{{tile}, SmallVector<Value>(tile->getResults()), slices};
+}
+
+namespace {
+struct ForwardTiling
+    : TilingInterface::ExternalModel<ForwardTiling, ForwardOp> {
+  SmallVector<utils::IteratorType> getLoopIteratorTypes(Operation *) const {
+    return SmallVector<utils::IteratorType>(kNumDims,
+                                            utils::IteratorType::parallel);
+  }
+
+  SmallVector<Range> getIterationDomain(Operation *op, OpBuilder &b) const {
+    auto forward = cast<ForwardOp>(op);
+    OpFoldResult zero = b.getIndexAttr(0), one = b.getIndexAttr(1);
+    SmallVector<Range> domain;
+    // With a place nothing is tiled: the one tile has all.
+    if (forward.hasPlace(Sequence::query))
+      return SmallVector<Range>(kNumDims, Range{zero, one, one});
+    int64_t axes[] = {0, forward.getHeadAxis(), forward.getSequenceAxis()};
+    for (int64_t axis : axes)
+      domain.push_back(
+          {zero, tensor::getMixedSize(b, op->getLoc(), forward.getQ(), axis),
+           one});
+    return domain;
+  }
+
+  FailureOr<TilingResult>
+  getTiledImplementation(Operation *op, OpBuilder &b,
+                         ArrayRef<OpFoldResult> offsets,
+                         ArrayRef<OpFoldResult> sizes) const {
+    return ForwardTile(cast<ForwardOp>(op), b, offsets, sizes).build();
+  }
+
+  LogicalResult getResultTilePosition(
+      Operation *op, OpBuilder &b, unsigned number,
+      ArrayRef<OpFoldResult> offsets, ArrayRef<OpFoldResult> sizes,
+      SmallVector<OpFoldResult> &at, SmallVector<OpFoldResult> &extents) const {
+    auto forward = cast<ForwardOp>(op);
+    if (forward.hasPlace(Sequence::query))
+      return failure();
+    at.assign(offsets.begin(), offsets.end());
+    extents.assign(sizes.begin(), sizes.end());
+    if (number == 1)
+      return success();
+    if (forward.getHeadAxis() == 2) {
+      std::swap(at[1], at[2]);
+      std::swap(extents[1], extents[2]);
+    }
+    at.push_back(b.getIndexAttr(0));
+    extents.push_back(
+        b.getIndexAttr(forward.getO().getType().getShape().back()));
+    return success();
+  }
+
+  LogicalResult getIterationDomainTileFromResultTile(
+      Operation *op, OpBuilder &b, unsigned number,
+      ArrayRef<OpFoldResult> offsets, ArrayRef<OpFoldResult> sizes,
+      SmallVectorImpl<OpFoldResult> &at,
+      SmallVectorImpl<OpFoldResult> &extents) const {
+    auto forward = cast<ForwardOp>(op);
+    if (forward.hasPlace(Sequence::query))
+      return failure();
+    at.assign(offsets.begin(), offsets.end());
+    extents.assign(sizes.begin(), sizes.end());
+    if (number == 1)
+      return success();
+    // Elements of a row are computed at once.
+    if (!isWhole(offsets[3], sizes[3], forward.getO(), 3))
+      return failure();
+    at.pop_back(), extents.pop_back();
+    if (forward.getHeadAxis() == 2) {
+      std::swap(at[1], at[2]);
+      std::swap(extents[1], extents[2]);
+    }
+    return success();
+  }
+
+  FailureOr<TilingResult>
+  generateResultTileValue(Operation *op, OpBuilder &b, unsigned number,
+                          ArrayRef<OpFoldResult> offsets,
+                          ArrayRef<OpFoldResult> sizes) const {
+    SmallVector<OpFoldResult> at, extents;
+    if (failed(getIterationDomainTileFromResultTile(op, b, number, offsets,
+                                                    sizes, at, extents)))
+      return failure();
+    FailureOr<TilingResult> tile = getTiledImplementation(op, b, at, extents);
+    if (failed(tile))
+      return failure();
+    tile->tiledValues = {tile->tiledValues[number]};
+    return tile;
+  }
+};
+} // namespace
+
+void fa3::attention::registerTiling(DialectRegistry &registry) {
+  registry.addExtension(+[](MLIRContext *context, AttentionDialect *) {
+    ForwardOp::attachInterface<ForwardTiling>(*context);
+    attachMergeTiling(*context);
+    // Of these a tile consists.
+    context->loadDialect<affine::AffineDialect, arith::ArithDialect,
+                         scf::SCFDialect, tensor::TensorDialect>();
+  });
+}
