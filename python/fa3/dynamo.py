@@ -17,6 +17,12 @@ from .request import Request
 _describe_mods = torch.compiler.assume_constant_result(trace.describe_mods)
 
 
+@torch.compiler.assume_constant_result
+def as_constant(function: Any, *args: Any) -> Any:
+    """function(*args), once, where Dynamo traces: of what does not change."""
+    return function(*args)
+
+
 class Described(NamedTuple):
     """Mods under torch.compile: traced when Dynamo traces, their numbers and tensors
     read, and so guarded, by Dynamo."""

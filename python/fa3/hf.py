@@ -105,12 +105,17 @@ def takes_code(config: type) -> bool:
 def _all_say(config: type, attribute: str) -> bool:
     import torch
 
-    if (config, attribute) in _known:
-        return _known[config, attribute]
     if torch.compiler.is_compiling():
-        return False  # an array is right in any case, and Dynamo has no list of classes
+        # Dynamo has no list of classes.
+        return api.dynamo_door().as_constant(_look_at, config, attribute)
+    return _look_at(config, attribute)
+
+
+def _look_at(config: type, attribute: str) -> bool:
     from transformers import PreTrainedModel
 
+    if (config, attribute) in _known:
+        return _known[config, attribute]
     found, left = [], [PreTrainedModel]
     while left:
         one = left.pop()
@@ -176,8 +181,7 @@ def attention_forward(
         return o, None
     mask_mod = window = None
     if getattr(attention_mask, "make_array", None) is not None and (
-        torch.compiler.is_compiling()
-        or attention_mask.shape != (query.shape[0], 1, queries, keys)
+        attention_mask.shape != (query.shape[0], 1, queries, keys)
     ):
         attention_mask = attention_mask.array()
     if getattr(attention_mask, "make_array", None) is not None:

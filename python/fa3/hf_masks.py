@@ -87,11 +87,11 @@ class MaskCode(BlockMask):
     what is a tensor or a BlockMask. `make_array` gives the array of booleans."""
 
     def __init__(
-        self, terms: Terms, shape: tuple[int, ...], offsets: tuple[int, int],
+        self, terms: Terms, shape: tuple[int, ...], mask_mod: Any,
         make_array: Callable[[], Any],
     ) -> None:  # fmt: skip
         self.terms, self.extents, self.make_array = terms, shape, make_array
-        self.mask_mod = _mask_mod(terms, *offsets)
+        self.mask_mod = mask_mod
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -138,10 +138,12 @@ def _mask_mod(terms: Terms, q_at: int, kv_at: int) -> Any:
 
 
 def make(make_array: Callable[[], Any], named: dict[str, Any]) -> MaskCode | None:
-    """The mask that transformers asks for by `named`; None where it takes an array: under
-    torch.compile, of static caches, of functions that are not known."""
-    if torch.compiler.is_compiling() or named.get("use_vmap"):
+    """The mask that transformers asks for by `named`; None where it takes an array: of
+    static caches, of functions that are not known."""
+    if named.get("use_vmap"):
         return None
+    if torch.compiler.is_compiling():
+        return _make_in_graph(make_array, named)
     terms = read(named.get("mask_function"))
     numbers = [named.get(name, 0) for name in (
         "batch_size", "q_length", "kv_length", "q_offset", "kv_offset"
@@ -172,4 +174,29 @@ def make(make_array: Callable[[], Any], named: dict[str, Any]) -> MaskCode | Non
         if terms.first.shape != (batch,):
             return None
         terms = dataclasses.replace(terms, first=terms.first.to(torch.int32))
-    return MaskCode(terms, (batch, 1, queries, keys), (q_at, kv_at), make_array)
+    return MaskCode(
+        terms, (batch, 1, queries, keys), _mask_mod(terms, q_at, kv_at), make_array
+    )
+
+
+def _make_in_graph(make_array: Callable[[], Any], named: dict[str, Any]) -> MaskCode | None:
+    """Where Dynamo traces: the mask function itself, which becomes a part of the graph
+    (fa3.inside)."""
+    from . import inside
+
+    function, padding = named.get("mask_function"), named.get("attention_mask")
+    if inside.operator is None or function is None:
+        return None
+    batch, queries, keys = (named[name] for name in ("batch_size", "q_length", "kv_length"))
+    q_at, kv_at = named.get("q_offset", 0), named.get("kv_offset", 0)
+    if padding is not None:
+        if isinstance(kv_at, torch.Tensor):
+            return None
+        more = max(keys + kv_at - padding.shape[-1], 0)
+        padding = torch.nn.functional.pad(padding, (0, more)).to(torch.bool)
+
+    def mask_mod(b: Any, h: Any, q: Any, kv: Any) -> Any:
+        seen = function(b, h, q + q_at, kv + kv_at)
+        return seen if padding is None else seen & padding[b, kv + kv_at]
+
+    return MaskCode(Terms(), (batch, 1, queries, keys), mask_mod, make_array)

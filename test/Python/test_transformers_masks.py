@@ -21,6 +21,28 @@ class Module:
     is_causal = True
 
 
+def inside_operator():
+    from fa3 import inside
+
+    return inside.operator is not None
+
+
+def compiled_shapes(function, *given):
+    """What one graph gives, and the shapes of all that is in it."""
+    from torch._dynamo.backends.common import aot_autograd
+
+    shapes = []
+
+    def keep(graph, inputs):
+        values = [node.meta.get("val") for node in graph.graph.nodes]
+        shapes.extend(tuple(one.shape) for one in values if isinstance(one, torch.Tensor))
+        return graph
+
+    compiled = torch.compile(function, backend=aot_autograd(fw_compiler=keep), fullgraph=True)
+    with torch.no_grad():
+        return compiled(*given), shapes
+
+
 @unittest.skipUnless(HAS, "needs transformers")
 @support.needs_interpreter
 class MasksTest(unittest.TestCase):
@@ -102,6 +124,52 @@ class MasksTest(unittest.TestCase):
             scores.register_hook(torch.nan_to_num)
             for one, other in zip(grads, torch.autograd.grad(expected, wide, do.double())):
                 torch.testing.assert_close(one.double(), other, atol=1e-2, rtol=1e-2)
+
+    @unittest.skipUnless(HAS and inside_operator(), "needs a newer torch")
+    def test_in_graphs(self):
+        """Every function in one graph without an array, a static cache too."""
+        cases = [*self.functions()]
+        window = self.masks.sliding_window_causal_mask_function(7)
+        static = (3, 30, (torch.tensor(11), 0), self.padding(30), window)
+        for case in (cases[0], *cases[2:8:2], cases[8], static):
+            named = self.named(*case)
+            queries, keys = case[:2]
+            q, k = torch.randn(2, 4, queries, 16).half(), torch.randn(2, 2, keys, 16).half()
+            expected, _ = fa3.hf.attention_forward(
+                Module(), q, k, k, self.array(**named), interpret=True
+            )
+
+            def run(q, k):
+                code = self.codes.make(lambda: None, named)  # noqa: B023
+                return fa3.hf.attention_forward(Module(), q, k, k, code, interpret=True)[0]
+
+            torch._dynamo.reset()
+            made, shapes = compiled_shapes(run, q, k)
+            torch.testing.assert_close(made, expected, atol=1e-3, rtol=1e-3)
+            self.assertNotIn((queries, keys), [shape[-2:] for shape in shapes])
+
+    @unittest.skipUnless(HAS and inside_operator(), "needs a newer torch")
+    def test_compiled_model(self):
+        """Two layers of windows and padding: two operators, no array of scores' extents."""
+        fa3.hf.register("fa3", interpret=True)
+        torch.manual_seed(0)
+        model = self.transformers.MistralForCausalLM(self.transformers.MistralConfig(
+            vocab_size=64, hidden_size=64, intermediate_size=96, head_dim=16,
+            num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2,
+            sliding_window=7,
+        )).half().eval()  # fmt: skip
+        ids, mask = torch.randint(0, 64, (2, 21)), self.padding(21).long()
+        model.set_attn_implementation("eager")
+        expected = model(ids, attention_mask=mask).logits
+        model.set_attn_implementation("fa3")
+        torch._dynamo.reset()
+        made, shapes = compiled_shapes(
+            lambda ids, mask: model(ids, attention_mask=mask, use_cache=False).logits,
+            ids, mask,
+        )  # fmt: skip
+        seen = mask.bool()
+        torch.testing.assert_close(made[seen], expected[seen], atol=5e-3, rtol=5e-3)
+        self.assertNotIn((21, 21), [shape[-2:] for shape in shapes])
 
     def test_what_stays_an_array(self):
         window = self.masks.sliding_window_causal_mask_function(7)
