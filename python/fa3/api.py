@@ -216,9 +216,15 @@ def attention(
                 described = None
                 if not inside:
                     described = dynamo_door().describe(score_mod, mask_mod)
-                if described is None or (
-                    lists is not None and any(one.requires_grad for one in described.tensors)
+                if (
+                    not dynamo_door().are_guarded(score_mod, mask_mod) if described is None
+                    else lists is not None and torch.is_grad_enabled()
+                    and any(one.requires_grad for one in described.tensors)
                 ):
+                    # What Dynamo would not guard, or a gradient of tables alone, by
+                    # lists: the graph breaks here.
+                    return dynamo_door().run_eagerly(q, k, v, **asked)
+                if described is None:
                     # Dynamo makes graphs of them.
                     named["alibi_slopes"] = alibi_slopes
                     return dynamo_door().run_inside(q, k, v, lists, named, asked)

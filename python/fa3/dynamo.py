@@ -10,11 +10,12 @@ from typing import Any, NamedTuple
 
 import torch
 
-from . import inside, packed, serving, trace
+from . import guards, inside, packed, serving, trace
 from .blocks import Lists
 from .request import Request
 
 _describe_mods = torch.compiler.assume_constant_result(trace.describe_mods)
+_guards_all_of = torch.compiler.assume_constant_result(guards.guards_all_of)
 
 
 @torch.compiler.assume_constant_result
@@ -32,15 +33,27 @@ class Described(NamedTuple):
     numbers: list[float]
 
 
+def are_made_inside(score_mod: Any, mask_mod: Any) -> bool:
+    """Whether one of them is made by the function that is compiled, or is no function."""
+    for mod in (score_mod, mask_mod):
+        # What is made inside has no cells yet.
+        if mod is not None and not (type(mod) is FunctionType and hasattr(mod, "__closure__")):
+            return True
+    return False
+
+
+def are_guarded(score_mod: Any, mask_mod: Any) -> bool:
+    """Whether Dynamo traces them again when what they read has changed."""
+    return are_made_inside(score_mod, mask_mod) or _guards_all_of(score_mod, mask_mod)
+
+
 def describe(score_mod: Any, mask_mod: Any) -> Described | None:
-    """Mods for fa3.torch.attention, where Dynamo traces; None where the graph has to
-    break. Dynamo reads all that the trace depends on here, and so guards it; what
+    """Mods for fa3.torch.attention, where Dynamo traces; None where that is not known
+    now. Dynamo reads all that the trace depends on here, and so guards it; what
     differs was changed by the function that is compiled, and is not yet there."""
     mods = (score_mod, mask_mod)
-    for mod in mods:
-        # A function that is made by the one that is compiled has no cells yet.
-        if mod is not None and not (type(mod) is FunctionType and hasattr(mod, "__closure__")):
-            return None
+    if are_made_inside(score_mod, mask_mod):
+        return None
     found = _describe_mods(score_mod, mask_mod)
     if found is None:
         return None

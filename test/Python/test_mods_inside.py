@@ -72,7 +72,8 @@ class InsideTest(unittest.TestCase):
         for call in (compiled, function):
             q, k, v, *rest = given
             tensors = [one.clone().requires_grad_(with_gradients) for one in (q, k, v)]
-            o = call(*tensors, *rest)
+            with torch.set_grad_enabled(with_gradients):
+                o = call(*tensors, *rest)
             grads = ()
             if with_gradients:
                 loss = (o.float() * torch.linspace(-1, 1, 16)).sum()
@@ -109,7 +110,8 @@ class InsideTest(unittest.TestCase):
     def test_block_masks(self):
         """Made inside, given, of blocks that kernels read and of others, with scores whose
         tables have gradients."""
-        score = lambda s, b, h, i, j: s + self.table[h, j]  # noqa: E731
+        table = self.table
+        score = lambda s, b, h, i, j: s + table[h, j]  # noqa: E731
         masks = [
             flex.create_block_mask(
                 lambda b, h, i, j: (i + 7 >= j) & (i % 5 != 2), None, None, 17, 24,
@@ -141,6 +143,7 @@ class InsideTest(unittest.TestCase):
         """What has no cells that Dynamo could guard by itself."""
         holder = types.SimpleNamespace(factor=2.0)
         listed = [torch.rand(4), torch.rand(4)]
+        table = self.table
 
         class Bias(torch.nn.Module):
             def forward(_, s, b, h, i, j):
@@ -170,7 +173,7 @@ class InsideTest(unittest.TestCase):
             (bias.forward, [self.table]),
             (lambda s, b, h, i, j: s * holder.factor + listed[1][h], ()),
             # Of the whole table: in front of the call.
-            (lambda s, b, h, i, j: s - (self.table.sum(1) / 9)[h], [self.table]),
+            (lambda s, b, h, i, j: s - (table.sum(1) / 9)[h], [table]),
             (lambda s, b, h, i, j: torch.where(
                 i + 9 >= j, s * listed[0][1] + s.new_tensor(0.5), -float("inf")
              ), ()),
