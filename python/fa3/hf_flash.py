@@ -63,6 +63,30 @@ def _patch(utils: Any) -> None:
 
     lazy_imports.is_of_fa3 = True  # type: ignore[attr-defined]
     utils._lazy_imports = lazy_imports
+    _allow_in_lists()
+
+
+#: What models with sinks list; another that has all that it has may stand for it.
+_WITH_SINKS = "kernels-community/vllm-flash-attn3"
+
+
+def _allow_in_lists() -> None:
+    """Models that list the FlashAttentions that they can have, for their sinks, can have
+    this one: transformers takes the first of the list for a name that is not in it."""
+    from transformers import PreTrainedModel
+
+    real = getattr(PreTrainedModel, "_check_and_adjust_attn_implementation", None)
+    if real is None:
+        return
+
+    def check(model: Any, attn_implementation: Any, *args: Any, **named: Any) -> Any:
+        listed = getattr(model, "_compatible_flash_implementations", None) or ()
+        if attn_implementation in _names and _WITH_SINKS in listed:
+            if attn_implementation not in listed:
+                model._compatible_flash_implementations = [*listed, attn_implementation]
+        return real(model, attn_implementation, *args, **named)
+
+    PreTrainedModel._check_and_adjust_attn_implementation = check  # type: ignore[method-assign]
 
 
 class _Functions:

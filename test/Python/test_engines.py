@@ -475,10 +475,41 @@ class SglangTest(OnCpu):
             one[:, : length - rows] = True
             seen.append(one)
         mask = torch.cat([one.flatten() for one in seen])
-        tree = types.SimpleNamespace(draft_token_num=4, custom_mask=mask, topk=2)
-        batch = self.batch(given, "verify", spec_info=tree)
-        backend.init_forward_metadata(batch)
-        self.check(given, self.run_backend(given, backend, batch), causal=False, mask=seen)
+        for asked in ({"topk": 2}, {}):  # n-grams have no topk
+            tree = types.SimpleNamespace(draft_token_num=4, custom_mask=mask, **asked)
+            batch = self.batch(given, "verify", spec_info=tree)
+            backend.init_forward_metadata(batch)
+            self.check(given, self.run_backend(given, backend, batch), causal=False, mask=seen)
+
+    def test_verification_in_graphs(self):
+        """Lengths and trees in the memory that was captured; none where there was none."""
+        given = Requests((4, 4), (50, 17))
+        backend = self.sglang.Backend(self.runner(given))
+        backend.init_cuda_graph_state(4, 16)
+        room = torch.ones(4 * 2 * given.width * PAGE, dtype=torch.bool)
+
+        def batch(mask, **named):
+            spec = types.SimpleNamespace(draft_token_num=4, custom_mask=mask, topk=2)
+            return self.batch(given, "verify", spec_info=spec, seq_lens_cpu=None, **named)
+
+        backend.init_forward_metadata_out_graph(batch(room, seq_lens=i32(1, 1)), in_capture=True)
+        captured = backend.forward_metadata
+        self.assertEqual(captured.tree[0].data_ptr(), room.data_ptr())
+        seen = [torch.rand(4, n) < 0.5 for n in given.lengths]
+        for one, length in zip(seen, given.lengths):
+            one[:, : length - 4] = True
+        flat = torch.cat([one.flatten() for one in seen])
+        room[: flat.shape[0]] = flat
+        replayed = batch(room)
+        backend.init_forward_metadata_out_graph(replayed)
+        self.assertIs(backend.forward_metadata, captured)
+        made = self.run_backend(given, backend, replayed)
+        self.check(given, made, causal=False, mask=seen)
+        other = self.sglang.Backend(self.runner(given))
+        other.init_cuda_graph_state(4, 16)
+        other.init_forward_metadata_out_graph(batch(room[:0]), in_capture=True)
+        with self.assertRaisesRegex(UnsupportedError, "captured without"):
+            other.init_forward_metadata_out_graph(batch(room))
 
     def test_graphs(self):
         """One memory for all batches of a number of requests, other lengths in it."""

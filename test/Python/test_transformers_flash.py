@@ -97,6 +97,29 @@ class ModelTest(unittest.TestCase):
         )  # fmt: skip
         self.assertEqual(made.tolist(), expected.tolist())
 
+    def test_models_with_lists(self):
+        """GPT-OSS lists what has sinks: fa3 has them; transformers takes another otherwise."""
+        config = self.transformers.GptOssConfig(
+            hidden_size=64, intermediate_size=64, num_hidden_layers=2, num_attention_heads=4,
+            num_key_value_heads=2, head_dim=16, vocab_size=97, num_local_experts=2,
+            num_experts_per_tok=1, sliding_window=8,
+            layer_types=["sliding_attention", "full_attention"],
+        )  # fmt: skip
+        fa3.hf.register(interpret=True)
+        torch.manual_seed(0)
+        models = [
+            self.transformers.AutoModelForCausalLM.from_config(
+                config, attn_implementation=name
+            ).half().eval()
+            for name in ("eager", "flash_fa3")
+        ]  # fmt: skip
+        self.assertEqual(models[1].config._attn_implementation, "flash_fa3")
+        models[1].load_state_dict(models[0].state_dict())
+        ids = self.tokens(2, 21)
+        with torch.no_grad():
+            expected, made = (model(ids).logits for model in models)
+        torch.testing.assert_close(made, expected, atol=1e-2, rtol=1e-2)
+
     def test_dropout_is_refused(self):
         model = self.model(attention_dropout=0.1).train()
         with self.assertRaisesRegex(NotImplementedError, "dropout 0.1"):

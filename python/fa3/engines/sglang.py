@@ -134,7 +134,8 @@ class Backend(AttentionBackend):
         elif drafts:
             queries, lengths = drafts, lengths + drafts
             mask = given.spec_info.custom_mask
-            if mask is not None and getattr(given.spec_info, "topk", 1) > 1:
+            # n-grams are trees, and say nothing of it.
+            if mask is not None and mask.numel() and getattr(given.spec_info, "topk", 2) > 1:
                 sizes = lengths * drafts
                 starts = (torch.cumsum(sizes, 0) - sizes).to(torch.int32)
                 tree = (mask.view(torch.bool).flatten(), starts, lengths)
