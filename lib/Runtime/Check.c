@@ -258,6 +258,19 @@ static fa3_code check_requirements(const fa3_program *program,
   return FA3_OK;
 }
 
+fa3_code fa3_check_addresses(const fa3_program *program, const fa3_arg *args,
+                             fa3_status *status) {
+  for (size_t i = 0; i < program->num_args; ++i) {
+    const fa3_param *param = &program->scope.params[i];
+    if (param->kind != FA3_TENSOR || is_empty(&args[i]))
+      continue;
+    fa3_code code = check_address(param, &args[i], status);
+    if (code != FA3_OK)
+      return code;
+  }
+  return check_overlaps(program, args, status);
+}
+
 fa3_code fa3_check_values(const fa3_program *program, const fa3_arg *args,
                           fa3_status *status) {
   const fa3_scope *scope = &program->scope;

@@ -146,7 +146,9 @@ typedef struct fa3_cu_launch_config {
 #define FA3_DRIVER_OPTIONAL(X)                                                 \
   X(function_load, "cuFuncLoad", (fa3_cu_function function))                   \
   X(function_param, "cuFuncGetParamInfo",                                      \
-    (fa3_cu_function function, size_t index, size_t *offset, size_t *size))
+    (fa3_cu_function function, size_t index, size_t *offset, size_t *size))    \
+  X(map_replace_address, "cuTensorMapReplaceAddress",                          \
+    (fa3_cu_tensor_map * map, void *address))
 
 typedef struct fa3_driver {
 #define FA3_DECLARE(field, symbol, parameters) fa3_cu_result(*field) parameters;

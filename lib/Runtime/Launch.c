@@ -6,23 +6,11 @@
  * threads share nothing else.
  *===----------------------------------------------------------------------===*/
 
-#include "Program.h"
+#include "Launch.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-
-/* What one kernel gets. */
-typedef struct {
-  fa3_cu_tensor_map maps[FA3_MAX_TENSOR_MAPS];
-  union {
-    void *pointer;
-    int32_t i32;
-    int64_t i64;
-    float f32;
-  } values[FA3_MAX_KERNEL_ARGS];
-  void *params[FA3_MAX_KERNEL_ARGS]; /* addresses of the above */
-} kernel_state;
 
 static fa3_code null_program(fa3_status *status) {
   return fa3_fail(status, FA3_ERROR_ARGUMENT, "null program");
@@ -144,9 +132,9 @@ static int swizzle_code(int bytes) {
   return bytes == 128 ? 3 : bytes == 64 ? 2 : bytes == 32 ? 1 : 0;
 }
 
-static fa3_code encode_map(const fa3_program *program,
-                           const fa3_kernel_arg *arg, const fa3_arg *args,
-                           fa3_cu_tensor_map *map, fa3_status *status) {
+fa3_code fa3_encode_map(const fa3_program *program, const fa3_kernel_arg *arg,
+                        const fa3_arg *args, fa3_cu_tensor_map *map,
+                        fa3_status *status) {
   fa3_map_geometry geometry;
   fa3_code code = fa3_resolve_map(program, arg, args, &geometry, status);
   if (code != FA3_OK)
@@ -177,10 +165,10 @@ static fa3_code encode_map(const fa3_program *program,
   return fa3_driver_fail(program->driver, result, what, status);
 }
 
-static fa3_code fill_params(const fa3_program *program,
-                            const fa3_kernel_launch *launch,
-                            const fa3_arg *args, void *stream,
-                            kernel_state *state, fa3_status *status) {
+fa3_code fa3_fill_params(const fa3_program *program,
+                         const fa3_kernel_launch *launch, const fa3_arg *args,
+                         void *stream, fa3_kernel_state *state,
+                         fa3_status *status) {
   size_t maps = 0;
   for (size_t i = 0; i < launch->num_args; ++i) {
     const fa3_kernel_arg *arg = &launch->args[i];
@@ -190,7 +178,7 @@ static fa3_code fill_params(const fa3_program *program,
     switch (arg->kind) {
     case FA3_KERNEL_TENSOR_MAP:
       state->params[i] = &state->maps[maps];
-      code = encode_map(program, arg, args, &state->maps[maps++], status);
+      code = fa3_encode_map(program, arg, args, &state->maps[maps++], status);
       break;
     case FA3_KERNEL_POINTER:
       state->values[i].pointer = args[arg->source].value.data;
@@ -246,27 +234,12 @@ static fa3_cu_result start(const fa3_program *program,
   return program->driver->launch_ex(&config, launch->function, params, NULL);
 }
 
-/* Sets *started if a kernel was launched; before that it says whether one of
- * this call was, behind which this one may start early. What the stream has in
- * front of the call may not wait for what is in front of itself. */
-static fa3_code launch_one(const fa3_program *program,
-                           const fa3_kernel_launch *launch, const fa3_arg *args,
-                           void *stream, int *started, fa3_status *status) {
-  uint32_t blocks;
-  int holds;
-  fa3_code code = fa3_resolve_condition(program, launch, args, &holds, status);
-  if (code != FA3_OK || !holds)
-    return code;
-  code = fa3_resolve_grid(program, launch, args, &blocks, status);
-  if (code != FA3_OK || blocks == 0)
-    return code;
-  kernel_state state;
-  code = fill_params(program, launch, args, stream, &state, status);
-  if (code != FA3_OK)
-    return code;
+fa3_code fa3_start(const fa3_program *program, const fa3_kernel_launch *launch,
+                   uint32_t blocks, void *stream, void **params, int *started,
+                   fa3_status *status) {
   int is_early = *started && launch->waits && program->starts_early;
   fa3_cu_result result =
-      start(program, launch, blocks, is_early, stream, state.params);
+      start(program, launch, blocks, is_early, stream, params);
   if (result == FA3_CU_SUCCESS) {
     *started = 1;
     return FA3_OK;
@@ -274,6 +247,35 @@ static fa3_code launch_one(const fa3_program *program,
   char what[256];
   snprintf(what, sizeof(what), "launching kernel '%.200s'", launch->kernel);
   return fa3_driver_fail(program->driver, result, what, status);
+}
+
+fa3_code fa3_resolve_launch(const fa3_program *program,
+                            const fa3_kernel_launch *launch,
+                            const fa3_arg *args, uint32_t *blocks,
+                            fa3_status *status) {
+  int holds;
+  *blocks = 0;
+  fa3_code code = fa3_resolve_condition(program, launch, args, &holds, status);
+  if (code != FA3_OK || !holds)
+    return code;
+  return fa3_resolve_grid(program, launch, args, blocks, status);
+}
+
+static fa3_code launch_one(const fa3_program *program,
+                           const fa3_kernel_launch *launch, const fa3_arg *args,
+                           void *stream, int *started, fa3_status *status) {
+  uint32_t blocks;
+  fa3_code code = fa3_resolve_launch(program, launch, args, &blocks, status);
+  if (code != FA3_OK || blocks == 0)
+    return code;
+  fa3_cu_tensor_map maps[FA3_MAX_TENSOR_MAPS];
+  fa3_kernel_value values[FA3_MAX_KERNEL_ARGS];
+  void *params[FA3_MAX_KERNEL_ARGS];
+  fa3_kernel_state state = {maps, values, params};
+  code = fa3_fill_params(program, launch, args, stream, &state, status);
+  if (code != FA3_OK)
+    return code;
+  return fa3_start(program, launch, blocks, stream, params, started, status);
 }
 
 static fa3_code launch_all(const fa3_program *program, const fa3_arg *args,
@@ -290,33 +292,47 @@ static fa3_code launch_all(const fa3_program *program, const fa3_arg *args,
   return code;
 }
 
-fa3_code fa3_launch_with_workspace(const fa3_program *program,
-                                   const fa3_arg *args, size_t num_args,
-                                   void *workspace, int64_t workspace_size,
-                                   void *stream, fa3_status *status) {
+fa3_code fa3_check_lent(const fa3_program *program, const fa3_arg *args,
+                        void *workspace, int64_t workspace_size, int64_t size,
+                        fa3_status *status) {
+  if (!size)
+    return FA3_OK;
+  if (!workspace || workspace_size < size)
+    return fa3_fail(status, FA3_ERROR_ARGUMENT,
+                    "'%s' needs %" PRId64 " bytes of workspace, got %" PRId64
+                    " (fa3_launch_with_workspace)",
+                    program->function, size, workspace ? workspace_size : 0);
+  return fa3_check_workspace(program, args, workspace, size, status);
+}
+
+fa3_code fa3_bind_call(const fa3_program *program, const fa3_arg *args,
+                       size_t num_args, void *workspace, int64_t workspace_size,
+                       fa3_arg *storage, const fa3_arg **all, int64_t *size,
+                       fa3_status *status) {
   fa3_code code = fa3_validate(program, args, num_args, status);
   if (code != FA3_OK)
     return code;
   if (!program->driver)
     return fa3_fail(status, FA3_ERROR_ARGUMENT,
                     "program '%s' was loaded without code", program->function);
+  code =
+      fa3_bind_workspaces(program, args, workspace, storage, all, size, status);
+  if (code != FA3_OK)
+    return code;
+  return fa3_check_lent(program, args, workspace, workspace_size, *size,
+                        status);
+}
+
+fa3_code fa3_launch_with_workspace(const fa3_program *program,
+                                   const fa3_arg *args, size_t num_args,
+                                   void *workspace, int64_t workspace_size,
+                                   void *stream, fa3_status *status) {
   fa3_arg storage[FA3_MAX_PARAMS];
   const fa3_arg *all;
   int64_t size;
-  code = fa3_bind_workspaces(program, args, workspace, storage, &all, &size,
-                             status);
-  if (code != FA3_OK)
-    return code;
-  if (size && (!workspace || workspace_size < size))
-    return fa3_fail(status, FA3_ERROR_ARGUMENT,
-                    "'%s' needs %" PRId64 " bytes of workspace, got %" PRId64
-                    " (fa3_launch_with_workspace)",
-                    program->function, size, workspace ? workspace_size : 0);
-  if (size)
-    code = fa3_check_workspace(program, args, workspace, size, status);
-  if (code != FA3_OK)
-    return code;
-  return launch_all(program, all, stream, status);
+  fa3_code code = fa3_bind_call(program, args, num_args, workspace,
+                                workspace_size, storage, &all, &size, status);
+  return code == FA3_OK ? launch_all(program, all, stream, status) : code;
 }
 
 fa3_code fa3_launch(const fa3_program *program, const fa3_arg *args,

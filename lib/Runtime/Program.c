@@ -8,6 +8,7 @@
 #include "Program.h"
 
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,9 +31,11 @@ fa3_code fa3_program_parse(const char *manifest, size_t manifest_size,
   *result = NULL;
   if (!manifest)
     return fa3_fail(status, FA3_ERROR_ARGUMENT, "null manifest");
+  static atomic_uint_fast64_t number;
   fa3_program *program = calloc(1, sizeof(*program));
   if (!program)
     return fa3_fail_memory(status);
+  program->number = atomic_fetch_add(&number, 1) + 1;
   program->device_sms = device_sms;
   fa3_code code = fa3_manifest_read(manifest, manifest_size, program, status);
   if (code != FA3_OK) {

@@ -90,6 +90,7 @@ typedef struct fa3_counters fa3_counters;
 
 struct fa3_program {
   fa3_arena arena;
+  uint64_t number; /* of no other program of the process */
   const char *function, *chip, *producer;
   uint64_t ptx_hash;
   /* The arguments, then the workspaces. Formulas of launches may name all,
@@ -153,6 +154,10 @@ fa3_code fa3_check_signature(const fa3_program *program, const fa3_arg *args,
 /* All else that does not depend on a launch. */
 fa3_code fa3_check_values(const fa3_program *program, const fa3_arg *args,
                           fa3_status *status);
+/* Of that, what depends on addresses, of arguments that differ in nothing else
+ * from some that passed all checks. */
+fa3_code fa3_check_addresses(const fa3_program *program, const fa3_arg *args,
+                             fa3_status *status);
 /* Whether `size` > 0 bytes can be lent to a call: alignment, and no memory of
  * the arguments, which were checked. */
 fa3_code fa3_check_workspace(const fa3_program *program, const fa3_arg *args,

@@ -116,7 +116,7 @@ class Call:
             words[self._lse_slot] = lse.data_ptr()
         code = plan.launch(
             plan.handle, frame.array, plan.count, None, 0,
-            self._get_stream(self.device), frame.status_ref,
+            self._get_stream(self.device), frame.memo, frame.status_ref,
         )  # fmt: skip
         plan.release(frame)
         if code:

@@ -20,9 +20,9 @@ assert _SIZE % _WORD == 0 and _VALUE % _WORD == 0
 class Frame:
     """The memory of one call in progress."""
 
-    __slots__ = ("array", "words", "numbers", "status", "status_ref")
+    __slots__ = ("array", "words", "numbers", "status", "status_ref", "memo")
 
-    def __init__(self, count: int, content: bytes) -> None:
+    def __init__(self, count: int, content: bytes, memo_size: int) -> None:
         self.array = (runtime._Arg * count)()
         ctypes.memmove(self.array, content, len(content))
         words = len(content) // _WORD
@@ -30,6 +30,7 @@ class Frame:
         self.numbers = (ctypes.c_double * words).from_buffer(self.array)
         self.status = runtime._Status()
         self.status_ref = ctypes.byref(self.status)
+        self.memo = (ctypes.c_char * memo_size)()
 
 
 class Plan:
@@ -54,15 +55,16 @@ class Plan:
         self.workspace_size = program._workspace_size(array)
         self._free: list[Frame] = []
         # The function itself, without the exception that wraps it.
-        self.launch = raw_function("launch_with_workspace")
+        self.launch = raw_function("launch_again")
         self.handle = program._open()
+        self._memo_size = runtime._library().memo_size(self.handle)
 
     def acquire(self) -> Frame:
         """A frame that no other thread uses; give it back by release()."""
         try:
             return self._free.pop()
         except IndexError:
-            return Frame(self.count, self._content)
+            return Frame(self.count, self._content, self._memo_size)
 
     def release(self, frame: Frame) -> None:
         self._free.append(frame)
@@ -73,7 +75,7 @@ class Plan:
         """Launches; raises ArgumentError or runtime.Error."""
         if self.launch(
             self.handle, frame.array, self.count, workspace, self.workspace_size,
-            stream, frame.status_ref,
+            stream, frame.memo, frame.status_ref,
         ):  # fmt: skip
             raise_status(frame.status)
 

@@ -106,6 +106,7 @@ def _signatures():
         "program_launch_info": (p, size, p),
         "validate": args,
         "launch_with_workspace": args + (p, ctypes.c_int64, p),
+        "launch_again": args + (p, ctypes.c_int64, p, p),
         "workspace_size": args + (p,),
         "evaluate": (p, ctypes.c_int, ctypes.POINTER(_Arg), size, p),
         "evaluate_grid": (p, size, ctypes.POINTER(_Arg), size, p),
@@ -159,7 +160,7 @@ class _Library:
             function.restype = ctypes.c_char_p
             function.argtypes = [ctypes.c_void_p]
             setattr(self, name, function)
-        for name in ("program_num_args", "program_num_launches"):
+        for name in ("program_num_args", "program_num_launches", "memo_size"):
             function = getattr(self._c, "fa3_" + name)
             function.restype = ctypes.c_size_t
             function.argtypes = [ctypes.c_void_p]

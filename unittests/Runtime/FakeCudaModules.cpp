@@ -224,10 +224,21 @@ int cuTensorMapEncodeTiled(void *map, int type, uint32_t rank, void *address,
   record.swizzle = swizzle;
   record.l2Promotion = l2Promotion;
   record.fill = fill;
-  uint64_t number = state().maps.size();
   std::memset(map, 0xA5, 128);
-  std::memcpy(map, &number, sizeof(number));
-  state().maps.push_back(record);
+  state().record(map, record);
+  return Success;
+}
+
+int cuTensorMapReplaceAddress(void *map, void *address) {
+  FAKE_ENTER("cuTensorMapReplaceAddress");
+  uint64_t number;
+  std::memcpy(&number, static_cast<char *>(map) + 8, sizeof(number));
+  if (number >= state().encoded.size() || !address ||
+      reinterpret_cast<uintptr_t>(address) % 16 != 0)
+    return InvalidValue;
+  FakeTensorMap record = state().encoded[number];
+  record.address = reinterpret_cast<uint64_t>(address);
+  state().record(map, record);
   return Success;
 }
 

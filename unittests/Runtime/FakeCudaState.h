@@ -6,6 +6,7 @@
 #include "FakeCuda.h"
 
 #include <cstdint>
+#include <cstring>
 #include <deque>
 #include <map>
 #include <mutex>
@@ -80,6 +81,8 @@ struct State {
   int poison = 0;
   int major = 9, minor = 0, sms = 132, maxSmem = 232448, version = 13000;
   std::deque<FakeTensorMap> maps;
+  /// Also those that were made before records were forgotten.
+  std::deque<FakeTensorMap> encoded;
   std::deque<FakeLaunch> launches;
   int (*kernel)(const FakeLaunch *) = nullptr;
   void *capturedStream = nullptr;
@@ -87,6 +90,14 @@ struct State {
   std::set<void *> allocations;
   Handles streams, events;
   int retained[numDevices] = {0, 0};
+
+  /// Writes the numbers of a new record to the beginning of a map.
+  void record(void *map, const FakeTensorMap &made) {
+    const uint64_t numbers[] = {maps.size(), encoded.size()};
+    std::memcpy(map, numbers, sizeof(numbers));
+    maps.push_back(made);
+    encoded.push_back(made);
+  }
 };
 
 inline State &state() {

@@ -223,6 +223,17 @@ FA3_API fa3_code fa3_launch_with_workspace(const fa3_program *program,
                                            int64_t workspace_size, void *stream,
                                            fa3_status *status);
 
+/* As fa3_launch_with_workspace, for calls that are made again: what depends on
+ * shapes, strides and numbers is computed by the first call and kept in `memo`,
+ * memory of the caller of fa3_memo_size bytes, which are 0 in front of it. A
+ * call that differs in more than addresses is a first one. Addresses are
+ * checked in every call. One call at a time may use a memo; null is none. */
+FA3_API size_t fa3_memo_size(const fa3_program *program);
+FA3_API fa3_code fa3_launch_again(const fa3_program *program,
+                                  const fa3_arg *args, size_t num_args,
+                                  void *workspace, int64_t workspace_size,
+                                  void *stream, void *memo, fa3_status *status);
+
 typedef enum fa3_quantity {
   FA3_FLOPS = 0, /* floating-point operations of a call */
   FA3_BYTES = 1  /* least bytes of global memory that a call moves */
