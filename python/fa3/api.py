@@ -163,19 +163,22 @@ def attention(
                 "return_lse": return_lse, "layout": layout, "out": out, "lse": lse,
                 "interpret": interpret, "dropout_p": dropout_p, "rng_state": rng_state,
             }  # fmt: skip
-        grads = torch.is_grad_enabled() and any(
-            getattr(one, "requires_grad", False) for one in (q, k, v, *rest)
-        )
+        grads = torch.is_grad_enabled() and (
+            q.requires_grad or k.requires_grad or v.requires_grad if plain
+            else any(getattr(one, "requires_grad", False) for one in (q, k, v, *rest))
+        )  # fmt: skip
         # Where Dynamo traces, a mask of tables is made inside of the graph.
         inside = compiling and lists is not None and (grads or not lists.fits)
         if lists is not None and not inside and (grads or not lists.fits):
             mask_mod, lists = blocks.as_mask(lists, mask_mod), None
         if score_mod is None and mask_mod is None and lists is None:
-            if plain and not (compiling or grads):
+            if plain and not compiling:
                 # The way of almost all calls.
                 key = call_key(
                     q, k, v, causal, window, softcap, out_dtype, return_lse, layout
                 )
+                if grads:
+                    return _with_gradients(key, q, k, v, scale)
                 call = plans.get(key)
                 if call is not None:
                     return call(q, k, v, scale)
@@ -250,6 +253,27 @@ def attention(
         **(lists.named if lists is not None else {}),
     ).run()  # fmt: skip
 
+
+def _with_gradients(key: Any, q: Any, k: Any, v: Any, scale: float | None) -> Any:
+    """A call of torch tensors without further arguments, some of which require
+    gradients; `key` as call_key has it."""
+    door = sys.modules.get(_DOOR) or torch_door()
+    kind = door._kind
+    *_, causal, window, softcap, out_dtype, return_lse, layout = key
+    made = door.nodes.again(q, k, v, (kind, key), scale)
+    if made is None:
+        made = door.attention(
+            q, k, v, causal=causal, window=window, softcap=softcap, scale=scale,
+            out_dtype=out_dtype, return_lse=True, layout=layout,
+        )  # fmt: skip
+        text = door.to_text(
+            causal, window, softcap, out_dtype, True, layout, backward=kind
+        )
+        door.nodes.remember(q, k, v, (kind, key), text)
+    return made if return_lse else made[0]
+
+
+_DOOR = f"{__package__}.torch"
 
 #: fa3.watch.is_watched, once there is torch.
 _is_watched: Any = None

@@ -4,7 +4,6 @@ dimension is more batch. Rules that torch.library takes have no part in those.""
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from typing import Any, Sequence
 
@@ -12,23 +11,11 @@ import torch
 
 from . import flops, watch
 from .namespace import ops
-from .program import Program, parse
+from .nodes import Asked
+from .program import Program
 
 _WHAT = "fa3.attention"
 _USES_BATCH = re.compile(r"%b\b")
-
-
-@dataclasses.dataclass(frozen=True)
-class Asked:
-    """All of a call of an operator that is no tensor, which transforms pass on."""
-
-    numbers: tuple[float, ...]
-    text: str
-    scale: float | None
-
-    @property
-    def program(self) -> Program:
-        return parse(self.text)
 
 
 class Attention(torch.autograd.Function):

@@ -248,10 +248,12 @@ def _written(
 
 
 def _refuse_gradients(function: str, **named: Any) -> None:
-    if torch.is_grad_enabled():
-        for name, value in named.items():
-            if value is not None and value.requires_grad:
-                raise UnsupportedError(f"{function}: gradients, and '{name}' requires some")
+    if not torch.is_grad_enabled():
+        return
+    # The way of almost all calls.
+    if any([one is not None and one.requires_grad for one in named.values()]):
+        name = next(n for n, one in named.items() if one is not None and one.requires_grad)
+        raise UnsupportedError(f"{function}: gradients, and '{name}' requires some")
 
 
 def _named(
@@ -295,7 +297,9 @@ def _with_head_dims(
     """run(q, k, v, named, whether gradients are asked for), with head dims that kernels
     take: 0 is added behind others. A forward of float8 whose tensors require gradients
     is computed, its backward is an error."""
-    grads = torch.is_grad_enabled() and any(one.requires_grad for one in (q, k, v))
+    grads = torch.is_grad_enabled() and (
+        q.requires_grad or k.requires_grad or v.requires_grad
+    )
     # Transforms of torch.func take what has gradients.
     grads = grads or (q.element_size() > 1 and watch.transforms())
     if grads and q.element_size() == 1:
@@ -324,7 +328,7 @@ def _padded(one: torch.Tensor, step: int) -> torch.Tensor:
 
 def _contiguous(*given: torch.Tensor) -> tuple[torch.Tensor, ...]:
     # As FlashAttention does.
-    return tuple(one if one.stride(-1) == 1 else one.contiguous() for one in given)
+    return tuple([one if one.stride(-1) == 1 else one.contiguous() for one in given])
 
 
 def _chunk_mask(offset: int, chunk: int) -> Callable[..., Any]:

@@ -29,7 +29,7 @@ _kernels: dict[tuple[BackwardSpec, bool], Kernel] = {}
 #: Those that are being compiled before a backward has asked for them.
 _ahead: dict[tuple[BackwardSpec, bool], threading.Thread] = {}
 forks.in_child(_ahead.clear)
-_plans: dict[Any, tuple[Launcher, tuple[str, ...]]] = {}
+_plans: dict[Any, "_Ready"] = {}
 
 
 def backward(
@@ -43,42 +43,83 @@ def backward(
     extras, numbers, text and scale are those of the forward. The same bits in every
     run if is_deterministic() or the program's backward is "deterministic". `into`: memory
     for dq, dk and dv."""
+    torch = sys.modules["torch"]
     program = parse(text)
     same = program.backward == "deterministic" or is_deterministic()
-    do, o = _suitable(do), _suitable(o)
-    lse = lse.contiguous()
-    dlse = None if dlse is None else dlse.contiguous()
-    grads = list(into or (_empty(one) for one in (q, k, v)))
-    buffers = _buffers(program, q, k, extras)
-    named: dict[str, Any] = {
-        "q": q, "k": k, "v": v, "o": o, "lse": lse, "do": do, "dlse": dlse,
-        "dq": grads[0], "dk": grads[1], "dv": grads[2],
-        **{f"d{name}": cut for name, (_, cut) in buffers.items()},
-        "scale": check_scale(scale, q.shape[3], gradients=True),
-        **dict(zip(extra_names(program, extras), extras)),
-    }  # fmt: skip
-    traced = program.traced(extras, numbers)
-    for number, value in enumerate(traced.scalars if traced else ()):
-        named[f"arg{number}"] = value
-    key = (text, tensors_key(
-        [one for one in named.values() if isinstance(one, type(q))]
-    ), dlse is None, same)  # fmt: skip
+    rest = (text, same, dlse is None, tensors_key([*extras, *(into or ())]))
+    key = _key(do, dlse, q, k, v, o, lse, rest)
     found = _plans.get(key)
+    if found is None or (do.data_ptr() | o.data_ptr()) % 16:
+        do, o = _suitable(do), _suitable(o)
+        lse = lse.contiguous()
+        dlse = None if dlse is None else dlse.contiguous()
+        key = _key(do, dlse, q, k, v, o, lse, rest)
+        found = _plans.get(key)
+    order = found.strides if found else [_dense(one) for one in (q, k, v)]
+    grads = into or [
+        torch.empty_strided(one.shape, strides, dtype=one.dtype, device=one.device)
+        for one, strides in zip((q, k, v), order)
+    ]
+    traced = program.traced(extras, numbers)
+    buffers = _buffers(program, q, k, extras) if program.grads else {}
+    made = [*grads, [one.contiguous() for one, _ in buffers.values()]]
+    scale = check_scale(scale, q.shape[3], gradients=True)
+    # In the order of _names.
+    values = (
+        q, k, v, o, lse, do, dlse, *grads, scale, *extras,
+        *[cut for _, cut in buffers.values()], *(traced.scalars if traced else ()),
+    )  # fmt: skip
     if found is None:
         request = program_request(q, k, v, extras, program, scale, traced)
+        named = dict(zip(_names(program, extras, tuple(buffers), traced), values))
         ones = _ones(request, {name: cut for name, (_, cut) in buffers.items()})
         spec, arrays = describe(request, named, tuple(buffers), ones)
         if program.interpret:
             interpret(spec, arrays, program)
-            return *grads, [one.contiguous() for one, _ in buffers.values()]
+            return tuple(made)
         if request.device == CPU:
             raise ArgumentError("q", "device is cpu, expected CUDA")
-        found = keep(
-            _plans, key, lambda: (prepare(request, spec, arrays, same), spec.arguments)
-        )
-    launcher, arguments = found
-    launcher.run([named[name] for name in arguments])
-    return *grads, [one.contiguous() for one, _ in buffers.values()]
+        names = list(named)
+        places = tuple(names.index(name) for name in spec.arguments)
+        found = keep(_plans, key, lambda: _Ready(
+            prepare(request, spec, arrays, same), places, tuple(order)
+        ))  # fmt: skip
+    found.launcher.run([values[n] for n in found.places])
+    return tuple(made)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Ready:
+    """A backward that was checked: which values its kernel takes, and the strides of dq,
+    dk and dv."""
+
+    launcher: Launcher
+    places: tuple[int, ...]
+    strides: tuple[tuple[int, ...], ...]
+
+
+def _key(
+    do: Any, dlse: Any, q: Any, k: Any, v: Any, o: Any, lse: Any, rest: tuple[Any, ...]
+) -> tuple[Any, ...]:
+    """All that a backward depends on but addresses and numbers."""
+    return (
+        rest, do.shape, q.shape, k.shape, v.shape, o.shape, lse.shape, do.stride(),
+        q.stride(), k.stride(), v.stride(), o.stride(), lse.stride(), do.dtype, q.dtype,
+        k.dtype, v.dtype, o.dtype, lse.dtype, do.get_device(), q.get_device(),
+        k.get_device(), v.get_device(), o.get_device(), lse.get_device(),
+        None if dlse is None else tensors_key((dlse,)),
+    )  # fmt: skip
+
+
+def _names(
+    program: Program, extras: Sequence[Any], buffers: tuple[str, ...], traced: Any
+) -> list[str]:
+    numbers = range(len(traced.scalars) if traced else 0)
+    return [
+        "q", "k", "v", "o", "lse", "do", "dlse", "dq", "dk", "dv", "scale",
+        *extra_names(program, extras), *(f"d{name}" for name in buffers),
+        *(f"arg{number}" for number in numbers),
+    ]  # fmt: skip
 
 
 def describe(
@@ -112,10 +153,10 @@ def is_deterministic() -> bool:
         return True
     if door is not None and door._kind == "deterministic":
         return True
-    flags = dict(
-        one.lstrip("-").partition("=")[::2]
-        for one in os.environ.get("XLA_FLAGS", "").split()
-    )
+    given = os.environ.get("XLA_FLAGS", "")
+    if not given:
+        return False
+    flags = dict(one.lstrip("-").partition("=")[::2] for one in given.split())
     names = ("xla_gpu_deterministic_ops", "xla_gpu_exclude_nondeterministic_ops")
     return any(flags.get(name, "false") in ("", "1", "true") for name in names)
 
@@ -184,16 +225,12 @@ def _suitable(one: Any) -> Any:
     good = strides[3] == 1 and not one.data_ptr() % 16
     for extent, stride in zip(one.shape[:3], strides[:3]):
         good = good and (extent == 1 or (stride > 0 and stride % step == 0))
-    return one if good else one.contiguous()
+    return one if good else one.clone(memory_format=sys.modules["torch"].contiguous_format)
 
 
-def _empty(like: Any) -> Any:
-    torch = sys.modules["torch"]
-    shape = tuple(like.shape)
-    return torch.empty_strided(
-        shape, tensors.dense_like(shape, like.stride()), dtype=like.dtype,
-        device=like.device,
-    )  # fmt: skip
+def _dense(like: Any) -> tuple[int, ...]:
+    """Strides of the gradient of a tensor."""
+    return tensors.dense_like(tuple(like.shape), like.stride())
 
 
 # -----------------------------------------------------------------------------

@@ -20,9 +20,13 @@ class Launcher:
     def __init__(self, kernel: Kernel, device: int, values: Sequence[Any]) -> None:
         self.kernel, self.device = kernel, device
         self.plan = Plan(kernel.program(device), values)
-        self.slots = tuple(
-            (slot, value[0] if isinstance(value, tuple) else "")
-            for slot, value in zip(self.plan.slots, values)
+        types = [value[0] if isinstance(value, tuple) else "" for value in values]
+        places = list(zip(self.plan.slots, range(len(values)), types))
+        #: Where the arrays go, those of f32 and of other numbers, and which values they are.
+        self.arrays = tuple((slot, n) for slot, n, type in places if not type)
+        self.reals = tuple((slot, n) for slot, n, type in places if type == "f32")
+        self.numbers = tuple(
+            (slot, n) for slot, n, type in places if type and type != "f32"
         )
         #: Bytes to pass as workspace, whose address need not be aligned.
         self.workspace_size = self.plan.workspace_size
@@ -33,22 +37,18 @@ class Launcher:
         """With addresses in the places of arrays, and numbers."""
         plan = self.plan
         frame = plan.acquire()
-        for (slot, type), value in zip(self.slots, values):
-            (frame.numbers if type == "f32" else frame.words)[slot] = value
-        address = -(-workspace // ALIGNMENT) * ALIGNMENT
-        try:
-            plan.run(frame, stream, address if plan.workspace_size else None)
-        finally:
-            plan.release(frame)
+        words, reals = frame.words, frame.numbers
+        for slot, n in self.arrays:
+            words[slot] = values[n]
+        self._finish(frame, words, reals, values, stream, workspace)
 
     def run(self, values: Sequence[Any]) -> None:
         """With torch tensors and numbers, on the current stream of their device."""
         torch = sys.modules["torch"]
         if torch._C._cuda_getDevice() != self.device:
             with torch.cuda.device(self.device):
-                self._run(torch, values)
-        else:
-            self._run(torch, values)
+                return self._run(torch, values)
+        return self._run(torch, values)
 
     def _run(self, torch: Any, values: Sequence[Any]) -> None:
         workspace = None
@@ -57,14 +57,29 @@ class Launcher:
             workspace = torch.empty(
                 self.workspace_size, dtype=torch.uint8, device=values[0].device
             )
-        self.at(
-            [
-                value if type else value.data_ptr()
-                for (_, type), value in zip(self.slots, values)
-            ],
-            torch._C._cuda_getCurrentRawStream(self.device),
+        frame = self.plan.acquire()
+        words, reals = frame.words, frame.numbers
+        for slot, n in self.arrays:
+            words[slot] = values[n].data_ptr()
+        self._finish(
+            frame, words, reals, values, torch._C._cuda_getCurrentRawStream(self.device),
             workspace.data_ptr() if workspace is not None else 0,
         )  # fmt: skip
+
+    def _finish(
+        self, frame: Any, words: Any, reals: Any, values: Sequence[Any], stream: int,
+        workspace: int,
+    ) -> None:  # fmt: skip
+        for slot, n in self.reals:
+            reals[slot] = values[n]
+        for slot, n in self.numbers:
+            words[slot] = values[n]
+        address = -(-workspace // ALIGNMENT) * ALIGNMENT
+        plan = self.plan
+        try:
+            plan.run(frame, stream, address if plan.workspace_size else None)
+        finally:
+            plan.release(frame)
 
 
 def keep(plans: dict[Any, Any], key: Any, make: Callable[[], Any]) -> Any:

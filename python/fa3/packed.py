@@ -17,7 +17,8 @@ from .serving_spec import ServingBackwardSpec, ServingSpec
 from .spec import Spec
 
 _kernels: dict[tuple[ServingBackwardSpec, bool], Kernel] = {}
-_plans: dict[Any, Launcher] = {}
+#: Launchers, with the names of their arguments.
+_plans: dict[Any, tuple[Launcher, tuple[str, ...]]] = {}
 
 
 def attention(
@@ -56,7 +57,8 @@ def attention(
         }, deterministic or gradients.is_deterministic(),
     )  # fmt: skip
     watch.check_tangents(_WHAT, q, k, v)
-    o, lse = _Attention.apply(q, k, v, cu_q, cu_k, used_q, used_k, call)
+    node = _Attention if watch.is_watched() else _Node
+    o, lse = node.apply(q, k, v, cu_q, cu_k, used_q, used_k, call)
     return (o, lse) if return_lse else o
 
 
@@ -112,6 +114,28 @@ class _Attention(torch.autograd.Function):
         return watch.one_by_one(_Attention.apply, info, in_dims, args)
 
 
+class _Node(torch.autograd.Function):
+    """_Attention without transforms, at less host time."""
+
+    @staticmethod
+    def forward(ctx: Any, *inputs: Any) -> Any:  # type: ignore[override]
+        made = _Attention.forward(*inputs)
+        *given, ctx.call = inputs
+        ctx.save_for_backward(*given, *made)
+        ctx.set_materialize_grads(False)
+        return made
+
+    @staticmethod
+    @watch.by_hand
+    def backward(ctx: Any, do: Any, dlse: Any) -> Any:  # type: ignore[override]
+        if do is None or torch.is_grad_enabled() or watch.is_watched() or (
+            watch.is_special(do) or watch.is_special(dlse)
+        ):  # fmt: skip
+            return _Attention.backward(ctx, do, dlse)
+        grads = _Gradients.forward(do, dlse, *ctx.saved_tensors, ctx.call)
+        return *grads, *(None,) * 5
+
+
 class _Gradients(torch.autograd.Function):
     """dq, dk and dv."""
 
@@ -161,6 +185,53 @@ class _Gradients(torch.autograd.Function):
 
 def _run(values: dict[str, Any], named: dict[str, Any], deterministic: bool) -> None:
     """Computes dq, dk and dv, which are among the values by name."""
+    form = serving._form(tuple(values[name] for name in _TENSORS))
+    window = tuple(named["window"]) if named["window"] else None
+    key = (
+        form, deterministic, named["causal"], window, named["softcap"], named["chunk"],
+        named["interpret"],
+    )  # fmt: skip
+    ready = _plans.get(key)
+    scale = checks.check_scale(named["scale"], values["q"].shape[-1], gradients=True)
+    numbers = {"scale": scale, "max_q": values["max_q"]}
+    if ready is not None:
+        launcher, names = ready
+        launcher.run([numbers[n] if n in numbers else values[n] for n in names])
+        return
+    backward = _describe(values, named)
+    names = (*backward.inputs, *backward.outputs)
+    given = [numbers[n] if n in numbers else values[n] for n in names]
+    described = [
+        ("f32" if name == "scale" else "i32", value) if name in numbers
+        else tensors.view(name, value).array()
+        for name, value in zip(names, given)
+    ]  # fmt: skip
+    if named["interpret"]:
+        get_compiler().interpret(
+            backward.to_mlir(), described, CompileOptions(),
+            None if named["interpret"] == "definition" else "tile",
+        )  # fmt: skip
+        return
+    kernel = _kernels.get((backward, deterministic))
+    if kernel is None:
+        kernel = compile(backward.to_mlir(), deterministic=deterministic)
+        _kernels[backward, deterministic] = kernel
+    device = values["q"].get_device()
+    with torch.cuda.device(device):
+        launcher, _ = keep(
+            _plans, key, lambda: (Launcher(kernel, device, described), names)
+        )
+    launcher.run(given)
+
+
+_TENSORS = (
+    "q", "k", "v", "cu_q", "cu_k", "used_q", "used_k", "o", "lse", "do", "dlse", "dq", "dk",
+    "dv",
+)  # fmt: skip
+
+
+def _describe(values: dict[str, Any], named: dict[str, Any]) -> ServingBackwardSpec:
+    """The kernel of a call, which is checked."""
     q, v = values["q"], values["v"]
     types = [tensors.view(name, values[name]).type for name in "qkv"]
     if types[0] not in ("f16", "bf16"):
@@ -175,7 +246,7 @@ def _run(values: dict[str, Any], named: dict[str, Any], deterministic: bool) -> 
     )
     starts = values["cu_q"]
     sequences = q.shape[0] if starts is None else starts.numel() - 1
-    backward = ServingBackwardSpec(
+    return ServingBackwardSpec(
         ServingSpec(
             spec, arrays, chunk=named["chunk"],
             many=sequences if starts is not None and (
@@ -184,34 +255,3 @@ def _run(values: dict[str, Any], named: dict[str, Any], deterministic: bool) -> 
         ),
         values["dlse"] is not None,
     )  # fmt: skip
-    scale = checks.check_scale(named["scale"], q.shape[-1], gradients=True)
-    names = (*backward.inputs, *backward.outputs)
-    given = [scale if name == "scale" else values[name] for name in names]
-    described = lambda: [  # noqa: E731
-        (
-            ("f32" if name == "scale" else "i32", value)
-            if name in ("scale", "max_q")
-            else tensors.view(name, value).array()
-        )
-        for name, value in zip(names, given)
-    ]
-    if named["interpret"]:
-        get_compiler().interpret(
-            backward.to_mlir(), described(), CompileOptions(),
-            None if named["interpret"] == "definition" else "tile",
-        )  # fmt: skip
-        return
-    device = q.get_device()
-    key = (backward, deterministic, device, tuple(
-        (one.shape, one.stride(), one.dtype)
-        for one in given if isinstance(one, torch.Tensor)
-    ))  # fmt: skip
-    launcher = _plans.get(key)
-    if launcher is None:
-        kernel = _kernels.get((backward, deterministic))
-        if kernel is None:
-            kernel = compile(backward.to_mlir(), deterministic=deterministic)
-            _kernels[backward, deterministic] = kernel
-        with torch.cuda.device(device):
-            launcher = keep(_plans, key, lambda: Launcher(kernel, device, described()))
-    launcher.run(given)

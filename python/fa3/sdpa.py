@@ -11,22 +11,25 @@ from __future__ import annotations
 
 import collections
 import functools
+import sys
 import threading
 import warnings
 from typing import Any, Callable
 
 import torch
 
-from . import checks, forks, gradients, sdpa_packed, watch
+from . import checks, forks, gradients, nodes, sdpa_packed, watch
 from .errors import Fa3Error, UnsupportedError
+from .launch import keep
 from .program import to_text
-from .request import run_program
+from .request import call_key, plans, run_program, tensors_key
 from .sdpa_declines import (
     declines,
     declines_cudnn,
     declines_device,
     declines_dropout,
 )
+from .tensors import is_wrapped
 
 IMPLEMENTATION = "fa3-compiler"
 _PREFIX = "_scaled_dot_product_"
@@ -142,7 +145,10 @@ class _Switch:
     ) -> Any:  # fmt: skip
         """All of scaled_dot_product_attention, where torch chooses a kernel: what a
         boolean mask hides is -inf. torch's one kernel for wide heads takes no groups
-        of them, so that its choice would be none."""
+        of them, so that its choice would be none. What it has chosen fa3's kernel for
+        before is not asked again."""
+        if attn_mask is None and not (dropout_p or enable_gqa):
+            return self._at_once(keys, query, key, value, is_causal, scale)
         if enable_gqa and query.device.type == self.device and _are_wide_groups(
             query, key, value
         ):  # fmt: skip
@@ -162,6 +168,67 @@ class _Switch:
             enable_gqa=enable_gqa,
         )
 
+    def _at_once(
+        self, keys: Any, query: Any, key: Any, value: Any, causal: bool,
+        scale: float | None,
+    ) -> Any:  # fmt: skip
+        """A call of the three tensors: past torch's choice, and its operators, where
+        these came to fa3 in the same state before."""
+        name = None
+        given = (query, key, value)
+        if type(query) is type(key) is type(value) is torch.Tensor and not (
+            watch.is_watched() or any([is_wrapped(one) or one.is_neg() for one in given])
+        ):  # fmt: skip
+            name = (
+                _state(), torch.is_grad_enabled() and _require(*given), call_key(
+                    *given, causal, None, 0.0, None, False, "bhsd"
+                ),
+            )  # fmt: skip
+            known = plans.get(name)
+            if known is not None and not _declines_now(query, key, value, scale):
+                try:
+                    return self._known(known, query, key, value, scale)
+                except Fa3Error:
+                    pass  # said by the longer way
+        self.depth.ran = None
+        made = self.whole.call_boxed(
+            keys, query, key, value, None, 0.0, causal, scale=scale, enable_gqa=False
+        )
+        ran, self.depth.ran = self.depth.ran, None
+        if name is not None and ran is not None:
+            self._learn(name, ran, given, causal, made.requires_grad)
+        return made
+
+    def _learn(
+        self, name: Any, ran: Any, given: tuple[Any, ...], causal: bool, grads: bool
+    ) -> None:
+        """Keeps the Call of an operator, if that was called with the same tensors."""
+        call, *tensors = ran
+        if causal and given[0].shape[2] != given[1].shape[2]:
+            return  # operators differ in what that means
+        for one, other in zip(given, tensors):
+            if one.data_ptr() != other.data_ptr() or tensors_key((one,)) != tensors_key(
+                (other,)
+            ):
+                return
+        if not grads:
+            keep(plans, name, lambda: call)
+        elif call.has_lse and not _declines_backward():
+            text = to_text(causal, None, 0.0, None, True, "bhsd", backward=_kind())
+            keep(plans, name, lambda: nodes.Asked(text, None, (), call))
+
+    def _known(self, known: Any, query: Any, key: Any, value: Any, scale: Any) -> Any:
+        if type(known) is nodes.Asked:
+            if scale is not None:
+                known = nodes.Asked(known.text, scale, (), known.call)
+            made = _apply(query, key, value, known)[0]
+        else:
+            made = known(query, key, value, scale)
+            if known.has_lse:
+                made = made[0]
+        _report.ran += 1
+        return made
+
     # -- forward ------------------------------------------------------------------
 
     def flash(
@@ -169,25 +236,29 @@ class _Switch:
         is_causal: bool = False, return_debug_mask: bool = False, *,
         scale: float | None = None,
     ) -> Any:  # fmt: skip
-        why = "return_debug_mask" if return_debug_mask else declines(
-            query, key, value, 0.0, scale
-        )  # fmt: skip
-        state = torch.empty((2,), dtype=torch.uint64, device=query.device)
-        if dropout_p and not why:
-            why = declines_dropout(dropout_p)
-            state.view(torch.int64).random_(0, 2**63 - 1)
-        made = why or self._run(
-            query, key, value, None, is_causal, scale, True, dropout=dropout_p,
-            state=state,
-        )  # fmt: skip
+        made: Any = None
+        _, state = _no_state(query.device)
+        if not (dropout_p or return_debug_mask):
+            made = self._again("flash", query, key, value, is_causal, scale, True)
+        if made is None:
+            made = "return_debug_mask" if return_debug_mask else declines(
+                query, key, value, 0.0, scale
+            )  # fmt: skip
+            if dropout_p and not made:
+                made = declines_dropout(dropout_p)
+                state = torch.empty((2,), dtype=torch.uint64, device=query.device)
+                state.view(torch.int64).random_(0, 2**63 - 1)
+            made = made or self._run(
+                query, key, value, None, is_causal, scale, True, dropout=dropout_p,
+                state=state, name="flash",
+            )  # fmt: skip
         if isinstance(made, str):
             return self.run_stock(
                 made, "flash_attention", keys, query, key, value, dropout_p, is_causal,
                 return_debug_mask, scale=scale,
             )  # fmt: skip
         o, lse = made
-        offset = torch.empty((), dtype=torch.uint64, device=query.device)
-        mask = torch.empty((0,), dtype=query.dtype, device=query.device)
+        offset, mask = state[:1], query.new_empty((0,))
         return (
             o, lse, None, None, query.shape[2], key.shape[2], state, offset, mask
         )  # fmt: skip
@@ -197,11 +268,20 @@ class _Switch:
         compute_log_sumexp: bool, dropout_p: float = 0.0, is_causal: bool = False,
         return_debug_mask: bool = False, *, scale: float | None = None,
     ) -> Any:  # fmt: skip
-        why = "return_debug_mask" if return_debug_mask else declines_cudnn(
-            query, key, value, attn_bias, dropout_p, is_causal, scale
-        )
-        made = why or _declines_gradient(attn_bias) or self._run(
-            query, key, value, attn_bias, is_causal, scale, compute_log_sumexp
+        made: Any = None
+        if attn_bias is None and not (dropout_p or return_debug_mask):
+            made = self._again(
+                "cudnn", query, key, value, is_causal, scale, compute_log_sumexp
+            )
+        made = made or (
+            "return_debug_mask" if return_debug_mask else declines_cudnn(
+                query, key, value, attn_bias, dropout_p, is_causal, scale
+            )
+            or _declines_gradient(attn_bias)
+            or self._run(
+                query, key, value, attn_bias, is_causal, scale, compute_log_sumexp,
+                name="cudnn",
+            )
         )  # fmt: skip
         if isinstance(made, str):
             return self.run_stock(
@@ -209,13 +289,9 @@ class _Switch:
                 compute_log_sumexp, dropout_p, is_causal, return_debug_mask, scale=scale,
             )  # fmt: skip
         o, lse = made
-        state, offset = (
-            torch.empty((), dtype=torch.int64, device=query.device) for _ in range(2)
-        )
+        state, _ = _no_state(query.device)
         lse = None if lse is None else lse.unsqueeze(-1)
-        return (
-            o, lse, None, None, query.shape[2], key.shape[2], state, offset, None
-        )  # fmt: skip
+        return o, lse, None, None, query.shape[2], key.shape[2], state, state, None
 
     def efficient(
         self, keys: Any, query: Any, key: Any, value: Any, attn_bias: Any,
@@ -242,17 +318,16 @@ class _Switch:
             lse = query.new_empty((b, h, 0), dtype=torch.float32)
         elif s % 32:
             lse = torch.nn.functional.pad(lse, (0, -s % 32), value=float("inf"))
-        state, offset = (
-            torch.empty((), dtype=torch.int64, device=query.device) for _ in range(2)
-        )
-        return o, lse, state, offset
+        state, _ = _no_state(query.device)
+        return o, lse, state, state
 
     def _run(
         self, query: Any, key: Any, value: Any, bias: Any, causal: bool,
         scale: float | None, wants_lse: bool, top_left: bool = False, out: Any = None,
-        dropout: float = 0.0, state: Any = None,
+        dropout: float = 0.0, state: Any = None, name: str = "",
     ) -> tuple[Any, Any] | str:  # fmt: skip
-        """o and lse, or why there are none."""
+        """o and lse, or why there are none. Calls of an operator of that `name` are made
+        again without asking."""
         text = to_text(
             causal, None, 0.0, None, wants_lse, "bhsd",
             _names(bias, dropout), interpret=self.interpret,
@@ -265,6 +340,28 @@ class _Switch:
         except Fa3Error as error:
             return _reason_of(error, self.strict)
         _report.ran += 1
+        if name and not extras:
+            call = plans.get((text, tensors_key((query, key, value))))
+            if call is not None:
+                self.depth.ran = (call, query, key, value)
+                known = _key(name, query, key, value, causal, wants_lse)
+                keep(plans, known, lambda: call)
+        return made if wants_lse else (made, None)
+
+    def _again(
+        self, name: str, query: Any, key: Any, value: Any, causal: bool,
+        scale: float | None, wants_lse: bool,
+    ) -> Any:  # fmt: skip
+        """o and lse of a call of the three tensors that was not declined before."""
+        call = plans.get(_key(name, query, key, value, causal, wants_lse))
+        if call is None or _declines_now(query, key, value, scale):
+            return None
+        try:
+            made = call(query, key, value, scale)
+        except Fa3Error:
+            return None  # said by the longer way
+        self.depth.ran = (call, query, key, value)
+        _report.ran += 1
         return made if wants_lse else (made, None)
 
     # -- backward -----------------------------------------------------------------
@@ -276,7 +373,8 @@ class _Switch:
         scale: float | None = None,
     ) -> Any:  # fmt: skip
         made = (
-            declines(query, key, value, 0.0, scale)
+            not _is_known("flash", query, key, value, is_causal, scale)
+            and declines(query, key, value, 0.0, scale)
             or _declines_backward()
             or self._run_backward(
                 grad_out, query, key, value, out, logsumexp, None, is_causal, scale,
@@ -298,8 +396,12 @@ class _Switch:
         is_causal: bool, *, scale: float | None = None,
     ) -> Any:  # fmt: skip
         rows = logsumexp.squeeze(-1) if logsumexp.dim() == 4 else logsumexp
+        taken = attn_bias is None and not dropout_p and _is_known(
+            "cudnn", query, key, value, is_causal, scale
+        )  # fmt: skip
         made = (
-            declines_cudnn(query, key, value, attn_bias, dropout_p, is_causal, scale)
+            not taken
+            and declines_cudnn(query, key, value, attn_bias, dropout_p, is_causal, scale)
             or _declines_backward()
             or self._run_backward(
                 grad_out, query, key, value, out, rows, attn_bias, is_causal, scale
@@ -368,7 +470,7 @@ class _Switch:
                 what = name if name.startswith("_flash") else "scaled_dot_product_attention"
                 raise UnsupportedError(f"{what}: {why}")
             _report.declined[why] += 1
-        self.depth.inside = True
+        self.depth.inside, self.depth.ran = True, None
         try:
             return self.stock[name].call_boxed(keys, *args, **named)
         finally:
@@ -396,6 +498,37 @@ class _Switch:
         return declines_device(q) or (_declines_backward() if gradients else "")
 
 
+class _Node(nodes.Dense):
+    """fa3.attention's, where the switch called it."""
+
+    @staticmethod
+    @watch.by_hand
+    def backward(ctx: Any, do: Any, dlse: Any) -> Any:  # type: ignore[override]
+        made = nodes.Dense.backward(ctx, do, dlse)
+        _report.gradients += 1
+        return made
+
+
+#: _Node.apply without what it does for transforms, at which somebody looks.
+_apply = super(torch.autograd.Function, _Node).apply
+
+
+def _kind() -> Any:
+    return sys.modules[f"{__package__}.torch"]._kind
+
+
+def _state() -> tuple[Any, ...]:
+    """What torch's choice of a kernel depends on besides the tensors, and what gradients
+    do."""
+    return (
+        _c._get_flash_sdp_enabled(), _c._get_mem_efficient_sdp_enabled(),
+        _c._get_cudnn_sdp_enabled(),
+        _c._get_math_sdp_enabled(), _c._get_cudnn_enabled(),
+        tuple(_c._get_sdp_priority_order()), _c._get_deterministic_algorithms(), _kind(),
+    )  # fmt: skip
+
+
+_c = torch._C
 _MASK_GRADIENT = "the mask requires a gradient"
 
 
@@ -417,6 +550,46 @@ def _are_wide_groups(q: Any, k: Any, v: Any) -> bool:
         and 0 < k.shape[1] == v.shape[1] < q.shape[1]
         and q.shape[1] % k.shape[1] == 0
     )
+
+
+def _key(
+    name: str, q: Any, k: Any, v: Any, causal: bool, wants_lse: bool
+) -> tuple[Any, ...]:
+    """All that a call without mask and dropout is declined for, but what _declines_now
+    says."""
+    return (
+        name, causal, wants_lse, q.shape, k.shape, v.shape,
+        q.stride(), k.stride(), v.stride(), q.dtype, k.dtype, v.dtype, q.get_device(),
+        k.get_device(), v.get_device(),
+    )  # fmt: skip
+
+
+def _declines_now(q: Any, k: Any, v: Any, scale: float | None) -> bool:
+    return bool((q.data_ptr() | k.data_ptr() | v.data_ptr()) % 16) or (
+        scale is not None and not 0.0 < scale <= checks.MAX_SCALE_OF_GRADIENTS
+    )
+
+
+def _is_known(
+    name: str, q: Any, k: Any, v: Any, causal: bool, scale: float | None
+) -> bool:
+    """Whether the forward of this backward, or one like it, was not declined."""
+    return _key(name, q, k, v, causal, True) in plans and not _declines_now(q, k, v, scale)
+
+
+@functools.lru_cache(maxsize=None)
+def _no_state(device: torch.device) -> tuple[Any, Any]:
+    """Seed and offset of calls without dropout, which nobody reads: as cuDNN's and the
+    memory-efficient operator give them, and as FlashAttention's does."""
+    with torch.inference_mode(False):
+        return (
+            torch.empty((), dtype=torch.int64, device=device),
+            torch.empty((2,), dtype=torch.uint64, device=device),
+        )
+
+
+def _require(*given: Any) -> bool:
+    return any([one.requires_grad for one in given])
 
 
 def _declines_gradient(bias: Any) -> str:

@@ -137,27 +137,17 @@ def attention(
         k_new, v_new, rotary_cos, rotary_sin, rotary_at, q_descale, k_descale, v_descale,
     )  # fmt: skip
     key: Any = None
-    if not interpret and (
-        all(one is None or isinstance(one, torch.Tensor) for one in given)
-        and outputs.is_apart(out, given)
-        and (k_new is None or leftpad is None)
-    ):  # fmt: skip
+    form = None
+    if not interpret and (k_new is None or leftpad is None):
+        form = _form(given)
+    if form is not None and outputs.is_apart(out, given):
         # All that a call depends on but its numbers; the way of almost all calls.
         if type(window) is list:
             window = tuple(window)
         key = (
-            tuple([
-                None if one is None
-                else (
-                    one.shape, one.stride(), one.dtype, one.get_device(), one.is_neg()
-                )
-                for one in given
-            ]),
-            causal, window, softcap, chunk, splits, pack_heads, max_q, max_k, return_lse,
-            rotary_interleaved, part, serving_mods.form(traced),
-            None if out is None else (
-                out.shape, out.stride(), out.dtype, out.get_device(), out.is_neg()
-            ),
+            form, causal, window, softcap, chunk, splits, pack_heads, max_q, max_k,
+            return_lse, rotary_interleaved, part, serving_mods.form(traced),
+            None if out is None else _form((out,)),
         )  # fmt: skip
         if traced is not None:
             given += traced.tensors
@@ -165,6 +155,8 @@ def attention(
         if ready is not None:
             return ready.again(given, scale, traced.scalars if traced else (), out)
     cu_q, cu_k, used_q, used_k = with_empty_sequences(cu_q, cu_k, used_q, used_k)
+    if any(one is not other for one, other in zip(given[3:7], (cu_q, cu_k, used_q, used_k))):
+        key = None  # longer ones are made for each call
     call = _Call(
         q, k, v,
         {"cu_q": cu_q, "cu_k": cu_k, "used_q": used_q, "used_k": used_k,
@@ -250,7 +242,8 @@ def attention(
         launcher.run(values)
         if key is not None:
             keep(_ready, key, lambda: _Ready(
-                launcher, serving.inputs, values, given, o, lse, call.head_dim
+                launcher, serving.inputs, values[: len(serving.inputs)], given, o, lse,
+                call.head_dim,
             ))  # fmt: skip
     return (o, lse) if return_lse else o
 
@@ -258,75 +251,88 @@ def attention(
 class _Ready:
     """A call that was checked, to be made again with other tensors of the same form."""
 
-    # Where tensors are among what a call is given; k_new is made contiguous.
-    _PLACES = {
-        name: place for place, name in enumerate((
-            "q", "k", "v", "cu_q", "cu_k", "used_q", "used_k", "batch_index", "leftpad",
-            "page_table", "sinks", "k_new", "v_new", "cos", "sin", "position",
-            "q_descale", "k_descale", "v_descale",
-        ))
-    }  # fmt: skip
-
     def __init__(
         self, launcher: Launcher, names: tuple[str, ...], values: list[Any],
         given: tuple[Any, ...], o: Any, lse: Any, head_dim: int,
     ) -> None:  # fmt: skip
         self.launcher = launcher
         self.default_scale = head_dim**-0.5
-        # What a call leaves out is what it was: scales of 1.
-        self.sources = tuple(
-            (place, None) if place >= 0 and given[place] is not None else (-1, value)
-            for place, value in zip(map(self._place_of, names), values)
-        )
+        tables = [f"aux{n}" for n in range(len(given) - len(_NAMES))]
+        places = {name: n for n, name in enumerate((*_NAMES, *tables))}
+        read = [
+            (number, name, places[name]) for number, name in enumerate(names)
+            if name in places and given[places[name]] is not None
+        ]  # fmt: skip
+        #: What a call leaves out is what it was: scales of 1.
+        self.values = values.copy()
+        for number, _, _ in read:
+            self.values[number] = None
+        #: Arguments, and which tensors of the call they are: as they are, as kernels read
+        #: new keys, and as they read descales.
+        self.read = [(n, at) for n, name, at in read if name not in (*_NEW, *_DESCALES)]
+        self.new = [(n, at) for n, name, at in read if name in _NEW]
+        self.descales = [(n, at) for n, name, at in read if name in _DESCALES]
         self.scale_at = names.index("scale")
         self.numbers_at = tuple(n for n, one in enumerate(names) if one.startswith("arg"))
         self.has_unused_rows = "cu_q" in names or "used_q" in names
-        self.appends = "k_new" in names
-        self.o = (tuple(o.shape), {"dtype": o.dtype, "device": o.device})
-        self.lse = None if lse is None else (
-            tuple(lse.shape), {"dtype": lse.dtype, "device": o.device}
-        )  # fmt: skip
-
-    def _place_of(self, name: str) -> int:
-        if name.startswith("aux"):
-            return len(self._PLACES) + int(name[3:])
-        return self._PLACES.get(name, -1)
+        self.o, self.lse = tuple(o.shape), None if lse is None else tuple(lse.shape)
+        self.dtype = o.dtype
 
     def again(
         self, given: tuple[Any, ...], scale: float | None, numbers: tuple[Any, ...] = (),
         out: Any = None,
     ) -> Any:  # fmt: skip
-        values = [given[place] if place >= 0 else value for place, value in self.sources]
+        values = self.values.copy()
+        for number, place in self.read:
+            values[number] = given[place]
         values[self.scale_at] = (
             self.default_scale if scale is None else checks.check_scale(scale, 1)
         )
         for place, number in zip(self.numbers_at, numbers):
             values[place] = number
-        for number, (place, _) in enumerate(self.sources):
-            if place in (11, 12):
-                values[number] = values[number].contiguous()
-            elif 16 <= place < len(self._PLACES):
-                values[number] = values[number].unsqueeze(-1)
-        if out is None:
-            o = torch.empty(self.o[0], **self.o[1])
-        else:
-            o = out
-            outputs.mark(o)
-        if self.appends:
+        for number, place in self.descales:
+            values[number] = given[place].unsqueeze(-1)
+        if out is not None:
+            outputs.mark(out)
+        if self.new:
             outputs.mark(given[1], given[2])
-        zeroes = _zeroes_unused_rows and self.has_unused_rows
-        if zeroes:
+            for number, place in self.new:
+                values[number] = given[place].contiguous()
+        q = given[0]
+        o = q.new_empty(self.o, dtype=self.dtype) if out is None else out
+        lse = None if self.lse is None else q.new_empty(self.lse, dtype=torch.float32)
+        if _zeroes_unused_rows and self.has_unused_rows:
             o.zero_()
+            if lse is not None:
+                lse.fill_(float("-inf"))
         values.append(o)
-        if self.lse is None:
+        if lse is None:
             self.launcher.run(values)
             return o
-        lse = torch.empty(self.lse[0], **self.lse[1])
-        if zeroes:
-            lse.fill_(float("-inf"))
         values.append(lse)
         self.launcher.run(values)
         return o, lse
+
+
+#: Tensors of a call, in the order of `given`, by their names in kernels.
+_NAMES = (
+    "q", "k", "v", "cu_q", "cu_k", "used_q", "used_k", "batch_index", "leftpad",
+    "page_table", "sinks", "k_new", "v_new", "cos", "sin", "position", "q_descale",
+    "k_descale", "v_descale",
+)  # fmt: skip
+_NEW, _DESCALES = ("k_new", "v_new"), ("q_descale", "k_descale", "v_descale")
+_OTHER = object()
+
+
+def _form(given: tuple[Any, ...]) -> tuple[Any, ...] | None:
+    """All of tensors but their memory; None where one is no tensor of torch."""
+    made = tuple([
+        None if one is None
+        else (one.shape, one.stride(), one.dtype, one.get_device(), one.is_neg())
+        if isinstance(one, torch.Tensor) else _OTHER
+        for one in given
+    ])  # fmt: skip
+    return None if _OTHER in made else made
 
 
 def with_empty_sequences(

@@ -14,13 +14,12 @@ from typing import Any, Callable, Sequence
 
 import torch
 
-from . import api, checks, flops, gradients, tensors, watch
+from . import api, checks, flops, gradients, nodes, tensors, watch
 from .blocks import NAMES as LISTS
 from .blocks import Lists
 from .errors import ArgumentError, ArgumentTypeError, UnsupportedError
 from .namespace import NAME, ops
 from .program import EXTRAS, Program, mods_text, parse, to_text
-from .request import run_again, run_program
 from .sdpa import Report, activate, deactivate, is_active, register, report
 from .trace import Traced, trace_mods
 from .values import number
@@ -58,15 +57,7 @@ def _forward(
     q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, extras: Sequence[torch.Tensor],
     numbers: Sequence[float], program: str, scale: float | None,
 ) -> tuple[torch.Tensor, torch.Tensor]:  # fmt: skip
-    made = run_again(q, k, v, extras, numbers, program, scale)
-    if made is None:
-        with torch.no_grad():
-            made = run_program(
-                q, k, v, extras, numbers, program, scale, ahead=gradients.compile_ahead
-            )
-    if type(made) is tuple:
-        return made
-    return made, torch.empty((0,), dtype=torch.float32, device=q.device)
+    return nodes.run(q, k, v, extras, numbers, program, scale)
 
 
 def _inference(
@@ -340,9 +331,13 @@ def attention(
         (q_descale, k_descale, v_descale, bias, alibi_slopes, sinks, rng_state),
         out_dtype, return_lse, layout, interpret, backward, lists, dropout_p=dropout_p,
     )  # fmt: skip
-    operator = ops.forward if needs_grad else ops.inference
     extras = tensors.beside(q, extras)
-    o, lse = operator(q, k, v, extras, numbers, program, scale)
+    if needs_grad and not compiling and nodes.takes(q, k, v, *extras):
+        asked = nodes.Asked(program, scale, tuple(numbers))
+        o, lse = nodes.Dense.apply(q, k, v, asked, *extras)
+    else:
+        operator = ops.forward if needs_grad else ops.inference
+        o, lse = operator(q, k, v, extras, numbers, program, scale)
     return (o, lse) if return_lse else o
 
 

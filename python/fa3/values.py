@@ -89,6 +89,9 @@ def flag(name: str, value: Any) -> bool:
 def window(size: Any) -> tuple[int | None, int | None] | None:
     """(left, right) of a window_size of FlashAttention-3, where every negative number
     is no end; None without ends."""
+    if type(size) is tuple and len(size) == 2 and type(size[0]) is type(size[1]) is int:
+        if size[0] < 0 and size[1] < 0:
+            return None
     try:
         left, right = size
     except (TypeError, ValueError):

@@ -93,6 +93,16 @@ def check_gradients(what: str, do: Any, dlse: Any, *given: Any) -> None:
             )
 
 
+def is_special(gradient: Any) -> bool:
+    """Whether a gradient is one that only operators take: several in one, or of the other
+    sign in memory, or of a class of its own."""
+    return gradient is not None and (
+        type(gradient) is not torch.Tensor
+        or gradient.is_neg()
+        or torch._C._functorch.is_legacy_batchedtensor(gradient)
+    )
+
+
 def forward_mode(what: str) -> UnsupportedError:
     return UnsupportedError(
         f"forward-mode derivatives of {what} (dual numbers, torch.func.jvp); expected "

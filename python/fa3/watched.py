@@ -10,9 +10,10 @@ import torch
 
 from . import api, blocks, flops, tensors, watch
 from . import torch as door
-from .derivatives import Asked, Attention
+from .derivatives import Attention
 from .errors import ArgumentError, UnsupportedError
 from .namespace import ops
+from .nodes import Asked
 from .trace import Traced, trace_mods
 
 
@@ -72,7 +73,7 @@ def attention(
     flops.count()
     extras = tensors.beside(q, extras)
     if watch.transforms():
-        asked = Asked(tuple(numbers), program, scale)
+        asked = Asked(program, scale, tuple(numbers))
         made = Attention.apply(q, k, v, asked, *extras)
     elif needs_grad:
         made = ops.forward(q, k, v, extras, numbers, program, scale)

@@ -22,6 +22,7 @@ from fa3_door import (
     common,
     forward,
     gradients,
+    host,
     latency,
     models,
     operators,
@@ -34,7 +35,8 @@ import fa3
 
 PARTS = {
     name[5:]: function
-    for module in (forward, gradients, switch, operators, serving, models, latency, speed)
+    for module in (forward, gradients, switch, operators, serving, models, latency, speed,
+                   host)
     for name, function in vars(module).items()
     if name.startswith("part_")
 }
