@@ -42,7 +42,7 @@ struct ConvertToAttention
       return true;
     if (name == "stablehlo.custom_call")
       return convert::isCudnnAttention(op);
-    return convert::isOnnxAttention(op);
+    return convert::isTorchKernel(op) || convert::isOnnxAttention(op);
   }
 
   LogicalResult convertOne(Operation *op) {
@@ -59,6 +59,8 @@ struct ConvertToAttention
       return convert::convertFlex(op, castType, modFunctions);
     if (name == "stablehlo.custom_call")
       return convert::convertCudnn(op, castType);
+    if (convert::isTorchKernel(op))
+      return convert::refuseTorchKernel(op);
     return convert::convertOnnx(op, castType);
   }
 

@@ -212,6 +212,12 @@ Value convert::getOperand(Operation *op, unsigned number) {
   return number < op->getNumOperands() ? op->getOperand(number) : Value();
 }
 
+Value convert::getUsedResult(Operation *op, unsigned number) {
+  if (number >= op->getNumResults() || op->getResult(number).use_empty())
+    return {};
+  return op->getResult(number);
+}
+
 //===----------------------------------------------------------------------===//
 // Dead code
 //===----------------------------------------------------------------------===//

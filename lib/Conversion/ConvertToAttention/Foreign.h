@@ -53,6 +53,8 @@ std::optional<int64_t> getInteger(mlir::Attribute attribute);
 
 /// Operand `number`, null if there are not so many.
 mlir::Value getOperand(mlir::Operation *op, unsigned number);
+/// A result that an operation has and somebody uses, or null.
+mlir::Value getUsedResult(mlir::Operation *op, unsigned number);
 
 /// Whether an operation is known to have no effects.
 bool isEffectFree(mlir::Operation *op);

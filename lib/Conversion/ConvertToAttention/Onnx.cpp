@@ -48,12 +48,6 @@ bool fa3::convert::isOnnxAttention(Operation *op) {
   return !getFunction(op).empty();
 }
 
-Value fa3::convert::getUsedResult(Operation *op, unsigned number) {
-  if (number >= op->getNumResults() || op->getResult(number).use_empty())
-    return {};
-  return op->getResult(number);
-}
-
 LogicalResult fa3::convert::readOnnxTensors(Problem &problem, OnnxShape &shape,
                                             int64_t heads, int64_t keyHeads) {
   Operation *op = problem.op;

@@ -40,9 +40,6 @@ llvm::LogicalResult readOnnxTensors(Problem &problem, OnnxShape &shape,
 /// Takes scale and soft cap, which have 0 for none.
 llvm::LogicalResult readOnnxScale(Problem &problem,
                                   const Attributes &attributes);
-/// A result that an operation has and somebody uses, or null.
-mlir::Value getUsedResult(mlir::Operation *op, unsigned number);
-
 /// Attention whose keys come behind those of `past_key`, or whose keys and
 /// values are results.
 llvm::LogicalResult convertOnnxWithPast(mlir::Operation *op,

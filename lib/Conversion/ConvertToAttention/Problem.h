@@ -115,6 +115,10 @@ llvm::LogicalResult refuseOnline(mlir::Operation *op);
 llvm::LogicalResult convertTMTensor(mlir::Operation *op,
                                     mlir::FloatType castType);
 llvm::LogicalResult convertTorch(mlir::Operation *op, mlir::FloatType castType);
+/// One of the kernels that torch takes for scaled_dot_product_attention, or the
+/// gradient of one, as autograd's programs have them.
+bool isTorchKernel(mlir::Operation *op);
+llvm::LogicalResult refuseTorchKernel(mlir::Operation *op);
 /// Adds the functions of score and mask to `functions`.
 llvm::LogicalResult
 convertFlex(mlir::Operation *op, mlir::FloatType castType,

@@ -262,7 +262,8 @@ LogicalResult Rewrite::check() {
           return success();
         });
     for (Operation *made : recorder.made)
-      if (isa<attention::AppendOp, attention::RotaryOp>(made) &&
+      if (isa<attention::AppendOp, attention::BackwardOp, attention::RotaryOp>(
+              made) &&
           failed(verify(made)) && reason.empty())
         reason = "it makes no valid " + getName(made).str();
   }

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
+#include "Cudnn.h"
 #include "Foreign.h"
 #include "Problem.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -14,13 +15,13 @@
 using namespace mlir;
 using namespace fa3::convert;
 
-static StringRef getTarget(Operation *op) {
+StringRef fa3::convert::getCudnnTarget(Operation *op) {
   auto target = dyn_cast_or_null<StringAttr>(op->getAttr("call_target_name"));
   return target ? target.getValue() : StringRef();
 }
 
 bool fa3::convert::isCudnnAttention(Operation *op) {
-  return getTarget(op).starts_with("__cudnn$fmha");
+  return getCudnnTarget(op).starts_with("__cudnn$fmha");
 }
 
 /// Numbers that protobuf's JSON may print as text.
@@ -59,14 +60,8 @@ static bool isRowMajor(Attribute attribute) {
   });
 }
 
-LogicalResult fa3::convert::convertCudnn(Operation *op, FloatType castType) {
-  StringRef target = getTarget(op);
-  bool hasBias = target == "__cudnn$fmhaScaleBiasSoftmax";
-  if (!hasBias && target != "__cudnn$fmhaSoftmax")
-    return refuse(op,
-                  "of cuDNN's calls '__cudnn$fmhaSoftmax' and "
-                  "'__cudnn$fmhaScaleBiasSoftmax' are converted, this is '" +
-                      target + "'");
+/// The object of settings, in JSON; null with a remark.
+static FailureOr<llvm::json::Value> parseSettings(Operation *op) {
   auto text = dyn_cast_or_null<StringAttr>(op->getAttr("backend_config"));
   if (!text)
     return refuse(op, "expects a 'backend_config' of text");
@@ -75,12 +70,26 @@ LogicalResult fa3::convert::convertCudnn(Operation *op, FloatType castType) {
     std::string why = llvm::toString(json.takeError());
     return refuse(op, "its 'backend_config' is no JSON: " + why);
   }
-  const llvm::json::Object *all = json->getAsObject();
-  const llvm::json::Object *config =
-      all ? all->getObject("cudnn_fmha_backend_config") : nullptr;
-  if (!config)
+  llvm::json::Object *all = json->getAsObject();
+  llvm::json::Value *config =
+      all ? all->get("cudnn_fmha_backend_config") : nullptr;
+  if (!config || !config->getAsObject())
     return refuse(op,
                   "its 'backend_config' has no 'cudnn_fmha_backend_config'");
+  return std::move(*config);
+}
+
+bool fa3::convert::isLengths(Value value) {
+  RankedTensorType type = getTensorType(value);
+  return type && type.getRank() == 1 && isa<IntegerType>(type.getElementType());
+}
+
+FailureOr<CudnnSettings> fa3::convert::readCudnnSettings(Operation *op,
+                                                         StringRef product) {
+  FailureOr<llvm::json::Value> json = parseSettings(op);
+  if (failed(json))
+    return failure();
+  const llvm::json::Object *config = json->getAsObject();
   auto integer = [&](StringRef name) -> int64_t {
     const llvm::json::Value *value = config->get(name);
     return value ? readInteger(*value).value_or(-1) : 0;
@@ -100,18 +109,11 @@ LogicalResult fa3::convert::convertCudnn(Operation *op, FloatType castType) {
   bool isPadded = masked == "PADDING" || masked == "PADDING_CAUSAL";
   if (!isCausal && !isPadded && masked != "NO_MASK")
     return refuse(op, "it has a mask of the type '" + masked + "'");
-  unsigned expected = 3 + hasBias + 2 * isPadded;
-  if (op->getNumOperands() != expected || op->getNumResults() < 2)
-    return refuse(op, "expects " + Twine(expected) +
-                          " operands and two results or more, got " +
-                          Twine(op->getNumOperands()) + " and " +
-                          Twine(op->getNumResults()));
   if (!isRowMajor(op->getAttr("operand_layouts")))
     return refuse(op, "its operands are not row-major");
 
   // (b, s, h, d) or (b, h, s, d), by the first product.
-  const llvm::json::Object *first =
-      config->getObject("bmm1_dot_dimension_numbers");
+  const llvm::json::Object *first = config->getObject(product);
   SmallVector<int64_t> batch = readList(first, "lhs_batch_dimensions");
   bool isSequenceFirst = batch == ArrayRef<int64_t>{0, 2};
   if ((!isSequenceFirst && batch != ArrayRef<int64_t>{0, 1}) ||
@@ -120,9 +122,40 @@ LogicalResult fa3::convert::convertCudnn(Operation *op, FloatType castType) {
       readList(first, "rhs_contracting_dimensions") != ArrayRef<int64_t>{3})
     return refuse(op, "its products have other dimensions than those of "
                       "(b, s, h, d) or (b, h, s, d)");
+  int64_t window = integer("sliding_window_length");
+  if (window < 0 || (window > 0 && !isCausal))
+    return refuse(op, "it has a window without a causal mask");
+  if (window > fa3::attention::kGreatestExtent)
+    return refuse(op, "its window is too large");
+  return CudnnSettings{*scale, isCausal, isPadded, window, isSequenceFirst};
+}
+
+LogicalResult fa3::convert::convertCudnn(Operation *op, FloatType castType) {
+  StringRef target = getCudnnTarget(op);
+  if (target == "__cudnn$fmhaSoftmaxBackward" ||
+      target == "__cudnn$fmhaScaleBiasSoftmaxBackward")
+    return convertCudnnBackward(op);
+  bool hasBias = target == "__cudnn$fmhaScaleBiasSoftmax";
+  if (!hasBias && target != "__cudnn$fmhaSoftmax")
+    return refuse(op, "of cuDNN's calls '__cudnn$fmhaSoftmax', "
+                      "'__cudnn$fmhaScaleBiasSoftmax' and their gradients are "
+                      "converted, this is '" +
+                          target + "'");
+  FailureOr<CudnnSettings> settings =
+      readCudnnSettings(op, "bmm1_dot_dimension_numbers");
+  if (failed(settings))
+    return failure();
+  bool isCausal = settings->isCausal, isPadded = settings->isPadded,
+       isSequenceFirst = settings->isSequenceFirst;
+  unsigned expected = 3 + hasBias + 2 * isPadded;
+  if (op->getNumOperands() != expected || op->getNumResults() < 2)
+    return refuse(op, "expects " + Twine(expected) +
+                          " operands and two results or more, got " +
+                          Twine(op->getNumOperands()) + " and " +
+                          Twine(op->getNumResults()));
 
   Problem problem(op, castType);
-  problem.scale = *scale;
+  problem.scale = settings->scale;
   Labels &labels = problem.labels;
   RankedTensorType q = getTensorType(op->getOperand(0)),
                    k = getTensorType(op->getOperand(1));
@@ -163,11 +196,7 @@ LogicalResult fa3::convert::convertCudnn(Operation *op, FloatType castType) {
   }
 
   using namespace fa3::attention;
-  int64_t window = integer("sliding_window_length");
-  if (window < 0 || (window > 0 && !isCausal))
-    return refuse(op, "it has a window without a causal mask");
-  if (window > kGreatestExtent)
-    return refuse(op, "its window is too large");
+  int64_t window = settings->window;
   if (window > 0)
     problem.mods.push_back(
         WindowAttr::get(op->getContext(), window - 1, 0, Alignment::top_left));
@@ -180,11 +209,6 @@ LogicalResult fa3::convert::convertCudnn(Operation *op, FloatType castType) {
   if (isPadded) {
     Value queries = op->getOperand(expected - 2),
           keys = op->getOperand(expected - 1);
-    auto isLengths = [](Value value) {
-      RankedTensorType type = getTensorType(value);
-      return type && type.getRank() == 1 &&
-             isa<IntegerType>(type.getElementType());
-    };
     if (!isLengths(queries) || !isLengths(keys))
       return refuse(op, "its lengths are no integers for each batch");
     // Rows that are padding give 0, as where no key is visible.

@@ -142,3 +142,29 @@ LogicalResult fa3::convert::convertTorch(Operation *op, FloatType castType) {
     return failure();
   return assemble(problem);
 }
+
+/// The name of an operation of torch, also of one that torch-mlir keeps as
+/// text.
+static StringRef getFullName(Operation *op) {
+  StringRef name = getName(op);
+  auto kept = dyn_cast_or_null<StringAttr>(op->getAttr("name"));
+  return name == "torch.operator" && kept ? kept.getValue() : name;
+}
+
+bool fa3::convert::isTorchKernel(Operation *op) {
+  StringRef name = getFullName(op);
+  return name.consume_front("torch.aten._") &&
+         (name.starts_with("scaled_dot_product_") ||
+          name.starts_with("flash_attention_") ||
+          name.starts_with("efficient_attention_"));
+}
+
+LogicalResult fa3::convert::refuseTorchKernel(Operation *op) {
+  StringRef name = getFullName(op);
+  bool isGradient = name.contains("backward");
+  return refuse(
+      op, "'" + name + "' is " +
+              (isGradient ? "the gradient of a kernel" : "a kernel") +
+              " of torch; expects 'torch.aten.scaled_dot_product_attention', "
+              "whose gradient attention-differentiate makes");
+}

@@ -146,8 +146,8 @@ func.func @flex(%q: !torch.vtensor<[2,4,40,16],f16>) -> !torch.vtensor<[2,4,40],
 // -----
 
 func.func @cudnn(%q: tensor<2x40x4x16xf16>) {
-  // expected-remark @below {{of cuDNN's calls '__cudnn$fmhaSoftmax' and '__cudnn$fmhaScaleBiasSoftmax' are converted, this is '__cudnn$fmhaSoftmaxBackward'}}
-  %0 = "stablehlo.custom_call"(%q) <{call_target_name = "__cudnn$fmhaSoftmaxBackward"}> : (tensor<2x40x4x16xf16>) -> tensor<2x40x4x16xf16>
+  // expected-remark @below {{of cuDNN's calls '__cudnn$fmhaSoftmax', '__cudnn$fmhaScaleBiasSoftmax' and their gradients are converted, this is '__cudnn$fmhaSoftmaxDropoutBackward'}}
+  %0 = "stablehlo.custom_call"(%q) <{call_target_name = "__cudnn$fmhaSoftmaxDropoutBackward"}> : (tensor<2x40x4x16xf16>) -> tensor<2x40x4x16xf16>
   // expected-remark @below {{its 'backend_config' is no JSON: [1:1, byte=1]: Expected object key}}
   %1 = "stablehlo.custom_call"(%q) <{call_target_name = "__cudnn$fmhaSoftmax", backend_config = "{"}> : (tensor<2x40x4x16xf16>) -> tensor<2x40x4x16xf16>
   // expected-remark @below {{its 'backend_config' has no 'cudnn_fmha_backend_config'}}
@@ -159,7 +159,7 @@ func.func @cudnn(%q: tensor<2x40x4x16xf16>) {
   // expected-remark @below {{it has a mask of the type 'ALIBI'}}
   %5 = "stablehlo.custom_call"(%q) <{call_target_name = "__cudnn$fmhaSoftmax", backend_config = "{\22cudnn_fmha_backend_config\22: {\22fmha_scale\22: 0.25, \22mask_type\22: \22ALIBI\22}}"}> : (tensor<2x40x4x16xf16>) -> tensor<2x40x4x16xf16>
   // expected-remark @below {{expects 3 operands and two results or more, got 1 and 1}}
-  %6 = "stablehlo.custom_call"(%q) <{call_target_name = "__cudnn$fmhaSoftmax", backend_config = "{\22cudnn_fmha_backend_config\22: {\22fmha_scale\22: 0.25}}"}> : (tensor<2x40x4x16xf16>) -> tensor<2x40x4x16xf16>
+  %6 = "stablehlo.custom_call"(%q) <{call_target_name = "__cudnn$fmhaSoftmax", backend_config = "{\22cudnn_fmha_backend_config\22: {\22fmha_scale\22: 0.25, \22bmm1_dot_dimension_numbers\22: {\22lhs_contracting_dimensions\22: [\223\22], \22rhs_contracting_dimensions\22: [\223\22], \22lhs_batch_dimensions\22: [\220\22, \222\22], \22rhs_batch_dimensions\22: [\220\22, \222\22]}}}"}> : (tensor<2x40x4x16xf16>) -> tensor<2x40x4x16xf16>
   // expected-remark @below {{its products have other dimensions than those of (b, s, h, d) or (b, h, s, d)}}
   %7:2 = "stablehlo.custom_call"(%q, %q, %q) <{call_target_name = "__cudnn$fmhaSoftmax", backend_config = "{\22cudnn_fmha_backend_config\22: {\22fmha_scale\22: 0.25}}"}> : (tensor<2x40x4x16xf16>, tensor<2x40x4x16xf16>, tensor<2x40x4x16xf16>) -> (tensor<2x4x40x16xf16>, tensor<0xui8>)
   // Other calls are none of ours.
@@ -187,4 +187,39 @@ func.func @onnx(%q: tensor<2x4x40x16xf16>, %p: tensor<2x4x8x16xf16>, %n: none, %
   // Attention of com.microsoft has its projections: something else.
   %7 = "onnx.Custom"(%f, %f) {function_name = "Attention", domain_name = "com.microsoft"} : (tensor<2x40x64xf16>, tensor<2x40x64xf16>) -> tensor<2x40x64xf16>
   return %4#3 : tensor<2x4x40x40xf16>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @gradients
+// CHECK-NOT: attention.backward
+func.func @gradients(%q: tensor<2x40x4x16xf16>, %l: tensor<2x4x40xf32>, %m: tensor<2x4x41xf32>, %n: tensor<2xi32>, %u: tensor<*xf32>, %b: tensor<1x4x40x40xf16>) -> (tensor<2x4x40x16xf16>, tensor<0xui8>, tensor<2x4x40x16xf16>, tensor<2x4x40x16xf16>, tensor<2x4x40x16xf16>, tensor<2x4x41x16xf16>, tensor<1x4x40x40xf32>, tensor<2x4x40x16xf16>) {
+  // expected-remark @below {{expects 6 operands and four results, five with the gradient of a bias, got 5 and 4}}
+  %0:4 = "stablehlo.custom_call"(%q, %q, %q, %l, %q) <{backend_config = "{\22cudnn_fmha_backend_config\22: {\22fmha_scale\22: 0.25, \22mask_type\22: \22NO_MASK\22, \22bmm2_grad_gemm2_dot_dimension_numbers\22: {\22lhs_contracting_dimensions\22: [\223\22], \22rhs_contracting_dimensions\22: [\223\22], \22lhs_batch_dimensions\22: [\220\22, \222\22], \22rhs_batch_dimensions\22: [\220\22, \222\22]}}}", call_target_name = "__cudnn$fmhaSoftmaxBackward"}> : (tensor<2x40x4x16xf16>, tensor<2x40x4x16xf16>, tensor<2x40x4x16xf16>, tensor<2x4x40xf32>, tensor<2x40x4x16xf16>) -> (tensor<2x4x40x16xf16>, tensor<2x4x40x16xf16>, tensor<2x4x40x16xf16>, tensor<0xui8>)
+  // expected-remark @below {{its workspace is used}}
+  %1:4 = "stablehlo.custom_call"(%q, %q, %q, %l, %q, %q) <{backend_config = "{\22cudnn_fmha_backend_config\22: {\22fmha_scale\22: 0.25, \22mask_type\22: \22NO_MASK\22, \22bmm2_grad_gemm2_dot_dimension_numbers\22: {\22lhs_contracting_dimensions\22: [\223\22], \22rhs_contracting_dimensions\22: [\223\22], \22lhs_batch_dimensions\22: [\220\22, \222\22], \22rhs_batch_dimensions\22: [\220\22, \222\22]}}}", call_target_name = "__cudnn$fmhaSoftmaxBackward"}> : (tensor<2x40x4x16xf16>, tensor<2x40x4x16xf16>, tensor<2x40x4x16xf16>, tensor<2x4x40xf32>, tensor<2x40x4x16xf16>, tensor<2x40x4x16xf16>) -> (tensor<2x4x40x16xf16>, tensor<2x4x40x16xf16>, tensor<2x4x40x16xf16>, tensor<0xui8>)
+  // expected-remark @below {{its lengths are no integers for each batch}}
+  %2:4 = "stablehlo.custom_call"(%q, %q, %q, %l, %q, %q, %n, %q) <{backend_config = "{\22cudnn_fmha_backend_config\22: {\22fmha_scale\22: 0.25, \22mask_type\22: \22PADDING\22, \22bmm2_grad_gemm2_dot_dimension_numbers\22: {\22lhs_contracting_dimensions\22: [\223\22], \22rhs_contracting_dimensions\22: [\223\22], \22lhs_batch_dimensions\22: [\220\22, \222\22], \22rhs_batch_dimensions\22: [\220\22, \222\22]}}}", call_target_name = "__cudnn$fmhaSoftmaxBackward"}> : (tensor<2x40x4x16xf16>, tensor<2x40x4x16xf16>, tensor<2x40x4x16xf16>, tensor<2x4x40xf32>, tensor<2x40x4x16xf16>, tensor<2x40x4x16xf16>, tensor<2xi32>, tensor<2x40x4x16xf16>) -> (tensor<2x4x40x16xf16>, tensor<2x4x40x16xf16>, tensor<2x4x40x16xf16>, tensor<0xui8>)
+  // expected-remark @below {{expects ranked tensors}}
+  %3:4 = "stablehlo.custom_call"(%q, %q, %q, %u, %q, %q) <{backend_config = "{\22cudnn_fmha_backend_config\22: {\22fmha_scale\22: 0.25, \22mask_type\22: \22NO_MASK\22, \22bmm2_grad_gemm2_dot_dimension_numbers\22: {\22lhs_contracting_dimensions\22: [\223\22], \22rhs_contracting_dimensions\22: [\223\22], \22lhs_batch_dimensions\22: [\220\22, \222\22], \22rhs_batch_dimensions\22: [\220\22, \222\22]}}}", call_target_name = "__cudnn$fmhaSoftmaxBackward"}> : (tensor<2x40x4x16xf16>, tensor<2x40x4x16xf16>, tensor<2x40x4x16xf16>, tensor<*xf32>, tensor<2x40x4x16xf16>, tensor<2x40x4x16xf16>) -> (tensor<2x4x40x16xf16>, tensor<2x4x40x16xf16>, tensor<2x4x40x16xf16>, tensor<0xui8>)
+  // expected-remark @below {{'attention.backward' op expects q and lse to agree in length, got 40 and 41}}
+  %4:4 = "stablehlo.custom_call"(%q, %q, %q, %m, %q, %q) <{backend_config = "{\22cudnn_fmha_backend_config\22: {\22fmha_scale\22: 0.25, \22mask_type\22: \22NO_MASK\22, \22bmm2_grad_gemm2_dot_dimension_numbers\22: {\22lhs_contracting_dimensions\22: [\223\22], \22rhs_contracting_dimensions\22: [\223\22], \22lhs_batch_dimensions\22: [\220\22, \222\22], \22rhs_batch_dimensions\22: [\220\22, \222\22]}}}", call_target_name = "__cudnn$fmhaSoftmaxBackward"}> : (tensor<2x40x4x16xf16>, tensor<2x40x4x16xf16>, tensor<2x40x4x16xf16>, tensor<2x4x41xf32>, tensor<2x40x4x16xf16>, tensor<2x40x4x16xf16>) -> (tensor<2x4x40x16xf16>, tensor<2x4x40x16xf16>, tensor<2x4x40x16xf16>, tensor<0xui8>)
+  // expected-remark @below {{the type of its result 1 is not that of its operand, as (b, h, s, d)}}
+  %5:4 = "stablehlo.custom_call"(%q, %q, %q, %l, %q, %q) <{backend_config = "{\22cudnn_fmha_backend_config\22: {\22fmha_scale\22: 0.25, \22mask_type\22: \22NO_MASK\22, \22bmm2_grad_gemm2_dot_dimension_numbers\22: {\22lhs_contracting_dimensions\22: [\223\22], \22rhs_contracting_dimensions\22: [\223\22], \22lhs_batch_dimensions\22: [\220\22, \222\22], \22rhs_batch_dimensions\22: [\220\22, \222\22]}}}", call_target_name = "__cudnn$fmhaSoftmaxBackward"}> : (tensor<2x40x4x16xf16>, tensor<2x40x4x16xf16>, tensor<2x40x4x16xf16>, tensor<2x4x40xf32>, tensor<2x40x4x16xf16>, tensor<2x40x4x16xf16>) -> (tensor<2x4x40x16xf16>, tensor<2x4x41x16xf16>, tensor<2x4x40x16xf16>, tensor<0xui8>)
+  // expected-remark @below {{the type of the gradient of its bias is not that of it}}
+  %6:5 = "stablehlo.custom_call"(%q, %q, %q, %l, %q, %b, %q) <{backend_config = "{\22cudnn_fmha_backend_config\22: {\22fmha_scale\22: 0.25, \22mask_type\22: \22NO_MASK\22, \22bmm2_grad_gemm2_dot_dimension_numbers\22: {\22lhs_contracting_dimensions\22: [\223\22], \22rhs_contracting_dimensions\22: [\223\22], \22lhs_batch_dimensions\22: [\220\22, \222\22], \22rhs_batch_dimensions\22: [\220\22, \222\22]}}}", call_target_name = "__cudnn$fmhaScaleBiasSoftmaxBackward"}> : (tensor<2x40x4x16xf16>, tensor<2x40x4x16xf16>, tensor<2x40x4x16xf16>, tensor<2x4x40xf32>, tensor<2x40x4x16xf16>, tensor<1x4x40x40xf16>, tensor<2x40x4x16xf16>) -> (tensor<2x4x40x16xf16>, tensor<2x4x40x16xf16>, tensor<2x4x40x16xf16>, tensor<1x4x40x40xf32>, tensor<0xui8>)
+  // expected-remark @below {{it has a dropout}}
+  %7:4 = "stablehlo.custom_call"(%q, %q, %q, %l, %q, %q) <{backend_config = "{\22cudnn_fmha_backend_config\22: {\22fmha_scale\22: 0.25, \22mask_type\22: \22NO_MASK\22, \22dropout_rate\22: 0.5, \22bmm2_grad_gemm2_dot_dimension_numbers\22: {\22lhs_contracting_dimensions\22: [\223\22], \22rhs_contracting_dimensions\22: [\223\22], \22lhs_batch_dimensions\22: [\220\22, \222\22], \22rhs_batch_dimensions\22: [\220\22, \222\22]}}}", call_target_name = "__cudnn$fmhaSoftmaxBackward"}> : (tensor<2x40x4x16xf16>, tensor<2x40x4x16xf16>, tensor<2x40x4x16xf16>, tensor<2x4x40xf32>, tensor<2x40x4x16xf16>, tensor<2x40x4x16xf16>) -> (tensor<2x4x40x16xf16>, tensor<2x4x40x16xf16>, tensor<2x4x40x16xf16>, tensor<0xui8>)
+  return %0#0, %1#3, %2#0, %3#0, %4#0, %5#1, %6#3, %7#0 : tensor<2x4x40x16xf16>, tensor<0xui8>, tensor<2x4x40x16xf16>, tensor<2x4x40x16xf16>, tensor<2x4x40x16xf16>, tensor<2x4x41x16xf16>, tensor<1x4x40x40xf32>, tensor<2x4x40x16xf16>
+}
+
+// -----
+
+// Programs of autograd: torch has chosen a kernel there.
+func.func @autograd(%q: !torch.vtensor<[2,4,40,16],f16>, %l: !torch.vtensor<[2,4,40],f32>, %p: !torch.float, %c: !torch.bool, %n: !torch.none) -> !torch.vtensor<[2,4,40,16],f16> {
+  // expected-remark @below {{'torch.aten._scaled_dot_product_flash_attention_for_cpu' is a kernel of torch; expects 'torch.aten.scaled_dot_product_attention', whose gradient attention-differentiate makes}}
+  %0:2 = "torch.aten._scaled_dot_product_flash_attention_for_cpu"(%q, %q, %q, %p, %c, %n, %n) : (!torch.vtensor<[2,4,40,16],f16>, !torch.vtensor<[2,4,40,16],f16>, !torch.vtensor<[2,4,40,16],f16>, !torch.float, !torch.bool, !torch.none, !torch.none) -> (!torch.vtensor<[2,4,40,16],f16>, !torch.vtensor<[2,4,40],f32>)
+  // expected-remark @below {{'torch.aten._scaled_dot_product_flash_attention_for_cpu_backward' is the gradient of a kernel of torch}}
+  %1:3 = "torch.operator"(%q, %q, %q, %q, %0#0, %0#1, %p, %c, %n, %n) <{name = "torch.aten._scaled_dot_product_flash_attention_for_cpu_backward"}> : (!torch.vtensor<[2,4,40,16],f16>, !torch.vtensor<[2,4,40,16],f16>, !torch.vtensor<[2,4,40,16],f16>, !torch.vtensor<[2,4,40,16],f16>, !torch.vtensor<[2,4,40,16],f16>, !torch.vtensor<[2,4,40],f32>, !torch.float, !torch.bool, !torch.none, !torch.none) -> (!torch.vtensor<[2,4,40,16],f16>, !torch.vtensor<[2,4,40,16],f16>, !torch.vtensor<[2,4,40,16],f16>)
+  return %1#0 : !torch.vtensor<[2,4,40,16],f16>
 }

@@ -31,7 +31,7 @@ BUFFERIZE = ("one-shot-bufferize{bufferize-function-boundaries "
 KEEP = "one-shot-bufferize{allow-unknown-ops "
 FREE = "buffer-deallocation-pipeline,convert-bufferization-to-memref"
 WAYS = {
-    "definition": ("attention-outline,attention-expand-mods,"
+    "definition": ("attention-outline,attention-expand-mods,attention-derive-gradient,"
                    f"attention-to-reference,{BUFFERIZE},fa3-lower-host"),
     "kernels": f"fa3-tile,{BUFFERIZE},fa3-lower-host{{image=ir}},{FREE}",
     "memrefs": (BUFFERIZE.replace("one-shot-bufferize{", KEEP)
