@@ -14,8 +14,8 @@
 // CHECK: warp.group @math warps 4
 // CHECK: scf.for
 // CHECK: warp.acquire %[[L]]
-// CHECK: warp.acquire %[[R]]
 // CHECK: tile.dot.async {{.*}} lhs mk rhs nk {{.*}} -> <tensor<64x32xf32>>
+// CHECK: warp.acquire %[[R]]
 // CHECK: tile.dot.async {{.*}} lhs mk rhs nk {{.*}} -> <tensor<64x32xf32>>
 // Weights are handed over in front of the product that takes them from registers.
 // CHECK: tile.write %[[P:[0-9]+]], {{.*}}tensor<64x32xbf16>

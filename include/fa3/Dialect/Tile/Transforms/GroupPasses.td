@@ -119,7 +119,8 @@ def ExchangeOperands : Pass<"tile-exchange-operands"> {
     vector are multiplied by `select(condition, vector, 1)` instead, where that is
     not 1: so the condition need not cross. Operands of products are handed over
     with vectors that the other role uses behind them, unless its product is the
-    longer one.
+    longer one. What a loop hands over and what comes behind the loop share a ring,
+    if they have one type.
 
     Example:
     ```mlir

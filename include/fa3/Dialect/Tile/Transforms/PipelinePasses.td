@@ -112,7 +112,9 @@ def AcquireLate : Pass<"tile-acquire-late"> {
     or gets one by tile-size-rings.
     Then entries are on their way when a step begins, and acquires pass whatever
     does not use them: two waits in a row may change places, and what is handed over
-    before a wait instead of behind it helps whoever waits for that.
+    before a wait instead of behind it helps whoever waits for that. In any loop an
+    entry that a product goes on with, which adds to the sum of another one, is
+    waited for while that runs.
   }];
   let dependentDialects = ["::mlir::scf::SCFDialect"];
   let statistics = [Statistic<"sunk", "acquires-sunk", "acquires moved">];
@@ -231,7 +233,9 @@ def SizeRings : Pass<"tile-size-rings"> {
     entries while all rings together fit `smem-budget`: those of inner loops
     first, those of one depth of nesting evenly. Where one is used in three loops
     around each other all have two at most: with more, groups could be ahead of
-    each other in more ways than hopper-check-protocol explores. One that a group
+    each other in more ways than hopper-check-protocol explores. Where there is no
+    room for all of a loop, those whose entries products read get deeper, or of these
+    those that copies fill. One that a group
     writes for itself stays as deep as its steps need. Fails if they do not fit at the
     depth they have, with the bytes of each.
 

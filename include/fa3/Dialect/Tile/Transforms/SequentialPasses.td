@@ -357,7 +357,7 @@ def SplitSums : Pass<"tile-split-sums"> {
     back by itself.
 
     Fails where something cannot be divided so: a reduction along the columns, a
-    product that has them as rows of its operand.
+    product that has them as rows of its left operand.
 
     Example:
     ```mlir

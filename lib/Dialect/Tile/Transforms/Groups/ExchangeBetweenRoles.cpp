@@ -294,6 +294,25 @@ static void publishOperandsFirst(gpu::GPUFuncOp kernel, StringRef role) {
   }
 }
 
+using Crossing = llvm::MapVector<Value, SmallVector<OpOperand *>>;
+
+/// Values that a loop hands over, with one of the same type behind the loop,
+/// which may go through the same ring: it comes when the last one has been
+/// read.
+static llvm::SmallDenseMap<Value, Value> pairUp(const Crossing &crossing) {
+  llvm::SmallDenseMap<Value, Value> behind;
+  llvm::SmallDenseSet<Value> taken;
+  for (auto &[value, operands] : crossing)
+    for (auto &[other, ofOther] : crossing)
+      if (!taken.contains(value) && !taken.contains(other) &&
+          comesBehind(other, value)) {
+        behind[value] = other;
+        taken.insert(value);
+        taken.insert(other);
+      }
+  return behind;
+}
+
 FailureOr<int64_t> fa3::tile::exchangeBetweenRoles(gpu::GPUFuncOp kernel) {
   int64_t count = 0;
   SmallVector<std::string> roles;
@@ -303,11 +322,21 @@ FailureOr<int64_t> fa3::tile::exchangeBetweenRoles(gpu::GPUFuncOp kernel) {
   for (StringRef role : roles) {
     RoleBoundary boundary(kernel, role);
     boundary.run();
-    for (auto &entry : boundary.crossing)
-      if (failed(exchange(kernel, entry.second, "math", role)))
+    auto behind = pairUp(boundary.crossing);
+    count += boundary.crossing.size() - behind.size();
+    llvm::SmallDenseSet<Value> sharing;
+    for (auto [inside, other] : behind)
+      sharing.insert(other);
+    for (auto &[value, operands] : boundary.crossing) {
+      if (sharing.contains(value))
+        continue;
+      SmallVector<OpOperand *> others;
+      if (Value other = behind.lookup(value))
+        others = boundary.crossing.lookup(other);
+      if (failed(exchange(kernel, operands, "math", role, others)))
         return failure();
+    }
     publishOperandsFirst(kernel, role);
-    count += boundary.crossing.size();
   }
   return count;
 }

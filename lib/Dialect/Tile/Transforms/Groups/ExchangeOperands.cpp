@@ -38,42 +38,73 @@ static bool needsMemory(DotOp dot, OpOperand &operand) {
           dot.getLhsOrder() == LhsOrder::km);
 }
 
-LogicalResult fa3::tile::exchange(gpu::GPUFuncOp kernel,
-                                  ArrayRef<OpOperand *> operands,
-                                  StringRef writer, StringRef reader) {
-  Value tile = operands.front()->get();
-  auto type = cast<RankedTensorType>(tile.getType());
-  Operation *origin = tile.getDefiningOp();
-  Operation *site =
-      origin ? origin : &cast<BlockArgument>(tile).getOwner()->front();
-  ImplicitLocOpBuilder b(tile.getLoc(), kernel.getContext());
-  // Without an attribute the role is "math".
-  auto with = [&](StringRef role, auto op) {
+/// What computes a value, or the first operation that could.
+static Operation *getSite(Value value) {
+  Operation *origin = value.getDefiningOp();
+  return origin ? origin : &cast<BlockArgument>(value).getOwner()->front();
+}
+
+bool fa3::tile::comesBehind(Value behind, Value inside) {
+  Operation *last = getSite(behind), *first = getSite(inside);
+  Operation *around = last->getBlock()->findAncestorOpInBlock(*first);
+  return behind.getType() == inside.getType() && around && around != first &&
+         around->isBeforeInBlock(last);
+}
+
+namespace {
+/// A ring from one role to another, through which tiles go.
+class Exchange {
+public:
+  Exchange(gpu::GPUFuncOp kernel, Value tile, StringRef writer,
+           StringRef reader);
+  /// Lets a tile go through the ring at its site, to which the cursors have
+  /// been threaded; they are those behind it then.
+  warp::AcquireOp pass(ArrayRef<OpOperand *> operands);
+
+  /// Of the writer and of the reader.
+  SmallVector<Value> cursors;
+
+private:
+  /// Without an attribute the role is "math".
+  template <typename Op>
+  Op with(StringRef role, Op op) {
     if (role != "math")
       op->setAttr(TileDialect::kRoleAttrName, b.getStringAttr(role));
     return op;
-  };
-  b.setInsertionPointToStart(&kernel.getBody().front());
-  Value ring =
-      warp::RingOp::create(b, warp::RingType::get(b.getContext(), 1, {type}, 1,
-                                                  0, warp::Scope::cta));
-  SmallVector<Value> cursors = {
-      with(writer, warp::CursorOp::create(b, warp::Side::write, ring)),
-      with(reader, warp::CursorOp::create(b, warp::Side::read, ring))};
-  if (failed(threadTo(site, cursors)))
-    return failure();
-  // Loops that carry it have been replaced.
-  tile = operands.front()->get();
+  }
+  Value window(StringRef role, Value slot) {
+    SmallVector<Value> zeros(type.getRank(),
+                             arith::ConstantIndexOp::create(b, 0));
+    return with(role, ViewOp::create(b, ViewType::get(type), slot, zeros));
+  }
 
-  if (origin)
+  StringRef writer, reader;
+  RankedTensorType type;
+  ImplicitLocOpBuilder b;
+  Value ring;
+};
+} // namespace
+
+Exchange::Exchange(gpu::GPUFuncOp kernel, Value tile, StringRef writer,
+                   StringRef reader)
+    : writer(writer), reader(reader),
+      type(cast<RankedTensorType>(tile.getType())),
+      b(tile.getLoc(), kernel.getContext()) {
+  b.setInsertionPointToStart(&kernel.getBody().front());
+  ring = warp::RingOp::create(b, warp::RingType::get(b.getContext(), 1, {type},
+                                                     1, 0, warp::Scope::cta));
+  cursors = {with(writer, warp::CursorOp::create(b, warp::Side::write, ring)),
+             with(reader, warp::CursorOp::create(b, warp::Side::read, ring))};
+}
+
+warp::AcquireOp Exchange::pass(ArrayRef<OpOperand *> operands) {
+  // Loops that carry it may have been replaced.
+  Value tile = operands.front()->get();
+  b.setLoc(tile.getLoc());
+  if (Operation *origin = tile.getDefiningOp())
     b.setInsertionPointAfter(origin);
   else
-    b.setInsertionPoint(site);
-  SmallVector<Value> zeros(type.getRank(),
-                           arith::ConstantIndexOp::create(b, 0));
-  auto window = [&](StringRef role, Value slot) -> Value {
-    return with(role, ViewOp::create(b, ViewType::get(type), slot, zeros));
-  };
+    b.setInsertionPoint(getSite(tile));
   auto filled = with(writer, warp::AcquireOp::create(b, ring, cursors[0]));
   with(writer, WriteOp::create(b, tile, window(writer, filled.getSlot())));
   with(writer, warp::PublishOp::create(b, filled.getSlot()));
@@ -103,7 +134,26 @@ LogicalResult fa3::tile::exchange(gpu::GPUFuncOp kernel,
   if (last)
     b.setInsertionPointAfter(last);
   with(reader, warp::ReleaseOp::create(b, held.getSlot(), ValueRange()));
-  threadFrom(filled, {filled.getNext(), held.getNext()});
+  cursors = {filled.getNext(), held.getNext()};
+  return filled;
+}
+
+LogicalResult fa3::tile::exchange(gpu::GPUFuncOp kernel,
+                                  ArrayRef<OpOperand *> operands,
+                                  StringRef writer, StringRef reader,
+                                  ArrayRef<OpOperand *> behind) {
+  Value tile = operands.front()->get();
+  Exchange through(kernel, tile, writer, reader);
+  if (failed(threadTo(getSite(tile), through.cursors)))
+    return failure();
+  warp::AcquireOp filled = through.pass(operands);
+  if (!behind.empty()) {
+    // What a loop hands over last leaves its cursors to what follows it.
+    Block *around = getSite(behind.front()->get())->getBlock();
+    through.cursors = threadFrom(filled, through.cursors, around);
+    filled = through.pass(behind);
+  }
+  threadFrom(filled, through.cursors);
   return success();
 }
 

@@ -120,6 +120,15 @@ static bool isAwaited(scf::ForOp loop) {
                       });
 }
 
+/// Whether what needs the entry first is a product that goes on with the sum of
+/// another one: that runs while a group waits.
+static bool isAwaitedInChain(warp::AcquireOp acquire) {
+  auto dot = dyn_cast_or_null<DotAsyncOp>(findFirstNeed(acquire));
+  return dot && isa<PendingType>(dot.getAcc().getType()) &&
+         dot.getAcc().getDefiningOp<DotAsyncOp>() &&
+         dot.getAcc().getDefiningOp()->getBlock() == dot->getBlock();
+}
+
 namespace {
 struct AcquireLate : fa3::tile::impl::AcquireLateBase<AcquireLate> {
   using AcquireLateBase::AcquireLateBase;
@@ -127,7 +136,8 @@ struct AcquireLate : fa3::tile::impl::AcquireLateBase<AcquireLate> {
     SmallVector<warp::AcquireOp> acquires;
     getOperation()->walk([&](warp::AcquireOp acquire) {
       scf::ForOp loop = getInnermost(acquire);
-      if (acquire.getSide() == warp::Side::read && (!loop || isAwaited(loop)))
+      if (acquire.getSide() == warp::Side::read &&
+          (!loop || isAwaited(loop) || isAwaitedInChain(acquire)))
         acquires.push_back(acquire);
     });
     for (warp::AcquireOp acquire : llvm::reverse(acquires))

@@ -6,21 +6,37 @@ using namespace mlir;
 using namespace fa3;
 using namespace fa3::tile;
 
-/// Whether the threads of one group write what they read from the ring: it is
-/// as deep as the group's own steps need.
-static bool isExchanged(warp::RingOp ring) {
-  llvm::SmallPtrSet<Operation *, 2> groups;
-  bool isWritten = false;
+/// The group whose threads write what others read from the ring; null if copies
+/// fill it.
+static warp::GroupOp getWriter(warp::RingOp ring) {
   for (Operation *user : ring->getUsers()) {
-    if (isa<warp::CursorOp>(user))
-      groups.insert(user->getParentOfType<warp::GroupOp>());
     auto acquire = dyn_cast<warp::AcquireOp>(user);
     if (!acquire || acquire.getSide() != warp::Side::write)
       continue;
     for (Operation *view : acquire.getSlot().getUsers())
-      isWritten |= llvm::any_of(view->getUsers(), llvm::IsaPred<WriteOp>);
+      if (llvm::any_of(view->getUsers(), llvm::IsaPred<WriteOp>))
+        return acquire->getParentOfType<warp::GroupOp>();
   }
-  return isWritten && groups.size() == 1;
+  return {};
+}
+
+/// Whether the threads of one group write what they read from the ring: it is
+/// as deep as the group's own steps need.
+static bool isExchanged(warp::RingOp ring) {
+  llvm::SmallPtrSet<Operation *, 2> groups;
+  for (Operation *user : ring->getUsers())
+    if (isa<warp::CursorOp>(user))
+      groups.insert(user->getParentOfType<warp::GroupOp>());
+  return getWriter(ring) && groups.size() == 1;
+}
+
+/// Whether a group that multiplies hands its own numbers over through the ring:
+/// their reader is a part of a step behind it, however deep the ring is.
+static bool isHandedOver(warp::RingOp ring) {
+  warp::GroupOp writer = getWriter(ring);
+  return writer &&
+         writer->walk([](DotAsyncOp) { return WalkResult::interrupt(); })
+             .wasInterrupted();
 }
 
 RingSizes::RingSizes(gpu::GPUFuncOp kernel) {
@@ -63,10 +79,15 @@ RingSizes::Rings RingSizes::getGrowing(const Rings &inStep, int64_t depth,
                                        int64_t budget) const {
   if (fits(inStep, depth, budget))
     return inStep;
-  // What only passes through on its way to products can do with less.
-  Rings ofProducts = llvm::filter_to_vector(inStep, feedsProducts);
-  if (ofProducts.size() < inStep.size() && fits(ofProducts, depth, budget))
-    return ofProducts;
+  // What only passes through on its way to products can do with less, and what
+  // is no copy: it has no latency of memory.
+  Rings ofProducts = llvm::filter_to_vector(inStep, feedsProducts),
+        copied = llvm::filter_to_vector(
+            ofProducts, [](warp::RingOp ring) { return !isHandedOver(ring); });
+  for (const Rings &some : {ofProducts, copied})
+    if (!some.empty() && some.size() < inStep.size() &&
+        fits(some, depth, budget))
+      return some;
   return {};
 }
 

@@ -19,7 +19,8 @@ public:
   static int64_t getEntryBytes(warp::RingOp ring);
   int64_t getBytes() const;
   /// Of `inStep` what gets one more entry than `depth` - 1 within the budget:
-  /// all, or those that feed products, or none.
+  /// all, or those that feed products, or of these those that copies fill, or
+  /// none.
   Rings getGrowing(const Rings &inStep, int64_t depth, int64_t budget) const;
   /// Whether the ring will have a second entry.
   bool growsToTwo(warp::RingOp ring, int64_t budget) const;

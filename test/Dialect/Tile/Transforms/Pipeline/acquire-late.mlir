@@ -152,4 +152,43 @@ gpu.module @m {
     }
     gpu.return
   }
+
+  // Sums in a chain: what the second product reads is waited for while the first
+  // one runs, however deep rings are.
+  // CHECK-LABEL: gpu.func @chain
+  // CHECK: scf.for
+  // CHECK-NEXT: %[[S:.*]], %{{.*}} = warp.acquire
+  // CHECK-NEXT: tile.view %[[S]]
+  // CHECK-NEXT: %[[Q:.*]], %{{.*}} = tile.dot.async
+  // CHECK-NEXT: %[[T:.*]], %{{.*}} = warp.acquire
+  // CHECK-NEXT: tile.view %[[T]]
+  // CHECK-NEXT: tile.dot.async {{.*}}, %[[Q]]
+  gpu.func @chain(%n: index) kernel {
+    %k = warp.ring : !warp.ring<2, [!a]>
+    %v = warp.ring : !warp.ring<2, [!a]>
+    warp.specialize {
+      warp.group @math warps 4 (%g) {
+        %c0 = arith.constant 0 : index
+        %c1 = arith.constant 1 : index
+        %x = arith.constant dense<1.0> : tensor<64x64xf16>
+        %zero = arith.constant dense<0.0> : tensor<64x32xf32>
+        %kc = warp.cursor read %k : !warp.ring<2, [!a]>
+        %vc = warp.cursor read %v : !warp.ring<2, [!a]>
+        %all:3 = scf.for %i = %c0 to %n step %c1 iter_args(%sum = %zero, %k1 = %kc, %v1 = %vc) -> (tensor<64x32xf32>, !c, !c) {
+          %s, %k2 = warp.acquire %k[%k1] : !warp.ring<2, [!a]>, !c
+          %sv = tile.view %s[%c0, %c0] : !slot -> !tile.view<!a>
+          %t, %v2 = warp.acquire %v[%v1] : !warp.ring<2, [!a]>, !c
+          %tv = tile.view %t[%c0, %c0] : !slot -> !tile.view<!a>
+          %q, %d = tile.dot.async %x, %sv, %zero lhs mk rhs kn : tensor<64x64xf16>, !tile.view<!a>, tensor<64x32xf32> -> !tile.pending<tensor<64x32xf32>>
+          %w, %e = tile.dot.async %x, %tv, %q lhs mk rhs kn : tensor<64x64xf16>, !tile.view<!a>, !tile.pending<tensor<64x32xf32>> -> !tile.pending<tensor<64x32xf32>>
+          %r = tile.await %w : !tile.pending<tensor<64x32xf32>>
+          warp.release %s after %d : !slot
+          warp.release %t after %e : !slot
+          %z = arith.addf %sum, %r : tensor<64x32xf32>
+          scf.yield %z, %k2, %v2 : tensor<64x32xf32>, !c, !c
+        }
+      }
+    }
+    gpu.return
+  }
 }

@@ -1,6 +1,7 @@
 // RUN: fa3-opt %s -tile-size-rings=max-depth=4 | FileCheck %s --check-prefix=FOUR
 // RUN: fa3-opt %s -tile-size-rings=max-depth=2 | FileCheck %s --check-prefix=TWO
 // RUN: fa3-opt %s '-tile-size-rings=max-depth=4 smem-budget=49152' | FileCheck %s --check-prefix=THREE
+// RUN: fa3-opt %s '-tile-size-rings=max-depth=4 smem-budget=61440' | FileCheck %s --check-prefix=HANDED
 // RUN: %stages-gemm --pass tile-size-rings --options max-depth=4
 // RUN: %stages-window --pass tile-size-rings --options 'max-depth=3 block-m=128 block-n=32'
 
@@ -88,6 +89,70 @@ gpu.module @m {
             scf.yield %f : !warp.cursor<write>
           }
           scf.yield %e : !warp.cursor<write>
+        }
+      }
+    }
+    gpu.return
+  }
+
+  // No room for 65536 bytes: what a group that multiplies hands over stays as it is,
+  // what copies fill gets deeper.
+  // HANDED-LABEL: gpu.func @handed
+  // HANDED: warp.ring : <2, [tensor<128x64xf16>]>
+  // HANDED: warp.ring : <1, [tensor<128x64xf16>]>
+  // TWO-LABEL: gpu.func @handed
+  // TWO: warp.ring : <2, [tensor<128x64xf16>]>
+  // TWO: warp.ring : <2, [tensor<128x64xf16>]>
+  gpu.func @handed(%a: memref<?x?xf16>, %n: index) kernel {
+    %loaded = warp.ring : !warp.ring<1, [tensor<128x64xf16>]>
+    %made = warp.ring : !warp.ring<1, [tensor<128x64xf16>]>
+    warp.specialize {
+      warp.group @load warps 1 (%g) {
+        %c0 = arith.constant 0 : index
+        %c1 = arith.constant 1 : index
+        %w = warp.cursor write %loaded : !warp.ring<1, [tensor<128x64xf16>]>
+        scf.for %t = %c0 to %n step %c1 iter_args(%c = %w) -> (!warp.cursor<write>) {
+          %s, %next = warp.acquire %loaded[%c] : !warp.ring<1, [tensor<128x64xf16>]>, !warp.cursor<write>
+          %x = tile.view %s[%c0, %c0] : !warp.slot<write, [tensor<128x64xf16>]> -> !tile.view<tensor<128x64xf16>>
+          tile.load.async %a[%t, %c0], %x : memref<?x?xf16>, !tile.view<tensor<128x64xf16>>
+          warp.publish %s : !warp.slot<write, [tensor<128x64xf16>]>
+          scf.yield %next : !warp.cursor<write>
+        }
+      }
+      warp.group @math warps 4 (%g) {
+        %c0 = arith.constant 0 : index
+        %c1 = arith.constant 1 : index
+        %one = arith.constant dense<1.0> : tensor<64x128xf16>
+        %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+        %two = arith.constant dense<2.0> : tensor<128x64xf16>
+        %r = warp.cursor read %loaded : !warp.ring<1, [tensor<128x64xf16>]>
+        %w = warp.cursor write %made : !warp.ring<1, [tensor<128x64xf16>]>
+        scf.for %t = %c0 to %n step %c1 iter_args(%x = %r, %y = %w) -> (!warp.cursor<read>, !warp.cursor<write>) {
+          %s, %nx = warp.acquire %loaded[%x] : !warp.ring<1, [tensor<128x64xf16>]>, !warp.cursor<read>
+          %v = tile.view %s[%c0, %c0] : !warp.slot<read, [tensor<128x64xf16>]> -> !tile.view<tensor<128x64xf16>>
+          %p, %d = tile.dot.async %one, %v, %zero lhs mk rhs kn : tensor<64x128xf16>, !tile.view<tensor<128x64xf16>>, tensor<64x64xf32> -> !tile.pending<tensor<64x64xf32>>
+          %q = tile.await %p : !tile.pending<tensor<64x64xf32>>
+          warp.release %s after %d : !warp.slot<read, [tensor<128x64xf16>]>
+          %o, %ny = warp.acquire %made[%y] : !warp.ring<1, [tensor<128x64xf16>]>, !warp.cursor<write>
+          %u = tile.view %o[%c0, %c0] : !warp.slot<write, [tensor<128x64xf16>]> -> !tile.view<tensor<128x64xf16>>
+          tile.write %two, %u : tensor<128x64xf16>, !tile.view<tensor<128x64xf16>>
+          warp.publish %o : !warp.slot<write, [tensor<128x64xf16>]>
+          scf.yield %nx, %ny : !warp.cursor<read>, !warp.cursor<write>
+        }
+      }
+      warp.group @other warps 4 (%g) {
+        %c0 = arith.constant 0 : index
+        %c1 = arith.constant 1 : index
+        %one = arith.constant dense<1.0> : tensor<64x128xf16>
+        %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+        %r = warp.cursor read %made : !warp.ring<1, [tensor<128x64xf16>]>
+        scf.for %t = %c0 to %n step %c1 iter_args(%x = %r) -> (!warp.cursor<read>) {
+          %s, %nx = warp.acquire %made[%x] : !warp.ring<1, [tensor<128x64xf16>]>, !warp.cursor<read>
+          %v = tile.view %s[%c0, %c0] : !warp.slot<read, [tensor<128x64xf16>]> -> !tile.view<tensor<128x64xf16>>
+          %p, %d = tile.dot.async %one, %v, %zero lhs mk rhs kn : tensor<64x128xf16>, !tile.view<tensor<128x64xf16>>, tensor<64x64xf32> -> !tile.pending<tensor<64x64xf32>>
+          %q = tile.await %p : !tile.pending<tensor<64x64xf32>>
+          warp.release %s after %d : !warp.slot<read, [tensor<128x64xf16>]>
+          scf.yield %nx : !warp.cursor<read>
         }
       }
     }
