@@ -24,7 +24,8 @@ class ServingCell:
     queries are `packed`, one sequence behind the other, and so are keys that are
     in no pages. `parts`: numbers of parts of the keys, the first is about that of
     the plain kernel, whose launch chooses it. `value_dim`: values are so many of the
-    columns of keys, in one memory; 0: they are as wide, and apart."""
+    columns of keys, in one memory, and queries have a part for them (qv); 0: they are
+    as wide, and apart."""
 
     form: str
     label: str
@@ -145,8 +146,8 @@ class ServingCell:
         if variant == DENSE:
             return self.dense_cell().module(dynamic=True, knows_heads=True)
         spec = Spec(
-            *[self.type] * 3, "bf16" if self.is_8_bit else self.type, self.d, self.dv,
-            causal=self.causal, lse=False,
+            *[self.type] * 3, "bf16" if self.is_8_bit else self.type,
+            self.d - self.value_dim, self.dv, causal=self.causal, lse=False,
         )  # fmt: skip
         append = Append(pairs=self.d // 2, table="f32") if self.new else None
         heads = None if variant == UNKNOWN else (self.heads, self.key_heads)
@@ -154,6 +155,7 @@ class ServingCell:
             spec, self.arrays, self.page, splits=self.parts_of(variant) > 1,
             heads=heads, append=append,
             scale_heads=(self.key_heads,) * 3 if heads and self.is_8_bit else None,
+            qv=bool(self.value_dim),
         ).to_mlir()  # fmt: skip
 
 

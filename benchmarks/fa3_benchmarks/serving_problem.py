@@ -131,6 +131,11 @@ class ServingProblem:
             return {"q": q, "k": k, "v": v, "o": o}
         made = {"q": self.q, "k": self.k, "v": self.v, "o": self.o,
                 "scale": self.scale}  # fmt: skip
+        if cell.value_dim:
+            made |= {
+                "q": self.q[..., cell.dv :], "qv": self.q[..., : cell.dv],
+                "k": self.k[..., cell.dv :],
+            }  # fmt: skip
         old = [count - cell.new for count in cell.keys]
         arrays = {
             "cu_q": lambda: _starts(cell.queries), "cu_k": lambda: _starts(cell.keys),

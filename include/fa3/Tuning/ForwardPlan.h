@@ -28,7 +28,7 @@ namespace fa3 {
 /// them.
 struct ForwardFacts {
   /// Columns of a tile of q and k, and of one of v: head dims in whole steps of
-  /// 8.
+  /// 8. Columns of qv are counted as some of q and k.
   int64_t d = 0, dv = 0;
   RegionDemand demand;
   /// Whether the compiler knows how many queries there are; and rows that they

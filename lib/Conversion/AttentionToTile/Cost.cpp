@@ -169,8 +169,8 @@ static Value buildPairs(ImplicitLocOpBuilder &b, HostFunction &host,
 }
 
 Value fa3::buildFlops(ImplicitLocOpBuilder &b, HostFunction &host) {
-  return buildPairs(b, host,
-                    host.forward.getHeadDim() + host.forward.getValueHeadDim());
+  return buildPairs(
+      b, host, host.forward.getScoreDim() + host.forward.getValueHeadDim());
 }
 
 Value fa3::buildBackwardFlops(ImplicitLocOpBuilder &b, HostFunction &host) {
@@ -196,8 +196,8 @@ Value fa3::buildBytes(ImplicitLocOpBuilder &b, HostFunction &host) {
   return arith::AddIOp::create(
       b,
       scale(b, rows(host.heads, host.queries),
-            bytes * host.forward.getQTerms() * d + getBytes(host.o) * dv +
-                (host.lse ? 4 : 0)),
+            bytes * (host.forward.getQTerms() * d + (host.qv ? dv : 0)) +
+                getBytes(host.o) * dv + (host.lse ? 4 : 0)),
       scale(b, rows(host.keyHeads, host.keys), bytes * (d + dv)));
 }
 

@@ -50,6 +50,8 @@ fa3::readForwardFacts(HostFunction &host,
   ForwardFacts facts;
   facts.d = getTileWidth(forward.getHeadDim());
   facts.dv = getTileWidth(forward.getValueHeadDim());
+  if (forward.getQv())
+    facts.d += facts.dv;
   for (Region *region : {&forward.getScoreMod(), &forward.getMaskMod()})
     addRegionDemand(*region, loads, facts.demand);
   facts.demand.keySpan = getKeySpan(forward.getKeepMod());

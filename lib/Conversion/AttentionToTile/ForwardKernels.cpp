@@ -41,8 +41,8 @@ private:
   /// Creates a kernel that only returns and says which of its arguments
   /// `operands` are.
   std::pair<gpu::GPUFuncOp, KernelArguments>
-  createKernel(StringRef name, Value q, Results results, Results parts,
-               KernelOperands &operands);
+  createKernel(StringRef name, Value q, Value qv, Results results,
+               Results parts, KernelOperands &operands);
   LogicalResult buildAttention(const ForwardPlan &plan,
                                KernelOperands &operands);
   void buildLaunch(gpu::GPUFuncOp kernel, const KernelArguments &arguments);
@@ -81,10 +81,10 @@ void ForwardBuilder::view(const std::optional<GroupPacking> &packing,
 }
 
 std::pair<gpu::GPUFuncOp, KernelArguments>
-ForwardBuilder::createKernel(StringRef name, Value q, Results results,
+ForwardBuilder::createKernel(StringRef name, Value q, Value qv, Results results,
                              Results parts, KernelOperands &operands) {
   KernelArguments arguments;
-  for (Value value : {q, host.k, values})
+  for (Value value : {q, host.k, values, qv})
     arguments.add(value);
   for (Value value : host.aux)
     arguments.add(value);
@@ -106,6 +106,7 @@ ForwardBuilder::createKernel(StringRef name, Value q, Results results,
   operands.q = inKernel(q);
   operands.k = inKernel(host.k);
   operands.v = inKernel(values);
+  operands.qv = inKernel(qv);
   operands.o = inKernel(results.o);
   operands.lse = inKernel(results.lse);
   operands.scale = inKernel(host.scale);
@@ -136,9 +137,9 @@ void ForwardBuilder::buildLaunch(gpu::GPUFuncOp kernel,
 
 LogicalResult ForwardBuilder::buildAttention(const ForwardPlan &plan,
                                              KernelOperands &operands) {
-  Value q = host.q;
+  Value q = host.q, qv = host.qv;
   Results results = {host.o, host.lse};
-  view(operands.packing, {&q, &results.o, &results.lse}, 0);
+  view(operands.packing, {&q, &qv, &results.o, &results.lse}, 0);
   limitSequences(host, attention::Sequence::query);
   captures = attention::collectCaptures(forward.getOperation(), host.values);
   if (host.splits) {
@@ -150,7 +151,7 @@ LogicalResult ForwardBuilder::buildAttention(const ForwardPlan &plan,
     operands.partKeys = partKeys;
   }
   auto [kernel, arguments] =
-      createKernel(host.function.getName(), q, results, {}, operands);
+      createKernel(host.function.getName(), q, qv, results, {}, operands);
   OpBuilder builder(kernel.getBody().front().getTerminator());
   if (failed(buildKernelBody(builder, forward, operands, plan.tile,
                              plan.accumulation)))
@@ -172,8 +173,9 @@ ForwardBuilder::buildMerge(const std::optional<GroupPacking> &packing) {
   Results results = {host.o, host.lse};
   view(merged.packing, {&q, &results.o, &results.lse}, 0);
   view(merged.packing, {&parts.o, &parts.lse}, 1);
-  auto [merge, arguments] = createKernel(
-      (host.function.getName() + "_merge").str(), q, results, parts, merged);
+  auto [merge, arguments] =
+      createKernel((host.function.getName() + "_merge").str(), q,
+                   /*qv=*/Value(), results, parts, merged);
   OpBuilder builder(merge.getBody().front().getTerminator());
   if (failed(buildMergeBody(builder, forward, merged,
                             arguments.lookup(builder, merge, parts.o),

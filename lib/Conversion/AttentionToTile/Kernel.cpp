@@ -184,6 +184,11 @@ SmallVector<Value> KernelBuilder::loadQuery(Value firstRow) {
     terms.push_back(tile::LoadOp::create(
         b, type, operands.q, getPlace(firstRow, index(term * op.getHeadDim())),
         getFold()));
+  if (op.getQv())
+    terms.push_back(tile::LoadOp::create(
+        b,
+        tensor({rows, getTileWidth(op.getValueHeadDim())}, op.getElementType()),
+        operands.qv, getPlace(firstRow, index(0)), getFold()));
   return terms;
 }
 

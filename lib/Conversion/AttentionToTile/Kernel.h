@@ -31,6 +31,8 @@ struct KernelOperands {
   /// lse is null without that result; a transposed v is (batch, head, element,
   /// sequence).
   mlir::Value q, k, v, o, lse;
+  /// The part of queries that multiplies values, as q is; null for none.
+  mlir::Value qv;
   llvm::SmallVector<mlir::Value> aux;
   mlir::Value scale; ///< f32
   /// Scales of q, k and v, none with 16-bit operands.

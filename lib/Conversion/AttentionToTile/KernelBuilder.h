@@ -152,7 +152,7 @@ private:
   /// or a tile of rank 1 where every row has its own.
   mlir::FailureOr<mlir::Value> loadScale(unsigned operand, mlir::Value firstRow,
                                          int64_t rows);
-  /// The rows of q, a tile for each of its terms.
+  /// The rows of q, a tile for each of its terms, and those of qv.
   llvm::SmallVector<mlir::Value> loadQuery(mlir::Value firstRow);
   mlir::FailureOr<State> buildLoop(mlir::ValueRange query,
                                    mlir::Value firstRow);
@@ -176,8 +176,9 @@ private:
   mlir::FailureOr<State> buildBlock(mlir::ValueRange query,
                                     mlir::Value firstRow, mlir::Value firstKey,
                                     State state, ListedBlock listed);
-  /// The products of all queries and keys, as f32.
-  mlir::Value buildScores(mlir::ValueRange query, mlir::Value key);
+  /// The products of all queries and keys, as f32, and those with values.
+  mlir::Value buildScores(mlir::ValueRange query, mlir::Value key,
+                          mlir::Value value);
   mlir::FailureOr<State> buildStep(mlir::ValueRange query, mlir::Value key,
                                    mlir::Value value, mlir::Value firstKey,
                                    Expander::Entry keep, Expander &expander,

@@ -50,7 +50,7 @@ LogicalResult KernelBuilder::chooseSharedReference() {
   return success();
 }
 
-Value KernelBuilder::buildScores(ValueRange query, Value key) {
+Value KernelBuilder::buildScores(ValueRange query, Value key, Value value) {
   RankedTensorType type = tensor({rows, columns}, b.getF32Type());
   bool isInteger = !isa<FloatType>(op.getElementType());
   RankedTensorType sumType =
@@ -58,9 +58,14 @@ Value KernelBuilder::buildScores(ValueRange query, Value key) {
   auto zero = DenseElementsAttr::get(
       sumType, cast<TypedAttr>(b.getZeroAttr(sumType.getElementType())));
   Value sums = arith::ConstantOp::create(b, zero);
-  for (Value term : query)
-    sums = tile::DotOp::create(b, sumType, term, key, sums, tile::LhsOrder::mk,
+  auto multiply = [&](Value rows, Value with) {
+    sums = tile::DotOp::create(b, sumType, rows, with, sums, tile::LhsOrder::mk,
                                tile::RhsOrder::nk);
+  };
+  for (Value term : op.getQv() ? query.drop_back() : query)
+    multiply(term, key);
+  if (op.getQv())
+    multiply(query.back(), value);
   // At most 256 * 2^14: exact in f32.
   return isInteger ? arith::SIToFPOp::create(b, type, sums) : sums;
 }
@@ -70,7 +75,7 @@ KernelBuilder::buildStep(ValueRange query, Value key, Value value,
                          Value firstKey, Expander::Entry keep,
                          Expander &expander, State state) {
   RankedTensorType scoreType = tensor({rows, columns}, b.getF32Type());
-  Value scores = buildScores(query, key);
+  Value scores = buildScores(query, key, value);
   bool hasScoreCode = !op.getScoreMod().empty();
   // Scales of this tile: of its keys, and the base-2 logarithm of its values'.
   Value exponentFactor = exponentScale, scoreFactor = scoreScale, valueScale,

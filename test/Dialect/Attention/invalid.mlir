@@ -327,7 +327,7 @@ func.func @group_of_key_heads(%q: !t, %k: !u) {
 !t = tensor<1x2x?x64xf16>
 func.func @score_types(%q: !t) {
   // expected-error @+1 {{expects 'score_mod' to take ('f32', 'index', 'index', 'index', 'index'), got ('f16', 'index')}}
-  %o = "attention.forward"(%q, %q, %q) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0>}> ({
+  %o = "attention.forward"(%q, %q, %q) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0, 0>}> ({
   ^bb0(%s: f16, %b: index):
     "attention.yield"(%s) : (f16) -> ()
   }, {
@@ -397,7 +397,7 @@ func.func @empty(%q: !t) {
 !t = tensor<1x2x?x64xf16>
 func.func @keep_types(%q: !t) {
   // expected-error @+1 {{expects 'mask_mod' to take ('index', 'index', 'index', 'index'), got ('i1')}}
-  %o = "attention.forward"(%q, %q, %q) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0>}> ({
+  %o = "attention.forward"(%q, %q, %q) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0, 0>}> ({
   }, {
   ^bb0(%s: i1):
     "attention.yield"(%s) : (i1) -> ()
@@ -2071,7 +2071,7 @@ func.func @scale(%q: tensor<1x1x?x64xf16>) {
 // C23
 func.func @two_scales(%q: tensor<1x1x?x64xf16>, %s: f32) {
   // expected-error @+1 {{expects one scale, got a value and a number}}
-  %o = "attention.forward"(%q, %q, %q, %s) <{literalScale = 0.5 : f32, operandSegmentSizes = array<i32: 1, 1, 1, 0, 1, 0, 0, 0, 0>}> ({}, {}, {}, {}, {}, {}, {})
+  %o = "attention.forward"(%q, %q, %q, %s) <{literalScale = 0.5 : f32, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 1, 0, 0, 0, 0>}> ({}, {}, {}, {}, {}, {}, {})
     : (tensor<1x1x?x64xf16>, tensor<1x1x?x64xf16>, tensor<1x1x?x64xf16>, f32) -> tensor<1x1x?x64xf16>
   return
 }
@@ -2271,5 +2271,86 @@ func.func @dropout_state(%q: !t, %a: tensor<2xi32>) {
 func.func @dropout_entries(%q: !t, %a: tensor<3xi64>) {
   // expected-error @+1 {{#attention.dropout expects as many entries in dimension 0 as seed and offset (2), got 'tensor<3xi64>'}}
   %o = attention.forward %q, %q, %q aux(%a : tensor<3xi64>) mods [#attention.dropout<p = 0.1, aux = 0>] : (!t, !t, !t) -> !t
+  return
+}
+
+// -----
+
+// C29
+!t = tensor<1x2x?x64xf16>
+func.func @qv_transposed(%q: !t, %v: tensor<1x2x64x?xf16>) {
+  // expected-error @+1 {{expects no transposed_v beside 'qv'}}
+  %o = attention.forward %q, %q, %v qv(%q : !t) transposed_v : (!t, !t, tensor<1x2x64x?xf16>) -> !t
+  return
+}
+
+// -----
+
+// C29
+!f = tensor<1x2x?x64xf8E4M3FN>
+!s = tensor<1x2x1xf32>
+func.func @qv_8_bit(%q: !f, %s: !s) {
+  // expected-error @+1 {{expects elements of f16 or bf16 beside 'qv', got 'f8E4M3FN'}}
+  %o = attention.forward %q, %q, %q qv(%q : !f) scales(%s, %s, %s : !s, !s, !s) : (!f, !f, !f) -> tensor<1x2x?x64xf16>
+  return
+}
+
+// -----
+
+// C29
+!t = tensor<1x2x?x64xf16>
+func.func @qv_type(%q: !t, %x: tensor<1x2x?x64xbf16>) {
+  // expected-error @+1 {{expects qv to have the element type of q ('f16'), got 'bf16'}}
+  %o = attention.forward %q, %q, %q qv(%x : tensor<1x2x?x64xbf16>) : (!t, !t, !t) -> !t
+  return
+}
+
+// -----
+
+// C29
+!t = tensor<1x2x?x64xf16>
+func.func @qv_rank(%q: !t, %x: tensor<2x?x64xf16>) {
+  // expected-error @+1 {{expects qv of rank 4, got 3}}
+  %o = attention.forward %q, %q, %q qv(%x : tensor<2x?x64xf16>) : (!t, !t, !t) -> !t
+  return
+}
+
+// -----
+
+// C29
+!t = tensor<1x2x?x64xf16>
+func.func @qv_heads(%q: !t, %x: tensor<1x4x?x64xf16>) {
+  // expected-error @+1 {{expects extent 2 in dimension 1 of qv, got 4}}
+  %o = attention.forward %q, %q, %q qv(%x : tensor<1x4x?x64xf16>) : (!t, !t, !t) -> !t
+  return
+}
+
+// -----
+
+// C29
+!t = tensor<1x2x?x64xf16>
+func.func @qv_dim(%q: !t, %x: tensor<1x2x?x?xf16>) {
+  // expected-error @+1 {{expects extent 64 in dimension 3 of qv, got a dynamic one}}
+  %o = attention.forward %q, %q, %q qv(%x : tensor<1x2x?x?xf16>) : (!t, !t, !t) -> !t
+  return
+}
+
+// -----
+
+// C29
+!t = tensor<1x2x?x128xf16>
+!v = tensor<1x2x?x512xf16>
+func.func @qv_columns(%q: !t, %v: !v) {
+  // expected-error @+1 {{expects at most 576 columns of q and qv together, got 640}}
+  %o = attention.forward %q, %q, %v qv(%v : !v) : (!t, !t, !v) -> !v
+  return
+}
+
+// -----
+
+!t = tensor<1x2x?x64xf16>
+func.func @two_qv(%q: !t) {
+  // expected-error @+1 {{expects one 'qv', got 2}}
+  %o = attention.forward %q, %q, %q qv(%q, %q : !t, !t) : (!t, !t, !t) -> !t
   return
 }

@@ -155,6 +155,15 @@ func.func @group(%q: tensor<?x?x?x64xf16>) -> tensor<?x?x?x64xf16> {
   return %o : tensor<?x?x?x64xf16>
 }
 
+// Scores with a part of values, whose head dim is another one.
+// CHECK-LABEL: func @qv
+// CHECK: attention.forward %{{.*}}, %{{.*}}, %{{.*}} qv(%{{.*}} : tensor<1x4x?x512xf16>) scale 1.250000e-01 : (tensor<1x4x?x64xf16>, tensor<1x1x?x64xf16>, tensor<1x1x?x512xf16>) -> tensor<1x4x?x512xf16>
+func.func @qv(%q: tensor<1x4x?x64xf16>, %k: tensor<1x1x?x64xf16>, %v: tensor<1x1x?x512xf16>, %qv: tensor<1x4x?x512xf16>) -> tensor<1x4x?x512xf16> {
+  %o = attention.forward %q, %k, %v qv(%qv : tensor<1x4x?x512xf16>) scale 0.125
+    : (tensor<1x4x?x64xf16>, tensor<1x1x?x64xf16>, tensor<1x1x?x512xf16>) -> tensor<1x4x?x512xf16>
+  return %o : tensor<1x4x?x512xf16>
+}
+
 // Lengths and places, by mods and by hand; sinks and parts.
 // CHECK-LABEL: func @places
 // CHECK: attention.forward %{{.*}}, %{{.*}}, %{{.*}} aux(%{{.*}}, %{{.*}} : tensor<?xi32>, tensor<?x?xi32>) max_q %{{.*}} splits %{{.*}} sinks(%{{.*}} : tensor<?xf32>) layout bshd mods [#attention.packed<q = 0>, #attention.used<k = 0>, #attention.paged<table = 1>] : (tensor<?x4x64xf16>, tensor<?x16x2x64xf16>, tensor<?x16x2x64xf16>) -> (tensor<?x4x64xf16>, tensor<4x?xf32>)

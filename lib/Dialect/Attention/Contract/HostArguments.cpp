@@ -135,6 +135,8 @@ void fa3::attention::nameTensors(ScoredOpInterface op,
     name(op.getV(), "v", {"b", "hk", "dv", "sk"});
   else
     name(op.getV(), "v", withLast(ofKey, "dv"));
+  if (forward && forward.getQv())
+    name(forward.getQv(), "qv", withLast(nameRows(op, Sequence::query), "dv"));
   if (auto backward = dyn_cast<BackwardOp>(op.getOperation())) {
     SmallVector<StringRef> ofQuery = nameRows(op, Sequence::query);
     name(backward.getO(), "o", withLast(ofQuery, "dv"));

@@ -99,6 +99,8 @@ static LogicalResult verifyOperands(ScoredOpInterface op) {
   SmallVector<std::pair<StringRef, Value>> operands = {
       {"q", op.getQ()}, {"k", op.getK()}, {"v", op.getV()}};
   if (auto forward = dyn_cast<ForwardOp>(op.getOperation())) {
+    if (forward.getQv())
+      operands.push_back({"qv", forward.getQv()});
     for (Value value : forward.getScales())
       operands.push_back({"scales", value});
     if (forward.getSinks())

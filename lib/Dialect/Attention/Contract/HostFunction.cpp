@@ -87,7 +87,9 @@ void HostBuilder::buildScale() {
           host.backward ? "scale exceeds 2^10" : "scale exceeds 2^16");
     }
   } else {
-    double scale = 1 / std::sqrt(static_cast<double>(op.getHeadDim()));
+    int64_t columns =
+        host.forward ? host.forward.getScoreDim() : op.getHeadDim();
+    double scale = 1 / std::sqrt(static_cast<double>(columns));
     if (host.forward)
       if (FloatAttr literal = host.forward.getLiteralScaleAttr())
         scale = literal.getValueAsDouble();
@@ -156,6 +158,9 @@ void HostBuilder::buildForward() {
     host.scales.push_back(lookup(value));
 
   requireShapes();
+  Value qv = host.values.lookupOrNull(forward.getQv());
+  if (qv)
+    requireSame(q, qv, "q and qv");
   for (unsigned i = 0, e = host.scales.size(); i < e; ++i)
     requireScales(i);
   for (unsigned i = 0, e = host.aux.size(); i < e; ++i)
@@ -179,6 +184,8 @@ void HostBuilder::buildForward() {
   buildScale();
 
   host.q = view(q, forward.getLayout());
+  if (qv)
+    host.qv = view(qv, forward.getLayout());
   host.k = view(k, forward.getLayout());
   host.v = forward.getTransposedV() ? viewTransposed(v, forward.getLayout())
                                     : view(v, forward.getLayout());

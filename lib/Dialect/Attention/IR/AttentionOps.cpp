@@ -202,6 +202,38 @@ static LogicalResult verifyBlocks(ForwardOp op) {
   return success();
 }
 
+/// C29.
+static LogicalResult verifyQv(ForwardOp op) {
+  if (!op.getQv())
+    return success();
+  RankedTensorType q = op.getQ().getType(), qv = op.getQv().getType();
+  SmallVector<int64_t> expected(q.getShape());
+  expected.back() = op.getValueHeadDim();
+  if (op.getTransposedV())
+    return op.emitOpError("expects no transposed_v beside 'qv'");
+  if (op.getElementType().getIntOrFloatBitWidth() == 8)
+    return op.emitOpError("expects elements of f16 or bf16 beside 'qv', got ")
+           << op.getElementType();
+  if (qv.getElementType() != q.getElementType())
+    return op.emitOpError("expects qv to have the element type of q (")
+           << q.getElementType() << "), got " << qv.getElementType();
+  if (qv.getRank() != q.getRank())
+    return op.emitOpError("expects qv of rank ")
+           << q.getRank() << ", got " << qv.getRank();
+  for (auto [dim, extent] : llvm::enumerate(expected))
+    if (failed(verifyCompatibleDims({qv.getDimSize(dim), extent})) ||
+        (dim + 1 == expected.size() && qv.isDynamicDim(dim)))
+      return op.emitOpError("expects extent ")
+             << extent << " in dimension " << dim << " of qv, got "
+             << (qv.isDynamicDim(dim) ? "a dynamic one"
+                                      : std::to_string(qv.getDimSize(dim)));
+  if (op.getScoreDim() > kMostQueryDim)
+    return op.emitOpError("expects at most ")
+           << kMostQueryDim << " columns of q and qv together, got "
+           << op.getScoreDim();
+  return success();
+}
+
 LogicalResult ForwardOp::verify() {
   auto type = [](Value value) {
     return cast<RankedTensorType>(value.getType());
@@ -267,7 +299,8 @@ LogicalResult ForwardOp::verify() {
            << columns << " columns, " << getQTerms()
            << " for each element of k, got " << q.getShape().back();
 
-  if (failed(verifyPlacesOfForward(*this)) || failed(verifyLists(*this)))
+  if (failed(verifyQv(*this)) || failed(verifyPlacesOfForward(*this)) ||
+      failed(verifyLists(*this)))
     return failure();
   bool hasPlaces = hasPlace(Sequence::query) || hasPlace(Sequence::key);
   for (auto [name, tensor] : tensors)
@@ -402,7 +435,7 @@ void ForwardOp::build(OpBuilder &builder, OperationState &state, Value q,
       std::swap(shape[shape.size() - 2], shape.back());
     lse = RankedTensorType::get(shape, builder.getF32Type());
   }
-  build(builder, state, o, lse, q, k, v, aux, scale,
+  build(builder, state, o, lse, q, k, v, /*qv=*/Value(), aux, scale,
         /*scales=*/ValueRange(), /*maxQ=*/Value(), /*splits=*/Value(),
         /*sinks=*/Value(), DenseI64ArrayAttr(),
         /*qTerms=*/builder.getI64IntegerAttr(1),

@@ -9,6 +9,8 @@ using namespace fa3::attention;
 
 void ForwardOp::print(OpAsmPrinter &printer) {
   printer << ' ' << getQ() << ", " << getK() << ", " << getV();
+  if (getQv())
+    printer << " qv(" << getQv() << " : " << getQv().getType() << ")";
   if (!getAux().empty())
     printer << " aux(" << getAux() << " : " << getAux().getTypes() << ")";
   if (getScale())
@@ -76,7 +78,13 @@ ParseResult ForwardOp::parse(OpAsmParser &parser, OperationState &result) {
   if (parser.parseOperand(q) || parser.parseComma() || parser.parseOperand(k) ||
       parser.parseComma() || parser.parseOperand(v))
     return failure();
-  SMLoc auxLoc;
+  SMLoc auxLoc, qvLoc;
+  SmallVector<OpAsmParser::UnresolvedOperand, 1> qv;
+  SmallVector<Type, 1> qvTypes;
+  if (parseTypedOperands(parser, "qv", qv, qvTypes, qvLoc))
+    return failure();
+  if (qv.size() > 1)
+    return parser.emitError(qvLoc) << "expects one 'qv', got " << qv.size();
   if (parseTypedOperands(parser, "aux", aux, auxTypes, auxLoc))
     return failure();
   if (succeeded(parser.parseOptionalKeyword("scale"))) {
@@ -160,6 +168,7 @@ ParseResult ForwardOp::parse(OpAsmParser &parser, OperationState &result) {
            << type.getNumInputs() << " and " << type.getNumResults();
   if (parser.resolveOperands({q, k, v}, type.getInputs(), typeLoc,
                              result.operands) ||
+      parser.resolveOperands(qv, qvTypes, qvLoc, result.operands) ||
       parser.resolveOperands(aux, auxTypes, auxLoc, result.operands) ||
       (hasScale &&
        parser.resolveOperand(scale, builder.getF32Type(), result.operands)) ||
@@ -171,12 +180,12 @@ ParseResult ForwardOp::parse(OpAsmParser &parser, OperationState &result) {
       (sinksType && parser.resolveOperand(sinks, sinksType, result.operands)))
     return failure();
   result.addTypes(type.getResults());
-  result.addAttribute(
-      getOperandSegmentSizesAttrName(result.name),
-      builder.getDenseI32ArrayAttr(
-          {1, 1, 1, static_cast<int32_t>(aux.size()), hasScale ? 1 : 0,
-           static_cast<int32_t>(scales.size()), hasMaxQ ? 1 : 0,
-           hasSplits ? 1 : 0, sinksType ? 1 : 0}));
+  result.addAttribute(getOperandSegmentSizesAttrName(result.name),
+                      builder.getDenseI32ArrayAttr(
+                          {1, 1, 1, static_cast<int32_t>(qv.size()),
+                           static_cast<int32_t>(aux.size()), hasScale ? 1 : 0,
+                           static_cast<int32_t>(scales.size()), hasMaxQ ? 1 : 0,
+                           hasSplits ? 1 : 0, sinksType ? 1 : 0}));
   Region *score = result.addRegion(), *keep = result.addRegion();
   Region *lengths = result.addRegion(), *placeQ = result.addRegion(),
          *placeK = result.addRegion(), *blocks = result.addRegion(),

@@ -93,6 +93,7 @@ LogicalResult Differentiation::verifyForward() {
        "numbers of batches, which sequences may share"},
       {forward.getSizesOfBlocks().has_value(), "lists of blocks"},
       {forward.getTransposedV(), "'transposed_v'"},
+      {forward.getQv() != nullptr, "'qv'"},
       {forward.getSinks() != nullptr, "sinks"}};
   for (auto [isThere, what] : unknown)
     if (isThere)

@@ -269,14 +269,22 @@ Value ReferenceBuilder::buildDot(Value batch, Value h, Value keyHead, Value i,
     place.push_back(c);
     return place;
   };
+  auto addProduct = [&](Value partial, Value x, Value rows, Value c) -> Value {
+    Value y = widen(memref::LoadOp::create(b, rows, at(ofKey, c)));
+    if (isLow)
+      y = round(arith::MulFOp::create(b, y, scale));
+    Value product = arith::MulFOp::create(b, x, y, anyOrder);
+    return arith::AddFOp::create(b, partial, product, anyOrder);
+  };
   auto multiply = [&]() -> Value {
-    return loop(headDim, number(0), [&](Value c, Value partial) -> Value {
-      Value x = loadQuery(at(ofQuery, c));
-      Value y = widen(memref::LoadOp::create(b, host.k, at(ofKey, c)));
-      if (isLow)
-        y = round(arith::MulFOp::create(b, y, scale));
-      Value product = arith::MulFOp::create(b, x, y, anyOrder);
-      return arith::AddFOp::create(b, partial, product, anyOrder);
+    Value sum = loop(headDim, number(0), [&](Value c, Value partial) {
+      return addProduct(partial, loadQuery(at(ofQuery, c)), host.k, c);
+    });
+    if (!host.qv)
+      return sum;
+    return loop(valueHeadDim, sum, [&](Value c, Value partial) {
+      Value x = widen(memref::LoadOp::create(b, host.qv, at(ofQuery, c)));
+      return addProduct(partial, x, host.v, c);
     });
   };
   Value dot;

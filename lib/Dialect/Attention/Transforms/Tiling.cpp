@@ -248,11 +248,12 @@ void ForwardTile::sliceOperands(ForwardOp tile,
                                 SmallVectorImpl<Operation *> &slices) {
   int64_t head = op.getHeadAxis(), row = op.getSequenceAxis();
   TilePart batch = {0, offsets[kBatch], sizes[kBatch]};
-  tile.getQMutable().assign(takeSlice(b, loc, op.getQ(),
-                                      {batch,
-                                       {head, offsets[kHead], sizes[kHead]},
-                                       {row, offsets[kQuery], sizes[kQuery]}},
-                                      slices));
+  const TilePart queries[] = {batch,
+                              {head, offsets[kHead], sizes[kHead]},
+                              {row, offsets[kQuery], sizes[kQuery]}};
+  tile.getQMutable().assign(takeSlice(b, loc, op.getQ(), queries, slices));
+  if (Value qv = op.getQv())
+    tile.getQvMutable().assign(takeSlice(b, loc, qv, queries, slices));
   TilePart keys = {head, firstKeyHead, keyHeads};
   tile.getKMutable().assign(
       takeSlice(b, loc, op.getK(), {batch, keys}, slices));

@@ -107,3 +107,28 @@ module attributes {transform.with_named_sequence} {
     transform.yield
   }
 }
+
+// -----
+
+// Both parts of a query.
+// CHECK-LABEL: func.func @qv
+// CHECK: scf.forall (%[[B:.*]], %[[H:.*]]) in (2, 2)
+// CHECK-DAG: %[[HEAD:.*]] = affine.apply #{{.*}}(%[[H]])
+// CHECK-DAG: %[[Q:.*]] = tensor.extract_slice %arg0[%[[B]], %[[HEAD]], 0, 0] [1, 4, 16, 64]
+// CHECK-DAG: %[[QV:.*]] = tensor.extract_slice %arg3[%[[B]], %[[HEAD]], 0, 0] [1, 4, 16, 128]
+// CHECK: attention.forward %[[Q]], %{{.*}}, %{{.*}} qv(%[[QV]] : tensor<1x4x16x128xf16>)
+!q = tensor<2x8x16x64xf16>
+!k = tensor<2x1x384x64xf16>
+!v = tensor<2x1x384x128xf16>
+!o = tensor<2x8x16x128xf16>
+func.func @qv(%q: !q, %k: !k, %v: !v, %qv: !o) -> !o {
+  %o = attention.forward %q, %k, %v qv(%qv : !o) : (!q, !k, !v) -> !o
+  return %o : !o
+}
+module attributes {transform.with_named_sequence} {
+  transform.named_sequence @__transform_main(%root: !transform.any_op {transform.readonly}) {
+    %op = transform.structured.match ops{["attention.forward"]} in %root : (!transform.any_op) -> !transform.any_op
+    %tile, %loop = transform.structured.tile_using_forall %op tile_sizes [1, 4] : (!transform.any_op) -> (!transform.any_op, !transform.any_op)
+    transform.yield
+  }
+}

@@ -99,6 +99,17 @@ func.func @computed(%q: !t, %n: index) -> !t {
 // -----
 
 !t = tensor<1x2x?x64xf16>
+func.func @computed_qv(%q: !t, %n: index) -> !t {
+  // expected-note @+1 {{it is computed here}}
+  %e = tensor.empty(%n) : !t
+  // expected-error @+1 {{expects qv to be an argument of the function}}
+  %o = attention.forward %q, %q, %q qv(%e : !t) : (!t, !t, !t) -> !t
+  return %o : !t
+}
+
+// -----
+
+!t = tensor<1x2x?x64xf16>
 func.func @computed_aux(%q: !t, %n: index) -> !t {
   // expected-note @+1 {{it is computed here}}
   %e = tensor.empty(%n) : tensor<?xf32>

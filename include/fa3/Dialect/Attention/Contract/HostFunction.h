@@ -53,6 +53,8 @@ struct HostFunction {
   /// query), null if the function does not return it. With a place other
   /// dimensions, or none, are in front of the heads.
   mlir::Value q, k, v, o, lse;
+  /// The part of queries that multiplies values, null for none.
+  mlir::Value qv;
   /// The same for backward only: gradients that it takes and gives. That of lse
   /// is null if it is not given.
   mlir::Value outGrad, lseGrad, dq, dk, dv;
@@ -117,7 +119,7 @@ bool hasHostForm(mlir::func::FuncOp function);
 ///
 /// Every tensor argument becomes a memref with dynamic strides, the last being
 /// 1; o and lse become trailing arguments. Arguments are named by the attribute
-/// `tile.name` ("q", "k", "v", "aux0", .., "scale", "q_scale", "k_scale",
+/// `tile.name` ("q", "k", "v", "qv", "aux0", .., "scale", "q_scale", "k_scale",
 /// "v_scale", "o", "lse", "o_parts", "lse_parts", "dq", "dk", "dv", "daux0",
 /// .., "rotation", "x8", "x_scale", "count", "index", "full_count",
 /// "full_index", "arg3" unless the argument or result has a name already) and

@@ -31,7 +31,8 @@ def Attention_ForwardOp : Attention_Op<"forward", [
     (batch, head, sequence, element) or `bshd`; lse is always (batch, head,
     query). All dimensions but the head dims may be dynamic; strides are a
     matter of the caller's memory, with the last dimension contiguous. `scale`
-    is a value or a number, as in `scale 0.125`; without it it is 1/sqrt(d).
+    is a value or a number, as in `scale 0.125`; without it it is 1/sqrt(d), of
+    all columns that scores are sums over.
 
     With `transposed_v` the sequence and the element dimension of v change
     places, so that keys are contiguous: (batch, head, element, sequence) with
@@ -102,6 +103,15 @@ def Attention_ForwardOp : Attention_Op<"forward", [
     ```
     It may use `attention.heads` as well. `#attention.dropout` is such code.
 
+    With `qv` scores have a second part, of values: it has the rows of q and the
+    head dim of v, and
+    ```
+    s[j] = score_mod(scale * (sum_c q[i, c] * k[j, c] + sum_c qv[i, c] * v[j, c]), b, h, i, j)
+    ```
+    It is multi-head latent attention in its absorbed form: v is the latent part
+    of a cache, k the rotary one, and each is read once. They may be columns of
+    one memory (strides are those of the launch).
+
     With `group` n every key head has n query heads (grouped-query attention),
     which the launch checks. It is for types that do not say how many heads there
     are: a pass that wants to know only n, to make the heads of a group rows of
@@ -166,8 +176,12 @@ def Attention_ForwardOp : Attention_Op<"forward", [
     C26. `group` is at least 1, and static numbers of heads agree with it.
     C27. keep_mod has arguments (index, index, index, index) and yields i1.
     C28. `kept_scale` is positive, a normal number of f32, and beside `keep_mod`.
+    C29. qv has the shape and the element type of q, but for the head dim, which
+        is that of v; it is of 16 bits, its columns and those of q are at most
+        576, and it is not beside `transposed_v`.
   }];
   let arguments = (ins AnyRankedTensor:$q, AnyRankedTensor:$k, AnyRankedTensor:$v,
+                       Optional<AnyRankedTensor>:$qv,
                        Variadic<AnyRankedTensor>:$aux, Optional<F32>:$scale,
                        Variadic<AnyRankedTensor>:$scales, Optional<Index>:$maxQ, Optional<Index>:$splits,
                        Optional<AnyRankedTensor>:$sinks,
@@ -213,6 +227,11 @@ def Attention_ForwardOp : Attention_Op<"forward", [
     }
     int64_t getValueHeadDim() {
       return getValueType().getShape().back();
+    }
+    /// Elements that a score is a sum over: those of a key, and with `qv` those
+    /// of a value.
+    int64_t getScoreDim() {
+      return getHeadDim() + (getQv() ? getValueHeadDim() : 0);
     }
     /// The type of v with its dimensions in the order of `layout`.
     ::mlir::RankedTensorType getValueType();
