@@ -46,7 +46,7 @@ _NAMES = {
 }
 _MODULES = (
     "torch", "jax", "hf", "hf_flash", "flash_attn_2", "flash_attn_3", "flash_attn_interface",
-    "flex", "api",
+    "flash_mla", "flex", "api",
     "bench", "blocks", "bundle", "cache", "call", "compiler", "driver", "foreign", "gradients",
     "invariance", "launch", "masks", "merging", "operators", "packed", "program", "request",
     "serving", "spec", "tensors", "trace", "tuning",

@@ -20,7 +20,7 @@ from torch.nn import functional
 
 from . import api, append, cache_rows, merging, packed, refusals, serving, values, watch
 from .errors import ArgumentError, UnsupportedError
-from .qv import join
+from .qv import is_operand, join
 
 Window = Any  # two whole numbers, -1 for no end
 
@@ -87,7 +87,11 @@ def flash_attn_varlen_func(
     + 1,), int32, say where each begins, seqused (sequences,) how many rows of it
     count. out, or (out, softmax_lse (heads, queries)) with `return_attn_probs`. qv
     (queries of all sequences, heads, dv) as flash_attn_func has it."""
-    q, k = _joined(q, qv, k, v)
+    if qv is not None and is_operand(q, qv, k, v):
+        (qv,) = _contiguous(qv)
+    else:
+        q, k = _joined(q, qv, k, v)
+        qv = None
     _refuse_gradients(
         "flash_attn_varlen_func", q_descale=q_descale, k_descale=k_descale,
         v_descale=v_descale,
@@ -103,7 +107,8 @@ def flash_attn_varlen_func(
         return serving.attention(
             q, k, v, cu_q=cu_seqlens_q, cu_k=cu_seqlens_k, max_q=max_q, max_k=max_k,
             used_q=seqused_q, used_k=seqused_k, splits=splits, pack_heads=pack_gqa,
-            q_descale=q_descale, k_descale=k_descale, v_descale=v_descale, **named,
+            q_descale=q_descale, k_descale=k_descale, v_descale=v_descale, qv=qv,
+            **named,
         )  # fmt: skip
 
     named = _named(q, softmax_scale, causal, window_size, softcap, attention_chunk)
@@ -177,7 +182,11 @@ def flash_attn_with_kvcache(
             k = v = cu_seqlens_k_new = rotary_cos = rotary_sin = rotary_seqlens = None
         elif rotary_cos is not None:
             raise ArgumentError("rotary_cos", "is for new keys, and k and v are None")
-        q, k_cache = _joined(q, qv, k_cache, v_cache)
+        if is_operand(q, qv, k_cache, v_cache):
+            (qv,) = _contiguous(qv)
+        else:
+            q, k_cache = _joined(q, qv, k_cache, v_cache)
+            qv = None
     return serving.attention(
         q, k_cache, v_cache, cu_q=cu_seqlens_q, max_q=max_seqlen_q,
         used_k=cache_seqlens, batch_index=cache_batch_idx, leftpad=cache_leftpad,
@@ -186,7 +195,7 @@ def flash_attn_with_kvcache(
         pack_heads=pack_gqa, k_new=k, v_new=v,
         return_lse=values.flag("return_softmax_lse", return_softmax_lse),
         cu_new=cu_seqlens_k_new, rotary_cos=rotary_cos, rotary_sin=rotary_sin,
-        rotary_interleaved=rotary_interleaved, rotary_at=rotary_seqlens, **named,
+        rotary_interleaved=rotary_interleaved, rotary_at=rotary_seqlens, qv=qv, **named,
     )  # fmt: skip
 
 

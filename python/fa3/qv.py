@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scores of two parts, q k^T + qv v^T, as multi-head latent attention has them: one
-product, of what lies side by side."""
+"""Scores of two parts, q k^T + qv v^T, as multi-head latent attention has them: an
+operand of kernels of serving, or one product, of what lies side by side."""
 
 from __future__ import annotations
 
@@ -12,9 +12,17 @@ from . import checks, watch
 from .errors import ArgumentError, ArgumentTypeError, UnsupportedError
 
 
-def join(q: Any, qv: Any, k: Any, v: Any) -> tuple[Any, Any]:
-    """q and qv, and k and v, side by side. Rows of k and v that are columns of one
-    memory, next to each other, are a view of it; others are copied."""
+def is_operand(q: Any, qv: Any, k: Any, v: Any) -> bool:
+    """Whether kernels take qv as it is, without gradients and code that is traced."""
+    given = (q, qv, k, v)
+    return all(isinstance(one, torch.Tensor) for one in given) and not (
+        torch.compiler.is_compiling() or watch.is_watched()
+        or torch.is_grad_enabled() and any(one.requires_grad for one in given)
+        or q.shape[-1] % 8 or v.shape[-1] % 8
+    )  # fmt: skip
+
+
+def check(q: Any, qv: Any, k: Any, v: Any) -> None:
     if not isinstance(qv, torch.Tensor):
         raise ArgumentTypeError("qv", f"{type(qv).__name__}, expected a tensor")
     if q.element_size() != 2:
@@ -39,6 +47,13 @@ def join(q: Any, qv: Any, k: Any, v: Any) -> tuple[Any, Any]:
             "qv", f"{qv.shape[-1]} columns beside {q.shape[-1]} of q, expected "
             f"{checks.MAX_QUERY_DIM} together",
         )  # fmt: skip
+
+
+def join(q: Any, qv: Any, k: Any, v: Any) -> tuple[Any, Any]:
+    """q and qv, and k and v, side by side. Rows of k and v that are columns of one
+    memory, next to each other, are a view of it; others are copied."""
+    check(q, qv, k, v)
+    together = q.shape[-1] + qv.shape[-1]
     first = _first(k, v)
     if first == "k":
         return torch.cat((q, qv), -1), _view(k, together)

@@ -11,6 +11,7 @@ from typing import Any
 import torch
 
 from . import append, cache_rows, checks, invariance, outputs, serving_mods, tensors, watch
+from . import qv as of_values
 from .compiler import get_compiler, parse_options
 from .driver import Kernel
 from .errors import ArgumentError, ArgumentTypeError, UnsupportedError
@@ -54,8 +55,9 @@ def attention(
     k_new: torch.Tensor | None = None, v_new: torch.Tensor | None = None,
     rotary_cos: torch.Tensor | None = None, rotary_sin: torch.Tensor | None = None,
     rotary_interleaved: bool = False, rotary_at: torch.Tensor | None = None,
-    cu_new: torch.Tensor | None = None, batch_invariant: bool | int | None = None,
-    score_mod: Any = None, mask_mod: Any = None, interpret: bool | str = False,
+    cu_new: torch.Tensor | None = None, qv: torch.Tensor | None = None,
+    batch_invariant: bool | int | None = None, score_mod: Any = None, mask_mod: Any = None,
+    interpret: bool | str = False,
 ) -> Any:  # fmt: skip
     """o, or (o, lse) with `return_lse`.
 
@@ -69,7 +71,8 @@ def attention(
     int32 (sequences,), cu_q and cu_k one longer.
 
     causal, window and chunk go by the lengths of each sequence, aligned at its end.
-    splits: parts that keys are summed up in, 0 for what fills the GPU (max_k bounds
+    qv (as q, with v's head dim): scores are q k^T + qv v^T; k and v may be columns of
+    one memory. splits: parts that keys are summed up in, 0 for what fills the GPU (max_k bounds
     the keys of a sequence, for that). pack_heads: heads of a group are rows of a
     tile; None: where queries are few. sinks, descales: as in fa3.attention.
 
@@ -89,9 +92,12 @@ def attention(
     takes them; b is the number of a sequence, q and kv count its queries and keys from 0.
     What they capture may change from call to call (fa3.serving_mods, fa3.masks)."""
     compiling = torch.compiler.is_compiling()
+    if qv is not None and (compiling or watch.is_recorded()):
+        q, k = of_values.join(q, qv, k, v)
+        qv = None
     if not compiling and watch.is_watched():
         watch.check_underived(
-            "attention to packed, padded or paged sequences", q, k, v, sinks, q_descale,
+            "attention to packed, padded or paged sequences", q, k, v, qv, sinks, q_descale,
             k_descale, v_descale, k_new, v_new, rotary_cos, rotary_sin, out,
         )  # fmt: skip
     if compiling or watch.is_recorded():
@@ -135,6 +141,7 @@ def attention(
     given = (
         q, k, v, cu_q, cu_k, used_q, used_k, batch_index, leftpad, page_table, sinks,
         k_new, v_new, rotary_cos, rotary_sin, rotary_at, q_descale, k_descale, v_descale,
+        qv,
     )  # fmt: skip
     key: Any = None
     form = None
@@ -161,7 +168,7 @@ def attention(
         q, k, v,
         {"cu_q": cu_q, "cu_k": cu_k, "used_q": used_q, "used_k": used_k,
          "batch_index": batch_index, "leftpad": leftpad, "page_table": page_table},
-        sinks, (q_descale, k_descale, v_descale), max_q,
+        sinks, (q_descale, k_descale, v_descale), max_q, qv,
     )  # fmt: skip
     if traced is not None:
         serving_mods.add(call, traced)
@@ -199,7 +206,7 @@ def attention(
         spec, tuple(call.arrays), call.page, chunk, in_parts,
         (call.heads, call.key_heads) if packs else None, appended,
         call.scale_heads if packs or group else None, group, short, call.many,
-        part,
+        part, qv is not None,
     )  # fmt: skip
     if out is not None:
         outputs.check({"out": out}, call.given)
@@ -209,7 +216,8 @@ def attention(
         outputs.check({"v_cache": v}, {})
         outputs.mark(k, v)
     o, lse = call.outputs(spec, out)
-    scale = checks.check_scale(scale, call.head_dim)
+    columns = call.head_dim + (0 if qv is None else call.head_dim_v)
+    scale = checks.check_scale(scale, columns)
     values = [
         {"scale": scale, "max_q": max_q, "splits": parts}.get(name, call.given.get(name))
         for name in serving.inputs
@@ -243,7 +251,7 @@ def attention(
         if key is not None:
             keep(_ready, key, lambda: _Ready(
                 launcher, serving.inputs, values[: len(serving.inputs)], given, o, lse,
-                call.head_dim,
+                columns,
             ))  # fmt: skip
     return (o, lse) if return_lse else o
 
@@ -318,7 +326,7 @@ class _Ready:
 _NAMES = (
     "q", "k", "v", "cu_q", "cu_k", "used_q", "used_k", "batch_index", "leftpad",
     "page_table", "sinks", "k_new", "v_new", "cos", "sin", "position", "q_descale",
-    "k_descale", "v_descale",
+    "k_descale", "v_descale", "qv",
 )  # fmt: skip
 _NEW, _DESCALES = ("k_new", "v_new"), ("q_descale", "k_descale", "v_descale")
 _OTHER = object()
@@ -387,7 +395,7 @@ class _Call:
 
     def __init__(
         self, q: Any, k: Any, v: Any, arrays: dict[str, Any], sinks: Any,
-        descales: tuple[Any, Any, Any], max_q: int | None,
+        descales: tuple[Any, Any, Any], max_q: int | None, qv: Any = None,
     ) -> None:  # fmt: skip
         self.arrays = {name: one for name, one in arrays.items() if one is not None}
         for name, one in self.arrays.items():
@@ -438,6 +446,10 @@ class _Call:
             self.sequences, self.most_queries = q.shape[0], q.shape[1]
         #: Of so many sequences that a kernel has to know their number.
         self.many = self.sequences if self.sequences > FEW_SEQUENCES else None
+        if qv is not None:
+            of_values.check(q, qv, k, v)
+            self.views["qv"], self.given["qv"] = tensors.view("qv", qv), qv
+            self._check_rows("qv", len(q.shape))
         self._check_arrays()
         if not (packed_k or paged or "batch_index" in self.arrays) and (
             k.shape[0] != self.sequences

@@ -99,7 +99,8 @@ class ServingSpec:
     compiler is to know them; `group` the heads of each key head, where it is to know
     only that. `short`: most sequences have few queries. `many`: the number of packed
     sequences, where the compiler has to know it. `part`: keys of each part, in kernels
-    that give the same bits in every batch; 0 for others."""
+    that give the same bits in every batch; 0 for others. `qv`: scores have a part of
+    values."""
 
     attention: Spec
     arrays: tuple[str, ...]
@@ -113,6 +114,7 @@ class ServingSpec:
     short: bool = False
     many: int | None = None
     part: int = 0
+    qv: bool = False
 
     @functools.cached_property
     def inputs(self) -> tuple[str, ...]:
@@ -121,8 +123,9 @@ class ServingSpec:
         if self.quantizes:
             scales = scales[1:]
         return (
-            "q", "k", "v", "scale", *scales, *(("sinks",) if spec.sinks else ()),
-            *self.arrays, *self.tables, *(("max_q",) if "cu_q" in self.arrays else ()),
+            "q", "k", "v", *(("qv",) if self.qv else ()), "scale", *scales,
+            *(("sinks",) if spec.sinks else ()), *self.arrays, *self.tables,
+            *(("max_q",) if "cu_q" in self.arrays else ()),
             *(("splits",) if self.splits else ()),
             *(self.append.inputs if self.append else ()),
             *(f"arg{n}" for n in range(len(spec.regions.scalars))),
@@ -168,6 +171,7 @@ class ServingSpec:
         rows_k = "?x" if packed_k else f"?x{self.page}x" if self.page else "?x?x"
         types = {
             "q": f"tensor<{rows_q}{heads}x{spec.head_dim}x{spec.q_type}>",
+            "qv": f"tensor<{rows_q}{heads}x{spec.head_dim_v}x{spec.q_type}>",
             "k": f"tensor<{rows_k}{key_heads}x{spec.head_dim}x{spec.k_type}>",
             "v": f"tensor<{rows_k}{key_heads}x{spec.head_dim_v}x{spec.v_type}>",
             "o": f"tensor<{rows_q}{heads}x{spec.head_dim_v}x{spec.out_type}>",
@@ -212,6 +216,8 @@ class ServingSpec:
             )
             named = ("q8", *named[1:])
         lines = [f"    attention.forward {', '.join('%' + one for one in named)}"]
+        if self.qv:
+            lines.append(f"    qv(%qv : {types['qv']})")
         aux = (*arrays, *self.tables)
         if aux:
             operands = ", ".join("%" + name for name in aux)

@@ -38,7 +38,7 @@ class QvTest(OnCpu):
         real = serving.attention
 
         def attention(q, k, v, **named):
-            self.seen.append((k, v))
+            self.seen.append((k, v, named.get("qv")))
             return real(q, k, v, **named)
 
         patch = mock.patch.object(serving, "attention", attention)
@@ -77,6 +77,23 @@ class QvTest(OnCpu):
             wanted, _ = definition(q[of_q], qv[of_q], k[of_k], v[of_k], causal=True)
             self.close(made[of_q], wanted)
 
+    def test_joined(self):
+        """Where kernels do not take qv: one product, of columns next to each other."""
+        from fa3 import qv as joins
+
+        for order, first in (("v first", 1), ("k first", 0), ("apart", None)):
+            pair = self.caches(order)
+            q, qv = self.rows(3)
+            joined, rows = joins.join(q, qv, *pair)
+            self.assertEqual(rows.data_ptr() in [one.data_ptr() for one in pair],
+                             first is not None)  # fmt: skip
+            if first is not None:
+                self.assertEqual(rows.data_ptr(), pair[first].data_ptr())
+            wanted = q.float() @ pair[0][0, 0, 0].float() + (
+                qv.float() @ pair[1][0, 0, 0].float()
+            )
+            self.close(joined.float() @ rows[0, 0, 0].float(), wanted)
+
     def caches(self, order):
         """Pages whose columns are k and v, or v and k, or those of two memories."""
         if order == "apart":
@@ -98,9 +115,10 @@ class QvTest(OnCpu):
                         q, k, v, *new, qv=qv, cache_seqlens=used, page_table=table,
                         causal=True,
                     )  # fmt: skip
-                    read, _ = self.seen.pop()
-                    first = k if order == "k first" else v
-                    self.assertEqual(read.data_ptr() == first.data_ptr(), order != "apart")
+                    read = self.seen.pop()
+                    self.assertEqual(read[0].data_ptr(), k.data_ptr())
+                    self.assertEqual(read[1].data_ptr(), v.data_ptr())
+                    self.assertEqual(read[0].shape[-1], 64)
                     for b in range(2):
                         rows = [
                             one[table[b].long()].flatten(0, 1)[: used[b] + adds]
