@@ -92,8 +92,8 @@ def refuse(spec: Spec, splits: int, quantizes: bool, turns: bool, appends: bool)
         )
 
 
-def count_parts(part: int, keys: int, sinks: bool) -> int:
+def count_parts(part: int, keys: int) -> int:
     """How many parts kernels take; 0 for one that writes results itself, which has the
-    same bits as a single part. Sinks are added where parts are merged."""
+    same bits as a single part."""
     count = -(-keys // part)
-    return max(count, 1) if count > 1 or sinks else 0
+    return count if count > 1 else 0

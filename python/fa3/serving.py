@@ -190,7 +190,7 @@ def attention(
         raise ArgumentError("splits", f"{splits!r}, expected at least 0")
     if part:
         invariance.refuse(spec, splits, call.quantizes, turns, appended is not None)
-        parts = invariance.count_parts(part, call.most_keys(max_k), spec.sinks)
+        parts = invariance.count_parts(part, call.most_keys(max_k))
         count, in_parts = max(parts, 1), parts > 0
     else:
         count = splits or call.choose_splits(max_k, packs)

@@ -10,6 +10,11 @@
 // DEFINE: %{packed} = fa3-run --cpu %s --function=packed --dims tq=20,tk=300,b1=5 --lengths=cu_q=1,4,0,7 --lengths=cu_k=150,3,50,64 --scalar max_q=7
 // RUN: %{packed} --scalar splits=3 --check-each-pass='block-n=64 part-keys=64' | FileCheck %s
 // RUN: %{packed} --scalar splits=0 --check-each-pass='block-n=32 part-keys=96 pack-gqa=false' | FileCheck %s
+// Sinks of a kernel without parts, added as a merge adds them.
+// RUN: fa3-run --cpu %s --function=sinks --dims b=1,sq=130,sk=70 --check-each-pass='block-m=128 block-n=64 part-keys=64' | FileCheck %s
+// RUN: fa3-run --cpu %s --function=sinks --dims b=2,sq=5,sk=0 --check-each-pass='pack-gqa=false block-n=64 part-keys=64' | FileCheck %s
+// RUN: fa3-run --cpu %s --function=sinks --dims b=1,sq=40,sk=70 --fill sinks=-inf --check-each-pass='block-n=64 part-keys=64' | FileCheck %s
+// RUN: fa3-run --cpu %s --function=sinks --dims b=1,sq=40,sk=70 --fill sinks=90 --check-each-pass='block-n=64 part-keys=64' | FileCheck %s
 // CHECK: same answer after {{[0-9]+}} passes
 
 func.func @few(%q: tensor<?x4x?x64xbf16> {tile.name = "q"}, %k: tensor<?x2x?x64xbf16> {tile.name = "k"}, %v: tensor<?x2x?x64xbf16> {tile.name = "v"},
@@ -30,4 +35,11 @@ func.func @packed(%q: tensor<?x2x72xf16> {tile.name = "q"}, %k: tensor<?x1x72xf1
       mods [#attention.packed<q = 0, k = 1>, #attention.causal]
     : (tensor<?x2x72xf16>, tensor<?x1x72xf16>, tensor<?x1x72xf16>) -> tensor<?x2x72xf16>
   return %o : tensor<?x2x72xf16>
+}
+
+func.func @sinks(%q: tensor<?x6x?x64xbf16> {tile.name = "q"}, %k: tensor<?x2x?x64xbf16> {tile.name = "k"}, %v: tensor<?x2x?x64xbf16> {tile.name = "v"}, %sinks: tensor<6xf32> {tile.name = "sinks"})
+    -> (tensor<?x6x?x64xbf16> {tile.name = "o"}, tensor<?x6x?xf32> {tile.name = "lse"}) {
+  %o, %lse = attention.forward %q, %k, %v sinks(%sinks : tensor<6xf32>) mods [#attention.window<left = 100, right = 0>]
+    : (tensor<?x6x?x64xbf16>, tensor<?x2x?x64xbf16>, tensor<?x2x?x64xbf16>) -> (tensor<?x6x?x64xbf16>, tensor<?x6x?xf32>)
+  return %o, %lse : tensor<?x6x?x64xbf16>, tensor<?x6x?xf32>
 }

@@ -147,6 +147,24 @@ class InvarianceTest(unittest.TestCase):
             torch.testing.assert_close(o[n].float(), expected[0], atol=3e-3, rtol=3e-3)
             torch.testing.assert_close(lse[n], expected[1], atol=1e-3, rtol=1e-3)
 
+    def test_sinks_of_one_part(self):
+        """In the kernel, and where a wide table makes it several parts."""
+        for sinks in (torch.randn(4), torch.full((4,), float("-inf")), torch.full((4,), 90.0)):
+            given = Sequences((120, 17), sinks=sinks, window=(30, 0), softcap=5.0)
+            numbers, first = [0, 1], [0, 0]
+            whole = list(zip(*given.packed(numbers)))
+            for spare in (0, 9):
+                made = zip(*given.paged(numbers, first, 64, spare))
+                for n, one in zip(numbers, made):
+                    self.same(one, whole[n], f"sequence {n}, {spare} more pages")
+            for n in numbers:
+                expected = one_sequence(
+                    given.q[n], given.k[n], given.v[n], causal=True, window=(30, 0),
+                    softcap=5.0, sinks=sinks,
+                )  # fmt: skip
+                for one, other in zip(whole[n], expected):
+                    torch.testing.assert_close(one.float(), other, atol=3e-3, rtol=3e-3)
+
     def test_sinks(self):
         given = Sequences((300, 17, 130), sinks=torch.randn(4))
         self.check_pieces(given, self.check_batches(given))
@@ -200,9 +218,9 @@ class InvarianceTest(unittest.TestCase):
         )
 
     def test_parts(self):
-        self.assertEqual(invariance.count_parts(128, 128, False), 0)
-        self.assertEqual(invariance.count_parts(128, 129, False), 2)
-        self.assertEqual(invariance.count_parts(128, 0, True), 1)
+        self.assertEqual(invariance.count_parts(128, 0), 0)
+        self.assertEqual(invariance.count_parts(128, 128), 0)
+        self.assertEqual(invariance.count_parts(128, 129), 2)
         spec = Spec("bf16", "bf16", "bf16", "bf16", 128, 128)
         self.assertEqual(invariance.options(spec, 256, False)["part_keys"], 256)
 

@@ -139,6 +139,7 @@ LogicalResult ForwardBuilder::buildAttention(const ForwardPlan &plan,
                                              KernelOperands &operands) {
   Value q = host.q, qv = host.qv;
   Results results = {host.o, host.lse};
+  operands.partKeys = partKeys;
   view(operands.packing, {&q, &qv, &results.o, &results.lse}, 0);
   limitSequences(host, attention::Sequence::query);
   captures = attention::collectCaptures(forward.getOperation(), host.values);
@@ -148,7 +149,6 @@ LogicalResult ForwardBuilder::buildAttention(const ForwardPlan &plan,
     results = parts;
     view(operands.packing, {&results.o, &results.lse}, 1);
     operands.inParts = true;
-    operands.partKeys = partKeys;
   }
   auto [kernel, arguments] =
       createKernel(host.function.getName(), q, qv, results, {}, operands);

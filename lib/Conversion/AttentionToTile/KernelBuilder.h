@@ -198,6 +198,22 @@ private:
   mlir::Value dropWeights(mlir::Value weights, Expander &expander);
   State addProducts(State state);
   void buildEpilogue(State state, mlir::Value firstRow);
+  mlir::Value buildLogarithm(mlir::Value sum, mlir::Value maximum,
+                             mlir::Value empty);
+  /// Parts that were summed up: weighted outputs, the largest lse, the sum of
+  /// the weights.
+  struct Merged {
+    mlir::Value acc, maximum, sum;
+  };
+  /// The same with one more score for each row, in natural units.
+  Merged addSinks(const Merged &parts);
+  /// The output, and whether nothing was summed up.
+  std::pair<mlir::Value, mlir::Value> divideMerged(const Merged &parts);
+  mlir::Value buildMergedSum(const Merged &parts, mlir::Value empty);
+  /// Output and lse of one part with sinks, with the bits that a merge of parts
+  /// of which the others have no keys gives.
+  std::pair<mlir::Value, mlir::Value> mergeOnePart(mlir::Value output,
+                                                   mlir::Value lse);
   /// A difference of maxima, or of scores, in units of exponents.
   mlir::Value asExponent(mlir::Value difference) {
     if (!isLarge)

@@ -15,10 +15,60 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/Support/MathExtras.h"
+#include "llvm/Support/SaveAndRestore.h"
 #include <limits>
 
 using namespace mlir;
 using namespace fa3;
+
+KernelBuilder::Merged KernelBuilder::addSinks(const Merged &parts) {
+  Value sink = buildSinks();
+  Value larger = arith::MaxNumFOp::create(b, parts.maximum, sink);
+  Value fraction = exp2(asExponent(sub(parts.maximum, larger)));
+  Value sum = math::FmaOp::create(b, parts.sum, fraction,
+                                  exp2(asExponent(sub(sink, larger))));
+  auto type = cast<RankedTensorType>(parts.acc.getType());
+  Value acc = mul(parts.acc, alongColumns(fraction, type.getDimSize(1)));
+  return {acc, larger, sum};
+}
+
+std::pair<Value, Value> KernelBuilder::divideMerged(const Merged &parts) {
+  Value zero = splat(rowType(), 0.0);
+  Value empty =
+      arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, parts.sum, zero);
+  Value inverse = arith::DivFOp::create(b, splat(rowType(), 1.0), parts.sum);
+  inverse = arith::SelectOp::create(b, empty, zero, inverse);
+  auto type = cast<RankedTensorType>(parts.acc.getType());
+  return {mul(parts.acc, alongColumns(inverse, type.getDimSize(1))), empty};
+}
+
+Value KernelBuilder::buildMergedSum(const Merged &parts, Value empty) {
+  Value log2 = math::Log2Op::create(b, parts.sum, approximate());
+  Value lse = math::FmaOp::create(b, log2, splat(rowType(), llvm::numbers::ln2),
+                                  parts.maximum);
+  return arith::SelectOp::create(
+      b, empty, splat(rowType(), -std::numeric_limits<double>::infinity()),
+      lse);
+}
+
+std::pair<Value, Value> KernelBuilder::mergeOnePart(Value output, Value lse) {
+  // lse are natural logarithms.
+  llvm::SaveAndRestore<bool> natural(isLarge, true);
+  auto type = cast<RankedTensorType>(output.getType());
+  Value maximum =
+      arith::MaxNumFOp::create(b, lse, splat(rowType(), getLowestMaximum()));
+  Value weight = exp2(asExponent(sub(lse, maximum)));
+  Value isZero = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, weight,
+                                       splat(rowType(), 0));
+  Value isNone = tile::BroadcastOp::create(
+      b, tensor(type.getShape(), b.getI1Type()), isZero, 1);
+  output = arith::SelectOp::create(b, isNone, splat(type, -0.0), output);
+  Value acc = math::FmaOp::create(
+      b, output, alongColumns(weight, type.getDimSize(1)), splat(type, -0.0));
+  Merged merged = addSinks({acc, maximum, weight});
+  auto [out, empty] = divideMerged(merged);
+  return {out, buildMergedSum(merged, empty)};
+}
 
 void KernelBuilder::buildMerge(Value parts, Value lseParts) {
   merges = true;
@@ -107,20 +157,10 @@ void KernelBuilder::buildMerge(Value parts, Value lseParts) {
     sum = loop.getResult(2);
     first = end;
   }
-  if (operands.sinks) {
-    Value sink = buildSinks();
-    Value larger = arith::MaxNumFOp::create(b, maximum, sink);
-    Value fraction = exp2(asExponent(sub(maximum, larger)));
-    sum = math::FmaOp::create(b, sum, fraction,
-                              exp2(asExponent(sub(sink, larger))));
-    acc = mul(acc, alongColumns(fraction, columns));
-    maximum = larger;
-  }
-  Value zero = splat(rowType(), 0.0);
-  Value empty = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, sum, zero);
-  Value inverse = arith::DivFOp::create(b, splat(rowType(), 1.0), sum);
-  inverse = arith::SelectOp::create(b, empty, zero, inverse);
-  Value out = mul(acc, alongColumns(inverse, columns));
+  Merged merged{acc, maximum, sum};
+  if (operands.sinks)
+    merged = addSinks(merged);
+  auto [out, empty] = divideMerged(merged);
   Type element = cast<MemRefType>(operands.o.getType()).getElementType();
   if (!element.isF32())
     out = arith::TruncFOp::create(b, tensor({rows, columns}, element), out);
@@ -128,12 +168,7 @@ void KernelBuilder::buildMerge(Value parts, Value lseParts) {
                         storeEnd, /*add=*/UnitAttr(), getFold());
   if (!operands.lse)
     return;
-  Value log2 = math::Log2Op::create(b, sum, approximate());
-  Value lse = math::FmaOp::create(b, log2, splat(rowType(), llvm::numbers::ln2),
-                                  maximum);
-  lse = arith::SelectOp::create(
-      b, empty, splat(rowType(), -std::numeric_limits<double>::infinity()),
-      lse);
+  Value lse = buildMergedSum(merged, empty);
   // Once for all columns.
   Value isFirst =
       arith::CmpIOp::create(b, arith::CmpIPredicate::eq, part, index(0));

@@ -307,7 +307,10 @@ void KernelBuilder::buildEpilogue(State state, Value firstRow) {
   Value sum = tile::ReduceOp::create(b, rowType(), tile::ReduceKind::add,
                                      state.sums, Value(), 1, IntegerAttr());
   Value zero = splat(rowType(), 0.0), maximum = state.maximum, fraction;
-  if (operands.sinks && !operands.inParts) {
+  // Of parts with a number of keys each, sinks are added as if these were
+  // merged.
+  bool isOnePart = operands.sinks && !operands.inParts && operands.partKeys;
+  if (operands.sinks && !operands.inParts && !isOnePart) {
     // One more score, which may be larger than all that the sum refers to.
     Value sink = buildSinks();
     maximum = arith::MaxNumFOp::create(b, state.maximum, sink);
@@ -330,6 +333,9 @@ void KernelBuilder::buildEpilogue(State state, Value firstRow) {
     inverse = mul(inverse, splat(rowType(), factor));
   int64_t width = getTileWidth(op.getValueHeadDim());
   Value out = mul(state.acc, alongColumns(inverse, width));
+  Value lse;
+  if (isOnePart)
+    std::tie(out, lse) = mergeOnePart(out, buildLogarithm(sum, maximum, empty));
   Type element = cast<MemRefType>(operands.o.getType()).getElementType();
   if (!element.isF32())
     out = arith::TruncFOp::create(b, tensor({rows, width}, element), out);
@@ -338,7 +344,14 @@ void KernelBuilder::buildEpilogue(State state, Value firstRow) {
                         /*add=*/UnitAttr(), getFold());
   if (!operands.lse)
     return;
-  // Natural log of the sum of exponentials: (m + log2 sum) * ln 2.
+  if (!lse)
+    lse = buildLogarithm(sum, maximum, empty);
+  tile::StoreOp::create(b, lse, operands.lse, getPartPlace(part, firstRow),
+                        storeEnd, /*add=*/UnitAttr(), getFold());
+}
+
+/// Natural log of the sum of exponentials: (m + log2 sum) * ln 2.
+Value KernelBuilder::buildLogarithm(Value sum, Value maximum, Value empty) {
   Value log2 = math::Log2Op::create(b, sum, approximate());
   if (weightExponent != 0)
     log2 = sub(log2, splat(rowType(), weightExponent));
@@ -347,9 +360,7 @@ void KernelBuilder::buildEpilogue(State state, Value firstRow) {
     lse = math::FmaOp::create(b, log2, ln2, maximum);
   else
     lse = mul(arith::AddFOp::create(b, maximum, log2, contract()), ln2);
-  lse = arith::SelectOp::create(
+  return arith::SelectOp::create(
       b, empty, splat(rowType(), -std::numeric_limits<double>::infinity()),
       lse);
-  tile::StoreOp::create(b, lse, operands.lse, getPartPlace(part, firstRow),
-                        storeEnd, /*add=*/UnitAttr(), getFold());
 }

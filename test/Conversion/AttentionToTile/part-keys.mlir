@@ -31,3 +31,19 @@ func.func @few(%q: tensor<2x4x3x64xbf16> {tile.name = "q"}, %k: tensor<2x2x?x64x
     : (tensor<2x4x3x64xbf16>, tensor<2x2x?x64xbf16>, tensor<2x2x?x64xbf16>) -> tensor<2x4x3x64xbf16>
   return %o : tensor<2x4x3x64xbf16>
 }
+
+// One kernel adds sinks to what it has divided, from natural logarithms.
+// CHECK-LABEL: gpu.func @sinks(
+// CHECK: %[[OUT:.*]] = arith.mulf %{{.*}}#0, %{{.*}}tensor<64x64xf32>
+// CHECK: %[[LSE:.*]] = arith.select %{{.*}}, %{{.*}}, %{{.*}} : tensor<64xi1>, tensor<64xf32>
+// CHECK: %[[MOST:.*]] = arith.maxnumf %[[LSE]], %{{.*}} : tensor<64xf32>
+// CHECK: %[[NONE:.*]] = arith.constant dense<-0.000000e+00> : tensor<64x64xf32>
+// CHECK: arith.select %{{.*}}, %[[NONE]], %[[OUT]]
+// CHECK: arith.maxnumf %[[MOST]], %{{.*}} : tensor<64xf32>
+// CHECK-NOT: gpu.func @sinks_merge
+func.func @sinks(%q: tensor<2x4x64x64xbf16> {tile.name = "q"}, %k: tensor<2x4x?x64xbf16> {tile.name = "k"}, %v: tensor<2x4x?x64xbf16> {tile.name = "v"}, %sinks: tensor<4xf32> {tile.name = "sinks"})
+    -> tensor<2x4x64x64xbf16> {
+  %o = attention.forward %q, %k, %v sinks(%sinks : tensor<4xf32>)
+    : (tensor<2x4x64x64xbf16>, tensor<2x4x?x64xbf16>, tensor<2x4x?x64xbf16>) -> tensor<2x4x64x64xbf16>
+  return %o : tensor<2x4x64x64xbf16>
+}
