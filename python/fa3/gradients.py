@@ -62,7 +62,6 @@ def backward(
     ]
     traced = program.traced(extras, numbers)
     buffers = _buffers(program, q, k, extras) if program.grads else {}
-    made = [*grads, [one.contiguous() for one, _ in buffers.values()]]
     scale = check_scale(scale, q.shape[3], gradients=True)
     # In the order of _names.
     values = (
@@ -76,7 +75,7 @@ def backward(
         spec, arrays = describe(request, named, tuple(buffers), ones)
         if program.interpret:
             interpret(spec, arrays, program)
-            return tuple(made)
+            return *grads, [one.contiguous() for one, _ in buffers.values()]
         if request.device == CPU:
             raise ArgumentError("q", "device is cpu, expected CUDA")
         names = list(named)
@@ -85,7 +84,8 @@ def backward(
             prepare(request, spec, arrays, same), places, tuple(order)
         ))  # fmt: skip
     found.launcher.run([values[n] for n in found.places])
-    return tuple(made)
+    # Rows of a buffer may be padded: what is copied has to be there.
+    return *grads, [one.contiguous() for one, _ in buffers.values()]
 
 
 @dataclasses.dataclass(frozen=True)

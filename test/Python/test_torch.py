@@ -258,6 +258,21 @@ class GradientTest(Problem):
             grads.append(slopes.grad.clone())
         self.close(*grads, 2e-2)
 
+    def test_of_a_bias_whose_rows_are_padded(self):
+        """What the kernel writes has rows of 24, and is copied behind it."""
+        bias = torch.randn(2, 4, 17, 21, dtype=torch.float16, requires_grad=True)
+        k, v = self.k[:, :, :21], self.v[:, :, :21]
+        grads = []
+        for ours in (True, False):
+            o = (
+                fa3.attention(self.q, k, v, bias=bias, interpret=True) if ours
+                else definition(self.q, k, v, bias=bias)[0]
+            )  # fmt: skip
+            (made,) = torch.autograd.grad((o.float() * torch.linspace(-1, 1, 32)).sum(), bias)
+            grads.append(made)
+        self.assertGreater(grads[1].abs().max(), 0.1)
+        self.close(*grads, 2e-2)
+
     def test_of_tables_that_mods_read(self):
         heads = torch.rand(4, requires_grad=True)
         rows = torch.randn(17, 24).half().requires_grad_()
