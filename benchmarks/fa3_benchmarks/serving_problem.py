@@ -88,7 +88,8 @@ class ServingProblem:
                 cache.element_size()
             ]
             cache.view(bits)[order[first:]] = nan
-        self.k, self.v = caches[0], self._values(lambda: caches[1])
+        self.k = caches[0]
+        self.v = self._values(lambda: caches[1])
         if cell.new:
             self._turn_new_keys(shape)
 
