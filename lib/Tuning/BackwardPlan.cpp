@@ -53,6 +53,17 @@ private:
   int64_t getWidestWideStep(const BackwardProducts &products) const;
   int64_t getWidestStep(const BackwardProducts &products) const;
   BackwardPart choose(const BackwardProducts &products) const;
+  /// Rows and columns that a listed block has; 0 without lists.
+  std::pair<int64_t, int64_t>
+  getListed(const BackwardProducts &products) const {
+    if (!facts.listed)
+      return {0, 0};
+    auto [queries, keys] = *facts.listed;
+    return products.ofKeys ? std::pair(keys, queries)
+                           : std::pair(queries, keys);
+  }
+  /// Whether tiles are made of listed blocks.
+  LogicalResult verifyListed(const BackwardPart &part) const;
   llvm::SmallVector<BackwardPart> planSplit() const;
   /// The kernel of all gradients; none where its sums and scores do not fit
   /// into registers, or dq cannot be divided among its warp groups.
@@ -62,7 +73,7 @@ private:
   /// That kernel if there is to be one.
   FailureOr<std::optional<BackwardPart>> chooseFused() const;
 
-  static constexpr int64_t kRows = 128;
+  static constexpr int64_t kRows = 128, kRowsOfGroup = 64;
   /// Rows and most columns of a step where heads are wide, and registers that
   /// tiles may fill beside code.
   static constexpr int64_t kWideRows = 64, kWidestOfWide = 64, kOfWide = 204;
@@ -182,6 +193,9 @@ int64_t BackwardPlanner::alignStep(const BackwardProducts &products,
   constexpr int64_t kSpan = 32;
   if (demand.dropsWeights && !products.ofKeys && columns > kSpan)
     columns = columns / kSpan * kSpan;
+  if (int64_t listed = getListed(products).second)
+    while (columns > 0 && listed % columns)
+      columns -= kStep;
   return columns;
 }
 
@@ -219,7 +233,23 @@ BackwardPart BackwardPlanner::choose(const BackwardProducts &products) const {
   if (hasWideHeads())
     return {products,
             {kWideRows, std::max(getWidestWideStep(products), kStep)}};
-  return {products, {kRows, std::max(getWidestStep(products), kStep)}};
+  int64_t listed = getListed(products).first;
+  int64_t rows = listed % kRows == 0 ? kRows : kRowsOfGroup;
+  return {products, {rows, std::max(getWidestStep(products), kStep)}};
+}
+
+LogicalResult BackwardPlanner::verifyListed(const BackwardPart &part) const {
+  auto [rows, columns] = getListed(part.products);
+  bool ofKeys = part.products.ofKeys;
+  for (auto [listed, own, ofRows] : {std::tuple(rows, part.tile.blockM, true),
+                                     {columns, part.tile.blockN, false}})
+    if (listed % own)
+      return fail("lists blocks of " + Twine(listed) +
+                  (ofRows == ofKeys ? " keys" : " queries") +
+                  ", expects gradients to have tiles whose " +
+                  (ofRows ? "rows" : "columns") + " divide that, got " +
+                  Twine(own) + " in the kernel of " + part.products.getName());
+  return success();
 }
 
 llvm::SmallVector<BackwardPart> BackwardPlanner::planSplit() const {
@@ -267,6 +297,9 @@ std::optional<BackwardPart> BackwardPlanner::planFused() const {
   for (int64_t columns : kColumns) {
     bool divides =
         columns % (kBlock * kGroups) == 0 || facts.d % (kBlock * kGroups) == 0;
+    if (facts.listed &&
+        (facts.listed->first % columns || facts.listed->second % kRows))
+      continue;
     if (!divides ||
         (facts.d + facts.dv) / 2 + columns * quarters / 4 + ofSequences >
             kOfFused)
@@ -284,6 +317,12 @@ std::optional<BackwardPart> BackwardPlanner::planFused() const {
 /// docs/experiments/backward-forms.md; where lengths are not known, in the mean
 /// over those.
 bool BackwardPlanner::isFusedFaster(const BackwardPart &fused) const {
+  // What zeroes and converts dq does not get shorter with lists; and numbers
+  // that they are read with, beside those of a mask, make it spill.
+  constexpr int64_t kShortest = 64;
+  if (facts.listed &&
+      (std::max(facts.d, facts.dv) > kShortest || demand.isMasked))
+    return false;
   // Masks that take numbers more than once, as windows do, leave few steps.
   if (demand.usesNumbers && demand.isMasked)
     return false;
@@ -308,6 +347,11 @@ LogicalResult BackwardPlanner::verifyFused() const {
   if (options.deterministic)
     return fail("in the fused form adds dq in memory in any order, expects "
                 "backward-form=split or auto with 'deterministic'");
+  if (facts.listed && facts.listed->second % kRows)
+    return fail("has no fused form with lists of blocks of " +
+                Twine(facts.listed->first) + " queries and " +
+                Twine(facts.listed->second) + " keys, expects a multiple of " +
+                Twine(kRows) + " keys");
   if (!demand.hasLargeScores)
     return success();
   std::string sentence;
@@ -363,6 +407,9 @@ FailureOr<BackwardPlan> BackwardPlanner::plan() const {
         part.tile.blockN = options.blockN;
     }
   }
+  for (const BackwardPart &part : plan.parts)
+    if (failed(verifyListed(part)))
+      return failure();
   if (plan.isFused() && plan.parts.front().tile.blockN % kBlock)
     return fail("in the fused form expects block-n to be a multiple of " +
                 Twine(kBlock) + ", got " +

@@ -170,7 +170,13 @@ def attention(
         # Where Dynamo traces, a mask of tables is made inside of the graph.
         inside = compiling and lists is not None and (grads or not lists.fits)
         if lists is not None and not inside and (grads or not lists.fits):
-            mask_mod, lists = blocks.as_mask(lists, mask_mod), None
+            others = any(
+                getattr(one, "requires_grad", False) for one in (bias, alibi_slopes)
+            )
+            found = blocks.for_gradients(lists, others) if grads else None
+            if found is None:
+                mask_mod = blocks.as_mask(lists, mask_mod)
+            lists = found
         if score_mod is None and mask_mod is None and lists is None:
             if plain and not compiling:
                 # The way of almost all calls.

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Block masks: lists of the blocks of keys that each block of queries looks at, as
 FlexAttention's BlockMask has them. A kernel reads the lists and loads no other
-blocks (docs/ScoreCode.md). Where there is no kernel with lists (gradients, blocks of
-other sizes) they become a table that the mask reads."""
+blocks (docs/ScoreCode.md). Kernels of gradients read the same by blocks of keys, too.
+Where there is no kernel with lists (blocks of other sizes) they become a table that
+the mask reads."""
 
 from __future__ import annotations
 
@@ -16,6 +17,8 @@ from .errors import ArgumentError, ArgumentTypeError
 
 #: Names of the lists, in the order of operators.
 NAMES = ("block_count", "block_index", "full_count", "full_index")
+#: The same of the lists of blocks of queries for each block of keys.
+NAMES_BY_KEY = tuple(name + "_q" for name in NAMES)
 _MAX_BLOCK = 1 << 20
 
 
@@ -28,7 +31,9 @@ class BlockMask:
     full_ lists all keys are visible and mask_mod is not asked. Keys of other blocks
     are not visible. All are int32. No block is in both lists. Of the block that the
     end of the keys cuts, mask_mod keeps all keys that there are, if it is in the full
-    list; and that list ascends. BLOCK_SIZE are queries and keys of a block."""
+    list; and that list ascends. BLOCK_SIZE are queries and keys of a block. The lists
+    with q_ in their names say the same by blocks of keys, for gradients; where they
+    are not given they are made."""
 
     kv_num_blocks: Any
     kv_indices: Any
@@ -36,21 +41,35 @@ class BlockMask:
     full_kv_indices: Any = None
     BLOCK_SIZE: int | tuple[int, int] = 128
     mask_mod: Callable[..., Any] | None = None
+    q_num_blocks: Any = None
+    q_indices: Any = None
+    full_q_num_blocks: Any = None
+    full_q_indices: Any = None
 
 
 @dataclasses.dataclass(frozen=True)
 class Lists:
     """The lists of a block mask, checked for a call: two or four tensors as NAMES has
-    them, and the size of a block. `fits`: kernels can read them."""
+    them, and the size of a block. `fits`: kernels can read them; `by_key`: as many
+    as NAMES_BY_KEY has them, none where kernels of gradients are not to read them;
+    `given_by_key` what the mask has of these."""
 
     tensors: tuple[Any, ...]
     size: tuple[int, int]
     fits: bool
+    queries: int
     keys: int
+    given_by_key: tuple[Any, ...] = ()
+    by_key: tuple[Any, ...] = ()
 
     @property
     def named(self) -> dict[str, Any]:
         return {**dict(zip(NAMES, self.tensors)), "block_size": self.size}
+
+    @property
+    def all_names(self) -> tuple[str, ...]:
+        """The names of all tensors."""
+        return (*NAMES[: len(self.tensors)], *NAMES_BY_KEY[: len(self.by_key)])
 
 
 def read(
@@ -91,7 +110,42 @@ def read(
         mod = None
     if fits and len(given) == 4 and keys % size[1]:
         given = (*given[:3], _ascending(given[2], given[3]))
-    return Lists(given, size, fits, keys), mod
+    by_key = [
+        getattr(mask, name, None)
+        for name in ("q_num_blocks", "q_indices", "full_q_num_blocks", "full_q_indices")
+    ]
+    by_key = by_key[: len(given)]
+    if any(one is None for one in by_key):
+        by_key = []
+    _check_by_key(by_key, given, size)
+    return Lists(given, size, fits, queries, keys, tuple(by_key)), mod
+
+
+def for_gradients(lists: Lists, others: bool = False) -> Lists | None:
+    """The lists as forward and gradients read them; None where no kernel of gradients
+    can: blocks of which tiles are not made, lists that are not of this length, or
+    `others` than q, k and v have gradients that kernels give."""
+    if others:
+        return None
+    queries, keys = lists.size
+    # A full list may have no blocks behind the last one.
+    rows = lists.tensors[0].shape[2]
+    covered = rows == -(-lists.queries // queries) or len(lists.tensors) == 2
+    if not (lists.fits and covered and keys % 64 == 0):
+        return None
+    by_key = lists.given_by_key
+    columns = -(-lists.keys // keys)
+    if not by_key:
+        made = [
+            _by_key(*lists.tensors[at : at + 2], columns)
+            for at in range(0, len(lists.tensors), 2)
+        ]
+        by_key = tuple(one for pair in made for one in pair)
+    elif len(by_key) == 4 and lists.queries % queries:
+        by_key = (*by_key[:3], _ascending(by_key[2], by_key[3]))
+    # Kernels take contiguous entries.
+    by_key = tuple(one if one.stride(-1) == 1 else one.contiguous() for one in by_key)
+    return dataclasses.replace(lists, by_key=by_key)
 
 
 def _is_noop(mod: Any) -> bool:
@@ -125,11 +179,29 @@ def _check(given: Any, size: Any, batch: int, heads: int) -> None:
             )  # fmt: skip
 
 
+def _check_by_key(by_key: Any, given: Any, size: Any) -> None:
+    if not by_key:
+        return
+    names = ("q_num_blocks", "q_indices", "full_q_num_blocks", "full_q_indices")
+    first = tuple(by_key[0].shape)
+    for name, one in zip(names, by_key):
+        shape, rank = tuple(one.shape), 4 if name.endswith("indices") else 3
+        if str(one.dtype).split(".")[-1] != "int32":
+            raise ArgumentTypeError("block_mask", f"{name} is {one.dtype}, expected int32")
+        if len(shape) != rank or shape[:3] != first or shape[:2] != tuple(given[0].shape[:2]):
+            raise ArgumentError(
+                "block_mask", f"{name} has shape {shape}, expected "
+                f"{tuple(given[0].shape[:2])} and blocks of keys"
+                + ("" if rank == 3 else ", and entries"),
+            )  # fmt: skip
+
+
 # -----------------------------------------------------------------------------
 # Lists that ascend, and tables
 # -----------------------------------------------------------------------------
 
-_sorted: Any = None
+#: By what is made, then by the indices that it is made of.
+_made: dict[Any, Any] = {}
 
 
 def _ascending(count: Any, index: Any) -> Any:
@@ -138,33 +210,50 @@ def _ascending(count: Any, index: Any) -> Any:
     if not tensors.is_torch(index):
         return index
     torch = sys.modules["torch"]
+
+    def make() -> Any:
+        entry = torch.arange(index.shape[3], device=index.device)
+        most = torch.iinfo(torch.int32).max
+        return torch.where(entry < count[..., None], index, most).sort(dim=3).values
+
+    return _remember("ascending", count, index, make)
+
+
+def _by_key(count: Any, index: Any, width: int) -> tuple[Any, Any]:
+    """Of lists of blocks of keys the numbers and lists of blocks of queries, for so
+    many blocks of keys."""
+    torch = sys.modules["torch"]
+
+    def make() -> tuple[Any, Any]:
+        seen = _table(count, index, index.shape[2], width).transpose(2, 3)
+        order = torch.argsort((~seen).to(torch.int8), dim=3, stable=True)
+        return seen.sum(3, dtype=torch.int32), order.to(torch.int32).contiguous()
+
+    return _remember(("by key", width), count, index, make)
+
+
+def _remember(what: Any, count: Any, index: Any, make: Callable[[], Any]) -> Any:
+    """What is made of a list, once."""
+    torch = sys.modules["torch"]
     # A tensor of torch.inference_mode() does not say whether it was written since.
-    remembers = not (
-        torch.compiler.is_compiling() or count.is_inference() or index.is_inference()
-    )
-    if remembers:
-        known = _known().get(index)
-        if known is not None and known[0]() is count and known[1] == (
-            count._version, index._version
-        ):  # fmt: skip
-            return known[2]
-    entry = torch.arange(index.shape[3], device=index.device)
-    most = torch.iinfo(torch.int32).max
-    made = torch.where(entry < count[..., None], index, most).sort(dim=3).values
-    if remembers:
-        _known()[index] = (
-            weakref.ref(count), (count._version, index._version), made
-        )  # fmt: skip
+    if torch.compiler.is_compiling() or count.is_inference() or index.is_inference():
+        return make()
+    all_known = _known(what)
+    known = all_known.get(index)
+    versions = (count._version, index._version)
+    if known is not None and known[0]() is count and known[1] == versions:
+        return known[2]
+    made = make()
+    all_known[index] = (weakref.ref(count), versions, made)
     return made
 
 
-def _known() -> Any:
-    global _sorted
-    if _sorted is None:
+def _known(what: Any = "ascending") -> Any:
+    if what not in _made:
         from torch.utils.weak import WeakIdKeyDictionary
 
-        _sorted = WeakIdKeyDictionary()
-    return _sorted
+        _made[what] = WeakIdKeyDictionary()
+    return _made[what]
 
 
 def as_mask(lists: Lists, mod: Callable[..., Any] | None) -> Callable[..., Any]:

@@ -178,7 +178,8 @@ def _merge_extras(
 #: Ranks of extras whose first dimension is the batch, or 1 for all of it.
 _WITH_BATCH = {
     "q_descale": 2, "k_descale": 2, "v_descale": 2, "bias": 4, "block_count": 3,
-    "block_index": 4, "full_count": 3, "full_index": 4,
+    "block_index": 4, "full_count": 3, "full_index": 4, "block_count_q": 3,
+    "block_index_q": 4, "full_count_q": 3, "full_index_q": 4,
 }  # fmt: skip
 
 

@@ -165,8 +165,8 @@ def _launch(
     found = None
     if lists is not None:
         made, size, fits = lists
-        keys = k.shape[checks.DIMS[layout][2]]
-        found = blocks.Lists(tuple(made), tuple(size), fits, keys)
+        queries, keys = (one.shape[checks.DIMS[layout][2]] for one in (q, k))
+        found = blocks.Lists(tuple(made), tuple(size), fits, queries, keys)
     is_table = found is not None and (grads or not found.fits)
     traced = trace(found if is_table else None)
     with watch.unseen(), torch.set_grad_enabled(grads):

@@ -18,6 +18,7 @@ from .trace import Traced
 EXTRAS = (
     "q_descale", "k_descale", "v_descale", "bias", "alibi", "sinks", "rng_state",
     "block_count", "block_index", "full_count", "full_index",
+    "block_count_q", "block_index_q", "full_count_q", "full_index_q",
 )  # fmt: skip
 
 
@@ -51,6 +52,16 @@ class Program:
     def named(self, extras: Sequence[Any]) -> dict[str, Any]:
         """The tensors of an operator by name, without those of mods."""
         return dict(zip(self.extras, extras))
+
+    def of_forward(self, extras: Sequence[Any]) -> Sequence[Any]:
+        """Those of the extras that the forward's kernel reads."""
+        if "block_count_q" not in self.extras:
+            return extras
+        kept = [
+            one for name, one in zip(self.extras, extras)
+            if not name.endswith(("count_q", "index_q"))
+        ]  # fmt: skip
+        return [*kept, *extras[len(self.extras) :]]
 
     def traced(self, extras: Sequence[Any], numbers: Sequence[float]) -> Traced | None:
         """The mods, with their tensors and numbers."""

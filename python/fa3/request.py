@@ -487,8 +487,11 @@ def run_again(
         return None
     if not (extras or call.scalars):
         return call(q, k, v, scale)
-    traced = parse(text).traced(extras, numbers)
-    return call.again((q, k, v, *extras), scale, traced.scalars if traced else ())
+    program = parse(text)
+    traced = program.traced(extras, numbers)
+    return call.again(
+        (q, k, v, *program.of_forward(extras)), scale, traced.scalars if traced else ()
+    )
 
 
 def run_program(
@@ -505,8 +508,9 @@ def run_program(
     traced = program.traced(extras, numbers)
     if call is not None:
         return call.again(
-            (q, k, v, *extras), scale, traced.scalars if traced else (), outputs
-        )
+            (q, k, v, *program.of_forward(extras)), scale,
+            traced.scalars if traced else (), outputs,
+        )  # fmt: skip
     request = program_request(
         q, k, v, extras, program, scale, traced, out=out, lse=lse,
         return_lse=program.return_lse, key=None if program.interpret else key,
@@ -520,9 +524,13 @@ def program_request(
     q: Any, k: Any, v: Any, extras: Sequence[Any], program: Program,
     scale: float | None, traced: Traced | None, **named: Any,
 ) -> Request:  # fmt: skip
+    read = {
+        name: one for name, one in program.named(extras).items()
+        if not name.endswith(("count_q", "index_q"))
+    }  # fmt: skip
     return Request(
         q, k, v, causal=program.causal, window=program.window, softcap=program.softcap,
         scale=scale, score_mod=traced, out_dtype=program.out_dtype,
         layout=program.layout, top_left=program.top_left, interpret=program.interpret,
-        block_size=program.block_size, dropout_p=program.dropout, **program.named(extras), **named,
+        block_size=program.block_size, dropout_p=program.dropout, **read, **named,
     )  # fmt: skip

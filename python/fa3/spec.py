@@ -54,21 +54,33 @@ class Blocks:
     ones: tuple[bool, bool]
 
     @property
-    def types(self) -> dict[str, str]:
-        """By name, in the order of the kernel."""
-        front = "".join("1x" if one else "?x" for one in self.ones)
+    def names(self) -> tuple[str, ...]:
+        """Of the lists, in the order of the kernel."""
         names = ("block_count", "block_index", "full_count", "full_index")
+        return names[: 4 if self.full else 2]
+
+    @property
+    def names_by_key(self) -> tuple[str, ...]:
+        """Of the lists of blocks of queries for each block of keys, which only
+        gradients read."""
+        return tuple(name + "_q" for name in self.names)
+
+    def types(self, names: Sequence[str]) -> dict[str, str]:
+        front = "".join("1x" if one else "?x" for one in self.ones)
         return {
-            name: f"tensor<{front}?x{'?x' if name.endswith('index') else ''}i32>"
-            for name in names[: 4 if self.full else 2]
+            name: f"tensor<{front}?x{'?x' if 'index' in name else ''}i32>"
+            for name in names
         }
 
-    def mod(self, aux: list[str]) -> str:
+    def mod(self, aux: list[str], by_key: bool = False) -> str:
+        names = self.names_by_key if by_key else self.names
         numbers = [
-            f"{name.removeprefix('block_')} = {aux.index(name)}" for name in self.types
+            f"{own.removeprefix('block_')} = {aux.index(name)}"
+            for own, name in zip(self.names, names)
         ]
         sizes = f"queries = {self.queries}, keys = {self.keys}"
-        return f"#attention.blocks<{', '.join(numbers)}, {sizes}>"
+        by = ", by = key" if by_key else ""
+        return f"#attention.blocks<{', '.join(numbers)}, {sizes}{by}>"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -111,7 +123,7 @@ class Spec:
         if self.dropout:
             names.append("rng_state")
         if self.blocks:
-            names += self.blocks.types
+            names += self.blocks.names
         return (*names, *(f"aux{i}" for i in range(len(self.regions.aux))))
 
     @functools.cached_property
@@ -159,7 +171,7 @@ class Spec:
         if self.bias:
             types["bias"] = self.bias.mlir
         if self.blocks:
-            types |= self.blocks.types
+            types |= self.blocks.types(self.blocks.names)
         for i, one in enumerate(self.regions.aux):
             types[f"aux{i}"] = one.mlir
         for i, scalar in enumerate(self.regions.scalars):
@@ -174,14 +186,15 @@ class Spec:
             if name in ("bias", "alibi", "rng_state") or name.startswith(("aux", "block", "full"))
         ]  # fmt: skip
 
-    def _aux_clause(self, types: dict[str, str]) -> list[str]:
-        if not self._aux:
+    def _aux_clause(self, types: dict[str, str], more: Sequence[str] = ()) -> list[str]:
+        aux = (*self._aux, *more)
+        if not aux:
             return []
-        operands = ", ".join("%" + name for name in self._aux)
-        return [f"    aux({operands} : {', '.join(types[a] for a in self._aux)})"]
+        operands = ", ".join("%" + name for name in aux)
+        return [f"    aux({operands} : {', '.join(types[a] for a in aux)})"]
 
-    def _mods_clause(self) -> list[str]:
-        mods = self._mods(self._aux)
+    def _mods_clause(self, more: Sequence[str] = ()) -> list[str]:
+        mods = [*self._mods(self._aux), *more]
         return [f"    mods [{', '.join(mods)}]"] if mods else []
 
     def _region_clauses(self, types: dict[str, str]) -> list[str]:
@@ -254,7 +267,13 @@ class BackwardSpec:
         given = ("q", "k", "v", "o", "lse", "do", *(("dlse",) if self.dlse else ()))
         # A sink is in lse, and needs no operand.
         rest = (name for name in spec.inputs[3:] if name != "sinks")
-        return (*given, *rest)
+        return (*given, *rest, *self._lists)
+
+    @property
+    def _lists(self) -> tuple[str, ...]:
+        """Of blocks of queries for each block of keys."""
+        blocks = self.forward.blocks
+        return blocks.names_by_key if blocks else ()
 
     @functools.cached_property
     def outputs(self) -> tuple[str, ...]:
@@ -278,12 +297,16 @@ class BackwardSpec:
         types |= {f"d{name}": types[name] for name in (*"qkv", *self.grads)}
         dlse = " dlse %dlse" if self.dlse else ""
         lines = [f"    attention.backward %q, %k, %v, %o, %lse, %do{dlse}"]
-        lines += spec._aux_clause(types)
+        by_key = []
+        if spec.blocks:
+            types |= spec.blocks.types(self._lists)
+            by_key = [spec.blocks.mod([*spec._aux, *self._lists], by_key=True)]
+        lines += spec._aux_clause(types, self._lists)
         if self.grads:
             numbers = ", ".join(str(spec._aux.index(name)) for name in self.grads)
             lines.append(f"    grad_aux [{numbers}]")
         lines.append("    scale %scale")
-        lines += spec._mods_clause()
+        lines += spec._mods_clause(by_key)
         given = [types[name] for name in self.inputs[: 7 if self.dlse else 6]]
         made = ", ".join(types[name] for name in self.outputs)
         lines.append(f"    : ({', '.join(given)}) -> ({made})")

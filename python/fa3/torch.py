@@ -15,7 +15,6 @@ from typing import Any, Callable, Sequence
 import torch
 
 from . import api, checks, flops, gradients, nodes, tensors, watch
-from .blocks import NAMES as LISTS
 from .blocks import Lists
 from .errors import ArgumentError, ArgumentTypeError, UnsupportedError
 from .namespace import NAME, ops
@@ -309,7 +308,8 @@ def attention(
     """fa3.attention as an operator of torch, torch.ops.fa3.forward, or inference where
     there are no gradients: for torch.compile and for gradients, of q, k, v, sinks,
     bias, slopes and the tensors of mods, and through lse. `backward` as set_backward
-    has it; `lists` of blocks, as fa3.blocks reads them, without gradients."""
+    has it; `lists` of blocks, as fa3.blocks reads them, for_gradients where there are
+    some."""
     compiling = torch.compiler.is_compiling()
     if isinstance(scale, torch.Tensor):
         scale = number("scale", scale)
@@ -387,8 +387,8 @@ def prepare(
     )  # fmt: skip
     size = None
     if lists is not None:
-        extras += list(lists.tensors)
-        names += "," + ",".join(LISTS[: len(lists.tensors)])
+        extras += [*lists.tensors, *lists.by_key]
+        names += "," + ",".join(lists.all_names)
         size = lists.size
     needs_grad = torch.is_grad_enabled() and (
         requires_grad(q) or requires_grad(k) or requires_grad(v)
@@ -399,8 +399,8 @@ def prepare(
         reason = _no_backward(
             q, k, v, causal, softcap, layout, kind, given, traced, requires_grad
         )
-        if lists is not None:
-            reason = "lists of blocks (block_mask)"
+        if lists is not None and not reason:
+            reason = _no_lists(lists, kind, given, tables, requires_grad)
         if reason:
             raise UnsupportedError(f"gradients of fa3.attention: {reason}")
         if kind != "torch":
@@ -412,6 +412,19 @@ def prepare(
         _grads(given, tables, requires_grad) if needs_grad else "", size, dropout_p,
     )  # fmt: skip
     return [*extras, *tables], numbers, program, needs_grad
+
+
+def _no_lists(
+    lists: Lists, kind: str | None, given: Sequence[Any], tables: Sequence[Any],
+    requires_grad: Callable[[Any], bool],
+) -> str:  # fmt: skip
+    """Why there are no gradients beside lists of blocks; "" if there are."""
+    if kind not in OWN:
+        return "torch's backward takes no lists of blocks (block_mask)"
+    if not lists.by_key:
+        return f"lists of blocks of {lists.size} (block_mask) that are for the forward"
+    others = _grads(given, tables, requires_grad)
+    return f"those of {others} beside lists of blocks (block_mask)" if others else ""
 
 
 def _grads(

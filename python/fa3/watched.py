@@ -54,11 +54,14 @@ def attention(
             traced = None
             if not (score_mod is mask_mod is None):
                 traced = trace_mods(score_mod, mask_mod)
-        grads = grads or traced is not None and grad_mode and any(
-            watch.requires_grad(one) for one in traced.tensors
-        )
+        tables = traced.tensors if traced is not None and grad_mode else ()
+        others = any(watch.requires_grad(one) for one in (bias, alibi_slopes, *tables))
+        grads = grads or grad_mode and others
         if lists is not None and (grads or not lists.fits):
-            traced, lists = trace_mods(score_mod, blocks.as_mask(lists, mask_mod)), None
+            found = blocks.for_gradients(lists, others) if grads else None
+            if found is None:
+                traced = trace_mods(score_mod, blocks.as_mask(lists, mask_mod))
+            lists = found
         watch.check_tangents("fa3.attention", *(traced.tensors if traced else ()))
         if grads and not (out is lse is None):
             raise UnsupportedError(

@@ -2,23 +2,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes the lists of blocks of a mask: blocks.py FOLDER SQ SK M N FORMULA.
 
-The formula is Python over query i and key j of SQ and SK, and says whether the
-query sees the key; blocks have M queries and N keys. FOLDER gets count, index,
-full_count and full_index as .npy files of i32, for one batch and one head. A
-block that ends behind the keys is never full; entries that do not count are
-none of a block.
+The formula is Python over head h, query i and key j of SQ and SK, and says whether
+the query sees the key; blocks have M queries and N keys. FOLDER gets count, index,
+full_count and full_index as .npy files of i32, for one batch and --heads heads, and
+q_count, q_index, full_q_count and full_q_index: the same by blocks of keys. A block
+that ends behind the keys is never full, but with --cut; entries that do not count
+are none of a block.
 """
+import argparse
 import pathlib
 import struct
-import sys
 
-folder = pathlib.Path(sys.argv[1])
-sq, sk, m, n = map(int, sys.argv[2:6])
-code = compile(sys.argv[6], "formula", "eval")
 NOTHING = -7
 
 
-def write(name, shape, values):
+def write(folder, name, shape, values):
     header = "{'descr': '<i4', 'fortran_order': False, 'shape': (%s,), }" % (
         ", ".join(map(str, shape)))
     header += " " * (-(len(header) + 11) % 64) + "\n"
@@ -28,21 +26,43 @@ def write(name, shape, values):
         file.write(struct.pack("<%di" % len(values), *values))
 
 
-rows, columns = -(-sq // m), -(-sk // n)
-lists = {"": [], "full_": []}
-for row in range(rows):
-    found = {name: [] for name in lists}
-    for column in range(columns):
-        seen = [bool(eval(code, {"i": i, "j": j}))
-                for i in range(row * m, min(row * m + m, sq))
-                for j in range(column * n, min(column * n + n, sk))]
-        isWhole = column * n + n <= sk
-        if any(seen):
-            found["full_" if all(seen) and isWhole else ""].append(column)
-    for name, entries in found.items():
-        lists[name].append(entries)
-for name, entries in lists.items():
-    write(name + "count", (1, 1, rows), [len(entry) for entry in entries])
-    write(name + "index", (1, 1, rows, columns),
-          [number for entry in entries
-           for number in entry + [NOTHING] * (columns - len(entry))])
+def classify(args, code, h, row, column):
+    """The prefix of the lists that a pair of blocks is in; None for neither."""
+    m, n = args.m, args.n
+    seen = [bool(eval(code, {"h": h, "i": i, "j": j}))
+            for i in range(row * m, min(row * m + m, args.sq))
+            for j in range(column * n, min(column * n + n, args.sk))]
+    is_whole = args.cut or column * n + n <= args.sk
+    if not any(seen):
+        return None
+    return "full_" if all(seen) and is_whole else ""
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=pathlib.Path)
+    for name in ("sq", "sk", "m", "n"):
+        parser.add_argument(name, type=int)
+    parser.add_argument("formula")
+    parser.add_argument("--heads", type=int, default=1)
+    parser.add_argument("--cut", action="store_true")
+    args = parser.parse_args()
+    code = compile(args.formula, "formula", "eval")
+    rows, columns = -(-args.sq // args.m), -(-args.sk // args.n)
+    kinds = [[[classify(args, code, h, row, column) for column in range(columns)]
+              for row in range(rows)] for h in range(args.heads)]
+    by_key = [[list(one) for one in zip(*head)] for head in kinds]
+    for letter, lists, outer, inner in (("", kinds, rows, columns),
+                                        ("q_", by_key, columns, rows)):
+        for prefix in ("", "full_"):
+            found = [[number for number, kind in enumerate(line) if kind == prefix]
+                     for head in lists for line in head]
+            write(args.folder, f"{prefix}{letter}count", (1, args.heads, outer),
+                  [len(entries) for entries in found])
+            write(args.folder, f"{prefix}{letter}index",
+                  (1, args.heads, outer, inner),
+                  [number for entries in found
+                   for number in entries + [NOTHING] * (inner - len(entries))])
+
+
+main()

@@ -3,6 +3,7 @@
 against what the lists say; tables where there are no kernels with lists."""
 
 import unittest
+from unittest import mock
 
 import support
 
@@ -168,13 +169,15 @@ class BlocksTest(unittest.TestCase):
         _, lists = self.random_lists(2, 1, 4, 3, seed=1)
         bias = torch.rand(4)
         mod = lambda s, b, h, q, kv: s + bias[h]  # noqa: E731
+        # Of the block that the end of the keys cuts the mask keeps all that there are.
         mask = fa3.BlockMask(
-            *lists, BLOCK_SIZE=(64, 128), mask_mod=lambda b, h, q, kv: q + 60 >= kv
-        )
+            *lists, BLOCK_SIZE=(64, 128),
+            mask_mod=lambda b, h, q, kv: (q + 60 >= kv) | (kv >= 256),
+        )  # fmt: skip
         i, j = torch.arange(200)[:, None], torch.arange(330)
         kinds, _ = self.random_lists(2, 1, 4, 3, seed=1)
         kinds = kinds.repeat_interleave(64, 2).repeat_interleave(128, 3)[:, :, :200, :330]
-        seen = (kinds == 2) | ((kinds == 1) & (i + 60 >= j))
+        seen = (kinds == 2) | ((kinds == 1) & ((i + 60 >= j) | (j >= 256)))
         weights = torch.linspace(-1, 1, 16)
         grads = []
         for ours in (True, False):
@@ -197,6 +200,58 @@ class BlocksTest(unittest.TestCase):
         )
         (o.float() * weights).sum().backward()
         self.assertEqual(bias.grad.shape, (4,))
+
+    def lists_of_gradients(self, mask):
+        """Gradients of q, and the text of the kernel that gave them."""
+        texts = []
+        real = fa3.gradients.interpret
+
+        def interpret(spec, *rest):
+            texts.append(spec.to_mlir())
+            return real(spec, *rest)
+
+        q = self.q.clone().requires_grad_()
+        with mock.patch.object(fa3.gradients, "interpret", interpret):
+            o = fa3.attention(q, self.k, self.v, block_mask=mask, interpret=True)
+            (o.float() * torch.linspace(-1, 1, 16)).sum().backward()
+        return q.grad, texts[0]
+
+    def test_kernels_of_gradients_read_lists(self):
+        """Those of torch's mask, or what is made of one direction; wrong ones change
+        the answer."""
+        document = (torch.arange(330) // 60).to(torch.int32)
+        mask = flex.create_block_mask(
+            lambda b, h, q, kv: document[q] == document[kv], 1, None, 200, 330,
+            device="cpu",
+        )  # fmt: skip
+        expected, text = self.lists_of_gradients(mask)
+        self.assertIn("queries = 128, keys = 128, by = key", text)
+        names = ("kv_num_blocks", "kv_indices", "full_kv_num_blocks", "full_kv_indices")
+        alone = fa3.BlockMask(
+            *(getattr(mask, name) for name in names), mask_mod=mask.mask_mod
+        )
+        made, text = self.lists_of_gradients(alone)
+        self.assertIn("by = key", text)
+        torch.testing.assert_close(made, expected, atol=0, rtol=0)
+        found = blocks.for_gradients(blocks.read(alone, 2, 4, 200, 330)[0]).by_key
+        for one, name in zip(found, names):
+            given = getattr(mask, name.replace("kv", "q"))
+            if name.endswith("blocks"):
+                self.assertEqual(one.tolist(), given.tolist())
+            else:
+                counts = found[0 if name == "kv_indices" else 2][0, 0]
+                for block, count in enumerate(counts.tolist()):
+                    self.assertEqual(
+                        one[0, 0, block, :count].tolist(), given[0, 0, block, :count].tolist()
+                    )
+        alone.kv_num_blocks = torch.zeros_like(alone.kv_num_blocks)
+        self.assertGreater((self.lists_of_gradients(alone)[0] - expected).abs().max(), 0.01)
+        # Sizes that no tile of gradients is made of.
+        coarse = fa3.BlockMask(
+            *(one.int() for one in self.random_lists(1, 1, 4, 7, last=False)[1]),
+            BLOCK_SIZE=(64, 48),
+        )
+        self.assertNotIn("attention.blocks", self.lists_of_gradients(coarse)[1])
 
     def test_gradients_beside_cuts(self):
         """What is full in a list, for each batch and head, beside causal; blocks of
@@ -264,6 +319,24 @@ class BlocksTest(unittest.TestCase):
             )  # fmt: skip
         with self.assertRaisesRegex(ValueError, "'block_mask': is builtins.int, expected"):
             self.ours(3)
+        with self.assertRaisesRegex(ValueError, "q_indices has shape .1, 1, 3., expected"):
+            self.ours(fa3.BlockMask(count, index, q_num_blocks=count[:, :, :1].expand(1, 1, 3),
+                                    q_indices=index[:, :, 0]))  # fmt: skip
+        with self.assertRaisesRegex(TypeError, "q_num_blocks is torch.int64, expected int32"):
+            self.ours(fa3.BlockMask(count, index, q_num_blocks=count.long(), q_indices=index))
+        q = self.q.clone().requires_grad_()
+        with self.assertRaisesRegex(fa3.UnsupportedError, "torch's backward takes no lists"):
+            fa3.torch.attention(
+                q, self.k, self.v, backward="torch", interpret=True,
+                lists=blocks.for_gradients(
+                    blocks.read(fa3.BlockMask(count, index), 2, 4, 200, 330)[0]
+                ),
+            )  # fmt: skip
+        with self.assertRaisesRegex(fa3.UnsupportedError, "that are for the forward"):
+            fa3.torch.attention(
+                q, self.k, self.v, interpret=True,
+                lists=blocks.read(fa3.BlockMask(count, index), 2, 4, 200, 330)[0],
+            )  # fmt: skip
 
 
 @support.needs_torch

@@ -81,6 +81,8 @@ struct BackwardFacts {
   bool hasPlaces = false;
   /// Of one sequence, where the compiler knows them.
   std::optional<int64_t> queries, keys;
+  /// Queries and keys of a listed block, if blocks are listed.
+  std::optional<std::pair<int64_t, int64_t>> listed;
   /// Kernels of gradients of auxiliary operands, in order.
   llvm::SmallVector<BackwardProducts> aux;
 };

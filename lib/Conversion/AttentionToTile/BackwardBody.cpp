@@ -110,6 +110,8 @@ BackwardBuilder::loop(Value end, Sums init,
 /// the last.
 BackwardBuilder::Sums BackwardBuilder::buildColumns(const Rows &own,
                                                     Sums sums) {
+  if (op.getSizesOfBlocks())
+    return buildListed(own, sums);
   Value blocks = arith::CeilDivSIOp::create(
       b, sequences.getEnd(products.ofKeys ? Sequence::query : Sequence::key),
       index(columns));

@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The class that emits it. BackwardBody.cpp has rows in memory, loops and the
-// grid, BackwardStep.cpp one block of scores, BackwardAuxStep.cpp what
-// gradients of auxiliary operands need.
+// grid, BackwardLists.cpp loops over lists of blocks, BackwardStep.cpp one
+// block of scores, BackwardAuxStep.cpp what gradients of auxiliary operands
+// need.
 //===----------------------------------------------------------------------===//
 
 #ifndef FA3_LIB_CONVERSION_ATTENTIONTOTILE_BACKWARDBUILDER_H
@@ -11,6 +12,7 @@
 
 #include "BackwardStep.h"
 #include "KernelMath.h"
+#include "ListedLoop.h"
 #include "ScalarRegion.h"
 
 namespace fa3 {
@@ -83,6 +85,8 @@ private:
   Sums loop(Value end, Sums init, llvm::function_ref<Sums(Value, Sums)>);
   /// The steps of one head.
   Sums buildColumns(const Rows &own, Sums sums);
+  /// The same over the blocks that are listed for the tile.
+  Sums buildListed(const Rows &own, Sums sums);
   void buildOfQueries(Value first);
   void buildOfKeys(Value first);
 
@@ -92,8 +96,13 @@ private:
   };
   Expander::Entry isInside(Expander::Entry entry, Sequence sequence);
   /// Binds what score and mask code ask of a block.
-  Pairs bindBlock(Expander &expander, const Rows &own, Value firstColumn);
-  Sums buildBlock(const Rows &own, Value firstColumn, Sums sums);
+  Pairs bindBlock(Expander &expander, const Rows &own, const ListedStep &step);
+  Sums buildBlock(const Rows &own, Value firstColumn, Sums sums) {
+    return buildBlock(
+        own, {Value(), firstColumn, firstColumn, Value(), Value()}, sums);
+  }
+  /// The same of a step of lists.
+  Sums buildBlock(const Rows &own, const ListedStep &step, Sums sums);
   Sums buildStep(const Rows &own, const Rows &other, Value keep,
                  Expander &expander, Sums sums);
   /// The products of the rows of two tiles.
@@ -128,6 +137,8 @@ private:
     return sequence == Sequence::query ? head : keyHead;
   }
 
+  /// Whether the last block of a sequence may have rows that are not there.
+  bool mayBeCut(Sequence sequence, int64_t size);
   bool endsEarly() { return SequenceCode::endsEarly(op); }
   bool hasScoreCode() { return !op.getScoreMod().empty(); }
   float getFactorOfKept() {

@@ -82,6 +82,7 @@ FailureOr<BackwardFacts> fa3::readBackwardFacts(HostFunction &host) {
   };
   facts.queries = getLength(Sequence::query, host.queries);
   facts.keys = getLength(Sequence::key, host.keys);
+  facts.listed = op.getSizesOfBlocks();
   for (unsigned position = 0; position < host.auxGrads.size(); ++position) {
     FailureOr<attention::AuxPlace> place = getPlaceOfGradient(op, position);
     if (failed(place))

@@ -279,9 +279,11 @@ void BackwardKernels::buildPart(const BackwardPart &part,
 
 /// Operations and bytes of a kernel, empty where the host does not know them.
 SmallVector<Value> BackwardKernels::getCost(const BackwardProducts &products) {
-  bool hasPlaces = op.hasPlace(attention::Sequence::query) ||
-                   op.hasPlace(attention::Sequence::key);
-  if (hasPlaces || !(products.dq || products.addsDq))
+  // The host does not know the work of places and of listed blocks.
+  bool isUnknown = op.hasPlace(attention::Sequence::query) ||
+                   op.hasPlace(attention::Sequence::key) ||
+                   op.getSizesOfBlocks();
+  if (isUnknown || !(products.dq || products.addsDq))
     return {};
   return {buildBackwardFlops(onHost, host), buildBackwardBytes(onHost, host)};
 }

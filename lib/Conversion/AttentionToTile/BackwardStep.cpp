@@ -196,7 +196,7 @@ ScalarRegionExpander::Entry BackwardBuilder::isInside(Expander::Entry entry,
 
 BackwardBuilder::Pairs BackwardBuilder::bindBlock(Expander &expander,
                                                   const Rows &own,
-                                                  Value firstColumn) {
+                                                  const ListedStep &step) {
   expander.bindLengths(sequences.queryLength, sequences.keyLength);
   expander.bindHeads(heads);
   for (auto [tensor, memref, transposed] :
@@ -207,7 +207,7 @@ BackwardBuilder::Pairs BackwardBuilder::bindBlock(Expander &expander,
                                  first);
   };
   Expander::Entry row{coordinates(own.first, rows), Expander::Rows};
-  Expander::Entry column{coordinates(firstColumn, columns), Expander::Columns};
+  Expander::Entry column{coordinates(step.masked, columns), Expander::Columns};
   BlockPlace place{sequences.batch,
                    {head, Expander::Uniform},
                    products.ofKeys ? column : row,
@@ -229,12 +229,23 @@ BackwardBuilder::Pairs BackwardBuilder::bindBlock(Expander &expander,
                        SequenceCode::getStatisticRows(op) % columns == 0;
   if (!products.ofKeys || hasScoreCode() || (endsEarly() && !hasStatistics))
     pairs.keep = both(pairs.keep, isInside(column, ofColumns));
-  if (products.addsDq)
+  if (products.addsDq &&
+      !(op.getSizesOfBlocks() && !mayBeCut(Sequence::key, rows)))
     pairs.keep = both(pairs.keep, isInside(row, Sequence::key));
   if (!op.getMaskMod().empty()) {
     bindPlace(expander, op.getMaskMod(), place, operands.captures);
-    pairs.keep = both(pairs.keep, expander.expand(op.getMaskMod()));
+    Expander::Entry seen = expander.expand(op.getMaskMod());
+    // Of full blocks only the end is looked at.
+    if (step.isOfFull)
+      seen.value = arith::OrIOp::create(
+          b, expander.lift(b.getLoc(), seen, seen.varies),
+          expander.lift(b.getLoc(), {step.isOfFull, Expander::Uniform},
+                        seen.varies));
+    pairs.keep = both(pairs.keep, seen);
   }
+  if (step.first != step.masked && (hasScoreCode() || !op.getKeepMod().empty()))
+    (products.ofKeys ? place.query : place.key).value =
+        coordinates(step.first, columns);
   for (Region *region :
        {&op.getScoreMod(), &op.getScoreGradRegion(), &op.getKeepMod()})
     if (!region->empty())
@@ -246,18 +257,25 @@ BackwardBuilder::Pairs BackwardBuilder::bindBlock(Expander &expander,
   return pairs;
 }
 
-BackwardBuilder::Sums
-BackwardBuilder::buildBlock(const Rows &own, Value firstColumn, Sums sums) {
+BackwardBuilder::Sums BackwardBuilder::buildBlock(const Rows &own,
+                                                  const ListedStep &step,
+                                                  Sums sums) {
   Rows other = products.ofKeys
-                   ? loadQueries(firstColumn, columns, /*areSummed=*/true)
-                   : loadKeys(firstColumn, columns, /*areSummed=*/true);
+                   ? loadQueries(step.first, columns, /*areSummed=*/true)
+                   : loadKeys(step.first, columns, /*areSummed=*/true);
   Expander expander(b, rows, columns);
-  Pairs pairs = bindBlock(expander, own, firstColumn);
+  Pairs pairs = bindBlock(expander, own, step);
   if (!pairs.work)
     return buildStep(own, other, Value(), expander, sums);
   Value mask;
   if (pairs.keep)
     mask = expander.lift(b.getLoc(), *pairs.keep, Expander::Both);
+  if (step.isVisible)
+    mask = arith::OrIOp::create(
+        b,
+        expander.lift(b.getLoc(), {step.isVisible, Expander::Uniform},
+                      Expander::Both),
+        mask);
   // Elements that no visible pair reads have a gradient, too.
   if (products.aux == BackwardProducts::OfPairs)
     return buildStep(own, other, mask, expander, sums);

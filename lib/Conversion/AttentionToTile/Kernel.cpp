@@ -264,7 +264,7 @@ FailureOr<KernelBuilder::State> KernelBuilder::buildLoop(ValueRange query,
 
 FailureOr<KernelBuilder::State>
 KernelBuilder::buildBlock(ValueRange query, Value firstRow, Value firstKey,
-                          State state, ListedBlock listed) {
+                          State state, const ListedStep &listed) {
   auto load = [&](Value memref, int64_t width, Type element,
                   bool areClean) -> Value {
     return loadKeys(memref, tensor({columns, width}, element), firstKey,
@@ -292,8 +292,7 @@ KernelBuilder::buildBlock(ValueRange query, Value firstRow, Value firstKey,
         tile::CoordOp::create(b, tensor({columns}, b.getIndexType()), 0, first),
         Expander::Columns};
   };
-  Expander::Entry column =
-      getColumn(listed.maskedKey ? listed.maskedKey : firstKey);
+  Expander::Entry column = getColumn(listed.masked ? listed.masked : firstKey);
   expander.bindLengths(queryLength, keyLength);
   for (auto [tensor, memref] : llvm::zip(op.getAux(), operands.aux))
     expander.bindAux(tensor, memref);
@@ -308,7 +307,7 @@ KernelBuilder::buildBlock(ValueRange query, Value firstRow, Value firstKey,
     keep = bothHold(b, expander, keep, expander.expand(op.getMaskMod()));
   }
   if (!op.getScoreMod().empty()) {
-    if (listed.maskedKey)
+    if (listed.masked)
       at.key = getColumn(firstKey);
     bindPlace(expander, op.getScoreMod(), at, operands.captures);
   }

@@ -24,6 +24,7 @@
 
 #include "Kernel.h"
 #include "KernelMath.h"
+#include "ListedLoop.h"
 #include "ScalarRegion.h"
 #include "SequenceCode.h"
 #include "fa3/Dialect/Tile/IR/Tile.h"
@@ -160,22 +161,16 @@ private:
   /// the mask looks at, then those that are visible as a whole.
   mlir::FailureOr<State> buildListedLoop(mlir::ValueRange query,
                                          mlir::Value firstRow, State init);
-  /// What lists say of a block.
-  struct ListedBlock {
-    /// Whether all rows see all keys, a scalar; null for never.
-    mlir::Value isVisible;
-    /// The first key where they do not; null for that of the block.
-    mlir::Value maskedKey;
-  };
-  /// What is done with the keys from `firstKey` on, if a row may see one.
+  /// What is done with the keys from `firstKey` on, if a row may see one;
+  /// `listed` is null without lists.
   mlir::FailureOr<State> buildBlock(mlir::ValueRange query,
                                     mlir::Value firstRow, mlir::Value firstKey,
                                     State state) {
-    return buildBlock(query, firstRow, firstKey, state, ListedBlock());
+    return buildBlock(query, firstRow, firstKey, state, ListedStep());
   }
   mlir::FailureOr<State> buildBlock(mlir::ValueRange query,
                                     mlir::Value firstRow, mlir::Value firstKey,
-                                    State state, ListedBlock listed);
+                                    State state, const ListedStep &listed);
   /// The products of all queries and keys, as f32, and those with values.
   mlir::Value buildScores(mlir::ValueRange query, mlir::Value key,
                           mlir::Value value);

@@ -162,7 +162,7 @@ LogicalResult BackwardRewrite::run() {
       /*lseGrad=*/Value(), aux, scale, /*maxQ=*/Value(),
       hasBiasGrad ? b.getDenseI64ArrayAttr({0}) : DenseI64ArrayAttr(),
       settings.isSequenceFirst ? Layout::bshd : Layout::bhsd, getMods(),
-      /*keptScale=*/FloatAttr());
+      /*keptScale=*/FloatAttr(), /*blockSizes=*/DenseI64ArrayAttr());
   addLengths(backward);
   if (failed(check()) || failed(replaceResults(backward)))
     return failure();

@@ -99,8 +99,12 @@ static void replaceByForward(func::FuncOp function,
                              attention::BackwardOp backward) {
   OpBuilder builder(backward);
   SmallVector<Attribute> mods;
+  auto ofGradients = [](Attribute attribute) {
+    auto blocks = dyn_cast<attention::BlocksAttr>(attribute);
+    return blocks && blocks.getBy() == attention::Sequence::key;
+  };
   if (ArrayAttr given = backward.getModsAttr())
-    mods.append(given.begin(), given.end());
+    llvm::copy_if(given, std::back_inserter(mods), std::not_fn(ofGradients));
   SmallVector<Value> aux(backward.getAux());
   auto forward = attention::ForwardOp::create(
       builder, backward.getLoc(), backward.getQ(), backward.getK(),
@@ -113,6 +117,8 @@ static void replaceByForward(func::FuncOp function,
   for (auto sequence : {attention::Sequence::query, attention::Sequence::key})
     forward.getPlaceRegion(sequence).takeBody(
         backward.getPlaceRegion(sequence));
+  forward.getBlocksRegion().takeBody(backward.getBlocksRegion());
+  forward.setBlockSizesAttr(backward.getBlockSizesAttr());
   if (backward.getMaxQ())
     forward.getMaxQMutable().assign(backward.getMaxQ());
   Operation *end = function.getBody().back().getTerminator();

@@ -1696,7 +1696,7 @@ func.func @grad_aux_twice(%q: tensor<2x8x?x64xf16>, %lse: tensor<2x8x?xf32>, %a:
 // backward C16
 func.func @grad_aux_results(%q: tensor<2x8x?x64xf16>, %lse: tensor<2x8x?xf32>, %a: tensor<8xf32>) {
   // expected-error @+1 {{expects a result for every number of 'grad_aux', 1, got 0}}
-  %g:3 = "attention.backward"(%q, %q, %q, %q, %lse, %q, %a) <{gradAux = array<i64: 0>, operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 1, 0, 1, 0, 0>}> ({}, {}, {}, {}, {}, {}, {})
+  %g:3 = "attention.backward"(%q, %q, %q, %q, %lse, %q, %a) <{gradAux = array<i64: 0>, operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 1, 0, 1, 0, 0>}> ({}, {}, {}, {}, {}, {}, {}, {}, {})
     : (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?xf32>, tensor<2x8x?x64xf16>, tensor<8xf32>)
     -> (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>)
   return
@@ -1840,12 +1840,167 @@ func.func @backward_batch_index(%q: tensor<2x8x?x64xf16>, %lse: tensor<2x8x?xf32
 
 // -----
 
-// backward C11, lists by blocks of queries
-func.func @backward_with_lists_of_blocks(%q: tensor<2x8x?x64xf16>, %lse: tensor<2x8x?xf32>, %count: tensor<1x1x?xi32>, %index: tensor<1x1x?x?xi32>) {
-  // expected-error @+1 {{#attention.blocks is a modification of 'attention.forward' only}}
-  %g:3 = attention.backward %q, %q, %q, %q, %lse, %q aux(%count, %index : tensor<1x1x?xi32>, tensor<1x1x?x?xi32>) mods [#attention.blocks<count = 0, index = 1, queries = 64, keys = 64>]
+// backward C25, one direction
+func.func @backward_lists_by_queries(%q: tensor<2x8x?x64xf16>, %lse: tensor<2x8x?xf32>, %count: tensor<1x1x?xi32>, %index: tensor<1x1x?x?xi32>) {
+  // expected-error @+1 {{expects lists of blocks by queries and by keys, got only those by queries}}
+  %g:3 = attention.backward %q, %q, %q, %q, %lse, %q aux(%count, %index : tensor<1x1x?xi32>, tensor<1x1x?x?xi32>) mods [#attention.blocks<count = 0, index = 1, queries = 128, keys = 64>]
     : (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?xf32>, tensor<2x8x?x64xf16>)
     -> (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>)
+  return
+}
+
+// -----
+
+// backward C25, the other direction
+func.func @backward_lists_by_keys(%q: tensor<2x8x?x64xf16>, %lse: tensor<2x8x?xf32>, %count: tensor<1x1x?xi32>, %index: tensor<1x1x?x?xi32>) {
+  // expected-error @+1 {{expects lists of blocks by queries and by keys, got only those by keys}}
+  %g:3 = attention.backward %q, %q, %q, %q, %lse, %q aux(%count, %index : tensor<1x1x?xi32>, tensor<1x1x?x?xi32>) mods [#attention.blocks<count = 0, index = 1, queries = 128, keys = 64, by = key>]
+    : (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?xf32>, tensor<2x8x?x64xf16>)
+    -> (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>)
+  return
+}
+
+// -----
+
+// backward C25, twice
+func.func @backward_lists_twice(%q: tensor<2x8x?x64xf16>, %lse: tensor<2x8x?xf32>, %count: tensor<1x1x?xi32>, %index: tensor<1x1x?x?xi32>) {
+  // expected-error @+1 {{expects lists of blocks once, got them 2 times}}
+  %g:3 = attention.backward %q, %q, %q, %q, %lse, %q aux(%count, %index : tensor<1x1x?xi32>, tensor<1x1x?x?xi32>) mods [#attention.blocks<count = 0, index = 1, queries = 128, keys = 64>, #attention.blocks<count = 0, index = 1, queries = 128, keys = 64, by = key>, #attention.blocks<count = 0, index = 1, queries = 128, keys = 64, by = key>]
+    : (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?xf32>, tensor<2x8x?x64xf16>)
+    -> (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>)
+  return
+}
+
+// -----
+
+// backward C25, sizes
+func.func @backward_lists_sizes(%q: tensor<2x8x?x64xf16>, %lse: tensor<2x8x?xf32>, %count: tensor<1x1x?xi32>, %index: tensor<1x1x?x?xi32>) {
+  // expected-error @+1 {{expects lists by queries and by keys to have blocks of one size, got 128 x 64 and 128 x 128}}
+  %g:3 = attention.backward %q, %q, %q, %q, %lse, %q aux(%count, %index : tensor<1x1x?xi32>, tensor<1x1x?x?xi32>) mods [#attention.blocks<count = 0, index = 1, queries = 128, keys = 64>, #attention.blocks<count = 0, index = 1, queries = 128, keys = 128, by = key>]
+    : (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?xf32>, tensor<2x8x?x64xf16>)
+    -> (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>)
+  return
+}
+
+// -----
+
+// backward C24, sizes
+func.func @backward_list_code_sizes(%q: tensor<2x8x?x64xf16>, %lse: tensor<2x8x?xf32>, %count: tensor<1x1x?xi32>, %index: tensor<1x1x?x?xi32>) {
+  // expected-error @+1 {{expects two sizes beside 'blocks', and none without}}
+  %g:3 = attention.backward %q, %q, %q, %q, %lse, %q aux(%count, %index : tensor<1x1x?xi32>, tensor<1x1x?x?xi32>) {blockSizes = array<i64: 128, 64>}
+    : (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?xf32>, tensor<2x8x?x64xf16>)
+    -> (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>)
+  return
+}
+
+// -----
+
+// backward C24, queries
+func.func @backward_lists_of_queries(%q: tensor<2x8x?x64xf16>, %lse: tensor<2x8x?xf32>, %count: tensor<1x1x?xi32>, %index: tensor<1x1x?x?xi32>) {
+  // expected-error @+1 {{expects blocks of queries that are a multiple of 64 up to 1048576, got 96}}
+  %g:3 = attention.backward %q, %q, %q, %q, %lse, %q aux(%count, %index : tensor<1x1x?xi32>, tensor<1x1x?x?xi32>)
+    : (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?xf32>, tensor<2x8x?x64xf16>)
+    -> (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>)
+    blocks [96, 64] (%b, %h, %m, %t) {
+      attention.yield %m, %t, %m, %t : index, index, index, index
+    }
+    blocks_by_key (%b, %h, %n, %t) {
+      attention.yield %n, %t, %n, %t : index, index, index, index
+    }
+  return
+}
+
+// -----
+
+// backward C24, keys
+func.func @backward_lists_of_keys(%q: tensor<2x8x?x64xf16>, %lse: tensor<2x8x?xf32>, %count: tensor<1x1x?xi32>, %index: tensor<1x1x?x?xi32>) {
+  // expected-error @+1 {{expects blocks of keys that are a multiple of 16 up to 1048576, got 40}}
+  %g:3 = attention.backward %q, %q, %q, %q, %lse, %q aux(%count, %index : tensor<1x1x?xi32>, tensor<1x1x?x?xi32>)
+    : (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?xf32>, tensor<2x8x?x64xf16>)
+    -> (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>)
+    blocks [128, 40] (%b, %h, %m, %t) {
+      attention.yield %m, %t, %m, %t : index, index, index, index
+    }
+    blocks_by_key (%b, %h, %n, %t) {
+      attention.yield %n, %t, %n, %t : index, index, index, index
+    }
+  return
+}
+
+// -----
+
+// backward C24, results
+func.func @backward_list_code_results(%q: tensor<2x8x?x64xf16>, %lse: tensor<2x8x?xf32>, %count: tensor<1x1x?xi32>, %index: tensor<1x1x?x?xi32>) {
+  // expected-error @+1 {{expects 'blocks_by_key' to yield 'index', 'index', 'index', 'index'}}
+  %g:3 = attention.backward %q, %q, %q, %q, %lse, %q aux(%count, %index : tensor<1x1x?xi32>, tensor<1x1x?x?xi32>)
+    : (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?xf32>, tensor<2x8x?x64xf16>)
+    -> (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>)
+    blocks [128, 64] (%b, %h, %m, %t) {
+      attention.yield %m, %t, %m, %t : index, index, index, index
+    }
+    blocks_by_key (%b, %h, %n, %t) {
+      attention.yield %n, %t : index, index
+    }
+  return
+}
+
+// -----
+
+// backward C26, lengths
+func.func @backward_lists_lengths(%q: tensor<2x8x?x64xf16>, %lse: tensor<2x8x?xf32>, %count: tensor<1x1x?xi32>, %index: tensor<1x1x?x?xi32>, %used: tensor<?xi32>) {
+  // expected-error @+1 {{expects no lengths of sequences beside lists of blocks}}
+  %g:3 = attention.backward %q, %q, %q, %q, %lse, %q aux(%count, %index, %used : tensor<1x1x?xi32>, tensor<1x1x?x?xi32>, tensor<?xi32>) mods [#attention.blocks<count = 0, index = 1, queries = 128, keys = 64>, #attention.blocks<count = 0, index = 1, queries = 128, keys = 64, by = key>, #attention.used<k = 2>]
+    : (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?xf32>, tensor<2x8x?x64xf16>)
+    -> (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>)
+  return
+}
+
+// -----
+
+// backward C26, max_q
+func.func @backward_lists_max_q(%q: tensor<2x8x?x64xf16>, %lse: tensor<2x8x?xf32>, %count: tensor<1x1x?xi32>, %index: tensor<1x1x?x?xi32>, %n: index) {
+  // expected-error @+1 {{expects no 'max_q' beside lists of blocks}}
+  %g:3 = attention.backward %q, %q, %q, %q, %lse, %q aux(%count, %index : tensor<1x1x?xi32>, tensor<1x1x?x?xi32>) max_q %n mods [#attention.blocks<count = 0, index = 1, queries = 128, keys = 64>, #attention.blocks<count = 0, index = 1, queries = 128, keys = 64, by = key>]
+    : (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?xf32>, tensor<2x8x?x64xf16>)
+    -> (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>)
+  return
+}
+
+// -----
+
+// backward C26, grad_aux
+func.func @backward_lists_grad_aux(%q: tensor<2x8x?x64xf16>, %lse: tensor<2x8x?xf32>, %count: tensor<1x1x?xi32>, %index: tensor<1x1x?x?xi32>, %slopes: tensor<8xf32>) {
+  // expected-error @+1 {{expects no 'grad_aux' beside lists of blocks}}
+  %g:4 = attention.backward %q, %q, %q, %q, %lse, %q aux(%count, %index, %slopes : tensor<1x1x?xi32>, tensor<1x1x?x?xi32>, tensor<8xf32>) grad_aux [2] mods [#attention.blocks<count = 0, index = 1, queries = 128, keys = 64>, #attention.blocks<count = 0, index = 1, queries = 128, keys = 64, by = key>, #attention.alibi<aux = 2>]
+    : (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?xf32>, tensor<2x8x?x64xf16>)
+    -> (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<8xf32>)
+  return
+}
+
+// -----
+
+// backward C24, arguments
+func.func @backward_list_code_arguments(%q: tensor<2x8x?x64xf16>, %lse: tensor<2x8x?xf32>, %count: tensor<1x1x?xi32>, %index: tensor<1x1x?x?xi32>) {
+  %g:3 = attention.backward %q, %q, %q, %q, %lse, %q
+    : (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?xf32>, tensor<2x8x?x64xf16>)
+    -> (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>)
+    blocks [128, 64] (%b, %h, %m, %t) {
+      attention.yield %m, %t, %m, %t : index, index, index, index
+    }
+    // expected-error @+1 {{expects 4 arguments in 'blocks_by_key', got 3}}
+    blocks_by_key (%b, %h, %n) {
+      attention.yield %n, %n, %n, %n : index, index, index, index
+    }
+  return
+}
+
+// -----
+
+// forward C25, lists by keys
+func.func @forward_lists_by_keys(%q: tensor<2x8x?x64xf16>, %count: tensor<1x1x?xi32>, %index: tensor<1x1x?x?xi32>) {
+  // expected-error @+1 {{expects lists of blocks by queries, got 1 by keys, which are for gradients}}
+  %o = attention.forward %q, %q, %q aux(%count, %index : tensor<1x1x?xi32>, tensor<1x1x?x?xi32>) mods [#attention.blocks<count = 0, index = 1, queries = 128, keys = 64>, #attention.blocks<count = 0, index = 1, queries = 128, keys = 64, by = key>]
+    : (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>) -> tensor<2x8x?x64xf16>
   return
 }
 

@@ -221,6 +221,34 @@ func.func @blocks(%q: tensor<?x4x?x64xf16>, %count: tensor<1x1x?xi32>, %index: t
   return
 }
 
+// Lists of blocks in gradients, by mods and by hand.
+// CHECK-LABEL: func @backward_blocks
+// CHECK: mods [#attention.blocks<count = 0, index = 1, queries = 128, keys = 64>, #attention.blocks<count = 0, index = 1, full_count = 0, full_index = 1, queries = 128, keys = 64, by = key>]
+// CHECK: attention.backward
+// CHECK-NOT: blockSizes
+// CHECK: blocks [192, 80] (%{{.*}}, %{{.*}}, %[[M:.*]], %[[T:.*]]) {
+// CHECK: attention.yield %[[M]], %[[T]], %{{.*}}, %{{.*}} : index, index, index, index
+// CHECK: blocks_by_key (%{{.*}}, %{{.*}}, %[[N:.*]], %[[U:.*]]) {
+// CHECK: attention.yield %[[N]], %[[U]], %{{.*}}, %{{.*}} : index, index, index, index
+!listed = tensor<?x4x?x64xf16>
+!listed_rows = tensor<?x4x?xf32>
+func.func @backward_blocks(%q: !listed, %l: !listed_rows, %count: tensor<1x1x?xi32>, %index: tensor<1x1x?x?xi32>) {
+  %0:3 = attention.backward %q, %q, %q, %q, %l, %q aux(%count, %index : tensor<1x1x?xi32>, tensor<1x1x?x?xi32>)
+      mods [#attention.blocks<count = 0, index = 1, queries = 128, keys = 64>,
+            #attention.blocks<count = 0, index = 1, full_count = 0, full_index = 1, queries = 128, keys = 64, by = key>]
+    : (!listed, !listed, !listed, !listed, !listed_rows, !listed) -> (!listed, !listed, !listed)
+  %1:3 = attention.backward %q, %q, %q, %q, %l, %q : (!listed, !listed, !listed, !listed, !listed_rows, !listed) -> (!listed, !listed, !listed)
+    blocks [192, 80] (%b, %h, %m, %t) {
+      %c0 = arith.constant 0 : index
+      attention.yield %m, %t, %c0, %c0 : index, index, index, index
+    }
+    blocks_by_key (%b, %h, %n, %t) {
+      %c0 = arith.constant 0 : index
+      attention.yield %n, %t, %c0, %c0 : index, index, index, index
+    }
+  return
+}
+
 // Gradients: the least, and every clause.
 // CHECK-LABEL: func.func @backward(
 func.func @backward(%q: tensor<2x8x?x64xf16>, %k: tensor<2x2x?x64xf16>, %v: tensor<2x2x?x32xf16>,

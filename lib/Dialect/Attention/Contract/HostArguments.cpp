@@ -36,11 +36,9 @@ std::optional<IndexBound> fa3::attention::getBound(Value index) {
     return std::nullopt;
   Region *region = argument.getOwner()->getParent();
   int64_t number = argument.getArgNumber();
-  auto forward = dyn_cast<ForwardOp>(op);
-  bool isOfBlocks = forward && region == &forward.getBlocksRegion();
-  bool isOfPair = !isOfBlocks && !isOfSequences(region);
+  bool isOfPair = !isOfBlocks(region) && !isOfSequences(region);
   // There, what lies outside reads as 0.
-  if ((isOfPair || isOfBlocks) && more)
+  if ((isOfPair || isOfBlocks(region)) && more)
     return std::nullopt;
   if (isOfPair) {
     // The last four; in front of them are the score and its gradient.

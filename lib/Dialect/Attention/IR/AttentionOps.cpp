@@ -1,7 +1,6 @@
 //===- AttentionOps.cpp - operations of attention -------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 #include "ScalarRegions.h"
-#include "fa3/Dialect/Attention/IR/BlockLists.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Builders.h"
@@ -25,26 +24,6 @@ RankedTensorType ForwardOp::getValueType() {
   SmallVector<int64_t> shape(type.getShape());
   std::swap(shape[getSequenceAxisOf(getV())], shape[3]);
   return RankedTensorType::get(shape, type.getElementType());
-}
-
-/// The mods of an operation that are modifications of this dialect.
-static SmallVector<ModAttrInterface> getModList(ForwardOp op) {
-  SmallVector<ModAttrInterface> mods;
-  for (Attribute attribute :
-       op.getModsAttr() ? op.getModsAttr().getValue() : ArrayRef<Attribute>())
-    if (auto mod = dyn_cast<ModAttrInterface>(attribute))
-      mods.push_back(mod);
-  return mods;
-}
-
-std::optional<std::pair<int64_t, int64_t>> ForwardOp::getSizesOfBlocks() {
-  if (std::optional<ArrayRef<int64_t>> sizes = getBlockSizes();
-      sizes && sizes->size() == 2)
-    return std::pair((*sizes)[0], (*sizes)[1]);
-  for (ModAttrInterface mod : getModList(*this))
-    if (std::optional<std::pair<int64_t, int64_t>> sizes = mod.getBlockSizes())
-      return sizes;
-  return std::nullopt;
 }
 
 /// C13 and C14.
@@ -118,30 +97,9 @@ verifyElements(ForwardOp op,
 
 /// C24, but for the region, and C25.
 static LogicalResult verifyLists(ForwardOp op) {
-  constexpr int64_t kMost = int64_t(1) << 20;
-  std::optional<ArrayRef<int64_t>> given = op.getBlockSizes();
-  if (given.has_value() == op.getBlocksRegion().empty() ||
-      (given && given->size() != 2))
-    return op.emitOpError(
-        "expects two sizes beside 'blocks', and none without");
-  size_t lists = llvm::count_if(getModList(op), [](ModAttrInterface mod) {
-    return mod.getBlockSizes().has_value();
-  });
-  lists += given.has_value();
-  if (lists == 0)
-    return success();
-  if (lists > 1)
-    return op.emitOpError("expects lists of blocks once, got them ")
-           << lists << " times";
-  auto [queries, keys] = *op.getSizesOfBlocks();
-  for (auto [what, size, step] :
-       {std::tuple("queries", queries, kQueryStepOfBlock),
-        std::tuple("keys", keys, kKeyStepOfBlock)})
-    if (!isSizeOfBlock(size, step, kMost))
-      return op.emitOpError("expects blocks of ")
-             << what << " that are a multiple of " << step << " up to " << kMost
-             << ", got " << size;
-  if (op.getSplits())
+  if (failed(verifyBlockRegions(op)))
+    return failure();
+  if (op.getSizesOfBlocks() && op.getSplits())
     return op.emitOpError("expects no splits beside lists of blocks");
   return success();
 }
@@ -395,9 +353,7 @@ LogicalResult ForwardOp::verifyRegions() {
                                 builder.getI1Type())) ||
       failed(verifyKeepMod(*this)) || failed(verifySequenceRegions(*this)))
     return failure();
-  return verifyScalarRegion(*this, getBlocksRegion(), "blocks",
-                            {index, index, index, index},
-                            {index, index, index, index});
+  return verifyListCode(*this);
 }
 
 LogicalResult LengthOp::verify() {
@@ -443,16 +399,4 @@ void ForwardOp::build(OpBuilder &builder, OperationState &state, Value q,
         mods.empty() ? ArrayAttr() : builder.getArrayAttr(mods), FloatAttr(),
         /*blockSizes=*/DenseI64ArrayAttr(), /*group=*/IntegerAttr(),
         /*keptScale=*/FloatAttr());
-}
-
-void ForwardOp::addBlocks(std::pair<int64_t, int64_t> sizes,
-                          BlocksBuilder build) {
-  Block &block = getBlocksRegion().emplaceBlock();
-  while (block.getNumArguments() < 4)
-    block.addArgument(IndexType::get(getContext()), getLoc());
-  auto b = ImplicitLocOpBuilder::atBlockEnd(getLoc(), &block);
-  ModContext context = {block.getArgument(0), block.getArgument(1),
-                        block.getArgument(2), block.getArgument(3), getAux()};
-  YieldOp::create(b, build(b, context));
-  setBlockSizesAttr(b.getDenseI64ArrayAttr({sizes.first, sizes.second}));
 }

@@ -37,6 +37,7 @@ void BackwardOp::print(OpAsmPrinter &printer) {
   printer.printOptionalAttrDict((*this)->getAttrs(),
                                 {getLayoutAttrName(), getModsAttrName(),
                                  getGradAuxAttrName(), getKeptScaleAttrName(),
+                                 getBlockSizesAttrName(),
                                  getOperandSegmentSizesAttrName()});
   SmallVector<Type> types(ValueRange(arrays).getTypes());
   if (getLseGrad())
@@ -47,6 +48,7 @@ void BackwardOp::print(OpAsmPrinter &printer) {
   printRegion(printer, "mask_mod", getMaskMod());
   printRegion(printer, "keep_mod", getKeepMod());
   printSequenceRegions(printer, *this);
+  printBlocks(printer, *this);
 }
 
 ParseResult BackwardOp::parse(OpAsmParser &parser, OperationState &result) {
@@ -120,7 +122,8 @@ ParseResult BackwardOp::parse(OpAsmParser &parser, OperationState &result) {
   Region *score = result.addRegion(), *gradient = result.addRegion(),
          *keep = result.addRegion(), *lengths = result.addRegion(),
          *placeQ = result.addRegion(), *placeK = result.addRegion(),
-         *kept = result.addRegion();
+         *kept = result.addRegion(), *blocks = result.addRegion(),
+         *blocksByKey = result.addRegion();
   if (succeeded(parser.parseOptionalKeyword("score_mod")) &&
       parseRegion(parser, *score, {f32, index, index, index, index},
                   "score_mod"))
@@ -135,7 +138,10 @@ ParseResult BackwardOp::parse(OpAsmParser &parser, OperationState &result) {
   if (succeeded(parser.parseOptionalKeyword("keep_mod")) &&
       parseRegion(parser, *kept, {index, index, index, index}, "keep_mod"))
     return failure();
-  return parseSequenceRegions(parser, *lengths, *placeQ, *placeK);
+  if (parseSequenceRegions(parser, *lengths, *placeQ, *placeK))
+    return failure();
+  return parseBlocks(parser, result, getBlockSizesAttrName(result.name),
+                     *blocks, blocksByKey);
 }
 
 //===----------------------------------------------------------------------===//
@@ -207,6 +213,21 @@ static LogicalResult verifyAuxNumbers(BackwardOp op) {
       return op.emitOpError("expects the gradient of auxiliary operand ")
              << number << " to have its type (" << type << "), got " << own;
   }
+  return success();
+}
+
+/// C24, but for the regions, C25 and C26.
+static LogicalResult verifyLists(BackwardOp op) {
+  if (failed(verifyBlockRegions(op)))
+    return failure();
+  if (!op.getSizesOfBlocks())
+    return success();
+  for (auto [isThere, what] :
+       {std::pair(op.hasLengths(), "lengths of sequences"),
+        {op.getMaxQ() != nullptr, "'max_q'"},
+        {!op.getAuxNumbers().empty(), "'grad_aux'"}})
+    if (isThere)
+      return op.emitOpError("expects no ") << what << " beside lists of blocks";
   return success();
 }
 
@@ -307,6 +328,8 @@ LogicalResult BackwardOp::verify() {
     return failure();
   if (hasLengths() && !getAuxNumbers().empty())
     return emitOpError("expects no 'grad_aux' beside 'lengths'");
+  if (failed(verifyLists(*this)))
+    return failure();
   return verifyScaleAndMods(*this);
 }
 
@@ -321,7 +344,8 @@ LogicalResult BackwardOp::verifyRegions() {
       failed(verifyScalarRegion(*this, getScoreGradRegion(), "score_grad",
                                 {f32, f32, index, index, index, index},
                                 gradients)) ||
-      failed(verifyKeepMod(*this)) || failed(verifySequenceRegions(*this)))
+      failed(verifyKeepMod(*this)) || failed(verifySequenceRegions(*this)) ||
+      failed(verifyListCode(*this)))
     return failure();
   for (int64_t number : getAuxNumbers()) {
     FailureOr<AuxPlace> place = getAuxPlace(*this, number);

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ScalarRegions.h"
 #include "mlir/IR/Builders.h"
-#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace fa3::attention;
@@ -58,15 +57,7 @@ void ForwardOp::print(OpAsmPrinter &printer) {
   printRegion(printer, "mask_mod", getMaskMod());
   printRegion(printer, "keep_mod", getKeepMod());
   printSequenceRegions(printer, *this);
-  std::string blocks;
-  if (std::optional<ArrayRef<int64_t>> sizes = getBlockSizes())
-    blocks = "blocks [" +
-             llvm::join(
-                 llvm::map_range(
-                     *sizes, [](int64_t size) { return std::to_string(size); }),
-                 ", ") +
-             "]";
-  printRegion(printer, blocks, getBlocksRegion());
+  printBlocks(printer, *this);
 }
 
 ParseResult ForwardOp::parse(OpAsmParser &parser, OperationState &result) {
@@ -203,14 +194,6 @@ ParseResult ForwardOp::parse(OpAsmParser &parser, OperationState &result) {
     return failure();
   if (parseSequenceRegions(parser, *lengths, *placeQ, *placeK))
     return failure();
-  if (failed(parser.parseOptionalKeyword("blocks")))
-    return success();
-  int64_t sizes[2];
-  if (parser.parseLSquare() || parser.parseInteger(sizes[0]) ||
-      parser.parseComma() || parser.parseInteger(sizes[1]) ||
-      parser.parseRSquare())
-    return failure();
-  result.addAttribute(getBlockSizesAttrName(result.name),
-                      builder.getDenseI64ArrayAttr(sizes));
-  return parseRegion(parser, *blocks, {index, index, index, index}, "blocks");
+  return parseBlocks(parser, result, getBlockSizesAttrName(result.name),
+                     *blocks, /*blocksByKey=*/nullptr);
 }

@@ -277,14 +277,14 @@ LogicalResult BlocksAttr::verifyMod(Operation *op) const {
     return op->emitOpError(mod)
            << " expects full_count and full_index together";
   auto verifyList = [&](int64_t count, int64_t index) -> LogicalResult {
-    if (failed(verifyIntegers(op, mod, count, 3)) ||
-        failed(verifyIntegers(op, mod, index, 4)))
+    if (failed(verifyIntegers(op, mod, count, 3, /*hasGradients=*/true)) ||
+        failed(verifyIntegers(op, mod, index, 4, /*hasGradients=*/true)))
       return failure();
-    auto forward = cast<ForwardOp>(op);
-    auto counts = cast<RankedTensorType>(forward.getAux()[count].getType());
-    auto indices = cast<RankedTensorType>(forward.getAux()[index].getType());
+    auto scored = cast<ScoredOpInterface>(op);
+    auto counts = cast<RankedTensorType>(scored.getAux()[count].getType());
+    auto indices = cast<RankedTensorType>(scored.getAux()[index].getType());
     for (int64_t dim = 0; dim < 3; ++dim)
-      if (failed(verifyExtent(forward, mod, counts, dim, "its indices",
+      if (failed(verifyExtent(scored, mod, counts, dim, "its indices",
                               indices.getDimSize(dim))))
         return failure();
     return success();

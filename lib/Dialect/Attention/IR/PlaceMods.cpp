@@ -104,6 +104,8 @@ std::optional<std::pair<int64_t, int64_t>> BlocksAttr::getBlockSizes() const {
   return std::pair(getQueries(), getKeys());
 }
 
+Sequence BlocksAttr::getListedBy() const { return getBy(); }
+
 SmallVector<Value> BlocksAttr::buildBlocks(ImplicitLocOpBuilder &b,
                                            const ModContext &context) const {
   auto read = [&](int64_t aux, ArrayRef<Value> indices) -> Value {

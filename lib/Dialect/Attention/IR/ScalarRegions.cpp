@@ -139,13 +139,11 @@ bool fa3::attention::isComputedIndex(Operation *read, Value index) {
     return false;
   if (isOfSequences(region))
     return false;
-  auto forward = dyn_cast<ForwardOp>(region->getParentOp());
-  bool isOfBlocks = forward && region == &forward.getBlocksRegion();
   auto argument = dyn_cast<BlockArgument>(index);
   bool isGiven = argument && isa<ScoredOpInterface, ListBlocksOp>(
                                  argument.getOwner()->getParentOp());
   // Of blocks of queries and of entries the host knows no number.
-  if (isOfBlocks && isGiven)
+  if (isOfBlocks(region) && isGiven)
     isGiven = argument.getArgNumber() < 2;
   return !isGiven && !matchPattern(index, m_Constant());
 }

@@ -80,6 +80,18 @@ mlir::ParseResult parseSequenceRegions(mlir::OpAsmParser &parser,
                                        mlir::Region &placeK);
 void printSequenceRegions(mlir::OpAsmPrinter &printer, ScoredOpInterface op);
 
+/// Parses and prints `blocks [m, n]` and, unless its region is null,
+/// `blocks_by_key`, as far as they are there; `name` is that of the sizes.
+mlir::ParseResult parseBlocks(mlir::OpAsmParser &parser,
+                              mlir::OperationState &result,
+                              mlir::StringAttr name, mlir::Region &blocks,
+                              mlir::Region *blocksByKey);
+void printBlocks(mlir::OpAsmPrinter &printer, ScoredOpInterface op);
+
+/// C24 and C25 of both operations, but for the regions, and those.
+mlir::LogicalResult verifyBlockRegions(ScoredOpInterface op);
+mlir::LogicalResult verifyListCode(ScoredOpInterface op);
+
 } // namespace fa3::attention
 
 #endif // FA3_LIB_DIALECT_ATTENTION_IR_SCALARREGIONS_H

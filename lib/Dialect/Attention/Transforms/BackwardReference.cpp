@@ -252,11 +252,17 @@ void BackwardReference::forVisible(
     auto buildVisible = [&]() {
       ifInside(Sequence::key, ofKey, [&]() { body(j, ofKey); });
     };
-    if (op.getMaskMod().empty())
+    Value keep;
+    if (!op.getMaskMod().empty())
+      keep = inlineRegion(b, host, op.getMaskMod(), {batch, h, i, j}, lengths)
+                 .front();
+    keep = buildListed(b, op, i, j, keep,
+                       [&](Region &region, Value block, Value entry) {
+                         return inlineRegion(b, host, region,
+                                             {batch, h, block, entry}, lengths);
+                       });
+    if (!keep)
       return buildVisible();
-    Value keep =
-        inlineRegion(b, host, op.getMaskMod(), {batch, h, i, j}, lengths)
-            .front();
     auto branch = scf::IfOp::create(b, TypeRange(), keep,
                                     /*withElseRegion=*/false);
     OpBuilder::InsertionGuard guard(b);

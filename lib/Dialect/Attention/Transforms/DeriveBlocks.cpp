@@ -165,9 +165,10 @@ ListBlocksOp DeriveBlocks::createList(OpBuilder &builder, ForwardOp forward,
 void DeriveBlocks::takeLists(ForwardOp forward, ValueRange lists) {
   int64_t first = forward.getAux().size();
   forward.getAuxMutable().append(lists);
-  auto blocks = BlocksAttr::get(&getContext(), first, first + 1, first + 2,
-                                first + 3, queries.getValue(), keys.getValue());
-  forward.addBlocks({queries, keys},
+  auto blocks =
+      BlocksAttr::get(&getContext(), first, first + 1, first + 2, first + 3,
+                      queries.getValue(), keys.getValue(), Sequence::query);
+  forward.addBlocks(Sequence::query, {queries, keys},
                     [&](ImplicitLocOpBuilder &b, const ModContext &context) {
                       return blocks.buildBlocks(b, context);
                     });

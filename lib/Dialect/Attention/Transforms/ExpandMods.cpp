@@ -49,13 +49,12 @@ void fa3::attention::expandMods(ScoredOpInterface op) {
       std::tie(queries, keys) = mod.buildLengths(b, context, queries, keys);
     return std::pair(queries, keys);
   });
-  auto forward = dyn_cast<ForwardOp>(op.getOperation());
   for (auto mod : mods.getAsRange<ModAttrInterface>())
-    if (auto sizes = mod.getBlockSizes(); sizes && forward)
-      forward.addBlocks(
-          *sizes, [&](ImplicitLocOpBuilder &b, const ModContext &context) {
-            return mod.buildBlocks(b, context);
-          });
+    if (auto sizes = mod.getBlockSizes())
+      op.addBlocks(mod.getListedBy(), *sizes,
+                   [&](ImplicitLocOpBuilder &b, const ModContext &context) {
+                     return mod.buildBlocks(b, context);
+                   });
   for (Sequence sequence : {Sequence::query, Sequence::key})
     op.appendPlace(sequence, [&](ImplicitLocOpBuilder &b,
                                  const ModContext &context, ValueRange given) {

@@ -310,31 +310,10 @@ Value ReferenceBuilder::buildVisible(Value batch, Value h, Value i, Value j) {
   Value keep;
   if (!forward.getMaskMod().empty())
     keep = inlineRegion(forward.getMaskMod(), {batch, h, i, j}).front();
-  auto sizes = forward.getSizesOfBlocks();
-  if (!sizes)
-    return keep;
-  auto divide = [&](Value row, int64_t size) -> Value {
-    return arith::DivUIOp::create(b, row,
-                                  arith::ConstantIndexOp::create(b, size));
-  };
-  Value ofQuery = divide(i, sizes->first), ofKey = divide(j, sizes->second);
-  // Whether the key's block is in a list, whose length is yielded as `count`.
-  auto isListed = [&](unsigned count) {
-    auto read = [&](Value t, unsigned number) {
-      return inlineRegion(forward.getBlocksRegion(),
-                          {batch, h, ofQuery, t})[number];
-    };
-    Value none = arith::ConstantIntOp::create(b, 0, 1);
-    return loop(read(zero, count), none, [&](Value t, Value found) -> Value {
-      Value isOwn = arith::CmpIOp::create(b, arith::CmpIPredicate::eq,
-                                          read(t, count + 1), ofKey);
-      return arith::OrIOp::create(b, found, isOwn);
-    });
-  };
-  Value isMasked = isListed(0), isFull = isListed(2);
-  if (keep)
-    isMasked = arith::AndIOp::create(b, isMasked, keep);
-  return arith::OrIOp::create(b, isMasked, isFull);
+  return buildListed(b, forward, i, j, keep,
+                     [&](Region &region, Value block, Value t) {
+                       return inlineRegion(region, {batch, h, block, t});
+                     });
 }
 
 Value ReferenceBuilder::buildScoreMod(Value batch, Value h, Value keyHead,

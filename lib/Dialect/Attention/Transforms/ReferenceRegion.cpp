@@ -174,3 +174,44 @@ Value fa3::attention::inlineRegionWide(ImplicitLocOpBuilder &b,
   }
   return get(cast<YieldOp>(block.getTerminator()).getValue());
 }
+
+/// Whether a block is in the list whose length is yielded as number `list`.
+static Value buildIsListed(ImplicitLocOpBuilder &b, Value block, unsigned list,
+                           function_ref<SmallVector<Value>(Value entry)> read) {
+  Value zero = arith::ConstantIndexOp::create(b, 0),
+        one = arith::ConstantIndexOp::create(b, 1),
+        none = arith::ConstantIntOp::create(b, 0, 1);
+  auto loop = scf::ForOp::create(b, zero, read(zero)[list], one, none);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  Value isOwn =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::eq,
+                            read(loop.getInductionVar())[list + 1], block);
+  Value found = arith::OrIOp::create(b, loop.getRegionIterArg(0), isOwn);
+  scf::YieldOp::create(b, found);
+  return loop.getResult(0);
+}
+
+Value fa3::attention::buildListed(
+    ImplicitLocOpBuilder &b, ScoredOpInterface op, Value i, Value j, Value keep,
+    function_ref<SmallVector<Value>(Region &, Value, Value)> read) {
+  auto sizes = op.getSizesOfBlocks();
+  if (!sizes)
+    return keep;
+  auto divide = [&](Value row, int64_t size) -> Value {
+    return arith::DivUIOp::create(b, row,
+                                  arith::ConstantIndexOp::create(b, size));
+  };
+  Value ofQuery = divide(i, sizes->first), ofKey = divide(j, sizes->second);
+  Region &region = *op.findBlocksRegion(Sequence::query);
+  auto isListed = [&](unsigned list) {
+    return buildIsListed(b, ofKey, list, [&](Value entry) {
+      return read(region, ofQuery, entry);
+    });
+  };
+  constexpr unsigned kMasked = 0, kFull = 2;
+  Value isMasked = isListed(kMasked), isFull = isListed(kFull);
+  if (keep)
+    isMasked = arith::AndIOp::create(b, isMasked, keep);
+  return arith::OrIOp::create(b, isMasked, isFull);
+}

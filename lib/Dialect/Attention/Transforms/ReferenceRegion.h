@@ -48,6 +48,16 @@ mlir::Value inlineRegionWide(mlir::ImplicitLocOpBuilder &b, HostFunction &host,
                              mlir::Region &region, mlir::ValueRange arguments,
                              SequenceLengths lengths, ReadShift shift = {});
 
+/// Whether lists of blocks of keys let query `i` see key `j`, where the mask
+/// says `keep`, which is null for all; that itself without lists. `read` gives
+/// what the region yields for a block of queries and an entry.
+mlir::Value
+buildListed(mlir::ImplicitLocOpBuilder &b, ScoredOpInterface op, mlir::Value i,
+            mlir::Value j, mlir::Value keep,
+            llvm::function_ref<llvm::SmallVector<mlir::Value>(
+                mlir::Region &, mlir::Value block, mlir::Value entry)>
+                read);
+
 } // namespace fa3::attention
 
 #endif // FA3_LIB_DIALECT_ATTENTION_TRANSFORMS_REFERENCEREGION_H

@@ -88,6 +88,8 @@ std::optional<KeptShare> getKeptShare(double p);
 
 /// Whether a region says lengths or places of sequences.
 bool isOfSequences(mlir::Region *region);
+/// Whether a region lists blocks.
+bool isOfBlocks(mlir::Region *region);
 
 /// Whether a function may have the operation beside attention, or in its place:
 /// it makes operands of attention from arguments, or merges results.
@@ -119,12 +121,21 @@ using LengthsBuilder = llvm::function_ref<std::pair<mlir::Value, mlir::Value>(
 using PlaceBuilder = llvm::function_ref<llvm::SmallVector<mlir::Value>(
     mlir::ImplicitLocOpBuilder &, const ModContext &, mlir::ValueRange)>;
 
+/// What lists of blocks say for the block `context.query` and the entry
+/// `context.key`: four indices, or nothing for no lists.
+using ListsBuilder = llvm::function_ref<llvm::SmallVector<mlir::Value>(
+    mlir::ImplicitLocOpBuilder &, const ModContext &)>;
+
 /// What the methods of ScoredOpInterface of these names do.
 bool hasPlace(mlir::Operation *op, Sequence sequence);
 bool hasLengths(mlir::Operation *op);
 int64_t getPlaceRank(mlir::Operation *op, Sequence sequence);
 void appendLengths(mlir::Operation *op, LengthsBuilder build);
 void appendPlace(mlir::Operation *op, Sequence sequence, PlaceBuilder build);
+std::optional<std::pair<int64_t, int64_t>>
+getSizesOfBlocks(mlir::Operation *op);
+void addBlocks(mlir::Operation *op, Sequence by,
+               std::pair<int64_t, int64_t> sizes, ListsBuilder build);
 
 } // namespace fa3::attention
 

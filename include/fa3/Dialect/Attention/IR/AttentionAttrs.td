@@ -224,7 +224,7 @@ def Attention_PagedAttr : Attention_PlaceMod<"Paged", "paged",
 }
 
 def Attention_BlocksAttr : Attention_Mod<"Blocks", "blocks",
-    ["verifyMod", "buildBlocks", "getBlockSizes"]> {
+    ["verifyMod", "buildBlocks", "getBlockSizes", "getListedBy"]> {
   let summary = "lists of the blocks of keys that each block of queries may see";
   let description = [{
     The four tensors of FlexAttention's BlockMask: `count` and `full_count` are
@@ -236,6 +236,10 @@ def Attention_BlocksAttr : Attention_Mod<"Blocks", "blocks",
     `#attention.blocks<count = 0, index = 1, full_count = 2, full_index = 3,
     queries = 128, keys = 128>`.
 
+    With `by = key` the tensors are q_num_blocks and the others by blocks of keys,
+    (b, h, block of keys) and (b, h, block of keys, entry), whose entries are
+    blocks of queries. Gradients want lists of both kinds.
+
     C1. each is the number of an auxiliary operand of elements i32, rank 3 for
         counts and rank 4 for indices; counts and indices have equal extents of
         b, h and blocks of queries, where they are static.
@@ -244,7 +248,9 @@ def Attention_BlocksAttr : Attention_Mod<"Blocks", "blocks",
   let parameters = (ins "int64_t":$count, "int64_t":$index,
                         OptionalParameter<"std::optional<int64_t>">:$full_count,
                         OptionalParameter<"std::optional<int64_t>">:$full_index,
-                        "int64_t":$queries, "int64_t":$keys);
+                        "int64_t":$queries, "int64_t":$keys,
+                        DefaultValuedParameter<"::fa3::attention::Sequence",
+                            "::fa3::attention::Sequence::query">:$by);
   let assemblyFormat = "`<` struct(params) `>`";
 }
 

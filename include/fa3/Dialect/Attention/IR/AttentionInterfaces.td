@@ -69,6 +69,11 @@ def Attention_ModAttrInterface : AttrInterface<"ModAttrInterface"> {
     InterfaceMethod<"Queries and keys of a block of `buildBlocks`, if it says any.",
       "::std::optional<std::pair<int64_t, int64_t>>", "getBlockSizes",
       (ins), "", "return ::std::nullopt;">,
+    InterfaceMethod<
+      [{Whose lists those of `buildBlocks` are: of keys for each block of
+        queries, or of queries for each block of keys.}],
+      "::fa3::attention::Sequence", "getListedBy", (ins), "",
+      "return ::fa3::attention::Sequence::query;">,
     InterfaceMethod<"How many of the `rank` indices of a place are left.",
       "int64_t", "getPlaceRank", (ins "::fa3::attention::Sequence":$sequence,
                                       "int64_t":$rank),
@@ -121,6 +126,16 @@ def Attention_ScoredOpInterface : OpInterface<"ScoredOpInterface"> {
     InterfaceMethod<"Elements of a query and of a key.", "int64_t",
                     "getHeadDim">,
     InterfaceMethod<"Elements of a value.", "int64_t", "getValueHeadDim">,
+    InterfaceMethod<
+      [{Code that lists blocks for each block of queries, or of keys; null where
+        the operation has no such code, an empty region for no lists.}],
+      "::mlir::Region *", "findBlocksRegion",
+      (ins "::fa3::attention::Sequence":$by)>,
+    InterfaceMethod<"Queries and keys of a block as that code has it.",
+                    "::std::optional<::llvm::ArrayRef<int64_t>>",
+                    "getBlockSizes">,
+    InterfaceMethod<"Sets them.", "void", "setBlockSizesAttr",
+                    (ins "::mlir::DenseI64ArrayAttr":$sizes)>,
   ];
   let extraSharedClassDeclaration = [{
     /// Puts code in front of what `score_mod` does, which becomes an edit of its
@@ -164,6 +179,16 @@ def Attention_ScoredOpInterface : OpInterface<"ScoredOpInterface"> {
     void appendPlace(::fa3::attention::Sequence sequence,
                      ::fa3::attention::PlaceBuilder build) {
       ::fa3::attention::appendPlace($_op, sequence, build);
+    }
+    /// Queries and keys of a listed block, after mods; none without lists.
+    ::std::optional<std::pair<int64_t, int64_t>> getSizesOfBlocks() {
+      return ::fa3::attention::getSizesOfBlocks($_op);
+    }
+    /// Gives the operation the lists that `build` emits.
+    void addBlocks(::fa3::attention::Sequence by,
+                   std::pair<int64_t, int64_t> sizes,
+                   ::fa3::attention::ListsBuilder build) {
+      ::fa3::attention::addBlocks($_op, by, sizes, build);
     }
     /// Positions of the dimensions in q, k, v and o that have no place.
     int64_t getHeadAxis() {

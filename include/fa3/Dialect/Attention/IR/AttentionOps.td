@@ -171,8 +171,8 @@ def Attention_ForwardOp : Attention_Op<"forward", [
     C24. `blocks` has arguments (index, index, index, index) and yields four
         indices; its queries are a positive multiple of 64, its keys of 16, both
         at most 2^20.
-    C25. there is one `blocks`, of a region or of mods, and no `splits` beside
-        it.
+    C25. there is one `blocks`, of a region or of mods by queries, and no
+        `splits` beside it.
     C26. `group` is at least 1, and static numbers of heads agree with it.
     C27. keep_mod has arguments (index, index, index, index) and yields i1.
     C28. `kept_scale` is positive, a normal number of f32, and beside `keep_mod`.
@@ -213,14 +213,10 @@ def Attention_ForwardOp : Attention_Op<"forward", [
                    CArg<"bool", "true">:$withLse)>
   ];
   let extraClassDeclaration = [{
-    /// What the lists of blocks say; see `blocks`.
-    using BlocksBuilder = ::llvm::function_ref<::llvm::SmallVector<::mlir::Value>(
-        ::mlir::ImplicitLocOpBuilder &, const ModContext &)>;
-    /// Gives the operation the lists that `build` emits, if it emits any.
-    void addBlocks(std::pair<int64_t, int64_t> sizes, BlocksBuilder build);
-    /// Queries and keys of a listed block, after mods; none without lists.
-    ::std::optional<std::pair<int64_t, int64_t>> getSizesOfBlocks();
-
+    /// Lists by blocks of keys are for gradients.
+    ::mlir::Region *findBlocksRegion(Sequence by) {
+      return by == Sequence::query ? &getBlocksRegion() : nullptr;
+    }
     /// Elements of a query and of a key; q has `q_terms` columns for each.
     int64_t getHeadDim() {
       return ::llvm::cast<::mlir::RankedTensorType>(getK().getType()).getShape().back();
@@ -309,6 +305,13 @@ def Attention_BackwardOp : Attention_Op<"backward", [
     the same place: `place_k` yields b itself, or, as `packed` does, rows from an
     element of a rank-1 operand on that say where each sequence starts.
 
+    `blocks [m, n]` is that of the forward. `blocks_by_key` says the same the
+    other way round: it takes (index b, h, block of keys, t), where h is a query
+    head, and yields how many blocks of queries `mask_mod` has to look at beside
+    this block of keys and entry t of their list, and how many see it as a whole
+    and entry t of theirs. It promises what `blocks` does, and that a pair of
+    blocks which is in a list of one is in that list of the other.
+
     Example:
     ```mlir
     %dq, %dk, %dv = attention.backward %q, %k, %v, %o, %lse, %do mods [#attention.causal]
@@ -353,6 +356,12 @@ def Attention_BackwardOp : Attention_Op<"backward", [
     C21. there are no lengths beside grad_aux.
     C22. keep_mod has arguments (index, index, index, index) and yields i1.
     C23. `kept_scale` is positive, a normal number of f32, and beside `keep_mod`.
+    C24. `blocks` and `blocks_by_key` have arguments (index, index, index, index)
+        and yield four indices; their queries are a positive multiple of 64, their
+        keys of 16, both at most 2^20.
+    C25. there is one of each, of a region or of mods, with blocks of one size, or
+        none of both.
+    C26. there are no lengths, no `max_q` and no grad_aux beside them.
   }];
   let arguments = (ins AnyRankedTensor:$q, AnyRankedTensor:$k, AnyRankedTensor:$v,
                        AnyRankedTensor:$o, AnyRankedTensor:$lse,
@@ -363,7 +372,8 @@ def Attention_BackwardOp : Attention_Op<"backward", [
                        OptionalAttr<DenseI64ArrayAttr>:$gradAux,
                        DefaultValuedAttr<Attention_Layout, "::fa3::attention::Layout::bhsd">:$layout,
                        OptionalAttr<ArrayAttr>:$mods,
-                       OptionalAttr<F32Attr>:$keptScale);
+                       OptionalAttr<F32Attr>:$keptScale,
+                       OptionalAttr<DenseI64ArrayAttr>:$blockSizes);
   let results = (outs AnyRankedTensor:$dq, AnyRankedTensor:$dk, AnyRankedTensor:$dv,
                       Variadic<AnyRankedTensor>:$auxGrads);
   let regions = (region MaxSizedRegion<1>:$scoreMod,
@@ -372,11 +382,16 @@ def Attention_BackwardOp : Attention_Op<"backward", [
                         MaxSizedRegion<1>:$lengthsRegion,
                         MaxSizedRegion<1>:$placeQRegion,
                         MaxSizedRegion<1>:$placeKRegion,
-                        MaxSizedRegion<1>:$keepMod);
+                        MaxSizedRegion<1>:$keepMod,
+                        MaxSizedRegion<1>:$blocksRegion,
+                        MaxSizedRegion<1>:$blocksByKeyRegion);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
   let hasRegionVerifier = 1;
   let extraClassDeclaration = [{
+    ::mlir::Region *findBlocksRegion(Sequence by) {
+      return by == Sequence::query ? &getBlocksRegion() : &getBlocksByKeyRegion();
+    }
     int64_t getHeadDim() {
       return ::llvm::cast<::mlir::RankedTensorType>(getK().getType()).getShape().back();
     }
