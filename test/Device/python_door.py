@@ -24,6 +24,7 @@ from fa3_door import (
     gradients,
     host,
     latency,
+    listed,
     models,
     operators,
     serving,
@@ -35,8 +36,8 @@ import fa3
 
 PARTS = {
     name[5:]: function
-    for module in (forward, gradients, switch, operators, serving, models, latency, speed,
-                   host)
+    for module in (forward, gradients, listed, switch, operators, serving, models, latency,
+                   speed, host)
     for name, function in vars(module).items()
     if name.startswith("part_")
 }
